@@ -1,0 +1,84 @@
+# Each target works on a fresh Debian 12 machine: what it lacks is installed first, by
+# tools/dev/setup.sh.
+# Everything made lies under build/. Paths are relative, so the clone may lie at any path.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+
+# What Python leaves behind goes under build/ too.
+export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
+export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/build/hypothesis
+
+VENV := build/venv/bin/python
+CHECK := python3 tools/dev
+
+.PHONY: help
+help:
+	@echo 'make demo    a voice detector and a digit reader, from nothing to a picture'
+	@echo 'make test    builds, checks the sources, runs the C++ and the Python tests'
+	@echo 'make bench   measures Scanloom beside its peers'
+	@echo 'make check   the checks on the sources alone: format, layers, lists, sizes, words, headers'
+	@echo 'make format  formats the C++ sources'
+	@echo 'make build   the library, the command line and the examples, in build/release'
+	@echo 'make python  the Python package, in build/venv'
+	@echo 'make setup   installs what the targets above need'
+	@echo 'make clean   removes build/'
+
+.PHONY: setup
+setup:
+	@tools/dev/setup.sh build test bench demo
+
+.PHONY: build
+build:
+	@tools/dev/setup.sh build
+	cmake --preset release -DSCANLOOM_BUILD_TESTS=OFF
+	cmake --build --preset release
+
+.PHONY: python
+python:
+	@tools/dev/setup.sh build python
+	$(VENV) -m pip install --quiet --no-deps --no-build-isolation -C build-dir=build/python .
+
+.PHONY: demo
+demo:
+	@tools/dev/setup.sh build python demo
+	@$(MAKE) --no-print-directory build python
+	@$(VENV) demo/run.py
+
+# The test runners come last, so that the last lines are their summaries.
+.PHONY: test
+test:
+	@tools/dev/setup.sh build python test
+	@$(MAKE) --no-print-directory check python
+	cmake --preset release
+	cmake --build --preset release
+	ctest --preset release
+	$(VENV) -m pytest -q -o cache_dir=build/pytest python/tests tests/dev
+
+.PHONY: bench
+bench:
+	@tools/dev/setup.sh build python bench
+	cmake --preset bench
+	cmake --build --preset bench
+	@$(MAKE) --no-print-directory python
+	$(VENV) bench/run.py
+
+.PHONY: check
+check:
+	@tools/dev/setup.sh build test
+	@tools/dev/check_format.sh
+	@$(CHECK)/check_layers.py
+	@$(CHECK)/check_lists.py
+	@$(CHECK)/check_sizes.py
+	@$(CHECK)/check_words.py
+	@$(CHECK)/check_headers.py
+
+.PHONY: format
+format:
+	@tools/dev/setup.sh test
+	@tools/dev/check_format.sh --fix
+
+.PHONY: clean
+clean:
+	rm -rf build

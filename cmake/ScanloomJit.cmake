@@ -1,0 +1,14 @@
+# libscanloom_jit.so: the only part that links LLVM, loaded by libscanloom.so when the first loop is
+# compiled, so that nobody pays for LLVM who does not use it.
+find_package(LLVM 19.1 REQUIRED CONFIG HINTS /usr/lib/llvm-19/lib/cmake/llvm)
+file(GLOB jit_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/jit/*.cpp)
+add_library(scanloom_jit MODULE ${jit_sources} $<TARGET_OBJECTS:scanloom_base>
+                                $<TARGET_OBJECTS:scanloom_tensor>)
+target_include_directories(scanloom_jit PRIVATE ${PROJECT_SOURCE_DIR}/src
+                                                ${PROJECT_SOURCE_DIR}/include)
+target_include_directories(scanloom_jit SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
+target_compile_definitions(scanloom_jit PRIVATE ${LLVM_DEFINITIONS})
+target_compile_options(scanloom_jit PRIVATE -fno-rtti)
+target_link_libraries(scanloom_jit PRIVATE LLVM fmt::fmt Threads::Threads)
+target_link_directories(scanloom_jit PRIVATE ${LLVM_LIBRARY_DIRS})
+install(TARGETS scanloom_jit LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)

@@ -1,0 +1,19 @@
+# scanloom_layer(<folder> [USES <folders>] [LIBRARIES <targets>]): one object library per folder of
+# src/, which sees only the folders it uses. Sources are listed by the folder itself, so that adding
+# an operator, a pass or a kernel touches no build file.
+function(scanloom_layer folder)
+  cmake_parse_arguments(LAYER "" "" "USES;LIBRARIES" ${ARGN})
+  string(REPLACE "/" "_" name ${folder})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${folder}/*.cpp)
+  add_library(scanloom_${name} OBJECT ${sources})
+  target_include_directories(scanloom_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src
+                                                     ${PROJECT_SOURCE_DIR}/include)
+  target_compile_definitions(scanloom_${name} PRIVATE SCANLOOM_BUILDING=1)
+  target_link_libraries(scanloom_${name} PUBLIC fmt::fmt Threads::Threads
+                                                ${LAYER_LIBRARIES})
+  foreach(used IN LISTS LAYER_USES)
+    string(REPLACE "/" "_" used_name ${used})
+    target_link_libraries(scanloom_${name} PUBLIC scanloom_${used_name})
+  endforeach()
+  set_property(GLOBAL APPEND PROPERTY SCANLOOM_LAYERS scanloom_${name})
+endfunction()

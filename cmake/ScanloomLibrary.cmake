@@ -1,0 +1,39 @@
+# libscanloom.so from all layers, scanloom_core (the same objects, statically) for the tests, and the
+# install rules that find_package(scanloom) reads.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+get_property(layers GLOBAL PROPERTY SCANLOOM_LAYERS)
+set(objects)
+foreach(layer IN LISTS layers)
+  list(APPEND objects $<TARGET_OBJECTS:${layer}>)
+endforeach()
+
+add_library(scanloom SHARED ${objects})
+add_library(scanloom::scanloom ALIAS scanloom)
+target_include_directories(scanloom PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                                           $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_compile_features(scanloom PUBLIC cxx_std_20)
+target_link_libraries(scanloom PRIVATE fmt::fmt hwy::hwy Threads::Threads ${CMAKE_DL_LIBS})
+set_target_properties(scanloom PROPERTIES VERSION ${PROJECT_VERSION}
+                                          SOVERSION ${PROJECT_VERSION_MAJOR})
+
+add_library(scanloom_core STATIC EXCLUDE_FROM_ALL ${objects})
+target_include_directories(scanloom_core PUBLIC ${PROJECT_SOURCE_DIR}/src
+                                                ${PROJECT_SOURCE_DIR}/include)
+target_link_libraries(scanloom_core PUBLIC fmt::fmt hwy::hwy Threads::Threads
+                                           ${CMAKE_DL_LIBS})
+
+install(TARGETS scanloom EXPORT scanloom-targets
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
+install(DIRECTORY include/scanloom DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+install(EXPORT scanloom-targets NAMESPACE scanloom::
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/scanloom COMPONENT development)
+configure_package_config_file(cmake/scanloom-config.cmake.in
+  ${PROJECT_BINARY_DIR}/scanloom-config.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/scanloom)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/scanloom-config-version.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/scanloom-config.cmake
+              ${PROJECT_BINARY_DIR}/scanloom-config-version.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/scanloom COMPONENT development)

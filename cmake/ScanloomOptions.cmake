@@ -1,0 +1,36 @@
+# Compiler settings that every target shares.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+
+find_program(SCANLOOM_CCACHE ccache)
+if(SCANLOOM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${SCANLOOM_CCACHE})
+endif()
+find_program(SCANLOOM_LLD ld.lld)
+if(SCANLOOM_LLD)
+  add_link_options(-fuse-ld=lld)
+endif()
+
+# Products and sums keep the order and rounding that the source states, on every machine.
+# Designated initialisers leave out what has a default.
+add_compile_options(-ffp-contract=off -Wall -Wextra -Wno-missing-field-initializers)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  add_compile_options(-march=x86-64-v2)
+endif()
+if(SCANLOOM_SANITIZE)
+  add_compile_options(-fsanitize=${SCANLOOM_SANITIZE} -fno-omit-frame-pointer -g)
+  add_link_options(-fsanitize=${SCANLOOM_SANITIZE})
+endif()
+# Our own mistakes are checked everywhere but in an optimised build.
+add_compile_definitions($<$<NOT:$<CONFIG:Release>>:SCANLOOM_CHECKED=1>)

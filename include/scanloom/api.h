@@ -1,0 +1,8 @@
+// The one macro of the public headers: what the shared library exports.
+#pragma once
+
+#if defined(SCANLOOM_STATIC)
+#define SCANLOOM_API
+#else
+#define SCANLOOM_API __attribute__((visibility("default")))
+#endif

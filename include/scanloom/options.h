@@ -1,0 +1,76 @@
+// Options of sessions and runs, and what a run reports while it works.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace scanloom {
+
+/// How a session executes. `automatic` is right for everyone; the others serve tests and doubts.
+enum class Execution : std::uint8_t {
+  automatic,    ///< loops compiled where that is possible, stepped otherwise
+  stepped,      ///< no machine code is generated
+  interpreted,  ///< the oracle: node by node with reference kernels
+};
+
+struct SessionOptions {
+  int threads = 0;  ///< at most this many threads per run; 0: all cores of the process
+  Execution execution = Execution::automatic;
+  bool optimize = true;  ///< false: no passes, the module runs as it was read
+  std::vector<std::string> disabled_passes;
+  bool lenient = false;  ///< accept names that shadow outer names
+  /// Pairs (input, output): values that a Stream keeps from one push to the next, zero at first.
+  std::vector<std::pair<std::string, std::string>> states;
+  /// Called with every warning, from the thread that causes it; see also Session::warnings().
+  std::function<void(std::string_view)> on_warning;
+};
+
+/// Set from any thread to end a run soon, with Code::cancelled.
+class CancelFlag {
+ public:
+  void cancel() noexcept { flag_.store(true, std::memory_order_relaxed); }
+  void reset() noexcept { flag_.store(false, std::memory_order_relaxed); }
+  [[nodiscard]] bool cancelled() const noexcept { return flag_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<bool> flag_{false};
+};
+
+/// How far the outermost loop that is running has come.
+struct Progress {
+  std::string_view node;    ///< the user's name of the loop
+  std::int64_t step = 0;    ///< steps done
+  std::int64_t steps = -1;  ///< -1: not known
+};
+
+struct RunOptions {
+  double deadline = 0;            ///< seconds from the start of the run; 0: none
+  std::int64_t max_steps = -1;    ///< per execution of a loop; -1: 1e8 for loops without trip count
+  std::int64_t max_memory = 0;    ///< bytes of this run; 0: three quarters of the machine's memory
+  const CancelFlag* cancel = nullptr;
+  std::function<void(const Progress&)> progress;  ///< about ten times a second
+  bool profile = false;           ///< fills RunReport::profile
+};
+
+/// Time of one node over a run. Loops contain the time of their bodies.
+struct NodeTime {
+  std::string node;
+  std::string kernel;
+  std::int64_t calls = 0;
+  double seconds = 0;
+  int depth = 0;  ///< nesting of loops and branches
+};
+
+struct RunReport {
+  double seconds = 0;
+  std::int64_t steps = 0;  ///< of all loops together
+  std::vector<NodeTime> profile;
+};
+
+}  // namespace scanloom

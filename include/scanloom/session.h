@@ -1,0 +1,137 @@
+// Session: a model loaded and ready to run; Stream: its carried state between runs.
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <scanloom/expected.h>
+#include <scanloom/options.h>
+#include <scanloom/value.h>
+
+namespace scanloom {
+
+/// One input or output of a model. A dim is a number, or a name or "" where it is not fixed.
+struct ValueInfo {
+  std::string name;
+  DType dtype = DType::f32;
+  std::string type;  ///< as ONNX writes it: "tensor(float)", "seq(tensor(int64))"
+  bool ranked = true;
+  struct Dim {
+    std::int64_t size = -1;  ///< -1: not fixed
+    std::string name;
+  };
+  std::vector<Dim> shape;
+};
+
+struct ModelInfo {
+  std::string producer, graph, domain, description;
+  std::int64_t version = 0;
+  std::vector<std::pair<std::string, std::string>> metadata;
+};
+
+struct Feed {
+  std::string_view name;
+  View value;
+};
+
+/// Results by name, in the order of the model's outputs (or of those asked for).
+class SCANLOOM_API Results {
+ public:
+  void add(std::string name, Value value);
+  [[nodiscard]] std::size_t size() const noexcept { return values_.size(); }
+  [[nodiscard]] const std::string& name(std::size_t i) const noexcept { return values_[i].first; }
+  [[nodiscard]] const Value& operator[](std::size_t i) const noexcept { return values_[i].second; }
+  /// nullptr when there is no such result.
+  [[nodiscard]] const Value* find(std::string_view name) const noexcept;
+  /// Throws Failure (not_found) when there is no such result.
+  [[nodiscard]] const Value& at(std::string_view name) const;
+
+  RunReport report;
+
+ private:
+  std::vector<std::pair<std::string, Value>> values_;
+};
+
+class Stream;
+
+/// Immutable after loading; run() may be called from many threads at once. Cheap to copy.
+class SCANLOOM_API Session {
+ public:
+  /// Reads an ONNX model. Errors: not_found, invalid_model (all problems, as notes), unsupported.
+  static Expected<Session> load(const std::string& path, const SessionOptions& options = {});
+  /// The same from memory; `bytes` need not outlive the call.
+  static Expected<Session> load_bytes(std::span<const std::byte> bytes,
+                                      const SessionOptions& options = {});
+
+  [[nodiscard]] std::span<const ValueInfo> inputs() const noexcept;
+  [[nodiscard]] std::span<const ValueInfo> outputs() const noexcept;
+  [[nodiscard]] const ModelInfo& info() const noexcept;
+  /// Warnings since loading. Thread safe.
+  [[nodiscard]] std::vector<std::string> warnings() const;
+
+  /// Runs once. Feeds are read, never written. `outputs` empty: all. Errors: invalid_argument (a
+  /// feed that is missing, unknown, or of another type or size; an index out of range inside),
+  /// limit_reached, cancelled, out_of_memory, unsupported.
+  Expected<Results> run(std::span<const Feed> feeds, const RunOptions& options = {},
+                        std::span<const std::string> outputs = {}) const;
+  Expected<Results> run(std::initializer_list<Feed> feeds, const RunOptions& options = {}) const {
+    return run(std::span(feeds.begin(), feeds.size()), options);
+  }
+
+  /// A stream over the states named in SessionOptions::states.
+  [[nodiscard]] Stream stream() const;
+
+  /// What became of every loop: strategy, why not a better one, what each port costs. For people.
+  [[nodiscard]] std::string explain() const;
+  /// The module's text form before (`optimized` false) or after passes.
+  [[nodiscard]] std::string ir(bool optimized = true) const;
+  /// The plan; with feeds also the binding for their sizes: buffers, offsets, kernels.
+  [[nodiscard]] std::string plan() const;
+  Expected<std::string> plan(std::span<const Feed> feeds) const;
+  /// Operators of the model after passes and how often each occurs, as "loop", "branch", "conv".
+  [[nodiscard]] std::vector<std::pair<std::string, int>> operators() const;
+
+ private:
+  friend class Stream;
+  struct Impl;
+  explicit Session(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;
+};
+
+/// Carried state between runs. Not thread safe; many streams of one session may run at once.
+/// All states of a push are committed together when it succeeds, none when it fails.
+class SCANLOOM_API Stream {
+ public:
+  /// Runs with the feeds and the kept states; returns the other outputs and the new states.
+  Expected<Results> push(std::span<const Feed> feeds, const RunOptions& options = {});
+  Expected<Results> push(std::initializer_list<Feed> feeds, const RunOptions& options = {}) {
+    return push(std::span(feeds.begin(), feeds.size()), options);
+  }
+  /// Sets one state. Errors: not_found, invalid_argument (type).
+  Expected<void> set(std::string_view input, const View& value);
+  /// Back to the initial values.
+  void reset();
+
+ private:
+  friend class Session;
+  struct Impl;
+  explicit Stream(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;
+};
+
+/// Everything that is wrong with a model, in one pass; empty when it can run.
+struct CheckReport {
+  std::vector<Error> errors;
+  std::vector<std::string> warnings;
+};
+SCANLOOM_API CheckReport check(const std::string& path, const SessionOptions& options = {});
+
+/// "0.1.0".
+SCANLOOM_API std::string_view version() noexcept;
+
+}  // namespace scanloom

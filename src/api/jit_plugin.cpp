@@ -1,0 +1,70 @@
+#include "api/jit_plugin.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <vector>
+
+#include "jit/interface.h"
+
+namespace scanloom {
+namespace {
+
+constexpr const char* kFileName = "libscanloom_jit.so";
+
+struct Loaded {
+  plan::CompileFn compile = nullptr;
+  std::string why_not;
+};
+
+std::vector<std::string> places_to_look() {
+  if (const char* path = std::getenv("SCANLOOM_JIT_PLUGIN")) return {path};
+  Dl_info self{};
+  if (dladdr(reinterpret_cast<const void*>(&places_to_look), &self) == 0) return {};
+  const std::filesystem::path folder = std::filesystem::path(self.dli_fname).parent_path();
+  return {(folder / kFileName).string(), (folder / ".." / "lib" / kFileName).string()};
+}
+
+Loaded load_plugin() {
+  Loaded loaded;
+  loaded.why_not = "the loop compiler (" + std::string(kFileName) + ") is not installed";
+  for (const std::string& place : places_to_look()) {
+    std::error_code error;
+    if (!std::filesystem::exists(place, error)) continue;
+    void* const library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
+      loaded.why_not = std::string("the loop compiler does not load: ") + dlerror();
+      continue;
+    }
+    const auto* plugin = static_cast<const jit::Plugin*>(dlsym(library, "scanloom_jit_plugin"));
+    if (plugin == nullptr || plugin->version != jit::kPluginVersion) {
+      loaded.why_not = place + " is not a loop compiler of this version";
+      dlclose(library);
+      continue;
+    }
+    loaded.compile = plugin->compile;
+    return loaded;
+  }
+  return loaded;
+}
+
+/// The plug-in stays closed until a loop needs it: loading LLVM costs more than most runs.
+Expected<jit::CompiledLoop> compile_at_first_use(const jit::LoopSource& source) {
+  static const Loaded loaded = load_plugin();
+  if (loaded.compile == nullptr) return fail(Code::unsupported, "{}", loaded.why_not);
+  return loaded.compile(source);
+}
+
+}  // namespace
+
+plan::CompileFn jit_compiler(std::string& why_not) {
+  for (const std::string& place : places_to_look()) {
+    std::error_code error;
+    if (std::filesystem::exists(place, error)) return &compile_at_first_use;
+  }
+  why_not = "the loop compiler (" + std::string(kFileName) + ") is not installed";
+  return nullptr;
+}
+
+}  // namespace scanloom

@@ -1,0 +1,75 @@
+// Bytes to a module that is ready to plan: front-end, verifier, passes.
+#include <algorithm>
+#include <map>
+
+#include "api/guard.h"
+#include "api/impl.h"
+#include "frontends/onnx/read.h"
+#include "ir/print.h"
+#include "ir/verify.h"
+#include "ir/walk.h"
+#include "ir/op_def.h"
+#include "passes/run.h"
+
+namespace scanloom {
+namespace {
+
+ModelInfo public_info(const onnx::ModelInfo& read) {
+  ModelInfo info;
+  info.producer = read.producer_name;
+  if (!read.producer_version.empty()) info.producer += " " + read.producer_version;
+  info.graph = read.graph_name;
+  info.domain = read.domain;
+  info.description = read.description;
+  info.version = read.model_version;
+  info.metadata = read.metadata;
+  return info;
+}
+
+}  // namespace
+
+Expected<Loaded> load_module(const Source& source, const SessionOptions& options,
+                             Diagnostics& diagnostics) {
+  onnx::ReadOptions read_options;
+  read_options.lenient = options.lenient;
+  onnx::ModelInfo info;
+  auto module = source.path.empty()
+                    ? onnx::read_model(source.owner, source.bytes, read_options, diagnostics, &info)
+                    : onnx::read_model_file(source.path, read_options, diagnostics, &info);
+  if (!module) return std::move(module).error();
+  Loaded loaded{.module = *std::move(module), .info = public_info(info), .text_before = {}};
+  SCANLOOM_CHECK_OK(ir::verify(loaded.module));
+  loaded.text_before = ir::print(loaded.module);
+  if (!options.optimize) return loaded;
+  passes::RunOptions pass_options;
+  pass_options.disabled = options.disabled_passes;
+  SCANLOOM_CHECK_OK(passes::run(loaded.module, pass_options));
+  SCANLOOM_CHECK_OK(ir::verify(loaded.module));
+  return loaded;
+}
+
+CheckReport check(const std::string& path, const SessionOptions& options) {
+  CheckReport report;
+  Diagnostics diagnostics;
+  const Expected<Loaded> loaded =
+      guard([&] { return load_module({path, nullptr, {}}, options, diagnostics); });
+  report.errors = diagnostics.errors();
+  report.warnings = diagnostics.warnings();
+  if (!loaded && report.errors.empty()) report.errors.push_back(loaded.error());
+  return report;
+}
+
+std::string Session::ir(bool optimized) const {
+  return optimized ? ir::print(impl_->plan->module) : impl_->text_before;
+}
+
+std::vector<std::pair<std::string, int>> Session::operators() const {
+  std::map<std::string, int> counts;
+  const ir::Module& module = impl_->plan->module;
+  for (const ir::RegionId region : ir::regions_outer_first(module, module.top()))
+    for (const ir::NodeId node : module.region(region).nodes)
+      ++counts[std::string(module.node(node).op->name)];
+  return {counts.begin(), counts.end()};
+}
+
+}  // namespace scanloom

@@ -1,0 +1,119 @@
+// One run of a session: feeds, binding, limits, results.
+#include <algorithm>
+#include <chrono>
+
+#include "api/impl.h"
+#include "api/profile.h"
+#include "interp/interpreter.h"
+
+namespace scanloom {
+namespace {
+
+runtime::Limits limits_of(const RunOptions& options, const plan::Binding& binding) {
+  runtime::Limits limits;
+  limits.deadline_seconds = options.deadline;
+  limits.max_steps = options.max_steps;
+  limits.max_memory = options.max_memory;
+  if (options.cancel != nullptr)
+    limits.cancelled = [flag = options.cancel] { return flag->cancelled(); };
+  if (options.progress)
+    limits.progress = [&](std::uint32_t loop, std::int64_t step, std::int64_t steps) {
+      const std::string name = plan::describe(*binding.plan, binding.loops[loop].node);
+      options.progress({name, step, steps});
+    };
+  return limits;
+}
+
+Value to_value(const tensor::Tensor& tensor) {
+  const tensor::Shape& shape = tensor.shape();
+  // The value's pointer is the elements', its ownership the tensor's.
+  return Value(tensor.dtype(), {shape.begin(), shape.end()},
+               std::shared_ptr<const void>(tensor.owner(), tensor.data()));
+}
+
+}  // namespace
+
+Expected<std::shared_ptr<BoundEntry>> Session::Impl::bind(
+    const std::vector<tensor::Shape>& shapes) const {
+  std::vector<std::vector<std::int64_t>> key;
+  for (const tensor::Shape& shape : shapes) key.emplace_back(shape.begin(), shape.end());
+  const std::scoped_lock lock(mutex);
+  const auto found = bound.find(key);
+  if (found != bound.end()) return found->second;
+  SCANLOOM_TRY(auto binding, plan::bind(plan, shapes));
+  auto entry = std::make_shared<BoundEntry>();
+  entry->binding = std::move(binding);
+  bound.emplace(std::move(key), entry);
+  return entry;
+}
+
+Expected<std::vector<tensor::Tensor>> Session::Impl::run_bound(
+    const std::vector<const std::byte*>& feeds, const std::vector<tensor::Shape>& shapes,
+    const RunOptions& run_options, RunReport& report) const {
+  SCANLOOM_TRY(const std::shared_ptr<BoundEntry> entry, bind(shapes));
+  std::unique_ptr<runtime::Run> run;
+  {
+    const std::scoped_lock lock(entry->mutex);
+    if (!entry->idle.empty()) {
+      run = std::move(entry->idle.back());
+      entry->idle.pop_back();
+    }
+  }
+  if (!run) {
+    SCANLOOM_TRY(run, runtime::Run::make(entry->binding, run_options.max_memory,
+                                         plan->options.threads));
+  }
+  const runtime::Limits limits = limits_of(run_options, *entry->binding);
+  runtime::Profile profile;
+  Expected<runtime::RunResult> result =
+      run->execute(feeds, limits, run_options.profile ? &profile : nullptr);
+  {
+    const std::scoped_lock lock(entry->mutex);
+    if (entry->idle.size() < static_cast<std::size_t>(pool_limit))
+      entry->idle.push_back(std::move(run));
+  }
+  if (!result) return std::move(result).error();
+  report.steps = result->steps;
+  if (run_options.profile) report.profile = profile_rows(*entry->binding, profile);
+  return std::move(result->outputs);
+}
+
+Expected<std::vector<tensor::Tensor>> Session::Impl::run_interpreted(
+    const std::vector<const std::byte*>& feeds, const std::vector<tensor::Shape>& shapes,
+    const RunOptions& run_options) const {
+  std::vector<tensor::Tensor> tensors;
+  for (std::size_t i = 0; i < feeds.size(); ++i)
+    tensors.emplace_back(inputs[i].dtype, shapes[i], nullptr, feeds[i]);
+  interp::InterpretOptions interpret_options;
+  if (run_options.max_steps >= 0) interpret_options.max_steps = run_options.max_steps;
+  return interp::interpret(plan->module, tensors, interpret_options);
+}
+
+Expected<Results> Session::Impl::run(std::span<const Feed> feeds, const RunOptions& run_options,
+                                     std::span<const std::string> wanted) const {
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<std::size_t> indices;
+  for (const std::string& name : wanted) {
+    const auto found = std::find_if(outputs.begin(), outputs.end(),
+                                    [&](const ValueInfo& output) { return output.name == name; });
+    if (found == outputs.end())
+      return fail(Code::invalid_argument, "the model has no output '{}'", name);
+    indices.push_back(static_cast<std::size_t>(found - outputs.begin()));
+  }
+  if (wanted.empty())
+    for (std::size_t i = 0; i < outputs.size(); ++i) indices.push_back(i);
+  std::vector<tensor::Shape> shapes;
+  std::vector<tensor::Tensor> copies;
+  SCANLOOM_TRY(const auto arranged, arrange(feeds, shapes, copies));
+  Results results;
+  auto computed = options.execution == Execution::interpreted
+                      ? run_interpreted(arranged, shapes, run_options)
+                      : run_bound(arranged, shapes, run_options, results.report);
+  if (!computed) return std::move(computed).error();
+  for (const std::size_t i : indices) results.add(outputs[i].name, to_value((*computed)[i]));
+  results.report.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return results;
+}
+
+}  // namespace scanloom

@@ -1,0 +1,146 @@
+#include <scanloom/session.h>
+
+#include <algorithm>
+
+#include "api/guard.h"
+#include "api/impl.h"
+#include "api/jit_plugin.h"
+#include "base/cpu.h"
+
+namespace scanloom {
+namespace {
+
+ValueInfo describe_value(const ir::Module& module, ir::ValueId id, const std::string& name) {
+  const tensor::Type& type = module.value(id).type;
+  ValueInfo info;
+  info.name = name;
+  info.dtype = type.dtype;
+  info.ranked = type.ranked;
+  std::string text = "tensor(" + std::string(dtype_onnx_name(type.dtype)) + ")";
+  for (auto wrap = type.wraps.rbegin(); wrap != type.wraps.rend(); ++wrap)
+    text = (*wrap == tensor::Wrap::sequence ? "seq(" : "optional(") + text + ")";
+  info.type = text;
+  for (const tensor::Dim dim : type.dims) {
+    ValueInfo::Dim shown;
+    if (dim.is_constant()) {
+      shown.size = dim.value();
+    } else if (module.dims.node(dim.expr()).kind != tensor::DimKind::fresh) {
+      shown.name = module.dims.to_string(dim);
+    }
+    info.shape.push_back(shown);
+  }
+  return info;
+}
+
+/// Makes the pairs of SessionOptions::states the module's state list.
+Expected<void> add_states(ir::Module& module, const SessionOptions& options) {
+  const ir::Region& top = module.region(module.top());
+  for (const auto& [input, output] : options.states) {
+    ir::State state;
+    state.name = input;
+    const auto arg = std::find_if(top.args.begin(), top.args.end(), [&](ir::ValueId id) {
+      return module.value(id).name == input;
+    });
+    const auto yield =
+        std::find(module.output_names.begin(), module.output_names.end(), output);
+    if (arg == top.args.end())
+      return fail(Code::not_found, "state '{}': the model has no input of that name", input);
+    if (yield == module.output_names.end())
+      return fail(Code::not_found, "state '{}': the model has no output '{}'", input, output);
+    state.input = static_cast<std::uint32_t>(arg - top.args.begin());
+    state.output = static_cast<std::uint32_t>(yield - module.output_names.begin());
+    const tensor::Type& in = module.value(*arg).type;
+    const tensor::Type& out = module.value(top.yields[state.output]).type;
+    if (in.dtype != out.dtype)
+      return fail(Code::invalid_argument, "state '{}' is {}, but output '{}' is {}", input,
+                  dtype_name(in.dtype), output, dtype_name(out.dtype));
+    module.states.push_back(std::move(state));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view version() noexcept { return "0.1.0"; }
+
+void Results::add(std::string name, Value value) {
+  values_.emplace_back(std::move(name), std::move(value));
+}
+
+const Value* Results::find(std::string_view name) const noexcept {
+  for (const auto& [known, value] : values_)
+    if (known == name) return &value;
+  return nullptr;
+}
+
+const Value& Results::at(std::string_view name) const {
+  if (const Value* value = find(name)) return *value;
+  throw Failure(fail(Code::not_found, "there is no result '{}'", name));
+}
+
+Session::Session(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+std::span<const ValueInfo> Session::inputs() const noexcept { return impl_->inputs; }
+std::span<const ValueInfo> Session::outputs() const noexcept { return impl_->outputs; }
+const ModelInfo& Session::info() const noexcept { return impl_->info; }
+
+std::vector<std::string> Session::warnings() const {
+  const std::scoped_lock lock(impl_->mutex);
+  return impl_->warnings;
+}
+
+void Session::Impl::warn(std::string text) const {
+  if (options.on_warning) options.on_warning(text);
+  const std::scoped_lock lock(mutex);
+  warnings.push_back(std::move(text));
+}
+
+Expected<std::shared_ptr<Session::Impl>> Session::Impl::make(const Source& source,
+                                                             const SessionOptions& options) {
+  Diagnostics diagnostics;
+  auto impl = std::make_shared<Session::Impl>();
+  impl->options = options;
+  SCANLOOM_TRY(Loaded loaded, load_module(source, options, diagnostics));
+  SCANLOOM_CHECK_OK(add_states(loaded.module, options));
+  for (const std::string& warning : diagnostics.warnings()) impl->warn(warning);
+  impl->info = std::move(loaded.info);
+  impl->text_before = std::move(loaded.text_before);
+  const ir::Region& top = loaded.module.region(loaded.module.top());
+  for (const ir::ValueId id : top.args)
+    impl->inputs.push_back(describe_value(loaded.module, id, loaded.module.value(id).name));
+  for (std::size_t i = 0; i < top.yields.size(); ++i)
+    impl->outputs.push_back(
+        describe_value(loaded.module, top.yields[i], loaded.module.output_names[i]));
+  plan::PlanOptions plan_options;
+  plan_options.threads = options.threads > 0 ? options.threads : available_cores();
+  if (options.execution == Execution::automatic)
+    plan_options.compile = jit_compiler(plan_options.why_no_compiler);
+  impl->plan = plan::make_plan(std::move(loaded.module), plan_options);
+  if (!isa_warning().empty()) impl->warn(std::string(isa_warning()));
+  return impl;
+}
+
+Expected<Session> Session::load(const std::string& path, const SessionOptions& options) {
+  return guard([&]() -> Expected<Session> {
+    SCANLOOM_TRY(auto impl, make({path, nullptr, {}}, options));
+    return Session(std::move(impl));
+  });
+}
+
+Expected<Session> Session::load_bytes(std::span<const std::byte> bytes,
+                                      const SessionOptions& options) {
+  return guard([&]() -> Expected<Session> {
+    // Weights may alias the bytes for as long as the session lives, so it keeps its own copy.
+    auto copy = std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end());
+    const std::string_view view(reinterpret_cast<const char*>(copy->data()), copy->size());
+    SCANLOOM_TRY(auto impl, make({{}, copy, view}, options));
+    return Session(std::move(impl));
+  });
+}
+
+Expected<Results> Session::run(std::span<const Feed> feeds, const RunOptions& options,
+                               std::span<const std::string> outputs) const {
+  return guard([&] { return impl_->run(feeds, options, outputs); });
+}
+
+}  // namespace scanloom

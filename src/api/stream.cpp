@@ -1,0 +1,100 @@
+// Stream: owns the values of a module's states between runs.
+#include <algorithm>
+#include <cstring>
+
+#include "api/guard.h"
+#include "api/impl.h"
+
+namespace scanloom {
+
+struct Stream::Impl {
+  std::shared_ptr<Session::Impl> session;
+  std::vector<std::optional<Value>> values;  ///< by state; nullopt: initial
+
+  Expected<Results> push(std::span<const Feed> feeds, const RunOptions& options);
+  Expected<Value> initial(const ir::State& state, std::span<const Feed> feeds) const;
+};
+
+Stream::Stream(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Stream Session::stream() const {
+  auto impl = std::make_shared<Stream::Impl>();
+  impl->session = impl_;
+  impl->values.resize(impl_->plan->module.states.size());
+  return Stream(std::move(impl));
+}
+
+/// The state's initial value, or zeros of the declared sizes; symbols take their value from feeds.
+Expected<Value> Stream::Impl::initial(const ir::State& state, std::span<const Feed> feeds) const {
+  if (state.initial.defined()) {
+    const tensor::Shape& shape = state.initial.shape();
+    return Value(state.initial.dtype(), {shape.begin(), shape.end()},
+                 std::shared_ptr<const void>(state.initial.owner(), state.initial.data()));
+  }
+  const ValueInfo& info = session->inputs[state.input];
+  tensor::Shape shape;
+  for (std::size_t axis = 0; axis < info.shape.size(); ++axis) {
+    std::int64_t size = info.shape[axis].size;
+    for (const Feed& feed : feeds)
+      for (const ValueInfo& other : session->inputs)
+        if (other.name == feed.name && other.shape.size() == feed.value.shape.size())
+          for (std::size_t i = 0; i < other.shape.size(); ++i)
+            if (!info.shape[axis].name.empty() && other.shape[i].name == info.shape[axis].name)
+              size = feed.value.shape[i];
+    if (size < 0)
+      return fail(Code::invalid_argument,
+                  "state '{}' starts with zeros, but its size on axis {} is not known", state.name,
+                  axis)
+          .note("give it a value once with Stream::set");
+    shape.push_back(size);
+  }
+  SCANLOOM_TRY(const tensor::Tensor zeros, tensor::Tensor::zeros(info.dtype, shape));
+  return Value(info.dtype, {shape.begin(), shape.end()},
+               std::shared_ptr<const void>(zeros.owner(), zeros.data()));
+}
+
+Expected<Results> Stream::Impl::push(std::span<const Feed> feeds, const RunOptions& options) {
+  const std::vector<ir::State>& states = session->plan->module.states;
+  std::vector<Feed> all(feeds.begin(), feeds.end());
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if (!values[i]) {
+      SCANLOOM_TRY(values[i], initial(states[i], feeds));
+    }
+    all.push_back({session->inputs[states[i].input].name, values[i]->view()});
+  }
+  SCANLOOM_TRY(Results results, session->run(all, options, {}));
+  // All at once, and only after the run has succeeded.
+  for (std::size_t i = 0; i < states.size(); ++i) values[i] = results[states[i].output];
+  return results;
+}
+
+Expected<Results> Stream::push(std::span<const Feed> feeds, const RunOptions& options) {
+  return guard([&] { return impl_->push(feeds, options); });
+}
+
+Expected<void> Stream::set(std::string_view input, const View& value) {
+  return guard([&]() -> Expected<void> {
+    const std::vector<ir::State>& states = impl_->session->plan->module.states;
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      const ValueInfo& info = impl_->session->inputs[states[i].input];
+      if (info.name != input) continue;
+      if (value.dtype != info.dtype)
+        return fail(Code::invalid_argument, "state '{}' is {}, the value is {}", input,
+                    dtype_onnx_name(info.dtype), dtype_onnx_name(value.dtype));
+      if (value.shape.size() > static_cast<std::size_t>(tensor::kMaxRank) || !value.strides.empty())
+        return fail(Code::invalid_argument, "state '{}' needs row-major values of rank 0 to {}",
+                    input, tensor::kMaxRank);
+      const tensor::Shape shape{std::span<const std::int64_t>(value.shape)};
+      SCANLOOM_TRY(const tensor::Tensor copy,
+                   tensor::Tensor::copy_of(value.dtype, shape, value.data));
+      impl_->values[i] = Value(value.dtype, value.shape,
+                               std::shared_ptr<const void>(copy.owner(), copy.data()));
+      return {};
+    }
+    return fail(Code::not_found, "the session keeps no state '{}'", input);
+  });
+}
+
+void Stream::reset() { std::fill(impl_->values.begin(), impl_->values.end(), std::nullopt); }
+
+}  // namespace scanloom

@@ -1,0 +1,20 @@
+// FpEnvironment: while it lives, this thread rounds to nearest even, keeps denormals and masks
+// floating-point exceptions; then the caller's settings are back.
+#pragma once
+
+#include <cstdint>
+
+namespace scanloom {
+
+class FpEnvironment {
+ public:
+  FpEnvironment() noexcept;
+  ~FpEnvironment();
+  FpEnvironment(const FpEnvironment&) = delete;
+  FpEnvironment& operator=(const FpEnvironment&) = delete;
+
+ private:
+  std::uint64_t saved_;
+};
+
+}  // namespace scanloom

@@ -1,0 +1,96 @@
+// MathDomain: the exact operations that the functions of base/math are written in. Scalar code
+// (scalar_domain.h), vector kernels (kernels/simd) and machine code (jit/emit_math.cpp) each provide
+// one, so all three compute every function with the same bits. There is no fma among them: bits do
+// not depend on the machine.
+//
+//   m.constant(double)        the value rounded to the lane's type; m.integer(int64)
+//   add sub mul div           IEEE, to nearest even
+//   neg abs                   on the sign bit alone
+//   less equal is_nan         masks; false for NaN, but for is_nan
+//   either(mask, mask)        or of masks
+//   select(mask, a, b)        a where the mask is set
+//   bits from_bits            the lane's bits as a signed integer of the same width, and back
+//   add_int sub_int and_int or_int   wrap
+//   shift_left(i, n) shift_right(i, n)   n constant; right: arithmetic
+//   to_float(i)               exact for the small integers that occur here
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+
+namespace scanloom::math {
+
+template <class M>
+concept MathDomain = requires(const M& m, typename M::F f, typename M::I i, typename M::Mask k) {
+  { M::kBits } -> std::convertible_to<int>;
+  { m.constant(1.0) } -> std::same_as<typename M::F>;
+  { m.integer(std::int64_t{1}) } -> std::same_as<typename M::I>;
+  { m.add(f, f) } -> std::same_as<typename M::F>;
+  { m.sub(f, f) } -> std::same_as<typename M::F>;
+  { m.mul(f, f) } -> std::same_as<typename M::F>;
+  { m.div(f, f) } -> std::same_as<typename M::F>;
+  { m.neg(f) } -> std::same_as<typename M::F>;
+  { m.abs(f) } -> std::same_as<typename M::F>;
+  { m.less(f, f) } -> std::same_as<typename M::Mask>;
+  { m.equal(f, f) } -> std::same_as<typename M::Mask>;
+  { m.is_nan(f) } -> std::same_as<typename M::Mask>;
+  { m.either(k, k) } -> std::same_as<typename M::Mask>;
+  { m.select(k, f, f) } -> std::same_as<typename M::F>;
+  { m.bits(f) } -> std::same_as<typename M::I>;
+  { m.from_bits(i) } -> std::same_as<typename M::F>;
+  { m.add_int(i, i) } -> std::same_as<typename M::I>;
+  { m.sub_int(i, i) } -> std::same_as<typename M::I>;
+  { m.and_int(i, i) } -> std::same_as<typename M::I>;
+  { m.or_int(i, i) } -> std::same_as<typename M::I>;
+  { m.shift_left(i, 1) } -> std::same_as<typename M::I>;
+  { m.shift_right(i, 1) } -> std::same_as<typename M::I>;
+  { m.to_float(i) } -> std::same_as<typename M::F>;
+};
+
+/// What the formats of 32 and 64 bits differ in.
+template <int kBits>
+struct Format;
+
+template <>
+struct Format<32> {
+  static constexpr int kMantissaBits = 23;
+  static constexpr std::int64_t kBias = 127;
+  static constexpr std::int64_t kSignMask = INT32_MIN;
+  static constexpr std::int64_t kMantissaMask = 0x007fffff;
+  static constexpr std::int64_t kOneBits = 0x3f800000;
+  static constexpr double kInfinity = static_cast<double>(__builtin_inff());
+  static constexpr double kSmallestNormal = 0x1p-126;
+  /// Adding it rounds to an integer, whose value is then in the low bits.
+  static constexpr double kRounder = 0x1.8p23;
+  static constexpr std::int64_t kRounderBits = 0x4b400000;
+};
+
+template <>
+struct Format<64> {
+  static constexpr int kMantissaBits = 52;
+  static constexpr std::int64_t kBias = 1023;
+  static constexpr std::int64_t kSignMask = INT64_MIN;
+  static constexpr std::int64_t kMantissaMask = 0x000fffffffffffff;
+  static constexpr std::int64_t kOneBits = 0x3ff0000000000000;
+  static constexpr double kInfinity = __builtin_inf();
+  static constexpr double kSmallestNormal = 0x1p-1022;
+  static constexpr double kRounder = 0x1.8p52;
+  static constexpr std::int64_t kRounderBits = 0x4338000000000000;
+};
+
+/// coefficients[0] + coefficients[1] x + ..., by Horner's rule.
+template <MathDomain M, std::size_t kCount>
+typename M::F polynomial(const M& m, typename M::F x, const double (&coefficients)[kCount]) {
+  typename M::F sum = m.constant(coefficients[kCount - 1]);
+  for (std::size_t i = kCount - 1; i-- > 0;) sum = m.add(m.mul(sum, x), m.constant(coefficients[i]));
+  return sum;
+}
+
+/// magnitude's absolute value with sign's sign.
+template <MathDomain M>
+typename M::F copy_sign(const M& m, typename M::F magnitude, typename M::F sign) {
+  const auto mask = m.integer(Format<M::kBits>::kSignMask);
+  return m.from_bits(m.or_int(m.bits(m.abs(magnitude)), m.and_int(m.bits(sign), mask)));
+}
+
+}  // namespace scanloom::math

@@ -1,0 +1,87 @@
+// exp(x) = 2^n exp(r), n = round(x / ln 2), |r| <= ln 2 / 2 (Cody and Waite's reduction in two parts).
+// f32: Cephes' polynomial of degree 7, 1.1 ulp; f64: the series to degree 13, 1.1 ulp.
+#pragma once
+
+#include "base/math/domain.h"
+
+namespace scanloom::math {
+
+template <int kBits>
+struct ExpFormat;
+
+template <>
+struct ExpFormat<32> {
+  static constexpr double kLowest = -104, kHighest = 89;
+  static constexpr double kLn2High = 0.693359375, kLn2Low = -2.12194440e-4;
+  /// exp(r) = 1 + r + r^2 (c0 + c1 r + ...)
+  static constexpr double kCoefficients[] = {5.0000001201e-1, 1.6666665459e-1, 4.1665795894e-2,
+                                             8.3334519073e-3, 1.3981999507e-3, 1.9875691500e-4};
+};
+
+template <>
+struct ExpFormat<64> {
+  static constexpr double kLowest = -746, kHighest = 710;
+  static constexpr double kLn2High = 6.93147180369123816490e-01;
+  static constexpr double kLn2Low = 1.90821492927058770002e-10;
+  static constexpr double kCoefficients[] = {
+      1.0 / 2,       1.0 / 6,        1.0 / 24,        1.0 / 120,       1.0 / 720,       1.0 / 5040,
+      1.0 / 40320,   1.0 / 362880,   1.0 / 3628800,   1.0 / 39916800,  1.0 / 479001600,
+      1.0 / 6227020800.0};
+};
+
+/// x = n ln 2 + r; n as an integer lane. Precondition: |x| below 2^20, or NaN (then r is NaN).
+template <MathDomain M>
+struct ReducedByLn2 {
+  typename M::I n;
+  typename M::F r;
+};
+
+template <MathDomain M>
+ReducedByLn2<M> reduce_by_ln2(const M& m, typename M::F x) {
+  using Exp = ExpFormat<M::kBits>;
+  using Fmt = Format<M::kBits>;
+  const auto rounder = m.constant(Fmt::kRounder);
+  const auto shifted = m.add(m.mul(x, m.constant(1.44269504088896340736)), rounder);
+  const auto n = m.sub(shifted, rounder);
+  const auto high = m.sub(x, m.mul(n, m.constant(Exp::kLn2High)));
+  return {m.sub_int(m.bits(shifted), m.integer(Fmt::kRounderBits)),
+          m.sub(high, m.mul(n, m.constant(Exp::kLn2Low)))};
+}
+
+/// exp(r) - 1 for |r| <= ln 2 / 2.
+template <MathDomain M>
+typename M::F expm1_reduced(const M& m, typename M::F r) {
+  const auto tail = polynomial(m, r, ExpFormat<M::kBits>::kCoefficients);
+  return m.add(m.mul(m.mul(tail, r), r), r);
+}
+
+/// 2^n for n within the normal exponents.
+template <MathDomain M>
+typename M::F power_of_two(const M& m, typename M::I n) {
+  using Fmt = Format<M::kBits>;
+  return m.from_bits(m.shift_left(m.add_int(n, m.integer(Fmt::kBias)), Fmt::kMantissaBits));
+}
+
+template <MathDomain M>
+typename M::F exp(const M& m, typename M::F x) {
+  using Exp = ExpFormat<M::kBits>;
+  auto clamped = m.select(m.less(x, m.constant(Exp::kLowest)), m.constant(Exp::kLowest), x);
+  clamped = m.select(m.less(m.constant(Exp::kHighest), x), m.constant(Exp::kHighest), clamped);
+  const auto reduced = reduce_by_ln2(m, clamped);
+  const auto mantissa = m.add(expm1_reduced(m, reduced.r), m.constant(1));
+  // In two halves, so that results may be denormal, rounded once, or overflow to infinity.
+  const auto half = m.shift_right(reduced.n, 1);
+  const auto scaled = m.mul(mantissa, power_of_two(m, half));
+  const auto result = m.mul(scaled, power_of_two(m, m.sub_int(reduced.n, half)));
+  return m.select(m.is_nan(x), x, result);
+}
+
+/// exp(x) - 1 for 0 <= x <= 64, or NaN. 2.3 ulp.
+template <MathDomain M>
+typename M::F expm1_bounded(const M& m, typename M::F x) {
+  const auto reduced = reduce_by_ln2(m, x);
+  const auto scale = power_of_two(m, reduced.n);
+  return m.add(m.mul(expm1_reduced(m, reduced.r), scale), m.sub(scale, m.constant(1)));
+}
+
+}  // namespace scanloom::math

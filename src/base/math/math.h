@@ -1,0 +1,39 @@
+// The functions of base/math on plain numbers, as reference kernels call them.
+#pragma once
+
+#include <cmath>
+
+#include "base/math/erf.h"
+#include "base/math/exp.h"
+#include "base/math/log.h"
+#include "base/math/scalar_domain.h"
+#include "base/math/sigmoid.h"
+#include "base/math/trig.h"
+
+namespace scanloom::math {
+
+template <std::floating_point T>
+T exp(T x) { return exp(ScalarDomain<T>{}, x); }
+template <std::floating_point T>
+T log(T x) { return log(ScalarDomain<T>{}, x); }
+template <std::floating_point T>
+T tanh(T x) { return tanh(ScalarDomain<T>{}, x); }
+template <std::floating_point T>
+T sigmoid(T x) { return sigmoid(ScalarDomain<T>{}, x); }
+template <std::floating_point T>
+T softplus(T x) { return softplus(ScalarDomain<T>{}, x); }
+template <std::floating_point T>
+T sin(T x) { return sin(ScalarDomain<T>{}, x); }
+template <std::floating_point T>
+T cos(T x) { return cos(ScalarDomain<T>{}, x); }
+template <std::floating_point T>
+T erf(T x) { return erf(ScalarDomain<T>{}, x); }
+
+/// The C library's, below 1 ulp, with C's special cases. Vector kernels and machine code call these
+/// per lane. f32 goes through f64, which rounds right but for one case in millions.
+inline double pow(double x, double y) { return std::pow(x, y); }
+inline float pow(float x, float y) {
+  return static_cast<float>(std::pow(static_cast<double>(x), static_cast<double>(y)));
+}
+
+}  // namespace scanloom::math

@@ -1,0 +1,37 @@
+// sigmoid(x) = 1 / (1 + exp(-x)), computed from exp(-|x|) so that nothing overflows: 3 ulp.
+// tanh(x) = e / (e + 2) with e = exp(2 |x|) - 1: 3 ulp. softplus(x) = max(x, 0) + log1p(exp(-|x|)): 3 ulp.
+#pragma once
+
+#include "base/math/exp.h"
+#include "base/math/log.h"
+
+namespace scanloom::math {
+
+template <MathDomain M>
+typename M::F sigmoid(const M& m, typename M::F x) {
+  const auto decay = exp(m, m.neg(m.abs(x)));
+  const auto one = m.constant(1);
+  const auto above = m.select(m.less(x, m.constant(0)), decay, one);
+  return m.div(above, m.add(one, decay));
+}
+
+template <MathDomain M>
+typename M::F tanh(const M& m, typename M::F x) {
+  // Beyond 20 the result is 1 in both formats.
+  const auto limit = m.constant(20);
+  const auto size = m.abs(x);
+  const auto bounded = m.select(m.less(limit, size), limit, size);
+  const auto e = expm1_bounded(m, m.add(bounded, bounded));
+  const auto result = m.div(e, m.add(e, m.constant(2)));
+  return m.select(m.is_nan(x), x, copy_sign(m, result, x));
+}
+
+template <MathDomain M>
+typename M::F softplus(const M& m, typename M::F x) {
+  const auto zero = m.constant(0);
+  const auto positive = m.select(m.less(zero, x), x, zero);
+  const auto result = m.add(positive, log1p_unit(m, exp(m, m.neg(m.abs(x)))));
+  return m.select(m.is_nan(x), x, result);
+}
+
+}  // namespace scanloom::math

@@ -1,0 +1,146 @@
+#include "frontends/onnx/body.h"
+
+#include <algorithm>
+#include <set>
+
+#include "frontends/onnx/types.h"
+
+namespace scanloom::onnx {
+
+using tensor::Type;
+
+namespace {
+
+/// IR version 4 is the first in which a graph's initialisers need not be among its inputs.
+constexpr std::int64_t kSeparateInitialisers = 4;
+
+Expected<std::optional<Type>> declared_type(NodeCtx& ctx, const ValueInfoProto& info,
+                                            const std::string& description) {
+  if (info.type.kind == TypeProto::Kind::none) return std::optional<Type>();
+  Expected<Type> type = make_type(info.type, ctx.module().dims);
+  if (!type) return std::move(type).error().at(description);
+  return std::optional<Type>(*std::move(type));
+}
+
+/// Rules of formats that a lenient reading overlooks.
+Expected<void> tolerated(NodeCtx& ctx, Error error) {
+  if (!ctx.reading().options.lenient) return error;
+  ctx.reading().diagnostics.warning("onnx: " + error.text());
+  return {};
+}
+
+}  // namespace
+
+Expected<Body> Body::of(NodeCtx& ctx, std::string_view attribute) {
+  Body body;
+  SCANLOOM_TRY(body.graph_, ctx.graph(attribute));
+  body.role_ = attribute;
+  body.proto_ = &ctx.reading().model.graphs[body.graph_];
+  body.facts_ = &ctx.reading().facts[body.graph_];
+  const GraphFacts& facts = *body.facts_;
+  std::set<NameId> seen;
+  for (std::size_t i = 0; i < facts.inputs.size(); ++i) {
+    if (!facts.inputs[i].valid()) return invalid_model("{} input {} has no name", attribute, i);
+    if (!seen.insert(facts.inputs[i]).second)
+      return invalid_model("{} input {} '{}' has the name of another one", attribute, i,
+                           body.proto_->inputs[i].name);
+    if (std::ranges::find(facts.initialisers, facts.inputs[i]) == facts.initialisers.end()) {
+      body.formals_.push_back(i);
+    } else if (ctx.reading().model.ir_version >= kSeparateInitialisers) {
+      return invalid_model("{} input {} '{}' is an initialiser too", attribute, i,
+                           body.proto_->inputs[i].name);
+    }
+  }
+  return body;
+}
+
+std::string Body::describe_input(std::size_t i) const {
+  return fmt::format("{} input {} '{}'", role_, i, proto_->inputs[formals_[i]].name);
+}
+
+std::string Body::describe_output(std::size_t i) const {
+  return fmt::format("{} output {} '{}'", role_, i, proto_->outputs[i].name);
+}
+
+Expected<std::optional<Type>> Body::declared_input(NodeCtx& ctx, std::size_t i) const {
+  return declared_type(ctx, proto_->inputs[formals_[i]], describe_input(i));
+}
+
+Expected<std::optional<Type>> Body::declared_output(NodeCtx& ctx, std::size_t i) const {
+  return declared_type(ctx, proto_->outputs[i], describe_output(i));
+}
+
+Expected<Type> Body::formal_type(NodeCtx& ctx, std::size_t i, const Type& actual) const {
+  SCANLOOM_TRY(const std::optional<Type> declared, declared_input(ctx, i));
+  if (!declared) return actual;
+  if (declared->dtype != actual.dtype || declared->wraps != actual.wraps) {
+    SCANLOOM_CHECK_OK(tolerated(ctx, invalid_model("{} is declared {}, its value is {}",
+                                                   describe_input(i), describe_elements(*declared),
+                                                   describe_elements(actual))));
+    return actual;
+  }
+  if (!declared->ranked) return actual;
+  if (!actual.ranked) return *declared;
+  if (declared->rank() != actual.rank())
+    SCANLOOM_CHECK_OK(tolerated(ctx, invalid_model("{} is declared with {} axes, its value has {}",
+                                                   describe_input(i), declared->rank(),
+                                                   actual.rank())));
+  return actual;
+}
+
+Expected<void> Body::check_counts(std::size_t inputs, std::string_view input_words,
+                                  std::size_t outputs, std::string_view output_words) const {
+  if (input_count() != inputs)
+    return invalid_model("the {} has {} inputs, {} are needed: {}", role_, input_count(), inputs,
+                         input_words);
+  if (output_count() != outputs)
+    return invalid_model("the {} has {} outputs, {} are needed: {}", role_, output_count(), outputs,
+                         output_words);
+  return {};
+}
+
+ir::ValueId Body::add_formal(NodeCtx& ctx, BodyRequest& request, std::size_t i, Type type) const {
+  const NameId name = input_name(i);
+  const ir::ValueId argument = ctx.module().add_argument(
+      request.builder->region(), std::move(type), std::string(ctx.reading().names.text(name)));
+  request.bindings.emplace_back(name, Binding::of(argument));
+  return argument;
+}
+
+BodyRequest request_body(NodeCtx& ctx, const Body& body, ir::NodeId owner) {
+  const GraphProto& proto = ctx.reading().model.graphs[body.graph()];
+  const ir::RegionId region = ctx.module().add_region(owner, std::string(proto.name));
+  ctx.module().node(owner).regions.push_back(region);
+  return {.graph = body.graph(),
+          .role = body.role(),
+          .builder = std::make_shared<ir::Builder>(ctx.module(), region),
+          .root = ctx.site().root,
+          .bindings = {}};
+}
+
+Captures::Captures(NodeCtx& ctx, std::span<const NameId> names) {
+  for (const NameId name : names) {
+    const Binding* const binding = ctx.site().scope.find(name);
+    if (binding == nullptr) continue;  // the body reports who reads it
+    outer_.emplace_back(name, *binding);
+    if (binding->constant == nullptr && binding->value.valid())
+      operands_.push_back(binding->value);
+  }
+}
+
+void Captures::enter(NodeCtx& ctx, BodyRequest& request) const {
+  for (const auto& [name, outer] : outer_) {
+    if (outer.constant != nullptr) {
+      request.bindings.emplace_back(name, Binding::of(outer.constant));
+    } else if (!outer.value.valid()) {
+      request.bindings.emplace_back(name, outer);
+    } else {
+      const ir::ValueId argument = ctx.module().add_argument(
+          request.builder->region(), ctx.type(outer.value),
+          std::string(ctx.reading().names.text(name)));
+      request.bindings.emplace_back(name, Binding::of(argument));
+    }
+  }
+}
+
+}  // namespace scanloom::onnx

@@ -1,0 +1,101 @@
+#include "frontends/onnx/external_data.h"
+
+#include <charconv>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+
+namespace scanloom::onnx {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The entries of external_data; what is absent stays empty.
+struct Place {
+  std::string_view location;
+  std::uint64_t offset = 0;
+  std::optional<std::uint64_t> length;
+};
+
+Expected<std::uint64_t> parse_number(const EntryProto& entry) {
+  std::uint64_t number = 0;
+  const char* const end = entry.value.data() + entry.value.size();
+  const auto [stop, problem] = std::from_chars(entry.value.data(), end, number);
+  if (problem != std::errc() || stop != end)
+    return invalid_model("external data: {} '{}' is not a number of bytes", entry.key, entry.value);
+  return number;
+}
+
+Expected<Place> parse_place(const TensorProto& tensor) {
+  Place place;
+  for (const EntryProto& entry : tensor.external_data) {
+    if (entry.key == "location") {
+      place.location = entry.value;
+    } else if (entry.key == "offset") {
+      SCANLOOM_TRY(place.offset, parse_number(entry));
+    } else if (entry.key == "length") {
+      SCANLOOM_TRY(place.length, parse_number(entry));
+    }
+  }
+  if (place.location.empty()) return invalid_model("external data names no location");
+  return place;
+}
+
+/// Whether `path` stands below `folder`; both are free of links and dots.
+bool is_below(const fs::path& path, const fs::path& folder) {
+  auto part = path.begin();
+  for (const fs::path& folder_part : folder) {
+    if (part == path.end() || *part != folder_part) return false;
+    ++part;
+  }
+  return part != path.end();
+}
+
+}  // namespace
+
+Expected<std::string> ExternalData::resolve(std::string_view location) const {
+  if (folder_.empty())
+    return fail(Code::invalid_argument,
+                "external data '{}' needs a model that is read from a file", location);
+  // A path ends at its first zero byte for the system, which would hide the rest from the checks.
+  if (location.find('\0') != std::string_view::npos)
+    return invalid_model("external data: the location holds a zero byte");
+  const fs::path relative(location);
+  if (relative.is_absolute())
+    return invalid_model("external data '{}': the location must be relative", location);
+  for (const fs::path& part : relative)
+    if (part == "..")
+      return invalid_model("external data '{}' leaves the model's folder", location);
+  std::error_code problem;
+  const fs::path folder = fs::canonical(folder_, problem);
+  if (problem)
+    return fail(Code::not_found, "the model's folder '{}': {}", folder_, problem.message());
+  const fs::path path = fs::canonical(folder / relative, problem);
+  if (problem)
+    return fail(Code::not_found, "external data '{}': {}", location, problem.message());
+  if (!is_below(path, folder))
+    return invalid_model("external data '{}' leaves the model's folder through a link", location);
+  return path.string();
+}
+
+Expected<OwnedBytes> ExternalData::find(const TensorProto& tensor) {
+  SCANLOOM_TRY(const Place place, parse_place(tensor));
+  SCANLOOM_TRY(const std::string path, resolve(place.location));
+  auto& file = files_[path];
+  if (file == nullptr) {
+    SCANLOOM_TRY(file, MappedFile::open(path));
+  }
+  const std::string_view bytes = file->bytes();
+  if (place.offset > bytes.size())
+    return invalid_model("external data '{}': offset {} is past the end of the file, {} bytes",
+                         place.location, place.offset, bytes.size());
+  const std::uint64_t rest = bytes.size() - place.offset;
+  if (place.length.value_or(0) > rest)
+    return invalid_model("external data '{}': {} bytes from offset {} are past the end of the "
+                         "file, {} bytes",
+                         place.location, *place.length, place.offset, bytes.size());
+  const std::uint64_t length = place.length.value_or(rest);
+  return OwnedBytes{file, bytes.substr(place.offset, length), rest - length};
+}
+
+}  // namespace scanloom::onnx

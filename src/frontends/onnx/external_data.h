@@ -1,0 +1,38 @@
+// ExternalData: the bytes of tensors that stand in files beside the model. Only regular files below
+// the model's folder are opened, wherever links lead; each is mapped once.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/mapped_file.h"
+#include "frontends/onnx/proto.h"
+
+namespace scanloom::onnx {
+
+/// Bytes, who keeps them, and how many bytes after them are readable too.
+struct OwnedBytes {
+  std::shared_ptr<const void> owner;
+  std::string_view bytes;
+  std::size_t after = 0;
+};
+
+class ExternalData {
+ public:
+  /// `folder`: where the model stands; empty: unknown, so that external data is an error.
+  explicit ExternalData(std::string folder) : folder_(std::move(folder)) {}
+
+  /// The bytes that a tensor's external_data names. Errors: invalid_model (malformed entries, a path
+  /// that leaves the folder, a range outside the file), not_found, invalid_argument.
+  Expected<OwnedBytes> find(const TensorProto& tensor);
+
+ private:
+  Expected<std::string> resolve(std::string_view location) const;
+
+  std::string folder_;
+  std::map<std::string, std::shared_ptr<const MappedFile>> files_;
+};
+
+}  // namespace scanloom::onnx

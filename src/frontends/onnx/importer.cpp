@@ -1,0 +1,359 @@
+#include "frontends/onnx/importer.h"
+
+#include <algorithm>
+
+#include "frontends/onnx/types.h"
+
+namespace scanloom::onnx {
+
+using ir::ValueId;
+using tensor::Type;
+
+namespace {
+
+/// Functions that call functions could ask for any number of nodes.
+constexpr std::size_t kMaxNodes = std::size_t{1} << 24;
+
+constexpr std::int64_t kOldestOpset = 9;
+
+std::string full_name(std::string_view domain, std::string_view op_type) {
+  return domain.empty() ? std::string(op_type) : fmt::format("{}.{}", domain, op_type);
+}
+
+/// nullopt: the domain is not imported.
+std::optional<std::int64_t> imported_version(const Root& root, std::string_view domain) {
+  for (const OpsetProto& opset : root.opsets)
+    if (normal_domain(opset.domain) == domain) return opset.version;
+  return std::nullopt;
+}
+
+std::string describe_place(const NodeProto& node, std::uint32_t index, std::string_view kind) {
+  if (!node.name.empty()) return fmt::format("node '{}' ({})", node.name, kind);
+  for (const std::string_view output : node.outputs)
+    if (!output.empty()) return fmt::format("node {} ({}) making '{}'", index, kind, output);
+  return fmt::format("node {} ({})", index, kind);
+}
+
+}  // namespace
+
+void Importer::run() {
+  enter_main();
+  while (!stack_.empty()) {
+    Frame& frame = *stack_.back();
+    const bool is_done = frame.next == frame.order.nodes.size() && frame.open == nullptr;
+    if (!is_done) {
+      advance(frame);
+    } else if (stack_.size() > 1) {
+      pop();
+    } else {
+      leave_main(frame);
+      stack_.pop_back();
+    }
+  }
+}
+
+void Importer::fail_at(const Frame& frame, const std::string& place, Error error) {
+  // The builder names the place itself.
+  if (!error.text().starts_with(place)) error = std::move(error).at(place);
+  error = std::move(error).at("onnx");
+  if (!frame.label.empty()) error.note("in " + frame.label);
+  reading_.diagnostics.error(std::move(error));
+}
+
+void Importer::push(BodyRequest request, std::string label) {
+  auto frame = std::make_unique<Frame>();
+  frame->graph = request.graph;
+  frame->builder = std::move(request.builder);
+  frame->root = std::move(request.root);
+  frame->label = std::move(label);
+  frame->errors_before = reading_.diagnostics.errors().size();
+  for (auto& [name, binding] : request.bindings) frame->scope.bind(name, std::move(binding));
+  for (const NameId name : reading_.facts[frame->graph].inputs) show(*frame, name);
+  enter_initialisers(*frame);
+  enter_declared(*frame);
+  enter_order(*frame);
+  stack_.push_back(std::move(frame));
+}
+
+void Importer::enter_initialisers(Frame& frame) {
+  const GraphProto& graph = reading_.model.graphs[frame.graph];
+  const GraphFacts& facts = reading_.facts[frame.graph];
+  const auto enter = [&](NameId name, Expected<tensor::Tensor> tensor) {
+    if (!name.valid()) return fail_at(frame, "an initialiser", invalid_model("it has no name"));
+    if (frame.scope.find(name) != nullptr)
+      return fail_at(frame, fmt::format("initialiser '{}'", reading_.names.text(name)),
+                     invalid_model("the name is taken already"));
+    show(frame, name);
+    if (!tensor) {
+      frame.scope.bind(name, Binding::poison());
+      return fail_at(frame, "initialiser", std::move(tensor).error());
+    }
+    frame.scope.bind(
+        name, Binding::of(std::make_shared<const tensor::Tensor>(*std::move(tensor))));
+  };
+  for (std::size_t i = 0; i < graph.initialisers.size(); ++i)
+    enter(facts.initialisers[i], reading_.tensors.read(graph.initialisers[i]));
+  for (std::size_t i = 0; i < graph.sparse_initialisers.size(); ++i)
+    enter(facts.sparse_initialisers[i], reading_.tensors.read(graph.sparse_initialisers[i]));
+}
+
+void Importer::enter_declared(Frame& frame) {
+  const GraphProto& graph = reading_.model.graphs[frame.graph];
+  const auto enter = [&](const ValueInfoProto& info) {
+    if (!info.name.empty() && info.type.kind != TypeProto::Kind::none)
+      frame.declared.try_emplace(reading_.names.intern(info.name).index, &info.type);
+  };
+  std::ranges::for_each(graph.outputs, enter);
+  std::ranges::for_each(graph.value_infos, enter);
+}
+
+void Importer::enter_order(Frame& frame) {
+  const GraphFacts& facts = reading_.facts[frame.graph];
+  frame.order = order_nodes(facts);
+  if (frame.order.cycle.empty()) return;
+  std::string names;
+  for (const std::uint32_t node : frame.order.cycle)
+    names += (names.empty() ? "" : ", ") + describe(frame, node).place;
+  Error error = invalid_model("onnx: these nodes wait for each other: {}", names);
+  if (!frame.label.empty()) error.note("in " + frame.label);
+  reading_.diagnostics.error(std::move(error));
+  std::vector<bool> placed(facts.nodes.size());
+  for (const std::uint32_t node : frame.order.nodes) placed[node] = true;
+  for (std::size_t node = 0; node < placed.size(); ++node)
+    if (!placed[node]) poison_outputs(frame, facts.nodes[node]);
+}
+
+std::vector<Binding> Importer::graph_outputs(Frame& frame) {
+  std::vector<Binding> outputs;
+  const GraphFacts& facts = reading_.facts[frame.graph];
+  for (std::size_t i = 0; i < facts.outputs.size(); ++i) {
+    const NameId name = facts.outputs[i];
+    const Binding* const binding = name.valid() ? frame.scope.find(name) : nullptr;
+    if (binding == nullptr) {
+      const std::string_view text = name.valid() ? reading_.names.text(name) : std::string_view();
+      fail_at(frame, fmt::format("graph output {} '{}'", i, text),
+              invalid_model("it is made by nothing"));
+    } else if (!frame.label.empty() && binding->is_absent()) {
+      fail_at(frame, fmt::format("graph output {} '{}'", i, reading_.names.text(name)),
+              invalid_model("it is an input that the call leaves out"));
+    }
+    outputs.push_back(binding == nullptr ? Binding::poison() : *binding);
+  }
+  return outputs;
+}
+
+void Importer::pop() {
+  Frame& frame = *stack_.back();
+  BodyResult result{frame.builder, graph_outputs(frame)};
+  for (const NameId name : frame.shown) --frame.root->visible[name.index];
+  const bool failed =
+      reading_.diagnostics.errors().size() > frame.errors_before ||
+      std::ranges::any_of(result.outputs, &Binding::poisoned);
+  Frame& owner = *stack_[stack_.size() - 2];
+  owner.body_failed = owner.body_failed || failed;
+  owner.results.push_back(std::move(result));
+  stack_.pop_back();
+}
+
+void Importer::advance(Frame& frame) {
+  if (frame.open != nullptr) return continue_open(frame);
+  if (++nodes_read_ > kMaxNodes) {
+    reading_.diagnostics.error(
+        fail(Code::limit_reached, "onnx: the model has more than {} nodes", kMaxNodes));
+    // Nothing is worth finishing.
+    for (const auto& open : stack_) {
+      open->next = open->order.nodes.size();
+      open->open = nullptr;
+    }
+    return;
+  }
+  read_node(frame, frame.order.nodes[frame.next++]);
+}
+
+void Importer::continue_open(Frame& frame) {
+  const std::uint32_t index = frame.order.nodes[frame.next - 1];
+  const Step step = describe(frame, index);
+  if (frame.next_body < frame.open->bodies.size()) {
+    BodyRequest& request = frame.open->bodies[frame.next_body++];
+    std::string label = fmt::format("the {} of {}", request.role, step.place);
+    if (stack_.size() <= kMaxDepth) return push(std::move(request), std::move(label));
+    fail_at(frame, step.place,
+            fail(Code::limit_reached, "bodies and functions nest more than {} deep", kMaxDepth));
+    frame.body_failed = true;
+    frame.next_body = frame.open->bodies.size();
+    return;
+  }
+  const std::unique_ptr<OpenNode> open = std::move(frame.open);
+  std::vector<BodyResult> results = std::move(frame.results);
+  frame.results.clear();
+  if (frame.body_failed) return poison_outputs(frame, step.facts);
+  NodeCtx ctx(reading_, site(frame, step));
+  if (Expected<void> done = open->finish(ctx, std::move(results)); !done) {
+    fail_at(frame, step.place, std::move(done).error());
+    return poison_outputs(frame, step.facts);
+  }
+  bind_outputs(frame, step, ctx);
+}
+
+Importer::Step Importer::describe(Frame& frame, std::uint32_t index) const {
+  const NodeProto& node = reading_.model.graphs[frame.graph].nodes[index];
+  Step step{node, reading_.facts[frame.graph].nodes[index], index, functions_.find(node),
+            nullptr, 0, {}};
+  const std::string_view domain = normal_domain(node.domain);
+  step.version = imported_version(*frame.root, domain).value_or(0);
+  if (step.function == nullptr) step.converter = find_converter(domain, node.op_type);
+  std::string kind = full_name(domain, node.op_type);
+  if (step.converter != nullptr) kind += fmt::format("-{}", step.converter->since(step.version));
+  step.place = describe_place(node, index, kind);
+  return step;
+}
+
+NodeSite Importer::site(Frame& frame, const Step& step) {
+  const ir::PlaceId place = reading_.module.add_place({{step.place}});
+  frame.builder->set_place(place);
+  return {step.node, step.facts, frame.scope, frame.root, *frame.builder, place, step.version};
+}
+
+Expected<void> Importer::check_version(const Step& step, const Root& root) const {
+  const std::string_view domain = normal_domain(step.node.domain);
+  if (!imported_version(root, domain))
+    return invalid_model("the model imports no version of the operator set '{}'",
+                         domain.empty() ? "ai.onnx" : domain);
+  if (reading_.options.lenient) return {};
+  const int first = step.converter->versions.front();
+  // Operators that are older than the oldest version read are listed from a later one on.
+  if (step.version < first && first > kOldestOpset)
+    return invalid_model("the operator exists from version {} on, the model imports version {}",
+                         first, step.version);
+  return {};
+}
+
+Expected<void> Importer::check_counts(const Step& step) const {
+  const Converter& converter = *step.converter;
+  const auto inputs = static_cast<int>(step.node.inputs.size());
+  const auto outputs = static_cast<int>(step.node.outputs.size());
+  if (inputs < converter.min_inputs)
+    return invalid_model("it has {} inputs, at least {} are needed", inputs, converter.min_inputs);
+  if (converter.max_inputs >= 0 && inputs > converter.max_inputs)
+    return invalid_model("it has {} inputs, at most {} are possible", inputs,
+                         converter.max_inputs);
+  if (converter.max_outputs >= 0 && outputs > converter.max_outputs)
+    return invalid_model("it has {} outputs, at most {} are possible", outputs,
+                         converter.max_outputs);
+  return {};
+}
+
+Expected<bool> Importer::inputs_are_ready(Frame& frame, const Step& step) const {
+  bool ready = true;
+  for (std::size_t i = 0; i < step.facts.inputs.size(); ++i) {
+    const NameId name = step.facts.inputs[i];
+    if (!name.valid()) continue;
+    const Binding* const binding = frame.scope.find(name);
+    if (binding == nullptr)
+      return invalid_model("input {} '{}' is made by nothing before it", i, step.node.inputs[i]);
+    ready = ready && !binding->poisoned;
+  }
+  return ready;
+}
+
+void Importer::read_node(Frame& frame, std::uint32_t index) {
+  const Step step = describe(frame, index);
+  const auto give_up = [&](Error error) {
+    fail_at(frame, step.place, std::move(error));
+    poison_outputs(frame, step.facts);
+  };
+  // Unknown operators have been reported all together.
+  if (step.function == nullptr && step.converter == nullptr)
+    return poison_outputs(frame, step.facts);
+  Expected<bool> ready = inputs_are_ready(frame, step);
+  if (!ready) return give_up(std::move(ready).error());
+  if (!*ready) return poison_outputs(frame, step.facts);
+  if (step.converter != nullptr) {
+    if (auto fits = check_version(step, *frame.root); !fits) return give_up(std::move(fits).error());
+    if (auto fits = check_counts(step); !fits) return give_up(std::move(fits).error());
+  }
+  NodeCtx ctx(reading_, site(frame, step));
+  auto converted = step.function != nullptr ? convert_call(ctx, *step.function)
+                                            : step.converter->convert(ctx);
+  if (!converted) return give_up(std::move(converted).error());
+  if (step.function == nullptr)
+    for (const std::string_view name : ctx.unread_attributes())
+      reading_.diagnostics.warning(
+          fmt::format("onnx: {}: attribute '{}' is unknown and ignored", step.place, name));
+  frame.open = ctx.take_open();
+  frame.next_body = 0;
+  frame.body_failed = false;
+  if (frame.open == nullptr) bind_outputs(frame, step, ctx);
+}
+
+void Importer::bind_outputs(Frame& frame, const Step& step, NodeCtx& ctx) {
+  for (std::size_t i = 0; i < step.facts.outputs.size(); ++i) {
+    const NameId name = step.facts.outputs[i];
+    if (!name.valid()) continue;
+    Binding binding = std::move(ctx.outputs()[i]);
+    Expected<void> bound =
+        binding.is_absent() ? Expected<void>(fail(Code::unsupported, "output {} cannot be had", i))
+                            : bind_output(frame, step, name, std::move(binding));
+    if (bound) continue;
+    fail_at(frame, step.place, std::move(bound).error());
+    if (frame.scope.find(name) == nullptr) frame.scope.bind(name, Binding::poison());
+  }
+}
+
+Expected<void> Importer::bind_output(Frame& frame, const Step& step, NameId name,
+                                     Binding binding) {
+  const std::string_view text = reading_.names.text(name);
+  if (frame.scope.find(name) != nullptr)
+    return invalid_model("output '{}' is made already, by another node or an input", text);
+  const auto visible = frame.root->visible.find(name.index);
+  if (visible != frame.root->visible.end() && visible->second > 0) {
+    if (!reading_.options.lenient)
+      return invalid_model("output '{}' has the name of a value outside {}", text, frame.label);
+    reading_.diagnostics.warning(fmt::format(
+        "onnx: {}: output '{}' hides the value of that name outside", step.place, text));
+  }
+  if (binding.value.valid()) {
+    ir::Value& value = reading_.module.value(binding.value);
+    if (value.name.empty()) value.name = text;
+    SCANLOOM_CHECK_OK(check_declared(frame, name, binding.value));
+  }
+  frame.scope.bind(name, std::move(binding));
+  show(frame, name);
+  return {};
+}
+
+Expected<void> Importer::check_declared(Frame& frame, NameId name, ValueId id) {
+  const auto found = frame.declared.find(name.index);
+  if (found == frame.declared.end()) return {};
+  const std::string_view text = reading_.names.text(name);
+  Expected<Type> declared = make_type(*found->second, reading_.module.dims);
+  if (!declared) return std::move(declared).error().at(fmt::format("the type of '{}'", text));
+  Type& actual = reading_.module.value(id).type;
+  if (declared->dtype != actual.dtype || declared->wraps != actual.wraps) {
+    Error error = invalid_model("output '{}' is declared {}, the node makes {}", text,
+                                describe_elements(*declared), describe_elements(actual));
+    if (!reading_.options.lenient) return error;
+    reading_.diagnostics.warning("onnx: " + error.text());
+    return {};
+  }
+  if (!declared->ranked) return {};
+  if (!actual.ranked)
+    actual = *std::move(declared);
+  else if (declared->rank() != actual.rank())
+    reading_.diagnostics.warning(fmt::format("onnx: '{}' is declared with {} axes, it has {}", text,
+                                             declared->rank(), actual.rank()));
+  return {};
+}
+
+void Importer::poison_outputs(Frame& frame, const NodeFacts& facts) {
+  for (const NameId name : facts.outputs)
+    if (name.valid()) frame.scope.bind(name, Binding::poison());
+}
+
+void Importer::show(Frame& frame, NameId name) {
+  if (!name.valid()) return;
+  ++frame.root->visible[name.index];
+  frame.shown.push_back(name);
+}
+
+}  // namespace scanloom::onnx

@@ -1,0 +1,88 @@
+// Importer: walks the graphs of a model and calls the converter of every node. Bodies are taken from
+// a stack of its own, so that nothing recurses over their nesting. What is wrong is collected: after
+// an error the node's outputs count as made, so that one mistake is reported once.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "frontends/onnx/converter.h"
+#include "frontends/onnx/function_call.h"
+#include "frontends/onnx/node_order.h"
+
+namespace scanloom::onnx {
+
+class Importer {
+ public:
+  explicit Importer(Reading& reading) : reading_(reading), functions_(reading.model) {}
+
+  /// Reads the main graph into the top region of the module.
+  void run();
+
+ private:
+  /// A graph that is being read.
+  struct Frame {
+    GraphIndex graph = 0;
+    std::shared_ptr<ir::Builder> builder;
+    std::shared_ptr<Root> root;
+    std::string label;  ///< "the body of node 'gru' (Scan-11)"; empty: the main graph
+    Scope scope;
+    NodeOrder order;
+    std::size_t next = 0;        ///< in order.nodes
+    std::vector<NameId> shown;   ///< names that this graph makes visible to its bodies
+    std::unordered_map<std::uint32_t, const TypeProto*> declared;  ///< by NameId::index
+    std::unique_ptr<OpenNode> open;  ///< the node before `next`, whose bodies are being read
+    std::size_t next_body = 0;
+    std::vector<BodyResult> results;
+    bool body_failed = false;
+    std::size_t errors_before = 0;
+  };
+
+  /// A node of a frame with all that is known of it.
+  struct Step {
+    const NodeProto& node;
+    const NodeFacts& facts;
+    std::uint32_t index;  // in the file
+    const FunctionProto* function = nullptr;
+    const Converter* converter = nullptr;
+    std::int64_t version = 0;
+    std::string place;
+  };
+
+  void report_unknown_operators();
+  void enter_main();
+  void enter_inputs(Frame& frame, const GraphProto& graph, const GraphFacts& facts);
+  void leave_main(Frame& frame);
+
+  void push(BodyRequest request, std::string label);
+  void enter_initialisers(Frame& frame);
+  void enter_declared(Frame& frame);
+  void enter_order(Frame& frame);
+  void pop();
+  [[nodiscard]] std::vector<Binding> graph_outputs(Frame& frame);
+
+  void advance(Frame& frame);
+  void continue_open(Frame& frame);
+  void read_node(Frame& frame, std::uint32_t index);
+  [[nodiscard]] Step describe(Frame& frame, std::uint32_t index) const;
+  [[nodiscard]] NodeSite site(Frame& frame, const Step& step);
+  /// Errors; false without an error: an input failed before.
+  Expected<bool> inputs_are_ready(Frame& frame, const Step& step) const;
+  Expected<void> check_version(const Step& step, const Root& root) const;
+  Expected<void> check_counts(const Step& step) const;
+  void bind_outputs(Frame& frame, const Step& step, NodeCtx& ctx);
+  Expected<void> bind_output(Frame& frame, const Step& step, NameId name, Binding binding);
+  Expected<void> check_declared(Frame& frame, NameId name, ir::ValueId value);
+  void poison_outputs(Frame& frame, const NodeFacts& facts);
+  void show(Frame& frame, NameId name);
+  void fail_at(const Frame& frame, const std::string& place, Error error);
+
+  Reading& reading_;
+  FunctionTable functions_;
+  std::vector<std::unique_ptr<Frame>> stack_;
+  std::size_t nodes_read_ = 0;
+};
+
+}  // namespace scanloom::onnx

@@ -1,0 +1,114 @@
+// Importer's dealings with the main graph: operators that are unknown, inputs, outputs.
+#include <algorithm>
+#include <map>
+
+#include "frontends/onnx/importer.h"
+#include "frontends/onnx/types.h"
+
+namespace scanloom::onnx {
+
+using tensor::Type;
+
+namespace {
+
+/// How many names a message lists before it says how many more there are.
+constexpr std::size_t kListed = 5;
+
+std::string counted(std::size_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+}  // namespace
+
+/// Looks at every graph that the main graph reaches, through bodies and functions.
+void Importer::report_unknown_operators() {
+  std::map<std::pair<std::string_view, std::string_view>, std::size_t> unknown;
+  std::vector<bool> seen(reading_.model.graphs.size());
+  std::vector<GraphIndex> pending = {0};
+  const auto reach = [&](GraphIndex graph) {
+    if (!seen[graph]) pending.push_back(graph);
+    seen[graph] = true;
+  };
+  seen[0] = true;
+  while (!pending.empty()) {
+    const GraphProto& graph = reading_.model.graphs[pending.back()];
+    pending.pop_back();
+    for (const NodeProto& node : graph.nodes) {
+      const std::string_view domain = normal_domain(node.domain);
+      if (const FunctionProto* const function = functions_.find(node)) reach(function->body);
+      else if (find_converter(domain, node.op_type) == nullptr) ++unknown[{domain, node.op_type}];
+      for (const AttributeProto& attribute : node.attributes)
+        std::ranges::for_each(attribute.graphs, reach);
+    }
+  }
+  if (unknown.empty()) return;
+  std::string names;
+  for (const auto& [key, count] : unknown)
+    names += fmt::format("{}{}{}{} ({})", names.empty() ? "" : ", ", key.first,
+                         key.first.empty() ? "" : ".", key.second,
+                         counted(count, "node", "nodes"));
+  reading_.diagnostics.error(fail(Code::unsupported, "onnx: {} cannot be read: {}",
+                                  counted(unknown.size(), "operator", "operators"), names));
+}
+
+void Importer::enter_main() {
+  report_unknown_operators();
+  BodyRequest request;
+  request.builder = std::make_shared<ir::Builder>(reading_.module, reading_.module.top());
+  request.root = std::make_shared<Root>();
+  request.root->opsets = reading_.model.opsets;
+  push(std::move(request), {});
+  Frame& frame = *stack_.back();
+  enter_inputs(frame, reading_.model.graphs[0], reading_.facts[0]);
+}
+
+void Importer::enter_inputs(Frame& frame, const GraphProto& graph, const GraphFacts& facts) {
+  std::string defaults;
+  std::size_t default_count = 0;
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    const NameId name = facts.inputs[i];
+    const std::string place = fmt::format("graph input {} '{}'", i, graph.inputs[i].name);
+    if (!name.valid()) {
+      fail_at(frame, place, invalid_model("it has no name"));
+      continue;
+    }
+    if (std::ranges::find(facts.initialisers, name) != facts.initialisers.end()) {
+      if (++default_count <= kListed)
+        defaults += fmt::format("{}'{}'", defaults.empty() ? "" : ", ", graph.inputs[i].name);
+      continue;
+    }
+    if (frame.scope.find(name) != nullptr) {
+      fail_at(frame, place, invalid_model("the name is taken already"));
+      continue;
+    }
+    Expected<Type> type = make_type(graph.inputs[i].type, reading_.module.dims);
+    if (!type) {
+      fail_at(frame, place, std::move(type).error());
+      frame.scope.bind(name, Binding::poison());
+      continue;
+    }
+    frame.scope.bind(name, Binding::of(reading_.module.add_argument(
+                               reading_.module.top(), *std::move(type),
+                               std::string(graph.inputs[i].name))));
+  }
+  // Before IR version 4 every initialiser had to be among the inputs, which meant nothing.
+  if (default_count == 0 || reading_.model.ir_version < 4) return;
+  reading_.diagnostics.warning(
+      fmt::format("onnx: {} with default values cannot be fed: {}{}",
+                  counted(default_count, "input", "inputs"), defaults,
+                  default_count > kListed ? ", ..." : ""));
+}
+
+void Importer::leave_main(Frame& frame) {
+  std::vector<Binding> outputs = graph_outputs(frame);
+  const GraphProto& graph = reading_.model.graphs[0];
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].poisoned) continue;
+    frame.builder->set_place({});
+    const ir::ValueId value = NodeCtx::materialise(outputs[i], *frame.builder);
+    reading_.module.region(reading_.module.top()).yields.push_back(value);
+    reading_.module.output_names.emplace_back(graph.outputs[i].name);
+  }
+}
+
+}  // namespace scanloom::onnx

@@ -1,0 +1,32 @@
+// Names of values as numbers, so that looking one up never compares text twice.
+#pragma once
+
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/id.h"
+
+namespace scanloom::onnx {
+
+/// Invalid: the empty name, which stands for an absent operand.
+using NameId = Id<struct NameTag>;
+
+class NameTable {
+ public:
+  /// `name` must outlive the table.
+  NameId intern(std::string_view name) {
+    if (name.empty()) return {};
+    const auto [place, is_new] = ids_.try_emplace(name, NameId(names_.size()));
+    if (is_new) names_.push_back(name);
+    return place->second;
+  }
+  [[nodiscard]] std::string_view text(NameId id) const { return names_[id.index]; }
+  [[nodiscard]] std::size_t size() const { return names_.size(); }
+
+ private:
+  std::unordered_map<std::string_view, NameId> ids_;  // looked up, never walked
+  std::vector<std::string_view> names_;
+};
+
+}  // namespace scanloom::onnx

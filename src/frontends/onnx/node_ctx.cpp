@@ -1,0 +1,260 @@
+#include "frontends/onnx/node_ctx.h"
+
+#include <algorithm>
+
+#include "ops/ops.h"
+#include "tensor/scalar_eval.h"
+
+namespace scanloom::onnx {
+
+using ir::ValueId;
+using tensor::Tensor;
+
+namespace {
+
+const char* kind_text(AttributeKind kind) {
+  switch (kind) {
+    case AttributeKind::undefined: return "nothing";
+    case AttributeKind::real: return "a real";
+    case AttributeKind::integer: return "an integer";
+    case AttributeKind::text: return "a text";
+    case AttributeKind::tensor: return "a tensor";
+    case AttributeKind::graph: return "a graph";
+    case AttributeKind::reals: return "a list of reals";
+    case AttributeKind::integers: return "a list of integers";
+    case AttributeKind::texts: return "a list of texts";
+    case AttributeKind::tensors: return "a list of tensors";
+    case AttributeKind::graphs: return "a list of graphs";
+    case AttributeKind::sparse_tensor: return "a sparse tensor";
+    case AttributeKind::sparse_tensors: return "a list of sparse tensors";
+    case AttributeKind::type: return "a type";
+    case AttributeKind::types: return "a list of types";
+  }
+  return "of an unknown kind";
+}
+
+/// The kind that an attribute declares, or, in files older than that field, the one it holds.
+Expected<AttributeKind> kind_of(const AttributeProto& attribute) {
+  const auto last = static_cast<std::int64_t>(AttributeKind::types);
+  if (attribute.declared < 0 || attribute.declared > last)
+    return invalid_model("attribute '{}' has the unknown kind {}", attribute.name,
+                         attribute.declared);
+  AttributeKind held = AttributeKind::undefined;
+  for (std::int64_t kind = 1; kind <= last; ++kind)
+    if ((attribute.present >> kind & 1u) != 0) held = static_cast<AttributeKind>(kind);
+  const auto declared = static_cast<AttributeKind>(attribute.declared);
+  if (declared == AttributeKind::undefined) return held;
+  const std::uint32_t others = attribute.present & ~(1u << static_cast<unsigned>(declared));
+  if (others != 0)
+    return invalid_model("attribute '{}' says that it is {} and holds {}", attribute.name,
+                         kind_text(declared), kind_text(held));
+  return declared;
+}
+
+}  // namespace
+
+ValueId BodyResult::value(std::size_t i) { return NodeCtx::materialise(outputs[i], *builder); }
+
+NodeCtx::NodeCtx(Reading& reading, const NodeSite& site)
+    : reading_(reading),
+      site_(site),
+      attribute_read_(site.node.attributes.size()),
+      outputs_(site.node.outputs.size()) {}
+
+bool NodeCtx::has(int i) const {
+  if (i >= input_count()) return false;
+  const NameId name = site_.facts.inputs[static_cast<std::size_t>(i)];
+  if (!name.valid()) return false;
+  const Binding* const binding = site_.scope.find(name);
+  return binding == nullptr || !binding->is_absent();
+}
+
+std::string NodeCtx::describe_input(int i) const {
+  if (!has(i)) return fmt::format("input {}", i);
+  return fmt::format("input {} '{}'", i, site_.node.inputs[static_cast<std::size_t>(i)]);
+}
+
+ValueId NodeCtx::materialise(Binding& binding, ir::Builder& builder) {
+  if (!binding.value.valid() && binding.constant != nullptr)
+    binding.value = builder.constant(*binding.constant);
+  return binding.value;
+}
+
+Expected<ValueId> NodeCtx::in(int i) {
+  if (!has(i)) return invalid_model("input {} is missing", i);
+  return optional_in(i);
+}
+
+Expected<ValueId> NodeCtx::optional_in(int i) {
+  if (!has(i)) return ValueId{};
+  const NameId name = site_.facts.inputs[static_cast<std::size_t>(i)];
+  Binding* const binding = site_.scope.find(name);
+  if (binding == nullptr) return invalid_model("{} is made by nothing", describe_input(i));
+  const bool is_new = !binding->value.valid();
+  const ValueId value = materialise(*binding, builder());
+  if (is_new && module().value(value).name.empty())
+    module().value(value).name = reading_.names.text(name);
+  return value;
+}
+
+const Tensor* NodeCtx::constant(int i) const {
+  if (!has(i)) return nullptr;
+  const Binding* const binding =
+      site_.scope.find(site_.facts.inputs[static_cast<std::size_t>(i)]);
+  return binding == nullptr ? nullptr : binding->constant.get();
+}
+
+Expected<std::optional<std::vector<std::int64_t>>> NodeCtx::constant_integers(int i) {
+  using Result = std::optional<std::vector<std::int64_t>>;
+  if (!has(i)) return Result{};
+  const Tensor* const known = constant(i);
+  if (known == nullptr)
+    return fail(Code::unsupported, "{} must be a constant, it is computed", describe_input(i));
+  Result integers = tensor::to_integers(*known);
+  if (!integers || known->dtype() == DType::boolean)
+    return invalid_model("{} is {}, integers are needed", describe_input(i),
+                         dtype_onnx_name(known->dtype()));
+  return integers;
+}
+
+bool NodeCtx::has_attribute(std::string_view name) {
+  for (std::size_t i = 0; i < site_.node.attributes.size(); ++i)
+    if (site_.node.attributes[i].name == name) {
+      attribute_read_[i] = true;
+      const Expected<const AttributeProto*> found = any_attribute(name);
+      return !found || *found != nullptr;
+    }
+  return false;
+}
+
+Expected<const AttributeProto*> NodeCtx::any_attribute(std::string_view name) {
+  const AttributeProto* found = nullptr;
+  for (std::size_t i = 0; i < site_.node.attributes.size(); ++i) {
+    const AttributeProto& attribute = site_.node.attributes[i];
+    if (attribute.name != name) continue;
+    if (found != nullptr) return invalid_model("attribute '{}' stands twice", name);
+    attribute_read_[i] = true;
+    found = &attribute;
+  }
+  if (found == nullptr || found->reference.empty()) return found;
+  for (const auto& [own_name, value] : site_.root->attributes)
+    if (own_name == found->reference) return value;
+  return invalid_model("attribute '{}' refers to '{}', which is no attribute of the function", name,
+                       found->reference);
+}
+
+Expected<const AttributeProto*> NodeCtx::attribute(std::string_view name, AttributeKind kind) {
+  SCANLOOM_TRY(const AttributeProto* const found, any_attribute(name));
+  if (found == nullptr) return found;
+  SCANLOOM_TRY(const AttributeKind has, kind_of(*found));
+  if (has != kind)
+    return invalid_model("attribute '{}' is {}, {} is needed", name, kind_text(has),
+                         kind_text(kind));
+  return found;
+}
+
+Expected<std::int64_t> NodeCtx::integer(std::string_view name, std::int64_t fallback) {
+  SCANLOOM_TRY(const AttributeProto* const found, attribute(name, AttributeKind::integer));
+  return found == nullptr ? fallback : found->integer;
+}
+
+Expected<std::int64_t> NodeCtx::required_integer(std::string_view name) {
+  if (!has_attribute(name)) return invalid_model("attribute '{}' is missing", name);
+  return integer(name, 0);
+}
+
+Expected<double> NodeCtx::real(std::string_view name, double fallback) {
+  SCANLOOM_TRY(const AttributeProto* const found, attribute(name, AttributeKind::real));
+  return found == nullptr ? fallback : static_cast<double>(found->real);
+}
+
+Expected<std::string> NodeCtx::text(std::string_view name, std::string_view fallback) {
+  SCANLOOM_TRY(const AttributeProto* const found, attribute(name, AttributeKind::text));
+  return std::string(found == nullptr ? fallback : found->text);
+}
+
+Expected<std::vector<std::int64_t>> NodeCtx::integers(std::string_view name) {
+  SCANLOOM_TRY(const AttributeProto* const found, attribute(name, AttributeKind::integers));
+  return found == nullptr ? std::vector<std::int64_t>() : found->integers;
+}
+
+Expected<std::vector<double>> NodeCtx::reals(std::string_view name) {
+  SCANLOOM_TRY(const AttributeProto* const found, attribute(name, AttributeKind::reals));
+  if (found == nullptr) return std::vector<double>();
+  return std::vector<double>(found->reals.begin(), found->reals.end());
+}
+
+Expected<std::vector<std::string>> NodeCtx::texts(std::string_view name) {
+  SCANLOOM_TRY(const AttributeProto* const found, attribute(name, AttributeKind::texts));
+  if (found == nullptr) return std::vector<std::string>();
+  return std::vector<std::string>(found->texts.begin(), found->texts.end());
+}
+
+Expected<GraphIndex> NodeCtx::graph(std::string_view name) {
+  SCANLOOM_TRY(const AttributeProto* const found, attribute(name, AttributeKind::graph));
+  if (found == nullptr || found->graphs.empty())
+    return invalid_model("attribute '{}' is missing", name);
+  // A body reads names of the place where it is written; one that comes from the caller of a
+  // function would read the function's.
+  const auto& own = site_.node.attributes;
+  if (std::ranges::none_of(own, [&](const AttributeProto& a) { return &a == found; }))
+    return fail(Code::unsupported, "attribute '{}' is a graph that the caller of the function gives",
+                name);
+  return found->graphs.front();
+}
+
+std::vector<std::string_view> NodeCtx::unread_attributes() const {
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < attribute_read_.size(); ++i)
+    if (!attribute_read_[i]) names.push_back(site_.node.attributes[i].name);
+  return names;
+}
+
+Expected<ValueId> NodeCtx::cast(ValueId value, DType to) {
+  if (type(value).dtype == to) return value;
+  return op(ops::cast_op, {value}, {{"to", to}});
+}
+
+ValueId NodeCtx::integers_value(std::span<const std::int64_t> values) {
+  return builder().constant(
+      Tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values));
+}
+
+ValueId NodeCtx::integer_value(std::int64_t value) {
+  return builder().constant(Tensor::scalar<std::int64_t>(value));
+}
+
+Expected<ValueId> NodeCtx::scalar(double value, DType dtype) {
+  SCANLOOM_TRY(Tensor made, Tensor::zeros(dtype, {}));
+  const tensor::ScalarReg bits{tensor::scalar_bits(value, dtype), 0};
+  tensor::store_scalars(dtype, &bits, static_cast<std::byte*>(made.mutable_data()), 0, 1);
+  return builder().constant(std::move(made));
+}
+
+bool NodeCtx::wants(int i) const {
+  return i < output_count() && site_.facts.outputs[static_cast<std::size_t>(i)].valid();
+}
+
+void NodeCtx::set_output(int i, ValueId value) { set_output(i, Binding::of(value)); }
+
+void NodeCtx::set_output(int i, Binding binding) {
+  if (i < output_count()) outputs_[static_cast<std::size_t>(i)] = std::move(binding);
+}
+
+void NodeCtx::alias_output(int i) {
+  if (const Binding* const binding = site_.scope.find(site_.facts.inputs[0]))
+    set_output(i, *binding);
+}
+
+void NodeCtx::set_constant(int i, Tensor value) {
+  set_output(i, Binding::of(std::make_shared<const Tensor>(std::move(value))));
+}
+
+Expected<void> NodeCtx::emit(const ir::OpDef& op, std::vector<ValueId> inputs,
+                             std::vector<ir::NamedAttr> attrs) {
+  SCANLOOM_TRY(const ValueId value, builder().op(op, std::move(inputs), std::move(attrs)));
+  set_output(0, value);
+  return {};
+}
+
+}  // namespace scanloom::onnx

@@ -1,0 +1,133 @@
+// NodeCtx: what a converter sees of one ONNX node, and how it says what the node becomes. Errors of
+// converters carry no place: the importer puts the node's before them.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/diagnostics.h"
+#include "frontends/onnx/graph_facts.h"
+#include "frontends/onnx/open_node.h"
+#include "frontends/onnx/read.h"
+#include "frontends/onnx/scope.h"
+#include "frontends/onnx/tensor_data.h"
+#include "ir/builder.h"
+
+namespace scanloom::onnx {
+
+/// What one reading of a model has in common.
+struct Reading {
+  const ModelProto& model;
+  const ReadOptions& options;
+  Diagnostics& diagnostics;
+  ir::Module& module;
+  NameTable& names;
+  const std::vector<GraphFacts>& facts;
+  TensorReader& tensors;
+};
+
+/// Where a node stands.
+struct NodeSite {
+  const NodeProto& node;
+  const NodeFacts& facts;
+  Scope& scope;
+  const std::shared_ptr<Root>& root;
+  ir::Builder& builder;
+  ir::PlaceId place;
+  std::int64_t version = 0;  ///< of the operator set that the node's domain imports
+};
+
+class NodeCtx {
+ public:
+  NodeCtx(Reading& reading, const NodeSite& site);
+
+  [[nodiscard]] std::string_view op_type() const { return site_.node.op_type; }
+  /// The version of the operator set, not of the operator.
+  [[nodiscard]] std::int64_t version() const { return site_.version; }
+  [[nodiscard]] Reading& reading() { return reading_; }
+  [[nodiscard]] const NodeSite& site() const { return site_; }
+  [[nodiscard]] ir::Builder& builder() { return site_.builder; }
+  [[nodiscard]] ir::Module& module() { return reading_.module; }
+
+  // Operands.
+
+  [[nodiscard]] int input_count() const { return static_cast<int>(site_.node.inputs.size()); }
+  [[nodiscard]] bool has(int i) const;
+  /// "input 1 'mask'".
+  [[nodiscard]] std::string describe_input(int i) const;
+  /// The value of input i in this region. Error: the input is absent.
+  Expected<ir::ValueId> in(int i);
+  /// As in(); an invalid id when the input is absent.
+  Expected<ir::ValueId> optional_in(int i);
+  [[nodiscard]] const tensor::Type& type(ir::ValueId value) { return module().value(value).type; }
+  /// What is known of input i's contents; nullptr when it is absent or computed.
+  [[nodiscard]] const tensor::Tensor* constant(int i) const;
+  /// The integers of input i; nullopt when it is absent. Error (unsupported): not a constant.
+  Expected<std::optional<std::vector<std::int64_t>>> constant_integers(int i);
+  /// The value that a binding stands for, brought into the region of `builder` if need be.
+  static ir::ValueId materialise(Binding& binding, ir::Builder& builder);
+
+  // Attributes; a missing one is the fallback.
+
+  [[nodiscard]] bool has_attribute(std::string_view name);
+  Expected<std::int64_t> integer(std::string_view name, std::int64_t fallback);
+  Expected<std::int64_t> required_integer(std::string_view name);
+  Expected<double> real(std::string_view name, double fallback);
+  Expected<std::string> text(std::string_view name, std::string_view fallback);
+  Expected<std::vector<std::int64_t>> integers(std::string_view name);
+  Expected<std::vector<double>> reals(std::string_view name);
+  Expected<std::vector<std::string>> texts(std::string_view name);
+  Expected<GraphIndex> graph(std::string_view name);
+  /// nullptr when it is absent. Error: it has another kind.
+  Expected<const AttributeProto*> attribute(std::string_view name, AttributeKind kind);
+  /// What a function's attribute of that name is at this call: the node's own, whatever its kind.
+  Expected<const AttributeProto*> any_attribute(std::string_view name);
+  /// The attribute says something that nothing here depends on.
+  void ignore(std::string_view name) { (void)has_attribute(name); }
+  /// Names of attributes that nobody asked for.
+  [[nodiscard]] std::vector<std::string_view> unread_attributes() const;
+
+  // Building.
+
+  Expected<ir::ValueId> op(const ir::OpDef& op, std::vector<ir::ValueId> inputs,
+                           std::vector<ir::NamedAttr> attrs = {}) {
+    return builder().op(op, std::move(inputs), std::move(attrs));
+  }
+  Expected<ir::ValueId> cast(ir::ValueId value, DType to);
+  ir::ValueId integers_value(std::span<const std::int64_t> values);
+  ir::ValueId integer_value(std::int64_t value);
+  /// A scalar rounded to dtype.
+  Expected<ir::ValueId> scalar(double value, DType dtype);
+
+  // Results.
+
+  [[nodiscard]] int output_count() const { return static_cast<int>(site_.node.outputs.size()); }
+  [[nodiscard]] bool wants(int i) const;
+  /// Results may be left out where the model does not want them.
+  void set_output(int i, ir::ValueId value);
+  void set_output(int i, Binding binding);
+  /// Output i is input 0's value, constant or not.
+  void alias_output(int i);
+  void set_constant(int i, tensor::Tensor value);
+  /// Sets output 0 to the node `op`.
+  Expected<void> emit(const ir::OpDef& op, std::vector<ir::ValueId> inputs,
+                      std::vector<ir::NamedAttr> attrs = {});
+  /// The node is finished when its bodies have been read.
+  void open(std::unique_ptr<OpenNode> node) { open_ = std::move(node); }
+
+  [[nodiscard]] std::unique_ptr<OpenNode> take_open() { return std::move(open_); }
+  [[nodiscard]] std::vector<Binding>& outputs() { return outputs_; }
+
+ private:
+  Reading& reading_;
+  NodeSite site_;
+  std::vector<bool> attribute_read_;
+  std::vector<Binding> outputs_;
+  std::unique_ptr<OpenNode> open_;
+};
+
+}  // namespace scanloom::onnx

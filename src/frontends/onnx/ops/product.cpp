@@ -1,0 +1,74 @@
+// MatMul, Gemm and Einsum: products of two tensors become `contract`.
+#include <algorithm>
+
+#include "frontends/onnx/ops/converters.h"
+#include "ops/ops.h"
+
+namespace scanloom::onnx {
+
+using ir::ValueId;
+
+Expected<void> convert_matmul(NodeCtx& ctx) {
+  SCANLOOM_TRY(const ValueId a, ctx.in(0));
+  SCANLOOM_TRY(const ValueId b, ctx.in(1));
+  return ctx.emit(ops::contract_op, {a, b}, {{"spec", ""}});
+}
+
+namespace {
+
+Expected<ValueId> scaled(NodeCtx& ctx, ValueId value, double factor) {
+  if (factor == 1) return value;
+  SCANLOOM_TRY(const ValueId scalar, ctx.scalar(factor, ctx.type(value).dtype));
+  return ctx.op(ops::mul_op, {value, scalar});
+}
+
+}  // namespace
+
+Expected<void> convert_gemm(NodeCtx& ctx) {
+  SCANLOOM_TRY(const ValueId a, ctx.in(0));
+  SCANLOOM_TRY(const ValueId b, ctx.in(1));
+  SCANLOOM_TRY(const std::int64_t transpose_a, ctx.integer("transA", 0));
+  SCANLOOM_TRY(const std::int64_t transpose_b, ctx.integer("transB", 0));
+  SCANLOOM_TRY(const double alpha, ctx.real("alpha", 1));
+  SCANLOOM_TRY(const double beta, ctx.real("beta", 1));
+  const std::string spec = std::string(transpose_a != 0 ? "km," : "mk,") +
+                           (transpose_b != 0 ? "nk->mn" : "kn->mn");
+  SCANLOOM_TRY(ValueId result, ctx.op(ops::contract_op, {a, b}, {{"spec", spec}}));
+  SCANLOOM_TRY(result, scaled(ctx, result, alpha));
+  if (ctx.has(2) && beta != 0) {
+    SCANLOOM_TRY(ValueId c, ctx.in(2));
+    SCANLOOM_TRY(c, scaled(ctx, c, beta));
+    SCANLOOM_TRY(result, ctx.op(ops::add_op, {result, c}));
+  }
+  ctx.set_output(0, result);
+  return {};
+}
+
+namespace {
+
+/// Without "->", the result has the letters that stand once, in alphabetic order, after "...".
+std::string explicit_equation(const std::string& equation) {
+  if (equation.find("->") != std::string::npos) return equation;
+  std::string once;
+  for (const char letter : equation)
+    if (letter != ',' && letter != '.' && std::ranges::count(equation, letter) == 1)
+      once.push_back(letter);
+  std::ranges::sort(once);
+  const bool has_ellipsis = equation.find("...") != std::string::npos;
+  return equation + "->" + (has_ellipsis ? "..." : "") + once;
+}
+
+}  // namespace
+
+Expected<void> convert_einsum(NodeCtx& ctx) {
+  SCANLOOM_TRY(std::string equation, ctx.text("equation", ""));
+  std::erase(equation, ' ');
+  if (ctx.input_count() != 2)
+    return fail(Code::unsupported, "'{}' has {} operands, 2 are possible", equation,
+                ctx.input_count());
+  SCANLOOM_TRY(const ValueId a, ctx.in(0));
+  SCANLOOM_TRY(const ValueId b, ctx.in(1));
+  return ctx.emit(ops::contract_op, {a, b}, {{"spec", explicit_equation(equation)}});
+}
+
+}  // namespace scanloom::onnx

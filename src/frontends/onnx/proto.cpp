@@ -1,0 +1,469 @@
+#include "frontends/onnx/proto.h"
+
+#include "frontends/onnx/wire.h"
+
+namespace scanloom::onnx {
+namespace {
+
+// Field numbers are those of onnx.proto.
+
+Expected<void> finished(const Wire& wire, std::string_view message) {
+  if (wire.ok()) return {};
+  return invalid_model("onnx: malformed bytes in a {}", message);
+}
+
+/// A body found in an attribute and not read yet.
+struct PendingGraph {
+  std::string_view bytes;
+  GraphIndex index = 0;
+};
+
+class Parser {
+ public:
+  Expected<ModelProto> model(std::string_view bytes);
+
+ private:
+  Expected<GraphIndex> add_graph(std::string_view bytes, std::uint32_t depth);
+  Expected<void> pending_graphs();
+  Expected<void> graph(std::string_view bytes, GraphProto& graph);
+  Expected<void> function(std::string_view bytes);
+  Expected<NodeProto> node(std::string_view bytes, std::uint32_t depth);
+  Expected<AttributeProto> attribute(std::string_view bytes, std::uint32_t depth);
+  Expected<void> attribute_value(Wire& wire, AttributeProto& attribute, std::uint32_t depth);
+
+  ModelProto model_;
+  std::vector<PendingGraph> pending_;
+};
+
+Expected<EntryProto> parse_entry(std::string_view bytes) {
+  EntryProto entry;
+  Wire wire(bytes);
+  while (wire.next()) {
+    switch (wire.field()) {
+      case 1: entry.key = wire.view(); break;
+      case 2: entry.value = wire.view(); break;
+      default: wire.skip();
+    }
+  }
+  SCANLOOM_CHECK_OK(finished(wire, "StringStringEntryProto"));
+  return entry;
+}
+
+Expected<OpsetProto> parse_opset(std::string_view bytes) {
+  OpsetProto opset;
+  Wire wire(bytes);
+  while (wire.next()) {
+    switch (wire.field()) {
+      case 1: opset.domain = wire.view(); break;
+      case 2: opset.version = wire.integer(); break;
+      default: wire.skip();
+    }
+  }
+  SCANLOOM_CHECK_OK(finished(wire, "OperatorSetIdProto"));
+  return opset;
+}
+
+Expected<DimProto> parse_dim(std::string_view bytes) {
+  DimProto dim;
+  Wire wire(bytes);
+  while (wire.next()) {
+    switch (wire.field()) {
+      case 1:
+        dim.kind = DimProto::Kind::value;
+        dim.value = wire.integer();
+        break;
+      case 2:
+        dim.kind = DimProto::Kind::param;
+        dim.param = wire.view();
+        break;
+      default: wire.skip();
+    }
+  }
+  SCANLOOM_CHECK_OK(finished(wire, "TensorShapeProto.Dimension"));
+  return dim;
+}
+
+Expected<void> parse_shape(std::string_view bytes, TypeProto& type) {
+  type.has_shape = true;
+  Wire wire(bytes);
+  while (wire.next()) {
+    if (wire.field() != 1) {
+      wire.skip();
+      continue;
+    }
+    SCANLOOM_TRY(DimProto dim, parse_dim(wire.view()));
+    type.dims.push_back(dim);
+  }
+  return finished(wire, "TensorShapeProto");
+}
+
+Expected<void> parse_tensor_type(std::string_view bytes, TypeProto& type) {
+  type.kind = TypeProto::Kind::tensor;
+  Wire wire(bytes);
+  while (wire.next()) {
+    switch (wire.field()) {
+      case 1: type.elem_type = wire.integer(); break;
+      case 2: SCANLOOM_CHECK_OK(parse_shape(wire.view(), type)); break;
+      default: wire.skip();
+    }
+  }
+  return finished(wire, "TypeProto.Tensor");
+}
+
+/// The element type inside a TypeProto.Sequence or TypeProto.Optional.
+Expected<std::string_view> parse_element_type(std::string_view bytes) {
+  std::string_view element;
+  Wire wire(bytes);
+  while (wire.next()) {
+    if (wire.field() == 1) element = wire.view();
+    else wire.skip();
+  }
+  SCANLOOM_CHECK_OK(finished(wire, "TypeProto"));
+  return element;
+}
+
+/// Reads one layer; returns the bytes of the type inside it, empty when there is none.
+Expected<std::string_view> parse_type_layer(std::string_view bytes, TypeProto& type) {
+  std::string_view inner;
+  Wire wire(bytes);
+  while (wire.next()) {
+    switch (wire.field()) {
+      case 1: SCANLOOM_CHECK_OK(parse_tensor_type(wire.view(), type)); break;
+      case 4:
+      case 9: {
+        type.wraps.push_back(wire.field() == 4 ? tensor::Wrap::sequence : tensor::Wrap::optional);
+        SCANLOOM_TRY(inner, parse_element_type(wire.view()));
+        break;
+      }
+      case 5:
+      case 7:
+      case 8:
+        type.kind = TypeProto::Kind::other;
+        wire.skip();
+        break;
+      default: wire.skip();
+    }
+  }
+  SCANLOOM_CHECK_OK(finished(wire, "TypeProto"));
+  return inner;
+}
+
+Expected<TypeProto> parse_type(std::string_view bytes) {
+  TypeProto type;
+  while (!bytes.empty()) {
+    SCANLOOM_TRY(bytes, parse_type_layer(bytes, type));
+    if (type.wraps.size() > tensor::Type::kMaxWraps)
+      return invalid_model("onnx: a type is nested more than {} deep", tensor::Type::kMaxWraps);
+  }
+  return type;
+}
+
+Expected<ValueInfoProto> parse_value_info(std::string_view bytes) {
+  ValueInfoProto info;
+  Wire wire(bytes);
+  while (wire.next()) {
+    switch (wire.field()) {
+      case 1: info.name = wire.view(); break;
+      case 2: {
+        SCANLOOM_TRY(info.type, parse_type(wire.view()));
+        break;
+      }
+      default: wire.skip();
+    }
+  }
+  SCANLOOM_CHECK_OK(finished(wire, "ValueInfoProto"));
+  return info;
+}
+
+Expected<SparseTensorProto> parse_sparse_tensor(std::string_view bytes) {
+  SparseTensorProto sparse;
+  Wire wire(bytes);
+  while (wire.next()) {
+    switch (wire.field()) {
+      case 1: {
+        SCANLOOM_TRY(sparse.values, parse_tensor(wire.view()));
+        break;
+      }
+      case 2: {
+        SCANLOOM_TRY(sparse.indices, parse_tensor(wire.view()));
+        break;
+      }
+      case 3: wire.append(sparse.dims); break;
+      default: wire.skip();
+    }
+  }
+  SCANLOOM_CHECK_OK(finished(wire, "SparseTensorProto"));
+  return sparse;
+}
+
+/// Which kind of attribute the field of that number holds; undefined for fields that hold no value.
+AttributeKind kind_of_field(std::uint32_t field) {
+  switch (field) {
+    case 2: return AttributeKind::real;
+    case 3: return AttributeKind::integer;
+    case 4: return AttributeKind::text;
+    case 5: return AttributeKind::tensor;
+    case 6: return AttributeKind::graph;
+    case 7: return AttributeKind::reals;
+    case 8: return AttributeKind::integers;
+    case 9: return AttributeKind::texts;
+    case 10: return AttributeKind::tensors;
+    case 11: return AttributeKind::graphs;
+    case 14: return AttributeKind::type;
+    case 15: return AttributeKind::types;
+    case 22: return AttributeKind::sparse_tensor;
+    case 23: return AttributeKind::sparse_tensors;
+    default: return AttributeKind::undefined;
+  }
+}
+
+Expected<void> Parser::attribute_value(Wire& wire, AttributeProto& attribute,
+                                       std::uint32_t depth) {
+  switch (wire.field()) {
+    case 2: attribute.real = wire.real(); break;
+    case 3: attribute.integer = wire.integer(); break;
+    case 4: attribute.text = wire.view(); break;
+    case 5:
+    case 10: {
+      SCANLOOM_TRY(TensorProto tensor, parse_tensor(wire.view()));
+      attribute.tensors.push_back(std::move(tensor));
+      break;
+    }
+    case 6:
+    case 11: {
+      SCANLOOM_TRY(const GraphIndex index, add_graph(wire.view(), depth + 1));
+      attribute.graphs.push_back(index);
+      break;
+    }
+    case 7: wire.append(attribute.reals); break;
+    case 8: wire.append(attribute.integers); break;
+    case 9: attribute.texts.push_back(wire.view()); break;
+    case 22:
+    case 23: {
+      SCANLOOM_TRY(SparseTensorProto sparse, parse_sparse_tensor(wire.view()));
+      attribute.sparse.push_back(std::move(sparse));
+      break;
+    }
+    default: wire.skip();
+  }
+  return {};
+}
+
+Expected<AttributeProto> Parser::attribute(std::string_view bytes, std::uint32_t depth) {
+  AttributeProto attribute;
+  Wire wire(bytes);
+  while (wire.next()) {
+    const AttributeKind kind = kind_of_field(wire.field());
+    if (kind != AttributeKind::undefined) {
+      attribute.present |= 1u << static_cast<unsigned>(kind);
+      SCANLOOM_CHECK_OK(attribute_value(wire, attribute, depth));
+      continue;
+    }
+    switch (wire.field()) {
+      case 1: attribute.name = wire.view(); break;
+      case 20: attribute.declared = wire.integer(); break;
+      case 21: attribute.reference = wire.view(); break;
+      default: wire.skip();
+    }
+  }
+  SCANLOOM_CHECK_OK(finished(wire, "AttributeProto"));
+  return attribute;
+}
+
+Expected<NodeProto> Parser::node(std::string_view bytes, std::uint32_t depth) {
+  NodeProto node;
+  Wire wire(bytes);
+  while (wire.next()) {
+    switch (wire.field()) {
+      case 1: node.inputs.push_back(wire.view()); break;
+      case 2: node.outputs.push_back(wire.view()); break;
+      case 3: node.name = wire.view(); break;
+      case 4: node.op_type = wire.view(); break;
+      case 5: {
+        SCANLOOM_TRY(AttributeProto made, attribute(wire.view(), depth));
+        node.attributes.push_back(std::move(made));
+        break;
+      }
+      case 7: node.domain = wire.view(); break;
+      case 8: node.overload = wire.view(); break;
+      default: wire.skip();
+    }
+  }
+  SCANLOOM_CHECK_OK(finished(wire, "NodeProto"));
+  return node;
+}
+
+Expected<void> Parser::graph(std::string_view bytes, GraphProto& graph) {
+  Wire wire(bytes);
+  while (wire.next()) {
+    const std::uint32_t field = wire.field();
+    switch (field) {
+      case 1: {
+        SCANLOOM_TRY(NodeProto made, node(wire.view(), graph.depth));
+        graph.nodes.push_back(std::move(made));
+        break;
+      }
+      case 2: graph.name = wire.view(); break;
+      case 5: {
+        SCANLOOM_TRY(TensorProto tensor, parse_tensor(wire.view()));
+        graph.initialisers.push_back(std::move(tensor));
+        break;
+      }
+      case 11:
+      case 12:
+      case 13: {
+        SCANLOOM_TRY(ValueInfoProto info, parse_value_info(wire.view()));
+        auto& list = field == 11 ? graph.inputs : field == 12 ? graph.outputs : graph.value_infos;
+        list.push_back(std::move(info));
+        break;
+      }
+      case 15: {
+        SCANLOOM_TRY(SparseTensorProto sparse, parse_sparse_tensor(wire.view()));
+        graph.sparse_initialisers.push_back(std::move(sparse));
+        break;
+      }
+      default: wire.skip();
+    }
+  }
+  return finished(wire, "GraphProto");
+}
+
+Expected<GraphIndex> Parser::add_graph(std::string_view bytes, std::uint32_t depth) {
+  if (depth > kMaxDepth)
+    return invalid_model("onnx: bodies are nested more than {} deep", kMaxDepth);
+  const auto index = static_cast<GraphIndex>(model_.graphs.size());
+  model_.graphs.emplace_back().depth = depth;
+  pending_.push_back({bytes, index});
+  return index;
+}
+
+Expected<void> Parser::pending_graphs() {
+  while (!pending_.empty()) {
+    const PendingGraph next = pending_.back();
+    pending_.pop_back();
+    // Apart from the list, which grows when the graph holds bodies.
+    GraphProto made;
+    made.depth = model_.graphs[next.index].depth;
+    SCANLOOM_CHECK_OK(graph(next.bytes, made));
+    model_.graphs[next.index] = std::move(made);
+  }
+  return {};
+}
+
+Expected<void> Parser::function(std::string_view bytes) {
+  FunctionProto function;
+  const auto index = static_cast<GraphIndex>(model_.graphs.size());
+  model_.graphs.emplace_back();
+  GraphProto body;
+  function.body = index;
+  Wire wire(bytes);
+  while (wire.next()) {
+    const std::uint32_t field = wire.field();
+    switch (field) {
+      case 1: function.name = wire.view(); break;
+      case 4: body.inputs.push_back({wire.view(), {}}); break;
+      case 5: body.outputs.push_back({wire.view(), {}}); break;
+      case 6: function.attributes.push_back(wire.view()); break;
+      case 7: {
+        SCANLOOM_TRY(NodeProto made, node(wire.view(), 0));
+        body.nodes.push_back(std::move(made));
+        break;
+      }
+      case 9: {
+        SCANLOOM_TRY(OpsetProto opset, parse_opset(wire.view()));
+        function.opsets.push_back(opset);
+        break;
+      }
+      case 10: function.domain = wire.view(); break;
+      case 11: {
+        SCANLOOM_TRY(AttributeProto made, attribute(wire.view(), 0));
+        function.defaults.push_back(std::move(made));
+        break;
+      }
+      case 13: function.overload = wire.view(); break;
+      default: wire.skip();
+    }
+  }
+  SCANLOOM_CHECK_OK(finished(wire, "FunctionProto"));
+  body.name = function.name;
+  model_.graphs[index] = std::move(body);
+  model_.functions.push_back(std::move(function));
+  return pending_graphs();
+}
+
+Expected<ModelProto> Parser::model(std::string_view bytes) {
+  std::string_view graph_bytes;
+  std::vector<std::string_view> functions;
+  Wire wire(bytes);
+  while (wire.next()) {
+    switch (wire.field()) {
+      case 1: model_.ir_version = wire.integer(); break;
+      case 2: model_.producer_name = wire.view(); break;
+      case 3: model_.producer_version = wire.view(); break;
+      case 4: model_.domain = wire.view(); break;
+      case 5: model_.model_version = wire.integer(); break;
+      case 6: model_.doc_string = wire.view(); break;
+      case 7:
+        model_.has_graph = true;
+        graph_bytes = wire.view();
+        break;
+      case 8: {
+        SCANLOOM_TRY(OpsetProto opset, parse_opset(wire.view()));
+        model_.opsets.push_back(opset);
+        break;
+      }
+      case 14: {
+        SCANLOOM_TRY(EntryProto entry, parse_entry(wire.view()));
+        model_.metadata.push_back(entry);
+        break;
+      }
+      case 25: functions.push_back(wire.view()); break;
+      default: wire.skip();
+    }
+  }
+  SCANLOOM_CHECK_OK(finished(wire, "ModelProto"));
+  SCANLOOM_CHECK_OK(add_graph(graph_bytes, 0));
+  SCANLOOM_CHECK_OK(pending_graphs());
+  for (const std::string_view function_bytes : functions)
+    SCANLOOM_CHECK_OK(function(function_bytes));
+  return std::move(model_);
+}
+
+}  // namespace
+
+Expected<TensorProto> parse_tensor(std::string_view bytes) {
+  TensorProto tensor;
+  tensor.bytes = bytes;
+  Wire wire(bytes);
+  while (wire.next()) {
+    switch (wire.field()) {
+      case 1: wire.append(tensor.dims); break;
+      case 2: tensor.data_type = wire.integer(); break;
+      case 3:
+        tensor.has_segment = true;
+        wire.skip();
+        break;
+      case 8: tensor.name = wire.view(); break;
+      case 9:
+        tensor.has_raw = true;
+        tensor.raw = wire.view();
+        break;
+      case 13: {
+        SCANLOOM_TRY(EntryProto entry, parse_entry(wire.view()));
+        tensor.external_data.push_back(entry);
+        break;
+      }
+      case 14: tensor.external = wire.integer() == 1; break;
+      default: wire.skip();
+    }
+  }
+  SCANLOOM_CHECK_OK(finished(wire, "TensorProto"));
+  return tensor;
+}
+
+Expected<ModelProto> parse_model(std::string_view bytes) {
+  Parser parser;
+  return parser.model(bytes);
+}
+
+}  // namespace scanloom::onnx

@@ -1,0 +1,117 @@
+#include "frontends/onnx/read.h"
+
+#include <filesystem>
+
+#include "base/mapped_file.h"
+#include "frontends/onnx/importer.h"
+#include "ir/infer.h"
+
+namespace scanloom::onnx {
+namespace {
+
+constexpr std::int64_t kNewestIr = 13;
+constexpr std::int64_t kOldestOpset = 9;
+constexpr std::int64_t kNewestOpset = 27;
+constexpr std::int64_t kNewestMlOpset = 5;
+
+ModelInfo info_of(const ModelProto& model) {
+  ModelInfo info;
+  info.ir_version = model.ir_version;
+  info.model_version = model.model_version;
+  info.producer_name = model.producer_name;
+  info.producer_version = model.producer_version;
+  info.domain = model.domain;
+  info.description = model.doc_string;
+  info.graph_name = model.graphs.front().name;
+  for (const OpsetProto& opset : model.opsets) info.opsets.emplace_back(opset.domain, opset.version);
+  for (const EntryProto& entry : model.metadata) info.metadata.emplace_back(entry.key, entry.value);
+  return info;
+}
+
+void check_opset(const OpsetProto& opset, const ReadOptions& options, Diagnostics& diagnostics) {
+  const std::string_view domain = normal_domain(opset.domain);
+  const bool is_main = domain.empty();
+  if (!is_main && domain != "ai.onnx.ml") return;
+  const std::int64_t newest = is_main ? kNewestOpset : kNewestMlOpset;
+  const std::string_view name = is_main ? "ai.onnx" : domain;
+  if (opset.version > newest)
+    diagnostics.warning(fmt::format("onnx: version {} of the operator set '{}' is newer than {}, "
+                                    "the newest that is known",
+                                    opset.version, name, newest));
+  const std::int64_t oldest = is_main ? kOldestOpset : 1;
+  if (opset.version >= oldest) return;
+  Error error = fail(Code::unsupported,
+                     "onnx: version {} of the operator set '{}' is older than {}, the oldest that "
+                     "is read",
+                     opset.version, name, oldest);
+  if (options.lenient) diagnostics.warning(error.text());
+  else diagnostics.error(std::move(error));
+}
+
+Expected<void> check_header(const ModelProto& model, const ReadOptions& options,
+                            Diagnostics& diagnostics) {
+  if (!model.has_graph) return invalid_model("onnx: the model has no graph");
+  if (model.opsets.empty()) return invalid_model("onnx: the model imports no operator set");
+  if (model.ir_version > kNewestIr)
+    diagnostics.warning(fmt::format("onnx: IR version {} is newer than {}, the newest that is known",
+                                    model.ir_version, kNewestIr));
+  for (const OpsetProto& opset : model.opsets) check_opset(opset, options, diagnostics);
+  return {};
+}
+
+Error reported(Error error, Diagnostics& diagnostics) {
+  diagnostics.error(error);
+  return error;
+}
+
+/// Errors that the diagnostics do not hold yet.
+Expected<void> read_into(ir::Module& module, const ModelProto& model, TensorReader& tensors,
+                         const ReadOptions& options, Diagnostics& diagnostics) {
+  NameTable names;
+  SCANLOOM_TRY(const std::vector<GraphFacts> facts, gather_facts(model, names));
+  Reading reading{model, options, diagnostics, module, names, facts, tensors};
+  module.name = model.graphs.front().name;
+  Importer importer(reading);
+  importer.run();
+  if (!diagnostics.ok()) return {};
+  Expected<void> inferred = ir::infer_types(module);
+  if (!inferred) return std::move(inferred).error().at("onnx");
+  return {};
+}
+
+}  // namespace
+
+Expected<ir::Module> read_model(std::shared_ptr<const void> owner, std::string_view bytes,
+                                const ReadOptions& options, Diagnostics& diagnostics,
+                                ModelInfo* info) {
+  // Errors of other readings that share the diagnostics are not ours.
+  Diagnostics own;
+  ir::Module module;
+  const Expected<void> done = [&]() -> Expected<void> {
+    SCANLOOM_TRY(const ModelProto model, parse_model(bytes));
+    if (info != nullptr) *info = info_of(model);
+    SCANLOOM_CHECK_OK(check_header(model, options, own));
+    TensorReader tensors(std::move(owner), bytes, options.folder);
+    return read_into(module, model, tensors, options, own);
+  }();
+  if (!done) own.error(done.error());
+  for (const std::string& warning : own.warnings()) diagnostics.warning(warning);
+  for (const Error& error : own.errors()) diagnostics.error(error);
+  if (!own.ok()) return own.first();
+  return module;
+}
+
+Expected<ir::Module> read_model_file(const std::string& path, const ReadOptions& options,
+                                     Diagnostics& diagnostics, ModelInfo* info) {
+  Expected<std::shared_ptr<const MappedFile>> file = MappedFile::open(path);
+  if (!file) return reported(std::move(file).error(), diagnostics);
+  ReadOptions complete = options;
+  if (complete.folder.empty()) {
+    complete.folder = std::filesystem::path(path).parent_path().string();
+    if (complete.folder.empty()) complete.folder = ".";
+  }
+  const std::string_view bytes = (*file)->bytes();
+  return read_model(*file, bytes, complete, diagnostics, info);
+}
+
+}  // namespace scanloom::onnx

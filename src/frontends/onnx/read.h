@@ -1,0 +1,47 @@
+// Reading ONNX: bytes in, ir::Module out. Opsets 9 to 27; older forms of an operator become its
+// newest form, bodies become isolated regions whose captures are explicit.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/diagnostics.h"
+#include "ir/module.h"
+
+namespace scanloom::onnx {
+
+struct ReadOptions {
+  /// Accepts models that break rules without being ambiguous: body names that shadow outer ones,
+  /// types that contradict their declarations, operator sets older than 9.
+  bool lenient = false;
+  /// Where external data is looked for; read_model_file sets it when it is empty.
+  std::string folder;
+};
+
+/// What a model says of itself.
+struct ModelInfo {
+  std::int64_t ir_version = 0;
+  std::int64_t model_version = 0;
+  std::string producer_name, producer_version;
+  std::string domain, description;
+  std::string graph_name;
+  std::vector<std::pair<std::string, std::int64_t>> opsets;          ///< domain, version
+  std::vector<std::pair<std::string, std::string>> metadata;  ///< metadata_props
+};
+
+/// `owner` keeps `bytes`; large constants of the module point into them and keep it too. Every error
+/// goes to `diagnostics`, the first of them (with the number of the others) is also returned.
+/// Errors: invalid_model, unsupported, not_found (external data), limit_reached, out_of_memory.
+Expected<ir::Module> read_model(std::shared_ptr<const void> owner, std::string_view bytes,
+                                const ReadOptions& options, Diagnostics& diagnostics,
+                                ModelInfo* info = nullptr);
+
+/// The same for a file, which is mapped. Further errors: not_found, invalid_argument.
+Expected<ir::Module> read_model_file(const std::string& path, const ReadOptions& options,
+                                     Diagnostics& diagnostics, ModelInfo* info = nullptr);
+
+}  // namespace scanloom::onnx

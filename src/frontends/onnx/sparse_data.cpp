@@ -1,0 +1,89 @@
+// TensorReader::read of sparse tensors, which become dense when they are read.
+#include <cstring>
+
+#include "frontends/onnx/tensor_data.h"
+
+namespace scanloom::onnx {
+
+using tensor::Shape;
+using tensor::Tensor;
+
+namespace {
+
+/// The largest dense tensor made of a sparse one; its file says nothing about how much that is.
+constexpr std::int64_t kMaxDenseElements = std::int64_t{1} << 28;
+
+Expected<Shape> dense_shape(const SparseTensorProto& proto) {
+  if (proto.dims.size() > static_cast<std::size_t>(tensor::kMaxRank))
+    return fail(Code::unsupported, "it has {} axes, at most {} are possible", proto.dims.size(),
+                tensor::kMaxRank);
+  const Shape shape(proto.dims);
+  const std::optional<std::int64_t> elements = shape.checked_elements();
+  if (!elements)
+    return invalid_model("its shape {} is negative or too large", shape.to_string());
+  if (*elements > kMaxDenseElements)
+    return fail(Code::unsupported, "its {} elements are more than the {} that are made dense",
+                *elements, kMaxDenseElements);
+  return shape;
+}
+
+/// The position in the dense tensor of every value, from [nnz] or [nnz, rank] indices.
+Expected<std::vector<std::int64_t>> positions(const Tensor& indices, const Shape& dense,
+                                              std::int64_t count) {
+  const Shape& shape = indices.shape();
+  const bool flat = shape == Shape{count};
+  if (indices.dtype() != DType::i64 || (!flat && shape != Shape{count, dense.rank()}))
+    return invalid_model("its indices are {}{}, which does not fit {} values of {} axes",
+                         dtype_name(indices.dtype()), shape.to_string(), count, dense.rank());
+  const auto* index = static_cast<const std::int64_t*>(indices.data());
+  std::vector<std::int64_t> result;
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::int64_t position = 0;
+    if (flat) {
+      position = *index++;
+      if (position < 0 || position >= dense.elements())
+        return invalid_model("its index {} is outside {}", position, dense.to_string());
+    } else {
+      for (const std::int64_t size : dense) {
+        const std::int64_t at = *index++;
+        if (at < 0 || at >= size)
+          return invalid_model("its index {} is outside an axis of {}", at, size);
+        position = position * size + at;
+      }
+    }
+    result.push_back(position);
+  }
+  return result;
+}
+
+}  // namespace
+
+Expected<Tensor> TensorReader::read(const SparseTensorProto& proto) {
+  const auto read_dense = [&]() -> Expected<Tensor> {
+    SCANLOOM_TRY(const Shape shape, dense_shape(proto));
+    SCANLOOM_TRY(const Tensor values, read(proto.values));
+    SCANLOOM_TRY(const Tensor indices, read(proto.indices));
+    if (values.shape().rank() != 1)
+      return invalid_model("its values have {} axes instead of 1", values.shape().rank());
+    SCANLOOM_TRY(const auto where, positions(indices, shape, values.elements()));
+    if (values.dtype() == DType::string) {
+      std::vector<std::string> texts(static_cast<std::size_t>(shape.elements()));
+      const auto* refs = static_cast<const tensor::StringRef*>(values.data());
+      for (std::size_t i = 0; i < where.size(); ++i)
+        texts[static_cast<std::size_t>(where[i])] = refs[i].view();
+      return Tensor::of_strings(shape, texts);
+    }
+    SCANLOOM_TRY(Tensor dense, Tensor::zeros(values.dtype(), shape));
+    const std::size_t bytes = dtype_bytes(values.dtype());
+    auto* out = static_cast<std::byte*>(dense.mutable_data());
+    const auto* in = static_cast<const std::byte*>(values.data());
+    for (std::size_t i = 0; i < where.size(); ++i)
+      std::memcpy(out + static_cast<std::size_t>(where[i]) * bytes, in + i * bytes, bytes);
+    return dense;
+  };
+  Expected<Tensor> dense = read_dense();
+  if (dense) return dense;
+  return std::move(dense).error().at(fmt::format("sparse tensor '{}'", proto.values.name));
+}
+
+}  // namespace scanloom::onnx

@@ -1,0 +1,34 @@
+// From TensorProto to tensor::Tensor: raw, typed, packed, external and sparse data, all sizes
+// checked before anything is allocated. Large raw data stays in the mapped file.
+#pragma once
+
+#include <memory>
+
+#include "frontends/onnx/external_data.h"
+#include "frontends/onnx/proto.h"
+#include "tensor/tensor.h"
+
+namespace scanloom::onnx {
+
+/// The element type of that TensorProto.DataType number; error naming the number.
+Expected<DType> dtype_of_number(std::int64_t number);
+
+class TensorReader {
+ public:
+  /// `owner` keeps `bytes`, which the protos point into.
+  TensorReader(std::shared_ptr<const void> owner, std::string_view bytes, std::string folder)
+      : owner_(std::move(owner)), end_(bytes.data() + bytes.size()), external_(std::move(folder)) {}
+
+  /// Errors name the tensor and both numbers.
+  Expected<tensor::Tensor> read(const TensorProto& proto);
+  Expected<tensor::Tensor> read(const SparseTensorProto& proto);
+
+ private:
+  Expected<tensor::Tensor> read_raw(DType dtype, const tensor::Shape& shape, OwnedBytes data);
+
+  std::shared_ptr<const void> owner_;
+  const char* end_;
+  ExternalData external_;
+};
+
+}  // namespace scanloom::onnx

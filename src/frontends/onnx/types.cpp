@@ -1,0 +1,42 @@
+#include "frontends/onnx/types.h"
+
+#include "frontends/onnx/tensor_data.h"
+
+namespace scanloom::onnx {
+
+using tensor::Dim;
+using tensor::Type;
+
+namespace {
+
+Dim make_dim(const DimProto& proto, tensor::DimTable& dims) {
+  if (proto.kind == DimProto::Kind::value && proto.value > 0) return proto.value;
+  const bool named = proto.kind == DimProto::Kind::param && !proto.param.empty();
+  return named ? dims.symbol(proto.param) : dims.fresh();
+}
+
+}  // namespace
+
+Expected<Type> make_type(const TypeProto& proto, tensor::DimTable& dims) {
+  if (proto.kind == TypeProto::Kind::none) return invalid_model("it has no type");
+  if (proto.kind == TypeProto::Kind::other)
+    return fail(Code::unsupported, "its type is a map, sparse or opaque");
+  SCANLOOM_TRY(const DType dtype, dtype_of_number(proto.elem_type));
+  if (proto.dims.size() > static_cast<std::size_t>(tensor::kMaxRank))
+    return fail(Code::unsupported, "it has {} axes, at most {} are possible", proto.dims.size(),
+                tensor::kMaxRank);
+  Type type = Type::unranked(dtype);
+  type.ranked = proto.has_shape;
+  type.wraps = proto.wraps;
+  for (const DimProto& dim : proto.dims) type.dims.push_back(make_dim(dim, dims));
+  return type;
+}
+
+std::string describe_elements(const Type& type) {
+  std::string text(dtype_onnx_name(type.dtype));
+  for (auto wrap = type.wraps.rbegin(); wrap != type.wraps.rend(); ++wrap)
+    text = fmt::format("{}({})", *wrap == tensor::Wrap::sequence ? "sequence" : "optional", text);
+  return text;
+}
+
+}  // namespace scanloom::onnx

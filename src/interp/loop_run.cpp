@@ -1,0 +1,202 @@
+#include "interp/loop_run.h"
+
+#include <algorithm>
+
+#include "interp/rows.h"
+#include "ir/infer.h"
+#include "ir/op_def.h"
+#include "ir/walk.h"
+
+namespace scanloom::interp {
+namespace {
+
+using ir::LoopPorts;
+using tensor::Shape;
+using tensor::Tensor;
+
+// Exporters write "no limit" as a number too large to be meant.
+constexpr std::int64_t kEndless = std::int64_t{1} << 53;
+
+/// Whether rows of these shapes can stand side by side.
+bool rows_fit(Shape a, Shape b, const ir::StackedPort& port) {
+  if (a.rank() != b.rank()) return false;
+  if (!port.insert && port.axis < a.rank()) a[static_cast<int>(port.axis)] = b[static_cast<int>(port.axis)];
+  return a == b;
+}
+
+/// What inference says of the loop's results when its operands are these.
+Expected<std::vector<ir::Type>> infer_results(const ir::Module& module, ir::NodeId loop,
+                                              const std::vector<Tensor>& inputs) {
+  ir::Module alone;
+  alone.dims = module.dims;
+  std::vector<ir::ValueId> values;
+  for (const Tensor& input : inputs) {
+    const ir::NodeId constant = alone.add_node(alone.top(), ir::constant_op, {}, {input},
+                                               {ir::Type::of(input.dtype(), input.shape())});
+    values.push_back(alone.node(constant).outputs[0]);
+  }
+  const ir::NodeId copy = clone_node_into(module, loop, alone, alone.top(), values);
+  SCANLOOM_TRY(const ir::Inference inference,
+               infer(alone, {}, alone.dims, {.evaluate = true}));
+  std::vector<ir::Type> types;
+  for (const ir::ValueId output : alone.node(copy).outputs)
+    types.push_back(inference.types[output.index]);
+  return types;
+}
+
+/// The stack of no rows: sizes that nothing determines are 0.
+Shape empty_shape(const ir::Type& type, std::int64_t axis) {
+  Shape shape;
+  for (const ir::Dim dim : type.dims)
+    shape.push_back(dim.is_constant() ? dim.value() : 0);
+  if (!type.ranked) shape = Shape::filled(static_cast<int>(axis) + 1, 0);
+  shape[static_cast<int>(axis)] = 0;
+  return shape;
+}
+
+}  // namespace
+
+Expected<bool> read_condition(const Tensor& tensor, std::string_view what) {
+  if (tensor.dtype() != DType::boolean || tensor.elements() != 1)
+    return fail(Code::invalid_argument, "the {} is {}{}, must be one boolean", what,
+                dtype_name(tensor.dtype()), tensor.shape().to_string());
+  return *static_cast<const std::uint8_t*>(tensor.data()) != 0;
+}
+
+LoopRun::LoopRun(const ir::Module& module, ir::NodeId node, std::vector<Tensor> inputs,
+                 const InterpretOptions& options)
+    : module_(&module),
+      node_(node),
+      inputs_(std::move(inputs)),
+      max_steps_(options.max_steps),
+      rows_(module.node(node).loop->stacked.size()) {
+  const auto first = inputs_.begin() + ports().first_carried_input();
+  carried_.assign(first, first + ports().carried);
+}
+
+Expected<LoopRun> LoopRun::start(const ir::Module& module, ir::NodeId node,
+                                 std::vector<Tensor> inputs, const InterpretOptions& options) {
+  LoopRun run(module, node, std::move(inputs), options);
+  SCANLOOM_CHECK_OK(run.read_controls());
+  SCANLOOM_CHECK_OK(run.open_windows());
+  return run;
+}
+
+Expected<void> LoopRun::read_controls() {
+  if (ports().has_trip_count) {
+    const Tensor& count = inputs_[0];
+    if (count.dtype() != DType::i64 || count.elements() != 1)
+      return fail(Code::invalid_argument, "the trip count is {}{}, must be one i64",
+                  dtype_name(count.dtype()), count.shape().to_string());
+    const std::int64_t steps = count.as<std::int64_t>()[0];
+    has_end_ = steps < kEndless;
+    if (has_end_) steps_ = std::max<std::int64_t>(steps, 0);
+  }
+  if (ports().has_condition) {
+    SCANLOOM_TRY(going_, read_condition(inputs_[ports().has_trip_count], "condition"));
+  }
+  return {};
+}
+
+Expected<void> LoopRun::open_windows() {
+  const bool counted = has_end_;
+  for (std::size_t i = 0; i < ports().scanned.size(); ++i) {
+    const ir::ScannedPort& port = ports().scanned[i];
+    const Tensor& whole = inputs_[ports().first_scanned_input() + i];
+    if (port.axis >= whole.shape().rank())
+      return fail(Code::invalid_argument, "scanned value {} is {}{} and has no axis {}", i,
+                  dtype_name(whole.dtype()), whole.shape().to_string(), port.axis);
+    windows_.push_back(scan_window(port, whole.shape()[static_cast<int>(port.axis)]));
+    const std::int64_t slices = windows_.back().count;
+    if (counted && slices < steps_)
+      return fail(Code::invalid_argument,
+                  "scanned value {} has {} slices on axis {}, the trip count is {}", i, slices,
+                  port.axis, steps_);
+    if (!counted && i > 0 && slices != steps_)
+      return fail(Code::invalid_argument,
+                  "scanned value {} has {} slices on axis {}, scanned value 0 has {}", i, slices,
+                  port.axis, steps_);
+    if (!counted) steps_ = slices;
+    has_end_ = true;
+  }
+  return {};
+}
+
+Expected<std::vector<Tensor>> LoopRun::arguments() const {
+  if (!has_end_ && step_ >= max_steps_)
+    return fail(Code::limit_reached,
+                "has taken {} steps without an end in sight, the limit max_steps is {}", step_,
+                max_steps_);
+  const LoopPorts& ports = this->ports();
+  std::vector<Tensor> args;
+  const auto captured = inputs_.begin() + ports.first_captured_input();
+  args.assign(captured, captured + ports.captured);
+  args.insert(args.end(), carried_.begin(), carried_.end());
+  for (std::size_t i = 0; i < windows_.size(); ++i) {
+    const ir::ScannedPort& port = ports.scanned[i];
+    const std::int64_t first = windows_[i].first + step_ * port.stride;
+    SCANLOOM_TRY(Tensor part, slice(inputs_[ports.first_scanned_input() + i],
+                                    static_cast<int>(port.axis), first, port.part, port.squeeze));
+    args.push_back(std::move(part));
+  }
+  return args;
+}
+
+Expected<void> LoopRun::take(std::vector<Tensor> yields) {
+  const LoopPorts& ports = this->ports();
+  if (ports.has_keep_going) {
+    SCANLOOM_TRY(going_, read_condition(yields[0], "yielded keep_going"));
+  }
+  for (std::size_t i = 0; i < carried_.size(); ++i)
+    carried_[i] = std::move(yields[ports.first_carried_yield() + i]);
+  for (std::size_t i = 0; i < rows_.size(); ++i)
+    SCANLOOM_CHECK_OK(take_row(i, std::move(yields[ports.first_stacked_yield() + i])));
+  ++step_;
+  return {};
+}
+
+Expected<void> LoopRun::take_row(std::size_t i, Tensor row) {
+  const ir::StackedPort& port = ports().stacked[i];
+  const int last = port.insert ? row.shape().rank() : row.shape().rank() - 1;
+  if (port.axis > last)
+    return fail(Code::invalid_argument, "stacked value {} has rows {} and no axis {}", i,
+                row.shape().to_string(), port.axis);
+  if (!rows_[i].empty() && !rows_fit(rows_[i][0].shape(), row.shape(), port))
+    return fail(Code::invalid_argument,
+                "stacked value {} has a row of shape {} in step {}, and {} in step 0", i,
+                row.shape().to_string(), step_, rows_[i][0].shape().to_string());
+  rows_[i].push_back(std::move(row));
+  return {};
+}
+
+Expected<std::vector<Tensor>> LoopRun::results() const {
+  std::vector<Tensor> results = carried_;
+  if (step_ == 0) {
+    SCANLOOM_TRY(std::vector<Tensor> stacks, empty_stacks());
+    std::move(stacks.begin(), stacks.end(), std::back_inserter(results));
+    return results;
+  }
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    const ir::StackedPort& port = ports().stacked[i];
+    std::vector<Tensor> rows = rows_[i];
+    if (port.reverse) std::reverse(rows.begin(), rows.end());
+    SCANLOOM_TRY(Tensor all, join_rows(rows, static_cast<int>(port.axis), port.insert));
+    results.push_back(std::move(all));
+  }
+  return results;
+}
+
+Expected<std::vector<Tensor>> LoopRun::empty_stacks() const {
+  std::vector<Tensor> stacks;
+  if (rows_.empty()) return stacks;
+  SCANLOOM_TRY(const std::vector<ir::Type> types, infer_results(*module_, node_, inputs_));
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    const ir::Type& type = types[ports().carried + i];
+    SCANLOOM_TRY(Tensor empty,
+                 Tensor::zeros(type.dtype, empty_shape(type, ports().stacked[i].axis)));
+    stacks.push_back(std::move(empty));
+  }
+  return stacks;
+}
+
+}  // namespace scanloom::interp

@@ -1,0 +1,76 @@
+#include "ir/builder.h"
+
+#include "ir/infer_node.h"
+#include "ir/signature.h"
+
+namespace scanloom::ir {
+namespace {
+
+Expected<std::vector<Attr>> in_declared_order(const OpDef& op, std::vector<NamedAttr>& named) {
+  std::vector<Attr> attrs(op.attrs.size());
+  for (NamedAttr& attr : named) {
+    const int index = op.attr_index(attr.name);
+    if (index < 0) return invalid_model("{} has no attribute '{}'", op.name, attr.name);
+    attrs[static_cast<std::size_t>(index)] = std::move(attr.value);
+  }
+  return attrs;
+}
+
+std::string place_text(const Module& module, PlaceId place, const OpDef& op) {
+  if (!place.valid() || module.place(place).nodes.empty())
+    return "a " + std::string(op.name) + " node";
+  return module.place(place).nodes.front();
+}
+
+}  // namespace
+
+const Known* Builder::known(ValueId value) {
+  if (const auto found = known_.find(value); found != known_.end()) return found->second.get();
+  const NodeId producer = module_.value(value).producer;
+  if (!producer.valid() || module_.node(producer).op != &constant_op) return nullptr;
+  return (known_[value] = known_tensor(module_.node(producer).attrs[0].tensor())).get();
+}
+
+Expected<NodeId> Builder::node(const OpDef& op, std::vector<ValueId> inputs,
+                               std::vector<NamedAttr> attrs, std::size_t outputs) {
+  const auto place = [&] { return place_text(module_, place_, op); };
+  auto ordered = in_declared_order(op, attrs);
+  if (!ordered) return std::move(ordered).error().at(place());
+  if (op.infer == nullptr)
+    return fail(Code::internal, "{}: the builder cannot make a {} node", place(), op.name);
+  std::vector<const Type*> types;
+  std::vector<const Known*> known_inputs;
+  for (const ValueId input : inputs) {
+    types.push_back(input.valid() ? &module_.value(input).type : nullptr);
+    known_inputs.push_back(input.valid() ? known(input) : nullptr);
+  }
+  if (auto fits = check_signature(op, types, *ordered, module_.dims); !fits)
+    return std::move(fits).error().at(place());
+  auto result = infer_node(op, types, known_inputs, *ordered, outputs, module_.dims);
+  if (!result) {
+    if (region_ == module_.top()) return std::move(result).error().at(place());
+    const DType dtype = types.empty() || types[0] == nullptr ? DType::f32 : types[0]->dtype;
+    result = NodeTypes{std::vector<Type>(outputs, Type::unranked(dtype)), {}};
+    result->known.resize(outputs);
+  }
+  const NodeId id = module_.add_node(region_, op, std::move(inputs), *std::move(ordered),
+                                     std::move(result->types), place_);
+  for (std::size_t i = 0; i < outputs; ++i)
+    if (result->known[i]) known_[module_.node(id).outputs[i]] = std::move(result->known[i]);
+  return id;
+}
+
+Expected<ValueId> Builder::op(const OpDef& op, std::vector<ValueId> inputs,
+                              std::vector<NamedAttr> attrs) {
+  SCANLOOM_TRY(const NodeId id, node(op, std::move(inputs), std::move(attrs)));
+  return module_.node(id).outputs[0];
+}
+
+ValueId Builder::constant(Tensor value) {
+  Type type = Type::of(value.dtype(), value.shape());
+  const NodeId id = module_.add_node(region_, constant_op, {}, {Attr(std::move(value))},
+                                     {std::move(type)}, place_);
+  return module_.node(id).outputs[0];
+}
+
+}  // namespace scanloom::ir

@@ -1,0 +1,49 @@
+// Builder: appends nodes to a region, inferring their types as it goes. For front-ends and tests.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ir/module.h"
+#include "ir/op_def.h"
+
+namespace scanloom::ir {
+
+struct NamedAttr {
+  std::string_view name;
+  Attr value;
+};
+
+class Builder {
+ public:
+  Builder(Module& module, RegionId region) : module_(module), region_(region) {}
+
+  [[nodiscard]] Module& module() { return module_; }
+  [[nodiscard]] RegionId region() const { return region_; }
+  /// Nodes appended from now on come from there.
+  void set_place(PlaceId place) { place_ = place; }
+
+  /// Appends a node with `outputs` results; attributes by name, those left out are absent. Result
+  /// types are inferred. Errors name the place. Outside the top region, where a node may never run,
+  /// sizes that do not fit are no error yet: the results are unranked, and infer() decides.
+  /// Precondition: op is none of loop, branch, constant (Module::add_node makes the first two).
+  Expected<NodeId> node(const OpDef& op, std::vector<ValueId> inputs,
+                        std::vector<NamedAttr> attrs = {}, std::size_t outputs = 1);
+  /// As node(), for the common case of one result.
+  Expected<ValueId> op(const OpDef& op, std::vector<ValueId> inputs,
+                       std::vector<NamedAttr> attrs = {});
+  ValueId constant(Tensor value);
+
+ private:
+  [[nodiscard]] const Known* known(ValueId value);
+
+  Module& module_;
+  RegionId region_;
+  PlaceId place_;
+  std::map<ValueId, std::shared_ptr<const Known>> known_;  // of constants, and of sizes made here
+};
+
+}  // namespace scanloom::ir

@@ -1,0 +1,13 @@
+// Typed names of what a Module holds.
+#pragma once
+
+#include "base/id.h"
+
+namespace scanloom::ir {
+
+using ValueId = Id<struct ValueTag>;
+using NodeId = Id<struct NodeTag>;
+using RegionId = Id<struct RegionTag>;
+using PlaceId = Id<struct PlaceTag>;
+
+}  // namespace scanloom::ir

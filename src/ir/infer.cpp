@@ -1,0 +1,201 @@
+#include "ir/infer.h"
+
+#include <algorithm>
+
+#include "ir/evaluate.h"
+#include "ir/infer_driver.h"
+#include "ir/op_def.h"
+
+namespace scanloom::ir {
+
+InferDriver::InferDriver(const Module& module, DimTable& dims, const InferOptions& options)
+    : module_(module), dims_(dims), options_(options) {}
+
+Expected<void> InferDriver::start(std::span<const Type> argument_types) {
+  result_ = {};
+  result_.types.resize(module_.value_count());
+  result_.known.resize(module_.value_count());
+  result_.taken_branch.resize(module_.node_count(), -1);
+  result_.visited.resize(module_.region_count(), false);
+  const Region& top = module_.region(module_.top());
+  if (argument_types.size() != top.args.size())
+    return fail(Code::internal, "the module has {} arguments, {} types are given", top.args.size(),
+                argument_types.size());
+  for (std::size_t i = 0; i < top.args.size(); ++i) {
+    if (auto fits = check_type(argument_types[i], dims_); !fits)
+      return std::move(fits).error().at("argument " + module_.describe(top.args[i]));
+    set(top.args[i], argument_types[i]);
+  }
+  result_.visited[module_.top().index] = true;
+  frames_.clear();
+  frames_.push_back({.region = module_.top()});
+  return {};
+}
+
+Expected<Inference> InferDriver::run(std::span<const Type> argument_types) {
+  // Bodies in bodies whose states all change size are inferred once per depth; beyond any depth
+  // that means something, precision gives way to linear time.
+  const std::size_t patience = 10000 + 16 * module_.node_count();
+  SCANLOOM_CHECK_OK(start(argument_types));
+  while (!frames_.empty()) {
+    if (!hasty_ && visits_ > patience) {
+      hasty_ = true;
+      SCANLOOM_CHECK_OK(start(argument_types));
+    }
+    Frame& frame = frames_.back();
+    const std::vector<NodeId>& nodes = module_.region(frame.region).nodes;
+    if (frame.next == nodes.size()) {
+      SCANLOOM_CHECK_OK(leave());
+      continue;
+    }
+    const NodeId id = nodes[frame.next++];
+    ++visits_;
+    if (auto visited = visit(id); !visited)
+      return std::move(visited).error().at(module_.describe(id));
+  }
+  return std::move(result_);
+}
+
+Expected<void> InferDriver::leave() {
+  const NodeId owner = frames_.back().owner;
+  if (!owner.valid()) {
+    frames_.pop_back();
+    return {};
+  }
+  auto left = module_.node(owner).op == &loop_op ? leave_loop(owner) : leave_branch(owner);
+  if (!left) return std::move(left).error().at(module_.describe(owner));
+  return {};
+}
+
+Expected<void> InferDriver::visit(NodeId id) {
+  const Node& node = module_.node(id);
+  if (node.op == &loop_op) return enter_loop(id);
+  if (node.op == &branch_op) return enter_branch(id);
+  if (node.op != &constant_op) return visit_plain(id);
+  if (node.outputs.size() != 1 || node.attrs.size() != 1 ||
+      node.attrs[0].kind() != tensor::AttrKind::tensor)
+    return fail(Code::internal, "a constant has one result and a tensor");
+  const Tensor& value = node.attrs[0].tensor();
+  set(node.outputs[0], Type::of(value.dtype(), value.shape()), known_tensor(value));
+  return {};
+}
+
+namespace {
+
+/// A node that must run for its faults is not replaced by its value; its integers still serve.
+void forget_values(NodeTypes& result) {
+  for (auto& known : result.known)
+    if (known != nullptr && known->tensor)
+      known = std::make_shared<const Known>(Known{std::nullopt, known->integers});
+}
+
+}  // namespace
+
+Expected<void> InferDriver::visit_plain(NodeId id) {
+  const Node& node = module_.node(id);
+  if (node.op == nullptr || node.op->infer == nullptr)
+    return fail(Code::internal, "has no operator that infers types");
+  input_types_.clear();
+  input_known_.clear();
+  for (const ValueId input : node.inputs) {
+    input_types_.push_back(input.valid() ? &type(input) : nullptr);
+    input_known_.push_back(input.valid() ? known(input).get() : nullptr);
+  }
+  auto result =
+      infer_node(*node.op, input_types_, input_known_, node.attrs, node.outputs.size(), dims_);
+  if (!result) {
+    if (!frames_.back().may_defer) return std::move(result).error();
+    defer(id, std::move(result).error());
+    return {};
+  }
+  bool evaluated = false;
+  if (options_.evaluate) {
+    SCANLOOM_TRY(evaluated, evaluate_plain(id, *result));
+  }
+  if (node.op->effects != Effects::pure && !evaluated) forget_values(*result);
+  for (std::size_t i = 0; i < node.outputs.size(); ++i)
+    set(node.outputs[i], std::move(result->types[i]), std::move(result->known[i]));
+  return {};
+}
+
+std::optional<Tensor> InferDriver::input_tensor(std::size_t i) const {
+  const Known* known = input_known_[i];
+  if (known == nullptr) return std::nullopt;
+  if (known->tensor || !known->integers) return known->tensor;
+  return tensor_of(*known->integers, *input_types_[i]);
+}
+
+Expected<bool> InferDriver::evaluate_plain(NodeId id, NodeTypes& result) {
+  const Node& node = module_.node(id);
+  const auto has_tensor = [](const auto& known) {
+    return known != nullptr && known->tensor.has_value();
+  };
+  // What may fail is run even if its result is known, for the sake of the fault.
+  if (node.op->effects == Effects::pure && std::ranges::all_of(result.known, has_tensor))
+    return true;
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    std::optional<Tensor> input = node.inputs[i].valid() ? input_tensor(i) : Tensor();
+    if (!input) return false;
+    inputs.push_back(*std::move(input));
+  }
+  auto values =
+      evaluate(*node.op, inputs, node.attrs, result.types, options_.max_evaluated_elements);
+  if (!values) {
+    // In a region that may not run, the fault is left to the run.
+    if (frames_.back().certain) return std::move(values).error();
+    return false;
+  }
+  if (!*values) return false;
+  for (std::size_t i = 0; i < node.outputs.size(); ++i)
+    result.known[i] = known_tensor(std::move((**values)[i]));
+  return true;
+}
+
+void InferDriver::defer(NodeId id, Error error) {
+  for (const ValueId output : module_.node(id).outputs) {
+    Type unranked = module_.value(output).type;
+    unranked.ranked = false;
+    unranked.dims.clear();
+    set(output, std::move(unranked));
+  }
+  result_.deferred.emplace_back(id, std::move(error).at(module_.describe(id)));
+}
+
+namespace {
+
+/// The inferred type, with what only the declared one knows.
+Type refined(const Type& inferred, const Type& declared, const DimTable& dims) {
+  if (!same_kind(inferred, declared) || !declared.ranked) return inferred;
+  if (!inferred.ranked) return declared;
+  if (inferred.rank() != declared.rank()) return inferred;
+  Type type = inferred;
+  for (std::size_t axis = 0; axis < type.dims.size(); ++axis)
+    if (dims.is_fresh(type.dims[axis]) && !dims.is_fresh(declared.dims[axis]))
+      type.dims[axis] = declared.dims[axis];
+  return type;
+}
+
+}  // namespace
+
+Expected<Inference> infer(const Module& module, std::span<const Type> argument_types,
+                          DimTable& dims, const InferOptions& options) {
+  return InferDriver(module, dims, options).run(argument_types);
+}
+
+Expected<void> infer_types(Module& module) {
+  std::vector<Type> arguments;
+  for (const ValueId id : module.region(module.top()).args)
+    arguments.push_back(module.value(id).type);
+  SCANLOOM_TRY(Inference result, infer(module, arguments, module.dims));
+  for (std::uint32_t i = 0; i < module.value_count(); ++i) {
+    Value& value = module.value(ValueId(i));
+    if (!value.region.valid() || !result.visited[value.region.index]) continue;
+    // Types noted down for the first step, or for one side of a branch, may be too narrow.
+    value.type = result.varying_sizes ? std::move(result.types[i])
+                                      : refined(result.types[i], value.type, module.dims);
+  }
+  return {};
+}
+
+}  // namespace scanloom::ir

@@ -1,0 +1,74 @@
+// Inference of branches: the side that is known to run, or both and what their results share.
+#include "ir/infer_driver.h"
+
+namespace scanloom::ir {
+
+Expected<void> InferDriver::enter_branch(NodeId id) {
+  const Node& node = module_.node(id);
+  if (node.regions.size() != 2 || node.inputs.empty())
+    return fail(Code::internal, "a branch has two regions and a condition, not {} and {} operands",
+                node.regions.size(), node.inputs.size());
+  for (const ValueId input : node.inputs)
+    if (!input.valid()) return fail(Code::internal, "an operand of a branch is absent");
+  for (const RegionId region : node.regions)
+    if (module_.region(region).args.size() + 1 != node.inputs.size() ||
+        module_.region(region).yields.size() != node.outputs.size())
+      return fail(Code::internal,
+                  "a side with {} arguments and {} yields, where the branch has {} and {}",
+                  module_.region(region).args.size(), module_.region(region).yields.size(),
+                  node.inputs.size() - 1, node.outputs.size());
+  const Type& condition = type(node.inputs[0]);
+  if (condition.dtype != DType::boolean || !condition.is_tensor())
+    return invalid_model("the condition must be boolean, not {}", to_string(condition, dims_));
+  const Known* value = known(node.inputs[0]).get();
+  if (value == nullptr || !value->tensor || value->tensor->elements() != 1) {
+    push_side(id, 0, false);
+    return {};
+  }
+  const std::size_t side = value->tensor->as<bool>()[0] ? 0 : 1;
+  result_.taken_branch[id.index] = static_cast<std::int8_t>(side);
+  push_side(id, side, true);
+  return {};
+}
+
+void InferDriver::push_side(NodeId id, std::size_t side, bool known) {
+  const Node& node = module_.node(id);
+  const Region& region = module_.region(node.regions[side]);
+  for (std::size_t i = 0; i < region.args.size(); ++i) copy(region.args[i], node.inputs[i + 1]);
+  result_.visited[node.regions[side].index] = true;
+  const Frame& outer = frames_.back();
+  frames_.push_back({.region = node.regions[side],
+                     .owner = id,
+                     .certain = outer.certain && known,
+                     .may_defer = outer.may_defer || !known});
+}
+
+Expected<void> InferDriver::leave_branch(NodeId id) {
+  const Node& node = module_.node(id);
+  const RegionId left = frames_.back().region;
+  frames_.pop_back();
+  if (result_.taken_branch[id.index] < 0) {
+    if (left == node.regions[1]) return join_sides(id);
+    push_side(id, 1, false);
+    return {};
+  }
+  for (std::size_t i = 0; i < node.outputs.size(); ++i)
+    copy(node.outputs[i], module_.region(left).yields[i]);
+  return {};
+}
+
+Expected<void> InferDriver::join_sides(NodeId id) {
+  const Node& node = module_.node(id);
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    const Type& a = type(module_.region(node.regions[0]).yields[i]);
+    const Type& b = type(module_.region(node.regions[1]).yields[i]);
+    if (!same_kind(a, b))
+      return invalid_model("result {} is {} in one branch and {} in the other", i,
+                           to_string(a, dims_), to_string(b, dims_));
+    result_.varying_sizes |= a != b;
+    set(node.outputs[i], join(a, b, dims_));
+  }
+  return {};
+}
+
+}  // namespace scanloom::ir

@@ -1,0 +1,78 @@
+// InferCtx: what an operator's shape inference sees and fills in. It runs when loading, with
+// symbolic sizes, and again when binding, with numbers; the rules are written once.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/expected.h"
+#include "tensor/attr.h"
+#include "tensor/type.h"
+
+namespace scanloom::ir {
+
+/// What is known of a value beyond its type: all of it, or (integers of rank 0 and 1) its elements
+/// as dim expressions, which is how sizes flow through Shape, Gather, Concat and Reshape.
+struct Known {
+  std::optional<tensor::Tensor> tensor;
+  std::optional<std::vector<tensor::Dim>> integers;
+};
+
+class InferCtx {
+ public:
+  /// types[i] is null for an absent optional input; known[i] may be null.
+  InferCtx(std::span<const tensor::Type* const> types, std::span<const Known* const> known,
+           std::span<const tensor::Attr> attrs, std::size_t output_count, tensor::DimTable& dims);
+
+  [[nodiscard]] int input_count() const { return static_cast<int>(types_.size()); }
+  [[nodiscard]] int output_count() const { return static_cast<int>(outputs_.size()); }
+  [[nodiscard]] bool has(int i) const { return i < input_count() && types_[at(i)] != nullptr; }
+  /// Precondition: has(i).
+  [[nodiscard]] const tensor::Type& in(int i) const { return *types_[at(i)]; }
+  [[nodiscard]] DType dtype(int i = 0) const { return in(i).dtype; }
+  [[nodiscard]] const tensor::Attr& attr(int i) const { return attrs_[at(i)]; }
+  [[nodiscard]] std::span<const tensor::Attr> attrs() const { return attrs_; }
+  [[nodiscard]] tensor::DimTable& dims() { return dims_; }
+
+  /// The whole value of input i where it is known already; nullptr otherwise.
+  [[nodiscard]] const tensor::Tensor* constant(int i) const;
+  /// The elements of integer input i as dims where they are known; nullopt otherwise.
+  [[nodiscard]] std::optional<std::vector<tensor::Dim>> integers(int i) const;
+  /// As integers(i), when all elements are numbers.
+  [[nodiscard]] std::optional<std::vector<std::int64_t>> numbers(int i) const;
+
+  void set(int i, tensor::Type type) { outputs_[at(i)] = std::move(type); }
+  void set(int i, DType dtype, std::vector<tensor::Dim> sizes) {
+    set(i, tensor::Type::of(dtype, std::move(sizes)));
+  }
+  /// Says what the integer output i holds, for the shapes that are computed from it.
+  void set_integers(int i, std::vector<tensor::Dim> values) {
+    output_integers_[at(i)] = std::move(values);
+  }
+
+  /// `rank` fresh sizes of that type.
+  [[nodiscard]] tensor::Type fresh(DType dtype, int rank);
+  /// numpy's broadcasting of two types; unranked if either is. Error: sizes that cannot fit.
+  Expected<tensor::Type> broadcast(const tensor::Type& a, const tensor::Type& b, DType dtype);
+  /// The axis in [0, rank); error with both numbers.
+  Expected<int> axis(std::int64_t axis, int rank) const;
+
+  [[nodiscard]] std::vector<tensor::Type>& outputs() { return outputs_; }
+  [[nodiscard]] std::vector<std::optional<std::vector<tensor::Dim>>>& output_integers() {
+    return output_integers_;
+  }
+
+ private:
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+  std::span<const tensor::Type* const> types_;
+  std::span<const Known* const> known_;
+  std::span<const tensor::Attr> attrs_;
+  tensor::DimTable& dims_;
+  std::vector<tensor::Type> outputs_;
+  std::vector<std::optional<std::vector<tensor::Dim>>> output_integers_;
+};
+
+}  // namespace scanloom::ir

@@ -1,0 +1,246 @@
+// Inference of loops: the body is inferred for all steps at once; sizes of carried values that
+// change between steps are widened until they hold for every step.
+#include <algorithm>
+
+#include "ir/infer_driver.h"
+
+namespace scanloom::ir {
+namespace {
+
+Expected<void> check_counts(const Module& module, const Node& node) {
+  if (!node.loop || node.regions.size() != 1)
+    return fail(Code::internal, "a loop has ports and one body, not {} regions",
+                node.regions.size());
+  const LoopPorts& ports = *node.loop;
+  const Region& body = module.region(node.regions[0]);
+  if (node.inputs.size() != ports.input_count() || body.args.size() != ports.argument_count() ||
+      body.yields.size() != ports.yield_count() || node.outputs.size() != ports.output_count())
+    return fail(Code::internal,
+                "a loop with {} operands, {} arguments, {} yields and {} results, where its ports "
+                "need {}, {}, {} and {}",
+                node.inputs.size(), body.args.size(), body.yields.size(), node.outputs.size(),
+                ports.input_count(), ports.argument_count(), ports.yield_count(),
+                ports.output_count());
+  for (const ValueId input : node.inputs)
+    if (!input.valid()) return fail(Code::internal, "an operand of a loop is absent");
+  return {};
+}
+
+std::optional<bool> known_boolean(const Known* known) {
+  if (known == nullptr || !known->tensor || known->tensor->dtype() != DType::boolean ||
+      known->tensor->elements() != 1)
+    return std::nullopt;
+  return known->tensor->as<bool>()[0];
+}
+
+/// Marks what differs between the two; whether there was anything new to mark.
+template <class Widened>
+bool mark_differences(const Type& argument, const Type& yielded, Widened& widened) {
+  if (!argument.ranked) return false;
+  if (!yielded.ranked || yielded.rank() != argument.rank()) {
+    widened.unranked = true;
+    return true;
+  }
+  bool changed = false;
+  for (std::size_t axis = 0; axis < argument.dims.size(); ++axis) {
+    const std::uint32_t bit = 1u << axis;
+    if (argument.dims[axis] == yielded.dims[axis] || (widened.axes & bit) != 0) continue;
+    widened.axes |= bit;
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace
+
+Expected<void> InferDriver::count_trips(const Node& node, Frame& frame) {
+  const LoopPorts& ports = *node.loop;
+  std::size_t input = 0;
+  frame.exact = true;
+  if (ports.has_trip_count) {
+    const Type& count = type(node.inputs[input]);
+    if (count.dtype != DType::i64 || !count.is_tensor())
+      return invalid_model("the trip count must be i64, not {}", to_string(count, dims_));
+    const Type* types[] = {&count};
+    const Known* values[] = {known(node.inputs[input++]).get()};
+    const auto numbers = InferCtx(types, values, {}, 0, dims_).integers(0);
+    if (numbers && numbers->size() == 1) frame.trips = dims_.max(0, numbers->front());
+  }
+  if (!ports.has_condition) return {};
+  const Type& condition = type(node.inputs[input]);
+  if (condition.dtype != DType::boolean || !condition.is_tensor())
+    return invalid_model("the condition must be boolean, not {}", to_string(condition, dims_));
+  const auto runs = known_boolean(known(node.inputs[input]).get());
+  frame.exact = runs.has_value();
+  if (runs == false) frame.trips = Dim(0);
+  return {};
+}
+
+Expected<void> InferDriver::enter_loop(NodeId id) {
+  const Node& node = module_.node(id);
+  SCANLOOM_CHECK_OK(check_counts(module_, node));
+  const Frame& outer = frames_.back();
+  Frame frame{.region = node.regions[0], .owner = id};
+  SCANLOOM_CHECK_OK(count_trips(node, frame));
+  const bool some = frame.trips ? frame.trips->is_constant() && frame.trips->value() > 0
+                                : !node.loop->has_trip_count;
+  frame.certain = outer.certain && frame.exact && some;
+  frame.may_defer = outer.may_defer || frame.trips == Dim(0);
+  frame.first_own_dim = dims_.size();
+  widened_[id].resize(node.loop->carried);
+  result_.visited[frame.region.index] = true;
+  frames_.push_back(frame);
+  return set_loop_arguments(id);
+}
+
+bool InferDriver::passes_through(const Node& node, std::size_t carried) const {
+  const Region& body = module_.region(node.regions[0]);
+  return body.yields[node.loop->first_carried_yield() + carried] ==
+         body.args[node.loop->captured + carried];
+}
+
+Expected<void> InferDriver::set_loop_arguments(NodeId id) {
+  const Node& node = module_.node(id);
+  const LoopPorts& ports = *node.loop;
+  const std::vector<ValueId>& args = module_.region(node.regions[0]).args;
+  const ValueId* inputs = node.inputs.data() + ports.first_captured_input();
+  for (std::size_t i = 0; i < ports.captured; ++i) copy(args[i], inputs[i]);
+  for (std::size_t i = 0; i < ports.carried; ++i) {
+    const std::size_t at = ports.captured + i;
+    const Widened& widened = widened_[id][i];
+    Type entry = type(inputs[at]);
+    if (widened.unranked || (hasty_ && !passes_through(node, i))) {
+      entry.ranked = false;
+      entry.dims.clear();
+    }
+    for (std::size_t axis = 0; axis < entry.dims.size(); ++axis)
+      if ((widened.axes >> axis & 1u) != 0) entry.dims[axis] = dims_.fresh();
+    set(args[at], std::move(entry), passes_through(node, i) ? known(inputs[at]) : nullptr);
+  }
+  for (std::size_t i = 0; i < ports.scanned.size(); ++i) {
+    const std::size_t at = ports.captured + ports.carried + i;
+    SCANLOOM_TRY(Type slice, slice_type(type(inputs[at]), ports.scanned[i], i));
+    set(args[at], std::move(slice));
+  }
+  return {};
+}
+
+Expected<Type> InferDriver::slice_type(const Type& outer, const ScannedPort& port,
+                                       std::size_t index) {
+  if (!outer.is_tensor())
+    return invalid_model("scanned value {} must be a tensor, not {}", index,
+                         to_string(outer, dims_));
+  if (!outer.ranked) return outer;
+  if (port.axis < 0 || port.axis >= outer.rank())
+    return invalid_model("scanned value {} is {}, which has no axis {}", index,
+                         to_string(outer, dims_), port.axis);
+  Type slice = outer;
+  if (port.squeeze)
+    slice.dims.erase(slice.dims.begin() + port.axis);
+  else
+    slice.dims[static_cast<std::size_t>(port.axis)] = port.part;
+  SCANLOOM_CHECK_OK(check_type(slice, dims_));
+  return slice;
+}
+
+Expected<bool> InferDriver::widen_carried(NodeId id) {
+  const Node& node = module_.node(id);
+  const Region& body = module_.region(node.regions[0]);
+  bool changed = false;
+  for (std::size_t i = 0; i < node.loop->carried; ++i) {
+    const Type& argument = type(body.args[node.loop->captured + i]);
+    const Type& yielded = type(body.yields[node.loop->first_carried_yield() + i]);
+    if (!same_kind(argument, yielded))
+      return invalid_model("carried value {} enters as {} and is yielded as {}", i,
+                           to_string(argument, dims_), to_string(yielded, dims_));
+    changed |= mark_differences(argument, yielded, widened_[id][i]);
+  }
+  return changed;
+}
+
+Expected<void> InferDriver::leave_loop(NodeId id) {
+  const Node& node = module_.node(id);
+  SCANLOOM_TRY(const bool changed, widen_carried(id));
+  if (changed) {
+    result_.varying_sizes = true;
+    frames_.back().next = 0;
+    return set_loop_arguments(id);
+  }
+  if (node.loop->has_keep_going) {
+    const Type& keep_going = type(module_.region(node.regions[0]).yields[0]);
+    if (keep_going.dtype != DType::boolean || !keep_going.is_tensor())
+      return invalid_model("the body must yield a boolean as its condition, not {}",
+                           to_string(keep_going, dims_));
+  }
+  Frame frame = frames_.back();
+  frames_.pop_back();
+  if (node.loop->has_keep_going && !always_true(module_.region(node.regions[0]).yields[0]))
+    frame.exact = false;
+  set_carried_outputs(id, frame);
+  return set_stacked_outputs(id, frame);
+}
+
+bool InferDriver::always_true(ValueId id) const {
+  return known_boolean(known(id).get()).value_or(false);
+}
+
+void InferDriver::set_carried_outputs(NodeId id, const Frame& frame) {
+  const Node& node = module_.node(id);
+  const LoopPorts& ports = *node.loop;
+  for (std::size_t i = 0; i < ports.carried; ++i) {
+    const ValueId initial = node.inputs[ports.first_carried_input() + i];
+    if (frame.trips == Dim(0)) {
+      copy(node.outputs[i], initial);
+      continue;
+    }
+    Type final_type = type(module_.region(node.regions[0]).args[ports.captured + i]);
+    for (Dim& dim : final_type.dims)
+      if (dims_.uses_fresh_from(dim, frame.first_own_dim)) dim = dims_.fresh();
+    set(node.outputs[i], std::move(final_type), passes_through(node, i) ? known(initial) : nullptr);
+  }
+}
+
+Expected<void> InferDriver::set_stacked_outputs(NodeId id, const Frame& frame) {
+  const Node& node = module_.node(id);
+  const LoopPorts& ports = *node.loop;
+  const bool counted = frame.trips && (frame.exact || frame.trips == Dim(0));
+  const Dim rows = counted ? *frame.trips : dims_.fresh();
+  for (std::size_t i = 0; i < ports.stacked.size(); ++i) {
+    const Type& row = type(module_.region(node.regions[0]).yields[ports.first_stacked_yield() + i]);
+    auto stacked = stacked_type(row, ports.stacked[i], rows, frame);
+    if (!stacked) return std::move(stacked).error().at("stacked result " + std::to_string(i));
+    set(node.outputs[ports.carried + i], *std::move(stacked));
+  }
+  return {};
+}
+
+Expected<Type> InferDriver::stacked_type(const Type& row, const StackedPort& port, Dim rows,
+                                         const Frame& frame) {
+  if (!row.is_tensor())
+    return invalid_model("a row must be a tensor, not {}", to_string(row, dims_));
+  const bool empty = frame.trips == Dim(0) && options_.evaluate;
+  Type stacked = row;
+  const auto axis = static_cast<std::size_t>(port.axis);
+  if (!row.ranked) {
+    // Nothing else says how many axes an empty result has.
+    if (empty && port.axis >= 0 && port.axis < tensor::kMaxRank)
+      stacked = Type::of(row.dtype, std::vector<Dim>(axis + 1, Dim(0)));
+    return stacked;
+  }
+  if (port.axis < 0 || port.axis >= row.rank() + (port.insert ? 1 : 0))
+    return invalid_model("rows are {}, which leaves no axis {} to {} along", to_string(row, dims_),
+                         port.axis, port.insert ? "stack" : "concatenate");
+  for (Dim& dim : stacked.dims)
+    if (dims_.uses_fresh_from(dim, frame.first_own_dim)) dim = dims_.fresh();
+  if (port.insert)
+    stacked.dims.insert(stacked.dims.begin() + port.axis, rows);
+  else if (stacked.dims[axis] == row.dims[axis])
+    stacked.dims[axis] = dims_.mul(rows, row.dims[axis]);
+  if (empty)
+    for (Dim& dim : stacked.dims)
+      if (!dim.is_constant()) dim = 0;
+  SCANLOOM_CHECK_OK(check_type(stacked, dims_));
+  return stacked;
+}
+
+}  // namespace scanloom::ir

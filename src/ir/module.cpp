@@ -1,0 +1,92 @@
+#include "ir/module.h"
+
+#include <algorithm>
+
+#include "base/assert.h"
+#include "ir/op_def.h"
+
+namespace scanloom::ir {
+
+Module::Module() { add_region(NodeId{}); }
+
+RegionId Module::add_region(NodeId owner, std::string region_name) {
+  const RegionId id(regions_.size());
+  Region& added = regions_.emplace_back();
+  added.owner = owner;
+  added.name = std::move(region_name);
+  return id;
+}
+
+ValueId Module::add_argument(RegionId owner, Type type, std::string value_name) {
+  const ValueId id(values_.size());
+  Value& added = values_.emplace_back();
+  added.type = std::move(type);
+  added.region = owner;
+  added.index = static_cast<std::uint32_t>(region(owner).args.size());
+  added.name = std::move(value_name);
+  region(owner).args.push_back(id);
+  return id;
+}
+
+NodeId Module::add_node(RegionId parent, const OpDef& op, std::vector<ValueId> inputs,
+                        std::vector<Attr> attrs, std::vector<Type> output_types, PlaceId place) {
+  const NodeId id(nodes_.size());
+  Node& added = nodes_.emplace_back();
+  added.op = &op;
+  added.inputs = std::move(inputs);
+  added.attrs = std::move(attrs);
+  added.parent = parent;
+  added.place = place;
+  for (Type& type : output_types) add_output(id, std::move(type));
+  region(parent).nodes.push_back(id);
+  return id;
+}
+
+ValueId Module::add_output(NodeId producer, Type type, std::string value_name) {
+  const ValueId id(values_.size());
+  Value& added = values_.emplace_back();
+  added.type = std::move(type);
+  added.producer = producer;
+  added.region = node(producer).parent;
+  added.index = static_cast<std::uint32_t>(node(producer).outputs.size());
+  added.name = std::move(value_name);
+  node(producer).outputs.push_back(id);
+  return id;
+}
+
+PlaceId Module::add_place(Place added) {
+  const PlaceId id(places_.size());
+  places_.push_back(std::move(added));
+  return id;
+}
+
+PlaceId Module::merge_places(PlaceId a, PlaceId b) {
+  if (!a.valid() || a == b) return b;
+  if (!b.valid()) return a;
+  Place merged = place(a);
+  for (const std::string& name_of_b : place(b).nodes)
+    if (std::ranges::find(merged.nodes, name_of_b) == merged.nodes.end())
+      merged.nodes.push_back(name_of_b);
+  if (merged == place(a)) return a;
+  if (merged == place(b)) return b;
+  return add_place(std::move(merged));
+}
+
+std::string Module::describe(NodeId id) const {
+  const Node& described = node(id);
+  if (described.place.valid() && described.place.index < places_.size()) {
+    std::string text;
+    for (const std::string& user_node : place(described.place).nodes)
+      text += (text.empty() ? "" : " + ") + user_node;
+    if (!text.empty()) return text;
+  }
+  return "a " + std::string(described.op == nullptr ? "broken" : described.op->name) + " node";
+}
+
+std::string Module::describe(ValueId id) const {
+  if (id.valid() && id.index < values_.size() && !value(id).name.empty())
+    return "'" + value(id).name + "'";
+  return "%" + (id.valid() ? std::to_string(id.index) : std::string("none"));
+}
+
+}  // namespace scanloom::ir

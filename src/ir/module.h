@@ -1,0 +1,115 @@
+// Module: a program in SSA form. Values, nodes and regions live in its tables and are named by ids;
+// there is no identity by string. Regions are isolated: a body reads only its own arguments and
+// what its own nodes make. Front-ends build modules, passes rewrite them, the planner reads them.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir/ids.h"
+#include "ir/loop_ports.h"
+#include "tensor/attr.h"
+#include "tensor/type.h"
+
+namespace scanloom::ir {
+
+struct OpDef;
+using tensor::Attr;
+using tensor::Dim;
+using tensor::DimTable;
+using tensor::Tensor;
+using tensor::Type;
+
+/// Where a node came from, in the user's words: "node 'gru' (Scan-11)". Fused nodes list several.
+struct Place {
+  std::vector<std::string> nodes;
+  friend bool operator==(const Place&, const Place&) = default;
+};
+
+/// An SSA value: a result of `producer`, or, when that is invalid, an argument of `region`.
+struct Value {
+  Type type;
+  NodeId producer;
+  RegionId region;
+  std::uint32_t index = 0;  ///< among the producer's outputs or the region's arguments
+  std::string name;         ///< the user's name, for messages only; may be empty
+};
+
+/// inputs may hold invalid ids: an optional operand that is absent. attrs stand in the OpDef's
+/// order.
+struct Node {
+  const OpDef* op = nullptr;
+  std::vector<ValueId> inputs;
+  std::vector<ValueId> outputs;
+  std::vector<Attr> attrs;
+  std::vector<RegionId> regions;
+  RegionId parent;
+  PlaceId place;
+  std::optional<LoopPorts> loop;  ///< of the loop node only
+};
+
+/// A straight list of nodes in an order in which every value is made before it is used.
+struct Region {
+  std::vector<ValueId> args;
+  std::vector<NodeId> nodes;
+  std::vector<ValueId> yields;
+  NodeId owner;      ///< invalid: the module's top region
+  std::string name;  ///< the user's name for the graph, for messages only
+};
+
+/// A value kept between runs: argument `input` of the top region reads it, yield `output` sets it.
+struct State {
+  std::string name;
+  std::uint32_t input = 0;
+  std::uint32_t output = 0;
+  Tensor initial;
+};
+
+class Module {
+ public:
+  Module();
+
+  [[nodiscard]] RegionId top() const { return RegionId(0u); }
+  [[nodiscard]] const Value& value(ValueId id) const { return values_[id.index]; }
+  [[nodiscard]] const Node& node(NodeId id) const { return nodes_[id.index]; }
+  [[nodiscard]] const Region& region(RegionId id) const { return regions_[id.index]; }
+  [[nodiscard]] const Place& place(PlaceId id) const { return places_[id.index]; }
+  Value& value(ValueId id) { return values_[id.index]; }
+  Node& node(NodeId id) { return nodes_[id.index]; }
+  Region& region(RegionId id) { return regions_[id.index]; }
+  [[nodiscard]] std::size_t value_count() const { return values_.size(); }
+  [[nodiscard]] std::size_t node_count() const { return nodes_.size(); }
+  [[nodiscard]] std::size_t region_count() const { return regions_.size(); }
+  [[nodiscard]] std::size_t place_count() const { return places_.size(); }
+
+  RegionId add_region(NodeId owner, std::string name = {});
+  ValueId add_argument(RegionId region, Type type, std::string name = {});
+  /// A node at the end of `parent` with `output_types.size()` results.
+  NodeId add_node(RegionId parent, const OpDef& op, std::vector<ValueId> inputs,
+                  std::vector<Attr> attrs, std::vector<Type> output_types, PlaceId place = {});
+  /// A further result of a node, at the end of its outputs.
+  ValueId add_output(NodeId node, Type type, std::string name = {});
+  PlaceId add_place(Place place);
+  /// A place that names what both name; used when one node takes over from two.
+  PlaceId merge_places(PlaceId a, PlaceId b);
+
+  /// "node 'gru' (Scan-11)", or "a <op> node" where the user gave no name.
+  [[nodiscard]] std::string describe(NodeId node) const;
+  /// The user's name of a value in quotes, or "%<id>".
+  [[nodiscard]] std::string describe(ValueId value) const;
+
+  DimTable dims;
+  std::vector<std::string> output_names;  ///< of the top region's yields
+  std::vector<State> states;
+  std::string name;
+
+ private:
+  std::vector<Value> values_;
+  std::vector<Node> nodes_;
+  std::vector<Region> regions_;
+  std::vector<Place> places_;
+};
+
+}  // namespace scanloom::ir

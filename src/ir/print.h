@@ -1,0 +1,18 @@
+// The text form of a module; parse() reads it back. Described in docs/ir.md.
+#pragma once
+
+#include <string>
+
+#include "ir/module.h"
+
+namespace scanloom::ir {
+
+struct PrintOptions {
+  bool places = false;                 ///< after each node: loc("node 'gru' (Scan-11)")
+  std::int64_t max_elements = 16;      ///< of a constant; longer ones print as <n elements>, -1: all
+};
+
+/// Never crashes, whatever the module holds: broken ids print as "%?".
+std::string print(const Module& module, const PrintOptions& options = {});
+
+}  // namespace scanloom::ir

@@ -1,0 +1,57 @@
+// TextReader: the words of the text form, one after the other, each with its place for messages.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/expected.h"
+#include "ir/module.h"
+
+namespace scanloom::ir {
+
+class TextReader {
+ public:
+  explicit TextReader(std::string_view text) : text_(text) { skip_blanks(); }
+
+  [[nodiscard]] bool at_end() const { return at_ == text_.size(); }
+  [[nodiscard]] char peek() const { return at_end() ? '\0' : text_[at_]; }
+
+  /// Takes what stands next if it is that; a keyword is a whole word.
+  bool take(char c);
+  bool take_keyword(std::string_view keyword);
+  Expected<void> expect(char c);
+  Expected<void> expect_keyword(std::string_view keyword);
+  Expected<void> expect_end();
+  /// Whether "{ name =" stands next: attributes, not a region.
+  [[nodiscard]] bool attributes_follow() const;
+
+  Expected<std::string_view> name();
+  /// Up to the next blank, comma or closing bracket; never empty.
+  Expected<std::string_view> word();
+  Expected<std::int64_t> integer();
+  Expected<std::uint32_t> unsigned_integer();
+  Expected<std::string> string();
+  Expected<Type> type(DimTable& dims);
+  Expected<DType> dtype();
+  /// "f32[2] [1, 2]". Elements that were left out come back as zeros.
+  Expected<Tensor> tensor();
+
+  /// invalid_model, with line and column of what was read last.
+  [[nodiscard]] Error error(std::string_view text) const;
+
+ private:
+  void skip_blanks();
+  void advance(std::size_t count);
+  Expected<std::string_view> dim_text();
+  Expected<tensor::Shape> shape();
+  Expected<Tensor> elements(DType dtype, const tensor::Shape& shape);
+  Expected<Tensor> strings(const tensor::Shape& shape);
+  Expected<Tensor> left_out(DType dtype, const tensor::Shape& shape);
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::size_t last_ = 0;          ///< where the last word began
+  std::int64_t left_out_ = 0;     ///< elements made of nothing, so far
+};
+
+}  // namespace scanloom::ir

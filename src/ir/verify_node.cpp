@@ -1,0 +1,78 @@
+#include <algorithm>
+
+#include "ir/op_def.h"
+#include "ir/signature.h"
+#include "ir/verify_rules.h"
+
+namespace scanloom::ir::rules {
+namespace {
+
+// What builder and inference ask of a node too, whose texts are for the user's mistakes.
+Expected<void> check_operands(const Module& module, NodeId id) {
+  const Node& node = module.node(id);
+  std::vector<const Type*> types;
+  for (const ValueId input : node.inputs)
+    types.push_back(input.valid() ? &module.value(input).type : nullptr);
+  if (auto fits = check_signature(*node.op, types, node.attrs, module.dims); !fits)
+    return broken("{}: {}", module.describe(id), fits.error().text());
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const std::size_t def = std::min(i, node.op->inputs.size() - 1);
+    if (types[i] == nullptr && node.op->inputs.begin()[def].arity == Arity::variadic)
+      return broken("{}: operand {} is absent", module.describe(id), i);
+  }
+  return {};
+}
+
+Expected<void> check_result_count(const Module& module, NodeId id) {
+  const Node& node = module.node(id);
+  const std::size_t declared = node.op->outputs.size();
+  const bool variadic = declared > 0 && (node.op->outputs.end() - 1)->ends_with("...");
+  if (variadic ? node.outputs.size() + 1 < declared : node.outputs.size() != declared)
+    return broken("{}: has {} results, {} makes {}", module.describe(id), node.outputs.size(),
+                  node.op->name, declared);
+  return {};
+}
+
+Expected<void> check_tensors(const Module& module, NodeId id) {
+  const Node& node = module.node(id);
+  for (std::size_t i = 0; i < node.attrs.size(); ++i)
+    if (node.attrs[i].kind() == tensor::AttrKind::tensor && !node.attrs[i].tensor().defined())
+      return broken("{}: attribute '{}' is a tensor without storage", module.describe(id),
+                    node.op->attrs.begin()[i].name);
+  return {};
+}
+
+Expected<void> check_regions(const Module& module, NodeId id) {
+  const Node& node = module.node(id);
+  const std::size_t needed = node.op == &loop_op ? 1 : node.op == &branch_op ? 2 : 0;
+  if (node.regions.size() != needed)
+    return broken("{}: has {} regions, {} needs {}", module.describe(id), node.regions.size(),
+                  node.op->name, needed);
+  if (node.loop.has_value() != (node.op == &loop_op))
+    return broken("{}: {}", module.describe(id),
+                  node.loop ? "has ports and is no loop" : "is a loop without ports");
+  return {};
+}
+
+Expected<void> check_constant(const Module& module, NodeId id) {
+  const Node& node = module.node(id);
+  const Tensor& tensor = node.attrs[0].tensor();
+  const Type type = Type::of(tensor.dtype(), tensor.shape());
+  if (!same_rank(module.value(node.outputs[0]).type, type))
+    return broken("{}: the result is {}, the value {}", module.describe(id),
+                  text(module, node.outputs[0]), to_string(type, module.dims));
+  return {};
+}
+
+}  // namespace
+
+Expected<void> check_node(const Module& module, NodeId node) {
+  SCANLOOM_CHECK_OK(check_operands(module, node));
+  SCANLOOM_CHECK_OK(check_result_count(module, node));
+  SCANLOOM_CHECK_OK(check_tensors(module, node));
+  SCANLOOM_CHECK_OK(check_regions(module, node));
+  if (module.node(node).op == &constant_op) return check_constant(module, node);
+  return {};
+}
+
+}  // namespace scanloom::ir::rules

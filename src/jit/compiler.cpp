@@ -1,0 +1,109 @@
+#include "jit/compiler.h"
+
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/TargetParser/Host.h>
+
+#include <mutex>
+
+#include "base/cpu.h"
+#include "jit/emit_loop.h"
+#include "jit/emit_program.h"
+
+namespace scanloom::jit {
+namespace {
+
+std::string text_of(llvm::Error error) { return llvm::toString(std::move(error)); }
+
+void initialise_once() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
+}
+
+/// What the active instruction set allows, as LLVM features; wider vectors than LLVM's default for
+/// this CPU are asked for by feature, because it goes by the model's name.
+struct Target {
+  std::string cpu;
+  std::vector<std::string> features;
+  unsigned vector_bytes;
+  const char* shown;
+};
+
+Target active_target() {
+  switch (active_isa()) {
+    case Isa::avx512:
+      return {"x86-64-v4", {"+fma", "-prefer-256-bit"}, 64, "x86-64-v4, 512-bit vectors"};
+    case Isa::avx2: return {"x86-64-v3", {"+fma"}, 32, "x86-64-v3, 256-bit vectors"};
+    case Isa::baseline: return {"x86-64-v2", {}, 16, "x86-64-v2, 128-bit vectors"};
+    case Isa::neon: return {"generic", {"+neon"}, 16, "AArch64, 128-bit vectors"};
+  }
+  return {"generic", {}, 16, "128-bit vectors"};
+}
+
+/// Scalar loops need the optimiser; explicit vectors mostly do without, but it costs little here.
+void optimise(llvm::Module& module, llvm::TargetMachine* machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager calls;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder passes(machine);
+  passes.registerModuleAnalyses(modules);
+  passes.registerCGSCCAnalyses(calls);
+  passes.registerFunctionAnalyses(functions);
+  passes.registerLoopAnalyses(loops);
+  passes.crossRegisterProxies(loops, functions, calls, modules);
+  passes.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O1).run(module, modules);
+}
+
+}  // namespace
+
+Expected<CompiledLoop> compile_loop(const LoopSource& source) {
+  SCANLOOM_CHECK_OK(check_supported(source.program));
+  initialise_once();
+  const Target target = active_target();
+  llvm::orc::JITTargetMachineBuilder machine(
+      llvm::Triple(llvm::sys::getProcessTriple()));
+  machine.setCPU(target.cpu).addFeatures(target.features);
+  // Nothing may be contracted or reassociated: the bits are the interpreter's.
+  machine.getOptions().AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  auto target_machine = machine.createTargetMachine();
+  if (!target_machine)
+    return fail(Code::internal, "no code for this machine: {}",
+                text_of(target_machine.takeError()));
+  auto jit = llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(machine).create();
+  if (!jit) return fail(Code::internal, "the compiler failed: {}", text_of(jit.takeError()));
+
+  auto context = std::make_unique<llvm::LLVMContext>();
+  auto module = std::make_unique<llvm::Module>("loop", *context);
+  module->setDataLayout((*jit)->getDataLayout());
+  module->setTargetTriple((*target_machine)->getTargetTriple().str());
+  emit_loop(*module, source, target.vector_bytes);
+  for (llvm::Function& function : *module)
+    if (!function.isDeclaration())
+      function.addFnAttr("prefer-vector-width", std::to_string(8 * target.vector_bytes));
+  std::string problem;
+  llvm::raw_string_ostream problem_stream(problem);
+  if (llvm::verifyModule(*module, &problem_stream))
+    return fail(Code::internal, "loop '{}': malformed code: {}", source.name, problem);
+  optimise(*module, target_machine->get());
+  if (auto error = (*jit)->addIRModule({std::move(module), std::move(context)}))
+    return fail(Code::internal, "the compiler failed: {}", text_of(std::move(error)));
+  auto symbol = (*jit)->lookup(kLoopSymbol);
+  if (!symbol) return fail(Code::internal, "the compiler failed: {}", text_of(symbol.takeError()));
+
+  CompiledLoop compiled;
+  compiled.run = symbol->toPtr<CompiledLoopFn>();
+  compiled.target = target.shown;
+  compiled.code = std::shared_ptr<void>(jit->release(), [](void* owned) {
+    delete static_cast<llvm::orc::LLJIT*>(owned);
+  });
+  return compiled;
+}
+
+}  // namespace scanloom::jit

@@ -1,0 +1,135 @@
+#include "jit/emit_math.h"
+
+#include "base/math/erf.h"
+#include "base/math/exp.h"
+#include "base/math/log.h"
+#include "base/math/math.h"
+#include "base/math/sigmoid.h"
+#include "base/math/trig.h"
+
+namespace scanloom::jit {
+namespace {
+
+using tensor::ScalarOp;
+
+/// The math domain whose values are LLVM values: each operation appends one instruction.
+template <int kWidthOfLane>
+class LlvmDomain {
+ public:
+  using F = llvm::Value*;
+  struct I {
+    llvm::Value* value;
+  };
+  struct Mask {
+    llvm::Value* value;
+  };
+  static constexpr int kBits = kWidthOfLane;
+
+  LlvmDomain(llvm::IRBuilder<>& builder, llvm::Type* type)
+      : builder_(builder), type_(type), int_type_(integer_type(type)) {}
+
+  F constant(double value) const {
+    // Rounded to the lane's type here, as a C++ conversion rounds.
+    if constexpr (kBits == 32) value = static_cast<float>(value);
+    return llvm::ConstantFP::get(type_, value);
+  }
+  I integer(std::int64_t value) const {
+    return {llvm::ConstantInt::getSigned(int_type_, value)};
+  }
+  F add(F a, F b) const { return builder_.CreateFAdd(a, b); }
+  F sub(F a, F b) const { return builder_.CreateFSub(a, b); }
+  F mul(F a, F b) const { return builder_.CreateFMul(a, b); }
+  F div(F a, F b) const { return builder_.CreateFDiv(a, b); }
+  F neg(F a) const { return builder_.CreateFNeg(a); }
+  F abs(F a) const { return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a); }
+  Mask less(F a, F b) const { return {builder_.CreateFCmpOLT(a, b)}; }
+  Mask equal(F a, F b) const { return {builder_.CreateFCmpOEQ(a, b)}; }
+  Mask is_nan(F a) const { return {builder_.CreateFCmpUNO(a, a)}; }
+  Mask either(Mask a, Mask b) const { return {builder_.CreateOr(a.value, b.value)}; }
+  F select(Mask mask, F a, F b) const { return builder_.CreateSelect(mask.value, a, b); }
+  I bits(F a) const { return {builder_.CreateBitCast(a, int_type_)}; }
+  F from_bits(I a) const { return builder_.CreateBitCast(a.value, type_); }
+  I add_int(I a, I b) const { return {builder_.CreateAdd(a.value, b.value)}; }
+  I sub_int(I a, I b) const { return {builder_.CreateSub(a.value, b.value)}; }
+  I and_int(I a, I b) const { return {builder_.CreateAnd(a.value, b.value)}; }
+  I or_int(I a, I b) const { return {builder_.CreateOr(a.value, b.value)}; }
+  I shift_left(I a, int n) const {
+    return {builder_.CreateShl(a.value, static_cast<std::uint64_t>(n))};
+  }
+  I shift_right(I a, int n) const {
+    return {builder_.CreateAShr(a.value, static_cast<std::uint64_t>(n))};
+  }
+  F to_float(I a) const { return builder_.CreateSIToFP(a.value, type_); }
+
+ private:
+  static llvm::Type* integer_type(llvm::Type* type) {
+    llvm::Type* const lane = llvm::Type::getIntNTy(type->getContext(), kBits);
+    if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type))
+      return llvm::FixedVectorType::get(lane, vector->getNumElements());
+    return lane;
+  }
+
+  llvm::IRBuilder<>& builder_;
+  llvm::Type* type_;
+  llvm::Type* int_type_;
+};
+
+/// Calls the reference function per lane: pow has no definition in base/math's own operations.
+template <class T>
+llvm::Value* call_pow(llvm::IRBuilder<>& builder, llvm::Value* a, llvm::Value* b) {
+  T (*const function)(T, T) = &math::pow;
+  llvm::Type* const lane = a->getType()->getScalarType();
+  auto* const type = llvm::FunctionType::get(lane, {lane, lane}, false);
+  llvm::Value* const address = builder.CreateIntToPtr(
+      builder.getInt64(reinterpret_cast<std::uintptr_t>(function)), builder.getPtrTy());
+  auto* const vector = llvm::dyn_cast<llvm::FixedVectorType>(a->getType());
+  if (vector == nullptr) return builder.CreateCall(type, address, {a, b});
+  llvm::Value* result = llvm::PoisonValue::get(vector);
+  for (unsigned i = 0; i < vector->getNumElements(); ++i) {
+    llvm::Value* const one = builder.CreateCall(
+        type, address, {builder.CreateExtractElement(a, i), builder.CreateExtractElement(b, i)});
+    result = builder.CreateInsertElement(result, one, i);
+  }
+  return result;
+}
+
+template <class M>
+llvm::Value* emit_in(const M& m, ScalarOp op, llvm::Value* a) {
+  switch (op) {
+    case ScalarOp::exp: return math::exp(m, a);
+    case ScalarOp::log: return math::log(m, a);
+    case ScalarOp::tanh: return math::tanh(m, a);
+    case ScalarOp::sigmoid: return math::sigmoid(m, a);
+    case ScalarOp::softplus: return math::softplus(m, a);
+    case ScalarOp::sin: return math::sin(m, a);
+    case ScalarOp::cos: return math::cos(m, a);
+    case ScalarOp::erf: return math::erf(m, a);
+    default: return a;  // is_math names no others
+  }
+}
+
+}  // namespace
+
+bool is_math(ScalarOp op) {
+  switch (op) {
+    case ScalarOp::exp:
+    case ScalarOp::log:
+    case ScalarOp::tanh:
+    case ScalarOp::sigmoid:
+    case ScalarOp::softplus:
+    case ScalarOp::sin:
+    case ScalarOp::cos:
+    case ScalarOp::erf:
+    case ScalarOp::pow: return true;
+    default: return false;
+  }
+}
+
+llvm::Value* emit_math(llvm::IRBuilder<>& builder, ScalarOp op, llvm::Value* a, llvm::Value* b) {
+  const bool wide = a->getType()->getScalarType()->isDoubleTy();
+  if (op == ScalarOp::pow) return wide ? call_pow<double>(builder, a, b) : call_pow<float>(builder, a, b);
+  if (wide) return emit_in(LlvmDomain<64>(builder, a->getType()), op, a);
+  return emit_in(LlvmDomain<32>(builder, a->getType()), op, a);
+}
+
+}  // namespace scanloom::jit

@@ -1,0 +1,17 @@
+// The mathematical functions of base/math as LLVM IR: the one definition, over a domain that emits
+// instructions instead of executing them.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+
+#include "tensor/scalar.h"
+
+namespace scanloom::jit {
+
+/// Whether `op` is one of base/math's functions.
+bool is_math(tensor::ScalarOp op);
+/// f32 and f64, scalars and vectors; `b` is pow's exponent, null otherwise.
+llvm::Value* emit_math(llvm::IRBuilder<>& builder, tensor::ScalarOp op, llvm::Value* a,
+                       llvm::Value* b);
+
+}  // namespace scanloom::jit

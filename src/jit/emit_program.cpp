@@ -1,0 +1,286 @@
+#include "jit/emit_program.h"
+
+#include <llvm/IR/Intrinsics.h>
+
+#include "jit/emit_math.h"
+
+namespace scanloom::jit {
+namespace {
+
+using tensor::ScalarInstr;
+using tensor::ScalarOp;
+
+bool is_supported(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+    case DType::f64:
+    case DType::i8:
+    case DType::i16:
+    case DType::i32:
+    case DType::i64:
+    case DType::u8:
+    case DType::u16:
+    case DType::u32:
+    case DType::u64:
+    case DType::boolean: return true;
+    default: return false;
+  }
+}
+
+bool is_signed(DType dtype) { return dtype_kind(dtype) == DTypeKind::signed_int; }
+
+/// Emits one instruction at a time; `dtype` is what it computes in.
+class Emitter {
+ public:
+  Emitter(llvm::IRBuilder<>& builder, const tensor::ScalarProgram& program, unsigned width)
+      : builder_(builder), program_(program), width_(width) {}
+
+  std::vector<llvm::Value*> registers;
+
+  void emit(const ScalarInstr& instr) {
+    llvm::Value* const a = arg(instr, 0);
+    llvm::Value* const b = arg(instr, 1);
+    llvm::Value* const c = arg(instr, 2);
+    registers.push_back(value(instr, a, b, c));
+  }
+
+ private:
+  llvm::Value* arg(const ScalarInstr& instr, int i) const {
+    const std::int32_t index = instr.args[i];
+    return index < 0 ? nullptr : registers[static_cast<std::size_t>(index)];
+  }
+
+  [[nodiscard]] llvm::Type* type(DType dtype) const {
+    return register_type(builder_.getContext(), dtype, width_);
+  }
+
+  llvm::Value* constant(const ScalarInstr& instr) const {
+    llvm::Type* const wanted = type(instr.dtype);
+    llvm::Type* const scalar = wanted->getScalarType();
+    const llvm::APInt bits(64, instr.bits);
+    if (instr.dtype == DType::boolean) return llvm::ConstantInt::get(wanted, instr.bits & 1);
+    if (scalar->isIntegerTy())
+      return llvm::ConstantInt::get(wanted, bits.trunc(scalar->getIntegerBitWidth()));
+    const llvm::fltSemantics& semantics = scalar->getFltSemantics();
+    const unsigned width = scalar->getPrimitiveSizeInBits();
+    return llvm::ConstantFP::get(
+        wanted, llvm::APFloat(semantics, width < 64 ? bits.trunc(width) : bits));
+  }
+
+  llvm::Value* value(const ScalarInstr& instr, llvm::Value* a, llvm::Value* b, llvm::Value* c) {
+    if (instr.op == ScalarOp::constant) return constant(instr);
+    if (instr.op == ScalarOp::select) return builder_.CreateSelect(a, b, c);
+    if (instr.op == ScalarOp::cast)
+      return cast(a, program_.register_dtype(instr.args[0]), instr.dtype);
+    if (is_math(instr.op) && is_real(instr.dtype)) return emit_math(builder_, instr.op, a, b);
+    if (is_real(instr.dtype)) return real(instr.op, a, b);
+    return integer(instr.op, instr.dtype, a, b);
+  }
+
+  llvm::Value* unary(llvm::Intrinsic::ID id, llvm::Value* a) {
+    return builder_.CreateUnaryIntrinsic(id, a);
+  }
+
+  llvm::Value* real(ScalarOp op, llvm::Value* a, llvm::Value* b) {
+    using llvm::Intrinsic::IndependentIntrinsics;
+    llvm::Constant* const zero = llvm::Constant::getNullValue(a->getType());
+    switch (op) {
+      case ScalarOp::add: return builder_.CreateFAdd(a, b);
+      case ScalarOp::sub: return builder_.CreateFSub(a, b);
+      case ScalarOp::mul: return builder_.CreateFMul(a, b);
+      case ScalarOp::div: return builder_.CreateFDiv(a, b);
+      case ScalarOp::min:
+        return builder_.CreateBinaryIntrinsic(IndependentIntrinsics::minimum, a, b);
+      case ScalarOp::max:
+        return builder_.CreateBinaryIntrinsic(IndependentIntrinsics::maximum, a, b);
+      case ScalarOp::neg: return builder_.CreateFNeg(a);
+      case ScalarOp::abs: return unary(IndependentIntrinsics::fabs, a);
+      case ScalarOp::sqrt: return unary(IndependentIntrinsics::sqrt, a);
+      case ScalarOp::floor: return unary(IndependentIntrinsics::floor, a);
+      case ScalarOp::ceil: return unary(IndependentIntrinsics::ceil, a);
+      case ScalarOp::trunc: return unary(IndependentIntrinsics::trunc, a);
+      case ScalarOp::round_even: return unary(IndependentIntrinsics::roundeven, a);
+      case ScalarOp::equal: return builder_.CreateFCmpOEQ(a, b);
+      case ScalarOp::less: return builder_.CreateFCmpOLT(a, b);
+      case ScalarOp::less_equal: return builder_.CreateFCmpOLE(a, b);
+      case ScalarOp::is_nan: return builder_.CreateFCmpUNO(a, a);
+      case ScalarOp::is_inf:
+        return builder_.CreateFCmpOEQ(unary(IndependentIntrinsics::fabs, a),
+                                      llvm::ConstantFP::getInfinity(a->getType()));
+      default: return zero;  // check_supported has refused the others
+    }
+  }
+
+  /// A divisor that cannot trap, and where the quotient counts as zero.
+  llvm::Value* guarded_divide(ScalarOp op, DType dtype, llvm::Value* a, llvm::Value* b) {
+    llvm::Constant* const zero = llvm::Constant::getNullValue(a->getType());
+    llvm::Constant* const one = llvm::ConstantInt::get(a->getType(), 1);
+    llvm::Value* const by_zero = builder_.CreateICmpEQ(b, zero);
+    if (!is_signed(dtype)) {
+      llvm::Value* const divisor = builder_.CreateSelect(by_zero, one, b);
+      llvm::Value* const result = op == ScalarOp::div ? builder_.CreateUDiv(a, divisor)
+                                                      : builder_.CreateURem(a, divisor);
+      return builder_.CreateSelect(by_zero, zero, result);
+    }
+    // The minimum divided by -1 traps; negation and zero say the same for every dividend.
+    llvm::Value* const by_minus_one =
+        builder_.CreateICmpEQ(b, llvm::ConstantInt::getAllOnesValue(b->getType()));
+    llvm::Value* const divisor =
+        builder_.CreateSelect(builder_.CreateOr(by_zero, by_minus_one), one, b);
+    if (op == ScalarOp::div) {
+      llvm::Value* const quotient = builder_.CreateSelect(by_minus_one, builder_.CreateNeg(a),
+                                                          builder_.CreateSDiv(a, divisor));
+      return builder_.CreateSelect(by_zero, zero, quotient);
+    }
+    llvm::Value* rest = builder_.CreateSRem(a, divisor);
+    if (op == ScalarOp::mod_floor) {
+      llvm::Value* const differs = builder_.CreateICmpSLT(builder_.CreateXor(rest, b), zero);
+      llvm::Value* const not_zero = builder_.CreateICmpNE(rest, zero);
+      rest = builder_.CreateSelect(builder_.CreateAnd(differs, not_zero),
+                                   builder_.CreateAdd(rest, b), rest);
+    }
+    return builder_.CreateSelect(builder_.CreateOr(by_zero, by_minus_one), zero, rest);
+  }
+
+  llvm::Value* shift(ScalarOp op, DType dtype, llvm::Value* a, llvm::Value* b) {
+    const unsigned bits = a->getType()->getScalarSizeInBits();
+    llvm::Constant* const last = llvm::ConstantInt::get(b->getType(), bits - 1);
+    // A negative amount is a huge unsigned one, hence at least the width too.
+    llvm::Value* const inside = builder_.CreateICmpULE(b, last);
+    if (op == ScalarOp::shift_right && is_signed(dtype))
+      return builder_.CreateAShr(a, builder_.CreateSelect(inside, b, last));
+    llvm::Value* const amount = builder_.CreateSelect(inside, b, last);
+    llvm::Value* const shifted =
+        op == ScalarOp::shift_left ? builder_.CreateShl(a, amount) : builder_.CreateLShr(a, amount);
+    return builder_.CreateSelect(inside, shifted, llvm::Constant::getNullValue(a->getType()));
+  }
+
+  llvm::Value* integer(ScalarOp op, DType dtype, llvm::Value* a, llvm::Value* b) {
+    const bool sign = is_signed(dtype);
+    llvm::Constant* const zero = llvm::Constant::getNullValue(a->getType());
+    switch (op) {
+      case ScalarOp::add: return builder_.CreateAdd(a, b);
+      case ScalarOp::sub: return builder_.CreateSub(a, b);
+      case ScalarOp::mul: return builder_.CreateMul(a, b);
+      case ScalarOp::div:
+      case ScalarOp::mod_floor:
+      case ScalarOp::mod_trunc: return guarded_divide(op, dtype, a, b);
+      case ScalarOp::min:
+        return builder_.CreateSelect(
+            sign ? builder_.CreateICmpSLT(a, b) : builder_.CreateICmpULT(a, b), a, b);
+      case ScalarOp::max:
+        return builder_.CreateSelect(
+            sign ? builder_.CreateICmpSLT(a, b) : builder_.CreateICmpULT(a, b), b, a);
+      case ScalarOp::neg: return builder_.CreateNeg(a);
+      case ScalarOp::abs:
+        return sign ? builder_.CreateSelect(builder_.CreateICmpSLT(a, zero), builder_.CreateNeg(a), a)
+                    : a;
+      case ScalarOp::floor:
+      case ScalarOp::ceil:
+      case ScalarOp::trunc:
+      case ScalarOp::round_even: return a;
+      case ScalarOp::bit_and:
+      case ScalarOp::logical_and: return builder_.CreateAnd(a, b);
+      case ScalarOp::bit_or:
+      case ScalarOp::logical_or: return builder_.CreateOr(a, b);
+      case ScalarOp::bit_xor:
+      case ScalarOp::logical_xor: return builder_.CreateXor(a, b);
+      case ScalarOp::bit_not:
+      case ScalarOp::logical_not: return builder_.CreateNot(a);
+      case ScalarOp::shift_left:
+      case ScalarOp::shift_right: return shift(op, dtype, a, b);
+      case ScalarOp::equal: return builder_.CreateICmpEQ(a, b);
+      case ScalarOp::less:
+        return sign ? builder_.CreateICmpSLT(a, b) : builder_.CreateICmpULT(a, b);
+      case ScalarOp::less_equal:
+        return sign ? builder_.CreateICmpSLE(a, b) : builder_.CreateICmpULE(a, b);
+      default: return zero;  // check_supported has refused the others
+    }
+  }
+
+  /// NaN becomes 0 and what is out of range saturates, as everywhere.
+  llvm::Value* cast(llvm::Value* a, DType from, DType to) {
+    llvm::Type* const wanted = type(to);
+    if (from == to) return a;
+    if (to == DType::boolean) {
+      llvm::Constant* const zero = llvm::Constant::getNullValue(a->getType());
+      return is_real(from) ? builder_.CreateFCmpUNE(a, zero) : builder_.CreateICmpNE(a, zero);
+    }
+    if (is_real(from) && is_real(to)) return builder_.CreateFPCast(a, wanted);
+    if (is_real(from))
+      return builder_.CreateIntrinsic(
+          is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat,
+          {wanted, a->getType()}, {a});
+    if (is_real(to))
+      return is_signed(from) ? builder_.CreateSIToFP(a, wanted) : builder_.CreateUIToFP(a, wanted);
+    return is_signed(from) ? builder_.CreateSExtOrTrunc(a, wanted)
+                           : builder_.CreateZExtOrTrunc(a, wanted);
+  }
+
+  llvm::IRBuilder<>& builder_;
+  const tensor::ScalarProgram& program_;
+  unsigned width_;
+};
+
+/// Whether `op` has machine code for that dtype.
+bool has_code(ScalarOp op, DType dtype) {
+  switch (op) {
+    case ScalarOp::sign: return false;
+    case ScalarOp::mod_floor:
+    case ScalarOp::mod_trunc:
+    case ScalarOp::bit_and:
+    case ScalarOp::bit_or:
+    case ScalarOp::bit_xor:
+    case ScalarOp::bit_not:
+    case ScalarOp::shift_left:
+    case ScalarOp::shift_right: return is_integer(dtype);
+    case ScalarOp::sqrt:
+    case ScalarOp::is_nan:
+    case ScalarOp::is_inf: return is_real(dtype);
+    default: return !is_math(op) || is_real(dtype);
+  }
+}
+
+}  // namespace
+
+Expected<void> check_supported(const tensor::ScalarProgram& program) {
+  const auto count = static_cast<std::int32_t>(program.inputs.size() + program.instrs.size());
+  for (std::int32_t index = 0; index < count; ++index)
+    if (!is_supported(program.register_dtype(index)))
+      return fail(Code::unsupported, "no machine code for {} yet",
+                  dtype_name(program.register_dtype(index)));
+  for (const ScalarInstr& instr : program.instrs)
+    if (!is_supported(instr.dtype) || !has_code(instr.op, instr.dtype))
+      return fail(Code::unsupported, "no machine code for {} of {} yet",
+                  tensor::scalar_op_name(instr.op), dtype_name(instr.dtype));
+  return {};
+}
+
+llvm::Type* register_type(llvm::LLVMContext& context, DType dtype, unsigned width) {
+  llvm::Type* scalar = nullptr;
+  if (dtype == DType::f32) {
+    scalar = llvm::Type::getFloatTy(context);
+  } else if (dtype == DType::f64) {
+    scalar = llvm::Type::getDoubleTy(context);
+  } else {
+    const bool boolean = dtype == DType::boolean;
+    scalar = llvm::Type::getIntNTy(context, boolean ? 1 : 8 * static_cast<unsigned>(
+                                                                  dtype_bytes(dtype)));
+  }
+  return width > 1 ? llvm::FixedVectorType::get(scalar, width) : scalar;
+}
+
+llvm::Type* memory_type(llvm::LLVMContext& context, DType dtype, unsigned width) {
+  return register_type(context, dtype == DType::boolean ? DType::u8 : dtype, width);
+}
+
+std::vector<llvm::Value*> emit_program(llvm::IRBuilder<>& builder,
+                                       const tensor::ScalarProgram& program,
+                                       std::span<llvm::Value* const> inputs, unsigned width) {
+  Emitter emitter(builder, program, width);
+  emitter.registers.assign(inputs.begin(), inputs.end());
+  for (const ScalarInstr& instr : program.instrs) emitter.emit(instr);
+  return std::move(emitter.registers);
+}
+
+}  // namespace scanloom::jit

@@ -1,0 +1,29 @@
+// Element programs to LLVM IR: every instruction for scalars (width 1) and for vectors of lanes, with
+// the same bits as the reference evaluator.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+
+#include <span>
+#include <vector>
+
+#include "base/expected.h"
+#include "tensor/scalar.h"
+
+namespace scanloom::jit {
+
+/// Whether there is machine code for all of the program; the error says what is missing.
+Expected<void> check_supported(const tensor::ScalarProgram& program);
+
+/// The type of a register: i1 for booleans, otherwise as wide as the element; a vector for width > 1.
+llvm::Type* register_type(llvm::LLVMContext& context, DType dtype, unsigned width);
+/// The type in memory: booleans take a byte.
+llvm::Type* memory_type(llvm::LLVMContext& context, DType dtype, unsigned width);
+
+/// Appends the instructions of `program` to the builder's block, given the registers of its inputs;
+/// returns all registers. Precondition: check_supported(program).
+std::vector<llvm::Value*> emit_program(llvm::IRBuilder<>& builder,
+                                       const tensor::ScalarProgram& program,
+                                       std::span<llvm::Value* const> inputs, unsigned width);
+
+}  // namespace scanloom::jit

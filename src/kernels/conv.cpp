@@ -1,0 +1,289 @@
+// conv: a convolution of f32 as products of matrices, in the order of sums that ops/conv.cpp states.
+// Vectors lie along the output positions where there are enough of them (weights are read as they
+// lie), else along the filters (weights are packed). Windows are unfolded range by range, unless x
+// can be read as the matrix it would become.
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "kernels/conv_unfold.h"
+#include "kernels/kernel.h"
+#include "kernels/simd.h"
+
+namespace scanloom::kernels {
+namespace {
+
+using tensor::Call;
+using tensor::ConvGeometry;
+using tensor::Operand;
+using tensor::Status;
+
+// An unfolded range stays in the second cache.
+constexpr std::int64_t kUnfoldedBytes = 256 * 1024;
+// Places for unfolded ranges, so that as many threads may work at once.
+constexpr std::int64_t kSlots = 8;
+constexpr std::int64_t kThreadWork = 200'000;
+
+struct Plan {
+  const ProductFns<float>* fns = nullptr;
+  ConvGeometry geometry;
+  std::int64_t k = 0, positions = 0;
+  std::int64_t x_image = 0, x_channel = 0, x_axis[tensor::kMaxSpatial] = {};
+  std::int64_t w_filter = 0, y_image = 0, y_filter = 0;
+  bool along_positions = false;  ///< where vectors lie; else along filters
+  bool unfolds = true;           ///< else x is read by x_position and x_k
+  std::int64_t x_position = 0, x_k = 0;
+  std::int64_t range = 1, ranges = 1;  ///< positions that are unfolded together, and how many times
+  std::int64_t slots = 1;
+  std::int64_t packed_floats = 0;      ///< of one group
+  std::shared_ptr<const void> packed;  ///< null, but along filters: packed at the start of a call
+
+  [[nodiscard]] std::int64_t padded_filters() const {
+    return (geometry.filters + fns->panel - 1) / fns->panel * fns->panel;
+  }
+  [[nodiscard]] std::int64_t tasks() const { return geometry.batch * geometry.group * ranges; }
+};
+
+void pack_group(const Plan& plan, const float* w, std::int64_t group, float* to) {
+  const float* from = w + group * plan.geometry.filters * plan.w_filter;
+  pack(*plan.fns, MatrixB<float>{from, plan.k, plan.geometry.filters, 1, plan.w_filter},
+       to + group * plan.packed_floats, 1);
+}
+
+// Scratch of a call: packed weights and biases where needed, then one unfolded range per slot.
+struct Memory {
+  const float* packed = nullptr;
+  const float* bias = nullptr;  ///< of all groups, each padded to whole panels
+  float* unfolded = nullptr;
+};
+
+Memory prepare_memory(const Plan& plan, const Call& call) {
+  float* scratch = reinterpret_cast<float*>(*call.scratch);
+  const ConvGeometry& g = plan.geometry;
+  Memory memory;
+  if (!plan.along_positions) {
+    memory.packed = static_cast<const float*>(plan.packed.get());
+    if (memory.packed == nullptr) {
+      for (std::int64_t group = 0; group < g.group; ++group)
+        pack_group(plan, call.in(1).data<const float>(), group, scratch);
+      memory.packed = scratch;
+      scratch += g.group * plan.packed_floats;
+    }
+    if (call.has(2)) {
+      const Operand& bias = call.in(2);
+      const std::int64_t padded = plan.padded_filters();
+      for (std::int64_t i = 0; i < g.group * padded; ++i) {
+        const std::int64_t filter = i % padded;
+        const bool real = filter < g.filters;
+        scratch[i] = real ? bias.data<const float>()[(i / padded * g.filters + filter) *
+                                                     bias.strides[0]]
+                          : 0;
+      }
+      memory.bias = scratch;
+      scratch += g.group * padded;
+    }
+  }
+  memory.unfolded = scratch;
+  return memory;
+}
+
+// The windows of a range as a matrix: element (k, position) at data[k * step + position * column].
+struct Windows {
+  const float* data = nullptr;
+  std::int64_t step = 0, column = 1;
+};
+
+Windows windows_of(const Plan& plan, const float* x, std::int64_t first, std::int64_t count,
+                   float* unfolded) {
+  if (!plan.unfolds) return {x + first * plan.x_position, plan.x_k, plan.x_position};
+  unfold(plan.geometry, x, plan.x_channel, plan.x_axis, first, count, unfolded);
+  return {unfolded, count, 1};
+}
+
+void add_bias(const Operand& bias, std::int64_t first_filter, std::int64_t filters, float* y,
+              std::int64_t y_filter, std::int64_t count) {
+  for (std::int64_t f = 0; f < filters; ++f) {
+    const float value = bias.data<const float>()[(first_filter + f) * bias.strides[0]];
+    float* row = y + f * y_filter;
+    for (std::int64_t i = 0; i < count; ++i) row[i] += value;
+  }
+}
+
+void run_task(const Plan& plan, const Call& call, const Memory& memory, std::int64_t task,
+              float* unfolded, int max_threads) {
+  const ConvGeometry& g = plan.geometry;
+  const std::int64_t first = task % plan.ranges * plan.range;
+  const std::int64_t count = std::min(plan.range, plan.positions - first);
+  const std::int64_t group = task / plan.ranges % g.group, image = task / plan.ranges / g.group;
+  const float* x = call.in(0).data<const float>() + image * plan.x_image +
+                   group * g.channels * plan.x_channel;
+  float* y = call.out(0).data<float>() + image * plan.y_image +
+             group * g.filters * plan.y_filter + first;
+  const Windows windows = windows_of(plan, x, first, count, unfolded);
+  Product<float> p;
+  p.c = y;
+  if (plan.along_positions) {
+    p.m = g.filters;
+    p.a = call.in(1).data<const float>() + group * g.filters * plan.w_filter;
+    p.a_row = plan.w_filter;
+    p.a_step = 1;
+    p.b = {windows.data, plan.k, count, windows.step, 1};
+    p.c_row = plan.y_filter;
+    multiply(*plan.fns, p, max_threads);
+    if (call.has(2)) add_bias(call.in(2), group * g.filters, g.filters, y, plan.y_filter, count);
+    return;
+  }
+  p.m = count;
+  p.a = windows.data;
+  p.a_row = windows.column;
+  p.a_step = windows.step;
+  p.b = {nullptr, plan.k, g.filters, 0, 1};
+  p.packed = memory.packed + group * plan.packed_floats;
+  p.c_row = 1;
+  p.c_column = plan.y_filter;
+  p.bias = memory.bias == nullptr ? nullptr : memory.bias + group * plan.padded_filters();
+  multiply(*plan.fns, p, max_threads);
+}
+
+Status run(const Call& call) noexcept {
+  const Plan& plan = *static_cast<const Plan*>(call.prepared);
+  const std::int64_t tasks = plan.positions == 0 ? 0 : plan.tasks();
+  if (tasks == 0) return Status::ok;
+  const Memory memory = prepare_memory(plan, call);
+  const std::int64_t work = plan.k * plan.positions * plan.geometry.filters * plan.geometry.group *
+                            plan.geometry.batch;
+  const bool threads = call.max_threads > 1 && work > kThreadWork;
+  if (!threads || tasks == 1) {
+    for (std::int64_t task = 0; task < tasks; ++task)
+      run_task(plan, call, memory, task, memory.unfolded, call.max_threads);
+    return Status::ok;
+  }
+  const std::int64_t floats = plan.unfolds ? plan.k * plan.range : 0;
+  parallel_for(plan.slots, call.max_threads, [&](std::int64_t slot) {
+    for (std::int64_t task = slot; task < tasks; task += plan.slots)
+      run_task(plan, call, memory, task, memory.unfolded + slot * floats, 1);
+  });
+  return Status::ok;
+}
+
+bool spatial_is_contiguous(const Operand& operand) {
+  std::int64_t expected = 1;
+  for (int axis = operand.rank - 1; axis >= 2; --axis) {
+    if (operand.dims[axis] != 1 && operand.strides[axis] != expected) return false;
+    expected *= operand.dims[axis];
+  }
+  return true;
+}
+
+// Whether x is already the matrix of its windows, under some strides.
+bool read_in_place(const Operand& x, Plan& plan) {
+  const ConvGeometry& g = plan.geometry;
+  bool pads = false, strides = false;
+  for (int axis = 0; axis < g.spatial; ++axis) {
+    const auto i = static_cast<std::size_t>(axis);
+    pads |= g.pad[i] != 0 ||
+            (g.out[i] - 1) * g.stride[i] + (g.kernel[i] - 1) * g.dilation[i] >= g.in[i];
+    strides |= g.stride[i] != 1;
+  }
+  if (pads) return false;
+  const std::int64_t step = x.strides[x.rank - 1];
+  if (g.spatial == 1 && (g.channels == 1 || g.kernel[0] == 1)) {
+    plan.x_position = g.stride[0] * step;
+    plan.x_k = g.channels == 1 ? g.dilation[0] * step : plan.x_channel;
+    return !plan.along_positions || plan.x_position == 1;
+  }
+  if (g.kernel_positions() != 1 || strides || !spatial_is_contiguous(x)) return false;
+  plan.x_position = 1;
+  plan.x_k = plan.x_channel;
+  return true;
+}
+
+void choose_ranges(Plan& plan) {
+  const std::int64_t column = plan.k * static_cast<std::int64_t>(sizeof(float));
+  plan.range = plan.positions;
+  if (plan.unfolds && column * plan.positions > kUnfoldedBytes)
+    plan.range = std::clamp<std::int64_t>(kUnfoldedBytes / column / 64 * 64, 64, plan.positions);
+  plan.ranges = plan.range == 0 ? 0 : (plan.positions + plan.range - 1) / plan.range;
+  plan.slots = std::clamp<std::int64_t>(plan.tasks(), 1, kSlots);
+}
+
+bool weights_are_rows(const Operand& w) {
+  std::int64_t expected = 1;
+  for (int axis = w.rank - 1; axis >= 1; --axis) {
+    if (w.dims[axis] != 1 && w.strides[axis] != expected) return false;
+    expected *= w.dims[axis];
+  }
+  return true;
+}
+
+Plan plan_of(const PrepareCtx& ctx, const ConvGeometry& geometry) {
+  const Operand &x = ctx.inputs[0], &y = ctx.outputs[0];
+  Plan plan;
+  plan.fns = &simd_tables(ctx.isa).f32;
+  plan.geometry = geometry;
+  plan.k = geometry.channels * geometry.kernel_positions();
+  plan.positions = geometry.out_positions();
+  plan.x_image = x.strides[0];
+  plan.x_channel = x.strides[1];
+  std::copy_n(x.strides + 2, geometry.spatial, plan.x_axis);
+  plan.w_filter = ctx.inputs[1].strides[0];
+  plan.y_image = y.strides[0];
+  plan.y_filter = y.strides[1];
+  const std::int64_t lanes = plan.fns->panel / 2;
+  plan.along_positions = plan.positions >= lanes || geometry.filters < lanes;
+  plan.unfolds = !read_in_place(x, plan);
+  plan.packed_floats = packed_elements(*plan.fns, plan.k, geometry.filters);
+  choose_ranges(plan);
+  return plan;
+}
+
+std::shared_ptr<const void> pack_constant(const PrepareCtx& ctx, const Plan& plan) {
+  const auto make = [&]() -> std::shared_ptr<const void> {
+    auto memory = std::make_shared<std::vector<float>>(
+        static_cast<std::size_t>(plan.geometry.group * plan.packed_floats));
+    for (std::int64_t group = 0; group < plan.geometry.group; ++group)
+      pack_group(plan, static_cast<const float*>(ctx.constants[1]), group, memory->data());
+    return {memory, memory->data()};
+  };
+  return ctx.packs->get({ctx.constants[1], static_cast<int>(KernelId::conv), plan.geometry.group,
+                         static_cast<std::int64_t>(ctx.isa)},
+                        make);
+}
+
+const char* why_not(const PrepareCtx& ctx) {
+  for (std::size_t i = 0; i < ctx.inputs.size(); ++i)
+    if (ctx.inputs[i].present() && ctx.inputs[i].dtype != DType::f32) return "only f32";
+  if (!weights_are_rows(ctx.inputs[1])) return "weights that are not contiguous";
+  if (!spatial_is_contiguous(ctx.outputs[0])) return "a result that is not contiguous";
+  return products_agree(ctx.isa) ? nullptr : "the instruction set is masked";
+}
+
+Prepared prepare(const PrepareCtx& ctx) {
+  if (const char* why = why_not(ctx)) return Prepared::no(why);
+  const auto geometry =
+      tensor::conv_geometry(ctx.inputs[0].shape(), ctx.inputs[1].shape(), ctx.attrs);
+  if (!geometry) return Prepared::no("the operands do not fit the attributes");
+  auto plan = std::make_shared<Plan>(plan_of(ctx, *geometry));
+  std::int64_t floats = plan->unfolds ? plan->slots * plan->k * plan->range : 0;
+  if (!plan->along_positions) {
+    floats += geometry->group * plan->padded_filters();
+    if (ctx.constants[1] != nullptr && ctx.packs != nullptr)
+      plan->packed = pack_constant(ctx, *plan);
+    else
+      floats += geometry->group * plan->packed_floats;
+  }
+  return {.state = std::move(plan),
+          .scratch_bytes = floats * static_cast<std::int64_t>(sizeof(float))};
+}
+
+}  // namespace
+
+extern constinit const KernelDef conv_kernel{
+    .name = "conv",
+    .doc = "Convolutions of f32 as products of weights and unfolded windows, summed in order.",
+    .prepare = prepare,
+    .run = run,
+};
+
+}  // namespace scanloom::kernels

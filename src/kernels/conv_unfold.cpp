@@ -1,0 +1,96 @@
+#include "kernels/conv_unfold.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace scanloom::kernels {
+namespace {
+
+using tensor::ConvGeometry;
+using tensor::kMaxSpatial;
+using Index = std::array<std::int64_t, kMaxSpatial>;
+
+Index index_at(const ConvGeometry& geometry, std::int64_t position) {
+  Index index{};
+  for (int axis = geometry.spatial - 1; axis >= 0; --axis) {
+    const auto i = static_cast<std::size_t>(axis);
+    index[i] = position % geometry.out[i];
+    position /= geometry.out[i];
+  }
+  return index;
+}
+
+// The next index in row-major order over sizes; false after the last.
+bool advance(Index& index, const Index& sizes, int axes) {
+  for (int axis = axes - 1; axis >= 0; --axis) {
+    const auto i = static_cast<std::size_t>(axis);
+    if (++index[i] < sizes[i]) return true;
+    index[i] = 0;
+  }
+  return false;
+}
+
+/// Where x would be read, along one axis, for the first of a run of outputs and one kernel position.
+std::int64_t start_of(const ConvGeometry& geometry, std::size_t axis, std::int64_t out,
+                      std::int64_t tap) {
+  return out * geometry.stride[axis] - geometry.pad[axis] + tap * geometry.dilation[axis];
+}
+
+// A run of outputs along the last axis: zeros, elements of x, zeros.
+void unfold_run(const float* x, std::int64_t x_step, std::int64_t start, std::int64_t stride,
+                std::int64_t in, std::int64_t count, float* to) {
+  const std::int64_t before =
+      start >= 0 ? 0 : std::min(count, (-start + stride - 1) / stride);
+  const std::int64_t end = start >= in ? 0 : std::min(count, (in - 1 - start) / stride + 1);
+  const std::int64_t inside = std::max<std::int64_t>(0, end - before);
+  std::fill_n(to, before, 0.0f);
+  const float* from = x + (start + before * stride) * x_step;
+  const std::int64_t step = stride * x_step;
+  if (step == 1)
+    std::memcpy(to + before, from, static_cast<std::size_t>(inside) * sizeof(float));
+  else
+    for (std::int64_t i = 0; i < inside; ++i) to[before + i] = from[i * step];
+  std::fill_n(to + before + inside, count - before - inside, 0.0f);
+}
+
+// One row of the matrix: all outputs of the range for one channel and kernel position.
+void unfold_row(const ConvGeometry& geometry, const float* x, const std::int64_t* x_axis,
+                const Index& tap, Index out, std::int64_t count, float* to) {
+  const auto last = static_cast<std::size_t>(geometry.spatial - 1);
+  while (count > 0) {
+    const std::int64_t run = std::min(count, geometry.out[last] - out[last]);
+    const float* line = x;
+    bool inside = true;
+    for (std::size_t axis = 0; axis < last; ++axis) {
+      const std::int64_t at = start_of(geometry, axis, out[axis], tap[axis]);
+      inside &= at >= 0 && at < geometry.in[axis];
+      line += at * x_axis[axis];
+    }
+    if (inside)
+      unfold_run(line, x_axis[last], start_of(geometry, last, out[last], tap[last]),
+                 geometry.stride[last], geometry.in[last], run, to);
+    else
+      std::fill_n(to, run, 0.0f);
+    to += run;
+    count -= run;
+    out[last] = 0;
+    advance(out, geometry.out, static_cast<int>(last));
+  }
+}
+
+}  // namespace
+
+void unfold(const ConvGeometry& geometry, const float* x, std::int64_t x_channel,
+            const std::int64_t* x_axis, std::int64_t first, std::int64_t count, float* to) {
+  const Index out = index_at(geometry, first);
+  for (std::int64_t channel = 0; channel < geometry.channels; ++channel) {
+    Index tap{};
+    do {
+      unfold_row(geometry, x + channel * x_channel, x_axis, tap, out, count, to);
+      to += count;
+    } while (advance(tap, geometry.kernel, geometry.spatial));
+  }
+}
+
+}  // namespace scanloom::kernels

@@ -1,0 +1,16 @@
+// Unfolding: the windows of a convolution as the columns of a matrix, [channels * kernel positions]
+// rows by output positions, with zeros where a window reaches into the padding. Used by conv.
+#pragma once
+
+#include <cstdint>
+
+#include "tensor/conv_geometry.h"
+
+namespace scanloom::kernels {
+
+/// Elements [first, first + count) of the output positions in row-major order; `x` is the first
+/// channel of a group, x_channel and x_axis its strides in elements. Rows of `to` are `count` apart.
+void unfold(const tensor::ConvGeometry& geometry, const float* x, std::int64_t x_channel,
+            const std::int64_t* x_axis, std::int64_t first, std::int64_t count, float* to);
+
+}  // namespace scanloom::kernels

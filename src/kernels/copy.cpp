@@ -1,0 +1,62 @@
+// copy: the elements of one tensor to another place and layout. Takes the output's sizes, or what
+// broadcasts to them; contiguous operands may differ in shape.
+#include <cstring>
+#include <memory>
+
+#include "kernels/copy_plan.h"
+#include "kernels/kernel.h"
+#include "tensor/for_each.h"
+
+namespace scanloom::kernels {
+namespace {
+
+using tensor::Call;
+using tensor::Operand;
+using tensor::Status;
+
+Status run_plan(const Call& call) noexcept {
+  run_copy(*static_cast<const CopyPlan*>(call.prepared), call.in(0).data<const std::byte>(),
+           call.out(0).data<std::byte>());
+  return Status::ok;
+}
+
+Status run_whole(const Call& call) noexcept {
+  std::memcpy(call.out(0).data<std::byte>(), call.in(0).data<const std::byte>(),
+              *static_cast<const std::size_t*>(call.prepared));
+  return Status::ok;
+}
+
+std::span<const std::int64_t> dims_of(const Operand& operand) {
+  return {operand.dims, static_cast<std::size_t>(operand.rank)};
+}
+
+Prepared prepare(const PrepareCtx& ctx) {
+  if (ctx.inputs.empty() || ctx.outputs.size() != 1) return Prepared::no("not one result");
+  const Operand& from = ctx.inputs[0];
+  const Operand& to = ctx.outputs[0];
+  if (from.dtype != to.dtype) return Prepared::no("changes the element type");
+  const std::size_t bytes = dtype_bytes(to.dtype);
+  if (from.contiguous && to.contiguous && from.elements() == to.elements())
+    return {.state = std::make_shared<const std::size_t>(
+                static_cast<std::size_t>(to.elements()) * bytes),
+            .run = run_whole};
+  const auto result = tensor::broadcast(from.shape(), to.shape());
+  if (!result || *result != to.shape()) return Prepared::no("sizes differ");
+  const tensor::Shape strides =
+      tensor::broadcast_strides(dims_of(from), {from.strides, dims_of(from).size()}, dims_of(to));
+  return {.state = std::make_shared<const CopyPlan>(
+              plan_copy(dims_of(to), strides.data(), to.strides, static_cast<int>(bytes))),
+          .run = run_plan};
+}
+
+}  // namespace
+
+extern constinit const KernelDef copy_kernel{
+    .name = "copy",
+    .doc = "Copies elements between any two layouts: runs of neighbours at once, transposes in "
+           "blocks.",
+    .prepare = prepare,
+    .run = run_plan,
+};
+
+}  // namespace scanloom::kernels

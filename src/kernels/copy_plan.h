@@ -1,0 +1,38 @@
+// CopyPlan: elements from one strided place to another, decided once: joined axes, in the order in
+// which the target lies in memory. Used by copy, concat and pad.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "tensor/shape.h"
+
+namespace scanloom::kernels {
+
+struct CopyPlan {
+  enum class Inner : std::uint8_t {
+    run,        ///< whole rows of neighbours: memcpy
+    transpose,  ///< the last two axes change places
+    elements,   ///< anything else
+  };
+  struct Axis {
+    std::int64_t dim = 1, from = 0, to = 0;  ///< strides in elements
+  };
+
+  Inner inner = Inner::run;
+  bool empty = false;
+  int rank = 0;            ///< of `axes`, without the innermost ones that `inner` handles
+  int element_bytes = 1;
+  Axis row, column;        ///< row: the innermost axis; column: of transpose, where `from` is 1
+  std::array<Axis, tensor::kMaxRank> axes{};
+};
+
+/// Strides in elements of `element_bytes` bytes: 1, 2, 4, 8 or 16. A stride of 0 in `from` repeats.
+CopyPlan plan_copy(std::span<const std::int64_t> dims, const std::int64_t* from,
+                   const std::int64_t* to, int element_bytes);
+
+void run_copy(const CopyPlan& plan, const std::byte* from, std::byte* to);
+
+}  // namespace scanloom::kernels

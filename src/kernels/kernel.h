@@ -1,0 +1,54 @@
+// KernelDef: one hand-tuned kernel. Binding asks `prepare` whether it takes the bound operands, once;
+// running calls `run`, once per step. list.inc names every kernel in the order of preference.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "base/cpu.h"
+#include "kernels/pack_cache.h"
+#include "tensor/call.h"
+#include "tensor/scalar.h"
+
+namespace scanloom::kernels {
+
+enum class KernelId : std::uint8_t {
+#define SCANLOOM_KERNEL(name) name,
+#include "kernels/list.inc"
+#undef SCANLOOM_KERNEL
+};
+
+/// What binding knows of a call: all sizes, strides and dtypes, and the data of constant operands.
+struct PrepareCtx {
+  std::span<const tensor::Operand> inputs;   ///< slots are not set yet, but for presence
+  std::span<const tensor::Operand> outputs;
+  std::span<const void* const> constants;    ///< per input: its first element, or null
+  std::span<const tensor::Attr> attrs;
+  const tensor::ScalarProgram* program = nullptr;  ///< of pointwise operators
+  PackCache* packs = nullptr;                ///< shared by all bindings of a plan
+  Isa isa = active_isa();                    ///< the instruction set to choose functions for
+};
+
+/// why_not is set when the kernel declines; binding records it and asks the next candidate.
+struct Prepared {
+  const char* why_not = nullptr;
+  std::shared_ptr<const void> state;  ///< becomes Call::prepared
+  std::int64_t scratch_bytes = 0;
+  tensor::KernelFn run = nullptr;     ///< where set, called instead of KernelDef::run
+
+  static Prepared no(const char* reason) { return {.why_not = reason}; }
+};
+
+struct KernelDef {
+  const char* name;
+  const char* doc;
+  Prepared (*prepare)(const PrepareCtx&);
+  tensor::KernelFn run;
+  bool reassociates = false;  ///< may differ from the reference in the last bits
+};
+
+/// The kernel's definition; one static table.
+const KernelDef& kernel(KernelId id);
+
+}  // namespace scanloom::kernels

@@ -1,0 +1,329 @@
+// lstm: the ONNX layer for f32 with the usual activations, in the order of operations that
+// ops/lstm.cpp states. Rows of the batch and directions are independent: each task runs all steps of
+// its rows, the products with x for several steps at once, where that saves reading W.
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "kernels/kernel.h"
+#include "kernels/simd.h"
+
+namespace scanloom::kernels {
+namespace {
+
+using tensor::Call;
+using tensor::Operand;
+using tensor::Status;
+
+enum Input : int { kX, kW, kR, kB, kLens, kInitialH, kInitialC, kP };
+enum Attribute : std::size_t { kDirection, kHidden, kLayout, kInputForget, kClip, kActivations };
+
+constexpr std::int64_t kTaskRows = 16;
+// Rows of x that one product should have, so that W is read once for all of them.
+constexpr std::int64_t kProductRows = 32;
+constexpr std::int64_t kThreadWork = 200'000;
+
+// One direction's weights as a step wants them: W and R in panels, Wb + Rb.
+struct Weights {
+  const float *w = nullptr, *r = nullptr, *bias = nullptr;
+};
+
+struct Plan {
+  const SimdTables* simd = nullptr;
+  bool batch_first = false, reverse = false;
+  std::int64_t steps = 0, batch = 0, input = 0, hidden = 0, directions = 1;
+  std::int64_t units = 0;           ///< hidden, rounded up to whole vectors
+  std::int64_t chunk = 1;           ///< steps whose products with x are made together
+  std::int64_t weights_floats = 0;  ///< of one direction
+  std::int64_t task_floats = 0;     ///< of scratch
+  std::shared_ptr<const void> packed;  ///< null: weights are packed at the start of every call
+
+  [[nodiscard]] std::int64_t tasks_per_direction() const {
+    return (batch + kTaskRows - 1) / kTaskRows;
+  }
+  [[nodiscard]] Weights weights(const float* all, std::int64_t direction) const {
+    const float* w = all + direction * weights_floats;
+    return {w, w + 4 * units * input, w + 4 * units * (input + hidden)};
+  }
+};
+
+// Column `column` of the packed matrices is this row of W, R or the biases; -1: padding.
+std::int64_t row_of_column(const Plan& plan, std::int64_t column) {
+  const std::int64_t lanes = plan.simd->f32.panel / 2;
+  const std::int64_t block = column / (4 * lanes), gate = column / lanes % 4;
+  const std::int64_t unit = block * lanes + column % lanes;
+  return unit < plan.hidden ? gate * plan.hidden + unit : -1;
+}
+
+// Rows of `from` become columns of panels, k rows deep.
+void pack_matrix(const Plan& plan, const float* from, std::int64_t row_stride,
+                 std::int64_t k_stride, std::int64_t k, float* to) {
+  const std::int64_t panel = plan.simd->f32.panel;
+  for (std::int64_t column = 0; column < 4 * plan.units; ++column) {
+    const std::int64_t row = row_of_column(plan, column);
+    float* at = to + column / panel * panel * k + column % panel;
+    for (std::int64_t i = 0; i < k; ++i)
+      at[i * panel] = row < 0 ? 0 : from[row * row_stride + i * k_stride];
+  }
+}
+
+struct Source {
+  const float* data = nullptr;
+  const Operand* operand = nullptr;
+};
+
+void pack_direction(const Plan& plan, const Source& w, const Source& r, const Source& b,
+                    std::int64_t d, float* to) {
+  const std::int64_t *ws = w.operand->strides, *rs = r.operand->strides;
+  pack_matrix(plan, w.data + d * ws[0], ws[1], ws[2], plan.input, to);
+  to += 4 * plan.units * plan.input;
+  pack_matrix(plan, r.data + d * rs[0], rs[1], rs[2], plan.hidden, to);
+  to += 4 * plan.units * plan.hidden;
+  for (std::int64_t column = 0; column < 4 * plan.units; ++column) {
+    const std::int64_t row = row_of_column(plan, column);
+    to[column] = 0;
+    if (row < 0 || b.data == nullptr) continue;
+    const float* biases = b.data + d * b.operand->strides[0];
+    to[column] = biases[row * b.operand->strides[1]] +
+                 biases[(4 * plan.hidden + row) * b.operand->strides[1]];
+  }
+}
+
+// All steps of some rows in one direction.
+class Task {
+ public:
+  Task(const Plan& plan, const Call& call, const Weights& weights, std::int64_t direction,
+       std::int64_t first_row, float* scratch)
+      : plan_(plan), call_(call), weights_(weights), d_(direction), first_(first_row),
+        rows_(std::min(kTaskRows, plan.batch - first_row)) {
+    const std::int64_t state = kTaskRows * plan.units;
+    h_ = scratch;
+    next_ = scratch + state;
+    c_ = scratch + 2 * state;
+    xw_ = scratch + 3 * state;
+  }
+
+  void run() {
+    load_state(kInitialH, h_);
+    load_state(kInitialC, c_);
+    for (std::int64_t first = 0; first < plan_.steps; first += plan_.chunk) {
+      const std::int64_t count = std::min(plan_.chunk, plan_.steps - first);
+      project(first, count);
+      for (std::int64_t k = 0; k < count; ++k) step(first + k, xw_ + k * rows_ * 4 * plan_.units);
+    }
+    store_state(1, h_);
+    store_state(2, c_);
+  }
+
+ private:
+  [[nodiscard]] std::int64_t time(std::int64_t k) const {
+    return plan_.reverse || d_ == 1 ? plan_.steps - 1 - k : k;
+  }
+  [[nodiscard]] std::int64_t state_offset(const Operand& state, std::int64_t row) const {
+    return plan_.batch_first ? row * state.strides[0] + d_ * state.strides[1]
+                             : d_ * state.strides[0] + row * state.strides[1];
+  }
+
+  void load_state(int input, float* to) {
+    std::fill_n(to, rows_ * plan_.units, 0.0f);
+    if (!call_.has(input)) return;
+    const Operand& from = call_.in(input);
+    for (std::int64_t row = 0; row < rows_; ++row) {
+      const float* data = from.data<const float>() + state_offset(from, first_ + row);
+      for (std::int64_t j = 0; j < plan_.hidden; ++j)
+        to[row * plan_.units + j] = data[j * from.strides[2]];
+    }
+  }
+  void store_state(int output, const float* from) {
+    const Operand& to = call_.out(output);
+    for (std::int64_t row = 0; row < rows_; ++row)
+      store_row(from + row * plan_.units,
+                to.data<float>() + state_offset(to, first_ + row), to.strides[2]);
+  }
+  void store_row(const float* from, float* to, std::int64_t stride) const {
+    if (stride == 1)
+      std::memcpy(to, from, static_cast<std::size_t>(plan_.hidden) * sizeof(float));
+    else
+      for (std::int64_t j = 0; j < plan_.hidden; ++j) to[j * stride] = from[j];
+  }
+
+  // xw for `count` steps: one product where the rows of all of them are evenly spaced.
+  void project(std::int64_t first, std::int64_t count) {
+    const Operand& x = call_.in(kX);
+    const std::int64_t step_stride = x.strides[plan_.batch_first ? 1 : 0];
+    const std::int64_t row_stride = x.strides[plan_.batch_first ? 0 : 1];
+    Product<float> p;
+    p.a_step = x.strides[2];
+    p.b = {nullptr, plan_.input, 4 * plan_.units, 0, 1};
+    p.packed = weights_.w;
+    p.c_row = 4 * plan_.units;
+    const float* data = x.data<const float>() + first_ * row_stride;
+    if (rows_ == 1) {
+      p.m = count;
+      p.a = data + time(first) * step_stride;
+      p.a_row = count == 1 ? 0 : (time(first + 1) - time(first)) * step_stride;
+      p.c = xw_;
+      return multiply(plan_.simd->f32, p, 1);
+    }
+    for (std::int64_t k = 0; k < count; ++k) {
+      p.m = rows_;
+      p.a = data + time(first + k) * step_stride;
+      p.a_row = row_stride;
+      p.c = xw_ + k * rows_ * 4 * plan_.units;
+      multiply(plan_.simd->f32, p, 1);
+    }
+  }
+
+  void step(std::int64_t k, const float* xw) {
+    plan_.simd->lstm_step({rows_, plan_.hidden, plan_.units, xw, weights_.r, weights_.bias, h_, c_,
+                           next_});
+    std::swap(h_, next_);
+    const Operand& y = call_.out(0);
+    const std::int64_t* s = y.strides;
+    for (std::int64_t row = 0; row < rows_; ++row) {
+      const std::int64_t offset = plan_.batch_first
+                                      ? (first_ + row) * s[0] + time(k) * s[1] + d_ * s[2]
+                                      : time(k) * s[0] + d_ * s[1] + (first_ + row) * s[2];
+      store_row(h_ + row * plan_.units, y.data<float>() + offset, s[3]);
+    }
+  }
+
+  const Plan& plan_;
+  const Call& call_;
+  Weights weights_;
+  std::int64_t d_, first_, rows_;
+  float *h_, *next_, *c_, *xw_;
+};
+
+Status run(const Call& call) noexcept {
+  const Plan& plan = *static_cast<const Plan*>(call.prepared);
+  float* scratch = reinterpret_cast<float*>(*call.scratch);
+  const float* all = static_cast<const float*>(plan.packed.get());
+  if (all == nullptr) {
+    const auto source = [&](int i) {
+      return call.has(i) ? Source{call.in(i).data<const float>(), &call.in(i)} : Source{};
+    };
+    for (std::int64_t d = 0; d < plan.directions; ++d)
+      pack_direction(plan, source(kW), source(kR), source(kB), d,
+                     scratch + d * plan.weights_floats);
+    all = scratch;
+    scratch += plan.directions * plan.weights_floats;
+  }
+  const std::int64_t each = plan.tasks_per_direction(), tasks = plan.directions * each;
+  const auto work = [&](std::int64_t task) {
+    const std::int64_t d = task / each;
+    Task(plan, call, plan.weights(all, d), d, task % each * kTaskRows,
+         scratch + task * plan.task_floats)
+        .run();
+  };
+  const bool threads = call.max_threads > 1 && tasks > 1 &&
+                       plan.steps * plan.batch * plan.weights_floats > kThreadWork;
+  if (threads) {
+    parallel_for(tasks, call.max_threads, work);
+  } else {
+    for (std::int64_t task = 0; task < tasks; ++task) work(task);
+  }
+  return Status::ok;
+}
+
+bool usual_activations(const tensor::Attr& names, std::int64_t directions) {
+  if (!names.present()) return true;
+  std::string expected = "Sigmoid,Tanh,Tanh";
+  if (directions == 2) expected += "," + expected;
+  return names.text() == expected;
+}
+
+const char* why_not(const PrepareCtx& ctx) {
+  const auto has = [&](std::size_t i) { return i < ctx.inputs.size() && ctx.inputs[i].present(); };
+  if (ctx.outputs[0].dtype != DType::f32) return "only f32";
+  if (has(kLens)) return "sequence lengths";
+  if (has(kP)) return "peepholes";
+  if (ctx.attrs[kInputForget].integer() != 0) return "coupled gates";
+  if (ctx.attrs[kClip].present() && ctx.attrs[kClip].real() > 0) return "a clip";
+  if (!usual_activations(ctx.attrs[kActivations], ctx.inputs[kW].dims[0]))
+    return "other activations";
+  return products_agree(ctx.isa) ? nullptr : "the instruction set is masked";
+}
+
+std::int64_t rounded_up(std::int64_t count, std::int64_t unit) {
+  return (count + unit - 1) / unit * unit;
+}
+
+Plan plan_of(const PrepareCtx& ctx) {
+  Plan plan;
+  plan.simd = &simd_tables(ctx.isa);
+  plan.batch_first = ctx.attrs[kLayout].integer() == 1;
+  plan.reverse = ctx.attrs[kDirection].text() == "reverse";
+  plan.hidden = ctx.attrs[kHidden].integer();
+  const Operand& x = ctx.inputs[kX];
+  plan.steps = x.dims[plan.batch_first ? 1 : 0];
+  plan.batch = x.dims[plan.batch_first ? 0 : 1];
+  plan.input = x.dims[2];
+  plan.directions = ctx.inputs[kW].dims[0];
+  const std::int64_t lanes = plan.simd->f32.panel / 2;
+  plan.units = rounded_up(plan.hidden, lanes);
+  const std::int64_t rows = std::min(plan.batch, kTaskRows);
+  plan.chunk = std::clamp<std::int64_t>(kProductRows / std::max<std::int64_t>(rows, 1), 1,
+                                        std::max<std::int64_t>(plan.steps, 1));
+  plan.weights_floats = rounded_up(4 * plan.units * (plan.input + plan.hidden + 1), 16);
+  plan.task_floats =
+      rounded_up(3 * kTaskRows * plan.units + plan.chunk * rows * 4 * plan.units, 16);
+  return plan;
+}
+
+// Vectors that straddle lines of the cache would take twice as long.
+struct alignas(64) Line {
+  float floats[16];
+};
+
+std::shared_ptr<const void> pack_constants(const PrepareCtx& ctx, const Plan& plan) {
+  const auto source = [&](std::size_t i) {
+    const bool present = i < ctx.inputs.size() && ctx.inputs[i].present();
+    return present ? Source{static_cast<const float*>(ctx.constants[i]), &ctx.inputs[i]} : Source{};
+  };
+  auto lines =
+      std::make_shared<std::vector<Line>>(static_cast<std::size_t>(plan.directions * plan.weights_floats / 16));
+  float* to = lines->data()->floats;
+  for (std::int64_t d = 0; d < plan.directions; ++d)
+    pack_direction(plan, source(kW), source(kR), source(kB), d, to + d * plan.weights_floats);
+  return {lines, to};
+}
+
+bool weights_are_constant(const PrepareCtx& ctx) {
+  const bool has_bias = ctx.inputs.size() > kB && ctx.inputs[kB].present();
+  return ctx.packs != nullptr && ctx.constants[kW] != nullptr && ctx.constants[kR] != nullptr &&
+         (!has_bias || ctx.constants[kB] != nullptr);
+}
+
+Prepared prepare(const PrepareCtx& ctx) {
+  if (const char* why = why_not(ctx)) return Prepared::no(why);
+  auto plan = std::make_shared<Plan>(plan_of(ctx));
+  std::int64_t floats = plan->directions * plan->tasks_per_direction() * plan->task_floats;
+  if (weights_are_constant(ctx)) {
+    // W alone does not tell which R and B it goes with.
+    const auto address = [&](std::size_t i) {
+      return i < ctx.constants.size() ? reinterpret_cast<std::intptr_t>(ctx.constants[i]) : 0;
+    };
+    plan->packed = ctx.packs->get({ctx.constants[kW], static_cast<int>(KernelId::lstm), address(kR),
+                                   address(kB) * 4 + static_cast<std::int64_t>(ctx.isa)},
+                                  [&] { return pack_constants(ctx, *plan); });
+  } else {
+    floats += plan->directions * plan->weights_floats;
+  }
+  return {.state = std::move(plan),
+          .scratch_bytes = floats * static_cast<std::int64_t>(sizeof(float))};
+}
+
+}  // namespace
+
+extern constinit const KernelDef lstm_kernel{
+    .name = "lstm",
+    .doc = "The ONNX layer for f32: weights packed once, gates made from registers, rows of the batch "
+           "in parallel.",
+    .prepare = prepare,
+    .run = run,
+};
+
+}  // namespace scanloom::kernels

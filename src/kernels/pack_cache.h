@@ -1,0 +1,30 @@
+// PackCache: weights rearranged for a kernel, made once per plan and shared by its bindings.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <tuple>
+
+namespace scanloom::kernels {
+
+/// Thread safe. A key is the constant's address, the kernel, and up to two numbers of the layout.
+class PackCache {
+ public:
+  using Key = std::tuple<const void*, int, std::int64_t, std::int64_t>;
+
+  template <class Make>
+  std::shared_ptr<const void> get(const Key& key, Make make) {
+    const std::scoped_lock lock(mutex_);
+    auto [entry, added] = packs_.try_emplace(key);
+    if (added) entry->second = make();
+    return entry->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<Key, std::shared_ptr<const void>> packs_;
+};
+
+}  // namespace scanloom::kernels

@@ -1,0 +1,129 @@
+// pointwise: an element program over broadcast, strided operands. One instruction over neighbours goes
+// straight to its loop; anything else through blocks of columns (pointwise_plan.h).
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "base/thread_pool.h"
+#include "kernels/kernel.h"
+#include "kernels/pointwise_plan.h"
+
+namespace scanloom::kernels {
+namespace {
+
+using tensor::Call;
+using tensor::Status;
+
+// Elements that one task takes when a call is shared among threads.
+constexpr std::int64_t kShare = 32 * 1024;
+
+// One function over whole operands. An argument is an input, or a constant (input < 0).
+struct Direct {
+  ElementFn fn = nullptr;
+  std::int64_t count = 0;
+  std::array<std::int16_t, 3> input{-1, -1, -1};
+  std::array<std::uint8_t, 3> step{};  ///< bytes per element; 0: one for all
+  std::uint8_t out_bytes = 4;
+  std::array<std::uint64_t, 3> constants{};
+
+  [[nodiscard]] const std::byte* arg(const Call& call, std::size_t i) const {
+    return input[i] < 0 ? reinterpret_cast<const std::byte*>(&constants[i])
+                        : call.in(input[i]).data<const std::byte>();
+  }
+};
+
+// One argument, or one and a constant.
+Status run_unary(const Call& call) noexcept {
+  const Direct& direct = *static_cast<const Direct*>(call.prepared);
+  direct.fn(call.out(0).data<std::byte>(), call.in(0).data<const std::byte>(),
+            reinterpret_cast<const std::byte*>(&direct.constants[1]), nullptr, direct.count);
+  return Status::ok;
+}
+
+Status run_binary(const Call& call) noexcept {
+  const Direct& direct = *static_cast<const Direct*>(call.prepared);
+  direct.fn(call.out(0).data<std::byte>(), call.in(0).data<const std::byte>(),
+            call.in(1).data<const std::byte>(), nullptr, direct.count);
+  return Status::ok;
+}
+
+Status run_any(const Call& call) noexcept {
+  const Direct& direct = *static_cast<const Direct*>(call.prepared);
+  direct.fn(call.out(0).data<std::byte>(), direct.arg(call, 0), direct.arg(call, 1),
+            direct.arg(call, 2), direct.count);
+  return Status::ok;
+}
+
+Status run_shared(const Call& call) noexcept {
+  const Direct& direct = *static_cast<const Direct*>(call.prepared);
+  const std::int64_t shares = (direct.count + kShare - 1) / kShare;
+  parallel_for(shares, call.max_threads, [&](std::int64_t share) {
+    const std::int64_t first = share * kShare;
+    direct.fn(call.out(0).data<std::byte>() + first * direct.out_bytes,
+              direct.arg(call, 0) + first * direct.step[0],
+              direct.arg(call, 1) + first * direct.step[1],
+              direct.arg(call, 2) + first * direct.step[2],
+              std::min(kShare, direct.count - first));
+  });
+  return Status::ok;
+}
+
+Status run_blocks(const Call& call) noexcept {
+  run_plan(*static_cast<const PointwisePlan*>(call.prepared), call);
+  return Status::ok;
+}
+
+bool is_direct(const PointwisePlan& plan) {
+  const auto in_place = [](const PointwiseOperand& o) { return o.lie != Lie::strided; };
+  return !plan.empty && plan.window == 0 && plan.steps.size() == 1 && plan.spreads.empty() &&
+         plan.outputs.size() == 1 && std::ranges::all_of(plan.inputs, in_place) &&
+         plan.outputs[0].lie == Lie::row;
+}
+
+Direct direct_of(const PointwisePlan& plan) {
+  const PointwiseStep& step = plan.steps[0];
+  Direct direct{.fn = step.fn, .count = plan.window_elements};
+  direct.out_bytes = plan.outputs[0].bytes;
+  const std::array<ValueId, 3> args{step.a, step.b, step.c};
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (args[i] < plan.first_column)
+      direct.constants[i] = plan.constants[static_cast<std::size_t>(args[i])];
+    for (const PointwiseOperand& operand : plan.inputs)
+      if (operand.value == args[i]) {
+        direct.input[i] = operand.index;
+        direct.step[i] = operand.lie == Lie::single ? 0 : operand.bytes;
+      }
+  }
+  return direct;
+}
+
+tensor::KernelFn direct_run(const Direct& direct, bool three) {
+  if (direct.count >= 4 * kShare) return run_shared;
+  if (three) return run_any;
+  if (direct.input == std::array<std::int16_t, 3>{0, -1, -1}) return run_unary;
+  if (direct.input == std::array<std::int16_t, 3>{0, 1, -1}) return run_binary;
+  return run_any;
+}
+
+Prepared prepare(const PrepareCtx& ctx) {
+  auto plan = std::make_shared<PointwisePlan>();
+  if (const char* why = lower(ctx, *plan)) return Prepared::no(why);
+  if (is_direct(*plan)) {
+    auto direct = std::make_shared<const Direct>(direct_of(*plan));
+    const tensor::KernelFn run = direct_run(*direct, plan->steps[0].c != plan->steps[0].out);
+    return {.state = std::move(direct), .run = run};
+  }
+  const std::int64_t scratch = plan->scratch_bytes();
+  return {.state = std::move(plan), .scratch_bytes = scratch, .run = run_blocks};
+}
+
+}  // namespace
+
+extern constinit const KernelDef pointwise_kernel{
+    .name = "pointwise",
+    .doc = "Element programs, instruction by instruction over blocks, in vectors for f32 and f64.",
+    .prepare = prepare,
+    .run = run_blocks,
+};
+
+}  // namespace scanloom::kernels

@@ -1,0 +1,398 @@
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+
+#include "kernels/pointwise_plan.h"
+#include "kernels/simd.h"
+#include "tensor/for_each.h"
+
+namespace scanloom::kernels {
+namespace {
+
+using tensor::Operand;
+using tensor::ScalarInstr;
+using tensor::ScalarOp;
+using tensor::Shape;
+
+// Below this, rows are too short to be windows of their own.
+constexpr std::int64_t kShortRow = 64;
+
+struct Axis {
+  std::int64_t dim = 1;
+  std::vector<std::int64_t> strides;  // in bytes, per operand
+};
+
+bool joins(const Axis& outer, const Axis& inner) {
+  for (std::size_t i = 0; i < outer.strides.size(); ++i)
+    if (outer.strides[i] != inner.strides[i] * inner.dim) return false;
+  return true;
+}
+
+Shape strides_within(const Operand& operand, const Operand& result) {
+  const auto rank = static_cast<std::size_t>(operand.rank);
+  return tensor::broadcast_strides(
+      {operand.dims, rank}, {operand.strides, rank},
+      {result.dims, static_cast<std::size_t>(result.rank)});
+}
+
+// The axes of all operands, in the order in which the first result lies in memory, joined.
+std::vector<Axis> axes_of(const std::vector<const Operand*>& operands, const Operand& result) {
+  std::vector<Axis> axes;
+  for (int i = 0; i < result.rank; ++i)
+    if (result.dims[i] != 1) axes.push_back({result.dims[i], {}});
+  for (const Operand* operand : operands) {
+    const Shape strides = strides_within(*operand, result);
+    const auto bytes = static_cast<std::int64_t>(dtype_bytes(operand->dtype));
+    std::size_t at = 0;
+    for (int i = 0; i < result.rank; ++i)
+      if (result.dims[i] != 1) axes[at++].strides.push_back(strides[i] * bytes);
+  }
+  const std::size_t first_result = operands.size() - 1;
+  std::ranges::stable_sort(axes, [first_result](const Axis& a, const Axis& b) {
+    return std::abs(a.strides[first_result]) > std::abs(b.strides[first_result]);
+  });
+  std::vector<Axis> kept;
+  for (Axis& axis : axes) {
+    if (!kept.empty() && joins(kept.back(), axis)) axis.dim *= kept.back().dim, kept.pop_back();
+    kept.push_back(std::move(axis));
+  }
+  return kept;
+}
+
+Lie lie_of(const PointwisePlan& plan, const PointwiseOperand& operand) {
+  bool single = plan.rank > plan.window, row = true;
+  std::int64_t expected = operand.bytes;
+  for (int axis = plan.rank - 1; axis >= plan.window; --axis) {
+    const auto i = static_cast<std::size_t>(axis);
+    single &= operand.strides[i] == 0;
+    row &= operand.strides[i] == expected;
+    expected *= plan.dims[i];
+  }
+  return row ? Lie::row : single ? Lie::single : Lie::strided;
+}
+
+void lay_out(const PrepareCtx& ctx, PointwisePlan& plan) {
+  std::vector<const Operand*> operands;
+  for (const Operand& input : ctx.inputs)
+    if (input.present()) operands.push_back(&input);
+  const std::size_t inputs = operands.size();
+  // The first result last but for the other results: axes_of sorts by the last operand it is given.
+  for (std::size_t i = ctx.outputs.size(); i-- > 0;) operands.push_back(&ctx.outputs[i]);
+  const std::vector<Axis> axes = axes_of(operands, ctx.outputs[0]);
+  plan.empty = ctx.outputs[0].elements() == 0;
+  plan.rank = static_cast<int>(axes.size());
+  plan.window = plan.rank > 0 && (plan.rank == 1 || axes.back().dim >= kShortRow) ? plan.rank - 1 : 0;
+  for (std::size_t i = 0; i < axes.size(); ++i) plan.dims[i] = axes[i].dim;
+  for (int i = plan.window; i < plan.rank; ++i)
+    plan.window_elements *= plan.dims[static_cast<std::size_t>(i)];
+  for (std::size_t o = 0; o < operands.size(); ++o) {
+    PointwiseOperand operand;
+    operand.bytes = static_cast<std::uint8_t>(dtype_bytes(operands[o]->dtype));
+    for (std::size_t i = 0; i < axes.size(); ++i) operand.strides[i] = axes[i].strides[o];
+    operand.lie = lie_of(plan, operand);
+    const Operand* from = operands[o];
+    operand.index = static_cast<std::int16_t>(
+        o < inputs ? from - ctx.inputs.data() : from - ctx.outputs.data());
+    (o < inputs ? plan.inputs : plan.outputs).push_back(operand);
+  }
+  std::ranges::reverse(plan.outputs);
+}
+
+template <int kBytes>
+void copy_column(std::byte* out, const std::byte* a, const std::byte*, const std::byte*,
+                 std::int64_t count) {
+  std::memmove(out, a, static_cast<std::size_t>(count) * kBytes);
+}
+
+ElementFn copy_fn(int bytes) {
+  switch (bytes) {
+    case 1: return copy_column<1>;
+    case 2: return copy_column<2>;
+    case 4: return copy_column<4>;
+    case 8: return copy_column<8>;
+    default: return nullptr;
+  }
+}
+
+// A value while steps are made; `column`s get their places at the end, when lifetimes are known.
+struct Value {
+  enum class Kind : std::uint8_t { none, constant, column, input, output };
+  Kind kind = Kind::none;
+  int index = 0;
+  DType dtype = DType::f32;
+
+  friend bool operator==(const Value&, const Value&) = default;
+};
+
+struct Step {
+  ElementFn fn = nullptr;
+  Value out;
+  std::array<Value, 3> args;
+};
+
+class Lowering {
+ public:
+  Lowering(const PrepareCtx& ctx, PointwisePlan& plan) : ctx_(ctx), plan_(plan) {}
+
+  const char* run() {
+    const tensor::ScalarProgram& program = *ctx_.program;
+    for (std::size_t i = 0; i < program.inputs.size(); ++i)
+      values_.push_back({Value::Kind::input, static_cast<int>(i), program.inputs[i]});
+    for (const ScalarInstr& instr : program.instrs) {
+      const std::optional<Value> value = lower_instr(instr);
+      if (!value) return "an instruction is not defined for its element types";
+      values_.push_back(*value);
+    }
+    if (const char* why = store_results()) return why;
+    place();
+    return nullptr;
+  }
+
+ private:
+  [[nodiscard]] const Value& value(std::int32_t reg) const {
+    return values_[static_cast<std::size_t>(reg)];
+  }
+  Value new_column(DType dtype) { return {Value::Kind::column, columns_++, dtype}; }
+
+  Value constant(std::uint64_t bits, DType dtype) {
+    plan_.constants.push_back(bits);
+    return {Value::Kind::constant, static_cast<int>(plan_.constants.size()) - 1, dtype};
+  }
+
+  [[nodiscard]] bool is_single(const Value& v) const {
+    if (v.kind == Value::Kind::constant) return true;
+    return v.kind == Value::Kind::input &&
+           plan_.inputs[static_cast<std::size_t>(v.index)].lie == Lie::single;
+  }
+
+  // The value as a column: single ones are spread over one of their own, once per window.
+  Value spread(const Value& v) {
+    if (!is_single(v)) return v;
+    for (const auto& [from, to] : spreads_)
+      if (from == v) return to;
+    spreads_.emplace_back(v, new_column(v.dtype));
+    return spreads_.back().second;
+  }
+
+  Value emit(ElementFn fn, DType dtype, std::array<Value, 3> args) {
+    const bool folds = std::ranges::all_of(args, [](const Value& v) {
+      return v.kind == Value::Kind::none || v.kind == Value::Kind::constant;
+    });
+    if (folds) return fold(fn, dtype, args);
+    steps_.push_back({fn, new_column(dtype), args});
+    return steps_.back().out;
+  }
+
+  Value fold(ElementFn fn, DType dtype, const std::array<Value, 3>& args) {
+    std::array<std::uint64_t, 3> bits{};
+    for (std::size_t i = 0; i < 3; ++i)
+      if (args[i].kind == Value::Kind::constant)
+        bits[i] = plan_.constants[static_cast<std::size_t>(args[i].index)];
+    std::uint64_t result = 0;
+    const auto at = [&](std::size_t i) { return reinterpret_cast<const std::byte*>(&bits[i]); };
+    fn(reinterpret_cast<std::byte*>(&result), at(0), at(1), at(2), 1);
+    return constant(result, dtype);
+  }
+
+  // Spreads what the function wants as columns, unless all of it is constant.
+  Value emit_columns(ElementFn fn, DType dtype, std::array<Value, 3> args) {
+    const bool folds = std::ranges::all_of(args, [](const Value& v) {
+      return v.kind == Value::Kind::none || v.kind == Value::Kind::constant;
+    });
+    if (!folds)
+      for (Value& arg : args)
+        if (arg.kind != Value::Kind::none) arg = spread(arg);
+    return emit(fn, dtype, args);
+  }
+
+  std::optional<Value> as_compute(const Value& v) {
+    const DType compute = compute_dtype(v.dtype);
+    if (compute == v.dtype) return v;
+    const ElementFn fn = widen_fn(v.dtype);
+    if (fn == nullptr) return std::nullopt;
+    return emit_columns(fn, compute, {v});
+  }
+
+  std::optional<Value> lower_instr(const ScalarInstr& instr) {
+    if (instr.op == ScalarOp::constant) return constant(instr.bits, instr.dtype);
+    if (instr.op == ScalarOp::select) return lower_select(instr);
+    if (instr.op == ScalarOp::cast) return lower_cast(instr);
+    return lower_arithmetic(instr);
+  }
+
+  std::optional<Value> lower_select(const ScalarInstr& instr) {
+    const ElementFn fn = select_fn(static_cast<int>(dtype_bytes(instr.dtype)));
+    if (fn == nullptr) return std::nullopt;
+    return emit_columns(fn, instr.dtype,
+                        {value(instr.args[0]), value(instr.args[1]), value(instr.args[2])});
+  }
+
+  std::optional<Value> lower_cast(const ScalarInstr& instr) {
+    const Value& from = value(instr.args[0]);
+    if (from.dtype == instr.dtype) return from;
+    const std::optional<Value> wide = as_compute(from);
+    if (!wide) return std::nullopt;
+    const ElementFn fn = convert_fn(wide->dtype, instr.dtype);
+    if (fn == nullptr) return std::nullopt;
+    return emit_columns(fn, instr.dtype, {*wide});
+  }
+
+  std::optional<Value> lower_arithmetic(const ScalarInstr& instr) {
+    const DType compute = compute_dtype(instr.dtype);
+    std::array<Value, 3> args;
+    for (std::size_t i = 0; i < 2 && instr.args[i] >= 0; ++i) {
+      const std::optional<Value> wide = as_compute(value(instr.args[i]));
+      if (!wide) return std::nullopt;
+      args[i] = *wide;
+    }
+    const bool compares = tensor::scalar_op_compares(instr.op);
+    const DType result = compares ? DType::boolean : compute;
+    std::optional<Value> out = emit_vectors(instr.op, compute, result, args);
+    if (!out) {
+      const ElementFn fn = plain_fn(instr.op, compute, dtype_file_bits(instr.dtype));
+      if (fn == nullptr) return std::nullopt;
+      out = emit_columns(fn, result, args);
+    }
+    if (compares || compute == instr.dtype) return out;
+    return emit_columns(narrow_fn(instr.dtype), instr.dtype, {*out});
+  }
+
+  std::optional<Value> emit_vectors(ScalarOp op, DType dtype, DType result,
+                                    const std::array<Value, 3>& args) {
+    const SimdTables& simd = simd_tables(ctx_.isa);
+    VectorFns fns;
+    if (dtype == DType::f32) fns = simd.f32_elements(op);
+    if (dtype == DType::f64) fns = simd.f64_elements(op);
+    if (fns.columns == nullptr) return std::nullopt;
+    const bool first = is_single(args[0]), second = is_single(args[1]);
+    if (first && !second && fns.first_single != nullptr)
+      return emit(fns.first_single, result, args);
+    if (second && !first && fns.second_single != nullptr)
+      return emit(fns.second_single, result, args);
+    return emit_columns(fns.columns, result, args);
+  }
+
+  // The last step of a single result writes to its place; other results are copied there at the end,
+  // since until then a result may share its memory with an input.
+  const char* store_results() {
+    const tensor::ScalarProgram& program = *ctx_.program;
+    for (std::size_t i = 0; i < program.results.size(); ++i) {
+      const Value from = value(program.results[i]);
+      const Value to{Value::Kind::output, static_cast<int>(i), from.dtype};
+      if (from.dtype != ctx_.outputs[i].dtype) return "a result has another element type";
+      if (program.results.size() == 1 && !steps_.empty() && steps_.back().out == from) {
+        steps_.back().out = to;
+        return nullptr;
+      }
+      const ElementFn fn = copy_fn(static_cast<int>(dtype_bytes(from.dtype)));
+      if (fn == nullptr) return "elements wider than 8 bytes";
+      steps_.push_back({fn, to, {spread(from)}});
+    }
+    return nullptr;
+  }
+
+  // Columns of the same bytes in turn: a step's result may take the place of what died before it.
+  void place_columns() {
+    std::vector<int> last_use(static_cast<std::size_t>(columns_), -1);
+    place_of_.assign(static_cast<std::size_t>(columns_), -1);
+    for (const auto& [from, to] : spreads_) place_of_[at(to)] = places_++;
+    for (std::size_t s = 0; s < steps_.size(); ++s)
+      for (const Value& arg : steps_[s].args)
+        if (arg.kind == Value::Kind::column) last_use[at(arg)] = static_cast<int>(s);
+    std::vector<int> unused;
+    for (std::size_t s = 0; s < steps_.size(); ++s) {
+      const Value& out = steps_[s].out;
+      if (out.kind == Value::Kind::column) {
+        if (unused.empty()) unused.push_back(places_++);
+        place_of_[at(out)] = unused.back();
+        unused.pop_back();
+      }
+      for (const Value& arg : steps_[s].args) {
+        if (arg.kind != Value::Kind::column || last_use[at(arg)] != static_cast<int>(s)) continue;
+        last_use[at(arg)] = -1;
+        if (!is_spread(arg)) unused.push_back(place_of_[at(arg)]);
+      }
+    }
+  }
+  [[nodiscard]] bool is_spread(const Value& v) const {
+    return std::ranges::any_of(spreads_, [&](const auto& pair) { return pair.second == v; });
+  }
+  static std::size_t at(const Value& v) { return static_cast<std::size_t>(v.index); }
+
+  void place() {
+    place_columns();
+    plan_.first_column = static_cast<ValueId>(plan_.constants.size());
+    int next = plan_.first_column + places_;
+    for (auto* operands : {&plan_.inputs, &plan_.outputs})
+      for (PointwiseOperand& operand : *operands)
+        if (operand.lie == Lie::strided) operand.column = static_cast<ValueId>(next++);
+    plan_.first_operand = static_cast<ValueId>(next);
+    for (auto* operands : {&plan_.inputs, &plan_.outputs})
+      for (PointwiseOperand& operand : *operands)
+        operand.value = operand.lie == Lie::strided ? operand.column : static_cast<ValueId>(next++);
+    plan_.value_count = static_cast<ValueId>(next);
+    plan_.column_bytes = kBlock * 8;
+    for (const auto& [from, to] : spreads_)
+      plan_.spreads.push_back(
+          {id(from), id(to), static_cast<std::uint8_t>(dtype_bytes(from.dtype))});
+    for (const Step& step : steps_) {
+      const ValueId out = id(step.out);
+      const auto arg = [&](std::size_t i) {
+        return step.args[i].kind == Value::Kind::none ? out : id(step.args[i]);
+      };
+      plan_.steps.push_back({step.fn, out, arg(0), arg(1), arg(2)});
+    }
+  }
+
+  [[nodiscard]] ValueId id(const Value& v) const {
+    switch (v.kind) {
+      case Value::Kind::none: return 0;
+      case Value::Kind::constant: return static_cast<ValueId>(v.index);
+      case Value::Kind::column:
+        return static_cast<ValueId>(plan_.first_column + place_of_[at(v)]);
+      case Value::Kind::input: return plan_.inputs[at(v)].value;
+      case Value::Kind::output: return plan_.outputs[at(v)].value;
+    }
+    return 0;
+  }
+
+  const PrepareCtx& ctx_;
+  PointwisePlan& plan_;
+  std::vector<Value> values_;  // by register
+  std::vector<Step> steps_;
+  std::vector<std::pair<Value, Value>> spreads_;
+  std::vector<int> place_of_;  // by column
+  int columns_ = 0, places_ = 0;
+};
+
+const char* why_not(const PrepareCtx& ctx) {
+  if (ctx.program == nullptr) return "not a pointwise operator";
+  if (ctx.program->results.size() != ctx.outputs.size() || ctx.outputs.empty())
+    return "results and outputs differ in number";
+  // Identifiers of values are 16 bit.
+  if (ctx.program->instrs.size() > 4000) return "a very long program";
+  std::size_t present = 0;
+  for (const Operand& input : ctx.inputs) {
+    if (!input.present()) continue;
+    if (present >= ctx.program->inputs.size() || input.dtype != ctx.program->inputs[present])
+      return "operands do not match the program";
+    ++present;
+    if (dtype_bytes(input.dtype) > 8) return "elements wider than 8 bytes";
+    const auto both = tensor::broadcast(input.shape(), ctx.outputs[0].shape());
+    if (!both || *both != ctx.outputs[0].shape()) return "sizes do not broadcast";
+  }
+  for (const Operand& output : ctx.outputs)
+    if (output.shape() != ctx.outputs[0].shape()) return "results differ in size";
+  return present == ctx.program->inputs.size() ? nullptr : "operands do not match the program";
+}
+
+}  // namespace
+
+const char* lower(const PrepareCtx& ctx, PointwisePlan& plan) {
+  if (const char* why = why_not(ctx)) return why;
+  lay_out(ctx, plan);
+  return Lowering(ctx, plan).run();
+}
+
+}  // namespace scanloom::kernels

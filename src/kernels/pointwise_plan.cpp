@@ -1,0 +1,156 @@
+#include "kernels/pointwise_plan.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace scanloom::kernels {
+namespace {
+
+using tensor::Call;
+
+// Elements [start, start + count) of the window between their places and a column.
+template <class T, bool kGather>
+void move(const PointwisePlan& plan, const PointwiseOperand& operand, std::byte* base,
+          std::int64_t start, std::int64_t count, std::byte* column) {
+  std::array<std::int64_t, tensor::kMaxRank> index{};
+  std::int64_t rest = start;
+  std::byte* at = base;
+  for (int axis = plan.rank - 1; axis >= plan.window; --axis) {
+    const auto i = static_cast<std::size_t>(axis);
+    index[i] = rest % plan.dims[i];
+    rest /= plan.dims[i];
+    at += index[i] * operand.strides[i];
+  }
+  T* values = reinterpret_cast<T*>(column);
+  const auto last = static_cast<std::size_t>(plan.rank - 1);
+  const std::int64_t step = operand.strides[last];
+  while (true) {
+    const std::int64_t run = std::min(count, plan.dims[last] - index[last]);
+    for (std::int64_t k = 0; k < run; ++k, at += step) {
+      if constexpr (kGather)
+        values[k] = *reinterpret_cast<const T*>(at);
+      else
+        *reinterpret_cast<T*>(at) = values[k];
+    }
+    values += run;
+    count -= run;
+    if (count == 0) return;
+    index[last] += run;
+    for (int axis = plan.rank - 1; axis > plan.window; --axis) {
+      const auto i = static_cast<std::size_t>(axis);
+      if (index[i] < plan.dims[i]) break;
+      at += operand.strides[i - 1] - operand.strides[i] * plan.dims[i];
+      index[i] = 0;
+      ++index[i - 1];
+    }
+  }
+}
+
+template <bool kGather>
+void move(const PointwisePlan& plan, const PointwiseOperand& operand, std::byte* base,
+          std::int64_t start, std::int64_t count, std::byte* column) {
+  switch (operand.bytes) {
+    case 1: return move<std::uint8_t, kGather>(plan, operand, base, start, count, column);
+    case 2: return move<std::uint16_t, kGather>(plan, operand, base, start, count, column);
+    case 4: return move<std::uint32_t, kGather>(plan, operand, base, start, count, column);
+    default: return move<std::uint64_t, kGather>(plan, operand, base, start, count, column);
+  }
+}
+
+template <class T>
+void spread_element(const std::byte* from, std::byte* to, std::int64_t count) {
+  std::fill_n(reinterpret_cast<T*>(to), count, *reinterpret_cast<const T*>(from));
+}
+
+void spread(const Spread& what, std::byte* const* table, std::int64_t count) {
+  const std::byte* from = table[what.from];
+  std::byte* to = table[what.to];
+  switch (what.bytes) {
+    case 1: return spread_element<std::uint8_t>(from, to, count);
+    case 2: return spread_element<std::uint16_t>(from, to, count);
+    case 4: return spread_element<std::uint32_t>(from, to, count);
+    default: return spread_element<std::uint64_t>(from, to, count);
+  }
+}
+
+class Run {
+ public:
+  Run(const PointwisePlan& plan, const Call& call)
+      : plan_(plan), call_(call), table_(reinterpret_cast<std::byte**>(*call.scratch)) {
+    for (std::size_t i = 0; i < plan.constants.size(); ++i)
+      table_[i] = const_cast<std::byte*>(reinterpret_cast<const std::byte*>(&plan.constants[i]));
+    std::byte* column = *call.scratch + plan.table_bytes();
+    for (int i = plan.first_column; i < plan.first_operand; ++i, column += plan.column_bytes)
+      table_[i] = column;
+  }
+
+  // The window at this index of the outer axes.
+  void window(const std::array<std::int64_t, tensor::kMaxRank>& index) {
+    const std::int64_t total = plan_.window_elements;
+    point_singles(index);
+    for (const Spread& what : plan_.spreads) spread(what, table_, std::min(total, kBlock));
+    for (std::int64_t start = 0; start < total; start += kBlock)
+      block(index, start, std::min(kBlock, total - start));
+  }
+
+ private:
+  std::byte* base(const PointwiseOperand& operand, const tensor::Operand& bound,
+                  const std::array<std::int64_t, tensor::kMaxRank>& index) const {
+    std::byte* at = bound.data<std::byte>();
+    for (std::size_t i = 0; i < static_cast<std::size_t>(plan_.window); ++i)
+      at += index[i] * operand.strides[i];
+    return at;
+  }
+
+  void point_singles(const std::array<std::int64_t, tensor::kMaxRank>& index) {
+    for (const PointwiseOperand& operand : plan_.inputs)
+      if (operand.lie == Lie::single)
+        table_[operand.value] = base(operand, call_.in(operand.index), index);
+  }
+
+  void block(const std::array<std::int64_t, tensor::kMaxRank>& index, std::int64_t start,
+             std::int64_t count) {
+    for (const PointwiseOperand& operand : plan_.inputs) {
+      if (operand.lie == Lie::single) continue;
+      std::byte* at = base(operand, call_.in(operand.index), index);
+      if (operand.lie == Lie::row)
+        table_[operand.value] = at + start * operand.bytes;
+      else
+        move<true>(plan_, operand, at, start, count, table_[operand.column]);
+    }
+    for (const PointwiseOperand& operand : plan_.outputs)
+      if (operand.lie == Lie::row)
+        table_[operand.value] =
+            base(operand, call_.out(operand.index), index) + start * operand.bytes;
+    for (const PointwiseStep& step : plan_.steps)
+      step.fn(table_[step.out], table_[step.a], table_[step.b], table_[step.c], count);
+    for (const PointwiseOperand& operand : plan_.outputs)
+      if (operand.lie == Lie::strided)
+        move<false>(plan_, operand, base(operand, call_.out(operand.index), index), start, count,
+                    table_[operand.column]);
+  }
+
+  const PointwisePlan& plan_;
+  const Call& call_;
+  std::byte** table_;
+};
+
+}  // namespace
+
+void run_plan(const PointwisePlan& plan, const Call& call) noexcept {
+  if (plan.empty) return;
+  Run run(plan, call);
+  std::array<std::int64_t, tensor::kMaxRank> index{};
+  while (true) {
+    run.window(index);
+    int axis = plan.window - 1;
+    for (; axis >= 0; --axis) {
+      const auto i = static_cast<std::size_t>(axis);
+      if (++index[i] < plan.dims[i]) break;
+      index[i] = 0;
+    }
+    if (axis < 0) return;
+  }
+}
+
+}  // namespace scanloom::kernels

@@ -1,0 +1,142 @@
+#include "kernels/product.h"
+
+#include <algorithm>
+
+#include "base/thread_pool.h"
+
+namespace scanloom::kernels {
+namespace {
+
+// A panel of B of this many rows stays in the first cache while strips of A pass by it.
+constexpr std::int64_t kBlockRows = 256;
+// Rows of C, and bytes of a row, that one task makes.
+constexpr std::int64_t kTaskRows = 96;
+constexpr std::int64_t kTaskColumnBytes = 2048;
+// B larger than this leaves the second cache between two strips; then blocks pay.
+constexpr std::int64_t kCachedBytes = 256 * 1024;
+// Multiply-adds below which a thread costs more than it brings.
+constexpr std::int64_t kThreadWork = 200'000;
+
+template <class T>
+Strip<T> strip_of(const ProductFns<T>& fns, const Product<T>& p) {
+  Strip<T> s;
+  s.columns = p.b.n;
+  s.k = p.b.k;
+  s.a = p.a;
+  s.a_row = p.a_row;
+  s.a_step = p.a_step;
+  s.padded = p.packed != nullptr;
+  s.b = s.padded ? p.packed : p.b.data;
+  s.b_step = s.padded ? fns.panel : p.b.step;
+  s.b_panel = s.padded ? fns.panel * p.b.k : fns.panel;
+  s.resume = p.resume;
+  s.c = p.c;
+  s.c_row = p.c_row;
+  s.c_column = p.c_column;
+  s.bias = p.bias;
+  return s;
+}
+
+template <class T>
+void all_rows(const ProductFns<T>& fns, Strip<T> s, std::int64_t m) {
+  const T* const a = s.a;
+  T* const c = s.c;
+  for (std::int64_t row = 0; row < m; row += fns.rows) {
+    s.a = a + row * s.a_row;
+    s.c = c + row * s.c_row;
+    fns.strip[std::min<std::int64_t>(fns.rows, m - row) - 1](s);
+  }
+}
+
+// Columns [first, first + count) only; first is a multiple of the panel.
+template <class T>
+Strip<T> columns_of(const ProductFns<T>& fns, Strip<T> s, std::int64_t first, std::int64_t count) {
+  s.b += first / fns.panel * s.b_panel;
+  s.c += first * s.c_column;
+  if (s.bias != nullptr) s.bias += first;
+  s.columns = count;
+  return s;
+}
+
+// Blocks of k, in order; within one, a panel of B meets all rows before the next panel does.
+template <class T>
+void in_blocks(const ProductFns<T>& fns, const Strip<T>& whole, std::int64_t m) {
+  for (std::int64_t k = 0; k < whole.k; k += kBlockRows) {
+    Strip<T> block = whole;
+    block.k = std::min(kBlockRows, whole.k - k);
+    block.a += k * whole.a_step;
+    block.b += k * whole.b_step;
+    block.resume = whole.resume || k > 0;
+    if (k + block.k < whole.k) block.bias = nullptr;
+    for (std::int64_t j = 0; j < whole.columns; j += fns.panel)
+      all_rows(fns, columns_of(fns, block, j, std::min(fns.panel, whole.columns - j)), m);
+  }
+}
+
+template <class T>
+void task(const ProductFns<T>& fns, const Strip<T>& s, std::int64_t m) {
+  const bool blocks = m > fns.rows && s.k > kBlockRows &&
+                      s.k * s.columns * static_cast<std::int64_t>(sizeof(T)) > kCachedBytes;
+  if (blocks)
+    in_blocks(fns, s, m);
+  else
+    all_rows(fns, s, m);
+}
+
+}  // namespace
+
+template <class T>
+void pack(const ProductFns<T>& fns, const MatrixB<T>& b, T* to, int max_threads) {
+  const std::int64_t panels = (b.n + fns.panel - 1) / fns.panel;
+  const auto pack_panel = [&](std::int64_t index) {
+    const std::int64_t first = index * fns.panel;
+    const std::int64_t count = std::min(fns.panel, b.n - first);
+    T* panel = to + index * fns.panel * b.k;
+    const T* from = b.data + first * b.column;
+    if (b.step == 1 && b.column != 1) {
+      std::int64_t j = 0;
+      for (; j + 4 <= count; j += 4)
+        fns.transpose4(from + j * b.column, b.column, b.k, fns.panel, panel + j);
+      for (; j < count; ++j)
+        for (std::int64_t i = 0; i < b.k; ++i) panel[i * fns.panel + j] = from[i + j * b.column];
+    } else {
+      for (std::int64_t i = 0; i < b.k; ++i)
+        for (std::int64_t j = 0; j < count; ++j)
+          panel[i * fns.panel + j] = from[i * b.step + j * b.column];
+    }
+    for (std::int64_t i = 0; i < b.k && count < fns.panel; ++i)
+      std::fill(panel + i * fns.panel + count, panel + (i + 1) * fns.panel, T{0});
+  };
+  const bool threads = max_threads > 1 && b.k * b.n > kThreadWork;
+  if (threads) return parallel_for(panels, max_threads, pack_panel);
+  for (std::int64_t index = 0; index < panels; ++index) pack_panel(index);
+}
+
+template <class T>
+void multiply(const ProductFns<T>& fns, const Product<T>& p, int max_threads) {
+  const Strip<T> whole = strip_of(fns, p);
+  constexpr std::int64_t kTaskColumns = kTaskColumnBytes / static_cast<std::int64_t>(sizeof(T));
+  const bool small = p.m <= kTaskRows && p.b.n <= kTaskColumns;
+  const bool threads = max_threads > 1 && p.m * p.b.n * p.b.k > kThreadWork;
+  if (small && !threads) return task(fns, whole, p.m);
+  // Few rows: narrower tasks, so that there are enough of them.
+  const std::int64_t width = p.m > fns.rows ? kTaskColumns : kTaskColumns / 4;
+  const std::int64_t across = (p.b.n + width - 1) / width;
+  const std::int64_t down = (p.m + kTaskRows - 1) / kTaskRows;
+  const auto work = [&](std::int64_t index) {
+    const std::int64_t row = index % down * kTaskRows, column = index / down * width;
+    Strip<T> part = columns_of(fns, whole, column, std::min(width, p.b.n - column));
+    part.a += row * part.a_row;
+    part.c += row * part.c_row;
+    task(fns, part, std::min(kTaskRows, p.m - row));
+  };
+  if (threads) return parallel_for(across * down, max_threads, work);
+  for (std::int64_t index = 0; index < across * down; ++index) work(index);
+}
+
+template void pack(const ProductFns<float>&, const MatrixB<float>&, float*, int);
+template void pack(const ProductFns<double>&, const MatrixB<double>&, double*, int);
+template void multiply(const ProductFns<float>&, const Product<float>&, int);
+template void multiply(const ProductFns<double>&, const Product<double>&, int);
+
+}  // namespace scanloom::kernels

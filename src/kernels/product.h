@@ -1,0 +1,73 @@
+// Products of matrices, C = A B: register tiles per instruction set, and the loops around them. Every
+// element is the sum over k in order, so the result does not depend on tiles, blocks or threads.
+// Used by contract, conv and lstm.
+#pragma once
+
+#include <cstdint>
+
+namespace scanloom::kernels {
+
+/// A strip of rows of C = A B, all strides in elements. Column j of B stands at
+/// b + (j / panel) * b_panel + (j % panel); rows of B are b_step apart.
+template <class T>
+struct Strip {
+  std::int64_t columns = 0, k = 0;
+  const T* a = nullptr;
+  std::int64_t a_row = 0, a_step = 0;
+  const T* b = nullptr;
+  std::int64_t b_step = 0, b_panel = 0;
+  bool padded = false;      ///< b holds whole panels, so it may be read beyond the last column
+  bool resume = false;      ///< goes on from what C holds instead of 0
+  T* c = nullptr;
+  std::int64_t c_row = 0, c_column = 1;
+  const T* bias = nullptr;  ///< per column, added last; padded as b is
+};
+
+inline constexpr int kMaxStripRows = 8;
+
+/// The functions of one instruction set.
+template <class T>
+struct ProductFns {
+  int rows;            ///< of the tallest strip
+  std::int64_t panel;  ///< columns of a panel
+  void (*strip[kMaxStripRows])(const Strip<T>&);  ///< by the strip's rows - 1; null beyond `rows`
+  /// Four rows of k-consecutive elements into columns: to[i * panel + j] = from[j * row + i].
+  void (*transpose4)(const T* from, std::int64_t row, std::int64_t k, std::int64_t panel, T* to);
+};
+
+/// Where B lies: element (i, j) at data[i * step + j * column].
+template <class T>
+struct MatrixB {
+  const T* data = nullptr;
+  std::int64_t k = 0, n = 0;
+  std::int64_t step = 0, column = 0;
+};
+
+/// Elements that pack() writes: whole panels.
+template <class T>
+std::int64_t packed_elements(const ProductFns<T>& fns, std::int64_t k, std::int64_t n) {
+  return (n + fns.panel - 1) / fns.panel * fns.panel * k;
+}
+
+/// B as panels one after another, each k rows of `panel` columns; missing columns are 0.
+template <class T>
+void pack(const ProductFns<T>& fns, const MatrixB<T>& b, T* to, int max_threads);
+
+/// C = A B. `packed`: B as pack() leaves it, or null: then b.column is 1 and B is read as it lies.
+template <class T>
+struct Product {
+  std::int64_t m = 0;
+  const T* a = nullptr;
+  std::int64_t a_row = 0, a_step = 0;
+  MatrixB<T> b;
+  const T* packed = nullptr;
+  T* c = nullptr;
+  std::int64_t c_row = 0, c_column = 1;
+  bool resume = false;
+  const T* bias = nullptr;  ///< padded to whole panels
+};
+
+template <class T>
+void multiply(const ProductFns<T>& fns, const Product<T>& product, int max_threads);
+
+}  // namespace scanloom::kernels

@@ -1,0 +1,327 @@
+// reduce: sums, extremes and the like, each result over its elements in row-major order, as
+// ops/reduce.cpp states. Several results are made side by side, along the axis that stays: in vectors
+// where they are neighbours, else as independent chains.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <concepts>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+
+#include "base/math/math.h"
+#include "base/thread_pool.h"
+#include "kernels/kernel.h"
+#include "tensor/scalar_arith.h"
+#include "tensor/visit.h"
+
+namespace scanloom::kernels {
+namespace {
+
+using tensor::Call;
+using tensor::Operand;
+using tensor::Status;
+
+enum Attribute : std::size_t { kKind, kAxes, kKeepdims };
+enum class Kind : std::uint8_t { sum, mean, max, min, prod, sum_square, l1, l2, log_sum };
+constexpr std::array<std::string_view, 9> kKinds = {"sum",  "mean",       "max", "min",    "prod",
+                                                    "sum_square", "l1", "l2",  "log_sum"};
+
+// Results made side by side.
+constexpr std::int64_t kLanes = 16;
+constexpr std::int64_t kThreadElements = 256 * 1024;
+
+struct Axis {
+  std::int64_t size = 1, x = 0, y = 0;
+};
+
+template <class T>
+struct Axes {
+  std::array<T, tensor::kMaxRank> list{};
+  std::size_t count = 0;
+
+  void add(const T& axis) { list[count++] = axis; }
+};
+
+struct Plan;
+using BlockFn = void (*)(const Plan&, const std::byte* x, std::byte* y, std::int64_t lanes);
+
+struct Plan {
+  Axis lane;             ///< the kept axis along which results are made together
+  Axes<Axis> kept;       ///< the others
+  Axes<Axis> reduced;    ///< joined, outermost first; at least one
+  std::int64_t kept_count = 1, reduced_count = 1;
+  std::int64_t bytes = 4;
+  BlockFn block = nullptr;
+};
+
+template <class T>
+using Wide = std::conditional_t<
+    std::floating_point<T>, T,
+    std::conditional_t<tensor::SmallFloatType<T>, float,
+                       std::conditional_t<std::same_as<T, std::uint64_t>, T, std::int64_t>>>;
+
+template <class W>
+W add(W a, W b) {
+  if constexpr (std::floating_point<W>)
+    return a + b;
+  else
+    return static_cast<W>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+template <class W>
+W multiply(W a, W b) {
+  if constexpr (std::floating_point<W>)
+    return a * b;
+  else
+    return static_cast<W>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
+template <class W>
+W absolute(W a) {
+  if constexpr (std::floating_point<W>)
+    return std::fabs(a);
+  else
+    return a < 0 ? multiply<W>(a, static_cast<W>(-1)) : a;
+}
+
+template <Kind kKind, class W>
+W start(W first) {
+  if constexpr (kKind == Kind::max || kKind == Kind::min) return first;
+  return W(kKind == Kind::prod ? 1 : 0);
+}
+
+template <Kind kKind, class W>
+W fold(W sum, W value) {
+  if constexpr (kKind == Kind::prod) return multiply(sum, value);
+  if constexpr (kKind == Kind::sum_square || kKind == Kind::l2)
+    return add(sum, multiply(value, value));
+  if constexpr (kKind == Kind::l1) return add(sum, absolute(value));
+  if constexpr (kKind == Kind::max && std::floating_point<W>)
+    return tensor::arith::maximum(sum, value);
+  if constexpr (kKind == Kind::max) return std::max(sum, value);
+  if constexpr (kKind == Kind::min && std::floating_point<W>)
+    return tensor::arith::minimum(sum, value);
+  if constexpr (kKind == Kind::min) return std::min(sum, value);
+  return add(sum, value);
+}
+
+template <Kind kKind, class W>
+W finish(W sum, std::int64_t count) {
+  if constexpr (kKind == Kind::mean) return sum / static_cast<W>(count);
+  if constexpr (kKind == Kind::l2) return std::sqrt(sum);
+  if constexpr (kKind == Kind::log_sum) return math::log(sum);
+  return sum;
+}
+
+// f(first element of each row of reduced elements), in row-major order.
+template <class T, class F>
+void for_each_row(const Axes<Axis>& reduced, const T* x, F&& f) {
+  std::array<std::int64_t, tensor::kMaxRank> index{};
+  const std::size_t outer = reduced.count - 1;
+  while (true) {
+    f(x);
+    std::size_t axis = outer;
+    for (; axis > 0; --axis) {
+      const Axis& at = reduced.list[axis - 1];
+      x += at.x;
+      if (++index[axis - 1] < at.size) break;
+      x -= at.x * at.size;
+      index[axis - 1] = 0;
+    }
+    if (axis == 0) return;
+  }
+}
+
+// kStep: of x between lanes, when it is 1; 0: any. kCount: lanes, when they are all there; 0: any.
+template <class T, Kind kKind, std::int64_t kStep, std::int64_t kCount>
+void lanes_of(const Plan& plan, const T* x, T* y, std::int64_t lanes) {
+  using W = Wide<T>;
+  const std::int64_t count = kCount != 0 ? kCount : lanes;
+  const std::int64_t step = kStep != 0 ? kStep : plan.lane.x;
+  std::array<W, kLanes> sums;
+  for (std::int64_t j = 0; j < count; ++j)
+    sums[static_cast<std::size_t>(j)] = start<kKind, W>(W(tensor::widen(x[j * step])));
+  const Axis& inner = plan.reduced.list[plan.reduced.count - 1];
+  for_each_row(plan.reduced, x, [&](const T* row) {
+    for (std::int64_t i = 0; i < inner.size; ++i, row += inner.x)
+      for (std::int64_t j = 0; j < count; ++j) {
+        W& sum = sums[static_cast<std::size_t>(j)];
+        sum = fold<kKind, W>(sum, W(tensor::widen(row[j * step])));
+      }
+  });
+  for (std::int64_t j = 0; j < count; ++j)
+    y[j * plan.lane.y] = tensor::narrow<T>(
+        finish<kKind, W>(sums[static_cast<std::size_t>(j)], plan.reduced_count));
+}
+
+// One result. Extremes do not depend on the order, so they are taken in lanes of neighbours.
+template <class T, Kind kKind>
+void single(const Plan& plan, const T* x, T* y) {
+  using W = Wide<T>;
+  const Axis& inner = plan.reduced.list[plan.reduced.count - 1];
+  if constexpr (kKind == Kind::max || kKind == Kind::min) {
+    if (inner.x == 1 && inner.size >= 2 * kLanes) {
+      std::array<W, kLanes> sums;
+      sums.fill(W(tensor::widen(*x)));
+      for_each_row(plan.reduced, x, [&](const T* row) {
+        std::int64_t i = 0;
+        for (; i + kLanes <= inner.size; i += kLanes)
+          for (std::size_t j = 0; j < sums.size(); ++j)
+            sums[j] = fold<kKind, W>(sums[j], W(tensor::widen(row[i + static_cast<std::int64_t>(j)])));
+        for (; i < inner.size; ++i) sums[0] = fold<kKind, W>(sums[0], W(tensor::widen(row[i])));
+      });
+      for (std::size_t j = 1; j < sums.size(); ++j) sums[0] = fold<kKind, W>(sums[0], sums[j]);
+      *y = tensor::narrow<T>(sums[0]);
+      return;
+    }
+  }
+  lanes_of<T, kKind, 0, 1>(plan, x, y, 1);
+}
+
+template <class T, Kind kKind>
+void block(const Plan& plan, const std::byte* x_bytes, std::byte* y_bytes, std::int64_t lanes) {
+  const T* x = reinterpret_cast<const T*>(x_bytes);
+  T* y = reinterpret_cast<T*>(y_bytes);
+  if (lanes == 1) return single<T, kKind>(plan, x, y);
+  if (lanes == kLanes && plan.lane.x == 1) return lanes_of<T, kKind, 1, kLanes>(plan, x, y, lanes);
+  if (lanes == kLanes) return lanes_of<T, kKind, 0, kLanes>(plan, x, y, lanes);
+  lanes_of<T, kKind, 0, 0>(plan, x, y, lanes);
+}
+
+template <class T>
+BlockFn block_fn(Kind kind) {
+  switch (kind) {
+    case Kind::sum: return block<T, Kind::sum>;
+    case Kind::mean: return block<T, Kind::mean>;
+    case Kind::max: return block<T, Kind::max>;
+    case Kind::min: return block<T, Kind::min>;
+    case Kind::prod: return block<T, Kind::prod>;
+    case Kind::sum_square: return block<T, Kind::sum_square>;
+    case Kind::l1: return block<T, Kind::l1>;
+    case Kind::l2:
+      if constexpr (!std::integral<T>) return block<T, Kind::l2>;
+      return nullptr;
+    case Kind::log_sum:
+      if constexpr (!std::integral<T>) return block<T, Kind::log_sum>;
+      return nullptr;
+  }
+  return nullptr;
+}
+
+BlockFn block_fn(DType dtype, Kind kind) {
+  switch (dtype) {
+    case DType::f32: return block_fn<float>(kind);
+    case DType::f64: return block_fn<double>(kind);
+    case DType::f16: return block_fn<tensor::Half>(kind);
+    case DType::bf16: return block_fn<tensor::BFloat16>(kind);
+    case DType::i64: return block_fn<std::int64_t>(kind);
+    case DType::i32: return block_fn<std::int32_t>(kind);
+    default: return nullptr;
+  }
+}
+
+// All results of one index of the kept axes.
+void run_lanes(const Plan& plan, const Call& call, std::int64_t index) {
+  std::int64_t x_at = 0, y_at = 0;
+  for (std::size_t i = plan.kept.count; i-- > 0;) {
+    const Axis& axis = plan.kept.list[i];
+    x_at += index % axis.size * axis.x;
+    y_at += index % axis.size * axis.y;
+    index /= axis.size;
+  }
+  const std::byte* x = call.in(0).data<const std::byte>() + x_at * plan.bytes;
+  std::byte* y = call.out(0).data<std::byte>() + y_at * plan.bytes;
+  for (std::int64_t first = 0; first < plan.lane.size; first += kLanes)
+    plan.block(plan, x + first * plan.lane.x * plan.bytes, y + first * plan.lane.y * plan.bytes,
+               std::min(kLanes, plan.lane.size - first));
+}
+
+Status run(const Call& call) noexcept {
+  const Plan& plan = *static_cast<const Plan*>(call.prepared);
+  const std::int64_t elements = plan.kept_count * plan.lane.size * plan.reduced_count;
+  if (call.max_threads > 1 && plan.kept_count > 1 && elements > kThreadElements) {
+    parallel_for(plan.kept_count, call.max_threads,
+                 [&](std::int64_t index) { run_lanes(plan, call, index); });
+    return Status::ok;
+  }
+  for (std::int64_t index = 0; index < plan.kept_count; ++index) run_lanes(plan, call, index);
+  return Status::ok;
+}
+
+void join(Axes<Axis>& axes, const Axis& axis) {
+  if (axis.size == 1) return;
+  if (axes.count > 0) {
+    Axis& outer = axes.list[axes.count - 1];
+    if (outer.x == axis.x * axis.size && outer.y == axis.y * axis.size) {
+      outer = {outer.size * axis.size, axis.x, axis.y};
+      return;
+    }
+  }
+  axes.add(axis);
+}
+
+bool is_reduced(const tensor::Attr& axes, int axis, int rank) {
+  if (!axes.present()) return true;
+  return std::ranges::any_of(axes.integers(), [&](std::int64_t given) {
+    return given == axis || given + rank == axis;
+  });
+}
+
+Plan plan_of(const PrepareCtx& ctx) {
+  const Operand &x = ctx.inputs[0], &y = ctx.outputs[0];
+  const bool keep = ctx.attrs[kKeepdims].integer() != 0;
+  Plan plan;
+  plan.bytes = static_cast<std::int64_t>(dtype_bytes(x.dtype));
+  int to = 0;
+  for (int axis = 0; axis < x.rank; ++axis) {
+    if (is_reduced(ctx.attrs[kAxes], axis, x.rank)) {
+      join(plan.reduced, {x.dims[axis], x.strides[axis], 0});
+      to += keep ? 1 : 0;
+    } else {
+      join(plan.kept, {x.dims[axis], x.strides[axis], y.strides[to++]});
+    }
+  }
+  if (plan.reduced.count == 0) plan.reduced.add({1, 0, 0});
+  for (std::size_t i = 0; i < plan.reduced.count; ++i)
+    plan.reduced_count *= plan.reduced.list[i].size;
+  // Lanes: the axis of neighbours, else the longest.
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < plan.kept.count; ++i) {
+    const Axis& axis = plan.kept.list[i];
+    if (axis.size == 0) plan.kept_count = 0;
+    if (!best || axis.x == 1 ||
+        (plan.kept.list[*best].x != 1 && axis.size > plan.kept.list[*best].size))
+      best = i;
+  }
+  if (best) {
+    plan.lane = plan.kept.list[*best];
+    std::copy(plan.kept.list.begin() + static_cast<std::ptrdiff_t>(*best) + 1,
+              plan.kept.list.begin() + static_cast<std::ptrdiff_t>(plan.kept.count),
+              plan.kept.list.begin() + static_cast<std::ptrdiff_t>(*best));
+    --plan.kept.count;
+  }
+  for (std::size_t i = 0; i < plan.kept.count; ++i) plan.kept_count *= plan.kept.list[i].size;
+  return plan;
+}
+
+Prepared prepare(const PrepareCtx& ctx) {
+  const auto kind = std::ranges::find(kKinds, ctx.attrs[kKind].text());
+  if (kind == kKinds.end()) return Prepared::no("a kind of reduction for the reference kernel");
+  const BlockFn fn = block_fn(ctx.inputs[0].dtype, static_cast<Kind>(kind - kKinds.begin()));
+  if (fn == nullptr) return Prepared::no("an element type for the reference kernel");
+  Plan plan = plan_of(ctx);
+  if (plan.reduced_count == 0) return Prepared::no("a reduction of nothing");
+  plan.block = fn;
+  return {.state = std::make_shared<const Plan>(plan)};
+}
+
+}  // namespace
+
+extern constinit const KernelDef reduce_kernel{
+    .name = "reduce",
+    .doc = "Reductions in order, several results side by side.",
+    .prepare = prepare,
+    .run = run,
+};
+
+}  // namespace scanloom::kernels

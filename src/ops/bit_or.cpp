@@ -1,0 +1,23 @@
+#include "ops/ops.h"
+#include "ops/pointwise.h"
+
+namespace scanloom::ops {
+namespace {
+
+ir::Reg scalar(ir::ScalarCtx& s) { return s.binary(ir::ScalarOp::bit_or, s.in(0), s.in(1)); }
+
+}  // namespace
+
+constinit const ir::OpDef bit_or_op{
+    .name = "bit_or",
+    .doc = "Bitwise or.",
+    .inputs = {{"a", ir::Accept::integer},
+               {.name = "b", .accept = ir::Accept::integer, .same_as = 0}},
+    .outputs = {"y"},
+    .access = ir::Access::pointwise,
+    .infer = infer_from_scalar<scalar>,
+    .reference = reference_from_scalar<scalar>,
+    .scalar = scalar,
+};
+
+}  // namespace scanloom::ops

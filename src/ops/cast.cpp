@@ -1,0 +1,23 @@
+#include "ops/ops.h"
+#include "ops/pointwise.h"
+
+namespace scanloom::ops {
+namespace {
+
+ir::Reg scalar(ir::ScalarCtx& s) { return s.cast(s.in(0), s.attr(0).dtype()); }
+
+}  // namespace
+
+constinit const ir::OpDef cast_op{
+    .name = "cast",
+    .doc = "The same values in another element type; reals to integers lose their fraction.",
+    .inputs = {{"x", ir::Accept::tensor}},
+    .outputs = {"y"},
+    .attrs = {{"to", tensor::AttrKind::dtype}},
+    .access = ir::Access::pointwise,
+    .infer = infer_from_scalar<scalar>,
+    .reference = reference_from_scalar<scalar>,
+    .scalar = scalar,
+};
+
+}  // namespace scanloom::ops

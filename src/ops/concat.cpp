@@ -1,0 +1,100 @@
+#include "ops/indices.h"
+#include "ops/ops.h"
+#include "ops/sizes.h"
+#include "ops/strided_copy.h"
+
+namespace scanloom::ops {
+namespace {
+
+using tensor::Dim;
+using tensor::Operand;
+using tensor::Type;
+
+constexpr int kAxis = 0;
+
+// The first input whose rank is known says how many axes there are.
+int known_rank(const ir::InferCtx& ctx) {
+  for (int i = 0; i < ctx.input_count(); ++i)
+    if (ctx.in(i).ranked) return ctx.in(i).rank();
+  return -1;
+}
+
+Expected<void> add_input(ir::InferCtx& ctx, int i, std::size_t along, std::vector<Dim>& sizes) {
+  const Type& x = ctx.in(i);
+  if (!x.ranked) {
+    sizes[along] = ctx.dims().fresh();
+    return {};
+  }
+  if (x.dims.size() != sizes.size())
+    return invalid_model("input {} has {} axes, others have {}", i, x.rank(), sizes.size());
+  for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
+    if (axis == along) {
+      sizes[axis] = ctx.dims().add(sizes[axis], x.dims[axis]);
+    } else if (sizes[axis] == Dim(-1)) {
+      sizes[axis] = x.dims[axis];
+    } else {
+      SCANLOOM_TRY(sizes[axis],
+                   same_size(ctx, sizes[axis], x.dims[axis], fmt::format("axis {}", axis)));
+    }
+  }
+  return {};
+}
+
+void follow(ir::InferCtx& ctx) {
+  std::vector<Dim> values;
+  for (int i = 0; i < ctx.input_count(); ++i) {
+    const auto part = ctx.integers(i);
+    if (!part) return;
+    values.insert(values.end(), part->begin(), part->end());
+  }
+  ctx.set_integers(0, std::move(values));
+}
+
+Expected<void> infer(ir::InferCtx& ctx) {
+  if (ctx.input_count() == 0) return invalid_model("there is nothing to concatenate");
+  const int rank = known_rank(ctx);
+  if (rank < 0) {
+    ctx.set(0, Type::unranked(ctx.dtype()));
+    return {};
+  }
+  SCANLOOM_TRY(const int axis, ctx.axis(ctx.attr(kAxis).integer(), rank));
+  std::vector<Dim> sizes(static_cast<std::size_t>(rank), Dim(-1));
+  sizes[static_cast<std::size_t>(axis)] = 0;
+  for (int i = 0; i < ctx.input_count(); ++i) {
+    if (ctx.dtype(i) != ctx.dtype())
+      return invalid_model("input {} has elements of type {}, input 0 of type {}", i,
+                           dtype_name(ctx.dtype(i)), dtype_name(ctx.dtype()));
+    SCANLOOM_CHECK_OK(add_input(ctx, i, static_cast<std::size_t>(axis), sizes));
+  }
+  SCANLOOM_CHECK_OK(set_sizes(ctx, 0, ctx.dtype(), std::move(sizes)));
+  if (rank == 1 && holds_sizes(ctx.dtype())) follow(ctx);
+  return {};
+}
+
+tensor::Status reference(const tensor::Call& call) noexcept {
+  const Operand& y = call.out(0);
+  const int axis = checked_axis(call.attrs[kAxis], y.rank);
+  std::int64_t done = 0;
+  for (int i = 0; i < call.input_count; ++i) {
+    const Operand& x = call.in(i);
+    copy_strided(y.dtype, {x.dims, static_cast<std::size_t>(x.rank)}, x.data<std::byte>(),
+                 x.strides, advance(y.data<std::byte>(), y.dtype, done * y.strides[axis]),
+                 y.strides);
+    done += x.dims[axis];
+  }
+  return tensor::Status::ok;
+}
+
+}  // namespace
+
+constinit const ir::OpDef concat_op{
+    .name = "concat",
+    .doc = "The inputs one behind the other along `axis`; all other sizes are the same.",
+    .inputs = {{"inputs", ir::Accept::tensor, ir::Arity::variadic}},
+    .outputs = {"y"},
+    .attrs = {{"axis", tensor::AttrKind::integer}},
+    .infer = infer,
+    .reference = reference,
+};
+
+}  // namespace scanloom::ops

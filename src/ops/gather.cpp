@@ -1,0 +1,88 @@
+#include "ops/indices.h"
+#include "ops/ops.h"
+#include "ops/sizes.h"
+#include "ops/strided_copy.h"
+#include "tensor/for_each.h"
+
+namespace scanloom::ops {
+namespace {
+
+using tensor::Dim;
+using tensor::Operand;
+using tensor::Shape;
+using tensor::Type;
+
+constexpr int kAxis = 0;
+
+// Indices that are known pick followed elements; those out of range are left to the run.
+void follow(ir::InferCtx& ctx) {
+  const auto values = ctx.integers(0);
+  const auto indices = ctx.numbers(1);
+  if (!values || !indices || ctx.in(0).rank() != 1 || ctx.in(1).rank() > 1) return;
+  const auto count = static_cast<std::int64_t>(values->size());
+  std::vector<Dim> picked;
+  for (const std::int64_t index : *indices) {
+    if (index < -count || index >= count) return;
+    picked.push_back((*values)[static_cast<std::size_t>(index < 0 ? index + count : index)]);
+  }
+  ctx.set_integers(0, std::move(picked));
+}
+
+Expected<void> infer(ir::InferCtx& ctx) {
+  const Type &data = ctx.in(0), &indices = ctx.in(1);
+  if (!data.ranked || !indices.ranked) {
+    ctx.set(0, Type::unranked(data.dtype));
+    return {};
+  }
+  SCANLOOM_TRY(const int axis, ctx.axis(ctx.attr(kAxis).integer(), data.rank()));
+  std::vector<Dim> sizes(data.dims.begin(), data.dims.begin() + axis);
+  sizes.insert(sizes.end(), indices.dims.begin(), indices.dims.end());
+  sizes.insert(sizes.end(), data.dims.begin() + axis + 1, data.dims.end());
+  SCANLOOM_CHECK_OK(set_sizes(ctx, 0, data.dtype, std::move(sizes)));
+  follow(ctx);
+  return {};
+}
+
+tensor::Status reference(const tensor::Call& call) noexcept {
+  const Operand &data = call.in(0), &indices = call.in(1), &y = call.out(0);
+  const int axis = checked_axis(call.attrs[kAxis], data.rank);
+  const std::int64_t size = data.dims[axis], stride = data.strides[axis];
+  // One block per index: all axes of data but the one that is picked from.
+  Shape block = data.shape(), from(std::span(data.strides, static_cast<std::size_t>(data.rank)));
+  Shape to(std::span(y.strides, static_cast<std::size_t>(y.rank)));
+  block.erase(axis);
+  from.erase(axis);
+  for (int i = 0; i < indices.rank; ++i) to.erase(axis);
+
+  tensor::RowCursor<2> rows({indices.dims, static_cast<std::size_t>(indices.rank)});
+  rows.add(indices.strides);
+  rows.add(y.strides + axis);
+  for (rows.start(); !rows.done(); rows.next())
+    for (std::int64_t i = 0; i < rows.length(); ++i) {
+      const std::int64_t index = index_at(indices, rows.offset(0) + i * rows.step(0));
+      if (index < -size || index >= size)
+        return call.fail("index {} is outside an axis of {} elements", index, size);
+      const std::int64_t source = (index < 0 ? index + size : index) * stride;
+      copy_strided(
+          y.dtype, block.dims(), advance(data.data<std::byte>(), y.dtype, source), from.data(),
+          advance(y.data<std::byte>(), y.dtype, rows.offset(1) + i * rows.step(1)), to.data());
+    }
+  return tensor::Status::ok;
+}
+
+}  // namespace
+
+constinit const ir::OpDef gather_op{
+    .name = "gather",
+    .doc =
+        "Slices of data along `axis`, picked by indices; negative ones count from the back. The "
+        "axes of indices stand in the place of `axis`.",
+    .inputs = {{"data", ir::Accept::tensor}, {"indices", ir::Accept::index}},
+    .outputs = {"y"},
+    .attrs = {{"axis", tensor::AttrKind::integer}},
+    .effects = ir::Effects::may_fail,
+    .infer = infer,
+    .reference = reference,
+};
+
+}  // namespace scanloom::ops

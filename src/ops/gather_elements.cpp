@@ -1,0 +1,80 @@
+#include "ops/indices.h"
+#include "ops/ops.h"
+#include "ops/sizes.h"
+#include "ops/strided_copy.h"
+#include "tensor/for_each.h"
+#include "tensor/visit.h"
+
+namespace scanloom::ops {
+namespace {
+
+using tensor::Operand;
+using tensor::Type;
+
+constexpr int kAxis = 0;
+
+Expected<void> infer(ir::InferCtx& ctx) {
+  const Type &data = ctx.in(0), &indices = ctx.in(1);
+  if (data.ranked && indices.ranked) {
+    if (data.rank() != indices.rank())
+      return invalid_model("data has {} axes, indices has {}", data.rank(), indices.rank());
+    SCANLOOM_TRY(const int along, ctx.axis(ctx.attr(kAxis).integer(), data.rank()));
+    for (int axis = 0; axis < data.rank(); ++axis) {
+      const tensor::Dim size = data.dims[static_cast<std::size_t>(axis)];
+      const tensor::Dim count = indices.dims[static_cast<std::size_t>(axis)];
+      const bool numbers = size.is_constant() && count.is_constant();
+      if (axis != along && numbers && count.value() > size.value())
+        return invalid_model("indices has size {} on axis {}, data has {}", count.value(), axis,
+                             size.value());
+    }
+  }
+  Type y = indices;
+  y.dtype = data.dtype;
+  ctx.set(0, std::move(y));
+  return {};
+}
+
+template <class T>
+tensor::Status gather(const tensor::Call& call) {
+  const Operand &data = call.in(0), &indices = call.in(1), &y = call.out(0);
+  const int axis = checked_axis(call.attrs[kAxis], data.rank);
+  const std::int64_t size = data.dims[axis], stride = data.strides[axis];
+  tensor::Shape others(std::span(data.strides, static_cast<std::size_t>(data.rank)));
+  others[axis] = 0;
+  tensor::RowCursor<3> rows({y.dims, static_cast<std::size_t>(y.rank)});
+  rows.add(others.data());
+  rows.add(indices.strides);
+  rows.add(y.strides);
+  for (rows.start(); !rows.done(); rows.next())
+    for (std::int64_t i = 0; i < rows.length(); ++i) {
+      const std::int64_t index = index_at(indices, rows.offset(1) + i * rows.step(1));
+      if (index < -size || index >= size)
+        return call.fail("index {} is outside an axis of {} elements", index, size);
+      const std::int64_t source = (index < 0 ? index + size : index) * stride;
+      y.data<T>()[rows.offset(2) + i * rows.step(2)] =
+          data.data<const T>()[rows.offset(0) + i * rows.step(0) + source];
+    }
+  return tensor::Status::ok;
+}
+
+tensor::Status reference(const tensor::Call& call) noexcept {
+  return tensor::visit_bytes(call.out(0).dtype,
+                             [&]<class T>(std::type_identity<T>) { return gather<T>(call); });
+}
+
+}  // namespace
+
+constinit const ir::OpDef gather_elements_op{
+    .name = "gather_elements",
+    .doc =
+        "For every index the element of data at the same place but for `axis`, where the index "
+        "says which; negative ones count from the back.",
+    .inputs = {{"data", ir::Accept::tensor}, {"indices", ir::Accept::index}},
+    .outputs = {"y"},
+    .attrs = {{"axis", tensor::AttrKind::integer}},
+    .effects = ir::Effects::may_fail,
+    .infer = infer,
+    .reference = reference,
+};
+
+}  // namespace scanloom::ops

@@ -1,0 +1,31 @@
+#include "ops/ops.h"
+#include "ops/sizes.h"
+#include "ops/strided_copy.h"
+
+namespace scanloom::ops {
+namespace {
+
+Expected<void> infer(ir::InferCtx& ctx) {
+  ctx.set(0, ctx.in(0));
+  pass_integers(ctx);
+  return {};
+}
+
+std::optional<ir::ViewOf> view(const ir::ViewCtx& ctx) {
+  return ir::ViewOf{.offset = 0, .dims = ctx.dims, .strides = ctx.strides};
+}
+
+}  // namespace
+
+constinit const ir::OpDef identity_op{
+    .name = "identity",
+    .doc = "Its input.",
+    .inputs = {{"x", ir::Accept::any}},
+    .outputs = {"y"},
+    .access = ir::Access::view,
+    .infer = infer,
+    .reference = copy_kernel,
+    .view = view,
+};
+
+}  // namespace scanloom::ops

@@ -1,0 +1,26 @@
+// Reading the elements of index operands, i64 or i32.
+#pragma once
+
+#include <cstdint>
+
+#include "tensor/call.h"
+
+namespace scanloom::ops {
+
+/// Element `at` elements behind the first. Precondition: the dtype is i64 or i32.
+[[nodiscard]] inline std::int64_t index_at(const tensor::Operand& operand, std::int64_t at) {
+  return operand.dtype == DType::i32 ? operand.data<const std::int32_t>()[at]
+                                     : operand.data<const std::int64_t>()[at];
+}
+
+/// Element `i` of an operand with at most one axis.
+[[nodiscard]] inline std::int64_t listed_index(const tensor::Operand& operand, std::int64_t i) {
+  return index_at(operand, operand.rank == 0 ? 0 : i * operand.strides[0]);
+}
+
+/// The axis in [0, rank) that an attribute names. Precondition: inference has checked it.
+[[nodiscard]] inline int checked_axis(const tensor::Attr& attr, int rank) {
+  return static_cast<int>(attr.integer() < 0 ? attr.integer() + rank : attr.integer());
+}
+
+}  // namespace scanloom::ops

@@ -1,0 +1,41 @@
+// Walking a tensor line by line along one axis, for operators that work along an axis.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include "tensor/call.h"
+#include "tensor/for_each.h"
+
+namespace scanloom::ops {
+
+[[nodiscard]] inline tensor::Shape strides_of(const tensor::Operand& operand) {
+  return tensor::Shape(std::span(operand.strides, static_cast<std::size_t>(operand.rank)));
+}
+
+/// The strides of a result that lacks `axis` of its input, or keeps it with size 1, by the axes of
+/// the input; 0 along `axis`.
+[[nodiscard]] inline tensor::Shape strides_without(const tensor::Operand& result, int axis,
+                                                   int input_rank) {
+  tensor::Shape strides = strides_of(result);
+  if (result.rank < input_rank) strides.insert(axis, 0);
+  strides[axis] = 0;
+  return strides;
+}
+
+/// f(offsets) for every line along `axis` of the index space `dims`: for each operand the offset of
+/// its first element of the line. strides[i] has one stride per axis of dims.
+template <std::size_t kOperands, class F>
+void for_each_line(tensor::Shape dims, int axis, std::array<tensor::Shape, kOperands> strides,
+                   F&& f) {
+  dims.erase(axis);
+  std::array<const std::int64_t*, kOperands> others{};
+  for (std::size_t i = 0; i < kOperands; ++i) {
+    strides[i].erase(axis);
+    others[i] = strides[i].data();
+  }
+  tensor::for_each_element<kOperands>(dims.dims(), others, std::forward<F>(f));
+}
+
+}  // namespace scanloom::ops

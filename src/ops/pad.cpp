@@ -1,0 +1,177 @@
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "ops/indices.h"
+#include "ops/ops.h"
+#include "ops/sizes.h"
+#include "ops/strided_copy.h"
+#include "tensor/for_each.h"
+#include "tensor/visit.h"
+
+namespace scanloom::ops {
+namespace {
+
+using tensor::Dim;
+using tensor::Operand;
+using tensor::Shape;
+using tensor::Type;
+
+constexpr int kMode = 0;
+constexpr int kPads = 1;
+constexpr int kValue = 2;
+constexpr int kAxes = 3;
+
+// Far beyond any tensor, far from overflow.
+constexpr std::int64_t kMaxPad = std::int64_t{1} << 41;
+
+enum class Mode : std::uint8_t { constant, reflect, edge, wrap };
+
+std::optional<Mode> mode_of(std::string_view text) {
+  if (text == "constant") return Mode::constant;
+  if (text == "reflect") return Mode::reflect;
+  if (text == "edge") return Mode::edge;
+  if (text == "wrap") return Mode::wrap;
+  return std::nullopt;
+}
+
+// The axes that pads speaks of; nullopt where they are not known.
+Expected<std::optional<std::vector<int>>> padded_axes(ir::InferCtx& ctx, int rank) {
+  std::vector<std::int64_t> axes;
+  if (ctx.has(kAxes)) {
+    const auto given = ctx.numbers(kAxes);
+    if (!given) return std::optional<std::vector<int>>();
+    axes = *given;
+  } else {
+    for (int axis = 0; axis < rank; ++axis) axes.push_back(axis);
+  }
+  SCANLOOM_TRY(std::vector<int> normalised, normalise_axes(ctx, axes, rank));
+  return std::optional(std::move(normalised));
+}
+
+Expected<Dim> padded_size(ir::InferCtx& ctx, Dim size, Dim begin, Dim end, Mode mode, int axis) {
+  for (const Dim pad : {begin, end})
+    if (pad.is_constant() && (pad.value() > kMaxPad || pad.value() < -kMaxPad))
+      return invalid_model("axis {} is padded by {}, outside [{}, {}]", axis, pad.value(), -kMaxPad,
+                           kMaxPad);
+  const Dim result = ctx.dims().add(ctx.dims().add(size, begin), end);
+  if (!result.is_constant()) return result;
+  if (result.value() < 0)
+    return invalid_model("axis {} of {} elements is cut to {}", axis,
+                         size.is_constant() ? size.value() : -1, result.value());
+  if (mode != Mode::constant && size == Dim(0) && result != Dim(0))
+    return invalid_model("axis {} has 0 elements to repeat in {}", axis, result.value());
+  return result;
+}
+
+Expected<void> infer(ir::InferCtx& ctx) {
+  const Type& x = ctx.in(0);
+  const auto mode = mode_of(ctx.attr(kMode).text());
+  if (!mode) return invalid_model("there is no padding of mode '{}'", ctx.attr(kMode).text());
+  if (ctx.has(kValue))
+    if (const std::int64_t count = element_count(ctx, kValue); count >= 0 && count != 1)
+      return invalid_model("the value to pad with has {} elements, not 1", count);
+  if (!x.ranked) {
+    ctx.set(0, Type::unranked(x.dtype));
+    return {};
+  }
+  SCANLOOM_TRY(const auto axes, padded_axes(ctx, x.rank()));
+  const auto pads = ctx.integers(kPads);
+  if (!axes || !pads) {
+    ctx.set(0, ctx.fresh(x.dtype, x.rank()));
+    return {};
+  }
+  const std::size_t count = axes->size();
+  if (pads->size() != 2 * count)
+    return invalid_model("{} pads are given for {} axes", pads->size(), count);
+  std::vector<Dim> sizes = x.dims;
+  for (std::size_t i = 0; i < count; ++i) {
+    Dim& size = sizes[static_cast<std::size_t>((*axes)[i])];
+    SCANLOOM_TRY(size, padded_size(ctx, size, (*pads)[i], (*pads)[count + i], *mode, (*axes)[i]));
+  }
+  return set_sizes(ctx, 0, x.dtype, std::move(sizes));
+}
+
+/// Elements in front of the first one, per axis of x.
+Shape begins_of(const tensor::Call& call) {
+  const int rank = call.in(0).rank;
+  Shape begins = Shape::filled(rank, 0);
+  const Operand& pads = call.in(kPads);
+  const std::int64_t count = pads.elements() / 2;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t given = call.has(kAxes) ? listed_index(call.in(kAxes), i) : i;
+    begins[static_cast<int>(given < 0 ? given + rank : given)] = listed_index(pads, i);
+  }
+  return begins;
+}
+
+// Which element of an axis stands at a place that may lie outside. Precondition: size > 0.
+std::int64_t source_of(std::int64_t place, std::int64_t size, Mode mode) {
+  if (place >= 0 && place < size) return place;
+  if (mode == Mode::edge) return place < 0 ? 0 : size - 1;
+  const std::int64_t period = mode == Mode::wrap ? size : std::max<std::int64_t>(2 * size - 2, 1);
+  const std::int64_t rest = place % period, folded = rest < 0 ? rest + period : rest;
+  return folded < size ? folded : period - folded;
+}
+
+void pad_constant(const tensor::Call& call, const Shape& begins) {
+  static constexpr std::array<std::byte, 16> kZero{};
+  const Operand &x = call.in(0), &y = call.out(0);
+  fill(y, call.has(kValue) ? call.in(kValue).data<const std::byte>() : kZero.data());
+  // What of x is left, and where it goes.
+  Shape dims = x.shape();
+  std::int64_t from = 0, to = 0;
+  for (int axis = 0; axis < x.rank; ++axis) {
+    const std::int64_t first = std::max<std::int64_t>(-begins[axis], 0);
+    const std::int64_t last = std::min(x.dims[axis], y.dims[axis] - begins[axis]);
+    if (last <= first) return;
+    dims[axis] = last - first;
+    from += first * x.strides[axis];
+    to += (first + begins[axis]) * y.strides[axis];
+  }
+  copy_strided(y.dtype, dims.dims(), advance(x.data<std::byte>(), y.dtype, from), x.strides,
+               advance(y.data<std::byte>(), y.dtype, to), y.strides);
+}
+
+template <class T>
+void pad_repeating(const tensor::Call& call, const Shape& begins, Mode mode) {
+  const Operand &x = call.in(0), &y = call.out(0);
+  tensor::for_each_index(y.shape().dims(), [&](const Shape& index) {
+    std::int64_t from = 0;
+    for (int axis = 0; axis < x.rank; ++axis)
+      from += source_of(index[axis] - begins[axis], x.dims[axis], mode) * x.strides[axis];
+    y.data<T>()[tensor::offset_of(index, y.strides)] = x.data<const T>()[from];
+  });
+}
+
+tensor::Status reference(const tensor::Call& call) noexcept {
+  const Shape begins = begins_of(call);
+  const Mode mode = mode_of(call.attrs[kMode].text()).value_or(Mode::constant);
+  if (mode == Mode::constant)
+    pad_constant(call, begins);
+  else
+    tensor::visit_bytes(call.out(0).dtype, [&]<class T>(std::type_identity<T>) {
+      pad_repeating<T>(call, begins, mode);
+    });
+  return tensor::Status::ok;
+}
+
+}  // namespace
+
+constinit const ir::OpDef pad_op{
+    .name = "pad",
+    .doc =
+        "x with more elements around it, or fewer where a pad is negative. `pads` has all begins, "
+        "then all ends, of `axes` or else of all axes. New elements are `value` (absent: 0), or "
+        "by mode reflect, edge or wrap those of x.",
+    .inputs = {{"x", ir::Accept::tensor},
+               {"pads", ir::Accept::index},
+               {"value", ir::Accept::tensor, ir::Arity::optional, 0},
+               {"axes", ir::Accept::index, ir::Arity::optional}},
+    .outputs = {"y"},
+    .attrs = {{"mode", tensor::AttrKind::text}},
+    .infer = infer,
+    .reference = reference,
+};
+
+}  // namespace scanloom::ops

@@ -1,0 +1,93 @@
+#include "ops/strided_copy.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "tensor/for_each.h"
+#include "tensor/visit.h"
+
+namespace scanloom::ops {
+namespace {
+
+using tensor::Operand;
+using tensor::RowCursor;
+
+constexpr std::array<std::int64_t, tensor::kMaxRank> kNoStrides{};
+
+template <class T>
+void copy_run(const T* from, std::int64_t from_step, T* to, std::int64_t to_step,
+              std::int64_t count) {
+  if (from_step == 1 && to_step == 1) {
+    std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
+    return;
+  }
+  for (std::int64_t i = 0; i < count; ++i) to[i * to_step] = from[i * from_step];
+}
+
+template <class T>
+void copy_rows(std::span<const std::int64_t> dims, const T* from, const std::int64_t* from_strides,
+               T* to, const std::int64_t* to_strides) {
+  RowCursor<2> rows(dims);
+  rows.add(from_strides);
+  rows.add(to_strides);
+  for (rows.start(); !rows.done(); rows.next())
+    copy_run(from + rows.offset(0), rows.step(0), to + rows.offset(1), rows.step(1), rows.length());
+}
+
+RowCursor<1> rows_of(const Operand& operand) {
+  RowCursor<1> rows({operand.dims, static_cast<std::size_t>(operand.rank)});
+  rows.add(operand.strides);
+  rows.start();
+  return rows;
+}
+
+// The rows of the two need not be equally long: each step copies what is left of the shorter one.
+template <class T>
+void copy_reshaped(const Operand& from, const Operand& to) {
+  RowCursor<1> sources = rows_of(from), targets = rows_of(to);
+  std::int64_t read = 0, written = 0;
+  while (!sources.done() && !targets.done()) {
+    const std::int64_t count = std::min(sources.length() - read, targets.length() - written);
+    copy_run(from.data<T>() + sources.offset(0) + read * sources.step(0), sources.step(0),
+             to.data<T>() + targets.offset(0) + written * targets.step(0), targets.step(0), count);
+    read += count;
+    written += count;
+    if (read == sources.length()) {
+      sources.next();
+      read = 0;
+    }
+    if (written == targets.length()) {
+      targets.next();
+      written = 0;
+    }
+  }
+}
+
+}  // namespace
+
+void copy_strided(DType dtype, std::span<const std::int64_t> dims, const std::byte* from,
+                  const std::int64_t* from_strides, std::byte* to,
+                  const std::int64_t* to_strides) noexcept {
+  tensor::visit_bytes(dtype, [&]<class T>(std::type_identity<T>) {
+    copy_rows(dims, reinterpret_cast<const T*>(from), from_strides, reinterpret_cast<T*>(to),
+              to_strides);
+  });
+}
+
+void copy_in_order(const Operand& from, const Operand& to) noexcept {
+  tensor::visit_bytes(to.dtype,
+                      [&]<class T>(std::type_identity<T>) { copy_reshaped<T>(from, to); });
+}
+
+void fill(const Operand& to, const std::byte* value) noexcept {
+  copy_strided(to.dtype, {to.dims, static_cast<std::size_t>(to.rank)}, value, kNoStrides.data(),
+               to.data<std::byte>(), to.strides);
+}
+
+tensor::Status copy_kernel(const tensor::Call& call) noexcept {
+  copy_in_order(call.in(0), call.out(0));
+  return tensor::Status::ok;
+}
+
+}  // namespace scanloom::ops

@@ -1,0 +1,34 @@
+// Moving elements of any type between strided places: what the reference kernels of the operators
+// that only rearrange are made of. Nothing here allocates.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "tensor/call.h"
+
+namespace scanloom::ops {
+
+/// Copies the index space `dims` from one place to the other, which do not overlap; strides are in
+/// elements, one per axis. Precondition: dims.size() <= kMaxRank.
+void copy_strided(DType dtype, std::span<const std::int64_t> dims, const std::byte* from,
+                  const std::int64_t* from_strides, std::byte* to,
+                  const std::int64_t* to_strides) noexcept;
+
+/// Copies row-major element i of `from` to row-major element i of `to`. Precondition: as many.
+void copy_in_order(const tensor::Operand& from, const tensor::Operand& to) noexcept;
+
+/// Writes the one element at `value` to every element of `to`.
+void fill(const tensor::Operand& to, const std::byte* value) noexcept;
+
+/// copy_in_order of input 0 to output 0, as a kernel.
+tensor::Status copy_kernel(const tensor::Call& call) noexcept;
+
+/// The address `elements` elements behind `base`.
+template <class Byte>
+[[nodiscard]] Byte* advance(Byte* base, DType dtype, std::int64_t elements) {
+  return base + elements * static_cast<std::int64_t>(dtype_bytes(dtype));
+}
+
+}  // namespace scanloom::ops

@@ -1,0 +1,66 @@
+#include "ops/ops.h"
+#include "ops/sizes.h"
+#include "ops/strided_copy.h"
+#include "tensor/for_each.h"
+
+namespace scanloom::ops {
+namespace {
+
+using tensor::Dim;
+using tensor::Operand;
+using tensor::Shape;
+using tensor::Type;
+
+Expected<void> infer(ir::InferCtx& ctx) {
+  const Type& x = ctx.in(0);
+  const auto repeats = ctx.integers(1);
+  if (!x.ranked) {
+    const std::int64_t rank = element_count(ctx, 1);
+    const bool usable = rank >= 0 && rank <= tensor::kMaxRank;
+    ctx.set(0, usable ? ctx.fresh(x.dtype, static_cast<int>(rank)) : Type::unranked(x.dtype));
+    return {};
+  }
+  if (!repeats) {
+    ctx.set(0, ctx.fresh(x.dtype, x.rank()));
+    return {};
+  }
+  if (repeats->size() != x.dims.size())
+    return invalid_model("{} repeats are given for {} axes", repeats->size(), x.rank());
+  std::vector<Dim> sizes;
+  for (std::size_t axis = 0; axis < repeats->size(); ++axis) {
+    const Dim times = (*repeats)[axis];
+    if (times.is_constant() && times.value() < 0)
+      return invalid_model("axis {} is repeated {} times", axis, times.value());
+    sizes.push_back(ctx.dims().mul(x.dims[axis], times));
+  }
+  return set_sizes(ctx, 0, x.dtype, std::move(sizes));
+}
+
+tensor::Status reference(const tensor::Call& call) noexcept {
+  const Operand &x = call.in(0), &y = call.out(0);
+  const std::span dims(x.dims, static_cast<std::size_t>(x.rank));
+  Shape repeats = Shape::filled(x.rank, 0), strides = repeats;
+  for (int axis = 0; axis < x.rank; ++axis) {
+    repeats[axis] = x.dims[axis] == 0 ? 0 : y.dims[axis] / x.dims[axis];
+    strides[axis] = x.dims[axis] * y.strides[axis];
+  }
+  tensor::for_each_index(repeats.dims(), [&](const Shape& copy) {
+    copy_strided(y.dtype, dims, x.data<std::byte>(), x.strides,
+                 advance(y.data<std::byte>(), y.dtype, tensor::offset_of(copy, strides.data())),
+                 y.strides);
+  });
+  return tensor::Status::ok;
+}
+
+}  // namespace
+
+constinit const ir::OpDef tile_op{
+    .name = "tile",
+    .doc = "x repeated along every axis as often as `repeats` says.",
+    .inputs = {{"x", ir::Accept::tensor}, {"repeats", ir::Accept::index}},
+    .outputs = {"y"},
+    .infer = infer,
+    .reference = reference,
+};
+
+}  // namespace scanloom::ops

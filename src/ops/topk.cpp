@@ -1,0 +1,138 @@
+#include <algorithm>
+
+#include "ops/element_order.h"
+#include "ops/indices.h"
+#include "ops/lines.h"
+#include "ops/ops.h"
+#include "ops/sizes.h"
+#include "tensor/visit.h"
+
+namespace scanloom::ops {
+namespace {
+
+using tensor::Dim;
+using tensor::Operand;
+using tensor::Type;
+
+constexpr int kAxis = 0;
+constexpr int kLargest = 1;
+
+Expected<Dim> kept_size(ir::InferCtx& ctx, Dim size) {
+  if (const std::int64_t count = element_count(ctx, 1); count >= 0 && count != 1)
+    return invalid_model("k has {} elements, not 1", count);
+  const auto given = ctx.integers(1);
+  if (!given || given->size() != 1) return ctx.dims().fresh();
+  const Dim kept = given->front();
+  if (kept.is_constant() && kept.value() < 0) return invalid_model("k is {}", kept.value());
+  if (kept.is_constant() && size.is_constant() && kept.value() > size.value())
+    return invalid_model("k is {}, the axis has {} elements", kept.value(), size.value());
+  return kept;
+}
+
+Expected<void> infer(ir::InferCtx& ctx) {
+  const Type& x = ctx.in(0);
+  if (!x.ranked) {
+    ctx.set(0, Type::unranked(x.dtype));
+    ctx.set(1, Type::unranked(DType::i64));
+    return {};
+  }
+  SCANLOOM_TRY(const int axis, ctx.axis(ctx.attr(kAxis).integer(), x.rank()));
+  std::vector<Dim> sizes = x.dims;
+  Dim& along = sizes[static_cast<std::size_t>(axis)];
+  SCANLOOM_TRY(along, kept_size(ctx, along));
+  ctx.set(0, x.dtype, sizes);
+  ctx.set(1, DType::i64, std::move(sizes));
+  return {};
+}
+
+/// One line of the results, in which the best elements so far are a heap with the worst on top.
+template <class T>
+struct Kept {
+  T* values;
+  std::int64_t* indices;
+  std::int64_t value_step, index_step;
+  bool largest;
+
+  [[nodiscard]] T value(std::int64_t i) const { return values[i * value_step]; }
+  [[nodiscard]] std::int64_t index(std::int64_t i) const { return indices[i * index_step]; }
+  void set(std::int64_t i, T value, std::int64_t index) const {
+    values[i * value_step] = value;
+    indices[i * index_step] = index;
+  }
+  /// Whether (value, index) comes before element i in the result.
+  [[nodiscard]] bool before(T a, std::int64_t a_index, T b, std::int64_t b_index) const {
+    const int order = largest ? compare(b, a) : compare(a, b);
+    return order != 0 ? order < 0 : a_index < b_index;
+  }
+
+  /// Puts (value, index) into the heap of `count` elements, whose place `hole` is free.
+  void sift_down(std::int64_t hole, std::int64_t count, T value, std::int64_t index) const {
+    while (true) {
+      std::int64_t child = 2 * hole + 1;
+      if (child >= count) break;
+      if (child + 1 < count && before(this->value(child), this->index(child),
+                                      this->value(child + 1), this->index(child + 1)))
+        ++child;
+      if (!before(value, index, this->value(child), this->index(child))) break;
+      set(hole, this->value(child), this->index(child));
+      hole = child;
+    }
+    set(hole, value, index);
+  }
+};
+
+template <class T>
+void select(const Kept<T>& kept, std::int64_t k, const T* line, std::int64_t step,
+            std::int64_t size) {
+  for (std::int64_t i = 0; i < k; ++i) kept.set(i, line[i * step], i);
+  for (std::int64_t i = k / 2 - 1; i >= 0; --i) kept.sift_down(i, k, kept.value(i), kept.index(i));
+  for (std::int64_t i = k; i < size && k > 0; ++i)
+    if (kept.before(line[i * step], i, kept.value(0), kept.index(0)))
+      kept.sift_down(0, k, line[i * step], i);
+  for (std::int64_t count = k - 1; count > 0; --count) {
+    const T value = kept.value(count);
+    const std::int64_t index = kept.index(count);
+    kept.set(count, kept.value(0), kept.index(0));
+    kept.sift_down(0, count, value, index);
+  }
+}
+
+template <class T>
+void select_lines(const tensor::Call& call) {
+  const Operand &x = call.in(0), &values = call.out(0), &indices = call.out(1);
+  const int axis = checked_axis(call.attrs[kAxis], x.rank);
+  const bool largest = call.attrs[kLargest].integer() != 0;
+  for_each_line<3>(
+      x.shape(), axis, {strides_of(x), strides_of(values), strides_of(indices)},
+      [&](const auto& at) {
+        const Kept<T> kept{values.data<T>() + at[1], indices.data<std::int64_t>() + at[2],
+                           values.strides[axis], indices.strides[axis], largest};
+        select(kept, values.dims[axis], x.data<const T>() + at[0], x.strides[axis], x.dims[axis]);
+      });
+}
+
+tensor::Status reference(const tensor::Call& call) noexcept {
+  tensor::visit_dtype(call.in(0).dtype, [&]<class T>(std::type_identity<T>) {
+    if constexpr (tensor::RealOrInteger<T>) select_lines<T>(call);
+  });
+  return tensor::Status::ok;
+}
+
+}  // namespace
+
+constinit const ir::OpDef topk_op{
+    .name = "topk",
+    .doc =
+        "The k greatest elements along `axis`, or the least if not `largest`, best first, and "
+        "their indices. NaN counts as the greatest; among equals the first index wins. They are "
+        "sorted whether or not `sorted` asks for it.",
+    .inputs = {{"x", ir::Accept::numeric}, {"k", ir::Accept::index}},
+    .outputs = {"values", "indices"},
+    .attrs = {{"axis", tensor::AttrKind::integer},
+              {"largest", tensor::AttrKind::integer},
+              {"sorted", tensor::AttrKind::integer}},
+    .infer = infer,
+    .reference = reference,
+};
+
+}  // namespace scanloom::ops

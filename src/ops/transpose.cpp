@@ -1,0 +1,80 @@
+#include "ops/ops.h"
+#include "ops/sizes.h"
+#include "ops/strided_copy.h"
+
+namespace scanloom::ops {
+namespace {
+
+using tensor::Attr;
+using tensor::Shape;
+using tensor::Type;
+
+constexpr int kPerm = 0;
+
+/// Which input axis becomes result axis `axis`. Precondition: perm has been checked.
+int source_axis(const Attr& perm, int axis, int rank) {
+  if (!perm.present()) return rank - 1 - axis;
+  const std::int64_t given = perm.integers()[static_cast<std::size_t>(axis)];
+  return static_cast<int>(given < 0 ? given + rank : given);
+}
+
+Expected<void> infer(ir::InferCtx& ctx) {
+  const Type& x = ctx.in(0);
+  const Attr& perm = ctx.attr(kPerm);
+  if (!x.ranked) {
+    ctx.set(0, perm.present() ? ctx.fresh(x.dtype, static_cast<int>(perm.integers().size()))
+                              : Type::unranked(x.dtype));
+    return {};
+  }
+  if (perm.present()) {
+    if (perm.integers().size() != x.dims.size())
+      return invalid_model("perm names {} axes, the input has {}", perm.integers().size(),
+                           x.rank());
+    SCANLOOM_CHECK_OK(normalise_axes(ctx, perm.integers(), x.rank()));
+  }
+  std::vector<tensor::Dim> sizes;
+  for (int axis = 0; axis < x.rank(); ++axis)
+    sizes.push_back(x.dims[static_cast<std::size_t>(source_axis(perm, axis, x.rank()))]);
+  ctx.set(0, x.dtype, std::move(sizes));
+  pass_integers(ctx);
+  return {};
+}
+
+std::optional<ir::ViewOf> view(const ir::ViewCtx& ctx) {
+  const int rank = ctx.dims.rank();
+  ir::ViewOf result{.offset = 0, .dims = Shape::filled(rank, 0), .strides = Shape::filled(rank, 0)};
+  for (int axis = 0; axis < rank; ++axis) {
+    const int source = source_axis(ctx.attrs[kPerm], axis, rank);
+    result.dims[axis] = ctx.dims[source];
+    result.strides[axis] = ctx.strides[source];
+  }
+  return result;
+}
+
+tensor::Status reference(const tensor::Call& call) noexcept {
+  const tensor::Operand &x = call.in(0), &y = call.out(0);
+  Shape strides = Shape::filled(y.rank, 0);
+  for (int axis = 0; axis < y.rank; ++axis)
+    strides[axis] = x.strides[source_axis(call.attrs[kPerm], axis, y.rank)];
+  copy_strided(y.dtype, {y.dims, static_cast<std::size_t>(y.rank)}, x.data<std::byte>(),
+               strides.data(), y.data<std::byte>(), y.strides);
+  return tensor::Status::ok;
+}
+
+}  // namespace
+
+constinit const ir::OpDef transpose_op{
+    .name = "transpose",
+    .doc =
+        "With its axes in another order: axis i of the result is axis perm[i] of x. Without perm "
+        "the order is reversed.",
+    .inputs = {{"x", ir::Accept::tensor}},
+    .outputs = {"y"},
+    .attrs = {{"perm", tensor::AttrKind::integers, true}},
+    .access = ir::Access::view,
+    .infer = infer,
+    .reference = reference,
+    .view = view,
+};
+
+}  // namespace scanloom::ops

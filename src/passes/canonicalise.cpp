@@ -1,0 +1,268 @@
+// One form for what can be written in several, so that every pass and kernel after it knows one. It
+// stands before folding and merging, which find more once equal things look equal.
+#include <algorithm>
+#include <numeric>
+
+#include "ops/ops.h"
+#include "passes/rewriter.h"
+
+namespace scanloom::passes {
+namespace {
+
+using ir::Node;
+using ir::Type;
+using ir::ValueId;
+
+/// What takes the place of a node's only result; kStays: the node stays.
+using Replacement = Expected<ValueId>;
+constexpr ValueId kStays;
+
+const ir::Attr& attr(const Node& node, std::string_view name) {
+  return node.attrs[static_cast<std::size_t>(node.op->attr_index(name))];
+}
+
+bool operand_absent(const Node& node, std::size_t i) {
+  return i >= node.inputs.size() || !node.inputs[i].valid();
+}
+
+Replacement first_operand(Rewriter&, const Node& node) { return node.inputs[0]; }
+
+/// f(f(x)) is x: neg, bit_not, logical_not.
+Replacement twice_is_nothing(Rewriter& rewriter, const Node& node) {
+  const Node* inner = made_by(rewriter.module(), node.inputs[0], *node.op);
+  if (inner == nullptr) return kStays;
+  return inner->inputs[0];
+}
+
+/// Bits of fraction and greatest exponent; 0 for types that are no such reals.
+struct RealRange {
+  int fraction = 0, exponent = 0;
+};
+
+RealRange real_range(DType dtype) {
+  if (dtype == DType::f16) return {10, 15};
+  if (dtype == DType::bf16) return {7, 127};
+  if (dtype == DType::f32) return {23, 127};
+  if (dtype == DType::f64) return {52, 1023};
+  return {};
+}
+
+/// Whether every value of `from` is one of `to`, in the same way: signed integers in wider signed
+/// ones, reals in finer and wider ones. Casting on from there then gives what casting at once does.
+bool keeps_all(DType from, DType to) {
+  if (from == to) return true;
+  const DTypeKind kind = dtype_kind(from);
+  if (kind != dtype_kind(to)) return false;
+  if (is_integer(from)) return dtype_file_bits(to) >= dtype_file_bits(from);
+  const RealRange a = real_range(from), b = real_range(to);
+  return a.fraction > 0 && b.fraction >= a.fraction && b.exponent >= a.exponent;
+}
+
+Replacement simplify_cast(Rewriter& rewriter, const Node& node) {
+  const ValueId x = node.inputs[0];
+  const DType to = attr(node, "to").dtype();
+  if (rewriter.type(x).dtype == to) return x;
+  const Node* inner = made_by(rewriter.module(), x, ops::cast_op);
+  if (inner == nullptr) return kStays;
+  const ValueId source = inner->inputs[0];
+  if (!keeps_all(rewriter.type(source).dtype, rewriter.type(x).dtype)) return kStays;
+  if (rewriter.type(source).dtype == to) return source;
+  return rewriter.build().op(ops::cast_op, {source}, {{"to", to}});
+}
+
+/// The order that a transpose gives the axes; nullopt where it depends on a rank that is not known.
+std::optional<std::vector<std::int64_t>> order_of(const ir::Module& module, const Node& node) {
+  const ir::Attr& perm = attr(node, "perm");
+  if (perm.present()) return perm.integers();
+  const Type& type = module.value(node.inputs[0]).type;
+  if (!type.ranked) return std::nullopt;
+  std::vector<std::int64_t> order(type.dims.size());
+  std::iota(order.rbegin(), order.rend(), 0);
+  return order;
+}
+
+Replacement simplify_transpose(Rewriter& rewriter, const Node& node) {
+  auto order = order_of(rewriter.module(), node);
+  if (!order) return kStays;
+  if (std::ranges::is_sorted(*order)) return node.inputs[0];
+  const Node* inner = made_by(rewriter.module(), node.inputs[0], ops::transpose_op);
+  if (inner == nullptr) return kStays;
+  const auto inner_order = order_of(rewriter.module(), *inner);
+  if (!inner_order || inner_order->size() != order->size()) return kStays;
+  for (std::int64_t& axis : *order) axis = (*inner_order)[static_cast<std::size_t>(axis)];
+  const ValueId source = inner->inputs[0];
+  if (std::ranges::is_sorted(*order)) return source;
+  return rewriter.build().op(ops::transpose_op, {source}, {{"perm", *std::move(order)}});
+}
+
+/// For results that have all of the input's elements in its order: the same sizes, the same value.
+Replacement same_sizes(Rewriter& rewriter, const Node& node) {
+  const Type& type = rewriter.type(node.inputs[0]);
+  if (type.ranked && type == rewriter.type(node.outputs[0])) return node.inputs[0];
+  return kStays;
+}
+
+/// Whether a shape operand says the result's sizes whatever the input's are.
+bool shape_stands_alone(const ir::Module& module, const Node& node) {
+  const tensor::Tensor* shape = constant_of(module, node.inputs[1]);
+  if (shape == nullptr) return false;
+  const auto sizes = to_integers(*shape);
+  if (!sizes) return false;
+  return attr(node, "allowzero").integer() != 0 ||
+         std::ranges::find(*sizes, 0) == sizes->end();
+}
+
+Replacement simplify_reshape(Rewriter& rewriter, const Node& node) {
+  if (auto same = same_sizes(rewriter, node); *same) return same;
+  if (!shape_stands_alone(rewriter.module(), node)) return kStays;
+  for (const ir::OpDef* op :
+       {&ops::reshape_op, &ops::flatten_op, &ops::squeeze_op, &ops::unsqueeze_op})
+    if (const Node* inner = made_by(rewriter.module(), node.inputs[0], *op))
+      return rewriter.build().op(ops::reshape_op, {inner->inputs[0], node.inputs[1]},
+                                 {{"allowzero", attr(node, "allowzero")}});
+  return kStays;
+}
+
+/// Axes in [0, rank), sorted; nullopt where they are left out or the rank is not known.
+std::optional<std::vector<std::int64_t>> axes_of(const Node& node, const Type& type) {
+  const ir::Attr& axes = attr(node, "axes");
+  if (!axes.present() || !type.ranked) return std::nullopt;
+  std::vector<std::int64_t> sorted = axes.integers();
+  for (std::int64_t& axis : sorted)
+    if (axis < 0) axis += type.rank();
+  std::ranges::sort(sorted);
+  return sorted;
+}
+
+/// squeeze(unsqueeze(x)) and unsqueeze(squeeze(x)) of the same axes. Those of both count in the larger
+/// rank: that of squeeze's operand and of unsqueeze's result.
+Replacement undo_axes(Rewriter& rewriter, const Node& node) {
+  const bool squeezes = node.op == &ops::squeeze_op;
+  const Node* inner = made_by(rewriter.module(), node.inputs[0],
+                              squeezes ? ops::unsqueeze_op : ops::squeeze_op);
+  if (inner == nullptr) return kStays;
+  const ValueId wide = squeezes ? node.inputs[0] : node.outputs[0];
+  const auto outer_axes = axes_of(node, rewriter.type(wide));
+  const auto inner_axes = axes_of(*inner, rewriter.type(wide));
+  if (!outer_axes || outer_axes != inner_axes) return kStays;
+  return inner->inputs[0];
+}
+
+Replacement simplify_clip(Rewriter&, const Node& node) {
+  if (operand_absent(node, 1) && operand_absent(node, 2)) return node.inputs[0];
+  return kStays;
+}
+
+Replacement simplify_concat(Rewriter&, const Node& node) {
+  if (node.inputs.size() == 1) return node.inputs[0];
+  return kStays;
+}
+
+/// The number that a constant holds in its only element.
+std::optional<double> scalar_of(const ir::Module& module, ValueId value) {
+  const tensor::Tensor* constant = constant_of(module, value);
+  if (constant == nullptr || constant->elements() != 1) return std::nullopt;
+  if (constant->dtype() == DType::f32) return constant->as<float>()[0];
+  if (constant->dtype() == DType::f64) return constant->as<double>()[0];
+  const auto integers = to_integers(*constant);
+  if (!integers) return std::nullopt;
+  return static_cast<double>((*integers)[0]);
+}
+
+// x * x is correctly rounded and so at least as near as pow; a square root is not pow(x, 0.5), which
+// maps -infinity to infinity.
+Replacement simplify_pow(Rewriter& rewriter, const Node& node) {
+  const auto exponent = scalar_of(rewriter.module(), node.inputs[1]);
+  const ValueId x = node.inputs[0];
+  if (!exponent || !rewriter.type(x).ranked ||
+      rewriter.type(x) != rewriter.type(node.outputs[0]))
+    return kStays;
+  if (*exponent == 1) return x;
+  if (*exponent == 2) return rewriter.build().op(ops::mul_op, {x, x});
+  return kStays;
+}
+
+struct Row {
+  const ir::OpDef* op;
+  Replacement (*simplify)(Rewriter&, const Node&);
+};
+
+constexpr Row kRows[] = {
+    {&ops::bit_not_op, twice_is_nothing},
+    {&ops::cast_op, simplify_cast},
+    {&ops::clip_op, simplify_clip},
+    {&ops::concat_op, simplify_concat},
+    {&ops::expand_op, same_sizes},
+    {&ops::flatten_op, same_sizes},
+    {&ops::identity_op, first_operand},
+    {&ops::logical_not_op, twice_is_nothing},
+    {&ops::neg_op, twice_is_nothing},
+    {&ops::pow_op, simplify_pow},
+    {&ops::reshape_op, simplify_reshape},
+    {&ops::squeeze_op, undo_axes},
+    {&ops::tile_op, same_sizes},
+    {&ops::transpose_op, simplify_transpose},
+    {&ops::unsqueeze_op, undo_axes},
+};
+
+/// The sizes of the parts along the axis, where they are numbers that add up to the whole.
+std::optional<std::vector<std::int64_t>> part_sizes(Rewriter& rewriter, const Node& node,
+                                                    std::size_t axis) {
+  const Type& whole = rewriter.type(node.inputs[0]);
+  std::vector<std::int64_t> sizes;
+  std::int64_t left = whole.dims[axis].is_constant() ? whole.dims[axis].value() : -1;
+  for (const ValueId output : node.outputs) {
+    const Type& part = rewriter.type(output);
+    if (!part.ranked || part.rank() != whole.rank() || !part.dims[axis].is_constant())
+      return std::nullopt;
+    sizes.push_back(part.dims[axis].value());
+    if (sizes.back() < 0 || sizes.back() > left) return std::nullopt;
+    left -= sizes.back();
+  }
+  if (left != 0) return std::nullopt;
+  return sizes;
+}
+
+/// Slices are views, and each stands alone: one that nothing reads goes away.
+Expected<bool> split_to_slices(Rewriter& rewriter, const Node& node) {
+  const Type& whole = rewriter.type(node.inputs[0]);
+  if (!whole.ranked) return false;
+  const auto axis = tensor::normalise_axis(attr(node, "axis").integer(), whole.rank());
+  if (!axis) return false;
+  const auto sizes = part_sizes(rewriter, node, static_cast<std::size_t>(*axis));
+  if (!sizes) return false;
+  const auto list = [&](std::int64_t value) {
+    return rewriter.build().constant(tensor::Tensor::of<std::int64_t>({1}, {{value}}));
+  };
+  if (sizes->size() == 1) {
+    rewriter.replace(node.outputs[0], node.inputs[0]);
+    return true;
+  }
+  const ValueId axes = list(*axis);
+  std::int64_t start = 0;
+  for (std::size_t i = 0; i < sizes->size(); ++i) {
+    const ValueId from = list(start);
+    start += (*sizes)[i];
+    SCANLOOM_TRY(const ValueId part, rewriter.build().op(ops::slice_op,
+                                                         {node.inputs[0], from, list(start), axes}));
+    rewriter.replace(node.outputs[i], part);
+  }
+  return true;
+}
+
+Expected<bool> simplify(Rewriter& rewriter, ir::NodeId id) {
+  const Node node = rewriter.module().node(id);  // by value: adding nodes may move it
+  if (node.op == &ops::split_op) return split_to_slices(rewriter, node);
+  const Row* row = std::ranges::find(kRows, node.op, &Row::op);
+  if (row == std::end(kRows)) return false;
+  SCANLOOM_TRY(const ValueId replacement, row->simplify(rewriter, node));
+  if (!replacement.valid()) return false;
+  rewriter.replace(node.outputs[0], replacement);
+  return true;
+}
+
+}  // namespace
+
+Expected<Change> canonicalise(ir::Module& module) { return Rewriter(module).sweep(simplify); }
+
+}  // namespace scanloom::passes

@@ -1,0 +1,116 @@
+// A branch whose side is known gives way to what that side does, and a loop without steps to its
+// initial values. It stands first: what it uncovers is one region with the rest.
+#include "ir/op_def.h"
+#include "passes/rewriter.h"
+
+namespace scanloom::passes {
+namespace {
+
+using ir::Module;
+using ir::Node;
+using ir::NodeId;
+using ir::ValueId;
+
+std::optional<bool> known_condition(const Module& module, ValueId value) {
+  const tensor::Tensor* constant = constant_of(module, value);
+  if (constant == nullptr || constant->elements() != 1) return std::nullopt;
+  const auto values = to_integers(*constant);
+  if (!values) return std::nullopt;
+  return (*values)[0] != 0;
+}
+
+/// Whether the loop takes no step. One with stacked results stays: their sizes may depend on data.
+bool takes_no_step(const Module& module, const Node& node) {
+  const ir::LoopPorts& ports = *node.loop;
+  if (!ports.stacked.empty()) return false;
+  if (ports.has_condition &&
+      known_condition(module, node.inputs[ports.has_trip_count]) == std::optional(false))
+    return true;
+  if (!ports.has_trip_count) return false;
+  const tensor::Tensor* count = constant_of(module, node.inputs[0]);
+  return count != nullptr && count->elements() == 1 && count->dtype() == DType::i64 &&
+         count->as<std::int64_t>()[0] <= 0;
+}
+
+/// One region: nodes are taken from a stack, on which the nodes of a side replace their branch.
+class Inliner {
+ public:
+  Inliner(Module& module, ir::ValueMap& map, ir::RegionId region)
+      : module_(module), map_(map), region_(region) {}
+
+  Change run() {
+    push(module_.region(region_).nodes);
+    std::vector<NodeId> nodes;
+    while (!pending_.empty()) {
+      const NodeId node = pending_.back();
+      pending_.pop_back();
+      adopt(node);
+      if (!inline_node(module_.node(node))) nodes.push_back(node);
+    }
+    module_.region(region_).nodes = std::move(nodes);
+    for (ValueId& yield : module_.region(region_).yields) yield = map_[yield];
+    return change_;
+  }
+
+ private:
+  void push(const std::vector<NodeId>& nodes) {
+    pending_.insert(pending_.end(), nodes.rbegin(), nodes.rend());
+  }
+
+  void adopt(NodeId id) {
+    Node& node = module_.node(id);
+    node.parent = region_;
+    for (ValueId& input : node.inputs) input = map_[input];
+    for (const ValueId output : node.outputs) module_.value(output).region = region_;
+  }
+
+  bool inline_node(const Node& node) {
+    const bool done = node.op == &ir::branch_op ? inline_branch(node)
+                      : node.op == &ir::loop_op && inline_loop(node);
+    change_.changed |= done;
+    return done;
+  }
+
+  bool inline_branch(const Node& node) {
+    const auto condition = known_condition(module_, node.inputs[0]);
+    if (!condition) return false;
+    const ir::Region& side = module_.region(node.regions[*condition ? 0 : 1]);
+    for (std::size_t i = 0; i < side.args.size(); ++i) map_.set(side.args[i], node.inputs[i + 1]);
+    for (std::size_t i = 0; i < side.yields.size(); ++i) map_.set(node.outputs[i], side.yields[i]);
+    push(side.nodes);
+    return true;
+  }
+
+  bool inline_loop(const Node& node) {
+    if (!takes_no_step(module_, node)) return false;
+    for (std::size_t i = 0; i < node.outputs.size(); ++i)
+      map_.set(node.outputs[i], node.inputs[node.loop->first_carried_input() + i]);
+    return true;
+  }
+
+  Module& module_;
+  ir::ValueMap& map_;
+  const ir::RegionId region_;
+  std::vector<NodeId> pending_;
+  Change change_;
+};
+
+}  // namespace
+
+// Regions are gathered as they are reached: the sides not taken are not entered.
+Expected<Change> inline_branch(ir::Module& module) {
+  Change change;
+  ir::ValueMap map(module);
+  std::vector<ir::RegionId> pending{module.top()};
+  while (!pending.empty()) {
+    const ir::RegionId region = pending.back();
+    pending.pop_back();
+    change |= Inliner(module, map, region).run();
+    for (const NodeId node : module.region(region).nodes)
+      pending.insert(pending.end(), module.node(node).regions.begin(),
+                     module.node(node).regions.end());
+  }
+  return change;
+}
+
+}  // namespace scanloom::passes

@@ -1,0 +1,38 @@
+// Adding and removing ports of loops and captured values of branches, so that operands, arguments,
+// yields and results stay in step. Ids of what remains do not change.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "ir/module.h"
+
+namespace scanloom::passes {
+
+/// Which ports of a loop remain; all of them to begin with.
+struct KeptPorts {
+  explicit KeptPorts(const ir::LoopPorts& ports)
+      : captured(ports.captured, true),
+        carried(ports.carried, true),
+        scanned(ports.scanned.size(), true),
+        stacked(ports.stacked.size(), true) {}
+  [[nodiscard]] bool all() const;
+
+  std::vector<bool> captured, carried, scanned, stacked;
+};
+
+/// Removes the other ports. Precondition: nothing reads their arguments and results any more.
+void keep_ports(ir::Module& module, ir::NodeId loop, const KeptPorts& kept);
+/// As keep_ports, for the captured values and the results of a branch.
+void keep_branch_ports(ir::Module& module, ir::NodeId branch, const std::vector<bool>& captured,
+                       const std::vector<bool>& results);
+
+/// Captures further values of the loop's region; returns the arguments that stand for them.
+std::vector<ir::ValueId> add_captured(ir::Module& module, ir::NodeId loop,
+                                      std::span<const ir::ValueId> outer);
+
+/// Loop and branch nodes below the top region, each before those inside it, or after.
+enum class Order { outer_first, inner_first };
+std::vector<ir::NodeId> nodes_with_regions(const ir::Module& module, Order order);
+
+}  // namespace scanloom::passes

@@ -1,0 +1,55 @@
+#include "passes/rewriter.h"
+
+#include <optional>
+
+namespace scanloom::passes {
+
+Expected<Change> Rewriter::sweep(Rule rule) {
+  Change change;
+  for (const ir::RegionId region : regions_outer_first(module_, module_.top())) {
+    SCANLOOM_TRY(const Change here, sweep_region(region, rule));
+    change |= here;
+  }
+  return change;
+}
+
+// The region's list is made anew, so that what a rule appends stands before what follows.
+Expected<Change> Rewriter::sweep_region(ir::RegionId id, Rule rule) {
+  Change change;
+  ir::Builder builder(module_, id);
+  builder_ = &builder;
+  const std::vector<ir::NodeId> nodes = std::move(module_.region(id).nodes);
+  module_.region(id).nodes.clear();
+  std::optional<Error> error;
+  for (const ir::NodeId node : nodes) {
+    for (ir::ValueId& input : module_.node(node).inputs) input = map_[input];
+    builder.set_place(module_.node(node).place);
+    bool replaced = false;
+    if (!error) {
+      auto result = rule(*this, node);
+      if (result) {
+        replaced = *result;
+      } else {
+        error = std::move(result).error();
+      }
+    }
+    change.changed |= replaced;
+    if (!replaced) module_.region(id).nodes.push_back(node);
+  }
+  for (ir::ValueId& yield : module_.region(id).yields) yield = map_[yield];
+  if (error) return *std::move(error);
+  return change;
+}
+
+const tensor::Tensor* constant_of(const ir::Module& module, ir::ValueId value) {
+  const ir::Node* node = made_by(module, value, ir::constant_op);
+  return node != nullptr ? &node->attrs[0].tensor() : nullptr;
+}
+
+const ir::Node* made_by(const ir::Module& module, ir::ValueId value, const ir::OpDef& op) {
+  if (!value.valid() || !module.value(value).producer.valid()) return nullptr;
+  const ir::Node& node = module.node(module.value(value).producer);
+  return node.op == &op ? &node : nullptr;
+}
+
+}  // namespace scanloom::passes

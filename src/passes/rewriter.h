@@ -1,0 +1,40 @@
+// Rewriter: replaces nodes one by one, in one sweep over all regions. A rule sees each node with its
+// operands already rewritten and may put others in its place; these stand where it stood.
+#pragma once
+
+#include "ir/builder.h"
+#include "ir/walk.h"
+#include "passes/pass.h"
+
+namespace scanloom::passes {
+
+class Rewriter {
+ public:
+  /// Whether the node was replaced: all its results that are read must have been.
+  using Rule = Expected<bool> (*)(Rewriter&, ir::NodeId);
+
+  explicit Rewriter(ir::Module& module) : module_(module), map_(module) {}
+
+  Expected<Change> sweep(Rule rule);
+
+  [[nodiscard]] ir::Module& module() { return module_; }
+  [[nodiscard]] const ir::Type& type(ir::ValueId value) const { return module_.value(value).type; }
+  /// Adds before the current node, from whose place they come.
+  [[nodiscard]] ir::Builder& build() { return *builder_; }
+  /// Everything that reads `from` is to read `to`, which is in the same region.
+  void replace(ir::ValueId from, ir::ValueId to) { map_.set(from, to); }
+
+ private:
+  Expected<Change> sweep_region(ir::RegionId region, Rule rule);
+
+  ir::Module& module_;
+  ir::ValueMap map_;
+  ir::Builder* builder_ = nullptr;
+};
+
+/// The tensor of a constant node's result; nullptr for other values.
+const tensor::Tensor* constant_of(const ir::Module& module, ir::ValueId value);
+/// The node that makes the value, if it is an `op` node; otherwise nullptr.
+const ir::Node* made_by(const ir::Module& module, ir::ValueId value, const ir::OpDef& op);
+
+}  // namespace scanloom::passes

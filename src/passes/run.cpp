@@ -1,0 +1,78 @@
+#include "passes/run.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "ir/infer.h"
+#include "ir/verify.h"
+#include "ir/walk.h"
+
+namespace scanloom::passes {
+namespace {
+
+constexpr PassDef kPasses[] = {
+#define SCANLOOM_PASS(name, doc) {#name, doc, &name},
+#include "passes/list.inc"
+#undef SCANLOOM_PASS
+};
+
+Expected<void> check_names(const std::vector<std::string>& names) {
+  for (const std::string& name : names)
+    if (find_pass(name) == nullptr)
+      return fail(Code::invalid_argument, "there is no pass '{}'", name);
+  return {};
+}
+
+Expected<Change> run_one(const PassDef& pass, ir::Module& module, PassTiming& timing) {
+  const auto begin = std::chrono::steady_clock::now();
+  auto change = pass.run(module);
+  const auto end = std::chrono::steady_clock::now();
+  timing.nanoseconds +=
+      std::chrono::duration_cast<std::chrono::nanoseconds>(end - begin).count();
+  if (!change) return std::move(change).error().note(fmt::format("in pass {}", pass.name));
+  timing.changed += change->changed;
+  return change;
+}
+
+Expected<Change> run_round(ir::Module& module, const RunOptions& options, RunReport& report) {
+  Change round;
+  for (std::size_t i = 0; i < std::size(kPasses); ++i) {
+    const PassDef& pass = kPasses[i];
+    if (std::ranges::find(options.disabled, pass.name) != options.disabled.end()) continue;
+    SCANLOOM_TRY(const Change change, run_one(pass, module, report.timings[i]));
+    round |= change;
+    if (!change.changed) continue;
+    if (options.verify_each)
+      if (auto sound = ir::verify(module); !sound)
+        return std::move(sound).error().note(fmt::format("after pass {}", pass.name));
+    if (options.dump) options.dump(pass, report.rounds, module);
+  }
+  return round;
+}
+
+}  // namespace
+
+std::span<const PassDef> all_passes() { return kPasses; }
+
+const PassDef* find_pass(std::string_view name) {
+  const auto* found = std::ranges::find(kPasses, name, &PassDef::name);
+  return found != std::end(kPasses) ? found : nullptr;
+}
+
+Expected<RunReport> run(ir::Module& module, const RunOptions& options) {
+  SCANLOOM_CHECK_OK(check_names(options.disabled));
+  RunReport report;
+  for (const PassDef& pass : kPasses) report.timings.push_back({.pass = pass.name});
+  Change change{.changed = true};
+  while (change.changed && report.rounds < options.max_rounds) {
+    SCANLOOM_TRY(change, run_round(module, options, report));
+    ++report.rounds;
+    // What was folded or dropped may have made sizes known, which the next round can use.
+    if (change.changed) SCANLOOM_CHECK_OK(ir::infer_types(module));
+  }
+  report.settled = !change.changed;
+  module = ir::compact(module);
+  return report;
+}
+
+}  // namespace scanloom::passes

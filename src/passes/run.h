@@ -1,0 +1,38 @@
+// The one door to the passes: runs them in order until nothing changes, and can skip, time, verify
+// and show each.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "passes/pass.h"
+
+namespace scanloom::passes {
+
+struct PassTiming {
+  std::string_view pass;
+  std::int64_t nanoseconds = 0;  ///< of all rounds together
+  int changed = 0;               ///< in how many rounds it changed the module
+};
+
+struct RunOptions {
+  std::vector<std::string> disabled;  ///< names of passes; an unknown one is an error
+  bool verify_each = false;           ///< after each pass that changed something, naming it
+  int max_rounds = 16;
+  /// Called after each pass that changed something.
+  std::function<void(const PassDef& pass, int round, const ir::Module& module)> dump;
+};
+
+struct RunReport {
+  int rounds = 0;
+  bool settled = true;  ///< false: max_rounds ended it
+  std::vector<PassTiming> timings;  ///< in the order of the passes
+};
+
+/// Leaves a compact module (ids in the order of the text form) whose types are inferred anew.
+/// Errors: invalid_argument, internal, and what inference finds wrong with the model.
+Expected<RunReport> run(ir::Module& module, const RunOptions& options = {});
+
+}  // namespace scanloom::passes

@@ -1,0 +1,205 @@
+#include <algorithm>
+
+#include "plan/binder.h"
+
+namespace scanloom::plan {
+namespace {
+
+std::string dim_text(const tensor::DimTable& dims, const tensor::Type& type) {
+  std::string text = "[";
+  for (const tensor::Dim dim : type.dims) {
+    if (text.size() > 1) text += ',';
+    text += dims.to_string(dim);
+  }
+  return text + "]";
+}
+
+/// What the sizes of earlier inputs have fixed a symbol to, and which input did.
+struct Solved {
+  std::int64_t value = -1;
+  std::size_t input = 0;
+};
+
+}  // namespace
+
+Binder::Binder(std::shared_ptr<const Plan> plan, std::span<const tensor::Shape> feed_shapes)
+    : plan_(std::move(plan)), module_(plan_->module), out_(std::make_shared<Binding>()) {
+  out_->plan = plan_;
+  out_->feed_shapes.assign(feed_shapes.begin(), feed_shapes.end());
+  out_->slots.push_back({SlotInit::Kind::arena, 0, nullptr, 0});
+  out_->slots.push_back({SlotInit::Kind::arena, 0, nullptr, 0});  // scratch, behind the buffers
+  locations_.resize(module_.value_count());
+  wanted_.resize(module_.value_count());
+}
+
+Expected<std::vector<tensor::Type>> Binder::argument_types() {
+  const ir::Region& top = module_.region(module_.top());
+  std::vector<Solved> symbols(module_.dims.size());
+  std::vector<tensor::Type> types;
+  for (std::size_t i = 0; i < top.args.size(); ++i) {
+    const tensor::Type& declared = module_.value(top.args[i]).type;
+    const tensor::Shape& given = out_->feed_shapes[i];
+    const std::string name = module_.describe(top.args[i]);
+    if (declared.ranked && declared.rank() != given.rank())
+      return fail(Code::invalid_argument, "input {} has rank {}, the feed has rank {} ({})", name,
+                  declared.rank(), given.rank(), given.to_string())
+          .note("the model declares " + dim_text(module_.dims, declared));
+    for (int axis = 0; axis < declared.rank(); ++axis) {
+      const tensor::Dim dim = declared.dims[static_cast<std::size_t>(axis)];
+      if (dim.is_constant()) {
+        if (dim.value() != given[axis])
+          return fail(Code::invalid_argument, "input {} has size {} on axis {}, the feed has {}",
+                      name, dim.value(), axis, given[axis]);
+        continue;
+      }
+      Solved& solved = symbols[dim.expr()];
+      const tensor::DimKind kind = module_.dims.node(dim.expr()).kind;
+      if (kind != tensor::DimKind::symbol && kind != tensor::DimKind::fresh) continue;
+      if (solved.value >= 0 && solved.value != given[axis])
+        return fail(Code::invalid_argument,
+                    "input {} has {} for '{}' on axis {}, input {} has {}", name, given[axis],
+                    module_.dims.to_string(dim), axis, module_.describe(top.args[solved.input]),
+                    solved.value);
+      solved = {given[axis], i};
+    }
+    types.push_back(tensor::Type::of(declared.dtype, given));
+  }
+  return types;
+}
+
+Expected<std::shared_ptr<const Binding>> Binder::bind() {
+  SCANLOOM_TRY(const std::vector<tensor::Type> arguments, argument_types());
+  SCANLOOM_TRY(inference_, ir::infer(module_, arguments, dims_, {.evaluate = true}));
+  bind_arguments();
+  SCANLOOM_CHECK_OK(walk());
+  resolve_buffers();
+  return std::shared_ptr<const Binding>(out_);
+}
+
+void Binder::bind_arguments() {
+  const ir::Region& top = module_.region(module_.top());
+  for (std::size_t i = 0; i < top.args.size(); ++i) {
+    Location feed;
+    feed.place.slot = new_slot({SlotInit::Kind::feed, 0, nullptr, static_cast<std::int32_t>(i)});
+    feed.place.layout = contiguous_layout(out_->feed_shapes[i]);
+    feed.place.dtype = type(top.args[i]).dtype;
+    set_location(top.args[i], feed);
+  }
+  for (std::size_t i = 0; i < top.yields.size(); ++i) {
+    const tensor::Type& result = type(top.yields[i]);
+    BoundResult bound;
+    bound.dtype = result.dtype;
+    if (result.is_static()) {
+      bound.shape = result.shape();
+      Location place;
+      place.place.slot =
+          new_slot({SlotInit::Kind::result, 0, nullptr, static_cast<std::int32_t>(i)});
+      place.place.layout = contiguous_layout(bound.shape);
+      place.place.dtype = result.dtype;
+      bound.source = place.place;
+      out_->result_bytes += bound.shape.elements() * static_cast<std::int64_t>(dtype_bytes(result.dtype));
+      want(module_.top(), top.yields[i], place);
+    }
+    out_->results.push_back(bound);
+  }
+}
+
+Expected<void> Binder::walk() {
+  frames_.push_back({.region = module_.top()});
+  while (!frames_.empty()) {
+    Frame& frame = frames_.back();
+    const ir::Region& region = module_.region(frame.region);
+    if (frame.next < region.nodes.size()) {
+      SCANLOOM_CHECK_OK(bind_node(region.nodes[frame.next++]));
+      continue;
+    }
+    Frame done = std::move(frame);
+    frames_.pop_back();
+    SCANLOOM_CHECK_OK(finish_region(done));
+  }
+  return {};
+}
+
+Expected<void> Binder::finish_region(Frame& frame) {
+  switch (frame.side) {
+    case Side::top: return finish_top();
+    case Side::loop_body: return finish_loop(frame);
+    case Side::then_side: finish_then_side(frame); return {};
+    case Side::else_side:
+    case Side::only_side: finish_side(frame); return {};
+  }
+  return {};
+}
+
+const tensor::Tensor* Binder::known(ir::ValueId id) const {
+  const auto& known = inference_.known[id.index];
+  return known && known->tensor ? &*known->tensor : nullptr;
+}
+
+bool Binder::all_outputs_known(const ir::Node& node) const {
+  return std::all_of(node.outputs.begin(), node.outputs.end(),
+                     [&](ir::ValueId id) { return known(id) != nullptr; });
+}
+
+Expected<void> Binder::bind_node(ir::NodeId id) {
+  const ir::Node& node = module_.node(id);
+  if (all_outputs_known(node)) return {};
+  if (node.op == &ir::loop_op) return begin_loop(id);
+  if (node.op == &ir::branch_op) return begin_branch(id);
+  bool dynamic = false;
+  for (const ir::ValueId output : node.outputs) dynamic |= !is_static(output);
+  for (const ir::ValueId input : node.inputs)
+    dynamic |= input.valid() && location(input).place.is_dynamic();
+  if (dynamic) return bind_dynamic(id);
+  if (node.op->view != nullptr && bind_view(id)) return {};
+  return bind_kernel(id);
+}
+
+Expected<void> Binder::finish_top() {
+  const ir::Region& top = module_.region(module_.top());
+  for (std::size_t i = 0; i < top.yields.size(); ++i) {
+    BoundResult& result = out_->results[i];
+    const Location source = location(top.yields[i]);
+    if (!result.source.present()) {
+      result.source = source.place;
+      touch(source);
+    } else if (source.place.slot != result.source.slot) {
+      emit_copy(source, {result.source, {}}, module_.value(top.yields[i]).producer);
+    }
+  }
+  emit(Op::end, 0);
+  return {};
+}
+
+void Binder::resolve_buffers() {
+  arena_.place();
+  const auto fix = [&](Place& place) {
+    if (place.buffer == kNone) return;
+    place.offset += arena_.offset(place.buffer);
+    place.buffer = kNone;
+  };
+  for (Place& place : out_->operands) fix(place);
+  for (Alias& alias : out_->aliases) fix(alias.from), fix(alias.to);
+  for (BoundBranch& branch : out_->branches) fix(branch.condition);
+  for (BoundResult& result : out_->results) fix(result.source);
+  for (BoundLoop& loop : out_->loops) {
+    fix(loop.trip_operand), fix(loop.condition), fix(loop.keep_going);
+    for (Place& place : loop.captured) fix(place);
+    for (BoundCarried& port : loop.carried) {
+      fix(port.initial);
+      if (port.buffer_a != kNone) port.buffer_a = arena_.offset(static_cast<BufferId>(port.buffer_a));
+      if (port.buffer_b != kNone) port.buffer_b = arena_.offset(static_cast<BufferId>(port.buffer_b));
+    }
+    for (BoundScanned& port : loop.scanned) fix(port.outer);
+    for (BoundStacked& port : loop.stacked) fix(port.row), fix(port.result);
+  }
+  out_->arena_bytes = arena_.total_bytes();
+  out_->slots[kScratchSlot].offset = arena_.total_bytes();
+}
+
+Expected<std::shared_ptr<const Binding>> bind(std::shared_ptr<const Plan> plan,
+                                              std::span<const tensor::Shape> feed_shapes) {
+  return Binder(std::move(plan), feed_shapes).bind();
+}
+
+}  // namespace scanloom::plan

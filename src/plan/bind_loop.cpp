@@ -1,0 +1,283 @@
+// Loops, stepped: scanned slices are slots that move, carried states are slots that are swapped,
+// stacked rows are written where they belong.
+#include <algorithm>
+
+#include "plan/binder.h"
+
+namespace scanloom::plan {
+namespace {
+
+std::int64_t bytes_of(DType dtype) { return static_cast<std::int64_t>(dtype_bytes(dtype)); }
+
+/// How many slices of `port` an axis of that size has.
+std::int64_t slice_count(const ir::ScannedPort& port, std::int64_t size) {
+  const std::int64_t start = port.start < 0 ? port.start + size : port.start;
+  if (start < 0 || start >= size) return 0;
+  const std::int64_t room = port.stride > 0 ? size - port.part - start : start - (port.part - 1);
+  return room < 0 ? 0 : room / std::abs(port.stride) + 1;
+}
+
+/// Sizes of a stacked output of zero steps: those of the row that are known, 0 for the others.
+tensor::Shape empty_rows(const tensor::Type& row, const ir::StackedPort& port) {
+  tensor::Shape dims;
+  for (const tensor::Dim dim : row.dims) dims.push_back(dim.is_constant() ? dim.value() : 0);
+  if (port.insert) {
+    dims.insert(std::min(static_cast<int>(port.axis), dims.rank()), 0);
+  } else if (port.axis < dims.rank()) {
+    dims[static_cast<int>(port.axis)] = 0;
+  }
+  return dims;
+}
+
+}  // namespace
+
+Expected<void> Binder::begin_loop(ir::NodeId id) {
+  const ir::Node& node = module_.node(id);
+  const ir::LoopPorts& ports = *node.loop;
+  BoundLoop loop;
+  loop.node = id;
+  loop.depth = loop_depth_;
+  loop.has_trip_count = ports.has_trip_count;
+  if (ports.has_trip_count) {
+    const Location trip = location(node.inputs[0]);
+    loop.trip_operand = trip.place;
+    if (const tensor::Tensor* value = known(node.inputs[0]))
+      loop.trip_count = std::max<std::int64_t>(*value->as<std::int64_t>().data(), 0);
+    touch(trip);
+  }
+  if (ports.has_condition) {
+    const Location condition = location(node.inputs[std::size_t{ports.has_trip_count}]);
+    loop.condition = condition.place;
+    touch(condition);
+  }
+  bind_captured(id);
+  std::string why_not;
+  if (bind_compiled(id, loop, why_not)) return {};
+  loop.strategy = "stepped: " + why_not;
+  bind_carried(id, loop);
+  SCANLOOM_CHECK_OK(bind_scanned(id, loop));
+  bind_stacked(id, loop);
+  const auto index = static_cast<std::uint32_t>(out_->loops.size());
+  out_->loops.push_back(std::move(loop));
+  emit(Op::loop_begin, index);
+  arena_.open_loop();
+  out_->loops[index].body = static_cast<std::uint32_t>(out_->code.size());
+  frames_.push_back(
+      {.region = node.regions[0], .side = Side::loop_body, .node = id, .index = index});
+  ++loop_depth_;
+  return {};
+}
+
+void Binder::bind_captured(ir::NodeId id) {
+  const ir::Node& node = module_.node(id);
+  const ir::Region& body = module_.region(node.regions[0]);
+  for (std::uint32_t i = 0; i < node.loop->captured; ++i)
+    set_location(body.args[i], location(node.inputs[node.loop->first_captured_input() + i]));
+}
+
+void Binder::bind_carried(ir::NodeId id, BoundLoop& loop) {
+  const ir::Node& node = module_.node(id);
+  const ir::LoopPorts& ports = *node.loop;
+  const ir::Region& body = module_.region(node.regions[0]);
+  for (std::uint32_t i = 0; i < ports.carried; ++i) {
+    const ir::ValueId argument = body.args[ports.captured + i];
+    const ir::ValueId yield = body.yields[ports.first_carried_yield() + i];
+    Location initial = location(node.inputs[ports.first_carried_input() + i]);
+    BoundCarried carried;
+    if (!is_static(argument)) {
+      const Location boxed = new_dynamic(type(argument).dtype);
+      carried.argument = boxed.place;
+      carried.next = new_dynamic(type(argument).dtype).place;
+      carried.final = new_dynamic(type(argument).dtype).place;
+      carried.initial = initial.place;
+      touch(initial);
+      set_location(argument, {boxed.place, initial.buffers});
+      set_location(node.outputs[i], {carried.final, initial.buffers});
+      loop.carried.push_back(carried);
+      continue;
+    }
+    initial = contiguous(initial, id);
+    touch(initial);
+    const Location a = new_buffer(type(argument).dtype, type(argument).shape());
+    const Location b = new_buffer(type(argument).dtype, type(argument).shape());
+    carried.initial = initial.place;
+    carried.buffer_a = a.place.buffer;
+    carried.buffer_b = b.place.buffer;
+    std::vector<BufferId> buffers = initial.buffers;
+    buffers.insert(buffers.end(), {a.place.buffer, b.place.buffer});
+    const auto moving = [&] {
+      Place place = a.place;
+      place.slot = new_slot();
+      place.buffer = kNone;
+      return place;
+    };
+    carried.argument = moving();
+    carried.next = moving();
+    carried.final = moving();
+    set_location(argument, {carried.argument, buffers});
+    set_location(node.outputs[i], {carried.final, buffers});
+    want(node.regions[0], yield, {carried.next, {a.place.buffer, b.place.buffer}});
+    loop.carried.push_back(carried);
+  }
+}
+
+Expected<void> Binder::bind_scanned(ir::NodeId id, BoundLoop& loop) {
+  const ir::Node& node = module_.node(id);
+  const ir::LoopPorts& ports = *node.loop;
+  const ir::Region& body = module_.region(node.regions[0]);
+  for (std::size_t i = 0; i < ports.scanned.size(); ++i) {
+    const ir::ScannedPort& port = ports.scanned[i];
+    const ir::ValueId outer = node.inputs[ports.first_scanned_input() + i];
+    const Location from = location(outer);
+    touch(from);
+    BoundScanned scanned{.outer = from.place, .argument = {}, .axis = port.axis,
+                         .start = port.start, .stride = port.stride, .part = port.part,
+                         .squeeze = port.squeeze};
+    Location argument;
+    if (from.place.is_dynamic()) {
+      argument = new_dynamic(from.place.dtype);
+    } else {
+      const Layout& whole = layout(from.place);
+      const int axis = static_cast<int>(port.axis);
+      if (axis >= whole.dims.rank())
+        return fail(Code::invalid_model, "{}: scanned axis {} of {}, which has rank {}",
+                    module_.describe(id), axis, module_.describe(outer), whole.dims.rank());
+      const std::int64_t size = whole.dims[axis], stride = whole.strides[axis];
+      if (loop.trip_count > slice_count(port, size))
+        return fail(Code::invalid_argument, "{}: {} steps, but {} has {} slices on axis {}",
+                    module_.describe(id), loop.trip_count, module_.describe(outer),
+                    slice_count(port, size), axis);
+      tensor::Shape dims = whole.dims, strides = whole.strides;
+      std::int64_t first = port.start < 0 ? port.start + size : port.start;
+      if (port.stride < 0) first -= port.part - 1;
+      if (port.squeeze) {
+        dims.erase(axis);
+        strides.erase(axis);
+      } else {
+        dims[axis] = port.part;
+      }
+      scanned.first_bytes = first * stride * bytes_of(from.place.dtype);
+      scanned.step_bytes = port.stride * stride * bytes_of(from.place.dtype);
+      argument.place = from.place;
+      argument.place.slot = new_slot();
+      argument.place.offset = 0;
+      argument.place.buffer = kNone;
+      argument.place.layout = add_layout(dims, strides);
+    }
+    argument.buffers = from.buffers;
+    scanned.argument = argument.place;
+    set_location(body.args[ports.captured + ports.carried + i], argument);
+    loop.scanned.push_back(scanned);
+  }
+  return {};
+}
+
+void Binder::bind_stacked(ir::NodeId id, BoundLoop& loop) {
+  const ir::Node& node = module_.node(id);
+  const ir::LoopPorts& ports = *node.loop;
+  const ir::Region& body = module_.region(node.regions[0]);
+  for (std::size_t i = 0; i < ports.stacked.size(); ++i) {
+    const ir::StackedPort& port = ports.stacked[i];
+    const ir::ValueId output = node.outputs[ports.carried + i];
+    const ir::ValueId yield = body.yields[ports.first_stacked_yield() + i];
+    BoundStacked stacked{.row = {}, .result = {}, .axis = port.axis, .reverse = port.reverse,
+                         .insert = port.insert};
+    if (!is_static(output) || !is_static(yield) || loop.trip_count < 0) {
+      const Location boxed = new_dynamic(type(yield).dtype);
+      stacked.result = boxed.place;
+      stacked.empty = empty_rows(type(yield), port);
+      set_location(output, boxed);
+      loop.stacked.push_back(stacked);
+      continue;
+    }
+    const Location result = output_location(output);
+    set_location(output, result);
+    touch(result);
+    const Layout whole = layout(result.place);
+    const int axis = static_cast<int>(port.axis);
+    tensor::Shape dims = whole.dims, strides = whole.strides;
+    std::int64_t step = whole.strides[axis];
+    if (port.insert) {
+      dims.erase(axis);
+      strides.erase(axis);
+    } else {
+      dims = type(yield).shape();
+      step *= dims[axis];
+    }
+    step *= bytes_of(result.place.dtype);
+    stacked.result = result.place;
+    stacked.first_bytes = port.reverse ? (loop.trip_count - 1) * step : 0;
+    stacked.step_bytes = port.reverse ? -step : step;
+    Location row = result;
+    row.place.slot = new_slot();
+    row.place.offset = 0;
+    row.place.buffer = kNone;
+    row.place.layout = add_layout(dims, strides);
+    stacked.row = row.place;
+    want(node.regions[0], yield, row);
+    loop.stacked.push_back(stacked);
+  }
+}
+
+Expected<void> Binder::finish_loop(Frame& frame) {
+  const ir::Node& node = module_.node(frame.node);
+  const ir::Region& body = module_.region(frame.region);
+  // Bound anew below: copies append operands, and nested loops have grown the list.
+  BoundLoop loop = std::move(out_->loops[frame.index]);
+  finish_carried(node, loop);
+  finish_stacked(node, loop);
+  if (node.loop->has_keep_going) {
+    Location keep_going = location(body.yields[0]);
+    touch(keep_going);
+    loop.keep_going = keep_going.place;
+  }
+  for (const BoundCarried& port : loop.carried)
+    if (!port.argument.is_dynamic()) {
+      arena_.use(static_cast<BufferId>(port.buffer_a));
+      arena_.use(static_cast<BufferId>(port.buffer_b));
+    }
+  emit(Op::loop_end, frame.index);
+  arena_.close_loop();
+  loop.exit = static_cast<std::uint32_t>(out_->code.size());
+  out_->loops[frame.index] = std::move(loop);
+  --loop_depth_;
+  return {};
+}
+
+void Binder::finish_carried(const ir::Node& node, BoundLoop& loop) {
+  const ir::Region& body = module_.region(node.regions[0]);
+  const std::uint32_t first = node.loop->first_carried_yield();
+  for (std::size_t i = 0; i < loop.carried.size(); ++i) {
+    const ir::ValueId yield = body.yields[first + i];
+    const Location source = location(yield);
+    const BoundCarried& port = loop.carried[i];
+    if (source.place.slot == port.next.slot) continue;
+    const ir::NodeId producer = module_.value(yield).producer;
+    const ir::NodeId at = producer.valid() ? producer : loop.node;
+    if (port.argument.is_dynamic()) {
+      emit_alias(source, {port.next, {}});
+    } else {
+      const auto a = static_cast<BufferId>(port.buffer_a), b = static_cast<BufferId>(port.buffer_b);
+      emit_copy(source, {port.next, {a, b}}, at);
+    }
+  }
+}
+
+void Binder::finish_stacked(const ir::Node& node, BoundLoop& loop) {
+  const ir::Region& body = module_.region(node.regions[0]);
+  const std::uint32_t first = node.loop->first_stacked_yield();
+  for (std::size_t i = 0; i < loop.stacked.size(); ++i) {
+    const ir::ValueId yield = body.yields[first + i];
+    const Location source = location(yield);
+    BoundStacked& port = loop.stacked[i];
+    touch(source);
+    if (port.result.is_dynamic()) {
+      port.row = source.place;
+    } else if (source.place.slot != port.row.slot) {
+      const Location& result = location(node.outputs[loop.carried.size() + i]);
+      emit_copy(source, {port.row, result.buffers}, loop.node);
+    }
+  }
+}
+
+}  // namespace scanloom::plan

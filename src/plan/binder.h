@@ -1,0 +1,117 @@
+// Binder: makes a Binding by walking the module once, in order, with an explicit stack of regions
+// (bodies may nest a thousand deep). Split over bind.cpp (the walk), bind_node.cpp (kernels, views,
+// copies), bind_loop.cpp, bind_branch.cpp and compiled.cpp (the compiled strategy).
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ir/infer.h"
+#include "ir/op_def.h"
+#include "plan/arena.h"
+#include "plan/binding.h"
+#include "plan/plan.h"
+
+namespace scanloom::plan {
+
+/// Where a value lies while binding, and which arena buffers a read of it may touch.
+struct Location {
+  Place place;
+  std::vector<BufferId> buffers;
+};
+
+class Binder {
+ public:
+  Binder(std::shared_ptr<const Plan> plan, std::span<const tensor::Shape> feed_shapes);
+  Expected<std::shared_ptr<const Binding>> bind();
+
+ private:
+  enum class Side : std::uint8_t { top, loop_body, then_side, else_side, only_side };
+
+  struct Frame {
+    ir::RegionId region;
+    std::size_t next = 0;
+    Side side = Side::top;
+    ir::NodeId node;
+    std::uint32_t index = 0;      ///< of the loop or branch
+    std::uint32_t jump = 0;       ///< then_side: the jump over the else side
+    std::vector<Location> results;  ///< where the results of a branch go
+  };
+
+  // bind.cpp
+  Expected<std::vector<tensor::Type>> argument_types();
+  void bind_arguments();
+  Expected<void> walk();
+  Expected<void> bind_node(ir::NodeId id);
+  Expected<void> finish_region(Frame& frame);
+  Expected<void> finish_top();
+  void resolve_buffers();
+  [[nodiscard]] bool all_outputs_known(const ir::Node& node) const;
+  [[nodiscard]] bool is_static(ir::ValueId id) const { return type(id).is_static(); }
+  [[nodiscard]] const tensor::Type& type(ir::ValueId id) const { return inference_.types[id.index]; }
+  [[nodiscard]] const tensor::Tensor* known(ir::ValueId id) const;
+
+  // bind_node.cpp
+  Location location(ir::ValueId id);
+  void set_location(ir::ValueId id, Location location) { locations_[id.index] = std::move(location); }
+  Location constant_location(const tensor::Tensor& value);
+  Location new_buffer(DType dtype, const tensor::Shape& shape);
+  Location new_dynamic(DType dtype);
+  Location output_location(ir::ValueId id);
+  SlotId new_slot(SlotInit init = {});
+  std::int32_t add_layout(const tensor::Shape& dims, const tensor::Shape& strides);
+  std::int32_t contiguous_layout(const tensor::Shape& dims);
+  [[nodiscard]] const Layout& layout(const Place& place) const {
+    return out_->layouts[static_cast<std::size_t>(place.layout)];
+  }
+  void touch(const Location& location);
+  std::uint32_t emit(Op op, std::uint32_t index);
+  void emit_copy(const Location& from, const Location& to, ir::NodeId node);
+  void emit_alias(const Location& from, const Location& to);
+  Location contiguous(const Location& location, ir::NodeId node);
+  bool bind_view(ir::NodeId id);
+  Expected<void> bind_kernel(ir::NodeId id);
+  Expected<void> bind_dynamic(ir::NodeId id);
+  std::uint32_t add_operands(const std::vector<Location>& inputs,
+                             const std::vector<Location>& outputs);
+  bool try_kernel(ir::NodeId id, const kernels::KernelDef& def,
+                  const std::vector<Location>& inputs, const std::vector<Location>& outputs);
+  [[nodiscard]] std::vector<tensor::Operand> operands_of(const std::vector<Location>& places) const;
+  void want(ir::RegionId region, ir::ValueId value, const Location& destination);
+
+  // bind_loop.cpp
+  Expected<void> begin_loop(ir::NodeId id);
+  Expected<void> finish_loop(Frame& frame);
+  void bind_captured(ir::NodeId id);
+  void bind_carried(ir::NodeId id, BoundLoop& loop);
+  Expected<void> bind_scanned(ir::NodeId id, BoundLoop& loop);
+  void bind_stacked(ir::NodeId id, BoundLoop& loop);
+  void finish_carried(const ir::Node& node, BoundLoop& loop);
+  void finish_stacked(const ir::Node& node, BoundLoop& loop);
+
+  // bind_branch.cpp
+  Expected<void> begin_branch(ir::NodeId id);
+  void enter_side(ir::NodeId id, int side, Frame frame);
+  void finish_side(Frame& frame);
+  void finish_then_side(Frame& frame);
+
+  // compiled.cpp
+  /// Whether the loop was bound as one machine-code call; otherwise `why_not` says what prevents it.
+  bool bind_compiled(ir::NodeId id, BoundLoop& loop, std::string& why_not);
+  bool bind_compiled_ports(ir::NodeId id, BoundLoop& loop, jit::LoopSource& source,
+                           const std::vector<ir::ValueId>& constants, std::string& why_not);
+  const Expected<jit::CompiledLoop>& compile(const jit::LoopSource& source);
+
+  std::shared_ptr<const Plan> plan_;
+  const ir::Module& module_;
+  std::shared_ptr<Binding> out_;
+  tensor::DimTable dims_;
+  ir::Inference inference_;
+  ArenaPlanner arena_;
+  std::vector<Location> locations_;                     // by ValueId
+  std::vector<std::optional<Location>> wanted_;         // by ValueId: where a value should be made
+  std::vector<Frame> frames_;
+  int loop_depth_ = 0;
+};
+
+}  // namespace scanloom::plan

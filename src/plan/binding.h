@@ -1,0 +1,165 @@
+// Binding: a plan for one combination of input sizes: a flat list of instructions over slots, with
+// every kernel chosen and every static offset known. Immutable and shared by all runs of those
+// sizes; each Run makes its own slots, operands and arena from it. Printed by `show --plan`.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ir/ids.h"
+#include "jit/interface.h"
+#include "kernels/kernel.h"
+#include "tensor/call.h"
+#include "tensor/shape.h"
+#include "tensor/tensor.h"
+
+namespace scanloom::plan {
+
+struct Plan;
+
+using SlotId = std::int32_t;
+using DynamicId = std::int32_t;
+inline constexpr std::int32_t kNone = -1;
+inline constexpr SlotId kArenaSlot = 0;
+inline constexpr SlotId kScratchSlot = 1;
+
+/// Where a slot points when a run begins. Moving slots are set by loops, branches and boxed values.
+struct SlotInit {
+  enum class Kind : std::uint8_t { arena, constant, feed, result, moving };
+  Kind kind = Kind::moving;
+  std::int64_t offset = 0;           ///< arena: from its base
+  const std::byte* constant = nullptr;
+  std::int32_t index = 0;            ///< of the feed or result
+};
+
+struct Layout {
+  tensor::Shape dims, strides;  ///< strides in elements
+  bool contiguous = true;
+};
+
+/// Where a value lies: static (slot, offset, layout) or boxed (dynamic >= 0: sizes live in the Run).
+struct Place {
+  SlotId slot = kNone;
+  std::int64_t offset = 0;
+  std::int32_t layout = kNone;
+  DynamicId dynamic = kNone;
+  std::int32_t buffer = kNone;  ///< of the arena; its offset is added when all buffers are placed
+  DType dtype = DType::f32;
+
+  [[nodiscard]] bool present() const { return slot != kNone; }
+  [[nodiscard]] bool is_dynamic() const { return dynamic != kNone; }
+};
+
+struct BoundCall {
+  tensor::KernelFn run = nullptr;
+  const char* kernel = "";
+  std::uint32_t first_operand = 0;  ///< inputs, then outputs, in Binding::operands
+  std::uint16_t inputs = 0, outputs = 0;
+  const tensor::Attr* attrs = nullptr;
+  std::shared_ptr<const void> prepared;
+  ir::NodeId node;
+};
+
+/// A call whose sizes are only known when it runs: `resolve` infers them from the operands.
+struct DynamicCall {
+  BoundCall call;
+  /// Sizes of all outputs from the actual inputs. Errors name the node.
+  Expected<std::vector<tensor::Shape>> (*resolve)(const Plan& plan, ir::NodeId node,
+                                                  std::span<const tensor::Operand> inputs) = nullptr;
+};
+
+struct BoundCarried {
+  Place initial, argument, next, final;
+  std::int64_t buffer_a = 0, buffer_b = 0;  ///< arena offsets; of static states only
+};
+
+struct BoundScanned {
+  Place outer, argument;
+  std::int64_t axis = 0, start = 0, stride = 1, part = 1;
+  bool squeeze = true;
+  std::int64_t first_bytes = 0, step_bytes = 0;  ///< static only
+};
+
+struct BoundStacked {
+  Place row, result;
+  std::int64_t axis = 0;
+  bool reverse = false, insert = true;
+  std::int64_t first_bytes = 0, step_bytes = 0;  ///< static only
+  tensor::Shape empty;  ///< boxed only: sizes of the result when no step runs
+};
+
+/// One loop. Without trip count it runs on its conditions, up to the step limit.
+struct BoundLoop {
+  ir::NodeId node;
+  std::int64_t trip_count = -1;  ///< known when binding
+  Place trip_operand, condition, keep_going;
+  bool has_trip_count = false;
+  std::vector<BoundCarried> carried;
+  std::vector<BoundScanned> scanned;
+  std::vector<BoundStacked> stacked;
+  std::uint32_t body = 0, exit = 0;  ///< instruction indices
+  int depth = 0;
+  // Of the compiled strategy:
+  jit::CompiledLoop compiled;
+  std::vector<Place> captured;
+  std::string strategy;           ///< "compiled" or "stepped", and why, for people
+};
+
+struct BoundBranch {
+  ir::NodeId node;
+  Place condition;
+  std::uint32_t otherwise = 0;  ///< instruction index of the else side
+};
+
+/// Makes `to` mean `from`: copies a pointer (and, for boxed values, sizes and a reference).
+struct Alias {
+  Place from, to;
+};
+
+enum class Op : std::uint8_t {
+  call,           ///< calls[index]
+  dynamic_call,   ///< dynamic_calls[index]
+  loop_begin,     ///< loops[index]; jumps to its exit when no step runs
+  loop_end,       ///< loops[index]; jumps to its body for another step
+  compiled_loop,  ///< loops[index]
+  branch,         ///< branches[index]; falls through to the then side
+  jump,           ///< to instruction `index`
+  alias,          ///< aliases[index]
+  end,
+};
+
+struct Instruction {
+  Op op = Op::end;
+  std::uint32_t index = 0;
+};
+
+struct BoundResult {
+  Place source;  ///< boxed results: copied from there at the end; static ones are written in place
+  tensor::Shape shape;
+  DType dtype = DType::f32;
+};
+
+struct Binding {
+  std::shared_ptr<const Plan> plan;  ///< owns attributes and constants
+  std::vector<tensor::Shape> feed_shapes;
+  std::vector<SlotInit> slots;
+  std::vector<Layout> layouts;
+  std::vector<Place> operands;
+  std::vector<BoundCall> calls;
+  std::vector<DynamicCall> dynamic_calls;
+  std::vector<BoundLoop> loops;
+  std::vector<BoundBranch> branches;
+  std::vector<Alias> aliases;
+  std::vector<Instruction> code;
+  std::vector<BoundResult> results;
+  std::vector<tensor::Tensor> constants;  ///< values that sizes alone decide
+  std::vector<std::shared_ptr<const void>> keep_alive;
+  std::int32_t dynamic_count = 0;
+  std::int64_t arena_bytes = 0;
+  std::int64_t scratch_bytes = 0;
+  std::int64_t result_bytes = 0;
+};
+
+}  // namespace scanloom::plan

@@ -1,0 +1,270 @@
+// The compiled strategy: a loop whose whole body is one element program over equal lanes becomes a
+// single machine-code call. This file describes such loops to the compiler; src/jit knows the rest.
+#include <algorithm>
+#include <cstring>
+
+#include "ops/ops.h"
+#include "ops/pointwise.h"
+#include "plan/binder.h"
+#include "plan/cost.h"
+
+namespace scanloom::plan {
+namespace {
+
+/// The one stride that walks all elements of a layout in row-major order; nullopt if there is none.
+std::optional<std::int64_t> lane_stride(const Layout& layout) {
+  std::int64_t stride = 0, next = 0;
+  bool found = false;
+  for (int axis = layout.dims.rank() - 1; axis >= 0; --axis) {
+    if (layout.dims[axis] == 1) continue;
+    if (!found) {
+      stride = layout.strides[axis];
+      found = true;
+    } else if (layout.strides[axis] != next) {
+      return std::nullopt;
+    }
+    next = layout.strides[axis] * layout.dims[axis];
+  }
+  return stride;
+}
+
+void append_bytes(std::string& key, const void* data, std::size_t size) {
+  key.append(static_cast<const char*>(data), size);
+}
+
+/// Two sources with equal keys compile to the same code.
+std::string key_of(const jit::LoopSource& source) {
+  std::string key;
+  const auto number = [&](std::int64_t value) { append_bytes(key, &value, sizeof value); };
+  number(source.lanes);
+  number(source.has_keep_going);
+  for (const auto* list : {&source.captured, &source.carried, &source.scanned, &source.stacked}) {
+    number(static_cast<std::int64_t>(list->size()));
+    for (const jit::LoopOperand& operand : *list)
+      number(static_cast<int>(operand.dtype)), number(operand.lane_stride);
+  }
+  for (const tensor::ScalarInstr& instr : source.program.instrs) {
+    number(static_cast<int>(instr.op)), number(static_cast<int>(instr.dtype));
+    for (const std::int32_t arg : instr.args) number(arg);
+    number(static_cast<std::int64_t>(instr.bits));
+  }
+  for (const std::int32_t result : source.program.results) number(result);
+  return key;
+}
+
+/// Builds the element program of a loop body, node by node.
+class BodyProgram {
+ public:
+  BodyProgram(const ir::Module& module, const ir::Inference& inference)
+      : module_(module), inference_(inference), registers_(module.value_count(), -1) {}
+
+  tensor::ScalarProgram program;
+  std::int64_t lanes = 1;
+  std::vector<ir::ValueId> constants;  ///< of several elements: inputs after the captured ones
+
+  /// Returns why the body is not one element program; empty when it is.
+  std::string build(const ir::Region& body, std::size_t captured) {
+    for (std::size_t i = 0; i <= body.args.size(); ++i) {
+      if (i == captured)
+        if (std::string why = add_constants(body); !why.empty()) return why;
+      if (i == body.args.size()) break;
+      if (std::string why = add_input(body.args[i]); !why.empty()) return why;
+    }
+    for (const ir::NodeId id : body.nodes)
+      if (std::string why = append(id); !why.empty()) return why;
+    for (const ir::ValueId yield : body.yields) {
+      if (read(yield) < 0) return module_.describe(yield) + " is a constant of several elements";
+      program.results.push_back(registers_[yield.index]);
+    }
+    return {};
+  }
+
+ private:
+  [[nodiscard]] const tensor::Type& type(ir::ValueId id) const { return inference_.types[id.index]; }
+
+  std::string add_input(ir::ValueId id) {
+    if (std::string why = admit(id); !why.empty()) return why;
+    registers_[id.index] = static_cast<std::int32_t>(program.inputs.size());
+    program.inputs.push_back(type(id).dtype);
+    return {};
+  }
+
+  std::string add_constants(const ir::Region& body) {
+    for (const ir::NodeId node : body.nodes)
+      for (const ir::ValueId input : module_.node(node).inputs) {
+        if (!input.valid() || registers_[input.index] >= 0) continue;
+        const auto& known = inference_.known[input.index];
+        if (!known || !known->tensor || known->tensor->elements() == 1) continue;
+        if (module_.node(node).op->scalar == nullptr) continue;
+        if (std::string why = add_input(input); !why.empty()) return why;
+        constants.push_back(input);
+      }
+    return {};
+  }
+
+  /// Every value has one element or as many as there are lanes.
+  std::string admit(ir::ValueId id) {
+    if (!type(id).is_static()) return "the size of " + module_.describe(id) + " depends on data";
+    const std::int64_t elements = type(id).shape().elements();
+    if (elements == 1 || elements == lanes) return {};
+    if (lanes != 1 || elements == 0)
+      return module_.describe(id) + " has " + std::to_string(elements) + " elements, others have " +
+             std::to_string(lanes);
+    lanes = elements;
+    return {};
+  }
+
+  /// The register of a value, -1 if it has none. Constants of one element enter the program here.
+  ir::Reg read(ir::ValueId id) {
+    ir::Reg& found = registers_[id.index];
+    const auto& known = inference_.known[id.index];
+    if (found >= 0 || !known || !known->tensor || known->tensor->elements() != 1) return found;
+    tensor::ScalarInstr instr{.op = tensor::ScalarOp::constant, .dtype = known->tensor->dtype()};
+    if (dtype_bytes(instr.dtype) > sizeof instr.bits) return found;
+    std::memcpy(&instr.bits, known->tensor->data(), dtype_bytes(instr.dtype));
+    return found = program.append(instr);
+  }
+
+  std::string append(ir::NodeId id) {
+    const ir::Node& node = module_.node(id);
+    const bool known = std::all_of(node.outputs.begin(), node.outputs.end(), [&](ir::ValueId output) {
+      return inference_.known[output.index] && inference_.known[output.index]->tensor;
+    });
+    if (known) return {};
+    const std::string name = module_.describe(id);
+    if (node.op->scalar == nullptr && node.op->view == nullptr) return name + " is not element-wise";
+    for (const ir::ValueId output : node.outputs)
+      if (std::string why = admit(output); !why.empty()) return why;
+    std::vector<ir::Reg> inputs;
+    for (const ir::ValueId input : node.inputs) {
+      inputs.push_back(input.valid() ? read(input) : -1);
+      if (node.op->scalar == nullptr) break;
+      if (input.valid() && inputs.back() < 0)
+        return name + " reads " + module_.describe(input) + ", a constant of several elements";
+    }
+    if (node.op->scalar == nullptr) return append_view(node, inputs[0], name);
+    ir::ScalarCtx ctx(program, inputs, node.attrs);
+    registers_[node.outputs[0].index] = node.op->scalar(ctx);
+    return {};
+  }
+
+  /// A view that keeps the number and order of elements only renames its input.
+  std::string append_view(const ir::Node& node, ir::Reg input, const std::string& name) {
+    const tensor::Shape from = type(node.inputs[0]).shape(), to = type(node.outputs[0]).shape();
+    const bool keeps_order = node.op == &ops::reshape_op || node.op == &ops::squeeze_op ||
+                             node.op == &ops::unsqueeze_op || node.op == &ops::flatten_op ||
+                             node.op == &ops::identity_op;
+    if (input < 0 || from.elements() != to.elements() || (!keeps_order && to.elements() != 1))
+      return name + " reorders elements";
+    registers_[node.outputs[0].index] = input;
+    return {};
+  }
+
+  const ir::Module& module_;
+  const ir::Inference& inference_;
+  std::vector<ir::Reg> registers_;  // by ValueId
+};
+
+}  // namespace
+
+bool Binder::bind_compiled(ir::NodeId id, BoundLoop& loop, std::string& why_not) {
+  const ir::Node& node = module_.node(id);
+  const ir::LoopPorts& ports = *node.loop;
+  const ir::Region& body = module_.region(node.regions[0]);
+  if (plan_->options.compile == nullptr) return why_not = plan_->options.why_no_compiler, false;
+  if (loop.trip_count >= 0 && loop.trip_count < kMinStepsToCompile) {
+    why_not = "too few steps (" + std::to_string(loop.trip_count) + ") to pay for compiling";
+    return false;
+  }
+  BodyProgram built(module_, inference_);
+  if (why_not = built.build(body, ports.captured); !why_not.empty()) return false;
+  if (ports.has_keep_going && built.lanes != 1)
+    return why_not = "a condition that is evaluated per step, over several lanes", false;
+  jit::LoopSource source;
+  source.name = module_.describe(id);
+  source.program = std::move(built.program);
+  source.lanes = built.lanes;
+  source.has_keep_going = ports.has_keep_going;
+  return bind_compiled_ports(id, loop, source, built.constants, why_not);
+}
+
+bool Binder::bind_compiled_ports(ir::NodeId id, BoundLoop& loop, jit::LoopSource& source,
+                                 const std::vector<ir::ValueId>& constants,
+                                 std::string& why_not) {
+  const ir::Node& node = module_.node(id);
+  const ir::LoopPorts& ports = *node.loop;
+  const ir::Region& body = module_.region(node.regions[0]);
+  const auto describe = [&](const Place& place) -> std::optional<jit::LoopOperand> {
+    const std::optional<std::int64_t> stride = lane_stride(layout(place));
+    if (!stride) return std::nullopt;
+    return jit::LoopOperand{place.dtype, layout(place).dims.elements() == 1 ? 0 : *stride};
+  };
+  BoundLoop bound = loop;
+  std::vector<ir::ValueId> read_only(body.args.begin(), body.args.begin() + ports.captured);
+  read_only.insert(read_only.end(), constants.begin(), constants.end());
+  for (const ir::ValueId id_of_captured : read_only) {
+    const Location captured = location(id_of_captured);
+    touch(captured);
+    if (captured.place.is_dynamic() || !describe(captured.place))
+      return why_not = module_.describe(id_of_captured) + " has no single stride", false;
+    source.captured.push_back(*describe(captured.place));
+    bound.captured.push_back(captured.place);
+  }
+  for (const ir::ValueId yield : body.yields)
+    if (!is_static(yield)) return why_not = "the size of a row depends on data", false;
+  for (std::size_t i = 0; i < ports.stacked.size(); ++i)
+    if (loop.trip_count < 0 || !is_static(node.outputs[ports.carried + i]))
+      return why_not = "the number of stacked rows depends on data", false;
+  for (std::uint32_t i = 0; i < ports.carried; ++i) {
+    const tensor::Type& argument = type(body.args[ports.captured + i]);
+    if (location(node.inputs[ports.first_carried_input() + i]).place.is_dynamic())
+      return why_not = "the size of a state depends on data", false;
+    source.carried.push_back({argument.dtype, argument.shape().elements() == 1 ? 0 : 1});
+  }
+  for (std::size_t i = 0; i < ports.scanned.size(); ++i)
+    if (location(node.inputs[ports.first_scanned_input() + i]).place.is_dynamic())
+      return why_not = "the size of a scanned input depends on data", false;
+
+  if (Expected<void> scanned = bind_scanned(id, bound); !scanned)
+    return why_not = scanned.error().text(), false;
+  for (const BoundScanned& port : bound.scanned) {
+    if (!describe(port.argument)) return why_not = "a slice has no single stride", false;
+    source.scanned.push_back(*describe(port.argument));
+  }
+  for (std::size_t i = 0; i < ports.stacked.size(); ++i) {
+    const tensor::Shape whole = type(node.outputs[ports.carried + i]).shape();
+    const tensor::Type& row = type(body.yields[ports.first_stacked_yield() + i]);
+    Layout rows{row.shape(), tensor::contiguous_strides(whole)};
+    if (ports.stacked[i].insert) rows.strides.erase(static_cast<int>(ports.stacked[i].axis));
+    const std::optional<std::int64_t> stride = lane_stride(rows);
+    if (!stride) return why_not = "a row has no single stride", false;
+    source.stacked.push_back({row.dtype, rows.dims.elements() == 1 ? 0 : *stride});
+  }
+  const Expected<jit::CompiledLoop>& compiled = compile(source);
+  if (!compiled) return why_not = compiled.error().text(), false;
+  bound.compiled = *compiled;
+  bound.strategy = "compiled: " + std::to_string(body.nodes.size()) + " nodes, " +
+                   std::to_string(source.lanes) + " lanes, " + bound.compiled.target;
+  bind_stacked(id, bound);
+  bind_carried(id, bound);
+  for (const BoundCarried& port : bound.carried) {
+    arena_.use(static_cast<BufferId>(port.buffer_a));
+    arena_.use(static_cast<BufferId>(port.buffer_b));
+  }
+  const auto index = static_cast<std::uint32_t>(out_->loops.size());
+  out_->loops.push_back(std::move(bound));
+  emit(Op::compiled_loop, index);
+  out_->loops[index].exit = static_cast<std::uint32_t>(out_->code.size());
+  return true;
+}
+
+const Expected<jit::CompiledLoop>& Binder::compile(const jit::LoopSource& source) {
+  const std::string key = key_of(source);
+  const std::scoped_lock lock(plan_->compiled_mutex);
+  auto entry = plan_->compiled.find(key);
+  if (entry == plan_->compiled.end())
+    entry = plan_->compiled.emplace(key, plan_->options.compile(source)).first;
+  return entry->second;
+}
+
+}  // namespace scanloom::plan

@@ -1,0 +1,21 @@
+// Sizes that only the run knows: shape inference of one node on its actual operands.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/expected.h"
+#include "ir/ids.h"
+#include "tensor/call.h"
+#include "tensor/shape.h"
+
+namespace scanloom::plan {
+
+struct Plan;
+
+/// The sizes of all outputs of `node` for these inputs, whose data may be read. Thread safe.
+/// Errors name the node.
+Expected<std::vector<tensor::Shape>> resolve_shapes(const Plan& plan, ir::NodeId node,
+                                                    std::span<const tensor::Operand> inputs);
+
+}  // namespace scanloom::plan

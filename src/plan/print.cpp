@@ -1,0 +1,118 @@
+// The text of plans and bindings, for people.
+#include <fmt/format.h>
+
+#include "ir/op_def.h"
+#include "ir/walk.h"
+#include "plan/binding.h"
+#include "plan/plan.h"
+
+namespace scanloom::plan {
+namespace {
+
+std::string place_text(const Binding& binding, const Place& place) {
+  if (!place.present()) return "-";
+  if (place.is_dynamic()) return fmt::format("box{} {}", place.dynamic, dtype_name(place.dtype));
+  const Layout& layout = binding.layouts[static_cast<std::size_t>(place.layout)];
+  const SlotInit& init = binding.slots[static_cast<std::size_t>(place.slot)];
+  std::string base;
+  switch (init.kind) {
+    case SlotInit::Kind::arena: base = "arena"; break;
+    case SlotInit::Kind::constant: base = "constant"; break;
+    case SlotInit::Kind::feed: base = fmt::format("feed{}", init.index); break;
+    case SlotInit::Kind::result: base = fmt::format("result{}", init.index); break;
+    case SlotInit::Kind::moving: base = fmt::format("slot{}", place.slot); break;
+  }
+  std::string text = fmt::format("{}+{} {}{}", base, place.offset, dtype_name(place.dtype),
+                                 layout.dims.to_string());
+  if (!layout.contiguous) text += " strides " + layout.strides.to_string();
+  return text;
+}
+
+std::string call_text(const Binding& binding, const BoundCall& call) {
+  std::string text = fmt::format("{:<10}", call.kernel);
+  for (std::uint32_t i = 0; i < call.inputs + std::uint32_t{call.outputs}; ++i) {
+    text += i == call.inputs ? " -> " : i == 0 ? "" : ", ";
+    text += place_text(binding, binding.operands[call.first_operand + i]);
+  }
+  return text + "   # " + describe(*binding.plan, call.node);
+}
+
+std::string loop_text(const Binding& binding, const BoundLoop& loop) {
+  std::string text = describe(*binding.plan, loop.node) + ": " + loop.strategy + "\n";
+  text += loop.trip_count >= 0 ? fmt::format("      steps    {}\n", loop.trip_count)
+                               : std::string("      steps    known when running\n");
+  for (const BoundCarried& port : loop.carried)
+    text += fmt::format("      carried  {} from {}{}\n", place_text(binding, port.argument),
+                        place_text(binding, port.initial),
+                        port.argument.is_dynamic()
+                            ? std::string()
+                            : fmt::format(", buffers arena+{} and arena+{}", port.buffer_a,
+                                          port.buffer_b));
+  for (const BoundScanned& port : loop.scanned)
+    text += fmt::format("      scanned  {} of {}, {} bytes per step\n",
+                        place_text(binding, port.argument), place_text(binding, port.outer),
+                        port.step_bytes);
+  for (const BoundStacked& port : loop.stacked)
+    text += fmt::format("      stacked  {} into {}, {} bytes per step\n",
+                        place_text(binding, port.row), place_text(binding, port.result),
+                        port.step_bytes);
+  return text;
+}
+
+std::string instruction_text(const Binding& binding, const Instruction& instruction) {
+  const std::size_t i = instruction.index;
+  switch (instruction.op) {
+    case Op::call: return call_text(binding, binding.calls[i]);
+    case Op::dynamic_call: return "boxed " + call_text(binding, binding.dynamic_calls[i].call);
+    case Op::loop_begin: return "loop begin " + loop_text(binding, binding.loops[i]);
+    case Op::loop_end: return fmt::format("loop end, back to {}", binding.loops[i].body);
+    case Op::compiled_loop: return "compiled " + loop_text(binding, binding.loops[i]);
+    case Op::branch:
+      return fmt::format("branch     {}, else {}   # {}",
+                         place_text(binding, binding.branches[i].condition),
+                         binding.branches[i].otherwise,
+                         describe(*binding.plan, binding.branches[i].node));
+    case Op::jump: return fmt::format("jump       {}", i);
+    case Op::alias:
+      return fmt::format("alias      {} is {}", place_text(binding, binding.aliases[i].to),
+                         place_text(binding, binding.aliases[i].from));
+    case Op::end: return "end";
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string print(const Plan& plan) {
+  std::string text = "plan\n";
+  const ir::Module& module = plan.module;
+  for (const ir::RegionId region : ir::regions_outer_first(module, module.top()))
+    for (const ir::NodeId id : module.region(region).nodes) {
+      const ir::Node& node = module.node(id);
+      if (node.op == &ir::constant_op) continue;
+      std::string kernels;
+      for (const kernels::KernelId candidate : candidates(*node.op))
+        kernels += std::string(kernels::kernel(candidate).name) + ", ";
+      if (node.op->reference != nullptr) kernels += "reference";
+      if (node.op == &ir::loop_op)
+        kernels = plan.options.compile != nullptr ? "compiled, stepped" : "stepped";
+      if (node.op == &ir::branch_op) kernels = "one of two sides";
+      if (node.op->view != nullptr) kernels = "view, " + kernels;
+      text += fmt::format("  {:<18} {:<32} # {}\n", node.op->name, kernels, module.describe(id));
+    }
+  return text;
+}
+
+std::string print(const Binding& binding) {
+  std::string text = "binding for";
+  for (const tensor::Shape& shape : binding.feed_shapes) text += " " + shape.to_string();
+  text += fmt::format(
+      "\n  arena {} bytes, scratch {} bytes, results {} bytes, {} slots, {} boxed values\n",
+      binding.arena_bytes, binding.scratch_bytes, binding.result_bytes, binding.slots.size(),
+      binding.dynamic_count);
+  for (std::size_t at = 0; at < binding.code.size(); ++at)
+    text += fmt::format("  {:>4}  {}\n", at, instruction_text(binding, binding.code[at]));
+  return text;
+}
+
+}  // namespace scanloom::plan

@@ -1,0 +1,33 @@
+// Which kernels may run which operator, fastest first. The reference kernel is always the last.
+#include <array>
+
+#include "ops/ops.h"
+#include "plan/plan.h"
+
+namespace scanloom::plan {
+namespace {
+
+using kernels::KernelId;
+
+struct Row {
+  const ir::OpDef* op;
+  std::array<KernelId, 1> kernels;
+};
+
+const std::array kRows = {
+    Row{&ops::contract_op, {KernelId::contract}}, Row{&ops::conv_op, {KernelId::conv}},
+    Row{&ops::lstm_op, {KernelId::lstm}},         Row{&ops::reduce_op, {KernelId::reduce}},
+};
+
+constexpr std::array kPointwise = {KernelId::pointwise};
+
+}  // namespace
+
+std::span<const KernelId> candidates(const ir::OpDef& op) {
+  if (op.scalar != nullptr) return kPointwise;
+  for (const Row& row : kRows)
+    if (row.op == &op) return row.kernels;
+  return {};
+}
+
+}  // namespace scanloom::plan

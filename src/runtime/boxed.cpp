@@ -1,0 +1,246 @@
+// Boxed values: sizes that depend on data. Each write infers sizes first and reserves memory that
+// grows geometrically; copying a value shares its storage until one side is written again.
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "runtime/state.h"
+
+namespace scanloom::runtime {
+namespace {
+
+std::int64_t bytes_of(const tensor::Shape& dims, DType dtype) {
+  return dims.elements() * static_cast<std::int64_t>(dtype_bytes(dtype));
+}
+
+/// Copies elements of any layout to row-major memory, or the other way round.
+void copy_strided(const std::byte* from, const tensor::Shape& from_strides, std::byte* to,
+                  const tensor::Shape& to_strides, const tensor::Shape& dims, std::size_t size) {
+  if (dims.elements() == 0) return;
+  tensor::Shape at = tensor::Shape::filled(dims.rank(), 0);
+  while (true) {
+    std::int64_t source = 0, target = 0;
+    for (int axis = 0; axis < dims.rank(); ++axis) {
+      source += at[axis] * from_strides[axis];
+      target += at[axis] * to_strides[axis];
+    }
+    const auto width = static_cast<std::int64_t>(size);
+    std::memcpy(to + target * width, from + source * width, size);
+    int axis = dims.rank() - 1;
+    while (axis >= 0 && ++at[axis] == dims[axis]) at[axis--] = 0;
+    if (axis < 0) return;
+  }
+}
+
+}  // namespace
+
+tensor::Operand Run::State::operand(const plan::Place& place) {
+  tensor::Operand operand;
+  if (!place.present()) return operand;
+  operand.slot = &slot(place.slot);
+  operand.offset = place.offset;
+  operand.dtype = place.dtype;
+  const tensor::Shape* dims = nullptr;
+  const tensor::Shape* strides = nullptr;
+  if (place.is_dynamic()) {
+    dims = &box(place).dims;
+    strides = &box(place).strides;
+    operand.contiguous = tensor::is_contiguous(dims->dims(), strides->dims());
+  } else {
+    const plan::Layout& layout = binding->layouts[static_cast<std::size_t>(place.layout)];
+    dims = &layout.dims;
+    strides = &layout.strides;
+    operand.contiguous = layout.contiguous;
+  }
+  operand.dims = dims->data();
+  operand.strides = strides->data();
+  operand.rank = dims->rank();
+  return operand;
+}
+
+Expected<void> Run::State::reserve(const plan::Place& place, const tensor::Shape& dims,
+                                   ir::NodeId node) {
+  BoxedValue& value = box(place);
+  const std::int64_t bytes = bytes_of(dims, place.dtype);
+  const bool fits = value.storage && value.storage.use_count() == 1 &&
+                    value.storage->capacity >= bytes;
+  if (!fits) {
+    const std::int64_t old = value.storage ? value.storage->capacity : 0;
+    const std::int64_t capacity = std::max<std::int64_t>({bytes, std::min(2 * old, 2 * bytes), 64});
+    if (boxed_bytes + capacity > memory_left)
+      return fail(Code::limit_reached,
+                  "{}: {} more bytes for a value of sizes {} exceed the memory budget, {} bytes are "
+                  "left",
+                  describe(node), capacity, dims.to_string(), memory_left - boxed_bytes);
+    auto storage = std::make_shared<Storage>();
+    storage->bytes.reset(new (std::nothrow) std::byte[static_cast<std::size_t>(capacity)]);
+    if (!storage->bytes)
+      return fail(Code::out_of_memory, "{}: no memory for {} bytes", describe(node), capacity);
+    storage->capacity = capacity;
+    if (value.storage && value.storage.use_count() == 1) boxed_bytes -= old;
+    boxed_bytes += capacity;
+    value.storage = std::move(storage);
+  }
+  value.dims = dims;
+  value.strides = tensor::contiguous_strides(dims);
+  slot(place.slot) = value.storage->bytes.get();
+  return {};
+}
+
+Expected<void> Run::State::assign(const plan::Place& from, const plan::Place& to,
+                                  ir::NodeId node) {
+  if (!to.is_dynamic()) {
+    slot(to.slot) = address(from) - to.offset;
+    return {};
+  }
+  if (from.is_dynamic() && box(from).storage) {
+    box(to) = box(from);
+    slot(to.slot) = slot(from.slot);
+    return {};
+  }
+  const tensor::Operand source = operand(from);
+  const tensor::Shape dims = source.shape();
+  SCANLOOM_CHECK_OK(reserve(to, dims, node));
+  const tensor::Shape strides(std::span(source.strides, static_cast<std::size_t>(source.rank)));
+  copy_strided(source.data<const std::byte>(), strides, slot(to.slot), box(to).strides, dims,
+               dtype_bytes(to.dtype));
+  return {};
+}
+
+Expected<void> Run::State::run_dynamic(std::uint32_t index) {
+  const plan::DynamicCall& bound = binding->dynamic_calls[index];
+  HotCall& hot = dynamic_calls[index];
+  const plan::BoundCall& call = bound.call;
+  auto* const operand_of = operands.data() + call.first_operand;
+  const plan::Place* const places = binding->operands.data() + call.first_operand;
+  for (std::size_t i = 0; i < call.inputs; ++i)
+    if (places[i].is_dynamic()) operand_of[i] = operand(places[i]);
+  SCANLOOM_TRY(const std::vector<tensor::Shape> shapes,
+               bound.resolve(*binding->plan, call.node, std::span(operand_of, call.inputs)));
+  for (std::size_t i = 0; i < call.outputs; ++i) {
+    const plan::Place& place = places[call.inputs + i];
+    if (place.is_dynamic()) {
+      SCANLOOM_CHECK_OK(reserve(place, shapes[i], call.node));
+      operand_of[call.inputs + i] = operand(place);
+    } else if (!(operand_of[call.inputs + i].shape() == shapes[i])) {
+      return fail(Code::internal, "{}: sizes {} were bound, {} came out", describe(call.node),
+                  operand_of[call.inputs + i].shape().to_string(), shapes[i].to_string());
+    }
+  }
+  if (hot.run(hot.call) != tensor::Status::ok) return fault_error(call.node);
+  return {};
+}
+
+Expected<void> Run::State::append_row(const plan::BoundStacked& port, std::int64_t step,
+                                      ir::NodeId node) {
+  const tensor::Operand row = operand(port.row);
+  const tensor::Shape dims = row.shape();
+  BoxedValue& rows = box(port.result);
+  // While rows are gathered, axis 0 of the result counts steps and the others are the row's.
+  if (step == 0) {
+    rows.storage.reset();
+    rows.dims = dims;
+    rows.dims.insert(0, 0);
+  } else {
+    tensor::Shape expected = rows.dims;
+    expected.erase(0);
+    const bool grows_along_axis = !port.insert;
+    if (!(expected == dims))
+      return fail(Code::invalid_argument, "{}: the stacked row of step {} has sizes {}, before it {}",
+                  describe(node), step, dims.to_string(), expected.to_string())
+          .note(grows_along_axis ? "rows that are concatenated must agree too"
+                                 : "all rows of a stacked output have the same sizes");
+  }
+  const std::int64_t row_bytes = bytes_of(dims, port.result.dtype);
+  const std::int64_t needed = row_bytes * (step + 1);
+  if (!rows.storage || rows.storage.use_count() != 1 || rows.storage->capacity < needed) {
+    const std::shared_ptr<Storage> old = rows.storage;
+    tensor::Shape grown = rows.dims;
+    grown[0] = std::max<std::int64_t>(2 * step, 4);
+    rows.storage.reset();
+    SCANLOOM_CHECK_OK(reserve(port.result, grown, node));
+    if (old) {
+      std::memcpy(rows.storage->bytes.get(), old->bytes.get(),
+                  static_cast<std::size_t>(row_bytes * step));
+      boxed_bytes -= old->capacity;
+    }
+  }
+  const tensor::Shape strides(std::span(row.strides, static_cast<std::size_t>(row.rank)));
+  copy_strided(row.data<const std::byte>(), strides, rows.storage->bytes.get() + row_bytes * step,
+               tensor::contiguous_strides(dims), dims, dtype_bytes(port.result.dtype));
+  rows.dims[0] = step + 1;
+  return {};
+}
+
+Expected<void> Run::State::finish_rows(const plan::BoundStacked& port, std::int64_t steps,
+                                       ir::NodeId node) {
+  BoxedValue& rows = box(port.result);
+  const int axis = static_cast<int>(port.axis);
+  tensor::Shape dims = rows.dims;  // [steps, row...]
+  dims.erase(0);
+  tensor::Shape row_strides = tensor::contiguous_strides(dims);
+  const std::int64_t row_elements = dims.elements();
+  // The gathered rows seen with their step axis where the result has it.
+  tensor::Shape from_dims = dims, from_strides = row_strides, result = dims;
+  from_dims.insert(axis, steps);
+  from_strides.insert(axis, port.reverse ? -row_elements : row_elements);
+  if (port.insert) {
+    result = from_dims;
+  } else {
+    result[axis] *= steps;
+  }
+  const std::shared_ptr<Storage> gathered = rows.storage;
+  if (axis == 0 && !port.reverse) {
+    rows.dims = result;
+    rows.strides = tensor::contiguous_strides(result);
+    slot(port.result.slot) = gathered ? gathered->bytes.get() : nullptr;
+    return {};
+  }
+  rows.storage.reset();
+  SCANLOOM_CHECK_OK(reserve(port.result, result, node));
+  if (gathered) {
+    const auto size = static_cast<std::int64_t>(dtype_bytes(port.result.dtype));
+    const std::byte* first = gathered->bytes.get();
+    if (port.reverse) first += (steps - 1) * row_elements * size;
+    copy_strided(first, from_strides, rows.storage->bytes.get(),
+                 tensor::contiguous_strides(from_dims), from_dims, static_cast<std::size_t>(size));
+    boxed_bytes -= gathered->capacity;
+  }
+  return {};
+}
+
+Expected<void> Run::State::empty_rows(const plan::BoundStacked& port, ir::NodeId node) {
+  return reserve(port.result, port.empty, node);
+}
+
+Expected<void> Run::State::first_slice(const plan::BoundScanned& port, std::int64_t steps,
+                                       ir::NodeId node) {
+  const tensor::Operand outer = operand(port.outer);
+  const int axis = static_cast<int>(port.axis);
+  if (axis >= outer.rank)
+    return fail(Code::invalid_argument, "{}: scanned axis {} of a value of rank {}", describe(node),
+                axis, outer.rank);
+  const std::int64_t size = outer.dims[axis];
+  std::int64_t first = port.start < 0 ? port.start + size : port.start;
+  if (port.stride < 0) first -= port.part - 1;
+  const std::int64_t last = first + (steps - 1) * port.stride;
+  if (steps > 0 && (std::min(first, last) < 0 || std::max(first, last) + port.part > size))
+    return fail(Code::invalid_argument, "{}: {} steps need more slices than axis {} of size {} has",
+                describe(node), steps, axis, size);
+  BoxedValue& slice = box(port.argument);
+  slice.storage.reset();
+  slice.dims = outer.shape();
+  slice.strides = tensor::Shape(std::span(outer.strides, static_cast<std::size_t>(outer.rank)));
+  const auto width = static_cast<std::int64_t>(dtype_bytes(port.outer.dtype));
+  slot(port.argument.slot) =
+      address(port.outer) + first * slice.strides[axis] * width;
+  if (port.squeeze) {
+    slice.dims.erase(axis);
+    slice.strides.erase(axis);
+  } else {
+    slice.dims[axis] = port.part;
+  }
+  return {};
+}
+
+}  // namespace scanloom::runtime

@@ -1,0 +1,36 @@
+#include "runtime/limits.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace scanloom::runtime {
+
+std::int64_t default_max_memory() {
+  const std::int64_t pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGE_SIZE);
+  if (pages <= 0 || size <= 0) return std::int64_t{1} << 40;
+  return pages / 4 * 3 * size;
+}
+
+Expected<void> Watch::look(std::uint32_t loop, std::int64_t step, std::int64_t steps) {
+  using namespace std::chrono_literals;
+  const Clock::time_point now = Clock::now();
+  // Between a quarter and one millisecond from look to look.
+  if (now - last_ < 250us) interval_ = std::min<std::int64_t>(interval_ * 2, 1 << 24);
+  if (now - last_ > 1ms) interval_ = std::max<std::int64_t>(interval_ / 2, 1);
+  countdown_ = interval_;
+  last_ = now;
+  if (limits_.cancelled && limits_.cancelled())
+    return fail(Code::cancelled, "the run was cancelled after {} steps", step);
+  const double elapsed = std::chrono::duration<double>(now - start_).count();
+  if (limits_.deadline_seconds > 0 && elapsed > limits_.deadline_seconds)
+    return fail(Code::limit_reached, "the deadline of {} s passed after {} steps ({:.3f} s)",
+                limits_.deadline_seconds, step, elapsed);
+  if (limits_.progress && now - reported_ > 100ms) {
+    reported_ = now;
+    limits_.progress(loop, step, steps);
+  }
+  return {};
+}
+
+}  // namespace scanloom::runtime

@@ -1,0 +1,162 @@
+// Loops: entering, stepping and leaving. Per step: move the slots of slices and rows, swap the slots
+// of states; no allocation, look-up, lock or virtual call.
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "runtime/state.h"
+
+namespace scanloom::runtime {
+
+/// Reads the trip count and the first condition; whether any step runs.
+Expected<bool> Run::State::enter(std::uint32_t index, const Limits& limits) {
+  const plan::BoundLoop& loop = binding->loops[index];
+  LoopState& state = loops[index];
+  constexpr std::int64_t kEndless = std::numeric_limits<std::int64_t>::max();
+  state.step = 0;
+  state.trip = kEndless;
+  if (loop.has_trip_count)
+    state.trip = loop.trip_count >= 0 ? loop.trip_count
+                                      : *reinterpret_cast<std::int64_t*>(address(loop.trip_operand));
+  state.shown = state.trip == kEndless ? -1 : state.trip;
+  const std::int64_t limit = limits.max_steps >= 0    ? limits.max_steps
+                             : loop.has_trip_count ? kEndless
+                                                   : kDefaultMaxSteps;
+  state.limited = state.trip > limit;
+  state.trip = std::min(state.trip, limit);
+  if (state.limited && limit == 0)
+    return fail(Code::limit_reached, "{}: the step limit of 0 (max_steps) allows no step",
+                describe(loop.node));
+  if (loop.condition.present() && *reinterpret_cast<bool*>(address(loop.condition)) == false)
+    state.trip = 0;
+  return state.trip > 0;
+}
+
+Expected<bool> Run::State::begin_loop(std::uint32_t index, const Limits& limits) {
+  const plan::BoundLoop& loop = binding->loops[index];
+  SCANLOOM_TRY(const bool runs, enter(index, limits));
+  for (const plan::BoundCarried& port : loop.carried) {
+    const plan::Place& first = runs ? port.argument : port.final;
+    SCANLOOM_CHECK_OK(assign(port.initial, first, loop.node));
+    if (!port.next.is_dynamic()) slot(port.next.slot) = slot(plan::kArenaSlot) + port.buffer_a;
+  }
+  if (!runs) {
+    // Static rows have zero steps by their sizes already; boxed ones learn it here.
+    for (const plan::BoundStacked& port : loop.stacked) {
+      if (!port.result.is_dynamic()) continue;
+      SCANLOOM_CHECK_OK(empty_rows(port, loop.node));
+    }
+    return false;
+  }
+  for (const plan::BoundScanned& port : loop.scanned) {
+    if (port.argument.is_dynamic()) {
+      const std::int64_t steps = loops[index].shown < 0 ? 1 : loops[index].trip;
+      SCANLOOM_CHECK_OK(first_slice(port, steps, loop.node));
+    } else {
+      slot(port.argument.slot) = address(port.outer) + port.first_bytes;
+    }
+  }
+  for (const plan::BoundStacked& port : loop.stacked)
+    if (!port.result.is_dynamic()) slot(port.row.slot) = address(port.result) + port.first_bytes;
+  return true;
+}
+
+Expected<bool> Run::State::end_step(std::uint32_t index, Watch& watch) {
+  const plan::BoundLoop& loop = binding->loops[index];
+  LoopState& state = loops[index];
+  const bool keeps_going =
+      !loop.keep_going.present() || *reinterpret_cast<bool*>(address(loop.keep_going));
+  for (const plan::BoundStacked& port : loop.stacked) {
+    if (port.result.is_dynamic()) {
+      SCANLOOM_CHECK_OK(append_row(port, state.step, loop.node));
+    } else {
+      slot(port.row.slot) += port.step_bytes;
+    }
+  }
+  for (const plan::BoundCarried& port : loop.carried) {
+    std::byte*& argument = slot(port.argument.slot);
+    std::byte*& next = slot(port.next.slot);
+    std::swap(argument, next);
+    if (port.argument.is_dynamic()) {
+      std::swap(box(port.argument), box(port.next));
+    } else if (state.step == 0) {
+      // The initial value is not ours to write; from now on the two buffers take turns.
+      next = slot(plan::kArenaSlot) + port.buffer_b;
+    }
+  }
+  for (const plan::BoundScanned& port : loop.scanned) {
+    if (!port.argument.is_dynamic()) {
+      slot(port.argument.slot) += port.step_bytes;
+      continue;
+    }
+    const tensor::Operand outer = operand(port.outer);
+    slot(port.argument.slot) += port.stride * outer.strides[port.axis] *
+                                static_cast<std::int64_t>(dtype_bytes(port.outer.dtype));
+  }
+  ++state.step;
+  ++steps;
+  if (watch.due()) SCANLOOM_CHECK_OK(watch.look(index, state.step, state.shown));
+  if (!keeps_going) return false;
+  if (state.step < state.trip) return true;
+  if (state.limited)
+    return fail(Code::limit_reached, "{}: the step limit of {} was reached", describe(loop.node),
+                state.trip)
+        .note("raise it with the option max_steps");
+  return false;
+}
+
+Expected<void> Run::State::finish_loop(std::uint32_t index) {
+  const plan::BoundLoop& loop = binding->loops[index];
+  for (const plan::BoundCarried& port : loop.carried) {
+    slot(port.final.slot) = slot(port.argument.slot);
+    if (port.final.is_dynamic()) box(port.final) = box(port.argument);
+  }
+  for (const plan::BoundStacked& port : loop.stacked)
+    if (port.result.is_dynamic())
+      SCANLOOM_CHECK_OK(finish_rows(port, loops[index].step, loop.node));
+  return {};
+}
+
+Expected<void> Run::State::run_compiled(std::uint32_t index, const Limits& limits, Watch& watch) {
+  const plan::BoundLoop& loop = binding->loops[index];
+  LoopState& state = loops[index];
+  SCANLOOM_TRY(const bool runs, enter(index, limits));
+  for (const plan::BoundCarried& port : loop.carried)
+    slot(port.final.slot) = address(port.initial);
+  if (!runs) return {};
+  std::byte* const arena_base = slot(plan::kArenaSlot);
+  for (std::size_t i = 0; i < loop.captured.size(); ++i)
+    state.captured[i] = address(loop.captured[i]);
+  for (std::size_t i = 0; i < loop.scanned.size(); ++i)
+    state.scanned[i] = address(loop.scanned[i].outer) + loop.scanned[i].first_bytes;
+  for (std::size_t i = 0; i < loop.stacked.size(); ++i)
+    state.stacked[i] = address(loop.stacked[i].result) + loop.stacked[i].first_bytes;
+  const jit::LoopFrame frame{state.captured.data(), state.carried_in.data(),
+                             state.carried_out.data(), state.scanned.data(),
+                             state.scanned_strides.data(), state.stacked.data(),
+                             state.stacked_strides.data()};
+  bool flip = false;
+  while (state.step < state.trip) {
+    for (std::size_t i = 0; i < loop.carried.size(); ++i) {
+      const plan::BoundCarried& port = loop.carried[i];
+      state.carried_in[i] = slot(port.final.slot);
+      state.carried_out[i] = arena_base + (flip ? port.buffer_b : port.buffer_a);
+      slot(port.final.slot) = state.carried_out[i];
+    }
+    flip = !flip;
+    const std::int64_t last = state.trip - state.step > watch.chunk() ? state.step + watch.chunk()
+                                                                       : state.trip;
+    const std::int64_t done = loop.compiled.run(&frame, state.step, last);
+    const std::int64_t reached = done < 0 ? -1 - done : done;
+    steps += reached - state.step;
+    state.step = reached;
+    if (done < 0) return {};
+    SCANLOOM_CHECK_OK(watch.look(index, state.step, state.shown));
+  }
+  if (!state.limited) return {};
+  return fail(Code::limit_reached, "{}: the step limit of {} was reached", describe(loop.node),
+              state.trip)
+      .note("raise it with the option max_steps");
+}
+
+}  // namespace scanloom::runtime

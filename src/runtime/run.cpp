@@ -1,0 +1,258 @@
+#include "runtime/run.h"
+
+#include <chrono>
+#include <cstring>
+#include <new>
+
+#include "base/fp_environment.h"
+#include "runtime/state.h"
+
+namespace scanloom::runtime {
+namespace {
+
+constexpr std::align_val_t kAlignment{64};
+
+/// Adds its lifetime to an entry, or does nothing.
+class Timer {
+ public:
+  explicit Timer(Profile::Entry* entry) : entry_(entry) {
+    if (entry_ != nullptr) start_ = Clock::now();
+  }
+  ~Timer() {
+    if (entry_ == nullptr) return;
+    ++entry_->calls;
+    entry_->seconds += std::chrono::duration<double>(Clock::now() - start_).count();
+  }
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Profile::Entry* entry_;
+  Clock::time_point start_;
+};
+
+double seconds_now() {
+  using Clock = std::chrono::steady_clock;
+  return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+}
+
+/// A loop's time runs from its begin to its exit, over many instructions.
+void start_loop(Profile* profile, std::uint32_t loop) {
+  if (profile != nullptr) profile->loops[loop].seconds -= seconds_now();
+}
+void stop_loop(Profile* profile, std::uint32_t loop) {
+  if (profile == nullptr) return;
+  profile->loops[loop].seconds += seconds_now();
+  ++profile->loops[loop].calls;
+}
+
+}  // namespace
+
+void AlignedDelete::operator()(std::byte* data) const { ::operator delete[](data, kAlignment); }
+
+AlignedBytes allocate_aligned(std::int64_t bytes) {
+  const std::size_t size = static_cast<std::size_t>((bytes + 127) / 64 * 64);
+  return AlignedBytes(static_cast<std::byte*>(::operator new[](size, kAlignment, std::nothrow)));
+}
+
+Error Run::State::fault_error(ir::NodeId node) const {
+  return Error(fault.code, describe(node) + ": " +
+                               fmt::format(fmt::runtime(fault.text), fault.first, fault.second));
+}
+
+void Run::State::materialise(int max_threads) {
+  const plan::Binding& bound = *binding;
+  slots.assign(bound.slots.size(), nullptr);
+  for (std::size_t i = 0; i < bound.slots.size(); ++i) {
+    const plan::SlotInit& init = bound.slots[i];
+    if (init.kind == plan::SlotInit::Kind::arena) slots[i] = arena.get() + init.offset;
+    if (init.kind == plan::SlotInit::Kind::constant)
+      slots[i] = const_cast<std::byte*>(init.constant);
+  }
+  boxed.resize(static_cast<std::size_t>(bound.dynamic_count));
+  operands.reserve(bound.operands.size());
+  for (const plan::Place& place : bound.operands) operands.push_back(operand(place));
+  const auto hot = [&](const plan::BoundCall& call) {
+    HotCall made;
+    made.run = call.run;
+    made.call.inputs = operands.data() + call.first_operand;
+    made.call.outputs = made.call.inputs + call.inputs;
+    made.call.input_count = call.inputs;
+    made.call.output_count = call.outputs;
+    made.call.max_threads = static_cast<std::uint16_t>(max_threads);
+    made.call.attrs = call.attrs;
+    made.call.prepared = call.prepared.get();
+    made.call.scratch = &slots[plan::kScratchSlot];
+    made.call.fault = &fault;
+    return made;
+  };
+  for (const plan::BoundCall& call : bound.calls) calls.push_back(hot(call));
+  for (const plan::DynamicCall& call : bound.dynamic_calls) dynamic_calls.push_back(hot(call.call));
+  loops.resize(bound.loops.size());
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    const plan::BoundLoop& loop = bound.loops[i];
+    if (loop.compiled.run == nullptr) continue;
+    loops[i].captured.resize(loop.captured.size());
+    loops[i].carried_in.resize(loop.carried.size());
+    loops[i].carried_out.resize(loop.carried.size());
+    loops[i].scanned.resize(loop.scanned.size());
+    loops[i].stacked.resize(loop.stacked.size());
+    for (const plan::BoundScanned& port : loop.scanned)
+      loops[i].scanned_strides.push_back(port.step_bytes);
+    for (const plan::BoundStacked& port : loop.stacked)
+      loops[i].stacked_strides.push_back(port.step_bytes);
+  }
+}
+
+Run::Run(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Run::~Run() = default;
+
+const std::shared_ptr<const plan::Binding>& Run::binding() const { return state_->binding; }
+
+Expected<std::unique_ptr<Run>> Run::make(std::shared_ptr<const plan::Binding> binding,
+                                         std::int64_t max_memory, int max_threads) {
+  const std::int64_t bytes = binding->arena_bytes + binding->scratch_bytes;
+  const std::int64_t budget = max_memory > 0 ? max_memory : default_max_memory();
+  if (bytes + binding->result_bytes > budget)
+    return fail(Code::limit_reached,
+                "the run needs {} bytes ({} for results), the memory budget is {} bytes",
+                bytes + binding->result_bytes, binding->result_bytes, budget)
+        .note("raise it with the option max_memory");
+  auto state = std::make_unique<State>();
+  state->arena = allocate_aligned(bytes);
+  if (!state->arena) return fail(Code::out_of_memory, "no memory for an arena of {} bytes", bytes);
+  state->binding = std::move(binding);
+  state->materialise(max_threads);
+  return std::unique_ptr<Run>(new Run(std::move(state)));
+}
+
+Expected<RunResult> Run::execute(std::span<const std::byte* const> feeds, const Limits& limits,
+                                 Profile* profile) {
+  State& state = *state_;
+  const plan::Binding& bound = *state.binding;
+  const FpEnvironment environment;
+  const std::int64_t budget = limits.max_memory > 0 ? limits.max_memory : default_max_memory();
+  state.memory_left = budget - bound.arena_bytes - bound.scratch_bytes - bound.result_bytes;
+  if (state.memory_left < 0)
+    return fail(Code::limit_reached, "the run needs {} bytes, the memory budget is {} bytes",
+                budget - state.memory_left, budget);
+  state.steps = 0;
+  if (profile != nullptr) {
+    profile->calls.resize(bound.calls.size());
+    profile->dynamic_calls.resize(bound.dynamic_calls.size());
+    profile->loops.resize(bound.loops.size());
+  }
+  SCANLOOM_TRY(RunResult result, state.take_results(feeds));
+  Watch watch(limits);
+  SCANLOOM_CHECK_OK(state.execute(limits, watch, profile));
+  SCANLOOM_CHECK_OK(state.copy_boxed_results(result));
+  result.steps = state.steps;
+  return result;
+}
+
+Expected<RunResult> Run::State::take_results(std::span<const std::byte* const> feeds) {
+  const plan::Binding& bound = *binding;
+  RunResult result;
+  for (const plan::BoundResult& output : bound.results) {
+    if (output.source.is_dynamic()) {
+      result.outputs.emplace_back();
+      continue;
+    }
+    const auto bytes = output.shape.elements() * static_cast<std::int64_t>(dtype_bytes(output.dtype));
+    std::shared_ptr<std::byte[]> memory(allocate_aligned(bytes).release(), AlignedDelete{});
+    if (!memory) return fail(Code::out_of_memory, "no memory for a result of {} bytes", bytes);
+    const void* data = memory.get();
+    result.outputs.emplace_back(output.dtype, output.shape, std::move(memory), data);
+  }
+  for (std::size_t i = 0; i < bound.slots.size(); ++i) {
+    const plan::SlotInit& init = bound.slots[i];
+    const auto index = static_cast<std::size_t>(init.index);
+    if (init.kind == plan::SlotInit::Kind::feed) slots[i] = const_cast<std::byte*>(feeds[index]);
+    if (init.kind == plan::SlotInit::Kind::result)
+      slots[i] = static_cast<std::byte*>(result.outputs[index].mutable_data());
+  }
+  return result;
+}
+
+Expected<void> Run::State::execute(const Limits& limits, Watch& watch, Profile* profile) {
+  const plan::Instruction* const code = binding->code.data();
+  std::uint32_t at = 0;
+  while (true) {
+    const plan::Instruction instruction = code[at];
+    const std::uint32_t index = instruction.index;
+    switch (instruction.op) {
+      case plan::Op::call: {
+        const Timer timer(profile != nullptr ? &profile->calls[index] : nullptr);
+        const HotCall& hot = calls[index];
+        if (hot.run(hot.call) != tensor::Status::ok) [[unlikely]]
+          return fault_error(binding->calls[index].node);
+        ++at;
+        break;
+      }
+      case plan::Op::dynamic_call: {
+        const Timer timer(profile != nullptr ? &profile->dynamic_calls[index] : nullptr);
+        SCANLOOM_CHECK_OK(run_dynamic(index));
+        ++at;
+        break;
+      }
+      case plan::Op::loop_begin: {
+        start_loop(profile, index);
+        SCANLOOM_TRY(const bool runs, begin_loop(index, limits));
+        if (!runs) stop_loop(profile, index);
+        at = runs ? at + 1 : binding->loops[index].exit;
+        break;
+      }
+      case plan::Op::loop_end: {
+        SCANLOOM_TRY(const bool again, end_step(index, watch));
+        if (again) {
+          at = binding->loops[index].body;
+          break;
+        }
+        SCANLOOM_CHECK_OK(finish_loop(index));
+        stop_loop(profile, index);
+        ++at;
+        break;
+      }
+      case plan::Op::compiled_loop: {
+        const Timer timer(profile != nullptr ? &profile->loops[index] : nullptr);
+        SCANLOOM_CHECK_OK(run_compiled(index, limits, watch));
+        ++at;
+        break;
+      }
+      case plan::Op::branch: {
+        const plan::BoundBranch& branch = binding->branches[index];
+        at = *reinterpret_cast<bool*>(address(branch.condition)) ? at + 1 : branch.otherwise;
+        break;
+      }
+      case plan::Op::jump:
+        at = index;
+        break;
+      case plan::Op::alias: {
+        const plan::Alias& alias = binding->aliases[index];
+        SCANLOOM_CHECK_OK(assign(alias.from, alias.to, {}));
+        ++at;
+        break;
+      }
+      case plan::Op::end:
+        return {};
+    }
+  }
+}
+
+Expected<void> Run::State::copy_boxed_results(RunResult& result) {
+  for (std::size_t i = 0; i < binding->results.size(); ++i) {
+    const plan::BoundResult& output = binding->results[i];
+    if (!output.source.is_dynamic()) continue;
+    const tensor::Operand source = operand(output.source);
+    SCANLOOM_TRY(tensor::Tensor copy,
+                 tensor::Tensor::zeros(output.source.dtype, source.shape()));
+    // Boxed values are row-major; scanned slices of boxed values never leave their loop uncopied.
+    if (copy.bytes() > 0)
+      std::memcpy(copy.mutable_data(), source.data<const std::byte>(), copy.bytes());
+    result.outputs[i] = std::move(copy);
+  }
+  return {};
+}
+
+}  // namespace scanloom::runtime

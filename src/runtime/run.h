@@ -1,0 +1,49 @@
+// Run: one execution at a time of a Binding: its arena, its slots, its calls with every pointer that
+// does not move already in place. Made once, used again by later runs of the same sizes; not thread
+// safe, so each concurrent run has its own.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "plan/binding.h"
+#include "runtime/limits.h"
+#include "tensor/tensor.h"
+
+namespace scanloom::runtime {
+
+/// Where time went, by index of Binding::calls, dynamic_calls, loops.
+struct Profile {
+  struct Entry {
+    std::int64_t calls = 0;
+    double seconds = 0;
+  };
+  std::vector<Entry> calls, dynamic_calls, loops;
+};
+
+struct RunResult {
+  std::vector<tensor::Tensor> outputs;
+  std::int64_t steps = 0;
+};
+
+class Run {
+ public:
+  /// Errors: limit_reached (the memory budget, naming the bytes), out_of_memory.
+  static Expected<std::unique_ptr<Run>> make(std::shared_ptr<const plan::Binding> binding,
+                                             std::int64_t max_memory, int max_threads);
+  ~Run();
+
+  /// Feeds are row-major, of the binding's shapes, and outlive the call. Errors name the node.
+  Expected<RunResult> execute(std::span<const std::byte* const> feeds, const Limits& limits,
+                              Profile* profile = nullptr);
+
+  [[nodiscard]] const std::shared_ptr<const plan::Binding>& binding() const;
+
+ private:
+  struct State;
+  explicit Run(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace scanloom::runtime

@@ -1,0 +1,33 @@
+#include "tensor/attr.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace scanloom::tensor {
+namespace {
+
+bool same(double a, double b) {
+  return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+}
+bool same(const std::vector<double>& a, const std::vector<double>& b) {
+  return std::ranges::equal(a, b, [](double x, double y) { return same(x, y); });
+}
+bool same(const Tensor& a, const Tensor& b) { return identical(a, b); }
+template <class T>
+bool same(const T& a, const T& b) {
+  return a == b;
+}
+
+}  // namespace
+
+bool operator==(const Attr& a, const Attr& b) {
+  if (a.value_.index() != b.value_.index()) return false;
+  return std::visit(
+      [&b](const auto& left) {
+        using T = std::remove_cvref_t<decltype(left)>;
+        return same(left, *std::get_if<T>(&b.value_));
+      },
+      a.value_);
+}
+
+}  // namespace scanloom::tensor

@@ -1,0 +1,55 @@
+// Attr: the value of an operator's attribute. A node holds them in the order in which its OpDef
+// declares them, so reading one is an index, never a search by name.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "tensor/tensor.h"
+
+namespace scanloom::tensor {
+
+enum class AttrKind : std::uint8_t { none, integer, real, text, integers, reals, tensor, dtype };
+
+/// The alternatives stand in AttrKind's order; none: an optional attribute that is absent.
+class Attr {
+ public:
+  Attr() = default;
+  Attr(std::int64_t value) : value_(value) {}
+  Attr(int value) : value_(std::int64_t{value}) {}
+  Attr(bool value) : value_(std::int64_t{value}) {}
+  Attr(double value) : value_(value) {}
+  Attr(std::string value) : value_(std::move(value)) {}
+  Attr(const char* value) : value_(std::string(value)) {}
+  Attr(std::vector<std::int64_t> value) : value_(std::move(value)) {}
+  Attr(std::vector<double> value) : value_(std::move(value)) {}
+  Attr(Tensor value) : value_(std::move(value)) {}
+  Attr(DType value) : value_(value) {}
+
+  [[nodiscard]] AttrKind kind() const { return static_cast<AttrKind>(value_.index()); }
+  [[nodiscard]] bool present() const { return kind() != AttrKind::none; }
+  /// Precondition of the readers: the attribute has that kind (the verifier has made sure).
+  [[nodiscard]] std::int64_t integer() const { return *std::get_if<std::int64_t>(&value_); }
+  [[nodiscard]] double real() const { return *std::get_if<double>(&value_); }
+  [[nodiscard]] const std::string& text() const { return *std::get_if<std::string>(&value_); }
+  [[nodiscard]] const std::vector<std::int64_t>& integers() const {
+    return *std::get_if<std::vector<std::int64_t>>(&value_);
+  }
+  [[nodiscard]] const std::vector<double>& reals() const {
+    return *std::get_if<std::vector<double>>(&value_);
+  }
+  [[nodiscard]] const Tensor& tensor() const { return *std::get_if<Tensor>(&value_); }
+  [[nodiscard]] DType dtype() const { return *std::get_if<DType>(&value_); }
+
+  /// Bitwise: NaN equals itself, tensors compare by contents.
+  friend bool operator==(const Attr& a, const Attr& b);
+
+ private:
+  std::variant<std::monostate, std::int64_t, double, std::string, std::vector<std::int64_t>,
+               std::vector<double>, Tensor, DType>
+      value_;
+};
+
+}  // namespace scanloom::tensor

@@ -1,0 +1,78 @@
+// The calling convention of kernels, reference kernels included: Status kernel(const Call&)
+// noexcept. Operands are bound before the first step; a pointer that changes from step to step
+// (a slice, a swapped state, a feed) is read through its slot, so nothing is patched per step.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <scanloom/dtype.h>
+
+#include "base/expected.h"
+#include "tensor/attr.h"
+
+namespace scanloom::tensor {
+
+/// One strided tensor argument. Strides are in elements and may be zero or negative.
+struct Operand {
+  std::byte** slot = nullptr;  ///< null: an optional input that is absent
+  std::int64_t offset = 0;     ///< bytes from *slot to the first element
+  const std::int64_t* dims = nullptr;
+  const std::int64_t* strides = nullptr;
+  std::int32_t rank = 0;
+  DType dtype = DType::f32;
+  bool contiguous = true;
+
+  [[nodiscard]] bool present() const { return slot != nullptr; }
+  template <class T>
+  [[nodiscard]] T* data() const {
+    return reinterpret_cast<T*>(*slot + offset);
+  }
+  [[nodiscard]] std::int64_t elements() const {
+    std::int64_t count = 1;
+    for (int axis = 0; axis < rank; ++axis) count *= dims[axis];
+    return count;
+  }
+  [[nodiscard]] Shape shape() const {
+    return Shape(std::span(dims, static_cast<std::size_t>(rank)));
+  }
+};
+
+enum class Status : std::uint8_t { ok, fault };
+
+/// What a kernel found wrong with its data: a fmt text with up to two {} for the numbers.
+struct Fault {
+  Code code = Code::invalid_argument;
+  const char* text = "";
+  std::int64_t first = 0, second = 0;
+};
+
+/// The fault as an error: its text with the numbers filled in.
+Error to_error(const Fault& fault);
+
+/// Everything a kernel may read or write. Kernels keep no state and allocate nothing per call.
+struct Call {
+  const Operand* inputs = nullptr;
+  const Operand* outputs = nullptr;
+  std::uint16_t input_count = 0;
+  std::uint16_t output_count = 0;
+  std::uint16_t max_threads = 1;
+  const Attr* attrs = nullptr;          ///< in the order of the OpDef
+  const void* prepared = nullptr;       ///< what the kernel's prepare function made when binding
+  std::byte* const* scratch = nullptr;  ///< as many bytes as the kernel asked for when binding
+  Fault* fault = nullptr;
+
+  [[nodiscard]] const Operand& in(int i) const { return inputs[i]; }
+  [[nodiscard]] const Operand& out(int i) const { return outputs[i]; }
+  [[nodiscard]] bool has(int i) const { return i < input_count && inputs[i].present(); }
+  [[nodiscard]] Status fail(const char* text, std::int64_t first = 0,
+                            std::int64_t second = 0) const {
+    *fault = {Code::invalid_argument, text, first, second};
+    return Status::fault;
+  }
+};
+
+using KernelFn = Status (*)(const Call&) noexcept;
+
+}  // namespace scanloom::tensor

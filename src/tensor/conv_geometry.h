@@ -1,0 +1,48 @@
+// What the attributes of a convolution mean for given sizes: windows, padding, result. Used by the
+// operators conv and qlinear_conv and by their kernels.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "base/expected.h"
+#include "tensor/attr.h"
+#include "tensor/shape.h"
+
+namespace scanloom::tensor {
+
+inline constexpr int kMaxSpatial = kMaxRank - 2;
+
+/// The attributes of both operators stand in this order.
+enum class ConvAttr : std::uint8_t { auto_pad, dilations, group, pads, strides };
+
+enum class AutoPad : std::uint8_t { explicit_pads, same_upper, same_lower, valid };
+
+/// The attributes, checked and complete, for that many spatial axes.
+struct ConvAttrs {
+  AutoPad auto_pad = AutoPad::explicit_pads;
+  std::int64_t group = 1;
+  std::array<std::int64_t, kMaxSpatial> dilation{}, stride{}, pad_begin{}, pad_end{};
+};
+
+/// Errors: invalid_model (a list of another length, a number below 1, a negative pad, an unknown
+/// auto_pad).
+Expected<ConvAttrs> read_conv_attrs(std::span<const Attr> attrs, int spatial);
+
+/// x is [batch, group * channels, in...], w [group * filters, channels, kernel...], the result
+/// [batch, group * filters, out...]. Element o of the result sees x at o * stride - pad + k *
+/// dilation for 0 <= k < kernel.
+struct ConvGeometry {
+  int spatial = 0;
+  std::int64_t batch = 0, group = 1, channels = 0, filters = 0;
+  std::array<std::int64_t, kMaxSpatial> in{}, kernel{}, out{}, stride{}, dilation{}, pad{};
+
+  [[nodiscard]] std::int64_t out_positions() const;
+  [[nodiscard]] std::int64_t kernel_positions() const;
+};
+
+/// Errors: as read_conv_attrs, and ranks or channels that do not go together.
+Expected<ConvGeometry> conv_geometry(const Shape& x, const Shape& w, std::span<const Attr> attrs);
+
+}  // namespace scanloom::tensor

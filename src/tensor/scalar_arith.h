@@ -1,0 +1,147 @@
+// The instructions of ScalarPrograms on single values, per class of numbers they are computed in:
+// float, double, i64, u64, bool, complex. Included by scalar_eval.cpp and the reductions' oracle.
+#pragma once
+
+#include <cmath>
+#include <complex>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "base/math/math.h"
+#include "tensor/scalar.h"
+#include "tensor/visit.h"
+
+namespace scanloom::tensor::arith {
+
+template <class T>
+concept Whole = std::same_as<T, std::int64_t> || std::same_as<T, std::uint64_t>;
+
+template <Whole T>
+constexpr T wrap(std::uint64_t value) {
+  return static_cast<T>(value);
+}
+template <Whole T>
+constexpr std::uint64_t bits(T value) {
+  return static_cast<std::uint64_t>(value);
+}
+
+template <Whole T>
+constexpr T divide(T a, T b) {
+  if (b == 0) return 0;
+  if (std::is_signed_v<T> && b == static_cast<T>(-1)) return wrap<T>(0 - bits(a));
+  return a / b;
+}
+/// The remainder with the sign of the dividend; 0 for a zero divisor.
+template <Whole T>
+constexpr T remainder(T a, T b) {
+  if (b == 0 || (std::is_signed_v<T> && b == static_cast<T>(-1))) return 0;
+  return a % b;
+}
+/// The remainder with the sign of the divisor.
+template <Whole T>
+constexpr T modulo(T a, T b) {
+  const T rest = remainder(a, b);
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+template <Whole T>
+constexpr T power(T base, T exponent) {
+  if (exponent < 0) {
+    if (base == 1) return 1;
+    if (base == static_cast<T>(-1)) return (exponent & 1) != 0 ? base : T{1};
+    return 0;
+  }
+  std::uint64_t result = 1;
+  std::uint64_t square = bits(base);
+  for (std::uint64_t rest = bits(exponent); rest != 0; rest >>= 1, square *= square)
+    if ((rest & 1) != 0) result *= square;
+  return wrap<T>(result);
+}
+template <Whole T>
+constexpr T shift_left(T a, T b, int width) {
+  return bits(b) >= static_cast<std::uint64_t>(width) ? T{0} : wrap<T>(bits(a) << bits(b));
+}
+template <Whole T>
+constexpr T shift_right(T a, T b, int width) {
+  if (bits(b) >= static_cast<std::uint64_t>(width)) return a < 0 ? static_cast<T>(-1) : T{0};
+  return a >> b;
+}
+
+template <std::floating_point T>
+T minimum(T a, T b) {
+  if (a != a) return a;
+  if (b != b) return b;
+  if (a == b) return std::signbit(a) ? a : b;
+  return a < b ? a : b;
+}
+template <std::floating_point T>
+T maximum(T a, T b) {
+  if (a != a) return a;
+  if (b != b) return b;
+  if (a == b) return std::signbit(a) ? b : a;
+  return a > b ? a : b;
+}
+/// numpy's mod: the result has the sign of the divisor, also when it is zero.
+template <std::floating_point T>
+T modulo(T a, T b) {
+  const T rest = std::fmod(a, b);
+  if (b == 0 || rest != rest) return rest;
+  if (rest == 0) return std::copysign(T{0}, b);
+  return (rest < 0) != (b < 0) ? rest + b : rest;
+}
+/// +0 for both zeros, NaN for NaN.
+template <class T>
+constexpr T sign(T a) {
+  if (a > 0) return 1;
+  if (a < 0) return static_cast<T>(-1);
+  return a == 0 ? T{0} : a;
+}
+
+/// Written out: the library's product has a slow path for NaN whose order of operations is its own.
+template <class T>
+std::complex<T> multiply(std::complex<T> a, std::complex<T> b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
+/// Truncates; NaN is 0, values beyond the range become its ends.
+template <class To>
+constexpr To saturate(double value, double least, double beyond, To min, To max) {
+  if (value != value) return To{0};
+  if (value < least) return min;
+  return value >= beyond ? max : static_cast<To>(value);
+}
+
+/// A value of a compute class to the element type To: the rules of the cast instruction.
+template <class To, class From>
+To convert(From value) {
+  if constexpr (is_complex_type<From>) {
+    if constexpr (is_complex_type<To>)
+      return To(value);
+    else if constexpr (std::same_as<To, bool>)
+      return value != From{};
+    else
+      return convert<To>(value.real());
+  } else if constexpr (is_complex_type<To>) {
+    return To(static_cast<typename To::value_type>(value));
+  } else if constexpr (std::same_as<To, bool>) {
+    return value != From{0};
+  } else if constexpr (SmallFloatType<To>) {
+    // Integers go through f32, as everything that is computed for such formats.
+    if constexpr (std::floating_point<From>)
+      return To::from(value);
+    else
+      return To::from(static_cast<float>(value));
+  } else if constexpr (std::floating_point<From> && SmallIntType<To>) {
+    return To::from(saturate<std::int64_t>(value, To::kMin, To::kMax, To::kMin, To::kMax));
+  } else if constexpr (std::floating_point<From> && std::integral<To>) {
+    using Limits = std::numeric_limits<To>;
+    constexpr double kBeyond = 2.0 * static_cast<double>(Limits::max() / 2 + 1);
+    return saturate<To>(value, static_cast<double>(Limits::min()), kBeyond, Limits::min(),
+                        Limits::max());
+  } else {
+    return narrow<To>(value);
+  }
+}
+
+}  // namespace scanloom::tensor::arith

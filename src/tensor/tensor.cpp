@@ -1,0 +1,123 @@
+#include "tensor/tensor.h"
+
+#include <cstring>
+#include <new>
+
+namespace scanloom::tensor {
+namespace {
+
+constexpr std::size_t kAlign = 64;
+
+struct FreeAligned {
+  void operator()(const void* data) const {
+    ::operator delete(const_cast<void*>(data), std::align_val_t{kAlign});
+  }
+};
+
+/// Zeroed bytes, padded to whole cache lines, so that kernels may read whole vectors.
+Expected<std::shared_ptr<const void>> allocate(std::size_t bytes) {
+  const std::size_t padded = bytes == 0 ? kAlign : (bytes + kAlign - 1) / kAlign * kAlign;
+  void* data = ::operator new(padded, std::align_val_t{kAlign}, std::nothrow);
+  if (data == nullptr) return fail(Code::out_of_memory, "cannot allocate {} bytes", padded);
+  std::memset(data, 0, padded);
+  return std::shared_ptr<const void>(data, FreeAligned{});
+}
+
+Expected<std::size_t> count_elements(const Shape& shape) {
+  const auto count = shape.checked_elements();
+  if (!count)
+    return fail(Code::invalid_argument,
+                "a tensor of shape {} has a negative size or over 2^40 elements",
+                shape.to_string());
+  return static_cast<std::size_t>(*count);
+}
+
+/// The StringRefs of `count` strings, followed by their bytes; text(i) is the i-th.
+template <class Text>
+Expected<Tensor> store_strings(const Shape& shape, std::size_t count, const Text& text) {
+  std::size_t bytes = count * sizeof(StringRef);
+  for (std::size_t i = 0; i < count; ++i) bytes += text(i).size();
+  SCANLOOM_TRY(auto storage, allocate(bytes));
+  auto* refs = static_cast<StringRef*>(const_cast<void*>(storage.get()));
+  char* next = reinterpret_cast<char*>(refs + count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string_view view = text(i);
+    refs[i] = {next, static_cast<std::int64_t>(view.size())};
+    if (!view.empty()) std::memcpy(next, view.data(), view.size());
+    next += view.size();
+  }
+  return Tensor(DType::string, shape, std::move(storage), refs);
+}
+
+template <class T>
+void widen(const Tensor& tensor, std::vector<std::int64_t>& out) {
+  for (const T value : tensor.as<T>()) out.push_back(static_cast<std::int64_t>(value));
+}
+
+}  // namespace
+
+Expected<Tensor> Tensor::zeros(DType dtype, const Shape& shape) {
+  SCANLOOM_TRY(const std::size_t count, count_elements(shape));
+  SCANLOOM_TRY(auto storage, allocate(count * dtype_bytes(dtype)));
+  const void* data = storage.get();
+  return Tensor(dtype, shape, std::move(storage), data);
+}
+
+Expected<Tensor> Tensor::copy_of(DType dtype, const Shape& shape, const void* data) {
+  SCANLOOM_TRY(const std::size_t count, count_elements(shape));
+  if (dtype == DType::string) {
+    const auto* refs = static_cast<const StringRef*>(data);
+    return store_strings(shape, count, [refs](std::size_t i) { return refs[i].view(); });
+  }
+  SCANLOOM_TRY(Tensor tensor, zeros(dtype, shape));
+  if (count > 0) std::memcpy(tensor.mutable_data(), data, count * dtype_bytes(dtype));
+  return tensor;
+}
+
+Expected<Tensor> Tensor::of_strings(const Shape& shape, std::span<const std::string> values) {
+  SCANLOOM_TRY(const std::size_t count, count_elements(shape));
+  if (count != values.size())
+    return fail(Code::invalid_argument, "shape {} has {} elements, but {} strings are given",
+                shape.to_string(), count, values.size());
+  return store_strings(shape, count,
+                       [values](std::size_t i) { return std::string_view(values[i]); });
+}
+
+bool identical(const Tensor& a, const Tensor& b) {
+  if (a.defined() != b.defined()) return false;
+  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
+  if (!a.defined() || a.data() == b.data() || a.elements() == 0) return true;
+  if (a.dtype() != DType::string) return std::memcmp(a.data(), b.data(), a.bytes()) == 0;
+  const auto left = a.as<StringRef>();
+  const auto right = b.as<StringRef>();
+  for (std::size_t i = 0; i < left.size(); ++i)
+    if (left[i].view() != right[i].view()) return false;
+  return true;
+}
+
+std::optional<std::vector<std::int64_t>> to_integers(const Tensor& tensor) {
+  if (!tensor.defined()) return std::nullopt;
+  const DType dtype = tensor.dtype();
+  const bool boolean = dtype == DType::boolean;
+  if (!boolean && !is_integer(dtype)) return std::nullopt;
+  const bool is_signed = dtype_kind(dtype) == DTypeKind::signed_int;
+  std::vector<std::int64_t> values;
+  values.reserve(static_cast<std::size_t>(tensor.elements()));
+  switch (dtype_bytes(dtype)) {
+    case 1:
+      is_signed ? widen<std::int8_t>(tensor, values) : widen<std::uint8_t>(tensor, values);
+      break;
+    case 2:
+      is_signed ? widen<std::int16_t>(tensor, values) : widen<std::uint16_t>(tensor, values);
+      break;
+    case 4:
+      is_signed ? widen<std::int32_t>(tensor, values) : widen<std::uint32_t>(tensor, values);
+      break;
+    default:
+      widen<std::int64_t>(tensor, values);
+      break;
+  }
+  return values;
+}
+
+}  // namespace scanloom::tensor

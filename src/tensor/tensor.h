@@ -1,0 +1,84 @@
+// Tensor: shape, element type and shared, contiguous storage. Constants of a module, feeds of the
+// interpreter and results handed to users are Tensors; copying one shares the storage.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <scanloom/dtype.h>
+
+#include "base/expected.h"
+#include "tensor/shape.h"
+
+namespace scanloom::tensor {
+
+/// One element of a string tensor in memory; the bytes belong to the tensor's storage.
+struct StringRef {
+  const char* data = nullptr;
+  std::int64_t size = 0;
+  [[nodiscard]] std::string_view view() const { return {data, static_cast<std::size_t>(size)}; }
+};
+static_assert(sizeof(StringRef) == dtype_bytes(DType::string));
+
+class Tensor {
+ public:
+  Tensor() = default;
+  /// Over storage of someone else, kept alive by `owner` (a mapped file, a numpy array).
+  Tensor(DType dtype, Shape shape, std::shared_ptr<const void> owner, const void* data)
+      : dtype_(dtype), shape_(shape), owner_(std::move(owner)), data_(data) {}
+
+  /// Zeroed storage of its own, 64-byte aligned, padded to whole 64 bytes.
+  /// Errors: invalid_argument (more than 2^40 elements), out_of_memory.
+  static Expected<Tensor> zeros(DType dtype, const Shape& shape);
+  static Expected<Tensor> copy_of(DType dtype, const Shape& shape, const void* data);
+  static Expected<Tensor> of_strings(const Shape& shape, std::span<const std::string> values);
+  /// A scalar; T one of the C++ types that dtype_of names.
+  template <class T>
+  static Tensor scalar(T value) {
+    Tensor tensor = *zeros(dtype_of<T>, {});
+    *static_cast<T*>(tensor.mutable_data()) = value;
+    return tensor;
+  }
+  template <class T>
+  static Tensor of(const Shape& shape, std::span<const T> values) {
+    return *copy_of(dtype_of<T>, shape, values.data());
+  }
+
+  [[nodiscard]] bool defined() const { return data_ != nullptr; }
+  [[nodiscard]] DType dtype() const { return dtype_; }
+  [[nodiscard]] const Shape& shape() const { return shape_; }
+  [[nodiscard]] std::int64_t elements() const { return shape_.elements(); }
+  [[nodiscard]] std::size_t bytes() const {
+    return static_cast<std::size_t>(elements()) * dtype_bytes(dtype_);
+  }
+  [[nodiscard]] const void* data() const { return data_; }
+  [[nodiscard]] const std::shared_ptr<const void>& owner() const { return owner_; }
+  /// Precondition: made by zeros, copy_of or of, and not shared yet.
+  [[nodiscard]] void* mutable_data() { return const_cast<void*>(data_); }
+  /// Precondition: dtype() is the one of T.
+  template <class T>
+  [[nodiscard]] std::span<const T> as() const {
+    return {static_cast<const T*>(data_), static_cast<std::size_t>(elements())};
+  }
+  /// The same storage under another shape of as many elements.
+  [[nodiscard]] Tensor reshaped(const Shape& shape) const {
+    return Tensor(dtype_, shape, owner_, data_);
+  }
+
+ private:
+  DType dtype_ = DType::f32;
+  Shape shape_;
+  std::shared_ptr<const void> owner_;
+  const void* data_ = nullptr;
+};
+
+/// Same dtype, shape and bits.
+bool identical(const Tensor& a, const Tensor& b);
+/// Integers of an integer or boolean tensor, widened; nullopt for other types.
+std::optional<std::vector<std::int64_t>> to_integers(const Tensor& tensor);
+
+}  // namespace scanloom::tensor

@@ -1,0 +1,36 @@
+#include "tensor/type.h"
+
+#include <algorithm>
+
+#include "base/assert.h"
+
+namespace scanloom::tensor {
+
+bool Type::is_static() const {
+  return is_tensor() && ranked && dims.size() <= static_cast<std::size_t>(kMaxRank) &&
+         std::ranges::all_of(dims, [](Dim dim) { return dim.is_constant(); });
+}
+
+Shape Type::shape() const {
+  SCANLOOM_ASSERT(is_static());
+  Shape result;
+  for (const Dim dim : dims) result.push_back(dim.value());
+  return result;
+}
+
+std::string to_string(const Type& type, const DimTable& dims) {
+  std::string text;
+  for (const Wrap wrap : type.wraps) text += wrap == Wrap::sequence ? "sequence(" : "optional(";
+  text += dtype_name(type.dtype);
+  text += '[';
+  if (!type.ranked) text += '*';
+  for (std::size_t axis = 0; axis < type.dims.size(); ++axis) {
+    if (axis > 0) text += ',';
+    text += dims.to_string(type.dims[axis]);
+  }
+  text += ']';
+  text.append(type.wraps.size(), ')');
+  return text;
+}
+
+}  // namespace scanloom::tensor

@@ -1,0 +1,46 @@
+#include "base/diagnostics.h"
+
+#include <gtest/gtest.h>
+
+namespace scanloom {
+namespace {
+
+TEST(Diagnostics, WarningsAreNoErrors) {
+  Diagnostics diagnostics;
+  EXPECT_TRUE(diagnostics.ok());
+  diagnostics.warning("an attribute was ignored");
+  EXPECT_TRUE(diagnostics.ok());
+  ASSERT_EQ(diagnostics.warnings().size(), 1u);
+  EXPECT_EQ(diagnostics.warnings()[0], "an attribute was ignored");
+}
+
+TEST(Diagnostics, TheFirstErrorTellsOfTheOthers) {
+  Diagnostics diagnostics;
+  diagnostics.error(Error(Code::invalid_model, "no body"));
+  EXPECT_FALSE(diagnostics.ok());
+  EXPECT_EQ(diagnostics.first().message(), "no body");
+  diagnostics.error(Error(Code::unsupported, "opset 99"));
+  diagnostics.error(Error(Code::unsupported, "opset 98"));
+  const Error first = diagnostics.first();
+  EXPECT_EQ(first.code(), Code::invalid_model);
+  EXPECT_EQ(first.text(), "no body");
+  ASSERT_EQ(first.notes().size(), 1u);
+  EXPECT_NE(first.notes()[0].find("2 more"), std::string::npos);
+  EXPECT_EQ(diagnostics.errors().size(), 3u);
+  EXPECT_TRUE(diagnostics.errors()[0].notes().empty());
+}
+
+TEST(Diagnostics, KeepTakesOnlyErrors) {
+  Diagnostics diagnostics;
+  Expected<int> good = 3;
+  Expected<int> bad = Error(Code::not_found, "no file");
+  EXPECT_TRUE(diagnostics.keep(good));
+  EXPECT_TRUE(diagnostics.ok());
+  EXPECT_EQ(*good, 3);
+  EXPECT_FALSE(diagnostics.keep(bad));
+  ASSERT_EQ(diagnostics.errors().size(), 1u);
+  EXPECT_EQ(diagnostics.errors()[0].code(), Code::not_found);
+}
+
+}  // namespace
+}  // namespace scanloom

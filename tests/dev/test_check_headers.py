@@ -1,0 +1,20 @@
+def test_compiles_each_header_alone_and_once(tree):
+    tree.write("src/base/id.h", "#pragma once\nstruct Id { int raw; };\n")
+    tree.write("src/ir/node.h", '#pragma once\n#include "base/id.h"\nstruct Node { Id id; };\n')
+    assert "2 headers, 2 compiled: ok" in tree.passes("check_headers.py")
+    assert "2 headers, 0 compiled: ok" in tree.passes("check_headers.py")
+    tree.write("src/base/id.h", "#pragma once\nstruct Id { long raw; };\n")
+    assert "2 headers, 2 compiled: ok" in tree.passes("check_headers.py")
+
+
+def test_names_the_header_that_leans_on_another(tree):
+    tree.write("src/ir/node.h", "#pragma once\nstd::vector<int> nodes;\n")
+    output = tree.fails("check_headers.py")
+    assert "src/ir/node.h: does not compile alone" in output
+    assert "vector" in output
+    assert "1 compiled: 1 problem" in tree.fails("check_headers.py")
+
+
+def test_wants_pragma_once(tree):
+    tree.write("include/scanloom/api.h", "struct Api {};\n")
+    assert "api.h: has no #pragma once" in tree.fails("check_headers.py")

@@ -1,0 +1,146 @@
+#include "tests/kernels/harness.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "tensor/scalar_eval.h"
+
+namespace scanloom::kernels::testing {
+namespace {
+
+constexpr std::byte kPattern{0xa5};
+constexpr std::int64_t kGuard = 64;
+
+Shape strides_for(const Shape& dims, Layout layout) {
+  Shape strides = tensor::contiguous_strides(dims);
+  if (layout == Layout::transposed && dims.rank() > 1) {
+    Shape moved;
+    moved.push_back(dims[dims.rank() - 1]);
+    for (int axis = 0; axis + 1 < dims.rank(); ++axis) moved.push_back(dims[axis]);
+    const Shape of_moved = tensor::contiguous_strides(moved);
+    for (int axis = 0; axis + 1 < dims.rank(); ++axis) strides[axis] = of_moved[axis + 1];
+    strides[dims.rank() - 1] = of_moved[0];
+  }
+  for (int axis = 0; axis < dims.rank(); ++axis) {
+    if (layout == Layout::reversed) strides[axis] = -strides[axis];
+    if (layout == Layout::gapped) strides[axis] *= 3;
+  }
+  return strides;
+}
+
+}  // namespace
+
+Buffer::Buffer(DType dtype, const Shape& dims, Layout layout)
+    : dtype_(dtype), dims_(dims), strides_(strides_for(dims, layout)) {
+  std::int64_t least = 0, most = 0;
+  for (int axis = 0; axis < dims_.rank(); ++axis) {
+    const std::int64_t reach = std::max<std::int64_t>(0, dims_[axis] - 1) * strides_[axis];
+    (reach < 0 ? least : most) += reach;
+  }
+  const auto bytes = static_cast<std::int64_t>(dtype_bytes(dtype));
+  storage_.assign(static_cast<std::size_t>((most - least + 1) * bytes + 3 * kGuard), kPattern);
+  const auto address = reinterpret_cast<std::uintptr_t>(storage_.data());
+  // Aligned to elements, not to vectors.
+  slot_ = storage_.data() + kGuard - address % 16;
+  offset_ = -least * bytes;
+}
+
+tensor::Operand Buffer::operand() {
+  return {&slot_,       offset_, dims_.data(), strides_.data(), dims_.rank(), dtype_,
+          tensor::is_contiguous(dims_.dims(), strides_.dims())};
+}
+
+std::byte* Buffer::element(std::int64_t number) {
+  std::int64_t at = 0;
+  for (int axis = dims_.rank() - 1; axis >= 0; --axis) {
+    at += number % dims_[axis] * strides_[axis];
+    number /= dims_[axis];
+  }
+  return slot_ + offset_ + at * static_cast<std::int64_t>(dtype_bytes(dtype_));
+}
+
+void Buffer::fill_random(unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> uniform(-2, 2);
+  for (std::int64_t i = 0; i < elements(); ++i) {
+    const double value = is_real(dtype_) ? uniform(random) : std::floor(uniform(random) * 50);
+    const std::uint64_t bits = tensor::scalar_bits(value, dtype_);
+    std::memcpy(element(i), &bits, dtype_bytes(dtype_));
+  }
+}
+
+bool Buffer::untouched_between() {
+  std::vector<bool> used(storage_.size(), false);
+  for (std::int64_t i = 0; i < elements(); ++i)
+    for (std::size_t byte = 0; byte < dtype_bytes(dtype_); ++byte)
+      used[static_cast<std::size_t>(element(i) - storage_.data()) + byte] = true;
+  for (std::size_t i = 0; i < storage_.size(); ++i)
+    if (!used[i] && storage_[i] != kPattern) return false;
+  return true;
+}
+
+std::string run(const Use& use, Isa isa, int threads) {
+  std::vector<tensor::Operand> inputs, outputs;
+  std::vector<const void*> constants;
+  for (std::size_t i = 0; i < use.inputs.size(); ++i) {
+    inputs.push_back(use.inputs[i] == nullptr ? tensor::Operand() : use.inputs[i]->operand());
+    const bool constant = i < use.constant.size() && use.constant[i] && use.inputs[i] != nullptr;
+    constants.push_back(constant ? inputs.back().data<const void*>() : nullptr);
+  }
+  for (Buffer* output : use.outputs) outputs.push_back(output->operand());
+  PackCache packs;
+  const KernelDef& def = kernel(use.id);
+  const Prepared prepared =
+      def.prepare({inputs, outputs, constants, use.attrs, use.program, &packs, isa});
+  if (prepared.why_not != nullptr) return prepared.why_not;
+
+  // Poisoned, and between guards.
+  const auto bytes = static_cast<std::size_t>(prepared.scratch_bytes);
+  std::vector<std::byte> memory(bytes + 3 * kGuard, std::byte{0xff});
+  std::byte* scratch = memory.data() + kGuard;
+  scratch += (64 - reinterpret_cast<std::uintptr_t>(scratch) % 64) % 64;
+  std::fill(scratch + bytes, scratch + bytes + kGuard, kPattern);
+  tensor::Fault fault;
+  tensor::Call call;
+  call.inputs = inputs.data();
+  call.outputs = outputs.data();
+  call.input_count = static_cast<std::uint16_t>(inputs.size());
+  call.output_count = static_cast<std::uint16_t>(outputs.size());
+  call.max_threads = static_cast<std::uint16_t>(threads);
+  call.attrs = use.attrs.data();
+  call.prepared = prepared.state.get();
+  call.scratch = &scratch;
+  call.fault = &fault;
+  const tensor::KernelFn fn = prepared.run != nullptr ? prepared.run : def.run;
+  if (fn(call) != tensor::Status::ok) return fault.text;
+  const bool intact = std::all_of(scratch + bytes, scratch + bytes + kGuard,
+                                  [](std::byte b) { return b == kPattern; });
+  return intact ? "" : "wrote beyond its scratch";
+}
+
+std::vector<Isa> available_isas() {
+  const Isa best = active_isa();
+  if (best == Isa::neon) return {Isa::neon};
+  std::vector<Isa> isas{Isa::baseline};
+  for (const Isa isa : {Isa::avx2, Isa::avx512})
+    if (isa <= best) isas.push_back(isa);
+  return isas;
+}
+
+bool same_bits(DType dtype, const std::byte* a, const std::byte* b) {
+  if (std::memcmp(a, b, dtype_bytes(dtype)) == 0) return true;
+  if (!is_real(dtype)) return false;
+  tensor::ScalarProgram program;
+  program.inputs = {dtype};
+  program.append({.op = tensor::ScalarOp::is_nan, .dtype = dtype, .args = {0, -1, -1}});
+  bool both = true;
+  for (const std::byte* value : {a, b}) {
+    tensor::ScalarReg registers[2];
+    tensor::load_scalars(dtype, value, 0, registers, 1);
+    tensor::eval_scalar(program, registers);
+    both &= registers[1].low != 0;
+  }
+  return both;
+}
+
+}  // namespace scanloom::kernels::testing

@@ -1,0 +1,104 @@
+// What the tests of kernels share: strided tensors between guard bytes, running a kernel for one
+// instruction set and number of threads, and comparing bits.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/cpu.h"
+#include "kernels/kernel.h"
+#include "tensor/call.h"
+#include "tensor/shape.h"
+
+namespace scanloom::kernels::testing {
+
+using tensor::Attr;
+using tensor::Shape;
+
+enum class Layout : std::uint8_t {
+  contiguous,
+  transposed,  ///< the last axis is the outermost in memory
+  reversed,    ///< every axis runs backwards
+  gapped,      ///< every third element
+};
+inline constexpr Layout kLayouts[] = {Layout::contiguous, Layout::transposed, Layout::reversed,
+                                      Layout::gapped};
+
+/// A tensor in memory of its own, with a pattern around and between its elements. Not copyable: the
+/// operand points into it.
+class Buffer {
+ public:
+  Buffer(DType dtype, const Shape& dims, Layout layout = Layout::contiguous);
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  [[nodiscard]] tensor::Operand operand();
+  [[nodiscard]] const Shape& dims() const { return dims_; }
+  [[nodiscard]] DType dtype() const { return dtype_; }
+  [[nodiscard]] std::int64_t elements() const { return dims_.elements(); }
+  /// The element with that number in row-major order.
+  [[nodiscard]] std::byte* element(std::int64_t number);
+  template <class T>
+  [[nodiscard]] T& at(std::int64_t number) {
+    return *reinterpret_cast<T*>(element(number));
+  }
+  template <class T>
+  void fill(const std::vector<T>& values) {
+    for (std::int64_t i = 0; i < elements(); ++i)
+      at<T>(i) = values[static_cast<std::size_t>(i) % values.size()];
+  }
+  /// Numbers around 0 that need rounding, from a fixed seed.
+  void fill_random(unsigned seed);
+  /// Whether no byte outside the elements was written to.
+  [[nodiscard]] bool untouched_between();
+
+ private:
+  DType dtype_;
+  Shape dims_, strides_;
+  std::int64_t offset_ = 0;
+  std::vector<std::byte> storage_;
+  std::byte* slot_ = nullptr;
+};
+
+/// One call of a kernel. Null inputs are absent.
+struct Use {
+  KernelId id;
+  std::vector<Buffer*> inputs, outputs;
+  std::vector<Attr> attrs = {};
+  const tensor::ScalarProgram* program = nullptr;
+  std::vector<bool> constant = {};  ///< per input; absent: false
+};
+
+/// Prepares and runs; the reason when the kernel declines, else empty.
+std::string run(const Use& use, Isa isa, int threads = 1);
+
+/// The sets that this machine has, the smallest first.
+std::vector<Isa> available_isas();
+
+/// a * b + c as products of that set round.
+template <class T>
+T multiply_add(Isa isa, T a, T b, T c) {
+  return isa == Isa::baseline ? a * b + c : std::fma(a, b, c);
+}
+
+/// The same bits, or both NaN.
+bool same_bits(DType dtype, const std::byte* a, const std::byte* b);
+/// The first element that differs, as text; empty when there is none.
+template <class T>
+std::string difference(Buffer& actual, const std::vector<T>& expected) {
+  for (std::int64_t i = 0; i < actual.elements(); ++i) {
+    const T& wanted = expected[static_cast<std::size_t>(i)];
+    if (!same_bits(actual.dtype(), actual.element(i), reinterpret_cast<const std::byte*>(&wanted)))
+      return "element " + std::to_string(i) + " is " +
+             std::to_string(static_cast<double>(actual.at<T>(i))) + ", not " +
+             std::to_string(static_cast<double>(wanted));
+  }
+  return actual.untouched_between() ? "" : "bytes between the elements were written to";
+}
+
+}  // namespace scanloom::kernels::testing

@@ -1,0 +1,286 @@
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tensor/scalar_eval.h"
+#include "tests/kernels/harness.h"
+
+namespace scanloom::kernels::testing {
+namespace {
+
+using tensor::ScalarInstr;
+using tensor::ScalarOp;
+using tensor::ScalarProgram;
+using tensor::ScalarReg;
+
+constexpr DType kDTypes[] = {DType::f32, DType::f64, DType::f16, DType::bf16, DType::f8e4m3fn,
+                             DType::i64, DType::i32, DType::i16, DType::i8,   DType::i4,
+                             DType::u64, DType::u32, DType::u8,  DType::boolean};
+constexpr std::int64_t kLengths[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 255, 256, 257, 1000};
+
+// Numbers that break careless code, then random ones.
+void fill_special(Buffer& buffer, unsigned seed) {
+  buffer.fill_random(seed);
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> special = {0,   -0.0, 1,    -1,   kInf,  -kInf, kNan, 0.5,  -0.5,
+                                       1.5, 2.5,  1e-40, 1e30, -1e30, 3e38,  88,   -104, 700,
+                                       2,   -3,   20.5, -20.5, 8192,  1e-310, 63,  64,   255};
+  for (std::int64_t i = 0; i < buffer.elements(); ++i) {
+    const auto pick = static_cast<std::size_t>(i) * (seed % 2 == 0 ? 7 : 11) + seed;
+    if (pick % 2 == 0) continue;
+    const std::uint64_t bits = tensor::scalar_bits(special[pick % special.size()], buffer.dtype());
+    std::memcpy(buffer.element(i), &bits, dtype_bytes(buffer.dtype()));
+  }
+}
+
+// The oracle: element by element, with numpy's broadcasting.
+std::vector<ScalarReg> evaluate(const ScalarProgram& program, const std::vector<Buffer*>& inputs,
+                                const Shape& result, std::size_t which) {
+  std::vector<ScalarReg> values;
+  for (std::int64_t i = 0; i < result.elements(); ++i) {
+    std::vector<ScalarReg> registers(program.inputs.size() + program.instrs.size());
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+      std::int64_t number = 0, rest = i, scale = 1;
+      const Shape& dims = inputs[k]->dims();
+      for (int axis = result.rank() - 1; axis >= 0; --axis) {
+        const int own = axis - result.rank() + dims.rank();
+        if (own >= 0) {
+          number += dims[own] == 1 ? 0 : rest % result[axis] * scale;
+          scale *= dims[own];
+        }
+        rest /= result[axis];
+      }
+      tensor::load_scalars(inputs[k]->dtype(), inputs[k]->element(number), 0, &registers[k], 1);
+    }
+    tensor::eval_scalar(program, registers.data());
+    values.push_back(registers[static_cast<std::size_t>(program.results[which])]);
+  }
+  return values;
+}
+
+std::string check(const ScalarProgram& program, const std::vector<Buffer*>& inputs,
+                  const std::vector<Buffer*>& outputs, Isa isa, int threads = 1) {
+  std::vector<std::vector<ScalarReg>> expected;
+  for (std::size_t r = 0; r < outputs.size(); ++r)
+    expected.push_back(evaluate(program, inputs, outputs[0]->dims(), r));
+  const Use use{.id = KernelId::pointwise, .inputs = inputs, .outputs = outputs, .program = &program};
+  if (std::string why = run(use, isa, threads); !why.empty()) return why;
+  for (std::size_t r = 0; r < outputs.size(); ++r) {
+    Buffer& out = *outputs[r];
+    for (std::int64_t i = 0; i < out.elements(); ++i) {
+      std::byte wanted[16];
+      tensor::store_scalars(out.dtype(), &expected[r][static_cast<std::size_t>(i)], wanted, 0, 1);
+      if (!same_bits(out.dtype(), out.element(i), wanted))
+        return "result " + std::to_string(r) + ", element " + std::to_string(i) + " of " +
+               std::to_string(out.elements());
+    }
+    if (!out.untouched_between()) return "bytes between the elements were written to";
+  }
+  return "";
+}
+
+ScalarProgram one(ScalarOp op, DType dtype) {
+  ScalarProgram program;
+  ScalarInstr instr{.op = op, .dtype = dtype};
+  const int arguments = tensor::scalar_op_arguments(op);
+  for (int i = 0; i < arguments; ++i) {
+    program.inputs.push_back(op == ScalarOp::select && i == 0 ? DType::boolean : dtype);
+    instr.args[i] = i;
+  }
+  program.results = {program.append(instr)};
+  return program;
+}
+
+TEST(Pointwise, EveryInstructionOfEveryTypeGivesTheOraclesBits) {
+  int tried = 0;
+  for (int o = static_cast<int>(ScalarOp::add); o < static_cast<int>(ScalarOp::cast); ++o)
+    for (const DType dtype : kDTypes) {
+      const auto op = static_cast<ScalarOp>(o);
+      const ScalarProgram program = one(op, dtype);
+      if (!tensor::supports(program)) continue;
+      // Shifts of types narrower than a byte are left to the reference kernel.
+      const bool shifts = op == ScalarOp::shift_left || op == ScalarOp::shift_right;
+      if (shifts && dtype == DType::i4) continue;
+      for (const Isa isa : available_isas())
+        for (const std::int64_t length : {std::int64_t{1}, std::int64_t{5}, std::int64_t{300}}) {
+          std::vector<std::unique_ptr<Buffer>> owned;
+          std::vector<Buffer*> inputs;
+          for (const DType input : program.inputs) {
+            owned.push_back(std::make_unique<Buffer>(input, Shape{length}));
+            fill_special(*owned.back(), static_cast<unsigned>(owned.size() + 3));
+            inputs.push_back(owned.back().get());
+          }
+          Buffer out(program.register_dtype(program.results[0]), {length});
+          EXPECT_EQ(check(program, inputs, {&out}, isa), "")
+              << tensor::scalar_op_name(op) << " " << dtype_name(dtype) << " " << isa_name(isa);
+          ++tried;
+        }
+    }
+  EXPECT_GT(tried, 1000);
+}
+
+TEST(Pointwise, EveryCastGivesTheOraclesBits) {
+  for (const DType from : kDTypes)
+    for (const DType to : kDTypes) {
+      if (from == to) continue;
+      ScalarProgram program;
+      program.inputs = {from};
+      program.results = {program.append({.op = ScalarOp::cast, .dtype = to, .args = {0, -1, -1}})};
+      Buffer x(from, {200}), y(to, {200});
+      fill_special(x, 5);
+      EXPECT_EQ(check(program, {&x}, {&y}, available_isas().back()), "")
+          << dtype_name(from) << " to " << dtype_name(to);
+    }
+}
+
+TEST(Pointwise, AnyLength) {
+  for (const Isa isa : available_isas())
+    for (const std::int64_t length : kLengths)
+      for (const ScalarOp op : {ScalarOp::add, ScalarOp::tanh})
+        for (const DType dtype : {DType::f32, DType::f64}) {
+          const ScalarProgram program = one(op, dtype);
+          Buffer a(dtype, {length}), b(dtype, {length}), out(dtype, {length});
+          a.fill_random(1);
+          b.fill_random(2);
+          std::vector<Buffer*> inputs{&a, &b};
+          inputs.resize(program.inputs.size());
+          EXPECT_EQ(check(program, inputs, {&out}, isa), "") << length << isa_name(isa);
+        }
+}
+
+// y = tanh(a * b + 0.5) < a ? a : -b: constants, registers read twice, booleans.
+ScalarProgram chain() {
+  ScalarProgram p;
+  p.inputs = {DType::f32, DType::f32};
+  const auto half = p.append({.op = ScalarOp::constant, .dtype = DType::f32, .bits = 0x3f000000});
+  const auto product = p.append({.op = ScalarOp::mul, .dtype = DType::f32, .args = {0, 1, -1}});
+  const auto sum = p.append({.op = ScalarOp::add, .dtype = DType::f32, .args = {product, half, -1}});
+  const auto bent = p.append({.op = ScalarOp::tanh, .dtype = DType::f32, .args = {sum, -1, -1}});
+  const auto below = p.append({.op = ScalarOp::less, .dtype = DType::f32, .args = {bent, 0, -1}});
+  const auto negative = p.append({.op = ScalarOp::neg, .dtype = DType::f32, .args = {1, -1, -1}});
+  p.results = {
+      p.append({.op = ScalarOp::select, .dtype = DType::f32, .args = {below, 0, negative}})};
+  return p;
+}
+
+TEST(Pointwise, ChainsOverBroadcastAndStridedOperands) {
+  struct Shapes {
+    Shape a, b, out;
+  };
+  const std::vector<Shapes> cases = {
+      {{}, {}, {}},
+      {{1}, {7}, {7}},
+      {{300}, {}, {300}},
+      {{}, {300}, {300}},
+      {{5, 70}, {70}, {5, 70}},
+      {{5, 1}, {5, 70}, {5, 70}},
+      {{40, 3}, {40, 1}, {40, 3}},
+      {{2, 3, 4}, {3, 1}, {2, 3, 4}},
+      {{2, 1, 4, 1}, {3, 1, 5}, {2, 3, 4, 5}},
+      {{1, 130}, {129, 1}, {129, 130}},
+      {{0, 3}, {3}, {0, 3}},
+      {{2, 600}, {2, 600}, {2, 600}},
+  };
+  const ScalarProgram program = chain(), add = one(ScalarOp::add, DType::f32);
+  for (const Isa isa : available_isas())
+    for (const Shapes& shapes : cases)
+      for (const Layout in : kLayouts)
+        for (const Layout to : kLayouts) {
+          Buffer a(DType::f32, shapes.a, in), b(DType::f32, shapes.b), out(DType::f32, shapes.out, to);
+          a.fill_random(1);
+          b.fill_random(2);
+          EXPECT_EQ(check(program, {&a, &b}, {&out}, isa), "") << shapes.out.to_string();
+          Buffer sum(DType::f32, shapes.out, to);
+          EXPECT_EQ(check(add, {&a, &b}, {&sum}, isa), "") << shapes.out.to_string();
+        }
+}
+
+TEST(Pointwise, SingleOperandsOnEitherSide) {
+  for (const Isa isa : available_isas())
+    for (const bool first : {true, false})
+      for (const std::int64_t length : {1, 20, 700}) {
+        ScalarProgram program;
+        program.inputs = {DType::f64};
+        const auto two = program.append({.op = ScalarOp::constant, .dtype = DType::f64, .bits = 0x4000000000000000});
+        ScalarInstr instr{.op = ScalarOp::sub, .dtype = DType::f64, .args = {0, two, -1}};
+        if (first) std::swap(instr.args[0], instr.args[1]);
+        program.results = {program.append(instr)};
+        Buffer x(DType::f64, {length}), y(DType::f64, {length});
+        x.fill_random(3);
+        EXPECT_EQ(check(program, {&x}, {&y}, isa), "");
+      }
+}
+
+TEST(Pointwise, ConstantsAloneAreFoldedAndFill) {
+  ScalarProgram program;
+  program.inputs = {DType::f32};
+  const auto one_half = program.append({.op = ScalarOp::constant, .dtype = DType::f32, .bits = 0x3f000000});
+  const auto log = program.append({.op = ScalarOp::log, .dtype = DType::f32, .args = {one_half, -1, -1}});
+  program.results = {log};
+  Buffer x(DType::f32, {3, 100}), y(DType::f32, {3, 100});
+  x.fill_random(1);
+  EXPECT_EQ(check(program, {&x}, {&y}, active_isa()), "");
+}
+
+TEST(Pointwise, SeveralResultsAlsoOfUnchangedInputs) {
+  ScalarProgram program;
+  program.inputs = {DType::f32, DType::i32};
+  const auto twice = program.append({.op = ScalarOp::add, .dtype = DType::f32, .args = {0, 0, -1}});
+  const auto count = program.append({.op = ScalarOp::add, .dtype = DType::i32, .args = {1, 1, -1}});
+  const auto four = program.append({.op = ScalarOp::add, .dtype = DType::f32, .args = {twice, twice, -1}});
+  program.results = {twice, count, four, 0};
+  Buffer x(DType::f32, {3, 300}), n(DType::i32, {300});
+  Buffer a(DType::f32, {3, 300}), b(DType::i32, {3, 300}), c(DType::f32, {3, 300}, Layout::gapped),
+      d(DType::f32, {3, 300});
+  x.fill_random(1);
+  n.fill_random(2);
+  for (const Isa isa : available_isas())
+    EXPECT_EQ(check(program, {&x, &n}, {&a, &b, &c, &d}, isa), "");
+}
+
+TEST(Pointwise, AResultMayTakeAnInputsPlace) {
+  const ScalarProgram program = chain();
+  for (const std::int64_t length : {5, 256, 900}) {
+    Buffer a(DType::f32, {length}), b(DType::f32, {length});
+    a.fill_random(1);
+    b.fill_random(2);
+    EXPECT_EQ(check(program, {&a, &b}, {&a}, active_isa()), "");
+  }
+}
+
+TEST(Pointwise, ThreadsDoNotChangeBits) {
+  const ScalarProgram program = one(ScalarOp::exp, DType::f32);
+  Buffer x(DType::f32, {200'000}), y(DType::f32, {200'000});
+  x.fill_random(4);
+  for (const int threads : {1, 2, 7}) EXPECT_EQ(check(program, {&x}, {&y}, active_isa(), threads), "");
+}
+
+TEST(Pointwise, BooleansMayBeAnyByte) {
+  const ScalarProgram program = one(ScalarOp::logical_and, DType::boolean);
+  Buffer a(DType::boolean, {4}), b(DType::boolean, {4}), out(DType::boolean, {4});
+  a.fill<std::uint8_t>({2, 0, 255, 1});
+  b.fill<std::uint8_t>({4, 1, 128, 0});
+  ASSERT_EQ(run({.id = KernelId::pointwise, .inputs = {&a, &b}, .outputs = {&out}, .program = &program},
+                active_isa()),
+            "");
+  const std::uint8_t expected[] = {1, 0, 1, 0};
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(out.at<std::uint8_t>(i), expected[i]);
+}
+
+TEST(Pointwise, DeclinesWhatItCannotDo) {
+  const ScalarProgram equal = one(ScalarOp::equal, DType::string);
+  Buffer a(DType::string, {2}), out(DType::boolean, {2});
+  EXPECT_EQ(run({.id = KernelId::pointwise, .inputs = {&a, &a}, .outputs = {&out}, .program = &equal},
+                active_isa()),
+            "elements wider than 8 bytes");
+  Buffer x(DType::f32, {2}), y(DType::f32, {2});
+  EXPECT_EQ(run({.id = KernelId::pointwise, .inputs = {&x}, .outputs = {&y}}, active_isa()),
+            "not a pointwise operator");
+}
+
+}  // namespace
+}  // namespace scanloom::kernels::testing

@@ -1,0 +1,56 @@
+#include "tests/ops/samples.h"
+
+namespace scanloom::ops {
+
+std::vector<Sample> add_samples() {
+  return {
+      {.name = "normal",
+       .inputs = {f32({2, 3}, {1, 2.5, -3, 0.125, 1e+10, -7}), f32({2, 3}, {4, -0.5, 2, 8, -1, 3})},
+       .outputs = {f32({2, 3}, {5, 2, -1, 8.125, 1e+10, -4})}},
+      {.name = "broadcasting",
+       .inputs = {f32({2, 1}, {3, -0.5}), f32({3}, {4, -0.5, 2})},
+       .outputs = {f32({2, 3}, {7, 2.5, 5, 3.5, -1, 1.5})}},
+      {.name = "broadcasting_both_ways",
+       .inputs = {i32({2, 1, 2}, {1, 2, 3, 4}), i32({2, 1}, {5, -6})},
+       .outputs = {i32({2, 2, 2}, {6, 7, -5, -4, 8, 9, -3, -2})}},
+      {.name = "scalars", .inputs = {f64({}, {3}), f64({}, {0.1})}, .outputs = {f64({}, {3.1})}},
+      {.name = "special_values",
+       .inputs = {f32({6}, {kInf, kInf, kNan, -0.0, -0.0, 3e+38}),
+                  f32({6}, {-kInf, 1, 1, -0.0, 0, 3e+38})},
+       .outputs = {f32({6}, {kNan, kInf, kNan, -0.0, 0, kInf})}},
+      {.name = "empty",
+       .inputs = {f32({0, 3}, {}), f32({1, 3}, {1, 2, 3})},
+       .outputs = {f32({0, 3}, {})}},
+      {.name = "sizes_that_do_not_broadcast",
+       .inputs = {f32({2, 3}, {0, 0, 0, 0, 0, 0}), f32({2}, {0, 0})},
+       .error = "do not broadcast: sizes 3 and 2"},
+      {.name = "element_types_that_differ",
+       .inputs = {f32({1}, {0}), i64({1}, {0})},
+       .error = "element types f32 and i64 do not go together"},
+      {.name = "strings",
+       .inputs = {strings({1}, {"a"}), strings({1}, {"b"})},
+       .error = "not defined from element types string, string to string"},
+      {.name = "f16",
+       .inputs = {reals(DType::f16, {3}, {0.0999755859375, 1000, 60000}),
+                  reals(DType::f16, {3}, {0.300048828125, 3, 60000})},
+       .outputs = {reals(DType::f16, {3}, {0.39990234375, 1003, kInf})}},
+      {.name = "bf16",
+       .inputs = {reals(DType::bf16, {3}, {0.10009765625, 1000, 3}),
+                  reals(DType::bf16, {3}, {0.30078125, 3, 7})},
+       .outputs = {reals(DType::bf16, {3}, {0.400390625, 1004, 10})}},
+      {.name = "i8_wraps",
+       .inputs = {integers(DType::i8, {2}, {127, -128}), integers(DType::i8, {2}, {1, -1})},
+       .outputs = {integers(DType::i8, {2}, {-128, 127})}},
+      {.name = "i64_wraps",
+       .inputs = {i64({1}, {9223372036854775807}), i64({1}, {1})},
+       .outputs = {i64({1}, {INT64_MIN})}},
+      {.name = "u64_wraps",
+       .inputs = {integers(DType::u64, {1}, {-1}), integers(DType::u64, {1}, {2})},
+       .outputs = {integers(DType::u64, {1}, {1})}},
+      {.name = "i4_wraps",
+       .inputs = {integers(DType::i4, {2}, {7, -8}), integers(DType::i4, {2}, {1, -1})},
+       .outputs = {integers(DType::i4, {2}, {-8, 7})}},
+  };
+}
+
+}  // namespace scanloom::ops

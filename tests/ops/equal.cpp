@@ -1,0 +1,47 @@
+#include "tests/ops/samples.h"
+
+namespace scanloom::ops {
+
+std::vector<Sample> equal_samples() {
+  return {
+      {.name = "normal",
+       .inputs = {f32({2, 3}, {1, 2, 3, 4, 5, 6}), f32({2, 3}, {1, 3, 2, 4, 6, 5})},
+       .outputs = {booleans({2, 3}, {true, false, false, true, false, false})}},
+      {.name = "broadcasting",
+       .inputs = {f32({2, 3}, {1, 2, 3, 4, 5, 6}), f32({3}, {3, 2, 6})},
+       .outputs = {booleans({2, 3}, {false, true, false, false, false, true})}},
+      {.name = "special_values",
+       .inputs = {f32({6}, {kNan, 1, kNan, -0.0, kInf, -kInf}),
+                  f32({6}, {1, kNan, kNan, 0, kInf, kInf})},
+       .outputs = {booleans({6}, {false, false, false, true, true, false})}},
+      {.name = "unsigned",
+       .inputs = {integers(DType::u64, {3}, {-1, 0, 5}),
+                  integers(DType::u64, {3}, {1, INT64_MIN, 5})},
+       .outputs = {booleans({3}, {false, false, true})}},
+      {.name = "signed",
+       .inputs = {integers(DType::i8, {3}, {-1, 127, -128}),
+                  integers(DType::i8, {3}, {1, -128, -128})},
+       .outputs = {booleans({3}, {false, false, true})}},
+      {.name = "f16",
+       .inputs = {reals(DType::f16, {2}, {0.5, 2}), reals(DType::f16, {2}, {0.5, -2})},
+       .outputs = {booleans({2}, {true, false})}},
+      {.name = "empty",
+       .inputs = {f32({2, 0}, {}), f32({2, 1}, {1, 2})},
+       .outputs = {booleans({2, 0}, {})}},
+      {.name = "sizes_that_do_not_broadcast",
+       .inputs = {f32({2, 3}, {0, 0, 0, 0, 0, 0}), f32({2}, {0, 0})},
+       .error = "do not broadcast: sizes 3 and 2"},
+      {.name = "element_types_that_differ",
+       .inputs = {f32({1}, {0}), i64({1}, {0})},
+       .error = "element types f32 and i64 do not go together"},
+      {.name = "booleans",
+       .inputs = {booleans({4}, {false, false, true, true}),
+                  booleans({4}, {false, true, false, true})},
+       .outputs = {booleans({4}, {true, false, false, true})}},
+      {.name = "strings",
+       .inputs = {strings({3}, {"a", "", "abc"}), strings({3}, {"a", "a", "abd"})},
+       .outputs = {booleans({3}, {true, false, false})}},
+  };
+}
+
+}  // namespace scanloom::ops

@@ -1,0 +1,20 @@
+// The real dtypes, written down a second time from their definitions, so that the samples do not
+// depend on the conversions they test.
+#pragma once
+
+#include <cstdint>
+
+#include <scanloom/dtype.h>
+
+namespace scanloom::ops {
+
+/// The value of an element with these bits. Every real dtype but nf4, which is a table.
+double decode_real(DType dtype, std::uint64_t bits);
+
+/// The bits of `value` in dtype; f32 rounds, all others must hold it exactly.
+std::uint64_t encode_real(DType dtype, double value);
+
+/// How many values of dtype lie from one to the other; 0 for two NaN, huge for one.
+double distance_in_ulps(DType dtype, std::uint64_t a, std::uint64_t b);
+
+}  // namespace scanloom::ops

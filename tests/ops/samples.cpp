@@ -1,0 +1,82 @@
+#include "tests/ops/samples.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "tests/ops/real_bits.h"
+
+namespace scanloom::ops {
+namespace {
+
+// Our own mistakes in a literal: there is no test to fail yet, and no sample worth running.
+void require(bool right) {
+  if (!right) std::abort();
+}
+
+/// bits_of(i): the bits of element i.
+template <class BitsOf>
+Tensor filled(DType dtype, const Shape& shape, std::size_t count, const BitsOf& bits_of) {
+  Tensor tensor = Tensor::zeros(dtype, shape).value_or_throw();
+  require(static_cast<std::size_t>(tensor.elements()) == count);
+  const std::size_t bytes = dtype_bytes(dtype);
+  auto* to = static_cast<std::byte*>(tensor.mutable_data());
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t bits = bits_of(i);
+    std::memcpy(to + i * bytes, &bits, bytes);
+  }
+  return tensor;
+}
+
+// Of integers narrower than a byte: their value, extended to the byte they lie in.
+std::uint64_t integer_bits(DType dtype, std::int64_t value) {
+  const int unused = 64 - dtype_file_bits(dtype);
+  const auto top = static_cast<std::uint64_t>(value) << unused;
+  if (dtype_kind(dtype) == DTypeKind::unsigned_int) return top >> unused;
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(top) >> unused);
+}
+
+}  // namespace
+
+Tensor reals(DType dtype, const Shape& shape, std::initializer_list<double> values) {
+  return filled(dtype, shape, values.size(),
+                [&](std::size_t i) { return encode_real(dtype, values.begin()[i]); });
+}
+Tensor f32(const Shape& shape, std::initializer_list<double> values) {
+  return reals(DType::f32, shape, values);
+}
+Tensor f64(const Shape& shape, std::initializer_list<double> values) {
+  return reals(DType::f64, shape, values);
+}
+
+Tensor integers(DType dtype, const Shape& shape, std::initializer_list<std::int64_t> values) {
+  return filled(dtype, shape, values.size(),
+                [&](std::size_t i) { return integer_bits(dtype, values.begin()[i]); });
+}
+Tensor i64(const Shape& shape, std::initializer_list<std::int64_t> values) {
+  return integers(DType::i64, shape, values);
+}
+Tensor i32(const Shape& shape, std::initializer_list<std::int64_t> values) {
+  return integers(DType::i32, shape, values);
+}
+Tensor u8(const Shape& shape, std::initializer_list<std::int64_t> values) {
+  return integers(DType::u8, shape, values);
+}
+
+Tensor booleans(const Shape& shape, std::initializer_list<bool> values) {
+  return filled(DType::boolean, shape, values.size(),
+                [&](std::size_t i) { return std::uint64_t{values.begin()[i]}; });
+}
+
+Tensor strings(const Shape& shape, std::initializer_list<const char*> values) {
+  const std::vector<std::string> texts(values.begin(), values.end());
+  return Tensor::of_strings(shape, texts).value_or_throw();
+}
+
+Tensor counted(DType dtype, const Shape& shape) {
+  return filled(dtype, shape, static_cast<std::size_t>(shape.elements()), [&](std::size_t i) {
+    return is_real(dtype) ? encode_real(dtype, static_cast<double>(i))
+                          : integer_bits(dtype, static_cast<std::int64_t>(i));
+  });
+}
+
+}  // namespace scanloom::ops

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Checks that every header of include/ and src/ has #pragma once and compiles alone.
+
+A header that passed is compiled again only after it, or a header of ours that it includes, changed."""
+
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+
+import source_tree
+
+FLAGS = ["-std=c++20", "-fsyntax-only", "-w", "-x", "c++"]
+_INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.M)
+
+
+class Checker:
+    def __init__(self, root: pathlib.Path, compiler: list[str]):
+        self.root = root
+        self.compiler = compiler
+        self.llvm_flags = self._find_llvm()
+        self._includes: dict[pathlib.Path, list[str]] = {}
+        version = subprocess.run([*compiler, "--version"], capture_output=True, text=True).stdout
+        self._salt = "\n".join([version, *compiler, *FLAGS, *self.flags()])
+
+    @staticmethod
+    def _find_llvm() -> list[str] | None:
+        """Flags to find LLVM's headers, or None where they are not installed."""
+        try:
+            answer = subprocess.run(
+                ["llvm-config-19", "--includedir"], capture_output=True, text=True, check=True
+            )
+        except (OSError, subprocess.CalledProcessError):
+            return None
+        return ["-isystem", answer.stdout.strip()]
+
+    def flags(self) -> list[str]:
+        folders = [self.root / "src", self.root / "include"]
+        flags = [f"-I{folder}" for folder in folders]
+        if os.uname().machine == "x86_64":
+            flags.append("-march=x86-64-v2")
+        return flags + (self.llvm_flags or [])
+
+    def includes(self, path: pathlib.Path) -> list[str]:
+        if path not in self._includes:
+            text = path.read_text(encoding="utf-8", errors="replace")
+            self._includes[path] = _INCLUDE.findall(text)
+        return self._includes[path]
+
+    def reached(self, header: pathlib.Path) -> dict[pathlib.Path, None]:
+        """Our files that the header includes, itself first, in the order they are met."""
+        seen: dict[pathlib.Path, None] = {header: None}
+        pending = [header]
+        while pending:
+            path = pending.pop()
+            for name in self.includes(path):
+                for folder in (path.parent, self.root / "src", self.root / "include"):
+                    target = folder / name
+                    if target.is_file() and target not in seen:
+                        seen[target] = None
+                        pending.append(target)
+        return seen
+
+    def needs_llvm(self, header: pathlib.Path) -> bool:
+        return any(
+            name.startswith(("llvm/", "llvm-c/"))
+            for path in self.reached(header)
+            for name in self.includes(path)
+        )
+
+    def key(self, header: pathlib.Path) -> str:
+        digest = hashlib.sha256(self._salt.encode())
+        for path in self.reached(header):
+            digest.update(path.read_bytes())
+        return digest.hexdigest()
+
+    def compile(self, header: pathlib.Path) -> str | None:
+        """What the compiler says against a file that includes the header alone."""
+        command = [*self.compiler, *FLAGS, *self.flags(), "-"]
+        source = f'#include "{header}"\n'
+        run = subprocess.run(command, input=source, capture_output=True, text=True)
+        return None if run.returncode == 0 else run.stderr.strip()
+
+
+def read_passed(store: pathlib.Path) -> dict[str, str]:
+    try:
+        return dict(json.loads(store.read_text()))
+    except (OSError, ValueError):
+        return {}
+
+
+def main() -> int:
+    parser = source_tree.argument_parser(__doc__)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="compilers at once")
+    parser.add_argument(
+        "--compiler", default=os.environ.get("CXX", "g++"), help="compiler (default $CXX or g++)"
+    )
+    options = parser.parse_args()
+    root = options.root.resolve()
+    checker = Checker(root, shlex.split(options.compiler))
+    store = root / "build" / "headers-alone.json"
+    passed = read_passed(store)
+    headers = source_tree.sources(root, ("include", "src"), source_tree.HEADER_SUFFIXES)
+    problems, keys, skipped = [], {}, 0
+    for header in headers:
+        if "#pragma once" not in (root / header).read_text(encoding="utf-8", errors="replace"):
+            problems.append(f"{header}: has no #pragma once")
+        if checker.llvm_flags is None and checker.needs_llvm(root / header):
+            skipped += 1
+            continue
+        keys[str(header)] = checker.key(root / header)
+    todo = [name for name, key in keys.items() if passed.get(name) != key]
+    with concurrent.futures.ThreadPoolExecutor(max(1, options.jobs)) as pool:
+        messages = list(pool.map(lambda name: checker.compile(root / name), todo))
+    for name, message in zip(todo, messages):
+        if message is not None:
+            problems.append(f"{name}: does not compile alone\n{message}")
+            del keys[name]
+    store.parent.mkdir(exist_ok=True)
+    store.write_text(json.dumps(keys, indent=1))
+    checked = f"{len(headers)} headers, {len(todo)} compiled"
+    checked += f", {skipped} left out for want of LLVM" if skipped else ""
+    return source_tree.report("headers", problems, checked)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

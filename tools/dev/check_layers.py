@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""Checks who includes whom: the table of layers in ARCHITECTURE.md, read from #include lines."""
+
+import dataclasses
+import pathlib
+import re
+import sys
+
+import source_tree
+
+
+@dataclasses.dataclass(frozen=True)
+class Layer:
+    """What one folder may include: folders of src/, public headers, and third parties by name."""
+
+    folders: tuple[str, ...] = ()
+    public: str = "values"  # none, values (VALUE_HEADERS), all
+    third_party: tuple[str, ...] = ()
+    posix: bool = False
+
+
+# The public headers that define a type once for the library and its users.
+VALUE_HEADERS = {"api.h", "codes.inc", "dtype.h", "dtypes.inc", "error.h", "expected.h", "view.h"}
+
+_OPERATORS = ("base", "tensor", "ir", "ops")
+
+LAYERS = {
+    "include": Layer(public="all"),
+    "src/base": Layer(third_party=("fmt",), posix=True),
+    "src/tensor": Layer(("base",), third_party=("fmt",)),
+    "src/ir": Layer(("base", "tensor"), third_party=("fmt",)),
+    "src/kernels": Layer(("base", "tensor"), third_party=("Highway",), posix=True),
+    "src/ops": Layer(("base", "tensor", "ir")),
+    "src/frontends/onnx": Layer(_OPERATORS, third_party=("protozero",)),
+    "src/interp": Layer(_OPERATORS),
+    "src/passes": Layer(_OPERATORS),
+    "src/jit": Layer(("base", "tensor"), third_party=("LLVM",)),
+    "src/plan": Layer((*_OPERATORS, "kernels"), third_party=("fmt",)),
+    "src/runtime": Layer(("base", "tensor", "kernels", "plan"), posix=True),
+    "src/api": Layer(
+        (*_OPERATORS, "kernels", "frontends", "interp", "passes", "plan", "runtime"),
+        public="all", posix=True,
+    ),
+    "tools/scanloom": Layer(public="all", third_party=("CLI11", "nlohmann-json"), posix=True),
+    "python": Layer(public="all", third_party=("nanobind", "Python")),
+    "examples": Layer(public="all", posix=True),
+    "bench": Layer(public="all", third_party=("Google Benchmark",), posix=True),
+}
+
+# Single headers open to a folder beyond its row: the compiler of loops is a plug-in, known through
+# its interface alone.
+OPEN_HEADERS = {("src/plan", "jit/interface.h"), ("src/api", "jit/interface.h")}
+
+THIRD_PARTY = {
+    "fmt/": "fmt",
+    "hwy/": "Highway",
+    "protozero/": "protozero",
+    "pugixml.hpp": "pugixml",
+    "llvm/": "LLVM",
+    "llvm-c/": "LLVM",
+    "CLI/": "CLI11",
+    "nlohmann/": "nlohmann-json",
+    "nanobind/": "nanobind",
+    "Python.h": "Python",
+    "gtest/": "GoogleTest",
+    "gmock/": "GoogleTest",
+    "benchmark/": "Google Benchmark",
+}
+
+# Headers of the system and of the compiler that are not the standard library's.
+POSIX = re.compile(
+    r"(sys/|linux/)\w+\.h|(dlfcn|fcntl|unistd|pthread|sched|signal|poll|termios|cpuid"
+    r"|x86intrin|\w*mmintrin|arm_neon|fenv|features)\.h"
+)
+
+_INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
+
+
+def layer_of(path: pathlib.PurePath) -> str | None:
+    """The longest prefix of path that has a row; None where the table does not reach (tests)."""
+    for parent in path.parents:
+        if parent.as_posix() in LAYERS:
+            return parent.as_posix()
+    return None
+
+
+def target_of(root: pathlib.Path, path: pathlib.Path, name: str) -> str | None:
+    """The project file that an include names, relative to root, or None when it is not ours."""
+    candidates = [path.parent / name, pathlib.Path("src") / name, pathlib.Path("include") / name]
+    candidates.append(pathlib.Path("bench") / name)
+    for candidate in candidates:
+        if (root / candidate).is_file():
+            parts: list[str] = []
+            for part in candidate.parts:
+                parts = parts[:-1] if part == ".." and parts else [*parts, part]
+            return "/".join(parts)
+    return None
+
+
+def reason_against(home: str, layer: Layer, target: str | None, name: str, quoted: bool):
+    """Why a file of the folder home may not include name, or None when it may."""
+    if target is not None:
+        return reason_against_ours(home, layer, target)
+    if quoted:
+        return "there is no such file"
+    for prefix, third_party in THIRD_PARTY.items():
+        if name.startswith(prefix):
+            allowed = third_party in layer.third_party
+            return None if allowed else f"{home} may not use {third_party}"
+    if POSIX.fullmatch(name):
+        return None if layer.posix else f"{home} may not use headers of the system"
+    if re.fullmatch(r"[a-z_0-9]+", name):
+        return None
+    return "neither the standard library's, nor ours, nor in the table of check_layers.py"
+
+
+def reason_against_ours(home: str, layer: Layer, target: str) -> str | None:
+    if target.startswith("include/scanloom/"):
+        header = target.removeprefix("include/scanloom/")
+        if layer.public == "all" or (layer.public == "values" and header in VALUE_HEADERS):
+            return None
+        return f"{home} may include of the public headers only {', '.join(sorted(VALUE_HEADERS))}"
+    if target.startswith(home + "/"):
+        return None
+    if target.startswith("src/"):
+        folder = target.removeprefix("src/")
+        if (home, folder) in OPEN_HEADERS:
+            return None
+        if any(folder.startswith(allowed + "/") for allowed in layer.folders):
+            return None
+        allowed = ", ".join(layer.folders) if layer.folders else "no folder of src"
+        return f"{home} may include {allowed}"
+    return f"{home} may not include {target}"
+
+
+def check_file(root: pathlib.Path, path: pathlib.Path) -> list[str]:
+    home = layer_of(path)
+    if home is None:
+        if path.parts[0] in ("src", "include"):
+            return [f"{path}: this folder has no row in the table of check_layers.py"]
+        return []
+    text = (root / path).read_text(encoding="utf-8", errors="replace")
+    problems = []
+    includes = list(_INCLUDE.finditer(text))
+    for match in includes:
+        quoted, name = match[1] == '"', match[2]
+        target = target_of(root, path, name)
+        reason = reason_against(home, LAYERS[home], target, name, quoted)
+        if reason:
+            line = text.count("\n", 0, match.start(2)) + 1
+            problems.append(f"{path}:{line}: includes {name}: {reason}")
+    return problems + check_own_header(root, path, [match[2] for match in includes])
+
+
+def check_own_header(root: pathlib.Path, path: pathlib.Path, names: list[str]) -> list[str]:
+    """A .cpp beside a header of its name includes that header first, so that it stands alone."""
+    own = path.with_suffix(".h")
+    if path.parts[0] != "src" or path.suffix != ".cpp" or not (root / own).is_file():
+        return []
+    if names and target_of(root, path, names[0]) == own.as_posix():
+        return []
+    return [f"{path}:1: its own header {own.name} is not the first include"]
+
+
+def main() -> int:
+    options = source_tree.argument_parser(__doc__).parse_args()
+    folders = ("include", "src", "tools", "python", "examples", "bench")
+    paths = source_tree.sources(options.root, folders, source_tree.CXX_SUFFIXES)
+    problems = [problem for path in paths for problem in check_file(options.root, path)]
+    return source_tree.report("layers", problems, f"{len(paths)} files")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

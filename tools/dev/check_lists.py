@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Checks the list.inc files: sorted where they say so, and in step with the files beside them.
+
+A list whose comment says 'sorted' is sorted by the first argument of its rows. The operators
+defined in src/ops, the kernels in src/kernels and the passes in src/passes are the rows of the
+list.inc there, and a file of the same folder of tests/ names each of them."""
+
+import pathlib
+import re
+import sys
+
+import source_tree
+
+_ROW = re.compile(r"^\s*SCANLOOM_\w+\(\s*(\w+)", re.M)
+_OPERATOR = re.compile(r"\bOpDef\s+(\w+)_op\s*[{=]")
+_KERNEL = re.compile(r"\bKernelDef\s+(\w+)_kernel\s*[{=]")
+_PASS = re.compile(r"^Expected<Change>\s+(\w+)\(ir::Module\s*&", re.M)
+
+
+def rows(path: pathlib.Path) -> list[str]:
+    """The first arguments of a list's rows; none where there is no such file."""
+    if not path.is_file():
+        return []
+    lines = path.read_text(encoding="utf-8").splitlines()
+    code = "\n".join(line for line in lines if not line.lstrip().startswith(("//", "#")))
+    return _ROW.findall(code)
+
+
+def check_sorted(root: pathlib.Path, path: pathlib.Path) -> list[str]:
+    if not re.search(r"^//.*\bsorted\b", (root / path).read_text(encoding="utf-8"), re.M | re.I):
+        return []
+    names = rows(root / path)
+    for before, after in zip(names, names[1:]):
+        if before == after:
+            return [f"{path}: {after} stands twice"]
+        if before > after:
+            return [f"{path}: {after} must stand before {before}"]
+    return []
+
+
+def defined(root: pathlib.Path, folder: str, pattern: re.Pattern) -> dict[str, pathlib.Path]:
+    """What the files <name>.cpp of a folder of src/ define under their own name."""
+    found = {}
+    for path in source_tree.sources(root, ("src",), (".cpp",)):
+        if path.parent.as_posix() == f"src/{folder}":
+            text = source_tree.code_only((root / path).read_text(encoding="utf-8"))
+            found.update({name: path for name in pattern.findall(text) if name == path.stem})
+    return found
+
+
+def check_defined(root: pathlib.Path, folder: str, pattern: re.Pattern) -> list[str]:
+    listed = set(rows(root / "src" / folder / "list.inc"))
+    found = defined(root, folder, pattern)
+    problems = [
+        f"{path}: {name} has no row in src/{folder}/list.inc"
+        for name, path in sorted(found.items())
+        if name not in listed
+    ]
+    return problems + [
+        f"src/{folder}/list.inc: {name} is not defined in src/{folder}/{name}.cpp"
+        for name in sorted(listed - set(found))
+    ]
+
+
+def check_tested(root: pathlib.Path, folder: str) -> list[str]:
+    """Every row is named by a file of tests/<folder>: by its name, or by its text, where an operator
+    is named by its function <name>_samples."""
+    word = re.compile(r"\b(\w+)_samples\b" if folder == "ops" else r"\b(\w+)\b")
+    named: set[str] = set()
+    for path in source_tree.files(root):
+        if path.parts[:2] == ("tests", folder):
+            named.add(re.sub(r"_test$", "", path.stem))
+            named.update(word.findall((root / path).read_text(errors="replace")))
+    return [
+        f"src/{folder}/list.inc: {name} is in no file of tests/{folder}"
+        for name in rows(root / "src" / folder / "list.inc")
+        if name not in named
+    ]
+
+
+def main() -> int:
+    options = source_tree.argument_parser(__doc__).parse_args()
+    root = options.root
+    lists = [path for path in source_tree.files(root) if path.suffix == ".inc"]
+    problems = [problem for path in lists for problem in check_sorted(root, path)]
+    for folder, pattern in (("ops", _OPERATOR), ("kernels", _KERNEL), ("passes", _PASS)):
+        problems += check_defined(root, folder, pattern) + check_tested(root, folder)
+    return source_tree.report("lists", problems, f"{len(lists)} lists")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

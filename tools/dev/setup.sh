@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# Installs what building, testing or the demo needs on Debian 12: packages with apt-get, Python
+# packages in build/venv. Does nothing, quickly, when all is there.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+readonly usage="usage: tools/dev/setup.sh PART...
+parts:
+  build    compiler, CMake and the libraries that Scanloom is built with
+  python   Python environment in build/venv, to build and install the Python package
+  test     GoogleTest, clang-format and the Python packages of the tests
+  bench    Google Benchmark and the peers that are measured beside Scanloom
+  demo     recordings and the Python packages of the demo
+environment:
+  SCANLOOM_PYTHON          the interpreter of build/venv (default /usr/bin/python3)
+  SCANLOOM_SKIP_PACKAGES   when 1, installs no Debian package and checks none"
+
+readonly python_packages="python3 python3-venv python3-dev"
+declare -A packages=(
+  [build]="g++ cmake ninja-build lld ccache pkg-config libfmt-dev libhwy-dev libprotozero-dev
+           libcli11-dev nlohmann-json3-dev llvm-19-dev"
+  [python]="$python_packages"
+  [test]="$python_packages git clang-format-19 libgtest-dev libgmock-dev pocketsphinx-testdata"
+  [bench]="$python_packages libbenchmark-dev"
+  [demo]="$python_packages pocketsphinx-testdata"
+)
+declare -A requirements=([python]=build [test]=test [bench]=demo [demo]=demo)
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+fail() { say "$@"; exit 1; }
+
+is_installed() {
+  [[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" == installed ]]
+}
+
+as_root() {
+  if [[ $EUID -eq 0 ]]; then "$@"; else sudo "$@"; fi
+}
+
+install_packages() {
+  local missing=() package
+  command -v dpkg-query >/dev/null ||
+    fail "not a Debian machine; install the equivalents of these, then set" \
+         "SCANLOOM_SKIP_PACKAGES=1: $*"
+  for package in "$@"; do
+    is_installed "$package" || missing+=("$package")
+  done
+  [[ ${#missing[@]} -eq 0 ]] && return
+  if [[ $EUID -ne 0 ]] && ! command -v sudo >/dev/null; then
+    fail "these packages are missing and neither root nor sudo is at hand; as root, type:" \
+         "apt-get install ${missing[*]}"
+  fi
+  if [[ $EUID -ne 0 && ! -t 0 ]] && ! sudo -n true 2>/dev/null; then
+    fail "these packages are missing and sudo asks for a password, but there is no terminal;" \
+         "as root, type: apt-get install ${missing[*]}"
+  fi
+  say "installing ${missing[*]}"
+  local options=(-q -o DPkg::Lock::Timeout=300)
+  as_root apt-get update "${options[@]}" >&2 ||
+    say "apt-get update failed; trying with the package lists that are here"
+  as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y --no-install-recommends "${options[@]}" "${missing[@]}" >&2 ||
+    fail "apt-get could not install ${missing[*]} (a network is needed once)"
+}
+
+# A stamp holds what was installed and where, so that a change of either installs again.
+fingerprint() {
+  { pwd; cat tools/dev/requirements-build.txt "$1"; } | sha256sum | cut -d' ' -f1
+}
+
+install_requirements() {
+  local file="tools/dev/requirements-$1.txt" stamp="build/venv/.installed-$1"
+  [[ -f "$stamp" && "$(<"$stamp")" == "$(fingerprint "$file")" ]] && return
+  say "installing the Python packages of $file in build/venv"
+  build/venv/bin/python -m pip install -q --disable-pip-version-check -r "$file" >&2 ||
+    fail "pip could not install $file (a network is needed once)"
+  fingerprint "$file" > "$stamp"
+}
+
+make_venv() {
+  local python="${SCANLOOM_PYTHON:-/usr/bin/python3}"
+  build/venv/bin/python -c 'import pip' 2>/dev/null && return
+  "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
+    fail "$python is missing or older than Python 3.11"
+  say "making build/venv with $python"
+  "$python" -m venv --clear build/venv || fail "$python cannot make build/venv"
+}
+
+main() {
+  local part wanted=() files=()
+  [[ $# -gt 0 ]] || { printf '%s\n' "$usage" >&2; exit 2; }
+  for part in "$@"; do
+    case "$part" in
+      -h | --help) printf '%s\n' "$usage"; exit 0 ;;
+      build | python | test | bench | demo) ;;
+      *) printf '%s\n' "$usage" >&2; fail "'$part' is not a part" ;;
+    esac
+    # The lists hold package names only, so splitting at blanks is meant.
+    # shellcheck disable=SC2206
+    wanted+=(${packages[$part]})
+    [[ -n "${requirements[$part]:-}" ]] && files+=("${requirements[$part]}")
+  done
+  [[ "${SCANLOOM_SKIP_PACKAGES:-0}" == 1 ]] || install_packages "${wanted[@]}"
+  [[ ${#files[@]} -eq 0 ]] && return
+  make_venv
+  for part in "${files[@]}"; do install_requirements "$part"; done
+}
+
+main "$@"
