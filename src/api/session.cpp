@@ -122,7 +122,7 @@ Expected<std::shared_ptr<Session::Impl>> Session::Impl::make(const Source& sourc
 
 Expected<Session> Session::load(const std::string& path, const SessionOptions& options) {
   return guard([&]() -> Expected<Session> {
-    SCANLOOM_TRY(auto impl, make({path, nullptr, {}}, options));
+    SCANLOOM_TRY(std::shared_ptr<Impl> impl, Impl::make({path, nullptr, {}}, options));
     return Session(std::move(impl));
   });
 }
@@ -133,7 +133,7 @@ Expected<Session> Session::load_bytes(std::span<const std::byte> bytes,
     // Weights may alias the bytes for as long as the session lives, so it keeps its own copy.
     auto copy = std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end());
     const std::string_view view(reinterpret_cast<const char*>(copy->data()), copy->size());
-    SCANLOOM_TRY(auto impl, make({{}, copy, view}, options));
+    SCANLOOM_TRY(auto impl, Impl::make({{}, copy, view}, options));
     return Session(std::move(impl));
   });
 }

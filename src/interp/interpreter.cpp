@@ -62,13 +62,13 @@ class Interpreter {
   Expected<void> bind(std::span<const ValueId> ids, std::vector<Tensor> tensors,
                       std::string_view what);
   [[nodiscard]] std::vector<Tensor> gather(std::span<const ValueId> ids) const;
-  [[nodiscard]] NodeId current() const;
   [[nodiscard]] Error placed(Error error) const;
 
   const Module& module_;
   const InterpretOptions& options_;
   std::vector<Tensor> values_;
   std::vector<Frame> frames_;
+  NodeId current_;  ///< what an error is about
 };
 
 Expected<std::vector<Tensor>> Interpreter::run(std::span<const Tensor> feeds) {
@@ -117,6 +117,7 @@ Expected<void> Interpreter::step() {
 }
 
 Expected<void> Interpreter::execute(NodeId id) {
+  current_ = id;
   const Node& node = module_.node(id);
   for (const auto& ids : {node.inputs, node.outputs})
     for (const ValueId value : ids)
@@ -153,6 +154,7 @@ Expected<void> Interpreter::enter_branch(NodeId id) {
 
 Expected<void> Interpreter::end_region() {
   Frame& frame = frames_.back();
+  current_ = frame.owner;
   std::vector<Tensor> yields = gather(module_.region(frame.region).yields);
   if (frame.loop) {
     SCANLOOM_CHECK_OK(frame.loop->take(std::move(yields)));
@@ -194,20 +196,12 @@ std::vector<Tensor> Interpreter::gather(std::span<const ValueId> ids) const {
   return tensors;
 }
 
-/// The node being executed: the last one begun, or the owner of a region that has no more.
-NodeId Interpreter::current() const {
-  const Frame& frame = frames_.back();
-  const std::vector<NodeId>& nodes = module_.region(frame.region).nodes;
-  return frame.next > 0 && frame.next <= nodes.size() ? nodes[frame.next - 1] : frame.owner;
-}
-
 Error Interpreter::placed(Error error) const {
-  const NodeId node = current();
-  if (node.valid()) error = std::move(error).at(module_.describe(node));
+  if (current_.valid()) error = std::move(error).at(module_.describe(current_));
   constexpr std::size_t kMaxNotes = 8;
   std::size_t notes = 0;
   for (auto frame = frames_.rbegin(); frame != frames_.rend() && notes < kMaxNotes; ++frame) {
-    if (!frame->loop || frame->owner == node) continue;
+    if (!frame->loop || frame->owner == current_) continue;
     error.note(fmt::format("in step {} of {}", frame->loop->step(),
                            module_.describe(frame->owner)));
     ++notes;

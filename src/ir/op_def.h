@@ -93,7 +93,7 @@ struct ViewCtx {
   tensor::Shape dims, strides;  ///< of input 0
   tensor::Shape result;         ///< inferred sizes of the output
   std::span<const tensor::Attr> attrs;
-  /// integers(i): the value of integer input i where it is known; nullopt otherwise.
+  /// integers[i]: the elements of integer input i; none: it is absent; nullopt: they are not known.
   std::span<const std::optional<std::vector<std::int64_t>>> integers;
 };
 

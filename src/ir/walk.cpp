@@ -62,6 +62,7 @@ class Cloner {
     frame.from = source_.node(frame.from_owner).regions[frame.next_region++];
     frame.next_node = 0;
     frame.to = target_.add_region(frame.to_owner, source_.region(frame.from).name);
+    target_.node(frame.to_owner).regions.push_back(frame.to);
     const std::vector<ValueId> args = source_.region(frame.from).args;
     for (const ValueId arg : args) map(arg, copy_argument(arg, frame.to));
   }

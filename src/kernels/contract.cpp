@@ -129,6 +129,49 @@ Status run_single(const Call& call) noexcept {
   return Status::ok;
 }
 
+// A product of one strip, which needs no loops around it either.
+template <class T>
+struct StripPlan {
+  void (*strip)(const Strip<T>&) = nullptr;
+  Strip<T> shape;  ///< all but the addresses that change
+  int a_input = 0;
+  std::shared_ptr<const void> packed;
+};
+
+template <class T>
+Status run_strip(const Call& call) noexcept {
+  const StripPlan<T>& plan = *static_cast<const StripPlan<T>*>(call.prepared);
+  Strip<T> s = plan.shape;
+  s.a = call.in(plan.a_input).template data<const T>();
+  if (!s.padded) s.b = call.in(1 - plan.a_input).template data<const T>();
+  s.c = call.out(0).template data<T>();
+  plan.strip(s);
+  return Status::ok;
+}
+
+template <class T>
+bool is_strip(const Plan<T>& plan) {
+  return plan.m <= plan.fns->rows && plan.packing != Packing::per_call &&
+         plan.m * plan.n * plan.k <= kThreadWork;
+}
+
+template <class T>
+StripPlan<T> strip_of(const Plan<T>& plan) {
+  StripPlan<T> result{plan.fns->strip[plan.m - 1], {}, plan.a_input, plan.packed};
+  Strip<T>& s = result.shape;
+  s.columns = plan.n;
+  s.k = plan.k;
+  s.a_row = plan.a_row;
+  s.a_step = plan.a_step;
+  s.padded = plan.packing == Packing::once;
+  s.b = static_cast<const T*>(plan.packed.get());
+  s.b_step = s.padded ? plan.fns->panel : plan.b_step;
+  s.b_panel = s.padded ? plan.fns->panel * plan.k : plan.fns->panel;
+  s.c_row = plan.c_row;
+  s.c_column = plan.c_column;
+  return result;
+}
+
 ContractionAxis swapped(const ContractionAxis& axis) {
   return {axis.size, axis.b, axis.a, axis.out};
 }
@@ -271,6 +314,8 @@ Prepared prepare_typed(const PrepareCtx& ctx) {
                              static_cast<std::int64_t>(sizeof(T));
   }
   const bool single = !plan->empty && plan->outer.empty() && plan->depth.empty();
+  if (single && is_strip(*plan))
+    return {.state = std::make_shared<const StripPlan<T>>(strip_of(*plan)), .run = run_strip<T>};
   prepared.state = std::move(plan);
   prepared.run = single ? run_single<T> : run<T>;
   return prepared;

@@ -73,11 +73,14 @@ Status run_blocks(const Call& call) noexcept {
   return Status::ok;
 }
 
+Status run_flat_blocks(const Call& call) noexcept {
+  run_flat(*static_cast<const PointwisePlan*>(call.prepared), call);
+  return Status::ok;
+}
+
 bool is_direct(const PointwisePlan& plan) {
-  const auto in_place = [](const PointwiseOperand& o) { return o.lie != Lie::strided; };
-  return !plan.empty && plan.window == 0 && plan.steps.size() == 1 && plan.spreads.empty() &&
-         plan.outputs.size() == 1 && std::ranges::all_of(plan.inputs, in_place) &&
-         plan.outputs[0].lie == Lie::row;
+  return is_flat(plan) && plan.steps.size() == 1 && plan.spreads.empty() &&
+         plan.outputs.size() == 1;
 }
 
 Direct direct_of(const PointwisePlan& plan) {
@@ -114,7 +117,8 @@ Prepared prepare(const PrepareCtx& ctx) {
     return {.state = std::move(direct), .run = run};
   }
   const std::int64_t scratch = plan->scratch_bytes();
-  return {.state = std::move(plan), .scratch_bytes = scratch, .run = run_blocks};
+  const tensor::KernelFn run = is_flat(*plan) ? run_flat_blocks : run_blocks;
+  return {.state = std::move(plan), .scratch_bytes = scratch, .run = run};
 }
 
 }  // namespace

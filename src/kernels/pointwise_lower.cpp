@@ -389,6 +389,12 @@ const char* why_not(const PrepareCtx& ctx) {
 
 }  // namespace
 
+bool is_flat(const PointwisePlan& plan) {
+  const auto in_place = [](const PointwiseOperand& o) { return o.lie != Lie::strided; };
+  return !plan.empty && plan.window == 0 && std::ranges::all_of(plan.inputs, in_place) &&
+         std::ranges::all_of(plan.outputs, in_place);
+}
+
 const char* lower(const PrepareCtx& ctx, PointwisePlan& plan) {
   if (const char* why = why_not(ctx)) return why;
   lay_out(ctx, plan);

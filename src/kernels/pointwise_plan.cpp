@@ -73,15 +73,20 @@ void spread(const Spread& what, std::byte* const* table, std::int64_t count) {
   }
 }
 
+// Constants and columns: the entries of the table that stay the same for a whole call.
+void fill_table(const PointwisePlan& plan, std::byte* scratch, std::byte** table) {
+  for (std::size_t i = 0; i < plan.constants.size(); ++i)
+    table[i] = const_cast<std::byte*>(reinterpret_cast<const std::byte*>(&plan.constants[i]));
+  std::byte* column = scratch + plan.table_bytes();
+  for (int i = plan.first_column; i < plan.first_operand; ++i, column += plan.column_bytes)
+    table[i] = column;
+}
+
 class Run {
  public:
   Run(const PointwisePlan& plan, const Call& call)
       : plan_(plan), call_(call), table_(reinterpret_cast<std::byte**>(*call.scratch)) {
-    for (std::size_t i = 0; i < plan.constants.size(); ++i)
-      table_[i] = const_cast<std::byte*>(reinterpret_cast<const std::byte*>(&plan.constants[i]));
-    std::byte* column = *call.scratch + plan.table_bytes();
-    for (int i = plan.first_column; i < plan.first_operand; ++i, column += plan.column_bytes)
-      table_[i] = column;
+    fill_table(plan, *call.scratch, table_);
   }
 
   // The window at this index of the outer axes.
@@ -136,6 +141,28 @@ class Run {
 };
 
 }  // namespace
+
+void run_flat(const PointwisePlan& plan, const Call& call) noexcept {
+  std::byte** const table = reinterpret_cast<std::byte**>(*call.scratch);
+  const std::int64_t total = plan.window_elements;
+  fill_table(plan, *call.scratch, table);
+  for (const PointwiseOperand& operand : plan.inputs)
+    table[operand.value] = call.in(operand.index).data<std::byte>();
+  for (const PointwiseOperand& operand : plan.outputs)
+    table[operand.value] = call.out(operand.index).data<std::byte>();
+  for (const Spread& what : plan.spreads) spread(what, table, std::min(total, kBlock));
+  for (std::int64_t start = 0;;) {
+    const std::int64_t count = std::min(kBlock, total - start);
+    for (const PointwiseStep& step : plan.steps)
+      step.fn(table[step.out], table[step.a], table[step.b], table[step.c], count);
+    start += count;
+    if (start >= total) return;
+    for (const PointwiseOperand& operand : plan.inputs)
+      if (operand.lie == Lie::row) table[operand.value] += count * operand.bytes;
+    for (const PointwiseOperand& operand : plan.outputs)
+      table[operand.value] += count * operand.bytes;
+  }
+}
 
 void run_plan(const PointwisePlan& plan, const Call& call) noexcept {
   if (plan.empty) return;

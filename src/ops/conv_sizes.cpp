@@ -19,8 +19,7 @@ Dim out_size(ir::InferCtx& ctx, Dim in, Dim kernel, const ConvAttrs& attrs, std:
     return dims.floor_div(dims.add(in, stride - 1), stride);
   const Dim extent = dims.add(dims.mul(dims.sub(kernel, 1), dilation), 1);
   const Dim padded = dims.add(in, attrs.pad_begin[axis] + attrs.pad_end[axis]);
-  const Dim positions = dims.add(dims.floor_div(dims.sub(padded, extent), stride), 1);
-  return positions.is_constant() ? Dim(std::max<std::int64_t>(positions.value(), 0)) : positions;
+  return dims.add(dims.floor_div(dims.sub(padded, extent), stride), 1);
 }
 
 Expected<void> check_channels(ir::InferCtx& ctx, const Type& x, const Type& w, std::int64_t group) {

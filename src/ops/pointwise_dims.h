@@ -1,5 +1,6 @@
-// Pointwise operators on sizes: what a model computes from Shape with Add, Mul or Div is followed as
-// dim expressions, so that a later Reshape or Expand has sizes that relate to those of the feeds.
+// Pointwise operators on sizes: what a model computes from Shape with Add, Mul or Div is followed
+// as dim expressions, so that a later Reshape or Expand has sizes that relate to those of the
+// feeds.
 #pragma once
 
 #include <optional>

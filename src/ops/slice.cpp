@@ -75,7 +75,8 @@ Dim symbolic_size(ir::InferCtx& ctx, Dim size, const Bounds& bounds) {
   }
   const auto start = clamped(ctx, bounds.start, size), end = clamped(ctx, bounds.end, size);
   if (!start || !end) return dims.fresh();
-  const Dim span = *start == Dim(0) && *end == size ? size : dims.max(dims.sub(*end, *start), 0);
+  // The end is never below 0, so it alone is the size of what starts at the front.
+  const Dim span = *start == Dim(0) ? *end : dims.max(dims.sub(*end, *start), 0);
   if (bounds.step == 1) return span;
   return dims.floor_div(dims.add(span, bounds.step - 1), bounds.step);
 }
@@ -187,18 +188,17 @@ ir::ViewOf view_of(const Shape& dims, const Shape& strides, const Shape& result,
   return view;
 }
 
-// An operand that is listed but not known may also be one that is absent: then this is a copy.
 std::optional<ir::ViewOf> view(const ir::ViewCtx& ctx) {
   const std::span integers = ctx.integers;
   for (std::size_t i = kStarts; i < integers.size(); ++i)
     if (!integers[i]) return std::nullopt;
+  const auto has = [&](std::size_t i) { return i < integers.size() && !integers[i]->empty(); };
   const auto bound = [&](int input, std::int64_t i) {
     return (*integers[static_cast<std::size_t>(input)])[static_cast<std::size_t>(i)];
   };
   return view_of(ctx.dims, ctx.strides, ctx.result,
-                 static_cast<std::int64_t>(integers[kStarts]->size()),
-                 integers.size() > static_cast<std::size_t>(kAxes),
-                 integers.size() > static_cast<std::size_t>(kSteps), bound);
+                 static_cast<std::int64_t>(integers[kStarts]->size()), has(kAxes), has(kSteps),
+                 bound);
 }
 
 tensor::Status reference(const tensor::Call& call) noexcept {

@@ -5,6 +5,7 @@
 
 #include "ir/infer.h"
 #include "ir/run_node.h"
+#include "ops/ops.h"
 #include "passes/rewriter.h"
 
 namespace scanloom::passes {
@@ -21,6 +22,12 @@ using tensor::Tensor;
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 20;
 constexpr std::int64_t kFree = 4096;
 constexpr std::int64_t kMaxWork = std::int64_t{1} << 26;
+
+/// Each element of the result is one of the inputs': the work is the size of the result.
+bool moves_elements(const ir::OpDef& op) {
+  return &op == &ops::concat_op || &op == &ops::gather_op || &op == &ops::pad_op ||
+         &op == &ops::split_op || &op == &ops::tile_op || &op == &ops::constant_of_shape_op;
+}
 
 /// The values that inference knows all elements of, as sizes are known without data.
 Expected<std::vector<std::shared_ptr<const ir::Known>>> known_sizes(const Module& module) {
@@ -95,8 +102,8 @@ class Folder {
       total += constant->elements();
       largest = std::max(largest, constant->elements());
     }
-    const bool linear =
-        node.op->access == ir::Access::pointwise || node.op->access == ir::Access::view;
+    const bool linear = node.op->access == ir::Access::pointwise ||
+                        node.op->access == ir::Access::view || moves_elements(*node.op);
     const std::int64_t by_work = linear ? kMaxElements : kMaxWork / largest;
     const std::int64_t by_size = std::max(kFree, 2 * total);
     const std::int64_t limit = std::min({kMaxElements, by_work, by_size});

@@ -204,8 +204,10 @@ bool Binder::bind_view(ir::NodeId id) {
   Location location = this->location(node.inputs[0]);
   std::vector<std::optional<std::vector<std::int64_t>>> integers(node.inputs.size());
   for (std::size_t i = 1; i < node.inputs.size(); ++i) {
-    if (!node.inputs[i].valid()) continue;
-    if (const tensor::Tensor* value = known(node.inputs[i])) integers[i] = to_integers(*value);
+    if (!node.inputs[i].valid())
+      integers[i].emplace();
+    else if (const tensor::Tensor* value = known(node.inputs[i]))
+      integers[i] = to_integers(*value);
   }
   const Layout& from = layout(location.place);
   const std::optional<ir::ViewOf> view = node.op->view(

@@ -42,21 +42,25 @@ Expected<void> read_list(const Attr& attr, std::string_view name, std::size_t co
   return {};
 }
 
-void resolve_axis(ConvGeometry& geometry, const ConvAttrs& attrs, std::size_t axis) {
+Expected<void> resolve_axis(ConvGeometry& geometry, const ConvAttrs& attrs, std::size_t axis) {
   const std::int64_t stride = attrs.stride[axis], in = geometry.in[axis];
-  const std::int64_t extent =
-      geometry.kernel[axis] == 0 ? 0 : (geometry.kernel[axis] - 1) * attrs.dilation[axis] + 1;
+  const std::int64_t extent = (geometry.kernel[axis] - 1) * attrs.dilation[axis] + 1;
   if (attrs.auto_pad == AutoPad::same_upper || attrs.auto_pad == AutoPad::same_lower) {
     const std::int64_t out = (in + stride - 1) / stride;
     const std::int64_t missing = std::max<std::int64_t>((out - 1) * stride + extent - in, 0);
     const std::int64_t odd = attrs.auto_pad == AutoPad::same_lower ? missing % 2 : 0;
     geometry.out[axis] = out;
     geometry.pad[axis] = missing / 2 + odd;
-    return;
+    return {};
   }
-  const std::int64_t room = in + attrs.pad_begin[axis] + attrs.pad_end[axis] - extent;
-  geometry.out[axis] = room < 0 ? 0 : room / stride + 1;
+  // One place too few is an empty result; a kernel that lacks more than that fits nowhere.
+  const std::int64_t covered = in + attrs.pad_begin[axis] + attrs.pad_end[axis];
+  if (covered - extent < -stride)
+    return invalid_model("a kernel over {} elements does not fit the {} of spatial axis {}", extent,
+                         covered, axis);
+  geometry.out[axis] = (covered - extent + stride) / stride;
   geometry.pad[axis] = attrs.pad_begin[axis];
+  return {};
 }
 
 std::int64_t product(std::span<const std::int64_t> sizes) {
@@ -120,7 +124,7 @@ Expected<ConvGeometry> conv_geometry(const Shape& x, const Shape& w, std::span<c
     if (geometry.kernel[at] >= kMaxParameter)
       return invalid_model("w has size {} on axis {}, not below {}", w[axis + 2], axis + 2,
                            kMaxParameter);
-    resolve_axis(geometry, given, at);
+    SCANLOOM_CHECK_OK(resolve_axis(geometry, given, at));
   }
   return geometry;
 }

@@ -130,6 +130,7 @@ void expect_allows(const Type& type, const Tensor& value, const DimTable& dims) 
 /// Runs the reference kernel on the sample's inputs laid out as asked.
 struct ReferenceRun {
   std::deque<BoundOperand> inputs, outputs;
+  std::vector<Attr> attrs;  // a fault's text may lie in one
   tensor::Fault fault;
   tensor::Status status = tensor::Status::ok;
 
@@ -141,7 +142,7 @@ struct ReferenceRun {
                                    : tensor::Operand());
     for (const Type& type : types)
       out.push_back(outputs.emplace_back(type.dtype, type.shape(), output_layout).operand());
-    const std::vector<Attr> attrs = ordered_attrs(one);
+    attrs = ordered_attrs(one);
     tensor::Call call;
     call.inputs = in.data();
     call.outputs = out.data();

@@ -58,7 +58,8 @@ std::vector<Sample> slice_samples() {
        .inputs = {f32({5}, {0, 1, 2, 3, 4}), i64({1}, {1}), i64({2}, {5, 5})},
        .error = "input 2 has 2 elements, starts has 1"},
       {.name = "axis_twice",
-       .inputs = {f32({5}, {0, 1, 2, 3, 4}), i64({2}, {1, 1}), i64({2}, {5, 5}), i64({2}, {0, -1})},
+       .inputs = {f32({5, 1}, {0, 1, 2, 3, 4}), i64({2}, {1, 1}), i64({2}, {5, 5}),
+                  i64({2}, {0, -2})},
        .error = "axis 0 is named twice"},
   };
 }

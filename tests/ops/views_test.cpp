@@ -21,8 +21,13 @@ std::vector<Attr> attrs_of(const ir::OpDef& op, const Sample& sample) {
 
 std::optional<ir::ViewOf> view_of(const ir::OpDef& op, const Sample& sample, const Operand& x) {
   std::vector<std::optional<std::vector<std::int64_t>>> integers;
-  for (const Tensor& input : sample.inputs)
-    integers.push_back(input.defined() && !integers.empty() ? to_integers(input) : std::nullopt);
+  for (const Tensor& input : sample.inputs) {
+    integers.emplace_back();
+    if (!input.defined())
+      integers.back().emplace();
+    else if (integers.size() > 1)
+      integers.back() = to_integers(input);
+  }
   const std::vector<Attr> attrs = attrs_of(op, sample);
   return op.view({.dims = x.shape(),
                   .strides = Shape(std::span(x.strides, static_cast<std::size_t>(x.rank))),
@@ -87,11 +92,11 @@ TEST(ViewsTest, ReshapesAreViewsWhereAxesCanBeJoined) {
 }
 
 TEST(ViewsTest, SlicesAreViewsAlsoBackwards) {
-  EXPECT_GT(count_views(slice_op, slice_samples()), view_count(slice_samples()) / 2);
+  EXPECT_EQ(count_views(slice_op, slice_samples()), view_count(slice_samples()));
 }
 
 TEST(ViewsTest, ASliceWhoseOperandsAreNotAllKnownIsACopy) {
-  const std::optional<std::vector<std::int64_t>> known(std::in_place, {1});
+  const std::optional<std::vector<std::int64_t>> known = std::vector<std::int64_t>{1};
   const std::vector<std::optional<std::vector<std::int64_t>>> integers = {std::nullopt, known,
                                                                           known, std::nullopt};
   EXPECT_FALSE(slice_op.view(

@@ -60,15 +60,23 @@ std::string explicit_equation(const std::string& equation) {
 
 }  // namespace
 
+// One operand is multiplied by the number 1.
 Expected<void> convert_einsum(NodeCtx& ctx) {
   SCANLOOM_TRY(std::string equation, ctx.text("equation", ""));
   std::erase(equation, ' ');
-  if (ctx.input_count() != 2)
-    return fail(Code::unsupported, "'{}' has {} operands, 2 are possible", equation,
+  equation = explicit_equation(equation);
+  if (ctx.input_count() > 2)
+    return fail(Code::unsupported, "'{}' has {} operands, at most 2 are possible", equation,
                 ctx.input_count());
   SCANLOOM_TRY(const ValueId a, ctx.in(0));
-  SCANLOOM_TRY(const ValueId b, ctx.in(1));
-  return ctx.emit(ops::contract_op, {a, b}, {{"spec", explicit_equation(equation)}});
+  ValueId b;
+  if (ctx.input_count() == 2) {
+    SCANLOOM_TRY(b, ctx.in(1));
+  } else {
+    SCANLOOM_TRY(b, ctx.scalar(1, ctx.type(a).dtype));
+    equation.insert(equation.find("->"), ",");
+  }
+  return ctx.emit(ops::contract_op, {a, b}, {{"spec", equation}});
 }
 
 }  // namespace scanloom::onnx

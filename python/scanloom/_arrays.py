@@ -1,0 +1,87 @@
+"""Arrays that cannot be read where they lie: other byte orders, types of ml_dtypes, lists."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._errors import InvalidArgument, Unsupported
+
+# ONNX's name of an element type: numpy's name, where the two differ.
+_NUMPY_NAMES = {"float": "float32", "double": "float64"}
+_ONNX_NAMES = {numpy: onnx for onnx, numpy in _NUMPY_NAMES.items()}
+
+# ONNX's name: the name in ml_dtypes.
+_ML_NAMES = {
+    "bfloat16": "bfloat16",
+    "float8e4m3fn": "float8_e4m3fn",
+    "float8e4m3fnuz": "float8_e4m3fnuz",
+    "float8e5m2": "float8_e5m2",
+    "float8e5m2fnuz": "float8_e5m2fnuz",
+    "float8e8m0": "float8_e8m0fnu",
+    "float4e2m1": "float4_e2m1fn",
+    "uint4": "uint4",
+    "int4": "int4",
+    "uint2": "uint2",
+    "int2": "int2",
+}
+_ONNX_OF_ML = {ml: onnx for onnx, ml in _ML_NAMES.items()}
+
+
+def _ml_dtype(onnx_name: str) -> np.dtype[Any]:
+    """The numpy dtype, from ml_dtypes, of an element type that numpy lacks."""
+    try:
+        import ml_dtypes
+
+        return np.dtype(getattr(ml_dtypes, _ML_NAMES[onnx_name]))
+    except (ImportError, KeyError, AttributeError):
+        raise Unsupported(
+            f"numpy has no element type {onnx_name}", ("the package ml_dtypes has most of them",)
+        ) from None
+
+
+def _dtype(onnx_name: str) -> np.dtype[Any]:
+    if onnx_name in _ML_NAMES:
+        return _ml_dtype(onnx_name)
+    return np.dtype(_NUMPY_NAMES.get(onnx_name, onnx_name))
+
+
+def _from_python(value: Any, name: str, wanted: str) -> np.ndarray[Any, Any]:
+    """Numbers and lists take the type of the input, unless that would lose their kind."""
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "biufc":
+            return array
+        if wanted and wanted != "string":
+            dtype = _dtype(wanted)
+            if array.size == 0 or np.can_cast(array.dtype, dtype, "same_kind"):
+                return np.asarray(value, dtype=dtype)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise InvalidArgument(f"feed '{name}' cannot be read as a tensor: {error}") from None
+    return array
+
+
+def plain(value: Any, name: str, wanted: str) -> tuple[np.ndarray[Any, Any], str]:
+    """The value as an array whose buffer C can read, and ONNX's name of its element type."""
+    array = value if hasattr(value, "dtype") else _from_python(value, name, wanted)
+    array = np.asarray(array)
+    if array.dtype.kind in "UST" or array.dtype == object:
+        raise Unsupported(f"feed '{name}' is of type {array.dtype}: texts cannot be fed yet")
+    if array.dtype.name in _ONNX_OF_ML:
+        bits = np.dtype(f"uint{8 * array.dtype.itemsize}")
+        return _aligned(array).view(bits), _ONNX_OF_ML[array.dtype.name]
+    if array.dtype.kind not in "biufc" or array.dtype.itemsize > 16 or array.dtype == np.longdouble:
+        raise InvalidArgument(f"feed '{name}' is of type {array.dtype}, which no model has")
+    array = _aligned(array.astype(array.dtype.newbyteorder("="), copy=False))
+    return array, _ONNX_NAMES.get(array.dtype.name, array.dtype.name)
+
+
+def _aligned(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    strides_fit = all(stride % array.dtype.itemsize == 0 for stride in array.strides)
+    return array if array.flags.aligned and strides_fit else array.copy()
+
+
+def narrow(bits: np.ndarray[Any, Any], onnx_name: str) -> np.ndarray[Any, Any]:
+    """A result whose element type is one of ml_dtypes, from its bytes."""
+    return bits.view(_ml_dtype(onnx_name))

@@ -1,0 +1,84 @@
+"""Exceptions: one class per error code of the library, all of them scanloom.Error."""
+
+from __future__ import annotations
+
+
+class Error(Exception):
+    """What went wrong: the first line in `text`, what would help in `notes`, a word in `code`."""
+
+    code: str = "error"
+    text: str
+    notes: tuple[str, ...]
+
+    def __init__(self, text: str, notes: tuple[str, ...] = ()) -> None:
+        super().__init__("\n".join([text, *(f"  note: {note}" for note in notes)]))
+        self.text = text
+        self.notes = notes
+
+
+class InvalidArgument(Error, ValueError):
+    """An argument, a feed or an option is not acceptable."""
+
+    code = "invalid_argument"
+
+
+class InvalidModel(Error, ValueError):
+    """The model breaks a rule of its format."""
+
+    code = "invalid_model"
+
+
+class Unsupported(Error, NotImplementedError):
+    """The model is legal but needs something that is not here."""
+
+    code = "unsupported"
+
+
+class NotFound(Error, LookupError):
+    """A file, an input or an output does not exist."""
+
+    code = "not_found"
+
+
+class LimitReached(Error):
+    """A step limit, a deadline or a memory budget was reached."""
+
+    code = "limit_reached"
+
+
+class Cancelled(Error):
+    """The caller cancelled the run."""
+
+    code = "cancelled"
+
+
+class OutOfMemory(Error, MemoryError):
+    """The system has no memory left."""
+
+    code = "out_of_memory"
+
+
+class Internal(Error, RuntimeError):
+    """A mistake of this library."""
+
+    code = "internal"
+
+
+_CLASSES = {
+    kind.code: kind
+    for kind in (
+        InvalidArgument,
+        InvalidModel,
+        Unsupported,
+        NotFound,
+        LimitReached,
+        Cancelled,
+        OutOfMemory,
+        Internal,
+    )
+}
+
+
+def make(code: str, text: str, notes: list[str]) -> Error:
+    """The exception for an error of the library."""
+    return _CLASSES[code](text, tuple(notes))

@@ -1,0 +1,98 @@
+#include "feeds.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "errors.h"
+
+namespace scanloom::python {
+namespace {
+
+/// The element type of a buffer in native byte order, from its format in the words of `struct`.
+std::optional<DType> dtype_of_format(const char* format, Py_ssize_t size) {
+  const std::string_view text = format == nullptr ? "B" : format;
+  if (text == "Zf") return DType::c64;
+  if (text == "Zd") return DType::c128;
+  if (text.size() != 1) return std::nullopt;
+  const auto of_size = [size](DType one, DType two, DType four, DType eight) {
+    return size == 1 ? one : size == 2 ? two : size == 4 ? four : eight;
+  };
+  switch (text[0]) {
+    case '?': return DType::boolean;
+    case 'e': return DType::f16;
+    case 'f': return DType::f32;
+    case 'd': return DType::f64;
+    case 'b': case 'h': case 'i': case 'l': case 'q':
+      return of_size(DType::i8, DType::i16, DType::i32, DType::i64);
+    case 'B': case 'H': case 'I': case 'L': case 'Q':
+      return of_size(DType::u8, DType::u16, DType::u32, DType::u64);
+    default: return std::nullopt;
+  }
+}
+
+/// Whether every element lies at a multiple of its alignment, so that kernels may read it in place.
+bool is_aligned(const Py_buffer& buffer, DType dtype) {
+  const auto size = static_cast<Py_ssize_t>(dtype_bytes(dtype));
+  const Py_ssize_t part = dtype_kind(dtype) == DTypeKind::complex ? size / 2 : size;
+  if (reinterpret_cast<std::uintptr_t>(buffer.buf) % static_cast<std::size_t>(part) != 0)
+    return false;
+  return std::all_of(buffer.strides, buffer.strides + buffer.ndim,
+                     [size](Py_ssize_t stride) { return stride % size == 0; });
+}
+
+}  // namespace
+
+ArrayView::ArrayView(nb::handle value, const std::string& name, const ValueInfo* info) {
+  if (read_buffer(value)) return;
+  const std::string_view wanted = info == nullptr ? "" : dtype_onnx_name(info->dtype);
+  const nb::object pair =
+      nb::module_::import_("scanloom._arrays")
+          .attr("plain")(value, nb::str(name.c_str(), name.size()),
+                         nb::str(wanted.data(), wanted.size()));
+  const auto dtype_text = nb::cast<std::string>(pair[1]);
+  if (!read_buffer(pair[0]))
+    raise(Error(Code::invalid_argument, "feed '" + name + "' cannot be read as a tensor"));
+  for (int i = 0; i < kDTypeCount; ++i)
+    if (dtype_onnx_name(static_cast<DType>(i)) == dtype_text) view_.dtype = static_cast<DType>(i);
+}
+
+ArrayView::~ArrayView() { PyBuffer_Release(&buffer_); }
+
+bool ArrayView::read_buffer(nb::handle value) {
+  if (!PyObject_CheckBuffer(value.ptr())) return false;
+  if (PyObject_GetBuffer(value.ptr(), &buffer_, PyBUF_STRIDES | PyBUF_FORMAT) != 0) {
+    PyErr_Clear();
+    return false;
+  }
+  const std::optional<DType> dtype = dtype_of_format(buffer_.format, buffer_.itemsize);
+  if (!dtype || !is_aligned(buffer_, *dtype)) {
+    PyBuffer_Release(&buffer_);
+    return false;
+  }
+  view_.dtype = *dtype;
+  view_.data = buffer_.buf;
+  view_.shape.assign(buffer_.shape, buffer_.shape + buffer_.ndim);
+  for (int axis = 0; axis < buffer_.ndim; ++axis)
+    view_.strides.push_back(buffer_.strides[axis] / buffer_.itemsize);
+  return true;
+}
+
+const ValueInfo* find_input(std::span<const ValueInfo> inputs, const std::string& name) noexcept {
+  const auto found = std::find_if(inputs.begin(), inputs.end(),
+                                  [&](const ValueInfo& input) { return input.name == name; });
+  return found == inputs.end() ? nullptr : &*found;
+}
+
+Feeds::Feeds(const nb::dict& arrays, std::span<const ValueInfo> inputs) {
+  for (const auto& [key, value] : arrays) {
+    if (!nb::isinstance<nb::str>(key))
+      raise(Error(Code::invalid_argument, "names of feeds are texts, not " +
+                                              nb::cast<std::string>(nb::repr(key))));
+    const std::string& name = names_.emplace_back(nb::cast<std::string>(key));
+    const ArrayView& array = arrays_.emplace_back(value, name, find_input(inputs, name));
+    feeds_.push_back({name, array.view()});
+  }
+}
+
+}  // namespace scanloom::python

@@ -1,0 +1,176 @@
+// scanloom._native: the C++ interface as Python sees it. What people use is scanloom/_session.py.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <scanloom/session.h>
+
+#include "errors.h"
+#include "feeds.h"
+#include "results.h"
+#include "running.h"
+
+namespace scanloom::python {
+namespace {
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+RunSettings run_settings(double deadline, std::int64_t max_steps, std::int64_t max_memory,
+                         nb::object cancel, nb::object progress, bool watch_signals) {
+  return {deadline, max_steps, max_memory, std::move(cancel), std::move(progress), watch_signals};
+}
+
+SessionOptions session_options(int threads, const std::string& execution, bool optimize,
+                               std::vector<std::string> disabled_passes, bool lenient,
+                               Pairs states) {
+  SessionOptions options;
+  options.threads = threads;
+  options.execution = execution == "interpreted" ? Execution::interpreted
+                      : execution == "stepped"   ? Execution::stepped
+                                                 : Execution::automatic;
+  options.optimize = optimize;
+  options.disabled_passes = std::move(disabled_passes);
+  options.lenient = lenient;
+  options.states = std::move(states);
+  return options;
+}
+
+Session load(const std::string& path, const SessionOptions& options) {
+  return value_or_raise([&] {
+    const nb::gil_scoped_release unlocked;
+    return Session::load(path, options);
+  }());
+}
+
+Session load_bytes(const nb::bytes& model, const SessionOptions& options) {
+  const std::span bytes(reinterpret_cast<const std::byte*>(model.c_str()), model.size());
+  return value_or_raise([&] {
+    const nb::gil_scoped_release unlocked;
+    return Session::load_bytes(bytes, options);
+  }());
+}
+
+/// (name, type, dims): a dim is a number, a name, or None.
+nb::list describe(std::span<const ValueInfo> values) {
+  nb::list described;
+  for (const ValueInfo& value : values) {
+    nb::list dims;
+    for (const ValueInfo::Dim& dim : value.shape) {
+      if (dim.size >= 0) {
+        dims.append(dim.size);
+      } else if (dim.name.empty()) {
+        dims.append(nb::none());
+      } else {
+        dims.append(dim.name);
+      }
+    }
+    described.append(nb::make_tuple(value.name, value.type, dims));
+  }
+  return described;
+}
+
+nb::tuple describe_model(const Session& session) {
+  const ModelInfo& info = session.info();
+  nb::dict metadata;
+  for (const auto& [key, value] : info.metadata) metadata[key.c_str()] = value;
+  return nb::make_tuple(info.producer, info.graph, info.domain, info.description, info.version,
+                        metadata);
+}
+
+/// (name, array) for every result. The values leave `results`, so that none is copied needlessly.
+nb::list to_arrays(Results results) {
+  std::vector<std::pair<std::string, Value>> values;
+  for (std::size_t i = 0; i < results.size(); ++i) values.emplace_back(results.name(i), results[i]);
+  results = Results();
+  nb::list arrays;
+  for (auto& [name, value] : values)
+    arrays.append(nb::make_tuple(name, to_array(std::move(value))));
+  return arrays;
+}
+
+nb::list run(const Session& session, const nb::dict& arrays,
+             const std::vector<std::string>& outputs, const RunSettings& settings) {
+  const Feeds feeds(arrays, session.inputs());
+  return to_arrays(run_unlocked(settings, [&](const RunOptions& options) {
+    return session.run(feeds.feeds(), options, outputs);
+  }));
+}
+
+std::string plan_for(const Session& session, const nb::dict& arrays) {
+  const Feeds feeds(arrays, session.inputs());
+  return value_or_raise([&] {
+    const nb::gil_scoped_release unlocked;
+    return session.plan(feeds.feeds());
+  }());
+}
+
+/// A stream together with the inputs of its session, which describe what may be fed.
+struct BoundStream {
+  Session session;
+  Stream stream;
+};
+
+nb::list push(BoundStream& bound, const nb::dict& arrays, const RunSettings& settings) {
+  const Feeds feeds(arrays, bound.session.inputs());
+  return to_arrays(run_unlocked(settings, [&](const RunOptions& options) {
+    return bound.stream.push(feeds.feeds(), options);
+  }));
+}
+
+void set_state(BoundStream& bound, const std::string& input, const nb::object& value) {
+  const ArrayView array(value, input, find_input(bound.session.inputs(), input));
+  const Expected<void> done = bound.stream.set(input, array.view());
+  if (!done) raise(Expected<void>(done).error());
+}
+
+nb::tuple check_model(const std::string& path, const SessionOptions& options) {
+  const CheckReport report = [&] {
+    const nb::gil_scoped_release unlocked;
+    return check(path, options);
+  }();
+  nb::list errors;
+  for (const Error& error : report.errors) errors.append(to_exception(error));
+  return nb::make_tuple(errors, report.warnings);
+}
+
+void bind_session(nb::module_& module) {
+  nb::class_<Session>(module, "Session")
+      .def_static("load", &load)
+      .def_static("load_bytes", &load_bytes)
+      .def("inputs", [](const Session& session) { return describe(session.inputs()); })
+      .def("outputs", [](const Session& session) { return describe(session.outputs()); })
+      .def("info", &describe_model)
+      .def("warnings", &Session::warnings)
+      .def("run", &run)
+      .def("stream", [](const Session& session) { return BoundStream{session, session.stream()}; })
+      .def("explain", &Session::explain)
+      .def("ir", &Session::ir, nb::arg("optimized"))
+      .def("plan", [](const Session& session) { return session.plan(); })
+      .def("plan_for", &plan_for)
+      .def("operators", &Session::operators);
+  nb::class_<BoundStream>(module, "Stream")
+      .def("push", &push)
+      .def("set", &set_state)
+      .def("reset", [](BoundStream& bound) { bound.stream.reset(); });
+}
+
+}  // namespace
+
+NB_MODULE(_native, module) {
+  nb::class_<CancelFlag>(module, "CancelFlag")
+      .def(nb::init<>())
+      .def("cancel", &CancelFlag::cancel)
+      .def("reset", &CancelFlag::reset)
+      .def("cancelled", &CancelFlag::cancelled);
+  nb::class_<SessionOptions>(module, "SessionOptions").def(nb::new_(&session_options));
+  nb::class_<RunSettings>(module, "RunSettings")
+      .def(nb::new_(&run_settings), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
+           nb::arg().none(), nb::arg());
+  bind_session(module);
+  module.def("check", &check_model);
+  module.def("version", &version);
+}
+
+}  // namespace scanloom::python

@@ -1,0 +1,73 @@
+#include "results.h"
+
+#include <nanobind/ndarray.h>
+
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "errors.h"
+
+namespace scanloom::python {
+namespace {
+
+using dlpack_code = nb::dlpack::dtype_code;
+
+/// How numpy itself can hold the elements: types that only ml_dtypes has are bytes at first.
+nb::dlpack::dtype plain_dtype(DType dtype) {
+  const auto bits = static_cast<std::uint8_t>(8 * dtype_bytes(dtype));
+  const auto make = [bits](dlpack_code code) {
+    return nb::dlpack::dtype{static_cast<std::uint8_t>(code), bits, 1};
+  };
+  switch (dtype) {
+    case DType::boolean: return make(dlpack_code::Bool);
+    case DType::f16: case DType::f32: case DType::f64: return make(dlpack_code::Float);
+    case DType::c64: case DType::c128: return make(dlpack_code::Complex);
+    case DType::i8: case DType::i16: case DType::i32: case DType::i64:
+      return make(dlpack_code::Int);
+    default: return make(dlpack_code::UInt);
+  }
+}
+
+bool is_plain(DType dtype) {
+  const nb::dlpack::dtype plain = plain_dtype(dtype);
+  return plain.code != static_cast<std::uint8_t>(dlpack_code::UInt) || dtype == DType::u8 ||
+         dtype == DType::u16 || dtype == DType::u32 || dtype == DType::u64;
+}
+
+/// Memory that belongs to the array alone: the value's own where nobody else holds it.
+std::shared_ptr<const void> own_memory(Value& value) {
+  const std::size_t bytes = value.bytes();
+  std::shared_ptr<const void> memory = value.owner();
+  value = Value();
+  if (bytes > 0 && memory.use_count() == 1) return memory;
+  std::shared_ptr<std::byte[]> copy(new (std::align_val_t(64)) std::byte[bytes + 1],
+                                    [](std::byte* at) {
+                                      ::operator delete[](at, std::align_val_t(64));
+                                    });
+  if (bytes > 0) std::memcpy(copy.get(), memory.get(), bytes);
+  return copy;
+}
+
+}  // namespace
+
+nb::object to_array(Value value) {
+  const DType dtype = value.dtype();
+  if (dtype == DType::string)
+    raise(Error(Code::unsupported, "results of type string cannot be handed to Python"));
+  const std::vector<std::size_t> shape(value.shape().begin(), value.shape().end());
+  auto* const memory = new std::shared_ptr<const void>(own_memory(value));
+  const nb::capsule owner(memory, [](void* held) noexcept {
+    delete static_cast<std::shared_ptr<const void>*>(held);
+  });
+  nb::ndarray<nb::numpy> array(const_cast<void*>(memory->get()), shape.size(), shape.data(),
+                                     owner, nullptr, plain_dtype(dtype));
+  const nb::object plain = array.cast();
+  if (is_plain(dtype)) return plain;
+  const std::string_view name = dtype_onnx_name(dtype);
+  return nb::module_::import_("scanloom._arrays")
+      .attr("narrow")(plain, nb::str(name.data(), name.size()));
+}
+
+}  // namespace scanloom::python

@@ -1,0 +1,67 @@
+#include "running.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "errors.h"
+
+namespace scanloom::python {
+namespace {
+
+/// Called from the run about ten times a second: gives Python its turn, keeps what it raises.
+class Turn {
+ public:
+  Turn(const RunSettings& settings, CancelFlag& flag) : settings_(settings), flag_(flag) {}
+
+  void operator()(const Progress& progress) {
+    const nb::gil_scoped_acquire locked;
+    if (raised_) return;
+    try {
+      if (settings_.watch_signals && PyErr_CheckSignals() != 0) throw nb::python_error();
+      if (!settings_.progress.is_none())
+        settings_.progress(nb::str(progress.node.data(), progress.node.size()), progress.step,
+                           progress.steps);
+    } catch (const nb::python_error&) {
+      raised_ = std::current_exception();
+      flag_.cancel();
+    }
+  }
+
+  /// Raises what Python raised meanwhile; the flag that stopped the run is lowered again.
+  void rethrow() {
+    if (!raised_) return;
+    flag_.reset();
+    std::rethrow_exception(raised_);
+  }
+
+ private:
+  const RunSettings& settings_;
+  CancelFlag& flag_;
+  std::exception_ptr raised_;
+};
+
+}  // namespace
+
+Results run_unlocked(const RunSettings& settings,
+                     const std::function<Expected<Results>(const RunOptions&)>& run) {
+  CancelFlag own;
+  CancelFlag& flag = settings.cancel.is_none() ? own : nb::cast<CancelFlag&>(settings.cancel);
+  Turn turn(settings, flag);
+  RunOptions options;
+  options.deadline = settings.deadline;
+  options.max_steps = settings.max_steps;
+  options.max_memory = settings.max_memory;
+  options.cancel = &flag;
+  if (settings.watch_signals || !settings.progress.is_none())
+    options.progress = [&turn](const Progress& progress) { turn(progress); };
+  std::optional<Expected<Results>> results;
+  {
+    const nb::gil_scoped_release unlocked;
+    results.emplace(run(options));
+  }
+  turn.rethrow();
+  return value_or_raise(std::move(*results));
+}
+
+}  // namespace scanloom::python

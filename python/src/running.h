@@ -1,0 +1,30 @@
+// One run on behalf of Python: limits, progress and Ctrl-C, without the GIL.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <exception>
+#include <functional>
+
+#include <scanloom/session.h>
+
+namespace scanloom::python {
+
+namespace nb = nanobind;
+
+/// What scanloom.RunOptions hands over.
+struct RunSettings {
+  double deadline = 0;
+  std::int64_t max_steps = -1;
+  std::int64_t max_memory = 0;
+  nb::object cancel;           ///< CancelFlag, or None
+  nb::object progress;         ///< callable(node, step, steps), or None
+  bool watch_signals = false;  ///< on the main thread: Ctrl-C ends the run
+};
+
+/// Calls `run` without the GIL and returns its results. Raises what the run failed with, what the
+/// progress callback raised, or KeyboardInterrupt.
+Results run_unlocked(const RunSettings& settings,
+                     const std::function<Expected<Results>(const RunOptions&)>& run);
+
+}  // namespace scanloom::python

@@ -1,0 +1,222 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/kernels/harness.h"
+
+namespace scanloom::kernels::testing {
+namespace {
+
+// An einsum without ellipsis, label by label: the sum in the order of the labels of a, then of b.
+struct Einsum {
+  std::string a, b, out;
+  std::map<char, std::int64_t> sizes;
+
+  [[nodiscard]] std::string summed() const {
+    std::string labels;
+    for (const char label : a + b)
+      if (out.find(label) == std::string::npos && labels.find(label) == std::string::npos)
+        labels += label;
+    return labels;
+  }
+  [[nodiscard]] Shape shape(const std::string& labels) const {
+    Shape shape;
+    for (const char label : labels) shape.push_back(sizes.at(label));
+    return shape;
+  }
+  [[nodiscard]] std::int64_t count(const std::string& labels) const {
+    std::int64_t product = 1;
+    for (const char label : labels) product *= sizes.at(label);
+    return product;
+  }
+};
+
+// Where each label stands, and the numbers of elements from that.
+class Position {
+ public:
+  explicit Position(const Einsum& e) {
+    for (const auto& [label, size] : e.sizes) sizes_[index(label)] = size;
+  }
+  void place(const std::string& labels, std::int64_t number) {
+    for (std::size_t i = labels.size(); i-- > 0;) {
+      at_[index(labels[i])] = number % sizes_[index(labels[i])];
+      number /= sizes_[index(labels[i])];
+    }
+  }
+  [[nodiscard]] std::size_t number(const std::string& labels) const {
+    std::int64_t number = 0;
+    for (const char label : labels) number = number * sizes_[index(label)] + at_[index(label)];
+    return static_cast<std::size_t>(number);
+  }
+
+ private:
+  static std::size_t index(char label) { return static_cast<std::size_t>(label); }
+  std::array<std::int64_t, 128> sizes_{}, at_{};
+};
+
+template <class T>
+std::vector<T> elements_of(Buffer& buffer) {
+  std::vector<T> values;
+  for (std::int64_t i = 0; i < buffer.elements(); ++i) values.push_back(buffer.at<T>(i));
+  return values;
+}
+
+template <class T>
+std::vector<T> naive(const Einsum& e, Buffer& a_buffer, Buffer& b_buffer, Isa isa) {
+  const std::vector<T> a = elements_of<T>(a_buffer), b = elements_of<T>(b_buffer);
+  std::vector<T> result;
+  Position at(e);
+  const std::string summed = e.summed();
+  const std::int64_t count = e.count(summed);
+  for (std::int64_t o = 0; o < e.count(e.out); ++o) {
+    at.place(e.out, o);
+    T sum = 0;
+    for (std::int64_t k = 0; k < count; ++k) {
+      at.place(summed, k);
+      sum = multiply_add(isa, a[at.number(e.a)], b[at.number(e.b)], sum);
+    }
+    result.push_back(sum);
+  }
+  return result;
+}
+
+struct How {
+  Layout a = Layout::contiguous, b = Layout::contiguous, out = Layout::contiguous;
+  bool a_constant = false, b_constant = false;
+  int threads = 1;
+};
+
+template <class T>
+void expect_product(const Einsum& e, const std::string& spec, const How& how) {
+  for (const Isa isa : available_isas()) {
+    Buffer a(dtype_of<T>, e.shape(e.a), how.a), b(dtype_of<T>, e.shape(e.b), how.b);
+    Buffer out(dtype_of<T>, e.shape(e.out), how.out);
+    a.fill_random(1);
+    b.fill_random(2);
+    const Use use{.id = KernelId::contract,
+                  .inputs = {&a, &b},
+                  .outputs = {&out},
+                  .attrs = {Attr(spec)},
+                  .constant = {how.a_constant, how.b_constant}};
+    ASSERT_EQ(run(use, isa, how.threads), "") << spec;
+    EXPECT_EQ(difference(out, naive<T>(e, a, b, isa)), "")
+        << spec << " m " << e.shape(e.a).to_string() << " " << e.shape(e.b).to_string() << " "
+        << isa_name(isa) << " constant " << how.a_constant << how.b_constant;
+  }
+}
+
+Einsum matmul(std::int64_t m, std::int64_t k, std::int64_t n) {
+  return {"mk", "kn", "mn", {{'m', m}, {'k', k}, {'n', n}}};
+}
+
+TEST(Contract, MatricesOfAllSmallSizes) {
+  for (const std::int64_t m : {0, 1, 2, 3, 5, 8, 9, 17})
+    for (const std::int64_t k : {0, 1, 2, 7, 20})
+      for (const std::int64_t n : {0, 1, 3, 4, 8, 15, 16, 17, 31, 32, 33, 65, 130})
+        for (const bool constant : {false, true}) {
+          expect_product<float>(matmul(m, k, n), "", {.b_constant = constant});
+          if (n < 40) expect_product<double>(matmul(m, k, n), "", {.b_constant = constant});
+        }
+}
+
+TEST(Contract, LargeMatricesGoThroughBlocks) {
+  for (const bool constant : {false, true})
+    for (const int threads : {1, 2, 7}) {
+      expect_product<float>(matmul(40, 300, 530), "", {.b_constant = constant, .threads = threads});
+      expect_product<double>(matmul(33, 270, 270), "", {.b_constant = constant, .threads = threads});
+      expect_product<float>(matmul(1, 700, 900), "", {.b_constant = constant, .threads = threads});
+      expect_product<float>(matmul(900, 700, 1), "", {.a_constant = constant, .threads = threads});
+    }
+}
+
+TEST(Contract, AnyLayout) {
+  for (const Layout a : kLayouts)
+    for (const Layout b : kLayouts)
+      for (const Layout out : kLayouts)
+        for (const bool constant : {false, true}) {
+          const How how{.a = a, .b = b, .out = out, .b_constant = constant};
+          expect_product<float>(matmul(7, 11, 40), "", how);
+          expect_product<double>(matmul(30, 5, 3), "", how);
+        }
+}
+
+TEST(Contract, VectorsAndTransposes) {
+  const std::map<char, std::int64_t> sizes{{'m', 37}, {'n', 70}, {'k', 50}};
+  const std::vector<Einsum> cases = {
+      {"k", "k", "", sizes},     {"k", "kn", "n", sizes},   {"mk", "k", "m", sizes},
+      {"m", "n", "mn", sizes},   {"km", "kn", "mn", sizes}, {"mk", "nk", "mn", sizes},
+      {"km", "nk", "nm", sizes}, {"mk", "kn", "nm", sizes},
+  };
+  for (const Einsum& e : cases)
+    for (const bool a_constant : {false, true})
+      for (const bool b_constant : {false, true}) {
+        const std::string spec = e.a + "," + e.b + "->" + e.out;
+        expect_product<float>(e, spec, {.a_constant = a_constant, .b_constant = b_constant});
+      }
+}
+
+TEST(Contract, SeveralAxesOfEveryClass) {
+  const std::map<char, std::int64_t> sizes{{'a', 3}, {'b', 4}, {'m', 5}, {'p', 2}, {'n', 19},
+                                           {'q', 3}, {'k', 6}, {'l', 3}};
+  const std::vector<Einsum> cases = {
+      {"amk", "akn", "amn", sizes},     {"abmk", "abkn", "abmn", sizes}, {"mkl", "kln", "mn", sizes},
+      {"mlk", "kln", "mn", sizes},      {"amk", "kn", "amn", sizes},     {"mpk", "nkq", "mnpq", sizes},
+      {"kamlb", "blkn", "mabn", sizes}, {"amk", "ank", "anm", sizes},    {"mak", "kan", "amn", sizes},
+  };
+  for (const Einsum& e : cases)
+    for (const bool constant : {false, true})
+      for (const int threads : {1, 2}) {
+        const How how{.a_constant = constant, .b_constant = constant, .threads = threads};
+        expect_product<float>(e, e.a + "," + e.b + "->" + e.out, how);
+        expect_product<double>(e, e.a + "," + e.b + "->" + e.out, how);
+      }
+}
+
+TEST(Contract, ManySmallProductsAreSharedAmongThreads) {
+  const Einsum e{"amk", "akn", "amn", {{'a', 700}, {'m', 5}, {'k', 12}, {'n', 20}}};
+  for (const int threads : {1, 2, 7})
+    expect_product<float>(e, "...mk,...kn->...mn", {.threads = threads});
+}
+
+TEST(Contract, InfinitiesAndNansPassThrough) {
+  for (const Isa isa : available_isas()) {
+    const Einsum e = matmul(2, 3, 20);
+    Buffer a(DType::f32, {2, 3}), b(DType::f32, {3, 20}), out(DType::f32, {2, 20});
+    a.fill<float>({INFINITY, 0, 1, -1, 2, 3e38f});
+    b.fill<float>({0, 1, -1, INFINITY, NAN, 3e38f, 1e-40f});
+    ASSERT_EQ(run({.id = KernelId::contract, .inputs = {&a, &b}, .outputs = {&out}, .attrs = {Attr("")}},
+                  isa),
+              "");
+    EXPECT_EQ(difference(out, naive<float>(e, a, b, isa)), "");
+  }
+}
+
+TEST(Contract, OneConstantIsPackedOnceForAllUses) {
+  PackCache packs;
+  Buffer a(DType::f32, {2, 64}), b(DType::f32, {64, 64}), out(DType::f32, {2, 64});
+  const std::vector<tensor::Operand> in{a.operand(), b.operand()}, outs{out.operand()};
+  const std::vector<const void*> constants{nullptr, in[1].data<const void*>()};
+  const std::vector<Attr> attrs{Attr("")};
+  int made = 0;
+  for (int i = 0; i < 2; ++i) {
+    const Prepared prepared =
+        kernel(KernelId::contract).prepare({in, outs, constants, attrs, nullptr, &packs});
+    EXPECT_EQ(prepared.why_not, nullptr);
+    EXPECT_EQ(prepared.scratch_bytes, 0);
+    made += prepared.state != nullptr ? 1 : 0;
+  }
+  EXPECT_EQ(made, 2);
+}
+
+TEST(Contract, DeclinesOtherTypes) {
+  Buffer a(DType::i32, {2, 2}), out(DType::i32, {2, 2});
+  EXPECT_EQ(run({.id = KernelId::contract, .inputs = {&a, &a}, .outputs = {&out}, .attrs = {Attr("")}},
+                active_isa()),
+            "only f32 and f64");
+}
+
+}  // namespace
+}  // namespace scanloom::kernels::testing

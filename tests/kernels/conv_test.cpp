@@ -1,0 +1,171 @@
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/kernels/harness.h"
+
+namespace scanloom::kernels::testing {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+struct Case {
+  Shape x, w;
+  std::int64_t group = 1;
+  Ints stride = {}, dilation = {}, pads = {};
+  bool bias = true;
+};
+
+struct Geometry {
+  int axes;
+  Ints out, stride, dilation, pad;
+};
+
+Geometry geometry_of(const Case& c) {
+  Geometry g;
+  g.axes = c.x.rank() - 2;
+  const auto axes = static_cast<std::size_t>(g.axes);
+  g.stride = c.stride.empty() ? Ints(axes, 1) : c.stride;
+  g.dilation = c.dilation.empty() ? Ints(axes, 1) : c.dilation;
+  const Ints pads = c.pads.empty() ? Ints(2 * axes, 0) : c.pads;
+  g.pad.assign(pads.begin(), pads.begin() + g.axes);
+  for (std::size_t i = 0; i < axes; ++i) {
+    const int axis = static_cast<int>(i) + 2;
+    const std::int64_t reach = (c.w[axis] - 1) * g.dilation[i] + 1;
+    g.out.push_back((c.x[axis] + pads[i] + pads[i + axes] - reach) / g.stride[i] + 1);
+  }
+  return g;
+}
+
+// One output element: channels, then kernel positions in row-major order.
+float naive(const Case& c, const Geometry& g, Buffer& x, Buffer& w, std::int64_t image,
+            std::int64_t filter, const Ints& at, Isa isa) {
+  const std::int64_t channels = c.w[1], group = filter / (c.w[0] / c.group);
+  std::int64_t taps = 1;
+  for (int axis = 0; axis < g.axes; ++axis) taps *= c.w[axis + 2];
+  float sum = 0;
+  for (std::int64_t channel = 0; channel < channels; ++channel)
+    for (std::int64_t tap = 0; tap < taps; ++tap) {
+      bool inside = true;
+      std::int64_t number = 0, rest = tap, scale = 1;
+      for (int axis = g.axes - 1; axis >= 0; --axis) {
+        const auto i = static_cast<std::size_t>(axis);
+        const std::int64_t from =
+            at[i] * g.stride[i] - g.pad[i] + rest % c.w[axis + 2] * g.dilation[i];
+        inside &= from >= 0 && from < c.x[axis + 2];
+        number += from * scale;
+        scale *= c.x[axis + 2];
+        rest /= c.w[axis + 2];
+      }
+      number += (image * c.x[1] + group * channels + channel) * scale;
+      const float value = inside ? x.at<float>(number) : 0.0f;
+      sum = multiply_add(isa, value, w.at<float>((filter * channels + channel) * taps + tap), sum);
+    }
+  return sum;
+}
+
+std::vector<float> expected(const Case& c, Buffer& x, Buffer& w, Buffer& bias, Isa isa) {
+  const Geometry g = geometry_of(c);
+  std::vector<float> values;
+  std::int64_t positions = 1;
+  for (const std::int64_t size : g.out) positions *= size;
+  for (std::int64_t image = 0; image < c.x[0]; ++image)
+    for (std::int64_t filter = 0; filter < c.w[0]; ++filter)
+      for (std::int64_t p = 0; p < positions; ++p) {
+        Ints at(g.out.size());
+        std::int64_t rest = p;
+        for (std::size_t i = g.out.size(); i-- > 0; rest /= g.out[i]) at[i] = rest % g.out[i];
+        const float sum = naive(c, g, x, w, image, filter, at, isa);
+        values.push_back(c.bias ? sum + bias.at<float>(filter) : sum);
+      }
+  return values;
+}
+
+void expect_conv(const Case& c, Isa isa, bool constant, int threads, Layout layout) {
+  const Geometry g = geometry_of(c);
+  Shape result{c.x[0], c.w[0]};
+  for (const std::int64_t size : g.out) result.push_back(size);
+  Buffer x(DType::f32, c.x, layout), w(DType::f32, c.w), bias(DType::f32, {c.w[0]});
+  Buffer y(DType::f32, result);
+  x.fill_random(1);
+  w.fill_random(2);
+  bias.fill_random(3);
+  const auto list = [](const Ints& ints) { return ints.empty() ? Attr() : Attr(ints); };
+  const Use use{.id = KernelId::conv,
+                .inputs = {&x, &w, c.bias ? &bias : nullptr},
+                .outputs = {&y},
+                .attrs = {Attr(), list(c.dilation), Attr(c.group), list(c.pads), list(c.stride)},
+                .constant = {false, constant}};
+  ASSERT_EQ(run(use, isa, threads), "");
+  EXPECT_EQ(difference(y, expected(c, x, w, bias, isa)), "")
+      << c.x.to_string() << c.w.to_string() << isa_name(isa);
+}
+
+const std::vector<Case>& cases() {
+  static const std::vector<Case> all = {
+      {.x = {1, 1, 640}, .w = {66, 1, 256}, .stride = {128}},
+      {.x = {1, 129, 4}, .w = {40, 129, 3}, .pads = {1, 1}},
+      {.x = {1, 32, 4}, .w = {20, 32, 3}, .stride = {2}, .pads = {1, 1}},
+      {.x = {2, 8, 1}, .w = {33, 8, 3}, .pads = {1, 1}, .bias = false},
+      {.x = {1, 30, 1}, .w = {1, 30, 1}},
+      {.x = {3, 4, 100}, .w = {6, 4, 5}, .pads = {4, 0}},
+      {.x = {3, 4, 100}, .w = {6, 4, 5}, .stride = {3}, .dilation = {2}, .pads = {7, 9}},
+      {.x = {2, 3, 9, 11}, .w = {5, 3, 3, 2}, .pads = {1, 0, 1, 1}},
+      {.x = {2, 4, 12, 13}, .w = {8, 2, 3, 3}, .group = 2, .stride = {2, 1}, .pads = {1, 1, 1, 1}},
+      {.x = {1, 6, 10, 10}, .w = {6, 1, 3, 3}, .group = 6, .pads = {1, 1, 1, 1}, .bias = false},
+      {.x = {1, 5, 8, 9}, .w = {20, 5, 1, 1}},
+      {.x = {1, 5, 8, 9}, .w = {20, 5, 1, 1}, .stride = {2, 2}},
+      {.x = {1, 2, 4, 5, 6}, .w = {3, 2, 2, 3, 2}, .stride = {1, 2, 1}, .pads = {1, 0, 2, 0, 1, 0}},
+      {.x = {1, 64, 40, 41}, .w = {4, 64, 3, 3}, .pads = {1, 1, 1, 1}},
+      {.x = {1, 4, 7}, .w = {80, 2, 4}, .group = 2, .dilation = {2}},
+      {.x = {0, 4, 7}, .w = {8, 4, 4}},
+  };
+  return all;
+}
+
+TEST(Conv, GivesTheBitsOfTheNaiveLoop) {
+  for (const Isa isa : available_isas())
+    for (const Case& c : cases())
+      for (const bool constant : {false, true}) expect_conv(c, isa, constant, 1, Layout::contiguous);
+}
+
+TEST(Conv, StridedInput) {
+  for (const Case& c : cases())
+    for (const Layout layout : {Layout::transposed, Layout::gapped, Layout::reversed})
+      expect_conv(c, active_isa(), true, 1, layout);
+}
+
+TEST(Conv, ThreadsDoNotChangeBits) {
+  const Case large{.x = {3, 16, 50, 50}, .w = {24, 8, 3, 3}, .group = 2, .pads = {1, 1, 1, 1}};
+  const Case one{.x = {1, 300, 9}, .w = {256, 300, 3}, .pads = {1, 1}};
+  for (const Case& c : {large, one})
+    for (const int threads : {1, 2, 7}) expect_conv(c, active_isa(), true, threads, Layout::contiguous);
+}
+
+TEST(Conv, AnInfiniteWeightOverPaddingMakesNan) {
+  Buffer x(DType::f32, {1, 1, 2}), w(DType::f32, {1, 1, 2}), y(DType::f32, {1, 1, 3});
+  x.fill<float>({1, 2});
+  w.fill<float>({INFINITY, 1});
+  ASSERT_EQ(run({.id = KernelId::conv,
+                 .inputs = {&x, &w, nullptr},
+                 .outputs = {&y},
+                 .attrs = {Attr(), Attr(), Attr(), Attr(Ints{1, 1}), Attr()}},
+                active_isa()),
+            "");
+  EXPECT_TRUE(std::isnan(y.at<float>(0)));
+  EXPECT_EQ(y.at<float>(1), INFINITY);
+}
+
+TEST(Conv, DeclinesOtherTypes) {
+  Buffer x(DType::f64, {1, 1, 2}), w(DType::f64, {1, 1, 2}), y(DType::f64, {1, 1, 1});
+  EXPECT_EQ(run({.id = KernelId::conv,
+                 .inputs = {&x, &w},
+                 .outputs = {&y},
+                 .attrs = {Attr(), Attr(), Attr(), Attr(), Attr()}},
+                active_isa()),
+            "only f32");
+}
+
+}  // namespace
+}  // namespace scanloom::kernels::testing

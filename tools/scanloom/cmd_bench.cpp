@@ -1,0 +1,137 @@
+// scanloom bench: how long a run and a step take.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include <scanloom/session.h>
+
+#include "commands.h"
+#include "feeds.h"
+#include "json_text.h"
+#include "options.h"
+#include "profile_text.h"
+
+namespace scanloom::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct BenchArgs {
+  ModelArgs model;
+  FeedArgs feeds;
+  LimitArgs limits;
+  std::vector<int> threads;
+  int repeat = 0;
+  double seconds = 1;
+  bool json = false;
+};
+
+/// All times are in seconds.
+struct Measured {
+  int threads = 0;
+  std::size_t runs = 0;
+  std::int64_t steps = 0;
+  double load = 0, first = 0, least = 0, median = 0, p95 = 0;
+};
+
+double since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+Measured measure(const BenchArgs& args, int threads) {
+  ModelArgs model = args.model;
+  model.threads = threads;
+  Measured measured;
+  measured.threads = threads;
+  auto begin = Clock::now();
+  const Session session = Session::load(model.path, session_options(model)).value_or_throw();
+  measured.load = since(begin);
+  FeedArgs feed_args = args.feeds;
+  feed_args.random = true;
+  const std::vector<NamedView> tensors = make_feeds(session, feed_args);
+  const std::vector<Feed> feeds = as_feeds(tensors);
+  const RunOptions options = run_options(args.limits);
+  begin = Clock::now();
+  measured.steps = session.run(feeds, options).value_or_throw().report.steps;
+  measured.first = since(begin);
+  std::vector<double> times;
+  const auto more = [&, start = Clock::now()] {
+    const auto least = static_cast<std::size_t>(args.repeat > 0 ? args.repeat : 3);
+    return times.size() < least || (args.repeat == 0 && since(start) < args.seconds);
+  };
+  while (more()) {
+    begin = Clock::now();
+    session.run(feeds, options).value_or_throw();
+    times.push_back(since(begin));
+  }
+  std::sort(times.begin(), times.end());
+  measured.runs = times.size();
+  measured.least = times.front();
+  measured.median = times[times.size() / 2];
+  measured.p95 = times[std::min(times.size() - 1, times.size() * 95 / 100)];
+  return measured;
+}
+
+nlohmann::ordered_json json_of_measured(const Measured& row) {
+  nlohmann::ordered_json out = {
+      {"threads", row.threads},           {"runs", row.runs},        {"steps", row.steps},
+      {"load_seconds", row.load},         {"first_seconds", row.first},
+      {"min_seconds", row.least},         {"median_seconds", row.median},
+      {"p95_seconds", row.p95}};
+  if (row.steps > 0) out["median_seconds_per_step"] = row.median / static_cast<double>(row.steps);
+  return out;
+}
+
+void print_row(const Measured& row) {
+  const std::string threads = row.threads == 0 ? "all" : std::to_string(row.threads);
+  const std::string step =
+      row.steps > 0 ? time_text(row.median / static_cast<double>(row.steps)) : "-";
+  std::printf("%7s %8zu %10s %10s %10s %10s %10s %10s %10lld\n", threads.c_str(), row.runs,
+              time_text(row.load).c_str(), time_text(row.first).c_str(),
+              time_text(row.least).c_str(), time_text(row.median).c_str(),
+              time_text(row.p95).c_str(), step.c_str(), static_cast<long long>(row.steps));
+  std::fflush(stdout);
+}
+
+void bench(const BenchArgs& args) {
+  std::vector<int> threads = args.threads;
+  if (threads.empty()) threads = {0};
+  auto out = nlohmann::ordered_json::array();
+  if (!args.json)
+    std::printf("%7s %8s %10s %10s %10s %10s %10s %10s %10s\n", "threads", "runs", "load", "first",
+                "min", "median", "p95", "per step", "steps");
+  for (const int count : threads) {
+    const Measured row = measure(args, count);
+    if (args.json) out.push_back(json_of_measured(row));
+    else print_row(row);
+  }
+  if (args.json) std::cout << out.dump(2) << '\n';
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, int&) {
+  auto args = std::make_shared<BenchArgs>();
+  CLI::App* command =
+      app.add_subcommand("bench", "measures a model; inputs without a feed get random numbers");
+  add_model_options(*command, args->model);
+  add_feed_options(*command, args->feeds);
+  add_limit_options(*command, args->limits);
+  command->add_option("--threads", args->threads, "numbers of threads to measure, such as 1,2")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--repeat", args->repeat, "this many runs, however long they take")
+      ->check(CLI::Range(1, 1000000000));
+  command->add_option("--seconds", args->seconds, "runs for this long")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_flag("--json", args->json, "the measurements as JSON, in seconds");
+  command->footer("Example: scanloom bench model.onnx --dim T=1000 --threads 1,2 --json");
+  command->callback([args] { bench(*args); });
+}
+
+}  // namespace scanloom::cli

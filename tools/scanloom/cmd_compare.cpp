@@ -1,0 +1,153 @@
+// scanloom compare: a model's results against those expected.
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include <scanloom/session.h>
+
+#include "commands.h"
+#include "element.h"
+#include "failure.h"
+#include "feeds.h"
+#include "json_text.h"
+#include "options.h"
+#include "test_data.h"
+
+namespace scanloom::cli {
+namespace {
+
+struct CompareArgs {
+  ModelArgs model;
+  LimitArgs limits;
+  std::vector<std::string> data;
+  double rtol = 1e-3;
+  double atol = 1e-7;
+  bool json = false;
+};
+
+/// One result beside the expected one.
+struct Difference {
+  std::string set, output, type;
+  std::string problem;  ///< "" when they agree
+  std::int64_t differing = 0;
+  double largest = 0;  ///< of the absolute differences
+};
+
+bool agree(double result, double expected, const CompareArgs& args) {
+  if (std::isnan(result) || std::isnan(expected)) return std::isnan(result) && std::isnan(expected);
+  if (result == expected) return true;
+  return std::fabs(result - expected) <= args.atol + args.rtol * std::fabs(expected);
+}
+
+/// Compares elements: reals within the tolerance, everything else exactly.
+void compare_elements(const View& result, const View& expected, const CompareArgs& args,
+                      Difference& difference) {
+  const std::int64_t count = count_elements(result.shape).value_or(0);
+  const bool tolerant = is_real(result.dtype) && is_number(result.dtype);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::byte* ours = element_at(result, i);
+    const std::byte* theirs = element_at(expected, i);
+    bool same = std::memcmp(ours, theirs, dtype_bytes(result.dtype)) == 0;
+    if (!same && tolerant) {
+      const double a = read_number(result.dtype, ours), b = read_number(result.dtype, theirs);
+      same = agree(a, b, args);
+      if (!(std::isnan(a) || std::isnan(b)))
+        difference.largest = std::max(difference.largest, std::fabs(a - b));
+    }
+    if (same) continue;
+    if (difference.differing++ == 0)
+      difference.problem = "at " + index_text(result.shape, i) + " it is " +
+                           number_text(result.dtype, ours) + ", expected is " +
+                           number_text(result.dtype, theirs);
+  }
+  if (difference.differing > 0)
+    difference.problem = std::to_string(difference.differing) + " of " + std::to_string(count) +
+                         " elements differ; " + difference.problem;
+}
+
+Difference compare_one(const std::string& set, const NamedView& expected, const Results& results,
+                       const CompareArgs& args) {
+  const View result = results.at(expected.first).view();
+  Difference difference = {set, expected.first, type_text(result.dtype, result.shape), "", 0, 0};
+  if (result.dtype == DType::string)
+    fail(Code::unsupported, "output '" + expected.first + "' is text, which cannot be compared");
+  if (result.dtype != expected.second.dtype || result.shape != expected.second.shape)
+    difference.problem = "expected is " + type_text(expected.second.dtype, expected.second.shape);
+  else
+    compare_elements(result, expected.second, args, difference);
+  return difference;
+}
+
+void print_text(const std::vector<Difference>& rows) {
+  std::size_t bad = 0;
+  for (const Difference& row : rows) {
+    char largest[40];
+    std::snprintf(largest, sizeof largest, "%.3g", row.largest);
+    std::cout << (row.problem.empty() ? "same     " : "differs  ") << row.set << "  " << row.output
+              << "  " << row.type << "  "
+              << (row.problem.empty() ? "largest difference " + std::string(largest) : row.problem)
+              << '\n';
+    bad += !row.problem.empty();
+  }
+  std::cout << rows.size() - bad << " of " << rows.size() << " outputs are as expected\n";
+}
+
+void print_json(const std::vector<Difference>& rows) {
+  auto out = nlohmann::ordered_json::array();
+  for (const Difference& row : rows)
+    out.push_back({{"data", row.set},
+                   {"output", row.output},
+                   {"type", row.type},
+                   {"same", row.problem.empty()},
+                   {"differing", row.differing},
+                   {"largest_difference", json_of(row.largest)},
+                   {"problem", row.problem}});
+  std::cout << out.dump(2) << '\n';
+}
+
+int compare(CompareArgs args) {
+  args.model.path = find_model(args.model.path);
+  const Session session =
+      Session::load(args.model.path, session_options(args.model)).value_or_throw();
+  if (args.data.empty()) args.data = find_data_sets(args.model.path);
+  const RunOptions options = run_options(args.limits);
+  std::vector<Difference> rows;
+  for (const std::string& path : args.data) {
+    const DataSet set = read_data_set(path, session);
+    const std::vector<Feed> feeds = as_feeds(set.inputs);
+    const Results results = session.run(feeds, options).value_or_throw();
+    for (const NamedView& expected : set.expected)
+      rows.push_back(compare_one(set.name, expected, results, args));
+  }
+  if (args.json) print_json(rows);
+  else print_text(rows);
+  for (const Difference& row : rows)
+    if (!row.problem.empty()) return kDiffers;
+  return kFine;
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, int& status) {
+  auto args = std::make_shared<CompareArgs>();
+  CLI::App* command = app.add_subcommand("compare", "compares a model's results with expected ones");
+  command->add_option("model", args->model.path, "an ONNX model, or the folder it lies in")->required();
+  command->add_option("data", args->data,
+                      "folders with input_0.pb, output_0.pb, ..., or .npz files with inputs and\n"
+                      "outputs by name (default: test_data_set_* and *.npz beside the model)");
+  add_model_options(*command, args->model, false);
+  add_threads_option(*command, args->model);
+  add_limit_options(*command, args->limits);
+  command->add_option("--rtol", args->rtol, "relative tolerance")->capture_default_str();
+  command->add_option("--atol", args->atol, "absolute tolerance")->capture_default_str();
+  command->add_flag("--json", args->json, "the comparison as JSON");
+  command->footer("Example: scanloom compare test_scan_sum\n"
+                  "         scanloom compare model.onnx io.npz --rtol 1e-5");
+  command->callback([args, &status] { status = compare(*args); });
+}
+
+}  // namespace scanloom::cli

@@ -1,0 +1,168 @@
+// scanloom run: feeds in, results out.
+#include <cstdio>
+#include <iomanip>
+#include <iostream>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <unistd.h>
+
+#include <scanloom/session.h>
+
+#include "commands.h"
+#include "element.h"
+#include "failure.h"
+#include "feeds.h"
+#include "json_text.h"
+#include "npy.h"
+#include "options.h"
+#include "profile_text.h"
+
+namespace scanloom::cli {
+namespace {
+
+struct RunArgs {
+  ModelArgs model;
+  FeedArgs feeds;
+  LimitArgs limits;
+  std::string out;
+  std::string trace = "scanloom-trace.json";
+  std::vector<std::string> outputs;
+  int repeat = 1;
+  bool profile = false;
+  bool json = false;
+};
+
+/// Draws how far the outermost loop has come, on a terminal only.
+void draw_progress(const Progress& progress) {
+  if (progress.steps > 0)
+    std::fprintf(stderr, "\r\x1b[K%.*s  %3.0f%%  %lld of %lld steps",
+                 static_cast<int>(progress.node.size()), progress.node.data(),
+                 100.0 * static_cast<double>(progress.step) / static_cast<double>(progress.steps),
+                 static_cast<long long>(progress.step), static_cast<long long>(progress.steps));
+  else
+    std::fprintf(stderr, "\r\x1b[K%.*s  %lld steps", static_cast<int>(progress.node.size()),
+                 progress.node.data(), static_cast<long long>(progress.step));
+}
+
+/// Ends the line of draw_progress when the runs are over, however they end.
+struct ProgressLine {
+  bool drawn = isatty(STDERR_FILENO) != 0;
+  ~ProgressLine() {
+    if (drawn) std::fputs("\r\x1b[K", stderr);
+  }
+};
+
+void save(const RunArgs& args, const Results& results) {
+  if (args.out.ends_with(".npy")) {
+    if (results.size() != 1)
+      fail(Code::invalid_argument, "--out: a .npy file holds one result, there are " +
+                                       std::to_string(results.size()) + "; name it .npz");
+    return write_npy(args.out, results[0].view());
+  }
+  std::vector<NamedView> tensors;
+  for (std::size_t i = 0; i < results.size(); ++i)
+    tensors.emplace_back(results.name(i), results[i].view());
+  write_npz(args.out, tensors);
+}
+
+std::string counted(int count, const std::string& one, const std::string& many) {
+  return std::to_string(count) + " " + (count == 1 ? one : many);
+}
+
+void print_results(const RunArgs& args, const Session& session, const Results& results,
+                   double seconds) {
+  std::size_t name_width = 6, type_width = 10;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    name_width = std::max(name_width, results.name(i).size());
+    type_width = std::max(type_width, type_text(results[i].dtype(), results[i].shape()).size());
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Value& value = results[i];
+    const bool saved = !args.out.empty() && value.elements() > 1;
+    std::cout << std::left << std::setw(static_cast<int>(name_width)) << results.name(i) << "  "
+              << std::setw(static_cast<int>(type_width)) << type_text(value.dtype(), value.shape())
+              << "  " << (saved ? "-> " + args.out : elements_text(value.view())) << '\n';
+  }
+  int branches = 0, loops = 0;
+  for (const auto& [name, count] : session.operators()) {
+    if (name == "branch") branches = count;
+    if (name == "loop") loops = count;
+  }
+  std::cout << counted(args.repeat, "run", "runs") << " in " << time_text(seconds) << "; "
+            << counted(branches, "branch", "branches") << ", " << counted(loops, "loop", "loops");
+  if (results.report.steps > 0) std::cout << ", " << results.report.steps << " steps";
+  std::cout << '\n';
+}
+
+void print_json(const Results& results, int runs, double seconds) {
+  nlohmann::ordered_json out;
+  for (std::size_t i = 0; i < results.size(); ++i)
+    out["outputs"][results.name(i)] = json_of(results[i].view());
+  out["runs"] = runs;
+  out["seconds"] = seconds;
+  out["steps"] = results.report.steps;
+  for (const NodeTime& row : results.report.profile)
+    out["profile"].push_back({{"node", row.node},
+                              {"kernel", row.kernel},
+                              {"calls", row.calls},
+                              {"seconds", row.seconds},
+                              {"depth", row.depth}});
+  std::cout << out.dump(2) << '\n';
+}
+
+void run(const RunArgs& args) {
+  const Session session =
+      Session::load(args.model.path, session_options(args.model)).value_or_throw();
+  const std::vector<NamedView> tensors = make_feeds(session, args.feeds);
+  const std::vector<Feed> feeds = as_feeds(tensors);
+  RunOptions options = run_options(args.limits);
+  options.profile = args.profile;
+  Results results;
+  double seconds = 0;
+  {
+    const ProgressLine line;
+    if (line.drawn) options.progress = draw_progress;
+    for (int i = 0; i < args.repeat; ++i) {
+      results = session.run(feeds, options, args.outputs).value_or_throw();
+      seconds += results.report.seconds;
+    }
+  }
+  if (!args.out.empty()) save(args, results);
+  if (args.json) print_json(results, args.repeat, seconds);
+  else print_results(args, session, results, seconds);
+  if (!args.profile) return;
+  write_trace(args.trace, results.report);
+  if (args.json) return;
+  std::cout << '\n' << profile_table(results.report) << "trace written to " << args.trace
+            << " (open it in chrome://tracing or Perfetto)\n";
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, int&) {
+  auto args = std::make_shared<RunArgs>();
+  CLI::App* command = app.add_subcommand("run", "runs a model and prints or stores its results");
+  add_model_options(*command, args->model);
+  add_threads_option(*command, args->model);
+  add_feed_options(*command, args->feeds);
+  add_limit_options(*command, args->limits);
+  command->add_option("--out", args->out, "an .npz file for all results, or .npy for the only one")
+      ->check([](const std::string& name) {
+        return name.ends_with(".npz") || name.ends_with(".npy") ? ""
+                                                                : "must end in .npz or .npy";
+      });
+  command->add_option("--output", args->outputs, "only this result; may be given again");
+  command->add_option("--repeat", args->repeat, "runs this often; the last results count")
+      ->check(CLI::Range(1, 1000000000));
+  command->add_flag("--profile", args->profile, "time of every node, and a trace");
+  command->add_option("--trace", args->trace, "where --profile writes the trace")
+      ->capture_default_str();
+  command->add_flag("--json", args->json, "results, exactly, as JSON");
+  command->footer(
+      "Example: scanloom run silero_vad.onnx --feed input=chunk.npy --feed state=zeros \\\n"
+      "             --feed sr=16000 --out result.npz");
+  command->callback([args] { run(*args); });
+}
+
+}  // namespace scanloom::cli

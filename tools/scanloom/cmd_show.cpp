@@ -1,0 +1,97 @@
+// scanloom show: the interface of a model, its IR and its plan.
+#include <iomanip>
+#include <iostream>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include <scanloom/session.h>
+
+#include "commands.h"
+#include "feeds.h"
+#include "options.h"
+
+namespace scanloom::cli {
+namespace {
+
+struct ShowArgs {
+  ModelArgs model;
+  FeedArgs feeds;
+  bool ir = false;
+  bool passes = false;
+  bool plan = false;
+};
+
+std::string shape_text(const ValueInfo& value) {
+  if (!value.ranked) return "of any rank";
+  std::string text;
+  for (const ValueInfo::Dim& dim : value.shape) {
+    text += text.empty() ? "" : ", ";
+    if (dim.size >= 0) text += std::to_string(dim.size);
+    else text += dim.name.empty() ? "?" : dim.name;
+  }
+  return "[" + text + "]";
+}
+
+void print_values(const char* title, std::span<const ValueInfo> values) {
+  std::size_t width = 0;
+  for (const ValueInfo& value : values) width = std::max(width, value.name.size());
+  std::cout << title << '\n';
+  for (const ValueInfo& value : values)
+    std::cout << "  " << std::left << std::setw(static_cast<int>(width)) << value.name << "  "
+              << value.type << ' ' << shape_text(value) << '\n';
+}
+
+void print_field(const char* label, const std::string& text) {
+  if (!text.empty()) std::cout << std::left << std::setw(10) << label << text << '\n';
+}
+
+void print_interface(const Session& session) {
+  const ModelInfo& info = session.info();
+  print_field("graph", info.graph);
+  print_field("producer", info.producer);
+  print_field("domain", info.domain);
+  print_field("about", info.description);
+  for (const auto& [key, text] : info.metadata) print_field("metadata", key + ": " + text);
+  print_values("inputs", session.inputs());
+  print_values("outputs", session.outputs());
+  std::cout << "operators after passes\n ";
+  for (const auto& [name, count] : session.operators()) std::cout << ' ' << name << ' ' << count;
+  std::cout << '\n';
+}
+
+void show(const ShowArgs& args) {
+  const Session session =
+      Session::load(args.model.path, session_options(args.model)).value_or_throw();
+  if (!args.ir && !args.passes && !args.plan) return print_interface(session);
+  if (args.passes) std::cout << "// before passes\n" << session.ir(false) << "\n// after passes\n";
+  if (args.ir || args.passes) std::cout << session.ir(true);
+  if (!args.plan) return;
+  const bool sizes_known = args.feeds.random || !args.feeds.feeds.empty() || !args.feeds.dims.empty();
+  if (!sizes_known) {
+    std::cout << session.plan();
+    return;
+  }
+  FeedArgs feeds = args.feeds;
+  feeds.random = true;  // inputs whose values do not matter here
+  const std::vector<NamedView> tensors = make_feeds(session, feeds);
+  std::cout << session.plan(as_feeds(tensors)).value_or_throw();
+}
+
+}  // namespace
+
+void add_show(CLI::App& app, int&) {
+  auto args = std::make_shared<ShowArgs>();
+  CLI::App* command = app.add_subcommand("show", "shows a model: its interface, IR and plan");
+  add_model_options(*command, args->model);
+  add_threads_option(*command, args->model);
+  add_feed_options(*command, args->feeds);
+  command->add_flag("--ir", args->ir, "the program after passes");
+  command->add_flag("--passes", args->passes, "the program before and after passes");
+  command->add_flag("--plan", args->plan,
+                    "the plan; with --dim or --feed also buffers and kernels for these sizes");
+  command->footer("Example: scanloom show model.onnx --plan --dim T=1000");
+  command->callback([args] { show(*args); });
+}
+
+}  // namespace scanloom::cli

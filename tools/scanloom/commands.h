@@ -1,0 +1,18 @@
+// The commands, one file cmd_<name>.cpp each. A command adds its options to the application and sets
+// `status` to its exit status when it has run.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace scanloom::cli {
+
+void add_run(CLI::App& app, int& status);
+void add_show(CLI::App& app, int& status);
+void add_explain(CLI::App& app, int& status);
+void add_check(CLI::App& app, int& status);
+void add_bench(CLI::App& app, int& status);
+void add_compare(CLI::App& app, int& status);
+
+}  // namespace scanloom::cli

@@ -1,0 +1,25 @@
+#include "failure.h"
+
+#include <iostream>
+
+namespace scanloom::cli {
+
+void fail(Code code, std::string text) { throw Failure(Error(code, std::move(text))); }
+
+int report(const Error& error) {
+  std::cout.flush();
+  std::cerr << "error: " << error.message() << '\n';
+  switch (error.code()) {
+    case Code::limit_reached:
+    case Code::out_of_memory: return kLimit;
+    case Code::cancelled: return kInterrupted;
+    case Code::invalid_argument:
+    case Code::invalid_model:
+    case Code::unsupported:
+    case Code::not_found:
+    case Code::internal: break;
+  }
+  return kBad;
+}
+
+}  // namespace scanloom::cli

@@ -1,0 +1,23 @@
+#include "interrupt.h"
+
+#include <signal.h>
+
+namespace scanloom::cli {
+namespace {
+
+// A signal handler gets no argument, so this is the program's one variable.
+constinit CancelFlag interrupted;
+
+void on_interrupt(int) { interrupted.cancel(); }
+
+}  // namespace
+
+const CancelFlag* cancel_on_interrupt() {
+  struct sigaction action = {};
+  action.sa_handler = on_interrupt;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C acts as it always did
+  sigaction(SIGINT, &action, nullptr);
+  return &interrupted;
+}
+
+}  // namespace scanloom::cli

@@ -1,0 +1,42 @@
+#include "json_text.h"
+
+#include <cmath>
+
+#include "element.h"
+
+namespace scanloom::cli {
+namespace {
+
+nlohmann::ordered_json element_json(DType dtype, const std::byte* from) {
+  if (is_real(dtype)) return json_of(read_number(dtype, from));
+  if (dtype == DType::boolean) return read_number(dtype, from) != 0;
+  // Integers of 64 bits do not fit a double; their text is exact.
+  return nlohmann::ordered_json::parse(number_text(dtype, from));
+}
+
+}  // namespace
+
+nlohmann::ordered_json json_of(double number) {
+  if (std::isnan(number)) return "nan";
+  if (std::isinf(number)) return number > 0 ? "inf" : "-inf";
+  return number;
+}
+
+nlohmann::ordered_json json_of(const View& tensor) {
+  nlohmann::ordered_json out = {{"type", numpy_name(tensor.dtype)}, {"shape", tensor.shape}};
+  if (!is_number(tensor.dtype)) return out;
+  auto values = nlohmann::ordered_json::array();
+  const std::int64_t count = count_elements(tensor.shape).value_or(0);
+  for (std::int64_t i = 0; i < count; ++i)
+    values.push_back(element_json(tensor.dtype, element_at(tensor, i)));
+  out["values"] = std::move(values);
+  return out;
+}
+
+nlohmann::ordered_json json_of(const Error& error) {
+  auto notes = nlohmann::ordered_json::array();
+  for (const std::string& note : error.notes()) notes.push_back(note);
+  return {{"code", code_name(error.code())}, {"text", error.text()}, {"notes", notes}};
+}
+
+}  // namespace scanloom::cli

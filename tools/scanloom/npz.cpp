@@ -1,0 +1,154 @@
+// .npz: a zip archive with stored or deflated members (PKWARE's APPNOTE 4.3), under 4 GiB.
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include <zlib.h>
+
+#include "failure.h"
+#include "npy.h"
+#include "npy_format.h"
+
+namespace scanloom::cli {
+namespace {
+
+constexpr std::uint32_t kLocalMagic = 0x04034b50;
+constexpr std::uint32_t kCentralMagic = 0x02014b50;
+constexpr std::uint32_t kEndMagic = 0x06054b50;
+constexpr std::size_t kLocalSize = 30, kCentralSize = 46, kEndSize = 22;
+constexpr std::uint32_t kStored = 0, kDeflated = 8;
+
+/// Little-endian numbers at checked places.
+class Bytes {
+ public:
+  Bytes(std::string_view bytes, const std::string& path) : bytes_(bytes), path_(path) {}
+
+  [[noreturn]] void bad(const std::string& why) const {
+    fail(Code::invalid_argument, path_ + ": " + why);
+  }
+  [[nodiscard]] std::string_view at(std::size_t offset, std::size_t size) const {
+    if (offset > bytes_.size() || size > bytes_.size() - offset) bad("the archive is cut off");
+    return bytes_.substr(offset, size);
+  }
+  [[nodiscard]] std::uint32_t number(std::size_t offset, std::size_t size) const {
+    const std::string_view digits = at(offset, size);
+    std::uint32_t value = 0;
+    for (std::size_t i = size; i-- > 0;)
+      value = value << 8 | static_cast<unsigned char>(digits[i]);
+    return value;
+  }
+  [[nodiscard]] std::size_t size() const { return bytes_.size(); }
+
+ private:
+  std::string_view bytes_;
+  const std::string& path_;
+};
+
+std::string inflate_all(std::string_view packed, std::size_t size, const Bytes& archive) {
+  // Deflate packs at most about 1032 to 1, so a small archive cannot ask for much memory.
+  if (size / 1040 > packed.size()) archive.bad("a member claims an impossible size");
+  std::string plain(size, '\0');
+  z_stream stream = {};
+  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) archive.bad("zlib has no memory left");
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+  stream.avail_in = static_cast<uInt>(packed.size());
+  stream.next_out = reinterpret_cast<Bytef*>(plain.data());
+  stream.avail_out = static_cast<uInt>(plain.size());
+  const int status = inflate(&stream, Z_FINISH);
+  const bool complete = stream.avail_out == 0;
+  inflateEnd(&stream);
+  if (!complete || (status != Z_STREAM_END && status != Z_OK && status != Z_BUF_ERROR))
+    archive.bad("a member cannot be unpacked");
+  return plain;
+}
+
+std::size_t end_record(const Bytes& archive) {
+  // The record may be followed by a comment of at most 65535 bytes.
+  if (archive.size() < kEndSize) archive.bad("it is not an .npz file");
+  for (std::size_t back = 0; back <= 0xffff && back + kEndSize <= archive.size(); ++back) {
+    const std::size_t at = archive.size() - kEndSize - back;
+    if (archive.number(at, 4) == kEndMagic) return at;
+  }
+  archive.bad("it is not an .npz file");
+}
+
+void append(std::string& bytes, std::size_t size, std::uint64_t value) {
+  for (std::size_t i = 0; i < size; ++i) bytes += static_cast<char>(value >> (8 * i) & 0xff);
+}
+
+/// The fields from "version needed" to "extra length", the same in both kinds of headers.
+void append_common(std::string& bytes, std::string_view data, std::size_t name_size) {
+  append(bytes, 2, 20);
+  append(bytes, 2, 0);
+  append(bytes, 2, kStored);
+  append(bytes, 4, 0x00210000);  // 1 January 1980: the same results give the same file
+  append(bytes, 4, crc32_z(0, reinterpret_cast<const Bytef*>(data.data()), data.size()));
+  append(bytes, 4, data.size());
+  append(bytes, 4, data.size());
+  append(bytes, 2, name_size);
+  append(bytes, 2, 0);
+}
+
+}  // namespace
+
+std::vector<NamedView> read_npz(const std::string& path) {
+  const std::string content = read_file(path);
+  const Bytes archive(content, path);
+  const std::size_t end = end_record(archive);
+  const std::uint32_t members = archive.number(end + 10, 2);
+  std::size_t at = archive.number(end + 16, 4);
+  std::vector<NamedView> tensors;
+  for (std::uint32_t i = 0; i < members; ++i) {
+    if (archive.number(at, 4) != kCentralMagic) archive.bad("its directory is broken");
+    const std::uint32_t method = archive.number(at + 10, 2);
+    const std::uint32_t packed_size = archive.number(at + 20, 4);
+    const std::uint32_t size = archive.number(at + 24, 4);
+    const std::uint32_t name_size = archive.number(at + 28, 2);
+    const std::uint32_t local = archive.number(at + 42, 4);
+    std::string name(archive.at(at + kCentralSize, name_size));
+    at += kCentralSize + name_size + archive.number(at + 30, 2) + archive.number(at + 32, 2);
+    if (size == std::numeric_limits<std::uint32_t>::max())
+      archive.bad("member '" + name + "' is larger than 4 GiB");
+    const std::size_t data =
+        local + kLocalSize + archive.number(local + 26, 2) + archive.number(local + 28, 2);
+    const std::string_view packed = archive.at(data, packed_size);
+    if (method != kStored && method != kDeflated)
+      archive.bad("member '" + name + "' is packed by method " + std::to_string(method));
+    const std::string plain =
+        method == kStored ? std::string(packed) : inflate_all(packed, size, archive);
+    if (name.ends_with(".npy")) name.resize(name.size() - 4);
+    const std::string where = path + ":" + name;
+    tensors.emplace_back(std::move(name), parse_npy(plain, where));
+  }
+  return tensors;
+}
+
+void write_npz(const std::string& path, const std::vector<NamedView>& tensors) {
+  std::string bytes, directory;
+  for (const auto& [key, tensor] : tensors) {
+    const std::string name = key + ".npy";
+    const std::string data = format_npy(tensor);
+    if (bytes.size() + data.size() > std::numeric_limits<std::int32_t>::max())
+      fail(Code::unsupported, path + ": results of more than 2 GiB; write them to .npy files");
+    append(directory, 4, kCentralMagic);
+    append(directory, 2, 20);
+    append_common(directory, data, name.size());
+    directory.append(10, '\0');  // no comment, first disk, no attributes
+    append(directory, 4, bytes.size());
+    directory += name;
+    append(bytes, 4, kLocalMagic);
+    append_common(bytes, data, name.size());
+    bytes += name + data;
+  }
+  std::string end;
+  append(end, 4, kEndMagic);
+  append(end, 4, 0);
+  append(end, 2, tensors.size());
+  append(end, 2, tensors.size());
+  append(end, 4, directory.size());
+  append(end, 4, bytes.size());
+  append(end, 2, 0);
+  write_file(path, bytes + directory + end);
+}
+
+}  // namespace scanloom::cli

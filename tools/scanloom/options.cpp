@@ -1,0 +1,74 @@
+#include "options.h"
+
+#include <iostream>
+#include <mutex>
+
+#include <CLI/CLI.hpp>
+
+#include "interrupt.h"
+
+namespace scanloom::cli {
+
+void add_model_options(CLI::App& command, ModelArgs& args, bool with_path) {
+  if (with_path) command.add_option("model", args.path, "an ONNX model")->required();
+  command.add_flag("--interpret", args.interpret, "node by node with the reference kernels");
+  command.add_flag("--no-jit", args.no_jit, "compile no loop to machine code");
+  command.add_flag("--no-passes", args.no_passes, "run the model as it was read");
+  command.add_option("--disable-pass", args.disabled_passes, "leave out this pass");
+  command.add_flag("--lenient", args.lenient, "accept names that shadow outer names");
+}
+
+void add_threads_option(CLI::App& command, ModelArgs& args) {
+  command.add_option("--threads", args.threads, "at most this many threads (default: all cores)")
+      ->check(CLI::Range(1, 1024));
+}
+
+void add_feed_options(CLI::App& command, FeedArgs& args) {
+  command
+      .add_option("--feed", args.feeds,
+                  "NAME=WHAT, where WHAT is x.npy, x.npz:KEY, x.pb, zeros, ones, random or a "
+                  "number;\nor x.npz alone, whose keys are names of inputs")
+      ->type_name("FEED");
+  command
+      .add_option("--dim", args.dims,
+                  "NAME=SIZE of a symbolic dimension, or INPUT.AXIS=SIZE; 1 where not given")
+      ->type_name("DIM");
+  command.add_flag("--random", args.random, "random numbers for every input without a feed");
+  command.add_option("--seed", args.seed, "of the random numbers (default: 0)");
+}
+
+void add_limit_options(CLI::App& command, LimitArgs& args) {
+  command.add_option("--max-steps", args.max_steps, "of one execution of a loop")
+      ->check(CLI::NonNegativeNumber);
+  command.add_option("--deadline", args.deadline, "seconds that a run may take")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--max-memory", args.max_memory, "that a run may take, such as 512MB")
+      ->transform(CLI::AsSizeValue(false));
+}
+
+SessionOptions session_options(const ModelArgs& args) {
+  SessionOptions options;
+  options.threads = args.threads;
+  if (args.no_jit) options.execution = Execution::stepped;
+  if (args.interpret) options.execution = Execution::interpreted;
+  options.optimize = !args.no_passes;
+  options.disabled_passes = args.disabled_passes;
+  options.lenient = args.lenient;
+  auto mutex = std::make_shared<std::mutex>();  // warnings come from any thread
+  options.on_warning = [mutex](std::string_view text) {
+    const std::scoped_lock lock(*mutex);
+    std::cerr << "warning: " << text << '\n';
+  };
+  return options;
+}
+
+RunOptions run_options(const LimitArgs& args) {
+  RunOptions options;
+  options.max_steps = args.max_steps;
+  options.deadline = args.deadline;
+  options.max_memory = static_cast<std::int64_t>(args.max_memory);
+  options.cancel = cancel_on_interrupt();
+  return options;
+}
+
+}  // namespace scanloom::cli

@@ -1,0 +1,50 @@
+// Options that several commands share, as the user writes them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <scanloom/options.h>
+
+namespace CLI {
+class App;
+}
+
+namespace scanloom::cli {
+
+struct ModelArgs {
+  std::string path;
+  int threads = 0;
+  bool interpret = false;
+  bool no_jit = false;
+  bool no_passes = false;
+  bool lenient = false;
+  std::vector<std::string> disabled_passes;
+};
+
+struct FeedArgs {
+  std::vector<std::string> feeds;  ///< NAME=WHAT, or an .npz file whose keys are names
+  std::vector<std::string> dims;   ///< NAME=SIZE or INPUT.AXIS=SIZE
+  bool random = false;             ///< inputs without a feed get random numbers
+  std::uint64_t seed = 0;
+};
+
+struct LimitArgs {
+  std::int64_t max_steps = -1;
+  double deadline = 0;
+  std::uint64_t max_memory = 0;
+};
+
+/// Adds the model itself, too, unless `with_path` is false.
+void add_model_options(CLI::App& command, ModelArgs& args, bool with_path = true);
+void add_threads_option(CLI::App& command, ModelArgs& args);
+void add_feed_options(CLI::App& command, FeedArgs& args);
+void add_limit_options(CLI::App& command, LimitArgs& args);
+
+/// Options of a session that prints its warnings to stderr.
+SessionOptions session_options(const ModelArgs& args);
+/// Options of a run that Ctrl-C ends.
+RunOptions run_options(const LimitArgs& args);
+
+}  // namespace scanloom::cli

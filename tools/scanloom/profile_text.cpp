@@ -1,0 +1,66 @@
+#include "profile_text.h"
+
+#include <cstdio>
+#include <fstream>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "failure.h"
+
+namespace scanloom::cli {
+namespace {
+
+template <class... Values>
+std::string formatted(const char* format, Values... values) {
+  char text[80];
+  std::snprintf(text, sizeof text, format, values...);
+  return text;
+}
+
+}  // namespace
+
+std::string time_text(double seconds) {
+  if (seconds < 1e-6) return formatted("%.0f ns", seconds * 1e9);
+  if (seconds < 1e-3) return formatted("%.2f us", seconds * 1e6);
+  if (seconds < 1) return formatted("%.2f ms", seconds * 1e3);
+  return formatted("%.2f s", seconds);
+}
+
+std::string profile_table(const RunReport& report) {
+  std::string text = "       time   share     calls  node\n";
+  for (const NodeTime& row : report.profile) {
+    const double share = report.seconds > 0 ? 100 * row.seconds / report.seconds : 0;
+    text += formatted("%11s  %5.1f%%  %8lld  ", time_text(row.seconds).c_str(), share,
+                      static_cast<long long>(row.calls));
+    text += std::string(2 * static_cast<std::size_t>(std::max(row.depth, 0)), ' ') + row.node +
+            " (" + row.kernel + ")\n";
+  }
+  return text;
+}
+
+void write_trace(const std::string& path, const RunReport& report) {
+  auto events = nlohmann::ordered_json::array();
+  std::vector<double> next = {0};  // per depth, in microseconds: where its next bar begins
+  for (const NodeTime& row : report.profile) {
+    const auto depth = std::min(static_cast<std::size_t>(std::max(row.depth, 0)), next.size() - 1);
+    next.resize(depth + 1);
+    const double begin = next[depth];
+    events.push_back({{"name", row.node},
+                      {"cat", row.kernel},
+                      {"ph", "X"},
+                      {"pid", 1},
+                      {"tid", 1},
+                      {"ts", begin},
+                      {"dur", row.seconds * 1e6},
+                      {"args", {{"calls", row.calls}, {"kernel", row.kernel}}}});
+    next[depth] += row.seconds * 1e6;
+    next.push_back(begin);
+  }
+  std::ofstream file(path);
+  file << nlohmann::ordered_json{{"traceEvents", events}}.dump(1) << '\n';
+  file.close();
+  if (!file) fail(Code::invalid_argument, "cannot write " + path);
+}
+
+}  // namespace scanloom::cli
