@@ -1,5 +1,7 @@
 #include "feeds.h"
 
+#include <nanobind/stl/string.h>
+
 #include <algorithm>
 #include <optional>
 #include <string_view>

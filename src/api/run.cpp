@@ -86,7 +86,14 @@ Expected<std::vector<tensor::Tensor>> Session::Impl::run_interpreted(
     tensors.emplace_back(inputs[i].dtype, shapes[i], nullptr, feeds[i]);
   interp::InterpretOptions interpret_options;
   if (run_options.max_steps >= 0) interpret_options.max_steps = run_options.max_steps;
-  return interp::interpret(plan->module, tensors, interpret_options);
+  SCANLOOM_TRY(std::vector<tensor::Tensor> results,
+               interp::interpret(plan->module, tensors, interpret_options));
+  // A result may be a feed, which belongs to the caller.
+  for (tensor::Tensor& result : results) {
+    if (result.owner()) continue;
+    SCANLOOM_TRY(result, tensor::Tensor::copy_of(result.dtype(), result.shape(), result.data()));
+  }
+  return results;
 }
 
 Expected<Results> Session::Impl::run(std::span<const Feed> feeds, const RunOptions& run_options,

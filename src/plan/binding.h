@@ -72,7 +72,7 @@ struct DynamicCall {
 
 struct BoundCarried {
   Place initial, argument, next, final;
-  std::int64_t buffer_a = 0, buffer_b = 0;  ///< arena offsets; of static states only
+  std::int64_t buffer_a = kNone, buffer_b = kNone;  ///< arena offsets; of static states only
 };
 
 struct BoundScanned {

@@ -41,7 +41,9 @@ LAYERS = {
         (*_OPERATORS, "kernels", "frontends", "interp", "passes", "plan", "runtime"),
         public="all", posix=True,
     ),
-    "tools/scanloom": Layer(public="all", third_party=("CLI11", "nlohmann-json"), posix=True),
+    "tools/scanloom": Layer(
+        public="all", third_party=("CLI11", "nlohmann-json", "protozero", "zlib"), posix=True
+    ),
     "python": Layer(public="all", third_party=("nanobind", "Python")),
     "examples": Layer(public="all", posix=True),
     "bench": Layer(public="all", third_party=("Google Benchmark",), posix=True),
@@ -60,6 +62,7 @@ THIRD_PARTY = {
     "llvm-c/": "LLVM",
     "CLI/": "CLI11",
     "nlohmann/": "nlohmann-json",
+    "zlib.h": "zlib",
     "nanobind/": "nanobind",
     "Python.h": "Python",
     "gtest/": "GoogleTest",

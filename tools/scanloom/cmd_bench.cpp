@@ -77,11 +77,10 @@ Measured measure(const BenchArgs& args, int threads) {
 }
 
 nlohmann::ordered_json json_of_measured(const Measured& row) {
-  nlohmann::ordered_json out = {
-      {"threads", row.threads},           {"runs", row.runs},        {"steps", row.steps},
-      {"load_seconds", row.load},         {"first_seconds", row.first},
-      {"min_seconds", row.least},         {"median_seconds", row.median},
-      {"p95_seconds", row.p95}};
+  nlohmann::ordered_json out = {{"threads", row.threads},       {"runs", row.runs},
+                                {"steps", row.steps},           {"load_seconds", row.load},
+                                {"first_seconds", row.first},   {"min_seconds", row.least},
+                                {"median_seconds", row.median}, {"p95_seconds", row.p95}};
   if (row.steps > 0) out["median_seconds_per_step"] = row.median / static_cast<double>(row.steps);
   return out;
 }
@@ -106,8 +105,10 @@ void bench(const BenchArgs& args) {
                 "min", "median", "p95", "per step", "steps");
   for (const int count : threads) {
     const Measured row = measure(args, count);
-    if (args.json) out.push_back(json_of_measured(row));
-    else print_row(row);
+    if (args.json)
+      out.push_back(json_of_measured(row));
+    else
+      print_row(row);
   }
   if (args.json) std::cout << out.dump(2) << '\n';
 }

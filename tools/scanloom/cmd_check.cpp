@@ -30,8 +30,7 @@ void print_json(const CheckReport& report) {
 
 int check_model(const CheckArgs& args) {
   const std::string& path = args.model.path;
-  if (!std::filesystem::exists(path))
-    fail(Code::not_found, "there is no file " + path);
+  if (!std::filesystem::exists(path)) fail(Code::not_found, "there is no file " + path);
   SessionOptions options = session_options(args.model);
   options.on_warning = nullptr;  // the report has them
   const CheckReport report = check(path, options);
@@ -43,8 +42,10 @@ int check_model(const CheckArgs& args) {
   for (const std::string& warning : report.warnings) std::cerr << "warning: " << warning << '\n';
   for (const Error& error : report.errors) std::cerr << "error: " << error.message() << '\n';
   const std::size_t count = report.errors.size();
-  if (count == 0) std::cout << path << ": fine\n";
-  else std::cout << path << ": " << count << (count == 1 ? " error\n" : " errors\n");
+  if (count == 0)
+    std::cout << path << ": fine\n";
+  else
+    std::cout << path << ": " << count << (count == 1 ? " error\n" : " errors\n");
   return status;
 }
 

@@ -123,8 +123,10 @@ int compare(CompareArgs args) {
     for (const NamedView& expected : set.expected)
       rows.push_back(compare_one(set.name, expected, results, args));
   }
-  if (args.json) print_json(rows);
-  else print_text(rows);
+  if (args.json)
+    print_json(rows);
+  else
+    print_text(rows);
   for (const Difference& row : rows)
     if (!row.problem.empty()) return kDiffers;
   return kFine;
@@ -134,8 +136,10 @@ int compare(CompareArgs args) {
 
 void add_compare(CLI::App& app, int& status) {
   auto args = std::make_shared<CompareArgs>();
-  CLI::App* command = app.add_subcommand("compare", "compares a model's results with expected ones");
-  command->add_option("model", args->model.path, "an ONNX model, or the folder it lies in")->required();
+  CLI::App* command =
+      app.add_subcommand("compare", "compares a model's results with expected ones");
+  command->add_option("model", args->model.path, "an ONNX model, or the folder it lies in")
+      ->required();
   command->add_option("data", args->data,
                       "folders with input_0.pb, output_0.pb, ..., or .npz files with inputs and\n"
                       "outputs by name (default: test_data_set_* and *.npz beside the model)");
@@ -145,8 +149,9 @@ void add_compare(CLI::App& app, int& status) {
   command->add_option("--rtol", args->rtol, "relative tolerance")->capture_default_str();
   command->add_option("--atol", args->atol, "absolute tolerance")->capture_default_str();
   command->add_flag("--json", args->json, "the comparison as JSON");
-  command->footer("Example: scanloom compare test_scan_sum\n"
-                  "         scanloom compare model.onnx io.npz --rtol 1e-5");
+  command->footer(
+      "Example: scanloom compare test_scan_sum\n"
+      "         scanloom compare model.onnx io.npz --rtol 1e-5");
   command->callback([args, &status] { status = compare(*args); });
 }
 

@@ -4,8 +4,8 @@
 #include <iostream>
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include <scanloom/session.h>
 
@@ -129,12 +129,15 @@ void run(const RunArgs& args) {
     }
   }
   if (!args.out.empty()) save(args, results);
-  if (args.json) print_json(results, args.repeat, seconds);
-  else print_results(args, session, results, seconds);
+  if (args.json)
+    print_json(results, args.repeat, seconds);
+  else
+    print_results(args, session, results, seconds);
   if (!args.profile) return;
   write_trace(args.trace, results.report);
   if (args.json) return;
-  std::cout << '\n' << profile_table(results.report) << "trace written to " << args.trace
+  std::cout << '\n'
+            << profile_table(results.report) << "trace written to " << args.trace
             << " (open it in chrome://tracing or Perfetto)\n";
 }
 
@@ -149,8 +152,7 @@ void add_run(CLI::App& app, int&) {
   add_limit_options(*command, args->limits);
   command->add_option("--out", args->out, "an .npz file for all results, or .npy for the only one")
       ->check([](const std::string& name) {
-        return name.ends_with(".npz") || name.ends_with(".npy") ? ""
-                                                                : "must end in .npz or .npy";
+        return name.ends_with(".npz") || name.ends_with(".npy") ? "" : "must end in .npz or .npy";
       });
   command->add_option("--output", args->outputs, "only this result; may be given again");
   command->add_option("--repeat", args->repeat, "runs this often; the last results count")

@@ -27,8 +27,10 @@ std::string shape_text(const ValueInfo& value) {
   std::string text;
   for (const ValueInfo::Dim& dim : value.shape) {
     text += text.empty() ? "" : ", ";
-    if (dim.size >= 0) text += std::to_string(dim.size);
-    else text += dim.name.empty() ? "?" : dim.name;
+    if (dim.size >= 0)
+      text += std::to_string(dim.size);
+    else
+      text += dim.name.empty() ? "?" : dim.name;
   }
   return "[" + text + "]";
 }
@@ -67,7 +69,8 @@ void show(const ShowArgs& args) {
   if (args.passes) std::cout << "// before passes\n" << session.ir(false) << "\n// after passes\n";
   if (args.ir || args.passes) std::cout << session.ir(true);
   if (!args.plan) return;
-  const bool sizes_known = args.feeds.random || !args.feeds.feeds.empty() || !args.feeds.dims.empty();
+  const bool sizes_known =
+      args.feeds.random || !args.feeds.feeds.empty() || !args.feeds.dims.empty();
   if (!sizes_known) {
     std::cout << session.plan();
     return;

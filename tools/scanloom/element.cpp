@@ -144,9 +144,9 @@ void write_number(DType dtype, double number, std::byte* to) {
   if (dtype == DType::bf16) return store(bfloat_bits(number), to);
   if (dtype == DType::boolean) return store(static_cast<std::uint8_t>(number != 0), to);
   // Both kinds of integers are the low bytes of a 64-bit one; the machine is little-endian.
-  const std::uint64_t bits = number < 0 ? static_cast<std::uint64_t>(
-                                              static_cast<std::int64_t>(number))
-                                        : static_cast<std::uint64_t>(number);
+  const std::uint64_t bits = number < 0
+                                 ? static_cast<std::uint64_t>(static_cast<std::int64_t>(number))
+                                 : static_cast<std::uint64_t>(number);
   std::memcpy(to, &bits, dtype_bytes(dtype));
 }
 

@@ -11,13 +11,16 @@ int report(const Error& error) {
   std::cerr << "error: " << error.message() << '\n';
   switch (error.code()) {
     case Code::limit_reached:
-    case Code::out_of_memory: return kLimit;
-    case Code::cancelled: return kInterrupted;
+    case Code::out_of_memory:
+      return kLimit;
+    case Code::cancelled:
+      return kInterrupted;
     case Code::invalid_argument:
     case Code::invalid_model:
     case Code::unsupported:
     case Code::not_found:
-    case Code::internal: break;
+    case Code::internal:
+      break;
   }
   return kBad;
 }

@@ -25,16 +25,17 @@ std::optional<double> whole_number(std::string_view text) {
 
 std::string list_of_inputs(const Session& session) {
   std::string text;
-  for (const ValueInfo& input : session.inputs()) text += (text.empty() ? "'" : ", '") + input.name + "'";
+  for (const ValueInfo& input : session.inputs())
+    text += (text.empty() ? "'" : ", '") + input.name + "'";
   return text;
 }
 
 const ValueInfo& input_named(const Session& session, std::string_view name) {
   for (const ValueInfo& input : session.inputs())
     if (input.name == name) return input;
-  throw Failure(Error(Code::invalid_argument,
-                      "--feed: the model has no input '" + std::string(name) + "'")
-                    .note("its inputs are " + list_of_inputs(session)));
+  throw Failure(
+      Error(Code::invalid_argument, "--feed: the model has no input '" + std::string(name) + "'")
+          .note("its inputs are " + list_of_inputs(session)));
 }
 
 /// The two sides of NAME=WHAT; a name may hold '=' only where no '=' stands before it.
@@ -62,7 +63,8 @@ Sizes read_sizes(const FeedArgs& args) {
 void learn_sizes(const ValueInfo& input, const View& tensor, Sizes& sizes) {
   if (input.shape.size() != tensor.shape.size()) return;  // the run says what is wrong
   for (std::size_t axis = 0; axis < input.shape.size(); ++axis)
-    if (!input.shape[axis].name.empty()) sizes.try_emplace(input.shape[axis].name, tensor.shape[axis]);
+    if (!input.shape[axis].name.empty())
+      sizes.try_emplace(input.shape[axis].name, tensor.shape[axis]);
 }
 
 std::vector<std::int64_t> resolve_shape(const ValueInfo& input, const Sizes& sizes) {
@@ -160,8 +162,10 @@ std::vector<NamedView> make_feeds(const Session& session, const FeedArgs& args) 
     }
     const auto [name, what] = split("--feed", text);
     const ValueInfo& input = input_named(session, name);
-    if (const auto tensor = from_file(input, what)) take(input, *tensor);
-    else to_make.insert_or_assign(name, what);
+    if (const auto tensor = from_file(input, what))
+      take(input, *tensor);
+    else
+      to_make.insert_or_assign(name, what);
   }
   std::mt19937_64 bits(args.seed);
   std::vector<NamedView> feeds;
@@ -175,7 +179,8 @@ std::vector<NamedView> make_feeds(const Session& session, const FeedArgs& args) 
       feeds.emplace_back(input.name, made_tensor(input, what, sizes, bits));
     } else {
       throw Failure(
-          Error(Code::invalid_argument, "input '" + input.name + "' (" + input.type + ") has no feed")
+          Error(Code::invalid_argument,
+                "input '" + input.name + "' (" + input.type + ") has no feed")
               .note("--feed " + input.name + "=... gives it one, --random all that lack one"));
     }
   }

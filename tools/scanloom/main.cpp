@@ -18,9 +18,10 @@ int run(int argc, char** argv) {
   CLI::App app("Runs, checks and measures models with loops.", "scanloom");
   app.set_version_flag("--version", std::string(scanloom::version()));
   app.require_subcommand(1);
-  app.footer("Exit status: 0 fine, 1 results differ or check failed, 2 bad model, input or use,\n"
-             "3 a limit was reached, 130 interrupted.\n\n"
-             "Example: scanloom run model.onnx --feed x=input.npy --out result.npz");
+  app.footer(
+      "Exit status: 0 fine, 1 results differ or check failed, 2 bad model, input or use,\n"
+      "3 a limit was reached, 130 interrupted.\n\n"
+      "Example: scanloom run model.onnx --feed x=input.npy --out result.npz");
   cli::add_run(app, status);
   cli::add_show(app, status);
   cli::add_explain(app, status);

@@ -21,11 +21,11 @@ struct DescrRow {
 };
 // The first row of a type is how it is written. numpy has no name for bfloat16: two plain bytes.
 constexpr DescrRow kDescrs[] = {
-    {"f4", DType::f32},  {"f8", DType::f64}, {"f2", DType::f16}, {"V2", DType::bf16},
-    {"i1", DType::i8},   {"i2", DType::i16}, {"i4", DType::i32}, {"i8", DType::i64},
-    {"u1", DType::u8},   {"u2", DType::u16}, {"u4", DType::u32}, {"u8", DType::u64},
+    {"f4", DType::f32},     {"f8", DType::f64}, {"f2", DType::f16},   {"V2", DType::bf16},
+    {"i1", DType::i8},      {"i2", DType::i16}, {"i4", DType::i32},   {"i8", DType::i64},
+    {"u1", DType::u8},      {"u2", DType::u16}, {"u4", DType::u32},   {"u8", DType::u64},
     {"b1", DType::boolean}, {"c8", DType::c64}, {"c16", DType::c128}, {"i1", DType::i4},
-    {"i1", DType::i2},   {"u1", DType::u4},  {"u1", DType::u2},  {"u1", DType::u1},
+    {"i1", DType::i2},      {"u1", DType::u4},  {"u1", DType::u2},    {"u1", DType::u1},
 };
 
 [[noreturn]] void bad(const std::string& name, const std::string& why) {
@@ -43,8 +43,8 @@ std::string_view field(std::string_view header, std::string_view key, const std:
 
 DType dtype_field(std::string_view header, const std::string& name) {
   const std::string_view text = field(header, "descr", name);
-  const std::size_t end = text.empty() || text.front() != '\'' ? std::string_view::npos
-                                                               : text.find('\'', 1);
+  const std::size_t end =
+      text.empty() || text.front() != '\'' ? std::string_view::npos : text.find('\'', 1);
   if (end == std::string_view::npos || end < 3) bad(name, "its elements are not plain numbers");
   const std::string_view descr = text.substr(1, end - 1);
   if (descr.front() == '>')
@@ -100,13 +100,15 @@ View parse_npy(std::string_view bytes, const std::string& name) {
   const bool is_long = bytes[6] >= 2;
   std::size_t header_size = 0;
   for (int i = is_long ? 3 : 1; i >= 0; --i)
-    header_size = header_size << 8 | static_cast<unsigned char>(bytes[8 + static_cast<std::size_t>(i)]);
+    header_size =
+        header_size << 8 | static_cast<unsigned char>(bytes[8 + static_cast<std::size_t>(i)]);
   const std::size_t begin = is_long ? 12 : 10;
   if (header_size > bytes.size() - begin) bad(name, "its header is cut off");
   const std::string_view header = bytes.substr(begin, header_size);
   const DType dtype = dtype_field(header, name);
   Fresh fresh = make_view(dtype, shape_field(header, name));
-  const auto needed = static_cast<std::size_t>(*count_elements(fresh.view.shape)) * dtype_bytes(dtype);
+  const auto needed =
+      static_cast<std::size_t>(*count_elements(fresh.view.shape)) * dtype_bytes(dtype);
   const std::string_view data = bytes.substr(begin + header_size);
   if (data.size() < needed)
     bad(name, "it holds " + std::to_string(data.size()) + " bytes of data, " +

@@ -33,8 +33,7 @@ class Bytes {
   [[nodiscard]] std::uint32_t number(std::size_t offset, std::size_t size) const {
     const std::string_view digits = at(offset, size);
     std::uint32_t value = 0;
-    for (std::size_t i = size; i-- > 0;)
-      value = value << 8 | static_cast<unsigned char>(digits[i]);
+    for (std::size_t i = size; i-- > 0;) value = value << 8 | static_cast<unsigned char>(digits[i]);
     return value;
   }
   [[nodiscard]] std::size_t size() const { return bytes_.size(); }

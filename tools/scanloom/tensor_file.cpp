@@ -33,7 +33,8 @@ struct Parts {
   std::string bytes;  // the elements, however the file spells them
 };
 
-/// Appends the values of a repeated field, whether packed or one by one, as elements of `size` bytes.
+/// Appends the values of a repeated field, whether packed or one by one, as elements of `size`
+/// bytes.
 template <class Single, class Packed>
 void append_values(protozero::pbf_reader& reader, std::string& bytes, std::size_t size, Single one,
                    Packed packed) {
@@ -64,27 +65,39 @@ void read_field(protozero::pbf_reader& reader, Parts& parts) {
         parts.dims.push_back(reader.get_int64());
       }
       return;
-    case kDataType: parts.data_type = reader.get_int32(); return;
-    case kName: parts.name = reader.get_string(); return;
-    case kRawData: parts.bytes = reader.get_string(); return;
+    case kDataType:
+      parts.data_type = reader.get_int32();
+      return;
+    case kName:
+      parts.name = reader.get_string();
+      return;
+    case kRawData:
+      parts.bytes = reader.get_string();
+      return;
     case kFloatData:
-      return values(4, [&] { return reader.get_float(); }, [&] { return reader.get_packed_float(); });
+      return values(
+          4, [&] { return reader.get_float(); }, [&] { return reader.get_packed_float(); });
     case kDoubleData:
-      return values(8, [&] { return reader.get_double(); },
-                    [&] { return reader.get_packed_double(); });
+      return values(
+          8, [&] { return reader.get_double(); }, [&] { return reader.get_packed_double(); });
     case kInt32Data:  // also for the types of one and two bytes: their low bytes
-      return values(element_size(parts), [&] { return reader.get_int32(); },
-                    [&] { return reader.get_packed_int32(); });
+      return values(
+          element_size(parts), [&] { return reader.get_int32(); },
+          [&] { return reader.get_packed_int32(); });
     case kInt64Data:
-      return values(8, [&] { return reader.get_int64(); }, [&] { return reader.get_packed_int64(); });
+      return values(
+          8, [&] { return reader.get_int64(); }, [&] { return reader.get_packed_int64(); });
     case kUint64Data:
-      return values(element_size(parts), [&] { return reader.get_uint64(); },
-                    [&] { return reader.get_packed_uint64(); });
-    case kStringData: fail(Code::unsupported, "it holds text, which cannot be fed");
+      return values(
+          element_size(parts), [&] { return reader.get_uint64(); },
+          [&] { return reader.get_packed_uint64(); });
+    case kStringData:
+      fail(Code::unsupported, "it holds text, which cannot be fed");
     case kDataLocation:
       if (reader.get_enum() != 0) fail(Code::unsupported, "its data lie in another file");
       return;
-    default: reader.skip();
+    default:
+      reader.skip();
   }
 }
 
@@ -96,8 +109,7 @@ View to_view(const Parts& parts) {
   if (dtype_file_bits(*dtype) < 8)
     fail(Code::unsupported, "elements of type " + numpy_name(*dtype) + " cannot be fed");
   Fresh fresh = make_view(*dtype, parts.dims);
-  const auto needed =
-      static_cast<std::size_t>(*count_elements(parts.dims)) * dtype_bytes(*dtype);
+  const auto needed = static_cast<std::size_t>(*count_elements(parts.dims)) * dtype_bytes(*dtype);
   if (parts.bytes.size() != needed)
     fail(Code::invalid_argument, "it holds " + std::to_string(parts.bytes.size()) +
                                      " bytes of data, " + type_text(*dtype, parts.dims) +

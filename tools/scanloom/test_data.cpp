@@ -43,8 +43,10 @@ DataSet read_archive(const std::string& path, const Session& session) {
                        [&](const ValueInfo& value) { return value.name == name; });
   };
   for (NamedView& tensor : read_npz(path)) {
-    if (has(session.inputs(), tensor.first)) set.inputs.push_back(std::move(tensor));
-    else if (has(session.outputs(), tensor.first)) set.expected.push_back(std::move(tensor));
+    if (has(session.inputs(), tensor.first))
+      set.inputs.push_back(std::move(tensor));
+    else if (has(session.outputs(), tensor.first))
+      set.expected.push_back(std::move(tensor));
     else
       fail(Code::invalid_argument,
            path + ": '" + tensor.first + "' is neither an input nor an output of the model");

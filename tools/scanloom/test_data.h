@@ -16,7 +16,8 @@ struct DataSet {
   std::vector<NamedView> expected;
 };
 
-/// The model that a path means: itself, or the one in that folder. Throws Failure, as do the others.
+/// The model that a path means: itself, or the one in that folder. Throws Failure, as do the
+/// others.
 std::string find_model(const std::string& path);
 
 /// The data sets in the folder of a model, in order.

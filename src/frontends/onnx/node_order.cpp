@@ -64,6 +64,7 @@ std::vector<std::uint32_t> find_cycle(const Dependencies& needs, const std::vect
   }
   path.erase(path.begin(), path.begin() + position[node]);
   std::reverse(path.begin(), path.end());
+  std::rotate(path.begin(), std::min_element(path.begin(), path.end()), path.end());
   return path;
 }
 

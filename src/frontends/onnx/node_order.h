@@ -11,7 +11,7 @@ namespace scanloom::onnx {
 
 struct NodeOrder {
   std::vector<std::uint32_t> nodes;  ///< without those that wait for a cycle
-  std::vector<std::uint32_t> cycle;  ///< the nodes of one cycle, in the order of the data; or empty
+  std::vector<std::uint32_t> cycle;  ///< the nodes of one cycle, in the order of the data; or none
 };
 
 NodeOrder order_nodes(const GraphFacts& facts);

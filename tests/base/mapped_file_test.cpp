@@ -1,0 +1,54 @@
+#include "base/mapped_file.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace scanloom {
+namespace {
+
+namespace fs = std::filesystem;
+
+class MappedFileTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* const info = ::testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = fs::temp_directory_path() / (std::string("scanloom_mapped_") + info->name());
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  std::string path(const char* name) const { return (folder_ / name).string(); }
+
+  fs::path folder_;
+};
+
+TEST_F(MappedFileTest, GivesTheBytesAndOutlivesTheName) {
+  std::ofstream(path("data")) << "some bytes";
+  const auto file = MappedFile::open(path("data"));
+  ASSERT_TRUE(file) << file.error().message();
+  fs::remove(path("data"));
+  EXPECT_EQ((*file)->bytes(), "some bytes");
+}
+
+TEST_F(MappedFileTest, AnEmptyFileHasNoBytes) {
+  std::ofstream(path("data")).flush();
+  const auto file = MappedFile::open(path("data"));
+  ASSERT_TRUE(file) << file.error().message();
+  EXPECT_TRUE((*file)->bytes().empty());
+}
+
+TEST_F(MappedFileTest, OnlyRegularFilesAreMapped) {
+  EXPECT_EQ(MappedFile::open(path("none")).error().code(), Code::not_found);
+  const auto folder = MappedFile::open(folder_.string());
+  ASSERT_FALSE(folder);
+  EXPECT_EQ(folder.error().code(), Code::invalid_argument);
+  EXPECT_NE(folder.error().message().find("not a regular file"), std::string::npos);
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  EXPECT_FALSE(MappedFile::open(path("pipe")));
+}
+
+}  // namespace
+}  // namespace scanloom
