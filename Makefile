@@ -35,10 +35,13 @@ build:
 	cmake --preset release -DSCANLOOM_BUILD_TESTS=OFF
 	cmake --build --preset release
 
+# The library is taken from build/release, so that only the extension is compiled here.
 .PHONY: python
-python:
+python: build
 	@tools/dev/setup.sh build python
-	$(VENV) -m pip install --quiet --no-deps --no-build-isolation -C build-dir=build/python .
+	$(VENV) -m pip install --quiet --no-deps --no-build-isolation \
+	    --config-settings=build-dir=build/python \
+	    --config-settings=cmake.define.SCANLOOM_LIBRARY_DIR=build/release .
 
 .PHONY: demo
 demo:

@@ -34,8 +34,8 @@ bool allows(const Type& type, const Tensor& tensor) {
   return true;
 }
 
-/// Bodies nest as deeply as the model likes, so frames stand on a stack of our own. A region runs at
-/// most once at a time: one table holds the values of all regions.
+/// Bodies nest as deeply as the model likes, so frames stand on a stack of our own. A region runs
+/// at most once at a time: one table holds the values of all regions.
 class Interpreter {
  public:
   Interpreter(const Module& module, const InterpretOptions& options)
@@ -202,8 +202,8 @@ Error Interpreter::placed(Error error) const {
   std::size_t notes = 0;
   for (auto frame = frames_.rbegin(); frame != frames_.rend() && notes < kMaxNotes; ++frame) {
     if (!frame->loop || frame->owner == current_) continue;
-    error.note(fmt::format("in step {} of {}", frame->loop->step(),
-                           module_.describe(frame->owner)));
+    error.note(
+        fmt::format("in step {} of {}", frame->loop->step(), module_.describe(frame->owner)));
     ++notes;
   }
   return error;

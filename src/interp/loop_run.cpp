@@ -20,7 +20,8 @@ constexpr std::int64_t kEndless = std::int64_t{1} << 53;
 /// Whether rows of these shapes can stand side by side.
 bool rows_fit(Shape a, Shape b, const ir::StackedPort& port) {
   if (a.rank() != b.rank()) return false;
-  if (!port.insert && port.axis < a.rank()) a[static_cast<int>(port.axis)] = b[static_cast<int>(port.axis)];
+  if (!port.insert && port.axis < a.rank())
+    a[static_cast<int>(port.axis)] = b[static_cast<int>(port.axis)];
   return a == b;
 }
 
@@ -36,8 +37,7 @@ Expected<std::vector<ir::Type>> infer_results(const ir::Module& module, ir::Node
     values.push_back(alone.node(constant).outputs[0]);
   }
   const ir::NodeId copy = clone_node_into(module, loop, alone, alone.top(), values);
-  SCANLOOM_TRY(const ir::Inference inference,
-               infer(alone, {}, alone.dims, {.evaluate = true}));
+  SCANLOOM_TRY(const ir::Inference inference, infer(alone, {}, alone.dims, {.evaluate = true}));
   std::vector<ir::Type> types;
   for (const ir::ValueId output : alone.node(copy).outputs)
     types.push_back(inference.types[output.index]);
@@ -47,8 +47,7 @@ Expected<std::vector<ir::Type>> infer_results(const ir::Module& module, ir::Node
 /// The stack of no rows: sizes that nothing determines are 0.
 Shape empty_shape(const ir::Type& type, std::int64_t axis) {
   Shape shape;
-  for (const ir::Dim dim : type.dims)
-    shape.push_back(dim.is_constant() ? dim.value() : 0);
+  for (const ir::Dim dim : type.dims) shape.push_back(dim.is_constant() ? dim.value() : 0);
   if (!type.ranked) shape = Shape::filled(static_cast<int>(axis) + 1, 0);
   shape[static_cast<int>(axis)] = 0;
   return shape;

@@ -35,8 +35,8 @@ Expected<Tensor> slice(const Tensor& whole, int axis, std::int64_t first, std::i
   const std::size_t row = block_bytes(whole, axis + 1);
   const std::size_t from_block = block_bytes(whole, axis);
   const std::size_t to_block = row * static_cast<std::size_t>(part);
-  const auto* from = static_cast<const std::byte*>(whole.data()) +
-                     row * static_cast<std::size_t>(first);
+  const auto* from =
+      static_cast<const std::byte*>(whole.data()) + row * static_cast<std::size_t>(first);
   auto* to = static_cast<std::byte*>(result.mutable_data());
   if (to_block == 0) return result;
   for (std::size_t i = 0; i < block_count(whole, axis); ++i)
@@ -47,8 +47,9 @@ Expected<Tensor> slice(const Tensor& whole, int axis, std::int64_t first, std::i
 Expected<Tensor> join_rows(std::span<const Tensor> rows, int axis, bool insert) {
   Shape shape = rows[0].shape();
   if (insert && shape.rank() == tensor::kMaxRank)
-    return fail(Code::unsupported, "rows of {} axes cannot be stacked: {} are the most there can be",
-                shape.rank(), tensor::kMaxRank);
+    return fail(Code::unsupported,
+                "rows of {} axes cannot be stacked: {} are the most there can be", shape.rank(),
+                tensor::kMaxRank);
   if (insert) {
     shape.insert(axis, static_cast<std::int64_t>(rows.size()));
   } else {

@@ -8,8 +8,8 @@
 
 namespace scanloom::interp {
 
-/// The elements [first, first + part) of an axis, in storage of their own; squeeze (part 1): without
-/// that axis. Precondition: they lie inside.
+/// The elements [first, first + part) of an axis, in storage of their own; squeeze (part 1):
+/// without that axis. Precondition: they lie inside.
 Expected<tensor::Tensor> slice(const tensor::Tensor& whole, int axis, std::int64_t first,
                                std::int64_t part, bool squeeze);
 

@@ -135,8 +135,7 @@ Expected<void> Parser::arguments(RegionId region) {
     SCANLOOM_TRY(std::string name, optional_name());
     SCANLOOM_CHECK_OK(reader_.expect(':'));
     SCANLOOM_TRY(Type type, reader_.type(module_.dims));
-    SCANLOOM_CHECK_OK(
-        define(id, module_.add_argument(region, std::move(type), std::move(name))));
+    SCANLOOM_CHECK_OK(define(id, module_.add_argument(region, std::move(type), std::move(name))));
   }
   return {};
 }
@@ -286,7 +285,8 @@ Expected<void> Parser::attributes(Draft& draft) {
 
 Expected<Attr> Parser::attribute(tensor::AttrKind kind) {
   switch (kind) {
-    case tensor::AttrKind::none: break;
+    case tensor::AttrKind::none:
+      break;
     case tensor::AttrKind::integer: {
       SCANLOOM_TRY(const std::int64_t value, reader_.integer());
       return Attr(value);

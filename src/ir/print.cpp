@@ -102,9 +102,9 @@ bool is_plain_constant(const Module& module, const Node& node) {
 /// Whether the type can be written at all.
 bool is_sound(const Module& module, const Type& type) {
   return static_cast<int>(type.dtype) < kDTypeCount &&
-         std::ranges::all_of(type.dims, [&](Dim dim) {
-           return dim.is_constant() || dim.expr() < module.dims.size();
-         });
+         std::ranges::all_of(
+             type.dims,
+             [&](Dim dim) { return dim.is_constant() || dim.expr() < module.dims.size(); });
 }
 
 std::string Printer::run() {
@@ -297,10 +297,14 @@ void Printer::attribute(const Attr& attr) {
     text::append_element(out_, DType::f64, reinterpret_cast<const std::byte*>(&value));
   };
   switch (attr.kind()) {
-    case tensor::AttrKind::none: return;
-    case tensor::AttrKind::integer: return add("{}", attr.integer());
-    case tensor::AttrKind::real: return real(attr.real());
-    case tensor::AttrKind::text: return text::append_quoted(out_, attr.text());
+    case tensor::AttrKind::none:
+      return;
+    case tensor::AttrKind::integer:
+      return add("{}", attr.integer());
+    case tensor::AttrKind::real:
+      return real(attr.real());
+    case tensor::AttrKind::text:
+      return text::append_quoted(out_, attr.text());
     case tensor::AttrKind::integers:
       out_ += '[';
       join<std::int64_t>(out_, attr.integers(), [&](std::int64_t value) { add("{}", value); });
@@ -311,7 +315,8 @@ void Printer::attribute(const Attr& attr) {
       join<double>(out_, attr.reals(), real);
       out_ += ']';
       return;
-    case tensor::AttrKind::tensor: return constant(attr.tensor());
+    case tensor::AttrKind::tensor:
+      return constant(attr.tensor());
     case tensor::AttrKind::dtype:
       out_ += static_cast<int>(attr.dtype()) < kDTypeCount ? dtype_name(attr.dtype()) : "?";
       return;

@@ -42,8 +42,7 @@ class Operands {
 };
 
 Expected<std::vector<Type>> result_types(const OpDef& op, std::span<const Tensor> inputs,
-                                         std::span<const tensor::Attr> attrs,
-                                         std::size_t outputs) {
+                                         std::span<const tensor::Attr> attrs, std::size_t outputs) {
   std::vector<Type> types(inputs.size());
   std::vector<Known> known(inputs.size());
   std::vector<const Type*> type_of(inputs.size());

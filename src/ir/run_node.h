@@ -12,8 +12,8 @@
 namespace scanloom::ir {
 
 /// The results of `op`, in storage of their own; an absent operand is a Tensor that is not defined.
-/// Errors, which do not name the node: operands that do not fit, data the kernel refuses, a result of
-/// more than max_elements (limit_reached), out_of_memory; internal where the operator has no
+/// Errors, which do not name the node: operands that do not fit, data the kernel refuses, a result
+/// of more than max_elements (limit_reached), out_of_memory; internal where the operator has no
 /// reference kernel or cannot tell its sizes from its operands.
 Expected<std::vector<tensor::Tensor>> run_node(const OpDef& op,
                                                std::span<const tensor::Tensor> inputs,
@@ -21,8 +21,8 @@ Expected<std::vector<tensor::Tensor>> run_node(const OpDef& op,
                                                std::size_t outputs,
                                                std::int64_t max_elements = std::int64_t{1} << 40);
 
-/// A tensor of strings whose bytes are its own; other tensors as they are. Copied elements of strings
-/// still point into the tensor they were copied from.
+/// A tensor of strings whose bytes are its own; other tensors as they are. Copied elements of
+/// strings still point into the tensor they were copied from.
 Expected<tensor::Tensor> with_own_strings(tensor::Tensor tensor);
 
 }  // namespace scanloom::ir

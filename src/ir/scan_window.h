@@ -14,8 +14,8 @@ struct ScanWindow {
   std::int64_t count = 0;
 };
 
-/// The slices that fit wholly; with a negative stride, slice k ends at start + k * stride. No slices
-/// when start lies outside [-size, size). Preconditions: size >= 0, part >= 1, stride != 0.
+/// The slices that fit wholly; with a negative stride, slice k ends at start + k * stride. No
+/// slices when start lies outside [-size, size). Preconditions: size >= 0, part >= 1, stride != 0.
 [[nodiscard]] constexpr ScanWindow scan_window(const ScannedPort& port, std::int64_t size) {
   if (port.start < -size || port.start >= size || port.part > size) return {};
   const std::int64_t start = port.start < 0 ? port.start + size : port.start;

@@ -99,8 +99,8 @@ void append_real(std::string& out, T value) {
     if (whole && same_bits(to_real<T>(wide), value)) return append_number(out, wide);
     char buffer[64];
     for (int digits = 1; digits <= 9; ++digits) {
-      const auto end = std::to_chars(buffer, buffer + sizeof buffer, wide,
-                                     std::chars_format::general, digits);
+      const auto end =
+          std::to_chars(buffer, buffer + sizeof buffer, wide, std::chars_format::general, digits);
       double read = 0;
       std::from_chars(buffer, end.ptr, read);
       if (same_bits(to_real<T>(read), value)) return append_number(out, read);
@@ -217,7 +217,8 @@ std::optional<std::string> unquote(std::string_view quoted) {
 }
 
 void append_element(std::string& out, DType dtype, const std::byte* element) {
-  tensor::visit_dtype(dtype, [&]<class T>(std::type_identity<T>) { append_typed<T>(out, element); });
+  tensor::visit_dtype(dtype,
+                      [&]<class T>(std::type_identity<T>) { append_typed<T>(out, element); });
 }
 
 bool read_element(std::string_view word, DType dtype, std::byte* element) {

@@ -50,8 +50,8 @@ class TextReader {
 
   std::string_view text_;
   std::size_t at_ = 0;
-  std::size_t last_ = 0;          ///< where the last word began
-  std::int64_t left_out_ = 0;     ///< elements made of nothing, so far
+  std::size_t last_ = 0;       ///< where the last word began
+  std::int64_t left_out_ = 0;  ///< elements made of nothing, so far
 };
 
 }  // namespace scanloom::ir

@@ -43,8 +43,7 @@ Expected<void> check_counts(const Loop& loop) {
 
 Expected<void> check_present(const Loop& loop) {
   for (std::size_t i = 0; i < loop.node.inputs.size(); ++i)
-    if (!loop.node.inputs[i].valid())
-      return broken("{}: operand {} is absent", loop.name(), i);
+    if (!loop.node.inputs[i].valid()) return broken("{}: operand {} is absent", loop.name(), i);
   return {};
 }
 
@@ -60,11 +59,11 @@ Expected<void> check_controls(const Loop& loop) {
   if (ports.has_trip_count)
     SCANLOOM_CHECK_OK(check_control(loop, "trip count", loop.node.inputs[0], DType::i64));
   if (ports.has_condition)
-    SCANLOOM_CHECK_OK(check_control(loop, "condition", loop.node.inputs[ports.has_trip_count],
-                                    DType::boolean));
+    SCANLOOM_CHECK_OK(
+        check_control(loop, "condition", loop.node.inputs[ports.has_trip_count], DType::boolean));
   if (ports.has_keep_going)
-    SCANLOOM_CHECK_OK(check_control(loop, "yielded keep_going", loop.body.yields[0],
-                                    DType::boolean));
+    SCANLOOM_CHECK_OK(
+        check_control(loop, "yielded keep_going", loop.body.yields[0], DType::boolean));
   return {};
 }
 
@@ -105,8 +104,8 @@ Expected<void> check_scanned(const Loop& loop, std::uint32_t i) {
     return broken("{}: scanned value {} is {}, its argument {}", loop.name(), i, loop.text(outer),
                   loop.text(arg));
   if (port.axis < 0 || port.axis >= (whole.ranked ? whole.rank() : tensor::kMaxRank))
-    return broken("{}: scanned value {} is {} and has no axis {}", loop.name(), i,
-                  loop.text(outer), port.axis);
+    return broken("{}: scanned value {} is {} and has no axis {}", loop.name(), i, loop.text(outer),
+                  port.axis);
   if (port.stride == 0 || port.part < 1)
     return broken("{}: scanned value {} has stride {} and part {}", loop.name(), i, port.stride,
                   port.part);
@@ -129,7 +128,7 @@ Expected<void> check_stacked(const Loop& loop, std::uint32_t i) {
       (row_type.ranked && type.ranked && row_type.rank() + port.insert != type.rank()))
     return broken("{}: stacked value {} is {}, the body yields {}", loop.name(), i, loop.text(all),
                   loop.text(row));
-  const int rank = type.ranked        ? type.rank()
+  const int rank = type.ranked       ? type.rank()
                    : row_type.ranked ? row_type.rank() + port.insert
                                      : tensor::kMaxRank;
   if (port.axis < 0 || port.axis >= rank)

@@ -141,9 +141,8 @@ class Order {
     const Value& value = module_.value(id);
     const bool result = value.producer.index < module_.node_count();
     const RegionId home = result ? module_.node(value.producer).parent : value.region;
-    return home == reader
-               ? broken("{} ({}) is read before it is made", who, module_.describe(id))
-               : broken("{} ({}) belongs to another region", who, module_.describe(id));
+    return home == reader ? broken("{} ({}) is read before it is made", who, module_.describe(id))
+                          : broken("{} ({}) belongs to another region", who, module_.describe(id));
   }
 
   const Module& module_;

@@ -12,8 +12,7 @@ namespace {
 /// into an empty module is numbered as it is printed. Source and target may be one module.
 class Cloner {
  public:
-  Cloner(const Module& source, Module& target)
-      : source_(source), target_(target) {}
+  Cloner(const Module& source, Module& target) : source_(source), target_(target) {}
 
   void map(ValueId from, ValueId to) { values_[from.index] = to; }
   [[nodiscard]] ValueId operator[](ValueId from) const {
@@ -205,8 +204,8 @@ Module compact(const Module& module) {
   result.region(result.top()).name = top.name;
   Cloner cloner(module, result);
   for (const ValueId arg : top.args)
-    cloner.map(arg, result.add_argument(result.top(), module.value(arg).type,
-                                        module.value(arg).name));
+    cloner.map(arg,
+               result.add_argument(result.top(), module.value(arg).type, module.value(arg).name));
   cloner.copy_nodes(module.top(), result.top());
   for (const ValueId yield : top.yields)
     result.region(result.top()).yields.push_back(cloner[yield]);

@@ -7,7 +7,8 @@
 
 namespace scanloom::ir {
 
-/// Regions below and including `root`, each after the regions inside it (inner first). No recursion.
+/// Regions below and including `root`, each after the regions inside it (inner first). No
+/// recursion.
 std::vector<RegionId> regions_inner_first(const Module& module, RegionId root);
 std::vector<RegionId> regions_outer_first(const Module& module, RegionId root);
 
@@ -30,13 +31,13 @@ class ValueMap {
 /// How often each value is read (inputs and yields), by ValueId, over the whole module.
 std::vector<std::uint32_t> count_uses(const Module& module);
 
-/// Copies the nodes of `from` to the end of `to`, with args of `from` standing for `values`; returns
-/// what the yields of `from` become. Nested regions are copied too.
+/// Copies the nodes of `from` to the end of `to`, with args of `from` standing for `values`;
+/// returns what the yields of `from` become. Nested regions are copied too.
 std::vector<ValueId> clone_region_into(Module& module, RegionId from, RegionId to,
                                        const std::vector<ValueId>& values);
 
-/// Copies one node of `from` with its regions to the end of a region of another module, whose `inputs`
-/// it reads. The table of sizes of `to` must hold that of `from`.
+/// Copies one node of `from` with its regions to the end of a region of another module, whose
+/// `inputs` it reads. The table of sizes of `to` must hold that of `from`.
 NodeId clone_node_into(const Module& from, NodeId node, Module& to, RegionId region,
                        const std::vector<ValueId>& inputs);
 

@@ -108,8 +108,7 @@ bool shape_stands_alone(const ir::Module& module, const Node& node) {
   if (shape == nullptr) return false;
   const auto sizes = to_integers(*shape);
   if (!sizes) return false;
-  return attr(node, "allowzero").integer() != 0 ||
-         std::ranges::find(*sizes, 0) == sizes->end();
+  return attr(node, "allowzero").integer() != 0 || std::ranges::find(*sizes, 0) == sizes->end();
 }
 
 Replacement simplify_reshape(Rewriter& rewriter, const Node& node) {
@@ -134,12 +133,12 @@ std::optional<std::vector<std::int64_t>> axes_of(const Node& node, const Type& t
   return sorted;
 }
 
-/// squeeze(unsqueeze(x)) and unsqueeze(squeeze(x)) of the same axes. Those of both count in the larger
-/// rank: that of squeeze's operand and of unsqueeze's result.
+/// squeeze(unsqueeze(x)) and unsqueeze(squeeze(x)) of the same axes. Those of both count in the
+/// larger rank: that of squeeze's operand and of unsqueeze's result.
 Replacement undo_axes(Rewriter& rewriter, const Node& node) {
   const bool squeezes = node.op == &ops::squeeze_op;
-  const Node* inner = made_by(rewriter.module(), node.inputs[0],
-                              squeezes ? ops::unsqueeze_op : ops::squeeze_op);
+  const Node* inner =
+      made_by(rewriter.module(), node.inputs[0], squeezes ? ops::unsqueeze_op : ops::squeeze_op);
   if (inner == nullptr) return kStays;
   const ValueId wide = squeezes ? node.inputs[0] : node.outputs[0];
   const auto outer_axes = axes_of(node, rewriter.type(wide));
@@ -169,13 +168,12 @@ std::optional<double> scalar_of(const ir::Module& module, ValueId value) {
   return static_cast<double>((*integers)[0]);
 }
 
-// x * x is correctly rounded and so at least as near as pow; a square root is not pow(x, 0.5), which
-// maps -infinity to infinity.
+// x * x is correctly rounded and so at least as near as pow; a square root is not pow(x, 0.5),
+// which maps -infinity to infinity.
 Replacement simplify_pow(Rewriter& rewriter, const Node& node) {
   const auto exponent = scalar_of(rewriter.module(), node.inputs[1]);
   const ValueId x = node.inputs[0];
-  if (!exponent || !rewriter.type(x).ranked ||
-      rewriter.type(x) != rewriter.type(node.outputs[0]))
+  if (!exponent || !rewriter.type(x).ranked || rewriter.type(x) != rewriter.type(node.outputs[0]))
     return kStays;
   if (*exponent == 1) return x;
   if (*exponent == 2) return rewriter.build().op(ops::mul_op, {x, x});
@@ -188,20 +186,13 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    {&ops::bit_not_op, twice_is_nothing},
-    {&ops::cast_op, simplify_cast},
-    {&ops::clip_op, simplify_clip},
-    {&ops::concat_op, simplify_concat},
-    {&ops::expand_op, same_sizes},
-    {&ops::flatten_op, same_sizes},
-    {&ops::identity_op, first_operand},
-    {&ops::logical_not_op, twice_is_nothing},
-    {&ops::neg_op, twice_is_nothing},
-    {&ops::pow_op, simplify_pow},
-    {&ops::reshape_op, simplify_reshape},
-    {&ops::squeeze_op, undo_axes},
-    {&ops::tile_op, same_sizes},
-    {&ops::transpose_op, simplify_transpose},
+    {&ops::bit_not_op, twice_is_nothing}, {&ops::cast_op, simplify_cast},
+    {&ops::clip_op, simplify_clip},       {&ops::concat_op, simplify_concat},
+    {&ops::expand_op, same_sizes},        {&ops::flatten_op, same_sizes},
+    {&ops::identity_op, first_operand},   {&ops::logical_not_op, twice_is_nothing},
+    {&ops::neg_op, twice_is_nothing},     {&ops::pow_op, simplify_pow},
+    {&ops::reshape_op, simplify_reshape}, {&ops::squeeze_op, undo_axes},
+    {&ops::tile_op, same_sizes},          {&ops::transpose_op, simplify_transpose},
     {&ops::unsqueeze_op, undo_axes},
 };
 
@@ -243,8 +234,8 @@ Expected<bool> split_to_slices(Rewriter& rewriter, const Node& node) {
   for (std::size_t i = 0; i < sizes->size(); ++i) {
     const ValueId from = list(start);
     start += (*sizes)[i];
-    SCANLOOM_TRY(const ValueId part, rewriter.build().op(ops::slice_op,
-                                                         {node.inputs[0], from, list(start), axes}));
+    SCANLOOM_TRY(const ValueId part,
+                 rewriter.build().op(ops::slice_op, {node.inputs[0], from, list(start), axes}));
     rewriter.replace(node.outputs[i], part);
   }
   return true;

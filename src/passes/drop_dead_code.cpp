@@ -1,5 +1,6 @@
-// Removes nodes that nothing reads and ports of loops and branches that lead nowhere, such as states
-// that feed only each other. It stands last: the other passes leave behind what they replaced.
+// Removes nodes that nothing reads and ports of loops and branches that lead nowhere, such as
+// states that feed only each other. It stands last: the other passes leave behind what they
+// replaced.
 #include <algorithm>
 
 #include "ir/op_def.h"
@@ -131,9 +132,8 @@ Change drop_branch_ports(Module& module, NodeId id, const Liveness& live) {
   const Node& node = module.node(id);
   std::vector<bool> captured(node.inputs.size() - 1), results(node.outputs.size());
   for (std::size_t i = 0; i < captured.size(); ++i)
-    captured[i] = std::ranges::any_of(node.regions, [&](RegionId side) {
-      return live.value(module.region(side).args[i]);
-    });
+    captured[i] = std::ranges::any_of(
+        node.regions, [&](RegionId side) { return live.value(module.region(side).args[i]); });
   for (std::size_t i = 0; i < results.size(); ++i) results[i] = live.value(node.outputs[i]);
   const bool all = std::ranges::find(captured, false) == captured.end() &&
                    std::ranges::find(results, false) == results.end();

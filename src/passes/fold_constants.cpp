@@ -1,6 +1,6 @@
 // What depends on constants alone is computed now, by the reference kernels, and so is what follows
-// from sizes that are known. It stands after the passes that bring constants together with those that
-// read them.
+// from sizes that are known. It stands after the passes that bring constants together with those
+// that read them.
 #include <algorithm>
 
 #include "ir/infer.h"
@@ -17,8 +17,8 @@ using ir::NodeId;
 using ir::ValueId;
 using tensor::Tensor;
 
-// Folding trades memory for time: a result may be this large, and larger than what it is made of only
-// up to kFree elements. Work is bounded as well, for a model's constants can be anything.
+// Folding trades memory for time: a result may be this large, and larger than what it is made of
+// only up to kFree elements. Work is bounded as well, for a model's constants can be anything.
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 20;
 constexpr std::int64_t kFree = 4096;
 constexpr std::int64_t kMaxWork = std::int64_t{1} << 26;
@@ -82,8 +82,7 @@ class Folder {
     if (node.op->effects != ir::Effects::pure) return std::nullopt;
     std::vector<Tensor> values;
     for (const ValueId output : node.outputs) {
-      const ir::Known* known =
-          output.index < known_.size() ? known_[output.index].get() : nullptr;
+      const ir::Known* known = output.index < known_.size() ? known_[output.index].get() : nullptr;
       if (known == nullptr || !known->tensor) return std::nullopt;
       values.push_back(*known->tensor);
     }
@@ -117,8 +116,8 @@ class Folder {
     const std::vector<ValueId> outputs = module_.node(id).outputs;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       ir::Type type = ir::Type::of(values[i].dtype(), values[i].shape());
-      const NodeId constant = module_.add_node(region, ir::constant_op, {},
-                                               {std::move(values[i])}, {std::move(type)}, place);
+      const NodeId constant = module_.add_node(region, ir::constant_op, {}, {std::move(values[i])},
+                                               {std::move(type)}, place);
       map_.set(outputs[i], module_.node(constant).outputs[0]);
     }
   }

@@ -55,9 +55,8 @@ class Hoister {
     for (const NodeId id : nodes()) {
       const Node& node = module_.node(id);
       const bool pure = node.op->effects == ir::Effects::pure && node.regions.empty();
-      const bool all = pure && std::ranges::all_of(node.inputs, [&](ValueId input) {
-        return is_invariant(input);
-      });
+      const bool all = pure && std::ranges::all_of(
+                                   node.inputs, [&](ValueId input) { return is_invariant(input); });
       const bool free = node.op == &ir::constant_op || node.op->access == ir::Access::view;
       fate(id) = !all ? Fate::stays : free ? Fate::invariant : Fate::moves;
       any |= fate(id) == Fate::moves;
@@ -76,8 +75,8 @@ class Hoister {
     }
   }
 
-  /// Copies to the outer region, in order, what moves and what it reads. Returns what stands outside
-  /// for each result of a moved node, in the order of the nodes.
+  /// Copies to the outer region, in order, what moves and what it reads. Returns what stands
+  /// outside for each result of a moved node, in the order of the nodes.
   std::vector<ValueId> move_before_loop() {
     const ir::RegionId parent = module_.node(loop_).parent;
     const std::size_t before = module_.region(parent).nodes.size();
@@ -112,10 +111,8 @@ class Hoister {
     std::vector<ValueId> inner;
     for (const NodeId id : nodes())
       if (fate(id) == Fate::moves)
-        inner.insert(inner.end(), module_.node(id).outputs.begin(),
-                     module_.node(id).outputs.end());
-    std::erase_if(module_.region(body_).nodes,
-                  [&](NodeId id) { return fate(id) == Fate::moves; });
+        inner.insert(inner.end(), module_.node(id).outputs.begin(), module_.node(id).outputs.end());
+    std::erase_if(module_.region(body_).nodes, [&](NodeId id) { return fate(id) == Fate::moves; });
     const std::vector<bool> read = reads(inner);
     std::vector<ValueId> captured, replaced;
     for (std::size_t i = 0; i < inner.size(); ++i) {

@@ -66,7 +66,7 @@ class Inliner {
 
   bool inline_node(const Node& node) {
     const bool done = node.op == &ir::branch_op ? inline_branch(node)
-                      : node.op == &ir::loop_op && inline_loop(node);
+                                                : node.op == &ir::loop_op && inline_loop(node);
     change_.changed |= done;
     return done;
   }

@@ -1,6 +1,6 @@
 // One node for several that compute the same from the same operands, within a region; constants are
-// the same when their contents are. It stands after canonicalise and folding, which make equal nodes
-// look equal, and before hoisting, which then moves each once.
+// the same when their contents are. It stands after canonicalise and folding, which make equal
+// nodes look equal, and before hoisting, which then moves each once.
 #include <algorithm>
 #include <map>
 
@@ -38,16 +38,26 @@ std::size_t hash_of(const tensor::Tensor& tensor) {
 std::size_t hash_of(const ir::Attr& attr) {
   auto hash = static_cast<std::size_t>(attr.kind());
   switch (attr.kind()) {
-    case tensor::AttrKind::none: break;
-    case tensor::AttrKind::integer: mix(hash, static_cast<std::size_t>(attr.integer())); break;
-    case tensor::AttrKind::text: mix(hash, std::hash<std::string>{}(attr.text())); break;
+    case tensor::AttrKind::none:
+      break;
+    case tensor::AttrKind::integer:
+      mix(hash, static_cast<std::size_t>(attr.integer()));
+      break;
+    case tensor::AttrKind::text:
+      mix(hash, std::hash<std::string>{}(attr.text()));
+      break;
     case tensor::AttrKind::integers:
       for (const std::int64_t value : attr.integers()) mix(hash, static_cast<std::size_t>(value));
       break;
-    case tensor::AttrKind::tensor: mix(hash, hash_of(attr.tensor())); break;
-    case tensor::AttrKind::dtype: mix(hash, static_cast<std::size_t>(attr.dtype())); break;
+    case tensor::AttrKind::tensor:
+      mix(hash, hash_of(attr.tensor()));
+      break;
+    case tensor::AttrKind::dtype:
+      mix(hash, static_cast<std::size_t>(attr.dtype()));
+      break;
     case tensor::AttrKind::real:  // compared by their bits; few nodes differ in them alone
-    case tensor::AttrKind::reals: break;
+    case tensor::AttrKind::reals:
+      break;
   }
   return hash;
 }
@@ -60,8 +70,8 @@ std::size_t hash_of(const Node& node) {
 }
 
 bool can_merge(const Node& node) {
-  return node.regions.empty() && (node.op->effects == ir::Effects::pure ||
-                                  node.op->effects == ir::Effects::may_fail);
+  return node.regions.empty() &&
+         (node.op->effects == ir::Effects::pure || node.op->effects == ir::Effects::may_fail);
 }
 
 bool same(const Node& a, const Node& b) {

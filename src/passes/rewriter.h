@@ -1,5 +1,5 @@
-// Rewriter: replaces nodes one by one, in one sweep over all regions. A rule sees each node with its
-// operands already rewritten and may put others in its place; these stand where it stood.
+// Rewriter: replaces nodes one by one, in one sweep over all regions. A rule sees each node with
+// its operands already rewritten and may put others in its place; these stand where it stood.
 #pragma once
 
 #include "ir/builder.h"

@@ -27,8 +27,7 @@ Expected<Change> run_one(const PassDef& pass, ir::Module& module, PassTiming& ti
   const auto begin = std::chrono::steady_clock::now();
   auto change = pass.run(module);
   const auto end = std::chrono::steady_clock::now();
-  timing.nanoseconds +=
-      std::chrono::duration_cast<std::chrono::nanoseconds>(end - begin).count();
+  timing.nanoseconds += std::chrono::duration_cast<std::chrono::nanoseconds>(end - begin).count();
   if (!change) return std::move(change).error().note(fmt::format("in pass {}", pass.name));
   timing.changed += change->changed;
   return change;

@@ -27,7 +27,7 @@ struct RunOptions {
 
 struct RunReport {
   int rounds = 0;
-  bool settled = true;  ///< false: max_rounds ended it
+  bool settled = true;              ///< false: max_rounds ended it
   std::vector<PassTiming> timings;  ///< in the order of the passes
 };
 

@@ -1,5 +1,5 @@
-// Explicit specifications for all products, into which transposes of the operands disappear. It stands
-// after canonicalise, which has made one transpose of several.
+// Explicit specifications for all products, into which transposes of the operands disappear. It
+// stands after canonicalise, which has made one transpose of several.
 #include <algorithm>
 #include <numeric>
 

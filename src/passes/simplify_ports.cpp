@@ -95,8 +95,8 @@ class Simplifier {
     return side(0).args[ports().captured + i];
   }
 
-  /// Carried values that each step hands on as they are; their results are their initial values. One
-  /// that is captured as well is that; the others are to be captured.
+  /// Carried values that each step hands on as they are; their results are their initial values.
+  /// One that is captured as well is that; the others are to be captured.
   std::vector<std::size_t> find_invariant(std::vector<bool>& kept) {
     std::vector<std::size_t> to_capture;
     std::map<ValueId, ValueId> captured_as;  // arguments, by the outer values they stand for

@@ -20,8 +20,8 @@ ValueId constant_in_front(Module& module, ir::RegionId region, ValueId constant)
   const ir::PlaceId place = outer.place;
   std::vector<ir::Attr> attrs = outer.attrs;
   ir::Type type = ir::Type::of(attrs[0].tensor().dtype(), attrs[0].tensor().shape());
-  const NodeId inner = module.add_node(region, ir::constant_op, {}, std::move(attrs),
-                                       {std::move(type)}, place);
+  const NodeId inner =
+      module.add_node(region, ir::constant_op, {}, std::move(attrs), {std::move(type)}, place);
   return module.node(inner).outputs[0];
 }
 
@@ -70,8 +70,7 @@ Expected<Change> sink_constants(ir::Module& module) {
       ports.captured = kept;
       keep_ports(module, id, ports);
     } else {
-      keep_branch_ports(module, id, kept,
-                        std::vector<bool>(module.node(id).outputs.size(), true));
+      keep_branch_ports(module, id, kept, std::vector<bool>(module.node(id).outputs.size(), true));
     }
   }
   return change;

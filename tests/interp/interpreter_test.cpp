@@ -11,9 +11,9 @@
 namespace scanloom::interp {
 namespace {
 
-using ::testing::HasSubstr;
 using tensor::Shape;
 using tensor::Tensor;
+using ::testing::HasSubstr;
 
 ir::Module read(std::string_view text) {
   auto module = ir::parse(text, ops::find_op);
@@ -98,8 +98,8 @@ TEST(Interpreter, SizesOfNoRowsComeFromOperands) {
       }
       yield %3 "y", %4 "unknown"
     } })";
-  const auto results = run(text, {number(-2), floats({3, 2}, {1, 2, 3, 4, 5, 6}),
-                                  integers({2}, {1, 0})});
+  const auto results =
+      run(text, {number(-2), floats({3, 2}, {1, 2, 3, 4, 5, 6}), integers({2}, {1, 0})});
   ASSERT_EQ(results.size(), 2u);
   EXPECT_EQ(results[0].shape(), (Shape{3, 0, 2}));
   EXPECT_EQ(results[1].shape().rank(), 3);
@@ -335,8 +335,7 @@ TEST(Interpreter, Strings) {
     } })",
                            {words});
   ASSERT_EQ(results.size(), 1u);
-  EXPECT_TENSOR(results[0],
-                *Tensor::of_strings({2}, std::vector<std::string>{"one", "zero"}));
+  EXPECT_TENSOR(results[0], *Tensor::of_strings({2}, std::vector<std::string>{"one", "zero"}));
 }
 
 TEST(Interpreter, DeepNesting) {
@@ -345,10 +344,9 @@ TEST(Interpreter, DeepNesting) {
   int next = 3;
   for (int i = 0; i < kDepth; ++i) {
     const int n = i == 0 ? 0 : next - 2, x = i == 0 ? 1 : next - 1;
-    text += "loop trip(%" + std::to_string(n) + ") captured(%" + std::to_string(n) +
-            ") carried(%" + std::to_string(x) + ") : i64[] { body(%" + std::to_string(next) +
-            ": i64[], %" + std::to_string(next + 1) + ": i64[]) { %" +
-            std::to_string(100000 + i) + " = ";
+    text += "loop trip(%" + std::to_string(n) + ") captured(%" + std::to_string(n) + ") carried(%" +
+            std::to_string(x) + ") : i64[] { body(%" + std::to_string(next) + ": i64[], %" +
+            std::to_string(next + 1) + ": i64[]) { %" + std::to_string(100000 + i) + " = ";
     next += 2;
   }
   text += "add(%" + std::to_string(next - 1) + ", %" + std::to_string(next - 2) + ") : i64[]";

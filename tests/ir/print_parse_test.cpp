@@ -64,8 +64,8 @@ TEST(PrintParse, NumbersFollowTheText) {
 }
 
 TEST(PrintParse, AllElements) {
-  const auto module = parse("module { graph() { %0 = constant i64[20] <20 elements> yield } }",
-                            ops::find_op);
+  const auto module =
+      parse("module { graph() { %0 = constant i64[20] <20 elements> yield } }", ops::find_op);
   ASSERT_TRUE(module) << message(module);
   EXPECT_NE(print(*module, {.max_elements = -1}).find("[0, 0, 0"), std::string::npos);
 }

@@ -198,22 +198,54 @@ TEST_F(VerifyByHand, RandomDamage) {
       Region& region = broken.region(RegionId(std::uint32_t(random() % broken.region_count())));
       Value& value = broken.value(ValueId(std::uint32_t(random() % broken.value_count())));
       switch (random() % 16) {
-        case 0: node.inputs.push_back(ValueId(id)); break;
-        case 1: if (!node.inputs.empty()) node.inputs[0] = ValueId(id); break;
-        case 2: node.outputs.push_back(ValueId(id)); break;
-        case 3: node.regions.push_back(RegionId(id)); break;
-        case 4: node.parent = RegionId(id); break;
-        case 5: node.place = PlaceId(id); break;
-        case 6: node.inputs.clear(); break;
-        case 7: region.args.push_back(ValueId(id)); break;
-        case 8: region.nodes.push_back(NodeId(id)); break;
-        case 9: region.yields.push_back(ValueId(id)); break;
-        case 10: region.owner = NodeId(id); break;
-        case 11: value.producer = NodeId(id); break;
-        case 12: value.region = RegionId(id); break;
-        case 13: value.index = id; break;
-        case 14: value.type.dims.push_back(Dim::from_expr(id & 0xffffu)); break;
-        default: node.loop = LoopPorts{.has_keep_going = true, .carried = id}; break;
+        case 0:
+          node.inputs.push_back(ValueId(id));
+          break;
+        case 1:
+          if (!node.inputs.empty()) node.inputs[0] = ValueId(id);
+          break;
+        case 2:
+          node.outputs.push_back(ValueId(id));
+          break;
+        case 3:
+          node.regions.push_back(RegionId(id));
+          break;
+        case 4:
+          node.parent = RegionId(id);
+          break;
+        case 5:
+          node.place = PlaceId(id);
+          break;
+        case 6:
+          node.inputs.clear();
+          break;
+        case 7:
+          region.args.push_back(ValueId(id));
+          break;
+        case 8:
+          region.nodes.push_back(NodeId(id));
+          break;
+        case 9:
+          region.yields.push_back(ValueId(id));
+          break;
+        case 10:
+          region.owner = NodeId(id);
+          break;
+        case 11:
+          value.producer = NodeId(id);
+          break;
+        case 12:
+          value.region = RegionId(id);
+          break;
+        case 13:
+          value.index = id;
+          break;
+        case 14:
+          value.type.dims.push_back(Dim::from_expr(id & 0xffffu));
+          break;
+        default:
+          node.loop = LoopPorts{.has_keep_going = true, .carried = id};
+          break;
       }
     }
     (void)verify(broken);

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <functional>
+#include <ostream>
 
 #include "tests/onnx/reading.h"
 
@@ -150,6 +151,8 @@ struct Broken {
   Code code;
   const char* part;
 };
+
+void PrintTo(const Broken& broken, std::ostream* out) { *out << broken.name; }
 
 const Code kInvalid = Code::invalid_model;
 const Code kUnsupported = Code::unsupported;

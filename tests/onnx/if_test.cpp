@@ -66,9 +66,7 @@ TEST(If, BothSidesGetWhatEitherReads) {
                branch({"e"}, {NodeBytes("Add", {"b", "x"}, {"e"})}))});
   EXPECT_THAT(run_both(model), ElementsAre(0, 0, 2, 0));
   const Reading reading = read(model);
-  for (const ir::NodeId node : reading.module->region(reading.module->top()).nodes)
-    if (reading.module->node(node).op->name == "branch")
-      EXPECT_EQ(reading.module->node(node).inputs.size(), 4u);
+  EXPECT_EQ(find_node(*reading.module, "branch")->inputs.size(), 4u);
 }
 
 TEST(If, BodiesMayReuseTheNamesOfTheNodesOwnOutputs) {

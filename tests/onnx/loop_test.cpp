@@ -71,9 +71,7 @@ TEST(Loop, AHugeConstantTripCountIsNone) {
   model.graph.initialisers = {int64_tensor("big", {}, {std::int64_t{1} << 53})};
   const Reading reading = read(model);
   ASSERT_TRUE(reading.module);
-  for (const ir::NodeId node : reading.module->region(reading.module->top()).nodes)
-    if (reading.module->node(node).loop)
-      EXPECT_FALSE(reading.module->node(node).loop->has_trip_count);
+  EXPECT_FALSE(find_node(*reading.module, "loop")->loop->has_trip_count);
 }
 
 TEST(Loop, WithoutTripCountAndConditionIsRead) {
@@ -100,9 +98,7 @@ TEST(Loop, AConditionThatIsPassedOnNeverEnds) {
   const ModelBytes model = loop_model({"m", "c", "v0"}, body);
   const Reading reading = read(model);
   ASSERT_TRUE(reading.module);
-  for (const ir::NodeId node : reading.module->region(reading.module->top()).nodes)
-    if (reading.module->node(node).loop)
-      EXPECT_FALSE(reading.module->node(node).loop->has_keep_going);
+  EXPECT_FALSE(find_node(*reading.module, "loop")->loop->has_keep_going);
   EXPECT_THAT(float_values(run(model, feeds(9, true))[0]), ElementsAre(512));
 }
 

@@ -9,6 +9,7 @@
 
 #include "frontends/onnx/read.h"
 #include "interp/interpreter.h"
+#include "ir/op_def.h"
 #include "ir/verify.h"
 #include "tests/onnx/model_builder.h"
 
@@ -76,6 +77,13 @@ inline Error run_error(const ModelBytes& model, const std::vector<tensor::Tensor
     return fail(Code::internal, "none");
   }
   return outputs.error();
+}
+
+/// The first node of the top region with that operator; nullptr where there is none.
+inline const ir::Node* find_node(const ir::Module& module, std::string_view op) {
+  for (const ir::NodeId id : module.region(module.top()).nodes)
+    if (module.node(id).op->name == op) return &module.node(id);
+  return nullptr;
 }
 
 inline std::vector<float> float_values(const tensor::Tensor& tensor) {

@@ -101,8 +101,7 @@ TEST(Scan, LengthsOfOneNameNeedNoCheck) {
   model.graph.inputs = {value_info("x", kFloat, {"T", 1}), value_info("ma{}sk", kFloat, {1, "T"})};
   const Reading reading = read(model);
   ASSERT_TRUE(reading.module);
-  for (const ir::NodeId node : reading.module->region(reading.module->top()).nodes)
-    EXPECT_NE(reading.module->node(node).op->name, "check_equal");
+  EXPECT_EQ(find_node(*reading.module, "check_equal"), nullptr);
 }
 
 TEST(Scan, BodiesReadOuterNamesThroughTwoLevels) {
@@ -135,9 +134,7 @@ TEST(Scan, ConstantsEnterBodiesAsConstants) {
                               {NodeBytes("Add", {"a", "k"}, {"u"}), NodeBytes("Add", {"u", "r"}, {"t"})}))};
   const Reading reading = read(model);
   ASSERT_TRUE(reading.module);
-  const ir::Module& module = *reading.module;
-  for (const ir::NodeId node : module.region(module.top()).nodes)
-    if (module.node(node).loop) EXPECT_EQ(module.node(node).loop->captured, 0u);
+  EXPECT_EQ(find_node(*reading.module, "loop")->loop->captured, 0u);
   const auto outputs = run(model, {kRows});
   ASSERT_EQ(outputs.size(), 2u);
   EXPECT_THAT(float_values(outputs[0]), ElementsAre(22, 35));

@@ -1,8 +1,9 @@
 #include "tests/ops/samples.h"
 
 namespace scanloom::ops {
+namespace {
 
-std::vector<Sample> conv_samples() {
+std::vector<Sample> windows() {
   return {
       {.name = "line",
        .inputs = {f32({1, 2, 5}, {3, 1, 0, -2, -2, -4, -4, -4, -3, 3}),
@@ -77,6 +78,11 @@ std::vector<Sample> conv_samples() {
        .inputs = {f32({1, 1, 0}, {}), f32({1, 1, 3}, {3, 1, 0})},
        .attrs = {{"pads", std::vector<std::int64_t>{1, 1}}},
        .outputs = {f32({1, 1, 0}, {})}},
+  };
+}
+
+std::vector<Sample> errors() {
+  return {
       {.name = "kernel_too_long",
        .inputs = {f32({1, 1, 2}, {3, 1}), f32({1, 1, 4}, {3, 1, 0, -2})},
        .error = "a kernel over 4 elements does not fit the 2 of spatial axis 0"},
@@ -108,6 +114,15 @@ std::vector<Sample> conv_samples() {
        .attrs = {{"auto_pad", "same"}},
        .error = "auto_pad is 'same'"},
   };
+}
+
+}  // namespace
+
+std::vector<Sample> conv_samples() {
+  std::vector<Sample> samples;
+  for (const auto& part : {windows(), errors()})
+    samples.insert(samples.end(), part.begin(), part.end());
+  return samples;
 }
 
 }  // namespace scanloom::ops

@@ -1,0 +1,45 @@
+/* The floor: what a plain sequential loop in C takes. bench/native.py compiles this file with
+   -O3 -march=native and calls it through ctypes; buffers are the caller's and are reused. */
+#include <stdint.h>
+
+/* The barrier keeps the compiler from replacing the loop by start + steps * increment. */
+int64_t scanloom_counter(int64_t steps, int64_t start, int64_t increment) {
+  int64_t count = start;
+  for (int64_t step = 0; step < steps; ++step) {
+    count += increment;
+    __asm__ volatile("" : "+r"(count));
+  }
+  return count;
+}
+
+int64_t scanloom_counter_rows(int64_t steps, int64_t start, int64_t increment, int64_t* rows) {
+  int64_t count = start;
+  for (int64_t step = 0; step < steps; ++step) {
+    count += increment;
+    rows[step] = count;
+  }
+  return count;
+}
+
+float scanloom_ema(int64_t steps, float start, float keep, float take, const float* x, float* y) {
+  float mean = start;
+  for (int64_t step = 0; step < steps; ++step) {
+    mean = mean * keep + x[step] * take;
+    y[step] = mean;
+  }
+  return mean;
+}
+
+/* Direct form 1; coefficients b0 b1 b2 a1 a2; history x[-1] x[-2] y[-1] y[-2]. */
+void scanloom_biquad(int64_t steps, const float* c, const float* history, const float* x, float* y) {
+  float x1 = history[0], x2 = history[1], y1 = history[2], y2 = history[3];
+  for (int64_t step = 0; step < steps; ++step) {
+    const float now = x[step];
+    const float out = c[0] * now + c[1] * x1 + c[2] * x2 - c[3] * y1 - c[4] * y2;
+    x2 = x1;
+    x1 = now;
+    y2 = y1;
+    y1 = out;
+    y[step] = out;
+  }
+}

@@ -1,0 +1,173 @@
+"""How a question is measured: engines checked first, then timed in interleaved pairs.
+
+A pair is one sample of Scanloom next to one sample of a peer, in alternating order, so that what
+else the machine does meets both. What counts is the ratio within a pair; its median is compared
+with the target."""
+
+import dataclasses
+import pathlib
+import statistics
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+Arrays = Sequence[np.ndarray]
+
+CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
+
+
+class Wrong(Exception):
+    """An engine's result differs from the reference; its time does not count."""
+
+
+class Skip(Exception):
+    """A question cannot be asked here; the text says why."""
+
+
+@dataclasses.dataclass
+class Engine:
+    """One way to compute the answer. `run` returns arrays in the order of the reference.
+
+    A `timed` engine returns (seconds, arrays): what it does in another process times itself."""
+
+    name: str
+    run: Callable
+    timed: bool = False
+
+
+@dataclasses.dataclass
+class Peer:
+    engine: Engine
+    target: float | None = None  # the largest ratio Scanloom / peer that is good; None: none set
+
+
+@dataclasses.dataclass
+class Question:
+    """What is asked. Times are per unit; one run covers `units` of them."""
+
+    name: str
+    about: str
+    unit: str
+    units: int
+    ours: Engine
+    peers: list[Peer]
+    reference: Arrays
+    tolerance: float = 0.0  # relative to the largest magnitude of the reference; 0: equal
+    reference_name: str = "numpy"
+
+
+@dataclasses.dataclass
+class Place:
+    """Where things lie, and the engines' common parts."""
+
+    build: pathlib.Path
+    shared: pathlib.Path
+    cache: pathlib.Path
+    models: dict[str, pathlib.Path]
+    baseline: object
+
+
+@dataclasses.dataclass
+class Comparison:
+    question: str
+    about: str
+    unit: str
+    units: int
+    checked_against: str
+    peer: str
+    ours_ns: float
+    peer_ns: float
+    ours_median_ns: float
+    peer_median_ns: float
+    ratio_min: float
+    ratio_median: float
+    pairs: int
+    target: float | None
+
+    @property
+    def met(self) -> bool | None:
+        return None if self.target is None else self.ratio_median <= self.target
+
+
+def check(question: Question, engine: Engine) -> None:
+    """Runs the engine once and compares with the reference. Raises Wrong."""
+    results = engine.run()[1] if engine.timed else engine.run()
+    if len(results) != len(question.reference):
+        raise Wrong(
+            f"{question.name}: {engine.name} gives {len(results)} results, "
+            f"the reference has {len(question.reference)}"
+        )
+    for index, (found, wanted) in enumerate(zip(results, question.reference)):
+        found, wanted = np.asarray(found), np.asarray(wanted)
+        if found.size != wanted.size:
+            raise Wrong(
+                f"{question.name}: result {index} of {engine.name} has {found.size} elements, "
+                f"the reference has {wanted.size}"
+            )
+        wrong = np.abs(found.reshape(-1).astype(np.float64) - wanted.reshape(-1))
+        allowed = question.tolerance * max(1.0, float(np.abs(wanted).max(initial=0)))
+        if not wrong.max(initial=0) <= allowed:
+            raise Wrong(
+                f"{question.name}: result {index} of {engine.name} differs from the reference "
+                f"by {wrong.max():.3g}, {allowed:.3g} is allowed"
+            )
+
+
+class Timer:
+    """Times an engine: as many runs per sample as fill `seconds`, found once."""
+
+    def __init__(self, engine: Engine, clock: Callable[[], float], seconds: float) -> None:
+        self._engine = engine
+        self._clock = clock
+        self._runs = 1
+        while not engine.timed and self._sample_all() < seconds:
+            self._runs *= 2
+
+    def sample(self) -> float:
+        """Seconds of one run."""
+        if self._engine.timed:
+            return self._engine.run()[0]
+        return self._sample_all() / self._runs
+
+    def _sample_all(self) -> float:
+        run = self._engine.run
+        start = self._clock()
+        for _ in range(self._runs):
+            run()
+        return self._clock() - start
+
+
+def compare(
+    question: Question, peer: Peer, clock: str, pairs: int, seconds: float
+) -> Comparison:
+    """Interleaved pairs of Scanloom and one peer; both are checked before."""
+    ours, theirs = (
+        Timer(engine, CLOCKS[clock], seconds) for engine in (question.ours, peer.engine)
+    )
+    samples = []
+    for pair in range(pairs):
+        if pair % 2:
+            theirs_first = theirs.sample()
+            samples.append((ours.sample(), theirs_first))
+        else:
+            ours_first = ours.sample()
+            samples.append((ours_first, theirs.sample()))
+    per_unit = 1e9 / question.units
+    ratios = [mine / other for mine, other in samples]
+    return Comparison(
+        question=question.name,
+        about=question.about,
+        unit=question.unit,
+        units=question.units,
+        checked_against=question.reference_name,
+        peer=peer.engine.name,
+        ours_ns=min(mine for mine, _ in samples) * per_unit,
+        peer_ns=min(other for _, other in samples) * per_unit,
+        ours_median_ns=statistics.median(mine for mine, _ in samples) * per_unit,
+        peer_median_ns=statistics.median(other for _, other in samples) * per_unit,
+        ratio_min=min(ratios),
+        ratio_median=statistics.median(ratios),
+        pairs=pairs,
+        target=peer.target,
+    )

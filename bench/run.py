@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Measures Scanloom beside its peers in one run; `make bench` calls it.
+
+Prints a table and writes build/bench.json. Ends with 1 when a result is wrong, and with --strict
+also when a target is missed. docs/benchmarks.md explains the method."""
+
+import argparse
+import dataclasses
+import importlib
+import json
+import pathlib
+import pkgutil
+import sys
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+ROOT = FOLDER.parent
+sys.path.insert(0, str(FOLDER))
+
+import harness  # noqa: E402
+import machine  # noqa: E402
+import models  # noqa: E402
+import native  # noqa: E402
+import questions  # noqa: E402
+
+HEADINGS = ("question", "peer", "scanloom", "peer", "unit", "ratio", "min", "target", "")
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--only", nargs="+", default=[], metavar="NAME",
+                        help="ask only the questions whose names begin so")
+    parser.add_argument("--pairs", type=int, default=15,
+                        help="interleaved pairs per comparison (default 15)")
+    parser.add_argument("--sample", type=float, default=0.02, metavar="SECONDS",
+                        help="least length of one sample (default 0.02)")
+    parser.add_argument("--clock", choices=sorted(harness.CLOCKS), default="wall",
+                        help="cpu leaves out what other programs take on a busy machine")
+    parser.add_argument("--json", type=pathlib.Path, default=ROOT / "build" / "bench.json")
+    parser.add_argument("--strict", action="store_true", help="end with 1 on a missed target")
+    arguments = parser.parse_args()
+    if arguments.pairs < 1:
+        parser.error(f"--pairs is {arguments.pairs}, but must be 1 or more")
+    return arguments
+
+
+def make_place() -> harness.Place:
+    build = ROOT / "build" / "bench-data"
+    return harness.Place(
+        build=build,
+        shared=ROOT.parent / "shared" / "models",
+        cache=ROOT / "build" / "cache",
+        models=models.write_all(build),
+        baseline=native.Baseline(build),
+    )
+
+
+def ask(module, place, arguments):
+    """Yields the comparisons of one module's questions."""
+    for question in module.questions(place, arguments.clock):
+        if arguments.only and not any(question.name.startswith(x) for x in arguments.only):
+            continue
+        for engine in [question.ours, *(peer.engine for peer in question.peers)]:
+            harness.check(question, engine)
+        for peer in question.peers:
+            yield harness.compare(
+                question, peer, arguments.clock, arguments.pairs, arguments.sample
+            )
+
+
+def time_text(nanoseconds: float) -> str:
+    for limit, unit, scale in ((1e3, "ns", 1), (1e6, "us", 1e3), (1e9, "ms", 1e6)):
+        if nanoseconds < limit:
+            return f"{nanoseconds / scale:.3g} {unit}"
+    return f"{nanoseconds / 1e9:.3g} s"
+
+
+def row(found: harness.Comparison) -> tuple[str, ...]:
+    verdict = {None: "", True: "met", False: "MISSED"}[found.met]
+    target = "" if found.target is None else f"{found.target:.3g}"
+    return (found.question, found.peer, time_text(found.ours_ns), time_text(found.peer_ns),
+            found.unit, f"{found.ratio_median:.3g}", f"{found.ratio_min:.3g}", target, verdict)
+
+
+def print_row(cells: tuple[str, ...]) -> None:
+    widths = (24, 12, 10, 10, 6, 8, 8, 7, 6)
+    print(" ".join(cell.ljust(width) for cell, width in zip(cells, widths)).rstrip(), flush=True)
+
+
+def main() -> int:
+    arguments = parse_arguments()
+    place = make_place()
+    here = machine.describe()
+    print(machine.summary(here))
+    print(f"one thread, {arguments.pairs} interleaved pairs, {arguments.clock} clock; times: "
+          "minimum per unit; ratio: median of scanloom / peer\n")
+    print_row(HEADINGS)
+    found, skipped, wrong = [], [], []
+    for info in sorted(pkgutil.iter_modules(questions.__path__), key=lambda info: info.name):
+        try:
+            module = importlib.import_module(f"questions.{info.name}")
+            for comparison in ask(module, place, arguments):
+                found.append(comparison)
+                print_row(row(comparison))
+        except harness.Skip as reason:
+            skipped.append(f"{info.name}: {reason}")
+        except harness.Wrong as reason:
+            wrong.append(str(reason))
+    print()
+    for text in skipped:
+        print(f"skipped {text}")
+    for text in wrong:
+        print(f"WRONG RESULT {text}")
+    write_json(arguments, here, found, skipped, wrong)
+    missed = [comparison for comparison in found if comparison.met is False]
+    return int(bool(wrong) or (arguments.strict and bool(missed)))
+
+
+def write_json(arguments, here, found, skipped, wrong) -> None:
+    report = {
+        "machine": here,
+        "clock": arguments.clock,
+        "comparisons": [dataclasses.asdict(item) | {"met": item.met} for item in found],
+        "skipped": skipped,
+        "wrong": wrong,
+    }
+    arguments.json.parent.mkdir(parents=True, exist_ok=True)
+    arguments.json.write_text(json.dumps(report, indent=2) + "\n")
+    print(f"written: {arguments.json}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,192 @@
+// Every way to execute a module must give the interpreter's bits: stepped, compiled, with one, two
+// and seven threads, on every instruction set of this machine.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <random>
+#include <sstream>
+
+#include "api/jit_plugin.h"
+#include "base/cpu.h"
+#include "interp/interpreter.h"
+#include "ir/infer.h"
+#include "ir/parse.h"
+#include "ir/verify.h"
+#include "ops/ops.h"
+#include "passes/run.h"
+#include "plan/plan.h"
+#include "runtime/run.h"
+
+namespace scanloom {
+namespace {
+
+using tensor::Shape;
+using tensor::Tensor;
+
+std::vector<std::string> read_cases() {
+  std::ifstream file(std::string(SCANLOOM_TEST_DIR) + "/differential/cases.ir");
+  std::vector<std::string> cases(1);
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("----")) {
+      cases.emplace_back();
+    } else if (!line.starts_with("//")) {
+      cases.back() += line + "\n";
+    }
+  }
+  return cases;
+}
+
+std::string name_of(const std::string& text) {
+  const std::size_t begin = text.find('"') + 1;
+  return text.substr(begin, text.find('"', begin) - begin);
+}
+
+/// Values around zero; lengths for symbols and for scalars of i64.
+Tensor make_feed(const ir::Type& type, std::int64_t length, std::mt19937& random) {
+  Shape shape;
+  for (const tensor::Dim dim : type.dims) shape.push_back(dim.is_constant() ? dim.value() : length);
+  Tensor tensor = *Tensor::zeros(type.dtype, shape);
+  const bool is_length = type.dtype == DType::i64 && shape.rank() == 0;
+  for (std::int64_t i = 0; i < shape.elements(); ++i) {
+    const auto bits = static_cast<std::int32_t>(random());
+    if (type.dtype == DType::f32)
+      static_cast<float*>(tensor.mutable_data())[i] = static_cast<float>(bits) * 0x1p-30f;
+    if (type.dtype == DType::i32)
+      static_cast<std::int32_t*>(tensor.mutable_data())[i] = bits;
+    if (type.dtype == DType::i64)
+      static_cast<std::int64_t*>(tensor.mutable_data())[i] = is_length ? length : bits % 5;
+  }
+  return tensor;
+}
+
+/// Equal bits; any NaN equals any other.
+void expect_identical(const Tensor& got, const Tensor& wanted, const std::string& where) {
+  ASSERT_EQ(got.dtype(), wanted.dtype()) << where;
+  ASSERT_EQ(got.shape(), wanted.shape())
+      << where << ": " << got.shape().to_string() << " " << wanted.shape().to_string();
+  if (wanted.dtype() == DType::f32) {
+    for (std::int64_t i = 0; i < wanted.elements(); ++i) {
+      const float a = got.as<float>()[static_cast<std::size_t>(i)];
+      const float b = wanted.as<float>()[static_cast<std::size_t>(i)];
+      if (std::isnan(a) && std::isnan(b)) continue;
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(a), std::bit_cast<std::uint32_t>(b))
+          << where << ", element " << i << ": " << a << " and " << b;
+    }
+    return;
+  }
+  ASSERT_EQ(std::memcmp(got.data(), wanted.data(), wanted.bytes()), 0) << where;
+}
+
+Expected<std::vector<Tensor>> run_planned(const ir::Module& module, const std::vector<Tensor>& feeds,
+                                          plan::CompileFn compile, int threads,
+                                          std::string& strategies) {
+  plan::PlanOptions options;
+  options.compile = compile;
+  options.threads = threads;
+  std::vector<Shape> shapes;
+  std::vector<const std::byte*> data;
+  for (const Tensor& feed : feeds) {
+    shapes.push_back(feed.shape());
+    data.push_back(static_cast<const std::byte*>(feed.data()));
+  }
+  auto binding = plan::bind(plan::make_plan(module, options), shapes);
+  if (!binding) return std::move(binding).error();
+  for (const plan::BoundLoop& loop : (*binding)->loops) strategies += loop.strategy + "\n";
+  auto run = runtime::Run::make(*binding, 0, threads);
+  if (!run) return std::move(run).error();
+  std::vector<Tensor> first;
+  // Twice: a Run is used again, and nothing of the run before may show.
+  for (int i = 0; i < 2; ++i) {
+    auto result = (*run)->execute(data, {});
+    if (!result) return std::move(result).error();
+    if (i == 1)
+      for (std::size_t k = 0; k < first.size(); ++k)
+        expect_identical(result->outputs[k], first[k], "second run");
+    first = result->outputs;
+  }
+  return first;
+}
+
+struct Way {
+  Isa isa;
+  bool optimised;
+};
+
+void check_case(const std::string& text, std::int64_t length, const Way& way) {
+  const std::string where = name_of(text) + ", length " + std::to_string(length) + ", " +
+                            std::string(isa_name(way.isa)) + (way.optimised ? ", passes" : "");
+  Expected<ir::Module> parsed = ir::parse(text, ops::find_op);
+  ASSERT_TRUE(parsed) << where << ": " << parsed.error().message();
+  ir::Module module = *std::move(parsed);
+  const auto sound = ir::verify(module);
+  ASSERT_TRUE(sound) << where << ": " << sound.error().message();
+  if (way.optimised) {
+    const auto ran = passes::run(module, {.verify_each = true});
+    ASSERT_TRUE(ran) << where << ": " << ran.error().message();
+  }
+  std::mt19937 random(7);
+  std::vector<Tensor> feeds;
+  for (const ir::ValueId id : module.region(module.top()).args)
+    feeds.push_back(make_feed(module.value(id).type, length, random));
+  const auto wanted = interp::interpret(module, feeds, {});
+  std::string why_not;
+  const plan::CompileFn compiler = jit_compiler(why_not);
+  for (const plan::CompileFn compile : {plan::CompileFn{nullptr}, compiler})
+    for (const int threads : {1, 2, 7}) {
+      std::string strategies;
+      const auto got = run_planned(module, feeds, compile, threads, strategies);
+      const std::string at = where + ", " + std::to_string(threads) + " threads\n" + strategies;
+      ASSERT_EQ(got.has_value(), wanted.has_value())
+          << at << (got ? wanted.error().message() : got.error().message());
+      if (!wanted) continue;
+      for (std::size_t i = 0; i < wanted->size(); ++i)
+        expect_identical((*got)[i], (*wanted)[i], at + "output " + std::to_string(i));
+    }
+}
+
+class Ways : public testing::TestWithParam<std::string> {
+ protected:
+  ~Ways() override { mask_isa_for_test(best_); }
+  const Isa best_ = active_isa();
+};
+
+TEST_P(Ways, AgreeToTheBit) {
+  for (const Isa isa : {Isa::baseline, Isa::avx2, Isa::avx512, Isa::neon}) {
+    mask_isa_for_test(isa);
+    if (active_isa() != isa) continue;
+    for (const bool optimised : {false, true})
+      for (const std::int64_t length : {0, 1, 2, 3, 17, 300}) {
+        check_case(GetParam(), length, {isa, optimised});
+        if (HasFatalFailure()) return;
+      }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, Ways, testing::ValuesIn(read_cases()),
+                         [](const auto& info) { return name_of(info.param); });
+
+// The compiled strategy must really be taken where it applies.
+TEST(Strategy, CompiledWhereTheBodyIsOneElementProgram) {
+  std::string why_not;
+  if (jit_compiler(why_not) == nullptr) GTEST_SKIP() << why_not;
+  for (const std::string& text : read_cases()) {
+    const std::string name = name_of(text);
+    if (name != "ema" && name != "counter" && name != "biquad" && name != "lanes") continue;
+    Expected<ir::Module> module = ir::parse(text, ops::find_op);
+    ASSERT_TRUE(module) << module.error().message();
+    ASSERT_TRUE(passes::run(*module, {}));
+    std::mt19937 random(7);
+    std::vector<Tensor> feeds;
+    for (const ir::ValueId id : module->region(module->top()).args)
+      feeds.push_back(make_feed(module->value(id).type, 300, random));
+    std::string strategies;
+    ASSERT_TRUE(run_planned(*module, feeds, jit_compiler(why_not), 1, strategies));
+    EXPECT_TRUE(strategies.starts_with("compiled")) << name << ": " << strategies;
+  }
+}
+
+}  // namespace
+}  // namespace scanloom
