@@ -53,11 +53,12 @@ demo:
 .PHONY: test
 test:
 	@tools/dev/setup.sh build python test
+	@$(VENV) demo/fetch_models.py
 	@$(MAKE) --no-print-directory check python
 	cmake --preset release
 	cmake --build --preset release
 	ctest --preset release
-	$(VENV) -m pytest -q -o cache_dir=build/pytest python/tests tests/dev
+	$(VENV) -m pytest -q -o cache_dir=build/pytest python/tests tests/dev tests/cli
 
 .PHONY: bench
 bench:

@@ -1,5 +1,7 @@
-"""The small models that the questions run, made with onnx.helper. Called by hand it writes them
-all: python bench/models.py FOLDER (bench/kernels_bench.cpp reads them from there)."""
+"""The small loops that the questions run, made with onnx.helper.
+
+Called by hand it writes them, and the models of single kernels, for kernels_bench.cpp:
+python bench/models.py FOLDER"""
 
 import pathlib
 import sys
@@ -14,6 +16,7 @@ F32, I64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 
 EMA_KEEP, EMA_TAKE = 0.9, 0.1
 RNN_WIDTH = 64
+COUNTER_STEPS = 1_000_000
 # A low-pass filter at a tenth of the sampling rate: b0 b1 b2 a1 a2.
 BIQUAD = np.array([0.0675, 0.1349, 0.0675, -1.1430, 0.4128], np.float32)
 
@@ -26,7 +29,7 @@ def _constant(name, array):
     return onnx.numpy_helper.from_array(np.asarray(array), name)
 
 
-def _save(path, nodes, inputs, outputs, constants=()):
+def save(path, nodes, inputs, outputs, constants=()):
     graph = helper.make_graph(nodes, path.stem, inputs, outputs, list(constants))
     model = helper.make_model(
         graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION
@@ -46,7 +49,7 @@ def _scan(path, nodes, shape, constants=(), outer=()):
     )
     scan = helper.make_node("Scan", ["h0", "xs"], ["last", "ys"], body=body, num_scan_inputs=1)
     rows = ["steps", *shape]
-    _save(
+    save(
         path,
         [scan],
         [_value("h0", F32, shape), _value("xs", F32, rows)],
@@ -92,7 +95,8 @@ def rnn(path):
     _scan(path, nodes, [1, RNN_WIDTH], outer=[_constant("weights", rnn_weights())])
 
 
-def _counter(path, with_rows):
+def _counter(path, with_rows, trips=None):
+    """Counts from `start`; the trip count is an input, or a constant where `trips` gives it."""
     nodes = [
         helper.make_node("Add", ["count", "one"], ["next"]),
         helper.make_node("Identity", ["going"], ["go_on"]),
@@ -112,7 +116,11 @@ def _counter(path, with_rows):
     )
     names = [value.name for value in outputs]
     loop = helper.make_node("Loop", ["trips", "", "start"], names, body=body)
-    _save(path, [loop], [_value("trips", I64, []), _value("start", I64, [])], outputs)
+    inputs = [_value("start", I64, [])]
+    if trips is None:
+        save(path, [loop], [_value("trips", I64, []), *inputs], outputs)
+    else:
+        save(path, [loop], inputs, outputs, [_constant("trips", np.int64(trips))])
 
 
 def counter(path):
@@ -121,6 +129,10 @@ def counter(path):
 
 def counter_rows(path):
     _counter(path, with_rows=True)
+
+
+def counter_rows_fixed(path):
+    _counter(path, with_rows=True, trips=COUNTER_STEPS)
 
 
 def biquad(path):
@@ -152,7 +164,7 @@ def biquad(path):
         body=body,
         num_scan_inputs=1,
     )
-    _save(
+    save(
         path,
         [scan],
         [*(_value(f"{name}_0", F32, [1]) for name in states), _value("xs", F32, ["steps", 1])],
@@ -160,9 +172,8 @@ def biquad(path):
     )
 
 
-MODELS = {
-    maker.__name__: maker for maker in (empty_scan, ema, rnn, counter, counter_rows, biquad)
-}
+_MAKERS = (biquad, counter, counter_rows, counter_rows_fixed, ema, empty_scan, rnn)
+MODELS = {maker.__name__: maker for maker in _MAKERS}
 
 
 def write_all(folder):
@@ -177,5 +188,7 @@ def write_all(folder):
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("usage: python bench/models.py FOLDER")
-    for written in write_all(pathlib.Path(sys.argv[1])).values():
-        print(written)
+    import kernels
+
+    write_all(pathlib.Path(sys.argv[1]) / "loops")
+    kernels.write_all(pathlib.Path(sys.argv[1]) / "kernels")

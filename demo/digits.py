@@ -4,8 +4,8 @@ import time
 
 import numpy as np
 
-TRAINED_ON = 1200  # of the 1797 digits; the others are read
-TARGET_OPSET = 18  # the newest with which skl2onnx writes the distances as a Scan on every version
+TRAINED_ON = 1200  # of the 1797 digits; the others are read. The Scan walks over these
+TARGET_OPSET = 18  # named, so that every machine gets the same model
 
 
 def make_classifier() -> tuple[bytes, np.ndarray, np.ndarray]:

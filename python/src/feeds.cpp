@@ -75,6 +75,7 @@ bool ArrayView::read_buffer(nb::handle value) {
   view_.dtype = *dtype;
   view_.data = buffer_.buf;
   view_.shape.assign(buffer_.shape, buffer_.shape + buffer_.ndim);
+  if (PyBuffer_IsContiguous(&buffer_, 'C') != 0) return true;
   for (int axis = 0; axis < buffer_.ndim; ++axis)
     view_.strides.push_back(buffer_.strides[axis] / buffer_.itemsize);
   return true;

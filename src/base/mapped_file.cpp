@@ -38,7 +38,7 @@ Expected<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& 
   // Not blocking: opening a named pipe must not wait for somebody who writes to it.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.number() < 0) return system_error(path, errno);
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file.number(), &status) != 0) return system_error(path, errno);
   if (!S_ISREG(status.st_mode))
     return fail(Code::invalid_argument, "cannot open '{}': not a regular file", path);

@@ -1,5 +1,5 @@
-// MappedFile: the bytes of a regular file, mapped read-only. Models and their external data are read
-// in place; whoever points into the bytes keeps the shared_ptr.
+// MappedFile: the bytes of a regular file, mapped read-only. Models and their external data are
+// read in place; whoever points into the bytes keeps the shared_ptr.
 #pragma once
 
 #include <cstddef>

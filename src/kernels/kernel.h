@@ -1,5 +1,5 @@
 // KernelDef: one hand-tuned kernel. Binding asks `prepare` whether it takes the bound operands, once;
-// running calls `run`, once per step. list.inc names every kernel in the order of preference.
+// running calls `run`, once per step. list.inc names every kernel.
 #pragma once
 
 #include <cstdint>

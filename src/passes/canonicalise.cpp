@@ -102,6 +102,22 @@ Replacement same_sizes(Rewriter& rewriter, const Node& node) {
   return kStays;
 }
 
+/// Whether an operand is absent or a constant whose elements all are `value`.
+bool all_are(const ir::Module& module, const Node& node, std::size_t operand, std::int64_t value) {
+  if (operand_absent(node, operand)) return true;
+  const tensor::Tensor* constant = constant_of(module, node.inputs[operand]);
+  const auto integers = constant != nullptr ? to_integers(*constant) : std::nullopt;
+  return integers &&
+         std::ranges::all_of(*integers, [&](std::int64_t entry) { return entry == value; });
+}
+
+/// From the first element on one by one, to as many as there are.
+Replacement simplify_slice(Rewriter& rewriter, const Node& node) {
+  const ir::Module& module = rewriter.module();
+  const bool whole = all_are(module, node, 1, 0) && all_are(module, node, 4, 1);
+  return whole ? same_sizes(rewriter, node) : Replacement(kStays);
+}
+
 /// Whether a shape operand says the result's sizes whatever the input's are.
 bool shape_stands_alone(const ir::Module& module, const Node& node) {
   const tensor::Tensor* shape = constant_of(module, node.inputs[1]);
@@ -186,13 +202,21 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    {&ops::bit_not_op, twice_is_nothing}, {&ops::cast_op, simplify_cast},
-    {&ops::clip_op, simplify_clip},       {&ops::concat_op, simplify_concat},
-    {&ops::expand_op, same_sizes},        {&ops::flatten_op, same_sizes},
-    {&ops::identity_op, first_operand},   {&ops::logical_not_op, twice_is_nothing},
-    {&ops::neg_op, twice_is_nothing},     {&ops::pow_op, simplify_pow},
-    {&ops::reshape_op, simplify_reshape}, {&ops::squeeze_op, undo_axes},
-    {&ops::tile_op, same_sizes},          {&ops::transpose_op, simplify_transpose},
+    {&ops::bit_not_op, twice_is_nothing},
+    {&ops::cast_op, simplify_cast},
+    {&ops::clip_op, simplify_clip},
+    {&ops::concat_op, simplify_concat},
+    {&ops::expand_op, same_sizes},
+    {&ops::flatten_op, same_sizes},
+    {&ops::identity_op, first_operand},
+    {&ops::logical_not_op, twice_is_nothing},
+    {&ops::neg_op, twice_is_nothing},
+    {&ops::pow_op, simplify_pow},
+    {&ops::reshape_op, simplify_reshape},
+    {&ops::slice_op, simplify_slice},
+    {&ops::squeeze_op, undo_axes},
+    {&ops::tile_op, same_sizes},
+    {&ops::transpose_op, simplify_transpose},
     {&ops::unsqueeze_op, undo_axes},
 };
 

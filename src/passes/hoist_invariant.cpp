@@ -3,9 +3,9 @@
 // along. What may fail stays, for the loop may take no step. It stands after merging, so that each
 // thing moves once.
 #include <algorithm>
+#include <map>
 
 #include "ir/op_def.h"
-#include "ir/walk.h"
 #include "passes/pass.h"
 #include "passes/ports.h"
 
@@ -24,6 +24,15 @@ enum class Fate : std::uint8_t {
   copied,     ///< a view or a constant that a moved node reads
   moves,
 };
+
+/// Values by what stands for them. Of one body alone: a table of all values would cost its size per
+/// loop.
+using Substitution = std::map<ValueId, ValueId>;
+
+ValueId substituted(const Substitution& map, ValueId id) {
+  const auto found = map.find(id);
+  return found != map.end() ? found->second : id;
+}
 
 class Hoister {
  public:
@@ -80,23 +89,24 @@ class Hoister {
   std::vector<ValueId> move_before_loop() {
     const ir::RegionId parent = module_.node(loop_).parent;
     const std::size_t before = module_.region(parent).nodes.size();
-    ir::ValueMap outside(module_);
+    Substitution outside;
     for (std::size_t i = 0; i < module_.node(loop_).loop->captured; ++i)
-      outside.set(module_.region(body_).args[i],
-                  module_.node(loop_).inputs[module_.node(loop_).loop->first_captured_input() + i]);
+      outside[module_.region(body_).args[i]] =
+          module_.node(loop_).inputs[module_.node(loop_).loop->first_captured_input() + i];
     std::vector<ValueId> results;
     for (const NodeId id : nodes()) {
       if (fate(id) != Fate::moves && fate(id) != Fate::copied) continue;
       const Node node = module_.node(id);  // by value: adding nodes may move it
       std::vector<ValueId> inputs = node.inputs;
-      for (ValueId& input : inputs) input = outside[input];
+      for (ValueId& input : inputs) input = substituted(outside, input);
       std::vector<ir::Type> types;
       for (const ValueId output : node.outputs) types.push_back(module_.value(output).type);
       const NodeId copy = module_.add_node(parent, *node.op, std::move(inputs), node.attrs,
                                            std::move(types), node.place);
       for (std::size_t i = 0; i < node.outputs.size(); ++i) {
         const ValueId made = module_.node(copy).outputs[i];
-        outside.set(node.outputs[i], made);
+        module_.value(made).name = module_.value(node.outputs[i]).name;
+        outside[node.outputs[i]] = made;
         if (fate(id) == Fate::moves) results.push_back(made);
       }
     }
@@ -121,24 +131,21 @@ class Hoister {
       replaced.push_back(inner[i]);
     }
     const std::vector<ValueId> args = add_captured(module_, loop_, captured);
-    ir::ValueMap map(module_);
-    for (std::size_t i = 0; i < args.size(); ++i) map.set(replaced[i], args[i]);
+    Substitution map;
+    for (std::size_t i = 0; i < args.size(); ++i) map[replaced[i]] = args[i];
     for (const NodeId id : nodes())
-      for (ValueId& input : module_.node(id).inputs) input = map[input];
-    for (ValueId& yield : module_.region(body_).yields) yield = map[yield];
+      for (ValueId& input : module_.node(id).inputs) input = substituted(map, input);
+    for (ValueId& yield : module_.region(body_).yields) yield = substituted(map, yield);
   }
 
   /// Which of these values the nodes and yields of the body read.
   [[nodiscard]] std::vector<bool> reads(const std::vector<ValueId>& values) const {
-    std::vector<bool> any(module_.value_count());
-    const auto mark = [&](const std::vector<ValueId>& ids) {
-      for (const ValueId id : ids)
-        if (id.valid()) any[id.index] = true;
-    };
-    for (const NodeId id : nodes()) mark(module_.node(id).inputs);
-    mark(module_.region(body_).yields);
+    std::vector<ValueId> all = module_.region(body_).yields;
+    for (const NodeId id : nodes())
+      all.insert(all.end(), module_.node(id).inputs.begin(), module_.node(id).inputs.end());
+    std::ranges::sort(all);
     std::vector<bool> result;
-    for (const ValueId value : values) result.push_back(any[value.index]);
+    for (const ValueId value : values) result.push_back(std::ranges::binary_search(all, value));
     return result;
   }
 

@@ -179,7 +179,8 @@ std::vector<Broken> broken_files() {
            type = sequence;
          }
          return type;
-       }()), kInvalid, "nested more than 8 deep"},
+       }()),
+       kInvalid, "nested more than 8 deep"},
   };
 }
 
@@ -192,10 +193,12 @@ std::vector<Broken> broken_graphs() {
       {"too_new_operator", node(NodeBytes("Gelu", {"x"}, {"y"})), kInvalid,
        "node 0 (Gelu-20) making 'y': the operator exists from version 20 on, the model imports "
        "version 16"},
-      {"domain_not_imported", [] {
+      {"domain_not_imported",
+       [] {
          NodeBytes extract("ArrayFeatureExtractor", {"x", "n"}, {"y"});
          return node(extract.domain("ai.onnx.ml"));
-       }(), kInvalid, "imports no version of the operator set 'ai.onnx.ml'"},
+       }(),
+       kInvalid, "imports no version of the operator set 'ai.onnx.ml'"},
       {"missing_name", node(NodeBytes("Relu", {"nowhere"}, {"y"})), kInvalid,
        "node 0 (Relu-14) making 'y': input 0 'nowhere' is made by nothing"},
       {"too_few_inputs", node(NodeBytes("Add", {"x"}, {"y"})), kInvalid,
@@ -205,8 +208,9 @@ std::vector<Broken> broken_graphs() {
       {"too_many_outputs", node(NodeBytes("Relu", {"x"}, {"y", "z"})), kInvalid,
        "it has 2 outputs, at most 1 are possible"},
       {"absent_input", node(NodeBytes("Add", {"x", ""}, {"y"})), kInvalid, "input 1 is missing"},
-      {"cycle", nodes({NodeBytes("Add", {"x", "b"}, {"a"}), NodeBytes("Relu", {"a"}, {"b"}),
-                       NodeBytes("Relu", {"b"}, {"y"})}),
+      {"cycle",
+       nodes({NodeBytes("Add", {"x", "b"}, {"a"}), NodeBytes("Relu", {"a"}, {"b"}),
+              NodeBytes("Relu", {"b"}, {"y"})}),
        kInvalid,
        "these nodes wait for each other: node 0 (Add-14) making 'a', node 1 (Relu-14) making 'b'"},
       {"cycle_through_body",
@@ -221,9 +225,10 @@ std::vector<Broken> broken_graphs() {
       {"input_of_unknown_type", input_of_type(tensor_type(77, {})), kInvalid,
        "element type 77 does not exist"},
       {"input_of_map", input_of_type(map_type()), kUnsupported, "a map, sparse or opaque"},
-      {"inputs_of_one_name", with(model_of({NodeBytes("Relu", {"x"}, {"y"})}), [](ModelBytes& m) {
-         m.graph.inputs.push_back(m.graph.inputs.front());
-       }), kInvalid, "graph input 3 'x': the name is taken already"},
+      {"inputs_of_one_name",
+       with(model_of({NodeBytes("Relu", {"x"}, {"y"})}),
+            [](ModelBytes& m) { m.graph.inputs.push_back(m.graph.inputs.front()); }),
+       kInvalid, "graph input 3 'x': the name is taken already"},
       {"declared_otherwise", model_of({NodeBytes("Relu", {"x"}, {"y"})}, kInt64).bytes(), kInvalid,
        "output 'y' is declared int64, the node makes float"},
       {"types_differ", node(NodeBytes("Add", {"x", "n"}, {"y"})), kInvalid,
@@ -252,9 +257,9 @@ std::vector<Broken> broken_attributes() {
        "attribute 'axis' is a real, an integer is needed"},
       {"two_kinds", changed([&](NodeBytes& n) { n.raw_attribute(both_kinds); }), kInvalid,
        "says that it is an integer and holds a real"},
-      {"unknown_kind", changed([](NodeBytes& n) {
-         n.raw_attribute(NodeBytes::attribute("axis", 99));
-       }), kInvalid, "has the unknown kind 99"},
+      {"unknown_kind",
+       changed([](NodeBytes& n) { n.raw_attribute(NodeBytes::attribute("axis", 99)); }), kInvalid,
+       "has the unknown kind 99"},
       {"attribute_twice", changed([](NodeBytes& n) { n.integer("axis", 0).integer("axis", 1); }),
        kInvalid, "attribute 'axis' stands twice"},
       {"axis_outside", changed([](NodeBytes& n) { n.integer("axis", 5); }), kInvalid, "5"},
@@ -274,26 +279,30 @@ std::vector<Broken> broken_attributes() {
        with(model_of({NodeBytes("Split", {"x"}, {"y", "z"}).integer("num_outputs", 3)}),
             [](ModelBytes& m) { m.opset = 18; }),
        kInvalid, "attribute 'num_outputs' is 3, the node has 2 outputs"},
-      {"slice_lists", with(model_of({NodeBytes("Slice", {"x"}, {"y"})
-                                         .integers("starts", {0, 0})
-                                         .integers("ends", {1})}),
-                           [](ModelBytes& m) { m.opset = 9; }),
+      {"slice_lists",
+       with(
+           model_of(
+               {NodeBytes("Slice", {"x"}, {"y"}).integers("starts", {0, 0}).integers("ends", {1})}),
+           [](ModelBytes& m) { m.opset = 9; }),
        kInvalid, "'starts' has 2 entries, 'ends' has 1"},
-      {"auto_pad", two_inputs({1, 1, 4}, {1, 1, 2},
-                              NodeBytes("Conv", {"a", "b"}, {"y"}).text("auto_pad", "SOME")),
+      {"auto_pad",
+       two_inputs({1, 1, 4}, {1, 1, 2},
+                  NodeBytes("Conv", {"a", "b"}, {"y"}).text("auto_pad", "SOME")),
        kInvalid, "'SOME', which is no way to pad"},
-      {"kernel_shape", two_inputs({1, 1, 4}, {1, 1, 2},
-                                  NodeBytes("Conv", {"a", "b"}, {"y"}).integers("kernel_shape", {3})),
+      {"kernel_shape",
+       two_inputs({1, 1, 4}, {1, 1, 2},
+                  NodeBytes("Conv", {"a", "b"}, {"y"}).integers("kernel_shape", {3})),
        kInvalid, "says 3 on axis 0, the weights have 2"},
-      {"einsum_of_three", with_node(NodeBytes("Einsum", {"x", "x", "x"}, {"y"})
-                                        .text("equation", "ij,ij,ij->ij")),
+      {"einsum_of_three",
+       with_node(NodeBytes("Einsum", {"x", "x", "x"}, {"y"}).text("equation", "ij,ij,ij->ij")),
        kUnsupported, "has 3 operands, at most 2"},
-      {"gelu_kind", with(model_of({NodeBytes("Gelu", {"x"}, {"y"}).text("approximate", "well")}),
-                         [](ModelBytes& m) { m.opset = 20; }),
+      {"gelu_kind",
+       with(model_of({NodeBytes("Gelu", {"x"}, {"y"}).text("approximate", "well")}),
+            [](ModelBytes& m) { m.opset = 20; }),
        kInvalid, "'well', neither none nor tanh"},
-      {"blocks", with(model_of({NodeBytes("DequantizeLinear", {"n", "x"}, {"y"})
-                                    .integer("block_size", 2)}),
-                      [](ModelBytes& m) { m.opset = 21; }),
+      {"blocks",
+       with(model_of({NodeBytes("DequantizeLinear", {"n", "x"}, {"y"}).integer("block_size", 2)}),
+            [](ModelBytes& m) { m.opset = 21; }),
        kUnsupported, "blocks of 2 elements"},
   };
 }
@@ -304,7 +313,8 @@ std::vector<Broken> broken_tensors() {
   return {
       {"too_few_values", initialiser(float_tensor("w", {2, 3}, {1, 2})), kInvalid,
        "tensor 'w': its float_data holds 2 values, its shape needs 6"},
-      {"too_many_values", initialiser(float_tensor("w", {1}, {1, 2})), kInvalid, "its shape needs 1"},
+      {"too_many_values", initialiser(float_tensor("w", {1}, {1, 2})), kInvalid,
+       "its shape needs 1"},
       {"no_values", initialiser(tensor_header("w", kFloat, {1000})), kInvalid,
        "fewer values than the 1000"},
       {"negative_size", initialiser(raw_tensor("w", kFloat, {-2}, "")), kInvalid,
@@ -326,9 +336,10 @@ std::vector<Broken> broken_tensors() {
       {"segments", initialiser(segment), kUnsupported, "segments"},
       {"sparse_outside", sparse({4}), kInvalid, "its index 4 is outside"},
       {"sparse_indices", sparse({0, 1}), kInvalid, "does not fit 1 values"},
-      {"initialiser_twice", with(with_initialiser(float_tensor("w", {1}, {1})), [](ModelBytes& m) {
-         m.graph.initialisers.push_back(m.graph.initialisers.front());
-       }), kInvalid, "initialiser 'w': the name is taken already"},
+      {"initialiser_twice",
+       with(with_initialiser(float_tensor("w", {1}, {1})),
+            [](ModelBytes& m) { m.graph.initialisers.push_back(m.graph.initialisers.front()); }),
+       kInvalid, "initialiser 'w': the name is taken already"},
       {"external_without_folder", external({{"location", "w.bin"}}), Code::invalid_argument,
        "needs a model that is read from a file"},
       {"external_without_location", external({{"offset", "0"}}), kInvalid, "names no location"},
@@ -339,14 +350,14 @@ std::vector<Broken> broken_tensors() {
 
 std::vector<Broken> broken_branches() {
   return {
-      {"branch_with_input", node(if_node(body({"a"}, {"t"}, {NodeBytes("Relu", {"a"}, {"t"})}),
-                                         branch("Abs", "e"))),
+      {"branch_with_input",
+       node(if_node(body({"a"}, {"t"}, {NodeBytes("Relu", {"a"}, {"t"})}), branch("Abs", "e"))),
        kInvalid, "node 'choice' (If-16): the then_branch has 1 inputs, 0 are needed"},
-      {"branch_outputs", node(if_node(body({}, {"t", "t"}, {NodeBytes("Relu", {"x"}, {"t"})}),
-                                      branch("Abs", "e"))),
+      {"branch_outputs",
+       node(if_node(body({}, {"t", "t"}, {NodeBytes("Relu", {"x"}, {"t"})}), branch("Abs", "e"))),
        kInvalid, "the then_branch has 2 outputs, 1 are needed"},
-      {"branch_types", node(if_node(branch("Relu", "t"),
-                                    body({}, {"e"}, {NodeBytes("Identity", {"n"}, {"e"})}))),
+      {"branch_types",
+       node(if_node(branch("Relu", "t"), body({}, {"e"}, {NodeBytes("Identity", {"n"}, {"e"})}))),
        kInvalid, "output 0 is float in then_branch and int64 in else_branch"},
       {"one_branch", node(NodeBytes("If", {"c"}, {"y"}).graph("then_branch", branch("Abs", "t"))),
        kInvalid, "attribute 'else_branch' is missing"},
@@ -355,13 +366,13 @@ std::vector<Broken> broken_branches() {
                 .graph("then_branch", branch("Abs", "t"))
                 .graph("else_branch", branch("Abs", "e"))),
        kInvalid, "input 0 'x' is float, a boolean is needed"},
-      {"name_in_branch", node(if_node(body({}, {"t"}, {NodeBytes("Relu", {"gone"}, {"t"})}),
-                                      branch("Abs", "e"))),
+      {"name_in_branch",
+       node(if_node(body({}, {"t"}, {NodeBytes("Relu", {"gone"}, {"t"})}), branch("Abs", "e"))),
        kInvalid, "input 0 'gone' is made by nothing"},
       {"branch_output_not_made", node(if_node(body({}, {"t"}), branch("Abs", "e"))), kInvalid,
        "graph output 0 't': it is made by nothing"},
-      {"shadowing", nodes({NodeBytes("Abs", {"x"}, {"a"}), if_node(branch("Relu", "a"),
-                                                                   branch("Abs", "e"))}),
+      {"shadowing",
+       nodes({NodeBytes("Abs", {"x"}, {"a"}), if_node(branch("Relu", "a"), branch("Abs", "e"))}),
        kInvalid, "output 'a' has the name of a value outside the then_branch of node 'choice'"},
       {"unknown_in_branch", node(if_node(branch("Foo", "t"), branch("Abs", "e"))), kUnsupported,
        "1 operator cannot be read: Foo (1 node)"},
@@ -383,9 +394,9 @@ std::vector<Broken> broken_loops() {
        "node 'rnn' (Loop-16): the body has 2 inputs, 3 are needed"},
       {"loop_outputs", loop({"", "", "x"}, {"y", "z"}, loop_body()), kInvalid,
        "the body has 2 outputs, 3 are needed"},
-      {"loop_loses_state", loop({"", "", "x", "n"}, {"y"},
-                                body({"i", "go", "v", "w"}, {"go", "v"})),
-       kInvalid, "it has 1 outputs, fewer than its 2 carried values"},
+      {"loop_loses_state",
+       loop({"", "", "x", "n"}, {"y"}, body({"i", "go", "v", "w"}, {"go", "v"})), kInvalid,
+       "it has 1 outputs, fewer than its 2 carried values"},
       {"float_trip_count", loop({"x", "", "x"}, {"y"}, loop_body()), kInvalid,
        "input 0 'x', the trip count, is float, int64 is needed"},
       {"long_trip_count", loop({"n", "", "x"}, {"y"}, loop_body()), kInvalid,
@@ -442,7 +453,8 @@ std::vector<Broken> broken_scans() {
       {"scan_state_type", scan(scan_node(body({"s", "r"}, {"r", "r"}))), kInvalid,
        "state 0 is int64 before the first step, the body makes it float"},
       {"unequal_lengths", two_inputs({9, 1}, {7, 1}, unequal), kInvalid,
-       "onnx: node 'gru' (Scan-16): scan input 1 'b' has 7 steps on axis 0, scan input 0 'a' has 9"},
+       "onnx: node 'gru' (Scan-16): scan input 1 'b' has 7 steps on axis 0, scan input 0 'a' has "
+       "9"},
       {"scan_8", with(model_of({scan_node(scan_body())}), [](ModelBytes& m) { m.opset = 8; }),
        kUnsupported, "older than 9"},
   };
@@ -470,7 +482,8 @@ std::string name_of(const ::testing::TestParamInfo<Broken>& info) { return info.
 
 INSTANTIATE_TEST_SUITE_P(Files, BrokenModel, ::testing::ValuesIn(broken_files()), name_of);
 INSTANTIATE_TEST_SUITE_P(Graphs, BrokenModel, ::testing::ValuesIn(broken_graphs()), name_of);
-INSTANTIATE_TEST_SUITE_P(Attributes, BrokenModel, ::testing::ValuesIn(broken_attributes()), name_of);
+INSTANTIATE_TEST_SUITE_P(Attributes, BrokenModel, ::testing::ValuesIn(broken_attributes()),
+                         name_of);
 INSTANTIATE_TEST_SUITE_P(Tensors, BrokenModel, ::testing::ValuesIn(broken_tensors()), name_of);
 INSTANTIATE_TEST_SUITE_P(Branches, BrokenModel, ::testing::ValuesIn(broken_branches()), name_of);
 INSTANTIATE_TEST_SUITE_P(Loops, BrokenModel, ::testing::ValuesIn(broken_loops()), name_of);
@@ -488,7 +501,8 @@ TEST(BrokenModels, AllErrorsAreCollectedAndNoneIsRepeated) {
 
 // Every prefix of a model and many changed bytes: errors, never a crash.
 TEST(BrokenModels, DamagedBytesNeverCrash) {
-  const std::string good = nodes({scan_node(scan_body()), loop_node({"", "c", "x"}, {"z"}, loop_body())});
+  const std::string good =
+      nodes({scan_node(scan_body()), loop_node({"", "c", "x"}, {"z"}, loop_body())});
   for (std::size_t size = 0; size < good.size(); ++size) (void)read_bytes(good.substr(0, size));
   for (std::size_t i = 0; i < good.size(); ++i)
     for (const int change : {0x01, 0x80, 0x07, 0xff}) {
@@ -499,8 +513,8 @@ TEST(BrokenModels, DamagedBytesNeverCrash) {
 }
 
 TEST(BrokenModels, LenientReadingOverlooksShadowingAndOldOperatorSets) {
-  ModelBytes model = model_of({NodeBytes("Abs", {"x"}, {"a"}),
-                               if_node(branch("Relu", "a"), branch("Abs", "e"))});
+  ModelBytes model =
+      model_of({NodeBytes("Abs", {"x"}, {"a"}), if_node(branch("Relu", "a"), branch("Abs", "e"))});
   EXPECT_FALSE(read(model).module);
   const Reading lenient = read(model, {.lenient = true, .folder = {}});
   EXPECT_TRUE(lenient.module);

@@ -60,10 +60,10 @@ TEST(If, SidesMayHaveOtherShapes) {
 }
 
 TEST(If, BothSidesGetWhatEitherReads) {
-  const ModelBytes model = model_of(
-      {NodeBytes("Neg", {"x"}, {"a"}), NodeBytes("Abs", {"x"}, {"b"}),
-       if_node(branch({"t"}, {NodeBytes("Add", {"a", "x"}, {"t"})}),
-               branch({"e"}, {NodeBytes("Add", {"b", "x"}, {"e"})}))});
+  const ModelBytes model =
+      model_of({NodeBytes("Neg", {"x"}, {"a"}), NodeBytes("Abs", {"x"}, {"b"}),
+                if_node(branch({"t"}, {NodeBytes("Add", {"a", "x"}, {"t"})}),
+                        branch({"e"}, {NodeBytes("Add", {"b", "x"}, {"e"})}))});
   EXPECT_THAT(run_both(model), ElementsAre(0, 0, 2, 0));
   const Reading reading = read(model);
   EXPECT_EQ(find_node(*reading.module, "branch")->inputs.size(), 4u);
@@ -86,8 +86,7 @@ TEST(If, NodesOutOfOrderAreSorted) {
 TEST(If, ThousandDeepIsRead) {
   std::string inner = branch({"t"}, {NodeBytes("Neg", {"x"}, {"t"})});
   const std::string other = branch({"e"}, {NodeBytes("Abs", {"x"}, {"e"})});
-  for (int depth = 0; depth < 999; ++depth)
-    inner = branch({"t"}, {if_node(inner, other, "t")});
+  for (int depth = 0; depth < 999; ++depth) inner = branch({"t"}, {if_node(inner, other, "t")});
   EXPECT_TRUE(read(model_of({if_node(inner, other)})).module);
 }
 
@@ -117,9 +116,10 @@ TEST(Functions, AreReadInPlaceWithTheirAttributes) {
 
 TEST(Functions, MayLeaveOutInputsAndHoldBodies) {
   FunctionBytes function{"Limit", "own", {"a", "low", "go"}, {"b"}, {}, {}, {}};
-  function.nodes = {NodeBytes("If", {"go"}, {"b"})
-                        .graph("then_branch", branch({"t"}, {NodeBytes("Clip", {"a", "low"}, {"t"})}))
-                        .graph("else_branch", branch({"a"}, {}))};
+  function.nodes = {
+      NodeBytes("If", {"go"}, {"b"})
+          .graph("then_branch", branch({"t"}, {NodeBytes("Clip", {"a", "low"}, {"t"})}))
+          .graph("else_branch", branch({"a"}, {}))};
   for (const bool has_limit : {true, false}) {
     ModelBytes model = model_of({});
     model.graph.initialisers = {float_tensor("zero", {}, {0})};

@@ -26,13 +26,17 @@ struct DimBytes {
   std::string name;
 };
 
-inline std::string tensor_type(int elem_type, const std::vector<DimBytes>& dims, bool ranked = true) {
+inline std::string tensor_type(int elem_type, const std::vector<DimBytes>& dims,
+                               bool ranked = true) {
   std::string shape_bytes;
   protozero::pbf_writer shape(shape_bytes);
   for (const DimBytes& dim : dims) {
-    protozero::pbf_writer dim_writer(shape, 1);
-    if (dim.has_size) dim_writer.add_int64(1, dim.size);
-    else if (!dim.name.empty()) dim_writer.add_string(2, dim.name);
+    std::string dim_bytes;
+    if (dim.has_size)
+      protozero::pbf_writer(dim_bytes).add_int64(1, dim.size);
+    else if (!dim.name.empty())
+      protozero::pbf_writer(dim_bytes).add_string(2, dim.name);
+    shape.add_message(1, dim_bytes);
   }
   std::string tensor_bytes;
   protozero::pbf_writer tensor(tensor_bytes);
@@ -98,9 +102,9 @@ inline std::string int32_tensor(const std::string& name, int dtype,
   return bytes;
 }
 
-inline std::string external_tensor(const std::string& name, int dtype,
-                                   const std::vector<std::int64_t>& dims,
-                                   const std::vector<std::pair<std::string, std::string>>& entries) {
+inline std::string external_tensor(
+    const std::string& name, int dtype, const std::vector<std::int64_t>& dims,
+    const std::vector<std::pair<std::string, std::string>>& entries) {
   std::string bytes = tensor_header(name, dtype, dims);
   protozero::pbf_writer writer(bytes);
   for (const auto& [key, value] : entries) {

@@ -78,10 +78,11 @@ ModelBytes two_scans() {
   model.graph.inputs = {value_info("x", kFloat, {"A", 1}), value_info("ma{}sk", kFloat, {1, "B"})};
   model.graph.outputs = {value_info("rows")};
   NodeBytes scan("Scan", {"x", "ma{}sk"}, {"rows"});
-  model.graph.nodes = {scan.name("gru")
-                           .graph("body", body({"p", "q"}, {"r"}, {NodeBytes("Add", {"p", "q"}, {"r"})}))
-                           .integer("num_scan_inputs", 2)
-                           .integers("scan_input_axes", {0, 1})};
+  model.graph.nodes = {
+      scan.name("gru")
+          .graph("body", body({"p", "q"}, {"r"}, {NodeBytes("Add", {"p", "q"}, {"r"})}))
+          .integer("num_scan_inputs", 2)
+          .integers("scan_input_axes", {0, 1})};
   return model;
 }
 
@@ -109,9 +110,9 @@ TEST(Scan, BodiesReadOuterNamesThroughTwoLevels) {
   const std::string inner = body(
       {"e"}, {"f"}, {NodeBytes("Mul", {"e", "s"}, {"g"}), NodeBytes("Add", {"g", "d"}, {"f"})});
   const std::string outer =
-      body({"r"}, {"o"}, {NodeBytes("Neg", {"r"}, {"d"}),
-                          NodeBytes("Scan", {"x"}, {"o"}).graph("body", inner).integer(
-                              "num_scan_inputs", 1)});
+      body({"r"}, {"o"},
+           {NodeBytes("Neg", {"r"}, {"d"}),
+            NodeBytes("Scan", {"x"}, {"o"}).graph("body", inner).integer("num_scan_inputs", 1)});
   ModelBytes model;
   model.graph.inputs = {value_info("s", kFloat, {}), value_info("x", kFloat, {"T"})};
   model.graph.outputs = {value_info("y")};
@@ -128,10 +129,10 @@ TEST(Scan, ConstantsEnterBodiesAsConstants) {
   model.graph.inputs.erase(model.graph.inputs.begin());
   model.graph.initialisers = {float_tensor("s", {2}, {10, 20}), float_tensor("k", {2}, {1, 1})};
   NodeBytes scan("Scan", {"s", "x"}, {"last", "rows"});
-  model.graph.nodes = {
-      scan.integer("num_scan_inputs", 1)
-          .graph("body", body({"a", "r"}, {"t", "r"},
-                              {NodeBytes("Add", {"a", "k"}, {"u"}), NodeBytes("Add", {"u", "r"}, {"t"})}))};
+  model.graph.nodes = {scan.integer("num_scan_inputs", 1)
+                           .graph("body", body({"a", "r"}, {"t", "r"},
+                                               {NodeBytes("Add", {"a", "k"}, {"u"}),
+                                                NodeBytes("Add", {"u", "r"}, {"t"})}))};
   const Reading reading = read(model);
   ASSERT_TRUE(reading.module);
   EXPECT_EQ(find_node(*reading.module, "loop")->loop->captured, 0u);
@@ -143,9 +144,9 @@ TEST(Scan, ConstantsEnterBodiesAsConstants) {
 TEST(Scan, FormalsMayHideOuterNames) {
   ModelBytes model = scan_model(sum_scan());
   NodeBytes scan("Scan", {"s", "x"}, {"last", "rows"});
-  model.graph.nodes = {scan.integer("num_scan_inputs", 1)
-                           .graph("body", body({"x", "s"}, {"t", "s"},
-                                               {NodeBytes("Add", {"x", "s"}, {"t"})}))};
+  model.graph.nodes = {
+      scan.integer("num_scan_inputs", 1)
+          .graph("body", body({"x", "s"}, {"t", "s"}, {NodeBytes("Add", {"x", "s"}, {"t"})}))};
   const auto outputs = run(model, {kState, kRows});
   ASSERT_EQ(outputs.size(), 2u);
   EXPECT_THAT(float_values(outputs[0]), ElementsAre(19, 32));

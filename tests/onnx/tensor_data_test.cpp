@@ -194,8 +194,7 @@ class ExternalDataTest : public ::testing::Test {
 };
 
 TEST_F(ExternalDataTest, IsFoundBelowTheFolder) {
-  const auto tensor =
-      decode_external({{"location", "w.bin"}, {"offset", "4"}, {"length", "8"}});
+  const auto tensor = decode_external({{"location", "w.bin"}, {"offset", "4"}, {"length", "8"}});
   ASSERT_TRUE(tensor) << tensor.error().message();
   EXPECT_THAT(float_values(*tensor), ElementsAre(2, 3));
   const auto rest = decode_external({{"location", "./inner/../w.bin"}});
@@ -221,7 +220,8 @@ TEST_F(ExternalDataTest, RangesAreChecked) {
   expect_error({{"location", "w.bin"}, {"offset", "8"}, {"length", "9"}}, invalid,
                "9 bytes from offset 8 are past the end of the file, 16 bytes");
   expect_error({{"location", "w.bin"}, {"offset", "12"}}, invalid, "has 4 bytes");
-  expect_error({{"location", "w.bin"}, {"length", "18446744073709551615"}}, invalid, "past the end");
+  expect_error({{"location", "w.bin"}, {"length", "18446744073709551615"}}, invalid,
+               "past the end");
 }
 
 TEST_F(ExternalDataTest, AModelFileKnowsItsFolder) {

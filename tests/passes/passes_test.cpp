@@ -1,7 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "interp/interpreter.h"
+#include "ir/infer.h"
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "ir/verify.h"
@@ -127,6 +130,40 @@ INSTANTIATE_TEST_SUITE_P(Passes, EachPass, ::testing::Range<std::size_t>(0, all_
                          [](const auto& info) {
                            return std::string(all_passes()[info.param].name);
                          });
+
+/// The text with one use of a value in the place of another.
+std::string rewired(const std::string& text, std::mt19937& random) {
+  std::vector<std::pair<std::size_t, std::size_t>> tokens;  // where a value is named, and how long
+  for (std::size_t at = text.find('%'); at != text.npos; at = text.find('%', at + 1))
+    tokens.emplace_back(at, text.find_first_not_of("0123456789", at + 1) - at);
+  const auto [at, length] = tokens[random() % tokens.size()];
+  const auto [from, from_length] = tokens[random() % tokens.size()];
+  std::string result = text;
+  return result.replace(at, length, text.substr(from, from_length));
+}
+
+// Cases with values exchanged at random: whatever is still a module keeps its results, or its
+// fault.
+TEST_P(EachPass, RewiredModulesKeepResults) {
+  std::mt19937 random(static_cast<unsigned>(GetParam()));
+  int sound = 0;
+  for (const Case& c : cases_of(all_passes()[GetParam()]))
+    for (int i = 0; i < 200; ++i) {
+      std::string text = c.parts[0];
+      for (int k = 0; k < 1 + i % 3; ++k) text = rewired(text, random);
+      auto module = ir::parse(text, ops::find_op);
+      if (!module || !ir::verify(*module) || !ir::infer_types(*module)) continue;
+      SCOPED_TRACE(text);
+      ++sound;
+      const ir::Module before = *module;
+      const auto report = run(*module, {.disabled = {}, .verify_each = true, .dump = {}});
+      ASSERT_TRUE(report) << report.error().message();
+      EXPECT_TRUE(report->settled);
+      expect_same_results(before, *module);
+      if (HasFailure()) return;
+    }
+  EXPECT_GT(sound, 20);
+}
 
 constexpr std::string_view kPipeline = R"(module {
   graph(%0 "n": i64[], %1 "x": f32[2]) {

@@ -110,7 +110,7 @@ void bench(const BenchArgs& args) {
     else
       print_row(row);
   }
-  if (args.json) std::cout << out.dump(2) << '\n';
+  if (args.json) std::cout << json_text(out);
 }
 
 }  // namespace

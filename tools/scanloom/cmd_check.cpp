@@ -25,7 +25,7 @@ void print_json(const CheckReport& report) {
                                 {"errors", nlohmann::ordered_json::array()},
                                 {"warnings", report.warnings}};
   for (const Error& error : report.errors) out["errors"].push_back(json_of(error));
-  std::cout << out.dump(2) << '\n';
+  std::cout << json_text(out);
 }
 
 int check_model(const CheckArgs& args) {
@@ -40,7 +40,7 @@ int check_model(const CheckArgs& args) {
     return status;
   }
   for (const std::string& warning : report.warnings) std::cerr << "warning: " << warning << '\n';
-  for (const Error& error : report.errors) std::cerr << "error: " << error.message() << '\n';
+  for (const Error& error : report.errors) cli::report(error);
   const std::size_t count = report.errors.size();
   if (count == 0)
     std::cout << path << ": fine\n";

@@ -106,7 +106,7 @@ void print_json(const std::vector<Difference>& rows) {
                    {"differing", row.differing},
                    {"largest_difference", json_of(row.largest)},
                    {"problem", row.problem}});
-  std::cout << out.dump(2) << '\n';
+  std::cout << json_text(out);
 }
 
 int compare(CompareArgs args) {

@@ -108,7 +108,7 @@ void print_json(const Results& results, int runs, double seconds) {
                               {"calls", row.calls},
                               {"seconds", row.seconds},
                               {"depth", row.depth}});
-  std::cout << out.dump(2) << '\n';
+  std::cout << json_text(out);
 }
 
 void run(const RunArgs& args) {

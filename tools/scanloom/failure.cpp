@@ -8,7 +8,11 @@ void fail(Code code, std::string text) { throw Failure(Error(code, std::move(tex
 
 int report(const Error& error) {
   std::cout.flush();
-  std::cerr << "error: " << error.message() << '\n';
+  std::string text = error.message();
+  // Names come from files that may be hostile to terminals.
+  for (char& byte : text)
+    if ((byte >= 0 && byte < ' ' && byte != '\n') || byte == '\x7f') byte = '?';
+  std::cerr << "error: " << text << '\n';
   switch (error.code()) {
     case Code::limit_reached:
     case Code::out_of_memory:

@@ -16,7 +16,8 @@ inline constexpr int kInterrupted = 130;
 
 [[noreturn]] void fail(Code code, std::string text);
 
-/// Prints "error: ..." with its notes to stderr; returns the exit status that belongs to it.
+/// Prints "error: ..." with its notes, without control characters, to stderr; returns the exit
+/// status that belongs to it.
 int report(const Error& error);
 
 }  // namespace scanloom::cli

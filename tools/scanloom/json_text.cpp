@@ -39,4 +39,8 @@ nlohmann::ordered_json json_of(const Error& error) {
   return {{"code", code_name(error.code())}, {"text", error.text()}, {"notes", notes}};
 }
 
+std::string json_text(const nlohmann::ordered_json& json) {
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+}
+
 }  // namespace scanloom::cli

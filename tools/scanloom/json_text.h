@@ -1,6 +1,8 @@
 // What --json prints: numbers exactly, results as nested by name.
 #pragma once
 
+#include <string>
+
 #include <nlohmann/json.hpp>
 
 #include <scanloom/expected.h>
@@ -14,5 +16,8 @@ nlohmann::ordered_json json_of(double number);
 nlohmann::ordered_json json_of(const View& tensor);
 /// {"code", "text", "notes"}.
 nlohmann::ordered_json json_of(const Error& error);
+
+/// For printing. Names that are no UTF-8 are made so.
+std::string json_text(const nlohmann::ordered_json& json);
 
 }  // namespace scanloom::cli

@@ -4,12 +4,13 @@
 #include <fstream>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "failure.h"
+#include "json_text.h"
 
 namespace scanloom::cli {
 namespace {
+
+constexpr double kLeastShare = 0.1;  // percent, of what the table shows
 
 template <class... Values>
 std::string formatted(const char* format, Values... values) {
@@ -29,13 +30,21 @@ std::string time_text(double seconds) {
 
 std::string profile_table(const RunReport& report) {
   std::string text = "       time   share     calls  node\n";
+  int left_out = 0;
   for (const NodeTime& row : report.profile) {
     const double share = report.seconds > 0 ? 100 * row.seconds / report.seconds : 0;
+    if (share < kLeastShare) {
+      ++left_out;
+      continue;
+    }
     text += formatted("%11s  %5.1f%%  %8lld  ", time_text(row.seconds).c_str(), share,
                       static_cast<long long>(row.calls));
     text += std::string(2 * static_cast<std::size_t>(std::max(row.depth, 0)), ' ') + row.node +
             " (" + row.kernel + ")\n";
   }
+  if (left_out > 0)
+    text += std::string(31, ' ') + "and " + std::to_string(left_out) +
+            " nodes of less than 0.1% each\n";
   return text;
 }
 
@@ -58,7 +67,7 @@ void write_trace(const std::string& path, const RunReport& report) {
     next.push_back(begin);
   }
   std::ofstream file(path);
-  file << nlohmann::ordered_json{{"traceEvents", events}}.dump(1) << '\n';
+  file << json_text({{"traceEvents", events}});
   file.close();
   if (!file) fail(Code::invalid_argument, "cannot write " + path);
 }

@@ -11,6 +11,7 @@ namespace scanloom::cli {
 /// "1.23 ms", "0.45 us", "2.1 s".
 std::string time_text(double seconds);
 
+/// Nodes that took less than a thousandth of the run are summed up in one line.
 std::string profile_table(const RunReport& report);
 
 /// Writes the rows one after the other, bodies inside their loops: a node that ran many times is

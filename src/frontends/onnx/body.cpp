@@ -74,17 +74,17 @@ Expected<Type> Body::formal_type(NodeCtx& ctx, std::size_t i, const Type& actual
   SCANLOOM_TRY(const std::optional<Type> declared, declared_input(ctx, i));
   if (!declared) return actual;
   if (declared->dtype != actual.dtype || declared->wraps != actual.wraps) {
-    SCANLOOM_CHECK_OK(tolerated(ctx, invalid_model("{} is declared {}, its value is {}",
-                                                   describe_input(i), describe_elements(*declared),
-                                                   describe_elements(actual))));
+    SCANLOOM_CHECK_OK(
+        tolerated(ctx, invalid_model("{} is declared {}, its value is {}", describe_input(i),
+                                     describe_elements(*declared), describe_elements(actual))));
     return actual;
   }
   if (!declared->ranked) return actual;
   if (!actual.ranked) return *declared;
   if (declared->rank() != actual.rank())
-    SCANLOOM_CHECK_OK(tolerated(ctx, invalid_model("{} is declared with {} axes, its value has {}",
-                                                   describe_input(i), declared->rank(),
-                                                   actual.rank())));
+    SCANLOOM_CHECK_OK(
+        tolerated(ctx, invalid_model("{} is declared with {} axes, its value has {}",
+                                     describe_input(i), declared->rank(), actual.rank())));
   return actual;
 }
 
@@ -123,8 +123,7 @@ Captures::Captures(NodeCtx& ctx, std::span<const NameId> names) {
     const Binding* const binding = ctx.site().scope.find(name);
     if (binding == nullptr) continue;  // the body reports who reads it
     outer_.emplace_back(name, *binding);
-    if (binding->constant == nullptr && binding->value.valid())
-      operands_.push_back(binding->value);
+    if (binding->constant == nullptr && binding->value.valid()) operands_.push_back(binding->value);
   }
 }
 
@@ -135,9 +134,9 @@ void Captures::enter(NodeCtx& ctx, BodyRequest& request) const {
     } else if (!outer.value.valid()) {
       request.bindings.emplace_back(name, outer);
     } else {
-      const ir::ValueId argument = ctx.module().add_argument(
-          request.builder->region(), ctx.type(outer.value),
-          std::string(ctx.reading().names.text(name)));
+      const ir::ValueId argument =
+          ctx.module().add_argument(request.builder->region(), ctx.type(outer.value),
+                                    std::string(ctx.reading().names.text(name)));
       request.bindings.emplace_back(name, Binding::of(argument));
     }
   }

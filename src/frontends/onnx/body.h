@@ -35,8 +35,8 @@ class Body {
   /// no known rank. Errors: they contradict each other (lenient: the actual one holds).
   Expected<tensor::Type> formal_type(NodeCtx& ctx, std::size_t i, const tensor::Type& actual) const;
   /// Errors with both numbers.
-  Expected<void> check_counts(std::size_t inputs, std::string_view input_words,
-                              std::size_t outputs, std::string_view output_words) const;
+  Expected<void> check_counts(std::size_t inputs, std::string_view input_words, std::size_t outputs,
+                              std::string_view output_words) const;
   /// An argument for formal i, added to the region and entered into the request.
   ir::ValueId add_formal(NodeCtx& ctx, BodyRequest& request, std::size_t i,
                          tensor::Type type) const;

@@ -28,8 +28,8 @@ int Converter::since(std::int64_t opset) const {
 
 const Converter* find_converter(std::string_view domain, std::string_view op_type) {
   const auto* const found = std::ranges::lower_bound(kConverters, op_type, {}, &Converter::op_type);
-  const bool fits = found != std::end(kConverters) && found->op_type == op_type &&
-                    found->domain == domain;
+  const bool fits =
+      found != std::end(kConverters) && found->op_type == op_type && found->domain == domain;
   return fits ? found : nullptr;
 }
 

@@ -17,8 +17,8 @@ struct Converter {
   std::string_view op_type, domain;
   ConvertFn convert = nullptr;
   int min_inputs = 0;
-  int max_inputs = 0;   ///< -1: any number
-  int max_outputs = 0;  ///< -1: any number
+  int max_inputs = 0;             ///< -1: any number
+  int max_outputs = 0;            ///< -1: any number
   std::span<const int> versions;  ///< of the operator, ascending
 
   /// The version of the operator in that version of its operator set: the newest that is not newer.

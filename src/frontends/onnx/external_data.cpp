@@ -55,8 +55,8 @@ bool is_below(const fs::path& path, const fs::path& folder) {
 
 Expected<std::string> ExternalData::resolve(std::string_view location) const {
   if (folder_.empty())
-    return fail(Code::invalid_argument,
-                "external data '{}' needs a model that is read from a file", location);
+    return fail(Code::invalid_argument, "external data '{}' needs a model that is read from a file",
+                location);
   // A path ends at its first zero byte for the system, which would hide the rest from the checks.
   if (location.find('\0') != std::string_view::npos)
     return invalid_model("external data: the location holds a zero byte");
@@ -71,8 +71,7 @@ Expected<std::string> ExternalData::resolve(std::string_view location) const {
   if (problem)
     return fail(Code::not_found, "the model's folder '{}': {}", folder_, problem.message());
   const fs::path path = fs::canonical(folder / relative, problem);
-  if (problem)
-    return fail(Code::not_found, "external data '{}': {}", location, problem.message());
+  if (problem) return fail(Code::not_found, "external data '{}': {}", location, problem.message());
   if (!is_below(path, folder))
     return invalid_model("external data '{}' leaves the model's folder through a link", location);
   return path.string();
@@ -91,9 +90,10 @@ Expected<OwnedBytes> ExternalData::find(const TensorProto& tensor) {
                          place.location, place.offset, bytes.size());
   const std::uint64_t rest = bytes.size() - place.offset;
   if (place.length.value_or(0) > rest)
-    return invalid_model("external data '{}': {} bytes from offset {} are past the end of the "
-                         "file, {} bytes",
-                         place.location, *place.length, place.offset, bytes.size());
+    return invalid_model(
+        "external data '{}': {} bytes from offset {} are past the end of the "
+        "file, {} bytes",
+        place.location, *place.length, place.offset, bytes.size());
   const std::uint64_t length = place.length.value_or(rest);
   return OwnedBytes{file, bytes.substr(place.offset, length), rest - length};
 }

@@ -24,8 +24,8 @@ class ExternalData {
   /// `folder`: where the model stands; empty: unknown, so that external data is an error.
   explicit ExternalData(std::string folder) : folder_(std::move(folder)) {}
 
-  /// The bytes that a tensor's external_data names. Errors: invalid_model (malformed entries, a path
-  /// that leaves the folder, a range outside the file), not_found, invalid_argument.
+  /// The bytes that a tensor's external_data names. Errors: invalid_model (malformed entries, a
+  /// path that leaves the folder, a range outside the file), not_found, invalid_argument.
   Expected<OwnedBytes> find(const TensorProto& tensor);
 
  private:

@@ -62,8 +62,7 @@ Expected<void> convert_call(NodeCtx& ctx, const FunctionProto& function) {
   BodyRequest request;
   request.graph = function.body;
   request.role = fmt::format("function '{}'", function.name);
-  request.builder =
-      std::make_shared<ir::Builder>(ctx.module(), ctx.builder().region());
+  request.builder = std::make_shared<ir::Builder>(ctx.module(), ctx.builder().region());
   SCANLOOM_TRY(request.root, root_of_call(ctx, function));
   for (std::size_t i = 0; i < facts.inputs.size(); ++i) {
     if (!facts.inputs[i].valid()) continue;

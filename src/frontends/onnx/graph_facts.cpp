@@ -61,8 +61,7 @@ class Reads {
   NameSet made_, seen_;
 };
 
-GraphFacts facts_of(const GraphProto& graph, const std::vector<GraphFacts>& all,
-                    NameTable& names) {
+GraphFacts facts_of(const GraphProto& graph, const std::vector<GraphFacts>& all, NameTable& names) {
   GraphFacts facts;
   facts.inputs = intern_all(graph.inputs, names);
   facts.outputs = intern_all(graph.outputs, names);

@@ -88,8 +88,7 @@ void Importer::enter_initialisers(Frame& frame) {
       frame.scope.bind(name, Binding::poison());
       return fail_at(frame, "initialiser", std::move(tensor).error());
     }
-    frame.scope.bind(
-        name, Binding::of(std::make_shared<const tensor::Tensor>(*std::move(tensor))));
+    frame.scope.bind(name, Binding::of(std::make_shared<const tensor::Tensor>(*std::move(tensor))));
   };
   for (std::size_t i = 0; i < graph.initialisers.size(); ++i)
     enter(facts.initialisers[i], reading_.tensors.read(graph.initialisers[i]));
@@ -146,9 +145,8 @@ void Importer::pop() {
   Frame& frame = *stack_.back();
   BodyResult result{frame.builder, graph_outputs(frame)};
   for (const NameId name : frame.shown) --frame.root->visible[name.index];
-  const bool failed =
-      reading_.diagnostics.errors().size() > frame.errors_before ||
-      std::ranges::any_of(result.outputs, &Binding::poisoned);
+  const bool failed = reading_.diagnostics.errors().size() > frame.errors_before ||
+                      std::ranges::any_of(result.outputs, &Binding::poisoned);
   Frame& owner = *stack_[stack_.size() - 2];
   owner.body_failed = owner.body_failed || failed;
   owner.results.push_back(std::move(result));
@@ -197,8 +195,8 @@ void Importer::continue_open(Frame& frame) {
 
 Importer::Step Importer::describe(Frame& frame, std::uint32_t index) const {
   const NodeProto& node = reading_.model.graphs[frame.graph].nodes[index];
-  Step step{node, reading_.facts[frame.graph].nodes[index], index, functions_.find(node),
-            nullptr, 0, {}};
+  Step step{
+      node, reading_.facts[frame.graph].nodes[index], index, functions_.find(node), nullptr, 0, {}};
   const std::string_view domain = normal_domain(node.domain);
   step.version = imported_version(*frame.root, domain).value_or(0);
   if (step.function == nullptr) step.converter = find_converter(domain, node.op_type);
@@ -235,8 +233,7 @@ Expected<void> Importer::check_counts(const Step& step) const {
   if (inputs < converter.min_inputs)
     return invalid_model("it has {} inputs, at least {} are needed", inputs, converter.min_inputs);
   if (converter.max_inputs >= 0 && inputs > converter.max_inputs)
-    return invalid_model("it has {} inputs, at most {} are possible", inputs,
-                         converter.max_inputs);
+    return invalid_model("it has {} inputs, at most {} are possible", inputs, converter.max_inputs);
   if (converter.max_outputs >= 0 && outputs > converter.max_outputs)
     return invalid_model("it has {} outputs, at most {} are possible", outputs,
                          converter.max_outputs);
@@ -269,12 +266,13 @@ void Importer::read_node(Frame& frame, std::uint32_t index) {
   if (!ready) return give_up(std::move(ready).error());
   if (!*ready) return poison_outputs(frame, step.facts);
   if (step.converter != nullptr) {
-    if (auto fits = check_version(step, *frame.root); !fits) return give_up(std::move(fits).error());
+    if (auto fits = check_version(step, *frame.root); !fits)
+      return give_up(std::move(fits).error());
     if (auto fits = check_counts(step); !fits) return give_up(std::move(fits).error());
   }
   NodeCtx ctx(reading_, site(frame, step));
-  auto converted = step.function != nullptr ? convert_call(ctx, *step.function)
-                                            : step.converter->convert(ctx);
+  auto converted =
+      step.function != nullptr ? convert_call(ctx, *step.function) : step.converter->convert(ctx);
   if (!converted) return give_up(std::move(converted).error());
   if (step.function == nullptr)
     for (const std::string_view name : ctx.unread_attributes())
@@ -300,8 +298,7 @@ void Importer::bind_outputs(Frame& frame, const Step& step, NodeCtx& ctx) {
   }
 }
 
-Expected<void> Importer::bind_output(Frame& frame, const Step& step, NameId name,
-                                     Binding binding) {
+Expected<void> Importer::bind_output(Frame& frame, const Step& step, NameId name, Binding binding) {
   const std::string_view text = reading_.names.text(name);
   if (frame.scope.find(name) != nullptr)
     return invalid_model("output '{}' is made already, by another node or an input", text);

@@ -1,6 +1,6 @@
-// Importer: walks the graphs of a model and calls the converter of every node. Bodies are taken from
-// a stack of its own, so that nothing recurses over their nesting. What is wrong is collected: after
-// an error the node's outputs count as made, so that one mistake is reported once.
+// Importer: walks the graphs of a model and calls the converter of every node. Bodies are taken
+// from a stack of its own, so that nothing recurses over their nesting. What is wrong is collected:
+// after an error the node's outputs count as made, so that one mistake is reported once.
 #pragma once
 
 #include <memory>
@@ -30,8 +30,8 @@ class Importer {
     std::string label;  ///< "the body of node 'gru' (Scan-11)"; empty: the main graph
     Scope scope;
     NodeOrder order;
-    std::size_t next = 0;        ///< in order.nodes
-    std::vector<NameId> shown;   ///< names that this graph makes visible to its bodies
+    std::size_t next = 0;       ///< in order.nodes
+    std::vector<NameId> shown;  ///< names that this graph makes visible to its bodies
     std::unordered_map<std::uint32_t, const TypeProto*> declared;  ///< by NameId::index
     std::unique_ptr<OpenNode> open;  ///< the node before `next`, whose bodies are being read
     std::size_t next_body = 0;

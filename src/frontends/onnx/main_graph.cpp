@@ -35,8 +35,10 @@ void Importer::report_unknown_operators() {
     pending.pop_back();
     for (const NodeProto& node : graph.nodes) {
       const std::string_view domain = normal_domain(node.domain);
-      if (const FunctionProto* const function = functions_.find(node)) reach(function->body);
-      else if (find_converter(domain, node.op_type) == nullptr) ++unknown[{domain, node.op_type}];
+      if (const FunctionProto* const function = functions_.find(node))
+        reach(function->body);
+      else if (find_converter(domain, node.op_type) == nullptr)
+        ++unknown[{domain, node.op_type}];
       for (const AttributeProto& attribute : node.attributes)
         std::ranges::for_each(attribute.graphs, reach);
     }
@@ -45,8 +47,7 @@ void Importer::report_unknown_operators() {
   std::string names;
   for (const auto& [key, count] : unknown)
     names += fmt::format("{}{}{}{} ({})", names.empty() ? "" : ", ", key.first,
-                         key.first.empty() ? "" : ".", key.second,
-                         counted(count, "node", "nodes"));
+                         key.first.empty() ? "" : ".", key.second, counted(count, "node", "nodes"));
   reading_.diagnostics.error(fail(Code::unsupported, "onnx: {} cannot be read: {}",
                                   counted(unknown.size(), "operator", "operators"), names));
 }
@@ -87,16 +88,15 @@ void Importer::enter_inputs(Frame& frame, const GraphProto& graph, const GraphFa
       frame.scope.bind(name, Binding::poison());
       continue;
     }
-    frame.scope.bind(name, Binding::of(reading_.module.add_argument(
-                               reading_.module.top(), *std::move(type),
-                               std::string(graph.inputs[i].name))));
+    frame.scope.bind(
+        name, Binding::of(reading_.module.add_argument(reading_.module.top(), *std::move(type),
+                                                       std::string(graph.inputs[i].name))));
   }
   // Before IR version 4 every initialiser had to be among the inputs, which meant nothing.
   if (default_count == 0 || reading_.model.ir_version < 4) return;
-  reading_.diagnostics.warning(
-      fmt::format("onnx: {} with default values cannot be fed: {}{}",
-                  counted(default_count, "input", "inputs"), defaults,
-                  default_count > kListed ? ", ..." : ""));
+  reading_.diagnostics.warning(fmt::format("onnx: {} with default values cannot be fed: {}{}",
+                                           counted(default_count, "input", "inputs"), defaults,
+                                           default_count > kListed ? ", ..." : ""));
 }
 
 void Importer::leave_main(Frame& frame) {

@@ -14,21 +14,36 @@ namespace {
 
 const char* kind_text(AttributeKind kind) {
   switch (kind) {
-    case AttributeKind::undefined: return "nothing";
-    case AttributeKind::real: return "a real";
-    case AttributeKind::integer: return "an integer";
-    case AttributeKind::text: return "a text";
-    case AttributeKind::tensor: return "a tensor";
-    case AttributeKind::graph: return "a graph";
-    case AttributeKind::reals: return "a list of reals";
-    case AttributeKind::integers: return "a list of integers";
-    case AttributeKind::texts: return "a list of texts";
-    case AttributeKind::tensors: return "a list of tensors";
-    case AttributeKind::graphs: return "a list of graphs";
-    case AttributeKind::sparse_tensor: return "a sparse tensor";
-    case AttributeKind::sparse_tensors: return "a list of sparse tensors";
-    case AttributeKind::type: return "a type";
-    case AttributeKind::types: return "a list of types";
+    case AttributeKind::undefined:
+      return "nothing";
+    case AttributeKind::real:
+      return "a real";
+    case AttributeKind::integer:
+      return "an integer";
+    case AttributeKind::text:
+      return "a text";
+    case AttributeKind::tensor:
+      return "a tensor";
+    case AttributeKind::graph:
+      return "a graph";
+    case AttributeKind::reals:
+      return "a list of reals";
+    case AttributeKind::integers:
+      return "a list of integers";
+    case AttributeKind::texts:
+      return "a list of texts";
+    case AttributeKind::tensors:
+      return "a list of tensors";
+    case AttributeKind::graphs:
+      return "a list of graphs";
+    case AttributeKind::sparse_tensor:
+      return "a sparse tensor";
+    case AttributeKind::sparse_tensors:
+      return "a list of sparse tensors";
+    case AttributeKind::type:
+      return "a type";
+    case AttributeKind::types:
+      return "a list of types";
   }
   return "of an unknown kind";
 }
@@ -99,8 +114,7 @@ Expected<ValueId> NodeCtx::optional_in(int i) {
 
 const Tensor* NodeCtx::constant(int i) const {
   if (!has(i)) return nullptr;
-  const Binding* const binding =
-      site_.scope.find(site_.facts.inputs[static_cast<std::size_t>(i)]);
+  const Binding* const binding = site_.scope.find(site_.facts.inputs[static_cast<std::size_t>(i)]);
   return binding == nullptr ? nullptr : binding->constant.get();
 }
 
@@ -198,8 +212,8 @@ Expected<GraphIndex> NodeCtx::graph(std::string_view name) {
   // function would read the function's.
   const auto& own = site_.node.attributes;
   if (std::ranges::none_of(own, [&](const AttributeProto& a) { return &a == found; }))
-    return fail(Code::unsupported, "attribute '{}' is a graph that the caller of the function gives",
-                name);
+    return fail(Code::unsupported,
+                "attribute '{}' is a graph that the caller of the function gives", name);
   return found->graphs.front();
 }
 

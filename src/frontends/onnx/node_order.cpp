@@ -28,8 +28,7 @@ class Dependencies {
       add(facts.nodes[node].inputs);
       add(facts.nodes[node].captures);
       std::sort(needs_[node].begin(), needs_[node].end());
-      needs_[node].erase(std::unique(needs_[node].begin(), needs_[node].end()),
-                         needs_[node].end());
+      needs_[node].erase(std::unique(needs_[node].begin(), needs_[node].end()), needs_[node].end());
     }
   }
 

@@ -17,9 +17,9 @@ class NodeCtx;
 
 struct BodyRequest {
   GraphIndex graph = 0;
-  std::string role;  ///< "body", "then_branch", ...
-  std::shared_ptr<ir::Builder> builder;  ///< of the region that takes the nodes
-  std::shared_ptr<Root> root;            ///< of a function: a new one
+  std::string role;                                  ///< "body", "then_branch", ...
+  std::shared_ptr<ir::Builder> builder;              ///< of the region that takes the nodes
+  std::shared_ptr<Root> root;                        ///< of a function: a new one
   std::vector<std::pair<NameId, Binding>> bindings;  ///< formals and captured names
 };
 

@@ -40,9 +40,14 @@ Expected<EntryProto> parse_entry(std::string_view bytes) {
   Wire wire(bytes);
   while (wire.next()) {
     switch (wire.field()) {
-      case 1: entry.key = wire.view(); break;
-      case 2: entry.value = wire.view(); break;
-      default: wire.skip();
+      case 1:
+        entry.key = wire.view();
+        break;
+      case 2:
+        entry.value = wire.view();
+        break;
+      default:
+        wire.skip();
     }
   }
   SCANLOOM_CHECK_OK(finished(wire, "StringStringEntryProto"));
@@ -54,9 +59,14 @@ Expected<OpsetProto> parse_opset(std::string_view bytes) {
   Wire wire(bytes);
   while (wire.next()) {
     switch (wire.field()) {
-      case 1: opset.domain = wire.view(); break;
-      case 2: opset.version = wire.integer(); break;
-      default: wire.skip();
+      case 1:
+        opset.domain = wire.view();
+        break;
+      case 2:
+        opset.version = wire.integer();
+        break;
+      default:
+        wire.skip();
     }
   }
   SCANLOOM_CHECK_OK(finished(wire, "OperatorSetIdProto"));
@@ -76,7 +86,8 @@ Expected<DimProto> parse_dim(std::string_view bytes) {
         dim.kind = DimProto::Kind::param;
         dim.param = wire.view();
         break;
-      default: wire.skip();
+      default:
+        wire.skip();
     }
   }
   SCANLOOM_CHECK_OK(finished(wire, "TensorShapeProto.Dimension"));
@@ -102,9 +113,14 @@ Expected<void> parse_tensor_type(std::string_view bytes, TypeProto& type) {
   Wire wire(bytes);
   while (wire.next()) {
     switch (wire.field()) {
-      case 1: type.elem_type = wire.integer(); break;
-      case 2: SCANLOOM_CHECK_OK(parse_shape(wire.view(), type)); break;
-      default: wire.skip();
+      case 1:
+        type.elem_type = wire.integer();
+        break;
+      case 2:
+        SCANLOOM_CHECK_OK(parse_shape(wire.view(), type));
+        break;
+      default:
+        wire.skip();
     }
   }
   return finished(wire, "TypeProto.Tensor");
@@ -115,8 +131,10 @@ Expected<std::string_view> parse_element_type(std::string_view bytes) {
   std::string_view element;
   Wire wire(bytes);
   while (wire.next()) {
-    if (wire.field() == 1) element = wire.view();
-    else wire.skip();
+    if (wire.field() == 1)
+      element = wire.view();
+    else
+      wire.skip();
   }
   SCANLOOM_CHECK_OK(finished(wire, "TypeProto"));
   return element;
@@ -128,7 +146,9 @@ Expected<std::string_view> parse_type_layer(std::string_view bytes, TypeProto& t
   Wire wire(bytes);
   while (wire.next()) {
     switch (wire.field()) {
-      case 1: SCANLOOM_CHECK_OK(parse_tensor_type(wire.view(), type)); break;
+      case 1:
+        SCANLOOM_CHECK_OK(parse_tensor_type(wire.view(), type));
+        break;
       case 4:
       case 9: {
         type.wraps.push_back(wire.field() == 4 ? tensor::Wrap::sequence : tensor::Wrap::optional);
@@ -141,7 +161,8 @@ Expected<std::string_view> parse_type_layer(std::string_view bytes, TypeProto& t
         type.kind = TypeProto::Kind::other;
         wire.skip();
         break;
-      default: wire.skip();
+      default:
+        wire.skip();
     }
   }
   SCANLOOM_CHECK_OK(finished(wire, "TypeProto"));
@@ -163,12 +184,15 @@ Expected<ValueInfoProto> parse_value_info(std::string_view bytes) {
   Wire wire(bytes);
   while (wire.next()) {
     switch (wire.field()) {
-      case 1: info.name = wire.view(); break;
+      case 1:
+        info.name = wire.view();
+        break;
       case 2: {
         SCANLOOM_TRY(info.type, parse_type(wire.view()));
         break;
       }
-      default: wire.skip();
+      default:
+        wire.skip();
     }
   }
   SCANLOOM_CHECK_OK(finished(wire, "ValueInfoProto"));
@@ -188,8 +212,11 @@ Expected<SparseTensorProto> parse_sparse_tensor(std::string_view bytes) {
         SCANLOOM_TRY(sparse.indices, parse_tensor(wire.view()));
         break;
       }
-      case 3: wire.append(sparse.dims); break;
-      default: wire.skip();
+      case 3:
+        wire.append(sparse.dims);
+        break;
+      default:
+        wire.skip();
     }
   }
   SCANLOOM_CHECK_OK(finished(wire, "SparseTensorProto"));
@@ -199,30 +226,50 @@ Expected<SparseTensorProto> parse_sparse_tensor(std::string_view bytes) {
 /// Which kind of attribute the field of that number holds; undefined for fields that hold no value.
 AttributeKind kind_of_field(std::uint32_t field) {
   switch (field) {
-    case 2: return AttributeKind::real;
-    case 3: return AttributeKind::integer;
-    case 4: return AttributeKind::text;
-    case 5: return AttributeKind::tensor;
-    case 6: return AttributeKind::graph;
-    case 7: return AttributeKind::reals;
-    case 8: return AttributeKind::integers;
-    case 9: return AttributeKind::texts;
-    case 10: return AttributeKind::tensors;
-    case 11: return AttributeKind::graphs;
-    case 14: return AttributeKind::type;
-    case 15: return AttributeKind::types;
-    case 22: return AttributeKind::sparse_tensor;
-    case 23: return AttributeKind::sparse_tensors;
-    default: return AttributeKind::undefined;
+    case 2:
+      return AttributeKind::real;
+    case 3:
+      return AttributeKind::integer;
+    case 4:
+      return AttributeKind::text;
+    case 5:
+      return AttributeKind::tensor;
+    case 6:
+      return AttributeKind::graph;
+    case 7:
+      return AttributeKind::reals;
+    case 8:
+      return AttributeKind::integers;
+    case 9:
+      return AttributeKind::texts;
+    case 10:
+      return AttributeKind::tensors;
+    case 11:
+      return AttributeKind::graphs;
+    case 14:
+      return AttributeKind::type;
+    case 15:
+      return AttributeKind::types;
+    case 22:
+      return AttributeKind::sparse_tensor;
+    case 23:
+      return AttributeKind::sparse_tensors;
+    default:
+      return AttributeKind::undefined;
   }
 }
 
-Expected<void> Parser::attribute_value(Wire& wire, AttributeProto& attribute,
-                                       std::uint32_t depth) {
+Expected<void> Parser::attribute_value(Wire& wire, AttributeProto& attribute, std::uint32_t depth) {
   switch (wire.field()) {
-    case 2: attribute.real = wire.real(); break;
-    case 3: attribute.integer = wire.integer(); break;
-    case 4: attribute.text = wire.view(); break;
+    case 2:
+      attribute.real = wire.real();
+      break;
+    case 3:
+      attribute.integer = wire.integer();
+      break;
+    case 4:
+      attribute.text = wire.view();
+      break;
     case 5:
     case 10: {
       SCANLOOM_TRY(TensorProto tensor, parse_tensor(wire.view()));
@@ -235,16 +282,23 @@ Expected<void> Parser::attribute_value(Wire& wire, AttributeProto& attribute,
       attribute.graphs.push_back(index);
       break;
     }
-    case 7: wire.append(attribute.reals); break;
-    case 8: wire.append(attribute.integers); break;
-    case 9: attribute.texts.push_back(wire.view()); break;
+    case 7:
+      wire.append(attribute.reals);
+      break;
+    case 8:
+      wire.append(attribute.integers);
+      break;
+    case 9:
+      attribute.texts.push_back(wire.view());
+      break;
     case 22:
     case 23: {
       SCANLOOM_TRY(SparseTensorProto sparse, parse_sparse_tensor(wire.view()));
       attribute.sparse.push_back(std::move(sparse));
       break;
     }
-    default: wire.skip();
+    default:
+      wire.skip();
   }
   return {};
 }
@@ -260,10 +314,17 @@ Expected<AttributeProto> Parser::attribute(std::string_view bytes, std::uint32_t
       continue;
     }
     switch (wire.field()) {
-      case 1: attribute.name = wire.view(); break;
-      case 20: attribute.declared = wire.integer(); break;
-      case 21: attribute.reference = wire.view(); break;
-      default: wire.skip();
+      case 1:
+        attribute.name = wire.view();
+        break;
+      case 20:
+        attribute.declared = wire.integer();
+        break;
+      case 21:
+        attribute.reference = wire.view();
+        break;
+      default:
+        wire.skip();
     }
   }
   SCANLOOM_CHECK_OK(finished(wire, "AttributeProto"));
@@ -275,18 +336,31 @@ Expected<NodeProto> Parser::node(std::string_view bytes, std::uint32_t depth) {
   Wire wire(bytes);
   while (wire.next()) {
     switch (wire.field()) {
-      case 1: node.inputs.push_back(wire.view()); break;
-      case 2: node.outputs.push_back(wire.view()); break;
-      case 3: node.name = wire.view(); break;
-      case 4: node.op_type = wire.view(); break;
+      case 1:
+        node.inputs.push_back(wire.view());
+        break;
+      case 2:
+        node.outputs.push_back(wire.view());
+        break;
+      case 3:
+        node.name = wire.view();
+        break;
+      case 4:
+        node.op_type = wire.view();
+        break;
       case 5: {
         SCANLOOM_TRY(AttributeProto made, attribute(wire.view(), depth));
         node.attributes.push_back(std::move(made));
         break;
       }
-      case 7: node.domain = wire.view(); break;
-      case 8: node.overload = wire.view(); break;
-      default: wire.skip();
+      case 7:
+        node.domain = wire.view();
+        break;
+      case 8:
+        node.overload = wire.view();
+        break;
+      default:
+        wire.skip();
     }
   }
   SCANLOOM_CHECK_OK(finished(wire, "NodeProto"));
@@ -303,7 +377,9 @@ Expected<void> Parser::graph(std::string_view bytes, GraphProto& graph) {
         graph.nodes.push_back(std::move(made));
         break;
       }
-      case 2: graph.name = wire.view(); break;
+      case 2:
+        graph.name = wire.view();
+        break;
       case 5: {
         SCANLOOM_TRY(TensorProto tensor, parse_tensor(wire.view()));
         graph.initialisers.push_back(std::move(tensor));
@@ -322,7 +398,8 @@ Expected<void> Parser::graph(std::string_view bytes, GraphProto& graph) {
         graph.sparse_initialisers.push_back(std::move(sparse));
         break;
       }
-      default: wire.skip();
+      default:
+        wire.skip();
     }
   }
   return finished(wire, "GraphProto");
@@ -360,10 +437,18 @@ Expected<void> Parser::function(std::string_view bytes) {
   while (wire.next()) {
     const std::uint32_t field = wire.field();
     switch (field) {
-      case 1: function.name = wire.view(); break;
-      case 4: body.inputs.push_back({wire.view(), {}}); break;
-      case 5: body.outputs.push_back({wire.view(), {}}); break;
-      case 6: function.attributes.push_back(wire.view()); break;
+      case 1:
+        function.name = wire.view();
+        break;
+      case 4:
+        body.inputs.push_back({wire.view(), {}});
+        break;
+      case 5:
+        body.outputs.push_back({wire.view(), {}});
+        break;
+      case 6:
+        function.attributes.push_back(wire.view());
+        break;
       case 7: {
         SCANLOOM_TRY(NodeProto made, node(wire.view(), 0));
         body.nodes.push_back(std::move(made));
@@ -374,14 +459,19 @@ Expected<void> Parser::function(std::string_view bytes) {
         function.opsets.push_back(opset);
         break;
       }
-      case 10: function.domain = wire.view(); break;
+      case 10:
+        function.domain = wire.view();
+        break;
       case 11: {
         SCANLOOM_TRY(AttributeProto made, attribute(wire.view(), 0));
         function.defaults.push_back(std::move(made));
         break;
       }
-      case 13: function.overload = wire.view(); break;
-      default: wire.skip();
+      case 13:
+        function.overload = wire.view();
+        break;
+      default:
+        wire.skip();
     }
   }
   SCANLOOM_CHECK_OK(finished(wire, "FunctionProto"));
@@ -397,12 +487,24 @@ Expected<ModelProto> Parser::model(std::string_view bytes) {
   Wire wire(bytes);
   while (wire.next()) {
     switch (wire.field()) {
-      case 1: model_.ir_version = wire.integer(); break;
-      case 2: model_.producer_name = wire.view(); break;
-      case 3: model_.producer_version = wire.view(); break;
-      case 4: model_.domain = wire.view(); break;
-      case 5: model_.model_version = wire.integer(); break;
-      case 6: model_.doc_string = wire.view(); break;
+      case 1:
+        model_.ir_version = wire.integer();
+        break;
+      case 2:
+        model_.producer_name = wire.view();
+        break;
+      case 3:
+        model_.producer_version = wire.view();
+        break;
+      case 4:
+        model_.domain = wire.view();
+        break;
+      case 5:
+        model_.model_version = wire.integer();
+        break;
+      case 6:
+        model_.doc_string = wire.view();
+        break;
       case 7:
         model_.has_graph = true;
         graph_bytes = wire.view();
@@ -417,8 +519,11 @@ Expected<ModelProto> Parser::model(std::string_view bytes) {
         model_.metadata.push_back(entry);
         break;
       }
-      case 25: functions.push_back(wire.view()); break;
-      default: wire.skip();
+      case 25:
+        functions.push_back(wire.view());
+        break;
+      default:
+        wire.skip();
     }
   }
   SCANLOOM_CHECK_OK(finished(wire, "ModelProto"));
@@ -437,13 +542,19 @@ Expected<TensorProto> parse_tensor(std::string_view bytes) {
   Wire wire(bytes);
   while (wire.next()) {
     switch (wire.field()) {
-      case 1: wire.append(tensor.dims); break;
-      case 2: tensor.data_type = wire.integer(); break;
+      case 1:
+        wire.append(tensor.dims);
+        break;
+      case 2:
+        tensor.data_type = wire.integer();
+        break;
       case 3:
         tensor.has_segment = true;
         wire.skip();
         break;
-      case 8: tensor.name = wire.view(); break;
+      case 8:
+        tensor.name = wire.view();
+        break;
       case 9:
         tensor.has_raw = true;
         tensor.raw = wire.view();
@@ -453,8 +564,11 @@ Expected<TensorProto> parse_tensor(std::string_view bytes) {
         tensor.external_data.push_back(entry);
         break;
       }
-      case 14: tensor.external = wire.integer() == 1; break;
-      default: wire.skip();
+      case 14:
+        tensor.external = wire.integer() == 1;
+        break;
+      default:
+        wire.skip();
     }
   }
   SCANLOOM_CHECK_OK(finished(wire, "TensorProto"));

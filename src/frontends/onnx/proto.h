@@ -1,6 +1,6 @@
 // The messages of an ONNX file as plain structures. All text and all tensor data are views into the
-// file's bytes, which outlive the structures; graphs stand in one list and name each other by index,
-// so that nothing recurses over their nesting.
+// file's bytes, which outlive the structures; graphs stand in one list and name each other by
+// index, so that nothing recurses over their nesting.
 #pragma once
 
 #include <cstdint>
@@ -86,9 +86,9 @@ struct AttributeProto {
   std::vector<std::int64_t> integers;
   std::vector<float> reals;
   std::vector<std::string_view> texts;
-  std::vector<TensorProto> tensors;        ///< of kind tensor: one
-  std::vector<SparseTensorProto> sparse;   ///< of kind sparse_tensor: one
-  std::vector<GraphIndex> graphs;          ///< of kind graph: one
+  std::vector<TensorProto> tensors;       ///< of kind tensor: one
+  std::vector<SparseTensorProto> sparse;  ///< of kind sparse_tensor: one
+  std::vector<GraphIndex> graphs;         ///< of kind graph: one
 };
 
 struct NodeProto {
@@ -119,7 +119,7 @@ struct OpsetProto {
 /// A model-local function; its nodes stand in a graph whose inputs and outputs have no types.
 struct FunctionProto {
   std::string_view name, domain, overload;
-  std::vector<std::string_view> attributes;      ///< without default
+  std::vector<std::string_view> attributes;  ///< without default
   std::vector<AttributeProto> defaults;
   std::vector<OpsetProto> opsets;
   GraphIndex body = 0;

@@ -23,7 +23,8 @@ ModelInfo info_of(const ModelProto& model) {
   info.domain = model.domain;
   info.description = model.doc_string;
   info.graph_name = model.graphs.front().name;
-  for (const OpsetProto& opset : model.opsets) info.opsets.emplace_back(opset.domain, opset.version);
+  for (const OpsetProto& opset : model.opsets)
+    info.opsets.emplace_back(opset.domain, opset.version);
   for (const EntryProto& entry : model.metadata) info.metadata.emplace_back(entry.key, entry.value);
   return info;
 }
@@ -35,17 +36,20 @@ void check_opset(const OpsetProto& opset, const ReadOptions& options, Diagnostic
   const std::int64_t newest = is_main ? kNewestOpset : kNewestMlOpset;
   const std::string_view name = is_main ? "ai.onnx" : domain;
   if (opset.version > newest)
-    diagnostics.warning(fmt::format("onnx: version {} of the operator set '{}' is newer than {}, "
-                                    "the newest that is known",
-                                    opset.version, name, newest));
+    diagnostics.warning(
+        fmt::format("onnx: version {} of the operator set '{}' is newer than {}, "
+                    "the newest that is known",
+                    opset.version, name, newest));
   const std::int64_t oldest = is_main ? kOldestOpset : 1;
   if (opset.version >= oldest) return;
   Error error = fail(Code::unsupported,
                      "onnx: version {} of the operator set '{}' is older than {}, the oldest that "
                      "is read",
                      opset.version, name, oldest);
-  if (options.lenient) diagnostics.warning(error.text());
-  else diagnostics.error(std::move(error));
+  if (options.lenient)
+    diagnostics.warning(error.text());
+  else
+    diagnostics.error(std::move(error));
 }
 
 Expected<void> check_header(const ModelProto& model, const ReadOptions& options,
@@ -53,8 +57,9 @@ Expected<void> check_header(const ModelProto& model, const ReadOptions& options,
   if (!model.has_graph) return invalid_model("onnx: the model has no graph");
   if (model.opsets.empty()) return invalid_model("onnx: the model imports no operator set");
   if (model.ir_version > kNewestIr)
-    diagnostics.warning(fmt::format("onnx: IR version {} is newer than {}, the newest that is known",
-                                    model.ir_version, kNewestIr));
+    diagnostics.warning(
+        fmt::format("onnx: IR version {} is newer than {}, the newest that is known",
+                    model.ir_version, kNewestIr));
   for (const OpsetProto& opset : model.opsets) check_opset(opset, options, diagnostics);
   return {};
 }

@@ -29,12 +29,12 @@ struct ModelInfo {
   std::string producer_name, producer_version;
   std::string domain, description;
   std::string graph_name;
-  std::vector<std::pair<std::string, std::int64_t>> opsets;          ///< domain, version
+  std::vector<std::pair<std::string, std::int64_t>> opsets;   ///< domain, version
   std::vector<std::pair<std::string, std::string>> metadata;  ///< metadata_props
 };
 
-/// `owner` keeps `bytes`; large constants of the module point into them and keep it too. Every error
-/// goes to `diagnostics`, the first of them (with the number of the others) is also returned.
+/// `owner` keeps `bytes`; large constants of the module point into them and keep it too. Every
+/// error goes to `diagnostics`, the first of them (with the number of the others) is also returned.
 /// Errors: invalid_model, unsupported, not_found (external data), limit_reached, out_of_memory.
 Expected<ir::Module> read_model(std::shared_ptr<const void> owner, std::string_view bytes,
                                 const ReadOptions& options, Diagnostics& diagnostics,

@@ -18,7 +18,7 @@ namespace scanloom::onnx {
 struct Binding {
   ir::ValueId value;                               ///< invalid: made from `constant` when needed
   std::shared_ptr<const tensor::Tensor> constant;  ///< null: not known when reading
-  bool poisoned = false;  ///< its maker failed, which has been reported
+  bool poisoned = false;                           ///< its maker failed, which has been reported
 
   [[nodiscard]] bool is_absent() const {
     return !value.valid() && constant == nullptr && !poisoned;

@@ -19,8 +19,7 @@ Expected<Shape> dense_shape(const SparseTensorProto& proto) {
                 tensor::kMaxRank);
   const Shape shape(proto.dims);
   const std::optional<std::int64_t> elements = shape.checked_elements();
-  if (!elements)
-    return invalid_model("its shape {} is negative or too large", shape.to_string());
+  if (!elements) return invalid_model("its shape {} is negative or too large", shape.to_string());
   if (*elements > kMaxDenseElements)
     return fail(Code::unsupported, "its {} elements are more than the {} that are made dense",
                 *elements, kMaxDenseElements);

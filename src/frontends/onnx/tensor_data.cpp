@@ -35,8 +35,8 @@ Expected<Shape> shape_of(std::span<const std::int64_t> dims) {
 /// Bytes of `elements` elements in a file, packed.
 std::uint64_t file_bytes(DType dtype, std::int64_t elements) {
   // At most 2^40 elements of 128 bits: no overflow.
-  const auto bits = static_cast<std::uint64_t>(elements) *
-                    static_cast<std::uint64_t>(dtype_file_bits(dtype));
+  const auto bits =
+      static_cast<std::uint64_t>(elements) * static_cast<std::uint64_t>(dtype_file_bits(dtype));
   return (bits + 7) / 8;
 }
 
@@ -57,9 +57,12 @@ void unpack(DType dtype, std::string_view packed, std::int64_t elements, std::ui
 
 std::size_t element_alignment(DType dtype) {
   switch (dtype) {
-    case DType::c64: return alignof(float);
-    case DType::c128: return alignof(double);
-    default: return dtype_bytes(dtype);
+    case DType::c64:
+      return alignof(float);
+    case DType::c128:
+      return alignof(double);
+    default:
+      return dtype_bytes(dtype);
   }
 }
 
@@ -99,12 +102,18 @@ enum class DataField : std::uint32_t {
 
 const char* field_name(DataField field) {
   switch (field) {
-    case DataField::float_data: return "float_data";
-    case DataField::int32_data: return "int32_data";
-    case DataField::string_data: return "string_data";
-    case DataField::int64_data: return "int64_data";
-    case DataField::double_data: return "double_data";
-    case DataField::uint64_data: return "uint64_data";
+    case DataField::float_data:
+      return "float_data";
+    case DataField::int32_data:
+      return "int32_data";
+    case DataField::string_data:
+      return "string_data";
+    case DataField::int64_data:
+      return "int64_data";
+    case DataField::double_data:
+      return "double_data";
+    case DataField::uint64_data:
+      return "uint64_data";
   }
   return "";
 }
@@ -114,8 +123,10 @@ template <class Hand>
 Expected<void> each_occurrence(const TensorProto& proto, DataField field, Hand hand) {
   Wire wire(proto.bytes);
   while (wire.next()) {
-    if (wire.field() == static_cast<std::uint32_t>(field)) hand(wire);
-    else wire.skip();
+    if (wire.field() == static_cast<std::uint32_t>(field))
+      hand(wire);
+    else
+      wire.skip();
   }
   if (!wire.ok()) return invalid_model("malformed bytes in its {}", field_name(field));
   return {};
@@ -183,41 +194,54 @@ Expected<void> fill_packed(const TensorProto& proto, Tensor& tensor) {
 Expected<void> fill_typed(const TensorProto& proto, Tensor& tensor) {
   const std::int64_t count = tensor.elements();
   switch (tensor.dtype()) {
-    case DType::f32: return fill_reals<float>(proto, DataField::float_data, tensor, count);
-    case DType::c64: return fill_reals<float>(proto, DataField::float_data, tensor, 2 * count);
-    case DType::f64: return fill_reals<double>(proto, DataField::double_data, tensor, count);
-    case DType::c128: return fill_reals<double>(proto, DataField::double_data, tensor, 2 * count);
-    case DType::i64: return fill_integers<std::int64_t>(proto, DataField::int64_data, tensor);
+    case DType::f32:
+      return fill_reals<float>(proto, DataField::float_data, tensor, count);
+    case DType::c64:
+      return fill_reals<float>(proto, DataField::float_data, tensor, 2 * count);
+    case DType::f64:
+      return fill_reals<double>(proto, DataField::double_data, tensor, count);
+    case DType::c128:
+      return fill_reals<double>(proto, DataField::double_data, tensor, 2 * count);
+    case DType::i64:
+      return fill_integers<std::int64_t>(proto, DataField::int64_data, tensor);
     case DType::u64:
       // A varint above 2^63 reads as negative; its bits are the value.
       return fill_integers<std::uint64_t>(proto, DataField::uint64_data, tensor,
                                           std::numeric_limits<std::int64_t>::min(),
                                           std::numeric_limits<std::int64_t>::max());
-    case DType::u32: return fill_integers<std::uint32_t>(proto, DataField::uint64_data, tensor);
-    case DType::i32: return fill_integers<std::int32_t>(proto, DataField::int32_data, tensor);
-    case DType::i16: return fill_integers<std::int16_t>(proto, DataField::int32_data, tensor);
-    case DType::i8: return fill_integers<std::int8_t>(proto, DataField::int32_data, tensor);
+    case DType::u32:
+      return fill_integers<std::uint32_t>(proto, DataField::uint64_data, tensor);
+    case DType::i32:
+      return fill_integers<std::int32_t>(proto, DataField::int32_data, tensor);
+    case DType::i16:
+      return fill_integers<std::int16_t>(proto, DataField::int32_data, tensor);
+    case DType::i8:
+      return fill_integers<std::int8_t>(proto, DataField::int32_data, tensor);
     case DType::u16:
     case DType::f16:
-    case DType::bf16: return fill_integers<std::uint16_t>(proto, DataField::int32_data, tensor);
+    case DType::bf16:
+      return fill_integers<std::uint16_t>(proto, DataField::int32_data, tensor);
     case DType::u8:
     case DType::f8e4m3fn:
     case DType::f8e4m3fnuz:
     case DType::f8e5m2:
     case DType::f8e5m2fnuz:
-    case DType::f8e8m0: return fill_integers<std::uint8_t>(proto, DataField::int32_data, tensor);
+    case DType::f8e8m0:
+      return fill_integers<std::uint8_t>(proto, DataField::int32_data, tensor);
     case DType::boolean:
       return fill_integers<std::uint8_t>(proto, DataField::int32_data, tensor, 0, 1);
     case DType::u4:
     case DType::i4:
     case DType::f4e2m1:
     case DType::u2:
-    case DType::i2: return fill_packed(proto, tensor);
+    case DType::i2:
+      return fill_packed(proto, tensor);
     case DType::string:
     case DType::u1:
     case DType::u3:
     case DType::u6:
-    case DType::nf4: break;
+    case DType::nf4:
+      break;
   }
   return fail(Code::unsupported, "typed data of element type {}", dtype_name(tensor.dtype()));
 }
@@ -233,9 +257,8 @@ bool could_hold(const TensorProto& proto, DType dtype, std::int64_t elements) {
 
 Expected<Tensor> read_strings(const TensorProto& proto, const Shape& shape) {
   std::vector<std::string> values;
-  SCANLOOM_CHECK_OK(each_occurrence(proto, DataField::string_data, [&](Wire& wire) {
-    values.emplace_back(wire.view());
-  }));
+  SCANLOOM_CHECK_OK(each_occurrence(proto, DataField::string_data,
+                                    [&](Wire& wire) { values.emplace_back(wire.view()); }));
   if (static_cast<std::int64_t>(values.size()) != shape.elements())
     return wrong_count("string_data", static_cast<std::int64_t>(values.size()), shape.elements());
   return Tensor::of_strings(shape, values);
@@ -292,8 +315,7 @@ Expected<Tensor> TensorReader::read_raw(DType dtype, const Shape& shape, OwnedBy
 
 Expected<Tensor> TensorReader::read(const TensorProto& proto) {
   const auto named = [&](Error error) { return std::move(error).at(describe(proto)); };
-  if (proto.has_segment)
-    return named(fail(Code::unsupported, "data in segments cannot be read"));
+  if (proto.has_segment) return named(fail(Code::unsupported, "data in segments cannot be read"));
   const Expected<DType> dtype = dtype_of_number(proto.data_type);
   if (!dtype) return named(dtype.error());
   const Expected<Shape> shape = shape_of(proto.dims);

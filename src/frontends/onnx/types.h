@@ -7,8 +7,8 @@
 namespace scanloom::onnx {
 
 /// Sizes that are absent, zero or negative (which exporters write for unknown ones) become fresh
-/// symbols; the names of the others are global to the model. Errors: invalid_model (no type, unknown
-/// element type), unsupported (maps, sparse and opaque types, too many axes).
+/// symbols; the names of the others are global to the model. Errors: invalid_model (no type,
+/// unknown element type), unsupported (maps, sparse and opaque types, too many axes).
 Expected<tensor::Type> make_type(const TypeProto& proto, tensor::DimTable& dims);
 
 /// "float", "sequence(int64)": the element type in ONNX's words, for messages.

@@ -70,8 +70,10 @@ void Wire::each_real(Hand hand) noexcept {
   try {
     if (reader_.wire_type() == kSingle) {
       T value;
-      if constexpr (kIsFloat) value = reader_.get_float();
-      else value = reader_.get_double();
+      if constexpr (kIsFloat)
+        value = reader_.get_float();
+      else
+        value = reader_.get_double();
       if (!hand(value)) give_up();
       return;
     }
@@ -80,8 +82,10 @@ void Wire::each_real(Hand hand) noexcept {
       for (const T value : range)
         if (!hand(value)) return give_up();
     };
-    if constexpr (kIsFloat) hand_all(reader_.get_packed_float());
-    else hand_all(reader_.get_packed_double());
+    if constexpr (kIsFloat)
+      hand_all(reader_.get_packed_float());
+    else
+      hand_all(reader_.get_packed_double());
   } catch (...) {
     give_up();
   }

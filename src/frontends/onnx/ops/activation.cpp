@@ -46,8 +46,10 @@ Expected<void> convert_is_inf(NodeCtx& ctx) {
 // gamma * elu(x), where elu's slope below zero is alpha.
 Expected<void> convert_selu(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
-  SCANLOOM_TRY(const double alpha, ctx.real("alpha", static_cast<double>(1.67326319217681884765625f)));
-  SCANLOOM_TRY(const double gamma, ctx.real("gamma", static_cast<double>(1.05070102214813232421875f)));
+  SCANLOOM_TRY(const double alpha,
+               ctx.real("alpha", static_cast<double>(1.67326319217681884765625f)));
+  SCANLOOM_TRY(const double gamma,
+               ctx.real("gamma", static_cast<double>(1.05070102214813232421875f)));
   SCANLOOM_TRY(const ValueId elu, ctx.op(ops::elu_op, {x}, {{"alpha", alpha}}));
   SCANLOOM_TRY(const ValueId factor, ctx.scalar(gamma, ctx.type(x).dtype));
   return ctx.emit(ops::mul_op, {elu, factor});

@@ -21,10 +21,10 @@ Expected<Tensor> texts_of(const Shape& shape, const std::vector<std::string_view
 }
 
 constexpr std::pair<std::string_view, AttributeKind> kForms[] = {
-    {"value", AttributeKind::tensor},          {"sparse_value", AttributeKind::sparse_tensor},
-    {"value_float", AttributeKind::real},      {"value_floats", AttributeKind::reals},
-    {"value_int", AttributeKind::integer},     {"value_ints", AttributeKind::integers},
-    {"value_string", AttributeKind::text},     {"value_strings", AttributeKind::texts},
+    {"value", AttributeKind::tensor},      {"sparse_value", AttributeKind::sparse_tensor},
+    {"value_float", AttributeKind::real},  {"value_floats", AttributeKind::reals},
+    {"value_int", AttributeKind::integer}, {"value_ints", AttributeKind::integers},
+    {"value_string", AttributeKind::text}, {"value_strings", AttributeKind::texts},
 };
 
 Expected<Tensor> value_of(NodeCtx& ctx, const AttributeProto& attribute, AttributeKind form) {
@@ -35,11 +35,16 @@ Expected<Tensor> value_of(NodeCtx& ctx, const AttributeProto& attribute, Attribu
     case AttributeKind::sparse_tensor:
       if (attribute.sparse.empty()) return invalid_model("attribute 'sparse_value' holds nothing");
       return ctx.reading().tensors.read(attribute.sparse.front());
-    case AttributeKind::real: return Tensor::scalar<float>(attribute.real);
-    case AttributeKind::integer: return Tensor::scalar<std::int64_t>(attribute.integer);
-    case AttributeKind::reals: return list_of(attribute.reals);
-    case AttributeKind::integers: return list_of(attribute.integers);
-    case AttributeKind::text: return texts_of({}, {attribute.text});
+    case AttributeKind::real:
+      return Tensor::scalar<float>(attribute.real);
+    case AttributeKind::integer:
+      return Tensor::scalar<std::int64_t>(attribute.integer);
+    case AttributeKind::reals:
+      return list_of(attribute.reals);
+    case AttributeKind::integers:
+      return list_of(attribute.integers);
+    case AttributeKind::text:
+      return texts_of({}, {attribute.text});
     case AttributeKind::texts:
       return texts_of({static_cast<std::int64_t>(attribute.texts.size())}, attribute.texts);
     case AttributeKind::undefined:
@@ -48,7 +53,8 @@ Expected<Tensor> value_of(NodeCtx& ctx, const AttributeProto& attribute, Attribu
     case AttributeKind::graphs:
     case AttributeKind::sparse_tensors:
     case AttributeKind::type:
-    case AttributeKind::types: break;
+    case AttributeKind::types:
+      break;
   }
   return fail(Code::internal, "no form of a constant");
 }

@@ -53,16 +53,15 @@ Expected<void> convert_if(NodeCtx& ctx) {
   SCANLOOM_TRY(const Body then_body, Body::of(ctx, "then_branch"));
   SCANLOOM_TRY(const Body else_body, Body::of(ctx, "else_branch"));
   const auto outputs = static_cast<std::size_t>(ctx.output_count());
-  SCANLOOM_CHECK_OK(then_body.check_counts(0, "branches read outer names", outputs,
-                                           "the outputs of the node"));
-  SCANLOOM_CHECK_OK(else_body.check_counts(0, "branches read outer names", outputs,
-                                           "the outputs of the node"));
+  SCANLOOM_CHECK_OK(
+      then_body.check_counts(0, "branches read outer names", outputs, "the outputs of the node"));
+  SCANLOOM_CHECK_OK(
+      else_body.check_counts(0, "branches read outer names", outputs, "the outputs of the node"));
   const Captures captures(ctx, ctx.site().facts.captures);
   std::vector<ir::ValueId> operands = {condition};
   operands.insert(operands.end(), captures.operands().begin(), captures.operands().end());
-  const ir::NodeId branch =
-      ctx.module().add_node(ctx.builder().region(), ir::branch_op, std::move(operands), {}, {},
-                            ctx.site().place);
+  const ir::NodeId branch = ctx.module().add_node(ctx.builder().region(), ir::branch_op,
+                                                  std::move(operands), {}, {}, ctx.site().place);
   auto open = std::make_unique<OpenIf>(branch);
   for (const Body* const body : {&then_body, &else_body}) {
     BodyRequest request = request_body(ctx, *body, branch);

@@ -54,8 +54,8 @@ Expected<void> OpenLoop::finish_condition(NodeCtx& ctx, BodyResult& body,
                                           std::vector<ValueId>& yields) {
   if (!has_condition_ || is_true(body.outputs[0].constant.get())) return {};
   const ValueId keep_going = body.value(0);
-  SCANLOOM_CHECK_OK(check_single("body output 0, the condition,", ctx.type(keep_going),
-                                 DType::boolean));
+  SCANLOOM_CHECK_OK(
+      check_single("body output 0, the condition,", ctx.type(keep_going), DType::boolean));
   ctx.module().node(loop_).loop->has_keep_going = true;
   yields.push_back(keep_going);
   return {};
@@ -155,8 +155,8 @@ Expected<Type> carried_type(NodeCtx& ctx, const Body& body, std::size_t formal,
 
 Expected<void> convert_loop(NodeCtx& ctx) {
   SCANLOOM_TRY(const Body body, Body::of(ctx, "body"));
-  const std::size_t carried = ctx.input_count() > 2 ? static_cast<std::size_t>(ctx.input_count()) - 2
-                                                    : 0;
+  const std::size_t carried =
+      ctx.input_count() > 2 ? static_cast<std::size_t>(ctx.input_count()) - 2 : 0;
   SCANLOOM_CHECK_OK(body.check_counts(carried + 2, "step number, condition, carried values",
                                       1 + static_cast<std::size_t>(ctx.output_count()),
                                       "condition and the outputs of the node"));
@@ -168,16 +168,14 @@ Expected<void> convert_loop(NodeCtx& ctx) {
   const Captures captures(ctx, ctx.site().facts.captures);
   ports.captured = static_cast<std::uint32_t>(captures.operands().size());
   operands.insert(operands.end(), captures.operands().begin(), captures.operands().end());
-  SCANLOOM_TRY(const tensor::Shape step_shape,
-               single_shape(ctx, body, kStepFormal, DType::i64));
+  SCANLOOM_TRY(const tensor::Shape step_shape, single_shape(ctx, body, kStepFormal, DType::i64));
   SCANLOOM_TRY(const tensor::Shape condition_shape,
                single_shape(ctx, body, kConditionFormal, DType::boolean));
   std::vector<Type> types;
   for (std::size_t i = 0; i < carried; ++i) {
     SCANLOOM_TRY(const ValueId initial, ctx.in(static_cast<int>(i) + 2));
     operands.push_back(initial);
-    SCANLOOM_TRY(Type type,
-                 carried_type(ctx, body, kFirstCarriedFormal + i, ctx.type(initial)));
+    SCANLOOM_TRY(Type type, carried_type(ctx, body, kFirstCarriedFormal + i, ctx.type(initial)));
     types.push_back(std::move(type));
   }
   const bool counts = body.reads_input(kStepFormal);
@@ -194,8 +192,7 @@ Expected<void> convert_loop(NodeCtx& ctx) {
   for (std::size_t i = 0; i < carried; ++i)
     body.add_formal(ctx, request, kFirstCarriedFormal + i, std::move(types[i]));
   ValueId step;
-  if (counts)
-    step = body.add_formal(ctx, request, kStepFormal, Type::of(DType::i64, step_shape));
+  if (counts) step = body.add_formal(ctx, request, kStepFormal, Type::of(DType::i64, step_shape));
   SCANLOOM_TRY(Tensor yes, Tensor::zeros(DType::boolean, condition_shape));
   *static_cast<std::uint8_t*>(yes.mutable_data()) = 1;
   request.bindings.emplace_back(body.input_name(kConditionFormal),

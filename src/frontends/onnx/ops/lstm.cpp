@@ -13,8 +13,8 @@ namespace {
 constexpr std::string_view kDefaultActivations[] = {"Sigmoid", "Tanh", "Tanh"};
 
 /// Activations that read activation_alpha or activation_beta.
-constexpr std::string_view kWithParameters[] = {"Affine",      "Elu",        "HardSigmoid",
-                                                "LeakyRelu",   "ScaledTanh", "ThresholdedRelu"};
+constexpr std::string_view kWithParameters[] = {"Affine",    "Elu",        "HardSigmoid",
+                                                "LeakyRelu", "ScaledTanh", "ThresholdedRelu"};
 
 /// Without attribute hidden_size, the recurrence weights [directions, 4 * size, size] say it.
 Expected<std::int64_t> hidden_size(NodeCtx& ctx, ValueId recurrence) {
@@ -49,8 +49,8 @@ Expected<std::string> activations(NodeCtx& ctx, std::size_t directions) {
 Expected<std::vector<ir::NamedAttr>> lstm_attributes(NodeCtx& ctx, ValueId recurrence) {
   SCANLOOM_TRY(const std::string direction, ctx.text("direction", "forward"));
   if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
-    return invalid_model("attribute 'direction' is '{}', neither forward, reverse nor bidirectional",
-                         direction);
+    return invalid_model(
+        "attribute 'direction' is '{}', neither forward, reverse nor bidirectional", direction);
   SCANLOOM_TRY(const std::int64_t size, hidden_size(ctx, recurrence));
   SCANLOOM_TRY(const std::int64_t layout, ctx.integer("layout", 0));
   SCANLOOM_TRY(const std::int64_t input_forget, ctx.integer("input_forget", 0));

@@ -29,8 +29,8 @@ Expected<void> convert_dropout(NodeCtx& ctx) {
   if (!ctx.wants(1)) return {};
   tensor::Tensor kept = tensor::Tensor::scalar<bool>(true);
   SCANLOOM_TRY(const ValueId shape, ctx.op(ops::shape_op, {x}, {{"start", 0}}));
-  SCANLOOM_TRY(const ValueId mask, ctx.op(ops::constant_of_shape_op, {shape},
-                                          {{"value", std::move(kept)}}));
+  SCANLOOM_TRY(const ValueId mask,
+               ctx.op(ops::constant_of_shape_op, {shape}, {{"value", std::move(kept)}}));
   ctx.set_output(1, mask);
   return {};
 }
@@ -77,8 +77,8 @@ Expected<void> convert_trilu(NodeCtx& ctx) {
   SCANLOOM_TRY(rows, ctx.op(ops::add_op, {rows, k}));
   SCANLOOM_TRY(rows, ctx.op(ops::unsqueeze_op, {rows}, {{"axes", std::vector<std::int64_t>{1}}}));
   SCANLOOM_TRY(const ValueId columns, positions(ctx, x, -1));
-  const auto order = upper != 0 ? std::vector<ValueId>{rows, columns}
-                                : std::vector<ValueId>{columns, rows};
+  const auto order =
+      upper != 0 ? std::vector<ValueId>{rows, columns} : std::vector<ValueId>{columns, rows};
   SCANLOOM_TRY(const ValueId kept, ctx.op(ops::less_equal_op, order));
   SCANLOOM_TRY(const ValueId zero, ctx.scalar(0, ctx.type(x).dtype));
   return ctx.emit(ops::where_op, {kept, x, zero});

@@ -31,8 +31,8 @@ Expected<void> convert_gemm(NodeCtx& ctx) {
   SCANLOOM_TRY(const std::int64_t transpose_b, ctx.integer("transB", 0));
   SCANLOOM_TRY(const double alpha, ctx.real("alpha", 1));
   SCANLOOM_TRY(const double beta, ctx.real("beta", 1));
-  const std::string spec = std::string(transpose_a != 0 ? "km," : "mk,") +
-                           (transpose_b != 0 ? "nk->mn" : "kn->mn");
+  const std::string spec =
+      std::string(transpose_a != 0 ? "km," : "mk,") + (transpose_b != 0 ? "nk->mn" : "kn->mn");
   SCANLOOM_TRY(ValueId result, ctx.op(ops::contract_op, {a, b}, {{"spec", spec}}));
   SCANLOOM_TRY(result, scaled(ctx, result, alpha));
   if (ctx.has(2) && beta != 0) {

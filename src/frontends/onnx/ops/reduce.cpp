@@ -12,11 +12,11 @@ using ir::ValueId;
 namespace {
 
 constexpr std::pair<std::string_view, const char*> kKinds[] = {
-    {"ReduceL1", "l1"},         {"ReduceL2", "l2"},
+    {"ReduceL1", "l1"},          {"ReduceL2", "l2"},
     {"ReduceLogSum", "log_sum"}, {"ReduceLogSumExp", "log_sum_exp"},
-    {"ReduceMax", "max"},       {"ReduceMean", "mean"},
-    {"ReduceMin", "min"},       {"ReduceProd", "prod"},
-    {"ReduceSum", "sum"},       {"ReduceSumSquare", "sum_square"},
+    {"ReduceMax", "max"},        {"ReduceMean", "mean"},
+    {"ReduceMin", "min"},        {"ReduceProd", "prod"},
+    {"ReduceSum", "sum"},        {"ReduceSumSquare", "sum_square"},
 };
 
 /// The attribute `axes` of the reduction; absent: all axes.
@@ -36,16 +36,14 @@ Expected<ir::Attr> reduced_axes(NodeCtx& ctx) {
 }  // namespace
 
 Expected<void> convert_reduce(NodeCtx& ctx) {
-  const auto* const kind = std::ranges::find(kKinds, ctx.op_type(),
-                                             &std::pair<std::string_view, const char*>::first);
+  const auto* const kind =
+      std::ranges::find(kKinds, ctx.op_type(), &std::pair<std::string_view, const char*>::first);
   if (kind == std::end(kKinds)) return fail(Code::internal, "no reduction '{}'", ctx.op_type());
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   SCANLOOM_TRY(auto axes, reduced_axes(ctx));
   SCANLOOM_TRY(const std::int64_t keep, ctx.integer("keepdims", 1));
   return ctx.emit(ops::reduce_op, {x},
-                  {{"kind", kind->second},
-                   {"axes", std::move(axes)},
-                   {"keepdims", keep != 0}});
+                  {{"kind", kind->second}, {"axes", std::move(axes)}, {"keepdims", keep != 0}});
 }
 
 Expected<void> convert_arg_extreme(NodeCtx& ctx) {

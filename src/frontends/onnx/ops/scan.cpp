@@ -1,5 +1,5 @@
-// Scan 9 and later: carried states, scanned inputs, stacked outputs. The trip count is the length of
-// the scan inputs, which must agree.
+// Scan 9 and later: carried states, scanned inputs, stacked outputs. The trip count is the length
+// of the scan inputs, which must agree.
 #include <algorithm>
 
 #include "frontends/onnx/body.h"
@@ -153,8 +153,8 @@ struct ScanInput {
                                               std::size_t i, std::int64_t axis);
 };
 
-Expected<ScanInput> ScanInput::of(NodeCtx& ctx, const Body& body, std::size_t states,
-                                  std::size_t i, std::int64_t axis) {
+Expected<ScanInput> ScanInput::of(NodeCtx& ctx, const Body& body, std::size_t states, std::size_t i,
+                                  std::int64_t axis) {
   ScanInput input;
   const auto position = static_cast<int>(states + i);
   SCANLOOM_TRY(input.value, ctx.in(position));
@@ -211,13 +211,12 @@ Expected<ValueId> trip_count(NodeCtx& ctx, const std::vector<ScanInput>& inputs)
       const bool always_runs = ctx.builder().region() == ctx.module().top();
       if (always_runs && first_length->is_constant() && other_length->is_constant())
         return invalid_model("{} has {} steps on axis {}, {} has {}", other.words,
-                             other_length->value(), other.axis, first.words,
-                             first_length->value());
+                             other_length->value(), other.axis, first.words, first_length->value());
     }
     SCANLOOM_TRY(const ValueId others, ctx.op(ops::dim_op, {other.value}, {{"axis", other.axis}}));
-    const std::string text =
-        without_braces(other.words) + " has {} steps on axis " + std::to_string(other.axis) + ", " +
-        without_braces(first.words) + " has {}";
+    const std::string text = without_braces(other.words) + " has {} steps on axis " +
+                             std::to_string(other.axis) + ", " + without_braces(first.words) +
+                             " has {}";
     SCANLOOM_TRY(steps, ctx.op(ops::check_equal_op, {others, steps}, {{"text", text}}));
   }
   return steps;
@@ -232,12 +231,10 @@ Expected<void> convert_scan(NodeCtx& ctx) {
   SCANLOOM_TRY(ScanLists lists, scan_lists(ctx, counts));
   SCANLOOM_TRY(Body body, Body::of(ctx, "body"));
   SCANLOOM_CHECK_OK(body.check_counts(counts.states + counts.scanned, "states and scan inputs",
-                                      counts.states + counts.stacked,
-                                      "states and scan outputs"));
+                                      counts.states + counts.stacked, "states and scan outputs"));
   std::vector<ScanInput> inputs;
   for (std::size_t i = 0; i < counts.scanned; ++i) {
-    SCANLOOM_TRY(ScanInput input,
-                 ScanInput::of(ctx, body, counts.states, i, lists.input_axes[i]));
+    SCANLOOM_TRY(ScanInput input, ScanInput::of(ctx, body, counts.states, i, lists.input_axes[i]));
     inputs.push_back(std::move(input));
   }
   SCANLOOM_TRY(const ValueId steps, trip_count(ctx, inputs));
@@ -275,8 +272,7 @@ Expected<void> convert_scan(NodeCtx& ctx) {
     body.add_formal(ctx, request, i, std::move(state_types[i]));
   for (std::size_t i = 0; i < counts.scanned; ++i)
     body.add_formal(ctx, request, counts.states + i, std::move(inputs[i].slice));
-  const tensor::Dim step_dim =
-      length(ctx, inputs.front()).value_or(ctx.module().dims.fresh());
+  const tensor::Dim step_dim = length(ctx, inputs.front()).value_or(ctx.module().dims.fresh());
   auto open = std::make_unique<OpenScan>(loop, std::move(body), counts, std::move(lists), step_dim);
   open->bodies.push_back(std::move(request));
   ctx.open(std::move(open));

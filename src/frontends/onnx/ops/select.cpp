@@ -1,5 +1,5 @@
-// Operators that pick or join parts: ArrayFeatureExtractor, Concat, Gather, GatherElements, NonZero,
-// Slice, Split, TopK.
+// Operators that pick or join parts: ArrayFeatureExtractor, Concat, Gather, GatherElements,
+// NonZero, Slice, Split, TopK.
 #include "frontends/onnx/ops/converters.h"
 #include "ops/ops.h"
 
@@ -41,8 +41,8 @@ Expected<void> convert_array_feature_extractor(NodeCtx& ctx) {
     SCANLOOM_TRY(x, ctx.op(ops::unsqueeze_op, {x}, {{"axes", std::vector<std::int64_t>{0}}}));
   }
   const std::int64_t all[] = {-1};
-  SCANLOOM_TRY(const ValueId flat, ctx.op(ops::reshape_op, {indices, ctx.integers_value(all)},
-                                          {{"allowzero", 0}}));
+  SCANLOOM_TRY(const ValueId flat,
+               ctx.op(ops::reshape_op, {indices, ctx.integers_value(all)}, {{"allowzero", 0}}));
   return ctx.emit(ops::gather_op, {x, flat}, {{"axis", -1}});
 }
 
@@ -97,8 +97,8 @@ Expected<void> convert_split(NodeCtx& ctx) {
   std::vector<ValueId> operands = {x};
   if (sizes.valid()) operands.push_back(sizes);
   const auto results = static_cast<std::size_t>(ctx.output_count());
-  SCANLOOM_TRY(const ir::NodeId node, ctx.builder().node(ops::split_op, std::move(operands),
-                                                         {{"axis", axis}}, results));
+  SCANLOOM_TRY(const ir::NodeId node,
+               ctx.builder().node(ops::split_op, std::move(operands), {{"axis", axis}}, results));
   for (int i = 0; i < ctx.output_count(); ++i)
     ctx.set_output(i, ctx.module().node(node).outputs[static_cast<std::size_t>(i)]);
   return {};
@@ -117,10 +117,10 @@ Expected<void> convert_topk(NodeCtx& ctx) {
   SCANLOOM_TRY(const std::int64_t axis, ctx.integer("axis", -1));
   SCANLOOM_TRY(const std::int64_t largest, ctx.integer("largest", 1));
   SCANLOOM_TRY(const std::int64_t sorted, ctx.integer("sorted", 1));
-  SCANLOOM_TRY(const ir::NodeId node,
-               ctx.builder().node(ops::topk_op, {x, k},
-                                  {{"axis", axis}, {"largest", largest != 0}, {"sorted", sorted != 0}},
-                                  2));
+  SCANLOOM_TRY(
+      const ir::NodeId node,
+      ctx.builder().node(ops::topk_op, {x, k},
+                         {{"axis", axis}, {"largest", largest != 0}, {"sorted", sorted != 0}}, 2));
   for (int i = 0; i < 2; ++i)
     ctx.set_output(i, ctx.module().node(node).outputs[static_cast<std::size_t>(i)]);
   return {};

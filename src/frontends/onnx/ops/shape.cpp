@@ -1,4 +1,5 @@
-// Operators about shapes: Expand, Flatten, Reshape, Shape, Size, Squeeze, Tile, Transpose, Unsqueeze.
+// Operators about shapes: Expand, Flatten, Reshape, Shape, Size, Squeeze, Tile, Transpose,
+// Unsqueeze.
 #include "frontends/onnx/ops/converters.h"
 #include "ops/ops.h"
 
@@ -70,8 +71,7 @@ Expected<std::optional<std::vector<std::int64_t>>> given_axes(NodeCtx& ctx) {
 Expected<void> convert_squeeze(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   SCANLOOM_TRY(auto axes, given_axes(ctx));
-  return ctx.emit(ops::squeeze_op, {x},
-                  {{"axes", axes ? ir::Attr(*std::move(axes)) : ir::Attr()}});
+  return ctx.emit(ops::squeeze_op, {x}, {{"axes", axes ? ir::Attr(*std::move(axes)) : ir::Attr()}});
 }
 
 Expected<void> convert_unsqueeze(NodeCtx& ctx) {

@@ -1,0 +1,45 @@
+"""Prints, as JSON, a digest of every result of every case, for each execution named.
+
+Run by test_differential.py in processes of other instruction sets and thread counts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+
+import numpy as np
+
+import loop_models
+import real_models
+import scanloom
+
+
+def digest(results: list[np.ndarray]) -> str:
+    """Of element types, shapes and bits."""
+    whole = hashlib.sha256()
+    for result in results:
+        whole.update(f"{result.dtype} {result.shape} ".encode())
+        whole.update(np.ascontiguousarray(result).tobytes())
+    return whole.hexdigest()[:16]
+
+
+def run(case: loop_models.Case, execution: str, **options: object) -> list[np.ndarray]:
+    session = scanloom.InferenceSession(case.model, execution=execution, **options)
+    return session.run(None, case.feeds)
+
+
+def all_cases() -> list[loop_models.Case]:
+    return loop_models.cases() + real_models.shared_cases()
+
+
+def main() -> None:
+    digests = {
+        case.name: [digest(run(case, execution)) for execution in sys.argv[1:]]
+        for case in all_cases()
+    }
+    print(json.dumps(digests))
+
+
+if __name__ == "__main__":
+    main()

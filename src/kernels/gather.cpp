@@ -1,0 +1,78 @@
+// gather: for every index, the block of data that it names. Neighbouring blocks are single copies of
+// memory; others go through a plan of the block.
+#include <cstring>
+#include <memory>
+
+#include "kernels/copy_plan.h"
+#include "kernels/kernel.h"
+#include "tensor/shape.h"
+
+namespace scanloom::kernels {
+namespace {
+
+using tensor::Call;
+using tensor::Operand;
+using tensor::Shape;
+using tensor::Status;
+
+struct Plan {
+  CopyPlan block;
+  std::int64_t size = 0;                  ///< of the axis that is picked from
+  std::int64_t count = 0;                 ///< of indices
+  std::int64_t data_step = 0, y_step = 0; ///< in bytes, from index to index
+};
+
+template <class Index>
+Status run(const Call& call) noexcept {
+  const Plan& plan = *static_cast<const Plan*>(call.prepared);
+  const Index* indices = call.in(1).data<const Index>();
+  const std::byte* data = call.in(0).data<const std::byte>();
+  std::byte* y = call.out(0).data<std::byte>();
+  for (std::int64_t i = 0; i < plan.count; ++i, y += plan.y_step) {
+    const std::int64_t index = indices[i];
+    if (index < -plan.size || index >= plan.size)
+      return call.fail("index {} is outside an axis of {} elements", index, plan.size);
+    run_copy(plan.block, data + (index < 0 ? index + plan.size : index) * plan.data_step, y);
+  }
+  return Status::ok;
+}
+
+Prepared prepare(const PrepareCtx& ctx) {
+  const Operand &data = ctx.inputs[0], &indices = ctx.inputs[1], &y = ctx.outputs[0];
+  if (!indices.contiguous) return Prepared::no("indices that are not contiguous");
+  const std::int64_t given = ctx.attrs[0].integer();
+  const int axis = static_cast<int>(given < 0 ? given + data.rank : given);
+  // The axes of the indices, within y, must be walked in one stride.
+  std::int64_t step = 0, expected = 0;
+  for (int i = indices.rank - 1; i >= 0; --i) {
+    if (indices.dims[i] == 1) continue;
+    if (step == 0) step = expected = y.strides[axis + i];
+    if (y.strides[axis + i] != expected) return Prepared::no("blocks that are not evenly spaced");
+    expected *= indices.dims[i];
+  }
+  Shape block = data.shape(), from(std::span(data.strides, static_cast<std::size_t>(data.rank))), to;
+  block.erase(axis);
+  from.erase(axis);
+  for (int i = 0; i < y.rank; ++i)
+    if (i < axis || i >= axis + indices.rank) to.push_back(y.strides[i]);
+  const auto bytes = static_cast<std::int64_t>(dtype_bytes(y.dtype));
+  auto plan = std::make_shared<Plan>();
+  plan->block = plan_copy(block.dims(), from.data(), to.data(), static_cast<int>(bytes));
+  plan->size = data.dims[axis];
+  plan->count = indices.elements();
+  plan->data_step = data.strides[axis] * bytes;
+  plan->y_step = step * bytes;
+  const bool narrow = indices.dtype == DType::i32;
+  return {.state = std::move(plan), .run = narrow ? run<std::int32_t> : run<std::int64_t>};
+}
+
+}  // namespace
+
+extern constinit const KernelDef gather_kernel{
+    .name = "gather",
+    .doc = "Slices along one axis, each copied as runs of neighbours.",
+    .prepare = prepare,
+    .run = run<std::int64_t>,
+};
+
+}  // namespace scanloom::kernels

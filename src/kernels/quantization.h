@@ -1,0 +1,22 @@
+// How scales and zero points lie over a tensor: one for all, or one per index of an axis. Used by
+// quantize and dequantize.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/kernel.h"
+
+namespace scanloom::kernels {
+
+/// Elements in three nested axes; parameters belong to the middle one (of 1 where there is only one
+/// scale and zero point). Steps are in elements, 0 where one parameter serves all.
+struct QuantizedLayout {
+  std::int64_t outer = 1, axis = 1, inner = 1;
+  std::int64_t scale_step = 0, zero_step = 0;
+};
+
+/// Inputs x, scale, zero (optional) and the attribute axis, as the operators have them. The reason
+/// when this does not describe them, else null.
+const char* lay_out_quantized(const PrepareCtx& ctx, QuantizedLayout& layout);
+
+}  // namespace scanloom::kernels

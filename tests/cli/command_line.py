@@ -1,0 +1,117 @@
+"""What the tests of the command line share: running it, and small models to run."""
+
+import os
+import pathlib
+import subprocess
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+PROJECT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("SCANLOOM_BUILD", PROJECT / "build" / "release"))
+PROGRAM = BUILD / "bin" / "scanloom"
+MODELS = PROJECT / "build" / "cache" / "silero-vad"
+RECORDINGS = PROJECT / "build" / "cache" / "recordings"
+
+FINE, DIFFERS, BAD, LIMIT, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+def scanloom(*arguments, cwd=None, expect=FINE):
+    """Runs the program and returns what it printed, after a look at its exit status."""
+    answer = subprocess.run(
+        [str(PROGRAM), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        timeout=120,
+    )
+    assert answer.returncode == expect, (answer.returncode, answer.stdout, answer.stderr)
+    return answer
+
+
+def save(graph, path, opset=16):
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    onnx.save(model, str(path))
+    return path
+
+
+def tensor(name, shape, dtype=TensorProto.FLOAT):
+    return helper.make_tensor_value_info(name, dtype, shape)
+
+
+def sums_model(path):
+    """y[t] = x[0] + ... + x[t], and the last of them, by a Scan."""
+    body = helper.make_graph(
+        [
+            helper.make_node("Add", ["before", "x_t"], ["after"], name="add_up"),
+            helper.make_node("Identity", ["after"], ["y_t"]),
+        ],
+        "body",
+        [tensor("before", [2]), tensor("x_t", [2])],
+        [tensor("after", [2]), tensor("y_t", [2])],
+    )
+    scan = helper.make_node(
+        "Scan", ["start", "x"], ["last", "y"], name="sums", num_scan_inputs=1, body=body
+    )
+    inputs = [tensor("start", [2]), tensor("x", ["T", 2])]
+    outputs = [tensor("last", [2]), tensor("y", ["T", 2])]
+    return save(helper.make_graph([scan], "sums", inputs, outputs), path)
+
+
+def endless_model(path):
+    """Counts to 10^12."""
+    body = helper.make_graph(
+        [
+            helper.make_node("Identity", ["going"], ["go_on"]),
+            helper.make_node("Add", ["count", "one"], ["next"], name="count_up"),
+        ],
+        "body",
+        [
+            tensor("i", [], TensorProto.INT64),
+            tensor("going", [], TensorProto.BOOL),
+            tensor("count", []),
+        ],
+        [tensor("go_on", [], TensorProto.BOOL), tensor("next", [])],
+    )
+    loop = helper.make_node("Loop", ["trips", "", "zero"], ["count_out"], name="endless", body=body)
+    values = [
+        helper.make_tensor("trips", TensorProto.INT64, [], [10**12]),
+        helper.make_tensor("zero", TensorProto.FLOAT, [], [0.0]),
+        helper.make_tensor("one", TensorProto.FLOAT, [], [1.0]),
+    ]
+    graph = helper.make_graph([loop], "endless", [], [tensor("count_out", [])], values)
+    return save(graph, path)
+
+
+def typed_model(path):
+    """Passes one tensor of each of some types on."""
+    types = {
+        "half": TensorProto.FLOAT16,
+        "double": TensorProto.DOUBLE,
+        "byte": TensorProto.UINT8,
+        "long": TensorProto.INT64,
+        "truth": TensorProto.BOOL,
+    }
+    nodes = [helper.make_node("Identity", [name], [name + "_out"]) for name in types]
+    inputs = [tensor(name, ["N"], dtype) for name, dtype in types.items()]
+    outputs = [tensor(name + "_out", ["N"], dtype) for name, dtype in types.items()]
+    return save(helper.make_graph(nodes, "typed", inputs, outputs), path)
+
+
+def broken_model(path):
+    """Two mistakes: an operator that does not exist, and one with too few inputs."""
+    nodes = [
+        helper.make_node("Frobnicate", ["x"], ["a"], name="unknown"),
+        helper.make_node("Add", ["x"], ["b"], name="lonely"),
+    ]
+    graph = helper.make_graph(
+        nodes, "broken", [tensor("x", [2])], [tensor("a", [2]), tensor("b", [2])]
+    )
+    return save(graph, path)
+
+
+def save_tensor(path, array):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(onnx.numpy_helper.from_array(np.asarray(array)).SerializeToString())

@@ -1,0 +1,134 @@
+import json
+
+import numpy as np
+import pytest
+from command_line import (
+    BAD,
+    DIFFERS,
+    broken_model,
+    save_tensor,
+    scanloom,
+    sums_model,
+)
+
+X = np.array([[1, 2], [3, 4], [5, 6]], np.float32)
+START = np.zeros(2, np.float32)
+COMMANDS = ["run", "show", "explain", "check", "bench", "compare"]
+
+
+@pytest.fixture
+def sums(tmp_path):
+    return sums_model(tmp_path / "sums.onnx")
+
+
+def test_help_and_version():
+    answer = scanloom("--help").stdout
+    assert all(f"  {command} " in answer for command in COMMANDS)
+    assert "Exit status" in answer
+    assert scanloom("--version").stdout.strip() == "0.1.0"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_help_has_an_example(command):
+    assert f"Example: scanloom {command} " in scanloom(command, "--help").stdout
+
+
+@pytest.mark.parametrize("arguments", [(), ("frobnicate",)])
+def test_wrong_use(arguments):
+    answer = scanloom(*arguments, expect=BAD)
+    assert answer.stderr.startswith("error: ")
+    assert "scanloom --help" in answer.stderr
+
+
+def test_show_tells_the_interface(sums):
+    answer = scanloom("show", sums).stdout
+    assert "x      tensor(float) [T, 2]" in answer
+    assert "last  tensor(float) [2]" in answer
+    assert "loop 1" in answer
+
+
+def test_show_prints_the_program_and_the_plan(sums):
+    assert "loop" in scanloom("show", sums, "--ir").stdout
+    passes = scanloom("show", sums, "--passes").stdout
+    assert passes.index("// before passes") < passes.index("// after passes")
+    assert scanloom("show", sums, "--plan").stdout
+    bound = scanloom("show", sums, "--plan", "--dim", "T=7").stdout
+    assert "7" in bound and bound != scanloom("show", sums, "--plan").stdout
+
+
+def test_explain_names_the_loop_and_its_strategy(sums):
+    answer = scanloom("explain", sums, "--dim", "T=3").stdout
+    assert "'sums' (Scan-16)" in answer
+    assert "3 steps" in answer
+
+
+def test_check_of_a_good_model(sums):
+    assert scanloom("check", sums).stdout.endswith("sums.onnx: fine\n")
+    assert json.loads(scanloom("check", sums, "--json").stdout)["fine"] is True
+
+
+def test_check_names_everything_at_once(tmp_path):
+    model = broken_model(tmp_path / "broken.onnx")
+    answer = scanloom("check", model, expect=DIFFERS)
+    assert "Frobnicate" in answer.stderr and "'lonely'" in answer.stderr
+    assert answer.stdout.endswith("broken.onnx: 2 errors\n")
+    report = json.loads(scanloom("check", model, "--json", expect=DIFFERS).stdout)
+    assert report["fine"] is False and len(report["errors"]) == 2
+    assert "Frobnicate" in scanloom("run", model, expect=BAD).stderr
+    scanloom("check", tmp_path / "nothere.onnx", expect=BAD)
+
+
+def test_bench_counts_runs_and_steps(sums):
+    answer = scanloom(
+        "bench", sums, "--dim", "T=100", "--threads", "1,2", "--repeat", "5", "--json"
+    )
+    rows = json.loads(answer.stdout)
+    assert [row["threads"] for row in rows] == [1, 2]
+    for row in rows:
+        assert (row["runs"], row["steps"]) == (5, 100)
+        assert 0 < row["min_seconds"] <= row["median_seconds"] <= row["p95_seconds"]
+    assert "per step" in scanloom("bench", sums, "--repeat", "2").stdout
+
+
+def write_data_sets(folder, expected):
+    save_tensor(folder / "test_data_set_0" / "input_0.pb", START)
+    save_tensor(folder / "test_data_set_0" / "input_1.pb", X)
+    save_tensor(folder / "test_data_set_0" / "output_0.pb", expected[-1])
+    save_tensor(folder / "test_data_set_0" / "output_1.pb", expected)
+
+
+def test_compare_with_the_folders_of_onnx(sums, tmp_path):
+    write_data_sets(tmp_path, np.cumsum(X, 0))
+    assert "2 of 2 outputs are as expected" in scanloom("compare", tmp_path).stdout
+    assert "2 of 2" in scanloom("compare", sums).stdout
+
+
+def test_compare_finds_what_differs(tmp_path):
+    sums_model(tmp_path / "model.onnx")
+    expected = np.cumsum(X, 0)
+    expected[1, 1] += 0.5
+    write_data_sets(tmp_path, expected)
+    answer = scanloom("compare", tmp_path, expect=DIFFERS).stdout
+    assert "1 of 6 elements differ; at [1,1] it is 6, expected is 6.5" in answer
+    assert "1 of 2 outputs are as expected" in answer
+    scanloom("compare", tmp_path, "--atol", "0.6")
+    rows = json.loads(scanloom("compare", tmp_path, "--json", expect=DIFFERS).stdout)
+    assert [(row["output"], row["same"]) for row in rows] == [("last", True), ("y", False)]
+    assert rows[1]["largest_difference"] == 0.5
+
+
+def test_compare_with_archives(sums, tmp_path):
+    np.savez(tmp_path / "io.npz", x=X, start=START, y=np.cumsum(X, 0))
+    assert "1 of 1" in scanloom("compare", sums, tmp_path / "io.npz").stdout
+    np.savez(tmp_path / "io.npz", x=X, start=START, y=np.cumsum(X, 0).astype(np.float64))
+    answer = scanloom("compare", sums, tmp_path / "io.npz", expect=DIFFERS).stdout
+    assert "expected is float64[3,2]" in answer
+    np.savez(tmp_path / "io.npz", x=X, start=START, z=X)
+    answer = scanloom("compare", sums, tmp_path / "io.npz", expect=BAD)
+    assert "'z' is neither an input nor an output" in answer.stderr
+
+
+def test_compare_without_anything_to_compare(sums, tmp_path):
+    assert "nothing to compare" in scanloom("compare", sums, expect=BAD).stderr
+    (tmp_path / "empty").mkdir()
+    assert "holds 0 files .onnx" in scanloom("compare", tmp_path / "empty", expect=BAD).stderr

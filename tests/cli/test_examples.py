@@ -1,0 +1,77 @@
+"""The examples, in C++ and in Python, over the demo's recordings."""
+
+import subprocess
+import sys
+import wave
+
+import pytest
+from command_line import BUILD, MODELS, PROJECT, RECORDINGS
+
+MODEL = MODELS / "silero_vad.onnx"
+LANGUAGES = {
+    "c++": [str(BUILD / "bin" / "voice_detection")],
+    "python": [sys.executable, str(PROJECT / "examples" / "voice_detection.py")],
+}
+
+
+def detect(language, *arguments):
+    return subprocess.run(
+        [*LANGUAGES[language], *map(str, arguments)], capture_output=True, text=True, timeout=120
+    )
+
+
+def write_wav(path, frames, channels=1, width=2, rate=16000):
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(channels)
+        file.setsampwidth(width)
+        file.setframerate(rate)
+        file.writeframes(frames)
+    return path
+
+
+@pytest.fixture(scope="module")
+def speech(tmp_path_factory):
+    """Two sentences with two seconds of silence before, between and after."""
+    pause = bytes(2 * 2 * 16000)
+    frames = pause
+    for path in sorted(RECORDINGS.glob("*.wav"))[:2]:
+        with wave.open(str(path)) as file:
+            frames += file.readframes(file.getnframes()) + pause
+    return write_wav(tmp_path_factory.mktemp("speech") / "speech.wav", frames)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_prints_a_segment_per_sentence(language, speech):
+    answer = detect(language, MODEL, speech)
+    assert (answer.returncode, answer.stderr) == (0, "")
+    lines = answer.stdout.splitlines()
+    assert len(lines) == 2
+    begins = [float(line.split()[2]) for line in lines]
+    assert 2.0 <= begins[0] <= 2.5 and 11.1 <= begins[1] <= 11.6
+    assert answer.stdout == detect("c++", MODEL, speech).stdout
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_speech_up_to_the_end_and_no_sound_at_all(language, tmp_path, speech):
+    with wave.open(str(speech)) as file:
+        frames = file.readframes(5 * 16000)
+    answer = detect(language, MODEL, write_wav(tmp_path / "cut.wav", frames))
+    assert answer.stdout.splitlines()[-1].endswith("to   5.02 s"), answer.stdout
+    assert detect(language, MODEL, write_wav(tmp_path / "empty.wav", b"")).stdout == ""
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_says_what_is_wrong(language, tmp_path, speech):
+    stereo = write_wav(tmp_path / "stereo.wav", bytes(8), channels=2, rate=44100)
+    (tmp_path / "text.wav").write_text("this is a text, not a recording")
+    cases = [
+        ((MODEL, stereo), "2 channel(s) of 16 bits at 44100 Hz"),
+        ((MODEL, tmp_path / "text.wav"), "text.wav"),
+        ((MODEL, tmp_path / "nothere.wav"), "nothere.wav"),
+        ((tmp_path / "nothere.onnx", speech), "nothere.onnx"),
+        ((MODEL,), "usage: "),
+    ]
+    for arguments, message in cases:
+        answer = detect(language, *arguments)
+        assert answer.returncode == 2
+        assert message in answer.stderr and "Traceback" not in answer.stderr

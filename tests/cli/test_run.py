@@ -1,0 +1,226 @@
+import json
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+from command_line import (
+    BAD,
+    FINE,
+    INTERRUPTED,
+    LIMIT,
+    PROGRAM,
+    endless_model,
+    save_tensor,
+    scanloom,
+    sums_model,
+    typed_model,
+)
+
+X = np.array([[1, 2], [3, 4], [5, 6]], np.float32)
+
+
+@pytest.fixture
+def sums(tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    return sums_model(tmp_path / "sums.onnx")
+
+
+def run_json(*arguments, **options):
+    return json.loads(scanloom("run", *arguments, "--json", **options).stdout)
+
+
+def test_prints_results_for_people(sums, tmp_path):
+    answer = scanloom("run", sums, "--feed", "x=x.npy", "--feed", "start=0.5", cwd=tmp_path)
+    assert answer.stderr == ""
+    lines = answer.stdout.splitlines()
+    assert lines[0].split() == ["last", "float32[2]", "9.5", "12.5"]
+    assert lines[1].split()[:3] == ["y", "float32[3,2]", "1.5"]
+    assert "1 run in" in lines[2] and "1 loop, 3 steps" in lines[2]
+
+
+def test_large_results_are_shortened(sums):
+    answer = scanloom("run", sums, "--feed", "x=ones", "--feed", "start=zeros", "--dim", "T=50")
+    assert answer.stdout.splitlines()[1].split() == [
+        "y", "float32[50,2]", "1", "1", "2", "2", "3", "3", "..."
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_feeds_from_archives(sums, tmp_path, save):
+    save(tmp_path / "in.npz", x=X, start=np.float32([1, 1]), other=X)
+    out = run_json(sums, "--feed", "x=in.npz:x", "--feed", "start=in.npz", cwd=tmp_path)
+    assert out["outputs"]["last"] == {"type": "float32", "shape": [2], "values": [10, 13]}
+    save(tmp_path / "all.npz", x=X, start=np.float32([1, 1]))
+    assert run_json(sums, "--feed", "all.npz", cwd=tmp_path)["outputs"] == out["outputs"]
+
+
+def test_feeds_from_tensor_files(sums, tmp_path):
+    save_tensor(tmp_path / "x.pb", X)
+    out = run_json(sums, "--feed", "x=x.pb", "--feed", "start=ones", cwd=tmp_path)
+    assert out["outputs"]["last"]["values"] == [10, 13]
+
+
+def test_feeds_in_fortran_order(sums, tmp_path):
+    np.save(tmp_path / "f.npy", np.asfortranarray(X))
+    out = run_json(sums, "--feed", "x=f.npy", "--feed", "start=zeros", cwd=tmp_path)
+    assert out["outputs"]["y"]["values"] == [1, 2, 4, 6, 9, 12]
+
+
+def test_results_go_to_numpy_files(sums, tmp_path):
+    feeds = ["--feed", "x=x.npy", "--feed", "start=zeros"]
+    scanloom("run", sums, *feeds, "--out", "out.npz", cwd=tmp_path)
+    with np.load(tmp_path / "out.npz") as out:
+        assert sorted(out) == ["last", "y"]
+        np.testing.assert_array_equal(out["y"], np.cumsum(X, 0))
+        assert out["y"].dtype == np.float32
+    scanloom("run", sums, *feeds, "--output", "y", "--out", "y.npy", cwd=tmp_path)
+    np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), np.cumsum(X, 0))
+    answer = scanloom("run", sums, *feeds, "--out", "y.npy", cwd=tmp_path, expect=BAD)
+    assert "a .npy file holds one result, there are 2" in answer.stderr
+
+
+def test_element_types_pass_through(tmp_path):
+    model = typed_model(tmp_path / "typed.onnx")
+    feeds = {
+        "half": np.float16([1.5, -2, 6e-8]),
+        "double": np.array([0.1, np.inf, np.nan]),
+        "byte": np.uint8([0, 255, 7]),
+        "long": np.int64([-(2**63), 2**63 - 1, 0]),
+        "truth": np.array([True, False, True]),
+    }
+    np.savez(tmp_path / "in.npz", **feeds)
+    scanloom("run", model, "--feed", "in.npz", "--out", "out.npz", cwd=tmp_path)
+    with np.load(tmp_path / "out.npz") as out:
+        for name, array in feeds.items():
+            np.testing.assert_array_equal(out[name + "_out"], array)
+            assert out[name + "_out"].dtype == array.dtype
+    out = run_json(model, "--feed", "in.npz", cwd=tmp_path)["outputs"]
+    assert out["long_out"]["values"] == feeds["long"].tolist()
+    assert out["double_out"]["values"] == [0.1, "inf", "nan"]
+    assert out["truth_out"]["values"] == [True, False, True]
+
+
+def test_numbers_are_rounded_to_the_type(tmp_path):
+    model = typed_model(tmp_path / "typed.onnx")
+    numbers = ["half=65504.1", "double=0.1", "byte=200", "long=-3", "truth=1"]
+    feeds = [part for number in numbers for part in ("--feed", number)]
+    out = run_json(model, *feeds, "--dim", "N=1")["outputs"]
+    assert [out[name + "_out"]["values"][0] for name in ("half", "double", "byte", "long")] == [
+        65504, 0.1, 200, -3
+    ]  # fmt: skip
+
+
+def test_random_feeds_follow_the_seed(sums):
+    one = run_json(sums, "--random", "--dim", "T=4", "--seed", 1)["outputs"]
+    assert one == run_json(sums, "--random", "--dim", "T=4", "--seed", 1)["outputs"]
+    assert one != run_json(sums, "--random", "--dim", "T=4", "--seed", 2)["outputs"]
+
+
+def test_every_way_to_execute_agrees(sums):
+    feeds = ["--random", "--dim", "T=1000"]
+    ways = [[], ["--no-jit"], ["--interpret"], ["--no-passes"], ["--threads", "1"]]
+    outputs = [run_json(sums, *feeds, *way)["outputs"] for way in ways]
+    assert all(output == outputs[0] for output in outputs)
+
+
+def test_unknown_sizes_are_one_and_said_so(sums):
+    answer = scanloom("run", sums, "--random")
+    assert "note: axis 0 of input 'x' is taken as 1 (--dim T=SIZE sets it)" in answer.stderr
+
+
+def test_profile_and_trace(sums, tmp_path):
+    answer = scanloom(
+        "run", sums, "--random", "--dim", "T=500", "--no-jit", "--profile", cwd=tmp_path
+    )
+    assert "share     calls  node" in answer.stdout
+    assert "'sums' (Scan-16)" in answer.stdout
+    trace = json.loads((tmp_path / "scanloom-trace.json").read_text())
+    assert any("sums" in event["name"] for event in trace["traceEvents"])
+    assert all(event["ph"] == "X" for event in trace["traceEvents"])
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["nothere.onnx"], "nothere.onnx"),
+        (["sums.onnx"], "input 'start' (tensor(float)) has no feed"),
+        (["sums.onnx", "--random", "--feed", "z=1"], "the model has no input 'z'"),
+        (["sums.onnx", "--random", "--feed", "x"], "is not of the form NAME=VALUE"),
+        (["sums.onnx", "--random", "--feed", "x=many"], "is no number, zeros, ones or random"),
+        (["sums.onnx", "--random", "--feed", "x=no.npy"], "cannot read no.npy"),
+        (["sums.onnx", "--random", "--feed", "x=sums.onnx.npy"], "it is not a .npy file"),
+        (["sums.onnx", "--random", "--feed", "x=cut.npy"], "float32[3,2] needs 24"),
+        (["sums.onnx", "--random", "--feed", "x=big.npy"], "big-endian"),
+        (["sums.onnx", "--random", "--feed", "x=x.npy.npz"], "it is not an .npz file"),
+        (["sums.onnx", "--random", "--feed", "x=in.npz:y"], "there is no 'y' in it"),
+        (["sums.onnx", "--random", "--feed", "x=x.npy.pb"], "it is not a TensorProto"),
+        (["sums.onnx", "--random", "--dim", "T=-1"], "is not a size"),
+        (["sums.onnx", "--random", "--dim", "T=99999999999999"], "more than 2^40 elements"),
+        (["sums.onnx", "--random", "--feed", "x=wide.npy"], "'x'"),
+        (["sums.onnx", "--random", "--output", "z"], "'z'"),
+        (["sums.onnx", "--out", "result.txt"], "must end in .npz or .npy"),
+        (["sums.onnx", "--threads", "0"], "--threads"),
+        (["sums.onnx", "--frobnicate"], "--frobnicate"),
+        ([], "model is required"),
+    ],
+)
+def test_wrong_use_and_wrong_input(sums, tmp_path, arguments, message):
+    content = (tmp_path / "x.npy").read_bytes()
+    for name in ("x.npy.npz", "x.npy.pb"):
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "sums.onnx.npy").write_bytes(sums.read_bytes())
+    (tmp_path / "cut.npy").write_bytes(content[:-1])
+    np.save(tmp_path / "big.npy", X.astype(">f4"))
+    np.save(tmp_path / "wide.npy", np.ones((3, 7), np.float32))
+    np.savez(tmp_path / "in.npz", x=X)
+    answer = scanloom("run", *arguments, cwd=tmp_path, expect=BAD)
+    assert answer.stderr.splitlines()[-2:] and "error: " in answer.stderr
+    assert message in answer.stderr
+    assert answer.stdout == ""
+
+
+@pytest.mark.parametrize("damage", range(0, 330, 7))
+def test_damaged_archives_end_in_an_error_or_a_result(sums, tmp_path, damage):
+    np.savez_compressed(tmp_path / "in.npz", x=X)
+    content = bytearray((tmp_path / "in.npz").read_bytes())
+    content[damage % len(content)] ^= 0xFF
+    (tmp_path / "in.npz").write_bytes(content)
+    answer = subprocess.run(
+        [str(PROGRAM), "run", str(sums), "--feed", "x=in.npz", "--feed", "start=0"],
+        capture_output=True,
+        cwd=tmp_path,
+    )
+    assert answer.returncode in (FINE, BAD)
+    assert (answer.returncode == BAD) == (b"error: " in answer.stderr)
+
+
+@pytest.mark.parametrize("way", [[], ["--no-jit"], ["--interpret"]])
+@pytest.mark.parametrize(
+    "limit, message",
+    [(["--max-steps", "1000"], "1000 steps"), (["--deadline", "0.05"], "the deadline of 0.05 s")],
+)
+def test_limits(tmp_path, limit, message, way):
+    model = endless_model(tmp_path / "endless.onnx")
+    answer = scanloom("run", model, *limit, *way, expect=LIMIT)
+    assert answer.stderr.startswith("error: ")
+    assert message in answer.stderr
+
+
+def test_memory_budget(sums):
+    arguments = ["--random", "--dim", "T=100000", "--max-memory", "64KB"]
+    answer = scanloom("run", sums, *arguments, expect=LIMIT)
+    assert "65536" in answer.stderr
+
+
+def test_interrupt(tmp_path):
+    model = endless_model(tmp_path / "endless.onnx")
+    with subprocess.Popen(
+        [str(PROGRAM), "run", str(model)], stderr=subprocess.PIPE, text=True
+    ) as process:
+        time.sleep(1.5)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == INTERRUPTED
+    assert errors.startswith("error: ")

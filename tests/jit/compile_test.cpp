@@ -1,0 +1,207 @@
+// Machine code against the reference evaluator: every instruction in every dtype that has code, for
+// one lane and for several, over ordinary and special values.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include "api/jit_plugin.h"
+#include "base/cpu.h"
+#include "jit/interface.h"
+#include "tensor/scalar_eval.h"
+
+namespace scanloom::jit {
+namespace {
+
+using tensor::ScalarInstr;
+using tensor::ScalarOp;
+using tensor::ScalarProgram;
+
+constexpr std::int64_t kSteps = 64;
+/// Whole vectors of every instruction set, and lanes that are left over for scalar code.
+constexpr std::int64_t kLanes = 21;
+
+plan::CompileFn compiler() {
+  std::string why_not;
+  return jit_compiler(why_not);
+}
+
+/// Ordinary numbers, and among them those that go wrong.
+std::vector<std::byte> make_values(DType dtype, std::int64_t count, std::mt19937& random) {
+  const std::size_t size = dtype_bytes(dtype);
+  std::vector<std::byte> bytes(static_cast<std::size_t>(count) * size);
+  static constexpr double kSpecial[] = {0.0,
+                                        -0.0,
+                                        1,
+                                        -1,
+                                        0.5,
+                                        1e30,
+                                        -1e30,
+                                        1e-40,
+                                        std::numeric_limits<double>::infinity(),
+                                        -std::numeric_limits<double>::infinity(),
+                                        std::numeric_limits<double>::quiet_NaN(),
+                                        127,
+                                        -128,
+                                        2147483647,
+                                        -2147483648.0,
+                                        3};
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double ordinary = static_cast<double>(static_cast<std::int32_t>(random())) * 0x1p-27;
+    const double value = i % 3 == 0 ? kSpecial[random() % std::size(kSpecial)] : ordinary;
+    std::uint64_t bits = tensor::scalar_bits(value, dtype);
+    if (dtype == DType::boolean) bits = random() & 1;
+    std::memcpy(&bytes[static_cast<std::size_t>(i) * size], &bits, size);
+  }
+  return bytes;
+}
+
+bool same(const std::byte* a, const std::byte* b, DType dtype) {
+  if (std::memcmp(a, b, dtype_bytes(dtype)) == 0) return true;
+  if (dtype == DType::f32) {
+    float x, y;
+    std::memcpy(&x, a, sizeof x), std::memcpy(&y, b, sizeof y);
+    return std::isnan(x) && std::isnan(y);
+  }
+  if (dtype == DType::f64) {
+    double x, y;
+    std::memcpy(&x, a, sizeof x), std::memcpy(&y, b, sizeof y);
+    return std::isnan(x) && std::isnan(y);
+  }
+  return false;
+}
+
+/// Compiles a loop that maps scanned rows through `program`, and compares every element.
+void check_program(const ScalarProgram& program, std::int64_t lanes, const std::string& name) {
+  LoopSource source;
+  source.name = name;
+  source.program = program;
+  source.lanes = lanes;
+  for (const DType dtype : program.inputs) source.scanned.push_back({dtype, lanes > 1 ? 1 : 0});
+  const DType result = program.register_dtype(program.results[0]);
+  source.stacked.push_back({result, lanes > 1 ? 1 : 0});
+  const Expected<CompiledLoop> compiled = compiler()(source);
+  if (!compiled) {
+    EXPECT_EQ(compiled.error().code(), Code::unsupported) << compiled.error().message();
+    return;
+  }
+  std::mt19937 random(11);
+  const std::int64_t count = kSteps * lanes;
+  std::vector<std::vector<std::byte>> inputs;
+  std::vector<const std::byte*> scanned;
+  std::vector<std::int64_t> strides;
+  for (const DType dtype : program.inputs) {
+    inputs.push_back(make_values(dtype, count, random));
+    scanned.push_back(inputs.back().data());
+    strides.push_back(lanes * static_cast<std::int64_t>(dtype_bytes(dtype)));
+  }
+  const std::size_t size = dtype_bytes(result);
+  std::vector<std::byte> got(static_cast<std::size_t>(count) * size);
+  std::byte* const rows = got.data();
+  const std::int64_t row_stride = lanes * static_cast<std::int64_t>(size);
+  const LoopFrame frame{nullptr, nullptr, nullptr, scanned.data(), strides.data(), &rows, &row_stride};
+  ASSERT_EQ(compiled->run(&frame, 0, 7), 7);
+  ASSERT_EQ(compiled->run(&frame, 7, kSteps), kSteps);
+  const std::size_t registers = program.inputs.size() + program.instrs.size();
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::vector<tensor::ScalarReg> values(registers);
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+      const auto width = dtype_bytes(program.inputs[k]);
+      tensor::load_scalars(program.inputs[k], &inputs[k][static_cast<std::size_t>(i) * width], 0,
+                           &values[k], 1);
+    }
+    tensor::eval_scalar(program, values.data());
+    std::byte wanted[16];
+    tensor::store_scalars(result, &values[static_cast<std::size_t>(program.results[0])], wanted, 0, 1);
+    ASSERT_TRUE(same(&got[static_cast<std::size_t>(i) * size], wanted, result))
+        << name << " of " << dtype_name(program.inputs[0]) << ", " << lanes << " lanes, element " << i;
+  }
+}
+
+constexpr DType kDTypes[] = {DType::f32, DType::f64, DType::i8,  DType::i16, DType::i32,    DType::i64,
+                             DType::u8,  DType::u16, DType::u32, DType::u64, DType::boolean};
+
+class Compile : public testing::TestWithParam<Isa> {
+ protected:
+  void SetUp() override {
+    if (compiler() == nullptr) GTEST_SKIP() << "built without the loop compiler";
+    mask_isa_for_test(GetParam());
+    if (active_isa() != GetParam()) GTEST_SKIP() << "this machine lacks the instruction set";
+  }
+  ~Compile() override { mask_isa_for_test(best_); }
+  const Isa best_ = active_isa();
+};
+
+TEST_P(Compile, EveryInstructionEqualsTheEvaluator) {
+  const struct {
+    ScalarOp op;
+    int arguments;
+  } ops[] = {
+#define SCANLOOM_SCALAR(name, arguments, result) {ScalarOp::name, arguments},
+#include "tensor/scalar_ops.inc"
+#undef SCANLOOM_SCALAR
+  };
+  for (const auto& [op, arguments] : ops) {
+    if (op == ScalarOp::constant || op == ScalarOp::cast) continue;
+    for (const DType dtype : kDTypes) {
+      ScalarProgram program;
+      for (int i = 0; i < arguments; ++i)
+        program.inputs.push_back(op == ScalarOp::select && i == 0 ? DType::boolean : dtype);
+      ScalarInstr instr{.op = op, .dtype = dtype};
+      for (int i = 0; i < arguments; ++i) instr.args[i] = i;
+      program.results = {program.append(instr)};
+      if (!tensor::supports(program)) continue;
+      check_program(program, kLanes, tensor::scalar_op_name(op));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_P(Compile, EveryCastEqualsTheEvaluator) {
+  for (const DType from : kDTypes)
+    for (const DType to : kDTypes) {
+      ScalarProgram program;
+      program.inputs = {from};
+      program.results = {program.append({.op = ScalarOp::cast, .dtype = to, .args = {0, -1, -1}})};
+      check_program(program, kLanes, "cast to " + std::string(dtype_name(to)));
+      if (HasFatalFailure()) return;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Isas, Compile,
+                         testing::Values(Isa::baseline, Isa::avx2, Isa::avx512, Isa::neon),
+                         [](const auto& info) { return std::string(isa_name(info.param)); });
+
+TEST(CompiledLoop, SaysWhereTheConditionStoppedIt) {
+  if (compiler() == nullptr) GTEST_SKIP() << "built without the loop compiler";
+  // x <- x + 1 while x < 10.
+  LoopSource source;
+  source.name = "counter";
+  source.has_keep_going = true;
+  source.carried = {{DType::i64, 0}};
+  ScalarProgram& program = source.program;
+  program.inputs = {DType::i64};
+  const auto one = program.append({.op = ScalarOp::constant, .dtype = DType::i64, .bits = 1});
+  const auto limit = program.append({.op = ScalarOp::constant, .dtype = DType::i64, .bits = 10});
+  const auto next = program.append({.op = ScalarOp::add, .dtype = DType::i64, .args = {0, one, -1}});
+  const auto less = program.append({.op = ScalarOp::less, .dtype = DType::i64, .args = {next, limit, -1}});
+  program.results = {less, next};
+  const auto compiled = compiler()(source);
+  ASSERT_TRUE(compiled) << compiled.error().message();
+  const std::int64_t start = 3;
+  std::int64_t end = 0;
+  const std::byte* in = reinterpret_cast<const std::byte*>(&start);
+  std::byte* out = reinterpret_cast<std::byte*>(&end);
+  const LoopFrame frame{nullptr, &in, &out, nullptr, nullptr, nullptr, nullptr};
+  EXPECT_EQ(compiled->run(&frame, 0, 100), -1 - 7);
+  EXPECT_EQ(end, 10);
+  EXPECT_EQ(compiled->run(&frame, 0, 4), 4);
+  EXPECT_EQ(end, 7);
+  // The condition turns false in the very last step that was asked for.
+  EXPECT_EQ(compiled->run(&frame, 0, 7), -1 - 7);
+}
+
+}  // namespace
+}  // namespace scanloom::jit

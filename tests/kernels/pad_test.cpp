@@ -1,0 +1,89 @@
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/kernels/harness.h"
+
+namespace scanloom::kernels::testing {
+namespace {
+
+// The element of an axis of `size` that stands at `place`, one step at a time; -1: none.
+std::int64_t walk(std::int64_t place, std::int64_t size, const std::string& mode) {
+  while (place < 0 || place >= size) {
+    if (mode == "constant") return -1;
+    if (mode == "edge") return place < 0 ? 0 : size - 1;
+    if (mode == "wrap")
+      place += place < 0 ? size : -size;
+    else if (size == 1)
+      return 0;
+    else
+      place = place < 0 ? -place : 2 * size - 2 - place;
+  }
+  return place;
+}
+
+struct Case {
+  Shape x;
+  std::vector<std::int64_t> begins, ends;
+};
+
+void expect_padded(const Case& c, const std::string& mode, bool value, Layout in, Layout to) {
+  const int rank = c.x.rank();
+  Shape result;
+  for (int i = 0; i < rank; ++i)
+    result.push_back(c.x[i] + c.begins[static_cast<std::size_t>(i)] + c.ends[static_cast<std::size_t>(i)]);
+  Buffer x(DType::f32, c.x, in), pads(DType::i64, {2 * rank}), number(DType::f32, {}), y(DType::f32, result, to);
+  x.fill_random(1);
+  std::vector<std::int64_t> both = c.begins;
+  both.insert(both.end(), c.ends.begin(), c.ends.end());
+  pads.fill(both);
+  number.fill<float>({2.5f});
+  const Use use{.id = KernelId::pad,
+                .inputs = {&x, &pads, value ? &number : nullptr},
+                .outputs = {&y},
+                .attrs = {Attr(mode)},
+                .constant = {false, true}};
+  ASSERT_EQ(run(use, active_isa()), "");
+  for (std::int64_t i = 0; i < y.elements(); ++i) {
+    std::int64_t rest = i, from = 0, scale = 1;
+    bool outside = false;
+    for (int axis = rank - 1; axis >= 0; --axis) {
+      const std::int64_t at =
+          walk(rest % result[axis] - c.begins[static_cast<std::size_t>(axis)], c.x[axis], mode);
+      outside |= at < 0;
+      from += at * scale;
+      scale *= c.x[axis];
+      rest /= result[axis];
+    }
+    ASSERT_EQ(y.at<float>(i), outside ? (value ? 2.5f : 0.0f) : x.at<float>(from)) << mode << i;
+  }
+  EXPECT_TRUE(y.untouched_between());
+}
+
+TEST(Pad, AllModes) {
+  const std::vector<Case> cases = {{{5}, {2}, {3}},          {{1}, {3}, {0}},
+                                   {{7}, {-2}, {4}},         {{7}, {-3}, {-3}},
+                                   {{1, 640}, {0, 0}, {0, 64}}, {{3, 4}, {1, 2}, {2, 1}},
+                                   {{2, 3, 4}, {1, 0, -1}, {0, 5, 2}}};
+  for (const Case& c : cases)
+    for (const std::string mode : {"constant", "reflect", "edge", "wrap"})
+      for (const bool value : {false, true})
+        for (const Layout in : kLayouts)
+          for (const Layout to : kLayouts) expect_padded(c, mode, value, in, to);
+}
+
+TEST(Pad, NegativePadsBeyondX) {
+  expect_padded({{3}, {-5}, {9}}, "constant", true, Layout::contiguous, Layout::contiguous);
+  expect_padded({{3}, {9}, {-5}}, "constant", true, Layout::contiguous, Layout::contiguous);
+}
+
+TEST(Pad, DeclinesPadsThatAreNotConstant) {
+  Buffer x(DType::f32, {2}), pads(DType::i64, {2}), y(DType::f32, {2});
+  EXPECT_EQ(run({.id = KernelId::pad, .inputs = {&x, &pads}, .outputs = {&y}, .attrs = {Attr("edge")}},
+                active_isa()),
+            "pads that are not constant");
+}
+
+}  // namespace
+}  // namespace scanloom::kernels::testing

@@ -1,0 +1,106 @@
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <vector>
+
+#include "tests/kernels/harness.h"
+
+namespace scanloom::kernels::testing {
+namespace {
+
+struct Case {
+  Shape x, w;
+  std::int64_t group, stride, pad;
+  bool per_filter, bias;
+};
+
+// One or two spatial axes, with the same stride and padding along each.
+template <class X, class Y>
+void expect_conv(const Case& c, Layout layout) {
+  const int axes = c.x.rank() - 2;
+  const std::int64_t width = c.x[axes + 1], height = axes == 2 ? c.x[2] : 1;
+  const std::int64_t kw = c.w[axes + 1], kh = axes == 2 ? c.w[2] : 1;
+  const std::int64_t pad_h = axes == 2 ? c.pad : 0;
+  const std::int64_t out_w = (width + 2 * c.pad - kw) / c.stride + 1;
+  const std::int64_t out_h = (height + 2 * pad_h - kh) / c.stride + 1;
+  Shape result{c.x[0], c.w[0]};
+  if (axes == 2) result.push_back(out_h);
+  result.push_back(out_w);
+  const std::int64_t count = c.per_filter ? c.w[0] : 1;
+  Buffer x(dtype_of<X>, c.x, layout), w(DType::i8, c.w), y(dtype_of<Y>, result);
+  Buffer xs(DType::f32, {}), xz(dtype_of<X>, {}), ws(DType::f32, {count}), wz(DType::i8, {count});
+  Buffer ys(DType::f32, {}), yz(dtype_of<Y>, {}), b(DType::i32, {c.w[0]});
+  x.fill_random(1);
+  w.fill_random(2);
+  b.fill_random(3);
+  xs.fill<float>({0.02f});
+  xz.fill<X>({11});
+  ws.fill<float>({0.03f, 0.5f, 0.007f});
+  wz.fill<std::int8_t>({-3, 4, 0});
+  ys.fill<float>({0.9f});
+  yz.fill<Y>({20});
+  std::vector<Y> expected;
+  const std::int64_t filters = c.w[0] / c.group, channels = c.w[1];
+  for (std::int64_t n = 0; n < c.x[0]; ++n)
+    for (std::int64_t f = 0; f < c.w[0]; ++f)
+      for (std::int64_t oy = 0; oy < out_h; ++oy)
+        for (std::int64_t ox = 0; ox < out_w; ++ox) {
+          std::int64_t sum = c.bias ? b.at<std::int32_t>(f) : 0;
+          const std::int64_t p = c.per_filter ? f : 0;
+          for (std::int64_t ch = 0; ch < channels; ++ch)
+            for (std::int64_t i = 0; i < kh; ++i)
+              for (std::int64_t j = 0; j < kw; ++j) {
+                const std::int64_t row = oy * c.stride - pad_h + i, col = ox * c.stride - c.pad + j;
+                if (row < 0 || row >= height || col < 0 || col >= width) continue;
+                const std::int64_t at =
+                    ((n * c.x[1] + f / filters * channels + ch) * height + row) * width + col;
+                sum += (std::int64_t{x.at<X>(at)} - 11) *
+                       (std::int64_t{w.at<std::int8_t>(((f * channels + ch) * kh + i) * kw + j)} -
+                        wz.at<std::int8_t>(p));
+              }
+          const float scaled = static_cast<float>(sum) * (0.02f * ws.at<float>(p) / 0.9f);
+          const double value = std::nearbyint(static_cast<double>(scaled)) + 20;
+          using Limits = std::numeric_limits<Y>;
+          expected.push_back(value < Limits::min()   ? Limits::min()
+                             : value > Limits::max() ? Limits::max()
+                                                     : static_cast<Y>(value));
+        }
+  const auto list = [&](std::int64_t value, int times) {
+    return Attr(std::vector<std::int64_t>(static_cast<std::size_t>(times), value));
+  };
+  const Use use{.id = KernelId::qlinear_conv,
+                .inputs = {&x, &xs, &xz, &w, &ws, &wz, &ys, &yz, c.bias ? &b : nullptr},
+                .outputs = {&y},
+                .attrs = {Attr(), Attr(), Attr(c.group), list(c.pad, 2 * axes), list(c.stride, axes)},
+                .constant = {false, true, true, true, true, true}};
+  ASSERT_EQ(run(use, active_isa()), "");
+  EXPECT_EQ(difference(y, expected), "");
+}
+
+TEST(QlinearConv, GivesTheNumbersOfTheNaiveLoop) {
+  const std::vector<Case> cases = {
+      {{1, 5, 1}, {12, 5, 1}, 1, 1, 0, false, true},  {{2, 4, 9}, {6, 2, 3}, 2, 1, 1, true, true},
+      {{1, 3, 20}, {4, 3, 5}, 1, 2, 2, true, false},  {{1, 2, 7, 8}, {3, 2, 3, 3}, 1, 1, 1, false, true},
+      {{2, 8, 5, 5}, {8, 1, 3, 3}, 8, 2, 1, true, true}, {{1, 64, 4}, {3, 64, 2}, 1, 1, 0, false, false},
+  };
+  for (const Case& c : cases)
+    for (const Layout layout : kLayouts) {
+      expect_conv<std::uint8_t, std::uint8_t>(c, layout);
+      expect_conv<std::int8_t, std::int8_t>(c, layout);
+      expect_conv<std::uint8_t, std::int8_t>(c, layout);
+      expect_conv<std::int8_t, std::uint8_t>(c, layout);
+    }
+}
+
+TEST(QlinearConv, DeclinesWeightsThatAreNotConstant) {
+  Buffer x(DType::u8, {1, 1, 1}), s(DType::f32, {}), z(DType::u8, {}), y(DType::u8, {1, 1, 1});
+  EXPECT_EQ(run({.id = KernelId::qlinear_conv,
+                 .inputs = {&x, &s, &z, &x, &s, &z, &s, &z},
+                 .outputs = {&y},
+                 .attrs = {Attr(), Attr(), Attr(), Attr(), Attr()}},
+                active_isa()),
+            "weights that are not constant");
+}
+
+}  // namespace
+}  // namespace scanloom::kernels::testing

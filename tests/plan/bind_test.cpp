@@ -1,0 +1,103 @@
+#include <gtest/gtest.h>
+
+#include "ir/parse.h"
+#include "ops/ops.h"
+#include "plan/binding.h"
+#include "plan/plan.h"
+
+namespace scanloom::plan {
+namespace {
+
+using tensor::Shape;
+
+Expected<std::shared_ptr<const Binding>> bind_text(const char* text,
+                                                   const std::vector<Shape>& shapes) {
+  Expected<ir::Module> module = ir::parse(text, ops::find_op);
+  if (!module) return std::move(module).error();
+  return plan::bind(make_plan(*std::move(module), {}), shapes);
+}
+
+constexpr const char* kTwoInputs = R"(module "sizes" {
+  graph(%0 "x": f32[T,4], %1 "y": f32[T,4]) {
+    %2 = add(%0, %1) : f32[T,4]
+    %3 = transpose(%2) {perm = [1, 0]} : f32[4,T]
+    yield %3 "z"
+  }
+}
+)";
+
+TEST(Bind, ContradictingSymbolsNameBothInputsAndNumbers) {
+  const auto binding = bind_text(kTwoInputs, {{3, 4}, {5, 4}});
+  ASSERT_FALSE(binding);
+  const std::string message = binding.error().message();
+  EXPECT_EQ(binding.error().code(), Code::invalid_argument);
+  for (const char* part : {"'x'", "'y'", "'T'", "3", "5"})
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+}
+
+TEST(Bind, WrongRankAndSizeAreNamed) {
+  const auto rank = bind_text(kTwoInputs, {{3}, {3, 4}});
+  ASSERT_FALSE(rank);
+  EXPECT_NE(rank.error().message().find("rank 2, the feed has rank 1"), std::string::npos);
+  const auto size = bind_text(kTwoInputs, {{3, 5}, {3, 4}});
+  ASSERT_FALSE(size);
+  EXPECT_NE(size.error().message().find("size 4 on axis 1, the feed has 5"), std::string::npos);
+}
+
+TEST(Bind, ViewsAreNotCalls) {
+  const auto binding = bind_text(kTwoInputs, {{3, 4}, {3, 4}});
+  ASSERT_TRUE(binding) << binding.error().message();
+  ASSERT_EQ((*binding)->calls.size(), 2u);  // the sum, and the copy of its transpose to the result
+  EXPECT_STREQ((*binding)->calls[0].kernel, "pointwise");
+  EXPECT_STREQ((*binding)->calls[1].kernel, "copy");
+}
+
+TEST(Bind, ResultsAndRowsAreWrittenWhereTheyBelong) {
+  const auto binding = bind_text(R"(module "rows" {
+  graph(%0 "xs": f32[T,4]) {
+    %1 = dim(%0) {axis = 0} : i64[]
+    %2 = loop trip(%1) scanned(%0 axis 0) stacked(axis 0) : f32[T,4] {
+      body(%3: f32[4]) {
+        %4 = exp(%3) : f32[4]
+        yield %4
+      }
+    }
+    yield %2 "ys"
+  }
+}
+)",
+                                 {{6, 4}});
+  ASSERT_TRUE(binding) << binding.error().message();
+  EXPECT_EQ((*binding)->calls.size(), 1u);
+  EXPECT_EQ((*binding)->arena_bytes, 0);
+  EXPECT_NE(print(**binding).find("16 bytes per step"), std::string::npos);
+}
+
+TEST(Bind, ABranchThatSizesDecideLeavesOneSide) {
+  const auto binding = bind_text(R"(module "sides" {
+  graph(%0 "x": f32[T]) {
+    %1 = size(%0) : i64[]
+    %2 = constant i64[] [3]
+    %3 = equal(%1, %2) : boolean[]
+    %4 = branch(%3, %0) : f32[T] {
+      then(%5: f32[T]) {
+        %6 = neg(%5) : f32[T]
+        yield %6
+      }
+      else(%7: f32[T]) {
+        %8 = exp(%7) : f32[T]
+        yield %8
+      }
+    }
+    yield %4 "y"
+  }
+}
+)",
+                                 {{3}});
+  ASSERT_TRUE(binding) << binding.error().message();
+  EXPECT_TRUE((*binding)->branches.empty());
+  EXPECT_EQ((*binding)->code.front().op, Op::call);
+}
+
+}  // namespace
+}  // namespace scanloom::plan
