@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -39,7 +40,11 @@ thread_local bool t_inside = false;
 class Pool {
  public:
   explicit Pool(int threads) {
-    for (int i = 1; i < threads; ++i) threads_.emplace_back([this] { serve(); });
+    try {
+      for (int i = 1; i < threads; ++i) threads_.emplace_back([this] { serve(); });
+    } catch (const std::system_error&) {
+      // The system gives no more threads; the work is done with those there are.
+    }
   }
   ~Pool() {
     {

@@ -56,7 +56,7 @@ typename M::F log(const M& m, typename M::F x) {
   const auto infinity = m.constant(Fmt::kInfinity);
   result = m.select(m.equal(x, infinity), infinity, result);
   result = m.select(m.equal(x, zero), m.neg(infinity), result);
-  result = m.select(m.less(x, zero), m.sub(infinity, infinity), result);
+  result = m.select(m.less(x, zero), m.constant(__builtin_nan("")), result);
   return m.select(m.is_nan(x), x, result);
 }
 
