@@ -22,12 +22,15 @@ class LoopEmitter {
     builder_.SetInsertPoint(block("entry"));
   }
 
-  void emit(unsigned vector_width) {
+  /// Blocks of `width` lanes first, then of half as many for those that are left, down to one.
+  void emit(unsigned width) {
     load_frame();
-    const auto width = static_cast<std::int64_t>(vector_width);
-    const std::int64_t whole = vector_width > 1 ? source_.lanes / width * width : 0;
-    if (whole > 0) emit_blocks(0, whole, vector_width);
-    if (whole < source_.lanes) emit_blocks(whole, source_.lanes, 1);
+    std::int64_t lane = 0;
+    for (; width > 0; width /= 2) {
+      const std::int64_t last = lane + (source_.lanes - lane) / width * width;
+      if (last > lane) emit_blocks(lane, last, width);
+      lane = last;
+    }
     builder_.CreateRet(result_);
   }
 
@@ -233,10 +236,10 @@ class LoopEmitter {
 }  // namespace
 
 void emit_loop(llvm::Module& module, const LoopSource& source, unsigned vector_bytes) {
-  // Lanes of four bytes fill a vector; wider elements take two vectors, which LLVM splits.
-  const unsigned width = source.lanes >= 4 ? std::max(1u, vector_bytes / 4) : 1;
-  LoopEmitter(module, source)
-      .emit(static_cast<std::int64_t>(width) <= source.lanes ? width : 1);
+  // Two vectors of four-byte lanes: independent chains hide the latency of the recurrence. Wider
+  // elements take more vectors, which LLVM splits.
+  const unsigned width = std::max(2u, 2 * vector_bytes / 4);
+  LoopEmitter(module, source).emit(source.lanes == 1 ? 1 : width);
 }
 
 }  // namespace scanloom::jit

@@ -17,8 +17,9 @@ class PackCache {
   template <class Make>
   std::shared_ptr<const void> get(const Key& key, Make make) {
     const std::scoped_lock lock(mutex_);
-    auto [entry, added] = packs_.try_emplace(key);
-    if (added) entry->second = make();
+    auto entry = packs_.find(key);
+    // Made first: if that fails for want of memory, nothing may be left behind.
+    if (entry == packs_.end()) entry = packs_.emplace(key, make()).first;
     return entry->second;
   }
 

@@ -90,15 +90,10 @@ ModelBytes model_of(const Case& one) {
   return model;
 }
 
-std::vector<Case> pointwise_cases() {
-  const Tensor x = f({3}, {-1, 0.5f, 2}), a = f({2}, {6, 7}), b = f({2}, {2, 4});
-  const Tensor p = truth({2}, {1, 0}), q = truth({2}, {1, 1});
-  const Tensor j = n({2}, {12, 10}), k = n({2}, {10, 3});
+std::vector<Case> activation_cases() {
+  const Tensor x = f({3}, {-1, 0.5f, 2});
   const auto unary = [&](const char* type, const std::vector<float>& values, int opset = 16) {
     return Case{type, op(type, 1), {x}, {f({3}, values)}, opset};
-  };
-  const auto binary = [&](const char* type, const std::vector<float>& values) {
-    return Case{type, op(type, 2), {a, b}, {f({2}, values)}};
   };
   return {
       unary("Abs", {1, 0.5f, 2}),
@@ -134,6 +129,17 @@ std::vector<Case> pointwise_cases() {
        {f({3}, {-0.15880801f, 0.34571401f, 1.95459769f})},
        20},
       {"Celu", op("Celu", 1).real("alpha", 2), {x}, {f({3}, {2 * std::expm1(-0.5f), 0.5f, 2})}},
+  };
+}
+
+std::vector<Case> pointwise_cases() {
+  const Tensor x = f({3}, {-1, 0.5f, 2}), a = f({2}, {6, 7}), b = f({2}, {2, 4});
+  const Tensor p = truth({2}, {1, 0}), q = truth({2}, {1, 1});
+  const Tensor j = n({2}, {12, 10}), k = n({2}, {10, 3});
+  const auto binary = [&](const char* type, const std::vector<float>& values) {
+    return Case{type, op(type, 2), {a, b}, {f({2}, values)}};
+  };
+  return {
       {"Log", op("Log", 1), {b}, {f({2}, {std::log(2.f), std::log(4.f)})}},
       {"Sqrt", op("Sqrt", 1), {b}, {f({2}, {std::sqrt(2.f), 2})}},
       {"PRelu", op("PRelu", 2), {x, f({1}, {0.25f})}, {f({3}, {-0.25f, 0.5f, 2})}},
@@ -195,7 +201,7 @@ std::vector<Case> pointwise_cases() {
 }
 
 std::vector<Case> shape_cases() {
-  const Tensor x = f({2, 3}, {1, 2, 3, 4, 5, 6}), flat = f({6}, {1, 2, 3, 4, 5, 6});
+  const Tensor x = f({2, 3}, {1, 2, 3, 4, 5, 6});
   const Tensor row = f({1, 3}, {1, 2, 3}), line = f({3}, {1, 2, 3});
   return {
       {"Expand", op("Expand", 2), {line, fixed({2, 1})}, {f({2, 3}, {1, 2, 3, 1, 2, 3})}},
@@ -241,6 +247,13 @@ std::vector<Case> shape_cases() {
        {x},
        {f({1, 2}, {4, 5})},
        9},
+  };
+}
+
+std::vector<Case> rearranging_cases() {
+  const Tensor x = f({2, 3}, {1, 2, 3, 4, 5, 6}), flat = f({6}, {1, 2, 3, 4, 5, 6});
+  const Tensor row = f({1, 3}, {1, 2, 3}), line = f({3}, {1, 2, 3});
+  return {
       {"Split", op("Split", 1, 2), {flat}, {line, f({3}, {4, 5, 6})}},
       {"Split_2",
        op("Split", 1, 2).integers("split", {1, 2}),
@@ -447,7 +460,8 @@ void expect_near(const Tensor& actual, const Tensor& expected) {
 
 std::vector<Case> all_cases() {
   std::vector<Case> all;
-  for (const auto& part : {pointwise_cases(), shape_cases(), reduction_cases(), product_cases()})
+  for (const auto& part : {activation_cases(), pointwise_cases(), shape_cases(),
+                           rearranging_cases(), reduction_cases(), product_cases()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }
