@@ -81,10 +81,17 @@ Expected<void> Stream::set(std::string_view input, const View& value) {
       if (value.dtype != info.dtype)
         return fail(Code::invalid_argument, "state '{}' is {}, the value is {}", input,
                     dtype_onnx_name(info.dtype), dtype_onnx_name(value.dtype));
-      if (value.shape.size() > static_cast<std::size_t>(tensor::kMaxRank) || !value.strides.empty())
-        return fail(Code::invalid_argument, "state '{}' needs row-major values of rank 0 to {}",
-                    input, tensor::kMaxRank);
+      if (value.shape.size() > static_cast<std::size_t>(tensor::kMaxRank))
+        return fail(Code::invalid_argument, "state '{}' needs values of rank 0 to {}", input,
+                    tensor::kMaxRank);
       const tensor::Shape shape{std::span<const std::int64_t>(value.shape)};
+      if (!shape.checked_elements())
+        return fail(Code::invalid_argument,
+                    "state '{}' has sizes {}: negative, or more than 2^40", input,
+                    shape.to_string());
+      if (!value.strides.empty() && (value.strides.size() != value.shape.size() ||
+                                     !tensor::is_contiguous(shape.dims(), value.strides)))
+        return fail(Code::invalid_argument, "state '{}' needs row-major values", input);
       SCANLOOM_TRY(const tensor::Tensor copy,
                    tensor::Tensor::copy_of(value.dtype, shape, value.data));
       impl_->values[i] = Value(value.dtype, value.shape,

@@ -1,7 +1,7 @@
-// contract: einsum of two f32 or f64 operands as products of matrices. One axis of the result is laid
-// along vectors (of either operand), one along rows of tiles, the innermost summed axis is the depth;
-// all other axes are walked around that. B is packed once when constant, per call when it lies
-// across, else read as it lies.
+// contract: einsum of two f32 or f64 operands as products of matrices. One axis of the result is
+// laid along vectors (of either operand), one along rows of tiles, the innermost summed axis is the
+// depth; all other axes are walked around that. B is packed once when constant, per call when it
+// lies across, else read as it lies.
 #include <algorithm>
 #include <memory>
 #include <string_view>
@@ -109,7 +109,8 @@ Status run(const Call& call) noexcept {
                           plan.packing != Packing::per_call &&
                           each * plan.outer_count > kThreadWork;
   if (over_outer) {
-    const std::int64_t share = std::max<std::int64_t>(1, kThreadWork / 4 / std::max<std::int64_t>(each, 1));
+    const std::int64_t share =
+        std::max<std::int64_t>(1, kThreadWork / 4 / std::max<std::int64_t>(each, 1));
     const std::int64_t chunks = (plan.outer_count + share - 1) / share;
     parallel_for(chunks, call.max_threads, [&](std::int64_t chunk) {
       const std::int64_t end = std::min((chunk + 1) * share, plan.outer_count);
@@ -117,8 +118,7 @@ Status run(const Call& call) noexcept {
     });
     return Status::ok;
   }
-  for (std::int64_t i = 0; i < plan.outer_count; ++i)
-    with_depth(plan, call, i, call.max_threads);
+  for (std::int64_t i = 0; i < plan.outer_count; ++i) with_depth(plan, call, i, call.max_threads);
   return Status::ok;
 }
 
@@ -182,7 +182,8 @@ std::vector<ContractionAxis> axes_of(const ContractionAxes& axes, bool swap) {
   return list;
 }
 
-// Takes the axis that is best walked by vectors, resp. by rows: neighbours in memory, else the last.
+// Takes the axis that is best walked by vectors, resp. by rows: neighbours in memory, else the
+// last.
 ContractionAxis take_axis(std::vector<ContractionAxis>& axes, bool along_vectors) {
   if (axes.empty()) return {1, 0, 0, 0};
   auto best = axes.end() - 1;
@@ -254,8 +255,8 @@ void pack_constant(const PrepareCtx& ctx, Plan<T>& plan, int kernel_id) {
   const std::int64_t total = number_packed(plan);
   const std::int64_t layout = static_cast<std::int64_t>(ctx.isa) * 2 + plan.a_input;
   // The same constant may be read with other strides elsewhere: part of the key.
-  const std::int64_t shape = ((plan.k * 1'000'003 + plan.n) * 1'000'003 + plan.b_step) * 1'000'003 +
-                             plan.b_column + total;
+  const std::int64_t shape =
+      ((plan.k * 1'000'003 + plan.n) * 1'000'003 + plan.b_step) * 1'000'003 + plan.b_column + total;
   const auto make = [&]() -> std::shared_ptr<const void> {
     auto memory = std::make_shared<std::vector<T>>(static_cast<std::size_t>(total));
     for (std::int64_t o = 0; o < plan.outer_count; ++o)
@@ -310,8 +311,8 @@ Prepared prepare_typed(const PrepareCtx& ctx) {
     pack_constant(ctx, *plan, static_cast<int>(KernelId::contract));
   } else if (!plan->empty && must_pack(*plan)) {
     plan->packing = Packing::per_call;
-    prepared.scratch_bytes = packed_elements(fns, plan->k, plan->n) *
-                             static_cast<std::int64_t>(sizeof(T));
+    prepared.scratch_bytes =
+        packed_elements(fns, plan->k, plan->n) * static_cast<std::int64_t>(sizeof(T));
   }
   const bool single = !plan->empty && plan->outer.empty() && plan->depth.empty();
   if (single && is_strip(*plan))
@@ -334,7 +335,8 @@ Prepared prepare(const PrepareCtx& ctx) {
 
 extern constinit const KernelDef contract_kernel{
     .name = "contract",
-    .doc = "Products of matrices in register tiles, summed in order; constant operands packed once.",
+    .doc =
+        "Products of matrices in register tiles, summed in order; constant operands packed once.",
     .prepare = prepare,
     .run = run<float>,
 };

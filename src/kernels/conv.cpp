@@ -1,7 +1,7 @@
-// conv: a convolution of f32 as products of matrices, in the order of sums that ops/conv.cpp states.
-// Vectors lie along the output positions where there are enough of them (weights are read as they
-// lie), else along the filters (weights are packed). Windows are unfolded range by range, unless x
-// can be read as the matrix it would become.
+// conv: a convolution of f32 as products of matrices, in the order of sums that ops/conv.cpp
+// states. Vectors lie along the output positions where there are enough of them (weights are read
+// as they lie), else along the filters (weights are packed). Windows are unfolded range by range,
+// unless x can be read as the matrix it would become.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -76,9 +76,9 @@ Memory prepare_memory(const Plan& plan, const Call& call) {
       for (std::int64_t i = 0; i < g.group * padded; ++i) {
         const std::int64_t filter = i % padded;
         const bool real = filter < g.filters;
-        scratch[i] = real ? bias.data<const float>()[(i / padded * g.filters + filter) *
-                                                     bias.strides[0]]
-                          : 0;
+        scratch[i] =
+            real ? bias.data<const float>()[(i / padded * g.filters + filter) * bias.strides[0]]
+                 : 0;
       }
       memory.bias = scratch;
       scratch += g.group * padded;
@@ -116,10 +116,10 @@ void run_task(const Plan& plan, const Call& call, const Memory& memory, std::int
   const std::int64_t first = task % plan.ranges * plan.range;
   const std::int64_t count = std::min(plan.range, plan.positions - first);
   const std::int64_t group = task / plan.ranges % g.group, image = task / plan.ranges / g.group;
-  const float* x = call.in(0).data<const float>() + image * plan.x_image +
-                   group * g.channels * plan.x_channel;
-  float* y = call.out(0).data<float>() + image * plan.y_image +
-             group * g.filters * plan.y_filter + first;
+  const float* x =
+      call.in(0).data<const float>() + image * plan.x_image + group * g.channels * plan.x_channel;
+  float* y =
+      call.out(0).data<float>() + image * plan.y_image + group * g.filters * plan.y_filter + first;
   const Windows windows = windows_of(plan, x, first, count, unfolded);
   Product<float> p;
   p.c = y;
@@ -151,8 +151,8 @@ Status run(const Call& call) noexcept {
   const std::int64_t tasks = plan.positions == 0 ? 0 : plan.tasks();
   if (tasks == 0) return Status::ok;
   const Memory memory = prepare_memory(plan, call);
-  const std::int64_t work = plan.k * plan.positions * plan.geometry.filters * plan.geometry.group *
-                            plan.geometry.batch;
+  const std::int64_t work =
+      plan.k * plan.positions * plan.geometry.filters * plan.geometry.group * plan.geometry.batch;
   const bool threads = call.max_threads > 1 && work > kThreadWork;
   if (!threads || tasks == 1) {
     for (std::int64_t task = 0; task < tasks; ++task)

@@ -31,7 +31,8 @@ bool advance(Index& index, const Index& sizes, int axes) {
   return false;
 }
 
-/// Where x would be read, along one axis, for the first of a run of outputs and one kernel position.
+/// Where x would be read, along one axis, for the first of a run of outputs and one kernel
+/// position.
 std::int64_t start_of(const ConvGeometry& geometry, std::size_t axis, std::int64_t out,
                       std::int64_t tap) {
   return out * geometry.stride[axis] - geometry.pad[axis] + tap * geometry.dilation[axis];
@@ -40,8 +41,7 @@ std::int64_t start_of(const ConvGeometry& geometry, std::size_t axis, std::int64
 // A run of outputs along the last axis: zeros, elements of x, zeros.
 void unfold_run(const float* x, std::int64_t x_step, std::int64_t start, std::int64_t stride,
                 std::int64_t in, std::int64_t count, float* to) {
-  const std::int64_t before =
-      start >= 0 ? 0 : std::min(count, (-start + stride - 1) / stride);
+  const std::int64_t before = start >= 0 ? 0 : std::min(count, (-start + stride - 1) / stride);
   const std::int64_t end = start >= in ? 0 : std::min(count, (in - 1 - start) / stride + 1);
   const std::int64_t inside = std::max<std::int64_t>(0, end - before);
   std::fill_n(to, before, 0.0f);

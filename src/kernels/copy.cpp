@@ -37,8 +37,8 @@ Prepared prepare(const PrepareCtx& ctx) {
   if (from.dtype != to.dtype) return Prepared::no("changes the element type");
   const std::size_t bytes = dtype_bytes(to.dtype);
   if (from.contiguous && to.contiguous && from.elements() == to.elements())
-    return {.state = std::make_shared<const std::size_t>(
-                static_cast<std::size_t>(to.elements()) * bytes),
+    return {.state = std::make_shared<const std::size_t>(static_cast<std::size_t>(to.elements()) *
+                                                         bytes),
             .run = run_whole};
   const auto result = tensor::broadcast(from.shape(), to.shape());
   if (!result || *result != to.shape()) return Prepared::no("sizes differ");
@@ -53,8 +53,9 @@ Prepared prepare(const PrepareCtx& ctx) {
 
 extern constinit const KernelDef copy_kernel{
     .name = "copy",
-    .doc = "Copies elements between any two layouts: runs of neighbours at once, transposes in "
-           "blocks.",
+    .doc =
+        "Copies elements between any two layouts: runs of neighbours at once, transposes in "
+        "blocks.",
     .prepare = prepare,
     .run = run_plan,
 };

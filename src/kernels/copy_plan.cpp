@@ -16,9 +16,8 @@ struct Bytes16 {
 
 // Joins axes that both sides walk in one stride; outermost first.
 std::vector<Axis> joined(std::vector<Axis> axes) {
-  std::ranges::stable_sort(axes, [](const Axis& a, const Axis& b) {
-    return std::abs(a.to) > std::abs(b.to);
-  });
+  std::ranges::stable_sort(
+      axes, [](const Axis& a, const Axis& b) { return std::abs(a.to) > std::abs(b.to); });
   std::vector<Axis> kept;
   for (const Axis& axis : axes) {
     if (!kept.empty() && kept.back().from == axis.from * axis.dim &&
@@ -60,8 +59,10 @@ void copy_inner(const CopyPlan& plan, const T* from, T* to) {
     case CopyPlan::Inner::run:
       std::memcpy(to, from, static_cast<std::size_t>(plan.row.dim) * sizeof(T));
       return;
-    case CopyPlan::Inner::transpose: return transpose(plan.row, plan.column, from, to);
-    case CopyPlan::Inner::elements: return elements(plan.row, from, to);
+    case CopyPlan::Inner::transpose:
+      return transpose(plan.row, plan.column, from, to);
+    case CopyPlan::Inner::elements:
+      return elements(plan.row, from, to);
   }
 }
 
@@ -105,8 +106,8 @@ CopyPlan plan_copy(std::span<const std::int64_t> dims, const std::int64_t* from,
     plan.row = axes.back();
     axes.pop_back();
   }
-  plan.inner = plan.row.from == 1 && plan.row.to == 1 ? CopyPlan::Inner::run
-                                                      : CopyPlan::Inner::elements;
+  plan.inner =
+      plan.row.from == 1 && plan.row.to == 1 ? CopyPlan::Inner::run : CopyPlan::Inner::elements;
   const auto neighbours = std::ranges::find(axes, 1, &Axis::from);
   if (plan.inner == CopyPlan::Inner::elements && plan.row.to == 1 && neighbours != axes.end()) {
     plan.inner = CopyPlan::Inner::transpose;
@@ -121,11 +122,16 @@ CopyPlan plan_copy(std::span<const std::int64_t> dims, const std::int64_t* from,
 void run_copy(const CopyPlan& plan, const std::byte* from, std::byte* to) {
   if (plan.empty) return;
   switch (plan.element_bytes) {
-    case 1: return copy_all<std::uint8_t>(plan, from, to);
-    case 2: return copy_all<std::uint16_t>(plan, from, to);
-    case 4: return copy_all<std::uint32_t>(plan, from, to);
-    case 8: return copy_all<std::uint64_t>(plan, from, to);
-    default: return copy_all<Bytes16>(plan, from, to);
+    case 1:
+      return copy_all<std::uint8_t>(plan, from, to);
+    case 2:
+      return copy_all<std::uint16_t>(plan, from, to);
+    case 4:
+      return copy_all<std::uint32_t>(plan, from, to);
+    case 8:
+      return copy_all<std::uint64_t>(plan, from, to);
+    default:
+      return copy_all<Bytes16>(plan, from, to);
   }
 }
 

@@ -23,9 +23,9 @@ struct CopyPlan {
 
   Inner inner = Inner::run;
   bool empty = false;
-  int rank = 0;            ///< of `axes`, without the innermost ones that `inner` handles
+  int rank = 0;  ///< of `axes`, without the innermost ones that `inner` handles
   int element_bytes = 1;
-  Axis row, column;        ///< row: the innermost axis; column: of transpose, where `from` is 1
+  Axis row, column;  ///< row: the innermost axis; column: of transpose, where `from` is 1
   std::array<Axis, tensor::kMaxRank> axes{};
 };
 

@@ -32,12 +32,18 @@ Prepared prepare(const PrepareCtx& ctx) {
   auto layout = std::make_shared<QuantizedLayout>();
   if (const char* why = lay_out_quantized(ctx, *layout)) return Prepared::no(why);
   switch (ctx.inputs[0].dtype) {
-    case DType::u8: return {.state = std::move(layout), .run = run<std::uint8_t>};
-    case DType::i8: return {.state = std::move(layout), .run = run<std::int8_t>};
-    case DType::u16: return {.state = std::move(layout), .run = run<std::uint16_t>};
-    case DType::i16: return {.state = std::move(layout), .run = run<std::int16_t>};
-    case DType::i32: return {.state = std::move(layout), .run = run<std::int32_t>};
-    default: return Prepared::no("only from integers of at most 32 bits");
+    case DType::u8:
+      return {.state = std::move(layout), .run = run<std::uint8_t>};
+    case DType::i8:
+      return {.state = std::move(layout), .run = run<std::int8_t>};
+    case DType::u16:
+      return {.state = std::move(layout), .run = run<std::uint16_t>};
+    case DType::i16:
+      return {.state = std::move(layout), .run = run<std::int16_t>};
+    case DType::i32:
+      return {.state = std::move(layout), .run = run<std::int32_t>};
+    default:
+      return Prepared::no("only from integers of at most 32 bits");
   }
 }
 

@@ -76,11 +76,16 @@ ElementFn comparison(ScalarOp op) {
 template <std::floating_point R>
 ElementFn arithmetic(ScalarOp op, int) {
   switch (op) {
-    case ScalarOp::mod_floor: return binary<R, R>([](R a, R b) { return arith::modulo(a, b); });
-    case ScalarOp::mod_trunc: return binary<R, R>([](R a, R b) { return std::fmod(a, b); });
-    case ScalarOp::sign: return unary<R, R>([](R a) { return arith::sign(a); });
-    case ScalarOp::pow: return binary<R, R>([](R a, R b) { return math::pow(a, b); });
-    default: return nullptr;
+    case ScalarOp::mod_floor:
+      return binary<R, R>([](R a, R b) { return arith::modulo(a, b); });
+    case ScalarOp::mod_trunc:
+      return binary<R, R>([](R a, R b) { return std::fmod(a, b); });
+    case ScalarOp::sign:
+      return unary<R, R>([](R a) { return arith::sign(a); });
+    case ScalarOp::pow:
+      return binary<R, R>([](R a, R b) { return math::pow(a, b); });
+    default:
+      return nullptr;
   }
 }
 
@@ -101,11 +106,16 @@ ElementFn shift(ScalarOp op) {
 template <arith::Whole W>
 ElementFn shift_of_width(ScalarOp op, int width) {
   switch (width) {
-    case 8: return shift<W, 8>(op);
-    case 16: return shift<W, 16>(op);
-    case 32: return shift<W, 32>(op);
-    case 64: return shift<W, 64>(op);
-    default: return nullptr;
+    case 8:
+      return shift<W, 8>(op);
+    case 16:
+      return shift<W, 16>(op);
+    case 32:
+      return shift<W, 32>(op);
+    case 64:
+      return shift<W, 64>(op);
+    default:
+      return nullptr;
   }
 }
 
@@ -113,25 +123,43 @@ template <arith::Whole W>
 ElementFn arithmetic(ScalarOp op, int width) {
   using arith::bits, arith::wrap;
   switch (op) {
-    case ScalarOp::add: return binary<W, W>([](W a, W b) { return wrap<W>(bits(a) + bits(b)); });
-    case ScalarOp::sub: return binary<W, W>([](W a, W b) { return wrap<W>(bits(a) - bits(b)); });
-    case ScalarOp::mul: return binary<W, W>([](W a, W b) { return wrap<W>(bits(a) * bits(b)); });
-    case ScalarOp::div: return binary<W, W>([](W a, W b) { return arith::divide(a, b); });
-    case ScalarOp::mod_floor: return binary<W, W>([](W a, W b) { return arith::modulo(a, b); });
-    case ScalarOp::mod_trunc: return binary<W, W>([](W a, W b) { return arith::remainder(a, b); });
-    case ScalarOp::min: return binary<W, W>([](W a, W b) { return a < b ? a : b; });
-    case ScalarOp::max: return binary<W, W>([](W a, W b) { return a < b ? b : a; });
-    case ScalarOp::pow: return binary<W, W>([](W a, W b) { return arith::power(a, b); });
-    case ScalarOp::neg: return unary<W, W>([](W a) { return wrap<W>(0 - bits(a)); });
-    case ScalarOp::abs: return unary<W, W>([](W a) { return a < 0 ? wrap<W>(0 - bits(a)) : a; });
-    case ScalarOp::sign: return unary<W, W>([](W a) { return arith::sign(a); });
-    case ScalarOp::bit_and: return binary<W, W>([](W a, W b) { return a & b; });
-    case ScalarOp::bit_or: return binary<W, W>([](W a, W b) { return a | b; });
-    case ScalarOp::bit_xor: return binary<W, W>([](W a, W b) { return a ^ b; });
-    case ScalarOp::bit_not: return unary<W, W>([](W a) { return ~a; });
+    case ScalarOp::add:
+      return binary<W, W>([](W a, W b) { return wrap<W>(bits(a) + bits(b)); });
+    case ScalarOp::sub:
+      return binary<W, W>([](W a, W b) { return wrap<W>(bits(a) - bits(b)); });
+    case ScalarOp::mul:
+      return binary<W, W>([](W a, W b) { return wrap<W>(bits(a) * bits(b)); });
+    case ScalarOp::div:
+      return binary<W, W>([](W a, W b) { return arith::divide(a, b); });
+    case ScalarOp::mod_floor:
+      return binary<W, W>([](W a, W b) { return arith::modulo(a, b); });
+    case ScalarOp::mod_trunc:
+      return binary<W, W>([](W a, W b) { return arith::remainder(a, b); });
+    case ScalarOp::min:
+      return binary<W, W>([](W a, W b) { return a < b ? a : b; });
+    case ScalarOp::max:
+      return binary<W, W>([](W a, W b) { return a < b ? b : a; });
+    case ScalarOp::pow:
+      return binary<W, W>([](W a, W b) { return arith::power(a, b); });
+    case ScalarOp::neg:
+      return unary<W, W>([](W a) { return wrap<W>(0 - bits(a)); });
+    case ScalarOp::abs:
+      return unary<W, W>([](W a) { return a < 0 ? wrap<W>(0 - bits(a)) : a; });
+    case ScalarOp::sign:
+      return unary<W, W>([](W a) { return arith::sign(a); });
+    case ScalarOp::bit_and:
+      return binary<W, W>([](W a, W b) { return a & b; });
+    case ScalarOp::bit_or:
+      return binary<W, W>([](W a, W b) { return a | b; });
+    case ScalarOp::bit_xor:
+      return binary<W, W>([](W a, W b) { return a ^ b; });
+    case ScalarOp::bit_not:
+      return unary<W, W>([](W a) { return ~a; });
     case ScalarOp::shift_left:
-    case ScalarOp::shift_right: return shift_of_width<W>(op, width);
-    default: return rounding<W>(op);
+    case ScalarOp::shift_right:
+      return shift_of_width<W>(op, width);
+    default:
+      return rounding<W>(op);
   }
 }
 
@@ -140,15 +168,20 @@ ElementFn arithmetic(ScalarOp op, int) {
   switch (op) {
     case ScalarOp::min:
     case ScalarOp::bit_and:
-    case ScalarOp::logical_and: return binary<B, B>([](B a, B b) { return a && b; });
+    case ScalarOp::logical_and:
+      return binary<B, B>([](B a, B b) { return a && b; });
     case ScalarOp::max:
     case ScalarOp::bit_or:
-    case ScalarOp::logical_or: return binary<B, B>([](B a, B b) { return a || b; });
+    case ScalarOp::logical_or:
+      return binary<B, B>([](B a, B b) { return a || b; });
     case ScalarOp::bit_xor:
-    case ScalarOp::logical_xor: return binary<B, B>([](B a, B b) { return a != b; });
+    case ScalarOp::logical_xor:
+      return binary<B, B>([](B a, B b) { return a != b; });
     case ScalarOp::bit_not:
-    case ScalarOp::logical_not: return unary<B, B>([](B a) { return !a; });
-    default: return nullptr;
+    case ScalarOp::logical_not:
+      return unary<B, B>([](B a) { return !a; });
+    default:
+      return nullptr;
   }
 }
 
@@ -180,24 +213,35 @@ ElementFn select() {
 
 DType compute_dtype(DType dtype) {
   switch (dtype_kind(dtype)) {
-    case DTypeKind::real: return dtype == DType::f64 ? DType::f64 : DType::f32;
-    case DTypeKind::signed_int: return DType::i64;
-    case DTypeKind::unsigned_int: return DType::u64;
-    case DTypeKind::boolean: return DType::boolean;
+    case DTypeKind::real:
+      return dtype == DType::f64 ? DType::f64 : DType::f32;
+    case DTypeKind::signed_int:
+      return DType::i64;
+    case DTypeKind::unsigned_int:
+      return DType::u64;
+    case DTypeKind::boolean:
+      return DType::boolean;
     case DTypeKind::complex:
-    case DTypeKind::text: return dtype;
+    case DTypeKind::text:
+      return dtype;
   }
   return dtype;
 }
 
 ElementFn plain_fn(ScalarOp op, DType dtype, int width) {
   switch (dtype) {
-    case DType::f32: return plain<float>(op, width);
-    case DType::f64: return plain<double>(op, width);
-    case DType::i64: return plain<std::int64_t>(op, width);
-    case DType::u64: return plain<std::uint64_t>(op, width);
-    case DType::boolean: return plain<bool>(op, width);
-    default: return nullptr;
+    case DType::f32:
+      return plain<float>(op, width);
+    case DType::f64:
+      return plain<double>(op, width);
+    case DType::i64:
+      return plain<std::int64_t>(op, width);
+    case DType::u64:
+      return plain<std::uint64_t>(op, width);
+    case DType::boolean:
+      return plain<bool>(op, width);
+    default:
+      return nullptr;
   }
 }
 
@@ -222,22 +266,33 @@ ElementFn narrow_fn(DType dtype) {
 
 ElementFn convert_fn(DType from, DType to) {
   switch (from) {
-    case DType::f32: return convert_to<float>(to);
-    case DType::f64: return convert_to<double>(to);
-    case DType::i64: return convert_to<std::int64_t>(to);
-    case DType::u64: return convert_to<std::uint64_t>(to);
-    case DType::boolean: return convert_to<bool>(to);
-    default: return nullptr;
+    case DType::f32:
+      return convert_to<float>(to);
+    case DType::f64:
+      return convert_to<double>(to);
+    case DType::i64:
+      return convert_to<std::int64_t>(to);
+    case DType::u64:
+      return convert_to<std::uint64_t>(to);
+    case DType::boolean:
+      return convert_to<bool>(to);
+    default:
+      return nullptr;
   }
 }
 
 ElementFn select_fn(int bytes) {
   switch (bytes) {
-    case 1: return select<std::uint8_t>();
-    case 2: return select<std::uint16_t>();
-    case 4: return select<std::uint32_t>();
-    case 8: return select<std::uint64_t>();
-    default: return nullptr;
+    case 1:
+      return select<std::uint8_t>();
+    case 2:
+      return select<std::uint16_t>();
+    case 4:
+      return select<std::uint32_t>();
+    case 8:
+      return select<std::uint64_t>();
+    default:
+      return nullptr;
   }
 }
 

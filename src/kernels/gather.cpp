@@ -1,5 +1,5 @@
-// gather: for every index, the block of data that it names. Neighbouring blocks are single copies of
-// memory; others go through a plan of the block.
+// gather: for every index, the block of data that it names. Neighbouring blocks are single copies
+// of memory; others go through a plan of the block.
 #include <cstring>
 #include <memory>
 
@@ -17,9 +17,9 @@ using tensor::Status;
 
 struct Plan {
   CopyPlan block;
-  std::int64_t size = 0;                  ///< of the axis that is picked from
-  std::int64_t count = 0;                 ///< of indices
-  std::int64_t data_step = 0, y_step = 0; ///< in bytes, from index to index
+  std::int64_t size = 0;                   ///< of the axis that is picked from
+  std::int64_t count = 0;                  ///< of indices
+  std::int64_t data_step = 0, y_step = 0;  ///< in bytes, from index to index
 };
 
 template <class Index>
@@ -50,7 +50,8 @@ Prepared prepare(const PrepareCtx& ctx) {
     if (y.strides[axis + i] != expected) return Prepared::no("blocks that are not evenly spaced");
     expected *= indices.dims[i];
   }
-  Shape block = data.shape(), from(std::span(data.strides, static_cast<std::size_t>(data.rank))), to;
+  Shape block = data.shape(), from(std::span(data.strides, static_cast<std::size_t>(data.rank))),
+        to;
   block.erase(axis);
   from.erase(axis);
   for (int i = 0; i < y.rank; ++i)

@@ -1,5 +1,5 @@
-// KernelDef: one hand-tuned kernel. Binding asks `prepare` whether it takes the bound operands, once;
-// running calls `run`, once per step. list.inc names every kernel.
+// KernelDef: one hand-tuned kernel. Binding asks `prepare` whether it takes the bound operands,
+// once; running calls `run`, once per step. list.inc names every kernel.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@ enum class KernelId : std::uint8_t {
 
 /// What binding knows of a call: all sizes, strides and dtypes, and the data of constant operands.
 struct PrepareCtx {
-  std::span<const tensor::Operand> inputs;   ///< slots are not set yet, but for presence
+  std::span<const tensor::Operand> inputs;  ///< slots are not set yet, but for presence
   std::span<const tensor::Operand> outputs;
-  std::span<const void* const> constants;    ///< per input: its first element, or null
+  std::span<const void* const> constants;  ///< per input: its first element, or null
   std::span<const tensor::Attr> attrs;
   const tensor::ScalarProgram* program = nullptr;  ///< of pointwise operators
-  PackCache* packs = nullptr;                ///< shared by all bindings of a plan
-  Isa isa = active_isa();                    ///< the instruction set to choose functions for
+  PackCache* packs = nullptr;                      ///< shared by all bindings of a plan
+  Isa isa = active_isa();                          ///< the instruction set to choose functions for
 };
 
 /// why_not is set when the kernel declines; binding records it and asks the next candidate.
@@ -35,7 +35,7 @@ struct Prepared {
   const char* why_not = nullptr;
   std::shared_ptr<const void> state;  ///< becomes Call::prepared
   std::int64_t scratch_bytes = 0;
-  tensor::KernelFn run = nullptr;     ///< where set, called instead of KernelDef::run
+  tensor::KernelFn run = nullptr;  ///< where set, called instead of KernelDef::run
 
   static Prepared no(const char* reason) { return {.why_not = reason}; }
 };

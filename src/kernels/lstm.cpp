@@ -1,6 +1,6 @@
 // lstm: the ONNX layer for f32 with the usual activations, in the order of operations that
-// ops/lstm.cpp states. Rows of the batch and directions are independent: each task runs all steps of
-// its rows, the products with x for several steps at once, where that saves reading W.
+// ops/lstm.cpp states. Rows of the batch and directions are independent: each task runs all steps
+// of its rows, the products with x for several steps at once, where that saves reading W.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -34,10 +34,10 @@ struct Plan {
   const SimdTables* simd = nullptr;
   bool batch_first = false, reverse = false;
   std::int64_t steps = 0, batch = 0, input = 0, hidden = 0, directions = 1;
-  std::int64_t units = 0;           ///< hidden, rounded up to whole vectors
-  std::int64_t chunk = 1;           ///< steps whose products with x are made together
-  std::int64_t weights_floats = 0;  ///< of one direction
-  std::int64_t task_floats = 0;     ///< of scratch
+  std::int64_t units = 0;              ///< hidden, rounded up to whole vectors
+  std::int64_t chunk = 1;              ///< steps whose products with x are made together
+  std::int64_t weights_floats = 0;     ///< of one direction
+  std::int64_t task_floats = 0;        ///< of scratch
   std::shared_ptr<const void> packed;  ///< null: weights are packed at the start of every call
 
   [[nodiscard]] std::int64_t tasks_per_direction() const {
@@ -96,7 +96,11 @@ class Task {
  public:
   Task(const Plan& plan, const Call& call, const Weights& weights, std::int64_t direction,
        std::int64_t first_row, float* scratch)
-      : plan_(plan), call_(call), weights_(weights), d_(direction), first_(first_row),
+      : plan_(plan),
+        call_(call),
+        weights_(weights),
+        d_(direction),
+        first_(first_row),
         rows_(std::min(kTaskRows, plan.batch - first_row)) {
     const std::int64_t state = kTaskRows * plan.units;
     h_ = scratch;
@@ -139,8 +143,8 @@ class Task {
   void store_state(int output, const float* from) {
     const Operand& to = call_.out(output);
     for (std::int64_t row = 0; row < rows_; ++row)
-      store_row(from + row * plan_.units,
-                to.data<float>() + state_offset(to, first_ + row), to.strides[2]);
+      store_row(from + row * plan_.units, to.data<float>() + state_offset(to, first_ + row),
+                to.strides[2]);
   }
   void store_row(const float* from, float* to, std::int64_t stride) const {
     if (stride == 1)
@@ -177,8 +181,8 @@ class Task {
   }
 
   void step(std::int64_t k, const float* xw) {
-    plan_.simd->lstm_step({rows_, plan_.hidden, plan_.units, xw, weights_.r, weights_.bias, h_, c_,
-                           next_});
+    plan_.simd->lstm_step(
+        {rows_, plan_.hidden, plan_.units, xw, weights_.r, weights_.bias, h_, c_, next_});
     std::swap(h_, next_);
     const Operand& y = call_.out(0);
     const std::int64_t* s = y.strides;
@@ -283,8 +287,8 @@ std::shared_ptr<const void> pack_constants(const PrepareCtx& ctx, const Plan& pl
     const bool present = i < ctx.inputs.size() && ctx.inputs[i].present();
     return present ? Source{static_cast<const float*>(ctx.constants[i]), &ctx.inputs[i]} : Source{};
   };
-  auto lines =
-      std::make_shared<std::vector<Line>>(static_cast<std::size_t>(plan.directions * plan.weights_floats / 16));
+  auto lines = std::make_shared<std::vector<Line>>(
+      static_cast<std::size_t>(plan.directions * plan.weights_floats / 16));
   float* to = lines->data()->floats;
   for (std::int64_t d = 0; d < plan.directions; ++d)
     pack_direction(plan, source(kW), source(kR), source(kB), d, to + d * plan.weights_floats);
@@ -320,8 +324,9 @@ Prepared prepare(const PrepareCtx& ctx) {
 
 extern constinit const KernelDef lstm_kernel{
     .name = "lstm",
-    .doc = "The ONNX layer for f32: weights packed once, gates made from registers, rows of the batch "
-           "in parallel.",
+    .doc =
+        "The ONNX layer for f32: weights packed once, gates made from registers, rows of the batch "
+        "in parallel.",
     .prepare = prepare,
     .run = run,
 };

@@ -6,17 +6,18 @@
 
 namespace scanloom::kernels {
 
-/// Units come in blocks of one vector. Columns of packed matrices, of `xw` and of `bias` stand block
-/// by block, in each the gates i, o, f, c; `units` is the number of units rounded up to whole blocks.
+/// Units come in blocks of one vector. Columns of packed matrices, of `xw` and of `bias` stand
+/// block by block, in each the gates i, o, f, c; `units` is the number of units rounded up to whole
+/// blocks.
 struct LstmStep {
-  std::int64_t rows = 0;              ///< of the batch
+  std::int64_t rows = 0;  ///< of the batch
   std::int64_t hidden = 0, units = 0;
-  const float* xw = nullptr;          ///< x . W^T, [rows][4 units]
-  const float* r = nullptr;           ///< R^T in panels (product.h)
-  const float* bias = nullptr;        ///< Wb + Rb
-  const float* h = nullptr;           ///< [rows][units]
-  float* c = nullptr;                 ///< [rows][units], updated
-  float* next_h = nullptr;            ///< [rows][units], not h
+  const float* xw = nullptr;    ///< x . W^T, [rows][4 units]
+  const float* r = nullptr;     ///< R^T in panels (product.h)
+  const float* bias = nullptr;  ///< Wb + Rb
+  const float* h = nullptr;     ///< [rows][units]
+  float* c = nullptr;           ///< [rows][units], updated
+  float* next_h = nullptr;      ///< [rows][units], not h
 };
 
 }  // namespace scanloom::kernels

@@ -114,8 +114,7 @@ std::vector<std::int64_t> begins_of(const PrepareCtx& ctx, bool has_axes) {
 
 Axis axis_of(std::int64_t size, std::int64_t result, std::int64_t begin, std::string_view mode) {
   Axis axis;
-  for (std::int64_t i = 0; i < result; ++i)
-    axis.source.push_back(source_of(i - begin, size, mode));
+  for (std::int64_t i = 0; i < result; ++i) axis.source.push_back(source_of(i - begin, size, mode));
   axis.begin = std::clamp<std::int64_t>(begin, 0, result);
   axis.end = std::clamp<std::int64_t>(begin + size, axis.begin, result);
   return axis;
@@ -131,8 +130,8 @@ Prepared prepare(const PrepareCtx& ctx) {
   auto plan = std::make_shared<Plan>();
   for (int i = 0; i < x.rank; ++i) {
     if (y.dims[i] > kLongest) return Prepared::no("a very long axis");
-    plan->axes.push_back(axis_of(x.dims[i], y.dims[i], begins[static_cast<std::size_t>(i)],
-                                 ctx.attrs[0].text()));
+    plan->axes.push_back(
+        axis_of(x.dims[i], y.dims[i], begins[static_cast<std::size_t>(i)], ctx.attrs[0].text()));
     plan->axes.back().x = x.strides[i];
     plan->axes.back().y = y.strides[i];
     if (i + 1 < x.rank) plan->rows *= y.dims[i];

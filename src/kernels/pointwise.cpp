@@ -1,5 +1,5 @@
-// pointwise: an element program over broadcast, strided operands. One instruction over neighbours goes
-// straight to its loop; anything else through blocks of columns (pointwise_plan.h).
+// pointwise: an element program over broadcast, strided operands. One instruction over neighbours
+// goes straight to its loop; anything else through blocks of columns (pointwise_plan.h).
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -62,8 +62,7 @@ Status run_shared(const Call& call) noexcept {
     direct.fn(call.out(0).data<std::byte>() + first * direct.out_bytes,
               direct.arg(call, 0) + first * direct.step[0],
               direct.arg(call, 1) + first * direct.step[1],
-              direct.arg(call, 2) + first * direct.step[2],
-              std::min(kShare, direct.count - first));
+              direct.arg(call, 2) + first * direct.step[2], std::min(kShare, direct.count - first));
   });
   return Status::ok;
 }

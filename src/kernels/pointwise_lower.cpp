@@ -31,9 +31,8 @@ bool joins(const Axis& outer, const Axis& inner) {
 
 Shape strides_within(const Operand& operand, const Operand& result) {
   const auto rank = static_cast<std::size_t>(operand.rank);
-  return tensor::broadcast_strides(
-      {operand.dims, rank}, {operand.strides, rank},
-      {result.dims, static_cast<std::size_t>(result.rank)});
+  return tensor::broadcast_strides({operand.dims, rank}, {operand.strides, rank},
+                                   {result.dims, static_cast<std::size_t>(result.rank)});
 }
 
 // The axes of all operands, in the order in which the first result lies in memory, joined.
@@ -82,7 +81,8 @@ void lay_out(const PrepareCtx& ctx, PointwisePlan& plan) {
   const std::vector<Axis> axes = axes_of(operands, ctx.outputs[0]);
   plan.empty = ctx.outputs[0].elements() == 0;
   plan.rank = static_cast<int>(axes.size());
-  plan.window = plan.rank > 0 && (plan.rank == 1 || axes.back().dim >= kShortRow) ? plan.rank - 1 : 0;
+  plan.window =
+      plan.rank > 0 && (plan.rank == 1 || axes.back().dim >= kShortRow) ? plan.rank - 1 : 0;
   for (std::size_t i = 0; i < axes.size(); ++i) plan.dims[i] = axes[i].dim;
   for (int i = plan.window; i < plan.rank; ++i)
     plan.window_elements *= plan.dims[static_cast<std::size_t>(i)];
@@ -92,8 +92,8 @@ void lay_out(const PrepareCtx& ctx, PointwisePlan& plan) {
     for (std::size_t i = 0; i < axes.size(); ++i) operand.strides[i] = axes[i].strides[o];
     operand.lie = lie_of(plan, operand);
     const Operand* from = operands[o];
-    operand.index = static_cast<std::int16_t>(
-        o < inputs ? from - ctx.inputs.data() : from - ctx.outputs.data());
+    operand.index = static_cast<std::int16_t>(o < inputs ? from - ctx.inputs.data()
+                                                         : from - ctx.outputs.data());
     (o < inputs ? plan.inputs : plan.outputs).push_back(operand);
   }
   std::ranges::reverse(plan.outputs);
@@ -107,11 +107,16 @@ void copy_column(std::byte* out, const std::byte* a, const std::byte*, const std
 
 ElementFn copy_fn(int bytes) {
   switch (bytes) {
-    case 1: return copy_column<1>;
-    case 2: return copy_column<2>;
-    case 4: return copy_column<4>;
-    case 8: return copy_column<8>;
-    default: return nullptr;
+    case 1:
+      return copy_column<1>;
+    case 2:
+      return copy_column<2>;
+    case 4:
+      return copy_column<4>;
+    case 8:
+      return copy_column<8>;
+    default:
+      return nullptr;
   }
 }
 
@@ -273,8 +278,8 @@ class Lowering {
     return emit_columns(fns.columns, result, args);
   }
 
-  // The last step of a single result writes to its place; other results are copied there at the end,
-  // since until then a result may share its memory with an input.
+  // The last step of a single result writes to its place; other results are copied there at the
+  // end, since until then a result may share its memory with an input.
   const char* store_results() {
     const tensor::ScalarProgram& program = *ctx_.program;
     for (std::size_t i = 0; i < program.results.size(); ++i) {
@@ -347,12 +352,16 @@ class Lowering {
 
   [[nodiscard]] ValueId id(const Value& v) const {
     switch (v.kind) {
-      case Value::Kind::none: return 0;
-      case Value::Kind::constant: return static_cast<ValueId>(v.index);
+      case Value::Kind::none:
+        return 0;
+      case Value::Kind::constant:
+        return static_cast<ValueId>(v.index);
       case Value::Kind::column:
         return static_cast<ValueId>(plan_.first_column + place_of_[at(v)]);
-      case Value::Kind::input: return plan_.inputs[at(v)].value;
-      case Value::Kind::output: return plan_.outputs[at(v)].value;
+      case Value::Kind::input:
+        return plan_.inputs[at(v)].value;
+      case Value::Kind::output:
+        return plan_.outputs[at(v)].value;
     }
     return 0;
   }

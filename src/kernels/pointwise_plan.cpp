@@ -50,10 +50,14 @@ template <bool kGather>
 void move(const PointwisePlan& plan, const PointwiseOperand& operand, std::byte* base,
           std::int64_t start, std::int64_t count, std::byte* column) {
   switch (operand.bytes) {
-    case 1: return move<std::uint8_t, kGather>(plan, operand, base, start, count, column);
-    case 2: return move<std::uint16_t, kGather>(plan, operand, base, start, count, column);
-    case 4: return move<std::uint32_t, kGather>(plan, operand, base, start, count, column);
-    default: return move<std::uint64_t, kGather>(plan, operand, base, start, count, column);
+    case 1:
+      return move<std::uint8_t, kGather>(plan, operand, base, start, count, column);
+    case 2:
+      return move<std::uint16_t, kGather>(plan, operand, base, start, count, column);
+    case 4:
+      return move<std::uint32_t, kGather>(plan, operand, base, start, count, column);
+    default:
+      return move<std::uint64_t, kGather>(plan, operand, base, start, count, column);
   }
 }
 
@@ -66,10 +70,14 @@ void spread(const Spread& what, std::byte* const* table, std::int64_t count) {
   const std::byte* from = table[what.from];
   std::byte* to = table[what.to];
   switch (what.bytes) {
-    case 1: return spread_element<std::uint8_t>(from, to, count);
-    case 2: return spread_element<std::uint16_t>(from, to, count);
-    case 4: return spread_element<std::uint32_t>(from, to, count);
-    default: return spread_element<std::uint64_t>(from, to, count);
+    case 1:
+      return spread_element<std::uint8_t>(from, to, count);
+    case 2:
+      return spread_element<std::uint16_t>(from, to, count);
+    case 4:
+      return spread_element<std::uint32_t>(from, to, count);
+    default:
+      return spread_element<std::uint64_t>(from, to, count);
   }
 }
 

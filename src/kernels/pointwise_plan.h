@@ -1,6 +1,7 @@
-// PointwisePlan: an element program over bound operands, lowered to functions over columns of at most
-// kBlock elements. Outer axes are walked; within them a window of elements is taken block by block:
-// operands that lie in a row are read and written in place, the others through columns in scratch.
+// PointwisePlan: an element program over bound operands, lowered to functions over columns of at
+// most kBlock elements. Outer axes are walked; within them a window of elements is taken block by
+// block: operands that lie in a row are read and written in place, the others through columns in
+// scratch.
 #pragma once
 
 #include <array>
@@ -57,7 +58,9 @@ struct PointwisePlan {
   std::int64_t column_bytes = 0;
 
   /// The table's, in whole lines of the cache.
-  [[nodiscard]] std::int64_t table_bytes() const { return (value_count * std::int64_t{8} + 63) / 64 * 64; }
+  [[nodiscard]] std::int64_t table_bytes() const {
+    return (value_count * std::int64_t{8} + 63) / 64 * 64;
+  }
   [[nodiscard]] std::int64_t scratch_bytes() const {
     return table_bytes() + (first_operand - first_column) * column_bytes;
   }

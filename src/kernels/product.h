@@ -1,6 +1,6 @@
-// Products of matrices, C = A B: register tiles per instruction set, and the loops around them. Every
-// element is the sum over k in order, so the result does not depend on tiles, blocks or threads.
-// Used by contract, conv and lstm.
+// Products of matrices, C = A B: register tiles per instruction set, and the loops around them.
+// Every element is the sum over k in order, so the result does not depend on tiles, blocks or
+// threads. Used by contract, conv and lstm.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ struct Strip {
   std::int64_t a_row = 0, a_step = 0;
   const T* b = nullptr;
   std::int64_t b_step = 0, b_panel = 0;
-  bool padded = false;      ///< b holds whole panels, so it may be read beyond the last column
-  bool resume = false;      ///< goes on from what C holds instead of 0
+  bool padded = false;  ///< b holds whole panels, so it may be read beyond the last column
+  bool resume = false;  ///< goes on from what C holds instead of 0
   T* c = nullptr;
   std::int64_t c_row = 0, c_column = 1;
   const T* bias = nullptr;  ///< per column, added last; padded as b is
@@ -28,8 +28,8 @@ inline constexpr int kMaxStripRows = 8;
 /// The functions of one instruction set.
 template <class T>
 struct ProductFns {
-  int rows;            ///< of the tallest strip
-  std::int64_t panel;  ///< columns of a panel
+  int rows;                                       ///< of the tallest strip
+  std::int64_t panel;                             ///< columns of a panel
   void (*strip[kMaxStripRows])(const Strip<T>&);  ///< by the strip's rows - 1; null beyond `rows`
   /// Four rows of k-consecutive elements into columns: to[i * panel + j] = from[j * row + i].
   void (*transpose4)(const T* from, std::int64_t row, std::int64_t k, std::int64_t panel, T* to);

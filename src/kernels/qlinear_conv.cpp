@@ -1,6 +1,6 @@
 // qlinear_conv: sums of products of centred 8-bit numbers, exact in 32 bits; ops/qlinear_conv.cpp
-// states what becomes of them. Each window is gathered once, as 16-bit numbers, and meets the packed
-// weights of all filters.
+// states what becomes of them. Each window is gathered once, as 16-bit numbers, and meets the
+// packed weights of all filters.
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -18,7 +18,15 @@ using tensor::Operand;
 using tensor::Status;
 
 enum Input : std::size_t {
-  kX, kXScale, kXZero, kW, kWScale, kWZero, kYScale, kYZero, kBias,
+  kX,
+  kXScale,
+  kXZero,
+  kW,
+  kWScale,
+  kWZero,
+  kYScale,
+  kYZero,
+  kBias,
 };
 
 // Windows below this sum to less than 2^31.
@@ -115,8 +123,7 @@ Status run(const Call& call) noexcept {
       const X* from = x.data<const X>() + image * x.strides[0] + group * g.channels * x.strides[1];
       for (std::int64_t position = 0; position < plan.positions; ++position) {
         gather_window(g, x, from, position, zero, window);
-        filters_of_window(plan, call, window, group,
-                          y.data<Y>() + image * y.strides[0] + position);
+        filters_of_window(plan, call, window, group, y.data<Y>() + image * y.strides[0] + position);
       }
     }
   return Status::ok;

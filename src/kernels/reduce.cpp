@@ -1,6 +1,6 @@
 // reduce: sums, extremes and the like, each result over its elements in row-major order, as
-// ops/reduce.cpp states. Several results are made side by side, along the axis that stays: in vectors
-// where they are neighbours, else as independent chains.
+// ops/reduce.cpp states. Several results are made side by side, along the axis that stays: in
+// vectors where they are neighbours, else as independent chains.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -25,8 +25,8 @@ using tensor::Status;
 
 enum Attribute : std::size_t { kKind, kAxes, kKeepdims };
 enum class Kind : std::uint8_t { sum, mean, max, min, prod, sum_square, l1, l2, log_sum };
-constexpr std::array<std::string_view, 9> kKinds = {"sum",  "mean",       "max", "min",    "prod",
-                                                    "sum_square", "l1", "l2",  "log_sum"};
+constexpr std::array<std::string_view, 9> kKinds = {"sum",        "mean", "max", "min",    "prod",
+                                                    "sum_square", "l1",   "l2",  "log_sum"};
 
 // Results made side by side.
 constexpr std::int64_t kLanes = 16;
@@ -48,9 +48,9 @@ struct Plan;
 using BlockFn = void (*)(const Plan&, const std::byte* x, std::byte* y, std::int64_t lanes);
 
 struct Plan {
-  Axis lane;             ///< the kept axis along which results are made together
-  Axes<Axis> kept;       ///< the others
-  Axes<Axis> reduced;    ///< joined, outermost first; at least one
+  Axis lane;           ///< the kept axis along which results are made together
+  Axes<Axis> kept;     ///< the others
+  Axes<Axis> reduced;  ///< joined, outermost first; at least one
   std::int64_t kept_count = 1, reduced_count = 1;
   std::int64_t bytes = 4;
   BlockFn block = nullptr;
@@ -150,8 +150,8 @@ void lanes_of(const Plan& plan, const T* x, T* y, std::int64_t lanes) {
       }
   });
   for (std::int64_t j = 0; j < count; ++j)
-    y[j * plan.lane.y] = tensor::narrow<T>(
-        finish<kKind, W>(sums[static_cast<std::size_t>(j)], plan.reduced_count));
+    y[j * plan.lane.y] =
+        tensor::narrow<T>(finish<kKind, W>(sums[static_cast<std::size_t>(j)], plan.reduced_count));
 }
 
 // One result. Extremes do not depend on the order, so they are taken in lanes of neighbours.
@@ -167,7 +167,8 @@ void single(const Plan& plan, const T* x, T* y) {
         std::int64_t i = 0;
         for (; i + kLanes <= inner.size; i += kLanes)
           for (std::size_t j = 0; j < sums.size(); ++j)
-            sums[j] = fold<kKind, W>(sums[j], W(tensor::widen(row[i + static_cast<std::int64_t>(j)])));
+            sums[j] =
+                fold<kKind, W>(sums[j], W(tensor::widen(row[i + static_cast<std::int64_t>(j)])));
         for (; i < inner.size; ++i) sums[0] = fold<kKind, W>(sums[0], W(tensor::widen(row[i])));
       });
       for (std::size_t j = 1; j < sums.size(); ++j) sums[0] = fold<kKind, W>(sums[0], sums[j]);
@@ -191,13 +192,20 @@ void block(const Plan& plan, const std::byte* x_bytes, std::byte* y_bytes, std::
 template <class T>
 BlockFn block_fn(Kind kind) {
   switch (kind) {
-    case Kind::sum: return block<T, Kind::sum>;
-    case Kind::mean: return block<T, Kind::mean>;
-    case Kind::max: return block<T, Kind::max>;
-    case Kind::min: return block<T, Kind::min>;
-    case Kind::prod: return block<T, Kind::prod>;
-    case Kind::sum_square: return block<T, Kind::sum_square>;
-    case Kind::l1: return block<T, Kind::l1>;
+    case Kind::sum:
+      return block<T, Kind::sum>;
+    case Kind::mean:
+      return block<T, Kind::mean>;
+    case Kind::max:
+      return block<T, Kind::max>;
+    case Kind::min:
+      return block<T, Kind::min>;
+    case Kind::prod:
+      return block<T, Kind::prod>;
+    case Kind::sum_square:
+      return block<T, Kind::sum_square>;
+    case Kind::l1:
+      return block<T, Kind::l1>;
     case Kind::l2:
       if constexpr (!std::integral<T>) return block<T, Kind::l2>;
       return nullptr;
@@ -210,13 +218,20 @@ BlockFn block_fn(Kind kind) {
 
 BlockFn block_fn(DType dtype, Kind kind) {
   switch (dtype) {
-    case DType::f32: return block_fn<float>(kind);
-    case DType::f64: return block_fn<double>(kind);
-    case DType::f16: return block_fn<tensor::Half>(kind);
-    case DType::bf16: return block_fn<tensor::BFloat16>(kind);
-    case DType::i64: return block_fn<std::int64_t>(kind);
-    case DType::i32: return block_fn<std::int32_t>(kind);
-    default: return nullptr;
+    case DType::f32:
+      return block_fn<float>(kind);
+    case DType::f64:
+      return block_fn<double>(kind);
+    case DType::f16:
+      return block_fn<tensor::Half>(kind);
+    case DType::bf16:
+      return block_fn<tensor::BFloat16>(kind);
+    case DType::i64:
+      return block_fn<std::int64_t>(kind);
+    case DType::i32:
+      return block_fn<std::int32_t>(kind);
+    default:
+      return nullptr;
   }
 }
 
@@ -262,9 +277,8 @@ void join(Axes<Axis>& axes, const Axis& axis) {
 
 bool is_reduced(const tensor::Attr& axes, int axis, int rank) {
   if (!axes.present()) return true;
-  return std::ranges::any_of(axes.integers(), [&](std::int64_t given) {
-    return given == axis || given + rank == axis;
-  });
+  return std::ranges::any_of(
+      axes.integers(), [&](std::int64_t given) { return given == axis || given + rank == axis; });
 }
 
 Plan plan_of(const PrepareCtx& ctx) {

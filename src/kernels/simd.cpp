@@ -15,10 +15,13 @@ extern const SimdTables kTables;
 
 const SimdTables& simd_tables(Isa isa) {
   switch (isa) {
-    case Isa::avx512: return N_AVX3::kTables;
-    case Isa::avx2: return N_AVX2::kTables;
+    case Isa::avx512:
+      return N_AVX3::kTables;
+    case Isa::avx2:
+      return N_AVX2::kTables;
     case Isa::baseline:
-    case Isa::neon: return N_SSE4::kTables;
+    case Isa::neon:
+      return N_SSE4::kTables;
   }
   return N_SSE4::kTables;
 }

@@ -273,6 +273,8 @@ void Binder::finish_stacked(const ir::Node& node, BoundLoop& loop) {
     touch(source);
     if (port.result.is_dynamic()) {
       port.row = source.place;
+      if (!source.place.is_dynamic() && layout(source.place).contiguous)
+        port.row_bytes = layout(source.place).dims.elements() * bytes_of(source.place.dtype);
     } else if (source.place.slot != port.row.slot) {
       const Location& result = location(node.outputs[loop.carried.size() + i]);
       emit_copy(source, {port.row, result.buffers}, loop.node);

@@ -88,6 +88,7 @@ struct BoundStacked {
   bool reverse = false, insert = true;
   std::int64_t first_bytes = 0, step_bytes = 0;  ///< static only
   tensor::Shape empty;  ///< boxed only: sizes of the result when no step runs
+  std::int64_t row_bytes = 0;  ///< boxed only: of a row whose sizes are known and contiguous
 };
 
 /// One loop. Without trip count it runs on its conditions, up to the step limit.

@@ -15,8 +15,16 @@ struct Row {
 };
 
 const std::array kRows = {
-    Row{&ops::contract_op, {KernelId::contract}}, Row{&ops::conv_op, {KernelId::conv}},
-    Row{&ops::lstm_op, {KernelId::lstm}},         Row{&ops::reduce_op, {KernelId::reduce}},
+    Row{&ops::concat_op, {KernelId::concat}},
+    Row{&ops::contract_op, {KernelId::contract}},
+    Row{&ops::conv_op, {KernelId::conv}},
+    Row{&ops::dequantize_linear_op, {KernelId::dequantize}},
+    Row{&ops::gather_op, {KernelId::gather}},
+    Row{&ops::lstm_op, {KernelId::lstm}},
+    Row{&ops::pad_op, {KernelId::pad}},
+    Row{&ops::qlinear_conv_op, {KernelId::qlinear_conv}},
+    Row{&ops::quantize_linear_op, {KernelId::quantize}},
+    Row{&ops::reduce_op, {KernelId::reduce}},
 };
 
 constexpr std::array kPointwise = {KernelId::pointwise};

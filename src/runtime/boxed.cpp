@@ -133,9 +133,16 @@ Expected<void> Run::State::run_dynamic(std::uint32_t index) {
 
 Expected<void> Run::State::append_row(const plan::BoundStacked& port, std::int64_t step,
                                       ir::NodeId node) {
+  BoxedValue& rows = box(port.result);
+  if (step > 0 && port.row_bytes > 0 && rows.storage->capacity >= port.row_bytes * (step + 1)) {
+    // The usual row: known sizes, room left, and storage that only this loop has seen.
+    std::memcpy(rows.storage->bytes.get() + port.row_bytes * step, address(port.row),
+                static_cast<std::size_t>(port.row_bytes));
+    rows.dims[0] = step + 1;
+    return {};
+  }
   const tensor::Operand row = operand(port.row);
   const tensor::Shape dims = row.shape();
-  BoxedValue& rows = box(port.result);
   // While rows are gathered, axis 0 of the result counts steps and the others are the row's.
   if (step == 0) {
     rows.storage.reset();

@@ -27,7 +27,10 @@ TEST(Concat, PutsInputsBehindEachOtherOnAnyAxis) {
             inputs.push_back(owned.back().get());
           }
           Buffer y(dtype, total, to);
-          ASSERT_EQ(run({.id = KernelId::concat, .inputs = inputs, .outputs = {&y}, .attrs = {Attr(axis)}},
+          ASSERT_EQ(run({.id = KernelId::concat,
+                         .inputs = inputs,
+                         .outputs = {&y},
+                         .attrs = {Attr(axis)}},
                         active_isa()),
                     "");
           std::int64_t inner = 1;

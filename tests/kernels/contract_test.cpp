@@ -126,7 +126,8 @@ TEST(Contract, LargeMatricesGoThroughBlocks) {
   for (const bool constant : {false, true})
     for (const int threads : {1, 2, 7}) {
       expect_product<float>(matmul(40, 300, 530), "", {.b_constant = constant, .threads = threads});
-      expect_product<double>(matmul(33, 270, 270), "", {.b_constant = constant, .threads = threads});
+      expect_product<double>(matmul(33, 270, 270), "",
+                             {.b_constant = constant, .threads = threads});
       expect_product<float>(matmul(1, 700, 900), "", {.b_constant = constant, .threads = threads});
       expect_product<float>(matmul(900, 700, 1), "", {.a_constant = constant, .threads = threads});
     }
@@ -159,12 +160,14 @@ TEST(Contract, VectorsAndTransposes) {
 }
 
 TEST(Contract, SeveralAxesOfEveryClass) {
-  const std::map<char, std::int64_t> sizes{{'a', 3}, {'b', 4}, {'m', 5}, {'p', 2}, {'n', 19},
-                                           {'q', 3}, {'k', 6}, {'l', 3}};
+  const std::map<char, std::int64_t> sizes{{'a', 3},  {'b', 4}, {'m', 5}, {'p', 2},
+                                           {'n', 19}, {'q', 3}, {'k', 6}, {'l', 3}};
   const std::vector<Einsum> cases = {
-      {"amk", "akn", "amn", sizes},     {"abmk", "abkn", "abmn", sizes}, {"mkl", "kln", "mn", sizes},
-      {"mlk", "kln", "mn", sizes},      {"amk", "kn", "amn", sizes},     {"mpk", "nkq", "mnpq", sizes},
-      {"kamlb", "blkn", "mabn", sizes}, {"amk", "ank", "anm", sizes},    {"mak", "kan", "amn", sizes},
+      {"amk", "akn", "amn", sizes},     {"abmk", "abkn", "abmn", sizes},
+      {"mkl", "kln", "mn", sizes},      {"mlk", "kln", "mn", sizes},
+      {"amk", "kn", "amn", sizes},      {"mpk", "nkq", "mnpq", sizes},
+      {"kamlb", "blkn", "mabn", sizes}, {"amk", "ank", "anm", sizes},
+      {"mak", "kan", "amn", sizes},
   };
   for (const Einsum& e : cases)
     for (const bool constant : {false, true})
@@ -187,9 +190,10 @@ TEST(Contract, InfinitiesAndNansPassThrough) {
     Buffer a(DType::f32, {2, 3}), b(DType::f32, {3, 20}), out(DType::f32, {2, 20});
     a.fill<float>({INFINITY, 0, 1, -1, 2, 3e38f});
     b.fill<float>({0, 1, -1, INFINITY, NAN, 3e38f, 1e-40f});
-    ASSERT_EQ(run({.id = KernelId::contract, .inputs = {&a, &b}, .outputs = {&out}, .attrs = {Attr("")}},
-                  isa),
-              "");
+    ASSERT_EQ(
+        run({.id = KernelId::contract, .inputs = {&a, &b}, .outputs = {&out}, .attrs = {Attr("")}},
+            isa),
+        "");
     EXPECT_EQ(difference(out, naive<float>(e, a, b, isa)), "");
   }
 }
@@ -213,9 +217,10 @@ TEST(Contract, OneConstantIsPackedOnceForAllUses) {
 
 TEST(Contract, DeclinesOtherTypes) {
   Buffer a(DType::i32, {2, 2}), out(DType::i32, {2, 2});
-  EXPECT_EQ(run({.id = KernelId::contract, .inputs = {&a, &a}, .outputs = {&out}, .attrs = {Attr("")}},
-                active_isa()),
-            "only f32 and f64");
+  EXPECT_EQ(
+      run({.id = KernelId::contract, .inputs = {&a, &a}, .outputs = {&out}, .attrs = {Attr("")}},
+          active_isa()),
+      "only f32 and f64");
 }
 
 }  // namespace

@@ -127,7 +127,8 @@ const std::vector<Case>& cases() {
 TEST(Conv, GivesTheBitsOfTheNaiveLoop) {
   for (const Isa isa : available_isas())
     for (const Case& c : cases())
-      for (const bool constant : {false, true}) expect_conv(c, isa, constant, 1, Layout::contiguous);
+      for (const bool constant : {false, true})
+        expect_conv(c, isa, constant, 1, Layout::contiguous);
 }
 
 TEST(Conv, StridedInput) {
@@ -140,7 +141,8 @@ TEST(Conv, ThreadsDoNotChangeBits) {
   const Case large{.x = {3, 16, 50, 50}, .w = {24, 8, 3, 3}, .group = 2, .pads = {1, 1, 1, 1}};
   const Case one{.x = {1, 300, 9}, .w = {256, 300, 3}, .pads = {1, 1}};
   for (const Case& c : {large, one})
-    for (const int threads : {1, 2, 7}) expect_conv(c, active_isa(), true, threads, Layout::contiguous);
+    for (const int threads : {1, 2, 7})
+      expect_conv(c, active_isa(), true, threads, Layout::contiguous);
 }
 
 TEST(Conv, AnInfiniteWeightOverPaddingMakesNan) {

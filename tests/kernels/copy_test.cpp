@@ -29,15 +29,16 @@ std::string copied(Buffer& from, Buffer& to) {
 
 void fill_counting(Buffer& buffer) {
   for (std::int64_t i = 0; i < buffer.elements(); ++i) {
-    const std::uint64_t parts[2] = {static_cast<std::uint64_t>(i) * 2654435761u, ~static_cast<std::uint64_t>(i)};
+    const std::uint64_t parts[2] = {static_cast<std::uint64_t>(i) * 2654435761u,
+                                    ~static_cast<std::uint64_t>(i)};
     std::memcpy(buffer.element(i), parts, dtype_bytes(buffer.dtype()));
   }
 }
 
 TEST(Copy, BetweenAllLayoutsOfAllSizes) {
   for (const DType dtype : {DType::u8, DType::f16, DType::f32, DType::f64, DType::c128})
-    for (const Shape& shape : {Shape{}, Shape{0}, Shape{1}, Shape{33}, Shape{17, 40}, Shape{2, 3, 5},
-                               Shape{4, 1, 37, 2}, Shape{3, 0, 2}})
+    for (const Shape& shape : {Shape{}, Shape{0}, Shape{1}, Shape{33}, Shape{17, 40},
+                               Shape{2, 3, 5}, Shape{4, 1, 37, 2}, Shape{3, 0, 2}})
       for (const Layout from_layout : kLayouts)
         for (const Layout to_layout : kLayouts) {
           Buffer from(dtype, shape, from_layout), to(dtype, shape, to_layout);

@@ -24,7 +24,8 @@ void expect_gathered(const Case& c, Layout in, Layout to) {
     inner *= c.data[i];
   }
   const std::int64_t size = c.data[along];
-  Buffer data(DType::f32, c.data, in), indices(dtype_of<Index>, c.indices), y(DType::f32, result, to);
+  Buffer data(DType::f32, c.data, in), indices(dtype_of<Index>, c.indices),
+      y(DType::f32, result, to);
   data.fill_random(1);
   for (std::int64_t i = 0; i < count; ++i)
     indices.at<Index>(i) = static_cast<Index>(i * 7 % (2 * size) - size);
@@ -60,7 +61,10 @@ TEST(Gather, AnIndexOutsideIsAFault) {
   Buffer data(DType::f32, {3}), indices(DType::i64, {2}), y(DType::f32, {2});
   for (const std::int64_t index : {3, -4}) {
     indices.fill<std::int64_t>({0, index});
-    EXPECT_EQ(run({.id = KernelId::gather, .inputs = {&data, &indices}, .outputs = {&y}, .attrs = {Attr(0)}},
+    EXPECT_EQ(run({.id = KernelId::gather,
+                   .inputs = {&data, &indices},
+                   .outputs = {&y},
+                   .attrs = {Attr(0)}},
                   active_isa()),
               "index {} is outside an axis of {} elements");
   }

@@ -46,7 +46,12 @@ Buffer::Buffer(DType dtype, const Shape& dims, Layout layout)
 }
 
 tensor::Operand Buffer::operand() {
-  return {&slot_,       offset_, dims_.data(), strides_.data(), dims_.rank(), dtype_,
+  return {&slot_,
+          offset_,
+          dims_.data(),
+          strides_.data(),
+          dims_.rank(),
+          dtype_,
           tensor::is_contiguous(dims_.dims(), strides_.dims())};
 }
 

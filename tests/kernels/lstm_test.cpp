@@ -26,7 +26,8 @@ struct Operands {
   }
   Operands(const Case& k, Layout layout)
       : x(DType::f32,
-          k.batch_first ? Shape{k.batch, k.steps, k.input} : Shape{k.steps, k.batch, k.input}, layout),
+          k.batch_first ? Shape{k.batch, k.steps, k.input} : Shape{k.steps, k.batch, k.input},
+          layout),
         w(DType::f32, {k.directions(), 4 * k.hidden, k.input}),
         r(DType::f32, {k.directions(), 4 * k.hidden, k.hidden}),
         b(DType::f32, {k.directions(), 8 * k.hidden}),

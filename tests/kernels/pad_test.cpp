@@ -32,8 +32,10 @@ void expect_padded(const Case& c, const std::string& mode, bool value, Layout in
   const int rank = c.x.rank();
   Shape result;
   for (int i = 0; i < rank; ++i)
-    result.push_back(c.x[i] + c.begins[static_cast<std::size_t>(i)] + c.ends[static_cast<std::size_t>(i)]);
-  Buffer x(DType::f32, c.x, in), pads(DType::i64, {2 * rank}), number(DType::f32, {}), y(DType::f32, result, to);
+    result.push_back(c.x[i] + c.begins[static_cast<std::size_t>(i)] +
+                     c.ends[static_cast<std::size_t>(i)]);
+  Buffer x(DType::f32, c.x, in), pads(DType::i64, {2 * rank}), number(DType::f32, {}),
+      y(DType::f32, result, to);
   x.fill_random(1);
   std::vector<std::int64_t> both = c.begins;
   both.insert(both.end(), c.ends.begin(), c.ends.end());
@@ -62,9 +64,12 @@ void expect_padded(const Case& c, const std::string& mode, bool value, Layout in
 }
 
 TEST(Pad, AllModes) {
-  const std::vector<Case> cases = {{{5}, {2}, {3}},          {{1}, {3}, {0}},
-                                   {{7}, {-2}, {4}},         {{7}, {-3}, {-3}},
-                                   {{1, 640}, {0, 0}, {0, 64}}, {{3, 4}, {1, 2}, {2, 1}},
+  const std::vector<Case> cases = {{{5}, {2}, {3}},
+                                   {{1}, {3}, {0}},
+                                   {{7}, {-2}, {4}},
+                                   {{7}, {-3}, {-3}},
+                                   {{1, 640}, {0, 0}, {0, 64}},
+                                   {{3, 4}, {1, 2}, {2, 1}},
                                    {{2, 3, 4}, {1, 0, -1}, {0, 5, 2}}};
   for (const Case& c : cases)
     for (const std::string mode : {"constant", "reflect", "edge", "wrap"})
@@ -80,9 +85,10 @@ TEST(Pad, NegativePadsBeyondX) {
 
 TEST(Pad, DeclinesPadsThatAreNotConstant) {
   Buffer x(DType::f32, {2}), pads(DType::i64, {2}), y(DType::f32, {2});
-  EXPECT_EQ(run({.id = KernelId::pad, .inputs = {&x, &pads}, .outputs = {&y}, .attrs = {Attr("edge")}},
-                active_isa()),
-            "pads that are not constant");
+  EXPECT_EQ(
+      run({.id = KernelId::pad, .inputs = {&x, &pads}, .outputs = {&y}, .attrs = {Attr("edge")}},
+          active_isa()),
+      "pads that are not constant");
 }
 
 }  // namespace

@@ -16,19 +16,20 @@ using tensor::ScalarOp;
 using tensor::ScalarProgram;
 using tensor::ScalarReg;
 
-constexpr DType kDTypes[] = {DType::f32, DType::f64, DType::f16, DType::bf16, DType::f8e4m3fn,
-                             DType::i64, DType::i32, DType::i16, DType::i8,   DType::i4,
+constexpr DType kDTypes[] = {DType::f32, DType::f64, DType::f16, DType::bf16,   DType::f8e4m3fn,
+                             DType::i64, DType::i32, DType::i16, DType::i8,     DType::i4,
                              DType::u64, DType::u32, DType::u8,  DType::boolean};
-constexpr std::int64_t kLengths[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 255, 256, 257, 1000};
+constexpr std::int64_t kLengths[] = {0,  1,  2,  3,  4,  5,   7,   8,   9,
+                                     15, 16, 17, 31, 33, 255, 256, 257, 1000};
 
 // Numbers that break careless code, then random ones.
 void fill_special(Buffer& buffer, unsigned seed) {
   buffer.fill_random(seed);
   constexpr double kInf = std::numeric_limits<double>::infinity();
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-  const std::vector<double> special = {0,   -0.0, 1,    -1,   kInf,  -kInf, kNan, 0.5,  -0.5,
-                                       1.5, 2.5,  1e-40, 1e30, -1e30, 3e38,  88,   -104, 700,
-                                       2,   -3,   20.5, -20.5, 8192,  1e-310, 63,  64,   255};
+  const std::vector<double> special = {0,   -0.0, 1,     -1,    kInf,  -kInf,  kNan, 0.5,  -0.5,
+                                       1.5, 2.5,  1e-40, 1e30,  -1e30, 3e38,   88,   -104, 700,
+                                       2,   -3,   20.5,  -20.5, 8192,  1e-310, 63,   64,   255};
   for (std::int64_t i = 0; i < buffer.elements(); ++i) {
     const auto pick = static_cast<std::size_t>(i) * (seed % 2 == 0 ? 7 : 11) + seed;
     if (pick % 2 == 0) continue;
@@ -67,7 +68,8 @@ std::string check(const ScalarProgram& program, const std::vector<Buffer*>& inpu
   std::vector<std::vector<ScalarReg>> expected;
   for (std::size_t r = 0; r < outputs.size(); ++r)
     expected.push_back(evaluate(program, inputs, outputs[0]->dims(), r));
-  const Use use{.id = KernelId::pointwise, .inputs = inputs, .outputs = outputs, .program = &program};
+  const Use use{
+      .id = KernelId::pointwise, .inputs = inputs, .outputs = outputs, .program = &program};
   if (std::string why = run(use, isa, threads); !why.empty()) return why;
   for (std::size_t r = 0; r < outputs.size(); ++r) {
     Buffer& out = *outputs[r];
@@ -158,7 +160,8 @@ ScalarProgram chain() {
   p.inputs = {DType::f32, DType::f32};
   const auto half = p.append({.op = ScalarOp::constant, .dtype = DType::f32, .bits = 0x3f000000});
   const auto product = p.append({.op = ScalarOp::mul, .dtype = DType::f32, .args = {0, 1, -1}});
-  const auto sum = p.append({.op = ScalarOp::add, .dtype = DType::f32, .args = {product, half, -1}});
+  const auto sum =
+      p.append({.op = ScalarOp::add, .dtype = DType::f32, .args = {product, half, -1}});
   const auto bent = p.append({.op = ScalarOp::tanh, .dtype = DType::f32, .args = {sum, -1, -1}});
   const auto below = p.append({.op = ScalarOp::less, .dtype = DType::f32, .args = {bent, 0, -1}});
   const auto negative = p.append({.op = ScalarOp::neg, .dtype = DType::f32, .args = {1, -1, -1}});
@@ -190,7 +193,8 @@ TEST(Pointwise, ChainsOverBroadcastAndStridedOperands) {
     for (const Shapes& shapes : cases)
       for (const Layout in : kLayouts)
         for (const Layout to : kLayouts) {
-          Buffer a(DType::f32, shapes.a, in), b(DType::f32, shapes.b), out(DType::f32, shapes.out, to);
+          Buffer a(DType::f32, shapes.a, in), b(DType::f32, shapes.b),
+              out(DType::f32, shapes.out, to);
           a.fill_random(1);
           b.fill_random(2);
           EXPECT_EQ(check(program, {&a, &b}, {&out}, isa), "") << shapes.out.to_string();
@@ -205,7 +209,8 @@ TEST(Pointwise, SingleOperandsOnEitherSide) {
       for (const std::int64_t length : {1, 20, 700}) {
         ScalarProgram program;
         program.inputs = {DType::f64};
-        const auto two = program.append({.op = ScalarOp::constant, .dtype = DType::f64, .bits = 0x4000000000000000});
+        const auto two = program.append(
+            {.op = ScalarOp::constant, .dtype = DType::f64, .bits = 0x4000000000000000});
         ScalarInstr instr{.op = ScalarOp::sub, .dtype = DType::f64, .args = {0, two, -1}};
         if (first) std::swap(instr.args[0], instr.args[1]);
         program.results = {program.append(instr)};
@@ -218,8 +223,10 @@ TEST(Pointwise, SingleOperandsOnEitherSide) {
 TEST(Pointwise, ConstantsAloneAreFoldedAndFill) {
   ScalarProgram program;
   program.inputs = {DType::f32};
-  const auto one_half = program.append({.op = ScalarOp::constant, .dtype = DType::f32, .bits = 0x3f000000});
-  const auto log = program.append({.op = ScalarOp::log, .dtype = DType::f32, .args = {one_half, -1, -1}});
+  const auto one_half =
+      program.append({.op = ScalarOp::constant, .dtype = DType::f32, .bits = 0x3f000000});
+  const auto log =
+      program.append({.op = ScalarOp::log, .dtype = DType::f32, .args = {one_half, -1, -1}});
   program.results = {log};
   Buffer x(DType::f32, {3, 100}), y(DType::f32, {3, 100});
   x.fill_random(1);
@@ -231,7 +238,8 @@ TEST(Pointwise, SeveralResultsAlsoOfUnchangedInputs) {
   program.inputs = {DType::f32, DType::i32};
   const auto twice = program.append({.op = ScalarOp::add, .dtype = DType::f32, .args = {0, 0, -1}});
   const auto count = program.append({.op = ScalarOp::add, .dtype = DType::i32, .args = {1, 1, -1}});
-  const auto four = program.append({.op = ScalarOp::add, .dtype = DType::f32, .args = {twice, twice, -1}});
+  const auto four =
+      program.append({.op = ScalarOp::add, .dtype = DType::f32, .args = {twice, twice, -1}});
   program.results = {twice, count, four, 0};
   Buffer x(DType::f32, {3, 300}), n(DType::i32, {300});
   Buffer a(DType::f32, {3, 300}), b(DType::i32, {3, 300}), c(DType::f32, {3, 300}, Layout::gapped),
@@ -256,7 +264,8 @@ TEST(Pointwise, ThreadsDoNotChangeBits) {
   const ScalarProgram program = one(ScalarOp::exp, DType::f32);
   Buffer x(DType::f32, {200'000}), y(DType::f32, {200'000});
   x.fill_random(4);
-  for (const int threads : {1, 2, 7}) EXPECT_EQ(check(program, {&x}, {&y}, active_isa(), threads), "");
+  for (const int threads : {1, 2, 7})
+    EXPECT_EQ(check(program, {&x}, {&y}, active_isa(), threads), "");
 }
 
 TEST(Pointwise, BooleansMayBeAnyByte) {
@@ -264,9 +273,10 @@ TEST(Pointwise, BooleansMayBeAnyByte) {
   Buffer a(DType::boolean, {4}), b(DType::boolean, {4}), out(DType::boolean, {4});
   a.fill<std::uint8_t>({2, 0, 255, 1});
   b.fill<std::uint8_t>({4, 1, 128, 0});
-  ASSERT_EQ(run({.id = KernelId::pointwise, .inputs = {&a, &b}, .outputs = {&out}, .program = &program},
-                active_isa()),
-            "");
+  ASSERT_EQ(
+      run({.id = KernelId::pointwise, .inputs = {&a, &b}, .outputs = {&out}, .program = &program},
+          active_isa()),
+      "");
   const std::uint8_t expected[] = {1, 0, 1, 0};
   for (int i = 0; i < 4; ++i) EXPECT_EQ(out.at<std::uint8_t>(i), expected[i]);
 }
@@ -274,9 +284,10 @@ TEST(Pointwise, BooleansMayBeAnyByte) {
 TEST(Pointwise, DeclinesWhatItCannotDo) {
   const ScalarProgram equal = one(ScalarOp::equal, DType::string);
   Buffer a(DType::string, {2}), out(DType::boolean, {2});
-  EXPECT_EQ(run({.id = KernelId::pointwise, .inputs = {&a, &a}, .outputs = {&out}, .program = &equal},
-                active_isa()),
-            "elements wider than 8 bytes");
+  EXPECT_EQ(
+      run({.id = KernelId::pointwise, .inputs = {&a, &a}, .outputs = {&out}, .program = &equal},
+          active_isa()),
+      "elements wider than 8 bytes");
   Buffer x(DType::f32, {2}), y(DType::f32, {2});
   EXPECT_EQ(run({.id = KernelId::pointwise, .inputs = {&x}, .outputs = {&y}}, active_isa()),
             "not a pointwise operator");

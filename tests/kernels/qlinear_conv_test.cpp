@@ -68,20 +68,24 @@ void expect_conv(const Case& c, Layout layout) {
   const auto list = [&](std::int64_t value, int times) {
     return Attr(std::vector<std::int64_t>(static_cast<std::size_t>(times), value));
   };
-  const Use use{.id = KernelId::qlinear_conv,
-                .inputs = {&x, &xs, &xz, &w, &ws, &wz, &ys, &yz, c.bias ? &b : nullptr},
-                .outputs = {&y},
-                .attrs = {Attr(), Attr(), Attr(c.group), list(c.pad, 2 * axes), list(c.stride, axes)},
-                .constant = {false, true, true, true, true, true}};
+  const Use use{
+      .id = KernelId::qlinear_conv,
+      .inputs = {&x, &xs, &xz, &w, &ws, &wz, &ys, &yz, c.bias ? &b : nullptr},
+      .outputs = {&y},
+      .attrs = {Attr(), Attr(), Attr(c.group), list(c.pad, 2 * axes), list(c.stride, axes)},
+      .constant = {false, true, true, true, true, true}};
   ASSERT_EQ(run(use, active_isa()), "");
   EXPECT_EQ(difference(y, expected), "");
 }
 
 TEST(QlinearConv, GivesTheNumbersOfTheNaiveLoop) {
   const std::vector<Case> cases = {
-      {{1, 5, 1}, {12, 5, 1}, 1, 1, 0, false, true},  {{2, 4, 9}, {6, 2, 3}, 2, 1, 1, true, true},
-      {{1, 3, 20}, {4, 3, 5}, 1, 2, 2, true, false},  {{1, 2, 7, 8}, {3, 2, 3, 3}, 1, 1, 1, false, true},
-      {{2, 8, 5, 5}, {8, 1, 3, 3}, 8, 2, 1, true, true}, {{1, 64, 4}, {3, 64, 2}, 1, 1, 0, false, false},
+      {{1, 5, 1}, {12, 5, 1}, 1, 1, 0, false, true},
+      {{2, 4, 9}, {6, 2, 3}, 2, 1, 1, true, true},
+      {{1, 3, 20}, {4, 3, 5}, 1, 2, 2, true, false},
+      {{1, 2, 7, 8}, {3, 2, 3, 3}, 1, 1, 1, false, true},
+      {{2, 8, 5, 5}, {8, 1, 3, 3}, 8, 2, 1, true, true},
+      {{1, 64, 4}, {3, 64, 2}, 1, 1, 0, false, false},
   };
   for (const Case& c : cases)
     for (const Layout layout : kLayouts) {

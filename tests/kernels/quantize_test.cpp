@@ -24,8 +24,8 @@ void expect_quantized(const Shape& shape, bool per_axis, bool has_zero) {
   Buffer x(DType::f32, shape), scale(DType::f32, {count}), zero(dtype_of<T>, {count});
   Buffer y(dtype_of<T>, shape), back(DType::f32, shape);
   x.fill_random(1);
-  const std::vector<float> special = {0.0f,  -0.0f, 0.25f, 0.75f, -0.25f, NAN,   INFINITY,
-                                      -INFINITY, 1e30f, 1e9f,  -1e9f,  63.75f, 2e7f};
+  const std::vector<float> special = {0.0f,      -0.0f, 0.25f, 0.75f, -0.25f, NAN, INFINITY,
+                                      -INFINITY, 1e30f, 1e9f,  -1e9f, 63.75f, 2e7f};
   for (std::int64_t i = 0; i < x.elements(); i += 2)
     x.at<float>(i) = special[static_cast<std::size_t>(i / 2) % special.size()];
   scale.fill<float>({0.5f, 0.1f, 3.0f, 1e-3f});
@@ -72,7 +72,10 @@ TEST(Dequantize, DifferencesOf32BitsAreExact) {
   x.fill<std::int32_t>({std::numeric_limits<std::int32_t>::max(), 0, -5});
   scale.fill<float>({0.5f});
   zero.fill<std::int32_t>({std::numeric_limits<std::int32_t>::min()});
-  ASSERT_EQ(run({.id = KernelId::dequantize, .inputs = {&x, &scale, &zero}, .outputs = {&y}, .attrs = {Attr(1)}},
+  ASSERT_EQ(run({.id = KernelId::dequantize,
+                 .inputs = {&x, &scale, &zero},
+                 .outputs = {&y},
+                 .attrs = {Attr(1)}},
                 active_isa()),
             "");
   EXPECT_EQ(y.at<float>(0), static_cast<float>(4294967295.0) * 0.5f);
@@ -80,7 +83,8 @@ TEST(Dequantize, DifferencesOf32BitsAreExact) {
 }
 
 TEST(Quantize, DeclinesWhatIsLeftToTheReference) {
-  Buffer x(DType::f16, {3}), scale(DType::f32, {}), y(DType::u8, {3}), z(DType::f32, {3}), w(DType::i32, {3});
+  Buffer x(DType::f16, {3}), scale(DType::f32, {}), y(DType::u8, {3}), z(DType::f32, {3}),
+      w(DType::i32, {3});
   Use use{.id = KernelId::quantize, .inputs = {&x, &scale}, .outputs = {&y}, .attrs = {Attr(1)}};
   EXPECT_EQ(run(use, active_isa()), "only from f32");
   use.inputs[0] = &z;

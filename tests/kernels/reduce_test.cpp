@@ -21,9 +21,15 @@ T reduce(const std::string& kind, const std::vector<T>& values) {
     if (kind == "prod") {
       sum *= value;
     } else if (kind == "max") {
-      if constexpr (kReal) sum = tensor::arith::maximum(sum, value); else sum = std::max(sum, value);
+      if constexpr (kReal)
+        sum = tensor::arith::maximum(sum, value);
+      else
+        sum = std::max(sum, value);
     } else if (kind == "min") {
-      if constexpr (kReal) sum = tensor::arith::minimum(sum, value); else sum = std::min(sum, value);
+      if constexpr (kReal)
+        sum = tensor::arith::minimum(sum, value);
+      else
+        sum = std::min(sum, value);
     } else if (kind == "sum_square" || kind == "l2") {
       sum += value * value;
     } else if (kind == "l1") {
@@ -47,19 +53,33 @@ struct Case {
 
 const std::vector<Case>& cases() {
   static const std::vector<Case> all = {
-      {{}, {}},           {{1}, {0}},          {{7}, {0}},           {{1000}, {-1}},
-      {{5, 33}, {1}},     {{33, 5}, {0}},      {{40, 70}, {0}},      {{40, 70}, {1}},
-      {{4, 5, 6}, {1}},   {{4, 5, 6}, {0, 2}}, {{4, 5, 6}, {0, 1}},  {{4, 5, 6}, {-1, 1}},
-      {{3, 4, 5, 6}, {1, 2}}, {{0, 5}, {1}},   {{17, 1, 16}, {0, 1}}, {{2, 3, 50}, {0, 1, 2}},
+      {{}, {}},
+      {{1}, {0}},
+      {{7}, {0}},
+      {{1000}, {-1}},
+      {{5, 33}, {1}},
+      {{33, 5}, {0}},
+      {{40, 70}, {0}},
+      {{40, 70}, {1}},
+      {{4, 5, 6}, {1}},
+      {{4, 5, 6}, {0, 2}},
+      {{4, 5, 6}, {0, 1}},
+      {{4, 5, 6}, {-1, 1}},
+      {{3, 4, 5, 6}, {1, 2}},
+      {{0, 5}, {1}},
+      {{17, 1, 16}, {0, 1}},
+      {{2, 3, 50}, {0, 1, 2}},
   };
   return all;
 }
 
 template <class T>
-void expect_reduced(const Case& c, const std::string& kind, bool keep, Layout layout, int threads = 1) {
+void expect_reduced(const Case& c, const std::string& kind, bool keep, Layout layout,
+                    int threads = 1) {
   const int rank = c.x.rank();
   const auto reduced = [&](int axis) {
-    return std::ranges::any_of(c.axes, [&](std::int64_t given) { return (given + rank) % rank == axis; });
+    return std::ranges::any_of(c.axes,
+                               [&](std::int64_t given) { return (given + rank) % rank == axis; });
   };
   Shape result;
   std::int64_t count = 1;
