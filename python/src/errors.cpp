@@ -2,15 +2,15 @@
 
 #include <string>
 
+#include "text.h"
+
 namespace scanloom::python {
 
 nb::object to_exception(const Error& error) {
   nb::list notes;
-  for (const std::string& note : error.notes()) notes.append(nb::str(note.c_str(), note.size()));
-  const std::string_view code = code_name(error.code());
+  for (const std::string& note : error.notes()) notes.append(text(note));
   return nb::module_::import_("scanloom._errors")
-      .attr("make")(nb::str(code.data(), code.size()),
-                    nb::str(error.text().c_str(), error.text().size()), notes);
+      .attr("make")(text(code_name(error.code())), text(error.text()), notes);
 }
 
 void raise(const Error& error) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "errors.h"
+#include "text.h"
 
 namespace scanloom::python {
 namespace {
@@ -50,8 +51,7 @@ ArrayView::ArrayView(nb::handle value, const std::string& name, const ValueInfo*
   const std::string_view wanted = info == nullptr ? "" : dtype_onnx_name(info->dtype);
   const nb::object pair =
       nb::module_::import_("scanloom._arrays")
-          .attr("plain")(value, nb::str(name.c_str(), name.size()),
-                         nb::str(wanted.data(), wanted.size()));
+          .attr("plain")(value, text(name), text(wanted));
   const auto dtype_text = nb::cast<std::string>(pair[1]);
   if (!read_buffer(pair[0]))
     raise(Error(Code::invalid_argument, "feed '" + name + "' cannot be read as a tensor"));

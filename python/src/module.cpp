@@ -11,6 +11,7 @@
 #include "feeds.h"
 #include "results.h"
 #include "running.h"
+#include "text.h"
 
 namespace scanloom::python {
 namespace {
@@ -63,20 +64,26 @@ nb::list describe(std::span<const ValueInfo> values) {
       } else if (dim.name.empty()) {
         dims.append(nb::none());
       } else {
-        dims.append(dim.name);
+        dims.append(text(dim.name));
       }
     }
-    described.append(nb::make_tuple(value.name, value.type, dims));
+    described.append(nb::make_tuple(text(value.name), text(value.type), dims));
   }
   return described;
+}
+
+nb::list texts(const std::vector<std::string>& lines) {
+  nb::list decoded;
+  for (const std::string& line : lines) decoded.append(text(line));
+  return decoded;
 }
 
 nb::tuple describe_model(const Session& session) {
   const ModelInfo& info = session.info();
   nb::dict metadata;
-  for (const auto& [key, value] : info.metadata) metadata[key.c_str()] = value;
-  return nb::make_tuple(info.producer, info.graph, info.domain, info.description, info.version,
-                        metadata);
+  for (const auto& [key, value] : info.metadata) metadata[text(key)] = text(value);
+  return nb::make_tuple(text(info.producer), text(info.graph), text(info.domain),
+                        text(info.description), info.version, metadata);
 }
 
 /// (name, array) for every result. The values leave `results`, so that none is copied needlessly.
@@ -86,7 +93,7 @@ nb::list to_arrays(Results results) {
   results = Results();
   nb::list arrays;
   for (auto& [name, value] : values)
-    arrays.append(nb::make_tuple(name, to_array(std::move(value))));
+    arrays.append(nb::make_tuple(text(name), to_array(std::move(value))));
   return arrays;
 }
 
@@ -98,12 +105,12 @@ nb::list run(const Session& session, const nb::dict& arrays,
   }));
 }
 
-std::string plan_for(const Session& session, const nb::dict& arrays) {
+nb::object plan_for(const Session& session, const nb::dict& arrays) {
   const Feeds feeds(arrays, session.inputs());
-  return value_or_raise([&] {
+  return text(value_or_raise([&] {
     const nb::gil_scoped_release unlocked;
     return session.plan(feeds.feeds());
-  }());
+  }()));
 }
 
 /// A stream together with the inputs of its session, which describe what may be fed.
@@ -132,7 +139,7 @@ nb::tuple check_model(const std::string& path, const SessionOptions& options) {
   }();
   nb::list errors;
   for (const Error& error : report.errors) errors.append(to_exception(error));
-  return nb::make_tuple(errors, report.warnings);
+  return nb::make_tuple(errors, texts(report.warnings));
 }
 
 void bind_session(nb::module_& module) {
@@ -142,12 +149,13 @@ void bind_session(nb::module_& module) {
       .def("inputs", [](const Session& session) { return describe(session.inputs()); })
       .def("outputs", [](const Session& session) { return describe(session.outputs()); })
       .def("info", &describe_model)
-      .def("warnings", &Session::warnings)
+      .def("warnings", [](const Session& session) { return texts(session.warnings()); })
       .def("run", &run)
       .def("stream", [](const Session& session) { return BoundStream{session, session.stream()}; })
-      .def("explain", &Session::explain)
-      .def("ir", &Session::ir, nb::arg("optimized"))
-      .def("plan", [](const Session& session) { return session.plan(); })
+      .def("explain", [](const Session& session) { return text(session.explain()); })
+      .def("ir",
+           [](const Session& session, bool optimized) { return text(session.ir(optimized)); })
+      .def("plan", [](const Session& session) { return text(session.plan()); })
       .def("plan_for", &plan_for)
       .def("operators", &Session::operators);
   nb::class_<BoundStream>(module, "Stream")

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "errors.h"
+#include "text.h"
 
 namespace scanloom::python {
 namespace {
@@ -65,9 +66,8 @@ nb::object to_array(Value value) {
                                      owner, nullptr, plain_dtype(dtype));
   const nb::object plain = array.cast();
   if (is_plain(dtype)) return plain;
-  const std::string_view name = dtype_onnx_name(dtype);
   return nb::module_::import_("scanloom._arrays")
-      .attr("narrow")(plain, nb::str(name.data(), name.size()));
+      .attr("narrow")(plain, text(dtype_onnx_name(dtype)));
 }
 
 }  // namespace scanloom::python

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "errors.h"
+#include "text.h"
 
 namespace scanloom::python {
 namespace {
@@ -20,8 +21,7 @@ class Turn {
     try {
       if (settings_.watch_signals && PyErr_CheckSignals() != 0) throw nb::python_error();
       if (!settings_.progress.is_none())
-        settings_.progress(nb::str(progress.node.data(), progress.node.size()), progress.step,
-                           progress.steps);
+        settings_.progress(text(progress.node), progress.step, progress.steps);
     } catch (const nb::python_error&) {
       raised_ = std::current_exception();
       flag_.cancel();

@@ -86,16 +86,15 @@ Expected<void> Stream::set(std::string_view input, const View& value) {
                     tensor::kMaxRank);
       const tensor::Shape shape{std::span<const std::int64_t>(value.shape)};
       if (!shape.checked_elements())
-        return fail(Code::invalid_argument,
-                    "state '{}' has sizes {}: negative, or more than 2^40", input,
-                    shape.to_string());
+        return fail(Code::invalid_argument, "state '{}' has sizes {}: negative, or more than 2^40",
+                    input, shape.to_string());
       if (!value.strides.empty() && (value.strides.size() != value.shape.size() ||
                                      !tensor::is_contiguous(shape.dims(), value.strides)))
         return fail(Code::invalid_argument, "state '{}' needs row-major values", input);
       SCANLOOM_TRY(const tensor::Tensor copy,
                    tensor::Tensor::copy_of(value.dtype, shape, value.data));
-      impl_->values[i] = Value(value.dtype, value.shape,
-                               std::shared_ptr<const void>(copy.owner(), copy.data()));
+      impl_->values[i] =
+          Value(value.dtype, value.shape, std::shared_ptr<const void>(copy.owner(), copy.data()));
       return {};
     }
     return fail(Code::not_found, "the session keeps no state '{}'", input);

@@ -1,0 +1,18 @@
+// Texts for Python. Names come from models and may hold any bytes: what is no UTF-8 is written as
+// \xNN instead of failing.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <string_view>
+
+namespace scanloom::python {
+
+inline nanobind::object text(std::string_view bytes) {
+  PyObject* const decoded = PyUnicode_DecodeUTF8(
+      bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "backslashreplace");
+  if (decoded == nullptr) throw nanobind::python_error();
+  return nanobind::steal(decoded);
+}
+
+}  // namespace scanloom::python
