@@ -50,12 +50,12 @@ struct Progress {
 };
 
 struct RunOptions {
-  double deadline = 0;            ///< seconds from the start of the run; 0: none
-  std::int64_t max_steps = -1;    ///< per execution of a loop; -1: 1e8 for loops without trip count
-  std::int64_t max_memory = 0;    ///< bytes of this run; 0: three quarters of the machine's memory
+  double deadline = 0;          ///< seconds from the start of the run; 0: none
+  std::int64_t max_steps = -1;  ///< per execution of a loop; -1: 1e8 for loops without trip count
+  std::int64_t max_memory = 0;  ///< bytes of this run; 0: three quarters of the machine's memory
   const CancelFlag* cancel = nullptr;
   std::function<void(const Progress&)> progress;  ///< about ten times a second
-  bool profile = false;           ///< fills RunReport::profile
+  bool profile = false;                           ///< fills RunReport::profile
 };
 
 /// Time of one node over a run. Loops contain the time of their bodies.

@@ -14,7 +14,8 @@
 namespace scanloom {
 
 /// Memory of the caller, read during the run and never written. `strides` are in elements; empty
-/// means row-major. `owner`, if set, keeps the memory alive for as long as the library refers to it.
+/// means row-major. `owner`, if set, keeps the memory alive for as long as the library refers to
+/// it.
 struct View {
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;

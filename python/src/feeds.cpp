@@ -22,15 +22,28 @@ std::optional<DType> dtype_of_format(const char* format, Py_ssize_t size) {
     return size == 1 ? one : size == 2 ? two : size == 4 ? four : eight;
   };
   switch (text[0]) {
-    case '?': return DType::boolean;
-    case 'e': return DType::f16;
-    case 'f': return DType::f32;
-    case 'd': return DType::f64;
-    case 'b': case 'h': case 'i': case 'l': case 'q':
+    case '?':
+      return DType::boolean;
+    case 'e':
+      return DType::f16;
+    case 'f':
+      return DType::f32;
+    case 'd':
+      return DType::f64;
+    case 'b':
+    case 'h':
+    case 'i':
+    case 'l':
+    case 'q':
       return of_size(DType::i8, DType::i16, DType::i32, DType::i64);
-    case 'B': case 'H': case 'I': case 'L': case 'Q':
+    case 'B':
+    case 'H':
+    case 'I':
+    case 'L':
+    case 'Q':
       return of_size(DType::u8, DType::u16, DType::u32, DType::u64);
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -50,8 +63,7 @@ ArrayView::ArrayView(nb::handle value, const std::string& name, const ValueInfo*
   if (read_buffer(value)) return;
   const std::string_view wanted = info == nullptr ? "" : dtype_onnx_name(info->dtype);
   const nb::object pair =
-      nb::module_::import_("scanloom._arrays")
-          .attr("plain")(value, text(name), text(wanted));
+      nb::module_::import_("scanloom._arrays").attr("plain")(value, text(name), text(wanted));
   const auto dtype_text = nb::cast<std::string>(pair[1]);
   if (!read_buffer(pair[0]))
     raise(Error(Code::invalid_argument, "feed '" + name + "' cannot be read as a tensor"));
@@ -90,8 +102,8 @@ const ValueInfo* find_input(std::span<const ValueInfo> inputs, const std::string
 Feeds::Feeds(const nb::dict& arrays, std::span<const ValueInfo> inputs) {
   for (const auto& [key, value] : arrays) {
     if (!nb::isinstance<nb::str>(key))
-      raise(Error(Code::invalid_argument, "names of feeds are texts, not " +
-                                              nb::cast<std::string>(nb::repr(key))));
+      raise(Error(Code::invalid_argument,
+                  "names of feeds are texts, not " + nb::cast<std::string>(nb::repr(key))));
     const std::string& name = names_.emplace_back(nb::cast<std::string>(key));
     const ArrayView& array = arrays_.emplace_back(value, name, find_input(inputs, name));
     feeds_.push_back({name, array.view()});

@@ -19,8 +19,8 @@ namespace nb = nanobind;
 /// A view of one Python array, valid while this lives. To be made and destroyed with the GIL held.
 class ArrayView {
  public:
-  /// `info` describes the input that the array is for; nullptr when the model has none of that name.
-  /// Raises InvalidArgument where `value` cannot be read as a tensor.
+  /// `info` describes the input that the array is for; nullptr when the model has none of that
+  /// name. Raises InvalidArgument where `value` cannot be read as a tensor.
   ArrayView(nb::handle value, const std::string& name, const ValueInfo* info);
   ArrayView(const ArrayView&) = delete;
   ArrayView& operator=(const ArrayView&) = delete;

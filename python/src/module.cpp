@@ -153,8 +153,7 @@ void bind_session(nb::module_& module) {
       .def("run", &run)
       .def("stream", [](const Session& session) { return BoundStream{session, session.stream()}; })
       .def("explain", [](const Session& session) { return text(session.explain()); })
-      .def("ir",
-           [](const Session& session, bool optimized) { return text(session.ir(optimized)); })
+      .def("ir", [](const Session& session, bool optimized) { return text(session.ir(optimized)); })
       .def("plan", [](const Session& session) { return text(session.plan()); })
       .def("plan_for", &plan_for)
       .def("operators", &Session::operators);

@@ -22,12 +22,22 @@ nb::dlpack::dtype plain_dtype(DType dtype) {
     return nb::dlpack::dtype{static_cast<std::uint8_t>(code), bits, 1};
   };
   switch (dtype) {
-    case DType::boolean: return make(dlpack_code::Bool);
-    case DType::f16: case DType::f32: case DType::f64: return make(dlpack_code::Float);
-    case DType::c64: case DType::c128: return make(dlpack_code::Complex);
-    case DType::i8: case DType::i16: case DType::i32: case DType::i64:
+    case DType::boolean:
+      return make(dlpack_code::Bool);
+    case DType::f16:
+    case DType::f32:
+    case DType::f64:
+      return make(dlpack_code::Float);
+    case DType::c64:
+    case DType::c128:
+      return make(dlpack_code::Complex);
+    case DType::i8:
+    case DType::i16:
+    case DType::i32:
+    case DType::i64:
       return make(dlpack_code::Int);
-    default: return make(dlpack_code::UInt);
+    default:
+      return make(dlpack_code::UInt);
   }
 }
 
@@ -43,10 +53,9 @@ std::shared_ptr<const void> own_memory(Value& value) {
   std::shared_ptr<const void> memory = value.owner();
   value = Value();
   if (bytes > 0 && memory.use_count() == 1) return memory;
-  std::shared_ptr<std::byte[]> copy(new (std::align_val_t(64)) std::byte[bytes + 1],
-                                    [](std::byte* at) {
-                                      ::operator delete[](at, std::align_val_t(64));
-                                    });
+  std::shared_ptr<std::byte[]> copy(
+      new (std::align_val_t(64)) std::byte[bytes + 1],
+      [](std::byte* at) { ::operator delete[](at, std::align_val_t(64)); });
   if (bytes > 0) std::memcpy(copy.get(), memory.get(), bytes);
   return copy;
 }
@@ -59,11 +68,10 @@ nb::object to_array(Value value) {
     raise(Error(Code::unsupported, "results of type string cannot be handed to Python"));
   const std::vector<std::size_t> shape(value.shape().begin(), value.shape().end());
   auto* const memory = new std::shared_ptr<const void>(own_memory(value));
-  const nb::capsule owner(memory, [](void* held) noexcept {
-    delete static_cast<std::shared_ptr<const void>*>(held);
-  });
-  nb::ndarray<nb::numpy> array(const_cast<void*>(memory->get()), shape.size(), shape.data(),
-                                     owner, nullptr, plain_dtype(dtype));
+  const nb::capsule owner(
+      memory, [](void* held) noexcept { delete static_cast<std::shared_ptr<const void>*>(held); });
+  nb::ndarray<nb::numpy> array(const_cast<void*>(memory->get()), shape.size(), shape.data(), owner,
+                               nullptr, plain_dtype(dtype));
   const nb::object plain = array.cast();
   if (is_plain(dtype)) return plain;
   return nb::module_::import_("scanloom._arrays")

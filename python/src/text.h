@@ -9,8 +9,8 @@
 namespace scanloom::python {
 
 inline nanobind::object text(std::string_view bytes) {
-  PyObject* const decoded = PyUnicode_DecodeUTF8(
-      bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "backslashreplace");
+  PyObject* const decoded =
+      PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "backslashreplace");
   if (decoded == nullptr) throw nanobind::python_error();
   return nanobind::steal(decoded);
 }

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import pathlib
 import sys
-import wave
 
 import numpy as np
 import onnxruntime
 import pytest
-
-PROJECT = pathlib.Path(__file__).resolve().parents[2]
-SHARED = PROJECT.parent / "shared" / "models"
-SHARED_ABSENT = "needs the models of ../shared/models, which are absent"
+from places import PROJECT, SHARED, SHARED_ABSENT, read_wave
 
 sys.path.insert(0, str(PROJECT / "demo"))
 
@@ -41,10 +37,3 @@ def recording() -> np.ndarray:
     import fetch_models
 
     return read_wave(fetch_models.fetch_recordings()[0])
-
-
-def read_wave(path: pathlib.Path) -> np.ndarray:
-    with wave.open(str(path)) as file:
-        assert (file.getframerate(), file.getnchannels(), file.getsampwidth()) == (16000, 1, 2)
-        samples = np.frombuffer(file.readframes(file.getnframes()), np.int16)
-    return samples.astype(np.float32) / 32768

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import loop_models
-from conftest import SHARED
+from places import SHARED
 
 LENGTHS = (1, 2, 17, 300)
 SHARED_MODELS = ("silero_vad.onnx", "qlstm/model.onnx", "cntk_bilstm_scan.onnx", "knn_cdist_scan.onnx")

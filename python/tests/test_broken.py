@@ -281,6 +281,11 @@ def broken_operands() -> list[Broken]:
         at_load(
             "concat_axis", two + "{ [join] y = Concat <axis = 2> (a, b) }", "'join'", "2", "[-2, 2)"
         ),
+    ]
+
+
+def broken_shapes() -> list[Broken]:
+    return [
         at_run(
             "index",
             "g (float[3] a, int64[N] i) => (float[N] y) { [pick] y = Gather(a, i) }",
@@ -423,6 +428,7 @@ CASES = [
     *broken_branches(),
     *broken_graphs(),
     *broken_operands(),
+    *broken_shapes(),
     *broken_files(),
 ]
 

@@ -5,7 +5,7 @@ import onnxruntime
 import pytest
 
 import scanloom
-from conftest import read_wave
+from places import read_wave
 from real_models import CHUNK, LENGTHS, RATE, chunks, feeds_for, randoms
 
 WHEEL_CHUNKED = (

@@ -24,15 +24,14 @@ std::string ports_text(const ir::Module& module, const ir::Node& node) {
                                ", two buffers that take turns, read through a pointer at the end");
   for (std::size_t i = 0; i < ports.scanned.size(); ++i) {
     const ir::ScannedPort& port = ports.scanned[i];
-    text += row("scanned",
-                fmt::format("{} along axis {}{}: a view, no copy",
-                            module.describe(node.inputs[ports.first_scanned_input() + i]),
-                            port.axis, port.stride < 0 ? ", backwards" : ""));
+    text +=
+        row("scanned", fmt::format("{} along axis {}{}: a view, no copy",
+                                   module.describe(node.inputs[ports.first_scanned_input() + i]),
+                                   port.axis, port.stride < 0 ? ", backwards" : ""));
   }
   for (std::size_t i = 0; i < ports.stacked.size(); ++i)
     text += row("stacked",
-                fmt::format("{} along axis {}{}",
-                            module.describe(node.outputs[ports.carried + i]),
+                fmt::format("{} along axis {}{}", module.describe(node.outputs[ports.carried + i]),
                             ports.stacked[i].axis, ports.stacked[i].reverse ? ", backwards" : ""));
   return text;
 }
@@ -57,9 +56,9 @@ std::string Session::explain() const {
       for (const auto& entry : bound)
         for (const plan::BoundLoop& loop : entry->binding->loops)
           if (loop.node == id) {
-            const std::string steps =
-                loop.trip_count < 0 ? "steps known when running"
-                                    : std::to_string(loop.trip_count) + " steps";
+            const std::string steps = loop.trip_count < 0
+                                          ? "steps known when running"
+                                          : std::to_string(loop.trip_count) + " steps";
             text += row("strategy", loop.strategy + " (" + steps + ")");
             known = true;
           }

@@ -67,8 +67,7 @@ Expected<std::vector<const std::byte*>> Session::Impl::arrange(
           .note("its inputs are: " + names);
     }
     const Feed*& slot = by_input[static_cast<std::size_t>(found - inputs.begin())];
-    if (slot != nullptr)
-      return fail(Code::invalid_argument, "input '{}' is fed twice", feed.name);
+    if (slot != nullptr) return fail(Code::invalid_argument, "input '{}' is fed twice", feed.name);
     slot = &feed;
   }
   std::vector<const std::byte*> data;

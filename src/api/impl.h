@@ -64,12 +64,13 @@ struct Session::Impl {
   Expected<std::shared_ptr<BoundEntry>> bind(const std::vector<tensor::Shape>& shapes) const;
   Expected<Results> run(std::span<const Feed> feeds, const RunOptions& options,
                         std::span<const std::string> wanted) const;
-  Expected<std::vector<tensor::Tensor>> run_bound(
-      const std::vector<const std::byte*>& feeds, const std::vector<tensor::Shape>& shapes,
-      const RunOptions& options, RunReport& report) const;
-  Expected<std::vector<tensor::Tensor>> run_interpreted(
-      const std::vector<const std::byte*>& feeds, const std::vector<tensor::Shape>& shapes,
-      const RunOptions& options) const;
+  Expected<std::vector<tensor::Tensor>> run_bound(const std::vector<const std::byte*>& feeds,
+                                                  const std::vector<tensor::Shape>& shapes,
+                                                  const RunOptions& options,
+                                                  RunReport& report) const;
+  Expected<std::vector<tensor::Tensor>> run_interpreted(const std::vector<const std::byte*>& feeds,
+                                                        const std::vector<tensor::Shape>& shapes,
+                                                        const RunOptions& options) const;
 };
 
 }  // namespace scanloom

@@ -4,11 +4,12 @@
 
 #include "api/guard.h"
 #include "api/impl.h"
+#include "base/utf8.h"
 #include "frontends/onnx/read.h"
+#include "ir/op_def.h"
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "ir/walk.h"
-#include "ir/op_def.h"
 #include "passes/run.h"
 
 namespace scanloom {
@@ -16,13 +17,14 @@ namespace {
 
 ModelInfo public_info(const onnx::ModelInfo& read) {
   ModelInfo info;
-  info.producer = read.producer_name;
-  if (!read.producer_version.empty()) info.producer += " " + read.producer_version;
-  info.graph = read.graph_name;
-  info.domain = read.domain;
-  info.description = read.description;
+  info.producer = to_valid_utf8(read.producer_name);
+  if (!read.producer_version.empty()) info.producer += " " + to_valid_utf8(read.producer_version);
+  info.graph = to_valid_utf8(read.graph_name);
+  info.domain = to_valid_utf8(read.domain);
+  info.description = to_valid_utf8(read.description);
   info.version = read.model_version;
-  info.metadata = read.metadata;
+  for (const auto& [key, value] : read.metadata)
+    info.metadata.emplace_back(to_valid_utf8(key), to_valid_utf8(value));
   return info;
 }
 

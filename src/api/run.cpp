@@ -60,8 +60,8 @@ Expected<std::vector<tensor::Tensor>> Session::Impl::run_bound(
     }
   }
   if (!run) {
-    SCANLOOM_TRY(run, runtime::Run::make(entry->binding, run_options.max_memory,
-                                         plan->options.threads));
+    SCANLOOM_TRY(run,
+                 runtime::Run::make(entry->binding, run_options.max_memory, plan->options.threads));
   }
   const runtime::Limits limits = limits_of(run_options, *entry->binding);
   runtime::Profile profile;
@@ -85,7 +85,14 @@ Expected<std::vector<tensor::Tensor>> Session::Impl::run_interpreted(
   for (std::size_t i = 0; i < feeds.size(); ++i)
     tensors.emplace_back(inputs[i].dtype, shapes[i], nullptr, feeds[i]);
   interp::InterpretOptions interpret_options;
-  if (run_options.max_steps >= 0) interpret_options.max_steps = run_options.max_steps;
+  interpret_options.max_steps_of_any = run_options.max_steps;
+  const runtime::Limits limits{.deadline_seconds = run_options.deadline};
+  runtime::Watch watch(limits);
+  interpret_options.may_go_on = [&]() -> Expected<void> {
+    if (run_options.cancel != nullptr && run_options.cancel->cancelled())
+      return fail(Code::cancelled, "the run was cancelled");
+    return watch.look(0, 0, -1);
+  };
   SCANLOOM_TRY(std::vector<tensor::Tensor> results,
                interp::interpret(plan->module, tensors, interpret_options));
   // A result may be a feed, which belongs to the caller.

@@ -6,6 +6,7 @@
 #include "api/impl.h"
 #include "api/jit_plugin.h"
 #include "base/cpu.h"
+#include "base/utf8.h"
 
 namespace scanloom {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 ValueInfo describe_value(const ir::Module& module, ir::ValueId id, const std::string& name) {
   const tensor::Type& type = module.value(id).type;
   ValueInfo info;
-  info.name = name;
+  info.name = to_valid_utf8(name);
   info.dtype = type.dtype;
   info.ranked = type.ranked;
   std::string text = "tensor(" + std::string(dtype_onnx_name(type.dtype)) + ")";
@@ -25,7 +26,7 @@ ValueInfo describe_value(const ir::Module& module, ir::ValueId id, const std::st
     if (dim.is_constant()) {
       shown.size = dim.value();
     } else if (module.dims.node(dim.expr()).kind != tensor::DimKind::fresh) {
-      shown.name = module.dims.to_string(dim);
+      shown.name = to_valid_utf8(module.dims.to_string(dim));
     }
     info.shape.push_back(shown);
   }
@@ -38,11 +39,9 @@ Expected<void> add_states(ir::Module& module, const SessionOptions& options) {
   for (const auto& [input, output] : options.states) {
     ir::State state;
     state.name = input;
-    const auto arg = std::find_if(top.args.begin(), top.args.end(), [&](ir::ValueId id) {
-      return module.value(id).name == input;
-    });
-    const auto yield =
-        std::find(module.output_names.begin(), module.output_names.end(), output);
+    const auto arg = std::find_if(top.args.begin(), top.args.end(),
+                                  [&](ir::ValueId id) { return module.value(id).name == input; });
+    const auto yield = std::find(module.output_names.begin(), module.output_names.end(), output);
     if (arg == top.args.end())
       return fail(Code::not_found, "state '{}': the model has no input of that name", input);
     if (yield == module.output_names.end())
@@ -90,6 +89,7 @@ std::vector<std::string> Session::warnings() const {
 }
 
 void Session::Impl::warn(std::string text) const {
+  text = to_valid_utf8(text);
   if (options.on_warning) options.on_warning(text);
   const std::scoped_lock lock(mutex);
   warnings.push_back(std::move(text));

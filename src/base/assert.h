@@ -2,8 +2,8 @@
 #pragma once
 
 #if defined(SCANLOOM_CHECKED)
-#define SCANLOOM_ASSERT(condition) \
-  do {                             \
+#define SCANLOOM_ASSERT(condition)      \
+  do {                                  \
     if (!(condition)) __builtin_trap(); \
   } while (false)
 #else

@@ -67,7 +67,8 @@ double quota_cores() {
   std::ifstream v2("/sys/fs/cgroup/cpu.max");
   std::string quota;
   double period = 0;
-  if (v2 >> quota >> period && quota != "max" && period > 0) return std::atof(quota.c_str()) / period;
+  if (v2 >> quota >> period && quota != "max" && period > 0)
+    return std::atof(quota.c_str()) / period;
   std::ifstream v1("/sys/fs/cgroup/cpu/cpu.cfs_quota_us");
   std::ifstream v1_period("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
   double microseconds = 0;
@@ -80,10 +81,14 @@ double quota_cores() {
 
 std::string_view isa_name(Isa isa) {
   switch (isa) {
-    case Isa::baseline: return "baseline";
-    case Isa::avx2: return "avx2";
-    case Isa::avx512: return "avx512";
-    case Isa::neon: return "neon";
+    case Isa::baseline:
+      return "baseline";
+    case Isa::avx2:
+      return "avx2";
+    case Isa::avx512:
+      return "avx512";
+    case Isa::neon:
+      return "neon";
   }
   return "baseline";
 }
@@ -95,9 +100,7 @@ Isa active_isa() {
 
 std::string_view isa_warning() { return choice().warning; }
 
-bool has_fma() {
-  return active_isa() != Isa::baseline;
-}
+bool has_fma() { return active_isa() != Isa::baseline; }
 
 void mask_isa_for_test(Isa isa) {
   const Isa best = choice().isa;

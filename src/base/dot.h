@@ -1,6 +1,7 @@
 // The one rule of products: sums run over k in order, one multiply-add at a time, with a single
-// rounding where the active instruction set has fma and with two where it has not. Reference kernels
-// call these functions; vector kernels do the same per lane, so all of them give equal bits.
+// rounding where the active instruction set has fma and with two where it has not. Reference
+// kernels call these functions; vector kernels do the same per lane, so all of them give equal
+// bits.
 #pragma once
 
 #include <cstdint>

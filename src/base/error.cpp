@@ -2,6 +2,8 @@
 
 #include <scanloom/expected.h>
 
+#include "base/utf8.h"
+
 namespace scanloom {
 
 struct Error::Detail {
@@ -22,7 +24,7 @@ std::string_view code_name(Code code) noexcept {
 }
 
 Error::Error(Code code, std::string text)
-    : detail_(std::make_unique<Detail>(Detail{code, std::move(text), {}})) {}
+    : detail_(std::make_unique<Detail>(Detail{code, to_valid_utf8(text), {}})) {}
 Error::Error(const Error& other) : detail_(std::make_unique<Detail>(*other.detail_)) {}
 Error::Error(Error&& other) noexcept = default;
 Error& Error::operator=(const Error& other) {
@@ -43,17 +45,17 @@ std::string Error::message() const {
 }
 
 Error& Error::note(std::string text) & {
-  detail_->notes.push_back(std::move(text));
+  detail_->notes.push_back(to_valid_utf8(text));
   return *this;
 }
 
 Error&& Error::note(std::string text) && {
-  detail_->notes.push_back(std::move(text));
+  detail_->notes.push_back(to_valid_utf8(text));
   return std::move(*this);
 }
 
 Error&& Error::at(std::string_view place) && {
-  detail_->text.insert(0, std::string(place) + ": ");
+  detail_->text.insert(0, to_valid_utf8(place) + ": ");
   return std::move(*this);
 }
 

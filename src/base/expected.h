@@ -27,13 +27,15 @@ template <class... Args>
 /// SCANLOOM_TRY(declaration, expression): declares from the value, or returns the error.
 #define SCANLOOM_TRY(declaration, expression) \
   SCANLOOM_TRY_(SCANLOOM_CONCAT(scanloom_try_, __LINE__), declaration, expression)
-#define SCANLOOM_TRY_(name, declaration, expression)      \
-  auto name = (expression);                               \
-  if (!name) [[unlikely]] return std::move(name).error(); \
+#define SCANLOOM_TRY_(name, declaration, expression) \
+  auto name = (expression);                          \
+  if (!name) [[unlikely]]                            \
+    return std::move(name).error();                  \
   declaration = *std::move(name)
 
 /// SCANLOOM_CHECK_OK(expression): returns the error of an Expected whose value is not needed.
 #define SCANLOOM_CHECK_OK(expression) \
   SCANLOOM_CHECK_OK_(SCANLOOM_CONCAT(scanloom_ok_, __LINE__), expression)
-#define SCANLOOM_CHECK_OK_(name, expression) \
-  if (auto name = (expression); !name) [[unlikely]] return std::move(name).error()
+#define SCANLOOM_CHECK_OK_(name, expression)        \
+  if (auto name = (expression); !name) [[unlikely]] \
+  return std::move(name).error()

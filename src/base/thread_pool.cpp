@@ -122,7 +122,8 @@ struct Holder {
 
 Holder*& holder() {
   static Holder* current = [] {
-    pthread_atfork(nullptr, nullptr, [] { holder() = new Holder; });  // the old one is not ours to free
+    pthread_atfork(nullptr, nullptr,
+                   [] { holder() = new Holder; });  // the old one is not ours to free
     // Joins the threads when the process ends; a Holder that a fork left behind is never touched.
     static struct Closer {
       ~Closer() { holder()->pool.reset(); }

@@ -1,5 +1,5 @@
-// One thread pool per process. Work is cut into chunks by the caller, never by the number of threads,
-// so results do not depend on how many there are.
+// One thread pool per process. Work is cut into chunks by the caller, never by the number of
+// threads, so results do not depend on how many there are.
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,10 @@ namespace scanloom::interp {
 struct InterpretOptions {
   /// Of each execution of a loop without a finite trip count.
   std::int64_t max_steps = 100'000'000;
+  /// Of each execution of any loop; -1: no limit.
+  std::int64_t max_steps_of_any = -1;
+  /// Asked before every step; an error ends the run (cancellation, a deadline).
+  std::function<Expected<void>()> may_go_on;
 };
 
 /// The module's outputs, from one tensor for each argument of its top region. Errors name the node

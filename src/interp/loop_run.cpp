@@ -67,7 +67,7 @@ LoopRun::LoopRun(const ir::Module& module, ir::NodeId node, std::vector<Tensor> 
     : module_(&module),
       node_(node),
       inputs_(std::move(inputs)),
-      max_steps_(options.max_steps),
+      options_(&options),
       rows_(module.node(node).loop->stacked.size()) {
   const auto first = inputs_.begin() + ports().first_carried_input();
   carried_.assign(first, first + ports().carried);
@@ -122,10 +122,14 @@ Expected<void> LoopRun::open_windows() {
 }
 
 Expected<std::vector<Tensor>> LoopRun::arguments() const {
-  if (!has_end_ && step_ >= max_steps_)
+  if (options_->may_go_on) SCANLOOM_CHECK_OK(options_->may_go_on());
+  if (!has_end_ && step_ >= options_->max_steps)
     return fail(Code::limit_reached,
                 "has taken {} steps without an end in sight, the limit max_steps is {}", step_,
-                max_steps_);
+                options_->max_steps);
+  if (options_->max_steps_of_any >= 0 && step_ >= options_->max_steps_of_any)
+    return fail(Code::limit_reached, "the step limit of {} was reached", options_->max_steps_of_any)
+        .note("raise it with the option max_steps");
   const LoopPorts& ports = this->ports();
   std::vector<Tensor> args;
   const auto captured = inputs_.begin() + ports.first_captured_input();

@@ -39,7 +39,7 @@ class LoopRun {
   const ir::Module* module_;
   ir::NodeId node_;
   std::vector<tensor::Tensor> inputs_;
-  std::int64_t max_steps_;
+  const InterpretOptions* options_;
   std::int64_t steps_ = std::numeric_limits<std::int64_t>::max();
   bool has_end_ = false;  ///< the number of steps is known
   bool going_ = true;

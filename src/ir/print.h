@@ -8,8 +8,8 @@
 namespace scanloom::ir {
 
 struct PrintOptions {
-  bool places = false;                 ///< after each node: loc("node 'gru' (Scan-11)")
-  std::int64_t max_elements = 16;      ///< of a constant; longer ones print as <n elements>, -1: all
+  bool places = false;             ///< after each node: loc("node 'gru' (Scan-11)")
+  std::int64_t max_elements = 16;  ///< of a constant; longer ones print as <n elements>, -1: all
 };
 
 /// Never crashes, whatever the module holds: broken ids print as "%?".

@@ -39,9 +39,12 @@ Target active_target() {
   switch (active_isa()) {
     case Isa::avx512:
       return {"x86-64-v4", {"+fma", "-prefer-256-bit"}, 64, "x86-64-v4, 512-bit vectors"};
-    case Isa::avx2: return {"x86-64-v3", {"+fma"}, 32, "x86-64-v3, 256-bit vectors"};
-    case Isa::baseline: return {"x86-64-v2", {}, 16, "x86-64-v2, 128-bit vectors"};
-    case Isa::neon: return {"generic", {"+neon"}, 16, "AArch64, 128-bit vectors"};
+    case Isa::avx2:
+      return {"x86-64-v3", {"+fma"}, 32, "x86-64-v3, 256-bit vectors"};
+    case Isa::baseline:
+      return {"x86-64-v2", {}, 16, "x86-64-v2, 128-bit vectors"};
+    case Isa::neon:
+      return {"generic", {"+neon"}, 16, "AArch64, 128-bit vectors"};
   }
   return {"generic", {}, 16, "128-bit vectors"};
 }
@@ -67,8 +70,7 @@ Expected<CompiledLoop> compile_loop(const LoopSource& source) {
   SCANLOOM_CHECK_OK(check_supported(source.program));
   initialise_once();
   const Target target = active_target();
-  llvm::orc::JITTargetMachineBuilder machine(
-      llvm::Triple(llvm::sys::getProcessTriple()));
+  llvm::orc::JITTargetMachineBuilder machine(llvm::Triple(llvm::sys::getProcessTriple()));
   machine.setCPU(target.cpu).addFeatures(target.features);
   // Nothing may be contracted or reassociated: the bits are the interpreter's.
   machine.getOptions().AllowFPOpFusion = llvm::FPOpFusion::Strict;
@@ -100,9 +102,8 @@ Expected<CompiledLoop> compile_loop(const LoopSource& source) {
   CompiledLoop compiled;
   compiled.run = symbol->toPtr<CompiledLoopFn>();
   compiled.target = target.shown;
-  compiled.code = std::shared_ptr<void>(jit->release(), [](void* owned) {
-    delete static_cast<llvm::orc::LLJIT*>(owned);
-  });
+  compiled.code = std::shared_ptr<void>(
+      jit->release(), [](void* owned) { delete static_cast<llvm::orc::LLJIT*>(owned); });
   return compiled;
 }
 

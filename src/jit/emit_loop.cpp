@@ -7,8 +7,9 @@
 namespace scanloom::jit {
 namespace {
 
-/// Emits the loop over blocks of lanes around the loop over steps. All steps of a block run before the
-/// next block begins, so the block's states stay in registers; lanes do not depend on each other.
+/// Emits the loop over blocks of lanes around the loop over steps. All steps of a block run before
+/// the next block begins, so the block's states stay in registers; lanes do not depend on each
+/// other.
 class LoopEmitter {
  public:
   LoopEmitter(llvm::Module& module, const LoopSource& source)
@@ -16,8 +17,7 @@ class LoopEmitter {
     llvm::Type* const pointer = builder_.getPtrTy();
     llvm::Type* const i64 = builder_.getInt64Ty();
     auto* type = llvm::FunctionType::get(i64, {pointer, i64, i64}, false);
-    function_ =
-        llvm::Function::Create(type, llvm::Function::ExternalLinkage, kLoopSymbol, module);
+    function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, kLoopSymbol, module);
     function_->addFnAttr(llvm::Attribute::NoUnwind);
     builder_.SetInsertPoint(block("entry"));
   }
@@ -86,8 +86,8 @@ class LoopEmitter {
   llvm::Value* lane_address(const LoopOperand& operand, llvm::Value* base, llvm::Value* lane) {
     if (operand.lane_stride == 0) return base;
     const auto bytes = operand.lane_stride * static_cast<std::int64_t>(dtype_bytes(operand.dtype));
-    llvm::Value* const offset = builder_.CreateMul(lane, builder_.getInt64(
-        static_cast<std::uint64_t>(bytes)));
+    llvm::Value* const offset =
+        builder_.CreateMul(lane, builder_.getInt64(static_cast<std::uint64_t>(bytes)));
     return builder_.CreateGEP(builder_.getInt8Ty(), base, offset);
   }
 
@@ -111,8 +111,8 @@ class LoopEmitter {
     llvm::Value* gathered = llvm::PoisonValue::get(memory_type(context_, operand.dtype, width));
     for (unsigned i = 0; i < width; ++i) {
       llvm::Value* const lane = lane_address(operand, address, builder_.getInt64(i));
-      gathered = builder_.CreateInsertElement(
-          gathered, builder_.CreateAlignedLoad(scalar, lane, align), i);
+      gathered = builder_.CreateInsertElement(gathered,
+                                              builder_.CreateAlignedLoad(scalar, lane, align), i);
     }
     return to_register(gathered, operand.dtype);
   }
@@ -175,8 +175,7 @@ class LoopEmitter {
     const std::vector<llvm::Value*> initial = load_lanes(carried_in_, lane, width);
     std::vector<llvm::Value*> rows;
     for (const auto* ports : {&scanned_, &stacked_})
-      for (const Port& port : *ports)
-        rows.push_back(lane_address(*port.operand, port.base, lane));
+      for (const Port& port : *ports) rows.push_back(lane_address(*port.operand, port.base, lane));
     llvm::BasicBlock* const before = builder_.GetInsertBlock();
     llvm::BasicBlock* const steps = block("steps");
     llvm::BasicBlock* const after = block("steps_done");
@@ -205,8 +204,8 @@ class LoopEmitter {
     llvm::Value* const next_step = builder_.CreateAdd(step, builder_.getInt64(1));
     for (std::size_t i = 0; i < addresses.size(); ++i) {
       const Port& port = i < scanned_.size() ? scanned_[i] : stacked_[i - scanned_.size()];
-      addresses[i]->addIncoming(
-          builder_.CreateGEP(builder_.getInt8Ty(), addresses[i], port.step), steps);
+      addresses[i]->addIncoming(builder_.CreateGEP(builder_.getInt8Ty(), addresses[i], port.step),
+                                steps);
     }
     step->addIncoming(next_step, steps);
     for (std::size_t i = 0; i < carried.size(); ++i) carried[i]->addIncoming(next[i], steps);

@@ -33,9 +33,7 @@ class LlvmDomain {
     if constexpr (kBits == 32) value = static_cast<float>(value);
     return llvm::ConstantFP::get(type_, value);
   }
-  I integer(std::int64_t value) const {
-    return {llvm::ConstantInt::getSigned(int_type_, value)};
-  }
+  I integer(std::int64_t value) const { return {llvm::ConstantInt::getSigned(int_type_, value)}; }
   F add(F a, F b) const { return builder_.CreateFAdd(a, b); }
   F sub(F a, F b) const { return builder_.CreateFSub(a, b); }
   F mul(F a, F b) const { return builder_.CreateFMul(a, b); }
@@ -96,15 +94,24 @@ llvm::Value* call_pow(llvm::IRBuilder<>& builder, llvm::Value* a, llvm::Value* b
 template <class M>
 llvm::Value* emit_in(const M& m, ScalarOp op, llvm::Value* a) {
   switch (op) {
-    case ScalarOp::exp: return math::exp(m, a);
-    case ScalarOp::log: return math::log(m, a);
-    case ScalarOp::tanh: return math::tanh(m, a);
-    case ScalarOp::sigmoid: return math::sigmoid(m, a);
-    case ScalarOp::softplus: return math::softplus(m, a);
-    case ScalarOp::sin: return math::sin(m, a);
-    case ScalarOp::cos: return math::cos(m, a);
-    case ScalarOp::erf: return math::erf(m, a);
-    default: return a;  // is_math names no others
+    case ScalarOp::exp:
+      return math::exp(m, a);
+    case ScalarOp::log:
+      return math::log(m, a);
+    case ScalarOp::tanh:
+      return math::tanh(m, a);
+    case ScalarOp::sigmoid:
+      return math::sigmoid(m, a);
+    case ScalarOp::softplus:
+      return math::softplus(m, a);
+    case ScalarOp::sin:
+      return math::sin(m, a);
+    case ScalarOp::cos:
+      return math::cos(m, a);
+    case ScalarOp::erf:
+      return math::erf(m, a);
+    default:
+      return a;  // is_math names no others
   }
 }
 
@@ -120,14 +127,17 @@ bool is_math(ScalarOp op) {
     case ScalarOp::sin:
     case ScalarOp::cos:
     case ScalarOp::erf:
-    case ScalarOp::pow: return true;
-    default: return false;
+    case ScalarOp::pow:
+      return true;
+    default:
+      return false;
   }
 }
 
 llvm::Value* emit_math(llvm::IRBuilder<>& builder, ScalarOp op, llvm::Value* a, llvm::Value* b) {
   const bool wide = a->getType()->getScalarType()->isDoubleTy();
-  if (op == ScalarOp::pow) return wide ? call_pow<double>(builder, a, b) : call_pow<float>(builder, a, b);
+  if (op == ScalarOp::pow)
+    return wide ? call_pow<double>(builder, a, b) : call_pow<float>(builder, a, b);
   if (wide) return emit_in(LlvmDomain<64>(builder, a->getType()), op, a);
   return emit_in(LlvmDomain<32>(builder, a->getType()), op, a);
 }

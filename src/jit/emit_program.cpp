@@ -22,8 +22,10 @@ bool is_supported(DType dtype) {
     case DType::u16:
     case DType::u32:
     case DType::u64:
-    case DType::boolean: return true;
-    default: return false;
+    case DType::boolean:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -63,8 +65,8 @@ class Emitter {
       return llvm::ConstantInt::get(wanted, bits.trunc(scalar->getIntegerBitWidth()));
     const llvm::fltSemantics& semantics = scalar->getFltSemantics();
     const unsigned width = scalar->getPrimitiveSizeInBits();
-    return llvm::ConstantFP::get(
-        wanted, llvm::APFloat(semantics, width < 64 ? bits.trunc(width) : bits));
+    return llvm::ConstantFP::get(wanted,
+                                 llvm::APFloat(semantics, width < 64 ? bits.trunc(width) : bits));
   }
 
   llvm::Value* value(const ScalarInstr& instr, llvm::Value* a, llvm::Value* b, llvm::Value* c) {
@@ -85,29 +87,45 @@ class Emitter {
     using llvm::Intrinsic::IndependentIntrinsics;
     llvm::Constant* const zero = llvm::Constant::getNullValue(a->getType());
     switch (op) {
-      case ScalarOp::add: return builder_.CreateFAdd(a, b);
-      case ScalarOp::sub: return builder_.CreateFSub(a, b);
-      case ScalarOp::mul: return builder_.CreateFMul(a, b);
-      case ScalarOp::div: return builder_.CreateFDiv(a, b);
+      case ScalarOp::add:
+        return builder_.CreateFAdd(a, b);
+      case ScalarOp::sub:
+        return builder_.CreateFSub(a, b);
+      case ScalarOp::mul:
+        return builder_.CreateFMul(a, b);
+      case ScalarOp::div:
+        return builder_.CreateFDiv(a, b);
       case ScalarOp::min:
         return builder_.CreateBinaryIntrinsic(IndependentIntrinsics::minimum, a, b);
       case ScalarOp::max:
         return builder_.CreateBinaryIntrinsic(IndependentIntrinsics::maximum, a, b);
-      case ScalarOp::neg: return builder_.CreateFNeg(a);
-      case ScalarOp::abs: return unary(IndependentIntrinsics::fabs, a);
-      case ScalarOp::sqrt: return unary(IndependentIntrinsics::sqrt, a);
-      case ScalarOp::floor: return unary(IndependentIntrinsics::floor, a);
-      case ScalarOp::ceil: return unary(IndependentIntrinsics::ceil, a);
-      case ScalarOp::trunc: return unary(IndependentIntrinsics::trunc, a);
-      case ScalarOp::round_even: return unary(IndependentIntrinsics::roundeven, a);
-      case ScalarOp::equal: return builder_.CreateFCmpOEQ(a, b);
-      case ScalarOp::less: return builder_.CreateFCmpOLT(a, b);
-      case ScalarOp::less_equal: return builder_.CreateFCmpOLE(a, b);
-      case ScalarOp::is_nan: return builder_.CreateFCmpUNO(a, a);
+      case ScalarOp::neg:
+        return builder_.CreateFNeg(a);
+      case ScalarOp::abs:
+        return unary(IndependentIntrinsics::fabs, a);
+      case ScalarOp::sqrt:
+        return unary(IndependentIntrinsics::sqrt, a);
+      case ScalarOp::floor:
+        return unary(IndependentIntrinsics::floor, a);
+      case ScalarOp::ceil:
+        return unary(IndependentIntrinsics::ceil, a);
+      case ScalarOp::trunc:
+        return unary(IndependentIntrinsics::trunc, a);
+      case ScalarOp::round_even:
+        return unary(IndependentIntrinsics::roundeven, a);
+      case ScalarOp::equal:
+        return builder_.CreateFCmpOEQ(a, b);
+      case ScalarOp::less:
+        return builder_.CreateFCmpOLT(a, b);
+      case ScalarOp::less_equal:
+        return builder_.CreateFCmpOLE(a, b);
+      case ScalarOp::is_nan:
+        return builder_.CreateFCmpUNO(a, a);
       case ScalarOp::is_inf:
         return builder_.CreateFCmpOEQ(unary(IndependentIntrinsics::fabs, a),
                                       llvm::ConstantFP::getInfinity(a->getType()));
-      default: return zero;  // check_supported has refused the others
+      default:
+        return zero;  // check_supported has refused the others
     }
   }
 
@@ -118,8 +136,8 @@ class Emitter {
     llvm::Value* const by_zero = builder_.CreateICmpEQ(b, zero);
     if (!is_signed(dtype)) {
       llvm::Value* const divisor = builder_.CreateSelect(by_zero, one, b);
-      llvm::Value* const result = op == ScalarOp::div ? builder_.CreateUDiv(a, divisor)
-                                                      : builder_.CreateURem(a, divisor);
+      llvm::Value* const result =
+          op == ScalarOp::div ? builder_.CreateUDiv(a, divisor) : builder_.CreateURem(a, divisor);
       return builder_.CreateSelect(by_zero, zero, result);
     }
     // The minimum divided by -1 traps; negation and zero say the same for every dividend.
@@ -159,42 +177,56 @@ class Emitter {
     const bool sign = is_signed(dtype);
     llvm::Constant* const zero = llvm::Constant::getNullValue(a->getType());
     switch (op) {
-      case ScalarOp::add: return builder_.CreateAdd(a, b);
-      case ScalarOp::sub: return builder_.CreateSub(a, b);
-      case ScalarOp::mul: return builder_.CreateMul(a, b);
+      case ScalarOp::add:
+        return builder_.CreateAdd(a, b);
+      case ScalarOp::sub:
+        return builder_.CreateSub(a, b);
+      case ScalarOp::mul:
+        return builder_.CreateMul(a, b);
       case ScalarOp::div:
       case ScalarOp::mod_floor:
-      case ScalarOp::mod_trunc: return guarded_divide(op, dtype, a, b);
+      case ScalarOp::mod_trunc:
+        return guarded_divide(op, dtype, a, b);
       case ScalarOp::min:
         return builder_.CreateSelect(
             sign ? builder_.CreateICmpSLT(a, b) : builder_.CreateICmpULT(a, b), a, b);
       case ScalarOp::max:
         return builder_.CreateSelect(
             sign ? builder_.CreateICmpSLT(a, b) : builder_.CreateICmpULT(a, b), b, a);
-      case ScalarOp::neg: return builder_.CreateNeg(a);
+      case ScalarOp::neg:
+        return builder_.CreateNeg(a);
       case ScalarOp::abs:
-        return sign ? builder_.CreateSelect(builder_.CreateICmpSLT(a, zero), builder_.CreateNeg(a), a)
+        return sign ? builder_.CreateSelect(builder_.CreateICmpSLT(a, zero), builder_.CreateNeg(a),
+                                            a)
                     : a;
       case ScalarOp::floor:
       case ScalarOp::ceil:
       case ScalarOp::trunc:
-      case ScalarOp::round_even: return a;
+      case ScalarOp::round_even:
+        return a;
       case ScalarOp::bit_and:
-      case ScalarOp::logical_and: return builder_.CreateAnd(a, b);
+      case ScalarOp::logical_and:
+        return builder_.CreateAnd(a, b);
       case ScalarOp::bit_or:
-      case ScalarOp::logical_or: return builder_.CreateOr(a, b);
+      case ScalarOp::logical_or:
+        return builder_.CreateOr(a, b);
       case ScalarOp::bit_xor:
-      case ScalarOp::logical_xor: return builder_.CreateXor(a, b);
+      case ScalarOp::logical_xor:
+        return builder_.CreateXor(a, b);
       case ScalarOp::bit_not:
-      case ScalarOp::logical_not: return builder_.CreateNot(a);
+      case ScalarOp::logical_not:
+        return builder_.CreateNot(a);
       case ScalarOp::shift_left:
-      case ScalarOp::shift_right: return shift(op, dtype, a, b);
-      case ScalarOp::equal: return builder_.CreateICmpEQ(a, b);
+      case ScalarOp::shift_right:
+        return shift(op, dtype, a, b);
+      case ScalarOp::equal:
+        return builder_.CreateICmpEQ(a, b);
       case ScalarOp::less:
         return sign ? builder_.CreateICmpSLT(a, b) : builder_.CreateICmpULT(a, b);
       case ScalarOp::less_equal:
         return sign ? builder_.CreateICmpSLE(a, b) : builder_.CreateICmpULE(a, b);
-      default: return zero;  // check_supported has refused the others
+      default:
+        return zero;  // check_supported has refused the others
     }
   }
 
@@ -225,7 +257,8 @@ class Emitter {
 /// Whether `op` has machine code for that dtype.
 bool has_code(ScalarOp op, DType dtype) {
   switch (op) {
-    case ScalarOp::sign: return false;
+    case ScalarOp::sign:
+      return false;
     case ScalarOp::mod_floor:
     case ScalarOp::mod_trunc:
     case ScalarOp::bit_and:
@@ -233,11 +266,14 @@ bool has_code(ScalarOp op, DType dtype) {
     case ScalarOp::bit_xor:
     case ScalarOp::bit_not:
     case ScalarOp::shift_left:
-    case ScalarOp::shift_right: return is_integer(dtype);
+    case ScalarOp::shift_right:
+      return is_integer(dtype);
     case ScalarOp::sqrt:
     case ScalarOp::is_nan:
-    case ScalarOp::is_inf: return is_real(dtype);
-    default: return !is_math(op) || is_real(dtype);
+    case ScalarOp::is_inf:
+      return is_real(dtype);
+    default:
+      return !is_math(op) || is_real(dtype);
   }
 }
 
@@ -264,8 +300,8 @@ llvm::Type* register_type(llvm::LLVMContext& context, DType dtype, unsigned widt
     scalar = llvm::Type::getDoubleTy(context);
   } else {
     const bool boolean = dtype == DType::boolean;
-    scalar = llvm::Type::getIntNTy(context, boolean ? 1 : 8 * static_cast<unsigned>(
-                                                                  dtype_bytes(dtype)));
+    scalar =
+        llvm::Type::getIntNTy(context, boolean ? 1 : 8 * static_cast<unsigned>(dtype_bytes(dtype)));
   }
   return width > 1 ? llvm::FixedVectorType::get(scalar, width) : scalar;
 }

@@ -1,5 +1,5 @@
-// Element programs to LLVM IR: every instruction for scalars (width 1) and for vectors of lanes, with
-// the same bits as the reference evaluator.
+// Element programs to LLVM IR: every instruction for scalars (width 1) and for vectors of lanes,
+// with the same bits as the reference evaluator.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -15,7 +15,8 @@ namespace scanloom::jit {
 /// Whether there is machine code for all of the program; the error says what is missing.
 Expected<void> check_supported(const tensor::ScalarProgram& program);
 
-/// The type of a register: i1 for booleans, otherwise as wide as the element; a vector for width > 1.
+/// The type of a register: i1 for booleans, otherwise as wide as the element; a vector for width
+/// > 1.
 llvm::Type* register_type(llvm::LLVMContext& context, DType dtype, unsigned width);
 /// The type in memory: booleans take a byte.
 llvm::Type* memory_type(llvm::LLVMContext& context, DType dtype, unsigned width);

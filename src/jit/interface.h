@@ -1,6 +1,7 @@
-// The seam to the loop compiler, which lives in a plug-in of its own and is the only code that knows
-// LLVM. The planner describes a loop whose body is one element program (LoopSource), the plug-in
-// answers with a machine-code function. No IR crosses the seam, so both sides share no tables.
+// The seam to the loop compiler, which lives in a plug-in of its own and is the only code that
+// knows LLVM. The planner describes a loop whose body is one element program (LoopSource), the
+// plug-in answers with a machine-code function. No IR crosses the seam, so both sides share no
+// tables.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +24,8 @@ struct LoopOperand {
 };
 
 /// Inputs of `program`: captured, carried, scanned; its results: keep_going (if any), the next
-/// carried values, the stacked rows. A carried value with lane stride 0 depends on such inputs only.
-/// With has_keep_going, lanes is 1.
+/// carried values, the stacked rows. A carried value with lane stride 0 depends on such inputs
+/// only. With has_keep_going, lanes is 1.
 struct LoopSource {
   std::string name;  ///< of the user's node, for the symbol table
   tensor::ScalarProgram program;

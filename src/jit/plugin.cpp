@@ -1,7 +1,6 @@
 // The entry point that libscanloom.so looks up.
 #include "jit/compiler.h"
 
-extern "C" __attribute__((visibility("default"))) const scanloom::jit::Plugin
-    scanloom_jit_plugin;
+extern "C" __attribute__((visibility("default"))) const scanloom::jit::Plugin scanloom_jit_plugin;
 const scanloom::jit::Plugin scanloom_jit_plugin{scanloom::jit::kPluginVersion,
                                                 &scanloom::jit::compile_loop};

@@ -8,7 +8,9 @@ namespace {
 
 constexpr std::int64_t kAlignment = 64;
 
-std::int64_t aligned(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+std::int64_t aligned(std::int64_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
 
 }  // namespace
 
@@ -35,7 +37,8 @@ void ArenaPlanner::open_loop() {
 }
 
 void ArenaPlanner::close_loop() {
-  for (const BufferId buffer : loops_.back().used) at(buffer).dies = std::max(at(buffer).dies, now_);
+  for (const BufferId buffer : loops_.back().used)
+    at(buffer).dies = std::max(at(buffer).dies, now_);
   loops_.pop_back();
   tick();
 }
@@ -59,9 +62,10 @@ void ArenaPlanner::place() {
     }
     buffer.offset = best >= 0 ? best : end;
     total_ = std::max(total_, buffer.offset + buffer.bytes);
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), id,
-                                   [&](BufferId a, BufferId b) { return at(a).offset < at(b).offset; }),
-                  id);
+    placed.insert(
+        std::upper_bound(placed.begin(), placed.end(), id,
+                         [&](BufferId a, BufferId b) { return at(a).offset < at(b).offset; }),
+        id);
   }
 }
 

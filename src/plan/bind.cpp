@@ -56,10 +56,9 @@ Expected<std::vector<tensor::Type>> Binder::argument_types() {
       const tensor::DimKind kind = module_.dims.node(dim.expr()).kind;
       if (kind != tensor::DimKind::symbol && kind != tensor::DimKind::fresh) continue;
       if (solved.value >= 0 && solved.value != given[axis])
-        return fail(Code::invalid_argument,
-                    "input {} has {} for '{}' on axis {}, input {} has {}", name, given[axis],
-                    module_.dims.to_string(dim), axis, module_.describe(top.args[solved.input]),
-                    solved.value);
+        return fail(Code::invalid_argument, "input {} has {} for '{}' on axis {}, input {} has {}",
+                    name, given[axis], module_.dims.to_string(dim), axis,
+                    module_.describe(top.args[solved.input]), solved.value);
       solved = {given[axis], i};
     }
     types.push_back(tensor::Type::of(declared.dtype, given));
@@ -97,7 +96,8 @@ void Binder::bind_arguments() {
       place.place.layout = contiguous_layout(bound.shape);
       place.place.dtype = result.dtype;
       bound.source = place.place;
-      out_->result_bytes += bound.shape.elements() * static_cast<std::int64_t>(dtype_bytes(result.dtype));
+      out_->result_bytes +=
+          bound.shape.elements() * static_cast<std::int64_t>(dtype_bytes(result.dtype));
       want(module_.top(), top.yields[i], place);
     }
     out_->results.push_back(bound);
@@ -122,11 +122,17 @@ Expected<void> Binder::walk() {
 
 Expected<void> Binder::finish_region(Frame& frame) {
   switch (frame.side) {
-    case Side::top: return finish_top();
-    case Side::loop_body: return finish_loop(frame);
-    case Side::then_side: finish_then_side(frame); return {};
+    case Side::top:
+      return finish_top();
+    case Side::loop_body:
+      return finish_loop(frame);
+    case Side::then_side:
+      finish_then_side(frame);
+      return {};
     case Side::else_side:
-    case Side::only_side: finish_side(frame); return {};
+    case Side::only_side:
+      finish_side(frame);
+      return {};
   }
   return {};
 }
@@ -187,8 +193,10 @@ void Binder::resolve_buffers() {
     for (Place& place : loop.captured) fix(place);
     for (BoundCarried& port : loop.carried) {
       fix(port.initial);
-      if (port.buffer_a != kNone) port.buffer_a = arena_.offset(static_cast<BufferId>(port.buffer_a));
-      if (port.buffer_b != kNone) port.buffer_b = arena_.offset(static_cast<BufferId>(port.buffer_b));
+      if (port.buffer_a != kNone)
+        port.buffer_a = arena_.offset(static_cast<BufferId>(port.buffer_a));
+      if (port.buffer_b != kNone)
+        port.buffer_b = arena_.offset(static_cast<BufferId>(port.buffer_b));
     }
     for (BoundScanned& port : loop.scanned) fix(port.outer);
     for (BoundStacked& port : loop.stacked) fix(port.row), fix(port.result);

@@ -76,8 +76,11 @@ void Binder::finish_side(Frame& frame) {
 
 void Binder::finish_then_side(Frame& frame) {
   finish_side(frame);
-  Frame other{.side = Side::else_side, .node = frame.node, .index = frame.index,
-              .jump = emit(Op::jump, 0), .results = std::move(frame.results)};
+  Frame other{.side = Side::else_side,
+              .node = frame.node,
+              .index = frame.index,
+              .jump = emit(Op::jump, 0),
+              .results = std::move(frame.results)};
   out_->branches[frame.index].otherwise = static_cast<std::uint32_t>(out_->code.size());
   enter_side(frame.node, 1, std::move(other));
 }

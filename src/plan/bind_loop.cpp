@@ -45,6 +45,16 @@ Expected<void> Binder::begin_loop(ir::NodeId id) {
       loop.trip_count = std::max<std::int64_t>(*value->as<std::int64_t>().data(), 0);
     touch(trip);
   }
+  if (!ports.has_trip_count && !ports.scanned.empty()) {
+    // Without a trip count the slices are all that is walked; the others are checked against it.
+    const Location outer = location(node.inputs[ports.first_scanned_input()]);
+    const int axis = static_cast<int>(ports.scanned[0].axis);
+    if (outer.place.is_dynamic() || axis >= layout(outer.place).dims.rank())
+      return fail(Code::unsupported, "{}: a loop without trip count over slices of unknown number",
+                  module_.describe(id));
+    loop.has_trip_count = true;
+    loop.trip_count = slice_count(ports.scanned[0], layout(outer.place).dims[axis]);
+  }
   if (ports.has_condition) {
     const Location condition = location(node.inputs[std::size_t{ports.has_trip_count}]);
     loop.condition = condition.place;
@@ -130,8 +140,12 @@ Expected<void> Binder::bind_scanned(ir::NodeId id, BoundLoop& loop) {
     const ir::ValueId outer = node.inputs[ports.first_scanned_input() + i];
     const Location from = location(outer);
     touch(from);
-    BoundScanned scanned{.outer = from.place, .argument = {}, .axis = port.axis,
-                         .start = port.start, .stride = port.stride, .part = port.part,
+    BoundScanned scanned{.outer = from.place,
+                         .argument = {},
+                         .axis = port.axis,
+                         .start = port.start,
+                         .stride = port.stride,
+                         .part = port.part,
                          .squeeze = port.squeeze};
     Location argument;
     if (from.place.is_dynamic()) {
@@ -180,8 +194,8 @@ void Binder::bind_stacked(ir::NodeId id, BoundLoop& loop) {
     const ir::StackedPort& port = ports.stacked[i];
     const ir::ValueId output = node.outputs[ports.carried + i];
     const ir::ValueId yield = body.yields[ports.first_stacked_yield() + i];
-    BoundStacked stacked{.row = {}, .result = {}, .axis = port.axis, .reverse = port.reverse,
-                         .insert = port.insert};
+    BoundStacked stacked{
+        .row = {}, .result = {}, .axis = port.axis, .reverse = port.reverse, .insert = port.insert};
     if (!is_static(output) || !is_static(yield) || loop.trip_count < 0) {
       const Location boxed = new_dynamic(type(yield).dtype);
       stacked.result = boxed.place;

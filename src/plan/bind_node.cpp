@@ -56,8 +56,8 @@ Location Binder::new_dynamic(DType dtype) {
 Location Binder::constant_location(const tensor::Tensor& value) {
   out_->constants.push_back(value);
   Location location;
-  location.place.slot = new_slot(
-      {SlotInit::Kind::constant, 0, static_cast<const std::byte*>(value.data()), 0});
+  location.place.slot =
+      new_slot({SlotInit::Kind::constant, 0, static_cast<const std::byte*>(value.data()), 0});
   location.place.layout = contiguous_layout(value.shape());
   location.place.dtype = value.dtype();
   return location;
@@ -82,7 +82,8 @@ void Binder::want(ir::RegionId region, ir::ValueId value, const Location& destin
   if (!producer.valid() || wanted_[value.index] || known(value) != nullptr) return;
   const ir::Node& node = module_.node(producer);
   if (node.parent != region || !is_static(value)) return;
-  if (!layout(destination.place).contiguous || layout(destination.place).dims != type(value).shape())
+  if (!layout(destination.place).contiguous ||
+      layout(destination.place).dims != type(value).shape())
     return;
   if (node.op == &ir::loop_op && module_.value(value).index < node.loop->carried) return;
   wanted_[value.index] = destination;
@@ -117,8 +118,13 @@ std::vector<tensor::Operand> Binder::operands_of(const std::vector<Location>& pl
     tensor::Operand operand;
     if (location.place.present()) {
       const Layout& shape = layout(location.place);
-      operand = {const_cast<std::byte**>(&kThere), location.place.offset, shape.dims.data(),
-                 shape.strides.data(), shape.dims.rank(), location.place.dtype, shape.contiguous};
+      operand = {const_cast<std::byte**>(&kThere),
+                 location.place.offset,
+                 shape.dims.data(),
+                 shape.strides.data(),
+                 shape.dims.rank(),
+                 location.place.dtype,
+                 shape.contiguous};
     }
     operands.push_back(operand);
   }
@@ -210,8 +216,8 @@ bool Binder::bind_view(ir::NodeId id) {
       integers[i] = to_integers(*value);
   }
   const Layout& from = layout(location.place);
-  const std::optional<ir::ViewOf> view = node.op->view(
-      {from.dims, from.strides, type(node.outputs[0]).shape(), node.attrs, integers});
+  const std::optional<ir::ViewOf> view =
+      node.op->view({from.dims, from.strides, type(node.outputs[0]).shape(), node.attrs, integers});
   if (!view) return false;
   location.place.offset +=
       view->offset * static_cast<std::int64_t>(dtype_bytes(location.place.dtype));
@@ -266,7 +272,8 @@ Expected<void> Binder::bind_dynamic(ir::NodeId id) {
   for (const ir::ValueId input : node.inputs)
     inputs.push_back(input.valid() ? location(input) : Location{});
   for (const ir::ValueId output : node.outputs) {
-    outputs.push_back(is_static(output) ? output_location(output) : new_dynamic(type(output).dtype));
+    outputs.push_back(is_static(output) ? output_location(output)
+                                        : new_dynamic(type(output).dtype));
     set_location(output, outputs.back());
   }
   DynamicCall dynamic;

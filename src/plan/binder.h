@@ -33,8 +33,8 @@ class Binder {
     std::size_t next = 0;
     Side side = Side::top;
     ir::NodeId node;
-    std::uint32_t index = 0;      ///< of the loop or branch
-    std::uint32_t jump = 0;       ///< then_side: the jump over the else side
+    std::uint32_t index = 0;        ///< of the loop or branch
+    std::uint32_t jump = 0;         ///< then_side: the jump over the else side
     std::vector<Location> results;  ///< where the results of a branch go
   };
 
@@ -48,12 +48,16 @@ class Binder {
   void resolve_buffers();
   [[nodiscard]] bool all_outputs_known(const ir::Node& node) const;
   [[nodiscard]] bool is_static(ir::ValueId id) const { return type(id).is_static(); }
-  [[nodiscard]] const tensor::Type& type(ir::ValueId id) const { return inference_.types[id.index]; }
+  [[nodiscard]] const tensor::Type& type(ir::ValueId id) const {
+    return inference_.types[id.index];
+  }
   [[nodiscard]] const tensor::Tensor* known(ir::ValueId id) const;
 
   // bind_node.cpp
   Location location(ir::ValueId id);
-  void set_location(ir::ValueId id, Location location) { locations_[id.index] = std::move(location); }
+  void set_location(ir::ValueId id, Location location) {
+    locations_[id.index] = std::move(location);
+  }
   Location constant_location(const tensor::Tensor& value);
   Location new_buffer(DType dtype, const tensor::Shape& shape);
   Location new_dynamic(DType dtype);
@@ -74,8 +78,8 @@ class Binder {
   Expected<void> bind_dynamic(ir::NodeId id);
   std::uint32_t add_operands(const std::vector<Location>& inputs,
                              const std::vector<Location>& outputs);
-  bool try_kernel(ir::NodeId id, const kernels::KernelDef& def,
-                  const std::vector<Location>& inputs, const std::vector<Location>& outputs);
+  bool try_kernel(ir::NodeId id, const kernels::KernelDef& def, const std::vector<Location>& inputs,
+                  const std::vector<Location>& outputs);
   [[nodiscard]] std::vector<tensor::Operand> operands_of(const std::vector<Location>& places) const;
   void want(ir::RegionId region, ir::ValueId value, const Location& destination);
 
@@ -96,7 +100,8 @@ class Binder {
   void finish_then_side(Frame& frame);
 
   // compiled.cpp
-  /// Whether the loop was bound as one machine-code call; otherwise `why_not` says what prevents it.
+  /// Whether the loop was bound as one machine-code call; otherwise `why_not` says what prevents
+  /// it.
   bool bind_compiled(ir::NodeId id, BoundLoop& loop, std::string& why_not);
   bool bind_compiled_ports(ir::NodeId id, BoundLoop& loop, jit::LoopSource& source,
                            const std::vector<ir::ValueId>& constants, std::string& why_not);
@@ -108,8 +113,8 @@ class Binder {
   tensor::DimTable dims_;
   ir::Inference inference_;
   ArenaPlanner arena_;
-  std::vector<Location> locations_;                     // by ValueId
-  std::vector<std::optional<Location>> wanted_;         // by ValueId: where a value should be made
+  std::vector<Location> locations_;              // by ValueId
+  std::vector<std::optional<Location>> wanted_;  // by ValueId: where a value should be made
   std::vector<Frame> frames_;
   int loop_depth_ = 0;
 };

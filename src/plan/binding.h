@@ -29,9 +29,9 @@ inline constexpr SlotId kScratchSlot = 1;
 struct SlotInit {
   enum class Kind : std::uint8_t { arena, constant, feed, result, moving };
   Kind kind = Kind::moving;
-  std::int64_t offset = 0;           ///< arena: from its base
+  std::int64_t offset = 0;  ///< arena: from its base
   const std::byte* constant = nullptr;
-  std::int32_t index = 0;            ///< of the feed or result
+  std::int32_t index = 0;  ///< of the feed or result
 };
 
 struct Layout {
@@ -39,7 +39,8 @@ struct Layout {
   bool contiguous = true;
 };
 
-/// Where a value lies: static (slot, offset, layout) or boxed (dynamic >= 0: sizes live in the Run).
+/// Where a value lies: static (slot, offset, layout) or boxed (dynamic >= 0: sizes live in the
+/// Run).
 struct Place {
   SlotId slot = kNone;
   std::int64_t offset = 0;
@@ -66,8 +67,8 @@ struct BoundCall {
 struct DynamicCall {
   BoundCall call;
   /// Sizes of all outputs from the actual inputs. Errors name the node.
-  Expected<std::vector<tensor::Shape>> (*resolve)(const Plan& plan, ir::NodeId node,
-                                                  std::span<const tensor::Operand> inputs) = nullptr;
+  Expected<std::vector<tensor::Shape>> (*resolve)(
+      const Plan& plan, ir::NodeId node, std::span<const tensor::Operand> inputs) = nullptr;
 };
 
 struct BoundCarried {
@@ -87,7 +88,7 @@ struct BoundStacked {
   std::int64_t axis = 0;
   bool reverse = false, insert = true;
   std::int64_t first_bytes = 0, step_bytes = 0;  ///< static only
-  tensor::Shape empty;  ///< boxed only: sizes of the result when no step runs
+  tensor::Shape empty;         ///< boxed only: sizes of the result when no step runs
   std::int64_t row_bytes = 0;  ///< boxed only: of a row whose sizes are known and contiguous
 };
 
@@ -105,7 +106,7 @@ struct BoundLoop {
   // Of the compiled strategy:
   jit::CompiledLoop compiled;
   std::vector<Place> captured;
-  std::string strategy;           ///< "compiled" or "stepped", and why, for people
+  std::string strategy;  ///< "compiled" or "stepped", and why, for people
 };
 
 struct BoundBranch {

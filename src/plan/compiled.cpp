@@ -80,7 +80,9 @@ class BodyProgram {
   }
 
  private:
-  [[nodiscard]] const tensor::Type& type(ir::ValueId id) const { return inference_.types[id.index]; }
+  [[nodiscard]] const tensor::Type& type(ir::ValueId id) const {
+    return inference_.types[id.index];
+  }
 
   std::string add_input(ir::ValueId id) {
     if (std::string why = admit(id); !why.empty()) return why;
@@ -127,12 +129,14 @@ class BodyProgram {
 
   std::string append(ir::NodeId id) {
     const ir::Node& node = module_.node(id);
-    const bool known = std::all_of(node.outputs.begin(), node.outputs.end(), [&](ir::ValueId output) {
-      return inference_.known[output.index] && inference_.known[output.index]->tensor;
-    });
+    const bool known =
+        std::all_of(node.outputs.begin(), node.outputs.end(), [&](ir::ValueId output) {
+          return inference_.known[output.index] && inference_.known[output.index]->tensor;
+        });
     if (known) return {};
     const std::string name = module_.describe(id);
-    if (node.op->scalar == nullptr && node.op->view == nullptr) return name + " is not element-wise";
+    if (node.op->scalar == nullptr && node.op->view == nullptr)
+      return name + " is not element-wise";
     for (const ir::ValueId output : node.outputs)
       if (std::string why = admit(output); !why.empty()) return why;
     std::vector<ir::Reg> inputs;
@@ -189,8 +193,7 @@ bool Binder::bind_compiled(ir::NodeId id, BoundLoop& loop, std::string& why_not)
 }
 
 bool Binder::bind_compiled_ports(ir::NodeId id, BoundLoop& loop, jit::LoopSource& source,
-                                 const std::vector<ir::ValueId>& constants,
-                                 std::string& why_not) {
+                                 const std::vector<ir::ValueId>& constants, std::string& why_not) {
   const ir::Node& node = module_.node(id);
   const ir::LoopPorts& ports = *node.loop;
   const ir::Region& body = module_.region(node.regions[0]);

@@ -1,4 +1,5 @@
-// The numbers that choices between strategies rest on, in one place. Measured, see docs/benchmarks.md.
+// The numbers that choices between strategies rest on, in one place. Measured, see
+// docs/benchmarks.md.
 #pragma once
 
 #include <cstdint>

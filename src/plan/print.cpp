@@ -16,11 +16,21 @@ std::string place_text(const Binding& binding, const Place& place) {
   const SlotInit& init = binding.slots[static_cast<std::size_t>(place.slot)];
   std::string base;
   switch (init.kind) {
-    case SlotInit::Kind::arena: base = "arena"; break;
-    case SlotInit::Kind::constant: base = "constant"; break;
-    case SlotInit::Kind::feed: base = fmt::format("feed{}", init.index); break;
-    case SlotInit::Kind::result: base = fmt::format("result{}", init.index); break;
-    case SlotInit::Kind::moving: base = fmt::format("slot{}", place.slot); break;
+    case SlotInit::Kind::arena:
+      base = "arena";
+      break;
+    case SlotInit::Kind::constant:
+      base = "constant";
+      break;
+    case SlotInit::Kind::feed:
+      base = fmt::format("feed{}", init.index);
+      break;
+    case SlotInit::Kind::result:
+      base = fmt::format("result{}", init.index);
+      break;
+    case SlotInit::Kind::moving:
+      base = fmt::format("slot{}", place.slot);
+      break;
   }
   std::string text = fmt::format("{}+{} {}{}", base, place.offset, dtype_name(place.dtype),
                                  layout.dims.to_string());
@@ -44,39 +54,44 @@ std::string loop_text(const Binding& binding, const BoundLoop& loop) {
   for (const BoundCarried& port : loop.carried)
     text += fmt::format("      carried  {} from {}{}\n", place_text(binding, port.argument),
                         place_text(binding, port.initial),
-                        port.argument.is_dynamic()
-                            ? std::string()
-                            : fmt::format(", buffers arena+{} and arena+{}", port.buffer_a,
-                                          port.buffer_b));
+                        port.argument.is_dynamic() ? std::string()
+                                                   : fmt::format(", buffers arena+{} and arena+{}",
+                                                                 port.buffer_a, port.buffer_b));
   for (const BoundScanned& port : loop.scanned)
     text += fmt::format("      scanned  {} of {}, {} bytes per step\n",
                         place_text(binding, port.argument), place_text(binding, port.outer),
                         port.step_bytes);
   for (const BoundStacked& port : loop.stacked)
-    text += fmt::format("      stacked  {} into {}, {} bytes per step\n",
-                        place_text(binding, port.row), place_text(binding, port.result),
-                        port.step_bytes);
+    text +=
+        fmt::format("      stacked  {} into {}, {} bytes per step\n", place_text(binding, port.row),
+                    place_text(binding, port.result), port.step_bytes);
   return text;
 }
 
 std::string instruction_text(const Binding& binding, const Instruction& instruction) {
   const std::size_t i = instruction.index;
   switch (instruction.op) {
-    case Op::call: return call_text(binding, binding.calls[i]);
-    case Op::dynamic_call: return "boxed " + call_text(binding, binding.dynamic_calls[i].call);
-    case Op::loop_begin: return "loop begin " + loop_text(binding, binding.loops[i]);
-    case Op::loop_end: return fmt::format("loop end, back to {}", binding.loops[i].body);
-    case Op::compiled_loop: return "compiled " + loop_text(binding, binding.loops[i]);
+    case Op::call:
+      return call_text(binding, binding.calls[i]);
+    case Op::dynamic_call:
+      return "boxed " + call_text(binding, binding.dynamic_calls[i].call);
+    case Op::loop_begin:
+      return "loop begin " + loop_text(binding, binding.loops[i]);
+    case Op::loop_end:
+      return fmt::format("loop end, back to {}", binding.loops[i].body);
+    case Op::compiled_loop:
+      return "compiled " + loop_text(binding, binding.loops[i]);
     case Op::branch:
-      return fmt::format("branch     {}, else {}   # {}",
-                         place_text(binding, binding.branches[i].condition),
-                         binding.branches[i].otherwise,
-                         describe(*binding.plan, binding.branches[i].node));
-    case Op::jump: return fmt::format("jump       {}", i);
+      return fmt::format(
+          "branch     {}, else {}   # {}", place_text(binding, binding.branches[i].condition),
+          binding.branches[i].otherwise, describe(*binding.plan, binding.branches[i].node));
+    case Op::jump:
+      return fmt::format("jump       {}", i);
     case Op::alias:
       return fmt::format("alias      {} is {}", place_text(binding, binding.aliases[i].to),
                          place_text(binding, binding.aliases[i].from));
-    case Op::end: return "end";
+    case Op::end:
+      return "end";
   }
   return {};
 }

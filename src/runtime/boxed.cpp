@@ -62,16 +62,17 @@ Expected<void> Run::State::reserve(const plan::Place& place, const tensor::Shape
                                    ir::NodeId node) {
   BoxedValue& value = box(place);
   const std::int64_t bytes = bytes_of(dims, place.dtype);
-  const bool fits = value.storage && value.storage.use_count() == 1 &&
-                    value.storage->capacity >= bytes;
+  const bool fits =
+      value.storage && value.storage.use_count() == 1 && value.storage->capacity >= bytes;
   if (!fits) {
     const std::int64_t old = value.storage ? value.storage->capacity : 0;
     const std::int64_t capacity = std::max<std::int64_t>({bytes, std::min(2 * old, 2 * bytes), 64});
     if (boxed_bytes + capacity > memory_left)
-      return fail(Code::limit_reached,
-                  "{}: {} more bytes for a value of sizes {} exceed the memory budget, {} bytes are "
-                  "left",
-                  describe(node), capacity, dims.to_string(), memory_left - boxed_bytes);
+      return fail(
+          Code::limit_reached,
+          "{}: {} more bytes for a value of sizes {} exceed the memory budget, {} bytes are "
+          "left",
+          describe(node), capacity, dims.to_string(), memory_left - boxed_bytes);
     auto storage = std::make_shared<Storage>();
     storage->bytes.reset(new (std::nothrow) std::byte[static_cast<std::size_t>(capacity)]);
     if (!storage->bytes)
@@ -87,8 +88,7 @@ Expected<void> Run::State::reserve(const plan::Place& place, const tensor::Shape
   return {};
 }
 
-Expected<void> Run::State::assign(const plan::Place& from, const plan::Place& to,
-                                  ir::NodeId node) {
+Expected<void> Run::State::assign(const plan::Place& from, const plan::Place& to, ir::NodeId node) {
   if (!to.is_dynamic()) {
     slot(to.slot) = address(from) - to.offset;
     return {};
@@ -153,8 +153,9 @@ Expected<void> Run::State::append_row(const plan::BoundStacked& port, std::int64
     expected.erase(0);
     const bool grows_along_axis = !port.insert;
     if (!(expected == dims))
-      return fail(Code::invalid_argument, "{}: the stacked row of step {} has sizes {}, before it {}",
-                  describe(node), step, dims.to_string(), expected.to_string())
+      return fail(Code::invalid_argument,
+                  "{}: the stacked row of step {} has sizes {}, before it {}", describe(node), step,
+                  dims.to_string(), expected.to_string())
           .note(grows_along_axis ? "rows that are concatenated must agree too"
                                  : "all rows of a stacked output have the same sizes");
   }
@@ -239,8 +240,7 @@ Expected<void> Run::State::first_slice(const plan::BoundScanned& port, std::int6
   slice.dims = outer.shape();
   slice.strides = tensor::Shape(std::span(outer.strides, static_cast<std::size_t>(outer.rank)));
   const auto width = static_cast<std::int64_t>(dtype_bytes(port.outer.dtype));
-  slot(port.argument.slot) =
-      address(port.outer) + first * slice.strides[axis] * width;
+  slot(port.argument.slot) = address(port.outer) + first * slice.strides[axis] * width;
   if (port.squeeze) {
     slice.dims.erase(axis);
     slice.strides.erase(axis);

@@ -1,4 +1,5 @@
-// Limits of one run and how they are watched: cheaply per step, exactly about every half millisecond.
+// Limits of one run and how they are watched: cheaply per step, exactly about every half
+// millisecond.
 #pragma once
 
 #include <chrono>
@@ -12,10 +13,10 @@ namespace scanloom::runtime {
 inline constexpr std::int64_t kDefaultMaxSteps = 100'000'000;
 
 struct Limits {
-  double deadline_seconds = 0;                ///< 0: none
-  std::int64_t max_steps = -1;                ///< -1: kDefaultMaxSteps where there is no trip count
-  std::int64_t max_memory = 0;                ///< bytes; 0: three quarters of the machine's
-  std::function<bool()> cancelled;            ///< asked from the running thread
+  double deadline_seconds = 0;      ///< 0: none
+  std::int64_t max_steps = -1;      ///< -1: kDefaultMaxSteps where there is no trip count
+  std::int64_t max_memory = 0;      ///< bytes; 0: three quarters of the machine's
+  std::function<bool()> cancelled;  ///< asked from the running thread
   /// Loop's place in the flat list, steps done, steps in all (-1: not known).
   std::function<void(std::uint32_t loop, std::int64_t step, std::int64_t steps)> progress;
 };

@@ -1,5 +1,5 @@
-// Loops: entering, stepping and leaving. Per step: move the slots of slices and rows, swap the slots
-// of states; no allocation, look-up, lock or virtual call.
+// Loops: entering, stepping and leaving. Per step: move the slots of slices and rows, swap the
+// slots of states; no allocation, look-up, lock or virtual call.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -16,10 +16,11 @@ Expected<bool> Run::State::enter(std::uint32_t index, const Limits& limits) {
   state.step = 0;
   state.trip = kEndless;
   if (loop.has_trip_count)
-    state.trip = loop.trip_count >= 0 ? loop.trip_count
-                                      : *reinterpret_cast<std::int64_t*>(address(loop.trip_operand));
+    state.trip = loop.trip_count >= 0
+                     ? loop.trip_count
+                     : *reinterpret_cast<std::int64_t*>(address(loop.trip_operand));
   state.shown = state.trip == kEndless ? -1 : state.trip;
-  const std::int64_t limit = limits.max_steps >= 0    ? limits.max_steps
+  const std::int64_t limit = limits.max_steps >= 0 ? limits.max_steps
                              : loop.has_trip_count ? kEndless
                                                    : kDefaultMaxSteps;
   state.limited = state.trip > limit;
@@ -121,8 +122,7 @@ Expected<void> Run::State::run_compiled(std::uint32_t index, const Limits& limit
   const plan::BoundLoop& loop = binding->loops[index];
   LoopState& state = loops[index];
   SCANLOOM_TRY(const bool runs, enter(index, limits));
-  for (const plan::BoundCarried& port : loop.carried)
-    slot(port.final.slot) = address(port.initial);
+  for (const plan::BoundCarried& port : loop.carried) slot(port.final.slot) = address(port.initial);
   if (!runs) return {};
   std::byte* const arena_base = slot(plan::kArenaSlot);
   for (std::size_t i = 0; i < loop.captured.size(); ++i)
@@ -131,8 +131,8 @@ Expected<void> Run::State::run_compiled(std::uint32_t index, const Limits& limit
     state.scanned[i] = address(loop.scanned[i].outer) + loop.scanned[i].first_bytes;
   for (std::size_t i = 0; i < loop.stacked.size(); ++i)
     state.stacked[i] = address(loop.stacked[i].result) + loop.stacked[i].first_bytes;
-  const jit::LoopFrame frame{state.captured.data(), state.carried_in.data(),
-                             state.carried_out.data(), state.scanned.data(),
+  const jit::LoopFrame frame{state.captured.data(),        state.carried_in.data(),
+                             state.carried_out.data(),     state.scanned.data(),
                              state.scanned_strides.data(), state.stacked.data(),
                              state.stacked_strides.data()};
   bool flip = false;
@@ -144,8 +144,8 @@ Expected<void> Run::State::run_compiled(std::uint32_t index, const Limits& limit
       slot(port.final.slot) = state.carried_out[i];
     }
     flip = !flip;
-    const std::int64_t last = state.trip - state.step > watch.chunk() ? state.step + watch.chunk()
-                                                                       : state.trip;
+    const std::int64_t last =
+        state.trip - state.step > watch.chunk() ? state.step + watch.chunk() : state.trip;
     const std::int64_t done = loop.compiled.run(&frame, state.step, last);
     const std::int64_t reached = done < 0 ? -1 - done : done;
     steps += reached - state.step;

@@ -159,7 +159,8 @@ Expected<RunResult> Run::State::take_results(std::span<const std::byte* const> f
       result.outputs.emplace_back();
       continue;
     }
-    const auto bytes = output.shape.elements() * static_cast<std::int64_t>(dtype_bytes(output.dtype));
+    const auto bytes =
+        output.shape.elements() * static_cast<std::int64_t>(dtype_bytes(output.dtype));
     std::shared_ptr<std::byte[]> memory(allocate_aligned(bytes).release(), AlignedDelete{});
     if (!memory) return fail(Code::out_of_memory, "no memory for a result of {} bytes", bytes);
     const void* data = memory.get();
@@ -245,8 +246,7 @@ Expected<void> Run::State::copy_boxed_results(RunResult& result) {
     const plan::BoundResult& output = binding->results[i];
     if (!output.source.is_dynamic()) continue;
     const tensor::Operand source = operand(output.source);
-    SCANLOOM_TRY(tensor::Tensor copy,
-                 tensor::Tensor::zeros(output.source.dtype, source.shape()));
+    SCANLOOM_TRY(tensor::Tensor copy, tensor::Tensor::zeros(output.source.dtype, source.shape()));
     // Boxed values are row-major; scanned slices of boxed values never leave their loop uncopied.
     if (copy.bytes() > 0)
       std::memcpy(copy.mutable_data(), source.data<const std::byte>(), copy.bytes());

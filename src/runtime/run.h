@@ -1,6 +1,6 @@
-// Run: one execution at a time of a Binding: its arena, its slots, its calls with every pointer that
-// does not move already in place. Made once, used again by later runs of the same sizes; not thread
-// safe, so each concurrent run has its own.
+// Run: one execution at a time of a Binding: its arena, its slots, its calls with every pointer
+// that does not move already in place. Made once, used again by later runs of the same sizes; not
+// thread safe, so each concurrent run has its own.
 #pragma once
 
 #include <memory>

@@ -25,10 +25,10 @@ struct BoxedValue {
 };
 
 struct LoopState {
-  std::int64_t trip = 0;   ///< steps to run, or the step limit where there is no trip count
+  std::int64_t trip = 0;  ///< steps to run, or the step limit where there is no trip count
   std::int64_t step = 0;
-  std::int64_t shown = -1; ///< trip count for progress; -1: not known
-  bool limited = false;    ///< reaching `trip` is an error
+  std::int64_t shown = -1;  ///< trip count for progress; -1: not known
+  bool limited = false;     ///< reaching `trip` is an error
   // Of compiled loops, so that nothing is allocated when one begins:
   std::vector<const std::byte*> captured, carried_in, scanned;
   std::vector<std::byte*> carried_out, stacked;
@@ -56,7 +56,7 @@ struct Run::State {
   std::vector<LoopState> loops;
   std::vector<BoxedValue> boxed;
   tensor::Fault fault;
-  std::int64_t boxed_bytes = 0;   ///< reserved by boxed values in this run
+  std::int64_t boxed_bytes = 0;  ///< reserved by boxed values in this run
   std::int64_t memory_left = 0;
   std::int64_t steps = 0;
 

@@ -60,7 +60,9 @@ TEST(FpEnvironment, Nests) {
   const RoundingMode upward(FE_UPWARD);
   {
     const FpEnvironment outer;
-    { const FpEnvironment inner; }
+    {
+      const FpEnvironment inner;
+    }
     EXPECT_EQ(rounding(), FE_TONEAREST);
   }
   EXPECT_EQ(rounding(), FE_UPWARD);

@@ -12,7 +12,8 @@ namespace {
 /// Distance of a result from the exact value, in units of the exact value's last place.
 template <class T>
 double ulps(T result, long double exact) {
-  if (std::isnan(result) || std::isnan(exact)) return std::isnan(result) && std::isnan(exact) ? 0 : 1e9;
+  if (std::isnan(result) || std::isnan(exact))
+    return std::isnan(result) && std::isnan(exact) ? 0 : 1e9;
   const T rounded = static_cast<T>(exact);
   if (result == rounded) return 0;
   if (std::isinf(rounded) || std::isinf(result)) {
@@ -56,26 +57,47 @@ long double exact_softplus(long double x) {
 constexpr float kMax32 = std::numeric_limits<float>::max();
 
 TEST(Math, F32WithinTheStatedBounds) {
-  EXPECT_LE(worst_f32([](float x) { return exp(x); }, [](long double x) { return std::exp(x); }, -110, 95), 1.1);
-  EXPECT_LE(worst_f32([](float x) { return log(x); }, [](long double x) { return std::log(x); }, 0, kMax32), 1.0);
-  EXPECT_LE(worst_f32([](float x) { return tanh(x); }, [](long double x) { return std::tanh(x); }, -kMax32, kMax32), 3.0);
+  EXPECT_LE(worst_f32([](float x) { return exp(x); }, [](long double x) { return std::exp(x); },
+                      -110, 95),
+            1.1);
+  EXPECT_LE(worst_f32([](float x) { return log(x); }, [](long double x) { return std::log(x); }, 0,
+                      kMax32),
+            1.0);
+  EXPECT_LE(worst_f32([](float x) { return tanh(x); }, [](long double x) { return std::tanh(x); },
+                      -kMax32, kMax32),
+            3.0);
   EXPECT_LE(worst_f32([](float x) { return sigmoid(x); }, exact_sigmoid, -110, 110), 3.0);
   EXPECT_LE(worst_f32([](float x) { return softplus(x); }, exact_softplus, -110, 110), 3.0);
-  EXPECT_LE(worst_f32([](float x) { return erf(x); }, [](long double x) { return std::erf(x); }, -kMax32, kMax32), 2.0);
+  EXPECT_LE(worst_f32([](float x) { return erf(x); }, [](long double x) { return std::erf(x); },
+                      -kMax32, kMax32),
+            2.0);
 }
 
 TEST(Math, F64WithinTheStatedBounds) {
-  EXPECT_LE(worst_f64([](double x) { return exp(x); }, [](long double x) { return std::exp(x); }, -745, 709), 1.1);
-  EXPECT_LE(worst_f64([](double x) { return log(x); }, [](long double x) { return std::log(x); }, 1e-300, 8), 1.0);
-  EXPECT_LE(worst_f64([](double x) { return tanh(x); }, [](long double x) { return std::tanh(x); }, -25, 25), 3.0);
+  EXPECT_LE(worst_f64([](double x) { return exp(x); }, [](long double x) { return std::exp(x); },
+                      -745, 709),
+            1.1);
+  EXPECT_LE(worst_f64([](double x) { return log(x); }, [](long double x) { return std::log(x); },
+                      1e-300, 8),
+            1.0);
+  EXPECT_LE(worst_f64([](double x) { return tanh(x); }, [](long double x) { return std::tanh(x); },
+                      -25, 25),
+            3.0);
   EXPECT_LE(worst_f64([](double x) { return sigmoid(x); }, exact_sigmoid, -700, 700), 3.0);
   EXPECT_LE(worst_f64([](double x) { return softplus(x); }, exact_softplus, -700, 700), 3.0);
-  EXPECT_LE(worst_f64([](double x) { return erf(x); }, [](long double x) { return std::erf(x); }, -7, 7), 2.0);
-  EXPECT_LE(worst_f64([](double x) { return sin(x); }, [](long double x) { return std::sin(x); }, -1e3, 1e3), 2.0);
-  EXPECT_LE(worst_f64([](double x) { return cos(x); }, [](long double x) { return std::cos(x); }, -1e3, 1e3), 2.0);
+  EXPECT_LE(
+      worst_f64([](double x) { return erf(x); }, [](long double x) { return std::erf(x); }, -7, 7),
+      2.0);
+  EXPECT_LE(worst_f64([](double x) { return sin(x); }, [](long double x) { return std::sin(x); },
+                      -1e3, 1e3),
+            2.0);
+  EXPECT_LE(worst_f64([](double x) { return cos(x); }, [](long double x) { return std::cos(x); },
+                      -1e3, 1e3),
+            2.0);
 }
 
-// Near the zeros of sin and cos the reduction's absolute error shows: 2 ulp of 2^-9 are allowed there.
+// Near the zeros of sin and cos the reduction's absolute error shows: 2 ulp of 2^-9 are allowed
+// there.
 TEST(Math, TrigonometryF32) {
   for (std::uint32_t i = 0; i < 2'000'000; ++i) {
     const float x = static_cast<float>(i) * 0.00409f - 4096.0f;
@@ -95,8 +117,8 @@ template <class T>
 void check_special_values() {
   const T infinity = std::numeric_limits<T>::infinity();
   const T nan = std::numeric_limits<T>::quiet_NaN();
-  for (const auto function : {&exp<T>, &log<T>, &tanh<T>, &sigmoid<T>, &softplus<T>, &sin<T>,
-                              &cos<T>, &erf<T>})
+  for (const auto function :
+       {&exp<T>, &log<T>, &tanh<T>, &sigmoid<T>, &softplus<T>, &sin<T>, &cos<T>, &erf<T>})
     EXPECT_TRUE(std::isnan(function(nan)));
   EXPECT_EQ(exp(infinity), infinity);
   EXPECT_EQ(exp(-infinity), T(0));

@@ -196,7 +196,7 @@ def test_damaged_archives_end_in_an_error_or_a_result(sums, tmp_path, damage):
     assert (answer.returncode == BAD) == (b"error: " in answer.stderr)
 
 
-@pytest.mark.parametrize("way", [[], ["--no-jit"]])
+@pytest.mark.parametrize("way", [[], ["--no-jit"], ["--interpret"]])
 @pytest.mark.parametrize(
     "limit, message",
     [(["--max-steps", "1000"], "step limit of 1000"), (["--deadline", "0.05"], "the deadline of 0.05 s")],

@@ -54,8 +54,7 @@ Tensor make_feed(const ir::Type& type, std::int64_t length, std::mt19937& random
     const auto bits = static_cast<std::int32_t>(random());
     if (type.dtype == DType::f32)
       static_cast<float*>(tensor.mutable_data())[i] = static_cast<float>(bits) * 0x1p-30f;
-    if (type.dtype == DType::i32)
-      static_cast<std::int32_t*>(tensor.mutable_data())[i] = bits;
+    if (type.dtype == DType::i32) static_cast<std::int32_t*>(tensor.mutable_data())[i] = bits;
     if (type.dtype == DType::i64)
       static_cast<std::int64_t*>(tensor.mutable_data())[i] = is_length ? length : bits % 5;
   }
@@ -80,9 +79,9 @@ void expect_identical(const Tensor& got, const Tensor& wanted, const std::string
   ASSERT_EQ(std::memcmp(got.data(), wanted.data(), wanted.bytes()), 0) << where;
 }
 
-Expected<std::vector<Tensor>> run_planned(const ir::Module& module, const std::vector<Tensor>& feeds,
-                                          plan::CompileFn compile, int threads,
-                                          std::string& strategies) {
+Expected<std::vector<Tensor>> run_planned(const ir::Module& module,
+                                          const std::vector<Tensor>& feeds, plan::CompileFn compile,
+                                          int threads, std::string& strategies) {
   plan::PlanOptions options;
   options.compile = compile;
   options.threads = threads;

@@ -101,7 +101,8 @@ void check_program(const ScalarProgram& program, std::int64_t lanes, const std::
   std::vector<std::byte> got(static_cast<std::size_t>(count) * size);
   std::byte* const rows = got.data();
   const std::int64_t row_stride = lanes * static_cast<std::int64_t>(size);
-  const LoopFrame frame{nullptr, nullptr, nullptr, scanned.data(), strides.data(), &rows, &row_stride};
+  const LoopFrame frame{nullptr,        nullptr, nullptr,    scanned.data(),
+                        strides.data(), &rows,   &row_stride};
   ASSERT_EQ(compiled->run(&frame, 0, 7), 7);
   ASSERT_EQ(compiled->run(&frame, 7, kSteps), kSteps);
   const std::size_t registers = program.inputs.size() + program.instrs.size();
@@ -114,14 +115,17 @@ void check_program(const ScalarProgram& program, std::int64_t lanes, const std::
     }
     tensor::eval_scalar(program, values.data());
     std::byte wanted[16];
-    tensor::store_scalars(result, &values[static_cast<std::size_t>(program.results[0])], wanted, 0, 1);
+    tensor::store_scalars(result, &values[static_cast<std::size_t>(program.results[0])], wanted, 0,
+                          1);
     ASSERT_TRUE(same(&got[static_cast<std::size_t>(i) * size], wanted, result))
-        << name << " of " << dtype_name(program.inputs[0]) << ", " << lanes << " lanes, element " << i;
+        << name << " of " << dtype_name(program.inputs[0]) << ", " << lanes << " lanes, element "
+        << i;
   }
 }
 
-constexpr DType kDTypes[] = {DType::f32, DType::f64, DType::i8,  DType::i16, DType::i32,    DType::i64,
-                             DType::u8,  DType::u16, DType::u32, DType::u64, DType::boolean};
+constexpr DType kDTypes[] = {DType::f32, DType::f64, DType::i8,     DType::i16,
+                             DType::i32, DType::i64, DType::u8,     DType::u16,
+                             DType::u32, DType::u64, DType::boolean};
 
 class Compile : public testing::TestWithParam<Isa> {
  protected:
@@ -185,8 +189,10 @@ TEST(CompiledLoop, SaysWhereTheConditionStoppedIt) {
   program.inputs = {DType::i64};
   const auto one = program.append({.op = ScalarOp::constant, .dtype = DType::i64, .bits = 1});
   const auto limit = program.append({.op = ScalarOp::constant, .dtype = DType::i64, .bits = 10});
-  const auto next = program.append({.op = ScalarOp::add, .dtype = DType::i64, .args = {0, one, -1}});
-  const auto less = program.append({.op = ScalarOp::less, .dtype = DType::i64, .args = {next, limit, -1}});
+  const auto next =
+      program.append({.op = ScalarOp::add, .dtype = DType::i64, .args = {0, one, -1}});
+  const auto less =
+      program.append({.op = ScalarOp::less, .dtype = DType::i64, .args = {next, limit, -1}});
   program.results = {less, next};
   const auto compiled = compiler()(source);
   ASSERT_TRUE(compiled) << compiled.error().message();

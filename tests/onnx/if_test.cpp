@@ -47,6 +47,17 @@ TEST(If, OneSideRuns) {
               ElementsAre(-1, 2, 1, 2));
 }
 
+TEST(If, AConditionOfOneElementCounts) {
+  ModelBytes model = model_of({if_node(branch({"t"}, {NodeBytes("Neg", {"x"}, {"t"})}),
+                                       branch({"t"}, {NodeBytes("Abs", {"x"}, {"t"})}))});
+  model.graph.inputs[0] = value_info("c", kBool, {1, 1});
+  tensor::Tensor yes = *tensor::Tensor::zeros(DType::boolean, {1, 1});
+  *static_cast<bool*>(yes.mutable_data()) = true;
+  const auto outputs = run(model, {yes, floats({2}, {1, -2})});
+  ASSERT_EQ(outputs.size(), 1u);
+  EXPECT_THAT(float_values(outputs[0]), ElementsAre(-1, 2));
+}
+
 TEST(If, BranchesMayGiveOuterValuesAndConstants) {
   EXPECT_THAT(run_both(model_of({if_node(branch({"x"}, {}),
                                          branch({"k"}, {}, {float_tensor("k", {2}, {3, 4})}))})),

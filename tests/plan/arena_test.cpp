@@ -59,7 +59,8 @@ TEST(Arena, NestedLoopsExtendToTheOutermostThatNeedsIt) {
   arena.close_loop();
   arena.place();
   EXPECT_FALSE(overlap(arena, outer_body, inner, 64));
-  EXPECT_TRUE(overlap(arena, outer_body, after_inner, 64) || overlap(arena, inner, after_inner, 64));
+  EXPECT_TRUE(overlap(arena, outer_body, after_inner, 64) ||
+              overlap(arena, inner, after_inner, 64));
 }
 
 }  // namespace

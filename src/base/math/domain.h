@@ -1,7 +1,7 @@
 // MathDomain: the exact operations that the functions of base/math are written in. Scalar code
-// (scalar_domain.h), vector kernels (kernels/simd) and machine code (jit/emit_math.cpp) each provide
-// one, so all three compute every function with the same bits. There is no fma among them: bits do
-// not depend on the machine.
+// (scalar_domain.h), vector kernels (kernels/simd) and machine code (jit/emit_math.cpp) each
+// provide one, so all three compute every function with the same bits. There is no fma among them:
+// bits do not depend on the machine.
 //
 //   m.constant(double)        the value rounded to the lane's type; m.integer(int64)
 //   add sub mul div           IEEE, to nearest even
@@ -82,7 +82,8 @@ struct Format<64> {
 template <MathDomain M, std::size_t kCount>
 typename M::F polynomial(const M& m, typename M::F x, const double (&coefficients)[kCount]) {
   typename M::F sum = m.constant(coefficients[kCount - 1]);
-  for (std::size_t i = kCount - 1; i-- > 0;) sum = m.add(m.mul(sum, x), m.constant(coefficients[i]));
+  for (std::size_t i = kCount - 1; i-- > 0;)
+    sum = m.add(m.mul(sum, x), m.constant(coefficients[i]));
   return sum;
 }
 

@@ -1,5 +1,5 @@
-// erf. f32: two polynomials, of x and, from 0.927734375 on, of the exponent in 1 - exp(p(|x|)); 2 ulp.
-// f64: the rational approximations of FreeBSD's s_erf.c on its four intervals; 2 ulp.
+// erf. f32: two polynomials, of x and, from 0.927734375 on, of the exponent in 1 - exp(p(|x|)); 2
+// ulp. f64: the rational approximations of FreeBSD's s_erf.c on its four intervals; 2 ulp.
 #pragma once
 
 #include "base/math/exp.h"
@@ -27,31 +27,47 @@ namespace erf64 {
 inline constexpr double kP[] = {1.28379167095512558561e-01, -3.25042107247001499370e-01,
                                 -2.84817495755985104766e-02, -5.77027029648944159157e-03,
                                 -2.37630166566501626084e-05};
-inline constexpr double kQ[] = {1, 3.97917223959155352819e-01, 6.50222499887672944485e-02,
-                                5.08130628187576562776e-03, 1.32494738004321644526e-04,
+inline constexpr double kQ[] = {1,
+                                3.97917223959155352819e-01,
+                                6.50222499887672944485e-02,
+                                5.08130628187576562776e-03,
+                                1.32494738004321644526e-04,
                                 -3.96022827877536812320e-06};
 inline constexpr double kPa[] = {-2.36211856075265944077e-03, 4.14856118683748331666e-01,
                                  -3.72207876035701323847e-01, 3.18346619901161753674e-01,
                                  -1.10894694282396677476e-01, 3.54783043256182359371e-02,
                                  -2.16637559486879084300e-03};
-inline constexpr double kQa[] = {1, 1.06420880400844228286e-01, 5.40397917702171048937e-01,
-                                 7.18286544141962662868e-02, 1.26171219808761642112e-01,
-                                 1.36370839120290507362e-02, 1.19844998467991074170e-02};
+inline constexpr double kQa[] = {1,
+                                 1.06420880400844228286e-01,
+                                 5.40397917702171048937e-01,
+                                 7.18286544141962662868e-02,
+                                 1.26171219808761642112e-01,
+                                 1.36370839120290507362e-02,
+                                 1.19844998467991074170e-02};
 inline constexpr double kRa[] = {-9.86494403484714822705e-03, -6.93858572707181764372e-01,
                                  -1.05586262253232909814e+01, -6.23753324503260060396e+01,
                                  -1.62396669462573470355e+02, -1.84605092906711035994e+02,
                                  -8.12874355063065934246e+01, -9.81432934416914548592e+00};
-inline constexpr double kSa[] = {1, 1.96512716674392571292e+01, 1.37657754143519042600e+02,
-                                 4.34565877475229228821e+02, 6.45387271733267880336e+02,
-                                 4.29008140027567833386e+02, 1.08635005541779435134e+02,
-                                 6.57024977031928170135e+00, -6.04244152148580987438e-02};
+inline constexpr double kSa[] = {1,
+                                 1.96512716674392571292e+01,
+                                 1.37657754143519042600e+02,
+                                 4.34565877475229228821e+02,
+                                 6.45387271733267880336e+02,
+                                 4.29008140027567833386e+02,
+                                 1.08635005541779435134e+02,
+                                 6.57024977031928170135e+00,
+                                 -6.04244152148580987438e-02};
 inline constexpr double kRb[] = {-9.86494292470009928597e-03, -7.99283237680523006574e-01,
                                  -1.77579549177547519889e+01, -1.60636384855821916062e+02,
                                  -6.37566443368389627722e+02, -1.02509513161107724954e+03,
                                  -4.83519191608651397019e+02};
-inline constexpr double kSb[] = {1, 3.03380607434824582924e+01, 3.25792512996573918826e+02,
-                                 1.53672958608443695994e+03, 3.19985821950859553908e+03,
-                                 2.55305040643316442583e+03, 4.74528541206955367215e+02,
+inline constexpr double kSb[] = {1,
+                                 3.03380607434824582924e+01,
+                                 3.25792512996573918826e+02,
+                                 1.53672958608443695994e+03,
+                                 3.19985821950859553908e+03,
+                                 2.55305040643316442583e+03,
+                                 4.74528541206955367215e+02,
                                  -2.24409524465858183362e+01};
 }  // namespace erf64
 
@@ -61,12 +77,11 @@ typename M::F erf(const M& m, typename M::F x) {
   using namespace erf64;
   const auto size = m.abs(x);
   const auto square = m.mul(x, x);
-  const auto near =
-      m.add(x, m.mul(x, m.div(polynomial(m, square, kP), polynomial(m, square, kQ))));
+  const auto near = m.add(x, m.mul(x, m.div(polynomial(m, square, kP), polynomial(m, square, kQ))));
   const auto one = m.constant(1);
   const auto s = m.sub(size, one);
-  const auto middle =
-      m.add(m.constant(8.45062911510467529297e-01), m.div(polynomial(m, s, kPa), polynomial(m, s, kQa)));
+  const auto middle = m.add(m.constant(8.45062911510467529297e-01),
+                            m.div(polynomial(m, s, kPa), polynomial(m, s, kQa)));
   const auto limit = m.constant(6);
   const auto bounded = m.select(m.less(limit, size), limit, m.select(m.less(size, one), one, size));
   const auto inverse = m.div(one, m.mul(bounded, bounded));

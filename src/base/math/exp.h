@@ -1,5 +1,5 @@
-// exp(x) = 2^n exp(r), n = round(x / ln 2), |r| <= ln 2 / 2 (Cody and Waite's reduction in two parts).
-// f32: Cephes' polynomial of degree 7, 1.1 ulp; f64: the series to degree 13, 1.1 ulp.
+// exp(x) = 2^n exp(r), n = round(x / ln 2), |r| <= ln 2 / 2 (Cody and Waite's reduction in two
+// parts). f32: Cephes' polynomial of degree 7, 1.1 ulp; f64: the series to degree 13, 1.1 ulp.
 #pragma once
 
 #include "base/math/domain.h"
@@ -23,10 +23,10 @@ struct ExpFormat<64> {
   static constexpr double kLowest = -746, kHighest = 710;
   static constexpr double kLn2High = 6.93147180369123816490e-01;
   static constexpr double kLn2Low = 1.90821492927058770002e-10;
-  static constexpr double kCoefficients[] = {
-      1.0 / 2,       1.0 / 6,        1.0 / 24,        1.0 / 120,       1.0 / 720,       1.0 / 5040,
-      1.0 / 40320,   1.0 / 362880,   1.0 / 3628800,   1.0 / 39916800,  1.0 / 479001600,
-      1.0 / 6227020800.0};
+  static constexpr double kCoefficients[] = {1.0 / 2,        1.0 / 6,         1.0 / 24,
+                                             1.0 / 120,      1.0 / 720,       1.0 / 5040,
+                                             1.0 / 40320,    1.0 / 362880,    1.0 / 3628800,
+                                             1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800.0};
 };
 
 /// x = n ln 2 + r; n as an integer lane. Precondition: |x| below 2^20, or NaN (then r is NaN).

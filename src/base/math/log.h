@@ -1,5 +1,5 @@
-// log(x) = k ln 2 + log(1 + f), sqrt(1/2) <= 1 + f < sqrt(2); log(1 + f) = f - f^2/2 + s (f^2/2 + R(s)),
-// s = f / (2 + f) (the method and coefficients of FreeBSD's e_log.c and e_logf.c). 1 ulp.
+// log(x) = k ln 2 + log(1 + f), sqrt(1/2) <= 1 + f < sqrt(2); log(1 + f) = f - f^2/2 + s (f^2/2 +
+// R(s)), s = f / (2 + f) (the method and coefficients of FreeBSD's e_log.c and e_logf.c). 1 ulp.
 #pragma once
 
 #include "base/math/domain.h"
@@ -24,10 +24,10 @@ struct LogFormat<64> {
   static constexpr double kLn2Low = 1.90821492927058770002e-10;
   static constexpr double kDenormalScale = 0x1p54, kDenormalExponent = 54;
   static constexpr std::int64_t kSqrtHalfBits = 0x3fe6a09e667f3bcd;
-  static constexpr double kCoefficients[] = {
-      6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01,
-      2.222219843214978396e-01, 1.818357216161805012e-01, 1.531383769920937332e-01,
-      1.479819860511658591e-01};
+  static constexpr double kCoefficients[] = {6.666666666666735130e-01, 3.999999999940941908e-01,
+                                             2.857142874366239149e-01, 2.222219843214978396e-01,
+                                             1.818357216161805012e-01, 1.531383769920937332e-01,
+                                             1.479819860511658591e-01};
 };
 
 template <MathDomain M>
@@ -40,8 +40,8 @@ typename M::F log(const M& m, typename M::F x) {
   // The exponent is taken relative to sqrt(1/2), so that 1 + f lies around 1.
   const auto offset = m.sub_int(m.bits(normal), m.integer(Log::kSqrtHalfBits));
   const auto exponent = m.shift_right(offset, Fmt::kMantissaBits);
-  const auto mantissa = m.from_bits(m.add_int(
-      m.and_int(offset, m.integer(Fmt::kMantissaMask)), m.integer(Log::kSqrtHalfBits)));
+  const auto mantissa = m.from_bits(
+      m.add_int(m.and_int(offset, m.integer(Fmt::kMantissaMask)), m.integer(Log::kSqrtHalfBits)));
   auto k = m.to_float(exponent);
   k = m.sub(k, m.select(tiny, m.constant(Log::kDenormalExponent), zero));
 

@@ -13,21 +13,37 @@
 namespace scanloom::math {
 
 template <std::floating_point T>
-T exp(T x) { return exp(ScalarDomain<T>{}, x); }
+T exp(T x) {
+  return exp(ScalarDomain<T>{}, x);
+}
 template <std::floating_point T>
-T log(T x) { return log(ScalarDomain<T>{}, x); }
+T log(T x) {
+  return log(ScalarDomain<T>{}, x);
+}
 template <std::floating_point T>
-T tanh(T x) { return tanh(ScalarDomain<T>{}, x); }
+T tanh(T x) {
+  return tanh(ScalarDomain<T>{}, x);
+}
 template <std::floating_point T>
-T sigmoid(T x) { return sigmoid(ScalarDomain<T>{}, x); }
+T sigmoid(T x) {
+  return sigmoid(ScalarDomain<T>{}, x);
+}
 template <std::floating_point T>
-T softplus(T x) { return softplus(ScalarDomain<T>{}, x); }
+T softplus(T x) {
+  return softplus(ScalarDomain<T>{}, x);
+}
 template <std::floating_point T>
-T sin(T x) { return sin(ScalarDomain<T>{}, x); }
+T sin(T x) {
+  return sin(ScalarDomain<T>{}, x);
+}
 template <std::floating_point T>
-T cos(T x) { return cos(ScalarDomain<T>{}, x); }
+T cos(T x) {
+  return cos(ScalarDomain<T>{}, x);
+}
 template <std::floating_point T>
-T erf(T x) { return erf(ScalarDomain<T>{}, x); }
+T erf(T x) {
+  return erf(ScalarDomain<T>{}, x);
+}
 
 /// The C library's, below 1 ulp, with C's special cases. Vector kernels and machine code call these
 /// per lane. f32 goes through f64, which rounds right but for one case in millions.

@@ -1,5 +1,6 @@
 // sigmoid(x) = 1 / (1 + exp(-x)), computed from exp(-|x|) so that nothing overflows: 3 ulp.
-// tanh(x) = e / (e + 2) with e = exp(2 |x|) - 1: 3 ulp. softplus(x) = max(x, 0) + log1p(exp(-|x|)): 3 ulp.
+// tanh(x) = e / (e + 2) with e = exp(2 |x|) - 1: 3 ulp. softplus(x) = max(x, 0) + log1p(exp(-|x|)):
+// 3 ulp.
 #pragma once
 
 #include "base/math/exp.h"

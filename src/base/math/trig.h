@@ -1,7 +1,7 @@
 // sin and cos: x = n pi/2 + r in three parts (Cody and Waite), then a polynomial on |r| <= pi/4.
-// f32 (Cephes' coefficients): absolute error 1.2e-7 up to |x| = 8,192, 1e-6 up to 1e5. f64 (FreeBSD's
-// k_sin.c, k_cos.c): 2.4 ulp up to |x| = 1e6. Beyond, the reduction loses one bit per doubling of x;
-// results stay within [-1, 1].
+// f32 (Cephes' coefficients): absolute error 1.2e-7 up to |x| = 8,192, 1e-6 up to 1e5. f64
+// (FreeBSD's k_sin.c, k_cos.c): 2.4 ulp up to |x| = 1e6. Beyond, the reduction loses one bit per
+// doubling of x; results stay within [-1, 1].
 #pragma once
 
 #include "base/math/domain.h"
@@ -46,9 +46,8 @@ typename M::F sin_shifted(const M& m, typename M::F x, int quarter_turns) {
   r = m.select(m.less(m.abs(r), m.constant(1)), r, m.constant(0));
   const auto z = m.mul(r, r);
   const auto sine = m.add(r, m.mul(m.mul(r, z), polynomial(m, z, Trig::kSin)));
-  const auto cosine =
-      m.add(m.sub(m.constant(1), m.mul(m.constant(0.5), z)),
-            m.mul(m.mul(z, z), polynomial(m, z, Trig::kCos)));
+  const auto cosine = m.add(m.sub(m.constant(1), m.mul(m.constant(0.5), z)),
+                            m.mul(m.mul(z, z), polynomial(m, z, Trig::kCos)));
   // The low bits of `shifted` are n's.
   const auto turns = m.add_int(m.bits(shifted), m.integer(quarter_turns));
   const auto odd = m.equal(m.to_float(m.and_int(turns, m.integer(1))), m.constant(1));

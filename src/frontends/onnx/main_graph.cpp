@@ -1,6 +1,7 @@
 // Importer's dealings with the main graph: operators that are unknown, inputs, outputs.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "frontends/onnx/importer.h"
 #include "frontends/onnx/types.h"
@@ -64,6 +65,7 @@ void Importer::enter_main() {
 }
 
 void Importer::enter_inputs(Frame& frame, const GraphProto& graph, const GraphFacts& facts) {
+  const std::set<NameId> initialisers(facts.initialisers.begin(), facts.initialisers.end());
   std::string defaults;
   std::size_t default_count = 0;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
@@ -73,7 +75,7 @@ void Importer::enter_inputs(Frame& frame, const GraphProto& graph, const GraphFa
       fail_at(frame, place, invalid_model("it has no name"));
       continue;
     }
-    if (std::ranges::find(facts.initialisers, name) != facts.initialisers.end()) {
+    if (initialisers.contains(name)) {
       if (++default_count <= kListed)
         defaults += fmt::format("{}'{}'", defaults.empty() ? "" : ", ", graph.inputs[i].name);
       continue;

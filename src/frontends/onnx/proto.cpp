@@ -31,6 +31,12 @@ class Parser {
   std::vector<PendingGraph> pending_;
 };
 
+Expected<void> check_opset_count(const std::vector<OpsetProto>& opsets) {
+  if (opsets.size() <= kMaxOpsets) return {};
+  return invalid_model("onnx: {} operator sets are imported, at most {} are possible",
+                       opsets.size(), kMaxOpsets);
+}
+
 /// Which kind of attribute the field of that number holds; undefined for fields that hold no value.
 AttributeKind kind_of_field(std::uint32_t field) {
   switch (field) {
@@ -172,6 +178,9 @@ Expected<NodeProto> Parser::node(std::string_view bytes, std::uint32_t depth) {
     }
   }
   SCANLOOM_CHECK_OK(finished(wire, "NodeProto"));
+  if (node.attributes.size() > kMaxAttributes)
+    return invalid_model("onnx: a node has {} attributes, at most {} are possible",
+                         node.attributes.size(), kMaxAttributes);
   return node;
 }
 
@@ -283,6 +292,11 @@ Expected<void> Parser::function(std::string_view bytes) {
     }
   }
   SCANLOOM_CHECK_OK(finished(wire, "FunctionProto"));
+  SCANLOOM_CHECK_OK(check_opset_count(function.opsets));
+  const std::size_t attributes = function.attributes.size() + function.defaults.size();
+  if (attributes > kMaxAttributes)
+    return invalid_model("onnx: a function has {} attributes, at most {} are possible", attributes,
+                         kMaxAttributes);
   body.name = function.name;
   model_.graphs[index] = std::move(body);
   model_.functions.push_back(std::move(function));
@@ -335,6 +349,7 @@ Expected<ModelProto> Parser::model(std::string_view bytes) {
     }
   }
   SCANLOOM_CHECK_OK(finished(wire, "ModelProto"));
+  SCANLOOM_CHECK_OK(check_opset_count(model_.opsets));
   SCANLOOM_CHECK_OK(add_graph(graph_bytes, 0));
   SCANLOOM_CHECK_OK(pending_graphs());
   for (const std::string_view function_bytes : functions)

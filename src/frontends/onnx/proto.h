@@ -16,6 +16,10 @@ using GraphIndex = std::uint32_t;
 
 /// Bodies may nest this deep.
 inline constexpr std::uint32_t kMaxDepth = 1000;
+/// Attributes of a node and imported operator sets are searched one by one, so there may not be
+/// many.
+inline constexpr std::size_t kMaxAttributes = 1000;
+inline constexpr std::size_t kMaxOpsets = 1000;
 
 struct EntryProto {
   std::string_view key, value;
@@ -135,7 +139,7 @@ struct ModelProto {
   std::vector<FunctionProto> functions;
 };
 
-/// Errors: invalid_model (malformed bytes, bodies nested deeper than kMaxDepth).
+/// Errors: invalid_model (malformed bytes, more than one of the limits above).
 Expected<ModelProto> parse_model(std::string_view bytes);
 Expected<TensorProto> parse_tensor(std::string_view bytes);
 

@@ -11,7 +11,7 @@ using tensor::Tensor;
 namespace {
 
 /// The largest dense tensor made of a sparse one; its file says nothing about how much that is.
-constexpr std::int64_t kMaxDenseElements = std::int64_t{1} << 28;
+constexpr std::int64_t kMaxDenseElements = std::int64_t{1} << 26;
 
 Expected<Shape> dense_shape(const SparseTensorProto& proto) {
   if (proto.dims.size() > static_cast<std::size_t>(tensor::kMaxRank))
