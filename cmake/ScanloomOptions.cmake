@@ -30,6 +30,10 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
 endif()
 if(SCANLOOM_SANITIZE)
   add_compile_options(-fsanitize=${SCANLOOM_SANITIZE} -fno-omit-frame-pointer -g)
+  if(SCANLOOM_SANITIZE MATCHES "undefined")
+    # The plug-in is built without run-time types, as LLVM is, so there is nothing to check there.
+    add_compile_options(-fno-sanitize=vptr)
+  endif()
   add_link_options(-fsanitize=${SCANLOOM_SANITIZE})
 endif()
 # Our own mistakes are checked everywhere but in an optimised build.
