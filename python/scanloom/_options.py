@@ -170,7 +170,7 @@ class RunOptions:
     progress: called with (node, step, steps) about ten times a second, steps -1 where not known;
         True draws a bar on a terminal.
     cancel() ends the runs that use these options, from any thread, with scanloom.Cancelled.
-    An interpreted session knows max_steps alone.
+    An interpreted session reports no progress.
     """
 
     def __init__(

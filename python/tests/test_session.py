@@ -446,7 +446,7 @@ def test_cancelled_options_can_be_used_again():
     assert session.run(None, {"n": 3}, options) == [3]
 
 
-@pytest.mark.parametrize("execution", ["automatic", "stepped"])
+@pytest.mark.parametrize("execution", ["automatic", "stepped", "interpreted"])
 @pytest.mark.parametrize("model", [WHILE, ENDLESS], ids=["counted", "endless"])
 def test_a_deadline_ends_a_run(model, execution):
     session = scanloom.InferenceSession(model, execution=execution)

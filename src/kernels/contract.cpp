@@ -3,6 +3,7 @@
 // depth; all other axes are walked around that. B is packed once when constant, per call when it
 // lies across, else read as it lies.
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -249,34 +250,53 @@ std::int64_t number_packed(Plan<T>& plan) {
   return count * each;
 }
 
-template <class T>
-void pack_constant(const PrepareCtx& ctx, Plan<T>& plan, int kernel_id) {
-  const void* constant = ctx.constants[static_cast<std::size_t>(1 - plan.a_input)];
-  const std::int64_t total = number_packed(plan);
-  const std::int64_t layout = static_cast<std::int64_t>(ctx.isa) * 2 + plan.a_input;
-  // The same constant may be read with other strides elsewhere: part of the key.
-  const std::int64_t shape =
-      ((plan.k * 1'000'003 + plan.n) * 1'000'003 + plan.b_step) * 1'000'003 + plan.b_column + total;
-  const auto make = [&]() -> std::shared_ptr<const void> {
-    auto memory = std::make_shared<std::vector<T>>(static_cast<std::size_t>(total));
-    for (std::int64_t o = 0; o < plan.outer_count; ++o)
-      for (std::int64_t d = 0; d < plan.depth_count; ++d) {
-        const Offsets outer = offsets_at(plan.outer, o), depth = offsets_at(plan.depth, d);
-        const T* from = static_cast<const T*>(constant) + outer.b + depth.b;
-        pack(*plan.fns, MatrixB<T>{from, plan.k, plan.n, plan.b_step, plan.b_column},
-             memory->data() + outer.packed + depth.packed, 1);
-      }
-    return {memory, memory->data()};
-  };
-  plan.packed = ctx.packs->get({constant, kernel_id, layout, shape}, make);
-  plan.packing = Packing::once;
+// The axes that lead to other matrices B; the rest share theirs.
+std::vector<OuterAxis> axes_of_b(const std::vector<OuterAxis>& depth,
+                                 const std::vector<OuterAxis>& outer) {
+  std::vector<OuterAxis> axes;
+  for (const std::vector<OuterAxis>* list : {&depth, &outer})
+    std::ranges::copy_if(*list, std::back_inserter(axes),
+                         [](const OuterAxis& axis) { return axis.b != 0; });
+  return axes;
 }
 
 template <class T>
+void pack_constant(const PrepareCtx& ctx, Plan<T>& plan) {
+  const void* constant = ctx.constants[static_cast<std::size_t>(1 - plan.a_input)];
+  const std::int64_t total = number_packed(plan);
+  const std::vector<OuterAxis> axes = axes_of_b(plan.depth, plan.outer);
+  std::vector<std::int64_t> layout{static_cast<std::int64_t>(ctx.isa),
+                                   static_cast<std::int64_t>(sizeof(T)),
+                                   plan.k,
+                                   plan.n,
+                                   plan.b_step,
+                                   plan.b_column};
+  for (const OuterAxis& axis : axes) layout.insert(layout.end(), {axis.size, axis.b, axis.packed});
+  const auto make = [&]() -> std::shared_ptr<const void> {
+    auto memory = std::make_shared<std::vector<T>>(static_cast<std::size_t>(total));
+    std::int64_t matrices = 1;
+    for (const OuterAxis& axis : axes) matrices *= axis.size;
+    for (std::int64_t i = 0; i < matrices; ++i) {
+      const Offsets at = offsets_at(axes, i);
+      const MatrixB<T> matrix{static_cast<const T*>(constant) + at.b, plan.k, plan.n, plan.b_step,
+                              plan.b_column};
+      pack(*plan.fns, matrix, memory->data() + at.packed, 1);
+    }
+    return {memory, memory->data()};
+  };
+  plan.packed =
+      ctx.packs->get({constant, static_cast<int>(KernelId::contract), std::move(layout)}, make);
+  plan.packing = Packing::once;
+}
+
+// Many narrow matrices would be mostly padding; a few small ones are worth it all the same.
+template <class T>
 bool worth_packing_once(const Plan<T>& plan) {
-  // Narrow matrices would be mostly padding.
+  std::int64_t matrices = 1;
+  for (const OuterAxis& axis : axes_of_b(plan.depth, plan.outer)) matrices *= axis.size;
   const std::int64_t padded = packed_elements(*plan.fns, plan.k, plan.n);
-  return plan.n > 1 && padded <= 2 * plan.k * plan.n + 1024;
+  const bool small = padded <= 4096 && matrices <= 16;
+  return plan.n > 1 && (small || padded <= 2 * plan.k * plan.n);
 }
 
 template <class T>
@@ -308,7 +328,7 @@ Prepared prepare_typed(const PrepareCtx& ctx) {
   Prepared prepared;
   const bool constant = (swap ? a_constant : b_constant) && ctx.packs != nullptr;
   if (!plan->empty && constant && worth_packing_once(*plan)) {
-    pack_constant(ctx, *plan, static_cast<int>(KernelId::contract));
+    pack_constant(ctx, *plan);
   } else if (!plan->empty && must_pack(*plan)) {
     plan->packing = Packing::per_call;
     prepared.scratch_bytes =

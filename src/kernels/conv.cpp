@@ -246,8 +246,9 @@ std::shared_ptr<const void> pack_constant(const PrepareCtx& ctx, const Plan& pla
       pack_group(plan, static_cast<const float*>(ctx.constants[1]), group, memory->data());
     return {memory, memory->data()};
   };
-  return ctx.packs->get({ctx.constants[1], static_cast<int>(KernelId::conv), plan.geometry.group,
-                         static_cast<std::int64_t>(ctx.isa)},
+  std::vector<std::int64_t> layout{static_cast<std::int64_t>(ctx.isa), plan.geometry.group,
+                                   plan.geometry.filters, plan.k, plan.w_filter};
+  return ctx.packs->get({ctx.constants[1], static_cast<int>(KernelId::conv), std::move(layout)},
                         make);
 }
 

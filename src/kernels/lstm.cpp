@@ -301,18 +301,26 @@ bool weights_are_constant(const PrepareCtx& ctx) {
          (!has_bias || ctx.constants[kB] != nullptr);
 }
 
+// W alone does not tell which R and B it goes with.
+std::vector<std::int64_t> layout_of(const PrepareCtx& ctx, const Plan& plan) {
+  std::vector<std::int64_t> layout{static_cast<std::int64_t>(ctx.isa), plan.directions, plan.input,
+                                   plan.hidden};
+  for (const std::size_t i : {kW, kR, kB}) {
+    if (i >= ctx.inputs.size() || !ctx.inputs[i].present()) continue;
+    layout.push_back(reinterpret_cast<std::intptr_t>(ctx.constants[i]));
+    layout.insert(layout.end(), ctx.inputs[i].strides, ctx.inputs[i].strides + ctx.inputs[i].rank);
+  }
+  return layout;
+}
+
 Prepared prepare(const PrepareCtx& ctx) {
   if (const char* why = why_not(ctx)) return Prepared::no(why);
   auto plan = std::make_shared<Plan>(plan_of(ctx));
   std::int64_t floats = plan->directions * plan->tasks_per_direction() * plan->task_floats;
   if (weights_are_constant(ctx)) {
-    // W alone does not tell which R and B it goes with.
-    const auto address = [&](std::size_t i) {
-      return i < ctx.constants.size() ? reinterpret_cast<std::intptr_t>(ctx.constants[i]) : 0;
-    };
-    plan->packed = ctx.packs->get({ctx.constants[kW], static_cast<int>(KernelId::lstm), address(kR),
-                                   address(kB) * 4 + static_cast<std::int64_t>(ctx.isa)},
-                                  [&] { return pack_constants(ctx, *plan); });
+    plan->packed =
+        ctx.packs->get({ctx.constants[kW], static_cast<int>(KernelId::lstm), layout_of(ctx, *plan)},
+                       [&] { return pack_constants(ctx, *plan); });
   } else {
     floats += plan->directions * plan->weights_floats;
   }

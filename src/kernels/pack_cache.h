@@ -6,13 +6,15 @@
 #include <memory>
 #include <mutex>
 #include <tuple>
+#include <vector>
 
 namespace scanloom::kernels {
 
-/// Thread safe. A key is the constant's address, the kernel, and up to two numbers of the layout.
+/// Thread safe. A key is the constant's address, the kernel, and every number that decides what is
+/// packed and how: one constant may be read under several shapes.
 class PackCache {
  public:
-  using Key = std::tuple<const void*, int, std::int64_t, std::int64_t>;
+  using Key = std::tuple<const void*, int, std::vector<std::int64_t>>;
 
   template <class Make>
   std::shared_ptr<const void> get(const Key& key, Make make) {

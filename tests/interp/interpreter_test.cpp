@@ -197,7 +197,9 @@ TEST(Interpreter, TheStepThatEndsALoopCounts) {
 TEST(Interpreter, EndlessLoopsMeetTheLimit) {
   const std::vector<Tensor> feeds = {number(std::int64_t{1} << 53), flag(true).reshaped({1}),
                                      number(0)};
-  EXPECT_THAT(error_of(kUntil, feeds, {.max_steps = 10}),
+  InterpretOptions options;
+  options.max_steps = 10;
+  EXPECT_THAT(error_of(kUntil, feeds, options),
               HasSubstr("node 'while': has taken 10 steps without an end in sight, the limit "
                         "max_steps is 10"));
 }

@@ -215,6 +215,28 @@ TEST(Contract, OneConstantIsPackedOnceForAllUses) {
   EXPECT_EQ(made, 2);
 }
 
+TEST(Contract, OneConstantReadInTwoWaysIsPackedForEach) {
+  for (const Isa isa : available_isas()) {
+    PackCache packs;
+    const std::map<char, std::int64_t> sizes{{'m', 2}, {'k', 64}, {'n', 64}};
+    Buffer a(DType::f32, {2, 64}), b(DType::f32, {64, 64}), out(DType::f32, {2, 64});
+    a.fill_random(1);
+    b.fill_random(2);
+    for (const char* labels_of_b : {"kn", "nk", "kn"}) {
+      const Einsum e{"mk", labels_of_b, "mn", sizes};
+      ASSERT_EQ(run({.id = KernelId::contract,
+                     .inputs = {&a, &b},
+                     .outputs = {&out},
+                     .attrs = {Attr(e.a + "," + e.b + "->" + e.out)},
+                     .constant = {false, true},
+                     .packs = &packs},
+                    isa),
+                "");
+      EXPECT_EQ(difference(out, naive<float>(e, a, b, isa)), "") << labels_of_b;
+    }
+  }
+}
+
 TEST(Contract, DeclinesOtherTypes) {
   Buffer a(DType::i32, {2, 2}), out(DType::i32, {2, 2});
   EXPECT_EQ(

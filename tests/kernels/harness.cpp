@@ -93,10 +93,11 @@ std::string run(const Use& use, Isa isa, int threads) {
     constants.push_back(constant ? inputs.back().data<const void*>() : nullptr);
   }
   for (Buffer* output : use.outputs) outputs.push_back(output->operand());
-  PackCache packs;
+  PackCache own_packs;
+  PackCache* packs = use.packs != nullptr ? use.packs : &own_packs;
   const KernelDef& def = kernel(use.id);
   const Prepared prepared =
-      def.prepare({inputs, outputs, constants, use.attrs, use.program, &packs, isa});
+      def.prepare({inputs, outputs, constants, use.attrs, use.program, packs, isa});
   if (prepared.why_not != nullptr) return prepared.why_not;
 
   // Poisoned, and between guards.

@@ -72,6 +72,7 @@ struct Use {
   std::vector<Attr> attrs = {};
   const tensor::ScalarProgram* program = nullptr;
   std::vector<bool> constant = {};  ///< per input; absent: false
+  PackCache* packs = nullptr;       ///< absent: one of its own
 };
 
 /// Prepares and runs; the reason when the kernel declines, else empty.

@@ -3,31 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cstdlib>
-#include <new>
 #include <thread>
 
 #include "ir/parse.h"
 #include "ops/ops.h"
 #include "passes/run.h"
 #include "plan/plan.h"
-
-namespace {
-std::atomic<std::int64_t> g_allocations{0};
-}  // namespace
-
-// Counts every heap allocation of the process, so that a test can show that steps make none.
-void* operator new(std::size_t size) {
-  g_allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
-  throw std::bad_alloc();
-}
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  g_allocations.fetch_add(1, std::memory_order_relaxed);
-  return std::malloc(size == 0 ? 1 : size);
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#include "tests/runtime/count_allocations.h"
 
 namespace scanloom::runtime {
 namespace {
@@ -94,9 +76,9 @@ std::int64_t allocations_of_a_run(std::int64_t steps) {
   const auto* data = reinterpret_cast<const std::byte*>(memory.data());
   const std::vector<const std::byte*> feeds{data, data, data};
   EXPECT_TRUE((*run)->execute(feeds, {}));
-  const std::int64_t before = g_allocations.load();
+  const std::int64_t before = testing::allocations();
   EXPECT_TRUE((*run)->execute(feeds, {}));
-  return g_allocations.load() - before;
+  return testing::allocations() - before;
 }
 
 TEST(Run, StepsAllocateNothing) {

@@ -1,0 +1,31 @@
+// A file of its own: beside inlined callers, compilers take the pairs below for mismatched ones.
+#include "tests/runtime/count_allocations.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+std::atomic<std::int64_t> g_allocations{0};
+
+void* allocate(std::size_t size) {
+  g_allocations.fetch_add(1, std::memory_order_relaxed);
+  return std::malloc(size == 0 ? 1 : size);
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) {
+  if (void* memory = allocate(size)) return memory;
+  throw std::bad_alloc();
+}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return allocate(size); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace scanloom::runtime::testing {
+
+std::int64_t allocations() { return g_allocations.load(); }
+
+}  // namespace scanloom::runtime::testing

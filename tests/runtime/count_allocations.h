@@ -1,0 +1,11 @@
+// Every heap allocation of the test's process is counted, so that a test can show that steps make
+// none.
+#pragma once
+
+#include <cstdint>
+
+namespace scanloom::runtime::testing {
+
+std::int64_t allocations();
+
+}  // namespace scanloom::runtime::testing
