@@ -50,7 +50,8 @@ struct Progress {
 };
 
 struct RunOptions {
-  double deadline = 0;          ///< seconds from the start of the run; 0: none
+  /// Seconds from the start of the run, looked at between steps of loops; 0: none.
+  double deadline = 0;
   std::int64_t max_steps = -1;  ///< per execution of a loop; -1: 1e8 for loops without trip count
   std::int64_t max_memory = 0;  ///< bytes of this run; 0: three quarters of the machine's memory
   const CancelFlag* cancel = nullptr;

@@ -43,7 +43,7 @@ std::string Session::explain() const {
   std::vector<std::shared_ptr<BoundEntry>> bound;
   {
     const std::scoped_lock lock(impl_->mutex);
-    for (const auto& [shapes, entry] : impl_->bound) bound.push_back(entry);
+    bound = impl_->bound;
   }
   std::string text;
   for (const ir::RegionId region : ir::regions_outer_first(module, module.top()))

@@ -2,7 +2,6 @@
 // that wait for their next use.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -19,6 +18,7 @@ namespace scanloom {
 
 /// A binding and its idle Runs; runs of the same sizes from several threads take one each.
 struct BoundEntry {
+  std::vector<tensor::Shape> shapes;
   std::shared_ptr<const plan::Binding> binding;
   std::mutex mutex;
   std::vector<std::unique_ptr<runtime::Run>> idle;
@@ -48,10 +48,11 @@ struct Session::Impl {
   std::vector<ValueInfo> inputs, outputs;
   std::string text_before;
   std::shared_ptr<const plan::Plan> plan;
-  std::int64_t pool_limit = 16;  ///< idle Runs kept per binding
+  static constexpr std::size_t kIdleRuns = 16;  ///< kept per binding
+  static constexpr std::size_t kBindings = 32;  ///< kept; that of the longest disuse goes first
 
   mutable std::mutex mutex;  ///< guards the two below
-  mutable std::map<std::vector<std::vector<std::int64_t>>, std::shared_ptr<BoundEntry>> bound;
+  mutable std::vector<std::shared_ptr<BoundEntry>> bound;  ///< the last used first
   mutable std::vector<std::string> warnings;
 
   static Expected<std::shared_ptr<Impl>> make(const Source& source, const SessionOptions& options);

@@ -18,7 +18,8 @@ namespace {
 ModelInfo public_info(const onnx::ModelInfo& read) {
   ModelInfo info;
   info.producer = to_valid_utf8(read.producer_name);
-  if (!read.producer_version.empty()) info.producer += " " + to_valid_utf8(read.producer_version);
+  if (!read.producer_version.empty())
+    info.producer.append(" ").append(to_valid_utf8(read.producer_version));
   info.graph = to_valid_utf8(read.graph_name);
   info.domain = to_valid_utf8(read.domain);
   info.description = to_valid_utf8(read.description);

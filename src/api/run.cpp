@@ -35,15 +35,24 @@ Value to_value(const tensor::Tensor& tensor) {
 
 Expected<std::shared_ptr<BoundEntry>> Session::Impl::bind(
     const std::vector<tensor::Shape>& shapes) const {
-  std::vector<std::vector<std::int64_t>> key;
-  for (const tensor::Shape& shape : shapes) key.emplace_back(shape.begin(), shape.end());
-  const std::scoped_lock lock(mutex);
-  const auto found = bound.find(key);
-  if (found != bound.end()) return found->second;
-  SCANLOOM_TRY(auto binding, plan::bind(plan, shapes));
+  const auto find = [&] {
+    return std::ranges::find_if(bound, [&](const auto& entry) { return entry->shapes == shapes; });
+  };
+  {
+    const std::scoped_lock lock(mutex);
+    if (const auto found = find(); found != bound.end()) {
+      std::rotate(bound.begin(), found, found + 1);
+      return bound.front();
+    }
+  }
+  // Binding may compile a loop: runs of other sizes need not wait for that.
   auto entry = std::make_shared<BoundEntry>();
-  entry->binding = std::move(binding);
-  bound.emplace(std::move(key), entry);
+  entry->shapes = shapes;
+  SCANLOOM_TRY(entry->binding, plan::bind(plan, shapes));
+  const std::scoped_lock lock(mutex);
+  if (const auto found = find(); found != bound.end()) return *found;
+  if (bound.size() == kBindings) bound.pop_back();
+  bound.insert(bound.begin(), entry);
   return entry;
 }
 
@@ -69,8 +78,7 @@ Expected<std::vector<tensor::Tensor>> Session::Impl::run_bound(
       run->execute(feeds, limits, run_options.profile ? &profile : nullptr);
   {
     const std::scoped_lock lock(entry->mutex);
-    if (entry->idle.size() < static_cast<std::size_t>(pool_limit))
-      entry->idle.push_back(std::move(run));
+    if (entry->idle.size() < kIdleRuns) entry->idle.push_back(std::move(run));
   }
   if (!result) return std::move(result).error();
   report.steps = result->steps;

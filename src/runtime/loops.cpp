@@ -25,12 +25,18 @@ Expected<bool> Run::State::enter(std::uint32_t index, const Limits& limits) {
                                                    : kDefaultMaxSteps;
   state.limited = state.trip > limit;
   state.trip = std::min(state.trip, limit);
-  if (state.limited && limit == 0)
+  const bool runs = !loop.condition.present() || *reinterpret_cast<bool*>(address(loop.condition));
+  if (!runs) state.trip = 0;
+  if (runs && state.limited && limit == 0)
     return fail(Code::limit_reached, "{}: the step limit of 0 (max_steps) allows no step",
                 describe(loop.node));
-  if (loop.condition.present() && *reinterpret_cast<bool*>(address(loop.condition)) == false)
-    state.trip = 0;
   return state.trip > 0;
+}
+
+Expected<void> Run::State::look(std::uint32_t index, Watch& watch) const {
+  Expected<void> looked = watch.look(index, loops[index].step, loops[index].shown);
+  if (!looked) return std::move(looked).error().at(describe(binding->loops[index].node));
+  return {};
 }
 
 Expected<bool> Run::State::begin_loop(std::uint32_t index, const Limits& limits) {
@@ -96,7 +102,7 @@ Expected<bool> Run::State::end_step(std::uint32_t index, Watch& watch) {
   }
   ++state.step;
   ++steps;
-  if (watch.due()) SCANLOOM_CHECK_OK(watch.look(index, state.step, state.shown));
+  if (watch.due()) SCANLOOM_CHECK_OK(look(index, watch));
   if (!keeps_going) return false;
   if (state.step < state.trip) return true;
   if (state.limited)
@@ -151,7 +157,7 @@ Expected<void> Run::State::run_compiled(std::uint32_t index, const Limits& limit
     steps += reached - state.step;
     state.step = reached;
     if (done < 0) return {};
-    SCANLOOM_CHECK_OK(watch.look(index, state.step, state.shown));
+    SCANLOOM_CHECK_OK(look(index, watch));
   }
   if (!state.limited) return {};
   return fail(Code::limit_reached, "{}: the step limit of {} was reached", describe(loop.node),

@@ -91,6 +91,8 @@ struct Run::State {
 
   // loops.cpp
   Expected<bool> enter(std::uint32_t index, const Limits& limits);
+  /// Watch::look, its errors naming the loop.
+  Expected<void> look(std::uint32_t index, Watch& watch) const;
   Expected<bool> begin_loop(std::uint32_t index, const Limits& limits);
   Expected<bool> end_step(std::uint32_t index, Watch& watch);
   Expected<void> finish_loop(std::uint32_t index);

@@ -1,0 +1,105 @@
+// Stream: states kept from push to push, all or none.
+#include <scanloom/session.h>
+
+#include <gmock/gmock.h>
+
+#include <thread>
+
+#include "tests/api/models.h"
+
+namespace scanloom::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr float kXs[] = {1, 2, 3, 4, 5, 6, 7, 8};
+
+Session streaming() {
+  SessionOptions options;
+  options.states = {{"start", "last"}};
+  return load(running_sums(), options);
+}
+
+std::vector<float> last_after(Stream& stream, std::int64_t steps) {
+  auto results = stream.push({{"xs", view(kXs, {steps, 2})}});
+  EXPECT_TRUE(results) << results.error().message();
+  return floats(results->at("last"));
+}
+
+TEST(Stream, PiecesGiveTheBitsOfTheWhole) {
+  const Session session = streaming();
+  Stream pieces = session.stream(), whole = session.stream();
+  std::vector<float> rows;
+  for (std::int64_t i = 0; i < 4; ++i) {
+    const auto results = pieces.push({{"xs", view(kXs + 2 * i, {1, 2})}});
+    ASSERT_TRUE(results);
+    for (const float x : floats(results->at("sums"))) rows.push_back(x);
+  }
+  const auto results = whole.push({{"xs", view(kXs, {4, 2})}});
+  EXPECT_EQ(floats(results->at("sums")), rows);
+}
+
+TEST(Stream, SetAndReset) {
+  Stream stream = streaming().stream();
+  const float start[] = {100, 200};
+  ASSERT_TRUE(stream.set("start", view(start, {2})));
+  EXPECT_THAT(last_after(stream, 1), ElementsAre(101, 202));
+  EXPECT_THAT(last_after(stream, 1), ElementsAre(102, 204));
+  stream.reset();
+  EXPECT_THAT(last_after(stream, 2), ElementsAre(4, 6));
+  EXPECT_THAT(last_after(stream, 0), ElementsAre(4, 6));
+}
+
+TEST(Stream, AFailedPushLeavesTheStateAsItWas) {
+  Stream stream = streaming().stream();
+  EXPECT_THAT(last_after(stream, 2), ElementsAre(4, 6));
+  const auto wrong = stream.push({{"xs", view(kXs, {2, 3})}});
+  ASSERT_FALSE(wrong);
+  EXPECT_THAT(wrong.error().message(), HasSubstr("'xs'"));
+  EXPECT_THAT(last_after(stream, 1), ElementsAre(5, 8));
+}
+
+TEST(Stream, RefusesWrongStates) {
+  Stream stream = streaming().stream();
+  const double wide[] = {1, 2};
+  EXPECT_EQ(stream.set("begin", view(kXs, {2})).error().code(), Code::not_found);
+  EXPECT_THAT(stream.set("start", view(wide, {2})).error().message(),
+              HasSubstr("state 'start' is float, the value is double"));
+  EXPECT_FALSE(stream.set("start", view(kXs, {-2})));
+  // A size that the model cannot take is refused when it is pushed, and replaced afterwards.
+  ASSERT_TRUE(stream.set("start", view(kXs, {3})));
+  EXPECT_FALSE(stream.push({{"xs", view(kXs, {1, 2})}}));
+  stream.reset();
+  EXPECT_THAT(last_after(stream, 1), ElementsAre(1, 2));
+}
+
+TEST(Stream, StatesMustBeInputsAndOutputs) {
+  for (const auto& [state, named] :
+       std::vector<std::pair<std::pair<std::string, std::string>, std::string>>{
+           {{"begin", "last"}, "'begin'"}, {{"start", "end"}, "'end'"}}) {
+    SessionOptions options;
+    options.states = {state};
+    const auto session = Session::load_bytes(as_bytes(running_sums()), options);
+    ASSERT_FALSE(session);
+    EXPECT_THAT(session.error().message(), HasSubstr(named));
+  }
+}
+
+TEST(Stream, ManyStreamsOfOneSessionAtOnce) {
+  const Session session = streaming();
+  std::vector<std::thread> threads;
+  std::vector<float> ends(4);
+  for (std::size_t t = 0; t < ends.size(); ++t)
+    threads.emplace_back([&, t] {
+      Stream stream = session.stream();
+      std::vector<float> last;
+      for (int i = 0; i < 100; ++i) last = last_after(stream, static_cast<std::int64_t>(t));
+      ends[t] = last[0];
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(ends, ElementsAre(0, 100, 400, 900));
+}
+
+}  // namespace
+}  // namespace scanloom::test
