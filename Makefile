@@ -58,7 +58,7 @@ test:
 	cmake --preset release
 	cmake --build --preset release
 	ctest --preset release
-	$(VENV) -m pytest -q -o cache_dir=build/pytest python/tests tests/dev tests/cli
+	$(VENV) -m pytest -q -o cache_dir=build/pytest python/tests tests/dev tests/cli tests/docs
 
 .PHONY: bench
 bench:

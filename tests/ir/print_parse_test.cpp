@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <fstream>
 #include <random>
+#include <sstream>
 
 #include "ir/op_def.h"
 #include "ir/parse.h"
@@ -29,6 +31,20 @@ TEST(PrintParse, PrintsWhatItReads) {
     ASSERT_TRUE(module) << message(module);
     EXPECT_EQ(print(*module), c.parts[0]);
   }
+}
+
+// The first block of docs/ir.md is a module as it is printed.
+TEST(PrintParse, TheDocumentsExample) {
+  std::ifstream file(SCANLOOM_TEST_DIR "/../docs/ir.md");
+  std::stringstream text;
+  text << file.rdbuf();
+  const std::string document = text.str();
+  const std::size_t begin = document.find("```\n") + 4;
+  const std::string example = document.substr(begin, document.find("```", begin) - begin);
+  ASSERT_EQ(example.substr(0, 6), "module");
+  const auto module = parse(example, ops::find_op);
+  ASSERT_TRUE(module) << message(module);
+  EXPECT_EQ(print(*module), example);
 }
 
 TEST(PrintParse, NamesAndPlaces) {

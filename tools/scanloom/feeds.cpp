@@ -46,7 +46,29 @@ std::pair<std::string, std::string> split(const std::string& option, const std::
   return {text.substr(0, at), text.substr(at + 1)};
 }
 
-Sizes read_sizes(const FeedArgs& args) {
+/// A size is for something that the model leaves open.
+void expect_open(const Session& session, const std::string& name, std::int64_t size) {
+  std::string open;
+  for (const ValueInfo& input : session.inputs())
+    for (std::size_t axis = 0; axis < input.shape.size(); ++axis) {
+      const ValueInfo::Dim& dim = input.shape[axis];
+      const std::string place = input.name + "." + std::to_string(axis);
+      if (dim.size >= 0 && name == place && dim.size != size)
+        fail(Code::invalid_argument, "--dim: axis " + std::to_string(axis) + " of input '" +
+                                         input.name + "' is " + std::to_string(dim.size) +
+                                         ", not " + std::to_string(size));
+      if (name == place || (!dim.name.empty() && name == dim.name)) return;
+      if (dim.size >= 0) continue;
+      const std::string& known = dim.name.empty() ? place : dim.name;
+      if (open.find("'" + known + "'") == std::string::npos)
+        open += (open.empty() ? "'" : ", '") + known + "'";
+    }
+  throw Failure(Error(Code::invalid_argument, "--dim: the model has no size '" + name + "'")
+                    .note(open.empty() ? "all sizes of its inputs are fixed"
+                                       : "the sizes that can be set are " + open));
+}
+
+Sizes read_sizes(const Session& session, const FeedArgs& args) {
   Sizes sizes;
   for (const std::string& text : args.dims) {
     const auto [name, value] = split("--dim", text);
@@ -54,6 +76,7 @@ Sizes read_sizes(const FeedArgs& args) {
     const auto [end, problem] = std::from_chars(value.data(), value.data() + value.size(), size);
     if (problem != std::errc() || end != value.data() + value.size() || size < 0)
       fail(Code::invalid_argument, "--dim: '" + value + "' in '" + text + "' is not a size");
+    expect_open(session, name, size);
     sizes[name] = size;
   }
   return sizes;
@@ -148,7 +171,7 @@ View made_tensor(const ValueInfo& input, const std::string& text, const Sizes& s
 }  // namespace
 
 std::vector<NamedView> make_feeds(const Session& session, const FeedArgs& args) {
-  Sizes sizes = read_sizes(args);
+  Sizes sizes = read_sizes(session, args);
   std::map<std::string, View, std::less<>> tensors;
   std::map<std::string, std::string, std::less<>> to_make;
   const auto take = [&](const ValueInfo& input, const View& tensor) {

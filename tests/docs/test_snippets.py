@@ -1,0 +1,179 @@
+"""What README.md and docs/ show is run: Python, C++, commands with what they print, and paths."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+PROJECT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("SCANLOOM_BUILD", PROJECT / "build" / "release"))
+QLSTM = PROJECT.parent / "shared" / "models" / "qlstm" / "model.onnx"
+VOICE_MODEL = PROJECT / "build" / "cache" / "silero-vad" / "silero_vad.onnx"
+DOCUMENTS = sorted([*PROJECT.glob("*.md"), *PROJECT.glob("docs/*.md")])
+
+
+def blocks(document, language):
+    """The texts of the fenced blocks of that language, "" for those that name none."""
+    text = (PROJECT / document).read_text(encoding="utf-8")
+    return [
+        body for name, body in re.findall(r"^```(\w*)\n(.*?)^```$", text, re.M | re.S)
+        if name == language
+    ]
+
+
+def info(name, shape, dtype=TensorProto.FLOAT):
+    return helper.make_tensor_value_info(name, dtype, shape)
+
+
+def save_running_sums(path):
+    """y[t] = x[0] + ... + x[t], x of [T, 1, 40], by a Scan."""
+    body = helper.make_graph(
+        [helper.make_node("Add", ["h", "x_t"], ["h_next"]),
+         helper.make_node("Identity", ["h_next"], ["y_t"])],
+        "body",
+        [info("h", [1, 40]), info("x_t", [1, 40])],
+        [info("h_next", [1, 40]), info("y_t", [1, 40])],
+    )
+    start = numpy_helper.from_array(np.zeros((1, 40), np.float32), "h0")
+    scan = helper.make_node("Scan", ["h0", "x"], ["last", "y"], num_scan_inputs=1, body=body)
+    graph = helper.make_graph(
+        [scan], "sums", [info("x", ["T", 1, 40])],
+        [info("last", [1, 40]), info("y", ["T", 1, 40])], [start],
+    )
+    onnx.save(helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 16)]),
+              path)
+
+
+def save_broken(path):
+    """One operator that nobody has, and one input too few."""
+    graph = helper.make_graph(
+        [helper.make_node("Frobnicate", ["x"], ["y"]),
+         helper.make_node("Add", ["x"], ["z"], name="lonely")],
+        "broken", [info("x", [2])], [info("z", [2])],
+    )
+    model = helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 16)])
+    path.write_bytes(model.SerializeToString())
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Where snippets run: every file that one of them names."""
+    shutil.copy(VOICE_MODEL, tmp_path)
+    save_running_sums(tmp_path / "model.onnx")
+    save_broken(tmp_path / "broken.onnx")
+    x = np.arange(200, dtype=np.float32).reshape(5, 1, 40)
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "chunk.npy", np.zeros((1, 576), np.float32))
+    sums = np.cumsum(x, axis=0)
+    np.savez(tmp_path / "io.npz", x=x, last=sums[-1], y=sums)
+    for name in ("folder_with_test_data_sets", "test_scan_sum"):
+        data = tmp_path / name / "test_data_set_0"
+        data.mkdir(parents=True)
+        shutil.copy(tmp_path / "model.onnx", tmp_path / name)
+        for file, value in (("input_0", x), ("output_0", sums[-1]), ("output_1", sums)):
+            tensor = numpy_helper.from_array(value)
+            (data / f"{file}.pb").write_bytes(tensor.SerializeToString())
+    if QLSTM.is_file():
+        shutil.copy(QLSTM, tmp_path / "qlstm.onnx")
+    return tmp_path
+
+
+def run(command, folder):
+    environment = {**os.environ, "PATH": f"{BUILD / 'bin'}:{os.environ['PATH']}"}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL, timeout=300)
+
+
+def test_python_of_the_readme(folder):
+    snippets = blocks("README.md", "python")
+    assert snippets
+    for snippet in snippets:
+        answer = run([sys.executable, "-c", snippet], folder)
+        assert answer.returncode == 0, answer.stderr
+        assert "'input'" in answer.stdout and "loop" in answer.stdout
+
+
+def test_cpp_of_the_readme(folder):
+    (snippet,) = blocks("README.md", "cpp")
+    include, code = snippet.split("\n", 1)
+    program = f"""{include}
+#include <iostream>
+int main() {{
+  const std::int64_t steps = 5;
+  const std::vector<float> x(200, 1);
+  {code}
+  std::cout << y.size() << ' ' << y.back();
+}}
+"""
+    (folder / "main.cpp").write_text(program)
+    command = ["g++", "-std=c++20", "-Wall", "-Wextra", "-Wno-missing-field-initializers", "-Werror",
+               f"-I{PROJECT / 'include'}", "main.cpp", f"-L{BUILD / 'lib'}", "-lscanloom",
+               f"-Wl,-rpath,{BUILD / 'lib'}", "-o", "main"]
+    answer = run(command, folder)
+    assert answer.returncode == 0, answer.stderr
+    assert run(["./main"], folder).stdout == "200 5"
+
+
+def test_commands_of_the_readme(folder):
+    lines = [line for block in blocks("README.md", "sh") for line in block.splitlines()]
+    assert sum(line.startswith("scanloom") for line in lines) >= 5
+    targets = re.findall(r"^(\w+):", (PROJECT / "Makefile").read_text(), re.M)
+    for line in lines:
+        if line.startswith("make "):
+            assert line.split()[1] in targets, line
+        elif line:
+            answer = run(["bash", "-c", line], folder)
+            assert answer.returncode == 0, line + "\n" + answer.stdout + answer.stderr
+
+
+def words(text):
+    """The words of an output, without its numbers and times: they differ from run to run."""
+    return re.sub(r"[-+]?\d[\d.e+-]*( [num]?s\b)?", "#", text).split()
+
+
+def transcripts():
+    """Each command that the documents show with what it prints."""
+    found = []
+    for document in DOCUMENTS:
+        for block in blocks(document.relative_to(PROJECT), ""):
+            for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+                command, _, output = part.partition("\n")
+                if command.startswith("scanloom"):
+                    found.append(pytest.param(command, output, id=command.split("#")[0].strip()))
+    return found
+
+
+@pytest.mark.parametrize(("command", "output"), transcripts())
+def test_transcripts(command, output, folder):
+    if "qlstm.onnx" in command and not (folder / "qlstm.onnx").is_file():
+        pytest.skip("../shared/models is not there")
+    answer = run(["bash", "-c", command], folder)
+    if output.strip():
+        assert words(answer.stderr + answer.stdout) == words(output)
+    else:
+        assert answer.returncode == 0, answer.stdout + answer.stderr
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_paths_that_documents_name_exist(document):
+    text = document.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#]+)", text):
+        if "://" not in target:
+            assert (document.parent / target).exists(), target
+    roots = "src|include|python|tests|tools|bench|demo|examples|docs|cmake"
+    for name in re.findall(rf"`((?:{roots})/[\w./-]*)`", text):
+        assert (PROJECT / name).exists(), name
+
+
+def test_presets_and_targets_that_documents_name_exist():
+    targets = re.findall(r"^(\w+):", (PROJECT / "Makefile").read_text(), re.M)
+    for document in DOCUMENTS:
+        for target in re.findall(r"`make (\w+)`", document.read_text(encoding="utf-8")):
+            assert target in targets, f"{document.name}: make {target}"
