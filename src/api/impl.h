@@ -51,7 +51,7 @@ struct Session::Impl {
   static constexpr std::size_t kIdleRuns = 16;  ///< kept per binding
   static constexpr std::size_t kBindings = 32;  ///< kept; that of the longest disuse goes first
 
-  mutable std::mutex mutex;  ///< guards the two below
+  mutable std::mutex mutex;                                ///< guards the two below
   mutable std::vector<std::shared_ptr<BoundEntry>> bound;  ///< the last used first
   mutable std::vector<std::string> warnings;
 
