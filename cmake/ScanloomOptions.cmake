@@ -25,6 +25,10 @@ endif()
 # Products and sums keep the order and rounding that the source states, on every machine.
 # Designated initialisers leave out what has a default.
 add_compile_options(-ffp-contract=off -Wall -Wextra -Wno-missing-field-initializers)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # False alarms on "text" + std::string: https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105651
+  add_compile_options(-Wno-restrict)
+endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   add_compile_options(-march=x86-64-v2)
 endif()

@@ -2,20 +2,13 @@
 // stacked rows are written where they belong.
 #include <algorithm>
 
+#include "ir/scan_window.h"
 #include "plan/binder.h"
 
 namespace scanloom::plan {
 namespace {
 
 std::int64_t bytes_of(DType dtype) { return static_cast<std::int64_t>(dtype_bytes(dtype)); }
-
-/// How many slices of `port` an axis of that size has.
-std::int64_t slice_count(const ir::ScannedPort& port, std::int64_t size) {
-  const std::int64_t start = port.start < 0 ? port.start + size : port.start;
-  if (start < 0 || start >= size) return 0;
-  const std::int64_t room = port.stride > 0 ? size - port.part - start : start - (port.part - 1);
-  return room < 0 ? 0 : room / std::abs(port.stride) + 1;
-}
 
 /// Sizes of a stacked output of zero steps: those of the row that are known, 0 for the others.
 tensor::Shape empty_rows(const tensor::Type& row, const ir::StackedPort& port) {
@@ -53,7 +46,7 @@ Expected<void> Binder::begin_loop(ir::NodeId id) {
       return fail(Code::unsupported, "{}: a loop without trip count over slices of unknown number",
                   module_.describe(id));
     loop.has_trip_count = true;
-    loop.trip_count = slice_count(ports.scanned[0], layout(outer.place).dims[axis]);
+    loop.trip_count = ir::scan_window(ports.scanned[0], layout(outer.place).dims[axis]).count;
   }
   if (ports.has_condition) {
     const Location condition = location(node.inputs[std::size_t{ports.has_trip_count}]);
@@ -140,13 +133,7 @@ Expected<void> Binder::bind_scanned(ir::NodeId id, BoundLoop& loop) {
     const ir::ValueId outer = node.inputs[ports.first_scanned_input() + i];
     const Location from = location(outer);
     touch(from);
-    BoundScanned scanned{.outer = from.place,
-                         .argument = {},
-                         .axis = port.axis,
-                         .start = port.start,
-                         .stride = port.stride,
-                         .part = port.part,
-                         .squeeze = port.squeeze};
+    BoundScanned scanned{.outer = from.place, .argument = {}, .slices = port};
     Location argument;
     if (from.place.is_dynamic()) {
       argument = new_dynamic(from.place.dtype);
@@ -157,20 +144,21 @@ Expected<void> Binder::bind_scanned(ir::NodeId id, BoundLoop& loop) {
         return fail(Code::invalid_model, "{}: scanned axis {} of {}, which has rank {}",
                     module_.describe(id), axis, module_.describe(outer), whole.dims.rank());
       const std::int64_t size = whole.dims[axis], stride = whole.strides[axis];
-      if (loop.trip_count > slice_count(port, size))
+      const ir::ScanWindow window = scanned.window(size);
+      const bool fits = ports.has_trip_count ? loop.trip_count <= window.count
+                                             : loop.trip_count == window.count;
+      if (!fits)
         return fail(Code::invalid_argument, "{}: {} steps, but {} has {} slices on axis {}",
-                    module_.describe(id), loop.trip_count, module_.describe(outer),
-                    slice_count(port, size), axis);
+                    module_.describe(id), loop.trip_count, module_.describe(outer), window.count,
+                    axis);
       tensor::Shape dims = whole.dims, strides = whole.strides;
-      std::int64_t first = port.start < 0 ? port.start + size : port.start;
-      if (port.stride < 0) first -= port.part - 1;
       if (port.squeeze) {
         dims.erase(axis);
         strides.erase(axis);
       } else {
         dims[axis] = port.part;
       }
-      scanned.first_bytes = first * stride * bytes_of(from.place.dtype);
+      scanned.first_bytes = window.first * stride * bytes_of(from.place.dtype);
       scanned.step_bytes = port.stride * stride * bytes_of(from.place.dtype);
       argument.place = from.place;
       argument.place.slot = new_slot();

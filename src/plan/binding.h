@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ir/ids.h"
+#include "ir/scan_window.h"
 #include "jit/interface.h"
 #include "kernels/kernel.h"
 #include "tensor/call.h"
@@ -78,9 +79,13 @@ struct BoundCarried {
 
 struct BoundScanned {
   Place outer, argument;
-  std::int64_t axis = 0, start = 0, stride = 1, part = 1;
-  bool squeeze = true;
+  ir::ScannedPort slices;
   std::int64_t first_bytes = 0, step_bytes = 0;  ///< static only
+
+  /// The slices of an outer axis of that size.
+  [[nodiscard]] ir::ScanWindow window(std::int64_t size) const {
+    return ir::scan_window(slices, size);
+  }
 };
 
 struct BoundStacked {

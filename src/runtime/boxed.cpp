@@ -224,28 +224,26 @@ Expected<void> Run::State::empty_rows(const plan::BoundStacked& port, ir::NodeId
 Expected<void> Run::State::first_slice(const plan::BoundScanned& port, std::int64_t steps,
                                        ir::NodeId node) {
   const tensor::Operand outer = operand(port.outer);
-  const int axis = static_cast<int>(port.axis);
+  const int axis = static_cast<int>(port.slices.axis);
   if (axis >= outer.rank)
     return fail(Code::invalid_argument, "{}: scanned axis {} of a value of rank {}", describe(node),
                 axis, outer.rank);
   const std::int64_t size = outer.dims[axis];
-  std::int64_t first = port.start < 0 ? port.start + size : port.start;
-  if (port.stride < 0) first -= port.part - 1;
-  const std::int64_t last = first + (steps - 1) * port.stride;
-  if (steps > 0 && (std::min(first, last) < 0 || std::max(first, last) + port.part > size))
-    return fail(Code::invalid_argument, "{}: {} steps need more slices than axis {} of size {} has",
-                describe(node), steps, axis, size);
+  const auto window = port.window(size);
+  if (steps > window.count)
+    return fail(Code::invalid_argument, "{}: {} steps, but there are {} slices on axis {} of size {}",
+                describe(node), steps, window.count, axis, size);
   BoxedValue& slice = box(port.argument);
   slice.storage.reset();
   slice.dims = outer.shape();
   slice.strides = tensor::Shape(std::span(outer.strides, static_cast<std::size_t>(outer.rank)));
   const auto width = static_cast<std::int64_t>(dtype_bytes(port.outer.dtype));
-  slot(port.argument.slot) = address(port.outer) + first * slice.strides[axis] * width;
-  if (port.squeeze) {
+  slot(port.argument.slot) = address(port.outer) + window.first * slice.strides[axis] * width;
+  if (port.slices.squeeze) {
     slice.dims.erase(axis);
     slice.strides.erase(axis);
   } else {
-    slice.dims[axis] = port.part;
+    slice.dims[axis] = port.slices.part;
   }
   return {};
 }

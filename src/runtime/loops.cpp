@@ -97,7 +97,7 @@ Expected<bool> Run::State::end_step(std::uint32_t index, Watch& watch) {
       continue;
     }
     const tensor::Operand outer = operand(port.outer);
-    slot(port.argument.slot) += port.stride * outer.strides[port.axis] *
+    slot(port.argument.slot) += port.slices.stride * outer.strides[port.slices.axis] *
                                 static_cast<std::int64_t>(dtype_bytes(port.outer.dtype));
   }
   ++state.step;
