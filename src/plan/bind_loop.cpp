@@ -145,8 +145,8 @@ Expected<void> Binder::bind_scanned(ir::NodeId id, BoundLoop& loop) {
                     module_.describe(id), axis, module_.describe(outer), whole.dims.rank());
       const std::int64_t size = whole.dims[axis], stride = whole.strides[axis];
       const ir::ScanWindow window = scanned.window(size);
-      const bool fits = ports.has_trip_count ? loop.trip_count <= window.count
-                                             : loop.trip_count == window.count;
+      const bool fits =
+          ports.has_trip_count ? loop.trip_count <= window.count : loop.trip_count == window.count;
       if (!fits)
         return fail(Code::invalid_argument, "{}: {} steps, but {} has {} slices on axis {}",
                     module_.describe(id), loop.trip_count, module_.describe(outer), window.count,

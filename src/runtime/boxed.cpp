@@ -231,8 +231,9 @@ Expected<void> Run::State::first_slice(const plan::BoundScanned& port, std::int6
   const std::int64_t size = outer.dims[axis];
   const auto window = port.window(size);
   if (steps > window.count)
-    return fail(Code::invalid_argument, "{}: {} steps, but there are {} slices on axis {} of size {}",
-                describe(node), steps, window.count, axis, size);
+    return fail(Code::invalid_argument,
+                "{}: {} steps, but there are {} slices on axis {} of size {}", describe(node),
+                steps, window.count, axis, size);
   BoxedValue& slice = box(port.argument);
   slice.storage.reset();
   slice.dims = outer.shape();
