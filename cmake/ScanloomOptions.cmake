@@ -26,8 +26,9 @@ endif()
 # Designated initialisers leave out what has a default.
 add_compile_options(-ffp-contract=off -Wall -Wextra -Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # False alarms on "text" + std::string: https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105651
-  add_compile_options(-Wno-restrict)
+  # False alarms on "text" + std::string (https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105651) and
+  # on moved variants (https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105562).
+  add_compile_options(-Wno-restrict -Wno-maybe-uninitialized)
 endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   add_compile_options(-march=x86-64-v2)

@@ -16,7 +16,11 @@ def read_wav(path: pathlib.Path) -> np.ndarray:
     with wave.open(str(path)) as file:
         if (file.getnchannels(), file.getsampwidth(), file.getframerate()) != (1, 2, RATE):
             raise ValueError(f"{path}: not one channel of 16 bits at {RATE} Hz")
+        promised = 2 * file.getnframes()
         frames = file.readframes(file.getnframes())
+    if len(frames) != promised:
+        raise ValueError(f"{path}: cut off, its header promises {promised} bytes of samples,"
+                         f" it holds {len(frames)}")
     return np.frombuffer(frames, "<i2").astype(np.float32) / 32768
 
 

@@ -77,8 +77,7 @@ def main() -> int:
     try:
         models, recordings = fetch_models.fetch_models(), fetch_models.fetch_recordings()
     except fetch_models.Missing as missing:
-        print(f"error: {missing}\n  note: a network is needed once; then build/cache is enough",
-              file=sys.stderr)
+        print(f"error: {missing}", file=sys.stderr)
         return 2
     chunk = show_voice(models, recordings)
     run, steps = show_digits(options.repeats)

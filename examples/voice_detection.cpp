@@ -46,7 +46,8 @@ scanloom::Expected<Samples> read_wav(const std::string& path) {
   bool format_known = false;
   for (std::size_t at = 12; at + 8 <= file.size();) {
     const std::size_t begin = at + 8;
-    const std::size_t size = std::min<std::size_t>(number(file, at + 4, 4), file.size() - begin);
+    const std::size_t promised = number(file, at + 4, 4);
+    const std::size_t size = std::min(promised, file.size() - begin);
     if (is(at, "fmt ") && size >= 16) {
       const std::uint32_t channels = number(file, begin + 2, 2), rate = number(file, begin + 4, 4);
       const std::uint32_t bits = number(file, begin + 14, 2);
@@ -57,6 +58,9 @@ scanloom::Expected<Samples> read_wav(const std::string& path) {
       format_known = true;
     } else if (is(at, "data")) {
       if (!format_known) return bad_file(path, "its samples come before their format");
+      if (size != promised)
+        return bad_file(path, "it is cut off: its header promises " + std::to_string(promised) +
+                                  " bytes of samples, it holds " + std::to_string(size));
       Samples samples(size / 2);
       for (std::size_t i = 0; i < samples.size(); ++i)
         samples[i] = static_cast<std::int16_t>(number(file, begin + 2 * i, 2)) / 32768.0f;

@@ -22,7 +22,11 @@ def read_wav(path):
         if found != (1, 16, RATE):
             raise wave.Error("it has {} channel(s) of {} bits at {} Hz,"
                              " needed is 1 of 16 bits at 16000 Hz".format(*found))
+        promised = 2 * file.getnframes()
         frames = file.readframes(file.getnframes())
+    if len(frames) != promised:
+        raise wave.Error(f"it is cut off: its header promises {promised} bytes of samples,"
+                         f" it holds {len(frames)}")
     return np.frombuffer(frames, "<i2").astype(np.float32) / 32768
 
 

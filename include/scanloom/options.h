@@ -34,12 +34,20 @@ struct SessionOptions {
 /// Set from any thread to end a run soon, with Code::cancelled.
 class CancelFlag {
  public:
+  CancelFlag() = default;
+  /// Counts as set while `other`, which must outlive it, is set as well.
+  explicit CancelFlag(const CancelFlag* other) noexcept : other_(other) {}
+
   void cancel() noexcept { flag_.store(true, std::memory_order_relaxed); }
   void reset() noexcept { flag_.store(false, std::memory_order_relaxed); }
-  [[nodiscard]] bool cancelled() const noexcept { return flag_.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool cancelled() const noexcept {
+    if (flag_.load(std::memory_order_relaxed)) return true;
+    return other_ != nullptr && other_->cancelled();
+  }
 
  private:
   std::atomic<bool> flag_{false};
+  const CancelFlag* other_ = nullptr;
 };
 
 /// How far the outermost loop that is running has come.
@@ -53,10 +61,12 @@ struct RunOptions {
   /// Seconds from the start of the run, looked at between steps of loops; 0: none.
   double deadline = 0;
   std::int64_t max_steps = -1;  ///< per execution of a loop; -1: 1e8 for loops without trip count
-  std::int64_t max_memory = 0;  ///< bytes of this run; 0: three quarters of the machine's memory
+  /// Bytes of this run; 0: three quarters of the machine's memory. Interpreted runs count what they
+  /// make of values, not what operators need meanwhile.
+  std::int64_t max_memory = 0;
   const CancelFlag* cancel = nullptr;
   std::function<void(const Progress&)> progress;  ///< about ten times a second
-  bool profile = false;                           ///< fills RunReport::profile
+  bool profile = false;  ///< fills RunReport::profile; not where execution is interpreted
 };
 
 /// Time of one node over a run. Loops contain the time of their bodies.

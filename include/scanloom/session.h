@@ -130,6 +130,8 @@ struct CheckReport {
   std::vector<std::string> warnings;
 };
 SCANLOOM_API CheckReport check(const std::string& path, const SessionOptions& options = {});
+SCANLOOM_API CheckReport check_bytes(std::span<const std::byte> bytes,
+                                     const SessionOptions& options = {});
 
 /// "0.1.0".
 SCANLOOM_API std::string_view version() noexcept;

@@ -64,9 +64,13 @@ def _from_python(value: Any, name: str, wanted: str) -> np.ndarray[Any, Any]:
 
 def plain(value: Any, name: str, wanted: str) -> tuple[np.ndarray[Any, Any], str]:
     """The value as an array whose buffer C can read, and ONNX's name of its element type."""
+    if value is None:
+        raise InvalidArgument(f"feed '{name}' is None, but must be a tensor")
     array = value if hasattr(value, "dtype") else _from_python(value, name, wanted)
     array = np.asarray(array)
-    if array.dtype.kind in "UST" or array.dtype == object:
+    if array.dtype == object:
+        _refuse_objects(array, name)
+    if array.dtype.kind in "UST":
         raise Unsupported(f"feed '{name}' is of type {array.dtype}: texts cannot be fed yet")
     if array.dtype.name in _ONNX_OF_ML:
         bits = np.dtype(f"uint{8 * array.dtype.itemsize}")
@@ -75,6 +79,18 @@ def plain(value: Any, name: str, wanted: str) -> tuple[np.ndarray[Any, Any], str
         raise InvalidArgument(f"feed '{name}' is of type {array.dtype}, which no model has")
     array = _aligned(array.astype(array.dtype.newbyteorder("="), copy=False))
     return array, _ONNX_NAMES.get(array.dtype.name, array.dtype.name)
+
+
+def _refuse_objects(array: np.ndarray[Any, Any], name: str) -> None:
+    """Says what an array of Python objects holds instead of numbers."""
+    kinds = {type(element).__name__ for element in array.flat}
+    if kinds and kinds <= {"str", "bytes"}:
+        raise Unsupported(f"feed '{name}' holds texts, which cannot be fed yet")
+    held = f" ({', '.join(sorted(kinds)[:4])})" if kinds else ""
+    raise InvalidArgument(
+        f"feed '{name}' is an array of Python objects{held}, but must hold numbers",
+        ("array.astype(...) makes numbers of them, where they are some",),
+    )
 
 
 def _aligned(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

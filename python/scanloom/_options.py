@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
+import operator
 import sys
 import threading
 from collections.abc import Callable, Mapping
@@ -83,9 +84,9 @@ class SessionOptions:
         self.threads = threads
         self.execution = execution
         self.optimize = optimize
-        self.disabled_passes = list(disabled_passes)
+        self.disabled_passes = texts("disabled_passes", disabled_passes)
         self.lenient = lenient
-        self.states = dict(states or {})
+        self.states = dict(_pairs("states", states or {}))
         self._ignored = dict(_SESSION_IGNORED)
         self._notes: list[str] = []
 
@@ -143,15 +144,13 @@ class SessionOptions:
             raise InvalidArgument(
                 f"execution is {self.execution!r}, but must be one of {', '.join(_EXECUTIONS)}"
             )
-        if not 0 <= self.threads <= 4096:
-            raise InvalidArgument(f"threads is {self.threads}, but must be 0 to 4096")
         return _native.SessionOptions(
-            int(self.threads),
+            _integer("threads", self.threads, 0, 4096),
             self.execution,
             bool(self.optimize),
-            list(self.disabled_passes),
+            texts("disabled_passes", self.disabled_passes),
             bool(self.lenient),
-            list(self.states.items()),
+            _pairs("states", self.states),
         )
 
 
@@ -170,7 +169,6 @@ class RunOptions:
     progress: called with (node, step, steps) about ten times a second, steps -1 where not known;
         True draws a bar on a terminal.
     cancel() ends the runs that use these options, from any thread, with scanloom.Cancelled.
-    An interpreted session reports no progress.
     """
 
     def __init__(
@@ -187,6 +185,11 @@ class RunOptions:
         self._flag = _native.CancelFlag()
         for name, value in _RUN_IGNORED.items():
             setattr(self, name, value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name.startswith("_") or name in _RUN_NAMES or name in _RUN_IGNORED):
+            raise AttributeError(f"RunOptions has no attribute {name!r}")
+        object.__setattr__(self, name, value)
 
     def cancel(self) -> None:
         self._flag.cancel()
@@ -208,27 +211,67 @@ class RunOptions:
 
     def native(self) -> _native.RunSettings:
         """The options as the library takes them. Raises InvalidArgument."""
-        deadline = 0.0 if self.deadline is None else float(self.deadline)
-        if self.deadline is not None and not (deadline > 0 and math.isfinite(deadline)):
-            raise InvalidArgument(f"deadline is {self.deadline} s, but must be more than 0 s")
-        if self.max_steps is not None and self.max_steps < 0:
-            raise InvalidArgument(f"max_steps is {self.max_steps}, but must be 0 or more")
-        if self.max_memory is not None and self.max_memory <= 0:
-            raise InvalidArgument(f"max_memory is {self.max_memory}, but must be 1 or more")
         return _native.RunSettings(
-            deadline,
-            -1 if self.max_steps is None else int(self.max_steps),
-            0 if self.max_memory is None else int(self.max_memory),
+            0.0 if self.deadline is None else _seconds("deadline", self.deadline),
+            -1 if self.max_steps is None else _integer("max_steps", self.max_steps, 0),
+            0 if self.max_memory is None else _integer("max_memory", self.max_memory, 1),
             self._flag,
             _callback(self.progress),
             _on_main_thread(),
         )
 
 
+_RUN_NAMES = frozenset(["deadline", "max_steps", "max_memory", "progress", "terminate"])
+
+
 def run_settings(options: Union[RunOptions, None]) -> _native.RunSettings:
     if options is None:
         return _native.RunSettings(0.0, -1, 0, None, None, _on_main_thread())
+    if not isinstance(options, RunOptions):
+        raise InvalidArgument(f"run_options is a {type(options)}, not scanloom.RunOptions")
     return options.native()
+
+
+def texts(name: str, values: Any) -> list[str]:
+    """The values as a list, all of them texts. Raises InvalidArgument."""
+    if isinstance(values, str):
+        raise InvalidArgument(f"{name} is the text {values!r}", (f"write [{values!r}]",))
+    try:
+        listed = list(values)
+    except TypeError:
+        raise InvalidArgument(f"{name} is {values!r}, but must be a list of texts") from None
+    for value in listed:
+        if not isinstance(value, str):
+            raise InvalidArgument(f"{name} holds {value!r}, but must hold texts only")
+    return listed
+
+
+def _pairs(name: str, values: Any) -> list[tuple[str, str]]:
+    """The items of a mapping from texts to texts. Raises InvalidArgument."""
+    if not isinstance(values, Mapping):
+        raise InvalidArgument(f"{name} is {values!r}, but must be a dictionary {{input: output}}")
+    return list(zip(texts(name, values.keys()), texts(name, values.values())))
+
+
+def _integer(name: str, value: Any, least: int, most: int = 2**63 - 1) -> int:
+    """The value, unless it is no integer or outside the range. Raises InvalidArgument."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise InvalidArgument(f"{name} is {value!r}, but must be an integer") from None
+    if not least <= number <= most:
+        raise InvalidArgument(f"{name} is {number}, but must be {least} to {most}")
+    return number
+
+
+def _seconds(name: str, value: Any) -> float:
+    try:
+        seconds = float(value)
+    except (OverflowError, TypeError, ValueError):
+        seconds = math.nan
+    if not (seconds > 0 and math.isfinite(seconds)):
+        raise InvalidArgument(f"{name} is {value!r} s, but must be a finite number above 0 s")
+    return seconds
 
 
 def _on_main_thread() -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _native
 from ._errors import Error, InvalidArgument
-from ._options import RunOptions, SessionOptions, run_settings
+from ._options import RunOptions, SessionOptions, run_settings, texts
 
 Array = np.ndarray[Any, Any]
 Feeds = Mapping[str, Any]
@@ -78,11 +78,7 @@ class InferenceSession:
         provider_options: Union[Sequence[Mapping[str, Any]], None] = None,
         **kwargs: Any,
     ) -> None:
-        if isinstance(path_or_bytes, (bytearray, memoryview)):
-            path_or_bytes = bytes(path_or_bytes)
-        if not isinstance(path_or_bytes, bytes):
-            path_or_bytes = os.fspath(path_or_bytes)
-        self._source: Union[str, bytes] = path_or_bytes
+        self._source = _source(path_or_bytes)
         self._notes: list[str] = []
         self._options = self._merge_options(sess_options, kwargs)
         self._note_providers(providers, provider_options)
@@ -228,13 +224,14 @@ class Stream:
                 (f"set it with stream.set('{kept[0]}', value)",),
             )
         results = dict(self._native.push(_feeds(feeds), run_settings(run_options)))
-        if output_names is None:
+        wanted = _names(output_names)
+        if not wanted:
             arrays = [array for name, array in results.items() if name not in self._outputs]
             return arrays[0] if len(arrays) == 1 else arrays
-        unknown = [name for name in output_names if name not in results]
+        unknown = [name for name in wanted if name not in results]
         if unknown:
             raise InvalidArgument(f"the model has no output '{unknown[0]}'")
-        return [results[name] for name in output_names]
+        return [results[name] for name in wanted]
 
     def set(self, input: str, value: Any) -> None:
         """Sets one state. Raises NotFound, InvalidArgument."""
@@ -246,19 +243,33 @@ class Stream:
 
 
 def check(
-    path: Union[str, "os.PathLike[str]"], sess_options: Union[SessionOptions, None] = None
+    path_or_bytes: Union[str, bytes, "os.PathLike[str]"],
+    sess_options: Union[SessionOptions, None] = None,
 ) -> CheckReport:
     """Everything that is wrong with a model, in one pass."""
-    options = (sess_options if sess_options is not None else SessionOptions()).native()
-    return CheckReport(*_native.check(os.fspath(path), options))
+    options = sess_options if sess_options is not None else SessionOptions()
+    if not isinstance(options, SessionOptions):
+        raise InvalidArgument(f"sess_options is a {type(options)}, not scanloom.SessionOptions")
+    source = _source(path_or_bytes)
+    if isinstance(source, bytes):
+        return CheckReport(*_native.check_bytes(source, options.native()))
+    return CheckReport(*_native.check(source, options.native()))
+
+
+def _source(path_or_bytes: Any) -> Union[str, bytes]:
+    """The path of a model, or the model itself."""
+    if isinstance(path_or_bytes, (bytes, bytearray, memoryview)):
+        return bytes(path_or_bytes)
+    try:
+        return os.fsdecode(path_or_bytes)
+    except TypeError:
+        raise InvalidArgument(
+            f"a model is a path or bytes, not a {type(path_or_bytes)}"
+        ) from None
 
 
 def _names(output_names: Union[Sequence[str], None]) -> list[str]:
-    if isinstance(output_names, str):
-        raise InvalidArgument(
-            f"output_names is the text '{output_names}'", (f"write ['{output_names}']",)
-        )
-    return list(output_names or ())
+    return [] if output_names is None else texts("output_names", output_names)
 
 
 def _feeds(feeds: Feeds) -> dict[str, Any]:

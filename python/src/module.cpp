@@ -132,14 +132,25 @@ void set_state(BoundStream& bound, const std::string& input, const nb::object& v
   if (!done) raise(Expected<void>(done).error());
 }
 
-nb::tuple check_model(const std::string& path, const SessionOptions& options) {
-  const CheckReport report = [&] {
-    const nb::gil_scoped_release unlocked;
-    return check(path, options);
-  }();
+nb::tuple describe_report(const CheckReport& report) {
   nb::list errors;
   for (const Error& error : report.errors) errors.append(to_exception(error));
   return nb::make_tuple(errors, texts(report.warnings));
+}
+
+nb::tuple check_model(const std::string& path, const SessionOptions& options) {
+  return describe_report([&] {
+    const nb::gil_scoped_release unlocked;
+    return check(path, options);
+  }());
+}
+
+nb::tuple check_model_bytes(const nb::bytes& model, const SessionOptions& options) {
+  const std::span bytes(reinterpret_cast<const std::byte*>(model.c_str()), model.size());
+  return describe_report([&] {
+    const nb::gil_scoped_release unlocked;
+    return check_bytes(bytes, options);
+  }());
 }
 
 void bind_session(nb::module_& module) {
@@ -177,6 +188,7 @@ NB_MODULE(_native, module) {
            nb::arg().none(), nb::arg());
   bind_session(module);
   module.def("check", &check_model);
+  module.def("check_bytes", &check_model_bytes);
   module.def("version", &version);
 }
 

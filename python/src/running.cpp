@@ -10,7 +10,8 @@
 namespace scanloom::python {
 namespace {
 
-/// Called from the run about ten times a second: gives Python its turn, keeps what it raises.
+/// Called from the run about ten times a second: gives Python its turn, keeps what it raises. Ends
+/// the run through `flag`, which is the run's own: the user's may belong to other runs as well.
 class Turn {
  public:
   Turn(const RunSettings& settings, CancelFlag& flag) : settings_(settings), flag_(flag) {}
@@ -22,17 +23,15 @@ class Turn {
       if (settings_.watch_signals && PyErr_CheckSignals() != 0) throw nb::python_error();
       if (!settings_.progress.is_none())
         settings_.progress(text(progress.node), progress.step, progress.steps);
-    } catch (const nb::python_error&) {
+    } catch (...) {
       raised_ = std::current_exception();
       flag_.cancel();
     }
   }
 
-  /// Raises what Python raised meanwhile; the flag that stopped the run is lowered again.
+  /// Raises what Python raised meanwhile.
   void rethrow() {
-    if (!raised_) return;
-    flag_.reset();
-    std::rethrow_exception(raised_);
+    if (raised_) std::rethrow_exception(raised_);
   }
 
  private:
@@ -45,8 +44,7 @@ class Turn {
 
 Results run_unlocked(const RunSettings& settings,
                      const std::function<Expected<Results>(const RunOptions&)>& run) {
-  CancelFlag own;
-  CancelFlag& flag = settings.cancel.is_none() ? own : nb::cast<CancelFlag&>(settings.cancel);
+  CancelFlag flag(settings.cancel.is_none() ? nullptr : nb::cast<CancelFlag*>(settings.cancel));
   Turn turn(settings, flag);
   RunOptions options;
   options.deadline = settings.deadline;

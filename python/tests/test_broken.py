@@ -308,7 +308,14 @@ def broken_shapes() -> list[Broken]:
             "g (float[2,3] a) => (float[A,B] y) { [turn] y = Transpose <perm = [0, 2]> (a) }",
             "node 'turn'",
             "axis 2",
-            "[-2, 2)",
+            "[0, 2)",
+        ),
+        at_load(
+            "permutation_from_the_end",
+            "g (float[2,3] a) => (float[A,B] y) { [turn] y = Transpose <perm = [-1, 0]> (a) }",
+            "node 'turn'",
+            "axis -1",
+            "[0, 2)",
         ),
         at_load(
             "squeeze",

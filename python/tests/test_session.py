@@ -195,6 +195,50 @@ def test_unknown_options_are_refused():
         scanloom.InferenceSession(SUM, threads=-1)
 
 
+def test_unknown_attributes_of_run_options_are_refused():
+    options = scanloom.RunOptions()
+    with pytest.raises(AttributeError, match="RunOptions has no attribute 'deadlin'"):
+        options.deadlin = 1
+    options.deadline, options.log_severity_level, options.terminate = 5, 3, False
+    assert (options.deadline, options.log_severity_level) == (5, 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"threads": 1.5}, "threads is 1.5, but must be an integer"),
+        ({"threads": "2"}, "threads is '2', but must be an integer"),
+        ({"threads": 2**70}, "threads is 1180591620717411303424, but must be 0 to 4096"),
+        ({"disabled_passes": "all"}, "disabled_passes is the text 'all'"),
+        ({"disabled_passes": [3]}, "disabled_passes holds 3, but must hold texts only"),
+        ({"states": {"h0": 3}}, "states holds 3, but must hold texts only"),
+        ({"states": ["h0"]}, "states is .*, but must be a dictionary"),
+    ],
+)
+def test_session_options_of_wrong_types(options, words):
+    with pytest.raises(scanloom.InvalidArgument, match=words):
+        scanloom.InferenceSession(SUM, **options)
+    set_later = scanloom.SessionOptions()
+    for name, value in options.items():
+        setattr(set_later, name, value)
+    with pytest.raises(scanloom.InvalidArgument, match=words):
+        scanloom.InferenceSession(SUM, set_later)
+
+
+def test_arguments_of_wrong_types(sums):
+    peer = onnxruntime.RunOptions()
+    for call, words in (
+        (lambda: sums.run(None, feeds(), peer), "run_options is a .*, not scanloom.RunOptions"),
+        (lambda: sums.run(["h", 3], feeds()), "output_names holds 3"),
+        (lambda: sums.run(3, feeds()), "output_names is 3, but must be a list of texts"),
+        (lambda: scanloom.InferenceSession(3), "a model is a path or bytes, not a <class 'int'>"),
+        (lambda: scanloom.check(None), "a model is a path or bytes"),
+        (lambda: scanloom.check(SUM, 3), "sess_options is a <class 'int'>"),
+    ):
+        with pytest.raises(scanloom.InvalidArgument, match=words):
+            call()
+
+
 def test_texts_for_people(sums):
     assert "loop" in sums.explain()
     assert "loop" in sums.ir() and "loop" in sums.ir(optimized=False)
@@ -392,6 +436,15 @@ def test_check_collects(tmp_path):
     text = "\n".join(map(str, report.errors))
     assert "Nope" in text and "Neither" in text
     assert isinstance(scanloom.check(tmp_path / "absent.onnx").errors[0], scanloom.NotFound)
+    assert list(map(str, scanloom.check(bad.read_bytes()).errors)) == list(map(str, report.errors))
+
+
+def test_check_takes_bytes():
+    for source in (SUM, bytearray(SUM), memoryview(SUM)):
+        assert scanloom.check(source).ok
+    for source in (b"zz", b""):
+        (error,) = scanloom.check(source).errors
+        assert isinstance(error, scanloom.InvalidModel)
 
 
 def test_two_threads_run_one_session_at_once(sums):
@@ -500,12 +553,60 @@ def test_progress_is_reported_and_may_raise():
     assert "Loop" in seen[0][0]
 
 
+def test_an_exception_in_progress_ends_only_its_own_run():
+    session = scanloom.InferenceSession(ENDLESS)
+    given = {"x": np.zeros((32, 32), np.float32)}
+    ended = []
+
+    def progress(node, step, steps):
+        if threading.current_thread() is not other:
+            raise ValueError("only here")
+
+    options = scanloom.RunOptions(progress=progress, deadline=60)
+
+    def run_on():
+        with pytest.raises(scanloom.Cancelled):
+            session.run(None, given, options)
+        ended.append(True)
+
+    other = threading.Thread(target=run_on)
+    other.start()
+    for _ in range(5):
+        with pytest.raises(ValueError, match="only here"):
+            session.run(None, given, options)
+    assert not options.terminate
+    other.join(0.5)
+    assert other.is_alive()
+    options.cancel()
+    other.join(30)
+    assert ended == [True]
+
+
+def test_an_exception_in_progress_undoes_no_cancel():
+    session = scanloom.InferenceSession(ENDLESS)
+
+    def progress(node, step, steps):
+        options.cancel()
+        raise ValueError
+
+    options = scanloom.RunOptions(progress=progress, deadline=60)
+    with pytest.raises(ValueError):
+        session.run(None, {"x": np.zeros((32, 32), np.float32)}, options)
+    assert options.terminate
+
+
 def test_wrong_run_options():
     session = scanloom.InferenceSession(WHILE)
     for options, words in (
         ({"deadline": 0}, "deadline is 0"),
         ({"max_steps": -1}, "max_steps is -1"),
         ({"max_memory": 0}, "max_memory is 0"),
+        ({"deadline": float("nan")}, "deadline is nan"),
+        ({"deadline": "soon"}, "deadline is 'soon' s, but must be a finite number"),
+        ({"max_steps": 1.5}, "max_steps is 1.5, but must be an integer"),
+        ({"max_steps": 2**70}, "max_steps is 1180591620717411303424, but must be 0 to 9223372036"),
+        ({"max_memory": 2**63}, "max_memory is 9223372036854775808, but must be 1 to"),
+        ({"max_memory": "1GB"}, "max_memory is '1GB', but must be an integer"),
         ({"progress": 3}, "progress is 3"),
     ):
         with pytest.raises(scanloom.InvalidArgument, match=words):
@@ -552,6 +653,29 @@ def test_nothing_is_printed(capfd):
 def test_texts_are_refused_clearly():
     with pytest.raises(scanloom.Unsupported, match="'x'.*texts"):
         scanloom.InferenceSession(identity("string")).run(None, {"x": np.array([["a", "b"]])})
+
+
+def test_objects_are_not_called_texts(sums):
+    for value, words in (
+        (None, "feed 'x' is None, but must be a tensor"),
+        (np.array([[None, 1, 2.5]]), r"Python objects \(NoneType, float, int\), but must hold numbers"),
+        (np.array([[1, 2, 3]], object), r"Python objects \(int\)"),
+        ([[1, None, 2]], r"Python objects \(NoneType, int\)|'x' cannot be read"),
+        (object(), r"Python objects \(object\)"),
+    ):
+        with pytest.raises(scanloom.InvalidArgument, match=words) as caught:
+            sums.run(None, {"x": value, "h0": feeds()["h0"]})
+        assert "text" not in str(caught.value)
+
+
+def test_no_names_of_outputs_mean_all_as_with_onnxruntime(sums):
+    peer = onnxruntime.InferenceSession(SUM)
+    for names in ([], (), None):
+        assert len(sums.run(names, feeds())) == len(peer.run(names, feeds())) == 2
+    stream = sums.stream(states={"h0": "h"})
+    assert stream.push({"x": feeds()["x"]}, []).shape == (4, 3)
+    with pytest.raises(scanloom.InvalidArgument, match="write \\['y'\\]"):
+        stream.push({"x": feeds()["x"]}, "y")
 
 
 def test_strange_feeds_are_refused(sums):

@@ -4,6 +4,7 @@
 
 #include "api/impl.h"
 #include "base/checked.h"
+#include "tensor/strided_copy.h"
 
 namespace scanloom {
 namespace {
@@ -26,23 +27,41 @@ Expected<tensor::Shape> shape_of(const Feed& feed) {
   return shape;
 }
 
-/// Row-major memory of a feed: its own, or a copy.
+/// Elements that are neither in order nor aligned, byte by byte: one more axis.
+Expected<void> copy_bytes(const Feed& feed, const tensor::Shape& shape, std::byte* to) {
+  if (shape.rank() == tensor::kMaxRank)
+    return fail(Code::unsupported,
+                "feed '{}' has rank {} and unaligned elements, which need rank {}", feed.name,
+                shape.rank(), tensor::kMaxRank - 1);
+  const auto width = static_cast<std::int64_t>(dtype_bytes(feed.value.dtype));
+  tensor::Shape dims = shape, strides{std::span<const std::int64_t>(feed.value.strides)};
+  for (int axis = 0; axis < strides.rank(); ++axis) strides[axis] *= width;
+  dims.push_back(width);
+  strides.push_back(1);
+  tensor::copy_strided(DType::u8, dims.dims(), static_cast<const std::byte*>(feed.value.data),
+                       strides.data(), to, tensor::contiguous_strides(dims).data());
+  return {};
+}
+
+/// Row-major, aligned memory of a feed: its own, or a copy.
 Expected<const std::byte*> row_major(const Feed& feed, const tensor::Shape& shape,
                                      std::vector<tensor::Tensor>& copies) {
   const View& view = feed.value;
   const auto* data = static_cast<const std::byte*>(view.data);
-  if (view.strides.empty() || tensor::is_contiguous(shape.dims(), view.strides)) return data;
+  const std::size_t width = dtype_bytes(view.dtype);
+  const bool aligned =
+      reinterpret_cast<std::uintptr_t>(data) % std::min<std::size_t>(width, 8) == 0;
+  const bool straight = view.strides.empty() || tensor::is_contiguous(shape.dims(), view.strides);
+  if (straight && aligned) return data;
   SCANLOOM_TRY(tensor::Tensor copy, tensor::Tensor::zeros(view.dtype, shape));
-  const std::size_t size = dtype_bytes(view.dtype);
   auto* to = static_cast<std::byte*>(copy.mutable_data());
-  tensor::Shape at = tensor::Shape::filled(shape.rank(), 0);
-  for (std::int64_t i = 0; i < shape.elements(); ++i) {
-    std::int64_t from = 0;
-    for (int axis = 0; axis < shape.rank(); ++axis)
-      from += at[axis] * view.strides[static_cast<std::size_t>(axis)];
-    std::memcpy(to + i * static_cast<std::int64_t>(size),
-                data + from * static_cast<std::int64_t>(size), size);
-    for (int axis = shape.rank() - 1; axis >= 0 && ++at[axis] == shape[axis]; --axis) at[axis] = 0;
+  const tensor::Shape strides = tensor::contiguous_strides(shape);
+  if (straight) {
+    if (copy.bytes() > 0) std::memcpy(to, data, copy.bytes());
+  } else if (aligned) {
+    tensor::copy_strided(view.dtype, shape.dims(), data, view.strides.data(), to, strides.data());
+  } else {
+    SCANLOOM_CHECK_OK(copy_bytes(feed, shape, to));
   }
   copies.push_back(copy);
   return static_cast<const std::byte*>(copy.data());

@@ -71,7 +71,8 @@ struct Session::Impl {
                                                   RunReport& report) const;
   Expected<std::vector<tensor::Tensor>> run_interpreted(const std::vector<const std::byte*>& feeds,
                                                         const std::vector<tensor::Shape>& shapes,
-                                                        const RunOptions& options) const;
+                                                        const RunOptions& options,
+                                                        RunReport& report) const;
 };
 
 }  // namespace scanloom

@@ -29,6 +29,16 @@ ModelInfo public_info(const onnx::ModelInfo& read) {
   return info;
 }
 
+CheckReport check_source(const Source& source, const SessionOptions& options) {
+  CheckReport report;
+  Diagnostics diagnostics;
+  const Expected<Loaded> loaded = guard([&] { return load_module(source, options, diagnostics); });
+  report.errors = diagnostics.errors();
+  report.warnings = diagnostics.warnings();
+  if (!loaded && report.errors.empty()) report.errors.push_back(loaded.error());
+  return report;
+}
+
 }  // namespace
 
 Expected<Loaded> load_module(const Source& source, const SessionOptions& options,
@@ -52,14 +62,13 @@ Expected<Loaded> load_module(const Source& source, const SessionOptions& options
 }
 
 CheckReport check(const std::string& path, const SessionOptions& options) {
-  CheckReport report;
-  Diagnostics diagnostics;
-  const Expected<Loaded> loaded =
-      guard([&] { return load_module({path, nullptr, {}}, options, diagnostics); });
-  report.errors = diagnostics.errors();
-  report.warnings = diagnostics.warnings();
-  if (!loaded && report.errors.empty()) report.errors.push_back(loaded.error());
-  return report;
+  return check_source({path, nullptr, {}}, options);
+}
+
+CheckReport check_bytes(std::span<const std::byte> bytes, const SessionOptions& options) {
+  // The module, which may alias the bytes, does not outlive this call.
+  const std::string_view view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return check_source({{}, nullptr, view}, options);
 }
 
 std::string Session::ir(bool optimized) const {

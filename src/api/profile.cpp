@@ -34,6 +34,7 @@ std::vector<NodeTime> profile_rows(const plan::Binding& binding, const runtime::
       case plan::Op::branch:
       case plan::Op::jump:
       case plan::Op::alias:
+      case plan::Op::look:
       case plan::Op::end:
         break;
     }

@@ -9,7 +9,9 @@
 namespace scanloom {
 namespace {
 
-runtime::Limits limits_of(const RunOptions& options, const plan::Binding& binding) {
+/// `name_of` names the loop of a number that the run knows it by.
+runtime::Limits limits_of(const RunOptions& options,
+                          std::function<std::string(std::uint32_t)> name_of) {
   runtime::Limits limits;
   limits.deadline_seconds = options.deadline;
   limits.max_steps = options.max_steps;
@@ -17,9 +19,10 @@ runtime::Limits limits_of(const RunOptions& options, const plan::Binding& bindin
   if (options.cancel != nullptr)
     limits.cancelled = [flag = options.cancel] { return flag->cancelled(); };
   if (options.progress)
-    limits.progress = [&](std::uint32_t loop, std::int64_t step, std::int64_t steps) {
-      const std::string name = plan::describe(*binding.plan, binding.loops[loop].node);
-      options.progress({name, step, steps});
+    limits.progress = [&progress = options.progress, name_of = std::move(name_of)](
+                          std::uint32_t loop, std::int64_t step, std::int64_t steps) {
+      const std::string name = name_of(loop);
+      progress({name, step, steps});
     };
   return limits;
 }
@@ -72,7 +75,10 @@ Expected<std::vector<tensor::Tensor>> Session::Impl::run_bound(
     SCANLOOM_TRY(run,
                  runtime::Run::make(entry->binding, run_options.max_memory, plan->options.threads));
   }
-  const runtime::Limits limits = limits_of(run_options, *entry->binding);
+  const plan::Binding& binding = *entry->binding;
+  const runtime::Limits limits = limits_of(run_options, [&](std::uint32_t loop) {
+    return plan::describe(*binding.plan, binding.loops[loop].node);
+  });
   runtime::Profile profile;
   Expected<runtime::RunResult> result =
       run->execute(feeds, limits, run_options.profile ? &profile : nullptr);
@@ -88,18 +94,21 @@ Expected<std::vector<tensor::Tensor>> Session::Impl::run_bound(
 
 Expected<std::vector<tensor::Tensor>> Session::Impl::run_interpreted(
     const std::vector<const std::byte*>& feeds, const std::vector<tensor::Shape>& shapes,
-    const RunOptions& run_options) const {
+    const RunOptions& run_options, RunReport& report) const {
   std::vector<tensor::Tensor> tensors;
   for (std::size_t i = 0; i < feeds.size(); ++i)
     tensors.emplace_back(inputs[i].dtype, shapes[i], nullptr, feeds[i]);
   interp::InterpretOptions interpret_options;
   interpret_options.max_steps_of_any = run_options.max_steps;
-  const runtime::Limits limits{.deadline_seconds = run_options.deadline};
+  interpret_options.max_memory =
+      run_options.max_memory > 0 ? run_options.max_memory : runtime::default_max_memory();
+  const runtime::Limits limits = limits_of(
+      run_options, [&](std::uint32_t loop) { return plan->module.describe(ir::NodeId(loop)); });
   runtime::Watch watch(limits);
-  interpret_options.may_go_on = [&]() -> Expected<void> {
-    if (run_options.cancel != nullptr && run_options.cancel->cancelled())
-      return fail(Code::cancelled, "the run was cancelled");
-    return watch.look(0, 0, -1);
+  std::int64_t steps = 0;
+  interpret_options.may_go_on = [&](const interp::LoopProgress& progress) -> Expected<void> {
+    ++steps;
+    return watch.look(progress.loop.index, progress.step, progress.steps);
   };
   SCANLOOM_TRY(std::vector<tensor::Tensor> results,
                interp::interpret(plan->module, tensors, interpret_options));
@@ -108,6 +117,7 @@ Expected<std::vector<tensor::Tensor>> Session::Impl::run_interpreted(
     if (result.owner()) continue;
     SCANLOOM_TRY(result, tensor::Tensor::copy_of(result.dtype(), result.shape(), result.data()));
   }
+  report.steps = steps;
   return results;
 }
 
@@ -129,7 +139,7 @@ Expected<Results> Session::Impl::run(std::span<const Feed> feeds, const RunOptio
   SCANLOOM_TRY(const auto arranged, arrange(feeds, shapes, copies));
   Results results;
   auto computed = options.execution == Execution::interpreted
-                      ? run_interpreted(arranged, shapes, run_options)
+                      ? run_interpreted(arranged, shapes, run_options, results.report)
                       : run_bound(arranged, shapes, run_options, results.report);
   if (!computed) return std::move(computed).error();
   for (const std::size_t i : indices) results.add(outputs[i].name, to_value((*computed)[i]));

@@ -32,6 +32,10 @@ Expected<Value> Stream::Impl::initial(const ir::State& state, std::span<const Fe
                  std::shared_ptr<const void>(state.initial.owner(), state.initial.data()));
   }
   const ValueInfo& info = session->inputs[state.input];
+  if (!info.ranked)
+    return fail(Code::invalid_argument,
+                "state '{}' starts with zeros, but its number of axes is not known", state.name)
+        .note("give it a value once with Stream::set");
   tensor::Shape shape;
   for (std::size_t axis = 0; axis < info.shape.size(); ++axis) {
     std::int64_t size = info.shape[axis].size;
@@ -56,11 +60,16 @@ Expected<Value> Stream::Impl::initial(const ir::State& state, std::span<const Fe
 Expected<Results> Stream::Impl::push(std::span<const Feed> feeds, const RunOptions& options) {
   const std::vector<ir::State>& states = session->plan->module.states;
   std::vector<Feed> all(feeds.begin(), feeds.end());
+  // What this push starts with is kept only by its success: a failed one may have had wrong sizes.
+  std::vector<Value> before;
   for (std::size_t i = 0; i < states.size(); ++i) {
-    if (!values[i]) {
-      SCANLOOM_TRY(values[i], initial(states[i], feeds));
+    if (values[i]) {
+      before.push_back(*values[i]);
+    } else {
+      SCANLOOM_TRY(Value first, initial(states[i], feeds));
+      before.push_back(std::move(first));
     }
-    all.push_back({session->inputs[states[i].input].name, values[i]->view()});
+    all.push_back({session->inputs[states[i].input].name, before.back().view()});
   }
   SCANLOOM_TRY(Results results, session->run(all, options, {}));
   // All at once, and only after the run has succeeded.
@@ -88,6 +97,9 @@ Expected<void> Stream::set(std::string_view input, const View& value) {
       if (!shape.checked_elements())
         return fail(Code::invalid_argument, "state '{}' has sizes {}: negative, or more than 2^40",
                     input, shape.to_string());
+      if (value.data == nullptr && shape.elements() > 0)
+        return fail(Code::invalid_argument, "state '{}' has sizes {} but no data", input,
+                    shape.to_string());
       if (!value.strides.empty() && (value.strides.size() != value.shape.size() ||
                                      !tensor::is_contiguous(shape.dims(), value.strides)))
         return fail(Code::invalid_argument, "state '{}' needs row-major values", input);

@@ -33,9 +33,12 @@ template <class... Args>
     return std::move(name).error();                  \
   declaration = *std::move(name)
 
-/// SCANLOOM_CHECK_OK(expression): returns the error of an Expected whose value is not needed.
+/// SCANLOOM_CHECK_OK(expression): returns the error of an Expected whose value is not needed. One
+/// statement, so that it can stand alone between `if` and `else`.
 #define SCANLOOM_CHECK_OK(expression) \
   SCANLOOM_CHECK_OK_(SCANLOOM_CONCAT(scanloom_ok_, __LINE__), expression)
-#define SCANLOOM_CHECK_OK_(name, expression)        \
-  if (auto name = (expression); !name) [[unlikely]] \
-  return std::move(name).error()
+#define SCANLOOM_CHECK_OK_(name, expression)          \
+  do {                                                \
+    if (auto name = (expression); !name) [[unlikely]] \
+      return std::move(name).error();                 \
+  } while (false)

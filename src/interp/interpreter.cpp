@@ -1,5 +1,6 @@
 #include "interp/interpreter.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "interp/loop_run.h"
@@ -39,7 +40,10 @@ bool allows(const Type& type, const Tensor& tensor) {
 class Interpreter {
  public:
   Interpreter(const Module& module, const InterpretOptions& options)
-      : module_(module), options_(options), values_(module.value_count()) {}
+      : module_(module),
+        options_(options),
+        memory_(options.max_memory),
+        values_(module.value_count()) {}
 
   Expected<std::vector<Tensor>> run(std::span<const Tensor> feeds);
 
@@ -59,6 +63,7 @@ class Interpreter {
   Expected<void> enter_branch(NodeId id);
   Expected<void> end_region();
   Expected<void> next_step();
+  Expected<void> ask_to_go_on() const;
   Expected<void> bind(std::span<const ValueId> ids, std::vector<Tensor> tensors,
                       std::string_view what);
   [[nodiscard]] std::vector<Tensor> gather(std::span<const ValueId> ids) const;
@@ -66,6 +71,7 @@ class Interpreter {
 
   const Module& module_;
   const InterpretOptions& options_;
+  MemoryAccount memory_;
   std::vector<Tensor> values_;
   std::vector<Frame> frames_;
   NodeId current_;  ///< what an error is about
@@ -132,14 +138,19 @@ Expected<void> Interpreter::execute(NodeId id) {
 
 Expected<void> Interpreter::execute_kernel(NodeId id) {
   const Node& node = module_.node(id);
-  SCANLOOM_TRY(std::vector<Tensor> results,
-               run_node(*node.op, gather(node.inputs), node.attrs, node.outputs.size()));
+  SCANLOOM_TRY(
+      std::vector<Tensor> results,
+      run_node(*node.op, gather(node.inputs), node.attrs, node.outputs.size(),
+               std::int64_t{1} << 40, [&](std::int64_t bytes) { return memory_.check(bytes); }));
+  for (Tensor& result : results) {
+    SCANLOOM_TRY(result, memory_.count(std::move(result)));
+  }
   return bind(node.outputs, std::move(results), "result");
 }
 
 Expected<void> Interpreter::enter_loop(NodeId id) {
   const Node& node = module_.node(id);
-  SCANLOOM_TRY(LoopRun loop, LoopRun::start(module_, id, gather(node.inputs), options_));
+  SCANLOOM_TRY(LoopRun loop, LoopRun::start(module_, id, gather(node.inputs), options_, memory_));
   frames_.push_back(Frame{node.regions[0], id, 0, std::move(loop)});
   return next_step();
 }
@@ -168,6 +179,7 @@ Expected<void> Interpreter::end_region() {
 Expected<void> Interpreter::next_step() {
   Frame& frame = frames_.back();
   if (frame.loop->wants_step()) {
+    SCANLOOM_CHECK_OK(ask_to_go_on());
     SCANLOOM_TRY(std::vector<Tensor> args, frame.loop->arguments());
     frame.next = 0;
     return bind(module_.region(frame.region).args, std::move(args), "argument");
@@ -176,6 +188,12 @@ Expected<void> Interpreter::next_step() {
   const NodeId owner = frame.owner;
   frames_.pop_back();
   return bind(module_.node(owner).outputs, std::move(results), "result");
+}
+
+Expected<void> Interpreter::ask_to_go_on() const {
+  if (!options_.may_go_on) return {};
+  const auto outermost = std::ranges::find_if(frames_, [](const Frame& f) { return !!f.loop; });
+  return options_.may_go_on({outermost->owner, outermost->loop->step(), outermost->loop->steps()});
 }
 
 Expected<void> Interpreter::bind(std::span<const ValueId> ids, std::vector<Tensor> tensors,

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -12,13 +13,22 @@
 
 namespace scanloom::interp {
 
+/// How far the outermost loop that is running has come.
+struct LoopProgress {
+  ir::NodeId loop;
+  std::int64_t step = 0;    ///< steps done
+  std::int64_t steps = -1;  ///< -1: not known
+};
+
 struct InterpretOptions {
   /// Of each execution of a loop without a finite trip count.
-  std::int64_t max_steps = 100'000'000;
+  std::int64_t max_steps = ir::kDefaultMaxSteps;
   /// Of each execution of any loop; -1: no limit.
   std::int64_t max_steps_of_any = -1;
-  /// Asked before every step; an error ends the run (cancellation, a deadline).
-  std::function<Expected<void>()> may_go_on;
+  /// Bytes of all values at once, as far as the run makes them: feeds and constants do not count.
+  std::int64_t max_memory = std::numeric_limits<std::int64_t>::max();
+  /// Asked before every step of every loop; an error ends the run (cancellation, a deadline).
+  std::function<Expected<void>(const LoopProgress&)> may_go_on;
 };
 
 /// The module's outputs, from one tensor for each argument of its top region. Errors name the node

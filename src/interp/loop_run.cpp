@@ -3,9 +3,8 @@
 #include <algorithm>
 
 #include "interp/rows.h"
-#include "ir/infer.h"
+#include "ir/empty_stacks.h"
 #include "ir/op_def.h"
-#include "ir/walk.h"
 
 namespace scanloom::interp {
 namespace {
@@ -14,43 +13,12 @@ using ir::LoopPorts;
 using tensor::Shape;
 using tensor::Tensor;
 
-// Exporters write "no limit" as a number too large to be meant.
-constexpr std::int64_t kEndless = std::int64_t{1} << 53;
-
 /// Whether rows of these shapes can stand side by side.
 bool rows_fit(Shape a, Shape b, const ir::StackedPort& port) {
   if (a.rank() != b.rank()) return false;
   if (!port.insert && port.axis < a.rank())
     a[static_cast<int>(port.axis)] = b[static_cast<int>(port.axis)];
   return a == b;
-}
-
-/// What inference says of the loop's results when its operands are these.
-Expected<std::vector<ir::Type>> infer_results(const ir::Module& module, ir::NodeId loop,
-                                              const std::vector<Tensor>& inputs) {
-  ir::Module alone;
-  alone.dims = module.dims;
-  std::vector<ir::ValueId> values;
-  for (const Tensor& input : inputs) {
-    const ir::NodeId constant = alone.add_node(alone.top(), ir::constant_op, {}, {input},
-                                               {ir::Type::of(input.dtype(), input.shape())});
-    values.push_back(alone.node(constant).outputs[0]);
-  }
-  const ir::NodeId copy = clone_node_into(module, loop, alone, alone.top(), values);
-  SCANLOOM_TRY(const ir::Inference inference, infer(alone, {}, alone.dims, {.evaluate = true}));
-  std::vector<ir::Type> types;
-  for (const ir::ValueId output : alone.node(copy).outputs)
-    types.push_back(inference.types[output.index]);
-  return types;
-}
-
-/// The stack of no rows: sizes that nothing determines are 0.
-Shape empty_shape(const ir::Type& type, std::int64_t axis) {
-  Shape shape;
-  for (const ir::Dim dim : type.dims) shape.push_back(dim.is_constant() ? dim.value() : 0);
-  if (!type.ranked) shape = Shape::filled(static_cast<int>(axis) + 1, 0);
-  shape[static_cast<int>(axis)] = 0;
-  return shape;
 }
 
 }  // namespace
@@ -63,19 +31,21 @@ Expected<bool> read_condition(const Tensor& tensor, std::string_view what) {
 }
 
 LoopRun::LoopRun(const ir::Module& module, ir::NodeId node, std::vector<Tensor> inputs,
-                 const InterpretOptions& options)
+                 const InterpretOptions& options, MemoryAccount& memory)
     : module_(&module),
       node_(node),
       inputs_(std::move(inputs)),
       options_(&options),
+      memory_(&memory),
       rows_(module.node(node).loop->stacked.size()) {
   const auto first = inputs_.begin() + ports().first_carried_input();
   carried_.assign(first, first + ports().carried);
 }
 
 Expected<LoopRun> LoopRun::start(const ir::Module& module, ir::NodeId node,
-                                 std::vector<Tensor> inputs, const InterpretOptions& options) {
-  LoopRun run(module, node, std::move(inputs), options);
+                                 std::vector<Tensor> inputs, const InterpretOptions& options,
+                                 MemoryAccount& memory) {
+  LoopRun run(module, node, std::move(inputs), options, memory);
   SCANLOOM_CHECK_OK(run.read_controls());
   SCANLOOM_CHECK_OK(run.open_windows());
   return run;
@@ -88,7 +58,7 @@ Expected<void> LoopRun::read_controls() {
       return fail(Code::invalid_argument, "the trip count is {}{}, must be one i64",
                   dtype_name(count.dtype()), count.shape().to_string());
     const std::int64_t steps = count.as<std::int64_t>()[0];
-    has_end_ = steps < kEndless;
+    has_end_ = steps < ir::kEndlessTripCount;
     if (has_end_) steps_ = std::max<std::int64_t>(steps, 0);
   }
   if (ports().has_condition) {
@@ -122,7 +92,6 @@ Expected<void> LoopRun::open_windows() {
 }
 
 Expected<std::vector<Tensor>> LoopRun::arguments() const {
-  if (options_->may_go_on) SCANLOOM_CHECK_OK(options_->may_go_on());
   if (!has_end_ && step_ >= options_->max_steps)
     return fail(Code::limit_reached,
                 "has taken {} steps without an end in sight, the limit max_steps is {}", step_,
@@ -140,7 +109,8 @@ Expected<std::vector<Tensor>> LoopRun::arguments() const {
     const std::int64_t first = windows_[i].first + step_ * port.stride;
     SCANLOOM_TRY(Tensor part, slice(inputs_[ports.first_scanned_input() + i],
                                     static_cast<int>(port.axis), first, port.part, port.squeeze));
-    args.push_back(std::move(part));
+    SCANLOOM_TRY(Tensor counted, memory_->count(std::move(part)));
+    args.push_back(std::move(counted));
   }
   return args;
 }
@@ -184,7 +154,8 @@ Expected<std::vector<Tensor>> LoopRun::results() const {
     std::vector<Tensor> rows = rows_[i];
     if (port.reverse) std::reverse(rows.begin(), rows.end());
     SCANLOOM_TRY(Tensor all, join_rows(rows, static_cast<int>(port.axis), port.insert));
-    results.push_back(std::move(all));
+    SCANLOOM_TRY(Tensor counted, memory_->count(std::move(all)));
+    results.push_back(std::move(counted));
   }
   return results;
 }
@@ -192,11 +163,10 @@ Expected<std::vector<Tensor>> LoopRun::results() const {
 Expected<std::vector<Tensor>> LoopRun::empty_stacks() const {
   std::vector<Tensor> stacks;
   if (rows_.empty()) return stacks;
-  SCANLOOM_TRY(const std::vector<ir::Type> types, infer_results(*module_, node_, inputs_));
+  SCANLOOM_TRY(const std::vector<Shape> shapes, ir::empty_stacks(*module_, node_, inputs_));
   for (std::size_t i = 0; i < rows_.size(); ++i) {
-    const ir::Type& type = types[ports().carried + i];
-    SCANLOOM_TRY(Tensor empty,
-                 Tensor::zeros(type.dtype, empty_shape(type, ports().stacked[i].axis)));
+    const ir::ValueId output = module_->node(node_).outputs[ports().carried + i];
+    SCANLOOM_TRY(Tensor empty, Tensor::zeros(module_->value(output).type.dtype, shapes[i]));
     stacks.push_back(std::move(empty));
   }
   return stacks;

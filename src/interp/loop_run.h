@@ -6,20 +6,24 @@
 #include <vector>
 
 #include "interp/interpreter.h"
+#include "interp/memory.h"
 #include "ir/scan_window.h"
 
 namespace scanloom::interp {
 
 class LoopRun {
  public:
-  /// `inputs` are the node's. Errors do not name the node.
+  /// `inputs` are the node's; `memory`, which must outlive the run, counts what it makes. Errors do
+  /// not name the node.
   static Expected<LoopRun> start(const ir::Module& module, ir::NodeId node,
                                  std::vector<tensor::Tensor> inputs,
-                                 const InterpretOptions& options);
+                                 const InterpretOptions& options, MemoryAccount& memory);
 
   [[nodiscard]] bool wants_step() const { return going_ && step_ < steps_; }
   /// How many steps were taken.
   [[nodiscard]] std::int64_t step() const { return step_; }
+  /// At most so many will be; -1: not known.
+  [[nodiscard]] std::int64_t steps() const { return has_end_ ? steps_ : -1; }
   /// Of the body, for the next step. Precondition: wants_step().
   [[nodiscard]] Expected<std::vector<tensor::Tensor>> arguments() const;
   /// Ends a step, with what the body yielded.
@@ -29,7 +33,7 @@ class LoopRun {
 
  private:
   LoopRun(const ir::Module& module, ir::NodeId node, std::vector<tensor::Tensor> inputs,
-          const InterpretOptions& options);
+          const InterpretOptions& options, MemoryAccount& memory);
   [[nodiscard]] const ir::LoopPorts& ports() const { return *module_->node(node_).loop; }
   Expected<void> read_controls();
   Expected<void> open_windows();
@@ -40,6 +44,7 @@ class LoopRun {
   ir::NodeId node_;
   std::vector<tensor::Tensor> inputs_;
   const InterpretOptions* options_;
+  MemoryAccount* memory_;
   std::int64_t steps_ = std::numeric_limits<std::int64_t>::max();
   bool has_end_ = false;  ///< the number of steps is known
   bool going_ = true;

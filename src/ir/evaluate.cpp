@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+#include "ir/call_reference.h"
+
 namespace scanloom::ir {
 namespace {
 
-using tensor::Operand;
 using tensor::Shape;
 using tensor::Tensor;
 using tensor::Type;
@@ -28,36 +29,6 @@ bool worth_it(const OpDef& op, std::span<const Tensor> inputs, std::span<const T
          });
 }
 
-/// The operands of a call over whole tensors. Addresses stay valid for the lifetime of this object.
-class Operands {
- public:
-  explicit Operands(std::span<const Tensor> tensors)
-      : tensors_(tensors), data_(tensors.size()), strides_(tensors.size()) {
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      Operand& operand = operands_.emplace_back();
-      if (!tensors[i].defined()) continue;
-      // Kernels write only to outputs, whose storage is ours alone.
-      data_[i] = static_cast<std::byte*>(const_cast<void*>(tensors[i].data()));
-      strides_[i] = tensor::contiguous_strides(tensors[i].shape());
-      operand = {.slot = &data_[i],
-                 .dims = tensors_[i].shape().data(),
-                 .strides = strides_[i].data(),
-                 .rank = tensors[i].shape().rank(),
-                 .dtype = tensors[i].dtype()};
-    }
-  }
-  Operands(const Operands&) = delete;
-  Operands& operator=(const Operands&) = delete;
-  [[nodiscard]] const Operand* data() const { return operands_.data(); }
-  [[nodiscard]] std::uint16_t count() const { return static_cast<std::uint16_t>(operands_.size()); }
-
- private:
-  std::span<const Tensor> tensors_;
-  std::vector<std::byte*> data_;
-  std::vector<Shape> strides_;
-  std::vector<Operand> operands_;
-};
-
 }  // namespace
 
 Expected<std::optional<std::vector<Tensor>>> evaluate(const OpDef& op,
@@ -74,16 +45,7 @@ Expected<std::optional<std::vector<Tensor>>> evaluate(const OpDef& op,
     SCANLOOM_TRY(Tensor result, Tensor::zeros(type.dtype, type.shape()));
     results.push_back(std::move(result));
   }
-  const Operands in(inputs);
-  const Operands out(results);
-  tensor::Fault fault;
-  const tensor::Call call{.inputs = in.data(),
-                          .outputs = out.data(),
-                          .input_count = in.count(),
-                          .output_count = out.count(),
-                          .attrs = attrs.data(),
-                          .fault = &fault};
-  if (op.reference(call) == tensor::Status::fault) return to_error(fault);
+  SCANLOOM_CHECK_OK(call_reference(op, inputs, attrs, results));
   return std::optional(std::move(results));
 }
 

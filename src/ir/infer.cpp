@@ -105,7 +105,7 @@ Expected<void> InferDriver::visit_plain(NodeId id) {
       infer_node(*node.op, input_types_, input_known_, node.attrs, node.outputs.size(), dims_);
   if (!result) {
     if (!frames_.back().may_defer) return std::move(result).error();
-    defer(id, std::move(result).error());
+    defer(id);
     return {};
   }
   bool evaluated = false;
@@ -152,14 +152,13 @@ Expected<bool> InferDriver::evaluate_plain(NodeId id, NodeTypes& result) {
   return true;
 }
 
-void InferDriver::defer(NodeId id, Error error) {
+void InferDriver::defer(NodeId id) {
   for (const ValueId output : module_.node(id).outputs) {
     Type unranked = module_.value(output).type;
     unranked.ranked = false;
     unranked.dims.clear();
     set(output, std::move(unranked));
   }
-  result_.deferred.emplace_back(id, std::move(error).at(module_.describe(id)));
 }
 
 namespace {

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "ir/infer_ctx.h"
@@ -25,9 +24,6 @@ struct Inference {
   std::vector<bool> visited;
   /// Whether some size depends on the step of a loop or on which side of a branch ran.
   bool varying_sizes = false;
-  /// Nodes that cannot run as they are (sizes do not fit), in regions that may never run: their
-  /// results are unranked, and running one is the error.
-  std::vector<std::pair<NodeId, Error>> deferred;
 };
 
 struct InferOptions {
@@ -37,7 +33,8 @@ struct InferOptions {
 };
 
 /// Infers everything below the top region, whose argument types are given. Errors name the node.
-/// `dims` receives the expressions and fresh symbols that come up.
+/// One whose sizes do not fit, in a region that may never run, is none: its results are unranked,
+/// and running it is the error. `dims` receives the expressions and fresh symbols that come up.
 Expected<Inference> infer(const Module& module, std::span<const Type> argument_types,
                           DimTable& dims, const InferOptions& options = {});
 

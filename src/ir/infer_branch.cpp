@@ -22,6 +22,8 @@ Expected<void> InferDriver::enter_branch(NodeId id) {
     return invalid_model("the condition must be boolean, not {}", to_string(condition, dims_));
   const Known* value = known(node.inputs[0]).get();
   if (value == nullptr || !value->tensor || value->tensor->elements() != 1) {
+    // A body is inferred again as its sizes widen, and what was known then need not be now.
+    result_.taken_branch[id.index] = -1;
     push_side(id, 0, false);
     return {};
   }

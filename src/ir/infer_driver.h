@@ -42,7 +42,7 @@ class InferDriver {
   Expected<void> visit_plain(NodeId id);
   Expected<bool> evaluate_plain(NodeId id, NodeTypes& result);
   [[nodiscard]] std::optional<Tensor> input_tensor(std::size_t i) const;
-  void defer(NodeId id, Error error);
+  void defer(NodeId id);
   Expected<void> leave();
 
   Expected<void> enter_branch(NodeId id);

@@ -218,15 +218,9 @@ Expected<Type> InferDriver::stacked_type(const Type& row, const StackedPort& por
                                          const Frame& frame) {
   if (!row.is_tensor())
     return invalid_model("a row must be a tensor, not {}", to_string(row, dims_));
-  const bool empty = frame.trips == Dim(0) && options_.evaluate;
   Type stacked = row;
   const auto axis = static_cast<std::size_t>(port.axis);
-  if (!row.ranked) {
-    // Nothing else says how many axes an empty result has.
-    if (empty && port.axis >= 0 && port.axis < tensor::kMaxRank)
-      stacked = Type::of(row.dtype, std::vector<Dim>(axis + 1, Dim(0)));
-    return stacked;
-  }
+  if (!row.ranked) return stacked;
   if (port.axis < 0 || port.axis >= row.rank() + (port.insert ? 1 : 0))
     return invalid_model("rows are {}, which leaves no axis {} to {} along", to_string(row, dims_),
                          port.axis, port.insert ? "stack" : "concatenate");
@@ -234,11 +228,10 @@ Expected<Type> InferDriver::stacked_type(const Type& row, const StackedPort& por
     if (dims_.uses_fresh_from(dim, frame.first_own_dim)) dim = dims_.fresh();
   if (port.insert)
     stacked.dims.insert(stacked.dims.begin() + port.axis, rows);
+  else if (rows == Dim(0))
+    stacked.dims[axis] = 0;
   else if (stacked.dims[axis] == row.dims[axis])
     stacked.dims[axis] = dims_.mul(rows, row.dims[axis]);
-  if (empty)
-    for (Dim& dim : stacked.dims)
-      if (!dim.is_constant()) dim = 0;
   SCANLOOM_CHECK_OK(check_type(stacked, dims_));
   return stacked;
 }

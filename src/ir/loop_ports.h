@@ -12,6 +12,12 @@
 
 namespace scanloom::ir {
 
+/// From here on a trip count means none: exporters write "no limit" as a number too large to be
+/// meant.
+inline constexpr std::int64_t kEndlessTripCount = std::int64_t{1} << 53;
+/// The step limit of loops without trip count, unless another one is given.
+inline constexpr std::int64_t kDefaultMaxSteps = 100'000'000;
+
 /// A slice in, per step. Step k sees `part` elements of `axis` from start + k * stride on; a
 /// negative start counts from the end, a negative stride walks back. squeeze: the axis is removed
 /// (part 1).

@@ -1,45 +1,14 @@
 #include "ir/run_node.h"
 
+#include "ir/call_reference.h"
 #include "ir/infer_node.h"
 
 namespace scanloom::ir {
 namespace {
 
-using tensor::Operand;
 using tensor::Shape;
 using tensor::Tensor;
 using tensor::Type;
-
-/// Operands over whole tensors. They point into this object, which therefore stays where it is.
-class Operands {
- public:
-  explicit Operands(std::span<const Tensor> tensors)
-      : operands_(tensors.size()), slots_(tensors.size()), strides_(tensors.size()) {
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      if (!tensors[i].defined()) continue;
-      // Kernels write to results alone, and those are ours.
-      slots_[i] = static_cast<std::byte*>(const_cast<void*>(tensors[i].data()));
-      strides_[i] = contiguous_strides(tensors[i].shape());
-      operands_[i] = {.slot = &slots_[i],
-                      .offset = 0,
-                      .dims = tensors[i].shape().data(),
-                      .strides = strides_[i].data(),
-                      .rank = tensors[i].shape().rank(),
-                      .dtype = tensors[i].dtype(),
-                      .contiguous = true};
-    }
-  }
-  Operands(const Operands&) = delete;
-  Operands& operator=(const Operands&) = delete;
-
-  [[nodiscard]] const Operand* data() const { return operands_.data(); }
-  [[nodiscard]] std::uint16_t count() const { return static_cast<std::uint16_t>(operands_.size()); }
-
- private:
-  std::vector<Operand> operands_;
-  std::vector<std::byte*> slots_;
-  std::vector<Shape> strides_;
-};
 
 Expected<std::vector<Type>> result_types(const OpDef& op, std::span<const Tensor> inputs,
                                          std::span<const tensor::Attr> attrs, std::size_t outputs) {
@@ -64,13 +33,16 @@ Expected<std::vector<Type>> result_types(const OpDef& op, std::span<const Tensor
 }
 
 Expected<std::vector<Tensor>> make_results(const OpDef& op, std::span<const Type> types,
-                                           std::int64_t max_elements) {
+                                           std::int64_t max_elements,
+                                           const AllocationCheck& may_make) {
   std::vector<Tensor> results;
   for (const Type& type : types) {
     const Shape shape = type.shape();
     if (shape.elements() > max_elements)
       return fail(Code::limit_reached, "{} makes {} elements, the limit is {}", op.name,
                   shape.elements(), max_elements);
+    const auto element_bytes = static_cast<std::int64_t>(dtype_bytes(type.dtype));
+    if (may_make) SCANLOOM_CHECK_OK(may_make(shape.elements() * element_bytes));
     SCANLOOM_TRY(Tensor result, Tensor::zeros(type.dtype, shape));
     results.push_back(std::move(result));
   }
@@ -89,24 +61,12 @@ Expected<Tensor> with_own_strings(Tensor tensor) {
 
 Expected<std::vector<Tensor>> run_node(const OpDef& op, std::span<const Tensor> inputs,
                                        std::span<const tensor::Attr> attrs, std::size_t outputs,
-                                       std::int64_t max_elements) {
-  constexpr std::size_t kMaxOperands = 0xffff;  // of a Call
+                                       std::int64_t max_elements, const AllocationCheck& may_make) {
   if (op.infer == nullptr || op.reference == nullptr)
     return fail(Code::internal, "{} has no reference kernel", op.name);
-  if (inputs.size() > kMaxOperands || outputs > kMaxOperands)
-    return fail(Code::unsupported, "{} operands and {} results: {} are the most there can be",
-                inputs.size(), outputs, kMaxOperands);
   SCANLOOM_TRY(const std::vector<Type> types, result_types(op, inputs, attrs, outputs));
-  SCANLOOM_TRY(std::vector<Tensor> results, make_results(op, types, max_elements));
-  const Operands in(inputs), out(results);
-  tensor::Fault fault;
-  const tensor::Call call{.inputs = in.data(),
-                          .outputs = out.data(),
-                          .input_count = in.count(),
-                          .output_count = out.count(),
-                          .attrs = attrs.data(),
-                          .fault = &fault};
-  if (op.reference(call) != tensor::Status::ok) return to_error(fault);
+  SCANLOOM_TRY(std::vector<Tensor> results, make_results(op, types, max_elements, may_make));
+  SCANLOOM_CHECK_OK(call_reference(op, inputs, attrs, results));
   for (Tensor& result : results) {
     SCANLOOM_TRY(Tensor owning, with_own_strings(std::move(result)));
     result = std::move(owning);

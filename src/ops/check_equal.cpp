@@ -1,6 +1,6 @@
 #include "ops/ops.h"
 #include "ops/sizes.h"
-#include "ops/strided_copy.h"
+#include "tensor/strided_copy.h"
 
 namespace scanloom::ops {
 namespace {
@@ -29,7 +29,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   const std::int64_t a = *call.in(0).data<const std::int64_t>();
   const std::int64_t b = *call.in(1).data<const std::int64_t>();
   if (a != b) return call.fail(call.attrs[kText].text().c_str(), a, b);
-  return copy_kernel(call);
+  return tensor::copy_kernel(call);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include "ops/indices.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
-#include "ops/strided_copy.h"
+#include "tensor/strided_copy.h"
 
 namespace scanloom::ops {
 namespace {
@@ -77,9 +77,9 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   std::int64_t done = 0;
   for (int i = 0; i < call.input_count; ++i) {
     const Operand& x = call.in(i);
-    copy_strided(y.dtype, {x.dims, static_cast<std::size_t>(x.rank)}, x.data<std::byte>(),
-                 x.strides, advance(y.data<std::byte>(), y.dtype, done * y.strides[axis]),
-                 y.strides);
+    tensor::copy_strided(
+        y.dtype, {x.dims, static_cast<std::size_t>(x.rank)}, x.data<std::byte>(), x.strides,
+        tensor::advance(y.data<std::byte>(), y.dtype, done * y.strides[axis]), y.strides);
     done += x.dims[axis];
   }
   return tensor::Status::ok;

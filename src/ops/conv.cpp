@@ -74,11 +74,7 @@ constinit const ir::OpDef conv_op{
                {.name = "w", .accept = ir::Accept::real, .same_as = 0},
                {"b", ir::Accept::real, ir::Arity::optional, 0}},
     .outputs = {"y"},
-    .attrs = {{"auto_pad", tensor::AttrKind::text, true},
-              {"dilations", tensor::AttrKind::integers, true},
-              {"group", tensor::AttrKind::integer, true},
-              {"pads", tensor::AttrKind::integers, true},
-              {"strides", tensor::AttrKind::integers, true}},
+    .attrs = kConvAttrs,
     .infer = infer,
     .reference = reference,
 };

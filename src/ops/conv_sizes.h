@@ -1,11 +1,20 @@
-// The inferred sizes of convolutions, for conv and qlinear_conv.
+// What conv and qlinear_conv share before they run: attributes and inferred sizes.
 #pragma once
 
 #include <vector>
 
 #include "ir/infer_ctx.h"
+#include "ir/op_def.h"
 
 namespace scanloom::ops {
+
+/// In the order of tensor::ConvAttr.
+inline constexpr decltype(ir::OpDef::attrs) kConvAttrs = {
+    {"auto_pad", tensor::AttrKind::text, true},
+    {"dilations", tensor::AttrKind::integers, true},
+    {"group", tensor::AttrKind::integer, true},
+    {"pads", tensor::AttrKind::integers, true},
+    {"strides", tensor::AttrKind::integers, true}};
 
 /// Of x convolved with w under ctx's attributes, which stand in the order of tensor::ConvAttr.
 /// Precondition: x and w are ranked. Errors: sizes or attributes that do not go together.

@@ -1,6 +1,5 @@
 #include "ops/ops.h"
 #include "ops/quantization.h"
-#include "tensor/for_each.h"
 
 namespace scanloom::ops {
 namespace {
@@ -37,16 +36,10 @@ void store_real(const Operand& y, std::int64_t at, float value) {
 
 template <class T>
 void dequantize_all(const tensor::Call& call) {
-  const Operand &x = call.in(0), &scale = call.in(kScale), &y = call.out(0);
-  const bool has_zero = call.has(kZero);
-  const tensor::Shape scales = parameter_strides(call, scale);
-  const tensor::Shape zeros = has_zero ? parameter_strides(call, call.in(kZero)) : scales;
-  tensor::for_each_element<4>(
-      {y.dims, static_cast<std::size_t>(y.rank)},
-      {x.strides, y.strides, scales.data(), zeros.data()}, [&](const auto& at) {
-        const T zero = has_zero ? call.in(kZero).data<const T>()[at[3]] : T{};
-        store_real(y, at[1], centered(x.data<const T>()[at[0]], zero) * real_at(scale, at[2]));
-      });
+  const auto* x = call.in(0).data<const T>();
+  for_each_quantized<T>(call, [&](std::int64_t from, std::int64_t to, float scale, T zero) {
+    store_real(call.out(0), to, centered(x[from], zero) * scale);
+  });
 }
 
 tensor::Status reference(const tensor::Call& call) noexcept {
@@ -62,9 +55,7 @@ constinit const ir::OpDef dequantize_linear_op{
     .name = "dequantize_linear",
     .doc =
         "(x - zero) * scale, in the type of scale. A scale with one axis belongs to `axis` of x.",
-    .inputs = {{"x", ir::Accept::numeric},
-               {"scale", ir::Accept::real},
-               {"zero", ir::Accept::numeric, ir::Arity::optional}},
+    .inputs = kQuantizationInputs,
     .outputs = {"y"},
     .attrs = {{"axis", tensor::AttrKind::integer}},
     .infer = infer,

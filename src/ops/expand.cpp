@@ -1,7 +1,7 @@
 #include "ops/ops.h"
 #include "ops/sizes.h"
-#include "ops/strided_copy.h"
 #include "tensor/for_each.h"
+#include "tensor/strided_copy.h"
 
 namespace scanloom::ops {
 namespace {
@@ -54,7 +54,8 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   const auto rank = static_cast<std::size_t>(x.rank);
   const std::span sizes(y.dims, static_cast<std::size_t>(y.rank));
   const tensor::Shape strides = tensor::broadcast_strides({x.dims, rank}, {x.strides, rank}, sizes);
-  copy_strided(y.dtype, sizes, x.data<std::byte>(), strides.data(), y.data<std::byte>(), y.strides);
+  tensor::copy_strided(y.dtype, sizes, x.data<std::byte>(), strides.data(), y.data<std::byte>(),
+                       y.strides);
   return tensor::Status::ok;
 }
 

@@ -1,8 +1,8 @@
 #include "ops/indices.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
-#include "ops/strided_copy.h"
 #include "tensor/for_each.h"
+#include "tensor/strided_copy.h"
 
 namespace scanloom::ops {
 namespace {
@@ -22,8 +22,9 @@ void follow(ir::InferCtx& ctx) {
   const auto count = static_cast<std::int64_t>(values->size());
   std::vector<Dim> picked;
   for (const std::int64_t index : *indices) {
-    if (index < -count || index >= count) return;
-    picked.push_back((*values)[static_cast<std::size_t>(index < 0 ? index + count : index)]);
+    const std::int64_t position = position_of(index, count);
+    if (position < 0) return;
+    picked.push_back((*values)[static_cast<std::size_t>(position)]);
   }
   ctx.set_integers(0, std::move(picked));
 }
@@ -60,12 +61,13 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   for (rows.start(); !rows.done(); rows.next())
     for (std::int64_t i = 0; i < rows.length(); ++i) {
       const std::int64_t index = index_at(indices, rows.offset(0) + i * rows.step(0));
-      if (index < -size || index >= size)
-        return call.fail("index {} is outside an axis of {} elements", index, size);
-      const std::int64_t source = (index < 0 ? index + size : index) * stride;
-      copy_strided(
-          y.dtype, block.dims(), advance(data.data<std::byte>(), y.dtype, source), from.data(),
-          advance(y.data<std::byte>(), y.dtype, rows.offset(1) + i * rows.step(1)), to.data());
+      const std::int64_t position = position_of(index, size);
+      if (position < 0) return call.fail("index {} is outside an axis of {} elements", index, size);
+      tensor::copy_strided(
+          y.dtype, block.dims(),
+          tensor::advance(data.data<std::byte>(), y.dtype, position * stride), from.data(),
+          tensor::advance(y.data<std::byte>(), y.dtype, rows.offset(1) + i * rows.step(1)),
+          to.data());
     }
   return tensor::Status::ok;
 }

@@ -1,8 +1,8 @@
 #include "ops/indices.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
-#include "ops/strided_copy.h"
 #include "tensor/for_each.h"
+#include "tensor/strided_copy.h"
 #include "tensor/visit.h"
 
 namespace scanloom::ops {
@@ -48,11 +48,10 @@ tensor::Status gather(const tensor::Call& call) {
   for (rows.start(); !rows.done(); rows.next())
     for (std::int64_t i = 0; i < rows.length(); ++i) {
       const std::int64_t index = index_at(indices, rows.offset(1) + i * rows.step(1));
-      if (index < -size || index >= size)
-        return call.fail("index {} is outside an axis of {} elements", index, size);
-      const std::int64_t source = (index < 0 ? index + size : index) * stride;
+      const std::int64_t position = position_of(index, size);
+      if (position < 0) return call.fail("index {} is outside an axis of {} elements", index, size);
       y.data<T>()[rows.offset(2) + i * rows.step(2)] =
-          data.data<const T>()[rows.offset(0) + i * rows.step(0) + source];
+          data.data<const T>()[rows.offset(0) + i * rows.step(0) + position * stride];
     }
   return tensor::Status::ok;
 }

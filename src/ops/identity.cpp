@@ -1,6 +1,6 @@
 #include "ops/ops.h"
 #include "ops/sizes.h"
-#include "ops/strided_copy.h"
+#include "tensor/strided_copy.h"
 
 namespace scanloom::ops {
 namespace {
@@ -24,7 +24,7 @@ constinit const ir::OpDef identity_op{
     .outputs = {"y"},
     .access = ir::Access::view,
     .infer = infer,
-    .reference = copy_kernel,
+    .reference = tensor::copy_kernel,
     .view = view,
 };
 

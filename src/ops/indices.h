@@ -13,6 +13,13 @@ namespace scanloom::ops {
                                      : operand.data<const std::int64_t>()[at];
 }
 
+/// Where on an axis of `size` elements an index points, negative ones counting from the back; -1:
+/// outside.
+[[nodiscard]] inline std::int64_t position_of(std::int64_t index, std::int64_t size) {
+  if (index < -size || index >= size) return -1;
+  return index < 0 ? index + size : index;
+}
+
 /// Element `i` of an operand with at most one axis.
 [[nodiscard]] inline std::int64_t listed_index(const tensor::Operand& operand, std::int64_t i) {
   return index_at(operand, operand.rank == 0 ? 0 : i * operand.strides[0]);

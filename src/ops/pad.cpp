@@ -5,8 +5,8 @@
 #include "ops/indices.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
-#include "ops/strided_copy.h"
 #include "tensor/for_each.h"
+#include "tensor/strided_copy.h"
 #include "tensor/visit.h"
 
 namespace scanloom::ops {
@@ -129,8 +129,8 @@ void pad_constant(const tensor::Call& call, const Shape& begins) {
     from += first * x.strides[axis];
     to += (first + begins[axis]) * y.strides[axis];
   }
-  copy_strided(y.dtype, dims.dims(), advance(x.data<std::byte>(), y.dtype, from), x.strides,
-               advance(y.data<std::byte>(), y.dtype, to), y.strides);
+  tensor::copy_strided(y.dtype, dims.dims(), tensor::advance(x.data<std::byte>(), y.dtype, from),
+                       x.strides, tensor::advance(y.data<std::byte>(), y.dtype, to), y.strides);
 }
 
 template <class T>

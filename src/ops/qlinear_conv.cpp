@@ -132,11 +132,7 @@ constinit const ir::OpDef qlinear_conv_op{
                {"y_zero", ir::Accept::integer},
                {"b", ir::Accept::integer, ir::Arity::optional}},
     .outputs = {"y"},
-    .attrs = {{"auto_pad", tensor::AttrKind::text, true},
-              {"dilations", tensor::AttrKind::integers, true},
-              {"group", tensor::AttrKind::integer, true},
-              {"pads", tensor::AttrKind::integers, true},
-              {"strides", tensor::AttrKind::integers, true}},
+    .attrs = kConvAttrs,
     .infer = infer,
     .reference = reference,
 };

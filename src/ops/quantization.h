@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ir/op_def.h"
+#include "tensor/for_each.h"
 #include "tensor/shape.h"
 #include "tensor/visit.h"
 
@@ -10,6 +11,10 @@ namespace scanloom::ops {
 
 inline constexpr int kScale = 1;
 inline constexpr int kZero = 2;
+inline constexpr decltype(ir::OpDef::inputs) kQuantizationInputs = {
+    {"x", ir::Accept::numeric},
+    {"scale", ir::Accept::real},
+    {"zero", ir::Accept::numeric, ir::Arity::optional}};
 
 /// Inputs x, scale, zero and the attribute axis go together. Errors: invalid_model; unsupported
 /// (scales by blocks, or of a type that is not f32, f16 or bf16).
@@ -20,5 +25,21 @@ tensor::Shape parameter_strides(const tensor::Call& call, const tensor::Operand&
 
 /// An element of any real or integer dtype as float.
 float real_at(const tensor::Operand& operand, std::int64_t at);
+
+/// f(offset in x, offset in the result, scale, zero point) for every element. Z is the dtype of the
+/// zero point, which is 0 where there is none.
+template <class Z, class F>
+void for_each_quantized(const tensor::Call& call, F&& f) {
+  const tensor::Operand &x = call.in(0), &scale = call.in(kScale), &y = call.out(0);
+  const bool has_zero = call.has(kZero);
+  const tensor::Shape scales = parameter_strides(call, scale);
+  const tensor::Shape zeros = has_zero ? parameter_strides(call, call.in(kZero)) : scales;
+  tensor::for_each_element<4>(
+      {y.dims, static_cast<std::size_t>(y.rank)},
+      {x.strides, y.strides, scales.data(), zeros.data()}, [&](const auto& at) {
+        const Z zero = has_zero ? call.in(kZero).data<const Z>()[at[3]] : Z{};
+        f(at[0], at[1], real_at(scale, at[2]), zero);
+      });
+}
 
 }  // namespace scanloom::ops

@@ -2,13 +2,10 @@
 
 #include "ops/ops.h"
 #include "ops/quantization.h"
-#include "tensor/for_each.h"
 #include "tensor/scalar_arith.h"
 
 namespace scanloom::ops {
 namespace {
-
-using tensor::Operand;
 
 Expected<void> infer(ir::InferCtx& ctx) {
   SCANLOOM_CHECK_OK(check_quantization(ctx));
@@ -30,17 +27,10 @@ T quantize(float scaled, T zero) {
 
 template <class T>
 void quantize_all(const tensor::Call& call) {
-  const Operand &x = call.in(0), &scale = call.in(kScale), &y = call.out(0);
-  const bool has_zero = call.has(kZero);
-  const tensor::Shape scales = parameter_strides(call, scale);
-  const tensor::Shape zeros = has_zero ? parameter_strides(call, call.in(kZero)) : scales;
-  tensor::for_each_element<4>(
-      {y.dims, static_cast<std::size_t>(y.rank)},
-      {x.strides, y.strides, scales.data(), zeros.data()}, [&](const auto& at) {
-        const float scaled = real_at(x, at[0]) / real_at(scale, at[2]);
-        const T zero = has_zero ? call.in(kZero).data<const T>()[at[3]] : T{};
-        y.data<T>()[at[1]] = quantize<T>(scaled, zero);
-      });
+  T* y = call.out(0).data<T>();
+  for_each_quantized<T>(call, [&](std::int64_t from, std::int64_t to, float scale, T zero) {
+    y[to] = quantize<T>(real_at(call.in(0), from) / scale, zero);
+  });
 }
 
 tensor::Status reference(const tensor::Call& call) noexcept {
@@ -58,9 +48,7 @@ constinit const ir::OpDef quantize_linear_op{
         "x / scale, rounded to the nearest even, plus zero, limited to the range of zero's type "
         "(absent: u8). A scale with one axis belongs to `axis` of x. To 8-bit reals x / scale is "
         "only rounded.",
-    .inputs = {{"x", ir::Accept::numeric},
-               {"scale", ir::Accept::real},
-               {"zero", ir::Accept::numeric, ir::Arity::optional}},
+    .inputs = kQuantizationInputs,
     .outputs = {"y"},
     .attrs = {{"axis", tensor::AttrKind::integer}},
     .infer = infer,

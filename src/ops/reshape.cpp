@@ -1,7 +1,7 @@
 #include "ops/ops.h"
 #include "ops/reshape_view.h"
 #include "ops/sizes.h"
-#include "ops/strided_copy.h"
+#include "tensor/strided_copy.h"
 
 namespace scanloom::ops {
 namespace {
@@ -108,7 +108,7 @@ constinit const ir::OpDef reshape_op{
     .attrs = {{"allowzero", tensor::AttrKind::integer}},
     .access = ir::Access::view,
     .infer = infer,
-    .reference = copy_kernel,
+    .reference = tensor::copy_kernel,
     .view = reshape_view,
 };
 

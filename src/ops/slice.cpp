@@ -5,7 +5,7 @@
 #include "ops/indices.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
-#include "ops/strided_copy.h"
+#include "tensor/strided_copy.h"
 
 namespace scanloom::ops {
 namespace {
@@ -207,9 +207,9 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   const Shape strides(std::span(x.strides, static_cast<std::size_t>(x.rank)));
   const ir::ViewOf from = view_of(x.shape(), strides, y.shape(), call.in(kStarts).elements(),
                                   call.has(kAxes), call.has(kSteps), bound);
-  copy_strided(y.dtype, {y.dims, static_cast<std::size_t>(y.rank)},
-               advance(x.data<std::byte>(), y.dtype, from.offset), from.strides.data(),
-               y.data<std::byte>(), y.strides);
+  tensor::copy_strided(y.dtype, {y.dims, static_cast<std::size_t>(y.rank)},
+                       tensor::advance(x.data<std::byte>(), y.dtype, from.offset),
+                       from.strides.data(), y.data<std::byte>(), y.strides);
   return tensor::Status::ok;
 }
 

@@ -3,7 +3,7 @@
 #include "ops/indices.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
-#include "ops/strided_copy.h"
+#include "tensor/strided_copy.h"
 
 namespace scanloom::ops {
 namespace {
@@ -86,9 +86,9 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   std::int64_t done = 0;
   for (int i = 0; i < call.output_count; ++i) {
     const Operand& y = call.out(i);
-    copy_strided(y.dtype, {y.dims, static_cast<std::size_t>(y.rank)},
-                 advance(x.data<std::byte>(), y.dtype, done * x.strides[axis]), x.strides,
-                 y.data<std::byte>(), y.strides);
+    tensor::copy_strided(y.dtype, {y.dims, static_cast<std::size_t>(y.rank)},
+                         tensor::advance(x.data<std::byte>(), y.dtype, done * x.strides[axis]),
+                         x.strides, y.data<std::byte>(), y.strides);
     done += y.dims[axis];
   }
   return tensor::Status::ok;

@@ -1,7 +1,7 @@
 #include "ops/ops.h"
 #include "ops/sizes.h"
-#include "ops/strided_copy.h"
 #include "tensor/for_each.h"
+#include "tensor/strided_copy.h"
 
 namespace scanloom::ops {
 namespace {
@@ -45,9 +45,10 @@ tensor::Status reference(const tensor::Call& call) noexcept {
     strides[axis] = x.dims[axis] * y.strides[axis];
   }
   tensor::for_each_index(repeats.dims(), [&](const Shape& copy) {
-    copy_strided(y.dtype, dims, x.data<std::byte>(), x.strides,
-                 advance(y.data<std::byte>(), y.dtype, tensor::offset_of(copy, strides.data())),
-                 y.strides);
+    tensor::copy_strided(
+        y.dtype, dims, x.data<std::byte>(), x.strides,
+        tensor::advance(y.data<std::byte>(), y.dtype, tensor::offset_of(copy, strides.data())),
+        y.strides);
   });
   return tensor::Status::ok;
 }

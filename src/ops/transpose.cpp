@@ -1,6 +1,6 @@
 #include "ops/ops.h"
 #include "ops/sizes.h"
-#include "ops/strided_copy.h"
+#include "tensor/strided_copy.h"
 
 namespace scanloom::ops {
 namespace {
@@ -14,24 +14,35 @@ constexpr int kPerm = 0;
 /// Which input axis becomes result axis `axis`. Precondition: perm has been checked.
 int source_axis(const Attr& perm, int axis, int rank) {
   if (!perm.present()) return rank - 1 - axis;
-  const std::int64_t given = perm.integers()[static_cast<std::size_t>(axis)];
-  return static_cast<int>(given < 0 ? given + rank : given);
+  return static_cast<int>(perm.integers()[static_cast<std::size_t>(axis)]);
+}
+
+/// Each of 0 to n-1 once. Axes that count from the end are refused: unlike the axes of other
+/// operators, ONNX defines none here, and every reader of perm may use its entries as they are.
+Expected<void> check_perm(std::span<const std::int64_t> perm) {
+  const auto rank = static_cast<std::int64_t>(perm.size());
+  std::vector<bool> named(perm.size(), false);
+  for (const std::int64_t axis : perm) {
+    if (axis < 0 || axis >= rank)
+      return invalid_model("perm names axis {}, which is outside [0, {})", axis, rank);
+    if (named[static_cast<std::size_t>(axis)])
+      return invalid_model("perm names axis {} twice", axis);
+    named[static_cast<std::size_t>(axis)] = true;
+  }
+  return {};
 }
 
 Expected<void> infer(ir::InferCtx& ctx) {
   const Type& x = ctx.in(0);
   const Attr& perm = ctx.attr(kPerm);
+  if (perm.present()) SCANLOOM_CHECK_OK(check_perm(perm.integers()));
   if (!x.ranked) {
     ctx.set(0, perm.present() ? ctx.fresh(x.dtype, static_cast<int>(perm.integers().size()))
                               : Type::unranked(x.dtype));
     return {};
   }
-  if (perm.present()) {
-    if (perm.integers().size() != x.dims.size())
-      return invalid_model("perm names {} axes, the input has {}", perm.integers().size(),
-                           x.rank());
-    SCANLOOM_CHECK_OK(normalise_axes(ctx, perm.integers(), x.rank()));
-  }
+  if (perm.present() && perm.integers().size() != x.dims.size())
+    return invalid_model("perm names {} axes, the input has {}", perm.integers().size(), x.rank());
   std::vector<tensor::Dim> sizes;
   for (int axis = 0; axis < x.rank(); ++axis)
     sizes.push_back(x.dims[static_cast<std::size_t>(source_axis(perm, axis, x.rank()))]);
@@ -56,8 +67,8 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   Shape strides = Shape::filled(y.rank, 0);
   for (int axis = 0; axis < y.rank; ++axis)
     strides[axis] = x.strides[source_axis(call.attrs[kPerm], axis, y.rank)];
-  copy_strided(y.dtype, {y.dims, static_cast<std::size_t>(y.rank)}, x.data<std::byte>(),
-               strides.data(), y.data<std::byte>(), y.strides);
+  tensor::copy_strided(y.dtype, {y.dims, static_cast<std::size_t>(y.rank)}, x.data<std::byte>(),
+                       strides.data(), y.data<std::byte>(), y.strides);
   return tensor::Status::ok;
 }
 
@@ -66,8 +77,8 @@ tensor::Status reference(const tensor::Call& call) noexcept {
 constinit const ir::OpDef transpose_op{
     .name = "transpose",
     .doc =
-        "With its axes in another order: axis i of the result is axis perm[i] of x. Without perm "
-        "the order is reversed.",
+        "With its axes in another order: axis i of the result is axis perm[i] of x, from 0 on. "
+        "Without perm the order is reversed.",
     .inputs = {{"x", ir::Accept::tensor}},
     .outputs = {"y"},
     .attrs = {{"perm", tensor::AttrKind::integers, true}},

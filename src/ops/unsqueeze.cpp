@@ -3,7 +3,7 @@
 #include "ops/ops.h"
 #include "ops/reshape_view.h"
 #include "ops/sizes.h"
-#include "ops/strided_copy.h"
+#include "tensor/strided_copy.h"
 
 namespace scanloom::ops {
 namespace {
@@ -45,7 +45,7 @@ constinit const ir::OpDef unsqueeze_op{
     .attrs = {{"axes", tensor::AttrKind::integers}},
     .access = ir::Access::view,
     .infer = infer,
-    .reference = copy_kernel,
+    .reference = tensor::copy_kernel,
     .view = reshape_view,
 };
 

@@ -1,7 +1,6 @@
 // One form for what can be written in several, so that every pass and kernel after it knows one. It
 // stands before folding and merging, which find more once equal things look equal.
 #include <algorithm>
-#include <numeric>
 
 #include "ops/ops.h"
 #include "passes/rewriter.h"
@@ -70,17 +69,6 @@ Replacement simplify_cast(Rewriter& rewriter, const Node& node) {
   return rewriter.build().op(ops::cast_op, {source}, {{"to", to}});
 }
 
-/// The order that a transpose gives the axes; nullopt where it depends on a rank that is not known.
-std::optional<std::vector<std::int64_t>> order_of(const ir::Module& module, const Node& node) {
-  const ir::Attr& perm = attr(node, "perm");
-  if (perm.present()) return perm.integers();
-  const Type& type = module.value(node.inputs[0]).type;
-  if (!type.ranked) return std::nullopt;
-  std::vector<std::int64_t> order(type.dims.size());
-  std::iota(order.rbegin(), order.rend(), 0);
-  return order;
-}
-
 Replacement simplify_transpose(Rewriter& rewriter, const Node& node) {
   auto order = order_of(rewriter.module(), node);
   if (!order) return kStays;
@@ -127,12 +115,31 @@ bool shape_stands_alone(const ir::Module& module, const Node& node) {
   return attr(node, "allowzero").integer() != 0 || std::ranges::find(*sizes, 0) == sizes->end();
 }
 
+tensor::Dim element_count(ir::Module& module, const Type& type) {
+  tensor::Dim count = 1;
+  for (const tensor::Dim size : type.dims) count = module.dims.mul(count, size);
+  return count;
+}
+
+/// Whether a node that gives its input another shape can do so whatever the symbols are.
+bool surely_fits(ir::Module& module, const Node& node) {
+  const Type& from = module.value(node.inputs[0]).type;
+  const Type& to = module.value(node.outputs[0]).type;
+  if (!from.ranked || !to.ranked) return false;
+  if (element_count(module, from) != element_count(module, to)) return false;
+  // A size that is left over cannot be told where the others are 0, as a symbol may be.
+  return node.op != &ops::reshape_op || from.is_static() || shape_stands_alone(module, node);
+}
+
+// The inner node goes only where it cannot fail: what it refuses must not turn into a result.
 Replacement simplify_reshape(Rewriter& rewriter, const Node& node) {
   if (auto same = same_sizes(rewriter, node); *same) return same;
-  if (!shape_stands_alone(rewriter.module(), node)) return kStays;
+  ir::Module& module = rewriter.module();
+  if (!shape_stands_alone(module, node)) return kStays;
   for (const ir::OpDef* op :
        {&ops::reshape_op, &ops::flatten_op, &ops::squeeze_op, &ops::unsqueeze_op})
-    if (const Node* inner = made_by(rewriter.module(), node.inputs[0], *op))
+    if (const Node* inner = made_by(module, node.inputs[0], *op);
+        inner != nullptr && surely_fits(module, *inner))
       return rewriter.build().op(ops::reshape_op, {inner->inputs[0], node.inputs[1]},
                                  {{"allowzero", attr(node, "allowzero")}});
   return kStays;
@@ -156,10 +163,15 @@ Replacement undo_axes(Rewriter& rewriter, const Node& node) {
   const Node* inner =
       made_by(rewriter.module(), node.inputs[0], squeezes ? ops::unsqueeze_op : ops::squeeze_op);
   if (inner == nullptr) return kStays;
-  const ValueId wide = squeezes ? node.inputs[0] : node.outputs[0];
-  const auto outer_axes = axes_of(node, rewriter.type(wide));
-  const auto inner_axes = axes_of(*inner, rewriter.type(wide));
+  const Type& wide = rewriter.type(squeezes ? node.inputs[0] : inner->inputs[0]);
+  const auto outer_axes = axes_of(node, wide);
+  const auto inner_axes = axes_of(*inner, wide);
   if (!outer_axes || outer_axes != inner_axes) return kStays;
+  // An axis squeezed away must be of size 1, which is checked when it runs if not known before.
+  const auto has_size_1 = [&](std::int64_t axis) {
+    return wide.dims[static_cast<std::size_t>(axis)] == tensor::Dim(1);
+  };
+  if (!std::ranges::all_of(*inner_axes, has_size_1)) return kStays;
   return inner->inputs[0];
 }
 
@@ -168,8 +180,9 @@ Replacement simplify_clip(Rewriter&, const Node& node) {
   return kStays;
 }
 
-Replacement simplify_concat(Rewriter&, const Node& node) {
-  if (node.inputs.size() == 1) return node.inputs[0];
+// Of an unknown rank the axis may be outside.
+Replacement simplify_concat(Rewriter& rewriter, const Node& node) {
+  if (node.inputs.size() == 1 && rewriter.type(node.inputs[0]).ranked) return node.inputs[0];
   return kStays;
 }
 

@@ -1,6 +1,8 @@
 #include "passes/rewriter.h"
 
-#include <optional>
+#include <numeric>
+
+#include "ops/ops.h"
 
 namespace scanloom::passes {
 
@@ -44,6 +46,16 @@ Expected<Change> Rewriter::sweep_region(ir::RegionId id, Rule rule) {
 const tensor::Tensor* constant_of(const ir::Module& module, ir::ValueId value) {
   const ir::Node* node = made_by(module, value, ir::constant_op);
   return node != nullptr ? &node->attrs[0].tensor() : nullptr;
+}
+
+std::optional<std::vector<std::int64_t>> order_of(const ir::Module& module, const ir::Node& node) {
+  const ir::Type& type = module.value(node.inputs[0]).type;
+  if (!type.ranked) return std::nullopt;
+  const auto perm = static_cast<std::size_t>(ops::transpose_op.attr_index("perm"));
+  if (node.attrs[perm].present()) return node.attrs[perm].integers();
+  std::vector<std::int64_t> order(type.dims.size());
+  std::iota(order.rbegin(), order.rend(), 0);
+  return order;
 }
 
 const ir::Node* made_by(const ir::Module& module, ir::ValueId value, const ir::OpDef& op) {

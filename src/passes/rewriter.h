@@ -2,6 +2,10 @@
 // its operands already rewritten and may put others in its place; these stand where it stood.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <vector>
+
 #include "ir/builder.h"
 #include "ir/walk.h"
 #include "passes/pass.h"
@@ -34,6 +38,9 @@ class Rewriter {
 
 /// The tensor of a constant node's result; nullptr for other values.
 const tensor::Tensor* constant_of(const ir::Module& module, ir::ValueId value);
+/// The order that a transpose gives the axes of its operand, each in [0, rank); nullopt where the
+/// rank of that is not known, for then the order is also a check of it.
+std::optional<std::vector<std::int64_t>> order_of(const ir::Module& module, const ir::Node& node);
 /// The node that makes the value, if it is an `op` node; otherwise nullptr.
 const ir::Node* made_by(const ir::Module& module, ir::ValueId value, const ir::OpDef& op);
 

@@ -1,7 +1,6 @@
 // Explicit specifications for all products, into which transposes of the operands disappear. It
 // stands after canonicalise, which has made one transpose of several.
 #include <algorithm>
-#include <numeric>
 
 #include "ops/ops.h"
 #include "passes/rewriter.h"
@@ -80,16 +79,6 @@ Einsum with_letters(const Einsum& einsum, const ir::Type& a, const ir::Type& b) 
   return named;
 }
 
-/// The order of a transpose that makes the value; nullopt for other values.
-std::optional<std::vector<std::int64_t>> transposed_by(const ir::Module& module, ValueId value) {
-  const Node* node = made_by(module, value, ops::transpose_op);
-  if (node == nullptr) return std::nullopt;
-  if (node->attrs[0].present()) return node->attrs[0].integers();
-  std::vector<std::int64_t> reversed(module.value(value).type.dims.size());
-  std::iota(reversed.rbegin(), reversed.rend(), 0);
-  return reversed;
-}
-
 /// The labels of what is transposed: axis i of the operand is axis order[i] of that.
 bool take_in(Subscripts& subscripts, const std::vector<std::int64_t>& order) {
   if (order.size() != static_cast<std::size_t>(subscripts.count)) return false;
@@ -104,7 +93,9 @@ bool take_in(Subscripts& subscripts, const std::vector<std::int64_t>& order) {
 /// The specification with the transpose of one operand taken in, where it can be written.
 std::optional<std::string> without_transpose(Rewriter& rewriter, const Node& node,
                                              const Einsum& einsum, std::size_t operand) {
-  const auto order = transposed_by(rewriter.module(), node.inputs[operand]);
+  const Node* transpose = made_by(rewriter.module(), node.inputs[operand], ops::transpose_op);
+  if (transpose == nullptr) return std::nullopt;
+  const auto order = order_of(rewriter.module(), *transpose);
   if (!order || contracted_count(einsum) > 1) return std::nullopt;
   Einsum changed =
       with_letters(einsum, rewriter.type(node.inputs[0]), rewriter.type(node.inputs[1]));

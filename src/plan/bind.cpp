@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include "plan/binder.h"
 
@@ -152,6 +153,10 @@ Expected<void> Binder::bind_node(ir::NodeId id) {
   if (all_outputs_known(node)) return {};
   if (node.op == &ir::loop_op) return begin_loop(id);
   if (node.op == &ir::branch_op) return begin_branch(id);
+  constexpr std::size_t kMaxOperands = std::numeric_limits<std::uint16_t>::max();
+  if (node.inputs.size() > kMaxOperands || node.outputs.size() > kMaxOperands)
+    return fail(Code::unsupported, "{}: {} operands and {} results, a node may have {}",
+                module_.describe(id), node.inputs.size(), node.outputs.size(), kMaxOperands);
   bool dynamic = false;
   for (const ir::ValueId output : node.outputs) dynamic |= !is_static(output);
   for (const ir::ValueId input : node.inputs)
@@ -191,6 +196,7 @@ void Binder::resolve_buffers() {
   for (BoundLoop& loop : out_->loops) {
     fix(loop.trip_operand), fix(loop.condition), fix(loop.keep_going);
     for (Place& place : loop.captured) fix(place);
+    for (Place& place : loop.operands) fix(place);
     for (BoundCarried& port : loop.carried) {
       fix(port.initial);
       if (port.buffer_a != kNone)

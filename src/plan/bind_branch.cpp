@@ -25,8 +25,9 @@ Expected<void> Binder::begin_branch(ir::NodeId id) {
     }
     frame.results.push_back(result);
   }
-  BoundBranch branch{.node = id, .condition = location(node.inputs[0]).place};
-  touch(location(node.inputs[0]));
+  SCANLOOM_TRY(const Location condition, control(id, node.inputs[0], "condition"));
+  BoundBranch branch{.node = id, .condition = condition.place};
+  touch(condition);
   frame.index = static_cast<std::uint32_t>(out_->branches.size());
   out_->branches.push_back(branch);
   emit(Op::branch, frame.index);
@@ -64,10 +65,10 @@ void Binder::finish_side(Frame& frame) {
     } else if (wanted_[output.index]) {
       if (source.place.slot != result.place.slot) emit_copy(source, result, frame.node);
     } else {
-      source = contiguous(source, frame.node);
+      source = straight(source, type(output).shape(), frame.node);
       emit_alias(source, result);
     }
-    result.buffers.insert(result.buffers.end(), source.buffers.begin(), source.buffers.end());
+    result.add_buffers(source.buffers);
     set_location(output, result);
   }
   if (frame.side == Side::else_side)

@@ -4,41 +4,45 @@
 
 #include "ir/scan_window.h"
 #include "plan/binder.h"
+#include "tensor/tensor.h"
 
 namespace scanloom::plan {
 namespace {
 
 std::int64_t bytes_of(DType dtype) { return static_cast<std::int64_t>(dtype_bytes(dtype)); }
 
-/// Sizes of a stacked output of zero steps: those of the row that are known, 0 for the others.
-tensor::Shape empty_rows(const tensor::Type& row, const ir::StackedPort& port) {
-  tensor::Shape dims;
-  for (const tensor::Dim dim : row.dims) dims.push_back(dim.is_constant() ? dim.value() : 0);
-  if (port.insert) {
-    dims.insert(std::min(static_cast<int>(port.axis), dims.rank()), 0);
-  } else if (port.axis < dims.rank()) {
-    dims[static_cast<int>(port.axis)] = 0;
-  }
-  return dims;
-}
-
 }  // namespace
 
-Expected<void> Binder::begin_loop(ir::NodeId id) {
+/// A trip count or condition, which has one element; boxed ones are looked at when they are read.
+Expected<Location> Binder::control(ir::NodeId loop, ir::ValueId id, std::string_view what) {
+  if (is_static(id) && type(id).shape().elements() != 1)
+    return fail(Code::invalid_argument, "{}: the {} {} has {} elements, 1 is needed",
+                module_.describe(loop), what, module_.describe(id), type(id).shape().elements());
+  return location(id);
+}
+
+/// The trip count where the sizes of the inputs decide it.
+std::optional<std::int64_t> Binder::known_integer(ir::ValueId id) const {
+  const auto& known = inference_.known[id.index];
+  if (!known) return std::nullopt;
+  if (known->tensor) return tensor::to_integers(*known->tensor)->front();
+  if (known->integers && known->integers->size() == 1 && known->integers->front().is_constant())
+    return known->integers->front().value();
+  return std::nullopt;
+}
+
+Expected<BoundLoop> Binder::bind_controls(ir::NodeId id) {
   const ir::Node& node = module_.node(id);
   const ir::LoopPorts& ports = *node.loop;
   BoundLoop loop;
   loop.node = id;
-  loop.depth = loop_depth_;
   loop.has_trip_count = ports.has_trip_count;
   if (ports.has_trip_count) {
-    const Location trip = location(node.inputs[0]);
+    SCANLOOM_TRY(const Location trip, control(id, node.inputs[0], "trip count"));
     loop.trip_operand = trip.place;
-    if (const tensor::Tensor* value = known(node.inputs[0]))
-      loop.trip_count = std::max<std::int64_t>(*value->as<std::int64_t>().data(), 0);
-    touch(trip);
-  }
-  if (!ports.has_trip_count && !ports.scanned.empty()) {
+    if (const auto count = known_integer(node.inputs[0]); count && *count < ir::kEndlessTripCount)
+      loop.trip_count = std::max<std::int64_t>(*count, 0);
+  } else if (!ports.scanned.empty()) {
     // Without a trip count the slices are all that is walked; the others are checked against it.
     const Location outer = location(node.inputs[ports.first_scanned_input()]);
     const int axis = static_cast<int>(ports.scanned[0].axis);
@@ -49,17 +53,42 @@ Expected<void> Binder::begin_loop(ir::NodeId id) {
     loop.trip_count = ir::scan_window(ports.scanned[0], layout(outer.place).dims[axis]).count;
   }
   if (ports.has_condition) {
-    const Location condition = location(node.inputs[std::size_t{ports.has_trip_count}]);
+    SCANLOOM_TRY(const Location condition,
+                 control(id, node.inputs[std::size_t{ports.has_trip_count}], "condition"));
     loop.condition = condition.place;
-    touch(condition);
   }
+  return loop;
+}
+
+/// The initial states as the loop reads them: those of known size row-major and not boxed.
+std::vector<Location> Binder::straight_states(ir::NodeId id) {
+  const ir::Node& node = module_.node(id);
+  const ir::LoopPorts& ports = *node.loop;
+  const ir::Region& body = module_.region(node.regions[0]);
+  std::vector<Location> initial;
+  for (std::uint32_t i = 0; i < ports.carried; ++i) {
+    const tensor::Type& argument = type(body.args[ports.captured + i]);
+    initial.push_back(location(node.inputs[ports.first_carried_input() + i]));
+    if (argument.is_static()) initial.back() = straight(initial.back(), argument.shape(), id);
+  }
+  return initial;
+}
+
+Expected<void> Binder::begin_loop(ir::NodeId id) {
+  const ir::Node& node = module_.node(id);
+  SCANLOOM_TRY(BoundLoop loop, bind_controls(id));
+  const std::vector<Location> initial = straight_states(id);
+  // From here to the loop's own instruction nothing else is emitted.
+  for (std::uint32_t i = 0; i < node.loop->first_captured_input(); ++i)
+    touch(location(node.inputs[i]));
   bind_captured(id);
   std::string why_not;
-  if (bind_compiled(id, loop, why_not)) return {};
+  if (bind_compiled(id, loop, initial, why_not)) return {};
   loop.strategy = "stepped: " + why_not;
-  bind_carried(id, loop);
+  bind_carried(id, loop, initial);
   SCANLOOM_CHECK_OK(bind_scanned(id, loop));
   bind_stacked(id, loop);
+  bind_operands(node, loop);
   const auto index = static_cast<std::uint32_t>(out_->loops.size());
   out_->loops.push_back(std::move(loop));
   emit(Op::loop_begin, index);
@@ -78,14 +107,14 @@ void Binder::bind_captured(ir::NodeId id) {
     set_location(body.args[i], location(node.inputs[node.loop->first_captured_input() + i]));
 }
 
-void Binder::bind_carried(ir::NodeId id, BoundLoop& loop) {
+void Binder::bind_carried(ir::NodeId id, BoundLoop& loop, const std::vector<Location>& states) {
   const ir::Node& node = module_.node(id);
   const ir::LoopPorts& ports = *node.loop;
   const ir::Region& body = module_.region(node.regions[0]);
   for (std::uint32_t i = 0; i < ports.carried; ++i) {
     const ir::ValueId argument = body.args[ports.captured + i];
     const ir::ValueId yield = body.yields[ports.first_carried_yield() + i];
-    Location initial = location(node.inputs[ports.first_carried_input() + i]);
+    const Location& initial = states[i];
     BoundCarried carried;
     if (!is_static(argument)) {
       const Location boxed = new_dynamic(type(argument).dtype);
@@ -99,15 +128,14 @@ void Binder::bind_carried(ir::NodeId id, BoundLoop& loop) {
       loop.carried.push_back(carried);
       continue;
     }
-    initial = contiguous(initial, id);
     touch(initial);
     const Location a = new_buffer(type(argument).dtype, type(argument).shape());
     const Location b = new_buffer(type(argument).dtype, type(argument).shape());
     carried.initial = initial.place;
     carried.buffer_a = a.place.buffer;
     carried.buffer_b = b.place.buffer;
-    std::vector<BufferId> buffers = initial.buffers;
-    buffers.insert(buffers.end(), {a.place.buffer, b.place.buffer});
+    Location any = initial;
+    any.add_buffers({a.place.buffer, b.place.buffer});
     const auto moving = [&] {
       Place place = a.place;
       place.slot = new_slot();
@@ -117,8 +145,8 @@ void Binder::bind_carried(ir::NodeId id, BoundLoop& loop) {
     carried.argument = moving();
     carried.next = moving();
     carried.final = moving();
-    set_location(argument, {carried.argument, buffers});
-    set_location(node.outputs[i], {carried.final, buffers});
+    set_location(argument, {carried.argument, any.buffers});
+    set_location(node.outputs[i], {carried.final, any.buffers});
     want(node.regions[0], yield, {carried.next, {a.place.buffer, b.place.buffer}});
     loop.carried.push_back(carried);
   }
@@ -187,7 +215,6 @@ void Binder::bind_stacked(ir::NodeId id, BoundLoop& loop) {
     if (!is_static(output) || !is_static(yield) || loop.trip_count < 0) {
       const Location boxed = new_dynamic(type(yield).dtype);
       stacked.result = boxed.place;
-      stacked.empty = empty_rows(type(yield), port);
       set_location(output, boxed);
       loop.stacked.push_back(stacked);
       continue;
@@ -221,6 +248,16 @@ void Binder::bind_stacked(ir::NodeId id, BoundLoop& loop) {
   }
 }
 
+void Binder::bind_operands(const ir::Node& node, BoundLoop& loop) {
+  const auto is_boxed = [](const BoundStacked& port) { return port.result.is_dynamic(); };
+  if (std::ranges::none_of(loop.stacked, is_boxed)) return;
+  for (const ir::ValueId input : node.inputs) {
+    const Location operand = location(input);
+    touch(operand);
+    loop.operands.push_back(operand.place);
+  }
+}
+
 Expected<void> Binder::finish_loop(Frame& frame) {
   const ir::Node& node = module_.node(frame.node);
   const ir::Region& body = module_.region(frame.region);
@@ -229,7 +266,8 @@ Expected<void> Binder::finish_loop(Frame& frame) {
   finish_carried(node, loop);
   finish_stacked(node, loop);
   if (node.loop->has_keep_going) {
-    Location keep_going = location(body.yields[0]);
+    SCANLOOM_TRY(const Location keep_going,
+                 control(frame.node, body.yields[0], "condition of the next step"));
     touch(keep_going);
     loop.keep_going = keep_going.place;
   }

@@ -1,6 +1,11 @@
 // Binder: makes a Binding by walking the module once, in order, with an explicit stack of regions
-// (bodies may nest a thousand deep). Split over bind.cpp (the walk), bind_node.cpp (kernels, views,
-// copies), bind_loop.cpp, bind_branch.cpp and compiled.cpp (the compiled strategy).
+// (bodies may nest a thousand deep). Split over bind.cpp (the walk), bind_value.cpp (where values
+// lie, copies), bind_node.cpp (kernels, views), bind_loop.cpp, bind_branch.cpp and compiled.cpp
+// (the compiled strategy).
+//
+// Time: emit() ends an instruction, and with it a moment of the ArenaPlanner. What an instruction
+// reads must be touched, and what it writes be made, after everything before it was emitted: copies
+// that it needs come first. Otherwise memory that it still reads would be given away.
 #pragma once
 
 #include <optional>
@@ -17,7 +22,9 @@ namespace scanloom::plan {
 /// Where a value lies while binding, and which arena buffers a read of it may touch.
 struct Location {
   Place place;
-  std::vector<BufferId> buffers;
+  std::vector<BufferId> buffers;  ///< ascending, each once
+
+  void add_buffers(const std::vector<BufferId>& more);
 };
 
 class Binder {
@@ -53,12 +60,12 @@ class Binder {
   }
   [[nodiscard]] const tensor::Tensor* known(ir::ValueId id) const;
 
-  // bind_node.cpp
+  // bind_value.cpp
   Location location(ir::ValueId id);
   void set_location(ir::ValueId id, Location location) {
     locations_[id.index] = std::move(location);
   }
-  Location constant_location(const tensor::Tensor& value);
+  Location constant_location(const tensor::Tensor& value, bool of_plan);
   Location new_buffer(DType dtype, const tensor::Shape& shape);
   Location new_dynamic(DType dtype);
   Location output_location(ir::ValueId id);
@@ -72,24 +79,33 @@ class Binder {
   std::uint32_t emit(Op op, std::uint32_t index);
   void emit_copy(const Location& from, const Location& to, ir::NodeId node);
   void emit_alias(const Location& from, const Location& to);
-  Location contiguous(const Location& location, ir::NodeId node);
-  bool bind_view(ir::NodeId id);
-  Expected<void> bind_kernel(ir::NodeId id);
-  Expected<void> bind_dynamic(ir::NodeId id);
+  /// Row-major, with sizes that are known: where it is, or a copy that is emitted here.
+  Location straight(const Location& location, const tensor::Shape& dims, ir::NodeId node);
   std::uint32_t add_operands(const std::vector<Location>& inputs,
                              const std::vector<Location>& outputs);
-  bool try_kernel(ir::NodeId id, const kernels::KernelDef& def, const std::vector<Location>& inputs,
-                  const std::vector<Location>& outputs);
   [[nodiscard]] std::vector<tensor::Operand> operands_of(const std::vector<Location>& places) const;
   void want(ir::RegionId region, ir::ValueId value, const Location& destination);
 
+  // bind_node.cpp
+  bool bind_view(ir::NodeId id);
+  Expected<void> bind_kernel(ir::NodeId id);
+  Expected<void> bind_dynamic(ir::NodeId id);
+  const char* try_kernel(ir::NodeId id, const kernels::KernelDef& def,
+                         const std::vector<Location>& inputs, const std::vector<Location>& outputs);
+  void emit_call(BoundCall call);
+
   // bind_loop.cpp
   Expected<void> begin_loop(ir::NodeId id);
+  Expected<BoundLoop> bind_controls(ir::NodeId id);
+  Expected<Location> control(ir::NodeId loop, ir::ValueId id, std::string_view what);
+  [[nodiscard]] std::optional<std::int64_t> known_integer(ir::ValueId id) const;
+  std::vector<Location> straight_states(ir::NodeId id);
   Expected<void> finish_loop(Frame& frame);
   void bind_captured(ir::NodeId id);
-  void bind_carried(ir::NodeId id, BoundLoop& loop);
+  void bind_carried(ir::NodeId id, BoundLoop& loop, const std::vector<Location>& initial);
   Expected<void> bind_scanned(ir::NodeId id, BoundLoop& loop);
   void bind_stacked(ir::NodeId id, BoundLoop& loop);
+  void bind_operands(const ir::Node& node, BoundLoop& loop);
   void finish_carried(const ir::Node& node, BoundLoop& loop);
   void finish_stacked(const ir::Node& node, BoundLoop& loop);
 
@@ -102,10 +118,16 @@ class Binder {
   // compiled.cpp
   /// Whether the loop was bound as one machine-code call; otherwise `why_not` says what prevents
   /// it.
-  bool bind_compiled(ir::NodeId id, BoundLoop& loop, std::string& why_not);
-  bool bind_compiled_ports(ir::NodeId id, BoundLoop& loop, jit::LoopSource& source,
-                           const std::vector<ir::ValueId>& constants, std::string& why_not);
-  const Expected<jit::CompiledLoop>& compile(const jit::LoopSource& source);
+  bool bind_compiled(ir::NodeId id, BoundLoop& loop, const std::vector<Location>& initial,
+                     std::string& why_not);
+  bool describe_reads(ir::NodeId id, BoundLoop& loop, jit::LoopSource& source,
+                      const std::vector<ir::ValueId>& constants, std::string& why_not);
+  [[nodiscard]] std::optional<jit::LoopOperand> lanes_of(const Place& place) const;
+  bool describe_states(ir::NodeId id, const std::vector<Location>& initial, jit::LoopSource& source,
+                       std::string& why_not);
+  bool describe_rows(ir::NodeId id, const BoundLoop& loop, jit::LoopSource& source,
+                     std::string& why_not);
+  Expected<jit::CompiledLoop> compile(const jit::LoopSource& source);
 
   std::shared_ptr<const Plan> plan_;
   const ir::Module& module_;
@@ -116,6 +138,7 @@ class Binder {
   std::vector<Location> locations_;              // by ValueId
   std::vector<std::optional<Location>> wanted_;  // by ValueId: where a value should be made
   std::vector<Frame> frames_;
+  std::vector<std::string> refusals_;  // of kernels for the node that is being bound
   int loop_depth_ = 0;
 };
 

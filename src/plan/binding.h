@@ -33,6 +33,7 @@ struct SlotInit {
   std::int64_t offset = 0;  ///< arena: from its base
   const std::byte* constant = nullptr;
   std::int32_t index = 0;  ///< of the feed or result
+  bool of_plan = false;    ///< constant: it lives as long as the plan, not only the binding
 };
 
 struct Layout {
@@ -62,6 +63,7 @@ struct BoundCall {
   const tensor::Attr* attrs = nullptr;
   std::shared_ptr<const void> prepared;
   ir::NodeId node;
+  std::vector<std::string> refusals;  ///< of the kernels that were asked before, for people
 };
 
 /// A call whose sizes are only known when it runs: `resolve` infers them from the operands.
@@ -93,7 +95,6 @@ struct BoundStacked {
   std::int64_t axis = 0;
   bool reverse = false, insert = true;
   std::int64_t first_bytes = 0, step_bytes = 0;  ///< static only
-  tensor::Shape empty;         ///< boxed only: sizes of the result when no step runs
   std::int64_t row_bytes = 0;  ///< boxed only: of a row whose sizes are known and contiguous
 };
 
@@ -107,7 +108,7 @@ struct BoundLoop {
   std::vector<BoundScanned> scanned;
   std::vector<BoundStacked> stacked;
   std::uint32_t body = 0, exit = 0;  ///< instruction indices
-  int depth = 0;
+  std::vector<Place> operands;  ///< with boxed stacks: all of the node, to size those of no rows
   // Of the compiled strategy:
   jit::CompiledLoop compiled;
   std::vector<Place> captured;
@@ -134,6 +135,7 @@ enum class Op : std::uint8_t {
   branch,         ///< branches[index]; falls through to the then side
   jump,           ///< to instruction `index`
   alias,          ///< aliases[index]
+  look,           ///< at limits, after calls[index], which took long
   end,
 };
 
@@ -162,7 +164,6 @@ struct Binding {
   std::vector<Instruction> code;
   std::vector<BoundResult> results;
   std::vector<tensor::Tensor> constants;  ///< values that sizes alone decide
-  std::vector<std::shared_ptr<const void>> keep_alive;
   std::int32_t dynamic_count = 0;
   std::int64_t arena_bytes = 0;
   std::int64_t scratch_bytes = 0;

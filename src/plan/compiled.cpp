@@ -2,6 +2,7 @@
 // single machine-code call. This file describes such loops to the compiler; src/jit knows the rest.
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "ops/ops.h"
 #include "ops/pointwise.h"
@@ -56,7 +57,7 @@ std::string key_of(const jit::LoopSource& source) {
 class BodyProgram {
  public:
   BodyProgram(const ir::Module& module, const ir::Inference& inference)
-      : module_(module), inference_(inference), registers_(module.value_count(), -1) {}
+      : module_(module), inference_(inference) {}
 
   tensor::ScalarProgram program;
   std::int64_t lanes = 1;
@@ -94,7 +95,7 @@ class BodyProgram {
   std::string add_constants(const ir::Region& body) {
     for (const ir::NodeId node : body.nodes)
       for (const ir::ValueId input : module_.node(node).inputs) {
-        if (!input.valid() || registers_[input.index] >= 0) continue;
+        if (!input.valid() || registers_.contains(input.index)) continue;
         const auto& known = inference_.known[input.index];
         if (!known || !known->tensor || known->tensor->elements() == 1) continue;
         if (module_.node(node).op->scalar == nullptr) continue;
@@ -118,13 +119,14 @@ class BodyProgram {
 
   /// The register of a value, -1 if it has none. Constants of one element enter the program here.
   ir::Reg read(ir::ValueId id) {
-    ir::Reg& found = registers_[id.index];
+    const auto entry = registers_.find(id.index);
+    if (entry != registers_.end()) return entry->second;
     const auto& known = inference_.known[id.index];
-    if (found >= 0 || !known || !known->tensor || known->tensor->elements() != 1) return found;
+    if (!known || !known->tensor || known->tensor->elements() != 1) return -1;
     tensor::ScalarInstr instr{.op = tensor::ScalarOp::constant, .dtype = known->tensor->dtype()};
-    if (dtype_bytes(instr.dtype) > sizeof instr.bits) return found;
+    if (dtype_bytes(instr.dtype) > sizeof instr.bits) return -1;
     std::memcpy(&instr.bits, known->tensor->data(), dtype_bytes(instr.dtype));
-    return found = program.append(instr);
+    return registers_[id.index] = program.append(instr);
   }
 
   std::string append(ir::NodeId id) {
@@ -166,22 +168,31 @@ class BodyProgram {
 
   const ir::Module& module_;
   const ir::Inference& inference_;
-  std::vector<ir::Reg> registers_;  // by ValueId
+  std::map<std::uint32_t, ir::Reg> registers_;  // by ValueId
 };
 
 }  // namespace
 
-bool Binder::bind_compiled(ir::NodeId id, BoundLoop& loop, std::string& why_not) {
+bool Binder::bind_compiled(ir::NodeId id, BoundLoop& loop, const std::vector<Location>& initial,
+                           std::string& why_not) {
   const ir::Node& node = module_.node(id);
   const ir::LoopPorts& ports = *node.loop;
   const ir::Region& body = module_.region(node.regions[0]);
   if (plan_->options.compile == nullptr) return why_not = plan_->options.why_no_compiler, false;
   if (loop.trip_count >= 0 && loop.trip_count < kMinStepsToCompile) {
-    why_not = "too few steps (" + std::to_string(loop.trip_count) + ") to pay for compiling";
+    why_not =
+        "fewer than " + std::to_string(kMinStepsToCompile) + " steps do not pay for compiling";
     return false;
   }
   BodyProgram built(module_, inference_);
   if (why_not = built.build(body, ports.captured); !why_not.empty()) return false;
+  const std::size_t most =
+      loop.trip_count < 0 ? kMaxInstructionsOfUnknownTrips : kMaxCompiledInstructions;
+  if (const std::size_t size = built.program.instrs.size(); size > most) {
+    why_not = std::to_string(size) + " operations, " + std::to_string(most) +
+              " are the most that are compiled at once";
+    return false;
+  }
   if (ports.has_keep_going && built.lanes != 1)
     return why_not = "a condition that is evaluated per step, over several lanes", false;
   jit::LoopSource source;
@@ -189,71 +200,18 @@ bool Binder::bind_compiled(ir::NodeId id, BoundLoop& loop, std::string& why_not)
   source.program = std::move(built.program);
   source.lanes = built.lanes;
   source.has_keep_going = ports.has_keep_going;
-  return bind_compiled_ports(id, loop, source, built.constants, why_not);
-}
-
-bool Binder::bind_compiled_ports(ir::NodeId id, BoundLoop& loop, jit::LoopSource& source,
-                                 const std::vector<ir::ValueId>& constants, std::string& why_not) {
-  const ir::Node& node = module_.node(id);
-  const ir::LoopPorts& ports = *node.loop;
-  const ir::Region& body = module_.region(node.regions[0]);
-  const auto describe = [&](const Place& place) -> std::optional<jit::LoopOperand> {
-    const std::optional<std::int64_t> stride = lane_stride(layout(place));
-    if (!stride) return std::nullopt;
-    return jit::LoopOperand{place.dtype, layout(place).dims.elements() == 1 ? 0 : *stride};
-  };
   BoundLoop bound = loop;
-  std::vector<ir::ValueId> read_only(body.args.begin(), body.args.begin() + ports.captured);
-  read_only.insert(read_only.end(), constants.begin(), constants.end());
-  for (const ir::ValueId id_of_captured : read_only) {
-    const Location captured = location(id_of_captured);
-    touch(captured);
-    if (captured.place.is_dynamic() || !describe(captured.place))
-      return why_not = module_.describe(id_of_captured) + " has no single stride", false;
-    source.captured.push_back(*describe(captured.place));
-    bound.captured.push_back(captured.place);
-  }
-  for (const ir::ValueId yield : body.yields)
-    if (!is_static(yield)) return why_not = "the size of a row depends on data", false;
-  for (std::size_t i = 0; i < ports.stacked.size(); ++i)
-    if (loop.trip_count < 0 || !is_static(node.outputs[ports.carried + i]))
-      return why_not = "the number of stacked rows depends on data", false;
-  for (std::uint32_t i = 0; i < ports.carried; ++i) {
-    const tensor::Type& argument = type(body.args[ports.captured + i]);
-    if (location(node.inputs[ports.first_carried_input() + i]).place.is_dynamic())
-      return why_not = "the size of a state depends on data", false;
-    source.carried.push_back({argument.dtype, argument.shape().elements() == 1 ? 0 : 1});
-  }
-  for (std::size_t i = 0; i < ports.scanned.size(); ++i)
-    if (location(node.inputs[ports.first_scanned_input() + i]).place.is_dynamic())
-      return why_not = "the size of a scanned input depends on data", false;
-
-  if (Expected<void> scanned = bind_scanned(id, bound); !scanned)
-    return why_not = scanned.error().text(), false;
-  for (const BoundScanned& port : bound.scanned) {
-    if (!describe(port.argument)) return why_not = "a slice has no single stride", false;
-    source.scanned.push_back(*describe(port.argument));
-  }
-  for (std::size_t i = 0; i < ports.stacked.size(); ++i) {
-    const tensor::Shape whole = type(node.outputs[ports.carried + i]).shape();
-    const tensor::Type& row = type(body.yields[ports.first_stacked_yield() + i]);
-    Layout rows{row.shape(), tensor::contiguous_strides(whole)};
-    if (ports.stacked[i].insert) rows.strides.erase(static_cast<int>(ports.stacked[i].axis));
-    const std::optional<std::int64_t> stride = lane_stride(rows);
-    if (!stride) return why_not = "a row has no single stride", false;
-    source.stacked.push_back({row.dtype, rows.dims.elements() == 1 ? 0 : *stride});
-  }
-  const Expected<jit::CompiledLoop>& compiled = compile(source);
+  if (!describe_states(id, initial, source, why_not) ||
+      !describe_reads(id, bound, source, built.constants, why_not) ||
+      !describe_rows(id, loop, source, why_not))
+    return false;
+  const Expected<jit::CompiledLoop> compiled = compile(source);
   if (!compiled) return why_not = compiled.error().text(), false;
   bound.compiled = *compiled;
   bound.strategy = "compiled: " + std::to_string(body.nodes.size()) + " nodes, " +
                    std::to_string(source.lanes) + " lanes, " + bound.compiled.target;
   bind_stacked(id, bound);
-  bind_carried(id, bound);
-  for (const BoundCarried& port : bound.carried) {
-    arena_.use(static_cast<BufferId>(port.buffer_a));
-    arena_.use(static_cast<BufferId>(port.buffer_b));
-  }
+  bind_carried(id, bound, initial);
   const auto index = static_cast<std::uint32_t>(out_->loops.size());
   out_->loops.push_back(std::move(bound));
   emit(Op::compiled_loop, index);
@@ -261,13 +219,86 @@ bool Binder::bind_compiled_ports(ir::NodeId id, BoundLoop& loop, jit::LoopSource
   return true;
 }
 
-const Expected<jit::CompiledLoop>& Binder::compile(const jit::LoopSource& source) {
+/// How the lanes of a value lie; nullopt where no single stride walks them.
+std::optional<jit::LoopOperand> Binder::lanes_of(const Place& place) const {
+  const std::optional<std::int64_t> stride = lane_stride(layout(place));
+  if (!stride) return std::nullopt;
+  return jit::LoopOperand{place.dtype, layout(place).dims.elements() == 1 ? 0 : *stride};
+}
+
+bool Binder::describe_states(ir::NodeId id, const std::vector<Location>& initial,
+                             jit::LoopSource& source, std::string& why_not) {
+  const ir::Node& node = module_.node(id);
+  const ir::Region& body = module_.region(node.regions[0]);
+  for (std::uint32_t i = 0; i < node.loop->carried; ++i) {
+    const tensor::Type& argument = type(body.args[node.loop->captured + i]);
+    if (initial[i].place.is_dynamic())
+      return why_not = "the size of a state depends on data", false;
+    source.carried.push_back({argument.dtype, argument.shape().elements() == 1 ? 0 : 1});
+  }
+  return true;
+}
+
+bool Binder::describe_reads(ir::NodeId id, BoundLoop& loop, jit::LoopSource& source,
+                            const std::vector<ir::ValueId>& constants, std::string& why_not) {
+  const ir::Node& node = module_.node(id);
+  const ir::LoopPorts& ports = *node.loop;
+  const ir::Region& body = module_.region(node.regions[0]);
+  std::vector<ir::ValueId> read_only(body.args.begin(), body.args.begin() + ports.captured);
+  read_only.insert(read_only.end(), constants.begin(), constants.end());
+  for (const ir::ValueId captured_id : read_only) {
+    const Location captured = location(captured_id);
+    touch(captured);
+    if (captured.place.is_dynamic() || !lanes_of(captured.place))
+      return why_not = module_.describe(captured_id) + " has no single stride", false;
+    source.captured.push_back(*lanes_of(captured.place));
+    loop.captured.push_back(captured.place);
+  }
+  for (std::size_t i = 0; i < ports.scanned.size(); ++i)
+    if (location(node.inputs[ports.first_scanned_input() + i]).place.is_dynamic())
+      return why_not = "the size of a scanned input depends on data", false;
+  if (Expected<void> scanned = bind_scanned(id, loop); !scanned)
+    return why_not = scanned.error().text(), false;
+  for (const BoundScanned& port : loop.scanned) {
+    if (!lanes_of(port.argument)) return why_not = "a slice has no single stride", false;
+    source.scanned.push_back(*lanes_of(port.argument));
+  }
+  return true;
+}
+
+bool Binder::describe_rows(ir::NodeId id, const BoundLoop& loop, jit::LoopSource& source,
+                           std::string& why_not) {
+  const ir::Node& node = module_.node(id);
+  const ir::LoopPorts& ports = *node.loop;
+  const ir::Region& body = module_.region(node.regions[0]);
+  for (const ir::ValueId yield : body.yields)
+    if (!is_static(yield)) return why_not = "the size of a row depends on data", false;
+  for (std::size_t i = 0; i < ports.stacked.size(); ++i) {
+    const ir::ValueId output = node.outputs[ports.carried + i];
+    if (loop.trip_count < 0 || !is_static(output))
+      return why_not = "the number of stacked rows depends on data", false;
+    const tensor::Type& row = type(body.yields[ports.first_stacked_yield() + i]);
+    Layout rows{row.shape(), tensor::contiguous_strides(type(output).shape())};
+    if (ports.stacked[i].insert) rows.strides.erase(static_cast<int>(ports.stacked[i].axis));
+    const std::optional<std::int64_t> stride = lane_stride(rows);
+    if (!stride) return why_not = "a row has no single stride", false;
+    source.stacked.push_back({row.dtype, rows.dims.elements() == 1 ? 0 : *stride});
+  }
+  return true;
+}
+
+Expected<jit::CompiledLoop> Binder::compile(const jit::LoopSource& source) {
   const std::string key = key_of(source);
   const std::scoped_lock lock(plan_->compiled_mutex);
-  auto entry = plan_->compiled.find(key);
-  if (entry == plan_->compiled.end())
-    entry = plan_->compiled.emplace(key, plan_->options.compile(source)).first;
-  return entry->second;
+  auto& compiled = plan_->compiled;
+  const auto found = std::ranges::find(compiled, key, &CompiledEntry::key);
+  if (found != compiled.end()) {
+    std::rotate(compiled.begin(), found, found + 1);
+    return compiled.front().loop;
+  }
+  if (compiled.size() == Plan::kCompiledLoops) compiled.pop_back();
+  compiled.insert(compiled.begin(), {key, plan_->options.compile(source)});
+  return compiled.front().loop;
 }
 
 }  // namespace scanloom::plan

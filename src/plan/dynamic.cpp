@@ -1,7 +1,10 @@
 #include "plan/dynamic.h"
 
-#include "ops/ops.h"
+#include "ir/empty_stacks.h"
+#include "ir/infer_ctx.h"
+#include "ir/op_def.h"
 #include "plan/plan.h"
+#include "tensor/strided_copy.h"
 
 namespace scanloom::plan {
 namespace {
@@ -12,21 +15,9 @@ Expected<tensor::Tensor> as_tensor(const tensor::Operand& operand) {
   if (operand.contiguous)
     return tensor::Tensor(operand.dtype, shape, nullptr, operand.data<const std::byte>());
   SCANLOOM_TRY(tensor::Tensor copy, tensor::Tensor::zeros(operand.dtype, shape));
-  const tensor::Shape strides = tensor::contiguous_strides(shape);
-  auto* data = static_cast<std::byte*>(copy.mutable_data());
-  tensor::Operand out = operand;
-  out.slot = &data;
-  out.offset = 0;
-  out.strides = strides.data();
-  out.contiguous = true;
-  tensor::Fault fault;
-  tensor::Call call;
-  call.inputs = &operand;
-  call.outputs = &out;
-  call.input_count = call.output_count = 1;
-  call.fault = &fault;
-  if (ops::identity_op.reference(call) != tensor::Status::ok)
-    return fail(Code::internal, "a strided operand could not be copied");
+  tensor::copy_strided(operand.dtype, shape.dims(), operand.data<const std::byte>(),
+                       operand.strides, static_cast<std::byte*>(copy.mutable_data()),
+                       tensor::contiguous_strides(shape).data());
   return copy;
 }
 
@@ -60,6 +51,23 @@ Expected<std::vector<tensor::Shape>> resolve_shapes(const Plan& plan, ir::NodeId
       return fail(Code::invalid_argument, "{}: a result of sizes {} is too large",
                   plan.module.describe(id), shapes.back().to_string());
   }
+  return shapes;
+}
+
+Expected<std::vector<tensor::Shape>> sizes_of_input(const Plan&, ir::NodeId,
+                                                    std::span<const tensor::Operand> inputs) {
+  return std::vector<tensor::Shape>{inputs[0].shape()};
+}
+
+Expected<std::vector<tensor::Shape>> empty_stacks(const Plan& plan, ir::NodeId loop,
+                                                  std::span<const tensor::Operand> inputs) {
+  std::vector<tensor::Tensor> tensors;
+  for (const tensor::Operand& input : inputs) {
+    SCANLOOM_TRY(tensor::Tensor value, as_tensor(input));
+    tensors.push_back(std::move(value));
+  }
+  auto shapes = ir::empty_stacks(plan.module, loop, tensors);
+  if (!shapes) return std::move(shapes).error().at(plan.module.describe(loop));
   return shapes;
 }
 

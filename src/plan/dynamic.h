@@ -18,4 +18,13 @@ struct Plan;
 Expected<std::vector<tensor::Shape>> resolve_shapes(const Plan& plan, ir::NodeId node,
                                                     std::span<const tensor::Operand> inputs);
 
+/// The same for a copy of the one input.
+Expected<std::vector<tensor::Shape>> sizes_of_input(const Plan& plan, ir::NodeId node,
+                                                    std::span<const tensor::Operand> inputs);
+
+/// The sizes of the stacked results of a loop that takes no step, from its actual operands.
+/// Errors name the node.
+Expected<std::vector<tensor::Shape>> empty_stacks(const Plan& plan, ir::NodeId loop,
+                                                  std::span<const tensor::Operand> inputs);
+
 }  // namespace scanloom::plan

@@ -1,7 +1,6 @@
 // Plan: a module after passes with what the planner knows of it before any input is seen.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -26,12 +25,21 @@ struct PlanOptions {
 /// Kernels that may run a node, fastest first; the reference kernel always comes after them.
 std::span<const kernels::KernelId> candidates(const ir::OpDef& op);
 
+/// Machine code, or why there is none, of a source with these contents.
+struct CompiledEntry {
+  std::string key;
+  Expected<jit::CompiledLoop> loop;
+};
+
+/// Immutable but for two caches that all bindings share: packed constants and compiled loops.
 struct Plan {
+  static constexpr std::size_t kCompiledLoops = 64;
+
   ir::Module module;
   PlanOptions options;
   mutable kernels::PackCache packs;
   mutable std::mutex compiled_mutex;
-  mutable std::map<std::string, Expected<jit::CompiledLoop>> compiled;  ///< by contents of source
+  mutable std::vector<CompiledEntry> compiled;  ///< the last used first, kCompiledLoops at most
 };
 
 struct Binding;

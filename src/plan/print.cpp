@@ -90,6 +90,8 @@ std::string instruction_text(const Binding& binding, const Instruction& instruct
     case Op::alias:
       return fmt::format("alias      {} is {}", place_text(binding, binding.aliases[i].to),
                          place_text(binding, binding.aliases[i].from));
+    case Op::look:
+      return "look       at limits";
     case Op::end:
       return "end";
   }

@@ -4,7 +4,9 @@
 #include <cstring>
 #include <new>
 
+#include "plan/dynamic.h"
 #include "runtime/state.h"
+#include "tensor/strided_copy.h"
 
 namespace scanloom::runtime {
 namespace {
@@ -13,23 +15,11 @@ std::int64_t bytes_of(const tensor::Shape& dims, DType dtype) {
   return dims.elements() * static_cast<std::int64_t>(dtype_bytes(dtype));
 }
 
-/// Copies elements of any layout to row-major memory, or the other way round.
-void copy_strided(const std::byte* from, const tensor::Shape& from_strides, std::byte* to,
-                  const tensor::Shape& to_strides, const tensor::Shape& dims, std::size_t size) {
+/// Copies elements of any layout to memory of other strides.
+void copy_strided(DType dtype, const std::byte* from, const tensor::Shape& from_strides,
+                  std::byte* to, const tensor::Shape& to_strides, const tensor::Shape& dims) {
   if (dims.elements() == 0) return;
-  tensor::Shape at = tensor::Shape::filled(dims.rank(), 0);
-  while (true) {
-    std::int64_t source = 0, target = 0;
-    for (int axis = 0; axis < dims.rank(); ++axis) {
-      source += at[axis] * from_strides[axis];
-      target += at[axis] * to_strides[axis];
-    }
-    const auto width = static_cast<std::int64_t>(size);
-    std::memcpy(to + target * width, from + source * width, size);
-    int axis = dims.rank() - 1;
-    while (axis >= 0 && ++at[axis] == dims[axis]) at[axis--] = 0;
-    if (axis < 0) return;
-  }
+  tensor::copy_strided(dtype, dims.dims(), from, from_strides.data(), to, to_strides.data());
 }
 
 }  // namespace
@@ -67,20 +57,20 @@ Expected<void> Run::State::reserve(const plan::Place& place, const tensor::Shape
   if (!fits) {
     const std::int64_t old = value.storage ? value.storage->capacity : 0;
     const std::int64_t capacity = std::max<std::int64_t>({bytes, std::min(2 * old, 2 * bytes), 64});
-    if (boxed_bytes + capacity > memory_left)
+    // What it holds now is not needed any more: let it go first.
+    value.storage.reset();
+    if (budget.used + capacity > budget.limit)
       return fail(
-          Code::limit_reached,
-          "{}: {} more bytes for a value of sizes {} exceed the memory budget, {} bytes are "
-          "left",
-          describe(node), capacity, dims.to_string(), memory_left - boxed_bytes);
-    auto storage = std::make_shared<Storage>();
-    storage->bytes.reset(new (std::nothrow) std::byte[static_cast<std::size_t>(capacity)]);
-    if (!storage->bytes)
+                 Code::limit_reached,
+                 "{}: {} more bytes for a value of sizes {} exceed the memory budget, {} bytes are "
+                 "left",
+                 describe(node), capacity, dims.to_string(), budget.limit - budget.used)
+          .note("raise it with the option max_memory");
+    std::unique_ptr<std::byte[]> memory(new (std::nothrow)
+                                            std::byte[static_cast<std::size_t>(capacity)]);
+    if (!memory)
       return fail(Code::out_of_memory, "{}: no memory for {} bytes", describe(node), capacity);
-    storage->capacity = capacity;
-    if (value.storage && value.storage.use_count() == 1) boxed_bytes -= old;
-    boxed_bytes += capacity;
-    value.storage = std::move(storage);
+    value.storage = std::make_shared<Storage>(std::move(memory), capacity, budget);
   }
   value.dims = dims;
   value.strides = tensor::contiguous_strides(dims);
@@ -102,8 +92,8 @@ Expected<void> Run::State::assign(const plan::Place& from, const plan::Place& to
   const tensor::Shape dims = source.shape();
   SCANLOOM_CHECK_OK(reserve(to, dims, node));
   const tensor::Shape strides(std::span(source.strides, static_cast<std::size_t>(source.rank)));
-  copy_strided(source.data<const std::byte>(), strides, slot(to.slot), box(to).strides, dims,
-               dtype_bytes(to.dtype));
+  copy_strided(to.dtype, source.data<const std::byte>(), strides, slot(to.slot), box(to).strides,
+               dims);
   return {};
 }
 
@@ -145,6 +135,11 @@ Expected<void> Run::State::append_row(const plan::BoundStacked& port, std::int64
   const tensor::Shape dims = row.shape();
   // While rows are gathered, axis 0 of the result counts steps and the others are the row's.
   if (step == 0) {
+    const std::int64_t axes = row.rank + (port.insert ? 1 : 0);
+    if (axes > tensor::kMaxRank || port.axis >= axes)
+      return fail(Code::invalid_argument,
+                  "{}: stacked rows have sizes {}, which leaves no axis {} below rank {}",
+                  describe(node), dims.to_string(), port.axis, tensor::kMaxRank);
     rows.storage.reset();
     rows.dims = dims;
     rows.dims.insert(0, 0);
@@ -170,12 +165,12 @@ Expected<void> Run::State::append_row(const plan::BoundStacked& port, std::int64
     if (old) {
       std::memcpy(rows.storage->bytes.get(), old->bytes.get(),
                   static_cast<std::size_t>(row_bytes * step));
-      boxed_bytes -= old->capacity;
     }
   }
   const tensor::Shape strides(std::span(row.strides, static_cast<std::size_t>(row.rank)));
-  copy_strided(row.data<const std::byte>(), strides, rows.storage->bytes.get() + row_bytes * step,
-               tensor::contiguous_strides(dims), dims, dtype_bytes(port.result.dtype));
+  copy_strided(port.result.dtype, row.data<const std::byte>(), strides,
+               rows.storage->bytes.get() + row_bytes * step, tensor::contiguous_strides(dims),
+               dims);
   rows.dims[0] = step + 1;
   return {};
 }
@@ -210,15 +205,22 @@ Expected<void> Run::State::finish_rows(const plan::BoundStacked& port, std::int6
     const auto size = static_cast<std::int64_t>(dtype_bytes(port.result.dtype));
     const std::byte* first = gathered->bytes.get();
     if (port.reverse) first += (steps - 1) * row_elements * size;
-    copy_strided(first, from_strides, rows.storage->bytes.get(),
-                 tensor::contiguous_strides(from_dims), from_dims, static_cast<std::size_t>(size));
-    boxed_bytes -= gathered->capacity;
+    copy_strided(port.result.dtype, first, from_strides, rows.storage->bytes.get(),
+                 tensor::contiguous_strides(from_dims), from_dims);
   }
   return {};
 }
 
-Expected<void> Run::State::empty_rows(const plan::BoundStacked& port, ir::NodeId node) {
-  return reserve(port.result, port.empty, node);
+Expected<void> Run::State::empty_rows(const plan::BoundLoop& loop) {
+  if (loop.operands.empty()) return {};
+  std::vector<tensor::Operand> inputs;
+  for (const plan::Place& place : loop.operands) inputs.push_back(operand(place));
+  SCANLOOM_TRY(const std::vector<tensor::Shape> shapes,
+               plan::empty_stacks(*binding->plan, loop.node, inputs));
+  for (std::size_t i = 0; i < shapes.size(); ++i)
+    if (loop.stacked[i].result.is_dynamic())
+      SCANLOOM_CHECK_OK(reserve(loop.stacked[i].result, shapes[i], loop.node));
+  return {};
 }
 
 Expected<void> Run::State::first_slice(const plan::BoundScanned& port, std::int64_t steps,

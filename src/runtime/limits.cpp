@@ -12,24 +12,36 @@ std::int64_t default_max_memory() {
   return pages / 4 * 3 * size;
 }
 
-Expected<void> Watch::look(std::uint32_t loop, std::int64_t step, std::int64_t steps) {
+void Pace::looked(Clock::time_point now) {
   using namespace std::chrono_literals;
-  const Clock::time_point now = Clock::now();
-  // Between a quarter and one millisecond from look to look.
-  if (now - last_ < 250us) interval_ = std::min<std::int64_t>(interval_ * 2, 1 << 24);
+  constexpr std::int64_t kMost = 1 << 24;
+  if (now - last_ < 250us) interval_ = std::min<std::int64_t>(interval_ * 2, kMost);
   if (now - last_ > 1ms) interval_ = std::max<std::int64_t>(interval_ / 2, 1);
   countdown_ = interval_;
   last_ = now;
-  if (limits_.cancelled && limits_.cancelled())
-    return fail(Code::cancelled, "the run was cancelled after {} steps", step);
-  const double elapsed = std::chrono::duration<double>(now - start_).count();
-  if (limits_.deadline_seconds > 0 && elapsed > limits_.deadline_seconds)
-    return fail(Code::limit_reached, "the deadline of {} s passed after {} steps ({:.3f} s)",
-                limits_.deadline_seconds, step, elapsed);
-  if (limits_.progress && now - reported_ > 100ms) {
+}
+
+Expected<void> Watch::look(std::uint32_t loop, std::int64_t step, std::int64_t steps, Pace* pace) {
+  using namespace std::chrono_literals;
+  const Clock::time_point now = Clock::now();
+  if (pace != nullptr) pace->looked(now);
+  const bool report = limits_.progress && now - reported_ > 100ms;
+  if (limits_.cancelled || limits_.deadline_seconds > 0) SCANLOOM_CHECK_OK(look_at(now, step));
+  if (report) {
     reported_ = now;
     limits_.progress(loop, step, steps);
   }
+  return {};
+}
+
+Expected<void> Watch::look_at(Clock::time_point now, std::int64_t step) const {
+  const auto when = [&] { return step < 0 ? "" : fmt::format(" after {} steps", step); };
+  if (limits_.cancelled && limits_.cancelled())
+    return fail(Code::cancelled, "the run was cancelled{}", when());
+  const double elapsed = std::chrono::duration<double>(now - start_).count();
+  if (limits_.deadline_seconds > 0 && elapsed > limits_.deadline_seconds)
+    return fail(Code::limit_reached, "the deadline of {} s passed{} ({:.3f} s)",
+                limits_.deadline_seconds, when(), elapsed);
   return {};
 }
 

@@ -1,5 +1,5 @@
 // Limits of one run and how they are watched: cheaply per step, exactly about every half
-// millisecond.
+// millisecond, and after nodes that take long.
 #pragma once
 
 #include <chrono>
@@ -10,11 +10,9 @@
 
 namespace scanloom::runtime {
 
-inline constexpr std::int64_t kDefaultMaxSteps = 100'000'000;
-
 struct Limits {
   double deadline_seconds = 0;      ///< 0: none
-  std::int64_t max_steps = -1;      ///< -1: kDefaultMaxSteps where there is no trip count
+  std::int64_t max_steps = -1;      ///< -1: ir::kDefaultMaxSteps where there is no trip count
   std::int64_t max_memory = 0;      ///< bytes; 0: three quarters of the machine's
   std::function<bool()> cancelled;  ///< asked from the running thread
   /// Loop's place in the flat list, steps done, steps in all (-1: not known).
@@ -24,25 +22,42 @@ struct Limits {
 /// Three quarters of the memory of the machine.
 std::int64_t default_max_memory();
 
-/// Counts steps down to the next look at the clock, and adapts the count to the speed of the steps.
-class Watch {
- public:
-  explicit Watch(const Limits& limits)
-      : limits_(limits), start_(Clock::now()), last_(start_), reported_(start_) {}
+using Clock = std::chrono::steady_clock;
 
+/// How many steps of one loop may pass between two looks: adapted, so that looks come between a
+/// quarter and one millisecond apart whatever the loop's speed.
+class Pace {
+ public:
+  void start(Clock::time_point now) { *this = Pace(), last_ = now; }
   /// Per step: whether it is time to look.
   bool due() { return --countdown_ <= 0; }
   /// How many steps a compiled loop may run before the next look.
   [[nodiscard]] std::int64_t chunk() const { return interval_; }
-  /// Looks: cancellation, deadline, progress. Errors: cancelled, limit_reached.
-  Expected<void> look(std::uint32_t loop, std::int64_t step, std::int64_t steps);
+  void looked(Clock::time_point now);
 
  private:
-  using Clock = std::chrono::steady_clock;
+  Clock::time_point last_;
+  std::int64_t interval_ = 1;
+  std::int64_t countdown_ = 1;
+};
+
+/// The limits of one run, from its start on.
+class Watch {
+ public:
+  explicit Watch(const Limits& limits) : limits_(limits), start_(Clock::now()), reported_(start_) {}
+
+  [[nodiscard]] Clock::time_point start() const { return start_; }
+  /// Cancellation and deadline. Errors: cancelled, limit_reached.
+  Expected<void> look() const { return look_at(Clock::now(), -1); }
+  /// The same after that many steps of a loop, and progress.
+  Expected<void> look(std::uint32_t loop, std::int64_t step, std::int64_t steps,
+                      Pace* pace = nullptr);
+
+ private:
+  [[nodiscard]] Expected<void> look_at(Clock::time_point now, std::int64_t step) const;
+
   const Limits& limits_;
-  Clock::time_point start_, last_, reported_;
-  std::int64_t interval_ = 16;
-  std::int64_t countdown_ = 16;
+  Clock::time_point start_, reported_;
 };
 
 }  // namespace scanloom::runtime

@@ -15,17 +15,23 @@ Expected<bool> Run::State::enter(std::uint32_t index, const Limits& limits) {
   constexpr std::int64_t kEndless = std::numeric_limits<std::int64_t>::max();
   state.step = 0;
   state.trip = kEndless;
-  if (loop.has_trip_count)
-    state.trip = loop.trip_count >= 0
-                     ? loop.trip_count
-                     : *reinterpret_cast<std::int64_t*>(address(loop.trip_operand));
-  state.shown = state.trip == kEndless ? -1 : state.trip;
+  if (loop.trip_count >= 0) {
+    state.trip = loop.trip_count;
+  } else if (loop.has_trip_count) {
+    SCANLOOM_TRY(const auto count, single<std::int64_t>(loop.trip_operand, loop.node));
+    if (count < ir::kEndlessTripCount) state.trip = count;
+  }
+  const bool has_end = state.trip != kEndless;
+  state.shown = has_end ? state.trip : -1;
   const std::int64_t limit = limits.max_steps >= 0 ? limits.max_steps
-                             : loop.has_trip_count ? kEndless
-                                                   : kDefaultMaxSteps;
+                             : has_end             ? kEndless
+                                                   : ir::kDefaultMaxSteps;
   state.limited = state.trip > limit;
   state.trip = std::min(state.trip, limit);
-  const bool runs = !loop.condition.present() || *reinterpret_cast<bool*>(address(loop.condition));
+  bool runs = true;
+  if (loop.condition.present()) {
+    SCANLOOM_TRY(runs, single<bool>(loop.condition, loop.node));
+  }
   if (!runs) state.trip = 0;
   if (runs && state.limited && limit == 0)
     return fail(Code::limit_reached, "{}: the step limit of 0 (max_steps) allows no step",
@@ -33,8 +39,9 @@ Expected<bool> Run::State::enter(std::uint32_t index, const Limits& limits) {
   return state.trip > 0;
 }
 
-Expected<void> Run::State::look(std::uint32_t index, Watch& watch) const {
-  Expected<void> looked = watch.look(index, loops[index].step, loops[index].shown);
+Expected<void> Run::State::look(std::uint32_t index, Watch& watch) {
+  LoopState& state = loops[index];
+  Expected<void> looked = watch.look(index, state.step, state.shown, &state.pace);
   if (!looked) return std::move(looked).error().at(describe(binding->loops[index].node));
   return {};
 }
@@ -49,10 +56,7 @@ Expected<bool> Run::State::begin_loop(std::uint32_t index, const Limits& limits)
   }
   if (!runs) {
     // Static rows have zero steps by their sizes already; boxed ones learn it here.
-    for (const plan::BoundStacked& port : loop.stacked) {
-      if (!port.result.is_dynamic()) continue;
-      SCANLOOM_CHECK_OK(empty_rows(port, loop.node));
-    }
+    SCANLOOM_CHECK_OK(empty_rows(loop));
     return false;
   }
   for (const plan::BoundScanned& port : loop.scanned) {
@@ -71,8 +75,10 @@ Expected<bool> Run::State::begin_loop(std::uint32_t index, const Limits& limits)
 Expected<bool> Run::State::end_step(std::uint32_t index, Watch& watch) {
   const plan::BoundLoop& loop = binding->loops[index];
   LoopState& state = loops[index];
-  const bool keeps_going =
-      !loop.keep_going.present() || *reinterpret_cast<bool*>(address(loop.keep_going));
+  bool keeps_going = true;
+  if (loop.keep_going.present()) {
+    SCANLOOM_TRY(keeps_going, single<bool>(loop.keep_going, loop.node));
+  }
   for (const plan::BoundStacked& port : loop.stacked) {
     if (port.result.is_dynamic()) {
       SCANLOOM_CHECK_OK(append_row(port, state.step, loop.node));
@@ -102,7 +108,7 @@ Expected<bool> Run::State::end_step(std::uint32_t index, Watch& watch) {
   }
   ++state.step;
   ++steps;
-  if (watch.due()) SCANLOOM_CHECK_OK(look(index, watch));
+  if (state.pace.due()) SCANLOOM_CHECK_OK(look(index, watch));
   if (!keeps_going) return false;
   if (state.step < state.trip) return true;
   if (state.limited)
@@ -151,7 +157,7 @@ Expected<void> Run::State::run_compiled(std::uint32_t index, const Limits& limit
     }
     flip = !flip;
     const std::int64_t last =
-        state.trip - state.step > watch.chunk() ? state.step + watch.chunk() : state.trip;
+        state.trip - state.step > state.pace.chunk() ? state.step + state.pace.chunk() : state.trip;
     const std::int64_t done = loop.compiled.run(&frame, state.step, last);
     const std::int64_t reached = done < 0 ? -1 - done : done;
     steps += reached - state.step;

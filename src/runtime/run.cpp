@@ -133,10 +133,10 @@ Expected<RunResult> Run::execute(std::span<const std::byte* const> feeds, const 
   const plan::Binding& bound = *state.binding;
   const FpEnvironment environment;
   const std::int64_t budget = limits.max_memory > 0 ? limits.max_memory : default_max_memory();
-  state.memory_left = budget - bound.arena_bytes - bound.scratch_bytes - bound.result_bytes;
-  if (state.memory_left < 0)
+  state.budget.limit = budget - bound.arena_bytes - bound.scratch_bytes - bound.result_bytes;
+  if (state.budget.limit < 0)
     return fail(Code::limit_reached, "the run needs {} bytes, the memory budget is {} bytes",
-                budget - state.memory_left, budget);
+                budget - state.budget.limit, budget);
   state.steps = 0;
   if (profile != nullptr) {
     profile->calls.resize(bound.calls.size());
@@ -145,6 +145,7 @@ Expected<RunResult> Run::execute(std::span<const std::byte* const> feeds, const 
   }
   SCANLOOM_TRY(RunResult result, state.take_results(feeds));
   Watch watch(limits);
+  for (LoopState& loop : state.loops) loop.pace.start(watch.start());
   SCANLOOM_CHECK_OK(state.execute(limits, watch, profile));
   SCANLOOM_CHECK_OK(state.copy_boxed_results(result));
   result.steps = state.steps;
@@ -223,7 +224,8 @@ Expected<void> Run::State::execute(const Limits& limits, Watch& watch, Profile* 
       }
       case plan::Op::branch: {
         const plan::BoundBranch& branch = binding->branches[index];
-        at = *reinterpret_cast<bool*>(address(branch.condition)) ? at + 1 : branch.otherwise;
+        SCANLOOM_TRY(const bool condition, single<bool>(branch.condition, branch.node));
+        at = condition ? at + 1 : branch.otherwise;
         break;
       }
       case plan::Op::jump:
@@ -235,6 +237,12 @@ Expected<void> Run::State::execute(const Limits& limits, Watch& watch, Profile* 
         ++at;
         break;
       }
+      case plan::Op::look: {
+        Expected<void> looked = watch.look();
+        if (!looked) return std::move(looked).error().at(describe(binding->calls[index].node));
+        ++at;
+        break;
+      }
       case plan::Op::end:
         return {};
     }
@@ -242,10 +250,19 @@ Expected<void> Run::State::execute(const Limits& limits, Watch& watch, Profile* 
 }
 
 Expected<void> Run::State::copy_boxed_results(RunResult& result) {
+  std::int64_t left = budget.limit - budget.used;
   for (std::size_t i = 0; i < binding->results.size(); ++i) {
     const plan::BoundResult& output = binding->results[i];
     if (!output.source.is_dynamic()) continue;
     const tensor::Operand source = operand(output.source);
+    const std::int64_t bytes =
+        source.elements() * static_cast<std::int64_t>(dtype_bytes(output.source.dtype));
+    left -= bytes;
+    if (left < 0)
+      return fail(Code::limit_reached,
+                  "result {} of sizes {} needs {} bytes, {} bytes of the memory budget are left", i,
+                  source.shape().to_string(), bytes, left + bytes)
+          .note("raise it with the option max_memory");
     SCANLOOM_TRY(tensor::Tensor copy, tensor::Tensor::zeros(output.source.dtype, source.shape()));
     // Boxed values are row-major; scanned slices of boxed values never leave their loop uncopied.
     if (copy.bytes() > 0)

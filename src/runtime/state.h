@@ -2,20 +2,38 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <memory>
 #include <vector>
 
 #include "plan/binding.h"
 #include "plan/plan.h"
+#include "runtime/limits.h"
 #include "runtime/run.h"
 #include "tensor/call.h"
 
 namespace scanloom::runtime {
 
-/// Memory of a boxed value; shared between values until one of them is written again.
+/// Bytes that the boxed values of a Run hold and may hold.
+struct Budget {
+  std::int64_t used = 0;
+  std::int64_t limit = 0;
+};
+
+/// Memory of a boxed value; shared between values until one of them is written again. It counts
+/// for as long as it lives.
 struct Storage {
+  Storage(std::unique_ptr<std::byte[]> memory, std::int64_t size, Budget& from)
+      : bytes(std::move(memory)), capacity(size), budget(from) {
+    budget.used += capacity;
+  }
+  ~Storage() { budget.used -= capacity; }
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+
   std::unique_ptr<std::byte[]> bytes;
-  std::int64_t capacity = 0;
+  std::int64_t capacity;
+  Budget& budget;
 };
 
 /// A value whose sizes only the run knows. Without storage it refers to memory of someone else.
@@ -29,6 +47,7 @@ struct LoopState {
   std::int64_t step = 0;
   std::int64_t shown = -1;  ///< trip count for progress; -1: not known
   bool limited = false;     ///< reaching `trip` is an error
+  Pace pace;
   // Of compiled loops, so that nothing is allocated when one begins:
   std::vector<const std::byte*> captured, carried_in, scanned;
   std::vector<std::byte*> carried_out, stacked;
@@ -54,10 +73,9 @@ struct Run::State {
   std::vector<tensor::Operand> operands;
   std::vector<HotCall> calls, dynamic_calls;
   std::vector<LoopState> loops;
+  Budget budget;  // outlives the values that count on it
   std::vector<BoxedValue> boxed;
   tensor::Fault fault;
-  std::int64_t boxed_bytes = 0;  ///< reserved by boxed values in this run
-  std::int64_t memory_left = 0;
   std::int64_t steps = 0;
 
   [[nodiscard]] std::byte*& slot(plan::SlotId id) { return slots[static_cast<std::size_t>(id)]; }
@@ -86,17 +104,34 @@ struct Run::State {
   Expected<void> run_dynamic(std::uint32_t index);
   Expected<void> append_row(const plan::BoundStacked& port, std::int64_t step, ir::NodeId node);
   Expected<void> finish_rows(const plan::BoundStacked& port, std::int64_t steps, ir::NodeId node);
-  Expected<void> empty_rows(const plan::BoundStacked& port, ir::NodeId node);
+  Expected<void> empty_rows(const plan::BoundLoop& loop);
   Expected<void> first_slice(const plan::BoundScanned& port, std::int64_t steps, ir::NodeId node);
 
   // loops.cpp
   Expected<bool> enter(std::uint32_t index, const Limits& limits);
   /// Watch::look, its errors naming the loop.
-  Expected<void> look(std::uint32_t index, Watch& watch) const;
+  Expected<void> look(std::uint32_t index, Watch& watch);
+  /// The one element of a trip count or condition. Errors: invalid_argument (another number of
+  /// elements).
+  template <class T>
+  Expected<T> single(const plan::Place& place, ir::NodeId node);
   Expected<bool> begin_loop(std::uint32_t index, const Limits& limits);
   Expected<bool> end_step(std::uint32_t index, Watch& watch);
   Expected<void> finish_loop(std::uint32_t index);
   Expected<void> run_compiled(std::uint32_t index, const Limits& limits, Watch& watch);
 };
+
+template <class T>
+Expected<T> Run::State::single(const plan::Place& place, ir::NodeId node) {
+  // Sizes that are known were looked at when binding.
+  if (place.is_dynamic())
+    if (const std::int64_t elements = box(place).dims.elements(); elements != 1)
+      return fail(Code::invalid_argument,
+                  "{}: its trip count or condition has {} elements, 1 is needed", describe(node),
+                  elements);
+  T value;
+  std::memcpy(&value, address(place), sizeof value);
+  return value;
+}
 
 }  // namespace scanloom::runtime

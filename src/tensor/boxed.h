@@ -1,6 +1,6 @@
-// Boxed values: what flows through a loop when its size or its kind is not fixed: tensors whose
-// shape changes, sequences, optionals. Counted by reference inside the box, with a test for being
-// the only owner, so that appending in a loop happens in place.
+// Boxed values: sequences and optionals, and the tensors in them. Counted by reference inside the
+// box, with a test for being the only owner, so that appending in a loop happens in place. Tensors
+// alone whose sizes change in a loop have a leaner form: runtime/state.h.
 #pragma once
 
 #include <atomic>

@@ -14,6 +14,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+constexpr Execution kExecutions[] = {Execution::automatic, Execution::stepped,
+                                     Execution::interpreted};
 constexpr float kStart[] = {10, 20};
 constexpr float kXs[] = {1, 2, 3, 4, 5, 6};
 
@@ -44,8 +46,7 @@ TEST(Session, TellsTheInterface) {
 }
 
 TEST(Session, RunsInEveryWay) {
-  for (const Execution execution :
-       {Execution::automatic, Execution::stepped, Execution::interpreted}) {
+  for (const Execution execution : kExecutions) {
     const Session session = load(running_sums(), {.execution = execution});
     for (const std::int64_t steps : {3, 1, 0, 2, 3}) {
       const auto results = run_sums(session, steps);
@@ -180,8 +181,7 @@ TEST(Session, WarnsOfOptionsThatMeanNothing) {
 }
 
 TEST(Session, LimitsEndARun) {
-  for (const Execution execution :
-       {Execution::automatic, Execution::stepped, Execution::interpreted}) {
+  for (const Execution execution : kExecutions) {
     const Session session = load(doubling(), {.execution = execution});
     RunOptions steps;
     steps.max_steps = 1000;
@@ -201,19 +201,45 @@ TEST(Session, LimitsEndARun) {
 }
 
 TEST(Session, MemoryBudgetIsKept) {
-  const Session session = load(running_sums());
   const std::vector<float> xs(2'000'000, 1);
   RunOptions options;
   options.max_memory = 1'000'000;
-  const auto results =
-      session.run({{"start", view(kStart, {2})}, {"xs", view(xs.data(), {1'000'000, 2})}}, options);
-  ASSERT_FALSE(results);
-  EXPECT_EQ(results.error().code(), Code::limit_reached);
-  EXPECT_THAT(results.error().message(), HasSubstr("max_memory"));
+  for (const Execution execution : kExecutions) {
+    const Session session = load(running_sums(), {.execution = execution});
+    const std::vector<Feed> feeds{{"start", view(kStart, {2})},
+                                  {"xs", view(xs.data(), {1'000'000, 2})}};
+    const auto results = session.run(feeds, options);
+    ASSERT_FALSE(results);
+    EXPECT_EQ(results.error().code(), Code::limit_reached);
+    EXPECT_THAT(results.error().message(), HasSubstr("the memory budget is 1000000 bytes"));
+    EXPECT_THAT(results.error().message(), HasSubstr("max_memory"));
+    EXPECT_TRUE(run_sums(session, 3, options));
+  }
+}
+
+TEST(Session, ReportsItsSteps) {
+  for (const Execution execution : kExecutions) {
+    const Session session = load(running_sums(), {.execution = execution});
+    EXPECT_EQ(run_sums(session, 3)->report.steps, 3);
+    EXPECT_EQ(run_sums(session, 0)->report.steps, 0);
+  }
+}
+
+TEST(CancelFlag, LooksAtAnother) {
+  CancelFlag users;
+  CancelFlag first(&users), second(&users);
+  first.cancel();
+  EXPECT_TRUE(first.cancelled());
+  EXPECT_FALSE(second.cancelled());
+  EXPECT_FALSE(users.cancelled());
+  users.cancel();
+  first.reset();
+  EXPECT_TRUE(first.cancelled());
+  EXPECT_TRUE(second.cancelled());
 }
 
 TEST(Session, AnotherThreadCancelsAndHearsOfProgress) {
-  for (const Execution execution : {Execution::automatic, Execution::stepped}) {
+  for (const Execution execution : kExecutions) {
     const Session session = load(doubling(), {.execution = execution});
     CancelFlag cancel;
     RunOptions options;

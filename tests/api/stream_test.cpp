@@ -60,6 +60,33 @@ TEST(Stream, AFailedPushLeavesTheStateAsItWas) {
   EXPECT_THAT(last_after(stream, 1), ElementsAre(5, 8));
 }
 
+/// "last" = start + the sum over axis 0 of xs; start f32[N], xs f32[T, N]: no state says what N is.
+std::string sums_of_any_width() {
+  using namespace onnx::test;
+  GraphBytes body;
+  body.inputs = {value_info("before", kFloat, {"N"}), value_info("x", kFloat, {"N"})};
+  body.outputs = {value_info("after", kFloat, {"N"})};
+  body.nodes = {NodeBytes("Add", {"before", "x"}, {"after"})};
+  ModelBytes model;
+  model.graph.name = "sums_of_any_width";
+  model.graph.inputs = {value_info("start", kFloat, {"N"}), value_info("xs", kFloat, {"T", "N"})};
+  model.graph.outputs = {value_info("last", kFloat, {"N"})};
+  model.graph.nodes = {NodeBytes("Scan", {"start", "xs"}, {"last"})
+                           .integer("num_scan_inputs", 1)
+                           .graph("body", body.bytes())};
+  return model.bytes();
+}
+
+TEST(Stream, AFailedFirstPushSetsNoState) {
+  SessionOptions options;
+  options.states = {{"start", "last"}};
+  Stream stream = load(sums_of_any_width(), options).stream();
+  RunOptions tiny;
+  tiny.max_memory = 1;
+  ASSERT_FALSE(stream.push({{"xs", view(kXs, {2, 4})}}, tiny));
+  EXPECT_THAT(last_after(stream, 2), ElementsAre(4, 6));
+}
+
 TEST(Stream, RefusesWrongStates) {
   Stream stream = streaming().stream();
   const double wide[] = {1, 2};
@@ -67,6 +94,10 @@ TEST(Stream, RefusesWrongStates) {
   EXPECT_THAT(stream.set("start", view(wide, {2})).error().message(),
               HasSubstr("state 'start' is float, the value is double"));
   EXPECT_FALSE(stream.set("start", view(kXs, {-2})));
+  View without_data = view(kXs, {2});
+  without_data.data = nullptr;
+  EXPECT_THAT(stream.set("start", without_data).error().message(),
+              HasSubstr("state 'start' has sizes [2] but no data"));
   // A size that the model cannot take is refused when it is pushed, and replaced afterwards.
   ASSERT_TRUE(stream.set("start", view(kXs, {3})));
   EXPECT_FALSE(stream.push({{"xs", view(kXs, {1, 2})}}));

@@ -72,6 +72,20 @@ TEST(Expected, TryPassesOnValuesAndTheFirstError) {
   EXPECT_EQ(check_positive(0).error().code(), Code::invalid_argument);
 }
 
+Expected<int> one_of_two_checks(bool first) {
+  int other = 0;
+  if (first)
+    SCANLOOM_CHECK_OK(positive(1));
+  else
+    other = 1;
+  return other;
+}
+
+TEST(Expected, CheckOkIsOneStatement) {
+  EXPECT_EQ(*one_of_two_checks(true), 0);
+  EXPECT_EQ(*one_of_two_checks(false), 1);
+}
+
 TEST(Expected, HoldsWhatCanOnlyBeMoved) {
   Expected<std::unique_ptr<int>> held = std::make_unique<int>(7);
   ASSERT_TRUE(held.has_value());

@@ -73,11 +73,76 @@ def test_says_what_is_missing_without_network_and_cache(no_network, capsys, monk
         fetch_models.fetch_recordings()
 
 
-def test_a_wrong_wheel_is_refused(no_network):
+def write_wheel(folder, voice_model):
     import zipfile
 
-    with zipfile.ZipFile(no_network / "silero_vad-6.2.3-py3-none-any.whl", "w") as wheel:
-        wheel.writestr("silero_vad/data/silero_vad.onnx", b"something else")
-    with pytest.raises(fetch_models.Missing, match="checksum differs"):
+    path = folder / "silero_vad-6.2.3-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as wheel:
+        for index in range(5):
+            wheel.writestr(f"silero_vad/data/other{index}.onnx", b"")
+        wheel.writestr("silero_vad/data/silero_vad.onnx", voice_model)
+    return path
+
+
+def test_a_wrong_wheel_is_refused(no_network):
+    write_wheel(no_network, b"something else")
+    with pytest.raises(fetch_models.Missing, match="checksum differs.*no network"):
         fetch_models.fetch_models()
     assert not (no_network / "silero-vad").exists()
+
+
+def break_wheel(path, how):
+    content = path.read_bytes()
+    if how == "cut":
+        path.write_bytes(content[: len(content) // 2])
+    elif how == "empty":
+        path.write_bytes(b"")
+    else:
+        path.write_bytes(content[:2000] + bytes([content[2000] ^ 1]) + content[2001:])
+
+
+@pytest.mark.parametrize("how", ["cut", "empty", "flipped"])
+def test_a_broken_wheel_without_network(no_network, capsys, how):
+    break_wheel(write_wheel(no_network, bytes(4000)), how)
+    assert fetch_models.main() == 2
+    errors = capsys.readouterr().err
+    assert "silero_vad-6.2.3-py3-none-any.whl is broken" in errors and "no network" in errors
+    assert f"put silero_vad-6.2.3-*.whl into {no_network}" in errors
+
+
+def test_a_broken_wheel_is_fetched_again(no_network, monkeypatch):
+    model = (MODELS / "silero_vad.onnx").read_bytes()
+    break_wheel(write_wheel(no_network, model), "cut")
+    downloads = []
+
+    def download(command, folder):
+        downloads.append(command)
+        write_wheel(folder, model)
+        return ""
+
+    monkeypatch.setattr(fetch_models, "_run", download)
+    assert fetch_models.fetch_models() == no_network / "silero-vad"
+    assert fetch_models.fetch_models() == no_network / "silero-vad"
+    assert len(downloads) == 1 and "--timeout" in downloads[0]
+    left = sorted(path.name for path in no_network.iterdir())
+    assert left == ["silero-vad", "silero_vad-6.2.3-py3-none-any.whl"]
+
+
+def test_no_network_is_named(tmp_path):
+    told = "import sys; sys.exit('WARNING: [Errno -3] Temporary failure in name resolution\\nERROR')"
+    assert fetch_models._run([sys.executable, "-c", told], tmp_path) == "there is no network"
+    other = "import sys; sys.exit('first\\nlast')"
+    assert fetch_models._run([sys.executable, "-c", other], tmp_path) == "last"
+    assert fetch_models._run([sys.executable, "-c", ""], tmp_path) == ""
+
+
+def test_a_recording_that_is_cut_off(tmp_path):
+    import wave
+
+    path = tmp_path / "cut.wav"
+    with wave.open(str(path), "wb") as file:
+        file.setparams((1, 2, recording.RATE, 0, "NONE", ""))
+        file.writeframes(bytes(4000))
+    path.write_bytes(path.read_bytes()[:1000])
+    with pytest.raises(ValueError, match="promises 4000 bytes of samples, it holds 956"):
+        recording.read_wav(path)

@@ -75,3 +75,14 @@ def test_says_what_is_wrong(language, tmp_path, speech):
         answer = detect(language, *arguments)
         assert answer.returncode == 2
         assert message in answer.stderr and "Traceback" not in answer.stderr
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("kept", [1000, 1001])
+def test_a_recording_that_is_cut_off(language, tmp_path, speech, kept):
+    cut = tmp_path / "cut.wav"
+    cut.write_bytes(speech.read_bytes()[:kept])
+    answer = detect(language, MODEL, cut)
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert "cut.wav: it is cut off: its header promises" in answer.stderr
+    assert f"it holds {kept - 44}" in answer.stderr

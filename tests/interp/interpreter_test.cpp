@@ -204,6 +204,88 @@ TEST(Interpreter, EndlessLoopsMeetTheLimit) {
                         "max_steps is 10"));
 }
 
+TEST(Interpreter, TellsOfEveryStepHowFarTheOutermostLoopIs) {
+  constexpr std::string_view text = R"(module {
+    graph(%0 "n": i64[], %1 "x": f32[]) {
+      %2 = loop trip(%0) captured(%0) carried(%1) : f32[] {
+        body(%3: i64[], %4: f32[]) {
+          %5 = loop trip(%3) carried(%4) : f32[] {
+            body(%6: f32[]) {
+              %7 = add(%6, %6) : f32[]
+              yield %7
+            }
+          }
+          yield %5
+        }
+      }
+      yield %2 "y"
+    } })";
+  std::vector<std::int64_t> heard;
+  InterpretOptions options;
+  options.may_go_on = [&](const LoopProgress& progress) -> Expected<void> {
+    EXPECT_EQ(progress.steps, 2);
+    heard.push_back(progress.step);
+    if (heard.size() == 7) return fail(Code::cancelled, "enough");
+    return {};
+  };
+  run(text, {number(2), floats({}, {1})}, options);
+  EXPECT_THAT(heard, ::testing::ElementsAre(0, 0, 0, 1, 1, 1));
+  EXPECT_THAT(error_of(text, {number(2), floats({}, {1})}, options), HasSubstr("enough"));
+}
+
+// Each state of half the size of the next lives until that is made.
+TEST(Interpreter, ValuesMeetTheLimitOfMemory) {
+  constexpr std::string_view text = R"(module {
+    graph(%0 "n": i64[], %1 "x": f32[?0]) {
+      %2 = loop trip(%0) carried(%1) : f32[?1] loc("node 'loop'") {
+        body(%3: f32[?2]) {
+          %4 = concat(%3, %3) {axis = 0} : f32[?3] loc("node 'grow'")
+          yield %4
+        }
+      }
+      yield %2 "y"
+    } })";
+  const Tensor one = floats({1}, {5});
+  InterpretOptions options;
+  options.max_memory = 100'000;
+  EXPECT_EQ(run(text, {number(10), one}, options)[0].elements(), 1024);
+  const std::string message = error_of(text, {number(40), one}, options);
+  EXPECT_THAT(message, ::testing::StartsWith("node 'grow': the run needs "));
+  EXPECT_THAT(message, HasSubstr("the memory budget is 100000 bytes"));
+  EXPECT_THAT(message, HasSubstr("in step 14 of node 'loop'"));
+}
+
+// What is overwritten counts no more: many steps of the same size are as good as two.
+TEST(Interpreter, MemoryIsGivenBack) {
+  constexpr std::string_view text = R"(module {
+    graph(%0 "n": i64[], %1 "x": f32[1000]) {
+      %2 = loop trip(%0) carried(%1) : f32[1000] {
+        body(%3: f32[1000]) {
+          %4 = add(%3, %3) : f32[1000]
+          yield %4
+        }
+      }
+      yield %2 "y"
+    } })";
+  InterpretOptions options;
+  options.max_memory = 20'000;
+  const Tensor x = floats({1000}, std::vector<float>(1000, 1.0f));
+  EXPECT_EQ(run(text, {number(100), x}, options).size(), 1u);
+}
+
+TEST(Interpreter, ResultsTooLargeForTheLimitAreNotMade) {
+  InterpretOptions options;
+  options.max_memory = 1000;
+  constexpr std::string_view text = R"(module {
+    graph(%0 "n": i64[1]) {
+      %1 = constant_of_shape(%0) {value = f32[1] [0]} : f32[?0] loc("node 'fill'")
+      yield %1 "y"
+    } })";
+  EXPECT_THAT(error_of(text, {integers({1}, {std::int64_t{1} << 40})}, options),
+              HasSubstr("node 'fill': the run needs 4398046511104 bytes, the memory budget is "
+                        "1000 bytes"));
+}
+
 TEST(Interpreter, ShapesMayGrowInLoops) {
   const auto results = run(R"(module {
     graph(%0 "n": i64[], %1 "x": f32[?0]) {

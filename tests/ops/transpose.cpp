@@ -12,7 +12,7 @@ std::vector<Sample> transpose_samples() {
       {.name = "permuted",
        .inputs = {f32({2, 3, 4}, {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11,
                                   12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23})},
-       .attrs = {{"perm", std::vector<std::int64_t>{1, -1, 0}}},
+       .attrs = {{"perm", std::vector<std::int64_t>{1, 2, 0}}},
        .outputs = {f32({3, 4, 2}, {0, 12, 1, 13, 2, 14, 3, 15, 4,  16, 5,  17,
                                    6, 18, 7, 19, 8, 20, 9, 21, 10, 22, 11, 23})}},
       {.name = "bytes",
@@ -29,6 +29,18 @@ std::vector<Sample> transpose_samples() {
                                   12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23})},
        .attrs = {{"perm", std::vector<std::int64_t>{0, 1}}},
        .error = "perm names 2 axes, the input has 3"},
+      {.name = "counted_from_the_end",
+       .inputs = {counted(DType::f32, {2, 3})},
+       .attrs = {{"perm", std::vector<std::int64_t>{-1, 0}}},
+       .error = "perm names axis -1, which is outside [0, 2)"},
+      {.name = "axis_twice",
+       .inputs = {counted(DType::f32, {2, 3})},
+       .attrs = {{"perm", std::vector<std::int64_t>{1, 1}}},
+       .error = "perm names axis 1 twice"},
+      {.name = "axis_outside",
+       .inputs = {counted(DType::f32, {2, 3})},
+       .attrs = {{"perm", std::vector<std::int64_t>{0, 2}}},
+       .error = "perm names axis 2, which is outside [0, 2)"},
   };
 }
 

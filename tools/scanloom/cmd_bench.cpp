@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <iostream>
 #include <memory>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 
@@ -11,9 +12,11 @@
 
 #include "commands.h"
 #include "feeds.h"
+#include "interrupt.h"
 #include "json_text.h"
 #include "options.h"
 #include "profile_text.h"
+#include "validators.h"
 
 namespace scanloom::cli {
 namespace {
@@ -52,7 +55,7 @@ Measured measure(const BenchArgs& args, int threads) {
   measured.load = since(begin);
   FeedArgs feed_args = args.feeds;
   feed_args.random = true;
-  const std::vector<NamedView> tensors = make_feeds(session, feed_args);
+  const std::vector<NamedView> tensors = make_feeds(session, feed_args, args.limits.max_memory);
   const std::vector<Feed> feeds = as_feeds(tensors);
   const RunOptions options = run_options(args.limits);
   begin = Clock::now();
@@ -67,6 +70,7 @@ Measured measure(const BenchArgs& args, int threads) {
     begin = Clock::now();
     session.run(feeds, options).value_or_throw();
     times.push_back(since(begin));
+    end_if_interrupted();
   }
   std::sort(times.begin(), times.end());
   measured.runs = times.size();
@@ -85,6 +89,11 @@ nlohmann::ordered_json json_of_measured(const Measured& row) {
   return out;
 }
 
+void print_header() {
+  std::printf("%7s %8s %10s %10s %10s %10s %10s %10s %10s\n", "threads", "runs", "load", "first",
+              "min", "median", "p95", "per step", "steps");
+}
+
 void print_row(const Measured& row) {
   const std::string threads = row.threads == 0 ? "all" : std::to_string(row.threads);
   const std::string step =
@@ -100,15 +109,15 @@ void bench(const BenchArgs& args) {
   std::vector<int> threads = args.threads;
   if (threads.empty()) threads = {0};
   auto out = nlohmann::ordered_json::array();
-  if (!args.json)
-    std::printf("%7s %8s %10s %10s %10s %10s %10s %10s %10s\n", "threads", "runs", "load", "first",
-                "min", "median", "p95", "per step", "steps");
+  bool first = true;
   for (const int count : threads) {
     const Measured row = measure(args, count);
-    if (args.json)
+    if (args.json) {
       out.push_back(json_of_measured(row));
-    else
-      print_row(row);
+      continue;
+    }
+    if (std::exchange(first, false)) print_header();
+    print_row(row);
   }
   if (args.json) std::cout << json_text(out);
 }
@@ -124,11 +133,11 @@ void add_bench(CLI::App& app, int&) {
   add_limit_options(*command, args->limits);
   command->add_option("--threads", args->threads, "numbers of threads to measure, such as 1,2")
       ->delimiter(',')
-      ->check(CLI::Range(1, 1024));
+      ->check(whole_number(1, 1024));
   command->add_option("--repeat", args->repeat, "this many runs, however long they take")
-      ->check(CLI::Range(1, 1000000000));
+      ->check(whole_number(1, 1000000000));
   command->add_option("--seconds", args->seconds, "runs for this long")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   command->add_flag("--json", args->json, "the measurements as JSON, in seconds");
   command->footer("Example: scanloom bench model.onnx --dim T=1000 --threads 1,2 --json");

@@ -13,9 +13,11 @@
 #include "element.h"
 #include "failure.h"
 #include "feeds.h"
+#include "interrupt.h"
 #include "json_text.h"
 #include "options.h"
 #include "test_data.h"
+#include "validators.h"
 
 namespace scanloom::cli {
 namespace {
@@ -120,6 +122,7 @@ int compare(CompareArgs args) {
     const DataSet set = read_data_set(path, session);
     const std::vector<Feed> feeds = as_feeds(set.inputs);
     const Results results = session.run(feeds, options).value_or_throw();
+    end_if_interrupted();
     for (const NamedView& expected : set.expected)
       rows.push_back(compare_one(set.name, expected, results, args));
   }
@@ -146,8 +149,12 @@ void add_compare(CLI::App& app, int& status) {
   add_model_options(*command, args->model, false);
   add_threads_option(*command, args->model);
   add_limit_options(*command, args->limits);
-  command->add_option("--rtol", args->rtol, "relative tolerance")->capture_default_str();
-  command->add_option("--atol", args->atol, "absolute tolerance")->capture_default_str();
+  command->add_option("--rtol", args->rtol, "relative tolerance")
+      ->check(not_negative())
+      ->capture_default_str();
+  command->add_option("--atol", args->atol, "absolute tolerance")
+      ->check(not_negative())
+      ->capture_default_str();
   command->add_flag("--json", args->json, "the comparison as JSON");
   command->footer(
       "Example: scanloom compare test_scan_sum\n"

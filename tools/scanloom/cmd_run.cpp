@@ -13,10 +13,12 @@
 #include "element.h"
 #include "failure.h"
 #include "feeds.h"
+#include "interrupt.h"
 #include "json_text.h"
 #include "npy.h"
 #include "options.h"
 #include "profile_text.h"
+#include "validators.h"
 
 namespace scanloom::cli {
 namespace {
@@ -114,7 +116,7 @@ void print_json(const Results& results, int runs, double seconds) {
 void run(const RunArgs& args) {
   const Session session =
       Session::load(args.model.path, session_options(args.model)).value_or_throw();
-  const std::vector<NamedView> tensors = make_feeds(session, args.feeds);
+  const std::vector<NamedView> tensors = make_feeds(session, args.feeds, args.limits.max_memory);
   const std::vector<Feed> feeds = as_feeds(tensors);
   RunOptions options = run_options(args.limits);
   options.profile = args.profile;
@@ -126,6 +128,7 @@ void run(const RunArgs& args) {
     for (int i = 0; i < args.repeat; ++i) {
       results = session.run(feeds, options, args.outputs).value_or_throw();
       seconds += results.report.seconds;
+      end_if_interrupted();
     }
   }
   if (!args.out.empty()) save(args, results);
@@ -156,7 +159,7 @@ void add_run(CLI::App& app, int&) {
       });
   command->add_option("--output", args->outputs, "only this result; may be given again");
   command->add_option("--repeat", args->repeat, "runs this often; the last results count")
-      ->check(CLI::Range(1, 1000000000));
+      ->check(whole_number(1, 1000000000));
   command->add_flag("--profile", args->profile, "time of every node, and a trace");
   command->add_option("--trace", args->trace, "where --profile writes the trace")
       ->capture_default_str();

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <limits>
+#include <new>
 
 #include "failure.h"
 
@@ -184,17 +185,27 @@ std::string elements_text(const View& view) {
   return text;
 }
 
-Fresh make_view(DType dtype, std::vector<std::int64_t> shape) {
+std::size_t bytes_needed(DType dtype, const std::vector<std::int64_t>& shape,
+                         const std::string& what) {
   const auto count = count_elements(shape);
   if (!count)
     fail(Code::invalid_argument,
-         type_text(dtype, shape) + " has a negative size or more than 2^40 elements");
-  // Never empty, so that the address is never null.
-  const std::size_t bytes = static_cast<std::size_t>(*count) * dtype_bytes(dtype);
-  auto memory = std::make_shared<std::vector<std::byte>>(bytes + 1);
+         what + ": " + type_text(dtype, shape) + " has a negative size or more than 2^40 elements");
+  return static_cast<std::size_t>(*count) * dtype_bytes(dtype);
+}
+
+Fresh make_view(DType dtype, std::vector<std::int64_t> shape, const std::string& what) {
+  const std::size_t bytes = bytes_needed(dtype, shape, what);
   Fresh fresh;
-  fresh.data = memory->data();
-  fresh.view = {dtype, std::move(shape), memory->data(), {}, memory};
+  try {
+    // Never empty, so that the address is never null.
+    auto memory = std::make_shared<std::vector<std::byte>>(bytes + 1);
+    fresh.data = memory->data();
+    fresh.view = {dtype, std::move(shape), memory->data(), {}, memory};
+  } catch (const std::bad_alloc&) {
+    fail(Code::out_of_memory, what + ": the system has no memory for " + type_text(dtype, shape) +
+                                  ", " + std::to_string(bytes) + " bytes");
+  }
   return fresh;
 }
 

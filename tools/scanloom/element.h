@@ -36,12 +36,17 @@ std::string number_text(DType dtype, const std::byte* from);
 /// All elements when they are few, otherwise the first ones and "...".
 std::string elements_text(const View& view);
 
+/// What the elements need. `what` says in errors what they belong to. Throws Failure when a size is
+/// impossible.
+std::size_t bytes_needed(DType dtype, const std::vector<std::int64_t>& shape,
+                         const std::string& what);
+
 /// Memory for elements, zero at first.
 struct Fresh {
   View view;
   std::byte* data = nullptr;
 };
-/// Throws Failure when the sizes are impossible.
-Fresh make_view(DType dtype, std::vector<std::int64_t> shape);
+/// Throws Failure when a size is impossible, or when there is not so much memory.
+Fresh make_view(DType dtype, std::vector<std::int64_t> shape, const std::string& what);
 
 }  // namespace scanloom::cli

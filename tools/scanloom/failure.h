@@ -20,4 +20,12 @@ inline constexpr int kInterrupted = 130;
 /// status that belongs to it.
 int report(const Error& error);
 
+/// Makes sure that writing to stdout fails where it is closed, instead of going to the next file
+/// that is opened. To be called before anything is.
+void guard_stdout();
+
+/// The exit status of a program that ends with `status`: kBad, with an error on stderr, when what
+/// it printed has not arrived on stdout.
+int finish(int status);
+
 }  // namespace scanloom::cli

@@ -12,8 +12,11 @@
 
 namespace scanloom::cli {
 
-/// One tensor per input of the model. Throws Failure when an input has no feed, or a feed no input.
-std::vector<NamedView> make_feeds(const Session& session, const FeedArgs& args);
+/// One tensor per input of the model. Throws Failure when an input has no feed or two of them, when
+/// a feed has no input, or when the tensors that are made need more than `max_memory` bytes
+/// together (0: three quarters of the machine's memory).
+std::vector<NamedView> make_feeds(const Session& session, const FeedArgs& args,
+                                  std::int64_t max_memory = 0);
 
 /// The same as a run takes it; refers to the names in `tensors`.
 std::vector<Feed> as_feeds(const std::vector<NamedView>& tensors);

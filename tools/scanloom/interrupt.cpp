@@ -2,6 +2,8 @@
 
 #include <signal.h>
 
+#include "failure.h"
+
 namespace scanloom::cli {
 namespace {
 
@@ -18,6 +20,10 @@ const CancelFlag* cancel_on_interrupt() {
   action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C acts as it always did
   sigaction(SIGINT, &action, nullptr);
   return &interrupted;
+}
+
+void end_if_interrupted() {
+  if (interrupted.cancelled()) fail(Code::cancelled, "interrupted");
 }
 
 }  // namespace scanloom::cli

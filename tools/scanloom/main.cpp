@@ -1,7 +1,8 @@
 // scanloom: the command line. Errors become exit statuses here and nowhere else.
 #include <exception>
-#include <iostream>
+#include <new>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -11,6 +12,18 @@
 #include "failure.h"
 
 namespace {
+
+/// Reports wrong use. The parser itself names no command that does not exist.
+int refuse(const CLI::App& app, const CLI::ParseError& wrong) {
+  std::string text = wrong.what();
+  const std::vector<std::string> rest = app.remaining();
+  if (app.get_subcommands().empty() && !rest.empty())
+    text = (rest[0].starts_with("-") ? "there is no option '" : "there is no command '") + rest[0] +
+           "'";
+  return scanloom::cli::report(
+      scanloom::Error(scanloom::Code::invalid_argument, text)
+          .note("'scanloom --help' and 'scanloom COMMAND --help' show what is possible"));
+}
 
 int run(int argc, char** argv) {
   namespace cli = scanloom::cli;
@@ -33,22 +46,26 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& asked) {  // --help and --version
     return app.exit(asked);
   } catch (const CLI::ParseError& wrong) {
-    std::cerr << "error: " << wrong.what() << "\n  note: 'scanloom --help' and "
-              << "'scanloom COMMAND --help' show what is possible\n";
-    return cli::kBad;
+    return refuse(app, wrong);
   }
   return status;
+}
+
+int run_and_report(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const scanloom::Failure& failure) {
+    return scanloom::cli::report(failure.error());
+  } catch (const std::bad_alloc&) {
+    return scanloom::cli::report({scanloom::Code::out_of_memory, "the system has no memory left"});
+  } catch (const std::exception& other) {
+    return scanloom::cli::report({scanloom::Code::internal, other.what()});
+  }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const scanloom::Failure& failure) {
-    return scanloom::cli::report(failure.error());
-  } catch (const std::exception& other) {
-    std::cerr << "error: " << other.what() << '\n';
-    return scanloom::cli::kBad;
-  }
+  scanloom::cli::guard_stdout();
+  return scanloom::cli::finish(run_and_report(argc, argv));
 }

@@ -106,13 +106,13 @@ View parse_npy(std::string_view bytes, const std::string& name) {
   if (header_size > bytes.size() - begin) bad(name, "its header is cut off");
   const std::string_view header = bytes.substr(begin, header_size);
   const DType dtype = dtype_field(header, name);
-  Fresh fresh = make_view(dtype, shape_field(header, name));
-  const auto needed =
-      static_cast<std::size_t>(*count_elements(fresh.view.shape)) * dtype_bytes(dtype);
+  const std::vector<std::int64_t> shape = shape_field(header, name);
+  const std::size_t needed = bytes_needed(dtype, shape, name);
   const std::string_view data = bytes.substr(begin + header_size);
   if (data.size() < needed)
     bad(name, "it holds " + std::to_string(data.size()) + " bytes of data, " +
-                  type_text(dtype, fresh.view.shape) + " needs " + std::to_string(needed));
+                  type_text(dtype, shape) + " needs " + std::to_string(needed));
+  Fresh fresh = make_view(dtype, shape, name);
   std::memcpy(fresh.data, data.data(), needed);
   if (field(header, "fortran_order", name).substr(0, 4) == "True") {
     std::int64_t stride = 1;

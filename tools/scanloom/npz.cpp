@@ -18,6 +18,11 @@ constexpr std::uint32_t kEndMagic = 0x06054b50;
 constexpr std::size_t kLocalSize = 30, kCentralSize = 46, kEndSize = 22;
 constexpr std::uint32_t kStored = 0, kDeflated = 8;
 
+std::uint32_t checksum_of(std::string_view bytes) {
+  return static_cast<std::uint32_t>(
+      crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
+
 /// Little-endian numbers at checked places.
 class Bytes {
  public:
@@ -81,7 +86,7 @@ void append_common(std::string& bytes, std::string_view data, std::size_t name_s
   append(bytes, 2, 0);
   append(bytes, 2, kStored);
   append(bytes, 4, 0x00210000);  // 1 January 1980: the same results give the same file
-  append(bytes, 4, crc32_z(0, reinterpret_cast<const Bytef*>(data.data()), data.size()));
+  append(bytes, 4, checksum_of(data));
   append(bytes, 4, data.size());
   append(bytes, 4, data.size());
   append(bytes, 2, name_size);
@@ -100,6 +105,7 @@ std::vector<NamedView> read_npz(const std::string& path) {
   for (std::uint32_t i = 0; i < members; ++i) {
     if (archive.number(at, 4) != kCentralMagic) archive.bad("its directory is broken");
     const std::uint32_t method = archive.number(at + 10, 2);
+    const std::uint32_t checksum = archive.number(at + 16, 4);
     const std::uint32_t packed_size = archive.number(at + 20, 4);
     const std::uint32_t size = archive.number(at + 24, 4);
     const std::uint32_t name_size = archive.number(at + 28, 2);
@@ -115,6 +121,8 @@ std::vector<NamedView> read_npz(const std::string& path) {
       archive.bad("member '" + name + "' is packed by method " + std::to_string(method));
     const std::string plain =
         method == kStored ? std::string(packed) : inflate_all(packed, size, archive);
+    if (checksum_of(plain) != checksum)
+      archive.bad("member '" + name + "' is damaged: its CRC-32 differs from the archive's");
     if (name.ends_with(".npy")) name.resize(name.size() - 4);
     const std::string where = path + ":" + name;
     tensors.emplace_back(std::move(name), parse_npy(plain, where));

@@ -1,11 +1,14 @@
 #include "options.h"
 
 #include <iostream>
+#include <limits>
 #include <mutex>
 
 #include <CLI/CLI.hpp>
 
+#include "failure.h"
 #include "interrupt.h"
+#include "validators.h"
 
 namespace scanloom::cli {
 
@@ -20,7 +23,7 @@ void add_model_options(CLI::App& command, ModelArgs& args, bool with_path) {
 
 void add_threads_option(CLI::App& command, ModelArgs& args) {
   command.add_option("--threads", args.threads, "at most this many threads (default: all cores)")
-      ->check(CLI::Range(1, 1024));
+      ->check(whole_number(1, 1024));
 }
 
 void add_feed_options(CLI::App& command, FeedArgs& args) {
@@ -34,16 +37,24 @@ void add_feed_options(CLI::App& command, FeedArgs& args) {
                   "NAME=SIZE of a symbolic dimension, or INPUT.AXIS=SIZE; 1 where not given")
       ->type_name("DIM");
   command.add_flag("--random", args.random, "random numbers for every input without a feed");
-  command.add_option("--seed", args.seed, "of the random numbers (default: 0)");
+  command.add_option("--seed", args.seed, "of the random numbers (default: 0)")
+      ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()));
 }
 
 void add_limit_options(CLI::App& command, LimitArgs& args) {
   command.add_option("--max-steps", args.max_steps, "of one execution of a loop")
-      ->check(CLI::NonNegativeNumber);
-  command.add_option("--deadline", args.deadline, "seconds that a run may take")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
+  command.add_option("--deadline", args.deadline, "seconds that a run may take")->check(positive());
   command.add_option("--max-memory", args.max_memory, "that a run may take, such as 512MB")
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(byte_count());
+}
+
+std::pair<std::string, std::string> split_assignment(const std::string& option,
+                                                     const std::string& text) {
+  const std::size_t at = text.find('=');
+  if (at == std::string::npos || at == 0)
+    fail(Code::invalid_argument, option + ": '" + text + "' is not of the form NAME=VALUE");
+  return {text.substr(0, at), text.substr(at + 1)};
 }
 
 SessionOptions session_options(const ModelArgs& args) {
@@ -66,7 +77,7 @@ RunOptions run_options(const LimitArgs& args) {
   RunOptions options;
   options.max_steps = args.max_steps;
   options.deadline = args.deadline;
-  options.max_memory = static_cast<std::int64_t>(args.max_memory);
+  options.max_memory = args.max_memory;
   options.cancel = cancel_on_interrupt();
   return options;
 }

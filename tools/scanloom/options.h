@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <scanloom/options.h>
@@ -33,7 +34,7 @@ struct FeedArgs {
 struct LimitArgs {
   std::int64_t max_steps = -1;
   double deadline = 0;
-  std::uint64_t max_memory = 0;
+  std::int64_t max_memory = 0;  ///< bytes; 0: three quarters of the machine's memory
 };
 
 /// Adds the model itself, too, unless `with_path` is false.
@@ -41,6 +42,10 @@ void add_model_options(CLI::App& command, ModelArgs& args, bool with_path = true
 void add_threads_option(CLI::App& command, ModelArgs& args);
 void add_feed_options(CLI::App& command, FeedArgs& args);
 void add_limit_options(CLI::App& command, LimitArgs& args);
+
+/// The two sides of NAME=WHAT; the name ends at the first '='. Throws Failure.
+std::pair<std::string, std::string> split_assignment(const std::string& option,
+                                                     const std::string& text);
 
 /// Options of a session that prints its warnings to stderr.
 SessionOptions session_options(const ModelArgs& args);

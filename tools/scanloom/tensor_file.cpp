@@ -108,12 +108,12 @@ View to_view(const Parts& parts) {
          "it is not a TensorProto: element type " + std::to_string(parts.data_type));
   if (dtype_file_bits(*dtype) < 8)
     fail(Code::unsupported, "elements of type " + numpy_name(*dtype) + " cannot be fed");
-  Fresh fresh = make_view(*dtype, parts.dims);
-  const auto needed = static_cast<std::size_t>(*count_elements(parts.dims)) * dtype_bytes(*dtype);
+  const std::size_t needed = bytes_needed(*dtype, parts.dims, "its tensor");
   if (parts.bytes.size() != needed)
     fail(Code::invalid_argument, "it holds " + std::to_string(parts.bytes.size()) +
                                      " bytes of data, " + type_text(*dtype, parts.dims) +
                                      " needs " + std::to_string(needed));
+  Fresh fresh = make_view(*dtype, parts.dims, "its tensor");
   std::memcpy(fresh.data, parts.bytes.data(), needed);
   return fresh.view;
 }

@@ -16,8 +16,6 @@ namespace {
 constexpr std::size_t kStepFormal = 0;
 constexpr std::size_t kConditionFormal = 1;
 constexpr std::size_t kFirstCarriedFormal = 2;
-/// From here on a trip count means no limit.
-constexpr std::int64_t kEndless = std::int64_t{1} << 53;
 
 class OpenLoop : public OpenNode {
  public:
@@ -116,7 +114,7 @@ Expected<std::vector<ValueId>> control_operands(NodeCtx& ctx, ir::LoopPorts& por
     SCANLOOM_CHECK_OK(check_single(ctx.describe_input(0) + ", the trip count,",
                                    ctx.type(trip_count), DType::i64));
     const Tensor* const known = ctx.constant(0);
-    if (known == nullptr || tensor::to_integers(*known)->front() < kEndless) {
+    if (known == nullptr || tensor::to_integers(*known)->front() < ir::kEndlessTripCount) {
       ports.has_trip_count = true;
       operands.push_back(trip_count);
     }

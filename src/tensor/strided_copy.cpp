@@ -1,4 +1,4 @@
-#include "ops/strided_copy.h"
+#include "tensor/strided_copy.h"
 
 #include <algorithm>
 #include <array>
@@ -7,13 +7,10 @@
 #include "tensor/for_each.h"
 #include "tensor/visit.h"
 
-namespace scanloom::ops {
+namespace scanloom::tensor {
 namespace {
 
-using tensor::Operand;
-using tensor::RowCursor;
-
-constexpr std::array<std::int64_t, tensor::kMaxRank> kNoStrides{};
+constexpr std::array<std::int64_t, kMaxRank> kNoStrides{};
 
 template <class T>
 void copy_run(const T* from, std::int64_t from_step, T* to, std::int64_t to_step,
@@ -69,15 +66,14 @@ void copy_reshaped(const Operand& from, const Operand& to) {
 void copy_strided(DType dtype, std::span<const std::int64_t> dims, const std::byte* from,
                   const std::int64_t* from_strides, std::byte* to,
                   const std::int64_t* to_strides) noexcept {
-  tensor::visit_bytes(dtype, [&]<class T>(std::type_identity<T>) {
+  visit_bytes(dtype, [&]<class T>(std::type_identity<T>) {
     copy_rows(dims, reinterpret_cast<const T*>(from), from_strides, reinterpret_cast<T*>(to),
               to_strides);
   });
 }
 
 void copy_in_order(const Operand& from, const Operand& to) noexcept {
-  tensor::visit_bytes(to.dtype,
-                      [&]<class T>(std::type_identity<T>) { copy_reshaped<T>(from, to); });
+  visit_bytes(to.dtype, [&]<class T>(std::type_identity<T>) { copy_reshaped<T>(from, to); });
 }
 
 void fill(const Operand& to, const std::byte* value) noexcept {
@@ -85,9 +81,9 @@ void fill(const Operand& to, const std::byte* value) noexcept {
                to.data<std::byte>(), to.strides);
 }
 
-tensor::Status copy_kernel(const tensor::Call& call) noexcept {
+Status copy_kernel(const Call& call) noexcept {
   copy_in_order(call.in(0), call.out(0));
-  return tensor::Status::ok;
+  return Status::ok;
 }
 
-}  // namespace scanloom::ops
+}  // namespace scanloom::tensor

@@ -8,7 +8,7 @@
 
 #include "tensor/call.h"
 
-namespace scanloom::ops {
+namespace scanloom::tensor {
 
 /// Copies the index space `dims` from one place to the other, which do not overlap; strides are in
 /// elements, one per axis. Precondition: dims.size() <= kMaxRank.
@@ -17,13 +17,13 @@ void copy_strided(DType dtype, std::span<const std::int64_t> dims, const std::by
                   const std::int64_t* to_strides) noexcept;
 
 /// Copies row-major element i of `from` to row-major element i of `to`. Precondition: as many.
-void copy_in_order(const tensor::Operand& from, const tensor::Operand& to) noexcept;
+void copy_in_order(const Operand& from, const Operand& to) noexcept;
 
 /// Writes the one element at `value` to every element of `to`.
-void fill(const tensor::Operand& to, const std::byte* value) noexcept;
+void fill(const Operand& to, const std::byte* value) noexcept;
 
 /// copy_in_order of input 0 to output 0, as a kernel.
-tensor::Status copy_kernel(const tensor::Call& call) noexcept;
+Status copy_kernel(const Call& call) noexcept;
 
 /// The address `elements` elements behind `base`.
 template <class Byte>
@@ -31,4 +31,4 @@ template <class Byte>
   return base + elements * static_cast<std::int64_t>(dtype_bytes(dtype));
 }
 
-}  // namespace scanloom::ops
+}  // namespace scanloom::tensor

@@ -1,0 +1,19 @@
+// Calls an operator's reference kernel on whole tensors.
+#pragma once
+
+#include <span>
+
+#include "base/expected.h"
+#include "ir/op_def.h"
+#include "tensor/tensor.h"
+
+namespace scanloom::ir {
+
+/// Fills `results`, whose storage nothing else shares. An absent operand is a Tensor that is not
+/// defined. Errors: the kernel's fault, not naming the node; unsupported for more operands than a
+/// Call can count. Precondition: op.reference is set and the sizes are those that op.infer gives.
+Expected<void> call_reference(const OpDef& op, std::span<const tensor::Tensor> inputs,
+                              std::span<const tensor::Attr> attrs,
+                              std::span<const tensor::Tensor> results);
+
+}  // namespace scanloom::ir

@@ -1,0 +1,177 @@
+// Where values lie while binding: slots, layouts, buffers of the arena, and the copies between
+// them.
+#include <algorithm>
+
+#include "ops/ops.h"
+#include "plan/binder.h"
+#include "plan/dynamic.h"
+
+namespace scanloom::plan {
+
+void Location::add_buffers(const std::vector<BufferId>& more) {
+  std::vector<BufferId> all;
+  std::ranges::set_union(buffers, more, std::back_inserter(all));
+  buffers = std::move(all);
+}
+
+SlotId Binder::new_slot(SlotInit init) {
+  out_->slots.push_back(init);
+  return static_cast<SlotId>(out_->slots.size() - 1);
+}
+
+std::int32_t Binder::add_layout(const tensor::Shape& dims, const tensor::Shape& strides) {
+  out_->layouts.push_back({dims, strides, tensor::is_contiguous(dims.dims(), strides.dims())});
+  return static_cast<std::int32_t>(out_->layouts.size() - 1);
+}
+
+std::int32_t Binder::contiguous_layout(const tensor::Shape& dims) {
+  return add_layout(dims, tensor::contiguous_strides(dims));
+}
+
+Location Binder::new_buffer(DType dtype, const tensor::Shape& shape) {
+  const std::int64_t bytes = shape.elements() * static_cast<std::int64_t>(dtype_bytes(dtype));
+  const BufferId buffer = arena_.add(bytes);
+  Location location;
+  location.place.slot = kArenaSlot;
+  location.place.layout = contiguous_layout(shape);
+  location.place.buffer = buffer;
+  location.place.dtype = dtype;
+  location.buffers = {buffer};
+  return location;
+}
+
+Location Binder::new_dynamic(DType dtype) {
+  Location location;
+  location.place.slot = new_slot();
+  location.place.dynamic = out_->dynamic_count++;
+  location.place.dtype = dtype;
+  return location;
+}
+
+Location Binder::constant_location(const tensor::Tensor& value, bool of_plan) {
+  out_->constants.push_back(value);
+  Location location;
+  location.place.slot = new_slot({.kind = SlotInit::Kind::constant,
+                                  .constant = static_cast<const std::byte*>(value.data()),
+                                  .of_plan = of_plan});
+  location.place.layout = contiguous_layout(value.shape());
+  location.place.dtype = value.dtype();
+  return location;
+}
+
+Location Binder::location(ir::ValueId id) {
+  Location& found = locations_[id.index];
+  if (!found.place.present())
+    if (const tensor::Tensor* value = known(id)) {
+      const ir::NodeId producer = module_.value(id).producer;
+      const bool of_plan = producer.valid() && module_.node(producer).op == &ir::constant_op;
+      found = constant_location(*value, of_plan);
+    }
+  return found;
+}
+
+Location Binder::output_location(ir::ValueId id) {
+  if (wanted_[id.index]) return *wanted_[id.index];
+  return new_buffer(type(id).dtype, type(id).shape());
+}
+
+/// Asks that `value` be made at `destination`, where its producer can do that: an ordinary node of
+/// the region itself whose result nobody wants elsewhere already.
+void Binder::want(ir::RegionId region, ir::ValueId value, const Location& destination) {
+  const ir::NodeId producer = module_.value(value).producer;
+  if (!producer.valid() || wanted_[value.index] || known(value) != nullptr) return;
+  const ir::Node& node = module_.node(producer);
+  if (node.parent != region || !is_static(value)) return;
+  if (!layout(destination.place).contiguous ||
+      layout(destination.place).dims != type(value).shape())
+    return;
+  if (node.op == &ir::loop_op && module_.value(value).index < node.loop->carried) return;
+  wanted_[value.index] = destination;
+}
+
+void Binder::touch(const Location& location) {
+  for (const BufferId buffer : location.buffers) arena_.use(buffer);
+}
+
+std::uint32_t Binder::emit(Op op, std::uint32_t index) {
+  out_->code.push_back({op, index});
+  arena_.tick();
+  return static_cast<std::uint32_t>(out_->code.size() - 1);
+}
+
+std::uint32_t Binder::add_operands(const std::vector<Location>& inputs,
+                                   const std::vector<Location>& outputs) {
+  const auto first = static_cast<std::uint32_t>(out_->operands.size());
+  for (const std::vector<Location>* list : {&inputs, &outputs})
+    for (const Location& location : *list) {
+      out_->operands.push_back(location.place);
+      touch(location);
+    }
+  return first;
+}
+
+std::vector<tensor::Operand> Binder::operands_of(const std::vector<Location>& places) const {
+  // Kernels only ask whether an operand is there; its address is not known before a run.
+  static std::byte* const kThere = nullptr;
+  std::vector<tensor::Operand> operands;
+  for (const Location& location : places) {
+    tensor::Operand operand;
+    if (location.place.present()) {
+      const Layout& shape = layout(location.place);
+      operand = {const_cast<std::byte**>(&kThere),
+                 location.place.offset,
+                 shape.dims.data(),
+                 shape.strides.data(),
+                 shape.dims.rank(),
+                 location.place.dtype,
+                 shape.contiguous};
+    }
+    operands.push_back(operand);
+  }
+  return operands;
+}
+
+/// Boxed sources are looked at when the copy runs.
+void Binder::emit_copy(const Location& from, const Location& to, ir::NodeId node) {
+  BoundCall call;
+  call.kernel = "copy";
+  call.node = node;
+  call.inputs = call.outputs = 1;
+  if (from.place.is_dynamic()) {
+    call.run = ops::identity_op.reference;
+    call.first_operand = add_operands({from}, {to});
+    out_->dynamic_calls.push_back({std::move(call), sizes_of_input});
+    emit(Op::dynamic_call, static_cast<std::uint32_t>(out_->dynamic_calls.size() - 1));
+    return;
+  }
+  const std::vector<Location> inputs{from}, outputs{to};
+  const std::vector<tensor::Operand> in = operands_of(inputs), out = operands_of(outputs);
+  const kernels::KernelDef& def = kernels::kernel(kernels::KernelId::copy);
+  kernels::Prepared prepared = def.prepare({in, out, {}, {}, nullptr, nullptr});
+  call.run = prepared.run != nullptr ? prepared.run : def.run;
+  if (prepared.why_not != nullptr) {
+    call.run = ops::identity_op.reference;
+    call.kernel = "reference";
+  }
+  out_->scratch_bytes = std::max(out_->scratch_bytes, prepared.scratch_bytes);
+  call.first_operand = add_operands(inputs, outputs);
+  call.prepared = std::move(prepared.state);
+  emit_call(std::move(call));
+}
+
+void Binder::emit_alias(const Location& from, const Location& to) {
+  touch(from);
+  out_->aliases.push_back({from.place, to.place});
+  emit(Op::alias, static_cast<std::uint32_t>(out_->aliases.size() - 1));
+}
+
+Location Binder::straight(const Location& location, const tensor::Shape& dims, ir::NodeId node) {
+  if (!location.place.present() ||
+      (!location.place.is_dynamic() && layout(location.place).contiguous))
+    return location;
+  const Location copy = new_buffer(location.place.dtype, dims);
+  emit_copy(location, copy, node);
+  return copy;
+}
+
+}  // namespace scanloom::plan

@@ -1,0 +1,102 @@
+#include "sizes.h"
+
+#include <iostream>
+
+#include "failure.h"
+#include "options.h"
+#include "parse_number.h"
+
+namespace scanloom::cli {
+namespace {
+
+std::string place_of(const ValueInfo& input, std::size_t axis) {
+  return input.name + "." + std::to_string(axis);
+}
+
+/// A size is for something that the model leaves open.
+void expect_open(const Session& session, const std::string& name, std::int64_t size) {
+  std::string open;
+  for (const ValueInfo& input : session.inputs())
+    for (std::size_t axis = 0; axis < input.shape.size(); ++axis) {
+      const ValueInfo::Dim& dim = input.shape[axis];
+      const std::string place = place_of(input, axis);
+      if (dim.size >= 0 && name == place && dim.size != size)
+        fail(Code::invalid_argument, "--dim: axis " + std::to_string(axis) + " of input '" +
+                                         input.name + "' is " + std::to_string(dim.size) +
+                                         ", not " + std::to_string(size));
+      if (name == place || (!dim.name.empty() && name == dim.name)) return;
+      if (dim.size >= 0) continue;
+      const std::string& known = dim.name.empty() ? place : dim.name;
+      if (open.find("'" + known + "'") == std::string::npos)
+        open += (open.empty() ? "'" : ", '") + known + "'";
+    }
+  throw Failure(Error(Code::invalid_argument, "--dim: the model has no size '" + name + "'")
+                    .note(open.empty() ? "all sizes of its inputs are fixed"
+                                       : "the sizes that can be set are " + open));
+}
+
+}  // namespace
+
+Sizes::Sizes(const Session& session, const std::vector<std::string>& dims) {
+  for (const std::string& text : dims) {
+    const auto [name, value] = split_assignment("--dim", text);
+    const auto size = parse_number<std::int64_t>(value);
+    if (!size || *size < 0)
+      fail(Code::invalid_argument, "--dim: '" + value + "' in '" + text + "' is not a size");
+    expect_open(session, name, *size);
+    const auto [known, fresh] = given_.try_emplace(name, *size);
+    if (!fresh && known->second != *size)
+      fail(Code::invalid_argument, "--dim: '" + name + "' is given as " +
+                                       std::to_string(known->second) + " and as " +
+                                       std::to_string(*size));
+  }
+}
+
+const Sizes::ByName::value_type* Sizes::given_for(const ValueInfo& input, std::size_t axis) const {
+  const auto by_place = given_.find(place_of(input, axis));
+  const auto by_name =
+      input.shape[axis].name.empty() ? given_.end() : given_.find(input.shape[axis].name);
+  if (by_place == given_.end()) return by_name == given_.end() ? nullptr : &*by_name;
+  if (by_name != given_.end() && by_name->second != by_place->second)
+    fail(Code::invalid_argument, "--dim: '" + by_place->first + "' is " +
+                                     std::to_string(by_place->second) + ", but '" + by_name->first +
+                                     "', the same size, is " + std::to_string(by_name->second));
+  return &*by_place;
+}
+
+void Sizes::learn(const ValueInfo& input, const View& tensor) {
+  if (input.shape.size() != tensor.shape.size()) return;  // the run says what is wrong
+  for (std::size_t axis = 0; axis < input.shape.size(); ++axis) {
+    const auto* given = given_for(input, axis);
+    if (given != nullptr && given->second != tensor.shape[axis])
+      fail(Code::invalid_argument, "--dim: '" + given->first + "' is given as " +
+                                       std::to_string(given->second) + ", but axis " +
+                                       std::to_string(axis) + " of the tensor for input '" +
+                                       input.name + "' is " + std::to_string(tensor.shape[axis]));
+    if (!input.shape[axis].name.empty())
+      learnt_.try_emplace(input.shape[axis].name, tensor.shape[axis]);
+  }
+}
+
+std::vector<std::int64_t> Sizes::shape_of(const ValueInfo& input) const {
+  std::vector<std::int64_t> shape;
+  for (std::size_t axis = 0; axis < input.shape.size(); ++axis) {
+    const ValueInfo::Dim& dim = input.shape[axis];
+    const auto* given = given_for(input, axis);
+    const auto learnt = dim.name.empty() ? learnt_.end() : learnt_.find(dim.name);
+    if (dim.size >= 0) {
+      shape.push_back(dim.size);
+    } else if (given != nullptr) {
+      shape.push_back(given->second);
+    } else if (learnt != learnt_.end()) {
+      shape.push_back(learnt->second);
+    } else {
+      std::cerr << "note: axis " << axis << " of input '" << input.name << "' is taken as 1 (--dim "
+                << (dim.name.empty() ? place_of(input, axis) : dim.name) << "=SIZE sets it)\n";
+      shape.push_back(1);
+    }
+  }
+  return shape;
+}
+
+}  // namespace scanloom::cli
