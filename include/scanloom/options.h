@@ -23,12 +23,12 @@ struct SessionOptions {
   int threads = 0;  ///< at most this many threads per run; 0: all cores of the process
   Execution execution = Execution::automatic;
   bool optimize = true;  ///< false: no passes, the module runs as it was read
-  std::vector<std::string> disabled_passes;
+  std::vector<std::string> disabled_passes = {};
   bool lenient = false;  ///< accept names that shadow outer names
   /// Pairs (input, output): values that a Stream keeps from one push to the next, zero at first.
-  std::vector<std::pair<std::string, std::string>> states;
+  std::vector<std::pair<std::string, std::string>> states = {};
   /// Called with every warning, from the thread that causes it; see also Session::warnings().
-  std::function<void(std::string_view)> on_warning;
+  std::function<void(std::string_view)> on_warning = {};
 };
 
 /// Set from any thread to end a run soon, with Code::cancelled.
@@ -65,7 +65,7 @@ struct RunOptions {
   /// make of values, not what operators need meanwhile.
   std::int64_t max_memory = 0;
   const CancelFlag* cancel = nullptr;
-  std::function<void(const Progress&)> progress;  ///< about ten times a second
+  std::function<void(const Progress&)> progress = {};  ///< about ten times a second
   bool profile = false;  ///< fills RunReport::profile; not where execution is interpreted
 };
 

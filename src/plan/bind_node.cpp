@@ -74,7 +74,8 @@ void Binder::emit_call(BoundCall call) {
   out_->calls.push_back(std::move(call));
   const auto index = static_cast<std::uint32_t>(out_->calls.size() - 1);
   emit(Op::call, index);
-  if (loop_depth_ == 0 && elements >= kElementsWorthALook) emit(Op::look, index);
+  if (loop_depth_ == 0 && elements >= kElementsWorthALook)
+    emit(Op::look, out_->calls.back().node.index);
 }
 
 bool Binder::bind_view(ir::NodeId id) {
@@ -163,8 +164,14 @@ Expected<void> Binder::bind_dynamic(ir::NodeId id) {
   dynamic.call.outputs = static_cast<std::uint16_t>(outputs.size());
   dynamic.call.attrs = node.attrs.data();
   dynamic.call.node = id;
+  const bool all_there =
+      std::ranges::all_of(inputs, [](const Location& input) { return input.place.present(); });
+  if (node.op->scalar != nullptr && all_there)
+    dynamic.program = std::make_shared<const tensor::ScalarProgram>(
+        ops::pointwise_program(*node.op, input_dtypes(inputs), node.attrs));
   out_->dynamic_calls.push_back(std::move(dynamic));
   emit(Op::dynamic_call, static_cast<std::uint32_t>(out_->dynamic_calls.size() - 1));
+  if (loop_depth_ == 0) emit(Op::look, id.index);
   return {};
 }
 

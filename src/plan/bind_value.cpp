@@ -140,7 +140,7 @@ void Binder::emit_copy(const Location& from, const Location& to, ir::NodeId node
   if (from.place.is_dynamic()) {
     call.run = ops::identity_op.reference;
     call.first_operand = add_operands({from}, {to});
-    out_->dynamic_calls.push_back({std::move(call), sizes_of_input});
+    out_->dynamic_calls.push_back({.call = std::move(call), .resolve = sizes_of_input});
     emit(Op::dynamic_call, static_cast<std::uint32_t>(out_->dynamic_calls.size() - 1));
     return;
   }

@@ -66,9 +66,11 @@ struct BoundCall {
   std::vector<std::string> refusals;  ///< of the kernels that were asked before, for people
 };
 
-/// A call whose sizes are only known when it runs: `resolve` infers them from the operands.
+/// A call whose sizes are only known when it runs: `resolve` infers them from the operands, and a
+/// kernel is chosen for them, of which `call` holds the last resort.
 struct DynamicCall {
   BoundCall call;
+  std::shared_ptr<const tensor::ScalarProgram> program = nullptr;  ///< of pointwise operators
   /// Sizes of all outputs from the actual inputs. Errors name the node.
   Expected<std::vector<tensor::Shape>> (*resolve)(
       const Plan& plan, ir::NodeId node, std::span<const tensor::Operand> inputs) = nullptr;
@@ -135,7 +137,7 @@ enum class Op : std::uint8_t {
   branch,         ///< branches[index]; falls through to the then side
   jump,           ///< to instruction `index`
   alias,          ///< aliases[index]
-  look,           ///< at limits, after calls[index], which took long
+  look,           ///< at limits, after node `index`, which may have taken long
   end,
 };
 

@@ -3,6 +3,7 @@
 #include "ir/empty_stacks.h"
 #include "ir/infer_ctx.h"
 #include "ir/op_def.h"
+#include "plan/binding.h"
 #include "plan/plan.h"
 #include "tensor/strided_copy.h"
 
@@ -52,6 +53,26 @@ Expected<std::vector<tensor::Shape>> resolve_shapes(const Plan& plan, ir::NodeId
                   plan.module.describe(id), shapes.back().to_string());
   }
   return shapes;
+}
+
+kernels::Prepared prepare_kernel(const Plan& plan, const DynamicCall& dynamic,
+                                 std::span<const tensor::Operand> inputs,
+                                 std::span<const tensor::Operand> outputs) {
+  const ir::Node& node = plan.module.node(dynamic.call.node);
+  const bool is_copy = dynamic.resolve == sizes_of_input;
+  if (!is_copy && node.op->scalar != nullptr && dynamic.program == nullptr)
+    return kernels::Prepared::no("an operand is absent");
+  constexpr kernels::KernelId kCopy[] = {kernels::KernelId::copy};
+  const std::vector<const void*> constants(inputs.size(), nullptr);
+  for (const kernels::KernelId id : is_copy ? kCopy : candidates(*node.op)) {
+    const kernels::KernelDef& def = kernels::kernel(id);
+    kernels::Prepared prepared =
+        def.prepare({inputs, outputs, constants, node.attrs, dynamic.program.get(), nullptr});
+    if (prepared.why_not != nullptr) continue;
+    if (prepared.run == nullptr) prepared.run = def.run;
+    return prepared;
+  }
+  return kernels::Prepared::no("no kernel takes these operands");
 }
 
 Expected<std::vector<tensor::Shape>> sizes_of_input(const Plan&, ir::NodeId,

@@ -1,4 +1,5 @@
-// Sizes that only the run knows: shape inference of one node on its actual operands.
+// Sizes that only the run knows: shape inference of one node on its actual operands, and the kernel
+// for them.
 #pragma once
 
 #include <span>
@@ -6,11 +7,13 @@
 
 #include "base/expected.h"
 #include "ir/ids.h"
+#include "kernels/kernel.h"
 #include "tensor/call.h"
 #include "tensor/shape.h"
 
 namespace scanloom::plan {
 
+struct DynamicCall;
 struct Plan;
 
 /// The sizes of all outputs of `node` for these inputs, whose data may be read. Thread safe.
@@ -18,7 +21,12 @@ struct Plan;
 Expected<std::vector<tensor::Shape>> resolve_shapes(const Plan& plan, ir::NodeId node,
                                                     std::span<const tensor::Operand> inputs);
 
-/// The same for a copy of the one input.
+/// The first kernel that takes these operands as they lie; why_not is set where none does.
+kernels::Prepared prepare_kernel(const Plan& plan, const DynamicCall& dynamic,
+                                 std::span<const tensor::Operand> inputs,
+                                 std::span<const tensor::Operand> outputs);
+
+/// resolve_shapes for a copy of the one input.
 Expected<std::vector<tensor::Shape>> sizes_of_input(const Plan& plan, ir::NodeId node,
                                                     std::span<const tensor::Operand> inputs);
 

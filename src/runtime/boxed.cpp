@@ -97,30 +97,6 @@ Expected<void> Run::State::assign(const plan::Place& from, const plan::Place& to
   return {};
 }
 
-Expected<void> Run::State::run_dynamic(std::uint32_t index) {
-  const plan::DynamicCall& bound = binding->dynamic_calls[index];
-  HotCall& hot = dynamic_calls[index];
-  const plan::BoundCall& call = bound.call;
-  auto* const operand_of = operands.data() + call.first_operand;
-  const plan::Place* const places = binding->operands.data() + call.first_operand;
-  for (std::size_t i = 0; i < call.inputs; ++i)
-    if (places[i].is_dynamic()) operand_of[i] = operand(places[i]);
-  SCANLOOM_TRY(const std::vector<tensor::Shape> shapes,
-               bound.resolve(*binding->plan, call.node, std::span(operand_of, call.inputs)));
-  for (std::size_t i = 0; i < call.outputs; ++i) {
-    const plan::Place& place = places[call.inputs + i];
-    if (place.is_dynamic()) {
-      SCANLOOM_CHECK_OK(reserve(place, shapes[i], call.node));
-      operand_of[call.inputs + i] = operand(place);
-    } else if (!(operand_of[call.inputs + i].shape() == shapes[i])) {
-      return fail(Code::internal, "{}: sizes {} were bound, {} came out", describe(call.node),
-                  operand_of[call.inputs + i].shape().to_string(), shapes[i].to_string());
-    }
-  }
-  if (hot.run(hot.call) != tensor::Status::ok) return fault_error(call.node);
-  return {};
-}
-
 Expected<void> Run::State::append_row(const plan::BoundStacked& port, std::int64_t step,
                                       ir::NodeId node) {
   BoxedValue& rows = box(port.result);

@@ -88,7 +88,11 @@ void Run::State::materialise(int max_threads) {
     return made;
   };
   for (const plan::BoundCall& call : bound.calls) calls.push_back(hot(call));
-  for (const plan::DynamicCall& call : bound.dynamic_calls) dynamic_calls.push_back(hot(call.call));
+  for (const plan::DynamicCall& call : bound.dynamic_calls) {
+    dynamic_calls.push_back(hot(call.call));
+    dynamic_calls.back().call.scratch = &dynamic_scratch_slot;
+  }
+  chosen_kernels.resize(dynamic_calls.size());
   loops.resize(bound.loops.size());
   for (std::size_t i = 0; i < loops.size(); ++i) {
     const plan::BoundLoop& loop = bound.loops[i];
@@ -239,7 +243,7 @@ Expected<void> Run::State::execute(const Limits& limits, Watch& watch, Profile* 
       }
       case plan::Op::look: {
         Expected<void> looked = watch.look();
-        if (!looked) return std::move(looked).error().at(describe(binding->calls[index].node));
+        if (!looked) return std::move(looked).error().at(describe(ir::NodeId{index}));
         ++at;
         break;
       }

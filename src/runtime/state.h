@@ -59,6 +59,12 @@ struct HotCall {
   tensor::Call call;
 };
 
+/// What a dynamic call was prepared for, and how.
+struct ChosenKernel {
+  std::vector<std::int64_t> layouts;
+  std::shared_ptr<const void> state;
+};
+
 struct AlignedDelete {
   void operator()(std::byte* data) const;
 };
@@ -75,6 +81,11 @@ struct Run::State {
   std::vector<LoopState> loops;
   Budget budget;  // outlives the values that count on it
   std::vector<BoxedValue> boxed;
+  std::vector<ChosenKernel> chosen_kernels;  // by dynamic call
+  std::vector<std::int64_t> layouts_now;     // of the call at hand; kept for its memory
+  AlignedBytes dynamic_scratch;              // of kernels of dynamic calls
+  std::byte* dynamic_scratch_slot = nullptr;
+  std::int64_t dynamic_scratch_bytes = 0;
   tensor::Fault fault;
   std::int64_t steps = 0;
 
@@ -101,11 +112,15 @@ struct Run::State {
   // boxed.cpp: values whose sizes only the run knows
   Expected<void> reserve(const plan::Place& place, const tensor::Shape& dims, ir::NodeId node);
   Expected<void> assign(const plan::Place& from, const plan::Place& to, ir::NodeId node);
-  Expected<void> run_dynamic(std::uint32_t index);
   Expected<void> append_row(const plan::BoundStacked& port, std::int64_t step, ir::NodeId node);
   Expected<void> finish_rows(const plan::BoundStacked& port, std::int64_t steps, ir::NodeId node);
   Expected<void> empty_rows(const plan::BoundLoop& loop);
   Expected<void> first_slice(const plan::BoundScanned& port, std::int64_t steps, ir::NodeId node);
+
+  // dynamic_calls.cpp
+  Expected<void> run_dynamic(std::uint32_t index);
+  Expected<void> choose_kernel(std::uint32_t index);
+  Expected<void> reserve_scratch(std::int64_t bytes, ir::NodeId node);
 
   // loops.cpp
   Expected<bool> enter(std::uint32_t index, const Limits& limits);

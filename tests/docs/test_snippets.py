@@ -113,7 +113,7 @@ int main() {{
 }}
 """
     (folder / "main.cpp").write_text(program)
-    command = ["g++", "-std=c++20", "-Wall", "-Wextra", "-Wno-missing-field-initializers", "-Werror",
+    command = ["g++", "-std=c++20", "-Wall", "-Wextra", "-Werror",
                f"-I{PROJECT / 'include'}", "main.cpp", f"-L{BUILD / 'lib'}", "-lscanloom",
                f"-Wl,-rpath,{BUILD / 'lib'}", "-o", "main"]
     answer = run(command, folder)

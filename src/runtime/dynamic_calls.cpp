@@ -1,0 +1,100 @@
+// Calls whose sizes only the run knows: sizes are inferred, memory is reserved, and a kernel is
+// prepared for them, which stays for as long as sizes and strides do.
+#include "plan/dynamic.h"
+#include "runtime/state.h"
+
+namespace scanloom::runtime {
+namespace {
+
+/// Preparing a kernel takes longer than the reference needs for fewer elements than that.
+constexpr std::int64_t kElementsWorthAKernel = 256;
+
+std::int64_t elements_of(std::span<const tensor::Operand> operands) {
+  std::int64_t elements = 0;
+  for (const tensor::Operand& operand : operands)
+    if (operand.present()) elements += operand.elements();
+  return elements;
+}
+
+/// Sizes and strides of all operands, one list.
+void describe_layouts(std::span<const tensor::Operand> operands, std::vector<std::int64_t>& key) {
+  key.clear();
+  for (const tensor::Operand& operand : operands) {
+    key.push_back(operand.present() ? operand.rank : -1);
+    if (!operand.present()) continue;
+    key.insert(key.end(), operand.dims, operand.dims + operand.rank);
+    key.insert(key.end(), operand.strides, operand.strides + operand.rank);
+  }
+}
+
+}  // namespace
+
+Expected<void> Run::State::run_dynamic(std::uint32_t index) {
+  const plan::DynamicCall& bound = binding->dynamic_calls[index];
+  const plan::BoundCall& call = bound.call;
+  auto* const operand_of = operands.data() + call.first_operand;
+  const plan::Place* const places = binding->operands.data() + call.first_operand;
+  for (std::size_t i = 0; i < call.inputs; ++i)
+    if (places[i].is_dynamic()) operand_of[i] = operand(places[i]);
+  SCANLOOM_TRY(const std::vector<tensor::Shape> shapes,
+               bound.resolve(*binding->plan, call.node, std::span(operand_of, call.inputs)));
+  for (std::size_t i = 0; i < call.outputs; ++i) {
+    const plan::Place& place = places[call.inputs + i];
+    if (place.is_dynamic()) {
+      SCANLOOM_CHECK_OK(reserve(place, shapes[i], call.node));
+      operand_of[call.inputs + i] = operand(place);
+    } else if (!(operand_of[call.inputs + i].shape() == shapes[i])) {
+      return fail(Code::internal, "{}: sizes {} were bound, {} came out", describe(call.node),
+                  operand_of[call.inputs + i].shape().to_string(), shapes[i].to_string());
+    }
+  }
+  SCANLOOM_CHECK_OK(choose_kernel(index));
+  const HotCall& hot = dynamic_calls[index];
+  if (hot.run(hot.call) != tensor::Status::ok) return fault_error(call.node);
+  return {};
+}
+
+Expected<void> Run::State::choose_kernel(std::uint32_t index) {
+  const plan::DynamicCall& bound = binding->dynamic_calls[index];
+  HotCall& hot = dynamic_calls[index];
+  ChosenKernel& chosen = chosen_kernels[index];
+  const std::span inputs(hot.call.inputs, bound.call.inputs);
+  const std::span outputs(hot.call.outputs, bound.call.outputs);
+  const std::span all(hot.call.inputs, inputs.size() + outputs.size());
+  describe_layouts(all, layouts_now);
+  if (layouts_now == chosen.layouts) return {};
+  std::swap(chosen.layouts, layouts_now);
+  chosen.state.reset();
+  hot.run = bound.call.run;
+  hot.call.prepared = nullptr;
+  if (elements_of(all) < kElementsWorthAKernel) return {};
+  kernels::Prepared prepared = plan::prepare_kernel(*binding->plan, bound, inputs, outputs);
+  if (prepared.why_not != nullptr) return {};
+  SCANLOOM_CHECK_OK(reserve_scratch(prepared.scratch_bytes, bound.call.node));
+  chosen.state = std::move(prepared.state);
+  hot.run = prepared.run;
+  hot.call.prepared = chosen.state.get();
+  return {};
+}
+
+Expected<void> Run::State::reserve_scratch(std::int64_t bytes, ir::NodeId node) {
+  if (bytes <= dynamic_scratch_bytes) return {};
+  const std::int64_t wanted = std::max(bytes, 2 * dynamic_scratch_bytes);
+  if (budget.used + wanted > budget.limit)
+    return fail(Code::limit_reached,
+                "{}: {} bytes of scratch exceed the memory budget, {} bytes are left",
+                describe(node), wanted, budget.limit - budget.used)
+        .note("raise it with the option max_memory");
+  dynamic_scratch.reset();
+  budget.used -= dynamic_scratch_bytes;
+  dynamic_scratch_bytes = 0;
+  dynamic_scratch = allocate_aligned(wanted);
+  dynamic_scratch_slot = dynamic_scratch.get();
+  if (!dynamic_scratch)
+    return fail(Code::out_of_memory, "{}: no memory for {} bytes", describe(node), wanted);
+  dynamic_scratch_bytes = wanted;
+  budget.used += wanted;
+  return {};
+}
+
+}  // namespace scanloom::runtime

@@ -1,0 +1,126 @@
+// Limits of runs over several loops, boxed values and reused sessions; operands of loops that are
+// not what they must be.
+#include <gmock/gmock.h>
+
+#include "tests/api/models.h"
+
+namespace scanloom::test {
+namespace {
+
+using namespace onnx::test;
+using ::testing::HasSubstr;
+
+/// "last": v + 1, m times (none: endless); v f32[N]. The trip count m and the condition c are i64
+/// and boolean of [K].
+std::string counting(const std::vector<std::string>& operands) {
+  GraphBytes body;
+  body.inputs = {value_info("i", kInt64, {}), value_info("go", kBool, {}), value_info("v")};
+  body.outputs = {value_info("go_on"), value_info("w"), value_info("w")};
+  body.initialisers = {float_tensor("one", {}, {1}), float_tensor("limit", {1}, {4})};
+  body.nodes = {NodeBytes("Add", {"v", "one"}, {"w"}), NodeBytes("Less", {"w", "limit"}, {"less"}),
+                NodeBytes("ReduceMax", {"less_i"}, {"most"}).integer("keepdims", 0),
+                NodeBytes("Cast", {"less"}, {"less_i"}).integer("to", kInt64),
+                NodeBytes("Cast", {"most"}, {"go_on"}).integer("to", kBool)};
+  ModelBytes model;
+  model.graph.inputs = {value_info("m", kInt64, {"K"}), value_info("c", kBool, {"K"}),
+                        value_info("v0", kFloat, {"N"})};
+  model.graph.outputs = {value_info("last"), value_info("rows")};
+  model.graph.nodes = {
+      NodeBytes("Loop", operands, {"last", "rows"}).name("count").graph("body", body.bytes())};
+  return model.bytes();
+}
+
+TEST(Limits, TripCountsAndConditionsHaveOneElement) {
+  const std::int64_t trips[] = {3, 5};
+  const bool conditions[] = {true, false};
+  const float v[] = {1};
+  for (const Execution execution :
+       {Execution::automatic, Execution::stepped, Execution::interpreted})
+    for (const auto& operands :
+         {std::vector<std::string>{"m", "", "v0"}, std::vector<std::string>{"", "c", "v0"}})
+      for (const std::int64_t elements : {0, 1, 2}) {
+        const Session session = load(counting(operands), {.execution = execution});
+        const auto results = session.run({{"m", view(trips, {elements})},
+                                          {"c", view(conditions, {elements})},
+                                          {"v0", view(v, {1})}});
+        ASSERT_EQ(results.has_value(), elements == 1);
+        if (results) continue;
+        EXPECT_EQ(results.error().code(), Code::invalid_argument);
+        EXPECT_THAT(results.error().message(), HasSubstr("'count'"));
+        EXPECT_THAT(results.error().message(), HasSubstr(std::to_string(elements)));
+      }
+}
+
+TEST(Limits, BoxedRowsCountOnlyWhileTheyAreHeld) {
+  const Session session = load(counting({"", "c", "v0"}));
+  RunOptions options;
+  options.max_memory = 1 << 20;
+  const std::vector<float> v(100, -20);
+  const std::int64_t trip = 0;
+  const bool condition = true;
+  for (int i = 0; i < 2000; ++i) {
+    const auto results = session.run(
+        {{"m", view(&trip, {1})}, {"c", view(&condition, {1})}, {"v0", view(v.data(), {100})}},
+        options);
+    ASSERT_TRUE(results) << "run " << i << ": " << results.error().message();
+    ASSERT_EQ(results->at("rows").shape(), (std::vector<std::int64_t>{24, 100}));
+  }
+}
+
+TEST(Limits, AFedTripCountTooLargeToBeMeantIsNone) {
+  GraphBytes body;
+  body.inputs = {value_info("i", kInt64, {}), value_info("go", kBool, {}),
+                 value_info("v", kFloat, {})};
+  body.outputs = {value_info("go"), value_info("w")};
+  body.nodes = {NodeBytes("Sqrt", {"v"}, {"w"})};
+  ModelBytes model;
+  model.graph.inputs = {value_info("m", kInt64, {}), value_info("v0", kFloat, {})};
+  model.graph.outputs = {value_info("last")};
+  model.graph.nodes = {
+      NodeBytes("Loop", {"m", "", "v0"}, {"last"}).name("roots").graph("body", body.bytes())};
+  const Session session = load(model.bytes());
+  const float v = 2;
+  RunOptions options;
+  options.deadline = 0.3;  // that or the default step limit ends it, whichever comes first
+  for (const std::int64_t trip : {std::int64_t{1} << 53, INT64_MAX}) {
+    std::int64_t heard = 0;
+    options.progress = [&](const Progress& progress) { heard = progress.steps; };
+    const auto results = session.run({{"m", view(&trip, {})}, {"v0", view(&v, {})}}, options);
+    ASSERT_FALSE(results);
+    EXPECT_EQ(results.error().code(), Code::limit_reached);
+    EXPECT_LE(heard, 0) << "no number of steps is known";
+  }
+}
+
+TEST(Limits, MoreOperandsThanACallCounts) {
+  constexpr std::size_t kInputs = 65'536;
+  ModelBytes model;
+  model.graph.inputs = {value_info("x", kFloat, {1})};
+  model.graph.outputs = {value_info("y")};
+  model.graph.nodes = {
+      NodeBytes("Concat", std::vector<std::string>(kInputs, "x"), {"y"}).integer("axis", 0)};
+  const float x = 1;
+  for (const Execution execution : {Execution::automatic, Execution::interpreted}) {
+    const auto session = Session::load_bytes(as_bytes(model.bytes()), {.execution = execution});
+    const auto results = session ? session->run({{"x", view(&x, {1})}}) : session.error();
+    ASSERT_FALSE(results);
+    EXPECT_THAT(results.error().message(), HasSubstr("65536"));
+  }
+}
+
+TEST(Limits, ADeadlineHoldsOutsideOfLoopsToo) {
+  ModelBytes model;
+  model.graph.inputs = {value_info("x", kFloat, {"N", "N"})};
+  model.graph.outputs = {value_info("y")};
+  model.graph.nodes = {NodeBytes("MatMul", {"x", "x"}, {"a"}).name("square"),
+                       NodeBytes("MatMul", {"a", "a"}, {"y"})};
+  const std::vector<float> x(300 * 300, 1);
+  RunOptions options;
+  options.deadline = 1e-9;
+  const auto results = load(model.bytes()).run({{"x", view(x.data(), {300, 300})}}, options);
+  ASSERT_FALSE(results);
+  EXPECT_THAT(results.error().message(), HasSubstr("'square'"));
+}
+
+}  // namespace
+}  // namespace scanloom::test
