@@ -35,7 +35,7 @@ struct OuterAxis {
 enum class Packing : std::uint8_t { none, once, per_call };
 
 template <class T>
-struct Plan {
+struct Schedule {
   const ProductFns<T>* fns = nullptr;
   int a_input = 0;  ///< the call's input whose elements are spread over vectors; the other is B
   std::int64_t m = 1, n = 1, k = 1;
@@ -65,7 +65,7 @@ Offsets offsets_at(const std::vector<OuterAxis>& axes, std::int64_t index) {
 }
 
 template <class T>
-void one_product(const Plan<T>& plan, const Call& call, const Offsets& at, bool resume,
+void one_product(const Schedule<T>& plan, const Call& call, const Offsets& at, bool resume,
                  int max_threads) {
   Product<T> p;
   p.m = plan.m;
@@ -89,7 +89,7 @@ void one_product(const Plan<T>& plan, const Call& call, const Offsets& at, bool 
 }
 
 template <class T>
-void with_depth(const Plan<T>& plan, const Call& call, std::int64_t index, int max_threads) {
+void with_depth(const Schedule<T>& plan, const Call& call, std::int64_t index, int max_threads) {
   const Offsets outer = offsets_at(plan.outer, index);
   for (std::int64_t d = 0; d < plan.depth_count; ++d) {
     Offsets at = offsets_at(plan.depth, d);
@@ -103,7 +103,7 @@ void with_depth(const Plan<T>& plan, const Call& call, std::int64_t index, int m
 
 template <class T>
 Status run(const Call& call) noexcept {
-  const Plan<T>& plan = *static_cast<const Plan<T>*>(call.prepared);
+  const Schedule<T>& plan = *static_cast<const Schedule<T>*>(call.prepared);
   if (plan.empty) return Status::ok;
   const std::int64_t each = plan.m * plan.n * plan.k * plan.depth_count;
   const bool over_outer = call.max_threads > 1 && plan.outer_count > 1 && each < kThreadWork &&
@@ -126,7 +126,7 @@ Status run(const Call& call) noexcept {
 // One product without axes around it: the common case, and the one where overhead shows.
 template <class T>
 Status run_single(const Call& call) noexcept {
-  one_product(*static_cast<const Plan<T>*>(call.prepared), call, {}, false, call.max_threads);
+  one_product(*static_cast<const Schedule<T>*>(call.prepared), call, {}, false, call.max_threads);
   return Status::ok;
 }
 
@@ -151,13 +151,13 @@ Status run_strip(const Call& call) noexcept {
 }
 
 template <class T>
-bool is_strip(const Plan<T>& plan) {
+bool is_strip(const Schedule<T>& plan) {
   return plan.m <= plan.fns->rows && plan.packing != Packing::per_call &&
          plan.m * plan.n * plan.k <= kThreadWork;
 }
 
 template <class T>
-StripPlan<T> strip_of(const Plan<T>& plan) {
+StripPlan<T> strip_of(const Schedule<T>& plan) {
   StripPlan<T> result{plan.fns->strip[plan.m - 1], {}, plan.a_input, plan.packed};
   Strip<T>& s = result.shape;
   s.columns = plan.n;
@@ -212,8 +212,8 @@ void append_outer(std::vector<OuterAxis>& to, const std::vector<ContractionAxis>
 }
 
 template <class T>
-Plan<T> plan_of(const Contraction& c, bool swap, const ProductFns<T>& fns) {
-  Plan<T> plan;
+Schedule<T> plan_of(const Contraction& c, bool swap, const ProductFns<T>& fns) {
+  Schedule<T> plan;
   plan.fns = &fns;
   plan.a_input = swap ? 1 : 0;
   std::vector<ContractionAxis> rows = axes_of(swap ? c.n : c.m, swap);
@@ -238,7 +238,7 @@ Plan<T> plan_of(const Contraction& c, bool swap, const ProductFns<T>& fns) {
 
 // Packed copies of B, one for each of its matrices that the outer axes lead to.
 template <class T>
-std::int64_t number_packed(Plan<T>& plan) {
+std::int64_t number_packed(Schedule<T>& plan) {
   const std::int64_t each = packed_elements(*plan.fns, plan.k, plan.n);
   std::int64_t count = 1;
   for (std::vector<OuterAxis>* axes : {&plan.depth, &plan.outer})
@@ -261,7 +261,7 @@ std::vector<OuterAxis> axes_of_b(const std::vector<OuterAxis>& depth,
 }
 
 template <class T>
-void pack_constant(const PrepareCtx& ctx, Plan<T>& plan) {
+void pack_constant(const PrepareCtx& ctx, Schedule<T>& plan) {
   const void* constant = ctx.constants[static_cast<std::size_t>(1 - plan.a_input)];
   const std::int64_t total = number_packed(plan);
   const std::vector<OuterAxis> axes = axes_of_b(plan.depth, plan.outer);
@@ -291,7 +291,7 @@ void pack_constant(const PrepareCtx& ctx, Plan<T>& plan) {
 
 // Many narrow matrices would be mostly padding; a few small ones are worth it all the same.
 template <class T>
-bool worth_packing_once(const Plan<T>& plan) {
+bool worth_packing_once(const Schedule<T>& plan) {
   std::int64_t matrices = 1;
   for (const OuterAxis& axis : axes_of_b(plan.depth, plan.outer)) matrices *= axis.size;
   const std::int64_t padded = packed_elements(*plan.fns, plan.k, plan.n);
@@ -300,7 +300,7 @@ bool worth_packing_once(const Plan<T>& plan) {
 }
 
 template <class T>
-bool must_pack(const Plan<T>& plan) {
+bool must_pack(const Schedule<T>& plan) {
   if (plan.b_column != 1) return true;
   const bool large = plan.k * plan.n * static_cast<std::int64_t>(sizeof(T)) > kLargeBytes;
   return large && plan.m >= kRowsToPack;
@@ -324,7 +324,7 @@ Prepared prepare_typed(const PrepareCtx& ctx) {
   if (!contraction) return Prepared::no("sizes do not fit the specification");
   const bool a_constant = ctx.constants[0] != nullptr, b_constant = ctx.constants[1] != nullptr;
   const bool swap = should_swap(*contraction, fns.panel / 2, a_constant, b_constant);
-  auto plan = std::make_shared<Plan<T>>(plan_of<T>(*contraction, swap, fns));
+  auto plan = std::make_shared<Schedule<T>>(plan_of<T>(*contraction, swap, fns));
   Prepared prepared;
   const bool constant = (swap ? a_constant : b_constant) && ctx.packs != nullptr;
   if (!plan->empty && constant && worth_packing_once(*plan)) {

@@ -25,7 +25,7 @@ constexpr std::int64_t kUnfoldedBytes = 256 * 1024;
 constexpr std::int64_t kSlots = 8;
 constexpr std::int64_t kThreadWork = 200'000;
 
-struct Plan {
+struct Schedule {
   const ProductFns<float>* fns = nullptr;
   ConvGeometry geometry;
   std::int64_t k = 0, positions = 0;
@@ -45,7 +45,7 @@ struct Plan {
   [[nodiscard]] std::int64_t tasks() const { return geometry.batch * geometry.group * ranges; }
 };
 
-void pack_group(const Plan& plan, const float* w, std::int64_t group, float* to) {
+void pack_group(const Schedule& plan, const float* w, std::int64_t group, float* to) {
   const float* from = w + group * plan.geometry.filters * plan.w_filter;
   pack(*plan.fns, MatrixB<float>{from, plan.k, plan.geometry.filters, 1, plan.w_filter},
        to + group * plan.packed_floats, 1);
@@ -58,7 +58,7 @@ struct Memory {
   float* unfolded = nullptr;
 };
 
-Memory prepare_memory(const Plan& plan, const Call& call) {
+Memory prepare_memory(const Schedule& plan, const Call& call) {
   float* scratch = reinterpret_cast<float*>(*call.scratch);
   const ConvGeometry& g = plan.geometry;
   Memory memory;
@@ -94,7 +94,7 @@ struct Windows {
   std::int64_t step = 0, column = 1;
 };
 
-Windows windows_of(const Plan& plan, const float* x, std::int64_t first, std::int64_t count,
+Windows windows_of(const Schedule& plan, const float* x, std::int64_t first, std::int64_t count,
                    float* unfolded) {
   if (!plan.unfolds) return {x + first * plan.x_position, plan.x_k, plan.x_position};
   unfold(plan.geometry, x, plan.x_channel, plan.x_axis, first, count, unfolded);
@@ -110,7 +110,7 @@ void add_bias(const Operand& bias, std::int64_t first_filter, std::int64_t filte
   }
 }
 
-void run_task(const Plan& plan, const Call& call, const Memory& memory, std::int64_t task,
+void run_task(const Schedule& plan, const Call& call, const Memory& memory, std::int64_t task,
               float* unfolded, int max_threads) {
   const ConvGeometry& g = plan.geometry;
   const std::int64_t first = task % plan.ranges * plan.range;
@@ -147,7 +147,7 @@ void run_task(const Plan& plan, const Call& call, const Memory& memory, std::int
 }
 
 Status run(const Call& call) noexcept {
-  const Plan& plan = *static_cast<const Plan*>(call.prepared);
+  const Schedule& plan = *static_cast<const Schedule*>(call.prepared);
   const std::int64_t tasks = plan.positions == 0 ? 0 : plan.tasks();
   if (tasks == 0) return Status::ok;
   const Memory memory = prepare_memory(plan, call);
@@ -177,7 +177,7 @@ bool spatial_is_contiguous(const Operand& operand) {
 }
 
 // Whether x is already the matrix of its windows, under some strides.
-bool read_in_place(const Operand& x, Plan& plan) {
+bool read_in_place(const Operand& x, Schedule& plan) {
   const ConvGeometry& g = plan.geometry;
   bool pads = false, strides = false;
   for (int axis = 0; axis < g.spatial; ++axis) {
@@ -199,7 +199,7 @@ bool read_in_place(const Operand& x, Plan& plan) {
   return true;
 }
 
-void choose_ranges(Plan& plan) {
+void choose_ranges(Schedule& plan) {
   const std::int64_t column = plan.k * static_cast<std::int64_t>(sizeof(float));
   plan.range = plan.positions;
   if (plan.unfolds && column * plan.positions > kUnfoldedBytes)
@@ -217,9 +217,9 @@ bool weights_are_rows(const Operand& w) {
   return true;
 }
 
-Plan plan_of(const PrepareCtx& ctx, const ConvGeometry& geometry) {
+Schedule plan_of(const PrepareCtx& ctx, const ConvGeometry& geometry) {
   const Operand &x = ctx.inputs[0], &y = ctx.outputs[0];
-  Plan plan;
+  Schedule plan;
   plan.fns = &simd_tables(ctx.isa).f32;
   plan.geometry = geometry;
   plan.k = geometry.channels * geometry.kernel_positions();
@@ -238,7 +238,7 @@ Plan plan_of(const PrepareCtx& ctx, const ConvGeometry& geometry) {
   return plan;
 }
 
-std::shared_ptr<const void> pack_constant(const PrepareCtx& ctx, const Plan& plan) {
+std::shared_ptr<const void> pack_constant(const PrepareCtx& ctx, const Schedule& plan) {
   const auto make = [&]() -> std::shared_ptr<const void> {
     auto memory = std::make_shared<std::vector<float>>(
         static_cast<std::size_t>(plan.geometry.group * plan.packed_floats));
@@ -265,7 +265,7 @@ Prepared prepare(const PrepareCtx& ctx) {
   const auto geometry =
       tensor::conv_geometry(ctx.inputs[0].shape(), ctx.inputs[1].shape(), ctx.attrs);
   if (!geometry) return Prepared::no("the operands do not fit the attributes");
-  auto plan = std::make_shared<Plan>(plan_of(ctx, *geometry));
+  auto plan = std::make_shared<Schedule>(plan_of(ctx, *geometry));
   std::int64_t floats = plan->unfolds ? plan->slots * plan->k * plan->range : 0;
   if (!plan->along_positions) {
     floats += geometry->group * plan->padded_filters();

@@ -15,7 +15,7 @@ using tensor::Operand;
 using tensor::Shape;
 using tensor::Status;
 
-struct Plan {
+struct Schedule {
   CopyPlan block;
   std::int64_t size = 0;                   ///< of the axis that is picked from
   std::int64_t count = 0;                  ///< of indices
@@ -24,7 +24,7 @@ struct Plan {
 
 template <class Index>
 Status run(const Call& call) noexcept {
-  const Plan& plan = *static_cast<const Plan*>(call.prepared);
+  const Schedule& plan = *static_cast<const Schedule*>(call.prepared);
   const Index* indices = call.in(1).data<const Index>();
   const std::byte* data = call.in(0).data<const std::byte>();
   std::byte* y = call.out(0).data<std::byte>();
@@ -57,7 +57,7 @@ Prepared prepare(const PrepareCtx& ctx) {
   for (int i = 0; i < y.rank; ++i)
     if (i < axis || i >= axis + indices.rank) to.push_back(y.strides[i]);
   const auto bytes = static_cast<std::int64_t>(dtype_bytes(y.dtype));
-  auto plan = std::make_shared<Plan>();
+  auto plan = std::make_shared<Schedule>();
   plan->block = plan_copy(block.dims(), from.data(), to.data(), static_cast<int>(bytes));
   plan->size = data.dims[axis];
   plan->count = indices.elements();

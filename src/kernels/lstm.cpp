@@ -30,7 +30,7 @@ struct Weights {
   const float *w = nullptr, *r = nullptr, *bias = nullptr;
 };
 
-struct Plan {
+struct Schedule {
   const SimdTables* simd = nullptr;
   bool batch_first = false, reverse = false;
   std::int64_t steps = 0, batch = 0, input = 0, hidden = 0, directions = 1;
@@ -50,7 +50,7 @@ struct Plan {
 };
 
 // Column `column` of the packed matrices is this row of W, R or the biases; -1: padding.
-std::int64_t row_of_column(const Plan& plan, std::int64_t column) {
+std::int64_t row_of_column(const Schedule& plan, std::int64_t column) {
   const std::int64_t lanes = plan.simd->f32.panel / 2;
   const std::int64_t block = column / (4 * lanes), gate = column / lanes % 4;
   const std::int64_t unit = block * lanes + column % lanes;
@@ -58,7 +58,7 @@ std::int64_t row_of_column(const Plan& plan, std::int64_t column) {
 }
 
 // Rows of `from` become columns of panels, k rows deep.
-void pack_matrix(const Plan& plan, const float* from, std::int64_t row_stride,
+void pack_matrix(const Schedule& plan, const float* from, std::int64_t row_stride,
                  std::int64_t k_stride, std::int64_t k, float* to) {
   const std::int64_t panel = plan.simd->f32.panel;
   for (std::int64_t column = 0; column < 4 * plan.units; ++column) {
@@ -74,7 +74,7 @@ struct Source {
   const Operand* operand = nullptr;
 };
 
-void pack_direction(const Plan& plan, const Source& w, const Source& r, const Source& b,
+void pack_direction(const Schedule& plan, const Source& w, const Source& r, const Source& b,
                     std::int64_t d, float* to) {
   const std::int64_t *ws = w.operand->strides, *rs = r.operand->strides;
   pack_matrix(plan, w.data + d * ws[0], ws[1], ws[2], plan.input, to);
@@ -94,7 +94,7 @@ void pack_direction(const Plan& plan, const Source& w, const Source& r, const So
 // All steps of some rows in one direction.
 class Task {
  public:
-  Task(const Plan& plan, const Call& call, const Weights& weights, std::int64_t direction,
+  Task(const Schedule& plan, const Call& call, const Weights& weights, std::int64_t direction,
        std::int64_t first_row, float* scratch)
       : plan_(plan),
         call_(call),
@@ -194,7 +194,7 @@ class Task {
     }
   }
 
-  const Plan& plan_;
+  const Schedule& plan_;
   const Call& call_;
   Weights weights_;
   std::int64_t d_, first_, rows_;
@@ -202,7 +202,7 @@ class Task {
 };
 
 Status run(const Call& call) noexcept {
-  const Plan& plan = *static_cast<const Plan*>(call.prepared);
+  const Schedule& plan = *static_cast<const Schedule*>(call.prepared);
   float* scratch = reinterpret_cast<float*>(*call.scratch);
   const float* all = static_cast<const float*>(plan.packed.get());
   if (all == nullptr) {
@@ -255,8 +255,8 @@ std::int64_t rounded_up(std::int64_t count, std::int64_t unit) {
   return (count + unit - 1) / unit * unit;
 }
 
-Plan plan_of(const PrepareCtx& ctx) {
-  Plan plan;
+Schedule plan_of(const PrepareCtx& ctx) {
+  Schedule plan;
   plan.simd = &simd_tables(ctx.isa);
   plan.batch_first = ctx.attrs[kLayout].integer() == 1;
   plan.reverse = ctx.attrs[kDirection].text() == "reverse";
@@ -282,7 +282,7 @@ struct alignas(64) Line {
   float floats[16];
 };
 
-std::shared_ptr<const void> pack_constants(const PrepareCtx& ctx, const Plan& plan) {
+std::shared_ptr<const void> pack_constants(const PrepareCtx& ctx, const Schedule& plan) {
   const auto source = [&](std::size_t i) {
     const bool present = i < ctx.inputs.size() && ctx.inputs[i].present();
     return present ? Source{static_cast<const float*>(ctx.constants[i]), &ctx.inputs[i]} : Source{};
@@ -302,7 +302,7 @@ bool weights_are_constant(const PrepareCtx& ctx) {
 }
 
 // W alone does not tell which R and B it goes with.
-std::vector<std::int64_t> layout_of(const PrepareCtx& ctx, const Plan& plan) {
+std::vector<std::int64_t> layout_of(const PrepareCtx& ctx, const Schedule& plan) {
   std::vector<std::int64_t> layout{static_cast<std::int64_t>(ctx.isa), plan.directions, plan.input,
                                    plan.hidden};
   for (const std::size_t i : {kW, kR, kB}) {
@@ -315,7 +315,7 @@ std::vector<std::int64_t> layout_of(const PrepareCtx& ctx, const Plan& plan) {
 
 Prepared prepare(const PrepareCtx& ctx) {
   if (const char* why = why_not(ctx)) return Prepared::no(why);
-  auto plan = std::make_shared<Plan>(plan_of(ctx));
+  auto plan = std::make_shared<Schedule>(plan_of(ctx));
   std::int64_t floats = plan->directions * plan->tasks_per_direction() * plan->task_floats;
   if (weights_are_constant(ctx)) {
     plan->packed =

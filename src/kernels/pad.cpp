@@ -29,7 +29,7 @@ struct Axis {
   std::int64_t begin = 0, end = 0;   ///< indices of the result that x lies under, one to one
 };
 
-struct Plan {
+struct Schedule {
   std::vector<Axis> axes;  ///< at least one
   std::int64_t rows = 1;
 };
@@ -67,7 +67,7 @@ void fill_row(const Axis& axis, T value, T* y) {
 
 template <class T>
 Status run(const Call& call) noexcept {
-  const Plan& plan = *static_cast<const Plan*>(call.prepared);
+  const Schedule& plan = *static_cast<const Schedule*>(call.prepared);
   const T* x = call.in(kX).data<const T>();
   T* y = call.out(0).data<T>();
   const T value = call.has(kValue) ? *call.in(kValue).data<const T>() : T{};
@@ -127,7 +127,7 @@ Prepared prepare(const PrepareCtx& ctx) {
     return Prepared::no("pads that are not constant");
   if (x.rank == 0 || x.elements() == 0) return Prepared::no("nothing to pad");
   const std::vector<std::int64_t> begins = begins_of(ctx, has(kAxes));
-  auto plan = std::make_shared<Plan>();
+  auto plan = std::make_shared<Schedule>();
   for (int i = 0; i < x.rank; ++i) {
     if (y.dims[i] > kLongest) return Prepared::no("a very long axis");
     plan->axes.push_back(

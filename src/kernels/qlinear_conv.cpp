@@ -32,7 +32,7 @@ enum Input : std::size_t {
 // Windows below this sum to less than 2^31.
 constexpr std::int64_t kMaxWindow = 32'768;
 
-struct Plan {
+struct Schedule {
   ConvGeometry geometry;
   std::int64_t k = 0, positions = 0;
   std::vector<std::int16_t> weights;  ///< [group * filters][k], less their zero points
@@ -94,7 +94,7 @@ T limited(float scaled, int zero) {
 }
 
 template <class Y>
-void filters_of_window(const Plan& plan, const Call& call, const std::int16_t* window,
+void filters_of_window(const Schedule& plan, const Call& call, const std::int16_t* window,
                        std::int64_t group, Y* y) {
   const Operand &w_scale = call.in(kWScale), &out = call.out(0);
   const float x_scale = *call.in(kXScale).data<const float>();
@@ -113,7 +113,7 @@ void filters_of_window(const Plan& plan, const Call& call, const std::int16_t* w
 
 template <class X, class Y>
 Status run(const Call& call) noexcept {
-  const Plan& plan = *static_cast<const Plan*>(call.prepared);
+  const Schedule& plan = *static_cast<const Schedule*>(call.prepared);
   const ConvGeometry& g = plan.geometry;
   const Operand &x = call.in(kX), &y = call.out(0);
   const int zero = byte_at(call.in(kXZero), call.in(kXZero).data<const void*>(), 0);
@@ -145,7 +145,7 @@ const char* why_not(const PrepareCtx& ctx) {
   return spatial_is_contiguous(ctx.outputs[0]) ? nullptr : "a result that is not contiguous";
 }
 
-void pack_weights(const PrepareCtx& ctx, Plan& plan) {
+void pack_weights(const PrepareCtx& ctx, Schedule& plan) {
   const Operand &w = ctx.inputs[kW], &w_zero = ctx.inputs[kWZero];
   for (std::int64_t f = 0; f < plan.geometry.group * plan.geometry.filters; ++f) {
     const int zero = byte_at(w_zero, ctx.constants[kWZero], of_filter(w_zero, f));
@@ -166,7 +166,7 @@ Prepared prepare(const PrepareCtx& ctx) {
   const auto geometry =
       tensor::conv_geometry(ctx.inputs[kX].shape(), ctx.inputs[kW].shape(), ctx.attrs);
   if (!geometry) return Prepared::no("the operands do not fit the attributes");
-  auto plan = std::make_shared<Plan>();
+  auto plan = std::make_shared<Schedule>();
   plan->geometry = *geometry;
   plan->k = geometry->channels * geometry->kernel_positions();
   plan->positions = geometry->out_positions();

@@ -44,10 +44,10 @@ struct Axes {
   void add(const T& axis) { list[count++] = axis; }
 };
 
-struct Plan;
-using BlockFn = void (*)(const Plan&, const std::byte* x, std::byte* y, std::int64_t lanes);
+struct Schedule;
+using BlockFn = void (*)(const Schedule&, const std::byte* x, std::byte* y, std::int64_t lanes);
 
-struct Plan {
+struct Schedule {
   Axis lane;           ///< the kept axis along which results are made together
   Axes<Axis> kept;     ///< the others
   Axes<Axis> reduced;  ///< joined, outermost first; at least one
@@ -134,7 +134,7 @@ void for_each_row(const Axes<Axis>& reduced, const T* x, F&& f) {
 
 // kStep: of x between lanes, when it is 1; 0: any. kCount: lanes, when they are all there; 0: any.
 template <class T, Kind kKind, std::int64_t kStep, std::int64_t kCount>
-void lanes_of(const Plan& plan, const T* x, T* y, std::int64_t lanes) {
+void lanes_of(const Schedule& plan, const T* x, T* y, std::int64_t lanes) {
   using W = Wide<T>;
   const std::int64_t count = kCount != 0 ? kCount : lanes;
   const std::int64_t step = kStep != 0 ? kStep : plan.lane.x;
@@ -156,7 +156,7 @@ void lanes_of(const Plan& plan, const T* x, T* y, std::int64_t lanes) {
 
 // One result. Extremes do not depend on the order, so they are taken in lanes of neighbours.
 template <class T, Kind kKind>
-void single(const Plan& plan, const T* x, T* y) {
+void single(const Schedule& plan, const T* x, T* y) {
   using W = Wide<T>;
   const Axis& inner = plan.reduced.list[plan.reduced.count - 1];
   if constexpr (kKind == Kind::max || kKind == Kind::min) {
@@ -180,7 +180,7 @@ void single(const Plan& plan, const T* x, T* y) {
 }
 
 template <class T, Kind kKind>
-void block(const Plan& plan, const std::byte* x_bytes, std::byte* y_bytes, std::int64_t lanes) {
+void block(const Schedule& plan, const std::byte* x_bytes, std::byte* y_bytes, std::int64_t lanes) {
   const T* x = reinterpret_cast<const T*>(x_bytes);
   T* y = reinterpret_cast<T*>(y_bytes);
   if (lanes == 1) return single<T, kKind>(plan, x, y);
@@ -236,7 +236,7 @@ BlockFn block_fn(DType dtype, Kind kind) {
 }
 
 // All results of one index of the kept axes.
-void run_lanes(const Plan& plan, const Call& call, std::int64_t index) {
+void run_lanes(const Schedule& plan, const Call& call, std::int64_t index) {
   std::int64_t x_at = 0, y_at = 0;
   for (std::size_t i = plan.kept.count; i-- > 0;) {
     const Axis& axis = plan.kept.list[i];
@@ -252,7 +252,7 @@ void run_lanes(const Plan& plan, const Call& call, std::int64_t index) {
 }
 
 Status run(const Call& call) noexcept {
-  const Plan& plan = *static_cast<const Plan*>(call.prepared);
+  const Schedule& plan = *static_cast<const Schedule*>(call.prepared);
   const std::int64_t elements = plan.kept_count * plan.lane.size * plan.reduced_count;
   if (call.max_threads > 1 && plan.kept_count > 1 && elements > kThreadElements) {
     parallel_for(plan.kept_count, call.max_threads,
@@ -281,10 +281,10 @@ bool is_reduced(const tensor::Attr& axes, int axis, int rank) {
       axes.integers(), [&](std::int64_t given) { return given == axis || given + rank == axis; });
 }
 
-Plan plan_of(const PrepareCtx& ctx) {
+Schedule plan_of(const PrepareCtx& ctx) {
   const Operand &x = ctx.inputs[0], &y = ctx.outputs[0];
   const bool keep = ctx.attrs[kKeepdims].integer() != 0;
-  Plan plan;
+  Schedule plan;
   plan.bytes = static_cast<std::int64_t>(dtype_bytes(x.dtype));
   int to = 0;
   for (int axis = 0; axis < x.rank; ++axis) {
@@ -323,10 +323,10 @@ Prepared prepare(const PrepareCtx& ctx) {
   if (kind == kKinds.end()) return Prepared::no("a kind of reduction for the reference kernel");
   const BlockFn fn = block_fn(ctx.inputs[0].dtype, static_cast<Kind>(kind - kKinds.begin()));
   if (fn == nullptr) return Prepared::no("an element type for the reference kernel");
-  Plan plan = plan_of(ctx);
+  Schedule plan = plan_of(ctx);
   if (plan.reduced_count == 0) return Prepared::no("a reduction of nothing");
   plan.block = fn;
-  return {.state = std::make_shared<const Plan>(plan)};
+  return {.state = std::make_shared<const Schedule>(plan)};
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // Work in a body that depends on captured values and constants alone is done once, before the loop,
 // and its results are captured. Views cost nothing and stay; those that moved work reads are copied
-// along. What may fail stays, for the loop may take no step. It stands after merging, so that each
-// thing moves once.
+// along. What may fail stays, for the loop may take no step: by its operator's word, or because
+// only data decides its sizes, which may then turn out impossible. It stands after merging, so that
+// each thing moves once.
 #include <algorithm>
 #include <map>
 
@@ -58,12 +59,41 @@ class Hoister {
     return fate(value.producer) != Fate::stays;
   }
 
+  /// Whether the loop takes a step whatever its inputs are.
+  [[nodiscard]] bool surely_steps() const {
+    const Node& loop = module_.node(loop_);
+    if (loop.loop->has_condition || !loop.loop->has_trip_count) return false;
+    const NodeId producer = module_.value(loop.inputs[0]).producer;
+    if (!producer.valid() || module_.node(producer).op != &ir::constant_op) return false;
+    return tensor::to_integers(module_.node(producer).attrs[0].tensor())->front() > 0;
+  }
+
+  /// Whether the sizes of all results follow from those of the operands.
+  [[nodiscard]] bool sizes_are_sure(const Node& node) const {
+    const auto given = [&](ir::Dim dim) {
+      return std::ranges::any_of(node.inputs, [&](ValueId input) {
+        if (!input.valid()) return false;
+        const std::vector<ir::Dim>& dims = module_.value(input).type.dims;
+        return std::ranges::find(dims, dim) != dims.end();
+      });
+    };
+    return std::ranges::all_of(node.outputs, [&](ValueId output) {
+      const ir::Type& type = module_.value(output).type;
+      return type.ranked && std::ranges::all_of(type.dims, [&](ir::Dim dim) {
+               return dim.is_constant() || given(dim) ||
+                      module_.dims.node(dim.expr()).kind != tensor::DimKind::fresh;
+             });
+    });
+  }
+
   /// Sets each node's fate; whether there is anything to move.
   bool find_work() {
     bool any = false;
+    const bool may_skip = !surely_steps();
     for (const NodeId id : nodes()) {
       const Node& node = module_.node(id);
-      const bool pure = node.op->effects == ir::Effects::pure && node.regions.empty();
+      const bool pure = node.op->effects == ir::Effects::pure && node.regions.empty() &&
+                        (!may_skip || sizes_are_sure(node));
       const bool all = pure && std::ranges::all_of(
                                    node.inputs, [&](ValueId input) { return is_invariant(input); });
       const bool free = node.op == &ir::constant_op || node.op->access == ir::Access::view;

@@ -80,9 +80,9 @@ void Binder::bind_arguments() {
   const ir::Region& top = module_.region(module_.top());
   for (std::size_t i = 0; i < top.args.size(); ++i) {
     Location feed;
-    feed.place.slot = new_slot({SlotInit::Kind::feed, 0, nullptr, static_cast<std::int32_t>(i)});
-    feed.place.layout = contiguous_layout(out_->feed_shapes[i]);
-    feed.place.dtype = type(top.args[i]).dtype;
+    feed.spot.slot = new_slot({SlotInit::Kind::feed, 0, nullptr, static_cast<std::int32_t>(i)});
+    feed.spot.layout = contiguous_layout(out_->feed_shapes[i]);
+    feed.spot.dtype = type(top.args[i]).dtype;
     set_location(top.args[i], feed);
   }
   for (std::size_t i = 0; i < top.yields.size(); ++i) {
@@ -91,15 +91,14 @@ void Binder::bind_arguments() {
     bound.dtype = result.dtype;
     if (result.is_static()) {
       bound.shape = result.shape();
-      Location place;
-      place.place.slot =
-          new_slot({SlotInit::Kind::result, 0, nullptr, static_cast<std::int32_t>(i)});
-      place.place.layout = contiguous_layout(bound.shape);
-      place.place.dtype = result.dtype;
-      bound.source = place.place;
+      Location spot;
+      spot.spot.slot = new_slot({SlotInit::Kind::result, 0, nullptr, static_cast<std::int32_t>(i)});
+      spot.spot.layout = contiguous_layout(bound.shape);
+      spot.spot.dtype = result.dtype;
+      bound.source = spot.spot;
       out_->result_bytes +=
           bound.shape.elements() * static_cast<std::int64_t>(dtype_bytes(result.dtype));
-      want(module_.top(), top.yields[i], place);
+      want(module_.top(), top.yields[i], spot);
     }
     out_->results.push_back(bound);
   }
@@ -160,7 +159,7 @@ Expected<void> Binder::bind_node(ir::NodeId id) {
   bool dynamic = false;
   for (const ir::ValueId output : node.outputs) dynamic |= !is_static(output);
   for (const ir::ValueId input : node.inputs)
-    dynamic |= input.valid() && location(input).place.is_dynamic();
+    dynamic |= input.valid() && location(input).spot.is_dynamic();
   if (dynamic) return bind_dynamic(id);
   if (node.op->view != nullptr && bind_view(id)) return {};
   return bind_kernel(id);
@@ -172,9 +171,9 @@ Expected<void> Binder::finish_top() {
     BoundResult& result = out_->results[i];
     const Location source = location(top.yields[i]);
     if (!result.source.present()) {
-      result.source = source.place;
+      result.source = source.spot;
       touch(source);
-    } else if (source.place.slot != result.source.slot) {
+    } else if (source.spot.slot != result.source.slot) {
       emit_copy(source, {result.source, {}}, module_.value(top.yields[i]).producer);
     }
   }
@@ -184,19 +183,19 @@ Expected<void> Binder::finish_top() {
 
 void Binder::resolve_buffers() {
   arena_.place();
-  const auto fix = [&](Place& place) {
-    if (place.buffer == kNone) return;
-    place.offset += arena_.offset(place.buffer);
-    place.buffer = kNone;
+  const auto fix = [&](Spot& spot) {
+    if (spot.buffer == kNone) return;
+    spot.offset += arena_.offset(spot.buffer);
+    spot.buffer = kNone;
   };
-  for (Place& place : out_->operands) fix(place);
+  for (Spot& spot : out_->operands) fix(spot);
   for (Alias& alias : out_->aliases) fix(alias.from), fix(alias.to);
   for (BoundBranch& branch : out_->branches) fix(branch.condition);
   for (BoundResult& result : out_->results) fix(result.source);
   for (BoundLoop& loop : out_->loops) {
     fix(loop.trip_operand), fix(loop.condition), fix(loop.keep_going);
-    for (Place& place : loop.captured) fix(place);
-    for (Place& place : loop.operands) fix(place);
+    for (Spot& spot : loop.captured) fix(spot);
+    for (Spot& spot : loop.operands) fix(spot);
     for (BoundCarried& port : loop.carried) {
       fix(port.initial);
       if (port.buffer_a != kNone)

@@ -19,14 +19,14 @@ Expected<void> Binder::begin_branch(ir::NodeId id) {
     } else if (wanted_[output.index]) {
       result = *wanted_[output.index];
     } else {
-      result.place.slot = new_slot();
-      result.place.layout = contiguous_layout(type(output).shape());
-      result.place.dtype = type(output).dtype;
+      result.spot.slot = new_slot();
+      result.spot.layout = contiguous_layout(type(output).shape());
+      result.spot.dtype = type(output).dtype;
     }
     frame.results.push_back(result);
   }
   SCANLOOM_TRY(const Location condition, control(id, node.inputs[0], "condition"));
-  BoundBranch branch{.node = id, .condition = condition.place};
+  BoundBranch branch{.node = id, .condition = condition.spot};
   touch(condition);
   frame.index = static_cast<std::uint32_t>(out_->branches.size());
   out_->branches.push_back(branch);
@@ -60,10 +60,10 @@ void Binder::finish_side(Frame& frame) {
       continue;
     }
     Location& result = frame.results[i];
-    if (result.place.is_dynamic()) {
+    if (result.spot.is_dynamic()) {
       emit_alias(source, result);
     } else if (wanted_[output.index]) {
-      if (source.place.slot != result.place.slot) emit_copy(source, result, frame.node);
+      if (source.spot.slot != result.spot.slot) emit_copy(source, result, frame.node);
     } else {
       source = straight(source, type(output).shape(), frame.node);
       emit_alias(source, result);

@@ -39,23 +39,23 @@ Expected<BoundLoop> Binder::bind_controls(ir::NodeId id) {
   loop.has_trip_count = ports.has_trip_count;
   if (ports.has_trip_count) {
     SCANLOOM_TRY(const Location trip, control(id, node.inputs[0], "trip count"));
-    loop.trip_operand = trip.place;
+    loop.trip_operand = trip.spot;
     if (const auto count = known_integer(node.inputs[0]); count && *count < ir::kEndlessTripCount)
       loop.trip_count = std::max<std::int64_t>(*count, 0);
   } else if (!ports.scanned.empty()) {
     // Without a trip count the slices are all that is walked; the others are checked against it.
     const Location outer = location(node.inputs[ports.first_scanned_input()]);
     const int axis = static_cast<int>(ports.scanned[0].axis);
-    if (outer.place.is_dynamic() || axis >= layout(outer.place).dims.rank())
+    if (outer.spot.is_dynamic() || axis >= layout(outer.spot).dims.rank())
       return fail(Code::unsupported, "{}: a loop without trip count over slices of unknown number",
                   module_.describe(id));
     loop.has_trip_count = true;
-    loop.trip_count = ir::scan_window(ports.scanned[0], layout(outer.place).dims[axis]).count;
+    loop.trip_count = ir::scan_window(ports.scanned[0], layout(outer.spot).dims[axis]).count;
   }
   if (ports.has_condition) {
     SCANLOOM_TRY(const Location condition,
                  control(id, node.inputs[std::size_t{ports.has_trip_count}], "condition"));
-    loop.condition = condition.place;
+    loop.condition = condition.spot;
   }
   return loop;
 }
@@ -118,12 +118,12 @@ void Binder::bind_carried(ir::NodeId id, BoundLoop& loop, const std::vector<Loca
     BoundCarried carried;
     if (!is_static(argument)) {
       const Location boxed = new_dynamic(type(argument).dtype);
-      carried.argument = boxed.place;
-      carried.next = new_dynamic(type(argument).dtype).place;
-      carried.final = new_dynamic(type(argument).dtype).place;
-      carried.initial = initial.place;
+      carried.argument = boxed.spot;
+      carried.next = new_dynamic(type(argument).dtype).spot;
+      carried.final = new_dynamic(type(argument).dtype).spot;
+      carried.initial = initial.spot;
       touch(initial);
-      set_location(argument, {boxed.place, initial.buffers});
+      set_location(argument, {boxed.spot, initial.buffers});
       set_location(node.outputs[i], {carried.final, initial.buffers});
       loop.carried.push_back(carried);
       continue;
@@ -131,23 +131,23 @@ void Binder::bind_carried(ir::NodeId id, BoundLoop& loop, const std::vector<Loca
     touch(initial);
     const Location a = new_buffer(type(argument).dtype, type(argument).shape());
     const Location b = new_buffer(type(argument).dtype, type(argument).shape());
-    carried.initial = initial.place;
-    carried.buffer_a = a.place.buffer;
-    carried.buffer_b = b.place.buffer;
+    carried.initial = initial.spot;
+    carried.buffer_a = a.spot.buffer;
+    carried.buffer_b = b.spot.buffer;
     Location any = initial;
-    any.add_buffers({a.place.buffer, b.place.buffer});
+    any.add_buffers({a.spot.buffer, b.spot.buffer});
     const auto moving = [&] {
-      Place place = a.place;
-      place.slot = new_slot();
-      place.buffer = kNone;
-      return place;
+      Spot spot = a.spot;
+      spot.slot = new_slot();
+      spot.buffer = kNone;
+      return spot;
     };
     carried.argument = moving();
     carried.next = moving();
     carried.final = moving();
     set_location(argument, {carried.argument, any.buffers});
     set_location(node.outputs[i], {carried.final, any.buffers});
-    want(node.regions[0], yield, {carried.next, {a.place.buffer, b.place.buffer}});
+    want(node.regions[0], yield, {carried.next, {a.spot.buffer, b.spot.buffer}});
     loop.carried.push_back(carried);
   }
 }
@@ -161,12 +161,12 @@ Expected<void> Binder::bind_scanned(ir::NodeId id, BoundLoop& loop) {
     const ir::ValueId outer = node.inputs[ports.first_scanned_input() + i];
     const Location from = location(outer);
     touch(from);
-    BoundScanned scanned{.outer = from.place, .argument = {}, .slices = port};
+    BoundScanned scanned{.outer = from.spot, .argument = {}, .slices = port};
     Location argument;
-    if (from.place.is_dynamic()) {
-      argument = new_dynamic(from.place.dtype);
+    if (from.spot.is_dynamic()) {
+      argument = new_dynamic(from.spot.dtype);
     } else {
-      const Layout& whole = layout(from.place);
+      const Layout& whole = layout(from.spot);
       const int axis = static_cast<int>(port.axis);
       if (axis >= whole.dims.rank())
         return fail(Code::invalid_model, "{}: scanned axis {} of {}, which has rank {}",
@@ -186,16 +186,16 @@ Expected<void> Binder::bind_scanned(ir::NodeId id, BoundLoop& loop) {
       } else {
         dims[axis] = port.part;
       }
-      scanned.first_bytes = window.first * stride * bytes_of(from.place.dtype);
-      scanned.step_bytes = port.stride * stride * bytes_of(from.place.dtype);
-      argument.place = from.place;
-      argument.place.slot = new_slot();
-      argument.place.offset = 0;
-      argument.place.buffer = kNone;
-      argument.place.layout = add_layout(dims, strides);
+      scanned.first_bytes = window.first * stride * bytes_of(from.spot.dtype);
+      scanned.step_bytes = port.stride * stride * bytes_of(from.spot.dtype);
+      argument.spot = from.spot;
+      argument.spot.slot = new_slot();
+      argument.spot.offset = 0;
+      argument.spot.buffer = kNone;
+      argument.spot.layout = add_layout(dims, strides);
     }
     argument.buffers = from.buffers;
-    scanned.argument = argument.place;
+    scanned.argument = argument.spot;
     set_location(body.args[ports.captured + ports.carried + i], argument);
     loop.scanned.push_back(scanned);
   }
@@ -214,7 +214,7 @@ void Binder::bind_stacked(ir::NodeId id, BoundLoop& loop) {
         .row = {}, .result = {}, .axis = port.axis, .reverse = port.reverse, .insert = port.insert};
     if (!is_static(output) || !is_static(yield) || loop.trip_count < 0) {
       const Location boxed = new_dynamic(type(yield).dtype);
-      stacked.result = boxed.place;
+      stacked.result = boxed.spot;
       set_location(output, boxed);
       loop.stacked.push_back(stacked);
       continue;
@@ -222,7 +222,7 @@ void Binder::bind_stacked(ir::NodeId id, BoundLoop& loop) {
     const Location result = output_location(output);
     set_location(output, result);
     touch(result);
-    const Layout whole = layout(result.place);
+    const Layout whole = layout(result.spot);
     const int axis = static_cast<int>(port.axis);
     tensor::Shape dims = whole.dims, strides = whole.strides;
     std::int64_t step = whole.strides[axis];
@@ -233,16 +233,16 @@ void Binder::bind_stacked(ir::NodeId id, BoundLoop& loop) {
       dims = type(yield).shape();
       step *= dims[axis];
     }
-    step *= bytes_of(result.place.dtype);
-    stacked.result = result.place;
+    step *= bytes_of(result.spot.dtype);
+    stacked.result = result.spot;
     stacked.first_bytes = port.reverse ? (loop.trip_count - 1) * step : 0;
     stacked.step_bytes = port.reverse ? -step : step;
     Location row = result;
-    row.place.slot = new_slot();
-    row.place.offset = 0;
-    row.place.buffer = kNone;
-    row.place.layout = add_layout(dims, strides);
-    stacked.row = row.place;
+    row.spot.slot = new_slot();
+    row.spot.offset = 0;
+    row.spot.buffer = kNone;
+    row.spot.layout = add_layout(dims, strides);
+    stacked.row = row.spot;
     want(node.regions[0], yield, row);
     loop.stacked.push_back(stacked);
   }
@@ -254,7 +254,7 @@ void Binder::bind_operands(const ir::Node& node, BoundLoop& loop) {
   for (const ir::ValueId input : node.inputs) {
     const Location operand = location(input);
     touch(operand);
-    loop.operands.push_back(operand.place);
+    loop.operands.push_back(operand.spot);
   }
 }
 
@@ -269,7 +269,7 @@ Expected<void> Binder::finish_loop(Frame& frame) {
     SCANLOOM_TRY(const Location keep_going,
                  control(frame.node, body.yields[0], "condition of the next step"));
     touch(keep_going);
-    loop.keep_going = keep_going.place;
+    loop.keep_going = keep_going.spot;
   }
   for (const BoundCarried& port : loop.carried)
     if (!port.argument.is_dynamic()) {
@@ -291,7 +291,7 @@ void Binder::finish_carried(const ir::Node& node, BoundLoop& loop) {
     const ir::ValueId yield = body.yields[first + i];
     const Location source = location(yield);
     const BoundCarried& port = loop.carried[i];
-    if (source.place.slot == port.next.slot) continue;
+    if (source.spot.slot == port.next.slot) continue;
     const ir::NodeId producer = module_.value(yield).producer;
     const ir::NodeId at = producer.valid() ? producer : loop.node;
     if (port.argument.is_dynamic()) {
@@ -312,10 +312,10 @@ void Binder::finish_stacked(const ir::Node& node, BoundLoop& loop) {
     BoundStacked& port = loop.stacked[i];
     touch(source);
     if (port.result.is_dynamic()) {
-      port.row = source.place;
-      if (!source.place.is_dynamic() && layout(source.place).contiguous)
-        port.row_bytes = layout(source.place).dims.elements() * bytes_of(source.place.dtype);
-    } else if (source.place.slot != port.row.slot) {
+      port.row = source.spot;
+      if (!source.spot.is_dynamic() && layout(source.spot).contiguous)
+        port.row_bytes = layout(source.spot).dims.elements() * bytes_of(source.spot.dtype);
+    } else if (source.spot.slot != port.row.slot) {
       const Location& result = location(node.outputs[loop.carried.size() + i]);
       emit_copy(source, {port.row, result.buffers}, loop.node);
     }

@@ -16,7 +16,7 @@ constexpr std::int64_t kElementsWorthALook = 1 << 15;
 std::vector<std::optional<DType>> input_dtypes(const std::vector<Location>& inputs) {
   std::vector<std::optional<DType>> dtypes;
   for (const Location& input : inputs)
-    dtypes.push_back(input.place.present() ? std::optional(input.place.dtype) : std::nullopt);
+    dtypes.push_back(input.spot.present() ? std::optional(input.spot.dtype) : std::nullopt);
   return dtypes;
 }
 
@@ -30,15 +30,15 @@ const char* Binder::try_kernel(ir::NodeId id, const kernels::KernelDef& def,
   // An element program knows only the operands that are there.
   std::vector<Location> inputs = all_inputs;
   if (node.op->scalar != nullptr)
-    std::erase_if(inputs, [](const Location& input) { return !input.place.present(); });
+    std::erase_if(inputs, [](const Location& input) { return !input.spot.present(); });
   const std::vector<tensor::Operand> in = operands_of(inputs), out = operands_of(outputs);
   std::vector<const void*> constants;
   bool of_plan = true;
   for (const Location& input : inputs) {
     const SlotInit* init =
-        input.place.present() ? &out_->slots[static_cast<std::size_t>(input.place.slot)] : nullptr;
+        input.spot.present() ? &out_->slots[static_cast<std::size_t>(input.spot.slot)] : nullptr;
     const bool constant = init != nullptr && init->constant != nullptr;
-    constants.push_back(constant ? init->constant + input.place.offset : nullptr);
+    constants.push_back(constant ? init->constant + input.spot.offset : nullptr);
     of_plan &= !constant || init->of_plan;
   }
   // Packs are kept by address for as long as the plan lives: only of constants that do so too.
@@ -69,8 +69,8 @@ const char* Binder::try_kernel(ir::NodeId id, const kernels::KernelDef& def,
 void Binder::emit_call(BoundCall call) {
   std::int64_t elements = 0;
   for (std::size_t i = 0; i < std::size_t{call.inputs} + call.outputs; ++i)
-    if (const Place& place = out_->operands[call.first_operand + i]; place.present())
-      elements += layout(place).dims.elements();
+    if (const Spot& spot = out_->operands[call.first_operand + i]; spot.present())
+      elements += layout(spot).dims.elements();
   out_->calls.push_back(std::move(call));
   const auto index = static_cast<std::uint32_t>(out_->calls.size() - 1);
   emit(Op::call, index);
@@ -88,13 +88,13 @@ bool Binder::bind_view(ir::NodeId id) {
     else if (const tensor::Tensor* value = known(node.inputs[i]))
       integers[i] = to_integers(*value);
   }
-  const Layout& from = layout(location.place);
+  const Layout& from = layout(location.spot);
   const std::optional<ir::ViewOf> view =
       node.op->view({from.dims, from.strides, type(node.outputs[0]).shape(), node.attrs, integers});
   if (!view) return false;
-  location.place.offset +=
-      view->offset * static_cast<std::int64_t>(dtype_bytes(location.place.dtype));
-  location.place.layout = add_layout(view->dims, view->strides);
+  location.spot.offset +=
+      view->offset * static_cast<std::int64_t>(dtype_bytes(location.spot.dtype));
+  location.spot.layout = add_layout(view->dims, view->strides);
   set_location(node.outputs[0], std::move(location));
   return true;
 }
@@ -121,8 +121,8 @@ Expected<void> Binder::bind_kernel(ir::NodeId id) {
   bool copied = false;
   if (!candidates(*node.op).empty())
     for (Location& input : inputs) {
-      if (!input.place.present() || layout(input.place).contiguous) continue;
-      input = straight(input, layout(input.place).dims, id);
+      if (!input.spot.present() || layout(input.spot).contiguous) continue;
+      input = straight(input, layout(input.spot).dims, id);
       copied = true;
     }
   if (copied && try_all()) return {};
@@ -165,7 +165,7 @@ Expected<void> Binder::bind_dynamic(ir::NodeId id) {
   dynamic.call.attrs = node.attrs.data();
   dynamic.call.node = id;
   const bool all_there =
-      std::ranges::all_of(inputs, [](const Location& input) { return input.place.present(); });
+      std::ranges::all_of(inputs, [](const Location& input) { return input.spot.present(); });
   if (node.op->scalar != nullptr && all_there)
     dynamic.program = std::make_shared<const tensor::ScalarProgram>(
         ops::pointwise_program(*node.op, input_dtypes(inputs), node.attrs));

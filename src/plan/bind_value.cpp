@@ -32,36 +32,36 @@ Location Binder::new_buffer(DType dtype, const tensor::Shape& shape) {
   const std::int64_t bytes = shape.elements() * static_cast<std::int64_t>(dtype_bytes(dtype));
   const BufferId buffer = arena_.add(bytes);
   Location location;
-  location.place.slot = kArenaSlot;
-  location.place.layout = contiguous_layout(shape);
-  location.place.buffer = buffer;
-  location.place.dtype = dtype;
+  location.spot.slot = kArenaSlot;
+  location.spot.layout = contiguous_layout(shape);
+  location.spot.buffer = buffer;
+  location.spot.dtype = dtype;
   location.buffers = {buffer};
   return location;
 }
 
 Location Binder::new_dynamic(DType dtype) {
   Location location;
-  location.place.slot = new_slot();
-  location.place.dynamic = out_->dynamic_count++;
-  location.place.dtype = dtype;
+  location.spot.slot = new_slot();
+  location.spot.dynamic = out_->dynamic_count++;
+  location.spot.dtype = dtype;
   return location;
 }
 
 Location Binder::constant_location(const tensor::Tensor& value, bool of_plan) {
   out_->constants.push_back(value);
   Location location;
-  location.place.slot = new_slot({.kind = SlotInit::Kind::constant,
-                                  .constant = static_cast<const std::byte*>(value.data()),
-                                  .of_plan = of_plan});
-  location.place.layout = contiguous_layout(value.shape());
-  location.place.dtype = value.dtype();
+  location.spot.slot = new_slot({.kind = SlotInit::Kind::constant,
+                                 .constant = static_cast<const std::byte*>(value.data()),
+                                 .of_plan = of_plan});
+  location.spot.layout = contiguous_layout(value.shape());
+  location.spot.dtype = value.dtype();
   return location;
 }
 
 Location Binder::location(ir::ValueId id) {
   Location& found = locations_[id.index];
-  if (!found.place.present())
+  if (!found.spot.present())
     if (const tensor::Tensor* value = known(id)) {
       const ir::NodeId producer = module_.value(id).producer;
       const bool of_plan = producer.valid() && module_.node(producer).op == &ir::constant_op;
@@ -82,8 +82,7 @@ void Binder::want(ir::RegionId region, ir::ValueId value, const Location& destin
   if (!producer.valid() || wanted_[value.index] || known(value) != nullptr) return;
   const ir::Node& node = module_.node(producer);
   if (node.parent != region || !is_static(value)) return;
-  if (!layout(destination.place).contiguous ||
-      layout(destination.place).dims != type(value).shape())
+  if (!layout(destination.spot).contiguous || layout(destination.spot).dims != type(value).shape())
     return;
   if (node.op == &ir::loop_op && module_.value(value).index < node.loop->carried) return;
   wanted_[value.index] = destination;
@@ -104,26 +103,26 @@ std::uint32_t Binder::add_operands(const std::vector<Location>& inputs,
   const auto first = static_cast<std::uint32_t>(out_->operands.size());
   for (const std::vector<Location>* list : {&inputs, &outputs})
     for (const Location& location : *list) {
-      out_->operands.push_back(location.place);
+      out_->operands.push_back(location.spot);
       touch(location);
     }
   return first;
 }
 
-std::vector<tensor::Operand> Binder::operands_of(const std::vector<Location>& places) const {
+std::vector<tensor::Operand> Binder::operands_of(const std::vector<Location>& spots) const {
   // Kernels only ask whether an operand is there; its address is not known before a run.
   static std::byte* const kThere = nullptr;
   std::vector<tensor::Operand> operands;
-  for (const Location& location : places) {
+  for (const Location& location : spots) {
     tensor::Operand operand;
-    if (location.place.present()) {
-      const Layout& shape = layout(location.place);
+    if (location.spot.present()) {
+      const Layout& shape = layout(location.spot);
       operand = {const_cast<std::byte**>(&kThere),
-                 location.place.offset,
+                 location.spot.offset,
                  shape.dims.data(),
                  shape.strides.data(),
                  shape.dims.rank(),
-                 location.place.dtype,
+                 location.spot.dtype,
                  shape.contiguous};
     }
     operands.push_back(operand);
@@ -137,7 +136,7 @@ void Binder::emit_copy(const Location& from, const Location& to, ir::NodeId node
   call.kernel = "copy";
   call.node = node;
   call.inputs = call.outputs = 1;
-  if (from.place.is_dynamic()) {
+  if (from.spot.is_dynamic()) {
     call.run = ops::identity_op.reference;
     call.first_operand = add_operands({from}, {to});
     out_->dynamic_calls.push_back({.call = std::move(call), .resolve = sizes_of_input});
@@ -161,15 +160,14 @@ void Binder::emit_copy(const Location& from, const Location& to, ir::NodeId node
 
 void Binder::emit_alias(const Location& from, const Location& to) {
   touch(from);
-  out_->aliases.push_back({from.place, to.place});
+  out_->aliases.push_back({from.spot, to.spot});
   emit(Op::alias, static_cast<std::uint32_t>(out_->aliases.size() - 1));
 }
 
 Location Binder::straight(const Location& location, const tensor::Shape& dims, ir::NodeId node) {
-  if (!location.place.present() ||
-      (!location.place.is_dynamic() && layout(location.place).contiguous))
+  if (!location.spot.present() || (!location.spot.is_dynamic() && layout(location.spot).contiguous))
     return location;
-  const Location copy = new_buffer(location.place.dtype, dims);
+  const Location copy = new_buffer(location.spot.dtype, dims);
   emit_copy(location, copy, node);
   return copy;
 }

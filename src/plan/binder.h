@@ -21,7 +21,7 @@ namespace scanloom::plan {
 
 /// Where a value lies while binding, and which arena buffers a read of it may touch.
 struct Location {
-  Place place;
+  Spot spot;
   std::vector<BufferId> buffers;  ///< ascending, each once
 
   void add_buffers(const std::vector<BufferId>& more);
@@ -72,8 +72,8 @@ class Binder {
   SlotId new_slot(SlotInit init = {});
   std::int32_t add_layout(const tensor::Shape& dims, const tensor::Shape& strides);
   std::int32_t contiguous_layout(const tensor::Shape& dims);
-  [[nodiscard]] const Layout& layout(const Place& place) const {
-    return out_->layouts[static_cast<std::size_t>(place.layout)];
+  [[nodiscard]] const Layout& layout(const Spot& spot) const {
+    return out_->layouts[static_cast<std::size_t>(spot.layout)];
   }
   void touch(const Location& location);
   std::uint32_t emit(Op op, std::uint32_t index);
@@ -83,7 +83,7 @@ class Binder {
   Location straight(const Location& location, const tensor::Shape& dims, ir::NodeId node);
   std::uint32_t add_operands(const std::vector<Location>& inputs,
                              const std::vector<Location>& outputs);
-  [[nodiscard]] std::vector<tensor::Operand> operands_of(const std::vector<Location>& places) const;
+  [[nodiscard]] std::vector<tensor::Operand> operands_of(const std::vector<Location>& spots) const;
   void want(ir::RegionId region, ir::ValueId value, const Location& destination);
 
   // bind_node.cpp
@@ -122,7 +122,7 @@ class Binder {
                      std::string& why_not);
   bool describe_reads(ir::NodeId id, BoundLoop& loop, jit::LoopSource& source,
                       const std::vector<ir::ValueId>& constants, std::string& why_not);
-  [[nodiscard]] std::optional<jit::LoopOperand> lanes_of(const Place& place) const;
+  [[nodiscard]] std::optional<jit::LoopOperand> lanes_of(const Spot& spot) const;
   bool describe_states(ir::NodeId id, const std::vector<Location>& initial, jit::LoopSource& source,
                        std::string& why_not);
   bool describe_rows(ir::NodeId id, const BoundLoop& loop, jit::LoopSource& source,

@@ -43,7 +43,7 @@ struct Layout {
 
 /// Where a value lies: static (slot, offset, layout) or boxed (dynamic >= 0: sizes live in the
 /// Run).
-struct Place {
+struct Spot {
   SlotId slot = kNone;
   std::int64_t offset = 0;
   std::int32_t layout = kNone;
@@ -77,12 +77,12 @@ struct DynamicCall {
 };
 
 struct BoundCarried {
-  Place initial, argument, next, final;
+  Spot initial, argument, next, final;
   std::int64_t buffer_a = kNone, buffer_b = kNone;  ///< arena offsets; of static states only
 };
 
 struct BoundScanned {
-  Place outer, argument;
+  Spot outer, argument;
   ir::ScannedPort slices;
   std::int64_t first_bytes = 0, step_bytes = 0;  ///< static only
 
@@ -93,7 +93,7 @@ struct BoundScanned {
 };
 
 struct BoundStacked {
-  Place row, result;
+  Spot row, result;
   std::int64_t axis = 0;
   bool reverse = false, insert = true;
   std::int64_t first_bytes = 0, step_bytes = 0;  ///< static only
@@ -104,28 +104,28 @@ struct BoundStacked {
 struct BoundLoop {
   ir::NodeId node;
   std::int64_t trip_count = -1;  ///< known when binding
-  Place trip_operand, condition, keep_going;
+  Spot trip_operand, condition, keep_going;
   bool has_trip_count = false;
   std::vector<BoundCarried> carried;
   std::vector<BoundScanned> scanned;
   std::vector<BoundStacked> stacked;
   std::uint32_t body = 0, exit = 0;  ///< instruction indices
-  std::vector<Place> operands;  ///< with boxed stacks: all of the node, to size those of no rows
+  std::vector<Spot> operands;  ///< with boxed stacks: all of the node, to size those of no rows
   // Of the compiled strategy:
   jit::CompiledLoop compiled;
-  std::vector<Place> captured;
+  std::vector<Spot> captured;
   std::string strategy;  ///< "compiled" or "stepped", and why, for people
 };
 
 struct BoundBranch {
   ir::NodeId node;
-  Place condition;
+  Spot condition;
   std::uint32_t otherwise = 0;  ///< instruction index of the else side
 };
 
 /// Makes `to` mean `from`: copies a pointer (and, for boxed values, sizes and a reference).
 struct Alias {
-  Place from, to;
+  Spot from, to;
 };
 
 enum class Op : std::uint8_t {
@@ -147,7 +147,7 @@ struct Instruction {
 };
 
 struct BoundResult {
-  Place source;  ///< boxed results: copied from there at the end; static ones are written in place
+  Spot source;  ///< boxed results: copied from there at the end; static ones are written in place
   tensor::Shape shape;
   DType dtype = DType::f32;
 };
@@ -157,7 +157,7 @@ struct Binding {
   std::vector<tensor::Shape> feed_shapes;
   std::vector<SlotInit> slots;
   std::vector<Layout> layouts;
-  std::vector<Place> operands;
+  std::vector<Spot> operands;
   std::vector<BoundCall> calls;
   std::vector<DynamicCall> dynamic_calls;
   std::vector<BoundLoop> loops;

@@ -220,10 +220,10 @@ bool Binder::bind_compiled(ir::NodeId id, BoundLoop& loop, const std::vector<Loc
 }
 
 /// How the lanes of a value lie; nullopt where no single stride walks them.
-std::optional<jit::LoopOperand> Binder::lanes_of(const Place& place) const {
-  const std::optional<std::int64_t> stride = lane_stride(layout(place));
+std::optional<jit::LoopOperand> Binder::lanes_of(const Spot& spot) const {
+  const std::optional<std::int64_t> stride = lane_stride(layout(spot));
   if (!stride) return std::nullopt;
-  return jit::LoopOperand{place.dtype, layout(place).dims.elements() == 1 ? 0 : *stride};
+  return jit::LoopOperand{spot.dtype, layout(spot).dims.elements() == 1 ? 0 : *stride};
 }
 
 bool Binder::describe_states(ir::NodeId id, const std::vector<Location>& initial,
@@ -232,8 +232,7 @@ bool Binder::describe_states(ir::NodeId id, const std::vector<Location>& initial
   const ir::Region& body = module_.region(node.regions[0]);
   for (std::uint32_t i = 0; i < node.loop->carried; ++i) {
     const tensor::Type& argument = type(body.args[node.loop->captured + i]);
-    if (initial[i].place.is_dynamic())
-      return why_not = "the size of a state depends on data", false;
+    if (initial[i].spot.is_dynamic()) return why_not = "the size of a state depends on data", false;
     source.carried.push_back({argument.dtype, argument.shape().elements() == 1 ? 0 : 1});
   }
   return true;
@@ -249,13 +248,13 @@ bool Binder::describe_reads(ir::NodeId id, BoundLoop& loop, jit::LoopSource& sou
   for (const ir::ValueId captured_id : read_only) {
     const Location captured = location(captured_id);
     touch(captured);
-    if (captured.place.is_dynamic() || !lanes_of(captured.place))
+    if (captured.spot.is_dynamic() || !lanes_of(captured.spot))
       return why_not = module_.describe(captured_id) + " has no single stride", false;
-    source.captured.push_back(*lanes_of(captured.place));
-    loop.captured.push_back(captured.place);
+    source.captured.push_back(*lanes_of(captured.spot));
+    loop.captured.push_back(captured.spot);
   }
   for (std::size_t i = 0; i < ports.scanned.size(); ++i)
-    if (location(node.inputs[ports.first_scanned_input() + i]).place.is_dynamic())
+    if (location(node.inputs[ports.first_scanned_input() + i]).spot.is_dynamic())
       return why_not = "the size of a scanned input depends on data", false;
   if (Expected<void> scanned = bind_scanned(id, loop); !scanned)
     return why_not = scanned.error().text(), false;

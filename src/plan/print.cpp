@@ -9,11 +9,11 @@
 namespace scanloom::plan {
 namespace {
 
-std::string place_text(const Binding& binding, const Place& place) {
-  if (!place.present()) return "-";
-  if (place.is_dynamic()) return fmt::format("box{} {}", place.dynamic, dtype_name(place.dtype));
-  const Layout& layout = binding.layouts[static_cast<std::size_t>(place.layout)];
-  const SlotInit& init = binding.slots[static_cast<std::size_t>(place.slot)];
+std::string spot_text(const Binding& binding, const Spot& spot) {
+  if (!spot.present()) return "-";
+  if (spot.is_dynamic()) return fmt::format("box{} {}", spot.dynamic, dtype_name(spot.dtype));
+  const Layout& layout = binding.layouts[static_cast<std::size_t>(spot.layout)];
+  const SlotInit& init = binding.slots[static_cast<std::size_t>(spot.slot)];
   std::string base;
   switch (init.kind) {
     case SlotInit::Kind::arena:
@@ -29,11 +29,11 @@ std::string place_text(const Binding& binding, const Place& place) {
       base = fmt::format("result{}", init.index);
       break;
     case SlotInit::Kind::moving:
-      base = fmt::format("slot{}", place.slot);
+      base = fmt::format("slot{}", spot.slot);
       break;
   }
-  std::string text = fmt::format("{}+{} {}{}", base, place.offset, dtype_name(place.dtype),
-                                 layout.dims.to_string());
+  std::string text =
+      fmt::format("{}+{} {}{}", base, spot.offset, dtype_name(spot.dtype), layout.dims.to_string());
   if (!layout.contiguous) text += " strides " + layout.strides.to_string();
   return text;
 }
@@ -42,7 +42,7 @@ std::string call_text(const Binding& binding, const BoundCall& call) {
   std::string text = fmt::format("{:<10}", call.kernel);
   for (std::uint32_t i = 0; i < call.inputs + std::uint32_t{call.outputs}; ++i) {
     text += i == call.inputs ? " -> " : i == 0 ? "" : ", ";
-    text += place_text(binding, binding.operands[call.first_operand + i]);
+    text += spot_text(binding, binding.operands[call.first_operand + i]);
   }
   return text + "   # " + describe(*binding.plan, call.node);
 }
@@ -52,19 +52,19 @@ std::string loop_text(const Binding& binding, const BoundLoop& loop) {
   text += loop.trip_count >= 0 ? fmt::format("      steps    {}\n", loop.trip_count)
                                : std::string("      steps    known when running\n");
   for (const BoundCarried& port : loop.carried)
-    text += fmt::format("      carried  {} from {}{}\n", place_text(binding, port.argument),
-                        place_text(binding, port.initial),
+    text += fmt::format("      carried  {} from {}{}\n", spot_text(binding, port.argument),
+                        spot_text(binding, port.initial),
                         port.argument.is_dynamic() ? std::string()
                                                    : fmt::format(", buffers arena+{} and arena+{}",
                                                                  port.buffer_a, port.buffer_b));
   for (const BoundScanned& port : loop.scanned)
     text += fmt::format("      scanned  {} of {}, {} bytes per step\n",
-                        place_text(binding, port.argument), place_text(binding, port.outer),
+                        spot_text(binding, port.argument), spot_text(binding, port.outer),
                         port.step_bytes);
   for (const BoundStacked& port : loop.stacked)
     text +=
-        fmt::format("      stacked  {} into {}, {} bytes per step\n", place_text(binding, port.row),
-                    place_text(binding, port.result), port.step_bytes);
+        fmt::format("      stacked  {} into {}, {} bytes per step\n", spot_text(binding, port.row),
+                    spot_text(binding, port.result), port.step_bytes);
   return text;
 }
 
@@ -83,13 +83,13 @@ std::string instruction_text(const Binding& binding, const Instruction& instruct
       return "compiled " + loop_text(binding, binding.loops[i]);
     case Op::branch:
       return fmt::format(
-          "branch     {}, else {}   # {}", place_text(binding, binding.branches[i].condition),
+          "branch     {}, else {}   # {}", spot_text(binding, binding.branches[i].condition),
           binding.branches[i].otherwise, describe(*binding.plan, binding.branches[i].node));
     case Op::jump:
       return fmt::format("jump       {}", i);
     case Op::alias:
-      return fmt::format("alias      {} is {}", place_text(binding, binding.aliases[i].to),
-                         place_text(binding, binding.aliases[i].from));
+      return fmt::format("alias      {} is {}", spot_text(binding, binding.aliases[i].to),
+                         spot_text(binding, binding.aliases[i].from));
     case Op::look:
       return "look       at limits";
     case Op::end:

@@ -24,20 +24,20 @@ void copy_strided(DType dtype, const std::byte* from, const tensor::Shape& from_
 
 }  // namespace
 
-tensor::Operand Run::State::operand(const plan::Place& place) {
+tensor::Operand Run::State::operand(const plan::Spot& spot) {
   tensor::Operand operand;
-  if (!place.present()) return operand;
-  operand.slot = &slot(place.slot);
-  operand.offset = place.offset;
-  operand.dtype = place.dtype;
+  if (!spot.present()) return operand;
+  operand.slot = &slot(spot.slot);
+  operand.offset = spot.offset;
+  operand.dtype = spot.dtype;
   const tensor::Shape* dims = nullptr;
   const tensor::Shape* strides = nullptr;
-  if (place.is_dynamic()) {
-    dims = &box(place).dims;
-    strides = &box(place).strides;
+  if (spot.is_dynamic()) {
+    dims = &box(spot).dims;
+    strides = &box(spot).strides;
     operand.contiguous = tensor::is_contiguous(dims->dims(), strides->dims());
   } else {
-    const plan::Layout& layout = binding->layouts[static_cast<std::size_t>(place.layout)];
+    const plan::Layout& layout = binding->layouts[static_cast<std::size_t>(spot.layout)];
     dims = &layout.dims;
     strides = &layout.strides;
     operand.contiguous = layout.contiguous;
@@ -48,10 +48,10 @@ tensor::Operand Run::State::operand(const plan::Place& place) {
   return operand;
 }
 
-Expected<void> Run::State::reserve(const plan::Place& place, const tensor::Shape& dims,
+Expected<void> Run::State::reserve(const plan::Spot& spot, const tensor::Shape& dims,
                                    ir::NodeId node) {
-  BoxedValue& value = box(place);
-  const std::int64_t bytes = bytes_of(dims, place.dtype);
+  BoxedValue& value = box(spot);
+  const std::int64_t bytes = bytes_of(dims, spot.dtype);
   const bool fits =
       value.storage && value.storage.use_count() == 1 && value.storage->capacity >= bytes;
   if (!fits) {
@@ -74,11 +74,11 @@ Expected<void> Run::State::reserve(const plan::Place& place, const tensor::Shape
   }
   value.dims = dims;
   value.strides = tensor::contiguous_strides(dims);
-  slot(place.slot) = value.storage->bytes.get();
+  slot(spot.slot) = value.storage->bytes.get();
   return {};
 }
 
-Expected<void> Run::State::assign(const plan::Place& from, const plan::Place& to, ir::NodeId node) {
+Expected<void> Run::State::assign(const plan::Spot& from, const plan::Spot& to, ir::NodeId node) {
   if (!to.is_dynamic()) {
     slot(to.slot) = address(from) - to.offset;
     return {};
@@ -190,7 +190,7 @@ Expected<void> Run::State::finish_rows(const plan::BoundStacked& port, std::int6
 Expected<void> Run::State::empty_rows(const plan::BoundLoop& loop) {
   if (loop.operands.empty()) return {};
   std::vector<tensor::Operand> inputs;
-  for (const plan::Place& place : loop.operands) inputs.push_back(operand(place));
+  for (const plan::Spot& spot : loop.operands) inputs.push_back(operand(spot));
   SCANLOOM_TRY(const std::vector<tensor::Shape> shapes,
                plan::empty_stacks(*binding->plan, loop.node, inputs));
   for (std::size_t i = 0; i < shapes.size(); ++i)

@@ -33,16 +33,16 @@ Expected<void> Run::State::run_dynamic(std::uint32_t index) {
   const plan::DynamicCall& bound = binding->dynamic_calls[index];
   const plan::BoundCall& call = bound.call;
   auto* const operand_of = operands.data() + call.first_operand;
-  const plan::Place* const places = binding->operands.data() + call.first_operand;
+  const plan::Spot* const spots = binding->operands.data() + call.first_operand;
   for (std::size_t i = 0; i < call.inputs; ++i)
-    if (places[i].is_dynamic()) operand_of[i] = operand(places[i]);
+    if (spots[i].is_dynamic()) operand_of[i] = operand(spots[i]);
   SCANLOOM_TRY(const std::vector<tensor::Shape> shapes,
                bound.resolve(*binding->plan, call.node, std::span(operand_of, call.inputs)));
   for (std::size_t i = 0; i < call.outputs; ++i) {
-    const plan::Place& place = places[call.inputs + i];
-    if (place.is_dynamic()) {
-      SCANLOOM_CHECK_OK(reserve(place, shapes[i], call.node));
-      operand_of[call.inputs + i] = operand(place);
+    const plan::Spot& spot = spots[call.inputs + i];
+    if (spot.is_dynamic()) {
+      SCANLOOM_CHECK_OK(reserve(spot, shapes[i], call.node));
+      operand_of[call.inputs + i] = operand(spot);
     } else if (!(operand_of[call.inputs + i].shape() == shapes[i])) {
       return fail(Code::internal, "{}: sizes {} were bound, {} came out", describe(call.node),
                   operand_of[call.inputs + i].shape().to_string(), shapes[i].to_string());

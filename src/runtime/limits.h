@@ -15,7 +15,7 @@ struct Limits {
   std::int64_t max_steps = -1;      ///< -1: ir::kDefaultMaxSteps where there is no trip count
   std::int64_t max_memory = 0;      ///< bytes; 0: three quarters of the machine's
   std::function<bool()> cancelled;  ///< asked from the running thread
-  /// Loop's place in the flat list, steps done, steps in all (-1: not known).
+  /// The loop's number in the flat list, steps done, steps in all (-1: not known).
   std::function<void(std::uint32_t loop, std::int64_t step, std::int64_t steps)> progress;
 };
 

@@ -50,7 +50,7 @@ Expected<bool> Run::State::begin_loop(std::uint32_t index, const Limits& limits)
   const plan::BoundLoop& loop = binding->loops[index];
   SCANLOOM_TRY(const bool runs, enter(index, limits));
   for (const plan::BoundCarried& port : loop.carried) {
-    const plan::Place& first = runs ? port.argument : port.final;
+    const plan::Spot& first = runs ? port.argument : port.final;
     SCANLOOM_CHECK_OK(assign(port.initial, first, loop.node));
     if (!port.next.is_dynamic()) slot(port.next.slot) = slot(plan::kArenaSlot) + port.buffer_a;
   }

@@ -72,7 +72,7 @@ void Run::State::materialise(int max_threads) {
   }
   boxed.resize(static_cast<std::size_t>(bound.dynamic_count));
   operands.reserve(bound.operands.size());
-  for (const plan::Place& place : bound.operands) operands.push_back(operand(place));
+  for (const plan::Spot& spot : bound.operands) operands.push_back(operand(spot));
   const auto hot = [&](const plan::BoundCall& call) {
     HotCall made;
     made.run = call.run;

@@ -90,14 +90,12 @@ struct Run::State {
   std::int64_t steps = 0;
 
   [[nodiscard]] std::byte*& slot(plan::SlotId id) { return slots[static_cast<std::size_t>(id)]; }
-  [[nodiscard]] std::byte* address(const plan::Place& place) {
-    return slot(place.slot) + place.offset;
+  [[nodiscard]] std::byte* address(const plan::Spot& spot) { return slot(spot.slot) + spot.offset; }
+  [[nodiscard]] BoxedValue& box(const plan::Spot& spot) {
+    return boxed[static_cast<std::size_t>(spot.dynamic)];
   }
-  [[nodiscard]] BoxedValue& box(const plan::Place& place) {
-    return boxed[static_cast<std::size_t>(place.dynamic)];
-  }
-  /// An operand with the sizes that the place has now.
-  [[nodiscard]] tensor::Operand operand(const plan::Place& place);
+  /// An operand with the sizes that the spot has now.
+  [[nodiscard]] tensor::Operand operand(const plan::Spot& spot);
   [[nodiscard]] std::string describe(ir::NodeId node) const {
     return plan::describe(*binding->plan, node);
   }
@@ -110,8 +108,8 @@ struct Run::State {
   Expected<void> copy_boxed_results(RunResult& result);
 
   // boxed.cpp: values whose sizes only the run knows
-  Expected<void> reserve(const plan::Place& place, const tensor::Shape& dims, ir::NodeId node);
-  Expected<void> assign(const plan::Place& from, const plan::Place& to, ir::NodeId node);
+  Expected<void> reserve(const plan::Spot& spot, const tensor::Shape& dims, ir::NodeId node);
+  Expected<void> assign(const plan::Spot& from, const plan::Spot& to, ir::NodeId node);
   Expected<void> append_row(const plan::BoundStacked& port, std::int64_t step, ir::NodeId node);
   Expected<void> finish_rows(const plan::BoundStacked& port, std::int64_t steps, ir::NodeId node);
   Expected<void> empty_rows(const plan::BoundLoop& loop);
@@ -129,7 +127,7 @@ struct Run::State {
   /// The one element of a trip count or condition. Errors: invalid_argument (another number of
   /// elements).
   template <class T>
-  Expected<T> single(const plan::Place& place, ir::NodeId node);
+  Expected<T> single(const plan::Spot& spot, ir::NodeId node);
   Expected<bool> begin_loop(std::uint32_t index, const Limits& limits);
   Expected<bool> end_step(std::uint32_t index, Watch& watch);
   Expected<void> finish_loop(std::uint32_t index);
@@ -137,15 +135,15 @@ struct Run::State {
 };
 
 template <class T>
-Expected<T> Run::State::single(const plan::Place& place, ir::NodeId node) {
+Expected<T> Run::State::single(const plan::Spot& spot, ir::NodeId node) {
   // Sizes that are known were looked at when binding.
-  if (place.is_dynamic())
-    if (const std::int64_t elements = box(place).dims.elements(); elements != 1)
+  if (spot.is_dynamic())
+    if (const std::int64_t elements = box(spot).dims.elements(); elements != 1)
       return fail(Code::invalid_argument,
                   "{}: its trip count or condition has {} elements, 1 is needed", describe(node),
                   elements);
   T value;
-  std::memcpy(&value, address(place), sizeof value);
+  std::memcpy(&value, address(spot), sizeof value);
   return value;
 }
 
