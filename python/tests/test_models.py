@@ -113,6 +113,19 @@ def test_voice_detectors_give_the_results_of_onnxruntime(voice_models, recording
     assert np.abs(heard - expected).max() < tolerance
 
 
+@pytest.mark.parametrize("name", WHEEL_CHUNKED)
+def test_voice_detectors_give_the_same_bits_in_every_way(voice_models, recording, name):
+    second = recording[RATE : 2 * RATE]
+
+    def heard(execution):
+        session = scanloom.InferenceSession(voice_models / name, execution=execution)
+        return listen(session, second)
+
+    expected = heard("interpreted")
+    np.testing.assert_array_equal(heard("stepped"), expected)
+    np.testing.assert_array_equal(heard("automatic"), expected)
+
+
 @pytest.mark.parametrize("name", ["silero_vad.onnx", "silero_vad_op18_ifless.onnx"])
 def test_the_8_kHz_side_gives_the_results_of_onnxruntime(voice_models, name):
     state = np.zeros((2, 1, 128), np.float32)
@@ -150,3 +163,6 @@ def test_a_whole_recording_at_once_equals_its_chunks(voice_models, recording):
     stream = session.stream(states=states)
     pushed = [stream.push({"input": chunk[None]}) for chunk in feeds["input"]]
     assert np.abs(np.concatenate(pushed) - whole).max() < 1e-4
+    for execution in ("stepped", "interpreted"):
+        other = scanloom.InferenceSession(path, execution=execution)
+        np.testing.assert_array_equal(other.run(["speech_probs"], feeds)[0], whole)
