@@ -86,6 +86,35 @@ TEST_F(VerifyByHand, RegionOfAnotherOwner) {
   expect_broken(module, "the module: region 0 names another owner");
 }
 
+TEST_F(VerifyByHand, NothingAtAll) {
+  const Module taken = std::move(module);
+  const auto result = verify(module);
+  ASSERT_FALSE(result);
+  EXPECT_NE(result.error().message().find("the module has no region"), std::string::npos);
+  EXPECT_TRUE(verify(taken));
+}
+
+TEST_F(VerifyByHand, OperandsOfABranch) {
+  Module branch = read(R"(module {
+    graph(%0 "c": boolean[], %1 "x": f32[2]) {
+      %2 = branch(%0, %1) : f32[2] {
+        then(%3: f32[2]) {
+          yield %3
+        }
+        else(%4: f32[2]) {
+          yield %4
+        }
+      }
+      yield %2 "y"
+    } })");
+  Module broken = branch;
+  broken.node(NodeId(0u)).inputs[0] = ValueId();
+  expect_broken(broken, "operand 0 'condition' of branch is missing");
+  broken = branch;
+  broken.node(NodeId(0u)).inputs[1] = ValueId();
+  expect_broken(broken, "an operand of a branch is absent");
+}
+
 TEST_F(VerifyByHand, Arguments) {
   Module broken = module;
   broken.region(body).args[0] = ValueId(99u);
