@@ -177,9 +177,6 @@ Expected<void> check_loop(const Module& module, NodeId node) {
 }
 
 Expected<void> check_branch(const Module& module, NodeId node) {
-  for (const ValueId input : module.node(node).inputs)
-    if (!input.valid())
-      return broken("{}: an operand of a branch is absent", module.describe(node));
   const ValueId condition = module.node(node).inputs[0];
   if (!may_be_one_element(module.value(condition).type))
     return broken("{}: the condition is {}, must be one boolean", module.describe(node),

@@ -112,7 +112,7 @@ TEST_F(VerifyByHand, OperandsOfABranch) {
   expect_broken(broken, "operand 0 'condition' of branch is missing");
   broken = branch;
   broken.node(NodeId(0u)).inputs[1] = ValueId();
-  expect_broken(broken, "an operand of a branch is absent");
+  expect_broken(broken, "a branch node: operand 1 is absent");
 }
 
 TEST_F(VerifyByHand, Arguments) {
