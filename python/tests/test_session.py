@@ -614,11 +614,13 @@ def test_wrong_run_options():
 
 
 INTERRUPTED = """
-import numpy as np, scanloom, sys
+import numpy as np, scanloom, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in jobs of a script
 session = scanloom.InferenceSession(sys.stdin.buffer.read())
 print("ready", flush=True)
+options = scanloom.RunOptions(deadline=60, max_steps=2**60)
 try:
-    session.run(None, {"x": np.zeros((32, 32), np.float32)}, scanloom.RunOptions(deadline=60))
+    session.run(None, {"x": np.zeros((32, 32), np.float32)}, options)
 except KeyboardInterrupt:
     print("interrupted", flush=True)
 """
