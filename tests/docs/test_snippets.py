@@ -91,13 +91,21 @@ def run(command, folder):
                           stdin=subprocess.DEVNULL, timeout=300)
 
 
-def test_python_of_the_readme(folder):
-    snippets = blocks("README.md", "python")
-    assert snippets
-    for snippet in snippets:
-        answer = run([sys.executable, "-c", snippet], folder)
-        assert answer.returncode == 0, answer.stderr
-        assert "'input'" in answer.stdout and "loop" in answer.stdout
+def python_snippets():
+    found = []
+    for document in DOCUMENTS:
+        for number, block in enumerate(blocks(document.relative_to(PROJECT), "python")):
+            found.append(pytest.param(block, id=f"{document.name}-{number}"))
+    return found
+
+
+@pytest.mark.parametrize("snippet", python_snippets())
+def test_python(snippet, folder):
+    answer = run([sys.executable, "-c", snippet], folder)
+    assert answer.returncode == 0, answer.stderr
+    # What a line prints stands behind it.
+    for printed in re.findall(r"print\(.*\)  # (.*)$", snippet, re.M):
+        assert printed in answer.stdout, answer.stdout
 
 
 def test_cpp_of_the_readme(folder):
