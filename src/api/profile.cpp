@@ -22,7 +22,8 @@ std::vector<NodeTime> profile_rows(const plan::Binding& binding, const runtime::
         add(binding.dynamic_calls[i].call.node, "boxed", profile.dynamic_calls[i]);
         break;
       case plan::Op::loop_begin:
-        add(binding.loops[i].node, "stepped", profile.loops[i]);
+        add(binding.loops[i].node, binding.loops[i].source ? "compiled when long" : "stepped",
+            profile.loops[i]);
         ++depth;
         break;
       case plan::Op::compiled_loop:

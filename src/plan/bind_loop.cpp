@@ -84,7 +84,7 @@ Expected<void> Binder::begin_loop(ir::NodeId id) {
   bind_captured(id);
   std::string why_not;
   if (bind_compiled(id, loop, initial, why_not)) return {};
-  loop.strategy = "stepped: " + why_not;
+  if (!loop.source) loop.strategy = "stepped: " + why_not;
   bind_carried(id, loop, initial);
   SCANLOOM_CHECK_OK(bind_scanned(id, loop));
   bind_stacked(id, loop);

@@ -127,7 +127,6 @@ class Binder {
                        std::string& why_not);
   bool describe_rows(ir::NodeId id, const BoundLoop& loop, jit::LoopSource& source,
                      std::string& why_not);
-  Expected<jit::CompiledLoop> compile(const jit::LoopSource& source);
 
   std::shared_ptr<const Plan> plan_;
   const ir::Module& module_;

@@ -113,6 +113,8 @@ struct BoundLoop {
   std::vector<Spot> operands;  ///< with boxed stacks: all of the node, to size those of no rows
   // Of the compiled strategy:
   jit::CompiledLoop compiled;
+  /// Set where only the run knows how many steps there are: compiled once there are enough of them.
+  std::shared_ptr<const jit::LoopSource> source;
   std::vector<Spot> captured;
   std::string strategy;  ///< "compiled" or "stepped", and why, for people
 };

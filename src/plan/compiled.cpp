@@ -205,11 +205,19 @@ bool Binder::bind_compiled(ir::NodeId id, BoundLoop& loop, const std::vector<Loc
       !describe_reads(id, bound, source, built.constants, why_not) ||
       !describe_rows(id, loop, source, why_not))
     return false;
-  const Expected<jit::CompiledLoop> compiled = compile(source);
+  const std::string what =
+      std::to_string(body.nodes.size()) + " nodes, " + std::to_string(source.lanes) + " lanes";
+  if (loop.trip_count < 0 && loop.has_trip_count) {
+    loop.strategy = "compiled from " + std::to_string(kMinStepsToCompile) +
+                    " steps on, stepped before: " + what;
+    loop.captured = std::move(bound.captured);
+    loop.source = std::make_shared<const jit::LoopSource>(std::move(source));
+    return false;
+  }
+  const Expected<jit::CompiledLoop> compiled = compile_loop(*plan_, source);
   if (!compiled) return why_not = compiled.error().text(), false;
   bound.compiled = *compiled;
-  bound.strategy = "compiled: " + std::to_string(body.nodes.size()) + " nodes, " +
-                   std::to_string(source.lanes) + " lanes, " + bound.compiled.target;
+  bound.strategy = "compiled: " + what + ", " + bound.compiled.target;
   bind_stacked(id, bound);
   bind_carried(id, bound, initial);
   const auto index = static_cast<std::uint32_t>(out_->loops.size());
@@ -286,17 +294,17 @@ bool Binder::describe_rows(ir::NodeId id, const BoundLoop& loop, jit::LoopSource
   return true;
 }
 
-Expected<jit::CompiledLoop> Binder::compile(const jit::LoopSource& source) {
+Expected<jit::CompiledLoop> compile_loop(const Plan& plan, const jit::LoopSource& source) {
   const std::string key = key_of(source);
-  const std::scoped_lock lock(plan_->compiled_mutex);
-  auto& compiled = plan_->compiled;
+  const std::scoped_lock lock(plan.compiled_mutex);
+  std::vector<CompiledEntry>& compiled = plan.compiled;
   const auto found = std::ranges::find(compiled, key, &CompiledEntry::key);
   if (found != compiled.end()) {
     std::rotate(compiled.begin(), found, found + 1);
     return compiled.front().loop;
   }
   if (compiled.size() == Plan::kCompiledLoops) compiled.pop_back();
-  compiled.insert(compiled.begin(), {key, plan_->options.compile(source)});
+  compiled.insert(compiled.begin(), {key, plan.options.compile(source)});
   return compiled.front().loop;
 }
 

@@ -42,6 +42,10 @@ struct Plan {
   mutable std::vector<CompiledEntry> compiled;  ///< the last used first, kCompiledLoops at most
 };
 
+/// The loop's machine code, compiled or taken from the plan's cache. Thread safe. Errors: those of
+/// the compiler.
+Expected<jit::CompiledLoop> compile_loop(const Plan& plan, const jit::LoopSource& source);
+
 struct Binding;
 
 std::shared_ptr<const Plan> make_plan(ir::Module module, const PlanOptions& options);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "plan/cost.h"
 #include "runtime/state.h"
 
 namespace scanloom::runtime {
@@ -130,6 +131,22 @@ Expected<void> Run::State::finish_loop(std::uint32_t index) {
   return {};
 }
 
+Expected<bool> Run::State::run_whole(std::uint32_t index, const Limits& limits, Watch& watch) {
+  const plan::BoundLoop& loop = binding->loops[index];
+  LoopState& state = loops[index];
+  if (!loop.source || state.refused) return false;
+  SCANLOOM_TRY(const bool runs, enter(index, limits));
+  if (!runs || state.trip < plan::kMinStepsToCompile) return false;
+  if (state.compiled.run == nullptr) {
+    Expected<jit::CompiledLoop> compiled = plan::compile_loop(*binding->plan, *loop.source);
+    state.refused = !compiled;
+    if (!compiled) return false;
+    state.compiled = *std::move(compiled);
+  }
+  SCANLOOM_CHECK_OK(run_compiled(index, limits, watch));
+  return true;
+}
+
 Expected<void> Run::State::run_compiled(std::uint32_t index, const Limits& limits, Watch& watch) {
   const plan::BoundLoop& loop = binding->loops[index];
   LoopState& state = loops[index];
@@ -158,7 +175,7 @@ Expected<void> Run::State::run_compiled(std::uint32_t index, const Limits& limit
     flip = !flip;
     const std::int64_t last =
         state.trip - state.step > state.pace.chunk() ? state.step + state.pace.chunk() : state.trip;
-    const std::int64_t done = loop.compiled.run(&frame, state.step, last);
+    const std::int64_t done = state.compiled.run(&frame, state.step, last);
     const std::int64_t reached = done < 0 ? -1 - done : done;
     steps += reached - state.step;
     state.step = reached;

@@ -96,7 +96,8 @@ void Run::State::materialise(int max_threads) {
   loops.resize(bound.loops.size());
   for (std::size_t i = 0; i < loops.size(); ++i) {
     const plan::BoundLoop& loop = bound.loops[i];
-    if (loop.compiled.run == nullptr) continue;
+    if (loop.compiled.run == nullptr && !loop.source) continue;
+    loops[i].compiled = loop.compiled;
     loops[i].captured.resize(loop.captured.size());
     loops[i].carried_in.resize(loop.carried.size());
     loops[i].carried_out.resize(loop.carried.size());
@@ -204,9 +205,13 @@ Expected<void> Run::State::execute(const Limits& limits, Watch& watch, Profile* 
       }
       case plan::Op::loop_begin: {
         start_loop(profile, index);
-        SCANLOOM_TRY(const bool runs, begin_loop(index, limits));
-        if (!runs) stop_loop(profile, index);
-        at = runs ? at + 1 : binding->loops[index].exit;
+        SCANLOOM_TRY(const bool whole, run_whole(index, limits, watch));
+        bool steps_follow = false;
+        if (!whole) {
+          SCANLOOM_TRY(steps_follow, begin_loop(index, limits));
+        }
+        if (!steps_follow) stop_loop(profile, index);
+        at = steps_follow ? at + 1 : binding->loops[index].exit;
         break;
       }
       case plan::Op::loop_end: {

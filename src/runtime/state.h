@@ -49,6 +49,8 @@ struct LoopState {
   bool limited = false;     ///< reaching `trip` is an error
   Pace pace;
   // Of compiled loops, so that nothing is allocated when one begins:
+  jit::CompiledLoop compiled;
+  bool refused = false;  ///< the compiler did not take it
   std::vector<const std::byte*> captured, carried_in, scanned;
   std::vector<std::byte*> carried_out, stacked;
   std::vector<std::int64_t> scanned_strides, stacked_strides;
@@ -131,6 +133,8 @@ struct Run::State {
   Expected<bool> begin_loop(std::uint32_t index, const Limits& limits);
   Expected<bool> end_step(std::uint32_t index, Watch& watch);
   Expected<void> finish_loop(std::uint32_t index);
+  /// Runs the loop as one compiled call if it is one that pays for that now; whether it did.
+  Expected<bool> run_whole(std::uint32_t index, const Limits& limits, Watch& watch);
   Expected<void> run_compiled(std::uint32_t index, const Limits& limits, Watch& watch);
 };
 
