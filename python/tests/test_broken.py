@@ -496,7 +496,9 @@ def test_check_tells_all_errors_of_a_model_at_once(tmp_path):
         assert words in message
 
 
-@pytest.mark.xfail(reason="a state of Scan that changes its shape is carried on", strict=False)
+@pytest.mark.xfail(
+    reason="a state of Scan that changes its shape is carried on; it should be refused", strict=True
+)
 def test_a_state_of_scan_keeps_its_shape():
     growing = body(
         "float[A] h1, float[2] x1",

@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "api/impl.h"
-#include "base/checked.h"
 #include "tensor/strided_copy.h"
 
 namespace scanloom {

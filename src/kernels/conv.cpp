@@ -167,15 +167,6 @@ Status run(const Call& call) noexcept {
   return Status::ok;
 }
 
-bool spatial_is_contiguous(const Operand& operand) {
-  std::int64_t expected = 1;
-  for (int axis = operand.rank - 1; axis >= 2; --axis) {
-    if (operand.dims[axis] != 1 && operand.strides[axis] != expected) return false;
-    expected *= operand.dims[axis];
-  }
-  return true;
-}
-
 // Whether x is already the matrix of its windows, under some strides.
 bool read_in_place(const Operand& x, Schedule& plan) {
   const ConvGeometry& g = plan.geometry;

@@ -129,15 +129,6 @@ Status run(const Call& call) noexcept {
   return Status::ok;
 }
 
-bool spatial_is_contiguous(const Operand& operand) {
-  std::int64_t expected = 1;
-  for (int axis = operand.rank - 1; axis >= 2; --axis) {
-    if (operand.dims[axis] != 1 && operand.strides[axis] != expected) return false;
-    expected *= operand.dims[axis];
-  }
-  return true;
-}
-
 const char* why_not(const PrepareCtx& ctx) {
   if (ctx.constants[kW] == nullptr || ctx.constants[kWZero] == nullptr)
     return "weights that are not constant";

@@ -129,4 +129,13 @@ Expected<ConvGeometry> conv_geometry(const Shape& x, const Shape& w, std::span<c
   return geometry;
 }
 
+bool spatial_is_contiguous(const Operand& operand) {
+  std::int64_t expected = 1;
+  for (int axis = operand.rank - 1; axis >= 2; --axis) {
+    if (operand.dims[axis] != 1 && operand.strides[axis] != expected) return false;
+    expected *= operand.dims[axis];
+  }
+  return true;
+}
+
 }  // namespace scanloom::tensor

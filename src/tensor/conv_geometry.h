@@ -8,6 +8,7 @@
 
 #include "base/expected.h"
 #include "tensor/attr.h"
+#include "tensor/call.h"
 #include "tensor/shape.h"
 
 namespace scanloom::tensor {
@@ -44,5 +45,8 @@ struct ConvGeometry {
 
 /// Errors: as read_conv_attrs, and ranks or channels that do not go together.
 Expected<ConvGeometry> conv_geometry(const Shape& x, const Shape& w, std::span<const Attr> attrs);
+
+/// Whether the spatial axes of [batch, channels, spatial...] lie row-major, without gaps.
+bool spatial_is_contiguous(const Operand& operand);
 
 }  // namespace scanloom::tensor
