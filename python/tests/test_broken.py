@@ -496,18 +496,31 @@ def test_check_tells_all_errors_of_a_model_at_once(tmp_path):
         assert words in message
 
 
-@pytest.mark.xfail(
-    reason="a state of Scan that changes its shape is carried on; it should be refused", strict=True
-)
-def test_a_state_of_scan_keeps_its_shape():
-    growing = body(
-        "float[A] h1, float[2] x1",
-        "float[B] n, float[2] y1",
-        "n = Concat <axis = 0> (h1, x1) y1 = Neg(x1)",
-    )
-    session = scanloom.InferenceSession(parse(scan("num_scan_inputs = 1,", growing)))
-    with pytest.raises(scanloom.Error, match=r"(?s)'rows'.*step 0.*\[4\].*\[2\]"):
-        session.run(None, {"h0": zeros(2), "x": zeros(3, 2)})
+CHANGING_STATES = {
+    "grows": ("n = Concat <axis = 0> (h1, x1)", 0, "[4]"),
+    "gains_an_axis": ("a = Constant <value_ints = [0]> () n = Unsqueeze(h1, a)", 0, "[1,2]"),
+    # What is not zero stays: the first step keeps both elements, the second one of them.
+    "shrinks_with_the_data": (
+        "s = Sub(h1, x1) i = NonZero(h1) t = Constant <value_ints = [-1]> () j = Reshape(i, t) "
+        "n = Gather(s, j)",
+        1,
+        "[1]",
+    ),
+}
+
+
+@pytest.mark.parametrize("execution", ["automatic", "interpreted"])
+@pytest.mark.parametrize("name", CHANGING_STATES)
+def test_a_state_of_scan_keeps_its_shape(name, execution):
+    nodes, step, after = CHANGING_STATES[name]
+    changing = body("h1, float[2] x1", "n, float[2] y1", nodes + " y1 = Neg(x1)")
+    graph = scan("num_scan_inputs = 1,", changing).replace("float[2] h,", "h,")
+    session = scanloom.InferenceSession(parse(graph), execution=execution)
+    pattern = rf"(?s)'rows'.*state 0 .*\[2\].*step {step}, .*{re.escape(after)}"
+    with pytest.raises(scanloom.InvalidArgument, match=pattern):
+        session.run(None, {"h0": np.ones(2, np.float32), "x": np.float32([[1, 0], [0, 0], [0, 0]])})
+    rest = session.run(None, {"h0": zeros(2), "x": zeros(0, 2)})
+    assert [one.shape for one in rest] == [(2,), (0, 2)]
 
 
 def test_damaged_bytes_never_crash():

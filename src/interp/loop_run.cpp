@@ -5,6 +5,7 @@
 #include "interp/rows.h"
 #include "ir/empty_stacks.h"
 #include "ir/op_def.h"
+#include "tensor/fixed_sizes.h"
 
 namespace scanloom::interp {
 namespace {
@@ -120,8 +121,12 @@ Expected<void> LoopRun::take(std::vector<Tensor> yields) {
   if (ports.has_keep_going) {
     SCANLOOM_TRY(going_, read_condition(yields[0], "yielded keep_going"));
   }
-  for (std::size_t i = 0; i < carried_.size(); ++i)
-    carried_[i] = std::move(yields[ports.first_carried_yield() + i]);
+  for (std::size_t i = 0; i < carried_.size(); ++i) {
+    Tensor& next = yields[ports.first_carried_yield() + i];
+    if (ports.fixed_sizes)
+      SCANLOOM_CHECK_OK(tensor::check_fixed_sizes(i, step_, carried_[i].shape(), next.shape()));
+    carried_[i] = std::move(next);
+  }
   for (std::size_t i = 0; i < rows_.size(); ++i)
     SCANLOOM_CHECK_OK(take_row(i, std::move(yields[ports.first_stacked_yield() + i])));
   ++step_;

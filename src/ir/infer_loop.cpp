@@ -109,7 +109,7 @@ Expected<void> InferDriver::set_loop_arguments(NodeId id) {
     const std::size_t at = ports.captured + i;
     const Widened& widened = widened_[id][i];
     Type entry = type(inputs[at]);
-    if (widened.unranked || (hasty_ && !passes_through(node, i))) {
+    if (widened.unranked || (hasty_ && !ports.fixed_sizes && !passes_through(node, i))) {
       entry.ranked = false;
       entry.dims.clear();
     }
@@ -146,6 +146,7 @@ Expected<Type> InferDriver::slice_type(const Type& outer, const ScannedPort& por
 Expected<bool> InferDriver::widen_carried(NodeId id) {
   const Node& node = module_.node(id);
   const Region& body = module_.region(node.regions[0]);
+  const bool may_change = !node.loop->fixed_sizes;
   bool changed = false;
   for (std::size_t i = 0; i < node.loop->carried; ++i) {
     const Type& argument = type(body.args[node.loop->captured + i]);
@@ -153,7 +154,7 @@ Expected<bool> InferDriver::widen_carried(NodeId id) {
     if (!same_kind(argument, yielded))
       return invalid_model("carried value {} enters as {} and is yielded as {}", i,
                            to_string(argument, dims_), to_string(yielded, dims_));
-    changed |= mark_differences(argument, yielded, widened_[id][i]);
+    changed |= may_change && mark_differences(argument, yielded, widened_[id][i]);
   }
   return changed;
 }

@@ -44,6 +44,8 @@ struct LoopPorts {
   bool has_condition = false;   ///< a boolean of one element: whether the first step runs
   bool has_keep_going =
       false;  ///< yield 0: whether another step may follow; the firing step counts
+  /// Whether a step that changes the sizes of a carried value fails; otherwise they may change.
+  bool fixed_sizes = false;
   std::uint32_t captured = 0;
   std::uint32_t carried = 0;
   std::vector<ScannedPort> scanned = {};

@@ -252,6 +252,7 @@ void Printer::loop_operation(const Node& node, const LoopPorts& ports) {
     join<StackedPort>(out_, ports.stacked, [&](const StackedPort& port) { stacked(port); });
     out_ += ')';
   }
+  if (ports.fixed_sizes) out_ += " fixed";
   if (ports.has_keep_going) out_ += " keep_going";
 }
 

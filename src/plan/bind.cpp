@@ -190,6 +190,7 @@ void Binder::resolve_buffers() {
   };
   for (Spot& spot : out_->operands) fix(spot);
   for (Alias& alias : out_->aliases) fix(alias.from), fix(alias.to);
+  for (SizeCheck& check : out_->size_checks) fix(check.argument), fix(check.next);
   for (BoundBranch& branch : out_->branches) fix(branch.condition);
   for (BoundResult& result : out_->results) fix(result.source);
   for (BoundLoop& loop : out_->loops) {

@@ -263,7 +263,7 @@ Expected<void> Binder::finish_loop(Frame& frame) {
   const ir::Region& body = module_.region(frame.region);
   // Bound anew below: copies append operands, and nested loops have grown the list.
   BoundLoop loop = std::move(out_->loops[frame.index]);
-  finish_carried(node, loop);
+  finish_carried(node, frame.index, loop);
   finish_stacked(node, loop);
   if (node.loop->has_keep_going) {
     SCANLOOM_TRY(const Location keep_going,
@@ -284,14 +284,30 @@ Expected<void> Binder::finish_loop(Frame& frame) {
   return {};
 }
 
-void Binder::finish_carried(const ir::Node& node, BoundLoop& loop) {
+/// Whether carried value i surely enters and leaves a step with the same sizes, where it must.
+bool Binder::sizes_fit(const ir::Node& node, std::uint32_t i) const {
+  const ir::Region& body = module_.region(node.regions[0]);
+  const ir::ValueId argument = body.args[node.loop->captured + i];
+  const ir::ValueId yield = body.yields[node.loop->first_carried_yield() + i];
+  if (!node.loop->fixed_sizes || argument == yield) return true;
+  return is_static(argument) && is_static(yield) && type(argument).shape() == type(yield).shape();
+}
+
+void Binder::finish_carried(const ir::Node& node, std::uint32_t index, BoundLoop& loop) {
   const ir::Region& body = module_.region(node.regions[0]);
   const std::uint32_t first = node.loop->first_carried_yield();
-  for (std::size_t i = 0; i < loop.carried.size(); ++i) {
+  for (std::uint32_t i = 0; i < loop.carried.size(); ++i) {
     const ir::ValueId yield = body.yields[first + i];
     const Location source = location(yield);
     const BoundCarried& port = loop.carried[i];
     if (source.spot.slot == port.next.slot) continue;
+    if (!sizes_fit(node, i)) {
+      touch(source);
+      out_->size_checks.push_back({index, i, port.argument, source.spot});
+      emit(Op::check_sizes, static_cast<std::uint32_t>(out_->size_checks.size() - 1));
+      // Sizes that are known and differ never get past the check.
+      if (is_static(yield) && !port.argument.is_dynamic()) continue;
+    }
     const ir::NodeId producer = module_.value(yield).producer;
     const ir::NodeId at = producer.valid() ? producer : loop.node;
     if (port.argument.is_dynamic()) {

@@ -106,7 +106,8 @@ class Binder {
   Expected<void> bind_scanned(ir::NodeId id, BoundLoop& loop);
   void bind_stacked(ir::NodeId id, BoundLoop& loop);
   void bind_operands(const ir::Node& node, BoundLoop& loop);
-  void finish_carried(const ir::Node& node, BoundLoop& loop);
+  [[nodiscard]] bool sizes_fit(const ir::Node& node, std::uint32_t i) const;
+  void finish_carried(const ir::Node& node, std::uint32_t index, BoundLoop& loop);
   void finish_stacked(const ir::Node& node, BoundLoop& loop);
 
   // bind_branch.cpp

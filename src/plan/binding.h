@@ -130,6 +130,12 @@ struct Alias {
   Spot from, to;
 };
 
+/// The sizes of a carried value, which must not change and which binding cannot tell.
+struct SizeCheck {
+  std::uint32_t loop = 0, carried = 0;
+  Spot argument, next;
+};
+
 enum class Op : std::uint8_t {
   call,           ///< calls[index]
   dynamic_call,   ///< dynamic_calls[index]
@@ -139,6 +145,7 @@ enum class Op : std::uint8_t {
   branch,         ///< branches[index]; falls through to the then side
   jump,           ///< to instruction `index`
   alias,          ///< aliases[index]
+  check_sizes,    ///< size_checks[index]
   look,           ///< at limits, after node `index`, which may have taken long
   end,
 };
@@ -165,6 +172,7 @@ struct Binding {
   std::vector<BoundLoop> loops;
   std::vector<BoundBranch> branches;
   std::vector<Alias> aliases;
+  std::vector<SizeCheck> size_checks;
   std::vector<Instruction> code;
   std::vector<BoundResult> results;
   std::vector<tensor::Tensor> constants;  ///< values that sizes alone decide

@@ -241,6 +241,7 @@ bool Binder::describe_states(ir::NodeId id, const std::vector<Location>& initial
   for (std::uint32_t i = 0; i < node.loop->carried; ++i) {
     const tensor::Type& argument = type(body.args[node.loop->captured + i]);
     if (initial[i].spot.is_dynamic()) return why_not = "the size of a state depends on data", false;
+    if (!sizes_fit(node, i)) return why_not = "the sizes of a state must be checked", false;
     source.carried.push_back({argument.dtype, argument.shape().elements() == 1 ? 0 : 1});
   }
   return true;

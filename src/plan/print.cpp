@@ -87,6 +87,9 @@ std::string instruction_text(const Binding& binding, const Instruction& instruct
           binding.branches[i].otherwise, describe(*binding.plan, binding.branches[i].node));
     case Op::jump:
       return fmt::format("jump       {}", i);
+    case Op::check_sizes:
+      return fmt::format("check the sizes of carried value {}: {}", binding.size_checks[i].carried,
+                         spot_text(binding, binding.size_checks[i].next));
     case Op::alias:
       return fmt::format("alias      {} is {}", spot_text(binding, binding.aliases[i].to),
                          spot_text(binding, binding.aliases[i].from));

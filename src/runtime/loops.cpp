@@ -6,6 +6,7 @@
 
 #include "plan/cost.h"
 #include "runtime/state.h"
+#include "tensor/fixed_sizes.h"
 
 namespace scanloom::runtime {
 
@@ -71,6 +72,14 @@ Expected<bool> Run::State::begin_loop(std::uint32_t index, const Limits& limits)
   for (const plan::BoundStacked& port : loop.stacked)
     if (!port.result.is_dynamic()) slot(port.row.slot) = address(port.result) + port.first_bytes;
   return true;
+}
+
+Expected<void> Run::State::check_sizes(const plan::SizeCheck& check) {
+  const tensor::Shape before = operand(check.argument).shape(), after = operand(check.next).shape();
+  Expected<void> fits =
+      tensor::check_fixed_sizes(check.carried, loops[check.loop].step, before, after);
+  if (!fits) return std::move(fits).error().at(describe(binding->loops[check.loop].node));
+  return {};
 }
 
 Expected<bool> Run::State::end_step(std::uint32_t index, Watch& watch) {

@@ -246,6 +246,10 @@ Expected<void> Run::State::execute(const Limits& limits, Watch& watch, Profile* 
         ++at;
         break;
       }
+      case plan::Op::check_sizes:
+        SCANLOOM_CHECK_OK(check_sizes(binding->size_checks[index]));
+        ++at;
+        break;
       case plan::Op::look: {
         Expected<void> looked = watch.look();
         if (!looked) return std::move(looked).error().at(describe(ir::NodeId{index}));

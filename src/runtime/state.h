@@ -131,6 +131,7 @@ struct Run::State {
   template <class T>
   Expected<T> single(const plan::Spot& spot, ir::NodeId node);
   Expected<bool> begin_loop(std::uint32_t index, const Limits& limits);
+  Expected<void> check_sizes(const plan::SizeCheck& check);
   Expected<bool> end_step(std::uint32_t index, Watch& watch);
   Expected<void> finish_loop(std::uint32_t index);
   /// Runs the loop as one compiled call if it is one that pays for that now; whether it did.

@@ -72,6 +72,19 @@ TEST_F(InferLoopTest, GrowingStatesAreWidened) {
   EXPECT_TRUE(result.varying_sizes);
 }
 
+TEST_F(InferLoopTest, FixedSizesStayAsTheyEnter) {
+  const ValueId state = argument(DType::f32, {m.dims.symbol("N"), 4});
+  const ValueId row = argument(DType::f32, {1, 4});
+  LoopMaker loop(m, m.top(),
+                 {.has_trip_count = true, .fixed_sizes = true, .captured = 1, .carried = 1},
+                 {count(5), row, state});
+  loop.close({loop.op(local::join_op, {loop.arg(1), loop.arg(0)})});
+  EXPECT_EQ(run(), "");
+  EXPECT_EQ(type(loop.arg(1)), "f32[N,4]");
+  EXPECT_EQ(type(loop.out(0)), "f32[N,4]");
+  EXPECT_FALSE(result.varying_sizes);
+}
+
 TEST_F(InferLoopTest, ChangingRanksBecomeUnranked) {
   LoopMaker loop(m, m.top(), {.has_trip_count = true, .carried = 1},
                  {count(5), argument(DType::f32, {1, 1, 1})});

@@ -241,6 +241,7 @@ Expected<void> convert_scan(NodeCtx& ctx) {
 
   ir::LoopPorts ports;
   ports.has_trip_count = true;
+  ports.fixed_sizes = true;
   const Captures captures(ctx, ctx.site().facts.captures);
   ports.captured = static_cast<std::uint32_t>(captures.operands().size());
   ports.carried = static_cast<std::uint32_t>(counts.states);
