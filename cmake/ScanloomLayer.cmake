@@ -1,3 +1,15 @@
+# scanloom_precompile(<target> <group> <headers>...): third-party headers that most sources of the
+# group read, compiled once, by the group's first target. Each source still includes what it uses.
+function(scanloom_precompile target group)
+  get_property(first GLOBAL PROPERTY SCANLOOM_PRECOMPILED_${group})
+  if(first)
+    target_precompile_headers(${target} REUSE_FROM ${first})
+  else()
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+    set_property(GLOBAL PROPERTY SCANLOOM_PRECOMPILED_${group} ${target})
+  endif()
+endfunction()
+
 # scanloom_layer(<folder> [USES <folders>] [LIBRARIES <targets>]): one object library per folder of
 # src/, which sees only the folders it uses. Sources are listed by the folder itself, so that adding
 # an operator, a pass or a kernel touches no build file.
@@ -11,6 +23,9 @@ function(scanloom_layer folder)
   target_compile_definitions(scanloom_${name} PRIVATE SCANLOOM_BUILDING=1)
   target_link_libraries(scanloom_${name} PUBLIC fmt::fmt Threads::Threads
                                                 ${LAYER_LIBRARIES})
+  scanloom_precompile(scanloom_${name} layers
+    <algorithm> <array> <cstdint> <map> <memory> <optional> <span> <string> <string_view> <vector>
+    <fmt/format.h>)
   foreach(used IN LISTS LAYER_USES)
     string(REPLACE "/" "_" used_name ${used})
     target_link_libraries(scanloom_${name} PUBLIC scanloom_${used_name})

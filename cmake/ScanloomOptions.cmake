@@ -15,7 +15,12 @@ set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 
 find_program(SCANLOOM_CCACHE ccache)
 if(SCANLOOM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${SCANLOOM_CCACHE})
+  # What ccache needs to know of precompiled headers (its manual's section on them).
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros ${SCANLOOM_CCACHE})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_compile_options(-fpch-preprocess)
+  endif()
 endif()
 find_program(SCANLOOM_LLD ld.lld)
 if(SCANLOOM_LLD)
@@ -27,8 +32,9 @@ endif()
 add_compile_options(-ffp-contract=off -Wall -Wextra -Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # False alarms on "text" + std::string (https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105651) and
-  # on moved variants (https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105562).
-  add_compile_options(-Wno-restrict -Wno-maybe-uninitialized)
+  # on moved variants (https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105562); the same about lengths
+  # of strings, from standard headers that are precompiled.
+  add_compile_options(-Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow)
 endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   add_compile_options(-march=x86-64-v2)

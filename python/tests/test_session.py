@@ -184,6 +184,22 @@ def test_no_warning_without_reason(sums):
     assert sums.warnings() == []
 
 
+def test_an_ignored_condition_is_told():
+    model = parse(
+        """g (int64 n, float x) => (float y) {
+          [rows] y = Loop <body = step (int64 i, bool go, float h) => (bool on, float next) {
+            next = Add(h, h)
+            on = Less(next, h)
+          }> (n, , x)
+        }"""
+    )
+    session = scanloom.InferenceSession(model)
+    (warning,) = session.warnings()
+    assert "'rows'" in warning and "condition" in warning and "ignored" in warning
+    feeds = {"n": np.int64(3), "x": np.float32(1)}
+    assert session.run(None, feeds)[0] == 8
+
+
 def test_unknown_options_are_refused():
     with pytest.raises(AttributeError, match="intra_op_threads"):
         scanloom.SessionOptions().intra_op_threads = 2

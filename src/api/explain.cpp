@@ -14,6 +14,11 @@ std::string row(std::string_view label, const std::string& text) {
   return fmt::format("  {:<10}{}\n", label, text);
 }
 
+std::string steps_text(std::int64_t trip_count) {
+  if (trip_count < 0) return "steps known when running";
+  return trip_count == 1 ? "1 step" : std::to_string(trip_count) + " steps";
+}
+
 std::string ports_text(const ir::Module& module, const ir::Node& node) {
   const ir::LoopPorts& ports = *node.loop;
   const ir::Region& body = module.region(node.regions[0]);
@@ -56,10 +61,7 @@ std::string Session::explain() const {
       for (const auto& entry : bound)
         for (const plan::BoundLoop& loop : entry->binding->loops)
           if (loop.node == id) {
-            const std::string steps = loop.trip_count < 0
-                                          ? "steps known when running"
-                                          : std::to_string(loop.trip_count) + " steps";
-            text += row("strategy", loop.strategy + " (" + steps + ")");
+            text += row("strategy", loop.strategy + " (" + steps_text(loop.trip_count) + ")");
             known = true;
           }
       if (!known) text += row("strategy", "chosen when the sizes of the inputs are known");

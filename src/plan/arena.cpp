@@ -1,6 +1,7 @@
 #include "plan/arena.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 namespace scanloom::plan {
@@ -11,6 +12,31 @@ constexpr std::int64_t kAlignment = 64;
 std::int64_t aligned(std::int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
+
+/// Buffers by when they live, so that placing one looks at few that live at other times.
+class Timeline {
+ public:
+  explicit Timeline(std::int32_t end) : width_(end / kSpans + 1) {}
+
+  void add(BufferId buffer, std::int32_t born, std::int32_t dies) {
+    for (std::int32_t span = born / width_; span <= dies / width_; ++span)
+      spans_[static_cast<std::size_t>(span)].push_back(buffer);
+  }
+
+  /// All that live in between, each at least once, and others.
+  void collect(std::int32_t born, std::int32_t dies, std::vector<BufferId>& found) const {
+    found.clear();
+    for (std::int32_t span = born / width_; span <= dies / width_; ++span) {
+      const std::vector<BufferId>& here = spans_[static_cast<std::size_t>(span)];
+      found.insert(found.end(), here.begin(), here.end());
+    }
+  }
+
+ private:
+  static constexpr std::int32_t kSpans = 256;
+  std::int32_t width_;
+  std::array<std::vector<BufferId>, kSpans> spans_;
+};
 
 }  // namespace
 
@@ -48,12 +74,16 @@ void ArenaPlanner::place() {
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
                    [&](BufferId a, BufferId b) { return at(a).bytes > at(b).bytes; });
-  // Placed buffers by offset, so that one sweep finds the smallest gap that is free meanwhile.
-  std::vector<BufferId> placed;
+  Timeline placed(now_);
+  std::vector<BufferId> near;
   for (const BufferId id : order) {
     Buffer& buffer = at(id);
+    placed.collect(buffer.born, buffer.dies, near);
+    std::sort(near.begin(), near.end(),
+              [&](BufferId a, BufferId b) { return at(a).offset < at(b).offset; });
+    // By offset, so that one sweep finds the smallest gap that is free meanwhile.
     std::int64_t best = -1, best_gap = 0, end = 0;
-    for (const BufferId other_id : placed) {
+    for (const BufferId other_id : near) {
       const Buffer& other = at(other_id);
       if (other.dies < buffer.born || other.born > buffer.dies) continue;
       const std::int64_t gap = other.offset - end;
@@ -62,10 +92,7 @@ void ArenaPlanner::place() {
     }
     buffer.offset = best >= 0 ? best : end;
     total_ = std::max(total_, buffer.offset + buffer.bytes);
-    placed.insert(
-        std::upper_bound(placed.begin(), placed.end(), id,
-                         [&](BufferId a, BufferId b) { return at(a).offset < at(b).offset; }),
-        id);
+    placed.add(id, buffer.born, buffer.dies);
   }
 }
 

@@ -50,7 +50,15 @@ Expected<void> check_single(const std::string& what, const Type& type, DType dty
 
 Expected<void> OpenLoop::finish_condition(NodeCtx& ctx, BodyResult& body,
                                           std::vector<ValueId>& yields) {
-  if (!has_condition_ || is_true(body.outputs[0].constant.get())) return {};
+  if (is_true(body.outputs[0].constant.get())) return {};
+  if (!has_condition_) {
+    // Others obey it all the same: who compares results should learn why they differ.
+    ctx.reading().diagnostics.warning(
+        fmt::format("onnx: {}: it has no condition operand, so the condition that its body makes, "
+                    "body output 0, is ignored",
+                    ctx.module().describe(loop_)));
+    return {};
+  }
   const ValueId keep_going = body.value(0);
   SCANLOOM_CHECK_OK(
       check_single("body output 0, the condition,", ctx.type(keep_going), DType::boolean));
