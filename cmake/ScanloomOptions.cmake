@@ -34,7 +34,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   # False alarms on "text" + std::string (https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105651) and
   # on moved variants (https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105562); the same about lengths
   # of strings, from standard headers that are precompiled.
-  add_compile_options(-Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow)
+  add_compile_options(-Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow
+                      -Wno-array-bounds)
 endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   add_compile_options(-march=x86-64-v2)
