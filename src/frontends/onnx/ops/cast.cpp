@@ -1,4 +1,6 @@
-// Cast and CastLike.
+// Cast, up to version 5 to a type that is written as text, and CastLike.
+#include <algorithm>
+
 #include "frontends/onnx/ops/converters.h"
 #include "ops/ops.h"
 
@@ -11,6 +13,21 @@ namespace {
 bool is_float8(DType dtype) {
   return dtype == DType::f8e4m3fn || dtype == DType::f8e4m3fnuz || dtype == DType::f8e5m2 ||
          dtype == DType::f8e5m2fnuz;
+}
+
+/// As the file format names them, in the order of its numbers.
+constexpr std::string_view kTypeNames[] = {
+    "UNDEFINED", "FLOAT", "UINT8",   "INT8",   "UINT16", "INT16",  "INT32",     "INT64",
+    "STRING",    "BOOL",  "FLOAT16", "DOUBLE", "UINT32", "UINT64", "COMPLEX64", "COMPLEX128"};
+
+Expected<std::int64_t> wanted_number(NodeCtx& ctx) {
+  if (ctx.version() >= 6) return ctx.required_integer("to");
+  if (!ctx.has_attribute("to")) return invalid_model("attribute 'to' is missing");
+  SCANLOOM_TRY(const std::string name, ctx.text("to", ""));
+  const auto* const found = std::ranges::find(kTypeNames, name);
+  if (found == std::end(kTypeNames))
+    return invalid_model("attribute 'to' is '{}', which names no element type", name);
+  return found - std::begin(kTypeNames);
 }
 
 Expected<void> emit_cast(NodeCtx& ctx, ValueId x, DType to) {
@@ -27,7 +44,7 @@ Expected<void> emit_cast(NodeCtx& ctx, ValueId x, DType to) {
 
 Expected<void> convert_cast(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
-  SCANLOOM_TRY(const std::int64_t number, ctx.required_integer("to"));
+  SCANLOOM_TRY(const std::int64_t number, wanted_number(ctx));
   Expected<DType> to = dtype_of_number(number);
   if (!to) return std::move(to).error().at("attribute 'to'");
   return emit_cast(ctx, x, *to);

@@ -1,6 +1,7 @@
 // MatMul, Gemm and Einsum: products of two tensors become `contract`.
 #include <algorithm>
 
+#include "frontends/onnx/old_broadcast.h"
 #include "frontends/onnx/ops/converters.h"
 #include "ops/ops.h"
 
@@ -24,6 +25,18 @@ Expected<ValueId> scaled(NodeCtx& ctx, ValueId value, double factor) {
 
 }  // namespace
 
+namespace {
+
+/// Up to version 6 the addend is broadcast only where attribute `broadcast` says so.
+Expected<void> check_old_addend(NodeCtx& ctx, ValueId product, ValueId addend) {
+  if (ctx.version() >= 7) return {};
+  SCANLOOM_TRY(const std::int64_t broadcast, ctx.integer("broadcast", 0));
+  if (broadcast != 0) return {};
+  return check_same_sizes(ctx, product, addend, ctx.describe_input(2));
+}
+
+}  // namespace
+
 Expected<void> convert_gemm(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId a, ctx.in(0));
   SCANLOOM_TRY(const ValueId b, ctx.in(1));
@@ -35,8 +48,12 @@ Expected<void> convert_gemm(NodeCtx& ctx) {
       std::string(transpose_a != 0 ? "km," : "mk,") + (transpose_b != 0 ? "nk->mn" : "kn->mn");
   SCANLOOM_TRY(ValueId result, ctx.op(ops::contract_op, {a, b}, {{"spec", spec}}));
   SCANLOOM_TRY(result, scaled(ctx, result, alpha));
+  if (ctx.version() < 7) ctx.ignore("broadcast");
+  const bool is_optional = ctx.version() >= 11;
+  if (!is_optional && !ctx.has(2)) return invalid_model("input 2 is missing");
   if (ctx.has(2) && beta != 0) {
     SCANLOOM_TRY(ValueId c, ctx.in(2));
+    SCANLOOM_CHECK_OK(check_old_addend(ctx, result, c));
     SCANLOOM_TRY(c, scaled(ctx, c, beta));
     SCANLOOM_TRY(result, ctx.op(ops::add_op, {result, c}));
   }
