@@ -224,6 +224,8 @@ def product_rows():
     row("Gemm", (11, NEWEST), [a, b], a @ b)
     row("MatMul", EVERY, [a, b], np.matmul)
     row("Einsum", EVERY, [a, b], np.matmul, equation="ij,jk->ik")
+    chain = normal(np.einsum("...ij,jk,...lk,m->...il", LONG, X[:, :2].T.copy(), LONG, a[0]))
+    row("Einsum", EVERY, [LONG, X[:, :2].T.copy(), LONG, a[0]], chain, equation="...ij,jk,...lk,m->...il")
     x, w, bias = ramp(1, 2, 5), ramp(3, 2, 2), f32(0.1, 0.2, 0.3)
     windows = np.stack([x[0, :, i : i + 2] for i in range(4)])
     conv = np.einsum("tcw,ocw->ot", windows, w)[None] + bias[:, None]
