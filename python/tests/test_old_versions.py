@@ -11,6 +11,7 @@ import math
 import re
 from typing import Callable
 
+import ml_dtypes
 import numpy as np
 import onnx
 import onnx.defs
@@ -286,6 +287,15 @@ def cast_rows():
             wanted = text if to else getattr(TP, text)
             row("Cast", span, [values], values.astype(dtype), to=wanted, name=f"Cast_{text}")
     row("CastLike", EVERY, [values, i64(1)], values.astype(np.int64))
+    # Past 464 and from 61440 on a number is rounded to one that the type does not have.
+    many = f32(1.0625, 464, 465, -1e9, np.inf, np.nan)
+    narrow = {"FLOAT8E4M3FN": ml_dtypes.float8_e4m3fn, "FLOAT8E4M3FNUZ": ml_dtypes.float8_e4m3fnuz}
+    wide = {"FLOAT8E5M2": ml_dtypes.float8_e5m2, "FLOAT8E5M2FNUZ": ml_dtypes.float8_e5m2fnuz}
+    for text, dtype in (narrow | wide).items():
+        given = many if text in narrow else f32(1.0625, 61439, 61440, -1e9, np.inf, np.nan)
+        row("Cast", (19, NEWEST), [given], given.astype(dtype), to=getattr(TP, text), saturate=0, name=f"Cast_{text}")
+    nibbles = f32(-9, -8, 7, 8, 100)
+    row("Cast", (21, NEWEST), [nibbles], nibbles.astype(np.int32).astype(ml_dtypes.int4), to=TP.INT4, name="Cast_INT4")
     row("Clip", (1, 10), [X], np.clip(X, -0.5, 0.25), min=-0.5, max=0.25)
     row("Clip", (1, 10), [X], np.maximum(X, 0), min=0.0)
     row("Clip", (11, NEWEST), [X, np.float32(-0.5), np.float32(0.25)], np.clip)
@@ -298,6 +308,15 @@ def quantize_rows():
     bytes_ = np.array([7, 10, 255], np.uint8)
     row("QuantizeLinear", EVERY, [f32(-1.5, 0, 200), scale, zero], bytes_)
     row("DequantizeLinear", EVERY, [bytes_, scale, zero], f32(-1.5, 0, 122.5))
+    blocks = f32(0.5, 2, 1, 4, shape=(2, 2))
+    zeros = np.array([[1, 2], [3, 4]], np.uint8)
+    spread = np.repeat(blocks, 2, 1)[:, :3]
+    offsets = np.repeat(zeros, 2, 1)[:, :3]
+    x = ramp(2, 3, step=7)
+    quantized = np.clip(np.round(x / spread) + offsets, 0, 255).astype(np.uint8)
+    row("QuantizeLinear", (21, NEWEST), [x, blocks, zeros], quantized, axis=1, block_size=2)
+    back = (quantized.astype(np.float32) - offsets) * spread
+    row("DequantizeLinear", (21, NEWEST), [quantized, blocks, zeros], back, axis=1, block_size=2)
 
 
 def constant_rows():
@@ -549,6 +568,8 @@ def test_version_gives_numpys_results(one, version, execution):
     for result, wanted in zip(results, one.expected):
         wanted = np.asarray(wanted)
         assert (result.shape, result.dtype) == (wanted.shape, wanted.dtype)
+        if wanted.dtype.kind not in "fiub":  # those of ml_dtypes
+            result, wanted = result.astype(np.float32), wanted.astype(np.float32)
         np.testing.assert_allclose(result, wanted, rtol=one.tolerance, atol=one.tolerance)
 
 

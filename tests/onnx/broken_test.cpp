@@ -304,9 +304,9 @@ std::vector<Broken> broken_attributes() {
             [](ModelBytes& m) { m.opset = 20; }),
        kInvalid, "'well', neither none nor tanh"},
       {"blocks",
-       with(model_of({NodeBytes("DequantizeLinear", {"n", "x"}, {"y"}).integer("block_size", 2)}),
+       with(model_of({NodeBytes("DequantizeLinear", {"n", "x"}, {"y"}).integer("block_size", -2)}),
             [](ModelBytes& m) { m.opset = 21; }),
-       kUnsupported, "blocks of 2 elements"},
+       kInvalid, "attribute 'block_size' is -2, less than 0"},
   };
 }
 
