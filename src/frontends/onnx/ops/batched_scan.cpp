@@ -1,7 +1,7 @@
 // Scan-8: every operand has a batch axis in front, and each sequence may have a length of its own.
-// It becomes a loop over the batch, whose body is a loop over the steps of one sequence: the first
-// ones of each scan input, of which a backward one takes the last first. Rows of steps that a
-// sequence does not have are zeros, its states stay what they were.
+// It becomes a loop over the batch, whose body is a loop over the steps of one sequence, of which a
+// backward input takes the last one first. Rows of steps that a sequence does not have are zeros,
+// its states stay what they were.
 #include "frontends/onnx/body.h"
 #include "frontends/onnx/ops/converters.h"
 #include "frontends/onnx/ops/scan_parts.h"
@@ -146,23 +146,22 @@ void BatchedScan::enter_batch(NodeCtx& ctx, const BatchedOperands& operands,
   steps_dim_ = known_size(ctx, operands.scanned[0], 1).value_or(module.dims.fresh());
 }
 
-/// Takes of each scan input the first elements, as many as the sequence has.
+/// Takes as many steps as the sequence has, and of each backward input that many first elements.
 Expected<void> BatchedScan::cut_sequences(NodeCtx& ctx, ValueId length) {
   const ValueId zero = builder_->constant(tensor::Tensor::scalar<std::int64_t>(0));
   SCANLOOM_TRY(ValueId nearest, op(ops::max_op, {length, zero}));
   SCANLOOM_TRY(nearest, op(ops::min_op, {nearest, all_steps_}));
-  SCANLOOM_TRY(const ValueId checked,
+  SCANLOOM_TRY(steps_,
                op(ops::check_equal_op, {length, nearest},
                   {{"text",
                     "input 0 says that a sequence has {} steps, the nearest that is possible is "
                     "{}"}}));
-  SCANLOOM_TRY(const ValueId end, as_list(checked));
-  for (ValueId& input : scanned_) {
-    SCANLOOM_TRY(input, op(ops::slice_op, {input, list(0), end, list(0)}));
+  SCANLOOM_TRY(const ValueId end, as_list(steps_));
+  for (std::size_t i = 0; i < scanned_.size(); ++i) {
+    if (directions_[i] == 0) continue;  // the others are left behind by themselves
+    SCANLOOM_TRY(scanned_[i], op(ops::slice_op, {scanned_[i], list(0), end, list(0)}));
   }
-  // Not `checked`: the rows then have as many steps as the inputs, for inference too.
-  SCANLOOM_TRY(steps_, op(ops::dim_op, {scanned_[0]}, {{"axis", 0}}));
-  steps_dim_ = known_size(ctx, scanned_[0], 0).value_or(ctx.module().dims.fresh());
+  steps_dim_ = ctx.module().dims.fresh();
   return {};
 }
 
@@ -217,7 +216,9 @@ Expected<std::unique_ptr<BatchedScan>> BatchedScan::make(NodeCtx& ctx, Body body
 /// With zeros behind the rows that there are, up to what the longest sequence may have.
 Expected<ValueId> BatchedScan::padded(ValueId rows) {
   if (!has_lengths_) return rows;
-  SCANLOOM_TRY(ValueId missing, op(ops::sub_op, {all_steps_, steps_}));
+  // Not steps_: inference then sees that the sizes add up to those of the longest sequence.
+  SCANLOOM_TRY(const ValueId own, op(ops::dim_op, {rows}, {{"axis", 0}}));
+  SCANLOOM_TRY(ValueId missing, op(ops::sub_op, {all_steps_, own}));
   SCANLOOM_TRY(missing, as_list(missing));
   SCANLOOM_TRY(const ValueId pads, op(ops::concat_op, {list(0), missing}, {{"axis", 0}}));
   return op(ops::pad_op, {rows, pads, ValueId{}, list(0)}, {{"mode", "constant"}});
