@@ -305,9 +305,13 @@ def test_sizes_that_differ(execution):
     model = scan_model(1, 2, None, True, ("B", "T"))
     good = feeds_of(1, 2, 3, 4, [1, 2, 3])
     cases = {
-        "lengths": (np.array([1, 2], np.int64), "has 2 sequences on axis 0, scan input 0 'x0' has 3"),
+        "lengths": (
+            np.array([1, 2], np.int64), "has 2 sequences on axis 0, scan input 0 'x0' has 3"
+        ),
         "h0": (floats(2, WIDTH), "state 0 'h0' has 2 sequences on axis 0, scan input 0 'x0' has 3"),
-        "x1": (floats(3, 3, WIDTH), "scan input 1 'x1' has 3 steps on axis 1, scan input 0 'x0' has 4"),
+        "x1": (
+            floats(3, 3, WIDTH), "scan input 1 'x1' has 3 steps on axis 1, scan input 0 'x0' has 4"
+        ),
     }
     for name, (array, part) in cases.items():
         feeds = {**good, name: array}
@@ -354,4 +358,6 @@ def test_counts_and_attributes():
     assert "'directions' has 2 at position 0" in refused(strange_direction)
     assert "is 3, the node has 2 inputs beside sequence_lens" in refused(too_many)
     assert "'num_scan_inputs' is 0, at least 1" in refused(none_scanned)
-    assert "input 0 'h0', the lengths of the sequences, is float of 2 axes" in refused(lengths_of_reals)
+    assert "input 0 'h0', the lengths of the sequences, is float of 2 axes" in refused(
+        lengths_of_reals
+    )
