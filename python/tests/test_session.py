@@ -306,6 +306,14 @@ def test_every_layout_is_read_right(sums, name):
     assert x.tobytes() == before
 
 
+def test_high_bits_of_narrow_integers_may_be_anything():
+    """onnx.numpy_helper leaves them zero, arrays of ml_dtypes repeat the sign."""
+    model = parse("g (int4[N] x) => (float[N] y) { y = Cast <to = 1> (x) }", opset=21)
+    bits = np.array([0x08, 0xF8, 0x0F, 0x07], np.uint8)
+    (y,) = scanloom.InferenceSession(model).run(None, {"x": bits.view(ml_dtypes.int4)})
+    np.testing.assert_array_equal(y, [-8, -8, -1, 7])
+
+
 def test_strided_small_floats_are_read_right():
     values = np.arange(12).reshape(4, 3).astype(ml_dtypes.bfloat16)[::-1, ::2]
     (y,) = scanloom.InferenceSession(identity("bfloat16")).run(None, {"x": values})

@@ -321,6 +321,7 @@ Schedule plan_of(const PrepareCtx& ctx) {
 Prepared prepare(const PrepareCtx& ctx) {
   const auto kind = std::ranges::find(kKinds, ctx.attrs[kKind].text());
   if (kind == kKinds.end()) return Prepared::no("a kind of reduction for the reference kernel");
+  if (ctx.inputs.size() > 1 && ctx.inputs[1].present()) return Prepared::no("axes as an operand");
   const BlockFn fn = block_fn(ctx.inputs[0].dtype, static_cast<Kind>(kind - kKinds.begin()));
   if (fn == nullptr) return Prepared::no("an element type for the reference kernel");
   Schedule plan = plan_of(ctx);

@@ -9,7 +9,9 @@
 #include <limits>
 
 #include "base/math/math.h"
+#include "ops/indices.h"
 #include "ops/lines.h"
+#include "ops/named_axes.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
 #include "tensor/scalar_arith.h"
@@ -27,6 +29,8 @@ using tensor::Type;
 constexpr int kKind = 0;
 constexpr int kAxes = 1;
 constexpr int kKeepdims = 2;
+constexpr int kEmptyIsAll = 3;
+constexpr int kAxesOperand = 1;
 
 enum class Kind : std::uint8_t {
   sum,
@@ -81,24 +85,36 @@ Expected<void> check_dtype(DType dtype, Kind kind) {
                        kKinds[static_cast<std::size_t>(kind)], dtype_name(dtype));
 }
 
+/// Whether an operand that names no axes stands for all of them.
+bool is_all(const Attr& empty_is_all) {
+  return empty_is_all.present() && empty_is_all.integer() != 0;
+}
+
 Expected<void> infer(ir::InferCtx& ctx) {
   const Type& x = ctx.in(0);
   const auto kind = kind_of(ctx.attr(kKind).text());
   if (!kind) return invalid_model("there is no reduction of kind '{}'", ctx.attr(kKind).text());
   SCANLOOM_CHECK_OK(check_dtype(x.dtype, *kind));
-  const Attr& axes = ctx.attr(kAxes);
+  SCANLOOM_TRY(const NamedAxes named, named_axes(ctx, ctx.attr(kAxes), kAxesOperand));
   const bool keep = ctx.attr(kKeepdims).integer() != 0;
   if (!x.ranked) {
-    ctx.set(0, axes.present() || keep ? Type::unranked(x.dtype) : Type::scalar(x.dtype));
+    ctx.set(0, named.present || keep ? Type::unranked(x.dtype) : Type::scalar(x.dtype));
     return {};
   }
+  if (named.present && !named.axes) {
+    const bool counted = keep || named.count > 0;
+    ctx.set(0, of_unknown_axes(ctx, x.dtype, counted ? x.rank() - (keep ? 0 : named.count) : -1));
+    return {};
+  }
+  const bool none_named = ctx.has(kAxesOperand) && named.count == 0;
+  const bool all = !named.present || (none_named && is_all(ctx.attr(kEmptyIsAll)));
   std::vector<int> reduced;
-  if (axes.present()) {
-    SCANLOOM_TRY(reduced, normalise_axes(ctx, axes.integers(), x.rank()));
+  if (!all) {
+    SCANLOOM_TRY(reduced, normalise_axes(ctx, *named.axes, x.rank()));
   }
   std::vector<Dim> sizes;
   for (int axis = 0; axis < x.rank(); ++axis) {
-    if (axes.present() && std::ranges::find(reduced, axis) == reduced.end())
+    if (!all && std::ranges::find(reduced, axis) == reduced.end())
       sizes.push_back(x.dims[static_cast<std::size_t>(axis)]);
     else if (keep)
       sizes.push_back(1);
@@ -261,10 +277,19 @@ struct Axes {
   Shape kept, x_strides, y_strides, reduced, reduced_strides;
 };
 
-bool is_reduced(const Attr& axes, int axis, int rank) {
-  if (!axes.present()) return true;
-  return std::ranges::any_of(
-      axes.integers(), [&](std::int64_t given) { return given == axis || given + rank == axis; });
+// Inference has checked the axes.
+bool is_reduced(const tensor::Call& call, int axis) {
+  const int rank = call.in(0).rank;
+  const auto names_it = [&](std::int64_t given) { return given == axis || given + rank == axis; };
+  const Attr& axes = call.attrs[kAxes];
+  if (axes.present()) return std::ranges::any_of(axes.integers(), names_it);
+  if (!call.has(kAxesOperand)) return true;
+  const Operand& operand = call.in(kAxesOperand);
+  const std::int64_t count = operand.elements();
+  if (count == 0) return is_all(call.attrs[kEmptyIsAll]);
+  for (std::int64_t i = 0; i < count; ++i)
+    if (names_it(listed_index(operand, i))) return true;
+  return false;
 }
 
 Axes axes_of(const tensor::Call& call) {
@@ -273,7 +298,7 @@ Axes axes_of(const tensor::Call& call) {
   Axes axes;
   int to = 0;
   for (int axis = 0; axis < x.rank; ++axis) {
-    if (is_reduced(call.attrs[kAxes], axis, x.rank)) {
+    if (is_reduced(call, axis)) {
       axes.reduced.push_back(x.dims[axis]);
       axes.reduced_strides.push_back(x.strides[axis]);
       to += keep ? 1 : 0;
@@ -308,13 +333,15 @@ tensor::Status reference(const tensor::Call& call) noexcept {
 constinit const ir::OpDef reduce_op{
     .name = "reduce",
     .doc =
-        "One number for all elements along `axes` (absent: all axes): their sum, mean, max, min, "
-        "prod, sum_square, l1, l2, log_sum or log_sum_exp, as `kind` says.",
-    .inputs = {{"x", ir::Accept::tensor}},
+        "One number for all elements along `axes`, an attribute or an operand: their sum, mean, "
+        "max, min, prod, sum_square, l1, l2, log_sum or log_sum_exp, as `kind` says. Without "
+        "`axes`, or where the operand is empty and `empty_is_all`, along all axes.",
+    .inputs = {{"x", ir::Accept::tensor}, {"axes", ir::Accept::index, ir::Arity::optional}},
     .outputs = {"y"},
     .attrs = {{"kind", tensor::AttrKind::text},
               {"axes", tensor::AttrKind::integers, true},
-              {"keepdims", tensor::AttrKind::integer}},
+              {"keepdims", tensor::AttrKind::integer},
+              {"empty_is_all", tensor::AttrKind::integer, true}},
     .access = ir::Access::reduce,
     .infer = infer,
     .reference = reference,

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ops/named_axes.h"
 #include "ops/ops.h"
 #include "ops/reshape_view.h"
 #include "ops/sizes.h"
@@ -31,13 +32,17 @@ Expected<void> infer_all(ir::InferCtx& ctx) {
 
 Expected<void> infer(ir::InferCtx& ctx) {
   const Type& x = ctx.in(0);
+  SCANLOOM_TRY(const NamedAxes named, named_axes(ctx, ctx.attr(kAxes), 1));
   if (!x.ranked) {
     ctx.set(0, Type::unranked(x.dtype));
     return {};
   }
-  if (!ctx.attr(kAxes).present()) return infer_all(ctx);
-  SCANLOOM_TRY(const std::vector<int> axes,
-               normalise_axes(ctx, ctx.attr(kAxes).integers(), x.rank()));
+  if (!named.present) return infer_all(ctx);
+  if (!named.axes) {
+    ctx.set(0, of_unknown_axes(ctx, x.dtype, named.count < 0 ? -1 : x.rank() - named.count));
+    return {};
+  }
+  SCANLOOM_TRY(const std::vector<int> axes, normalise_axes(ctx, *named.axes, x.rank()));
   std::vector<Dim> sizes;
   for (int axis = 0; axis < x.rank(); ++axis) {
     const Dim size = x.dims[static_cast<std::size_t>(axis)];
@@ -55,8 +60,10 @@ Expected<void> infer(ir::InferCtx& ctx) {
 
 constinit const ir::OpDef squeeze_op{
     .name = "squeeze",
-    .doc = "Without the axes named, each of size 1; without `axes` all of size 1 are dropped.",
-    .inputs = {{"x", ir::Accept::tensor}},
+    .doc =
+        "Without the axes that `axes`, an attribute or an operand, names, each of size 1; without "
+        "`axes` all of size 1 are dropped.",
+    .inputs = {{"x", ir::Accept::tensor}, {"axes", ir::Accept::index, ir::Arity::optional}},
     .outputs = {"y"},
     .attrs = {{"axes", tensor::AttrKind::integers, true}},
     .access = ir::Access::view,

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ops/named_axes.h"
 #include "ops/ops.h"
 #include "ops/reshape_view.h"
 #include "ops/sizes.h"
@@ -15,11 +16,14 @@ constexpr int kAxes = 0;
 
 Expected<void> infer(ir::InferCtx& ctx) {
   const Type& x = ctx.in(0);
-  if (!x.ranked) {
-    ctx.set(0, Type::unranked(x.dtype));
+  SCANLOOM_TRY(const NamedAxes named, named_axes(ctx, ctx.attr(kAxes), 1));
+  if (!named.present) return invalid_model("no axes are named");
+  if (!x.ranked || !named.axes) {
+    const bool counted = x.ranked && named.count >= 0 && named.count <= tensor::kMaxRank;
+    ctx.set(0, of_unknown_axes(ctx, x.dtype, counted ? x.rank() + named.count : -1));
     return {};
   }
-  const std::vector<std::int64_t>& given = ctx.attr(kAxes).integers();
+  const std::vector<std::int64_t>& given = *named.axes;
   if (given.size() > static_cast<std::size_t>(tensor::kMaxRank))
     return invalid_model("{} axes are named, more than {}", given.size(), tensor::kMaxRank);
   const int rank = x.rank() + static_cast<int>(given.size());
@@ -39,10 +43,11 @@ Expected<void> infer(ir::InferCtx& ctx) {
 
 constinit const ir::OpDef unsqueeze_op{
     .name = "unsqueeze",
-    .doc = "With new axes of size 1; `axes` are positions in the result.",
-    .inputs = {{"x", ir::Accept::tensor}},
+    .doc =
+        "With new axes of size 1; `axes`, an attribute or an operand, are positions in the result.",
+    .inputs = {{"x", ir::Accept::tensor}, {"axes", ir::Accept::index, ir::Arity::optional}},
     .outputs = {"y"},
-    .attrs = {{"axes", tensor::AttrKind::integers}},
+    .attrs = {{"axes", tensor::AttrKind::integers, true}},
     .access = ir::Access::view,
     .infer = infer,
     .reference = tensor::copy_kernel,

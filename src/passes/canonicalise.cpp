@@ -145,6 +145,23 @@ Replacement simplify_reshape(Rewriter& rewriter, const Node& node) {
   return kStays;
 }
 
+/// Axes that an operand names become the attribute where the operand is constant.
+Replacement axes_to_attribute(Rewriter& rewriter, const Node& node) {
+  if (operand_absent(node, 1)) return kStays;
+  const tensor::Tensor* constant = constant_of(rewriter.module(), node.inputs[1]);
+  auto axes = constant != nullptr ? to_integers(*constant) : std::nullopt;
+  if (!axes) return kStays;
+  const bool reduces = node.op == &ops::reduce_op;
+  const bool all = reduces && axes->empty() && attr(node, "empty_is_all").present() &&
+                   attr(node, "empty_is_all").integer() != 0;
+  std::vector<ir::NamedAttr> attrs;
+  if (!all) attrs.push_back({"axes", *std::move(axes)});
+  if (reduces)
+    for (const std::string_view name : {"kind", "keepdims"})
+      attrs.push_back({name, attr(node, name)});
+  return rewriter.build().op(*node.op, {node.inputs[0]}, std::move(attrs));
+}
+
 /// Axes in [0, rank), sorted; nullopt where they are left out or the rank is not known.
 std::optional<std::vector<std::int64_t>> axes_of(const Node& node, const Type& type) {
   const ir::Attr& axes = attr(node, "axes");
@@ -159,6 +176,7 @@ std::optional<std::vector<std::int64_t>> axes_of(const Node& node, const Type& t
 /// squeeze(unsqueeze(x)) and unsqueeze(squeeze(x)) of the same axes. Those of both count in the
 /// larger rank: that of squeeze's operand and of unsqueeze's result.
 Replacement undo_axes(Rewriter& rewriter, const Node& node) {
+  if (!operand_absent(node, 1)) return axes_to_attribute(rewriter, node);
   const bool squeezes = node.op == &ops::squeeze_op;
   const Node* inner =
       made_by(rewriter.module(), node.inputs[0], squeezes ? ops::unsqueeze_op : ops::squeeze_op);
@@ -215,21 +233,14 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    {&ops::bit_not_op, twice_is_nothing},
-    {&ops::cast_op, simplify_cast},
-    {&ops::clip_op, simplify_clip},
-    {&ops::concat_op, simplify_concat},
-    {&ops::expand_op, same_sizes},
-    {&ops::flatten_op, same_sizes},
-    {&ops::identity_op, first_operand},
-    {&ops::logical_not_op, twice_is_nothing},
-    {&ops::neg_op, twice_is_nothing},
-    {&ops::pow_op, simplify_pow},
-    {&ops::reshape_op, simplify_reshape},
-    {&ops::slice_op, simplify_slice},
-    {&ops::squeeze_op, undo_axes},
-    {&ops::tile_op, same_sizes},
-    {&ops::transpose_op, simplify_transpose},
+    {&ops::bit_not_op, twice_is_nothing}, {&ops::cast_op, simplify_cast},
+    {&ops::clip_op, simplify_clip},       {&ops::concat_op, simplify_concat},
+    {&ops::expand_op, same_sizes},        {&ops::flatten_op, same_sizes},
+    {&ops::identity_op, first_operand},   {&ops::logical_not_op, twice_is_nothing},
+    {&ops::neg_op, twice_is_nothing},     {&ops::pow_op, simplify_pow},
+    {&ops::reduce_op, axes_to_attribute}, {&ops::reshape_op, simplify_reshape},
+    {&ops::slice_op, simplify_slice},     {&ops::squeeze_op, undo_axes},
+    {&ops::tile_op, same_sizes},          {&ops::transpose_op, simplify_transpose},
     {&ops::unsqueeze_op, undo_axes},
 };
 

@@ -97,6 +97,44 @@ TEST(Scan, LengthsAreComparedWhenRunning) {
                                          "scan input 0 'x' has 2"));
 }
 
+/// Version 8: s f32[B,2] and x f32[B,T,2] go in, and the length of each sequence.
+ModelBytes batched_model(const std::string& lengths) {
+  ModelBytes model;
+  model.opset = 8;
+  model.graph.inputs = {value_info("l", kInt64, {"B"}), value_info("s", kFloat, {"B", 2}),
+                        value_info("x", kFloat, {"B", "T", 2})};
+  model.graph.outputs = {value_info("last"), value_info("rows")};
+  NodeBytes scan("Scan", {lengths, "s", "x"}, {"last", "rows"});
+  model.graph.nodes = {scan.name("sum")
+                           .graph("body", sum_body())
+                           .integer("num_scan_inputs", 1)
+                           .integers("directions", {1})};
+  return model;
+}
+
+TEST(Scan, Version8LoopsOverTheBatchAroundTheSteps) {
+  const tensor::Tensor x = floats({2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
+  const std::vector<tensor::Tensor> feeds = {ints({2}, {2, 1}), floats({2, 2}, {0, 10, 20, 30}), x};
+  const auto whole = run(batched_model(""), feeds);
+  ASSERT_EQ(whole.size(), 2u);
+  EXPECT_THAT(float_values(whole[0]), ElementsAre(4, 16, 32, 44));
+  EXPECT_EQ(whole[1].shape(), (tensor::Shape{2, 2, 2}));
+  EXPECT_THAT(float_values(whole[1]), ElementsAre(3, 14, 4, 16, 27, 38, 32, 44));
+  const auto ragged = run(batched_model("l"), feeds);
+  ASSERT_EQ(ragged.size(), 2u);
+  EXPECT_THAT(float_values(ragged[0]), ElementsAre(4, 16, 25, 36));
+  EXPECT_THAT(float_values(ragged[1]), ElementsAre(3, 14, 4, 16, 25, 36, 0, 0));
+}
+
+TEST(Scan, RowsOfVersion8HaveTheSizesOfTheInputs) {
+  const Reading reading = read(batched_model("l"));
+  ASSERT_TRUE(reading.module);
+  const ir::Module& module = *reading.module;
+  const ir::ValueId x = module.region(module.top()).args[2];
+  const ir::ValueId rows = module.region(module.top()).yields[1];
+  EXPECT_EQ(module.value(rows).type, module.value(x).type);
+}
+
 TEST(Scan, LengthsOfOneNameNeedNoCheck) {
   ModelBytes model = two_scans();
   model.graph.inputs = {value_info("x", kFloat, {"T", 1}), value_info("ma{}sk", kFloat, {1, "T"})};

@@ -14,8 +14,6 @@ namespace {
 /// Functions that call functions could ask for any number of nodes.
 constexpr std::size_t kMaxNodes = std::size_t{1} << 24;
 
-constexpr std::int64_t kOldestOpset = 9;
-
 std::string full_name(std::string_view domain, std::string_view op_type) {
   return domain.empty() ? std::string(op_type) : fmt::format("{}.{}", domain, op_type);
 }
@@ -219,8 +217,7 @@ Expected<void> Importer::check_version(const Step& step, const Root& root) const
                          domain.empty() ? "ai.onnx" : domain);
   if (reading_.options.lenient) return {};
   const int first = step.converter->versions.front();
-  // Operators that are older than the oldest version read are listed from a later one on.
-  if (step.version < first && first > kOldestOpset)
+  if (step.version < first)
     return invalid_model("the operator exists from version {} on, the model imports version {}",
                          first, step.version);
   return {};

@@ -74,7 +74,10 @@ NodeCtx::NodeCtx(Reading& reading, const NodeSite& site)
     : reading_(reading),
       site_(site),
       attribute_read_(site.node.attributes.size()),
-      outputs_(site.node.outputs.size()) {}
+      outputs_(site.node.outputs.size()) {
+  // Says which operands may be overwritten; up to version 5 most operators may have it.
+  if (version() < 6) ignore("consumed_inputs");
+}
 
 bool NodeCtx::has(int i) const {
   if (i >= input_count()) return false;

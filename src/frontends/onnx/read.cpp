@@ -10,7 +10,7 @@ namespace scanloom::onnx {
 namespace {
 
 constexpr std::int64_t kNewestIr = 13;
-constexpr std::int64_t kOldestOpset = 9;
+constexpr std::int64_t kOldestOpset = 1;
 constexpr std::int64_t kNewestOpset = 27;
 constexpr std::int64_t kNewestMlOpset = 5;
 
@@ -40,12 +40,11 @@ void check_opset(const OpsetProto& opset, const ReadOptions& options, Diagnostic
         fmt::format("onnx: version {} of the operator set '{}' is newer than {}, "
                     "the newest that is known",
                     opset.version, name, newest));
-  const std::int64_t oldest = is_main ? kOldestOpset : 1;
-  if (opset.version >= oldest) return;
+  if (opset.version >= kOldestOpset) return;
   Error error = fail(Code::unsupported,
                      "onnx: version {} of the operator set '{}' is older than {}, the oldest that "
                      "is read",
-                     opset.version, name, oldest);
+                     opset.version, name, kOldestOpset);
   if (options.lenient)
     diagnostics.warning(error.text());
   else

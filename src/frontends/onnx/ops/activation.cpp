@@ -43,13 +43,16 @@ Expected<void> convert_is_inf(NodeCtx& ctx) {
                   {{"detect_negative", negative != 0}, {"detect_positive", positive != 0}});
 }
 
-// gamma * elu(x), where elu's slope below zero is alpha.
+// gamma * elu(x), where elu's slope below zero is alpha. Version 1 rounds both in its text.
 Expected<void> convert_selu(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
-  SCANLOOM_TRY(const double alpha,
-               ctx.real("alpha", static_cast<double>(1.67326319217681884765625f)));
-  SCANLOOM_TRY(const double gamma,
-               ctx.real("gamma", static_cast<double>(1.05070102214813232421875f)));
+  const bool rounded = ctx.version() < 6;
+  SCANLOOM_TRY(
+      const double alpha,
+      ctx.real("alpha", static_cast<double>(rounded ? 1.6732f : 1.67326319217681884765625f)));
+  SCANLOOM_TRY(
+      const double gamma,
+      ctx.real("gamma", static_cast<double>(rounded ? 1.0507f : 1.05070102214813232421875f)));
   SCANLOOM_TRY(const ValueId elu, ctx.op(ops::elu_op, {x}, {{"alpha", alpha}}));
   SCANLOOM_TRY(const ValueId factor, ctx.scalar(gamma, ctx.type(x).dtype));
   return ctx.emit(ops::mul_op, {elu, factor});
@@ -161,9 +164,28 @@ Expected<void> convert_gelu(NodeCtx& ctx) {
   return ctx.emit(ops::mul_op, {half, scaled});
 }
 
+namespace {
+
+/// Up to version 6 a list of slopes has one for each channel, on axis 1.
+Expected<ValueId> slope_per_channel(NodeCtx& ctx, ValueId x, ValueId slope) {
+  const tensor::Type &type = ctx.type(x), &slopes = ctx.type(slope);
+  if (!slopes.ranked || slopes.rank() != 1 || slopes.dims[0] == tensor::Dim(1)) return slope;
+  if (!type.ranked)
+    return fail(Code::unsupported, "{} has an unknown number of axes", ctx.describe_input(0));
+  std::vector<std::int64_t> after;
+  for (int axis = 2; axis < type.rank(); ++axis) after.push_back(axis - 1);
+  if (after.empty()) return slope;
+  return ctx.op(ops::unsqueeze_op, {slope}, {{"axes", std::move(after)}});
+}
+
+}  // namespace
+
 Expected<void> convert_prelu(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
-  SCANLOOM_TRY(const ValueId slope, ctx.in(1));
+  SCANLOOM_TRY(ValueId slope, ctx.in(1));
+  if (ctx.version() < 7) {
+    SCANLOOM_TRY(slope, slope_per_channel(ctx, x, slope));
+  }
   SCANLOOM_TRY(const ValueId zero, ctx.scalar(0, ctx.type(x).dtype));
   SCANLOOM_TRY(const ValueId is_below, ctx.op(ops::less_op, {x, zero}));
   SCANLOOM_TRY(const ValueId scaled, ctx.op(ops::mul_op, {slope, x}));

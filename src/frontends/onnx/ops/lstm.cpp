@@ -70,6 +70,8 @@ Expected<std::vector<ir::NamedAttr>> lstm_attributes(NodeCtx& ctx, ValueId recur
 }  // namespace
 
 Expected<void> convert_lstm(NodeCtx& ctx) {
+  // Whether output 0 may be left out, which any node may do.
+  if (ctx.version() < 7) ctx.ignore("output_sequence");
   std::vector<ValueId> operands;
   for (int i = 0; i < 8; ++i) {
     SCANLOOM_TRY(const ValueId operand, i < 3 ? ctx.in(i) : ctx.optional_in(i));

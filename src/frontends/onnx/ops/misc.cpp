@@ -1,4 +1,6 @@
 // CumSum, Dropout, Identity, Range, Trilu.
+#include <algorithm>
+
 #include "frontends/onnx/ops/converters.h"
 #include "ops/ops.h"
 
@@ -15,15 +17,40 @@ Expected<void> convert_cumsum(NodeCtx& ctx) {
                   {{"exclusive", exclusive != 0}, {"reverse", reverse != 0}});
 }
 
-// As when inferring: nothing is dropped.
+namespace {
+
+/// Whether the ratio is known to be 0, in whatever form it is given.
+Expected<bool> drops_nothing(NodeCtx& ctx) {
+  SCANLOOM_TRY(const double attribute, ctx.real("ratio", 0.5));
+  if (ctx.version() < 12) return attribute == 0;
+  if (!ctx.has(1)) return false;
+  const tensor::Tensor* const ratio = ctx.constant(1);
+  if (ratio == nullptr || ratio->elements() != 1) return false;
+  const std::span bytes(static_cast<const std::byte*>(ratio->data()), ratio->bytes());
+  return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
+}
+
+/// Errors where elements would be dropped. Up to version 6 a node without attribute is_test counts
+/// as one that drops nothing: exporters of models to be run left it out.
+Expected<void> check_drops_nothing(NodeCtx& ctx) {
+  ctx.ignore("seed");
+  SCANLOOM_TRY(const bool nothing, drops_nothing(ctx));
+  SCANLOOM_TRY(const std::int64_t is_test, ctx.version() < 7 ? ctx.integer("is_test", 1) : 1);
+  if (nothing) return {};
+  if (is_test == 0) return fail(Code::unsupported, "training: attribute 'is_test' is 0");
+  if (!ctx.has(2)) return {};
+  const tensor::Tensor* const training = ctx.constant(2);
+  const auto value = training == nullptr ? std::nullopt : tensor::to_integers(*training);
+  if (!value || value->size() != 1 || value->front() != 0)
+    return fail(Code::unsupported, "{} must be the constant false", ctx.describe_input(2));
+  return {};
+}
+
+}  // namespace
+
+// As when inferring: nothing is dropped. The mask has the type of x up to version 7.
 Expected<void> convert_dropout(NodeCtx& ctx) {
-  for (const std::string_view name : {"ratio", "seed"}) ctx.ignore(name);
-  if (ctx.has(2)) {
-    const tensor::Tensor* const training = ctx.constant(2);
-    const auto value = training == nullptr ? std::nullopt : tensor::to_integers(*training);
-    if (!value || value->size() != 1 || value->front() != 0)
-      return fail(Code::unsupported, "{} must be the constant false", ctx.describe_input(2));
-  }
+  SCANLOOM_CHECK_OK(check_drops_nothing(ctx));
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   ctx.alias_output(0);
   if (!ctx.wants(1)) return {};
@@ -31,7 +58,9 @@ Expected<void> convert_dropout(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId shape, ctx.op(ops::shape_op, {x}, {{"start", 0}}));
   SCANLOOM_TRY(const ValueId mask,
                ctx.op(ops::constant_of_shape_op, {shape}, {{"value", std::move(kept)}}));
-  ctx.set_output(1, mask);
+  SCANLOOM_TRY(const ValueId typed,
+               ctx.cast(mask, ctx.version() < 10 ? ctx.type(x).dtype : DType::boolean));
+  ctx.set_output(1, typed);
   return {};
 }
 

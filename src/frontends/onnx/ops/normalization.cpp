@@ -1,4 +1,4 @@
-// Normalizations and global pooling, as inference needs them, out of reductions and arithmetic.
+// Normalizations and global pooling, out of reductions and arithmetic.
 #include <numeric>
 
 #include "frontends/onnx/ops/converters.h"
@@ -36,31 +36,116 @@ Expected<ValueId> inverse_root(NodeCtx& ctx, ValueId x, double epsilon) {
 
 }  // namespace
 
-// x * factor + shift, both of one number per channel (axis 1).
+namespace {
+
+/// What BatchNormalization works on. The statistics are one number per channel (axis 1), or, where
+/// an old version says that it is not spatial, one per place of a sample.
+struct Batch {
+  ValueId x;
+  int rank = 0;
+  bool spatial = true, training = false;
+  DType dtype = DType::f32;  // computed in
+
+  /// The axes over which batch statistics are taken.
+  [[nodiscard]] std::vector<std::int64_t> axes() const {
+    std::vector<std::int64_t> axes = {0};
+    for (int axis = 2; axis < rank && spatial; ++axis) axes.push_back(axis);
+    return axes;
+  }
+  /// A list of one number per channel or place, as it is broadcast against x.
+  Expected<ValueId> spread(NodeCtx& ctx, ValueId list) const {
+    SCANLOOM_TRY(const ValueId same, ctx.cast(list, dtype));
+    if (rank <= 2) return same;
+    if (spatial) {
+      std::vector<std::int64_t> after(static_cast<std::size_t>(rank - 2));
+      std::iota(after.begin(), after.end(), 1);
+      return ctx.op(ops::unsqueeze_op, {same}, {{"axes", std::move(after)}});
+    }
+    SCANLOOM_TRY(const ValueId sample, ctx.op(ops::shape_op, {x}, {{"start", 1}}));
+    return ctx.op(ops::reshape_op, {same, sample}, {{"allowzero", 1}});
+  }
+};
+
+/// From version 14 on an attribute says so; before that further outputs do, and up to version 6
+/// attribute is_test, which exporters of models to be run left out.
+Expected<bool> is_training(NodeCtx& ctx) {
+  bool wants_more = false;
+  for (int i = 1; i < ctx.output_count(); ++i) wants_more = wants_more || ctx.wants(i);
+  if (ctx.version() >= 14) {
+    SCANLOOM_TRY(const std::int64_t training, ctx.integer("training_mode", 0));
+    if (training == 0 && wants_more)
+      return invalid_model("it has {} outputs, in test mode there is 1", ctx.output_count());
+    return training != 0;
+  }
+  if (ctx.version() >= 7 || !ctx.has_attribute("is_test")) return wants_more;
+  SCANLOOM_TRY(const std::int64_t is_test, ctx.integer("is_test", 0));
+  return is_test == 0;
+}
+
+Expected<Batch> batch_of(NodeCtx& ctx) {
+  Batch batch;
+  SCANLOOM_TRY(batch.x, ctx.in(0));
+  SCANLOOM_TRY(batch.rank, known_rank(ctx, batch.x, 1));
+  SCANLOOM_TRY(batch.training, is_training(ctx));
+  SCANLOOM_TRY(const std::int64_t spatial, ctx.version() < 9 ? ctx.integer("spatial", 1) : 1);
+  batch.spatial = spatial != 0;
+  batch.dtype = ctx.type(batch.x).dtype;
+  // Sums of many narrow numbers.
+  if (batch.training && dtype_bytes(batch.dtype) < dtype_bytes(DType::f32))
+    batch.dtype = DType::f32;
+  return batch;
+}
+
+/// Mean and variance of the batch in place of those given, whose running means become outputs.
+Expected<void> take_statistics(NodeCtx& ctx, const Batch& batch, ValueId x, ValueId& mean,
+                               ValueId& variance) {
+  SCANLOOM_TRY(const double momentum, ctx.real("momentum", static_cast<double>(0.9f)));
+  SCANLOOM_TRY(mean, reduce(ctx, x, "mean", batch.axes()));
+  SCANLOOM_TRY(const ValueId centred, ctx.op(ops::sub_op, {x, mean}));
+  SCANLOOM_TRY(const ValueId square, ctx.op(ops::mul_op, {centred, centred}));
+  SCANLOOM_TRY(variance, reduce(ctx, square, "mean", batch.axes()));
+  SCANLOOM_TRY(const ValueId old_share, ctx.scalar(momentum, batch.dtype));
+  SCANLOOM_TRY(const ValueId new_share, ctx.scalar(1 - momentum, batch.dtype));
+  for (int i = 0; i < 2; ++i) {
+    SCANLOOM_TRY(const ValueId given, ctx.in(3 + i));
+    SCANLOOM_TRY(const ValueId shape, ctx.op(ops::shape_op, {given}, {{"start", 0}}));
+    SCANLOOM_TRY(const ValueId current,
+                 ctx.op(ops::reshape_op, {i == 0 ? mean : variance, shape}, {{"allowzero", 1}}));
+    SCANLOOM_TRY(ValueId running, ctx.cast(given, batch.dtype));
+    SCANLOOM_TRY(running, ctx.op(ops::mul_op, {running, old_share}));
+    SCANLOOM_TRY(const ValueId added, ctx.op(ops::mul_op, {current, new_share}));
+    SCANLOOM_TRY(running, ctx.op(ops::add_op, {running, added}));
+    SCANLOOM_TRY(running, ctx.cast(running, ctx.type(given).dtype));
+    SCANLOOM_TRY(const ValueId saved, ctx.cast(current, ctx.type(given).dtype));
+    ctx.set_output(1 + i, running);
+    ctx.set_output(3 + i, saved);
+  }
+  return {};
+}
+
+}  // namespace
+
+// x * factor + shift.
 Expected<void> convert_batch_normalization(NodeCtx& ctx) {
   ctx.ignore("momentum");
   SCANLOOM_TRY(const double epsilon, ctx.real("epsilon", static_cast<double>(1e-5f)));
-  SCANLOOM_TRY(const std::int64_t training, ctx.integer("training_mode", 0));
-  for (int i = 1; i < ctx.output_count(); ++i)
-    if (training != 0 || ctx.wants(i))
-      return fail(Code::unsupported, "training: only output 0 can be had");
-  SCANLOOM_TRY(const ValueId x, ctx.in(0));
-  SCANLOOM_TRY(const int rank, known_rank(ctx, x, 2));
-  std::vector<std::int64_t> axes(static_cast<std::size_t>(rank - 2));
-  std::iota(axes.begin(), axes.end(), 1);
+  SCANLOOM_TRY(const Batch batch, batch_of(ctx));
   ValueId parts[4];  // scale, bias, mean, variance
-  const DType dtype = ctx.type(x).dtype;
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < (batch.training ? 2 : 4); ++i) {
     SCANLOOM_TRY(const ValueId part, ctx.in(i + 1));
-    SCANLOOM_TRY(const ValueId same, ctx.cast(part, dtype));
-    SCANLOOM_TRY(parts[i], ctx.op(ops::unsqueeze_op, {same}, {{"axes", axes}}));
+    SCANLOOM_TRY(parts[i], batch.spread(ctx, part));
   }
+  SCANLOOM_TRY(const ValueId x, ctx.cast(batch.x, batch.dtype));
+  if (batch.training) SCANLOOM_CHECK_OK(take_statistics(ctx, batch, x, parts[2], parts[3]));
   SCANLOOM_TRY(const ValueId inverse, inverse_root(ctx, parts[3], epsilon));
   SCANLOOM_TRY(const ValueId factor, ctx.op(ops::mul_op, {parts[0], inverse}));
   SCANLOOM_TRY(const ValueId moved, ctx.op(ops::mul_op, {parts[2], factor}));
   SCANLOOM_TRY(const ValueId shift, ctx.op(ops::sub_op, {parts[1], moved}));
   SCANLOOM_TRY(const ValueId scaled, ctx.op(ops::mul_op, {x, factor}));
-  return ctx.emit(ops::add_op, {scaled, shift});
+  SCANLOOM_TRY(const ValueId y, ctx.op(ops::add_op, {scaled, shift}));
+  SCANLOOM_TRY(const ValueId same, ctx.cast(y, ctx.type(batch.x).dtype));
+  ctx.set_output(0, same);
+  return {};
 }
 
 namespace {

@@ -1,4 +1,4 @@
-// Pad: the amounts and the value are attributes in version 2, operands from 11 on.
+// Pad: the amounts and the value are attributes up to version 2, operands from 11 on.
 #include "frontends/onnx/ops/converters.h"
 #include "ops/ops.h"
 
@@ -11,7 +11,7 @@ Expected<void> convert_pad(NodeCtx& ctx) {
   SCANLOOM_TRY(const std::string mode, ctx.text("mode", "constant"));
   ValueId pads, value, axes;
   if (ctx.version() < 11) {
-    SCANLOOM_TRY(const auto amounts, ctx.integers("pads"));
+    SCANLOOM_TRY(const auto amounts, ctx.integers(ctx.version() < 2 ? "paddings" : "pads"));
     SCANLOOM_TRY(const double filling, ctx.real("value", 0));
     pads = ctx.integers_value(amounts);
     SCANLOOM_TRY(value, ctx.scalar(filling, ctx.type(x).dtype));

@@ -1,6 +1,7 @@
 // Operators that mean the same in the IR: operand for operand, without attributes.
 #include <algorithm>
 
+#include "frontends/onnx/old_broadcast.h"
 #include "frontends/onnx/ops/converters.h"
 #include "ops/ops.h"
 
@@ -59,12 +60,18 @@ Expected<void> convert_pointwise(NodeCtx& ctx) {
     SCANLOOM_TRY(const ir::ValueId operand, ctx.in(i));
     operands.push_back(operand);
   }
+  if (operands.size() == 2 && ctx.version() < 7) {
+    SCANLOOM_TRY(operands[1], old_broadcast(ctx, operands[0], operands[1]));
+  }
   return ctx.emit(*same->op, std::move(operands));
 }
 
 Expected<void> convert_greater(NodeCtx& ctx) {
   SCANLOOM_TRY(const ir::ValueId a, ctx.in(0));
-  SCANLOOM_TRY(const ir::ValueId b, ctx.in(1));
+  SCANLOOM_TRY(ir::ValueId b, ctx.in(1));
+  if (ctx.version() < 7) {
+    SCANLOOM_TRY(b, old_broadcast(ctx, a, b));
+  }
   const bool or_equal = ctx.op_type() == "GreaterOrEqual";
   return ctx.emit(or_equal ? ops::less_equal_op : ops::less_op, {b, a});
 }

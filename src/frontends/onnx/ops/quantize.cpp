@@ -1,4 +1,7 @@
-// QuantizeLinear and DequantizeLinear.
+// QuantizeLinear and DequantizeLinear. Where the scales are those of blocks, they are spread over
+// the elements and the arithmetic is written out.
+#include <cmath>
+
 #include "frontends/onnx/ops/converters.h"
 #include "ops/ops.h"
 
@@ -8,11 +11,72 @@ using ir::ValueId;
 
 namespace {
 
-Expected<std::int64_t> quantized_axis(NodeCtx& ctx) {
-  SCANLOOM_TRY(const std::int64_t block, ctx.integer("block_size", 0));
-  if (block != 0) return fail(Code::unsupported, "blocks of {} elements", block);
-  // Before version 13 there is one scale for all.
-  return ctx.integer("axis", 1);
+/// Along which axis scales and zero points change, and after how many elements; 0: after each.
+struct Parameters {
+  std::int64_t axis = 1;  // before version 13 there is one scale for all
+  std::int64_t block = 0;
+};
+
+Expected<Parameters> parameters(NodeCtx& ctx) {
+  Parameters result;
+  SCANLOOM_TRY(result.block, ctx.integer("block_size", 0));
+  if (result.block < 0)
+    return invalid_model("attribute 'block_size' is {}, less than 0", result.block);
+  SCANLOOM_TRY(result.axis, ctx.integer("axis", 1));
+  return result;
+}
+
+/// A scale or zero point of blocks, for every element of x.
+Expected<ValueId> spread_blocks(NodeCtx& ctx, ValueId x, ValueId of_blocks,
+                                const Parameters& parameters) {
+  SCANLOOM_TRY(const ValueId size, ctx.op(ops::dim_op, {x}, {{"axis", parameters.axis}}));
+  SCANLOOM_TRY(const ValueId places,
+               ctx.op(ops::range_op, {ctx.integer_value(0), size, ctx.integer_value(1)}));
+  SCANLOOM_TRY(const ValueId blocks,
+               ctx.op(ops::div_op, {places, ctx.integer_value(parameters.block)}));
+  return ctx.op(ops::gather_op, {of_blocks, blocks}, {{"axis", parameters.axis}});
+}
+
+/// (x - zero) * scale, in f32.
+Expected<ValueId> dequantize_blocks(NodeCtx& ctx, ValueId x, ValueId scale, ValueId zero,
+                                    const Parameters& parameters) {
+  SCANLOOM_TRY(ValueId factor, spread_blocks(ctx, x, scale, parameters));
+  SCANLOOM_TRY(factor, ctx.cast(factor, DType::f32));
+  const DType exact = is_integer(ctx.type(x).dtype) ? DType::i64 : DType::f32;
+  SCANLOOM_TRY(ValueId value, ctx.cast(x, exact));
+  if (zero.valid()) {
+    SCANLOOM_TRY(ValueId offset, spread_blocks(ctx, x, zero, parameters));
+    SCANLOOM_TRY(offset, ctx.cast(offset, exact));
+    SCANLOOM_TRY(value, ctx.op(ops::sub_op, {value, offset}));
+  }
+  SCANLOOM_TRY(value, ctx.cast(value, DType::f32));
+  SCANLOOM_TRY(value, ctx.op(ops::mul_op, {value, factor}));
+  return ctx.cast(value, ctx.type(scale).dtype);
+}
+
+/// round(x / scale) + zero, limited to the range of the type. Sums of whole numbers in f64 are
+/// exact, so only the division and the rounding lose anything.
+Expected<ValueId> quantize_blocks(NodeCtx& ctx, ValueId x, ValueId scale, ValueId zero,
+                                  const Parameters& parameters) {
+  const DType to = zero.valid() ? ctx.type(zero).dtype : DType::u8;
+  SCANLOOM_TRY(ValueId divisor, spread_blocks(ctx, x, scale, parameters));
+  SCANLOOM_TRY(divisor, ctx.cast(divisor, DType::f32));
+  SCANLOOM_TRY(ValueId value, ctx.cast(x, DType::f32));
+  SCANLOOM_TRY(value, ctx.op(ops::div_op, {value, divisor}));
+  if (!is_integer(to)) return ctx.cast(value, to);
+  SCANLOOM_TRY(value, ctx.cast(value, DType::f64));
+  SCANLOOM_TRY(value, ctx.op(ops::round_op, {value}));
+  if (zero.valid()) {
+    SCANLOOM_TRY(ValueId offset, spread_blocks(ctx, x, zero, parameters));
+    SCANLOOM_TRY(offset, ctx.cast(offset, DType::f64));
+    SCANLOOM_TRY(value, ctx.op(ops::add_op, {value, offset}));
+  }
+  const bool is_signed = dtype_kind(to) == DTypeKind::signed_int;
+  const int bits = dtype_file_bits(to) - (is_signed ? 1 : 0);
+  SCANLOOM_TRY(const ValueId low, ctx.scalar(is_signed ? -std::ldexp(1, bits) : 0, DType::f64));
+  SCANLOOM_TRY(const ValueId high, ctx.scalar(std::ldexp(1, bits) - 1, DType::f64));
+  SCANLOOM_TRY(value, ctx.op(ops::clip_op, {value, low, high}));
+  return ctx.cast(value, to);
 }
 
 /// The element type that attribute output_dtype asks for; nullopt: none.
@@ -30,7 +94,7 @@ Expected<void> convert_quantize_linear(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   SCANLOOM_TRY(const ValueId scale, ctx.in(1));
   SCANLOOM_TRY(ValueId zero, ctx.optional_in(2));
-  SCANLOOM_TRY(const std::int64_t axis, quantized_axis(ctx));
+  SCANLOOM_TRY(const Parameters given, parameters(ctx));
   SCANLOOM_TRY(const auto wanted, output_dtype(ctx));
   SCANLOOM_TRY(const std::int64_t saturate, ctx.integer("saturate", 1));
   ctx.ignore("precision");
@@ -45,16 +109,25 @@ Expected<void> convert_quantize_linear(NodeCtx& ctx) {
   if (saturate == 0 && zero.valid() && is_real(ctx.type(zero).dtype))
     return fail(Code::unsupported, "quantising to {} without saturation",
                 dtype_onnx_name(ctx.type(zero).dtype));
-  return ctx.emit(ops::quantize_linear_op, {x, scale, zero}, {{"axis", axis}});
+  if (given.block == 0)
+    return ctx.emit(ops::quantize_linear_op, {x, scale, zero}, {{"axis", given.axis}});
+  SCANLOOM_TRY(const ValueId y, quantize_blocks(ctx, x, scale, zero, given));
+  ctx.set_output(0, y);
+  return {};
 }
 
 Expected<void> convert_dequantize_linear(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   SCANLOOM_TRY(const ValueId scale, ctx.in(1));
   SCANLOOM_TRY(const ValueId zero, ctx.optional_in(2));
-  SCANLOOM_TRY(const std::int64_t axis, quantized_axis(ctx));
+  SCANLOOM_TRY(const Parameters given, parameters(ctx));
   SCANLOOM_TRY(const auto wanted, output_dtype(ctx));
-  SCANLOOM_TRY(ValueId y, ctx.op(ops::dequantize_linear_op, {x, scale, zero}, {{"axis", axis}}));
+  ValueId y;
+  if (given.block == 0) {
+    SCANLOOM_TRY(y, ctx.op(ops::dequantize_linear_op, {x, scale, zero}, {{"axis", given.axis}}));
+  } else {
+    SCANLOOM_TRY(y, dequantize_blocks(ctx, x, scale, zero, given));
+  }
   if (wanted) {
     SCANLOOM_TRY(y, ctx.cast(y, *wanted));
   }

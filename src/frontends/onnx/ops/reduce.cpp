@@ -1,5 +1,5 @@
-// ReduceSum and its family: the axes are an attribute up to version 11 (ReduceSum) or 13, and a
-// constant operand after that; ArgMax and ArgMin.
+// ReduceSum and its family: the axes are an attribute up to version 11 (ReduceSum) or 13, and an
+// operand after that; ArgMax and ArgMin.
 #include <algorithm>
 
 #include "frontends/onnx/ops/converters.h"
@@ -19,18 +19,34 @@ constexpr std::pair<std::string_view, const char*> kKinds[] = {
     {"ReduceSum", "sum"},        {"ReduceSumSquare", "sum_square"},
 };
 
-/// The attribute `axes` of the reduction; absent: all axes.
-Expected<ir::Attr> reduced_axes(NodeCtx& ctx) {
+/// Which axes the reduction takes: an attribute of the IR's operator where they are known, neither
+/// for all of them, or else an operand.
+struct ReducedAxes {
+  ir::Attr attribute;
+  ValueId operand;
+  bool empty_is_all = true;
+};
+
+Expected<ReducedAxes> reduced_axes(NodeCtx& ctx) {
+  ReducedAxes reduced;
   const int operand_since = ctx.op_type() == "ReduceSum" ? 13 : 18;
   if (ctx.version() < operand_since) {
     SCANLOOM_TRY(auto axes, ctx.integers("axes"));
-    return axes.empty() ? ir::Attr() : ir::Attr(std::move(axes));
+    if (!axes.empty()) reduced.attribute = std::move(axes);
+    return reduced;
   }
   SCANLOOM_TRY(const std::int64_t noop, ctx.integer("noop_with_empty_axes", 0));
+  reduced.empty_is_all = noop == 0;
+  if (ctx.has(1) && ctx.constant(1) == nullptr) {
+    SCANLOOM_TRY(reduced.operand, ctx.in(1));
+    return reduced;
+  }
   SCANLOOM_TRY(auto axes, ctx.constant_integers(1));
-  if (axes && !axes->empty()) return ir::Attr(*std::move(axes));
-  // No axes: each element is reduced alone, or all of them together.
-  return noop != 0 ? ir::Attr(std::vector<std::int64_t>()) : ir::Attr();
+  if (axes && !axes->empty())
+    reduced.attribute = *std::move(axes);
+  else if (noop != 0)
+    reduced.attribute = std::vector<std::int64_t>();  // each element is reduced alone
+  return reduced;
 }
 
 }  // namespace
@@ -40,10 +56,15 @@ Expected<void> convert_reduce(NodeCtx& ctx) {
       std::ranges::find(kKinds, ctx.op_type(), &std::pair<std::string_view, const char*>::first);
   if (kind == std::end(kKinds)) return fail(Code::internal, "no reduction '{}'", ctx.op_type());
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
-  SCANLOOM_TRY(auto axes, reduced_axes(ctx));
+  SCANLOOM_TRY(ReducedAxes axes, reduced_axes(ctx));
   SCANLOOM_TRY(const std::int64_t keep, ctx.integer("keepdims", 1));
-  return ctx.emit(ops::reduce_op, {x},
-                  {{"kind", kind->second}, {"axes", std::move(axes)}, {"keepdims", keep != 0}});
+  std::vector<ir::NamedAttr> attrs = {{"kind", kind->second}, {"keepdims", keep != 0}};
+  if (!axes.operand.valid()) {
+    attrs.push_back({"axes", std::move(axes.attribute)});
+    return ctx.emit(ops::reduce_op, {x}, std::move(attrs));
+  }
+  if (axes.empty_is_all) attrs.push_back({"empty_is_all", 1});
+  return ctx.emit(ops::reduce_op, {x, axes.operand}, std::move(attrs));
 }
 
 Expected<void> convert_arg_extreme(NodeCtx& ctx) {

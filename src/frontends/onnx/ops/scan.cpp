@@ -1,9 +1,8 @@
-// Scan 9 and later: carried states, scanned inputs, stacked outputs. The trip count is the length
-// of the scan inputs, which must agree.
-#include <algorithm>
-
+// Scan from version 9 on: carried states, scanned inputs, stacked outputs. The trip count is the
+// length of the scan inputs, which must agree.
 #include "frontends/onnx/body.h"
 #include "frontends/onnx/ops/converters.h"
+#include "frontends/onnx/ops/scan_parts.h"
 #include "frontends/onnx/types.h"
 #include "ops/ops.h"
 
@@ -19,56 +18,16 @@ struct ScanLists {
   std::vector<std::int64_t> input_axes, input_directions, output_axes, output_directions;
 };
 
-struct ScanCounts {
-  std::size_t states = 0, scanned = 0, stacked = 0;
-};
-
-Expected<std::vector<std::int64_t>> list(NodeCtx& ctx, const char* name, std::size_t count,
-                                         const char* of) {
-  if (!ctx.has_attribute(name)) return std::vector<std::int64_t>(count, 0);
-  SCANLOOM_TRY(auto values, ctx.integers(name));
-  if (values.size() != count)
-    return invalid_model("attribute '{}' has {} entries, the node has {} {}", name, values.size(),
-                         count, of);
-  return values;
-}
-
-Expected<std::vector<std::int64_t>> directions(NodeCtx& ctx, const char* name, std::size_t count,
-                                               const char* of) {
-  SCANLOOM_TRY(auto values, list(ctx, name, count, of));
-  for (std::size_t i = 0; i < count; ++i)
-    if (values[i] != 0 && values[i] != 1)
-      return invalid_model("attribute '{}' has {} at position {}, a direction is 0 or 1", name,
-                           values[i], i);
-  return values;
-}
-
 Expected<ScanLists> scan_lists(NodeCtx& ctx, const ScanCounts& counts) {
   ScanLists lists;
-  SCANLOOM_TRY(lists.input_axes, list(ctx, "scan_input_axes", counts.scanned, "scan inputs"));
-  SCANLOOM_TRY(lists.output_axes, list(ctx, "scan_output_axes", counts.stacked, "scan outputs"));
+  SCANLOOM_TRY(lists.input_axes, scan_list(ctx, "scan_input_axes", counts.scanned, "scan inputs"));
+  SCANLOOM_TRY(lists.output_axes,
+               scan_list(ctx, "scan_output_axes", counts.stacked, "scan outputs"));
   SCANLOOM_TRY(lists.input_directions,
-               directions(ctx, "scan_input_directions", counts.scanned, "scan inputs"));
+               scan_directions(ctx, "scan_input_directions", counts.scanned, "scan inputs"));
   SCANLOOM_TRY(lists.output_directions,
-               directions(ctx, "scan_output_directions", counts.stacked, "scan outputs"));
+               scan_directions(ctx, "scan_output_directions", counts.stacked, "scan outputs"));
   return lists;
-}
-
-Expected<ScanCounts> scan_counts(NodeCtx& ctx) {
-  SCANLOOM_TRY(const std::int64_t scanned, ctx.required_integer("num_scan_inputs"));
-  if (scanned < 1)
-    return invalid_model("attribute 'num_scan_inputs' is {}, at least 1 is needed", scanned);
-  if (scanned > ctx.input_count())
-    return invalid_model("attribute 'num_scan_inputs' is {}, the node has {} inputs", scanned,
-                         ctx.input_count());
-  ScanCounts counts;
-  counts.scanned = static_cast<std::size_t>(scanned);
-  counts.states = static_cast<std::size_t>(ctx.input_count()) - counts.scanned;
-  const auto outputs = static_cast<std::size_t>(ctx.output_count());
-  if (outputs < counts.states)
-    return invalid_model("it has {} outputs, fewer than its {} states", outputs, counts.states);
-  counts.stacked = outputs - counts.states;
-  return counts;
 }
 
 class OpenScan : public OpenNode {
@@ -183,51 +142,18 @@ Expected<ScanInput> ScanInput::of(NodeCtx& ctx, const Body& body, std::size_t st
   return input;
 }
 
-/// The number of steps as far as the types tell; nullopt: not even that there is one.
-std::optional<tensor::Dim> length(NodeCtx& ctx, const ScanInput& input) {
-  const Type& type = ctx.type(input.value);
-  if (!type.ranked) return std::nullopt;
-  return type.dims[static_cast<std::size_t>(input.axis)];
-}
-
-/// Names stand in a text in which braces mean numbers.
-std::string without_braces(std::string text) {
-  std::ranges::replace(text, '{', '(');
-  std::ranges::replace(text, '}', ')');
-  return text;
-}
-
-/// The length of the first scan input, checked against those of the others.
+/// The length of the scan inputs, checked to be the same.
 Expected<ValueId> trip_count(NodeCtx& ctx, const std::vector<ScanInput>& inputs) {
-  const ScanInput& first = inputs.front();
-  const auto first_length = length(ctx, first);
-  SCANLOOM_TRY(ValueId steps, ctx.op(ops::dim_op, {first.value}, {{"axis", first.axis}}));
-  for (std::size_t i = 1; i < inputs.size(); ++i) {
-    const ScanInput& other = inputs[i];
-    const auto other_length = length(ctx, other);
-    if (first_length && other_length) {
-      if (*first_length == *other_length) continue;
-      // Elsewhere the node may never run.
-      const bool always_runs = ctx.builder().region() == ctx.module().top();
-      if (always_runs && first_length->is_constant() && other_length->is_constant())
-        return invalid_model("{} has {} steps on axis {}, {} has {}", other.words,
-                             other_length->value(), other.axis, first.words, first_length->value());
-    }
-    SCANLOOM_TRY(const ValueId others, ctx.op(ops::dim_op, {other.value}, {{"axis", other.axis}}));
-    const std::string text = without_braces(other.words) + " has {} steps on axis " +
-                             std::to_string(other.axis) + ", " + without_braces(first.words) +
-                             " has {}";
-    SCANLOOM_TRY(steps, ctx.op(ops::check_equal_op, {others, steps}, {{"text", text}}));
-  }
-  return steps;
+  std::vector<MeasuredAxis> axes;
+  for (const ScanInput& input : inputs) axes.push_back({input.value, input.axis, input.words});
+  return common_size(ctx, axes, "steps");
 }
 
 }  // namespace
 
 Expected<void> convert_scan(NodeCtx& ctx) {
-  if (ctx.version() < 9)
-    return fail(Code::unsupported, "Scan-8, which has a batch axis; versions from 9 on are read");
-  SCANLOOM_TRY(const ScanCounts counts, scan_counts(ctx));
+  if (ctx.version() < 9) return convert_batched_scan(ctx);
+  SCANLOOM_TRY(const ScanCounts counts, ScanCounts::of(ctx, 0));
   SCANLOOM_TRY(ScanLists lists, scan_lists(ctx, counts));
   SCANLOOM_TRY(Body body, Body::of(ctx, "body"));
   SCANLOOM_CHECK_OK(body.check_counts(counts.states + counts.scanned, "states and scan inputs",
@@ -273,7 +199,8 @@ Expected<void> convert_scan(NodeCtx& ctx) {
     body.add_formal(ctx, request, i, std::move(state_types[i]));
   for (std::size_t i = 0; i < counts.scanned; ++i)
     body.add_formal(ctx, request, counts.states + i, std::move(inputs[i].slice));
-  const tensor::Dim step_dim = length(ctx, inputs.front()).value_or(ctx.module().dims.fresh());
+  const tensor::Dim step_dim = known_size(ctx, inputs.front().value, inputs.front().axis)
+                                   .value_or(ctx.module().dims.fresh());
   auto open = std::make_unique<OpenScan>(loop, std::move(body), counts, std::move(lists), step_dim);
   open->bodies.push_back(std::move(request));
   ctx.open(std::move(open));

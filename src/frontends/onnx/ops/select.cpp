@@ -8,7 +8,9 @@ namespace scanloom::onnx {
 using ir::ValueId;
 
 Expected<void> convert_concat(NodeCtx& ctx) {
-  SCANLOOM_TRY(const std::int64_t axis, ctx.required_integer("axis"));
+  const bool has_default = ctx.version() < 4;
+  SCANLOOM_TRY(const std::int64_t axis,
+               has_default ? ctx.integer("axis", 1) : ctx.required_integer("axis"));
   std::vector<ValueId> parts;
   for (int i = 0; i < ctx.input_count(); ++i) {
     SCANLOOM_TRY(const ValueId part, ctx.in(i));
@@ -78,14 +80,18 @@ Expected<void> convert_slice(NodeCtx& ctx) {
   return ctx.emit(ops::slice_op, {x, starts, ends, axes, steps});
 }
 
-// The sizes are an attribute up to version 11, an operand from 13 on; without them the parts are
-// equal, the last one being smaller from version 18 on.
+// The sizes are an attribute up to version 11, an operand from 13 on, and either in version 1,
+// where the operand has the type of x; without them the parts are equal, the last one being smaller
+// from version 18 on.
 Expected<void> convert_split(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   SCANLOOM_TRY(const std::int64_t axis, ctx.integer("axis", 0));
   ValueId sizes;
   if (ctx.version() >= 13) {
     SCANLOOM_TRY(sizes, ctx.optional_in(1));
+  } else if (ctx.version() < 2 && ctx.has(1)) {
+    SCANLOOM_TRY(sizes, ctx.in(1));
+    SCANLOOM_TRY(sizes, ctx.cast(sizes, DType::i64));
   } else if (ctx.has_attribute("split")) {
     SCANLOOM_TRY(const auto list, ctx.integers("split"));
     sizes = ctx.integers_value(list);

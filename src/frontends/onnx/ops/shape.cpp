@@ -1,5 +1,7 @@
 // Operators about shapes: Expand, Flatten, Reshape, Shape, Size, Squeeze, Tile, Transpose,
 // Unsqueeze.
+#include <numeric>
+
 #include "frontends/onnx/ops/converters.h"
 #include "ops/ops.h"
 
@@ -21,7 +23,13 @@ Expected<void> convert_flatten(NodeCtx& ctx) {
 
 Expected<void> convert_reshape(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
-  SCANLOOM_TRY(const ValueId shape, ctx.in(1));
+  ValueId shape;
+  if (ctx.version() < 5) {
+    SCANLOOM_TRY(const auto sizes, ctx.integers("shape"));
+    shape = ctx.integers_value(sizes);
+  } else {
+    SCANLOOM_TRY(shape, ctx.in(1));
+  }
   SCANLOOM_TRY(const std::int64_t allow_zero, ctx.integer("allowzero", 0));
   return ctx.emit(ops::reshape_op, {x, shape}, {{"allowzero", allow_zero != 0}});
 }
@@ -42,8 +50,30 @@ Expected<void> convert_size(NodeCtx& ctx) {
   return ctx.emit(ops::size_op, {x});
 }
 
+namespace {
+
+/// Version 1 repeats along one axis; both numbers have the type of x.
+Expected<void> convert_tile_1(NodeCtx& ctx, ValueId x) {
+  SCANLOOM_TRY(ValueId tiles, ctx.in(1));
+  SCANLOOM_TRY(ValueId axis, ctx.in(2));
+  if (!ctx.type(x).ranked)
+    return fail(Code::unsupported, "{} has an unknown number of axes", ctx.describe_input(0));
+  const int rank = ctx.type(x).rank();
+  SCANLOOM_TRY(tiles, ctx.cast(tiles, DType::i64));
+  SCANLOOM_TRY(axis, ctx.cast(axis, DType::i64));
+  std::vector<std::int64_t> axes(static_cast<std::size_t>(rank));
+  std::iota(axes.begin(), axes.end(), 0);
+  SCANLOOM_TRY(const ValueId named, ctx.op(ops::equal_op, {ctx.integers_value(axes), axis}));
+  SCANLOOM_TRY(const ValueId repeats, ctx.op(ops::where_op, {named, tiles, ctx.integer_value(1)}));
+  return ctx.emit(ops::tile_op, {x, repeats});
+}
+
+}  // namespace
+
 Expected<void> convert_tile(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
+  if (ctx.version() < 6) return convert_tile_1(ctx, x);
+  if (ctx.has(2)) return invalid_model("it has 3 inputs, at most 2 are possible");
   SCANLOOM_TRY(const ValueId repeats, ctx.in(1));
   return ctx.emit(ops::tile_op, {x, repeats});
 }
@@ -57,28 +87,35 @@ Expected<void> convert_transpose(NodeCtx& ctx) {
 
 namespace {
 
-/// The axes of Squeeze and Unsqueeze: an attribute up to version 11, a constant operand from 13 on.
-Expected<std::optional<std::vector<std::int64_t>>> given_axes(NodeCtx& ctx) {
-  using Axes = std::optional<std::vector<std::int64_t>>;
-  if (ctx.version() >= 13) return ctx.constant_integers(1);
-  if (!ctx.has_attribute("axes")) return Axes{};
-  SCANLOOM_TRY(auto axes, ctx.integers("axes"));
-  return Axes{std::move(axes)};
+/// The axes of Squeeze and Unsqueeze: an attribute up to version 11, an operand from 13 on, which
+/// is an attribute of the IR's operators where it is constant.
+Expected<void> emit_with_axes(NodeCtx& ctx, const ir::OpDef& op, ValueId x) {
+  if (ctx.version() < 13) {
+    if (!ctx.has_attribute("axes")) return ctx.emit(op, {x});
+    SCANLOOM_TRY(auto axes, ctx.integers("axes"));
+    return ctx.emit(op, {x}, {{"axes", std::move(axes)}});
+  }
+  if (!ctx.has(1)) return ctx.emit(op, {x});
+  if (ctx.constant(1) == nullptr) {
+    SCANLOOM_TRY(const ValueId axes, ctx.in(1));
+    return ctx.emit(op, {x, axes});
+  }
+  SCANLOOM_TRY(auto axes, ctx.constant_integers(1));
+  return ctx.emit(op, {x}, {{"axes", *std::move(axes)}});
 }
 
 }  // namespace
 
 Expected<void> convert_squeeze(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
-  SCANLOOM_TRY(auto axes, given_axes(ctx));
-  return ctx.emit(ops::squeeze_op, {x}, {{"axes", axes ? ir::Attr(*std::move(axes)) : ir::Attr()}});
+  return emit_with_axes(ctx, ops::squeeze_op, x);
 }
 
 Expected<void> convert_unsqueeze(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
-  SCANLOOM_TRY(auto axes, given_axes(ctx));
-  if (!axes) return invalid_model("its axes are missing");
-  return ctx.emit(ops::unsqueeze_op, {x}, {{"axes", *std::move(axes)}});
+  if (ctx.version() < 13 ? !ctx.has_attribute("axes") : !ctx.has(1))
+    return invalid_model("its axes are missing");
+  return emit_with_axes(ctx, ops::unsqueeze_op, x);
 }
 
 }  // namespace scanloom::onnx

@@ -1,4 +1,5 @@
 // Max, Mean, Min, Sum: chains of the binary operator, from the first operand on.
+#include "frontends/onnx/old_broadcast.h"
 #include "frontends/onnx/ops/converters.h"
 #include "ops/ops.h"
 
@@ -14,6 +15,8 @@ Expected<void> convert_variadic(NodeCtx& ctx) {
   }
   for (int i = 1; i < ctx.input_count(); ++i) {
     SCANLOOM_TRY(const ir::ValueId operand, ctx.in(i));
+    if (ctx.version() < 8)
+      SCANLOOM_CHECK_OK(check_same_sizes(ctx, result, operand, ctx.describe_input(i)));
     SCANLOOM_TRY(result, ctx.op(op, {result, operand}));
   }
   if (kind == "Mean") {
