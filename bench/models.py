@@ -172,6 +172,165 @@ def biquad(path):
     )
 
 
+CHAIN_SHAPE = (2, 2)
+_CHAIN_CONSTANTS = {
+    "weights": np.array([[0, 1], [1, 0]], np.float32),
+    "swapped": np.array([1, 0], np.int64),
+    "one": np.array([1], np.int64),
+    "three": np.array([3], np.int64),
+    "zero": np.array([0], np.int64),
+}
+# Per kind the nodes that make `target` of `source`; every one of them needs a call of its own.
+CHAINS = {
+    "add": lambda source, target: [("Add", [source, "x"], [target], {})],
+    "matmul": lambda source, target: [("MatMul", [source, "weights"], [target], {})],
+    "gather": lambda source, target: [("Gather", [source, "swapped"], [target], {"axis": 0})],
+    "concat": lambda source, target: [
+        ("Concat", [source, "x"], [f"{target}_both"], {"axis": 0}),
+        ("Slice", [f"{target}_both", "one", "three", "zero"], [target], {}),
+    ],
+}
+
+
+def chain(path, kind, count):
+    """A Scan of one state, whose body is `count` nodes of one kind after another."""
+    nodes, source = [], "h"
+    for index in range(count):
+        target = "next" if index == count - 1 else f"link{index}"
+        for operator, inputs, outputs, attributes in CHAINS[kind](source, target):
+            nodes.append(helper.make_node(operator, inputs, outputs, **attributes))
+        source = target
+    nodes.append(helper.make_node("Identity", ["next"], ["y"]))
+    constants = [_constant(name, array) for name, array in _CHAIN_CONSTANTS.items()]
+    _scan(path, nodes, list(CHAIN_SHAPE), outer=constants)
+
+
+NESTED_STEP = 0.5
+_GRAPH = onnx.AttributeProto.GRAPH
+
+
+def _field(number, content):
+    """A field of a message as bytes: protobuf's own classes refuse to nest 300 levels."""
+    length, encoded = len(content), bytearray([number << 3 | 2])
+    while length > 127:
+        encoded.append(length & 127 | 128)
+        length >>= 7
+    return bytes(encoded + bytes([length])) + content
+
+
+def _graph_bytes(nodes, name, inputs, outputs, constants=()):
+    """A GraphProto of nodes that are bytes already."""
+    rest = helper.make_graph([], name, inputs, outputs, list(constants))
+    return b"".join(_field(1, node) for node in nodes) + rest.SerializeToString()
+
+
+def _node_bytes(operator, inputs, outputs, **bodies):
+    node = helper.make_node(operator, inputs, outputs).SerializeToString()
+    for name, graph in bodies.items():
+        kind = onnx.AttributeProto(name=name, type=_GRAPH).SerializeToString()
+        node += _field(5, kind + _field(6, graph))
+    return node
+
+
+def nested(path, kind, depth):
+    """Counts `steps` times; each step adds NESTED_STEP at each level of `depth` branches or loops
+    inside each other, if `going`, else it adds nothing."""
+    make = _branch if kind == "branches" else _short_loop
+    nodes = []
+    for level in reversed(range(depth)):
+        nodes = make(nodes, level, depth)
+    body = _graph_bytes(
+        [_node_bytes("Identity", ["c"], ["go_on"]), _node_bytes("Identity", ["v"], ["into0"]), *nodes],
+        "steps_body",
+        [_value("i", I64, []), _value("c", BOOL, []), _value("v", F32, [2])],
+        [_value("go_on", BOOL, []), _value("out0", F32, [2])],
+    )
+    graph = _graph_bytes(
+        [_node_bytes("Loop", ["steps", "", "x0"], ["last"], body=body)],
+        path.stem,
+        [_value("x0", F32, [2]), _value("going", BOOL, []), _value("steps", I64, [])],
+        [_value("last", F32, [2])],
+        [_constant("more", np.full(2, NESTED_STEP, np.float32)), _constant("once", np.int64(1))],
+    )
+    head = onnx.ModelProto(ir_version=IR_VERSION, opset_import=[helper.make_opsetid("", OPSET)])
+    path.write_bytes(head.SerializeToString() + _field(7, graph))
+
+
+def _inside(deeper, level, depth, source):
+    """The nodes of one level and of those within; what they make is sum or out of the next level."""
+    made = f"into{level + 1}"
+    result = made if level == depth - 1 else f"out{level + 1}"
+    return [_node_bytes("Add", [source, "more"], [made]), *deeper], result
+
+
+def _branch(deeper, level, depth):
+    nodes, result = _inside(deeper, level, depth, f"into{level}")
+    same = _node_bytes("Identity", [f"into{level}"], [f"same{level}"])
+    taken = _graph_bytes(nodes, f"taken{level}", [], [_value(result, F32, [2])])
+    left = _graph_bytes([same], f"left{level}", [], [_value(f"same{level}", F32, [2])])
+    return [_node_bytes("If", ["going"], [f"out{level}"], then_branch=taken, else_branch=left)]
+
+
+def _short_loop(deeper, level, depth):
+    """One step, or none."""
+    nodes, result = _inside(deeper, level, depth, f"state{level}")
+    body = _graph_bytes(
+        [_node_bytes("Identity", [f"c{level}"], [f"go_on{level}"]), *nodes],
+        f"loop{level}",
+        [_value(f"i{level}", I64, []), _value(f"c{level}", BOOL, []),
+         _value(f"state{level}", F32, [2])],
+        [_value(f"go_on{level}", BOOL, []), _value(result, F32, [2])],
+    )
+    return [_node_bytes("Loop", ["once", "going", f"into{level}"], [f"out{level}"], body=body)]
+
+
+def _large_chain(count):
+    """Pointwise operators, one after the other."""
+    operators = ("Add", "Mul", "Sub", "Tanh", "Max")
+    nodes, source = [], "x"
+    for index in range(count):
+        operator = operators[index % len(operators)]
+        inputs = [source] if operator == "Tanh" else [source, f"k{index % 50}"]
+        nodes.append(helper.make_node(operator, inputs, [f"v{index}"]))
+        source = f"v{index}"
+    generator = np.random.default_rng(6)
+    constants = [
+        _constant(f"k{index}", generator.uniform(0.9, 1.1, 16).astype(np.float32))
+        for index in range(50)
+    ]
+    return nodes, source, constants
+
+
+def _large_layers(count):
+    """Products, biases, activations and reshapes, with weights of their own: as exporters unroll."""
+    nodes, constants, source = [], [], "x"
+    generator = np.random.default_rng(7)
+    flat = _constant("flat", np.array([64], np.int64))
+    back = _constant("back", np.array([4, 16], np.int64))
+    for index in range(count // 5):
+        weights = (generator.standard_normal((16, 16)) * 0.2).astype(np.float32)
+        constants.append(_constant(f"w{index}", weights))
+        constants.append(_constant(f"b{index}", generator.standard_normal(16).astype(np.float32)))
+        names = [f"{step}{index}" for step in ("p", "s", "t", "f", "r")]
+        nodes += [
+            helper.make_node("MatMul", [source, f"w{index}"], [names[0]]),
+            helper.make_node("Add", [names[0], f"b{index}"], [names[1]]),
+            helper.make_node("Tanh", [names[1]], [names[2]]),
+            helper.make_node("Reshape", [names[2], "flat"], [names[3]]),
+            helper.make_node("Reshape", [names[3], "back"], [names[4]]),
+        ]
+        source = names[4]
+    return nodes, source, [*constants, flat, back]
+
+
+LARGE = {"pointwise": _large_chain, "layers": _large_layers}
+
+
+def large(path, kind, count):
+    nodes, result, constants = LARGE[kind](count)
+    save(path, nodes, [_value("x", F32, [4, 16])], [_value(result, F32, [4, 16])], constants)
+
+
 _MAKERS = (biquad, counter, counter_rows, counter_rows_fixed, ema, empty_scan, rnn)
 MODELS = {maker.__name__: maker for maker in _MAKERS}
 

@@ -4,13 +4,16 @@
     build/cache/silero-vad/*.onnx    the six models of PyPI's wheel silero-vad 6.2.3, unpacked as data:
                                      nothing of the wheel is installed or run
     build/cache/recordings/*.wav     read speech from Debian's pocketsphinx-testdata (LibriVox)
+    build/cache/backend-suite/       only when asked for: the backend tests of PyPI's wheel onnx 1.22.0,
+                                     unpacked as data as well
 
-The wheel and the package themselves stay in build/cache, too. Exit status 2 with a message about
+The wheels and the package themselves stay in build/cache, too. Exit status 2 with a message about
 what is missing when there is neither a cache nor a network.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import pathlib
 import shutil
@@ -18,16 +21,22 @@ import subprocess
 import sys
 import zipfile
 import zlib
+from collections.abc import Callable, Sequence
 
 CACHE = pathlib.Path(__file__).resolve().parents[1] / "build" / "cache"
 MODELS = CACHE / "silero-vad"
 RECORDINGS = CACHE / "recordings"
+BACKEND_SUITE = CACHE / "backend-suite"
 
-WHEEL = "silero-vad==6.2.3"
-WHEEL_FILES = "silero_vad-6.2.3-*.whl"
 VOICE_MODEL = "silero_vad.onnx"
 VOICE_MODEL_SHA256 = "1a153a22f4509e292a94e67d6f9b85e8deb25b4988682b7e174c65279d8788e3"
 MODEL_COUNT = 6
+
+BACKEND_DATA = "onnx/backend/test/data/"
+BACKEND_KINDS = ("node", "pytorch-converted", "pytorch-operator", "simple")
+BACKEND_SUITE_SHA256 = "b12e8b7d8c973bb766aae22f654e76b3a9126ebaf3001135c48afd46d334c459"
+# Written last, holds the checksum: thousands of files are not read again to know that all is there.
+SEAL = "checked.sha256"
 
 PACKAGE = "pocketsphinx-testdata"
 PACKAGE_FILES = f"{PACKAGE}_*.deb"
@@ -95,54 +104,134 @@ def _first(pattern: str) -> pathlib.Path | None:
     return min(CACHE.glob(pattern), default=None)
 
 
+@dataclasses.dataclass(frozen=True)
+class Wheel:
+    """A wheel of PyPI that is unpacked as data.
+
+    `keep`: where a member goes inside the folder; None leaves it out. `wrong`: "" or what an
+    unpacked folder lacks; it may seal the folder. `is_complete` is asked at every use."""
+
+    requirement: str
+    files: str
+    keep: Callable[[str], str | None]
+    wrong: Callable[[pathlib.Path], str]
+    is_complete: Callable[[pathlib.Path], bool]
+
+
 def _is_voice_model(path: pathlib.Path) -> bool:
     if not path.is_file():
         return False
     return hashlib.sha256(path.read_bytes()).hexdigest() == VOICE_MODEL_SHA256
 
 
-def _unpack_models(wheel: pathlib.Path) -> str:
-    """Fills the folder of the models; returns "" or what is wrong with the wheel."""
-    unfinished = MODELS.with_name("silero-vad.unfinished")
+def _keep_model(member: str) -> str | None:
+    return pathlib.PurePosixPath(member).name if member.endswith(".onnx") else None
+
+
+def _wrong_models(folder: pathlib.Path) -> str:
+    if _is_voice_model(folder / VOICE_MODEL):
+        return ""
+    return f"does not hold the expected {VOICE_MODEL}: its checksum differs"
+
+
+def _has_models(folder: pathlib.Path) -> bool:
+    complete = len(list(folder.glob("*.onnx"))) == MODEL_COUNT
+    return complete and _is_voice_model(folder / VOICE_MODEL)
+
+
+def _keep_case(member: str) -> str | None:
+    name = member.removeprefix(BACKEND_DATA)
+    return name if name != member and name.split("/")[0] in BACKEND_KINDS else None
+
+
+def _wrong_cases(folder: pathlib.Path) -> str:
+    whole = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            whole.update(f"{path.relative_to(folder).as_posix()} {path.stat().st_size} ".encode())
+            whole.update(path.read_bytes())
+    if whole.hexdigest() != BACKEND_SUITE_SHA256:
+        return "does not hold the expected backend tests: their checksum differs"
+    (folder / SEAL).write_text(BACKEND_SUITE_SHA256)
+    return ""
+
+
+def _has_cases(folder: pathlib.Path) -> bool:
+    seal = folder / SEAL
+    return seal.is_file() and seal.read_text() == BACKEND_SUITE_SHA256
+
+
+VOICE_WHEEL = Wheel(
+    "silero-vad==6.2.3", "silero_vad-6.2.3-*.whl", _keep_model, _wrong_models, _has_models
+)
+BACKEND_WHEEL = Wheel(
+    "onnx==1.22.0", "onnx-1.22.0-*.whl", _keep_case, _wrong_cases, _has_cases
+)
+
+
+def _write_members(wheel: Wheel, path: pathlib.Path, folder: pathlib.Path) -> None:
+    with zipfile.ZipFile(path) as archive:
+        for member in archive.namelist():
+            name = None if member.endswith("/") else wheel.keep(member)
+            if name is None:
+                continue
+            target = folder / name
+            if ".." in target.parts:
+                raise zipfile.BadZipFile(f"{member} leaves the folder")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(archive.read(member))
+
+
+def _unpack(wheel: Wheel, path: pathlib.Path, folder: pathlib.Path) -> str:
+    """Fills the folder; returns "" or what is wrong with the wheel."""
+    unfinished = folder.with_name(f"{folder.name}.unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)
     try:
-        with zipfile.ZipFile(wheel) as archive:
-            for name in archive.namelist():
-                if name.endswith(".onnx"):
-                    (unfinished / pathlib.PurePosixPath(name).name).write_bytes(archive.read(name))
+        _write_members(wheel, path, unfinished)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as problem:
         shutil.rmtree(unfinished)
-        return f"{wheel.name} is broken: {problem}"
-    if not _is_voice_model(unfinished / VOICE_MODEL):
+        return f"{path.name} is broken: {problem}"
+    wrong = wheel.wrong(unfinished)
+    if wrong:
         shutil.rmtree(unfinished)
-        return f"{wheel.name} does not hold the expected {VOICE_MODEL}: its checksum differs"
-    shutil.rmtree(MODELS, ignore_errors=True)
-    unfinished.rename(MODELS)
+        return f"{path.name} {wrong}"
+    shutil.rmtree(folder, ignore_errors=True)
+    unfinished.rename(folder)
     return ""
+
+
+def _fetch(wheel: Wheel, folder: pathlib.Path) -> pathlib.Path:
+    """The folder with what the wheel holds, filled if it was not."""
+    if wheel.is_complete(folder):
+        return folder
+    CACHE.mkdir(parents=True, exist_ok=True)
+    path = _first(wheel.files)
+    wrong = _unpack(wheel, path, folder) if path else f"PyPI's wheel {wheel.requirement} is missing"
+    if not wrong:
+        return folder
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", *PIP_PATIENCE]
+    command += ["--disable-pip-version-check", "--only-binary=:all:", "--dest", "."]
+    command += [wheel.requirement]
+    problem = _download(f"PyPI's wheel {wheel.requirement}", command, wheel.files)
+    if problem:
+        raise Missing(f"{wrong}, and it could not be downloaded: {problem}",
+                      f"put {wheel.files} into {CACHE}")
+    path = _first(wheel.files)
+    wrong = _unpack(wheel, path, folder) if path else "pip has downloaded no wheel"
+    if wrong:
+        raise Missing(wrong, f"put the {wheel.files} of PyPI into {CACHE}")
+    return folder
 
 
 def fetch_models() -> pathlib.Path:
     """The folder of the models, filled if it was not."""
-    complete = len(list(MODELS.glob("*.onnx"))) == MODEL_COUNT
-    if complete and _is_voice_model(MODELS / VOICE_MODEL):
-        return MODELS
-    CACHE.mkdir(parents=True, exist_ok=True)
-    wheel = _first(WHEEL_FILES)
-    wrong = _unpack_models(wheel) if wheel else f"PyPI's wheel {WHEEL} is missing"
-    if not wrong:
-        return MODELS
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", *PIP_PATIENCE]
-    command += ["--disable-pip-version-check", "--only-binary=:all:", "--dest", ".", WHEEL]
-    problem = _download(f"PyPI's wheel {WHEEL}", command, WHEEL_FILES)
-    if problem:
-        raise Missing(f"{wrong}, and it could not be downloaded: {problem}",
-                      f"put {WHEEL_FILES} into {CACHE}")
-    wheel = _first(WHEEL_FILES)
-    wrong = _unpack_models(wheel) if wheel else "pip has downloaded no wheel"
-    if wrong:
-        raise Missing(wrong, f"put the {WHEEL_FILES} of PyPI into {CACHE}")
-    return MODELS
+    return _fetch(VOICE_WHEEL, MODELS)
+
+
+def fetch_backend_suite() -> pathlib.Path:
+    """The folder of ONNX's backend tests, <kind>/<case>/, filled if it was not."""
+    return _fetch(BACKEND_WHEEL, BACKEND_SUITE)
 
 
 def _installed_recordings() -> list[pathlib.Path]:
@@ -187,10 +276,21 @@ def fetch_recordings() -> list[pathlib.Path]:
     return sorted(RECORDINGS.glob("*.wav"))
 
 
-def main() -> int:
+PARTS = {
+    "backend-suite": fetch_backend_suite,
+    "models": fetch_models,
+    "recordings": fetch_recordings,
+}
+
+
+def main(wanted: Sequence[str] = ("models", "recordings")) -> int:
+    unknown = [name for name in wanted if name not in PARTS]
+    if unknown:
+        print(f"error: '{unknown[0]}' is none of {', '.join(PARTS)}", file=sys.stderr)
+        return 2
     try:
-        fetch_models()
-        fetch_recordings()
+        for name in wanted:
+            PARTS[name]()
     except Missing as missing:
         print(f"error: {missing}", file=sys.stderr)
         return 2
@@ -198,4 +298,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:] or ("models", "recordings")))

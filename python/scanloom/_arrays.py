@@ -58,7 +58,8 @@ def _from_python(value: Any, name: str, wanted: str) -> np.ndarray[Any, Any]:
             if array.size == 0 or np.can_cast(array.dtype, dtype, "same_kind"):
                 return np.asarray(value, dtype=dtype)
     except (OverflowError, TypeError, ValueError) as error:
-        raise InvalidArgument(f"feed '{name}' cannot be read as a tensor: {error}") from None
+        why = str(error).rstrip(".")
+        raise InvalidArgument(f"feed '{name}' cannot be read as a tensor: {why}") from None
     return array
 
 

@@ -1,9 +1,11 @@
-"""Where models and recordings come from, and how results are compared."""
+"""Where models, recordings and test data come from, and what is said after the tests."""
 
 from __future__ import annotations
 
 import pathlib
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import onnxruntime
@@ -29,6 +31,34 @@ def voice_models() -> pathlib.Path:
     import fetch_models
 
     return fetch_models.fetch_models()
+
+
+@pytest.fixture(scope="session")
+def backend_suite_folder() -> pathlib.Path:
+    """ONNX's backend tests, <kind>/<case>/; the test is skipped without cache and network."""
+    import fetch_models
+
+    try:
+        return fetch_models.fetch_backend_suite()
+    except fetch_models.Missing as missing:
+        pytest.skip(str(missing))
+
+
+_FIGURES = pytest.StashKey[list[str]]()
+
+
+@pytest.fixture
+def report(request: pytest.FixtureRequest) -> Callable[[str], None]:
+    """Takes a line that is printed after all tests: counts that readers of a log look for."""
+    return request.config.stash.setdefault(_FIGURES, []).append
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    lines = config.stash.get(_FIGURES, [])
+    if lines:
+        terminalreporter.section("figures")
+    for line in lines:
+        terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="session")

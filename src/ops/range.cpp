@@ -42,14 +42,18 @@ std::optional<std::int64_t> count_of(T start, T limit, T delta) {
 
 Expected<std::int64_t> known_count(const ir::InferCtx& ctx) {
   std::optional<std::int64_t> count;
+  std::string numbers;
   tensor::visit_dtype(ctx.dtype(), [&]<class T>(std::type_identity<T>) {
-    if constexpr (tensor::RealOrInteger<T>)
-      count = count_of(tensor::widen(element_of<T>(*ctx.constant(0))),
-                       tensor::widen(element_of<T>(*ctx.constant(1))),
-                       tensor::widen(element_of<T>(*ctx.constant(2))));
+    if constexpr (tensor::RealOrInteger<T>) {
+      const auto start = tensor::widen(element_of<T>(*ctx.constant(0)));
+      const auto limit = tensor::widen(element_of<T>(*ctx.constant(1)));
+      const auto delta = tensor::widen(element_of<T>(*ctx.constant(2)));
+      count = count_of(start, limit, delta);
+      if (!count) numbers = fmt::format("start {}, limit {} and delta {}", start, limit, delta);
+    }
   });
   if (!count)
-    return invalid_model("start, limit and delta do not give a finite number of elements");
+    return invalid_model("{} do not give a finite number of elements, at most 2^40", numbers);
   return *count;
 }
 

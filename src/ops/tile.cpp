@@ -11,6 +11,10 @@ using tensor::Operand;
 using tensor::Shape;
 using tensor::Type;
 
+constexpr std::int64_t kMaxRepeats = std::int64_t{1} << 40;  // elements of the largest tensor
+
+bool is_empty(Dim size) { return size.is_constant() && size.value() == 0; }
+
 Expected<void> infer(ir::InferCtx& ctx) {
   const Type& x = ctx.in(0);
   const auto repeats = ctx.integers(1);
@@ -31,6 +35,10 @@ Expected<void> infer(ir::InferCtx& ctx) {
     const Dim times = (*repeats)[axis];
     if (times.is_constant() && times.value() < 0)
       return invalid_model("axis {} is repeated {} times", axis, times.value());
+    // A product that overflows would be a size that nobody knows.
+    if (times.is_constant() && times.value() > kMaxRepeats && !is_empty(x.dims[axis]))
+      return invalid_model("axis {} is repeated {} times, at most {} are possible", axis,
+                           times.value(), kMaxRepeats);
     sizes.push_back(ctx.dims().mul(x.dims[axis], times));
   }
   return set_sizes(ctx, 0, x.dtype, std::move(sizes));

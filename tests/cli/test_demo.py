@@ -60,6 +60,7 @@ def no_network(tmp_path, monkeypatch):
     monkeypatch.setattr(fetch_models, "CACHE", tmp_path)
     monkeypatch.setattr(fetch_models, "MODELS", tmp_path / "silero-vad")
     monkeypatch.setattr(fetch_models, "RECORDINGS", tmp_path / "recordings")
+    monkeypatch.setattr(fetch_models, "BACKEND_SUITE", tmp_path / "backend-suite")
     monkeypatch.setattr(fetch_models, "_run", lambda command, folder: "no network")
     return tmp_path
 
@@ -71,6 +72,23 @@ def test_says_what_is_missing_without_network_and_cache(no_network, capsys, monk
     monkeypatch.setattr(fetch_models, "_installed_recordings", lambda: [])
     with pytest.raises(fetch_models.Missing, match="pocketsphinx-testdata is neither installed"):
         fetch_models.fetch_recordings()
+
+
+def test_parts_are_fetched_by_name(no_network, capsys):
+    assert fetch_models.main(["models", "everything"]) == 2
+    assert "'everything' is none of backend-suite, models" in capsys.readouterr().err
+    assert fetch_models.main(["backend-suite"]) == 2
+    assert "PyPI's wheel onnx==1.22.0 is missing" in capsys.readouterr().err
+
+
+def test_other_backend_tests_are_refused(no_network):
+    import zipfile
+
+    with zipfile.ZipFile(no_network / "onnx-1.22.0-any.whl", "w") as wheel:
+        wheel.writestr("onnx/backend/test/data/node/test_abs/model.onnx", b"something else")
+    with pytest.raises(fetch_models.Missing, match="checksum differs.*no network"):
+        fetch_models.fetch_backend_suite()
+    assert not (no_network / "backend-suite").exists()
 
 
 def write_wheel(folder, voice_model):

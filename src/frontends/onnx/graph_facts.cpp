@@ -7,7 +7,7 @@ namespace {
 
 /// A capture costs an operand and an argument of every body in between, so that a small file could
 /// ask for a great many.
-constexpr std::size_t kMaxCaptures = std::size_t{1} << 24;
+constexpr std::size_t kMaxCaptures = std::size_t{1} << 20;
 
 struct HashName {
   std::size_t operator()(NameId id) const { return id.index; }

@@ -11,8 +11,12 @@ using tensor::Type;
 
 namespace {
 
-/// Functions that call functions could ask for any number of nodes.
-constexpr std::size_t kMaxNodes = std::size_t{1} << 24;
+/// What calls of functions may add, nodes and arguments of bodies: functions that call functions
+/// could ask for any number. Those of the file itself are as many as the file is long.
+constexpr std::size_t kMaxCalledNodes = std::size_t{1} << 18;
+
+/// How many nodes of a cycle a message names.
+constexpr std::size_t kNamedNodes = 5;
 
 std::string full_name(std::string_view domain, std::string_view op_type) {
   return domain.empty() ? std::string(op_type) : fmt::format("{}.{}", domain, op_type);
@@ -65,6 +69,7 @@ void Importer::push(BodyRequest request, std::string label) {
   frame->root = std::move(request.root);
   frame->label = std::move(label);
   frame->errors_before = reading_.diagnostics.errors().size();
+  if (is_called(*frame)) called_nodes_ += request.bindings.size();
   for (auto& [name, binding] : request.bindings) frame->scope.bind(name, std::move(binding));
   for (const NameId name : reading_.facts[frame->graph].inputs) show(*frame, name);
   enter_initialisers(*frame);
@@ -109,8 +114,10 @@ void Importer::enter_order(Frame& frame) {
   frame.order = order_nodes(facts);
   if (frame.order.cycle.empty()) return;
   std::string names;
-  for (const std::uint32_t node : frame.order.cycle)
-    names += (names.empty() ? "" : ", ") + describe(frame, node).place;
+  const std::size_t count = frame.order.cycle.size();
+  for (std::size_t i = 0; i < std::min(count, kNamedNodes); ++i)
+    names += (names.empty() ? "" : ", ") + describe(frame, frame.order.cycle[i]).place;
+  if (count > kNamedNodes) names += fmt::format(" and {} more", count - kNamedNodes);
   Error error = invalid_model("onnx: these nodes wait for each other: {}", names);
   if (!frame.label.empty()) error.note("in " + frame.label);
   reading_.diagnostics.error(std::move(error));
@@ -151,11 +158,16 @@ void Importer::pop() {
   stack_.pop_back();
 }
 
+bool Importer::is_called(const Frame& frame) const {
+  return !stack_.empty() && frame.root != stack_.front()->root;
+}
+
 void Importer::advance(Frame& frame) {
   if (frame.open != nullptr) return continue_open(frame);
-  if (++nodes_read_ > kMaxNodes) {
-    reading_.diagnostics.error(
-        fail(Code::limit_reached, "onnx: the model has more than {} nodes", kMaxNodes));
+  if (is_called(frame) && ++called_nodes_ > kMaxCalledNodes) {
+    fail_at(frame, describe(frame, frame.order.nodes[frame.next]).place,
+            fail(Code::limit_reached, "the calls of functions make more than {} nodes",
+                 kMaxCalledNodes));
     // Nothing is worth finishing.
     for (const auto& open : stack_) {
       open->next = open->order.nodes.size();

@@ -63,6 +63,8 @@ class Importer {
   void pop();
   [[nodiscard]] std::vector<Binding> graph_outputs(Frame& frame);
 
+  /// Whether the graph is a function's, or a body in one.
+  [[nodiscard]] bool is_called(const Frame& frame) const;
   void advance(Frame& frame);
   void continue_open(Frame& frame);
   void read_node(Frame& frame, std::uint32_t index);
@@ -82,7 +84,7 @@ class Importer {
   Reading& reading_;
   FunctionTable functions_;
   std::vector<std::unique_ptr<Frame>> stack_;
-  std::size_t nodes_read_ = 0;
+  std::size_t called_nodes_ = 0;  ///< of functions, with the arguments of their bodies
 };
 
 }  // namespace scanloom::onnx

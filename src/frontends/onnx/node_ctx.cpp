@@ -54,13 +54,13 @@ Expected<AttributeKind> kind_of(const AttributeProto& attribute) {
   if (attribute.declared < 0 || attribute.declared > last)
     return invalid_model("attribute '{}' has the unknown kind {}", attribute.name,
                          attribute.declared);
+  const auto declared = static_cast<AttributeKind>(attribute.declared);
   AttributeKind held = AttributeKind::undefined;
   for (std::int64_t kind = 1; kind <= last; ++kind)
-    if ((attribute.present >> kind & 1u) != 0) held = static_cast<AttributeKind>(kind);
-  const auto declared = static_cast<AttributeKind>(attribute.declared);
+    if ((attribute.present >> kind & 1u) != 0 && kind != attribute.declared)
+      held = static_cast<AttributeKind>(kind);
   if (declared == AttributeKind::undefined) return held;
-  const std::uint32_t others = attribute.present & ~(1u << static_cast<unsigned>(declared));
-  if (others != 0)
+  if (held != AttributeKind::undefined)
     return invalid_model("attribute '{}' says that it is {} and holds {}", attribute.name,
                          kind_text(declared), kind_text(held));
   return declared;

@@ -10,8 +10,10 @@ using tensor::Tensor;
 
 namespace {
 
-/// The largest dense tensor made of a sparse one; its file says nothing about how much that is.
+/// The largest dense tensor made of a sparse one, and all of them together: the length of the file
+/// says nothing about how much that is.
 constexpr std::int64_t kMaxDenseElements = std::int64_t{1} << 26;
+constexpr std::uint64_t kMaxDenseBytes = std::uint64_t{1} << 29;
 
 Expected<Shape> dense_shape(const SparseTensorProto& proto) {
   if (proto.dims.size() > static_cast<std::size_t>(tensor::kMaxRank))
@@ -57,30 +59,37 @@ Expected<std::vector<std::int64_t>> positions(const Tensor& indices, const Shape
 
 }  // namespace
 
-Expected<Tensor> TensorReader::read(const SparseTensorProto& proto) {
-  const auto read_dense = [&]() -> Expected<Tensor> {
-    SCANLOOM_TRY(const Shape shape, dense_shape(proto));
-    SCANLOOM_TRY(const Tensor values, read(proto.values));
-    SCANLOOM_TRY(const Tensor indices, read(proto.indices));
-    if (values.shape().rank() != 1)
-      return invalid_model("its values have {} axes instead of 1", values.shape().rank());
-    SCANLOOM_TRY(const auto where, positions(indices, shape, values.elements()));
-    if (values.dtype() == DType::string) {
-      std::vector<std::string> texts(static_cast<std::size_t>(shape.elements()));
-      const auto* refs = static_cast<const tensor::StringRef*>(values.data());
-      for (std::size_t i = 0; i < where.size(); ++i)
-        texts[static_cast<std::size_t>(where[i])] = refs[i].view();
-      return Tensor::of_strings(shape, texts);
-    }
-    SCANLOOM_TRY(Tensor dense, Tensor::zeros(values.dtype(), shape));
-    const std::size_t bytes = dtype_bytes(values.dtype());
-    auto* out = static_cast<std::byte*>(dense.mutable_data());
-    const auto* in = static_cast<const std::byte*>(values.data());
+Expected<Tensor> TensorReader::make_dense(const SparseTensorProto& proto) {
+  SCANLOOM_TRY(const Shape shape, dense_shape(proto));
+  SCANLOOM_TRY(const Tensor values, read(proto.values));
+  SCANLOOM_TRY(const Tensor indices, read(proto.indices));
+  if (values.shape().rank() != 1)
+    return invalid_model("its values have {} axes instead of 1", values.shape().rank());
+  SCANLOOM_TRY(const auto where, positions(indices, shape, values.elements()));
+  const std::size_t bytes = dtype_bytes(values.dtype());
+  sparse_bytes_ += static_cast<std::uint64_t>(shape.elements()) * bytes;
+  if (sparse_bytes_ > kMaxDenseBytes)
+    return fail(Code::limit_reached,
+                "with it the sparse tensors of the model take {} bytes when they are dense, at "
+                "most {} are possible",
+                sparse_bytes_, kMaxDenseBytes);
+  if (values.dtype() == DType::string) {
+    std::vector<std::string> texts(static_cast<std::size_t>(shape.elements()));
+    const auto* refs = static_cast<const tensor::StringRef*>(values.data());
     for (std::size_t i = 0; i < where.size(); ++i)
-      std::memcpy(out + static_cast<std::size_t>(where[i]) * bytes, in + i * bytes, bytes);
-    return dense;
-  };
-  Expected<Tensor> dense = read_dense();
+      texts[static_cast<std::size_t>(where[i])] = refs[i].view();
+    return Tensor::of_strings(shape, texts);
+  }
+  SCANLOOM_TRY(Tensor dense, Tensor::zeros(values.dtype(), shape));
+  auto* out = static_cast<std::byte*>(dense.mutable_data());
+  const auto* in = static_cast<const std::byte*>(values.data());
+  for (std::size_t i = 0; i < where.size(); ++i)
+    std::memcpy(out + static_cast<std::size_t>(where[i]) * bytes, in + i * bytes, bytes);
+  return dense;
+}
+
+Expected<Tensor> TensorReader::read(const SparseTensorProto& proto) {
+  Expected<Tensor> dense = once(&proto, [&] { return make_dense(proto); });
   if (dense) return dense;
   return std::move(dense).error().at(fmt::format("sparse tensor '{}'", proto.values.name));
 }

@@ -313,7 +313,19 @@ Expected<Tensor> TensorReader::read_raw(DType dtype, const Shape& shape, OwnedBy
   return tensor;
 }
 
+Expected<Tensor> TensorReader::once(const void* key,
+                                    const std::function<Expected<Tensor>()>& make) {
+  if (const auto found = made_.find(key); found != made_.end()) return found->second;
+  SCANLOOM_TRY(Tensor tensor, make());
+  made_.emplace(key, tensor);
+  return tensor;
+}
+
 Expected<Tensor> TensorReader::read(const TensorProto& proto) {
+  return once(&proto, [&] { return read_dense(proto); });
+}
+
+Expected<Tensor> TensorReader::read_dense(const TensorProto& proto) {
   const auto named = [&](Error error) { return std::move(error).at(describe(proto)); };
   if (proto.has_segment) return named(fail(Code::unsupported, "data in segments cannot be read"));
   const Expected<DType> dtype = dtype_of_number(proto.data_type);

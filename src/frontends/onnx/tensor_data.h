@@ -2,7 +2,9 @@
 // checked before anything is allocated. Large raw data stays in the mapped file.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <unordered_map>
 
 #include "frontends/onnx/external_data.h"
 #include "frontends/onnx/proto.h"
@@ -19,16 +21,24 @@ class TensorReader {
   TensorReader(std::shared_ptr<const void> owner, std::string_view bytes, std::string folder)
       : owner_(std::move(owner)), end_(bytes.data() + bytes.size()), external_(std::move(folder)) {}
 
-  /// Errors name the tensor and both numbers.
+  /// Errors name the tensor and both numbers. A proto that is read again (in a function that is
+  /// called again) gives the same storage.
   Expected<tensor::Tensor> read(const TensorProto& proto);
   Expected<tensor::Tensor> read(const SparseTensorProto& proto);
+  /// What `make` gave for the first call with that key, the address of what it reads.
+  Expected<tensor::Tensor> once(const void* key,
+                                const std::function<Expected<tensor::Tensor>()>& make);
 
  private:
+  Expected<tensor::Tensor> read_dense(const TensorProto& proto);
+  Expected<tensor::Tensor> make_dense(const SparseTensorProto& proto);
   Expected<tensor::Tensor> read_raw(DType dtype, const tensor::Shape& shape, OwnedBytes data);
 
   std::shared_ptr<const void> owner_;
   const char* end_;
   ExternalData external_;
+  std::unordered_map<const void*, tensor::Tensor> made_;  // looked up, never walked
+  std::uint64_t sparse_bytes_ = 0;                        ///< of what was made dense
 };
 
 }  // namespace scanloom::onnx

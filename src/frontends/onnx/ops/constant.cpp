@@ -69,7 +69,9 @@ Expected<void> convert_constant(NodeCtx& ctx) {
       return invalid_model("attributes '{}' and '{}' both give its value", found, name);
     found = name;
     SCANLOOM_TRY(const AttributeProto* const attribute, ctx.attribute(name, form));
-    SCANLOOM_TRY(Tensor value, value_of(ctx, *attribute, form));
+    SCANLOOM_TRY(Tensor value, ctx.reading().tensors.once(attribute, [&, kind = form] {
+      return value_of(ctx, *attribute, kind);
+    }));
     ctx.set_constant(0, std::move(value));
   }
   if (found.empty()) return invalid_model("no attribute gives its value");

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Writes tests/fuzz/corpus, small models of every kind of field, operator and body that the tests
+know, and tests/fuzz/onnx.dict, the names of all operators and attributes as a file holds them.
+
+Files found by the fuzzer are kept beside them under names that begin with found_."""
+
+import pathlib
+import random
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "python" / "tests"))
+
+import onnx  # noqa: E402
+
+import hostile_bytes  # noqa: E402
+import hostile_run  # noqa: E402
+import loop_models  # noqa: E402
+import programs_as_onnx  # noqa: E402
+import scan_models  # noqa: E402
+from random_loops import ProgramMaker  # noqa: E402
+from random_programs import Source  # noqa: E402
+
+CORPUS = ROOT / "tests" / "fuzz" / "corpus"
+DICTIONARY = CORPUS.with_name("onnx.dict")
+LARGEST = 3000
+PROGRAMS = 24
+
+
+def models() -> dict[str, bytes]:
+    made = {"rich": hostile_bytes.rich_model()}
+    for case in loop_models.cases()[::3]:
+        made[f"loop_{case.name}"] = case.model
+    for opset, kind in list(scan_models.pairs((8, 9, 11, 16, 21, 25)))[::7]:
+        form = scan_models.batched_forms()[20] if opset == 8 else scan_models.forms()[2000 + opset]
+        made[f"scan_{kind.name}_{opset}"] = scan_models.model(form, kind, opset, opset == 8)
+    source = random.Random(9)
+    for index in range(PROGRAMS):
+        program = ProgramMaker(Source(source.randbytes(120))).program()
+        made[f"program_{index:02}"] = programs_as_onnx.write(program)
+    for case in hostile_run.graph_cases()[::5]:
+        model = None if case.name.startswith("external") else case.make(None)
+        if isinstance(model, bytes):
+            made[f"hostile_{case.name}"] = model
+    return {name: model for name, model in made.items() if len(model) <= LARGEST}
+
+
+def dictionary() -> str:
+    schemas = [schema for schema in onnx.defs.get_all_schemas() if schema.domain in ("", "ai.onnx.ml")]
+    attributes = sorted({name for schema in schemas for name in schema.attributes})
+    # A tag and a length stand before each: NodeProto.op_type, AttributeProto.name.
+    words = [(0x22, schema.name) for schema in schemas] + [(0x0A, name) for name in attributes]
+    return "".join(f'"\\x{tag:02x}\\x{len(name):02x}{name}"\n' for tag, name in sorted(set(words)))
+
+
+def main() -> None:
+    DICTIONARY.write_text(dictionary())
+    CORPUS.mkdir(exist_ok=True)
+    for path in CORPUS.glob("*"):
+        if not path.name.startswith("found_"):
+            path.unlink()
+    for name, model in models().items():
+        (CORPUS / name).write_bytes(model)
+    sizes = [path.stat().st_size for path in CORPUS.iterdir()]
+    print(f"{len(sizes)} files, {sum(sizes)} bytes")
+
+
+if __name__ == "__main__":
+    main()
