@@ -48,7 +48,9 @@ Expected<NodeId> Builder::node(const OpDef& op, std::vector<ValueId> inputs,
     return std::move(fits).error().at(place());
   auto result = infer_node(op, types, known_inputs, *ordered, outputs, module_.dims);
   if (!result) {
-    if (region_ == module_.top()) return std::move(result).error().at(place());
+    // Sizes that do not fit may belong to a side that never runs; kinds of values are always wrong.
+    if (region_ == module_.top() || op.boxed != nullptr)
+      return std::move(result).error().at(place());
     const DType dtype = types.empty() || types[0] == nullptr ? DType::f32 : types[0]->dtype;
     result = NodeTypes{std::vector<Type>(outputs, Type::unranked(dtype)), {}};
     result->known.resize(outputs);
