@@ -73,11 +73,8 @@ std::string Session::explain() const {
 std::string Session::plan() const { return plan::print(*impl_->plan); }
 
 Expected<std::string> Session::plan(std::span<const Feed> feeds) const {
-  std::vector<tensor::Shape> shapes;
-  std::vector<tensor::Tensor> copies;
-  SCANLOOM_TRY(const auto arranged, impl_->arrange(feeds, shapes, copies));
-  (void)arranged;
-  SCANLOOM_TRY(const auto entry, impl_->bind(shapes));
+  SCANLOOM_TRY(const Arranged arranged, impl_->arrange(feeds));
+  SCANLOOM_TRY(const auto entry, impl_->bind(arranged.shapes));
   return plan::print(*entry->binding);
 }
 
