@@ -20,6 +20,9 @@ Expected<void> emit_cast(NodeCtx& ctx, ValueId x, DType to) {
     return fail(Code::unsupported, "casts to {} that do not saturate", dtype_onnx_name(to));
   if (round_mode != "up" && to == DType::f8e8m0)
     return fail(Code::unsupported, "casts to {} that round '{}'", dtype_onnx_name(to), round_mode);
+  const DType from = ctx.type(x).dtype;
+  if (from != to && to == DType::string) return ctx.emit(ops::string_format_op, {x});
+  if (from != to && from == DType::string) return ctx.emit(ops::string_parse_op, {x}, {{"to", to}});
   return ctx.emit(ops::cast_op, {x}, {{"to", to}});
 }
 
