@@ -445,6 +445,165 @@ def test_sequences_of_strings() -> None:
     assert [item.tolist() for item in t] == [["a", "b"]]
 
 
+def one_node(node: onnx.NodeProto, kinds: dict[str, int], opset: int, ml: int = 0) -> bytes:
+    """A model of one node on vectors."""
+    graph = helper.make_graph(
+        [node],
+        "g",
+        [helper.make_tensor_value_info(name, kinds[name], ["N"]) for name in node.input],
+        [helper.make_tensor_value_info(name, kinds[name], [None]) for name in node.output],
+    )
+    opsets = [helper.make_opsetid("", opset)]
+    if ml:
+        opsets.append(helper.make_opsetid("ai.onnx.ml", ml))
+    return helper.make_model(graph, opset_imports=opsets, ir_version=9).SerializeToString()
+
+
+def test_labels_of_every_version() -> None:
+    texts = {"x": TensorProto.STRING, "y": TensorProto.INT64}
+    numbers = {"x": TensorProto.INT64, "y": TensorProto.STRING}
+
+    def encoder(**attributes: Any) -> onnx.NodeProto:
+        return helper.make_node("LabelEncoder", ["x"], ["y"], domain="ai.onnx.ml", **attributes)
+
+    classes = encoder(classes_strings=["a", "b"], default_int64=7, default_string="?")
+    (y,) = run(one_node(classes, texts, 18, 1), {"x": ["b", "c", "a"]})
+    assert y.tolist() == [1, 7, 0]
+    (y,) = run(one_node(classes, numbers, 18, 1), {"x": np.array([1, 2, 0])})
+    assert y.tolist() == ["b", "?", "a"]
+    pairs = encoder(keys_strings=["a", "b"], values_int64s=[5, 6])
+    (y,) = run(one_node(pairs, texts, 18, 2), {"x": ["b", "c", "a"]})
+    assert y.tolist() == [6, -1, 5]
+    back = encoder(keys_int64s=[5, 6], values_strings=["a", "b"])
+    (y,) = run(one_node(back, numbers, 18, 2), {"x": np.array([6, 0])})
+    assert y.tolist() == ["b", "_Unused"]
+    tensors = encoder(
+        keys_tensor=helper.make_tensor("k", TensorProto.STRING, [2], [b"a", b"b"]),
+        values_tensor=helper.make_tensor("v", TensorProto.INT64, [2], [1, 2]),
+        default_tensor=helper.make_tensor("d", TensorProto.INT64, [1], [9]),
+    )
+    (y,) = run(one_node(tensors, texts, 21, 4), {"x": ["b", "c"]})
+    assert y.tolist() == [2, 9]
+
+
+def test_grams_are_counted() -> None:
+    node = helper.make_node(
+        "TfIdfVectorizer",
+        ["x"],
+        ["y"],
+        mode="TF",
+        min_gram_length=1,
+        max_gram_length=2,
+        max_skip_count=1,
+        ngram_counts=[0, 2],
+        ngram_indexes=[0, 2, 3],
+        pool_strings=["to", "be", "to", "be"],
+    )
+    kinds = {"x": TensorProto.STRING, "y": TensorProto.FLOAT}
+    (y,) = run(one_node(node, kinds, 18), {"x": "to be or not to be".split()})
+    assert y.tolist() == [2, 0, 2, 2]
+
+
+# Programs of random operations, against plain lists.
+
+
+class Program:
+    """Random insertions, erasures, reads and joins, written as ONNX and done with lists."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = np.random.default_rng(seed)
+        self.lines: list[str] = []
+        self.names = 0
+
+    def name(self, line: str) -> str:
+        self.names += 1
+        name = f"v{self.names}"
+        self.lines.append(f"{name} = {line}")
+        return name
+
+    def number(self, value: int) -> str:
+        return self.name(f"Constant <value = int64 {{{value}}}> ()")
+
+    def grow(self, sequences: list[str], items: list[str], steps: int) -> list[Any]:
+        """What each step does: functions from lists and arrays to the same."""
+        actions: list[Any] = []
+        for _ in range(steps):
+            sequence = str(self.random.choice(sequences))
+            item = str(self.random.choice(items))
+            kind = self.random.integers(5)
+            if kind == 0:
+                made = self.name(f"SequenceInsert({sequence}, {item})")
+                actions.append((made, lambda v, s=sequence, x=item: v[s] + [v[x]]))
+                sequences.append(made)
+            elif kind == 1:
+                made = self.name(f"SequenceInsert({sequence}, {item}, {self.number(0)})")
+                actions.append((made, lambda v, s=sequence, x=item: [v[x]] + v[s]))
+                sequences.append(made)
+            elif kind == 2:
+                longer = self.name(f"SequenceInsert({sequence}, {item})")
+                made = self.name(f"SequenceErase({longer}, {self.number(0)})")
+                actions.append((longer, lambda v, s=sequence, x=item: v[s] + [v[x]]))
+                actions.append((made, lambda v, s=longer: v[s][1:]))
+                sequences.append(made)
+            elif kind == 3:
+                longer = self.name(f"SequenceInsert({sequence}, {item})")
+                made = self.name(f"SequenceAt({longer}, {self.number(-1)})")
+                half = self.name(f"Add({made}, {item})")
+                actions.append((longer, lambda v, s=sequence, x=item: v[s] + [v[x]]))
+                actions.append((made, lambda v, s=longer: v[s][-1]))
+                actions.append((half, lambda v, m=made, x=item: v[m] + v[x]))
+                items.append(half)
+            else:
+                longer = self.name(f"SequenceInsert({sequence}, {item})")
+                made = self.name(f"ConcatFromSequence <axis = 0> ({longer})")
+                cut = self.name(f"Slice({made}, {self.number1(0)}, {self.number1(3)})")
+                actions.append((longer, lambda v, s=sequence, x=item: v[s] + [v[x]]))
+                actions.append((made, lambda v, s=longer: np.concatenate(v[s])))
+                actions.append((cut, lambda v, m=made: v[m][:3]))
+                items.append(cut)
+        return actions
+
+    def number1(self, value: int) -> str:
+        return self.name(f"Constant <value_ints = [{value}]> ()")
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_programs_do_what_lists_do(seed: int) -> None:
+    program = Program(seed)
+    inner = program.grow(["a", "b", "outer"], ["x"], 6)
+    sequences = ["a", "b"] + [name for name, _ in inner if "Sequence" in _line(program, name)]
+    next_a, next_b = (str(program.random.choice(sequences)) for _ in range(2))
+    steps = int(program.random.integers(4))
+    body = "\n".join(program.lines)
+    graph = f"""g (seq(float[?]) outer, float[3] x, int64 n) => (seq(float[?]) p, seq(float[?]) q, seq(float[?]) same) {{
+      yes = Constant <value = bool {{1}}> ()
+      p, q = Loop <body = step (int64 i, bool c, seq(float[?]) a, seq(float[?]) b) => (bool d, seq(float[?]) a2, seq(float[?]) b2) {{
+        d = Identity(c)
+        {body}
+        a2 = Identity({next_a})
+        b2 = Identity({next_b})
+      }}> (n, yes, outer, outer)
+      same = Identity(outer)
+    }}"""
+    fed = [np.float32([1, 2, 3]), np.float32([4, 5, 6])]
+    x = np.float32([0.5, 0.25, 0.125])
+    values: dict[str, Any] = {"outer": list(fed), "x": x, "a": list(fed), "b": list(fed)}
+    for _ in range(steps):
+        for name, action in inner:
+            values[name] = action(values)
+        values["a"], values["b"] = values[next_a], values[next_b]
+    p, q, same = run(graph, {"outer": fed, "x": x, "n": np.int64(steps)})
+    assert_same(p, values["a"])
+    assert_same(q, values["b"])
+    assert_same(same, fed)
+
+
+def _line(program: Program, name: str) -> str:
+    """The operator that makes a sequence, if one does."""
+    (line,) = (line for line in program.lines if line.startswith(f"{name} = "))
+    return line if "SequenceInsert" in line or "SequenceErase" in line else ""
+
+
 # Mistakes, limits, and what is said about types.
 
 

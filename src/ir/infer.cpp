@@ -104,7 +104,7 @@ Expected<void> InferDriver::visit_plain(NodeId id) {
   auto result =
       infer_node(*node.op, input_types_, input_known_, node.attrs, node.outputs.size(), dims_);
   if (!result) {
-    if (!frames_.back().may_defer || node.op->boxed != nullptr) return std::move(result).error();
+    if (!frames_.back().may_defer) return std::move(result).error();
     defer(id);
     return {};
   }

@@ -81,6 +81,9 @@ Expected<void> Run::State::run_object(std::uint32_t index) {
 /// to it, static ones are written.
 Expected<void> Run::State::unbox(const BoxRef& value, const plan::Spot& spot, ir::NodeId node) {
   const Tensor& tensor = value->tensor();
+  if (tensor.dtype() != spot.dtype)
+    return fail(Code::internal, "{}: the result is {}, not {}", describe(node),
+                dtype_name(tensor.dtype()), dtype_name(spot.dtype));
   const tensor::Shape strides = tensor::contiguous_strides(tensor.shape());
   if (spot.is_dynamic()) {
     BoxedValue& target = box(spot);

@@ -1,7 +1,6 @@
-// Boxed values: sequences, optionals, and the tensors in them or of strings: what no arena can
-// hold. Counted by reference inside the box, with a test for being the only owner, so that
-// appending in a loop happens in place. Tensors whose sizes change in a loop have a leaner form:
-// runtime/state.h.
+// Boxed values: sequences, optionals, and the tensors in them or of strings: what no arena holds.
+// Counted by reference inside the box, with a test for being the only owner, so that appending in
+// a loop is done in place. Tensors whose sizes change in a loop: runtime/state.h has them.
 #pragma once
 
 #include <atomic>
