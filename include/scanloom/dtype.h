@@ -70,6 +70,17 @@ SCANLOOM_API std::optional<DType> dtype_from_name(std::string_view name) noexcep
 SCANLOOM_API int dtype_onnx_number(DType dtype) noexcept;
 SCANLOOM_API std::optional<DType> dtype_from_onnx_number(std::int64_t number) noexcept;
 
+/// One element of a tensor of strings in memory: bytes that belong to the tensor's storage, UTF-8
+/// by custom.
+struct StringRef {
+  const char* data = nullptr;
+  std::int64_t size = 0;
+  [[nodiscard]] std::string_view view() const noexcept {
+    return {data, static_cast<std::size_t>(size)};
+  }
+};
+static_assert(sizeof(StringRef) == dtype_bytes(DType::string));
+
 /// The element type of a C++ type: dtype_of<float> is DType::f32.
 template <class T>
 inline constexpr DType dtype_of = DType::string;
@@ -85,5 +96,6 @@ template <> inline constexpr DType dtype_of<std::uint16_t> = DType::u16;
 template <> inline constexpr DType dtype_of<std::uint32_t> = DType::u32;
 template <> inline constexpr DType dtype_of<std::uint64_t> = DType::u64;
 template <> inline constexpr DType dtype_of<bool> = DType::boolean;
+template <> inline constexpr DType dtype_of<StringRef> = DType::string;
 
 }  // namespace scanloom

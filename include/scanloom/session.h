@@ -15,11 +15,13 @@
 
 namespace scanloom {
 
-/// One input or output of a model. A dim is a number, or a name or "" where it is not fixed.
+/// One input or output of a model. A dim is a number, or a name or "" where it is not fixed; those
+/// of a sequence or optional are the tensors' in it.
 struct ValueInfo {
   std::string name;
   DType dtype = DType::f32;
   std::string type;  ///< as ONNX writes it: "tensor(float)", "seq(tensor(int64))"
+  ValueKind kind = ValueKind::tensor;
   bool ranked = true;
   struct Dim {
     std::int64_t size = -1;  ///< -1: not fixed

@@ -72,7 +72,8 @@ def plain(value: Any, name: str, wanted: str) -> tuple[np.ndarray[Any, Any], str
     if array.dtype == object:
         _refuse_objects(array, name)
     if array.dtype.kind in "UST":
-        raise Unsupported(f"feed '{name}' is of type {array.dtype}: texts cannot be fed yet")
+        wants = f", but must be of type {wanted}" if wanted else ""
+        raise InvalidArgument(f"feed '{name}' holds texts{wants}")
     if array.dtype.name in ("int2", "int4"):  # whose high bits may be anything; ours are the sign's
         return _aligned(array.astype(np.int8)).view(np.uint8), array.dtype.name
     if array.dtype.name in _ONNX_OF_ML:
@@ -84,11 +85,38 @@ def plain(value: Any, name: str, wanted: str) -> tuple[np.ndarray[Any, Any], str
     return array, _ONNX_NAMES.get(array.dtype.name, array.dtype.name)
 
 
+def texts(value: Any, name: str) -> tuple[list[bytes], tuple[int, ...]]:
+    """The elements of an array of texts, one after the other as UTF-8, and its shape."""
+    if value is None:
+        raise InvalidArgument(f"feed '{name}' is None, but must be a tensor of texts")
+    array = value if isinstance(value, np.ndarray) else np.asarray(value, dtype=object)
+    if array.dtype.kind not in "OUST" and array.size > 0:
+        raise InvalidArgument(f"feed '{name}' is of type {array.dtype}, but must hold texts")
+    return [_utf8(element, name) for element in array.flat], array.shape
+
+
+def _utf8(element: Any, name: str) -> bytes:
+    if isinstance(element, str):
+        return element.encode("utf-8", "surrogateescape")
+    if isinstance(element, bytes):
+        return element
+    raise InvalidArgument(
+        f"feed '{name}' holds a {type(element).__name__}, but must hold texts (str or bytes)"
+    )
+
+
+def objects(elements: list[str], shape: list[int]) -> np.ndarray[Any, Any]:
+    """A result of texts, as an array of str."""
+    array = np.empty(len(elements), dtype=object)
+    array[:] = elements
+    return array.reshape(shape)
+
+
 def _refuse_objects(array: np.ndarray[Any, Any], name: str) -> None:
     """Says what an array of Python objects holds instead of numbers."""
     kinds = {type(element).__name__ for element in array.flat}
     if kinds and kinds <= {"str", "bytes"}:
-        raise Unsupported(f"feed '{name}' holds texts, which cannot be fed yet")
+        raise InvalidArgument(f"feed '{name}' holds texts, but must hold numbers")
     held = f" ({', '.join(sorted(kinds)[:4])})" if kinds else ""
     raise InvalidArgument(
         f"feed '{name}' is an array of Python objects{held}, but must hold numbers",

@@ -12,7 +12,6 @@ from . import _native
 from ._errors import Error, InvalidArgument
 from ._options import RunOptions, SessionOptions, run_settings, texts
 
-Array = np.ndarray[Any, Any]
 Feeds = Mapping[str, Any]
 
 _PROVIDER = "CPUExecutionProvider"
@@ -92,7 +91,7 @@ class InferenceSession:
         output_names: Union[Sequence[str], None],
         input_feed: Feeds,
         run_options: Union[RunOptions, None] = None,
-    ) -> list[Array]:
+    ) -> list[Any]:
         """Runs once; returns the outputs named, or all. Feeds are read, never written.
 
         Raises InvalidArgument, LimitReached, Cancelled, OutOfMemory, Unsupported.
@@ -235,7 +234,8 @@ class Stream:
 
     def set(self, input: str, value: Any) -> None:
         """Sets one state. Raises NotFound, InvalidArgument."""
-        self._native.set(input, np.ascontiguousarray(value) if np.ndim(value) else value)
+        is_strided = isinstance(value, np.ndarray) and value.ndim > 0
+        self._native.set(input, np.ascontiguousarray(value) if is_strided else value)
 
     def reset(self) -> None:
         """Back to the initial values."""

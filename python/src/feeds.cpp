@@ -47,6 +47,26 @@ std::optional<DType> dtype_of_format(const char* format, Py_ssize_t size) {
   }
 }
 
+/// What stands between "head" and the last bracket; empty where the type does not begin so.
+std::string_view inside(std::string_view type, std::string_view head) {
+  if (!type.starts_with(head) || !type.ends_with(')')) return {};
+  return type.substr(head.size(), type.size() - head.size() - 1);
+}
+
+std::optional<DType> dtype_of_name(std::string_view name) {
+  for (int i = 0; i < kDTypeCount; ++i)
+    if (dtype_onnx_name(static_cast<DType>(i)) == name) return static_cast<DType>(i);
+  return std::nullopt;
+}
+
+/// Of the tensors in a type such as "seq(tensor(float))".
+DType element_type(std::string_view type) {
+  const std::size_t first = type.find("tensor(");
+  if (first == std::string_view::npos) return DType::f32;
+  const std::string_view rest = type.substr(first + 7);
+  return dtype_of_name(rest.substr(0, rest.find(')'))).value_or(DType::f32);
+}
+
 /// Whether every element lies at a multiple of its alignment, so that kernels may read it in place.
 bool is_aligned(const Py_buffer& buffer, DType dtype) {
   const auto size = static_cast<Py_ssize_t>(dtype_bytes(dtype));
@@ -59,16 +79,55 @@ bool is_aligned(const Py_buffer& buffer, DType dtype) {
 
 }  // namespace
 
-ArrayView::ArrayView(nb::handle value, const std::string& name, const ValueInfo* info) {
+ArrayView::ArrayView(nb::handle value, const std::string& name, const ValueInfo* info)
+    : ArrayView(value, name, info == nullptr ? std::string_view() : info->type) {}
+
+ArrayView::ArrayView(nb::handle value, const std::string& name, std::string_view type) {
+  read(value, name, type);
+}
+
+// The depth of recursion is that of the type, of which eight levels are the most.
+void ArrayView::read(nb::handle value, const std::string& name, std::string_view type) {
+  if (const std::string_view held = inside(type, "optional("); !held.empty()) {
+    if (!value.is_none()) return read(value, name, held);
+    view_ = none(element_type(held));
+    return;
+  }
+  if (const std::string_view item = inside(type, "seq("); !item.empty())
+    return read_items(value, name, item);
+  if (type == "tensor(string)") return read_texts(value, name);
   if (read_buffer(value)) return;
-  const std::string_view wanted = info == nullptr ? "" : dtype_onnx_name(info->dtype);
+  const std::string_view wanted = inside(type, "tensor(");
   const nb::object pair =
       nb::module_::import_("scanloom._arrays").attr("plain")(value, text(name), text(wanted));
   const auto dtype_text = nb::cast<std::string>(pair[1]);
   if (!read_buffer(pair[0]))
     raise(Error(Code::invalid_argument, "feed '" + name + "' cannot be read as a tensor"));
-  for (int i = 0; i < kDTypeCount; ++i)
-    if (dtype_onnx_name(static_cast<DType>(i)) == dtype_text) view_.dtype = static_cast<DType>(i);
+  view_.dtype = dtype_of_name(dtype_text).value_or(view_.dtype);
+}
+
+void ArrayView::read_items(nb::handle value, const std::string& name, std::string_view type) {
+  if (!nb::isinstance<nb::list>(value) && !nb::isinstance<nb::tuple>(value))
+    raise(Error(Code::invalid_argument, "feed '" + name + "' is a " +
+                                            nb::cast<std::string>(nb::str(value.type())) +
+                                            ", but must be a list for a sequence"));
+  view_ = sequence({}, element_type(type));
+  for (const nb::handle item : value) {
+    const std::string item_name = name + "[" + std::to_string(items_.size()) + "]";
+    view_.items.push_back(items_.emplace_back(item, item_name, type).view());
+  }
+}
+
+void ArrayView::read_texts(nb::handle value, const std::string& name) {
+  const nb::object pair = nb::module_::import_("scanloom._arrays").attr("texts")(value, text(name));
+  std::vector<std::string> texts;
+  for (const nb::handle one : pair[0]) {
+    const auto bytes = nb::cast<nb::bytes>(one);
+    texts.emplace_back(bytes.c_str(), bytes.size());
+  }
+  std::vector<std::int64_t> shape;
+  for (const nb::handle size : pair[1]) shape.push_back(nb::cast<std::int64_t>(size));
+  view_ = strings(texts, std::move(shape));
 }
 
 ArrayView::~ArrayView() { PyBuffer_Release(&buffer_); }

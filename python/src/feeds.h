@@ -8,6 +8,7 @@
 #include <list>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <scanloom/session.h>
@@ -16,12 +17,15 @@ namespace scanloom::python {
 
 namespace nb = nanobind;
 
-/// A view of one Python array, valid while this lives. To be made and destroyed with the GIL held.
+/// A view of one Python value, valid while this lives: an array, strings, a list for a sequence, or
+/// None for an empty optional. To be made and destroyed with the GIL held.
 class ArrayView {
  public:
   /// `info` describes the input that the array is for; nullptr when the model has none of that
   /// name. Raises InvalidArgument where `value` cannot be read as a tensor.
   ArrayView(nb::handle value, const std::string& name, const ValueInfo* info);
+  /// The same for a value of that type, as ONNX writes it; "": any tensor.
+  ArrayView(nb::handle value, const std::string& name, std::string_view type);
   ArrayView(const ArrayView&) = delete;
   ArrayView& operator=(const ArrayView&) = delete;
   ~ArrayView();
@@ -29,9 +33,13 @@ class ArrayView {
   [[nodiscard]] const View& view() const noexcept { return view_; }
 
  private:
+  void read(nb::handle value, const std::string& name, std::string_view type);
+  void read_items(nb::handle value, const std::string& name, std::string_view type);
+  void read_texts(nb::handle value, const std::string& name);
   bool read_buffer(nb::handle value);
 
   Py_buffer buffer_{};
+  std::list<ArrayView> items_;
   View view_;
 };
 

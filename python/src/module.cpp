@@ -93,7 +93,7 @@ nb::list to_arrays(Results results) {
   results = Results();
   nb::list arrays;
   for (auto& [name, value] : values)
-    arrays.append(nb::make_tuple(text(name), to_array(std::move(value))));
+    arrays.append(nb::make_tuple(text(name), to_object(std::move(value))));
   return arrays;
 }
 

@@ -60,12 +60,24 @@ std::shared_ptr<const void> own_memory(Value& value) {
   return copy;
 }
 
-}  // namespace
+/// Arrays of the items. Their memory is copied: the value still holds it.
+nb::list to_list(const Value& value) {
+  nb::list items;
+  for (const Value& item : value.items()) items.append(to_object(item));
+  return items;
+}
+
+nb::object to_texts(const Value& value) {
+  nb::list texts;
+  for (const std::string_view one : value.strings()) texts.append(text(one));
+  nb::list shape;
+  for (const std::int64_t size : value.shape()) shape.append(size);
+  return nb::module_::import_("scanloom._arrays").attr("objects")(texts, shape);
+}
 
 nb::object to_array(Value value) {
   const DType dtype = value.dtype();
-  if (dtype == DType::string)
-    raise(Error(Code::unsupported, "results of type string cannot be handed to Python"));
+  if (dtype == DType::string) return to_texts(value);
   const std::vector<std::size_t> shape(value.shape().begin(), value.shape().end());
   auto* const memory = new std::shared_ptr<const void>(own_memory(value));
   const nb::capsule owner(
@@ -76,6 +88,22 @@ nb::object to_array(Value value) {
   if (is_plain(dtype)) return plain;
   return nb::module_::import_("scanloom._arrays")
       .attr("narrow")(plain, text(dtype_onnx_name(dtype)));
+}
+
+}  // namespace
+
+// The depth of recursion is that of the output's type, of which eight levels are the most.
+nb::object to_object(Value value) {
+  switch (value.kind()) {
+    case ValueKind::tensor:
+      return to_array(std::move(value));
+    case ValueKind::sequence:
+      return to_list(value);
+    case ValueKind::optional:
+      break;
+  }
+  if (value.items().empty()) return nb::none();
+  return to_object(value.items()[0]);
 }
 
 }  // namespace scanloom::python

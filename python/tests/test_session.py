@@ -676,9 +676,10 @@ def test_nothing_is_printed(capfd):
     assert (captured.out, captured.err) == ("", "")
 
 
-def test_texts_are_refused_clearly():
-    with pytest.raises(scanloom.Unsupported, match="'x'.*texts"):
-        scanloom.InferenceSession(identity("string")).run(None, {"x": np.array([["a", "b"]])})
+def test_texts_are_refused_where_numbers_are_wanted(sums):
+    for value in (np.array([["a", "b"]]), np.array([["a"]], object), [["a"]]):
+        with pytest.raises(scanloom.InvalidArgument, match="'x'.*texts"):
+            sums.run(None, {"x": value, "h0": feeds()["h0"]})
 
 
 def test_objects_are_not_called_texts(sums):

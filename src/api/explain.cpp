@@ -10,6 +10,11 @@ std::string type_text(const ir::Module& module, ir::ValueId id) {
   return tensor::to_string(module.value(id).type, module.dims);
 }
 
+bool is_object(const ir::Module& module, ir::ValueId id) {
+  const tensor::Type& type = module.value(id).type;
+  return !type.is_tensor() || type.dtype == DType::string;
+}
+
 std::string row(std::string_view label, const std::string& text) {
   return fmt::format("  {:<10}{}\n", label, text);
 }
@@ -24,15 +29,21 @@ std::string ports_text(const ir::Module& module, const ir::Node& node) {
   const ir::Region& body = module.region(node.regions[0]);
   std::string text;
   if (ports.captured > 0) text += row("captured", fmt::format("{} values", ports.captured));
-  for (std::uint32_t i = 0; i < ports.carried; ++i)
-    text += row("carried", type_text(module, body.args[ports.captured + i]) +
-                               ", two buffers that take turns, read through a pointer at the end");
+  for (std::uint32_t i = 0; i < ports.carried; ++i) {
+    const ir::ValueId state = body.args[ports.captured + i];
+    text += row("carried", type_text(module, state) +
+                               (is_object(module, state)
+                                    ? ", a reference that is handed on"
+                                    : ", two buffers that take turns, read through a pointer at "
+                                      "the end"));
+  }
   for (std::size_t i = 0; i < ports.scanned.size(); ++i) {
     const ir::ScannedPort& port = ports.scanned[i];
-    text +=
-        row("scanned", fmt::format("{} along axis {}{}: a view, no copy",
-                                   module.describe(node.inputs[ports.first_scanned_input() + i]),
-                                   port.axis, port.stride < 0 ? ", backwards" : ""));
+    const ir::ValueId outer = node.inputs[ports.first_scanned_input() + i];
+    text += row("scanned", fmt::format("{} along axis {}{}: a {}", module.describe(outer),
+                                       port.axis, port.stride < 0 ? ", backwards" : "",
+                                       is_object(module, outer) ? "copy of each slice of strings"
+                                                                : "view, no copy"));
   }
   for (std::size_t i = 0; i < ports.stacked.size(); ++i)
     text += row("stacked",
@@ -73,11 +84,8 @@ std::string Session::explain() const {
 std::string Session::plan() const { return plan::print(*impl_->plan); }
 
 Expected<std::string> Session::plan(std::span<const Feed> feeds) const {
-  std::vector<tensor::Shape> shapes;
-  std::vector<tensor::Tensor> copies;
-  SCANLOOM_TRY(const auto arranged, impl_->arrange(feeds, shapes, copies));
-  (void)arranged;
-  SCANLOOM_TRY(const auto entry, impl_->bind(shapes));
+  SCANLOOM_TRY(const Arranged arranged, impl_->arrange(feeds));
+  SCANLOOM_TRY(const auto entry, impl_->bind(arranged.shapes));
   return plan::print(*entry->binding);
 }
 

@@ -13,6 +13,7 @@
 #include "plan/binding.h"
 #include "plan/plan.h"
 #include "runtime/run.h"
+#include "tensor/boxed.h"
 
 namespace scanloom {
 
@@ -22,6 +23,15 @@ struct BoundEntry {
   std::shared_ptr<const plan::Binding> binding;
   std::mutex mutex;
   std::vector<std::unique_ptr<runtime::Run>> idle;
+};
+
+/// Feeds in the order of the inputs. Sequences, optionals and strings are objects and have neither
+/// data nor, but for strings, sizes.
+struct Arranged {
+  std::vector<const std::byte*> data;
+  std::vector<tensor::Shape> shapes;
+  std::vector<tensor::BoxRef> objects;
+  std::vector<tensor::Tensor> copies;  ///< of strided feeds, kept alive here
 };
 
 /// A module ready to plan, with everything the front-end and the passes had to say.
@@ -42,6 +52,16 @@ struct Source {
 Expected<Loaded> load_module(const Source& source, const SessionOptions& options,
                              Diagnostics& diagnostics);
 
+/// The value of a box; memory that nobody owns is the caller's and copied.
+Expected<Value> to_value(const tensor::BoxRef& box);
+Expected<Value> to_value(const tensor::Tensor& tensor);
+
+/// A feed or state as a boxed value of that type, every item checked. Errors name it with `what`.
+Expected<tensor::BoxRef> to_box(const View& view, const tensor::Type& type, std::string_view what);
+
+/// Row-major, aligned memory of a tensor: its own, or a copy. Errors name it with `what`.
+Expected<tensor::Tensor> to_tensor(const View& view, std::string_view what);
+
 struct Session::Impl {
   SessionOptions options;
   ModelInfo info;
@@ -58,21 +78,16 @@ struct Session::Impl {
   static Expected<std::shared_ptr<Impl>> make(const Source& source, const SessionOptions& options);
   void warn(std::string text) const;
 
-  /// Feeds in the order of the inputs, checked; `copies` keeps strided ones that had to be copied.
-  Expected<std::vector<const std::byte*>> arrange(std::span<const Feed> feeds,
-                                                  std::vector<tensor::Shape>& shapes,
-                                                  std::vector<tensor::Tensor>& copies) const;
+  /// Feeds in the order of the inputs, checked.
+  Expected<Arranged> arrange(std::span<const Feed> feeds) const;
+  Expected<void> arrange_one(std::size_t input, const View& view, Arranged& arranged) const;
   Expected<std::shared_ptr<BoundEntry>> bind(const std::vector<tensor::Shape>& shapes) const;
   Expected<Results> run(std::span<const Feed> feeds, const RunOptions& options,
                         std::span<const std::string> wanted) const;
-  Expected<std::vector<tensor::Tensor>> run_bound(const std::vector<const std::byte*>& feeds,
-                                                  const std::vector<tensor::Shape>& shapes,
-                                                  const RunOptions& options,
-                                                  RunReport& report) const;
-  Expected<std::vector<tensor::Tensor>> run_interpreted(const std::vector<const std::byte*>& feeds,
-                                                        const std::vector<tensor::Shape>& shapes,
-                                                        const RunOptions& options,
-                                                        RunReport& report) const;
+  Expected<std::vector<Value>> run_bound(const Arranged& feeds, const RunOptions& options,
+                                         RunReport& report) const;
+  Expected<std::vector<Value>> run_interpreted(const Arranged& feeds, const RunOptions& options,
+                                               RunReport& report) const;
 };
 
 }  // namespace scanloom

@@ -21,6 +21,9 @@ std::vector<NodeTime> profile_rows(const plan::Binding& binding, const runtime::
       case plan::Op::dynamic_call:
         add(binding.dynamic_calls[i].call.node, "boxed", profile.dynamic_calls[i]);
         break;
+      case plan::Op::object_call:
+        add(binding.object_calls[i].node, "object", profile.object_calls[i]);
+        break;
       case plan::Op::loop_begin:
         add(binding.loops[i].node, binding.loops[i].source ? "compiled when long" : "stepped",
             profile.loops[i]);

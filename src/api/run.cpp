@@ -27,13 +27,6 @@ runtime::Limits limits_of(const RunOptions& options,
   return limits;
 }
 
-Value to_value(const tensor::Tensor& tensor) {
-  const tensor::Shape& shape = tensor.shape();
-  // The value's pointer is the elements', its ownership the tensor's.
-  return Value(tensor.dtype(), {shape.begin(), shape.end()},
-               std::shared_ptr<const void>(tensor.owner(), tensor.data()));
-}
-
 }  // namespace
 
 Expected<std::shared_ptr<BoundEntry>> Session::Impl::bind(
@@ -59,10 +52,10 @@ Expected<std::shared_ptr<BoundEntry>> Session::Impl::bind(
   return entry;
 }
 
-Expected<std::vector<tensor::Tensor>> Session::Impl::run_bound(
-    const std::vector<const std::byte*>& feeds, const std::vector<tensor::Shape>& shapes,
-    const RunOptions& run_options, RunReport& report) const {
-  SCANLOOM_TRY(const std::shared_ptr<BoundEntry> entry, bind(shapes));
+Expected<std::vector<Value>> Session::Impl::run_bound(const Arranged& feeds,
+                                                      const RunOptions& run_options,
+                                                      RunReport& report) const {
+  SCANLOOM_TRY(const std::shared_ptr<BoundEntry> entry, bind(feeds.shapes));
   std::unique_ptr<runtime::Run> run;
   {
     const std::scoped_lock lock(entry->mutex);
@@ -81,7 +74,7 @@ Expected<std::vector<tensor::Tensor>> Session::Impl::run_bound(
   });
   runtime::Profile profile;
   Expected<runtime::RunResult> result =
-      run->execute(feeds, limits, run_options.profile ? &profile : nullptr);
+      run->execute(feeds.data, limits, run_options.profile ? &profile : nullptr, feeds.objects);
   {
     const std::scoped_lock lock(entry->mutex);
     if (entry->idle.size() < kIdleRuns) entry->idle.push_back(std::move(run));
@@ -89,15 +82,23 @@ Expected<std::vector<tensor::Tensor>> Session::Impl::run_bound(
   if (!result) return std::move(result).error();
   report.steps = result->steps;
   if (run_options.profile) report.profile = profile_rows(*entry->binding, profile);
-  return std::move(result->outputs);
+  std::vector<Value> values;
+  for (std::size_t i = 0; i < result->outputs.size(); ++i) {
+    SCANLOOM_TRY(Value value,
+                 result->objects[i] ? to_value(result->objects[i]) : to_value(result->outputs[i]));
+    values.push_back(std::move(value));
+  }
+  return values;
 }
 
-Expected<std::vector<tensor::Tensor>> Session::Impl::run_interpreted(
-    const std::vector<const std::byte*>& feeds, const std::vector<tensor::Shape>& shapes,
-    const RunOptions& run_options, RunReport& report) const {
-  std::vector<tensor::Tensor> tensors;
-  for (std::size_t i = 0; i < feeds.size(); ++i)
-    tensors.emplace_back(inputs[i].dtype, shapes[i], nullptr, feeds[i]);
+Expected<std::vector<Value>> Session::Impl::run_interpreted(const Arranged& feeds,
+                                                            const RunOptions& run_options,
+                                                            RunReport& report) const {
+  std::vector<tensor::BoxRef> boxes = feeds.objects;
+  for (std::size_t i = 0; i < boxes.size(); ++i)
+    if (!boxes[i])
+      boxes[i] = tensor::BoxRef::of(
+          tensor::Tensor(inputs[i].dtype, feeds.shapes[i], nullptr, feeds.data[i]));
   interp::InterpretOptions interpret_options;
   interpret_options.max_steps_of_any = run_options.max_steps;
   interpret_options.max_memory =
@@ -110,15 +111,15 @@ Expected<std::vector<tensor::Tensor>> Session::Impl::run_interpreted(
     ++steps;
     return watch.look(progress.loop.index, progress.step, progress.steps);
   };
-  SCANLOOM_TRY(std::vector<tensor::Tensor> results,
-               interp::interpret(plan->module, tensors, interpret_options));
-  // A result may be a feed, which belongs to the caller.
-  for (tensor::Tensor& result : results) {
-    if (result.owner()) continue;
-    SCANLOOM_TRY(result, tensor::Tensor::copy_of(result.dtype(), result.shape(), result.data()));
+  SCANLOOM_TRY(const std::vector<tensor::BoxRef> results,
+               interp::interpret_boxed(plan->module, boxes, interpret_options));
+  std::vector<Value> values;
+  for (const tensor::BoxRef& result : results) {
+    SCANLOOM_TRY(Value value, to_value(result));
+    values.push_back(std::move(value));
   }
   report.steps = steps;
-  return results;
+  return values;
 }
 
 Expected<Results> Session::Impl::run(std::span<const Feed> feeds, const RunOptions& run_options,
@@ -134,15 +135,13 @@ Expected<Results> Session::Impl::run(std::span<const Feed> feeds, const RunOptio
   }
   if (wanted.empty())
     for (std::size_t i = 0; i < outputs.size(); ++i) indices.push_back(i);
-  std::vector<tensor::Shape> shapes;
-  std::vector<tensor::Tensor> copies;
-  SCANLOOM_TRY(const auto arranged, arrange(feeds, shapes, copies));
+  SCANLOOM_TRY(const Arranged arranged, arrange(feeds));
   Results results;
   auto computed = options.execution == Execution::interpreted
-                      ? run_interpreted(arranged, shapes, run_options, results.report)
-                      : run_bound(arranged, shapes, run_options, results.report);
+                      ? run_interpreted(arranged, run_options, results.report)
+                      : run_bound(arranged, run_options, results.report);
   if (!computed) return std::move(computed).error();
-  for (const std::size_t i : indices) results.add(outputs[i].name, to_value((*computed)[i]));
+  for (const std::size_t i : indices) results.add(outputs[i].name, (*computed)[i]);
   results.report.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return results;

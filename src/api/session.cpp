@@ -21,6 +21,9 @@ ValueInfo describe_value(const ir::Module& module, ir::ValueId id, const std::st
   for (auto wrap = type.wraps.rbegin(); wrap != type.wraps.rend(); ++wrap)
     text = (*wrap == tensor::Wrap::sequence ? "seq(" : "optional(") + text + ")";
   info.type = text;
+  if (!type.is_tensor())
+    info.kind =
+        type.wraps.front() == tensor::Wrap::sequence ? ValueKind::sequence : ValueKind::optional;
   for (const tensor::Dim dim : type.dims) {
     ValueInfo::Dim shown;
     if (dim.is_constant()) {
@@ -50,6 +53,9 @@ Expected<void> add_states(ir::Module& module, const SessionOptions& options) {
     state.output = static_cast<std::uint32_t>(yield - module.output_names.begin());
     const tensor::Type& in = module.value(*arg).type;
     const tensor::Type& out = module.value(top.yields[state.output]).type;
+    if (in.wraps != out.wraps)
+      return fail(Code::invalid_argument, "state '{}' is {}, but output '{}' is {}", input,
+                  to_string(in, module.dims), output, to_string(out, module.dims));
     if (in.dtype != out.dtype)
       return fail(Code::invalid_argument, "state '{}' is {}, but output '{}' is {}", input,
                   dtype_name(in.dtype), output, dtype_name(out.dtype));

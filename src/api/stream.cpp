@@ -32,6 +32,7 @@ Expected<Value> Stream::Impl::initial(const ir::State& state, std::span<const Fe
                  std::shared_ptr<const void>(state.initial.owner(), state.initial.data()));
   }
   const ValueInfo& info = session->inputs[state.input];
+  if (info.kind != ValueKind::tensor) return Value(info.kind, info.dtype, {});
   if (!info.ranked)
     return fail(Code::invalid_argument,
                 "state '{}' starts with zeros, but its number of axes is not known", state.name)
@@ -87,6 +88,14 @@ Expected<void> Stream::set(std::string_view input, const View& value) {
     for (std::size_t i = 0; i < states.size(); ++i) {
       const ValueInfo& info = impl_->session->inputs[states[i].input];
       if (info.name != input) continue;
+      if (info.kind != ValueKind::tensor) {
+        const ir::Module& module = impl_->session->plan->module;
+        const ir::ValueId argument = module.region(module.top()).args[states[i].input];
+        SCANLOOM_TRY(const tensor::BoxRef box,
+                     to_box(value, module.value(argument).type, "state '" + info.name + "'"));
+        SCANLOOM_TRY(impl_->values[i], to_value(box));
+        return {};
+      }
       if (value.dtype != info.dtype)
         return fail(Code::invalid_argument, "state '{}' is {}, the value is {}", input,
                     dtype_onnx_name(info.dtype), dtype_onnx_name(value.dtype));

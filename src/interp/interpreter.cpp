@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "interp/loop_run.h"
+#include "ir/last_uses.h"
 #include "ir/op_def.h"
 #include "ir/run_node.h"
 
@@ -17,22 +18,17 @@ using ir::Region;
 using ir::RegionId;
 using ir::Type;
 using ir::ValueId;
+using tensor::BoxRef;
+using tensor::MemoryAccount;
 using tensor::Tensor;
 
-std::string describe(const Tensor& tensor) {
-  return std::string(dtype_name(tensor.dtype())) + tensor.shape().to_string();
-}
-
-/// Whether the type allows the tensor; symbols allow every size.
-bool allows(const Type& type, const Tensor& tensor) {
-  if (!type.is_tensor() || type.dtype != tensor.dtype()) return false;
-  if (!type.ranked) return true;
-  if (type.rank() != tensor.shape().rank()) return false;
-  for (int axis = 0; axis < type.rank(); ++axis) {
-    const ir::Dim dim = type.dims[static_cast<std::size_t>(axis)];
-    if (dim.is_constant() && dim.value() != tensor.shape()[axis]) return false;
-  }
-  return true;
+/// Whether the type allows the value, of whose items nothing is asked: they were looked at when
+/// they were made.
+bool allows_outside(const Type& type, const BoxRef& value) {
+  if (type.is_tensor()) return allows(type, value);
+  const auto kind = type.wraps.front() == tensor::Wrap::sequence ? tensor::BoxKind::sequence
+                                                                 : tensor::BoxKind::optional;
+  return value && value->kind() == kind && value->dtype() == type.dtype;
 }
 
 /// Bodies nest as deeply as the model likes, so frames stand on a stack of our own. A region runs
@@ -43,9 +39,10 @@ class Interpreter {
       : module_(module),
         options_(options),
         memory_(options.max_memory),
+        last_uses_(module),
         values_(module.value_count()) {}
 
-  Expected<std::vector<Tensor>> run(std::span<const Tensor> feeds);
+  Expected<std::vector<BoxRef>> run(std::span<const BoxRef> feeds);
 
  private:
   struct Frame {
@@ -55,7 +52,9 @@ class Interpreter {
     std::optional<LoopRun> loop;
   };
 
-  Expected<void> bind_feeds(std::span<const Tensor> feeds);
+  Expected<void> bind_feeds(std::span<const BoxRef> feeds);
+  [[nodiscard]] bool bind_sizes(const Type& type, const Tensor& feed,
+                                std::vector<std::optional<std::int64_t>>& sizes) const;
   Expected<void> step();
   Expected<void> execute(NodeId id);
   Expected<void> execute_kernel(NodeId id);
@@ -64,29 +63,32 @@ class Interpreter {
   Expected<void> end_region();
   Expected<void> next_step();
   Expected<void> ask_to_go_on() const;
-  Expected<void> bind(std::span<const ValueId> ids, std::vector<Tensor> tensors,
+  Expected<void> bind(std::span<const ValueId> ids, std::vector<BoxRef> values,
                       std::string_view what);
-  [[nodiscard]] std::vector<Tensor> gather(std::span<const ValueId> ids) const;
+  /// The operands from `first` on; those that are not read again leave the table.
+  [[nodiscard]] std::vector<BoxRef> operands(NodeId id, std::size_t first = 0);
+  [[nodiscard]] std::vector<BoxRef> yields(RegionId id);
   [[nodiscard]] Error placed(Error error) const;
 
   const Module& module_;
   const InterpretOptions& options_;
   MemoryAccount memory_;
-  std::vector<Tensor> values_;
+  ir::LastUses last_uses_;
+  std::vector<BoxRef> values_;
   std::vector<Frame> frames_;
   NodeId current_;  ///< what an error is about
 };
 
-Expected<std::vector<Tensor>> Interpreter::run(std::span<const Tensor> feeds) {
+Expected<std::vector<BoxRef>> Interpreter::run(std::span<const BoxRef> feeds) {
   SCANLOOM_CHECK_OK(bind_feeds(feeds));
   frames_.push_back(Frame{module_.top(), {}, 0, {}});
   const Region& top = module_.region(module_.top());
   while (frames_.size() > 1 || frames_[0].next < top.nodes.size())
     if (auto done = step(); !done) return placed(std::move(done).error());
-  return gather(top.yields);
+  return yields(module_.top());
 }
 
-Expected<void> Interpreter::bind_feeds(std::span<const Tensor> feeds) {
+Expected<void> Interpreter::bind_feeds(std::span<const BoxRef> feeds) {
   const std::vector<ValueId>& args = module_.region(module_.top()).args;
   if (feeds.size() != args.size())
     return fail(Code::invalid_argument, "the module has {} inputs, {} are fed", args.size(),
@@ -94,25 +96,28 @@ Expected<void> Interpreter::bind_feeds(std::span<const Tensor> feeds) {
   std::vector<std::optional<std::int64_t>> sizes(module_.dims.size());
   for (std::size_t i = 0; i < args.size(); ++i) {
     const Type& type = module_.value(args[i]).type;
-    const auto mismatch = [&] {
+    const bool fits = allows(type, feeds[i]) &&
+                      (!type.is_tensor() || bind_sizes(type, feeds[i]->tensor(), sizes));
+    if (!fits)
       return fail(Code::invalid_argument, "input {} ({}) is fed {}, must be {}", i,
                   module_.describe(args[i]), describe(feeds[i]), to_string(type, module_.dims));
-    };
-    if (!type.is_tensor())
-      return fail(Code::unsupported, "input {} ({}) is {}; only tensors can be fed", i,
-                  module_.describe(args[i]), to_string(type, module_.dims));
-    if (!feeds[i].defined() || !allows(type, feeds[i])) return mismatch();
-    for (std::size_t axis = 0; axis < type.dims.size(); ++axis) {
-      const ir::Dim dim = type.dims[axis];
-      if (dim.is_constant() || module_.dims.node(dim.expr()).kind != tensor::DimKind::symbol)
-        continue;
-      const std::int64_t size = feeds[i].shape()[static_cast<int>(axis)];
-      if (sizes[dim.expr()].value_or(size) != size) return mismatch();
-      sizes[dim.expr()] = size;
-    }
     values_[args[i].index] = feeds[i];
   }
   return {};
+}
+
+/// Whether the symbols of the type have the sizes that earlier feeds gave them.
+bool Interpreter::bind_sizes(const Type& type, const Tensor& feed,
+                             std::vector<std::optional<std::int64_t>>& sizes) const {
+  for (std::size_t axis = 0; axis < type.dims.size(); ++axis) {
+    const ir::Dim dim = type.dims[axis];
+    if (dim.is_constant() || module_.dims.node(dim.expr()).kind != tensor::DimKind::symbol)
+      continue;
+    const std::int64_t size = feed.shape()[static_cast<int>(axis)];
+    if (sizes[dim.expr()].value_or(size) != size) return false;
+    sizes[dim.expr()] = size;
+  }
+  return true;
 }
 
 Expected<void> Interpreter::step() {
@@ -125,12 +130,8 @@ Expected<void> Interpreter::step() {
 Expected<void> Interpreter::execute(NodeId id) {
   current_ = id;
   const Node& node = module_.node(id);
-  for (const auto& ids : {node.inputs, node.outputs})
-    for (const ValueId value : ids)
-      if (value.valid() && !module_.value(value).type.is_tensor())
-        return fail(Code::unsupported, "{} is not run on {} here", node.op->name,
-                    to_string(module_.value(value).type, module_.dims));
-  if (node.op == &ir::constant_op) return bind(node.outputs, {node.attrs[0].tensor()}, "result");
+  if (node.op == &ir::constant_op)
+    return bind(node.outputs, {BoxRef::of(node.attrs[0].tensor())}, "result");
   if (node.op == &ir::loop_op) return enter_loop(id);
   if (node.op == &ir::branch_op) return enter_branch(id);
   return execute_kernel(id);
@@ -138,19 +139,15 @@ Expected<void> Interpreter::execute(NodeId id) {
 
 Expected<void> Interpreter::execute_kernel(NodeId id) {
   const Node& node = module_.node(id);
-  SCANLOOM_TRY(
-      std::vector<Tensor> results,
-      run_node(*node.op, gather(node.inputs), node.attrs, node.outputs.size(),
-               std::int64_t{1} << 40, [&](std::int64_t bytes) { return memory_.check(bytes); }));
-  for (Tensor& result : results) {
-    SCANLOOM_TRY(result, memory_.count(std::move(result)));
-  }
+  std::vector<BoxRef> inputs = operands(id);
+  std::vector<BoxRef> results(node.outputs.size());
+  SCANLOOM_CHECK_OK(run_boxed(*node.op, {inputs, results, node.attrs, memory_}));
   return bind(node.outputs, std::move(results), "result");
 }
 
 Expected<void> Interpreter::enter_loop(NodeId id) {
   const Node& node = module_.node(id);
-  SCANLOOM_TRY(LoopRun loop, LoopRun::start(module_, id, gather(node.inputs), options_, memory_));
+  SCANLOOM_TRY(LoopRun loop, LoopRun::start(module_, id, operands(id), options_, memory_));
   frames_.push_back(Frame{node.regions[0], id, 0, std::move(loop)});
   return next_step();
 }
@@ -160,31 +157,31 @@ Expected<void> Interpreter::enter_branch(NodeId id) {
   SCANLOOM_TRY(const bool condition, read_condition(values_[node.inputs[0].index], "condition"));
   const RegionId taken = node.regions[condition ? 0 : 1];
   frames_.push_back(Frame{taken, id, 0, {}});
-  return bind(module_.region(taken).args, gather(std::span(node.inputs).subspan(1)), "argument");
+  return bind(module_.region(taken).args, operands(id, 1), "argument");
 }
 
 Expected<void> Interpreter::end_region() {
   Frame& frame = frames_.back();
   current_ = frame.owner;
-  std::vector<Tensor> yields = gather(module_.region(frame.region).yields);
+  std::vector<BoxRef> values = yields(frame.region);
   if (frame.loop) {
-    SCANLOOM_CHECK_OK(frame.loop->take(std::move(yields)));
+    SCANLOOM_CHECK_OK(frame.loop->take(std::move(values)));
     return next_step();
   }
   const NodeId owner = frame.owner;
   frames_.pop_back();
-  return bind(module_.node(owner).outputs, std::move(yields), "result");
+  return bind(module_.node(owner).outputs, std::move(values), "result");
 }
 
 Expected<void> Interpreter::next_step() {
   Frame& frame = frames_.back();
   if (frame.loop->wants_step()) {
     SCANLOOM_CHECK_OK(ask_to_go_on());
-    SCANLOOM_TRY(std::vector<Tensor> args, frame.loop->arguments());
+    SCANLOOM_TRY(std::vector<BoxRef> args, frame.loop->arguments());
     frame.next = 0;
     return bind(module_.region(frame.region).args, std::move(args), "argument");
   }
-  SCANLOOM_TRY(std::vector<Tensor> results, frame.loop->results());
+  SCANLOOM_TRY(std::vector<BoxRef> results, frame.loop->results());
   const NodeId owner = frame.owner;
   frames_.pop_back();
   return bind(module_.node(owner).outputs, std::move(results), "result");
@@ -196,22 +193,40 @@ Expected<void> Interpreter::ask_to_go_on() const {
   return options_.may_go_on({outermost->owner, outermost->loop->step(), outermost->loop->steps()});
 }
 
-Expected<void> Interpreter::bind(std::span<const ValueId> ids, std::vector<Tensor> tensors,
+Expected<void> Interpreter::bind(std::span<const ValueId> ids, std::vector<BoxRef> values,
                                  std::string_view what) {
   for (std::size_t i = 0; i < ids.size(); ++i) {
     const Type& type = module_.value(ids[i]).type;
-    if (!allows(type, tensors[i]))
-      return fail(Code::internal, "{} {} is {}, its type says {}", what, i, describe(tensors[i]),
+    if (!allows_outside(type, values[i]))
+      return fail(Code::internal, "{} {} is {}, its type says {}", what, i, describe(values[i]),
                   to_string(type, module_.dims));
-    values_[ids[i].index] = std::move(tensors[i]);
+    values_[ids[i].index] = std::move(values[i]);
   }
   return {};
 }
 
-std::vector<Tensor> Interpreter::gather(std::span<const ValueId> ids) const {
-  std::vector<Tensor> tensors;
-  for (const ValueId id : ids) tensors.push_back(id.valid() ? values_[id.index] : Tensor());
-  return tensors;
+std::vector<BoxRef> Interpreter::operands(NodeId id, std::size_t first) {
+  const std::vector<ValueId>& ids = module_.node(id).inputs;
+  std::vector<BoxRef> values;
+  for (std::size_t i = first; i < ids.size(); ++i) {
+    if (!ids[i].valid())
+      values.emplace_back();
+    else if (last_uses_.of_operand(id, i))
+      values.push_back(std::move(values_[ids[i].index]));
+    else
+      values.push_back(values_[ids[i].index]);
+  }
+  return values;
+}
+
+std::vector<BoxRef> Interpreter::yields(RegionId id) {
+  const std::vector<ValueId>& ids = module_.region(id).yields;
+  std::vector<BoxRef> values;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    BoxRef& value = values_[ids[i].index];
+    values.push_back(last_uses_.of_yield(id, i) ? std::move(value) : value);
+  }
+  return values;
 }
 
 Error Interpreter::placed(Error error) const {
@@ -229,9 +244,23 @@ Error Interpreter::placed(Error error) const {
 
 }  // namespace
 
+Expected<std::vector<BoxRef>> interpret_boxed(const Module& module, std::span<const BoxRef> feeds,
+                                              const InterpretOptions& options) {
+  return Interpreter(module, options).run(feeds);
+}
+
 Expected<std::vector<Tensor>> interpret(const Module& module, std::span<const Tensor> feeds,
                                         const InterpretOptions& options) {
-  return Interpreter(module, options).run(feeds);
+  std::vector<BoxRef> boxed;
+  for (const Tensor& feed : feeds) boxed.push_back(feed.defined() ? BoxRef::of(feed) : BoxRef());
+  SCANLOOM_TRY(const std::vector<BoxRef> results, interpret_boxed(module, boxed, options));
+  std::vector<Tensor> tensors;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!results[i]->is_tensor())
+      return fail(Code::unsupported, "output {} is a {}, not a tensor", i, describe(results[i]));
+    tensors.push_back(results[i]->tensor());
+  }
+  return tensors;
 }
 
 }  // namespace scanloom::interp

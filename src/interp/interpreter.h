@@ -10,6 +10,7 @@
 
 #include "base/expected.h"
 #include "ir/module.h"
+#include "tensor/boxed.h"
 
 namespace scanloom::interp {
 
@@ -31,9 +32,13 @@ struct InterpretOptions {
   std::function<Expected<void>(const LoopProgress&)> may_go_on;
 };
 
-/// The module's outputs, from one tensor for each argument of its top region. Errors name the node
-/// and the steps of the loops around it: invalid_argument (feeds, data), limit_reached, unsupported
-/// (sequences and optionals), internal (a result that contradicts its type). Thread-safe.
+/// The module's outputs, from one value for each argument of its top region. Errors name the node
+/// and the steps of the loops around it: invalid_argument (feeds, data), limit_reached, internal (a
+/// result that contradicts its type). Thread-safe.
+Expected<std::vector<tensor::BoxRef>> interpret_boxed(const ir::Module& module,
+                                                      std::span<const tensor::BoxRef> feeds,
+                                                      const InterpretOptions& options = {});
+/// The same for modules of which all inputs and outputs are tensors; unsupported for others.
 Expected<std::vector<tensor::Tensor>> interpret(const ir::Module& module,
                                                 std::span<const tensor::Tensor> feeds,
                                                 const InterpretOptions& options = {});

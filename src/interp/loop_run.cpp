@@ -2,50 +2,47 @@
 
 #include <algorithm>
 
-#include "interp/rows.h"
 #include "ir/empty_stacks.h"
 #include "ir/op_def.h"
 #include "tensor/fixed_sizes.h"
+#include "tensor/rows.h"
 
 namespace scanloom::interp {
 namespace {
 
 using ir::LoopPorts;
+using tensor::BoxRef;
 using tensor::Shape;
 using tensor::Tensor;
 
-/// Whether rows of these shapes can stand side by side.
-bool rows_fit(Shape a, Shape b, const ir::StackedPort& port) {
-  if (a.rank() != b.rank()) return false;
-  if (!port.insert && port.axis < a.rank())
-    a[static_cast<int>(port.axis)] = b[static_cast<int>(port.axis)];
-  return a == b;
-}
-
 }  // namespace
 
-Expected<bool> read_condition(const Tensor& tensor, std::string_view what) {
+Expected<bool> read_condition(const BoxRef& value, std::string_view what) {
+  const Tensor& tensor = value->tensor();
   if (tensor.dtype() != DType::boolean || tensor.elements() != 1)
     return fail(Code::invalid_argument, "the {} is {}{}, must be one boolean", what,
                 dtype_name(tensor.dtype()), tensor.shape().to_string());
   return *static_cast<const std::uint8_t*>(tensor.data()) != 0;
 }
 
-LoopRun::LoopRun(const ir::Module& module, ir::NodeId node, std::vector<Tensor> inputs,
-                 const InterpretOptions& options, MemoryAccount& memory)
+LoopRun::LoopRun(const ir::Module& module, ir::NodeId node, std::vector<BoxRef> inputs,
+                 const InterpretOptions& options, tensor::MemoryAccount& memory)
     : module_(&module),
       node_(node),
       inputs_(std::move(inputs)),
       options_(&options),
       memory_(&memory),
       rows_(module.node(node).loop->stacked.size()) {
-  const auto first = inputs_.begin() + ports().first_carried_input();
-  carried_.assign(first, first + ports().carried);
+  // Sequences and optionals are handed over, so that the body may change them in place.
+  for (std::size_t i = 0; i < ports().carried; ++i) {
+    BoxRef& initial = inputs_[ports().first_carried_input() + i];
+    carried_.push_back(initial->is_tensor() ? initial : std::move(initial));
+  }
 }
 
 Expected<LoopRun> LoopRun::start(const ir::Module& module, ir::NodeId node,
-                                 std::vector<Tensor> inputs, const InterpretOptions& options,
-                                 MemoryAccount& memory) {
+                                 std::vector<BoxRef> inputs, const InterpretOptions& options,
+                                 tensor::MemoryAccount& memory) {
   LoopRun run(module, node, std::move(inputs), options, memory);
   SCANLOOM_CHECK_OK(run.read_controls());
   SCANLOOM_CHECK_OK(run.open_windows());
@@ -54,7 +51,7 @@ Expected<LoopRun> LoopRun::start(const ir::Module& module, ir::NodeId node,
 
 Expected<void> LoopRun::read_controls() {
   if (ports().has_trip_count) {
-    const Tensor& count = inputs_[0];
+    const Tensor& count = inputs_[0]->tensor();
     if (count.dtype() != DType::i64 || count.elements() != 1)
       return fail(Code::invalid_argument, "the trip count is {}{}, must be one i64",
                   dtype_name(count.dtype()), count.shape().to_string());
@@ -72,7 +69,7 @@ Expected<void> LoopRun::open_windows() {
   const bool counted = has_end_;
   for (std::size_t i = 0; i < ports().scanned.size(); ++i) {
     const ir::ScannedPort& port = ports().scanned[i];
-    const Tensor& whole = inputs_[ports().first_scanned_input() + i];
+    const Tensor& whole = inputs_[ports().first_scanned_input() + i]->tensor();
     if (port.axis >= whole.shape().rank())
       return fail(Code::invalid_argument, "scanned value {} is {}{} and has no axis {}", i,
                   dtype_name(whole.dtype()), whole.shape().to_string(), port.axis);
@@ -92,7 +89,7 @@ Expected<void> LoopRun::open_windows() {
   return {};
 }
 
-Expected<std::vector<Tensor>> LoopRun::arguments() const {
+Expected<std::vector<BoxRef>> LoopRun::arguments() {
   if (!has_end_ && step_ >= options_->max_steps)
     return fail(Code::limit_reached,
                 "has taken {} steps without an end in sight, the limit max_steps is {}", step_,
@@ -101,66 +98,61 @@ Expected<std::vector<Tensor>> LoopRun::arguments() const {
     return fail(Code::limit_reached, "the step limit of {} was reached", options_->max_steps_of_any)
         .note("raise it with the option max_steps");
   const LoopPorts& ports = this->ports();
-  std::vector<Tensor> args;
+  std::vector<BoxRef> args;
   const auto captured = inputs_.begin() + ports.first_captured_input();
   args.assign(captured, captured + ports.captured);
-  args.insert(args.end(), carried_.begin(), carried_.end());
+  for (BoxRef& state : carried_)
+    args.push_back(state->is_tensor() ? state : std::move(state));
   for (std::size_t i = 0; i < windows_.size(); ++i) {
     const ir::ScannedPort& port = ports.scanned[i];
     const std::int64_t first = windows_[i].first + step_ * port.stride;
-    SCANLOOM_TRY(Tensor part, slice(inputs_[ports.first_scanned_input() + i],
-                                    static_cast<int>(port.axis), first, port.part, port.squeeze));
+    const Tensor& whole = inputs_[ports.first_scanned_input() + i]->tensor();
+    SCANLOOM_TRY(Tensor part,
+                 tensor::slice(whole, static_cast<int>(port.axis), first, port.part, port.squeeze));
     SCANLOOM_TRY(Tensor counted, memory_->count(std::move(part)));
-    args.push_back(std::move(counted));
+    args.push_back(BoxRef::of(std::move(counted)));
   }
   return args;
 }
 
-Expected<void> LoopRun::take(std::vector<Tensor> yields) {
+Expected<void> LoopRun::take(std::vector<BoxRef> yields) {
   const LoopPorts& ports = this->ports();
   if (ports.has_keep_going) {
     SCANLOOM_TRY(going_, read_condition(yields[0], "yielded keep_going"));
   }
   for (std::size_t i = 0; i < carried_.size(); ++i) {
-    Tensor& next = yields[ports.first_carried_yield() + i];
-    if (ports.fixed_sizes)
-      SCANLOOM_CHECK_OK(tensor::check_fixed_sizes(i, step_, carried_[i].shape(), next.shape()));
+    BoxRef& next = yields[ports.first_carried_yield() + i];
+    if (ports.fixed_sizes && next->is_tensor())
+      SCANLOOM_CHECK_OK(tensor::check_fixed_sizes(i, step_, carried_[i]->tensor().shape(),
+                                                  next->tensor().shape()));
     carried_[i] = std::move(next);
   }
   for (std::size_t i = 0; i < rows_.size(); ++i)
-    SCANLOOM_CHECK_OK(take_row(i, std::move(yields[ports.first_stacked_yield() + i])));
+    SCANLOOM_CHECK_OK(take_row(i, yields[ports.first_stacked_yield() + i]->tensor()));
   ++step_;
   return {};
 }
 
-Expected<void> LoopRun::take_row(std::size_t i, Tensor row) {
+Expected<void> LoopRun::take_row(std::size_t i, const Tensor& row) {
   const ir::StackedPort& port = ports().stacked[i];
-  const int last = port.insert ? row.shape().rank() : row.shape().rank() - 1;
-  if (port.axis > last)
-    return fail(Code::invalid_argument, "stacked value {} has rows {} and no axis {}", i,
-                row.shape().to_string(), port.axis);
-  if (!rows_[i].empty() && !rows_fit(rows_[i][0].shape(), row.shape(), port))
-    return fail(Code::invalid_argument,
-                "stacked value {} has a row of shape {} in step {}, and {} in step 0", i,
-                row.shape().to_string(), step_, rows_[i][0].shape().to_string());
-  rows_[i].push_back(std::move(row));
+  SCANLOOM_CHECK_OK(tensor::check_row(rows_[i], row, i, port.axis, port.insert));
+  rows_[i].push_back(row);
   return {};
 }
 
-Expected<std::vector<Tensor>> LoopRun::results() const {
-  std::vector<Tensor> results = carried_;
+Expected<std::vector<BoxRef>> LoopRun::results() {
+  std::vector<BoxRef> results = std::move(carried_);
   if (step_ == 0) {
     SCANLOOM_TRY(std::vector<Tensor> stacks, empty_stacks());
-    std::move(stacks.begin(), stacks.end(), std::back_inserter(results));
+    for (Tensor& stack : stacks) results.push_back(BoxRef::of(std::move(stack)));
     return results;
   }
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     const ir::StackedPort& port = ports().stacked[i];
-    std::vector<Tensor> rows = rows_[i];
-    if (port.reverse) std::reverse(rows.begin(), rows.end());
-    SCANLOOM_TRY(Tensor all, join_rows(rows, static_cast<int>(port.axis), port.insert));
+    SCANLOOM_TRY(Tensor all, tensor::join_rows(rows_[i], static_cast<int>(port.axis), port.insert,
+                                               port.reverse));
     SCANLOOM_TRY(Tensor counted, memory_->count(std::move(all)));
-    results.push_back(std::move(counted));
+    results.push_back(BoxRef::of(std::move(counted)));
   }
   return results;
 }
@@ -168,7 +160,10 @@ Expected<std::vector<Tensor>> LoopRun::results() const {
 Expected<std::vector<Tensor>> LoopRun::empty_stacks() const {
   std::vector<Tensor> stacks;
   if (rows_.empty()) return stacks;
-  SCANLOOM_TRY(const std::vector<Shape> shapes, ir::empty_stacks(*module_, node_, inputs_));
+  std::vector<Tensor> inputs;
+  for (const BoxRef& input : inputs_)
+    inputs.push_back(input && input->is_tensor() ? input->tensor() : Tensor());
+  SCANLOOM_TRY(const std::vector<Shape> shapes, ir::empty_stacks(*module_, node_, inputs));
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     const ir::ValueId output = module_->node(node_).outputs[ports().carried + i];
     SCANLOOM_TRY(Tensor empty, Tensor::zeros(module_->value(output).type.dtype, shapes[i]));

@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "interp/interpreter.h"
-#include "interp/memory.h"
 #include "ir/scan_window.h"
+#include "tensor/boxed.h"
+#include "tensor/memory_account.h"
 
 namespace scanloom::interp {
 
@@ -16,45 +17,45 @@ class LoopRun {
   /// `inputs` are the node's; `memory`, which must outlive the run, counts what it makes. Errors do
   /// not name the node.
   static Expected<LoopRun> start(const ir::Module& module, ir::NodeId node,
-                                 std::vector<tensor::Tensor> inputs,
-                                 const InterpretOptions& options, MemoryAccount& memory);
+                                 std::vector<tensor::BoxRef> inputs,
+                                 const InterpretOptions& options, tensor::MemoryAccount& memory);
 
   [[nodiscard]] bool wants_step() const { return going_ && step_ < steps_; }
   /// How many steps were taken.
   [[nodiscard]] std::int64_t step() const { return step_; }
   /// At most so many will be; -1: not known.
   [[nodiscard]] std::int64_t steps() const { return has_end_ ? steps_ : -1; }
-  /// Of the body, for the next step. Precondition: wants_step().
-  [[nodiscard]] Expected<std::vector<tensor::Tensor>> arguments() const;
+  /// Of the body, for the next step, which is given the states. Precondition: wants_step().
+  [[nodiscard]] Expected<std::vector<tensor::BoxRef>> arguments();
   /// Ends a step, with what the body yielded.
-  Expected<void> take(std::vector<tensor::Tensor> yields);
-  /// Of the node. Precondition: !wants_step().
-  [[nodiscard]] Expected<std::vector<tensor::Tensor>> results() const;
+  Expected<void> take(std::vector<tensor::BoxRef> yields);
+  /// Of the node, once. Precondition: !wants_step().
+  [[nodiscard]] Expected<std::vector<tensor::BoxRef>> results();
 
  private:
-  LoopRun(const ir::Module& module, ir::NodeId node, std::vector<tensor::Tensor> inputs,
-          const InterpretOptions& options, MemoryAccount& memory);
+  LoopRun(const ir::Module& module, ir::NodeId node, std::vector<tensor::BoxRef> inputs,
+          const InterpretOptions& options, tensor::MemoryAccount& memory);
   [[nodiscard]] const ir::LoopPorts& ports() const { return *module_->node(node_).loop; }
   Expected<void> read_controls();
   Expected<void> open_windows();
-  Expected<void> take_row(std::size_t port, tensor::Tensor row);
+  Expected<void> take_row(std::size_t port, const tensor::Tensor& row);
   [[nodiscard]] Expected<std::vector<tensor::Tensor>> empty_stacks() const;
 
   const ir::Module* module_;
   ir::NodeId node_;
-  std::vector<tensor::Tensor> inputs_;
+  std::vector<tensor::BoxRef> inputs_;
   const InterpretOptions* options_;
-  MemoryAccount* memory_;
+  tensor::MemoryAccount* memory_;
   std::int64_t steps_ = std::numeric_limits<std::int64_t>::max();
   bool has_end_ = false;  ///< the number of steps is known
   bool going_ = true;
   std::int64_t step_ = 0;
   std::vector<ir::ScanWindow> windows_;
-  std::vector<tensor::Tensor> carried_;
+  std::vector<tensor::BoxRef> carried_;
   std::vector<std::vector<tensor::Tensor>> rows_;  ///< of each stacked port
 };
 
-/// The value of a boolean tensor of one element; `what` names it in the error.
-Expected<bool> read_condition(const tensor::Tensor& tensor, std::string_view what);
+/// The one element of a boolean tensor; `what` names it in the error.
+Expected<bool> read_condition(const tensor::BoxRef& value, std::string_view what);
 
 }  // namespace scanloom::interp

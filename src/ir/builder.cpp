@@ -22,6 +22,28 @@ std::string place_text(const Module& module, PlaceId place, const OpDef& op) {
   return module.place(place).nodes.front();
 }
 
+/// What inference says when it is told no sizes: element types and wraps.
+Expected<NodeTypes> infer_sizeless(const OpDef& op, std::span<const Type* const> types,
+                                   std::span<const Attr> attrs, std::size_t outputs,
+                                   DimTable& dims) {
+  std::vector<Type> unranked(types.size());
+  std::vector<const Type*> pointers(types.size());
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (types[i] == nullptr) continue;
+    unranked[i] = Type::unranked(types[i]->dtype);
+    unranked[i].wraps = types[i]->wraps;
+    pointers[i] = &unranked[i];
+  }
+  const std::vector<const Known*> nothing(types.size());
+  SCANLOOM_TRY(NodeTypes result, infer_node(op, pointers, nothing, attrs, outputs, dims));
+  for (Type& type : result.types) {
+    type.ranked = false;
+    type.dims.clear();
+  }
+  result.known.assign(outputs, nullptr);
+  return result;
+}
+
 }  // namespace
 
 const Known* Builder::known(ValueId value) {
@@ -49,8 +71,13 @@ Expected<NodeId> Builder::node(const OpDef& op, std::vector<ValueId> inputs,
   auto result = infer_node(op, types, known_inputs, *ordered, outputs, module_.dims);
   if (!result) {
     if (region_ == module_.top()) return std::move(result).error().at(place());
+    // Sizes that do not fit may belong to a side that never runs; the kinds of values are right all
+    // the same, or always wrong.
+    auto sizeless = infer_sizeless(op, types, *ordered, outputs, module_.dims);
+    if (!sizeless && op.boxed != nullptr) return std::move(result).error().at(place());
     const DType dtype = types.empty() || types[0] == nullptr ? DType::f32 : types[0]->dtype;
-    result = NodeTypes{std::vector<Type>(outputs, Type::unranked(dtype)), {}};
+    result = sizeless ? *std::move(sizeless)
+                      : NodeTypes{std::vector<Type>(outputs, Type::unranked(dtype)), {}};
     result->known.resize(outputs);
   }
   const NodeId id = module_.add_node(region_, op, std::move(inputs), *std::move(ordered),

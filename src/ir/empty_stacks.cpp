@@ -16,13 +16,20 @@ Expected<std::vector<Type>> infer_results(const Module& module, NodeId loop,
   Module alone;
   alone.dims = module.dims;
   std::vector<ValueId> values;
+  std::vector<Type> arguments;
   for (const Tensor& input : inputs) {
+    if (!input.defined()) {
+      const ValueId operand = module.node(loop).inputs[values.size()];
+      arguments.push_back(module.value(operand).type);
+      values.push_back(alone.add_argument(alone.top(), arguments.back()));
+      continue;
+    }
     const NodeId constant = alone.add_node(alone.top(), constant_op, {}, {input},
                                            {Type::of(input.dtype(), input.shape())});
     values.push_back(alone.node(constant).outputs[0]);
   }
   const NodeId copy = clone_node_into(module, loop, alone, alone.top(), values);
-  SCANLOOM_TRY(const Inference inference, infer(alone, {}, alone.dims, {.evaluate = true}));
+  SCANLOOM_TRY(const Inference inference, infer(alone, arguments, alone.dims, {.evaluate = true}));
   std::vector<Type> types;
   for (const ValueId output : alone.node(copy).outputs)
     types.push_back(inference.types[output.index]);

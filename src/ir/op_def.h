@@ -13,6 +13,7 @@
 #include "ir/infer_ctx.h"
 #include "ir/scalar_ctx.h"
 #include "tensor/attr.h"
+#include "tensor/boxed_call.h"
 #include "tensor/call.h"
 
 namespace scanloom::ir {
@@ -47,6 +48,9 @@ enum class Accept : std::uint8_t {
   boolean,
   boolean_or_integer,
   index,  ///< i64 or i32
+  text,
+  sequence,
+  optional,
 };
 
 enum class Arity : std::uint8_t { one, optional, variadic };
@@ -107,8 +111,12 @@ struct OpDef {
   Effects effects = Effects::pure;
   Access access = Access::opaque;
   Expected<void> (*infer)(InferCtx&) = nullptr;
-  /// The oracle kernel: any strides for inputs and outputs; null for loop, branch and constant.
+  /// The oracle kernel: any strides for inputs and outputs; null for loop, branch and constant, and
+  /// where `boxed` is all there is.
   tensor::KernelFn reference = nullptr;
+  /// Runs the operator on boxed values: sequences, optionals, strings that it makes. It must check
+  /// what it is given as far as element types and operand kinds of the IR do not.
+  tensor::BoxedFn boxed = nullptr;
   /// Of pointwise operators: the element program; returns the result's register.
   Reg (*scalar)(ScalarCtx&) = nullptr;
   /// Of view operators: nullopt where this view cannot be expressed by strides (then it is a copy).

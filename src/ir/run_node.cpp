@@ -51,14 +51,6 @@ Expected<std::vector<Tensor>> make_results(const OpDef& op, std::span<const Type
 
 }  // namespace
 
-Expected<Tensor> with_own_strings(Tensor tensor) {
-  if (tensor.dtype() != DType::string) return tensor;
-  std::vector<std::string> values;
-  for (const tensor::StringRef& element : tensor.as<tensor::StringRef>())
-    values.emplace_back(element.data != nullptr ? element.view() : std::string_view());
-  return Tensor::of_strings(tensor.shape(), values);
-}
-
 Expected<std::vector<Tensor>> run_node(const OpDef& op, std::span<const Tensor> inputs,
                                        std::span<const tensor::Attr> attrs, std::size_t outputs,
                                        std::int64_t max_elements, const AllocationCheck& may_make) {
@@ -68,10 +60,26 @@ Expected<std::vector<Tensor>> run_node(const OpDef& op, std::span<const Tensor> 
   SCANLOOM_TRY(std::vector<Tensor> results, make_results(op, types, max_elements, may_make));
   SCANLOOM_CHECK_OK(call_reference(op, inputs, attrs, results));
   for (Tensor& result : results) {
-    SCANLOOM_TRY(Tensor owning, with_own_strings(std::move(result)));
+    SCANLOOM_TRY(Tensor owning, tensor::with_own_strings(std::move(result)));
     result = std::move(owning);
   }
   return results;
+}
+
+Expected<void> run_boxed(const OpDef& op, const tensor::BoxedCall& call) {
+  if (op.boxed != nullptr) return op.boxed(call);
+  std::vector<Tensor> inputs;
+  for (const tensor::BoxRef& input : call.inputs) {
+    if (input && !input->is_tensor())
+      return fail(Code::internal, "{} is given a {}", op.name, tensor::describe(input));
+    inputs.push_back(input ? input->tensor() : Tensor());
+  }
+  SCANLOOM_TRY(std::vector<Tensor> results,
+               run_node(op, inputs, call.attrs, call.outputs.size(), std::int64_t{1} << 40,
+                        [&](std::int64_t bytes) { return call.memory.check(bytes); }));
+  for (std::size_t i = 0; i < results.size(); ++i)
+    SCANLOOM_CHECK_OK(call.give(i, std::move(results[i])));
+  return {};
 }
 
 }  // namespace scanloom::ir

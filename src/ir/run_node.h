@@ -1,5 +1,6 @@
-// Runs one node on whole tensors with its operator's reference kernel, sizes inferred from those
-// tensors: what the interpreter does for every node, and constant folding for some.
+// Runs one node on whole values with its operator's reference kernel, sizes inferred from those
+// values: what the interpreter does for every node, the runtime for sequences, optionals and
+// strings, and constant folding for some.
 #pragma once
 
 #include <functional>
@@ -26,8 +27,8 @@ Expected<std::vector<tensor::Tensor>> run_node(const OpDef& op,
                                                std::int64_t max_elements = std::int64_t{1} << 40,
                                                const AllocationCheck& may_make = {});
 
-/// A tensor of strings whose bytes are its own; other tensors as they are. Copied elements of
-/// strings still point into the tensor they were copied from.
-Expected<tensor::Tensor> with_own_strings(tensor::Tensor tensor);
+/// Runs `op` on boxed values: its own `boxed` where that is set, else run_node on the tensors in
+/// them. All results are set and counted. Errors as run_node's, and limit_reached for memory.
+Expected<void> run_boxed(const OpDef& op, const tensor::BoxedCall& call);
 
 }  // namespace scanloom::ir

@@ -25,6 +25,12 @@ const char* accept_text(Accept accept) {
       return "a tensor of booleans or integers";
     case Accept::index:
       return "a tensor of i64 or i32";
+    case Accept::text:
+      return "a tensor of strings";
+    case Accept::sequence:
+      return "a sequence";
+    case Accept::optional:
+      return "an optional";
   }
   return "";
 }
@@ -93,7 +99,10 @@ Expected<void> check_operand(const OpDef& op, std::size_t i, const OperandDef& d
 
 bool accepts(Accept accept, const Type& type) {
   if (accept == Accept::any) return true;
-  if (!type.is_tensor()) return false;
+  if (!type.is_tensor()) {
+    const tensor::Wrap outer = type.wraps.front();
+    return accept == (outer == tensor::Wrap::sequence ? Accept::sequence : Accept::optional);
+  }
   switch (accept) {
     case Accept::any:
     case Accept::tensor:
@@ -110,6 +119,11 @@ bool accepts(Accept accept, const Type& type) {
       return type.dtype == DType::boolean || is_integer(type.dtype);
     case Accept::index:
       return type.dtype == DType::i64 || type.dtype == DType::i32;
+    case Accept::text:
+      return type.dtype == DType::string;
+    case Accept::sequence:
+    case Accept::optional:
+      return false;
   }
   return false;
 }

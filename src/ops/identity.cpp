@@ -15,6 +15,11 @@ std::optional<ir::ViewOf> view(const ir::ViewCtx& ctx) {
   return ir::ViewOf{.offset = 0, .dims = ctx.dims, .strides = ctx.strides};
 }
 
+Expected<void> boxed(const tensor::BoxedCall& call) {
+  call.outputs[0] = std::move(call.inputs[0]);
+  return {};
+}
+
 }  // namespace
 
 constinit const ir::OpDef identity_op{
@@ -25,6 +30,7 @@ constinit const ir::OpDef identity_op{
     .access = ir::Access::view,
     .infer = infer,
     .reference = tensor::copy_kernel,
+    .boxed = boxed,
     .view = view,
 };
 

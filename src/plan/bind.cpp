@@ -15,6 +15,13 @@ std::string dim_text(const tensor::DimTable& dims, const tensor::Type& type) {
   return text + "]";
 }
 
+/// The type of a sequence or optional: what is in it decides all sizes that are no numbers.
+tensor::Type any_sizes(tensor::Type type, tensor::DimTable& dims) {
+  for (tensor::Dim& dim : type.dims)
+    if (!dim.is_constant()) dim = dims.fresh();
+  return type;
+}
+
 /// What the sizes of earlier inputs have fixed a symbol to, and which input did.
 struct Solved {
   std::int64_t value = -1;
@@ -24,13 +31,17 @@ struct Solved {
 }  // namespace
 
 Binder::Binder(std::shared_ptr<const Plan> plan, std::span<const tensor::Shape> feed_shapes)
-    : plan_(std::move(plan)), module_(plan_->module), out_(std::make_shared<Binding>()) {
+    : plan_(std::move(plan)),
+      module_(plan_->module),
+      out_(std::make_shared<Binding>()),
+      last_uses_(module_) {
   out_->plan = plan_;
   out_->feed_shapes.assign(feed_shapes.begin(), feed_shapes.end());
   out_->slots.push_back({SlotInit::Kind::arena, 0, nullptr, 0});
   out_->slots.push_back({SlotInit::Kind::arena, 0, nullptr, 0});  // scratch, behind the buffers
   locations_.resize(module_.value_count());
   wanted_.resize(module_.value_count());
+  owned_.resize(module_.value_count());
 }
 
 Expected<std::vector<tensor::Type>> Binder::argument_types() {
@@ -41,6 +52,10 @@ Expected<std::vector<tensor::Type>> Binder::argument_types() {
     const tensor::Type& declared = module_.value(top.args[i]).type;
     const tensor::Shape& given = out_->feed_shapes[i];
     const std::string name = module_.describe(top.args[i]);
+    if (!declared.is_tensor()) {
+      types.push_back(any_sizes(declared, dims_));
+      continue;
+    }
     if (declared.ranked && declared.rank() != given.rank())
       return fail(Code::invalid_argument, "input {} has rank {}, the feed has rank {} ({})", name,
                   declared.rank(), given.rank(), given.to_string())
@@ -79,6 +94,13 @@ Expected<std::shared_ptr<const Binding>> Binder::bind() {
 void Binder::bind_arguments() {
   const ir::Region& top = module_.region(module_.top());
   for (std::size_t i = 0; i < top.args.size(); ++i) {
+    if (is_object(top.args[i])) {
+      const ObjectInit init{
+          .kind = ObjectInit::Kind::feed, .constant = {}, .feed = static_cast<std::int32_t>(i)};
+      set_location(top.args[i], new_object(type(top.args[i]).dtype, init));
+      owned_[top.args[i].index] = true;
+      continue;
+    }
     Location feed;
     feed.spot.slot = new_slot({SlotInit::Kind::feed, 0, nullptr, static_cast<std::int32_t>(i)});
     feed.spot.layout = contiguous_layout(out_->feed_shapes[i]);
@@ -89,7 +111,7 @@ void Binder::bind_arguments() {
     const tensor::Type& result = type(top.yields[i]);
     BoundResult bound;
     bound.dtype = result.dtype;
-    if (result.is_static()) {
+    if (result.is_static() && !is_object(top.yields[i])) {
       bound.shape = result.shape();
       Location spot;
       spot.spot.slot = new_slot({SlotInit::Kind::result, 0, nullptr, static_cast<std::int32_t>(i)});
@@ -156,6 +178,7 @@ Expected<void> Binder::bind_node(ir::NodeId id) {
   if (node.inputs.size() > kMaxOperands || node.outputs.size() > kMaxOperands)
     return fail(Code::unsupported, "{}: {} operands and {} results, a node may have {}",
                 module_.describe(id), node.inputs.size(), node.outputs.size(), kMaxOperands);
+  if (touches_objects(node) || node.op->reference == nullptr) return bind_object(id);
   bool dynamic = false;
   for (const ir::ValueId output : node.outputs) dynamic |= !is_static(output);
   for (const ir::ValueId input : node.inputs)

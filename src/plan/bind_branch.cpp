@@ -14,7 +14,10 @@ Expected<void> Binder::begin_branch(ir::NodeId id) {
   Frame frame{.side = Side::then_side, .node = id};
   for (const ir::ValueId output : node.outputs) {
     Location result;
-    if (!is_static(output)) {
+    if (is_object(output)) {
+      result = new_object(type(output).dtype);
+      owned_[output.index] = true;
+    } else if (!is_static(output)) {
       result = new_dynamic(type(output).dtype);
     } else if (wanted_[output.index]) {
       result = *wanted_[output.index];
@@ -40,8 +43,10 @@ void Binder::enter_side(ir::NodeId id, int side, Frame frame) {
   frame.region = node.regions[static_cast<std::size_t>(side)];
   frame.next = 0;
   const ir::Region& region = module_.region(frame.region);
-  for (std::size_t i = 0; i < region.args.size(); ++i)
+  for (std::size_t i = 0; i < region.args.size(); ++i) {
     set_location(region.args[i], location(node.inputs[i + 1]));
+    owned_[region.args[i].index] = hands_over(id, i + 1);
+  }
   for (std::size_t i = 0; i < region.yields.size(); ++i)
     if (wanted_[node.outputs[i].index] && is_static(region.yields[i]))
       want(frame.region, region.yields[i], *wanted_[node.outputs[i].index]);
@@ -55,12 +60,21 @@ void Binder::finish_side(Frame& frame) {
   for (std::size_t i = 0; i < region.yields.size(); ++i) {
     const ir::ValueId output = node.outputs[i];
     Location source = location(region.yields[i]);
+    const bool moved = hands_over_yield(frame.region, i);
+    if (frame.side == Side::only_side && is_object(output)) {
+      set_location(output, new_object(type(output).dtype));
+      owned_[output.index] = true;
+      emit_alias(source, location(output), moved);
+      continue;
+    }
     if (frame.side == Side::only_side) {
       set_location(output, source);
       continue;
     }
     Location& result = frame.results[i];
-    if (result.spot.is_dynamic()) {
+    if (result.spot.is_object()) {
+      emit_alias(source, result, moved);
+    } else if (result.spot.is_dynamic()) {
       emit_alias(source, result);
     } else if (wanted_[output.index]) {
       if (source.spot.slot != result.spot.slot) emit_copy(source, result, frame.node);

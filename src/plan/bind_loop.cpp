@@ -44,13 +44,11 @@ Expected<BoundLoop> Binder::bind_controls(ir::NodeId id) {
       loop.trip_count = std::max<std::int64_t>(*count, 0);
   } else if (!ports.scanned.empty()) {
     // Without a trip count the slices are all that is walked; the others are checked against it.
-    const Location outer = location(node.inputs[ports.first_scanned_input()]);
+    const tensor::Type& outer = type(node.inputs[ports.first_scanned_input()]);
     const int axis = static_cast<int>(ports.scanned[0].axis);
-    if (outer.spot.is_dynamic() || axis >= layout(outer.spot).dims.rank())
-      return fail(Code::unsupported, "{}: a loop without trip count over slices of unknown number",
-                  module_.describe(id));
     loop.has_trip_count = true;
-    loop.trip_count = ir::scan_window(ports.scanned[0], layout(outer.spot).dims[axis]).count;
+    if (outer.is_static() && axis < outer.rank())
+      loop.trip_count = ir::scan_window(ports.scanned[0], outer.shape()[axis]).count;
   }
   if (ports.has_condition) {
     SCANLOOM_TRY(const Location condition,
@@ -69,7 +67,8 @@ std::vector<Location> Binder::straight_states(ir::NodeId id) {
   for (std::uint32_t i = 0; i < ports.carried; ++i) {
     const tensor::Type& argument = type(body.args[ports.captured + i]);
     initial.push_back(location(node.inputs[ports.first_carried_input() + i]));
-    if (argument.is_static()) initial.back() = straight(initial.back(), argument.shape(), id);
+    if (argument.is_static() && !initial.back().spot.is_object())
+      initial.back() = straight(initial.back(), argument.shape(), id);
   }
   return initial;
 }
@@ -115,6 +114,10 @@ void Binder::bind_carried(ir::NodeId id, BoundLoop& loop, const std::vector<Loca
     const ir::ValueId argument = body.args[ports.captured + i];
     const ir::ValueId yield = body.yields[ports.first_carried_yield() + i];
     const Location& initial = states[i];
+    if (is_object(argument)) {
+      bind_carried_object(id, i, loop);
+      continue;
+    }
     BoundCarried carried;
     if (!is_static(argument)) {
       const Location boxed = new_dynamic(type(argument).dtype);
@@ -163,36 +166,14 @@ Expected<void> Binder::bind_scanned(ir::NodeId id, BoundLoop& loop) {
     touch(from);
     BoundScanned scanned{.outer = from.spot, .argument = {}, .slices = port};
     Location argument;
-    if (from.spot.is_dynamic()) {
+    if (from.spot.is_object()) {
+      if (type(outer).is_static())
+        SCANLOOM_CHECK_OK(check_slices(id, outer, loop, scanned, type(outer).shape()));
+      argument = new_object(from.spot.dtype);
+    } else if (from.spot.is_dynamic()) {
       argument = new_dynamic(from.spot.dtype);
     } else {
-      const Layout& whole = layout(from.spot);
-      const int axis = static_cast<int>(port.axis);
-      if (axis >= whole.dims.rank())
-        return fail(Code::invalid_model, "{}: scanned axis {} of {}, which has rank {}",
-                    module_.describe(id), axis, module_.describe(outer), whole.dims.rank());
-      const std::int64_t size = whole.dims[axis], stride = whole.strides[axis];
-      const ir::ScanWindow window = scanned.window(size);
-      const bool fits =
-          ports.has_trip_count ? loop.trip_count <= window.count : loop.trip_count == window.count;
-      if (!fits)
-        return fail(Code::invalid_argument, "{}: {} steps, but {} has {} slices on axis {}",
-                    module_.describe(id), loop.trip_count, module_.describe(outer), window.count,
-                    axis);
-      tensor::Shape dims = whole.dims, strides = whole.strides;
-      if (port.squeeze) {
-        dims.erase(axis);
-        strides.erase(axis);
-      } else {
-        dims[axis] = port.part;
-      }
-      scanned.first_bytes = window.first * stride * bytes_of(from.spot.dtype);
-      scanned.step_bytes = port.stride * stride * bytes_of(from.spot.dtype);
-      argument.spot = from.spot;
-      argument.spot.slot = new_slot();
-      argument.spot.offset = 0;
-      argument.spot.buffer = kNone;
-      argument.spot.layout = add_layout(dims, strides);
+      SCANLOOM_TRY(argument, bind_slices(id, outer, loop, scanned));
     }
     argument.buffers = from.buffers;
     scanned.argument = argument.spot;
@@ -200,6 +181,48 @@ Expected<void> Binder::bind_scanned(ir::NodeId id, BoundLoop& loop) {
     loop.scanned.push_back(scanned);
   }
   return {};
+}
+
+/// Whether there are slices for all steps. Sizes that only the run knows are checked there.
+Expected<void> Binder::check_slices(ir::NodeId id, ir::ValueId outer, const BoundLoop& loop,
+                                    const BoundScanned& scanned, const tensor::Shape& dims) const {
+  const int axis = static_cast<int>(scanned.slices.axis);
+  if (axis >= dims.rank())
+    return fail(Code::invalid_model, "{}: scanned axis {} of {}, which has rank {}",
+                module_.describe(id), axis, module_.describe(outer), dims.rank());
+  const std::int64_t count = scanned.window(dims[axis]).count;
+  const bool counted = module_.node(id).loop->has_trip_count;
+  if (loop.trip_count < 0 || (counted ? loop.trip_count <= count : loop.trip_count == count))
+    return {};
+  return fail(Code::invalid_argument, "{}: {} steps, but {} has {} slices on axis {}",
+              module_.describe(id), loop.trip_count, module_.describe(outer), count, axis);
+}
+
+/// Slices of a value of known sizes: a slot that moves.
+Expected<Location> Binder::bind_slices(ir::NodeId id, ir::ValueId outer, const BoundLoop& loop,
+                                       BoundScanned& scanned) {
+  const Spot& from = scanned.outer;
+  const Layout& whole = layout(from);
+  SCANLOOM_CHECK_OK(check_slices(id, outer, loop, scanned, whole.dims));
+  const int axis = static_cast<int>(scanned.slices.axis);
+  const std::int64_t stride = whole.strides[axis];
+  const ir::ScanWindow window = scanned.window(whole.dims[axis]);
+  tensor::Shape dims = whole.dims, strides = whole.strides;
+  if (scanned.slices.squeeze) {
+    dims.erase(axis);
+    strides.erase(axis);
+  } else {
+    dims[axis] = scanned.slices.part;
+  }
+  scanned.first_bytes = window.first * stride * bytes_of(from.dtype);
+  scanned.step_bytes = scanned.slices.stride * stride * bytes_of(from.dtype);
+  Location argument;
+  argument.spot = from;
+  argument.spot.slot = new_slot();
+  argument.spot.offset = 0;
+  argument.spot.buffer = kNone;
+  argument.spot.layout = add_layout(dims, strides);
+  return argument;
 }
 
 void Binder::bind_stacked(ir::NodeId id, BoundLoop& loop) {
@@ -212,6 +235,13 @@ void Binder::bind_stacked(ir::NodeId id, BoundLoop& loop) {
     const ir::ValueId yield = body.yields[ports.first_stacked_yield() + i];
     BoundStacked stacked{
         .row = {}, .result = {}, .axis = port.axis, .reverse = port.reverse, .insert = port.insert};
+    if (is_object(output)) {
+      const Location rows = new_object(type(output).dtype);
+      stacked.result = rows.spot;
+      set_location(output, rows);
+      loop.stacked.push_back(stacked);
+      continue;
+    }
     if (!is_static(output) || !is_static(yield) || loop.trip_count < 0) {
       const Location boxed = new_dynamic(type(yield).dtype);
       stacked.result = boxed.spot;
@@ -249,7 +279,9 @@ void Binder::bind_stacked(ir::NodeId id, BoundLoop& loop) {
 }
 
 void Binder::bind_operands(const ir::Node& node, BoundLoop& loop) {
-  const auto is_boxed = [](const BoundStacked& port) { return port.result.is_dynamic(); };
+  const auto is_boxed = [](const BoundStacked& port) {
+    return port.result.is_dynamic() || port.result.is_object();
+  };
   if (std::ranges::none_of(loop.stacked, is_boxed)) return;
   for (const ir::ValueId input : node.inputs) {
     const Location operand = location(input);
@@ -272,7 +304,7 @@ Expected<void> Binder::finish_loop(Frame& frame) {
     loop.keep_going = keep_going.spot;
   }
   for (const BoundCarried& port : loop.carried)
-    if (!port.argument.is_dynamic()) {
+    if (port.buffer_a != kNone) {
       arena_.use(static_cast<BufferId>(port.buffer_a));
       arena_.use(static_cast<BufferId>(port.buffer_b));
     }
@@ -300,13 +332,18 @@ void Binder::finish_carried(const ir::Node& node, std::uint32_t index, BoundLoop
     const ir::ValueId yield = body.yields[first + i];
     const Location source = location(yield);
     const BoundCarried& port = loop.carried[i];
-    if (source.spot.slot == port.next.slot) continue;
-    if (!sizes_fit(node, i)) {
+    const bool is_same = !port.next.is_object() && source.spot.slot == port.next.slot;
+    if (is_same) continue;
+    if (type(yield).is_tensor() && !sizes_fit(node, i)) {
       touch(source);
       out_->size_checks.push_back({index, i, port.argument, source.spot});
       emit(Op::check_sizes, static_cast<std::uint32_t>(out_->size_checks.size() - 1));
       // Sizes that are known and differ never get past the check.
-      if (is_static(yield) && !port.argument.is_dynamic()) continue;
+      if (is_static(yield) && !port.argument.is_dynamic() && !port.argument.is_object()) continue;
+    }
+    if (port.argument.is_object()) {
+      emit_alias(source, {port.next, {}}, hands_over_yield(node.regions[0], first + i));
+      continue;
     }
     const ir::NodeId producer = module_.value(yield).producer;
     const ir::NodeId at = producer.valid() ? producer : loop.node;
@@ -327,7 +364,9 @@ void Binder::finish_stacked(const ir::Node& node, BoundLoop& loop) {
     const Location source = location(yield);
     BoundStacked& port = loop.stacked[i];
     touch(source);
-    if (port.result.is_dynamic()) {
+    if (port.result.is_object()) {
+      port.row = source.spot;
+    } else if (port.result.is_dynamic()) {
       port.row = source.spot;
       if (!source.spot.is_dynamic() && layout(source.spot).contiguous)
         port.row_bytes = layout(source.spot).dims.elements() * bytes_of(source.spot.dtype);

@@ -48,7 +48,18 @@ Location Binder::new_dynamic(DType dtype) {
   return location;
 }
 
+Location Binder::new_object(DType dtype, ObjectInit init) {
+  Location location;
+  location.spot.object = static_cast<ObjectId>(out_->objects.size());
+  location.spot.dtype = dtype;
+  out_->objects.push_back(std::move(init));
+  return location;
+}
+
 Location Binder::constant_location(const tensor::Tensor& value, bool of_plan) {
+  if (value.dtype() == DType::string)
+    return new_object(value.dtype(),
+                      {.kind = ObjectInit::Kind::constant, .constant = value, .feed = 0});
   out_->constants.push_back(value);
   Location location;
   location.spot.slot = new_slot({.kind = SlotInit::Kind::constant,
@@ -81,7 +92,7 @@ void Binder::want(ir::RegionId region, ir::ValueId value, const Location& destin
   const ir::NodeId producer = module_.value(value).producer;
   if (!producer.valid() || wanted_[value.index] || known(value) != nullptr) return;
   const ir::Node& node = module_.node(producer);
-  if (node.parent != region || !is_static(value)) return;
+  if (node.parent != region || !is_static(value) || is_object(value)) return;
   if (!layout(destination.spot).contiguous || layout(destination.spot).dims != type(value).shape())
     return;
   if (node.op == &ir::loop_op && module_.value(value).index < node.loop->carried) return;
@@ -158,9 +169,9 @@ void Binder::emit_copy(const Location& from, const Location& to, ir::NodeId node
   emit_call(std::move(call));
 }
 
-void Binder::emit_alias(const Location& from, const Location& to) {
+void Binder::emit_alias(const Location& from, const Location& to, bool moved) {
   touch(from);
-  out_->aliases.push_back({from.spot, to.spot});
+  out_->aliases.push_back({from.spot, to.spot, moved});
   emit(Op::alias, static_cast<std::uint32_t>(out_->aliases.size() - 1));
 }
 

@@ -1,7 +1,7 @@
 // Binder: makes a Binding by walking the module once, in order, with an explicit stack of regions
 // (bodies may nest a thousand deep). Split over bind.cpp (the walk), bind_value.cpp (where values
-// lie, copies), bind_node.cpp (kernels, views), bind_loop.cpp, bind_branch.cpp and compiled.cpp
-// (the compiled strategy).
+// lie, copies), bind_node.cpp (kernels, views), bind_object.cpp (sequences, optionals, strings),
+// bind_loop.cpp, bind_branch.cpp and compiled.cpp (the compiled strategy).
 //
 // Time: emit() ends an instruction, and with it a moment of the ArenaPlanner. What an instruction
 // reads must be touched, and what it writes be made, after everything before it was emitted: copies
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ir/infer.h"
+#include "ir/last_uses.h"
 #include "ir/op_def.h"
 #include "plan/arena.h"
 #include "plan/binding.h"
@@ -58,6 +59,10 @@ class Binder {
   [[nodiscard]] const tensor::Type& type(ir::ValueId id) const {
     return inference_.types[id.index];
   }
+  /// Whether the value is what no arena can hold: a sequence, an optional, strings.
+  [[nodiscard]] bool is_object(ir::ValueId id) const {
+    return !type(id).is_tensor() || type(id).dtype == DType::string;
+  }
   [[nodiscard]] const tensor::Tensor* known(ir::ValueId id) const;
 
   // bind_value.cpp
@@ -68,6 +73,7 @@ class Binder {
   Location constant_location(const tensor::Tensor& value, bool of_plan);
   Location new_buffer(DType dtype, const tensor::Shape& shape);
   Location new_dynamic(DType dtype);
+  Location new_object(DType dtype, ObjectInit init = {});
   Location output_location(ir::ValueId id);
   SlotId new_slot(SlotInit init = {});
   std::int32_t add_layout(const tensor::Shape& dims, const tensor::Shape& strides);
@@ -78,7 +84,7 @@ class Binder {
   void touch(const Location& location);
   std::uint32_t emit(Op op, std::uint32_t index);
   void emit_copy(const Location& from, const Location& to, ir::NodeId node);
-  void emit_alias(const Location& from, const Location& to);
+  void emit_alias(const Location& from, const Location& to, bool moved = false);
   /// Row-major, with sizes that are known: where it is, or a copy that is emitted here.
   Location straight(const Location& location, const tensor::Shape& dims, ir::NodeId node);
   std::uint32_t add_operands(const std::vector<Location>& inputs,
@@ -94,6 +100,14 @@ class Binder {
                          const std::vector<Location>& inputs, const std::vector<Location>& outputs);
   void emit_call(BoundCall call);
 
+  // bind_object.cpp
+  [[nodiscard]] bool touches_objects(const ir::Node& node) const;
+  Expected<void> bind_object(ir::NodeId id);
+  /// Whether the object that the operand or yield reads may be handed over there.
+  [[nodiscard]] bool hands_over(ir::NodeId node, std::size_t operand) const;
+  [[nodiscard]] bool hands_over_yield(ir::RegionId region, std::size_t yield) const;
+  void bind_carried_object(ir::NodeId id, std::uint32_t port, BoundLoop& loop);
+
   // bind_loop.cpp
   Expected<void> begin_loop(ir::NodeId id);
   Expected<BoundLoop> bind_controls(ir::NodeId id);
@@ -104,6 +118,10 @@ class Binder {
   void bind_captured(ir::NodeId id);
   void bind_carried(ir::NodeId id, BoundLoop& loop, const std::vector<Location>& initial);
   Expected<void> bind_scanned(ir::NodeId id, BoundLoop& loop);
+  Expected<Location> bind_slices(ir::NodeId id, ir::ValueId outer, const BoundLoop& loop,
+                                 BoundScanned& scanned);
+  Expected<void> check_slices(ir::NodeId id, ir::ValueId outer, const BoundLoop& loop,
+                              const BoundScanned& scanned, const tensor::Shape& dims) const;
   void bind_stacked(ir::NodeId id, BoundLoop& loop);
   void bind_operands(const ir::Node& node, BoundLoop& loop);
   [[nodiscard]] bool sizes_fit(const ir::Node& node, std::uint32_t i) const;
@@ -137,6 +155,8 @@ class Binder {
   ArenaPlanner arena_;
   std::vector<Location> locations_;              // by ValueId
   std::vector<std::optional<Location>> wanted_;  // by ValueId: where a value should be made
+  ir::LastUses last_uses_;
+  std::vector<bool> owned_;  // by ValueId: an object that no other value's spot refers to
   std::vector<Frame> frames_;
   std::vector<std::string> refusals_;  // of kernels for the node that is being bound
   int loop_depth_ = 0;

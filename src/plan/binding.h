@@ -22,6 +22,7 @@ struct Plan;
 
 using SlotId = std::int32_t;
 using DynamicId = std::int32_t;
+using ObjectId = std::int32_t;
 inline constexpr std::int32_t kNone = -1;
 inline constexpr SlotId kArenaSlot = 0;
 inline constexpr SlotId kScratchSlot = 1;
@@ -41,18 +42,28 @@ struct Layout {
   bool contiguous = true;
 };
 
-/// Where a value lies: static (slot, offset, layout) or boxed (dynamic >= 0: sizes live in the
-/// Run).
+/// Where a value lies: static (slot, offset, layout), boxed (dynamic >= 0: sizes live in the Run),
+/// or an object (a sequence, an optional or strings: a reference in the Run).
 struct Spot {
   SlotId slot = kNone;
   std::int64_t offset = 0;
   std::int32_t layout = kNone;
   DynamicId dynamic = kNone;
+  ObjectId object = kNone;
   std::int32_t buffer = kNone;  ///< of the arena; its offset is added when all buffers are placed
   DType dtype = DType::f32;
 
-  [[nodiscard]] bool present() const { return slot != kNone; }
+  [[nodiscard]] bool present() const { return slot != kNone || object != kNone; }
   [[nodiscard]] bool is_dynamic() const { return dynamic != kNone; }
+  [[nodiscard]] bool is_object() const { return object != kNone; }
+};
+
+/// What an object refers to when a run begins.
+struct ObjectInit {
+  enum class Kind : std::uint8_t { nothing, constant, feed };
+  Kind kind = Kind::nothing;
+  tensor::Tensor constant;
+  std::int32_t feed = 0;
 };
 
 struct BoundCall {
@@ -76,8 +87,17 @@ struct DynamicCall {
       const Plan& plan, ir::NodeId node, std::span<const tensor::Operand> inputs) = nullptr;
 };
 
+/// A node that reads or makes an object; it may allocate.
+struct ObjectCall {
+  ir::NodeId node;
+  std::uint32_t first_operand = 0;  ///< inputs, then outputs, in Binding::operands
+  std::uint16_t inputs = 0, outputs = 0;
+  std::vector<bool> moved;  ///< by input: nothing reads the object again, so it is handed over
+};
+
 struct BoundCarried {
   Spot initial, argument, next, final;
+  bool moved = false;                               ///< the initial object is handed over
   std::int64_t buffer_a = kNone, buffer_b = kNone;  ///< arena offsets; of static states only
 };
 
@@ -100,7 +120,8 @@ struct BoundStacked {
   std::int64_t row_bytes = 0;  ///< boxed only: of a row whose sizes are known and contiguous
 };
 
-/// One loop. Without trip count it runs on its conditions, up to the step limit.
+/// One loop. Without trip count it takes as many steps as there are slices; without these either it
+/// runs on its conditions, up to the step limit.
 struct BoundLoop {
   ir::NodeId node;
   std::int64_t trip_count = -1;  ///< known when binding
@@ -110,7 +131,8 @@ struct BoundLoop {
   std::vector<BoundScanned> scanned;
   std::vector<BoundStacked> stacked;
   std::uint32_t body = 0, exit = 0;  ///< instruction indices
-  std::vector<Spot> operands;  ///< with boxed stacks: all of the node, to size those of no rows
+  /// With stacks that are boxed or objects: all of the node, to size those of no rows.
+  std::vector<Spot> operands;
   // Of the compiled strategy:
   jit::CompiledLoop compiled;
   /// Set where only the run knows how many steps there are: compiled once there are enough of them.
@@ -128,6 +150,7 @@ struct BoundBranch {
 /// Makes `to` mean `from`: copies a pointer (and, for boxed values, sizes and a reference).
 struct Alias {
   Spot from, to;
+  bool moved = false;  ///< the object is handed over
 };
 
 /// The sizes of a carried value, which must not change and which binding cannot tell.
@@ -139,6 +162,7 @@ struct SizeCheck {
 enum class Op : std::uint8_t {
   call,           ///< calls[index]
   dynamic_call,   ///< dynamic_calls[index]
+  object_call,    ///< object_calls[index]
   loop_begin,     ///< loops[index]; jumps to its exit when no step runs
   loop_end,       ///< loops[index]; jumps to its body for another step
   compiled_loop,  ///< loops[index]
@@ -156,7 +180,7 @@ struct Instruction {
 };
 
 struct BoundResult {
-  Spot source;  ///< boxed results: copied from there at the end; static ones are written in place
+  Spot source;  ///< boxed results and objects are taken from there at the end
   tensor::Shape shape;
   DType dtype = DType::f32;
 };
@@ -169,6 +193,8 @@ struct Binding {
   std::vector<Spot> operands;
   std::vector<BoundCall> calls;
   std::vector<DynamicCall> dynamic_calls;
+  std::vector<ObjectInit> objects;  ///< by ObjectId
+  std::vector<ObjectCall> object_calls;
   std::vector<BoundLoop> loops;
   std::vector<BoundBranch> branches;
   std::vector<Alias> aliases;

@@ -107,6 +107,8 @@ class BodyProgram {
 
   /// Every value has one element or as many as there are lanes.
   std::string admit(ir::ValueId id) {
+    if (!type(id).is_tensor() || type(id).dtype == DType::string)
+      return module_.describe(id) + " is no tensor of numbers";
     if (!type(id).is_static()) return "the size of " + module_.describe(id) + " depends on data";
     const std::int64_t elements = type(id).shape().elements();
     if (elements == 1 || elements == lanes) return {};

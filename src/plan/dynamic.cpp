@@ -3,16 +3,16 @@
 #include "ir/empty_stacks.h"
 #include "ir/infer_ctx.h"
 #include "ir/op_def.h"
+#include "ir/run_node.h"
 #include "plan/binding.h"
 #include "plan/plan.h"
 #include "tensor/strided_copy.h"
 
 namespace scanloom::plan {
-namespace {
 
-/// The operand as a Tensor: over the same memory where it is row-major, otherwise a copy.
 Expected<tensor::Tensor> as_tensor(const tensor::Operand& operand) {
   const tensor::Shape shape = operand.shape();
+  if (shape.elements() == 0) return tensor::Tensor::zeros(operand.dtype, shape);
   if (operand.contiguous)
     return tensor::Tensor(operand.dtype, shape, nullptr, operand.data<const std::byte>());
   SCANLOOM_TRY(tensor::Tensor copy, tensor::Tensor::zeros(operand.dtype, shape));
@@ -21,8 +21,6 @@ Expected<tensor::Tensor> as_tensor(const tensor::Operand& operand) {
                        tensor::contiguous_strides(shape).data());
   return copy;
 }
-
-}  // namespace
 
 Expected<std::vector<tensor::Shape>> resolve_shapes(const Plan& plan, ir::NodeId id,
                                                     std::span<const tensor::Operand> inputs) {
@@ -81,15 +79,18 @@ Expected<std::vector<tensor::Shape>> sizes_of_input(const Plan&, ir::NodeId,
 }
 
 Expected<std::vector<tensor::Shape>> empty_stacks(const Plan& plan, ir::NodeId loop,
-                                                  std::span<const tensor::Operand> inputs) {
-  std::vector<tensor::Tensor> tensors;
-  for (const tensor::Operand& input : inputs) {
-    SCANLOOM_TRY(tensor::Tensor value, as_tensor(input));
-    tensors.push_back(std::move(value));
-  }
-  auto shapes = ir::empty_stacks(plan.module, loop, tensors);
+                                                  std::span<const tensor::Tensor> inputs) {
+  auto shapes = ir::empty_stacks(plan.module, loop, inputs);
   if (!shapes) return std::move(shapes).error().at(plan.module.describe(loop));
   return shapes;
+}
+
+Expected<void> run_object(const Plan& plan, ir::NodeId id, std::span<tensor::BoxRef> inputs,
+                          std::span<tensor::BoxRef> outputs, tensor::MemoryAccount& memory) {
+  const ir::Node& node = plan.module.node(id);
+  Expected<void> done = ir::run_boxed(*node.op, {inputs, outputs, node.attrs, memory});
+  if (!done) return std::move(done).error().at(plan.module.describe(id));
+  return done;
 }
 
 }  // namespace scanloom::plan

@@ -8,6 +8,7 @@
 #include "base/expected.h"
 #include "ir/ids.h"
 #include "kernels/kernel.h"
+#include "tensor/boxed.h"
 #include "tensor/call.h"
 #include "tensor/shape.h"
 
@@ -15,6 +16,13 @@ namespace scanloom::plan {
 
 struct DynamicCall;
 struct Plan;
+
+/// The operand as a Tensor: over the same memory where it is row-major, otherwise a copy.
+Expected<tensor::Tensor> as_tensor(const tensor::Operand& operand);
+
+/// Runs a node on boxed values. Errors name the node.
+Expected<void> run_object(const Plan& plan, ir::NodeId node, std::span<tensor::BoxRef> inputs,
+                          std::span<tensor::BoxRef> outputs, tensor::MemoryAccount& memory);
 
 /// The sizes of all outputs of `node` for these inputs, whose data may be read. Thread safe.
 /// Errors name the node.
@@ -30,9 +38,9 @@ kernels::Prepared prepare_kernel(const Plan& plan, const DynamicCall& dynamic,
 Expected<std::vector<tensor::Shape>> sizes_of_input(const Plan& plan, ir::NodeId node,
                                                     std::span<const tensor::Operand> inputs);
 
-/// The sizes of the stacked results of a loop that takes no step, from its actual operands.
-/// Errors name the node.
+/// The sizes of the stacked results of a loop that takes no step, from its actual operands; those
+/// that are no tensors are not defined. Errors name the node.
 Expected<std::vector<tensor::Shape>> empty_stacks(const Plan& plan, ir::NodeId loop,
-                                                  std::span<const tensor::Operand> inputs);
+                                                  std::span<const tensor::Tensor> inputs);
 
 }  // namespace scanloom::plan

@@ -11,6 +11,7 @@ namespace {
 
 std::string spot_text(const Binding& binding, const Spot& spot) {
   if (!spot.present()) return "-";
+  if (spot.is_object()) return fmt::format("object{} {}", spot.object, dtype_name(spot.dtype));
   if (spot.is_dynamic()) return fmt::format("box{} {}", spot.dynamic, dtype_name(spot.dtype));
   const Layout& layout = binding.layouts[static_cast<std::size_t>(spot.layout)];
   const SlotInit& init = binding.slots[static_cast<std::size_t>(spot.slot)];
@@ -47,6 +48,16 @@ std::string call_text(const Binding& binding, const BoundCall& call) {
   return text + "   # " + describe(*binding.plan, call.node);
 }
 
+std::string object_call_text(const Binding& binding, const ObjectCall& call) {
+  std::string text = "object    ";
+  for (std::uint32_t i = 0; i < call.inputs + std::uint32_t{call.outputs}; ++i) {
+    text += i == call.inputs ? " -> " : i == 0 ? "" : ", ";
+    text += spot_text(binding, binding.operands[call.first_operand + i]);
+    if (i < call.inputs && call.moved[i]) text += " (handed over)";
+  }
+  return text + "   # " + describe(*binding.plan, call.node);
+}
+
 std::string loop_text(const Binding& binding, const BoundLoop& loop) {
   std::string text = describe(*binding.plan, loop.node) + ": " + loop.strategy + "\n";
   text += loop.trip_count >= 0 ? fmt::format("      steps    {}\n", loop.trip_count)
@@ -54,9 +65,9 @@ std::string loop_text(const Binding& binding, const BoundLoop& loop) {
   for (const BoundCarried& port : loop.carried)
     text += fmt::format("      carried  {} from {}{}\n", spot_text(binding, port.argument),
                         spot_text(binding, port.initial),
-                        port.argument.is_dynamic() ? std::string()
-                                                   : fmt::format(", buffers arena+{} and arena+{}",
-                                                                 port.buffer_a, port.buffer_b));
+                        port.buffer_a == kNone ? std::string()
+                                               : fmt::format(", buffers arena+{} and arena+{}",
+                                                             port.buffer_a, port.buffer_b));
   for (const BoundScanned& port : loop.scanned)
     text += fmt::format("      scanned  {} of {}, {} bytes per step\n",
                         spot_text(binding, port.argument), spot_text(binding, port.outer),
@@ -75,6 +86,8 @@ std::string instruction_text(const Binding& binding, const Instruction& instruct
       return call_text(binding, binding.calls[i]);
     case Op::dynamic_call:
       return "boxed " + call_text(binding, binding.dynamic_calls[i].call);
+    case Op::object_call:
+      return object_call_text(binding, binding.object_calls[i]);
     case Op::loop_begin:
       return "loop begin " + loop_text(binding, binding.loops[i]);
     case Op::loop_end:
@@ -113,7 +126,7 @@ std::string print(const Plan& plan) {
       std::string kernels;
       for (const kernels::KernelId candidate : candidates(*node.op))
         kernels += std::string(kernels::kernel(candidate).name) + ", ";
-      if (node.op->reference != nullptr) kernels += "reference";
+      if (node.op->reference != nullptr || node.op->boxed != nullptr) kernels += "reference";
       if (node.op == &ir::loop_op)
         kernels = plan.options.compile != nullptr ? "compiled, stepped" : "stepped";
       if (node.op == &ir::branch_op) kernels = "one of two sides";
@@ -127,9 +140,10 @@ std::string print(const Binding& binding) {
   std::string text = "binding for";
   for (const tensor::Shape& shape : binding.feed_shapes) text += " " + shape.to_string();
   text += fmt::format(
-      "\n  arena {} bytes, scratch {} bytes, results {} bytes, {} slots, {} boxed values\n",
+      "\n  arena {} bytes, scratch {} bytes, results {} bytes, {} slots, {} boxed values, {} "
+      "objects\n",
       binding.arena_bytes, binding.scratch_bytes, binding.result_bytes, binding.slots.size(),
-      binding.dynamic_count);
+      binding.dynamic_count, binding.objects.size());
   for (std::size_t at = 0; at < binding.code.size(); ++at)
     text += fmt::format("  {:>4}  {}\n", at, instruction_text(binding, binding.code[at]));
   return text;

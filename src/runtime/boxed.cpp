@@ -26,7 +26,7 @@ void copy_strided(DType dtype, const std::byte* from, const tensor::Shape& from_
 
 tensor::Operand Run::State::operand(const plan::Spot& spot) {
   tensor::Operand operand;
-  if (!spot.present()) return operand;
+  if (spot.slot == plan::kNone) return operand;
   operand.slot = &slot(spot.slot);
   operand.offset = spot.offset;
   operand.dtype = spot.dtype;
@@ -59,12 +59,13 @@ Expected<void> Run::State::reserve(const plan::Spot& spot, const tensor::Shape& 
     const std::int64_t capacity = std::max<std::int64_t>({bytes, std::min(2 * old, 2 * bytes), 64});
     // What it holds now is not needed any more: let it go first.
     value.storage.reset();
-    if (budget.used + capacity > budget.limit)
+    value.lender.reset();
+    if (capacity > budget_left())
       return fail(
                  Code::limit_reached,
                  "{}: {} more bytes for a value of sizes {} exceed the memory budget, {} bytes are "
                  "left",
-                 describe(node), capacity, dims.to_string(), budget.limit - budget.used)
+                 describe(node), capacity, dims.to_string(), budget_left())
           .note("raise it with the option max_memory");
     std::unique_ptr<std::byte[]> memory(new (std::nothrow)
                                             std::byte[static_cast<std::size_t>(capacity)]);
@@ -72,18 +73,24 @@ Expected<void> Run::State::reserve(const plan::Spot& spot, const tensor::Shape& 
       return fail(Code::out_of_memory, "{}: no memory for {} bytes", describe(node), capacity);
     value.storage = std::make_shared<Storage>(std::move(memory), capacity, budget);
   }
+  value.lender.reset();
   value.dims = dims;
   value.strides = tensor::contiguous_strides(dims);
   slot(spot.slot) = value.storage->bytes.get();
   return {};
 }
 
-Expected<void> Run::State::assign(const plan::Spot& from, const plan::Spot& to, ir::NodeId node) {
+Expected<void> Run::State::assign(const plan::Spot& from, const plan::Spot& to, ir::NodeId node,
+                                  bool moved) {
+  if (to.is_object()) {
+    object(to) = moved ? std::move(object(from)) : object(from);
+    return {};
+  }
   if (!to.is_dynamic()) {
     slot(to.slot) = address(from) - to.offset;
     return {};
   }
-  if (from.is_dynamic() && box(from).storage) {
+  if (from.is_dynamic() && (box(from).storage || box(from).lender)) {
     box(to) = box(from);
     slot(to.slot) = slot(from.slot);
     return {};
@@ -189,31 +196,33 @@ Expected<void> Run::State::finish_rows(const plan::BoundStacked& port, std::int6
 
 Expected<void> Run::State::empty_rows(const plan::BoundLoop& loop) {
   if (loop.operands.empty()) return {};
-  std::vector<tensor::Operand> inputs;
-  for (const plan::Spot& spot : loop.operands) inputs.push_back(operand(spot));
+  std::vector<tensor::Tensor> inputs;
+  for (const plan::Spot& spot : loop.operands) {
+    SCANLOOM_TRY(tensor::Tensor input, tensor_at(spot));
+    inputs.push_back(std::move(input));
+  }
   SCANLOOM_TRY(const std::vector<tensor::Shape> shapes,
                plan::empty_stacks(*binding->plan, loop.node, inputs));
-  for (std::size_t i = 0; i < shapes.size(); ++i)
-    if (loop.stacked[i].result.is_dynamic())
-      SCANLOOM_CHECK_OK(reserve(loop.stacked[i].result, shapes[i], loop.node));
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const plan::Spot& result = loop.stacked[i].result;
+    if (result.is_object()) {
+      SCANLOOM_TRY(tensor::Tensor empty, tensor::Tensor::zeros(result.dtype, shapes[i]));
+      object(result) = tensor::BoxRef::of(std::move(empty));
+    } else if (result.is_dynamic()) {
+      SCANLOOM_CHECK_OK(reserve(result, shapes[i], loop.node));
+    }
+  }
   return {};
 }
 
-Expected<void> Run::State::first_slice(const plan::BoundScanned& port, std::int64_t steps,
-                                       ir::NodeId node) {
+/// Precondition: the axis exists and has a slice.
+void Run::State::first_slice(const plan::BoundScanned& port) {
   const tensor::Operand outer = operand(port.outer);
   const int axis = static_cast<int>(port.slices.axis);
-  if (axis >= outer.rank)
-    return fail(Code::invalid_argument, "{}: scanned axis {} of a value of rank {}", describe(node),
-                axis, outer.rank);
-  const std::int64_t size = outer.dims[axis];
-  const auto window = port.window(size);
-  if (steps > window.count)
-    return fail(Code::invalid_argument,
-                "{}: {} steps, but there are {} slices on axis {} of size {}", describe(node),
-                steps, window.count, axis, size);
+  const auto window = port.window(outer.dims[axis]);
   BoxedValue& slice = box(port.argument);
   slice.storage.reset();
+  slice.lender.reset();
   slice.dims = outer.shape();
   slice.strides = tensor::Shape(std::span(outer.strides, static_cast<std::size_t>(outer.rank)));
   const auto width = static_cast<std::int64_t>(dtype_bytes(port.outer.dtype));
@@ -224,7 +233,6 @@ Expected<void> Run::State::first_slice(const plan::BoundScanned& port, std::int6
   } else {
     slice.dims[axis] = port.slices.part;
   }
-  return {};
 }
 
 }  // namespace scanloom::runtime

@@ -80,10 +80,10 @@ Expected<void> Run::State::choose_kernel(std::uint32_t index) {
 Expected<void> Run::State::reserve_scratch(std::int64_t bytes, ir::NodeId node) {
   if (bytes <= dynamic_scratch_bytes) return {};
   const std::int64_t wanted = std::max(bytes, 2 * dynamic_scratch_bytes);
-  if (budget.used + wanted > budget.limit)
+  if (wanted > budget_left())
     return fail(Code::limit_reached,
                 "{}: {} bytes of scratch exceed the memory budget, {} bytes are left",
-                describe(node), wanted, budget.limit - budget.used)
+                describe(node), wanted, budget_left())
         .note("raise it with the option max_memory");
   dynamic_scratch.reset();
   budget.used -= dynamic_scratch_bytes;

@@ -19,10 +19,11 @@ Expected<bool> Run::State::enter(std::uint32_t index, const Limits& limits) {
   state.trip = kEndless;
   if (loop.trip_count >= 0) {
     state.trip = loop.trip_count;
-  } else if (loop.has_trip_count) {
+  } else if (loop.trip_operand.present()) {
     SCANLOOM_TRY(const auto count, single<std::int64_t>(loop.trip_operand, loop.node));
     if (count < ir::kEndlessTripCount) state.trip = count;
   }
+  SCANLOOM_CHECK_OK(check_slices(loop, state.trip));
   const bool has_end = state.trip != kEndless;
   state.shown = has_end ? state.trip : -1;
   const std::int64_t limit = limits.max_steps >= 0 ? limits.max_steps
@@ -53,32 +54,57 @@ Expected<bool> Run::State::begin_loop(std::uint32_t index, const Limits& limits)
   SCANLOOM_TRY(const bool runs, enter(index, limits));
   for (const plan::BoundCarried& port : loop.carried) {
     const plan::Spot& first = runs ? port.argument : port.final;
-    SCANLOOM_CHECK_OK(assign(port.initial, first, loop.node));
-    if (!port.next.is_dynamic()) slot(port.next.slot) = slot(plan::kArenaSlot) + port.buffer_a;
+    SCANLOOM_CHECK_OK(assign(port.initial, first, loop.node, port.moved));
+    if (port.buffer_a != plan::kNone) slot(port.next.slot) = slot(plan::kArenaSlot) + port.buffer_a;
   }
   if (!runs) {
     // Static rows have zero steps by their sizes already; boxed ones learn it here.
     SCANLOOM_CHECK_OK(empty_rows(loop));
     return false;
   }
-  for (const plan::BoundScanned& port : loop.scanned) {
-    if (port.argument.is_dynamic()) {
-      const std::int64_t steps = loops[index].shown < 0 ? 1 : loops[index].trip;
-      SCANLOOM_CHECK_OK(first_slice(port, steps, loop.node));
-    } else {
-      slot(port.argument.slot) = address(port.outer) + port.first_bytes;
-    }
-  }
+  SCANLOOM_CHECK_OK(begin_slices(loop));
   for (const plan::BoundStacked& port : loop.stacked)
-    if (!port.result.is_dynamic()) slot(port.row.slot) = address(port.result) + port.first_bytes;
+    if (!port.result.is_dynamic() && !port.result.is_object())
+      slot(port.row.slot) = address(port.result) + port.first_bytes;
   return true;
 }
 
 Expected<void> Run::State::check_sizes(const plan::SizeCheck& check) {
-  const tensor::Shape before = operand(check.argument).shape(), after = operand(check.next).shape();
-  Expected<void> fits =
-      tensor::check_fixed_sizes(check.carried, loops[check.loop].step, before, after);
+  const auto shape = [&](const plan::Spot& spot) {
+    return spot.is_object() ? object(spot)->tensor().shape() : operand(spot).shape();
+  };
+  Expected<void> fits = tensor::check_fixed_sizes(check.carried, loops[check.loop].step,
+                                                  shape(check.argument), shape(check.next));
   if (!fits) return std::move(fits).error().at(describe(binding->loops[check.loop].node));
+  return {};
+}
+
+/// Whether there are slices for all steps, as far as binding could not tell. Endless steps become
+/// as many as there are slices, which must agree then.
+Expected<void> Run::State::check_slices(const plan::BoundLoop& loop, std::int64_t& steps) {
+  const bool counted = steps != std::numeric_limits<std::int64_t>::max();
+  for (std::size_t i = 0; i < loop.scanned.size(); ++i) {
+    const plan::BoundScanned& port = loop.scanned[i];
+    if (loop.trip_count >= 0 && !port.argument.is_dynamic() && !port.argument.is_object()) continue;
+    SCANLOOM_TRY(const std::int64_t slices, slice_count(port, loop.node));
+    if (!counted && i == 0) steps = slices;
+    if (counted ? slices < steps : slices != steps)
+      return fail(Code::invalid_argument,
+                  "{}: {} steps, but scanned value {} has {} slices on axis {}",
+                  describe(loop.node), steps, i, slices, port.slices.axis);
+  }
+  return {};
+}
+
+Expected<void> Run::State::begin_slices(const plan::BoundLoop& loop) {
+  for (const plan::BoundScanned& port : loop.scanned) {
+    if (port.argument.is_object())
+      SCANLOOM_CHECK_OK(slice_object(port, 0, loop.node));
+    else if (port.argument.is_dynamic())
+      first_slice(port);
+    else
+      slot(port.argument.slot) = address(port.outer) + port.first_bytes;
+  }
   return {};
 }
 
@@ -89,38 +115,25 @@ Expected<bool> Run::State::end_step(std::uint32_t index, Watch& watch) {
   if (loop.keep_going.present()) {
     SCANLOOM_TRY(keeps_going, single<bool>(loop.keep_going, loop.node));
   }
-  for (const plan::BoundStacked& port : loop.stacked) {
-    if (port.result.is_dynamic()) {
+  for (std::size_t i = 0; i < loop.stacked.size(); ++i) {
+    const plan::BoundStacked& port = loop.stacked[i];
+    if (port.result.is_object()) {
+      SCANLOOM_CHECK_OK(append_object(index, i));
+    } else if (port.result.is_dynamic()) {
       SCANLOOM_CHECK_OK(append_row(port, state.step, loop.node));
     } else {
       slot(port.row.slot) += port.step_bytes;
     }
   }
-  for (const plan::BoundCarried& port : loop.carried) {
-    std::byte*& argument = slot(port.argument.slot);
-    std::byte*& next = slot(port.next.slot);
-    std::swap(argument, next);
-    if (port.argument.is_dynamic()) {
-      std::swap(box(port.argument), box(port.next));
-    } else if (state.step == 0) {
-      // The initial value is not ours to write; from now on the two buffers take turns.
-      next = slot(plan::kArenaSlot) + port.buffer_b;
-    }
-  }
-  for (const plan::BoundScanned& port : loop.scanned) {
-    if (!port.argument.is_dynamic()) {
-      slot(port.argument.slot) += port.step_bytes;
-      continue;
-    }
-    const tensor::Operand outer = operand(port.outer);
-    slot(port.argument.slot) += port.slices.stride * outer.strides[port.slices.axis] *
-                                static_cast<std::int64_t>(dtype_bytes(port.outer.dtype));
-  }
+  swap_states(loop, state.step == 0);
   ++state.step;
   ++steps;
   if (state.pace.due()) SCANLOOM_CHECK_OK(look(index, watch));
   if (!keeps_going) return false;
-  if (state.step < state.trip) return true;
+  if (state.step < state.trip) {
+    SCANLOOM_CHECK_OK(next_slices(index));
+    return true;
+  }
   if (state.limited)
     return fail(Code::limit_reached, "{}: the step limit of {} was reached", describe(loop.node),
                 state.trip)
@@ -128,15 +141,57 @@ Expected<bool> Run::State::end_step(std::uint32_t index, Watch& watch) {
   return false;
 }
 
+void Run::State::swap_states(const plan::BoundLoop& loop, bool first_step) {
+  for (const plan::BoundCarried& port : loop.carried) {
+    if (port.argument.is_object()) {
+      object(port.argument) = std::move(object(port.next));
+      continue;
+    }
+    std::byte*& argument = slot(port.argument.slot);
+    std::byte*& next = slot(port.next.slot);
+    std::swap(argument, next);
+    if (port.argument.is_dynamic()) {
+      std::swap(box(port.argument), box(port.next));
+    } else if (first_step) {
+      // The initial value is not ours to write; from now on the two buffers take turns.
+      next = slot(plan::kArenaSlot) + port.buffer_b;
+    }
+  }
+}
+
+Expected<void> Run::State::next_slices(std::uint32_t index) {
+  const plan::BoundLoop& loop = binding->loops[index];
+  for (const plan::BoundScanned& port : loop.scanned) {
+    if (port.argument.is_object()) {
+      SCANLOOM_CHECK_OK(slice_object(port, loops[index].step, loop.node));
+    } else if (port.argument.is_dynamic()) {
+      const tensor::Operand outer = operand(port.outer);
+      slot(port.argument.slot) += port.slices.stride * outer.strides[port.slices.axis] *
+                                  static_cast<std::int64_t>(dtype_bytes(port.outer.dtype));
+    } else {
+      slot(port.argument.slot) += port.step_bytes;
+    }
+  }
+  return {};
+}
+
 Expected<void> Run::State::finish_loop(std::uint32_t index) {
   const plan::BoundLoop& loop = binding->loops[index];
   for (const plan::BoundCarried& port : loop.carried) {
+    if (port.final.is_object()) {
+      object(port.final) = std::move(object(port.argument));
+      continue;
+    }
     slot(port.final.slot) = slot(port.argument.slot);
     if (port.final.is_dynamic()) box(port.final) = box(port.argument);
   }
-  for (const plan::BoundStacked& port : loop.stacked)
-    if (port.result.is_dynamic())
+  for (std::size_t i = 0; i < loop.stacked.size(); ++i) {
+    const plan::BoundStacked& port = loop.stacked[i];
+    if (port.result.is_object())
+      SCANLOOM_CHECK_OK(join_objects(index, i));
+    else if (port.result.is_dynamic())
       SCANLOOM_CHECK_OK(finish_rows(port, loops[index].step, loop.node));
+  }
   return {};
 }
 

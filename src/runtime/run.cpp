@@ -96,6 +96,7 @@ void Run::State::materialise(int max_threads) {
   loops.resize(bound.loops.size());
   for (std::size_t i = 0; i < loops.size(); ++i) {
     const plan::BoundLoop& loop = bound.loops[i];
+    loops[i].rows.resize(loop.stacked.size());
     if (loop.compiled.run == nullptr && !loop.source) continue;
     loops[i].compiled = loop.compiled;
     loops[i].captured.resize(loop.captured.size());
@@ -133,7 +134,7 @@ Expected<std::unique_ptr<Run>> Run::make(std::shared_ptr<const plan::Binding> bi
 }
 
 Expected<RunResult> Run::execute(std::span<const std::byte* const> feeds, const Limits& limits,
-                                 Profile* profile) {
+                                 Profile* profile, std::span<const tensor::BoxRef> objects) {
   State& state = *state_;
   const plan::Binding& bound = *state.binding;
   const FpEnvironment environment;
@@ -146,14 +147,23 @@ Expected<RunResult> Run::execute(std::span<const std::byte* const> feeds, const 
   if (profile != nullptr) {
     profile->calls.resize(bound.calls.size());
     profile->dynamic_calls.resize(bound.dynamic_calls.size());
+    profile->object_calls.resize(bound.object_calls.size());
     profile->loops.resize(bound.loops.size());
   }
-  SCANLOOM_TRY(RunResult result, state.take_results(feeds));
+  state.begin_objects(objects, budget);
+  Expected<RunResult> result = state.run(feeds, limits, profile);
+  state.drop_objects();
+  return result;
+}
+
+Expected<RunResult> Run::State::run(std::span<const std::byte* const> feeds, const Limits& limits,
+                                    Profile* profile) {
+  SCANLOOM_TRY(RunResult result, take_results(feeds));
   Watch watch(limits);
-  for (LoopState& loop : state.loops) loop.pace.start(watch.start());
-  SCANLOOM_CHECK_OK(state.execute(limits, watch, profile));
-  SCANLOOM_CHECK_OK(state.copy_boxed_results(result));
-  result.steps = state.steps;
+  for (LoopState& loop : loops) loop.pace.start(watch.start());
+  SCANLOOM_CHECK_OK(execute(limits, watch, profile));
+  SCANLOOM_CHECK_OK(copy_boxed_results(result));
+  result.steps = steps;
   return result;
 }
 
@@ -161,7 +171,7 @@ Expected<RunResult> Run::State::take_results(std::span<const std::byte* const> f
   const plan::Binding& bound = *binding;
   RunResult result;
   for (const plan::BoundResult& output : bound.results) {
-    if (output.source.is_dynamic()) {
+    if (output.source.is_dynamic() || output.source.is_object()) {
       result.outputs.emplace_back();
       continue;
     }
@@ -200,6 +210,12 @@ Expected<void> Run::State::execute(const Limits& limits, Watch& watch, Profile* 
       case plan::Op::dynamic_call: {
         const Timer timer(profile != nullptr ? &profile->dynamic_calls[index] : nullptr);
         SCANLOOM_CHECK_OK(run_dynamic(index));
+        ++at;
+        break;
+      }
+      case plan::Op::object_call: {
+        const Timer timer(profile != nullptr ? &profile->object_calls[index] : nullptr);
+        SCANLOOM_CHECK_OK(run_object(index));
         ++at;
         break;
       }
@@ -242,7 +258,7 @@ Expected<void> Run::State::execute(const Limits& limits, Watch& watch, Profile* 
         break;
       case plan::Op::alias: {
         const plan::Alias& alias = binding->aliases[index];
-        SCANLOOM_CHECK_OK(assign(alias.from, alias.to, {}));
+        SCANLOOM_CHECK_OK(assign(alias.from, alias.to, {}, alias.moved));
         ++at;
         break;
       }
@@ -263,9 +279,11 @@ Expected<void> Run::State::execute(const Limits& limits, Watch& watch, Profile* 
 }
 
 Expected<void> Run::State::copy_boxed_results(RunResult& result) {
-  std::int64_t left = budget.limit - budget.used;
+  std::int64_t left = budget_left();
+  result.objects.resize(binding->results.size());
   for (std::size_t i = 0; i < binding->results.size(); ++i) {
     const plan::BoundResult& output = binding->results[i];
+    if (output.source.is_object()) result.objects[i] = object(output.source);
     if (!output.source.is_dynamic()) continue;
     const tensor::Operand source = operand(output.source);
     const std::int64_t bytes =

@@ -9,21 +9,23 @@
 
 #include "plan/binding.h"
 #include "runtime/limits.h"
+#include "tensor/boxed.h"
 #include "tensor/tensor.h"
 
 namespace scanloom::runtime {
 
-/// Where time went, by index of Binding::calls, dynamic_calls, loops.
+/// Where time went, by index of Binding::calls, dynamic_calls, object_calls, loops.
 struct Profile {
   struct Entry {
     std::int64_t calls = 0;
     double seconds = 0;
   };
-  std::vector<Entry> calls, dynamic_calls, loops;
+  std::vector<Entry> calls, dynamic_calls, object_calls, loops;
 };
 
 struct RunResult {
-  std::vector<tensor::Tensor> outputs;
+  std::vector<tensor::Tensor> outputs;  ///< not defined where `objects` has the result
+  std::vector<tensor::BoxRef> objects;  ///< sequences, optionals and strings, by output
   std::int64_t steps = 0;
 };
 
@@ -34,9 +36,12 @@ class Run {
                                              std::int64_t max_memory, int max_threads);
   ~Run();
 
-  /// Feeds are row-major, of the binding's shapes, and outlive the call. Errors name the node.
+  /// Feeds are row-major, of the binding's shapes, and outlive the call. Where an input is a
+  /// sequence, an optional or of strings, `objects` has it, of the input's type. Errors name the
+  /// node.
   Expected<RunResult> execute(std::span<const std::byte* const> feeds, const Limits& limits,
-                              Profile* profile = nullptr);
+                              Profile* profile = nullptr,
+                              std::span<const tensor::BoxRef> objects = {});
 
   [[nodiscard]] const std::shared_ptr<const plan::Binding>& binding() const;
 

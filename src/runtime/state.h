@@ -10,7 +10,9 @@
 #include "plan/plan.h"
 #include "runtime/limits.h"
 #include "runtime/run.h"
+#include "tensor/boxed.h"
 #include "tensor/call.h"
+#include "tensor/memory_account.h"
 
 namespace scanloom::runtime {
 
@@ -36,17 +38,20 @@ struct Storage {
   Budget& budget;
 };
 
-/// A value whose sizes only the run knows. Without storage it refers to memory of someone else.
+/// A value whose sizes only the run knows. Without storage it refers to memory of someone else,
+/// which `lender`, if set, keeps alive.
 struct BoxedValue {
   std::shared_ptr<Storage> storage;
+  std::shared_ptr<const void> lender;
   tensor::Shape dims, strides;
 };
 
 struct LoopState {
   std::int64_t trip = 0;  ///< steps to run, or the step limit where there is no trip count
   std::int64_t step = 0;
-  std::int64_t shown = -1;  ///< trip count for progress; -1: not known
-  bool limited = false;     ///< reaching `trip` is an error
+  std::int64_t shown = -1;                        ///< trip count for progress; -1: not known
+  bool limited = false;                           ///< reaching `trip` is an error
+  std::vector<std::vector<tensor::Tensor>> rows;  ///< of strings, by stacked port
   Pace pace;
   // Of compiled loops, so that nothing is allocated when one begins:
   jit::CompiledLoop compiled;
@@ -83,9 +88,12 @@ struct Run::State {
   std::vector<LoopState> loops;
   Budget budget;  // outlives the values that count on it
   std::vector<BoxedValue> boxed;
-  std::vector<ChosenKernel> chosen_kernels;  // by dynamic call
-  std::vector<std::int64_t> layouts_now;     // of the call at hand; kept for its memory
-  AlignedBytes dynamic_scratch;              // of kernels of dynamic calls
+  std::vector<tensor::BoxRef> objects;                        // by ObjectId; empty between runs
+  tensor::MemoryAccount account{0};                           // of objects; a new one for each run
+  std::vector<tensor::BoxRef> object_inputs, object_outputs;  // of the call at hand
+  std::vector<ChosenKernel> chosen_kernels;                   // by dynamic call
+  std::vector<std::int64_t> layouts_now;  // of the call at hand; kept for its memory
+  AlignedBytes dynamic_scratch;           // of kernels of dynamic calls
   std::byte* dynamic_scratch_slot = nullptr;
   std::int64_t dynamic_scratch_bytes = 0;
   tensor::Fault fault;
@@ -95,6 +103,13 @@ struct Run::State {
   [[nodiscard]] std::byte* address(const plan::Spot& spot) { return slot(spot.slot) + spot.offset; }
   [[nodiscard]] BoxedValue& box(const plan::Spot& spot) {
     return boxed[static_cast<std::size_t>(spot.dynamic)];
+  }
+  [[nodiscard]] tensor::BoxRef& object(const plan::Spot& spot) {
+    return objects[static_cast<std::size_t>(spot.object)];
+  }
+  /// What is left for boxed values.
+  [[nodiscard]] std::int64_t budget_left() const {
+    return budget.limit - budget.used - account.held();
   }
   /// An operand with the sizes that the spot has now.
   [[nodiscard]] tensor::Operand operand(const plan::Spot& spot);
@@ -106,16 +121,32 @@ struct Run::State {
   // run.cpp
   void materialise(int max_threads);
   Expected<RunResult> take_results(std::span<const std::byte* const> feeds);
+  Expected<RunResult> run(std::span<const std::byte* const> feeds, const Limits& limits,
+                          Profile* profile);
   Expected<void> execute(const Limits& limits, Watch& watch, Profile* profile);
   Expected<void> copy_boxed_results(RunResult& result);
 
   // boxed.cpp: values whose sizes only the run knows
   Expected<void> reserve(const plan::Spot& spot, const tensor::Shape& dims, ir::NodeId node);
-  Expected<void> assign(const plan::Spot& from, const plan::Spot& to, ir::NodeId node);
+  Expected<void> assign(const plan::Spot& from, const plan::Spot& to, ir::NodeId node,
+                        bool moved = false);
   Expected<void> append_row(const plan::BoundStacked& port, std::int64_t step, ir::NodeId node);
   Expected<void> finish_rows(const plan::BoundStacked& port, std::int64_t steps, ir::NodeId node);
   Expected<void> empty_rows(const plan::BoundLoop& loop);
-  Expected<void> first_slice(const plan::BoundScanned& port, std::int64_t steps, ir::NodeId node);
+  void first_slice(const plan::BoundScanned& port);
+
+  // objects.cpp: sequences, optionals, strings
+  void begin_objects(std::span<const tensor::BoxRef> fed, std::int64_t max_memory);
+  void drop_objects();
+  Expected<void> run_object(std::uint32_t index);
+  Expected<tensor::BoxRef> boxed_operand(const plan::Spot& spot, const tensor::Operand& bound,
+                                         bool moved);
+  Expected<void> unbox(const tensor::BoxRef& value, const plan::Spot& spot, ir::NodeId node);
+  Expected<tensor::Tensor> tensor_at(const plan::Spot& spot);
+  Expected<std::int64_t> slice_count(const plan::BoundScanned& port, ir::NodeId node);
+  Expected<void> slice_object(const plan::BoundScanned& port, std::int64_t step, ir::NodeId node);
+  Expected<void> append_object(std::uint32_t index, std::size_t port);
+  Expected<void> join_objects(std::uint32_t index, std::size_t port);
 
   // dynamic_calls.cpp
   Expected<void> run_dynamic(std::uint32_t index);
@@ -132,6 +163,10 @@ struct Run::State {
   Expected<T> single(const plan::Spot& spot, ir::NodeId node);
   Expected<bool> begin_loop(std::uint32_t index, const Limits& limits);
   Expected<void> check_sizes(const plan::SizeCheck& check);
+  Expected<void> check_slices(const plan::BoundLoop& loop, std::int64_t& steps);
+  Expected<void> begin_slices(const plan::BoundLoop& loop);
+  Expected<void> next_slices(std::uint32_t index);
+  void swap_states(const plan::BoundLoop& loop, bool first_step);
   Expected<bool> end_step(std::uint32_t index, Watch& watch);
   Expected<void> finish_loop(std::uint32_t index);
   /// Runs the loop as one compiled call if it is one that pays for that now; whether it did.

@@ -1,10 +1,7 @@
 #include "tensor/boxed.h"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
-
-#include "base/assert.h"
 
 namespace scanloom::tensor {
 
@@ -32,8 +29,7 @@ void BoxRef::release() {
 
 BoxRef BoxRef::of(Tensor value) {
   auto box = std::make_unique<Box>(BoxKind::tensor, value.dtype());
-  box->shape_ = value.shape();
-  box->storage_ = std::move(value);
+  box->tensor_ = std::move(value);
   return BoxRef(box.release());
 }
 
@@ -52,61 +48,16 @@ BoxRef BoxRef::optional_of(BoxRef item) {
 
 bool BoxRef::unique() const { return box_->owners_.load(std::memory_order_acquire) == 1; }
 
-Expected<void> BoxRef::make_unique() {
-  if (unique()) return {};
-  if (box_->kind_ == BoxKind::tensor) {
-    // A second box over the same storage; its first write takes new one.
-    *this = of(box_->tensor());
-    return {};
-  }
+void BoxRef::make_unique() {
+  if (unique()) return;
   BoxRef copy(std::make_unique<Box>(box_->kind_, box_->dtype_).release());
+  copy->tensor_ = box_->tensor_;
   copy->items_ = box_->items_;
   *this = std::move(copy);
-  return {};
 }
 
-bool Box::writable() const {
-  if (capacity_ == 0 || storage_.owner().use_count() != 1) return false;
-  // Whoever held the storage before has finished reading it.
-  std::atomic_thread_fence(std::memory_order_acquire);
-  return true;
-}
-
-Expected<void> Box::reserve(std::size_t bytes, std::size_t kept) {
-  const bool own = writable();
-  if (own && bytes <= capacity_) return {};
-  const std::size_t wanted = own ? std::max(bytes, capacity_ + capacity_ / 2) : bytes;
-  const std::size_t size = dtype_bytes(dtype_);
-  SCANLOOM_TRY(Tensor grown,
-               Tensor::zeros(dtype_, {static_cast<std::int64_t>((wanted + size - 1) / size)}));
-  if (kept > 0) std::memcpy(grown.mutable_data(), storage_.data(), kept);
-  capacity_ = std::max<std::size_t>(grown.bytes(), 1);
-  storage_ = std::move(grown);
-  return {};
-}
-
-Expected<void> Box::resize(const Shape& shape) {
-  SCANLOOM_ASSERT(kind_ == BoxKind::tensor && dtype_ != DType::string);
-  const auto count = shape.checked_elements();
-  if (!count)
-    return fail(Code::invalid_argument, "a tensor cannot have the shape {}", shape.to_string());
-  SCANLOOM_CHECK_OK(reserve(static_cast<std::size_t>(*count) * dtype_bytes(dtype_), 0));
-  shape_ = shape;
-  return {};
-}
-
-Expected<void> Box::append(const void* rows, std::int64_t count) {
-  SCANLOOM_ASSERT(kind_ == BoxKind::tensor && dtype_ != DType::string && shape_.rank() > 0);
-  const auto old_bytes = static_cast<std::size_t>(shape_.elements()) * dtype_bytes(dtype_);
-  Shape grown = shape_;
-  if (__builtin_add_overflow(grown[0], count, &grown[0]) || !grown.checked_elements())
-    return fail(Code::invalid_argument, "a tensor of shape {} cannot take {} more rows",
-                shape_.to_string(), count);
-  const auto bytes = static_cast<std::size_t>(grown.elements()) * dtype_bytes(dtype_);
-  SCANLOOM_CHECK_OK(reserve(bytes, old_bytes));
-  if (bytes > old_bytes) std::memcpy(mutable_data() + old_bytes, rows, bytes - old_bytes);
-  shape_ = grown;
-  return {};
+Box::~Box() {
+  if (counter_) counter_->fetch_sub(counted_, std::memory_order_relaxed);
 }
 
 void Box::insert(std::size_t at, BoxRef item) {
@@ -114,5 +65,52 @@ void Box::insert(std::size_t at, BoxRef item) {
 }
 
 void Box::erase(std::size_t at) { items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(at)); }
+
+std::string describe(const BoxRef& value) {
+  if (!value) return "nothing";
+  const std::string dtype(dtype_name(value->dtype()));
+  switch (value->kind()) {
+    case BoxKind::tensor:
+      return dtype + value->tensor().shape().to_string();
+    case BoxKind::sequence:
+      return "sequence of " + std::to_string(value->items().size()) + " items of " + dtype;
+    case BoxKind::optional:
+      break;
+  }
+  return (value->items().empty() ? "empty optional of " : "optional of ") + dtype;
+}
+
+namespace {
+
+bool allows_tensor(const Type& type, const Tensor& tensor) {
+  if (!type.ranked) return true;
+  if (type.rank() != tensor.shape().rank()) return false;
+  for (int axis = 0; axis < type.rank(); ++axis) {
+    const Dim dim = type.dims[static_cast<std::size_t>(axis)];
+    if (dim.is_constant() && dim.value() != tensor.shape()[axis]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool allows(const Type& type, const BoxRef& value) {
+  // Level by level: every level of the type is one of the values.
+  std::vector<const BoxRef*> level{&value};
+  for (std::size_t depth = 0; depth <= type.wraps.size(); ++depth) {
+    const bool innermost = depth == type.wraps.size();
+    const BoxKind kind = innermost                             ? BoxKind::tensor
+                         : type.wraps[depth] == Wrap::sequence ? BoxKind::sequence
+                                                               : BoxKind::optional;
+    std::vector<const BoxRef*> next;
+    for (const BoxRef* box : level) {
+      if (!*box || (*box)->kind() != kind || (*box)->dtype() != type.dtype) return false;
+      if (innermost && !allows_tensor(type, (*box)->tensor())) return false;
+      for (const BoxRef& item : (*box)->items()) next.push_back(&item);
+    }
+    level = std::move(next);
+  }
+  return true;
+}
 
 }  // namespace scanloom::tensor

@@ -1,15 +1,18 @@
-// Boxed values: sequences and optionals, and the tensors in them. Counted by reference inside the
-// box, with a test for being the only owner, so that appending in a loop happens in place. Tensors
-// alone whose sizes change in a loop have a leaner form: runtime/state.h.
+// Boxed values: sequences, optionals, and the tensors in them or of strings: what no arena holds.
+// Counted by reference inside the box, with a test for being the only owner, so that appending in
+// a loop is done in place. Tensors whose sizes change in a loop: runtime/state.h has them.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/expected.h"
+#include "tensor/memory_account.h"
 #include "tensor/tensor.h"
 #include "tensor/type.h"
 
@@ -32,8 +35,8 @@ class BoxRef {
   }
   ~BoxRef();
 
-  /// A tensor box around the tensor's storage, which stays shared until the first write.
   static BoxRef of(Tensor value);
+  /// An empty sequence of items around elements of that type.
   static BoxRef sequence(DType dtype);
   /// An empty optional; fill it with set_item.
   static BoxRef optional(DType dtype);
@@ -44,8 +47,8 @@ class BoxRef {
   Box* operator->() const { return box_; }
   /// Whether nobody else refers to the box. Precondition: not null.
   [[nodiscard]] bool unique() const;
-  /// Makes the box one's own: copies it (for sequences and optionals, the references) if shared.
-  Expected<void> make_unique();
+  /// Makes the sequence or optional one's own: copies its references if it is shared.
+  void make_unique();
 
  private:
   explicit BoxRef(Box* box) : box_(box) {}
@@ -59,26 +62,16 @@ class Box {
  public:
   /// For BoxRef's makers.
   Box(BoxKind kind, DType dtype) : kind_(kind), dtype_(dtype) {}
+  Box(const Box&) = delete;
+  Box& operator=(const Box&) = delete;
+  ~Box();
 
   [[nodiscard]] BoxKind kind() const { return kind_; }
+  [[nodiscard]] bool is_tensor() const { return kind_ == BoxKind::tensor; }
+  /// Of the tensors, however deep they lie.
   [[nodiscard]] DType dtype() const { return dtype_; }
-
-  // Tensors. Storage grows geometrically, so n appends of a row move O(n) rows.
-  [[nodiscard]] const Shape& shape() const { return shape_; }
-  [[nodiscard]] const std::byte* data() const {
-    return static_cast<const std::byte*>(storage_.data());
-  }
-  /// Its own storage, for writing. Precondition: resize() or append() came since the last tensor().
-  [[nodiscard]] std::byte* mutable_data() {
-    return static_cast<std::byte*>(storage_.mutable_data());
-  }
-  /// The whole value. Shares the storage: while the result lives, resize() and append() take new.
-  [[nodiscard]] Tensor tensor() const { return storage_.reshaped(shape_); }
-  /// Takes that shape; the elements are undefined afterwards. Not for strings (use BoxRef::of).
-  Expected<void> resize(const Shape& shape);
-  /// Adds contiguous `rows` (count x the sizes behind axis 0) at the end of axis 0. Precondition:
-  /// rank at least 1, not strings.
-  Expected<void> append(const void* rows, std::int64_t count);
+  /// Precondition: is_tensor().
+  [[nodiscard]] const Tensor& tensor() const { return tensor_; }
 
   // Sequences and optionals (at most one item).
   [[nodiscard]] std::span<const BoxRef> items() const { return items_; }
@@ -87,21 +80,31 @@ class Box {
   void insert(std::size_t at, BoxRef item);
   void erase(std::size_t at);
   void set_item(BoxRef item) { items_.assign(1, std::move(item)); }
-  void clear() { items_.clear(); }
+
+  /// The box and its list, without what they refer to.
+  [[nodiscard]] std::int64_t own_bytes() const {
+    return static_cast<std::int64_t>(sizeof(Box) + items_.capacity() * sizeof(BoxRef));
+  }
 
  private:
   friend class BoxRef;
-  [[nodiscard]] bool writable() const;
-  Expected<void> reserve(std::size_t bytes, std::size_t kept);
+  friend class MemoryAccount;
 
   std::atomic<std::uint32_t> owners_{1};
   BoxKind kind_;
   DType dtype_;
-  std::size_t capacity_ = 0;  ///< bytes of storage_, when reserve() made it; else 0
-  Shape shape_;
-  Tensor storage_;
+  Tensor tensor_;
   std::vector<BoxRef> items_;
+  std::shared_ptr<MemoryAccount::Counter> counter_;  ///< null: not counted
+  std::int64_t counted_ = 0;
   Box* next_dead_ = nullptr;  ///< while being destroyed
 };
+
+/// "f32[2,3]", "sequence of 4 items of f32", "empty optional of f32": for messages.
+std::string describe(const BoxRef& value);
+
+/// Whether a value of that type may be this one: kinds, element types and sizes that are numbers,
+/// of every item.
+bool allows(const Type& type, const BoxRef& value);
 
 }  // namespace scanloom::tensor

@@ -83,6 +83,14 @@ Expected<Tensor> Tensor::of_strings(const Shape& shape, std::span<const std::str
                        [values](std::size_t i) { return std::string_view(values[i]); });
 }
 
+Expected<Tensor> with_own_strings(Tensor tensor) {
+  if (tensor.dtype() != DType::string) return tensor;
+  const auto elements = tensor.as<StringRef>();
+  return store_strings(tensor.shape(), elements.size(), [elements](std::size_t i) {
+    return elements[i].data != nullptr ? elements[i].view() : std::string_view();
+  });
+}
+
 bool identical(const Tensor& a, const Tensor& b) {
   if (a.defined() != b.defined()) return false;
   if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;

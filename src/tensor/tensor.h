@@ -16,13 +16,7 @@
 
 namespace scanloom::tensor {
 
-/// One element of a string tensor in memory; the bytes belong to the tensor's storage.
-struct StringRef {
-  const char* data = nullptr;
-  std::int64_t size = 0;
-  [[nodiscard]] std::string_view view() const { return {data, static_cast<std::size_t>(size)}; }
-};
-static_assert(sizeof(StringRef) == dtype_bytes(DType::string));
+using scanloom::StringRef;
 
 class Tensor {
  public:
@@ -75,6 +69,10 @@ class Tensor {
   std::shared_ptr<const void> owner_;
   const void* data_ = nullptr;
 };
+
+/// A tensor of strings whose bytes are its own; other tensors as they are. Copied elements of
+/// strings still point into the tensor they were copied from.
+Expected<Tensor> with_own_strings(Tensor tensor);
 
 /// Same dtype, shape and bits.
 bool identical(const Tensor& a, const Tensor& b);

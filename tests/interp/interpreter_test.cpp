@@ -394,7 +394,37 @@ TEST(Interpreter, Feeds) {
                        {floats({1}, {1}), floats({2}, {1, 2})}),
               HasSubstr("input 1 (%1) is fed f32[2], must be f32[N]"));
   EXPECT_THAT(error_of("module { graph(%0: sequence(f32[N])) { yield } }", {floats({1}, {1})}),
-              HasSubstr("only tensors can be fed"));
+              HasSubstr("input 0 (%0) is fed f32[1], must be sequence(f32[N])"));
+}
+
+constexpr std::string_view kGrowing = R"(module {
+  graph(%0 "n": i64[], %1 "x": f32[2]) {
+    %2 = sequence_empty() {dtype = f32} : sequence(f32[*])
+    %3 = loop trip(%0) captured(%1) carried(%2) : sequence(f32[*]) loc("node 'grow'") {
+      body(%4: f32[2], %5: sequence(f32[*])) {
+        %6 = sequence_insert(%5, %4, _) : sequence(f32[*])
+        %7 = constant i64[] [2]
+        %8 = sequence_at(%6, %7) : f32[*] loc("node 'at'")
+        yield %6
+      }
+    }
+    yield %3 "s"
+  } })";
+
+TEST(Interpreter, Sequences) {
+  const std::string message = error_of(kGrowing, {number(3), floats({2}, {1, 2})});
+  EXPECT_THAT(message, ::testing::StartsWith("node 'at': position 2 is outside [-1, 1)"));
+  EXPECT_THAT(message, ::testing::EndsWith("\n  note: in step 0 of node 'grow'"));
+  std::string text(kGrowing);
+  text.replace(text.find("[2]\n        %8"), 3, "[0]");
+  EXPECT_THAT(error_of(text, {number(3), floats({2}, {1, 2})}),
+              HasSubstr("output 0 is a sequence of 3 items of f32, not a tensor"));
+  const std::vector<tensor::BoxRef> feeds = {tensor::BoxRef::of(number(3)),
+                                             tensor::BoxRef::of(floats({2}, {1, 2}))};
+  const auto results = interpret_boxed(read(text), feeds, {});
+  ASSERT_TRUE(results) << results.error().message();
+  ASSERT_EQ((*results)[0]->items().size(), 3u);
+  EXPECT_TENSOR((*results)[0]->items()[2]->tensor(), floats({2}, {1, 2}));
 }
 
 TEST(Interpreter, ResultsMustFitTheirTypes) {

@@ -47,6 +47,16 @@ inline std::string tensor_type(int elem_type, const std::vector<DimBytes>& dims,
   return type_bytes;
 }
 
+/// A sequence, resp. an optional, of what that type says.
+inline std::string wrapped_type(int field, const std::string& element) {
+  std::string inner, type;
+  protozero::pbf_writer(inner).add_message(1, element);
+  protozero::pbf_writer(type).add_message(static_cast<protozero::pbf_tag_type>(field), inner);
+  return type;
+}
+inline std::string sequence_type(const std::string& element) { return wrapped_type(4, element); }
+inline std::string optional_type(const std::string& element) { return wrapped_type(9, element); }
+
 inline std::string value_info(const std::string& name, const std::string& type) {
   std::string bytes;
   protozero::pbf_writer writer(bytes);

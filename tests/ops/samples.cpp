@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "ir/infer.h"
 #include "tests/ops/real_bits.h"
 
 namespace scanloom::ops {
@@ -77,6 +78,36 @@ Tensor counted(DType dtype, const Shape& shape) {
     return is_real(dtype) ? encode_real(dtype, static_cast<double>(i))
                           : integer_bits(dtype, static_cast<std::int64_t>(i));
   });
+}
+
+BoxRef sequence(std::initializer_list<Datum> items) {
+  require(items.size() > 0);
+  BoxRef made = BoxRef::sequence(items.begin()->box->dtype());
+  for (const Datum& item : items) made->push_back(item.box);
+  return made;
+}
+
+BoxRef optional_of(const Datum& item) { return BoxRef::optional_of(item.box); }
+
+tensor::Type Datum::type() const {
+  if (box->is_tensor()) return tensor::Type::of(dtype(), shape());
+  tensor::DimTable dims;
+  tensor::Type type = tensor::Type::unranked(box->dtype());
+  for (const BoxRef& item : box->items()) {
+    const tensor::Type one = Datum(item).type();
+    type = &item == box->items().data() ? one : ir::join(type, one, dims);
+  }
+  const bool is_sequence = box->kind() == tensor::BoxKind::sequence;
+  type.wraps.insert(type.wraps.begin(),
+                    is_sequence ? tensor::Wrap::sequence : tensor::Wrap::optional);
+  // Sizes that differ belong to no table of symbols.
+  for (const tensor::Dim dim : type.dims)
+    if (!dim.is_constant()) {
+      type.ranked = false;
+      type.dims.clear();
+      break;
+    }
+  return type;
 }
 
 }  // namespace scanloom::ops

@@ -31,21 +31,39 @@
 
 #include "ir/builder.h"
 #include "ops/ops.h"
+#include "tensor/boxed.h"
 #include "tensor/tensor.h"
+#include "tensor/type.h"
 
 namespace scanloom::ops {
 
+using tensor::BoxRef;
 using tensor::Shape;
 using tensor::Tensor;
 
 inline constexpr double kInf = std::numeric_limits<double>::infinity();
 inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
+/// A tensor, or a sequence or optional, whose tensor is not defined.
+struct Datum : Tensor {
+  Datum(Tensor tensor) : Tensor(std::move(tensor)) {
+    if (defined()) box = BoxRef::of(*this);
+  }
+  Datum(BoxRef value) : box(std::move(value)) {
+    if (box && box->is_tensor()) Tensor::operator=(box->tensor());
+  }
+  [[nodiscard]] bool present() const { return static_cast<bool>(box); }
+  /// With all sizes; those of items are what they share.
+  [[nodiscard]] tensor::Type type() const;
+
+  BoxRef box;
+};
+
 struct Sample {
-  std::string name;            ///< words joined by _; unique within the operator
-  std::vector<Tensor> inputs;  ///< Tensor(): an optional input that is absent
+  std::string name;           ///< words joined by _; unique within the operator
+  std::vector<Datum> inputs;  ///< Tensor(): an optional input that is absent
   std::vector<ir::NamedAttr> attrs = {};
-  std::vector<Tensor> outputs = {};  ///< NaN stands for any NaN
+  std::vector<Datum> outputs = {};  ///< NaN stands for any NaN
   std::string error =
       {};           ///< part of the message of infer or of the kernel's fault; no outputs then
   double ulps = 0;  ///< what reals may be off by, in units in the last place of their dtype
@@ -70,5 +88,10 @@ Tensor strings(const Shape& shape, std::initializer_list<const char*> values);
 /// As many elements as the shape holds: 0, 1, 2, ... in any numeric dtype that holds them.
 Tensor counted(DType dtype, const Shape& shape);
 inline Tensor absent() { return {}; }
+/// A sequence of at least one item, an empty one, and optionals of tensors.
+BoxRef sequence(std::initializer_list<Datum> items);
+inline BoxRef empty_sequence(DType dtype) { return BoxRef::sequence(dtype); }
+BoxRef optional_of(const Datum& item);
+inline BoxRef empty_optional(DType dtype) { return BoxRef::optional(dtype); }
 
 }  // namespace scanloom::ops

@@ -13,6 +13,7 @@
 
 #include "ir/parse.h"
 #include "ir/print.h"
+#include "ir/run_node.h"
 #include "ir/verify.h"
 #include "tests/ops/bound_operand.h"
 #include "tests/ops/real_bits.h"
@@ -98,16 +99,21 @@ Expected<std::vector<Type>> infer(const Case& one, const Given& given, DimTable&
 
 Expected<std::vector<Type>> infer_with_values(const Case& one) {
   Given given;
-  for (const Tensor& input : one.sample.inputs) {
-    if (!input.defined()) given.absent();
-    if (input.defined()) given.add(Type::of(input.dtype(), input.shape()), known_of(input));
+  for (const Datum& input : one.sample.inputs) {
+    if (!input.present()) given.absent();
+    if (input.defined()) given.add(input.type(), known_of(input));
+    if (input.present() && !input.defined()) given.add(input.type());
   }
   DimTable dims;
   return infer(one, given, dims);
 }
 
 /// Whether a value of this shape may have that type, once the symbols n<k> are k.
-void expect_allows(const Type& type, const Tensor& value, const DimTable& dims) {
+void expect_allows(const Type& type, const Datum& value, const DimTable& dims) {
+  if (!value.defined()) {
+    EXPECT_TRUE(tensor::allows(type, value.box)) << to_string(type, dims);
+    return;
+  }
   EXPECT_TRUE(type.is_tensor());
   EXPECT_EQ(dtype_name(type.dtype), dtype_name(value.dtype()));
   if (!type.ranked) return;
@@ -190,16 +196,19 @@ TEST_P(SampleTest, InfersTheTypesThatItComputes) {
   const auto types = infer_with_values(GetParam());
   ASSERT_TRUE(types) << types.error().message();
   ASSERT_EQ(types->size(), sample().outputs.size());
-  for (std::size_t i = 0; i < types->size(); ++i)
-    EXPECT_EQ((*types)[i], Type::of(sample().outputs[i].dtype(), sample().outputs[i].shape()))
-        << "result " << i;
+  for (std::size_t i = 0; i < types->size(); ++i) {
+    if (GetParam().op->boxed == nullptr)
+      EXPECT_EQ((*types)[i], sample().outputs[i].type()) << "result " << i;
+    else
+      EXPECT_TRUE(tensor::allows((*types)[i], sample().outputs[i].box)) << "result " << i;
+  }
 }
 
 TEST_P(SampleTest, InfersATypeThatAllowsTheResultWithoutKnowingValues) {
   Given given;
-  for (const Tensor& input : sample().inputs) {
-    if (!input.defined()) given.absent();
-    if (input.defined()) given.add(Type::of(input.dtype(), input.shape()));
+  for (const Datum& input : sample().inputs) {
+    if (!input.present()) given.absent();
+    if (input.present()) given.add(input.type());
   }
   DimTable dims;
   const auto types = infer(GetParam(), given, dims);
@@ -214,18 +223,19 @@ TEST_P(SampleTest, InfersATypeThatAllowsTheResultWithoutKnowingValues) {
 TEST_P(SampleTest, InfersATypeThatAllowsTheResultFromSymbols) {
   Given given;
   DimTable dims;
-  for (const Tensor& input : sample().inputs) {
-    if (!input.defined()) {
+  for (const Datum& input : sample().inputs) {
+    if (!input.present()) {
       given.absent();
       continue;
     }
-    Type type = Type::of(input.dtype(), input.shape());
-    if (!given.types.empty() && is_integer(input.dtype()) && input.shape().rank() < 2) {
+    Type type = input.type();
+    if (!given.types.empty() && input.defined() && is_integer(input.dtype()) &&
+        input.shape().rank() < 2) {
       given.add(type, known_of(input));
       continue;
     }
     for (Dim& dim : type.dims)
-      if (dim.value() != 1) dim = dims.symbol(fmt::format("n{}", dim.value()));
+      if (type.is_tensor() && dim.value() != 1) dim = dims.symbol(fmt::format("n{}", dim.value()));
     given.add(type);
   }
   const auto types = infer(GetParam(), given, dims);
@@ -237,9 +247,12 @@ TEST_P(SampleTest, InfersATypeThatAllowsTheResultFromSymbols) {
 
 TEST_P(SampleTest, InfersWithoutKnowingRanks) {
   Given given;
-  for (const Tensor& input : sample().inputs) {
-    if (!input.defined()) given.absent();
-    if (input.defined()) given.add(Type::unranked(input.dtype()));
+  for (const Datum& input : sample().inputs) {
+    if (!input.present()) given.absent();
+    if (!input.present()) continue;
+    Type type = Type::unranked(input.type().dtype);
+    type.wraps = input.type().wraps;
+    given.add(std::move(type));
   }
   DimTable dims;
   const auto types = infer(GetParam(), given, dims);
@@ -249,8 +262,46 @@ TEST_P(SampleTest, InfersWithoutKnowingRanks) {
     expect_allows((*types)[i], sample().outputs[i], dims);
 }
 
-TEST_P(SampleTest, ReferenceGivesTheExpectedResults) {
+/// Runs the operator as the interpreter does. With `alone` nobody else refers to the inputs.
+Expected<std::vector<BoxRef>> run_boxed(const Case& one, bool alone) {
+  std::vector<BoxRef> inputs, results(std::max(one.sample.outputs.size(), one.op->outputs.size()));
+  for (const Datum& input : one.sample.inputs) {
+    inputs.push_back(input.box);
+    if (alone && input.present()) inputs.back().make_unique();
+  }
+  const std::vector<Attr> attrs = ordered_attrs(one);
+  tensor::MemoryAccount memory(std::int64_t{1} << 30);
+  SCANLOOM_CHECK_OK(ir::run_boxed(*one.op, {inputs, results, attrs, memory}));
+  return results;
+}
+
+void expect_equal_boxes(const Datum& computed, const Datum& expected, double ulps) {
+  ASSERT_TRUE(computed.present());
+  ASSERT_EQ(computed.box->kind(), expected.box->kind());
+  EXPECT_EQ(dtype_name(computed.box->dtype()), dtype_name(expected.box->dtype()));
+  if (expected.defined()) return expect_equal(computed, expected, ulps);
+  ASSERT_EQ(computed.box->items().size(), expected.box->items().size());
+  for (std::size_t i = 0; i < expected.box->items().size(); ++i) {
+    SCOPED_TRACE(testing::Message() << "item " << i);
+    expect_equal_boxes(computed.box->items()[i], expected.box->items()[i], ulps);
+  }
+}
+
+// The second time shows that the first one left inputs alone that others refer to.
+TEST_P(SampleTest, BoxedValuesGiveTheExpectedResults) {
   if (fails()) return;
+  for (const bool alone : {false, true}) {
+    const auto results = run_boxed(GetParam(), alone);
+    ASSERT_TRUE(results) << results.error().message();
+    for (std::size_t i = 0; i < sample().outputs.size(); ++i) {
+      SCOPED_TRACE(testing::Message() << "result " << i);
+      expect_equal_boxes((*results)[i], sample().outputs[i], sample().ulps);
+    }
+  }
+}
+
+TEST_P(SampleTest, ReferenceGivesTheExpectedResults) {
+  if (fails() || GetParam().op->reference == nullptr) return;
   const auto types = infer_with_values(GetParam());
   ASSERT_TRUE(types) << types.error().message();
   const ReferenceRun run(GetParam(), *types, Layout::contiguous, Layout::contiguous);
@@ -263,7 +314,7 @@ TEST_P(SampleTest, ReferenceGivesTheExpectedResults) {
 }
 
 TEST_P(SampleTest, StridesChangeNoBit) {
-  if (fails()) return;
+  if (fails() || GetParam().op->reference == nullptr) return;
   const auto types = infer_with_values(GetParam());
   ASSERT_TRUE(types) << types.error().message();
   const ReferenceRun plain(GetParam(), *types, Layout::contiguous, Layout::contiguous);
@@ -288,6 +339,11 @@ TEST_P(SampleTest, FailsWithTheExpectedText) {
         << types.error().message();
     return;
   }
+  const auto boxed = run_boxed(GetParam(), false);
+  ASSERT_FALSE(boxed);
+  EXPECT_NE(boxed.error().text().find(sample().error), std::string::npos)
+      << boxed.error().message();
+  if (GetParam().op->reference == nullptr) return;
   for (const Type& type : *types) ASSERT_TRUE(type.is_static());
   const ReferenceRun run(GetParam(), *types, Layout::contiguous, Layout::contiguous);
   ASSERT_EQ(run.status, tensor::Status::fault);
@@ -299,13 +355,11 @@ TEST_P(SampleTest, TextFormIsStableAndVerified) {
   if (fails()) return;
   ir::Module module;
   std::vector<ir::ValueId> inputs;
-  for (const Tensor& input : sample().inputs) {
-    const Type type = Type::of(input.dtype(), input.shape());
-    inputs.push_back(input.defined() ? module.add_argument(module.top(), type) : ir::ValueId());
-  }
+  for (const Datum& input : sample().inputs)
+    inputs.push_back(input.present() ? module.add_argument(module.top(), input.type())
+                                     : ir::ValueId());
   std::vector<Type> types;
-  for (const Tensor& output : sample().outputs)
-    types.push_back(Type::of(output.dtype(), output.shape()));
+  for (const Datum& output : sample().outputs) types.push_back(output.type());
   const ir::NodeId node =
       module.add_node(module.top(), *GetParam().op, inputs, ordered_attrs(GetParam()), types);
   module.region(module.top()).yields = module.node(node).outputs;

@@ -4,66 +4,28 @@
 
 #include <gtest/gtest.h>
 
+#include "tensor/boxed_call.h"
+
 namespace scanloom::tensor {
 namespace {
 
-TEST(BoxedTest, AppendingIsInPlaceWhileUnique) {
-  BoxRef box = BoxRef::of(*Tensor::zeros(DType::i64, {0, 2}));
-  std::size_t moves = 0;
-  const std::byte* last = nullptr;
-  for (std::int64_t i = 0; i < 1000; ++i) {
-    const std::int64_t row[] = {i, -i};
-    ASSERT_TRUE(box.unique());
-    ASSERT_TRUE(box->append(row, 1));
-    moves += box->data() != last;
-    last = box->data();
-  }
-  EXPECT_LT(moves, 30u);
-  EXPECT_EQ(box->shape(), Shape({1000, 2}));
-  const Tensor tensor = box->tensor();
-  EXPECT_EQ(tensor.as<std::int64_t>()[1999], -999);
-}
-
-TEST(BoxedTest, TensorsHandedOutAreNotWrittenTo) {
-  BoxRef box = BoxRef::of(*Tensor::zeros(DType::i64, {0}));
-  const std::int64_t one = 1, two = 2;
-  for (int i = 0; i < 3; ++i) ASSERT_TRUE(box->append(&one, 1));
-  const Tensor before = box->tensor();
-  ASSERT_TRUE(box->append(&two, 1));
-  EXPECT_NE(box->data(), before.data());
-  EXPECT_EQ(before.shape(), Shape({3}));
-  ASSERT_TRUE(box->resize({4}));
-  EXPECT_EQ(before.as<std::int64_t>()[0], 1);
-}
-
-TEST(BoxedTest, SharedTensorsSeparateOnWriting) {
-  BoxRef a = BoxRef::of(Tensor::of<std::int64_t>({1}, std::vector<std::int64_t>{7}));
-  BoxRef b = a;
-  EXPECT_FALSE(a.unique());
-  ASSERT_TRUE(b.make_unique());
-  EXPECT_TRUE(a.unique() && b.unique());
-  const std::int64_t eight = 8;
-  ASSERT_TRUE(b->append(&eight, 1));
-  EXPECT_EQ(a->tensor().as<std::int64_t>().size(), 1u);
-  EXPECT_EQ(b->tensor().as<std::int64_t>()[1], 8);
-}
+BoxRef number(float value) { return BoxRef::of(Tensor::scalar(value)); }
 
 TEST(BoxedTest, SequencesHoldReferences) {
   BoxRef sequence = BoxRef::sequence(DType::f32);
-  BoxRef item = BoxRef::of(Tensor::scalar(1.0f));
+  BoxRef item = number(1);
   sequence->push_back(item);
-  sequence->insert(0, BoxRef::of(Tensor::scalar(2.0f)));
+  sequence->insert(0, number(2));
   EXPECT_FALSE(item.unique());
   BoxRef copy = sequence;
-  ASSERT_TRUE(copy.make_unique());
+  copy.make_unique();
+  EXPECT_TRUE(sequence.unique() && copy.unique());
   copy->erase(1);
   EXPECT_EQ(copy->items().size(), 1u);
   EXPECT_EQ(sequence->items().size(), 2u);
   const BoxRef optional = BoxRef::optional_of(item);
   EXPECT_EQ(optional->kind(), BoxKind::optional);
   EXPECT_EQ(optional->items().size(), 1u);
-  optional->clear();
-  EXPECT_TRUE(optional->items().empty());
 }
 
 TEST(BoxedTest, DeepNestsAreDestroyedWithoutRecursion) {
@@ -75,11 +37,66 @@ TEST(BoxedTest, DeepNestsAreDestroyedWithoutRecursion) {
   }
 }
 
-TEST(BoxedTest, ImpossibleShapesAreErrors) {
-  BoxRef box = BoxRef::of(*Tensor::zeros(DType::i64, {1}));
-  EXPECT_FALSE(box->resize({-1}));
-  EXPECT_FALSE(box->append(nullptr, std::int64_t{1} << 62));
-  EXPECT_EQ(box->shape(), Shape({1}));
+TEST(BoxedTest, TypesAllowValuesByKindElementTypeAndSizes) {
+  BoxRef sequence = BoxRef::sequence(DType::f32);
+  sequence->push_back(BoxRef::of(*Tensor::zeros(DType::f32, {2, 3})));
+  sequence->push_back(BoxRef::of(*Tensor::zeros(DType::f32, {4, 3})));
+  DimTable dims;
+  Type type = Type::of(DType::f32, {dims.symbol("n"), 3});
+  EXPECT_FALSE(allows(type, sequence));
+  EXPECT_TRUE(allows(type, sequence->items()[0]));
+  type.wraps = {Wrap::sequence};
+  EXPECT_TRUE(allows(type, sequence));
+  type.dims[0] = 2;
+  EXPECT_FALSE(allows(type, sequence));
+  type = Type::unranked(DType::i64);
+  type.wraps = {Wrap::sequence};
+  EXPECT_FALSE(allows(type, sequence));
+  type.dtype = DType::f32;
+  type.wraps = {Wrap::optional, Wrap::sequence};
+  EXPECT_TRUE(allows(type, BoxRef::optional_of(sequence)));
+  EXPECT_TRUE(allows(type, BoxRef::optional(DType::f32)));
+  EXPECT_FALSE(allows(type, BoxRef::optional_of(number(1))));
+}
+
+TEST(MemoryAccountTest, CountsTensorsAndListsWhileTheyLive) {
+  MemoryAccount account(100000);
+  {
+    BoxRef sequence = BoxRef::sequence(DType::f32);
+    Tensor tensor = *account.count(*Tensor::zeros(DType::f32, {1000}));
+    const std::int64_t with_tensor = account.held();
+    EXPECT_GE(with_tensor, 4000);
+    sequence->push_back(BoxRef::of(std::move(tensor)));
+    ASSERT_TRUE(account.count(*sequence));
+    const std::int64_t with_list = account.held();
+    EXPECT_GT(with_list, with_tensor);
+    for (int i = 0; i < 1000; ++i) sequence->push_back(sequence->items()[0]);
+    ASSERT_TRUE(account.count(*sequence));
+    EXPECT_GE(account.held(), with_list + 8000);
+    ASSERT_TRUE(account.count(*sequence));  // twice counts once
+    EXPECT_LT(account.held(), with_list + 32000);
+  }
+  EXPECT_EQ(account.held(), 0);
+}
+
+TEST(MemoryAccountTest, RefusesListsThatGrowTooLong) {
+  MemoryAccount account(4000);
+  BoxRef sequence = BoxRef::sequence(DType::f32);
+  for (int i = 0; i < 1000; ++i) sequence->push_back(number(0));
+  const auto counted = account.count(*sequence);
+  ASSERT_FALSE(counted);
+  EXPECT_EQ(counted.error().code(), Code::limit_reached);
+}
+
+TEST(BoxedCallTest, KeepsCopiesOfMemoryThatIsOnlyLent) {
+  const float lent[] = {1, 2};
+  MemoryAccount account(100000);
+  std::vector<BoxRef> inputs = {BoxRef::of(Tensor(DType::f32, {2}, nullptr, lent))};
+  const BoxedCall call{inputs, {}, {}, account};
+  const BoxRef kept = call.take(0).value_or_throw();
+  EXPECT_NE(kept->tensor().data(), lent);
+  EXPECT_EQ(kept->tensor().as<float>()[1], 2);
+  EXPECT_FALSE(inputs[0]);
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "options.h"
 #include "test_data.h"
 #include "validators.h"
+#include "value_file.h"
 
 namespace scanloom::cli {
 namespace {
@@ -45,6 +46,10 @@ bool agree(double result, double expected, const CompareArgs& args) {
   return std::fabs(result - expected) <= args.atol + args.rtol * std::fabs(expected);
 }
 
+std::string_view text_at(const std::byte* element) {
+  return reinterpret_cast<const StringRef*>(element)->view();
+}
+
 /// Compares elements: reals within the tolerance, everything else exactly.
 void compare_elements(const View& result, const View& expected, const CompareArgs& args,
                       Difference& difference) {
@@ -53,7 +58,9 @@ void compare_elements(const View& result, const View& expected, const CompareArg
   for (std::int64_t i = 0; i < count; ++i) {
     const std::byte* ours = element_at(result, i);
     const std::byte* theirs = element_at(expected, i);
-    bool same = std::memcmp(ours, theirs, dtype_bytes(result.dtype)) == 0;
+    bool same = result.dtype == DType::string
+                    ? text_at(ours) == text_at(theirs)
+                    : std::memcmp(ours, theirs, dtype_bytes(result.dtype)) == 0;
     if (!same && tolerant) {
       const double a = read_number(result.dtype, ours), b = read_number(result.dtype, theirs);
       same = agree(a, b, args);
@@ -71,16 +78,32 @@ void compare_elements(const View& result, const View& expected, const CompareArg
                          " elements differ; " + difference.problem;
 }
 
+/// Item by item, down to the first that differs.
+void compare_values(const View& result, const View& expected, const CompareArgs& args,
+                    Difference& difference) {
+  const bool tensor = result.kind == ValueKind::tensor;
+  const bool alike =
+      result.kind == expected.kind && result.items.size() == expected.items.size() &&
+      (!tensor || (result.dtype == expected.dtype && result.shape == expected.shape));
+  if (!alike) {
+    difference.problem = "expected is " + value_text(expected);
+    if (!tensor) ++difference.differing;
+    return;
+  }
+  if (tensor) return compare_elements(result, expected, args, difference);
+  for (std::size_t i = 0; i < result.items.size(); ++i) {
+    compare_values(result.items[i], expected.items[i], args, difference);
+    if (difference.problem.empty()) continue;
+    difference.problem = "item " + std::to_string(i) + ": " + difference.problem;
+    return;
+  }
+}
+
 Difference compare_one(const std::string& set, const NamedView& expected, const Results& results,
                        const CompareArgs& args) {
   const View result = results.at(expected.first).view();
-  Difference difference = {set, expected.first, type_text(result.dtype, result.shape), "", 0, 0};
-  if (result.dtype == DType::string)
-    fail(Code::unsupported, "output '" + expected.first + "' is text, which cannot be compared");
-  if (result.dtype != expected.second.dtype || result.shape != expected.second.shape)
-    difference.problem = "expected is " + type_text(expected.second.dtype, expected.second.shape);
-  else
-    compare_elements(result, expected.second, args, difference);
+  Difference difference = {set, expected.first, value_text(result), "", 0, 0};
+  compare_values(result, expected.second, args, difference);
   return difference;
 }
 

@@ -19,6 +19,7 @@
 #include "options.h"
 #include "profile_text.h"
 #include "validators.h"
+#include "value_file.h"
 
 namespace scanloom::cli {
 namespace {
@@ -55,8 +56,18 @@ struct ProgressLine {
   }
 };
 
+/// The tensors in a value: itself, or "name.0", "name.1", ... of its items.
+void add_tensors(const std::string& name, const View& view, std::vector<NamedView>& tensors) {
+  if (view.kind == ValueKind::tensor) tensors.emplace_back(name, view);
+  for (std::size_t i = 0; i < view.items.size(); ++i)
+    add_tensors(name + "." + std::to_string(i), view.items[i], tensors);
+}
+
 void save(const RunArgs& args, const Results& results) {
   if (args.out.ends_with(".npy")) {
+    if (results.size() == 1 && !results[0].is_tensor())
+      fail(Code::invalid_argument, "--out: a .npy file holds one tensor, the result is a " +
+                                       value_text(results[0].view()) + "; name it .npz");
     if (results.size() != 1)
       fail(Code::invalid_argument, "--out: a .npy file holds one result, there are " +
                                        std::to_string(results.size()) + "; name it .npz");
@@ -64,7 +75,7 @@ void save(const RunArgs& args, const Results& results) {
   }
   std::vector<NamedView> tensors;
   for (std::size_t i = 0; i < results.size(); ++i)
-    tensors.emplace_back(results.name(i), results[i].view());
+    add_tensors(results.name(i), results[i].view(), tensors);
   write_npz(args.out, tensors);
 }
 
@@ -77,14 +88,14 @@ void print_results(const RunArgs& args, const Session& session, const Results& r
   std::size_t name_width = 6, type_width = 10;
   for (std::size_t i = 0; i < results.size(); ++i) {
     name_width = std::max(name_width, results.name(i).size());
-    type_width = std::max(type_width, type_text(results[i].dtype(), results[i].shape()).size());
+    type_width = std::max(type_width, value_text(results[i].view()).size());
   }
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Value& value = results[i];
     const bool saved = !args.out.empty() && value.elements() > 1;
     std::cout << std::left << std::setw(static_cast<int>(name_width)) << results.name(i) << "  "
-              << std::setw(static_cast<int>(type_width)) << type_text(value.dtype(), value.shape())
-              << "  " << (saved ? "-> " + args.out : elements_text(value.view())) << '\n';
+              << std::setw(static_cast<int>(type_width)) << value_text(value.view()) << "  "
+              << (saved ? "-> " + args.out : elements_text(value.view())) << '\n';
   }
   int branches = 0, loops = 0;
   for (const auto& [name, count] : session.operators()) {

@@ -88,6 +88,17 @@ std::string printed(const char* format, double number) {
   return text;
 }
 
+/// All items when they are few, otherwise the first ones and "...".
+std::string items_text(const View& view) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < view.items.size(); ++i) {
+    if (i > 0) text += "; ";
+    if (i == static_cast<std::size_t>(kShownOfMany)) return text + "...]";
+    text += elements_text(view.items[i]);
+  }
+  return text + "]";
+}
+
 }  // namespace
 
 std::string numpy_name(DType dtype) {
@@ -169,13 +180,14 @@ std::string number_text(DType dtype, const std::byte* from) {
     return printed("%.6g", fetch<float>(from)) + printed("%+.6gj", fetch<float>(from + 4));
   if (dtype == DType::c128)
     return printed("%.6g", fetch<double>(from)) + printed("%+.6gj", fetch<double>(from + 8));
-  if (dtype == DType::string) return "text";
+  if (dtype == DType::string) return "'" + std::string(fetch<StringRef>(from).view()) + "'";
   char text[8];
   std::snprintf(text, sizeof text, "0x%02x", fetch<std::uint8_t>(from));
   return text;
 }
 
 std::string elements_text(const View& view) {
+  if (view.kind != ValueKind::tensor) return items_text(view);
   const std::int64_t count = count_elements(view.shape).value_or(0);
   const std::int64_t shown = count <= kShownInFull ? count : kShownOfMany;
   std::string text;

@@ -11,7 +11,7 @@
 #include "failure.h"
 #include "fed_number.h"
 #include "sizes.h"
-#include "tensor_file.h"
+#include "value_file.h"
 
 namespace scanloom::cli {
 namespace {
@@ -105,7 +105,7 @@ View from_npz(const std::string& path, const std::string& key) {
 /// A tensor from a file, or nullopt when the text names none.
 std::optional<View> from_file(const ValueInfo& input, const std::string& text) {
   if (text.ends_with(".npy")) return read_npy(text);
-  if (text.ends_with(".pb")) return read_tensor_file(text).value;
+  if (text.ends_with(".pb")) return read_value_file(text, input);
   if (text.ends_with(".npz")) return from_npz(text, input.name);
   const std::size_t at = text.rfind(".npz:");
   if (at != std::string::npos) return from_npz(text.substr(0, at + 4), text.substr(at + 5));
@@ -113,7 +113,7 @@ std::optional<View> from_file(const ValueInfo& input, const std::string& text) {
 }
 
 View made_tensor(const ValueInfo& input, const std::string& text, Makers& makers) {
-  if (!is_number(input.dtype))
+  if (!is_number(input.dtype) || input.kind != ValueKind::tensor)
     fail(Code::invalid_argument, "--feed: input '" + input.name + "' is " + input.type +
                                      ": it can be fed from a file only");
   if (text == "random") return random_tensor(input, makers);
@@ -141,7 +141,7 @@ Given read_given(const Session& session, const FeedArgs& args, Sizes& sizes) {
     return input;
   };
   const auto take = [&](const ValueInfo& input, const View& tensor) {
-    sizes.learn(input, tensor);
+    if (tensor.kind == ValueKind::tensor) sizes.learn(input, tensor);
     given.tensors.emplace(input.name, tensor);
   };
   for (const std::string& text : args.feeds) {

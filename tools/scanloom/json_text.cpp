@@ -23,10 +23,21 @@ nlohmann::ordered_json json_of(double number) {
 }
 
 nlohmann::ordered_json json_of(const View& tensor) {
-  nlohmann::ordered_json out = {{"type", numpy_name(tensor.dtype)}, {"shape", tensor.shape}};
-  if (!is_number(tensor.dtype)) return out;
   auto values = nlohmann::ordered_json::array();
+  if (tensor.kind != ValueKind::tensor) {
+    for (const View& item : tensor.items) values.push_back(json_of(item));
+    const char* const type = tensor.kind == ValueKind::sequence ? "sequence" : "optional";
+    return {{"type", type}, {"items", std::move(values)}};
+  }
+  nlohmann::ordered_json out = {{"type", numpy_name(tensor.dtype)}, {"shape", tensor.shape}};
   const std::int64_t count = count_elements(tensor.shape).value_or(0);
+  if (tensor.dtype == DType::string) {
+    for (std::int64_t i = 0; i < count; ++i)
+      values.push_back(reinterpret_cast<const StringRef*>(element_at(tensor, i))->view());
+    out["values"] = std::move(values);
+    return out;
+  }
+  if (!is_number(tensor.dtype)) return out;
   for (std::int64_t i = 0; i < count; ++i)
     values.push_back(element_json(tensor.dtype, element_at(tensor, i)));
   out["values"] = std::move(values);

@@ -31,6 +31,7 @@ struct Parts {
   std::vector<std::int64_t> dims;
   std::int32_t data_type = 0;
   std::string bytes;  // the elements, however the file spells them
+  std::vector<std::string> texts;
 };
 
 /// Appends the values of a repeated field, whether packed or one by one, as elements of `size`
@@ -92,7 +93,8 @@ void read_field(protozero::pbf_reader& reader, Parts& parts) {
           element_size(parts), [&] { return reader.get_uint64(); },
           [&] { return reader.get_packed_uint64(); });
     case kStringData:
-      fail(Code::unsupported, "it holds text, which cannot be fed");
+      parts.texts.push_back(reader.get_string());
+      return;
     case kDataLocation:
       if (reader.get_enum() != 0) fail(Code::unsupported, "its data lie in another file");
       return;
@@ -101,11 +103,20 @@ void read_field(protozero::pbf_reader& reader, Parts& parts) {
   }
 }
 
+View text_view(const Parts& parts) {
+  const auto count = count_elements(parts.dims);
+  if (!count || static_cast<std::size_t>(*count) != parts.texts.size())
+    fail(Code::invalid_argument, "it holds " + std::to_string(parts.texts.size()) + " strings, " +
+                                     type_text(DType::string, parts.dims) + " needs others");
+  return strings(parts.texts, parts.dims);
+}
+
 View to_view(const Parts& parts) {
   const auto dtype = dtype_from_onnx_number(parts.data_type);
   if (!dtype)
     fail(Code::invalid_argument,
          "it is not a TensorProto: element type " + std::to_string(parts.data_type));
+  if (*dtype == DType::string) return text_view(parts);
   if (dtype_file_bits(*dtype) < 8)
     fail(Code::unsupported, "elements of type " + numpy_name(*dtype) + " cannot be fed");
   const std::size_t needed = bytes_needed(*dtype, parts.dims, "its tensor");
@@ -118,14 +129,21 @@ View to_view(const Parts& parts) {
   return fresh.view;
 }
 
+Parts read_parts(std::string_view bytes) {
+  Parts parts;
+  protozero::pbf_reader reader(bytes.data(), bytes.size());
+  while (reader.next()) read_field(reader, parts);
+  return parts;
+}
+
 }  // namespace
+
+View parse_tensor(std::string_view bytes) { return to_view(read_parts(bytes)); }
 
 TensorFile read_tensor_file(const std::string& path) {
   const std::string content = read_file(path);
   try {
-    Parts parts;
-    protozero::pbf_reader reader(content);
-    while (reader.next()) read_field(reader, parts);
+    const Parts parts = read_parts(content);
     return {parts.name, to_view(parts)};
   } catch (const protozero::exception&) {
     fail(Code::invalid_argument, path + ": it is not a TensorProto");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include <scanloom/value.h>
 
@@ -13,5 +14,9 @@ struct TensorFile {
   View value;
 };
 TensorFile read_tensor_file(const std::string& path);
+
+/// The tensor in the bytes of a TensorProto. Throws Failure, and protozero::exception for bytes
+/// that are none.
+View parse_tensor(std::string_view bytes);
 
 }  // namespace scanloom::cli

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "failure.h"
-#include "tensor_file.h"
+#include "value_file.h"
 
 namespace scanloom::cli {
 namespace {
@@ -31,7 +31,7 @@ std::vector<NamedView> read_tensors(const fs::path& folder, const std::string& k
     if (i >= values.size())
       fail(Code::invalid_argument, file.string() + ": the model has only " +
                                        std::to_string(values.size()) + " " + kind + "s");
-    tensors.emplace_back(values[i].name, read_tensor_file(file.string()).value);
+    tensors.emplace_back(values[i].name, read_value_file(file.string(), values[i]));
   }
 }
 

@@ -105,6 +105,12 @@ Expected<void> Parser::attribute_value(Wire& wire, AttributeProto& attribute, st
     case 9:
       attribute.texts.push_back(wire.view());
       break;
+    case 14:
+    case 15: {
+      SCANLOOM_TRY(TypeProto type, parse_type(wire.view()));
+      attribute.types.push_back(std::move(type));
+      break;
+    }
     case 22:
     case 23: {
       SCANLOOM_TRY(SparseTensorProto sparse, parse_sparse_tensor(wire.view()));

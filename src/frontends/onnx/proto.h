@@ -93,6 +93,7 @@ struct AttributeProto {
   std::vector<TensorProto> tensors;       ///< of kind tensor: one
   std::vector<SparseTensorProto> sparse;  ///< of kind sparse_tensor: one
   std::vector<GraphIndex> graphs;         ///< of kind graph: one
+  std::vector<TypeProto> types;           ///< of kind type: one
 };
 
 struct NodeProto {

@@ -101,6 +101,8 @@ Expected<std::string_view> parse_type_layer(std::string_view bytes, TypeProto& t
   return inner;
 }
 
+}  // namespace
+
 Expected<TypeProto> parse_type(std::string_view bytes) {
   TypeProto type;
   while (!bytes.empty()) {
@@ -110,8 +112,6 @@ Expected<TypeProto> parse_type(std::string_view bytes) {
   }
   return type;
 }
-
-}  // namespace
 
 Expected<void> finished(const Wire& wire, std::string_view message) {
   if (wire.ok()) return {};

@@ -12,6 +12,7 @@ class Wire;
 /// Error (invalid_model) naming the kind of message when its bytes are malformed.
 Expected<void> finished(const Wire& wire, std::string_view message);
 
+Expected<TypeProto> parse_type(std::string_view bytes);
 Expected<EntryProto> parse_entry(std::string_view bytes);
 Expected<OpsetProto> parse_opset(std::string_view bytes);
 Expected<ValueInfoProto> parse_value_info(std::string_view bytes);

@@ -1,5 +1,7 @@
 // Loop: carried values and stacked rows; the step number is one more carried value, the condition's
 // formal is true in every step that is executed.
+#include <algorithm>
+
 #include "frontends/onnx/body.h"
 #include "frontends/onnx/ops/converters.h"
 #include "frontends/onnx/types.h"
@@ -48,6 +50,13 @@ Expected<void> check_single(const std::string& what, const Type& type, DType dty
   return {};
 }
 
+/// Whether a state that starts as an optional goes on as what one holds: the element of its type.
+bool is_optional_of(const Type& initial, const Type& next) {
+  if (initial.is_tensor() || initial.wraps.front() != tensor::Wrap::optional) return false;
+  return initial.dtype == next.dtype && std::equal(initial.wraps.begin() + 1, initial.wraps.end(),
+                                                   next.wraps.begin(), next.wraps.end());
+}
+
 Expected<void> OpenLoop::finish_condition(NodeCtx& ctx, BodyResult& body,
                                           std::vector<ValueId>& yields) {
   if (is_true(body.outputs[0].constant.get())) return {};
@@ -76,11 +85,16 @@ Expected<void> OpenLoop::finish(NodeCtx& ctx, std::vector<BodyResult> results) {
   ir::Module& module = ctx.module();
   BodyResult& body = results[0];
   std::vector<ValueId> yields;
+  std::vector<std::pair<int, ValueId>> held;  // outputs that are what an optional state holds
   SCANLOOM_CHECK_OK(finish_condition(ctx, body, yields));
   const std::size_t first_input = module.node(loop_).loop->first_carried_input();
   for (std::size_t i = 0; i < carried_; ++i) {
-    const ValueId next = body.value(1 + i);
+    ValueId next = body.value(1 + i);
     const Type initial = ctx.type(module.node(loop_).inputs[first_input + i]);
+    const bool holds = is_optional_of(initial, ctx.type(next));
+    if (holds) {
+      SCANLOOM_TRY(next, body.builder->op(ops::optional_op, {next}));
+    }
     const Type& type = ctx.type(next);
     if (type.dtype != initial.dtype || type.wraps != initial.wraps)
       return invalid_model("carried value {} is {} before the first step, the body makes it {}", i,
@@ -92,7 +106,9 @@ Expected<void> OpenLoop::finish(NodeCtx& ctx, std::vector<BodyResult> results) {
                           : Type::unranked(initial.dtype);
     final_type.wraps = initial.wraps;
     for (tensor::Dim& dim : final_type.dims) dim = module.dims.fresh();
-    ctx.set_output(static_cast<int>(i), module.add_output(loop_, std::move(final_type)));
+    const ValueId last = module.add_output(loop_, std::move(final_type));
+    ctx.set_output(static_cast<int>(i), last);
+    if (holds) held.emplace_back(static_cast<int>(i), last);
   }
   if (step_.valid()) {
     SCANLOOM_TRY(const ValueId next, next_step(body));
@@ -111,6 +127,10 @@ Expected<void> OpenLoop::finish(NodeCtx& ctx, std::vector<BodyResult> results) {
     ctx.set_output(static_cast<int>(i - 1), module.add_output(loop_, std::move(stacked)));
   }
   module.region(body.builder->region()).yields = std::move(yields);
+  for (const auto& [output, last] : held) {
+    SCANLOOM_TRY(const ValueId element, ctx.op(ops::optional_get_element_op, {last}));
+    ctx.set_output(output, element);
+  }
   return {};
 }
 

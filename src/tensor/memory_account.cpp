@@ -1,17 +1,17 @@
-#include "interp/memory.h"
+#include "tensor/memory_account.h"
 
 #include <utility>
 
-namespace scanloom::interp {
-namespace {
+#include "tensor/boxed.h"
 
-using tensor::Tensor;
+namespace scanloom::tensor {
+namespace {
 
 std::int64_t bytes_of(const Tensor& tensor) {
   // Loops can gather any number of rows of few bytes, so what describes one counts as well.
   std::size_t bytes = tensor.bytes() + sizeof(Tensor);
   if (tensor.dtype() == DType::string)
-    for (const tensor::StringRef& element : tensor.as<tensor::StringRef>())
+    for (const StringRef& element : tensor.as<StringRef>())
       bytes += static_cast<std::size_t>(element.size);
   return static_cast<std::int64_t>(bytes);
 }
@@ -34,10 +34,10 @@ struct MemoryAccount::Held {
 };
 
 Expected<void> MemoryAccount::check(std::int64_t bytes) const {
-  const std::int64_t held = held_->load(std::memory_order_relaxed);
-  if (bytes > max_bytes_ - held)
+  const std::int64_t used = held() + elsewhere_;
+  if (bytes > max_bytes_ - used)
     return fail(Code::limit_reached, "the run needs {} bytes, the memory budget is {} bytes",
-                held + bytes, max_bytes_)
+                used + bytes, max_bytes_)
         .note("raise it with the option max_memory");
   return {};
 }
@@ -49,4 +49,17 @@ Expected<Tensor> MemoryAccount::count(Tensor tensor) {
   return Tensor(tensor.dtype(), tensor.shape(), std::move(held), tensor.data());
 }
 
-}  // namespace scanloom::interp
+Expected<void> MemoryAccount::count(Box& box) {
+  const std::int64_t bytes = box.own_bytes();
+  if (box.counter_ == held_ && bytes == box.counted_) return {};
+  const std::int64_t counted = box.counter_ == held_ ? box.counted_ : 0;
+  SCANLOOM_CHECK_OK(check(bytes - counted));
+  if (box.counter_ && box.counter_ != held_)
+    box.counter_->fetch_sub(box.counted_, std::memory_order_relaxed);
+  box.counter_ = held_;
+  box.counted_ = bytes;
+  held_->fetch_add(bytes - counted, std::memory_order_relaxed);
+  return {};
+}
+
+}  // namespace scanloom::tensor

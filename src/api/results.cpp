@@ -1,0 +1,31 @@
+// Results: boxed values and tensors as the values that users see.
+#include "api/impl.h"
+
+namespace scanloom {
+
+Expected<Value> to_value(const tensor::Tensor& tensor) {
+  const tensor::Shape& shape = tensor.shape();
+  tensor::Tensor own = tensor;
+  // A result may be a feed, which belongs to the caller.
+  if (!own.owner()) {
+    SCANLOOM_TRY(own, tensor::Tensor::copy_of(tensor.dtype(), shape, tensor.data()));
+  }
+  // The value's pointer is the elements', its ownership the tensor's.
+  return Value(own.dtype(), {shape.begin(), shape.end()},
+               std::shared_ptr<const void>(own.owner(), own.data()));
+}
+
+// The depth of recursion is that of the output's type, of which eight levels are the most.
+Expected<Value> to_value(const tensor::BoxRef& box) {
+  if (box->is_tensor()) return to_value(box->tensor());
+  std::vector<Value> items;
+  for (const tensor::BoxRef& item : box->items()) {
+    SCANLOOM_TRY(Value value, to_value(item));
+    items.push_back(std::move(value));
+  }
+  const bool sequence = box->kind() == tensor::BoxKind::sequence;
+  return Value(sequence ? ValueKind::sequence : ValueKind::optional, box->dtype(),
+               std::move(items));
+}
+
+}  // namespace scanloom

@@ -1,0 +1,32 @@
+// What the operators over strings share: walking elements, and making tensors of strings.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tensor/boxed_call.h"
+
+namespace scanloom::ops {
+
+/// Collects the elements of a tensor of strings that is being made, counting them while they grow.
+class TextMaker {
+ public:
+  explicit TextMaker(const tensor::BoxedCall& call) : call_(call) {}
+
+  /// Error: the memory budget.
+  Expected<void> add(std::string_view text);
+  [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(texts_.size()); }
+  /// Sets output i to what was added, in order. Precondition: as many as the shape has elements.
+  Expected<void> give(std::size_t i, const tensor::Shape& shape);
+
+ private:
+  const tensor::BoxedCall& call_;
+  std::vector<std::string> texts_;
+  std::int64_t bytes_ = 0, checked_ = 0;
+};
+
+/// The shape that two operands broadcast to. Error: they do not; not naming the node.
+Expected<tensor::Shape> broadcast_shape(const tensor::Shape& a, const tensor::Shape& b);
+
+}  // namespace scanloom::ops

@@ -1,0 +1,159 @@
+// Objects: sequences, optionals and strings, held by reference. Calls on them may allocate; tensors
+// that such calls read in the arena are lent for the call, and those that come out of a sequence
+// are read where they are.
+#include <algorithm>
+
+#include "plan/dynamic.h"
+#include "runtime/state.h"
+#include "tensor/rows.h"
+#include "tensor/strided_copy.h"
+
+namespace scanloom::runtime {
+
+using tensor::BoxRef;
+using tensor::Tensor;
+
+void Run::State::begin_objects(std::span<const BoxRef> fed, std::int64_t max_memory) {
+  // Results of earlier runs no longer count: they are the caller's.
+  account = tensor::MemoryAccount(max_memory);
+  objects.resize(binding->objects.size());
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    const plan::ObjectInit& init = binding->objects[i];
+    if (init.kind == plan::ObjectInit::Kind::constant) objects[i] = BoxRef::of(init.constant);
+    if (init.kind == plan::ObjectInit::Kind::feed)
+      objects[i] = fed[static_cast<std::size_t>(init.feed)];
+  }
+}
+
+/// What a run leaves behind: references to feeds, items and rows that nobody needs.
+void Run::State::drop_objects() {
+  std::ranges::fill(objects, BoxRef());
+  std::ranges::fill(object_inputs, BoxRef());
+  std::ranges::fill(object_outputs, BoxRef());
+  for (BoxedValue& value : boxed) value.lender.reset();
+  for (LoopState& loop : loops)
+    for (std::vector<Tensor>& rows : loop.rows) rows.clear();
+}
+
+/// The tensor at a spot; not defined where there is none.
+Expected<Tensor> Run::State::tensor_at(const plan::Spot& spot) {
+  if (!spot.present()) return Tensor();
+  if (!spot.is_object()) return plan::as_tensor(operand(spot));
+  const BoxRef& value = object(spot);
+  return value && value->is_tensor() ? value->tensor() : Tensor();
+}
+
+Expected<BoxRef> Run::State::boxed_operand(const plan::Spot& spot, const tensor::Operand& bound,
+                                           bool moved) {
+  if (!spot.present()) return BoxRef();
+  if (spot.is_object()) return moved ? std::move(object(spot)) : object(spot);
+  SCANLOOM_TRY(Tensor lent, plan::as_tensor(spot.is_dynamic() ? operand(spot) : bound));
+  return BoxRef::of(std::move(lent));
+}
+
+Expected<void> Run::State::run_object(std::uint32_t index) {
+  const plan::ObjectCall& call = binding->object_calls[index];
+  const plan::Spot* const spots = binding->operands.data() + call.first_operand;
+  account.set_elsewhere(binding->arena_bytes + binding->scratch_bytes + binding->result_bytes +
+                        budget.used);
+  object_inputs.clear();
+  object_outputs.assign(call.outputs, BoxRef());
+  for (std::size_t i = 0; i < call.inputs; ++i) {
+    SCANLOOM_TRY(BoxRef input,
+                 boxed_operand(spots[i], operands[call.first_operand + i], call.moved[i]));
+    object_inputs.push_back(std::move(input));
+  }
+  SCANLOOM_CHECK_OK(
+      plan::run_object(*binding->plan, call.node, object_inputs, object_outputs, account));
+  for (std::size_t i = 0; i < call.outputs; ++i) {
+    const plan::Spot& spot = spots[call.inputs + i];
+    if (spot.is_object())
+      object(spot) = std::move(object_outputs[i]);
+    else
+      SCANLOOM_CHECK_OK(unbox(object_outputs[i], spot, call.node));
+  }
+  object_inputs.clear();
+  object_outputs.clear();
+  return {};
+}
+
+/// Makes a tensor that came out of a call the value of a spot that is no object: boxed ones refer
+/// to it, static ones are written.
+Expected<void> Run::State::unbox(const BoxRef& value, const plan::Spot& spot, ir::NodeId node) {
+  const Tensor& tensor = value->tensor();
+  if (tensor.dtype() != spot.dtype)
+    return fail(Code::internal, "{}: the result is {}, not {}", describe(node),
+                dtype_name(tensor.dtype()), dtype_name(spot.dtype));
+  const tensor::Shape strides = tensor::contiguous_strides(tensor.shape());
+  if (spot.is_dynamic()) {
+    BoxedValue& target = box(spot);
+    target = {nullptr, tensor.owner(), tensor.shape(), strides};
+    slot(spot.slot) = static_cast<std::byte*>(const_cast<void*>(tensor.data()));
+    return {};
+  }
+  const plan::Layout& layout = binding->layouts[static_cast<std::size_t>(spot.layout)];
+  if (!(layout.dims == tensor.shape()))
+    return fail(Code::invalid_argument, "{}: the result has sizes {}, {} were expected",
+                describe(node), tensor.shape().to_string(), layout.dims.to_string());
+  if (tensor.elements() > 0)
+    tensor::copy_strided(spot.dtype, layout.dims.dims(),
+                         static_cast<const std::byte*>(tensor.data()), strides.data(),
+                         address(spot), layout.strides.data());
+  return {};
+}
+
+/// How many slices a scanned value has now.
+Expected<std::int64_t> Run::State::slice_count(const plan::BoundScanned& port, ir::NodeId node) {
+  tensor::Shape dims;
+  if (port.outer.is_object())
+    dims = object(port.outer)->tensor().shape();
+  else
+    dims = operand(port.outer).shape();
+  const int axis = static_cast<int>(port.slices.axis);
+  if (axis >= dims.rank())
+    return fail(Code::invalid_argument, "{}: scanned axis {} of a value of rank {}", describe(node),
+                axis, dims.rank());
+  return port.window(dims[axis]).count;
+}
+
+Expected<void> Run::State::slice_object(const plan::BoundScanned& port, std::int64_t step,
+                                        ir::NodeId node) {
+  const Tensor& whole = object(port.outer)->tensor();
+  const int axis = static_cast<int>(port.slices.axis);
+  const std::int64_t first = port.window(whole.shape()[axis]).first + step * port.slices.stride;
+  SCANLOOM_TRY(Tensor slice,
+               tensor::slice(whole, axis, first, port.slices.part, port.slices.squeeze));
+  Expected<Tensor> counted = account.count(std::move(slice));
+  if (!counted) return std::move(counted).error().at(describe(node));
+  object(port.argument) = BoxRef::of(*std::move(counted));
+  return {};
+}
+
+Expected<void> Run::State::append_object(std::uint32_t index, std::size_t port) {
+  const plan::BoundLoop& loop = binding->loops[index];
+  const plan::BoundStacked& stacked = loop.stacked[port];
+  std::vector<Tensor>& rows = loops[index].rows[port];
+  const Tensor& row = object(stacked.row)->tensor();
+  Expected<void> fits = tensor::check_row(rows, row, port, stacked.axis, stacked.insert);
+  if (!fits) return std::move(fits).error().at(describe(loop.node));
+  // A row that is the same in all steps takes no new memory, but what describes it does.
+  Expected<Tensor> counted = account.count(row);
+  if (!counted) return std::move(counted).error().at(describe(loop.node));
+  rows.push_back(*std::move(counted));
+  return {};
+}
+
+Expected<void> Run::State::join_objects(std::uint32_t index, std::size_t port) {
+  const plan::BoundLoop& loop = binding->loops[index];
+  const plan::BoundStacked& stacked = loop.stacked[port];
+  std::vector<Tensor>& rows = loops[index].rows[port];
+  Expected<Tensor> all =
+      tensor::join_rows(rows, static_cast<int>(stacked.axis), stacked.insert, stacked.reverse);
+  rows.clear();
+  if (all) all = account.count(*std::move(all));
+  if (!all) return std::move(all).error().at(describe(loop.node));
+  object(stacked.result) = BoxRef::of(*std::move(all));
+  return {};
+}
+
+}  // namespace scanloom::runtime

@@ -1,0 +1,43 @@
+// MemoryAccount: what the values of one run take, and the limit on it. A tensor counts from when it
+// is made until nothing shares its storage, a box as long as it lives; feeds and constants do not
+// count.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "base/expected.h"
+#include "tensor/tensor.h"
+
+namespace scanloom::tensor {
+
+class Box;
+
+class MemoryAccount {
+ public:
+  /// Results outlive the run and are dropped by any thread.
+  using Counter = std::atomic<std::int64_t>;
+
+  explicit MemoryAccount(std::int64_t max_bytes) : max_bytes_(max_bytes) {}
+
+  [[nodiscard]] std::int64_t held() const { return held_->load(std::memory_order_relaxed); }
+  /// Bytes of the same run that are counted elsewhere.
+  void set_elsewhere(std::int64_t bytes) { elsewhere_ = bytes; }
+  /// Whether a tensor of that many bytes may be made. Error: limit_reached.
+  [[nodiscard]] Expected<void> check(std::int64_t bytes) const;
+  /// The same tensor, counted. Precondition: it has storage of its own. Error: limit_reached.
+  Expected<Tensor> count(Tensor tensor);
+  /// Counts a box and its list, not what it refers to; again after it has changed. Error:
+  /// limit_reached.
+  Expected<void> count(Box& box);
+
+ private:
+  struct Held;
+
+  std::int64_t max_bytes_;
+  std::int64_t elsewhere_ = 0;
+  std::shared_ptr<Counter> held_ = std::make_shared<Counter>(0);
+};
+
+}  // namespace scanloom::tensor

@@ -1,0 +1,27 @@
+// Slices of tensors, and tensors put together from slices, as a loop's ports need them where sizes
+// are known only when running: in the interpreter, and for strings, which no arena holds.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/expected.h"
+#include "tensor/tensor.h"
+
+namespace scanloom::tensor {
+
+/// The elements [first, first + part) of an axis, in storage of their own; squeeze (part 1):
+/// without that axis. Precondition: they lie inside.
+Expected<Tensor> slice(const Tensor& whole, int axis, std::int64_t first, std::int64_t part,
+                       bool squeeze);
+
+/// Whether `row` may be put behind `rows`; `port` is the number of the stack for the message.
+/// Errors (invalid_argument): it has no such axis, or another shape than the first row.
+Expected<void> check_row(std::span<const Tensor> rows, const Tensor& row, std::size_t port,
+                         std::int64_t axis, bool insert);
+
+/// The rows along an axis, which is a new one if `insert`, the last row first if `reverse`.
+/// Precondition: there is a row, and check_row took each.
+Expected<Tensor> join_rows(std::span<const Tensor> rows, int axis, bool insert, bool reverse);
+
+}  // namespace scanloom::tensor

@@ -1,0 +1,139 @@
+// Sequences, optionals and strings as a program feeds them and gets them back.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/api/models.h"
+
+namespace scanloom::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr Execution kExecutions[] = {Execution::automatic, Execution::interpreted};
+
+/// "t": the sequence "s" of f32[N] with "x" at its end; "p": "o", an optional of it; "c": "a" +
+/// "b".
+std::string passing() {
+  using namespace onnx::test;
+  const std::string rows = tensor_type(kFloat, {"N"}), texts = tensor_type(kString, {"M"});
+  ModelBytes model;
+  model.graph.name = "passing";
+  model.graph.inputs = {value_info("s", sequence_type(rows)), value_info("x", rows),
+                        value_info("o", optional_type(sequence_type(rows))), value_info("a", texts),
+                        value_info("b", texts)};
+  model.graph.outputs = {value_info("t", sequence_type(rows)),
+                         value_info("p", optional_type(sequence_type(rows))),
+                         value_info("c", texts)};
+  model.graph.nodes = {NodeBytes("SequenceInsert", {"s", "x"}, {"t"}).name("grow"),
+                       NodeBytes("Identity", {"o"}, {"p"}),
+                       NodeBytes("StringConcat", {"a", "b"}, {"c"})};
+  model.opset = 20;
+  return model.bytes();
+}
+
+struct Fed {
+  float one[2] = {1, 2}, two[1] = {3};
+  std::vector<std::string> texts = {"a", "", std::string("x\0y", 3)};
+  View s = sequence({view(one, {2}), view(two, {1})});
+  View x = view(two, {1});
+  View o = none();
+  View a = strings(texts, {3}), b = strings(texts, {3});
+
+  Expected<Results> run(const Session& session) const {
+    return session.run({{"s", s}, {"x", x}, {"o", o}, {"a", a}, {"b", b}});
+  }
+};
+
+TEST(BoxedValues, TypesAreTold) {
+  const Session session = load(passing());
+  EXPECT_EQ(session.inputs()[0].kind, ValueKind::sequence);
+  EXPECT_EQ(session.inputs()[0].type, "seq(tensor(float))");
+  EXPECT_EQ(session.inputs()[2].kind, ValueKind::optional);
+  EXPECT_EQ(session.inputs()[2].type, "optional(seq(tensor(float)))");
+  EXPECT_EQ(session.inputs()[3].kind, ValueKind::tensor);
+  EXPECT_EQ(session.inputs()[3].type, "tensor(string)");
+  EXPECT_EQ(session.outputs()[1].type, "optional(seq(tensor(float)))");
+}
+
+TEST(BoxedValues, GoInAndComeOut) {
+  for (const Execution execution : kExecutions) {
+    const Session session = load(passing(), {.execution = execution});
+    std::optional<Results> kept;
+    {
+      Fed fed;
+      auto results = fed.run(session);
+      ASSERT_TRUE(results) << results.error().message();
+      kept = *std::move(results);
+    }
+    // Results own what they hold: the feeds are gone.
+    const Value& t = kept->at("t");
+    EXPECT_EQ(t.kind(), ValueKind::sequence);
+    ASSERT_EQ(t.items().size(), 3u);
+    EXPECT_THAT(floats(t.items()[0]), ElementsAre(1, 2));
+    EXPECT_THAT(floats(t.items()[2]), ElementsAre(3));
+    EXPECT_EQ(kept->at("p").kind(), ValueKind::optional);
+    EXPECT_THAT(kept->at("p").items(), IsEmpty());
+    EXPECT_THAT(kept->at("c").strings(), ElementsAre("aa", "", std::string_view("x\0yx\0y", 6)));
+    EXPECT_THAT(kept->at("t").strings(), IsEmpty());
+  }
+}
+
+TEST(BoxedValues, CanBeFedAgain) {
+  const Session session = load(passing());
+  Fed fed;
+  auto first = fed.run(session);
+  ASSERT_TRUE(first) << first.error().message();
+  fed.s = first->at("t").view();
+  fed.o = first->at("t").view();  // what the optional would hold
+  fed.a = first->at("c").view();
+  const auto second = fed.run(session);
+  ASSERT_TRUE(second) << second.error().message();
+  EXPECT_EQ(second->at("t").items().size(), 4u);
+  ASSERT_EQ(second->at("p").items().size(), 1u);
+  EXPECT_EQ(second->at("p").items()[0].items().size(), 3u);
+  EXPECT_EQ(second->at("c").strings()[0], "aaa");
+}
+
+TEST(BoxedValues, StridedStringsAreCopied) {
+  const Session session = load(passing());
+  Fed fed;
+  fed.a.strides = {-1};
+  fed.a.data = static_cast<const StringRef*>(fed.a.data) + 2;
+  const auto results = fed.run(session);
+  ASSERT_TRUE(results) << results.error().message();
+  EXPECT_THAT(results->at("c").strings(),
+              ElementsAre(std::string_view("x\0ya", 4), "", std::string_view("ax\0y", 4)));
+}
+
+TEST(BoxedValues, MistakesAreNamed) {
+  const Session session = load(passing());
+  const auto error = [&](auto change) {
+    Fed fed;
+    change(fed);
+    const auto results = fed.run(session);
+    EXPECT_FALSE(results);
+    return results ? std::string() : results.error().message();
+  };
+  const double wrong = 0;
+  EXPECT_THAT(error([](Fed& fed) { fed.s = fed.x; }),
+              HasSubstr("feed 's' is float, not a sequence of float"));
+  EXPECT_THAT(error([](Fed& fed) { fed.x = fed.s; }),
+              HasSubstr("input 'x' is float, the feed is a sequence of float"));
+  EXPECT_THAT(error([&](Fed& fed) { fed.s.items[1] = view(&wrong, {1}); }),
+              HasSubstr("item 1 of feed 's' is double, not float"));
+  EXPECT_THAT(error([](Fed& fed) { fed.s.items[1].shape = {1, 1}; }),
+              HasSubstr("item 1 of feed 's' has sizes [1,1], which the model does not allow"));
+  EXPECT_THAT(error([](Fed& fed) { fed.s.items[0].data = nullptr; }),
+              HasSubstr("item 0 of feed 's' has sizes [2] but no data"));
+  EXPECT_THAT(error([](Fed& fed) { fed.o.items = {fed.s, fed.s}; }),
+              HasSubstr("feed 'o' is an optional of 2 items, 1 is the most"));
+  EXPECT_THAT(error([](Fed& fed) { fed.o = fed.x; }),
+              HasSubstr("feed 'o' is float, not a sequence of float"));
+  EXPECT_THAT(error([](Fed& fed) { fed.a = fed.x; }),
+              HasSubstr("input 'a' is string, the feed is float"));
+}
+
+}  // namespace
+}  // namespace scanloom::test
