@@ -1,84 +1,19 @@
-#include <algorithm>
-#include <type_traits>
-
-#include "ops/indices.h"
-#include "ops/lines.h"
+#include "ops/cumulative.h"
 #include "ops/ops.h"
-#include "ops/sizes.h"
-#include "tensor/visit.h"
 
 namespace scanloom::ops {
-namespace {
-
-using tensor::Operand;
-
-constexpr int kExclusive = 0;
-constexpr int kReverse = 1;
-
-Expected<void> infer(ir::InferCtx& ctx) {
-  ctx.set(0, ctx.in(0));
-  if (const std::int64_t count = element_count(ctx, 1); count >= 0 && count != 1)
-    return invalid_model("axis has {} elements, not 1", count);
-  const auto axis = ctx.numbers(1);
-  if (axis && axis->size() == 1 && ctx.in(0).ranked)
-    SCANLOOM_CHECK_OK(ctx.axis(axis->front(), ctx.in(0).rank()));
-  return {};
-}
-
-// In f32 for narrower reals; integers wrap.
-template <class T>
-struct SumOf {
-  using type = std::uint64_t;
-};
-template <class T>
-  requires(std::is_floating_point_v<T> || tensor::SmallFloatType<T>)
-struct SumOf<T> {
-  using type = decltype(tensor::widen(T{}));
-};
-
-template <class T>
-void sum_lines(const tensor::Call& call, int axis) {
-  using Sum = typename SumOf<T>::type;
-  const Operand &x = call.in(0), &y = call.out(0);
-  const bool exclusive = call.attrs[kExclusive].integer() != 0;
-  const bool reverse = call.attrs[kReverse].integer() != 0;
-  const std::int64_t count = x.dims[axis];
-  for_each_line<2>(x.shape(), axis, {strides_of(x), strides_of(y)}, [&](const auto& at) {
-    Sum sum{};
-    for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t k = reverse ? count - 1 - i : i;
-      T& result = y.data<T>()[at[1] + k * y.strides[axis]];
-      if (exclusive) result = tensor::narrow<T>(sum);
-      sum += static_cast<Sum>(tensor::widen(x.data<const T>()[at[0] + k * x.strides[axis]]));
-      if (!exclusive) result = tensor::narrow<T>(sum);
-    }
-  });
-}
-
-tensor::Status reference(const tensor::Call& call) noexcept {
-  const int rank = call.in(0).rank;
-  const std::int64_t given = listed_index(call.in(1), 0);
-  const auto axis = tensor::normalise_axis(given, rank);
-  if (!axis) return call.fail("axis {} is outside the {} axes of x", given, rank);
-  tensor::visit_dtype(call.out(0).dtype, [&]<class T>(std::type_identity<T>) {
-    if constexpr (tensor::RealOrInteger<T>) sum_lines<T>(call, *axis);
-  });
-  return tensor::Status::ok;
-}
-
-}  // namespace
 
 constinit const ir::OpDef cumsum_op{
     .name = "cumsum",
     .doc =
         "Sums of all elements up to each one along an axis; with `exclusive` without that one, "
         "with `reverse` from the end.",
-    .inputs = {{"x", ir::Accept::numeric}, {"axis", ir::Accept::index}},
+    .inputs = kCumulativeInputs,
     .outputs = {"y"},
-    .attrs = {{"exclusive", tensor::AttrKind::integer}, {"reverse", tensor::AttrKind::integer}},
+    .attrs = kCumulativeAttrs,
     .effects = ir::Effects::may_fail,
-    .infer = infer,
-    .reference = reference,
+    .infer = infer_cumulative,
+    .reference = run_cumsum,
 };
 
 }  // namespace scanloom::ops

@@ -178,5 +178,30 @@ TEST_F(SizesTest, TooManyAxesAreRefused) {
   EXPECT_TRUE(gathered);
 }
 
+TEST_F(SizesTest, PoolsAndTransposedConvolutionsFollowSymbols) {
+  const Value x = real({symbol("B"), 3, symbol("H"), 8});
+  const std::vector<Attr> pool = {Attr(),        0, Attr(), Numbers{2, 2}, Numbers{1, 0, 1, 0},
+                                  Numbers{2, 2}, 0};
+  EXPECT_EQ(type(average_pool_op, {x}, pool), "f32[B,3,floor_div(H,2)+1,4]");
+  const std::vector<Attr> same = {"same_upper", 0, Attr(), Numbers{3, 3}, Attr(), Numbers{2, 2}, 0};
+  EXPECT_EQ(type(average_pool_op, {x}, same), "f32[B,3,floor_div(H+1,2),4]");
+  const std::vector<Attr> transposed = {Attr(), Attr(), Attr(),       Attr(),
+                                        Attr(), Attr(), Numbers{2, 2}};
+  EXPECT_EQ(type(conv_transpose_op, {x, real({3, 5, 2, 2})}, transposed), "f32[B,5,2*H,16]");
+}
+
+TEST_F(SizesTest, ListsOfSizesReachTheOperatorsThatTakeThem) {
+  const Value x = real({symbol("B"), 4, symbol("L")});
+  const Value wide = {Type::scalar(DType::f64), {}};
+  const std::vector<Attr> linear = {2, "linear", "half_pixel", -0.75, 0, 0, 0.0};
+  const Value twice = scalar(dims_.mul(symbol("L"), 2));
+  EXPECT_EQ(type(resample_op, {x, twice, wide}, linear), "f32[B,4,2*L]");
+  EXPECT_EQ(type(center_crop_pad_op, {x, list({symbol("N"), 7})}, {Numbers{0, 2}}), "f32[N,4,7]");
+  EXPECT_EQ(type(col2im_op, {x, list({5, 6}), list({1, 2})}, {Attr(), Attr(), Attr()}),
+            "f32[B,2,5,6]");
+  EXPECT_EQ(type(affine_grid_op, {real({2, 2, 3}), list({2, 1, symbol("H"), 4})}, {0}),
+            "f32[2,H,4,2]");
+}
+
 }  // namespace
 }  // namespace scanloom::ops

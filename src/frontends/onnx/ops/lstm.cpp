@@ -1,7 +1,6 @@
 // LSTM: stays whole, the IR has the same operator.
-#include <algorithm>
-
 #include "frontends/onnx/ops/converters.h"
+#include "frontends/onnx/ops/recurrent.h"
 #include "ops/ops.h"
 
 namespace scanloom::onnx {
@@ -9,12 +8,6 @@ namespace scanloom::onnx {
 using ir::ValueId;
 
 namespace {
-
-constexpr std::string_view kDefaultActivations[] = {"Sigmoid", "Tanh", "Tanh"};
-
-/// Activations that read activation_alpha or activation_beta.
-constexpr std::string_view kWithParameters[] = {"Affine",    "Elu",        "HardSigmoid",
-                                                "LeakyRelu", "ScaledTanh", "ThresholdedRelu"};
 
 /// Without attribute hidden_size, the recurrence weights [directions, 4 * size, size] say it.
 Expected<std::int64_t> hidden_size(NodeCtx& ctx, ValueId recurrence) {
@@ -25,27 +18,6 @@ Expected<std::int64_t> hidden_size(NodeCtx& ctx, ValueId recurrence) {
   return type.dims[2].value();
 }
 
-/// The names joined by commas; empty: the default ones.
-Expected<std::string> activations(NodeCtx& ctx, std::size_t directions) {
-  SCANLOOM_TRY(const auto names, ctx.texts("activations"));
-  SCANLOOM_TRY(const auto alpha, ctx.reals("activation_alpha"));
-  SCANLOOM_TRY(const auto beta, ctx.reals("activation_beta"));
-  if (names.empty()) return std::string();
-  if (names.size() != 3 * directions)
-    return invalid_model("attribute 'activations' has {} names, {} are needed", names.size(),
-                         3 * directions);
-  std::string joined;
-  bool is_default = true;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if ((!alpha.empty() || !beta.empty()) &&
-        std::ranges::find(kWithParameters, names[i]) != std::end(kWithParameters))
-      return fail(Code::unsupported, "activation '{}' with parameters", names[i]);
-    is_default = is_default && names[i] == kDefaultActivations[i % 3];
-    joined += (i == 0 ? "" : ",") + names[i];
-  }
-  return is_default ? std::string() : joined;
-}
-
 Expected<std::vector<ir::NamedAttr>> lstm_attributes(NodeCtx& ctx, ValueId recurrence) {
   SCANLOOM_TRY(const std::string direction, ctx.text("direction", "forward"));
   if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
@@ -54,7 +26,8 @@ Expected<std::vector<ir::NamedAttr>> lstm_attributes(NodeCtx& ctx, ValueId recur
   SCANLOOM_TRY(const std::int64_t size, hidden_size(ctx, recurrence));
   SCANLOOM_TRY(const std::int64_t layout, ctx.integer("layout", 0));
   SCANLOOM_TRY(const std::int64_t input_forget, ctx.integer("input_forget", 0));
-  SCANLOOM_TRY(const std::string names, activations(ctx, direction == "bidirectional" ? 2 : 1));
+  SCANLOOM_TRY(const std::string names,
+               joined_activations(ctx, direction == "bidirectional" ? 6 : 3));
   std::vector<ir::NamedAttr> attrs = {{"direction", direction},
                                       {"hidden_size", size},
                                       {"layout", layout},

@@ -1,0 +1,156 @@
+// Col2Im, ConvInteger, ConvTranspose, DeformConv. Those with an operator of their own compute f16
+// and bf16 in f32 and round once.
+#include "frontends/onnx/ops/converters.h"
+#include "ops/ops.h"
+
+namespace scanloom::onnx {
+
+using ir::ValueId;
+
+namespace {
+
+using Axes = std::vector<std::int64_t>;
+
+Expected<const char*> auto_pad(NodeCtx& ctx) {
+  SCANLOOM_TRY(const std::string mode, ctx.text("auto_pad", "NOTSET"));
+  if (mode == "NOTSET") return "explicit";
+  if (mode == "SAME_UPPER") return "same_upper";
+  if (mode == "SAME_LOWER") return "same_lower";
+  if (mode == "VALID") return "valid";
+  return invalid_model("attribute 'auto_pad' is '{}', which is no way to pad", mode);
+}
+
+/// kernel_shape repeats what the weights say.
+Expected<void> check_kernel_shape(NodeCtx& ctx, ValueId weights) {
+  SCANLOOM_TRY(const auto kernel, ctx.integers("kernel_shape"));
+  const tensor::Type& type = ctx.type(weights);
+  if (kernel.empty() || !type.ranked) return {};
+  if (type.rank() != static_cast<int>(kernel.size()) + 2)
+    return invalid_model("attribute 'kernel_shape' has {} sizes, the weights have {} axes",
+                         kernel.size(), type.rank());
+  for (std::size_t i = 0; i < kernel.size(); ++i) {
+    const tensor::Dim dim = type.dims[i + 2];
+    if (dim.is_constant() && dim.value() != kernel[i])
+      return invalid_model("attribute 'kernel_shape' says {} on axis {}, the weights have {}",
+                           kernel[i], i, dim.value());
+  }
+  return {};
+}
+
+/// The lists of integers that are there.
+Expected<void> add_lists(NodeCtx& ctx, std::initializer_list<const char*> names,
+                         std::vector<ir::NamedAttr>& attrs) {
+  for (const char* const name : names) {
+    if (!ctx.has_attribute(name)) continue;
+    SCANLOOM_TRY(auto values, ctx.integers(name));
+    if (!values.empty()) attrs.push_back({name, std::move(values)});
+  }
+  return {};
+}
+
+DType wide(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
+
+/// Input i in the type to compute in; an invalid id when it is absent.
+Expected<ValueId> wide_in(NodeCtx& ctx, int i) {
+  SCANLOOM_TRY(const ValueId value, ctx.optional_in(i));
+  if (!value.valid()) return value;
+  return ctx.cast(value, wide(ctx.type(value).dtype));
+}
+
+/// Sets output 0 to the value in the element type of input 0.
+Expected<void> finish(NodeCtx& ctx, ValueId y) {
+  SCANLOOM_TRY(const ValueId given, ctx.in(0));
+  SCANLOOM_TRY(const ValueId narrow, ctx.cast(y, ctx.type(given).dtype));
+  ctx.set_output(0, narrow);
+  return {};
+}
+
+}  // namespace
+
+Expected<void> convert_conv_transpose(NodeCtx& ctx) {
+  SCANLOOM_TRY(const ValueId x, wide_in(ctx, 0));
+  SCANLOOM_TRY(const ValueId weights, wide_in(ctx, 1));
+  SCANLOOM_TRY(const ValueId bias, wide_in(ctx, 2));
+  if (!x.valid() || !weights.valid()) return invalid_model("an input is missing");
+  SCANLOOM_CHECK_OK(check_kernel_shape(ctx, weights));
+  SCANLOOM_TRY(const char* const mode, auto_pad(ctx));
+  SCANLOOM_TRY(const std::int64_t group, ctx.integer("group", 1));
+  std::vector<ir::NamedAttr> attrs = {{"auto_pad", mode}, {"group", group}};
+  SCANLOOM_CHECK_OK(
+      add_lists(ctx, {"dilations", "output_padding", "output_shape", "pads", "strides"}, attrs));
+  SCANLOOM_TRY(const ValueId y,
+               ctx.op(ops::conv_transpose_op, {x, weights, bias}, std::move(attrs)));
+  return finish(ctx, y);
+}
+
+Expected<void> convert_deform_conv(NodeCtx& ctx) {
+  std::vector<ValueId> operands;
+  for (int i = 0; i < 5; ++i) {
+    SCANLOOM_TRY(const ValueId operand, wide_in(ctx, i));
+    if (i < 3 && !operand.valid()) return invalid_model("input {} is missing", i);
+    operands.push_back(operand);
+  }
+  SCANLOOM_CHECK_OK(check_kernel_shape(ctx, operands[1]));
+  SCANLOOM_TRY(const std::int64_t group, ctx.integer("group", 1));
+  SCANLOOM_TRY(const std::int64_t offset_group, ctx.integer("offset_group", 1));
+  std::vector<ir::NamedAttr> attrs = {{"group", group}, {"offset_group", offset_group}};
+  SCANLOOM_CHECK_OK(add_lists(ctx, {"dilations", "pads", "strides"}, attrs));
+  SCANLOOM_TRY(const ValueId y, ctx.op(ops::deform_conv_op, std::move(operands), std::move(attrs)));
+  return finish(ctx, y);
+}
+
+Expected<void> convert_col2im(NodeCtx& ctx) {
+  SCANLOOM_TRY(ValueId x, ctx.in(0));
+  SCANLOOM_TRY(const ValueId image, ctx.in(1));
+  SCANLOOM_TRY(const ValueId block, ctx.in(2));
+  if (is_real(ctx.type(x).dtype)) {
+    SCANLOOM_TRY(x, ctx.cast(x, wide(ctx.type(x).dtype)));
+  }
+  std::vector<ir::NamedAttr> attrs;
+  SCANLOOM_CHECK_OK(add_lists(ctx, {"dilations", "pads", "strides"}, attrs));
+  SCANLOOM_TRY(const ValueId y, ctx.op(ops::col2im_op, {x, image, block}, std::move(attrs)));
+  return finish(ctx, y);
+}
+
+namespace {
+
+/// Bytes minus their zero point, in f64, whose sums of products are exact far beyond i32.
+Expected<ValueId> centred(NodeCtx& ctx, ValueId x, ValueId zero) {
+  SCANLOOM_TRY(const ValueId value, ctx.cast(x, DType::f64));
+  if (!zero.valid()) return value;
+  SCANLOOM_TRY(const ValueId offset, ctx.cast(zero, DType::f64));
+  return ctx.op(ops::sub_op, {value, offset});
+}
+
+}  // namespace
+
+// The padding is x's zero point, so it is 0 once that is subtracted.
+Expected<void> convert_conv_integer(NodeCtx& ctx) {
+  SCANLOOM_TRY(const ValueId x, ctx.in(0));
+  SCANLOOM_TRY(const ValueId weights, ctx.in(1));
+  SCANLOOM_TRY(ValueId x_zero, ctx.optional_in(2));
+  SCANLOOM_TRY(ValueId w_zero, ctx.optional_in(3));
+  SCANLOOM_CHECK_OK(check_kernel_shape(ctx, weights));
+  if (x_zero.valid()) {
+    SCANLOOM_TRY(x_zero,
+                 ctx.op(ops::reshape_op, {x_zero, ctx.integers_value({})}, {{"allowzero", 0}}));
+  }
+  // One zero point per filter stands along axis 0 of w.
+  if (w_zero.valid() && ctx.type(w_zero).rank() == 1 && ctx.type(weights).ranked) {
+    Axes axes;
+    for (int i = 1; i < ctx.type(weights).rank(); ++i) axes.push_back(i);
+    SCANLOOM_TRY(w_zero, ctx.op(ops::unsqueeze_op, {w_zero}, {{"axes", std::move(axes)}}));
+  }
+  SCANLOOM_TRY(const ValueId a, centred(ctx, x, x_zero));
+  SCANLOOM_TRY(const ValueId b, centred(ctx, weights, w_zero));
+  SCANLOOM_TRY(const char* const mode, auto_pad(ctx));
+  SCANLOOM_TRY(const std::int64_t group, ctx.integer("group", 1));
+  std::vector<ir::NamedAttr> attrs = {{"auto_pad", mode}, {"group", group}};
+  SCANLOOM_CHECK_OK(add_lists(ctx, {"dilations", "pads", "strides"}, attrs));
+  SCANLOOM_TRY(const ValueId sum, ctx.op(ops::conv_op, {a, b, ValueId()}, std::move(attrs)));
+  SCANLOOM_TRY(const ValueId y, ctx.cast(sum, DType::i32));
+  ctx.set_output(0, y);
+  return {};
+}
+
+}  // namespace scanloom::onnx

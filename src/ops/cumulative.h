@@ -1,0 +1,17 @@
+// What cumsum and cumprod share: all but the operation.
+#pragma once
+
+#include "ir/op_def.h"
+
+namespace scanloom::ops {
+
+inline constexpr decltype(ir::OpDef::inputs) kCumulativeInputs = {{"x", ir::Accept::numeric},
+                                                                  {"axis", ir::Accept::index}};
+inline constexpr decltype(ir::OpDef::attrs) kCumulativeAttrs = {
+    {"exclusive", tensor::AttrKind::integer}, {"reverse", tensor::AttrKind::integer}};
+
+Expected<void> infer_cumulative(ir::InferCtx& ctx);
+tensor::Status run_cumsum(const tensor::Call& call) noexcept;
+tensor::Status run_cumprod(const tensor::Call& call) noexcept;
+
+}  // namespace scanloom::ops

@@ -1,0 +1,56 @@
+#include "tests/ops/samples.h"
+
+namespace scanloom::ops {
+
+std::vector<Sample> reverse_sequence_samples() {
+  return {
+      {.name = "time_first",
+       .inputs = {f32({4, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}),
+                  i64({4}, {4, 3, 2, 1})},
+       .attrs = {{"batch_axis", 1}, {"time_axis", 0}},
+       .outputs = {f32({4, 4}, {12, 9, 6, 3, 8, 5, 2, 7, 4, 1, 10, 11, 0, 13, 14, 15})}},
+      {.name = "batch_first",
+       .inputs = {f32({4, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}),
+                  i64({4}, {1, 2, 3, 4})},
+       .attrs = {{"batch_axis", 0}, {"time_axis", 1}},
+       .outputs = {f32({4, 4}, {0, 1, 2, 3, 5, 4, 6, 7, 10, 9, 8, 11, 15, 14, 13, 12})}},
+      {.name = "rows_of_vectors",
+       .inputs = {i64({3, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}), i32({2}, {3, 0})},
+       .attrs = {{"batch_axis", 1}, {"time_axis", 0}},
+       .outputs = {i64({3, 2, 2}, {8, 9, 2, 3, 4, 5, 6, 7, 0, 1, 10, 11})}},
+      {.name = "last_axis",
+       .inputs = {i64({3, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}), i64({3}, {1, 2, 2})},
+       .attrs = {{"batch_axis", 0}, {"time_axis", -1}},
+       .outputs = {i64({3, 2, 2}, {0, 1, 2, 3, 5, 4, 7, 6, 9, 8, 11, 10})}},
+      {.name = "words",
+       .inputs = {strings({1, 3}, {"a", "b", "c"}), i64({1}, {2})},
+       .attrs = {{"batch_axis", 0}, {"time_axis", 1}},
+       .outputs = {strings({1, 3}, {"b", "a", "c"})}},
+      {.name = "no_batch",
+       .inputs = {f32({3, 0}, {}), i64({0}, {})},
+       .attrs = {{"batch_axis", 1}, {"time_axis", 0}},
+       .outputs = {f32({3, 0}, {})}},
+      {.name = "too_long",
+       .inputs = {f32({4, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}),
+                  i64({4}, {4, 5, 2, 1})},
+       .attrs = {{"batch_axis", 1}, {"time_axis", 0}},
+       .error = "sequence length 5 is outside the 4 steps of x"},
+      {.name = "negative",
+       .inputs = {f32({4, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}),
+                  i64({4}, {4, -1, 2, 1})},
+       .attrs = {{"batch_axis", 1}, {"time_axis", 0}},
+       .error = "sequence length -1 is outside the 4 steps of x"},
+      {.name = "same_axes",
+       .inputs = {f32({4, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}),
+                  i64({4}, {1, 1, 1, 1})},
+       .attrs = {{"batch_axis", 1}, {"time_axis", 1}},
+       .error = "batch_axis and time_axis are both 1"},
+      {.name = "too_few",
+       .inputs = {f32({4, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}),
+                  i64({3}, {1, 1, 1})},
+       .attrs = {{"batch_axis", 1}, {"time_axis", 0}},
+       .error = "axis 1 of x and sequence_lens has sizes 4 and 3"},
+  };
+}
+
+}  // namespace scanloom::ops
