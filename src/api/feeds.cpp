@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "api/impl.h"
+#include "tensor/small_int.h"
 #include "tensor/strided_copy.h"
 
 namespace scanloom {
@@ -66,6 +67,23 @@ Expected<const std::byte*> row_major(const Feed& feed, const tensor::Shape& shap
   return static_cast<const std::byte*>(copy.data());
 }
 
+/// Of elements narrower than a byte others fill only the low bits: a copy with the rest as kernels
+/// expect it.
+Expected<const std::byte*> with_known_bits(const std::byte* data, DType dtype,
+                                           const tensor::Shape& shape,
+                                           std::vector<tensor::Tensor>& copies) {
+  SCANLOOM_TRY(tensor::Tensor copy, tensor::Tensor::zeros(dtype, shape));
+  const bool is_signed = dtype_kind(dtype) == DTypeKind::signed_int;
+  auto* const to = static_cast<std::uint8_t*>(copy.mutable_data());
+  for (std::size_t i = 0; i < copy.bytes(); ++i)
+    to[i] = tensor::stored_narrow(std::to_integer<std::uint8_t>(data[i]), dtype_file_bits(dtype),
+                                  is_signed);
+  copies.push_back(copy);
+  return static_cast<const std::byte*>(copy.data());
+}
+
+bool is_narrow(DType dtype) { return dtype_file_bits(dtype) > 0 && dtype_file_bits(dtype) < 8; }
+
 }  // namespace
 
 Expected<std::vector<const std::byte*>> Session::Impl::arrange(
@@ -99,6 +117,9 @@ Expected<std::vector<const std::byte*>> Session::Impl::arrange(
                   dtype_onnx_name(inputs[i].dtype), dtype_onnx_name(feed->value.dtype));
     SCANLOOM_TRY(const tensor::Shape shape, shape_of(*feed));
     SCANLOOM_TRY(const std::byte* memory, row_major(*feed, shape, copies));
+    if (is_narrow(feed->value.dtype)) {
+      SCANLOOM_TRY(memory, with_known_bits(memory, feed->value.dtype, shape, copies));
+    }
     shapes.push_back(shape);
     data.push_back(memory == nullptr ? kNothing : memory);
   }

@@ -313,7 +313,7 @@ void eval_cast(DType from, DType to, const ScalarReg* a, ScalarReg* out, std::in
       visit_dtype(to, [&]<class T>(std::type_identity<T>) {
         if constexpr (!std::same_as<T, StringRef> && !std::same_as<C, StringRef>)
           for (std::int64_t i = 0; i < block; ++i)
-            out[first + i] = to_reg(arith::convert<T>(values[static_cast<std::size_t>(i)]));
+            out[first + i] = to_reg(arith::cast<T>(values[static_cast<std::size_t>(i)]));
       });
     }
   });
