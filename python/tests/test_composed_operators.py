@@ -45,6 +45,33 @@ def refused(op, inputs, words, outputs=1, **rest):
         scanloom.InferenceSession(proto.SerializeToString()).run(None, feeds(inputs))
 
 
+# Trigonometry.
+
+FUNCTIONS = {
+    "Acos": (np.arccos, -1, 1),
+    "Acosh": (np.arccosh, 1, 50),
+    "Asin": (np.arcsin, -1, 1),
+    "Asinh": (np.arcsinh, -50, 50),
+    "Atan": (np.arctan, -50, 50),
+    "Atanh": (np.arctanh, -0.999, 0.999),
+    "Cosh": (np.cosh, -10, 10),
+    "Sinh": (np.sinh, -10, 10),
+}
+
+
+@pytest.mark.parametrize("dtype", REALS, ids=lambda dtype: np.dtype(dtype).name)
+@pytest.mark.parametrize("op", FUNCTIONS)
+def test_trigonometry(op, dtype):
+    function, low, high = FUNCTIONS[op]
+    x = np.linspace(low, high, 999).reshape(9, 111).astype(dtype)
+    x = x.astype(dtype) if op != "Acosh" else np.maximum(x, np.array(1, dtype))
+    wanted = function(x.astype(np.float64))
+    (result,) = run(op, [x], opset=22)
+    assert result.dtype == dtype
+    epsilon = float(ml_dtypes.finfo(dtype).eps)
+    np.testing.assert_allclose(result.astype(np.float64), wanted, rtol=4 * epsilon, atol=1e-12)
+
+
 # Losses.
 
 
