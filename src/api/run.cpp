@@ -81,7 +81,7 @@ Expected<std::vector<tensor::Tensor>> Session::Impl::run_bound(
   });
   runtime::Profile profile;
   Expected<runtime::RunResult> result =
-      run->execute(feeds, limits, run_options.profile ? &profile : nullptr);
+      run->execute(feeds, limits, run_options.profile ? &profile : nullptr, next_run());
   {
     const std::scoped_lock lock(entry->mutex);
     if (entry->idle.size() < kIdleRuns) entry->idle.push_back(std::move(run));
@@ -100,6 +100,7 @@ Expected<std::vector<tensor::Tensor>> Session::Impl::run_interpreted(
     tensors.emplace_back(inputs[i].dtype, shapes[i], nullptr, feeds[i]);
   interp::InterpretOptions interpret_options;
   interpret_options.max_steps_of_any = run_options.max_steps;
+  interpret_options.run_number = next_run();
   interpret_options.max_memory =
       run_options.max_memory > 0 ? run_options.max_memory : runtime::default_max_memory();
   const runtime::Limits limits = limits_of(

@@ -1,6 +1,7 @@
 #include "interp/interpreter.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "interp/loop_run.h"
@@ -68,12 +69,14 @@ class Interpreter {
                       std::string_view what);
   [[nodiscard]] std::vector<Tensor> gather(std::span<const ValueId> ids) const;
   [[nodiscard]] Error placed(Error error) const;
+  tensor::Draws* draws_of(NodeId id);
 
   const Module& module_;
   const InterpretOptions& options_;
   MemoryAccount memory_;
   std::vector<Tensor> values_;
   std::vector<Frame> frames_;
+  std::map<std::uint32_t, tensor::Draws> draws_;
   NodeId current_;  ///< what an error is about
 };
 
@@ -136,12 +139,19 @@ Expected<void> Interpreter::execute(NodeId id) {
   return execute_kernel(id);
 }
 
+/// nullptr: the node draws nothing.
+tensor::Draws* Interpreter::draws_of(NodeId id) {
+  if (module_.node(id).op->effects != ir::Effects::random) return nullptr;
+  return &draws_.try_emplace(id.index, tensor::Draws{.run = options_.run_number}).first->second;
+}
+
 Expected<void> Interpreter::execute_kernel(NodeId id) {
   const Node& node = module_.node(id);
   SCANLOOM_TRY(
       std::vector<Tensor> results,
-      run_node(*node.op, gather(node.inputs), node.attrs, node.outputs.size(),
-               std::int64_t{1} << 40, [&](std::int64_t bytes) { return memory_.check(bytes); }));
+      run_node(
+          *node.op, gather(node.inputs), node.attrs, node.outputs.size(), std::int64_t{1} << 40,
+          [&](std::int64_t bytes) { return memory_.check(bytes); }, draws_of(id)));
   for (Tensor& result : results) {
     SCANLOOM_TRY(result, memory_.count(std::move(result)));
   }

@@ -34,9 +34,10 @@ class Run {
                                              std::int64_t max_memory, int max_threads);
   ~Run();
 
-  /// Feeds are row-major, of the binding's shapes, and outlive the call. Errors name the node.
+  /// Feeds are row-major, of the binding's shapes, and outlive the call. `number`: which run of the
+  /// session this is, for random operators. Errors name the node.
   Expected<RunResult> execute(std::span<const std::byte* const> feeds, const Limits& limits,
-                              Profile* profile = nullptr);
+                              Profile* profile = nullptr, std::uint64_t number = 0);
 
   [[nodiscard]] const std::shared_ptr<const plan::Binding>& binding() const;
 
