@@ -571,6 +571,25 @@ def test_mel_weight_matrix():
     close(result, by_reference("MelWeightMatrix", inputs, opset=17)[0])
 
 
+# Bits.
+
+
+@pytest.mark.parametrize(
+    "source, target",
+    [(np.float32, np.int32), (np.int64, np.float64), (np.uint16, np.float16), (np.int8, np.uint8)],
+)
+def test_bit_cast(source, target):
+    x = np.random.default_rng(2).integers(0, 100, (3, 4)).astype(source)
+    kind = helper.np_dtype_to_tensor_dtype(np.dtype(target))
+    (result,) = run("BitCast", [x], opset=26, to=kind)
+    np.testing.assert_array_equal(result, x.view(target))
+
+
+def test_bit_cast_errors():
+    refused("BitCast", [randoms(2)], "have 32 bits, those of type i64", opset=26, to=7)
+    refused("BitCast", [randoms(2)], "'to' is missing", opset=26)
+
+
 # Machine learning.
 
 ML = "ai.onnx.ml"
