@@ -384,15 +384,12 @@ def test_tensor_scatter(mode, axis, symbolic):
     np.testing.assert_array_equal(result, wanted)
 
 
-def test_tensor_scatter_of_strings_from_the_start():
-    cache = np.array([["a", "b", "c"], ["d", "e", "f"]], object)
-    update = np.array([["x", "y"], ["z", "w"]], object)
-    proto = model("TensorScatter", [cache.astype(str), update.astype(str)], opset=24, axis=1)
-    for declared in proto.graph.input:
-        declared.type.tensor_type.elem_type = TensorProto.STRING
-    session = scanloom.InferenceSession(proto.SerializeToString())
-    (result,) = session.run(None, {"x0": cache, "x1": update})
-    assert result.tolist() == [["x", "y", "c"], ["z", "w", "f"]]
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.float16, np.complex64, ml_dtypes.int4])
+def test_tensor_scatter_of_any_type_from_the_start(dtype):
+    cache, update = np.arange(6).reshape(2, 3).astype(dtype), np.ones((2, 2)).astype(dtype)
+    (result,) = run("TensorScatter", [cache, update], opset=24, axis=1)
+    wanted = np.concatenate([update, cache[:, 2:]], 1)
+    assert (result.dtype, result.tolist()) == (wanted.dtype, wanted.tolist())
 
 
 def test_tensor_scatter_errors():
@@ -498,6 +495,21 @@ def test_dft(kind, length, axis, opset, symbolic):
         node.input[:] = [*node.input, "axis"]
     (result,) = scanloom.InferenceSession(proto.SerializeToString()).run(None, feeds(inputs))
     close(result, wanted.astype(np.float32))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -2, -4])
+def test_dft_along_a_computed_axis(axis):
+    x = randoms(3, 4, 5, 1)
+    inputs = [x, np.array(6), np.array(axis)]
+    (result,) = run("DFT", inputs, opset=20, onesided=1)
+    at = axis if axis >= 0 else axis + 4
+    close(result, parts(np.fft.rfft(x[..., 0], 6, axis=at)).astype(np.float32))
+
+
+def test_dft_along_no_axis():
+    for axis in (3, -1, 7):
+        with pytest.raises(scanloom.Error):
+            run("DFT", [randoms(3, 4, 5, 1), None, np.array(axis)], opset=20)
 
 
 def test_dft_of_a_long_signal():

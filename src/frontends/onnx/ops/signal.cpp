@@ -1,6 +1,7 @@
 // DFT, STFT, windows and MelWeightMatrix, as products with matrices that are computed from the
 // sizes: what does not depend on data is computed once, when the sizes are bound or folded.
 #include <cmath>
+#include <optional>
 
 #include "frontends/onnx/ops/composer.h"
 #include "frontends/onnx/ops/converters.h"
@@ -85,41 +86,56 @@ ValueId transform_axis(Composer& c, ValueId x, int rank, int axis, const Transfo
   return c.cast(c.contract(part, factors, letters + "," + matrix + "->" + result), c.dtype(x));
 }
 
-/// The axis: an attribute in version 17, a constant operand from 20 on.
-Expected<int> transform_axis_of(NodeCtx& ctx, int rank) {
-  std::int64_t axis = ctx.version() < 20 ? 1 : -2;
+/// The axis where it is known when reading: an attribute in version 17, an operand from 20 on;
+/// nullopt: it is computed.
+Expected<std::optional<int>> known_axis(NodeCtx& ctx, int rank) {
+  std::int64_t axis = -2;
   if (ctx.version() < 20) {
     SCANLOOM_TRY(axis, ctx.integer("axis", 1));
-  } else {
+  } else if (ctx.has(2)) {
+    if (ctx.constant(2) == nullptr) return std::optional<int>();
     SCANLOOM_TRY(const auto given, ctx.constant_integers(2));
-    if (given && given->size() != 1)
+    if (given->size() != 1)
       return invalid_model("{} has {} elements, not 1", ctx.describe_input(2), given->size());
-    if (given) axis = given->front();
+    axis = given->front();
   }
   const auto normal = tensor::normalise_axis(axis, rank);
   if (!normal || *normal == rank - 1)
     return invalid_model("axis {} is none of a signal of {} axes, the last of which are parts",
                          axis, rank);
-  return *normal;
+  return std::optional<int>(*normal);
 }
 
-}  // namespace
+/// The signal as [before, along, after, parts] for an axis that only the run knows.
+struct Regrouped {
+  ValueId signal;
+  ValueId before, after;  ///< the sizes of the axes, as lists
+};
 
-Expected<void> convert_dft(NodeCtx& ctx) {
-  Composer c(ctx);
-  const ValueId x = c.in(0), given_length = c.optional_in(1);
-  const int rank = c.rank(0, x, 2);
-  SCANLOOM_CHECK_OK(c.done());
-  SCANLOOM_TRY(const int axis, transform_axis_of(ctx, rank));
+Regrouped regroup(Composer& c, ValueId x, int rank) {
+  const ValueId given = scalar_operand(c, c.in(2)), zero = c.number(0);
+  const ValueId axis = c.where(c.less(given, zero), c.add(given, c.number(rank)), given);
+  const ValueId shape = c.shape(x), last = c.number(rank - 1);
+  Regrouped result;
+  result.before = c.slice(shape, 0, zero, axis);
+  result.after = c.slice(shape, 0, c.add(axis, c.number(1)), last);
+  // The last axis, and any beyond it, is refused.
+  const ValueId along = c.gather(c.slice(shape, 0, zero, last), axis, 0);
+  result.signal = c.reshape(x, c.join({c.reduce_all(result.before, "prod"), along,
+                                       c.reduce_all(result.after, "prod"), c.dim(x, rank - 1)}));
+  return result;
+}
+
+Transform dft_of(Composer& c, ValueId x, int rank, ValueId size) {
+  const ValueId given_length = c.optional_in(1);
   Transform t;
   t.inverse = c.integer("inverse", 0) != 0;
   t.onesided = c.integer("onesided", 0) != 0;
   t.input_parts = parts_of(c, x, rank);
   t.output_parts = t.inverse && t.onesided ? 1 : 2;
   if (t.onesided && !t.inverse && t.input_parts == 2)
-    return invalid_model("a one-sided spectrum needs a real signal, {} has imaginary parts",
-                         ctx.describe_input(0));
-  const ValueId size = c.dim(x, axis);
+    c.refuse(invalid_model("a one-sided spectrum needs a real signal, {} has imaginary parts",
+                           c.ctx().describe_input(0)));
   t.length = size;
   if (given_length.valid())
     t.length = scalar_operand(c, given_length);
@@ -128,7 +144,23 @@ Expected<void> convert_dft(NodeCtx& ctx) {
   const ValueId half = half_up(c, t.length);
   t.inputs = c.min(size, t.inverse && t.onesided ? half : t.length);
   t.outputs = t.onesided && !t.inverse ? half : t.length;
-  return c.emit(transform_axis(c, x, rank, axis, t));
+  return t;
+}
+
+}  // namespace
+
+Expected<void> convert_dft(NodeCtx& ctx) {
+  Composer c(ctx);
+  const ValueId x = c.in(0);
+  const int rank = c.rank(0, x, 2);
+  SCANLOOM_CHECK_OK(c.done());
+  SCANLOOM_TRY(const std::optional<int> axis, known_axis(ctx, rank));
+  if (axis) return c.emit(transform_axis(c, x, rank, *axis, dft_of(c, x, rank, c.dim(x, *axis))));
+  const Regrouped groups = regroup(c, x, rank);
+  const Transform t = dft_of(c, x, rank, c.dim(groups.signal, 1));
+  const ValueId y = transform_axis(c, groups.signal, 4, 1, t);
+  const ValueId parts = c.number(t.output_parts);
+  return c.emit(c.reshape(y, c.join({groups.before, t.outputs, groups.after, parts})));
 }
 
 // Frames are gathered, weighted and transformed all at once.
