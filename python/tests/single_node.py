@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from typing import Any, Optional, Sequence
 
+import ml_dtypes
 import numpy as np
 import onnx
+import pytest
 from onnx import helper, reference
 
 import scanloom
 
+REALS = (np.float32, np.float64, np.float16, ml_dtypes.bfloat16)
+TOLERANCE = {
+    np.dtype(np.float64): 1e-6,
+    np.dtype(np.float32): 2e-5,
+    np.dtype(np.float16): 4e-3,
+    np.dtype(ml_dtypes.bfloat16): 3e-2,
+}
+SYMBOLIC = pytest.mark.parametrize("symbolic", [False, True], ids=["sizes", "symbols"])
 EXECUTIONS = ("automatic", "stepped", "interpreted")
 
 
@@ -80,3 +90,23 @@ def by_reference(
     """What onnx's own evaluator gives."""
     proto = model(op, inputs, outputs, **rest)
     return reference.ReferenceEvaluator(proto).run(None, feeds(inputs))
+
+
+def randoms(*shape: int, dtype: Any = np.float32, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed + sum(shape)).standard_normal(shape).astype(dtype)
+
+
+def close(result: np.ndarray, wanted: np.ndarray, scale: float = 1) -> None:
+    assert (result.shape, result.dtype) == (wanted.shape, wanted.dtype)
+    tolerance = scale * TOLERANCE.get(wanted.dtype, 0)
+    np.testing.assert_allclose(
+        result.astype(np.float64), wanted.astype(np.float64), rtol=tolerance, atol=tolerance
+    )
+
+
+def refused(
+    op: str, inputs: Sequence[Optional[np.ndarray]], words: str, outputs: int = 1, **rest: Any
+) -> None:
+    with pytest.raises(scanloom.Error, match=words):
+        proto = model(op, inputs, outputs, **rest)
+        scanloom.InferenceSession(proto.SerializeToString()).run(None, feeds(inputs))
