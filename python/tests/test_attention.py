@@ -157,6 +157,21 @@ def test_tensor_scatter_of_any_type_from_the_start(dtype):
     assert (result.dtype, result.tolist()) == (wanted.dtype, wanted.tolist())
 
 
+def test_tensor_scatter_stays_inside():
+    for starts in ([4, 0], [0, -1]):
+        inputs = [randoms(2, 5), randoms(2, 2), np.array(starts)]
+        refused("TensorScatter", inputs, "1 elements outside the cache", axis=1)
+        run("TensorScatter", inputs, opset=24, axis=1, mode="circular")
+    refused("TensorScatter", [randoms(2, 3), randoms(2, 5)], "2 elements outside", axis=1)
+
+
+def test_a_mask_of_one_column_stands_for_all_keys_in_version_23():
+    mask = np.array([[True], [False], [True]])
+    wide = np.broadcast_to(mask, (3, 5)).copy()
+    (result,) = run("Attention", [*qkv(), mask], opset=23)
+    np.testing.assert_array_equal(result, run("Attention", [*qkv(), wide], opset=23)[0])
+
+
 def test_tensor_scatter_errors():
     inputs = [randoms(2, 5), randoms(2, 2)]
     refused("TensorScatter", inputs, "'axis' is 0, the axis of the batch", axis=0)

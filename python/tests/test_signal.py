@@ -86,6 +86,15 @@ def test_dft_errors():
     refused("DFT", [randoms(2, 5, 1)], "axis 2 is none", opset=17, axis=2)
 
 
+def test_lengths_and_steps_are_positive():
+    for op, signal in (("STFT", randoms(1, 8, 1)), ("DFT", randoms(1, 8, 1))):
+        proto = model(op, [signal], opset=17)
+        proto.graph.initializer.append(onnx.numpy_helper.from_array(np.array(0), "zero"))
+        proto.graph.node[0].input.append("zero")
+        with pytest.raises(scanloom.Error, match="'zero' is 0, at least 1 is needed"):
+            scanloom.InferenceSession(proto.SerializeToString())
+
+
 @SYMBOLIC
 @pytest.mark.parametrize("onesided", [0, 1])
 @pytest.mark.parametrize("window", [False, True])

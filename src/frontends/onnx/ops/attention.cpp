@@ -76,14 +76,18 @@ ValueId bias_of(Composer& c, ValueId allowed, DType dtype) {
   return c.where(allowed, c.scalar(0, dtype), c.scalar(kNegativeInfinity, dtype));
 }
 
-/// The mask, as what is added to the scores. It may have fewer columns than there are keys.
+/// The mask, as what is added to the scores. It may have fewer columns than there are keys; in
+/// version 23 a single one stands for all.
 ValueId mask_bias(Composer& c, ValueId mask, ValueId keys, DType dtype) {
   const ValueId bias =
       c.dtype(mask) == DType::boolean ? bias_of(c, mask, dtype) : c.cast(mask, dtype);
   const std::int64_t all = c.known_size(keys, 2);
   const int last = c.rank(3, mask, 1) - 1;
   if (all >= 0 && c.known_size(mask, last) == all) return bias;
-  const ValueId missing = c.sub(c.dim(keys, 2), c.dim(mask, -1));
+  const ValueId columns = c.dim(mask, -1);
+  ValueId missing = c.sub(c.dim(keys, 2), columns);
+  if (c.ctx().version() < 24)
+    missing = c.where(c.equal(columns, c.number(1)), c.number(0), missing);
   return c.op(ops::pad_op,
               {bias, c.join({c.number(0), c.max(missing, c.number(0))}),
                c.scalar(kNegativeInfinity, dtype), c.list({-1})},
@@ -226,6 +230,21 @@ Expected<void> convert_rotary_embedding(NodeCtx& ctx) {
   return c.emit(rank == 3 ? c.reshape(y, c.shape(given)) : c.transpose(y, {0, 2, 1, 3}));
 }
 
+namespace {
+
+/// Lets the run fail where an update that does not wrap around leaves the cache.
+void check_reach(Composer& c, ValueId starts, ValueId written, ValueId size) {
+  const ValueId zero = c.list({0});
+  const ValueId all = starts.valid() ? c.concat({starts, zero}, 0) : zero;
+  const ValueId end = c.add(c.reduce_all(all, "max"), written);
+  const ValueId beyond = c.max(c.sub(end, size), c.number(0));
+  const ValueId outside = c.sub(beyond, c.reduce_all(all, "min"));
+  c.op(ops::check_equal_op, {outside, c.number(0)},
+       {{"text", "the update reaches {} elements outside the cache, {} are allowed"}});
+}
+
+}  // namespace
+
 // The element at a position of the cache comes from the update where the update reaches it.
 Expected<void> convert_tensor_scatter(NodeCtx& ctx) {
   Composer c(ctx);
@@ -240,7 +259,10 @@ Expected<void> convert_tensor_scatter(NodeCtx& ctx) {
   ValueId source = c.count_up(size);
   if (axis < rank - 1) source = c.unsqueeze(source, axes_between(1, rank - axis));
   if (starts.valid()) source = c.sub(source, c.unsqueeze(starts, axes_between(1, rank)));
-  if (mode == "circular") source = c.mod(source, size);
+  if (mode == "circular")
+    source = c.mod(source, size);
+  else
+    check_reach(c, starts, written, size);
   const ValueId reached = c.both(c.less_equal(c.number(0), source), c.less(source, written));
   const ValueId safe = c.expand(c.where(reached, source, c.number(0)), c.shape(cache));
   const ValueId moved = c.op(ops::gather_elements_op, {update, safe}, {{"axis", axis}});

@@ -56,6 +56,16 @@ ValueId scalar_operand(Composer& c, ValueId x) {
   return c.reshape(c.cast(x, DType::i64), c.list({}));
 }
 
+/// As scalar_operand of input i, which must not be a constant below 1.
+ValueId positive_operand(Composer& c, int i) {
+  const tensor::Tensor* const known = c.ctx().constant(i);
+  const auto numbers = known == nullptr ? std::nullopt : tensor::to_integers(*known);
+  if (numbers && numbers->size() == 1 && numbers->front() < 1)
+    c.refuse(invalid_model("{} is {}, at least 1 is needed", c.ctx().describe_input(i),
+                           numbers->front()));
+  return scalar_operand(c, c.in(i));
+}
+
 ValueId half_up(Composer& c, ValueId length) {
   return c.add(c.div(length, c.number(2)), c.number(1));
 }
@@ -127,7 +137,6 @@ Regrouped regroup(Composer& c, ValueId x, int rank) {
 }
 
 Transform dft_of(Composer& c, ValueId x, int rank, ValueId size) {
-  const ValueId given_length = c.optional_in(1);
   Transform t;
   t.inverse = c.integer("inverse", 0) != 0;
   t.onesided = c.integer("onesided", 0) != 0;
@@ -137,8 +146,8 @@ Transform dft_of(Composer& c, ValueId x, int rank, ValueId size) {
     c.refuse(invalid_model("a one-sided spectrum needs a real signal, {} has imaginary parts",
                            c.ctx().describe_input(0)));
   t.length = size;
-  if (given_length.valid())
-    t.length = scalar_operand(c, given_length);
+  if (c.ctx().has(1))
+    t.length = positive_operand(c, 1);
   else if (t.inverse && t.onesided)
     t.length = c.mul(c.number(2), c.sub(size, c.number(1)));
   const ValueId half = half_up(c, t.length);
@@ -166,11 +175,11 @@ Expected<void> convert_dft(NodeCtx& ctx) {
 // Frames are gathered, weighted and transformed all at once.
 Expected<void> convert_stft(NodeCtx& ctx) {
   Composer c(ctx);
-  const ValueId signal = c.in(0), window = c.optional_in(2), given_length = c.optional_in(3);
+  const ValueId signal = c.in(0), window = c.optional_in(2);
   const int rank = c.rank(0, signal, 3);
   if (c.ok() && rank != 3)
     return invalid_model("{} has {} axes, not 3", ctx.describe_input(0), rank);
-  const ValueId step = scalar_operand(c, c.in(1));
+  const ValueId step = positive_operand(c, 1);
   Transform t;
   t.onesided = c.integer("onesided", 1) != 0;
   t.input_parts = parts_of(c, signal, rank);
@@ -179,7 +188,7 @@ Expected<void> convert_stft(NodeCtx& ctx) {
                          ctx.describe_input(0));
   t.length = c.dim(signal, 1);
   if (window.valid()) t.length = c.dim(window, 0);
-  if (given_length.valid()) t.length = scalar_operand(c, given_length);
+  if (ctx.has(3)) t.length = positive_operand(c, 3);
   t.inputs = t.length;
   t.outputs = t.onesided ? half_up(c, t.length) : t.length;
   const ValueId room = c.add(c.sub(c.dim(signal, 1), t.length), step);
