@@ -17,7 +17,7 @@ FUNCTIONS = {
     "Asin": (np.arcsin, -1, 1),
     "Asinh": (np.arcsinh, -50, 50),
     "Atan": (np.arctan, -50, 50),
-    "Atanh": (np.arctanh, -0.999, 0.999),
+    "Atanh": (np.arctanh, -0.99, 0.99),
     "Cosh": (np.cosh, -10, 10),
     "Sinh": (np.sinh, -10, 10),
 }
