@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "api/impl.h"
+#include "tensor/small_int.h"
 #include "tensor/strided_copy.h"
 
 namespace scanloom {
@@ -81,9 +82,24 @@ Expected<tensor::Tensor> to_tensor(const View& view, std::string_view what) {
 
 namespace {
 
+/// Of elements narrower than a byte others fill only the low bits: a copy with the rest as kernels
+/// expect it.
+Expected<tensor::Tensor> with_known_bits(const tensor::Tensor& tensor) {
+  SCANLOOM_TRY(tensor::Tensor copy, tensor::Tensor::zeros(tensor.dtype(), tensor.shape()));
+  const bool is_signed = dtype_kind(tensor.dtype()) == DTypeKind::signed_int;
+  const auto* const from = static_cast<const std::uint8_t*>(tensor.data());
+  auto* const to = static_cast<std::uint8_t*>(copy.mutable_data());
+  for (std::size_t i = 0; i < copy.bytes(); ++i)
+    to[i] = tensor::stored_narrow(from[i], dtype_file_bits(tensor.dtype()), is_signed);
+  return copy;
+}
+
+bool is_narrow(DType dtype) { return dtype_file_bits(dtype) > 0 && dtype_file_bits(dtype) < 8; }
+
 /// Copies of strided strings must not outlive what they were copied from.
 Expected<tensor::Tensor> to_item(const View& view, std::string_view what) {
   SCANLOOM_TRY(tensor::Tensor tensor, to_tensor(view, what));
+  if (is_narrow(view.dtype)) return with_known_bits(tensor);
   if (tensor.data() == view.data) return tensor;
   return tensor::with_own_strings(std::move(tensor));
 }

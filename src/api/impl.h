@@ -2,6 +2,7 @@
 // that wait for their next use.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -75,6 +76,11 @@ struct Session::Impl {
   mutable std::vector<std::shared_ptr<BoundEntry>> bound;  ///< the last used first
   mutable std::vector<std::string> warnings;
 
+  mutable std::atomic<std::uint64_t> runs{0};  ///< begun; what random operators draw by
+
+  [[nodiscard]] std::uint64_t next_run() const {
+    return runs.fetch_add(1, std::memory_order_relaxed);
+  }
   static Expected<std::shared_ptr<Impl>> make(const Source& source, const SessionOptions& options);
   void warn(std::string text) const;
 

@@ -74,7 +74,8 @@ Expected<std::vector<Value>> Session::Impl::run_bound(const Arranged& feeds,
   });
   runtime::Profile profile;
   Expected<runtime::RunResult> result =
-      run->execute(feeds.data, limits, run_options.profile ? &profile : nullptr, feeds.objects);
+      run->execute(feeds.data, limits, run_options.profile ? &profile : nullptr, feeds.objects,
+                   next_run());
   {
     const std::scoped_lock lock(entry->mutex);
     if (entry->idle.size() < kIdleRuns) entry->idle.push_back(std::move(run));
@@ -101,6 +102,7 @@ Expected<std::vector<Value>> Session::Impl::run_interpreted(const Arranged& feed
           tensor::Tensor(inputs[i].dtype, feeds.shapes[i], nullptr, feeds.data[i]));
   interp::InterpretOptions interpret_options;
   interpret_options.max_steps_of_any = run_options.max_steps;
+  interpret_options.run_number = next_run();
   interpret_options.max_memory =
       run_options.max_memory > 0 ? run_options.max_memory : runtime::default_max_memory();
   const runtime::Limits limits = limits_of(

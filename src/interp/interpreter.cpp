@@ -1,6 +1,7 @@
 #include "interp/interpreter.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "interp/loop_run.h"
@@ -69,6 +70,7 @@ class Interpreter {
   [[nodiscard]] std::vector<BoxRef> operands(NodeId id, std::size_t first = 0);
   [[nodiscard]] std::vector<BoxRef> yields(RegionId id);
   [[nodiscard]] Error placed(Error error) const;
+  tensor::Draws* draws_of(NodeId id);
 
   const Module& module_;
   const InterpretOptions& options_;
@@ -76,6 +78,7 @@ class Interpreter {
   ir::LastUses last_uses_;
   std::vector<BoxRef> values_;
   std::vector<Frame> frames_;
+  std::map<std::uint32_t, tensor::Draws> draws_;
   NodeId current_;  ///< what an error is about
 };
 
@@ -137,11 +140,18 @@ Expected<void> Interpreter::execute(NodeId id) {
   return execute_kernel(id);
 }
 
+/// nullptr: the node draws nothing.
+tensor::Draws* Interpreter::draws_of(NodeId id) {
+  if (module_.node(id).op->effects != ir::Effects::random) return nullptr;
+  return &draws_.try_emplace(id.index, tensor::Draws{.run = options_.run_number}).first->second;
+}
+
 Expected<void> Interpreter::execute_kernel(NodeId id) {
   const Node& node = module_.node(id);
   std::vector<BoxRef> inputs = operands(id);
   std::vector<BoxRef> results(node.outputs.size());
-  SCANLOOM_CHECK_OK(run_boxed(*node.op, {inputs, results, node.attrs, memory_}));
+  SCANLOOM_CHECK_OK(
+      run_boxed(*node.op, {inputs, results, node.attrs, memory_, draws_of(id)}));
   return bind(node.outputs, std::move(results), "result");
 }
 

@@ -28,6 +28,8 @@ struct InterpretOptions {
   std::int64_t max_steps_of_any = -1;
   /// Bytes of all values at once, as far as the run makes them: feeds and constants do not count.
   std::int64_t max_memory = std::numeric_limits<std::int64_t>::max();
+  /// Which run of the session this is: random operators draw anew in each.
+  std::uint64_t run_number = 0;
   /// Asked before every step of every loop; an error ends the run (cancellation, a deadline).
   std::function<Expected<void>(const LoopProgress&)> may_go_on;
 };

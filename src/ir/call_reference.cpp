@@ -43,8 +43,8 @@ class Operands {
 }  // namespace
 
 Expected<void> call_reference(const OpDef& op, std::span<const Tensor> inputs,
-                              std::span<const tensor::Attr> attrs,
-                              std::span<const Tensor> results) {
+                              std::span<const tensor::Attr> attrs, std::span<const Tensor> results,
+                              tensor::Draws* draws) {
   constexpr std::size_t kMaxOperands = 0xffff;
   if (inputs.size() > kMaxOperands || results.size() > kMaxOperands)
     return fail(Code::unsupported, "{} operands and {} results: {} are the most there can be",
@@ -56,7 +56,8 @@ Expected<void> call_reference(const OpDef& op, std::span<const Tensor> inputs,
                           .input_count = in.count(),
                           .output_count = out.count(),
                           .attrs = attrs.data(),
-                          .fault = &fault};
+                          .fault = &fault,
+                          .draws = draws};
   if (op.reference(call) != tensor::Status::ok) return to_error(fault);
   return {};
 }

@@ -12,8 +12,10 @@ namespace scanloom::ir {
 /// Fills `results`, whose storage nothing else shares. An absent operand is a Tensor that is not
 /// defined. Errors: the kernel's fault, not naming the node; unsupported for more operands than a
 /// Call can count. Precondition: op.reference is set and the sizes are those that op.infer gives.
+/// `draws` is for random operators.
 Expected<void> call_reference(const OpDef& op, std::span<const tensor::Tensor> inputs,
                               std::span<const tensor::Attr> attrs,
-                              std::span<const tensor::Tensor> results);
+                              std::span<const tensor::Tensor> results,
+                              tensor::Draws* draws = nullptr);
 
 }  // namespace scanloom::ir

@@ -53,12 +53,13 @@ Expected<std::vector<Tensor>> make_results(const OpDef& op, std::span<const Type
 
 Expected<std::vector<Tensor>> run_node(const OpDef& op, std::span<const Tensor> inputs,
                                        std::span<const tensor::Attr> attrs, std::size_t outputs,
-                                       std::int64_t max_elements, const AllocationCheck& may_make) {
+                                       std::int64_t max_elements, const AllocationCheck& may_make,
+                                       tensor::Draws* draws) {
   if (op.infer == nullptr || op.reference == nullptr)
     return fail(Code::internal, "{} has no reference kernel", op.name);
   SCANLOOM_TRY(const std::vector<Type> types, result_types(op, inputs, attrs, outputs));
   SCANLOOM_TRY(std::vector<Tensor> results, make_results(op, types, max_elements, may_make));
-  SCANLOOM_CHECK_OK(call_reference(op, inputs, attrs, results));
+  SCANLOOM_CHECK_OK(call_reference(op, inputs, attrs, results, draws));
   for (Tensor& result : results) {
     SCANLOOM_TRY(Tensor owning, tensor::with_own_strings(std::move(result)));
     result = std::move(owning);

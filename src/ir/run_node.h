@@ -19,13 +19,12 @@ using AllocationCheck = std::function<Expected<void>(std::int64_t bytes)>;
 /// Errors, which do not name the node: operands that do not fit, data the kernel refuses, a result
 /// of more than max_elements (limit_reached), out_of_memory; internal where the operator has no
 /// reference kernel or cannot tell its sizes from its operands. `may_make`, where given, is asked
-/// with the bytes of each result before it is made; its error is passed on.
-Expected<std::vector<tensor::Tensor>> run_node(const OpDef& op,
-                                               std::span<const tensor::Tensor> inputs,
-                                               std::span<const tensor::Attr> attrs,
-                                               std::size_t outputs,
-                                               std::int64_t max_elements = std::int64_t{1} << 40,
-                                               const AllocationCheck& may_make = {});
+/// with the bytes of each result before it is made; its error is passed on. `draws` is for random
+/// operators.
+Expected<std::vector<tensor::Tensor>> run_node(
+    const OpDef& op, std::span<const tensor::Tensor> inputs, std::span<const tensor::Attr> attrs,
+    std::size_t outputs, std::int64_t max_elements = std::int64_t{1} << 40,
+    const AllocationCheck& may_make = {}, tensor::Draws* draws = nullptr);
 
 /// Runs `op` on boxed values: its own `boxed` where that is set, else run_node on the tensors in
 /// them. All results are set and counted. Errors as run_node's, and limit_reached for memory.

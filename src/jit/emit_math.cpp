@@ -2,6 +2,8 @@
 
 #include "base/math/erf.h"
 #include "base/math/exp.h"
+#include "base/math/hyperbolic.h"
+#include "base/math/inverse_trig.h"
 #include "base/math/log.h"
 #include "base/math/math.h"
 #include "base/math/sigmoid.h"
@@ -40,6 +42,7 @@ class LlvmDomain {
   F div(F a, F b) const { return builder_.CreateFDiv(a, b); }
   F neg(F a) const { return builder_.CreateFNeg(a); }
   F abs(F a) const { return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a); }
+  F sqrt(F a) const { return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, a); }
   Mask less(F a, F b) const { return {builder_.CreateFCmpOLT(a, b)}; }
   Mask equal(F a, F b) const { return {builder_.CreateFCmpOEQ(a, b)}; }
   Mask is_nan(F a) const { return {builder_.CreateFCmpUNO(a, a)}; }
@@ -108,6 +111,22 @@ llvm::Value* emit_in(const M& m, ScalarOp op, llvm::Value* a) {
       return math::sin(m, a);
     case ScalarOp::cos:
       return math::cos(m, a);
+    case ScalarOp::asin:
+      return math::asin(m, a);
+    case ScalarOp::acos:
+      return math::acos(m, a);
+    case ScalarOp::atan:
+      return math::atan(m, a);
+    case ScalarOp::sinh:
+      return math::sinh(m, a);
+    case ScalarOp::cosh:
+      return math::cosh(m, a);
+    case ScalarOp::asinh:
+      return math::asinh(m, a);
+    case ScalarOp::acosh:
+      return math::acosh(m, a);
+    case ScalarOp::atanh:
+      return math::atanh(m, a);
     case ScalarOp::erf:
       return math::erf(m, a);
     default:
@@ -126,6 +145,14 @@ bool is_math(ScalarOp op) {
     case ScalarOp::softplus:
     case ScalarOp::sin:
     case ScalarOp::cos:
+    case ScalarOp::asin:
+    case ScalarOp::acos:
+    case ScalarOp::atan:
+    case ScalarOp::sinh:
+    case ScalarOp::cosh:
+    case ScalarOp::asinh:
+    case ScalarOp::acosh:
+    case ScalarOp::atanh:
     case ScalarOp::erf:
     case ScalarOp::pow:
       return true;

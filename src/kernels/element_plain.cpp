@@ -194,7 +194,7 @@ template <class C>
 ElementFn convert_to(DType to) {
   return tensor::visit_dtype(to, []<class T>(std::type_identity<T>) -> ElementFn {
     if constexpr (kHasCompute<T>)
-      return unary<T, C>([](C value) { return arith::convert<T>(value); });
+      return unary<T, C>([](C value) { return arith::cast<T>(value); });
     else
       return nullptr;
   });

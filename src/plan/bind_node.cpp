@@ -137,6 +137,7 @@ Expected<void> Binder::bind_kernel(ir::NodeId id) {
   call.outputs = static_cast<std::uint16_t>(outputs.size());
   call.attrs = node.attrs.data();
   call.node = id;
+  call.is_random = node.op->effects == ir::Effects::random;
   call.refusals = std::move(refusals_);
   emit_call(std::move(call));
   return {};
@@ -164,6 +165,7 @@ Expected<void> Binder::bind_dynamic(ir::NodeId id) {
   dynamic.call.outputs = static_cast<std::uint16_t>(outputs.size());
   dynamic.call.attrs = node.attrs.data();
   dynamic.call.node = id;
+  dynamic.call.is_random = node.op->effects == ir::Effects::random;
   const bool all_there =
       std::ranges::all_of(inputs, [](const Location& input) { return input.spot.present(); });
   if (node.op->scalar != nullptr && all_there)

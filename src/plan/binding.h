@@ -74,6 +74,7 @@ struct BoundCall {
   const tensor::Attr* attrs = nullptr;
   std::shared_ptr<const void> prepared;
   ir::NodeId node;
+  bool is_random = false;  ///< it draws by the Call's draws, of which each run has its own
   std::vector<std::string> refusals;  ///< of the kernels that were asked before, for people
 };
 

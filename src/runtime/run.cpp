@@ -87,10 +87,18 @@ void Run::State::materialise(int max_threads) {
     made.call.fault = &fault;
     return made;
   };
-  for (const plan::BoundCall& call : bound.calls) calls.push_back(hot(call));
+  draws.reserve(bound.calls.size() + bound.dynamic_calls.size());
+  const auto give_draws = [&](HotCall& made, const plan::BoundCall& call) {
+    if (call.is_random) made.call.draws = &draws.emplace_back();
+  };
+  for (const plan::BoundCall& call : bound.calls) {
+    calls.push_back(hot(call));
+    give_draws(calls.back(), call);
+  }
   for (const plan::DynamicCall& call : bound.dynamic_calls) {
     dynamic_calls.push_back(hot(call.call));
     dynamic_calls.back().call.scratch = &dynamic_scratch_slot;
+    give_draws(dynamic_calls.back(), call.call);
   }
   chosen_kernels.resize(dynamic_calls.size());
   loops.resize(bound.loops.size());
@@ -134,7 +142,8 @@ Expected<std::unique_ptr<Run>> Run::make(std::shared_ptr<const plan::Binding> bi
 }
 
 Expected<RunResult> Run::execute(std::span<const std::byte* const> feeds, const Limits& limits,
-                                 Profile* profile, std::span<const tensor::BoxRef> objects) {
+                                 Profile* profile, std::span<const tensor::BoxRef> objects,
+                                 std::uint64_t number) {
   State& state = *state_;
   const plan::Binding& bound = *state.binding;
   const FpEnvironment environment;
@@ -144,6 +153,7 @@ Expected<RunResult> Run::execute(std::span<const std::byte* const> feeds, const 
     return fail(Code::limit_reached, "the run needs {} bytes, the memory budget is {} bytes",
                 budget - state.budget.limit, budget);
   state.steps = 0;
+  for (tensor::Draws& draws : state.draws) draws = {.run = number, .execution = 0};
   if (profile != nullptr) {
     profile->calls.resize(bound.calls.size());
     profile->dynamic_calls.resize(bound.dynamic_calls.size());

@@ -37,11 +37,12 @@ class Run {
   ~Run();
 
   /// Feeds are row-major, of the binding's shapes, and outlive the call. Where an input is a
-  /// sequence, an optional or of strings, `objects` has it, of the input's type. Errors name the
-  /// node.
+  /// sequence, an optional or of strings, `objects` has it, of the input's type. `number`: which
+  /// run of the session this is, for random operators. Errors name the node.
   Expected<RunResult> execute(std::span<const std::byte* const> feeds, const Limits& limits,
                               Profile* profile = nullptr,
-                              std::span<const tensor::BoxRef> objects = {});
+                              std::span<const tensor::BoxRef> objects = {},
+                              std::uint64_t number = 0);
 
   [[nodiscard]] const std::shared_ptr<const plan::Binding>& binding() const;
 

@@ -97,6 +97,7 @@ struct Run::State {
   std::byte* dynamic_scratch_slot = nullptr;
   std::int64_t dynamic_scratch_bytes = 0;
   tensor::Fault fault;
+  std::vector<tensor::Draws> draws;  // of the random calls; they point here
   std::int64_t steps = 0;
 
   [[nodiscard]] std::byte*& slot(plan::SlotId id) { return slots[static_cast<std::size_t>(id)]; }

@@ -51,6 +51,13 @@ struct Fault {
 /// The fault as an error: its text with the numbers filled in.
 Error to_error(const Fault& fault);
 
+/// What a random operator draws by, beside its seed: which run of the session this is, and how
+/// often the node was executed in it before. One per node of a run, which resets it; the kernel
+/// counts.
+struct Draws {
+  std::uint64_t run = 0, execution = 0;
+};
+
 /// Everything a kernel may read or write. Kernels keep no state and allocate nothing per call.
 struct Call {
   const Operand* inputs = nullptr;
@@ -62,6 +69,7 @@ struct Call {
   const void* prepared = nullptr;       ///< what the kernel's prepare function made when binding
   std::byte* const* scratch = nullptr;  ///< as many bytes as the kernel asked for when binding
   Fault* fault = nullptr;
+  Draws* draws = nullptr;  ///< of random operators; null: the first execution of the first run
 
   [[nodiscard]] const Operand& in(int i) const { return inputs[i]; }
   [[nodiscard]] const Operand& out(int i) const { return outputs[i]; }

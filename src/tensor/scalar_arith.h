@@ -144,4 +144,14 @@ To convert(From value) {
   }
 }
 
+/// As casts do: like convert(), but integers narrower than a byte keep the low bits of what a real
+/// is as an i64, as they do of integers.
+template <class To, class From>
+To cast(From value) {
+  if constexpr (std::floating_point<From> && SmallIntType<To>)
+    return To::from(convert<std::int64_t>(value));
+  else
+    return convert<To>(value);
+}
+
 }  // namespace scanloom::tensor::arith

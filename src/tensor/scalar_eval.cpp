@@ -153,6 +153,22 @@ bool apply(ScalarOp op, int, Columns<R>& x) {
       return x.unary([](R a) { return math::sin(a); });
     case ScalarOp::cos:
       return x.unary([](R a) { return math::cos(a); });
+    case ScalarOp::asin:
+      return x.unary([](R a) { return math::asin(a); });
+    case ScalarOp::acos:
+      return x.unary([](R a) { return math::acos(a); });
+    case ScalarOp::atan:
+      return x.unary([](R a) { return math::atan(a); });
+    case ScalarOp::sinh:
+      return x.unary([](R a) { return math::sinh(a); });
+    case ScalarOp::cosh:
+      return x.unary([](R a) { return math::cosh(a); });
+    case ScalarOp::asinh:
+      return x.unary([](R a) { return math::asinh(a); });
+    case ScalarOp::acosh:
+      return x.unary([](R a) { return math::acosh(a); });
+    case ScalarOp::atanh:
+      return x.unary([](R a) { return math::atanh(a); });
     case ScalarOp::erf:
       return x.unary([](R a) { return math::erf(a); });
     case ScalarOp::softplus:
@@ -313,7 +329,7 @@ void eval_cast(DType from, DType to, const ScalarReg* a, ScalarReg* out, std::in
       visit_dtype(to, [&]<class T>(std::type_identity<T>) {
         if constexpr (!std::same_as<T, StringRef> && !std::same_as<C, StringRef>)
           for (std::int64_t i = 0; i < block; ++i)
-            out[first + i] = to_reg(arith::convert<T>(values[static_cast<std::size_t>(i)]));
+            out[first + i] = to_reg(arith::cast<T>(values[static_cast<std::size_t>(i)]));
       });
     }
   });

@@ -94,7 +94,8 @@ struct FloatFormat {
              static_cast<std::uint32_t>(wide >> (52 - kMantissaBits) & ((1u << kMantissaBits) - 1));
     if constexpr (kSpecials == Specials::fn) return sign | kNan;
     if constexpr (kSpecials == Specials::fnuz) return kNan;
-    return kMax;
+    // There is no NaN: -0, whatever the NaN's sign, which differs between machines.
+    return kSign;
   }
   static constexpr std::uint32_t beyond(std::uint32_t sign, Overflow overflow) {
     if (overflow == Overflow::clip || kSpecials == Specials::finite) return sign | kMax;

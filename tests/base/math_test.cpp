@@ -96,6 +96,49 @@ TEST(Math, F64WithinTheStatedBounds) {
             2.0);
 }
 
+template <class T>
+double worst(T (*function)(T), long double (*exact)(long double), double from, double to) {
+  if constexpr (std::is_same_v<T, float>)
+    return worst_f32(function, exact, static_cast<float>(from), static_cast<float>(to));
+  else
+    return worst_f64(function, exact, from, to);
+}
+
+struct Bounded {
+  const char* name;
+  float (*f32)(float);
+  double (*f64)(double);
+  long double (*exact)(long double);
+  double from, to;  ///< of f64, in equal steps; f32 is looked at everywhere between
+  double ulps;
+};
+
+TEST(Math, InversesAndHyperbolicsWithinTheStatedBounds) {
+  const Bounded functions[] = {
+      {"asin", &asin<float>, &asin<double>, &std::asin, -1, 1, 2.5},
+      {"acos", &acos<float>, &acos<double>, &std::acos, -1, 1, 1.5},
+      {"atan", &atan<float>, &atan<double>, &std::atan, -20, 20, 1},
+      {"sinh", &sinh<float>, &sinh<double>, &std::sinh, -95, 95, 2.5},
+      {"cosh", &cosh<float>, &cosh<double>, &std::cosh, -95, 95, 1.5},
+      {"asinh", &asinh<float>, &asinh<double>, &std::asinh, -20, 20, 2.5},
+      {"acosh", &acosh<float>, &acosh<double>, &std::acosh, 1, 20, 2.5},
+      {"atanh", &atanh<float>, &atanh<double>, &std::atanh, -1, 1, 2.5},
+  };
+  for (const Bounded& f : functions) {
+    EXPECT_LE(worst<float>(f.f32, f.exact, f.from, f.to), f.ulps) << f.name;
+    EXPECT_LE(worst<double>(f.f64, f.exact, f.from, f.to), f.ulps) << f.name;
+    EXPECT_LE(worst<double>(f.f64, f.exact, f.from / 40, f.to / 40), f.ulps) << f.name;
+  }
+  // Where squares and exponentials overflow.
+  EXPECT_LE(worst<float>(&asinh<float>, &std::asinh, -kMax32, kMax32), 2.5);
+  EXPECT_LE(worst<float>(&acosh<float>, &std::acosh, 1, kMax32), 2.5);
+  EXPECT_LE(worst<float>(&atan<float>, &std::atan, -kMax32, kMax32), 1.0);
+  EXPECT_LE(worst<double>(&sinh<double>, &std::sinh, -712, 712), 2.5);
+  EXPECT_LE(worst<double>(&cosh<double>, &std::cosh, -712, 712), 1.5);
+  EXPECT_LE(worst<double>(&asinh<double>, &std::asinh, -1e300, 1e300), 2.5);
+  EXPECT_LE(worst<double>(&acosh<double>, &std::acosh, 1, 1e300), 2.5);
+}
+
 // Near the zeros of sin and cos the reduction's absolute error shows: 2 ulp of 2^-9 are allowed
 // there.
 TEST(Math, TrigonometryF32) {
@@ -118,7 +161,8 @@ void check_special_values() {
   const T infinity = std::numeric_limits<T>::infinity();
   const T nan = std::numeric_limits<T>::quiet_NaN();
   for (const auto function :
-       {&exp<T>, &log<T>, &tanh<T>, &sigmoid<T>, &softplus<T>, &sin<T>, &cos<T>, &erf<T>})
+       {&exp<T>, &log<T>, &tanh<T>, &sigmoid<T>, &softplus<T>, &sin<T>, &cos<T>, &erf<T>, &asin<T>,
+        &acos<T>, &atan<T>, &sinh<T>, &cosh<T>, &asinh<T>, &acosh<T>, &atanh<T>})
     EXPECT_TRUE(std::isnan(function(nan)));
   EXPECT_EQ(exp(infinity), infinity);
   EXPECT_EQ(exp(-infinity), T(0));
@@ -142,6 +186,26 @@ void check_special_values() {
   EXPECT_EQ(erf(-infinity), T(-1));
   EXPECT_TRUE(std::signbit(erf(T(-0.0))));
   EXPECT_EQ(tanh(std::numeric_limits<T>::denorm_min()), std::numeric_limits<T>::denorm_min());
+  for (const auto function : {&asin<T>, &atan<T>, &sinh<T>, &asinh<T>, &atanh<T>}) {
+    EXPECT_TRUE(std::signbit(function(T(-0.0))));
+    const T smallest = std::numeric_limits<T>::denorm_min();
+    EXPECT_EQ(function(smallest), smallest);
+  }
+  for (const auto function : {&asin<T>, &acos<T>, &atanh<T>})
+    for (const T x : {T(1.0001), T(-1.0001), infinity, -infinity})
+      EXPECT_TRUE(std::isnan(function(x))) << x;
+  for (const T x : {T(0.999), T(0), T(-1), T(-5), -infinity}) EXPECT_TRUE(std::isnan(acosh(x)));
+  EXPECT_EQ(acos(T(1)), T(0));
+  EXPECT_EQ(acosh(T(1)), T(0));
+  EXPECT_EQ(cosh(T(0)), T(1));
+  EXPECT_EQ(atanh(T(1)), infinity);
+  EXPECT_EQ(atanh(T(-1)), -infinity);
+  for (const auto function : {&sinh<T>, &asinh<T>}) {
+    EXPECT_EQ(function(infinity), infinity);
+    EXPECT_EQ(function(-infinity), -infinity);
+  }
+  EXPECT_EQ(cosh(-infinity), infinity);
+  EXPECT_EQ(acosh(infinity), infinity);
 }
 
 TEST(Math, SpecialValues) {

@@ -6,6 +6,7 @@
 //   m.constant(double)        the value rounded to the lane's type; m.integer(int64)
 //   add sub mul div           IEEE, to nearest even
 //   neg abs                   on the sign bit alone
+//   sqrt                      IEEE; NaN below 0
 //   less equal is_nan         masks; false for NaN, but for is_nan
 //   either(mask, mask)        or of masks
 //   select(mask, a, b)        a where the mask is set
@@ -31,6 +32,7 @@ concept MathDomain = requires(const M& m, typename M::F f, typename M::I i, type
   { m.div(f, f) } -> std::same_as<typename M::F>;
   { m.neg(f) } -> std::same_as<typename M::F>;
   { m.abs(f) } -> std::same_as<typename M::F>;
+  { m.sqrt(f) } -> std::same_as<typename M::F>;
   { m.less(f, f) } -> std::same_as<typename M::Mask>;
   { m.equal(f, f) } -> std::same_as<typename M::Mask>;
   { m.is_nan(f) } -> std::same_as<typename M::Mask>;

@@ -62,18 +62,27 @@ typename M::F power_of_two(const M& m, typename M::I n) {
   return m.from_bits(m.shift_left(m.add_int(n, m.integer(Fmt::kBias)), Fmt::kMantissaBits));
 }
 
-template <MathDomain M>
-typename M::F exp(const M& m, typename M::F x) {
+/// exp(x) / 2^kHalvings, which may be finite where exp(x) is not.
+template <int kHalvings, MathDomain M>
+typename M::F exp_halved(const M& m, typename M::F x) {
   using Exp = ExpFormat<M::kBits>;
+  const auto highest = m.constant(Exp::kHighest + kHalvings);
   auto clamped = m.select(m.less(x, m.constant(Exp::kLowest)), m.constant(Exp::kLowest), x);
-  clamped = m.select(m.less(m.constant(Exp::kHighest), x), m.constant(Exp::kHighest), clamped);
+  clamped = m.select(m.less(highest, x), highest, clamped);
   const auto reduced = reduce_by_ln2(m, clamped);
+  auto exponent = reduced.n;
+  if constexpr (kHalvings != 0) exponent = m.sub_int(exponent, m.integer(kHalvings));
   const auto mantissa = m.add(expm1_reduced(m, reduced.r), m.constant(1));
   // In two halves, so that results may be denormal, rounded once, or overflow to infinity.
-  const auto half = m.shift_right(reduced.n, 1);
+  const auto half = m.shift_right(exponent, 1);
   const auto scaled = m.mul(mantissa, power_of_two(m, half));
-  const auto result = m.mul(scaled, power_of_two(m, m.sub_int(reduced.n, half)));
+  const auto result = m.mul(scaled, power_of_two(m, m.sub_int(exponent, half)));
   return m.select(m.is_nan(x), x, result);
+}
+
+template <MathDomain M>
+typename M::F exp(const M& m, typename M::F x) {
+  return exp_halved<0>(m, x);
 }
 
 /// exp(x) - 1 for 0 <= x <= 64, or NaN. 2.3 ulp.

@@ -60,9 +60,9 @@ typename M::F log(const M& m, typename M::F x) {
   return m.select(m.is_nan(x), x, result);
 }
 
-/// log(1 + e) for 0 <= e <= 1: log(u) with the rounding of u = 1 + e made good.
+/// log(1 + e) for 0 <= e < infinity: log(u) with the rounding of u = 1 + e made good.
 template <MathDomain M>
-typename M::F log1p_unit(const M& m, typename M::F e) {
+typename M::F log1p_positive(const M& m, typename M::F e) {
   const auto one = m.constant(1);
   const auto u = m.add(one, e);
   const auto lost = m.sub(e, m.sub(u, one));

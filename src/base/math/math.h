@@ -5,6 +5,8 @@
 
 #include "base/math/erf.h"
 #include "base/math/exp.h"
+#include "base/math/hyperbolic.h"
+#include "base/math/inverse_trig.h"
 #include "base/math/log.h"
 #include "base/math/scalar_domain.h"
 #include "base/math/sigmoid.h"
@@ -43,6 +45,38 @@ T cos(T x) {
 template <std::floating_point T>
 T erf(T x) {
   return erf(ScalarDomain<T>{}, x);
+}
+template <std::floating_point T>
+T asin(T x) {
+  return asin(ScalarDomain<T>{}, x);
+}
+template <std::floating_point T>
+T acos(T x) {
+  return acos(ScalarDomain<T>{}, x);
+}
+template <std::floating_point T>
+T atan(T x) {
+  return atan(ScalarDomain<T>{}, x);
+}
+template <std::floating_point T>
+T sinh(T x) {
+  return sinh(ScalarDomain<T>{}, x);
+}
+template <std::floating_point T>
+T cosh(T x) {
+  return cosh(ScalarDomain<T>{}, x);
+}
+template <std::floating_point T>
+T asinh(T x) {
+  return asinh(ScalarDomain<T>{}, x);
+}
+template <std::floating_point T>
+T acosh(T x) {
+  return acosh(ScalarDomain<T>{}, x);
+}
+template <std::floating_point T>
+T atanh(T x) {
+  return atanh(ScalarDomain<T>{}, x);
 }
 
 /// The C library's, below 1 ulp, with C's special cases. Vector kernels and machine code call these

@@ -26,6 +26,7 @@ struct ScalarDomain {
   F div(F a, F b) const { return a / b; }
   F neg(F a) const { return -a; }
   F abs(F a) const { return std::fabs(a); }
+  F sqrt(F a) const { return std::sqrt(a); }
   Mask less(F a, F b) const { return a < b; }
   Mask equal(F a, F b) const { return a == b; }
   Mask is_nan(F a) const { return a != a; }

@@ -31,7 +31,7 @@ template <MathDomain M>
 typename M::F softplus(const M& m, typename M::F x) {
   const auto zero = m.constant(0);
   const auto positive = m.select(m.less(zero, x), x, zero);
-  const auto result = m.add(positive, log1p_unit(m, exp(m, m.neg(m.abs(x)))));
+  const auto result = m.add(positive, log1p_positive(m, exp(m, m.neg(m.abs(x)))));
   return m.select(m.is_nan(x), x, result);
 }
 

@@ -200,7 +200,9 @@ void Importer::continue_open(Frame& frame) {
     fail_at(frame, step.place, std::move(done).error());
     return poison_outputs(frame, step.facts);
   }
-  bind_outputs(frame, step, ctx);
+  frame.open = ctx.take_open();
+  frame.next_body = 0;
+  if (frame.open == nullptr) bind_outputs(frame, step, ctx);
 }
 
 Importer::Step Importer::describe(Frame& frame, std::uint32_t index) const {

@@ -34,7 +34,8 @@ struct BodyResult {
 class OpenNode {
  public:
   virtual ~OpenNode() = default;
-  /// Called when all bodies have been read without error: sets the outputs of the node.
+  /// Called when all bodies have been read without error: sets the outputs of the node, or opens it
+  /// again for bodies that wait for these.
   virtual Expected<void> finish(NodeCtx& ctx, std::vector<BodyResult> results) = 0;
 
   std::vector<BodyRequest> bodies;

@@ -1,0 +1,272 @@
+// Attention (23, 24, 25): softmax(Q K^T) V with heads, groups of heads that share keys and values,
+// caches, masks and windows; RotaryEmbedding; TensorScatter, which updates caches.
+#include <cmath>
+#include <limits>
+
+#include "frontends/onnx/ops/composer.h"
+#include "frontends/onnx/ops/converters.h"
+#include "frontends/onnx/ops/heads.h"
+
+namespace scanloom::onnx {
+
+using ir::ValueId;
+
+namespace {
+
+constexpr double kNegativeInfinity = -std::numeric_limits<double>::infinity();
+
+struct AttentionInputs {
+  ValueId query, key, value;  // [batch, heads, positions, size of a head]
+  ValueId mask, past_key, past_value, valid_keys;
+  bool packed = false;  // the heads stand in the last axis of three
+};
+
+/// The attribute, a number of heads that divides the last axis of a packed operand.
+std::int64_t heads_of(Composer& c, const char* name, int input, ValueId x) {
+  const std::int64_t heads = c.integer(name, 0), size = c.known_size(x, 2);
+  if (heads < 1 || (size >= 0 && size % heads != 0))
+    c.refuse(invalid_model("attribute '{}' is {}, the last axis of {} has {} elements", name, heads,
+                           c.ctx().describe_input(input), size));
+  return heads;
+}
+
+AttentionInputs attention_inputs(Composer& c) {
+  AttentionInputs inputs{.query = c.in(0),
+                         .key = c.in(1),
+                         .value = c.in(2),
+                         .mask = c.optional_in(3),
+                         .past_key = c.optional_in(4),
+                         .past_value = c.optional_in(5),
+                         .valid_keys = c.optional_in(6)};
+  const int rank = c.rank(0, inputs.query, 3);
+  if (c.ok() && rank > 4)
+    c.refuse(invalid_model("{} has {} axes, not 3 or 4", c.ctx().describe_input(0), rank));
+  if (inputs.past_key.valid() != inputs.past_value.valid())
+    c.refuse(invalid_model("of inputs 4 and 5, past key and past value, there is only one"));
+  if (inputs.past_key.valid() && inputs.valid_keys.valid())
+    c.refuse(invalid_model("input 6 cannot stand with a past key"));
+  inputs.packed = rank == 3;
+  if (!inputs.packed) {
+    for (const char* name : {"q_num_heads", "kv_num_heads"}) c.ctx().ignore(name);
+    return inputs;
+  }
+  inputs.query = unpack_heads(c, inputs.query, heads_of(c, "q_num_heads", 0, inputs.query));
+  const std::int64_t shared = heads_of(c, "kv_num_heads", 1, inputs.key);
+  inputs.value = unpack_heads(c, inputs.value, heads_of(c, "kv_num_heads", 2, inputs.value));
+  inputs.key = unpack_heads(c, inputs.key, shared);
+  return inputs;
+}
+
+/// Row and column of the score matrix, a row as the position that its query has among the keys.
+struct Positions {
+  ValueId row, column;  // to be broadcast to [batch, heads, rows, columns]
+};
+
+Positions positions_of(Composer& c, const AttentionInputs& in, ValueId keys) {
+  const ValueId rows = c.dim(in.query, 2);
+  Positions at{c.unsqueeze(c.count_up(rows), {1}), c.count_up(c.dim(keys, 2))};
+  if (in.past_key.valid()) at.row = c.add(at.row, c.dim(in.past_key, 2));
+  if (in.valid_keys.valid())
+    at.row = c.add(at.row, c.unsqueeze(c.sub(in.valid_keys, rows), {1, 2, 3}));
+  return at;
+}
+
+/// 0 where the condition holds, else minus infinity: what is added to scores.
+ValueId bias_of(Composer& c, ValueId allowed, DType dtype) {
+  return c.where(allowed, c.scalar(0, dtype), c.scalar(kNegativeInfinity, dtype));
+}
+
+/// The mask, as what is added to the scores. It may have fewer columns than there are keys; in
+/// version 23 a single one stands for all.
+ValueId mask_bias(Composer& c, ValueId mask, ValueId keys, DType dtype) {
+  const ValueId bias =
+      c.dtype(mask) == DType::boolean ? bias_of(c, mask, dtype) : c.cast(mask, dtype);
+  const std::int64_t all = c.known_size(keys, 2);
+  const int last = c.rank(3, mask, 1) - 1;
+  if (all >= 0 && c.known_size(mask, last) == all) return bias;
+  const ValueId columns = c.dim(mask, -1);
+  ValueId missing = c.sub(c.dim(keys, 2), columns);
+  if (c.ctx().version() < 24)
+    missing = c.where(c.equal(columns, c.number(1)), c.number(0), missing);
+  return c.op(ops::pad_op,
+              {bias, c.join({c.number(0), c.max(missing, c.number(0))}),
+               c.scalar(kNegativeInfinity, dtype), c.list({-1})},
+              {{"mode", "constant"}});
+}
+
+/// Everything that is added to the scores; invalid: nothing is.
+ValueId attention_bias(Composer& c, const AttentionInputs& in, ValueId keys) {
+  const DType dtype = c.dtype(in.query);
+  const bool causal = c.integer("is_causal", 0) != 0;
+  const std::int64_t left = c.integer("left_window_size", -1);
+  const std::int64_t right = c.integer("right_window_size", -1);
+  if (left < -1 || right < -1)
+    c.refuse(invalid_model("the windows are {} and {}, at least -1 is needed", left, right));
+  ValueId bias;
+  const auto limit = [&](ValueId part) { bias = bias.valid() ? c.add(bias, part) : part; };
+  if (in.mask.valid()) limit(mask_bias(c, in.mask, keys, dtype));
+  if (causal || left >= 0 || right >= 0) {
+    const Positions at = positions_of(c, in, keys);
+    if (causal) limit(bias_of(c, c.less_equal(at.column, at.row), dtype));
+    if (left >= 0) limit(bias_of(c, c.less_equal(c.sub(at.row, at.column), c.number(left)), dtype));
+    if (right >= 0)
+      limit(bias_of(c, c.less_equal(c.sub(at.column, at.row), c.number(right)), dtype));
+  }
+  if (in.valid_keys.valid()) {
+    const ValueId column = c.count_up(c.dim(keys, 2));
+    limit(bias_of(c, c.less(column, c.unsqueeze(in.valid_keys, {1, 2, 3})), dtype));
+  }
+  return bias;
+}
+
+ValueId soft_capped(Composer& c, ValueId scores) {
+  const double cap = c.real("softcap", 0);
+  if (!(cap > 0)) return scores;
+  const ValueId limit = c.like(cap, scores);
+  return c.mul(c.op(ops::tanh_op, {c.div(scores, limit)}), limit);
+}
+
+/// Softmax in the type that softmax_precision asks for; rows without any key are 0.
+ValueId probabilities(Composer& c, ValueId scores, ValueId bias) {
+  const DType dtype = c.dtype(scores);
+  const DType precision = c.dtype_attribute("softmax_precision", dtype);
+  if (!is_real(precision))
+    c.refuse(invalid_model("attribute 'softmax_precision' is {}", dtype_onnx_name(precision)));
+  const ValueId soft =
+      c.cast(c.op(ops::softmax_op, {c.cast(scores, precision)}, {{"axis", -1}}), dtype);
+  if (!bias.valid()) return soft;
+  const ValueId most = c.reduce(bias, "max", {-1});
+  return c.where(c.equal(most, c.scalar(kNegativeInfinity, dtype)), c.scalar(0, dtype), soft);
+}
+
+}  // namespace
+
+Expected<void> convert_attention(NodeCtx& ctx) {
+  Composer c(ctx);
+  const AttentionInputs in = attention_inputs(c);
+  ValueId keys = in.key, values = in.value;
+  if (in.past_key.valid()) {
+    keys = c.concat({in.past_key, keys}, 2);
+    values = c.concat({in.past_value, values}, 2);
+  }
+  const ValueId bias = attention_bias(c, in, keys);
+  const ValueId scale = root_of_scale(c, in.query);
+  const ValueId raw =
+      grouped_product(c, c.mul(in.query, scale), c.mul(keys, scale), "...mk,...nk->...mn");
+  const ValueId capped = soft_capped(c, raw);
+  const ValueId biased = bias.valid() ? c.add(capped, bias) : capped;
+  const ValueId soft = probabilities(c, biased, bias);
+  // Values may have another type than queries.
+  const DType wide = c.dtype(values) == DType::f64 ? DType::f64 : c.dtype(soft);
+  ValueId y = grouped_product(c, c.cast(soft, wide), c.cast(values, wide), "...mk,...kn->...mn");
+  y = c.cast(in.packed ? pack_heads(c, y) : y, c.dtype(in.query));
+  const std::int64_t mode = c.integer("qk_matmul_output_mode", 0);
+  if (mode < 0 || mode > 3)
+    return invalid_model("attribute 'qk_matmul_output_mode' is {}, not 0 to 3", mode);
+  const ValueId shown[] = {raw, capped, biased, soft};
+  SCANLOOM_CHECK_OK(c.done());
+  ctx.set_output(1, keys);
+  ctx.set_output(2, values);
+  ctx.set_output(3, shown[mode]);
+  return c.emit(y);
+}
+
+namespace {
+
+struct Rotation {
+  ValueId cosine, sine;  // [batch, positions, 1, half]
+};
+
+Rotation rotation_of(Composer& c) {
+  ValueId cosine = c.in(1), sine = c.in(2);
+  if (const ValueId at = c.optional_in(3); at.valid()) {
+    cosine = c.gather(cosine, at, 0);
+    sine = c.gather(sine, at, 0);
+  }
+  return {c.unsqueeze(cosine, {2}), c.unsqueeze(sine, {2})};
+}
+
+/// x [batch, positions, heads, size] with its pairs turned.
+ValueId rotate(Composer& c, ValueId x, const Rotation& by, bool interleaved) {
+  const ValueId size = c.dim(x, 3), half = c.div(size, c.number(2));
+  const ValueId zero = c.number(0);
+  const ValueId first = interleaved ? c.slice(x, 3, zero, size, 2) : c.slice(x, 3, zero, half);
+  const ValueId second =
+      interleaved ? c.slice(x, 3, c.number(1), size, 2) : c.slice(x, 3, half, size);
+  const ValueId real = c.sub(c.mul(by.cosine, first), c.mul(by.sine, second));
+  const ValueId imaginary = c.add(c.mul(by.sine, first), c.mul(by.cosine, second));
+  if (!interleaved) return c.concat({real, imaginary}, 3);
+  const ValueId pairs = c.concat({c.unsqueeze(real, {4}), c.unsqueeze(imaginary, {4})}, 4);
+  return c.reshape(pairs, c.shape(x));
+}
+
+}  // namespace
+
+Expected<void> convert_rotary_embedding(NodeCtx& ctx) {
+  Composer c(ctx);
+  const ValueId given = c.in(0);
+  const int rank = c.rank(0, given, 3);
+  if (rank > 4) return invalid_model("{} has {} axes, not 3 or 4", ctx.describe_input(0), rank);
+  const bool interleaved = c.integer("interleaved", 0) != 0;
+  const std::int64_t turned = c.integer("rotary_embedding_dim", 0);
+  if (turned < 0 || turned % 2 != 0)
+    return invalid_model("attribute 'rotary_embedding_dim' is {}, not an even number", turned);
+  ValueId x;  // [batch, positions, heads, size]
+  if (rank == 3) {
+    const ValueId heads = c.number(heads_of(c, "num_heads", 0, given));
+    x = c.reshape(given, c.join({c.shape(given, 0, 2), heads, c.div(c.dim(given, 2), heads)}));
+  } else {
+    ctx.ignore("num_heads");
+    x = c.transpose(given, {0, 2, 1, 3});
+  }
+  const Rotation by = rotation_of(c);
+  ValueId y = x;
+  if (turned == 0) {
+    y = rotate(c, x, by, interleaved);
+  } else {
+    const ValueId part = rotate(c, c.slice(x, 3, 0, turned), by, interleaved);
+    y = c.concat({part, c.slice(x, 3, c.number(turned), c.dim(x, 3))}, 3);
+  }
+  return c.emit(rank == 3 ? c.reshape(y, c.shape(given)) : c.transpose(y, {0, 2, 1, 3}));
+}
+
+namespace {
+
+/// Lets the run fail where an update that does not wrap around leaves the cache.
+void check_reach(Composer& c, ValueId starts, ValueId written, ValueId size) {
+  const ValueId zero = c.list({0});
+  const ValueId all = starts.valid() ? c.concat({starts, zero}, 0) : zero;
+  const ValueId end = c.add(c.reduce_all(all, "max"), written);
+  const ValueId beyond = c.max(c.sub(end, size), c.number(0));
+  const ValueId outside = c.sub(beyond, c.reduce_all(all, "min"));
+  c.op(ops::check_equal_op, {outside, c.number(0)},
+       {{"text", "the update reaches {} elements outside the cache, {} are allowed"}});
+}
+
+}  // namespace
+
+// The element at a position of the cache comes from the update where the update reaches it.
+Expected<void> convert_tensor_scatter(NodeCtx& ctx) {
+  Composer c(ctx);
+  const ValueId cache = c.in(0), update = c.in(1), starts = c.optional_in(2);
+  const int rank = c.rank(0, cache, 2), axis = c.axis("axis", -2, rank);
+  const std::string mode = c.text("mode", "linear");
+  if (axis == 0) return invalid_model("attribute 'axis' is 0, the axis of the batch");
+  if (mode != "linear" && mode != "circular")
+    return invalid_model("attribute 'mode' is '{}', neither linear nor circular", mode);
+  const ValueId size = c.dim(cache, axis), written = c.dim(update, axis);
+  // Positions, shaped to be broadcast against the cache; then which one of the update it is.
+  ValueId source = c.count_up(size);
+  if (axis < rank - 1) source = c.unsqueeze(source, axes_between(1, rank - axis));
+  if (starts.valid()) source = c.sub(source, c.unsqueeze(starts, axes_between(1, rank)));
+  if (mode == "circular")
+    source = c.mod(source, size);
+  else
+    check_reach(c, starts, written, size);
+  const ValueId reached = c.both(c.less_equal(c.number(0), source), c.less(source, written));
+  const ValueId safe = c.expand(c.where(reached, source, c.number(0)), c.shape(cache));
+  const ValueId moved = c.op(ops::gather_elements_op, {update, safe}, {{"axis", axis}});
+  return c.emit(c.where(reached, moved, cache));
+}
+
+}  // namespace scanloom::onnx

@@ -1,0 +1,14 @@
+#include "frontends/onnx/ops/composer.h"
+#include "frontends/onnx/ops/converters.h"
+
+namespace scanloom::onnx {
+
+Expected<void> convert_bit_cast(NodeCtx& ctx) {
+  Composer c(ctx);
+  const ir::ValueId x = c.in(0);
+  SCANLOOM_CHECK_OK(ctx.required_integer("to"));
+  const DType to = c.dtype_attribute("to", DType::f32);
+  return c.emit(c.op(ops::bit_cast_op, {x}, {{"to", to}}));
+}
+
+}  // namespace scanloom::onnx

@@ -1,0 +1,118 @@
+// RandomNormal, RandomUniform, their Like forms, Bernoulli and Multinomial. A node with a seed
+// draws by that alone; without one it draws by its place in the model.
+#include <bit>
+
+#include "frontends/onnx/ops/composer.h"
+#include "frontends/onnx/ops/converters.h"
+
+namespace scanloom::onnx {
+
+using ir::ValueId;
+
+namespace {
+
+/// Random numbers of that shape, in f32 or f64, whichever holds `dtype`.
+ValueId draw(Composer& c, const char* kind, ValueId shape, DType dtype) {
+  std::int64_t seed = 0;
+  // Nodes are numbered as the model is read: the same model has the same numbers.
+  std::int64_t stream = static_cast<std::int64_t>(c.ctx().module().node_count()) + 1;
+  if (c.ctx().has_attribute("seed")) {
+    seed = std::bit_cast<std::int32_t>(static_cast<float>(c.real("seed", 0)));
+    stream = 0;
+  }
+  return c.op(ops::random_op, {shape},
+              {{"kind", kind}, {"to", at_least_f32(dtype)}, {"seed", seed}, {"stream", stream}});
+}
+
+ValueId given_shape(Composer& c) {
+  if (!c.ctx().has_attribute("shape")) c.refuse(invalid_model("attribute 'shape' is missing"));
+  const auto sizes = c.take(c.ctx().integers("shape"));
+  for (const std::int64_t size : sizes)
+    if (size < 0) c.refuse(invalid_model("attribute 'shape' has the negative size {}", size));
+  return c.list(sizes);
+}
+
+/// The element type that attribute dtype asks for, a real one.
+DType real_dtype(Composer& c, DType fallback) {
+  const DType dtype = c.dtype_attribute("dtype", fallback);
+  if (c.ok() && !is_real(dtype))
+    c.refuse(
+        invalid_model("attribute 'dtype' is {}, a real type is needed", dtype_onnx_name(dtype)));
+  return dtype;
+}
+
+/// base + factor * random, rounded to dtype once.
+Expected<void> emit_scaled(Composer& c, const char* kind, ValueId shape, DType dtype, double base,
+                           double factor) {
+  const ValueId random = draw(c, kind, shape, dtype);
+  const ValueId scaled = c.mul(random, c.like(factor, random));
+  return c.emit(c.cast(c.add(scaled, c.like(base, random)), dtype));
+}
+
+Expected<void> emit_normal(Composer& c, ValueId shape, DType dtype) {
+  return emit_scaled(c, "normal", shape, dtype, c.real("mean", 0), c.real("scale", 1));
+}
+
+Expected<void> emit_uniform(Composer& c, ValueId shape, DType dtype) {
+  const double low = c.real("low", 0), high = c.real("high", 1);
+  return emit_scaled(c, "uniform", shape, dtype, low, high - low);
+}
+
+}  // namespace
+
+Expected<void> convert_random(NodeCtx& ctx) {
+  Composer c(ctx);
+  const ValueId shape = given_shape(c);
+  const DType dtype = real_dtype(c, DType::f32);
+  const bool normal = ctx.op_type() == "RandomNormal";
+  return normal ? emit_normal(c, shape, dtype) : emit_uniform(c, shape, dtype);
+}
+
+Expected<void> convert_random_like(NodeCtx& ctx) {
+  Composer c(ctx);
+  const ValueId x = c.in(0), shape = c.shape(x);
+  const DType dtype = real_dtype(c, c.dtype(x));
+  const bool normal = ctx.op_type() == "RandomNormalLike";
+  return normal ? emit_normal(c, shape, dtype) : emit_uniform(c, shape, dtype);
+}
+
+// 1 where a uniform number lies below the probability, so surely where that is 1.
+Expected<void> convert_bernoulli(NodeCtx& ctx) {
+  Composer c(ctx);
+  const ValueId p = c.in(0);
+  const DType dtype = c.dtype_attribute("dtype", c.dtype(p));
+  const ValueId random = draw(c, "uniform", c.shape(p), c.dtype(p));
+  return c.emit(c.cast(c.less(random, c.cast(p, c.dtype(random))), dtype));
+}
+
+// The inputs are logarithms, up to a constant. The sample is the number of classes whose summed
+// probability does not exceed a uniform number.
+Expected<void> convert_multinomial(NodeCtx& ctx) {
+  Composer c(ctx);
+  const ValueId x = c.in(0);
+  const DType dtype = c.dtype_attribute("dtype", DType::i32);
+  if (dtype != DType::i32 && dtype != DType::i64)
+    return invalid_model("attribute 'dtype' is {}, neither int32 nor int64",
+                         dtype_onnx_name(dtype));
+  const std::int64_t samples = c.integer("sample_size", 1);
+  if (samples < 0) return invalid_model("attribute 'sample_size' is {}", samples);
+  if (const int rank = c.rank(0, x, 2); c.ok() && rank != 2)
+    return invalid_model("{} has {} axes, not 2", ctx.describe_input(0), rank);
+  const ValueId soft = c.op(ops::softmax_op, {c.cast(x, DType::f64)}, {{"axis", 1}});
+  const ValueId sums =
+      c.op(ops::cumsum_op, {soft, c.number(1)}, {{"exclusive", 0}, {"reverse", 0}});
+  const ValueId count = c.number(samples);
+  const ValueId random = draw(c, "uniform", c.join({c.dim(x, 0), count}), DType::f64);
+  // The last sum may lie off 1 by roundings; a number beyond it means the last likely class, whose
+  // sum is the first that is no less than the last.
+  const ValueId total = c.reduce(sums, "max", {1});
+  const ValueId scaled = c.mul(random, total);
+  const ValueId passed = c.both(c.less_equal(c.unsqueeze(sums, {1}), c.unsqueeze(scaled, {2})),
+                                c.less(c.unsqueeze(sums, {1}), c.unsqueeze(total, {1})));
+  const ValueId index =
+      c.op(ops::reduce_op, {c.cast(passed, dtype)},
+           {{"kind", "sum"}, {"axes", std::vector<std::int64_t>{2}}, {"keepdims", 0}});
+  return c.emit(index);
+}
+
+}  // namespace scanloom::onnx

@@ -1,0 +1,291 @@
+// DFT, STFT, windows and MelWeightMatrix, as products with matrices that are computed from the
+// sizes: what does not depend on data is computed once, when the sizes are bound or folded.
+#include <cmath>
+#include <optional>
+
+#include "frontends/onnx/ops/composer.h"
+#include "frontends/onnx/ops/converters.h"
+
+namespace scanloom::onnx {
+
+using ir::ValueId;
+
+namespace {
+
+constexpr double kPi = 3.14159265358979323846;
+
+/// What a transform takes and gives along its axis, in i64 scalars.
+struct Transform {
+  ValueId length;  // of the full signal
+  ValueId inputs, outputs;
+  bool inverse = false, onesided = false;
+  int input_parts = 1, output_parts = 2;  // 1: real numbers, 2: real and imaginary parts
+};
+
+/// Input `to - 1` counts twice where it stands for itself and for its conjugate: all but the first
+/// and, if the length is even, the last of a one-sided spectrum.
+ValueId conjugate_weights(Composer& c, const Transform& t, ValueId input) {
+  const ValueId mirrored = c.sub(t.length, input);
+  const ValueId alone =
+      c.op(ops::logical_or_op, {c.equal(input, c.number(0)), c.equal(input, mirrored)});
+  return c.where(alone, c.scalar(1, DType::f64), c.scalar(2, DType::f64));
+}
+
+/// [inputs, input parts, outputs, output parts] of dtype: part (p, q) of the factor of input n in
+/// output k is the cosine of n k / length turns, moved by q - p quarter turns; the other way round
+/// where the transform is inverse. Turns are reduced as integers, in quarters of 1 / length.
+ValueId transform_matrix(Composer& c, const Transform& t, DType dtype) {
+  const ValueId n = c.unsqueeze(c.count_up(t.inputs), {1, 2, 3});
+  const ValueId k = c.unsqueeze(c.count_up(t.outputs), {1});
+  const ValueId p = c.unsqueeze(c.count_up(c.number(t.input_parts)), {1, 2});
+  const ValueId q = c.count_up(c.number(t.output_parts));
+  const ValueId four = c.number(4), turn = c.mul(four, t.length);
+  // n k may be large: it is reduced before it is multiplied by 4.
+  const ValueId product = c.mul(four, c.mod(c.mul(n, k), t.length));
+  const ValueId quarters = c.mul(t.inverse ? c.sub(p, q) : c.sub(q, p), t.length);
+  const ValueId angle = c.cast(c.mod(c.add(product, quarters), turn), DType::f64);
+  const ValueId unit = c.div(c.scalar(2 * kPi, DType::f64), c.cast(turn, DType::f64));
+  ValueId factor = c.cos(c.mul(angle, unit));
+  if (t.inverse && t.onesided) factor = c.mul(factor, conjugate_weights(c, t, n));
+  if (t.inverse) factor = c.div(factor, c.cast(t.length, DType::f64));
+  return c.cast(factor, dtype);
+}
+
+/// A scalar operand as an i64.
+ValueId scalar_operand(Composer& c, ValueId x) {
+  return c.reshape(c.cast(x, DType::i64), c.list({}));
+}
+
+/// As scalar_operand of input i, which must not be a constant below 1.
+ValueId positive_operand(Composer& c, int i) {
+  const tensor::Tensor* const known = c.ctx().constant(i);
+  const auto numbers = known == nullptr ? std::nullopt : tensor::to_integers(*known);
+  if (numbers && numbers->size() == 1 && numbers->front() < 1)
+    c.refuse(invalid_model("{} is {}, at least 1 is needed", c.ctx().describe_input(i),
+                           numbers->front()));
+  return scalar_operand(c, c.in(i));
+}
+
+ValueId half_up(Composer& c, ValueId length) {
+  return c.add(c.div(length, c.number(2)), c.number(1));
+}
+
+/// 1 or 2: whether the last axis holds real numbers or also imaginary parts.
+int parts_of(Composer& c, ValueId x, int rank) {
+  const std::int64_t parts = c.known_size(x, rank - 1);
+  if (c.ok() && parts < 0)
+    c.refuse(fail(Code::unsupported, "the last axis of {} has a size that is not known, 1 or 2",
+                  c.ctx().describe_input(0)));
+  if (c.ok() && parts != 1 && parts != 2)
+    c.refuse(invalid_model("the last axis of {} has {} elements, not 1 or 2",
+                           c.ctx().describe_input(0), parts));
+  return parts == 2 ? 2 : 1;
+}
+
+/// The product of x along `axis` and its last axis with the matrix.
+ValueId transform_axis(Composer& c, ValueId x, int rank, int axis, const Transform& t) {
+  const DType dtype = at_least_f32(c.dtype(x));
+  const ValueId part = c.slice(c.cast(x, dtype), axis, c.number(0), t.inputs);
+  std::string letters;
+  for (int i = 0; i < rank; ++i) letters.push_back(static_cast<char>('a' + i));
+  std::string result = letters;
+  result[static_cast<std::size_t>(axis)] = 'y';
+  result.back() = 'z';
+  const std::string matrix = {letters[static_cast<std::size_t>(axis)], letters.back(), 'y', 'z'};
+  const ValueId factors = transform_matrix(c, t, dtype);
+  return c.cast(c.contract(part, factors, letters + "," + matrix + "->" + result), c.dtype(x));
+}
+
+/// The axis where it is known when reading: an attribute in version 17, an operand from 20 on;
+/// nullopt: it is computed.
+Expected<std::optional<int>> known_axis(NodeCtx& ctx, int rank) {
+  std::int64_t axis = -2;
+  if (ctx.version() < 20) {
+    SCANLOOM_TRY(axis, ctx.integer("axis", 1));
+  } else if (ctx.has(2)) {
+    if (ctx.constant(2) == nullptr) return std::optional<int>();
+    SCANLOOM_TRY(const auto given, ctx.constant_integers(2));
+    if (given->size() != 1)
+      return invalid_model("{} has {} elements, not 1", ctx.describe_input(2), given->size());
+    axis = given->front();
+  }
+  const auto normal = tensor::normalise_axis(axis, rank);
+  if (!normal || *normal == rank - 1)
+    return invalid_model("axis {} is none of a signal of {} axes, the last of which are parts",
+                         axis, rank);
+  return std::optional<int>(*normal);
+}
+
+/// The signal as [before, along, after, parts] for an axis that only the run knows.
+struct Regrouped {
+  ValueId signal;
+  ValueId before, after;  ///< the sizes of the axes, as lists
+};
+
+Regrouped regroup(Composer& c, ValueId x, int rank) {
+  const ValueId given = scalar_operand(c, c.in(2)), zero = c.number(0);
+  const ValueId axis = c.where(c.less(given, zero), c.add(given, c.number(rank)), given);
+  const ValueId shape = c.shape(x), last = c.number(rank - 1);
+  Regrouped result;
+  result.before = c.slice(shape, 0, zero, axis);
+  result.after = c.slice(shape, 0, c.add(axis, c.number(1)), last);
+  // The last axis, and any beyond it, is refused.
+  const ValueId along = c.gather(c.slice(shape, 0, zero, last), axis, 0);
+  result.signal = c.reshape(x, c.join({c.reduce_all(result.before, "prod"), along,
+                                       c.reduce_all(result.after, "prod"), c.dim(x, rank - 1)}));
+  return result;
+}
+
+Transform dft_of(Composer& c, ValueId x, int rank, ValueId size) {
+  Transform t;
+  t.inverse = c.integer("inverse", 0) != 0;
+  t.onesided = c.integer("onesided", 0) != 0;
+  t.input_parts = parts_of(c, x, rank);
+  t.output_parts = t.inverse && t.onesided ? 1 : 2;
+  if (t.onesided && !t.inverse && t.input_parts == 2)
+    c.refuse(invalid_model("a one-sided spectrum needs a real signal, {} has imaginary parts",
+                           c.ctx().describe_input(0)));
+  t.length = size;
+  if (c.ctx().has(1))
+    t.length = positive_operand(c, 1);
+  else if (t.inverse && t.onesided)
+    t.length = c.mul(c.number(2), c.sub(size, c.number(1)));
+  const ValueId half = half_up(c, t.length);
+  t.inputs = c.min(size, t.inverse && t.onesided ? half : t.length);
+  t.outputs = t.onesided && !t.inverse ? half : t.length;
+  return t;
+}
+
+}  // namespace
+
+Expected<void> convert_dft(NodeCtx& ctx) {
+  Composer c(ctx);
+  const ValueId x = c.in(0);
+  const int rank = c.rank(0, x, 2);
+  SCANLOOM_CHECK_OK(c.done());
+  SCANLOOM_TRY(const std::optional<int> axis, known_axis(ctx, rank));
+  if (axis) return c.emit(transform_axis(c, x, rank, *axis, dft_of(c, x, rank, c.dim(x, *axis))));
+  const Regrouped groups = regroup(c, x, rank);
+  const Transform t = dft_of(c, x, rank, c.dim(groups.signal, 1));
+  const ValueId y = transform_axis(c, groups.signal, 4, 1, t);
+  const ValueId parts = c.number(t.output_parts);
+  return c.emit(c.reshape(y, c.join({groups.before, t.outputs, groups.after, parts})));
+}
+
+// Frames are gathered, weighted and transformed all at once.
+Expected<void> convert_stft(NodeCtx& ctx) {
+  Composer c(ctx);
+  const ValueId signal = c.in(0), window = c.optional_in(2);
+  const int rank = c.rank(0, signal, 3);
+  if (c.ok() && rank != 3)
+    return invalid_model("{} has {} axes, not 3", ctx.describe_input(0), rank);
+  const ValueId step = positive_operand(c, 1);
+  Transform t;
+  t.onesided = c.integer("onesided", 1) != 0;
+  t.input_parts = parts_of(c, signal, rank);
+  if (t.onesided && t.input_parts == 2)
+    return invalid_model("a one-sided spectrum needs a real signal, {} has imaginary parts",
+                         ctx.describe_input(0));
+  t.length = c.dim(signal, 1);
+  if (window.valid()) t.length = c.dim(window, 0);
+  if (ctx.has(3)) t.length = positive_operand(c, 3);
+  t.inputs = t.length;
+  t.outputs = t.onesided ? half_up(c, t.length) : t.length;
+  const ValueId room = c.add(c.sub(c.dim(signal, 1), t.length), step);
+  const ValueId frames = c.div(c.max(room, c.number(0)), step);
+  const ValueId starts = c.unsqueeze(c.mul(c.count_up(frames), step), {1});
+  const ValueId at = c.add(starts, c.count_up(t.length));
+  ValueId framed = c.gather(signal, at, 1);  // [batch, frames, length, parts]
+  if (window.valid()) framed = c.mul(framed, c.unsqueeze(window, {1}));
+  return c.emit(transform_axis(c, framed, 4, 2, t));
+}
+
+namespace {
+
+/// The cosine of 2 pi n harmonic / count, in f64.
+ValueId window_cosine(Composer& c, ValueId n, ValueId count, double harmonic) {
+  return c.cos(c.div(c.mul(n, c.scalar(2 * kPi * harmonic, DType::f64)), count));
+}
+
+}  // namespace
+
+// offset - first * cos(2 pi n / N) + second * cos(4 pi n / N); N is the size, or one less where the
+// window is symmetric.
+Expected<void> convert_cosine_window(NodeCtx& ctx) {
+  Composer c(ctx);
+  const ValueId size = scalar_operand(c, c.in(0));
+  const DType dtype = c.dtype_attribute("output_datatype", DType::f32);
+  const bool periodic = c.integer("periodic", 1) != 0;
+  struct Shape {
+    double offset, first, second;
+  } shape{.offset = 0.5, .first = 0.5, .second = 0};
+  if (ctx.op_type() == "HammingWindow")
+    shape = {.offset = 25.0 / 46, .first = 1 - 25.0 / 46, .second = 0};
+  if (ctx.op_type() == "BlackmanWindow") shape = {.offset = 0.42, .first = 0.5, .second = 0.08};
+  const ValueId n = c.cast(c.count_up(size), DType::f64);
+  const ValueId count = c.cast(periodic ? size : c.sub(size, c.number(1)), DType::f64);
+  ValueId y = c.sub(c.scalar(shape.offset, DType::f64),
+                    c.mul(c.scalar(shape.first, DType::f64), window_cosine(c, n, count, 1)));
+  if (shape.second != 0)
+    y = c.add(y, c.mul(c.scalar(shape.second, DType::f64), window_cosine(c, n, count, 2)));
+  return c.emit(c.cast(y, dtype));
+}
+
+namespace {
+
+/// 2595 log10(1 + hertz / 700), in f64.
+ValueId mel_of(Composer& c, ValueId hertz) {
+  const ValueId ratio = c.div(hertz, c.scalar(700, DType::f64));
+  return c.mul(c.scalar(2595 / std::log(10.0), DType::f64),
+               c.log(c.add(c.scalar(1, DType::f64), ratio)));
+}
+
+/// 700 (10^(mel / 2595) - 1).
+ValueId hertz_of(Composer& c, ValueId mel) {
+  const ValueId power = c.exp(c.mul(mel, c.scalar(std::log(10.0) / 2595, DType::f64)));
+  return c.mul(c.scalar(700, DType::f64), c.sub(power, c.scalar(1, DType::f64)));
+}
+
+ValueId hertz_operand(Composer& c, int i) {
+  return c.reshape(c.cast(c.in(i), DType::f64), c.list({}));
+}
+
+/// The bins at which the triangles begin, culminate and end: count + 2 of them.
+ValueId mel_edges(Composer& c, ValueId bands, ValueId dft_length) {
+  const ValueId rate = c.cast(scalar_operand(c, c.in(2)), DType::f64);
+  const ValueId low = mel_of(c, hertz_operand(c, 3)), high = mel_of(c, hertz_operand(c, 4));
+  const ValueId count = c.add(bands, c.number(2));
+  const ValueId step = c.div(c.sub(high, low), c.cast(count, DType::f64));
+  const ValueId mel = c.add(c.mul(c.cast(c.count_up(count), DType::f64), step), low);
+  const ValueId bins = c.cast(c.add(dft_length, c.number(1)), DType::f64);
+  const ValueId edges = c.op(ops::floor_op, {c.div(c.mul(bins, hertz_of(c, mel)), rate)});
+  return c.cast(edges, DType::i64);
+}
+
+}  // namespace
+
+// Column i is a triangle over the bins: up from edge i to edge i + 1, down from there to edge i +
+// 2.
+Expected<void> convert_mel_weight_matrix(NodeCtx& ctx) {
+  Composer c(ctx);
+  const ValueId bands = scalar_operand(c, c.in(0)), dft_length = scalar_operand(c, c.in(1));
+  const DType dtype = c.dtype_attribute("output_datatype", DType::f32);
+  const ValueId edges = mel_edges(c, bands, dft_length);
+  const ValueId one = c.number(1), two = c.number(2), zero = c.number(0);
+  const ValueId begin = c.slice(edges, 0, zero, bands);
+  const ValueId peak = c.slice(edges, 0, one, c.add(bands, one));
+  const ValueId end = c.slice(edges, 0, two, c.add(bands, two));
+  const ValueId bin = c.unsqueeze(c.count_up(half_up(c, dft_length)), {1});
+  const auto ratio = [&](ValueId a, ValueId b) {
+    return c.div(c.cast(a, DType::f64), c.cast(b, DType::f64));
+  };
+  const ValueId none = c.scalar(0, DType::f64), full = c.scalar(1, DType::f64);
+  const ValueId climbs = c.both(c.less_equal(begin, bin), c.less_equal(bin, peak));
+  const ValueId up = c.where(c.equal(begin, peak), c.where(c.equal(bin, peak), full, none),
+                             c.where(climbs, ratio(c.sub(bin, begin), c.sub(peak, begin)), none));
+  const ValueId falls = c.both(c.less_equal(peak, bin), c.less(bin, end));
+  const ValueId y = c.where(falls, ratio(c.sub(end, bin), c.sub(end, peak)), up);
+  return c.emit(c.cast(y, dtype));
+}
+
+}  // namespace scanloom::onnx

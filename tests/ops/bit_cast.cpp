@@ -1,0 +1,58 @@
+#include "tests/ops/samples.h"
+
+namespace scanloom::ops {
+
+std::vector<Sample> bit_cast_samples() {
+  return {
+      {.name = "f32_to_i32",
+       .inputs = {f32({2, 2}, {1, -2, 0, -0.0})},
+       .attrs = {{"to", DType::i32}},
+       .outputs = {i32({2, 2}, {0x3f800000, -0x40000000, 0, -0x7fffffff - 1})}},
+      {.name = "i64_to_f64",
+       .inputs = {i64({2}, {0x3ff8000000000000, 0x7ff0000000000000})},
+       .attrs = {{"to", DType::f64}},
+       .outputs = {f64({2}, {1.5, kInf})}},
+      {.name = "u16_to_bf16",
+       .inputs = {integers(DType::u16, {2}, {0x3f80, 0xc000})},
+       .attrs = {{"to", DType::bf16}},
+       .outputs = {reals(DType::bf16, {2}, {1, -2})}},
+      {.name = "u8_to_i8",
+       .inputs = {u8({3}, {0, 127, 255})},
+       .attrs = {{"to", DType::i8}},
+       .outputs = {integers(DType::i8, {3}, {0, 127, -1})}},
+      {.name = "u4_to_i4",
+       .inputs = {integers(DType::u4, {4}, {0, 7, 8, 15})},
+       .attrs = {{"to", DType::i4}},
+       .outputs = {integers(DType::i4, {4}, {0, 7, -8, -1})}},
+      {.name = "i4_to_u4",
+       .inputs = {integers(DType::i4, {3}, {-1, -8, 3})},
+       .attrs = {{"to", DType::u4}},
+       .outputs = {integers(DType::u4, {3}, {15, 8, 3})}},
+      {.name = "i4_to_f4",
+       .inputs = {integers(DType::i4, {3}, {1, -7, 7})},
+       .attrs = {{"to", DType::f4e2m1}},
+       .outputs = {reals(DType::f4e2m1, {3}, {0.5, -0.5, 6})}},
+      {.name = "i2_to_u2",
+       .inputs = {integers(DType::i2, {2}, {-1, -2})},
+       .attrs = {{"to", DType::u2}},
+       .outputs = {integers(DType::u2, {2}, {3, 2})}},
+      {.name = "scalar",
+       .inputs = {i32({}, {0x40490fdb})},
+       .attrs = {{"to", DType::f32}},
+       .outputs = {f32({}, {3.1415927410125732})}},
+      {.name = "empty",
+       .inputs = {f32({0}, {})},
+       .attrs = {{"to", DType::u32}},
+       .outputs = {integers(DType::u32, {0}, {})}},
+      {.name = "other_width",
+       .inputs = {f32({1}, {1})},
+       .attrs = {{"to", DType::i64}},
+       .error = "elements of type f32 have 32 bits, those of type i64 have 64"},
+      {.name = "strings",
+       .inputs = {strings({1}, {"a"})},
+       .attrs = {{"to", DType::i8}},
+       .error = "have 0 bits"},
+  };
+}
+
+}  // namespace scanloom::ops
