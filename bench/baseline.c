@@ -31,7 +31,8 @@ float scanloom_ema(int64_t steps, float start, float keep, float take, const flo
 }
 
 /* Direct form 1; coefficients b0 b1 b2 a1 a2; history x[-1] x[-2] y[-1] y[-2]. */
-void scanloom_biquad(int64_t steps, const float* c, const float* history, const float* x, float* y) {
+void scanloom_biquad(int64_t steps, const float* c, const float* history, const float* x,
+                     float* y) {
   float x1 = history[0], x2 = history[1], y1 = history[2], y2 = history[3];
   for (int64_t step = 0; step < steps; ++step) {
     const float now = x[step];

@@ -31,7 +31,7 @@ struct ValueInfo {
 };
 
 struct ModelInfo {
-  std::string producer, graph, domain, description;
+  std::string producer, producer_version, graph, graph_description, domain, description;
   std::int64_t version = 0;
   std::vector<std::pair<std::string, std::string>> metadata;
 };

@@ -1,4 +1,4 @@
-"""Arrays that cannot be read where they lie: other byte orders, types of ml_dtypes, lists."""
+"""Arrays as the library needs them: other byte orders, types of ml_dtypes, lists, DLPack."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from . import _native
 from ._errors import InvalidArgument, Unsupported
 
 # ONNX's name of an element type: numpy's name, where the two differ.
@@ -34,17 +35,38 @@ def _ml_dtype(onnx_name: str) -> np.dtype[Any]:
     try:
         import ml_dtypes
 
-        return np.dtype(getattr(ml_dtypes, _ML_NAMES[onnx_name]))
+        dtype: np.dtype[Any] = np.dtype(getattr(ml_dtypes, _ML_NAMES[onnx_name]))
+        return dtype
     except (ImportError, KeyError, AttributeError):
         raise Unsupported(
             f"numpy has no element type {onnx_name}", ("the package ml_dtypes has most of them",)
         ) from None
 
 
-def _dtype(onnx_name: str) -> np.dtype[Any]:
+def dtype_of(onnx_name: str) -> np.dtype[Any]:
+    """The numpy dtype of an element type. Raises Unsupported where numpy has none."""
     if onnx_name in _ML_NAMES:
         return _ml_dtype(onnx_name)
     return np.dtype(_NUMPY_NAMES.get(onnx_name, onnx_name))
+
+
+def onnx_name_of(dtype: np.dtype[Any]) -> str:
+    """ONNX's name of a numpy dtype. Raises InvalidArgument for one that no model has."""
+    if dtype.name in _ONNX_OF_ML:
+        return _ONNX_OF_ML[dtype.name]
+    if dtype.kind not in "biufc" or dtype.itemsize > 16 or dtype == np.longdouble:
+        raise InvalidArgument(f"numpy's {dtype} is no element type that models have")
+    return _ONNX_NAMES.get(dtype.name, dtype.name)
+
+
+def array_from_dlpack(data: Any) -> np.ndarray[Any, Any]:
+    """An array over the memory of anything that speaks DLPack, or of its capsule."""
+    array, onnx_name = _native.from_dlpack(data)
+    # Old exporters call booleans bytes, so the source is asked.
+    kind = getattr(data, "dtype", None)
+    if onnx_name == "uint8" and getattr(kind, "name", str(kind)) in ("bool", "torch.bool"):
+        return array.view(np.bool_)
+    return narrow(array, onnx_name) if onnx_name in _ML_NAMES else array
 
 
 def _from_python(value: Any, name: str, wanted: str) -> np.ndarray[Any, Any]:
@@ -54,7 +76,7 @@ def _from_python(value: Any, name: str, wanted: str) -> np.ndarray[Any, Any]:
         if array.dtype.kind not in "biufc":
             return array
         if wanted and wanted != "string":
-            dtype = _dtype(wanted)
+            dtype = dtype_of(wanted)
             if array.size == 0 or np.can_cast(array.dtype, dtype, "same_kind"):
                 return np.asarray(value, dtype=dtype)
     except (OverflowError, TypeError, ValueError) as error:
@@ -67,6 +89,8 @@ def plain(value: Any, name: str, wanted: str) -> tuple[np.ndarray[Any, Any], str
     """The value as an array whose buffer C can read, and ONNX's name of its element type."""
     if value is None:
         raise InvalidArgument(f"feed '{name}' is None, but must be a tensor")
+    if hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray):
+        value = _from_dlpack(value, name)
     array = value if hasattr(value, "dtype") else _from_python(value, name, wanted)
     array = np.asarray(array)
     if array.dtype == object:
@@ -110,6 +134,13 @@ def objects(elements: list[str], shape: list[int]) -> np.ndarray[Any, Any]:
     array = np.empty(len(elements), dtype=object)
     array[:] = elements
     return array.reshape(shape)
+
+
+def _from_dlpack(value: Any, name: str) -> np.ndarray[Any, Any]:
+    try:
+        return array_from_dlpack(value)
+    except (BufferError, InvalidArgument, Unsupported, RuntimeError, TypeError) as error:
+        raise InvalidArgument(f"feed '{name}' cannot be read through DLPack: {error}") from None
 
 
 def _refuse_objects(array: np.ndarray[Any, Any], name: str) -> None:

@@ -7,11 +7,12 @@ import math
 import operator
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Union
 
 from . import _native
-from ._errors import InvalidArgument
+from ._errors import Cancelled, InvalidArgument, NotFound, Unsupported
+from ._peer import ExecutionMode, ExecutionOrder
 
 Progress = Callable[[str, int, int], object]
 
@@ -26,41 +27,72 @@ class GraphOptimizationLevel(enum.IntEnum):
     ORT_ENABLE_ALL = 99
 
 
-class ExecutionMode(enum.IntEnum):
-    """Accepted for programs written for onnxruntime; the order of nodes is always the same."""
-
-    ORT_SEQUENTIAL = 0
-    ORT_PARALLEL = 1
-
-
 # Attributes of onnxruntime's options that change nothing here, with their initial values.
 _SESSION_IGNORED: dict[str, Any] = {
     "enable_cpu_mem_arena": True,
     "enable_mem_pattern": True,
     "enable_mem_reuse": True,
-    "enable_profiling": False,
     "execution_mode": ExecutionMode.ORT_SEQUENTIAL,
-    "execution_order": 0,
+    "execution_order": ExecutionOrder.DEFAULT,
     "inter_op_num_threads": 0,
-    "log_severity_level": 2,
+    "log_severity_level": -1,
     "log_verbosity_level": 0,
     "logid": "",
     "optimized_model_filepath": "",
-    "profile_file_prefix": "onnxruntime_profile_",
     "use_deterministic_compute": False,
     "use_per_session_threads": True,
 }
 _RUN_IGNORED: dict[str, Any] = {
-    "log_severity_level": 2,
+    "log_severity_level": -1,
     "log_verbosity_level": 0,
     "logid": "",
     "only_execute_path_to_fetches": False,
-    "training_mode": False,
 }
 _EXECUTIONS = ("automatic", "stepped", "interpreted")
 
 
-class SessionOptions:
+class _Options:
+    """Attributes of which some have a meaning and others are known and changeable only."""
+
+    _known: frozenset[str]
+    _defaults: dict[str, Any]  # of those that change nothing
+    _kind: str
+
+    def __init__(self) -> None:
+        self._entries: dict[str, str] = {}
+        self._notes: list[str] = []
+        for name, value in self._defaults.items():
+            setattr(self, name, value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name.startswith("_") or name in self._known or name in self._defaults):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        object.__setattr__(self, name, value)
+
+    def _add_entry(self, key: str, value: str) -> None:
+        key, value = texts("a configuration entry", [key, value])
+        self._entries[key] = value
+
+    def _get_entry(self, key: str) -> str:
+        if key not in self._entries:
+            raise NotFound(f"the {self._kind} options have no entry '{key}'")
+        return self._entries[key]
+
+    def ignored(self) -> list[str]:
+        """One sentence for every setting that changes nothing."""
+        changed = [
+            f"the {self._kind} option {name} = {getattr(self, name)!r} has no meaning here"
+            for name, value in self._defaults.items()
+            if getattr(self, name) != value
+        ]
+        entries = [
+            f"the {self._kind} option '{key}' = '{value}' has no meaning here"
+            for key, value in self._entries.items()
+        ]
+        return changed + entries + self._notes
+
+
+class SessionOptions(_Options):
     """How a model is loaded.
 
     threads (also intra_op_num_threads): at most so many per run; 0: all cores of the process.
@@ -69,7 +101,30 @@ class SessionOptions:
     disabled_passes: names of rewrites to leave out.
     lenient: accept names in bodies that shadow outer names.
     states: {input: output}, values that a stream keeps from one push to the next.
+    enable_profiling: the times of all runs are kept; session.end_profiling() writes them to a file
+        whose name begins with profile_file_prefix.
     """
+
+    enable_cpu_mem_arena: bool
+    enable_mem_pattern: bool
+    enable_mem_reuse: bool
+    execution_mode: ExecutionMode
+    execution_order: ExecutionOrder
+    inter_op_num_threads: int
+    log_severity_level: int
+    log_verbosity_level: int
+    logid: str
+    optimized_model_filepath: str
+    use_deterministic_compute: bool
+    use_per_session_threads: bool
+
+    _kind = "session"
+    _defaults = _SESSION_IGNORED
+    _known = frozenset(
+        ["threads", "execution", "optimize", "disabled_passes", "lenient", "states"]
+        + ["intra_op_num_threads", "graph_optimization_level"]
+        + ["enable_profiling", "profile_file_prefix"]
+    )
 
     def __init__(
         self,
@@ -81,14 +136,19 @@ class SessionOptions:
         lenient: bool = False,
         states: Union[Mapping[str, str], None] = None,
     ) -> None:
+        super().__init__()
         self.threads = threads
         self.execution = execution
         self.optimize = optimize
         self.disabled_passes = texts("disabled_passes", disabled_passes)
         self.lenient = lenient
         self.states = dict(_pairs("states", states or {}))
-        self._ignored = dict(_SESSION_IGNORED)
-        self._notes: list[str] = []
+        self.enable_profiling = False
+        self.profile_file_prefix = "onnxruntime_profile_"
+        self._level = GraphOptimizationLevel.ORT_ENABLE_ALL
+        self._sizes: dict[str, int] = {}
+        self._providers: list[str] = []
+        self._cancel_load = False
 
     @property
     def intra_op_num_threads(self) -> int:
@@ -101,45 +161,80 @@ class SessionOptions:
     @property
     def graph_optimization_level(self) -> GraphOptimizationLevel:
         level = GraphOptimizationLevel
-        return level.ORT_ENABLE_ALL if self.optimize else level.ORT_DISABLE_ALL
+        return self._level if self.optimize else level.ORT_DISABLE_ALL
 
     @graph_optimization_level.setter
     def graph_optimization_level(self, level: int) -> None:
         self.optimize = int(level) != 0
-
-    def __getattr__(self, name: str) -> Any:
-        ignored = self.__dict__.get("_ignored", {})
-        if name in ignored:
-            return ignored[name]
-        raise AttributeError(f"SessionOptions has no attribute {name!r}")
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in _SESSION_IGNORED:
-            self._ignored[name] = value
-        elif name.startswith("_") or name in _SESSION_NAMES:
-            object.__setattr__(self, name, value)
-        else:
-            raise AttributeError(f"SessionOptions has no attribute {name!r}")
+        if self.optimize:
+            self._level = GraphOptimizationLevel(int(level))
 
     def add_session_config_entry(self, key: str, value: str) -> None:
         """Accepted for programs written for onnxruntime; changes nothing."""
-        self._notes.append(f"the session option '{key}' = '{value}' has no meaning here")
+        self._add_entry(key, value)
+
+    def get_session_config_entry(self, key: str) -> str:
+        """An entry that was added. Raises NotFound."""
+        return self._get_entry(key)
 
     def add_free_dimension_override_by_name(self, name: str, size: int) -> None:
-        """Accepted for programs written for onnxruntime; sizes are taken from the feeds."""
-        self._notes.append(f"dimension '{name}' = {size} is not fixed: sizes are those of the feeds")
+        """The dimension of that name has this size: feeds of another are refused."""
+        self._sizes[name] = _integer(f"the size of dimension '{name}'", size, 0)
 
-    def ignored(self) -> list[str]:
-        """One sentence for every setting that changes nothing."""
-        changed = [
-            f"the session option {name} = {value!r} has no meaning here"
-            for name, value in self._ignored.items()
-            if value != _SESSION_IGNORED[name]
-        ]
-        return changed + self._notes
+    def add_free_dimension_override_by_denotation(self, denotation: str, size: int) -> None:
+        """Accepted for programs written for onnxruntime; sizes are taken from the feeds."""
+        self._notes.append(
+            f"dimensions denoted '{denotation}' = {size} are not fixed: sizes are those of the feeds"
+        )
+
+    def add_initializer(self, name: str, value: Any) -> None:
+        raise Unsupported(f"initializer '{name}' cannot be replaced: weights come from the model")
+
+    def add_external_initializers(self, names: Sequence[str], values: Sequence[Any]) -> None:
+        raise Unsupported("external initializers are read from the model's folder only")
+
+    def add_external_initializers_from_files_in_memory(
+        self, names: Sequence[str], buffers: Sequence[Any], lengths: Sequence[int]
+    ) -> None:
+        raise Unsupported("external initializers are read from the model's folder only")
+
+    def register_custom_ops_library(self, path: str) -> None:
+        """Accepted; a model with operators that are not here is refused, with their names."""
+        self._notes.append(f"custom operators of {path} are not loaded")
+
+    def add_provider(self, name: str, options: Mapping[str, str]) -> None:
+        """Accepted: models run on the processor."""
+        self._providers.append(name)
+
+    def add_provider_for_devices(self, devices: Sequence[Any], options: Mapping[str, str]) -> None:
+        """Accepted: models run on the processor."""
+        self._providers.append("of the devices")
+
+    def has_providers(self) -> bool:
+        return bool(self._providers)
+
+    def set_provider_selection_policy(self, policy: int) -> None:
+        self._notes.append("a policy to select providers has no meaning here")
+
+    def set_provider_selection_policy_delegate(self, delegate: Callable[..., Any]) -> None:
+        self._notes.append("a policy to select providers has no meaning here")
+
+    def set_ep_context_data_read_func(
+        self, read_func: Callable[..., Any], max_data_size: int
+    ) -> None:
+        self._notes.append("a function that reads EPContext data has no meaning here")
+
+    def clear_ep_context_data_read_func(self) -> None:
+        """There is none."""
+
+    def set_load_cancellation_flag(self, cancelled: bool) -> None:
+        """True: sessions that are made with these options raise Cancelled."""
+        self._cancel_load = bool(cancelled)
 
     def native(self) -> _native.SessionOptions:
-        """The options as the library takes them. Raises InvalidArgument."""
+        """The options as the library takes them. Raises InvalidArgument, Cancelled."""
+        if self._cancel_load:
+            raise Cancelled("loading was cancelled")
         if self.execution not in _EXECUTIONS:
             raise InvalidArgument(
                 f"execution is {self.execution!r}, but must be one of {', '.join(_EXECUTIONS)}"
@@ -154,13 +249,7 @@ class SessionOptions:
         )
 
 
-_SESSION_NAMES = frozenset(
-    ["threads", "execution", "optimize", "disabled_passes", "lenient", "states"]
-    + ["intra_op_num_threads", "graph_optimization_level"]
-)
-
-
-class RunOptions:
+class RunOptions(_Options):
     """Limits of one run, and who is told how far it is.
 
     deadline: seconds; None: none.
@@ -170,6 +259,15 @@ class RunOptions:
         True draws a bar on a terminal.
     cancel() ends the runs that use these options, from any thread, with scanloom.Cancelled.
     """
+
+    log_severity_level: int
+    log_verbosity_level: int
+    logid: str
+    only_execute_path_to_fetches: bool
+
+    _kind = "run"
+    _defaults = _RUN_IGNORED
+    _known = frozenset(["deadline", "max_steps", "max_memory", "progress", "terminate"])
 
     def __init__(
         self,
@@ -183,13 +281,13 @@ class RunOptions:
         self.max_memory = max_memory
         self.progress = progress
         self._flag = _native.CancelFlag()
-        for name, value in _RUN_IGNORED.items():
-            setattr(self, name, value)
+        super().__init__()
+        self._noted = False
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if not (name.startswith("_") or name in _RUN_NAMES or name in _RUN_IGNORED):
-            raise AttributeError(f"RunOptions has no attribute {name!r}")
-        object.__setattr__(self, name, value)
+        super().__setattr__(name, value)
+        if name in _RUN_IGNORED:
+            object.__setattr__(self, "_noted", True)
 
     def cancel(self) -> None:
         self._flag.cancel()
@@ -208,6 +306,19 @@ class RunOptions:
 
     def add_run_config_entry(self, key: str, value: str) -> None:
         """Accepted for programs written for onnxruntime; changes nothing."""
+        self._add_entry(key, value)
+        self._noted = True
+
+    def get_run_config_entry(self, key: str) -> str:
+        """An entry that was added. Raises NotFound."""
+        return self._get_entry(key)
+
+    def add_active_adapter(self, adapter: Any) -> None:
+        raise Unsupported("adapters cannot be applied: weights come from the model")
+
+    def worth_noting(self) -> list[str]:
+        """One sentence for every setting that changes nothing; quick where there is none."""
+        return self.ignored() if self._noted else []
 
     def native(self) -> _native.RunSettings:
         """The options as the library takes them. Raises InvalidArgument."""
@@ -219,9 +330,6 @@ class RunOptions:
             _callback(self.progress),
             _on_main_thread(),
         )
-
-
-_RUN_NAMES = frozenset(["deadline", "max_steps", "max_memory", "progress", "terminate"])
 
 
 def run_settings(options: Union[RunOptions, None]) -> _native.RunSettings:

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import copy
 import os
-from collections.abc import Mapping, Sequence
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Union
 
 import numpy as np
 
 from . import _native
+from ._binding import IOBinding
 from ._errors import Error, InvalidArgument
 from ._options import RunOptions, SessionOptions, run_settings, texts
+from ._peer import OrtMemoryInfo, provider_names
+from ._profile import Profiler
+from ._values import OrtValue, require_cpu, value_of
 
 Feeds = Mapping[str, Any]
 
 _PROVIDER = "CPUExecutionProvider"
 _OWN_OPTIONS = ("threads", "execution", "optimize", "disabled_passes", "lenient", "states")
-_PEER_OPTIONS = ("disabled_optimizers", "read_config_from_model")
+_PEER_OPTIONS = ("disabled_optimizers", "enable_fallback", "read_config_from_model")
 
 
 class NodeArg(NamedTuple):
@@ -36,10 +43,8 @@ class ModelMetadata(NamedTuple):
     description: str
     version: int
     custom_metadata_map: dict[str, str]
-
-    @property
-    def graph_description(self) -> str:
-        return ""
+    graph_description: str
+    producer_version: str
 
 
 class CheckReport(NamedTuple):
@@ -51,15 +56,6 @@ class CheckReport(NamedTuple):
     @property
     def ok(self) -> bool:
         return not self.errors
-
-
-def get_available_providers() -> list[str]:
-    """The one place where models run: this machine's processor."""
-    return [_PROVIDER]
-
-
-def get_device() -> str:
-    return "CPU"
 
 
 class InferenceSession:
@@ -77,14 +73,20 @@ class InferenceSession:
         provider_options: Union[Sequence[Mapping[str, Any]], None] = None,
         **kwargs: Any,
     ) -> None:
+        begin = time.monotonic_ns()
         self._source = _source(path_or_bytes)
-        self._notes: list[str] = []
         self._options = self._merge_options(sess_options, kwargs)
+        self._notes: dict[str, None] = dict.fromkeys(self._loading_notes(kwargs))
         self._note_providers(providers, provider_options)
         self._native = self._load(self._options)
-        self._inputs = [NodeArg(name, shape, type) for name, type, shape in self._native.inputs()]
-        self._outputs = [NodeArg(name, shape, type) for name, type, shape in self._native.outputs()]
+        self._inputs = [self._describe(*end) for end in self._native.inputs()]
+        self._outputs = [self._describe(*end) for end in self._native.outputs()]
         self._streaming: dict[tuple[tuple[str, str], ...], _native.Session] = {}
+        self._profiler: Union[Profiler, None] = None
+        if self._options.enable_profiling:
+            self._profiler = Profiler(self._options.profile_file_prefix)
+            self._profiler.start_ns = begin
+            self._profiler.add_session("model_loading", begin)
 
     def run(
         self,
@@ -97,8 +99,86 @@ class InferenceSession:
         Raises InvalidArgument, LimitReached, Cancelled, OutOfMemory, Unsupported.
         """
         wanted = _names(output_names)
-        results = self._native.run(_feeds(input_feed), wanted, run_settings(run_options))
+        settings = run_settings(run_options)
+        feeds = self._checked(_feeds(input_feed))
+        if run_options is not None:
+            self._notes.update(dict.fromkeys(run_options.worth_noting()))
+        profiler = self._profiler
+        if profiler is None:
+            return [array for _, array in self._native.run(feeds, wanted, settings)]
+        begin = time.monotonic_ns()
+        results, rows = self._native.run_profiled(feeds, wanted, settings)
+        profiler.add_run(begin, rows)
         return [array for _, array in results]
+
+    def run_with_ort_values(
+        self,
+        output_names: Union[Sequence[str], None],
+        input_dict_ort_values: Mapping[str, OrtValue],
+        run_options: Union[RunOptions, None] = None,
+    ) -> list[OrtValue]:
+        """The same, with values in and values out."""
+        wanted = _names(output_names) or [output.name for output in self._outputs]
+        results = self.run(wanted, input_dict_ort_values, run_options)
+        types = {output.name: output.type for output in self._outputs}
+        return [OrtValue(result, types[name]) for name, result in zip(wanted, results)]
+
+    def run_with_ortvaluevector(
+        self,
+        run_options: Union[RunOptions, None],
+        feed_names: Sequence[str],
+        feeds: Sequence[OrtValue],
+        fetch_names: Sequence[str],
+        fetches: list[OrtValue],
+        fetch_devices: Sequence[Any],
+    ) -> None:
+        """The same; `fetches` becomes the list of results."""
+        given = dict(zip(feed_names, feeds))
+        fetches[:] = self.run_with_ort_values(fetch_names, given, run_options)
+
+    def run_async(
+        self,
+        output_names: Union[Sequence[str], None],
+        input_feed: Feeds,
+        callback: Callable[[list[Any], Any, str], object],
+        user_data: Any,
+        run_options: Union[RunOptions, None] = None,
+    ) -> None:
+        """Runs on another thread, which calls callback(results, user_data, error) at the end;
+        `error` is "" where all went well."""
+
+        def work() -> None:
+            try:
+                results, problem = self.run(output_names, input_feed, run_options), ""
+            except Error as error:
+                results, problem = [], str(error)
+            callback(results, user_data, problem)
+
+        threading.Thread(target=work, name="scanloom.run_async", daemon=True).start()
+
+    def io_binding(self) -> IOBinding:
+        """Inputs and outputs to bind once and use in many runs."""
+        return IOBinding(self)
+
+    def run_with_iobinding(
+        self, iobinding: IOBinding, run_options: Union[RunOptions, None] = None
+    ) -> None:
+        """Runs with what is bound; iobinding.get_outputs() has the results."""
+        if not isinstance(iobinding, IOBinding) or iobinding._session is not self:
+            raise InvalidArgument("the binding is not one of this session")
+        iobinding._keep(self.run(iobinding._wanted(), iobinding._feeds(), run_options))
+
+    def create_ortvalue_from_shape_and_type(
+        self,
+        shape: Sequence[int],
+        element_type: Any,
+        device_type: str,
+        device_id: int = 0,
+        vendor_id: int = -1,
+    ) -> OrtValue:
+        """Zeros, as OrtValue.ortvalue_from_shape_and_type makes them."""
+        require_cpu(device_type, device_id)
+        return OrtValue.ortvalue_from_shape_and_type(shape, element_type)
 
     def stream(self, states: Union[Mapping[str, str], None] = None) -> "Stream":
         """A stream that keeps states {input: output}; by default those of SessionOptions."""
@@ -131,6 +211,60 @@ class InferenceSession:
     def get_providers(self) -> list[str]:
         return [_PROVIDER]
 
+    def set_providers(
+        self,
+        providers: Union[Sequence[Any], None] = None,
+        provider_options: Union[Sequence[Mapping[str, Any]], None] = None,
+    ) -> None:
+        """Accepted, and noted in warnings(): models run on the processor."""
+        self._note_providers(providers, provider_options)
+
+    def enable_fallback(self) -> None:
+        """Accepted: there is nothing to fall back from."""
+
+    def disable_fallback(self) -> None:
+        """Accepted: there is nothing to fall back from."""
+
+    def get_input_memory_infos(self) -> list[OrtMemoryInfo]:
+        return [OrtMemoryInfo() for _ in self._inputs]
+
+    def get_output_memory_infos(self) -> list[OrtMemoryInfo]:
+        return [OrtMemoryInfo() for _ in self._outputs]
+
+    def get_input_epdevices(self) -> list[Any]:
+        return [None for _ in self._inputs]
+
+    def get_provider_graph_assignment_info(self) -> list[Any]:
+        return []
+
+    def get_tuning_results(self) -> list[Any]:
+        return []
+
+    def set_tuning_results(self, results: Sequence[Any], *, error_on_invalid: bool = False) -> None:
+        """Accepted: kernels are chosen by sizes and instruction sets."""
+
+    def set_ep_dynamic_options(self, options: Mapping[str, str]) -> None:
+        """Accepted, and noted in warnings()."""
+        self._notes.update(
+            dict.fromkeys(f"the dynamic option '{key}' has no meaning here" for key in options)
+        )
+
+    def release_captured_graph(self, graph_annotation_id: int = 0) -> None:
+        """Accepted: nothing is captured."""
+
+    def end_profiling(self) -> str:
+        """Writes the times of all runs so far, ends profiling, and returns the name of the file.
+
+        The file lies in the current folder and opens in chrome://tracing and Perfetto; "" where
+        SessionOptions.enable_profiling was not set.
+        """
+        profiler, self._profiler = self._profiler, None
+        return "" if profiler is None else profiler.write()
+
+    def get_profiling_start_time_ns(self) -> int:
+        """On the clock of time.monotonic_ns(); 0 where nothing is profiled."""
+        return 0 if self._profiler is None else self._profiler.start_ns
+
     def get_provider_options(self) -> dict[str, dict[str, Any]]:
         return {_PROVIDER: {}}
 
@@ -139,7 +273,7 @@ class InferenceSession:
 
     def warnings(self) -> list[str]:
         """What was strange but accepted, since the model was loaded."""
-        return self._notes + self._native.warnings()
+        return list(self._notes) + self._native.warnings()
 
     def explain(self) -> str:
         """What became of every loop, and what stands in the way of something faster."""
@@ -166,27 +300,53 @@ class InferenceSession:
         unknown = [name for name in overrides if name not in _OWN_OPTIONS + _PEER_OPTIONS]
         if unknown:
             raise TypeError(f"InferenceSession has no argument {unknown[0]!r}")
-        values = {name: overrides.get(name, getattr(base, name)) for name in _OWN_OPTIONS}
-        self._notes = base.ignored() + [
+        options = copy.copy(base)
+        options._notes = list(base._notes)
+        options._entries = dict(base._entries)
+        checked = SessionOptions(
+            **{name: overrides.get(name, getattr(base, name)) for name in _OWN_OPTIONS}
+        )
+        for name in _OWN_OPTIONS:
+            setattr(options, name, getattr(checked, name))
+        return options
+
+    def _loading_notes(self, arguments: Mapping[str, Any]) -> list[str]:
+        """What was asked for at load and has no meaning."""
+        return self._options.ignored() + [
             f"the argument {name} has no meaning here"
             for name in _PEER_OPTIONS
-            if overrides.get(name)
+            if name != "enable_fallback" and arguments.get(name)
         ]
-        return SessionOptions(**values)
 
     def _note_providers(
         self,
         providers: Union[Sequence[Any], None],
         provider_options: Union[Sequence[Mapping[str, Any]], None],
     ) -> None:
-        names = [entry if isinstance(entry, str) else entry[0] for entry in providers or ()]
-        self._notes += [
-            f"provider {name} is not here: the model runs on the processor"
-            for name in names
-            if name != _PROVIDER
-        ]
+        for name in provider_names(providers) + self._options._providers:
+            if name != _PROVIDER:
+                self._notes[f"provider {name} is not here: the model runs on the processor"] = None
         if any(provider_options or ()):
-            self._notes.append("provider_options have no meaning here")
+            self._notes["provider_options have no meaning here"] = None
+
+    def _describe(self, name: str, type: str, dims: list[Union[int, str, None]]) -> NodeArg:
+        """An input or output, with the sizes that the options give to symbols."""
+        sizes = self._options._sizes
+        return NodeArg(name, [sizes.get(d, d) if isinstance(d, str) else d for d in dims], type)
+
+    def _checked(self, feeds: dict[str, Any]) -> dict[str, Any]:
+        """The feeds, whose sizes are those that the options give to symbols."""
+        if not self._options._sizes:
+            return feeds
+        for declared in self._inputs:
+            fed = np.asarray(feeds.get(declared.name)).shape
+            for axis, (size, found) in enumerate(zip(declared.shape, fed)):
+                if isinstance(size, int) and size != found:
+                    raise InvalidArgument(
+                        f"input '{declared.name}' has size {size} on axis {axis},"
+                        f" the feed has {found}"
+                    )
+        return feeds
 
     def _load(self, options: SessionOptions) -> _native.Session:
         if isinstance(self._source, bytes):
@@ -273,9 +433,11 @@ def _names(output_names: Union[Sequence[str], None]) -> list[str]:
 
 
 def _feeds(feeds: Feeds) -> dict[str, Any]:
-    if isinstance(feeds, dict):
-        return feeds
-    try:
-        return dict(feeds)
-    except (TypeError, ValueError):
-        raise InvalidArgument(f"feeds are a {type(feeds)}, but must be a dictionary") from None
+    if not isinstance(feeds, dict):
+        try:
+            feeds = dict(feeds)
+        except (TypeError, ValueError):
+            raise InvalidArgument(f"feeds are a {type(feeds)}, but must be a dictionary") from None
+    if any(isinstance(value, OrtValue) for value in feeds.values()):
+        return {name: value_of(value) for name, value in feeds.items()}
+    return feeds

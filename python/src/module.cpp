@@ -7,6 +7,7 @@
 
 #include <scanloom/session.h>
 
+#include "dlpack.h"
 #include "errors.h"
 #include "feeds.h"
 #include "results.h"
@@ -83,7 +84,8 @@ nb::tuple describe_model(const Session& session) {
   nb::dict metadata;
   for (const auto& [key, value] : info.metadata) metadata[text(key)] = text(value);
   return nb::make_tuple(text(info.producer), text(info.graph), text(info.domain),
-                        text(info.description), info.version, metadata);
+                        text(info.description), info.version, metadata,
+                        text(info.graph_description), text(info.producer_version));
 }
 
 /// (name, array) for every result. The values leave `results`, so that none is copied needlessly.
@@ -103,6 +105,22 @@ nb::list run(const Session& session, const nb::dict& arrays,
   return to_arrays(run_unlocked(settings, [&](const RunOptions& options) {
     return session.run(feeds.feeds(), options, outputs);
   }));
+}
+
+/// The results, and (node, kernel, calls, seconds, depth) of every node that ran.
+nb::tuple run_profiled(const Session& session, const nb::dict& arrays,
+                       const std::vector<std::string>& outputs, const RunSettings& settings) {
+  const Feeds feeds(arrays, session.inputs());
+  Results results = run_unlocked(settings, [&](const RunOptions& given) {
+    RunOptions options = given;
+    options.profile = true;
+    return session.run(feeds.feeds(), options, outputs);
+  });
+  nb::list rows;
+  for (const NodeTime& row : results.report.profile)
+    rows.append(
+        nb::make_tuple(text(row.node), text(row.kernel), row.calls, row.seconds, row.depth));
+  return nb::make_tuple(to_arrays(std::move(results)), rows);
 }
 
 nb::object plan_for(const Session& session, const nb::dict& arrays) {
@@ -162,6 +180,7 @@ void bind_session(nb::module_& module) {
       .def("info", &describe_model)
       .def("warnings", [](const Session& session) { return texts(session.warnings()); })
       .def("run", &run)
+      .def("run_profiled", &run_profiled)
       .def("stream", [](const Session& session) { return BoundStream{session, session.stream()}; })
       .def("explain", [](const Session& session) { return text(session.explain()); })
       .def("ir", [](const Session& session, bool optimized) { return text(session.ir(optimized)); })
@@ -189,6 +208,8 @@ NB_MODULE(_native, module) {
   bind_session(module);
   module.def("check", &check_model);
   module.def("check_bytes", &check_model_bytes);
+  module.def("from_dlpack", &from_dlpack);
+  module.def("to_dlpack", &to_dlpack);
   module.def("version", &version);
 }
 

@@ -18,9 +18,9 @@ namespace {
 ModelInfo public_info(const onnx::ModelInfo& read) {
   ModelInfo info;
   info.producer = to_valid_utf8(read.producer_name);
-  if (!read.producer_version.empty())
-    info.producer.append(" ").append(to_valid_utf8(read.producer_version));
+  info.producer_version = to_valid_utf8(read.producer_version);
   info.graph = to_valid_utf8(read.graph_name);
+  info.graph_description = to_valid_utf8(read.graph_description);
   info.domain = to_valid_utf8(read.domain);
   info.description = to_valid_utf8(read.description);
   info.version = read.model_version;

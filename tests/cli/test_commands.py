@@ -47,6 +47,20 @@ def test_show_tells_the_interface(sums):
     assert "loop 1" in answer
 
 
+def test_show_gives_the_interface_to_programs(sums):
+    shown = json.loads(scanloom("show", sums, "--json").stdout)
+    assert shown["inputs"][1] == {"name": "x", "type": "tensor(float)", "shape": ["T", 2]}
+    assert [output["name"] for output in shown["outputs"]] == ["last", "y"]
+    assert (shown["graph"], shown["operators"]["loop"], shown["metadata"]) == ("sums", 1, {})
+    answer = scanloom("show", sums, "--json", "--plan", expect=BAD)
+    assert "--json" in answer.stderr
+
+
+def test_show_explains_the_plan(sums):
+    answer = scanloom("show", sums, "--plan", "--dim", "T=7").stdout
+    assert "strategy" in answer and "7 steps" in answer
+
+
 def test_show_prints_the_program_and_the_plan(sums):
     assert "loop" in scanloom("show", sums, "--ir").stdout
     passes = scanloom("show", sums, "--passes").stdout
@@ -87,6 +101,7 @@ def test_bench_counts_runs_and_steps(sums):
     for row in rows:
         assert (row["runs"], row["steps"]) == (5, 100)
         assert 0 < row["min_seconds"] <= row["median_seconds"] <= row["p95_seconds"]
+        assert row["p95_seconds"] <= row["p99_seconds"]
     assert "per step" in scanloom("bench", sums, "--repeat", "2").stdout
 
 

@@ -1,4 +1,4 @@
-"""The examples, in C++ and in Python, over the demo's recordings."""
+"""The examples, in C++, C and Python, over the demo's recordings."""
 
 import subprocess
 import sys
@@ -10,6 +10,7 @@ from command_line import BUILD, MODELS, PROJECT, RECORDINGS
 MODEL = MODELS / "silero_vad.onnx"
 LANGUAGES = {
     "c++": [str(BUILD / "bin" / "voice_detection")],
+    "c": [str(BUILD / "bin" / "voice_detection_c")],
     "python": [sys.executable, str(PROJECT / "examples" / "voice_detection.py")],
 }
 
@@ -49,6 +50,8 @@ def test_prints_a_segment_per_sentence(language, speech):
     begins = [float(line.split()[2]) for line in lines]
     assert 2.0 <= begins[0] <= 2.5 and 11.1 <= begins[1] <= 11.6
     assert answer.stdout == detect("c++", MODEL, speech).stdout
+    shown = (PROJECT / "examples" / "README.md").read_text(encoding="utf-8")
+    assert answer.stdout in shown
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -1,6 +1,7 @@
 """Wrong numbers, sizes and files: each is refused by name, and nothing is lost in silence."""
 
 import json
+import os
 import pathlib
 import signal
 import subprocess
@@ -242,6 +243,7 @@ PRINTING = [
     ["run", "--random", "--json"],
     ["run", "--random", "--json", "--dim", "T=20000"],
     ["show"],
+    ["show", "--json"],
     ["explain"],
     ["check"],
     ["bench", "--repeat", "1"],
@@ -269,6 +271,23 @@ def test_results_that_cannot_be_written(sums, redirection, why, arguments):
     command, *options = arguments
     status, message = ended_without_stdout(redirection, [command, sums, *options])
     assert (status, message) == (BAD, f"error: cannot write the results: {why}")
+
+
+@pytest.mark.parametrize("arguments", [["run", "--random", "--json"], ["show", "--ir"]], ids=" ".join)
+def test_a_pipe_that_is_closed_ends_the_program_quietly(sums, arguments):
+    """As other filters do it: by SIGPIPE, or with an error where the signal is ignored."""
+    command, *options = arguments
+    shell = [str(PROGRAM), command, str(sums), *options, "--dim", "T=100000"]
+    for prepare, status, words in (("", -signal.SIGPIPE, ""), ("trap '' PIPE; ", BAD, "Broken pipe")):
+        read, write = os.pipe()
+        os.close(read)
+        answer = subprocess.run(
+            ["bash", "-c", prepare + 'exec "$0" "$@"', *shell],
+            stdout=write, stderr=subprocess.PIPE, text=True, timeout=120,
+        )  # fmt: skip
+        os.close(write)
+        assert answer.returncode == status
+        assert words in answer.stderr and bool(answer.stderr) == bool(words)
 
 
 def test_help_and_failed_checks_that_cannot_be_written(tmp_path):

@@ -43,6 +43,7 @@ def test_accepts_what_the_table_allows(tree):
         ("src/ops/a.h", "#include <unistd.h>", "headers of the system"),
         ("src/ops/a.h", '#include "ops/absent.h"', "no such file"),
         ("src/ops/a.h", "#include <boost/any.hpp>", "neither the standard library's"),
+        ("src/ops/a.h", "#include <stdint.h>", "neither the standard library's"),
         ("src/misc/a.h", "", "has no row"),
         ("include/scanloom/a.h", '#include "ir/node.h"', "include may include no folder of src"),
         ("include/scanloom/a.h", "#include <fmt/format.h>", "include may not use fmt"),
@@ -58,6 +59,14 @@ def test_names_the_line_and_the_reason(tree, path, line, reason):
     assert reason in output
     assert path in output
     assert "1 problem" in output
+
+
+def test_files_of_c_use_the_library_of_c(tree):
+    tree.write("examples/a.c", "#include <stdio.h>\n#include <scanloom/scanloom.h>\n")
+    tree.write("include/scanloom/scanloom.h", "#include <stdint.h>\n")
+    tree.passes("check_layers.py")
+    tree.write("examples/a.c", "#include <stdio.h>\n#include <llvm/IR/Module.h>\n")
+    assert "examples may not use LLVM" in tree.fails("check_layers.py")
 
 
 def test_opens_one_header_of_the_compiler_to_the_planner(tree):

@@ -129,6 +129,29 @@ int main() {{
     assert run(["./main"], folder).stdout == "200 5"
 
 
+@pytest.mark.parametrize("snippet", [pytest.param(block, id=document.name) for document in DOCUMENTS
+                                     for block in blocks(document.relative_to(PROJECT), "c")])
+def test_c(snippet, folder):
+    (folder / "main.c").write_text(snippet)
+    command = ["gcc", "-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror",
+               f"-I{PROJECT / 'include'}", "main.c", f"-L{BUILD / 'lib'}", "-lscanloom",
+               f"-Wl,-rpath,{BUILD / 'lib'}", "-o", "main"]
+    answer = run(command, folder)
+    assert answer.returncode == 0, answer.stderr
+    answer = run(["./main"], folder)
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout.split() == re.findall(r"printf\(.*/\* (.*) \*/$", snippet, re.M)
+
+
+def test_functions_that_the_page_on_c_names_exist():
+    header = (PROJECT / "include" / "scanloom" / "scanloom.h").read_text(encoding="utf-8")
+    page = (PROJECT / "docs" / "c-api.md").read_text(encoding="utf-8")
+    names = set(re.findall(r"\bscanloom_[a-z_]+\b", page))
+    assert len(names) > 20
+    for name in names:
+        assert re.search(rf"\b{name}\b", header), name
+
+
 def test_commands_of_the_readme(folder):
     lines = [line for block in blocks("README.md", "sh") for line in block.splitlines()]
     assert sum(line.startswith("scanloom") for line in lines) >= 5

@@ -23,7 +23,7 @@ done
 command -v clang-format-19 >/dev/null ||
   { printf 'format: clang-format-19 is missing; type: tools/dev/setup.sh test\n' >&2; exit 2; }
 
-mapfile -d '' -t sources < <(find "${folders[@]}" \( -name '*.h' -o -name '*.cpp' \) -print0 | sort -z)
+mapfile -d '' -t sources < <(find "${folders[@]}" \( -name '*.h' -o -name '*.cpp' -o -name '*.c' \) -print0 | sort -z)
 if [[ ${#sources[@]} -gt 0 ]]; then
   printf '%s\0' "${sources[@]}" | xargs -0 -n 20 -P 2 clang-format-19 "${mode[@]}" || {
     printf 'format: not as .clang-format has it; type: make format\n' >&2

@@ -77,6 +77,13 @@ POSIX = re.compile(
     r"|x86intrin|\w*mmintrin|arm_neon|fenv|features)\.h"
 )
 
+# The standard library as C names it, for files of C and the one header that is C, too.
+C_LIBRARY = re.compile(
+    r"(assert|ctype|errno|float|inttypes|limits|math|signal|stdbool|stddef|stdint|stdio|stdlib"
+    r"|string|time)\.h"
+)
+C_HEADERS = {pathlib.Path("include/scanloom/scanloom.h")}
+
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 
 
@@ -148,6 +155,8 @@ def check_file(root: pathlib.Path, path: pathlib.Path) -> list[str]:
     includes = list(_INCLUDE.finditer(text))
     for match in includes:
         quoted, name = match[1] == '"', match[2]
+        if (path.suffix == ".c" or path in C_HEADERS) and C_LIBRARY.fullmatch(name):
+            continue
         target = target_of(root, path, name)
         reason = reason_against(home, LAYERS[home], target, name, quoted)
         if reason:

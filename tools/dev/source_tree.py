@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 
-CXX_SUFFIXES = (".h", ".cpp", ".inc")
+CXX_SUFFIXES = (".h", ".c", ".cpp", ".inc")
 HEADER_SUFFIXES = (".h",)
 
 _NOT_SOURCE = {"build", "dist", "__pycache__", ".git", ".cache", ".pytest_cache", ".hypothesis"}

@@ -38,8 +38,13 @@ struct Measured {
   int threads = 0;
   std::size_t runs = 0;
   std::int64_t steps = 0;
-  double load = 0, first = 0, least = 0, median = 0, p95 = 0;
+  double load = 0, first = 0, least = 0, median = 0, p95 = 0, p99 = 0;
 };
+
+/// The least time that so many percent of all times do not exceed; `times` are sorted.
+double percentile(const std::vector<double>& times, std::size_t percent) {
+  return times[std::min(times.size() - 1, times.size() * percent / 100)];
+}
 
 double since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -75,33 +80,35 @@ Measured measure(const BenchArgs& args, int threads) {
   std::sort(times.begin(), times.end());
   measured.runs = times.size();
   measured.least = times.front();
-  measured.median = times[times.size() / 2];
-  measured.p95 = times[std::min(times.size() - 1, times.size() * 95 / 100)];
+  measured.median = percentile(times, 50);
+  measured.p95 = percentile(times, 95);
+  measured.p99 = percentile(times, 99);
   return measured;
 }
 
 nlohmann::ordered_json json_of_measured(const Measured& row) {
-  nlohmann::ordered_json out = {{"threads", row.threads},       {"runs", row.runs},
-                                {"steps", row.steps},           {"load_seconds", row.load},
-                                {"first_seconds", row.first},   {"min_seconds", row.least},
-                                {"median_seconds", row.median}, {"p95_seconds", row.p95}};
+  nlohmann::ordered_json out = {
+      {"threads", row.threads},       {"runs", row.runs},           {"steps", row.steps},
+      {"load_seconds", row.load},     {"first_seconds", row.first}, {"min_seconds", row.least},
+      {"median_seconds", row.median}, {"p95_seconds", row.p95},     {"p99_seconds", row.p99}};
   if (row.steps > 0) out["median_seconds_per_step"] = row.median / static_cast<double>(row.steps);
   return out;
 }
 
 void print_header() {
-  std::printf("%7s %8s %10s %10s %10s %10s %10s %10s %10s\n", "threads", "runs", "load", "first",
-              "min", "median", "p95", "per step", "steps");
+  std::printf("%7s %8s %10s %10s %10s %10s %10s %10s %10s %10s\n", "threads", "runs", "load",
+              "first", "min", "median", "p95", "p99", "per step", "steps");
 }
 
 void print_row(const Measured& row) {
   const std::string threads = row.threads == 0 ? "all" : std::to_string(row.threads);
   const std::string step =
       row.steps > 0 ? time_text(row.median / static_cast<double>(row.steps)) : "-";
-  std::printf("%7s %8zu %10s %10s %10s %10s %10s %10s %10lld\n", threads.c_str(), row.runs,
+  std::printf("%7s %8zu %10s %10s %10s %10s %10s %10s %10s %10lld\n", threads.c_str(), row.runs,
               time_text(row.load).c_str(), time_text(row.first).c_str(),
               time_text(row.least).c_str(), time_text(row.median).c_str(),
-              time_text(row.p95).c_str(), step.c_str(), static_cast<long long>(row.steps));
+              time_text(row.p95).c_str(), time_text(row.p99).c_str(), step.c_str(),
+              static_cast<long long>(row.steps));
   std::fflush(stdout);
 }
 

@@ -9,6 +9,7 @@
 
 #include "commands.h"
 #include "feeds.h"
+#include "json_text.h"
 #include "options.h"
 
 namespace scanloom::cli {
@@ -20,6 +21,7 @@ struct ShowArgs {
   bool ir = false;
   bool passes = false;
   bool plan = false;
+  bool json = false;
 };
 
 std::string shape_text(const ValueInfo& value) {
@@ -51,7 +53,9 @@ void print_field(const char* label, const std::string& text) {
 void print_interface(const Session& session) {
   const ModelInfo& info = session.info();
   print_field("graph", info.graph);
-  print_field("producer", info.producer);
+  print_field("producer", info.producer_version.empty()
+                              ? info.producer
+                              : info.producer + ' ' + info.producer_version);
   print_field("domain", info.domain);
   print_field("about", info.description);
   for (const auto& [key, text] : info.metadata) print_field("metadata", key + ": " + text);
@@ -62,9 +66,46 @@ void print_interface(const Session& session) {
   std::cout << '\n';
 }
 
+nlohmann::ordered_json json_of_values(std::span<const ValueInfo> values) {
+  auto out = nlohmann::ordered_json::array();
+  for (const ValueInfo& value : values) {
+    nlohmann::ordered_json shape;  // null: of any rank
+    if (value.ranked) shape = nlohmann::ordered_json::array();
+    for (const ValueInfo::Dim& dim : value.shape) {
+      if (dim.size >= 0)
+        shape.push_back(dim.size);
+      else if (dim.name.empty())
+        shape.push_back(nullptr);
+      else
+        shape.push_back(dim.name);
+    }
+    out.push_back({{"name", value.name}, {"type", value.type}, {"shape", std::move(shape)}});
+  }
+  return out;
+}
+
+void print_json(const Session& session) {
+  const ModelInfo& info = session.info();
+  auto metadata = nlohmann::ordered_json::object(), operators = metadata;
+  for (const auto& [key, text] : info.metadata) metadata[key] = text;
+  for (const auto& [name, count] : session.operators()) operators[name] = count;
+  std::cout << json_text({{"graph", info.graph},
+                          {"graph_description", info.graph_description},
+                          {"producer", info.producer},
+                          {"producer_version", info.producer_version},
+                          {"domain", info.domain},
+                          {"description", info.description},
+                          {"version", info.version},
+                          {"metadata", std::move(metadata)},
+                          {"inputs", json_of_values(session.inputs())},
+                          {"outputs", json_of_values(session.outputs())},
+                          {"operators", std::move(operators)}});
+}
+
 void show(const ShowArgs& args) {
   const Session session =
       Session::load(args.model.path, session_options(args.model)).value_or_throw();
+  if (args.json) return print_json(session);
   if (!args.ir && !args.passes && !args.plan) return print_interface(session);
   if (args.passes) std::cout << "// before passes\n" << session.ir(false) << "\n// after passes\n";
   if (args.ir || args.passes) std::cout << session.ir(true);
@@ -78,7 +119,7 @@ void show(const ShowArgs& args) {
   FeedArgs feeds = args.feeds;
   feeds.random = true;  // inputs whose values do not matter here
   const std::vector<NamedView> tensors = make_feeds(session, feeds);
-  std::cout << session.plan(as_feeds(tensors)).value_or_throw();
+  std::cout << session.plan(as_feeds(tensors)).value_or_throw() << '\n' << session.explain();
 }
 
 }  // namespace
@@ -89,10 +130,16 @@ void add_show(CLI::App& app, int&) {
   add_model_options(*command, args->model);
   add_threads_option(*command, args->model);
   add_feed_options(*command, args->feeds);
-  command->add_flag("--ir", args->ir, "the program after passes");
-  command->add_flag("--passes", args->passes, "the program before and after passes");
-  command->add_flag("--plan", args->plan,
-                    "the plan; with --dim or --feed also buffers and kernels for these sizes");
+  CLI::Option* ir = command->add_flag("--ir", args->ir, "the program after passes");
+  CLI::Option* passes =
+      command->add_flag("--passes", args->passes, "the program before and after passes");
+  CLI::Option* plan = command->add_flag(
+      "--plan", args->plan,
+      "the plan; with --dim or --feed also buffers, kernels and strategies for these sizes");
+  command->add_flag("--json", args->json, "the interface as JSON")
+      ->excludes(ir)
+      ->excludes(passes)
+      ->excludes(plan);
   command->footer("Example: scanloom show model.onnx --plan --dim T=1000");
   command->callback([args] { show(*args); });
 }

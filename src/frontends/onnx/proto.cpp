@@ -208,6 +208,9 @@ Expected<void> Parser::graph(std::string_view bytes, GraphProto& graph) {
         graph.initialisers.push_back(std::move(tensor));
         break;
       }
+      case 10:
+        graph.doc_string = wire.view();
+        break;
       case 11:
       case 12:
       case 13: {

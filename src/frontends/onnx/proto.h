@@ -108,7 +108,7 @@ struct ValueInfoProto {
 };
 
 struct GraphProto {
-  std::string_view name;
+  std::string_view name, doc_string;
   std::uint32_t depth = 0;
   std::vector<NodeProto> nodes;
   std::vector<TensorProto> initialisers;

@@ -23,6 +23,7 @@ ModelInfo info_of(const ModelProto& model) {
   info.domain = model.domain;
   info.description = model.doc_string;
   info.graph_name = model.graphs.front().name;
+  info.graph_description = model.graphs.front().doc_string;
   for (const OpsetProto& opset : model.opsets)
     info.opsets.emplace_back(opset.domain, opset.version);
   for (const EntryProto& entry : model.metadata) info.metadata.emplace_back(entry.key, entry.value);

@@ -28,7 +28,7 @@ struct ModelInfo {
   std::int64_t model_version = 0;
   std::string producer_name, producer_version;
   std::string domain, description;
-  std::string graph_name;
+  std::string graph_name, graph_description;
   std::vector<std::pair<std::string, std::int64_t>> opsets;   ///< domain, version
   std::vector<std::pair<std::string, std::string>> metadata;  ///< metadata_props
 };

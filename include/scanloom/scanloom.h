@@ -1,0 +1,301 @@
+// The C interface, in C99: sessions, values, runs, streams, limits and errors behind opaque
+// handles. It is the C++ interface (session.h) in other words. No exception leaves any of these
+// functions.
+//
+// Handles. What a function named *_new, *_load*, *_view, *_copy or *_push gives belongs to the
+// caller, who frees it with the *_free of its type; *_free takes NULL. `const` pointers that a
+// function returns belong to the handle they come from and live as long as it does. Texts are UTF-8
+// and end with a zero byte. No handle or text may be NULL unless the function says so; where a
+// function gives an error, a NULL that it does not allow is SCANLOOM_INVALID_ARGUMENT.
+//
+// Errors. Functions that can fail return SCANLOOM_OK or a code. Their last argument `error` may be
+// NULL; otherwise it receives NULL, or an error that the caller frees. Only when memory has run out
+// may it stay NULL after a failure. Results are written on success only; after a failure they are
+// NULL.
+//
+// Threads. Sessions, values and errors do not change after they are made: any number of threads may
+// use one at once. Options may be read by many runs at once, but not be changed meanwhile. A cancel
+// flag may be used from every thread at any time. A stream is for one thread at a time. A handle
+// may be freed when no call that uses it is running.
+//
+// Enumerations are 32-bit integers, so that any number that a program hands over has a meaning: one
+// that is not listed is SCANLOOM_INVALID_ARGUMENT.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <scanloom/api.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct scanloom_session scanloom_session;
+typedef struct scanloom_stream scanloom_stream;
+typedef struct scanloom_value scanloom_value;
+typedef struct scanloom_info scanloom_info;
+typedef struct scanloom_session_options scanloom_session_options;
+typedef struct scanloom_run_options scanloom_run_options;
+typedef struct scanloom_cancel scanloom_cancel;
+typedef struct scanloom_error scanloom_error;
+
+/// What went wrong. The numbers do not change from version to version; others may be added.
+typedef int32_t scanloom_code;
+enum {
+  SCANLOOM_OK = 0,
+  SCANLOOM_INVALID_ARGUMENT = 1,  ///< an argument, a feed or an option is not acceptable
+  SCANLOOM_INVALID_MODEL = 2,     ///< the model breaks a rule of its format
+  SCANLOOM_UNSUPPORTED = 3,       ///< the model is legal but needs something that is not here
+  SCANLOOM_NOT_FOUND = 4,         ///< a file, an input or an output does not exist
+  SCANLOOM_LIMIT_REACHED = 5,     ///< a step limit, a deadline or a memory budget was reached
+  SCANLOOM_CANCELLED = 6,         ///< the caller cancelled the run
+  SCANLOOM_OUT_OF_MEMORY = 7,     ///< the system has no memory left
+  SCANLOOM_INTERNAL = 8           ///< a mistake of the library
+};
+
+/// Element types, with the numbers of ONNX (TensorProto.DataType). Elements narrower than a byte
+/// take one byte each in memory.
+typedef int32_t scanloom_dtype;
+enum {
+  SCANLOOM_F32 = 1,
+  SCANLOOM_U8 = 2,
+  SCANLOOM_I8 = 3,
+  SCANLOOM_U16 = 4,
+  SCANLOOM_I16 = 5,
+  SCANLOOM_I32 = 6,
+  SCANLOOM_I64 = 7,
+  SCANLOOM_STRING = 8,
+  SCANLOOM_BOOLEAN = 9,  ///< a byte, 0 or 1
+  SCANLOOM_F16 = 10,
+  SCANLOOM_F64 = 11,
+  SCANLOOM_U32 = 12,
+  SCANLOOM_U64 = 13,
+  SCANLOOM_C64 = 14,  ///< two floats: real part, imaginary part
+  SCANLOOM_C128 = 15,
+  SCANLOOM_BF16 = 16,
+  SCANLOOM_F8E4M3FN = 17,
+  SCANLOOM_F8E4M3FNUZ = 18,
+  SCANLOOM_F8E5M2 = 19,
+  SCANLOOM_F8E5M2FNUZ = 20,
+  SCANLOOM_U4 = 21,
+  SCANLOOM_I4 = 22,
+  SCANLOOM_F4E2M1 = 23,
+  SCANLOOM_F8E8M0 = 24,
+  SCANLOOM_U2 = 25,
+  SCANLOOM_I2 = 26
+};
+
+/// What a value is. Others may be added: ask before you read one as a tensor.
+typedef int32_t scanloom_kind;
+enum { SCANLOOM_TENSOR = 0 };
+
+/// How a session executes; the first is right for everyone, the others serve tests and doubts.
+typedef int32_t scanloom_execution;
+enum {
+  SCANLOOM_AUTOMATIC = 0,   ///< loops compiled where that is possible, stepped otherwise
+  SCANLOOM_STEPPED = 1,     ///< no machine code is generated
+  SCANLOOM_INTERPRETED = 2  ///< node by node with reference kernels
+};
+
+/// "0.1.0". Never fails; belongs to the library.
+SCANLOOM_API const char* scanloom_version(void);
+
+/* ---- Errors ------------------------------------------------------------------------------- */
+
+/// Never SCANLOOM_OK.
+SCANLOOM_API scanloom_code scanloom_error_code(const scanloom_error* error);
+/// The first line: names the node of the model, the operand and both numbers.
+SCANLOOM_API const char* scanloom_error_text(const scanloom_error* error);
+/// How many notes there are: what would help, or all that is wrong with a model.
+SCANLOOM_API size_t scanloom_error_note_count(const scanloom_error* error);
+/// A note; NULL where there is none of that index.
+SCANLOOM_API const char* scanloom_error_note(const scanloom_error* error, size_t index);
+/// The text and its notes, one per line, for people.
+SCANLOOM_API const char* scanloom_error_message(const scanloom_error* error);
+SCANLOOM_API void scanloom_error_free(scanloom_error* error);
+/// "invalid_argument", "limit_reached", ...; "ok" for SCANLOOM_OK, "unknown" for any other number.
+SCANLOOM_API const char* scanloom_code_name(scanloom_code code);
+
+/* ---- Values ------------------------------------------------------------------------------- */
+
+/// A tensor over memory of the caller, which stays his: nothing is copied, nothing is written, and
+/// it must stay valid and unchanged while runs read the value. `shape` has `rank` sizes and may be
+/// NULL for rank 0, `data` may be NULL where there are no elements. `strides` are in elements and
+/// may be negative; NULL means row-major. Sizes, strides and rank are copied.
+/// Errors: invalid_argument (a dtype that does not exist, a negative size, more than 2^40
+/// elements, a rank above 16, no data), unsupported (strings), out_of_memory.
+SCANLOOM_API scanloom_code scanloom_value_view(scanloom_dtype dtype, const int64_t* shape,
+                                               size_t rank, const void* data,
+                                               const int64_t* strides, scanloom_value** value,
+                                               scanloom_error** error);
+/// The same over a copy of the elements, row-major and aligned, that the value owns. With `data`
+/// NULL the elements are zeros. Errors as above.
+SCANLOOM_API scanloom_code scanloom_value_copy(scanloom_dtype dtype, const int64_t* shape,
+                                               size_t rank, const void* data,
+                                               const int64_t* strides, scanloom_value** value,
+                                               scanloom_error** error);
+SCANLOOM_API scanloom_kind scanloom_value_kind(const scanloom_value* value);
+/// The element type; 0 where ONNX has no number for it.
+SCANLOOM_API scanloom_dtype scanloom_value_dtype(const scanloom_value* value);
+SCANLOOM_API size_t scanloom_value_rank(const scanloom_value* value);
+/// The sizes; not NULL for rank 0 either.
+SCANLOOM_API const int64_t* scanloom_value_shape(const scanloom_value* value);
+/// The product of the sizes.
+SCANLOOM_API int64_t scanloom_value_elements(const scanloom_value* value);
+/// Bytes of all elements.
+SCANLOOM_API size_t scanloom_value_bytes(const scanloom_value* value);
+/// The first element. Results and copies are row-major; a view has the strides it was made with.
+SCANLOOM_API const void* scanloom_value_data(const scanloom_value* value);
+SCANLOOM_API void scanloom_value_free(scanloom_value* value);
+/// Bytes of one element in memory; 0 for a dtype that does not exist and for strings.
+SCANLOOM_API size_t scanloom_dtype_bytes(scanloom_dtype dtype);
+/// The name that ONNX uses, such as "float"; "unknown" for a dtype that does not exist.
+SCANLOOM_API const char* scanloom_dtype_name(scanloom_dtype dtype);
+
+/* ---- Options of sessions ------------------------------------------------------------------ */
+
+/// Called with every warning, on the thread that causes it. `text` is valid during the call. The
+/// function must not throw or jump out. Warnings may come from several threads at once.
+typedef void (*scanloom_warning_fn)(void* user, const char* text);
+
+/// Options with their defaults; NULL when memory has run out.
+SCANLOOM_API scanloom_session_options* scanloom_session_options_new(void);
+SCANLOOM_API void scanloom_session_options_free(scanloom_session_options* options);
+/// At most so many threads per run; 0, the default: all cores of the process. A negative number is
+/// an error when a session is loaded.
+SCANLOOM_API void scanloom_session_options_set_threads(scanloom_session_options* options,
+                                                       int threads);
+/// SCANLOOM_AUTOMATIC unless set. Another number is an error when a session is loaded.
+SCANLOOM_API void scanloom_session_options_set_execution(scanloom_session_options* options,
+                                                         scanloom_execution execution);
+/// 0: the model runs as it was read. 1 unless set.
+SCANLOOM_API void scanloom_session_options_set_optimize(scanloom_session_options* options,
+                                                        int optimize);
+/// Not 0: names in bodies may shadow outer names. 0 unless set.
+SCANLOOM_API void scanloom_session_options_set_lenient(scanloom_session_options* options,
+                                                       int lenient);
+/// Adds a state: a value that a stream takes from `output` and feeds to `input` in the next push.
+/// Errors: invalid_argument (NULL), out_of_memory; unknown names are errors when a session is
+/// loaded.
+SCANLOOM_API scanloom_code scanloom_session_options_add_state(scanloom_session_options* options,
+                                                              const char* input, const char* output,
+                                                              scanloom_error** error);
+/// Who is told of warnings; NULL, the default: nobody. `user` is handed to the function.
+SCANLOOM_API void scanloom_session_options_set_warning(scanloom_session_options* options,
+                                                       scanloom_warning_fn warning, void* user);
+
+/* ---- Sessions ----------------------------------------------------------------------------- */
+
+/// Reads an ONNX model from a file. `options` may be NULL and may be freed afterwards.
+/// Errors: not_found, invalid_model (all that is wrong, as notes), unsupported, invalid_argument
+/// (an option), out_of_memory.
+SCANLOOM_API scanloom_code scanloom_session_load(const char* path,
+                                                 const scanloom_session_options* options,
+                                                 scanloom_session** session,
+                                                 scanloom_error** error);
+/// The same from memory, which is copied.
+SCANLOOM_API scanloom_code scanloom_session_load_bytes(const void* bytes, size_t size,
+                                                       const scanloom_session_options* options,
+                                                       scanloom_session** session,
+                                                       scanloom_error** error);
+/// Runs and streams of the session must have ended; values outlive it.
+SCANLOOM_API void scanloom_session_free(scanloom_session* session);
+
+SCANLOOM_API size_t scanloom_session_input_count(const scanloom_session* session);
+SCANLOOM_API size_t scanloom_session_output_count(const scanloom_session* session);
+/// The description of an input or output, which lives as long as the session; NULL where there is
+/// none of that index.
+SCANLOOM_API const scanloom_info* scanloom_session_input(const scanloom_session* session,
+                                                         size_t index);
+SCANLOOM_API const scanloom_info* scanloom_session_output(const scanloom_session* session,
+                                                          size_t index);
+SCANLOOM_API const char* scanloom_info_name(const scanloom_info* info);
+/// As ONNX writes it: "tensor(float)".
+SCANLOOM_API const char* scanloom_info_type(const scanloom_info* info);
+/// The element type; 0 where ONNX has no number for it.
+SCANLOOM_API scanloom_dtype scanloom_info_dtype(const scanloom_info* info);
+/// The number of axes; -1 where the model leaves it open.
+SCANLOOM_API int scanloom_info_rank(const scanloom_info* info);
+/// The size on an axis; -1 where it is not fixed, or where there is no such axis.
+SCANLOOM_API int64_t scanloom_info_size(const scanloom_info* info, size_t axis);
+/// The name of a size that is not fixed; "" where it has none.
+SCANLOOM_API const char* scanloom_info_symbol(const scanloom_info* info, size_t axis);
+
+/// What became of every loop, for people: strategy, why not a better one, what each port costs. A
+/// text that the caller frees with scanloom_text_free; NULL when memory has run out.
+SCANLOOM_API char* scanloom_session_explain(const scanloom_session* session);
+SCANLOOM_API void scanloom_text_free(char* text);
+
+/* ---- Runs --------------------------------------------------------------------------------- */
+
+/// Ends runs from another thread: runs that were given the flag end soon after it is set, with
+/// SCANLOOM_CANCELLED. NULL when memory has run out.
+SCANLOOM_API scanloom_cancel* scanloom_cancel_new(void);
+/// Runs that use the flag must have ended.
+SCANLOOM_API void scanloom_cancel_free(scanloom_cancel* cancel);
+/// Sets the flag; neither locks nor allocates, so that a signal handler may call it.
+SCANLOOM_API void scanloom_cancel_set(scanloom_cancel* cancel);
+/// Clears the flag, so that it can be used again.
+SCANLOOM_API void scanloom_cancel_reset(scanloom_cancel* cancel);
+
+/// Called about ten times a second, on the thread that runs, with the outermost loop that is
+/// running: the user's name of its node (valid during the call), the steps done, and the steps in
+/// all, -1 where nobody knows. 0 lets the run go on, anything else cancels it. The function must
+/// not throw or jump out.
+typedef int (*scanloom_progress_fn)(void* user, const char* node, int64_t step, int64_t steps);
+
+/// Options with their defaults; NULL when memory has run out.
+SCANLOOM_API scanloom_run_options* scanloom_run_options_new(void);
+SCANLOOM_API void scanloom_run_options_free(scanloom_run_options* options);
+/// Seconds from the start of a run, looked at between the steps of loops; 0, the default: none.
+/// Anything but 0 or a finite number above 0 is an error of the run.
+SCANLOOM_API void scanloom_run_options_set_deadline(scanloom_run_options* options, double seconds);
+/// Steps of each execution of a loop; -1, the default: 1e8 for loops without a trip count.
+SCANLOOM_API void scanloom_run_options_set_max_steps(scanloom_run_options* options, int64_t steps);
+/// Bytes of a run; 0, the default: three quarters of the machine's memory.
+SCANLOOM_API void scanloom_run_options_set_max_memory(scanloom_run_options* options, int64_t bytes);
+/// The flag that cancels; NULL, the default: none. It is not owned: free it after the options.
+SCANLOOM_API void scanloom_run_options_set_cancel(scanloom_run_options* options,
+                                                  const scanloom_cancel* cancel);
+/// Who is told how far a run is; NULL, the default: nobody. `user` is handed to the function.
+SCANLOOM_API void scanloom_run_options_set_progress(scanloom_run_options* options,
+                                                    scanloom_progress_fn progress, void* user);
+
+/// Runs once, and may be called from many threads at once. `input_names` may be NULL: then the
+/// inputs come in the model's order, all of them. `output_names` may be NULL: then the first
+/// `output_count` outputs are given, in the model's order. `outputs` receives `output_count` values
+/// that the caller frees; none of them shares memory with an input. `options` may be NULL.
+/// Errors: invalid_argument (a feed that is missing, unknown, or of another type or size; an
+/// option; an index out of range inside), limit_reached, cancelled, out_of_memory, unsupported.
+SCANLOOM_API scanloom_code scanloom_session_run(const scanloom_session* session,
+                                                const scanloom_run_options* options,
+                                                const char* const* input_names,
+                                                const scanloom_value* const* inputs,
+                                                size_t input_count, const char* const* output_names,
+                                                scanloom_value** outputs, size_t output_count,
+                                                scanloom_error** error);
+
+/* ---- Streams ------------------------------------------------------------------------------ */
+
+/// Keeps the states named in the session's options from one push to the next; zeros at first, where
+/// their sizes are declared or follow from the feeds. Errors: out_of_memory.
+SCANLOOM_API scanloom_code scanloom_stream_new(const scanloom_session* session,
+                                               scanloom_stream** stream, scanloom_error** error);
+SCANLOOM_API void scanloom_stream_free(scanloom_stream* stream);
+/// Runs with the feeds and the kept states. Arguments and errors are those of a run, but states are
+/// not fed, and `input_names` must be there. All states move on when it succeeds, none when it
+/// fails.
+SCANLOOM_API scanloom_code scanloom_stream_push(
+    scanloom_stream* stream, const scanloom_run_options* options, const char* const* input_names,
+    const scanloom_value* const* inputs, size_t input_count, const char* const* output_names,
+    scanloom_value** outputs, size_t output_count, scanloom_error** error);
+/// Sets one state to a copy of the value. Errors: not_found, invalid_argument (type, strides).
+SCANLOOM_API scanloom_code scanloom_stream_set(scanloom_stream* stream, const char* input,
+                                               const scanloom_value* value, scanloom_error** error);
+/// Back to the initial values.
+SCANLOOM_API void scanloom_stream_reset(scanloom_stream* stream);
+
+#ifdef __cplusplus
+}
+#endif

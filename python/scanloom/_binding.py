@@ -1,0 +1,137 @@
+"""IOBinding: inputs and outputs bound once, and used by many runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Union
+
+import numpy as np
+
+from ._errors import InvalidArgument
+from ._values import OrtValue, array_at, require_cpu, require_room, value_of
+
+if TYPE_CHECKING:
+    from ._session import InferenceSession
+
+Array = np.ndarray[Any, Any]
+
+
+class IOBinding:
+    """Made by session.io_binding(). For one thread at a time.
+
+    Inputs are read where they lie when session.run_with_iobinding runs. An output that is bound to
+    memory is written there, any other gets memory of its own in each run.
+    """
+
+    def __init__(self, session: "InferenceSession") -> None:
+        self._session = session
+        self._inputs: dict[str, Any] = {}
+        self._outputs: dict[str, Union[OrtValue, None]] = {}
+        self._results: list[OrtValue] = []
+
+    def bind_cpu_input(self, name: str, arr_on_cpu: Any) -> None:
+        """Binds an array, or anything that a run takes for the input."""
+        self._inputs[self._known(name, "input")] = arr_on_cpu
+
+    def bind_input(
+        self,
+        name: str,
+        device_type: str,
+        device_id: int,
+        element_type: Any,
+        shape: Sequence[int],
+        buffer_ptr: int,
+    ) -> None:
+        """Binds memory at an address, which must stay valid until another is bound."""
+        require_cpu(device_type, device_id)
+        known = self._known(name, "input")
+        self._inputs[known] = array_at(buffer_ptr, element_type, shape)
+
+    def bind_ortvalue_input(self, name: str, ortvalue: OrtValue) -> None:
+        self._inputs[self._known(name, "input")] = _ortvalue(ortvalue)
+
+    def bind_output(
+        self,
+        name: str,
+        device_type: str = "cpu",
+        device_id: int = 0,
+        element_type: Any = None,
+        shape: Union[Sequence[int], None] = None,
+        buffer_ptr: Union[int, None] = None,
+    ) -> None:
+        """Asks for an output; with an address it is written there."""
+        require_cpu(device_type, device_id)
+        known = self._known(name, "output")
+        if buffer_ptr is None:
+            self._outputs[known] = None
+            return
+        if element_type is None or shape is None:
+            raise InvalidArgument(f"output '{name}' has an address, but no element type or shape")
+        self._outputs[known] = OrtValue(array_at(buffer_ptr, element_type, shape))
+
+    def bind_ortvalue_output(self, name: str, ortvalue: OrtValue) -> None:
+        self._outputs[self._known(name, "output")] = _ortvalue(ortvalue)
+
+    def synchronize_inputs(self) -> None:
+        """Nothing to wait for: all memory is the processor's."""
+
+    def synchronize_outputs(self) -> None:
+        """Nothing to wait for: all memory is the processor's."""
+
+    def get_outputs(self) -> list[OrtValue]:
+        """The results of the last run, in the order in which they were bound."""
+        return list(self._results)
+
+    def get_outputs_as_ortvaluevector(self) -> list[OrtValue]:
+        return list(self._results)
+
+    def copy_outputs_to_cpu(self) -> list[Any]:
+        """Copies of the results of the last run, as a run would give them."""
+        values = [value_of(result) for result in self._results]
+        return [value.copy() if isinstance(value, np.ndarray) else value for value in values]
+
+    def clear_binding_inputs(self) -> None:
+        self._inputs.clear()
+
+    def clear_binding_outputs(self) -> None:
+        self._outputs.clear()
+        self._results.clear()
+
+    def _known(self, name: str, kind: str) -> str:
+        """The name, which must be one of the session's. Raises InvalidArgument."""
+        ends = self._session.get_inputs() if kind == "input" else self._session.get_outputs()
+        if all(end.name != name for end in ends):
+            raise InvalidArgument(
+                f"the model has no {kind} '{name}'",
+                (f"its {kind}s are: {', '.join(end.name for end in ends)}",),
+            )
+        return name
+
+    def _feeds(self) -> dict[str, Any]:
+        return {name: value_of(value) for name, value in self._inputs.items()}
+
+    def _wanted(self) -> list[str]:
+        if not self._outputs:
+            raise InvalidArgument("no output is bound", ("bind_output(name) asks for one",))
+        return list(self._outputs)
+
+    def _keep(self, results: Sequence[Any]) -> None:
+        """Takes the results of a run, in the order of the outputs that are bound."""
+        types = {output.name: output.type for output in self._session.get_outputs()}
+        bound = list(self._outputs.items())
+        for (name, value), result in zip(bound, results):
+            if value is not None:
+                require_room(value.numpy(), result, f"the memory bound to output '{name}'")
+        self._results = []
+        for (name, value), result in zip(bound, results):
+            if value is None:
+                value = OrtValue(result, types[name])
+            else:
+                np.copyto(value.numpy(), result)
+            self._results.append(value)
+
+
+def _ortvalue(value: Any) -> OrtValue:
+    if not isinstance(value, OrtValue):
+        raise InvalidArgument(f"a {type(value)} is bound, which is no OrtValue")
+    return value

@@ -1,0 +1,1 @@
+"""For programs written for onnxruntime that name its error classes."""

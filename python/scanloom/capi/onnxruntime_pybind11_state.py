@@ -1,0 +1,40 @@
+"""onnxruntime's names of errors, as classes of scanloom.Error.
+
+    from scanloom.capi.onnxruntime_pybind11_state import NoSuchFile
+"""
+
+from .._errors import (
+    Cancelled as ModelLoadCanceled,
+    Error as Fail,
+    Internal as EngineError,
+    InvalidArgument,
+    InvalidModel as InvalidGraph,
+    InvalidModel as InvalidProtobuf,
+    NotFound as NoModel,
+    NotFound as NoSuchFile,
+    NotFound,
+    Unsupported as NotImplemented,
+)
+
+# What is raised while a model runs, whatever the reason.
+RuntimeException = Fail
+# Nothing here raises these.
+DeviceReset = EPFail = ModelLoaded = ModelRequiresCompilation = EngineError
+
+__all__ = [
+    "DeviceReset",
+    "EPFail",
+    "EngineError",
+    "Fail",
+    "InvalidArgument",
+    "InvalidGraph",
+    "InvalidProtobuf",
+    "ModelLoadCanceled",
+    "ModelLoaded",
+    "ModelRequiresCompilation",
+    "NoModel",
+    "NoSuchFile",
+    "NotFound",
+    "NotImplemented",
+    "RuntimeException",
+]

@@ -1,0 +1,140 @@
+// The C interface: values over the caller's memory, copies, results.
+#include <cstring>
+#include <optional>
+
+#include "api/c_api.h"
+#include "tensor/tensor.h"
+
+namespace scanloom::c_api {
+namespace {
+
+/// The tensor that the arguments describe, as a view with checked sizes.
+Expected<scanloom_value> describe(scanloom_dtype dtype, const std::int64_t* sizes, size_t rank,
+                                  const void* data, const std::int64_t* strides) {
+  const std::optional<DType> known = dtype_from_onnx_number(dtype);
+  if (!known) return fail(Code::invalid_argument, "there is no element type {}", dtype);
+  if (*known == DType::string)
+    return fail(Code::unsupported, "tensors of strings cannot be made yet");
+  if (rank > static_cast<size_t>(tensor::kMaxRank))
+    return fail(Code::invalid_argument, "the value has rank {}, the largest is {}", rank,
+                tensor::kMaxRank);
+  if (rank > 0) SCANLOOM_CHECK_OK(require(sizes, "shape"));
+  const tensor::Shape shape{std::span(sizes, rank)};
+  const std::optional<std::int64_t> elements = shape.checked_elements();
+  if (!elements)
+    return fail(Code::invalid_argument, "the value has sizes {}: negative, or more than 2^40",
+                shape.to_string());
+  scanloom_value value;
+  value.view.dtype = *known;
+  value.view.shape.assign(sizes, sizes + rank);
+  value.view.data = data;
+  if (strides != nullptr) value.view.strides.assign(strides, strides + rank);
+  value.elements = *elements;
+  return value;
+}
+
+/// Copies the elements in row-major order; the source may be strided and unaligned.
+void gather(const scanloom_value& from, std::byte* to) {
+  const std::size_t width = dtype_bytes(from.view.dtype);
+  const auto* data = static_cast<const std::byte*>(from.view.data);
+  if (from.view.strides.empty()) {
+    std::memcpy(to, data, width * static_cast<std::size_t>(from.elements));
+    return;
+  }
+  std::vector<std::int64_t> index(from.view.shape.size(), 0);
+  std::int64_t offset = 0;  // in elements, of the one at `index`
+  for (std::int64_t i = 0; i < from.elements; ++i, to += width) {
+    std::memcpy(to, data + offset * static_cast<std::int64_t>(width), width);
+    for (std::size_t axis = index.size(); axis-- > 0;) {
+      offset += from.view.strides[axis];
+      if (++index[axis] < from.view.shape[axis]) break;
+      offset -= from.view.strides[axis] * from.view.shape[axis];
+      index[axis] = 0;
+    }
+  }
+}
+
+Expected<scanloom_value> copy(scanloom_value from) {
+  const tensor::Shape shape{std::span<const std::int64_t>(from.view.shape)};
+  SCANLOOM_TRY(tensor::Tensor copy, tensor::Tensor::zeros(from.view.dtype, shape));
+  if (from.view.data != nullptr && from.elements > 0)
+    gather(from, static_cast<std::byte*>(copy.mutable_data()));
+  from.view.data = copy.data();
+  from.view.strides.clear();
+  from.view.owner = std::shared_ptr<const void>(copy.owner(), copy.data());
+  return from;
+}
+
+}  // namespace
+
+scanloom_value* make_value(const Value& value) {
+  return new scanloom_value{value.view(), value.elements()};
+}
+
+}  // namespace scanloom::c_api
+
+extern "C" {
+
+scanloom_code scanloom_value_view(scanloom_dtype dtype, const int64_t* shape, size_t rank,
+                                  const void* data, const int64_t* strides, scanloom_value** value,
+                                  scanloom_error** error) {
+  using namespace scanloom;
+  if (value != nullptr) *value = nullptr;
+  return c_api::protect(error, [&]() -> Expected<void> {
+    SCANLOOM_CHECK_OK(c_api::require(value, "value"));
+    SCANLOOM_TRY(scanloom_value made, c_api::describe(dtype, shape, rank, data, strides));
+    if (made.elements > 0) SCANLOOM_CHECK_OK(c_api::require(data, "data"));
+    *value = new scanloom_value(std::move(made));
+    return {};
+  });
+}
+
+scanloom_code scanloom_value_copy(scanloom_dtype dtype, const int64_t* shape, size_t rank,
+                                  const void* data, const int64_t* strides, scanloom_value** value,
+                                  scanloom_error** error) {
+  using namespace scanloom;
+  if (value != nullptr) *value = nullptr;
+  return c_api::protect(error, [&]() -> Expected<void> {
+    SCANLOOM_CHECK_OK(c_api::require(value, "value"));
+    SCANLOOM_TRY(scanloom_value seen, c_api::describe(dtype, shape, rank, data, strides));
+    SCANLOOM_TRY(scanloom_value made, c_api::copy(std::move(seen)));
+    *value = new scanloom_value(std::move(made));
+    return {};
+  });
+}
+
+scanloom_kind scanloom_value_kind(const scanloom_value*) { return SCANLOOM_TENSOR; }
+
+scanloom_dtype scanloom_value_dtype(const scanloom_value* value) {
+  return scanloom::dtype_onnx_number(value->view.dtype);
+}
+
+size_t scanloom_value_rank(const scanloom_value* value) { return value->view.shape.size(); }
+
+const int64_t* scanloom_value_shape(const scanloom_value* value) {
+  static constexpr int64_t kNoSizes[1] = {};
+  return value->view.shape.empty() ? kNoSizes : value->view.shape.data();
+}
+
+int64_t scanloom_value_elements(const scanloom_value* value) { return value->elements; }
+
+size_t scanloom_value_bytes(const scanloom_value* value) {
+  return static_cast<size_t>(value->elements) * scanloom::dtype_bytes(value->view.dtype);
+}
+
+const void* scanloom_value_data(const scanloom_value* value) { return value->view.data; }
+
+void scanloom_value_free(scanloom_value* value) { delete value; }
+
+size_t scanloom_dtype_bytes(scanloom_dtype dtype) {
+  const auto known = scanloom::dtype_from_onnx_number(dtype);
+  return known && *known != scanloom::DType::string ? scanloom::dtype_bytes(*known) : 0;
+}
+
+// The names are literals, so that their views end with a zero byte.
+const char* scanloom_dtype_name(scanloom_dtype dtype) {
+  const auto known = scanloom::dtype_from_onnx_number(dtype);
+  return known ? scanloom::dtype_onnx_name(*known).data() : "unknown";
+}
+
+}  // extern "C"
