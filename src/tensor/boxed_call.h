@@ -7,6 +7,7 @@
 #include "base/expected.h"
 #include "tensor/attr.h"
 #include "tensor/boxed.h"
+#include "tensor/call.h"
 #include "tensor/memory_account.h"
 
 namespace scanloom::tensor {
@@ -18,6 +19,7 @@ struct BoxedCall {
   std::span<BoxRef> outputs;  ///< null before the call, all set after it
   std::span<const Attr> attrs;
   MemoryAccount& memory;
+  Draws* draws = nullptr;  ///< of random operators
 
   [[nodiscard]] bool has(std::size_t i) const { return i < inputs.size() && inputs[i]; }
   /// Precondition: input i is a tensor.

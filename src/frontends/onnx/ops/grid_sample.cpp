@@ -1,28 +1,10 @@
-// AffineGrid, CenterCropPad, GridSample.
+// GridSample.
 #include "frontends/onnx/ops/converters.h"
 #include "ops/ops.h"
 
 namespace scanloom::onnx {
 
 using ir::ValueId;
-
-Expected<void> convert_affine_grid(NodeCtx& ctx) {
-  SCANLOOM_TRY(const ValueId theta, ctx.in(0));
-  SCANLOOM_TRY(const ValueId size, ctx.in(1));
-  SCANLOOM_TRY(const std::int64_t align, ctx.integer("align_corners", 0));
-  return ctx.emit(ops::affine_grid_op, {theta, size}, {{"align_corners", align != 0}});
-}
-
-Expected<void> convert_center_crop_pad(NodeCtx& ctx) {
-  SCANLOOM_TRY(const ValueId x, ctx.in(0));
-  SCANLOOM_TRY(const ValueId shape, ctx.in(1));
-  std::vector<ir::NamedAttr> attrs;
-  if (ctx.has_attribute("axes")) {
-    SCANLOOM_TRY(auto axes, ctx.integers("axes"));
-    attrs.push_back({"axes", std::move(axes)});
-  }
-  return ctx.emit(ops::center_crop_pad_op, {x, shape}, std::move(attrs));
-}
 
 namespace {
 
