@@ -96,6 +96,9 @@ class InferenceSession:
     ) -> list[Any]:
         """Runs once; returns the outputs named, or all. Feeds are read, never written.
 
+        Tensors are arrays, of str where they hold texts; sequences are lists, and an optional is
+        what it holds, or None.
+
         Raises InvalidArgument, LimitReached, Cancelled, OutOfMemory, Unsupported.
         """
         wanted = _names(output_names)

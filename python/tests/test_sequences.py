@@ -655,6 +655,93 @@ def test_items_of_another_type_are_refused_when_loading() -> None:
         scanloom.InferenceSession(model(graph))
 
 
+LOOP_OF_KINDS = """g (seq(float[N]) s, int64 n) => (seq({kind}) t{stack}) {{
+  yes = Constant <value = bool {{1}}> ()
+  t{name} = Loop <body = step (int64 i, bool c, seq(float[N]) a) => (bool d, seq({kind}) b{row}) {{
+    d = Identity(c)
+    b = {made}
+    {more}
+  }}> (n, yes, s)
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("graph", "text"),
+    [
+        (
+            "g (float[N] s, int64 k) => (float[N] x) { x = SequenceAt(s, k) }",
+            "operand 0 'sequence' of sequence_at must be a sequence, not f32[N]",
+        ),
+        (
+            "g (float[N] a, int64[N] b) => (seq(float[N]) s) { s = SequenceConstruct(a, b) }",
+            "item 1 is i64[N], the items of the sequence are f32[N]",
+        ),
+        (
+            "g (seq(float[N]) s) => (seq(float[N]) t) { t = Neg(s) }",
+            "must be a tensor",
+        ),
+        (
+            "g (seq(float[N]) s) => (float[N] x) { x = ConcatFromSequence(s) }",
+            "attribute 'axis' is missing",
+        ),
+        (
+            "g (seq(float[N]) s) => (float[N] x) { x = ConcatFromSequence <axis = 2> (s) }",
+            "axis 2 is outside [-1, 1)",
+        ),
+        ("g () => (optional(float[N]) o) { o = Optional() }", "attribute 'type' is needed"),
+        (
+            "g (float[N] s) => (seq(float[N]) t) { t = SequenceMap <body = b (float[N] a) => (float[N] c) { c = Neg(a) }> (s) }",
+            "input 0 's' is float, a sequence is needed",
+        ),
+        (
+            "g (seq(float[N]) s) => (seq(float[N]) t) { t = SequenceMap <body = b (float[N] a) => (seq(float[N]) c) { c = SequenceConstruct(a) }> (s) }",
+            "body output 0 is sequence(float), a tensor is needed",
+        ),
+        (
+            'g (string[N] x) => (bool[N] y) { y = RegexFullMatch <pattern = "(a"> (x) }',
+            "the pattern '(a' is no RE2 expression",
+        ),
+        (
+            'g (string[N] x) => (string[N] y) { y = StringNormalizer <case_change_action = "TITLE"> (x) }',
+            "attribute 'case_change_action' is 'TITLE'",
+        ),
+        (
+            "g (complex64[N] x) => (string[N] y) { y = Cast <to = 8> (x) }",
+            "elements of type c64 have no text",
+        ),
+        (
+            LOOP_OF_KINDS.format(
+                kind="int64[N]", stack="", name="", row="", made="SequenceConstruct(m)", more="m = Shape(k) k = SequenceAt(a, i)"
+            ),
+            "carried value 0 is sequence(float) before the first step, the body makes it sequence(int64)",
+        ),
+        (
+            LOOP_OF_KINDS.format(
+                kind="float[N]", stack=", seq(float[N]) u", name=", u", row=", seq(float[N]) r", made="Identity(a)", more="r = Identity(a)"
+            ),
+            "body output 2 is sequence(float), only tensors can be stacked",
+        ),
+    ],
+)
+def test_models_that_mix_kinds_are_refused(graph: str, text: str) -> None:
+    with pytest.raises(scanloom.Error) as caught:
+        scanloom.InferenceSession(model(graph))
+    assert text in str(caught.value)
+
+
+def test_what_never_runs_may_not_fit() -> None:
+    graph = """g (bool c, string[2] a, string[3] b) => (string[?] y) {
+      y = If (c) <
+        then_branch = t () => (string[K] u) { u = StringConcat(a, b) },
+        else_branch = e () => (string[K] v) { v = Identity(a) }
+      >
+    }"""
+    feeds = {"c": np.array(False), "a": ["a", "b"], "b": ["x", "y", "z"]}
+    assert run(graph, feeds)[0].tolist() == ["a", "b"]
+    feeds["c"] = np.array(True)
+    assert "do not broadcast" in error_of(graph, feeds, scanloom.Error)
+
+
 @pytest.mark.parametrize("execution", EXECUTIONS)
 @pytest.mark.parametrize("item", ["x", "row"])
 def test_sequences_count_against_the_memory_budget(execution: str, item: str) -> None:

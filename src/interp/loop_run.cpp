@@ -101,8 +101,7 @@ Expected<std::vector<BoxRef>> LoopRun::arguments() {
   std::vector<BoxRef> args;
   const auto captured = inputs_.begin() + ports.first_captured_input();
   args.assign(captured, captured + ports.captured);
-  for (BoxRef& state : carried_)
-    args.push_back(state->is_tensor() ? state : std::move(state));
+  for (BoxRef& state : carried_) args.push_back(state->is_tensor() ? state : std::move(state));
   for (std::size_t i = 0; i < windows_.size(); ++i) {
     const ir::ScannedPort& port = ports.scanned[i];
     const std::int64_t first = windows_[i].first + step_ * port.stride;
