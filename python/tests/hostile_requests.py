@@ -298,6 +298,19 @@ def sizes() -> list[Hostile]:
                "{ [make] p, q = Split <axis = 0> (x, s) }", {"x": zeros(4), "s": [HUGE, 5]}, "make"),
         at_run("split_negative", "g (float[4] x, int64[2] s) => (float[A] p, float[B] q) "
                "{ [make] p, q = Split <axis = 0> (x, s) }", {"x": zeros(4), "s": [-1, 5]}, "make", "-1"),
+        # Of a scalar nothing but the lengths of the lists says that they are wrong.
+        at_run("pad_of_a_scalar", "g (float x, int64[K] s) => (float y) { [make] y = Pad(x, s) }",
+               {"x": np.float32(1), "s": np.full(2000, 7)}, "make", "2000 pads", "0 axes"),
+        at_run("slice_by_tables", "g (float x, int64[A,B] s, int64[C] e) => (float y) "
+               "{ [make] y = Slice(x, s, e) }",
+               {"x": np.float32(1), "s": np.zeros((2, 3), np.int64), "e": np.zeros(3, np.int64)},
+               "make", "2 axes"),
+        at_run("reshape_to_one", "g (float[N] x, int64[K] s) => (float[A] y) { [make] m = Reshape(x, s) "
+               "o = Constant <value_ints = [1]> () y = Reshape(m, o) }",
+               {"x": zeros(0), "s": np.zeros(0, np.int64)}, "make", "0 elements", "1"),
+        at_run("expand_by_a_table", "g (float[N] x, int64[A,B] s) => (float y) { [make] m = Expand(x, s) "
+               "y = ReduceSum <keepdims = 0> (m) }",
+               {"x": zeros(2), "s": np.ones((1, 2), np.int64)}, "make", "2 axes"),
         text("convolution_stride_0", "g (float[1,1,9] x, float[1,1,3] w) => (float[1,1,A] y) "
              "{ [make] y = Conv <strides = [0]> (x, w) }", "make", "0"),
         text("convolution_dilation_huge", "g (float[1,1,9] x, float[1,1,3] w) => (float[1,1,A] y) "

@@ -20,6 +20,9 @@ Expected<void> InferDriver::enter_branch(NodeId id) {
   const Type& condition = type(node.inputs[0]);
   if (condition.dtype != DType::boolean || !condition.is_tensor())
     return invalid_model("the condition must be boolean, not {}", to_string(condition, dims_));
+  if (condition.is_static() && condition.shape().elements() != 1)
+    return invalid_model("the condition is {}, which must be one element",
+                         to_string(condition, dims_));
   const Known* value = known(node.inputs[0]).get();
   if (value == nullptr || !value->tensor || value->tensor->elements() != 1) {
     // A body is inferred again as its sizes widen, and what was known then need not be now.

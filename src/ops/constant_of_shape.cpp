@@ -20,6 +20,7 @@ void follow(ir::InferCtx& ctx, const tensor::Tensor& value) {
 }
 
 Expected<void> infer(ir::InferCtx& ctx) {
+  SCANLOOM_CHECK_OK(check_list(ctx, 0, "the shape"));
   const tensor::Tensor& value = ctx.attr(kValue).tensor();
   if (value.elements() != 1)
     return invalid_model("attribute 'value' has {} elements, not 1", value.elements());

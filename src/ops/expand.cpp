@@ -22,6 +22,7 @@ void follow(ir::InferCtx& ctx) {
 }
 
 Expected<void> infer(ir::InferCtx& ctx) {
+  SCANLOOM_CHECK_OK(check_list(ctx, 1, "the shape"));
   const Type& x = ctx.in(0);
   const auto shape = ctx.integers(1);
   const std::int64_t count =

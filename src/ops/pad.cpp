@@ -49,6 +49,16 @@ Expected<std::optional<std::vector<int>>> padded_axes(ir::InferCtx& ctx, int ran
   return std::optional(std::move(normalised));
 }
 
+// The kernel trusts the numbers of pads and axes, also where nothing but data says which they are.
+Expected<void> check_counts(const ir::InferCtx& ctx, int rank) {
+  const std::int64_t axes = ctx.has(kAxes) ? element_count(ctx, kAxes) : rank;
+  const std::int64_t pads = element_count(ctx, kPads);
+  if (axes > rank) return invalid_model("{} axes are given for an input of {}", axes, rank);
+  if (axes >= 0 && pads >= 0 && pads != 2 * axes)
+    return invalid_model("{} pads are given for {} axes", pads, axes);
+  return {};
+}
+
 Expected<Dim> padded_size(ir::InferCtx& ctx, Dim size, Dim begin, Dim end, Mode mode, int axis) {
   for (const Dim pad : {begin, end})
     if (pad.is_constant() && (pad.value() > kMaxPad || pad.value() < -kMaxPad))
@@ -71,10 +81,13 @@ Expected<void> infer(ir::InferCtx& ctx) {
   if (ctx.has(kValue))
     if (const std::int64_t count = element_count(ctx, kValue); count >= 0 && count != 1)
       return invalid_model("the value to pad with has {} elements, not 1", count);
+  SCANLOOM_CHECK_OK(check_list(ctx, kPads, "the list of pads"));
+  if (ctx.has(kAxes)) SCANLOOM_CHECK_OK(check_list(ctx, kAxes, "the list of axes"));
   if (!x.ranked) {
     ctx.set(0, Type::unranked(x.dtype));
     return {};
   }
+  SCANLOOM_CHECK_OK(check_counts(ctx, x.rank()));
   SCANLOOM_TRY(const auto axes, padded_axes(ctx, x.rank()));
   const auto pads = ctx.integers(kPads);
   if (!axes || !pads) {

@@ -73,6 +73,7 @@ Expected<std::vector<Dim>> result_sizes(ir::InferCtx& ctx, std::span<const Dim> 
 }
 
 Expected<void> infer(ir::InferCtx& ctx) {
+  SCANLOOM_CHECK_OK(check_list(ctx, 1, "the shape"));
   const auto shape = ctx.integers(1);
   if (!shape) {
     const std::int64_t rank = element_count(ctx, 1);
@@ -82,6 +83,8 @@ Expected<void> infer(ir::InferCtx& ctx) {
     }
     if (rank > tensor::kMaxRank)
       return invalid_model("the shape has {} axes, more than {}", rank, tensor::kMaxRank);
+    // An empty shape is known without its data.
+    if (rank == 0) SCANLOOM_CHECK_OK(check_count(ctx, {}));
     ctx.set(0, ctx.fresh(ctx.dtype(), static_cast<int>(rank)));
     pass_integers(ctx);
     return {};

@@ -39,6 +39,12 @@ Dim product(ir::InferCtx& ctx, std::span<const Dim> sizes) {
   return result;
 }
 
+Expected<void> check_list(const ir::InferCtx& ctx, int i, std::string_view what) {
+  const Type& type = ctx.in(i);
+  if (!type.ranked || type.rank() <= 1) return {};
+  return invalid_model("{} is a tensor of {} axes, not 1", what, type.rank());
+}
+
 std::int64_t element_count(const ir::InferCtx& ctx, int i) {
   const Type& type = ctx.in(i);
   if (!type.ranked || type.rank() > 1) return -1;

@@ -24,6 +24,9 @@ bool is_never_negative(ir::InferCtx& ctx, tensor::Dim size);
 
 tensor::Dim product(ir::InferCtx& ctx, std::span<const tensor::Dim> sizes);
 
+/// Error: input i, a list of numbers, has more than one axis; `what` names it.
+Expected<void> check_list(const ir::InferCtx& ctx, int i, std::string_view what);
+
 /// The number of elements of rank-1 integer input i, where its type says it; -1 otherwise.
 std::int64_t element_count(const ir::InferCtx& ctx, int i);
 

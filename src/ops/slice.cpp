@@ -156,6 +156,8 @@ Expected<void> infer_ranked(ir::InferCtx& ctx, std::size_t count) {
 
 Expected<void> infer(ir::InferCtx& ctx) {
   const Type& x = ctx.in(0);
+  for (const int i : {kStarts, kEnds, kAxes, kSteps})
+    if (ctx.has(i)) SCANLOOM_CHECK_OK(check_list(ctx, i, fmt::format("input {}", i)));
   SCANLOOM_CHECK_OK(check_lengths(ctx));
   const std::int64_t count = element_count(ctx, kStarts);
   if (!x.ranked) {

@@ -63,6 +63,7 @@ void follow(ir::InferCtx& ctx, std::span<const Dim> parts) {
 
 Expected<void> infer(ir::InferCtx& ctx) {
   const Type& x = ctx.in(0);
+  if (ctx.has(kSizes)) SCANLOOM_CHECK_OK(check_list(ctx, kSizes, "the list of sizes"));
   if (!x.ranked) {
     for (int i = 0; i < ctx.output_count(); ++i) ctx.set(i, Type::unranked(x.dtype));
     return {};

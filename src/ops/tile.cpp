@@ -16,6 +16,7 @@ constexpr std::int64_t kMaxRepeats = std::int64_t{1} << 40;  // elements of the 
 bool is_empty(Dim size) { return size.is_constant() && size.value() == 0; }
 
 Expected<void> infer(ir::InferCtx& ctx) {
+  SCANLOOM_CHECK_OK(check_list(ctx, 1, "the list of repeats"));
   const Type& x = ctx.in(0);
   const auto repeats = ctx.integers(1);
   if (!x.ranked) {
@@ -25,6 +26,8 @@ Expected<void> infer(ir::InferCtx& ctx) {
     return {};
   }
   if (!repeats) {
+    if (const std::int64_t count = element_count(ctx, 1); count >= 0 && count != x.rank())
+      return invalid_model("{} repeats are given for {} axes", count, x.rank());
     ctx.set(0, ctx.fresh(x.dtype, x.rank()));
     return {};
   }

@@ -31,6 +31,7 @@ Expected<Dim> kept_size(ir::InferCtx& ctx, Dim size) {
 
 Expected<void> infer(ir::InferCtx& ctx) {
   const Type& x = ctx.in(0);
+  SCANLOOM_CHECK_OK(check_list(ctx, 1, "k"));
   if (!x.ranked) {
     ctx.set(0, Type::unranked(x.dtype));
     ctx.set(1, Type::unranked(DType::i64));
