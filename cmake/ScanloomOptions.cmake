@@ -41,7 +41,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   add_compile_options(-march=x86-64-v2)
 endif()
 if(SCANLOOM_SANITIZE)
-  add_compile_options(-fsanitize=${SCANLOOM_SANITIZE} -fno-omit-frame-pointer -g)
+  add_compile_options(-fsanitize=${SCANLOOM_SANITIZE} -fno-omit-frame-pointer)
   if(SCANLOOM_SANITIZE MATCHES "undefined")
     # The plug-in is built without run-time types, as LLVM is, so there is nothing to check there.
     add_compile_options(-fno-sanitize=vptr)

@@ -98,8 +98,6 @@ def plain(value: Any, name: str, wanted: str) -> tuple[np.ndarray[Any, Any], str
     if array.dtype.kind in "UST":
         wants = f", but must be of type {wanted}" if wanted else ""
         raise InvalidArgument(f"feed '{name}' holds texts{wants}")
-    if array.dtype.name in ("int2", "int4"):  # whose high bits may be anything; ours are the sign's
-        return _aligned(array.astype(np.int8)).view(np.uint8), array.dtype.name
     if array.dtype.name in _ONNX_OF_ML:
         bits = np.dtype(f"uint{8 * array.dtype.itemsize}")
         return _aligned(array).view(bits), _ONNX_OF_ML[array.dtype.name]

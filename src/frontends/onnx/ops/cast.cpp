@@ -75,10 +75,6 @@ Expected<void> emit_cast(NodeCtx& ctx, ValueId x, DType to) {
   const DType from = ctx.type(x).dtype;
   if (from != to && to == DType::string) return ctx.emit(ops::string_format_op, {x});
   if (from != to && from == DType::string) return ctx.emit(ops::string_parse_op, {x}, {{"to", to}});
-  // Integers of less than a byte keep the low bits of reals too, as the tests of ONNX have it.
-  if (is_integer(to) && dtype_file_bits(to) < 8 && is_real(ctx.type(x).dtype)) {
-    SCANLOOM_TRY(x, ctx.cast(x, DType::i64));
-  }
   return ctx.emit(ops::cast_op, {x}, {{"to", to}});
 }
 
