@@ -88,7 +88,7 @@ enum {
 
 /// What a value is. Others may be added: ask before you read one as a tensor.
 typedef int32_t scanloom_kind;
-enum { SCANLOOM_TENSOR = 0 };
+enum { SCANLOOM_TENSOR = 0, SCANLOOM_SEQUENCE = 1, SCANLOOM_OPTIONAL = 2 };
 
 /// How a session executes; the first is right for everyone, the others serve tests and doubts.
 typedef int32_t scanloom_execution;
@@ -124,7 +124,7 @@ SCANLOOM_API const char* scanloom_code_name(scanloom_code code);
 /// NULL for rank 0, `data` may be NULL where there are no elements. `strides` are in elements and
 /// may be negative; NULL means row-major. Sizes, strides and rank are copied.
 /// Errors: invalid_argument (a dtype that does not exist, a negative size, more than 2^40
-/// elements, a rank above 16, no data), unsupported (strings), out_of_memory.
+/// elements, a rank above 16, no data, strings), out_of_memory.
 SCANLOOM_API scanloom_code scanloom_value_view(scanloom_dtype dtype, const int64_t* shape,
                                                size_t rank, const void* data,
                                                const int64_t* strides, scanloom_value** value,
@@ -135,17 +135,43 @@ SCANLOOM_API scanloom_code scanloom_value_copy(scanloom_dtype dtype, const int64
                                                size_t rank, const void* data,
                                                const int64_t* strides, scanloom_value** value,
                                                scanloom_error** error);
+/// A tensor of strings: as many texts, each ended by a zero, as the shape has elements, row-major.
+/// They are copied. Errors: invalid_argument (sizes as above, a NULL text), out_of_memory.
+SCANLOOM_API scanloom_code scanloom_value_strings(const char* const* texts, const int64_t* shape,
+                                                  size_t rank, scanloom_value** value,
+                                                  scanloom_error** error);
+/// A sequence of `count` items, whose memory it shares and which may be freed. `dtype` is the
+/// element type of a sequence without items. Errors: invalid_argument, out_of_memory.
+SCANLOOM_API scanloom_code scanloom_value_sequence(const scanloom_value* const* items, size_t count,
+                                                   scanloom_dtype dtype, scanloom_value** value,
+                                                   scanloom_error** error);
+/// An optional that holds nothing. Where an input is an optional, what it would hold may be fed as
+/// it is. Errors: invalid_argument, out_of_memory.
+SCANLOOM_API scanloom_code scanloom_value_none(scanloom_dtype dtype, scanloom_value** value,
+                                               scanloom_error** error);
 SCANLOOM_API scanloom_kind scanloom_value_kind(const scanloom_value* value);
-/// The element type; 0 where ONNX has no number for it.
+/// How many items a sequence has; 1 or 0 of an optional, 0 of a tensor.
+SCANLOOM_API size_t scanloom_value_item_count(const scanloom_value* value);
+/// An item as a value of its own, over the same memory: free it too. Errors: invalid_argument
+/// (there is none of that index), out_of_memory.
+SCANLOOM_API scanloom_code scanloom_value_item(const scanloom_value* value, size_t index,
+                                               scanloom_value** item, scanloom_error** error);
+/// Element `index`, counted row-major, of a tensor of strings that is a result or that
+/// scanloom_value_strings made: `*length` bytes without a zero at the end, valid for as long as the
+/// value. NULL where there is no such element.
+SCANLOOM_API const char* scanloom_value_string(const scanloom_value* value, int64_t index,
+                                               size_t* length);
+// The rest is about tensors; other values have rank, elements and bytes 0 and no data.
+/// The element type, of sequences and optionals that of the tensors in them; 0 where ONNX has no number for it.
 SCANLOOM_API scanloom_dtype scanloom_value_dtype(const scanloom_value* value);
 SCANLOOM_API size_t scanloom_value_rank(const scanloom_value* value);
 /// The sizes; not NULL for rank 0 either.
 SCANLOOM_API const int64_t* scanloom_value_shape(const scanloom_value* value);
 /// The product of the sizes.
 SCANLOOM_API int64_t scanloom_value_elements(const scanloom_value* value);
-/// Bytes of all elements.
+/// Bytes of all elements; 0 for strings.
 SCANLOOM_API size_t scanloom_value_bytes(const scanloom_value* value);
-/// The first element. Results and copies are row-major; a view has the strides it was made with.
+/// The first element; NULL for strings. Results and copies are row-major; a view has the strides it was made with.
 SCANLOOM_API const void* scanloom_value_data(const scanloom_value* value);
 SCANLOOM_API void scanloom_value_free(scanloom_value* value);
 /// Bytes of one element in memory; 0 for a dtype that does not exist and for strings.

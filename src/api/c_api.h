@@ -86,5 +86,6 @@ Expected<void> require(const void* argument, std::string_view name);
 
 /// The value as a handle of its own.
 scanloom_value* make_value(const Value& value);
+scanloom_value* make_value(View view);
 
 }  // namespace scanloom::c_api

@@ -8,13 +8,13 @@
 namespace scanloom::c_api {
 namespace {
 
-/// The tensor that the arguments describe, as a view with checked sizes.
-Expected<scanloom_value> describe(scanloom_dtype dtype, const std::int64_t* sizes, size_t rank,
-                                  const void* data, const std::int64_t* strides) {
+Expected<DType> known_dtype(scanloom_dtype dtype) {
   const std::optional<DType> known = dtype_from_onnx_number(dtype);
   if (!known) return fail(Code::invalid_argument, "there is no element type {}", dtype);
-  if (*known == DType::string)
-    return fail(Code::unsupported, "tensors of strings cannot be made yet");
+  return *known;
+}
+
+Expected<std::int64_t> element_count(const std::int64_t* sizes, size_t rank) {
   if (rank > static_cast<size_t>(tensor::kMaxRank))
     return fail(Code::invalid_argument, "the value has rank {}, the largest is {}", rank,
                 tensor::kMaxRank);
@@ -24,12 +24,22 @@ Expected<scanloom_value> describe(scanloom_dtype dtype, const std::int64_t* size
   if (!elements)
     return fail(Code::invalid_argument, "the value has sizes {}: negative, or more than 2^40",
                 shape.to_string());
+  return *elements;
+}
+
+/// The tensor that the arguments describe, as a view with checked sizes.
+Expected<scanloom_value> describe(scanloom_dtype dtype, const std::int64_t* sizes, size_t rank,
+                                  const void* data, const std::int64_t* strides) {
+  SCANLOOM_TRY(const DType known, known_dtype(dtype));
+  if (known == DType::string)
+    return fail(Code::invalid_argument, "tensors of strings are made by scanloom_value_strings");
+  SCANLOOM_TRY(const std::int64_t elements, element_count(sizes, rank));
   scanloom_value value;
-  value.view.dtype = *known;
+  value.view.dtype = known;
   value.view.shape.assign(sizes, sizes + rank);
   value.view.data = data;
   if (strides != nullptr) value.view.strides.assign(strides, strides + rank);
-  value.elements = *elements;
+  value.elements = elements;
   return value;
 }
 
@@ -67,9 +77,14 @@ Expected<scanloom_value> copy(scanloom_value from) {
 
 }  // namespace
 
-scanloom_value* make_value(const Value& value) {
-  return new scanloom_value{value.view(), value.elements()};
+scanloom_value* make_value(View view) {
+  const bool is_tensor = view.kind == ValueKind::tensor;
+  const std::int64_t elements =
+      is_tensor ? tensor::Shape(std::span<const std::int64_t>(view.shape)).elements() : 0;
+  return new scanloom_value{std::move(view), elements};
 }
+
+scanloom_value* make_value(const Value& value) { return make_value(value.view()); }
 
 }  // namespace scanloom::c_api
 
@@ -103,7 +118,85 @@ scanloom_code scanloom_value_copy(scanloom_dtype dtype, const int64_t* shape, si
   });
 }
 
-scanloom_kind scanloom_value_kind(const scanloom_value*) { return SCANLOOM_TENSOR; }
+scanloom_code scanloom_value_strings(const char* const* texts, const int64_t* shape, size_t rank,
+                                     scanloom_value** value, scanloom_error** error) {
+  using namespace scanloom;
+  if (value != nullptr) *value = nullptr;
+  return c_api::protect(error, [&]() -> Expected<void> {
+    SCANLOOM_CHECK_OK(c_api::require(value, "value"));
+    SCANLOOM_TRY(const std::int64_t count, c_api::element_count(shape, rank));
+    if (count > 0) SCANLOOM_CHECK_OK(c_api::require(texts, "texts"));
+    std::vector<std::string> copies;
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (texts[i] == nullptr) return fail(Code::invalid_argument, "text {} is NULL", i);
+      copies.emplace_back(texts[i]);
+    }
+    *value = c_api::make_value(strings(copies, std::vector<std::int64_t>(shape, shape + rank)));
+    return {};
+  });
+}
+
+scanloom_code scanloom_value_sequence(const scanloom_value* const* items, size_t count,
+                                      scanloom_dtype dtype, scanloom_value** value,
+                                      scanloom_error** error) {
+  using namespace scanloom;
+  if (value != nullptr) *value = nullptr;
+  return c_api::protect(error, [&]() -> Expected<void> {
+    SCANLOOM_CHECK_OK(c_api::require(value, "value"));
+    SCANLOOM_TRY(const DType elements, c_api::known_dtype(dtype));
+    if (count > 0) SCANLOOM_CHECK_OK(c_api::require(items, "items"));
+    std::vector<View> views;
+    for (size_t i = 0; i < count; ++i) {
+      if (items[i] == nullptr) return fail(Code::invalid_argument, "item {} is NULL", i);
+      views.push_back(items[i]->view);
+    }
+    *value = c_api::make_value(sequence(std::move(views), elements));
+    return {};
+  });
+}
+
+scanloom_code scanloom_value_none(scanloom_dtype dtype, scanloom_value** value,
+                                  scanloom_error** error) {
+  using namespace scanloom;
+  if (value != nullptr) *value = nullptr;
+  return c_api::protect(error, [&]() -> Expected<void> {
+    SCANLOOM_CHECK_OK(c_api::require(value, "value"));
+    SCANLOOM_TRY(const DType elements, c_api::known_dtype(dtype));
+    *value = c_api::make_value(none(elements));
+    return {};
+  });
+}
+
+scanloom_kind scanloom_value_kind(const scanloom_value* value) {
+  return static_cast<scanloom_kind>(value->view.kind);
+}
+
+size_t scanloom_value_item_count(const scanloom_value* value) { return value->view.items.size(); }
+
+scanloom_code scanloom_value_item(const scanloom_value* value, size_t index, scanloom_value** item,
+                                  scanloom_error** error) {
+  using namespace scanloom;
+  if (item != nullptr) *item = nullptr;
+  return c_api::protect(error, [&]() -> Expected<void> {
+    SCANLOOM_CHECK_OK(c_api::require(value, "value"));
+    SCANLOOM_CHECK_OK(c_api::require(item, "item"));
+    if (index >= value->view.items.size())
+      return fail(Code::invalid_argument, "there is no item {}, the value has {}", index,
+                  value->view.items.size());
+    *item = c_api::make_value(value->view.items[index]);
+    return {};
+  });
+}
+
+const char* scanloom_value_string(const scanloom_value* value, int64_t index, size_t* length) {
+  const scanloom::View& view = value->view;
+  const bool is_text = view.kind == scanloom::ValueKind::tensor &&
+                       view.dtype == scanloom::DType::string && view.strides.empty();
+  if (!is_text || index < 0 || index >= value->elements) return nullptr;
+  const scanloom::StringRef& text = static_cast<const scanloom::StringRef*>(view.data)[index];
+  if (length != nullptr) *length = static_cast<size_t>(text.size);
+  return text.data != nullptr ? text.data : "";
+}
 
 scanloom_dtype scanloom_value_dtype(const scanloom_value* value) {
   return scanloom::dtype_onnx_number(value->view.dtype);
@@ -119,10 +212,13 @@ const int64_t* scanloom_value_shape(const scanloom_value* value) {
 int64_t scanloom_value_elements(const scanloom_value* value) { return value->elements; }
 
 size_t scanloom_value_bytes(const scanloom_value* value) {
+  if (value->view.dtype == scanloom::DType::string) return 0;
   return static_cast<size_t>(value->elements) * scanloom::dtype_bytes(value->view.dtype);
 }
 
-const void* scanloom_value_data(const scanloom_value* value) { return value->view.data; }
+const void* scanloom_value_data(const scanloom_value* value) {
+  return value->view.dtype == scanloom::DType::string ? nullptr : value->view.data;
+}
 
 void scanloom_value_free(scanloom_value* value) { delete value; }
 

@@ -230,6 +230,36 @@ TEST(CApi, ViewsReadStridesAndCopiesOwnRowMajorElements) {
   scanloom_value_free(copy);
 }
 
+TEST(CApi, SequencesOptionalsAndStringsAreValues) {
+  const char* const texts[] = {"one", "", "three"};
+  const std::int64_t shape[] = {3};
+  scanloom_value *strings = nullptr, *all = nullptr, *item = nullptr, *nothing = nullptr;
+  ASSERT_EQ(scanloom_value_strings(texts, shape, 1, &strings, nullptr), SCANLOOM_OK);
+  EXPECT_EQ(scanloom_value_kind(strings), SCANLOOM_TENSOR);
+  EXPECT_EQ(scanloom_value_elements(strings), 3);
+  EXPECT_EQ(scanloom_value_data(strings), nullptr);
+  const scanloom_value* const items[] = {strings, strings};
+  ASSERT_EQ(scanloom_value_sequence(items, 2, SCANLOOM_F32, &all, nullptr), SCANLOOM_OK);
+  scanloom_value_free(strings);
+  EXPECT_EQ(scanloom_value_kind(all), SCANLOOM_SEQUENCE);
+  EXPECT_EQ(scanloom_value_item_count(all), 2u);
+  ASSERT_EQ(scanloom_value_item(all, 1, &item, nullptr), SCANLOOM_OK);
+  scanloom_value_free(all);
+  std::size_t length = 0;
+  const char* const text = scanloom_value_string(item, 2, &length);
+  ASSERT_NE(text, nullptr);
+  EXPECT_EQ(std::string(text, length), "three");
+  EXPECT_EQ(scanloom_value_string(item, 3, &length), nullptr);
+  scanloom_value* none = nullptr;
+  EXPECT_EQ(scanloom_value_item(item, 0, &none, nullptr), SCANLOOM_INVALID_ARGUMENT);
+  scanloom_value_free(item);
+  ASSERT_EQ(scanloom_value_none(SCANLOOM_F32, &nothing, nullptr), SCANLOOM_OK);
+  EXPECT_EQ(scanloom_value_kind(nothing), SCANLOOM_OPTIONAL);
+  EXPECT_EQ(scanloom_value_item_count(nothing), 0u);
+  EXPECT_EQ(scanloom_value_bytes(nothing), 0u);
+  scanloom_value_free(nothing);
+}
+
 TEST(CApi, ScalarsAndEmptyTensorsNeedLittle) {
   scanloom_value* value = nullptr;
   const std::int64_t one = 16000, none[] = {0, 7};
