@@ -11,10 +11,44 @@ import pytest
 from onnx import TensorProto as TP
 
 import scanloom
+from places import PROJECT
 from version_rows import NEWEST, ROWS, VERSIONS, X, Row, value
 
-# Operators whose versions other files test, and which.
-ELSEWHERE: dict[str, str] = {}
+# Operators that other files test, and which.
+TESTED_IN = {
+    "test_composed_operators.py": (
+        "Acos Acosh AffineGrid Asin Asinh Atan Atanh BitCast CenterCropPad Cosh "
+        "GroupNormalization InstanceNormalization LRN LpNormalization "
+        "MeanVarianceNormalization NegativeLogLikelihoodLoss Sinh SoftmaxCrossEntropyLoss"
+    ),
+    "test_attention.py": (
+        "Attention CausalConvWithState LinearAttention RotaryEmbedding TensorScatter"
+    ),
+    "test_random.py": (
+        "Bernoulli Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike"
+    ),
+    "test_machine_learning.py": (
+        "Binarizer Imputer LabelEncoder LinearRegressor Normalizer Scaler TreeEnsemble"
+    ),
+    "test_signal.py": "BlackmanWindow DFT HammingWindow HannWindow MelWeightMatrix STFT",
+    "window_cases.py": (
+        "AveragePool Col2Im ConvInteger ConvTranspose DeformConv DynamicQuantizeLinear "
+        "GlobalLpPool GridSample LpPool MatMulInteger MaxPool MaxRoiPool MaxUnpool "
+        "QLinearMatMul Resize RoiAlign Upsample"
+    ),
+    "picking_cases.py": (
+        "Compress CumProd DepthToSpace Det EyeLike GRU GatherND Hardmax NonMaxSuppression "
+        "OneHot RNN ReverseSequence Scatter ScatterElements ScatterND SpaceToDepth Unique"
+    ),
+    "test_sequences.py": (
+        "ConcatFromSequence Optional OptionalGetElement OptionalHasElement RegexFullMatch "
+        "SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert "
+        "SequenceLength SequenceMap SplitToSequence StringConcat StringNormalizer StringSplit "
+        "TfIdfVectorizer"
+    ),
+    "test_backend_suite.py": "FlexAttention",
+}
+ELSEWHERE = {op: file for file, ops in TESTED_IN.items() for op in ops.split()}
 
 RUNS = [(one, version) for one in ROWS for version in one.versions()]
 
@@ -88,6 +122,12 @@ def test_every_version_of_every_operator_has_a_row():
     ]
     assert missing == []
     print(f"{len(covered)} versions of {len({op for op, _ in covered})} operators")
+
+
+def test_other_files_name_what_they_test():
+    for op, file in ELSEWHERE.items():
+        text = (PROJECT / "python/tests" / file).read_text(encoding="utf-8")
+        assert op in text or file == "test_backend_suite.py", (op, file)
 
 
 def test_the_list_has_the_versions_that_onnx_has():
