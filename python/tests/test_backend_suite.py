@@ -60,7 +60,6 @@ def test_listed_control_flow_passes_interpreted(interpreted, table):
     assert failed == [], told(interpreted, failed)
 
 
-@pytest.mark.xfail(reason="operators of sequences and optionals are not read yet", strict=True)
 def test_all_control_flow_passes(outcomes, interpreted, control_flow, report):
     passed = [name for name in control_flow if not (outcomes[name] or interpreted[name])]
     report(f"backend suite, loops, branches, sequences, optionals: passed {len(passed)} of "

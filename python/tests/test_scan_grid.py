@@ -12,8 +12,6 @@ FORMS = scan_models.forms()
 # Every pair of operator set and type takes each STRIDE-th form, from another one on: all of them
 # together take every form several times.
 STRIDE = 32
-# What may be refused as unsupported still; its cases are skipped then. It shall become empty.
-REFUSED = ("string", "operator set 8")
 COUNTS = {"models": 0, "cases": 0}
 
 
@@ -32,33 +30,12 @@ def same(found, right):
     )
 
 
-def load(model, kind, opset, execution):
-    try:
-        return scanloom.InferenceSession(model, execution=execution)
-    except scanloom.Unsupported as refused:
-        skip_if_known(refused, kind, opset)
-        raise
-
-
-def run(session, feeds, kind, opset):
-    try:
-        return session.run(None, feeds)
-    except scanloom.Unsupported as refused:
-        skip_if_known(refused, kind, opset)
-        raise
-
-
-def skip_if_known(refused, kind, opset):
-    if kind.name in REFUSED or f"operator set {opset}" in REFUSED:
-        pytest.skip(str(refused))
-
-
 def check(form, kind, opset, execution):
-    session = load(scan_models.model(form, kind, opset), kind, opset, execution)
+    session = scanloom.InferenceSession(scan_models.model(form, kind, opset), execution=execution)
     COUNTS["models"] += 1
     for length in scan_models.LENGTHS:
         feeds = scan_models.feeds_of(form, kind, length)
-        results = run(session, feeds, kind, opset)
+        results = session.run(None, feeds)
         right = scan_models.expected(form, kind, opset, feeds)
         wrong = [i for i, (a, b) in enumerate(zip(results, right)) if not same(a, b)]
         assert len(results) == len(right) and not wrong, (form, length, wrong, results, right)
@@ -96,14 +73,14 @@ def test_scan_8(pair):
         for with_lengths in (False, True):
             model = scan_models.model(form, kind, 8, with_lengths)
             execution = ("automatic", "interpreted")[at % 4 == 3]
-            session = load(model, kind, 8, execution)
+            session = scanloom.InferenceSession(model, execution=execution)
             COUNTS["models"] += 1
             for batch, longest in ((1, 17), (3, 2), (2, 1), (2, 0), (0, 2)):
                 feeds = scan_models.feeds_of(form, kind, longest, batch)
                 lengths = lengths_of(batch, longest) if with_lengths else None
                 right = scan_models.expected_batched(form, kind, feeds, lengths)
                 given = feeds if lengths is None else {**feeds, "lengths": lengths}
-                results = run(session, given, kind, 8)
+                results = session.run(None, given)
                 wrong = [i for i, (a, b) in enumerate(zip(results, right)) if not same(a, b)]
                 assert len(results) == len(right) and not wrong, (form, batch, longest, wrong)
                 COUNTS["cases"] += 1
