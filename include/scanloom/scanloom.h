@@ -162,7 +162,8 @@ SCANLOOM_API scanloom_code scanloom_value_item(const scanloom_value* value, size
 SCANLOOM_API const char* scanloom_value_string(const scanloom_value* value, int64_t index,
                                                size_t* length);
 // The rest is about tensors; other values have rank, elements and bytes 0 and no data.
-/// The element type, of sequences and optionals that of the tensors in them; 0 where ONNX has no number for it.
+/// The element type, of sequences and optionals that of the tensors in them; 0 where ONNX has no
+/// number for it.
 SCANLOOM_API scanloom_dtype scanloom_value_dtype(const scanloom_value* value);
 SCANLOOM_API size_t scanloom_value_rank(const scanloom_value* value);
 /// The sizes; not NULL for rank 0 either.
@@ -171,7 +172,8 @@ SCANLOOM_API const int64_t* scanloom_value_shape(const scanloom_value* value);
 SCANLOOM_API int64_t scanloom_value_elements(const scanloom_value* value);
 /// Bytes of all elements; 0 for strings.
 SCANLOOM_API size_t scanloom_value_bytes(const scanloom_value* value);
-/// The first element; NULL for strings. Results and copies are row-major; a view has the strides it was made with.
+/// The first element; NULL for strings. Results and copies are row-major; a view has the strides it
+/// was made with.
 SCANLOOM_API const void* scanloom_value_data(const scanloom_value* value);
 SCANLOOM_API void scanloom_value_free(scanloom_value* value);
 /// Bytes of one element in memory; 0 for a dtype that does not exist and for strings.

@@ -73,9 +73,8 @@ Expected<std::vector<Value>> Session::Impl::run_bound(const Arranged& feeds,
     return plan::describe(*binding.plan, binding.loops[loop].node);
   });
   runtime::Profile profile;
-  Expected<runtime::RunResult> result =
-      run->execute(feeds.data, limits, run_options.profile ? &profile : nullptr, feeds.objects,
-                   next_run());
+  Expected<runtime::RunResult> result = run->execute(
+      feeds.data, limits, run_options.profile ? &profile : nullptr, feeds.objects, next_run());
   {
     const std::scoped_lock lock(entry->mutex);
     if (entry->idle.size() < kIdleRuns) entry->idle.push_back(std::move(run));

@@ -150,8 +150,7 @@ Expected<void> Interpreter::execute_kernel(NodeId id) {
   const Node& node = module_.node(id);
   std::vector<BoxRef> inputs = operands(id);
   std::vector<BoxRef> results(node.outputs.size());
-  SCANLOOM_CHECK_OK(
-      run_boxed(*node.op, {inputs, results, node.attrs, memory_, draws_of(id)}));
+  SCANLOOM_CHECK_OK(run_boxed(*node.op, {inputs, results, node.attrs, memory_, draws_of(id)}));
   return bind(node.outputs, std::move(results), "result");
 }
 

@@ -76,8 +76,9 @@ Expected<void> run_boxed(const OpDef& op, const tensor::BoxedCall& call) {
     inputs.push_back(input ? input->tensor() : Tensor());
   }
   SCANLOOM_TRY(std::vector<Tensor> results,
-               run_node(op, inputs, call.attrs, call.outputs.size(), std::int64_t{1} << 40,
-                        [&](std::int64_t bytes) { return call.memory.check(bytes); }, call.draws));
+               run_node(
+                   op, inputs, call.attrs, call.outputs.size(), std::int64_t{1} << 40,
+                   [&](std::int64_t bytes) { return call.memory.check(bytes); }, call.draws));
   for (std::size_t i = 0; i < results.size(); ++i)
     SCANLOOM_CHECK_OK(call.give(i, std::move(results[i])));
   return {};

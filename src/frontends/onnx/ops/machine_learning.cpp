@@ -1,5 +1,5 @@
-// Operators of ai.onnx.ml that are arithmetic: Binarizer, Imputer, LabelEncoder, LinearRegressor,
-// Normalizer, Scaler.
+// Operators of ai.onnx.ml that are arithmetic: Binarizer, Imputer, LinearRegressor, Normalizer,
+// Scaler.
 #include "frontends/onnx/ops/composer.h"
 #include "frontends/onnx/ops/converters.h"
 
@@ -16,11 +16,6 @@ ValueId reals_value(Composer& c, const std::vector<double>& values) {
   const std::vector<float> narrow(values.begin(), values.end());
   const Shape shape = {static_cast<std::int64_t>(narrow.size())};
   Tensor made = c.take(Tensor::copy_of(DType::f32, shape, narrow.data()));
-  return c.ok() ? c.ctx().builder().constant(std::move(made)) : ValueId{};
-}
-
-ValueId texts_value(Composer& c, const std::vector<std::string>& values) {
-  Tensor made = c.take(Tensor::of_strings({static_cast<std::int64_t>(values.size())}, values));
   return c.ok() ? c.ctx().builder().constant(std::move(made)) : ValueId{};
 }
 
@@ -106,76 +101,6 @@ Expected<void> convert_linear_regressor(NodeCtx& ctx) {
               "attribute 'post_transform' is '{}', only NONE, SOFTMAX and "
               "LOGISTIC are possible",
               transform);
-}
-
-namespace {
-
-/// The table that one of <prefix>_tensor, <prefix>_int64s, <prefix>_floats, <prefix>_strings gives.
-ValueId table(Composer& c, const std::string& prefix) {
-  NodeCtx& ctx = c.ctx();
-  if (ctx.has_attribute(prefix + "_tensor")) {
-    const AttributeProto* const found =
-        c.take(ctx.attribute(prefix + "_tensor", AttributeKind::tensor));
-    if (found == nullptr || found->tensors.empty()) return {};
-    Tensor values = c.take(ctx.reading().tensors.read(found->tensors.front()));
-    return c.ok() ? ctx.builder().constant(std::move(values)) : ValueId{};
-  }
-  if (ctx.has_attribute(prefix + "_int64s"))
-    return c.list(c.take(ctx.integers(prefix + "_int64s")));
-  if (ctx.has_attribute(prefix + "_floats"))
-    return reals_value(c, c.take(ctx.reals(prefix + "_floats")));
-  if (ctx.has_attribute(prefix + "_strings"))
-    return texts_value(c, c.take(ctx.texts(prefix + "_strings")));
-  return {};
-}
-
-/// What stands for keys that the table lacks, as a list of one.
-ValueId default_value(Composer& c, DType dtype) {
-  NodeCtx& ctx = c.ctx();
-  for (const char* name : {"default_int64", "default_float", "default_string"}) ctx.ignore(name);
-  if (ctx.has_attribute("default_tensor")) {
-    const AttributeProto* const found =
-        c.take(ctx.attribute("default_tensor", AttributeKind::tensor));
-    if (found == nullptr || found->tensors.empty()) return {};
-    Tensor value = c.take(ctx.reading().tensors.read(found->tensors.front()));
-    if (!c.ok()) return {};
-    return c.reshape(ctx.builder().constant(std::move(value)), c.list({1}));
-  }
-  if (dtype == DType::string) return texts_value(c, {c.text("default_string", "_Unused")});
-  if (dtype == DType::i64) return c.list({c.integer("default_int64", -1)});
-  if (is_integer(dtype)) return c.cast(c.list({c.integer("default_int64", -1)}), dtype);
-  return c.cast(reals_value(c, {c.real("default_float", -0.0)}), dtype);
-}
-
-}  // namespace
-
-// The last key that equals an element tells the value; key -1 is the default.
-Expected<void> convert_label_encoder(NodeCtx& ctx) {
-  Composer c(ctx);
-  if (ctx.version() < 2)
-    return fail(Code::unsupported, "LabelEncoder-1; versions from 2 on are read");
-  const ValueId x = c.in(0), keys = table(c, "keys"), values = table(c, "values");
-  SCANLOOM_CHECK_OK(c.done());
-  if (!keys.valid() || !values.valid()) return invalid_model("its keys or values are missing");
-  const std::int64_t count = c.known_size(keys, 0);
-  if (count != c.known_size(values, 0))
-    return invalid_model("it has {} keys and {} values", count, c.known_size(values, 0));
-  if (c.dtype(keys) != c.dtype(x))
-    return invalid_model("its keys are {}, {} is {}", dtype_onnx_name(c.dtype(keys)),
-                         ctx.describe_input(0), dtype_onnx_name(c.dtype(x)));
-  const ValueId element = c.unsqueeze(x, {-1});
-  ValueId found = c.equal(element, keys);
-  if (is_real(c.dtype(x)))
-    found = c.op(ops::logical_or_op,
-                 {found, c.both(c.op(ops::is_nan_op, {element}), c.op(ops::is_nan_op, {keys}))});
-  const ValueId place = c.add(c.count_up(c.number(count)), c.number(1));
-  const ValueId all = c.concat({default_value(c, c.dtype(values)), values}, 0);
-  const ValueId matches = c.where(found, place, c.number(0));
-  const ValueId padded = c.concat({c.expand(c.number(0), c.shape(element)), matches}, -1);
-  const ValueId last =
-      c.op(ops::reduce_op, {padded},
-           {{"kind", "max"}, {"axes", std::vector<std::int64_t>{-1}}, {"keepdims", 0}});
-  return c.emit(c.gather(all, last, 0));
 }
 
 }  // namespace scanloom::onnx
