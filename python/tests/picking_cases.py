@@ -250,6 +250,14 @@ def arranging_cases() -> list[Case]:
     return cases
 
 
+def in_order_of_appearance(table: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
+    _, first, places, counts = np.unique(table, True, True, True, axis=axis)
+    order = np.argsort(first)
+    place_of = np.argsort(order)
+    kept = np.take(table, first[order], axis=axis)
+    return kept, first[order], place_of[places.reshape(-1)], counts[order]
+
+
 def selecting_cases() -> list[Case]:
     cases = []
     numbers = whole(12, low=0, high=5)
@@ -257,8 +265,18 @@ def selecting_cases() -> list[Case]:
     for order in (0, 1):
         cases.append(case(f"flat_{order}", "Unique", numbers, sorted=order, outputs=4))
         for axis in (0, 1, -1):
+            # The reference evaluator takes unsorted columns for rows.
+            right = None if order else in_order_of_appearance(table, axis)
             cases.append(
-                case(f"{axis}_{order}", "Unique", table, axis=axis, sorted=order, outputs=4)
+                case(
+                    f"{axis}_{order}",
+                    "Unique",
+                    table,
+                    axis=axis,
+                    sorted=order,
+                    outputs=4,
+                    expected=right,
+                )
             )
     cases.append(case("reals", "Unique", reals(3, 4), outputs=4))
     boxes, scores = np.sort(np.abs(reals(2, 20, 4)), -1), np.abs(reals(2, 3, 20))

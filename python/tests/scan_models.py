@@ -271,6 +271,11 @@ def expected_batched(
     steps before it are read backwards."""
     flat = dataclasses.replace(form, in_axes=(0,) * form.inputs, out_axes=(0,) * form.inputs)
     batch, longest = feeds["x0"].shape[:2]
+    if batch == 0:  # none of what one row would give
+        zero = "" if kind.dtype is object else 0
+        row = {name: np.full((1, *x.shape[1:]), zero, x.dtype) for name, x in feeds.items()}
+        length = None if lengths is None else np.array([longest])
+        return [result[:0] for result in expected_batched(form, kind, row, length)]
     single = []
     for row in range(batch):
         steps = longest if lengths is None else int(lengths[row])

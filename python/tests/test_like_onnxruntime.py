@@ -54,7 +54,8 @@ CLASSES = [
 
 
 def public(holder):
-    return {name for name in dir(holder) if not name.startswith("_")}
+    names = {*dir(holder), *getattr(holder, "__members__", ())}  # dir() leaves out aliases
+    return {name for name in names if not name.startswith("_")}
 
 
 def feeds(steps=4, width=3):

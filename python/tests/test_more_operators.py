@@ -97,7 +97,7 @@ MISTAKES = [
         case("s", "Col2Im", reals(1, 4, 6), i64(3, 3), i64(2, 2), opset=18),
         "6 blocks, the image takes 4",
     ),
-    (case("t", "CenterCropPad", reals(3), i64(1, 2), opset=18), "2 elements for 1 axes"),
+    (case("t", "CenterCropPad", reals(3), i64(1, 2), opset=18), "2 entries for 1 axes"),
     (case("u", "OneHot", whole(2), np.array(3), reals(2), axis=3), "'axis' is 3"),
     (case("v", "Det", reals(2, 3)), "sizes 2 and 3"),
 ]

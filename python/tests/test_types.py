@@ -79,7 +79,7 @@ def test_mypy_accepts_a_program_and_finds_its_mistakes(checked):
     answer = mypy(checked, "right.py")
     assert answer.returncode == 0, answer.stdout + answer.stderr
     answer = mypy(checked, "wrong.py")
-    lines = {line.split(":")[1] for line in answer.stdout.splitlines() if "error" in line}
+    lines = {line.split(":")[1] for line in answer.stdout.splitlines() if ": error:" in line}
     assert {"5", "6", "7", "8"} <= lines, answer.stdout
 
 

@@ -478,19 +478,12 @@ def sampling_cases() -> list[Case]:
                 old = {"linear": "bilinear", "cubic": "bicubic"}.get(mode, mode)
                 name = f"{mode}_{padding}_{align}"
                 both = dict(padding_mode=padding, align_corners=align, tolerance=1e-4)
+                edge = mode == "cubic" and padding == "border"
                 cases.append(case(name, "GridSample", x, grid, mode=mode, opset=20, **both))
-                cases.append(
-                    case(
-                        name + "_16",
-                        "GridSample",
-                        x,
-                        grid,
-                        mode=old,
-                        opset=16,
-                        source="onnxruntime",
-                        **both,
-                    ),
-                )
+                if edge:  # onnxruntime clamps the point there, not the pixels around it
+                    continue
+                peer = dict(mode=old, opset=16, source="onnxruntime", **both)
+                cases.append(case(name + "_16", "GridSample", x, grid, **peer))
     cases.append(
         case(
             "volume",

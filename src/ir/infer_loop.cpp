@@ -26,10 +26,12 @@ Expected<void> check_counts(const Module& module, const Node& node) {
   return {};
 }
 
-/// Inference may find sizes that the reader did not know.
-Expected<void> check_single(std::string_view what, const Type& type, const tensor::DimTable& dims) {
+/// Inference may find sizes that the reader did not know: of the model, or of the feeds.
+Expected<void> check_single(std::string_view what, const Type& type, const tensor::DimTable& dims,
+                            bool of_feeds) {
   if (!type.is_static() || type.shape().elements() == 1) return {};
-  return invalid_model("{} is {}, which must be one element", what, to_string(type, dims));
+  return fail(of_feeds ? Code::invalid_argument : Code::invalid_model,
+              "{} is {}, which must be one element", what, to_string(type, dims));
 }
 
 std::optional<bool> known_boolean(const Known* known) {
@@ -67,7 +69,7 @@ Expected<void> InferDriver::count_trips(const Node& node, Frame& frame) {
     const Type& count = type(node.inputs[input]);
     if (count.dtype != DType::i64 || !count.is_tensor())
       return invalid_model("the trip count must be i64, not {}", to_string(count, dims_));
-    SCANLOOM_CHECK_OK(check_single("the trip count", count, dims_));
+    SCANLOOM_CHECK_OK(check_single("the trip count", count, dims_, options_.evaluate));
     const Type* types[] = {&count};
     const Known* values[] = {known(node.inputs[input++]).get()};
     const auto numbers = InferCtx(types, values, {}, 0, dims_).integers(0);
@@ -77,7 +79,7 @@ Expected<void> InferDriver::count_trips(const Node& node, Frame& frame) {
   const Type& condition = type(node.inputs[input]);
   if (condition.dtype != DType::boolean || !condition.is_tensor())
     return invalid_model("the condition must be boolean, not {}", to_string(condition, dims_));
-  SCANLOOM_CHECK_OK(check_single("the condition", condition, dims_));
+  SCANLOOM_CHECK_OK(check_single("the condition", condition, dims_, options_.evaluate));
   const auto runs = known_boolean(known(node.inputs[input]).get());
   frame.exact = runs.has_value();
   if (runs == false) frame.trips = Dim(0);
@@ -180,7 +182,8 @@ Expected<void> InferDriver::leave_loop(NodeId id) {
     if (keep_going.dtype != DType::boolean || !keep_going.is_tensor())
       return invalid_model("the body must yield a boolean as its condition, not {}",
                            to_string(keep_going, dims_));
-    SCANLOOM_CHECK_OK(check_single("the condition that the body yields", keep_going, dims_));
+    SCANLOOM_CHECK_OK(
+        check_single("the condition that the body yields", keep_going, dims_, options_.evaluate));
   }
   Frame frame = frames_.back();
   frames_.pop_back();

@@ -336,7 +336,8 @@ constinit const ir::OpDef reduce_op{
         "One number for all elements along `axes`, an attribute or an operand: their sum, mean, "
         "max, min, prod, sum_square, l1, l2, log_sum or log_sum_exp, as `kind` says. Without "
         "`axes`, or where the operand is empty and `empty_is_all`, along all axes.",
-    .inputs = {{"x", ir::Accept::tensor}, {"axes", ir::Accept::index, ir::Arity::optional}},
+    .inputs = {{"x", ir::Accept::tensor},
+               {"computed_axes", ir::Accept::index, ir::Arity::optional}},
     .outputs = {"y"},
     .attrs = {{"kind", tensor::AttrKind::text},
               {"axes", tensor::AttrKind::integers, true},

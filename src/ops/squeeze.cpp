@@ -63,7 +63,8 @@ constinit const ir::OpDef squeeze_op{
     .doc =
         "Without the axes that `axes`, an attribute or an operand, names, each of size 1; without "
         "`axes` all of size 1 are dropped.",
-    .inputs = {{"x", ir::Accept::tensor}, {"axes", ir::Accept::index, ir::Arity::optional}},
+    .inputs = {{"x", ir::Accept::tensor},
+               {"computed_axes", ir::Accept::index, ir::Arity::optional}},
     .outputs = {"y"},
     .attrs = {{"axes", tensor::AttrKind::integers, true}},
     .access = ir::Access::view,

@@ -45,7 +45,8 @@ constinit const ir::OpDef unsqueeze_op{
     .name = "unsqueeze",
     .doc =
         "With new axes of size 1; `axes`, an attribute or an operand, are positions in the result.",
-    .inputs = {{"x", ir::Accept::tensor}, {"axes", ir::Accept::index, ir::Arity::optional}},
+    .inputs = {{"x", ir::Accept::tensor},
+               {"computed_axes", ir::Accept::index, ir::Arity::optional}},
     .outputs = {"y"},
     .attrs = {{"axes", tensor::AttrKind::integers, true}},
     .access = ir::Access::view,

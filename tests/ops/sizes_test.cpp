@@ -198,6 +198,8 @@ TEST_F(SizesTest, ListsOfSizesReachTheOperatorsThatTakeThem) {
   EXPECT_EQ(type(resample_op, {x, twice, wide}, linear), "f32[B,4,2*L]");
   EXPECT_EQ(type(col2im_op, {x, list({5, 6}), list({1, 2})}, {Attr(), Attr(), Attr()}),
             "f32[B,2,5,6]");
+  EXPECT_EQ(type(affine_grid_op, {real({2, 2, 3}), list({2, 1, symbol("H"), 4})}, {0}),
+            "f32[2,H,4,2]");
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ TEST(SmallFloatSpecialsTest, OverflowFollowsTheCastRules) {
   EXPECT_EQ(F8E4M3FNUZ::from(NAN).bits, 0x80);
   EXPECT_EQ(F4E2M1::from(100.0).to_float(), 6.0f);
   EXPECT_EQ(F4E2M1::from(-0.0).bits, 8);
-  EXPECT_EQ(F4E2M1::from(NAN).to_float(), 6.0f);
+  EXPECT_EQ(F4E2M1::from(NAN).bits, 8);  // -0, as the tests of ONNX have it
 }
 
 TEST(SmallFloatSpecialsTest, PowersOfTwo) {

@@ -1,10 +1,17 @@
-// GridSample.
+// AffineGrid, GridSample.
 #include "frontends/onnx/ops/converters.h"
 #include "ops/ops.h"
 
 namespace scanloom::onnx {
 
 using ir::ValueId;
+
+Expected<void> convert_affine_grid(NodeCtx& ctx) {
+  SCANLOOM_TRY(const ValueId theta, ctx.in(0));
+  SCANLOOM_TRY(const ValueId size, ctx.in(1));
+  SCANLOOM_TRY(const std::int64_t align, ctx.integer("align_corners", 0));
+  return ctx.emit(ops::affine_grid_op, {theta, size}, {{"align_corners", align != 0}});
+}
 
 namespace {
 
