@@ -287,7 +287,9 @@ def expected_batched(
         if index >= form.states:
             parts = [_padded(part, longest, kind) for part in parts]
         shape = (batch, *parts[0].shape)
-        joined.append(np.array(parts, parts[0].dtype).reshape(shape))
+        # Arrays of texts would be cut to the first one's longest.
+        dtype = object if kind.dtype is object else parts[0].dtype
+        joined.append(np.array(parts, dtype).reshape(shape))
     return joined
 
 
