@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "frontends/onnx/ops/converters.h"
+#include "frontends/onnx/ops/window_attributes.h"
 #include "ops/ops.h"
 
 namespace scanloom::onnx {
@@ -9,15 +10,6 @@ namespace scanloom::onnx {
 using ir::ValueId;
 
 namespace {
-
-Expected<const char*> auto_pad(NodeCtx& ctx) {
-  SCANLOOM_TRY(const std::string mode, ctx.text("auto_pad", "NOTSET"));
-  if (mode == "NOTSET") return "explicit";
-  if (mode == "SAME_UPPER") return "same_upper";
-  if (mode == "SAME_LOWER") return "same_lower";
-  if (mode == "VALID") return "valid";
-  return invalid_model("attribute 'auto_pad' is '{}', which is no way to pad", mode);
-}
 
 /// Without attribute kernel_shape, as version 1 allows, a window has one element.
 Expected<std::vector<std::int64_t>> kernel_of(NodeCtx& ctx, ValueId x) {
