@@ -1,5 +1,8 @@
 # libscanloom_jit.so: the only part that links LLVM, loaded by libscanloom.so when the first loop is
 # compiled, so that nobody pays for LLVM who does not use it.
+if(DEFINED CMAKE_C_COMPILER)
+  enable_language(C)  # LLVM's own find modules try that compiler where one is named
+endif()
 find_package(LLVM 19.1 REQUIRED CONFIG HINTS /usr/lib/llvm-19/lib/cmake/llvm)
 file(GLOB jit_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/jit/*.cpp)
 add_library(scanloom_jit MODULE ${jit_sources} $<TARGET_OBJECTS:scanloom_base>

@@ -37,16 +37,27 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   add_compile_options(-Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow
                       -Wno-array-bounds)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # libstdc++'s stable_sort calls a function that its own headers call deprecated.
+  add_compile_options(-Wno-deprecated-declarations)
+endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   add_compile_options(-march=x86-64-v2)
 endif()
 if(SCANLOOM_SANITIZE)
   add_compile_options(-fsanitize=${SCANLOOM_SANITIZE} -fno-omit-frame-pointer)
   if(SCANLOOM_SANITIZE MATCHES "undefined")
-    # The plug-in is built without run-time types, as LLVM is, so there is nothing to check there.
-    add_compile_options(-fno-sanitize=vptr)
+    # The plug-in is built without run-time types, as LLVM is, and compiled loops carry no mark of
+    # their type before their first instruction, so there is nothing to check there.
+    add_compile_options(-fno-sanitize=vptr $<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=function>)
   endif()
   add_link_options(-fsanitize=${SCANLOOM_SANITIZE})
+endif()
+if(SCANLOOM_BUILD_FUZZERS)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "libFuzzer comes with Clang: cmake --preset asan-ubsan")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 # Our own mistakes are checked everywhere but in an optimised build.
 add_compile_definitions($<$<NOT:$<CONFIG:Release>>:SCANLOOM_CHECKED=1>)

@@ -60,7 +60,7 @@ def failure(folder: pathlib.Path, execution: str = "automatic") -> str:
         model = onnx.load(folder / "model.onnx", load_external_data=False)
         session = scanloom.InferenceSession(folder / "model.onnx", execution=execution)
         for data in sorted(folder.glob("test_data_set_*")):
-            results = session.run(None, _feeds(model.graph, data))
+            results = session.run(None, feeds(model.graph, data))
             wanted = [_read(data / f"output_{index}.pb", output.type)
                       for index, output in enumerate(model.graph.output)]
             compare(results, wanted)
@@ -105,7 +105,7 @@ def _all_nodes(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
                 pending += [list(graph.node) for graph in graphs]
 
 
-def _feeds(graph: onnx.GraphProto, data: pathlib.Path) -> dict[str, Any]:
+def feeds(graph: onnx.GraphProto, data: pathlib.Path) -> dict[str, Any]:
     paths = [data / f"input_{index}.pb" for index in range(len(graph.input))]
     return {value.name: _read(path, value.type)
             for value, path in zip(graph.input, paths) if path.exists()}

@@ -70,7 +70,7 @@ Expected<CompiledLoop> compile_loop(const LoopSource& source) {
   SCANLOOM_CHECK_OK(check_supported(source.program));
   initialise_once();
   const Target target = active_target();
-  llvm::orc::JITTargetMachineBuilder machine(llvm::Triple(llvm::sys::getProcessTriple()));
+  llvm::orc::JITTargetMachineBuilder machine{llvm::Triple(llvm::sys::getProcessTriple())};
   machine.setCPU(target.cpu).addFeatures(target.features);
   // Nothing may be contracted or reassociated: the bits are the interpreter's.
   machine.getOptions().AllowFPOpFusion = llvm::FPOpFusion::Strict;

@@ -121,8 +121,8 @@ Expected<ConvGeometry> conv_geometry(const Shape& x, const Shape& w, std::span<c
     const auto at = static_cast<std::size_t>(axis);
     geometry.in[at] = x[axis + 2];
     geometry.kernel[at] = w[axis + 2];
-    if (geometry.kernel[at] >= kMaxParameter)
-      return invalid_model("w has size {} on axis {}, not below {}", w[axis + 2], axis + 2,
+    if (geometry.kernel[at] < 1 || geometry.kernel[at] >= kMaxParameter)
+      return invalid_model("w has size {} on axis {}, outside [1, {})", w[axis + 2], axis + 2,
                            kMaxParameter);
     SCANLOOM_CHECK_OK(resolve_axis(geometry, given, at));
   }

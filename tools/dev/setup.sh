@@ -6,12 +6,12 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 readonly usage="usage: tools/dev/setup.sh PART...
 parts:
-  build    compiler, CMake and the libraries that Scanloom is built with
-  python   Python environment in build/venv, to build and install the Python package
-  test     GoogleTest, clang-format and the Python packages of the tests
-  fuzz     Clang with libFuzzer
-  bench    Google Benchmark and the peers that are measured beside Scanloom
-  demo     recordings and the Python packages of the demo
+  build       compiler, CMake and the libraries that Scanloom is built with
+  python      Python environment in build/venv, to build and install the Python package
+  test        GoogleTest, clang-format and the Python packages of the tests
+  sanitizers  Clang with its sanitizers and libFuzzer
+  bench       Google Benchmark and the peers that are measured beside Scanloom
+  demo        recordings and the Python packages of the demo
 environment:
   SCANLOOM_PYTHON          the interpreter of build/venv (default /usr/bin/python3)
   SCANLOOM_SKIP_PACKAGES   when 1, installs no Debian package and checks none"
@@ -22,7 +22,7 @@ declare -A packages=(
            libcli11-dev nlohmann-json3-dev zlib1g-dev llvm-19-dev"
   [python]="$python_packages"
   [test]="$python_packages git clang-format-19 libgtest-dev libgmock-dev pocketsphinx-testdata"
-  [fuzz]="clang-19 libclang-rt-19-dev"
+  [sanitizers]="clang-19 libclang-rt-19-dev"
   [bench]="$python_packages libbenchmark-dev"
   [demo]="$python_packages pocketsphinx-testdata"
 )
@@ -94,7 +94,7 @@ main() {
   for part in "$@"; do
     case "$part" in
       -h | --help) printf '%s\n' "$usage"; exit 0 ;;
-      build | python | test | fuzz | bench | demo) ;;
+      build | python | test | sanitizers | bench | demo) ;;
       *) printf '%s\n' "$usage" >&2; fail "'$part' is not a part" ;;
     esac
     # The lists hold package names only, so splitting at blanks is meant.
