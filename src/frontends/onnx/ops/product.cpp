@@ -1,4 +1,4 @@
-// MatMul, Gemm and Einsum: products of two tensors become `contract`.
+// Det, MatMul, Gemm and Einsum: products of two tensors become `contract`.
 #include <algorithm>
 #include <array>
 
@@ -151,6 +151,13 @@ Expected<void> convert_einsum(NodeCtx& ctx) {
     equation.insert(equation.find("->"), ",");
   }
   return ctx.emit(ops::contract_op, {a, b}, {{"spec", equation}});
+}
+
+Expected<void> convert_det(NodeCtx& ctx) {
+  SCANLOOM_TRY(const ValueId x, ctx.in(0));
+  SCANLOOM_TRY(const ir::NodeId node, ctx.builder().node(ops::det_op, {x}, {}, 2));
+  ctx.set_output(0, ctx.module().node(node).outputs[0]);
+  return {};
 }
 
 }  // namespace scanloom::onnx

@@ -1,5 +1,5 @@
-// Operators that pick or join parts: ArrayFeatureExtractor, Concat, Gather, GatherElements,
-// NonZero, Slice, Split, TopK.
+// Operators that pick, order or join parts: ArrayFeatureExtractor, Compress, Concat, Gather,
+// GatherElements, NonMaxSuppression, NonZero, ReverseSequence, Slice, Split, TopK, Unique.
 #include "frontends/onnx/ops/converters.h"
 #include "ops/ops.h"
 
@@ -128,6 +128,66 @@ Expected<void> convert_topk(NodeCtx& ctx) {
       ctx.builder().node(ops::topk_op, {x, k},
                          {{"axis", axis}, {"largest", largest != 0}, {"sorted", sorted != 0}}, 2));
   for (int i = 0; i < 2; ++i)
+    ctx.set_output(i, ctx.module().node(node).outputs[static_cast<std::size_t>(i)]);
+  return {};
+}
+
+Expected<void> convert_compress(NodeCtx& ctx) {
+  SCANLOOM_TRY(ValueId x, ctx.in(0));
+  SCANLOOM_TRY(const ValueId condition, ctx.in(1));
+  const tensor::Type& type = ctx.type(condition);
+  if (type.ranked && type.rank() != 1)
+    return invalid_model("{} has {} axes, not 1", ctx.describe_input(1), type.rank());
+  std::int64_t axis = 0;
+  if (ctx.has_attribute("axis")) {
+    SCANLOOM_TRY(axis, ctx.integer("axis", 0));
+  } else {
+    const std::int64_t all[] = {-1};
+    SCANLOOM_TRY(x, ctx.op(ops::reshape_op, {x, ctx.integers_value(all)}, {{"allowzero", 0}}));
+  }
+  SCANLOOM_TRY(const ValueId found, ctx.op(ops::non_zero_op, {condition}));
+  SCANLOOM_TRY(const ValueId indices,
+               ctx.op(ops::squeeze_op, {found}, {{"axes", std::vector<std::int64_t>{0}}}));
+  return ctx.emit(ops::gather_op, {x, indices}, {{"axis", axis}});
+}
+
+Expected<void> convert_non_max_suppression(NodeCtx& ctx) {
+  std::vector<ValueId> operands;
+  for (int i = 0; i < 5; ++i) {
+    SCANLOOM_TRY(const ValueId operand, i < 2 ? ctx.in(i) : ctx.optional_in(i));
+    operands.push_back(operand);
+  }
+  SCANLOOM_TRY(const std::int64_t centered, ctx.integer("center_point_box", 0));
+  SCANLOOM_TRY(const ir::NodeId node,
+               ctx.builder().node(ops::non_max_suppression_op, std::move(operands),
+                                  {{"center_point_box", centered}}, 2));
+  ctx.set_output(0, ctx.module().node(node).outputs[0]);
+  return {};
+}
+
+Expected<void> convert_reverse_sequence(NodeCtx& ctx) {
+  SCANLOOM_TRY(const ValueId x, ctx.in(0));
+  SCANLOOM_TRY(const ValueId lengths, ctx.in(1));
+  SCANLOOM_TRY(const std::int64_t batch, ctx.integer("batch_axis", 1));
+  SCANLOOM_TRY(const std::int64_t time, ctx.integer("time_axis", 0));
+  for (const std::int64_t axis : {batch, time})
+    if (axis != 0 && axis != 1)
+      return invalid_model("attributes 'batch_axis' and 'time_axis' are {} and {}, not 0 and 1",
+                           batch, time);
+  return ctx.emit(ops::reverse_sequence_op, {x, lengths},
+                  {{"batch_axis", batch}, {"time_axis", time}});
+}
+
+Expected<void> convert_unique(NodeCtx& ctx) {
+  SCANLOOM_TRY(const ValueId x, ctx.in(0));
+  SCANLOOM_TRY(const std::int64_t sorted, ctx.integer("sorted", 1));
+  std::vector<ir::NamedAttr> attrs = {{"sorted", sorted != 0}};
+  if (ctx.has_attribute("axis")) {
+    SCANLOOM_TRY(const std::int64_t axis, ctx.integer("axis", 0));
+    attrs.push_back({"axis", axis});
+  }
+  SCANLOOM_TRY(const ir::NodeId node, ctx.builder().node(ops::unique_op, {x}, std::move(attrs), 4));
+  for (int i = 0; i < 4; ++i)
     ctx.set_output(i, ctx.module().node(node).outputs[static_cast<std::size_t>(i)]);
   return {};
 }

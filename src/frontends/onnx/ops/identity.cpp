@@ -1,4 +1,4 @@
-// CumSum, Dropout, Identity, Range, Trilu.
+// Dropout and Identity.
 #include <algorithm>
 
 #include "frontends/onnx/ops/converters.h"
@@ -7,15 +7,6 @@
 namespace scanloom::onnx {
 
 using ir::ValueId;
-
-Expected<void> convert_cumsum(NodeCtx& ctx) {
-  SCANLOOM_TRY(const ValueId x, ctx.in(0));
-  SCANLOOM_TRY(const ValueId axis, ctx.in(1));
-  SCANLOOM_TRY(const std::int64_t exclusive, ctx.integer("exclusive", 0));
-  SCANLOOM_TRY(const std::int64_t reverse, ctx.integer("reverse", 0));
-  return ctx.emit(ops::cumsum_op, {x, axis},
-                  {{"exclusive", exclusive != 0}, {"reverse", reverse != 0}});
-}
 
 namespace {
 
@@ -76,41 +67,6 @@ Expected<void> convert_identity(NodeCtx& ctx) {
     return {};
   }
   return ctx.emit(ops::identity_op, {x});
-}
-
-Expected<void> convert_range(NodeCtx& ctx) {
-  ctx.ignore("stash_type");
-  SCANLOOM_TRY(const ValueId start, ctx.in(0));
-  SCANLOOM_TRY(const ValueId limit, ctx.in(1));
-  SCANLOOM_TRY(const ValueId delta, ctx.in(2));
-  return ctx.emit(ops::range_op, {start, limit, delta});
-}
-
-namespace {
-
-/// 0, 1, ... up to the size of the axis.
-Expected<ValueId> positions(NodeCtx& ctx, ValueId x, std::int64_t axis) {
-  SCANLOOM_TRY(const ValueId size, ctx.op(ops::dim_op, {x}, {{"axis", axis}}));
-  return ctx.op(ops::range_op, {ctx.integer_value(0), size, ctx.integer_value(1)});
-}
-
-}  // namespace
-
-// The upper part keeps column >= row + k, the lower one column <= row + k.
-Expected<void> convert_trilu(NodeCtx& ctx) {
-  SCANLOOM_TRY(const ValueId x, ctx.in(0));
-  SCANLOOM_TRY(ValueId k, ctx.optional_in(1));
-  SCANLOOM_TRY(const std::int64_t upper, ctx.integer("upper", 1));
-  if (!k.valid()) k = ctx.integer_value(0);
-  SCANLOOM_TRY(ValueId rows, positions(ctx, x, -2));
-  SCANLOOM_TRY(rows, ctx.op(ops::add_op, {rows, k}));
-  SCANLOOM_TRY(rows, ctx.op(ops::unsqueeze_op, {rows}, {{"axes", std::vector<std::int64_t>{1}}}));
-  SCANLOOM_TRY(const ValueId columns, positions(ctx, x, -1));
-  const auto order =
-      upper != 0 ? std::vector<ValueId>{rows, columns} : std::vector<ValueId>{columns, rows};
-  SCANLOOM_TRY(const ValueId kept, ctx.op(ops::less_equal_op, order));
-  SCANLOOM_TRY(const ValueId zero, ctx.scalar(0, ctx.type(x).dtype));
-  return ctx.emit(ops::where_op, {kept, x, zero});
 }
 
 }  // namespace scanloom::onnx
