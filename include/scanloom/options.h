@@ -24,9 +24,12 @@ struct SessionOptions {
   Execution execution = Execution::automatic;
   bool optimize = true;  ///< false: no passes, the module runs as it was read
   std::vector<std::string> disabled_passes = {};
-  bool lenient = false;  ///< accept names that shadow outer names
+  bool lenient = false;   ///< accept names that shadow outer names
+  std::int64_t seed = 0;  ///< of the random operators without a seed of their own
   /// Pairs (input, output): values that a Stream keeps from one push to the next, zero at first.
   std::vector<std::pair<std::string, std::string>> states = {};
+  /// Inputs with a default value that are fed: see Session::defaults(). The others keep theirs.
+  std::vector<std::string> fed_defaults = {};
   /// Called with every warning, from the thread that causes it; see also Session::warnings().
   std::function<void(std::string_view)> on_warning = {};
 };

@@ -203,12 +203,20 @@ SCANLOOM_API void scanloom_session_options_set_optimize(scanloom_session_options
 /// Not 0: names in bodies may shadow outer names. 0 unless set.
 SCANLOOM_API void scanloom_session_options_set_lenient(scanloom_session_options* options,
                                                        int lenient);
+/// The seed of the random operators that have none of their own. 0 unless set.
+SCANLOOM_API void scanloom_session_options_set_seed(scanloom_session_options* options,
+                                                    int64_t seed);
 /// Adds a state: a value that a stream takes from `output` and feeds to `input` in the next push.
 /// Errors: invalid_argument (NULL), out_of_memory; unknown names are errors when a session is
 /// loaded.
 SCANLOOM_API scanloom_code scanloom_session_options_add_state(scanloom_session_options* options,
                                                               const char* input, const char* output,
                                                               scanloom_error** error);
+/// Makes an input that has a default value one that must be fed.
+/// Errors: invalid_argument (NULL), out_of_memory; unknown names are errors when a session is
+/// loaded.
+SCANLOOM_API scanloom_code scanloom_session_options_add_fed_default(
+    scanloom_session_options* options, const char* name, scanloom_error** error);
 /// Who is told of warnings; NULL, the default: nobody. `user` is handed to the function.
 SCANLOOM_API void scanloom_session_options_set_warning(scanloom_session_options* options,
                                                        scanloom_warning_fn warning, void* user);
@@ -293,9 +301,11 @@ SCANLOOM_API void scanloom_run_options_set_progress(scanloom_run_options* option
 /// Runs once, and may be called from many threads at once. `input_names` may be NULL: then the
 /// inputs come in the model's order, all of them. `output_names` may be NULL: then the first
 /// `output_count` outputs are given, in the model's order. `outputs` receives `output_count` values
-/// that the caller frees; none of them shares memory with an input. `options` may be NULL.
-/// Errors: invalid_argument (a feed that is missing, unknown, or of another type or size; an
-/// option; an index out of range inside), limit_reached, cancelled, out_of_memory, unsupported.
+/// that the caller frees. Tensors of numbers share no memory with an input; a sequence, an optional
+/// or strings that pass through unchanged may share that of the input's value, which then lives
+/// until both are freed. `options` may be NULL. Errors: invalid_argument (a feed that is missing,
+/// unknown, or of another type or size; an option; an index out of range inside), limit_reached,
+/// cancelled, out_of_memory, unsupported.
 SCANLOOM_API scanloom_code scanloom_session_run(const scanloom_session* session,
                                                 const scanloom_run_options* options,
                                                 const char* const* input_names,

@@ -72,6 +72,9 @@ class SCANLOOM_API Session {
 
   [[nodiscard]] std::span<const ValueInfo> inputs() const noexcept;
   [[nodiscard]] std::span<const ValueInfo> outputs() const noexcept;
+  /// Inputs that have a default value (ONNX: initialisers among the inputs), which is part of the
+  /// compiled program unless SessionOptions::fed_defaults makes them inputs like the others.
+  [[nodiscard]] std::span<const ValueInfo> defaults() const noexcept;
   [[nodiscard]] const ModelInfo& info() const noexcept;
   /// Warnings since loading. Thread safe.
   [[nodiscard]] std::vector<std::string> warnings() const;

@@ -23,7 +23,7 @@ from ._errors import (
     Unsupported,
 )
 from ._binding import IOBinding
-from ._options import GraphOptimizationLevel, RunOptions, SessionOptions
+from ._options import GraphOptimizationLevel, RunOptions, SessionOptions, set_seed
 from ._peer import (
     ExecutionMode,
     ExecutionOrder,
@@ -47,7 +47,6 @@ from ._peer import (
     set_default_logger_severity,
     set_default_logger_verbosity,
     set_global_thread_pool_sizes,
-    set_seed,
 )
 from ._session import CheckReport, InferenceSession, ModelMetadata, NodeArg, Stream, check
 from ._values import OrtDevice, OrtValue, copy_tensors

@@ -100,7 +100,10 @@ class SessionOptions(_Options):
     optimize (also graph_optimization_level): False runs the model as it was read.
     disabled_passes: names of rewrites to leave out.
     lenient: accept names in bodies that shadow outer names.
+    seed: of the random operators that have none of their own; None: that of set_seed.
     states: {input: output}, values that a stream keeps from one push to the next.
+    fed_defaults: inputs with a default value that must be fed; run() makes one of each input that
+        is fed, by loading the model once more.
     enable_profiling: the times of all runs are kept; session.end_profiling() writes them to a file
         whose name begins with profile_file_prefix.
     """
@@ -121,7 +124,7 @@ class SessionOptions(_Options):
     _kind = "session"
     _defaults = _SESSION_IGNORED
     _known = frozenset(
-        ["threads", "execution", "optimize", "disabled_passes", "lenient", "states"]
+        ["threads", "execution", "optimize", "disabled_passes", "lenient", "seed", "states", "fed_defaults"]
         + ["intra_op_num_threads", "graph_optimization_level"]
         + ["enable_profiling", "profile_file_prefix"]
     )
@@ -134,7 +137,9 @@ class SessionOptions(_Options):
         optimize: bool = True,
         disabled_passes: Union[list[str], tuple[str, ...]] = (),
         lenient: bool = False,
+        seed: Union[int, None] = None,
         states: Union[Mapping[str, str], None] = None,
+        fed_defaults: Union[list[str], tuple[str, ...]] = (),
     ) -> None:
         super().__init__()
         self.threads = threads
@@ -142,7 +147,9 @@ class SessionOptions(_Options):
         self.optimize = optimize
         self.disabled_passes = texts("disabled_passes", disabled_passes)
         self.lenient = lenient
+        self.seed = seed
         self.states = dict(_pairs("states", states or {}))
+        self.fed_defaults = texts("fed_defaults", fed_defaults)
         self.enable_profiling = False
         self.profile_file_prefix = "onnxruntime_profile_"
         self._level = GraphOptimizationLevel.ORT_ENABLE_ALL
@@ -245,7 +252,9 @@ class SessionOptions(_Options):
             bool(self.optimize),
             texts("disabled_passes", self.disabled_passes),
             bool(self.lenient),
+            _integer("seed", _default_seed if self.seed is None else self.seed, 0, 2**63 - 1),
             _pairs("states", self.states),
+            texts("fed_defaults", self.fed_defaults),
         )
 
 
@@ -359,6 +368,17 @@ def _pairs(name: str, values: Any) -> list[tuple[str, str]]:
     if not isinstance(values, Mapping):
         raise InvalidArgument(f"{name} is {values!r}, but must be a dictionary {{input: output}}")
     return list(zip(texts(name, values.keys()), texts(name, values.values())))
+
+
+_default_seed = 0
+
+
+def set_seed(seed: int) -> None:
+    """The seed of sessions made from now on whose options name none: see SessionOptions.seed.
+
+    Raises InvalidArgument for what is no integer in [0, 2**63)."""
+    global _default_seed
+    _default_seed = _integer("seed", seed, 0)
 
 
 def _integer(name: str, value: Any, least: int, most: int = 2**63 - 1) -> int:

@@ -123,10 +123,6 @@ def set_global_thread_pool_sizes(intra_op: int, inter_op: int) -> None:
     """Accepted: SessionOptions.threads is the number of threads of each run."""
 
 
-def set_seed(seed: int) -> None:
-    """Accepted: random operators take their seeds from the model."""
-
-
 def enable_telemetry_events() -> None:
     """Accepted: nothing is sent anywhere."""
 

@@ -22,7 +22,7 @@ from ._values import OrtValue, require_cpu, value_of
 Feeds = Mapping[str, Any]
 
 _PROVIDER = "CPUExecutionProvider"
-_OWN_OPTIONS = ("threads", "execution", "optimize", "disabled_passes", "lenient", "states")
+_OWN_OPTIONS = ("threads", "execution", "optimize", "disabled_passes", "lenient", "seed", "states", "fed_defaults")
 _PEER_OPTIONS = ("disabled_optimizers", "enable_fallback", "read_config_from_model")
 
 
@@ -81,6 +81,9 @@ class InferenceSession:
         self._native = self._load(self._options)
         self._inputs = [self._describe(*end) for end in self._native.inputs()]
         self._outputs = [self._describe(*end) for end in self._native.outputs()]
+        defaults = [self._describe(*end) for end in self._native.defaults()]
+        self._defaults = [end for end in defaults if end.name not in self._options.fed_defaults]
+        self._overriding: dict[frozenset[str], _native.Session] = {}
         self._streaming: dict[tuple[tuple[str, str], ...], _native.Session] = {}
         self._profiler: Union[Profiler, None] = None
         if self._options.enable_profiling:
@@ -106,11 +109,12 @@ class InferenceSession:
         feeds = self._checked(_feeds(input_feed))
         if run_options is not None:
             self._notes.update(dict.fromkeys(run_options.worth_noting()))
+        native = self._for_feeds(feeds) if self._defaults else self._native
         profiler = self._profiler
         if profiler is None:
-            return [array for _, array in self._native.run(feeds, wanted, settings)]
+            return [array for _, array in native.run(feeds, wanted, settings)]
         begin = time.monotonic_ns()
-        results, rows = self._native.run_profiled(feeds, wanted, settings)
+        results, rows = native.run_profiled(feeds, wanted, settings)
         profiler.add_run(begin, rows)
         return [array for _, array in results]
 
@@ -206,7 +210,9 @@ class InferenceSession:
         return list(self._outputs)
 
     def get_overridable_initializers(self) -> list[NodeArg]:
-        return []
+        """Inputs with a default value. The first run that feeds some of them loads the model once
+        more, without those values in its compiled form."""
+        return list(self._defaults)
 
     def get_modelmeta(self) -> ModelMetadata:
         return ModelMetadata(*self._native.info())
@@ -351,6 +357,17 @@ class InferenceSession:
                     )
         return feeds
 
+    def _for_feeds(self, feeds: Feeds) -> _native.Session:
+        """The session in which just those inputs with a default value that are fed are inputs."""
+        fed = frozenset(end.name for end in self._defaults if end.name in feeds)
+        if not fed:
+            return self._native
+        if fed not in self._overriding:
+            names = self._options.fed_defaults + sorted(fed)
+            options = self._merge_options(self._options, {"fed_defaults": names})
+            self._overriding[fed] = self._load(options)
+        return self._overriding[fed]
+
     def _load(self, options: SessionOptions) -> _native.Session:
         if isinstance(self._source, bytes):
             return _native.Session.load_bytes(self._source, options.native())
@@ -358,7 +375,7 @@ class InferenceSession:
 
 
 class Stream:
-    """Carried state between runs. For one thread at a time.
+    """Carried state between runs. Threads that push to one stream take turns, in no certain order.
 
     All states of a push are kept together when it succeeds, none when it fails.
     """

@@ -5,6 +5,9 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <memory>
+#include <mutex>
+
 #include <scanloom/session.h>
 
 #include "dlpack.h"
@@ -26,7 +29,8 @@ RunSettings run_settings(double deadline, std::int64_t max_steps, std::int64_t m
 
 SessionOptions session_options(int threads, const std::string& execution, bool optimize,
                                std::vector<std::string> disabled_passes, bool lenient,
-                               Pairs states) {
+                               std::int64_t seed, Pairs states,
+                               std::vector<std::string> fed_defaults) {
   SessionOptions options;
   options.threads = threads;
   options.execution = execution == "interpreted" ? Execution::interpreted
@@ -35,7 +39,9 @@ SessionOptions session_options(int threads, const std::string& execution, bool o
   options.optimize = optimize;
   options.disabled_passes = std::move(disabled_passes);
   options.lenient = lenient;
+  options.seed = seed;
   options.states = std::move(states);
+  options.fed_defaults = std::move(fed_defaults);
   return options;
 }
 
@@ -132,22 +138,36 @@ nb::object plan_for(const Session& session, const nb::dict& arrays) {
 }
 
 /// A stream together with the inputs of its session, which describe what may be fed.
+/// Threads take turns: a stream itself belongs to one at a time. The turn is taken without the GIL,
+/// which the run that holds it may ask for; a progress function may use its own stream.
 struct BoundStream {
   Session session;
   Stream stream;
+  std::unique_ptr<std::recursive_mutex> turn = std::make_unique<std::recursive_mutex>();
 };
 
 nb::list push(BoundStream& bound, const nb::dict& arrays, const RunSettings& settings) {
   const Feeds feeds(arrays, bound.session.inputs());
   return to_arrays(run_unlocked(settings, [&](const RunOptions& options) {
+    const std::scoped_lock turn(*bound.turn);
     return bound.stream.push(feeds.feeds(), options);
   }));
 }
 
 void set_state(BoundStream& bound, const std::string& input, const nb::object& value) {
   const ArrayView array(value, input, find_input(bound.session.inputs(), input));
-  const Expected<void> done = bound.stream.set(input, array.view());
+  const Expected<void> done = [&] {
+    const nb::gil_scoped_release unlocked;
+    const std::scoped_lock turn(*bound.turn);
+    return bound.stream.set(input, array.view());
+  }();
   if (!done) raise(Expected<void>(done).error());
+}
+
+void reset_states(BoundStream& bound) {
+  const nb::gil_scoped_release unlocked;
+  const std::scoped_lock turn(*bound.turn);
+  bound.stream.reset();
 }
 
 nb::tuple describe_report(const CheckReport& report) {
@@ -177,11 +197,15 @@ void bind_session(nb::module_& module) {
       .def_static("load_bytes", &load_bytes)
       .def("inputs", [](const Session& session) { return describe(session.inputs()); })
       .def("outputs", [](const Session& session) { return describe(session.outputs()); })
+      .def("defaults", [](const Session& session) { return describe(session.defaults()); })
       .def("info", &describe_model)
       .def("warnings", [](const Session& session) { return texts(session.warnings()); })
       .def("run", &run)
       .def("run_profiled", &run_profiled)
-      .def("stream", [](const Session& session) { return BoundStream{session, session.stream()}; })
+      .def("stream",
+           [](const Session& session) {
+             return BoundStream{.session = session, .stream = session.stream()};
+           })
       .def("explain", [](const Session& session) { return text(session.explain()); })
       .def("ir", [](const Session& session, bool optimized) { return text(session.ir(optimized)); })
       .def("plan", [](const Session& session) { return text(session.plan()); })
@@ -190,7 +214,7 @@ void bind_session(nb::module_& module) {
   nb::class_<BoundStream>(module, "Stream")
       .def("push", &push)
       .def("set", &set_state)
-      .def("reset", [](BoundStream& bound) { bound.stream.reset(); });
+      .def("reset", &reset_states);
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
 #include <cstring>
+#include <initializer_list>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -21,24 +23,14 @@ nb::dlpack::dtype plain_dtype(DType dtype) {
   const auto make = [bits](dlpack_code code) {
     return nb::dlpack::dtype{static_cast<std::uint8_t>(code), bits, 1};
   };
-  switch (dtype) {
-    case DType::boolean:
-      return make(dlpack_code::Bool);
-    case DType::f16:
-    case DType::f32:
-    case DType::f64:
-      return make(dlpack_code::Float);
-    case DType::c64:
-    case DType::c128:
-      return make(dlpack_code::Complex);
-    case DType::i8:
-    case DType::i16:
-    case DType::i32:
-    case DType::i64:
-      return make(dlpack_code::Int);
-    default:
-      return make(dlpack_code::UInt);
-  }
+  const auto is_one_of = [dtype](std::initializer_list<DType> dtypes) {
+    return std::ranges::find(dtypes, dtype) != dtypes.end();
+  };
+  if (dtype == DType::boolean) return make(dlpack_code::Bool);
+  if (is_one_of({DType::f16, DType::f32, DType::f64})) return make(dlpack_code::Float);
+  if (is_one_of({DType::c64, DType::c128})) return make(dlpack_code::Complex);
+  if (is_one_of({DType::i8, DType::i16, DType::i32, DType::i64})) return make(dlpack_code::Int);
+  return make(dlpack_code::UInt);
 }
 
 bool is_plain(DType dtype) {

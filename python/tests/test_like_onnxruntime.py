@@ -8,6 +8,7 @@ import threading
 import ml_dtypes
 import numpy as np
 import onnx
+import onnx.parser
 import onnxruntime
 import pytest
 from onnx import TensorProto
@@ -141,7 +142,7 @@ def attributes_of_session_options(ort):
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     after = {name: getattr(options, name) for name in before}
-    own = {"threads", "execution", "optimize", "disabled_passes", "lenient", "states"}
+    own = {"threads", "execution", "optimize", "disabled_passes", "lenient", "seed", "states", "fed_defaults"}
     texts = [{k: str(v) for k, v in d.items() if k not in own} for d in (before, after)]
     names = (options.execution_mode.name, options.graph_optimization_level.name)
     entry = options.get_session_config_entry("session.intra_op.allow_spinning")
@@ -207,6 +208,26 @@ def descriptions(ort):
     session = ort.InferenceSession(SUM)
     values = session.get_inputs() + session.get_outputs() + session.get_overridable_initializers()
     return [(value.name, value.shape, value.type) for value in values]
+
+
+@snippet
+def inputs_with_default_values(ort):
+    model = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 18]>
+        g (float[2] x, float[2] w = {2, 3}, float[1] b = {10}) => (float[2] y)
+        { xw = Mul(x, w)  y = Add(xw, b) }"""
+    )
+    session = ort.InferenceSession(model.SerializeToString())
+    defaults = [(end.name, end.shape, end.type) for end in session.get_overridable_initializers()]
+    x, w, b = np.ones(2, np.float32), np.full(2, 5, np.float32), np.zeros(1, np.float32)
+    fed = [{"x": x}, {"x": x, "w": w}, {"b": b, "x": x}, {"x": x, "w": w, "b": b}, {"x": x}]
+    return (
+        [end.name for end in session.get_inputs()],
+        sorted(defaults),
+        [session.run(None, feeds) for feeds in fed],
+        fails(lambda: session.run(None, {"w": w})),
+        fails(lambda: session.run(None, {"x": x, "w": b})),
+    )
 
 
 @snippet

@@ -100,6 +100,29 @@ def test_seeds():
     assert not (drawn(0.0) == draw("RandomUniform", shape=[50])).any()
 
 
+def test_the_seed_of_the_session():
+    proto = model("RandomUniform", [], opset=22, shape=[50])
+
+    def drawn(**options):
+        return session(proto, **options).run(None, {})[0]
+
+    np.testing.assert_array_equal(drawn(seed=3), drawn(seed=3))
+    assert not (drawn(seed=3) == drawn(seed=4)).any()
+    scanloom.set_seed(3)
+    try:
+        np.testing.assert_array_equal(drawn(), drawn(seed=3))
+    finally:
+        scanloom.set_seed(0)
+    np.testing.assert_array_equal(drawn(), drawn(seed=0))
+    seeded = model("RandomUniform", [], opset=22, shape=[50], seed=3.0)
+    np.testing.assert_array_equal(
+        session(seeded, seed=1).run(None, {})[0], session(seeded, seed=2).run(None, {})[0]
+    )
+    for wrong in (-1, 2**63, "one"):
+        with pytest.raises(scanloom.InvalidArgument, match="seed is"):
+            drawn(seed=wrong)
+
+
 def parse(graph):
     header = '<ir_version: 8, opset_import: ["" : 18]>\n'
     return onnx.parser.parse_model(header + graph).SerializeToString()

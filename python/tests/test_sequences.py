@@ -757,6 +757,18 @@ def test_sequences_count_against_the_memory_budget(execution: str, item: str) ->
     assert len(session.run(None, feeds, options)[0]) == 10
 
 
+@pytest.mark.parametrize("execution", EXECUTIONS)
+def test_items_that_are_copied_to_be_in_order_count_as_well(execution: str) -> None:
+    graph = GROWING.replace("[2]", "[256,256]").replace("Add(x, k)", "Transpose(x)")
+    source = model(graph.replace("[?,?]", "[?,?,?]"))
+    session = scanloom.InferenceSession(source, execution=execution)
+    options = scanloom.RunOptions(max_memory=1 << 22)
+    x = np.arange(65536, dtype=np.float32).reshape(256, 256)
+    with pytest.raises(scanloom.LimitReached, match="memory budget"):
+        session.run(None, {"n": np.int64(100_000), "x": x}, options)
+    assert_same(session.run(None, {"n": np.int64(5), "x": x}, options)[0], [x.T] * 5)
+
+
 def test_a_stream_keeps_a_sequence() -> None:
     graph = """g (seq(float[N]) s, float[N] x) => (seq(float[N]) t, int64 n) {
       t = SequenceInsert(s, x)

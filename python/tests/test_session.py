@@ -586,6 +586,37 @@ def test_the_memory_budget_names_the_bytes():
     assert session.run(None, {"n": [5]})[0].shape == (5,)
 
 
+def test_what_a_large_run_leaves_fails_no_small_one():
+    model = parse("g (int64[1] n) => (float[N] y) { y = ConstantOfShape(n) }")
+    session = scanloom.InferenceSession(model)
+    assert session.run(None, {"n": [1_000_000]})[0].shape == (1_000_000,)
+    small = scanloom.RunOptions(max_memory=100_000)
+    assert session.run(None, {"n": [5]}, small)[0].shape == (5,)
+    assert session.run(None, {"n": [1_000_000]})[0].shape == (1_000_000,)
+
+
+@pytest.mark.parametrize("execution", ["automatic", "stepped", "interpreted"])
+def test_any_byte_but_zero_is_true(execution):
+    model = parse(
+        """g (bool c, bool[N] m, float[N] x) => (float[N] y, bool[N] same, bool[N] inverse) {
+          y = If (c) <
+            then_branch = t () => (float[N] u) { u = Neg(x) },
+            else_branch = e () => (float[N] v) { v = Identity(x) }
+          >
+          same = Identity(m)
+          inverse = Not(m)
+        }"""
+    )
+    session = scanloom.InferenceSession(model, execution=execution)
+    odd = np.array([2, 0, 255, 1], np.uint8).view(np.bool_)
+    given = {"c": odd[:1].reshape(()), "m": odd, "x": np.ones(4, np.float32)}
+    y, same, inverse = session.run(None, given)
+    assert y.tolist() == [-1] * 4
+    assert same.view(np.uint8).tolist() == [1, 0, 1, 1]
+    assert inverse.view(np.uint8).tolist() == [0, 1, 0, 0]
+    assert odd.view(np.uint8).tolist() == [2, 0, 255, 1]
+
+
 def test_progress_is_reported_and_may_raise():
     session = scanloom.InferenceSession(ENDLESS)
     given = {"x": np.zeros((32, 32), np.float32)}

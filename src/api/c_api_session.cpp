@@ -63,6 +63,10 @@ void scanloom_session_options_set_optimize(scanloom_session_options* options, in
   options->options.optimize = optimize != 0;
 }
 
+void scanloom_session_options_set_seed(scanloom_session_options* options, int64_t seed) {
+  options->options.seed = seed;
+}
+
 void scanloom_session_options_set_lenient(scanloom_session_options* options, int lenient) {
   options->options.lenient = lenient != 0;
 }
@@ -76,6 +80,17 @@ scanloom_code scanloom_session_options_add_state(scanloom_session_options* optio
     SCANLOOM_CHECK_OK(c_api::require(input, "input"));
     SCANLOOM_CHECK_OK(c_api::require(output, "output"));
     options->options.states.emplace_back(input, output);
+    return {};
+  });
+}
+
+scanloom_code scanloom_session_options_add_fed_default(scanloom_session_options* options,
+                                                       const char* name, scanloom_error** error) {
+  using namespace scanloom;
+  return c_api::protect(error, [&]() -> Expected<void> {
+    SCANLOOM_CHECK_OK(c_api::require(options, "options"));
+    SCANLOOM_CHECK_OK(c_api::require(name, "name"));
+    options->options.fed_defaults.emplace_back(name);
     return {};
   });
 }

@@ -96,10 +96,28 @@ Expected<tensor::Tensor> with_known_bits(const tensor::Tensor& tensor) {
 
 bool is_narrow(DType dtype) { return dtype_file_bits(dtype) > 0 && dtype_file_bits(dtype) < 8; }
 
+/// Whether a byte of a boolean tensor is neither 0 nor 1, as other libraries may leave them: a C++
+/// bool may not be.
+bool has_other_truths(const tensor::Tensor& tensor) {
+  const auto* const bytes = static_cast<const std::uint8_t*>(tensor.data());
+  std::uint8_t all = 0;
+  for (std::size_t i = 0; i < tensor.bytes(); ++i) all |= bytes[i];
+  return all > 1;
+}
+
+Expected<tensor::Tensor> with_plain_truths(const tensor::Tensor& tensor) {
+  SCANLOOM_TRY(tensor::Tensor copy, tensor::Tensor::zeros(tensor.dtype(), tensor.shape()));
+  const auto* const from = static_cast<const std::uint8_t*>(tensor.data());
+  auto* const to = static_cast<std::uint8_t*>(copy.mutable_data());
+  for (std::size_t i = 0; i < copy.bytes(); ++i) to[i] = from[i] != 0 ? 1 : 0;
+  return copy;
+}
+
 /// Copies of strided strings must not outlive what they were copied from.
 Expected<tensor::Tensor> to_item(const View& view, std::string_view what) {
   SCANLOOM_TRY(tensor::Tensor tensor, to_tensor(view, what));
   if (is_narrow(view.dtype)) return with_known_bits(tensor);
+  if (view.dtype == DType::boolean && has_other_truths(tensor)) return with_plain_truths(tensor);
   if (tensor.data() == view.data) return tensor;
   return tensor::with_own_strings(std::move(tensor));
 }

@@ -39,6 +39,7 @@ struct Arranged {
 struct Loaded {
   ir::Module module;
   ModelInfo info;
+  std::vector<ValueInfo> defaults;
   std::string text_before;
 };
 
@@ -66,7 +67,7 @@ Expected<tensor::Tensor> to_tensor(const View& view, std::string_view what);
 struct Session::Impl {
   SessionOptions options;
   ModelInfo info;
-  std::vector<ValueInfo> inputs, outputs;
+  std::vector<ValueInfo> inputs, outputs, defaults;
   std::string text_before;
   std::shared_ptr<const plan::Plan> plan;
   static constexpr std::size_t kIdleRuns = 16;  ///< kept per binding

@@ -29,6 +29,16 @@ ModelInfo public_info(const onnx::ModelInfo& read) {
   return info;
 }
 
+ValueInfo describe_default(const onnx::DefaultInfo& read) {
+  ValueInfo info;
+  info.name = to_valid_utf8(read.name);
+  info.dtype = read.dtype;
+  info.ranked = true;
+  info.type = "tensor(" + std::string(dtype_onnx_name(read.dtype)) + ")";
+  for (const std::int64_t size : read.sizes) info.shape.push_back({.size = size, .name = {}});
+  return info;
+}
+
 CheckReport check_source(const Source& source, const SessionOptions& options) {
   CheckReport report;
   Diagnostics diagnostics;
@@ -45,12 +55,17 @@ Expected<Loaded> load_module(const Source& source, const SessionOptions& options
                              Diagnostics& diagnostics) {
   onnx::ReadOptions read_options;
   read_options.lenient = options.lenient;
+  read_options.seed = options.seed;
+  read_options.fed_defaults = options.fed_defaults;
   onnx::ModelInfo info;
   auto module = source.path.empty()
                     ? onnx::read_model(source.owner, source.bytes, read_options, diagnostics, &info)
                     : onnx::read_model_file(source.path, read_options, diagnostics, &info);
   if (!module) return std::move(module).error();
-  Loaded loaded{.module = *std::move(module), .info = public_info(info), .text_before = {}};
+  Loaded loaded{
+      .module = *std::move(module), .info = public_info(info), .defaults = {}, .text_before = {}};
+  for (const onnx::DefaultInfo& value : info.defaults)
+    loaded.defaults.push_back(describe_default(value));
   SCANLOOM_CHECK_OK(ir::verify(loaded.module));
   loaded.text_before = ir::print(loaded.module);
   if (!options.optimize) return loaded;

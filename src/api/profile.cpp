@@ -39,6 +39,7 @@ std::vector<NodeTime> profile_rows(const plan::Binding& binding, const runtime::
       case plan::Op::jump:
       case plan::Op::alias:
       case plan::Op::check_sizes:
+      case plan::Op::fault:
       case plan::Op::look:
       case plan::Op::end:
         break;

@@ -110,7 +110,7 @@ Expected<std::vector<Value>> Session::Impl::run_interpreted(const Arranged& feed
   std::int64_t steps = 0;
   interpret_options.may_go_on = [&](const interp::LoopProgress& progress) -> Expected<void> {
     ++steps;
-    return watch.look(progress.loop.index, progress.step, progress.steps);
+    return watch.look(progress.step, {progress.loop.index, progress.step, progress.steps});
   };
   SCANLOOM_TRY(const std::vector<tensor::BoxRef> results,
                interp::interpret_boxed(plan->module, boxes, interpret_options));

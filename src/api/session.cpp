@@ -11,8 +11,24 @@
 namespace scanloom {
 namespace {
 
-ValueInfo describe_value(const ir::Module& module, ir::ValueId id, const std::string& name) {
-  const tensor::Type& type = module.value(id).type;
+/// What the file declares, where inference knows no better.
+tensor::Type output_type(const ir::Module& module, std::size_t i) {
+  tensor::Type type = module.value(module.region(module.top()).yields[i]).type;
+  if (i >= module.declared_outputs.size()) return type;
+  const tensor::Type& declared = module.declared_outputs[i];
+  if (!declared.ranked || declared.wraps != type.wraps) return type;
+  if (!type.ranked) {
+    type.ranked = true;
+    type.dims = declared.dims;
+  }
+  if (type.rank() != declared.rank()) return type;
+  for (std::size_t axis = 0; axis < type.dims.size(); ++axis)
+    if (module.dims.is_fresh(type.dims[axis])) type.dims[axis] = declared.dims[axis];
+  return type;
+}
+
+ValueInfo describe_value(const ir::Module& module, const tensor::Type& type,
+                         const std::string& name) {
   ValueInfo info;
   info.name = to_valid_utf8(name);
   info.dtype = type.dtype;
@@ -87,6 +103,7 @@ Session::Session(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 std::span<const ValueInfo> Session::inputs() const noexcept { return impl_->inputs; }
 std::span<const ValueInfo> Session::outputs() const noexcept { return impl_->outputs; }
+std::span<const ValueInfo> Session::defaults() const noexcept { return impl_->defaults; }
 const ModelInfo& Session::info() const noexcept { return impl_->info; }
 
 std::vector<std::string> Session::warnings() const {
@@ -110,13 +127,15 @@ Expected<std::shared_ptr<Session::Impl>> Session::Impl::make(const Source& sourc
   SCANLOOM_CHECK_OK(add_states(loaded.module, options));
   for (const std::string& warning : diagnostics.warnings()) impl->warn(warning);
   impl->info = std::move(loaded.info);
+  impl->defaults = std::move(loaded.defaults);
   impl->text_before = std::move(loaded.text_before);
   const ir::Region& top = loaded.module.region(loaded.module.top());
   for (const ir::ValueId id : top.args)
-    impl->inputs.push_back(describe_value(loaded.module, id, loaded.module.value(id).name));
+    impl->inputs.push_back(
+        describe_value(loaded.module, loaded.module.value(id).type, loaded.module.value(id).name));
   for (std::size_t i = 0; i < top.yields.size(); ++i)
-    impl->outputs.push_back(
-        describe_value(loaded.module, top.yields[i], loaded.module.output_names[i]));
+    impl->outputs.push_back(describe_value(loaded.module, output_type(loaded.module, i),
+                                           loaded.module.output_names[i]));
   plan::PlanOptions plan_options;
   plan_options.threads = options.threads > 0 ? options.threads : available_cores();
   if (options.execution == Execution::automatic)

@@ -12,7 +12,9 @@ struct Stream::Impl {
   std::vector<std::optional<Value>> values;  ///< by state; nullopt: initial
 
   Expected<Results> push(std::span<const Feed> feeds, const RunOptions& options);
-  Expected<Value> initial(const ir::State& state, std::span<const Feed> feeds) const;
+  /// `left`, of the memory budget of the run, pays for zeros.
+  Expected<Value> initial(const ir::State& state, std::span<const Feed> feeds,
+                          std::int64_t& left) const;
 };
 
 Stream::Stream(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -25,7 +27,8 @@ Stream Session::stream() const {
 }
 
 /// The state's initial value, or zeros of the declared sizes; symbols take their value from feeds.
-Expected<Value> Stream::Impl::initial(const ir::State& state, std::span<const Feed> feeds) const {
+Expected<Value> Stream::Impl::initial(const ir::State& state, std::span<const Feed> feeds,
+                                      std::int64_t& left) const {
   if (state.initial.defined()) {
     const tensor::Shape& shape = state.initial.shape();
     return Value(state.initial.dtype(), {shape.begin(), shape.end()},
@@ -53,6 +56,14 @@ Expected<Value> Stream::Impl::initial(const ir::State& state, std::span<const Fe
           .note("give it a value once with Stream::set");
     shape.push_back(size);
   }
+  const auto elements = shape.checked_elements();
+  const auto width = static_cast<std::int64_t>(dtype_bytes(info.dtype));
+  if (!elements || *elements * width > left)
+    return fail(Code::limit_reached,
+                "state '{}' starts with zeros of sizes {}, {} bytes of the memory budget are left",
+                state.name, shape.to_string(), left)
+        .note("raise it with the option max_memory");
+  left -= *elements * width;
   SCANLOOM_TRY(const tensor::Tensor zeros, tensor::Tensor::zeros(info.dtype, shape));
   return Value(info.dtype, {shape.begin(), shape.end()},
                std::shared_ptr<const void>(zeros.owner(), zeros.data()));
@@ -63,11 +74,12 @@ Expected<Results> Stream::Impl::push(std::span<const Feed> feeds, const RunOptio
   std::vector<Feed> all(feeds.begin(), feeds.end());
   // What this push starts with is kept only by its success: a failed one may have had wrong sizes.
   std::vector<Value> before;
+  std::int64_t left = options.max_memory > 0 ? options.max_memory : runtime::default_max_memory();
   for (std::size_t i = 0; i < states.size(); ++i) {
     if (values[i]) {
       before.push_back(*values[i]);
     } else {
-      SCANLOOM_TRY(Value first, initial(states[i], feeds));
+      SCANLOOM_TRY(Value first, initial(states[i], feeds, left));
       before.push_back(std::move(first));
     }
     all.push_back({session->inputs[states[i].input].name, before.back().view()});

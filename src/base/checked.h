@@ -1,7 +1,8 @@
-// A product of sizes that notices overflow.
+// Products and sums of sizes that notice overflow.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 
@@ -13,6 +14,17 @@ inline std::optional<std::int64_t> checked_product(std::span<const std::int64_t>
   for (const std::int64_t factor : factors)
     if (__builtin_mul_overflow(product, factor, &product)) return std::nullopt;
   return product;
+}
+
+inline std::optional<std::int64_t> checked_sum(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(a, b, &sum)) return std::nullopt;
+  return sum;
+}
+
+/// Of sizes, which are not negative: the largest number where there is none large enough.
+inline std::int64_t saturating_sum(std::int64_t a, std::int64_t b) {
+  return checked_sum(a, b).value_or(std::numeric_limits<std::int64_t>::max());
 }
 
 }  // namespace scanloom

@@ -106,10 +106,13 @@ Expected<std::vector<BoxRef>> LoopRun::arguments() {
     const ir::ScannedPort& port = ports.scanned[i];
     const std::int64_t first = windows_[i].first + step_ * port.stride;
     const Tensor& whole = inputs_[ports.first_scanned_input() + i]->tensor();
+    SCANLOOM_CHECK_OK(
+        memory_->check(tensor::bytes_of_slice(whole, static_cast<int>(port.axis), port.part)));
     SCANLOOM_TRY(Tensor part,
                  tensor::slice(whole, static_cast<int>(port.axis), first, port.part, port.squeeze));
     SCANLOOM_TRY(Tensor counted, memory_->count(std::move(part)));
     args.push_back(BoxRef::of(std::move(counted)));
+    SCANLOOM_CHECK_OK(memory_->count(*args.back()));
   }
   return args;
 }
@@ -148,10 +151,12 @@ Expected<std::vector<BoxRef>> LoopRun::results() {
   }
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     const ir::StackedPort& port = ports().stacked[i];
+    SCANLOOM_CHECK_OK(memory_->check(tensor::bytes_of_rows(rows_[i])));
     SCANLOOM_TRY(Tensor all, tensor::join_rows(rows_[i], static_cast<int>(port.axis), port.insert,
                                                port.reverse));
     SCANLOOM_TRY(Tensor counted, memory_->count(std::move(all)));
     results.push_back(BoxRef::of(std::move(counted)));
+    SCANLOOM_CHECK_OK(memory_->count(*results.back()));
   }
   return results;
 }

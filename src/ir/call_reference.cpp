@@ -1,5 +1,6 @@
 #include "ir/call_reference.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace scanloom::ir {
@@ -32,6 +33,7 @@ class Operands {
   Operands& operator=(const Operands&) = delete;
 
   [[nodiscard]] const Operand* data() const { return operands_.data(); }
+  [[nodiscard]] std::span<const Operand> all() const { return operands_; }
   [[nodiscard]] std::uint16_t count() const { return static_cast<std::uint16_t>(operands_.size()); }
 
  private:
@@ -42,6 +44,11 @@ class Operands {
 
 }  // namespace
 
+bool makes_nothing(const OpDef& op, std::span<const Operand> results) {
+  return op.effects == Effects::pure && !results.empty() &&
+         std::ranges::all_of(results, [](const Operand& result) { return result.empty(); });
+}
+
 Expected<void> call_reference(const OpDef& op, std::span<const Tensor> inputs,
                               std::span<const tensor::Attr> attrs, std::span<const Tensor> results,
                               tensor::Draws* draws) {
@@ -50,6 +57,7 @@ Expected<void> call_reference(const OpDef& op, std::span<const Tensor> inputs,
     return fail(Code::unsupported, "{} operands and {} results: {} are the most there can be",
                 inputs.size(), results.size(), kMaxOperands);
   const Operands in(inputs), out(results);
+  if (makes_nothing(op, out.all())) return {};
   tensor::Fault fault;
   const tensor::Call call{.inputs = in.data(),
                           .outputs = out.data(),

@@ -9,6 +9,10 @@
 
 namespace scanloom::ir {
 
+/// Whether nothing is left to do for these results: none has an element, and the operator neither
+/// looks for faults in data nor counts its executions.
+[[nodiscard]] bool makes_nothing(const OpDef& op, std::span<const tensor::Operand> results);
+
 /// Fills `results`, whose storage nothing else shares. An absent operand is a Tensor that is not
 /// defined. Errors: the kernel's fault, not naming the node; unsupported for more operands than a
 /// Call can count. Precondition: op.reference is set and the sizes are those that op.infer gives.

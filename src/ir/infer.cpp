@@ -182,7 +182,7 @@ Expected<Inference> infer(const Module& module, std::span<const Type> argument_t
   return InferDriver(module, dims, options).run(argument_types);
 }
 
-Expected<void> infer_types(Module& module) {
+Expected<void> infer_types(Module& module, Declared declared) {
   std::vector<Type> arguments;
   for (const ValueId id : module.region(module.top()).args)
     arguments.push_back(module.value(id).type);
@@ -191,8 +191,9 @@ Expected<void> infer_types(Module& module) {
     Value& value = module.value(ValueId(i));
     if (!value.region.valid() || !result.visited[value.region.index]) continue;
     // Types noted down for the first step, or for one side of a branch, may be too narrow.
-    value.type = result.varying_sizes ? std::move(result.types[i])
-                                      : refined(result.types[i], value.type, module.dims);
+    value.type = result.varying_sizes || declared == Declared::ignore
+                     ? std::move(result.types[i])
+                     : refined(result.types[i], value.type, module.dims);
   }
   return {};
 }

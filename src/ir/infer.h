@@ -38,8 +38,13 @@ struct InferOptions {
 Expected<Inference> infer(const Module& module, std::span<const Type> argument_types,
                           DimTable& dims, const InferOptions& options = {});
 
+enum class Declared : std::uint8_t {
+  refine,  ///< the module's own types tell what inference cannot know
+  ignore,  ///< they are claims that nobody has checked
+};
+
 /// Infers with the module's own argument types and writes all types back into the module.
-Expected<void> infer_types(Module& module);
+Expected<void> infer_types(Module& module, Declared declared = Declared::refine);
 
 /// What both types allow: sizes that differ become fresh, ranks that differ unranked.
 /// Precondition: same_kind(a, b).

@@ -95,7 +95,10 @@ Expected<void> InferDriver::enter_loop(NodeId id) {
   const bool some = frame.trips ? frame.trips->is_constant() && frame.trips->value() > 0
                                 : !node.loop->has_trip_count;
   frame.certain = outer.certain && frame.exact && some;
-  frame.may_defer = outer.may_defer || frame.trips == Dim(0);
+  // A model whose sizes can never fit is refused, whatever the count; those of one run, when the
+  // step is taken.
+  frame.may_defer =
+      outer.may_defer || frame.trips == Dim(0) || (options_.evaluate && !(frame.exact && some));
   frame.first_own_dim = dims_.size();
   widened_[id].resize(node.loop->carried);
   result_.visited[frame.region.index] = true;

@@ -46,6 +46,15 @@ Expected<void> check_type(const Type& type, const tensor::DimTable& dims) {
   return {};
 }
 
+Expected<void> check_sizes_told(const OpDef& op, std::span<const Type* const> operands,
+                                std::span<const Type> results, const tensor::DimTable& dims) {
+  if (std::ranges::all_of(results, [](const Type& type) { return type.is_static(); })) return {};
+  std::string given;
+  for (const Type* operand : operands)
+    if (operand != nullptr) given += (given.empty() ? "" : ", ") + to_string(*operand, dims);
+  return fail(Code::invalid_argument, "{} makes no result of known size from {}", op.name, given);
+}
+
 Expected<NodeTypes> infer_node(const OpDef& op, std::span<const Type* const> types,
                                std::span<const Known* const> known,
                                std::span<const tensor::Attr> attrs, std::size_t outputs,

@@ -102,6 +102,8 @@ class Module {
 
   DimTable dims;
   std::vector<std::string> output_names;  ///< of the top region's yields
+  /// What the file says of each of them, for people to read: nothing relies on it. Empty: nothing.
+  std::vector<tensor::Type> declared_outputs;
   std::vector<State> states;
   std::string name;
 

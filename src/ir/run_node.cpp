@@ -25,10 +25,7 @@ Expected<std::vector<Type>> result_types(const OpDef& op, std::span<const Tensor
   }
   tensor::DimTable dims;
   SCANLOOM_TRY(NodeTypes result, infer_node(op, type_of, known_of, attrs, outputs, dims));
-  for (const Type& type : result.types)
-    if (!type.is_static())
-      return fail(Code::internal, "{} does not say how large its result is: {}", op.name,
-                  to_string(type, dims));
+  SCANLOOM_CHECK_OK(check_sizes_told(op, type_of, result.types, dims));
   return std::move(result.types);
 }
 

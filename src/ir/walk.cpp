@@ -198,6 +198,7 @@ Module compact(const Module& module) {
   Module result;
   result.dims = module.dims;
   result.output_names = module.output_names;
+  result.declared_outputs = module.declared_outputs;
   result.states = module.states;
   result.name = module.name;
   const Region& top = module.region(module.top());

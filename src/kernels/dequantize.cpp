@@ -31,20 +31,13 @@ Status run(const Call& call) noexcept {
 Prepared prepare(const PrepareCtx& ctx) {
   auto layout = std::make_shared<QuantizedLayout>();
   if (const char* why = lay_out_quantized(ctx, *layout)) return Prepared::no(why);
-  switch (ctx.inputs[0].dtype) {
-    case DType::u8:
-      return {.state = std::move(layout), .run = run<std::uint8_t>};
-    case DType::i8:
-      return {.state = std::move(layout), .run = run<std::int8_t>};
-    case DType::u16:
-      return {.state = std::move(layout), .run = run<std::uint16_t>};
-    case DType::i16:
-      return {.state = std::move(layout), .run = run<std::int16_t>};
-    case DType::i32:
-      return {.state = std::move(layout), .run = run<std::int32_t>};
-    default:
-      return Prepared::no("only from integers of at most 32 bits");
-  }
+  const DType from = ctx.inputs[0].dtype;
+  if (from == DType::u8) return {.state = std::move(layout), .run = run<std::uint8_t>};
+  if (from == DType::i8) return {.state = std::move(layout), .run = run<std::int8_t>};
+  if (from == DType::u16) return {.state = std::move(layout), .run = run<std::uint16_t>};
+  if (from == DType::i16) return {.state = std::move(layout), .run = run<std::int16_t>};
+  if (from == DType::i32) return {.state = std::move(layout), .run = run<std::int32_t>};
+  return Prepared::no("only from integers of at most 32 bits");
 }
 
 }  // namespace

@@ -20,8 +20,9 @@ enum Input : std::size_t { kX, kPads, kValue, kAxes };
 
 // Elements of the result along this have no source.
 constexpr std::int64_t kOutside = -1;
-// Tables of sources longer than this are left to the reference kernel.
-constexpr std::int64_t kLongest = std::int64_t{1} << 24;
+// Tables of sources that have more entries than this, all together, are left to the reference
+// kernel: they are made when binding, and no limit of a run counts them.
+constexpr std::int64_t kMostSources = std::int64_t{1} << 22;
 
 struct Axis {
   std::vector<std::int64_t> source;  ///< index along x, or kOutside, per index of the result
@@ -125,11 +126,16 @@ Prepared prepare(const PrepareCtx& ctx) {
   const auto has = [&](std::size_t i) { return i < ctx.inputs.size() && ctx.inputs[i].present(); };
   if (ctx.constants[kPads] == nullptr || (has(kAxes) && ctx.constants[kAxes] == nullptr))
     return Prepared::no("pads that are not constant");
-  if (x.rank == 0 || x.elements() == 0) return Prepared::no("nothing to pad");
+  if (x.rank == 0 || x.empty()) return Prepared::no("nothing to pad");
+  if (y.empty()) return Prepared::no("nothing to make");
+  std::int64_t sources = 0;
+  for (int i = 0; i < y.rank; ++i) {
+    if (y.dims[i] > kMostSources - sources) return Prepared::no("very long axes");
+    sources += y.dims[i];
+  }
   const std::vector<std::int64_t> begins = begins_of(ctx, has(kAxes));
   auto plan = std::make_shared<Schedule>();
   for (int i = 0; i < x.rank; ++i) {
-    if (y.dims[i] > kLongest) return Prepared::no("a very long axis");
     plan->axes.push_back(
         axis_of(x.dims[i], y.dims[i], begins[static_cast<std::size_t>(i)], ctx.attrs[0].text()));
     plan->axes.back().x = x.strides[i];

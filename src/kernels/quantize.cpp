@@ -43,18 +43,12 @@ Prepared prepare(const PrepareCtx& ctx) {
   if (ctx.inputs[0].dtype != DType::f32) return Prepared::no("only from f32");
   auto layout = std::make_shared<QuantizedLayout>();
   if (const char* why = lay_out_quantized(ctx, *layout)) return Prepared::no(why);
-  switch (ctx.outputs[0].dtype) {
-    case DType::u8:
-      return {.state = std::move(layout), .run = run<std::uint8_t>};
-    case DType::i8:
-      return {.state = std::move(layout), .run = run<std::int8_t>};
-    case DType::u16:
-      return {.state = std::move(layout), .run = run<std::uint16_t>};
-    case DType::i16:
-      return {.state = std::move(layout), .run = run<std::int16_t>};
-    default:
-      return Prepared::no("only to integers of 8 or 16 bits");
-  }
+  const DType to = ctx.outputs[0].dtype;
+  if (to == DType::u8) return {.state = std::move(layout), .run = run<std::uint8_t>};
+  if (to == DType::i8) return {.state = std::move(layout), .run = run<std::int8_t>};
+  if (to == DType::u16) return {.state = std::move(layout), .run = run<std::uint16_t>};
+  if (to == DType::i16) return {.state = std::move(layout), .run = run<std::int16_t>};
+  return Prepared::no("only to integers of 8 or 16 bits");
 }
 
 }  // namespace

@@ -217,22 +217,13 @@ BlockFn block_fn(Kind kind) {
 }
 
 BlockFn block_fn(DType dtype, Kind kind) {
-  switch (dtype) {
-    case DType::f32:
-      return block_fn<float>(kind);
-    case DType::f64:
-      return block_fn<double>(kind);
-    case DType::f16:
-      return block_fn<tensor::Half>(kind);
-    case DType::bf16:
-      return block_fn<tensor::BFloat16>(kind);
-    case DType::i64:
-      return block_fn<std::int64_t>(kind);
-    case DType::i32:
-      return block_fn<std::int32_t>(kind);
-    default:
-      return nullptr;
-  }
+  if (dtype == DType::f32) return block_fn<float>(kind);
+  if (dtype == DType::f64) return block_fn<double>(kind);
+  if (dtype == DType::f16) return block_fn<tensor::Half>(kind);
+  if (dtype == DType::bf16) return block_fn<tensor::BFloat16>(kind);
+  if (dtype == DType::i64) return block_fn<std::int64_t>(kind);
+  if (dtype == DType::i32) return block_fn<std::int32_t>(kind);
+  return nullptr;
 }
 
 // All results of one index of the kept axes.

@@ -20,6 +20,7 @@ constexpr int kAlignCorners = 0;
 // size: batch, channels, two or three spatial sizes.
 Expected<void> infer(ir::InferCtx& ctx) {
   const Type& theta = ctx.in(0);
+  SCANLOOM_CHECK_OK(check_list(ctx, kSize, "size"));
   const std::int64_t count = element_count(ctx, kSize);
   if (count >= 0 && count != 4 && count != 5)
     return invalid_model("size has {} elements, not 4 or 5", count);

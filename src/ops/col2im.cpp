@@ -12,6 +12,7 @@ namespace {
 
 using tensor::Attr;
 using tensor::Dim;
+using tensor::kMaxParameter;
 using tensor::Operand;
 using tensor::Type;
 
@@ -20,32 +21,25 @@ constexpr int kBlock = 2;
 constexpr int kDilations = 0;
 constexpr int kPads = 1;
 constexpr int kStrides = 2;
-constexpr std::int64_t kMaxParameter = std::int64_t{1} << 31;
 
 /// Entry i of an optional attribute.
 std::int64_t number(const Attr& attr, std::size_t i, std::int64_t absent) {
   return attr.present() ? attr.integers()[i] : absent;
 }
 
-Expected<void> check_list(const Attr& attr, std::string_view name, std::size_t count,
-                          std::int64_t least) {
-  if (!attr.present()) return {};
-  if (attr.integers().size() != count)
-    return invalid_model("{} has {} numbers, not {}", name, attr.integers().size(), count);
-  for (const std::int64_t one : attr.integers())
-    if (one < least || one >= kMaxParameter)
-      return invalid_model("{} has the number {}, outside [{}, {})", name, one, least,
-                           kMaxParameter);
-  return {};
+Expected<void> check_numbers(const Attr& attr, std::string_view name, std::size_t count,
+                             std::int64_t least) {
+  std::vector<std::int64_t> numbers(count);
+  return tensor::read_window_numbers(attr, name, least, numbers);
 }
 
 Expected<void> check_attrs(const ir::InferCtx& ctx, std::size_t spatial) {
   if (spatial < 1 || spatial > static_cast<std::size_t>(tensor::kMaxSpatial))
     return invalid_model("image_shape has {} numbers, outside [1, {}]", spatial,
                          tensor::kMaxSpatial);
-  SCANLOOM_CHECK_OK(check_list(ctx.attr(kDilations), "dilations", spatial, 1));
-  SCANLOOM_CHECK_OK(check_list(ctx.attr(kPads), "pads", 2 * spatial, 0));
-  return check_list(ctx.attr(kStrides), "strides", spatial, 1);
+  SCANLOOM_CHECK_OK(check_numbers(ctx.attr(kDilations), "dilations", spatial, 1));
+  SCANLOOM_CHECK_OK(check_numbers(ctx.attr(kPads), "pads", 2 * spatial, 0));
+  return check_numbers(ctx.attr(kStrides), "strides", spatial, 1);
 }
 
 /// How many blocks stand along each axis. Error: one does not fit.
@@ -97,6 +91,8 @@ Expected<void> check_blocks(ir::InferCtx& ctx, std::span<const std::int64_t> ima
 Expected<void> infer(ir::InferCtx& ctx) {
   const Type& x = ctx.in(0);
   if (x.ranked && x.rank() != 3) return invalid_model("x has {} axes, not 3", x.rank());
+  SCANLOOM_CHECK_OK(check_list(ctx, kImage, "image_shape"));
+  SCANLOOM_CHECK_OK(check_list(ctx, kBlock, "block_shape"));
   const auto image = ctx.integers(kImage);
   const auto block = ctx.integers(kBlock);
   if (!image || !block || !x.ranked) {
@@ -132,6 +128,7 @@ void add_blocks(const tensor::Call& call, const OverlapGeometry& geometry) {
   const Operand &x = call.in(0), &y = call.out(0);
   tensor::for_each_element<1>({y.dims, static_cast<std::size_t>(y.rank)}, {y.strides},
                               [&](const auto& at) { y.data<T>()[at[0]] = T{}; });
+  if (x.empty()) return;
   // The blocks of x, row-major along its last axis.
   std::array<std::int64_t, tensor::kMaxSpatial> steps{};
   std::int64_t step = x.strides[2], taps = 1;

@@ -113,6 +113,7 @@ class SumWalk {
   }
   template <class T, class Sum>
   Sum sum(const T* a, const T* b, Sum start) const {
+    if (inner_.size == 0) return start;
     tensor::for_each_index(outer_.dims(), [&](const tensor::Shape& index) {
       start = add_products(a + tensor::offset_of(index, a_.data()),
                            b + tensor::offset_of(index, b_.data()), inner_, start);

@@ -13,13 +13,12 @@ namespace {
 
 using tensor::Attr;
 using tensor::Dim;
+using tensor::kMaxParameter;
 using tensor::Operand;
+using tensor::read_window_numbers;
 using tensor::Type;
 
 constexpr int kBias = 2;
-// Sums and products of sizes and attributes below this stay far from overflow.
-constexpr std::int64_t kMaxParameter = std::int64_t{1} << 31;
-
 enum AttrIndex : int {
   kAutoPad,
   kDilations,
@@ -38,22 +37,6 @@ struct Given {
   std::int64_t group = 1;
   List dilation{}, stride{}, extra{}, shape{}, begin{}, end{};
 };
-
-Expected<void> read_list(const Attr& attr, std::string_view name, std::int64_t least,
-                         std::span<std::int64_t> result) {
-  std::ranges::fill(result, least);
-  if (!attr.present()) return {};
-  const std::vector<std::int64_t>& given = attr.integers();
-  if (given.size() != result.size())
-    return invalid_model("{} has {} numbers, not {}", name, given.size(), result.size());
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    if (given[i] < least || given[i] >= kMaxParameter)
-      return invalid_model("{} has the number {}, outside [{}, {})", name, given[i], least,
-                           kMaxParameter);
-    result[i] = given[i];
-  }
-  return {};
-}
 
 Expected<void> read_padding(const Attr& attr, Given& given) {
   if (!attr.present()) return {};
@@ -74,13 +57,15 @@ Expected<Given> read_attrs(std::span<const Attr> attrs, int spatial) {
   if (attrs[kGroup].present()) given.group = attrs[kGroup].integer();
   if (given.group < 1 || given.group >= kMaxParameter)
     return invalid_model("group is {}, outside [1, {})", given.group, kMaxParameter);
-  SCANLOOM_CHECK_OK(read_list(attrs[kDilations], "dilations", 1, first(given.dilation)));
-  SCANLOOM_CHECK_OK(read_list(attrs[kStrides], "strides", 1, first(given.stride)));
-  SCANLOOM_CHECK_OK(read_list(attrs[kOutputPadding], "output_padding", 0, first(given.extra)));
+  SCANLOOM_CHECK_OK(read_window_numbers(attrs[kDilations], "dilations", 1, first(given.dilation)));
+  SCANLOOM_CHECK_OK(read_window_numbers(attrs[kStrides], "strides", 1, first(given.stride)));
+  SCANLOOM_CHECK_OK(
+      read_window_numbers(attrs[kOutputPadding], "output_padding", 0, first(given.extra)));
   given.has_shape = attrs[kOutputShape].present();
-  SCANLOOM_CHECK_OK(read_list(attrs[kOutputShape], "output_shape", 0, first(given.shape)));
+  SCANLOOM_CHECK_OK(
+      read_window_numbers(attrs[kOutputShape], "output_shape", 0, first(given.shape)));
   std::array<std::int64_t, 2 * tensor::kMaxSpatial> pads{};
-  SCANLOOM_CHECK_OK(read_list(attrs[kPads], "pads", 0, std::span(pads).first(2 * count)));
+  SCANLOOM_CHECK_OK(read_window_numbers(attrs[kPads], "pads", 0, std::span(pads).first(2 * count)));
   const bool explicit_pads = !attrs[kAutoPad].present() || attrs[kAutoPad].text() == "explicit";
   if (!explicit_pads) return given;
   std::copy_n(pads.begin(), count, given.begin.begin());
@@ -218,6 +203,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   const OverlapGeometry geometry = geometry_of(*given, x, w, y);
   const auto run = [&]<class T>(std::type_identity<T>) {
     start_with_bias<T>(call);
+    if (x.empty() || w.empty()) return;
     for_each_overlap(geometry, x.strides + 2, y.strides + 2,
                      [&](OverlapTap& tap) { add_tap<T>(call, given->group, tap); });
   };

@@ -15,10 +15,11 @@ inline tensor::Shape spatial_shape(const tensor::ConvGeometry& geometry,
   return tensor::Shape(std::span(sizes).first(static_cast<std::size_t>(geometry.spatial)));
 }
 
-/// f(image, filter, offset of the result's element, position) for every element of the result, with
+/// f(image, filter, offset of the result's element, position) for every element of y, with
 /// filter counted over all groups.
 template <class F>
 void for_each_output(const tensor::ConvGeometry& geometry, const tensor::Operand& y, F&& f) {
+  if (y.empty()) return;
   const tensor::Shape out = spatial_shape(geometry, geometry.out);
   for (std::int64_t image = 0; image < geometry.batch; ++image)
     for (std::int64_t filter = 0; filter < geometry.group * geometry.filters; ++filter)
@@ -30,7 +31,8 @@ void for_each_output(const tensor::ConvGeometry& geometry, const tensor::Operand
 }
 
 /// f(offset in w, whether x has the element, offset in x if so) for every term of one element of
-/// the result, in the order of the sum: channels, then positions of the kernel, both row-major.
+/// the result, in the order of the sum: channels, then positions of the kernel, both row-major. The
+/// offset in x of what it does not have means nothing.
 template <class F>
 void for_each_tap(const tensor::ConvGeometry& geometry, const tensor::Operand& x,
                   const tensor::Operand& w, std::int64_t image, std::int64_t filter,
@@ -48,7 +50,8 @@ void for_each_tap(const tensor::ConvGeometry& geometry, const tensor::Operand& x
         const std::int64_t place = position[axis] * geometry.stride[i] - geometry.pad[i] +
                                    tap[axis] * geometry.dilation[i];
         inside &= place >= 0 && place < geometry.in[i];
-        at += place * x.strides[axis + 2];
+        // Places outside may lie so far away that their offsets overflow.
+        if (inside) at += place * x.strides[axis + 2];
       }
       f(w_base + tensor::offset_of(tap, w.strides + 2), inside, at);
     });

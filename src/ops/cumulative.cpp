@@ -65,8 +65,7 @@ tensor::Status run(const tensor::Call& call) {
 
 Expected<void> infer_cumulative(ir::InferCtx& ctx) {
   ctx.set(0, ctx.in(0));
-  if (const std::int64_t count = element_count(ctx, 1); count >= 0 && count != 1)
-    return invalid_model("axis has {} elements, not 1", count);
+  SCANLOOM_CHECK_OK(check_elements(ctx, 1, 1, "axis"));
   const auto axis = ctx.numbers(1);
   if (axis && axis->size() == 1 && ctx.in(0).ranked)
     SCANLOOM_CHECK_OK(ctx.axis(axis->front(), ctx.in(0).rank()));

@@ -112,11 +112,14 @@ class Convolution {
 
   void run() const {
     const Operand& y = call_.out(0);
+    if (y.empty()) return;
+    const bool has_taps = !call_.in(1).empty();
     const Shape out = spatial_shape(geometry_, geometry_.out);
     for (std::int64_t image = 0; image < geometry_.batch; ++image)
       tensor::for_each_index(out.dims(), [&](const Shape& position) {
         const std::int64_t at = image * y.strides[0] + tensor::offset_of(position, y.strides + 2);
         start(at);
+        if (!has_taps) return;
         std::int64_t number = 0;
         tensor::for_each_index(kernel_.dims(), [&](const Shape& tap) {
           for (std::int64_t group = 0; group < offset_groups_; ++group)

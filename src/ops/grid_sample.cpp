@@ -102,10 +102,11 @@ struct Axis {
   }
   /// The element of a whole place; -1: there is none, so it is 0.
   [[nodiscard]] std::int64_t element(Real whole, Padding padding) const {
-    const Real last = static_cast<Real>(size - 1);
-    if (padding == Padding::zeros && !(whole >= 0 && whole <= last)) return -1;
     if (padding == Padding::reflection) whole = std::trunc(reflected(whole, low, high));
-    return static_cast<std::int64_t>(std::clamp(whole, Real{0}, last));
+    // Compared as an integer: size - 1 may round up. Places are far below 2^63, see kFar.
+    const auto index = static_cast<std::int64_t>(whole);
+    if (padding == Padding::zeros && (index < 0 || index >= size)) return -1;
+    return std::clamp<std::int64_t>(index, 0, size - 1);
   }
 };
 

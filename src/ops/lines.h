@@ -25,10 +25,12 @@ namespace scanloom::ops {
 }
 
 /// f(offsets) for every line along `axis` of the index space `dims`: for each operand the offset of
-/// its first element of the line. strides[i] has one stride per axis of dims.
+/// its first element of the line. strides[i] has one stride per axis of dims. No line where dims
+/// holds no element.
 template <std::size_t kOperands, class F>
 void for_each_line(tensor::Shape dims, int axis, std::array<tensor::Shape, kOperands> strides,
                    F&& f) {
+  if (dims.checked_elements() == 0) return;
   dims.erase(axis);
   std::array<const std::int64_t*, kOperands> others{};
   for (std::size_t i = 0; i < kOperands; ++i) {

@@ -3,6 +3,7 @@
 #include "ops/lines.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
+#include "tensor/conv_geometry.h"
 #include "tensor/visit.h"
 
 namespace scanloom::ops {
@@ -17,20 +18,13 @@ constexpr int kOutputShape = 2;
 constexpr int kKernel = 0;
 constexpr int kPads = 1;
 constexpr int kStrides = 2;
-constexpr std::int64_t kMaxParameter = std::int64_t{1} << 31;
 
 Expected<std::vector<std::int64_t>> read_list(const ir::InferCtx& ctx, int attr,
                                               std::string_view name, std::size_t count,
                                               std::int64_t least) {
-  if (!ctx.attr(attr).present()) return std::vector<std::int64_t>(count, least);
-  const std::vector<std::int64_t>& given = ctx.attr(attr).integers();
-  if (given.size() != count)
-    return invalid_model("{} has {} numbers, not {}", name, given.size(), count);
-  for (const std::int64_t number : given)
-    if (number < least || number >= kMaxParameter)
-      return invalid_model("{} has the number {}, outside [{}, {})", name, number, least,
-                           kMaxParameter);
-  return given;
+  std::vector<std::int64_t> numbers(count);
+  SCANLOOM_CHECK_OK(tensor::read_window_numbers(ctx.attr(attr), name, least, numbers));
+  return numbers;
 }
 
 /// (in - 1) * stride + kernel - pads on every spatial axis.
@@ -64,7 +58,7 @@ Expected<void> check_operands(ir::InferCtx& ctx) {
   return {};
 }
 
-// `place` is as large as the elements that the indices number; y may be larger.
+// The indices number elements of a tensor of unpooled_sizes; with output_shape y may be larger.
 Expected<void> infer(ir::InferCtx& ctx) {
   const Type& x = ctx.in(0);
   if (!x.ranked) {
@@ -115,7 +109,7 @@ tensor::Status unpool(const tensor::Call& call) {
   bool fits = true;
   tensor::for_each_element<2>({x.dims, static_cast<std::size_t>(x.rank)},
                               {x.strides, indices.strides}, [&](const auto& at) {
-                                std::int64_t index = indices.data<const std::int64_t>()[at[1]];
+                                std::int64_t index = index_at(indices, at[1]);
                                 if (index < 0 || index >= count) {
                                   bad = index;
                                   fits = false;

@@ -108,10 +108,11 @@ class Heap {
   List numbers_;
 };
 
-/// selected(k) -> the k-th box kept so far of this class; keep(batch, class, box). The list has
-/// room for the numbers of all boxes: the heap in front, and behind it those that were kept.
+/// keep(batch, class, box) for every box that is kept. The list has room for the numbers of all
+/// boxes: the heap in front, and behind it those of this class that were kept.
 template <class Keep>
 void select(const Candidates& all, List numbers, const Keep& keep) {
+  if (all.count == 0 || all.max_per_class <= 0) return;
   for (std::int64_t batch = 0; batch < all.batches; ++batch)
     for (std::int64_t of_class = 0; of_class < all.classes; ++of_class) {
       Heap heap(all, batch, of_class, numbers);
@@ -174,9 +175,7 @@ Expected<void> check_operands(ir::InferCtx& ctx) {
     return invalid_model("input {} has elements of type {}, not i64", kMaxPerClass,
                          dtype_name(ctx.dtype(kMaxPerClass)));
   for (const int i : {kMaxPerClass, kIouThreshold, kScoreThreshold})
-    if (ctx.has(i))
-      if (const std::int64_t count = element_count(ctx, i); count >= 0 && count != 1)
-        return invalid_model("input {} has {} elements, not 1", i, count);
+    if (ctx.has(i)) SCANLOOM_CHECK_OK(check_elements(ctx, i, 1, fmt::format("input {}", i)));
   for (const Type* type : {&boxes, &scores})
     if (type->ranked && type->rank() != 3)
       return invalid_model("{} has {} axes, not 3", type == &boxes ? "boxes" : "scores",

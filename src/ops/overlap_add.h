@@ -57,15 +57,22 @@ void for_each_overlap(const OverlapGeometry& geometry, const std::int64_t* x_str
   tensor::for_each_index(geometry.kernel().dims(), [&](const tensor::Shape& tap) {
     tensor::Shape counts, steps;
     std::int64_t x_offset = 0, y_offset = 0;
+    bool moves = true;
     for (int i = 0; i < geometry.spatial; ++i) {
       const OverlapAxis& axis = geometry.axes[static_cast<std::size_t>(i)];
       const OverlapRange range = overlap_range(axis, tap[i]);
       counts.push_back(std::max<std::int64_t>(range.last - range.first, 0));
-      steps.push_back(axis.stride * y_strides[i]);
+      // What moves nothing may lie so far away that its offset overflows.
+      if (counts[i] == 0) moves = false;
+      if (!moves) break;
+      // A step that is never taken may overflow, too.
+      steps.push_back(counts[i] == 1 ? 0 : axis.stride * y_strides[i]);
       x_offset += range.first * x_strides[i];
       y_offset += (range.first * axis.stride - axis.pad + tap[i] * axis.dilation) * y_strides[i];
     }
-    OverlapTap moved{tensor::RowCursor<2>(counts.dims()), x_offset, y_offset, number++};
+    const std::int64_t this_number = number++;
+    if (!moves) return;
+    OverlapTap moved{tensor::RowCursor<2>(counts.dims()), x_offset, y_offset, this_number};
     moved.rows.add(x_strides);
     moved.rows.add(steps.data());
     f(moved);

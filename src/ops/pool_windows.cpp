@@ -9,10 +9,8 @@ namespace {
 
 using tensor::Attr;
 using tensor::Dim;
+using tensor::read_window_numbers;
 using tensor::Type;
-
-// Sums and products of sizes and attributes below this stay far from overflow.
-constexpr std::int64_t kMaxParameter = std::int64_t{1} << 31;
 
 enum class Padding : std::uint8_t { given, same_upper, same_lower, valid };
 
@@ -36,36 +34,21 @@ Expected<Padding> read_padding(const Attr& attr) {
                        attr.text());
 }
 
-Expected<void> read_list(const Attr& attr, std::string_view name, std::int64_t least,
-                         std::span<std::int64_t> result) {
-  std::ranges::fill(result, least);
-  if (!attr.present()) return {};
-  const std::vector<std::int64_t>& given = attr.integers();
-  if (given.size() != result.size())
-    return invalid_model("{} has {} numbers, not {}", name, given.size(), result.size());
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    if (given[i] < least || given[i] >= kMaxParameter)
-      return invalid_model("{} has the number {}, outside [{}, {})", name, given[i], least,
-                           kMaxParameter);
-    result[i] = given[i];
-  }
-  return {};
-}
-
 Expected<PoolAttrs> read_attrs(std::span<const Attr> attrs, int spatial) {
   const auto count = static_cast<std::size_t>(spatial);
   const auto first = [count](auto& list) { return std::span(list).first(count); };
   PoolAttrs result;
   SCANLOOM_TRY(result.padding, read_padding(attr_of(attrs, PoolAttr::auto_pad)));
   result.ceil = attr_of(attrs, PoolAttr::ceil_mode).integer() != 0;
-  SCANLOOM_CHECK_OK(read_list(attr_of(attrs, PoolAttr::kernel), "kernel", 1, first(result.kernel)));
   SCANLOOM_CHECK_OK(
-      read_list(attr_of(attrs, PoolAttr::strides), "strides", 1, first(result.stride)));
+      read_window_numbers(attr_of(attrs, PoolAttr::kernel), "kernel", 1, first(result.kernel)));
   SCANLOOM_CHECK_OK(
-      read_list(attr_of(attrs, PoolAttr::dilations), "dilations", 1, first(result.dilation)));
+      read_window_numbers(attr_of(attrs, PoolAttr::strides), "strides", 1, first(result.stride)));
+  SCANLOOM_CHECK_OK(read_window_numbers(attr_of(attrs, PoolAttr::dilations), "dilations", 1,
+                                        first(result.dilation)));
   std::array<std::int64_t, 2 * tensor::kMaxSpatial> pads{};
-  SCANLOOM_CHECK_OK(
-      read_list(attr_of(attrs, PoolAttr::pads), "pads", 0, std::span(pads).first(2 * count)));
+  SCANLOOM_CHECK_OK(read_window_numbers(attr_of(attrs, PoolAttr::pads), "pads", 0,
+                                        std::span(pads).first(2 * count)));
   if (result.padding != Padding::given) return result;
   std::copy_n(pads.begin(), count, result.begin.begin());
   std::copy_n(pads.begin() + spatial, count, result.end.begin());

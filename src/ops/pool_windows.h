@@ -53,7 +53,7 @@ struct PoolTaps {
   return b == 1 ? a : (a + b - 1) / b;
 }
 
-/// The taps of window `o` that lie in [0, limit) elements from the window's origin -pad on.
+/// The taps of window `o` that lie in the elements [begin, end) of the axis, which need not exist.
 [[nodiscard]] inline PoolTaps taps_within(const PoolAxis& axis, std::int64_t o, std::int64_t begin,
                                           std::int64_t end) {
   const std::int64_t start = o * axis.stride - axis.pad;
@@ -64,10 +64,10 @@ struct PoolTaps {
   return taps;
 }
 
-/// A window over one plane of x: the taps of each axis and where the window starts.
+/// A window over one plane of x: the taps of each axis and where the first of them lies.
 struct PoolWindow {
   std::array<PoolTaps, tensor::kMaxSpatial> taps{};
-  std::int64_t origin = 0;  ///< offset of tap 0 of each axis, which need not exist
+  std::int64_t first = 0;  ///< offset of the first tap of each axis, if all axes have one
 };
 
 /// f(offset in x, offsets in the results, window) for every element of the results, images and
@@ -76,17 +76,22 @@ template <std::size_t kResults, class F>
 void for_each_window(const PoolGeometry& geometry, const tensor::Operand& x,
                      const std::array<const tensor::Operand*, kResults>& results, F&& f) {
   const tensor::Operand& y = *results[0];
+  if (y.empty()) return;
   const std::span out(y.dims + 2, static_cast<std::size_t>(geometry.spatial));
   PoolWindow window;
   for (std::int64_t image = 0; image < y.dims[0]; ++image)
     for (std::int64_t channel = 0; channel < y.dims[1]; ++channel) {
       const std::int64_t plane = image * x.strides[0] + channel * x.strides[1];
       tensor::for_each_index(out, [&](const tensor::Shape& position) {
-        window.origin = 0;
+        window.first = 0;
         for (int i = 0; i < geometry.spatial; ++i) {
           const PoolAxis& axis = geometry.axes[static_cast<std::size_t>(i)];
-          window.taps[static_cast<std::size_t>(i)] = taps_within(axis, position[i], 0, axis.in);
-          window.origin += (position[i] * axis.stride - axis.pad) * x.strides[i + 2];
+          const PoolTaps taps = taps_within(axis, position[i], 0, axis.in);
+          window.taps[static_cast<std::size_t>(i)] = taps;
+          // Places outside may lie so far away that their offsets overflow.
+          if (taps.first == taps.last) continue;
+          const std::int64_t start = position[i] * axis.stride - axis.pad;
+          window.first += (start + taps.first * axis.dilation) * x.strides[i + 2];
         }
         std::array<std::int64_t, kResults> at{};
         for (std::size_t i = 0; i < kResults; ++i)
@@ -104,14 +109,15 @@ void for_each_tap(const PoolGeometry& geometry, const tensor::Operand& x, const 
                   F&& f) {
   const int last = geometry.spatial - 1;
   std::array<std::int64_t, tensor::kMaxSpatial> tap{};
-  std::int64_t at = window.origin;
+  std::int64_t at = window.first;
   std::array<std::int64_t, tensor::kMaxSpatial> step{};
   for (int i = 0; i <= last; ++i) {
     const auto axis = static_cast<std::size_t>(i);
-    if (window.taps[axis].first == window.taps[axis].last) return;
-    step[axis] = geometry.axes[axis].dilation * x.strides[i + 2];
+    const std::int64_t count = window.taps[axis].last - window.taps[axis].first;
+    if (count == 0) return;
+    // The step behind a single tap leads nowhere, and may overflow.
+    step[axis] = count == 1 ? 0 : geometry.axes[axis].dilation * x.strides[i + 2];
     tap[axis] = window.taps[axis].first;
-    at += tap[axis] * step[axis];
   }
   const auto inner = static_cast<std::size_t>(last);
   const std::int64_t count = window.taps[inner].last - window.taps[inner].first;

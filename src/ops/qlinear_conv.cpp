@@ -44,8 +44,7 @@ Expected<void> check_dtypes(const ir::InferCtx& ctx) {
 
 Expected<void> check_parameters(ir::InferCtx& ctx) {
   for (const int i : {kXScale, kXZero, kYScale, kYZero})
-    if (const std::int64_t count = element_count(ctx, i); count >= 0 && count != 1)
-      return invalid_model("input {} has {} elements, not 1", i, count);
+    SCANLOOM_CHECK_OK(check_elements(ctx, i, 1, fmt::format("input {}", i)));
   const Type& w = ctx.in(kW);
   for (const int i : {kWScale, kWZero})
     if (element_count(ctx, i) != 1) SCANLOOM_CHECK_OK(check_per_filter(ctx, i, w));

@@ -24,6 +24,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
     return invalid_model("attribute 'kind' is '{}', neither uniform nor normal", kind);
   if (to != DType::f32 && to != DType::f64)
     return invalid_model("attribute 'to' is {}, neither f32 nor f64", dtype_name(to));
+  SCANLOOM_CHECK_OK(check_list(ctx, 0, "the shape"));
   const auto sizes = ctx.integers(0);
   const std::int64_t rank = element_count(ctx, 0);
   if (rank > tensor::kMaxRank)

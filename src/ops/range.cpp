@@ -88,10 +88,8 @@ void follow(ir::InferCtx& ctx, std::int64_t count) {
 }
 
 Expected<void> infer(ir::InferCtx& ctx) {
-  for (int i = 0; i < 3; ++i) SCANLOOM_CHECK_OK(check_list(ctx, i, fmt::format("input {}", i)));
   for (int i = 0; i < 3; ++i)
-    if (const std::int64_t count = element_count(ctx, i); count >= 0 && count != 1)
-      return invalid_model("input {} has {} elements, not 1", i, count);
+    SCANLOOM_CHECK_OK(check_elements(ctx, i, 1, fmt::format("input {}", i)));
   for (int i = 1; i < 3; ++i)
     if (ctx.dtype(i) != ctx.dtype())
       return invalid_model("input {} has elements of type {}, start of type {}", i,

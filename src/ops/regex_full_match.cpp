@@ -35,6 +35,7 @@ Expected<void> boxed(const tensor::BoxedCall& call) {
   const Tensor& x = call.tensor(0);
   const RE2 pattern(call.attrs[kPattern].text(), options());
   SCANLOOM_CHECK_OK(check(pattern));
+  SCANLOOM_CHECK_OK(call.memory.check(x.elements()));
   SCANLOOM_TRY(Tensor y, Tensor::zeros(DType::boolean, x.shape()));
   auto* const matches = static_cast<bool*>(y.mutable_data());
   const std::span<const StringRef> elements = x.as<StringRef>();

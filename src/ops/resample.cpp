@@ -68,9 +68,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   const int counts[] = {1, 1, 2};
   for (const int i : {kSize, kScale, kRegion})
     if (ctx.has(i))
-      if (const std::int64_t count = element_count(ctx, i);
-          count >= 0 && count != counts[i - kSize])
-        return invalid_model("input {} has {} elements, not {}", i, count, counts[i - kSize]);
+      SCANLOOM_CHECK_OK(check_elements(ctx, i, counts[i - kSize], fmt::format("input {}", i)));
   const Type& x = ctx.in(0);
   if (!x.ranked) {
     ctx.set(0, x);

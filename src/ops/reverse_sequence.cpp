@@ -45,6 +45,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
     const std::int64_t length = listed_index(lens, row);
     if (length < 0 || length > steps)
       return call.fail("sequence length {} is outside the {} steps of x", length, steps);
+    if (x.empty()) continue;
     for (std::int64_t step = 0; step < steps; ++step) {
       const std::int64_t source = step < length ? length - 1 - step : step;
       const std::int64_t at = row * x.strides[batch] + source * x.strides[time];

@@ -58,6 +58,8 @@ void update_block(Reduction reduction, std::span<const std::int64_t> block, T* t
 template <class T>
 tensor::Status scatter(const tensor::Call& call, Reduction reduction) {
   const Operand &indices = call.in(1), &updates = call.in(2), &y = call.out(0);
+  // Tuples of no index cannot lie outside.
+  if (updates.empty() && indices.empty()) return tensor::Status::ok;
   const int outer = indices.rank - 1;
   const auto length = static_cast<int>(indices.dims[outer]);
   const std::span block(y.dims + length, static_cast<std::size_t>(y.rank - length));

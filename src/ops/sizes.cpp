@@ -45,6 +45,14 @@ Expected<void> check_list(const ir::InferCtx& ctx, int i, std::string_view what)
   return invalid_model("{} is a tensor of {} axes, not 1", what, type.rank());
 }
 
+Expected<void> check_elements(const ir::InferCtx& ctx, int i, std::int64_t count,
+                              std::string_view what) {
+  SCANLOOM_CHECK_OK(check_list(ctx, i, what));
+  const std::int64_t known = element_count(ctx, i);
+  if (known < 0 || known == count) return {};
+  return invalid_model("{} has {} elements, not {}", what, known, count);
+}
+
 std::int64_t element_count(const ir::InferCtx& ctx, int i) {
   const Type& type = ctx.in(i);
   if (!type.ranked || type.rank() > 1) return -1;

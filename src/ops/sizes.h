@@ -27,7 +27,13 @@ tensor::Dim product(ir::InferCtx& ctx, std::span<const tensor::Dim> sizes);
 /// Error: input i, a list of numbers, has more than one axis; `what` names it.
 Expected<void> check_list(const ir::InferCtx& ctx, int i, std::string_view what);
 
-/// The number of elements of rank-1 integer input i, where its type says it; -1 otherwise.
+/// Error: input i has more than one axis, or is known to have another number of elements than
+/// `count`; `what` names it.
+Expected<void> check_elements(const ir::InferCtx& ctx, int i, std::int64_t count,
+                              std::string_view what);
+
+/// The number of elements of input i, a list or a single number, where its type says it; -1
+/// otherwise. Precondition: check_list has passed, since more axes are not told from unknown ones.
 std::int64_t element_count(const ir::InferCtx& ctx, int i);
 
 /// Sets output i. Errors: more than kMaxRank axes, a size below 0, more than 2^40 elements.

@@ -82,6 +82,7 @@ Expected<void> boxed(const tensor::BoxedCall& call) {
   const std::string& delimiter = call.attrs[kDelimiter].text();
   const std::int64_t given = call.attrs[kMost].integer();
   const std::int64_t most = given < 0 ? std::numeric_limits<std::int64_t>::max() : given;
+  SCANLOOM_CHECK_OK(call.memory.check(x.elements() * std::int64_t{sizeof(std::int64_t)}));
   SCANLOOM_TRY(Tensor counts, Tensor::zeros(DType::i64, x.shape()));
   auto* const count = static_cast<std::int64_t*>(counts.mutable_data());
   std::int64_t widest = 0;

@@ -155,6 +155,7 @@ Expected<void> boxed(const tensor::BoxedCall& call) {
   if (const auto elements = shape.checked_elements())
     SCANLOOM_CHECK_OK(call.memory.check(*elements * std::int64_t{sizeof(float)}));
   SCANLOOM_TRY(Tensor y, Tensor::zeros(DType::f32, shape));
+  if (length == 0 || columns == 0) return call.give(0, std::move(y));
   std::vector<Grams> grams;
   const std::int64_t least = call.attrs[kLeast].integer(), most = call.attrs[kMost].integer();
   for (std::int64_t n = least; n <= most; ++n) grams.push_back(grams_of(call.attrs, n));

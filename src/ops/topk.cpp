@@ -18,8 +18,7 @@ constexpr int kAxis = 0;
 constexpr int kLargest = 1;
 
 Expected<Dim> kept_size(ir::InferCtx& ctx, Dim size) {
-  if (const std::int64_t count = element_count(ctx, 1); count >= 0 && count != 1)
-    return invalid_model("k has {} elements, not 1", count);
+  SCANLOOM_CHECK_OK(check_elements(ctx, 1, 1, "k"));
   const auto given = ctx.integers(1);
   if (!given || given->size() != 1) return ctx.dims().fresh();
   const Dim kept = given->front();

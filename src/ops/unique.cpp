@@ -86,6 +86,8 @@ int axis_of(const tensor::Attr& attr, int rank) {
 }
 
 std::int64_t count_unique(const tensor::Tensor& x, int axis) {
+  // Slices without elements are all equal.
+  if (x.elements() == 0) return axis < 0 ? 0 : std::min<std::int64_t>(x.shape()[axis], 1);
   std::int64_t unique = 0;
   tensor::visit_dtype(x.dtype(), [&]<class T>(std::type_identity<T>) {
     const Slices<T> slices(static_cast<const T*>(x.data()), x.shape(),

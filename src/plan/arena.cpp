@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <optional>
+
+#include "base/checked.h"
 
 namespace scanloom::plan {
 namespace {
@@ -20,23 +23,131 @@ class Timeline {
 
   void add(BufferId buffer, std::int32_t born, std::int32_t dies) {
     for (std::int32_t span = born / width_; span <= dies / width_; ++span)
-      spans_[static_cast<std::size_t>(span)].push_back(buffer);
+      spans_[static_cast<std::size_t>(span)].push_back({buffer, born, dies});
   }
 
-  /// All that live in between, each at least once, and others.
-  void collect(std::int32_t born, std::int32_t dies, std::vector<BufferId>& found) const {
-    found.clear();
-    for (std::int32_t span = born / width_; span <= dies / width_; ++span) {
-      const std::vector<BufferId>& here = spans_[static_cast<std::size_t>(span)];
-      found.insert(found.end(), here.begin(), here.end());
-    }
+  /// Calls `found` once with each buffer that lives at some moment in between.
+  template <class Found>
+  void collect(std::int32_t born, std::int32_t dies, const Found& found) const {
+    for (std::int32_t span = born / width_; span <= dies / width_; ++span)
+      for (const Life& life : spans_[static_cast<std::size_t>(span)]) {
+        if (life.dies < born || life.born > dies) continue;
+        // It stands in every span of its life: the first that both share is the one that counts.
+        if (std::max(life.born, born) / width_ == span) found(life.buffer);
+      }
   }
 
  private:
   static constexpr std::int32_t kSpans = 256;
+  struct Life {
+    BufferId buffer;
+    std::int32_t born, dies;
+  };
   std::int32_t width_;
-  std::array<std::vector<BufferId>, kSpans> spans_;
+  std::array<std::vector<Life>, kSpans> spans_;
 };
+
+/// At each moment, how many bytes are given away and where the highest of them ends. A tree over
+/// time: a change or question takes logarithmic time.
+class Levels {
+ public:
+  explicit Levels(std::int32_t end) : count_(end + 1) {
+    std::size_t leaves = 1;
+    while (leaves < static_cast<std::size_t>(count_)) leaves *= 2;
+    nodes_.resize(2 * leaves);
+    count_ = static_cast<std::int32_t>(leaves);
+  }
+
+  void add(std::int32_t born, std::int32_t dies, std::int64_t bytes, std::int64_t end) {
+    add({1, 0, count_ - 1}, born, dies, bytes, end);
+  }
+  /// The most that is given away at one moment in between.
+  [[nodiscard]] std::int64_t most_used(std::int32_t born, std::int32_t dies) const {
+    return most_used({1, 0, count_ - 1}, born, dies);
+  }
+  /// Where the highest buffer of that time ends.
+  [[nodiscard]] std::int64_t end(std::int32_t born, std::int32_t dies) const {
+    return end({1, 0, count_ - 1}, born, dies);
+  }
+
+ private:
+  struct Node {
+    std::int64_t used = 0, end = 0;                // the most of all moments below
+    std::int64_t used_by_all = 0, end_of_all = 0;  // of buffers that live through all of them
+  };
+  struct Place {
+    std::size_t node;
+    std::int32_t first, last;
+    [[nodiscard]] Place left() const { return {2 * node, first, first + (last - first) / 2}; }
+    [[nodiscard]] Place right() const {
+      return {2 * node + 1, first + (last - first) / 2 + 1, last};
+    }
+    [[nodiscard]] bool outside(std::int32_t born, std::int32_t dies) const {
+      return dies < first || born > last;
+    }
+    [[nodiscard]] bool inside(std::int32_t born, std::int32_t dies) const {
+      return born <= first && last <= dies;
+    }
+  };
+
+  // These three recurse as deep as the tree is high: 31 at most.
+  void add(Place at, std::int32_t born, std::int32_t dies, std::int64_t bytes, std::int64_t end) {
+    if (at.outside(born, dies)) return;
+    Node& node = nodes_[at.node];
+    node.end = std::max(node.end, end);
+    if (at.inside(born, dies)) {
+      node.used += bytes;
+      node.used_by_all += bytes;
+      node.end_of_all = std::max(node.end_of_all, end);
+      return;
+    }
+    add(at.left(), born, dies, bytes, end);
+    add(at.right(), born, dies, bytes, end);
+    node.used = node.used_by_all + std::max(nodes_[2 * at.node].used, nodes_[2 * at.node + 1].used);
+  }
+  [[nodiscard]] std::int64_t most_used(Place at, std::int32_t born, std::int32_t dies) const {
+    if (at.outside(born, dies)) return 0;
+    const Node& node = nodes_[at.node];
+    if (at.inside(born, dies)) return node.used;
+    return node.used_by_all +
+           std::max(most_used(at.left(), born, dies), most_used(at.right(), born, dies));
+  }
+  [[nodiscard]] std::int64_t end(Place at, std::int32_t born, std::int32_t dies) const {
+    if (at.outside(born, dies)) return 0;
+    const Node& node = nodes_[at.node];
+    if (at.inside(born, dies)) return node.end;
+    return std::max({node.end_of_all, end(at.left(), born, dies), end(at.right(), born, dies)});
+  }
+
+  std::int32_t count_;
+  std::vector<Node> nodes_;
+};
+
+/// Memory that is given away while a buffer is to live.
+struct Taken {
+  std::int64_t begin = 0, end = 0;
+  /// For heaps whose top is the lowest.
+  bool operator<(const Taken& other) const { return begin > other.begin; }
+};
+
+/// The smallest gap of at least `bytes` below what is taken; nullopt: there is none. The list
+/// becomes a heap, so that finding a gap of exactly that size, as equal buffers leave it, need not
+/// sort all of it.
+std::optional<std::int64_t> smallest_gap(std::vector<Taken>& taken, std::int64_t bytes) {
+  std::make_heap(taken.begin(), taken.end());
+  std::optional<std::int64_t> best;
+  std::int64_t best_gap = 0, end = 0;
+  while (!taken.empty()) {
+    std::pop_heap(taken.begin(), taken.end());
+    const Taken lowest = taken.back();
+    taken.pop_back();
+    const std::int64_t gap = lowest.begin - end;
+    if (gap >= bytes && (!best || gap < best_gap)) best = end, best_gap = gap;
+    if (best && best_gap == bytes) break;
+    end = std::max(end, lowest.end);
+  }
+  return best;
+}
 
 }  // namespace
 
@@ -69,31 +180,34 @@ void ArenaPlanner::close_loop() {
   tick();
 }
 
-void ArenaPlanner::place() {
+Expected<void> ArenaPlanner::place() {
   std::vector<BufferId> order(buffers_.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
                    [&](BufferId a, BufferId b) { return at(a).bytes > at(b).bytes; });
   Timeline placed(now_);
-  std::vector<BufferId> near;
+  Levels levels(now_);
+  std::vector<Taken> taken;
   for (const BufferId id : order) {
     Buffer& buffer = at(id);
-    placed.collect(buffer.born, buffer.dies, near);
-    std::sort(near.begin(), near.end(),
-              [&](BufferId a, BufferId b) { return at(a).offset < at(b).offset; });
-    // By offset, so that one sweep finds the smallest gap that is free meanwhile.
-    std::int64_t best = -1, best_gap = 0, end = 0;
-    for (const BufferId other_id : near) {
-      const Buffer& other = at(other_id);
-      if (other.dies < buffer.born || other.born > buffer.dies) continue;
-      const std::int64_t gap = other.offset - end;
-      if (gap >= buffer.bytes && (best < 0 || gap < best_gap)) best = end, best_gap = gap;
-      end = std::max(end, other.offset + other.bytes);
+    const std::int64_t top = levels.end(buffer.born, buffer.dies);
+    buffer.offset = top;
+    // A gap that is free all the time would be free in the moment when most is used. Where many
+    // live at once there is mostly none, and nothing to look for.
+    if (top - levels.most_used(buffer.born, buffer.dies) >= buffer.bytes) {
+      taken.clear();
+      placed.collect(buffer.born, buffer.dies, [&](BufferId other) {
+        taken.push_back({at(other).offset, at(other).offset + at(other).bytes});
+      });
+      buffer.offset = smallest_gap(taken, buffer.bytes).value_or(top);
     }
-    buffer.offset = best >= 0 ? best : end;
-    total_ = std::max(total_, buffer.offset + buffer.bytes);
+    const auto end = checked_sum(buffer.offset, buffer.bytes);
+    if (!end) return fail(Code::limit_reached, "the values of a run need more than 2^63 bytes");
+    total_ = std::max(total_, *end);
     placed.add(id, buffer.born, buffer.dies);
+    levels.add(buffer.born, buffer.dies, buffer.bytes, *end);
   }
+  return {};
 }
 
 }  // namespace scanloom::plan

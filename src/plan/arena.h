@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/expected.h"
+
 namespace scanloom::plan {
 
 using BufferId = std::int32_t;
@@ -24,7 +26,8 @@ class ArenaPlanner {
   void close_loop();
 
   /// Assigns offsets (multiples of 64), best fit in order of size; call once, at the end.
-  void place();
+  /// Error: limit_reached (offsets beyond 2^63).
+  Expected<void> place();
   [[nodiscard]] std::int64_t offset(BufferId buffer) const { return at(buffer).offset; }
   [[nodiscard]] std::int64_t total_bytes() const { return total_; }
 

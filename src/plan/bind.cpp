@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/checked.h"
 #include "plan/binder.h"
 
 namespace scanloom::plan {
@@ -87,7 +88,7 @@ Expected<std::shared_ptr<const Binding>> Binder::bind() {
   SCANLOOM_TRY(inference_, ir::infer(module_, arguments, dims_, {.evaluate = true}));
   bind_arguments();
   SCANLOOM_CHECK_OK(walk());
-  resolve_buffers();
+  SCANLOOM_CHECK_OK(resolve_buffers());
   return std::shared_ptr<const Binding>(out_);
 }
 
@@ -118,8 +119,7 @@ void Binder::bind_arguments() {
       spot.spot.layout = contiguous_layout(bound.shape);
       spot.spot.dtype = result.dtype;
       bound.source = spot.spot;
-      out_->result_bytes +=
-          bound.shape.elements() * static_cast<std::int64_t>(dtype_bytes(result.dtype));
+      out_->result_bytes = saturating_sum(out_->result_bytes, account_for(top.yields[i]));
       want(module_.top(), top.yields[i], spot);
     }
     out_->results.push_back(bound);
@@ -131,8 +131,12 @@ Expected<void> Binder::walk() {
   while (!frames_.empty()) {
     Frame& frame = frames_.back();
     const ir::Region& region = module_.region(frame.region);
-    if (frame.next < region.nodes.size()) {
-      SCANLOOM_CHECK_OK(bind_node(region.nodes[frame.next++]));
+    if (frame.next < region.nodes.size() && !frame.faulty) {
+      const bool certain = frame.certain;
+      if (Expected<void> bound = bind_node(region.nodes[frame.next++]); !bound) {
+        if (certain) return bound;
+        give_up_region(std::move(bound).error());
+      }
       continue;
     }
     Frame done = std::move(frame);
@@ -140,6 +144,20 @@ Expected<void> Binder::walk() {
     SCANLOOM_CHECK_OK(finish_region(done));
   }
   return {};
+}
+
+/// The side of a condition that only the run knows, or the body of a loop that may take no step,
+/// may never run: neither may what is in it.
+void Binder::push_frame(Frame frame) {
+  frame.certain &= frames_.back().certain;
+  frames_.push_back(std::move(frame));
+}
+
+/// Reaching this point of the region is the error.
+void Binder::give_up_region(Error error) {
+  out_->faults.push_back(std::move(error));
+  emit(Op::fault, static_cast<std::uint32_t>(out_->faults.size() - 1));
+  frames_.back().faulty = true;
 }
 
 Expected<void> Binder::finish_region(Frame& frame) {
@@ -204,8 +222,8 @@ Expected<void> Binder::finish_top() {
   return {};
 }
 
-void Binder::resolve_buffers() {
-  arena_.place();
+Expected<void> Binder::resolve_buffers() {
+  SCANLOOM_CHECK_OK(arena_.place());
   const auto fix = [&](Spot& spot) {
     if (spot.buffer == kNone) return;
     spot.offset += arena_.offset(spot.buffer);
@@ -232,6 +250,7 @@ void Binder::resolve_buffers() {
   }
   out_->arena_bytes = arena_.total_bytes();
   out_->slots[kScratchSlot].offset = arena_.total_bytes();
+  return {};
 }
 
 Expected<std::shared_ptr<const Binding>> bind(std::shared_ptr<const Plan> plan,

@@ -11,7 +11,7 @@ Expected<void> Binder::begin_branch(ir::NodeId id) {
     enter_side(id, taken, {.side = Side::only_side, .node = id});
     return {};
   }
-  Frame frame{.side = Side::then_side, .node = id};
+  Frame frame{.side = Side::then_side, .node = id, .certain = false};
   for (const ir::ValueId output : node.outputs) {
     Location result;
     if (is_object(output)) {
@@ -50,14 +50,16 @@ void Binder::enter_side(ir::NodeId id, int side, Frame frame) {
   for (std::size_t i = 0; i < region.yields.size(); ++i)
     if (wanted_[node.outputs[i].index] && is_static(region.yields[i]))
       want(frame.region, region.yields[i], *wanted_[node.outputs[i].index]);
-  frames_.push_back(std::move(frame));
+  push_frame(std::move(frame));
 }
 
 /// Makes the yields of the side that ends here the results of the branch.
 void Binder::finish_side(Frame& frame) {
   const ir::Node& node = module_.node(frame.node);
   const ir::Region& region = module_.region(frame.region);
-  for (std::size_t i = 0; i < region.yields.size(); ++i) {
+  // What follows the only side is never reached either.
+  if (frame.faulty && frame.side == Side::only_side) frames_.back().faulty = true;
+  for (std::size_t i = 0; i < region.yields.size() && !frame.faulty; ++i) {
     const ir::ValueId output = node.outputs[i];
     Location source = location(region.yields[i]);
     const bool moved = hands_over_yield(frame.region, i);
@@ -85,6 +87,8 @@ void Binder::finish_side(Frame& frame) {
     result.add_buffers(source.buffers);
     set_location(output, result);
   }
+  for (std::size_t i = 0; i < frame.results.size() && frame.faulty; ++i)
+    set_location(node.outputs[i], frame.results[i]);
   if (frame.side == Side::else_side)
     out_->code[frame.jump].index = static_cast<std::uint32_t>(out_->code.size());
 }
@@ -95,7 +99,8 @@ void Binder::finish_then_side(Frame& frame) {
               .node = frame.node,
               .index = frame.index,
               .jump = emit(Op::jump, 0),
-              .results = std::move(frame.results)};
+              .results = std::move(frame.results),
+              .certain = false};
   out_->branches[frame.index].otherwise = static_cast<std::uint32_t>(out_->code.size());
   enter_side(frame.node, 1, std::move(other));
 }

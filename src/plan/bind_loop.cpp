@@ -93,8 +93,12 @@ Expected<void> Binder::begin_loop(ir::NodeId id) {
   emit(Op::loop_begin, index);
   arena_.open_loop();
   out_->loops[index].body = static_cast<std::uint32_t>(out_->code.size());
-  frames_.push_back(
-      {.region = node.regions[0], .side = Side::loop_body, .node = id, .index = index});
+  const BoundLoop& bound = out_->loops[index];
+  push_frame({.region = node.regions[0],
+              .side = Side::loop_body,
+              .node = id,
+              .index = index,
+              .certain = bound.trip_count > 0 && !bound.condition.present()});
   ++loop_depth_;
   return {};
 }
@@ -295,9 +299,11 @@ Expected<void> Binder::finish_loop(Frame& frame) {
   const ir::Region& body = module_.region(frame.region);
   // Bound anew below: copies append operands, and nested loops have grown the list.
   BoundLoop loop = std::move(out_->loops[frame.index]);
-  finish_carried(node, frame.index, loop);
-  finish_stacked(node, loop);
-  if (node.loop->has_keep_going) {
+  if (!frame.faulty) {
+    finish_carried(node, frame.index, loop);
+    finish_stacked(node, loop);
+  }
+  if (node.loop->has_keep_going && !frame.faulty) {
     SCANLOOM_TRY(const Location keep_going,
                  control(frame.node, body.yields[0], "condition of the next step"));
     touch(keep_going);

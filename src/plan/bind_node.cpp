@@ -2,6 +2,7 @@
 // that accepts the operands as they lie.
 #include <algorithm>
 
+#include "ir/call_reference.h"
 #include "ops/ops.h"
 #include "ops/pointwise.h"
 #include "plan/binder.h"
@@ -117,9 +118,10 @@ Expected<void> Binder::bind_kernel(ir::NodeId id) {
     });
   };
   refusals_.clear();
-  if (try_all()) return {};
+  const bool nothing = ir::makes_nothing(*node.op, operands_of(outputs));
+  if (!nothing && try_all()) return {};
   bool copied = false;
-  if (!candidates(*node.op).empty())
+  if (!nothing && !candidates(*node.op).empty())
     for (Location& input : inputs) {
       if (!input.spot.present() || layout(input.spot).contiguous) continue;
       input = straight(input, layout(input.spot).dims, id);
@@ -130,8 +132,8 @@ Expected<void> Binder::bind_kernel(ir::NodeId id) {
     return fail(Code::unsupported, "{}: operator '{}' has no kernel", module_.describe(id),
                 node.op->name);
   BoundCall call;
-  call.run = node.op->reference;
-  call.kernel = "reference";
+  call.run = nothing ? tensor::do_nothing : node.op->reference;
+  call.kernel = nothing ? "nothing" : "reference";
   call.first_operand = add_operands(inputs, outputs);
   call.inputs = static_cast<std::uint16_t>(inputs.size());
   call.outputs = static_cast<std::uint16_t>(outputs.size());

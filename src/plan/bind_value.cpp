@@ -82,8 +82,20 @@ Location Binder::location(ir::ValueId id) {
 }
 
 Location Binder::output_location(ir::ValueId id) {
+  account_for(id);
   if (wanted_[id.index]) return *wanted_[id.index];
   return new_buffer(type(id).dtype, type(id).shape());
+}
+
+std::int64_t Binder::account_for(ir::ValueId id) {
+  const std::int64_t bytes =
+      type(id).shape().elements() * static_cast<std::int64_t>(dtype_bytes(type(id).dtype));
+  const ir::NodeId producer = module_.value(id).producer;
+  if (bytes > out_->largest_bytes && producer.valid()) {
+    out_->largest = producer;
+    out_->largest_bytes = bytes;
+  }
+  return bytes;
 }
 
 /// Asks that `value` be made at `destination`, where its producer can do that: an ordinary node of

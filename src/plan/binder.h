@@ -44,6 +44,8 @@ class Binder {
     std::uint32_t index = 0;        ///< of the loop or branch
     std::uint32_t jump = 0;         ///< then_side: the jump over the else side
     std::vector<Location> results;  ///< where the results of a branch go
+    bool certain = true;            ///< it runs whenever the whole does
+    bool faulty = false;            ///< what follows a node that cannot be bound is left out
   };
 
   // bind.cpp
@@ -52,8 +54,10 @@ class Binder {
   Expected<void> walk();
   Expected<void> bind_node(ir::NodeId id);
   Expected<void> finish_region(Frame& frame);
+  void push_frame(Frame frame);
+  void give_up_region(Error error);
   Expected<void> finish_top();
-  void resolve_buffers();
+  Expected<void> resolve_buffers();
   [[nodiscard]] bool all_outputs_known(const ir::Node& node) const;
   [[nodiscard]] bool is_static(ir::ValueId id) const { return type(id).is_static(); }
   [[nodiscard]] const tensor::Type& type(ir::ValueId id) const {
@@ -75,6 +79,8 @@ class Binder {
   Location new_dynamic(DType dtype);
   Location new_object(DType dtype, ObjectInit init = {});
   Location output_location(ir::ValueId id);
+  /// The bytes of a value of known sizes; the largest is named where memory does not suffice.
+  std::int64_t account_for(ir::ValueId id);
   SlotId new_slot(SlotInit init = {});
   std::int32_t add_layout(const tensor::Shape& dims, const tensor::Shape& strides);
   std::int32_t contiguous_layout(const tensor::Shape& dims);

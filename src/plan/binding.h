@@ -171,6 +171,7 @@ enum class Op : std::uint8_t {
   jump,           ///< to instruction `index`
   alias,          ///< aliases[index]
   check_sizes,    ///< size_checks[index]
+  fault,          ///< faults[index]: what binding found wrong where the run may never come
   look,           ///< at limits, after node `index`, which may have taken long
   end,
 };
@@ -200,6 +201,7 @@ struct Binding {
   std::vector<BoundBranch> branches;
   std::vector<Alias> aliases;
   std::vector<SizeCheck> size_checks;
+  std::vector<Error> faults;
   std::vector<Instruction> code;
   std::vector<BoundResult> results;
   std::vector<tensor::Tensor> constants;  ///< values that sizes alone decide
@@ -207,6 +209,8 @@ struct Binding {
   std::int64_t arena_bytes = 0;
   std::int64_t scratch_bytes = 0;
   std::int64_t result_bytes = 0;
+  ir::NodeId largest;  ///< makes the largest value of the arena and the results, for people
+  std::int64_t largest_bytes = 0;
 };
 
 }  // namespace scanloom::plan

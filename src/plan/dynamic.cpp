@@ -1,7 +1,8 @@
 #include "plan/dynamic.h"
 
+#include "ir/call_reference.h"
 #include "ir/empty_stacks.h"
-#include "ir/infer_ctx.h"
+#include "ir/infer_node.h"
 #include "ir/op_def.h"
 #include "ir/run_node.h"
 #include "plan/binding.h"
@@ -37,20 +38,21 @@ Expected<std::vector<tensor::Shape>> resolve_shapes(const Plan& plan, ir::NodeId
     known_pointers[i] = &known[i];
   }
   tensor::DimTable dims;
-  ir::InferCtx ctx(type_pointers, known_pointers, node.attrs, node.outputs.size(), dims);
-  if (Expected<void> inferred = node.op->infer(ctx); !inferred)
-    return std::move(inferred).error().at(plan.module.describe(id));
+  auto inferred = ir::infer_node(*node.op, type_pointers, known_pointers, node.attrs,
+                                 node.outputs.size(), dims);
+  if (!inferred) return std::move(inferred).error().at(plan.module.describe(id));
+  if (auto told = ir::check_sizes_told(*node.op, type_pointers, inferred->types, dims); !told)
+    return std::move(told).error().at(plan.module.describe(id));
   std::vector<tensor::Shape> shapes;
-  for (const tensor::Type& type : ctx.outputs()) {
-    if (!type.is_static())
-      return fail(Code::unsupported, "{}: the size of a result of '{}' stays unknown",
-                  plan.module.describe(id), node.op->name);
-    shapes.push_back(type.shape());
-    if (!shapes.back().checked_elements())
-      return fail(Code::invalid_argument, "{}: a result of sizes {} is too large",
-                  plan.module.describe(id), shapes.back().to_string());
-  }
+  for (const tensor::Type& type : inferred->types) shapes.push_back(type.shape());
   return shapes;
+}
+
+bool makes_nothing(const Plan& plan, const DynamicCall& dynamic,
+                   std::span<const tensor::Operand> outputs) {
+  // A call that copies what a loop or branch hands on belongs to a node that is no copy itself.
+  if (dynamic.resolve == sizes_of_input) return outputs[0].empty();
+  return ir::makes_nothing(*plan.module.node(dynamic.call.node).op, outputs);
 }
 
 kernels::Prepared prepare_kernel(const Plan& plan, const DynamicCall& dynamic,

@@ -29,6 +29,10 @@ Expected<void> run_object(const Plan& plan, ir::NodeId node, std::span<tensor::B
 Expected<std::vector<tensor::Shape>> resolve_shapes(const Plan& plan, ir::NodeId node,
                                                     std::span<const tensor::Operand> inputs);
 
+/// Whether there is nothing to compute for these results.
+bool makes_nothing(const Plan& plan, const DynamicCall& dynamic,
+                   std::span<const tensor::Operand> outputs);
+
 /// The first kernel that takes these operands as they lie; why_not is set where none does.
 kernels::Prepared prepare_kernel(const Plan& plan, const DynamicCall& dynamic,
                                  std::span<const tensor::Operand> inputs,

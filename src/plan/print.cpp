@@ -106,6 +106,8 @@ std::string instruction_text(const Binding& binding, const Instruction& instruct
     case Op::alias:
       return fmt::format("alias      {} is {}", spot_text(binding, binding.aliases[i].to),
                          spot_text(binding, binding.aliases[i].from));
+    case Op::fault:
+      return "fault      " + binding.faults[i].text();
     case Op::look:
       return "look       at limits";
     case Op::end:

@@ -56,10 +56,12 @@ Expected<void> Run::State::reserve(const plan::Spot& spot, const tensor::Shape& 
       value.storage && value.storage.use_count() == 1 && value.storage->capacity >= bytes;
   if (!fits) {
     const std::int64_t old = value.storage ? value.storage->capacity : 0;
-    const std::int64_t capacity = std::max<std::int64_t>({bytes, std::min(2 * old, 2 * bytes), 64});
+    std::int64_t capacity = std::max<std::int64_t>({bytes, std::min(2 * old, 2 * bytes), 64});
     // What it holds now is not needed any more: let it go first.
     value.storage.reset();
     value.lender.reset();
+    if (capacity > budget_left()) drop_kept();
+    if (capacity > budget_left()) capacity = std::max<std::int64_t>(bytes, 64);
     if (capacity > budget_left())
       return fail(
                  Code::limit_reached,
@@ -73,11 +75,18 @@ Expected<void> Run::State::reserve(const plan::Spot& spot, const tensor::Shape& 
       return fail(Code::out_of_memory, "{}: no memory for {} bytes", describe(node), capacity);
     value.storage = std::make_shared<Storage>(std::move(memory), capacity, budget);
   }
+  value.storage->run = runs;
   value.lender.reset();
   value.dims = dims;
   value.strides = tensor::contiguous_strides(dims);
   slot(spot.slot) = value.storage->bytes.get();
   return {};
+}
+
+void Run::State::drop_kept() {
+  for (BoxedValue& value : boxed)
+    if (value.storage && value.storage->run != runs) value.storage.reset();
+  drop_scratch();
 }
 
 Expected<void> Run::State::assign(const plan::Spot& from, const plan::Spot& to, ir::NodeId node,

@@ -67,6 +67,10 @@ Expected<void> Run::State::choose_kernel(std::uint32_t index) {
   chosen.state.reset();
   hot.run = bound.call.run;
   hot.call.prepared = nullptr;
+  if (plan::makes_nothing(*binding->plan, bound, outputs)) {
+    hot.run = tensor::do_nothing;
+    return {};
+  }
   if (elements_of(all) < kElementsWorthAKernel) return {};
   kernels::Prepared prepared = plan::prepare_kernel(*binding->plan, bound, inputs, outputs);
   if (prepared.why_not != nullptr) return {};
@@ -77,9 +81,23 @@ Expected<void> Run::State::choose_kernel(std::uint32_t index) {
   return {};
 }
 
+/// Every call that was prepared asks for scratch again.
+void Run::State::drop_scratch() {
+  if (dynamic_scratch_bytes == 0) return;
+  for (ChosenKernel& chosen : chosen_kernels) chosen.layouts.clear();
+  dynamic_scratch.reset();
+  dynamic_scratch_slot = nullptr;
+  budget.used -= dynamic_scratch_bytes;
+  dynamic_scratch_bytes = 0;
+}
+
 Expected<void> Run::State::reserve_scratch(std::int64_t bytes, ir::NodeId node) {
   if (bytes <= dynamic_scratch_bytes) return {};
-  const std::int64_t wanted = std::max(bytes, 2 * dynamic_scratch_bytes);
+  std::int64_t wanted = std::max(bytes, 2 * dynamic_scratch_bytes);
+  if (wanted > budget_left()) {
+    drop_kept();
+    wanted = bytes;
+  }
   if (wanted > budget_left())
     return fail(Code::limit_reached,
                 "{}: {} bytes of scratch exceed the memory budget, {} bytes are left",

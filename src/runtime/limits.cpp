@@ -21,7 +21,7 @@ void Pace::looked(Clock::time_point now) {
   last_ = now;
 }
 
-Expected<void> Watch::look(std::uint32_t loop, std::int64_t step, std::int64_t steps, Pace* pace) {
+Expected<void> Watch::look(std::int64_t step, const LoopProgress& outermost, Pace* pace) {
   using namespace std::chrono_literals;
   const Clock::time_point now = Clock::now();
   if (pace != nullptr) pace->looked(now);
@@ -29,7 +29,7 @@ Expected<void> Watch::look(std::uint32_t loop, std::int64_t step, std::int64_t s
   if (limits_.cancelled || limits_.deadline_seconds > 0) SCANLOOM_CHECK_OK(look_at(now, step));
   if (report) {
     reported_ = now;
-    limits_.progress(loop, step, steps);
+    limits_.progress(outermost.loop, outermost.step, outermost.steps);
   }
   return {};
 }

@@ -15,7 +15,7 @@ struct Limits {
   std::int64_t max_steps = -1;      ///< -1: ir::kDefaultMaxSteps where there is no trip count
   std::int64_t max_memory = 0;      ///< bytes; 0: three quarters of the machine's
   std::function<bool()> cancelled;  ///< asked from the running thread
-  /// The loop's number in the flat list, steps done, steps in all (-1: not known).
+  /// Of the outermost loop that is running: see LoopProgress.
   std::function<void(std::uint32_t loop, std::int64_t step, std::int64_t steps)> progress;
 };
 
@@ -41,6 +41,14 @@ class Pace {
   std::int64_t countdown_ = 1;
 };
 
+/// How far a loop has come: its number in the flat list (interpreted: its node's), the steps done,
+/// and the steps in all (-1: not known).
+struct LoopProgress {
+  std::uint32_t loop = 0;
+  std::int64_t step = 0;
+  std::int64_t steps = -1;
+};
+
 /// The limits of one run, from its start on.
 class Watch {
  public:
@@ -49,9 +57,8 @@ class Watch {
   [[nodiscard]] Clock::time_point start() const { return start_; }
   /// Cancellation and deadline. Errors: cancelled, limit_reached.
   Expected<void> look() const { return look_at(Clock::now(), -1); }
-  /// The same after that many steps of a loop, and progress.
-  Expected<void> look(std::uint32_t loop, std::int64_t step, std::int64_t steps,
-                      Pace* pace = nullptr);
+  /// The same after that many steps of a loop, and progress of the outermost one.
+  Expected<void> look(std::int64_t step, const LoopProgress& outermost, Pace* pace = nullptr);
 
  private:
   [[nodiscard]] Expected<void> look_at(Clock::time_point now, std::int64_t step) const;

@@ -44,7 +44,9 @@ Expected<bool> Run::State::enter(std::uint32_t index, const Limits& limits) {
 
 Expected<void> Run::State::look(std::uint32_t index, Watch& watch) {
   LoopState& state = loops[index];
-  Expected<void> looked = watch.look(index, state.step, state.shown, &state.pace);
+  const std::uint32_t told = outermost == kNoLoop ? index : outermost;
+  Expected<void> looked =
+      watch.look(state.step, {told, loops[told].step, loops[told].shown}, &state.pace);
   if (!looked) return std::move(looked).error().at(describe(binding->loops[index].node));
   return {};
 }

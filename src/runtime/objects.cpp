@@ -16,6 +16,10 @@ using tensor::Tensor;
 void Run::State::begin_objects(std::span<const BoxRef> fed, std::int64_t max_memory) {
   // Results of earlier runs no longer count: they are the caller's.
   account = tensor::MemoryAccount(max_memory);
+  account.set_make_room([this] {
+    drop_kept();
+    return bytes_elsewhere();
+  });
   objects.resize(binding->objects.size());
   for (std::size_t i = 0; i < objects.size(); ++i) {
     const plan::ObjectInit& init = binding->objects[i];
@@ -47,21 +51,29 @@ Expected<BoxRef> Run::State::boxed_operand(const plan::Spot& spot, const tensor:
                                            bool moved) {
   if (!spot.present()) return BoxRef();
   if (spot.is_object()) return moved ? std::move(object(spot)) : object(spot);
-  SCANLOOM_TRY(Tensor lent, plan::as_tensor(spot.is_dynamic() ? operand(spot) : bound));
+  const tensor::Operand value = spot.is_dynamic() ? operand(spot) : bound;
+  // What is not in order is copied, and a sequence may keep the copy.
+  if (!value.contiguous)
+    SCANLOOM_CHECK_OK(
+        account.check(value.elements() * static_cast<std::int64_t>(dtype_bytes(value.dtype))));
+  SCANLOOM_TRY(Tensor lent, plan::as_tensor(value));
+  if (lent.owner() != nullptr) {
+    SCANLOOM_TRY(lent, account.count(std::move(lent)));
+  }
   return BoxRef::of(std::move(lent));
 }
 
 Expected<void> Run::State::run_object(std::uint32_t index) {
   const plan::ObjectCall& call = binding->object_calls[index];
   const plan::Spot* const spots = binding->operands.data() + call.first_operand;
-  account.set_elsewhere(binding->arena_bytes + binding->scratch_bytes + binding->result_bytes +
-                        budget.used);
+  account.set_elsewhere(bytes_elsewhere());
   object_inputs.clear();
   object_outputs.assign(call.outputs, BoxRef());
   for (std::size_t i = 0; i < call.inputs; ++i) {
-    SCANLOOM_TRY(BoxRef input,
-                 boxed_operand(spots[i], operands[call.first_operand + i], call.moved[i]));
-    object_inputs.push_back(std::move(input));
+    Expected<BoxRef> input =
+        boxed_operand(spots[i], operands[call.first_operand + i], call.moved[i]);
+    if (!input) return std::move(input).error().at(describe(call.node));
+    object_inputs.push_back(*std::move(input));
   }
   SCANLOOM_CHECK_OK(
       plan::run_object(*binding->plan, call.node, object_inputs, object_outputs, account));
@@ -102,6 +114,13 @@ Expected<void> Run::State::unbox(const BoxRef& value, const plan::Spot& spot, ir
   return {};
 }
 
+Expected<BoxRef> Run::State::counted_box(Tensor tensor) {
+  SCANLOOM_TRY(Tensor counted, account.count(std::move(tensor)));
+  BoxRef value = BoxRef::of(std::move(counted));
+  SCANLOOM_CHECK_OK(account.count(*value));
+  return value;
+}
+
 /// How many slices a scanned value has now.
 Expected<std::int64_t> Run::State::slice_count(const plan::BoundScanned& port, ir::NodeId node) {
   tensor::Shape dims;
@@ -121,11 +140,16 @@ Expected<void> Run::State::slice_object(const plan::BoundScanned& port, std::int
   const Tensor& whole = object(port.outer)->tensor();
   const int axis = static_cast<int>(port.slices.axis);
   const std::int64_t first = port.window(whole.shape()[axis]).first + step * port.slices.stride;
-  SCANLOOM_TRY(Tensor slice,
-               tensor::slice(whole, axis, first, port.slices.part, port.slices.squeeze));
-  Expected<Tensor> counted = account.count(std::move(slice));
-  if (!counted) return std::move(counted).error().at(describe(node));
-  object(port.argument) = BoxRef::of(*std::move(counted));
+  account.set_elsewhere(bytes_elsewhere());
+  const auto slice = [&]() -> Expected<BoxRef> {
+    SCANLOOM_CHECK_OK(account.check(tensor::bytes_of_slice(whole, axis, port.slices.part)));
+    SCANLOOM_TRY(Tensor made,
+                 tensor::slice(whole, axis, first, port.slices.part, port.slices.squeeze));
+    return counted_box(std::move(made));
+  };
+  Expected<BoxRef> made = slice();
+  if (!made) return std::move(made).error().at(describe(node));
+  object(port.argument) = *std::move(made);
   return {};
 }
 
@@ -136,6 +160,7 @@ Expected<void> Run::State::append_object(std::uint32_t index, std::size_t port) 
   const Tensor& row = object(stacked.row)->tensor();
   Expected<void> fits = tensor::check_row(rows, row, port, stacked.axis, stacked.insert);
   if (!fits) return std::move(fits).error().at(describe(loop.node));
+  account.set_elsewhere(bytes_elsewhere());
   // A row that is the same in all steps takes no new memory, but what describes it does.
   Expected<Tensor> counted = account.count(row);
   if (!counted) return std::move(counted).error().at(describe(loop.node));
@@ -147,12 +172,17 @@ Expected<void> Run::State::join_objects(std::uint32_t index, std::size_t port) {
   const plan::BoundLoop& loop = binding->loops[index];
   const plan::BoundStacked& stacked = loop.stacked[port];
   std::vector<Tensor>& rows = loops[index].rows[port];
-  Expected<Tensor> all =
-      tensor::join_rows(rows, static_cast<int>(stacked.axis), stacked.insert, stacked.reverse);
-  rows.clear();
-  if (all) all = account.count(*std::move(all));
+  account.set_elsewhere(bytes_elsewhere());
+  const auto join = [&]() -> Expected<BoxRef> {
+    SCANLOOM_CHECK_OK(account.check(tensor::bytes_of_rows(rows)));
+    SCANLOOM_TRY(Tensor made, tensor::join_rows(rows, static_cast<int>(stacked.axis),
+                                                stacked.insert, stacked.reverse));
+    rows.clear();
+    return counted_box(std::move(made));
+  };
+  Expected<BoxRef> all = join();
   if (!all) return std::move(all).error().at(describe(loop.node));
-  object(stacked.result) = BoxRef::of(*std::move(all));
+  object(stacked.result) = *std::move(all);
   return {};
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/checked.h"
 #include "base/fp_environment.h"
 #include "runtime/state.h"
 
@@ -45,6 +46,27 @@ void stop_loop(Profile* profile, std::uint32_t loop) {
   if (profile == nullptr) return;
   profile->loops[loop].seconds += seconds_now();
   ++profile->loops[loop].calls;
+}
+
+/// What the run needs whatever its data are. Error: limit_reached, naming the largest value.
+Expected<std::int64_t> fixed_bytes(const plan::Binding& binding) {
+  const auto bytes = checked_sum(binding.arena_bytes, binding.scratch_bytes);
+  const auto all = bytes ? checked_sum(*bytes, binding.result_bytes) : std::nullopt;
+  if (!all) return fail(Code::limit_reached, "the run needs more than 2^63 bytes");
+  return *all;
+}
+
+Expected<void> check_fixed(const plan::Binding& binding, std::int64_t budget) {
+  SCANLOOM_TRY(const std::int64_t bytes, fixed_bytes(binding));
+  if (bytes <= budget) return {};
+  Error error = fail(Code::limit_reached,
+                     "the run needs {} bytes ({} for results), the memory budget is {} bytes",
+                     bytes, binding.result_bytes, budget);
+  if (binding.largest.valid())
+    error.note(fmt::format("{} makes the largest value, of {} bytes",
+                           plan::describe(*binding.plan, binding.largest), binding.largest_bytes));
+  error.note("raise it with the option max_memory");
+  return error;
 }
 
 }  // namespace
@@ -126,13 +148,9 @@ const std::shared_ptr<const plan::Binding>& Run::binding() const { return state_
 
 Expected<std::unique_ptr<Run>> Run::make(std::shared_ptr<const plan::Binding> binding,
                                          std::int64_t max_memory, int max_threads) {
-  const std::int64_t bytes = binding->arena_bytes + binding->scratch_bytes;
   const std::int64_t budget = max_memory > 0 ? max_memory : default_max_memory();
-  if (bytes + binding->result_bytes > budget)
-    return fail(Code::limit_reached,
-                "the run needs {} bytes ({} for results), the memory budget is {} bytes",
-                bytes + binding->result_bytes, binding->result_bytes, budget)
-        .note("raise it with the option max_memory");
+  SCANLOOM_CHECK_OK(check_fixed(*binding, budget));
+  const std::int64_t bytes = binding->arena_bytes + binding->scratch_bytes;
   auto state = std::make_unique<State>();
   state->arena = allocate_aligned(bytes);
   if (!state->arena) return fail(Code::out_of_memory, "no memory for an arena of {} bytes", bytes);
@@ -148,11 +166,12 @@ Expected<RunResult> Run::execute(std::span<const std::byte* const> feeds, const 
   const plan::Binding& bound = *state.binding;
   const FpEnvironment environment;
   const std::int64_t budget = limits.max_memory > 0 ? limits.max_memory : default_max_memory();
+  SCANLOOM_CHECK_OK(check_fixed(bound, budget));
   state.budget.limit = budget - bound.arena_bytes - bound.scratch_bytes - bound.result_bytes;
-  if (state.budget.limit < 0)
-    return fail(Code::limit_reached, "the run needs {} bytes, the memory budget is {} bytes",
-                budget - state.budget.limit, budget);
+  ++state.runs;
+  if (state.budget.used > state.budget.limit) state.drop_kept();
   state.steps = 0;
+  state.outermost = State::kNoLoop;
   for (tensor::Draws& draws : state.draws) draws = {.run = number, .execution = 0};
   if (profile != nullptr) {
     profile->calls.resize(bound.calls.size());
@@ -237,6 +256,7 @@ Expected<void> Run::State::execute(const Limits& limits, Watch& watch, Profile* 
           SCANLOOM_TRY(steps_follow, begin_loop(index, limits));
         }
         if (!steps_follow) stop_loop(profile, index);
+        if (steps_follow && outermost == kNoLoop) outermost = index;
         at = steps_follow ? at + 1 : binding->loops[index].exit;
         break;
       }
@@ -247,6 +267,7 @@ Expected<void> Run::State::execute(const Limits& limits, Watch& watch, Profile* 
           break;
         }
         SCANLOOM_CHECK_OK(finish_loop(index));
+        if (outermost == index) outermost = kNoLoop;
         stop_loop(profile, index);
         ++at;
         break;
@@ -276,6 +297,8 @@ Expected<void> Run::State::execute(const Limits& limits, Watch& watch, Profile* 
         SCANLOOM_CHECK_OK(check_sizes(binding->size_checks[index]));
         ++at;
         break;
+      case plan::Op::fault:
+        return binding->faults[index];
       case plan::Op::look: {
         Expected<void> looked = watch.look();
         if (!looked) return std::move(looked).error().at(describe(ir::NodeId{index}));
@@ -289,7 +312,7 @@ Expected<void> Run::State::execute(const Limits& limits, Watch& watch, Profile* 
 }
 
 Expected<void> Run::State::copy_boxed_results(RunResult& result) {
-  std::int64_t left = budget_left();
+  std::int64_t left = budget_left(), copied = 0;
   result.objects.resize(binding->results.size());
   for (std::size_t i = 0; i < binding->results.size(); ++i) {
     const plan::BoundResult& output = binding->results[i];
@@ -298,7 +321,12 @@ Expected<void> Run::State::copy_boxed_results(RunResult& result) {
     const tensor::Operand source = operand(output.source);
     const std::int64_t bytes =
         source.elements() * static_cast<std::int64_t>(dtype_bytes(output.source.dtype));
+    if (bytes > left) {
+      drop_kept();
+      left = budget_left() - copied;
+    }
     left -= bytes;
+    copied += bytes;
     if (left < 0)
       return fail(Code::limit_reached,
                   "result {} of sizes {} needs {} bytes, {} bytes of the memory budget are left", i,

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstring>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "plan/binding.h"
@@ -36,6 +37,7 @@ struct Storage {
   std::unique_ptr<std::byte[]> bytes;
   std::int64_t capacity;
   Budget& budget;
+  std::uint64_t run = 0;  ///< of this Run: the last that wrote here; storage outlives runs
 };
 
 /// A value whose sizes only the run knows. Without storage it refers to memory of someone else,
@@ -80,6 +82,8 @@ using AlignedBytes = std::unique_ptr<std::byte[], AlignedDelete>;
 AlignedBytes allocate_aligned(std::int64_t bytes);
 
 struct Run::State {
+  static constexpr std::uint32_t kNoLoop = ~std::uint32_t{0};
+
   std::shared_ptr<const plan::Binding> binding;
   AlignedBytes arena;
   std::vector<std::byte*> slots;
@@ -99,6 +103,8 @@ struct Run::State {
   tensor::Fault fault;
   std::vector<tensor::Draws> draws;  // of the random calls; they point here
   std::int64_t steps = 0;
+  std::uint64_t runs = 0;             // begun
+  std::uint32_t outermost = kNoLoop;  // the outermost loop whose steps are running
 
   [[nodiscard]] std::byte*& slot(plan::SlotId id) { return slots[static_cast<std::size_t>(id)]; }
   [[nodiscard]] std::byte* address(const plan::Spot& spot) { return slot(spot.slot) + spot.offset; }
@@ -111,6 +117,10 @@ struct Run::State {
   /// What is left for boxed values.
   [[nodiscard]] std::int64_t budget_left() const {
     return budget.limit - budget.used - account.held();
+  }
+  /// What the run holds beside its objects.
+  [[nodiscard]] std::int64_t bytes_elsewhere() const {
+    return binding->arena_bytes + binding->scratch_bytes + binding->result_bytes + budget.used;
   }
   /// An operand with the sizes that the spot has now.
   [[nodiscard]] tensor::Operand operand(const plan::Spot& spot);
@@ -129,6 +139,9 @@ struct Run::State {
 
   // boxed.cpp: values whose sizes only the run knows
   Expected<void> reserve(const plan::Spot& spot, const tensor::Shape& dims, ir::NodeId node);
+  /// Lets go what earlier runs have left for later ones: storage that this run has not written, and
+  /// scratch. Not while a kernel is being prepared.
+  void drop_kept();
   Expected<void> assign(const plan::Spot& from, const plan::Spot& to, ir::NodeId node,
                         bool moved = false);
   Expected<void> append_row(const plan::BoundStacked& port, std::int64_t step, ir::NodeId node);
@@ -146,12 +159,14 @@ struct Run::State {
   Expected<tensor::Tensor> tensor_at(const plan::Spot& spot);
   Expected<std::int64_t> slice_count(const plan::BoundScanned& port, ir::NodeId node);
   Expected<void> slice_object(const plan::BoundScanned& port, std::int64_t step, ir::NodeId node);
+  Expected<tensor::BoxRef> counted_box(tensor::Tensor tensor);
   Expected<void> append_object(std::uint32_t index, std::size_t port);
   Expected<void> join_objects(std::uint32_t index, std::size_t port);
 
   // dynamic_calls.cpp
   Expected<void> run_dynamic(std::uint32_t index);
   Expected<void> choose_kernel(std::uint32_t index);
+  void drop_scratch();
   Expected<void> reserve_scratch(std::int64_t bytes, ir::NodeId node);
 
   // loops.cpp
@@ -183,6 +198,8 @@ Expected<T> Run::State::single(const plan::Spot& spot, ir::NodeId node) {
       return fail(Code::invalid_argument,
                   "{}: its trip count or condition has {} elements, 1 is needed", describe(node),
                   elements);
+  // A byte that is neither 0 nor 1 is no bool.
+  if constexpr (std::is_same_v<T, bool>) return *address(spot) != std::byte{0};
   T value;
   std::memcpy(&value, address(spot), sizeof value);
   return value;

@@ -12,8 +12,14 @@ Expected<BoxRef> BoxedCall::take(std::size_t i) const {
     SCANLOOM_TRY(Tensor copy, Tensor::copy_of(lent.dtype(), lent.shape(), lent.data()));
     return box(std::move(copy));
   }
-  SCANLOOM_CHECK_OK(memory.count(*value));
+  SCANLOOM_CHECK_OK(count_own(value));
   return value;
+}
+
+/// A box that others refer to as well is theirs: who made it has counted it.
+Expected<void> BoxedCall::count_own(const BoxRef& value) const {
+  if (!value.unique()) return {};
+  return memory.count(*value);
 }
 
 BoxRef BoxedCall::take_unique(std::size_t i) const {
@@ -30,13 +36,12 @@ Expected<BoxRef> BoxedCall::box(Tensor tensor) const {
 }
 
 Expected<void> BoxedCall::give(std::size_t i, Tensor tensor) const {
-  SCANLOOM_TRY(Tensor counted, memory.count(std::move(tensor)));
-  outputs[i] = BoxRef::of(std::move(counted));
+  SCANLOOM_TRY(outputs[i], box(std::move(tensor)));
   return {};
 }
 
 Expected<void> BoxedCall::give(std::size_t i, BoxRef value) const {
-  SCANLOOM_CHECK_OK(memory.count(*value));
+  SCANLOOM_CHECK_OK(count_own(value));
   outputs[i] = std::move(value);
   return {};
 }

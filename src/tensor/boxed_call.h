@@ -34,6 +34,9 @@ struct BoxedCall {
   Expected<void> give(std::size_t i, BoxRef value) const;
   /// The tensor in a box, both counted: to be an item of a sequence.
   Expected<BoxRef> box(Tensor tensor) const;
+
+ private:
+  Expected<void> count_own(const BoxRef& value) const;
 };
 
 using BoxedFn = Expected<void> (*)(const BoxedCall& call);

@@ -29,7 +29,15 @@ struct Operand {
   [[nodiscard]] T* data() const {
     return reinterpret_cast<T*>(*slot + offset);
   }
+  /// Whether there is no element: an axis of size 0.
+  [[nodiscard]] bool empty() const {
+    for (int axis = 0; axis < rank; ++axis)
+      if (dims[axis] == 0) return true;
+    return false;
+  }
   [[nodiscard]] std::int64_t elements() const {
+    // Other axes of an empty tensor may have any sizes, whose product would overflow.
+    if (empty()) return 0;
     std::int64_t count = 1;
     for (int axis = 0; axis < rank; ++axis) count *= dims[axis];
     return count;
@@ -82,5 +90,8 @@ struct Call {
 };
 
 using KernelFn = Status (*)(const Call&) noexcept;
+
+/// The kernel where there is nothing to compute.
+inline Status do_nothing(const Call& /*call*/) noexcept { return Status::ok; }
 
 }  // namespace scanloom::tensor

@@ -7,9 +7,6 @@
 namespace scanloom::tensor {
 namespace {
 
-// Sums and products of sizes and attributes below this stay far from overflow.
-constexpr std::int64_t kMaxParameter = std::int64_t{1} << 31;
-
 const Attr& attr_of(std::span<const Attr> attrs, ConvAttr which) {
   return attrs[static_cast<std::size_t>(which)];
 }
@@ -23,23 +20,6 @@ Expected<AutoPad> read_auto_pad(const Attr& attr) {
   if (text == "valid") return AutoPad::valid;
   return invalid_model("auto_pad is '{}', not one of explicit, same_upper, same_lower, valid",
                        text);
-}
-
-/// `given` to `result`, or `absent` everywhere.
-Expected<void> read_list(const Attr& attr, std::string_view name, std::size_t count,
-                         std::int64_t absent, std::span<std::int64_t> result) {
-  std::ranges::fill(result, absent);
-  if (!attr.present()) return {};
-  const std::vector<std::int64_t>& given = attr.integers();
-  if (given.size() != count)
-    return invalid_model("{} has {} numbers, not {}", name, given.size(), count);
-  for (std::size_t i = 0; i < count; ++i) {
-    if (given[i] < absent || given[i] >= kMaxParameter)
-      return invalid_model("{} has the number {}, outside [{}, {})", name, given[i], absent,
-                           kMaxParameter);
-    result[i] = given[i];
-  }
-  return {};
 }
 
 Expected<void> resolve_axis(ConvGeometry& geometry, const ConvAttrs& attrs, std::size_t axis) {
@@ -71,19 +51,38 @@ std::int64_t product(std::span<const std::int64_t> sizes) {
 
 }  // namespace
 
+Expected<void> read_window_numbers(const Attr& attr, std::string_view name, std::int64_t least,
+                                   std::span<std::int64_t> result) {
+  std::ranges::fill(result, least);
+  if (!attr.present()) return {};
+  const std::vector<std::int64_t>& given = attr.integers();
+  if (given.size() != result.size())
+    return invalid_model("{} has {} numbers, not {}", name, given.size(), result.size());
+  for (const std::int64_t number : given)
+    if (number < least || number >= kMaxParameter)
+      return invalid_model("{} has the number {}, outside [{}, {})", name, number, least,
+                           kMaxParameter);
+  std::ranges::copy(given, result.begin());
+  return {};
+}
+
 Expected<ConvAttrs> read_conv_attrs(std::span<const Attr> attrs, int spatial) {
   const auto count = static_cast<std::size_t>(spatial);
   ConvAttrs result;
+  result.dilation.fill(1);
+  result.stride.fill(1);
   SCANLOOM_TRY(result.auto_pad, read_auto_pad(attr_of(attrs, ConvAttr::auto_pad)));
   if (const Attr& group = attr_of(attrs, ConvAttr::group); group.present())
     result.group = group.integer();
   if (result.group < 1) return invalid_model("group is {}, less than 1", result.group);
+  const auto first = [count](auto& list) { return std::span(list).first(count); };
+  SCANLOOM_CHECK_OK(read_window_numbers(attr_of(attrs, ConvAttr::dilations), "dilations", 1,
+                                        first(result.dilation)));
   SCANLOOM_CHECK_OK(
-      read_list(attr_of(attrs, ConvAttr::dilations), "dilations", count, 1, result.dilation));
-  SCANLOOM_CHECK_OK(
-      read_list(attr_of(attrs, ConvAttr::strides), "strides", count, 1, result.stride));
+      read_window_numbers(attr_of(attrs, ConvAttr::strides), "strides", 1, first(result.stride)));
   std::array<std::int64_t, 2 * kMaxSpatial> pads{};
-  SCANLOOM_CHECK_OK(read_list(attr_of(attrs, ConvAttr::pads), "pads", 2 * count, 0, pads));
+  SCANLOOM_CHECK_OK(read_window_numbers(attr_of(attrs, ConvAttr::pads), "pads", 0,
+                                        std::span(pads).first(2 * count)));
   if (result.auto_pad == AutoPad::explicit_pads) {
     std::copy_n(pads.begin(), count, result.pad_begin.begin());
     std::copy_n(pads.begin() + spatial, count, result.pad_end.begin());

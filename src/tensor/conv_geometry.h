@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "base/expected.h"
 #include "tensor/attr.h"
@@ -14,6 +15,15 @@
 namespace scanloom::tensor {
 
 inline constexpr int kMaxSpatial = kMaxRank - 2;
+
+/// Sums and products of sizes and attributes of windows below this stay far from overflow.
+inline constexpr std::int64_t kMaxParameter = std::int64_t{1} << 31;
+
+/// The numbers of an attribute of windows to `result`; `least` everywhere where it is absent.
+/// Errors: invalid_model, of a list of another length and of numbers outside [least,
+/// kMaxParameter).
+Expected<void> read_window_numbers(const Attr& attr, std::string_view name, std::int64_t least,
+                                   std::span<std::int64_t> result);
 
 /// The attributes of both operators stand in this order.
 enum class ConvAttr : std::uint8_t { auto_pad, dilations, group, pads, strides };

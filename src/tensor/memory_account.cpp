@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/assert.h"
+#include "base/checked.h"
 #include "tensor/boxed.h"
 
 namespace scanloom::tensor {
@@ -33,11 +35,12 @@ struct MemoryAccount::Held {
   std::int64_t bytes;
 };
 
-Expected<void> MemoryAccount::check(std::int64_t bytes) const {
+Expected<void> MemoryAccount::check(std::int64_t bytes) {
+  if (make_room_ && bytes > max_bytes_ - (held() + elsewhere_)) elsewhere_ = make_room_();
   const std::int64_t used = held() + elsewhere_;
   if (bytes > max_bytes_ - used)
     return fail(Code::limit_reached, "the run needs {} bytes, the memory budget is {} bytes",
-                used + bytes, max_bytes_)
+                saturating_sum(used, bytes), max_bytes_)
         .note("raise it with the option max_memory");
   return {};
 }
@@ -50,6 +53,7 @@ Expected<Tensor> MemoryAccount::count(Tensor tensor) {
 }
 
 Expected<void> MemoryAccount::count(Box& box) {
+  SCANLOOM_ASSERT(box.owners_.load(std::memory_order_acquire) == 1);
   const std::int64_t bytes = box.own_bytes();
   if (box.counter_ == held_ && bytes == box.counted_) return {};
   const std::int64_t counted = box.counter_ == held_ ? box.counted_ : 0;

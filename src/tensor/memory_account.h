@@ -5,7 +5,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <utility>
 
 #include "base/expected.h"
 #include "tensor/tensor.h"
@@ -24,12 +26,15 @@ class MemoryAccount {
   [[nodiscard]] std::int64_t held() const { return held_->load(std::memory_order_relaxed); }
   /// Bytes of the same run that are counted elsewhere.
   void set_elsewhere(std::int64_t bytes) { elsewhere_ = bytes; }
+  /// Asked where the budget is short: lets go what is only kept, and says what set_elsewhere would
+  /// be told then.
+  void set_make_room(std::function<std::int64_t()> make_room) { make_room_ = std::move(make_room); }
   /// Whether a tensor of that many bytes may be made. Error: limit_reached.
-  [[nodiscard]] Expected<void> check(std::int64_t bytes) const;
+  [[nodiscard]] Expected<void> check(std::int64_t bytes);
   /// The same tensor, counted. Precondition: it has storage of its own. Error: limit_reached.
   Expected<Tensor> count(Tensor tensor);
-  /// Counts a box and its list, not what it refers to; again after it has changed. Error:
-  /// limit_reached.
+  /// Counts a box and its list, not what it refers to; again after it has changed. Precondition:
+  /// one reference to the box, for counting writes to it. Error: limit_reached.
   Expected<void> count(Box& box);
 
  private:
@@ -37,6 +42,7 @@ class MemoryAccount {
 
   std::int64_t max_bytes_;
   std::int64_t elsewhere_ = 0;
+  std::function<std::int64_t()> make_room_;
   std::shared_ptr<Counter> held_ = std::make_shared<Counter>(0);
 };
 

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "base/checked.h"
+
 namespace scanloom::tensor {
 namespace {
 
@@ -41,6 +43,10 @@ Expected<Shape> joined_shape(std::span<const Tensor> rows, int axis, bool insert
 
 }  // namespace
 
+std::int64_t bytes_of_slice(const Tensor& whole, int axis, std::int64_t part) {
+  return static_cast<std::int64_t>(block_count(whole, axis) * block_bytes(whole, axis + 1)) * part;
+}
+
 Expected<Tensor> slice(const Tensor& whole, int axis, std::int64_t first, std::int64_t part,
                        bool squeeze) {
   Shape shape = whole.shape();
@@ -73,6 +79,13 @@ Expected<void> check_row(std::span<const Tensor> rows, const Tensor& row, std::s
   return fail(Code::invalid_argument,
               "stacked value {} has a row of shape {} in step {}, and {} in step 0", port,
               row.shape().to_string(), rows.size(), rows[0].shape().to_string());
+}
+
+std::int64_t bytes_of_rows(std::span<const Tensor> rows) {
+  std::int64_t bytes = 0;
+  for (const Tensor& row : rows)
+    bytes = saturating_sum(bytes, static_cast<std::int64_t>(row.bytes()));
+  return bytes;
 }
 
 Expected<Tensor> join_rows(std::span<const Tensor> rows, int axis, bool insert, bool reverse) {

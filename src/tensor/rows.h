@@ -15,10 +15,17 @@ namespace scanloom::tensor {
 Expected<Tensor> slice(const Tensor& whole, int axis, std::int64_t first, std::int64_t part,
                        bool squeeze);
 
+/// What a slice of so many elements of the axis takes, without the texts of strings.
+std::int64_t bytes_of_slice(const Tensor& whole, int axis, std::int64_t part);
+
 /// Whether `row` may be put behind `rows`; `port` is the number of the stack for the message.
 /// Errors (invalid_argument): it has no such axis, or another shape than the first row.
 Expected<void> check_row(std::span<const Tensor> rows, const Tensor& row, std::size_t port,
                          std::int64_t axis, bool insert);
+
+/// What the rows take together, without the texts of strings; the largest number where they take
+/// more.
+std::int64_t bytes_of_rows(std::span<const Tensor> rows);
 
 /// The rows along an axis, which is a new one if `insert`, the last row first if `reverse`.
 /// Precondition: there is a row, and check_row took each.

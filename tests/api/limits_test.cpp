@@ -92,6 +92,63 @@ TEST(Limits, AFedTripCountTooLargeToBeMeantIsNone) {
   }
 }
 
+TEST(Limits, ProgressIsOfTheOutermostLoop) {
+  GraphBytes inner;
+  inner.inputs = {value_info("j", kInt64, {}), value_info("on", kBool, {}),
+                  value_info("u", kFloat, {})};
+  inner.outputs = {value_info("on"), value_info("s")};
+  inner.nodes = {NodeBytes("Sqrt", {"u"}, {"s"})};
+  GraphBytes outer;
+  outer.inputs = {value_info("i", kInt64, {}), value_info("go", kBool, {}),
+                  value_info("v", kFloat, {})};
+  outer.outputs = {value_info("go"), value_info("w")};
+  outer.nodes = {
+      NodeBytes("Loop", {"n", "", "v"}, {"w"}).name("inner").graph("body", inner.bytes())};
+  ModelBytes model;
+  model.graph.inputs = {value_info("v0", kFloat, {})};
+  model.graph.outputs = {value_info("last")};
+  model.graph.initialisers = {int64_tensor("m", {}, {1000}),
+                              int64_tensor("n", {}, {std::int64_t{1} << 40})};
+  model.graph.nodes = {
+      NodeBytes("Loop", {"m", "", "v0"}, {"last"}).name("outer").graph("body", outer.bytes())};
+  const float v = 2;
+  for (const Execution execution :
+       {Execution::automatic, Execution::stepped, Execution::interpreted}) {
+    const Session session = load(model.bytes(), {.execution = execution});
+    int heard = 0;
+    RunOptions options;
+    options.deadline = 0.4;
+    options.progress = [&](const Progress& progress) {
+      ++heard;
+      EXPECT_THAT(std::string(progress.node), HasSubstr("'outer'"));
+      EXPECT_EQ(progress.step, 0);
+      EXPECT_EQ(progress.steps, 1000);
+    };
+    const auto results = session.run({{"v0", view(&v, {})}}, options);
+    ASSERT_FALSE(results);
+    EXPECT_EQ(results.error().code(), Code::limit_reached);
+    EXPECT_GE(heard, 1);
+  }
+}
+
+TEST(Limits, TheLargestValueIsNamed) {
+  ModelBytes model;
+  model.graph.inputs = {value_info("x", kFloat, {"N"})};
+  model.graph.outputs = {value_info("y")};
+  model.graph.initialisers = {int64_tensor("many", {1}, {1000})};
+  model.graph.nodes = {NodeBytes("Tile", {"x", "many"}, {"wide"}).name("tile"),
+                       NodeBytes("ReduceSum", {"wide"}, {"y"}).name("sum")};
+  const Session session = load(model.bytes());
+  const std::vector<float> x(1000, 1);
+  RunOptions options;
+  options.max_memory = 1 << 20;
+  const auto results = session.run({{"x", view(x.data(), {1000})}}, options);
+  ASSERT_FALSE(results);
+  EXPECT_EQ(results.error().code(), Code::limit_reached);
+  EXPECT_THAT(results.error().message(), HasSubstr("'tile'"));
+  EXPECT_THAT(results.error().message(), HasSubstr("4000000 bytes"));
+}
+
 TEST(Limits, MoreOperandsThanACallCounts) {
   constexpr std::size_t kInputs = 65'536;
   ModelBytes model;

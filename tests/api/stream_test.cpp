@@ -77,6 +77,26 @@ std::string sums_of_any_width() {
   return model.bytes();
 }
 
+TEST(Stream, ZerosToStartWithCountAgainstTheBudget) {
+  using namespace onnx::test;
+  for (const int rows : {1, 1 << 20}) {
+    ModelBytes model;
+    model.graph.inputs = {value_info("start", kFloat, {rows, 1 << 20}),
+                          value_info("x", kFloat, {1})};
+    model.graph.outputs = {value_info("last")};
+    model.graph.nodes = {NodeBytes("Add", {"start", "x"}, {"last"})};
+    SessionOptions options;
+    options.states = {{"start", "last"}};
+    Stream stream = load(model.bytes(), options).stream();
+    RunOptions run_options;
+    run_options.max_memory = 1 << 20;
+    const auto results = stream.push({{"x", view(kXs, {1})}}, run_options);
+    ASSERT_FALSE(results);
+    EXPECT_EQ(results.error().code(), Code::limit_reached);
+    EXPECT_THAT(results.error().message(), HasSubstr("'start'"));
+  }
+}
+
 TEST(Stream, AFailedFirstPushSetsNoState) {
   SessionOptions options;
   options.states = {{"start", "last"}};

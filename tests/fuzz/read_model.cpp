@@ -1,6 +1,6 @@
 // A libFuzzer target: any bytes are a model or an error, and a model that is read keeps every rule
-// of the IR, before and after it is printed and parsed. Built by the preset `fuzz`; .ci/run runs it
-// for a minute over tests/fuzz/corpus.
+// of the IR, before and after it is printed and parsed. Built by the preset `asan-ubsan`; .ci/run
+// runs it for a minute over tests/fuzz/corpus.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

@@ -83,6 +83,18 @@ TEST(Pad, NegativePadsBeyondX) {
   expect_padded({{3}, {9}, {-5}}, "constant", true, Layout::contiguous, Layout::contiguous);
 }
 
+TEST(Pad, DeclinesAnEmptyResult) {
+  Buffer x(DType::f32, {1, 1}), pads(DType::i64, {4}), y(DType::f32, {9, 0});
+  pads.fill(std::vector<std::int64_t>{0, 0, 8, -1});
+  EXPECT_EQ(run({.id = KernelId::pad,
+                 .inputs = {&x, &pads},
+                 .outputs = {&y},
+                 .attrs = {Attr("constant")},
+                 .constant = {false, true}},
+                active_isa()),
+            "nothing to make");
+}
+
 TEST(Pad, DeclinesPadsThatAreNotConstant) {
   Buffer x(DType::f32, {2}), pads(DType::i64, {2}), y(DType::f32, {2});
   EXPECT_EQ(

@@ -141,5 +141,44 @@ TEST(Functions, MayLeaveOutInputsAndHoldBodies) {
   }
 }
 
+/// A chain of calls of a function with a body that has many initialisers or declared values.
+ModelBytes calls_of_a_large_body(int calls, bool initialisers) {
+  GraphBytes large;
+  large.outputs = {value_info("t")};
+  large.nodes = {NodeBytes("Neg", {"a"}, {"t"})};
+  for (int i = 0; i < 1000; ++i) {
+    const std::string name = "k" + std::to_string(i);
+    if (initialisers)
+      large.initialisers.push_back(raw_tensor(name, kBool, {}, std::string(1, '\1')));
+    else
+      large.value_infos.push_back(value_info(name, kFloat, {}));
+  }
+  FunctionBytes function{"Pick", "own", {"a", "go"}, {"b"}, {}, {}, {}};
+  function.nodes = {NodeBytes("If", {"go"}, {"b"})
+                        .graph("then_branch", large.bytes())
+                        .graph("else_branch", branch({"e"}, {NodeBytes("Abs", {"a"}, {"e"})}))};
+  ModelBytes model = model_of({});
+  model.graph.nodes.clear();
+  std::string value = "x";
+  for (int i = 0; i < calls; ++i) {
+    const std::string next = i + 1 == calls ? "y" : "v" + std::to_string(i);
+    NodeBytes call("Pick", {value, "c"}, {next});
+    model.graph.nodes.push_back(call.domain("own"));
+    value = next;
+  }
+  model.functions = {function.bytes()};
+  return model;
+}
+
+TEST(Functions, AllThatTheirBodiesEnterCountsForEachCall) {
+  for (const bool initialisers : {true, false}) {
+    EXPECT_TRUE(read(calls_of_a_large_body(20, initialisers)).module);
+    const auto reading = read(calls_of_a_large_body(2000, initialisers));
+    ASSERT_FALSE(reading.module);
+    EXPECT_EQ(reading.module.error().code(), Code::limit_reached);
+    EXPECT_NE(reading.module.error().message().find("262144 nodes"), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace scanloom::onnx::test

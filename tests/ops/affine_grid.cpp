@@ -61,6 +61,10 @@ std::vector<Sample> affine_grid_samples() {
        .inputs = {f32({1, 2, 3}, {1, 0.5, 0.25, -0.5, 2, 0}), i64({4}, {2, 1, 2, 2})},
        .attrs = {{"align_corners", 0}},
        .error = "the batch of theta and size has sizes 1 and 2"},
+      {.name = "size_of_two_axes",
+       .inputs = {f32({1, 2, 3}, {1, 0.5, 0.25, -0.5, 2, 0}), i64({1, 4}, {1, 1, 2, 2})},
+       .attrs = {{"align_corners", 0}},
+       .error = "size is a tensor of 2 axes, not 1"},
   };
 }
 

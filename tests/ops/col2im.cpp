@@ -83,6 +83,9 @@ std::vector<Sample> col2im_samples() {
                                   -4, 4, -2, -4, 4,  0,  1, -3, 4,  -1, -1, 2}),
                   i64({2}, {0, 4}), i64({2}, {2, 2})},
        .error = "image and block have sizes 0 and 2 on axis 0"},
+      {.name = "block_of_two_axes",
+       .inputs = {f32({1, 1, 1}, {3}), i64({1}, {1}), i64({1, 1}, {1})},
+       .error = "block_shape is a tensor of 2 axes, not 1"},
   };
 }
 

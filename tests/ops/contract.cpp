@@ -91,6 +91,10 @@ std::vector<Sample> products() {
        .inputs = {f32({0, 2}, {}), f32({2, 3}, {3, 1, 0, -2, -2, -4})},
        .attrs = {{"spec", ""}},
        .outputs = {f32({0, 3}, {})}},
+      {.name = "sums_of_nothing",
+       .inputs = {f32({2, 3, 0}, {}), f32({2, 3, 0}, {})},
+       .attrs = {{"spec", "ijk,ijk->i"}},
+       .outputs = {f32({2}, {0, 0})}},
   };
 }
 

@@ -159,6 +159,16 @@ std::vector<Sample> second_part() {
                   reals(DType::f16, {2, 1, 2}, {2, -3, 1, -1})},
        .attrs = {{"auto_pad", "explicit"}},
        .error = "x has elements of type f16"},
+      {.name = "tap_far_outside",
+       .inputs = {f32({1, 1, 1}, {3}), f32({1, 1, 2}, {2, 5})},
+       .attrs = {{"auto_pad", "explicit"},
+                 {"dilations", std::vector<std::int64_t>{2147483647}},
+                 {"pads", std::vector<std::int64_t>{0, 2147483647}}},
+       .outputs = {f32({1, 1, 1}, {6})}},
+      {.name = "no_channels_but_a_bias",
+       .inputs = {f32({1, 0, 2}, {}), f32({0, 1, 2}, {}), f32({1}, {7})},
+       .attrs = {{"auto_pad", "explicit"}},
+       .outputs = {f32({1, 1, 3}, {7, 7, 7})}},
   };
 }
 

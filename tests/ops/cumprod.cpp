@@ -36,6 +36,14 @@ std::vector<Sample> cumprod_samples() {
        .inputs = {f32({2, 3}, {1, 2, 3, 4, 5, 6}), i64({}, {2})},
        .attrs = {{"exclusive", 0}, {"reverse", 0}},
        .error = "axis 2 is outside [-2, 2)"},
+      {.name = "axis_of_two_axes",
+       .inputs = {f32({3}, {0, 1, 2}), i64({1, 1}, {0})},
+       .attrs = {{"exclusive", 0}, {"reverse", 0}},
+       .error = "axis is a tensor of 2 axes, not 1"},
+      {.name = "no_axis",
+       .inputs = {f32({3}, {0, 1, 2}), i64({0, 1}, {})},
+       .attrs = {{"exclusive", 0}, {"reverse", 0}},
+       .error = "axis is a tensor of 2 axes, not 1"},
   };
 }
 

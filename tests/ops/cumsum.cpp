@@ -40,6 +40,14 @@ std::vector<Sample> cumsum_samples() {
        .inputs = {f32({3}, {0, 1, 2}), i64({}, {1})},
        .attrs = {{"exclusive", 0}, {"reverse", 0}},
        .error = "axis 1 is outside [-1, 1)"},
+      {.name = "axis_of_two_axes",
+       .inputs = {f32({3}, {0, 1, 2}), i64({1, 1}, {0})},
+       .attrs = {{"exclusive", 0}, {"reverse", 0}},
+       .error = "axis is a tensor of 2 axes, not 1"},
+      {.name = "no_axis",
+       .inputs = {f32({3}, {0, 1, 2}), i64({0, 1}, {})},
+       .attrs = {{"exclusive", 0}, {"reverse", 0}},
+       .error = "axis is a tensor of 2 axes, not 1"},
   };
 }
 

@@ -58,6 +58,10 @@ std::vector<Sample> gather_nd_samples() {
        .inputs = {f32({2, 2}, {0, 1, 2, 3}), i64({1, 1}, {0})},
        .attrs = {{"batch_dims", 2}},
        .error = "batch_dims is 2, data has 2 axes"},
+      {.name = "tuples_and_slices_of_nothing",
+       .inputs = {f32({0}, {}), i64({3, 0}, {})},
+       .attrs = {{"batch_dims", 0}},
+       .outputs = {f32({3, 0}, {})}},
   };
 }
 

@@ -54,6 +54,11 @@ std::vector<Sample> max_unpool_samples() {
        .inputs = {f32({1, 1, 2, 2}, {1, 2, 3, 4}), i64({1, 1, 2, 2}, {5, 7, 13, 15})},
        .attrs = {{"kernel", std::vector<std::int64_t>{2}}},
        .error = "kernel has 1 numbers, not 2"},
+      {.name = "narrow_indices",
+       .inputs = {f32({1, 1, 2, 2}, {1, 2, 3, 4}), i32({1, 1, 2, 2}, {5, 7, 13, 15})},
+       .attrs = {{"kernel", std::vector<std::int64_t>{2, 2}},
+                 {"strides", std::vector<std::int64_t>{2, 2}}},
+       .outputs = {f32({1, 1, 4, 4}, {0, 0, 0, 0, 0, 1, 0, 2, 0, 0, 0, 0, 0, 3, 0, 4})}},
   };
 }
 

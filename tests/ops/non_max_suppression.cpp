@@ -113,6 +113,14 @@ std::vector<Sample> second_part() {
                   f32({1, 1, 6}, {0.875, 0.75, 0.625, 0.9375, 0.5, 0.25})},
        .attrs = {{"center_point_box", 0}},
        .error = "input 0 has elements of type f64, not f32"},
+      {.name = "limit_of_two_axes",
+       .inputs = {f32({1, 0, 4}, {}), f32({1, 1, 0}, {}), i64({1, 1}, {3})},
+       .attrs = {{"center_point_box", 0}},
+       .error = "input 2 is a tensor of 2 axes, not 1"},
+      {.name = "classes_without_boxes",
+       .inputs = {f32({1, 0, 4}, {}), f32({1, 3, 0}, {}), i64({1}, {3})},
+       .attrs = {{"center_point_box", 0}},
+       .outputs = {i64({0, 3}, {}), i64({0}, {})}},
   };
 }
 

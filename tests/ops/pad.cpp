@@ -65,6 +65,14 @@ std::vector<Sample> pad_samples() {
        .inputs = {f32({2}, {0, 1}), i64({2}, {1, 1})},
        .attrs = {{"mode", "mirror"}},
        .error = "no padding of mode 'mirror'"},
+      {.name = "value_of_two_axes",
+       .inputs = {f32({2}, {0, 1}), i64({2}, {1, 1}), f32({1, 1}, {7})},
+       .attrs = {{"mode", "constant"}},
+       .error = "the value to pad with is a tensor of 2 axes, not 1"},
+      {.name = "all_cut_off",
+       .inputs = {f32({1, 1}, {5}), i64({4}, {0, 0, 3, -1})},
+       .attrs = {{"mode", "constant"}},
+       .outputs = {f32({4, 0}, {})}},
   };
 }
 

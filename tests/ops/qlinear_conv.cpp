@@ -53,6 +53,11 @@ std::vector<Sample> qlinear_conv_samples() {
        .inputs = {i32({1, 1, 3}, {0, 0, 0}), f32({}, {1}), i32({}, {0}), u8({1, 1, 2}, {0, 0}),
                   f32({}, {1}), u8({}, {0}), f32({}, {1}), u8({}, {0})},
        .error = "input 0 has elements of type i32"},
+      {.name = "scale_of_two_axes",
+       .inputs = {u8({1, 1, 3}, {217, 163, 130}), f32({1, 1}, {0.5}), u8({}, {200}),
+                  u8({1, 1, 3}, {207, 21, 45}), f32({}, {0.25}), u8({}, {100}), f32({}, {20}),
+                  u8({}, {128})},
+       .error = "input 1 is a tensor of 2 axes, not 1"},
   };
 }
 

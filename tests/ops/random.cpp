@@ -51,6 +51,10 @@ std::vector<Sample> random_samples() {
        .inputs = {i64({1}, {-2})},
        .attrs = {{"kind", "normal"}, {"to", DType::f32}, {"seed", 0}, {"stream", 0}},
        .error = "-2"},
+      {.name = "shape_of_two_axes",
+       .inputs = {i64({1, 2}, {2, 3})},
+       .attrs = {{"kind", "normal"}, {"to", DType::f32}, {"seed", 0}, {"stream", 0}},
+       .error = "the shape is a tensor of 2 axes, not 1"},
   };
 }
 

@@ -508,6 +508,16 @@ std::vector<Sample> sixth_part() {
                  {"exclude_outside", 0},
                  {"extrapolation", 0.0}},
        .error = "x has elements of type i64"},
+      {.name = "size_of_two_axes",
+       .inputs = {f32({2, 4}, {1, 2, 4, 8, 3, -1, 0, 5}), i64({1, 1}, {8}), f64({}, {2})},
+       .attrs = {{"axis", 1},
+                 {"mode", "linear"},
+                 {"coordinates", "half_pixel"},
+                 {"cubic_a", -0.75},
+                 {"antialias", 0},
+                 {"exclude_outside", 0},
+                 {"extrapolation", 0.0}},
+       .error = "input 1 is a tensor of 2 axes, not 1"},
   };
 }
 

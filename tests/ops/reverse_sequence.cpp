@@ -50,6 +50,14 @@ std::vector<Sample> reverse_sequence_samples() {
                   i64({3}, {1, 1, 1})},
        .attrs = {{"batch_axis", 1}, {"time_axis", 0}},
        .error = "axis 1 of x and sequence_lens has sizes 4 and 3"},
+      {.name = "rows_of_nothing",
+       .inputs = {f32({2, 3, 0}, {}), i64({2}, {3, 0})},
+       .attrs = {{"batch_axis", 0}, {"time_axis", 1}},
+       .outputs = {f32({2, 3, 0}, {})}},
+      {.name = "rows_of_nothing_too_long",
+       .inputs = {f32({2, 3, 0}, {}), i64({2}, {3, 4})},
+       .attrs = {{"batch_axis", 0}, {"time_axis", 1}},
+       .error = "sequence length 4 is outside the 3 steps of x"},
   };
 }
 

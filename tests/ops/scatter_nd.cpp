@@ -77,6 +77,10 @@ std::vector<Sample> scatter_nd_samples() {
                   f32({2, 2}, {0, 0, 0, 0})},
        .attrs = {{"reduction", "none"}},
        .error = "updates has 2 axes, not 3"},
+      {.name = "tuples_and_slices_of_nothing",
+       .inputs = {f32({0}, {}), i64({3, 0}, {}), f32({3, 0}, {})},
+       .attrs = {{"reduction", "none"}},
+       .outputs = {f32({0}, {})}},
   };
 }
 

@@ -111,6 +111,10 @@ std::vector<Sample> second_part() {
        .inputs = {f32({6}, {2, 1, 1, 3, 4, 3})},
        .attrs = {{"axis", 1}, {"sorted", 1}},
        .error = "axis 1 is outside [-1, 1)"},
+      {.name = "equal_slices_of_nothing",
+       .inputs = {f32({3, 0}, {})},
+       .attrs = {{"axis", 0}, {"sorted", 1}},
+       .outputs = {f32({1, 0}, {}), i64({1}, {0}), i64({3}, {0, 0, 0}), i64({1}, {3})}},
   };
 }
 

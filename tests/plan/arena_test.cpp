@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 namespace scanloom::plan {
 namespace {
 
@@ -16,7 +19,7 @@ TEST(Arena, BuffersOfDisjointLifetimesShareMemory) {
   arena.use(a);
   arena.tick();
   const BufferId b = arena.add(100);
-  arena.place();
+  ASSERT_TRUE(arena.place());
   EXPECT_EQ(arena.offset(a), arena.offset(b));
   EXPECT_EQ(arena.total_bytes(), 128);
 }
@@ -27,7 +30,7 @@ TEST(Arena, InputsAndOutputsOfOneInstructionDoNotOverlap) {
   arena.tick();
   arena.use(a);
   const BufferId b = arena.add(64);
-  arena.place();
+  ASSERT_TRUE(arena.place());
   EXPECT_FALSE(overlap(arena, a, b, 64));
 }
 
@@ -41,7 +44,7 @@ TEST(Arena, WhatALoopReadsFromOutsideLivesToItsEnd) {
   arena.tick();
   arena.close_loop();
   const BufferId after = arena.add(64);
-  arena.place();
+  ASSERT_TRUE(arena.place());
   EXPECT_FALSE(overlap(arena, outside, later, 64));
   EXPECT_EQ(arena.offset(after), 0);
 }
@@ -57,10 +60,83 @@ TEST(Arena, NestedLoopsExtendToTheOutermostThatNeedsIt) {
   arena.close_loop();
   const BufferId after_inner = arena.add(64);
   arena.close_loop();
-  arena.place();
+  ASSERT_TRUE(arena.place());
   EXPECT_FALSE(overlap(arena, outer_body, inner, 64));
   EXPECT_TRUE(overlap(arena, outer_body, after_inner, 64) ||
               overlap(arena, inner, after_inner, 64));
+}
+
+TEST(Arena, ManyThatLiveAtOnceLieCloseTogether) {
+  ArenaPlanner arena;
+  std::vector<BufferId> live;
+  std::int64_t bytes = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    live.push_back(arena.add(64 * (1 + i % 7)));
+    bytes += 64 * (1 + i % 7);
+    arena.tick();
+  }
+  for (const BufferId id : live) arena.use(id);
+  ASSERT_TRUE(arena.place());
+  EXPECT_EQ(arena.total_bytes(), bytes);
+}
+
+TEST(Arena, ShortLivesFillTheGapBesideManyLongOnes) {
+  constexpr int kCount = 2'000;
+  ArenaPlanner arena;
+  std::vector<BufferId> live;
+  for (int i = 0; i < kCount; ++i) {
+    const BufferId once = arena.add(64);
+    arena.tick();
+    arena.use(once);
+    live.push_back(arena.add(64));
+    arena.tick();
+  }
+  for (const BufferId id : live) arena.use(id);
+  ASSERT_TRUE(arena.place());
+  EXPECT_EQ(arena.total_bytes(), (kCount + 1) * 64);
+}
+
+TEST(Arena, NoTwoThatLiveAtOnceOverlap) {
+  struct Life {
+    BufferId id;
+    std::int64_t bytes;
+    int born, dies;
+  };
+  std::uint32_t seed = 1;
+  const auto draw = [&](std::uint32_t below) {
+    return (seed = seed * 1664525u + 1013904223u) / 65536u % below;
+  };
+  ArenaPlanner arena;
+  std::vector<Life> lives;
+  for (int now = 0; now < 400; ++now) {
+    const std::int64_t bytes = 64 * (1 + draw(20));
+    lives.push_back({arena.add(bytes), bytes, now, now});
+    for (int uses = 0; uses < 2; ++uses) {
+      Life& used = lives[lives.size() - 1 -
+                         draw(static_cast<std::uint32_t>(std::min<std::size_t>(lives.size(), 40)))];
+      arena.use(used.id);
+      used.dies = now;
+    }
+    arena.tick();
+  }
+  ASSERT_TRUE(arena.place());
+  for (const Life& a : lives)
+    for (const Life& b : lives) {
+      if (a.id >= b.id || a.dies < b.born || b.dies < a.born) continue;
+      EXPECT_TRUE(arena.offset(a.id) + a.bytes <= arena.offset(b.id) ||
+                  arena.offset(b.id) + b.bytes <= arena.offset(a.id));
+    }
+}
+
+TEST(Arena, OffsetsThatOverflowAreRefused) {
+  ArenaPlanner arena;
+  constexpr std::int64_t kLargest = std::int64_t{1} << 62;
+  const BufferId first = arena.add(kLargest);
+  const BufferId second = arena.add(kLargest);
+  arena.use(first), arena.use(second);
+  const auto placed = arena.place();
+  ASSERT_FALSE(placed);
+  EXPECT_EQ(placed.error().code(), Code::limit_reached);
 }
 
 }  // namespace

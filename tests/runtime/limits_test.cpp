@@ -48,7 +48,7 @@ TEST(Watch, DeadlineAndCancellationNameTheSteps) {
   Limits limits;
   limits.deadline_seconds = 1e-9;
   Watch late(limits);
-  EXPECT_NE(late.look(0, 7, -1).error().message().find("after 7 steps"), std::string::npos);
+  EXPECT_NE(late.look(7, {}).error().message().find("after 7 steps"), std::string::npos);
   EXPECT_EQ(late.look().error().message().find("steps"), std::string::npos);
   limits = {};
   limits.cancelled = [] { return true; };

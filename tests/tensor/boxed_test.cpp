@@ -88,6 +88,36 @@ TEST(MemoryAccountTest, RefusesListsThatGrowTooLong) {
   EXPECT_EQ(counted.error().code(), Code::limit_reached);
 }
 
+TEST(BoxedCallTest, LeavesBoxesOfOthersAlone) {
+  MemoryAccount account(100000);
+  const BoxRef shared = number(1);
+  std::vector<BoxRef> inputs = {shared};
+  const BoxedCall call{inputs, {}, {}, account};
+  const BoxRef kept = call.take(0).value_or_throw();
+  EXPECT_EQ(&*kept, &*shared);
+  EXPECT_EQ(account.held(), 0);
+}
+
+TEST(BoxedCallTest, CountsBoxesThatItMakes) {
+  MemoryAccount account(100000);
+  {
+    std::vector<BoxRef> outputs(1);
+    const BoxedCall call{{}, outputs, {}, account};
+    ASSERT_TRUE(call.give(0, *Tensor::zeros(DType::f32, {10})));
+    EXPECT_GE(account.held(), 40 + outputs[0]->own_bytes());
+  }
+  EXPECT_EQ(account.held(), 0);
+}
+
+TEST(MemoryAccountTest, AsksForRoomBeforeItRefuses) {
+  MemoryAccount account(1000);
+  account.set_elsewhere(900);
+  EXPECT_FALSE(account.check(200));
+  account.set_make_room([] { return std::int64_t{100}; });
+  EXPECT_TRUE(account.check(200));
+  EXPECT_FALSE(account.check(901));
+}
+
 TEST(BoxedCallTest, KeepsCopiesOfMemoryThatIsOnlyLent) {
   const float lent[] = {1, 2};
   MemoryAccount account(100000);

@@ -10,9 +10,6 @@ using tensor::Type;
 
 namespace {
 
-/// IR version 4 is the first in which a graph's initialisers need not be among its inputs.
-constexpr std::int64_t kSeparateInitialisers = 4;
-
 Expected<std::optional<Type>> declared_type(NodeCtx& ctx, const ValueInfoProto& info,
                                             const std::string& description) {
   if (info.type.kind == TypeProto::Kind::none) return std::optional<Type>();

@@ -11,9 +11,12 @@ using tensor::Type;
 
 namespace {
 
-/// What calls of functions may add, nodes and arguments of bodies: functions that call functions
-/// could ask for any number. Those of the file itself are as many as the file is long.
+/// What calls of functions may add, of nodes and of all else that is entered with a body
+/// (arguments, initialisers, declared values): functions that call functions could ask for any
+/// number. Those of the file itself are as many as the file is long.
 constexpr std::size_t kMaxCalledNodes = std::size_t{1} << 18;
+
+constexpr std::size_t kOperandsOfANode = 8;
 
 /// How many nodes of a cycle a message names.
 constexpr std::size_t kNamedNodes = 5;
@@ -69,13 +72,19 @@ void Importer::push(BodyRequest request, std::string label) {
   frame->root = std::move(request.root);
   frame->label = std::move(label);
   frame->errors_before = reading_.diagnostics.errors().size();
-  if (is_called(*frame)) called_nodes_ += request.bindings.size();
   for (auto& [name, binding] : request.bindings) frame->scope.bind(name, std::move(binding));
   for (const NameId name : reading_.facts[frame->graph].inputs) show(*frame, name);
   enter_initialisers(*frame);
   enter_declared(*frame);
   enter_order(*frame);
   stack_.push_back(std::move(frame));
+}
+
+/// Whether the initialiser gives way to what is fed.
+bool Importer::is_fed_default(const Frame& frame, NameId name) const {
+  return frame.graph == 0 && name.valid() &&
+         std::ranges::find(reading_.options.fed_defaults, reading_.names.text(name)) !=
+             reading_.options.fed_defaults.end();
 }
 
 void Importer::enter_initialisers(Frame& frame) {
@@ -94,7 +103,8 @@ void Importer::enter_initialisers(Frame& frame) {
     frame.scope.bind(name, Binding::of(std::make_shared<const tensor::Tensor>(*std::move(tensor))));
   };
   for (std::size_t i = 0; i < graph.initialisers.size(); ++i)
-    enter(facts.initialisers[i], reading_.tensors.read(graph.initialisers[i]));
+    if (!is_fed_default(frame, facts.initialisers[i]))
+      enter(facts.initialisers[i], reading_.tensors.read(graph.initialisers[i]));
   for (std::size_t i = 0; i < graph.sparse_initialisers.size(); ++i)
     enter(facts.sparse_initialisers[i], reading_.tensors.read(graph.sparse_initialisers[i]));
 }
@@ -158,23 +168,27 @@ void Importer::pop() {
   stack_.pop_back();
 }
 
-bool Importer::is_called(const Frame& frame) const {
-  return !stack_.empty() && frame.root != stack_.front()->root;
+bool Importer::count_called(const BodyRequest& request) {
+  if (request.root == stack_.front()->root) return true;
+  const GraphProto& graph = reading_.model.graphs[request.graph];
+  called_nodes_ += request.bindings.size() + graph.nodes.size() + graph.initialisers.size() +
+                   graph.sparse_initialisers.size() + graph.value_infos.size() +
+                   graph.outputs.size();
+  // The order of nodes depends on all that they read: nodes of few operands count as one.
+  for (const NodeProto& node : graph.nodes)
+    called_nodes_ += (node.inputs.size() + node.outputs.size()) / kOperandsOfANode;
+  return called_nodes_ <= kMaxCalledNodes;
+}
+
+void Importer::give_up() {
+  for (const auto& open : stack_) {
+    open->next = open->order.nodes.size();
+    open->open = nullptr;
+  }
 }
 
 void Importer::advance(Frame& frame) {
   if (frame.open != nullptr) return continue_open(frame);
-  if (is_called(frame) && ++called_nodes_ > kMaxCalledNodes) {
-    fail_at(frame, describe(frame, frame.order.nodes[frame.next]).place,
-            fail(Code::limit_reached, "the calls of functions make more than {} nodes",
-                 kMaxCalledNodes));
-    // Nothing is worth finishing.
-    for (const auto& open : stack_) {
-      open->next = open->order.nodes.size();
-      open->open = nullptr;
-    }
-    return;
-  }
   read_node(frame, frame.order.nodes[frame.next++]);
 }
 
@@ -183,6 +197,13 @@ void Importer::continue_open(Frame& frame) {
   const Step step = describe(frame, index);
   if (frame.next_body < frame.open->bodies.size()) {
     BodyRequest& request = frame.open->bodies[frame.next_body++];
+    if (!count_called(request)) {
+      fail_at(frame, step.place,
+              fail(Code::limit_reached,
+                   "the calls of functions make more than {} nodes and values of bodies",
+                   kMaxCalledNodes));
+      return give_up();  // nothing is worth finishing
+    }
     std::string label = fmt::format("the {} of {}", request.role, step.place);
     if (stack_.size() <= kMaxDepth) return push(std::move(request), std::move(label));
     fail_at(frame, step.place,

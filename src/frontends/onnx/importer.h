@@ -58,13 +58,16 @@ class Importer {
 
   void push(BodyRequest request, std::string label);
   void enter_initialisers(Frame& frame);
+  [[nodiscard]] bool is_fed_default(const Frame& frame, NameId name) const;
   void enter_declared(Frame& frame);
   void enter_order(Frame& frame);
   void pop();
   [[nodiscard]] std::vector<Binding> graph_outputs(Frame& frame);
 
-  /// Whether the graph is a function's, or a body in one.
-  [[nodiscard]] bool is_called(const Frame& frame) const;
+  /// Counts what a graph enters if it is a function's, or a body in one; false: it is too much.
+  [[nodiscard]] bool count_called(const BodyRequest& request);
+  /// Ends all graphs that are open.
+  void give_up();
   void advance(Frame& frame);
   void continue_open(Frame& frame);
   void read_node(Frame& frame, std::uint32_t index);
@@ -84,7 +87,7 @@ class Importer {
   Reading& reading_;
   FunctionTable functions_;
   std::vector<std::unique_ptr<Frame>> stack_;
-  std::size_t called_nodes_ = 0;  ///< of functions, with the arguments of their bodies
+  std::size_t called_nodes_ = 0;  ///< of functions, with all that their bodies enter
 };
 
 }  // namespace scanloom::onnx

@@ -12,9 +12,6 @@ using tensor::Type;
 
 namespace {
 
-/// How many names a message lists before it says how many more there are.
-constexpr std::size_t kListed = 5;
-
 std::string counted(std::size_t count, std::string_view one, std::string_view many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }
@@ -66,8 +63,6 @@ void Importer::enter_main() {
 
 void Importer::enter_inputs(Frame& frame, const GraphProto& graph, const GraphFacts& facts) {
   const std::set<NameId> initialisers(facts.initialisers.begin(), facts.initialisers.end());
-  std::string defaults;
-  std::size_t default_count = 0;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const NameId name = facts.inputs[i];
     const std::string place = fmt::format("graph input {} '{}'", i, graph.inputs[i].name);
@@ -75,11 +70,7 @@ void Importer::enter_inputs(Frame& frame, const GraphProto& graph, const GraphFa
       fail_at(frame, place, invalid_model("it has no name"));
       continue;
     }
-    if (initialisers.contains(name)) {
-      if (++default_count <= kListed)
-        defaults += fmt::format("{}'{}'", defaults.empty() ? "" : ", ", graph.inputs[i].name);
-      continue;
-    }
+    if (initialisers.contains(name) && !is_fed_default(frame, name)) continue;
     if (frame.scope.find(name) != nullptr) {
       fail_at(frame, place, invalid_model("the name is taken already"));
       continue;
@@ -94,11 +85,6 @@ void Importer::enter_inputs(Frame& frame, const GraphProto& graph, const GraphFa
         name, Binding::of(reading_.module.add_argument(reading_.module.top(), *std::move(type),
                                                        std::string(graph.inputs[i].name))));
   }
-  // Before IR version 4 every initialiser had to be among the inputs, which meant nothing.
-  if (default_count == 0 || reading_.model.ir_version < 4) return;
-  reading_.diagnostics.warning(fmt::format("onnx: {} with default values cannot be fed: {}{}",
-                                           counted(default_count, "input", "inputs"), defaults,
-                                           default_count > kListed ? ", ..." : ""));
 }
 
 void Importer::leave_main(Frame& frame) {
@@ -110,6 +96,8 @@ void Importer::leave_main(Frame& frame) {
     const ir::ValueId value = NodeCtx::materialise(outputs[i], *frame.builder);
     reading_.module.region(reading_.module.top()).yields.push_back(value);
     reading_.module.output_names.emplace_back(graph.outputs[i].name);
+    Expected<Type> declared = make_type(graph.outputs[i].type, reading_.module.dims);
+    reading_.module.declared_outputs.push_back(declared ? *std::move(declared) : Type());
   }
 }
 

@@ -43,6 +43,10 @@ struct TypeProto {
 };
 
 /// Typed data is decoded from `bytes` when it is needed (tensor_data.h).
+/// The first IR version in which a graph's initialisers need not be among its inputs: those that
+/// are may be fed.
+inline constexpr std::int64_t kSeparateInitialisers = 4;
+
 struct TensorProto {
   std::string_view bytes;  ///< the whole message
   std::string_view name;

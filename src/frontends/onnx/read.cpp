@@ -1,9 +1,12 @@
 #include "frontends/onnx/read.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "base/mapped_file.h"
 #include "frontends/onnx/importer.h"
+#include "frontends/onnx/tensor_data.h"
 #include "ir/infer.h"
 
 namespace scanloom::onnx {
@@ -13,6 +16,29 @@ constexpr std::int64_t kNewestIr = 13;
 constexpr std::int64_t kOldestOpset = 1;
 constexpr std::int64_t kNewestOpset = 27;
 constexpr std::int64_t kNewestMlOpset = 5;
+
+std::vector<DefaultInfo> defaults_of(const ModelProto& model) {
+  std::vector<DefaultInfo> defaults;
+  if (model.ir_version < kSeparateInitialisers) return defaults;
+  const GraphProto& graph = model.graphs.front();
+  std::map<std::string_view, const TensorProto*> initialisers;
+  for (const TensorProto& tensor : graph.initialisers) initialisers[tensor.name] = &tensor;
+  for (const ValueInfoProto& input : graph.inputs) {
+    const auto found = initialisers.find(input.name);
+    if (found == initialisers.end()) continue;
+    // One of no known type is an error when it is read.
+    if (const auto dtype = dtype_of_number(found->second->data_type))
+      defaults.push_back({std::string(input.name), *dtype, found->second->dims});
+  }
+  return defaults;
+}
+
+Expected<void> check_fed_defaults(const ModelInfo& info, const ReadOptions& options) {
+  for (const std::string& name : options.fed_defaults)
+    if (std::ranges::find(info.defaults, name, &DefaultInfo::name) == info.defaults.end())
+      return fail(Code::not_found, "the model has no input '{}' with a default value", name);
+  return {};
+}
 
 ModelInfo info_of(const ModelProto& model) {
   ModelInfo info;
@@ -27,6 +53,7 @@ ModelInfo info_of(const ModelProto& model) {
   for (const OpsetProto& opset : model.opsets)
     info.opsets.emplace_back(opset.domain, opset.version);
   for (const EntryProto& entry : model.metadata) info.metadata.emplace_back(entry.key, entry.value);
+  info.defaults = defaults_of(model);
   return info;
 }
 
@@ -79,7 +106,7 @@ Expected<void> read_into(ir::Module& module, const ModelProto& model, TensorRead
   Importer importer(reading);
   importer.run();
   if (!diagnostics.ok()) return {};
-  Expected<void> inferred = ir::infer_types(module);
+  Expected<void> inferred = ir::infer_types(module, ir::Declared::ignore);
   if (!inferred) return std::move(inferred).error().at("onnx");
   return {};
 }
@@ -94,7 +121,9 @@ Expected<ir::Module> read_model(std::shared_ptr<const void> owner, std::string_v
   ir::Module module;
   const Expected<void> done = [&]() -> Expected<void> {
     SCANLOOM_TRY(const ModelProto model, parse_model(bytes));
-    if (info != nullptr) *info = info_of(model);
+    ModelInfo about = info_of(model);
+    SCANLOOM_CHECK_OK(check_fed_defaults(about, options));
+    if (info != nullptr) *info = std::move(about);
     SCANLOOM_CHECK_OK(check_header(model, options, own));
     TensorReader tensors(std::move(owner), bytes, options.folder);
     return read_into(module, model, tensors, options, own);

@@ -18,8 +18,18 @@ struct ReadOptions {
   /// Accepts models that break rules without being ambiguous: body names that shadow outer ones,
   /// types that contradict their declarations, operator sets older than 9.
   bool lenient = false;
+  /// Inputs with a default value, an initialiser, that are fed all the same.
+  std::vector<std::string> fed_defaults;
+  std::int64_t seed = 0;  ///< of the random operators without a seed of their own
   /// Where external data is looked for; read_model_file sets it when it is empty.
   std::string folder;
+};
+
+/// An input that is an initialiser too, in files since IR version 4, before which all had to be.
+struct DefaultInfo {
+  std::string name;
+  DType dtype = DType::f32;
+  std::vector<std::int64_t> sizes;
 };
 
 /// What a model says of itself.
@@ -31,6 +41,7 @@ struct ModelInfo {
   std::string graph_name, graph_description;
   std::vector<std::pair<std::string, std::int64_t>> opsets;   ///< domain, version
   std::vector<std::pair<std::string, std::string>> metadata;  ///< metadata_props
+  std::vector<DefaultInfo> defaults;
 };
 
 /// `owner` keeps `bytes`; large constants of the module point into them and keep it too. Every

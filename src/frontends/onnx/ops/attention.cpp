@@ -265,7 +265,10 @@ Expected<void> convert_tensor_scatter(NodeCtx& ctx) {
     check_reach(c, starts, written, size);
   const ValueId reached = c.both(c.less_equal(c.number(0), source), c.less(source, written));
   const ValueId safe = c.expand(c.where(reached, source, c.number(0)), c.shape(cache));
-  const ValueId moved = c.op(ops::gather_elements_op, {update, safe}, {{"axis", axis}});
+  // Where the update has no element, something must be there to be picked and dropped.
+  const bool some = c.known_size(update, axis) > 0;
+  const ValueId from = some ? update : c.concat({update, c.slice(cache, axis, 0, 1)}, axis);
+  const ValueId moved = c.op(ops::gather_elements_op, {from, safe}, {{"axis", axis}});
   return c.emit(c.where(reached, moved, cache));
 }
 

@@ -1,5 +1,6 @@
 // RandomNormal, RandomUniform, their Like forms, Bernoulli and Multinomial. A node with a seed
-// draws by that alone; without one it draws by its place in the model.
+// draws by that alone; without one it draws by its place in the model
+// and the seed of the reading.
 #include <bit>
 
 #include "frontends/onnx/ops/composer.h"
@@ -13,7 +14,7 @@ namespace {
 
 /// Random numbers of that shape, in f32 or f64, whichever holds `dtype`.
 ValueId draw(Composer& c, const char* kind, ValueId shape, DType dtype) {
-  std::int64_t seed = 0;
+  std::int64_t seed = c.ctx().reading().options.seed;
   // Nodes are numbered as the model is read: the same model has the same numbers.
   std::int64_t stream = static_cast<std::int64_t>(c.ctx().module().node_count()) + 1;
   if (c.ctx().has_attribute("seed")) {

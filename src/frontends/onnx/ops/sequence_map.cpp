@@ -1,5 +1,6 @@
 // SequenceMap: a loop over the items of its sequences, which must be equally many; the results are
-// carried sequences that grow by one item per step. Other inputs are the same in every step.
+// carried sequences that grow by one item per step. Other inputs are the same in every step. The
+// format would let the steps run side by side; here they run in order.
 #include <algorithm>
 
 #include "frontends/onnx/body.h"

@@ -59,21 +59,13 @@ Expected<Tensor> default_label(NodeCtx& ctx, DType dtype) {
   SCANLOOM_TRY(const double real, ctx.real("default_float", -0.0));
   SCANLOOM_TRY(Tensor given, tensor_attribute(ctx, "default_tensor"));
   if (given.defined()) return given;
-  switch (dtype) {
-    case DType::string:
-      return text_scalar(text);
-    case DType::i64:
-      return Tensor::scalar<std::int64_t>(integer);
-    case DType::f32:
-      return Tensor::scalar<float>(static_cast<float>(real));
-    case DType::f64:
-      return Tensor::scalar<double>(real);
-    case DType::i16:
-      return Tensor::scalar<std::int16_t>(-1);
-    default:
-      return invalid_model("attribute 'default_tensor' is needed for labels of type {}",
-                           dtype_onnx_name(dtype));
-  }
+  if (dtype == DType::string) return text_scalar(text);
+  if (dtype == DType::i64) return Tensor::scalar<std::int64_t>(integer);
+  if (dtype == DType::f32) return Tensor::scalar<float>(static_cast<float>(real));
+  if (dtype == DType::f64) return Tensor::scalar<double>(real);
+  if (dtype == DType::i16) return Tensor::scalar<std::int16_t>(-1);
+  return invalid_model("attribute 'default_tensor' is needed for labels of type {}",
+                       dtype_onnx_name(dtype));
 }
 
 /// Version 1: strings stand for their places in a list, and the other way round.

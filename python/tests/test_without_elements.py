@@ -1,0 +1,203 @@
+"""Tensors without elements, whose other axes are as long as can be: nothing is there to compute, so
+whatever operator they meet answers at once, fed or constant, planned and interpreted."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from typing import Any, Iterator
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+import scanloom
+import single_node
+
+LONG = 2**40
+HALF = 2**20
+SECONDS = 5
+ALL_SECONDS = 300
+LIMITS = {"deadline": SECONDS, "max_memory": 1 << 28, "max_steps": 10_000}
+EXECUTIONS = ("automatic", "interpreted")
+
+Case = tuple[str, list[Any], dict[str, Any]]
+
+
+def reals(*shape: int) -> np.ndarray:
+    return np.zeros(shape, np.float32)
+
+
+def numbers(*values: int) -> np.ndarray:
+    return np.array(values, np.int64)
+
+
+def elementwise() -> list[Case]:
+    wide, tall = reals(LONG, 0), reals(0, LONG)
+    cases: list[Case] = [(op, [x], {}) for op in ("Relu", "Exp", "Det", "NonZero", "Flatten")
+                         for x in (wide, tall)]
+    cases += [("Add", [wide, wide], {}), ("Where", [wide > 0, wide, wide], {}),
+              ("Cast", [wide], {"to": onnx.TensorProto.DOUBLE}),
+              ("QuantizeLinear", [wide, np.float32(1), np.uint8(0)], {}),
+              ("DequantizeLinear", [np.zeros((LONG, 0), np.uint8), np.float32(1)], {}),
+              ("Trilu", [wide], {}), ("Trilu", [reals(HALF, 0, HALF)], {})]
+    return cases
+
+
+def along_axes() -> list[Case]:
+    cases: list[Case] = []
+    for x in (reals(LONG, 0), reals(0, LONG), reals(2**59, 0)):
+        for axis in (0, 1):
+            cases += [(op, [x], {"axis": axis}) for op in ("Softmax", "LogSoftmax", "Hardmax")]
+            cases += [("CumSum", [x, np.int64(axis)], {}),
+                      ("TopK", [x, numbers(0)], {"axis": axis}),
+                      ("ArgMax", [x], {"axis": axis}), ("ReduceSum", [x, numbers(axis)], {}),
+                      ("ReduceMax", [x, numbers(axis)], {}), ("Concat", [x, x], {"axis": axis}),
+                      ("Unique", [x], {"axis": axis}), ("Gather", [x, numbers(0)], {"axis": axis}),
+                      ("Compress", [x, np.array([True])], {"axis": axis})]
+    cases += [("LayerNormalization", [reals(LONG, 0), reals(0)], {}),
+              ("ReverseSequence", [reals(HALF, HALF, 0), np.ones(HALF, np.int64)],
+               {"batch_axis": 0, "time_axis": 1}),
+              ("CumSum", [reals(3), np.zeros((2, 3), np.int64)], {})]
+    return cases
+
+
+def moved() -> list[Case]:
+    wide = reals(LONG, 0)
+    return [
+        ("Transpose", [wide], {}), ("Reshape", [wide, numbers(0)], {"allowzero": 1}),
+        ("Tile", [wide, numbers(1, 3)], {}), ("Expand", [reals(1, 0), numbers(LONG, 0)], {}),
+        ("Slice", [wide, numbers(0), numbers(LONG), numbers(0), numbers(2)], {}),
+        ("Pad", [wide, numbers(1, 0, 1, 0)], {"mode": "edge"}),
+        ("Pad", [reals(1, 1, 1), numbers(0, 0, 0, 2**24 - 1, 2**24 - 1, -1)], {}),
+        ("Pad", [reals(1, 1, 1, 1, 1), numbers(*[0] * 5, *[2**24 - 1] * 4, -1)], {}),
+        ("OneHot", [np.zeros((LONG, 0), np.int64), np.int64(3), reals(2)], {}),
+        ("GatherElements", [wide, np.zeros((LONG, 0), np.int64)], {}),
+        ("GatherND", [reals(0), np.zeros((LONG, 0), np.int64)], {}),
+        ("ScatterND", [reals(0), np.zeros((LONG, 0), np.int64), reals(LONG, 0)], {}),
+        ("ScatterElements", [wide, np.zeros((LONG, 0), np.int64), wide], {}),
+        ("TfIdfVectorizer", [np.zeros((LONG, 0), np.int64)],
+         {"mode": "TF", "min_gram_length": 1, "max_gram_length": 1, "max_skip_count": 0,
+          "pool_int64s": [1], "ngram_counts": [0], "ngram_indexes": [0]}),
+    ]
+
+
+def products() -> list[Case]:
+    row = reals(1, LONG, 0)
+    return [
+        ("MatMul", [reals(LONG, 0), reals(0, 0)], {}),
+        ("MatMul", [reals(0, 0), reals(0, LONG)], {}),
+        ("Einsum", [row, row], {"equation": "ijk,ijk->i"}),
+        ("Einsum", [row, row], {"equation": "ijk,ijk->ik"}),
+        ("RNN", [reals(LONG, 0, 1), reals(1, 2, 1), reals(1, 2, 2)], {"hidden_size": 2}),
+        ("GRU", [reals(0, 1, 1), reals(1, 6, 1), reals(1, 6, 2)], {"hidden_size": 2}),
+        ("LSTM", [reals(LONG, 0, 1), reals(1, 8, 1), reals(1, 8, 2)], {"hidden_size": 2}),
+    ]
+
+
+def windows() -> list[Case]:
+    image, line = reals(LONG, 1, 0, 1), reals(LONG, 1, 0)
+    return [
+        ("Conv", [line, reals(1, 1, 1)], {}), ("Conv", [image, reals(1, 1, 1, 1)], {}),
+        ("ConvTranspose", [line, reals(1, 1, 1)], {}),
+        ("ConvTranspose", [reals(1, 0, 1), reals(0, 1, 2**31 - 1)], {"pads": [0, 2**31 - 2]}),
+        ("MaxPool", [line], {"kernel_shape": [1]}), ("AveragePool", [line], {"kernel_shape": [1]}),
+        ("LpPool", [line], {"kernel_shape": [1]}), ("GlobalAveragePool", [line], {}),
+        ("Col2Im", [reals(LONG, 1, 0), numbers(1, 1), numbers(1, 1)], {}),
+        ("Col2Im", [reals(1, 2**20, 0), numbers(1, 1), numbers(2**10, 2**10)], {}),
+        ("GridSample", [image, reals(LONG, 0, 1, 2)], {}),
+        ("RoiAlign", [reals(1, LONG, 0, 1), reals(0, 4), numbers()], {}),
+        ("MaxRoiPool", [reals(1, LONG, 0, 1), reals(0, 5)], {"pooled_shape": [1, 1]}),
+        ("AffineGrid", [reals(1, 2, 3), numbers(1, 1, 0, LONG)], {}),
+        ("Resize", [image, None, reals(4) + 1], {}),
+        ("NonMaxSuppression", [reals(1, 0, 4), reals(1, LONG, 0), numbers(1)], {}),
+        ("NonMaxSuppression", [reals(LONG, 0, 4), reals(LONG, 1, 0), numbers(1)], {}),
+        ("DeformConv", [line, reals(1, 1, 1), reals(LONG, 1, 0)], {}),
+    ]
+
+
+OUTPUTS = {"TopK": 2, "Unique": 4}
+
+
+def cases() -> list[Case]:
+    return elementwise() + along_axes() + moved() + products() + windows()
+
+
+def as_constants(model: onnx.ModelProto, feeds: dict[str, np.ndarray]) -> onnx.ModelProto:
+    changed = onnx.ModelProto()
+    changed.CopyFrom(model)
+    del changed.graph.input[:]
+    for name, value in feeds.items():
+        changed.graph.initializer.append(numpy_helper.from_array(value, name))
+    return changed
+
+
+def outcome(model: onnx.ModelProto, feeds: dict[str, np.ndarray], execution: str) -> list[Any]:
+    """["fine", the sizes that came out], or the code of the error."""
+    try:
+        session = scanloom.InferenceSession(model.SerializeToString(), execution=execution)
+        results = session.run(None, feeds, scanloom.RunOptions(**LIMITS))
+        return ["fine", [list(result.shape) for result in results]]
+    except scanloom.Error as error:
+        return [error.code]
+    except ValueError as error:  # what came out has sizes that numpy has no array for
+        assert "array is too big" in str(error)
+        return ["fine", []]
+
+
+def answers() -> Iterator[dict[str, Any]]:
+    for number, (op, inputs, attributes) in enumerate(cases()):
+        inputs = [None if value is None else np.asarray(value) for value in inputs]
+        model = single_node.model(op, inputs, OUTPUTS.get(op, 1), opset=22, **attributes)
+        feeds = single_node.feeds(inputs)
+        constant = as_constants(model, feeds)
+        for how, proto, fed in (("fed", model, feeds), ("constant", constant, {})):
+            answer: dict[str, Any] = {"number": number, "op": op, "how": how}
+            start = time.monotonic()
+            for execution in EXECUTIONS:
+                answer[execution] = outcome(proto, fed, execution)
+            yield {**answer, "seconds": time.monotonic() - start}
+
+
+@pytest.fixture(scope="module")
+def answered() -> list[dict[str, Any]]:
+    """In a process of its own: what never ends is ended with it."""
+    process = subprocess.Popen([sys.executable, __file__], stdout=subprocess.PIPE, text=True)
+    try:
+        text, _ = process.communicate(timeout=ALL_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        text, _ = process.communicate()
+    return [json.loads(line) for line in text.splitlines() if line.endswith("}")]
+
+
+def test_all_come_to_an_end(answered):
+    last = answered[-1] if answered else None
+    assert len(answered) == 2 * len(cases()), f"it stopped behind {last}"
+
+
+def test_none_takes_long(answered):
+    assert [one for one in answered if one["seconds"] > 2 * SECONDS] == []
+
+
+def test_both_agree(answered):
+    ways = [[one[execution] for execution in EXECUTIONS] for one in answered]
+    assert [one for one, (a, b) in zip(answered, ways)
+            if "internal" in (a[0], b[0]) or ("fine" in (a[0], b[0]) and a != b)] == []
+
+
+def test_an_update_without_elements_leaves_the_cache():
+    cache = np.arange(12, dtype=np.float32).reshape(1, 2, 3, 2)
+    inputs = [cache, reals(1, 2, 0, 2), numbers(1)]
+    for symbolic in (False, True):
+        model = single_node.model("TensorScatter", inputs, symbolic=symbolic, mode="circular")
+        result = single_node.run_every_way(model, single_node.feeds(inputs))[0]
+        np.testing.assert_array_equal(result, cache)
+
+
+if __name__ == "__main__":
+    for line in answers():
+        print(json.dumps(line), flush=True)
