@@ -119,7 +119,12 @@ def functions() -> list[Hostile]:
 
 def message(field: int, inner: bytes) -> bytes:
     """A field of a message, written by hand: libraries refuse to nest this deep."""
-    return varint(field << 3 | 2) + varint(len(inner)) + inner
+    return head(field, len(inner)) + inner
+
+
+def head(field: int, size: int) -> bytes:
+    """What stands before that many bytes of a message."""
+    return varint(field << 3 | 2) + varint(size)
 
 
 def varint(value: int) -> bytes:
@@ -146,9 +151,20 @@ def nested_branches(depth: int, reads: int = 1) -> bytes:
     names = [f"k{i}" for i in range(reads)]
     inner = node_bytes("Sum", names, "r") + message(2, b"innermost") + output("r")
     other = node_bytes("Abs", ["x"], "e") + message(2, b"other") + output("e")
+    otherwise = message(5, message(1, b"else_branch") + message(6, other) + b"\xa0\x01\x05")
+    role, kind = message(1, b"then_branch"), b"\xa0\x01\x05"
+    heads, tails, size = [], [inner], len(inner)
     for level in range(depth):
-        inner = node_bytes("If", ["p"], f"v{level}", then_branch=inner, else_branch=other)
-        inner += message(2, b"level") + output(f"v{level}")
+        name = f"v{level}"
+        node = message(1, b"p") + message(2, name.encode()) + message(4, b"If")
+        attribute = role + head(6, size)
+        whole = len(attribute) + size + len(kind)
+        branch = head(5, whole)
+        node_size = len(node) + len(branch) + whole + len(otherwise)
+        heads.append(head(1, node_size) + node + branch + attribute)
+        tails.append(kind + otherwise + message(2, b"level") + output(name))
+        size += len(heads[-1]) + len(tails[-1])
+    inner = b"".join(heads[::-1] + tails)
     made = b"".join(node_bytes("Neg", ["x"], name) for name in names)
     x = onnx.helper.make_tensor_value_info("x", TensorProto.FLOAT, [2]).SerializeToString()
     p = onnx.helper.make_tensor_value_info("p", TensorProto.BOOL, []).SerializeToString()

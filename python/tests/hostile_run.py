@@ -25,8 +25,10 @@ import hostile_requests
 import scanloom
 from hostile_graphs import Hostile
 
+# The library is one of the sanitizers, which are slow and take any address.
+WATCHED = os.environ.get("SCANLOOM_WATCHED") == "1"
 ADDRESS_SPACE = 6 << 30
-FLIPPED = 3000
+FLIPPED = 500 if WATCHED else 3000
 DAMAGED = {"cut": hostile_bytes.cut_files, "too_long": hostile_bytes.long_files,
            "retyped": hostile_bytes.retyped_files, "foreign": hostile_bytes.foreign_files}
 
@@ -88,7 +90,7 @@ def answers(first: int) -> Iterator[dict[str, Any]]:
 
 
 def main() -> None:
-    if os.environ.get("SCANLOOM_ADDRESS_SPACE") != "unlimited":  # as sanitizers need it
+    if not WATCHED:
         resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
     for answer in answers(int(sys.argv[1])):
         answer["megabytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
