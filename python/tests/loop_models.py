@@ -31,6 +31,18 @@ def parse(graph: str, opset: int = 18) -> bytes:
     return onnx.parser.parse_model(header + graph).SerializeToString()
 
 
+# The sum h of the rows of x from h0 on, and all sums on the way.
+SUM = parse(
+    """g (float[T,N] x, float[N] h0) => (float[N] h, float[T,N] y) {
+      h, y = Scan <num_scan_inputs = 1,
+        body = step (float[N] h1, float[N] x1) => (float[N] n, float[N] y1) {
+          n = Add(h1, x1)
+          y1 = Identity(n)
+        }> (h0, x)
+    }"""
+)
+
+
 def _randoms(*shape: int) -> np.ndarray:
     seed = sum((i + 1) * size for i, size in enumerate(shape)) + 7 * len(shape)
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)

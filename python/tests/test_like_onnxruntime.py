@@ -14,17 +14,8 @@ import pytest
 from onnx import TensorProto
 
 import scanloom
-from loop_models import parse
+from loop_models import SUM, parse
 
-SUM = parse(
-    """g (float[T,N] x, float[N] h0) => (float[N] h, float[T,N] y) {
-      h, y = Scan <num_scan_inputs = 1,
-        body = step (float[N] h1, float[N] x1) => (float[N] n, float[N] y1) {
-          n = Add(h1, x1)
-          y1 = Identity(n)
-        }> (h0, x)
-    }"""
-)
 FIXED = parse("g (float[2,3] x) => (float[2,3] y) { y = Neg(x) }")
 HALVES = parse("g (bfloat16[N] x) => (bfloat16[N] y) { y = Identity(x) }")
 

@@ -14,7 +14,7 @@ import onnxruntime
 import pytest
 
 import scanloom
-from loop_models import parse
+from loop_models import SUM, parse
 
 NUMPY_TYPES = {
     "bool": np.bool_,
@@ -64,15 +64,6 @@ ENDLESS = parse(
           c2 = Identity(c)
           w = MatMul(v, v)
         }> (, go, x)
-    }"""
-)
-SUM = parse(
-    """g (float[T,N] x, float[N] h0) => (float[N] h, float[T,N] y) {
-      h, y = Scan <num_scan_inputs = 1,
-        body = step (float[N] h1, float[N] x1) => (float[N] n, float[N] y1) {
-          n = Add(h1, x1)
-          y1 = Identity(n)
-        }> (h0, x)
     }"""
 )
 

@@ -5,22 +5,12 @@ import threading
 import numpy as np
 import pytest
 import scanloom
-from loop_models import parse
+from loop_models import SUM, parse
 
 
 @pytest.fixture(scope="module")
 def sums():
-    return scanloom.InferenceSession(
-        parse(
-            """g (float[T,N] x, float[N] h0) => (float[N] h, float[T,N] y) {
-              h, y = Scan <num_scan_inputs = 1,
-                body = step (float[N] h1, float[N] x1) => (float[N] n, float[N] y1) {
-                  n = Add(h1, x1)
-                  y1 = Identity(n)
-                }> (h0, x)
-            }"""
-        )
-    )
+    return scanloom.InferenceSession(SUM)
 
 
 def test_threads_that_push_to_one_stream_take_turns(sums):

@@ -92,6 +92,16 @@ std::string NodeCtx::describe_input(int i) const {
   return fmt::format("input {} '{}'", i, site_.node.inputs[static_cast<std::size_t>(i)]);
 }
 
+Expected<int> NodeCtx::rank(int i, ValueId x, int at_least) {
+  const tensor::Type& known = type(x);
+  if (!known.ranked)
+    return fail(Code::unsupported, "{} has an unknown number of axes", describe_input(i));
+  if (known.rank() < at_least)
+    return invalid_model("{} has {} axes, at least {} are needed", describe_input(i), known.rank(),
+                         at_least);
+  return known.rank();
+}
+
 ValueId NodeCtx::materialise(Binding& binding, ir::Builder& builder) {
   if (!binding.value.valid() && binding.constant != nullptr)
     binding.value = builder.constant(*binding.constant);

@@ -59,6 +59,9 @@ class NodeCtx {
   [[nodiscard]] bool has(int i) const;
   /// "input 1 'mask'".
   [[nodiscard]] std::string describe_input(int i) const;
+  /// The number of axes of x, the value of input i. Errors: it is not known (unsupported), or less
+  /// than `at_least`.
+  Expected<int> rank(int i, ir::ValueId x, int at_least = 0);
   /// The value of input i in this region. Error: the input is absent.
   Expected<ir::ValueId> in(int i);
   /// As in(); an invalid id when the input is absent.

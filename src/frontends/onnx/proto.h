@@ -42,11 +42,11 @@ struct TypeProto {
   std::vector<DimProto> dims;
 };
 
-/// Typed data is decoded from `bytes` when it is needed (tensor_data.h).
 /// The first IR version in which a graph's initialisers need not be among its inputs: those that
 /// are may be fed.
 inline constexpr std::int64_t kSeparateInitialisers = 4;
 
+/// Typed data is decoded from `bytes` when it is needed (tensor_data.h).
 struct TensorProto {
   std::string_view bytes;  ///< the whole message
   std::string_view name;

@@ -168,12 +168,11 @@ namespace {
 
 /// Up to version 6 a list of slopes has one for each channel, on axis 1.
 Expected<ValueId> slope_per_channel(NodeCtx& ctx, ValueId x, ValueId slope) {
-  const tensor::Type &type = ctx.type(x), &slopes = ctx.type(slope);
+  const tensor::Type& slopes = ctx.type(slope);
   if (!slopes.ranked || slopes.rank() != 1 || slopes.dims[0] == tensor::Dim(1)) return slope;
-  if (!type.ranked)
-    return fail(Code::unsupported, "{} has an unknown number of axes", ctx.describe_input(0));
+  SCANLOOM_TRY(const int rank, ctx.rank(0, x));
   std::vector<std::int64_t> after;
-  for (int axis = 2; axis < type.rank(); ++axis) after.push_back(axis - 1);
+  for (int axis = 2; axis < rank; ++axis) after.push_back(axis - 1);
   if (after.empty()) return slope;
   return ctx.op(ops::unsqueeze_op, {slope}, {{"axes", std::move(after)}});
 }

@@ -46,14 +46,9 @@ DType Composer::dtype(ValueId x) const {
 
 int Composer::rank(int i, ValueId x, int at_least) {
   if (!ok()) return at_least;
-  const tensor::Type& type = ctx_.type(x);
-  if (!type.ranked) {
-    refuse(fail(Code::unsupported, "{} has an unknown number of axes", ctx_.describe_input(i)));
-    return at_least;
-  }
-  if (type.rank() >= at_least) return type.rank();
-  refuse(invalid_model("{} has {} axes, at least {} are needed", ctx_.describe_input(i),
-                       type.rank(), at_least));
+  Expected<int> rank = ctx_.rank(i, x, at_least);
+  if (rank) return *rank;
+  refuse(std::move(rank).error());
   return at_least;
 }
 

@@ -48,14 +48,11 @@ Expected<std::int64_t> block_of(NodeCtx& ctx, ValueId x, std::initializer_list<i
   SCANLOOM_TRY(const std::int64_t block, ctx.required_integer("blocksize"));
   if (block < 1 || block > std::int64_t{1} << 20)
     return invalid_model("attribute 'blocksize' is {}, outside [1, 2^20]", block);
-  const tensor::Type& type = ctx.type(x);
-  if (!type.ranked)
-    return fail(Code::unsupported, "{} has an unknown number of axes", ctx.describe_input(0));
-  if (type.rank() != 4)
-    return invalid_model("{} has {} axes, not 4", ctx.describe_input(0), type.rank());
+  SCANLOOM_TRY(const int rank, ctx.rank(0, x));
+  if (rank != 4) return invalid_model("{} has {} axes, not 4", ctx.describe_input(0), rank);
   const std::int64_t divisor = squared ? block * block : block;
   for (const int axis : axes) {
-    const tensor::Dim size = type.dims[static_cast<std::size_t>(axis)];
+    const tensor::Dim size = ctx.type(x).dims[static_cast<std::size_t>(axis)];
     if (size.is_constant() && size.value() % divisor != 0)
       return invalid_model("{} has size {} on axis {}, which {} does not divide",
                            ctx.describe_input(0), size.value(), axis, divisor);

@@ -10,16 +10,6 @@ using ir::ValueId;
 
 namespace {
 
-Expected<int> known_rank(NodeCtx& ctx, ValueId x, int at_least) {
-  const tensor::Type& type = ctx.type(x);
-  if (!type.ranked)
-    return fail(Code::unsupported, "{} has an unknown number of axes", ctx.describe_input(0));
-  if (type.rank() < at_least)
-    return invalid_model("{} has {} axes, at least {} are needed", ctx.describe_input(0),
-                         type.rank(), at_least);
-  return type.rank();
-}
-
 Expected<ValueId> reduce(NodeCtx& ctx, ValueId x, const char* kind,
                          const std::vector<std::int64_t>& axes) {
   return ctx.op(ops::reduce_op, {x}, {{"kind", kind}, {"axes", axes}, {"keepdims", 1}});
@@ -85,7 +75,7 @@ Expected<bool> is_training(NodeCtx& ctx) {
 Expected<Batch> batch_of(NodeCtx& ctx) {
   Batch batch;
   SCANLOOM_TRY(batch.x, ctx.in(0));
-  SCANLOOM_TRY(batch.rank, known_rank(ctx, batch.x, 1));
+  SCANLOOM_TRY(batch.rank, ctx.rank(0, batch.x, 1));
   SCANLOOM_TRY(batch.training, is_training(ctx));
   SCANLOOM_TRY(const std::int64_t spatial, ctx.version() < 9 ? ctx.integer("spatial", 1) : 1);
   batch.spatial = spatial != 0;
@@ -159,7 +149,7 @@ struct Normalised {
 Expected<Normalised> normalised_input(NodeCtx& ctx, ValueId x) {
   SCANLOOM_TRY(const std::int64_t axis, ctx.integer("axis", -1));
   SCANLOOM_TRY(const std::int64_t stash, ctx.integer("stash_type", 1));
-  SCANLOOM_TRY(const int rank, known_rank(ctx, x, 1));
+  SCANLOOM_TRY(const int rank, ctx.rank(0, x, 1));
   const auto first = tensor::normalise_axis(axis, rank);
   if (!first) return invalid_model("attribute 'axis' is {}, outside [-{}, {})", axis, rank, rank);
   Normalised result;
@@ -211,7 +201,7 @@ Expected<void> convert_rms_normalization(NodeCtx& ctx) {
 
 Expected<void> convert_global_pool(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
-  SCANLOOM_TRY(const int rank, known_rank(ctx, x, 2));
+  SCANLOOM_TRY(const int rank, ctx.rank(0, x, 2));
   std::vector<std::int64_t> axes(static_cast<std::size_t>(rank - 2));
   std::iota(axes.begin(), axes.end(), 2);
   const bool is_mean = ctx.op_type() == "GlobalAveragePool";

@@ -88,13 +88,8 @@ Expected<void> convert_max_pool(NodeCtx& ctx) {
 Expected<void> convert_global_lp_pool(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   SCANLOOM_TRY(const double p, norm_order(ctx));
-  const tensor::Type& type = ctx.type(x);
-  if (!type.ranked)
-    return fail(Code::unsupported, "{} has an unknown number of axes", ctx.describe_input(0));
-  if (type.rank() < 2)
-    return invalid_model("{} has {} axes, at least 2 are needed", ctx.describe_input(0),
-                         type.rank());
-  std::vector<std::int64_t> axes(type.dims.size() - 2);
+  SCANLOOM_TRY(const int rank, ctx.rank(0, x, 2));
+  std::vector<std::int64_t> axes(static_cast<std::size_t>(rank) - 2);
   std::iota(axes.begin(), axes.end(), 2);
   const auto reduce = [&](ValueId value, const char* kind) {
     return ctx.op(ops::reduce_op, {value}, {{"kind", kind}, {"axes", axes}, {"keepdims", 1}});
@@ -104,7 +99,7 @@ Expected<void> convert_global_lp_pool(NodeCtx& ctx) {
     ctx.set_output(0, y);
     return {};
   }
-  const DType dtype = type.dtype;
+  const DType dtype = ctx.type(x).dtype;
   SCANLOOM_TRY(const ValueId order, ctx.scalar(p, dtype));
   SCANLOOM_TRY(const ValueId inverse, ctx.scalar(1 / p, dtype));
   SCANLOOM_TRY(const ValueId size, ctx.op(ops::abs_op, {x}));

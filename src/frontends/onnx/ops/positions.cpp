@@ -10,13 +10,6 @@ namespace {
 
 using Axes = std::vector<std::int64_t>;
 
-Expected<int> known_rank(NodeCtx& ctx, int input, ValueId x) {
-  const tensor::Type& type = ctx.type(x);
-  if (!type.ranked)
-    return fail(Code::unsupported, "{} has an unknown number of axes", ctx.describe_input(input));
-  return type.rank();
-}
-
 /// 0, 1, ... before `limit`, a scalar i64.
 Expected<ValueId> numbers_below(NodeCtx& ctx, ValueId limit) {
   return ctx.op(ops::range_op, {ctx.integer_value(0), limit, ctx.integer_value(1)});
@@ -41,7 +34,7 @@ Expected<ValueId> positions(NodeCtx& ctx, ValueId x, std::int64_t axis) {
 // Row i has its 1 in column i + k.
 Expected<void> convert_eye_like(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
-  SCANLOOM_TRY(const int rank, known_rank(ctx, 0, x));
+  SCANLOOM_TRY(const int rank, ctx.rank(0, x));
   if (rank != 2) return invalid_model("{} has {} axes, not 2", ctx.describe_input(0), rank);
   SCANLOOM_TRY(const std::int64_t k, ctx.integer("k", 0));
   DType dtype = ctx.type(x).dtype;
@@ -82,7 +75,7 @@ Expected<void> convert_hardmax(NodeCtx& ctx) {
   const bool one_axis = ctx.version() >= 13;
   SCANLOOM_TRY(const std::int64_t axis, ctx.integer("axis", one_axis ? -1 : 1));
   if (one_axis) {
-    SCANLOOM_TRY(const int rank, known_rank(ctx, 0, x));
+    SCANLOOM_TRY(const int rank, ctx.rank(0, x));
     SCANLOOM_TRY(const ValueId y, hardmax(ctx, x, axis, rank));
     ctx.set_output(0, y);
     return {};
@@ -99,7 +92,7 @@ Expected<void> convert_one_hot(NodeCtx& ctx) {
   SCANLOOM_TRY(ValueId depth, ctx.in(1));
   SCANLOOM_TRY(const ValueId values, ctx.in(2));
   SCANLOOM_TRY(const std::int64_t given, ctx.integer("axis", -1));
-  SCANLOOM_TRY(const int rank, known_rank(ctx, 0, indices));
+  SCANLOOM_TRY(const int rank, ctx.rank(0, indices));
   const auto axis = tensor::normalise_axis(given, rank + 1);
   if (!axis)
     return invalid_model("attribute 'axis' is {}, outside [-{}, {})", given, rank + 1, rank + 1);

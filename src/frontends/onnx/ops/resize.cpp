@@ -244,12 +244,6 @@ Expected<Settings> settings_of(NodeCtx& ctx) {
   return settings;
 }
 
-Expected<int> known_rank(NodeCtx& ctx, ValueId x) {
-  if (!ctx.type(x).ranked)
-    return fail(Code::unsupported, "{} has an unknown number of axes", ctx.describe_input(0));
-  return ctx.type(x).rank();
-}
-
 /// Attribute axes counted from 0; absent: all of them.
 Expected<Axes> resized_axes(NodeCtx& ctx, int rank) {
   SCANLOOM_TRY(const auto given, ctx.integers("axes"));
@@ -270,7 +264,7 @@ Expected<Axes> resized_axes(NodeCtx& ctx, int rank) {
 
 Expected<void> convert_resize(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
-  SCANLOOM_TRY(const int rank, known_rank(ctx, x));
+  SCANLOOM_TRY(const int rank, ctx.rank(0, x));
   SCANLOOM_TRY(const Axes axes, resized_axes(ctx, rank));
   SCANLOOM_TRY(const Settings settings, settings_of(ctx));
   const bool old = ctx.version() < 11;
@@ -292,7 +286,7 @@ Expected<void> convert_resize(NodeCtx& ctx) {
 // The scales are attributes of their own in version 1, a list in 7, an operand in 9.
 Expected<void> convert_upsample(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
-  SCANLOOM_TRY(const int rank, known_rank(ctx, x));
+  SCANLOOM_TRY(const int rank, ctx.rank(0, x));
   SCANLOOM_TRY(const Axes axes, resized_axes(ctx, rank));
   Settings settings;
   SCANLOOM_TRY(settings.mode, mode_of(ctx));

@@ -37,9 +37,8 @@ Expected<void> convert_gather_elements(NodeCtx& ctx) {
 Expected<void> convert_array_feature_extractor(NodeCtx& ctx) {
   SCANLOOM_TRY(ValueId x, ctx.in(0));
   SCANLOOM_TRY(const ValueId indices, ctx.in(1));
-  if (!ctx.type(x).ranked)
-    return fail(Code::unsupported, "{} has an unknown number of axes", ctx.describe_input(0));
-  if (ctx.type(x).rank() == 1) {
+  SCANLOOM_TRY(const int rank, ctx.rank(0, x));
+  if (rank == 1) {
     SCANLOOM_TRY(x, ctx.op(ops::unsqueeze_op, {x}, {{"axes", std::vector<std::int64_t>{0}}}));
   }
   const std::int64_t all[] = {-1};

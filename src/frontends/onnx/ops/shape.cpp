@@ -56,9 +56,7 @@ namespace {
 Expected<void> convert_tile_1(NodeCtx& ctx, ValueId x) {
   SCANLOOM_TRY(ValueId tiles, ctx.in(1));
   SCANLOOM_TRY(ValueId axis, ctx.in(2));
-  if (!ctx.type(x).ranked)
-    return fail(Code::unsupported, "{} has an unknown number of axes", ctx.describe_input(0));
-  const int rank = ctx.type(x).rank();
+  SCANLOOM_TRY(const int rank, ctx.rank(0, x));
   SCANLOOM_TRY(tiles, ctx.cast(tiles, DType::i64));
   SCANLOOM_TRY(axis, ctx.cast(axis, DType::i64));
   std::vector<std::int64_t> axes(static_cast<std::size_t>(rank));
