@@ -1,4 +1,4 @@
-# scanloom_precompile(<target> <group> <headers>...): third-party headers that most sources of the
+# scanloom_precompile(<target> <group> <headers>...): headers that most sources of the
 # group read, compiled once, by the group's first target. Each source still includes what it uses.
 function(scanloom_precompile target group)
   get_property(first GLOBAL PROPERTY SCANLOOM_PRECOMPILED_${group})
@@ -10,11 +10,13 @@ function(scanloom_precompile target group)
   endif()
 endfunction()
 
-# scanloom_layer(<folder> [USES <folders>] [LIBRARIES <targets>]): one object library per folder of
-# src/, which sees only the folders it uses. Sources are listed by the folder itself, so that adding
-# an operator, a pass or a kernel touches no build file.
+# scanloom_layer(<folder> [INNER_LOOPS] [USES <folders>] [LIBRARIES <targets>]): one object library
+# per folder of src/, which sees only the folders it uses. Sources are listed by the folder itself,
+# so that adding an operator, a pass or a kernel touches no build file.
+# INNER_LOOPS: most of a model's time passes there. Such layers are optimised further, and precompile
+# the headers of others; everything above ir precompiles ir's headers too.
 function(scanloom_layer folder)
-  cmake_parse_arguments(LAYER "" "" "USES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(LAYER "INNER_LOOPS" "" "USES;LIBRARIES" ${ARGN})
   string(REPLACE "/" "_" name ${folder})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${folder}/*.cpp)
   add_library(scanloom_${name} OBJECT ${sources})
@@ -23,9 +25,15 @@ function(scanloom_layer folder)
   target_compile_definitions(scanloom_${name} PRIVATE SCANLOOM_BUILDING=1)
   target_link_libraries(scanloom_${name} PUBLIC fmt::fmt Threads::Threads
                                                 ${LAYER_LIBRARIES})
-  scanloom_precompile(scanloom_${name} layers
-    <algorithm> <array> <cstdint> <map> <memory> <optional> <span> <string> <string_view> <vector>
-    <fmt/format.h>)
+  set(headers <algorithm> <array> <cmath> <cstdint> <cstring> <functional> <map> <memory> <optional>
+              <span> <string> <string_view> <unordered_map> <variant> <vector> <fmt/format.h>)
+  if(LAYER_INNER_LOOPS)
+    scanloom_precompile(scanloom_${name} inner_loops ${headers})
+  else()
+    target_compile_options(scanloom_${name} PRIVATE $<$<CONFIG:Release>:-O2>)
+    scanloom_precompile(scanloom_${name} programs ${headers}
+      [["ir/infer.h"]] [["ir/module.h"]] [["ir/op_def.h"]] [["tensor/visit.h"]])
+  endif()
   foreach(used IN LISTS LAYER_USES)
     string(REPLACE "/" "_" used_name ${used})
     target_link_libraries(scanloom_${name} PUBLIC scanloom_${used_name})

@@ -24,9 +24,25 @@ using tensor::Operand;
 using tensor::Status;
 
 enum Attribute : std::size_t { kKind, kAxes, kKeepdims };
-enum class Kind : std::uint8_t { sum, mean, max, min, prod, sum_square, l1, l2, log_sum };
-constexpr std::array<std::string_view, 9> kKinds = {"sum",        "mean", "max", "min",    "prod",
-                                                    "sum_square", "l1",   "l2",  "log_sum"};
+// What is done with each element, and with the result at the end.
+enum class Fold : std::uint8_t { sum, max, min, prod, sum_square, l1 };
+enum class Finish : std::uint8_t { none, mean, sqrt, log };
+struct Kind {
+  std::string_view name;
+  Fold fold;
+  Finish finish = Finish::none;
+};
+constexpr Kind kKinds[] = {
+    {"sum", Fold::sum},
+    {"mean", Fold::sum, Finish::mean},
+    {"max", Fold::max},
+    {"min", Fold::min},
+    {"prod", Fold::prod},
+    {"sum_square", Fold::sum_square},
+    {"l1", Fold::l1},
+    {"l2", Fold::sum_square, Finish::sqrt},
+    {"log_sum", Fold::sum, Finish::log},
+};
 
 // Results made side by side.
 constexpr std::int64_t kLanes = 16;
@@ -53,6 +69,7 @@ struct Schedule {
   Axes<Axis> reduced;  ///< joined, outermost first; at least one
   std::int64_t kept_count = 1, reduced_count = 1;
   std::int64_t bytes = 4;
+  Finish finish = Finish::none;
   BlockFn block = nullptr;
 };
 
@@ -84,32 +101,33 @@ W absolute(W a) {
     return a < 0 ? multiply<W>(a, static_cast<W>(-1)) : a;
 }
 
-template <Kind kKind, class W>
+template <Fold kFold, class W>
 W start(W first) {
-  if constexpr (kKind == Kind::max || kKind == Kind::min) return first;
-  return W(kKind == Kind::prod ? 1 : 0);
+  if constexpr (kFold == Fold::max || kFold == Fold::min) return first;
+  return W(kFold == Fold::prod ? 1 : 0);
 }
 
-template <Kind kKind, class W>
+template <Fold kFold, class W>
 W fold(W sum, W value) {
-  if constexpr (kKind == Kind::prod) return multiply(sum, value);
-  if constexpr (kKind == Kind::sum_square || kKind == Kind::l2)
-    return add(sum, multiply(value, value));
-  if constexpr (kKind == Kind::l1) return add(sum, absolute(value));
-  if constexpr (kKind == Kind::max && std::floating_point<W>)
+  if constexpr (kFold == Fold::prod) return multiply(sum, value);
+  if constexpr (kFold == Fold::sum_square) return add(sum, multiply(value, value));
+  if constexpr (kFold == Fold::l1) return add(sum, absolute(value));
+  if constexpr (kFold == Fold::max && std::floating_point<W>)
     return tensor::arith::maximum(sum, value);
-  if constexpr (kKind == Kind::max) return std::max(sum, value);
-  if constexpr (kKind == Kind::min && std::floating_point<W>)
+  if constexpr (kFold == Fold::max) return std::max(sum, value);
+  if constexpr (kFold == Fold::min && std::floating_point<W>)
     return tensor::arith::minimum(sum, value);
-  if constexpr (kKind == Kind::min) return std::min(sum, value);
+  if constexpr (kFold == Fold::min) return std::min(sum, value);
   return add(sum, value);
 }
 
-template <Kind kKind, class W>
-W finish(W sum, std::int64_t count) {
-  if constexpr (kKind == Kind::mean) return sum / static_cast<W>(count);
-  if constexpr (kKind == Kind::l2) return std::sqrt(sum);
-  if constexpr (kKind == Kind::log_sum) return math::log(sum);
+template <class W>
+W finish(const Schedule& plan, W sum) {
+  if (plan.finish == Finish::mean) return sum / static_cast<W>(plan.reduced_count);
+  if constexpr (std::floating_point<W>) {
+    if (plan.finish == Finish::sqrt) return std::sqrt(sum);
+    if (plan.finish == Finish::log) return math::log(sum);
+  }
   return sum;
 }
 
@@ -133,33 +151,32 @@ void for_each_row(const Axes<Axis>& reduced, const T* x, F&& f) {
 }
 
 // kStep: of x between lanes, when it is 1; 0: any. kCount: lanes, when they are all there; 0: any.
-template <class T, Kind kKind, std::int64_t kStep, std::int64_t kCount>
+template <class T, Fold kFold, std::int64_t kStep, std::int64_t kCount>
 void lanes_of(const Schedule& plan, const T* x, T* y, std::int64_t lanes) {
   using W = Wide<T>;
   const std::int64_t count = kCount != 0 ? kCount : lanes;
   const std::int64_t step = kStep != 0 ? kStep : plan.lane.x;
   std::array<W, kLanes> sums;
   for (std::int64_t j = 0; j < count; ++j)
-    sums[static_cast<std::size_t>(j)] = start<kKind, W>(W(tensor::widen(x[j * step])));
+    sums[static_cast<std::size_t>(j)] = start<kFold, W>(W(tensor::widen(x[j * step])));
   const Axis& inner = plan.reduced.list[plan.reduced.count - 1];
   for_each_row(plan.reduced, x, [&](const T* row) {
     for (std::int64_t i = 0; i < inner.size; ++i, row += inner.x)
       for (std::int64_t j = 0; j < count; ++j) {
         W& sum = sums[static_cast<std::size_t>(j)];
-        sum = fold<kKind, W>(sum, W(tensor::widen(row[j * step])));
+        sum = fold<kFold, W>(sum, W(tensor::widen(row[j * step])));
       }
   });
   for (std::int64_t j = 0; j < count; ++j)
-    y[j * plan.lane.y] =
-        tensor::narrow<T>(finish<kKind, W>(sums[static_cast<std::size_t>(j)], plan.reduced_count));
+    y[j * plan.lane.y] = tensor::narrow<T>(finish(plan, sums[static_cast<std::size_t>(j)]));
 }
 
 // One result. Extremes do not depend on the order, so they are taken in lanes of neighbours.
-template <class T, Kind kKind>
+template <class T, Fold kFold>
 void single(const Schedule& plan, const T* x, T* y) {
   using W = Wide<T>;
   const Axis& inner = plan.reduced.list[plan.reduced.count - 1];
-  if constexpr (kKind == Kind::max || kKind == Kind::min) {
+  if constexpr (kFold == Fold::max || kFold == Fold::min) {
     if (inner.x == 1 && inner.size >= 2 * kLanes) {
       std::array<W, kLanes> sums;
       sums.fill(W(tensor::widen(*x)));
@@ -168,55 +185,52 @@ void single(const Schedule& plan, const T* x, T* y) {
         for (; i + kLanes <= inner.size; i += kLanes)
           for (std::size_t j = 0; j < sums.size(); ++j)
             sums[j] =
-                fold<kKind, W>(sums[j], W(tensor::widen(row[i + static_cast<std::int64_t>(j)])));
-        for (; i < inner.size; ++i) sums[0] = fold<kKind, W>(sums[0], W(tensor::widen(row[i])));
+                fold<kFold, W>(sums[j], W(tensor::widen(row[i + static_cast<std::int64_t>(j)])));
+        for (; i < inner.size; ++i) sums[0] = fold<kFold, W>(sums[0], W(tensor::widen(row[i])));
       });
-      for (std::size_t j = 1; j < sums.size(); ++j) sums[0] = fold<kKind, W>(sums[0], sums[j]);
+      for (std::size_t j = 1; j < sums.size(); ++j) sums[0] = fold<kFold, W>(sums[0], sums[j]);
       *y = tensor::narrow<T>(sums[0]);
       return;
     }
   }
-  lanes_of<T, kKind, 0, 1>(plan, x, y, 1);
+  lanes_of<T, kFold, 0, 1>(plan, x, y, 1);
 }
 
-template <class T, Kind kKind>
+template <class T, Fold kFold>
 void block(const Schedule& plan, const std::byte* x_bytes, std::byte* y_bytes, std::int64_t lanes) {
   const T* x = reinterpret_cast<const T*>(x_bytes);
   T* y = reinterpret_cast<T*>(y_bytes);
-  if (lanes == 1) return single<T, kKind>(plan, x, y);
-  if (lanes == kLanes && plan.lane.x == 1) return lanes_of<T, kKind, 1, kLanes>(plan, x, y, lanes);
-  if (lanes == kLanes) return lanes_of<T, kKind, 0, kLanes>(plan, x, y, lanes);
-  lanes_of<T, kKind, 0, 0>(plan, x, y, lanes);
+  if (lanes == 1) return single<T, kFold>(plan, x, y);
+  if constexpr (std::floating_point<T>) {
+    if (lanes == kLanes && plan.lane.x == 1)
+      return lanes_of<T, kFold, 1, kLanes>(plan, x, y, lanes);
+    if (lanes == kLanes) return lanes_of<T, kFold, 0, kLanes>(plan, x, y, lanes);
+  }
+  lanes_of<T, kFold, 0, 0>(plan, x, y, lanes);
 }
 
 template <class T>
-BlockFn block_fn(Kind kind) {
-  switch (kind) {
-    case Kind::sum:
-      return block<T, Kind::sum>;
-    case Kind::mean:
-      return block<T, Kind::mean>;
-    case Kind::max:
-      return block<T, Kind::max>;
-    case Kind::min:
-      return block<T, Kind::min>;
-    case Kind::prod:
-      return block<T, Kind::prod>;
-    case Kind::sum_square:
-      return block<T, Kind::sum_square>;
-    case Kind::l1:
-      return block<T, Kind::l1>;
-    case Kind::l2:
-      if constexpr (!std::integral<T>) return block<T, Kind::l2>;
-      return nullptr;
-    case Kind::log_sum:
-      if constexpr (!std::integral<T>) return block<T, Kind::log_sum>;
-      return nullptr;
+BlockFn block_fn(const Kind& kind) {
+  if (std::integral<T> && (kind.finish == Finish::sqrt || kind.finish == Finish::log))
+    return nullptr;
+  switch (kind.fold) {
+    case Fold::sum:
+      return block<T, Fold::sum>;
+    case Fold::max:
+      return block<T, Fold::max>;
+    case Fold::min:
+      return block<T, Fold::min>;
+    case Fold::prod:
+      return block<T, Fold::prod>;
+    case Fold::sum_square:
+      return block<T, Fold::sum_square>;
+    case Fold::l1:
+      return block<T, Fold::l1>;
   }
   return nullptr;
 }
 
-BlockFn block_fn(DType dtype, Kind kind) {
+BlockFn block_fn(DType dtype, const Kind& kind) {
   if (dtype == DType::f32) return block_fn<float>(kind);
   if (dtype == DType::f64) return block_fn<double>(kind);
   if (dtype == DType::f16) return block_fn<tensor::Half>(kind);
@@ -310,13 +324,14 @@ Schedule plan_of(const PrepareCtx& ctx) {
 }
 
 Prepared prepare(const PrepareCtx& ctx) {
-  const auto kind = std::ranges::find(kKinds, ctx.attrs[kKind].text());
-  if (kind == kKinds.end()) return Prepared::no("a kind of reduction for the reference kernel");
+  const auto* const kind = std::ranges::find(kKinds, ctx.attrs[kKind].text(), &Kind::name);
+  if (kind == std::end(kKinds)) return Prepared::no("a kind of reduction for the reference kernel");
   if (ctx.inputs.size() > 1 && ctx.inputs[1].present()) return Prepared::no("axes as an operand");
-  const BlockFn fn = block_fn(ctx.inputs[0].dtype, static_cast<Kind>(kind - kKinds.begin()));
+  const BlockFn fn = block_fn(ctx.inputs[0].dtype, *kind);
   if (fn == nullptr) return Prepared::no("an element type for the reference kernel");
   Schedule plan = plan_of(ctx);
   if (plan.reduced_count == 0) return Prepared::no("a reduction of nothing");
+  plan.finish = kind->finish;
   plan.block = fn;
   return {.state = std::make_shared<const Schedule>(plan)};
 }
