@@ -57,8 +57,9 @@ test:
 	@$(MAKE) --no-print-directory check python
 	cmake --preset release
 	cmake --build --preset release
-	ctest --preset release
-	$(VENV) -m pytest -q -o cache_dir=build/pytest python/tests tests/dev tests/cli tests/docs
+	ctest --preset release -j "$$(nproc)"
+	$(VENV) -m pytest -q -n "$$(nproc)" --dist worksteal -o cache_dir=build/pytest \
+	    python/tests tests/dev tests/cli tests/docs
 
 .PHONY: bench
 bench:

@@ -4,7 +4,7 @@ namespace scanloom::ops {
 
 namespace {
 
-std::vector<Sample> first_part() {
+std::vector<Sample> average_pool_first_part() {
   return {
       {.name = "line",
        .inputs = {f32({1, 2, 5}, {-6, -6, 5, 0, 2, 2, 4, -8, 0, -6})},
@@ -91,7 +91,7 @@ std::vector<Sample> first_part() {
   };
 }
 
-std::vector<Sample> second_part() {
+std::vector<Sample> average_pool_second_part() {
   return {
       {.name = "same_upper",
        .inputs = {f32({1, 1, 5, 4},
@@ -177,7 +177,7 @@ std::vector<Sample> second_part() {
   };
 }
 
-std::vector<Sample> third_part() {
+std::vector<Sample> average_pool_third_part() {
   return {
       {.name = "no_stride",
        .inputs = {f32({1, 1, 3}, {1, -4, 2})},
@@ -265,7 +265,7 @@ std::vector<Sample> third_part() {
   };
 }
 
-std::vector<Sample> fourth_part() {
+std::vector<Sample> average_pool_fourth_part() {
   return {
       {.name = "same_upper_counted",
        .inputs = {f32({1, 1, 5, 4},
@@ -308,7 +308,8 @@ std::vector<Sample> fourth_part() {
 
 std::vector<Sample> average_pool_samples() {
   std::vector<Sample> samples;
-  for (const auto& part : {first_part(), second_part(), third_part(), fourth_part()})
+  for (const auto& part : {average_pool_first_part(), average_pool_second_part(),
+                           average_pool_third_part(), average_pool_fourth_part()})
     samples.insert(samples.end(), part.begin(), part.end());
   return samples;
 }

@@ -3,7 +3,7 @@
 namespace scanloom::ops {
 namespace {
 
-std::vector<Sample> of_reals() {
+std::vector<Sample> cast_of_reals() {
   return {
       {.name = "f32_to_i32_drops_fractions",
        .inputs = {f32({2, 3}, {1.9, -1.9, 0.5, -0.5, -0.0, 100})},
@@ -36,7 +36,7 @@ std::vector<Sample> of_reals() {
   };
 }
 
-std::vector<Sample> of_booleans_and_integers() {
+std::vector<Sample> cast_of_booleans_and_integers() {
   return {
       {.name = "to_boolean",
        .inputs = {f32({5}, {0, -0.0, 0.25, kNan, -kInf})},
@@ -77,7 +77,7 @@ std::vector<Sample> of_booleans_and_integers() {
   };
 }
 
-std::vector<Sample> narrow_saturated_and_refused() {
+std::vector<Sample> cast_narrow_saturated_and_refused() {
   return {
       {.name = "to_i4",
        .inputs = {i32({3}, {7, 8, -9})},
@@ -137,8 +137,8 @@ std::vector<Sample> narrow_saturated_and_refused() {
 }  // namespace
 
 std::vector<Sample> cast_samples() {
-  std::vector<Sample> samples = of_reals();
-  for (const auto& more : {of_booleans_and_integers(), narrow_saturated_and_refused()})
+  std::vector<Sample> samples = cast_of_reals();
+  for (const auto& more : {cast_of_booleans_and_integers(), cast_narrow_saturated_and_refused()})
     samples.insert(samples.end(), more.begin(), more.end());
   return samples;
 }

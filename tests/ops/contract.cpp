@@ -3,7 +3,7 @@
 namespace scanloom::ops {
 namespace {
 
-std::vector<Sample> products() {
+std::vector<Sample> contract_products() {
   return {
       {.name = "matrices",
        .inputs = {f32({2, 3}, {3, 1, 0, -2, -2, -4}),
@@ -98,7 +98,7 @@ std::vector<Sample> products() {
   };
 }
 
-std::vector<Sample> errors() {
+std::vector<Sample> contract_errors() {
   return {
       {.name = "sums_differ",
        .inputs = {f32({2, 3}, {3, 1, 0, -2, -2, -4}), f32({4, 2}, {3, 1, 0, -2, -2, -4, -4, -4})},
@@ -140,7 +140,7 @@ std::vector<Sample> errors() {
 
 std::vector<Sample> contract_samples() {
   std::vector<Sample> samples;
-  for (const auto& part : {products(), errors()})
+  for (const auto& part : {contract_products(), contract_errors()})
     samples.insert(samples.end(), part.begin(), part.end());
   return samples;
 }

@@ -3,7 +3,7 @@
 namespace scanloom::ops {
 namespace {
 
-std::vector<Sample> windows() {
+std::vector<Sample> conv_windows() {
   return {
       {.name = "line",
        .inputs = {f32({1, 2, 5}, {3, 1, 0, -2, -2, -4, -4, -4, -3, 3}),
@@ -81,7 +81,7 @@ std::vector<Sample> windows() {
   };
 }
 
-std::vector<Sample> errors() {
+std::vector<Sample> conv_errors() {
   return {
       {.name = "kernel_too_long",
        .inputs = {f32({1, 1, 2}, {3, 1}), f32({1, 1, 4}, {3, 1, 0, -2})},
@@ -123,7 +123,7 @@ std::vector<Sample> errors() {
 
 std::vector<Sample> conv_samples() {
   std::vector<Sample> samples;
-  for (const auto& part : {windows(), errors()})
+  for (const auto& part : {conv_windows(), conv_errors()})
     samples.insert(samples.end(), part.begin(), part.end());
   return samples;
 }

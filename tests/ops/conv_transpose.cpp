@@ -4,7 +4,7 @@ namespace scanloom::ops {
 
 namespace {
 
-std::vector<Sample> first_part() {
+std::vector<Sample> conv_transpose_first_part() {
   return {
       {.name = "line",
        .inputs = {f32({1, 2, 3}, {2, 3, -4, 3, 0, 0}), f32({2, 1, 2}, {1, -2, 4, -4})},
@@ -96,7 +96,7 @@ std::vector<Sample> first_part() {
   };
 }
 
-std::vector<Sample> second_part() {
+std::vector<Sample> conv_transpose_second_part() {
   return {
       {.name = "same_of_small_kernel",
        .inputs = {f32({1, 1, 2}, {3, -4}), f32({1, 1, 1}, {-3})},
@@ -176,7 +176,7 @@ std::vector<Sample> second_part() {
 
 std::vector<Sample> conv_transpose_samples() {
   std::vector<Sample> samples;
-  for (const auto& part : {first_part(), second_part()})
+  for (const auto& part : {conv_transpose_first_part(), conv_transpose_second_part()})
     samples.insert(samples.end(), part.begin(), part.end());
   return samples;
 }

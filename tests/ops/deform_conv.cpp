@@ -4,7 +4,7 @@ namespace scanloom::ops {
 
 namespace {
 
-std::vector<Sample> first_part() {
+std::vector<Sample> deform_conv_first_part() {
   return {
       {.name = "image",
        .inputs = {f32({1, 1, 3, 3}, {-1, 1, 2, 3, 4, -2, -4, -2, 1}),
@@ -92,7 +92,7 @@ std::vector<Sample> first_part() {
   };
 }
 
-std::vector<Sample> second_part() {
+std::vector<Sample> deform_conv_second_part() {
   return {
       {.name = "wrong_offset",
        .inputs = {f32({1, 1, 3, 3}, {0, -4, 4, -4, -3, 2, -1, 4, -2}),
@@ -131,7 +131,7 @@ std::vector<Sample> second_part() {
 
 std::vector<Sample> deform_conv_samples() {
   std::vector<Sample> samples;
-  for (const auto& part : {first_part(), second_part()})
+  for (const auto& part : {deform_conv_first_part(), deform_conv_second_part()})
     samples.insert(samples.end(), part.begin(), part.end());
   return samples;
 }

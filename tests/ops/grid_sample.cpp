@@ -4,7 +4,7 @@ namespace scanloom::ops {
 
 namespace {
 
-std::vector<Sample> first_part() {
+std::vector<Sample> grid_sample_first_part() {
   return {
       {.name = "nearest_zeros",
        .inputs = {f32({1, 2, 3, 4}, {-3, 2, 0, 2, 5, 4,  1, 6, 5,  8,  3, 4,
@@ -93,7 +93,7 @@ std::vector<Sample> first_part() {
   };
 }
 
-std::vector<Sample> second_part() {
+std::vector<Sample> grid_sample_second_part() {
   return {
       {.name = "cubic_reflection",
        .inputs = {f32({1, 2, 3, 4}, {-3, 2, 0, 2, 5, 4,  1, 6, 5,  8,  3, 4,
@@ -183,7 +183,7 @@ std::vector<Sample> second_part() {
 
 std::vector<Sample> grid_sample_samples() {
   std::vector<Sample> samples;
-  for (const auto& part : {first_part(), second_part()})
+  for (const auto& part : {grid_sample_first_part(), grid_sample_second_part()})
     samples.insert(samples.end(), part.begin(), part.end());
   return samples;
 }

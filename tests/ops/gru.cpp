@@ -4,7 +4,7 @@ namespace scanloom::ops {
 
 namespace {
 
-std::vector<Sample> first_part() {
+std::vector<Sample> gru_first_part() {
   return {
       {.name = "forward",
        .inputs = {f32({3, 2, 2}, {-0.875, -1, -0.0625, -0.375, 0.125, 0.875, 0.75, 0.0625, 0.3125,
@@ -79,7 +79,7 @@ std::vector<Sample> first_part() {
   };
 }
 
-std::vector<Sample> second_part() {
+std::vector<Sample> gru_second_part() {
   return {
       {.name = "bidirectional",
        .inputs =
@@ -168,7 +168,7 @@ std::vector<Sample> second_part() {
   };
 }
 
-std::vector<Sample> third_part() {
+std::vector<Sample> gru_third_part() {
   return {
       {.name = "activations",
        .inputs = {f32({2, 1, 2}, {-0.6875, -0.5, -0.75, -0.3125}),
@@ -251,7 +251,7 @@ std::vector<Sample> third_part() {
 
 std::vector<Sample> gru_samples() {
   std::vector<Sample> samples;
-  for (const auto& part : {first_part(), second_part(), third_part()})
+  for (const auto& part : {gru_first_part(), gru_second_part(), gru_third_part()})
     samples.insert(samples.end(), part.begin(), part.end());
   return samples;
 }

@@ -4,7 +4,7 @@ namespace scanloom::ops {
 
 namespace {
 
-std::vector<Sample> first_part() {
+std::vector<Sample> lp_pool_first_part() {
   return {
       {.name = "line",
        .inputs = {f32({1, 2, 5}, {0, 4, -5, -2, -5, -6, 3, 6, -6, 3})},
@@ -93,7 +93,7 @@ std::vector<Sample> first_part() {
   };
 }
 
-std::vector<Sample> second_part() {
+std::vector<Sample> lp_pool_second_part() {
   return {
       {.name = "same_upper",
        .inputs = {f32({1, 1, 5, 4},
@@ -180,7 +180,7 @@ std::vector<Sample> second_part() {
   };
 }
 
-std::vector<Sample> third_part() {
+std::vector<Sample> lp_pool_third_part() {
   return {
       {.name = "no_stride",
        .inputs = {f32({1, 1, 3}, {-8, 5, -1})},
@@ -255,7 +255,7 @@ std::vector<Sample> third_part() {
 
 std::vector<Sample> lp_pool_samples() {
   std::vector<Sample> samples;
-  for (const auto& part : {first_part(), second_part(), third_part()})
+  for (const auto& part : {lp_pool_first_part(), lp_pool_second_part(), lp_pool_third_part()})
     samples.insert(samples.end(), part.begin(), part.end());
   return samples;
 }

@@ -3,7 +3,7 @@
 namespace scanloom::ops {
 namespace {
 
-std::vector<Sample> directions() {
+std::vector<Sample> lstm_directions() {
   return {
       {.name = "forward",
        .inputs = {f32({2, 2, 2}, {0.375, 0.625, -1, 0.625, -0.0625, 0.0625, 0.25, -0.4375}),
@@ -92,9 +92,9 @@ std::vector<Sample> directions() {
   };
 }
 
-std::vector<Sample> lengths() {
+std::vector<Sample> lstm_lengths() {
   return {
-      {.name = "lengths",
+      {.name = "lstm_lengths",
        .inputs = {f32({3, 2, 2},
                       {-0.25, 0, 0.8125, 0.1875, 0, 0.5, 0.375, 0.0625, 0.6875, 0.125, 0.25, 0}),
                   f32({1, 8, 2}, {0.1875, 0.25, 0.8125, -0.5, -0.25, 0.125, -0.3125, 0.375, 0.6875,
@@ -123,7 +123,7 @@ std::vector<Sample> lengths() {
   };
 }
 
-std::vector<Sample> variants() {
+std::vector<Sample> lstm_variants() {
   return {
       {.name = "peepholes",
        .inputs = {f32({2, 2, 2}, {0.9375, -0.8125, 0.125, 0.875, -0.0625, -0.25, 0.125, -0.6875}),
@@ -209,7 +209,7 @@ std::vector<Sample> variants() {
   };
 }
 
-std::vector<Sample> nothing_to_do() {
+std::vector<Sample> lstm_nothing_to_do() {
   return {
       {.name = "length_zero",
        .inputs = {f32({2, 1, 1}, {-0.4375, 0.1875}), f32({1, 4, 1}, {-0.9375, -0.625, -0.5, -0.5}),
@@ -231,7 +231,7 @@ std::vector<Sample> nothing_to_do() {
   };
 }
 
-std::vector<Sample> errors() {
+std::vector<Sample> lstm_errors() {
   return {
       {.name = "length_outside",
        .inputs = {f32({2, 1, 1}, {-0.4375, 0.1875}), f32({1, 4, 1}, {-0.9375, -0.625, -0.5, -0.5}),
@@ -274,7 +274,8 @@ std::vector<Sample> errors() {
 
 std::vector<Sample> lstm_samples() {
   std::vector<Sample> samples;
-  for (const auto& part : {directions(), lengths(), variants(), nothing_to_do(), errors()})
+  for (const auto& part :
+       {lstm_directions(), lstm_lengths(), lstm_variants(), lstm_nothing_to_do(), lstm_errors()})
     samples.insert(samples.end(), part.begin(), part.end());
   return samples;
 }

@@ -4,7 +4,7 @@ namespace scanloom::ops {
 
 namespace {
 
-std::vector<Sample> first_part() {
+std::vector<Sample> max_pool_first_part() {
   return {
       {.name = "line",
        .inputs = {f32({1, 2, 5}, {4, -8, -2, -2, -3, -3, 6, -2, 2, -8})},
@@ -95,7 +95,7 @@ std::vector<Sample> first_part() {
   };
 }
 
-std::vector<Sample> second_part() {
+std::vector<Sample> max_pool_second_part() {
   return {
       {.name = "same_lower",
        .inputs = {f32({1, 1, 5, 4},
@@ -186,7 +186,7 @@ std::vector<Sample> second_part() {
   };
 }
 
-std::vector<Sample> third_part() {
+std::vector<Sample> max_pool_third_part() {
   return {
       {.name = "too_few_axes",
        .inputs = {f32({3, 3}, {-5, 0, 5, 7, 6, -4, -3, 5, 5})},
@@ -276,7 +276,7 @@ std::vector<Sample> third_part() {
   };
 }
 
-std::vector<Sample> fourth_part() {
+std::vector<Sample> max_pool_fourth_part() {
   return {
       {.name = "padding_alone",
        .inputs = {f32({1, 1, 1}, {1})},
@@ -300,7 +300,8 @@ std::vector<Sample> fourth_part() {
 
 std::vector<Sample> max_pool_samples() {
   std::vector<Sample> samples;
-  for (const auto& part : {first_part(), second_part(), third_part(), fourth_part()})
+  for (const auto& part : {max_pool_first_part(), max_pool_second_part(), max_pool_third_part(),
+                           max_pool_fourth_part()})
     samples.insert(samples.end(), part.begin(), part.end());
   return samples;
 }

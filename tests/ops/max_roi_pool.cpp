@@ -4,7 +4,7 @@ namespace scanloom::ops {
 
 namespace {
 
-std::vector<Sample> first_part() {
+std::vector<Sample> max_roi_pool_first_part() {
   return {
       {.name = "regions",
        .inputs = {f32({2, 2, 6, 6},
@@ -85,7 +85,7 @@ std::vector<Sample> first_part() {
   };
 }
 
-std::vector<Sample> second_part() {
+std::vector<Sample> max_roi_pool_second_part() {
   return {
       {.name = "image_outside",
        .inputs = {f32({2, 2, 6, 6},
@@ -139,7 +139,7 @@ std::vector<Sample> second_part() {
 
 std::vector<Sample> max_roi_pool_samples() {
   std::vector<Sample> samples;
-  for (const auto& part : {first_part(), second_part()})
+  for (const auto& part : {max_roi_pool_first_part(), max_roi_pool_second_part()})
     samples.insert(samples.end(), part.begin(), part.end());
   return samples;
 }

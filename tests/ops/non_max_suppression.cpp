@@ -4,7 +4,7 @@ namespace scanloom::ops {
 
 namespace {
 
-std::vector<Sample> first_part() {
+std::vector<Sample> non_max_suppression_first_part() {
   return {
       {.name = "suppressed",
        .inputs = {f32({1, 6, 4}, {0, 0,  1, 1,  0, 0.125,  1, 1.125,  0, -0.125, 1, 0.875,
@@ -93,7 +93,7 @@ std::vector<Sample> first_part() {
   };
 }
 
-std::vector<Sample> second_part() {
+std::vector<Sample> non_max_suppression_second_part() {
   return {
       {.name = "unlike_scores",
        .inputs = {f32({1, 6, 4}, {0, 0,  1, 1,  0, 0.125,  1, 1.125,  0, -0.125, 1, 0.875,
@@ -128,7 +128,7 @@ std::vector<Sample> second_part() {
 
 std::vector<Sample> non_max_suppression_samples() {
   std::vector<Sample> samples;
-  for (const auto& part : {first_part(), second_part()})
+  for (const auto& part : {non_max_suppression_first_part(), non_max_suppression_second_part()})
     samples.insert(samples.end(), part.begin(), part.end());
   return samples;
 }

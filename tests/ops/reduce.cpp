@@ -3,7 +3,7 @@
 namespace scanloom::ops {
 namespace {
 
-std::vector<Sample> kinds() {
+std::vector<Sample> reduce_kinds() {
   return {
       {.name = "sum_columns",
        .inputs = {f32({2, 3}, {1, -2, 3, 4, 5, -6})},
@@ -94,7 +94,7 @@ std::vector<Sample> kinds() {
   };
 }
 
-std::vector<Sample> axes_and_types() {
+std::vector<Sample> reduce_axes_and_types() {
   return {
       {.name = "sum_outer_and_inner",
        .inputs = {f32({2, 3, 2}, {3, 1, 0, -2, -2, -4, -4, -4, -3, 3, 1, 4})},
@@ -163,7 +163,7 @@ std::vector<Sample> axes_and_types() {
   };
 }
 
-std::vector<Sample> special_values() {
+std::vector<Sample> reduce_special_values() {
   return {
       {.name = "max_not_a_number",
        .inputs = {f32({3}, {1, kNan, 3})},
@@ -197,7 +197,7 @@ std::vector<Sample> special_values() {
   };
 }
 
-std::vector<Sample> empty() {
+std::vector<Sample> reduce_empty() {
   return {
       {.name = "sum_of_nothing",
        .inputs = {f32({2, 0}, {})},
@@ -246,7 +246,7 @@ std::vector<Sample> empty() {
   };
 }
 
-std::vector<Sample> errors() {
+std::vector<Sample> reduce_errors() {
   return {
       {.name = "unknown_kind",
        .inputs = {f32({2, 3}, {1, -2, 3, 4, 5, -6})},
@@ -275,7 +275,8 @@ std::vector<Sample> errors() {
 
 std::vector<Sample> reduce_samples() {
   std::vector<Sample> samples;
-  for (const auto& part : {kinds(), axes_and_types(), special_values(), empty(), errors()})
+  for (const auto& part : {reduce_kinds(), reduce_axes_and_types(), reduce_special_values(),
+                           reduce_empty(), reduce_errors()})
     samples.insert(samples.end(), part.begin(), part.end());
   return samples;
 }

@@ -4,7 +4,7 @@ namespace scanloom::ops {
 
 namespace {
 
-std::vector<Sample> first_part() {
+std::vector<Sample> resample_first_part() {
   return {
       {.name = "linear_half_pixel",
        .inputs = {f32({2, 4}, {1, 2, 4, 8, 3, -1, 0, 5}), i64({}, {8}), f64({}, {2})},
@@ -93,7 +93,7 @@ std::vector<Sample> first_part() {
   };
 }
 
-std::vector<Sample> second_part() {
+std::vector<Sample> resample_second_part() {
   return {
       {.name = "linear_down_asymmetric",
        .inputs = {f32({2, 4}, {1, 2, 4, 8, 3, -1, 0, 5}), i64({}, {2}),
@@ -185,7 +185,7 @@ std::vector<Sample> second_part() {
   };
 }
 
-std::vector<Sample> third_part() {
+std::vector<Sample> resample_third_part() {
   return {
       {.name = "antialias_linear",
        .inputs = {f32({2, 4}, {1, 2, 4, 8, 3, -1, 0, 5}), i64({}, {2}),
@@ -277,7 +277,7 @@ std::vector<Sample> third_part() {
   };
 }
 
-std::vector<Sample> fourth_part() {
+std::vector<Sample> resample_fourth_part() {
   return {
       {.name = "nearest_round_prefer_floor",
        .inputs = {f32({2, 4}, {1, 2, 4, 8, 3, -1, 0, 5}), i64({}, {10}), f64({}, {2.5})},
@@ -366,7 +366,7 @@ std::vector<Sample> fourth_part() {
   };
 }
 
-std::vector<Sample> fifth_part() {
+std::vector<Sample> resample_fifth_part() {
   return {
       {.name = "crop_to_one",
        .inputs = {f32({2, 4}, {1, 2, 4, 8, 3, -1, 0, 5}), i64({}, {1}), f64({}, {0.25}),
@@ -456,7 +456,7 @@ std::vector<Sample> fifth_part() {
   };
 }
 
-std::vector<Sample> sixth_part() {
+std::vector<Sample> resample_sixth_part() {
   return {
       {.name = "unknown_coordinates",
        .inputs = {f32({2}, {1, 2}), i64({}, {4}), f64({}, {2})},
@@ -525,8 +525,8 @@ std::vector<Sample> sixth_part() {
 
 std::vector<Sample> resample_samples() {
   std::vector<Sample> samples;
-  for (const auto& part :
-       {first_part(), second_part(), third_part(), fourth_part(), fifth_part(), sixth_part()})
+  for (const auto& part : {resample_first_part(), resample_second_part(), resample_third_part(),
+                           resample_fourth_part(), resample_fifth_part(), resample_sixth_part()})
     samples.insert(samples.end(), part.begin(), part.end());
   return samples;
 }

@@ -4,7 +4,7 @@ namespace scanloom::ops {
 
 namespace {
 
-std::vector<Sample> first_part() {
+std::vector<Sample> rnn_first_part() {
   return {
       {.name = "forward",
        .inputs = {f32({3, 2, 3}, {0.625, -0.375, -0.3125, -0.4375, 0.4375, -0.5, 1, -0.125, -0.0625,
@@ -92,7 +92,7 @@ std::vector<Sample> first_part() {
   };
 }
 
-std::vector<Sample> second_part() {
+std::vector<Sample> rnn_second_part() {
   return {
       {.name = "clip",
        .inputs = {f32({2, 2, 2}, {0.0625, -0.125, 0.75, 0.375, -0.3125, -0.9375, 0.1875, -0.4375}),
@@ -181,7 +181,7 @@ std::vector<Sample> second_part() {
   };
 }
 
-std::vector<Sample> third_part() {
+std::vector<Sample> rnn_third_part() {
   return {
       {.name = "doubles",
        .inputs = {f64({2, 2, 1}, {-0.625, 0.5, -0.875, 0.375}), f64({1, 2, 1}, {-0.1875, -1}),
@@ -247,7 +247,7 @@ std::vector<Sample> third_part() {
 
 std::vector<Sample> rnn_samples() {
   std::vector<Sample> samples;
-  for (const auto& part : {first_part(), second_part(), third_part()})
+  for (const auto& part : {rnn_first_part(), rnn_second_part(), rnn_third_part()})
     samples.insert(samples.end(), part.begin(), part.end());
   return samples;
 }

@@ -4,7 +4,7 @@ namespace scanloom::ops {
 
 namespace {
 
-std::vector<Sample> first_part() {
+std::vector<Sample> roi_align_first_part() {
   return {
       {.name = "avg_0",
        .inputs = {f32({2, 2, 5, 6},
@@ -92,7 +92,7 @@ std::vector<Sample> first_part() {
   };
 }
 
-std::vector<Sample> second_part() {
+std::vector<Sample> roi_align_second_part() {
   return {
       {.name = "adaptive",
        .inputs = {f32({2, 2, 5, 6},
@@ -178,7 +178,7 @@ std::vector<Sample> second_part() {
   };
 }
 
-std::vector<Sample> third_part() {
+std::vector<Sample> roi_align_third_part() {
   return {
       {.name = "image_outside",
        .inputs = {f32({2, 2, 5, 6},
@@ -259,7 +259,7 @@ std::vector<Sample> third_part() {
 
 std::vector<Sample> roi_align_samples() {
   std::vector<Sample> samples;
-  for (const auto& part : {first_part(), second_part(), third_part()})
+  for (const auto& part : {roi_align_first_part(), roi_align_second_part(), roi_align_third_part()})
     samples.insert(samples.end(), part.begin(), part.end());
   return samples;
 }

@@ -4,7 +4,7 @@ namespace scanloom::ops {
 
 namespace {
 
-std::vector<Sample> first_part() {
+std::vector<Sample> scatter_elements_first_part() {
   return {
       {.name = "rows",
        .inputs = {f32({3, 3}, {0, 1, 2, 3, 4, 5, 6, 7, 8}), i64({2, 3}, {1, 0, 2, 0, 2, 1}),
@@ -94,7 +94,7 @@ std::vector<Sample> first_part() {
   };
 }
 
-std::vector<Sample> second_part() {
+std::vector<Sample> scatter_elements_second_part() {
   return {
       {.name = "words_cannot_be_added",
        .inputs = {strings({1}, {"a"}), i64({1}, {0}), strings({1}, {"z"})},
@@ -111,7 +111,7 @@ std::vector<Sample> second_part() {
 
 std::vector<Sample> scatter_elements_samples() {
   std::vector<Sample> samples;
-  for (const auto& part : {first_part(), second_part()})
+  for (const auto& part : {scatter_elements_first_part(), scatter_elements_second_part()})
     samples.insert(samples.end(), part.begin(), part.end());
   return samples;
 }

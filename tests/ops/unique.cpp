@@ -4,7 +4,7 @@ namespace scanloom::ops {
 
 namespace {
 
-std::vector<Sample> first_part() {
+std::vector<Sample> unique_first_part() {
   return {
       {.name = "in_order",
        .inputs = {f32({6}, {2, 1, 1, 3, 4, 3})},
@@ -97,7 +97,7 @@ std::vector<Sample> first_part() {
   };
 }
 
-std::vector<Sample> second_part() {
+std::vector<Sample> unique_second_part() {
   return {
       {.name = "many_in_order",
        .inputs = {i32({40}, {0, 4, 6, 6, 2, 0, 1, 0, 4, 3, 3, 6, 1, 4, 6, 2, 3, 0, 2, 3,
@@ -122,7 +122,7 @@ std::vector<Sample> second_part() {
 
 std::vector<Sample> unique_samples() {
   std::vector<Sample> samples;
-  for (const auto& part : {first_part(), second_part()})
+  for (const auto& part : {unique_first_part(), unique_second_part()})
     samples.insert(samples.end(), part.begin(), part.end());
   return samples;
 }
