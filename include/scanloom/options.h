@@ -14,9 +14,10 @@ namespace scanloom {
 
 /// How a session executes. `automatic` is right for everyone; the others serve tests and doubts.
 enum class Execution : std::uint8_t {
-  automatic,    ///< loops compiled where that is possible, stepped otherwise
+  automatic,    ///< loops compiled where that pays, stepped otherwise
   stepped,      ///< no machine code is generated
   interpreted,  ///< the oracle: node by node with reference kernels
+  compiled,     ///< every loop compiled that can be, at once, whatever that costs
 };
 
 struct SessionOptions {

@@ -93,9 +93,10 @@ enum { SCANLOOM_TENSOR = 0, SCANLOOM_SEQUENCE = 1, SCANLOOM_OPTIONAL = 2 };
 /// How a session executes; the first is right for everyone, the others serve tests and doubts.
 typedef int32_t scanloom_execution;
 enum {
-  SCANLOOM_AUTOMATIC = 0,   ///< loops compiled where that is possible, stepped otherwise
-  SCANLOOM_STEPPED = 1,     ///< no machine code is generated
-  SCANLOOM_INTERPRETED = 2  ///< node by node with reference kernels
+  SCANLOOM_AUTOMATIC = 0,    ///< loops compiled where that pays, stepped otherwise
+  SCANLOOM_STEPPED = 1,      ///< no machine code is generated
+  SCANLOOM_INTERPRETED = 2,  ///< node by node with reference kernels
+  SCANLOOM_COMPILED = 3      ///< every loop compiled that can be, at once
 };
 
 /// "0.1.0". Never fails; belongs to the library.

@@ -48,7 +48,7 @@ _RUN_IGNORED: dict[str, Any] = {
     "logid": "",
     "only_execute_path_to_fetches": False,
 }
-_EXECUTIONS = ("automatic", "stepped", "interpreted")
+_EXECUTIONS = ("automatic", "stepped", "interpreted", "compiled")
 
 
 class _Options:
@@ -96,7 +96,8 @@ class SessionOptions(_Options):
     """How a model is loaded.
 
     threads (also intra_op_num_threads): at most so many per run; 0: all cores of the process.
-    execution: "automatic", or "stepped" (no machine code), or "interpreted" (the oracle).
+    execution: "automatic" (loops are compiled where that pays), "stepped" (no machine code),
+        "interpreted" (the oracle), or "compiled" (every loop that can be, at once).
     optimize (also graph_optimization_level): False runs the model as it was read.
     disabled_passes: names of rewrites to leave out.
     lenient: accept names in bodies that shadow outer names.

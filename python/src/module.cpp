@@ -35,6 +35,7 @@ SessionOptions session_options(int threads, const std::string& execution, bool o
   options.threads = threads;
   options.execution = execution == "interpreted" ? Execution::interpreted
                       : execution == "stepped"   ? Execution::stepped
+                      : execution == "compiled"  ? Execution::compiled
                                                  : Execution::automatic;
   options.optimize = optimize;
   options.disabled_passes = std::move(disabled_passes);

@@ -199,7 +199,7 @@ def test_unknown_options_are_refused():
         scanloom.SessionOptions().intra_op_threads = 2
     with pytest.raises(TypeError, match="executions"):
         scanloom.InferenceSession(SUM, executions="stepped")
-    with pytest.raises(scanloom.InvalidArgument, match="'fast'.*automatic, stepped, interpreted"):
+    with pytest.raises(scanloom.InvalidArgument, match="'fast'.*automatic, stepped, interpreted, compiled"):
         scanloom.InferenceSession(SUM, execution="fast")
     with pytest.raises(scanloom.InvalidArgument, match="threads is -1"):
         scanloom.InferenceSession(SUM, threads=-1)

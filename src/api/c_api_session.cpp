@@ -22,8 +22,11 @@ Expected<SessionOptions> options_of(const scanloom_session_options* given) {
     case SCANLOOM_INTERPRETED:
       options.execution = Execution::interpreted;
       break;
+    case SCANLOOM_COMPILED:
+      options.execution = Execution::compiled;
+      break;
     default:
-      return fail(Code::invalid_argument, "execution is {}, but must be 0 to 2", given->execution);
+      return fail(Code::invalid_argument, "execution is {}, but must be 0 to 3", given->execution);
   }
   return options;
 }

@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kFileName = "libscanloom_jit.so";
 
 struct Loaded {
-  plan::CompileFn compile = nullptr;
+  const jit::Plugin* plugin = nullptr;
   std::string why_not;
 };
 
@@ -43,25 +43,42 @@ Loaded load_plugin() {
       dlclose(library);
       continue;
     }
-    loaded.compile = plugin->compile;
+    loaded.plugin = plugin;
     return loaded;
   }
   return loaded;
 }
 
-/// The plug-in stays closed until a loop needs it: loading LLVM costs more than most runs.
-Expected<jit::CompiledLoop> compile_at_first_use(const jit::LoopSource& source) {
+Expected<const jit::Plugin*> loaded_plugin() {
   static const Loaded loaded = load_plugin();
-  if (loaded.compile == nullptr) return fail(Code::unsupported, "{}", loaded.why_not);
-  return loaded.compile(source);
+  if (loaded.plugin == nullptr) return fail(Code::unsupported, "{}", loaded.why_not);
+  return loaded.plugin;
 }
+
+Expected<jit::CompiledLoop> compile(const jit::LoopSource& source) {
+  SCANLOOM_TRY(const jit::Plugin* const plugin, loaded_plugin());
+  return plugin->compile(source);
+}
+
+Expected<jit::CompiledBody> compile_body(const jit::BodySource& source) {
+  SCANLOOM_TRY(const jit::Plugin* const plugin, loaded_plugin());
+  return plugin->compile_body(source);
+}
+
+Expected<void> check(const tensor::ScalarProgram& program) {
+  SCANLOOM_TRY(const jit::Plugin* const plugin, loaded_plugin());
+  return plugin->check(program);
+}
+
+/// The plug-in stays closed until a loop needs it: loading LLVM costs more than most runs.
+constexpr jit::Plugin kLoadedAtFirstUse{jit::kPluginVersion, compile, compile_body, check};
 
 }  // namespace
 
-plan::CompileFn jit_compiler(std::string& why_not) {
+const jit::Plugin* jit_compiler(std::string& why_not) {
   for (const std::string& place : places_to_look()) {
     std::error_code error;
-    if (std::filesystem::exists(place, error)) return &compile_at_first_use;
+    if (std::filesystem::exists(place, error)) return &kLoadedAtFirstUse;
   }
   why_not = "the loop compiler (" + std::string(kFileName) + ") is not installed";
   return nullptr;

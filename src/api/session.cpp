@@ -138,8 +138,9 @@ Expected<std::shared_ptr<Session::Impl>> Session::Impl::make(const Source& sourc
                                            loaded.module.output_names[i]));
   plan::PlanOptions plan_options;
   plan_options.threads = options.threads > 0 ? options.threads : available_cores();
-  if (options.execution == Execution::automatic)
-    plan_options.compile = jit_compiler(plan_options.why_no_compiler);
+  plan_options.always_compile = options.execution == Execution::compiled;
+  if (options.execution == Execution::automatic || plan_options.always_compile)
+    plan_options.compiler = jit_compiler(plan_options.why_no_compiler);
   impl->plan = plan::make_plan(std::move(loaded.module), plan_options);
   if (!isa_warning().empty()) impl->warn(std::string(isa_warning()));
   return impl;

@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "base/cpu.h"
+#include "jit/emit_body.h"
 #include "jit/emit_loop.h"
 #include "jit/emit_program.h"
 
@@ -26,7 +27,7 @@ void initialise_once() {
   });
 }
 
-/// What the active instruction set allows, as LLVM features; wider vectors than LLVM's default for
+/// What an instruction set allows, as LLVM features; wider vectors than LLVM's default for
 /// this CPU are asked for by feature, because it goes by the model's name.
 struct Target {
   std::string cpu;
@@ -35,8 +36,8 @@ struct Target {
   const char* shown;
 };
 
-Target active_target() {
-  switch (active_isa()) {
+Target target_for(Isa isa) {
+  switch (isa) {
     case Isa::avx512:
       return {"x86-64-v4", {"+fma", "-prefer-256-bit"}, 64, "x86-64-v4, 512-bit vectors"};
     case Isa::avx2:
@@ -64,12 +65,18 @@ void optimise(llvm::Module& module, llvm::TargetMachine* machine) {
   passes.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O1).run(module, modules);
 }
 
-}  // namespace
+/// Callable code.
+struct MachineCode {
+  llvm::orc::ExecutorAddr address;
+  std::string target;
+  std::shared_ptr<void> owner;
+};
 
-Expected<CompiledLoop> compile_loop(const LoopSource& source) {
-  SCANLOOM_CHECK_OK(check_supported(source.program));
+/// What `emit(module, bytes of a vector)` appends, as machine code of its function `symbol`.
+template <class Emit>
+Expected<MachineCode> build(const std::string& name, Isa isa, const char* symbol, Emit&& emit) {
   initialise_once();
-  const Target target = active_target();
+  const Target target = target_for(isa);
   llvm::orc::JITTargetMachineBuilder machine{llvm::Triple(llvm::sys::getProcessTriple())};
   machine.setCPU(target.cpu).addFeatures(target.features);
   // Nothing may be contracted or reassociated: the bits are the interpreter's.
@@ -85,26 +92,52 @@ Expected<CompiledLoop> compile_loop(const LoopSource& source) {
   auto module = std::make_unique<llvm::Module>("loop", *context);
   module->setDataLayout((*jit)->getDataLayout());
   module->setTargetTriple((*target_machine)->getTargetTriple().str());
-  emit_loop(*module, source, target.vector_bytes);
+  emit(*module, target.vector_bytes);
   for (llvm::Function& function : *module)
     if (!function.isDeclaration())
       function.addFnAttr("prefer-vector-width", std::to_string(8 * target.vector_bytes));
   std::string problem;
   llvm::raw_string_ostream problem_stream(problem);
   if (llvm::verifyModule(*module, &problem_stream))
-    return fail(Code::internal, "loop '{}': malformed code: {}", source.name, problem);
+    return fail(Code::internal, "loop '{}': malformed code: {}", name, problem);
   optimise(*module, target_machine->get());
   if (auto error = (*jit)->addIRModule({std::move(module), std::move(context)}))
     return fail(Code::internal, "the compiler failed: {}", text_of(std::move(error)));
-  auto symbol = (*jit)->lookup(kLoopSymbol);
-  if (!symbol) return fail(Code::internal, "the compiler failed: {}", text_of(symbol.takeError()));
+  auto found = (*jit)->lookup(symbol);
+  if (!found) return fail(Code::internal, "the compiler failed: {}", text_of(found.takeError()));
+  return MachineCode{*found, target.shown, std::shared_ptr<void>(jit->release(), [](void* owned) {
+                       delete static_cast<llvm::orc::LLJIT*>(owned);
+                     })};
+}
 
-  CompiledLoop compiled;
-  compiled.run = symbol->toPtr<CompiledLoopFn>();
-  compiled.target = target.shown;
-  compiled.code = std::shared_ptr<void>(
-      jit->release(), [](void* owned) { delete static_cast<llvm::orc::LLJIT*>(owned); });
-  return compiled;
+Expected<void> check_body(const BodySource& source) {
+  for (const Statement& statement : source.statements) {
+    SCANLOOM_CHECK_OK(check_supported(statement.nest.program));
+    for (const Fold& fold : statement.nest.folds) SCANLOOM_CHECK_OK(check_supported(fold.program));
+  }
+  return {};
+}
+
+}  // namespace
+
+Expected<CompiledLoop> compile_loop(const LoopSource& source) {
+  SCANLOOM_CHECK_OK(check_supported(source.program));
+  SCANLOOM_TRY(MachineCode code, build(source.name, source.isa, kLoopSymbol,
+                                       [&](llvm::Module& module, unsigned vector_bytes) {
+                                         emit_loop(module, source, vector_bytes);
+                                       }));
+  return CompiledLoop{code.address.toPtr<CompiledLoopFn>(), std::move(code.target),
+                      std::move(code.owner)};
+}
+
+Expected<CompiledBody> compile_body(const BodySource& source) {
+  SCANLOOM_CHECK_OK(check_body(source));
+  SCANLOOM_TRY(MachineCode code, build(source.name, source.isa, kBodySymbol,
+                                       [&](llvm::Module& module, unsigned vector_bytes) {
+                                         emit_body(module, source, vector_bytes);
+                                       }));
+  return CompiledBody{code.address.toPtr<CompiledBodyFn>(), std::move(code.target),
+                      std::move(code.owner)};
 }
 
 }  // namespace scanloom::jit

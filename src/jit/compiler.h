@@ -1,4 +1,4 @@
-// From LLVM IR to callable code, for the machine's active instruction set.
+// From LLVM IR to callable code, for the instruction set that a source names.
 #pragma once
 
 #include "jit/interface.h"
@@ -7,5 +7,7 @@ namespace scanloom::jit {
 
 /// Plugin::compile.
 Expected<CompiledLoop> compile_loop(const LoopSource& source);
+/// Plugin::compile_body.
+Expected<CompiledBody> compile_body(const BodySource& source);
 
 }  // namespace scanloom::jit

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "jit/emit_memory.h"
 #include "jit/emit_program.h"
 
 namespace scanloom::jit {
@@ -88,49 +89,11 @@ class LoopEmitter {
     const auto bytes = operand.lane_stride * static_cast<std::int64_t>(dtype_bytes(operand.dtype));
     llvm::Value* const offset =
         builder_.CreateMul(lane, builder_.getInt64(static_cast<std::uint64_t>(bytes)));
-    return builder_.CreateGEP(builder_.getInt8Ty(), base, offset);
-  }
-
-  llvm::Value* to_register(llvm::Value* value, DType dtype) {
-    if (dtype != DType::boolean) return value;
-    return builder_.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType()));
+    return add_bytes(builder_, base, offset);
   }
 
   llvm::Value* load(const LoopOperand& operand, llvm::Value* address, unsigned width) {
-    const llvm::Align align(dtype_bytes(operand.dtype));
-    llvm::Type* const scalar = memory_type(context_, operand.dtype, 1);
-    if (width == 1 || operand.lane_stride == 0) {
-      llvm::Value* one = builder_.CreateAlignedLoad(scalar, address, align);
-      if (width > 1) one = builder_.CreateVectorSplat(width, one);
-      return to_register(one, operand.dtype);
-    }
-    if (operand.lane_stride == 1)
-      return to_register(
-          builder_.CreateAlignedLoad(memory_type(context_, operand.dtype, width), address, align),
-          operand.dtype);
-    llvm::Value* gathered = llvm::PoisonValue::get(memory_type(context_, operand.dtype, width));
-    for (unsigned i = 0; i < width; ++i) {
-      llvm::Value* const lane = lane_address(operand, address, builder_.getInt64(i));
-      gathered = builder_.CreateInsertElement(gathered,
-                                              builder_.CreateAlignedLoad(scalar, lane, align), i);
-    }
-    return to_register(gathered, operand.dtype);
-  }
-
-  void store(const LoopOperand& operand, llvm::Value* address, llvm::Value* value, unsigned width) {
-    const llvm::Align align(dtype_bytes(operand.dtype));
-    if (operand.dtype == DType::boolean)
-      value = builder_.CreateZExt(value, memory_type(context_, operand.dtype, width));
-    if (width == 1 || operand.lane_stride == 1) {
-      builder_.CreateAlignedStore(value, address, align);
-    } else if (operand.lane_stride == 0) {
-      builder_.CreateAlignedStore(builder_.CreateExtractElement(value, std::uint64_t{0}), address,
-                                  align);
-    } else {
-      for (unsigned i = 0; i < width; ++i)
-        builder_.CreateAlignedStore(builder_.CreateExtractElement(value, i),
-                                    lane_address(operand, address, builder_.getInt64(i)), align);
-    }
+    return jit::load_lanes(builder_, operand.dtype, address, operand.lane_stride, width);
   }
 
   /// The blocks of `width` lanes from lane `first` to `last`.
@@ -199,7 +162,8 @@ class LoopEmitter {
     std::vector<llvm::Value*> next;
     for (std::size_t i = 0; i < carried.size(); ++i) next.push_back(result(next_result++));
     for (std::size_t i = 0; i < stacked_.size(); ++i)
-      store(*stacked_[i].operand, addresses[scanned_.size() + i], result(next_result++), width);
+      store_lanes(builder_, stacked_[i].operand->dtype, result(next_result++),
+                  addresses[scanned_.size() + i], stacked_[i].operand->lane_stride, width);
 
     llvm::Value* const next_step = builder_.CreateAdd(step, builder_.getInt64(1));
     for (std::size_t i = 0; i < addresses.size(); ++i) {
@@ -220,7 +184,8 @@ class LoopEmitter {
     builder_.SetInsertPoint(after);
     for (std::size_t i = 0; i < carried.size(); ++i) {
       const LoopOperand& operand = *carried_out_[i].operand;
-      store(operand, lane_address(operand, carried_out_[i].base, lane), next[i], width);
+      store_lanes(builder_, operand.dtype, next[i],
+                  lane_address(operand, carried_out_[i].base, lane), operand.lane_stride, width);
     }
   }
 

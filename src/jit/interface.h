@@ -1,16 +1,22 @@
 // The seam to the loop compiler, which lives in a plug-in of its own and is the only code that
-// knows LLVM. The planner describes a loop whose body is one element program (LoopSource), the
-// plug-in answers with a machine-code function. No IR crosses the seam, so both sides share no
-// tables.
+// knows LLVM. The planner describes a loop, the plug-in answers with a machine-code function. No IR
+// crosses the seam, so both sides share no tables. There are two forms: a loop whose body is one
+// element program over equal lanes (LoopSource), whose states stay in registers; and the body of
+// any loop that is stepped (BodySource), whose values lie where the stepped run puts them, so that
+// machine code may take over at the beginning of any step.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/cpu.h"
 #include "base/expected.h"
+#include "tensor/call.h"
 #include "tensor/scalar.h"
 
 namespace scanloom::jit {
@@ -32,6 +38,7 @@ struct LoopSource {
   std::vector<LoopOperand> captured, carried, scanned, stacked;
   std::int64_t lanes = 1;
   bool has_keep_going = false;
+  Isa isa = active_isa();  ///< to make code for; the plug-in has no say in it
 };
 
 /// Addresses of one execution. Strides are bytes from one step to the next and may be negative;
@@ -58,13 +65,101 @@ struct CompiledLoop {
   std::shared_ptr<void> code;
 };
 
+/// Element (i, j, ...) of an operand lies i * strides[0] + j * strides[1] + ... elements from the
+/// place that is `offset` bytes from where the slot points.
+struct NestOperand {
+  std::int32_t slot = 0;
+  DType dtype = DType::f32;
+  std::int64_t offset = 0;
+  std::vector<std::int64_t> strides;
+  friend bool operator==(const NestOperand&, const NestOperand&) = default;
+};
+
+/// All that `program` gives over the axes `sizes` of its own, outermost first, folded in that
+/// order.
+struct Fold {
+  /// Sums and products begin with 0 and 1, extremes with their first element. multiply_add: the
+  /// program has two results, whose product is added by the rule of base/dot.h.
+  enum class Kind : std::uint8_t { sum, prod, max, min, multiply_add };
+  Kind kind = Kind::sum;
+  DType dtype = DType::f32;
+  std::vector<std::int64_t> sizes;
+  tensor::ScalarProgram program;   ///< of the reads
+  std::vector<NestOperand> reads;  ///< strides of the nest's axes, then of the fold's
+  friend bool operator==(const Fold&, const Fold&) = default;
+};
+
+/// Independent elements over the axes `sizes`, of which vectors are taken along the last. Nothing
+/// that is written overlaps anything else that is read or written, but for equal operands.
+struct Nest {
+  std::vector<std::int64_t> sizes;
+  std::vector<NestOperand> reads;
+  std::vector<Fold> folds;
+  tensor::ScalarProgram program;    ///< of the reads, then of the folds' results
+  std::vector<NestOperand> writes;  ///< of its results
+  friend bool operator==(const Nest&, const Nest&) = default;
+};
+
+/// One part of a step: a nest, or a call of a kernel that was bound before.
+struct Statement {
+  Nest nest;
+  std::int32_t call = -1;  ///< index in BodyFrame::calls; negative: the nest
+  friend bool operator==(const Statement&, const Statement&) = default;
+};
+
+/// A slot that moves by so many bytes after each step.
+struct SlotMove {
+  std::int32_t slot = 0;
+  std::int64_t bytes = 0;
+  friend bool operator==(const SlotMove&, const SlotMove&) = default;
+};
+
+/// Two slots that change places after each step: a state and its successor.
+struct SlotSwap {
+  std::int32_t a = 0, b = 0;
+  friend bool operator==(const SlotSwap&, const SlotSwap&) = default;
+};
+
+struct BodySource {
+  std::string name;  ///< of the user's node, for the symbol table
+  std::vector<Statement> statements;
+  std::optional<NestOperand> keep_going;  ///< a boolean; false ends the loop after this step
+  std::vector<SlotMove> moves;
+  std::vector<SlotSwap> swaps;
+  Isa isa = active_isa();  ///< as above; products are fused where it has fma
+  friend bool operator==(const BodySource&, const BodySource&) = default;
+};
+
+/// What a run lends to the code of a body.
+struct BodyFrame {
+  std::byte** slots;
+  const tensor::HotCall* calls;
+  std::int64_t failed_call;  ///< set where a kernel has found a fault
+};
+
+/// Runs steps [first, last), leaving the slots as the next step needs them. Returns `last`; or
+/// -1 - n when keep_going turned false and n is the index after that step; or kBodyFault when a
+/// kernel has failed. Precondition: first < last.
+using CompiledBodyFn = std::int64_t (*)(BodyFrame* frame, std::int64_t first, std::int64_t last);
+inline constexpr std::int64_t kBodyFault = std::numeric_limits<std::int64_t>::min();
+
+/// Owns the machine code.
+struct CompiledBody {
+  CompiledBodyFn run = nullptr;
+  std::string target;
+  std::shared_ptr<void> code;
+};
+
 /// Versioned entry point of the plug-in, "scanloom_jit_plugin".
 struct Plugin {
   std::uint32_t version;
   /// Errors: unsupported (an instruction or dtype that has no machine code), internal.
   /// Thread safe. The same source yields code with the same results.
   Expected<CompiledLoop> (*compile)(const LoopSource& source);
+  Expected<CompiledBody> (*compile_body)(const BodySource& source);
+  /// Whether there is machine code for the program; the error says what is missing.
+  Expected<void> (*check)(const tensor::ScalarProgram& program);
 };
-inline constexpr std::uint32_t kPluginVersion = 1;
+inline constexpr std::uint32_t kPluginVersion = 2;
 
 }  // namespace scanloom::jit

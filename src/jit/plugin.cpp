@@ -1,6 +1,8 @@
 // The entry point that libscanloom.so looks up.
 #include "jit/compiler.h"
+#include "jit/emit_program.h"
 
 extern "C" __attribute__((visibility("default"))) const scanloom::jit::Plugin scanloom_jit_plugin;
-const scanloom::jit::Plugin scanloom_jit_plugin{scanloom::jit::kPluginVersion,
-                                                &scanloom::jit::compile_loop};
+const scanloom::jit::Plugin scanloom_jit_plugin{
+    scanloom::jit::kPluginVersion, &scanloom::jit::compile_loop, &scanloom::jit::compile_body,
+    &scanloom::jit::check_supported};

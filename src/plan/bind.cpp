@@ -89,6 +89,7 @@ Expected<std::shared_ptr<const Binding>> Binder::bind() {
   bind_arguments();
   SCANLOOM_CHECK_OK(walk());
   SCANLOOM_CHECK_OK(resolve_buffers());
+  compile_bodies();
   return std::shared_ptr<const Binding>(out_);
 }
 

@@ -1,7 +1,8 @@
 // Binder: makes a Binding by walking the module once, in order, with an explicit stack of regions
 // (bodies may nest a thousand deep). Split over bind.cpp (the walk), bind_value.cpp (where values
 // lie, copies), bind_node.cpp (kernels, views), bind_object.cpp (sequences, optionals, strings),
-// bind_loop.cpp, bind_branch.cpp and compiled.cpp (the compiled strategy).
+// bind_loop.cpp, bind_branch.cpp, compiled.cpp (loops that are one element program) and
+// bind_body.cpp (the machine code of other bodies).
 //
 // Time: emit() ends an instruction, and with it a moment of the ArenaPlanner. What an instruction
 // reads must be touched, and what it writes be made, after everything before it was emitted: copies
@@ -152,6 +153,10 @@ class Binder {
                        std::string& why_not);
   bool describe_rows(ir::NodeId id, const BoundLoop& loop, jit::LoopSource& source,
                      std::string& why_not);
+
+  // bind_body.cpp
+  void keep_apart(std::uint32_t first);
+  void compile_bodies();
 
   std::shared_ptr<const Plan> plan_;
   const ir::Module& module_;

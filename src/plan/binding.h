@@ -139,7 +139,11 @@ struct BoundLoop {
   /// Set where only the run knows how many steps there are: compiled once there are enough of them.
   std::shared_ptr<const jit::LoopSource> source;
   std::vector<Spot> captured;
-  std::string strategy;  ///< "compiled" or "stepped", and why, for people
+  /// Of the steps after the first, which is stepped; none where the run decides or nothing
+  /// compiles.
+  jit::CompiledBody body_code;
+  std::int64_t steps_to_compile = 0;  ///< in all runs, until the code of the body would have paid
+  std::string strategy;               ///< "compiled" or "stepped", and why, for people
 };
 
 struct BoundBranch {

@@ -38,7 +38,7 @@ std::string key_of(const jit::LoopSource& source) {
   std::string key;
   const auto number = [&](std::int64_t value) { append_bytes(key, &value, sizeof value); };
   number(source.lanes);
-  number(source.has_keep_going);
+  number(source.has_keep_going), number(static_cast<int>(source.isa));
   for (const auto* list : {&source.captured, &source.carried, &source.scanned, &source.stacked}) {
     number(static_cast<std::int64_t>(list->size()));
     for (const jit::LoopOperand& operand : *list)
@@ -180,10 +180,10 @@ bool Binder::bind_compiled(ir::NodeId id, BoundLoop& loop, const std::vector<Loc
   const ir::Node& node = module_.node(id);
   const ir::LoopPorts& ports = *node.loop;
   const ir::Region& body = module_.region(node.regions[0]);
-  if (plan_->options.compile == nullptr) return why_not = plan_->options.why_no_compiler, false;
-  if (loop.trip_count >= 0 && loop.trip_count < kMinStepsToCompile) {
-    why_not =
-        "fewer than " + std::to_string(kMinStepsToCompile) + " steps do not pay for compiling";
+  if (plan_->options.compiler == nullptr) return why_not = plan_->options.why_no_compiler, false;
+  const std::int64_t least = least_steps(plan_->options);
+  if (loop.trip_count >= 0 && loop.trip_count < least) {
+    why_not = "fewer than " + std::to_string(least) + " steps do not pay for compiling";
     return false;
   }
   BodyProgram built(module_, inference_);
@@ -210,8 +210,7 @@ bool Binder::bind_compiled(ir::NodeId id, BoundLoop& loop, const std::vector<Loc
   const std::string what =
       std::to_string(body.nodes.size()) + " nodes, " + std::to_string(source.lanes) + " lanes";
   if (loop.trip_count < 0 && loop.has_trip_count) {
-    loop.strategy = "compiled from " + std::to_string(kMinStepsToCompile) +
-                    " steps on, stepped before: " + what;
+    loop.strategy = "compiled from " + std::to_string(least) + " steps on, stepped before: " + what;
     loop.captured = std::move(bound.captured);
     loop.source = std::make_shared<const jit::LoopSource>(std::move(source));
     return false;
@@ -297,6 +296,10 @@ bool Binder::describe_rows(ir::NodeId id, const BoundLoop& loop, jit::LoopSource
   return true;
 }
 
+std::int64_t least_steps(const PlanOptions& options) {
+  return options.always_compile ? 1 : kMinStepsToCompile;
+}
+
 Expected<jit::CompiledLoop> compile_loop(const Plan& plan, const jit::LoopSource& source) {
   const std::string key = key_of(source);
   const std::scoped_lock lock(plan.compiled_mutex);
@@ -307,7 +310,7 @@ Expected<jit::CompiledLoop> compile_loop(const Plan& plan, const jit::LoopSource
     return compiled.front().loop;
   }
   if (compiled.size() == Plan::kCompiledLoops) compiled.pop_back();
-  compiled.insert(compiled.begin(), {key, plan.options.compile(source)});
+  compiled.insert(compiled.begin(), {key, plan.options.compiler->compile(source)});
   return compiled.front().loop;
 }
 

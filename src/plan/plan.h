@@ -13,14 +13,15 @@
 
 namespace scanloom::plan {
 
-/// Compiles loops, or says why not; null: every loop is stepped.
-using CompileFn = Expected<jit::CompiledLoop> (*)(const jit::LoopSource& source);
-
 struct PlanOptions {
   int threads = 1;
-  CompileFn compile = nullptr;
+  const jit::Plugin* compiler = nullptr;  ///< null: every loop is stepped
+  bool always_compile = false;            ///< whether it pays or not
   std::string why_no_compiler = "machine code is switched off";
 };
+
+/// Steps of one execution from which on a loop that is one element program is compiled.
+std::int64_t least_steps(const PlanOptions& options);
 
 /// Kernels that may run a node, fastest first; the reference kernel always comes after them.
 std::span<const kernels::KernelId> candidates(const ir::OpDef& op);
@@ -31,7 +32,12 @@ struct CompiledEntry {
   Expected<jit::CompiledLoop> loop;
 };
 
-/// Immutable but for two caches that all bindings share: packed constants and compiled loops.
+struct CompiledBodyEntry {
+  jit::BodySource source;
+  Expected<jit::CompiledBody> body;
+};
+
+/// Immutable but for caches that all bindings share: packed constants, compiled loops and bodies.
 struct Plan {
   static constexpr std::size_t kCompiledLoops = 64;
 
@@ -39,7 +45,8 @@ struct Plan {
   PlanOptions options;
   mutable kernels::PackCache packs;
   mutable std::mutex compiled_mutex;
-  mutable std::vector<CompiledEntry> compiled;  ///< the last used first, kCompiledLoops at most
+  mutable std::vector<CompiledEntry> compiled;    ///< the last used first, kCompiledLoops at most
+  mutable std::vector<CompiledBodyEntry> bodies;  ///< the same
 };
 
 /// The loop's machine code, compiled or taken from the plan's cache. Thread safe. Errors: those of
@@ -47,6 +54,12 @@ struct Plan {
 Expected<jit::CompiledLoop> compile_loop(const Plan& plan, const jit::LoopSource& source);
 
 struct Binding;
+struct BoundLoop;
+
+/// Machine code for the steps of a stepped loop, compiled or taken from the plan's cache. Thread
+/// safe. Errors: unsupported (what cannot be part of machine code), those of the compiler.
+Expected<jit::CompiledBody> compile_body(const Plan& plan, const Binding& binding,
+                                         const BoundLoop& loop);
 
 std::shared_ptr<const Plan> make_plan(ir::Module module, const PlanOptions& options);
 

@@ -130,7 +130,7 @@ std::string print(const Plan& plan) {
         kernels += std::string(kernels::kernel(candidate).name) + ", ";
       if (node.op->reference != nullptr || node.op->boxed != nullptr) kernels += "reference";
       if (node.op == &ir::loop_op)
-        kernels = plan.options.compile != nullptr ? "compiled, stepped" : "stepped";
+        kernels = plan.options.compiler != nullptr ? "compiled, stepped" : "stepped";
       if (node.op == &ir::branch_op) kernels = "one of two sides";
       if (node.op->view != nullptr) kernels = "view, " + kernels;
       text += fmt::format("  {:<18} {:<32} # {}\n", node.op->name, kernels, module.describe(id));

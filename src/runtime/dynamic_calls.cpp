@@ -49,14 +49,14 @@ Expected<void> Run::State::run_dynamic(std::uint32_t index) {
     }
   }
   SCANLOOM_CHECK_OK(choose_kernel(index));
-  const HotCall& hot = dynamic_calls[index];
+  const tensor::HotCall& hot = dynamic_calls[index];
   if (hot.run(hot.call) != tensor::Status::ok) return fault_error(call.node);
   return {};
 }
 
 Expected<void> Run::State::choose_kernel(std::uint32_t index) {
   const plan::DynamicCall& bound = binding->dynamic_calls[index];
-  HotCall& hot = dynamic_calls[index];
+  tensor::HotCall& hot = dynamic_calls[index];
   ChosenKernel& chosen = chosen_kernels[index];
   const std::span inputs(hot.call.inputs, bound.call.inputs);
   const std::span outputs(hot.call.outputs, bound.call.outputs);

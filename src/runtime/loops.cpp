@@ -134,13 +134,51 @@ Expected<bool> Run::State::end_step(std::uint32_t index, Watch& watch) {
   if (!keeps_going) return false;
   if (state.step < state.trip) {
     SCANLOOM_CHECK_OK(next_slices(index));
-    return true;
+    if (!has_body(index)) return true;
+    SCANLOOM_CHECK_OK(run_body(index, watch));
+    return false;
   }
-  if (state.limited)
-    return fail(Code::limit_reached, "{}: the step limit of {} was reached", describe(loop.node),
-                state.trip)
-        .note("raise it with the option max_steps");
+  SCANLOOM_CHECK_OK(check_limit(index));
   return false;
+}
+
+Expected<void> Run::State::check_limit(std::uint32_t index) const {
+  if (!loops[index].limited) return {};
+  return fail(Code::limit_reached, "{}: the step limit of {} was reached",
+              describe(binding->loops[index].node), loops[index].trip)
+      .note("raise it with the option max_steps");
+}
+
+bool Run::State::has_body(std::uint32_t index) {
+  LoopState& state = loops[index];
+  if (profiled) return false;
+  if (state.body.run != nullptr) return true;
+  const plan::BoundLoop& loop = binding->loops[index];
+  if (state.body_refused || ++state.stepped < loop.steps_to_compile ||
+      binding->plan->options.compiler == nullptr)
+    return false;
+  Expected<jit::CompiledBody> body = plan::compile_body(*binding->plan, *binding, loop);
+  state.body_refused = !body;
+  if (body) state.body = *std::move(body);
+  return state.body.run != nullptr;
+}
+
+Expected<void> Run::State::run_body(std::uint32_t index, Watch& watch) {
+  LoopState& state = loops[index];
+  jit::BodyFrame frame{slots.data(), calls.data(), 0};
+  while (state.step < state.trip) {
+    const std::int64_t last =
+        state.trip - state.step > state.pace.chunk() ? state.step + state.pace.chunk() : state.trip;
+    const std::int64_t done = state.body.run(&frame, state.step, last);
+    if (done == jit::kBodyFault)
+      return fault_error(binding->calls[static_cast<std::size_t>(frame.failed_call)].node);
+    const std::int64_t reached = done < 0 ? -1 - done : done;
+    steps += reached - state.step;
+    state.step = reached;
+    if (done < 0) return {};
+    SCANLOOM_CHECK_OK(look(index, watch));
+  }
+  return check_limit(index);
 }
 
 void Run::State::swap_states(const plan::BoundLoop& loop, bool first_step) {
@@ -202,7 +240,7 @@ Expected<bool> Run::State::run_whole(std::uint32_t index, const Limits& limits, 
   LoopState& state = loops[index];
   if (!loop.source || state.refused) return false;
   SCANLOOM_TRY(const bool runs, enter(index, limits));
-  if (!runs || state.trip < plan::kMinStepsToCompile) return false;
+  if (!runs || state.trip < plan::least_steps(binding->plan->options)) return false;
   if (state.compiled.run == nullptr) {
     Expected<jit::CompiledLoop> compiled = plan::compile_loop(*binding->plan, *loop.source);
     state.refused = !compiled;
@@ -248,10 +286,7 @@ Expected<void> Run::State::run_compiled(std::uint32_t index, const Limits& limit
     if (done < 0) return {};
     SCANLOOM_CHECK_OK(look(index, watch));
   }
-  if (!state.limited) return {};
-  return fail(Code::limit_reached, "{}: the step limit of {} was reached", describe(loop.node),
-              state.trip)
-      .note("raise it with the option max_steps");
+  return check_limit(index);
 }
 
 }  // namespace scanloom::runtime

@@ -96,7 +96,7 @@ void Run::State::materialise(int max_threads) {
   operands.reserve(bound.operands.size());
   for (const plan::Spot& spot : bound.operands) operands.push_back(operand(spot));
   const auto hot = [&](const plan::BoundCall& call) {
-    HotCall made;
+    tensor::HotCall made;
     made.run = call.run;
     made.call.inputs = operands.data() + call.first_operand;
     made.call.outputs = made.call.inputs + call.inputs;
@@ -110,7 +110,7 @@ void Run::State::materialise(int max_threads) {
     return made;
   };
   draws.reserve(bound.calls.size() + bound.dynamic_calls.size());
-  const auto give_draws = [&](HotCall& made, const plan::BoundCall& call) {
+  const auto give_draws = [&](tensor::HotCall& made, const plan::BoundCall& call) {
     if (call.is_random) made.call.draws = &draws.emplace_back();
   };
   for (const plan::BoundCall& call : bound.calls) {
@@ -127,6 +127,7 @@ void Run::State::materialise(int max_threads) {
   for (std::size_t i = 0; i < loops.size(); ++i) {
     const plan::BoundLoop& loop = bound.loops[i];
     loops[i].rows.resize(loop.stacked.size());
+    loops[i].body = loop.body_code;
     if (loop.compiled.run == nullptr && !loop.source) continue;
     loops[i].compiled = loop.compiled;
     loops[i].captured.resize(loop.captured.size());
@@ -171,6 +172,7 @@ Expected<RunResult> Run::execute(std::span<const std::byte* const> feeds, const 
   ++state.runs;
   if (state.budget.used > state.budget.limit) state.drop_kept();
   state.steps = 0;
+  state.profiled = profile != nullptr;
   state.outermost = State::kNoLoop;
   for (tensor::Draws& draws : state.draws) draws = {.run = number, .execution = 0};
   if (profile != nullptr) {
@@ -230,7 +232,7 @@ Expected<void> Run::State::execute(const Limits& limits, Watch& watch, Profile* 
     switch (instruction.op) {
       case plan::Op::call: {
         const Timer timer(profile != nullptr ? &profile->calls[index] : nullptr);
-        const HotCall& hot = calls[index];
+        const tensor::HotCall& hot = calls[index];
         if (hot.run(hot.call) != tensor::Status::ok) [[unlikely]]
           return fault_error(binding->calls[index].node);
         ++at;

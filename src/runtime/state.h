@@ -55,17 +55,15 @@ struct LoopState {
   bool limited = false;                           ///< reaching `trip` is an error
   std::vector<std::vector<tensor::Tensor>> rows;  ///< of strings, by stacked port
   Pace pace;
+  jit::CompiledBody body;  ///< runs the steps after the first
+  bool body_refused = false;
+  std::int64_t stepped = 0;  ///< in all runs
   // Of compiled loops, so that nothing is allocated when one begins:
   jit::CompiledLoop compiled;
   bool refused = false;  ///< the compiler did not take it
   std::vector<const std::byte*> captured, carried_in, scanned;
   std::vector<std::byte*> carried_out, stacked;
   std::vector<std::int64_t> scanned_strides, stacked_strides;
-};
-
-struct HotCall {
-  tensor::KernelFn run = nullptr;
-  tensor::Call call;
 };
 
 /// What a dynamic call was prepared for, and how.
@@ -88,7 +86,7 @@ struct Run::State {
   AlignedBytes arena;
   std::vector<std::byte*> slots;
   std::vector<tensor::Operand> operands;
-  std::vector<HotCall> calls, dynamic_calls;
+  std::vector<tensor::HotCall> calls, dynamic_calls;
   std::vector<LoopState> loops;
   Budget budget;  // outlives the values that count on it
   std::vector<BoxedValue> boxed;
@@ -103,6 +101,7 @@ struct Run::State {
   tensor::Fault fault;
   std::vector<tensor::Draws> draws;  // of the random calls; they point here
   std::int64_t steps = 0;
+  bool profiled = false;              // nodes are timed: no machine code for bodies
   std::uint64_t runs = 0;             // begun
   std::uint32_t outermost = kNoLoop;  // the outermost loop whose steps are running
 
@@ -188,6 +187,11 @@ struct Run::State {
   /// Runs the loop as one compiled call if it is one that pays for that now; whether it did.
   Expected<bool> run_whole(std::uint32_t index, const Limits& limits, Watch& watch);
   Expected<void> run_compiled(std::uint32_t index, const Limits& limits, Watch& watch);
+  /// Whether machine code takes over the steps that are left.
+  bool has_body(std::uint32_t index);
+  Expected<void> run_body(std::uint32_t index, Watch& watch);
+  /// The error of a loop that has taken all the steps it may take, if it is one.
+  [[nodiscard]] Expected<void> check_limit(std::uint32_t index) const;
 };
 
 template <class T>

@@ -91,6 +91,12 @@ struct Call {
 
 using KernelFn = Status (*)(const Call&) noexcept;
 
+/// A call with all that it needs, as a run executes it.
+struct HotCall {
+  KernelFn run = nullptr;
+  Call call;
+};
+
 /// The kernel where there is nothing to compute.
 inline Status do_nothing(const Call& /*call*/) noexcept { return Status::ok; }
 

@@ -377,7 +377,7 @@ TEST(CApi, OptionsReachTheSession) {
   scanloom_session_options_set_lenient(options.get(), 1);
   scanloom_session_options_set_seed(options.get(), 7);
   for (const scanloom_execution execution :
-       {SCANLOOM_AUTOMATIC, SCANLOOM_STEPPED, SCANLOOM_INTERPRETED}) {
+       {SCANLOOM_AUTOMATIC, SCANLOOM_STEPPED, SCANLOOM_INTERPRETED, SCANLOOM_COMPILED}) {
     scanloom_session_options_set_execution(options.get(), execution);
     const OwnedSession session = load_c(running_sums(), options.get());
     const Outcome all = run(session, {f32(kStart, {2}).get(), f32(kXs, {3, 2}).get()}, 1);
@@ -386,7 +386,7 @@ TEST(CApi, OptionsReachTheSession) {
   }
   const std::string model = running_sums();
   scanloom_session* session = nullptr;
-  scanloom_session_options_set_execution(options.get(), 3);
+  scanloom_session_options_set_execution(options.get(), 4);
   EXPECT_EQ(
       scanloom_session_load_bytes(model.data(), model.size(), options.get(), &session, nullptr),
       SCANLOOM_INVALID_ARGUMENT);

@@ -54,6 +54,10 @@ Tensor make_feed(const ir::Type& type, std::int64_t length, std::mt19937& random
     const auto bits = static_cast<std::int32_t>(random());
     if (type.dtype == DType::f32)
       static_cast<float*>(tensor.mutable_data())[i] = static_cast<float>(bits) * 0x1p-30f;
+    if (type.dtype == DType::f64)
+      static_cast<double*>(tensor.mutable_data())[i] = static_cast<double>(bits) * 0x1p-33;
+    if (type.dtype == DType::boolean)
+      static_cast<bool*>(tensor.mutable_data())[i] = (bits & 1) != 0;
     if (type.dtype == DType::i32) static_cast<std::int32_t*>(tensor.mutable_data())[i] = bits;
     if (type.dtype == DType::i64)
       static_cast<std::int64_t*>(tensor.mutable_data())[i] = is_length ? length : bits % 5;
@@ -83,19 +87,23 @@ void expect_identical(const Tensor& got, const Tensor& wanted, const std::string
   ASSERT_EQ(std::memcmp(got.data(), wanted.data(), wanted.bytes()), 0) << where;
 }
 
-Expected<std::vector<Tensor>> run_planned(const ir::Module& module,
-                                          const std::vector<Tensor>& feeds, plan::CompileFn compile,
-                                          int threads, std::string& strategies) {
+std::shared_ptr<const plan::Plan> plan_of(const ir::Module& module, const jit::Plugin* compiler) {
   plan::PlanOptions options;
-  options.compile = compile;
-  options.threads = threads;
+  options.compiler = compiler;
+  options.always_compile = true;
+  return plan::make_plan(module, options);
+}
+
+Expected<std::vector<Tensor>> run_planned(const std::shared_ptr<const plan::Plan>& plan,
+                                          const std::vector<Tensor>& feeds, int threads,
+                                          std::string& strategies) {
   std::vector<Shape> shapes;
   std::vector<const std::byte*> data;
   for (const Tensor& feed : feeds) {
     shapes.push_back(feed.shape());
     data.push_back(static_cast<const std::byte*>(feed.data()));
   }
-  auto binding = plan::bind(plan::make_plan(module, options), shapes);
+  auto binding = plan::bind(plan, shapes);
   if (!binding) return std::move(binding).error();
   for (const plan::BoundLoop& loop : (*binding)->loops) strategies += loop.strategy + "\n";
   auto run = runtime::Run::make(*binding, 0, threads);
@@ -120,36 +128,48 @@ struct Way {
   bool optimised;
 };
 
-void check_case(const std::string& text, std::int64_t length, const Way& way) {
-  const std::string where = name_of(text) + ", length " + std::to_string(length) + ", " +
-                            std::string(isa_name(way.isa)) + (way.optimised ? ", passes" : "");
-  Expected<ir::Module> parsed = ir::parse(text, ops::find_op);
-  ASSERT_TRUE(parsed) << where << ": " << parsed.error().message();
-  ir::Module module = *std::move(parsed);
-  const auto sound = ir::verify(module);
-  ASSERT_TRUE(sound) << where << ": " << sound.error().message();
-  if (way.optimised) {
-    const auto ran = passes::run(module, {.verify_each = true});
-    ASSERT_TRUE(ran) << where << ": " << ran.error().message();
-  }
+/// The module of a case as that way runs it.
+Expected<ir::Module> module_of(const std::string& text, const Way& way) {
+  SCANLOOM_TRY(ir::Module module, ir::parse(text, ops::find_op));
+  SCANLOOM_CHECK_OK(ir::verify(module));
+  if (way.optimised) SCANLOOM_CHECK_OK(passes::run(module, {.verify_each = true}));
+  return module;
+}
+
+std::vector<Tensor> feeds_of(const ir::Module& module, std::int64_t length) {
   std::mt19937 random(7);
   std::vector<Tensor> feeds;
   for (const ir::ValueId id : module.region(module.top()).args)
     feeds.push_back(make_feed(module.value(id).type, length, random));
-  const auto wanted = interp::interpret(module, feeds, {});
+  return feeds;
+}
+
+/// All lengths and numbers of threads, with machine code and without.
+void check_case(const std::string& text, const Way& way) {
+  const std::string where =
+      name_of(text) + ", " + std::string(isa_name(way.isa)) + (way.optimised ? ", passes" : "");
+  const Expected<ir::Module> module = module_of(text, way);
+  ASSERT_TRUE(module) << where << ": " << module.error().message();
   std::string why_not;
-  const plan::CompileFn compiler = jit_compiler(why_not);
-  for (const plan::CompileFn compile : {plan::CompileFn{nullptr}, compiler})
-    for (const int threads : {1, 2, 7}) {
-      std::string strategies;
-      const auto got = run_planned(module, feeds, compile, threads, strategies);
-      const std::string at = where + ", " + std::to_string(threads) + " threads\n" + strategies;
-      ASSERT_EQ(got.has_value(), wanted.has_value())
-          << at << (got ? wanted.error().message() : got.error().message());
-      if (!wanted) continue;
-      for (std::size_t i = 0; i < wanted->size(); ++i)
-        expect_identical((*got)[i], (*wanted)[i], at + "output " + std::to_string(i));
+  for (const jit::Plugin* const compiler :
+       {static_cast<const jit::Plugin*>(nullptr), jit_compiler(why_not)}) {
+    const std::shared_ptr<const plan::Plan> plan = plan_of(*module, compiler);
+    for (const std::int64_t length : {0, 1, 2, 3, 17, 300}) {
+      const std::vector<Tensor> feeds = feeds_of(*module, length);
+      const auto wanted = interp::interpret(*module, feeds, {});
+      for (const int threads : {1, 2, 7}) {
+        std::string strategies;
+        const auto got = run_planned(plan, feeds, threads, strategies);
+        const std::string at = where + ", length " + std::to_string(length) + ", " +
+                               std::to_string(threads) + " threads\n" + strategies;
+        ASSERT_EQ(got.has_value(), wanted.has_value())
+            << at << (got ? wanted.error().message() : got.error().message());
+        if (!wanted) continue;
+        for (std::size_t i = 0; i < wanted->size(); ++i)
+          expect_identical((*got)[i], (*wanted)[i], at + "output " + std::to_string(i));
+      }
     }
+  }
 }
 
 class Ways : public testing::TestWithParam<std::string> {
@@ -163,15 +183,22 @@ TEST_P(Ways, AgreeToTheBit) {
     mask_isa_for_test(isa);
     if (active_isa() != isa) continue;
     for (const bool optimised : {false, true})
-      for (const std::int64_t length : {0, 1, 2, 3, 17, 300}) {
-        check_case(GetParam(), length, {isa, optimised});
-        if (HasFatalFailure()) return;
-      }
+      if (check_case(GetParam(), {isa, optimised}); HasFatalFailure()) return;
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, Ways, testing::ValuesIn(read_cases()),
                          [](const auto& info) { return name_of(info.param); });
+
+/// How the loops of a case are executed over 300 steps; empty when it does not run.
+std::string strategies_of(const std::string& text) {
+  std::string why_not, strategies;
+  const Expected<ir::Module> module = module_of(text, {active_isa(), true});
+  if (!module) return {};
+  const auto plan = plan_of(*module, jit_compiler(why_not));
+  if (!run_planned(plan, feeds_of(*module, 300), 1, strategies)) return {};
+  return strategies;
+}
 
 // The compiled strategy must really be taken where it applies.
 TEST(Strategy, CompiledWhereTheBodyIsOneElementProgram) {
@@ -180,17 +207,27 @@ TEST(Strategy, CompiledWhereTheBodyIsOneElementProgram) {
   for (const std::string& text : read_cases()) {
     const std::string name = name_of(text);
     if (name != "ema" && name != "counter" && name != "biquad" && name != "lanes") continue;
-    Expected<ir::Module> module = ir::parse(text, ops::find_op);
-    ASSERT_TRUE(module) << module.error().message();
-    ASSERT_TRUE(passes::run(*module, {}));
-    std::mt19937 random(7);
-    std::vector<Tensor> feeds;
-    for (const ir::ValueId id : module->region(module->top()).args)
-      feeds.push_back(make_feed(module->value(id).type, 300, random));
-    std::string strategies;
-    ASSERT_TRUE(run_planned(*module, feeds, jit_compiler(why_not), 1, strategies));
+    const std::string strategies = strategies_of(text);
     EXPECT_TRUE(strategies.starts_with("compiled")) << name << ": " << strategies;
   }
+}
+
+// So must the code of bodies, kernels called from it included.
+TEST(Strategy, OtherBodiesAreCompiledStepByStep) {
+  std::string why_not;
+  if (jit_compiler(why_not) == nullptr) GTEST_SKIP() << why_not;
+  int found = 0;
+  for (const std::string& text : read_cases()) {
+    const std::string name = name_of(text);
+    if (name != "rnn" && name != "lstm_cell" && name != "log_sum_exp_over_a_matrix" &&
+        name != "small_products_of_f64" && name != "kernel_between_nests" &&
+        name != "stopped_by_a_norm" && name != "states_of_several_kinds")
+      continue;
+    ++found;
+    const std::string strategies = strategies_of(text);
+    EXPECT_TRUE(strategies.starts_with("compiled step by step")) << name << ": " << strategies;
+  }
+  EXPECT_EQ(found, 7);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ constexpr std::int64_t kSteps = 64;
 /// Whole vectors of every instruction set, and lanes that are left over for scalar code.
 constexpr std::int64_t kLanes = 21;
 
-plan::CompileFn compiler() {
+const jit::Plugin* compiler() {
   std::string why_not;
   return jit_compiler(why_not);
 }
@@ -82,7 +82,7 @@ void check_program(const ScalarProgram& program, std::int64_t lanes, const std::
   for (const DType dtype : program.inputs) source.scanned.push_back({dtype, lanes > 1 ? 1 : 0});
   const DType result = program.register_dtype(program.results[0]);
   source.stacked.push_back({result, lanes > 1 ? 1 : 0});
-  const Expected<CompiledLoop> compiled = compiler()(source);
+  const Expected<CompiledLoop> compiled = compiler()->compile(source);
   if (!compiled) {
     EXPECT_EQ(compiled.error().code(), Code::unsupported) << compiled.error().message();
     return;
@@ -194,7 +194,7 @@ TEST(CompiledLoop, SaysWhereTheConditionStoppedIt) {
   const auto less =
       program.append({.op = ScalarOp::less, .dtype = DType::i64, .args = {next, limit, -1}});
   program.results = {less, next};
-  const auto compiled = compiler()(source);
+  const auto compiled = compiler()->compile(source);
   ASSERT_TRUE(compiled) << compiled.error().message();
   const std::int64_t start = 3;
   std::int64_t end = 0;

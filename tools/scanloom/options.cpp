@@ -15,7 +15,9 @@ namespace scanloom::cli {
 void add_model_options(CLI::App& command, ModelArgs& args, bool with_path) {
   if (with_path) command.add_option("model", args.path, "an ONNX model")->required();
   command.add_flag("--interpret", args.interpret, "node by node with the reference kernels");
-  command.add_flag("--no-jit", args.no_jit, "compile no loop to machine code");
+  CLI::Option* never = command.add_flag("--no-jit", args.no_jit, "compile no loop to machine code");
+  command.add_flag("--jit", args.jit, "compile every loop that can be, whether it pays or not")
+      ->excludes(never);
   command.add_flag("--no-passes", args.no_passes, "run the model as it was read");
   command.add_option("--disable-pass", args.disabled_passes, "leave out this pass");
   command.add_flag("--lenient", args.lenient, "accept names that shadow outer names");
@@ -61,6 +63,7 @@ SessionOptions session_options(const ModelArgs& args) {
   SessionOptions options;
   options.threads = args.threads;
   if (args.no_jit) options.execution = Execution::stepped;
+  if (args.jit) options.execution = Execution::compiled;
   if (args.interpret) options.execution = Execution::interpreted;
   options.optimize = !args.no_passes;
   options.disabled_passes = args.disabled_passes;

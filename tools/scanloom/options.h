@@ -19,6 +19,7 @@ struct ModelArgs {
   int threads = 0;
   bool interpret = false;
   bool no_jit = false;
+  bool jit = false;
   bool no_passes = false;
   bool lenient = false;
   std::vector<std::string> disabled_passes;

@@ -1,0 +1,17 @@
+// A bound loop's instructions as the compiler takes them: calls of element programs, of reductions
+// and of small products become nests, every other call stays a call.
+#pragma once
+
+#include "jit/interface.h"
+#include "plan/binding.h"
+#include "plan/plan.h"
+
+namespace scanloom::plan {
+
+/// The body of a loop that is bound to be stepped. The binding's buffers are placed, and those that
+/// the body makes share no memory. Errors: unsupported (what cannot be part of machine code, naming
+/// the node).
+Expected<jit::BodySource> describe_body(const Plan& plan, const Binding& binding,
+                                        const BoundLoop& loop);
+
+}  // namespace scanloom::plan

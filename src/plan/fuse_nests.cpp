@@ -1,0 +1,242 @@
+#include "plan/fuse_nests.h"
+
+#include <algorithm>
+
+namespace scanloom::plan {
+namespace {
+
+using jit::Fold;
+using jit::Nest;
+using jit::NestOperand;
+using tensor::ScalarInstr;
+using tensor::ScalarProgram;
+
+/// How many statements back a partner is looked for, which bounds the time for long bodies.
+constexpr std::size_t kReach = 64;
+
+bool overlap(const std::vector<Use>& a, const std::vector<Use>& b) {
+  return std::ranges::any_of(a, [&](const Use& one) {
+    return std::ranges::any_of(b, [&](const Use& other) { return one.overlaps(other); });
+  });
+}
+
+/// Neither reads or writes what the other writes.
+bool independent(const Part& a, const Part& b) {
+  return !overlap(a.reads, b.writes) && !overlap(a.writes, b.reads) && !overlap(a.writes, b.writes);
+}
+
+bool is_nest(const Part& part) { return part.statement.call < 0; }
+
+/// Whether `later` can run element by element together with `earlier`: what it reads of the other's
+/// results is the very element.
+bool joins(const Part& earlier, const Part& later) {
+  const Nest &a = earlier.statement.nest, &b = later.statement.nest;
+  if (a.sizes != b.sizes || overlap(earlier.writes, later.writes) ||
+      overlap(earlier.reads, later.writes))
+    return false;
+  const auto conflicts = [&](const NestOperand& operand, const std::vector<std::int64_t>& sizes) {
+    const Use use = use_of(operand, sizes);
+    return std::ranges::any_of(earlier.writes,
+                               [&](const Use& write) { return write.overlaps(use); });
+  };
+  for (const NestOperand& read : b.reads)
+    if (conflicts(read, b.sizes) && std::ranges::find(a.writes, read) == a.writes.end())
+      return false;
+  for (const Fold& fold : b.folds) {
+    std::vector<std::int64_t> sizes = b.sizes;
+    sizes.insert(sizes.end(), fold.sizes.begin(), fold.sizes.end());
+    for (const NestOperand& read : fold.reads)
+      if (conflicts(read, sizes)) return false;
+  }
+  return true;
+}
+
+/// Appends `from` to `to`, given the register in `to` of each of its inputs; returns those of its
+/// results.
+std::vector<std::int32_t> append_program(ScalarProgram& to, const ScalarProgram& from,
+                                         std::vector<std::int32_t> registers) {
+  for (ScalarInstr instr : from.instrs) {
+    for (std::int32_t& arg : instr.args)
+      if (arg >= 0) arg = registers[static_cast<std::size_t>(arg)];
+    registers.push_back(to.append(instr));
+  }
+  std::vector<std::int32_t> results;
+  for (const std::int32_t result : from.results)
+    results.push_back(registers[static_cast<std::size_t>(result)]);
+  return results;
+}
+
+/// Both nests as one: `later` takes results of `earlier` from registers.
+Nest joined(const Nest& earlier, const Nest& later) {
+  Nest nest;
+  nest.sizes = earlier.sizes;
+  nest.reads = earlier.reads;
+  nest.folds = earlier.folds;
+  nest.folds.insert(nest.folds.end(), later.folds.begin(), later.folds.end());
+  // Where each input of `later` comes from: a read of the new nest, or a result of `earlier`.
+  std::vector<std::int32_t> read_at, result_at;
+  for (const NestOperand& read : later.reads) {
+    const auto made = std::ranges::find(earlier.writes, read);
+    result_at.push_back(made == earlier.writes.end()
+                            ? -1
+                            : static_cast<std::int32_t>(made - earlier.writes.begin()));
+    const auto known = std::ranges::find(nest.reads, read);
+    read_at.push_back(static_cast<std::int32_t>(known - nest.reads.begin()));
+    if (result_at.back() < 0 && known == nest.reads.end()) nest.reads.push_back(read);
+  }
+  for (const NestOperand& read : nest.reads) nest.program.inputs.push_back(read.dtype);
+  for (const Fold& fold : nest.folds) nest.program.inputs.push_back(fold.dtype);
+  const auto first_fold = static_cast<std::int32_t>(nest.reads.size());
+  std::vector<std::int32_t> inputs;
+  for (std::size_t i = 0; i < earlier.reads.size(); ++i)
+    inputs.push_back(static_cast<std::int32_t>(i));
+  for (std::size_t i = 0; i < earlier.folds.size(); ++i)
+    inputs.push_back(first_fold + static_cast<std::int32_t>(i));
+  const std::vector<std::int32_t> made = append_program(nest.program, earlier.program, inputs);
+  inputs.clear();
+  for (std::size_t i = 0; i < later.reads.size(); ++i)
+    inputs.push_back(result_at[i] < 0 ? read_at[i] : made[static_cast<std::size_t>(result_at[i])]);
+  for (std::size_t i = 0; i < later.folds.size(); ++i)
+    inputs.push_back(first_fold + static_cast<std::int32_t>(earlier.folds.size() + i));
+  const std::vector<std::int32_t> more = append_program(nest.program, later.program, inputs);
+  nest.program.results = made;
+  nest.program.results.insert(nest.program.results.end(), more.begin(), more.end());
+  nest.writes = earlier.writes;
+  nest.writes.insert(nest.writes.end(), later.writes.begin(), later.writes.end());
+  return nest;
+}
+
+/// The memory that a nest touches.
+Part part_of(Nest nest) {
+  Part part;
+  for (const NestOperand& read : nest.reads) part.reads.push_back(use_of(read, nest.sizes));
+  for (const NestOperand& write : nest.writes) part.writes.push_back(use_of(write, nest.sizes));
+  for (const Fold& fold : nest.folds) {
+    std::vector<std::int64_t> sizes = nest.sizes;
+    sizes.insert(sizes.end(), fold.sizes.begin(), fold.sizes.end());
+    for (const NestOperand& read : fold.reads) part.reads.push_back(use_of(read, sizes));
+  }
+  part.statement.nest = std::move(nest);
+  return part;
+}
+
+/// Joins the last part to an earlier one, if there is one that takes it.
+void join_last(std::vector<Part>& parts) {
+  const Part& last = parts.back();
+  if (!is_nest(last)) return;
+  for (std::size_t back = 2; back <= std::min(kReach, parts.size()); ++back) {
+    Part& candidate = parts[parts.size() - back];
+    if (is_nest(candidate) && joins(candidate, last)) {
+      candidate = part_of(joined(candidate.statement.nest, last.statement.nest));
+      parts.pop_back();
+      return;
+    }
+    if (!independent(candidate, last)) return;
+  }
+}
+
+/// Leaves out what nobody reads.
+void drop_writes(Part& part, const std::vector<Use>& read) {
+  Nest& nest = part.statement.nest;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < nest.writes.size(); ++i) {
+    const bool needed =
+        std::ranges::any_of(read, [&](const Use& use) { return use.overlaps(part.writes[i]); });
+    if (!needed) continue;
+    nest.writes[kept] = nest.writes[i];
+    part.writes[kept] = part.writes[i];
+    nest.program.results[kept++] = nest.program.results[i];
+  }
+  nest.writes.resize(kept);
+  part.writes.resize(kept);
+  nest.program.results.resize(kept);
+}
+
+void drop_unread(std::vector<Part>& parts, std::int32_t local, const std::vector<Use>& read_later) {
+  std::vector<Use> read = read_later;
+  for (const Part& part : parts) {
+    read.insert(read.end(), part.reads.begin(), part.reads.end());
+    // Slots of other kinds are states and rows.
+    for (const Use& write : part.writes)
+      if (write.slot != local) read.push_back(write);
+  }
+  for (Part& part : parts)
+    if (is_nest(part)) drop_writes(part, read);
+  std::erase_if(
+      parts, [](const Part& part) { return is_nest(part) && part.statement.nest.writes.empty(); });
+}
+
+/// Calls f(operand) for every operand that moves along the nest's axes.
+template <class F>
+void for_operands(Nest& nest, F&& f) {
+  for (NestOperand& operand : nest.reads) f(operand);
+  for (NestOperand& operand : nest.writes) f(operand);
+  for (Fold& fold : nest.folds)
+    for (NestOperand& operand : fold.reads) f(operand);
+}
+
+/// What vectors along that axis cost: strides other than 1 and 0 take a load for each lane.
+std::int64_t cost_of_lanes(Nest& nest, std::size_t axis) {
+  std::int64_t cost = 0;
+  for_operands(nest, [&](const NestOperand& operand) {
+    const std::int64_t stride = operand.strides[axis];
+    cost += stride == 1 || stride == 0 ? 0 : 4;
+  });
+  return cost;
+}
+
+}  // namespace
+
+Use use_of(const NestOperand& operand, const std::vector<std::int64_t>& sizes) {
+  const auto bytes = static_cast<std::int64_t>(dtype_bytes(operand.dtype));
+  Use use{operand.slot, operand.offset, operand.offset + bytes};
+  for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
+    const std::int64_t reach = (sizes[axis] - 1) * operand.strides[axis] * bytes;
+    (reach < 0 ? use.first : use.last) += reach;
+  }
+  return use;
+}
+
+std::vector<Part> fuse_nests(std::vector<Part> parts, std::int32_t local,
+                             const std::vector<Use>& read_later) {
+  std::vector<Part> fused;
+  for (Part& part : parts) {
+    if (is_nest(part)) part = part_of(std::move(part.statement.nest));
+    fused.push_back(std::move(part));
+    join_last(fused);
+  }
+  drop_unread(fused, local, read_later);
+  return fused;
+}
+
+void arrange_axes(Nest& nest) {
+  if (nest.sizes.empty()) return;
+  const std::size_t last = nest.sizes.size() - 1;
+  std::size_t best = last;
+  for (std::size_t axis = last; axis-- > 0;) {
+    const bool longer = nest.sizes[axis] > nest.sizes[best] && nest.sizes[best] < 8;
+    const std::int64_t gain = cost_of_lanes(nest, best) - cost_of_lanes(nest, axis);
+    if (nest.sizes[axis] > 1 && (gain > 0 || (gain == 0 && longer))) best = axis;
+  }
+  const auto move_last = [&](std::vector<std::int64_t>& list) {
+    const auto at = list.begin() + static_cast<std::ptrdiff_t>(best);
+    std::rotate(at, at + 1, list.begin() + static_cast<std::ptrdiff_t>(last) + 1);
+  };
+  move_last(nest.sizes);
+  for_operands(nest, [&](NestOperand& operand) { move_last(operand.strides); });
+  // Joined from the inside out.
+  for (std::size_t axis = last; axis-- > 0;) {
+    bool one_stride = true;
+    for_operands(nest, [&](const NestOperand& operand) {
+      one_stride &= operand.strides[axis] == operand.strides[axis + 1] * nest.sizes[axis + 1];
+    });
+    if (!one_stride) continue;
+    const auto at = static_cast<std::ptrdiff_t>(axis);
+    nest.sizes[axis + 1] *= nest.sizes[axis];
+    nest.sizes.erase(nest.sizes.begin() + at);
+    for_operands(
+        nest, [&](NestOperand& operand) { operand.strides.erase(operand.strides.begin() + at); });
+  }
+}
+
+}  // namespace scanloom::plan
