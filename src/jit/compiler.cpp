@@ -132,7 +132,7 @@ Expected<CompiledLoop> compile_loop(const LoopSource& source) {
 
 Expected<CompiledBody> compile_body(const BodySource& source) {
   SCANLOOM_CHECK_OK(check_body(source));
-  SCANLOOM_TRY(MachineCode code, build(source.name, source.isa, kBodySymbol,
+  SCANLOOM_TRY(MachineCode code, build("body", source.isa, kBodySymbol,
                                        [&](llvm::Module& module, unsigned vector_bytes) {
                                          emit_body(module, source, vector_bytes);
                                        }));

@@ -21,8 +21,12 @@ std::int64_t bytes_of(DType dtype) { return static_cast<std::int64_t>(dtype_byte
 class NestEmitter {
  public:
   NestEmitter(llvm::IRBuilder<>& builder, const Nest& nest, Value slots, unsigned vector_bytes,
-              bool fused)
-      : builder_(builder), nest_(nest), slots_(slots), vector_bytes_(vector_bytes), fused_(fused) {}
+              bool with_fma)
+      : builder_(builder),
+        nest_(nest),
+        slots_(slots),
+        vector_bytes_(vector_bytes),
+        with_fma_(with_fma) {}
 
   void emit() {
     for (const NestOperand& operand : nest_.reads) reads_.push_back(base(operand));
@@ -208,7 +212,7 @@ class NestEmitter {
     if (fold.kind == Fold::Kind::multiply_add) {
       if (!sum->getType()->isFPOrFPVectorTy())
         return builder_.CreateAdd(sum, builder_.CreateMul(terms[0], terms[1]));
-      if (fused_)
+      if (with_fma_)
         return builder_.CreateIntrinsic(llvm::Intrinsic::fma, {sum->getType()},
                                         {terms[0], terms[1], sum});
       return builder_.CreateFAdd(builder_.CreateFMul(terms[0], terms[1]), sum);
@@ -227,7 +231,7 @@ class NestEmitter {
   const Nest& nest_;
   Value slots_;
   unsigned vector_bytes_;
-  bool fused_;
+  bool with_fma_;
   std::vector<Value> reads_, writes_;
   std::vector<std::vector<Value>> folds_;
 };
@@ -235,8 +239,8 @@ class NestEmitter {
 }  // namespace
 
 void emit_nest(llvm::IRBuilder<>& builder, const Nest& nest, llvm::Value* slots,
-               unsigned vector_bytes, bool fused) {
-  NestEmitter(builder, nest, slots, vector_bytes, fused).emit();
+               unsigned vector_bytes, bool with_fma) {
+  NestEmitter(builder, nest, slots, vector_bytes, with_fma).emit();
 }
 
 }  // namespace scanloom::jit

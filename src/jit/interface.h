@@ -89,8 +89,8 @@ struct Fold {
   friend bool operator==(const Fold&, const Fold&) = default;
 };
 
-/// Independent elements over the axes `sizes`, of which vectors are taken along the last. Nothing
-/// that is written overlaps anything else that is read or written, but for equal operands.
+/// Independent elements over the axes `sizes`, of which vectors are taken along the last. A write
+/// may equal a read of the same nest, element for element; otherwise no write overlaps any operand.
 struct Nest {
   std::vector<std::int64_t> sizes;
   std::vector<NestOperand> reads;
@@ -121,12 +121,11 @@ struct SlotSwap {
 };
 
 struct BodySource {
-  std::string name;  ///< of the user's node, for the symbol table
   std::vector<Statement> statements;
   std::optional<NestOperand> keep_going;  ///< a boolean; false ends the loop after this step
   std::vector<SlotMove> moves;
   std::vector<SlotSwap> swaps;
-  Isa isa = active_isa();  ///< as above; products are fused where it has fma
+  Isa isa = active_isa();  ///< as above; products are added by fma where it has that
   friend bool operator==(const BodySource&, const BodySource&) = default;
 };
 

@@ -12,6 +12,7 @@ namespace scanloom::plan {
 /// runs: joined nests read and write them in another order than the instructions do.
 void Binder::keep_apart(std::uint32_t first) {
   if (plan_->options.compiler == nullptr) return;
+  if (out_->code.size() - first > kMaxStatementsOfBody) return;
   std::vector<Spot> spots;
   std::int64_t bytes = 0;
   for (std::size_t at = first; at < out_->code.size(); ++at) {
@@ -24,7 +25,7 @@ void Binder::keep_apart(std::uint32_t first) {
       bytes += layout(spot).dims.elements() * static_cast<std::int64_t>(dtype_bytes(spot.dtype));
     }
   }
-  if (bytes > kMostBytesOfBody) return;
+  if (bytes > kMaxBytesOfBody) return;
   for (const Spot& spot : spots) arena_.use(spot.buffer);
 }
 
@@ -47,18 +48,8 @@ void Binder::compile_bodies() {
 
 Expected<jit::CompiledBody> compile_body(const Plan& plan, const Binding& binding,
                                          const BoundLoop& loop) {
-  SCANLOOM_TRY(jit::BodySource source, describe_body(plan, binding, loop));
-  const std::scoped_lock lock(plan.compiled_mutex);
-  std::vector<CompiledBodyEntry>& bodies = plan.bodies;
-  const auto found = std::ranges::find(bodies, source, &CompiledBodyEntry::source);
-  if (found != bodies.end()) {
-    std::rotate(bodies.begin(), found, found + 1);
-    return bodies.front().body;
-  }
-  if (bodies.size() == Plan::kCompiledLoops) bodies.pop_back();
-  Expected<jit::CompiledBody> body = plan.options.compiler->compile_body(source);
-  bodies.insert(bodies.begin(), {std::move(source), std::move(body)});
-  return bodies.front().body;
+  SCANLOOM_TRY(const jit::BodySource source, describe_body(plan, binding, loop));
+  return plan.bodies.get(source, [&] { return plan.options.compiler->compile_body(source); });
 }
 
 }  // namespace scanloom::plan

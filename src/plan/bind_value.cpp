@@ -157,6 +157,7 @@ std::vector<tensor::Operand> Binder::operands_of(const std::vector<Location>& sp
 void Binder::emit_copy(const Location& from, const Location& to, ir::NodeId node) {
   BoundCall call;
   call.kernel = "copy";
+  call.is_copy = true;
   call.node = node;
   call.inputs = call.outputs = 1;
   if (from.spot.is_dynamic()) {

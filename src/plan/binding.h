@@ -76,6 +76,7 @@ struct BoundCall {
   ir::NodeId node;
   bool is_random = false;  ///< it draws by the Call's draws, of which each run has its own
   std::vector<std::string> refusals;  ///< of the kernels that were asked before, for people
+  bool is_copy = false;               ///< of the operand to the result, whatever `node` is
 };
 
 /// A call whose sizes are only known when it runs: `resolve` infers them from the operands, and a
@@ -142,7 +143,7 @@ struct BoundLoop {
   /// Of the steps after the first, which is stepped; none where the run decides or nothing
   /// compiles.
   jit::CompiledBody body_code;
-  std::int64_t steps_to_compile = 0;  ///< in all runs, until the code of the body would have paid
+  std::int64_t steps_to_compile = 0;  ///< stepped ones of a Run, which show that code would pay
   std::string strategy;               ///< "compiled" or "stepped", and why, for people
 };
 

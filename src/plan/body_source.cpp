@@ -1,7 +1,10 @@
 #include "plan/body_source.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <functional>
+#include <numeric>
 #include <string_view>
 
 #include "ops/ops.h"
@@ -9,6 +12,7 @@
 #include "plan/cost.h"
 #include "plan/fuse_nests.h"
 #include "tensor/contraction.h"
+#include "tensor/scalar_eval.h"
 
 namespace scanloom::plan {
 namespace {
@@ -20,8 +24,55 @@ using tensor::ScalarInstr;
 using tensor::ScalarOp;
 using tensor::ScalarProgram;
 
-/// Products of more are left to the kernel, which keeps tiles of both operands in registers.
-constexpr std::int64_t kMostOfProduct = 4096;
+/// Operations that LLVM emits lane by lane.
+bool is_per_lane(const ScalarInstr& instr) {
+  const bool divides = instr.op == ScalarOp::div || instr.op == ScalarOp::mod_floor ||
+                       instr.op == ScalarOp::mod_trunc;
+  return instr.op == ScalarOp::pow || (divides && !is_real(instr.dtype));
+}
+
+/// About how many operations a nest becomes: its programs are emitted once for each width of
+/// vectors that its lanes are divided into.
+std::int64_t emitted_of(const Nest& nest) {
+  const std::int64_t lanes = nest.sizes.empty() ? 1 : nest.sizes.back();
+  const std::int64_t widths =
+      std::min<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(lanes)), 8);
+  std::int64_t operations = 0;
+  const auto count = [&](const ScalarProgram& program) {
+    for (const ScalarInstr& instr : program.instrs)
+      operations += is_per_lane(instr) ? std::min<std::int64_t>(lanes, 64) : widths;
+  };
+  const auto load = [&](const NestOperand& operand) {
+    const std::int64_t stride = nest.sizes.empty() ? 0 : operand.strides[nest.sizes.size() - 1];
+    operations += stride == 0 || stride == 1 ? widths : std::min<std::int64_t>(lanes, 64);
+  };
+  count(nest.program);
+  for (const NestOperand& operand : nest.reads) load(operand);
+  for (const NestOperand& operand : nest.writes) load(operand);
+  for (const Fold& fold : nest.folds) {
+    count(fold.program);
+    for (const NestOperand& operand : fold.reads) load(operand);
+  }
+  return operations;
+}
+
+/// The kinds of `reduce`: what is done with each element, and with the result at the end.
+struct Reduction {
+  std::string_view kind;
+  Fold::Kind fold;
+  std::optional<ScalarOp> each = std::nullopt, last = std::nullopt;
+};
+constexpr Reduction kReductions[] = {
+    {"sum", Fold::Kind::sum},
+    {"prod", Fold::Kind::prod},
+    {"max", Fold::Kind::max},
+    {"min", Fold::Kind::min},
+    {"mean", Fold::Kind::sum, std::nullopt, ScalarOp::div},
+    {"sum_square", Fold::Kind::sum, ScalarOp::mul},
+    {"l1", Fold::Kind::sum, ScalarOp::abs},
+    {"l2", Fold::Kind::sum, ScalarOp::mul, ScalarOp::sqrt},
+    {"log_sum", Fold::Kind::sum, std::nullopt, ScalarOp::log},
+};
 
 class BodyMaker {
  public:
@@ -36,17 +87,21 @@ class BodyMaker {
       SCANLOOM_CHECK_OK(add_call(instruction.index));
     }
     jit::BodySource source;
-    source.name = describe(plan_, loop_.node);
     std::vector<Use> read_later;
     if (loop_.keep_going.present()) {
       source.keep_going =
           NestOperand{loop_.keep_going.slot, DType::boolean, loop_.keep_going.offset, {}};
       read_later.push_back(use_of(*source.keep_going, {}));
     }
+    std::int64_t emitted = 0;
     for (Part& part : fuse_nests(std::move(parts_), kArenaSlot, read_later)) {
       if (part.statement.call < 0) arrange_axes(part.statement.nest);
+      emitted += emitted_of(part.statement.nest);
       source.statements.push_back(std::move(part.statement));
     }
+    if (emitted > kMaxEmittedOfBody)
+      return fail(Code::unsupported, "{} takes {} operations of machine code, {} are the most",
+                  describe(plan_, loop_.node), emitted, kMaxEmittedOfBody);
     for (const BoundScanned& port : loop_.scanned)
       source.moves.push_back({port.argument.slot, port.step_bytes});
     for (const BoundStacked& port : loop_.stacked)
@@ -67,9 +122,10 @@ class BodyMaker {
   /// Large bodies are not worth compiling, and those with large values share memory.
   Expected<void> check_size() const {
     const std::size_t statements = loop_.exit - loop_.body - 1;
-    if (statements > kMostStatementsOfBody)
-      return fail(Code::unsupported, "{} instructions, {} are the most that are compiled at once",
-                  statements, kMostStatementsOfBody);
+    if (statements > kMaxStatementsOfBody)
+      return fail(Code::unsupported,
+                  "{} has {} instructions, {} are the most that are compiled at once",
+                  describe(plan_, loop_.node), statements, kMaxStatementsOfBody);
     std::int64_t bytes = 0;
     for (std::uint32_t at = loop_.body; at + 1 < loop_.exit; ++at) {
       if (binding_.code[at].op != Op::call) continue;
@@ -79,28 +135,48 @@ class BodyMaker {
           bytes += layout(operand(call, i)).dims.elements() *
                    static_cast<std::int64_t>(dtype_bytes(operand(call, i).dtype));
     }
-    if (bytes > kMostBytesOfBody)
-      return fail(Code::unsupported, "operands of {} bytes, {} are the most of a compiled body",
-                  bytes, kMostBytesOfBody);
+    if (bytes > kMaxBytesOfBody)
+      return fail(Code::unsupported,
+                  "{} has operands of {} bytes, {} are the most of a compiled body",
+                  describe(plan_, loop_.node), bytes, kMaxBytesOfBody);
     return {};
   }
 
-  Error refuse(const Instruction& instruction) const {
-    const char* what = "a part whose sizes depend on data";
-    if (instruction.op == Op::loop_begin || instruction.op == Op::compiled_loop) what = "a loop";
-    if (instruction.op == Op::branch) what = "a branch";
-    if (instruction.op == Op::object_call) what = "a sequence, an optional or a string";
-    return fail(Code::unsupported, "{} holds {}", describe(plan_, loop_.node), what);
+  [[nodiscard]] Error refuse(const Instruction& instruction) const {
+    const auto holds = [&](const char* what) {
+      return fail(Code::unsupported, "{} holds {}", describe(plan_, loop_.node), what);
+    };
+    switch (instruction.op) {
+      case Op::loop_begin:
+      case Op::loop_end:
+      case Op::compiled_loop:
+        return holds("a loop");
+      case Op::branch:
+      case Op::jump:
+        return holds("a branch");
+      case Op::object_call:
+        return holds("a sequence, an optional or a string");
+      case Op::fault:
+        return holds("a part that cannot run");
+      case Op::call:
+      case Op::dynamic_call:
+      case Op::alias:
+      case Op::check_sizes:
+      case Op::look:
+      case Op::end:
+        break;
+    }
+    return holds("a part whose sizes depend on data");
   }
 
   Expected<void> add_call(std::uint32_t index) {
     const BoundCall& call = binding_.calls[index];
-    if (std::string_view(call.kernel) == "nothing") return {};
+    if (call.run == tensor::do_nothing) return {};
     std::optional<Nest> nest;
     if (call.outputs == 1 && operand(call, call.inputs).present() &&
         layout(operand(call, call.inputs)).dims.elements() > 0)
       nest = nest_of(call);
-    if (nest && is_supported(*nest)) {
+    if (nest && is_small(*nest) && is_supported(*nest)) {
       parts_.push_back(
           {.statement = {.nest = *std::move(nest), .call = -1}, .reads = {}, .writes = {}});
       return {};
@@ -127,6 +203,15 @@ class BodyMaker {
     return plan::use_of(all, {where.dims.begin(), where.dims.end()});
   }
 
+  [[nodiscard]] static std::int64_t elements(const std::vector<std::int64_t>& sizes) {
+    return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies());
+  }
+  [[nodiscard]] static bool is_small(const Nest& nest) {
+    std::int64_t count = elements(nest.sizes);
+    for (const Fold& fold : nest.folds) count *= elements(fold.sizes);
+    return count <= kMaxElementsOfNest;
+  }
+
   [[nodiscard]] bool is_supported(const Nest& nest) const {
     return plan_.options.compiler->check(nest.program) &&
            std::ranges::all_of(nest.folds, [&](const Fold& fold) {
@@ -135,7 +220,7 @@ class BodyMaker {
   }
 
   std::optional<Nest> nest_of(const BoundCall& call) const {
-    if (std::string_view(call.kernel) == "copy") return copy_of(call);
+    if (call.is_copy) return copy_of(call);
     const ir::Node& node = module_.node(call.node);
     if (node.op->scalar != nullptr) return pointwise_of(call, node);
     if (node.op == &ops::reduce_op) return reduce_of(call, node);
@@ -171,17 +256,22 @@ class BodyMaker {
   /// The bits of a constant of one element.
   [[nodiscard]] std::optional<std::uint64_t> constant(const Spot& spot) const {
     const SlotInit& init = binding_.slots[static_cast<std::size_t>(spot.slot)];
-    if (init.constant == nullptr || layout(spot).dims.elements() != 1) return std::nullopt;
     std::uint64_t bits = 0;
+    if (init.constant == nullptr || layout(spot).dims.elements() != 1 ||
+        dtype_bytes(spot.dtype) > sizeof bits)
+      return std::nullopt;
     std::memcpy(&bits, init.constant + spot.offset, dtype_bytes(spot.dtype));
     return bits;
   }
 
   std::optional<Nest> copy_of(const BoundCall& call) const {
+    const Spot &from = operand(call, 0), &to = operand(call, call.inputs);
+    if (from.dtype != to.dtype || !(layout(from).dims == layout(to).dims)) return std::nullopt;
     Nest nest;
-    add_write(nest, operand(call, 1));
-    nest.reads.push_back(broadcast(operand(call, 0), layout(operand(call, 1))));
-    if (nest.reads[0].dtype != nest.writes[0].dtype) return std::nullopt;
+    add_write(nest, to);
+    nest.reads.push_back(broadcast(from, layout(to)));
+    // All bits, also of booleans that are neither 0 nor 1.
+    if (to.dtype == DType::boolean) nest.reads[0].dtype = nest.writes[0].dtype = DType::u8;
     nest.program = {.inputs = {nest.reads[0].dtype}, .instrs = {}, .results = {0}};
     return nest;
   }
@@ -227,122 +317,116 @@ class BodyMaker {
   }
 
   std::optional<Nest> reduce_of(const BoundCall& call, const ir::Node& node) const {
-    const std::string_view kind = node.attrs[0].text();
+    const auto* const kind = std::ranges::find(kReductions, node.attrs[0].text(), &Reduction::kind);
+    const Spot &from = operand(call, 0), &to = operand(call, call.inputs);
+    if (kind == std::end(kReductions) || (call.inputs > 1 && operand(call, 1).present()))
+      return std::nullopt;
+    if (!is_real(from.dtype) && (kind->each || kind->last || dtype_bytes(from.dtype) < 4))
+      return std::nullopt;  // computed in another type
+    Nest nest;
+    Fold fold{.kind = kind->fold,
+              .dtype = from.dtype,
+              .sizes = {},
+              .program = {.inputs = {from.dtype}, .instrs = {}, .results = {0}},
+              .reads = {}};
+    const std::int64_t count = divide_axes(node, from, to, nest, fold);
+    const bool extreme = kind->fold == Fold::Kind::max || kind->fold == Fold::Kind::min;
+    if (count == 0 || (extreme && nest.sizes.empty() && count > kMaxExtremeOfNest))
+      return std::nullopt;
+    if (kind->each) {
+      const std::int32_t second = *kind->each == ScalarOp::mul ? 0 : -1;
+      fold.program.results = {
+          fold.program.append({.op = *kind->each, .dtype = from.dtype, .args = {0, second, -1}})};
+    }
+    add_fold(nest, std::move(fold));
+    if (kind->last) {
+      std::int32_t second = -1;
+      if (*kind->last == ScalarOp::div)
+        second = nest.program.append(
+            {.op = ScalarOp::constant,
+             .dtype = from.dtype,
+             .bits = tensor::scalar_bits(static_cast<double>(count), from.dtype)});
+      nest.program.results = {
+          nest.program.append({.op = *kind->last, .dtype = from.dtype, .args = {0, second, -1}})};
+    }
+    return nest;
+  }
+
+  /// The axes of a reduction: those that stay become the nest's, the others the fold's. Returns how
+  /// many elements each result is of.
+  std::int64_t divide_axes(const ir::Node& node, const Spot& from, const Spot& to, Nest& nest,
+                           Fold& fold) const {
     const tensor::Attr& axes = node.attrs[1];
     const bool keeps = node.attrs[2].integer() != 0;
-    const Spot &from = operand(call, 0), &to = operand(call, call.inputs);
-    const bool real = from.dtype == DType::f32 || from.dtype == DType::f64;
-    if (call.inputs > 1 && operand(call, 1).present()) return std::nullopt;
-    if (!real && kind != "sum" && kind != "max" && kind != "min") return std::nullopt;
-    if (!real && dtype_bytes(from.dtype) < 4) return std::nullopt;
-    Nest nest;
-    Fold fold;
-    fold.dtype = from.dtype;
-    NestOperand read{from.slot, from.dtype, from.offset, {}},
-        write{to.slot, to.dtype, to.offset, {}};
-    std::vector<std::int64_t> inner;
     const Layout &x = layout(from), &y = layout(to);
-    int result_axis = 0;
+    NestOperand read{from.slot, from.dtype, from.offset, {}};
+    NestOperand write{to.slot, to.dtype, to.offset, {}};
+    std::vector<std::int64_t> inner;
     std::int64_t count = 1;
+    int own = 0;
     for (int axis = 0; axis < x.dims.rank(); ++axis) {
-      const bool reduced =
-          !axes.present() || std::ranges::any_of(axes.integers(), [&](std::int64_t given) {
-            return given == axis || given + x.dims.rank() == axis;
-          });
-      const int own = result_axis;
-      if (!reduced || keeps) ++result_axis;
+      const auto names = [&](std::int64_t given) {
+        return given == axis || given + x.dims.rank() == axis;
+      };
+      const bool reduced = !axes.present() || std::ranges::any_of(axes.integers(), names);
+      const int result_axis = reduced && !keeps ? -1 : own++;
       if (reduced) count *= x.dims[axis];
       if (x.dims[axis] == 1) continue;
-      if (reduced) {
-        fold.sizes.push_back(x.dims[axis]);
-        inner.push_back(x.strides[axis]);
-      } else {
-        nest.sizes.push_back(x.dims[axis]);
-        read.strides.push_back(x.strides[axis]);
-        write.strides.push_back(y.strides[own]);
-      }
+      (reduced ? fold.sizes : nest.sizes).push_back(x.dims[axis]);
+      (reduced ? inner : read.strides).push_back(x.strides[axis]);
+      if (!reduced) write.strides.push_back(y.strides[result_axis]);
     }
-    if (count == 0) return std::nullopt;
     read.strides.insert(read.strides.end(), inner.begin(), inner.end());
     fold.reads.push_back(std::move(read));
     nest.writes.push_back(std::move(write));
-    fold.program = {.inputs = {from.dtype}, .instrs = {}, .results = {0}};
-    const auto each = [&](ScalarOp op, std::int32_t b) {
-      fold.program.results = {
-          fold.program.append({.op = op, .dtype = from.dtype, .args = {0, b, -1}})};
-    };
-    if (kind == "max") fold.kind = Fold::Kind::max;
-    if (kind == "min") fold.kind = Fold::Kind::min;
-    if (kind == "prod") fold.kind = Fold::Kind::prod;
-    if (kind == "sum_square" || kind == "l2") each(ScalarOp::mul, 0);
-    if (kind == "l1") each(ScalarOp::abs, -1);
-    add_fold(nest, std::move(fold));
-    if (kind == "mean") {
-      const double size = static_cast<double>(count);
-      std::uint64_t bits = 0;
-      const auto narrow = static_cast<float>(size);
-      if (from.dtype == DType::f32)
-        std::memcpy(&bits, &narrow, sizeof narrow);
-      else
-        std::memcpy(&bits, &size, sizeof size);
-      const std::int32_t divisor =
-          nest.program.append({.op = ScalarOp::constant, .dtype = from.dtype, .bits = bits});
-      nest.program.results = {nest.program.append(
-          {.op = ScalarOp::div, .dtype = from.dtype, .args = {0, divisor, -1}})};
-    }
-    if (kind == "l2" || kind == "log_sum")
-      nest.program.results = {
-          nest.program.append({.op = kind == "l2" ? ScalarOp::sqrt : ScalarOp::log,
-                               .dtype = from.dtype,
-                               .args = {0, -1, -1}})};
-    return nest;
+    return count;
   }
 
   std::optional<Nest> product_of(const BoundCall& call, const ir::Node& node) const {
     const Spot &a = operand(call, 0), &b = operand(call, 1), &to = operand(call, 2);
     if (dtype_bytes(a.dtype) < 4 || dtype_bytes(a.dtype) > 8) return std::nullopt;
-    const std::vector<tensor::Operand> bound{bind(a), bind(b), bind(to)};
-    const auto axes = tensor::contraction_of(node.attrs[0].text(), bound[0], bound[1], bound[2]);
+    const auto axes = tensor::contraction_of(node.attrs[0].text(), without_address(a),
+                                             without_address(b), without_address(to));
     if (!axes) return std::nullopt;
     const std::int64_t results = axes->batch.elements() * axes->m.elements() * axes->n.elements();
-    if (results * axes->k.elements() > kMostOfProduct || axes->k.elements() == 0)
+    if (results * axes->k.elements() > kMaxProductOfNest || axes->k.elements() == 0)
       return std::nullopt;
-    struct Kept {
-      std::int64_t size, a, b, out;
-    };
-    std::vector<Kept> kept;
+    // The axes of the result as it lies, so that what reads it may join.
+    std::vector<tensor::ContractionAxis> kept;
     for (const auto* list : {&axes->batch, &axes->m, &axes->n})
-      for (const tensor::ContractionAxis& axis : list->view())
-        kept.push_back({axis.size, axis.a, axis.b, axis.out});
-    std::ranges::stable_sort(kept, [](const Kept& x, const Kept& y) { return x.out > y.out; });
+      kept.insert(kept.end(), list->view().begin(), list->view().end());
+    std::ranges::stable_sort(kept, std::ranges::greater(), &tensor::ContractionAxis::out);
     Nest nest;
     Fold fold{.kind = Fold::Kind::multiply_add,
               .dtype = a.dtype,
               .sizes = {},
-              .program = {},
-              .reads = {}};
-    NestOperand left{a.slot, a.dtype, a.offset, {}}, right{b.slot, b.dtype, b.offset, {}},
-        write{to.slot, to.dtype, to.offset, {}};
-    for (const Kept& axis : kept) {
+              .program = {.inputs = {a.dtype, b.dtype}, .instrs = {}, .results = {0, 1}},
+              .reads = {{a.slot, a.dtype, a.offset, {}}, {b.slot, b.dtype, b.offset, {}}}};
+    NestOperand write{to.slot, to.dtype, to.offset, {}};
+    for (const tensor::ContractionAxis& axis : kept) {
       nest.sizes.push_back(axis.size);
-      left.strides.push_back(axis.a);
-      right.strides.push_back(axis.b);
       write.strides.push_back(axis.out);
     }
-    for (const tensor::ContractionAxis& axis : axes->k.view()) {
-      fold.sizes.push_back(axis.size);
-      left.strides.push_back(axis.a);
-      right.strides.push_back(axis.b);
+    kept.insert(kept.end(), axes->k.view().begin(), axes->k.view().end());
+    for (const tensor::ContractionAxis& axis : kept) {
+      fold.reads[0].strides.push_back(axis.a);
+      fold.reads[1].strides.push_back(axis.b);
     }
-    fold.reads = {std::move(left), std::move(right)};
-    fold.program = {.inputs = {a.dtype, b.dtype}, .instrs = {}, .results = {0, 1}};
+    for (const tensor::ContractionAxis& axis : axes->k.view()) fold.sizes.push_back(axis.size);
     nest.writes.push_back(std::move(write));
     add_fold(nest, std::move(fold));
+    if (results * axes->k.elements() <= kMaxProductAcross) return nest;
+    Nest arranged = nest;
+    arrange_axes(arranged);
+    for (const NestOperand& read : arranged.folds[0].reads)
+      if (const std::int64_t along =
+              arranged.sizes.empty() ? 0 : read.strides[arranged.sizes.size() - 1];
+          along != 0 && along != 1)
+        return std::nullopt;
     return nest;
   }
 
-  /// Sizes and strides, without an address.
-  [[nodiscard]] tensor::Operand bind(const Spot& spot) const {
+  [[nodiscard]] tensor::Operand without_address(const Spot& spot) const {
     const Layout& where = layout(spot);
     return {.slot = nullptr,
             .offset = spot.offset,

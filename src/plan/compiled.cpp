@@ -301,17 +301,7 @@ std::int64_t least_steps(const PlanOptions& options) {
 }
 
 Expected<jit::CompiledLoop> compile_loop(const Plan& plan, const jit::LoopSource& source) {
-  const std::string key = key_of(source);
-  const std::scoped_lock lock(plan.compiled_mutex);
-  std::vector<CompiledEntry>& compiled = plan.compiled;
-  const auto found = std::ranges::find(compiled, key, &CompiledEntry::key);
-  if (found != compiled.end()) {
-    std::rotate(compiled.begin(), found, found + 1);
-    return compiled.front().loop;
-  }
-  if (compiled.size() == Plan::kCompiledLoops) compiled.pop_back();
-  compiled.insert(compiled.begin(), {key, plan.options.compiler->compile(source)});
-  return compiled.front().loop;
+  return plan.loops.get(key_of(source), [&] { return plan.options.compiler->compile(source); });
 }
 
 }  // namespace scanloom::plan

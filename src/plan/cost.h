@@ -13,17 +13,31 @@ inline constexpr std::int64_t kMinStepsToCompile = 256;
 
 /// Compiling takes about half a millisecond per operation of the body.
 inline constexpr std::size_t kMaxCompiledInstructions = 2048;
-/// Statements of a body that is compiled step by step, before they are joined.
-inline constexpr std::size_t kMostStatementsOfBody = 512;
-/// Compiling a body takes about 20 ms and 1 ms for each of its instructions, the library of the
-/// compiler included; a step saves about 20 ns for each.
-constexpr std::int64_t steps_worth_compiling(std::size_t instructions) {
-  return (20 + static_cast<std::int64_t>(instructions)) * 1'000'000 /
-         (20 * static_cast<std::int64_t>(instructions) + 20);
-}
-/// Bytes of all operands of a body whose values get memory of their own, for being compiled.
-inline constexpr std::int64_t kMostBytesOfBody = 16 * 1024 * 1024;
 /// The same where nothing says yet how many steps there will be.
 inline constexpr std::size_t kMaxInstructionsOfUnknownTrips = 512;
+
+// Of bodies that are compiled step by step:
+
+/// Compiling takes about 20 ms, the library of the compiler included, and 1 ms for each instruction
+/// of the binding; a step saves about 20 ns for each, and for the loop itself.
+constexpr std::int64_t steps_worth_compiling(std::size_t instructions) {
+  const auto count = static_cast<std::int64_t>(instructions);
+  return (20 + count) * 1'000'000 / (20 * (count + 1));
+}
+/// Calls and nests before they are joined.
+inline constexpr std::size_t kMaxStatementsOfBody = 512;
+/// Element operations that are emitted: those of programs once for each width of vectors, those
+/// that have no vector form once for each lane.
+inline constexpr std::int64_t kMaxEmittedOfBody = 16 * 1024;
+/// Bytes of the body's values, which get memory of their own; more do not fit into the cache.
+inline constexpr std::int64_t kMaxBytesOfBody = 1024 * 1024;
+/// Elements that a nest computes; kernels share more than that among threads.
+inline constexpr std::int64_t kMaxElementsOfNest = 64 * 1024;
+/// Multiplications of a product that is a nest; kernels keep tiles of larger ones in registers, and
+/// pack operands across which vectors would be taken.
+inline constexpr std::int64_t kMaxProductOfNest = 4096;
+inline constexpr std::int64_t kMaxProductAcross = 256;
+/// Elements of an extreme that is one result of a nest; the kernel takes them in vectors.
+inline constexpr std::int64_t kMaxExtremeOfNest = 32;
 
 }  // namespace scanloom::plan

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "ir/module.h"
 #include "jit/interface.h"
 #include "kernels/kernel.h"
+#include "plan/code_cache.h"
 
 namespace scanloom::plan {
 
@@ -26,27 +26,13 @@ std::int64_t least_steps(const PlanOptions& options);
 /// Kernels that may run a node, fastest first; the reference kernel always comes after them.
 std::span<const kernels::KernelId> candidates(const ir::OpDef& op);
 
-/// Machine code, or why there is none, of a source with these contents.
-struct CompiledEntry {
-  std::string key;
-  Expected<jit::CompiledLoop> loop;
-};
-
-struct CompiledBodyEntry {
-  jit::BodySource source;
-  Expected<jit::CompiledBody> body;
-};
-
 /// Immutable but for caches that all bindings share: packed constants, compiled loops and bodies.
 struct Plan {
-  static constexpr std::size_t kCompiledLoops = 64;
-
   ir::Module module;
   PlanOptions options;
   mutable kernels::PackCache packs;
-  mutable std::mutex compiled_mutex;
-  mutable std::vector<CompiledEntry> compiled;    ///< the last used first, kCompiledLoops at most
-  mutable std::vector<CompiledBodyEntry> bodies;  ///< the same
+  mutable CodeCache<std::string, jit::CompiledLoop> loops;
+  mutable CodeCache<jit::BodySource, jit::CompiledBody> bodies;
 };
 
 /// The loop's machine code, compiled or taken from the plan's cache. Thread safe. Errors: those of

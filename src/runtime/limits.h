@@ -2,6 +2,7 @@
 // millisecond, and after nodes that take long.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -31,8 +32,10 @@ class Pace {
   void start(Clock::time_point now) { *this = Pace(), last_ = now; }
   /// Per step: whether it is time to look.
   bool due() { return --countdown_ <= 0; }
-  /// How many steps a compiled loop may run before the next look.
-  [[nodiscard]] std::int64_t chunk() const { return interval_; }
+  /// How many steps compiled code may run before the next look.
+  [[nodiscard]] std::int64_t chunk() const { return std::max<std::int64_t>(countdown_, 1); }
+  /// After at most so many: whether it is time to look.
+  bool due_after(std::int64_t steps) { return (countdown_ -= steps) <= 0; }
   void looked(Clock::time_point now);
 
  private:

@@ -1,5 +1,6 @@
 // Loops: entering, stepping and leaving. Per step: move the slots of slices and rows, swap the
-// slots of states; no allocation, look-up, lock or virtual call.
+// slots of states; no allocation, look-up, lock or virtual call, but for the one step of a Run in
+// which the code of a body is made.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -134,7 +135,9 @@ Expected<bool> Run::State::end_step(std::uint32_t index, Watch& watch) {
   if (!keeps_going) return false;
   if (state.step < state.trip) {
     SCANLOOM_CHECK_OK(next_slices(index));
-    if (!has_body(index)) return true;
+    if (profiled) return true;
+    SCANLOOM_CHECK_OK(prepare_body(index, watch));
+    if (state.body.run == nullptr) return true;
     SCANLOOM_CHECK_OK(run_body(index, watch));
     return false;
   }
@@ -149,36 +152,48 @@ Expected<void> Run::State::check_limit(std::uint32_t index) const {
       .note("raise it with the option max_steps");
 }
 
-bool Run::State::has_body(std::uint32_t index) {
+/// Compiles the body once its steps, each counted here, show that this pays. Allocates and takes a
+/// lock, once per Run.
+Expected<void> Run::State::prepare_body(std::uint32_t index, Watch& watch) {
   LoopState& state = loops[index];
-  if (profiled) return false;
-  if (state.body.run != nullptr) return true;
   const plan::BoundLoop& loop = binding->loops[index];
-  if (state.body_refused || ++state.stepped < loop.steps_to_compile ||
-      binding->plan->options.compiler == nullptr)
-    return false;
+  if (state.body_decided || ++state.stepped < loop.steps_to_compile) return {};
+  state.body_decided = true;
+  if (binding->plan->options.compiler == nullptr) return {};
   Expected<jit::CompiledBody> body = plan::compile_body(*binding->plan, *binding, loop);
-  state.body_refused = !body;
   if (body) state.body = *std::move(body);
-  return state.body.run != nullptr;
+  return look(index, watch);
 }
 
-Expected<void> Run::State::run_body(std::uint32_t index, Watch& watch) {
+/// Runs all steps that are left, `run_steps(last)` those up to `last`: it returns what a
+/// jit::CompiledLoopFn does.
+template <class F>
+Expected<void> Run::State::run_chunks(std::uint32_t index, Watch& watch, F&& run_steps) {
   LoopState& state = loops[index];
-  jit::BodyFrame frame{slots.data(), calls.data(), 0};
   while (state.step < state.trip) {
     const std::int64_t last =
         state.trip - state.step > state.pace.chunk() ? state.step + state.pace.chunk() : state.trip;
-    const std::int64_t done = state.body.run(&frame, state.step, last);
-    if (done == jit::kBodyFault)
-      return fault_error(binding->calls[static_cast<std::size_t>(frame.failed_call)].node);
+    const std::int64_t done = run_steps(last);
+    if (done == jit::kBodyFault) return fault_error(failed_node);
     const std::int64_t reached = done < 0 ? -1 - done : done;
+    const bool due = state.pace.due_after(reached - state.step);
     steps += reached - state.step;
     state.step = reached;
     if (done < 0) return {};
-    SCANLOOM_CHECK_OK(look(index, watch));
+    if (due) SCANLOOM_CHECK_OK(look(index, watch));
   }
   return check_limit(index);
+}
+
+Expected<void> Run::State::run_body(std::uint32_t index, Watch& watch) {
+  const LoopState& state = loops[index];
+  jit::BodyFrame frame{slots.data(), calls.data(), 0};
+  return run_chunks(index, watch, [&](std::int64_t last) {
+    const std::int64_t done = state.body.run(&frame, state.step, last);
+    if (done == jit::kBodyFault)
+      failed_node = binding->calls[static_cast<std::size_t>(frame.failed_call)].node;
+    return done;
+  });
 }
 
 void Run::State::swap_states(const plan::BoundLoop& loop, bool first_step) {
@@ -269,7 +284,7 @@ Expected<void> Run::State::run_compiled(std::uint32_t index, const Limits& limit
                              state.scanned_strides.data(), state.stacked.data(),
                              state.stacked_strides.data()};
   bool flip = false;
-  while (state.step < state.trip) {
+  return run_chunks(index, watch, [&](std::int64_t last) {
     for (std::size_t i = 0; i < loop.carried.size(); ++i) {
       const plan::BoundCarried& port = loop.carried[i];
       state.carried_in[i] = slot(port.final.slot);
@@ -277,16 +292,8 @@ Expected<void> Run::State::run_compiled(std::uint32_t index, const Limits& limit
       slot(port.final.slot) = state.carried_out[i];
     }
     flip = !flip;
-    const std::int64_t last =
-        state.trip - state.step > state.pace.chunk() ? state.step + state.pace.chunk() : state.trip;
-    const std::int64_t done = state.compiled.run(&frame, state.step, last);
-    const std::int64_t reached = done < 0 ? -1 - done : done;
-    steps += reached - state.step;
-    state.step = reached;
-    if (done < 0) return {};
-    SCANLOOM_CHECK_OK(look(index, watch));
-  }
-  return check_limit(index);
+    return state.compiled.run(&frame, state.step, last);
+  });
 }
 
 }  // namespace scanloom::runtime

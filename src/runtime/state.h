@@ -55,9 +55,9 @@ struct LoopState {
   bool limited = false;                           ///< reaching `trip` is an error
   std::vector<std::vector<tensor::Tensor>> rows;  ///< of strings, by stacked port
   Pace pace;
-  jit::CompiledBody body;  ///< runs the steps after the first
-  bool body_refused = false;
-  std::int64_t stepped = 0;  ///< in all runs
+  jit::CompiledBody body;     ///< runs the steps that are left
+  bool body_decided = false;  ///< compiled, or it never will be
+  std::int64_t stepped = 0;   ///< steps of all runs of this Run, until that is decided
   // Of compiled loops, so that nothing is allocated when one begins:
   jit::CompiledLoop compiled;
   bool refused = false;  ///< the compiler did not take it
@@ -102,6 +102,7 @@ struct Run::State {
   std::vector<tensor::Draws> draws;  // of the random calls; they point here
   std::int64_t steps = 0;
   bool profiled = false;              // nodes are timed: no machine code for bodies
+  ir::NodeId failed_node;             // whose kernel, called from machine code, has found a fault
   std::uint64_t runs = 0;             // begun
   std::uint32_t outermost = kNoLoop;  // the outermost loop whose steps are running
 
@@ -187,9 +188,10 @@ struct Run::State {
   /// Runs the loop as one compiled call if it is one that pays for that now; whether it did.
   Expected<bool> run_whole(std::uint32_t index, const Limits& limits, Watch& watch);
   Expected<void> run_compiled(std::uint32_t index, const Limits& limits, Watch& watch);
-  /// Whether machine code takes over the steps that are left.
-  bool has_body(std::uint32_t index);
+  Expected<void> prepare_body(std::uint32_t index, Watch& watch);
   Expected<void> run_body(std::uint32_t index, Watch& watch);
+  template <class F>
+  Expected<void> run_chunks(std::uint32_t index, Watch& watch, F&& run_steps);
   /// The error of a loop that has taken all the steps it may take, if it is one.
   [[nodiscard]] Expected<void> check_limit(std::uint32_t index) const;
 };

@@ -35,7 +35,7 @@ TEST(Limits, TripCountsAndConditionsHaveOneElement) {
   const bool conditions[] = {true, false};
   const float v[] = {1};
   for (const Execution execution :
-       {Execution::automatic, Execution::stepped, Execution::interpreted})
+       {Execution::automatic, Execution::stepped, Execution::interpreted, Execution::compiled})
     for (const auto& operands :
          {std::vector<std::string>{"m", "", "v0"}, std::vector<std::string>{"", "c", "v0"}})
       for (const std::int64_t elements : {0, 1, 2}) {
@@ -129,6 +129,64 @@ TEST(Limits, ProgressIsOfTheOutermostLoop) {
     EXPECT_EQ(results.error().code(), Code::limit_reached);
     EXPECT_GE(heard, 1);
   }
+}
+
+/// "last": v0 f32[3] mixed with its mean, `n` times; step i reads element i mod `period` of
+/// `table` by a kernel, which is called from the code of the body.
+std::string mixing() {
+  GraphBytes body;
+  body.inputs = {value_info("i", kInt64, {}), value_info("go", kBool, {}),
+                 value_info("v", kFloat, {3})};
+  body.outputs = {value_info("go_on"), value_info("w")};
+  body.nodes = {NodeBytes("Identity", {"go"}, {"go_on"}),
+                NodeBytes("Mod", {"i", "period"}, {"at"}),
+                NodeBytes("Gather", {"table", "at"}, {"entry"}).name("look_up"),
+                NodeBytes("ReduceMean", {"v"}, {"mean"}).integer("keepdims", 1),
+                NodeBytes("Sub", {"v", "mean"}, {"apart"}),
+                NodeBytes("Add", {"apart", "entry"}, {"w"})};
+  ModelBytes model;
+  model.graph.inputs = {value_info("n", kInt64, {}), value_info("period", kInt64, {}),
+                        value_info("table", kFloat, {10}), value_info("v0", kFloat, {3})};
+  model.graph.outputs = {value_info("last")};
+  model.graph.nodes = {
+      NodeBytes("Loop", {"n", "", "v0"}, {"last"}).name("mix").graph("body", body.bytes())};
+  return model.bytes();
+}
+
+/// The error of so many steps over a table of 10.
+Error error_of_mixing(Execution execution, std::int64_t steps, std::int64_t period,
+                      const RunOptions& options) {
+  const Session session = load(mixing(), {.execution = execution});
+  const std::vector<float> table(10, 1), v(3, 0.5F);
+  const auto results = session.run({{"n", view(&steps, {})},
+                                    {"period", view(&period, {})},
+                                    {"table", view(table.data(), {10})},
+                                    {"v0", view(v.data(), {3})}},
+                                   options);
+  return results ? Error(Code::internal, "none") : results.error();
+}
+
+TEST(Limits, HoldInTheCodeOfABody) {
+  for (const Execution execution : {Execution::stepped, Execution::compiled}) {
+    RunOptions options;
+    options.max_steps = 1000;
+    Error error = error_of_mixing(execution, std::int64_t{1} << 40, 10, options);
+    EXPECT_EQ(error.code(), Code::limit_reached);
+    EXPECT_THAT(error.message(), HasSubstr("step limit of 1000"));
+    options.max_steps = -1;
+    options.deadline = 0.1;
+    error = error_of_mixing(execution, std::int64_t{1} << 40, 10, options);
+    EXPECT_EQ(error.code(), Code::limit_reached);
+    EXPECT_THAT(error.message(), HasSubstr("'mix'"));
+  }
+}
+
+TEST(Limits, AKernelThatACompiledBodyCallsMayFindAFault) {
+  const Error stepped = error_of_mixing(Execution::stepped, 1000, 11, {});
+  const Error compiled = error_of_mixing(Execution::compiled, 1000, 11, {});
+  EXPECT_EQ(compiled.code(), Code::invalid_argument);
+  EXPECT_THAT(compiled.message(), HasSubstr("'look_up'"));
+  EXPECT_EQ(compiled.message(), stepped.message());
 }
 
 TEST(Limits, TheLargestValueIsNamed) {

@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr Execution kExecutions[] = {Execution::automatic, Execution::stepped,
-                                     Execution::interpreted};
+                                     Execution::interpreted, Execution::compiled};
 constexpr float kStart[] = {10, 20};
 constexpr float kXs[] = {1, 2, 3, 4, 5, 6};
 

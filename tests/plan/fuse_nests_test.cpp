@@ -1,0 +1,149 @@
+// Which nests are joined, which are not, and what is then still written.
+#include <gtest/gtest.h>
+
+#include "plan/fuse_nests.h"
+
+namespace scanloom::plan {
+namespace {
+
+using jit::Fold;
+using jit::Nest;
+using jit::NestOperand;
+using tensor::ScalarOp;
+
+constexpr std::int32_t kLocal = 0, kState = 5, kFeed = 6;
+
+NestOperand f32_at(std::int32_t slot, std::int64_t offset, std::vector<std::int64_t> strides) {
+  return {slot, DType::f32, offset, std::move(strides)};
+}
+
+/// to = a op b, over `sizes`.
+Part binary(ScalarOp op, std::vector<std::int64_t> sizes, NestOperand a, NestOperand b,
+            NestOperand to) {
+  Part part;
+  Nest& nest = part.statement.nest;
+  nest.sizes = std::move(sizes);
+  nest.reads = {std::move(a), std::move(b)};
+  nest.writes = {std::move(to)};
+  nest.program.inputs = {DType::f32, DType::f32};
+  nest.program.results = {nest.program.append({.op = op, .dtype = DType::f32, .args = {0, 1, -1}})};
+  return part;
+}
+
+/// to[i] = sum over j < n of from[i, j].
+Part row_sums(std::int64_t rows, std::int64_t n, NestOperand from, NestOperand to) {
+  Part part;
+  Nest& nest = part.statement.nest;
+  nest.sizes = {rows};
+  nest.writes = {std::move(to)};
+  nest.folds = {Fold{.kind = Fold::Kind::sum,
+                     .dtype = DType::f32,
+                     .sizes = {n},
+                     .program = {.inputs = {DType::f32}, .instrs = {}, .results = {0}},
+                     .reads = {std::move(from)}}};
+  nest.program = {.inputs = {DType::f32}, .instrs = {}, .results = {0}};
+  return part;
+}
+
+Part call_that_writes(Use use) {
+  Part part;
+  part.statement.call = 3;
+  part.writes = {use};
+  return part;
+}
+
+const NestOperand kX = f32_at(kFeed, 0, {1}), kY = f32_at(kFeed, 32, {1});
+const NestOperand kTemporary = f32_at(kLocal, 0, {1}), kOther = f32_at(kLocal, 64, {1});
+const NestOperand kNext = f32_at(kState, 0, {1});
+
+TEST(FuseNests, WhatOnlyTheNestReadsStaysInRegisters) {
+  const auto parts = fuse_nests({binary(ScalarOp::add, {8}, kX, kY, kTemporary),
+                                 binary(ScalarOp::mul, {8}, kTemporary, kX, kNext)},
+                                kLocal, {});
+  ASSERT_EQ(parts.size(), 1U);
+  const Nest& nest = parts[0].statement.nest;
+  EXPECT_EQ(nest.reads, (std::vector{kX, kY}));
+  EXPECT_EQ(nest.writes, (std::vector{kNext}));
+  ASSERT_EQ(nest.program.instrs.size(), 2U);
+  EXPECT_EQ(nest.program.instrs[1].args[0], 2);  // the sum
+  EXPECT_EQ(nest.program.instrs[1].args[1], 0);  // x
+  EXPECT_EQ(nest.program.results, (std::vector{3}));
+}
+
+TEST(FuseNests, WhatIsReadAfterTheStatementsIsWritten) {
+  const auto parts =
+      fuse_nests({binary(ScalarOp::add, {8}, kX, kY, kTemporary)}, kLocal, {{kLocal, 0, 1}});
+  ASSERT_EQ(parts.size(), 1U);
+  EXPECT_EQ(parts[0].statement.nest.writes, (std::vector{kTemporary}));
+  EXPECT_TRUE(fuse_nests({binary(ScalarOp::add, {8}, kX, kY, kTemporary)}, kLocal, {}).empty());
+}
+
+TEST(FuseNests, OtherElementsOfAResultAreNotThereYet) {
+  const NestOperand shifted = f32_at(kLocal, 4, {1});
+  const auto parts = fuse_nests({binary(ScalarOp::add, {8}, kX, kY, kTemporary),
+                                 binary(ScalarOp::mul, {8}, shifted, kX, kNext)},
+                                kLocal, {});
+  EXPECT_EQ(parts.size(), 2U);
+}
+
+TEST(FuseNests, OtherSizesAreOtherLoops) {
+  const auto parts = fuse_nests({binary(ScalarOp::add, {8}, kX, kY, kTemporary),
+                                 binary(ScalarOp::mul, {4}, kTemporary, kX, kNext)},
+                                kLocal, {});
+  EXPECT_EQ(parts.size(), 2U);
+}
+
+TEST(FuseNests, CallsThatNeitherDependsOnArePassed) {
+  const auto passed = fuse_nests(
+      {binary(ScalarOp::add, {8}, kX, kY, kTemporary), call_that_writes({kLocal, 64, 96}),
+       binary(ScalarOp::mul, {8}, kTemporary, kX, kNext)},
+      kLocal, {});
+  EXPECT_EQ(passed.size(), 2U);
+  const auto kept = fuse_nests(
+      {binary(ScalarOp::add, {8}, kX, kY, kTemporary), call_that_writes({kLocal, 64, 96}),
+       binary(ScalarOp::mul, {8}, kTemporary, kOther, kNext)},
+      kLocal, {});
+  EXPECT_EQ(kept.size(), 3U);
+}
+
+TEST(FuseNests, ResultsOfFoldsAreTakenFromTheirAccumulators) {
+  const auto parts = fuse_nests({row_sums(8, 5, f32_at(kFeed, 0, {5, 1}), kTemporary),
+                                 binary(ScalarOp::add, {8}, kTemporary, kTemporary, kNext)},
+                                kLocal, {});
+  ASSERT_EQ(parts.size(), 1U);
+  const Nest& nest = parts[0].statement.nest;
+  EXPECT_TRUE(nest.reads.empty());
+  ASSERT_EQ(nest.folds.size(), 1U);
+  EXPECT_EQ(nest.program.inputs.size(), 1U);
+  EXPECT_EQ(nest.program.instrs[0].args[0], 0);
+  EXPECT_EQ(nest.program.instrs[0].args[1], 0);
+}
+
+TEST(FuseNests, AFoldReadsAllElementsOfWhatItFolds) {
+  const auto parts = fuse_nests({binary(ScalarOp::add, {8}, kX, kY, kTemporary),
+                                 row_sums(8, 8, f32_at(kLocal, 0, {0, 1}), kNext)},
+                                kLocal, {});
+  EXPECT_EQ(parts.size(), 2U);
+}
+
+TEST(ArrangeAxes, JoinsWhatLiesInOneStride) {
+  Part part = binary(ScalarOp::add, {2, 3, 4}, f32_at(kFeed, 0, {12, 4, 1}),
+                     f32_at(kFeed, 48, {0, 0, 0}), f32_at(kState, 0, {12, 4, 1}));
+  arrange_axes(part.statement.nest);
+  EXPECT_EQ(part.statement.nest.sizes, (std::vector<std::int64_t>{24}));
+  EXPECT_EQ(part.statement.nest.reads[1].strides, (std::vector<std::int64_t>{0}));
+}
+
+TEST(ArrangeAxes, TakesVectorsWhereElementsAreNeighbours) {
+  Part part = row_sums(1, 5, f32_at(kFeed, 0, {1, 100}), f32_at(kState, 0, {1}));
+  Nest& nest = part.statement.nest;
+  nest.sizes = {16, 16};
+  nest.folds[0].reads = {f32_at(kFeed, 0, {1, 100, 1600})};
+  nest.writes = {f32_at(kState, 0, {1, 20})};
+  arrange_axes(nest);
+  EXPECT_EQ(nest.writes[0].strides, (std::vector<std::int64_t>{20, 1}));
+  EXPECT_EQ(nest.folds[0].reads[0].strides, (std::vector<std::int64_t>{100, 1, 1600}));
+}
+
+}  // namespace
+}  // namespace scanloom::plan
