@@ -10,13 +10,14 @@ function(scanloom_precompile target group)
   endif()
 endfunction()
 
-# scanloom_layer(<folder> [INNER_LOOPS] [USES <folders>] [LIBRARIES <targets>]): one object library
+# scanloom_layer(<folder> [INNER_LOOPS | ONCE] [USES <folders>] [LIBRARIES <targets>]): one object library
 # per folder of src/, which sees only the folders it uses. Sources are listed by the folder itself,
 # so that adding an operator, a pass or a kernel touches no build file.
 # INNER_LOOPS: most of a model's time passes there. Such layers are optimised further, and precompile
-# the headers of others; everything above ir precompiles ir's headers too.
+# the headers of others; everything above ir precompiles ir's headers too. ONCE: it runs when a model
+# is loaded, and is compiled quickly.
 function(scanloom_layer folder)
-  cmake_parse_arguments(LAYER "INNER_LOOPS" "" "USES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(LAYER "INNER_LOOPS;ONCE" "" "USES;LIBRARIES" ${ARGN})
   string(REPLACE "/" "_" name ${folder})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${folder}/*.cpp)
   add_library(scanloom_${name} OBJECT ${sources})
@@ -30,7 +31,7 @@ function(scanloom_layer folder)
   if(LAYER_INNER_LOOPS)
     scanloom_precompile(scanloom_${name} inner_loops ${headers})
   else()
-    target_compile_options(scanloom_${name} PRIVATE $<$<CONFIG:Release>:-O2>)
+    target_compile_options(scanloom_${name} PRIVATE $<$<CONFIG:Release>:-O$<IF:$<BOOL:${LAYER_ONCE}>,1,2>>)
     scanloom_precompile(scanloom_${name} programs ${headers}
       [["ir/infer.h"]] [["ir/module.h"]] [["ir/op_def.h"]] [["tensor/visit.h"]])
   endif()
