@@ -8,25 +8,67 @@
 
 namespace scanloom::plan {
 
+namespace {
+
+/// What other instructions than calls stand for.
+const char* part_of(Op op) {
+  switch (op) {
+    case Op::loop_begin:
+    case Op::loop_end:
+    case Op::compiled_loop:
+      return "holds a loop";
+    case Op::branch:
+    case Op::jump:
+      return "holds a branch";
+    case Op::object_call:
+      return "holds a sequence, an optional or a string";
+    case Op::fault:
+      return "holds a part that cannot run";
+    case Op::call:
+    case Op::dynamic_call:
+    case Op::alias:
+    case Op::check_sizes:
+    case Op::look:
+    case Op::end:
+      break;
+  }
+  return "holds a part whose sizes depend on data";
+}
+
+}  // namespace
+
 /// Values of a body that may become machine code get memory of their own for as long as the loop
-/// runs: joined nests read and write them in another order than the instructions do.
-void Binder::keep_apart(std::uint32_t first) {
+/// runs: joined nests read and write them in another order than the instructions do. Otherwise the
+/// loop learns why not.
+void Binder::keep_apart(BoundLoop& loop) {
   if (plan_->options.compiler == nullptr) return;
-  if (out_->code.size() - first > kMaxStatementsOfBody) return;
-  std::vector<Spot> spots;
+  const std::size_t count = out_->code.size() - loop.body;
+  if (count > kMaxStatementsOfBody) {
+    loop.why_no_body = fmt::format("has {} instructions, {} are the most that are compiled at once",
+                                   count, kMaxStatementsOfBody);
+    return;
+  }
+  std::vector<BufferId> buffers;
   std::int64_t bytes = 0;
-  for (std::size_t at = first; at < out_->code.size(); ++at) {
-    if (out_->code[at].op != Op::call) return;
+  for (std::size_t at = loop.body; at < out_->code.size(); ++at) {
+    if (out_->code[at].op != Op::call) {
+      loop.why_no_body = part_of(out_->code[at].op);
+      return;
+    }
     const BoundCall& call = out_->calls[out_->code[at].index];
     for (std::size_t i = 0; i < std::size_t{call.inputs} + call.outputs; ++i) {
       const Spot& spot = out_->operands[call.first_operand + i];
       if (spot.buffer == kNone) continue;
-      spots.push_back(spot);
+      buffers.push_back(spot.buffer);
       bytes += layout(spot).dims.elements() * static_cast<std::int64_t>(dtype_bytes(spot.dtype));
     }
   }
-  if (bytes > kMaxBytesOfBody) return;
-  for (const Spot& spot : spots) arena_.use(spot.buffer);
+  if (bytes > kMaxBytesOfBody) {
+    loop.why_no_body = fmt::format("has operands of {} bytes, {} are the most of a compiled body",
+                                   bytes, kMaxBytesOfBody);
+    return;
+  }
+  for (const BufferId buffer : buffers) arena_.use(buffer);
 }
 
 void Binder::compile_bodies() {

@@ -314,7 +314,7 @@ Expected<void> Binder::finish_loop(Frame& frame) {
       arena_.use(static_cast<BufferId>(port.buffer_a));
       arena_.use(static_cast<BufferId>(port.buffer_b));
     }
-  keep_apart(loop.body);
+  keep_apart(loop);
   emit(Op::loop_end, frame.index);
   arena_.close_loop();
   loop.exit = static_cast<std::uint32_t>(out_->code.size());

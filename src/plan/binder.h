@@ -155,7 +155,7 @@ class Binder {
                      std::string& why_not);
 
   // bind_body.cpp
-  void keep_apart(std::uint32_t first);
+  void keep_apart(BoundLoop& loop);
   void compile_bodies();
 
   std::shared_ptr<const Plan> plan_;

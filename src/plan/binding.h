@@ -143,6 +143,7 @@ struct BoundLoop {
   /// Of the steps after the first, which is stepped; none where the run decides or nothing
   /// compiles.
   jit::CompiledBody body_code;
+  std::string why_no_body;  ///< what keeps the body from becoming code; empty: nothing yet
   std::int64_t steps_to_compile = 0;  ///< stepped ones of a Run, which show that code would pay
   std::string strategy;               ///< "compiled" or "stepped", and why, for people
 };

@@ -4,11 +4,10 @@
 #include <bit>
 #include <cstring>
 #include <functional>
-#include <numeric>
 #include <string_view>
 
+#include "ir/scalar_ctx.h"
 #include "ops/ops.h"
-#include "ops/pointwise.h"
 #include "plan/cost.h"
 #include "plan/fuse_nests.h"
 #include "tensor/contraction.h"
@@ -80,18 +79,16 @@ class BodyMaker {
       : plan_(plan), module_(plan.module), binding_(binding), loop_(loop) {}
 
   Expected<jit::BodySource> make() {
-    SCANLOOM_CHECK_OK(check_size());
-    for (std::uint32_t at = loop_.body; at + 1 < loop_.exit; ++at) {
-      const Instruction& instruction = binding_.code[at];
-      if (instruction.op != Op::call) return refuse(instruction);
-      SCANLOOM_CHECK_OK(add_call(instruction.index));
-    }
+    if (!loop_.why_no_body.empty())
+      return fail(Code::unsupported, "{} {}", describe(plan_, loop_.node), loop_.why_no_body);
+    for (std::uint32_t at = loop_.body; at + 1 < loop_.exit; ++at)
+      add_call(binding_.code[at].index);
     jit::BodySource source;
     std::vector<Use> read_later;
     if (loop_.keep_going.present()) {
       source.keep_going =
           NestOperand{loop_.keep_going.slot, DType::boolean, loop_.keep_going.offset, {}};
-      read_later.push_back(use_of(*source.keep_going, {}));
+      read_later.push_back(plan::use_of(*source.keep_going, {}));
     }
     std::int64_t emitted = 0;
     for (Part& part : fuse_nests(std::move(parts_), kArenaSlot, read_later)) {
@@ -119,59 +116,9 @@ class BodyMaker {
     return binding_.layouts[static_cast<std::size_t>(spot.layout)];
   }
 
-  /// Large bodies are not worth compiling, and those with large values share memory.
-  Expected<void> check_size() const {
-    const std::size_t statements = loop_.exit - loop_.body - 1;
-    if (statements > kMaxStatementsOfBody)
-      return fail(Code::unsupported,
-                  "{} has {} instructions, {} are the most that are compiled at once",
-                  describe(plan_, loop_.node), statements, kMaxStatementsOfBody);
-    std::int64_t bytes = 0;
-    for (std::uint32_t at = loop_.body; at + 1 < loop_.exit; ++at) {
-      if (binding_.code[at].op != Op::call) continue;
-      const BoundCall& call = binding_.calls[binding_.code[at].index];
-      for (std::size_t i = 0; i < std::size_t{call.inputs} + call.outputs; ++i)
-        if (operand(call, i).slot == kArenaSlot)
-          bytes += layout(operand(call, i)).dims.elements() *
-                   static_cast<std::int64_t>(dtype_bytes(operand(call, i).dtype));
-    }
-    if (bytes > kMaxBytesOfBody)
-      return fail(Code::unsupported,
-                  "{} has operands of {} bytes, {} are the most of a compiled body",
-                  describe(plan_, loop_.node), bytes, kMaxBytesOfBody);
-    return {};
-  }
-
-  [[nodiscard]] Error refuse(const Instruction& instruction) const {
-    const auto holds = [&](const char* what) {
-      return fail(Code::unsupported, "{} holds {}", describe(plan_, loop_.node), what);
-    };
-    switch (instruction.op) {
-      case Op::loop_begin:
-      case Op::loop_end:
-      case Op::compiled_loop:
-        return holds("a loop");
-      case Op::branch:
-      case Op::jump:
-        return holds("a branch");
-      case Op::object_call:
-        return holds("a sequence, an optional or a string");
-      case Op::fault:
-        return holds("a part that cannot run");
-      case Op::call:
-      case Op::dynamic_call:
-      case Op::alias:
-      case Op::check_sizes:
-      case Op::look:
-      case Op::end:
-        break;
-    }
-    return holds("a part whose sizes depend on data");
-  }
-
-  Expected<void> add_call(std::uint32_t index) {
+  void add_call(std::uint32_t index) {
     const BoundCall& call = binding_.calls[index];
-    if (call.run == tensor::do_nothing) return {};
+    if (call.run == tensor::do_nothing) return;
     std::optional<Nest> nest;
     if (call.outputs == 1 && operand(call, call.inputs).present() &&
         layout(operand(call, call.inputs)).dims.elements() > 0)
@@ -179,7 +126,7 @@ class BodyMaker {
     if (nest && is_small(*nest) && is_supported(*nest)) {
       parts_.push_back(
           {.statement = {.nest = *std::move(nest), .call = -1}, .reads = {}, .writes = {}});
-      return {};
+      return;
     }
     Part part;
     part.statement.call = static_cast<std::int32_t>(index);
@@ -189,13 +136,8 @@ class BodyMaker {
       (i < call.inputs ? part.reads : part.writes).push_back(use_of(spot));
     }
     parts_.push_back(std::move(part));
-    return {};
   }
 
-  [[nodiscard]] Use use_of(const NestOperand& operand,
-                           const std::vector<std::int64_t>& sizes) const {
-    return plan::use_of(operand, sizes);
-  }
   [[nodiscard]] Use use_of(const Spot& spot) const {
     const Layout& where = layout(spot);
     NestOperand all{spot.slot, spot.dtype, spot.offset, {}};
@@ -203,12 +145,9 @@ class BodyMaker {
     return plan::use_of(all, {where.dims.begin(), where.dims.end()});
   }
 
-  [[nodiscard]] static std::int64_t elements(const std::vector<std::int64_t>& sizes) {
-    return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies());
-  }
   [[nodiscard]] static bool is_small(const Nest& nest) {
-    std::int64_t count = elements(nest.sizes);
-    for (const Fold& fold : nest.folds) count *= elements(fold.sizes);
+    std::int64_t count = tensor::Shape(nest.sizes).elements();
+    for (const Fold& fold : nest.folds) count *= tensor::Shape(fold.sizes).elements();
     return count <= kMaxElementsOfNest;
   }
 
@@ -280,32 +219,28 @@ class BodyMaker {
     Nest nest;
     const Spot& to = operand(call, call.inputs);
     add_write(nest, to);
-    // The operands of the call are those of the node that are there.
-    std::vector<std::optional<DType>> dtypes;
-    std::size_t present = 0;
+    // The operands of the call are those of the node that are there. Constants become instructions,
+    // which come after all inputs.
+    std::vector<const Spot*> operands;
     for (const ir::ValueId input : node.inputs)
-      dtypes.push_back(input.valid() ? std::optional(operand(call, present++).dtype)
-                                     : std::nullopt);
-    if (present != call.inputs) return std::nullopt;
-    const ScalarProgram program = ops::pointwise_program(*node.op, dtypes, node.attrs);
-    // Constants move into the program.
-    std::vector<std::int32_t> registers(call.inputs, -1);
-    for (std::size_t i = 0; i < call.inputs; ++i) {
-      if (constant(operand(call, i))) continue;
-      registers[i] = static_cast<std::int32_t>(nest.reads.size());
-      nest.reads.push_back(broadcast(operand(call, i), layout(to)));
-      nest.program.inputs.push_back(operand(call, i).dtype);
+      if (input.valid()) operands.push_back(&operand(call, operands.size()));
+    if (operands.size() != call.inputs) return std::nullopt;
+    std::vector<ir::Reg> registers;
+    for (const Spot* const from : operands) {
+      registers.push_back(static_cast<ir::Reg>(nest.reads.size()));
+      if (constant(*from)) continue;
+      nest.reads.push_back(broadcast(*from, layout(to)));
+      nest.program.inputs.push_back(from->dtype);
     }
-    for (std::size_t i = 0; i < call.inputs; ++i)
-      if (const auto bits = constant(operand(call, i)))
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      if (const auto bits = constant(*operands[i]))
         registers[i] = nest.program.append(
-            {.op = ScalarOp::constant, .dtype = operand(call, i).dtype, .bits = *bits});
-    for (ScalarInstr instr : program.instrs) {
-      for (std::int32_t& arg : instr.args)
-        if (arg >= 0) arg = registers[static_cast<std::size_t>(arg)];
-      registers.push_back(nest.program.append(instr));
-    }
-    nest.program.results = {registers[static_cast<std::size_t>(program.results[0])]};
+            {.op = ScalarOp::constant, .dtype = operands[i]->dtype, .bits = *bits});
+    std::vector<ir::Reg> by_input;  // -1: an optional one that is absent
+    for (std::size_t i = 0; const ir::ValueId input : node.inputs)
+      by_input.push_back(input.valid() ? registers[i++] : -1);
+    ir::ScalarCtx ctx(nest.program, by_input, node.attrs);
+    nest.program.results = {node.op->scalar(ctx)};
     return nest;
   }
 
