@@ -110,10 +110,12 @@ Expected<MachineCode> build(const std::string& name, Isa isa, const char* symbol
                      })};
 }
 
-Expected<void> check_body(const BodySource& source) {
-  for (const Statement& statement : source.statements) {
+Expected<void> check_statements(const std::vector<Statement>& statements) {
+  for (const Statement& statement : statements) {
     SCANLOOM_CHECK_OK(check_supported(statement.nest.program));
     for (const Fold& fold : statement.nest.folds) SCANLOOM_CHECK_OK(check_supported(fold.program));
+    SCANLOOM_CHECK_OK(check_statements(statement.inner));
+    SCANLOOM_CHECK_OK(check_statements(statement.otherwise));
   }
   return {};
 }
@@ -131,7 +133,7 @@ Expected<CompiledLoop> compile_loop(const LoopSource& source) {
 }
 
 Expected<CompiledBody> compile_body(const BodySource& source) {
-  SCANLOOM_CHECK_OK(check_body(source));
+  SCANLOOM_CHECK_OK(check_statements(source.statements));
   SCANLOOM_TRY(MachineCode code, build("body", source.isa, kBodySymbol,
                                        [&](llvm::Module& module, unsigned vector_bytes) {
                                          emit_body(module, source, vector_bytes);

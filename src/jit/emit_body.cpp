@@ -1,6 +1,8 @@
 #include "jit/emit_body.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <set>
 
 #include "jit/emit_memory.h"
 #include "jit/emit_nest.h"
@@ -9,6 +11,8 @@
 namespace scanloom::jit {
 namespace {
 
+constexpr std::uint64_t kLocalAlignment = 64;
+
 static_assert(offsetof(BodyFrame, slots) == 0 && offsetof(BodyFrame, calls) == 8 &&
               offsetof(BodyFrame, failed_call) == 16);
 
@@ -16,7 +20,8 @@ static_assert(offsetof(BodyFrame, slots) == 0 && offsetof(BodyFrame, calls) == 8
 class BodyEmitter {
  public:
   BodyEmitter(llvm::Module& module, const BodySource& source, unsigned vector_bytes)
-      : source_(source), builder_(module.getContext()), vector_bytes_(vector_bytes) {
+      : source_(source), builder_(module.getContext()) {
+    target_.vector_bytes = vector_bytes;
     llvm::Type* const i64 = builder_.getInt64Ty();
     auto* type = llvm::FunctionType::get(i64, {builder_.getPtrTy(), i64, i64}, false);
     function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, kBodySymbol, module);
@@ -26,21 +31,22 @@ class BodyEmitter {
   void emit() {
     llvm::BasicBlock* const entry = block("entry");
     builder_.SetInsertPoint(entry);
-    slots_ = field(offsetof(BodyFrame, slots));
     calls_ = field(offsetof(BodyFrame, calls));
+    slots_ = field(offsetof(BodyFrame, slots));
+    find_slots();
+    target_.with_fma = source_.isa != Isa::baseline;
+    for (const std::int64_t bytes : source_.locals) target_.locals.push_back(local(bytes));
+    for (const LocalState& state : source_.states) copy(state, place_of(state), now(state));
     llvm::BasicBlock* const steps = block("steps");
     builder_.CreateBr(steps);
     builder_.SetInsertPoint(steps);
     llvm::PHINode* const step = builder_.CreatePHI(builder_.getInt64Ty(), 2, "step");
     step->addIncoming(function_->getArg(1), entry);
-    for (const Statement& statement : source_.statements) {
-      if (statement.call >= 0)
-        emit_call(statement.call);
-      else
-        emit_nest(builder_, statement.nest, slots_, vector_bytes_, source_.isa != Isa::baseline);
-    }
+    emit_statements(source_.statements);
     llvm::Value* const goes_on = source_.keep_going ? load_flag(*source_.keep_going) : nullptr;
-    move_slots();
+    move_slots(source_.moves);
+    swap_slots();
+    for (const LocalState& state : source_.states) copy(state, then(state), now(state));
     llvm::Value* const next = builder_.CreateAdd(step, builder_.getInt64(1));
     step->addIncoming(next, builder_.GetInsertBlock());
     llvm::Value* result = function_->getArg(2);
@@ -53,6 +59,8 @@ class BodyEmitter {
     llvm::BasicBlock* const after = block("done");
     builder_.CreateCondBr(again, steps, after);
     builder_.SetInsertPoint(after);
+    for (const LocalState& state : source_.states) copy(state, now(state), place_of(state));
+    give_slots_back();
     builder_.CreateRet(result);
   }
 
@@ -69,12 +77,88 @@ class BodyEmitter {
     return builder_.CreateLoad(builder_.getPtrTy(), place(function_->getArg(0), offset));
   }
 
-  llvm::Value* slot(std::int32_t index) {
+  llvm::Value* slot_of_run(std::int32_t index) {
     return place(slots_, static_cast<std::size_t>(index) * sizeof(std::byte*));
   }
 
+  llvm::Value* slot(std::int32_t index) { return target_.slots.at(index); }
+
+  /// Pointers of slots lie in the code's own memory, that is in registers, unless kernels that are
+  /// called read them.
+  void find_slots() {
+    if (source_.keep_going) slots_used_.insert(source_.keep_going->slot);
+    for (const SlotMove& move : source_.moves) slots_used_.insert(move.slot);
+    for (const SlotSwap& swap : source_.swaps) slots_used_.insert({swap.a, swap.b});
+    for (const LocalState& state : source_.states) slots_used_.insert(state.slot);
+    find_slots(source_.statements);
+    for (const std::int32_t index : slots_used_) {
+      llvm::Value* place = slot_of_run(index);
+      if (!has_calls_) {
+        llvm::Value* const pointer = builder_.CreateLoad(builder_.getPtrTy(), place);
+        place = builder_.CreateAlloca(builder_.getPtrTy());
+        builder_.CreateStore(pointer, place);
+      }
+      target_.slots[index] = place;
+    }
+  }
+
+  void find_slots(const std::vector<Statement>& statements) {
+    const auto add = [&](std::int32_t slot) {
+      if (slot >= 0) slots_used_.insert(slot);
+    };
+    const auto add_set = [&](const SlotSet& set) { add(set.slot), add(set.from); };
+    for (const Statement& statement : statements) {
+      has_calls_ |= statement.kind == Statement::Kind::call;
+      for (const NestOperand& read : statement.nest.reads) add(read.slot);
+      for (const NestOperand& write : statement.nest.writes) add(write.slot);
+      for (const Fold& fold : statement.nest.folds)
+        for (const NestOperand& read : fold.reads) add(read.slot);
+      if (statement.kind == Statement::Kind::branch) add(statement.condition.slot);
+      if (statement.kind == Statement::Kind::set) add_set(statement.set);
+      for (const SlotSet& set : statement.loop.before) add_set(set);
+      for (const SlotSet& set : statement.loop.after) add_set(set);
+      for (const SlotMove& move : statement.loop.moves) add(move.slot);
+      for (const InnerState& state : statement.loop.states) {
+        add(state.argument), add(state.next);
+        add_set(state.second);
+      }
+      find_slots(statement.inner);
+      find_slots(statement.otherwise);
+    }
+  }
+
+  void give_slots_back() {
+    if (has_calls_) return;
+    const auto store = [&](std::int32_t index) {
+      builder_.CreateStore(pointer_of(index), slot_of_run(index));
+    };
+    for (const SlotMove& move : source_.moves) store(move.slot);
+    for (const SlotSwap& swap : source_.swaps) {
+      store(swap.a);
+      store(swap.b);
+    }
+  }
+
+  /// Memory that only this code knows, so that what fits may stay in registers.
+  llvm::Value* local(std::int64_t bytes) {
+    llvm::AllocaInst* const memory = builder_.CreateAlloca(
+        llvm::ArrayType::get(builder_.getInt8Ty(), static_cast<std::uint64_t>(bytes)));
+    memory->setAlignment(llvm::Align(kLocalAlignment));
+    return memory;
+  }
+
+  llvm::Value* place_of(const LocalState& state) { return pointer_of(state.slot); }
+  llvm::Value* now(const LocalState& state) { return target_.locals[local_index(state.now)]; }
+  llvm::Value* then(const LocalState& state) { return target_.locals[local_index(state.then)]; }
+
+  void copy(const LocalState& state, llvm::Value* from, llvm::Value* to) {
+    const auto bytes = static_cast<std::uint64_t>(source_.locals[local_index(state.now)]);
+    builder_.CreateMemCpy(to, llvm::MaybeAlign(), from, llvm::MaybeAlign(), bytes);
+  }
+
   llvm::Value* load_flag(const NestOperand& operand) {
-    llvm::Value* const base = builder_.CreateLoad(builder_.getPtrTy(), slot(operand.slot));
+    llvm::Value* const base =
+        operand.slot < 0 ? target_.locals[local_index(operand.slot)] : pointer_of(operand.slot);
     return load_lanes(builder_, DType::boolean,
                       place(base, static_cast<std::size_t>(operand.offset)), 0, 1);
   }
@@ -98,27 +182,108 @@ class BodyEmitter {
     builder_.SetInsertPoint(fine);
   }
 
-  void move_slots() {
-    llvm::Type* const pointer = builder_.getPtrTy();
-    for (const SlotMove& move : source_.moves) {
-      llvm::Value* const moved =
-          add_bytes(builder_, builder_.CreateLoad(pointer, slot(move.slot)),
-                    builder_.getInt64(static_cast<std::uint64_t>(move.bytes)));
+  void move_slots(const std::vector<SlotMove>& moves) {
+    for (const SlotMove& move : moves) {
+      llvm::Value* const moved = add_bytes(builder_, pointer_of(move.slot), number(move.bytes));
       builder_.CreateStore(moved, slot(move.slot));
     }
+  }
+
+  void swap_slots() {
     for (const SlotSwap& swap : source_.swaps) {
-      llvm::Value* const a = builder_.CreateLoad(pointer, slot(swap.a));
-      llvm::Value* const b = builder_.CreateLoad(pointer, slot(swap.b));
+      llvm::Value* const a = pointer_of(swap.a);
+      llvm::Value* const b = pointer_of(swap.b);
       builder_.CreateStore(b, slot(swap.a));
       builder_.CreateStore(a, slot(swap.b));
     }
   }
 
+  llvm::Value* number(std::int64_t value) {
+    return builder_.getInt64(static_cast<std::uint64_t>(value));
+  }
+
+  llvm::Value* pointer_of(std::int32_t index) {
+    return builder_.CreateLoad(builder_.getPtrTy(), slot(index));
+  }
+
+  // Statements. The planner bounds how deep they nest.
+
+  void emit_statements(const std::vector<Statement>& statements) {
+    for (const Statement& statement : statements) {
+      switch (statement.kind) {
+        case Statement::Kind::nest:
+          emit_nest(builder_, statement.nest, target_);
+          break;
+        case Statement::Kind::call:
+          emit_call(statement.call);
+          break;
+        case Statement::Kind::set:
+          emit_set(statement.set);
+          break;
+        case Statement::Kind::branch:
+          emit_branch(statement);
+          break;
+        case Statement::Kind::loop:
+          emit_loop(statement);
+          break;
+      }
+    }
+  }
+
+  llvm::Value* place_of(const SlotSet& set) {
+    return add_bytes(builder_, pointer_of(set.from), number(set.offset));
+  }
+
+  void emit_set(const SlotSet& set) { builder_.CreateStore(place_of(set), slot(set.slot)); }
+
+  void emit_branch(const Statement& branch) {
+    llvm::BasicBlock* const yes = block("then");
+    llvm::BasicBlock* const no = block("otherwise");
+    llvm::BasicBlock* const after = block("joined");
+    builder_.CreateCondBr(load_flag(branch.condition), yes, no);
+    builder_.SetInsertPoint(yes);
+    emit_statements(branch.inner);
+    builder_.CreateBr(after);
+    builder_.SetInsertPoint(no);
+    emit_statements(branch.otherwise);
+    builder_.CreateBr(after);
+    builder_.SetInsertPoint(after);
+  }
+
+  void emit_loop(const Statement& statement) {
+    const InnerLoop& loop = statement.loop;
+    for (const SlotSet& set : loop.before) emit_set(set);
+    llvm::BasicBlock* const before = builder_.GetInsertBlock();
+    llvm::BasicBlock* const again = block("inner");
+    builder_.CreateBr(again);
+    builder_.SetInsertPoint(again);
+    llvm::PHINode* const step = builder_.CreatePHI(builder_.getInt64Ty(), 2, "inner_step");
+    step->addIncoming(builder_.getInt64(0), before);
+    emit_statements(statement.inner);
+    move_slots(loop.moves);
+    llvm::Value* const is_first = builder_.CreateIsNull(step);
+    for (const InnerState& state : loop.states) {
+      llvm::Value* const read = pointer_of(state.argument);
+      builder_.CreateStore(pointer_of(state.next), slot(state.argument));
+      // What the first step read is not the loop's to write.
+      builder_.CreateStore(builder_.CreateSelect(is_first, place_of(state.second), read),
+                           slot(state.next));
+    }
+    llvm::Value* const next = builder_.CreateAdd(step, builder_.getInt64(1));
+    step->addIncoming(next, builder_.GetInsertBlock());
+    llvm::BasicBlock* const after = block("left");
+    builder_.CreateCondBr(builder_.CreateICmpSLT(next, number(loop.trips)), again, after);
+    builder_.SetInsertPoint(after);
+    for (const SlotSet& set : loop.after) emit_set(set);
+  }
+
   const BodySource& source_;
   llvm::IRBuilder<> builder_;
-  unsigned vector_bytes_;
+  NestTarget target_;
   llvm::Function* function_ = nullptr;
   llvm::Value* slots_ = nullptr;
+  std::set<std::int32_t> slots_used_;
+  bool has_calls_ = false;
   llvm::Value* calls_ = nullptr;
 };
 

@@ -20,13 +20,8 @@ std::int64_t bytes_of(DType dtype) { return static_cast<std::int64_t>(dtype_byte
 
 class NestEmitter {
  public:
-  NestEmitter(llvm::IRBuilder<>& builder, const Nest& nest, Value slots, unsigned vector_bytes,
-              bool with_fma)
-      : builder_(builder),
-        nest_(nest),
-        slots_(slots),
-        vector_bytes_(vector_bytes),
-        with_fma_(with_fma) {}
+  NestEmitter(llvm::IRBuilder<>& builder, const Nest& nest, const NestTarget& target)
+      : builder_(builder), nest_(nest), target_(target) {}
 
   void emit() {
     for (const NestOperand& operand : nest_.reads) reads_.push_back(base(operand));
@@ -49,10 +44,9 @@ class NestEmitter {
 
   /// The address of an operand's first element.
   Value base(const NestOperand& operand) {
-    llvm::Type* const pointer = builder_.getPtrTy();
-    Value slot = builder_.CreateLoad(
-        pointer, builder_.CreateConstInBoundsGEP1_64(pointer, slots_,
-                                                     static_cast<std::uint64_t>(operand.slot)));
+    Value slot = operand.slot < 0
+                     ? target_.locals[local_index(operand.slot)]
+                     : builder_.CreateLoad(builder_.getPtrTy(), target_.slots.at(operand.slot));
     return operand.offset == 0 ? slot : add_bytes(builder_, slot, number(operand.offset));
   }
 
@@ -113,7 +107,7 @@ class NestEmitter {
   /// Blocks of many lanes first, then of half as many for those that are left, down to one.
   void lanes(std::vector<Value>& index) {
     const std::int64_t count = nest_.sizes.empty() ? 1 : nest_.sizes.back();
-    unsigned width = vector_bytes_ / static_cast<unsigned>(widest()) *
+    unsigned width = target_.vector_bytes / static_cast<unsigned>(widest()) *
                      (nest_.folds.empty() ? kVectorsOfProgram : kVectorsOfFold);
     std::int64_t lane = 0;
     for (; width > 0; width /= 2) {
@@ -150,8 +144,10 @@ class NestEmitter {
       inputs.push_back(load_lanes(builder_, operand.dtype, at(operand, reads_[i], index),
                                   lane_stride(operand), width));
     }
+    std::vector<Value> folded;
     for (std::size_t i = 0; i < nest_.folds.size(); ++i)
-      inputs.push_back(fold(nest_.folds[i], folds_[i], index, width));
+      folded.push_back(fold({nest_.folds[i], folds_[i], folded, width}, index));
+    inputs.insert(inputs.end(), folded.begin(), folded.end());
     const std::vector<Value> registers = emit_program(builder_, nest_.program, inputs, width);
     for (std::size_t i = 0; i < nest_.writes.size(); ++i) {
       const NestOperand& operand = nest_.writes[i];
@@ -163,84 +159,131 @@ class NestEmitter {
 
   // Folds
 
-  std::vector<Value> terms(const Fold& fold, const std::vector<Value>& bases,
-                           std::span<const Value> index, unsigned width) {
+  /// A fold in one block of lanes.
+  struct FoldBlock {
+    const Fold& fold;
+    const std::vector<Value>& bases;
+    const std::vector<Value>& folded;  ///< results of the folds before it
+    unsigned width;
+  };
+
+  std::vector<Value> terms(const FoldBlock& block, std::span<const Value> index) {
+    const Fold& fold = block.fold;
     std::vector<Value> inputs;
     for (std::size_t i = 0; i < fold.reads.size(); ++i)
-      inputs.push_back(load_lanes(builder_, fold.reads[i].dtype, at(fold.reads[i], bases[i], index),
-                                  lane_stride(fold.reads[i]), width));
-    const std::vector<Value> registers = emit_program(builder_, fold.program, inputs, width);
+      inputs.push_back(load_lanes(builder_, fold.reads[i].dtype,
+                                  at(fold.reads[i], block.bases[i], index),
+                                  lane_stride(fold.reads[i]), block.width));
+    for (const std::int32_t earlier : fold.earlier)
+      inputs.push_back(block.folded[static_cast<std::size_t>(earlier)]);
+    const std::vector<Value> registers = emit_program(builder_, fold.program, inputs, block.width);
     std::vector<Value> results;
     for (const std::int32_t result : fold.program.results)
       results.push_back(registers[static_cast<std::size_t>(result)]);
     return results;
   }
 
-  Value start(const Fold& fold, const std::vector<Value>& bases, std::span<const Value> index,
-              unsigned width) {
-    llvm::Type* const type = register_type(builder_.getContext(), fold.dtype, width);
+  /// What is carried from element to element: the result so far; of indices, the element too.
+  std::vector<Value> start(const FoldBlock& block, std::span<const Value> index) {
+    const Fold& fold = block.fold;
+    llvm::Type* const type = register_type(builder_.getContext(), fold.dtype, block.width);
     if (fold.kind == Fold::Kind::prod)
-      return type->isFPOrFPVectorTy() ? llvm::ConstantFP::get(type, 1.0)
-                                      : llvm::ConstantInt::get(type, 1);
-    if (fold.kind != Fold::Kind::max && fold.kind != Fold::Kind::min)
-      return llvm::Constant::getNullValue(type);
+      return {type->isFPOrFPVectorTy() ? llvm::ConstantFP::get(type, 1.0)
+                                       : llvm::ConstantInt::get(type, 1)};
+    Value const zero = llvm::Constant::getNullValue(type);
+    if (fold.kind == Fold::Kind::sum || fold.kind == Fold::Kind::multiply_add) return {zero};
     std::vector<Value> first(index.begin(), index.end());
     first.resize(index.size() + fold.sizes.size(), number(0));
-    return terms(fold, bases, first, width)[0];
+    Value const element = terms(block, first)[0];
+    if (finds_index(fold)) return {zero, element};
+    return {element};
   }
 
-  Value fold(const Fold& fold, const std::vector<Value>& bases, std::span<const Value> index,
-             unsigned width) {
+  Value fold(const FoldBlock& block, std::span<const Value> index) {
     std::vector<Value> all(index.begin(), index.end());
-    return fold_axis(fold, bases, all, width, 0, start(fold, bases, index, width));
+    return fold_axis(block, all, 0, start(block, index))[0];
   }
 
-  Value fold_axis(const Fold& fold, const std::vector<Value>& bases, std::vector<Value>& index,
-                  unsigned width, std::size_t axis, Value sum) {
-    if (axis == fold.sizes.size())
-      return combine(fold, sum, terms(fold, bases, index, width), width);
-    const auto pass = [&](Value i, const std::vector<Value>& carried) {
-      index.push_back(i);
-      Value next = fold_axis(fold, bases, index, width, axis + 1, carried[0]);
-      index.pop_back();
-      return std::vector<Value>{next};
-    };
-    return loop(0, fold.sizes[axis], 1, {sum}, pass)[0];
+  std::vector<Value> fold_axis(const FoldBlock& block, std::vector<Value>& index, std::size_t axis,
+                               const std::vector<Value>& carried) {
+    if (axis == block.fold.sizes.size()) return combine(block, carried, index);
+    return loop(0, block.fold.sizes[axis], 1, carried,
+                [&](Value i, const std::vector<Value>& so_far) {
+                  index.push_back(i);
+                  std::vector<Value> next = fold_axis(block, index, axis + 1, so_far);
+                  index.pop_back();
+                  return next;
+                });
   }
 
-  Value combine(const Fold& fold, Value sum, const std::vector<Value>& terms, unsigned width) {
-    if (fold.kind == Fold::Kind::multiply_add) {
-      if (!sum->getType()->isFPOrFPVectorTy())
-        return builder_.CreateAdd(sum, builder_.CreateMul(terms[0], terms[1]));
-      if (with_fma_)
-        return builder_.CreateIntrinsic(llvm::Intrinsic::fma, {sum->getType()},
-                                        {terms[0], terms[1], sum});
-      return builder_.CreateFAdd(builder_.CreateFMul(terms[0], terms[1]), sum);
-    }
+  std::vector<Value> combine(const FoldBlock& block, const std::vector<Value>& carried,
+                             const std::vector<Value>& index) {
+    const Fold& fold = block.fold;
+    const std::vector<Value> found = terms(block, index);
+    if (finds_index(fold)) return better(block, carried, found[0], index.back());
+    Value const sum = carried[0];
+    if (fold.kind == Fold::Kind::multiply_add) return {multiply_add(found[0], found[1], sum)};
     tensor::ScalarProgram program{.inputs = {fold.dtype, fold.dtype}, .instrs = {}, .results = {2}};
     const auto op = fold.kind == Fold::Kind::sum    ? tensor::ScalarOp::add
                     : fold.kind == Fold::Kind::prod ? tensor::ScalarOp::mul
                     : fold.kind == Fold::Kind::max  ? tensor::ScalarOp::max
                                                     : tensor::ScalarOp::min;
     program.append({.op = op, .dtype = fold.dtype, .args = {0, 1, -1}});
-    const std::vector<Value> inputs{sum, terms[0]};
-    return emit_program(builder_, program, inputs, width)[2];
+    const std::vector<Value> inputs{sum, found[0]};
+    return {emit_program(builder_, program, inputs, block.width)[2]};
+  }
+
+  Value multiply_add(Value a, Value b, Value sum) {
+    if (!sum->getType()->isFPOrFPVectorTy())
+      return builder_.CreateAdd(sum, builder_.CreateMul(a, b));
+    if (target_.with_fma)
+      return builder_.CreateIntrinsic(llvm::Intrinsic::fma, {sum->getType()}, {a, b, sum});
+    return builder_.CreateFAdd(builder_.CreateFMul(a, b), sum);
+  }
+
+  static bool finds_index(const Fold& fold) {
+    return fold.kind == Fold::Kind::argmax || fold.kind == Fold::Kind::argmin;
+  }
+
+  /// The index and the element, or those so far. The order of ops/element_order.h: NaN above all.
+  std::vector<Value> better(const FoldBlock& block, const std::vector<Value>& carried,
+                            Value element, Value index) {
+    Value const best = carried[1];
+    Value const takes = precedes(block.fold, element, best);
+    Value const at = block.width == 1 ? index : builder_.CreateVectorSplat(block.width, index);
+    return {builder_.CreateSelect(takes, at, carried[0]),
+            builder_.CreateSelect(takes, element, best)};
+  }
+
+  Value precedes(const Fold& fold, Value element, Value best) {
+    const bool greatest = fold.kind == Fold::Kind::argmax;
+    Value const a = greatest ? element : best;
+    Value const b = greatest ? best : element;  // a above b, or equal to it
+    if (!element->getType()->isFPOrFPVectorTy()) {
+      const DType dtype = fold.program.register_dtype(fold.program.results[0]);
+      const bool is_signed = dtype_kind(dtype) == DTypeKind::signed_int;
+      if (fold.takes_last)
+        return is_signed ? builder_.CreateICmpSGE(a, b) : builder_.CreateICmpUGE(a, b);
+      return is_signed ? builder_.CreateICmpSGT(a, b) : builder_.CreateICmpUGT(a, b);
+    }
+    Value const a_is_nan = builder_.CreateFCmpUNO(a, a);
+    if (fold.takes_last) return builder_.CreateOr(builder_.CreateFCmpOGE(a, b), a_is_nan);
+    Value const b_is_number = builder_.CreateFCmpORD(b, b);
+    return builder_.CreateOr(builder_.CreateFCmpOGT(a, b),
+                             builder_.CreateAnd(a_is_nan, b_is_number));
   }
 
   llvm::IRBuilder<>& builder_;
   const Nest& nest_;
-  Value slots_;
-  unsigned vector_bytes_;
-  bool with_fma_;
+  const NestTarget& target_;
   std::vector<Value> reads_, writes_;
   std::vector<std::vector<Value>> folds_;
 };
 
 }  // namespace
 
-void emit_nest(llvm::IRBuilder<>& builder, const Nest& nest, llvm::Value* slots,
-               unsigned vector_bytes, bool with_fma) {
-  NestEmitter(builder, nest, slots, vector_bytes, with_fma).emit();
+void emit_nest(llvm::IRBuilder<>& builder, const Nest& nest, const NestTarget& target) {
+  NestEmitter(builder, nest, target).emit();
 }
 
 }  // namespace scanloom::jit

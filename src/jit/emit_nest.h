@@ -4,14 +4,22 @@
 
 #include <llvm/IR/IRBuilder.h>
 
+#include <map>
+#include <vector>
+
 #include "jit/interface.h"
 
 namespace scanloom::jit {
 
-/// Appends the nest at the builder's place; `slots` is the address of the run's slots.
-/// `vector_bytes`: the width of the machine's vectors; `with_fma`: whether products are added with
-/// one rounding. Precondition: all programs are supported.
-void emit_nest(llvm::IRBuilder<>& builder, const Nest& nest, llvm::Value* slots,
-               unsigned vector_bytes, bool with_fma);
+/// What the nests of one body share.
+struct NestTarget {
+  std::map<std::int32_t, llvm::Value*> slots;  ///< where the pointer of each slot lies
+  std::vector<llvm::Value*> locals;            ///< the addresses of the code's own memory
+  unsigned vector_bytes = 0;                   ///< the width of the machine's vectors
+  bool with_fma = false;                       ///< whether products are added with one rounding
+};
+
+/// Appends the nest at the builder's place. Precondition: all programs are supported.
+void emit_nest(llvm::IRBuilder<>& builder, const Nest& nest, const NestTarget& target);
 
 }  // namespace scanloom::jit

@@ -68,7 +68,7 @@ struct CompiledLoop {
 /// Element (i, j, ...) of an operand lies i * strides[0] + j * strides[1] + ... elements from the
 /// place that is `offset` bytes from where the slot points.
 struct NestOperand {
-  std::int32_t slot = 0;
+  std::int32_t slot = 0;  ///< or local_slot(index)
   DType dtype = DType::f32;
   std::int64_t offset = 0;
   std::vector<std::int64_t> strides;
@@ -79,13 +79,16 @@ struct NestOperand {
 /// order.
 struct Fold {
   /// Sums and products begin with 0 and 1, extremes with their first element. multiply_add: the
-  /// program has two results, whose product is added by the rule of base/dot.h.
-  enum class Kind : std::uint8_t { sum, prod, max, min, multiply_add };
+  /// program has two results, whose product is added by the rule of base/dot.h. argmax, argmin: the
+  /// index along the only axis, i64, in the order of ops/element_order.h.
+  enum class Kind : std::uint8_t { sum, prod, max, min, multiply_add, argmax, argmin };
   Kind kind = Kind::sum;
-  DType dtype = DType::f32;
+  DType dtype = DType::f32;  ///< of the result
   std::vector<std::int64_t> sizes;
-  tensor::ScalarProgram program;   ///< of the reads
-  std::vector<NestOperand> reads;  ///< strides of the nest's axes, then of the fold's
+  tensor::ScalarProgram program;           ///< of the reads, then of the results of `earlier`
+  std::vector<NestOperand> reads;          ///< strides of the nest's axes, then of the fold's
+  std::vector<std::int32_t> earlier = {};  ///< folds before this one, by their index in the nest
+  bool takes_last = false;                 ///< of indices: the last among equals, not the first
   friend bool operator==(const Fold&, const Fold&) = default;
 };
 
@@ -98,13 +101,6 @@ struct Nest {
   tensor::ScalarProgram program;    ///< of the reads, then of the folds' results
   std::vector<NestOperand> writes;  ///< of its results
   friend bool operator==(const Nest&, const Nest&) = default;
-};
-
-/// One part of a step: a nest, or a call of a kernel that was bound before.
-struct Statement {
-  Nest nest;
-  std::int32_t call = -1;  ///< index in BodyFrame::calls; negative: the nest
-  friend bool operator==(const Statement&, const Statement&) = default;
 };
 
 /// A slot that moves by so many bytes after each step.
@@ -120,8 +116,65 @@ struct SlotSwap {
   friend bool operator==(const SlotSwap&, const SlotSwap&) = default;
 };
 
+/// A slot that begins to point `offset` bytes from where slot `from` points.
+struct SlotSet {
+  std::int32_t slot = 0, from = 0;
+  std::int64_t offset = 0;
+  friend bool operator==(const SlotSet&, const SlotSet&) = default;
+};
+
+/// A state of an inner loop: after the first step its successor's place becomes `second`'s.
+struct InnerState {
+  std::int32_t argument = 0, next = 0;
+  SlotSet second;  ///< of `next`
+  friend bool operator==(const InnerState&, const InnerState&) = default;
+};
+
+/// A loop inside a step, of as many steps as is known, one at least.
+struct InnerLoop {
+  std::int64_t trips = 1;
+  std::vector<SlotSet> before, after;
+  std::vector<SlotMove> moves;
+  std::vector<InnerState> states;
+  friend bool operator==(const InnerLoop&, const InnerLoop&) = default;
+};
+
+/// One part of a step.
+struct Statement {
+  enum class Kind : std::uint8_t {
+    nest,
+    call,    ///< of a kernel that was bound before
+    set,     ///< of a slot
+    branch,  ///< `inner` where the condition is true, `otherwise` where it is not
+    loop,    ///< its steps are `inner`
+  };
+  Kind kind = Kind::nest;
+  Nest nest;
+  std::int32_t call = -1;  ///< index in BodyFrame::calls
+  SlotSet set;
+  NestOperand condition;  ///< a boolean
+  InnerLoop loop;
+  std::vector<Statement> inner, otherwise;
+  friend bool operator==(const Statement&, const Statement&) = default;
+};
+
+/// A state in the code's own memory from the first step of an execution to its last: `now`, which
+/// `then` replaces after each step. Before and after it lies where `slot` points.
+struct LocalState {
+  std::int32_t slot = 0, now = 0, then = 0;
+  friend bool operator==(const LocalState&, const LocalState&) = default;
+};
+
+/// How operands name the code's own memory: below all slots.
+constexpr std::int32_t local_slot(std::size_t index) {
+  return -1 - static_cast<std::int32_t>(index);
+}
+constexpr std::size_t local_index(std::int32_t slot) { return static_cast<std::size_t>(-1 - slot); }
+
 struct BodySource {
   std::vector<Statement> statements;
+  std::vector<std::int64_t> locals = {};  ///< bytes of each; contents end with the step
+  std::vector<LocalState> states = {};
   std::optional<NestOperand> keep_going;  ///< a boolean; false ends the loop after this step
   std::vector<SlotMove> moves;
   std::vector<SlotSwap> swaps;
@@ -159,6 +212,6 @@ struct Plugin {
   /// Whether there is machine code for the program; the error says what is missing.
   Expected<void> (*check)(const tensor::ScalarProgram& program);
 };
-inline constexpr std::uint32_t kPluginVersion = 2;
+inline constexpr std::uint32_t kPluginVersion = 3;
 
 }  // namespace scanloom::jit

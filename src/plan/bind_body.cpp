@@ -10,30 +10,127 @@ namespace scanloom::plan {
 
 namespace {
 
-/// What other instructions than calls stand for.
-const char* part_of(Op op) {
-  switch (op) {
-    case Op::loop_begin:
-    case Op::loop_end:
-    case Op::compiled_loop:
-      return "holds a loop";
-    case Op::branch:
-    case Op::jump:
-      return "holds a branch";
-    case Op::object_call:
-      return "holds a sequence, an optional or a string";
-    case Op::fault:
-      return "holds a part that cannot run";
-    case Op::call:
-    case Op::dynamic_call:
-    case Op::alias:
-    case Op::check_sizes:
-    case Op::look:
-    case Op::end:
-      break;
-  }
-  return "holds a part whose sizes depend on data";
+/// What keeps a loop from being part of the code of the loop around it; empty: nothing.
+std::string why_not_inside(const BoundLoop& loop) {
+  if (loop.compiled.run != nullptr) return "holds a loop that is compiled by itself";
+  if (loop.trip_count < 1 || loop.condition.present() || loop.keep_going.present())
+    return "holds a loop whose number of steps may change";
+  const bool states_move = std::ranges::any_of(
+      loop.carried, [](const BoundCarried& port) { return port.buffer_a == kNone; });
+  const bool slices_move = std::ranges::any_of(loop.scanned, [](const BoundScanned& port) {
+    return port.argument.is_dynamic() || port.argument.is_object();
+  });
+  const bool rows_move = std::ranges::any_of(loop.stacked, [](const BoundStacked& port) {
+    return port.result.is_dynamic() || port.result.is_object();
+  });
+  if (states_move || slices_move || rows_move)
+    return "holds a loop over values whose sizes depend on data";
+  return {};
 }
+
+bool is_plain(const Spot& spot) { return !spot.is_dynamic() && !spot.is_object(); }
+
+/// The instructions of a loop's body, looked through for what machine code cannot be.
+class BodyCheck {
+ public:
+  explicit BodyCheck(const Binding& binding) : binding_(binding) {}
+
+  std::vector<Spot> spots;  ///< all that it reads and makes
+  std::vector<std::int64_t> state_buffers;
+  std::int64_t inner_steps = 0, most_inner_trips = 0;
+
+  /// Returns what keeps instructions [first, last) from becoming code; empty: nothing.
+  std::string look_through(std::size_t first, std::size_t last) {
+    int blocks = 0;
+    for (std::size_t at = first; at < last; ++at) {
+      const Instruction& instruction = binding_.code[at];
+      const bool opens = instruction.op == Op::branch || instruction.op == Op::loop_begin;
+      if (opens && ++blocks > kMaxBlocksOfBody)
+        return fmt::format("holds more than {} branches and loops", kMaxBlocksOfBody);
+      if (std::string why = look_at(at, instruction); !why.empty()) return why;
+    }
+    return {};
+  }
+
+ private:
+  std::string look_at(std::size_t at, const Instruction& instruction) {
+    while (!repeats_.empty() && at >= repeats_.back().end) repeats_.pop_back();
+    switch (instruction.op) {
+      case Op::call:
+        add_call(binding_.calls[instruction.index]);
+        return {};
+      case Op::branch:
+        end_of_branches_ = std::max(end_of_branches_, end_of(binding_.branches[instruction.index]));
+        return {};
+      case Op::loop_begin:
+        return enter(at, binding_.loops[instruction.index]);
+      case Op::loop_end:
+      case Op::jump:
+        return {};
+      case Op::alias:
+        return add_alias(binding_.aliases[instruction.index]);
+      case Op::compiled_loop:
+        return why_not_inside(binding_.loops[instruction.index]);
+      case Op::object_call:
+        return "holds a sequence, an optional or a string";
+      case Op::fault:
+        return "holds a part that cannot run";
+      case Op::dynamic_call:
+      case Op::check_sizes:
+      case Op::look:
+      case Op::end:
+        break;
+    }
+    return "holds a part whose sizes depend on data";
+  }
+
+  /// Where the code goes on behind both sides.
+  [[nodiscard]] std::size_t end_of(const BoundBranch& branch) const {
+    return binding_.code[branch.otherwise - 1].index;
+  }
+
+  void add_call(const BoundCall& call) {
+    for (std::size_t i = 0; i < std::size_t{call.inputs} + call.outputs; ++i)
+      spots.push_back(binding_.operands[call.first_operand + i]);
+  }
+
+  std::string add_alias(const Alias& alias) {
+    if (!is_plain(alias.from) || !is_plain(alias.to))
+      return "holds a part whose sizes depend on data";
+    spots.push_back(alias.from);
+    return {};
+  }
+
+  std::string enter(std::size_t at, const BoundLoop& loop) {
+    if (std::string why = why_not_inside(loop); !why.empty()) return why;
+    if (at < end_of_branches_) return "holds a loop inside a branch";
+    std::int64_t times = loop.trip_count;
+    for (const Repeat& repeat : repeats_)
+      times = std::min(times * repeat.trips, kMaxInnerSteps + 1);
+    inner_steps += times;
+    most_inner_trips = std::max(most_inner_trips, loop.trip_count);
+    if (inner_steps > kMaxInnerSteps)
+      return fmt::format("holds loops of more than {} steps", kMaxInnerSteps);
+    repeats_.push_back({loop.exit, loop.trip_count});
+    for (const BoundCarried& port : loop.carried) {
+      spots.push_back(port.initial);
+      state_buffers.insert(state_buffers.end(), {port.buffer_a, port.buffer_b});
+    }
+    for (const BoundScanned& port : loop.scanned) spots.push_back(port.outer);
+    for (const BoundStacked& port : loop.stacked) spots.push_back(port.result);
+    return {};
+  }
+
+  /// A loop whose body the instructions at hand are in.
+  struct Repeat {
+    std::size_t end;
+    std::int64_t trips;
+  };
+
+  const Binding& binding_;
+  std::vector<Repeat> repeats_;
+  std::size_t end_of_branches_ = 0;
+};
 
 }  // namespace
 
@@ -48,33 +145,30 @@ void Binder::keep_apart(BoundLoop& loop) {
                                    count, kMaxStatementsOfBody);
     return;
   }
-  std::vector<BufferId> buffers;
+  BodyCheck check(*out_);
+  loop.why_no_body = check.look_through(loop.body, out_->code.size());
+  if (!loop.why_no_body.empty()) return;
   std::int64_t bytes = 0;
-  for (std::size_t at = loop.body; at < out_->code.size(); ++at) {
-    if (out_->code[at].op != Op::call) {
-      loop.why_no_body = part_of(out_->code[at].op);
-      return;
-    }
-    const BoundCall& call = out_->calls[out_->code[at].index];
-    for (std::size_t i = 0; i < std::size_t{call.inputs} + call.outputs; ++i) {
-      const Spot& spot = out_->operands[call.first_operand + i];
-      if (spot.buffer == kNone) continue;
-      buffers.push_back(spot.buffer);
+  for (const Spot& spot : check.spots)
+    if (spot.buffer != kNone)
       bytes += layout(spot).dims.elements() * static_cast<std::int64_t>(dtype_bytes(spot.dtype));
-    }
-  }
   if (bytes > kMaxBytesOfBody) {
     loop.why_no_body = fmt::format("has operands of {} bytes, {} are the most of a compiled body",
                                    bytes, kMaxBytesOfBody);
     return;
   }
-  for (const BufferId buffer : buffers) arena_.use(buffer);
+  for (const Spot& spot : check.spots)
+    if (spot.buffer != kNone) arena_.use(spot.buffer);
+  for (const std::int64_t buffer : check.state_buffers) arena_.use(static_cast<BufferId>(buffer));
+  loop.inner_steps = check.inner_steps;
+  loop.most_inner_trips = check.most_inner_trips;
 }
 
 void Binder::compile_bodies() {
   if (plan_->options.compiler == nullptr) return;
+  std::uint32_t end = 0;  // of the last one that has become code, with all loops inside
   for (BoundLoop& loop : out_->loops) {
-    if (loop.compiled.run != nullptr) continue;
+    if (loop.compiled.run != nullptr || loop.exit <= end) continue;
     loop.steps_to_compile =
         plan_->options.always_compile ? 1 : steps_worth_compiling(loop.exit - loop.body);
     if (loop.trip_count <= loop.steps_to_compile) continue;
@@ -83,6 +177,7 @@ void Binder::compile_bodies() {
       loop.strategy += "; " + body.error().text();
       continue;
     }
+    end = loop.exit;
     loop.body_code = *std::move(body);
     loop.strategy = "compiled step by step: " + loop.body_code.target;
   }

@@ -1,5 +1,5 @@
-// Loops, stepped: scanned slices are slots that move, carried states are slots that are swapped,
-// stacked rows are written where they belong.
+// Loops, stepped: scanned slices are slots that move, carried states are slots that are swapped.
+// bind_stacked.cpp holds the rows.
 #include <algorithm>
 
 #include "ir/scan_window.h"
@@ -229,71 +229,6 @@ Expected<Location> Binder::bind_slices(ir::NodeId id, ir::ValueId outer, const B
   return argument;
 }
 
-void Binder::bind_stacked(ir::NodeId id, BoundLoop& loop) {
-  const ir::Node& node = module_.node(id);
-  const ir::LoopPorts& ports = *node.loop;
-  const ir::Region& body = module_.region(node.regions[0]);
-  for (std::size_t i = 0; i < ports.stacked.size(); ++i) {
-    const ir::StackedPort& port = ports.stacked[i];
-    const ir::ValueId output = node.outputs[ports.carried + i];
-    const ir::ValueId yield = body.yields[ports.first_stacked_yield() + i];
-    BoundStacked stacked{
-        .row = {}, .result = {}, .axis = port.axis, .reverse = port.reverse, .insert = port.insert};
-    if (is_object(output)) {
-      const Location rows = new_object(type(output).dtype);
-      stacked.result = rows.spot;
-      set_location(output, rows);
-      loop.stacked.push_back(stacked);
-      continue;
-    }
-    if (!is_static(output) || !is_static(yield) || loop.trip_count < 0) {
-      const Location boxed = new_dynamic(type(yield).dtype);
-      stacked.result = boxed.spot;
-      set_location(output, boxed);
-      loop.stacked.push_back(stacked);
-      continue;
-    }
-    const Location result = output_location(output);
-    set_location(output, result);
-    touch(result);
-    const Layout whole = layout(result.spot);
-    const int axis = static_cast<int>(port.axis);
-    tensor::Shape dims = whole.dims, strides = whole.strides;
-    std::int64_t step = whole.strides[axis];
-    if (port.insert) {
-      dims.erase(axis);
-      strides.erase(axis);
-    } else {
-      dims = type(yield).shape();
-      step *= dims[axis];
-    }
-    step *= bytes_of(result.spot.dtype);
-    stacked.result = result.spot;
-    stacked.first_bytes = port.reverse ? (loop.trip_count - 1) * step : 0;
-    stacked.step_bytes = port.reverse ? -step : step;
-    Location row = result;
-    row.spot.slot = new_slot();
-    row.spot.offset = 0;
-    row.spot.buffer = kNone;
-    row.spot.layout = add_layout(dims, strides);
-    stacked.row = row.spot;
-    want(node.regions[0], yield, row);
-    loop.stacked.push_back(stacked);
-  }
-}
-
-void Binder::bind_operands(const ir::Node& node, BoundLoop& loop) {
-  const auto is_boxed = [](const BoundStacked& port) {
-    return port.result.is_dynamic() || port.result.is_object();
-  };
-  if (std::ranges::none_of(loop.stacked, is_boxed)) return;
-  for (const ir::ValueId input : node.inputs) {
-    const Location operand = location(input);
-    touch(operand);
-    loop.operands.push_back(operand.spot);
-  }
-}
-
 Expected<void> Binder::finish_loop(Frame& frame) {
   const ir::Node& node = module_.node(frame.node);
   const ir::Region& body = module_.region(frame.region);
@@ -359,27 +294,6 @@ void Binder::finish_carried(const ir::Node& node, std::uint32_t index, BoundLoop
     } else {
       const auto a = static_cast<BufferId>(port.buffer_a), b = static_cast<BufferId>(port.buffer_b);
       emit_copy(source, {port.next, {a, b}}, at);
-    }
-  }
-}
-
-void Binder::finish_stacked(const ir::Node& node, BoundLoop& loop) {
-  const ir::Region& body = module_.region(node.regions[0]);
-  const std::uint32_t first = node.loop->first_stacked_yield();
-  for (std::size_t i = 0; i < loop.stacked.size(); ++i) {
-    const ir::ValueId yield = body.yields[first + i];
-    const Location source = location(yield);
-    BoundStacked& port = loop.stacked[i];
-    touch(source);
-    if (port.result.is_object()) {
-      port.row = source.spot;
-    } else if (port.result.is_dynamic()) {
-      port.row = source.spot;
-      if (!source.spot.is_dynamic() && layout(source.spot).contiguous)
-        port.row_bytes = layout(source.spot).dims.elements() * bytes_of(source.spot.dtype);
-    } else if (source.spot.slot != port.row.slot) {
-      const Location& result = location(node.outputs[loop.carried.size() + i]);
-      emit_copy(source, {port.row, result.buffers}, loop.node);
     }
   }
 }

@@ -129,6 +129,10 @@ class Binder {
                                  BoundScanned& scanned);
   Expected<void> check_slices(ir::NodeId id, ir::ValueId outer, const BoundLoop& loop,
                               const BoundScanned& scanned, const tensor::Shape& dims) const;
+  [[nodiscard]] bool has_known_rows(const ir::Node& node, std::size_t i,
+                                    const BoundLoop& loop) const;
+  [[nodiscard]] bool has_open_rows(const ir::Node& node, std::size_t i) const;
+  void open_rows(ir::RegionId body, ir::ValueId yield, BoundStacked& stacked);
   void bind_stacked(ir::NodeId id, BoundLoop& loop);
   void bind_operands(const ir::Node& node, BoundLoop& loop);
   [[nodiscard]] bool sizes_fit(const ir::Node& node, std::uint32_t i) const;

@@ -120,6 +120,9 @@ struct BoundStacked {
   bool reverse = false, insert = true;
   std::int64_t first_bytes = 0, step_bytes = 0;  ///< static only
   std::int64_t row_bytes = 0;  ///< boxed only: of a row whose sizes are known and contiguous
+  /// The sizes of rows are known and only their number is not: each is written where it belongs, in
+  /// memory that grows.
+  bool open = false;
 };
 
 /// One loop. Without trip count it takes as many steps as there are slices; without these either it
@@ -143,6 +146,8 @@ struct BoundLoop {
   /// Of the steps after the first, which is stepped; none where the run decides or nothing
   /// compiles.
   jit::CompiledBody body_code;
+  std::int64_t inner_steps = 0;       ///< of the loops inside, per step; where it may become code
+  std::int64_t most_inner_trips = 0;  ///< of one of them
   std::string why_no_body;  ///< what keeps the body from becoming code; empty: nothing yet
   std::int64_t steps_to_compile = 0;  ///< stepped ones of a Run, which show that code would pay
   std::string strategy;               ///< "compiled" or "stepped", and why, for people

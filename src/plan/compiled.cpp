@@ -221,6 +221,7 @@ bool Binder::bind_compiled(ir::NodeId id, BoundLoop& loop, const std::vector<Loc
   bound.strategy = "compiled: " + what + ", " + bound.compiled.target;
   bind_stacked(id, bound);
   bind_carried(id, bound, initial);
+  bind_operands(node, bound);
   const auto index = static_cast<std::uint32_t>(out_->loops.size());
   out_->loops.push_back(std::move(bound));
   emit(Op::compiled_loop, index);
@@ -284,9 +285,12 @@ bool Binder::describe_rows(ir::NodeId id, const BoundLoop& loop, jit::LoopSource
     if (!is_static(yield)) return why_not = "the size of a row depends on data", false;
   for (std::size_t i = 0; i < ports.stacked.size(); ++i) {
     const ir::ValueId output = node.outputs[ports.carried + i];
-    if (loop.trip_count < 0 || !is_static(output))
-      return why_not = "the number of stacked rows depends on data", false;
     const tensor::Type& row = type(body.yields[ports.first_stacked_yield() + i]);
+    if (!has_known_rows(node, i, loop)) {
+      if (!has_open_rows(node, i)) return why_not = "rows have no place of their own", false;
+      source.stacked.push_back({row.dtype, row.shape().elements() == 1 ? 0 : 1});
+      continue;
+    }
     Layout rows{row.shape(), tensor::contiguous_strides(type(output).shape())};
     if (ports.stacked[i].insert) rows.strides.erase(static_cast<int>(ports.stacked[i].axis));
     const std::optional<std::int64_t> stride = lane_stride(rows);

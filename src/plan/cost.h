@@ -26,11 +26,18 @@ constexpr std::int64_t steps_worth_compiling(std::size_t instructions) {
 }
 /// Calls and nests before they are joined.
 inline constexpr std::size_t kMaxStatementsOfBody = 512;
+/// Branches and loops inside it; the depth of what is described is theirs at most.
+inline constexpr int kMaxBlocksOfBody = 32;
+/// Steps of the loops inside, per step: limits are looked at between steps of the body.
+inline constexpr std::int64_t kMaxInnerSteps = 4096;
 /// Element operations that are emitted: those of programs once for each width of vectors, those
 /// that have no vector form once for each lane.
 inline constexpr std::int64_t kMaxEmittedOfBody = 16 * 1024;
 /// Bytes of the body's values, which get memory of their own; more do not fit into the cache.
 inline constexpr std::int64_t kMaxBytesOfBody = 1024 * 1024;
+/// Bytes of those that lie on the stack, and of a state that is copied instead of swapped.
+inline constexpr std::int64_t kMaxLocalBytes = 16 * 1024;
+inline constexpr std::int64_t kMaxLocalState = 128;
 /// Elements that a nest computes; kernels share more than that among threads.
 inline constexpr std::int64_t kMaxElementsOfNest = 64 * 1024;
 /// Multiplications of a product that is a nest; kernels keep tiles of larger ones in registers, and

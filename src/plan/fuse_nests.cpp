@@ -8,24 +8,9 @@ namespace {
 using jit::Fold;
 using jit::Nest;
 using jit::NestOperand;
-using tensor::ScalarInstr;
-using tensor::ScalarProgram;
 
 /// How many statements back a partner is looked for, which bounds the time for long bodies.
 constexpr std::size_t kReach = 64;
-
-bool overlap(const std::vector<Use>& a, const std::vector<Use>& b) {
-  return std::ranges::any_of(a, [&](const Use& one) {
-    return std::ranges::any_of(b, [&](const Use& other) { return one.overlaps(other); });
-  });
-}
-
-/// Neither reads or writes what the other writes.
-bool independent(const Part& a, const Part& b) {
-  return !overlap(a.reads, b.writes) && !overlap(a.writes, b.reads) && !overlap(a.writes, b.writes);
-}
-
-bool is_nest(const Part& part) { return part.statement.call < 0; }
 
 /// Whether `later` can run element by element together with `earlier`: what it reads of the other's
 /// results is the very element.
@@ -43,27 +28,11 @@ bool joins(const Part& earlier, const Part& later) {
     if (conflicts(read, b.sizes) && std::ranges::find(a.writes, read) == a.writes.end())
       return false;
   for (const Fold& fold : b.folds) {
-    std::vector<std::int64_t> sizes = b.sizes;
-    sizes.insert(sizes.end(), fold.sizes.begin(), fold.sizes.end());
+    const std::vector<std::int64_t> sizes = axes_of(b, fold);
     for (const NestOperand& read : fold.reads)
       if (conflicts(read, sizes)) return false;
   }
   return true;
-}
-
-/// Appends `from` to `to`, given the register in `to` of each of its inputs; returns those of its
-/// results.
-std::vector<std::int32_t> append_program(ScalarProgram& to, const ScalarProgram& from,
-                                         std::vector<std::int32_t> registers) {
-  for (ScalarInstr instr : from.instrs) {
-    for (std::int32_t& arg : instr.args)
-      if (arg >= 0) arg = registers[static_cast<std::size_t>(arg)];
-    registers.push_back(to.append(instr));
-  }
-  std::vector<std::int32_t> results;
-  for (const std::int32_t result : from.results)
-    results.push_back(registers[static_cast<std::size_t>(result)]);
-  return results;
 }
 
 /// Both nests as one: `later` takes results of `earlier` from registers.
@@ -72,7 +41,11 @@ Nest joined(const Nest& earlier, const Nest& later) {
   nest.sizes = earlier.sizes;
   nest.reads = earlier.reads;
   nest.folds = earlier.folds;
-  nest.folds.insert(nest.folds.end(), later.folds.begin(), later.folds.end());
+  for (Fold fold : later.folds) {
+    for (std::int32_t& before : fold.earlier)
+      before += static_cast<std::int32_t>(earlier.folds.size());
+    nest.folds.push_back(std::move(fold));
+  }
   // Where each input of `later` comes from: a read of the new nest, or a result of `earlier`.
   std::vector<std::int32_t> read_at, result_at;
   for (const NestOperand& read : later.reads) {
@@ -106,27 +79,13 @@ Nest joined(const Nest& earlier, const Nest& later) {
   return nest;
 }
 
-/// The memory that a nest touches.
-Part part_of(Nest nest) {
-  Part part;
-  for (const NestOperand& read : nest.reads) part.reads.push_back(use_of(read, nest.sizes));
-  for (const NestOperand& write : nest.writes) part.writes.push_back(use_of(write, nest.sizes));
-  for (const Fold& fold : nest.folds) {
-    std::vector<std::int64_t> sizes = nest.sizes;
-    sizes.insert(sizes.end(), fold.sizes.begin(), fold.sizes.end());
-    for (const NestOperand& read : fold.reads) part.reads.push_back(use_of(read, sizes));
-  }
-  part.statement.nest = std::move(nest);
-  return part;
-}
-
 /// Joins the last part to an earlier one, if there is one that takes it.
 void join_last(std::vector<Part>& parts) {
   const Part& last = parts.back();
-  if (!is_nest(last)) return;
+  if (!last.is_nest()) return;
   for (std::size_t back = 2; back <= std::min(kReach, parts.size()); ++back) {
     Part& candidate = parts[parts.size() - back];
-    if (is_nest(candidate) && joins(candidate, last)) {
+    if (candidate.is_nest() && joins(candidate, last)) {
       candidate = part_of(joined(candidate.statement.nest, last.statement.nest));
       parts.pop_back();
       return;
@@ -161,9 +120,9 @@ void drop_unread(std::vector<Part>& parts, std::int32_t local, const std::vector
       if (write.slot != local) read.push_back(write);
   }
   for (Part& part : parts)
-    if (is_nest(part)) drop_writes(part, read);
+    if (part.is_nest()) drop_writes(part, read);
   std::erase_if(
-      parts, [](const Part& part) { return is_nest(part) && part.statement.nest.writes.empty(); });
+      parts, [](const Part& part) { return part.is_nest() && part.statement.nest.writes.empty(); });
 }
 
 /// Calls f(operand) for every operand that moves along the nest's axes.
@@ -187,21 +146,11 @@ std::int64_t cost_of_lanes(Nest& nest, std::size_t axis) {
 
 }  // namespace
 
-Use use_of(const NestOperand& operand, const std::vector<std::int64_t>& sizes) {
-  const auto bytes = static_cast<std::int64_t>(dtype_bytes(operand.dtype));
-  Use use{operand.slot, operand.offset, operand.offset + bytes};
-  for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
-    const std::int64_t reach = (sizes[axis] - 1) * operand.strides[axis] * bytes;
-    (reach < 0 ? use.first : use.last) += reach;
-  }
-  return use;
-}
-
 std::vector<Part> fuse_nests(std::vector<Part> parts, std::int32_t local,
                              const std::vector<Use>& read_later) {
   std::vector<Part> fused;
   for (Part& part : parts) {
-    if (is_nest(part)) part = part_of(std::move(part.statement.nest));
+    if (part.is_nest()) part = part_of(std::move(part.statement.nest));
     fused.push_back(std::move(part));
     join_last(fused);
   }

@@ -2,6 +2,7 @@
 // grows geometrically; copying a value shares its storage until one side is written again.
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <new>
 
 #include "plan/dynamic.h"
@@ -10,6 +11,11 @@
 
 namespace scanloom::runtime {
 namespace {
+
+/// Memory that an open stack begins with: so many rows where their number is not known, and never
+/// more bytes than that, for a trip count may be anything.
+constexpr std::int64_t kFirstRows = 16;
+constexpr std::int64_t kMaxFirstBytes = std::int64_t{256} << 20;
 
 std::int64_t bytes_of(const tensor::Shape& dims, DType dtype) {
   return dims.elements() * static_cast<std::int64_t>(dtype_bytes(dtype));
@@ -201,6 +207,52 @@ Expected<void> Run::State::finish_rows(const plan::BoundStacked& port, std::int6
                  tensor::contiguous_strides(from_dims), from_dims);
   }
   return {};
+}
+
+Expected<void> Run::State::begin_rows(std::uint32_t index) {
+  const plan::BoundLoop& loop = binding->loops[index];
+  LoopState& state = loops[index];
+  state.room = state.trip;
+  const bool counted = state.shown >= 0 && !loop.keep_going.present();
+  for (const plan::BoundStacked& port : loop.stacked) {
+    if (!port.open) continue;
+    const std::int64_t most = counted ? kMaxFirstBytes : std::min(kMaxFirstBytes, budget_left());
+    const std::int64_t rows =
+        std::min({state.trip, counted ? state.trip : kFirstRows,
+                  std::max<std::int64_t>(most / std::max<std::int64_t>(port.row_bytes, 1), 1)});
+    tensor::Shape dims = binding->layouts[static_cast<std::size_t>(port.row.layout)].dims;
+    dims.insert(0, rows);
+    SCANLOOM_CHECK_OK(reserve(port.result, dims, loop.node));
+    slot(port.row.slot) = slot(port.result.slot);
+    state.room = std::min(state.room, rows_that_fit(port));
+  }
+  return {};
+}
+
+Expected<void> Run::State::grow_rows(std::uint32_t index) {
+  const plan::BoundLoop& loop = binding->loops[index];
+  LoopState& state = loops[index];
+  state.room = state.trip;
+  for (const plan::BoundStacked& port : loop.stacked) {
+    if (!port.open) continue;
+    if (rows_that_fit(port) <= state.step) {
+      BoxedValue& rows = box(port.result);
+      const std::shared_ptr<Storage> old = std::move(rows.storage);
+      tensor::Shape dims = rows.dims;
+      dims[0] = std::min(2 * state.step, state.trip);
+      SCANLOOM_CHECK_OK(reserve(port.result, dims, loop.node));
+      std::memcpy(rows.storage->bytes.get(), old->bytes.get(),
+                  static_cast<std::size_t>(port.row_bytes * state.step));
+      slot(port.row.slot) = slot(port.result.slot) + port.row_bytes * state.step;
+    }
+    state.room = std::min(state.room, rows_that_fit(port));
+  }
+  return {};
+}
+
+std::int64_t Run::State::rows_that_fit(const plan::BoundStacked& port) {
+  if (port.row_bytes == 0) return std::numeric_limits<std::int64_t>::max();
+  return box(port.result).storage->capacity / port.row_bytes;
 }
 
 Expected<void> Run::State::empty_rows(const plan::BoundLoop& loop) {

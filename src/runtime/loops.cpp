@@ -31,6 +31,8 @@ Expected<bool> Run::State::enter(std::uint32_t index, const Limits& limits) {
                              : has_end             ? kEndless
                                                    : ir::kDefaultMaxSteps;
   state.limited = state.trip > limit;
+  // Code of a body takes all steps of the loops inside.
+  state.body_allowed = limits.max_steps < 0 || loop.most_inner_trips <= limits.max_steps;
   state.trip = std::min(state.trip, limit);
   bool runs = true;
   if (loop.condition.present()) {
@@ -69,6 +71,7 @@ Expected<bool> Run::State::begin_loop(std::uint32_t index, const Limits& limits)
   for (const plan::BoundStacked& port : loop.stacked)
     if (!port.result.is_dynamic() && !port.result.is_object())
       slot(port.row.slot) = address(port.result) + port.first_bytes;
+  SCANLOOM_CHECK_OK(begin_rows(index));
   return true;
 }
 
@@ -122,7 +125,7 @@ Expected<bool> Run::State::end_step(std::uint32_t index, Watch& watch) {
     const plan::BoundStacked& port = loop.stacked[i];
     if (port.result.is_object()) {
       SCANLOOM_CHECK_OK(append_object(index, i));
-    } else if (port.result.is_dynamic()) {
+    } else if (port.result.is_dynamic() && !port.open) {
       SCANLOOM_CHECK_OK(append_row(port, state.step, loop.node));
     } else {
       slot(port.row.slot) += port.step_bytes;
@@ -134,10 +137,11 @@ Expected<bool> Run::State::end_step(std::uint32_t index, Watch& watch) {
   if (state.pace.due()) SCANLOOM_CHECK_OK(look(index, watch));
   if (!keeps_going) return false;
   if (state.step < state.trip) {
+    if (state.step == state.room) SCANLOOM_CHECK_OK(grow_rows(index));
     SCANLOOM_CHECK_OK(next_slices(index));
     if (profiled) return true;
     SCANLOOM_CHECK_OK(prepare_body(index, watch));
-    if (state.body.run == nullptr) return true;
+    if (state.body.run == nullptr || !state.body_allowed) return true;
     SCANLOOM_CHECK_OK(run_body(index, watch));
     return false;
   }
@@ -170,14 +174,17 @@ Expected<void> Run::State::prepare_body(std::uint32_t index, Watch& watch) {
 template <class F>
 Expected<void> Run::State::run_chunks(std::uint32_t index, Watch& watch, F&& run_steps) {
   LoopState& state = loops[index];
+  const std::int64_t steps_inside = 1 + binding->loops[index].inner_steps;
   while (state.step < state.trip) {
+    if (state.step == state.room) SCANLOOM_CHECK_OK(grow_rows(index));
+    const std::int64_t end = std::min(state.trip, state.room);
     const std::int64_t last =
-        state.trip - state.step > state.pace.chunk() ? state.step + state.pace.chunk() : state.trip;
+        end - state.step > state.pace.chunk() ? state.step + state.pace.chunk() : end;
     const std::int64_t done = run_steps(last);
     if (done == jit::kBodyFault) return fault_error(failed_node);
     const std::int64_t reached = done < 0 ? -1 - done : done;
     const bool due = state.pace.due_after(reached - state.step);
-    steps += reached - state.step;
+    steps += (reached - state.step) * steps_inside;
     state.step = reached;
     if (done < 0) return {};
     if (due) SCANLOOM_CHECK_OK(look(index, watch));
@@ -271,20 +278,24 @@ Expected<void> Run::State::run_compiled(std::uint32_t index, const Limits& limit
   LoopState& state = loops[index];
   SCANLOOM_TRY(const bool runs, enter(index, limits));
   for (const plan::BoundCarried& port : loop.carried) slot(port.final.slot) = address(port.initial);
-  if (!runs) return {};
+  if (!runs) return empty_rows(loop);
+  SCANLOOM_CHECK_OK(begin_rows(index));
   std::byte* const arena_base = slot(plan::kArenaSlot);
   for (std::size_t i = 0; i < loop.captured.size(); ++i)
     state.captured[i] = address(loop.captured[i]);
   for (std::size_t i = 0; i < loop.scanned.size(); ++i)
     state.scanned[i] = address(loop.scanned[i].outer) + loop.scanned[i].first_bytes;
   for (std::size_t i = 0; i < loop.stacked.size(); ++i)
-    state.stacked[i] = address(loop.stacked[i].result) + loop.stacked[i].first_bytes;
+    if (!loop.stacked[i].open)
+      state.stacked[i] = address(loop.stacked[i].result) + loop.stacked[i].first_bytes;
   const jit::LoopFrame frame{state.captured.data(),        state.carried_in.data(),
                              state.carried_out.data(),     state.scanned.data(),
                              state.scanned_strides.data(), state.stacked.data(),
                              state.stacked_strides.data()};
   bool flip = false;
-  return run_chunks(index, watch, [&](std::int64_t last) {
+  const auto run_steps = [&](std::int64_t last) {
+    for (std::size_t i = 0; i < loop.stacked.size(); ++i)
+      if (loop.stacked[i].open) state.stacked[i] = slot(loop.stacked[i].result.slot);
     for (std::size_t i = 0; i < loop.carried.size(); ++i) {
       const plan::BoundCarried& port = loop.carried[i];
       state.carried_in[i] = slot(port.final.slot);
@@ -293,7 +304,11 @@ Expected<void> Run::State::run_compiled(std::uint32_t index, const Limits& limit
     }
     flip = !flip;
     return state.compiled.run(&frame, state.step, last);
-  });
+  };
+  SCANLOOM_CHECK_OK(run_chunks(index, watch, run_steps));
+  for (const plan::BoundStacked& port : loop.stacked)
+    if (port.open) SCANLOOM_CHECK_OK(finish_rows(port, state.step, loop.node));
+  return {};
 }
 
 }  // namespace scanloom::runtime

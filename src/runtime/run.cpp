@@ -12,6 +12,8 @@ namespace scanloom::runtime {
 namespace {
 
 constexpr std::align_val_t kAlignment{64};
+/// Bytes of a result below which it is copied, so that its memory serves the next run.
+constexpr std::int64_t kLeastHandedOver = 16 * 1024;
 
 /// Adds its lifetime to an entry, or does nothing.
 class Timer {
@@ -314,6 +316,22 @@ Expected<void> Run::State::execute(const Limits& limits, Watch& watch, Profile* 
   }
 }
 
+/// Makes the memory of a boxed value the result's, where nobody else refers to it and little of it
+/// is empty; whether it did.
+bool Run::State::hand_over(const plan::Spot& spot, const tensor::Operand& source,
+                           tensor::Tensor& result) {
+  BoxedValue& value = box(spot);
+  const std::int64_t bytes = source.elements() * static_cast<std::int64_t>(dtype_bytes(spot.dtype));
+  if (!value.storage || value.storage.use_count() != 1 || bytes < kLeastHandedOver ||
+      value.storage->capacity - bytes > bytes / 4 ||
+      source.data<const std::byte>() != value.storage->bytes.get())
+    return false;
+  const std::shared_ptr<std::byte[]> memory = std::move(value.storage->bytes);
+  value.storage.reset();
+  result = tensor::Tensor(spot.dtype, source.shape(), memory, memory.get());
+  return true;
+}
+
 Expected<void> Run::State::copy_boxed_results(RunResult& result) {
   std::int64_t left = budget_left(), copied = 0;
   result.objects.resize(binding->results.size());
@@ -322,6 +340,7 @@ Expected<void> Run::State::copy_boxed_results(RunResult& result) {
     if (output.source.is_object()) result.objects[i] = object(output.source);
     if (!output.source.is_dynamic()) continue;
     const tensor::Operand source = operand(output.source);
+    if (hand_over(output.source, source, result.outputs[i])) continue;
     const std::int64_t bytes =
         source.elements() * static_cast<std::int64_t>(dtype_bytes(output.source.dtype));
     if (bytes > left) {

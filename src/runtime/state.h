@@ -53,9 +53,11 @@ struct LoopState {
   std::int64_t step = 0;
   std::int64_t shown = -1;                        ///< trip count for progress; -1: not known
   bool limited = false;                           ///< reaching `trip` is an error
+  std::int64_t room = 0;                          ///< steps whose rows have memory already
   std::vector<std::vector<tensor::Tensor>> rows;  ///< of strings, by stacked port
   Pace pace;
   jit::CompiledBody body;     ///< runs the steps that are left
+  bool body_allowed = true;   ///< by the limits of this run
   bool body_decided = false;  ///< compiled, or it never will be
   std::int64_t stepped = 0;   ///< steps of all runs of this Run, until that is decided
   // Of compiled loops, so that nothing is allocated when one begins:
@@ -136,6 +138,7 @@ struct Run::State {
                           Profile* profile);
   Expected<void> execute(const Limits& limits, Watch& watch, Profile* profile);
   Expected<void> copy_boxed_results(RunResult& result);
+  bool hand_over(const plan::Spot& spot, const tensor::Operand& source, tensor::Tensor& result);
 
   // boxed.cpp: values whose sizes only the run knows
   Expected<void> reserve(const plan::Spot& spot, const tensor::Shape& dims, ir::NodeId node);
@@ -147,6 +150,11 @@ struct Run::State {
   Expected<void> append_row(const plan::BoundStacked& port, std::int64_t step, ir::NodeId node);
   Expected<void> finish_rows(const plan::BoundStacked& port, std::int64_t steps, ir::NodeId node);
   Expected<void> empty_rows(const plan::BoundLoop& loop);
+  /// Memory for the first rows of open stacks: all, where it is known how many there will be.
+  Expected<void> begin_rows(std::uint32_t index);
+  [[nodiscard]] std::int64_t rows_that_fit(const plan::BoundStacked& port);
+  /// Memory for the next row at least.
+  Expected<void> grow_rows(std::uint32_t index);
   void first_slice(const plan::BoundScanned& port);
 
   // objects.cpp: sequences, optionals, strings

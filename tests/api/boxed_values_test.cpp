@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "tests/api/models.h"
 
 namespace scanloom::test {
@@ -94,6 +96,53 @@ TEST(BoxedValues, CanBeFedAgain) {
   ASSERT_EQ(second->at("p").items().size(), 1u);
   EXPECT_EQ(second->at("p").items()[0].items().size(), 3u);
   EXPECT_EQ(second->at("c").strings()[0], "aaa");
+}
+
+/// "t": the sequence "s" of f32[2] with the first n rows of "xs" at its end, gathered by a Loop;
+/// "all": its items as one tensor.
+std::string gathering() {
+  using namespace onnx::test;
+  const std::string row = tensor_type(kFloat, {2});
+  GraphBytes body;
+  body.inputs = {value_info("i", kInt64, {}), value_info("go", kBool, {}),
+                 value_info("before", sequence_type(row))};
+  body.outputs = {value_info("goes_on", kBool, {}), value_info("after", sequence_type(row))};
+  body.nodes = {NodeBytes("Identity", {"go"}, {"goes_on"}),
+                NodeBytes("Gather", {"xs", "i"}, {"row"}),
+                NodeBytes("SequenceInsert", {"before", "row"}, {"after"})};
+  ModelBytes model;
+  model.graph.name = "gathering";
+  model.graph.inputs = {value_info("n", kInt64, {}), value_info("xs", kFloat, {"T", 2}),
+                        value_info("s", sequence_type(row))};
+  model.graph.outputs = {value_info("t", sequence_type(row)), value_info("all", kFloat, {"R", 2})};
+  model.graph.nodes = {
+      NodeBytes("Loop", {"n", "", "s"}, {"t"}).graph("body", body.bytes()),
+      NodeBytes("ConcatFromSequence", {"t"}, {"all"}).integer("axis", 0).integer("new_axis", 1)};
+  return model.bytes();
+}
+
+TEST(BoxedValues, OneSessionGathersSequencesInManyThreads) {
+  const Session session = load(gathering(), {.threads = 2});
+  const float xs[] = {1, 2, 3, 4, 5, 6, 7, 8}, first[] = {-1, 0};
+  const View fed = sequence({view(first, {2})});  // by all threads at once
+  std::vector<std::thread> threads;
+  std::vector<int> wrong(4, 0);
+  for (std::size_t t = 0; t < wrong.size(); ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 50; ++i) {
+        const std::int64_t n = (i + static_cast<std::int64_t>(t)) % 5;
+        const auto results =
+            session.run({{"n", view(&n, {})}, {"xs", view(xs, {4, 2})}, {"s", fed}});
+        std::vector<float> expected(first, first + 2);
+        expected.insert(expected.end(), xs, xs + 2 * n);
+        wrong[t] += !results || floats(results->at("all")) != expected ||
+                            results->at("t").items().size() != static_cast<std::size_t>(n + 1)
+                        ? 1
+                        : 0;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(wrong, ElementsAre(0, 0, 0, 0));
 }
 
 TEST(BoxedValues, StridedStringsAreCopied) {

@@ -47,7 +47,7 @@ Part row_sums(std::int64_t rows, std::int64_t n, NestOperand from, NestOperand t
 
 Part call_that_writes(Use use) {
   Part part;
-  part.statement.call = 3;
+  part.statement.kind = jit::Statement::Kind::call;
   part.writes = {use};
   return part;
 }

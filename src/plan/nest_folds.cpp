@@ -1,0 +1,238 @@
+// Reductions, indices of extremes and products as nests with folds.
+#include <algorithm>
+#include <functional>
+#include <string_view>
+
+#include "ir/scalar_ctx.h"
+#include "ops/indices.h"
+#include "ops/ops.h"
+#include "plan/cost.h"
+#include "plan/fuse_nests.h"
+#include "plan/nest_source.h"
+#include "tensor/contraction.h"
+
+namespace scanloom::plan {
+namespace {
+
+using ir::Reg;
+using jit::Fold;
+using jit::Nest;
+using jit::NestOperand;
+using tensor::ScalarOp;
+
+/// The kinds of `reduce`: what is done with each element, and with the result at the end.
+struct Reduction {
+  std::string_view kind;
+  Fold::Kind fold;
+  std::optional<ScalarOp> each = std::nullopt, last = std::nullopt;
+};
+constexpr Reduction kReductions[] = {
+    {"sum", Fold::Kind::sum},
+    {"prod", Fold::Kind::prod},
+    {"max", Fold::Kind::max},
+    {"min", Fold::Kind::min},
+    {"mean", Fold::Kind::sum, std::nullopt, ScalarOp::div},
+    {"sum_square", Fold::Kind::sum, ScalarOp::mul},
+    {"l1", Fold::Kind::sum, ScalarOp::abs},
+    {"l2", Fold::Kind::sum, ScalarOp::mul, ScalarOp::sqrt},
+    {"log_sum", Fold::Kind::sum, std::nullopt, ScalarOp::log},
+};
+constexpr std::string_view kLogSumExp = "log_sum_exp";
+
+bool is_extreme(Fold::Kind kind) { return kind == Fold::Kind::max || kind == Fold::Kind::min; }
+
+/// A fold of what it reads.
+Fold plain_fold(Fold::Kind kind, DType dtype) {
+  return {
+      .kind = kind, .dtype = dtype, .program = {.inputs = {dtype}, .instrs = {}, .results = {0}}};
+}
+
+/// One result per element of the nest.
+void add_fold(Nest& nest, Fold fold) {
+  nest.program.inputs.push_back(fold.dtype);
+  nest.folds.push_back(std::move(fold));
+}
+
+/// Axes of an operand, divided into those that stay and those that are folded over.
+struct DividedAxes {
+  std::vector<std::int64_t> kept, folded;
+  NestOperand read, write;
+  std::int64_t count = 1;  ///< how many elements each result is of
+};
+
+template <class IsReduced>
+DividedAxes divide_axes(const CallView& call, bool keeps, const IsReduced& is_reduced) {
+  const Layout &x = call.layout(call.spot(0)), &y = call.layout(call.output());
+  DividedAxes axes{.read = first_element(call.spot(0)), .write = first_element(call.output())};
+  std::vector<std::int64_t> inner;
+  int own = 0;
+  for (int axis = 0; axis < x.dims.rank(); ++axis) {
+    const bool reduced = is_reduced(axis);
+    const int result_axis = reduced && !keeps ? -1 : own++;
+    if (reduced) axes.count *= x.dims[axis];
+    if (x.dims[axis] == 1) continue;
+    (reduced ? axes.folded : axes.kept).push_back(x.dims[axis]);
+    (reduced ? inner : axes.read.strides).push_back(x.strides[axis]);
+    if (!reduced) axes.write.strides.push_back(y.strides[result_axis]);
+  }
+  axes.read.strides.insert(axes.read.strides.end(), inner.begin(), inner.end());
+  return axes;
+}
+
+DividedAxes reduced_axes(const CallView& call) {
+  const tensor::Attr& named = call.node().attrs[1];
+  const int rank = call.layout(call.spot(0)).dims.rank();
+  return divide_axes(call, call.node().attrs[2].integer() != 0, [&](int axis) {
+    return !named.present() || std::ranges::any_of(named.integers(), [&](std::int64_t given) {
+      return given == axis || given + rank == axis;
+    });
+  });
+}
+
+/// The logarithm of a sum of exponentials, with the greatest element taken out.
+void add_log_sum_exp(Nest& nest, const DividedAxes& axes, DType dtype) {
+  Fold greatest = plain_fold(Fold::Kind::max, dtype);
+  greatest.sizes = axes.folded;
+  greatest.reads = {axes.read};
+  Fold sum = greatest;
+  sum.kind = Fold::Kind::sum;
+  sum.earlier = {0};
+  sum.program.inputs = {dtype, dtype};
+  constexpr Reg kElement = 0, kGreatest = 1;
+  ir::ScalarCtx each(sum.program, {}, {});
+  sum.program.results = {
+      each.unary(ScalarOp::exp, each.binary(ScalarOp::sub, kElement, kGreatest))};
+  add_fold(nest, std::move(greatest));
+  add_fold(nest, std::move(sum));
+  // An infinite or undefined one is the result.
+  constexpr Reg kMost = 0, kSum = 1;
+  ir::ScalarCtx end(nest.program, {}, {});
+  const Reg total = end.binary(ScalarOp::add, kMost, end.unary(ScalarOp::log, kSum));
+  const Reg unbounded = end.binary(ScalarOp::logical_or, end.unary(ScalarOp::is_nan, kMost),
+                                   end.unary(ScalarOp::is_inf, kMost));
+  nest.program.results = {end.select(unbounded, kMost, total)};
+}
+
+void add_reduction(Nest& nest, const Reduction& kind, const DividedAxes& axes, DType dtype) {
+  Fold fold = plain_fold(kind.fold, dtype);
+  fold.sizes = axes.folded;
+  fold.reads = {axes.read};
+  if (kind.each) {
+    const Reg second = *kind.each == ScalarOp::mul ? 0 : -1;
+    fold.program.results = {
+        fold.program.append({.op = *kind.each, .dtype = dtype, .args = {0, second, -1}})};
+  }
+  add_fold(nest, std::move(fold));
+  nest.program.results = {0};
+  if (!kind.last) return;
+  ir::ScalarCtx end(nest.program, {}, {});
+  nest.program.results = {
+      *kind.last == ScalarOp::div
+          ? end.binary(ScalarOp::div, 0, end.constant(static_cast<double>(axes.count), dtype))
+          : end.unary(*kind.last, 0)};
+}
+
+}  // namespace
+
+std::optional<Nest> reduction_nest(const CallView& call) {
+  if (call.inputs() > 1 && call.spot(1).present()) return std::nullopt;
+  const DType dtype = call.spot(0).dtype;
+  const std::string_view name = call.node().attrs[0].text();
+  const bool log_sum_exp = name == kLogSumExp;
+  const auto* const kind = std::ranges::find(kReductions, name, &Reduction::kind);
+  if (kind == std::end(kReductions) && !log_sum_exp) return std::nullopt;
+  const bool computes = log_sum_exp || kind->each || kind->last;
+  if (!is_real(dtype) && (computes || dtype_bytes(dtype) < 4))
+    return std::nullopt;  // computed in another type
+  DividedAxes axes = reduced_axes(call);
+  const bool extreme = !log_sum_exp && is_extreme(kind->fold);
+  if (axes.count == 0 || (extreme && axes.kept.empty() && axes.count > kMaxExtremeOfNest))
+    return std::nullopt;
+  Nest nest;
+  if (log_sum_exp)
+    add_log_sum_exp(nest, axes, dtype);
+  else
+    add_reduction(nest, *kind, axes, dtype);
+  nest.sizes = std::move(axes.kept);
+  nest.writes = {std::move(axes.write)};
+  return nest;
+}
+
+std::optional<Nest> arg_extreme_nest(const CallView& call) {
+  const std::vector<tensor::Attr>& attrs = call.node().attrs;
+  const int chosen = ops::checked_axis(attrs[0], call.layout(call.spot(0)).dims.rank());
+  DividedAxes axes =
+      divide_axes(call, attrs[1].integer() != 0, [&](int axis) { return axis == chosen; });
+  // One line is searched faster by the kernel.
+  if (axes.kept.empty() && axes.count > kMaxExtremeOfNest) return std::nullopt;
+  Fold fold =
+      plain_fold(call.node().op == &ops::argmax_op ? Fold::Kind::argmax : Fold::Kind::argmin,
+                 call.spot(0).dtype);
+  fold.dtype = DType::i64;
+  fold.takes_last = attrs[2].integer() != 0;
+  if (axes.folded.empty()) {  // one element: any axis that it lies on
+    axes.folded.push_back(1);
+    axes.read.strides.push_back(0);
+  }
+  fold.sizes = std::move(axes.folded);
+  fold.reads = {std::move(axes.read)};
+  Nest nest;
+  add_fold(nest, std::move(fold));
+  nest.program.results = {0};
+  nest.sizes = std::move(axes.kept);
+  nest.writes = {std::move(axes.write)};
+  return nest;
+}
+
+namespace {
+
+/// Whether lanes of both operands of the product lie side by side, or are one.
+bool has_neighbouring_lanes(Nest nest) {
+  arrange_axes(nest);
+  if (nest.sizes.empty()) return true;
+  return std::ranges::all_of(nest.folds[0].reads, [&](const NestOperand& read) {
+    const std::int64_t along = read.strides[nest.sizes.size() - 1];
+    return along == 0 || along == 1;
+  });
+}
+
+}  // namespace
+
+std::optional<Nest> product_nest(const CallView& call) {
+  const Spot &a = call.spot(0), &b = call.spot(1), &to = call.output();
+  if (dtype_bytes(a.dtype) < 4 || dtype_bytes(a.dtype) > 8) return std::nullopt;
+  const auto axes = tensor::contraction_of(call.node().attrs[0].text(), call.without_address(a),
+                                           call.without_address(b), call.without_address(to));
+  if (!axes) return std::nullopt;
+  const std::int64_t results = axes->batch.elements() * axes->m.elements() * axes->n.elements();
+  const std::int64_t products = results * axes->k.elements();
+  if (products > kMaxProductOfNest || products == 0) return std::nullopt;
+  // The axes of the result as it lies, so that what reads it may join.
+  std::vector<tensor::ContractionAxis> kept;
+  for (const auto* list : {&axes->batch, &axes->m, &axes->n})
+    kept.insert(kept.end(), list->view().begin(), list->view().end());
+  std::ranges::stable_sort(kept, std::ranges::greater(), &tensor::ContractionAxis::out);
+  Nest nest;
+  Fold fold{.kind = Fold::Kind::multiply_add,
+            .dtype = a.dtype,
+            .program = {.inputs = {a.dtype, b.dtype}, .instrs = {}, .results = {0, 1}},
+            .reads = {first_element(a), first_element(b)}};
+  NestOperand write = first_element(to);
+  for (const tensor::ContractionAxis& axis : kept) {
+    nest.sizes.push_back(axis.size);
+    write.strides.push_back(axis.out);
+  }
+  kept.insert(kept.end(), axes->k.view().begin(), axes->k.view().end());
+  for (const tensor::ContractionAxis& axis : kept) {
+    fold.reads[0].strides.push_back(axis.a);
+    fold.reads[1].strides.push_back(axis.b);
+  }
+  for (const tensor::ContractionAxis& axis : axes->k.view()) fold.sizes.push_back(axis.size);
+  nest.writes.push_back(std::move(write));
+  add_fold(nest, std::move(fold));
+  nest.program.results = {0};
+  if (products > kMaxProductAcross && !has_neighbouring_lanes(nest)) return std::nullopt;
+  return nest;
+}
+
+}  // namespace scanloom::plan

@@ -1,0 +1,249 @@
+#include "plan/nest_source.h"
+
+#include <cstring>
+
+#include "ir/scalar_ctx.h"
+#include "ops/indices.h"
+#include "ops/ops.h"
+
+namespace scanloom::plan {
+namespace {
+
+using jit::Nest;
+using jit::NestOperand;
+using tensor::ScalarOp;
+
+/// More runs of neighbours than that are left to the kernel.
+constexpr std::size_t kMaxRuns = 8;
+
+/// The axes of the result that have more than one element, and an operand of its element type.
+void add_write(const CallView& call, Nest& nest) {
+  const Layout& to = call.layout(call.output());
+  NestOperand write = first_element(call.output());
+  for (int axis = 0; axis < to.dims.rank(); ++axis) {
+    if (to.dims[axis] == 1) continue;
+    nest.sizes.push_back(to.dims[axis]);
+    write.strides.push_back(to.strides[axis]);
+  }
+  nest.writes.push_back(std::move(write));
+}
+
+/// An operand that is broadcast to the axes of the result that have more than one element.
+NestOperand broadcast(const CallView& call, const Spot& spot) {
+  const Layout &from = call.layout(spot), &to = call.layout(call.output());
+  NestOperand read = first_element(spot);
+  const int missing = to.dims.rank() - from.dims.rank();
+  for (int axis = 0; axis < to.dims.rank(); ++axis) {
+    if (to.dims[axis] == 1) continue;
+    const int own = axis - missing;
+    read.strides.push_back(own < 0 || from.dims[own] == 1 ? 0 : from.strides[own]);
+  }
+  return read;
+}
+
+/// The bits of a constant of one element.
+std::optional<std::uint64_t> single_constant(const CallView& call, const Spot& spot) {
+  const std::byte* const first = call.constant(spot);
+  std::uint64_t bits = 0;
+  if (first == nullptr || call.layout(spot).dims.elements() != 1 ||
+      dtype_bytes(spot.dtype) > sizeof bits)
+    return std::nullopt;
+  std::memcpy(&bits, first, dtype_bytes(spot.dtype));
+  return bits;
+}
+
+/// A nest that gives what it reads.
+Nest copying(std::vector<std::int64_t> sizes, NestOperand from, NestOperand to) {
+  // All bits, also of booleans that are neither 0 nor 1.
+  if (to.dtype == DType::boolean) from.dtype = to.dtype = DType::u8;
+  Nest nest;
+  nest.sizes = std::move(sizes);
+  nest.program = {.inputs = {from.dtype}, .instrs = {}, .results = {0}};
+  nest.reads = {std::move(from)};
+  nest.writes = {std::move(to)};
+  return nest;
+}
+
+std::vector<Nest> copy_nests(const CallView& call) {
+  const Spot &from = call.spot(0), &to = call.output();
+  if (from.dtype != to.dtype || !(call.layout(from).dims == call.layout(to).dims)) return {};
+  Nest nest;
+  add_write(call, nest);
+  NestOperand read = broadcast(call, from);
+  return {copying(std::move(nest.sizes), std::move(read), std::move(nest.writes[0]))};
+}
+
+std::vector<Nest> pointwise_nests(const CallView& call) {
+  const ir::Node& node = call.node();
+  // The operands of the call are those of the node that are there. Constants become instructions,
+  // which come after all inputs.
+  std::vector<const Spot*> operands;
+  for (const ir::ValueId input : node.inputs)
+    if (input.valid()) operands.push_back(&call.spot(operands.size()));
+  if (operands.size() != call.inputs()) return {};
+  Nest nest;
+  add_write(call, nest);
+  std::vector<ir::Reg> registers;
+  for (const Spot* const from : operands) {
+    registers.push_back(static_cast<ir::Reg>(nest.reads.size()));
+    if (single_constant(call, *from)) continue;
+    nest.reads.push_back(broadcast(call, *from));
+    nest.program.inputs.push_back(from->dtype);
+  }
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    if (const auto bits = single_constant(call, *operands[i]))
+      registers[i] = nest.program.append(
+          {.op = ScalarOp::constant, .dtype = operands[i]->dtype, .bits = *bits});
+  std::vector<ir::Reg> by_input;  // -1: an optional one that is absent
+  for (std::size_t i = 0; const ir::ValueId input : node.inputs)
+    by_input.push_back(input.valid() ? registers[i++] : -1);
+  ir::ScalarCtx ctx(nest.program, by_input, node.attrs);
+  nest.program.results = {node.op->scalar(ctx)};
+  return {std::move(nest)};
+}
+
+/// The bytes that `elements` elements take.
+std::int64_t bytes_of(DType dtype, std::int64_t elements) {
+  return elements * static_cast<std::int64_t>(dtype_bytes(dtype));
+}
+
+/// A copy of `from`, given its place and strides, to the part of the result that begins at `first`
+/// on `axis`.
+Nest part_of_result(const CallView& call, NestOperand from, const tensor::Shape& dims,
+                    const tensor::Shape& strides, int axis, std::int64_t first) {
+  const Layout& y = call.layout(call.output());
+  NestOperand to = first_element(call.output());
+  if (first > 0) to.offset += bytes_of(to.dtype, first * y.strides[axis]);
+  std::vector<std::int64_t> sizes;
+  for (int i = 0; i < dims.rank(); ++i) {
+    if (dims[i] == 1) continue;
+    sizes.push_back(dims[i]);
+    from.strides.push_back(strides[i]);
+    to.strides.push_back(y.strides[i]);
+  }
+  return copying(std::move(sizes), std::move(from), std::move(to));
+}
+
+/// Indices that follow each other by the same step.
+struct IndexRun {
+  std::int64_t first = 0, step = 0, count = 0;
+};
+
+std::vector<IndexRun> runs_of(const std::vector<std::int64_t>& positions) {
+  std::vector<IndexRun> runs;
+  for (const std::int64_t position : positions) {
+    if (runs.empty()) {
+      runs.push_back({position, 0, 1});
+      continue;
+    }
+    IndexRun& run = runs.back();
+    const std::int64_t step = position - (run.first + (run.count - 1) * run.step);
+    if (run.count == 1) run.step = step;
+    if (run.step == step)
+      ++run.count;
+    else
+      runs.push_back({position, 0, 1});
+  }
+  return runs;
+}
+
+/// Where constant indices point on an axis of that size; nullopt where they are not constants, or
+/// one is outside.
+std::optional<std::vector<std::int64_t>> constant_positions(const CallView& call, const Spot& spot,
+                                                            std::int64_t size) {
+  const std::byte* const first = call.constant(spot);
+  const Layout& layout = call.layout(spot);
+  if (first == nullptr || layout.dims.rank() > 1) return std::nullopt;
+  const std::int64_t stride = layout.dims.rank() == 0 ? 0 : layout.strides[0];
+  std::vector<std::int64_t> positions;
+  for (std::int64_t i = 0; i < layout.dims.elements(); ++i) {
+    const std::byte* const at = first + bytes_of(spot.dtype, i * stride);
+    std::int64_t index = 0;
+    if (spot.dtype == DType::i32) {
+      std::int32_t narrow = 0;
+      std::memcpy(&narrow, at, sizeof narrow);
+      index = narrow;
+    } else {
+      std::memcpy(&index, at, sizeof index);
+    }
+    positions.push_back(ops::position_of(index, size));
+    if (positions.back() < 0) return std::nullopt;
+  }
+  return positions;
+}
+
+}  // namespace
+
+NestOperand first_element(const Spot& spot) { return {spot.slot, spot.dtype, spot.offset, {}}; }
+
+tensor::Operand CallView::without_address(const Spot& spot) const {
+  const Layout& where = layout(spot);
+  return {.slot = nullptr,
+          .offset = spot.offset,
+          .dims = where.dims.data(),
+          .strides = where.strides.data(),
+          .rank = where.dims.rank(),
+          .dtype = spot.dtype,
+          .contiguous = where.contiguous};
+}
+
+std::vector<Nest> concat_nests(const CallView& call) {
+  const int axis = ops::checked_axis(call.node().attrs[0], call.layout(call.output()).dims.rank());
+  std::vector<Nest> nests;
+  std::int64_t done = 0;
+  for (std::size_t i = 0; i < call.inputs(); ++i) {
+    const Layout& from = call.layout(call.spot(i));
+    if (from.dims.elements() > 0)
+      nests.push_back(
+          part_of_result(call, first_element(call.spot(i)), from.dims, from.strides, axis, done));
+    done += from.dims[axis];
+  }
+  return nests;
+}
+
+std::vector<Nest> gather_nests(const CallView& call) {
+  const Spot &data = call.spot(0), &indices = call.spot(1);
+  const Layout& from = call.layout(data);
+  const int axis = ops::checked_axis(call.node().attrs[0], from.dims.rank());
+  const auto positions = constant_positions(call, indices, from.dims[axis]);
+  if (!positions) return {};
+  const std::vector<IndexRun> runs = runs_of(*positions);
+  if (runs.size() > kMaxRuns) return {};
+  const bool keeps_axis = call.layout(indices).dims.rank() == 1;
+  std::vector<Nest> nests;
+  std::int64_t done = 0;
+  for (const IndexRun& run : runs) {
+    tensor::Shape dims = from.dims, strides = from.strides;
+    NestOperand first = first_element(data);
+    first.offset += bytes_of(data.dtype, run.first * from.strides[axis]);
+    dims[axis] = run.count;
+    strides[axis] = run.step * from.strides[axis];
+    if (!keeps_axis) {
+      dims.erase(axis);
+      strides.erase(axis);
+    }
+    nests.push_back(
+        part_of_result(call, std::move(first), dims, strides, keeps_axis ? axis : 0, done));
+    done += run.count;
+  }
+  return nests;
+}
+
+std::vector<Nest> nests_of(const CallView& call) {
+  const auto alone = [](std::optional<Nest> nest) {
+    std::vector<Nest> nests;
+    if (nest) nests.push_back(*std::move(nest));
+    return nests;
+  };
+  if (call.is_copy()) return copy_nests(call);
+  const ir::OpDef* const op = call.node().op;
+  if (op->scalar != nullptr) return pointwise_nests(call);
+  if (op == &ops::reduce_op) return alone(reduction_nest(call));
+  if (op == &ops::argmax_op || op == &ops::argmin_op) return alone(arg_extreme_nest(call));
+  if (op == &ops::contract_op) return alone(product_nest(call));
+  if (op == &ops::concat_op) return concat_nests(call);
+  if (op == &ops::gather_op) return gather_nests(call);
+  return {};
+}
+
+}  // namespace scanloom::plan

@@ -1,0 +1,60 @@
+// What a bound call does, as nests of loops that the compiler takes.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "jit/interface.h"
+#include "plan/binding.h"
+#include "plan/plan.h"
+
+namespace scanloom::plan {
+
+/// A call with what its operands are. It refers to all that it is made of.
+class CallView {
+ public:
+  CallView(const Plan& plan, const Binding& binding, const BoundCall& call)
+      : plan_(plan), binding_(binding), call_(call) {}
+
+  [[nodiscard]] const ir::Node& node() const { return plan_.module.node(call_.node); }
+  [[nodiscard]] bool is_copy() const { return call_.is_copy; }
+  [[nodiscard]] std::size_t inputs() const { return call_.inputs; }
+  [[nodiscard]] std::size_t outputs() const { return call_.outputs; }
+  /// The i-th operand that is there; outputs follow the inputs.
+  [[nodiscard]] const Spot& spot(std::size_t i) const {
+    return binding_.operands[call_.first_operand + i];
+  }
+  [[nodiscard]] const Spot& output() const { return spot(inputs()); }
+  [[nodiscard]] const Layout& layout(const Spot& spot) const {
+    return binding_.layouts[static_cast<std::size_t>(spot.layout)];
+  }
+  /// The first element of a constant; nullptr where the operand is none.
+  [[nodiscard]] const std::byte* constant(const Spot& spot) const {
+    const SlotInit& init = binding_.slots[static_cast<std::size_t>(spot.slot)];
+    return init.constant == nullptr ? nullptr : init.constant + spot.offset;
+  }
+  /// An operand that shape inference and kernels of operators take.
+  [[nodiscard]] tensor::Operand without_address(const Spot& spot) const;
+
+ private:
+  const Plan& plan_;
+  const Binding& binding_;
+  const BoundCall& call_;
+};
+
+/// Nests that do, in their order, what the call does; none where it stays a call: kernels are
+/// better at it, or it has no such form. Preconditions: sizes are known, one output of one element
+/// or more.
+std::vector<jit::Nest> nests_of(const CallView& call);
+
+// The same for single operators, in files of their own.
+std::optional<jit::Nest> reduction_nest(const CallView& call);
+std::optional<jit::Nest> arg_extreme_nest(const CallView& call);
+std::optional<jit::Nest> product_nest(const CallView& call);
+std::vector<jit::Nest> concat_nests(const CallView& call);
+std::vector<jit::Nest> gather_nests(const CallView& call);
+
+/// The element of the operand that lies first.
+jit::NestOperand first_element(const Spot& spot);
+
+}  // namespace scanloom::plan

@@ -1,0 +1,49 @@
+// The parts of a loop's body while it is made ready for the compiler: statements, each with the
+// memory that it touches.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "jit/interface.h"
+
+namespace scanloom::plan {
+
+/// Memory that a statement reads or writes: bytes [first, last) from where the slot points.
+struct Use {
+  std::int32_t slot = 0;
+  std::int64_t first = 0, last = 0;
+
+  [[nodiscard]] bool overlaps(const Use& other) const {
+    return slot == other.slot && first < other.last && other.first < last;
+  }
+};
+
+/// The bytes between the first and the last element over axes of those sizes, none of them 0.
+Use use_of(const jit::NestOperand& operand, const std::vector<std::int64_t>& sizes);
+
+struct Part {
+  jit::Statement statement;
+  std::vector<Use> reads, writes;
+
+  [[nodiscard]] bool is_nest() const { return statement.kind == jit::Statement::Kind::nest; }
+};
+
+/// A nest with the memory that it touches.
+Part part_of(jit::Nest nest);
+
+[[nodiscard]] bool overlap(const std::vector<Use>& a, const std::vector<Use>& b);
+
+/// Neither reads or writes what the other writes.
+[[nodiscard]] bool independent(const Part& a, const Part& b);
+
+/// The axes that a fold's reads walk: the nest's, then the fold's own.
+std::vector<std::int64_t> axes_of(const jit::Nest& nest, const jit::Fold& fold);
+
+/// Appends `from` to `to`, given the register in `to` of each of its inputs; returns those of its
+/// results.
+std::vector<std::int32_t> append_program(tensor::ScalarProgram& to,
+                                         const tensor::ScalarProgram& from,
+                                         std::vector<std::int32_t> registers);
+
+}  // namespace scanloom::plan

@@ -1,0 +1,111 @@
+// Which element programs move to their readers, and what must hold for that.
+#include "plan/inline_nests.h"
+
+#include <gtest/gtest.h>
+
+namespace scanloom::plan {
+namespace {
+
+using jit::Fold;
+using jit::Nest;
+using jit::NestOperand;
+using tensor::ScalarOp;
+
+constexpr std::int32_t kLocal = 0, kState = 5, kFeed = 6;
+
+NestOperand f32_at(std::int32_t slot, std::int64_t offset, std::vector<std::int64_t> strides) {
+  return {slot, DType::f32, offset, std::move(strides)};
+}
+
+const NestOperand kMatrix = f32_at(kFeed, 0, {8, 1}), kProduct = f32_at(kLocal, 0, {8, 1});
+
+/// to = op(from), over `sizes`.
+Part unary(ScalarOp op, std::vector<std::int64_t> sizes, NestOperand from, NestOperand to) {
+  Nest nest;
+  nest.sizes = std::move(sizes);
+  nest.reads = {std::move(from)};
+  nest.writes = {std::move(to)};
+  nest.program.inputs = {DType::f32};
+  nest.program.results = {
+      nest.program.append({.op = op, .dtype = DType::f32, .args = {0, -1, -1}})};
+  return part_of(std::move(nest));
+}
+
+/// to[i] = sum over j < n of from[i, j].
+Part sums(std::int64_t results, std::int64_t n, NestOperand from, NestOperand to) {
+  Nest nest;
+  if (results > 1) nest.sizes = {results};
+  nest.writes = {std::move(to)};
+  nest.folds = {Fold{.dtype = DType::f32,
+                     .sizes = {n},
+                     .program = {.inputs = {DType::f32}, .instrs = {}, .results = {0}},
+                     .reads = {std::move(from)}}};
+  nest.program = {.inputs = {DType::f32}, .instrs = {}, .results = {0}};
+  return part_of(std::move(nest));
+}
+
+TEST(InlineNests, AFoldTakesTheProgramOfWhatItReads) {
+  // The columns of what was computed row by row.
+  std::vector<Part> parts{unary(ScalarOp::exp, {4, 8}, kMatrix, kProduct),
+                          sums(8, 4, f32_at(kLocal, 0, {1, 8}), f32_at(kState, 0, {1}))};
+  inline_nests(parts, kLocal, {});
+  const Fold& fold = parts[1].statement.nest.folds[0];
+  ASSERT_EQ(fold.program.instrs.size(), 1U);
+  EXPECT_EQ(fold.program.instrs[0].op, ScalarOp::exp);
+  EXPECT_EQ(fold.reads, (std::vector{f32_at(kFeed, 0, {1, 8})}));
+  EXPECT_EQ(fold.program.results, (std::vector{1}));
+}
+
+TEST(InlineNests, SeveralReadersTakeWhatIsCheap) {
+  for (const ScalarOp op : {ScalarOp::neg, ScalarOp::exp}) {
+    std::vector<Part> parts{unary(op, {4, 8}, kMatrix, kProduct),
+                            sums(8, 4, f32_at(kLocal, 0, {1, 8}), f32_at(kState, 0, {1})),
+                            unary(ScalarOp::tanh, {4, 8}, kProduct, f32_at(kState, 64, {8, 1}))};
+    inline_nests(parts, kLocal, {});
+    const bool moved = op == ScalarOp::neg;
+    EXPECT_EQ(parts[1].statement.nest.folds[0].program.instrs.size(), moved ? 1U : 0U);
+    EXPECT_EQ(parts[2].statement.nest.program.instrs.size(), moved ? 2U : 1U);
+  }
+}
+
+TEST(InlineNests, NothingIsComputedForEachOfSeveralElements) {
+  // Each of the eight is read four times.
+  std::vector<Part> parts{
+      unary(ScalarOp::neg, {8}, f32_at(kFeed, 0, {1}), f32_at(kLocal, 0, {1})),
+      unary(ScalarOp::tanh, {4, 8}, f32_at(kLocal, 0, {0, 1}), f32_at(kState, 0, {8, 1}))};
+  inline_nests(parts, kLocal, {});
+  EXPECT_EQ(parts[1].statement.nest.program.instrs.size(), 1U);
+}
+
+TEST(InlineNests, WhatIsOverwrittenBeforeItIsReadStays) {
+  std::vector<Part> parts{unary(ScalarOp::neg, {4, 8}, f32_at(kState, 0, {8, 1}), kProduct),
+                          unary(ScalarOp::exp, {4, 8}, kMatrix, f32_at(kState, 0, {8, 1})),
+                          sums(8, 4, f32_at(kLocal, 0, {1, 8}), f32_at(kState, 512, {1}))};
+  inline_nests(parts, kLocal, {});
+  EXPECT_TRUE(parts[2].statement.nest.folds[0].program.instrs.empty());
+}
+
+TEST(InlineNests, WhatACallReadsOrTheLoopStays) {
+  std::vector<Part> parts{unary(ScalarOp::neg, {4, 8}, kMatrix, kProduct),
+                          sums(8, 4, f32_at(kLocal, 0, {1, 8}), f32_at(kState, 0, {1}))};
+  inline_nests(parts, kLocal, {{kLocal, 0, 4}});
+  EXPECT_TRUE(parts[1].statement.nest.folds[0].program.instrs.empty());
+  Part call;
+  call.statement.kind = jit::Statement::Kind::call;
+  call.reads = {{kLocal, 0, 16}};
+  parts.push_back(call);
+  inline_nests(parts, kLocal, {});
+  EXPECT_TRUE(parts[1].statement.nest.folds[0].program.instrs.empty());
+}
+
+TEST(InlineNests, AFoldWithoutLanesTakesOnlyWhatIsCheap) {
+  for (const ScalarOp op : {ScalarOp::neg, ScalarOp::exp}) {
+    std::vector<Part> parts{unary(op, {32}, f32_at(kFeed, 0, {1}), f32_at(kLocal, 0, {1})),
+                            sums(1, 32, f32_at(kLocal, 0, {1}), f32_at(kState, 0, {}))};
+    inline_nests(parts, kLocal, {});
+    EXPECT_EQ(parts[1].statement.nest.folds[0].program.instrs.empty(), op == ScalarOp::exp);
+  }
+}
+
+}  // namespace
+}  // namespace scanloom::plan

@@ -1,0 +1,81 @@
+// What a compiled body keeps in memory of its own.
+#include "plan/keep_local.h"
+
+#include <gtest/gtest.h>
+
+namespace scanloom::plan {
+namespace {
+
+using jit::Nest;
+using jit::NestOperand;
+
+constexpr std::int32_t kArena = 0, kNow = 3, kThen = 4, kFeed = 6;
+
+NestOperand f32_at(std::int32_t slot, std::int64_t offset) {
+  return {slot, DType::f32, offset, {1}};
+}
+
+Part copy(NestOperand from, NestOperand to, std::int64_t count = 4) {
+  Nest nest;
+  nest.sizes = {count};
+  nest.reads = {std::move(from)};
+  nest.writes = {std::move(to)};
+  nest.program = {.inputs = {DType::f32}, .instrs = {}, .results = {0}};
+  return part_of(std::move(nest));
+}
+
+const NestOperand& read_of(const Part& part) { return part.statement.nest.reads[0]; }
+const NestOperand& write_of(const Part& part) { return part.statement.nest.writes[0]; }
+
+TEST(KeepLocal, ValuesOfTheStepNeedNoArena) {
+  std::vector<Part> parts{copy(f32_at(kFeed, 0), f32_at(kArena, 64)),
+                          copy(f32_at(kArena, 64), f32_at(kThen, 0))};
+  jit::BodySource source;
+  keep_local(parts, kArena, {}, source);
+  EXPECT_EQ(source.locals, (std::vector<std::int64_t>{16}));
+  EXPECT_EQ(write_of(parts[0]), f32_at(jit::local_slot(0), 0));
+  EXPECT_EQ(read_of(parts[1]), f32_at(jit::local_slot(0), 0));
+}
+
+TEST(KeepLocal, WhatIsMadeBeforeTheLoopOrReadByOthersStays) {
+  Part call;
+  call.statement.kind = jit::Statement::Kind::call;
+  call.reads = {{kArena, 128, 144}};
+  std::vector<Part> parts{copy(f32_at(kArena, 0), f32_at(kArena, 64)),
+                          copy(f32_at(kFeed, 0), f32_at(kArena, 128)), call};
+  jit::BodySource source;
+  keep_local(parts, kArena, {{kArena, 64, 65}}, source);
+  EXPECT_TRUE(source.locals.empty());
+  EXPECT_EQ(read_of(parts[0]).slot, kArena);
+}
+
+TEST(KeepLocal, SmallStatesAreCopiedInsteadOfSwapped) {
+  std::vector<Part> parts{copy(f32_at(kNow, 0), f32_at(kThen, 0))};
+  jit::BodySource source;
+  source.swaps = {{kNow, kThen}};
+  keep_local(parts, kArena, {}, source);
+  EXPECT_TRUE(source.swaps.empty());
+  ASSERT_EQ(source.states.size(), 1U);
+  EXPECT_EQ(source.states[0].slot, kNow);
+  EXPECT_EQ(read_of(parts[0]).slot, source.states[0].now);
+  EXPECT_EQ(write_of(parts[0]).slot, source.states[0].then);
+}
+
+TEST(KeepLocal, LargeStatesAndThoseThatCallsReadAreSwapped) {
+  Part call;
+  call.statement.kind = jit::Statement::Kind::call;
+  call.reads = {{kNow, 0, 16}};
+  for (const bool large : {true, false}) {
+    std::vector<Part> parts{copy(f32_at(kNow, 0), f32_at(kThen, 0), large ? 1000 : 4)};
+    if (!large) parts.push_back(call);
+    jit::BodySource source;
+    source.swaps = {{kNow, kThen}};
+    keep_local(parts, kArena, {}, source);
+    EXPECT_EQ(source.swaps.size(), 1U);
+    EXPECT_TRUE(source.states.empty());
+    EXPECT_EQ(read_of(parts[0]).slot, kNow);
+  }
+}
+
+}  // namespace
+}  // namespace scanloom::plan
