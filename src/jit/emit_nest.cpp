@@ -144,10 +144,8 @@ class NestEmitter {
       inputs.push_back(load_lanes(builder_, operand.dtype, at(operand, reads_[i], index),
                                   lane_stride(operand), width));
     }
-    std::vector<Value> folded;
     for (std::size_t i = 0; i < nest_.folds.size(); ++i)
-      folded.push_back(fold({nest_.folds[i], folds_[i], folded, width}, index));
-    inputs.insert(inputs.end(), folded.begin(), folded.end());
+      inputs.push_back(fold({nest_.folds[i], folds_[i], width}, index));
     const std::vector<Value> registers = emit_program(builder_, nest_.program, inputs, width);
     for (std::size_t i = 0; i < nest_.writes.size(); ++i) {
       const NestOperand& operand = nest_.writes[i];
@@ -163,7 +161,6 @@ class NestEmitter {
   struct FoldBlock {
     const Fold& fold;
     const std::vector<Value>& bases;
-    const std::vector<Value>& folded;  ///< results of the folds before it
     unsigned width;
   };
 
@@ -174,8 +171,6 @@ class NestEmitter {
       inputs.push_back(load_lanes(builder_, fold.reads[i].dtype,
                                   at(fold.reads[i], block.bases[i], index),
                                   lane_stride(fold.reads[i]), block.width));
-    for (const std::int32_t earlier : fold.earlier)
-      inputs.push_back(block.folded[static_cast<std::size_t>(earlier)]);
     const std::vector<Value> registers = emit_program(builder_, fold.program, inputs, block.width);
     std::vector<Value> results;
     for (const std::int32_t result : fold.program.results)

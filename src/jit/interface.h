@@ -85,10 +85,9 @@ struct Fold {
   Kind kind = Kind::sum;
   DType dtype = DType::f32;  ///< of the result
   std::vector<std::int64_t> sizes;
-  tensor::ScalarProgram program;           ///< of the reads, then of the results of `earlier`
-  std::vector<NestOperand> reads;          ///< strides of the nest's axes, then of the fold's
-  std::vector<std::int32_t> earlier = {};  ///< folds before this one, by their index in the nest
-  bool takes_last = false;                 ///< of indices: the last among equals, not the first
+  tensor::ScalarProgram program;   ///< of the reads
+  std::vector<NestOperand> reads;  ///< strides of the nest's axes, then of the fold's
+  bool takes_last = false;         ///< of indices: the last among equals, not the first
   friend bool operator==(const Fold&, const Fold&) = default;
 };
 

@@ -1,7 +1,9 @@
 // Machine code for the bodies of loops that are more than one element program. They are bound as
 // all stepped loops are, and start so; the code takes over at the beginning of a step.
 #include <algorithm>
+#include <cmath>
 
+#include "ops/ops.h"
 #include "plan/binder.h"
 #include "plan/body_source.h"
 #include "plan/cost.h"
@@ -164,13 +166,39 @@ void Binder::keep_apart(BoundLoop& loop) {
   loop.most_inner_trips = check.most_inner_trips;
 }
 
+double Binder::step_nanoseconds(const BoundLoop& loop) const {
+  double sum = kNanosecondsPerCall;
+  for (std::uint32_t at = loop.body; at + 1 < loop.exit; ++at) {
+    const Instruction& instruction = out_->code[at];
+    if (instruction.op == Op::call) sum += call_nanoseconds(out_->calls[instruction.index]);
+  }
+  return sum * (1 + static_cast<double>(loop.inner_steps));
+}
+
+double Binder::call_nanoseconds(const BoundCall& call) const {
+  double most = 0, all = 1;
+  for (std::size_t i = 0; i < std::size_t{call.inputs} + call.outputs; ++i) {
+    const Spot& spot = out_->operands[call.first_operand + i];
+    if (!spot.present() || spot.is_dynamic() || spot.is_object()) continue;
+    const auto elements = static_cast<double>(layout(spot).dims.elements());
+    most = std::max(most, elements);
+    all *= elements;
+  }
+  // Of a product m x k by k x n, (mk kn mn)^1/2 multiplications.
+  const bool is_product = !call.is_copy && module_.node(call.node).op == &ops::contract_op;
+  return kNanosecondsPerCall +
+         (is_product ? std::sqrt(all) * kNanosecondsPerProduct : most * kNanosecondsPerElement);
+}
+
 void Binder::compile_bodies() {
   if (plan_->options.compiler == nullptr) return;
   std::uint32_t end = 0;  // of the last one that has become code, with all loops inside
   for (BoundLoop& loop : out_->loops) {
     if (loop.compiled.run != nullptr || loop.exit <= end) continue;
     loop.steps_to_compile =
-        plan_->options.always_compile ? 1 : steps_worth_compiling(loop.exit - loop.body);
+        plan_->options.always_compile
+            ? 1
+            : steps_worth_compiling(loop.exit - loop.body, step_nanoseconds(loop));
     if (loop.trip_count <= loop.steps_to_compile) continue;
     Expected<jit::CompiledBody> body = compile_body(*plan_, *out_, loop);
     if (!body) {

@@ -160,6 +160,9 @@ class Binder {
 
   // bind_body.cpp
   void keep_apart(BoundLoop& loop);
+  /// About how long a step takes that is stepped.
+  [[nodiscard]] double step_nanoseconds(const BoundLoop& loop) const;
+  [[nodiscard]] double call_nanoseconds(const BoundCall& call) const;
   void compile_bodies();
 
   std::shared_ptr<const Plan> plan_;

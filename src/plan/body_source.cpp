@@ -237,9 +237,10 @@ class BodyMaker {
   }
 
   [[nodiscard]] static bool is_small(const Nest& nest) {
-    std::int64_t count = tensor::Shape(nest.sizes).elements();
-    for (const Fold& fold : nest.folds) count *= tensor::Shape(fold.sizes).elements();
-    return count <= kMaxElementsOfNest;
+    std::int64_t folded = 1;
+    for (const Fold& fold : nest.folds)
+      folded = std::max(folded, tensor::Shape(fold.sizes).elements());
+    return tensor::Shape(nest.sizes).elements() * folded <= kMaxElementsOfNest;
   }
 
   [[nodiscard]] bool is_supported(const Nest& nest) const {

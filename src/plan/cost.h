@@ -19,11 +19,16 @@ inline constexpr std::size_t kMaxInstructionsOfUnknownTrips = 512;
 // Of bodies that are compiled step by step:
 
 /// Compiling takes about 20 ms, the library of the compiler included, and 1 ms for each instruction
-/// of the binding; a step saves about 20 ns for each, and for the loop itself.
-constexpr std::int64_t steps_worth_compiling(std::size_t instructions) {
-  const auto count = static_cast<std::int64_t>(instructions);
-  return (20 + count) * 1'000'000 / (20 * (count + 1));
+/// of the binding. It pays once the steps that were stepped have taken as long: then no choice
+/// would have been better by more than half.
+constexpr std::int64_t steps_worth_compiling(std::size_t instructions, double step_nanoseconds) {
+  const double compiling = 1e6 * (20 + static_cast<double>(instructions));
+  return static_cast<std::int64_t>(compiling / step_nanoseconds) + 1;
 }
+/// What a stepped call takes: for itself, and for each element or multiplication.
+inline constexpr double kNanosecondsPerCall = 20;
+inline constexpr double kNanosecondsPerElement = 0.5;
+inline constexpr double kNanosecondsPerProduct = 0.0625;
 /// Calls and nests before they are joined.
 inline constexpr std::size_t kMaxStatementsOfBody = 512;
 /// Branches and loops inside it; the depth of what is described is theirs at most.

@@ -41,11 +41,7 @@ Nest joined(const Nest& earlier, const Nest& later) {
   nest.sizes = earlier.sizes;
   nest.reads = earlier.reads;
   nest.folds = earlier.folds;
-  for (Fold fold : later.folds) {
-    for (std::int32_t& before : fold.earlier)
-      before += static_cast<std::int32_t>(earlier.folds.size());
-    nest.folds.push_back(std::move(fold));
-  }
+  nest.folds.insert(nest.folds.end(), later.folds.begin(), later.folds.end());
   // Where each input of `later` comes from: a read of the new nest, or a result of `earlier`.
   std::vector<std::int32_t> read_at, result_at;
   for (const NestOperand& read : later.reads) {

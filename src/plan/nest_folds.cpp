@@ -37,7 +37,6 @@ constexpr Reduction kReductions[] = {
     {"l2", Fold::Kind::sum, ScalarOp::mul, ScalarOp::sqrt},
     {"log_sum", Fold::Kind::sum, std::nullopt, ScalarOp::log},
 };
-constexpr std::string_view kLogSumExp = "log_sum_exp";
 
 bool is_extreme(Fold::Kind kind) { return kind == Fold::Kind::max || kind == Fold::Kind::min; }
 
@@ -89,30 +88,6 @@ DividedAxes reduced_axes(const CallView& call) {
   });
 }
 
-/// The logarithm of a sum of exponentials, with the greatest element taken out.
-void add_log_sum_exp(Nest& nest, const DividedAxes& axes, DType dtype) {
-  Fold greatest = plain_fold(Fold::Kind::max, dtype);
-  greatest.sizes = axes.folded;
-  greatest.reads = {axes.read};
-  Fold sum = greatest;
-  sum.kind = Fold::Kind::sum;
-  sum.earlier = {0};
-  sum.program.inputs = {dtype, dtype};
-  constexpr Reg kElement = 0, kGreatest = 1;
-  ir::ScalarCtx each(sum.program, {}, {});
-  sum.program.results = {
-      each.unary(ScalarOp::exp, each.binary(ScalarOp::sub, kElement, kGreatest))};
-  add_fold(nest, std::move(greatest));
-  add_fold(nest, std::move(sum));
-  // An infinite or undefined one is the result.
-  constexpr Reg kMost = 0, kSum = 1;
-  ir::ScalarCtx end(nest.program, {}, {});
-  const Reg total = end.binary(ScalarOp::add, kMost, end.unary(ScalarOp::log, kSum));
-  const Reg unbounded = end.binary(ScalarOp::logical_or, end.unary(ScalarOp::is_nan, kMost),
-                                   end.unary(ScalarOp::is_inf, kMost));
-  nest.program.results = {end.select(unbounded, kMost, total)};
-}
-
 void add_reduction(Nest& nest, const Reduction& kind, const DividedAxes& axes, DType dtype) {
   Fold fold = plain_fold(kind.fold, dtype);
   fold.sizes = axes.folded;
@@ -137,22 +112,17 @@ void add_reduction(Nest& nest, const Reduction& kind, const DividedAxes& axes, D
 std::optional<Nest> reduction_nest(const CallView& call) {
   if (call.inputs() > 1 && call.spot(1).present()) return std::nullopt;
   const DType dtype = call.spot(0).dtype;
-  const std::string_view name = call.node().attrs[0].text();
-  const bool log_sum_exp = name == kLogSumExp;
-  const auto* const kind = std::ranges::find(kReductions, name, &Reduction::kind);
-  if (kind == std::end(kReductions) && !log_sum_exp) return std::nullopt;
-  const bool computes = log_sum_exp || kind->each || kind->last;
-  if (!is_real(dtype) && (computes || dtype_bytes(dtype) < 4))
+  const auto* const kind =
+      std::ranges::find(kReductions, call.node().attrs[0].text(), &Reduction::kind);
+  if (kind == std::end(kReductions)) return std::nullopt;
+  if (!is_real(dtype) && (kind->each || kind->last || dtype_bytes(dtype) < 4))
     return std::nullopt;  // computed in another type
   DividedAxes axes = reduced_axes(call);
-  const bool extreme = !log_sum_exp && is_extreme(kind->fold);
-  if (axes.count == 0 || (extreme && axes.kept.empty() && axes.count > kMaxExtremeOfNest))
+  if (axes.count == 0 ||
+      (is_extreme(kind->fold) && axes.kept.empty() && axes.count > kMaxExtremeOfNest))
     return std::nullopt;
   Nest nest;
-  if (log_sum_exp)
-    add_log_sum_exp(nest, axes, dtype);
-  else
-    add_reduction(nest, *kind, axes, dtype);
+  add_reduction(nest, *kind, axes, dtype);
   nest.sizes = std::move(axes.kept);
   nest.writes = {std::move(axes.write)};
   return nest;
