@@ -1,5 +1,7 @@
 """Scanloom and onnxruntime behind one interface, each with one thread."""
 
+import re
+
 import numpy as np
 import onnxruntime
 
@@ -31,9 +33,40 @@ def ours(path, feeds, execution="automatic"):
     return Engine("scanloom", lambda: session.run(None, feeds))
 
 
-def peer(path, feeds):
+def strategies(session):
+    """What `session.explain()` says of each loop after a run, without the number of steps."""
+    return re.findall(r"^  strategy +(.*) \([^()]*\)$", session.explain(), re.M)
+
+
+def in_words(found):
+    """One word for the strategies of a model's loops: compiled, compiled_steps (one step is machine
+    code, called once per step), stepped, mixed; operator where no loop is left."""
+    words = {
+        "stepped" if text.startswith("stepped")
+        else "compiled_steps" if text.startswith("compiled step by step")
+        else "compiled"
+        for text in found
+    }
+    if not words:
+        return "operator"
+    return words.pop() if len(words) == 1 else "mixed"
+
+
+def executions(path, feeds):
+    """{word: engine}: Scanloom as it chooses, and where that compiles anything, stepped too."""
+    session = scanloom_session(path)
+    session.run(None, feeds)
+    found = strategies(session)
+    chosen = in_words(found)
+    ways = {chosen: Engine("scanloom", lambda: session.run(None, feeds), "; ".join(found))}
+    if chosen not in ("stepped", "operator"):
+        ways["stepped"] = ours(path, feeds, "stepped")
+    return ways
+
+
+def peer(path, feeds, name="onnxruntime"):
     session = onnxruntime_session(path)
-    return Engine("onnxruntime", lambda: session.run(None, feeds))
+    return Engine(name, lambda: session.run(None, feeds))
 
 
 def unoptimised_results(path, feeds):

@@ -33,6 +33,7 @@ class Engine:
 
     name: str
     run: Callable
+    strategy: str = ""  # how Scanloom executes its loops, in the words of session.explain()
     timed: bool = False
 
 
@@ -40,6 +41,7 @@ class Engine:
 class Peer:
     engine: Engine
     target: float | None = None  # the largest ratio Scanloom / peer that is good; None: none set
+    optional: bool = False  # may fail on a model or be wrong; that is listed and no more
 
 
 @dataclasses.dataclass
@@ -66,6 +68,11 @@ class Place:
     cache: pathlib.Path
     models: dict[str, pathlib.Path]
     baseline: object
+    only: Sequence[str] = ()
+
+    def wants(self, name: str) -> bool:
+        """Whether a question whose name begins so may be asked."""
+        return not self.only or any(x.startswith(name) or name.startswith(x) for x in self.only)
 
 
 @dataclasses.dataclass
@@ -84,6 +91,7 @@ class Comparison:
     ratio_median: float
     pairs: int
     target: float | None
+    strategy: str
 
     @property
     def met(self) -> bool | None:
@@ -170,4 +178,5 @@ def compare(
         ratio_median=statistics.median(ratios),
         pairs=pairs,
         target=peer.target,
+        strategy=question.ours.strategy,
     )

@@ -1,14 +1,18 @@
-"""The plain C loops of baseline.c, compiled for this machine when the benchmark starts."""
+"""The plain C loops of baseline/, compiled for this machine when the benchmark starts."""
 
 import ctypes
 import pathlib
 import shutil
 import subprocess
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-SOURCE = pathlib.Path(__file__).with_name("baseline.c")
-FLAGS = ["-O3", "-march=native", "-fPIC", "-shared", "-std=c11"]
+from harness import Engine
+
+SOURCES = sorted(pathlib.Path(__file__).with_name("baseline").glob("*.c"))
+FLAGS = ["-O3", "-march=native", "-fPIC", "-std=c11"]
+FAST = ["-ffast-math"]
 
 
 def compiler() -> str:
@@ -19,14 +23,25 @@ def compiler() -> str:
     raise FileNotFoundError("no C compiler (gcc, cc or clang) to make the baseline with")
 
 
+def _make_library(folder: pathlib.Path, name: str, flags: Sequence[str]) -> ctypes.CDLL:
+    """Linked without the flags: with -ffast-math the linker adds code that switches denormals off
+    in the whole process."""
+    objects = []
+    for source in SOURCES:
+        objects.append(str(folder / f"{name}_{source.stem}.o"))
+        subprocess.run([compiler(), *FLAGS, *flags, "-c", str(source), "-o", objects[-1]], check=True)
+    library = folder / f"lib{name}.so"
+    subprocess.run([compiler(), "-shared", *objects, "-o", str(library), "-lm"], check=True)
+    return ctypes.CDLL(str(library))
+
+
 class Baseline:
     """Calls into the compiled loops. Outputs are the caller's arrays, so nothing is allocated."""
 
     def __init__(self, folder: pathlib.Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        library = folder / "libbaseline.so"
-        subprocess.run([compiler(), *FLAGS, str(SOURCE), "-o", str(library)], check=True)
-        self._calls = ctypes.CDLL(str(library))
+        self._calls = _make_library(folder, "baseline", [])
+        self._fast_calls = _make_library(folder, "baseline_fast", FAST)
         i64, f32, pointer = ctypes.c_int64, ctypes.c_float, ctypes.c_void_p
         self._declare("counter", [i64, i64, i64], i64)
         self._declare("counter_rows", [i64, i64, i64, pointer], i64)
@@ -54,7 +69,32 @@ class Baseline:
         )
         return [y]
 
+    def engine(
+        self, name: str, arguments: Sequence, results: Sequence[np.ndarray], fast: bool = False
+    ) -> Engine:
+        """The C function scanloom_<name>, or its -ffast-math build, as an engine.
+
+        Arguments are converted once: arrays to pointers, int to int64_t, float to double. Results
+        are those of the arguments that the function writes."""
+        function = getattr(self._fast_calls if fast else self._calls, f"scanloom_{name}")
+        function.argtypes = [_ctype(argument) for argument in arguments]
+        function.restype = None
+        values = [x.ctypes.data if isinstance(x, np.ndarray) else x for x in arguments]
+
+        def run(_alive=tuple(arguments)) -> list[np.ndarray]:
+            function(*values)
+            return list(results)
+
+        return Engine("C fast" if fast else "C loop", run)
+
     def _declare(self, name: str, arguments: list[type], result: type | None) -> None:
         function = getattr(self._calls, f"scanloom_{name}")
         function.argtypes = arguments
         function.restype = result
+
+
+def _ctype(argument) -> Callable:
+    if isinstance(argument, np.ndarray):
+        assert argument.flags.c_contiguous
+        return ctypes.c_void_p
+    return ctypes.c_int64 if isinstance(argument, int) else ctypes.c_double

@@ -20,6 +20,7 @@ import harness  # noqa: E402
 import machine  # noqa: E402
 import models  # noqa: E402
 import native  # noqa: E402
+import peers  # noqa: E402
 import questions  # noqa: E402
 
 HEADINGS = ("question", "peer", "scanloom", "peer", "unit", "ratio", "min", "target", "")
@@ -43,7 +44,7 @@ def parse_arguments() -> argparse.Namespace:
     return arguments
 
 
-def make_place() -> harness.Place:
+def make_place(only: list[str]) -> harness.Place:
     build = ROOT / "build" / "bench-data"
     return harness.Place(
         build=build,
@@ -51,20 +52,53 @@ def make_place() -> harness.Place:
         cache=ROOT / "build" / "cache",
         models=models.write_all(build),
         baseline=native.Baseline(build),
+        only=only,
     )
 
 
-def ask(module, place, arguments):
-    """Yields the comparisons of one module's questions."""
+@dataclasses.dataclass
+class Findings:
+    """What came out; `skipped` and `wrong` say why something was not measured."""
+
+    comparisons: list[harness.Comparison] = dataclasses.field(default_factory=list)
+    skipped: list[str] = dataclasses.field(default_factory=list)
+    wrong: list[str] = dataclasses.field(default_factory=list)
+
+
+def ask(module, place, arguments, findings):
+    """Asks the questions of one module."""
     for question in module.questions(place, arguments.clock):
         if arguments.only and not any(question.name.startswith(x) for x in arguments.only):
             continue
-        for engine in [question.ours, *(peer.engine for peer in question.peers)]:
-            harness.check(question, engine)
+        try:
+            harness.check(question, question.ours)
+        except harness.Wrong as reason:
+            findings.wrong.append(str(reason))
+            continue
         for peer in question.peers:
-            yield harness.compare(
+            if not is_right(question, peer, findings):
+                continue
+            comparison = harness.compare(
                 question, peer, arguments.clock, arguments.pairs, arguments.sample
             )
+            findings.comparisons.append(comparison)
+            print_row(row(comparison))
+
+
+def is_right(question, peer, findings) -> bool:
+    """Whether the peer gives the right result; otherwise the reason is among the findings."""
+    try:
+        harness.check(question, peer.engine)
+    except harness.Wrong as reason:
+        (findings.skipped if peer.optional else findings.wrong).append(str(reason))
+        return False
+    except Exception as error:  # whatever a peer raises where it cannot run a model
+        if not peer.optional:
+            raise
+        reason = str(error).strip().split("\n")[0]
+        findings.skipped.append(f"{question.name}: {peer.engine.name} fails: {reason[:160]}")
+        return False
+    return True
 
 
 def time_text(nanoseconds: float) -> str:
@@ -82,46 +116,46 @@ def row(found: harness.Comparison) -> tuple[str, ...]:
 
 
 def print_row(cells: tuple[str, ...]) -> None:
-    widths = (24, 12, 10, 10, 6, 8, 8, 7, 6)
+    widths = (34, 15, 10, 10, 6, 8, 8, 7, 6)
     print(" ".join(cell.ljust(width) for cell, width in zip(cells, widths)).rstrip(), flush=True)
 
 
 def main() -> int:
     arguments = parse_arguments()
-    place = make_place()
+    place = make_place(arguments.only)
     here = machine.describe()
     print(machine.summary(here))
     print(f"one thread, {arguments.pairs} interleaved pairs, {arguments.clock} clock; times: "
           "minimum per unit; ratio: median of scanloom / peer\n")
     print_row(HEADINGS)
-    found, skipped, wrong = [], [], []
+    findings = Findings()
     for info in sorted(pkgutil.iter_modules(questions.__path__), key=lambda info: info.name):
         try:
-            module = importlib.import_module(f"questions.{info.name}")
-            for comparison in ask(module, place, arguments):
-                found.append(comparison)
-                print_row(row(comparison))
+            ask(importlib.import_module(f"questions.{info.name}"), place, arguments, findings)
         except harness.Skip as reason:
-            skipped.append(f"{info.name}: {reason}")
-        except harness.Wrong as reason:
-            wrong.append(str(reason))
+            findings.skipped.append(f"{info.name}: {reason}")
     print()
-    for text in skipped:
+    if peers.absent():
+        print(f"absent peers: {', '.join(peers.absent())} (make bench-peers installs them)")
+    for text in findings.skipped:
         print(f"skipped {text}")
-    for text in wrong:
+    for text in findings.wrong:
         print(f"WRONG RESULT {text}")
-    write_json(arguments, here, found, skipped, wrong)
-    missed = [comparison for comparison in found if comparison.met is False]
-    return int(bool(wrong) or (arguments.strict and bool(missed)))
+    write_json(arguments, here, findings)
+    missed = [comparison for comparison in findings.comparisons if comparison.met is False]
+    return int(bool(findings.wrong) or (arguments.strict and bool(missed)))
 
 
-def write_json(arguments, here, found, skipped, wrong) -> None:
+def write_json(arguments, here, findings) -> None:
     report = {
         "machine": here,
         "clock": arguments.clock,
-        "comparisons": [dataclasses.asdict(item) | {"met": item.met} for item in found],
-        "skipped": skipped,
-        "wrong": wrong,
+        "comparisons": [
+            dataclasses.asdict(item) | {"met": item.met} for item in findings.comparisons
+        ],
+        "absent": peers.absent(),
+        "skipped": findings.skipped,
+        "wrong": findings.wrong,
     }
     arguments.json.parent.mkdir(parents=True, exist_ok=True)
     arguments.json.write_text(json.dumps(report, indent=2) + "\n")

@@ -1,5 +1,5 @@
-/* The floor: what a plain sequential loop in C takes. bench/native.py compiles this file with
-   -O3 -march=native and calls it through ctypes; buffers are the caller's and are reused. */
+/* The floor: what a plain sequential loop in C takes. bench/native.py compiles the files of this folder
+   with -O3 -march=native and calls them through ctypes; buffers are the caller's and are reused. */
 #include <stdint.h>
 
 /* The barrier keeps the compiler from replacing the loop by start + steps * increment. */
@@ -42,5 +42,22 @@ void scanloom_biquad(int64_t steps, const float* c, const float* history, const 
     y2 = y1;
     y1 = out;
     y[step] = out;
+  }
+}
+
+/* Affine recurrence of one element. */
+void scanloom_affine(int64_t steps, double start, const float* a, const float* b, float* y) {
+  float h = (float)start;
+  for (int64_t step = 0; step < steps; ++step) {
+    h = a[step] * h + b[step];
+    y[step] = h;
+  }
+}
+
+void scanloom_cumsum(int64_t steps, double start, const float* x, float* y) {
+  float sum = (float)start;
+  for (int64_t step = 0; step < steps; ++step) {
+    sum += x[step];
+    y[step] = sum;
   }
 }

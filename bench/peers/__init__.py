@@ -1,0 +1,37 @@
+"""Peers beyond onnxruntime, each there only where its package is installed: `make bench-peers`.
+
+A module of this package holds one peer: per workload a function that takes what the workload feeds
+and returns a function without arguments, which gives the results as arrays."""
+
+import importlib
+import importlib.util
+
+from harness import Engine, Peer
+
+MODULES = {
+    "jax": "jax_scan",
+    "numba": "numba_loops",
+    "openvino": "openvino_model",
+    "scipy": "scipy_signal",
+    "torch": "torch_operators",
+}
+
+
+def absent() -> list[str]:
+    """The packages that are not installed."""
+    return [name for name in MODULES if importlib.util.find_spec(name) is None]
+
+
+def optional(package: str, function: str, *arguments, target=None, name=None) -> list[Peer]:
+    """The peer, or none where its package is missing. It is made when it first runs."""
+    if package in absent():
+        return []
+    made = []
+
+    def run():
+        if not made:
+            module = importlib.import_module(f"peers.{MODULES[package]}")
+            made.append(getattr(module, function)(*arguments))
+        return made[0]()
+
+    return [Peer(Engine(name or package, run), target, optional=True)]

@@ -1,0 +1,68 @@
+"""W1: the affine recurrence of one element and of 4096; the cumulative sum as a Scan and as CumSum."""
+
+import functools
+
+import numpy as np
+
+import engines
+from harness import Engine, Peer
+from peers import optional
+from workload import Workload, ask
+from workloads import affine
+
+# name: (steps, width, target beside the C loop, target beside peers)
+SIZES = {"affine_1": (100_000, 1, 1.2, 1.1), "affine_4096": (1_000, 4096, None, 0.9)}
+SUM_STEPS = 100_000
+
+
+def _affine(place, name):
+    steps, width, plain_target, target = SIZES[name]
+    feeds = affine.feeds(steps, width)
+    return Workload(
+        name=name,
+        about=f"h = a[t] h + b[t] on {width} elements, every h kept",
+        steps=steps,
+        write=functools.partial(affine.write, width=width),
+        feeds=feeds,
+        reference=lambda: affine.reference(feeds),
+        tolerance=1e-5,
+        peers=[
+            Peer(affine.plain(place, feeds), plain_target),
+            *optional("jax", "affine", feeds, target=target),
+            *optional("numba", "affine", feeds, target=target),
+        ],
+        target=target,
+    )
+
+
+def _cumsum(place, write, name, peers):
+    feeds = affine.cumsum_feeds(SUM_STEPS)
+    return Workload(
+        name=name,
+        about=f"running sum of {SUM_STEPS} elements",
+        steps=SUM_STEPS,
+        write=write,
+        feeds=feeds,
+        reference=lambda: affine.cumsum_reference(feeds),
+        tolerance=1e-4,
+        peers=peers,
+        target=1.1,
+    )
+
+
+def questions(place, clock):
+    for name in SIZES:
+        if place.wants(name):
+            yield from ask(place, _affine(place, name))
+    feeds = affine.cumsum_feeds(SUM_STEPS)
+    xs, path = feeds["xs"], place.build / "cumsum_fused.onnx"
+    affine.write_cumsum_operator(path)
+    peers = [
+        Peer(affine.plain_cumsum(place, feeds), 1.2),
+        Peer(Engine("numpy", lambda: [np.cumsum(xs)]), 1.1),
+        *optional("jax", "cumsum", feeds, target=1.1),
+        *optional("torch", "cumsum", feeds, target=1.1),
+    ]
+    fused = Peer(engines.peer(path, feeds, "ort CumSum"), 1.1)
+    yield from ask(place, _cumsum(place, affine.write_cumsum, "cumsum/scan", [fused, *peers]))
+    yield from ask(place, _cumsum(place, affine.write_cumsum_operator, "cumsum/operator", peers))

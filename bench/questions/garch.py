@@ -1,0 +1,30 @@
+"""W3: the log-likelihood of GARCH(1,1), float64: a logarithm and a division beside the recurrence."""
+
+from harness import Peer
+from peers import optional
+from workload import Workload, ask
+from workloads import garch
+
+STEPS = 20_000
+
+
+def questions(place, clock):
+    feeds = garch.feeds(STEPS)
+    yield from ask(
+        place,
+        Workload(
+            name="garch",
+            about="log-likelihood of GARCH(1,1), float64",
+            steps=STEPS,
+            write=garch.write,
+            feeds=feeds,
+            reference=lambda: garch.reference(feeds),
+            tolerance=1e-11,
+            peers=[
+                Peer(garch.plain(place, feeds), 1.0),
+                *optional("jax", "garch", feeds, target=1.1),
+                *optional("numba", "garch", feeds, target=1.1),
+            ],
+            target=1.1,
+        ),
+    )

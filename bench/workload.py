@@ -1,0 +1,50 @@
+"""A loop that people run, asked of Scanloom as it chooses and stepped."""
+
+import dataclasses
+import pathlib
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+
+import engines
+import peers
+from harness import Arrays, Peer, Place, Question
+
+
+@dataclasses.dataclass
+class Workload:
+    """`write` makes the model; onnxruntime and OpenVINO run it as well."""
+
+    name: str
+    about: str
+    steps: int
+    write: Callable[[pathlib.Path], None]
+    feeds: Mapping[str, np.ndarray]
+    reference: Callable[[], Arrays]
+    tolerance: float
+    peers: list[Peer]  # beyond those that run the model
+    target: float | None = None  # for the peers that run the model
+    onnxruntime_name: str = "onnxruntime"
+
+
+def ask(place: Place, workload: Workload) -> Iterator[Question]:
+    """As Scanloom chooses, beside all peers; and stepped, beside onnxruntime."""
+    if not place.wants(workload.name):
+        return
+    path = place.build / f"{workload.name.replace('/', '_')}.onnx"
+    workload.write(path)
+    reference = workload.reference()
+    onnxruntime = engines.peer(path, workload.feeds, workload.onnxruntime_name)
+    openvino = peers.optional("openvino", "model", path, workload.feeds, target=workload.target)
+    everyone = [Peer(onnxruntime, workload.target), *openvino, *workload.peers]
+    for index, (word, ours) in enumerate(engines.executions(path, workload.feeds).items()):
+        yield Question(
+            name=f"{workload.name}/{word}",
+            about=workload.about,
+            unit="step",
+            units=workload.steps,
+            ours=ours,
+            peers=[Peer(onnxruntime)] if index else everyone,
+            reference=reference,
+            tolerance=workload.tolerance,
+        )
