@@ -17,7 +17,8 @@ CHECK := python3 tools/dev
 help:
 	@echo 'make demo    a voice detector and a digit reader, from nothing to a picture'
 	@echo 'make test    builds, checks the sources, runs the C++ and the Python tests'
-	@echo 'make bench   measures Scanloom beside its peers'
+	@echo 'make bench   measures Scanloom beside its peers; ARGS="--only lstm" selects'
+	@echo 'make bench-peers  installs the peers that the benchmarks can do without'
 	@echo 'make check   the checks on the sources alone: format, layers, lists, sizes, words, headers'
 	@echo 'make format  formats the C++ sources'
 	@echo 'make build   the library, the command line and the examples, in build/release'
@@ -67,7 +68,11 @@ bench:
 	cmake --preset bench
 	cmake --build --preset bench
 	@$(MAKE) --no-print-directory python
-	$(VENV) bench/run.py
+	$(VENV) bench/run.py $(ARGS)
+
+.PHONY: bench-peers
+bench-peers:
+	@tools/dev/setup.sh bench peers
 
 .PHONY: check
 check: check-sources check-headers

@@ -10,6 +10,7 @@ import numpy
 import onnxruntime
 
 import native
+import peers
 import scanloom
 
 _FEATURES = ("sse4_2", "avx", "avx2", "fma", "avx512f", "avx512bw", "avx512_vnni", "amx_tile",
@@ -36,6 +37,7 @@ def describe() -> dict[str, object]:
             "onnxruntime": onnxruntime.__version__,
             "numpy": numpy.__version__,
             "python": platform.python_version(),
+            **peers.versions(),
         },
     }
 

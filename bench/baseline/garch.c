@@ -2,7 +2,8 @@
 #include <math.h>
 #include <stdint.h>
 
-/* parameters: omega alpha beta, the variance of the first step; result: log-likelihood, variance. */
+/* parameters: omega alpha beta, the variance of the first step; result: log-likelihood, variance.
+ */
 void scanloom_garch(int64_t steps, const double* parameters, const double* returns,
                     double* result) {
   const double omega = parameters[0], alpha = parameters[1], beta = parameters[2];

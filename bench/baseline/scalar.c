@@ -1,5 +1,6 @@
-/* The floor: what a plain sequential loop in C takes. bench/native.py compiles the files of this folder
-   with -O3 -march=native and calls them through ctypes; buffers are the caller's and are reused. */
+/* The floor: what a plain sequential loop in C takes. bench/native.py compiles the files of this
+   folder with -O3 -march=native and calls them through ctypes; buffers are the caller's and are
+   reused. */
 #include <stdint.h>
 
 /* The barrier keeps the compiler from replacing the loop by start + steps * increment. */

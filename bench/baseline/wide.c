@@ -18,9 +18,8 @@ void scanloom_affine_rows(int64_t steps, int64_t width, const float* h, const fl
 /* h[d][n] = exp(delta[d] rate[d][n]) h[d][n] + delta[d] u[d] in[n]; y[d] = sum of h[d][n] out[n]
    + skip[d] u[d]. h starts at zero. */
 void scanloom_selective_scan(int64_t steps, int64_t width, int64_t states, const float* rate,
-                             const float* skip, const float* u, const float* delta,
-                             const float* in, const float* out, float* restrict h,
-                             float* restrict y) {
+                             const float* skip, const float* u, const float* delta, const float* in,
+                             const float* out, float* restrict h, float* restrict y) {
   for (int64_t i = 0; i < width * states; ++i) h[i] = 0;
   for (int64_t step = 0; step < steps; ++step) {
     const float* row_in = in + step * states;

@@ -4,6 +4,7 @@ A module of this package holds one peer: per workload a function that takes what
 and returns a function without arguments, which gives the results as arrays."""
 
 import importlib
+import importlib.metadata
 import importlib.util
 
 from harness import Engine, Peer
@@ -20,6 +21,10 @@ MODULES = {
 def absent() -> list[str]:
     """The packages that are not installed."""
     return [name for name in MODULES if importlib.util.find_spec(name) is None]
+
+
+def versions() -> dict[str, str]:
+    return {name: importlib.metadata.version(name) for name in MODULES if name not in absent()}
 
 
 def optional(package: str, function: str, *arguments, target=None, name=None) -> list[Peer]:

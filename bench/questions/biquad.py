@@ -5,6 +5,7 @@ import numpy as np
 import engines
 import models
 from harness import Engine, Peer, Question
+from peers import optional
 
 STEPS = 240_000
 
@@ -32,7 +33,11 @@ def questions(place, clock):
         unit="step",
         units=STEPS,
         ours=engines.ours(place.models["biquad"], feeds),
-        peers=[Peer(plain)],
+        peers=[
+            Peer(plain, target=1.2),
+            *optional("numba", "biquad", models.BIQUAD, xs, target=1.1),
+            *optional("scipy", "biquad", models.BIQUAD, xs, target=1.1),
+        ],
         reference=_reference(xs),
         tolerance=1e-4,
     )

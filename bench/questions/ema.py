@@ -49,7 +49,7 @@ def questions(place, clock):
         unit="step",
         units=LONG,
         ours=engines.ours(path, feeds),
-        peers=[Peer(plain, target=2.0)],
+        peers=[Peer(plain, target=1.2)],
         reference=_reference(feeds["xs"]),
         tolerance=TOLERANCE,
     )

@@ -31,7 +31,7 @@ def questions(place, clock):
         unit="step",
         units=STEPS,
         ours=engines.ours(path, feeds),
-        peers=[Peer(engines.peer(path, feeds))],
+        peers=[Peer(engines.peer(path, feeds), target=0.2)],
         reference=engines.unoptimised_results(path, feeds),
         reference_name="onnxruntime without rewrites",
         tolerance=0.02,  # one step of the quantisation, where a tie rounds the other way

@@ -14,7 +14,7 @@ from harness import Engine, Peer, Question, Skip
 
 RATE, CHUNK, CONTEXT = 16_000, 512, 64
 CHUNKS = 100
-PER_CHUNK_TARGET, LOAD_TARGET = 1.0, 1.5
+PER_CHUNK_TARGET, LOAD_TARGET = 0.66, 1.5
 TOLERANCE = 1e-4
 FIRST_RESULT = pathlib.Path(__file__).resolve().parents[1] / "first_result.py"
 

@@ -11,6 +11,7 @@ parts:
   test        GoogleTest, clang-format and the Python packages of the tests
   sanitizers  Clang with its sanitizers and libFuzzer
   bench       Google Benchmark and the peers that are measured beside Scanloom
+  peers       the peers that the benchmarks can do without: JAX, Numba, OpenVINO, SciPy
   demo        recordings and the Python packages of the demo
 environment:
   SCANLOOM_PYTHON          the interpreter of build/venv (default /usr/bin/python3)
@@ -24,9 +25,10 @@ declare -A packages=(
   [test]="$python_packages git clang-format-19 libgtest-dev libgmock-dev pocketsphinx-testdata"
   [sanitizers]="clang-19 libclang-rt-19-dev"
   [bench]="$python_packages libbenchmark-dev"
+  [peers]="$python_packages"
   [demo]="$python_packages pocketsphinx-testdata"
 )
-declare -A requirements=([python]=build [test]=test [bench]=demo [demo]=demo)
+declare -A requirements=([python]=build [test]=test [bench]=demo [peers]=peers [demo]=demo)
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 fail() { say "$@"; exit 1; }
@@ -94,7 +96,7 @@ main() {
   for part in "$@"; do
     case "$part" in
       -h | --help) printf '%s\n' "$usage"; exit 0 ;;
-      build | python | test | sanitizers | bench | demo) ;;
+      build | python | test | sanitizers | bench | peers | demo) ;;
       *) printf '%s\n' "$usage" >&2; fail "'$part' is not a part" ;;
     esac
     # The lists hold package names only, so splitting at blanks is meant.

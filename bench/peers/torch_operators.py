@@ -1,0 +1,44 @@
+"""torch: its own recurrent layers and running sum, one thread."""
+
+import numpy as np
+import torch
+
+from workloads import cells
+
+torch.set_num_threads(1)
+
+# Where torch has what ONNX has: LSTM input forget cell output, GRU reset update candidate.
+GATES = {"lstm": (0, 2, 3, 1), "gru": (1, 0, 2)}
+LAYERS = {"lstm": torch.nn.LSTM, "gru": torch.nn.GRU}
+
+
+def cumsum(feeds):
+    xs = torch.from_numpy(feeds["xs"])
+    return lambda: [torch.cumsum(xs, 0).numpy()]
+
+
+def _in_order(kind, array):
+    """[..][gate] as [gate][..] with the gates in torch's order."""
+    parts = np.split(array, cells.GATES[kind], axis=-1)
+    return torch.from_numpy(np.concatenate([parts[i] for i in GATES[kind]], axis=-1).T.copy())
+
+
+def cell(cell, feeds):
+    layer = LAYERS[cell.kind](cell.width, cell.width)
+    weights = {name: _in_order(cell.kind, array) for name, array in cells.weights(cell).items()}
+    layer.load_state_dict(
+        {
+            "weight_ih_l0": weights["w"],
+            "weight_hh_l0": weights["r"],
+            "bias_ih_l0": weights["w_bias"],
+            "bias_hh_l0": weights["r_bias"],
+        }
+    )
+    xs = torch.from_numpy(feeds["xs"])
+
+    def run():
+        with torch.inference_mode():
+            rows, lasts = layer(xs)
+        return [x.numpy() for x in (rows, *(lasts if cell.kind == "lstm" else [lasts]))]
+
+    return run
