@@ -69,10 +69,15 @@ class Graph:
             num_scan_inputs=len(scanned), **attributes,
         )
 
-    def loop(self, body: "Graph", trips: str, states: list[str]) -> list[str]:
-        """Last states, then what is stacked; ends after `trips`, or when the body says so."""
-        count = len(body._outputs) - 1
-        return self.many("Loop", trips, "", *states, outputs=count, body=body._proto("body"))
+    def loop(
+        self, body: "Graph", trips: str, states: list[str], condition: str = ""
+    ) -> list[str]:
+        """Last states, then what is stacked; the body's condition counts only where there is one
+        at the start."""
+        return self.many(
+            "Loop", trips, condition, *states, outputs=len(body._outputs) - 1,
+            body=body._proto("body"),
+        )
 
     def save(self, path: pathlib.Path) -> None:
         model = helper.make_model(

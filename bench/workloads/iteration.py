@@ -88,7 +88,9 @@ def write_power(path):
     change = body("ReduceL2", body("Sub", after, x), axes=[0], keepdims=0)
     body.output(body("Greater", change, tolerance), [], BOOL)
     body.output(after, [SIZE])
-    (vector,) = graph.loop(body, graph.constant(np.int64(MOST_STEPS)), [start])
+    (vector,) = graph.loop(
+        body, graph.constant(np.int64(MOST_STEPS)), [start], graph.constant(np.True_)
+    )
     graph.output(vector, [SIZE])
     graph.save(path)
 

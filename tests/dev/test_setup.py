@@ -20,7 +20,7 @@ def run(*arguments, **environment):
 def test_help_names_the_parts():
     answer = run("--help")
     assert answer.returncode == 0
-    for part in ("build", "python", "test", "sanitizers", "bench", "demo"):
+    for part in ("build", "python", "test", "sanitizers", "bench", "peers", "demo"):
         assert f"\n  {part} " in answer.stdout
 
 
