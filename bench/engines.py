@@ -40,7 +40,7 @@ def strategies(session):
 
 def in_words(found):
     """One word for the strategies of a model's loops: compiled, compiled_steps (one step is machine
-    code, called once per step), stepped, mixed; operator where no loop is left."""
+    code, called once per step), stepped, mixed; none where no loop is left."""
     words = {
         "stepped" if text.startswith("stepped")
         else "compiled_steps" if text.startswith("compiled step by step")
@@ -48,7 +48,7 @@ def in_words(found):
         for text in found
     }
     if not words:
-        return "operator"
+        return ""
     return words.pop() if len(words) == 1 else "mixed"
 
 
@@ -59,7 +59,7 @@ def executions(path, feeds):
     found = strategies(session)
     chosen = in_words(found)
     ways = {chosen: Engine("scanloom", lambda: session.run(None, feeds), "; ".join(found))}
-    if chosen not in ("stepped", "operator"):
+    if chosen not in ("stepped", ""):
         ways["stepped"] = ours(path, feeds, "stepped")
     return ways
 

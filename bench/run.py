@@ -30,6 +30,8 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME",
                         help="ask only the questions whose names begin so")
+    parser.add_argument("--peers", nargs="+", default=[], metavar="NAME",
+                        help="measure beside the peers whose names begin so")
     parser.add_argument("--pairs", type=int, default=15,
                         help="interleaved pairs per comparison (default 15)")
     parser.add_argument("--sample", type=float, default=0.02, metavar="SECONDS",
@@ -68,7 +70,7 @@ class Findings:
 def ask(module, place, arguments, findings):
     """Asks the questions of one module."""
     for question in module.questions(place, arguments.clock):
-        if arguments.only and not any(question.name.startswith(x) for x in arguments.only):
+        if not begins_so(question.name, arguments.only):
             continue
         try:
             harness.check(question, question.ours)
@@ -76,6 +78,8 @@ def ask(module, place, arguments, findings):
             findings.wrong.append(str(reason))
             continue
         for peer in question.peers:
+            if not begins_so(peer.engine.name, arguments.peers):
+                continue
             if not is_right(question, peer, findings):
                 continue
             comparison = harness.compare(
@@ -83,6 +87,11 @@ def ask(module, place, arguments, findings):
             )
             findings.comparisons.append(comparison)
             print_row(row(comparison))
+
+
+def begins_so(name: str, beginnings: list[str]) -> bool:
+    """Whether the name begins as one of them does; all names do when there are none."""
+    return not beginnings or name.startswith(tuple(beginnings))
 
 
 def is_right(question, peer, findings) -> bool:

@@ -39,7 +39,7 @@ def ask(place: Place, workload: Workload) -> Iterator[Question]:
     everyone = [Peer(onnxruntime, workload.target), *openvino, *workload.peers]
     for index, (word, ours) in enumerate(engines.executions(path, workload.feeds).items()):
         yield Question(
-            name=f"{workload.name}/{word}",
+            name=f"{workload.name}/{word}" if word else workload.name,
             about=workload.about,
             unit="step",
             units=workload.steps,
