@@ -1,5 +1,6 @@
 """Scanloom and onnxruntime behind one interface, each with one thread."""
 
+import functools
 import re
 
 import numpy as np
@@ -53,14 +54,19 @@ def in_words(found):
 
 
 def executions(path, feeds):
-    """{word: engine}: Scanloom as it chooses, and where that compiles anything, stepped too."""
-    session = scanloom_session(path)
-    session.run(None, feeds)
-    found = strategies(session)
-    chosen = in_words(found)
-    ways = {chosen: Engine("scanloom", lambda: session.run(None, feeds), "; ".join(found))}
-    if chosen not in ("stepped", ""):
-        ways["stepped"] = ours(path, feeds, "stepped")
+    """{words: engine}: Scanloom as it chooses; compiled where it may but chooses not to; stepped."""
+    ways = {}
+    for execution in ("automatic", "compiled", "stepped"):
+        session = scanloom_session(path, execution)
+        session.run(None, feeds)
+        found = strategies(session)
+        words = in_words(found)
+        if not words and ways:
+            break
+        if words not in ways:
+            name = f"always_{words}" if execution == "compiled" else words
+            run = functools.partial(session.run, None, feeds)
+            ways[name] = Engine("scanloom", run, "; ".join(found))
     return ways
 
 
