@@ -104,8 +104,8 @@ def is_right(question, peer, findings) -> bool:
     except Exception as error:  # whatever a peer raises where it cannot run a model
         if not peer.optional:
             raise
-        reason = str(error).strip().split("\n")[0]
-        findings.skipped.append(f"{question.name}: {peer.engine.name} fails: {reason[:160]}")
+        telling = max(str(error).splitlines() or [repr(error)], key=len)
+        findings.skipped.append(f"{question.name}: {peer.engine.name} fails: {telling[:200]}")
         return False
     return True
 

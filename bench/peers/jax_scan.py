@@ -12,7 +12,8 @@ import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 from jax import lax  # noqa: E402
 
-from workloads import cells, garch as garch_model, iteration, kalman as kalman_model  # noqa: E402
+from workloads import cells, garch as garch_model, hmm, iteration  # noqa: E402
+from workloads import kalman as kalman_model, selective_scan as scan_model  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)
 
@@ -88,7 +89,9 @@ def cell(cell, feeds):
 
 
 def hmm_forward(feeds):
-    def loop(start, move, seen):
+    move = jnp.asarray(hmm.moves())
+
+    def loop(start, seen):
         def step(alpha, now):
             alpha = jax.nn.logsumexp(alpha[:, None] + move, axis=0) + now
             return alpha, alpha
@@ -100,7 +103,9 @@ def hmm_forward(feeds):
 
 
 def viterbi(feeds):
-    def loop(start, move, seen):
+    move = jnp.asarray(hmm.moves())
+
+    def loop(start, seen):
         def step(delta, now):
             moved = delta[:, None] + move
             return moved.max(axis=0) + now, moved.argmax(axis=0)
@@ -137,7 +142,9 @@ def kalman(feeds):
 
 
 def selective_scan(feeds):
-    def loop(rate, skip, *scanned):
+    rate, skip = (jnp.asarray(array) for array in scan_model.weights().values())
+
+    def loop(*scanned):
         def step(h, row):
             u, delta, into, out = row
             h = jnp.exp(delta[:, None] * rate) * h + (delta * u)[:, None] * into

@@ -3,7 +3,7 @@
 import numba
 import numpy as np
 
-from workloads import garch as garch_model, iteration
+from workloads import garch as garch_model, hmm, iteration
 
 
 @numba.njit
@@ -89,10 +89,10 @@ def _viterbi(start, move, seen, back, path):
 
 def viterbi(feeds):
     seen = feeds["seen"]
-    back, path = np.empty(seen.shape, np.int32), np.empty(len(seen), np.int64)
+    back, path, move = np.empty(seen.shape, np.int32), np.empty(len(seen), np.int64), hmm.moves()
 
     def run():
-        return [np.float32(_viterbi(feeds["start"], feeds["move"], seen, back, path)), path]
+        return [np.float32(_viterbi(feeds["start"], move, seen, back, path)), path]
 
     return run
 

@@ -12,7 +12,7 @@ def write(path, width):
     b = graph.input("b", ["steps", width])
     body = graph.body()
     h, factor, added = (body.input(name, [width]) for name in ("h", "factor", "added"))
-    after = body("Add", body("Mul", factor, h), added)
+    after = body("Add", body("Mul", h, factor), added)
     body.output(after, [width])
     body.output(after, [width])
     _, rows = graph.scan(body, [start], [a, b])

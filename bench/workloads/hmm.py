@@ -1,6 +1,8 @@
 """Hidden Markov models in the logarithm: the forward pass and the most probable path.
 
-Rows of `seen` are the log-densities of what is seen in each state; move[from][to]."""
+Rows of `seen` are the log-densities of what is seen in each state; move[from][to] is the model's.
+All numbers are multiples of 1/1024 that float32 adds without rounding, so that paths can be
+compared."""
 
 import numpy as np
 
@@ -9,9 +11,19 @@ from graph import I64, Graph
 STATES = 64
 
 
+def _rounded(array):
+    return (np.round(array * 1024) / 1024).astype(np.float32)
+
+
+def moves():
+    random = np.random.default_rng(26)
+    move = random.standard_normal((STATES, STATES))
+    return _rounded(move - np.log(np.exp(move).sum(axis=1, keepdims=True)))
+
+
 def _start_forward(graph):
-    start, move = graph.input("start", [STATES]), graph.input("move", [STATES, STATES])
-    return start, move, graph.input("seen", ["steps", STATES])
+    start, seen = graph.input("start", [STATES]), graph.input("seen", ["steps", STATES])
+    return start, graph.constant(moves()), seen
 
 
 def write_forward(path, in_primitives):
@@ -62,18 +74,8 @@ def write_viterbi(path):
 
 
 def feeds(steps):
-    """Multiples of 1/1024 that float32 adds without rounding, so that paths can be compared."""
-    random = np.random.default_rng(26)
-    move = random.standard_normal((STATES, STATES))
-    move -= np.log(np.exp(move).sum(axis=1, keepdims=True))
-    arrays = {
-        "start": np.full(STATES, -np.log(STATES)),
-        "move": move,
-        "seen": random.standard_normal((steps, STATES)) * 2 - 1,
-    }
-    return {
-        name: (np.round(array * 1024) / 1024).astype(np.float32) for name, array in arrays.items()
-    }
+    seen = np.random.default_rng(32).standard_normal((steps, STATES)) * 2 - 1
+    return {"start": _rounded(np.full(STATES, -np.log(STATES))), "seen": _rounded(seen)}
 
 
 def _log_sum_exp(x, axis):
@@ -82,7 +84,7 @@ def _log_sum_exp(x, axis):
 
 
 def forward_reference(feeds):
-    alpha, move = feeds["start"].astype(np.float64), feeds["move"].astype(np.float64)
+    alpha, move = feeds["start"].astype(np.float64), moves().astype(np.float64)
     rows = []
     for now in feeds["seen"].astype(np.float64):
         alpha = _log_sum_exp(alpha[:, None] + move, 0) + now
@@ -91,7 +93,7 @@ def forward_reference(feeds):
 
 
 def viterbi_reference(feeds):
-    delta, move = feeds["start"].astype(np.float64), feeds["move"].astype(np.float64)
+    delta, move = feeds["start"].astype(np.float64), moves().astype(np.float64)
     back = []
     for now in feeds["seen"].astype(np.float64):
         moved = delta[:, None] + move
@@ -107,7 +109,7 @@ def viterbi_reference(feeds):
 def plain_forward(place, feeds, fast=False):
     seen = feeds["seen"]
     alphas, last = np.empty_like(seen), np.empty(1, np.float32)
-    arguments = [*seen.shape, feeds["start"], feeds["move"], seen, alphas, last]
+    arguments = [*seen.shape, feeds["start"], moves(), seen, alphas, last]
     return place.baseline.engine("hmm_forward", arguments, [alphas, last], fast)
 
 
@@ -115,5 +117,5 @@ def plain_viterbi(place, feeds, fast=False):
     seen = feeds["seen"]
     back, score = np.empty(seen.shape, np.int32), np.empty(1, np.float32)
     path = np.empty(len(seen), np.int64)
-    arguments = [*seen.shape, feeds["start"], feeds["move"], seen, back, score, path]
+    arguments = [*seen.shape, feeds["start"], moves(), seen, back, score, path]
     return place.baseline.engine("viterbi", arguments, [score, path], fast)

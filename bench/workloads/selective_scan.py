@@ -12,7 +12,7 @@ WIDTH, STATES = 512, 16
 
 def write(path):
     graph, square = Graph(), [WIDTH, STATES]
-    rate, skip = graph.input("rate", square), graph.input("skip", [WIDTH])
+    rate, skip = (graph.constant(array) for array in weights().values())
     scanned = [
         graph.input(name, ["steps", size])
         for name, size in (("u", WIDTH), ("delta", WIDTH), ("into", STATES), ("out", STATES))
@@ -34,11 +34,14 @@ def write(path):
     graph.save(path)
 
 
+def weights():
+    rate = -np.tile(np.arange(1, STATES + 1, dtype=np.float32), (WIDTH, 1))
+    return {"rate": rate, "skip": np.ones(WIDTH, np.float32)}
+
+
 def feeds(steps):
     random = np.random.default_rng(28)
     arrays = {
-        "rate": -np.tile(np.arange(1.0, STATES + 1), (WIDTH, 1)),
-        "skip": np.ones(WIDTH),
         "u": random.standard_normal((steps, WIDTH)),
         "delta": np.exp(random.uniform(np.log(0.001), np.log(0.1), (steps, WIDTH))),
         "into": random.standard_normal((steps, STATES)),
@@ -48,7 +51,7 @@ def feeds(steps):
 
 
 def reference(feeds):
-    wide = {name: array.astype(np.float64) for name, array in feeds.items()}
+    wide = {name: array.astype(np.float64) for name, array in {**weights(), **feeds}.items()}
     h, rows = np.zeros((WIDTH, STATES)), []
     for u, delta, into, out in zip(*(wide[name] for name in ("u", "delta", "into", "out"))):
         h = np.exp(delta[:, None] * wide["rate"]) * h + np.outer(delta * u, into)
@@ -59,6 +62,6 @@ def reference(feeds):
 def plain(place, feeds, fast=False):
     u = feeds["u"]
     h, rows = np.empty((WIDTH, STATES), np.float32), np.empty_like(u)
-    inputs = [feeds[name] for name in ("rate", "skip", "u", "delta", "into", "out")]
+    inputs = [*weights().values(), *(feeds[name] for name in ("u", "delta", "into", "out"))]
     arguments = [len(u), WIDTH, STATES, *inputs, h, rows]
     return place.baseline.engine("selective_scan", arguments, [rows, h], fast)
