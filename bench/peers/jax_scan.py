@@ -5,6 +5,7 @@ import os
 os.environ.setdefault(
     "XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 )
+os.environ.setdefault("PJRT_NPROC", "1")  # threads of its own pool
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax  # noqa: E402
