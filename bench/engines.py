@@ -54,19 +54,23 @@ def in_words(found):
 
 
 def executions(path, feeds):
-    """{words: engine}: Scanloom as it chooses; compiled where it may but chooses not to; stepped."""
+    """{word: engine}: with all the machine code that Scanloom has for the model, and without any.
+
+    Execution "automatic" is the former from the first step, or after many: it would change while
+    it is timed."""
     ways = {}
-    for execution in ("automatic", "compiled", "stepped"):
-        session = scanloom_session(path, execution)
+    for execution in ("compiled", "stepped"):
+        session, at_first = scanloom_session(path, execution), scanloom_session(path)
         session.run(None, feeds)
-        found = strategies(session)
-        words = in_words(found)
-        if not words and ways:
+        at_first.run(None, feeds)
+        found, chosen = "; ".join(strategies(session)), "; ".join(strategies(at_first))
+        words = in_words(strategies(session))
+        if execution == "compiled" and found != chosen:
+            found += f"; automatic starts {chosen}"
+        run = functools.partial(session.run, None, feeds)
+        ways.setdefault(words, Engine("scanloom", run, found))
+        if not words:
             break
-        if words not in ways:
-            name = f"always_{words}" if execution == "compiled" else words
-            run = functools.partial(session.run, None, feeds)
-            ways[name] = Engine("scanloom", run, "; ".join(found))
     return ways
 
 

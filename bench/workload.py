@@ -1,4 +1,4 @@
-"""A loop that people run, asked of Scanloom in every execution that it has for it."""
+"""A loop that people run, asked of Scanloom with machine code and without."""
 
 import dataclasses
 import pathlib
@@ -28,7 +28,7 @@ class Workload:
 
 
 def ask(place: Place, workload: Workload) -> Iterator[Question]:
-    """As Scanloom chooses, and compiled, beside all peers; and stepped, beside onnxruntime."""
+    """Compiled, beside all peers; and stepped, beside onnxruntime."""
     if not place.wants(workload.name):
         return
     path = place.build / f"{workload.name.replace('/', '_')}.onnx"
@@ -44,7 +44,7 @@ def ask(place: Place, workload: Workload) -> Iterator[Question]:
             unit="step",
             units=workload.steps,
             ours=ours,
-            peers=[Peer(onnxruntime)] if index and word == "stepped" else everyone,
+            peers=[Peer(onnxruntime)] if index else everyone,
             reference=reference,
             tolerance=workload.tolerance,
         )
