@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "ops/ops.h"
+#include "passes/einsum_text.h"
 #include "passes/rewriter.h"
-#include "tensor/contraction.h"
 
 namespace scanloom::passes {
 namespace {
@@ -12,10 +12,7 @@ namespace {
 using ir::Node;
 using ir::ValueId;
 using tensor::Einsum;
-using tensor::kEllipsisLabel;
 using tensor::Subscripts;
-
-bool is_ellipsis(std::uint8_t label) { return label >= kEllipsisLabel; }
 
 /// Labels that are summed over. Their order is the order of the sum.
 int contracted_count(const Einsum& einsum) {
@@ -25,33 +22,6 @@ int contracted_count(const Einsum& einsum) {
       if (einsum.out.find(label) < 0 && std::ranges::find(found, label) == found.end())
         found.push_back(label);
   return static_cast<int>(found.size());
-}
-
-/// "..." where the ellipsis' axes stand together in their order; false where they do not.
-bool append_subscripts(std::string& text, const Subscripts& subscripts) {
-  int ellipsis = -1;  // the last of its axes seen; they count down to 0
-  for (const std::uint8_t label : subscripts.view()) {
-    if (is_ellipsis(label)) {
-      const int axis = label - kEllipsisLabel;
-      if (ellipsis >= 0 && axis != ellipsis - 1) return false;
-      if (ellipsis < 0) text += "...";
-      ellipsis = axis;
-    } else {
-      if (ellipsis > 0) return false;
-      text += static_cast<char>(label);
-    }
-  }
-  return ellipsis <= 0;
-}
-
-std::optional<std::string> text_of(const Einsum& einsum) {
-  std::string text;
-  if (!append_subscripts(text, einsum.a)) return std::nullopt;
-  text += ',';
-  if (!append_subscripts(text, einsum.b)) return std::nullopt;
-  text += "->";
-  if (!append_subscripts(text, einsum.out)) return std::nullopt;
-  return text;
 }
 
 /// Whether an axis of the ellipsis has one size in both operands, so that a letter can name it.
@@ -72,8 +42,7 @@ Einsum with_letters(const Einsum& einsum, const ir::Type& a, const ir::Type& b) 
   for (const std::uint8_t label : einsum.out.view()) {
     if (!is_ellipsis(label)) continue;
     if (!is_plain(einsum, label, a, b)) return einsum;
-    while (named.a.find(letter) >= 0 || named.b.find(letter) >= 0)
-      letter = letter == 'z' ? 'A' : static_cast<std::uint8_t>(letter + 1);
+    letter = unused_letter(named, letter);
     for (Subscripts* part : {&named.a, &named.b, &named.out}) rename(*part, label, letter);
   }
   return named;
