@@ -95,6 +95,36 @@ std::vector<ValueId> add_captured(Module& module, NodeId loop, std::span<const V
   return added;
 }
 
+// What is scanned or stacked stands last in each list.
+std::vector<ValueId> add_scanned(Module& module, NodeId loop, std::span<const ValueId> outer,
+                                 std::span<const ir::ScannedPort> ports) {
+  const ir::RegionId body = module.node(loop).regions[0];
+  std::vector<ValueId> added;
+  for (std::size_t i = 0; i < outer.size(); ++i) {
+    ir::Type slice = module.value(outer[i]).type;
+    slice.dims.erase(slice.dims.begin() + ports[i].axis);
+    std::string name = module.value(outer[i]).name;
+    added.push_back(module.add_argument(body, std::move(slice), std::move(name)));
+  }
+  ir::Node& node = module.node(loop);
+  node.inputs.insert(node.inputs.end(), outer.begin(), outer.end());
+  node.loop->scanned.insert(node.loop->scanned.end(), ports.begin(), ports.end());
+  return added;
+}
+
+std::vector<ValueId> add_stacked(Module& module, NodeId loop, std::span<const ValueId> rows,
+                                 std::span<const ir::StackedPort> ports,
+                                 std::span<const ir::Type> types) {
+  std::vector<ValueId> added;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    added.push_back(module.add_output(loop, types[i], module.value(rows[i]).name));
+  std::vector<ValueId>& yields = module.region(module.node(loop).regions[0]).yields;
+  yields.insert(yields.end(), rows.begin(), rows.end());
+  std::vector<ir::StackedPort>& stacked = module.node(loop).loop->stacked;
+  stacked.insert(stacked.end(), ports.begin(), ports.end());
+  return added;
+}
+
 std::vector<NodeId> nodes_with_regions(const Module& module, Order order) {
   std::vector<NodeId> nodes;
   for (const ir::RegionId region : regions_outer_first(module, module.top()))

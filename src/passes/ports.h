@@ -31,6 +31,18 @@ void keep_branch_ports(ir::Module& module, ir::NodeId branch, const std::vector<
 std::vector<ir::ValueId> add_captured(ir::Module& module, ir::NodeId loop,
                                       std::span<const ir::ValueId> outer);
 
+/// Scans further tensors; returns the arguments that stand for their slices. Precondition: each has
+/// the axis of its port, of which the slices are squeezed.
+std::vector<ir::ValueId> add_scanned(ir::Module& module, ir::NodeId loop,
+                                     std::span<const ir::ValueId> outer,
+                                     std::span<const ir::ScannedPort> ports);
+
+/// Stacks further values of the body; returns the results, which have those types.
+std::vector<ir::ValueId> add_stacked(ir::Module& module, ir::NodeId loop,
+                                     std::span<const ir::ValueId> rows,
+                                     std::span<const ir::StackedPort> ports,
+                                     std::span<const ir::Type> types);
+
 /// Loop and branch nodes below the top region, each before those inside it, or after.
 enum class Order { outer_first, inner_first };
 std::vector<ir::NodeId> nodes_with_regions(const ir::Module& module, Order order);

@@ -1,0 +1,66 @@
+#include "passes/outside.h"
+
+#include <algorithm>
+
+namespace scanloom::passes {
+
+using ir::Node;
+using ir::NodeId;
+using ir::ValueId;
+
+Outside::Outside(ir::Module& module, NodeId loop)
+    : module_(module),
+      loop_(loop),
+      region_(module.node(loop).parent),
+      before_(module.region(region_).nodes.size()),
+      builder_(module, region_) {
+  const Node& node = module.node(loop);
+  builder_.set_place(node.place);
+  for (std::size_t i = 0; i < node.loop->captured; ++i)
+    set(module.region(node.regions[0]).args[i],
+        {node.inputs[node.loop->first_captured_input() + i]});
+}
+
+Expected<void> Outside::add(NodeId id, ir::Dim steps) {
+  const std::vector<ValueId> inputs = module_.node(id).inputs;
+  const std::vector<ValueId> outputs = module_.node(id).outputs;
+  std::vector<Lifted> operands;
+  for (const ValueId input : inputs) operands.push_back(input.valid() ? map_.at(input) : Lifted{});
+  if (std::ranges::none_of(operands, &Lifted::is_sequence)) {
+    std::vector<ValueId> values;
+    for (const Lifted& operand : operands) values.push_back(operand.value);
+    const NodeId made = copy(id, std::move(values));
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      set(outputs[i], {module_.node(made).outputs[i]});
+    return {};
+  }
+  SCANLOOM_TRY(const Lifted lifted, lift(builder_, id, operands));
+  const ir::Type wanted = sequence_type(module_.value(outputs[0]).type, lifted.axis, steps);
+  if (module_.value(lifted.value).type != wanted)
+    return fail(Code::internal, "{} becomes {} outside of its loop, not {}", module_.describe(id),
+                to_string(module_.value(lifted.value).type, module_.dims),
+                to_string(wanted, module_.dims));
+  set(outputs[0], lifted);
+  return {};
+}
+
+NodeId Outside::copy(NodeId id, std::vector<ValueId> inputs) {
+  const Node node = module_.node(id);  // by value: adding nodes may move it
+  std::vector<ir::Type> types;
+  for (const ValueId output : node.outputs) types.push_back(module_.value(output).type);
+  const NodeId made = module_.add_node(region_, *node.op, std::move(inputs), node.attrs,
+                                       std::move(types), node.place);
+  for (std::size_t i = 0; i < node.outputs.size(); ++i)
+    module_.value(module_.node(made).outputs[i]).name = module_.value(node.outputs[i]).name;
+  return made;
+}
+
+void Outside::put(std::ptrdiff_t behind) {
+  std::vector<NodeId>& nodes = module_.region(region_).nodes;
+  std::rotate(std::ranges::find(nodes, loop_) + behind,
+              nodes.begin() + static_cast<std::ptrdiff_t>(before_), nodes.end());
+}
+
+void Outside::take_back() { module_.region(region_).nodes.resize(before_); }
+
+}  // namespace scanloom::passes

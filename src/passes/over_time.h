@@ -1,0 +1,56 @@
+// What the passes that move work across the steps of a loop ask of it: whether all steps run, how
+// many there are, which tensors are sequences of its slices, and which products gain.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "ir/infer.h"
+#include "passes/lift.h"
+
+namespace scanloom::passes {
+
+/// Whether neither a condition nor what the body yields can end the loop before its trip count.
+bool takes_all_steps(const ir::Module& module, ir::NodeId loop);
+
+/// The sizes that trip counts are known to be. Infers the module when first asked.
+class StepCounts {
+ public:
+  explicit StepCounts(const ir::Module& module) : module_(module) {}
+  /// All that are known for the loop's trip count; none where it has none.
+  std::vector<ir::Dim> of(ir::NodeId loop);
+
+ private:
+  void add(ir::ValueId value, std::vector<ir::Dim>& counts) const;
+
+  const ir::Module& module_;
+  bool asked_ = false;
+  std::size_t first_unknown_ = 0;  ///< sizes from here on are of the inference alone
+  std::vector<std::shared_ptr<const ir::Known>> known_;
+};
+
+/// Which element of a sequence a step has: the sequences of one course can be computed with.
+struct Course {
+  bool backward = false;
+  ir::Dim steps;
+  friend bool operator==(const Course&, const Course&) = default;
+};
+
+/// The course of a scanned port whose slices are the elements of the whole axis, each once; nullopt
+/// for others. `counts`: of StepCounts.
+std::optional<Course> course_of(const ir::Module& module, ir::NodeId loop, std::size_t scanned,
+                                const std::vector<ir::Dim>& counts);
+
+/// The scanned tensor as a sequence of what the body's argument is. Precondition: it has a course.
+Expected<Lifted> scanned_sequence(ir::Builder& builder, ir::NodeId loop, std::size_t scanned);
+
+/// Whether the node is a product that is worth doing for all steps at once, when one of its
+/// operands varies from step to step and the other one does not.
+bool gains_over_time(const ir::Module& module, const ir::Node& node,
+                     const std::vector<bool>& varies);
+
+/// The product of those sizes that are numbers.
+std::int64_t known_elements(const ir::Type& type);
+
+}  // namespace scanloom::passes
