@@ -1,0 +1,322 @@
+// Layers of gated or simple recurrent units become loops over their cells, which are then optimised
+// and compiled as the same cells are that a user has written out. The bits are those of the
+// operators' reference: its sums and products stand here in its order. Layers with sequence
+// lengths, a clip or activations of their own stay. It stands before the passes on bodies.
+#include <algorithm>
+
+#include "ops/ops.h"
+#include "passes/rewriter.h"
+
+namespace scanloom::passes {
+namespace {
+
+using ir::Builder;
+using ir::Module;
+using ir::Node;
+using ir::Type;
+using ir::ValueId;
+using tensor::Dim;
+using tensor::Tensor;
+
+// The operands and results that gru and rnn begin with.
+constexpr std::size_t kX = 0, kW = 1, kR = 2, kB = 3, kLengths = 4, kInitial = 5;
+constexpr std::size_t kStates = 0, kLast = 1, kReset = 2;
+
+const tensor::Attr& attr(const Node& node, std::string_view name) {
+  return node.attrs[static_cast<std::size_t>(node.op->attr_index(name))];
+}
+
+ValueId operand(const Node& node, std::size_t i) {
+  return i < node.inputs.size() ? node.inputs[i] : ValueId{};
+}
+
+bool is_read(const Module& module, ValueId value) {
+  const auto has = [&](const std::vector<ValueId>& list) {
+    return std::ranges::find(list, value) != list.end();
+  };
+  for (std::uint32_t i = 0; i < module.node_count(); ++i)
+    if (has(module.node(ir::NodeId{i}).inputs)) return true;
+  for (std::uint32_t i = 0; i < module.region_count(); ++i)
+    if (has(module.region(ir::RegionId{i}).yields)) return true;
+  return false;
+}
+
+/// Adds nodes to one region.
+class Writer {
+ public:
+  explicit Writer(Builder& builder) : builder_(builder) {}
+
+  [[nodiscard]] Builder& builder() { return builder_; }
+  Expected<ValueId> op(const ir::OpDef& def, std::vector<ValueId> inputs,
+                       std::vector<ir::NamedAttr> attrs = {}) {
+    return builder_.op(def, std::move(inputs), std::move(attrs));
+  }
+  ValueId list(std::vector<std::int64_t> values) {
+    const auto count = static_cast<std::int64_t>(values.size());
+    return builder_.constant(Tensor::of<std::int64_t>({count}, values));
+  }
+  /// Elements [first, last) of an axis.
+  Expected<ValueId> part(ValueId value, std::int64_t axis, std::int64_t first, std::int64_t last) {
+    return op(ops::slice_op, {value, list({first}), list({last}), list({axis})});
+  }
+  /// Element i of an axis, which goes away.
+  Expected<ValueId> at(ValueId value, std::int64_t axis, std::int64_t i) {
+    SCANLOOM_TRY(const ValueId one, part(value, axis, i, i + 1));
+    return op(ops::squeeze_op, {one}, {{"axes", std::vector<std::int64_t>{axis}}});
+  }
+  Expected<ValueId> add(ValueId a, ValueId b) { return op(ops::add_op, {a, b}); }
+  Expected<ValueId> mul(ValueId a, ValueId b) { return op(ops::mul_op, {a, b}); }
+  /// Rows times the rows of a weight.
+  Expected<ValueId> product(ValueId rows, ValueId weight) {
+    return op(ops::contract_op, {rows, weight}, {{"spec", "bi,ji->bj"}});
+  }
+
+ private:
+  Builder& builder_;
+};
+
+/// What a cell reads, outside its loop or as the loop's arguments.
+struct CellWeights {
+  ValueId w, r, w_bias, r_bias;
+};
+
+/// h' = tanh((x . W + h . R) + (Wb + Rb))
+Expected<ValueId> rnn_cell(Writer& write, const CellWeights& weights, ValueId x, ValueId h) {
+  SCANLOOM_TRY(const ValueId xw, write.product(x, weights.w));
+  SCANLOOM_TRY(const ValueId hr, write.product(h, weights.r));
+  SCANLOOM_TRY(const ValueId bias, write.add(weights.w_bias, weights.r_bias));
+  SCANLOOM_TRY(const ValueId products, write.add(xw, hr));
+  SCANLOOM_TRY(const ValueId sum, write.add(products, bias));
+  return write.op(ops::tanh_op, {sum});
+}
+
+/// See ops/gru.cpp.
+class GruCell {
+ public:
+  GruCell(Writer& write, const CellWeights& weights, std::int64_t hidden, bool linear)
+      : write_(write), weights_(weights), hidden_(hidden), linear_(linear) {}
+
+  Expected<ValueId> next(ValueId x, ValueId h) {
+    SCANLOOM_TRY(xw_, write_.product(x, weights_.w));
+    SCANLOOM_TRY(const ValueId gate_weights, write_.part(weights_.r, 0, 0, 2 * hidden_));
+    SCANLOOM_TRY(const ValueId hr, write_.product(h, gate_weights));
+    SCANLOOM_TRY(const ValueId xw, write_.part(xw_, 1, 0, 2 * hidden_));
+    SCANLOOM_TRY(const ValueId products, write_.add(xw, hr));
+    SCANLOOM_TRY(const ValueId bias, bias_of(0, 2 * hidden_));
+    SCANLOOM_TRY(const ValueId sums, write_.add(products, bias));
+    SCANLOOM_TRY(const ValueId gates, write_.op(ops::sigmoid_op, {sums}));
+    SCANLOOM_TRY(const ValueId z, write_.part(gates, 1, 0, hidden_));
+    SCANLOOM_TRY(const ValueId r, write_.part(gates, 1, hidden_, 2 * hidden_));
+    SCANLOOM_TRY(const ValueId content, linear_ ? linear_content(r, h) : reset_content(r, h));
+    SCANLOOM_TRY(const ValueId n, write_.op(ops::tanh_op, {content}));
+    SCANLOOM_TRY(const ValueId one, constant_one(n));
+    SCANLOOM_TRY(const ValueId rest, write_.op(ops::sub_op, {one, z}));
+    SCANLOOM_TRY(const ValueId fresh, write_.mul(rest, n));
+    SCANLOOM_TRY(const ValueId kept, write_.mul(z, h));
+    return write_.add(fresh, kept);
+  }
+
+ private:
+  Expected<ValueId> bias_of(std::int64_t first, std::int64_t last) {
+    SCANLOOM_TRY(const ValueId w, write_.part(weights_.w_bias, 0, first, last));
+    SCANLOOM_TRY(const ValueId r, write_.part(weights_.r_bias, 0, first, last));
+    return write_.add(w, r);
+  }
+
+  Expected<ValueId> new_weights() { return write_.part(weights_.r, 0, 2 * hidden_, 3 * hidden_); }
+
+  /// (x . W + (r * h) . R) + (Wb + Rb)
+  Expected<ValueId> reset_content(ValueId r, ValueId h) {
+    SCANLOOM_TRY(const ValueId reset, write_.mul(r, h));
+    SCANLOOM_TRY(const ValueId weights, new_weights());
+    SCANLOOM_TRY(const ValueId hr, write_.product(reset, weights));
+    SCANLOOM_TRY(const ValueId xw, write_.part(xw_, 1, 2 * hidden_, 3 * hidden_));
+    SCANLOOM_TRY(const ValueId products, write_.add(xw, hr));
+    SCANLOOM_TRY(const ValueId bias, bias_of(2 * hidden_, 3 * hidden_));
+    return write_.add(products, bias);
+  }
+
+  /// (x . W + Wb) + r * (h . R + Rb)
+  Expected<ValueId> linear_content(ValueId r, ValueId h) {
+    SCANLOOM_TRY(const ValueId weights, new_weights());
+    SCANLOOM_TRY(const ValueId hr, write_.product(h, weights));
+    SCANLOOM_TRY(const ValueId r_bias, write_.part(weights_.r_bias, 0, 2 * hidden_, 3 * hidden_));
+    SCANLOOM_TRY(const ValueId inner, write_.add(hr, r_bias));
+    SCANLOOM_TRY(const ValueId reset, write_.mul(r, inner));
+    SCANLOOM_TRY(const ValueId xw, write_.part(xw_, 1, 2 * hidden_, 3 * hidden_));
+    SCANLOOM_TRY(const ValueId w_bias, write_.part(weights_.w_bias, 0, 2 * hidden_, 3 * hidden_));
+    SCANLOOM_TRY(const ValueId outer, write_.add(xw, w_bias));
+    return write_.add(outer, reset);
+  }
+
+  Expected<ValueId> constant_one(ValueId like) {
+    SCANLOOM_TRY(Tensor one, scalar_of(1, write_.builder().module().value(like).type.dtype));
+    return write_.builder().constant(std::move(one));
+  }
+
+  static Expected<Tensor> scalar_of(double value, DType dtype) {
+    if (dtype == DType::f64) return Tensor::scalar(value);
+    return Tensor::scalar(static_cast<float>(value));
+  }
+
+  Writer& write_;
+  const CellWeights& weights_;
+  std::int64_t hidden_;
+  bool linear_;
+  ValueId xw_;
+};
+
+/// One layer.
+class Layer {
+ public:
+  Layer(Rewriter& rewriter, const Node& node)
+      : rewriter_(rewriter),
+        node_(node),
+        write_(rewriter.build()),
+        x_(rewriter.type(node.inputs[kX])),
+        hidden_(attr(node, "hidden_size").integer()),
+        batch_first_(attr(node, "layout").integer() != 0) {}
+
+  Expected<bool> rewrite() {
+    if (!can_be_written()) return false;
+    const std::string& direction = attr(node_, "direction").text();
+    xs_ = node_.inputs[kX];
+    if (batch_first_) {
+      SCANLOOM_TRY(xs_, transposed(xs_, {1, 0, 2}));
+    }
+    std::vector<ValueId> states, lasts;
+    const std::int64_t count = direction == "bidirectional" ? 2 : 1;
+    for (std::int64_t d = 0; d < count; ++d) {
+      SCANLOOM_TRY(const Results made, run(d, direction == "reverse" || d == 1));
+      states.push_back(made.states);
+      lasts.push_back(made.last);
+    }
+    // [steps, directions, batch, hidden] and [directions, batch, hidden], or the batch first.
+    SCANLOOM_TRY(ValueId all, joined(states, 1));
+    SCANLOOM_TRY(ValueId last, joined(lasts, 0));
+    if (batch_first_) {
+      SCANLOOM_TRY(all, transposed(all, {2, 0, 1, 3}));
+      SCANLOOM_TRY(last, transposed(last, {1, 0, 2}));
+    }
+    rewriter_.replace(node_.outputs[kStates], all);
+    rewriter_.replace(node_.outputs[kLast], last);
+    return true;
+  }
+
+ private:
+  struct Results {
+    ValueId states, last;
+  };
+
+  [[nodiscard]] bool can_be_written() const {
+    const bool is_wide = x_.dtype == DType::f32 || x_.dtype == DType::f64;
+    if (!is_wide || !x_.ranked || operand(node_, kLengths).valid() ||
+        attr(node_, "clip").present() || attr(node_, "activations").present())
+      return false;
+    for (const std::size_t i : {kW, kR})
+      if (!rewriter_.type(node_.inputs[i]).is_static()) return false;
+    return node_.outputs.size() <= kReset || !is_read(rewriter_.module(), node_.outputs[kReset]);
+  }
+
+  Expected<ValueId> transposed(ValueId value, std::vector<std::int64_t> order) {
+    return write_.op(ops::transpose_op, {value}, {{"perm", std::move(order)}});
+  }
+
+  /// Each with a new axis there, one behind the other.
+  Expected<ValueId> joined(const std::vector<ValueId>& values, std::int64_t axis) {
+    std::vector<ValueId> parts;
+    for (const ValueId value : values) {
+      SCANLOOM_TRY(const ValueId one, write_.op(ops::unsqueeze_op, {value},
+                                                {{"axes", std::vector<std::int64_t>{axis}}}));
+      parts.push_back(one);
+    }
+    if (parts.size() == 1) return parts[0];
+    return write_.op(ops::concat_op, std::move(parts), {{"axis", axis}});
+  }
+
+  Expected<CellWeights> weights_of(std::int64_t d) {
+    CellWeights weights;
+    SCANLOOM_TRY(weights.w, write_.at(node_.inputs[kW], 0, d));
+    SCANLOOM_TRY(weights.r, write_.at(node_.inputs[kR], 0, d));
+    const std::int64_t rows = rewriter_.type(node_.inputs[kW]).dims[1].value();
+    if (!operand(node_, kB).valid()) {
+      SCANLOOM_TRY(Tensor zeros, Tensor::zeros(x_.dtype, {rows}));
+      weights.w_bias = weights.r_bias = write_.builder().constant(std::move(zeros));
+      return weights;
+    }
+    SCANLOOM_TRY(const ValueId both, write_.at(node_.inputs[kB], 0, d));
+    SCANLOOM_TRY(weights.w_bias, write_.part(both, 0, 0, rows));
+    SCANLOOM_TRY(weights.r_bias, write_.part(both, 0, rows, 2 * rows));
+    return weights;
+  }
+
+  Expected<ValueId> initial_state(std::int64_t d) {
+    if (operand(node_, kInitial).valid())
+      return write_.at(node_.inputs[kInitial], batch_first_ ? 1 : 0, d);
+    SCANLOOM_TRY(const ValueId batch, write_.op(ops::dim_op, {xs_}, {{"axis", 1}}));
+    SCANLOOM_TRY(const ValueId rows,
+                 write_.op(ops::unsqueeze_op, {batch}, {{"axes", std::vector<std::int64_t>{0}}}));
+    SCANLOOM_TRY(const ValueId sizes,
+                 write_.op(ops::concat_op, {rows, write_.list({hidden_})}, {{"axis", 0}}));
+    SCANLOOM_TRY(Tensor zero, Tensor::zeros(x_.dtype, {}));
+    return write_.op(ops::expand_op, {write_.builder().constant(std::move(zero)), sizes});
+  }
+
+  Expected<Results> run(std::int64_t d, bool backwards) {
+    SCANLOOM_TRY(const CellWeights outer, weights_of(d));
+    SCANLOOM_TRY(const ValueId initial, initial_state(d));
+    Module& module = rewriter_.module();
+    const Dim steps = x_.dims[batch_first_ ? 1 : 0], batch = x_.dims[batch_first_ ? 0 : 1];
+    const Type state = Type::of(x_.dtype, {batch, hidden_});
+    const std::vector<ValueId> captured = {outer.w, outer.r, outer.w_bias, outer.r_bias};
+    std::vector<ValueId> inputs = captured;
+    inputs.insert(inputs.end(), {initial, xs_});
+    const ir::NodeId loop =
+        module.add_node(write_.builder().region(), ir::loop_op, std::move(inputs), {},
+                        {state, Type::of(x_.dtype, {steps, batch, hidden_})}, node_.place);
+    ir::LoopPorts ports{
+        .fixed_sizes = true, .captured = static_cast<std::uint32_t>(captured.size()), .carried = 1};
+    ports.scanned.push_back({.start = backwards ? -1 : 0, .stride = backwards ? -1 : 1});
+    ports.stacked.push_back({.reverse = backwards});
+    module.node(loop).loop = std::move(ports);
+    const ir::RegionId body = module.add_region(loop, "cell");
+    std::vector<ValueId> arguments;
+    for (const ValueId value : captured)
+      arguments.push_back(module.add_argument(body, rewriter_.type(value)));
+    const ValueId h = module.add_argument(body, state);
+    const ValueId x = module.add_argument(body, Type::of(x_.dtype, {batch, x_.dims[2]}));
+    Builder builder(module, body);
+    builder.set_place(node_.place);
+    Writer write(builder);
+    SCANLOOM_TRY(const ValueId next,
+                 cell(write, {arguments[0], arguments[1], arguments[2], arguments[3]}, x, h));
+    module.region(body).yields = {next, next};
+    return Results{module.node(loop).outputs[1], module.node(loop).outputs[0]};
+  }
+
+  Expected<ValueId> cell(Writer& write, const CellWeights& weights, ValueId x, ValueId h) const {
+    if (node_.op == &ops::rnn_op) return rnn_cell(write, weights, x, h);
+    const bool linear = attr(node_, "linear_before_reset").integer() != 0;
+    return GruCell(write, weights, hidden_, linear).next(x, h);
+  }
+
+  Rewriter& rewriter_;
+  const Node& node_;
+  Writer write_;
+  const Type x_;
+  const std::int64_t hidden_;
+  const bool batch_first_;
+  ValueId xs_;
+};
+
+Expected<bool> rewrite(Rewriter& rewriter, ir::NodeId id) {
+  const Node node = rewriter.module().node(id);  // by value: adding nodes may move it
+  if (node.op != &ops::gru_op && node.op != &ops::rnn_op) return false;
+  return Layer(rewriter, node).rewrite();
+}
+
+}  // namespace
+
+Expected<Change> recurrent_to_loop(Module& module) { return Rewriter(module).sweep(rewrite); }
+
+}  // namespace scanloom::passes
