@@ -1,7 +1,9 @@
-// A branch whose side is known gives way to what that side does, and a loop without steps to its
-// initial values. It stands first: what it uncovers is one region with the rest.
+// A branch whose side is known gives way to what that side does. It stands first: what it uncovers
+// is one region with the rest.
 #include "ir/op_def.h"
-#include "passes/rewriter.h"
+#include "ir/walk.h"
+#include "passes/loop_facts.h"
+#include "passes/pass.h"
 
 namespace scanloom::passes {
 namespace {
@@ -10,27 +12,6 @@ using ir::Module;
 using ir::Node;
 using ir::NodeId;
 using ir::ValueId;
-
-std::optional<bool> known_condition(const Module& module, ValueId value) {
-  const tensor::Tensor* constant = constant_of(module, value);
-  if (constant == nullptr || constant->elements() != 1) return std::nullopt;
-  const auto values = to_integers(*constant);
-  if (!values) return std::nullopt;
-  return (*values)[0] != 0;
-}
-
-/// Whether the loop takes no step. One with stacked results stays: their sizes may depend on data.
-bool takes_no_step(const Module& module, const Node& node) {
-  const ir::LoopPorts& ports = *node.loop;
-  if (!ports.stacked.empty()) return false;
-  if (ports.has_condition &&
-      known_condition(module, node.inputs[ports.has_trip_count]) == std::optional(false))
-    return true;
-  if (!ports.has_trip_count) return false;
-  const tensor::Tensor* count = constant_of(module, node.inputs[0]);
-  return count != nullptr && count->elements() == 1 && count->dtype() == DType::i64 &&
-         count->as<std::int64_t>()[0] <= 0;
-}
 
 /// One region: nodes are taken from a stack, on which the nodes of a side replace their branch.
 class Inliner {
@@ -65,26 +46,18 @@ class Inliner {
   }
 
   bool inline_node(const Node& node) {
-    const bool done = node.op == &ir::branch_op ? inline_branch(node)
-                                                : node.op == &ir::loop_op && inline_loop(node);
+    const bool done = node.op == &ir::branch_op && inline_branch(node);
     change_.changed |= done;
     return done;
   }
 
   bool inline_branch(const Node& node) {
-    const auto condition = known_condition(module_, node.inputs[0]);
+    const auto condition = known_boolean(module_, node.inputs[0]);
     if (!condition) return false;
     const ir::Region& side = module_.region(node.regions[*condition ? 0 : 1]);
     for (std::size_t i = 0; i < side.args.size(); ++i) map_.set(side.args[i], node.inputs[i + 1]);
     for (std::size_t i = 0; i < side.yields.size(); ++i) map_.set(node.outputs[i], side.yields[i]);
     push(side.nodes);
-    return true;
-  }
-
-  bool inline_loop(const Node& node) {
-    if (!takes_no_step(module_, node)) return false;
-    for (std::size_t i = 0; i < node.outputs.size(); ++i)
-      map_.set(node.outputs[i], node.inputs[node.loop->first_carried_input() + i]);
     return true;
   }
 
