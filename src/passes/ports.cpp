@@ -123,6 +123,25 @@ std::vector<ValueId> add_stacked(Module& module, NodeId loop, std::span<const Va
   std::vector<ir::StackedPort>& stacked = module.node(loop).loop->stacked;
   stacked.insert(stacked.end(), ports.begin(), ports.end());
   return added;
+ValueId add_carried(Module& module, NodeId loop, ValueId initial, ValueId next) {
+  const ir::RegionId body = module.node(loop).regions[0];
+  ir::Type type = module.value(next).type;
+  module.add_argument(body, type);
+  const ValueId last = module.add_output(loop, std::move(type));
+  ir::Node& node = module.node(loop);
+  LoopPorts& ports = *node.loop;
+  ir::Region& region = module.region(body);
+  const auto put_last_at = [](std::vector<ValueId>& values, std::size_t at) {
+    std::rotate(values.begin() + static_cast<std::ptrdiff_t>(at), values.end() - 1, values.end());
+  };
+  put_last_at(region.args, std::size_t{ports.captured} + ports.carried);
+  put_last_at(node.outputs, ports.carried);
+  node.inputs.insert(node.inputs.begin() + ports.first_scanned_input(), initial);
+  region.yields.insert(region.yields.begin() + ports.first_stacked_yield(), next);
+  ++ports.carried;
+  number(module, region.args);
+  number(module, node.outputs);
+  return last;
 }
 
 std::vector<NodeId> nodes_with_regions(const Module& module, Order order) {
