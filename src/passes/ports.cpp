@@ -123,6 +123,8 @@ std::vector<ValueId> add_stacked(Module& module, NodeId loop, std::span<const Va
   std::vector<ir::StackedPort>& stacked = module.node(loop).loop->stacked;
   stacked.insert(stacked.end(), ports.begin(), ports.end());
   return added;
+}
+
 ValueId add_carried(Module& module, NodeId loop, ValueId initial, ValueId next) {
   const ir::RegionId body = module.node(loop).regions[0];
   ir::Type type = module.value(next).type;

@@ -42,6 +42,7 @@ std::vector<ir::ValueId> add_stacked(ir::Module& module, ir::NodeId loop,
                                      std::span<const ir::ValueId> rows,
                                      std::span<const ir::StackedPort> ports,
                                      std::span<const ir::Type> types);
+
 /// Carries one more value, from `initial` to the body's `next`; returns its final value.
 ir::ValueId add_carried(ir::Module& module, ir::NodeId loop, ir::ValueId initial, ir::ValueId next);
 
