@@ -81,8 +81,7 @@ AlignedBytes allocate_aligned(std::int64_t bytes) {
 }
 
 Error Run::State::fault_error(ir::NodeId node) const {
-  return Error(fault.code, describe(node) + ": " +
-                               fmt::format(fmt::runtime(fault.text), fault.first, fault.second));
+  return tensor::to_error(fault).at(describe(node));
 }
 
 void Run::State::materialise(int max_threads) {

@@ -184,5 +184,38 @@ TEST(BoxedValues, MistakesAreNamed) {
               HasSubstr("input 'a' is string, the feed is float"));
 }
 
+/// Adds the items of "a" and of another sequence.
+std::string adding_items(const std::string& other) {
+  using namespace onnx::test;
+  GraphBytes body;
+  body.inputs = {value_info("p"), value_info("q")};
+  body.outputs = {value_info("r")};
+  body.nodes = {NodeBytes("Add", {"p", "q"}, {"r"})};
+  const std::string items = sequence_type(tensor_type(kFloat, {"N"}));
+  ModelBytes model;
+  model.opset = 17;
+  model.graph.inputs = {value_info("a", items), value_info(other, items)};
+  model.graph.outputs = {value_info("y", items)};
+  model.graph.nodes = {
+      NodeBytes("SequenceMap", {"a", other}, {"y"}).name("map").graph("body", body.bytes())};
+  return model.bytes();
+}
+
+TEST(BoxedValues, NamesWithBracesAreNoFormats) {
+  const float x[] = {1};
+  for (const char* const other : {"b{}", "{", "}", "{:20000000}"})
+    for (const Execution execution : kExecutions) {
+      const Session session = load(adding_items(other), {.execution = execution});
+      const auto results = session.run(
+          {{"a", sequence({view(x, {1}), view(x, {1})})}, {other, sequence({view(x, {1})})}});
+      ASSERT_FALSE(results);
+      EXPECT_EQ(results.error().code(), Code::invalid_argument) << results.error().message();
+      EXPECT_THAT(results.error().message(), HasSubstr("node 'map' (SequenceMap-17)"));
+      EXPECT_THAT(results.error().message(), HasSubstr("input 0 has 2 items"));
+      EXPECT_THAT(results.error().message(), HasSubstr("has 1"));
+      EXPECT_LT(results.error().message().size(), 1000u);
+    }
+}
+
 }  // namespace
 }  // namespace scanloom::test

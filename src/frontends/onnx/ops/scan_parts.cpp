@@ -9,16 +9,11 @@ namespace scanloom::onnx {
 using ir::ValueId;
 using tensor::Type;
 
-namespace {
-
-/// Names stand in a text in which braces mean numbers.
 std::string without_braces(std::string text) {
   std::ranges::replace(text, '{', '(');
   std::ranges::replace(text, '}', ')');
   return text;
 }
-
-}  // namespace
 
 Expected<ScanCounts> ScanCounts::of(NodeCtx& ctx, int first_input) {
   SCANLOOM_TRY(const std::int64_t scanned, ctx.required_integer("num_scan_inputs"));

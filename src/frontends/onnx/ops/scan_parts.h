@@ -1,4 +1,4 @@
-// What Scan-8, which has a batch axis, shares with the later versions.
+// What Scan-8, which has a batch axis, shares with the later versions, and SequenceMap with both.
 #pragma once
 
 #include <string>
@@ -34,6 +34,9 @@ struct MeasuredAxis {
 /// are known to differ; `unit` says what they count. Precondition: there is one.
 Expected<ir::ValueId> common_size(NodeCtx& ctx, const std::vector<MeasuredAxis>& axes,
                                   const std::string& unit);
+
+/// A name for the text of check_equal, in which braces mean numbers.
+std::string without_braces(std::string text);
 
 /// The size of an axis as far as the type tells.
 std::optional<tensor::Dim> known_size(NodeCtx& ctx, ir::ValueId value, int axis);

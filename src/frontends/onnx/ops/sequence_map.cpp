@@ -5,6 +5,7 @@
 
 #include "frontends/onnx/body.h"
 #include "frontends/onnx/ops/converters.h"
+#include "frontends/onnx/ops/scan_parts.h"
 #include "frontends/onnx/types.h"
 #include "ops/ops.h"
 
@@ -74,10 +75,9 @@ Expected<ValueId> common_length(NodeCtx& ctx, const std::vector<ValueId>& inputs
   for (std::size_t i = 1; i < inputs.size(); ++i) {
     if (!is_sequence(ctx.type(inputs[i]))) continue;
     SCANLOOM_TRY(const ValueId other, ctx.op(ops::sequence_length_op, {inputs[i]}));
-    SCANLOOM_TRY(length,
-                 ctx.op(ops::check_equal_op, {length, other},
-                        {{"text", "input 0 has {} items, " +
-                                      ctx.describe_input(static_cast<int>(i)) + " has {}"}}));
+    const std::string text = "input 0 has {} items, " +
+                             without_braces(ctx.describe_input(static_cast<int>(i))) + " has {}";
+    SCANLOOM_TRY(length, ctx.op(ops::check_equal_op, {length, other}, {{"text", text}}));
   }
   return length;
 }
