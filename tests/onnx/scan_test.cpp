@@ -126,6 +126,32 @@ TEST(Scan, Version8LoopsOverTheBatchAroundTheSteps) {
   EXPECT_THAT(float_values(ragged[1]), ElementsAre(3, 14, 4, 16, 25, 36, 0, 0));
 }
 
+TEST(Scan, StatesKeepTheirSizesInEveryVersion) {
+  const std::string grow =
+      body({"s", "r"}, {"t", "r"}, {NodeBytes("Concat", {"s", "r"}, {"t"}).integer("axis", 0)});
+  for (const int opset : {8, 9}) {
+    const bool batched = opset == 8;
+    ModelBytes model;
+    model.opset = opset;
+    model.graph.inputs = {
+        batched ? value_info("s", kFloat, {"B", "N"}) : value_info("s", kFloat, {"N"}),
+        batched ? value_info("x", kFloat, {"B", "T", "M"}) : value_info("x", kFloat, {"T", "M"})};
+    model.graph.outputs = {value_info("last"), value_info("rows")};
+    const std::vector<std::string> inputs =
+        batched ? std::vector<std::string>{"", "s", "x"} : std::vector<std::string>{"s", "x"};
+    model.graph.nodes = {NodeBytes("Scan", inputs, {"last", "rows"})
+                             .name("grow")
+                             .graph("body", grow)
+                             .integer("num_scan_inputs", 1)};
+    const Error error = batched ? run_error(model, {floats({1, 1}, {1}), floats({1, 2, 1}, {2, 3})})
+                                : run_error(model, {floats({1}, {1}), floats({2, 1}, {2, 3})});
+    EXPECT_EQ(error.code(), Code::invalid_argument) << opset;
+    EXPECT_THAT(error.message(), HasSubstr("state 0 has sizes [1] before step 0, the step makes "
+                                           "it [2]; its sizes are fixed"))
+        << opset;
+  }
+}
+
 TEST(Scan, RowsOfVersion8HaveTheSizesOfTheInputs) {
   const Reading reading = read(batched_model("l"));
   ASSERT_TRUE(reading.module);

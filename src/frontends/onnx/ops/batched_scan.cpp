@@ -171,6 +171,7 @@ void BatchedScan::add_steps(NodeCtx& ctx) {
     inputs.insert(inputs.end(), values->begin(), values->end());
   ir::LoopPorts ports;
   ports.has_trip_count = true;
+  ports.fixed_sizes = true;
   ports.captured = static_cast<std::uint32_t>(captured_.size());
   ports.carried = static_cast<std::uint32_t>(states_.size());
   for (const std::int64_t direction : directions_)
