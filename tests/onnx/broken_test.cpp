@@ -76,6 +76,16 @@ NodeBytes scan_node(const std::string& body_bytes, int scanned = 1,
   return made.name("gru").graph("body", body_bytes).integer("num_scan_inputs", scanned);
 }
 
+/// Scans over "z" of any rank.
+std::string unranked_scan(const std::string& axes, std::int64_t axis) {
+  ModelBytes model = model_of({NodeBytes("Scan", {"z"}, {"y"})
+                                   .graph("body", body({"r"}, {"r"}))
+                                   .integer("num_scan_inputs", 1)
+                                   .integers(axes, {axis})});
+  model.graph.inputs.push_back(value_info("z", tensor_type(kFloat, {}, false)));
+  return model.bytes();
+}
+
 std::string nested_ifs(int depth) {
   std::string inner = branch("Relu", "y");
   for (int i = 0; i < depth; ++i) inner = body({}, {"y"}, {if_node(inner, branch("Abs", "y"))});
@@ -445,6 +455,14 @@ std::vector<Broken> broken_scans() {
        kInvalid, "scan input 0 'x' has axis -3, outside [-2, 2)"},
       {"scan_output_axis", scan(scan_node(scan_body()).integers("scan_output_axes", {2})), kInvalid,
        "scan output 0 has axis 2, outside [-2, 2)"},
+      {"scan_axis_beyond_32_bits", unranked_scan("scan_input_axes", 4294967296), kInvalid,
+       "attribute 'scan_input_axes' has 4294967296 at position 0, outside [-16, 16)"},
+      {"scan_axis_beyond_any_rank", unranked_scan("scan_input_axes", 2147483648), kInvalid,
+       "has 2147483648 at position 0"},
+      {"scan_output_axis_beyond_32_bits", unranked_scan("scan_output_axes", 4294967296), kInvalid,
+       "attribute 'scan_output_axes' has 4294967296 at position 0"},
+      {"scan_negative_axis_beyond_any_rank", unranked_scan("scan_output_axes", -17), kInvalid,
+       "attribute 'scan_output_axes' has -17 at position 0"},
       {"scan_scalar", scan(scan_node(scan_body(), 1, {"n", "c"})), kInvalid,
        "scan input 0 'c' has axis 0, outside [-0, 0)"},
       {"scan_inputs", scan(scan_node(body({"s"}, {"s", "s"}))), kInvalid,

@@ -18,11 +18,22 @@ struct ScanLists {
   std::vector<std::int64_t> input_axes, input_directions, output_axes, output_directions;
 };
 
+/// One for each operand; what no tensor can have is refused before the number of axes is known.
+Expected<std::vector<std::int64_t>> scan_axes(NodeCtx& ctx, const char* name, std::size_t count,
+                                              const char* of) {
+  SCANLOOM_TRY(auto axes, scan_list(ctx, name, count, of));
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    if (axes[i] < -tensor::kMaxRank || axes[i] >= tensor::kMaxRank)
+      return invalid_model("attribute '{}' has {} at position {}, outside [-{}, {})", name, axes[i],
+                           i, tensor::kMaxRank, tensor::kMaxRank);
+  return axes;
+}
+
 Expected<ScanLists> scan_lists(NodeCtx& ctx, const ScanCounts& counts) {
   ScanLists lists;
-  SCANLOOM_TRY(lists.input_axes, scan_list(ctx, "scan_input_axes", counts.scanned, "scan inputs"));
+  SCANLOOM_TRY(lists.input_axes, scan_axes(ctx, "scan_input_axes", counts.scanned, "scan inputs"));
   SCANLOOM_TRY(lists.output_axes,
-               scan_list(ctx, "scan_output_axes", counts.stacked, "scan outputs"));
+               scan_axes(ctx, "scan_output_axes", counts.stacked, "scan outputs"));
   SCANLOOM_TRY(lists.input_directions,
                scan_directions(ctx, "scan_input_directions", counts.scanned, "scan inputs"));
   SCANLOOM_TRY(lists.output_directions,
