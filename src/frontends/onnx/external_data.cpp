@@ -95,7 +95,8 @@ Expected<OwnedBytes> ExternalData::find(const TensorProto& tensor) {
         "file, {} bytes",
         place.location, *place.length, place.offset, bytes.size());
   const std::uint64_t length = place.length.value_or(rest);
-  return OwnedBytes{file, bytes.substr(place.offset, length), rest - length};
+  return OwnedBytes{file, bytes.substr(place.offset, length), rest - length,
+                    place.length.has_value()};
 }
 
 }  // namespace scanloom::onnx

@@ -17,6 +17,7 @@ struct OwnedBytes {
   std::shared_ptr<const void> owner;
   std::string_view bytes;
   std::size_t after = 0;
+  bool has_length = true;  ///< false: the model does not say where they end
 };
 
 class ExternalData {

@@ -284,7 +284,7 @@ Expected<Tensor> TensorReader::read_raw(DType dtype, const Shape& shape, OwnedBy
   if (dtype == DType::string) return invalid_model("raw data cannot hold strings");
   const std::int64_t elements = shape.elements();
   const std::uint64_t needs = file_bytes(dtype, elements);
-  if (data.bytes.size() < needs)
+  if (data.bytes.size() < needs || (data.has_length && data.bytes.size() > needs))
     return invalid_model("its data has {} bytes, its shape {} needs {}", data.bytes.size(),
                          shape.to_string(), needs);
   if (dtype_file_bits(dtype) < 8) {
