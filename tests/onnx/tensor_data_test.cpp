@@ -156,6 +156,30 @@ TEST(TensorData, SparseTensorsBecomeDense) {
     EXPECT_THAT(float_values(output), ElementsAre(0, 5, 0, 0, 0, 6));
 }
 
+TEST(TensorData, SparseTensorsMayBeDefaultsOfInputs) {
+  std::string bytes;
+  protozero::pbf_writer writer(bytes);
+  writer.add_message(1, float_tensor("w", {1}, {5}));
+  writer.add_message(2, int64_tensor("", {1}, {1}));
+  writer.add_int64(3, 3);
+  ModelBytes model;
+  model.graph.inputs = {value_info("w", kFloat, {3})};
+  model.graph.outputs = {value_info("y")};
+  model.graph.nodes = {NodeBytes("Neg", {"w"}, {"y"})};
+  model.graph.sparse_initialisers = {bytes};
+  const Reading reading = read(model);
+  ASSERT_TRUE(reading.module) << reading.module.error().message();
+  ASSERT_EQ(reading.info.defaults.size(), 1u);
+  EXPECT_EQ(reading.info.defaults[0].name, "w");
+  EXPECT_THAT(reading.info.defaults[0].sizes, ElementsAre(3));
+  const auto by_default = run(model, {});
+  ASSERT_EQ(by_default.size(), 1u);
+  EXPECT_THAT(float_values(by_default[0]), ElementsAre(0, -5, 0));
+  const auto fed = run(model, {floats({3}, {1, 2, 3})}, {.fed_defaults = {"w"}, .folder = {}});
+  ASSERT_EQ(fed.size(), 1u);
+  EXPECT_THAT(float_values(fed[0]), ElementsAre(-1, -2, -3));
+}
+
 /// A folder with a data file, a folder beside it, and links of both kinds.
 class ExternalDataTest : public ::testing::Test {
  protected:

@@ -34,14 +34,14 @@ Expected<Body> Body::of(NodeCtx& ctx, std::string_view attribute) {
   body.proto_ = &ctx.reading().model.graphs[body.graph_];
   body.facts_ = &ctx.reading().facts[body.graph_];
   const GraphFacts& facts = *body.facts_;
-  const std::set<NameId> initialisers(facts.initialisers.begin(), facts.initialisers.end());
+  const std::set<NameId> initialised = facts.initialised();
   std::set<NameId> seen;
   for (std::size_t i = 0; i < facts.inputs.size(); ++i) {
     if (!facts.inputs[i].valid()) return invalid_model("{} input {} has no name", attribute, i);
     if (!seen.insert(facts.inputs[i]).second)
       return invalid_model("{} input {} '{}' has the name of another one", attribute, i,
                            body.proto_->inputs[i].name);
-    if (!initialisers.contains(facts.inputs[i])) {
+    if (!initialised.contains(facts.inputs[i])) {
       body.formals_.push_back(i);
     } else if (ctx.reading().model.ir_version >= kSeparateInitialisers) {
       return invalid_model("{} input {} '{}' is an initialiser too", attribute, i,

@@ -84,6 +84,12 @@ GraphFacts facts_of(const GraphProto& graph, const std::vector<GraphFacts>& all,
 
 }  // namespace
 
+std::set<NameId> GraphFacts::initialised() const {
+  std::set<NameId> names(initialisers.begin(), initialisers.end());
+  names.insert(sparse_initialisers.begin(), sparse_initialisers.end());
+  return names;
+}
+
 Expected<std::vector<GraphFacts>> gather_facts(const ModelProto& model, NameTable& names) {
   std::vector<GraphFacts> all(model.graphs.size());
   std::size_t captures = 0;

@@ -2,6 +2,7 @@
 // makes, and which outer names each body reads (bodies of the IR read only their own arguments).
 #pragma once
 
+#include <set>
 #include <vector>
 
 #include "frontends/onnx/names.h"
@@ -20,6 +21,9 @@ struct GraphFacts {
   std::vector<NameId> initialisers, sparse_initialisers;
   std::vector<bool> input_is_read;  ///< by a node, a body or an output of this graph
   std::vector<NameId> captures;     ///< names read and not made here, in order of first use
+
+  /// Names of dense and of sparse initialisers.
+  [[nodiscard]] std::set<NameId> initialised() const;
 };
 
 /// By GraphIndex. Errors: limit_reached when bodies capture absurdly many names.

@@ -106,7 +106,8 @@ void Importer::enter_initialisers(Frame& frame) {
     if (!is_fed_default(frame, facts.initialisers[i]))
       enter(facts.initialisers[i], reading_.tensors.read(graph.initialisers[i]));
   for (std::size_t i = 0; i < graph.sparse_initialisers.size(); ++i)
-    enter(facts.sparse_initialisers[i], reading_.tensors.read(graph.sparse_initialisers[i]));
+    if (!is_fed_default(frame, facts.sparse_initialisers[i]))
+      enter(facts.sparse_initialisers[i], reading_.tensors.read(graph.sparse_initialisers[i]));
 }
 
 void Importer::enter_declared(Frame& frame) {

@@ -62,7 +62,7 @@ void Importer::enter_main() {
 }
 
 void Importer::enter_inputs(Frame& frame, const GraphProto& graph, const GraphFacts& facts) {
-  const std::set<NameId> initialisers(facts.initialisers.begin(), facts.initialisers.end());
+  const std::set<NameId> initialised = facts.initialised();
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const NameId name = facts.inputs[i];
     const std::string place = fmt::format("graph input {} '{}'", i, graph.inputs[i].name);
@@ -70,7 +70,7 @@ void Importer::enter_inputs(Frame& frame, const GraphProto& graph, const GraphFa
       fail_at(frame, place, invalid_model("it has no name"));
       continue;
     }
-    if (initialisers.contains(name) && !is_fed_default(frame, name)) continue;
+    if (initialised.contains(name) && !is_fed_default(frame, name)) continue;
     if (frame.scope.find(name) != nullptr) {
       fail_at(frame, place, invalid_model("the name is taken already"));
       continue;

@@ -21,14 +21,21 @@ std::vector<DefaultInfo> defaults_of(const ModelProto& model) {
   std::vector<DefaultInfo> defaults;
   if (model.ir_version < kSeparateInitialisers) return defaults;
   const GraphProto& graph = model.graphs.front();
-  std::map<std::string_view, const TensorProto*> initialisers;
-  for (const TensorProto& tensor : graph.initialisers) initialisers[tensor.name] = &tensor;
+  struct Initialiser {
+    std::int64_t data_type = 0;
+    const std::vector<std::int64_t>* dims = nullptr;
+  };
+  std::map<std::string_view, Initialiser> initialisers;
+  for (const TensorProto& tensor : graph.initialisers)
+    initialisers[tensor.name] = {tensor.data_type, &tensor.dims};
+  for (const SparseTensorProto& sparse : graph.sparse_initialisers)
+    initialisers[sparse.values.name] = {sparse.values.data_type, &sparse.dims};
   for (const ValueInfoProto& input : graph.inputs) {
     const auto found = initialisers.find(input.name);
     if (found == initialisers.end()) continue;
     // One of no known type is an error when it is read.
-    if (const auto dtype = dtype_of_number(found->second->data_type))
-      defaults.push_back({std::string(input.name), *dtype, found->second->dims});
+    if (const auto dtype = dtype_of_number(found->second.data_type))
+      defaults.push_back({std::string(input.name), *dtype, *found->second.dims});
   }
   return defaults;
 }
