@@ -131,6 +131,16 @@ std::string recursive_function() {
   return function_model(function, call.domain("own"));
 }
 
+std::string functions_of_one_name() {
+  FunctionBytes first{"Twice", "own", {"a"}, {"b"}, {}, {NodeBytes("Abs", {"a"}, {"b"})}, {}};
+  FunctionBytes second = first;
+  second.nodes = {NodeBytes("Neg", {"a"}, {"b"})};
+  NodeBytes call("Twice", {"x"}, {"y"});
+  ModelBytes model = model_of({call.domain("own")});
+  model.functions = {first.bytes(), second.bytes()};
+  return model.bytes();
+}
+
 std::string function_with_reference() {
   FunctionBytes function{"Join", "own", {"a"}, {"b"}, {"axis"}, {}, {}};
   NodeBytes inner("Concat", {"a", "a"}, {"b"});
@@ -246,6 +256,8 @@ std::vector<Broken> broken_graphs() {
       {"shapes_differ", two_inputs({2, 3}, {4, 3}, NodeBytes("Add", {"a", "b"}, {"y"})), kInvalid,
        "node 0 (Add-14) making 'y'"},
       {"recursive_function", recursive_function(), Code::limit_reached, "nest more than 1000 deep"},
+      {"functions_of_one_name", functions_of_one_name(), kInvalid,
+       "there are two functions 'Twice' of the domain 'own' with the overload ''"},
       {"function_reference", function_with_reference(), kInvalid,
        "refers to 'nothing', which is no attribute of the function"},
   };

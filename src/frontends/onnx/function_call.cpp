@@ -40,10 +40,14 @@ std::string_view normal_domain(std::string_view domain) {
   return domain == "ai.onnx" ? std::string_view() : domain;
 }
 
-FunctionTable::FunctionTable(const ModelProto& model) {
-  for (const FunctionProto& function : model.functions)
-    functions_.try_emplace({normal_domain(function.domain), function.name, function.overload},
-                           &function);
+FunctionTable::FunctionTable(const ModelProto& model, Diagnostics& diagnostics) {
+  for (const FunctionProto& function : model.functions) {
+    const Key key = {normal_domain(function.domain), function.name, function.overload};
+    if (functions_.try_emplace(key, &function).second) continue;
+    diagnostics.error(invalid_model(
+        "onnx: there are two functions '{}' of the domain '{}' with the overload '{}'",
+        function.name, function.domain, function.overload));
+  }
 }
 
 const FunctionProto* FunctionTable::find(const NodeProto& node) const {

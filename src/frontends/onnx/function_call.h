@@ -12,7 +12,8 @@ namespace scanloom::onnx {
 /// The functions of a model, by domain, name and overload.
 class FunctionTable {
  public:
-  explicit FunctionTable(const ModelProto& model);
+  /// Two of one name are an error: calls would be ambiguous.
+  FunctionTable(const ModelProto& model, Diagnostics& diagnostics);
   /// The function that a node calls; nullptr: it calls none.
   [[nodiscard]] const FunctionProto* find(const NodeProto& node) const;
 

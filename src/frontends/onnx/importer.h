@@ -16,7 +16,8 @@ namespace scanloom::onnx {
 
 class Importer {
  public:
-  explicit Importer(Reading& reading) : reading_(reading), functions_(reading.model) {}
+  explicit Importer(Reading& reading)
+      : reading_(reading), functions_(reading.model, reading.diagnostics) {}
 
   /// Reads the main graph into the top region of the module.
   void run();
