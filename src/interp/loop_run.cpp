@@ -32,7 +32,8 @@ LoopRun::LoopRun(const ir::Module& module, ir::NodeId node, std::vector<BoxRef> 
       inputs_(std::move(inputs)),
       options_(&options),
       memory_(&memory),
-      rows_(module.node(node).loop->stacked.size()) {
+      rows_(module.node(node).loop->stacked.size()),
+      rows_held_(rows_.size()) {
   // Sequences and optionals are handed over, so that the body may change them in place.
   for (std::size_t i = 0; i < ports().carried; ++i) {
     BoxRef& initial = inputs_[ports().first_carried_input() + i];
@@ -137,8 +138,15 @@ Expected<void> LoopRun::take(std::vector<BoxRef> yields) {
 
 Expected<void> LoopRun::take_row(std::size_t i, const Tensor& row) {
   const ir::StackedPort& port = ports().stacked[i];
-  SCANLOOM_CHECK_OK(tensor::check_row(rows_[i], row, i, port.axis, port.insert));
-  rows_[i].push_back(row);
+  std::vector<Tensor>& rows = rows_[i];
+  SCANLOOM_CHECK_OK(tensor::check_row(rows, row, i, port.axis, port.insert));
+  // A row that is the same in all steps takes no new memory, but what describes it does.
+  if (rows.size() == rows.capacity()) {
+    const std::size_t room = std::max<std::size_t>(2 * rows.size(), 8);
+    SCANLOOM_TRY(rows_held_[i], memory_->hold(static_cast<std::int64_t>(room * sizeof(Tensor))));
+    rows.reserve(room);
+  }
+  rows.push_back(row);
   return {};
 }
 

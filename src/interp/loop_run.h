@@ -3,6 +3,7 @@
 #pragma once
 
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "interp/interpreter.h"
@@ -52,7 +53,8 @@ class LoopRun {
   std::int64_t step_ = 0;
   std::vector<ir::ScanWindow> windows_;
   std::vector<tensor::BoxRef> carried_;
-  std::vector<std::vector<tensor::Tensor>> rows_;  ///< of each stacked port
+  std::vector<std::vector<tensor::Tensor>> rows_;       ///< of each stacked port
+  std::vector<std::shared_ptr<const void>> rows_held_;  ///< the account's record of these lists
 };
 
 /// The one element of a boolean tensor; `what` names it in the error.

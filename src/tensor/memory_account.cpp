@@ -45,6 +45,11 @@ Expected<void> MemoryAccount::check(std::int64_t bytes) {
   return {};
 }
 
+Expected<std::shared_ptr<const void>> MemoryAccount::hold(std::int64_t bytes) {
+  SCANLOOM_CHECK_OK(check(bytes));
+  return std::shared_ptr<const void>(std::make_shared<const Held>(held_, nullptr, bytes));
+}
+
 Expected<Tensor> MemoryAccount::count(Tensor tensor) {
   const std::int64_t bytes = bytes_of(tensor);
   SCANLOOM_CHECK_OK(check(bytes));

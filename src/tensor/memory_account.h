@@ -31,6 +31,9 @@ class MemoryAccount {
   void set_make_room(std::function<std::int64_t()> make_room) { make_room_ = std::move(make_room); }
   /// Whether a tensor of that many bytes may be made. Error: limit_reached.
   [[nodiscard]] Expected<void> check(std::int64_t bytes);
+  /// Counts bytes that are none of a tensor or box, for as long as what it returns lives. Error:
+  /// limit_reached.
+  [[nodiscard]] Expected<std::shared_ptr<const void>> hold(std::int64_t bytes);
   /// The same tensor, counted. Precondition: it has storage of its own. Error: limit_reached.
   Expected<Tensor> count(Tensor tensor);
   /// Counts a box and its list, not what it refers to; again after it has changed. Precondition:

@@ -318,6 +318,30 @@ TEST(Interpreter, StackedRowsKeepTheirShape) {
                         "and [2] in step 0"));
 }
 
+// Every row is the same scalar: what grows is the list of rows.
+TEST(Interpreter, StacksCountWhileTheyGrow) {
+  constexpr std::string_view text = R"(module {
+    graph(%0 "n": i64[], %1 "x": f32[]) {
+      %2 = loop trip(%0) captured(%1) stacked(axis 0) : f32[?0] loc("node 'stack'") {
+        body(%3: f32[]) {
+          yield %3
+        }
+      }
+      yield %2 "rows"
+    } })";
+  InterpretOptions options;
+  options.max_memory = 1 << 20;
+  std::int64_t most = 0;
+  options.may_go_on = [&](const LoopProgress& progress) -> Expected<void> {
+    most = std::max(most, progress.step);
+    return {};
+  };
+  EXPECT_THAT(error_of(text, {number(200000), floats({}, {1})}, options),
+              HasSubstr("the memory budget is 1048576 bytes"));
+  EXPECT_LT(most, 20000);
+  EXPECT_EQ(run(text, {number(1000), floats({}, {1})}, options)[0].elements(), 1000);
+}
+
 TEST(Interpreter, TooFewSlices) {
   constexpr std::string_view text = R"(module {
     graph(%0 "n": i64[], %1 "x": f32[T], %2 "y": f32[S]) {
