@@ -1,5 +1,6 @@
 // Blocks are added in row-major order of their elements; integers wrap.
 #include <algorithm>
+#include <optional>
 
 #include "ops/indices.h"
 #include "ops/ops.h"
@@ -42,39 +43,64 @@ Expected<void> check_attrs(const ir::InferCtx& ctx, std::size_t spatial) {
   return check_numbers(ctx.attr(kStrides), "strides", spatial, 1);
 }
 
-/// How many blocks stand along each axis. Error: one does not fit.
-Expected<OverlapGeometry> resolve(std::span<const Attr> attrs, std::span<const std::int64_t> image,
-                                  std::span<const std::int64_t> block) {
+bool is_size(std::int64_t size) { return size >= 1 && size < kMaxParameter; }
+
+/// Along axis i: how many elements the padded image has, and over how many a block reaches.
+struct Reach {
+  std::int64_t covered = 0, extent = 0;
+
+  static Reach of(std::span<const Attr> attrs, std::span<const std::int64_t> image,
+                  std::span<const std::int64_t> block, std::size_t i) {
+    const std::int64_t pads =
+        number(attrs[kPads], i, 0) + number(attrs[kPads], image.size() + i, 0);
+    return {image[i] + pads, (block[i] - 1) * number(attrs[kDilations], i, 1) + 1};
+  }
+};
+
+/// How many blocks stand along each axis; nullopt: one does not fit. For the kernel too, so
+/// without a text, which would need memory.
+std::optional<OverlapGeometry> geometry_of(std::span<const Attr> attrs,
+                                           std::span<const std::int64_t> image,
+                                           std::span<const std::int64_t> block) {
   OverlapGeometry geometry;
   geometry.spatial = static_cast<int>(image.size());
   for (std::size_t i = 0; i < image.size(); ++i) {
-    OverlapAxis& axis = geometry.axes[i];
-    for (const std::int64_t size : {image[i], block[i]})
-      if (size < 1 || size >= kMaxParameter)
-        return invalid_model("image and block have sizes {} and {} on axis {}, outside [1, 2^31)",
-                             image[i], block[i], i);
-    axis = {0,
-            image[i],
-            block[i],
-            number(attrs[kStrides], i, 1),
-            number(attrs[kDilations], i, 1),
-            number(attrs[kPads], i, 0)};
-    const std::int64_t covered = image[i] + axis.pad + number(attrs[kPads], image.size() + i, 0);
-    const std::int64_t extent = (axis.kernel - 1) * axis.dilation + 1;
-    if (covered < extent)
-      return invalid_model("a block over {} elements does not fit the {} of axis {}", extent,
-                           covered, i);
-    axis.in = (covered - extent) / axis.stride + 1;
+    if (!is_size(image[i]) || !is_size(block[i])) return std::nullopt;
+    const Reach reach = Reach::of(attrs, image, block, i);
+    if (reach.covered < reach.extent) return std::nullopt;
+    const std::int64_t stride = number(attrs[kStrides], i, 1);
+    geometry.axes[i] = {(reach.covered - reach.extent) / stride + 1,
+                        image[i],
+                        block[i],
+                        stride,
+                        number(attrs[kDilations], i, 1),
+                        number(attrs[kPads], i, 0)};
   }
   return geometry;
 }
 
+/// Why geometry_of gave none.
+Error why_none(std::span<const Attr> attrs, std::span<const std::int64_t> image,
+               std::span<const std::int64_t> block) {
+  for (std::size_t i = 0; i < image.size(); ++i) {
+    if (!is_size(image[i]) || !is_size(block[i]))
+      return invalid_model("image and block have sizes {} and {} on axis {}, outside [1, 2^31)",
+                           image[i], block[i], i);
+    const Reach reach = Reach::of(attrs, image, block, i);
+    if (reach.covered < reach.extent)
+      return invalid_model("a block over {} elements does not fit the {} of axis {}", reach.extent,
+                           reach.covered, i);
+  }
+  return fail(Code::internal, "all blocks fit");
+}
+
 Expected<void> check_blocks(ir::InferCtx& ctx, std::span<const std::int64_t> image,
                             std::span<const std::int64_t> block) {
-  SCANLOOM_TRY(const OverlapGeometry geometry, resolve(ctx.attrs(), image, block));
+  const auto geometry = geometry_of(ctx.attrs(), image, block);
+  if (!geometry) return why_none(ctx.attrs(), image, block);
   std::int64_t blocks = 1, taps = 1;
   for (std::size_t i = 0; i < image.size(); ++i) {
-    blocks *= std::min(geometry.axes[i].in, kMaxParameter);
+    blocks *= std::min(geometry->axes[i].in, kMaxParameter);
     taps *= block[i];
     if (blocks > kMaxParameter || taps > kMaxParameter)
       return invalid_model("there are more than {} blocks, or elements of a block", kMaxParameter);
@@ -157,7 +183,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   tensor::Shape block;
   for (int i = 0; i + 2 < y.rank; ++i) block.push_back(listed_index(call.in(kBlock), i));
   const std::span image(y.dims + 2, static_cast<std::size_t>(y.rank - 2));
-  const auto geometry = resolve({call.attrs, col2im_op.attrs.size()}, image, block.dims());
+  const auto geometry = geometry_of({call.attrs, col2im_op.attrs.size()}, image, block.dims());
   if (!geometry) return call.fail("the operands do not fit the attributes");
   tensor::visit_dtype(y.dtype, [&]<class T>(std::type_identity<T>) {
     if constexpr (tensor::RealOrInteger<T>) add_blocks<T>(call, *geometry);

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <new>
 #include <protozero/pbf_writer.hpp>
 #include <string>
 
@@ -35,6 +36,26 @@ TEST(Wire, ReadsPackedAndSingleValues) {
   EXPECT_THAT(reals, ElementsAre(1.5f));
   EXPECT_EQ(text, "text");
   EXPECT_GE(text.data(), bytes.data());
+}
+
+TEST(Wire, LackOfMemoryIsNoMistakeOfTheMessage) {
+  std::string bytes;
+  protozero::pbf_writer writer(bytes);
+  const std::int64_t integers[] = {6, 7};
+  const float reals[] = {1, 2};
+  writer.add_packed_int64(1, integers, integers + 2);
+  writer.add_packed_float(2, reals, reals + 2);
+  writer.add_int64(1, 5);
+  writer.add_float(2, 3);
+  const auto no_room = [](auto) -> bool { throw std::bad_alloc(); };
+  Wire wire(bytes);
+  while (wire.next()) {
+    if (wire.field() == 1)
+      EXPECT_THROW(wire.each_integer(no_room), std::bad_alloc);
+    else
+      EXPECT_THROW(wire.each_real<float>(no_room), std::bad_alloc);
+    EXPECT_TRUE(wire.ok());
+  }
 }
 
 TEST(Wire, RemembersMistakesAndEnds) {

@@ -61,14 +61,14 @@ void Wire::skip() noexcept {
   }
 }
 
-void Wire::append(std::vector<std::int64_t>& values) noexcept {
+void Wire::append(std::vector<std::int64_t>& values) {
   each_integer([&](std::int64_t value) {
     values.push_back(value);
     return true;
   });
 }
 
-void Wire::append(std::vector<float>& values) noexcept {
+void Wire::append(std::vector<float>& values) {
   each_real<float>([&](float value) {
     values.push_back(value);
     return true;

@@ -29,13 +29,14 @@ class Wire {
   void skip() noexcept;
 
   /// Of a repeated field, packed or not: hand(value) for each of its values here. hand returns
-  /// whether to go on; stopping is a mistake of the message.
+  /// whether to go on; stopping is a mistake of the message. What hand throws (bad_alloc) goes to
+  /// the caller.
   template <class Hand>
-  void each_integer(Hand hand) noexcept;
+  void each_integer(Hand hand);
   template <class T, class Hand>  // float, double
-  void each_real(Hand hand) noexcept;
-  void append(std::vector<std::int64_t>& values) noexcept;
-  void append(std::vector<float>& values) noexcept;
+  void each_real(Hand hand);
+  void append(std::vector<std::int64_t>& values);
+  void append(std::vector<float>& values);
 
  private:
   bool expect(protozero::pbf_wire_type type) noexcept;
@@ -46,7 +47,7 @@ class Wire {
 };
 
 template <class Hand>
-void Wire::each_integer(Hand hand) noexcept {
+void Wire::each_integer(Hand hand) {
   if (!ok_) return;
   if (reader_.wire_type() == protozero::pbf_wire_type::varint) {
     if (!hand(integer())) give_up();
@@ -56,13 +57,13 @@ void Wire::each_integer(Hand hand) noexcept {
   try {
     for (const std::int64_t value : reader_.get_packed_int64())
       if (!hand(value)) return give_up();
-  } catch (...) {
+  } catch (const protozero::exception&) {
     give_up();
   }
 }
 
 template <class T, class Hand>
-void Wire::each_real(Hand hand) noexcept {
+void Wire::each_real(Hand hand) {
   if (!ok_) return;
   constexpr bool kIsFloat = sizeof(T) == 4;
   constexpr auto kSingle =
@@ -86,7 +87,7 @@ void Wire::each_real(Hand hand) noexcept {
       hand_all(reader_.get_packed_float());
     else
       hand_all(reader_.get_packed_double());
-  } catch (...) {
+  } catch (const protozero::exception&) {
     give_up();
   }
 }
