@@ -93,7 +93,7 @@ class SCANLOOM_API Session {
 
   /// What became of every loop: strategy, why not a better one, what each port costs. For people.
   [[nodiscard]] std::string explain() const;
-  /// The module's text form before (`optimized` false) or after passes.
+  /// The module's text form before (`optimized` false: the model is read again) or after passes.
   [[nodiscard]] std::string ir(bool optimized = true) const;
   /// The plan; with feeds also the binding for their sizes: buffers, offsets, kernels.
   [[nodiscard]] std::string plan() const;

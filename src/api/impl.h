@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <scanloom/session.h>
@@ -40,14 +41,17 @@ struct Loaded {
   ir::Module module;
   ModelInfo info;
   std::vector<ValueInfo> defaults;
-  std::string text_before;
 };
 
-/// Where a model comes from: a path, or bytes that `owner` keeps alive.
+/// The bytes of a model, which `owner` keeps alive, and the folder of its external data, empty
+/// where it comes from no file.
 struct Source {
-  std::string path;
   std::shared_ptr<const void> owner;
   std::string_view bytes;
+  std::string folder;
+
+  /// Maps the file. Errors: those of MappedFile::open.
+  static Expected<Source> of_file(const std::string& path);
 };
 
 /// Reads and optimises. Errors: the first of what `diagnostics` collects.
@@ -68,7 +72,7 @@ struct Session::Impl {
   SessionOptions options;
   ModelInfo info;
   std::vector<ValueInfo> inputs, outputs, defaults;
-  std::string text_before;
+  Source source;  ///< for Session::ir(false), which reads it again
   std::shared_ptr<const plan::Plan> plan;
   static constexpr std::size_t kIdleRuns = 16;  ///< kept per binding
   static constexpr std::size_t kBindings = 32;  ///< kept; that of the longest disuse goes first

@@ -4,6 +4,7 @@
 
 #include "api/guard.h"
 #include "api/impl.h"
+#include "base/mapped_file.h"
 #include "base/utf8.h"
 #include "frontends/onnx/read.h"
 #include "ir/op_def.h"
@@ -39,10 +40,27 @@ ValueInfo describe_default(const onnx::DefaultInfo& read) {
   return info;
 }
 
-CheckReport check_source(const Source& source, const SessionOptions& options) {
+/// A module as the file says it, with what the file says of itself.
+Expected<ir::Module> read(const Source& source, const SessionOptions& options,
+                          Diagnostics& diagnostics, onnx::ModelInfo& info) {
+  onnx::ReadOptions read_options;
+  read_options.lenient = options.lenient;
+  read_options.seed = options.seed;
+  read_options.fed_defaults = options.fed_defaults;
+  read_options.folder = source.folder;
+  SCANLOOM_TRY(ir::Module module,
+               onnx::read_model(source.owner, source.bytes, read_options, diagnostics, &info));
+  SCANLOOM_CHECK_OK(ir::verify(module));
+  return module;
+}
+
+CheckReport check_source(const Expected<Source>& source, const SessionOptions& options) {
   CheckReport report;
   Diagnostics diagnostics;
-  const Expected<Loaded> loaded = guard([&] { return load_module(source, options, diagnostics); });
+  const Expected<Loaded> loaded = guard([&]() -> Expected<Loaded> {
+    if (!source) return source.error();
+    return load_module(*source, options, diagnostics);
+  });
   report.errors = diagnostics.errors();
   report.warnings = diagnostics.warnings();
   if (!loaded && report.errors.empty()) report.errors.push_back(loaded.error());
@@ -51,23 +69,18 @@ CheckReport check_source(const Source& source, const SessionOptions& options) {
 
 }  // namespace
 
+Expected<Source> Source::of_file(const std::string& path) {
+  SCANLOOM_TRY(const std::shared_ptr<const MappedFile> file, MappedFile::open(path));
+  return Source{file, file->bytes(), onnx::folder_of(path)};
+}
+
 Expected<Loaded> load_module(const Source& source, const SessionOptions& options,
                              Diagnostics& diagnostics) {
-  onnx::ReadOptions read_options;
-  read_options.lenient = options.lenient;
-  read_options.seed = options.seed;
-  read_options.fed_defaults = options.fed_defaults;
   onnx::ModelInfo info;
-  auto module = source.path.empty()
-                    ? onnx::read_model(source.owner, source.bytes, read_options, diagnostics, &info)
-                    : onnx::read_model_file(source.path, read_options, diagnostics, &info);
-  if (!module) return std::move(module).error();
-  Loaded loaded{
-      .module = *std::move(module), .info = public_info(info), .defaults = {}, .text_before = {}};
+  SCANLOOM_TRY(ir::Module module, read(source, options, diagnostics, info));
+  Loaded loaded{.module = std::move(module), .info = public_info(info), .defaults = {}};
   for (const onnx::DefaultInfo& value : info.defaults)
     loaded.defaults.push_back(describe_default(value));
-  SCANLOOM_CHECK_OK(ir::verify(loaded.module));
-  loaded.text_before = ir::print(loaded.module);
   if (!options.optimize) return loaded;
   passes::RunOptions pass_options;
   pass_options.disabled = options.disabled_passes;
@@ -77,17 +90,23 @@ Expected<Loaded> load_module(const Source& source, const SessionOptions& options
 }
 
 CheckReport check(const std::string& path, const SessionOptions& options) {
-  return check_source({path, nullptr, {}}, options);
+  return check_source(guard([&] { return Source::of_file(path); }), options);
 }
 
 CheckReport check_bytes(std::span<const std::byte> bytes, const SessionOptions& options) {
   // The module, which may alias the bytes, does not outlive this call.
   const std::string_view view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return check_source({{}, nullptr, view}, options);
+  return check_source(Source{nullptr, view, {}}, options);
 }
 
 std::string Session::ir(bool optimized) const {
-  return optimized ? ir::print(impl_->plan->module) : impl_->text_before;
+  if (optimized) return ir::print(impl_->plan->module);
+  // Rarely asked for, and large: not kept. The bytes are the same, external data may have gone.
+  Diagnostics heard_before;
+  onnx::ModelInfo info;
+  const Expected<ir::Module> module =
+      guard([&] { return read(impl_->source, impl_->options, heard_before, info); });
+  return module ? ir::print(*module) : "// it cannot be read again: " + module.error().message();
 }
 
 std::vector<std::pair<std::string, int>> Session::operators() const {

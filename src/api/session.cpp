@@ -128,7 +128,7 @@ Expected<std::shared_ptr<Session::Impl>> Session::Impl::make(const Source& sourc
   for (const std::string& warning : diagnostics.warnings()) impl->warn(warning);
   impl->info = std::move(loaded.info);
   impl->defaults = std::move(loaded.defaults);
-  impl->text_before = std::move(loaded.text_before);
+  impl->source = source;
   const ir::Region& top = loaded.module.region(loaded.module.top());
   for (const ir::ValueId id : top.args)
     impl->inputs.push_back(
@@ -148,7 +148,8 @@ Expected<std::shared_ptr<Session::Impl>> Session::Impl::make(const Source& sourc
 
 Expected<Session> Session::load(const std::string& path, const SessionOptions& options) {
   return guard([&]() -> Expected<Session> {
-    SCANLOOM_TRY(std::shared_ptr<Impl> impl, Impl::make({path, nullptr, {}}, options));
+    SCANLOOM_TRY(const Source source, Source::of_file(path));
+    SCANLOOM_TRY(std::shared_ptr<Impl> impl, Impl::make(source, options));
     return Session(std::move(impl));
   });
 }
@@ -159,7 +160,7 @@ Expected<Session> Session::load_bytes(std::span<const std::byte> bytes,
     // Weights may alias the bytes for as long as the session lives, so it keeps its own copy.
     auto copy = std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end());
     const std::string_view view(reinterpret_cast<const char*>(copy->data()), copy->size());
-    SCANLOOM_TRY(auto impl, Impl::make({{}, copy, view}, options));
+    SCANLOOM_TRY(auto impl, Impl::make({copy, view, {}}, options));
     return Session(std::move(impl));
   });
 }

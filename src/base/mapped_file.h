@@ -13,7 +13,8 @@ namespace scanloom {
 
 class MappedFile {
  public:
-  /// Errors: not_found (no such file), invalid_argument (not a regular file, or not readable).
+  /// Errors: not_found (no such file), invalid_argument (not a regular file, not readable, or a
+  /// zero byte in the path).
   /// A file that somebody shortens while it is mapped ends the process, as with any mapping.
   static Expected<std::shared_ptr<const MappedFile>> open(const std::string& path);
 

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "tests/api/models.h"
@@ -153,6 +155,11 @@ TEST(Session, LoadingSaysWhatIsWrong) {
   EXPECT_EQ(text.error().code(), Code::invalid_model);
   EXPECT_THROW((void)Session::load_bytes({}).value_or_throw(), Failure);
   EXPECT_FALSE(check("no_such_model.onnx").errors.empty());
+  const auto unnamed = Session::load("");
+  ASSERT_FALSE(unnamed);
+  EXPECT_EQ(unnamed.error().code(), Code::not_found) << unnamed.error().message();
+  ASSERT_EQ(check("").errors.size(), 1u);
+  EXPECT_EQ(check("").errors[0].code(), Code::not_found);
 }
 
 TEST(Session, ShowsProgramPlanAndLoops) {
@@ -164,6 +171,17 @@ TEST(Session, ShowsProgramPlanAndLoops) {
   bool has_loop = false;
   for (const auto& [name, count] : session.operators()) has_loop |= name == "loop" && count == 1;
   EXPECT_TRUE(has_loop);
+}
+
+TEST(Session, ShowsTheProgramBeforePassesWithoutTheFile) {
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / "scanloom_session_before_passes.onnx";
+  std::ofstream(path, std::ios::binary) << running_sums();
+  const auto session = Session::load(path.string());
+  std::filesystem::remove(path);
+  ASSERT_TRUE(session) << session.error().message();
+  EXPECT_EQ(session->ir(false), load(running_sums()).ir(false));
+  EXPECT_THAT(session->ir(false), HasSubstr("node 'add_up'"));
 }
 
 TEST(Session, WarnsOfOptionsThatMeanNothing) {

@@ -40,6 +40,15 @@ TEST_F(MappedFileTest, AnEmptyFileHasNoBytes) {
   EXPECT_TRUE((*file)->bytes().empty());
 }
 
+TEST_F(MappedFileTest, PathsDoNotEndAtAZeroByte) {
+  std::ofstream(path("data")) << "some bytes";
+  const auto file = MappedFile::open(path("data") + std::string("\0more", 5));
+  ASSERT_FALSE(file);
+  EXPECT_EQ(file.error().code(), Code::invalid_argument);
+  EXPECT_NE(file.error().message().find("zero byte"), std::string::npos);
+  EXPECT_EQ(MappedFile::open("").error().code(), Code::not_found);
+}
+
 TEST_F(MappedFileTest, OnlyRegularFilesAreMapped) {
   EXPECT_EQ(MappedFile::open(path("none")).error().code(), Code::not_found);
   const auto folder = MappedFile::open(folder_.string());

@@ -142,15 +142,17 @@ Expected<ir::Module> read_model(std::shared_ptr<const void> owner, std::string_v
   return module;
 }
 
+std::string folder_of(const std::string& path) {
+  std::string folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
 Expected<ir::Module> read_model_file(const std::string& path, const ReadOptions& options,
                                      Diagnostics& diagnostics, ModelInfo* info) {
   Expected<std::shared_ptr<const MappedFile>> file = MappedFile::open(path);
   if (!file) return reported(std::move(file).error(), diagnostics);
   ReadOptions complete = options;
-  if (complete.folder.empty()) {
-    complete.folder = std::filesystem::path(path).parent_path().string();
-    if (complete.folder.empty()) complete.folder = ".";
-  }
+  if (complete.folder.empty()) complete.folder = folder_of(path);
   const std::string_view bytes = (*file)->bytes();
   return read_model(*file, bytes, complete, diagnostics, info);
 }

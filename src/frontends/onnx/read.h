@@ -51,7 +51,10 @@ Expected<ir::Module> read_model(std::shared_ptr<const void> owner, std::string_v
                                 const ReadOptions& options, Diagnostics& diagnostics,
                                 ModelInfo* info = nullptr);
 
-/// The same for a file, which is mapped. Further errors: not_found, invalid_argument.
+/// Where external data of the model at `path` is looked for.
+std::string folder_of(const std::string& path);
+
+/// read_model for a file, which is mapped. Further errors: not_found, invalid_argument.
 Expected<ir::Module> read_model_file(const std::string& path, const ReadOptions& options,
                                      Diagnostics& diagnostics, ModelInfo* info = nullptr);
 
