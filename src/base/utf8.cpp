@@ -45,4 +45,17 @@ std::string to_valid_utf8(std::string_view text) {
   return valid;
 }
 
+std::string shortened(std::string_view text, std::size_t limit) {
+  if (text.size() <= limit) return std::string(text);
+  const auto continues = [&](std::size_t at) {
+    return at < text.size() && (static_cast<std::uint8_t>(text[at]) & 0xc0) == 0x80;
+  };
+  constexpr std::size_t kLongestSequence = 4;
+  std::size_t head = (limit - 3) / 2, tail = text.size() - (limit - 3 - head);
+  // Bytes that only look like parts of a sequence may go on for long.
+  for (std::size_t i = 1; i < kLongestSequence && continues(head); ++i) --head;
+  for (std::size_t i = 1; i < kLongestSequence && continues(tail); ++i) ++tail;
+  return std::string(text.substr(0, head)) + "..." + std::string(text.substr(tail));
+}
+
 }  // namespace scanloom

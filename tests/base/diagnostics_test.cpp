@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/expected.h"
+
 namespace scanloom {
 namespace {
 
@@ -28,6 +30,24 @@ TEST(Diagnostics, TheFirstErrorTellsOfTheOthers) {
   EXPECT_NE(first.notes()[0].find("2 more"), std::string::npos);
   EXPECT_EQ(diagnostics.errors().size(), 3u);
   EXPECT_TRUE(diagnostics.errors()[0].notes().empty());
+}
+
+TEST(Diagnostics, KeepsABoundedNumberOfBoundedTexts) {
+  Diagnostics diagnostics;
+  const std::string text(1 << 20, 'x');
+  for (int i = 0; i < 1500; ++i) {
+    diagnostics.error(fail(Code::invalid_model, "{}", text).note("in the body"));
+    diagnostics.warning(text);
+  }
+  EXPECT_EQ(diagnostics.error_count(), 1500u);
+  ASSERT_EQ(diagnostics.errors().size(), 1000u);
+  EXPECT_EQ(diagnostics.errors()[0].text().size(), 1u << 14);
+  EXPECT_EQ(diagnostics.errors()[0].notes().size(), 1u);
+  EXPECT_EQ(diagnostics.errors().back().notes().back(), "further errors are left out");
+  EXPECT_NE(diagnostics.first().message().find("1499 more"), std::string::npos);
+  ASSERT_EQ(diagnostics.warnings().size(), 1000u);
+  EXPECT_EQ(diagnostics.warnings()[0].size(), 1u << 14);
+  EXPECT_EQ(diagnostics.warnings().back(), "further warnings are left out");
 }
 
 TEST(Diagnostics, KeepTakesOnlyErrors) {

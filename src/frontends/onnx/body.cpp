@@ -52,11 +52,11 @@ Expected<Body> Body::of(NodeCtx& ctx, std::string_view attribute) {
 }
 
 std::string Body::describe_input(std::size_t i) const {
-  return fmt::format("{} input {} '{}'", role_, i, proto_->inputs[formals_[i]].name);
+  return fmt::format("{} input {} '{}'", role_, i, shown_name(proto_->inputs[formals_[i]].name));
 }
 
 std::string Body::describe_output(std::size_t i) const {
-  return fmt::format("{} output {} '{}'", role_, i, proto_->outputs[i].name);
+  return fmt::format("{} output {} '{}'", role_, i, shown_name(proto_->outputs[i].name));
 }
 
 Expected<std::optional<Type>> Body::declared_input(NodeCtx& ctx, std::size_t i) const {
@@ -99,14 +99,14 @@ Expected<void> Body::check_counts(std::size_t inputs, std::string_view input_wor
 ir::ValueId Body::add_formal(NodeCtx& ctx, BodyRequest& request, std::size_t i, Type type) const {
   const NameId name = input_name(i);
   const ir::ValueId argument = ctx.module().add_argument(
-      request.builder->region(), std::move(type), std::string(ctx.reading().names.text(name)));
+      request.builder->region(), std::move(type), shown_name(ctx.reading().names.text(name)));
   request.bindings.emplace_back(name, Binding::of(argument));
   return argument;
 }
 
 BodyRequest request_body(NodeCtx& ctx, const Body& body, ir::NodeId owner) {
   const GraphProto& proto = ctx.reading().model.graphs[body.graph()];
-  const ir::RegionId region = ctx.module().add_region(owner, std::string(proto.name));
+  const ir::RegionId region = ctx.module().add_region(owner, shown_name(proto.name));
   ctx.module().node(owner).regions.push_back(region);
   return {.graph = body.graph(),
           .role = body.role(),
@@ -133,7 +133,7 @@ void Captures::enter(NodeCtx& ctx, BodyRequest& request) const {
     } else {
       const ir::ValueId argument =
           ctx.module().add_argument(request.builder->region(), ctx.type(outer.value),
-                                    std::string(ctx.reading().names.text(name)));
+                                    shown_name(ctx.reading().names.text(name)));
       request.bindings.emplace_back(name, Binding::of(argument));
     }
   }

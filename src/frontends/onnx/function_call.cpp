@@ -1,7 +1,13 @@
 #include "frontends/onnx/function_call.h"
 
+#include <algorithm>
+
 namespace scanloom::onnx {
 namespace {
+
+/// Operands, and bytes of attributes, that count as one node more.
+constexpr std::size_t kOperandsOfANode = 8;
+constexpr std::size_t kBytesOfANode = 256;
 
 class OpenCall : public OpenNode {
  public:
@@ -34,10 +40,40 @@ Expected<std::shared_ptr<Root>> root_of_call(NodeCtx& ctx, const FunctionProto& 
   return root;
 }
 
+/// What a node may copy of an attribute. Tensors are read once, graphs count by themselves.
+std::size_t copied_bytes(const AttributeProto& attribute) {
+  std::size_t bytes = attribute.text.size() + attribute.integers.size() * sizeof(std::int64_t) +
+                      attribute.reals.size() * sizeof(double);
+  for (const std::string_view text : attribute.texts) bytes += sizeof(std::string) + text.size();
+  return bytes;
+}
+
+/// The same of all nodes in a graph of a function, whose attributes may stand for the function's.
+std::size_t copied_bytes(const GraphProto& graph, const Root& root) {
+  std::size_t largest = 0;
+  for (const auto& [name, given] : root.attributes)
+    if (given != nullptr) largest = std::max(largest, copied_bytes(*given));
+  std::size_t bytes = 0;
+  for (const NodeProto& node : graph.nodes)
+    for (const AttributeProto& attribute : node.attributes)
+      bytes += attribute.reference.empty() ? copied_bytes(attribute) : largest;
+  return bytes;
+}
+
 }  // namespace
 
 std::string_view normal_domain(std::string_view domain) {
   return domain == "ai.onnx" ? std::string_view() : domain;
+}
+
+std::size_t size_of_call(const GraphProto& graph, const BodyRequest& request) {
+  std::size_t size = request.bindings.size() + graph.nodes.size() + graph.initialisers.size() +
+                     graph.sparse_initialisers.size() + graph.value_infos.size() +
+                     graph.outputs.size();
+  // The order of nodes depends on all that they read: nodes of few operands count as one.
+  for (const NodeProto& node : graph.nodes)
+    size += (node.inputs.size() + node.outputs.size()) / kOperandsOfANode;
+  return size + copied_bytes(graph, *request.root) / kBytesOfANode;
 }
 
 FunctionTable::FunctionTable(const ModelProto& model, Diagnostics& diagnostics) {
@@ -65,7 +101,7 @@ Expected<void> convert_call(NodeCtx& ctx, const FunctionProto& function) {
                          function.name, facts.outputs.size());
   BodyRequest request;
   request.graph = function.body;
-  request.role = fmt::format("function '{}'", function.name);
+  request.role = fmt::format("function '{}'", shown_name(function.name));
   request.builder = std::make_shared<ir::Builder>(ctx.module(), ctx.builder().region());
   SCANLOOM_TRY(request.root, root_of_call(ctx, function));
   for (std::size_t i = 0; i < facts.inputs.size(); ++i) {

@@ -25,6 +25,10 @@ class FunctionTable {
 /// Opens the node: its one body is the function's, in the region of the call.
 Expected<void> convert_call(NodeCtx& ctx, const FunctionProto& function);
 
+/// What a graph enters into the module when a call of a function reads it, or a body in one: nodes,
+/// and all else by how many nodes take as much.
+std::size_t size_of_call(const GraphProto& graph, const BodyRequest& request);
+
 /// "" is the domain that is also called "ai.onnx".
 std::string_view normal_domain(std::string_view domain);
 

@@ -16,13 +16,12 @@ namespace {
 /// number. Those of the file itself are as many as the file is long.
 constexpr std::size_t kMaxCalledNodes = std::size_t{1} << 18;
 
-constexpr std::size_t kOperandsOfANode = 8;
-
 /// How many nodes of a cycle a message names.
 constexpr std::size_t kNamedNodes = 5;
 
 std::string full_name(std::string_view domain, std::string_view op_type) {
-  return domain.empty() ? std::string(op_type) : fmt::format("{}.{}", domain, op_type);
+  if (domain.empty()) return shown_name(op_type);
+  return fmt::format("{}.{}", shown_name(domain), shown_name(op_type));
 }
 
 /// nullopt: the domain is not imported.
@@ -33,9 +32,10 @@ std::optional<std::int64_t> imported_version(const Root& root, std::string_view 
 }
 
 std::string describe_place(const NodeProto& node, std::uint32_t index, std::string_view kind) {
-  if (!node.name.empty()) return fmt::format("node '{}' ({})", node.name, kind);
+  if (!node.name.empty()) return fmt::format("node '{}' ({})", shown_name(node.name), kind);
   for (const std::string_view output : node.outputs)
-    if (!output.empty()) return fmt::format("node {} ({}) making '{}'", index, kind, output);
+    if (!output.empty())
+      return fmt::format("node {} ({}) making '{}'", index, kind, shown_name(output));
   return fmt::format("node {} ({})", index, kind);
 }
 
@@ -71,7 +71,7 @@ void Importer::push(BodyRequest request, std::string label) {
   frame->builder = std::move(request.builder);
   frame->root = std::move(request.root);
   frame->label = std::move(label);
-  frame->errors_before = reading_.diagnostics.errors().size();
+  frame->errors_before = reading_.diagnostics.error_count();
   for (auto& [name, binding] : request.bindings) frame->scope.bind(name, std::move(binding));
   for (const NameId name : reading_.facts[frame->graph].inputs) show(*frame, name);
   enter_initialisers(*frame);
@@ -161,7 +161,7 @@ void Importer::pop() {
   Frame& frame = *stack_.back();
   BodyResult result{frame.builder, graph_outputs(frame)};
   for (const NameId name : frame.shown) --frame.root->visible[name.index];
-  const bool failed = reading_.diagnostics.errors().size() > frame.errors_before ||
+  const bool failed = reading_.diagnostics.error_count() > frame.errors_before ||
                       std::ranges::any_of(result.outputs, &Binding::poisoned);
   Frame& owner = *stack_[stack_.size() - 2];
   owner.body_failed = owner.body_failed || failed;
@@ -171,13 +171,7 @@ void Importer::pop() {
 
 bool Importer::count_called(const BodyRequest& request) {
   if (request.root == stack_.front()->root) return true;
-  const GraphProto& graph = reading_.model.graphs[request.graph];
-  called_nodes_ += request.bindings.size() + graph.nodes.size() + graph.initialisers.size() +
-                   graph.sparse_initialisers.size() + graph.value_infos.size() +
-                   graph.outputs.size();
-  // The order of nodes depends on all that they read: nodes of few operands count as one.
-  for (const NodeProto& node : graph.nodes)
-    called_nodes_ += (node.inputs.size() + node.outputs.size()) / kOperandsOfANode;
+  called_nodes_ += size_of_call(reading_.model.graphs[request.graph], request);
   return called_nodes_ <= kMaxCalledNodes;
 }
 
@@ -201,7 +195,8 @@ void Importer::continue_open(Frame& frame) {
     if (!count_called(request)) {
       fail_at(frame, step.place,
               fail(Code::limit_reached,
-                   "the calls of functions make more than {} nodes and values of bodies",
+                   "the calls of functions make more than {} nodes and values of bodies, long "
+                   "attributes counted as several",
                    kMaxCalledNodes));
       return give_up();  // nothing is worth finishing
     }
@@ -344,7 +339,7 @@ Expected<void> Importer::bind_output(Frame& frame, const Step& step, NameId name
   }
   if (binding.value.valid()) {
     ir::Value& value = reading_.module.value(binding.value);
-    if (value.name.empty()) value.name = text;
+    if (value.name.empty()) value.name = shown_name(text);
     SCANLOOM_CHECK_OK(check_declared(frame, name, binding.value));
   }
   frame.scope.bind(name, std::move(binding));

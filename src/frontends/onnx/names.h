@@ -1,16 +1,23 @@
 // Names of values as numbers, so that looking one up never compares text twice.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "base/id.h"
+#include "base/utf8.h"
 
 namespace scanloom::onnx {
 
 /// Invalid: the empty name, which stands for an absent operand.
 using NameId = Id<struct NameTag>;
+
+/// A name as places, messages and values show it. The same name stands at every use of what it
+/// names, in every call of a function and in every body that reads it: the file bounds the length
+/// of names, not of all these copies.
+inline std::string shown_name(std::string_view name) { return shortened(name, 256); }
 
 class NameTable {
  public:

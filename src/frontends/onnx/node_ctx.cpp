@@ -89,7 +89,8 @@ bool NodeCtx::has(int i) const {
 
 std::string NodeCtx::describe_input(int i) const {
   if (!has(i)) return fmt::format("input {}", i);
-  return fmt::format("input {} '{}'", i, site_.node.inputs[static_cast<std::size_t>(i)]);
+  return fmt::format("input {} '{}'", i,
+                     shown_name(site_.node.inputs[static_cast<std::size_t>(i)]));
 }
 
 Expected<int> NodeCtx::rank(int i, ValueId x, int at_least) {
@@ -121,7 +122,7 @@ Expected<ValueId> NodeCtx::optional_in(int i) {
   const bool is_new = !binding->value.valid();
   const ValueId value = materialise(*binding, builder());
   if (is_new && module().value(value).name.empty())
-    module().value(value).name = reading_.names.text(name);
+    module().value(value).name = shown_name(reading_.names.text(name));
   return value;
 }
 

@@ -53,14 +53,15 @@ Expected<BatchedOperands> batched_operands(NodeCtx& ctx, const ScanCounts& count
   for (std::size_t i = 0; i < counts.scanned; ++i) {
     const std::size_t position = counts.states + i;
     const std::string words =
-        fmt::format("scan input {} '{}'", i, ctx.site().node.inputs[position + 1]);
+        fmt::format("scan input {} '{}'", i, shown_name(ctx.site().node.inputs[position + 1]));
     SCANLOOM_TRY(const ValueId value, batched_operand(ctx, position, words, 2));
     operands.scanned.push_back(value);
     batch.push_back({value, 0, words});
     steps.push_back({value, 1, words});
   }
   for (std::size_t i = 0; i < counts.states; ++i) {
-    const std::string words = fmt::format("state {} '{}'", i, ctx.site().node.inputs[i + 1]);
+    const std::string words =
+        fmt::format("state {} '{}'", i, shown_name(ctx.site().node.inputs[i + 1]));
     SCANLOOM_TRY(const ValueId value, batched_operand(ctx, i, words, 1));
     operands.states.push_back(value);
     batch.push_back({value, 0, words});

@@ -129,7 +129,7 @@ Expected<ScanInput> ScanInput::of(NodeCtx& ctx, const Body& body, std::size_t st
   const auto position = static_cast<int>(states + i);
   SCANLOOM_TRY(input.value, ctx.in(position));
   input.words = fmt::format("scan input {} '{}'", i,
-                            ctx.site().node.inputs[static_cast<std::size_t>(position)]);
+                            shown_name(ctx.site().node.inputs[static_cast<std::size_t>(position)]));
   input.slice = ctx.type(input.value);
   if (!input.slice.is_tensor())
     return invalid_model("{} is {}, a tensor is needed", input.words,
