@@ -23,8 +23,9 @@ using tensor::Subscripts;
 // From that many rows per step on, the product of one step is as fast as that of all, and keeping
 // the results of all steps in memory makes the loop slower.
 constexpr std::int64_t kManyRows = 16;
-// Below that depth a product does hardly more than its result takes to write and read again.
-constexpr std::int64_t kLeastDepth = 4;
+// Below that depth a product of one row does hardly more than its result takes to write and read
+// again: compiled, the loop is up to a sixth faster with it.
+constexpr std::int64_t kLeastDepth = 16;
 
 bool is_true(const Module& module, ValueId value) {
   const tensor::Tensor* constant = constant_of(module, value);
