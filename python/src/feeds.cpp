@@ -77,6 +77,12 @@ bool is_aligned(const Py_buffer& buffer, DType dtype) {
                      [size](Py_ssize_t stride) { return stride % size == 0; });
 }
 
+/// Whether the exporter gave what was asked for: numpy's scalars of time name neither sizes nor
+/// strides of the axis that they claim.
+bool is_described(const Py_buffer& buffer) {
+  return buffer.ndim == 0 || (buffer.shape != nullptr && buffer.strides != nullptr);
+}
+
 }  // namespace
 
 ArrayView::ArrayView(nb::handle value, const std::string& name, const ValueInfo* info)
@@ -139,7 +145,7 @@ bool ArrayView::read_buffer(nb::handle value) {
     return false;
   }
   const std::optional<DType> dtype = dtype_of_format(buffer_.format, buffer_.itemsize);
-  if (!dtype || !is_aligned(buffer_, *dtype)) {
+  if (!dtype || !is_described(buffer_) || !is_aligned(buffer_, *dtype)) {
     PyBuffer_Release(&buffer_);
     return false;
   }
