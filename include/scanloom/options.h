@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <scanloom/api.h>
+
 namespace scanloom {
 
 /// How a session executes. `automatic` is right for everyone; the others serve tests and doubts.
@@ -61,11 +63,14 @@ struct Progress {
   std::int64_t steps = -1;  ///< -1: not known
 };
 
+/// Bytes: what a run without RunOptions::max_memory may take, three quarters of the machine's.
+[[nodiscard]] SCANLOOM_API std::int64_t default_max_memory() noexcept;
+
 struct RunOptions {
   /// Seconds from the start of the run, looked at between steps of loops; 0: none.
   double deadline = 0;
   std::int64_t max_steps = -1;  ///< per execution of a loop; -1: 1e8 for loops without trip count
-  /// Bytes of this run; 0: three quarters of the machine's memory. Interpreted runs count what they
+  /// Bytes of this run; 0: default_max_memory(). Interpreted runs count what they
   /// make of values, not what operators need meanwhile.
   std::int64_t max_memory = 0;
   const CancelFlag* cancel = nullptr;

@@ -96,22 +96,24 @@ nb::tuple describe_model(const Session& session) {
 }
 
 /// (name, array) for every result. The values leave `results`, so that none is copied needlessly.
-nb::list to_arrays(Results results) {
+nb::list to_arrays(Results results, const RunSettings& settings) {
   std::vector<std::pair<std::string, Value>> values;
   for (std::size_t i = 0; i < results.size(); ++i) values.emplace_back(results.name(i), results[i]);
   results = Results();
+  Converter converter(settings.max_memory);
   nb::list arrays;
   for (auto& [name, value] : values)
-    arrays.append(nb::make_tuple(text(name), to_object(std::move(value))));
+    arrays.append(nb::make_tuple(text(name), converter.to_object(std::move(value))));
   return arrays;
 }
 
 nb::list run(const Session& session, const nb::dict& arrays,
              const std::vector<std::string>& outputs, const RunSettings& settings) {
   const Feeds feeds(arrays, session.inputs());
-  return to_arrays(run_unlocked(settings, [&](const RunOptions& options) {
+  Results results = run_unlocked(settings, [&](const RunOptions& options) {
     return session.run(feeds.feeds(), options, outputs);
-  }));
+  });
+  return to_arrays(std::move(results), settings);
 }
 
 /// The results, and (node, kernel, calls, seconds, depth) of every node that ran.
@@ -127,7 +129,7 @@ nb::tuple run_profiled(const Session& session, const nb::dict& arrays,
   for (const NodeTime& row : results.report.profile)
     rows.append(
         nb::make_tuple(text(row.node), text(row.kernel), row.calls, row.seconds, row.depth));
-  return nb::make_tuple(to_arrays(std::move(results)), rows);
+  return nb::make_tuple(to_arrays(std::move(results), settings), rows);
 }
 
 nb::object plan_for(const Session& session, const nb::dict& arrays) {
@@ -149,10 +151,11 @@ struct BoundStream {
 
 nb::list push(BoundStream& bound, const nb::dict& arrays, const RunSettings& settings) {
   const Feeds feeds(arrays, bound.session.inputs());
-  return to_arrays(run_unlocked(settings, [&](const RunOptions& options) {
+  Results results = run_unlocked(settings, [&](const RunOptions& options) {
     const std::scoped_lock turn(*bound.turn);
     return bound.stream.push(feeds.feeds(), options);
-  }));
+  });
+  return to_arrays(std::move(results), settings);
 }
 
 void set_state(BoundStream& bound, const std::string& input, const nb::object& value) {

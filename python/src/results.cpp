@@ -6,8 +6,11 @@
 #include <cstring>
 #include <initializer_list>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
+
+#include <scanloom/options.h>
 
 #include "errors.h"
 #include "text.h"
@@ -39,12 +42,32 @@ bool is_plain(DType dtype) {
          dtype == DType::u16 || dtype == DType::u32 || dtype == DType::u64;
 }
 
+}  // namespace
+
+// Of an array or text of Python beside its elements, about; texts from there on are looked up.
+constexpr std::size_t kObjectBytes = 64;
+constexpr std::size_t kLongText = 64;
+
+Converter::Converter(std::int64_t max_memory)
+    : whole_(max_memory > 0 ? max_memory : default_max_memory()), left_(whole_) {}
+
+void Converter::charge(std::size_t bytes) {
+  if (bytes > static_cast<std::size_t>(left_))
+    raise(Error(Code::limit_reached, "a result needs " + std::to_string(bytes) +
+                                         " bytes more in Python, " + std::to_string(left_) +
+                                         " of the memory budget of " + std::to_string(whole_) +
+                                         " bytes are left")
+              .note("raise it with the option max_memory"));
+  left_ -= static_cast<std::int64_t>(bytes);
+}
+
 /// Memory that belongs to the array alone: the value's own where nobody else holds it.
-std::shared_ptr<const void> own_memory(Value& value) {
+std::shared_ptr<const void> Converter::own_memory(Value& value) {
   const std::size_t bytes = value.bytes();
   std::shared_ptr<const void> memory = value.owner();
   value = Value();
   if (bytes > 0 && memory.use_count() == 1) return memory;
+  charge(bytes);
   std::shared_ptr<std::byte[]> copy(
       new (std::align_val_t(64)) std::byte[bytes + 1],
       [](std::byte* at) { ::operator delete[](at, std::align_val_t(64)); });
@@ -52,22 +75,38 @@ std::shared_ptr<const void> own_memory(Value& value) {
   return copy;
 }
 
-/// Arrays of the items. Their memory is copied: the value still holds it.
-nb::list to_list(const Value& value) {
-  nb::list items;
-  for (const Value& item : value.items()) items.append(to_object(item));
-  return items;
+nb::list Converter::to_list(Value value) {
+  // Without the list that held them, items that occur once need not be copied.
+  std::vector<Value> items(value.items().begin(), value.items().end());
+  value = Value();
+  nb::list objects;
+  for (Value& item : items) {
+    charge(kObjectBytes);
+    objects.append(to_object(std::move(item)));
+  }
+  return objects;
 }
 
-nb::object to_texts(const Value& value) {
+nb::object Converter::to_text(std::string_view bytes) {
+  charge(kObjectBytes);
+  if (bytes.size() < kLongText) return text(bytes);
+  nb::object& known = texts_[{bytes.data(), bytes.size()}];
+  if (!known.is_valid()) {
+    charge(bytes.size());
+    known = text(bytes);
+  }
+  return known;
+}
+
+nb::object Converter::to_texts(const Value& value) {
   nb::list texts;
-  for (const std::string_view one : value.strings()) texts.append(text(one));
+  for (const std::string_view one : value.strings()) texts.append(to_text(one));
   nb::list shape;
   for (const std::int64_t size : value.shape()) shape.append(size);
   return nb::module_::import_("scanloom._arrays").attr("objects")(texts, shape);
 }
 
-nb::object to_array(Value value) {
+nb::object Converter::to_array(Value value) {
   const DType dtype = value.dtype();
   if (dtype == DType::string) return to_texts(value);
   const std::vector<std::size_t> shape(value.shape().begin(), value.shape().end());
@@ -82,20 +121,20 @@ nb::object to_array(Value value) {
       .attr("narrow")(plain, text(dtype_onnx_name(dtype)));
 }
 
-}  // namespace
-
 // The depth of recursion is that of the output's type, of which eight levels are the most.
-nb::object to_object(Value value) {
+nb::object Converter::to_object(Value value) {
   switch (value.kind()) {
     case ValueKind::tensor:
       return to_array(std::move(value));
     case ValueKind::sequence:
-      return to_list(value);
+      return to_list(std::move(value));
     case ValueKind::optional:
       break;
   }
   if (value.items().empty()) return nb::none();
-  return to_object(value.items()[0]);
+  Value held = value.items()[0];
+  value = Value();
+  return to_object(std::move(held));
 }
 
 }  // namespace scanloom::python

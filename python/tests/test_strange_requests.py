@@ -83,3 +83,38 @@ CONSTANTS = parse(
       c = Identity(ones)
     }"""
 )
+
+
+@pytest.mark.parametrize("execution", ["automatic", "interpreted"])
+def test_the_memory_budget_counts_what_python_gets(execution):
+    budget = scanloom.RunOptions(max_memory=8 << 20)
+    texts = scanloom.InferenceSession(parse(REPEATED), execution=execution)
+    (items,) = texts.run(None, {"q": [["x" * 1000000]], "n": np.int64(200)}, budget)
+    assert len(items) == 200
+    assert len({id(item[0]) for item in items}) == 1  # the text itself is one
+    short = [np.array(["ab"] * 100000)]
+    with pytest.raises(scanloom.LimitReached, match="in Python.*memory budget of 8388608 bytes"):
+        texts.run(None, {"q": short, "n": np.int64(200)}, budget)
+    (items,) = texts.run(None, {"q": short, "n": np.int64(2)})
+    items[0][0] = "other"
+    assert items[1][0] == "ab"
+
+
+def test_the_memory_budget_counts_copies_of_one_constant():
+    session = scanloom.InferenceSession(CONSTANTS)
+    a, b, c = session.run(None, {"x": np.float32(0)})
+    a[0], b[0] = 2, 3
+    assert [a[0], b[0], c[0]] == [2, 3, 1]
+    with pytest.raises(scanloom.LimitReached, match="memory budget"):
+        session.run(None, {"x": np.float32(0)}, scanloom.RunOptions(max_memory=10 << 20))
+    session.run(None, {"x": np.float32(0)}, scanloom.RunOptions(max_memory=13 << 20))
+
+
+def test_items_of_results_share_no_memory():
+    split = parse("g (float[N,2] x) => (seq(float[1,2]) s) { s = SplitToSequence(x) }")
+    x = np.arange(6, dtype=np.float32).reshape(3, 2)
+    (items,) = scanloom.InferenceSession(split).run(None, {"x": x})
+    for item in items:
+        item += 1
+    assert [item.tolist() for item in items] == [[[1, 2]], [[3, 4]], [[5, 6]]]
+    assert x.tolist() == [[0, 1], [2, 3], [4, 5]]

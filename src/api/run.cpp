@@ -148,4 +148,6 @@ Expected<Results> Session::Impl::run(std::span<const Feed> feeds, const RunOptio
   return results;
 }
 
+std::int64_t default_max_memory() noexcept { return runtime::default_max_memory(); }
+
 }  // namespace scanloom
