@@ -23,6 +23,8 @@ from ._errors import (
     Unsupported,
 )
 from ._binding import IOBinding
+from ._feeding import NodeArg
+from ._loading import CheckReport, check
 from ._options import GraphOptimizationLevel, RunOptions, SessionOptions, set_seed
 from ._peer import (
     ExecutionMode,
@@ -48,7 +50,8 @@ from ._peer import (
     set_default_logger_verbosity,
     set_global_thread_pool_sizes,
 )
-from ._session import CheckReport, InferenceSession, ModelMetadata, NodeArg, Stream, check
+from ._session import InferenceSession, ModelMetadata
+from ._stream import Stream
 from ._values import OrtDevice, OrtValue, copy_tensors
 
 __version__ = _native.version()

@@ -117,9 +117,23 @@ def texts(value: Any, name: str) -> tuple[list[bytes], tuple[int, ...]]:
     return [_utf8(element, name) for element in array.flat], array.shape
 
 
+def has_utf8(text: str) -> bool:
+    """False where half of a surrogate pair stands alone."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _utf8(element: Any, name: str) -> bytes:
     if isinstance(element, str):
-        return element.encode("utf-8", "surrogateescape")
+        try:
+            return element.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError:
+            raise InvalidArgument(
+                f"feed '{name}' holds a text that is no UTF-8: {element!r:.80}"
+            ) from None
     if isinstance(element, bytes):
         return element
     raise InvalidArgument(

@@ -120,6 +120,8 @@ class IOBinding:
         types = {output.name: output.type for output in self._session.get_outputs()}
         bound = list(self._outputs.items())
         for (name, value), result in zip(bound, results):
+            if value is not None and not isinstance(result, np.ndarray):
+                raise InvalidArgument(f"output '{name}' is no tensor, so none can be bound to it")
             if value is not None:
                 require_room(value.numpy(), result, f"the memory bound to output '{name}'")
         self._results = []

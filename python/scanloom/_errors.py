@@ -11,9 +11,15 @@ class Error(Exception):
     notes: tuple[str, ...]
 
     def __init__(self, text: str, notes: tuple[str, ...] = ()) -> None:
-        super().__init__("\n".join([text, *(f"  note: {note}" for note in notes)]))
+        text, *shown = (_utf8(line) for line in (text, *notes))
+        super().__init__("\n".join([text, *(f"  note: {note}" for note in shown)]))
         self.text = text
-        self.notes = notes
+        self.notes = tuple(shown)
+
+
+def _utf8(text: str) -> str:
+    """The text, which may quote what a program gave, in a form that can be written to a file."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 class InvalidArgument(Error, ValueError):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Union
 
 from . import _native
+from ._arrays import has_utf8
 from ._errors import Cancelled, InvalidArgument, NotFound, Unsupported
 from ._peer import ExecutionMode, ExecutionOrder
 
@@ -149,7 +150,7 @@ class SessionOptions(_Options):
         self.disabled_passes = texts("disabled_passes", disabled_passes)
         self.lenient = lenient
         self.seed = seed
-        self.states = dict(_pairs("states", states or {}))
+        self.states = dict(state_pairs(states or {}))
         self.fed_defaults = texts("fed_defaults", fed_defaults)
         self.enable_profiling = False
         self.profile_file_prefix = "onnxruntime_profile_"
@@ -254,7 +255,7 @@ class SessionOptions(_Options):
             texts("disabled_passes", self.disabled_passes),
             bool(self.lenient),
             _integer("seed", _default_seed if self.seed is None else self.seed, 0, 2**63 - 1),
-            _pairs("states", self.states),
+            state_pairs(self.states),
             texts("fed_defaults", self.fed_defaults),
         )
 
@@ -361,14 +362,16 @@ def texts(name: str, values: Any) -> list[str]:
     for value in listed:
         if not isinstance(value, str):
             raise InvalidArgument(f"{name} holds {value!r}, but must hold texts only")
+        if not has_utf8(value):
+            raise InvalidArgument(f"{name} holds {value!r}, which has no UTF-8")
     return listed
 
 
-def _pairs(name: str, values: Any) -> list[tuple[str, str]]:
+def state_pairs(states: Any) -> list[tuple[str, str]]:
     """The items of a mapping from texts to texts. Raises InvalidArgument."""
-    if not isinstance(values, Mapping):
-        raise InvalidArgument(f"{name} is {values!r}, but must be a dictionary {{input: output}}")
-    return list(zip(texts(name, values.keys()), texts(name, values.values())))
+    if not isinstance(states, Mapping):
+        raise InvalidArgument(f"states is {states!r}, but must be a dictionary {{input: output}}")
+    return list(zip(texts("states", states.keys()), texts("states", states.values())))
 
 
 _default_seed = 0

@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Union
 
-import numpy as np
-
 from . import _native
 from ._binding import IOBinding
 from ._errors import Error, InvalidArgument
-from ._options import RunOptions, SessionOptions, run_settings, texts
+from ._feeding import Feeds, GivenSizes, NodeArg, feeds_of, names_of
+from ._loading import Source, Variants, loading_notes, merge_options
+from ._options import RunOptions, SessionOptions, run_settings, state_pairs
 from ._peer import OrtMemoryInfo, provider_names
 from ._profile import Profiler
-from ._values import OrtValue, require_cpu, value_of
-
-Feeds = Mapping[str, Any]
+from ._stream import Stream
+from ._values import OrtValue, require_cpu
 
 _PROVIDER = "CPUExecutionProvider"
-_OWN_OPTIONS = ("threads", "execution", "optimize", "disabled_passes", "lenient", "seed", "states", "fed_defaults")
-_PEER_OPTIONS = ("disabled_optimizers", "enable_fallback", "read_config_from_model")
-
-
-class NodeArg(NamedTuple):
-    """An input or output of a model; a dim is a number, a symbol's name, or None."""
-
-    name: str
-    shape: list[Union[int, str, None]]
-    type: str
 
 
 class ModelMetadata(NamedTuple):
@@ -47,22 +35,12 @@ class ModelMetadata(NamedTuple):
     producer_version: str
 
 
-class CheckReport(NamedTuple):
-    """Everything that is wrong with a model; it can run when `errors` is empty."""
-
-    errors: list[Error]
-    warnings: list[str]
-
-    @property
-    def ok(self) -> bool:
-        return not self.errors
-
-
 class InferenceSession:
     """A model, loaded and ready to run. May be used from many threads at once.
 
     path_or_bytes: an ONNX model. Keyword arguments are those of SessionOptions and override it.
-    Raises NotFound, InvalidModel (all that is wrong, as notes), Unsupported.
+    Raises NotFound, InvalidModel, Unsupported: the first thing that is wrong, and how many there
+    are; check() names all.
     """
 
     def __init__(
@@ -74,17 +52,17 @@ class InferenceSession:
         **kwargs: Any,
     ) -> None:
         begin = time.monotonic_ns()
-        self._source = _source(path_or_bytes)
-        self._options = self._merge_options(sess_options, kwargs)
-        self._notes: dict[str, None] = dict.fromkeys(self._loading_notes(kwargs))
+        source = Source.of(path_or_bytes)
+        self._options = merge_options(sess_options, kwargs)
+        self._notes: dict[str, None] = dict.fromkeys(loading_notes(self._options, kwargs))
         self._note_providers(providers, provider_options)
-        self._native = self._load(self._options)
+        self._native = source.load(self._options)
+        self._variants = Variants(source, self._options)
         self._inputs = [self._describe(*end) for end in self._native.inputs()]
         self._outputs = [self._describe(*end) for end in self._native.outputs()]
         defaults = [self._describe(*end) for end in self._native.defaults()]
         self._defaults = [end for end in defaults if end.name not in self._options.fed_defaults]
-        self._overriding: dict[frozenset[str], _native.Session] = {}
-        self._streaming: dict[tuple[tuple[str, str], ...], _native.Session] = {}
+        self._sizes = GivenSizes(self._options._sizes, self._inputs)
         self._profiler: Union[Profiler, None] = None
         if self._options.enable_profiling:
             self._profiler = Profiler(self._options.profile_file_prefix)
@@ -104,9 +82,10 @@ class InferenceSession:
 
         Raises InvalidArgument, LimitReached, Cancelled, OutOfMemory, Unsupported.
         """
-        wanted = _names(output_names)
+        wanted = names_of(output_names)
         settings = run_settings(run_options)
-        feeds = self._checked(_feeds(input_feed))
+        feeds = feeds_of(input_feed)
+        self._sizes.check(feeds)
         if run_options is not None:
             self._notes.update(dict.fromkeys(run_options.worth_noting()))
         native = self._for_feeds(feeds) if self._defaults else self._native
@@ -125,7 +104,7 @@ class InferenceSession:
         run_options: Union[RunOptions, None] = None,
     ) -> list[OrtValue]:
         """The same, with values in and values out."""
-        wanted = _names(output_names) or [output.name for output in self._outputs]
+        wanted = names_of(output_names) or [output.name for output in self._outputs]
         results = self.run(wanted, input_dict_ort_values, run_options)
         types = {output.name: output.type for output in self._outputs}
         return [OrtValue(result, types[name]) for name, result in zip(wanted, results)]
@@ -189,19 +168,15 @@ class InferenceSession:
 
     def stream(self, states: Union[Mapping[str, str], None] = None) -> "Stream":
         """A stream that keeps states {input: output}; by default those of SessionOptions."""
-        pairs = tuple((self._options.states if states is None else states).items())
+        pairs = state_pairs(self._options.states if states is None else states)
         if not pairs:
             raise InvalidArgument(
                 "a stream keeps states, and none is named",
                 ('write session.stream(states={"input": "output"})',),
             )
-        session = self._native
-        if pairs != tuple(self._options.states.items()):
-            if pairs not in self._streaming:
-                options = self._merge_options(self._options, {"states": dict(pairs)})
-                self._streaming[pairs] = self._load(options)
-            session = self._streaming[pairs]
-        return Stream(session.stream(), [name for name, _ in pairs], [name for _, name in pairs])
+        kept = pairs == list(self._options.states.items())
+        native = self._native if kept else self._variants.with_states(pairs)
+        return Stream(native.stream(), pairs, [end.name for end in self._defaults], self._sizes)
 
     def get_inputs(self) -> list[NodeArg]:
         return list(self._inputs)
@@ -211,7 +186,7 @@ class InferenceSession:
 
     def get_overridable_initializers(self) -> list[NodeArg]:
         """Inputs with a default value. The first run that feeds some of them loads the model once
-        more, without those values in its compiled form."""
+        more, without those values in its compiled form; of such forms the last 8 are kept."""
         return list(self._defaults)
 
     def get_modelmeta(self) -> ModelMetadata:
@@ -294,38 +269,11 @@ class InferenceSession:
 
     def plan(self, feeds: Union[Feeds, None] = None) -> str:
         """The plan; with feeds also buffers, offsets and kernels for their sizes."""
-        return self._native.plan() if feeds is None else self._native.plan_for(_feeds(feeds))
+        return self._native.plan() if feeds is None else self._native.plan_for(feeds_of(feeds))
 
     def operators(self) -> dict[str, int]:
         """How often each operator occurs after rewriting; loops and branches among them."""
         return dict(self._native.operators())
-
-    def _merge_options(
-        self, given: Union[SessionOptions, None], overrides: Mapping[str, Any]
-    ) -> SessionOptions:
-        base = given if given is not None else SessionOptions()
-        if not isinstance(base, SessionOptions):
-            raise InvalidArgument(f"sess_options is a {type(base)}, not scanloom.SessionOptions")
-        unknown = [name for name in overrides if name not in _OWN_OPTIONS + _PEER_OPTIONS]
-        if unknown:
-            raise TypeError(f"InferenceSession has no argument {unknown[0]!r}")
-        options = copy.copy(base)
-        options._notes = list(base._notes)
-        options._entries = dict(base._entries)
-        checked = SessionOptions(
-            **{name: overrides.get(name, getattr(base, name)) for name in _OWN_OPTIONS}
-        )
-        for name in _OWN_OPTIONS:
-            setattr(options, name, getattr(checked, name))
-        return options
-
-    def _loading_notes(self, arguments: Mapping[str, Any]) -> list[str]:
-        """What was asked for at load and has no meaning."""
-        return self._options.ignored() + [
-            f"the argument {name} has no meaning here"
-            for name in _PEER_OPTIONS
-            if name != "enable_fallback" and arguments.get(name)
-        ]
 
     def _note_providers(
         self,
@@ -343,121 +291,7 @@ class InferenceSession:
         sizes = self._options._sizes
         return NodeArg(name, [sizes.get(d, d) if isinstance(d, str) else d for d in dims], type)
 
-    def _checked(self, feeds: dict[str, Any]) -> dict[str, Any]:
-        """The feeds, whose sizes are those that the options give to symbols."""
-        if not self._options._sizes:
-            return feeds
-        for declared in self._inputs:
-            fed = np.asarray(feeds.get(declared.name)).shape
-            for axis, (size, found) in enumerate(zip(declared.shape, fed)):
-                if isinstance(size, int) and size != found:
-                    raise InvalidArgument(
-                        f"input '{declared.name}' has size {size} on axis {axis},"
-                        f" the feed has {found}"
-                    )
-        return feeds
-
     def _for_feeds(self, feeds: Feeds) -> _native.Session:
         """The session in which just those inputs with a default value that are fed are inputs."""
-        fed = frozenset(end.name for end in self._defaults if end.name in feeds)
-        if not fed:
-            return self._native
-        if fed not in self._overriding:
-            names = self._options.fed_defaults + sorted(fed)
-            options = self._merge_options(self._options, {"fed_defaults": names})
-            self._overriding[fed] = self._load(options)
-        return self._overriding[fed]
-
-    def _load(self, options: SessionOptions) -> _native.Session:
-        if isinstance(self._source, bytes):
-            return _native.Session.load_bytes(self._source, options.native())
-        return _native.Session.load(self._source, options.native())
-
-
-class Stream:
-    """Carried state between runs. Threads that push to one stream take turns, in no certain order.
-
-    All states of a push are kept together when it succeeds, none when it fails.
-    """
-
-    def __init__(self, native: _native.Stream, inputs: list[str], outputs: list[str]) -> None:
-        self._native = native
-        self._inputs = inputs
-        self._outputs = outputs
-
-    def push(
-        self,
-        feeds: Feeds,
-        output_names: Union[Sequence[str], None] = None,
-        run_options: Union[RunOptions, None] = None,
-    ) -> Any:
-        """Runs with the feeds and the kept states.
-
-        Returns the outputs named, as a list; without names those that are no states: a list, or
-        the array itself where there is only one.
-        """
-        kept = [name for name in _feeds(feeds) if name in self._inputs]
-        if kept:
-            raise InvalidArgument(
-                f"input '{kept[0]}' is a state that the stream keeps; it cannot be fed",
-                (f"set it with stream.set('{kept[0]}', value)",),
-            )
-        results = dict(self._native.push(_feeds(feeds), run_settings(run_options)))
-        wanted = _names(output_names)
-        if not wanted:
-            arrays = [array for name, array in results.items() if name not in self._outputs]
-            return arrays[0] if len(arrays) == 1 else arrays
-        unknown = [name for name in wanted if name not in results]
-        if unknown:
-            raise InvalidArgument(f"the model has no output '{unknown[0]}'")
-        return [results[name] for name in wanted]
-
-    def set(self, input: str, value: Any) -> None:
-        """Sets one state. Raises NotFound, InvalidArgument."""
-        is_strided = isinstance(value, np.ndarray) and value.ndim > 0
-        self._native.set(input, np.ascontiguousarray(value) if is_strided else value)
-
-    def reset(self) -> None:
-        """Back to the initial values."""
-        self._native.reset()
-
-
-def check(
-    path_or_bytes: Union[str, bytes, "os.PathLike[str]"],
-    sess_options: Union[SessionOptions, None] = None,
-) -> CheckReport:
-    """Everything that is wrong with a model, in one pass."""
-    options = sess_options if sess_options is not None else SessionOptions()
-    if not isinstance(options, SessionOptions):
-        raise InvalidArgument(f"sess_options is a {type(options)}, not scanloom.SessionOptions")
-    source = _source(path_or_bytes)
-    if isinstance(source, bytes):
-        return CheckReport(*_native.check_bytes(source, options.native()))
-    return CheckReport(*_native.check(source, options.native()))
-
-
-def _source(path_or_bytes: Any) -> Union[str, bytes]:
-    """The path of a model, or the model itself."""
-    if isinstance(path_or_bytes, (bytes, bytearray, memoryview)):
-        return bytes(path_or_bytes)
-    try:
-        return os.fsdecode(path_or_bytes)
-    except TypeError:
-        raise InvalidArgument(
-            f"a model is a path or bytes, not a {type(path_or_bytes)}"
-        ) from None
-
-
-def _names(output_names: Union[Sequence[str], None]) -> list[str]:
-    return [] if output_names is None else texts("output_names", output_names)
-
-
-def _feeds(feeds: Feeds) -> dict[str, Any]:
-    if not isinstance(feeds, dict):
-        try:
-            feeds = dict(feeds)
-        except (TypeError, ValueError):
-            raise InvalidArgument(f"feeds are a {type(feeds)}, but must be a dictionary") from None
-    if any(isinstance(value, OrtValue) for value in feeds.values()):
-        return {name: value_of(value) for name, value in feeds.items()}
-    return feeds
+        fed = sorted(end.name for end in self._defaults if end.name in feeds)
+        return self._variants.with_fed(fed) if fed else self._native

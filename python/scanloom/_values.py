@@ -50,7 +50,7 @@ class OrtDevice:
 
 def require_cpu(device_type: str, device_id: int) -> None:
     """Raises Unsupported for any other place than the processor's memory."""
-    if device_type.lower() != "cpu" or device_id != 0:
+    if not isinstance(device_type, str) or device_type.lower() != "cpu" or device_id != 0:
         raise Unsupported(
             f"there is no device '{device_type}' {device_id}: models run on the processor",
             ("write device_type='cpu', device_id=0",),
@@ -87,11 +87,15 @@ def array_at(pointer: int, element_type: Any, shape: Sequence[int]) -> Array:
     """The elements at an address, which must stay valid while the array is used; nothing is copied."""
     dtype, sizes = dtype_from(element_type), sizes_from(shape)
     size = math.prod(sizes) * dtype.itemsize
+    try:
+        address = operator.index(pointer)
+    except TypeError:
+        raise InvalidArgument(f"the address {pointer!r} must be an integer") from None
     if size == 0:
         return np.empty(sizes, dtype)
-    if operator.index(pointer) == 0:
-        raise InvalidArgument(f"sizes {list(sizes)} at the address 0")
-    memory = memoryview((ctypes.c_ubyte * size).from_address(pointer))
+    if not 0 < address < 2**63:
+        raise InvalidArgument(f"sizes {list(sizes)} at the address {address}")
+    memory = memoryview((ctypes.c_ubyte * size).from_address(address))
     array: Array = np.frombuffer(memory, np.uint8).view(dtype).reshape(sizes)
     return array
 
@@ -197,11 +201,11 @@ class OrtValue:
         """Such as "tensor(float)"."""
         if not self.is_tensor():
             return self._type
-        return f"tensor({onnx_name_of(self._value.dtype)})"
+        return f"tensor({_name_of(self._value.dtype)})"
 
     def element_type(self) -> int:
         """ONNX's number of the element type."""
-        return _NAMES.index(onnx_name_of(self._tensor().dtype)) + 1
+        return _NAMES.index(_name_of(self._tensor().dtype)) + 1
 
     def tensor_size_in_bytes(self) -> int:
         return self._tensor().nbytes
@@ -223,6 +227,11 @@ class OrtValue:
         if not isinstance(self._value, np.ndarray):
             raise InvalidArgument("the value is no tensor")
         return self._value
+
+
+def _name_of(dtype: np.dtype[Any]) -> str:
+    """ONNX's name; arrays of objects hold texts."""
+    return "string" if dtype.kind in "OUST" else onnx_name_of(dtype)
 
 
 def value_of(held: Any) -> Any:

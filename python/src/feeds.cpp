@@ -83,6 +83,22 @@ bool is_described(const Py_buffer& buffer) {
   return buffer.ndim == 0 || (buffer.shape != nullptr && buffer.strides != nullptr);
 }
 
+/// What Python would write for the value, in ASCII.
+std::string written(nb::handle value) {
+  const nb::object text = nb::steal(PyObject_ASCII(value.ptr()));
+  if (!text.is_valid()) throw nb::python_error();
+  return nb::cast<std::string>(text);
+}
+
+std::string name_of(nb::handle key) {
+  Py_ssize_t size = 0;
+  const char* const bytes =
+      nb::isinstance<nb::str>(key) ? PyUnicode_AsUTF8AndSize(key.ptr(), &size) : nullptr;
+  if (bytes != nullptr) return {bytes, static_cast<std::size_t>(size)};
+  PyErr_Clear();
+  raise(Error(Code::invalid_argument, "names of feeds are texts, not " + written(key)));
+}
+
 }  // namespace
 
 ArrayView::ArrayView(nb::handle value, const std::string& name, const ValueInfo* info)
@@ -114,8 +130,7 @@ void ArrayView::read(nb::handle value, const std::string& name, std::string_view
 
 void ArrayView::read_items(nb::handle value, const std::string& name, std::string_view type) {
   if (!nb::isinstance<nb::list>(value) && !nb::isinstance<nb::tuple>(value))
-    raise(Error(Code::invalid_argument, "feed '" + name + "' is a " +
-                                            nb::cast<std::string>(nb::str(value.type())) +
+    raise(Error(Code::invalid_argument, "feed '" + name + "' is a " + written(value.type()) +
                                             ", but must be a list for a sequence"));
   view_ = sequence({}, element_type(type));
   for (const nb::handle item : value) {
@@ -166,10 +181,7 @@ const ValueInfo* find_input(std::span<const ValueInfo> inputs, const std::string
 
 Feeds::Feeds(const nb::dict& arrays, std::span<const ValueInfo> inputs) {
   for (const auto& [key, value] : arrays) {
-    if (!nb::isinstance<nb::str>(key))
-      raise(Error(Code::invalid_argument,
-                  "names of feeds are texts, not " + nb::cast<std::string>(nb::repr(key))));
-    const std::string& name = names_.emplace_back(nb::cast<std::string>(key));
+    const std::string& name = names_.emplace_back(name_of(key));
     const ArrayView& array = arrays_.emplace_back(value, name, find_input(inputs, name));
     feeds_.push_back({name, array.view()});
   }

@@ -46,10 +46,13 @@ SessionOptions session_options(int threads, const std::string& execution, bool o
   return options;
 }
 
-Session load(const std::string& path, const SessionOptions& options) {
-  return value_or_raise([&] {
+/// As the system spells it: any bytes.
+std::string path_of(const nb::bytes& path) { return {path.c_str(), path.size()}; }
+
+Session load(const nb::bytes& path, const SessionOptions& options) {
+  return value_or_raise([&, file = path_of(path)] {
     const nb::gil_scoped_release unlocked;
-    return Session::load(path, options);
+    return Session::load(file, options);
   }());
 }
 
@@ -180,10 +183,10 @@ nb::tuple describe_report(const CheckReport& report) {
   return nb::make_tuple(errors, texts(report.warnings));
 }
 
-nb::tuple check_model(const std::string& path, const SessionOptions& options) {
-  return describe_report([&] {
+nb::tuple check_model(const nb::bytes& path, const SessionOptions& options) {
+  return describe_report([&, file = path_of(path)] {
     const nb::gil_scoped_release unlocked;
-    return check(path, options);
+    return check(file, options);
   }());
 }
 

@@ -43,6 +43,117 @@ def test_bytes_are_read_as_their_numbers():
         assert session.run(None, {"x": value})[0].tolist() == [1, 2]
 
 
+def test_texts_that_have_no_utf8_are_refused():
+    session = scanloom.InferenceSession(TEXTS)
+    with pytest.raises(scanloom.InvalidArgument, match="feed 'a' holds a text that is no UTF-8"):
+        session.run(None, {"a": [NO_TEXT]})
+
+
+def test_names_that_have_no_utf8_are_refused(sums, feeds, tmp_path):
+    bound = sums.io_binding()
+    for ask in (
+        lambda: sums.run(None, {NO_TEXT: feeds["x"]}),
+        lambda: sums.run([NO_TEXT], feeds),
+        lambda: sums.plan({NO_TEXT: feeds["x"]}),
+        lambda: sums.stream(states={NO_TEXT: "h"}),
+        lambda: sums.stream(states={"h0": "h"}).set(NO_TEXT, feeds["h0"]),
+        lambda: sums.stream(states={"h0": "h"}).push({NO_TEXT: feeds["x"]}),
+        lambda: bound.bind_cpu_input(NO_TEXT, feeds["x"]),
+        lambda: bound.bind_output(NO_TEXT),
+        lambda: scanloom.InferenceSession(NO_TEXT),
+        lambda: scanloom.check(NO_TEXT),
+        lambda: scanloom.InferenceSession(SUM, disabled_passes=[NO_TEXT]),
+        lambda: scanloom.InferenceSession(SUM, fed_defaults=[NO_TEXT]),
+        lambda: scanloom.InferenceSession(SUM, states={NO_TEXT: "h"}),
+    ):
+        with pytest.raises(scanloom.InvalidArgument) as caught:
+            ask()
+        str(caught.value).encode()
+
+
+def test_names_of_states_are_texts(sums):
+    for ask in (
+        lambda: sums.stream(states={3: "h"}),
+        lambda: sums.stream(states=["h0"]),
+        lambda: sums.stream(states={"h0": "h"}).set(3, np.zeros(3, np.float32)),
+    ):
+        with pytest.raises(scanloom.InvalidArgument):
+            ask()
+
+
+def test_files_may_have_any_name(tmp_path):
+    path = tmp_path / os.fsdecode(b"\xff.onnx")
+    path.write_bytes(SUM)
+    for spelt in (path, str(path)):
+        assert scanloom.InferenceSession(spelt).get_inputs()[0].name == "x"
+        assert scanloom.check(spelt).ok
+
+
+def test_paths_that_name_no_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a").write_bytes(SUM)
+    for path in ("", "a\0b"):
+        with pytest.raises(scanloom.NotFound):
+            scanloom.InferenceSession(path)
+        report = scanloom.check(path)
+        assert isinstance(report.errors[0], scanloom.NotFound)
+    with pytest.raises(scanloom.InvalidModel):
+        scanloom.InferenceSession(b"")
+
+
+def test_sizes_given_to_symbols_are_those_of_tensors_alone():
+    options = scanloom.SessionOptions()
+    options.add_free_dimension_override_by_name("N", 2)
+    session = scanloom.InferenceSession(SIZED, options)
+    ragged = [np.zeros(1, np.float32), np.zeros(3, np.float32)]
+    t, y = session.run(None, {"s": ragged, "x": np.ones(2, np.float32)})
+    assert [item.shape for item in t] == [(1,), (3,)]
+    with pytest.raises(scanloom.InvalidArgument, match="'x' has size 2 on axis 0, the feed has 3"):
+        session.run(None, {"s": ragged, "x": np.ones(3, np.float32)})
+    with pytest.raises(scanloom.InvalidArgument, match="'x' cannot be read"):
+        session.run(None, {"s": ragged, "x": [[1.0], [1.0, 2.0]]})
+    with pytest.raises(scanloom.InvalidArgument, match="'x' .*is not fed"):
+        session.run(None, {"s": ragged})
+
+
+def test_a_sequence_bound_to_memory_is_refused():
+    session = scanloom.InferenceSession(SIZED)
+    binding = session.io_binding()
+    binding.bind_cpu_input("s", [np.zeros(2, np.float32)])
+    binding.bind_cpu_input("x", np.ones(2, np.float32))
+    room = scanloom.OrtValue.ortvalue_from_numpy(np.zeros(2, np.float32))
+    binding.bind_ortvalue_output("t", room)
+    with pytest.raises(scanloom.InvalidArgument, match="output 't' is no tensor"):
+        session.run_with_iobinding(binding)
+    binding.clear_binding_outputs()
+    binding.bind_ortvalue_output("y", scanloom.OrtValue([np.zeros(2, np.float32)], "seq(tensor(float))"))
+    with pytest.raises(scanloom.InvalidArgument, match="the value is no tensor"):
+        session.run_with_iobinding(binding)
+
+
+def test_memory_is_bound_by_device_and_address(sums):
+    binding = sums.io_binding()
+    array = np.zeros((4, 3), np.float32)
+    for device, pointer in ((None, array.ctypes.data), (3, array.ctypes.data), ("cpu", "a")):
+        with pytest.raises((scanloom.InvalidArgument, scanloom.Unsupported)):
+            binding.bind_input("x", device, 0, np.float32, array.shape, pointer)
+        with pytest.raises((scanloom.InvalidArgument, scanloom.Unsupported)):
+            binding.bind_output("y", device, 0, np.float32, array.shape, pointer)
+    for pointer in (-1, 2**64):
+        with pytest.raises(scanloom.InvalidArgument, match="address"):
+            binding.bind_input("x", "cpu", 0, np.float32, array.shape, pointer)
+
+
+def test_values_of_texts_know_their_type():
+    session = scanloom.InferenceSession(TEXTS)
+    (value,) = session.run_with_ort_values(["b"], {"a": ["one", "two"]})
+    given = scanloom.OrtValue.ortvalue_from_numpy(np.array(["one", "two"]))
+    for held in (value, given):
+        assert held.data_type() == "tensor(string)"
+        assert held.element_type() == 8
+        assert held.shape() == [2]
+
+
 def answer_of(session, feeds, options=None):
     """What run_async hands over."""
     answers, done = [], threading.Event()
@@ -62,6 +173,36 @@ DEFAULTS = parse(
       k = Add(h, y)
     }"""
 )
+
+
+def test_few_variants_of_a_session_are_kept():
+    names = [f"w{i}" for i in range(6)]
+    inputs = ", ".join(f"float[1] {name} = {{1}}" for name in names)
+    model = parse(f"g (float[1] x, {inputs}) => (float[1] y) {{ y = Sum(x, {', '.join(names)}) }}")
+    session = scanloom.InferenceSession(model)
+    x, ten = np.zeros(1, np.float32), np.float32([10])
+    chosen = [[names[j] for j in range(6) if i >> j & 1] for i in range(64)]
+    for _ in range(2):
+        for some in chosen[:20]:
+            (y,) = session.run(None, {"x": x, **dict.fromkeys(some, ten)})
+            assert y == 6 + 9 * len(some)
+    states = scanloom.InferenceSession(
+        parse(
+            "g ("
+            + ", ".join(f"float[1] a{i}" for i in range(20))
+            + ") => ("
+            + ", ".join(f"float[1] b{i}" for i in range(20))
+            + ") {"
+            + "\n".join(f"b{i} = Identity(a{i})" for i in range(20))
+            + "}"
+        )
+    )
+    streams = [states.stream(states={f"a{i}": f"b{i}"}) for i in range(20)]
+    for i, stream in enumerate(streams):
+        stream.set(f"a{i}", x + i)
+        stream.push({f"a{j}": x for j in range(20) if j != i})
+    kept = session._variants, states._variants
+    assert all(len(variants) <= 8 for variants in kept)
 
 
 # The first item of a sequence, n times.

@@ -1,0 +1,70 @@
+"""Feeds and names as programs give them, checked before the library sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Union
+
+import numpy as np
+
+from ._arrays import array_from_dlpack
+from ._errors import Error, InvalidArgument
+from ._options import texts
+from ._values import OrtValue, value_of
+
+Feeds = Mapping[str, Any]
+
+
+class NodeArg(NamedTuple):
+    """An input or output of a model; a dim is a number, a symbol's name, or None."""
+
+    name: str
+    shape: list[Union[int, str, None]]
+    type: str
+
+
+def names_of(output_names: Union[Sequence[str], None]) -> list[str]:
+    return [] if output_names is None else texts("output_names", output_names)
+
+
+def feeds_of(feeds: Feeds) -> dict[str, Any]:
+    """The values by name, without the OrtValues around them. Raises InvalidArgument."""
+    if not isinstance(feeds, dict):
+        try:
+            feeds = dict(feeds)
+        except (TypeError, ValueError):
+            raise InvalidArgument(f"feeds are a {type(feeds)}, but must be a dictionary") from None
+    if any(isinstance(value, OrtValue) for value in feeds.values()):
+        return {name: value_of(value) for name, value in feeds.items()}
+    return feeds
+
+
+class GivenSizes:
+    """The sizes that SessionOptions give to symbols, which feeds must have."""
+
+    def __init__(self, sizes: Mapping[str, int], inputs: Sequence[NodeArg]) -> None:
+        self._inputs = {end.name: end for end in inputs} if sizes else {}
+
+    def check(self, feeds: Feeds) -> None:
+        """Raises InvalidArgument for tensors of other sizes. What is no tensor is not its business."""
+        for name, declared in self._inputs.items():
+            for shape in _shapes(feeds.get(name), "seq(" in declared.type):
+                for axis, (size, found) in enumerate(zip(declared.shape, shape)):
+                    if isinstance(size, int) and size != found:
+                        raise InvalidArgument(
+                            f"input '{name}' has size {size} on axis {axis}, the feed has {found}"
+                        )
+
+
+def _shapes(value: Any, is_sequence: bool) -> Iterator[tuple[int, ...]]:
+    """The sizes of the tensor that is fed, or of those in the list. The run says what is wrong with
+    feeds that have none."""
+    tensors = value if is_sequence and isinstance(value, (list, tuple)) else [value]
+    for tensor in tensors:
+        try:
+            if hasattr(tensor, "__dlpack__") and not hasattr(tensor, "shape"):
+                yield array_from_dlpack(tensor).shape
+            elif tensor is not None:
+                yield np.shape(tensor)
+        except (Error, BufferError, RuntimeError, TypeError, ValueError):
+            continue

@@ -1,0 +1,132 @@
+"""Loading: what a model is read from, options put together, and a session's variants."""
+
+from __future__ import annotations
+
+import copy
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Union
+
+from . import _native
+from ._errors import Error, InvalidArgument
+from ._options import SessionOptions
+
+_OWN_OPTIONS = ("threads", "execution", "optimize", "disabled_passes", "lenient", "seed", "states", "fed_defaults")
+_PEER_OPTIONS = ("disabled_optimizers", "enable_fallback", "read_config_from_model")
+
+_MOST_VARIANTS = 8
+
+
+class CheckReport(NamedTuple):
+    """Everything that is wrong with a model; it can run when `errors` is empty."""
+
+    errors: list[Error]
+    warnings: list[str]
+
+    @property
+    def ok(self) -> bool:
+        return not self.errors
+
+
+class Source(NamedTuple):
+    """A model, or the path of its file as the system spells it."""
+
+    data: bytes
+    is_path: bool
+
+    @classmethod
+    def of(cls, path_or_bytes: Any) -> "Source":
+        """Raises InvalidArgument."""
+        if isinstance(path_or_bytes, (bytes, bytearray, memoryview)):
+            return cls(bytes(path_or_bytes), False)
+        try:
+            return cls(os.fsencode(path_or_bytes), True)
+        except TypeError:
+            raise InvalidArgument(
+                f"a model is a path or bytes, not a {type(path_or_bytes)}"
+            ) from None
+        except UnicodeEncodeError:
+            raise InvalidArgument(f"no file can have the path {path_or_bytes!r}") from None
+
+    def load(self, options: SessionOptions) -> _native.Session:
+        load = _native.Session.load if self.is_path else _native.Session.load_bytes
+        return load(self.data, options.native())
+
+
+def check(
+    path_or_bytes: Union[str, bytes, "os.PathLike[str]"],
+    sess_options: Union[SessionOptions, None] = None,
+) -> CheckReport:
+    """Everything that is wrong with a model, in one pass."""
+    options = sess_options if sess_options is not None else SessionOptions()
+    if not isinstance(options, SessionOptions):
+        raise InvalidArgument(f"sess_options is a {type(options)}, not scanloom.SessionOptions")
+    source = Source.of(path_or_bytes)
+    look = _native.check if source.is_path else _native.check_bytes
+    return CheckReport(*look(source.data, options.native()))
+
+
+def merge_options(
+    given: Union[SessionOptions, None], overrides: Mapping[str, Any]
+) -> SessionOptions:
+    """A copy of the options, with some of them set otherwise. Raises InvalidArgument, TypeError."""
+    base = given if given is not None else SessionOptions()
+    if not isinstance(base, SessionOptions):
+        raise InvalidArgument(f"sess_options is a {type(base)}, not scanloom.SessionOptions")
+    unknown = [name for name in overrides if name not in _OWN_OPTIONS + _PEER_OPTIONS]
+    if unknown:
+        raise TypeError(f"InferenceSession has no argument {unknown[0]!r}")
+    options = copy.copy(base)
+    options._notes = list(base._notes)
+    options._entries = dict(base._entries)
+    checked = SessionOptions(
+        **{name: overrides.get(name, getattr(base, name)) for name in _OWN_OPTIONS}
+    )
+    for name in _OWN_OPTIONS:
+        setattr(options, name, getattr(checked, name))
+    return options
+
+
+def loading_notes(options: SessionOptions, arguments: Mapping[str, Any]) -> list[str]:
+    """What was asked for at load and has no meaning."""
+    return options.ignored() + [
+        f"the argument {name} has no meaning here"
+        for name in _PEER_OPTIONS
+        if name != "enable_fallback" and arguments.get(name)
+    ]
+
+
+class Variants:
+    """A model loaded again with other states, or with other inputs in place of their default
+    values. Each takes what a session takes, so only those used last are kept."""
+
+    def __init__(self, source: Source, options: SessionOptions) -> None:
+        self._source = source
+        self._options = options
+        self._lock = threading.Lock()
+        self._kept: dict[tuple[Any, ...], _native.Session] = {}  # the one used last stands last
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def with_states(self, states: Sequence[tuple[str, str]]) -> _native.Session:
+        return self._get(("states", *states), {"states": dict(states)})
+
+    def with_fed(self, names: Sequence[str]) -> _native.Session:
+        """With these inputs, besides those of the options, to be fed."""
+        fed = [*self._options.fed_defaults, *names]
+        return self._get(("fed_defaults", *fed), {"fed_defaults": fed})
+
+    def _get(self, key: tuple[Any, ...], overrides: dict[str, Any]) -> _native.Session:
+        with self._lock:
+            session = self._kept.pop(key, None)
+            if session is not None:
+                self._kept[key] = session
+                return session
+        session = self._source.load(merge_options(self._options, overrides))
+        with self._lock:
+            self._kept[key] = session
+            while len(self._kept) > _MOST_VARIANTS:
+                del self._kept[next(iter(self._kept))]
+        return session
