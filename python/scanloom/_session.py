@@ -138,6 +138,8 @@ class InferenceSession:
                 results, problem = self.run(output_names, input_feed, run_options), ""
             except Error as error:
                 results, problem = [], str(error)
+            except BaseException as error:  # whoever waits for the callback must hear of it
+                results, problem = [], f"{type(error).__name__}: {error}"
             callback(results, user_data, problem)
 
         threading.Thread(target=work, name="scanloom.run_async", daemon=True).start()

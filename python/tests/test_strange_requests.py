@@ -167,6 +167,39 @@ def answer_of(session, feeds, options=None):
     return answers[0]
 
 
+def test_run_async_always_calls_back(sums, feeds):
+    assert answer_of(sums, feeds)[1:] == ("mine", "")
+    results, data, problem = answer_of(scanloom.InferenceSession(TEXTS), {"a": [NO_TEXT]})
+    assert (results, data) == ([], "mine") and "UTF-8" in problem
+
+    class Strange:
+        def __array__(self, *_arguments, **_more):
+            raise ZeroDivisionError("strange")
+
+    results, data, problem = answer_of(sums, {**feeds, "x": Strange()})
+    assert (results, data) == ([], "mine") and "strange" in problem
+
+
+def test_run_async_tells_what_progress_raised():
+    endless = parse(
+        """g (float[8,8] x) => (float[8,8] y) {
+          go = Constant <value = bool {1}> ()
+          y = Loop <body = step (int64 i, bool c, float[8,8] v) => (bool c2, float[8,8] w) {
+              c2 = Identity(c)
+              w = MatMul(v, v)
+            }> (, go, x)
+        }"""
+    )
+
+    def progress(node, step, steps):
+        raise ValueError("enough")
+
+    options = scanloom.RunOptions(progress=progress, deadline=10)
+    session = scanloom.InferenceSession(endless)
+    results, _, problem = answer_of(session, {"x": np.zeros((8, 8), np.float32)}, options)
+    assert results == [] and problem == "ValueError: enough"
+
+
 DEFAULTS = parse(
     """g (float[2] x, float[2] w = {1, 2}, float[2] h) => (float[2] y, float[2] k) {
       y = Add(x, w)
