@@ -45,6 +45,7 @@ class Stream:
         """
         given = feeds_of(feeds)
         self._refuse_kept(given)
+        self._sizes.check(given)
         wanted = names_of(output_names)
         results = dict(self._native.push(given, run_settings(run_options)))
         if not wanted:
@@ -58,6 +59,7 @@ class Stream:
     def set(self, input: str, value: Any) -> None:
         """Sets one state. Raises NotFound, InvalidArgument."""
         (name,) = texts("the name of a state", [input])
+        self._sizes.check({name: value})
         is_strided = isinstance(value, np.ndarray) and value.ndim > 0
         self._native.set(name, np.ascontiguousarray(value) if is_strided else value)
 
@@ -72,4 +74,9 @@ class Stream:
                 raise InvalidArgument(
                     f"input '{name}' is a state that the stream keeps; it cannot be fed",
                     (f"set it with stream.set('{name}', value)",),
+                )
+            if name in self._defaults:
+                raise InvalidArgument(
+                    f"input '{name}' has a default value, which is part of the stream's program",
+                    (f"load the session with fed_defaults=['{name}'] to feed it at every push",),
                 )

@@ -116,6 +116,16 @@ def test_sizes_given_to_symbols_are_those_of_tensors_alone():
         session.run(None, {"s": ragged})
 
 
+def test_streams_keep_to_the_sizes_given_to_symbols(feeds):
+    options = scanloom.SessionOptions()
+    options.add_free_dimension_override_by_name("T", 4)
+    session = scanloom.InferenceSession(SUM, options)
+    stream = session.stream(states={"h0": "h"})
+    stream.push({"x": feeds["x"]})
+    with pytest.raises(scanloom.InvalidArgument, match="'x' has size 4 on axis 0, the feed has 3"):
+        stream.push({"x": feeds["x"][:3]})
+
+
 def test_a_sequence_bound_to_memory_is_refused():
     session = scanloom.InferenceSession(SIZED)
     binding = session.io_binding()
@@ -206,6 +216,17 @@ DEFAULTS = parse(
       k = Add(h, y)
     }"""
 )
+
+
+def test_a_stream_says_how_inputs_with_a_default_value_are_fed():
+    session = scanloom.InferenceSession(DEFAULTS)
+    x, w = np.zeros(2, np.float32), np.ones(2, np.float32)
+    stream = session.stream(states={"h": "k"})
+    assert stream.push({"x": x}).tolist() == [1, 2]
+    with pytest.raises(scanloom.InvalidArgument, match=r"(?s)'w' has a default.*fed_defaults=\['w'\]"):
+        stream.push({"x": x, "w": w})
+    fed = scanloom.InferenceSession(DEFAULTS, fed_defaults=["w"]).stream(states={"h": "k"})
+    assert fed.push({"x": x, "w": w}).tolist() == [1, 1]
 
 
 def test_few_variants_of_a_session_are_kept():
