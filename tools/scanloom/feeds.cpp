@@ -5,8 +5,6 @@
 #include <optional>
 #include <random>
 
-#include <unistd.h>
-
 #include "element.h"
 #include "failure.h"
 #include "fed_number.h"
@@ -20,7 +18,7 @@ namespace {
 class Budget {
  public:
   explicit Budget(std::int64_t max_memory)
-      : left_(max_memory > 0 ? static_cast<std::size_t>(max_memory) : three_quarters_of_memory()),
+      : left_(static_cast<std::size_t>(max_memory > 0 ? max_memory : default_max_memory())),
         whole_(left_),
         given_(max_memory > 0) {}
 
@@ -39,12 +37,6 @@ class Budget {
   }
 
  private:
-  static std::size_t three_quarters_of_memory() {
-    const std::int64_t pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGE_SIZE);
-    if (pages <= 0 || size <= 0) return std::size_t{1} << 40;
-    return static_cast<std::size_t>(pages / 4 * 3 * size);
-  }
-
   std::size_t left_, whole_;
   bool given_;
 };
