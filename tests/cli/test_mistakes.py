@@ -218,8 +218,7 @@ def test_a_tensor_file_that_claims_more_than_it_holds(sums, tmp_path):
     vast.dims[0] = 300000000000
     (tmp_path / "x.pb").write_bytes(vast.SerializeToString())
     answer = scanloom("run", sums, "--random", "--feed", "x=x.pb", cwd=tmp_path, expect=BAD)
-    assert "x.pb: it holds 12 bytes of data" in answer.stderr
-    assert "needs 1200000000000" in answer.stderr
+    assert "x.pb: tensor 'x': it holds fewer values than the 300000000000" in answer.stderr
 
 
 @pytest.mark.parametrize("store", [np.savez, np.savez_compressed])

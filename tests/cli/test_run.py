@@ -155,7 +155,7 @@ def test_profile_and_trace(sums, tmp_path):
         (["sums.onnx", "--random", "--feed", "x=big.npy"], "big-endian"),
         (["sums.onnx", "--random", "--feed", "x=x.npy.npz"], "it is not an .npz file"),
         (["sums.onnx", "--random", "--feed", "x=in.npz:y"], "there is no 'y' in it"),
-        (["sums.onnx", "--random", "--feed", "x=x.npy.pb"], "it is not a TensorProto"),
+        (["sums.onnx", "--random", "--feed", "x=x.npy.pb"], "malformed bytes in a TensorProto"),
         (["sums.onnx", "--random", "--dim", "T=-1"], "is not a size"),
         (["sums.onnx", "--random", "--dim", "S=3"], "no size 'S'"),
         (["sums.onnx", "--random", "--dim", "x.2=3"], "no size 'x.2'"),

@@ -42,7 +42,7 @@ LAYERS = {
         public="all", posix=True,
     ),
     "tools/scanloom": Layer(
-        public="all", third_party=("CLI11", "nlohmann-json", "protozero", "zlib"), posix=True
+        public="all", third_party=("CLI11", "nlohmann-json", "zlib"), posix=True
     ),
     "python": Layer(public="all", third_party=("nanobind", "Python")),
     "examples": Layer(public="all", posix=True),

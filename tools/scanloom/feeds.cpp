@@ -84,10 +84,10 @@ View random_tensor(const ValueInfo& input, Makers& makers) {
   });
 }
 
-View from_npz(const std::string& path, const std::string& key) {
+View from_npz(const std::string& path, const std::string& key, const ValueInfo& input) {
   std::string keys;
   for (const auto& [name, tensor] : read_npz(path)) {
-    if (name == key) return tensor;
+    if (name == key) return as_declared(tensor, input, path + ":" + name);
     keys += (keys.empty() ? "'" : ", '") + name + "'";
   }
   throw Failure(Error(Code::not_found, path + ": there is no '" + key + "' in it")
@@ -96,11 +96,11 @@ View from_npz(const std::string& path, const std::string& key) {
 
 /// A tensor from a file, or nullopt when the text names none.
 std::optional<View> from_file(const ValueInfo& input, const std::string& text) {
-  if (text.ends_with(".npy")) return read_npy(text);
+  if (text.ends_with(".npy")) return as_declared(read_npy(text), input, text);
   if (text.ends_with(".pb")) return read_value_file(text, input);
-  if (text.ends_with(".npz")) return from_npz(text, input.name);
+  if (text.ends_with(".npz")) return from_npz(text, input.name, input);
   const std::size_t at = text.rfind(".npz:");
-  if (at != std::string::npos) return from_npz(text.substr(0, at + 4), text.substr(at + 5));
+  if (at != std::string::npos) return from_npz(text.substr(0, at + 4), text.substr(at + 5), input);
   return std::nullopt;
 }
 
@@ -138,7 +138,10 @@ Given read_given(const Session& session, const FeedArgs& args, Sizes& sizes) {
   };
   for (const std::string& text : args.feeds) {
     if (text.ends_with(".npz") && text.find('=') == std::string::npos) {
-      for (const auto& [name, tensor] : read_npz(text)) take(once(name), tensor);
+      for (const auto& [name, tensor] : read_npz(text)) {
+        const ValueInfo& input = once(name);
+        take(input, as_declared(tensor, input, text + ":" + name));
+      }
       continue;
     }
     const auto [name, what] = split_assignment("--feed", text);

@@ -9,6 +9,7 @@
 #include "element.h"
 #include "failure.h"
 #include "npy_format.h"
+#include "npy_text.h"
 
 namespace scanloom::cli {
 namespace {
@@ -19,13 +20,15 @@ struct DescrRow {
   std::string_view descr;  // without the byte order
   DType dtype;
 };
-// The first row of a type is how it is written. numpy has no name for bfloat16: two plain bytes.
+// The first row of a type is how it is written. numpy has no name for bfloat16: two plain bytes;
+// one plain byte may be any of the small types (as_declared).
 constexpr DescrRow kDescrs[] = {
     {"f4", DType::f32},     {"f8", DType::f64}, {"f2", DType::f16},   {"V2", DType::bf16},
     {"i1", DType::i8},      {"i2", DType::i16}, {"i4", DType::i32},   {"i8", DType::i64},
     {"u1", DType::u8},      {"u2", DType::u16}, {"u4", DType::u32},   {"u8", DType::u64},
     {"b1", DType::boolean}, {"c8", DType::c64}, {"c16", DType::c128}, {"i1", DType::i4},
     {"i1", DType::i2},      {"u1", DType::u4},  {"u1", DType::u2},    {"u1", DType::u1},
+    {"V1", DType::u8},      {"f1", DType::u8},
 };
 
 [[noreturn]] void bad(const std::string& name, const std::string& why) {
@@ -41,7 +44,8 @@ std::string_view field(std::string_view header, std::string_view key, const std:
   return rest;
 }
 
-DType dtype_field(std::string_view header, const std::string& name) {
+/// Such as "<f4".
+std::string_view descr_field(std::string_view header, const std::string& name) {
   const std::string_view text = field(header, "descr", name);
   const std::size_t end =
       text.empty() || text.front() != '\'' ? std::string_view::npos : text.find('\'', 1);
@@ -51,9 +55,24 @@ DType dtype_field(std::string_view header, const std::string& name) {
     bad(name, "its elements '" + std::string(descr) +
                   "' are big-endian; convert them with .astype('<" + std::string(descr.substr(1)) +
                   "')");
+  return descr;
+}
+
+DType dtype_of(std::string_view descr, const std::string& name) {
   for (const DescrRow& row : kDescrs)
     if (row.descr == descr.substr(1)) return row.dtype;
   bad(name, "elements of type '" + std::string(descr) + "' cannot be fed");
+}
+
+View parse_numbers(std::string_view data, DType dtype, const std::vector<std::int64_t>& shape,
+                   const std::string& name) {
+  const std::size_t needed = bytes_needed(dtype, shape, name);
+  if (data.size() < needed)
+    bad(name, "it holds " + std::to_string(data.size()) + " bytes of data, " +
+                  type_text(dtype, shape) + " needs " + std::to_string(needed));
+  Fresh fresh = make_view(dtype, shape, name);
+  std::memcpy(fresh.data, data.data(), needed);
+  return fresh.view;
 }
 
 std::vector<std::int64_t> shape_field(std::string_view header, const std::string& name) {
@@ -79,7 +98,6 @@ std::string descr_of(DType dtype) {
     if (row.dtype == dtype)
       return (dtype_bytes(dtype) == 1 || row.descr[0] == 'V' ? "|" : "<") + std::string(row.descr);
   // float8 and the like: numpy keeps them as bytes without a meaning.
-  if (dtype == DType::string) fail(Code::unsupported, "text cannot be written to numpy's files");
   return "|V" + std::to_string(dtype_bytes(dtype));
 }
 
@@ -105,31 +123,30 @@ View parse_npy(std::string_view bytes, const std::string& name) {
   const std::size_t begin = is_long ? 12 : 10;
   if (header_size > bytes.size() - begin) bad(name, "its header is cut off");
   const std::string_view header = bytes.substr(begin, header_size);
-  const DType dtype = dtype_field(header, name);
+  const std::string_view descr = descr_field(header, name);
   const std::vector<std::int64_t> shape = shape_field(header, name);
-  const std::size_t needed = bytes_needed(dtype, shape, name);
   const std::string_view data = bytes.substr(begin + header_size);
-  if (data.size() < needed)
-    bad(name, "it holds " + std::to_string(data.size()) + " bytes of data, " +
-                  type_text(dtype, shape) + " needs " + std::to_string(needed));
-  Fresh fresh = make_view(dtype, shape, name);
-  std::memcpy(fresh.data, data.data(), needed);
+  const std::size_t letters = letters_of(descr.substr(1));
+  View tensor = letters > 0 ? parse_texts(data, letters, shape, name)
+                            : parse_numbers(data, dtype_of(descr, name), shape, name);
   if (field(header, "fortran_order", name).substr(0, 4) == "True") {
     std::int64_t stride = 1;
-    for (const std::int64_t size : fresh.view.shape) {
-      fresh.view.strides.push_back(stride);
+    for (const std::int64_t size : tensor.shape) {
+      tensor.strides.push_back(stride);
       stride *= size;
     }
   }
-  return fresh.view;
+  return tensor;
 }
 
 View read_npy(const std::string& path) { return parse_npy(read_file(path), path); }
 
 std::string format_npy(const View& tensor) {
+  const bool is_text = tensor.dtype == DType::string;
+  const FormattedTexts texts = is_text ? format_texts(tensor) : FormattedTexts();
   std::string shape;
   for (const std::int64_t size : tensor.shape) shape += std::to_string(size) + ",";
-  std::string header = "{'descr': '" + descr_of(tensor.dtype) +
+  std::string header = "{'descr': '" + (is_text ? texts.descr : descr_of(tensor.dtype)) +
                        "', 'fortran_order': False, 'shape': (" + shape + "), }";
   // Data begin at a multiple of 64 bytes, after a line feed.
   header.resize((10 + header.size() + 1 + 63) / 64 * 64 - 11, ' ');
@@ -138,6 +155,7 @@ std::string format_npy(const View& tensor) {
   bytes += {'\x01', '\x00', static_cast<char>(header.size() & 0xff),
             static_cast<char>(header.size() >> 8)};
   bytes += header;
+  if (is_text) return bytes + texts.data;
   const std::int64_t count = count_elements(tensor.shape).value_or(0);
   for (std::int64_t i = 0; i < count; ++i)
     bytes.append(reinterpret_cast<const char*>(element_at(tensor, i)), dtype_bytes(tensor.dtype));

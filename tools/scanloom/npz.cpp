@@ -1,4 +1,6 @@
-// .npz: a zip archive with stored or deflated members (PKWARE's APPNOTE 4.3), under 4 GiB.
+// .npz: a zip archive with stored or deflated members (PKWARE's APPNOTE 4.3), under 4 GiB. Only the
+// number of members may be so large that its record has the longer form of version 4.5.
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -15,7 +17,11 @@ namespace {
 constexpr std::uint32_t kLocalMagic = 0x04034b50;
 constexpr std::uint32_t kCentralMagic = 0x02014b50;
 constexpr std::uint32_t kEndMagic = 0x06054b50;
+constexpr std::uint32_t kLongEndMagic = 0x06064b50;
+constexpr std::uint32_t kLocatorMagic = 0x07064b50;
 constexpr std::size_t kLocalSize = 30, kCentralSize = 46, kEndSize = 22;
+constexpr std::size_t kLongEndSize = 56, kLocatorSize = 20;
+constexpr std::size_t kShortNumber = 0xffff;  // of members: from here on it stands elsewhere
 constexpr std::uint32_t kStored = 0, kDeflated = 8;
 
 std::uint32_t checksum_of(std::string_view bytes) {
@@ -76,6 +82,22 @@ std::size_t end_record(const Bytes& archive) {
   archive.bad("it is not an .npz file");
 }
 
+/// Where the members are described, and how many there are.
+struct Directory {
+  std::size_t at = 0, members = 0;
+};
+
+Directory find_directory(const Bytes& archive) {
+  const std::size_t end = end_record(archive);
+  const std::size_t locator = end - std::min(end, kLocatorSize);
+  if (archive.number(end + 10, 2) != kShortNumber || archive.number(locator, 4) != kLocatorMagic)
+    return {archive.number(end + 16, 4), archive.number(end + 10, 2)};
+  // Numbers of eight bytes, of which those of an archive under 4 GiB fill four.
+  const std::size_t record = archive.number(locator + 8, 4);
+  if (archive.number(record, 4) != kLongEndMagic) archive.bad("its directory is broken");
+  return {archive.number(record + 48, 4), archive.number(record + 32, 4)};
+}
+
 void append(std::string& bytes, std::size_t size, std::uint64_t value) {
   for (std::size_t i = 0; i < size; ++i) bytes += static_cast<char>(value >> (8 * i) & 0xff);
 }
@@ -93,16 +115,43 @@ void append_common(std::string& bytes, std::string_view data, std::size_t name_s
   append(bytes, 2, 0);
 }
 
+/// What follows the directory.
+std::string end_of(std::size_t members, std::size_t directory_at, std::size_t directory_size) {
+  std::string end;
+  const std::size_t shown = std::min(members, kShortNumber);
+  if (members >= kShortNumber) {
+    append(end, 4, kLongEndMagic);
+    append(end, 8, kLongEndSize - 12);  // without what stands up to here
+    append(end, 2, 45);
+    append(end, 2, 45);
+    append(end, 8, 0);
+    append(end, 8, members);
+    append(end, 8, members);
+    append(end, 8, directory_size);
+    append(end, 8, directory_at);
+    append(end, 4, kLocatorMagic);
+    append(end, 4, 0);
+    append(end, 8, directory_at + directory_size);
+    append(end, 4, 1);
+  }
+  append(end, 4, kEndMagic);
+  append(end, 4, 0);
+  append(end, 2, shown);
+  append(end, 2, shown);
+  append(end, 4, directory_size);
+  append(end, 4, directory_at);
+  append(end, 2, 0);
+  return end;
+}
+
 }  // namespace
 
 std::vector<NamedView> read_npz(const std::string& path) {
   const std::string content = read_file(path);
   const Bytes archive(content, path);
-  const std::size_t end = end_record(archive);
-  const std::uint32_t members = archive.number(end + 10, 2);
-  std::size_t at = archive.number(end + 16, 4);
+  auto [at, members] = find_directory(archive);
   std::vector<NamedView> tensors;
-  for (std::uint32_t i = 0; i < members; ++i) {
+  for (std::size_t i = 0; i < members; ++i) {
     if (archive.number(at, 4) != kCentralMagic) archive.bad("its directory is broken");
     const std::uint32_t method = archive.number(at + 10, 2);
     const std::uint32_t checksum = archive.number(at + 16, 4);
@@ -135,7 +184,10 @@ void write_npz(const std::string& path, const std::vector<NamedView>& tensors) {
   for (const auto& [key, tensor] : tensors) {
     const std::string name = key + ".npy";
     const std::string data = format_npy(tensor);
-    if (bytes.size() + data.size() > std::numeric_limits<std::int32_t>::max())
+    if (name.size() > std::numeric_limits<std::uint16_t>::max())
+      fail(Code::unsupported, path + ": a result has a name of " + std::to_string(name.size()) +
+                                  " bytes; archives hold names of up to 65535");
+    if (bytes.size() + data.size() + directory.size() > std::numeric_limits<std::int32_t>::max())
       fail(Code::unsupported, path + ": results of more than 2 GiB; write them to .npy files");
     append(directory, 4, kCentralMagic);
     append(directory, 2, 20);
@@ -147,15 +199,7 @@ void write_npz(const std::string& path, const std::vector<NamedView>& tensors) {
     append_common(bytes, data, name.size());
     bytes += name + data;
   }
-  std::string end;
-  append(end, 4, kEndMagic);
-  append(end, 4, 0);
-  append(end, 2, tensors.size());
-  append(end, 2, tensors.size());
-  append(end, 4, directory.size());
-  append(end, 4, bytes.size());
-  append(end, 2, 0);
-  write_file(path, bytes + directory + end);
+  write_file(path, bytes + directory + end_of(tensors.size(), bytes.size(), directory.size()));
 }
 
 }  // namespace scanloom::cli

@@ -38,19 +38,21 @@ std::vector<NamedView> read_tensors(const fs::path& folder, const std::string& k
 DataSet read_archive(const std::string& path, const Session& session) {
   DataSet set;
   set.name = path;
-  const auto has = [](std::span<const ValueInfo> values, const std::string& name) {
-    return std::any_of(values.begin(), values.end(),
-                       [&](const ValueInfo& value) { return value.name == name; });
+  const auto take = [&](const NamedView& tensor, std::span<const ValueInfo> values,
+                        std::vector<NamedView>& taken) {
+    const auto& [name, view] = tensor;
+    for (const ValueInfo& value : values) {
+      if (value.name != name) continue;
+      taken.emplace_back(name, as_declared(view, value, path + ":" + name));
+      return true;
+    }
+    return false;
   };
-  for (NamedView& tensor : read_npz(path)) {
-    if (has(session.inputs(), tensor.first))
-      set.inputs.push_back(std::move(tensor));
-    else if (has(session.outputs(), tensor.first))
-      set.expected.push_back(std::move(tensor));
-    else
+  for (const NamedView& tensor : read_npz(path))
+    if (!take(tensor, session.inputs(), set.inputs) &&
+        !take(tensor, session.outputs(), set.expected))
       fail(Code::invalid_argument,
            path + ": '" + tensor.first + "' is neither an input nor an output of the model");
-  }
   return set;
 }
 

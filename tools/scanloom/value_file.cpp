@@ -1,70 +1,63 @@
 #include "value_file.h"
 
-#include <protozero/pbf_reader.hpp>
+#include <optional>
+#include <span>
+
+#include <scanloom/stored_value.h>
 
 #include "element.h"
 #include "failure.h"
 #include "npy.h"
-#include "tensor_file.h"
 
 namespace scanloom::cli {
 namespace {
 
-// Fields of SequenceProto and OptionalProto, whose values have the same numbers.
-enum Field : protozero::pbf_tag_type {
-  kTensor = 3,
-  kSparse = 4,
-  kSequence = 5,
-  kMap = 6,
-  kOptional = 7,
-};
+/// Whether numpy's files have integers or nameless bytes in place of the type.
+bool is_held_as_bytes(DType dtype) {
+  const bool has_name = dtype == DType::i8 || dtype == DType::u8 || dtype == DType::boolean;
+  return dtype_bytes(dtype) == 1 && !has_name;
+}
 
-constexpr int kMostLevels = 16;
-
-View parse_boxed(std::string_view bytes, ValueKind kind, DType dtype, int level) {
-  if (level > kMostLevels)
-    fail(Code::invalid_argument, "it is nested more than " + std::to_string(kMostLevels) + " deep");
-  std::vector<View> items;
-  protozero::pbf_reader reader(bytes.data(), bytes.size());
-  while (reader.next()) {
-    const auto inside = [&] {
-      const protozero::data_view view = reader.get_view();
-      return std::string_view(view.data(), view.size());
-    };
-    switch (reader.tag()) {
-      case kTensor:
-        items.push_back(parse_tensor(inside()));
-        break;
-      case kSequence:
-        items.push_back(parse_boxed(inside(), ValueKind::sequence, dtype, level + 1));
-        break;
-      case kOptional:
-        items.push_back(parse_boxed(inside(), ValueKind::optional, dtype, level + 1));
-        break;
-      case kSparse:
-      case kMap:
-        fail(Code::unsupported, "it holds a map or a sparse tensor");
-      default:
-        reader.skip();
-    }
-  }
-  View view = sequence(std::move(items), dtype);
-  view.kind = kind;
-  return view;
+/// The byte as an element of the type; nullopt where it is none. Packages leave the high bits of
+/// narrow signed integers zero, or equal to the sign.
+std::optional<std::byte> element_of(std::byte held, DType dtype, DType held_as) {
+  const int bits = dtype_file_bits(dtype);
+  if (bits == 8) return held;
+  const int number = std::to_integer<int>(held), half = 1 << (bits - 1);
+  if (dtype_kind(dtype) != DTypeKind::signed_int)
+    return number < 2 * half ? std::optional(held) : std::nullopt;
+  if (number < half || number >= 256 - half) return held;
+  if (held_as == DType::i8 || number >= 2 * half) return std::nullopt;
+  return static_cast<std::byte>(number - 2 * half);
 }
 
 }  // namespace
 
 View read_value_file(const std::string& path, const ValueInfo& info) {
-  if (info.kind == ValueKind::tensor) return read_tensor_file(path).value;
   const std::string content = read_file(path);
-  try {
-    return parse_boxed(content, info.kind, info.dtype, 0);
-  } catch (const protozero::exception&) {
-    fail(Code::invalid_argument, path + ": it holds no " + info.type);
-  } catch (const Failure& failure) {
-    throw Failure(Error(failure.error()).at(path));
+  Expected<Value> value =
+      parse_stored_value(std::as_bytes(std::span(content.data(), content.size())), info);
+  if (!value) throw Failure(Error(value.error()).at(path));
+  return value->view();
+}
+
+View as_declared(const View& tensor, const ValueInfo& info, const std::string& name) {
+  const DType held_as = tensor.dtype;
+  const bool is_signed = dtype_kind(info.dtype) == DTypeKind::signed_int;
+  const bool possible = held_as == DType::u8 || (held_as == DType::i8 && is_signed);
+  if (info.kind != ValueKind::tensor || !is_held_as_bytes(info.dtype) || !possible) return tensor;
+  Fresh fresh = make_view(info.dtype, tensor.shape, name);
+  const std::int64_t count = count_elements(tensor.shape).value_or(0);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::byte* const held = element_at(tensor, i);
+    const auto element = element_of(*held, info.dtype, held_as);
+    if (!element)
+      fail(Code::invalid_argument, name + ": at " + index_text(tensor.shape, i) + " it is " +
+                                       number_text(held_as, held) + ", which is no " +
+                                       numpy_name(info.dtype));
+    fresh.data[i] = *element;
   }
+  return fresh.view;
 }
 
 std::string value_text(const View& view) {
