@@ -11,6 +11,7 @@
 #include "failure.h"
 #include "json_text.h"
 #include "options.h"
+#include "plain_text.h"
 
 namespace scanloom::cli {
 namespace {
@@ -39,7 +40,8 @@ int check_model(const CheckArgs& args) {
     print_json(report);
     return status;
   }
-  for (const std::string& warning : report.warnings) std::cerr << "warning: " << warning << '\n';
+  for (const std::string& warning : report.warnings)
+    std::cerr << "warning: " << plain_line(warning) << '\n';
   for (const Error& error : report.errors) cli::report(error);
   const std::size_t count = report.errors.size();
   if (count == 0)

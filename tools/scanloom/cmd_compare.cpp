@@ -16,6 +16,7 @@
 #include "interrupt.h"
 #include "json_text.h"
 #include "options.h"
+#include "plain_text.h"
 #include "test_data.h"
 #include "validators.h"
 #include "value_file.h"
@@ -112,8 +113,8 @@ void print_text(const std::vector<Difference>& rows) {
   for (const Difference& row : rows) {
     char largest[40];
     std::snprintf(largest, sizeof largest, "%.3g", row.largest);
-    std::cout << (row.problem.empty() ? "same     " : "differs  ") << row.set << "  " << row.output
-              << "  " << row.type << "  "
+    std::cout << (row.problem.empty() ? "same     " : "differs  ") << plain_line(row.set) << "  "
+              << plain_line(row.output) << "  " << row.type << "  "
               << (row.problem.empty() ? "largest difference " + std::string(largest) : row.problem)
               << '\n';
     bad += !row.problem.empty();

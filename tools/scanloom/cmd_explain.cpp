@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "feeds.h"
 #include "options.h"
+#include "plain_text.h"
 
 namespace scanloom::cli {
 namespace {
@@ -26,7 +27,7 @@ void explain(const ExplainArgs& args) {
   const std::vector<NamedView> tensors = make_feeds(session, feeds);
   // Strategies are chosen when the sizes are known: this makes the session choose.
   session.plan(as_feeds(tensors)).value_or_throw();
-  std::cout << session.explain();
+  std::cout << plain_text(session.explain());
 }
 
 }  // namespace

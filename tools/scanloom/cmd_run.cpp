@@ -17,6 +17,7 @@
 #include "json_text.h"
 #include "npy.h"
 #include "options.h"
+#include "plain_text.h"
 #include "profile_text.h"
 #include "validators.h"
 #include "value_file.h"
@@ -38,14 +39,14 @@ struct RunArgs {
 
 /// Draws how far the outermost loop has come, on a terminal only.
 void draw_progress(const Progress& progress) {
+  const std::string node = plain_line(progress.node);
   if (progress.steps > 0)
-    std::fprintf(stderr, "\r\x1b[K%.*s  %3.0f%%  %lld of %lld steps",
-                 static_cast<int>(progress.node.size()), progress.node.data(),
+    std::fprintf(stderr, "\r\x1b[K%s  %3.0f%%  %lld of %lld steps", node.c_str(),
                  100.0 * static_cast<double>(progress.step) / static_cast<double>(progress.steps),
                  static_cast<long long>(progress.step), static_cast<long long>(progress.steps));
   else
-    std::fprintf(stderr, "\r\x1b[K%.*s  %lld steps", static_cast<int>(progress.node.size()),
-                 progress.node.data(), static_cast<long long>(progress.step));
+    std::fprintf(stderr, "\r\x1b[K%s  %lld steps", node.c_str(),
+                 static_cast<long long>(progress.step));
 }
 
 /// Ends the line of draw_progress when the runs are over, however they end.
@@ -87,14 +88,14 @@ void print_results(const RunArgs& args, const Session& session, const Results& r
                    double seconds) {
   std::size_t name_width = 6, type_width = 10;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    name_width = std::max(name_width, results.name(i).size());
+    name_width = std::max(name_width, plain_line(results.name(i)).size());
     type_width = std::max(type_width, value_text(results[i].view()).size());
   }
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Value& value = results[i];
     const bool saved = !args.out.empty() && value.elements() > 1;
-    std::cout << std::left << std::setw(static_cast<int>(name_width)) << results.name(i) << "  "
-              << std::setw(static_cast<int>(type_width)) << value_text(value.view()) << "  "
+    std::cout << std::left << std::setw(static_cast<int>(name_width)) << plain_line(results.name(i))
+              << "  " << std::setw(static_cast<int>(type_width)) << value_text(value.view()) << "  "
               << (saved ? "-> " + args.out : elements_text(value.view())) << '\n';
   }
   int branches = 0, loops = 0;

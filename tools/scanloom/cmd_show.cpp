@@ -11,6 +11,7 @@
 #include "feeds.h"
 #include "json_text.h"
 #include "options.h"
+#include "plain_text.h"
 
 namespace scanloom::cli {
 namespace {
@@ -32,22 +33,22 @@ std::string shape_text(const ValueInfo& value) {
     if (dim.size >= 0)
       text += std::to_string(dim.size);
     else
-      text += dim.name.empty() ? "?" : dim.name;
+      text += dim.name.empty() ? "?" : plain_line(dim.name);
   }
   return "[" + text + "]";
 }
 
 void print_values(const char* title, std::span<const ValueInfo> values) {
   std::size_t width = 0;
-  for (const ValueInfo& value : values) width = std::max(width, value.name.size());
+  for (const ValueInfo& value : values) width = std::max(width, plain_line(value.name).size());
   std::cout << title << '\n';
   for (const ValueInfo& value : values)
-    std::cout << "  " << std::left << std::setw(static_cast<int>(width)) << value.name << "  "
-              << value.type << ' ' << shape_text(value) << '\n';
+    std::cout << "  " << std::left << std::setw(static_cast<int>(width)) << plain_line(value.name)
+              << "  " << value.type << ' ' << shape_text(value) << '\n';
 }
 
 void print_field(const char* label, const std::string& text) {
-  if (!text.empty()) std::cout << std::left << std::setw(10) << label << text << '\n';
+  if (!text.empty()) std::cout << std::left << std::setw(10) << label << plain_line(text) << '\n';
 }
 
 void print_interface(const Session& session) {
@@ -107,19 +108,21 @@ void show(const ShowArgs& args) {
       Session::load(args.model.path, session_options(args.model)).value_or_throw();
   if (args.json) return print_json(session);
   if (!args.ir && !args.passes && !args.plan) return print_interface(session);
-  if (args.passes) std::cout << "// before passes\n" << session.ir(false) << "\n// after passes\n";
-  if (args.ir || args.passes) std::cout << session.ir(true);
+  if (args.passes)
+    std::cout << "// before passes\n" << plain_text(session.ir(false)) << "\n// after passes\n";
+  if (args.ir || args.passes) std::cout << plain_text(session.ir(true));
   if (!args.plan) return;
   const bool sizes_known =
       args.feeds.random || !args.feeds.feeds.empty() || !args.feeds.dims.empty();
   if (!sizes_known) {
-    std::cout << session.plan();
+    std::cout << plain_text(session.plan());
     return;
   }
   FeedArgs feeds = args.feeds;
   feeds.random = true;  // inputs whose values do not matter here
   const std::vector<NamedView> tensors = make_feeds(session, feeds);
-  std::cout << session.plan(as_feeds(tensors)).value_or_throw() << '\n' << session.explain();
+  std::cout << plain_text(session.plan(as_feeds(tensors)).value_or_throw()) << '\n'
+            << plain_text(session.explain());
 }
 
 }  // namespace

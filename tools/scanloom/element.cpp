@@ -8,6 +8,7 @@
 #include <new>
 
 #include "failure.h"
+#include "plain_text.h"
 
 namespace scanloom::cli {
 namespace {
@@ -180,7 +181,7 @@ std::string number_text(DType dtype, const std::byte* from) {
     return printed("%.6g", fetch<float>(from)) + printed("%+.6gj", fetch<float>(from + 4));
   if (dtype == DType::c128)
     return printed("%.6g", fetch<double>(from)) + printed("%+.6gj", fetch<double>(from + 8));
-  if (dtype == DType::string) return "'" + std::string(fetch<StringRef>(from).view()) + "'";
+  if (dtype == DType::string) return "'" + plain_line(fetch<StringRef>(from).view()) + "'";
   char text[8];
   std::snprintf(text, sizeof text, "0x%02x", fetch<std::uint8_t>(from));
   return text;

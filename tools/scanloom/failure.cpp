@@ -8,17 +8,15 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "plain_text.h"
+
 namespace scanloom::cli {
 
 void fail(Code code, std::string text) { throw Failure(Error(code, std::move(text))); }
 
 int report(const Error& error) {
   std::cout.flush();
-  std::string text = error.message();
-  // Names come from files that may be hostile to terminals.
-  for (char& byte : text)
-    if ((byte >= 0 && byte < ' ' && byte != '\n') || byte == '\x7f') byte = '?';
-  std::cerr << "error: " << text << '\n';
+  std::cerr << "error: " << plain_text(error.message()) << '\n';
   switch (error.code()) {
     case Code::limit_reached:
     case Code::out_of_memory:

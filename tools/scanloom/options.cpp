@@ -8,6 +8,7 @@
 
 #include "failure.h"
 #include "interrupt.h"
+#include "plain_text.h"
 #include "validators.h"
 
 namespace scanloom::cli {
@@ -71,7 +72,7 @@ SessionOptions session_options(const ModelArgs& args) {
   auto mutex = std::make_shared<std::mutex>();  // warnings come from any thread
   options.on_warning = [mutex](std::string_view text) {
     const std::scoped_lock lock(*mutex);
-    std::cerr << "warning: " << text << '\n';
+    std::cerr << "warning: " << plain_line(text) << '\n';
   };
   return options;
 }

@@ -6,6 +6,7 @@
 
 #include "failure.h"
 #include "json_text.h"
+#include "plain_text.h"
 
 namespace scanloom::cli {
 namespace {
@@ -39,8 +40,8 @@ std::string profile_table(const RunReport& report) {
     }
     text += formatted("%11s  %5.1f%%  %8lld  ", time_text(row.seconds).c_str(), share,
                       static_cast<long long>(row.calls));
-    text += std::string(2 * static_cast<std::size_t>(std::max(row.depth, 0)), ' ') + row.node +
-            " (" + row.kernel + ")\n";
+    text += std::string(2 * static_cast<std::size_t>(std::max(row.depth, 0)), ' ') +
+            plain_line(row.node) + " (" + row.kernel + ")\n";
   }
   if (left_out > 0)
     text += std::string(31, ' ') + "and " + std::to_string(left_out) +

@@ -5,6 +5,7 @@
 #include "failure.h"
 #include "options.h"
 #include "parse_number.h"
+#include "plain_text.h"
 
 namespace scanloom::cli {
 namespace {
@@ -91,8 +92,10 @@ std::vector<std::int64_t> Sizes::shape_of(const ValueInfo& input) const {
     } else if (learnt != learnt_.end()) {
       shape.push_back(learnt->second);
     } else {
-      std::cerr << "note: axis " << axis << " of input '" << input.name << "' is taken as 1 (--dim "
-                << (dim.name.empty() ? place_of(input, axis) : dim.name) << "=SIZE sets it)\n";
+      std::cerr << "note: axis " << axis << " of input '" << plain_line(input.name)
+                << "' is taken as 1 (--dim "
+                << plain_line(dim.name.empty() ? place_of(input, axis) : dim.name)
+                << "=SIZE sets it)\n";
       shape.push_back(1);
     }
   }

@@ -1,0 +1,101 @@
+"""Names, texts and descriptions of models that would move the cursor, colour the terminal or ring."""
+
+import os
+import pty
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+import pytest
+from command_line import PROGRAM, scanloom, tensor
+from onnx import TensorProto, helper
+
+HOSTILE = "x\x1b[31m\x07\r\u009b2J\ny\x7f"
+
+
+@pytest.fixture
+def hostile(tmp_path):
+    """A model whose names and descriptions speak to terminals."""
+    body = helper.make_graph(
+        [
+            helper.make_node("Identity", ["c"], ["c2" + HOSTILE]),
+            helper.make_node("Add", ["v", HOSTILE], ["w"]),
+        ],
+        "body",
+        [tensor("i", [], TensorProto.INT64), tensor("c", [], TensorProto.BOOL), tensor("v", [])],
+        [tensor("c2" + HOSTILE, [], TensorProto.BOOL), tensor("w", [])],
+    )
+    node = helper.make_node("Loop", ["n", "", HOSTILE], ["y" + HOSTILE], name=HOSTILE, body=body)
+    inputs = [
+        tensor("n", [], TensorProto.INT64),
+        tensor(HOSTILE, []),
+        tensor("a", [HOSTILE], TensorProto.STRING),
+    ]
+    outputs = [tensor("y" + HOSTILE, []), tensor("b", [HOSTILE], TensorProto.STRING)]
+    nodes = [node, helper.make_node("Identity", ["a"], ["b"])]
+    graph = helper.make_graph(nodes, HOSTILE, inputs, outputs)
+    model = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", 16)], ir_version=8, producer_name=HOSTILE
+    )
+    model.doc_string = HOSTILE
+    helper.set_model_props(model, {HOSTILE: HOSTILE})
+    onnx.save(model, str(tmp_path / "model.onnx"))
+    np.savez(tmp_path / "a.npz", a=np.array([HOSTILE]))
+    (tmp_path / "a.pb").write_bytes(
+        helper.make_tensor("a", TensorProto.STRING, [1], [HOSTILE.encode() + b"\x9b"]).SerializeToString()
+    )
+    return tmp_path
+
+
+def controls_in(text):
+    return sorted({c for c in text if (c < " " and c != "\n") or "\x7f" <= c < "\xa0"})
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["show", "model.onnx"],
+        ["show", "model.onnx", "--passes"],
+        ["show", "model.onnx", "--plan"],
+        ["run", "model.onnx", "--random", "--feed", "a=a.npz:a"],
+        ["run", "model.onnx", "--random", "--feed", "a=a.pb"],
+        ["run", "model.onnx", "--random", "--feed", "a=a.pb", "--profile", "--no-jit"],
+        ["check", "model.onnx"],
+    ],
+)
+def test_nothing_that_is_printed_speaks_to_the_terminal(hostile, arguments):
+    answer = scanloom(*arguments, cwd=hostile)
+    assert controls_in(answer.stdout) == []
+    assert controls_in(answer.stderr) == []
+    if arguments[0] == "show" and len(arguments) == 2:
+        assert "x?[31m???2J?y?" in answer.stdout
+
+
+def test_progress_speaks_to_the_terminal_alone(hostile):
+    ours, theirs = pty.openpty()
+    arguments = ["run", "model.onnx", "--feed", "n=1000000000000", "--deadline", "0.6", "--no-jit"]
+    names = [f"{HOSTILE}=0", "a=a.npz:a"]
+    feeds = [part for name in names for part in ("--feed", name)]
+    subprocess.run(
+        [str(PROGRAM), *arguments, *feeds],
+        cwd=hostile,
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+        timeout=60,
+        check=False,
+    )
+    os.close(theirs)
+    drawn = b""
+    while True:
+        try:
+            piece = os.read(ours, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        drawn += piece
+    os.close(ours)
+    text = drawn.decode(errors=sys.getfilesystemencodeerrors())
+    assert "steps" in text
+    assert controls_in(text.replace("\r\x1b[K", "").replace("\r\n", "\n")) == []
