@@ -108,7 +108,7 @@ SCANLOOM_API const char* scanloom_version(void);
 SCANLOOM_API scanloom_code scanloom_error_code(const scanloom_error* error);
 /// The first line: names the node of the model, the operand and both numbers.
 SCANLOOM_API const char* scanloom_error_text(const scanloom_error* error);
-/// How many notes there are: what would help, or all that is wrong with a model.
+/// How many notes there are: what would help, or how many more mistakes a model has.
 SCANLOOM_API size_t scanloom_error_note_count(const scanloom_error* error);
 /// A note; NULL where there is none of that index.
 SCANLOOM_API const char* scanloom_error_note(const scanloom_error* error, size_t index);
@@ -225,8 +225,8 @@ SCANLOOM_API void scanloom_session_options_set_warning(scanloom_session_options*
 /* ---- Sessions ----------------------------------------------------------------------------- */
 
 /// Reads an ONNX model from a file. `options` may be NULL and may be freed afterwards.
-/// Errors: not_found, invalid_model (all that is wrong, as notes), unsupported, invalid_argument
-/// (an option), out_of_memory.
+/// Errors: not_found, invalid_model (the first mistake; a note says how many more there are),
+/// unsupported, invalid_argument (an option), out_of_memory.
 SCANLOOM_API scanloom_code scanloom_session_load(const char* path,
                                                  const scanloom_session_options* options,
                                                  scanloom_session** session,
