@@ -280,6 +280,7 @@ class Layer {
     ports.stacked.push_back({.reverse = backwards});
     module.node(loop).loop = std::move(ports);
     const ir::RegionId body = module.add_region(loop, "cell");
+    module.node(loop).regions.push_back(body);
     std::vector<ValueId> arguments;
     for (const ValueId value : captured)
       arguments.push_back(module.add_argument(body, rewriter_.type(value)));
@@ -317,6 +318,6 @@ Expected<bool> rewrite(Rewriter& rewriter, ir::NodeId id) {
 
 }  // namespace
 
-Expected<Change> recurrent_to_loop(Module& module) { return Rewriter(module).sweep(rewrite); }
+Expected<Change> recurrent_to_loop(ir::Module& module) { return Rewriter(module).sweep(rewrite); }
 
 }  // namespace scanloom::passes

@@ -29,7 +29,8 @@ void expect_little_text(const ModelBytes& model) {
   const std::size_t file = model.bytes().size();
   const Reading reading = read(model);
   ASSERT_TRUE(reading.module) << reading.module.error().message().substr(0, 1000);
-  EXPECT_LT(text_of(*reading.module), 2 * file);
+  // Copied whole, the names would take tens to hundreds of times as much.
+  EXPECT_LT(text_of(*reading.module), 4 * file);
 }
 
 /// Calls a function one after the other; x goes in, y comes out.
