@@ -37,7 +37,7 @@ Error system_error(const std::string& path, int number) {
 Expected<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
   // A path ends at its first zero byte for the system, which would open another file.
   if (path.find('\0') != std::string::npos)
-    return fail(Code::invalid_argument, "cannot open '{}': the path holds a zero byte", path);
+    return fail(Code::not_found, "cannot open '{}': the path holds a zero byte", path);
   // Not blocking: opening a named pipe must not wait for somebody who writes to it.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.number() < 0) return system_error(path, errno);

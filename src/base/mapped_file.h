@@ -13,8 +13,8 @@ namespace scanloom {
 
 class MappedFile {
  public:
-  /// Errors: not_found (no such file), invalid_argument (not a regular file, not readable, or a
-  /// zero byte in the path).
+  /// Errors: not_found (no such file, or a zero byte in the path), invalid_argument (not a regular
+  /// file, not readable).
   /// A file that somebody shortens while it is mapped ends the process, as with any mapping.
   static Expected<std::shared_ptr<const MappedFile>> open(const std::string& path);
 

@@ -1,5 +1,8 @@
 // Tensor: shape, element type and shared, contiguous storage. Constants of a module, feeds of the
-// interpreter and results handed to users are Tensors; copying one shares the storage.
+// interpreter and results handed to users are Tensors; copying one shares the storage. In every
+// Tensor a boolean is 0 or 1 and an element narrower than a byte is extended to its byte (by its
+// sign, else by zeros): kernels rely on it, and whoever makes Tensors of foreign bytes (feeds,
+// files) sees to it.
 #pragma once
 
 #include <cstddef>

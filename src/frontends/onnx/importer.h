@@ -1,6 +1,17 @@
 // Importer: walks the graphs of a model and calls the converter of every node. Bodies are taken
 // from a stack of its own, so that nothing recurses over their nesting. What is wrong is collected:
 // after an error the node's outputs count as made, so that one mistake is reported once.
+//
+// What comes into being when, at the example of a Loop: enter_main() makes the Root (operator sets,
+// attributes of the function) and a BodyRequest (graph, builder, bindings) for the main graph, of
+// which push() makes a Frame with its Scope, the names made so far and the Binding of each.
+// read_node() makes the Step of the Loop (node, converter, place) and hands a NodeCtx to the
+// converter, which adds the loop node and leaves an OpenNode with a BodyRequest for the body: new
+// region, its arguments bound to formals and captured names, the same Root (a call of a function: a
+// new one in the region of the call). continue_open() takes that request, push() makes the body's
+// Frame, and run() reads its nodes in the same way until pop() turns its outputs into a BodyResult
+// of the frame below. There continue_open() finds no more requests and calls OpenNode::finish(),
+// which makes yields and results of the BodyResults; bind_outputs() enters them into the Scope.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Reading ONNX: bytes in, ir::Module out. Opsets 9 to 27; older forms of an operator become its
+// Reading ONNX: bytes in, ir::Module out. Opsets 1 to 27; older forms of an operator become its
 // newest form, bodies become isolated regions whose captures are explicit.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace scanloom::onnx {
 
 struct ReadOptions {
   /// Accepts models that break rules without being ambiguous: body names that shadow outer ones,
-  /// types that contradict their declarations, operator sets older than 9.
+  /// types that contradict their declarations, operator sets older than 1.
   bool lenient = false;
   /// Inputs with a default value, an initialiser, that are fed all the same.
   std::vector<std::string> fed_defaults;
