@@ -26,6 +26,8 @@ constexpr std::int64_t kManyRows = 16;
 // Below that depth a product of one row does hardly more than its result takes to write and read
 // again: compiled, the loop is up to a sixth faster with it.
 constexpr std::int64_t kLeastDepth = 16;
+/// Times as large as what it is computed from a result may be.
+constexpr std::int64_t kMostWidening = 16;
 
 bool is_true(const Module& module, ValueId value) {
   const tensor::Tensor* constant = constant_of(module, value);
@@ -130,7 +132,9 @@ bool gains_over_time(const Module& module, const Node& node, const std::vector<b
   const Type& type = varies[0] ? a : b;
   const std::int64_t rows = span_of(own, type, einsum->out, other, 1);
   const std::int64_t depth = span_of(own, type, other, einsum->out, kLeastDepth);
-  return rows < kManyRows && depth >= kLeastDepth;
+  // All steps' results lie in memory at once.
+  const std::int64_t width = span_of(other, varies[0] ? b : a, einsum->out, own, 1);
+  return rows < kManyRows && depth >= kLeastDepth && width / depth <= kMostWidening;
 }
 
 std::int64_t known_elements(const Type& type) {

@@ -30,15 +30,19 @@ ValueId operand(const Node& node, std::size_t i) {
   return i < node.inputs.size() ? node.inputs[i] : ValueId{};
 }
 
-bool is_read(const Module& module, ValueId value) {
-  const auto has = [&](const std::vector<ValueId>& list) {
-    return std::ranges::find(list, value) != list.end();
+/// The values that nodes or yields read.
+using Read = std::vector<bool>;
+
+Read read_values(const Module& module) {
+  Read read(module.value_count());
+  const auto mark = [&](const std::vector<ValueId>& values) {
+    for (const ValueId value : values)
+      if (value.valid()) read[value.index] = true;
   };
-  for (std::uint32_t i = 0; i < module.node_count(); ++i)
-    if (has(module.node(ir::NodeId{i}).inputs)) return true;
+  for (std::uint32_t i = 0; i < module.node_count(); ++i) mark(module.node(ir::NodeId{i}).inputs);
   for (std::uint32_t i = 0; i < module.region_count(); ++i)
-    if (has(module.region(ir::RegionId{i}).yields)) return true;
-  return false;
+    mark(module.region(ir::RegionId{i}).yields);
+  return read;
 }
 
 /// Adds nodes to one region.
@@ -169,8 +173,9 @@ class GruCell {
 /// One layer.
 class Layer {
  public:
-  Layer(Rewriter& rewriter, const Node& node)
-      : rewriter_(rewriter),
+  Layer(Rewriter& rewriter, const Node& node, const Read& read)
+      : read_(read),
+        rewriter_(rewriter),
         node_(node),
         write_(rewriter.build()),
         x_(rewriter.type(node.inputs[kX])),
@@ -215,7 +220,26 @@ class Layer {
       return false;
     for (const std::size_t i : {kW, kR})
       if (!rewriter_.type(node_.inputs[i]).is_static()) return false;
-    return node_.outputs.size() <= kReset || !is_read(rewriter_.module(), node_.outputs[kReset]);
+    return sizes_are_sure() && (node_.outputs.size() <= kReset || !is_read(node_.outputs[kReset]));
+  }
+
+  [[nodiscard]] bool is_read(ValueId value) const {
+    return value.index < read_.size() && read_[value.index];
+  }
+
+  /// The operator checks the sizes of its operands, the loop's slices and sums would not.
+  [[nodiscard]] bool sizes_are_sure() const {
+    const Dim directions = rewriter_.type(node_.inputs[kW]).dims[0];
+    const Dim rows = rewriter_.type(node_.inputs[kW]).dims[1];
+    const Dim batch = x_.dims[batch_first_ ? 0 : 1];
+    const auto has = [&](std::size_t i, const std::vector<Dim>& sizes) {
+      if (!operand(node_, i).valid()) return true;
+      const Type& type = rewriter_.type(node_.inputs[i]);
+      return type.ranked && type.dims == sizes;
+    };
+    const std::vector<Dim> state = batch_first_ ? std::vector<Dim>{batch, directions, hidden_}
+                                                : std::vector<Dim>{directions, batch, hidden_};
+    return has(kB, {directions, 2 * rows.value()}) && has(kInitial, state);
   }
 
   Expected<ValueId> transposed(ValueId value, std::vector<std::int64_t> order) {
@@ -301,6 +325,7 @@ class Layer {
     return GruCell(write, weights, hidden_, linear).next(x, h);
   }
 
+  const Read& read_;
   Rewriter& rewriter_;
   const Node& node_;
   Writer write_;
@@ -310,14 +335,15 @@ class Layer {
   ValueId xs_;
 };
 
-Expected<bool> rewrite(Rewriter& rewriter, ir::NodeId id) {
-  const Node node = rewriter.module().node(id);  // by value: adding nodes may move it
-  if (node.op != &ops::gru_op && node.op != &ops::rnn_op) return false;
-  return Layer(rewriter, node).rewrite();
-}
-
 }  // namespace
 
-Expected<Change> recurrent_to_loop(ir::Module& module) { return Rewriter(module).sweep(rewrite); }
+Expected<Change> recurrent_to_loop(ir::Module& module) {
+  const Read read = read_values(module);
+  return Rewriter(module).sweep([&](Rewriter& rewriter, ir::NodeId id) -> Expected<bool> {
+    const Node node = rewriter.module().node(id);  // by value: adding nodes may move it
+    if (node.op != &ops::gru_op && node.op != &ops::rnn_op) return false;
+    return Layer(rewriter, node, read).rewrite();
+  });
+}
 
 }  // namespace scanloom::passes

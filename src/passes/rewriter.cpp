@@ -6,7 +6,7 @@
 
 namespace scanloom::passes {
 
-Expected<Change> Rewriter::sweep(Rule rule) {
+Expected<Change> Rewriter::sweep(const Rule& rule) {
   Change change;
   for (const ir::RegionId region : regions_outer_first(module_, module_.top())) {
     SCANLOOM_TRY(const Change here, sweep_region(region, rule));
@@ -16,7 +16,7 @@ Expected<Change> Rewriter::sweep(Rule rule) {
 }
 
 // The region's list is made anew, so that what a rule appends stands before what follows.
-Expected<Change> Rewriter::sweep_region(ir::RegionId id, Rule rule) {
+Expected<Change> Rewriter::sweep_region(ir::RegionId id, const Rule& rule) {
   Change change;
   ir::Builder builder(module_, id);
   builder_ = &builder;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -15,11 +16,11 @@ namespace scanloom::passes {
 class Rewriter {
  public:
   /// Whether the node was replaced: all its results that are read must have been.
-  using Rule = Expected<bool> (*)(Rewriter&, ir::NodeId);
+  using Rule = std::function<Expected<bool>(Rewriter&, ir::NodeId)>;
 
   explicit Rewriter(ir::Module& module) : module_(module), map_(module) {}
 
-  Expected<Change> sweep(Rule rule);
+  Expected<Change> sweep(const Rule& rule);
 
   [[nodiscard]] ir::Module& module() { return module_; }
   [[nodiscard]] const ir::Type& type(ir::ValueId value) const { return module_.value(value).type; }
@@ -29,7 +30,7 @@ class Rewriter {
   void replace(ir::ValueId from, ir::ValueId to) { map_.set(from, to); }
 
  private:
-  Expected<Change> sweep_region(ir::RegionId region, Rule rule);
+  Expected<Change> sweep_region(ir::RegionId region, const Rule& rule);
 
   ir::Module& module_;
   ir::ValueMap map_;

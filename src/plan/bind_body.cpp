@@ -2,6 +2,7 @@
 // all stepped loops are, and start so; the code takes over at the beginning of a step.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ops/ops.h"
 #include "plan/binder.h"
@@ -106,7 +107,7 @@ class BodyCheck {
   std::string enter(std::size_t at, const BoundLoop& loop) {
     if (std::string why = why_not_inside(loop); !why.empty()) return why;
     if (at < end_of_branches_) return "holds a loop inside a branch";
-    std::int64_t times = loop.trip_count;
+    std::int64_t times = std::min(loop.trip_count, kMaxInnerSteps + 1);
     for (const Repeat& repeat : repeats_)
       times = std::min(times * repeat.trips, kMaxInnerSteps + 1);
     inner_steps += times;
@@ -194,11 +195,17 @@ void Binder::compile_bodies() {
   if (plan_->options.compiler == nullptr) return;
   std::uint32_t end = 0;  // of the last one that has become code, with all loops inside
   for (BoundLoop& loop : out_->loops) {
-    if (loop.compiled.run != nullptr || loop.exit <= end) continue;
+    if (loop.compiled.run != nullptr) continue;
+    const double step = step_nanoseconds(loop);
+    if (loop.inner_steps > 0 && step > kMaxNanosecondsBetweenLooks && loop.why_no_body.empty())
+      loop.why_no_body = "holds loops that take too long between two looks at limits";
     loop.steps_to_compile =
-        plan_->options.always_compile
-            ? 1
-            : steps_worth_compiling(loop.exit - loop.body, step_nanoseconds(loop));
+        plan_->options.always_compile ? 1 : steps_worth_compiling(loop.exit - loop.body, step);
+    if (loop.exit <= end) {
+      // Its steps run in the code of the loop around it, but for those of that loop's first step.
+      loop.steps_to_compile = std::numeric_limits<std::int64_t>::max();
+      continue;
+    }
     if (loop.trip_count <= loop.steps_to_compile) continue;
     Expected<jit::CompiledBody> body = compile_body(*plan_, *out_, loop);
     if (!body) {

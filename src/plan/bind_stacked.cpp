@@ -27,7 +27,8 @@ bool Binder::has_open_rows(const ir::Node& node, std::size_t i) const {
       module_.region(node.regions[0]).yields[node.loop->first_stacked_yield() + i];
   if (!is_static(yield) || is_object(yield)) return false;
   const std::int64_t axes = type(yield).rank() + std::int64_t{port.insert};
-  return axes <= tensor::kMaxRank && port.axis < axes;
+  // While rows are gathered, one axis more counts them.
+  return type(yield).rank() < tensor::kMaxRank && port.axis < axes;
 }
 
 void Binder::open_rows(ir::RegionId body, ir::ValueId yield, BoundStacked& stacked) {

@@ -15,6 +15,8 @@ using tensor::ScalarProgram;
 
 /// Instructions of a program that several readers may each compute.
 constexpr std::size_t kMaxRepeated = 2;
+/// Larger programs stay where they are: what reads one in several orders computes it for each.
+constexpr std::size_t kMaxInlined = 256;
 /// With fewer lanes a fold takes its elements one by one.
 constexpr std::int64_t kMinLanes = 4;
 
@@ -82,8 +84,17 @@ void inline_into(const Nest& producer, const std::vector<std::optional<std::vect
                        program.inputs.begin() + static_cast<std::ptrdiff_t>(reads.size()),
                        program.inputs.end());
   std::vector<std::int32_t> inputs;
-  for (std::size_t i = 0; i < reads.size(); ++i)
-    inputs.push_back(maps[i] ? append_program(result, producer.program, taken[i])[0] : kept[i]);
+  for (std::size_t i = 0; i < reads.size(); ++i) {
+    const auto same =
+        std::ranges::find(taken.begin(), taken.begin() + static_cast<std::ptrdiff_t>(i), taken[i]);
+    const auto first = static_cast<std::size_t>(same - taken.begin());
+    if (!maps[i])
+      inputs.push_back(kept[i]);
+    else if (first < i && maps[first])
+      inputs.push_back(inputs[first]);
+    else
+      inputs.push_back(append_program(result, producer.program, taken[i])[0]);
+  }
   for (std::size_t i = merged.size(); i < result.inputs.size(); ++i)
     inputs.push_back(static_cast<std::int32_t>(i));
   result.results = append_program(result, program, inputs);
@@ -151,7 +162,9 @@ class Inliner {
   void try_inline(std::size_t producer) {
     const auto readers = readers_of(producer);
     const Nest made = parts_[producer].statement.nest;
-    if (!readers || readers->empty() || (readers->size() > 1 && !is_cheap(made.program))) return;
+    if (!readers || readers->empty() || made.program.instrs.size() > kMaxInlined ||
+        (readers->size() > 1 && !is_cheap(made.program)))
+      return;
     for (const std::size_t at : *readers) {
       Nest nest = std::move(parts_[at].statement.nest);
       substitute(made, nest);

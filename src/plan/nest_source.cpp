@@ -188,6 +188,7 @@ tensor::Operand CallView::without_address(const Spot& spot) const {
 }
 
 std::vector<Nest> concat_nests(const CallView& call) {
+  if (call.inputs() > kMaxRuns) return {};
   const int axis = ops::checked_axis(call.node().attrs[0], call.layout(call.output()).dims.rank());
   std::vector<Nest> nests;
   std::int64_t done = 0;

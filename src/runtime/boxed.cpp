@@ -134,7 +134,7 @@ Expected<void> Run::State::append_row(const plan::BoundStacked& port, std::int64
   // While rows are gathered, axis 0 of the result counts steps and the others are the row's.
   if (step == 0) {
     const std::int64_t axes = row.rank + (port.insert ? 1 : 0);
-    if (axes > tensor::kMaxRank || port.axis >= axes)
+    if (row.rank >= tensor::kMaxRank || port.axis >= axes)
       return fail(Code::invalid_argument,
                   "{}: stacked rows have sizes {}, which leaves no axis {} below rank {}",
                   describe(node), dims.to_string(), port.axis, tensor::kMaxRank);

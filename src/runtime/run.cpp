@@ -339,7 +339,10 @@ Expected<void> Run::State::copy_boxed_results(RunResult& result) {
     if (output.source.is_object()) result.objects[i] = object(output.source);
     if (!output.source.is_dynamic()) continue;
     const tensor::Operand source = operand(output.source);
-    if (hand_over(output.source, source, result.outputs[i])) continue;
+    if (hand_over(output.source, source, result.outputs[i])) {
+      copied += static_cast<std::int64_t>(result.outputs[i].bytes());
+      continue;
+    }
     const std::int64_t bytes =
         source.elements() * static_cast<std::int64_t>(dtype_bytes(output.source.dtype));
     if (bytes > left) {

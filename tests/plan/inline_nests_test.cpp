@@ -68,6 +68,24 @@ TEST(InlineNests, SeveralReadersTakeWhatIsCheap) {
   }
 }
 
+TEST(InlineNests, WhatIsReadTwiceIsComputedOnce) {
+  // x * x, of which the next is the square again: as many instructions as parts.
+  std::vector<Part> parts;
+  for (int i = 0; i < 40; ++i) {
+    Nest nest;
+    nest.sizes = {8};
+    const NestOperand from = i == 0 ? f32_at(kFeed, 0, {1}) : f32_at(kLocal, 32 * i, {1});
+    nest.reads = {from, from};
+    nest.writes = {f32_at(i == 39 ? kState : kLocal, 32 * (i + 1), {1})};
+    nest.program.inputs = {DType::f32, DType::f32};
+    nest.program.results = {
+        nest.program.append({.op = ScalarOp::mul, .dtype = DType::f32, .args = {0, 1, -1}})};
+    parts.push_back(part_of(std::move(nest)));
+  }
+  inline_nests(parts, kLocal, {});
+  EXPECT_EQ(parts.back().statement.nest.program.instrs.size(), 40U);
+}
+
 TEST(InlineNests, NothingIsComputedForEachOfSeveralElements) {
   // Each of the eight is read four times.
   std::vector<Part> parts{
