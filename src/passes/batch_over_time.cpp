@@ -19,6 +19,7 @@
 #include "passes/over_time.h"
 #include "passes/pass.h"
 #include "passes/ports.h"
+#include "passes/rewriter.h"
 
 namespace scanloom::passes {
 namespace {
@@ -39,9 +40,11 @@ enum class Fate : std::uint8_t {
 /// One loop.
 class Batcher {
  public:
-  Batcher(Module& module, NodeId loop, const KnownSizes& sizes, StepCounts& counts)
+  Batcher(Module& module, NodeId loop, const KnownSizes& sizes, StepCounts& counts,
+          ir::ValueMap& results)
       : module_(module),
         loop_(loop),
+        map_(results),
         body_(module.node(loop).regions[0]),
         sizes_(sizes),
         counts_(counts) {}
@@ -218,13 +221,11 @@ class Batcher {
   void replace_rows() {
     if (results_.empty()) return;
     KeptPorts kept(ports());
-    ir::ValueMap map(module_);
     for (const auto& [stacked, value] : results_) {
       kept.stacked[stacked] = false;
       --reads_[row(stacked)];
-      map.set(module_.node(loop_).outputs[ports().carried + stacked], value);
+      map_.set(module_.node(loop_).outputs[ports().carried + stacked], value);
     }
-    map.apply(module_);
     keep_ports(module_, loop_, kept);
   }
 
@@ -262,6 +263,7 @@ class Batcher {
 
   Module& module_;
   const NodeId loop_;
+  ir::ValueMap& map_;  ///< what stands for results of loops
   const ir::RegionId body_;
   const KnownSizes& sizes_;
   StepCounts& counts_;
@@ -278,12 +280,11 @@ class Batcher {
 
 // Inner loops first: what leaves one may leave the next.
 Expected<Change> batch_over_time(ir::Module& module) {
-  Change change;
   const KnownSizes sizes(module);
   StepCounts counts(module);
-  for (const NodeId id : nodes_with_regions(module, Order::inner_first))
-    if (module.node(id).op == &ir::loop_op) change |= Batcher(module, id, sizes, counts).run();
-  return change;
+  return sweep_loops(module, [&](NodeId loop, ir::ValueMap& map) {
+    return Batcher(module, loop, sizes, counts, map).run();
+  });
 }
 
 }  // namespace scanloom::passes

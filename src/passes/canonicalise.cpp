@@ -16,10 +16,6 @@ using ir::ValueId;
 using Replacement = Expected<ValueId>;
 constexpr ValueId kStays;
 
-const ir::Attr& attr(const Node& node, std::string_view name) {
-  return node.attrs[static_cast<std::size_t>(node.op->attr_index(name))];
-}
-
 bool operand_absent(const Node& node, std::size_t i) {
   return i >= node.inputs.size() || !node.inputs[i].valid();
 }
@@ -59,7 +55,7 @@ bool keeps_all(DType from, DType to) {
 
 Replacement simplify_cast(Rewriter& rewriter, const Node& node) {
   const ValueId x = node.inputs[0];
-  const DType to = attr(node, "to").dtype();
+  const DType to = attr_of(node, "to").dtype();
   if (rewriter.type(x).dtype == to) return x;
   const Node* inner = made_by(rewriter.module(), x, ops::cast_op);
   if (inner == nullptr) return kStays;
@@ -112,7 +108,7 @@ bool shape_stands_alone(const ir::Module& module, const Node& node) {
   if (shape == nullptr) return false;
   const auto sizes = to_integers(*shape);
   if (!sizes) return false;
-  return attr(node, "allowzero").integer() != 0 || std::ranges::find(*sizes, 0) == sizes->end();
+  return attr_of(node, "allowzero").integer() != 0 || std::ranges::find(*sizes, 0) == sizes->end();
 }
 
 tensor::Dim element_count(ir::Module& module, const Type& type) {
@@ -141,7 +137,7 @@ Replacement simplify_reshape(Rewriter& rewriter, const Node& node) {
     if (const Node* inner = made_by(module, node.inputs[0], *op);
         inner != nullptr && surely_fits(module, *inner))
       return rewriter.build().op(ops::reshape_op, {inner->inputs[0], node.inputs[1]},
-                                 {{"allowzero", attr(node, "allowzero")}});
+                                 {{"allowzero", attr_of(node, "allowzero")}});
   return kStays;
 }
 
@@ -152,19 +148,19 @@ Replacement axes_to_attribute(Rewriter& rewriter, const Node& node) {
   auto axes = constant != nullptr ? to_integers(*constant) : std::nullopt;
   if (!axes) return kStays;
   const bool reduces = node.op == &ops::reduce_op;
-  const bool all = reduces && axes->empty() && attr(node, "empty_is_all").present() &&
-                   attr(node, "empty_is_all").integer() != 0;
+  const bool all = reduces && axes->empty() && attr_of(node, "empty_is_all").present() &&
+                   attr_of(node, "empty_is_all").integer() != 0;
   std::vector<ir::NamedAttr> attrs;
   if (!all) attrs.push_back({"axes", *std::move(axes)});
   if (reduces)
     for (const std::string_view name : {"kind", "keepdims"})
-      attrs.push_back({name, attr(node, name)});
+      attrs.push_back({name, attr_of(node, name)});
   return rewriter.build().op(*node.op, {node.inputs[0]}, std::move(attrs));
 }
 
 /// Axes in [0, rank), sorted; nullopt where they are left out or the rank is not known.
 std::optional<std::vector<std::int64_t>> axes_of(const Node& node, const Type& type) {
-  const ir::Attr& axes = attr(node, "axes");
+  const ir::Attr& axes = attr_of(node, "axes");
   if (!axes.present() || !type.ranked) return std::nullopt;
   std::vector<std::int64_t> sorted = axes.integers();
   for (std::int64_t& axis : sorted)
@@ -266,7 +262,7 @@ std::optional<std::vector<std::int64_t>> part_sizes(Rewriter& rewriter, const No
 Expected<bool> split_to_slices(Rewriter& rewriter, const Node& node) {
   const Type& whole = rewriter.type(node.inputs[0]);
   if (!whole.ranked) return false;
-  const auto axis = tensor::normalise_axis(attr(node, "axis").integer(), whole.rank());
+  const auto axis = tensor::normalise_axis(attr_of(node, "axis").integer(), whole.rank());
   if (!axis) return false;
   const auto sizes = part_sizes(rewriter, node, static_cast<std::size_t>(*axis));
   if (!sizes) return false;

@@ -5,6 +5,7 @@
 // What is not computed must not be missed: no final value is read, no step can fail, draw or keep a
 // state, and no condition ends the loop, for the condition of a later step may be wrong.
 #include <algorithm>
+#include <utility>
 
 #include "ops/ops.h"
 #include "passes/loop_facts.h"
@@ -67,12 +68,11 @@ std::optional<std::int64_t> fewer(const Module& module, NodeId id, const StackRe
   return needed;
 }
 
+/// The number stands at the end of what the region has so far.
 void set_trip_count(Module& module, NodeId id, ir::RegionId region, std::int64_t steps) {
   ir::Builder builder(module, region);
   builder.set_place(module.node(id).place);
   const ValueId count = builder.constant(tensor::Tensor::scalar(steps));
-  std::vector<NodeId>& nodes = module.region(region).nodes;
-  std::rotate(std::ranges::find(nodes, id), nodes.end() - 1, nodes.end());
   Node& loop = module.node(id);
   LoopPorts& ports = *loop.loop;
   if (!std::exchange(ports.has_trip_count, true)) loop.inputs.insert(loop.inputs.begin(), count);
@@ -92,12 +92,13 @@ Expected<Change> fewer_steps(ir::Module& module) {
   const std::vector<std::uint32_t> uses = count_uses(module);
   for (const ir::RegionId region : regions_outer_first(module, module.top())) {
     const StackReaders readers(module, region);
-    const std::vector<NodeId> nodes = module.region(region).nodes;
+    const std::vector<NodeId> nodes = std::exchange(module.region(region).nodes, {});
     for (const NodeId id : nodes) {
-      const auto steps = fewer(module, id, readers, uses);
-      if (!steps) continue;
-      set_trip_count(module, id, region, *steps);
-      change.changed = true;
+      if (const auto steps = fewer(module, id, readers, uses)) {
+        set_trip_count(module, id, region, *steps);
+        change.changed = true;
+      }
+      module.region(region).nodes.push_back(id);
     }
   }
   return change;

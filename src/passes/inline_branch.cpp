@@ -3,7 +3,7 @@
 #include "ir/op_def.h"
 #include "ir/walk.h"
 #include "passes/loop_facts.h"
-#include "passes/pass.h"
+#include "passes/rewriter.h"
 
 namespace scanloom::passes {
 namespace {
@@ -70,20 +70,11 @@ class Inliner {
 
 }  // namespace
 
-// Regions are gathered as they are reached: the sides not taken are not entered.
 Expected<Change> inline_branch(ir::Module& module) {
-  Change change;
   ir::ValueMap map(module);
-  std::vector<ir::RegionId> pending{module.top()};
-  while (!pending.empty()) {
-    const ir::RegionId region = pending.back();
-    pending.pop_back();
-    change |= Inliner(module, map, region).run();
-    for (const NodeId node : module.region(region).nodes)
-      pending.insert(pending.end(), module.node(node).regions.begin(),
-                     module.node(node).regions.end());
-  }
-  return change;
+  return sweep_reached(module, [&](ir::RegionId region) -> Expected<Change> {
+    return Inliner(module, map, region).run();
+  });
 }
 
 }  // namespace scanloom::passes

@@ -223,21 +223,11 @@ class Inliner {
 
 }  // namespace
 
-// Regions are gathered as they are reached: bodies that were dissolved are not entered.
 Expected<Change> inline_short_loop(ir::Module& module) {
-  Change change;
   ir::ValueMap map(module);
-  std::vector<ir::RegionId> pending{module.top()};
-  while (!pending.empty()) {
-    const ir::RegionId region = pending.back();
-    pending.pop_back();
-    SCANLOOM_TRY(const Change here, Inliner(module, map, region).run());
-    change |= here;
-    for (const NodeId node : module.region(region).nodes)
-      pending.insert(pending.end(), module.node(node).regions.begin(),
-                     module.node(node).regions.end());
-  }
-  return change;
+  return sweep_reached(module, [&](ir::RegionId region) -> Expected<Change> {
+    return Inliner(module, map, region).run();
+  });
 }
 
 }  // namespace scanloom::passes

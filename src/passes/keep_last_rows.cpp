@@ -6,6 +6,7 @@
 // Only loops that surely take a step: where there is no row, reading one is an error, or reads
 // nothing.
 #include <algorithm>
+#include <utility>
 
 #include "ops/ops.h"
 #include "passes/loop_facts.h"
@@ -33,9 +34,11 @@ class Keeper {
       : module_(module), region_(region), map_(map), readers_(module, region) {}
 
   Change run() {
-    const std::vector<NodeId> nodes = module_.region(region_).nodes;
-    for (const NodeId id : nodes)
+    const std::vector<NodeId> nodes = std::exchange(module_.region(region_).nodes, {});
+    for (const NodeId id : nodes) {
       if (module_.node(id).op == &ir::loop_op && surely_steps(module_, module_.node(id))) visit(id);
+      module_.region(region_).nodes.push_back(id);
+    }
     std::ranges::sort(replaced_);
     std::erase_if(module_.region(region_).nodes,
                   [&](NodeId id) { return std::ranges::binary_search(replaced_, id); });
@@ -110,17 +113,11 @@ class Keeper {
     if (!elements || *elements > kMaxElements) return std::nullopt;
     auto zeros = tensor::Tensor::zeros(type.dtype, type.shape());
     if (!zeros) return std::nullopt;
-    return add_carried(module_, loop, constant_before(loop, *std::move(zeros)), row);
-  }
-
-  /// Nothing reads its elements: there is a step.
-  ValueId constant_before(NodeId loop, tensor::Tensor value) {
+    // Nothing reads its elements: there is a step. It stands before the loop, which is not in the
+    // region's new list yet.
     ir::Builder builder(module_, region_);
-    builder.set_place(module_.node(loop).place);
-    const ValueId constant = builder.constant(std::move(value));
-    std::vector<NodeId>& nodes = module_.region(region_).nodes;
-    std::rotate(std::ranges::find(nodes, loop), nodes.end() - 1, nodes.end());
-    return constant;
+    builder.set_place(node.place);
+    return add_carried(module_, loop, builder.constant(*std::move(zeros)), row);
   }
 
   Module& module_;

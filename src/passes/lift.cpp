@@ -178,7 +178,7 @@ Expected<Lifted> lift_pointwise(Builder& builder, const Node& node, const Operan
 std::optional<std::vector<int>> reduced_axes(const Module& module, const Node& node) {
   const int rank = type_of(module, node, 0).rank();
   if (node.inputs.size() > 1 && node.inputs[1].valid()) return std::nullopt;
-  const ir::Attr& attr = node.attrs[static_cast<std::size_t>(node.op->attr_index("axes"))];
+  const ir::Attr& attr = attr_of(node, "axes");
   std::vector<int> axes(static_cast<std::size_t>(rank));
   std::iota(axes.begin(), axes.end(), 0);
   if (attr.present()) {
@@ -206,8 +206,7 @@ Expected<Lifted> lift_reduce(Builder& builder, const Node& node, const Operands&
   std::erase_if(attrs, [](const ir::NamedAttr& attr) {
     return attr.name == "axes" || attr.name == "empty_is_all";
   });
-  const bool keeps =
-      node.attrs[static_cast<std::size_t>(node.op->attr_index("keepdims"))].integer() != 0;
+  const bool keeps = attr_of(node, "keepdims").integer() != 0;
   const std::vector<int> named = *reduced_axes(builder.module(), node);
   for (const int reduced : named) {
     axes.push_back(reduced < axis ? reduced : reduced + 1);

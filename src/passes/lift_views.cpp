@@ -27,7 +27,7 @@ const Type& result_type(const Module& module, const Node& node) {
 
 /// The attribute's axes in [0, rank), sorted; nullopt where it is left out or names others.
 std::optional<std::vector<std::int64_t>> named_axes(const Node& node, int rank) {
-  const ir::Attr& attr = node.attrs[static_cast<std::size_t>(node.op->attr_index("axes"))];
+  const ir::Attr& attr = attr_of(node, "axes");
   if (!attr.present()) return std::nullopt;
   std::vector<std::int64_t> axes;
   for (const std::int64_t axis : attr.integers()) {

@@ -30,6 +30,8 @@ using ir::ValueId;
 
 constexpr std::size_t kMaxNodes = 128;
 constexpr std::int64_t kMaxBytes = 256 * 1024;
+// The stacked rows of both are in memory at once then.
+constexpr std::int64_t kMaxStackedBytes = std::int64_t{64} << 20;
 // With so many loops of the same kind each one is compared; this bounds what a model can cost.
 constexpr std::size_t kMaxCompared = 8;
 
@@ -128,17 +130,28 @@ std::optional<Dim> lanes_of(Module& module, ir::RegionId body) {
   return lanes;
 }
 
-/// Bytes of all values of the body, those of symbolic sizes taken as if these were 1.
+/// At most `most`; symbolic sizes are taken as if they were 1.
+std::int64_t capped_bytes(const Type& type, std::int64_t most) {
+  auto bytes = static_cast<std::int64_t>(dtype_bytes(type.dtype));
+  for (const Dim size : type.dims)
+    if (size.is_constant()) bytes = std::min(bytes * std::min(size.value(), most), most);
+  return bytes;
+}
+
+/// Of all values of the body.
 std::int64_t bytes_of(const Module& module, ir::RegionId body) {
   std::int64_t bytes = 0;
-  for (const ValueId id : values_of(module, body)) {
-    const Type& type = module.value(id).type;
-    auto elements = static_cast<std::int64_t>(dtype_bytes(type.dtype));
-    for (const Dim size : type.dims)
-      if (size.is_constant())
-        elements = std::min(elements * std::min(size.value(), kMaxBytes), kMaxBytes);
-    bytes += elements;
-  }
+  for (const ValueId id : values_of(module, body))
+    bytes += capped_bytes(module.value(id).type, kMaxBytes);
+  return bytes;
+}
+
+/// Of the stacked results.
+std::int64_t stacked_bytes(const Module& module, const Node& loop) {
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < loop.loop->stacked.size(); ++i)
+    bytes += capped_bytes(module.value(loop.outputs[loop.loop->carried + i]).type,
+                          kMaxStackedBytes);
   return bytes;
 }
 
@@ -198,7 +211,9 @@ class Merger {
   [[nodiscard]] bool fit_together(NodeId a, NodeId b) const {
     const ir::RegionId of_a = module_.node(a).regions[0], of_b = module_.node(b).regions[0];
     return module_.region(of_a).nodes.size() + module_.region(of_b).nodes.size() <= kMaxNodes &&
-           bytes_of(module_, of_a) + bytes_of(module_, of_b) <= kMaxBytes;
+           bytes_of(module_, of_a) + bytes_of(module_, of_b) <= kMaxBytes &&
+           stacked_bytes(module_, module_.node(a)) + stacked_bytes(module_, module_.node(b)) <=
+               kMaxStackedBytes;
   }
 
   /// Puts all that the loop `from` has behind what `into` has of the same kind.

@@ -55,10 +55,12 @@ NodeId Outside::copy(NodeId id, std::vector<ValueId> inputs) {
   return made;
 }
 
+// From the back: a sweep over loops (rewriter.h) has the loop among the last ones.
 void Outside::put(std::ptrdiff_t behind) {
   std::vector<NodeId>& nodes = module_.region(region_).nodes;
-  std::rotate(std::ranges::find(nodes, loop_) + behind,
-              nodes.begin() + static_cast<std::ptrdiff_t>(before_), nodes.end());
+  const auto after_loop = std::find(nodes.rbegin(), nodes.rend(), loop_).base();
+  std::rotate(after_loop - 1 + behind, nodes.begin() + static_cast<std::ptrdiff_t>(before_),
+              nodes.end());
 }
 
 void Outside::take_back() { module_.region(region_).nodes.resize(before_); }

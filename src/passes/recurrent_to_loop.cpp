@@ -22,27 +22,8 @@ using tensor::Tensor;
 constexpr std::size_t kX = 0, kW = 1, kR = 2, kB = 3, kLengths = 4, kInitial = 5;
 constexpr std::size_t kStates = 0, kLast = 1, kReset = 2;
 
-const tensor::Attr& attr(const Node& node, std::string_view name) {
-  return node.attrs[static_cast<std::size_t>(node.op->attr_index(name))];
-}
-
 ValueId operand(const Node& node, std::size_t i) {
   return i < node.inputs.size() ? node.inputs[i] : ValueId{};
-}
-
-/// The values that nodes or yields read.
-using Read = std::vector<bool>;
-
-Read read_values(const Module& module) {
-  Read read(module.value_count());
-  const auto mark = [&](const std::vector<ValueId>& values) {
-    for (const ValueId value : values)
-      if (value.valid()) read[value.index] = true;
-  };
-  for (std::uint32_t i = 0; i < module.node_count(); ++i) mark(module.node(ir::NodeId{i}).inputs);
-  for (std::uint32_t i = 0; i < module.region_count(); ++i)
-    mark(module.region(ir::RegionId{i}).yields);
-  return read;
 }
 
 /// Adds nodes to one region.
@@ -173,18 +154,18 @@ class GruCell {
 /// One layer.
 class Layer {
  public:
-  Layer(Rewriter& rewriter, const Node& node, const Read& read)
-      : read_(read),
+  Layer(Rewriter& rewriter, const Node& node, const std::vector<std::uint32_t>& uses)
+      : uses_(uses),
         rewriter_(rewriter),
         node_(node),
         write_(rewriter.build()),
         x_(rewriter.type(node.inputs[kX])),
-        hidden_(attr(node, "hidden_size").integer()),
-        batch_first_(attr(node, "layout").integer() != 0) {}
+        hidden_(attr_of(node, "hidden_size").integer()),
+        batch_first_(attr_of(node, "layout").integer() != 0) {}
 
   Expected<bool> rewrite() {
     if (!can_be_written()) return false;
-    const std::string& direction = attr(node_, "direction").text();
+    const std::string& direction = attr_of(node_, "direction").text();
     xs_ = node_.inputs[kX];
     if (batch_first_) {
       SCANLOOM_TRY(xs_, transposed(xs_, {1, 0, 2}));
@@ -216,7 +197,7 @@ class Layer {
   [[nodiscard]] bool can_be_written() const {
     const bool is_wide = x_.dtype == DType::f32 || x_.dtype == DType::f64;
     if (!is_wide || !x_.ranked || operand(node_, kLengths).valid() ||
-        attr(node_, "clip").present() || attr(node_, "activations").present())
+        attr_of(node_, "clip").present() || attr_of(node_, "activations").present())
       return false;
     for (const std::size_t i : {kW, kR})
       if (!rewriter_.type(node_.inputs[i]).is_static()) return false;
@@ -224,7 +205,7 @@ class Layer {
   }
 
   [[nodiscard]] bool is_read(ValueId value) const {
-    return value.index < read_.size() && read_[value.index];
+    return value.index < uses_.size() && uses_[value.index] > 0;
   }
 
   /// The operator checks the sizes of its operands, the loop's slices and sums would not.
@@ -321,11 +302,11 @@ class Layer {
 
   Expected<ValueId> cell(Writer& write, const CellWeights& weights, ValueId x, ValueId h) const {
     if (node_.op == &ops::rnn_op) return rnn_cell(write, weights, x, h);
-    const bool linear = attr(node_, "linear_before_reset").integer() != 0;
+    const bool linear = attr_of(node_, "linear_before_reset").integer() != 0;
     return GruCell(write, weights, hidden_, linear).next(x, h);
   }
 
-  const Read& read_;
+  const std::vector<std::uint32_t>& uses_;  ///< of the values before the first rewrite
   Rewriter& rewriter_;
   const Node& node_;
   Writer write_;
@@ -338,11 +319,11 @@ class Layer {
 }  // namespace
 
 Expected<Change> recurrent_to_loop(ir::Module& module) {
-  const Read read = read_values(module);
+  const std::vector<std::uint32_t> uses = ir::count_uses(module);
   return Rewriter(module).sweep([&](Rewriter& rewriter, ir::NodeId id) -> Expected<bool> {
     const Node node = rewriter.module().node(id);  // by value: adding nodes may move it
     if (node.op != &ops::gru_op && node.op != &ops::rnn_op) return false;
-    return Layer(rewriter, node, read).rewrite();
+    return Layer(rewriter, node, uses).rewrite();
   });
 }
 

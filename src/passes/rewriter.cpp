@@ -1,6 +1,7 @@
 #include "passes/rewriter.h"
 
 #include <numeric>
+#include <utility>
 
 #include "ops/ops.h"
 
@@ -40,6 +41,42 @@ Expected<Change> Rewriter::sweep_region(ir::RegionId id, const Rule& rule) {
   }
   for (ir::ValueId& yield : module_.region(id).yields) yield = map_[yield];
   if (error) return *std::move(error);
+  return change;
+}
+
+const ir::Attr& attr_of(const ir::Node& node, std::string_view name) {
+  return node.attrs[static_cast<std::size_t>(node.op->attr_index(name))];
+}
+
+Expected<Change> sweep_reached(ir::Module& module,
+                               const std::function<Expected<Change>(ir::RegionId)>& sweep) {
+  Change change;
+  std::vector<ir::RegionId> pending{module.top()};
+  while (!pending.empty()) {
+    const ir::RegionId region = pending.back();
+    pending.pop_back();
+    SCANLOOM_TRY(const Change here, sweep(region));
+    change |= here;
+    for (const ir::NodeId node : module.region(region).nodes)
+      pending.insert(pending.end(), module.node(node).regions.begin(),
+                     module.node(node).regions.end());
+  }
+  return change;
+}
+
+Change sweep_loops(ir::Module& module,
+                   const std::function<Change(ir::NodeId loop, ir::ValueMap& map)>& visit) {
+  Change change;
+  ir::ValueMap map(module);
+  for (const ir::RegionId region : regions_inner_first(module, module.top())) {
+    const std::vector<ir::NodeId> nodes = std::exchange(module.region(region).nodes, {});
+    for (const ir::NodeId id : nodes) {
+      for (ir::ValueId& input : module.node(id).inputs) input = map[input];
+      module.region(region).nodes.push_back(id);
+      if (module.node(id).op == &ir::loop_op) change |= visit(id, map);
+    }
+    for (ir::ValueId& yield : module.region(region).yields) yield = map[yield];
+  }
   return change;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "ir/builder.h"
@@ -37,6 +38,8 @@ class Rewriter {
   ir::Builder* builder_ = nullptr;
 };
 
+/// An attribute that the operator declares.
+const ir::Attr& attr_of(const ir::Node& node, std::string_view name);
 /// The tensor of a constant node's result; nullptr for other values.
 const tensor::Tensor* constant_of(const ir::Module& module, ir::ValueId value);
 /// The order that a transpose gives the axes of its operand, each in [0, rank); nullopt where the
@@ -44,5 +47,16 @@ const tensor::Tensor* constant_of(const ir::Module& module, ir::ValueId value);
 std::optional<std::vector<std::int64_t>> order_of(const ir::Module& module, const ir::Node& node);
 /// The node that makes the value, if it is an `op` node; otherwise nullptr.
 const ir::Node* made_by(const ir::Module& module, ir::ValueId value, const ir::OpDef& op);
+
+/// What `sweep(region)` changes of the top region, and then of the regions of the nodes that are
+/// left in each: what a sweep dissolves is not entered.
+Expected<Change> sweep_reached(ir::Module& module,
+                               const std::function<Expected<Change>(ir::RegionId)>& sweep);
+
+/// Visits the loops, those inside others first. What reads results of theirs is rewritten by the map
+/// when the sweep gets there; the region's list ends with the loop while it is visited, and what the
+/// visit adds to it stands behind the loop.
+Change sweep_loops(ir::Module& module,
+                   const std::function<Change(ir::NodeId loop, ir::ValueMap& map)>& visit);
 
 }  // namespace scanloom::passes

@@ -3,11 +3,11 @@
 // where that counts, and only small values. It stands behind the passes that make sides smaller and
 // behind simplify_ports, which knows results that are the same on both sides.
 #include <algorithm>
+#include <utility>
 
 #include "ops/ops.h"
 #include "ops/pointwise.h"
 #include "passes/loop_facts.h"
-#include "passes/ports.h"
 #include "passes/rewriter.h"
 #include "tensor/scalar_eval.h"
 
@@ -54,10 +54,9 @@ class Selector {
     return results_agree() && is_in_loop(module_, node.parent);
   }
 
-  /// Both sides, then the choices, stand where the branch stood.
+  /// Adds both sides, then the choices, to the region.
   Expected<void> run() {
     const Node node = module_.node(branch_);  // by value: adding nodes may move it
-    std::vector<NodeId> behind = split_list(node.parent);
     for (const ir::RegionId side : node.regions) move_here(side, node);
     ir::Builder builder(module_, node.parent);
     builder.set_place(node.place);
@@ -67,8 +66,6 @@ class Selector {
       SCANLOOM_TRY(const ValueId chosen, builder.op(ops::where_op, {condition, a, b}));
       map_.set(node.outputs[i], chosen);
     }
-    std::vector<NodeId>& list = module_.region(node.parent).nodes;
-    list.insert(list.end(), behind.begin(), behind.end());
     return {};
   }
 
@@ -100,15 +97,6 @@ class Selector {
       if (type != other || !is_small(type) || !can_select(type.dtype)) return false;
     }
     return true;
-  }
-
-  /// Leaves in the region what stands before the branch; returns what stands behind it.
-  std::vector<NodeId> split_list(ir::RegionId region) {
-    std::vector<NodeId>& nodes = module_.region(region).nodes;
-    const auto at = std::ranges::find(nodes, branch_);
-    std::vector<NodeId> behind(at + 1, nodes.end());
-    nodes.erase(at, nodes.end());
-    return behind;
   }
 
   void move_here(ir::RegionId side, const Node& node) {
@@ -145,16 +133,21 @@ class Selector {
 
 }  // namespace
 
-// Inner branches first: a side that holds none may go next.
+// Inner branches first: a side that holds none may go next. Each region's list is made anew.
 Expected<Change> select_branch(ir::Module& module) {
   Change change;
   ir::ValueMap map(module);
-  for (const NodeId id : nodes_with_regions(module, Order::inner_first)) {
-    if (module.node(id).op != &ir::branch_op) continue;
-    Selector selector(module, map, id);
-    if (!selector.applies()) continue;
-    SCANLOOM_CHECK_OK(selector.run());
-    change.changed = true;
+  for (const ir::RegionId region : regions_inner_first(module, module.top())) {
+    const std::vector<NodeId> nodes = std::exchange(module.region(region).nodes, {});
+    for (const NodeId id : nodes) {
+      Selector selector(module, map, id);
+      if (module.node(id).op != &ir::branch_op || !selector.applies()) {
+        module.region(region).nodes.push_back(id);
+        continue;
+      }
+      SCANLOOM_CHECK_OK(selector.run());
+      change.changed = true;
+    }
   }
   map.apply(module);
   return change;

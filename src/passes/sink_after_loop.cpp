@@ -19,6 +19,7 @@
 #include "passes/over_time.h"
 #include "passes/pass.h"
 #include "passes/ports.h"
+#include "passes/rewriter.h"
 
 namespace scanloom::passes {
 namespace {
@@ -37,9 +38,11 @@ constexpr std::int64_t kMostGrowth = 4;
 /// One loop, and its stacked rows of one order.
 class Sinker {
  public:
-  Sinker(Module& module, NodeId loop, const KnownSizes& sizes, bool reverse)
+  Sinker(Module& module, NodeId loop, const KnownSizes& sizes, bool reverse,
+         ir::ValueMap& results)
       : module_(module),
         loop_(loop),
+        map_(results),
         body_(module.node(loop).regions[0]),
         sizes_(sizes),
         reverse_(reverse) {}
@@ -303,18 +306,17 @@ class Sinker {
 
   void replace_results() {
     KeptPorts kept(ports());
-    ir::ValueMap map(module_);
     for (const auto& [port, value] : results_) {
       kept.stacked[port] = false;
-      map.set(result(port), value);
+      map_.set(result(port), value);
     }
-    map.apply(module_);
     keep_ports(module_, loop_, kept);
     std::erase_if(module_.region(body_).nodes, [&](NodeId id) { return sinks_.contains(id); });
   }
 
   Module& module_;
   const NodeId loop_;
+  ir::ValueMap& map_;  ///< what stands for results of loops
   const ir::RegionId body_;
   const KnownSizes& sizes_;
   const bool reverse_;
@@ -331,13 +333,13 @@ class Sinker {
 
 // Inner loops first: what leaves one may leave the next.
 Expected<Change> sink_after_loop(ir::Module& module) {
-  Change change;
   const KnownSizes sizes(module);
-  for (const NodeId id : nodes_with_regions(module, Order::inner_first)) {
-    if (module.node(id).op != &ir::loop_op) continue;
-    for (const bool reverse : {false, true}) change |= Sinker(module, id, sizes, reverse).run();
-  }
-  return change;
+  return sweep_loops(module, [&](NodeId loop, ir::ValueMap& map) {
+    Change change;
+    for (const bool reverse : {false, true})
+      change |= Sinker(module, loop, sizes, reverse, map).run();
+    return change;
+  });
 }
 
 }  // namespace scanloom::passes

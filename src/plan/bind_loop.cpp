@@ -7,12 +7,6 @@
 #include "tensor/tensor.h"
 
 namespace scanloom::plan {
-namespace {
-
-std::int64_t bytes_of(DType dtype) { return static_cast<std::int64_t>(dtype_bytes(dtype)); }
-
-}  // namespace
-
 /// A trip count or condition, which has one element; boxed ones are looked at when they are read.
 Expected<Location> Binder::control(ir::NodeId loop, ir::ValueId id, std::string_view what) {
   if (is_static(id) && type(id).shape().elements() != 1)

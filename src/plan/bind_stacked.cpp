@@ -6,12 +6,6 @@
 #include "tensor/tensor.h"
 
 namespace scanloom::plan {
-namespace {
-
-std::int64_t bytes_of(DType dtype) { return static_cast<std::int64_t>(dtype_bytes(dtype)); }
-
-}  // namespace
-
 /// Whether stack i has a place and sizes before the loop begins.
 bool Binder::has_known_rows(const ir::Node& node, std::size_t i, const BoundLoop& loop) const {
   const ir::ValueId yield =

@@ -29,6 +29,9 @@ struct Location {
   void add_buffers(const std::vector<BufferId>& more);
 };
 
+/// Of one element.
+inline std::int64_t bytes_of(DType dtype) { return static_cast<std::int64_t>(dtype_bytes(dtype)); }
+
 class Binder {
  public:
   Binder(std::shared_ptr<const Plan> plan, std::span<const tensor::Shape> feed_shapes);

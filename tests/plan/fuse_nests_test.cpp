@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "plan/fuse_nests.h"
+#include "tests/plan/nests.h"
 
 namespace scanloom::plan {
 namespace {
@@ -11,11 +12,7 @@ using jit::Nest;
 using jit::NestOperand;
 using tensor::ScalarOp;
 
-constexpr std::int32_t kLocal = 0, kState = 5, kFeed = 6;
-
-NestOperand f32_at(std::int32_t slot, std::int64_t offset, std::vector<std::int64_t> strides) {
-  return {slot, DType::f32, offset, std::move(strides)};
-}
+using namespace test;
 
 /// to = a op b, over `sizes`.
 Part binary(ScalarOp op, std::vector<std::int64_t> sizes, NestOperand a, NestOperand b,

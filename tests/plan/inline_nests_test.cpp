@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/plan/nests.h"
+
 namespace scanloom::plan {
 namespace {
 
@@ -11,11 +13,7 @@ using jit::Nest;
 using jit::NestOperand;
 using tensor::ScalarOp;
 
-constexpr std::int32_t kLocal = 0, kState = 5, kFeed = 6;
-
-NestOperand f32_at(std::int32_t slot, std::int64_t offset, std::vector<std::int64_t> strides) {
-  return {slot, DType::f32, offset, std::move(strides)};
-}
+using namespace test;
 
 const NestOperand kMatrix = f32_at(kFeed, 0, {8, 1}), kProduct = f32_at(kLocal, 0, {8, 1});
 

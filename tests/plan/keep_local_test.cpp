@@ -3,17 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/plan/nests.h"
+
 namespace scanloom::plan {
 namespace {
 
 using jit::Nest;
 using jit::NestOperand;
 
-constexpr std::int32_t kArena = 0, kNow = 3, kThen = 4, kFeed = 6;
+using test::f32_at, test::kFeed;
 
-NestOperand f32_at(std::int32_t slot, std::int64_t offset) {
-  return {slot, DType::f32, offset, {1}};
-}
+constexpr std::int32_t kArena = 0, kNow = 3, kThen = 4;
 
 Part copy(NestOperand from, NestOperand to, std::int64_t count = 4) {
   Nest nest;
