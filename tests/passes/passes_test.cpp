@@ -5,6 +5,9 @@
 #include <bit>
 #include <cmath>
 #include <random>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "interp/interpreter.h"
 #include "ir/infer.h"
@@ -240,6 +243,24 @@ TEST(Pipeline, ShowsWhatChanged) {
   ASSERT_TRUE(run(module, options));
   EXPECT_THAT(shown, ::testing::ElementsAre("sink_constants", "canonicalise", "fold_constants",
                                             "drop_dead_code"));
+}
+
+// Too large a case to compute.
+TEST(MergeLoops, BoundsTheBytesOfStackedRows) {
+  for (const auto& [rows, merges] : {std::pair("50000", true), std::pair("100000", false)}) {
+    const std::string type = "f32[" + std::string(rows) + ",120]";
+    const auto loop = [&](std::string_view op, int first) {
+      return fmt::format(
+          "%{0} = loop scanned(%{1} axis 0) stacked(axis 0) : {2} {{ body(%{3}: f32[120]) {{\n"
+          "%{4} = {5}(%{3}) : f32[120]\nyield %{4}\n}} }}\n",
+          first, first == 2 ? 0 : 1, type, first + 1, first + 2, op);
+    };
+    ir::Module module = read("module { graph(%0 \"x\": " + type + ", %1 \"y\": " + type + ") {\n" +
+                             loop("neg", 2) + loop("exp", 5) + "yield %2 \"a\", %5 \"b\"\n} }");
+    const auto change = merge_loops(module);
+    ASSERT_TRUE(change) << change.error().message();
+    EXPECT_EQ(change->changed, merges) << rows;
+  }
 }
 
 TEST(Pipeline, RoundsAreBounded) {
