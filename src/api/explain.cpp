@@ -24,6 +24,47 @@ std::string steps_text(std::int64_t trip_count) {
   return trip_count == 1 ? "1 step" : std::to_string(trip_count) + " steps";
 }
 
+/// "4.1 kB", "82 million operations": three digits are enough for people.
+std::string rounded(double number, std::string_view unit) {
+  constexpr std::string_view kPrefixes[] = {"", "k", "M", "G", "T", "P", "E"};
+  std::size_t prefix = 0;
+  for (; number >= 1000 && prefix + 1 < std::size(kPrefixes); ++prefix) number /= 1000;
+  return fmt::format("{:.3g} {}{}", number, kPrefixes[prefix], unit);
+}
+
+std::string time_text(double seconds) {
+  if (seconds < 1e-6) return fmt::format("{:.3g} ns", seconds * 1e9);
+  if (seconds < 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
+  return seconds < 1 ? fmt::format("{:.3g} ms", seconds * 1e3) : fmt::format("{:.3g} s", seconds);
+}
+
+/// Over all runs that are idle now.
+runtime::LoopTime measured(BoundEntry& entry, std::size_t loop) {
+  const std::scoped_lock lock(entry.mutex);
+  runtime::LoopTime sum;
+  for (const auto& run : entry.idle) {
+    const runtime::LoopTime& time = run->loop_times()[loop];
+    sum.runs += time.runs;
+    sum.steps += time.steps;
+    sum.seconds += time.seconds;
+  }
+  return sum;
+}
+
+std::string cost_text(BoundEntry& entry, std::size_t index) {
+  const plan::BoundLoop& loop = entry.binding->loops[index];
+  const plan::StepWork work = plan::step_work(*entry.binding, loop);
+  std::string text = fmt::format(
+      "{}{} and {} per step, {} of state", work.is_all ? "" : "at least ",
+      rounded(static_cast<double>(work.bytes), "B"), rounded(work.operations, "operations"),
+      rounded(static_cast<double>(plan::state_bytes(*entry.binding, loop)), "B"));
+  const runtime::LoopTime time = measured(entry, index);
+  if (time.steps > 0)
+    text += fmt::format("; measured {} per step over {} steps",
+                        time_text(time.seconds / static_cast<double>(time.steps)), time.steps);
+  return text;
+}
+
 std::string ports_text(const ir::Module& module, const ir::Node& node) {
   const ir::LoopPorts& ports = *node.loop;
   const ir::Region& body = module.region(node.regions[0]);
@@ -70,11 +111,14 @@ std::string Session::explain() const {
       text += ports_text(module, node);
       bool known = false;
       for (const auto& entry : bound)
-        for (const plan::BoundLoop& loop : entry->binding->loops)
-          if (loop.node == id) {
-            text += row("strategy", loop.strategy + " (" + steps_text(loop.trip_count) + ")");
-            known = true;
-          }
+        for (std::size_t i = 0; i < entry->binding->loops.size(); ++i) {
+          const plan::BoundLoop& loop = entry->binding->loops[i];
+          if (loop.node != id) continue;
+          text += row("strategy", plan::describe_strategy(*entry->binding, loop) + " (" +
+                                      steps_text(loop.trip_count) + ")");
+          text += row("cost", cost_text(*entry, i));
+          known = true;
+        }
       if (!known) text += row("strategy", "chosen when the sizes of the inputs are known");
     }
   if (text.empty()) text = "no loops are left after optimization\n";

@@ -52,6 +52,7 @@ class InferDriver {
 
   Expected<void> enter_loop(NodeId id);
   Expected<void> count_trips(const Node& node, Frame& frame);
+  std::optional<Dim> count_slices(const Node& node);
   Expected<void> set_loop_arguments(NodeId id);
   Expected<Type> slice_type(const Type& outer, const ScannedPort& port, std::size_t index);
   Expected<void> leave_loop(NodeId id);

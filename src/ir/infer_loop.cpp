@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/infer_driver.h"
+#include "ir/scan_window.h"
 
 namespace scanloom::ir {
 namespace {
@@ -74,6 +75,8 @@ Expected<void> InferDriver::count_trips(const Node& node, Frame& frame) {
     const Known* values[] = {known(node.inputs[input++]).get()};
     const auto numbers = InferCtx(types, values, {}, 0, dims_).integers(0);
     if (numbers && numbers->size() == 1) frame.trips = dims_.max(0, numbers->front());
+  } else {
+    frame.trips = count_slices(node);
   }
   if (!ports.has_condition) return {};
   const Type& condition = type(node.inputs[input]);
@@ -84,6 +87,23 @@ Expected<void> InferDriver::count_trips(const Node& node, Frame& frame) {
   frame.exact = runs.has_value();
   if (runs == false) frame.trips = Dim(0);
   return {};
+}
+
+/// Of all scanned values there are equally many, or the run fails.
+std::optional<Dim> InferDriver::count_slices(const Node& node) {
+  for (std::size_t i = 0; i < node.loop->scanned.size(); ++i) {
+    const ScannedPort& port = node.loop->scanned[i];
+    const Type& outer = type(node.inputs[node.loop->first_scanned_input() + i]);
+    if (!outer.ranked || port.axis < 0 || port.axis >= outer.rank() || port.part < 1 ||
+        port.stride == 0)
+      continue;
+    const Dim size = outer.dims[static_cast<std::size_t>(port.axis)];
+    if (size.is_constant()) return Dim(scan_window(port, size.value()).count);
+    const bool forwards = port.start == 0 && port.stride == 1;
+    const bool backwards = port.start == -1 && port.stride == -1;
+    if (port.part == 1 && (forwards || backwards)) return size;
+  }
+  return std::nullopt;
 }
 
 Expected<void> InferDriver::enter_loop(NodeId id) {

@@ -34,22 +34,20 @@ bool is_signed(DType dtype) { return dtype_kind(dtype) == DTypeKind::signed_int;
 /// Emits one instruction at a time; `dtype` is what it computes in.
 class Emitter {
  public:
-  Emitter(llvm::IRBuilder<>& builder, const tensor::ScalarProgram& program, unsigned width)
-      : builder_(builder), program_(program), width_(width) {}
+  Emitter(llvm::IRBuilder<>& builder, const tensor::ScalarProgram& program,
+          std::vector<llvm::Value*>& registers, unsigned width)
+      : builder_(builder), program_(program), registers_(registers), width_(width) {}
 
-  std::vector<llvm::Value*> registers;
-
-  void emit(const ScalarInstr& instr) {
-    llvm::Value* const a = arg(instr, 0);
-    llvm::Value* const b = arg(instr, 1);
-    llvm::Value* const c = arg(instr, 2);
-    registers.push_back(value(instr, a, b, c));
+  void emit(std::size_t index) {
+    const ScalarInstr& instr = program_.instrs[index];
+    registers_[program_.inputs.size() + index] =
+        value(instr, arg(instr, 0), arg(instr, 1), arg(instr, 2));
   }
 
  private:
   llvm::Value* arg(const ScalarInstr& instr, int i) const {
     const std::int32_t index = instr.args[i];
-    return index < 0 ? nullptr : registers[static_cast<std::size_t>(index)];
+    return index < 0 ? nullptr : registers_[static_cast<std::size_t>(index)];
   }
 
   [[nodiscard]] llvm::Type* type(DType dtype) const {
@@ -251,6 +249,7 @@ class Emitter {
 
   llvm::IRBuilder<>& builder_;
   const tensor::ScalarProgram& program_;
+  std::vector<llvm::Value*>& registers_;
   unsigned width_;
 };
 
@@ -313,10 +312,16 @@ llvm::Type* memory_type(llvm::LLVMContext& context, DType dtype, unsigned width)
 std::vector<llvm::Value*> emit_program(llvm::IRBuilder<>& builder,
                                        const tensor::ScalarProgram& program,
                                        std::span<llvm::Value* const> inputs, unsigned width) {
-  Emitter emitter(builder, program, width);
-  emitter.registers.assign(inputs.begin(), inputs.end());
-  for (const ScalarInstr& instr : program.instrs) emitter.emit(instr);
-  return std::move(emitter.registers);
+  std::vector<llvm::Value*> registers(inputs.begin(), inputs.end());
+  registers.resize(inputs.size() + program.instrs.size());
+  Emitter emitter(builder, program, registers, width);
+  for (std::size_t i = 0; i < program.instrs.size(); ++i) emitter.emit(i);
+  return registers;
+}
+
+void emit_instr(llvm::IRBuilder<>& builder, const tensor::ScalarProgram& program, std::size_t instr,
+                std::vector<llvm::Value*>& registers, unsigned width) {
+  Emitter(builder, program, registers, width).emit(instr);
 }
 
 }  // namespace scanloom::jit

@@ -26,5 +26,8 @@ llvm::Type* memory_type(llvm::LLVMContext& context, DType dtype, unsigned width)
 std::vector<llvm::Value*> emit_program(llvm::IRBuilder<>& builder,
                                        const tensor::ScalarProgram& program,
                                        std::span<llvm::Value* const> inputs, unsigned width);
+/// One instruction: sets its register. Precondition: those of its arguments are set.
+void emit_instr(llvm::IRBuilder<>& builder, const tensor::ScalarProgram& program, std::size_t instr,
+                std::vector<llvm::Value*>& registers, unsigned width);
 
 }  // namespace scanloom::jit

@@ -150,8 +150,8 @@ std::int64_t bytes_of(const Module& module, ir::RegionId body) {
 std::int64_t stacked_bytes(const Module& module, const Node& loop) {
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < loop.loop->stacked.size(); ++i)
-    bytes += capped_bytes(module.value(loop.outputs[loop.loop->carried + i]).type,
-                          kMaxStackedBytes);
+    bytes +=
+        capped_bytes(module.value(loop.outputs[loop.loop->carried + i]).type, kMaxStackedBytes);
   return bytes;
 }
 

@@ -53,9 +53,9 @@ const ir::Node* made_by(const ir::Module& module, ir::ValueId value, const ir::O
 Expected<Change> sweep_reached(ir::Module& module,
                                const std::function<Expected<Change>(ir::RegionId)>& sweep);
 
-/// Visits the loops, those inside others first. What reads results of theirs is rewritten by the map
-/// when the sweep gets there; the region's list ends with the loop while it is visited, and what the
-/// visit adds to it stands behind the loop.
+/// Visits the loops, those inside others first. What reads results of theirs is rewritten by the
+/// map when the sweep gets there; the region's list ends with the loop while it is visited, and
+/// what the visit adds to it stands behind the loop.
 Change sweep_loops(ir::Module& module,
                    const std::function<Change(ir::NodeId loop, ir::ValueMap& map)>& visit);
 

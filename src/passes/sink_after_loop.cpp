@@ -38,8 +38,7 @@ constexpr std::int64_t kMostGrowth = 4;
 /// One loop, and its stacked rows of one order.
 class Sinker {
  public:
-  Sinker(Module& module, NodeId loop, const KnownSizes& sizes, bool reverse,
-         ir::ValueMap& results)
+  Sinker(Module& module, NodeId loop, const KnownSizes& sizes, bool reverse, ir::ValueMap& results)
       : module_(module),
         loop_(loop),
         map_(results),

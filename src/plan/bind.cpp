@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "base/checked.h"
+#include "ir/walk.h"
 #include "plan/binder.h"
 
 namespace scanloom::plan {
@@ -35,7 +36,8 @@ Binder::Binder(std::shared_ptr<const Plan> plan, std::span<const tensor::Shape> 
     : plan_(std::move(plan)),
       module_(plan_->module),
       out_(std::make_shared<Binding>()),
-      last_uses_(module_) {
+      last_uses_(module_),
+      uses_(ir::count_uses(module_)) {
   out_->plan = plan_;
   out_->feed_shapes.assign(feed_shapes.begin(), feed_shapes.end());
   out_->slots.push_back({SlotInit::Kind::arena, 0, nullptr, 0});

@@ -119,6 +119,7 @@ class Binder {
   void bind_carried_object(ir::NodeId id, std::uint32_t port, BoundLoop& loop);
 
   // bind_loop.cpp
+  [[nodiscard]] bool is_read_once(ir::ValueId id) const;
   Expected<void> begin_loop(ir::NodeId id);
   Expected<BoundLoop> bind_controls(ir::NodeId id);
   Expected<Location> control(ir::NodeId loop, ir::ValueId id, std::string_view what);
@@ -177,7 +178,8 @@ class Binder {
   std::vector<Location> locations_;              // by ValueId
   std::vector<std::optional<Location>> wanted_;  // by ValueId: where a value should be made
   ir::LastUses last_uses_;
-  std::vector<bool> owned_;  // by ValueId: an object that no other value's spot refers to
+  std::vector<std::uint32_t> uses_;  // by ValueId
+  std::vector<bool> owned_;          // by ValueId: an object that no other value's spot refers to
   std::vector<Frame> frames_;
   std::vector<std::string> refusals_;  // of kernels for the node that is being bound
   int loop_depth_ = 0;

@@ -87,6 +87,7 @@ struct DynamicCall {
   /// Sizes of all outputs from the actual inputs. Errors name the node.
   Expected<std::vector<tensor::Shape>> (*resolve)(
       const Plan& plan, ir::NodeId node, std::span<const tensor::Operand> inputs) = nullptr;
+  bool grows = false;  ///< a concat, and nothing else reads its first operand
 };
 
 /// A node that reads or makes an object; it may allocate.
@@ -143,6 +144,7 @@ struct BoundLoop {
   /// Set where only the run knows how many steps there are: compiled once there are enough of them.
   std::shared_ptr<const jit::LoopSource> source;
   std::vector<Spot> captured;
+  std::int64_t operations = 0;  ///< on elements, per step
   /// Of the steps after the first, which is stepped; none where the run decides or nothing
   /// compiles.
   jit::CompiledBody body_code;
@@ -162,7 +164,7 @@ struct BoundBranch {
 /// Makes `to` mean `from`: copies a pointer (and, for boxed values, sizes and a reference).
 struct Alias {
   Spot from, to;
-  bool moved = false;  ///< the object is handed over
+  bool moved = false;  ///< the object, or the storage of the boxed value, is handed over
 };
 
 /// The sizes of a carried value, which must not change and which binding cannot tell.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,14 @@ template <class Source, class Code>
 class CodeCache {
  public:
   static constexpr std::size_t kCodes = 64;
+
+  /// nullopt: it was not made, or too long ago.
+  std::optional<Expected<Code>> find(const Source& source) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = std::ranges::find(entries_, source, &Entry::first);
+    if (found == entries_.end()) return std::nullopt;
+    return found->second;
+  }
 
   /// The code of `source`; make() is called where it is not known, while other threads go on, which
   /// may make the same.

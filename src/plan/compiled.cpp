@@ -202,6 +202,7 @@ bool Binder::bind_compiled(ir::NodeId id, BoundLoop& loop, const std::vector<Loc
   source.program = std::move(built.program);
   source.lanes = built.lanes;
   source.has_keep_going = ports.has_keep_going;
+  loop.operations = static_cast<std::int64_t>(source.program.instrs.size()) * source.lanes;
   BoundLoop bound = loop;
   if (!describe_states(id, initial, source, why_not) ||
       !describe_reads(id, bound, source, built.constants, why_not) ||
@@ -302,6 +303,11 @@ bool Binder::describe_rows(ir::NodeId id, const BoundLoop& loop, jit::LoopSource
 
 std::int64_t least_steps(const PlanOptions& options) {
   return options.always_compile ? 1 : kMinStepsToCompile;
+}
+
+std::optional<Expected<jit::CompiledLoop>> find_loop(const Plan& plan,
+                                                     const jit::LoopSource& source) {
+  return plan.loops.find(key_of(source));
 }
 
 Expected<jit::CompiledLoop> compile_loop(const Plan& plan, const jit::LoopSource& source) {

@@ -55,14 +55,15 @@ tensor::Operand Run::State::operand(const plan::Spot& spot) {
 }
 
 Expected<void> Run::State::reserve(const plan::Spot& spot, const tensor::Shape& dims,
-                                   ir::NodeId node) {
+                                   ir::NodeId node, std::int64_t wish) {
   BoxedValue& value = box(spot);
   const std::int64_t bytes = bytes_of(dims, spot.dtype);
   const bool fits =
       value.storage && value.storage.use_count() == 1 && value.storage->capacity >= bytes;
   if (!fits) {
     const std::int64_t old = value.storage ? value.storage->capacity : 0;
-    std::int64_t capacity = std::max<std::int64_t>({bytes, std::min(2 * old, 2 * bytes), 64});
+    std::int64_t capacity =
+        std::max<std::int64_t>({bytes, std::min(std::max(2 * old, wish), 2 * bytes), 64});
     // What it holds now is not needed any more: let it go first.
     value.storage.reset();
     value.lender.reset();
@@ -103,6 +104,11 @@ Expected<void> Run::State::assign(const plan::Spot& from, const plan::Spot& to, 
   }
   if (!to.is_dynamic()) {
     slot(to.slot) = address(from) - to.offset;
+    return {};
+  }
+  if (moved && from.is_dynamic() && box(from).storage) {
+    std::swap(box(to), box(from));  // whose next value takes the memory that is free now
+    std::swap(slot(to.slot), slot(from.slot));
     return {};
   }
   if (from.is_dynamic() && (box(from).storage || box(from).lender)) {

@@ -1,5 +1,8 @@
 // Calls whose sizes only the run knows: sizes are inferred, memory is reserved, and a kernel is
 // prepared for them, which stays for as long as sizes and strides do.
+#include <algorithm>
+#include <cstring>
+
 #include "plan/dynamic.h"
 #include "runtime/state.h"
 
@@ -36,6 +39,10 @@ Expected<void> Run::State::run_dynamic(std::uint32_t index) {
   const plan::Spot* const spots = binding->operands.data() + call.first_operand;
   for (std::size_t i = 0; i < call.inputs; ++i)
     if (spots[i].is_dynamic()) operand_of[i] = operand(spots[i]);
+  if (bound.grows) {
+    SCANLOOM_TRY(const bool grown, grow_in_place(call));
+    if (grown) return {};
+  }
   SCANLOOM_TRY(const std::vector<tensor::Shape> shapes,
                bound.resolve(*binding->plan, call.node, std::span(operand_of, call.inputs)));
   for (std::size_t i = 0; i < call.outputs; ++i) {
@@ -52,6 +59,49 @@ Expected<void> Run::State::run_dynamic(std::uint32_t index) {
   const tensor::HotCall& hot = dynamic_calls[index];
   if (hot.run(hot.call) != tensor::Status::ok) return fault_error(call.node);
   return {};
+}
+
+/// A concat whose first operand is nobody else's appends to its memory, which grows geometrically;
+/// whether it did. Anything unusual is left to the kernel.
+Expected<bool> Run::State::grow_in_place(const plan::BoundCall& call) {
+  const std::span inputs(operands.data() + call.first_operand, call.inputs);
+  const plan::Spot* const spots = binding->operands.data() + call.first_operand;
+  if (!spots[0].is_dynamic() || !spots[call.inputs].is_dynamic()) return false;
+  BoxedValue& from = box(spots[0]);
+  if (!from.storage || from.storage.use_count() != 1 ||
+      inputs[0].data<std::byte>() != from.storage->bytes.get())
+    return false;
+  const auto axis = tensor::normalise_axis(call.attrs[0].integer(), inputs[0].rank);
+  if (!axis) return false;
+  const auto fits = [&](const tensor::Operand& operand) {
+    if (operand.rank != inputs[0].rank || !operand.contiguous || operand.empty()) return false;
+    for (int i = 0; i < operand.rank; ++i)
+      if (i < *axis ? operand.dims[i] != 1 : i > *axis && operand.dims[i] != inputs[0].dims[i])
+        return false;
+    return true;
+  };
+  if (!std::ranges::all_of(inputs, fits)) return false;
+  const auto item = static_cast<std::int64_t>(dtype_bytes(spots[0].dtype));
+  tensor::Shape dims = from.dims;
+  dims[*axis] = 0;
+  for (const tensor::Operand& operand : inputs) dims[*axis] += operand.dims[*axis];
+  std::int64_t at = inputs[0].elements() * item;
+  const plan::Spot& result = spots[call.inputs];
+  const std::int64_t bytes = dims.elements() * item;
+  if (from.storage->capacity >= bytes) {
+    std::swap(box(result).storage, from.storage);
+    SCANLOOM_CHECK_OK(reserve(result, dims, call.node));
+  } else {
+    SCANLOOM_CHECK_OK(reserve(result, dims, call.node, 2 * bytes));
+    std::memcpy(slot(result.slot), from.storage->bytes.get(), static_cast<std::size_t>(at));
+  }
+  for (const tensor::Operand& operand : inputs.subspan(1)) {
+    const std::int64_t size = operand.elements() * item;
+    std::memcpy(slot(result.slot) + at, operand.data<const std::byte>(),
+                static_cast<std::size_t>(size));
+    at += size;
+  }
+  return true;
 }
 
 Expected<void> Run::State::choose_kernel(std::uint32_t index) {

@@ -125,6 +125,7 @@ void Run::State::materialise(int max_threads) {
   }
   chosen_kernels.resize(dynamic_calls.size());
   loops.resize(bound.loops.size());
+  times.resize(bound.loops.size());
   for (std::size_t i = 0; i < loops.size(); ++i) {
     const plan::BoundLoop& loop = bound.loops[i];
     loops[i].rows.resize(loop.stacked.size());
@@ -148,6 +149,7 @@ Run::Run(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Run::~Run() = default;
 
 const std::shared_ptr<const plan::Binding>& Run::binding() const { return state_->binding; }
+const std::vector<LoopTime>& Run::loop_times() const { return state_->times; }
 
 Expected<std::unique_ptr<Run>> Run::make(std::shared_ptr<const plan::Binding> binding,
                                          std::int64_t max_memory, int max_threads) {
@@ -254,13 +256,19 @@ Expected<void> Run::State::execute(const Limits& limits, Watch& watch, Profile* 
       }
       case plan::Op::loop_begin: {
         start_loop(profile, index);
+        if (outermost == kNoLoop) began = seconds_now();
         SCANLOOM_TRY(const bool whole, run_whole(index, limits, watch));
         bool steps_follow = false;
         if (!whole) {
           SCANLOOM_TRY(steps_follow, begin_loop(index, limits));
         }
         if (!steps_follow) stop_loop(profile, index);
-        if (steps_follow && outermost == kNoLoop) outermost = index;
+        if (outermost == kNoLoop) {
+          if (steps_follow)
+            outermost = index;
+          else
+            add_time(index);
+        }
         at = steps_follow ? at + 1 : binding->loops[index].exit;
         break;
       }
@@ -271,14 +279,19 @@ Expected<void> Run::State::execute(const Limits& limits, Watch& watch, Profile* 
           break;
         }
         SCANLOOM_CHECK_OK(finish_loop(index));
-        if (outermost == index) outermost = kNoLoop;
+        if (outermost == index) {
+          outermost = kNoLoop;
+          add_time(index);
+        }
         stop_loop(profile, index);
         ++at;
         break;
       }
       case plan::Op::compiled_loop: {
         const Timer timer(profile != nullptr ? &profile->loops[index] : nullptr);
+        if (outermost == kNoLoop) began = seconds_now();
         SCANLOOM_CHECK_OK(run_compiled(index, limits, watch));
+        if (outermost == kNoLoop) add_time(index);
         ++at;
         break;
       }
@@ -313,6 +326,14 @@ Expected<void> Run::State::execute(const Limits& limits, Watch& watch, Profile* 
         return {};
     }
   }
+}
+
+void Run::State::add_time(std::uint32_t loop) {
+  if (profiled) return;
+  LoopTime& time = times[loop];
+  ++time.runs;
+  time.steps += loops[loop].step;
+  time.seconds += seconds_now() - began;
 }
 
 /// Makes the memory of a boxed value the result's, where nobody else refers to it and little of it

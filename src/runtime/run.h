@@ -23,6 +23,12 @@ struct Profile {
   std::vector<Entry> calls, dynamic_calls, object_calls, loops;
 };
 
+/// What the loops that stand in no other one took, by index of Binding::loops.
+struct LoopTime {
+  std::int64_t runs = 0, steps = 0;
+  double seconds = 0;
+};
+
 struct RunResult {
   std::vector<tensor::Tensor> outputs;  ///< not defined where `objects` has the result
   std::vector<tensor::BoxRef> objects;  ///< sequences, optionals and strings, by output
@@ -45,6 +51,8 @@ class Run {
                               std::uint64_t number = 0);
 
   [[nodiscard]] const std::shared_ptr<const plan::Binding>& binding() const;
+  /// Of all executions that were not profiled.
+  [[nodiscard]] const std::vector<LoopTime>& loop_times() const;
 
  private:
   struct State;

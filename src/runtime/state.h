@@ -107,6 +107,8 @@ struct Run::State {
   ir::NodeId failed_node;             // whose kernel, called from machine code, has found a fault
   std::uint64_t runs = 0;             // begun
   std::uint32_t outermost = kNoLoop;  // the outermost loop whose steps are running
+  double began = 0;                   // when that, or one without instructions, began
+  std::vector<LoopTime> times;
 
   [[nodiscard]] std::byte*& slot(plan::SlotId id) { return slots[static_cast<std::size_t>(id)]; }
   [[nodiscard]] std::byte* address(const plan::Spot& spot) { return slot(spot.slot) + spot.offset; }
@@ -131,6 +133,9 @@ struct Run::State {
   }
   [[nodiscard]] Error fault_error(ir::NodeId node) const;
 
+  /// An outermost loop has ended.
+  void add_time(std::uint32_t loop);
+
   // run.cpp
   void materialise(int max_threads);
   Expected<RunResult> take_results(std::span<const std::byte* const> feeds);
@@ -141,7 +146,9 @@ struct Run::State {
   bool hand_over(const plan::Spot& spot, const tensor::Operand& source, tensor::Tensor& result);
 
   // boxed.cpp: values whose sizes only the run knows
-  Expected<void> reserve(const plan::Spot& spot, const tensor::Shape& dims, ir::NodeId node);
+  /// `wish`: so many bytes will be wanted soon.
+  Expected<void> reserve(const plan::Spot& spot, const tensor::Shape& dims, ir::NodeId node,
+                         std::int64_t wish = 0);
   /// Lets go what earlier runs have left for later ones: storage that this run has not written, and
   /// scratch. Not while a kernel is being prepared.
   void drop_kept();
@@ -173,6 +180,7 @@ struct Run::State {
 
   // dynamic_calls.cpp
   Expected<void> run_dynamic(std::uint32_t index);
+  Expected<bool> grow_in_place(const plan::BoundCall& call);
   Expected<void> choose_kernel(std::uint32_t index);
   void drop_scratch();
   Expected<void> reserve_scratch(std::int64_t bytes, ir::NodeId node);

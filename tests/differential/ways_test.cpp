@@ -3,30 +3,23 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <bit>
-#include <cmath>
-#include <cstring>
 #include <fstream>
-#include <limits>
-#include <random>
 #include <set>
-#include <sstream>
 
 #include "api/jit_plugin.h"
 #include "base/cpu.h"
 #include "interp/interpreter.h"
-#include "ir/infer.h"
 #include "ir/parse.h"
 #include "ir/verify.h"
 #include "ops/ops.h"
 #include "passes/run.h"
 #include "plan/plan.h"
-#include "runtime/run.h"
+#include "tests/differential/ways.h"
 
 namespace scanloom {
 namespace {
 
-using tensor::Shape;
+using namespace differential;
 using tensor::Tensor;
 
 std::vector<std::string> read_cases() {
@@ -47,85 +40,6 @@ std::string name_of(const std::string& text) {
   return text.substr(begin, text.find('"', begin) - begin);
 }
 
-/// Values around zero; lengths for symbols and for scalars of i64.
-Tensor make_feed(const ir::Type& type, std::int64_t length, std::mt19937& random) {
-  Shape shape;
-  for (const tensor::Dim dim : type.dims) shape.push_back(dim.is_constant() ? dim.value() : length);
-  Tensor tensor = *Tensor::zeros(type.dtype, shape);
-  const bool is_length = type.dtype == DType::i64 && shape.rank() == 0;
-  for (std::int64_t i = 0; i < shape.elements(); ++i) {
-    const auto bits = static_cast<std::int32_t>(random());
-    if (type.dtype == DType::f32)
-      static_cast<float*>(tensor.mutable_data())[i] = static_cast<float>(bits) * 0x1p-30f;
-    if (type.dtype == DType::f64)
-      static_cast<double*>(tensor.mutable_data())[i] = static_cast<double>(bits) * 0x1p-33;
-    if (type.dtype == DType::boolean)
-      static_cast<bool*>(tensor.mutable_data())[i] = (bits & 1) != 0;
-    if (type.dtype == DType::i32) static_cast<std::int32_t*>(tensor.mutable_data())[i] = bits;
-    if (type.dtype == DType::i64)
-      static_cast<std::int64_t*>(tensor.mutable_data())[i] = is_length ? length : bits % 5;
-  }
-  return tensor;
-}
-
-/// Equal bits; any NaN equals any other.
-void expect_identical(const Tensor& got, const Tensor& wanted, const std::string& where) {
-  ASSERT_EQ(got.dtype(), wanted.dtype()) << where;
-  ASSERT_EQ(got.shape(), wanted.shape())
-      << where << ": " << got.shape().to_string() << " " << wanted.shape().to_string();
-  if (wanted.dtype() == DType::string) {
-    ASSERT_TRUE(tensor::identical(got, wanted)) << where;
-    return;
-  }
-  if (wanted.dtype() == DType::f32) {
-    for (std::int64_t i = 0; i < wanted.elements(); ++i) {
-      const float a = got.as<float>()[static_cast<std::size_t>(i)];
-      const float b = wanted.as<float>()[static_cast<std::size_t>(i)];
-      if (std::isnan(a) && std::isnan(b)) continue;
-      ASSERT_EQ(std::bit_cast<std::uint32_t>(a), std::bit_cast<std::uint32_t>(b))
-          << where << ", element " << i << ": " << a << " and " << b;
-    }
-    return;
-  }
-  ASSERT_EQ(std::memcmp(got.data(), wanted.data(), wanted.bytes()), 0) << where;
-}
-
-std::shared_ptr<const plan::Plan> plan_of(const ir::Module& module, const jit::Plugin* compiler) {
-  plan::PlanOptions options;
-  options.compiler = compiler;
-  options.always_compile = true;
-  return plan::make_plan(module, options);
-}
-
-Expected<std::vector<Tensor>> run_planned(const std::shared_ptr<const plan::Plan>& plan,
-                                          const std::vector<Tensor>& feeds, int threads,
-                                          std::string& strategies) {
-  std::vector<Shape> shapes;
-  std::vector<const std::byte*> data;
-  for (const Tensor& feed : feeds) {
-    shapes.push_back(feed.shape());
-    data.push_back(static_cast<const std::byte*>(feed.data()));
-  }
-  auto binding = plan::bind(plan, shapes);
-  if (!binding) return std::move(binding).error();
-  for (const plan::BoundLoop& loop : (*binding)->loops) strategies += loop.strategy + "\n";
-  auto run = runtime::Run::make(*binding, 0, threads);
-  if (!run) return std::move(run).error();
-  std::vector<Tensor> first;
-  // Twice: a Run is used again, and nothing of the run before may show.
-  for (int i = 0; i < 2; ++i) {
-    auto result = (*run)->execute(data, {});
-    if (!result) return std::move(result).error();
-    for (std::size_t k = 0; k < result->outputs.size(); ++k)
-      if (result->objects[k]) result->outputs[k] = result->objects[k]->tensor();
-    if (i == 1)
-      for (std::size_t k = 0; k < first.size(); ++k)
-        expect_identical(result->outputs[k], first[k], "second run");
-    first = result->outputs;
-  }
-  return first;
-}
-
 struct Way {
   Isa isa;
   bool optimised;
@@ -137,27 +51,6 @@ Expected<ir::Module> module_of(const std::string& text, const Way& way) {
   SCANLOOM_CHECK_OK(ir::verify(module));
   if (way.optimised) SCANLOOM_CHECK_OK(passes::run(module, {.verify_each = true}));
   return module;
-}
-
-/// Among the others, those that go wrong.
-void add_special_values(Tensor& tensor) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  constexpr float kSpecial[] = {0,          -0.0F,  kInfinity,
-                                -kInfinity, 1e-40F, std::numeric_limits<float>::quiet_NaN()};
-  if (tensor.dtype() != DType::f32) return;
-  for (std::int64_t i = 0; i < tensor.elements(); i += 17)
-    static_cast<float*>(tensor.mutable_data())[i] =
-        kSpecial[static_cast<std::size_t>(i / 17) % std::size(kSpecial)];
-}
-
-std::vector<Tensor> feeds_of(const ir::Module& module, std::int64_t length) {
-  std::mt19937 random(7);
-  std::vector<Tensor> feeds;
-  for (const ir::ValueId id : module.region(module.top()).args)
-    feeds.push_back(make_feed(module.value(id).type, length, random));
-  if (module.name.starts_with("special"))
-    for (Tensor& feed : feeds) add_special_values(feed);
-  return feeds;
 }
 
 /// Passes keep the bits, and the errors of a run as far as there is one.

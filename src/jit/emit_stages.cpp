@@ -1,0 +1,232 @@
+#include "jit/emit_stages.h"
+
+#include <algorithm>
+#include <map>
+
+#include "jit/emit_memory.h"
+#include "jit/emit_program.h"
+#include "jit/loop_function.h"
+
+namespace scanloom::jit {
+namespace {
+
+/// Steps of a chunk: with its buffers it fits into the first cache.
+constexpr std::int64_t kChunk = 256;
+
+/// Chunk by chunk, one loop per stage. What other stages read lies in buffers; states lie in
+/// memory between the loops that carry them.
+class StageEmitter {
+ public:
+  StageEmitter(llvm::Module& module, const LoopSource& source, const Stages& stages, unsigned width)
+      : loop_(module, source),
+        builder_(loop_.builder),
+        program_(source.program),
+        stages_(stages),
+        width_(width),
+        first_state_(source.captured.size()),
+        first_slice_(first_state_ + source.carried.size()) {}
+
+  void emit() {
+    make_buffers();
+    load_invariant();
+    for (const LoopFunction::Port& port : loop_.carried_in) {
+      llvm::Value* const state = builder_.CreateAlloca(memory(port.operand->dtype));
+      store(port.operand->dtype, load(port.operand->dtype, port.base), state);
+      states_.push_back(state);
+    }
+    emit_chunks();
+    for (std::size_t i = 0; i < states_.size(); ++i) {
+      const LoopFunction::Port& port = loop_.carried_out[i];
+      store(port.operand->dtype, load(port.operand->dtype, states_[i]), port.base);
+    }
+    builder_.CreateRet(loop_.last_step());
+  }
+
+ private:
+  using Registers = std::vector<llvm::Value*>;  // null where this loop has not got it
+
+  [[nodiscard]] std::size_t inputs() const { return program_.inputs.size(); }
+  [[nodiscard]] std::size_t registers() const { return inputs() + program_.instrs.size(); }
+  [[nodiscard]] DType dtype(std::size_t reg) const {
+    return program_.register_dtype(static_cast<std::int32_t>(reg));
+  }
+  [[nodiscard]] std::size_t next_of(std::size_t state) const {
+    return static_cast<std::size_t>(program_.results[state]);
+  }
+  [[nodiscard]] std::size_t row(std::size_t stacked) const {
+    return static_cast<std::size_t>(program_.results[states_.size() + stacked]);
+  }
+  /// The even stage that stores it.
+  [[nodiscard]] int stage_of_row(std::size_t stacked) const {
+    const int stage = stages_.of[row(stacked)];
+    return stage == Stages::kInvariant ? 0 : stage + stage % 2;
+  }
+
+  llvm::Type* memory(DType dtype) { return memory_type(builder_.getContext(), dtype, 1); }
+  llvm::Value* load(DType dtype, llvm::Value* address, unsigned width = 1) {
+    return load_lanes(builder_, dtype, address, 1, width);
+  }
+  void store(DType dtype, llvm::Value* value, llvm::Value* address, unsigned width = 1) {
+    store_lanes(builder_, dtype, value, address, 1, width);
+  }
+
+  /// Vectors are taken of whole buffers: what lies behind the last step is computed, and not used.
+  void make_buffers() {
+    for (const std::int32_t reg : stages_.crossing) {
+      llvm::Type* const type = memory(dtype(static_cast<std::size_t>(reg)));
+      llvm::AllocaInst* const buffer = builder_.CreateAlloca(type, loop_.integer(kChunk));
+      buffer->setAlignment(llvm::Align(64));
+      const auto bytes =
+          static_cast<std::int64_t>(dtype_bytes(dtype(static_cast<std::size_t>(reg))));
+      builder_.CreateMemSet(buffer, builder_.getInt8(0), loop_.integer(kChunk * bytes),
+                            llvm::Align(64));
+      buffers_[static_cast<std::size_t>(reg)] = buffer;
+    }
+  }
+
+  void load_invariant() {
+    invariant_.resize(registers());
+    for (std::size_t i = 0; i < first_state_; ++i)
+      invariant_[i] = load(dtype(i), loop_.captured[i].base);
+    emit_instrs(Stages::kInvariant, invariant_, 1, nullptr);
+  }
+
+  void emit_chunks() {
+    llvm::BasicBlock* const before = builder_.GetInsertBlock();
+    llvm::BasicBlock* const chunk = loop_.block("chunk");
+    llvm::BasicBlock* const after = loop_.block("chunks_done");
+    builder_.CreateBr(chunk);
+    builder_.SetInsertPoint(chunk);
+    llvm::PHINode* const done = builder_.CreatePHI(builder_.getInt64Ty(), 2, "done");
+    done->addIncoming(loop_.first_step(), before);
+    llvm::Value* const left = builder_.CreateSub(loop_.last_step(), done);
+    llvm::Value* const steps = builder_.CreateSelect(
+        builder_.CreateICmpSLT(left, loop_.integer(kChunk)), left, loop_.integer(kChunk));
+    for (int stage = 0; stage < stages_.count; ++stage)
+      if (stage % 2 == 0)
+        emit_steps(stage, done, steps);
+      else
+        emit_vectors(stage, steps);
+    llvm::Value* const next = builder_.CreateAdd(done, steps);
+    done->addIncoming(next, builder_.GetInsertBlock());
+    builder_.CreateCondBr(builder_.CreateICmpSLT(next, loop_.last_step()), chunk, after);
+    builder_.SetInsertPoint(after);
+  }
+
+  /// A counting loop over `by` steps at a time; body(index) is called inside of it.
+  template <class F>
+  void emit_counted(const char* name, llvm::Value* end, std::int64_t by, F&& body) {
+    llvm::BasicBlock* const before = builder_.GetInsertBlock();
+    llvm::BasicBlock* const inside = loop_.block(name);
+    llvm::BasicBlock* const after = loop_.block("stage_done");
+    builder_.CreateBr(inside);
+    builder_.SetInsertPoint(inside);
+    llvm::PHINode* const at = builder_.CreatePHI(builder_.getInt64Ty(), 2, "at");
+    at->addIncoming(loop_.integer(0), before);
+    body(at, before);
+    llvm::Value* const next = builder_.CreateAdd(at, loop_.integer(by));
+    at->addIncoming(next, inside);
+    builder_.CreateCondBr(builder_.CreateICmpSLT(next, end), inside, after);
+    builder_.SetInsertPoint(after);
+  }
+
+  /// An even stage.
+  void emit_steps(int stage, llvm::Value* done, llvm::Value* steps) {
+    std::vector<std::size_t> carried;
+    std::vector<llvm::Value*> initial, next;
+    for (std::size_t i = 0; i < states_.size(); ++i) {
+      if (stages_.of[first_state_ + i] != stage) continue;
+      carried.push_back(i);
+      initial.push_back(load(dtype(first_state_ + i), states_[i]));
+    }
+    llvm::Value* const passed = builder_.CreateSub(done, loop_.first_step());
+    emit_counted("steps", steps, 1, [&](llvm::Value* at, llvm::BasicBlock* before) {
+      Registers values(registers());
+      std::vector<llvm::PHINode*> phis;
+      for (std::size_t k = 0; k < carried.size(); ++k) {
+        phis.push_back(builder_.CreatePHI(initial[k]->getType(), 2));
+        phis.back()->addIncoming(initial[k], before);
+        values[first_state_ + carried[k]] = phis.back();
+      }
+      llvm::Value* const step = builder_.CreateAdd(passed, at);
+      if (stage == 0)
+        for (std::size_t i = 0; i < loop_.scanned.size(); ++i)
+          values[first_slice_ + i] =
+              load(dtype(first_slice_ + i), address_of(loop_.scanned[i], step));
+      emit_instrs(stage, values, 1, at);
+      for (std::size_t k = 0; k < carried.size(); ++k) {
+        next.push_back(value(next_of(carried[k]), values, 1, at));
+        phis[k]->addIncoming(next[k], builder_.GetInsertBlock());
+      }
+      store_crossing(stage, values, 1, at);
+      for (std::size_t i = 0; i < loop_.stacked.size(); ++i)
+        if (stage_of_row(i) == stage)
+          store(loop_.stacked[i].operand->dtype, value(row(i), values, 1, at),
+                address_of(loop_.stacked[i], step));
+    });
+    for (std::size_t k = 0; k < carried.size(); ++k)
+      store(dtype(first_state_ + carried[k]), next[k], states_[carried[k]]);
+  }
+
+  /// An odd stage.
+  void emit_vectors(int stage, llvm::Value* steps) {
+    emit_counted("vectors", steps, width_, [&](llvm::Value* at, llvm::BasicBlock*) {
+      Registers values(registers());
+      emit_instrs(stage, values, width_, at);
+      store_crossing(stage, values, width_, at);
+    });
+  }
+
+  llvm::Value* address_of(const LoopFunction::Port& port, llvm::Value* step) {
+    return add_bytes(builder_, port.base, builder_.CreateMul(port.step, step));
+  }
+  llvm::Value* place_in_buffer(std::size_t reg, llvm::Value* at) {
+    return builder_.CreateGEP(memory(dtype(reg)), buffers_.at(reg), at);
+  }
+
+  /// A register as the loop at hand reads it: its own, of all steps, or from a buffer.
+  llvm::Value* value(std::size_t reg, Registers& values, unsigned width, llvm::Value* at) {
+    if (values[reg] != nullptr) return values[reg];
+    if (stages_.of[reg] == Stages::kInvariant)
+      values[reg] =
+          width == 1 ? invariant_[reg] : builder_.CreateVectorSplat(width, invariant_[reg]);
+    else
+      values[reg] = load(dtype(reg), place_in_buffer(reg, at), width);
+    return values[reg];
+  }
+
+  void emit_instrs(int stage, Registers& values, unsigned width, llvm::Value* at) {
+    for (std::size_t reg = inputs(); reg < registers(); ++reg) {
+      if (stages_.of[reg] != stage) continue;
+      for (const std::int32_t arg : program_.instrs[reg - inputs()].args)
+        if (arg >= 0) value(static_cast<std::size_t>(arg), values, width, at);
+      emit_instr(builder_, program_, reg - inputs(), values, width);
+    }
+  }
+
+  void store_crossing(int stage, const Registers& values, unsigned width, llvm::Value* at) {
+    for (const auto& [reg, buffer] : buffers_)
+      if (stages_.of[reg] == stage) store(dtype(reg), values[reg], place_in_buffer(reg, at), width);
+  }
+
+  LoopFunction loop_;
+  llvm::IRBuilder<>& builder_;
+  const tensor::ScalarProgram& program_;
+  const Stages& stages_;
+  const unsigned width_;
+  const std::size_t first_state_, first_slice_;
+  std::map<std::size_t, llvm::Value*> buffers_;  // by register
+  std::vector<llvm::Value*> states_;
+  Registers invariant_;
+};
+
+}  // namespace
+
+void emit_stages(llvm::Module& module, const LoopSource& source, const Stages& stages,
+                 unsigned vector_bytes) {
+  // Two vectors of eight-byte elements hide the latencies of functions.
+  const unsigned width = std::max(2u, 2 * vector_bytes / 8);
+  StageEmitter(module, source, stages, width).emit();
+}
+
+}  // namespace scanloom::jit

@@ -1,0 +1,45 @@
+// The LLVM function of a LoopSource, with the fields of its LoopFrame at hand.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <vector>
+
+#include "jit/interface.h"
+
+namespace scanloom::jit {
+
+class LoopFunction {
+ public:
+  /// One operand's base address and, of slices and rows, its bytes per step; the base is that of
+  /// the slice of the first step of a call.
+  struct Port {
+    const LoopOperand* operand;
+    llvm::Value* base;
+    llvm::Value* step = nullptr;
+  };
+
+  /// The builder stands at the end of the function's first block.
+  LoopFunction(llvm::Module& module, const LoopSource& source);
+
+  [[nodiscard]] llvm::Value* first_step() const { return function->getArg(1); }
+  [[nodiscard]] llvm::Value* last_step() const { return function->getArg(2); }
+  llvm::BasicBlock* block(const char* name) {
+    return llvm::BasicBlock::Create(function->getContext(), name, function);
+  }
+  llvm::Value* integer(std::int64_t value) {
+    return builder.getInt64(static_cast<std::uint64_t>(value));
+  }
+
+  const LoopSource& source;
+  llvm::IRBuilder<> builder;
+  llvm::Function* function = nullptr;
+  std::vector<Port> captured, carried_in, carried_out, scanned, stacked;
+
+ private:
+  std::vector<Port> load_ports(const std::vector<LoopOperand>& operands, unsigned addresses,
+                               int strides);
+};
+
+}  // namespace scanloom::jit

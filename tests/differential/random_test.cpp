@@ -1,0 +1,113 @@
+// Random loops, in every way. By default some hundred modules, always the same; for longer runs
+//   SCANLOOM_FUZZ_SECONDS=60 differential_test --gtest_filter='RandomModules.*'
+// begins elsewhere each time, or at SCANLOOM_FUZZ_SEED.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <random>
+
+#include "api/jit_plugin.h"
+#include "base/cpu.h"
+#include "interp/interpreter.h"
+#include "ir/print.h"
+#include "passes/run.h"
+#include "tests/differential/random_module.h"
+#include "tests/differential/ways.h"
+
+namespace scanloom {
+namespace {
+
+using namespace differential;
+using tensor::Tensor;
+
+std::uint64_t number_of(const char* variable, std::uint64_t absent) {
+  const char* const text = std::getenv(variable);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : absent;
+}
+
+void expect_all_identical(const std::vector<Tensor>& got, const std::vector<Tensor>& wanted,
+                          const std::string& where) {
+  ASSERT_EQ(got.size(), wanted.size()) << where;
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    expect_identical(got[i], wanted[i], where + ", output " + std::to_string(i));
+}
+
+/// The module after passes gives the results of the module before; a fault may be gone.
+void check_passes(const ir::Module& before, const ir::Module& after, std::int64_t length) {
+  const std::vector<Tensor> feeds = feeds_of(before, length);
+  const auto wanted = interp::interpret(before, feeds, {});
+  if (!wanted) return;
+  const auto got = interp::interpret(after, feeds, {});
+  ASSERT_TRUE(got) << "after passes: " << got.error().text();
+  expect_all_identical(*got, *wanted, "length " + std::to_string(length) + ", passes");
+}
+
+/// The planned module gives the interpreter's results, with machine code and without.
+void check_plans(const ir::Module& module, std::span<const std::int64_t> lengths, Isa isa) {
+  std::string why_not;
+  for (const jit::Plugin* const compiler :
+       {static_cast<const jit::Plugin*>(nullptr), jit_compiler(why_not)}) {
+    const auto plan = plan_of(module, compiler);
+    for (const std::int64_t length : lengths) {
+      const std::vector<Tensor> feeds = feeds_of(module, length);
+      const auto wanted = interp::interpret(module, feeds, {});
+      for (const int threads : {1, 2}) {
+        std::string strategies;
+        const auto got = run_planned(plan, feeds, threads, strategies);
+        const std::string where = "length " + std::to_string(length) + ", " +
+                                  std::to_string(threads) + " threads, " +
+                                  std::string(isa_name(isa)) + "\n" + strategies;
+        ASSERT_EQ(got.has_value(), wanted.has_value())
+            << where << (got ? wanted.error().text() : got.error().text());
+        if (wanted) expect_all_identical(*got, *wanted, where);
+      }
+    }
+  }
+}
+
+void check_seed(std::uint64_t seed) {
+  const ir::Module module = random_module(seed);
+  SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + ir::print(module));
+  ir::Module after = module;
+  const auto report = passes::run(after, {.verify_each = true});
+  ASSERT_TRUE(report) << report.error().text();
+  constexpr std::int64_t kLengths[] = {0, 1, 2, 9, 70};
+  for (const std::int64_t length : kLengths) {
+    check_passes(module, after, length);
+    if (testing::Test::HasFatalFailure()) return;
+  }
+  check_plans(seed % 2 == 0 ? module : after, kLengths, active_isa());
+}
+
+class RandomModules : public ::testing::Test {
+ protected:
+  ~RandomModules() override { mask_isa_for_test(best_); }
+
+  /// One instruction set of this machine after the other.
+  void check(std::uint64_t seed) {
+    constexpr Isa kSets[] = {Isa::baseline, Isa::avx2, Isa::avx512, Isa::neon};
+    const Isa isa = kSets[seed / 2 % std::size(kSets)];
+    mask_isa_for_test(isa);
+    if (active_isa() != isa) mask_isa_for_test(best_);
+    check_seed(seed);
+  }
+
+  const Isa best_ = active_isa();
+};
+
+TEST_F(RandomModules, GiveTheSameBitsInEveryWay) {
+  const std::uint64_t seconds = number_of("SCANLOOM_FUZZ_SECONDS", 0);
+  const std::uint64_t first =
+      number_of("SCANLOOM_FUZZ_SEED", seconds > 0 ? std::random_device()() : 1);
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::seconds(seconds);
+  std::uint64_t count = 0;
+  const auto goes_on = [&] { return seconds > 0 ? Clock::now() < end : count < 100; };
+  for (; goes_on() && !HasFailure(); ++count) check(first + count);
+  std::printf("%llu modules, beginning with seed %llu\n", static_cast<unsigned long long>(count),
+              static_cast<unsigned long long>(first));
+}
+
+}  // namespace
+}  // namespace scanloom
