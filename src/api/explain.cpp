@@ -24,12 +24,16 @@ std::string steps_text(std::int64_t trip_count) {
   return trip_count == 1 ? "1 step" : std::to_string(trip_count) + " steps";
 }
 
-/// "4.1 kB", "82 million operations": three digits are enough for people.
-std::string rounded(double number, std::string_view unit) {
+/// "65", "4.1 k", "82 M": three digits are enough for people.
+std::string rounded(double number) {
   constexpr std::string_view kPrefixes[] = {"", "k", "M", "G", "T", "P", "E"};
   std::size_t prefix = 0;
   for (; number >= 1000 && prefix + 1 < std::size(kPrefixes); ++prefix) number /= 1000;
-  return fmt::format("{:.3g} {}{}", number, kPrefixes[prefix], unit);
+  return fmt::format("{:.3g}{}{}", number, prefix > 0 ? " " : "", kPrefixes[prefix]);
+}
+
+std::string bytes_text(std::int64_t bytes) {
+  return rounded(static_cast<double>(bytes)) + (bytes < 1000 ? " B" : "B");
 }
 
 std::string time_text(double seconds) {
@@ -54,10 +58,10 @@ runtime::LoopTime measured(BoundEntry& entry, std::size_t loop) {
 std::string cost_text(BoundEntry& entry, std::size_t index) {
   const plan::BoundLoop& loop = entry.binding->loops[index];
   const plan::StepWork work = plan::step_work(*entry.binding, loop);
-  std::string text = fmt::format(
-      "{}{} and {} per step, {} of state", work.is_all ? "" : "at least ",
-      rounded(static_cast<double>(work.bytes), "B"), rounded(work.operations, "operations"),
-      rounded(static_cast<double>(plan::state_bytes(*entry.binding, loop)), "B"));
+  std::string text =
+      fmt::format("{}{} and {} operations per step, {} of state", work.is_all ? "" : "at least ",
+                  bytes_text(work.bytes), rounded(work.operations),
+                  bytes_text(plan::state_bytes(*entry.binding, loop)));
   const runtime::LoopTime time = measured(entry, index);
   if (time.steps > 0)
     text += fmt::format("; measured {} per step over {} steps",

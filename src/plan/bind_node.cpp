@@ -168,7 +168,10 @@ Expected<void> Binder::bind_dynamic(ir::NodeId id) {
   dynamic.call.attrs = node.attrs.data();
   dynamic.call.node = id;
   dynamic.call.is_random = node.op->effects == ir::Effects::random;
-  dynamic.grows = node.op == &ops::concat_op && is_read_once(node.inputs[0]);
+  if (node.op == &ops::concat_op && is_read_once(node.inputs[0]) && type(node.inputs[0]).ranked)
+    dynamic.grows_along =
+        tensor::normalise_axis(node.attrs[0].integer(), type(node.inputs[0]).rank())
+            .value_or(kNone);
   const bool all_there =
       std::ranges::all_of(inputs, [](const Location& input) { return input.spot.present(); });
   if (node.op->scalar != nullptr && all_there)

@@ -87,7 +87,8 @@ struct DynamicCall {
   /// Sizes of all outputs from the actual inputs. Errors name the node.
   Expected<std::vector<tensor::Shape>> (*resolve)(
       const Plan& plan, ir::NodeId node, std::span<const tensor::Operand> inputs) = nullptr;
-  bool grows = false;  ///< a concat, and nothing else reads its first operand
+  /// Of a concat whose first operand nothing else reads: the axis that grows.
+  std::int32_t grows_along = kNone;
 };
 
 /// A node that reads or makes an object; it may allocate.

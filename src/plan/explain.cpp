@@ -20,12 +20,19 @@ std::int64_t bytes_of(const Binding& binding, const Spot& spot) {
   return elements_of(binding, spot) * static_cast<std::int64_t>(dtype_bytes(spot.dtype));
 }
 
+/// Whether only as much of the first operand is read as there are results.
+bool picks(const ir::OpDef* op) {
+  return op == &ops::gather_op || op == &ops::gather_elements_op || op == &ops::gather_nd_op ||
+         op->access == ir::Access::view;
+}
+
 /// Multiplications and additions of products, else one operation per element.
 double operations_of(const Binding& binding, const BoundCall& call) {
   double most = 0, all = 1;
   for (std::size_t i = 0; i < std::size_t{call.inputs} + call.outputs; ++i) {
     const Spot& spot = binding.operands[call.first_operand + i];
     const auto elements = static_cast<double>(elements_of(binding, spot));
+    if (i == 0 && picks(binding.plan->module.node(call.node).op)) continue;
     most = std::max(most, elements);
     if (spot.present()) all *= elements;
   }
@@ -55,8 +62,10 @@ StepWork work_of_ports(const Binding& binding, const BoundLoop& loop) {
 
 StepWork work_of_call(const Binding& binding, const BoundCall& call) {
   StepWork work{.operations = operations_of(binding, call)};
+  const Spot* const spots = binding.operands.data() + call.first_operand;
+  const bool picked = !call.is_copy && picks(binding.plan->module.node(call.node).op);
   for (std::size_t i = 0; i < std::size_t{call.inputs} + call.outputs; ++i)
-    work.bytes += bytes_of(binding, binding.operands[call.first_operand + i]);
+    work.bytes += bytes_of(binding, spots[picked && i == 0 ? call.inputs : i]);
   return work;
 }
 
@@ -90,7 +99,7 @@ std::string strategy_of_body(const Plan& plan, const Binding& binding, const Bou
   if (!code)
     return fmt::format("{}; compiled after {} steps", loop.strategy, loop.steps_to_compile);
   if (!*code) return loop.strategy + "; " + code->error().text();
-  return fmt::format("compiled step by step: {}, after {} that were stepped", (*code)->target,
+  return fmt::format("compiled step by step: {}, after {} steps", (*code)->target,
                      loop.steps_to_compile);
 }
 
@@ -105,10 +114,8 @@ std::string describe_strategy(const Binding& binding, const BoundLoop& loop) {
     if (code) return *code ? "compiled: " + (*code)->target : "stepped: " + code->error().text();
     return loop.strategy;
   }
-  // Of a known number of steps, which was found too small.
-  const bool never = loop.steps_to_compile == std::numeric_limits<std::int64_t>::max();
-  if (never || (loop.trip_count >= 0 && loop.trip_count <= loop.steps_to_compile))
-    return loop.strategy;
+  // Inside of a loop that is code.
+  if (loop.steps_to_compile == std::numeric_limits<std::int64_t>::max()) return loop.strategy;
   return strategy_of_body(plan, binding, loop);
 }
 

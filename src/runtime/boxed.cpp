@@ -62,8 +62,7 @@ Expected<void> Run::State::reserve(const plan::Spot& spot, const tensor::Shape& 
       value.storage && value.storage.use_count() == 1 && value.storage->capacity >= bytes;
   if (!fits) {
     const std::int64_t old = value.storage ? value.storage->capacity : 0;
-    std::int64_t capacity =
-        std::max<std::int64_t>({bytes, std::min(std::max(2 * old, wish), 2 * bytes), 64});
+    std::int64_t capacity = std::max<std::int64_t>({bytes, std::min(2 * old, 2 * bytes), wish, 64});
     // What it holds now is not needed any more: let it go first.
     value.storage.reset();
     value.lender.reset();

@@ -2,6 +2,7 @@
 // prepared for them, which stays for as long as sizes and strides do.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "plan/dynamic.h"
 #include "runtime/state.h"
@@ -39,8 +40,8 @@ Expected<void> Run::State::run_dynamic(std::uint32_t index) {
   const plan::Spot* const spots = binding->operands.data() + call.first_operand;
   for (std::size_t i = 0; i < call.inputs; ++i)
     if (spots[i].is_dynamic()) operand_of[i] = operand(spots[i]);
-  if (bound.grows) {
-    SCANLOOM_TRY(const bool grown, grow_in_place(call));
+  if (bound.grows_along != plan::kNone) {
+    SCANLOOM_TRY(const bool grown, grow_in_place(index));
     if (grown) return {};
   }
   SCANLOOM_TRY(const std::vector<tensor::Shape> shapes,
@@ -63,41 +64,47 @@ Expected<void> Run::State::run_dynamic(std::uint32_t index) {
 
 /// A concat whose first operand is nobody else's appends to its memory, which grows geometrically;
 /// whether it did. Anything unusual is left to the kernel.
-Expected<bool> Run::State::grow_in_place(const plan::BoundCall& call) {
+Expected<bool> Run::State::grow_in_place(std::uint32_t index) {
+  const plan::BoundCall& call = binding->dynamic_calls[index].call;
+  const int axis = binding->dynamic_calls[index].grows_along;
   const std::span inputs(operands.data() + call.first_operand, call.inputs);
   const plan::Spot* const spots = binding->operands.data() + call.first_operand;
-  if (!spots[0].is_dynamic() || !spots[call.inputs].is_dynamic()) return false;
-  BoxedValue& from = box(spots[0]);
-  if (!from.storage || from.storage.use_count() != 1 ||
+  const plan::Spot& result = spots[call.inputs];
+  BoxedValue &from = box(spots[0]), &to = box(result);
+  if (!result.is_dynamic() || !from.storage || from.storage.use_count() != 1 ||
       inputs[0].data<std::byte>() != from.storage->bytes.get())
     return false;
-  const auto axis = tensor::normalise_axis(call.attrs[0].integer(), inputs[0].rank);
-  if (!axis) return false;
   const auto fits = [&](const tensor::Operand& operand) {
     if (operand.rank != inputs[0].rank || !operand.contiguous || operand.empty()) return false;
     for (int i = 0; i < operand.rank; ++i)
-      if (i < *axis ? operand.dims[i] != 1 : i > *axis && operand.dims[i] != inputs[0].dims[i])
+      if (i < axis ? operand.dims[i] != 1 : i > axis && operand.dims[i] != inputs[0].dims[i])
         return false;
     return true;
   };
   if (!std::ranges::all_of(inputs, fits)) return false;
-  const auto item = static_cast<std::int64_t>(dtype_bytes(spots[0].dtype));
   tensor::Shape dims = from.dims;
-  dims[*axis] = 0;
-  for (const tensor::Operand& operand : inputs) dims[*axis] += operand.dims[*axis];
+  for (const tensor::Operand& operand : inputs.subspan(1)) dims[axis] += operand.dims[axis];
+  const auto item = static_cast<std::int64_t>(dtype_bytes(spots[0].dtype));
   std::int64_t at = inputs[0].elements() * item;
-  const plan::Spot& result = spots[call.inputs];
   const std::int64_t bytes = dims.elements() * item;
+  ChosenKernel& known = chosen_kernels[index];
+  if (known.grown_in != runs) {
+    known.grown_before = std::exchange(known.grown_now, 0);
+    known.grown_in = runs;
+  }
+  known.grown_now = std::max(known.grown_now, bytes);
   if (from.storage->capacity >= bytes) {
-    std::swap(box(result).storage, from.storage);
+    std::swap(from.storage, to.storage);
     SCANLOOM_CHECK_OK(reserve(result, dims, call.node));
   } else {
-    SCANLOOM_CHECK_OK(reserve(result, dims, call.node, 2 * bytes));
-    std::memcpy(slot(result.slot), from.storage->bytes.get(), static_cast<std::size_t>(at));
+    // Memory for as much as the run before came to, or for twice as much as now.
+    const std::int64_t wish = known.grown_before >= bytes ? known.grown_before : 2 * bytes;
+    SCANLOOM_CHECK_OK(reserve(result, dims, call.node, wish));
+    std::memcpy(to.storage->bytes.get(), from.storage->bytes.get(), static_cast<std::size_t>(at));
   }
   for (const tensor::Operand& operand : inputs.subspan(1)) {
     const std::int64_t size = operand.elements() * item;
-    std::memcpy(slot(result.slot) + at, operand.data<const std::byte>(),
+    std::memcpy(to.storage->bytes.get() + at, operand.data<const std::byte>(),
                 static_cast<std::size_t>(size));
     at += size;
   }

@@ -164,7 +164,9 @@ Expected<void> Run::State::prepare_body(std::uint32_t index, Watch& watch) {
   if (state.body_decided || ++state.stepped < loop.steps_to_compile) return {};
   state.body_decided = true;
   if (binding->plan->options.compiler == nullptr) return {};
+  const double before = seconds_now();
   Expected<jit::CompiledBody> body = plan::compile_body(*binding->plan, *binding, loop);
+  began += seconds_now() - before;  // no time of a step
   if (body) state.body = *std::move(body);
   return look(index, watch);
 }
@@ -245,7 +247,7 @@ Expected<void> Run::State::finish_loop(std::uint32_t index) {
       continue;
     }
     slot(port.final.slot) = slot(port.argument.slot);
-    if (port.final.is_dynamic()) box(port.final) = box(port.argument);
+    if (port.final.is_dynamic()) box(port.final) = std::move(box(port.argument));
   }
   for (std::size_t i = 0; i < loop.stacked.size(); ++i) {
     const plan::BoundStacked& port = loop.stacked[i];

@@ -35,11 +35,6 @@ class Timer {
   Clock::time_point start_;
 };
 
-double seconds_now() {
-  using Clock = std::chrono::steady_clock;
-  return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
-}
-
 /// A loop's time runs from its begin to its exit, over many instructions.
 void start_loop(Profile* profile, std::uint32_t loop) {
   if (profile != nullptr) profile->loops[loop].seconds -= seconds_now();
@@ -78,6 +73,11 @@ void AlignedDelete::operator()(std::byte* data) const { ::operator delete[](data
 AlignedBytes allocate_aligned(std::int64_t bytes) {
   const std::size_t size = static_cast<std::size_t>((bytes + 127) / 64 * 64);
   return AlignedBytes(static_cast<std::byte*>(::operator new[](size, kAlignment, std::nothrow)));
+}
+
+double seconds_now() {
+  using Clock = std::chrono::steady_clock;
+  return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
 }
 
 Error Run::State::fault_error(ir::NodeId node) const {

@@ -72,6 +72,9 @@ struct LoopState {
 struct ChosenKernel {
   std::vector<std::int64_t> layouts;
   std::shared_ptr<const void> state;
+  // Of a concat that grows in place: the most bytes of the last run and of this one.
+  std::int64_t grown_before = 0, grown_now = 0;
+  std::uint64_t grown_in = 0;  ///< the latter run
 };
 
 struct AlignedDelete {
@@ -80,6 +83,9 @@ struct AlignedDelete {
 using AlignedBytes = std::unique_ptr<std::byte[], AlignedDelete>;
 /// 64-byte aligned, not zeroed; null when there is no memory.
 AlignedBytes allocate_aligned(std::int64_t bytes);
+
+/// Of a clock that never goes back, from some moment on.
+double seconds_now();
 
 struct Run::State {
   static constexpr std::uint32_t kNoLoop = ~std::uint32_t{0};
@@ -107,7 +113,7 @@ struct Run::State {
   ir::NodeId failed_node;             // whose kernel, called from machine code, has found a fault
   std::uint64_t runs = 0;             // begun
   std::uint32_t outermost = kNoLoop;  // the outermost loop whose steps are running
-  double began = 0;                   // when that, or one without instructions, began
+  double began = 0;  // when that, or one without instructions, began; less what compiling took
   std::vector<LoopTime> times;
 
   [[nodiscard]] std::byte*& slot(plan::SlotId id) { return slots[static_cast<std::size_t>(id)]; }
@@ -146,7 +152,7 @@ struct Run::State {
   bool hand_over(const plan::Spot& spot, const tensor::Operand& source, tensor::Tensor& result);
 
   // boxed.cpp: values whose sizes only the run knows
-  /// `wish`: so many bytes will be wanted soon.
+  /// `wish`: so many bytes will be wanted soon, if the budget allows.
   Expected<void> reserve(const plan::Spot& spot, const tensor::Shape& dims, ir::NodeId node,
                          std::int64_t wish = 0);
   /// Lets go what earlier runs have left for later ones: storage that this run has not written, and
@@ -180,7 +186,7 @@ struct Run::State {
 
   // dynamic_calls.cpp
   Expected<void> run_dynamic(std::uint32_t index);
-  Expected<bool> grow_in_place(const plan::BoundCall& call);
+  Expected<bool> grow_in_place(std::uint32_t index);
   Expected<void> choose_kernel(std::uint32_t index);
   void drop_scratch();
   Expected<void> reserve_scratch(std::int64_t bytes, ir::NodeId node);
