@@ -74,6 +74,7 @@ struct Session::Impl {
   std::vector<ValueInfo> inputs, outputs, defaults;
   Source source;  ///< for Session::ir(false), which reads it again
   std::shared_ptr<const plan::Plan> plan;
+  std::shared_ptr<runtime::ResultMemory> result_memory = std::make_shared<runtime::ResultMemory>();
   static constexpr std::size_t kIdleRuns = 16;  ///< kept per binding
   static constexpr std::size_t kBindings = 32;  ///< kept; that of the longest disuse goes first
 

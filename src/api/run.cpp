@@ -65,8 +65,8 @@ Expected<std::vector<Value>> Session::Impl::run_bound(const Arranged& feeds,
     }
   }
   if (!run) {
-    SCANLOOM_TRY(run,
-                 runtime::Run::make(entry->binding, run_options.max_memory, plan->options.threads));
+    SCANLOOM_TRY(run, runtime::Run::make(entry->binding, run_options.max_memory,
+                                         plan->options.threads, result_memory));
   }
   const plan::Binding& binding = *entry->binding;
   const runtime::Limits limits = limits_of(run_options, [&](std::uint32_t loop) {

@@ -5,6 +5,7 @@
 #include "jit/emit_memory.h"
 #include "jit/emit_program.h"
 #include "jit/emit_stages.h"
+#include "jit/emit_wide_loop.h"
 #include "jit/loop_function.h"
 
 namespace scanloom::jit {
@@ -158,6 +159,7 @@ void emit_loop(llvm::Module& module, const LoopSource& source, unsigned vector_b
   // Two vectors of four-byte lanes: independent chains hide the latency of the recurrence. Wider
   // elements take more vectors, which LLVM splits.
   const unsigned width = std::max(2u, 2 * vector_bytes / 4);
+  if (is_wide(source)) return emit_wide_loop(module, source, width, vector_bytes);
   LoopEmitter(module, source).emit(source.lanes == 1 ? 1 : width);
 }
 

@@ -152,13 +152,15 @@ const std::shared_ptr<const plan::Binding>& Run::binding() const { return state_
 const std::vector<LoopTime>& Run::loop_times() const { return state_->times; }
 
 Expected<std::unique_ptr<Run>> Run::make(std::shared_ptr<const plan::Binding> binding,
-                                         std::int64_t max_memory, int max_threads) {
+                                         std::int64_t max_memory, int max_threads,
+                                         std::shared_ptr<ResultMemory> results) {
   const std::int64_t budget = max_memory > 0 ? max_memory : default_max_memory();
   SCANLOOM_CHECK_OK(check_fixed(*binding, budget));
   const std::int64_t bytes = binding->arena_bytes + binding->scratch_bytes;
   auto state = std::make_unique<State>();
   state->arena = allocate_aligned(bytes);
   if (!state->arena) return fail(Code::out_of_memory, "no memory for an arena of {} bytes", bytes);
+  state->result_memory = results ? std::move(results) : std::make_shared<ResultMemory>();
   state->binding = std::move(binding);
   state->materialise(max_threads);
   return std::unique_ptr<Run>(new Run(std::move(state)));
@@ -212,7 +214,7 @@ Expected<RunResult> Run::State::take_results(std::span<const std::byte* const> f
     }
     const auto bytes =
         output.shape.elements() * static_cast<std::int64_t>(dtype_bytes(output.dtype));
-    std::shared_ptr<std::byte[]> memory(allocate_aligned(bytes).release(), AlignedDelete{});
+    std::shared_ptr<std::byte[]> memory = result_memory->take(bytes);
     if (!memory) return fail(Code::out_of_memory, "no memory for a result of {} bytes", bytes);
     const void* data = memory.get();
     result.outputs.emplace_back(output.dtype, output.shape, std::move(memory), data);

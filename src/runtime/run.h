@@ -9,6 +9,7 @@
 
 #include "plan/binding.h"
 #include "runtime/limits.h"
+#include "runtime/result_memory.h"
 #include "tensor/boxed.h"
 #include "tensor/tensor.h"
 
@@ -37,9 +38,11 @@ struct RunResult {
 
 class Run {
  public:
-  /// Errors: limit_reached (the memory budget, naming the bytes), out_of_memory.
+  /// `results`: shared by Runs whose results use each other's memory. Errors: limit_reached (the
+  /// memory budget, naming the bytes), out_of_memory.
   static Expected<std::unique_ptr<Run>> make(std::shared_ptr<const plan::Binding> binding,
-                                             std::int64_t max_memory, int max_threads);
+                                             std::int64_t max_memory, int max_threads,
+                                             std::shared_ptr<ResultMemory> results = nullptr);
   ~Run();
 
   /// Feeds are row-major, of the binding's shapes, and outlive the call. Where an input is a

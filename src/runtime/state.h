@@ -92,6 +92,7 @@ struct Run::State {
 
   std::shared_ptr<const plan::Binding> binding;
   AlignedBytes arena;
+  std::shared_ptr<ResultMemory> result_memory;
   std::vector<std::byte*> slots;
   std::vector<tensor::Operand> operands;
   std::vector<tensor::HotCall> calls, dynamic_calls;
