@@ -2,6 +2,7 @@
 // one lane and for several, over ordinary and special values.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -207,6 +208,49 @@ TEST(CompiledLoop, SaysWhereTheConditionStoppedIt) {
   EXPECT_EQ(end, 7);
   // The condition turns false in the very last step that was asked for.
   EXPECT_EQ(compiled->run(&frame, 0, 7), -1 - 7);
+}
+
+/// h <- h / 2 + x over many lanes, every h kept: more rows than caches hold.
+TEST(CompiledLoop, LargeRowsPassTheCaches) {
+  if (compiler() == nullptr) GTEST_SKIP() << "built without the loop compiler";
+  constexpr std::size_t kWide = 4096, kMany = 513;
+  LoopSource source;
+  source.name = "wide";
+  source.lanes = kWide;
+  source.carried = source.scanned = source.stacked = {{DType::f32, 1}};
+  ScalarProgram& program = source.program;
+  program.inputs = {DType::f32, DType::f32};
+  const auto half = program.append(
+      {.op = ScalarOp::constant, .dtype = DType::f32, .bits = std::bit_cast<std::uint32_t>(0.5F)});
+  const auto halved =
+      program.append({.op = ScalarOp::mul, .dtype = DType::f32, .args = {0, half, -1}});
+  const auto next =
+      program.append({.op = ScalarOp::add, .dtype = DType::f32, .args = {halved, 1, -1}});
+  program.results = {next, next};
+  const auto compiled = compiler()->compile(source);
+  ASSERT_TRUE(compiled) << compiled.error().message();
+  std::vector<float> x(kMany * kWide), first(kWide, 1), last(kWide);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 97) * 0.25F;
+  std::vector<float> memory(kMany * kWide + 32);
+  for (const std::size_t offset : {0, 1}) {  // aligned for such stores, and not
+    const std::size_t begin = (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64) / 4 % 16;
+    float* const rows = memory.data() + begin + offset;
+    const auto* in = reinterpret_cast<const std::byte*>(first.data());
+    auto* out = reinterpret_cast<std::byte*>(last.data());
+    const auto* slices = reinterpret_cast<const std::byte*>(x.data());
+    auto* stacked = reinterpret_cast<std::byte*>(rows);
+    const std::int64_t stride = kWide * sizeof(float);
+    const LoopFrame frame{nullptr, &in, &out, &slices, &stride, &stacked, &stride};
+    ASSERT_EQ(compiled->run(&frame, 0, kMany), static_cast<std::int64_t>(kMany));
+    for (std::size_t lane = 0; lane < kWide; ++lane) {
+      float h = 1;
+      for (std::size_t step = 0; step < kMany; ++step) {
+        h = h * 0.5F + x[step * kWide + lane];
+        ASSERT_EQ(rows[step * kWide + lane], h) << "step " << step << ", lane " << lane;
+      }
+      ASSERT_EQ(last[lane], h);
+    }
+  }
 }
 
 }  // namespace
