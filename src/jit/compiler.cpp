@@ -13,6 +13,7 @@
 #include "jit/emit_body.h"
 #include "jit/emit_loop.h"
 #include "jit/emit_program.h"
+#include "jit/emit_wide_loop.h"
 
 namespace scanloom::jit {
 namespace {
@@ -73,8 +74,11 @@ struct MachineCode {
 };
 
 /// What `emit(module, bytes of a vector)` appends, as machine code of its function `symbol`.
+/// `optimised`: scalar code gains much from LLVM's passes; of blocks of vectors they make the same
+/// code, in twice the time.
 template <class Emit>
-Expected<MachineCode> build(const std::string& name, Isa isa, const char* symbol, Emit&& emit) {
+Expected<MachineCode> build(const std::string& name, Isa isa, const char* symbol, bool optimised,
+                            Emit&& emit) {
   initialise_once();
   const Target target = target_for(isa);
   llvm::orc::JITTargetMachineBuilder machine{llvm::Triple(llvm::sys::getProcessTriple())};
@@ -100,7 +104,7 @@ Expected<MachineCode> build(const std::string& name, Isa isa, const char* symbol
   llvm::raw_string_ostream problem_stream(problem);
   if (llvm::verifyModule(*module, &problem_stream))
     return fail(Code::internal, "loop '{}': malformed code: {}", name, problem);
-  optimise(*module, target_machine->get());
+  if (optimised) optimise(*module, target_machine->get());
   if (auto error = (*jit)->addIRModule({std::move(module), std::move(context)}))
     return fail(Code::internal, "the compiler failed: {}", text_of(std::move(error)));
   auto found = (*jit)->lookup(symbol);
@@ -124,17 +128,18 @@ Expected<void> check_statements(const std::vector<Statement>& statements) {
 
 Expected<CompiledLoop> compile_loop(const LoopSource& source) {
   SCANLOOM_CHECK_OK(check_supported(source.program));
-  SCANLOOM_TRY(MachineCode code, build(source.name, source.isa, kLoopSymbol,
-                                       [&](llvm::Module& module, unsigned vector_bytes) {
-                                         emit_loop(module, source, vector_bytes);
-                                       }));
+  SCANLOOM_TRY(MachineCode code,
+               build(source.name, source.isa, kLoopSymbol, source.lanes == 1 || is_wide(source),
+                     [&](llvm::Module& module, unsigned vector_bytes) {
+                       emit_loop(module, source, vector_bytes);
+                     }));
   return CompiledLoop{code.address.toPtr<CompiledLoopFn>(), std::move(code.target),
                       std::move(code.owner)};
 }
 
 Expected<CompiledBody> compile_body(const BodySource& source) {
   SCANLOOM_CHECK_OK(check_statements(source.statements));
-  SCANLOOM_TRY(MachineCode code, build("body", source.isa, kBodySymbol,
+  SCANLOOM_TRY(MachineCode code, build("body", source.isa, kBodySymbol, true,
                                        [&](llvm::Module& module, unsigned vector_bytes) {
                                          emit_body(module, source, vector_bytes);
                                        }));
