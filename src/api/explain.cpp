@@ -2,6 +2,7 @@
 #include "api/impl.h"
 #include "ir/op_def.h"
 #include "ir/walk.h"
+#include "plan/step_work.h"
 
 namespace scanloom {
 namespace {
@@ -24,22 +25,27 @@ std::string steps_text(std::int64_t trip_count) {
   return trip_count == 1 ? "1 step" : std::to_string(trip_count) + " steps";
 }
 
-/// "65", "4.1 k", "82 M": three digits are enough for people.
+/// "65 ", "4.1 k", "82 M": three digits are enough for people, and a unit follows.
 std::string rounded(double number) {
   constexpr std::string_view kPrefixes[] = {"", "k", "M", "G", "T", "P", "E"};
   std::size_t prefix = 0;
-  for (; number >= 1000 && prefix + 1 < std::size(kPrefixes); ++prefix) number /= 1000;
-  return fmt::format("{:.3g}{}{}", number, prefix > 0 ? " " : "", kPrefixes[prefix]);
+  for (; number >= 999.5 && prefix + 1 < std::size(kPrefixes); ++prefix) number /= 1000;
+  return fmt::format("{:.3g} {}", number, kPrefixes[prefix]);
 }
 
-std::string bytes_text(std::int64_t bytes) {
-  return rounded(static_cast<double>(bytes)) + (bytes < 1000 ? " B" : "B");
+std::string bytes_text(std::int64_t bytes) { return rounded(static_cast<double>(bytes)) + "B"; }
+
+std::string operations_text(double operations) {
+  const std::string text = rounded(operations);
+  return text + (text.back() == ' ' ? "operations" : " operations");
 }
 
 std::string time_text(double seconds) {
-  if (seconds < 1e-6) return fmt::format("{:.3g} ns", seconds * 1e9);
-  if (seconds < 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
-  return seconds < 1 ? fmt::format("{:.3g} ms", seconds * 1e3) : fmt::format("{:.3g} s", seconds);
+  constexpr std::string_view kUnits[] = {"ns", "us", "ms", "s"};
+  double number = seconds * 1e9;
+  std::size_t unit = 0;
+  for (; number >= 999.5 && unit + 1 < std::size(kUnits); ++unit) number /= 1000;
+  return fmt::format("{:.3g} {}", number, kUnits[unit]);
 }
 
 /// Over all runs that are idle now.
@@ -48,7 +54,6 @@ runtime::LoopTime measured(BoundEntry& entry, std::size_t loop) {
   runtime::LoopTime sum;
   for (const auto& run : entry.idle) {
     const runtime::LoopTime& time = run->loop_times()[loop];
-    sum.runs += time.runs;
     sum.steps += time.steps;
     sum.seconds += time.seconds;
   }
@@ -58,10 +63,9 @@ runtime::LoopTime measured(BoundEntry& entry, std::size_t loop) {
 std::string cost_text(BoundEntry& entry, std::size_t index) {
   const plan::BoundLoop& loop = entry.binding->loops[index];
   const plan::StepWork work = plan::step_work(*entry.binding, loop);
-  std::string text =
-      fmt::format("{}{} and {} operations per step, {} of state", work.is_all ? "" : "at least ",
-                  bytes_text(work.bytes), rounded(work.operations),
-                  bytes_text(plan::state_bytes(*entry.binding, loop)));
+  std::string text = fmt::format("{}{} and {} per step, {} of state",
+                                 work.is_all ? "" : "at least ", bytes_text(work.bytes),
+                                 operations_text(work.operations), bytes_text(work.state_bytes));
   const runtime::LoopTime time = measured(entry, index);
   if (time.steps > 0)
     text += fmt::format("; measured {} per step over {} steps",

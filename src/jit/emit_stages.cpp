@@ -58,8 +58,7 @@ class StageEmitter {
   }
   /// The even stage that stores it.
   [[nodiscard]] int stage_of_row(std::size_t stacked) const {
-    const int stage = stages_.of[row(stacked)];
-    return stage == Stages::kInvariant ? 0 : stage + stage % 2;
+    return Stages::even_from(stages_.of[row(stacked)]);
   }
 
   llvm::Type* memory(DType dtype) { return memory_type(builder_.getContext(), dtype, 1); }
@@ -72,14 +71,21 @@ class StageEmitter {
 
   /// Vectors are taken of whole buffers: what lies behind the last step is computed, and not used.
   void make_buffers() {
+    // As many elements as the first chunk has, in whole vectors: later ones are no larger.
+    llvm::Value* const steps = builder_.CreateSub(loop_.last_step(), loop_.first_step());
+    llvm::Value* const most = builder_.CreateSelect(
+        builder_.CreateICmpSLT(steps, loop_.integer(kChunk)), steps, loop_.integer(kChunk));
+    llvm::Value* const elements =
+        builder_.CreateAnd(builder_.CreateAdd(most, loop_.integer(width_ - 1)),
+                           loop_.integer(-static_cast<std::int64_t>(width_)));
     for (const std::int32_t reg : stages_.crossing) {
       llvm::Type* const type = memory(dtype(static_cast<std::size_t>(reg)));
       llvm::AllocaInst* const buffer = builder_.CreateAlloca(type, loop_.integer(kChunk));
       buffer->setAlignment(llvm::Align(64));
       const auto bytes =
           static_cast<std::int64_t>(dtype_bytes(dtype(static_cast<std::size_t>(reg))));
-      builder_.CreateMemSet(buffer, builder_.getInt8(0), loop_.integer(kChunk * bytes),
-                            llvm::Align(64));
+      builder_.CreateMemSet(buffer, builder_.getInt8(0),
+                            builder_.CreateMul(elements, loop_.integer(bytes)), llvm::Align(64));
       buffers_[static_cast<std::size_t>(reg)] = buffer;
     }
   }

@@ -1,8 +1,28 @@
 #include "jit/loop_function.h"
 
+#include <cstddef>
+
 #include "jit/emit_loop.h"
 
 namespace scanloom::jit {
+namespace {
+
+/// The fields of LoopFrame, all of them pointers.
+enum Field : int {
+  kCaptured,
+  kCarriedIn,
+  kCarriedOut,
+  kScanned,
+  kScannedStrides,
+  kStacked,
+  kStackedStrides,
+  kNoField
+};
+static_assert(sizeof(LoopFrame) == kNoField * sizeof(void*));
+static_assert(offsetof(LoopFrame, scanned_strides) == kScannedStrides * sizeof(void*));
+static_assert(offsetof(LoopFrame, stacked_strides) == kStackedStrides * sizeof(void*));
+
+}  // namespace
 
 LoopFunction::LoopFunction(llvm::Module& module, const LoopSource& loop)
     : source(loop), builder(module.getContext()) {
@@ -12,16 +32,15 @@ LoopFunction::LoopFunction(llvm::Module& module, const LoopSource& loop)
   function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, kLoopSymbol, module);
   function->addFnAttr(llvm::Attribute::NoUnwind);
   builder.SetInsertPoint(block("entry"));
-  // The fields of LoopFrame, in their order.
-  captured = load_ports(source.captured, 0, -1);
-  carried_in = load_ports(source.carried, 1, -1);
-  carried_out = load_ports(source.carried, 2, -1);
-  scanned = load_ports(source.scanned, 3, 4);
-  stacked = load_ports(source.stacked, 5, 6);
+  captured = load_ports(source.captured, kCaptured, kNoField);
+  carried_in = load_ports(source.carried, kCarriedIn, kNoField);
+  carried_out = load_ports(source.carried, kCarriedOut, kNoField);
+  scanned = load_ports(source.scanned, kScanned, kScannedStrides);
+  stacked = load_ports(source.stacked, kStacked, kStackedStrides);
 }
 
 std::vector<LoopFunction::Port> LoopFunction::load_ports(const std::vector<LoopOperand>& operands,
-                                                         unsigned addresses, int strides) {
+                                                         int addresses, int strides) {
   const auto load_at = [&](llvm::Value* array, std::size_t index, llvm::Type* type) {
     return builder.CreateLoad(type, builder.CreateConstInBoundsGEP1_64(type, array, index));
   };
@@ -29,9 +48,11 @@ std::vector<LoopFunction::Port> LoopFunction::load_ports(const std::vector<LoopO
   std::vector<Port> ports;
   if (operands.empty()) return ports;
   llvm::Value* const frame = function->getArg(0);
-  llvm::Value* const bases = load_at(frame, addresses, pointer);
-  llvm::Value* const steps =
-      strides < 0 ? nullptr : load_at(frame, static_cast<std::size_t>(strides), pointer);
+  const auto field = [&](int number) {
+    return number == kNoField ? nullptr : load_at(frame, static_cast<std::size_t>(number), pointer);
+  };
+  llvm::Value* const bases = field(addresses);
+  llvm::Value* const steps = field(strides);
   for (std::size_t i = 0; i < operands.size(); ++i) {
     Port port{&operands[i], load_at(bases, i, pointer)};
     if (steps != nullptr) {

@@ -38,7 +38,7 @@ class LoopFunction {
   std::vector<Port> captured, carried_in, carried_out, scanned, stacked;
 
  private:
-  std::vector<Port> load_ports(const std::vector<LoopOperand>& operands, unsigned addresses,
+  std::vector<Port> load_ports(const std::vector<LoopOperand>& operands, int addresses,
                                int strides);
 };
 

@@ -89,20 +89,18 @@ class Cutter {
 
   [[nodiscard]] int stage_of(std::size_t reg) const {
     const std::vector<int>& stages = stages_.of;
-    if (is_state(reg)) {
-      const int next = stages[static_cast<std::size_t>(next_of(reg - first_state_))];
-      return std::max(0, next + (next & 1 & (next > 0 ? 1 : 0)));
-    }
+    if (is_state(reg))
+      return Stages::even_from(stages[static_cast<std::size_t>(next_of(reg - first_state_))]);
     if (reg < inputs_) return reg < first_state_ ? Stages::kInvariant : 0;
     int last = Stages::kInvariant;
     for_each_arg(reg, [&](std::size_t arg) { last = std::max(last, stages[arg]); });
     if (last == Stages::kInvariant) return last;
-    const bool odd = last % 2 == 1;
-    if (recurs_[reg]) return odd ? last + 1 : last;
-    return !odd && is_heavy(program_.instrs[reg - inputs_]) ? last + 1 : last;
+    if (recurs_[reg]) return Stages::even_from(last);
+    return last % 2 == 0 && is_heavy(program_.instrs[reg - inputs_]) ? last + 1 : last;
   }
 
-  /// Stages only rise until each one fits; what recurs has even ones, which its own rise by less.
+  /// Stages rise until each one fits those that it reads. That ends: round a recurrence all stages
+  /// are even, and an even one is raised to no more than what it reads.
   bool assign_stages() {
     stages_.of.assign(registers(), Stages::kInvariant);
     for (bool changed = true; changed;) {
@@ -115,7 +113,7 @@ class Cutter {
       }
     }
     const int last = *std::ranges::max_element(stages_.of);
-    stages_.count = last + (last % 2 == 1 ? 2 : 1);
+    stages_.count = Stages::even_from(last) + 1;
     return last > 0;
   }
 

@@ -15,6 +15,9 @@ namespace scanloom::jit {
 struct Stages {
   static constexpr int kInvariant = -1;
 
+  /// The first even stage that may read what a stage makes.
+  static constexpr int even_from(int stage) { return stage == kInvariant ? 0 : stage + stage % 2; }
+
   std::vector<int> of;  ///< by register
   int count = 0;        ///< the last one is even
   /// Registers that other stages read than their own.

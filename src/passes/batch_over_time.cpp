@@ -276,10 +276,21 @@ class Batcher {
   std::map<std::size_t, ValueId> results_;  ///< by stacked port
 };
 
+bool has_product_in_loop(const Module& module) {
+  return std::ranges::any_of(nodes_with_regions(module, Order::outer_first), [&](NodeId id) {
+    const Node& node = module.node(id);
+    return node.op == &ir::loop_op && !node.loop->scanned.empty() &&
+           std::ranges::any_of(module.region(node.regions[0]).nodes, [&](NodeId inner) {
+             return module.node(inner).op->access == ir::Access::contract;
+           });
+  });
+}
+
 }  // namespace
 
 // Inner loops first: what leaves one may leave the next.
 Expected<Change> batch_over_time(ir::Module& module) {
+  if (!has_product_in_loop(module)) return Change{};
   const KnownSizes sizes(module);
   StepCounts counts(module);
   return sweep_loops(module, [&](NodeId loop, ir::ValueMap& map) {

@@ -62,16 +62,16 @@ bool takes_all_steps(const Module& module, NodeId loop) {
 }
 
 // The table of sizes is copied, so that a module that stays as it is keeps its own.
-std::vector<Dim> StepCounts::of(NodeId loop) {
-  if (!asked_) {
-    asked_ = true;
-    std::vector<Type> arguments;
-    for (const ValueId arg : module_.region(module_.top()).args)
-      arguments.push_back(module_.value(arg).type);
-    tensor::DimTable dims = module_.dims;
-    first_unknown_ = dims.size();
-    if (auto inference = infer(module_, arguments, dims)) known_ = std::move(inference->known);
-  }
+StepCounts::StepCounts(const Module& module) : module_(module) {
+  std::vector<Type> arguments;
+  for (const ValueId arg : module_.region(module_.top()).args)
+    arguments.push_back(module_.value(arg).type);
+  tensor::DimTable dims = module_.dims;
+  first_unknown_ = dims.size();
+  if (auto inference = infer(module_, arguments, dims)) known_ = std::move(inference->known);
+}
+
+std::vector<Dim> StepCounts::of(NodeId loop) const {
   std::vector<Dim> counts;
   if (module_.node(loop).loop->has_trip_count) add(module_.node(loop).inputs[0], counts);
   return counts;

@@ -17,15 +17,15 @@ bool takes_all_steps(const ir::Module& module, ir::NodeId loop);
 /// The sizes that trip counts are known to be. Infers the module when first asked.
 class StepCounts {
  public:
-  explicit StepCounts(const ir::Module& module) : module_(module) {}
+  /// Infers the module as it is now.
+  explicit StepCounts(const ir::Module& module);
   /// All that are known for the loop's trip count; none where it has none.
-  std::vector<ir::Dim> of(ir::NodeId loop);
+  [[nodiscard]] std::vector<ir::Dim> of(ir::NodeId loop) const;
 
  private:
   void add(ir::ValueId value, std::vector<ir::Dim>& counts) const;
 
   const ir::Module& module_;
-  bool asked_ = false;
   std::size_t first_unknown_ = 0;  ///< sizes from here on are of the inference alone
   std::vector<std::shared_ptr<const ir::Known>> known_;
 };

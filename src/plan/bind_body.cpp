@@ -1,13 +1,12 @@
 // Machine code for the bodies of loops that are more than one element program. They are bound as
 // all stepped loops are, and start so; the code takes over at the beginning of a step.
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
-#include "ops/ops.h"
 #include "plan/binder.h"
 #include "plan/body_source.h"
 #include "plan/cost.h"
+#include "plan/step_work.h"
 
 namespace scanloom::plan {
 
@@ -177,18 +176,9 @@ double Binder::step_nanoseconds(const BoundLoop& loop) const {
 }
 
 double Binder::call_nanoseconds(const BoundCall& call) const {
-  double most = 0, all = 1;
-  for (std::size_t i = 0; i < std::size_t{call.inputs} + call.outputs; ++i) {
-    const Spot& spot = out_->operands[call.first_operand + i];
-    if (!spot.present() || spot.is_dynamic() || spot.is_object()) continue;
-    const auto elements = static_cast<double>(layout(spot).dims.elements());
-    most = std::max(most, elements);
-    all *= elements;
-  }
-  // Of a product m x k by k x n, (mk kn mn)^1/2 multiplications.
-  const bool is_product = !call.is_copy && module_.node(call.node).op == &ops::contract_op;
-  return kNanosecondsPerCall +
-         (is_product ? std::sqrt(all) * kNanosecondsPerProduct : most * kNanosecondsPerElement);
+  const CallWork work = work_of(*out_, call);
+  return kNanosecondsPerCall + (work.products > 0 ? work.products * kNanosecondsPerProduct
+                                                  : work.elements * kNanosecondsPerElement);
 }
 
 void Binder::compile_bodies() {

@@ -120,6 +120,7 @@ void Binder::bind_carried(ir::NodeId id, BoundLoop& loop, const std::vector<Loca
     if (!is_static(argument)) {
       const Location boxed = new_dynamic(type(argument).dtype);
       carried.argument = boxed.spot;
+      has_own_box_[argument.index] = true;
       carried.next = new_dynamic(type(argument).dtype).spot;
       carried.final = new_dynamic(type(argument).dtype).spot;
       carried.initial = initial.spot;
@@ -252,18 +253,6 @@ Expected<void> Binder::finish_loop(Frame& frame) {
   return {};
 }
 
-/// Whether a boxed value is nobody's but its reader's: of operands that a body captures, each step
-/// is a reader.
-bool Binder::is_read_once(ir::ValueId id) const {
-  const ir::Value& value = module_.value(id);
-  if (uses_[id.index] != 1 || !locations_[id.index].spot.is_dynamic()) return false;
-  if (value.producer.valid()) return true;
-  const ir::NodeId owner = module_.region(value.region).owner;
-  if (!owner.valid() || !module_.node(owner).loop) return false;
-  const ir::LoopPorts& ports = *module_.node(owner).loop;
-  return value.index >= ports.captured && value.index < ports.captured + ports.carried;
-}
-
 /// Whether carried value i surely enters and leaves a step with the same sizes, where it must.
 bool Binder::sizes_fit(const ir::Node& node, std::uint32_t i) const {
   const ir::Region& body = module_.region(node.regions[0]);
@@ -296,7 +285,7 @@ void Binder::finish_carried(const ir::Node& node, std::uint32_t index, BoundLoop
     const ir::NodeId producer = module_.value(yield).producer;
     const ir::NodeId at = producer.valid() ? producer : loop.node;
     if (port.argument.is_dynamic()) {
-      emit_alias(source, {port.next, {}}, producer.valid() && is_read_once(yield));
+      emit_alias(source, {port.next, {}}, producer.valid() && may_take_box(yield));
     } else {
       const auto a = static_cast<BufferId>(port.buffer_a), b = static_cast<BufferId>(port.buffer_b);
       emit_copy(source, {port.next, {a, b}}, at);

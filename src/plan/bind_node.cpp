@@ -145,6 +145,15 @@ Expected<void> Binder::bind_kernel(ir::NodeId id) {
   return {};
 }
 
+/// Of a concat to a state that nothing else reads: its axis.
+std::int32_t Binder::growing_axis(const ir::Node& node) const {
+  if (node.op != &ops::concat_op || is_static(node.outputs[0])) return kNone;
+  const ir::ValueId state = node.inputs[0];
+  const bool is_state = !module_.value(state).producer.valid() && may_take_box(state);
+  if (!is_state || !type(state).ranked) return kNone;
+  return tensor::normalise_axis(node.attrs[0].integer(), type(state).rank()).value_or(kNone);
+}
+
 Expected<void> Binder::bind_dynamic(ir::NodeId id) {
   const ir::Node& node = module_.node(id);
   if (node.op->reference == nullptr)
@@ -156,6 +165,7 @@ Expected<void> Binder::bind_dynamic(ir::NodeId id) {
   for (const ir::ValueId output : node.outputs) {
     outputs.push_back(is_static(output) ? output_location(output)
                                         : new_dynamic(type(output).dtype));
+    has_own_box_[output.index] = !is_static(output);
     set_location(output, outputs.back());
   }
   DynamicCall dynamic;
@@ -168,10 +178,7 @@ Expected<void> Binder::bind_dynamic(ir::NodeId id) {
   dynamic.call.attrs = node.attrs.data();
   dynamic.call.node = id;
   dynamic.call.is_random = node.op->effects == ir::Effects::random;
-  if (node.op == &ops::concat_op && is_read_once(node.inputs[0]) && type(node.inputs[0]).ranked)
-    dynamic.grows_along =
-        tensor::normalise_axis(node.attrs[0].integer(), type(node.inputs[0]).rank())
-            .value_or(kNone);
+  dynamic.grows_along = growing_axis(node);
   const bool all_there =
       std::ranges::all_of(inputs, [](const Location& input) { return input.spot.present(); });
   if (node.op->scalar != nullptr && all_there)

@@ -111,10 +111,12 @@ void Binder::finish_stacked(const ir::Node& node, BoundLoop& loop) {
     touch(source);
     if (port.result.is_object()) {
       port.row = source.spot;
+      port.apart = true;
     } else if (port.open) {
       if (source.spot.slot != port.row.slot) emit_copy(source, {port.row, {}}, loop.node);
     } else if (port.result.is_dynamic()) {
       port.row = source.spot;
+      port.apart = !port.insert && source.spot.is_dynamic();
       if (!source.spot.is_dynamic() && layout(source.spot).contiguous)
         port.row_bytes = layout(source.spot).dims.elements() * bytes_of(source.spot.dtype);
     } else if (source.spot.slot != port.row.slot) {

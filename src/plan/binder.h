@@ -94,6 +94,10 @@ class Binder {
   void touch(const Location& location);
   std::uint32_t emit(Op op, std::uint32_t index);
   void emit_copy(const Location& from, const Location& to, ir::NodeId node);
+  /// Whether the one reader of a boxed value may take what is in its box.
+  [[nodiscard]] bool may_take_box(ir::ValueId id) const {
+    return has_own_box_[id.index] && uses_[id.index] == 1;
+  }
   void emit_alias(const Location& from, const Location& to, bool moved = false);
   /// Row-major, with sizes that are known: where it is, or a copy that is emitted here.
   Location straight(const Location& location, const tensor::Shape& dims, ir::NodeId node);
@@ -108,6 +112,7 @@ class Binder {
   Expected<void> bind_dynamic(ir::NodeId id);
   const char* try_kernel(ir::NodeId id, const kernels::KernelDef& def,
                          const std::vector<Location>& inputs, const std::vector<Location>& outputs);
+  [[nodiscard]] std::int32_t growing_axis(const ir::Node& node) const;
   void emit_call(BoundCall call);
 
   // bind_object.cpp
@@ -119,7 +124,6 @@ class Binder {
   void bind_carried_object(ir::NodeId id, std::uint32_t port, BoundLoop& loop);
 
   // bind_loop.cpp
-  [[nodiscard]] bool is_read_once(ir::ValueId id) const;
   Expected<void> begin_loop(ir::NodeId id);
   Expected<BoundLoop> bind_controls(ir::NodeId id);
   Expected<Location> control(ir::NodeId loop, ir::ValueId id, std::string_view what);
@@ -179,6 +183,7 @@ class Binder {
   std::vector<std::optional<Location>> wanted_;  // by ValueId: where a value should be made
   ir::LastUses last_uses_;
   std::vector<std::uint32_t> uses_;  // by ValueId
+  std::vector<bool> has_own_box_;    // by ValueId: no other value lies there
   std::vector<bool> owned_;          // by ValueId: an object that no other value's spot refers to
   std::vector<Frame> frames_;
   std::vector<std::string> refusals_;  // of kernels for the node that is being bound

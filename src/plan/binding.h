@@ -87,7 +87,7 @@ struct DynamicCall {
   /// Sizes of all outputs from the actual inputs. Errors name the node.
   Expected<std::vector<tensor::Shape>> (*resolve)(
       const Plan& plan, ir::NodeId node, std::span<const tensor::Operand> inputs) = nullptr;
-  /// Of a concat whose first operand nothing else reads: the axis that grows.
+  /// Of a concat to a state that nothing else reads: the axis that grows.
   std::int32_t grows_along = kNone;
 };
 
@@ -125,6 +125,9 @@ struct BoundStacked {
   /// The sizes of rows are known and only their number is not: each is written where it belongs, in
   /// memory that grows.
   bool open = false;
+  /// Rows are kept apart and put together when the loop has ended: strings, and rows of any length
+  /// that are concatenated.
+  bool apart = false;
 };
 
 /// One loop. Without trip count it takes as many steps as there are slices; without these either it

@@ -59,16 +59,6 @@ std::shared_ptr<const Plan> make_plan(ir::Module module, const PlanOptions& opti
 Expected<std::shared_ptr<const Binding>> bind(std::shared_ptr<const Plan> plan,
                                               std::span<const tensor::Shape> feed_shapes);
 
-/// What one step moves and computes: values read and written, those of calls within too, and
-/// multiplications, additions or other operations on elements.
-struct StepWork {
-  std::int64_t bytes = 0;
-  double operations = 0;
-  bool is_all = true;  ///< false: loops inside, and what data decide, are not in it
-};
-StepWork step_work(const Binding& binding, const BoundLoop& loop);
-/// Of what the loop carries, as far as binding knows.
-std::int64_t state_bytes(const Binding& binding, const BoundLoop& loop);
 /// For people: how the loop is executed, and why not better. What runs have compiled since binding
 /// counts.
 std::string describe_strategy(const Binding& binding, const BoundLoop& loop);

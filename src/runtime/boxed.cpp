@@ -149,13 +149,11 @@ Expected<void> Run::State::append_row(const plan::BoundStacked& port, std::int64
   } else {
     tensor::Shape expected = rows.dims;
     expected.erase(0);
-    const bool grows_along_axis = !port.insert;
     if (!(expected == dims))
       return fail(Code::invalid_argument,
                   "{}: the stacked row of step {} has sizes {}, before it {}", describe(node), step,
                   dims.to_string(), expected.to_string())
-          .note(grows_along_axis ? "rows that are concatenated must agree too"
-                                 : "all rows of a stacked output have the same sizes");
+          .note("all rows of a stacked output have the same sizes");
   }
   const std::int64_t row_bytes = bytes_of(dims, port.result.dtype);
   const std::int64_t needed = row_bytes * (step + 1);

@@ -2,7 +2,6 @@
 // prepared for them, which stays for as long as sizes and strides do.
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include "plan/dynamic.h"
 #include "runtime/state.h"
@@ -10,6 +9,7 @@
 namespace scanloom::runtime {
 namespace {
 
+constexpr std::int64_t kMostAlongAxis = std::int64_t{1} << 40;
 /// Preparing a kernel takes longer than the reference needs for fewer elements than that.
 constexpr std::int64_t kElementsWorthAKernel = 256;
 
@@ -40,10 +40,7 @@ Expected<void> Run::State::run_dynamic(std::uint32_t index) {
   const plan::Spot* const spots = binding->operands.data() + call.first_operand;
   for (std::size_t i = 0; i < call.inputs; ++i)
     if (spots[i].is_dynamic()) operand_of[i] = operand(spots[i]);
-  if (bound.grows_along != plan::kNone) {
-    SCANLOOM_TRY(const bool grown, grow_in_place(index));
-    if (grown) return {};
-  }
+  if (bound.grows_along != plan::kNone && can_grow_in_place(index)) return grow_in_place(index);
   SCANLOOM_TRY(const std::vector<tensor::Shape> shapes,
                bound.resolve(*binding->plan, call.node, std::span(operand_of, call.inputs)));
   for (std::size_t i = 0; i < call.outputs; ++i) {
@@ -62,53 +59,58 @@ Expected<void> Run::State::run_dynamic(std::uint32_t index) {
   return {};
 }
 
-/// A concat whose first operand is nobody else's appends to its memory, which grows geometrically;
-/// whether it did. Anything unusual is left to the kernel.
-Expected<bool> Run::State::grow_in_place(std::uint32_t index) {
+/// Whether the memory of the state that a concat extends is nobody else's, and all that follows in
+/// it is what is appended. Operands that do not fit are left to the kernel, which says why.
+bool Run::State::can_grow_in_place(std::uint32_t index) {
+  const plan::BoundCall& call = binding->dynamic_calls[index].call;
+  const int axis = binding->dynamic_calls[index].grows_along;
+  const std::span inputs(operands.data() + call.first_operand, call.inputs);
+  const BoxedValue& state = box(binding->operands[call.first_operand]);
+  if (!state.storage || state.storage.use_count() != 1 ||
+      inputs[0].data<std::byte>() != state.storage->bytes.get())
+    return false;
+  const auto fits = [&](const tensor::Operand& operand) {
+    if (operand.rank != inputs[0].rank || !operand.contiguous) return false;
+    for (int i = 0; i < operand.rank; ++i) {
+      if (i < axis && operand.dims[i] != 1) return false;
+      if (i > axis && operand.dims[i] != inputs[0].dims[i]) return false;
+    }
+    // Without elements it may have any size along the axis: the sum must not overflow.
+    return operand.dims[axis] <= kMostAlongAxis;
+  };
+  return std::ranges::all_of(inputs, fits);
+}
+
+/// Appends to the memory of the first operand, which grows geometrically.
+Expected<void> Run::State::grow_in_place(std::uint32_t index) {
   const plan::BoundCall& call = binding->dynamic_calls[index].call;
   const int axis = binding->dynamic_calls[index].grows_along;
   const std::span inputs(operands.data() + call.first_operand, call.inputs);
   const plan::Spot* const spots = binding->operands.data() + call.first_operand;
   const plan::Spot& result = spots[call.inputs];
   BoxedValue &from = box(spots[0]), &to = box(result);
-  if (!result.is_dynamic() || !from.storage || from.storage.use_count() != 1 ||
-      inputs[0].data<std::byte>() != from.storage->bytes.get())
-    return false;
-  const auto fits = [&](const tensor::Operand& operand) {
-    if (operand.rank != inputs[0].rank || !operand.contiguous || operand.empty()) return false;
-    for (int i = 0; i < operand.rank; ++i)
-      if (i < axis ? operand.dims[i] != 1 : i > axis && operand.dims[i] != inputs[0].dims[i])
-        return false;
-    return true;
-  };
-  if (!std::ranges::all_of(inputs, fits)) return false;
   tensor::Shape dims = from.dims;
   for (const tensor::Operand& operand : inputs.subspan(1)) dims[axis] += operand.dims[axis];
   const auto item = static_cast<std::int64_t>(dtype_bytes(spots[0].dtype));
   std::int64_t at = inputs[0].elements() * item;
   const std::int64_t bytes = dims.elements() * item;
-  ChosenKernel& known = chosen_kernels[index];
-  if (known.grown_in != runs) {
-    known.grown_before = std::exchange(known.grown_now, 0);
-    known.grown_in = runs;
-  }
-  known.grown_now = std::max(known.grown_now, bytes);
+  Growth& growth = chosen_kernels[index].growth;
+  growth.note(runs, bytes);
   if (from.storage->capacity >= bytes) {
     std::swap(from.storage, to.storage);
     SCANLOOM_CHECK_OK(reserve(result, dims, call.node));
   } else {
-    // Memory for as much as the run before came to, or for twice as much as now.
-    const std::int64_t wish = known.grown_before >= bytes ? known.grown_before : 2 * bytes;
-    SCANLOOM_CHECK_OK(reserve(result, dims, call.node, wish));
+    SCANLOOM_CHECK_OK(reserve(result, dims, call.node, growth.wish(bytes)));
     std::memcpy(to.storage->bytes.get(), from.storage->bytes.get(), static_cast<std::size_t>(at));
   }
   for (const tensor::Operand& operand : inputs.subspan(1)) {
     const std::int64_t size = operand.elements() * item;
+    if (size == 0) continue;
     std::memcpy(to.storage->bytes.get() + at, operand.data<const std::byte>(),
                 static_cast<std::size_t>(size));
     at += size;
   }
-  return true;
+  return {};
 }
 
 Expected<void> Run::State::choose_kernel(std::uint32_t index) {

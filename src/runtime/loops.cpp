@@ -123,8 +123,8 @@ Expected<bool> Run::State::end_step(std::uint32_t index, Watch& watch) {
   }
   for (std::size_t i = 0; i < loop.stacked.size(); ++i) {
     const plan::BoundStacked& port = loop.stacked[i];
-    if (port.result.is_object()) {
-      SCANLOOM_CHECK_OK(append_object(index, i));
+    if (port.apart) {
+      SCANLOOM_CHECK_OK(keep_row(index, i));
     } else if (port.result.is_dynamic() && !port.open) {
       SCANLOOM_CHECK_OK(append_row(port, state.step, loop.node));
     } else {
@@ -251,8 +251,8 @@ Expected<void> Run::State::finish_loop(std::uint32_t index) {
   }
   for (std::size_t i = 0; i < loop.stacked.size(); ++i) {
     const plan::BoundStacked& port = loop.stacked[i];
-    if (port.result.is_object())
-      SCANLOOM_CHECK_OK(join_objects(index, i));
+    if (port.apart)
+      SCANLOOM_CHECK_OK(join_rows(index, i));
     else if (port.result.is_dynamic())
       SCANLOOM_CHECK_OK(finish_rows(port, loops[index].step, loop.node));
   }
@@ -266,7 +266,9 @@ Expected<bool> Run::State::run_whole(std::uint32_t index, const Limits& limits, 
   SCANLOOM_TRY(const bool runs, enter(index, limits));
   if (!runs || state.trip < plan::least_steps(binding->plan->options)) return false;
   if (state.compiled.run == nullptr) {
+    const double before = seconds_now();
     Expected<jit::CompiledLoop> compiled = plan::compile_loop(*binding->plan, *loop.source);
+    began += seconds_now() - before;  // no time of a step
     state.refused = !compiled;
     if (!compiled) return false;
     state.compiled = *std::move(compiled);

@@ -153,14 +153,18 @@ Expected<void> Run::State::slice_object(const plan::BoundScanned& port, std::int
   return {};
 }
 
-Expected<void> Run::State::append_object(std::uint32_t index, std::size_t port) {
+Expected<void> Run::State::keep_row(std::uint32_t index, std::size_t port) {
   const plan::BoundLoop& loop = binding->loops[index];
   const plan::BoundStacked& stacked = loop.stacked[port];
   std::vector<Tensor>& rows = loops[index].rows[port];
-  const Tensor& row = object(stacked.row)->tensor();
+  SCANLOOM_TRY(Tensor row, tensor_at(stacked.row));
   Expected<void> fits = tensor::check_row(rows, row, port, stacked.axis, stacked.insert);
   if (!fits) return std::move(fits).error().at(describe(loop.node));
   account.set_elsewhere(bytes_elsewhere());
+  if (row.owner() == nullptr) {  // lent: it will change
+    SCANLOOM_CHECK_OK(account.check(static_cast<std::int64_t>(row.bytes())));
+    SCANLOOM_TRY(row, Tensor::copy_of(row.dtype(), row.shape(), row.data()));
+  }
   // A row that is the same in all steps takes no new memory, but what describes it does.
   Expected<Tensor> counted = account.count(row);
   if (!counted) return std::move(counted).error().at(describe(loop.node));
@@ -168,7 +172,7 @@ Expected<void> Run::State::append_object(std::uint32_t index, std::size_t port) 
   return {};
 }
 
-Expected<void> Run::State::join_objects(std::uint32_t index, std::size_t port) {
+Expected<void> Run::State::join_rows(std::uint32_t index, std::size_t port) {
   const plan::BoundLoop& loop = binding->loops[index];
   const plan::BoundStacked& stacked = loop.stacked[port];
   std::vector<Tensor>& rows = loops[index].rows[port];
@@ -182,6 +186,7 @@ Expected<void> Run::State::join_objects(std::uint32_t index, std::size_t port) {
   };
   Expected<BoxRef> all = join();
   if (!all) return std::move(all).error().at(describe(loop.node));
+  if (!stacked.result.is_object()) return unbox(*all, stacked.result, loop.node);
   object(stacked.result) = *std::move(all);
   return {};
 }

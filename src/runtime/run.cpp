@@ -333,7 +333,6 @@ Expected<void> Run::State::execute(const Limits& limits, Watch& watch, Profile* 
 void Run::State::add_time(std::uint32_t loop) {
   if (profiled) return;
   LoopTime& time = times[loop];
-  ++time.runs;
   time.steps += loops[loop].step;
   time.seconds += seconds_now() - began;
 }

@@ -26,7 +26,7 @@ struct Profile {
 
 /// What the loops that stand in no other one took, by index of Binding::loops.
 struct LoopTime {
-  std::int64_t runs = 0, steps = 0;
+  std::int64_t steps = 0;
   double seconds = 0;
 };
 

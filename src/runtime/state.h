@@ -1,10 +1,12 @@
 // The mutable half of a Run, shared by the files that implement it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <memory>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "plan/binding.h"
@@ -54,7 +56,7 @@ struct LoopState {
   std::int64_t shown = -1;                        ///< trip count for progress; -1: not known
   bool limited = false;                           ///< reaching `trip` is an error
   std::int64_t room = 0;                          ///< steps whose rows have memory already
-  std::vector<std::vector<tensor::Tensor>> rows;  ///< of strings, by stacked port
+  std::vector<std::vector<tensor::Tensor>> rows;  ///< those kept apart, by stacked port
   Pace pace;
   jit::CompiledBody body;     ///< runs the steps that are left
   bool body_allowed = true;   ///< by the limits of this run
@@ -68,13 +70,30 @@ struct LoopState {
   std::vector<std::int64_t> scanned_strides, stacked_strides;
 };
 
+/// How many bytes a value that grows came to: in the run before, and in this one.
+class Growth {
+ public:
+  void note(std::uint64_t run, std::int64_t bytes) {
+    if (run_ != run) before_ = std::exchange(now_, 0);
+    run_ = run;
+    now_ = std::max(now_, bytes);
+  }
+  /// Where memory for `bytes` is short: what is likely to suffice, without taking much more than
+  /// there is yet.
+  [[nodiscard]] std::int64_t wish(std::int64_t bytes) const {
+    return before_ >= bytes ? std::min(before_, 16 * bytes) : 2 * bytes;
+  }
+
+ private:
+  std::int64_t before_ = 0, now_ = 0;
+  std::uint64_t run_ = 0;
+};
+
 /// What a dynamic call was prepared for, and how.
 struct ChosenKernel {
   std::vector<std::int64_t> layouts;
   std::shared_ptr<const void> state;
-  // Of a concat that grows in place: the most bytes of the last run and of this one.
-  std::int64_t grown_before = 0, grown_now = 0;
-  std::uint64_t grown_in = 0;  ///< the latter run
+  Growth growth;  ///< of a concat that grows in place
 };
 
 struct AlignedDelete {
@@ -182,12 +201,13 @@ struct Run::State {
   Expected<std::int64_t> slice_count(const plan::BoundScanned& port, ir::NodeId node);
   Expected<void> slice_object(const plan::BoundScanned& port, std::int64_t step, ir::NodeId node);
   Expected<tensor::BoxRef> counted_box(tensor::Tensor tensor);
-  Expected<void> append_object(std::uint32_t index, std::size_t port);
-  Expected<void> join_objects(std::uint32_t index, std::size_t port);
+  Expected<void> keep_row(std::uint32_t index, std::size_t port);
+  Expected<void> join_rows(std::uint32_t index, std::size_t port);
 
   // dynamic_calls.cpp
   Expected<void> run_dynamic(std::uint32_t index);
-  Expected<bool> grow_in_place(std::uint32_t index);
+  [[nodiscard]] bool can_grow_in_place(std::uint32_t index);
+  Expected<void> grow_in_place(std::uint32_t index);
   Expected<void> choose_kernel(std::uint32_t index);
   void drop_scratch();
   Expected<void> reserve_scratch(std::int64_t bytes, ir::NodeId node);

@@ -27,13 +27,15 @@ using tensor::Tensor;
 using Integers = std::vector<std::int64_t>;
 
 constexpr std::int64_t kMostElements = 1024;
+constexpr std::int64_t kMostGrowing = 64;
 constexpr int kDeepest = 3;
 
 bool is_float(DType dtype) { return dtype == DType::f32 || dtype == DType::f64; }
 
+/// Sizes that only a run knows are taken as if they were 32.
 std::int64_t elements_of(const Type& type) {
   std::int64_t elements = 1;
-  for (const Dim dim : type.dims) elements *= dim.is_constant() ? dim.value() : 1;
+  for (const Dim dim : type.dims) elements *= dim.is_constant() ? dim.value() : 32;
   return elements;
 }
 
@@ -114,9 +116,12 @@ class Maker {
   }
 
   Shape some_shape() {
-    constexpr std::int64_t kSizes[] = {1, 2, 3, 4, 5, 8, 17};
+    constexpr std::int64_t kSizes[] = {1, 2, 3, 4, 5, 8, 17, 130};
     Shape shape;
-    for (int rank = between(0, 3); rank > 0; --rank) shape.push_back(one_of(kSizes));
+    for (int rank = between(0, 3); rank > 0; --rank) {
+      const std::int64_t size = one_of(kSizes);
+      shape.push_back(size * shape.elements() <= kMostElements ? size : 1);
+    }
     return shape;
   }
 
@@ -437,7 +442,17 @@ class Maker {
     return made.value_or(base);
   }
 
+  /// By a value or, where there is one that only the run knows, by a size.
   ValueId condition(Scope& scope) {
+    const auto grown = pick(scope, [](const Type& t) { return t.rank() > 0 && !t.is_static(); });
+    if (grown && chance(30)) {
+      const auto size =
+          add(scope, ops::dim_op, {*grown}, {{"axis", between(0, type(*grown).rank() - 1)}});
+      const ValueId limit =
+          constant(scope, Tensor::scalar(static_cast<std::int64_t>(between(0, 6))));
+      if (size)
+        if (const auto made = add(scope, ops::less_op, {*size, limit})) return *made;
+    }
     if (const auto x = summary(scope, chance(70) ? DType::f32 : DType::i64)) {
       const ValueId limit = constant(scope, some_tensor(type(*x).dtype, {}));
       if (const auto made = add(scope, ops::less_op, {*x, limit})) return *made;
@@ -445,12 +460,28 @@ class Maker {
     return constant(scope, Tensor::scalar(chance(70)));
   }
 
+  /// The state with something behind it, or before it, if anything fits.
+  ValueId grown(Scope& scope, ValueId state, int axis) {
+    const Type wanted = type(state);
+    const auto part = pick(scope, [&](Type t) {
+      if (t.dtype != wanted.dtype || t.rank() != wanted.rank() || !t.is_static()) return false;
+      if (elements_of(t) > kMostGrowing) return false;
+      t.dims[static_cast<std::size_t>(axis)] = dim(wanted, axis);
+      return t.dims == wanted.dims;
+    });
+    if (!part) return state;
+    std::vector<ValueId> parts = {state, *part};
+    if (chance(20)) std::ranges::reverse(parts);
+    return add(scope, ops::concat_op, parts, {{"axis", axis}}).value_or(state);
+  }
+
   // --- regions
 
-  /// Some values of the scope, different ones.
+  /// Some values of the scope, different ones, now and then such as have sizes of a run.
   std::vector<ValueId> some(const Scope& scope, int count) {
     std::vector<ValueId> chosen = scope.values;
-    std::erase_if(chosen, [&](ValueId value) { return !type(value).is_static(); });
+    const bool any = chance(35);
+    std::erase_if(chosen, [&](ValueId value) { return !any && !type(value).is_static(); });
     std::ranges::shuffle(chosen, random_);
     chosen.resize(std::min(chosen.size(), static_cast<std::size_t>(count)));
     return chosen;
@@ -538,7 +569,16 @@ class Maker {
     const std::vector<ValueId> captured = some(scope, between(0, 3));
     const std::vector<ValueId> states = some(scope, between(0, 3));
     std::vector<Type> arguments = types_of(captured);
-    for (const Type& state : types_of(states)) arguments.push_back(state);
+    std::vector<int> growing_axes;  // by state; -1: it keeps its sizes
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      arguments.push_back(type(states[i]));
+      growing_axes.push_back(-1);
+      // Inner loops would take very long over what outer ones have grown.
+      const bool small = scope.depth == 0 && elements_of(arguments.back()) <= kMostGrowing;
+      if (captured.empty() || arguments.back().rank() == 0 || !small || !chance(30)) continue;
+      growing_axes.back() = between(0, arguments.back().rank() - 1);
+      arguments.back().dims[static_cast<std::size_t>(growing_axes.back())] = module_.dims.fresh();
+    }
     inputs.insert(inputs.end(), captured.begin(), captured.end());
     inputs.insert(inputs.end(), states.begin(), states.end());
     for (const auto& [sequence, axis] : sequences) {
@@ -550,16 +590,21 @@ class Maker {
     }
     ports.captured = static_cast<std::uint32_t>(captured.size());
     ports.carried = static_cast<std::uint32_t>(states.size());
-    const NodeId loop =
-        module_.add_node(scope.region, ir::loop_op, std::move(inputs), {}, types_of(states));
+    std::vector<Type> results(arguments.begin() + ports.captured,
+                              arguments.begin() + ports.captured + ports.carried);
+    for (std::size_t i = 0; i < results.size(); ++i)
+      if (growing_axes[i] >= 0)
+        results[i].dims[static_cast<std::size_t>(growing_axes[i])] = module_.dims.fresh();
+    const NodeId loop = module_.add_node(scope.region, ir::loop_op, std::move(inputs), {}, results);
     Scope body = open(scope, loop, arguments);
-    fill(body, loop, ports, *steps);
+    fill(body, loop, ports, *steps, growing_axes);
     for (const ValueId output : module_.node(loop).outputs)
       if (elements_of(type(output)) <= kMostElements) scope.values.push_back(output);
   }
 
   /// The body of a loop, its yields and its further ports.
-  void fill(Scope& body, NodeId loop, LoopPorts& ports, Dim steps) {
+  void fill(Scope& body, NodeId loop, LoopPorts& ports, Dim steps,
+            const std::vector<int>& growing_axes) {
     const std::vector<ValueId> arguments = body.values;
     grow(body, between(1, 9));
     std::vector<ValueId> yields;
@@ -567,8 +612,11 @@ class Maker {
       ports.has_keep_going = true;
       yields.push_back(condition(body));
     }
-    for (std::uint32_t i = 0; i < ports.carried; ++i)
-      yields.push_back(like(body, arguments[ports.captured + i]));
+    for (std::uint32_t i = 0; i < ports.carried; ++i) {
+      const ValueId state = arguments[ports.captured + i];
+      yields.push_back(growing_axes[i] < 0 ? like(body, state)
+                                           : grown(body, state, growing_axes[i]));
+    }
     const bool counted = !ports.has_keep_going && !ports.has_condition;
     for (const ValueId row : some(body, between(ports.carried == 0 ? 1 : 0, 3))) {
       Type stacked = type(row);

@@ -72,7 +72,7 @@ void check_seed(std::uint64_t seed) {
   ir::Module after = module;
   const auto report = passes::run(after, {.verify_each = true});
   ASSERT_TRUE(report) << report.error().text();
-  constexpr std::int64_t kLengths[] = {0, 1, 2, 9, 70};
+  constexpr std::int64_t kLengths[] = {0, 1, 2, 9, 40};
   for (const std::int64_t length : kLengths) {
     check_passes(module, after, length);
     if (testing::Test::HasFatalFailure()) return;

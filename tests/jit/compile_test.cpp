@@ -210,6 +210,67 @@ TEST(CompiledLoop, SaysWhereTheConditionStoppedIt) {
   EXPECT_EQ(compiled->run(&frame, 0, 7), -1 - 7);
 }
 
+// v <- v / 2 + x and s <- s + log(v): the logarithm does not recur, and is computed for many steps
+// at once.
+TEST(CompiledLoop, WhatDoesNotRecurIsTheSameInChunks) {
+  if (compiler() == nullptr) GTEST_SKIP() << "built without the loop compiler";
+  constexpr std::int64_t kMany = 1100;
+  LoopSource source;
+  source.name = "stages";
+  source.carried = {{DType::f64, 0}, {DType::f64, 0}};
+  source.scanned = source.stacked = {{DType::f64, 0}};
+  ScalarProgram& program = source.program;
+  program.inputs = {DType::f64, DType::f64, DType::f64};
+  const auto op = [&](ScalarOp name, std::int32_t a, std::int32_t b) {
+    return program.append({.op = name, .dtype = DType::f64, .args = {a, b, -1}});
+  };
+  const auto half = program.append(
+      {.op = ScalarOp::constant, .dtype = DType::f64, .bits = std::bit_cast<std::uint64_t>(0.5)});
+  const auto variance = op(ScalarOp::add, op(ScalarOp::mul, 0, half), 2);
+  const auto log = op(ScalarOp::log, variance, -1);
+  const auto sum = op(ScalarOp::add, 1, log);
+  program.results = {variance, sum, log};
+  const auto compiled = compiler()->compile(source);
+  ASSERT_TRUE(compiled) << compiled.error().message();
+  std::mt19937 random(3);
+  std::vector<double> x(kMany);
+  for (double& value : x) value = static_cast<double>(random() % 1000 + 1) * 0.01;
+  // The same steps in calls of other lengths, below, at and above that of a chunk.
+  for (const std::int64_t length : {1, 31, 255, 256, 257, 513, 1100}) {
+    std::vector<double> rows(kMany, -1);
+    double states[2][2] = {{1, 0}, {0, 0}};
+    double v = 1, s = 0;
+    int from = 0;
+    for (std::int64_t first = 0; first < kMany; first += length, from = 1 - from) {
+      const std::byte* in[] = {reinterpret_cast<const std::byte*>(&states[from][0]),
+                               reinterpret_cast<const std::byte*>(&states[from][1])};
+      std::byte* out[] = {reinterpret_cast<std::byte*>(&states[1 - from][0]),
+                          reinterpret_cast<std::byte*>(&states[1 - from][1])};
+      const auto* slices = reinterpret_cast<const std::byte*>(x.data());
+      auto* stacked = reinterpret_cast<std::byte*>(rows.data());
+      const std::int64_t stride = sizeof(double), last = std::min(kMany, first + length);
+      const LoopFrame frame{nullptr, in, out, &slices, &stride, &stacked, &stride};
+      ASSERT_EQ(compiled->run(&frame, first, last), last);
+    }
+    for (std::int64_t step = 0; step < kMany; ++step) {
+      tensor::ScalarReg values[8] = {};
+      v = v * 0.5 + x[static_cast<std::size_t>(step)];
+      ScalarProgram alone;
+      alone.inputs = {DType::f64};
+      alone.append({.op = ScalarOp::log, .dtype = DType::f64, .args = {0, -1, -1}});
+      tensor::load_scalars(DType::f64, reinterpret_cast<const std::byte*>(&v), 0, values, 1);
+      tensor::eval_scalar(alone, values);
+      double logarithm = 0;
+      tensor::store_scalars(DType::f64, &values[1], reinterpret_cast<std::byte*>(&logarithm), 0, 1);
+      ASSERT_EQ(rows[static_cast<std::size_t>(step)], logarithm)
+          << "calls of " << length << " steps, step " << step;
+      s += logarithm;
+    }
+    EXPECT_EQ(states[from][0], v) << length;
+    EXPECT_EQ(states[from][1], s) << length;
+  }
+}
+
 /// h <- h / 2 + x over many lanes, every h kept: more rows than caches hold.
 TEST(CompiledLoop, LargeRowsPassTheCaches) {
   if (compiler() == nullptr) GTEST_SKIP() << "built without the loop compiler";

@@ -1,0 +1,113 @@
+#include "plan/step_work.h"
+
+#include <algorithm>
+
+#include "ops/ops.h"
+#include "plan/plan.h"
+#include "tensor/contraction.h"
+
+namespace scanloom::plan {
+namespace {
+
+bool is_static(const Spot& spot) {
+  return spot.present() && !spot.is_dynamic() && !spot.is_object() && spot.layout != kNone;
+}
+
+const Layout& layout_of(const Binding& binding, const Spot& spot) {
+  return binding.layouts[static_cast<std::size_t>(spot.layout)];
+}
+
+std::int64_t elements_of(const Binding& binding, const Spot& spot) {
+  return is_static(spot) ? layout_of(binding, spot).dims.elements() : 0;
+}
+
+std::int64_t bytes_of(const Binding& binding, const Spot& spot) {
+  return elements_of(binding, spot) * static_cast<std::int64_t>(dtype_bytes(spot.dtype));
+}
+
+/// Whether only as much of the first operand is read as there are results.
+bool picks(const ir::OpDef* op) {
+  return op == &ops::gather_op || op == &ops::gather_elements_op || op == &ops::gather_nd_op ||
+         op->access == ir::Access::view;
+}
+
+double multiplications(const Binding& binding, const BoundCall& call) {
+  const Spot* const spots = binding.operands.data() + call.first_operand;
+  tensor::Operand operands[3];
+  for (int i = 0; i < 3; ++i) {
+    if (!is_static(spots[i])) return 0;
+    const Layout& layout = layout_of(binding, spots[i]);
+    operands[i].dims = layout.dims.data();
+    operands[i].strides = layout.strides.data();
+    operands[i].rank = layout.dims.rank();
+  }
+  const auto found =
+      tensor::contraction_of(call.attrs[0].text(), operands[0], operands[1], operands[2]);
+  if (!found) return 0;
+  double product = 1;
+  for (const auto* axes : {&found->batch, &found->m, &found->n, &found->k})
+    product *= static_cast<double>(axes->elements());
+  return product;
+}
+
+/// Of instructions [first, last), both sides of branches.
+StepWork work_of_code(const Binding& binding, std::size_t first, std::size_t last) {
+  StepWork work;
+  for (std::size_t at = first; at < last; ++at) {
+    const Instruction& instruction = binding.code[at];
+    switch (instruction.op) {
+      case Op::call: {
+        const CallWork call = work_of(binding, binding.calls[instruction.index]);
+        work.bytes += call.bytes;
+        work.operations += call.products > 0 ? 2 * call.products : call.elements;
+        break;
+      }
+      case Op::loop_begin:
+        work.is_all = false;
+        at = binding.loops[instruction.index].exit - 1;
+        break;
+      case Op::compiled_loop:
+      case Op::dynamic_call:
+      case Op::object_call:
+        work.is_all = false;
+        break;
+      default:
+        break;
+    }
+  }
+  return work;
+}
+
+}  // namespace
+
+CallWork work_of(const Binding& binding, const BoundCall& call) {
+  const ir::OpDef* const op = call.is_copy ? nullptr : binding.plan->module.node(call.node).op;
+  const Spot* const spots = binding.operands.data() + call.first_operand;
+  CallWork work;
+  if (op == &ops::contract_op) work.products = multiplications(binding, call);
+  for (std::size_t i = 0; i < std::size_t{call.inputs} + call.outputs; ++i) {
+    const bool picked = i == 0 && op != nullptr && picks(op);
+    const Spot& spot = spots[picked ? call.inputs : i];
+    work.bytes += bytes_of(binding, spot);
+    work.elements = std::max(work.elements, static_cast<double>(elements_of(binding, spot)));
+  }
+  return work;
+}
+
+StepWork step_work(const Binding& binding, const BoundLoop& loop) {
+  StepWork work;
+  if (loop.compiled.run != nullptr || loop.source) {
+    work.operations = static_cast<double>(loop.operations);
+    for (const BoundScanned& port : loop.scanned) work.bytes += bytes_of(binding, port.argument);
+    for (const BoundStacked& port : loop.stacked) work.bytes += bytes_of(binding, port.row);
+  } else {
+    work = work_of_code(binding, loop.body, loop.exit);
+  }
+  for (const BoundCarried& port : loop.carried) {
+    work.state_bytes += bytes_of(binding, port.initial);
+    work.is_all &= is_static(port.argument) || loop.compiled.run != nullptr || loop.source;
+  }
+  return work;
+}
+
+}  // namespace scanloom::plan
