@@ -6,8 +6,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <scanloom/session.h>
@@ -37,8 +38,11 @@ std::uint32_t number(const std::vector<unsigned char>& file, std::size_t from, s
 /// Reads the chunks of a RIFF file: "fmt " says what the samples are, "data" holds them.
 scanloom::Expected<Samples> read_wav(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
-  if (!stream) return scanloom::Error(scanloom::Code::not_found, "cannot read " + path);
-  const std::vector<unsigned char> file(std::istreambuf_iterator<char>(stream), {});
+  std::ostringstream content;
+  if (!stream || !(content << stream.rdbuf()))  // a folder, or an empty file
+    return scanloom::Error(scanloom::Code::not_found, "cannot read " + path);
+  const std::string bytes = std::move(content).str();
+  const std::vector<unsigned char> file(bytes.begin(), bytes.end());
   const auto is = [&](std::size_t at, const char* tag) {
     return std::equal(tag, tag + 4, file.begin() + static_cast<std::ptrdiff_t>(at));
   };

@@ -70,7 +70,7 @@ def main():
         for begin, end in segments(probabilities(model, read_wav(recording))):
             print(f"speech from {begin:6.2f} s to {end:6.2f} s")
     except (OSError, EOFError, wave.Error) as problem:
-        print(f"error: {recording}: {problem}", file=sys.stderr)
+        print(f"error: {recording}: {str(problem) or 'not a WAV file'}", file=sys.stderr)
         return 2
     except scanloom.Error as problem:
         print(f"error: {problem}", file=sys.stderr)

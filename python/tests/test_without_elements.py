@@ -201,3 +201,36 @@ def test_an_update_without_elements_leaves_the_cache():
 if __name__ == "__main__":
     for line in answers():
         print(json.dumps(line), flush=True)
+
+
+@pytest.mark.parametrize("execution", EXECUTIONS)
+def test_rows_of_no_step_have_the_sizes_that_the_first_state_gives(execution: str) -> None:
+    """A state that grows and a row that is its last column: of a step there would be one column."""
+    node, value = onnx.helper.make_node, onnx.helper.make_tensor_value_info
+    real, integer, boolean = onnx.TensorProto.FLOAT, onnx.TensorProto.INT64, onnx.TensorProto.BOOL
+    ends = {"from": [-1], "to": [2**60], "axes": [1]}
+    body = onnx.helper.make_graph(
+        [
+            node("Identity", ["going"], ["goes"]),
+            node("Concat", ["grown", "x"], ["grows"], axis=1),
+            node("Slice", ["grows", *ends], ["row"]),
+        ],
+        "body",
+        [value("i", integer, []), value("going", boolean, []), value("grown", real, [2, "k"])],
+        [value("goes", boolean, []), value("grows", real, [2, "l"]), value("row", real, None)],
+    )
+    graph = onnx.helper.make_graph(
+        [node("Loop", ["n", "", "first"], ["last", "rows"], body=body)],
+        "growing",
+        [value("n", integer, []), value("first", real, [2, "k"]), value("x", real, [2, 1])],
+        [value("last", real, None), value("rows", real, None)],
+        [numpy_helper.from_array(numbers(*given), name) for name, given in ends.items()],
+    )
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 21)])
+    options = scanloom.SessionOptions()
+    options.execution = execution
+    session = scanloom.InferenceSession(model.SerializeToString(), options)
+    for steps in (0, 2):
+        feeds = {"n": np.int64(steps), "first": np.ones((2, 3), np.float32), "x": reals(2, 1)}
+        last, rows = session.run(None, feeds)
+        assert last.shape == (2, 3 + steps) and rows.shape == (steps, 2, 1)

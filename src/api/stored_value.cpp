@@ -37,12 +37,15 @@ Expected<Value> read_tensor(std::string_view bytes) {
 Expected<Value> read_boxed(std::string_view bytes, ValueKind kind, DType dtype, int level) {
   if (level > kMostLevels)
     return fail(Code::invalid_argument, "it is nested more than {} deep", kMostLevels);
+  const char* const what = kind == ValueKind::sequence ? "SequenceProto" : "OptionalProto";
   std::vector<Value> items;
   onnx::Wire wire(bytes);
   while (wire.next()) {
     const std::uint32_t field = wire.field();
     if (field == kSparse || field == kMap)
       return fail(Code::unsupported, "it holds a map or a sparse tensor");
+    if (field > kOptional)
+      return fail(Code::invalid_argument, "a {} has no field {}: is it a tensor?", what, field);
     if (field != kTensor && field != kSequence && field != kOptional) {
       wire.skip();
       continue;
@@ -57,7 +60,6 @@ Expected<Value> read_boxed(std::string_view bytes, ValueKind kind, DType dtype, 
     dtype = item.dtype();
     items.push_back(std::move(item));
   }
-  const char* const what = kind == ValueKind::sequence ? "SequenceProto" : "OptionalProto";
   if (!wire.ok()) return fail(Code::invalid_argument, "malformed bytes in a {}", what);
   if (kind == ValueKind::optional && items.size() > 1)
     return fail(Code::invalid_argument, "an OptionalProto holds {} values", items.size());

@@ -130,6 +130,18 @@ def test_unknown_sizes_are_one_and_said_so(sums):
     assert "note: axis 0 of input 'x' is taken as 1 (--dim T=SIZE sets it)" in answer.stderr
 
 
+def test_a_trace_asks_for_a_profile(sums, tmp_path):
+    scanloom("run", sums, "--random", "--dim", "T=5", "--trace", "own.json", cwd=tmp_path)
+    assert json.loads((tmp_path / "own.json").read_text())["traceEvents"]
+
+
+def test_results_are_named_once(sums):
+    answer = scanloom(
+        "run", sums, "--random", "--dim", "T=5", "--output", "last", "--output", "last", expect=BAD
+    )
+    assert "'last' is named twice" in answer.stderr
+
+
 def test_profile_and_trace(sums, tmp_path):
     answer = scanloom(
         "run", sums, "--random", "--dim", "T=500", "--no-jit", "--profile", cwd=tmp_path

@@ -104,5 +104,10 @@ def test_broken_files_are_refused(folder):
     (path / "input_0.pb").write_bytes(b"\x1a\xff\xff")
     answer = scanloom("compare", folder, path, expect=BAD)
     assert "input_0.pb" in answer.stderr
+    save_tensor(path / "input_0.pb", B)
+    answer = scanloom("compare", folder, path, expect=BAD)
+    assert "is it a tensor?" in answer.stderr
+    answer = scanloom("compare", folder, folder / "nothing", expect=BAD)
+    assert "there is no folder or archive" in answer.stderr
     answer = scanloom("run", folder / "model.onnx", "--feed", "s=ones", expect=BAD)
-    assert "can be fed from a file only" in answer.stderr
+    assert "is fed from a file only" in answer.stderr

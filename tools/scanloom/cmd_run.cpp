@@ -1,4 +1,5 @@
 // scanloom run: feeds in, results out.
+#include <algorithm>
 #include <cstdio>
 #include <iomanip>
 #include <iostream>
@@ -125,7 +126,16 @@ void print_json(const Results& results, int runs, double seconds) {
   std::cout << json_text(out);
 }
 
+/// An archive holds each name once.
+void check_outputs(std::vector<std::string> names) {
+  std::sort(names.begin(), names.end());
+  const auto twice = std::adjacent_find(names.begin(), names.end());
+  if (twice != names.end())
+    fail(Code::invalid_argument, "--output: '" + *twice + "' is named twice");
+}
+
 void run(const RunArgs& args) {
+  check_outputs(args.outputs);
   const Session session =
       Session::load(args.model.path, session_options(args.model)).value_or_throw();
   const std::vector<NamedView> tensors = make_feeds(session, args.feeds, args.limits.max_memory);
@@ -173,8 +183,9 @@ void add_run(CLI::App& app, int&) {
   command->add_option("--repeat", args->repeat, "runs this often; the last results count")
       ->check(whole_number(1, 1000000000));
   command->add_flag("--profile", args->profile, "time of every node, and a trace");
-  command->add_option("--trace", args->trace, "where --profile writes the trace")
-      ->capture_default_str();
+  command->add_option("--trace", args->trace, "where the trace is written; asks for --profile too")
+      ->capture_default_str()
+      ->each([args](const std::string&) { args->profile = true; });
   command->add_flag("--json", args->json, "results, exactly, as JSON");
   command->footer(
       "Example: scanloom run silero_vad.onnx --feed input=chunk.npy --feed state=zeros \\\n"

@@ -106,8 +106,9 @@ std::optional<View> from_file(const ValueInfo& input, const std::string& text) {
 
 View made_tensor(const ValueInfo& input, const std::string& text, Makers& makers) {
   if (!is_number(input.dtype) || input.kind != ValueKind::tensor)
-    fail(Code::invalid_argument, "--feed: input '" + input.name + "' is " + input.type +
-                                     ": it can be fed from a file only");
+    fail(Code::invalid_argument, "input '" + input.name + "' is " + input.type +
+                                     ", which is fed from a file only: --feed " + input.name +
+                                     "=FILE.pb");
   if (text == "random") return random_tensor(input, makers);
   const auto element = fed_number(input, text == "zeros" ? "0" : text == "ones" ? "1" : text);
   if (!element)

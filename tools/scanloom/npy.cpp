@@ -2,6 +2,7 @@
 #include "npy.h"
 
 #include <cctype>
+#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -101,14 +102,18 @@ std::string descr_of(DType dtype) {
   return "|V" + std::to_string(dtype_bytes(dtype));
 }
 
+/// Of the last call to the system that failed.
+std::string reason() { return errno == 0 ? "" : std::string(": ") + std::strerror(errno); }
+
 }  // namespace
 
 std::string read_file(const std::string& path) {
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::ostringstream bytes;
   if (!file || !(bytes << file.rdbuf())) {
     if (file && file.peek() == std::ifstream::traits_type::eof()) return {};
-    fail(Code::not_found, "cannot read " + path);
+    fail(Code::not_found, "cannot read " + path + reason());
   }
   return std::move(bytes).str();
 }
@@ -163,10 +168,11 @@ std::string format_npy(const View& tensor) {
 }
 
 void write_file(const std::string& path, std::string_view bytes) {
+  errno = 0;
   std::ofstream file(path, std::ios::binary);
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   file.close();
-  if (!file) fail(Code::invalid_argument, "cannot write " + path);
+  if (!file) fail(Code::invalid_argument, "cannot write " + path + reason());
 }
 
 void write_npy(const std::string& path, const View& tensor) {

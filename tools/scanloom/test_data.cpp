@@ -92,6 +92,7 @@ DataSet read_data_set(const std::string& path, const Session& session) {
   if (path.ends_with(".npz")) {
     set = read_archive(path, session);
   } else {
+    if (!fs::exists(path)) fail(Code::not_found, "there is no folder or archive " + path);
     set.name = path;
     set.inputs = read_tensors(path, "input", session.inputs());
     set.expected = read_tensors(path, "output", session.outputs());
