@@ -1,7 +1,11 @@
 """Scanloom and onnxruntime behind one interface, each with one thread."""
 
 import functools
+import json
+import pathlib
 import re
+import subprocess
+import sys
 
 import numpy as np
 import onnxruntime
@@ -9,6 +13,8 @@ import onnxruntime
 import scanloom
 
 from harness import Engine
+
+FIRST_RESULT = pathlib.Path(__file__).resolve().parent / "first_result.py"
 
 
 def scanloom_session(path, execution="automatic"):
@@ -82,3 +88,15 @@ def peer(path, feeds, name="onnxruntime"):
 def unoptimised_results(path, feeds):
     """The reference for models without a formula: onnxruntime with its rewrites off."""
     return [np.asarray(x) for x in onnxruntime_session(path, optimize=False).run(None, feeds)]
+
+
+def fresh_process(name, path, feeds_path, clock):
+    """From loading a model to its first result, in a process of its own (first_result.py)."""
+    command = [sys.executable, str(FIRST_RESULT), name, str(path), str(feeds_path), clock]
+
+    def run():
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        seconds, results = json.loads(done.stdout.splitlines()[-1])
+        return seconds, [np.array(x) for x in results]
+
+    return Engine(name, run, timed=True)

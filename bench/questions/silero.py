@@ -1,10 +1,6 @@
 """W11: the voice detector silero_vad, per chunk of 512 samples and from loading to the first
 result. It runs as users run it: one call per chunk, state and last 64 samples carried along."""
 
-import json
-import pathlib
-import subprocess
-import sys
 import wave
 
 import numpy as np
@@ -16,7 +12,6 @@ RATE, CHUNK, CONTEXT = 16_000, 512, 64
 CHUNKS = 100
 PER_CHUNK_TARGET, LOAD_TARGET = 0.66, 1.5
 TOLERANCE = 1e-4
-FIRST_RESULT = pathlib.Path(__file__).resolve().parents[1] / "first_result.py"
 
 
 def _model(place):
@@ -57,17 +52,6 @@ def _follow(session, chunks):
         output, state = session.run(None, {"input": chunk, "state": state, "sr": rate})
         probabilities.append(output[0, 0])
     return [np.array(probabilities), state]
-
-
-def _fresh_process(name, path, feeds_path, clock):
-    command = [sys.executable, str(FIRST_RESULT), name, str(path), str(feeds_path), clock]
-
-    def run():
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
-        seconds, results = json.loads(done.stdout.splitlines()[-1])
-        return seconds, [np.array(x) for x in results]
-
-    return Engine(name, run, timed=True)
 
 
 def questions(place, clock):
@@ -115,8 +99,8 @@ def questions(place, clock):
         about="session and first result in a fresh process, after the import",
         unit="load",
         units=1,
-        ours=_fresh_process("scanloom", path, feeds_path, clock),
-        peers=[Peer(_fresh_process("onnxruntime", path, feeds_path, clock), LOAD_TARGET)],
+        ours=engines.fresh_process("scanloom", path, feeds_path, clock),
+        peers=[Peer(engines.fresh_process("onnxruntime", path, feeds_path, clock), LOAD_TARGET)],
         reference=first,
         reference_name="onnxruntime without rewrites",
         tolerance=TOLERANCE,

@@ -52,6 +52,14 @@ ValueInfo describe_value(const ir::Module& module, const tensor::Type& type,
   return info;
 }
 
+/// Whether one value can be of both types, as far as their sizes are numbers.
+bool may_agree(const tensor::Type& a, const tensor::Type& b) {
+  if (!a.ranked || !b.ranked) return true;
+  return std::ranges::equal(a.dims, b.dims, [](tensor::Dim x, tensor::Dim y) {
+    return !x.is_constant() || !y.is_constant() || x == y;
+  });
+}
+
 /// Makes the pairs of SessionOptions::states the module's state list.
 Expected<void> add_states(ir::Module& module, const SessionOptions& options) {
   const ir::Region& top = module.region(module.top());
@@ -75,6 +83,9 @@ Expected<void> add_states(ir::Module& module, const SessionOptions& options) {
     if (in.dtype != out.dtype)
       return fail(Code::invalid_argument, "state '{}' is {}, but output '{}' is {}", input,
                   dtype_name(in.dtype), output, dtype_name(out.dtype));
+    if (!may_agree(in, out))
+      return fail(Code::invalid_argument, "state '{}' is {}, but output '{}' is {}", input,
+                  to_string(in, module.dims), output, to_string(out, module.dims));
     module.states.push_back(std::move(state));
   }
   return {};

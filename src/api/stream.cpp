@@ -17,6 +17,25 @@ struct Stream::Impl {
                           std::int64_t& left) const;
 };
 
+namespace {
+
+/// Whether a tensor of those sizes can ever be fed to the input.
+Expected<void> check_sizes(const ValueInfo& info, const tensor::Shape& shape) {
+  if (!info.ranked) return {};
+  if (info.shape.size() != static_cast<std::size_t>(shape.rank()))
+    return fail(Code::invalid_argument, "state '{}' has rank {}, the value has sizes {}", info.name,
+                info.shape.size(), shape.to_string());
+  for (int axis = 0; axis < shape.rank(); ++axis)
+    if (const std::int64_t size = info.shape[static_cast<std::size_t>(axis)].size;
+        size >= 0 && size != shape[axis])
+      return fail(Code::invalid_argument,
+                  "state '{}' has size {} on axis {}, the value has sizes {}", info.name, size,
+                  axis, shape.to_string());
+  return {};
+}
+
+}  // namespace
+
 Stream::Stream(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Stream Session::stream() const {
@@ -39,7 +58,7 @@ Expected<Value> Stream::Impl::initial(const ir::State& state, std::span<const Fe
   if (!info.ranked)
     return fail(Code::invalid_argument,
                 "state '{}' starts with zeros, but its number of axes is not known", state.name)
-        .note("give it a value once with Stream::set");
+        .note("give it a value once, with the stream's set");
   tensor::Shape shape;
   for (std::size_t axis = 0; axis < info.shape.size(); ++axis) {
     std::int64_t size = info.shape[axis].size;
@@ -53,7 +72,7 @@ Expected<Value> Stream::Impl::initial(const ir::State& state, std::span<const Fe
       return fail(Code::invalid_argument,
                   "state '{}' starts with zeros, but its size on axis {} is not known", state.name,
                   axis)
-          .note("give it a value once with Stream::set");
+          .note("give it a value once, with the stream's set");
     shape.push_back(size);
   }
   const auto elements = shape.checked_elements();
@@ -118,6 +137,7 @@ Expected<void> Stream::set(std::string_view input, const View& value) {
       if (!shape.checked_elements())
         return fail(Code::invalid_argument, "state '{}' has sizes {}: negative, or more than 2^40",
                     input, shape.to_string());
+      SCANLOOM_CHECK_OK(check_sizes(info, shape));
       if (value.data == nullptr && shape.elements() > 0)
         return fail(Code::invalid_argument, "state '{}' has sizes {} but no data", input,
                     shape.to_string());

@@ -210,8 +210,12 @@ bool Binder::bind_compiled(ir::NodeId id, BoundLoop& loop, const std::vector<Loc
     return false;
   const std::string what =
       std::to_string(body.nodes.size()) + " nodes, " + std::to_string(source.lanes) + " lanes";
-  if (loop.trip_count < 0 && loop.has_trip_count) {
-    loop.strategy = "compiled from " + std::to_string(least) + " steps on, stepped before: " + what;
+  const bool may_end_early = source.has_keep_going && !plan_->options.always_compile;
+  if (may_end_early || (loop.trip_count < 0 && loop.has_trip_count)) {
+    loop.strategy =
+        source.has_keep_going
+            ? "compiled once it has taken " + std::to_string(least) + " steps: " + what
+            : "compiled from " + std::to_string(least) + " steps on, stepped before: " + what;
     loop.captured = std::move(bound.captured);
     loop.source = std::make_shared<const jit::LoopSource>(std::move(source));
     return false;

@@ -241,6 +241,7 @@ Expected<void> Run::State::next_slices(std::uint32_t index) {
 
 Expected<void> Run::State::finish_loop(std::uint32_t index) {
   const plan::BoundLoop& loop = binding->loops[index];
+  loops[index].longest = std::max(loops[index].longest, loops[index].step);
   for (const plan::BoundCarried& port : loop.carried) {
     if (port.final.is_object()) {
       object(port.final) = std::move(object(port.argument));
@@ -263,8 +264,11 @@ Expected<bool> Run::State::run_whole(std::uint32_t index, const Limits& limits, 
   const plan::BoundLoop& loop = binding->loops[index];
   LoopState& state = loops[index];
   if (!loop.source || state.refused) return false;
+  // A condition may end it after a few steps. One that goes on for long is compiled step by step.
+  const std::int64_t least = plan::least_steps(binding->plan->options);
+  if (loop.keep_going.present() && least > 1 && state.longest < least) return false;
   SCANLOOM_TRY(const bool runs, enter(index, limits));
-  if (!runs || state.trip < plan::least_steps(binding->plan->options)) return false;
+  if (!runs || state.trip < least) return false;
   if (state.compiled.run == nullptr) {
     const double before = seconds_now();
     Expected<jit::CompiledLoop> compiled = plan::compile_loop(*binding->plan, *loop.source);

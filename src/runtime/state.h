@@ -62,6 +62,7 @@ struct LoopState {
   bool body_allowed = true;   ///< by the limits of this run
   bool body_decided = false;  ///< compiled, or it never will be
   std::int64_t stepped = 0;   ///< steps of all runs of this Run, until that is decided
+  std::int64_t longest = 0;   ///< steps of one execution, of those by this Run
   // Of compiled loops, so that nothing is allocated when one begins:
   jit::CompiledLoop compiled;
   bool refused = false;  ///< the compiler did not take it
