@@ -97,11 +97,8 @@ std::optional<Dim> InferDriver::count_slices(const Node& node) {
     if (!outer.ranked || port.axis < 0 || port.axis >= outer.rank() || port.part < 1 ||
         port.stride == 0)
       continue;
-    const Dim size = outer.dims[static_cast<std::size_t>(port.axis)];
-    if (size.is_constant()) return Dim(scan_window(port, size.value()).count);
-    const bool forwards = port.start == 0 && port.stride == 1;
-    const bool backwards = port.start == -1 && port.stride == -1;
-    if (port.part == 1 && (forwards || backwards)) return size;
+    if (const auto count = slice_count(port, outer.dims[static_cast<std::size_t>(port.axis)]))
+      return count;
   }
   return std::nullopt;
 }

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "ir/loop_ports.h"
+#include "tensor/dim.h"
 
 namespace scanloom::ir {
 
@@ -26,6 +28,17 @@ struct ScanWindow {
   const std::int64_t first = start - port.part + 1;
   // Divided before the sign is turned: the stride may be the least integer there is.
   return {first, first < 0 ? 0 : 1 - first / port.stride};
+}
+
+/// How many slices there are of an axis of that size, as a size: its own where all of it is walked,
+/// element by element. nullopt: a number would have to be known. Preconditions: as above.
+[[nodiscard]] constexpr std::optional<tensor::Dim> slice_count(const ScannedPort& port,
+                                                               tensor::Dim size) {
+  if (size.is_constant()) return tensor::Dim(scan_window(port, size.value()).count);
+  const bool forwards = port.start == 0 && port.stride == 1;
+  const bool backwards = port.start == -1 && port.stride == -1;
+  if (port.part == 1 && (forwards || backwards)) return size;
+  return std::nullopt;
 }
 
 }  // namespace scanloom::ir

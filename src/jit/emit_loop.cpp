@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "jit/counting_loop.h"
 #include "jit/emit_memory.h"
 #include "jit/emit_program.h"
 #include "jit/emit_stages.h"
@@ -36,42 +37,24 @@ class LoopEmitter {
  private:
   using Port = LoopFunction::Port;
 
-  /// Where lane `lane` of an operand lies, from the address of its lane 0.
-  llvm::Value* lane_address(const LoopOperand& operand, llvm::Value* base, llvm::Value* lane) {
-    if (operand.lane_stride == 0) return base;
-    const auto bytes = operand.lane_stride * static_cast<std::int64_t>(dtype_bytes(operand.dtype));
-    llvm::Value* const offset =
-        builder_.CreateMul(lane, builder_.getInt64(static_cast<std::uint64_t>(bytes)));
-    return add_bytes(builder_, base, offset);
-  }
-
   llvm::Value* load(const LoopOperand& operand, llvm::Value* address, unsigned width) {
     return jit::load_lanes(builder_, operand.dtype, address, operand.lane_stride, width);
   }
 
   /// The blocks of `width` lanes from lane `first` to `last`.
   void emit_blocks(std::int64_t first, std::int64_t last, unsigned width) {
-    llvm::BasicBlock* const before = builder_.GetInsertBlock();
-    llvm::BasicBlock* const lanes = loop_.block("lanes");
-    builder_.CreateBr(lanes);
-    builder_.SetInsertPoint(lanes);
-    llvm::PHINode* const lane = builder_.CreatePHI(builder_.getInt64Ty(), 2, "lane");
-    lane->addIncoming(builder_.getInt64(static_cast<std::uint64_t>(first)), before);
-    emit_steps(lane, width);
-    llvm::Value* const next = builder_.CreateAdd(lane, builder_.getInt64(width));
-    lane->addIncoming(next, builder_.GetInsertBlock());
-    llvm::BasicBlock* const after = loop_.block("lanes_done");
-    builder_.CreateCondBr(
-        builder_.CreateICmpSLT(next, builder_.getInt64(static_cast<std::uint64_t>(last))), lanes,
-        after);
-    builder_.SetInsertPoint(after);
+    emit_counting_loop(builder_, loop_.integer(first), loop_.integer(last), loop_.integer(width),
+                       {}, [&](llvm::Value* lane, const auto&) {
+                         emit_steps(lane, width);
+                         return std::vector<llvm::Value*>();
+                       });
   }
 
   std::vector<llvm::Value*> load_lanes(const std::vector<Port>& ports, llvm::Value* lane,
                                        unsigned width) {
     std::vector<llvm::Value*> values;
     for (const Port& port : ports)
-      values.push_back(load(*port.operand, lane_address(*port.operand, port.base, lane), width));
+      values.push_back(load(*port.operand, loop_.at_lane(*port.operand, port.base, lane), width));
     return values;
   }
 
@@ -91,7 +74,7 @@ class LoopEmitter {
     const std::vector<llvm::Value*> initial = load_lanes(loop_.carried_in, lane, width);
     std::vector<llvm::Value*> rows;
     for (const auto* ports : {&loop_.scanned, &loop_.stacked})
-      for (const Port& port : *ports) rows.push_back(lane_address(*port.operand, port.base, lane));
+      for (const Port& port : *ports) rows.push_back(loop_.at_lane(*port.operand, port.base, lane));
     llvm::BasicBlock* const before = builder_.GetInsertBlock();
     llvm::BasicBlock* const steps = loop_.block("steps");
     llvm::BasicBlock* const after = loop_.block("steps_done");
@@ -140,7 +123,7 @@ class LoopEmitter {
     for (std::size_t i = 0; i < carried.size(); ++i) {
       const LoopOperand& operand = *loop_.carried_out[i].operand;
       store_lanes(builder_, operand.dtype, next[i],
-                  lane_address(operand, loop_.carried_out[i].base, lane), operand.lane_stride,
+                  loop_.at_lane(operand, loop_.carried_out[i].base, lane), operand.lane_stride,
                   width);
     }
   }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <span>
 
+#include "jit/counting_loop.h"
 #include "jit/emit_memory.h"
 #include "jit/emit_program.h"
 
@@ -37,11 +38,6 @@ class NestEmitter {
  private:
   Value number(std::int64_t value) { return builder_.getInt64(static_cast<std::uint64_t>(value)); }
 
-  llvm::BasicBlock* block(const char* name) {
-    return llvm::BasicBlock::Create(builder_.getContext(), name,
-                                    builder_.GetInsertBlock()->getParent());
-  }
-
   /// The address of an operand's first element.
   Value base(const NestOperand& operand) {
     Value slot = operand.slot < 0
@@ -62,33 +58,12 @@ class NestEmitter {
     return base;
   }
 
-  /// body(i, carried) for i = first, first + step, ... below last, of which there is one at least;
-  /// `carried` are values from one pass to the next. Returns those of the last.
-  using Pass = std::function<std::vector<Value>(Value i, const std::vector<Value>& carried)>;
+  /// emit_counting_loop, without a loop where there is one pass.
   std::vector<Value> loop(std::int64_t first, std::int64_t last, std::int64_t step,
-                          std::vector<Value> carried, const Pass& body) {
-    if (first + step >= last) return body(number(first), carried);
-    llvm::BasicBlock* const before = builder_.GetInsertBlock();
-    llvm::BasicBlock* const again = block("again");
-    builder_.CreateBr(again);
-    builder_.SetInsertPoint(again);
-    llvm::PHINode* const i = builder_.CreatePHI(builder_.getInt64Ty(), 2, "i");
-    i->addIncoming(number(first), before);
-    std::vector<llvm::PHINode*> phis;
-    for (Value& value : carried) {
-      phis.push_back(builder_.CreatePHI(value->getType(), 2));
-      phis.back()->addIncoming(value, before);
-      value = phis.back();
-    }
-    const std::vector<Value> next = body(i, carried);
-    Value following = builder_.CreateAdd(i, number(step));
-    llvm::BasicBlock* const end = builder_.GetInsertBlock();
-    i->addIncoming(following, end);
-    for (std::size_t k = 0; k < phis.size(); ++k) phis[k]->addIncoming(next[k], end);
-    llvm::BasicBlock* const after = block("after");
-    builder_.CreateCondBr(builder_.CreateICmpSLT(following, number(last)), again, after);
-    builder_.SetInsertPoint(after);
-    return next;
+                          std::vector<Value> carried, const Pass& pass) {
+    if (first + step >= last) return pass(number(first), carried);
+    return emit_counting_loop(builder_, number(first), number(last), number(step),
+                              std::move(carried), pass);
   }
 
   void outer(std::size_t axis, std::vector<Value>& index) {

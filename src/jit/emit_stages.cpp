@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "jit/counting_loop.h"
 #include "jit/emit_memory.h"
 #include "jit/emit_program.h"
 #include "jit/loop_function.h"
@@ -98,94 +99,64 @@ class StageEmitter {
   }
 
   void emit_chunks() {
-    llvm::BasicBlock* const before = builder_.GetInsertBlock();
-    llvm::BasicBlock* const chunk = loop_.block("chunk");
-    llvm::BasicBlock* const after = loop_.block("chunks_done");
-    builder_.CreateBr(chunk);
-    builder_.SetInsertPoint(chunk);
-    llvm::PHINode* const done = builder_.CreatePHI(builder_.getInt64Ty(), 2, "done");
-    done->addIncoming(loop_.first_step(), before);
-    llvm::Value* const left = builder_.CreateSub(loop_.last_step(), done);
-    llvm::Value* const steps = builder_.CreateSelect(
-        builder_.CreateICmpSLT(left, loop_.integer(kChunk)), left, loop_.integer(kChunk));
-    for (int stage = 0; stage < stages_.count; ++stage)
-      if (stage % 2 == 0)
-        emit_steps(stage, done, steps);
-      else
-        emit_vectors(stage, steps);
-    llvm::Value* const next = builder_.CreateAdd(done, steps);
-    done->addIncoming(next, builder_.GetInsertBlock());
-    builder_.CreateCondBr(builder_.CreateICmpSLT(next, loop_.last_step()), chunk, after);
-    builder_.SetInsertPoint(after);
-  }
-
-  /// A counting loop over `by` steps at a time; body(index) is called inside of it.
-  template <class F>
-  void emit_counted(const char* name, llvm::Value* end, std::int64_t by, F&& body) {
-    llvm::BasicBlock* const before = builder_.GetInsertBlock();
-    llvm::BasicBlock* const inside = loop_.block(name);
-    llvm::BasicBlock* const after = loop_.block("stage_done");
-    builder_.CreateBr(inside);
-    builder_.SetInsertPoint(inside);
-    llvm::PHINode* const at = builder_.CreatePHI(builder_.getInt64Ty(), 2, "at");
-    at->addIncoming(loop_.integer(0), before);
-    body(at, before);
-    llvm::Value* const next = builder_.CreateAdd(at, loop_.integer(by));
-    at->addIncoming(next, inside);
-    builder_.CreateCondBr(builder_.CreateICmpSLT(next, end), inside, after);
-    builder_.SetInsertPoint(after);
+    const auto chunk = [&](llvm::Value* done, const auto&) {
+      llvm::Value* const left = builder_.CreateSub(loop_.last_step(), done);
+      llvm::Value* const steps = builder_.CreateSelect(
+          builder_.CreateICmpSLT(left, loop_.integer(kChunk)), left, loop_.integer(kChunk));
+      for (int stage = 0; stage < stages_.count; ++stage)
+        if (stage % 2 == 0)
+          emit_steps(stage, builder_.CreateSub(done, loop_.first_step()), steps);
+        else
+          emit_vectors(stage, steps);
+      return Registers();
+    };
+    emit_counting_loop(builder_, loop_.first_step(), loop_.last_step(), loop_.integer(kChunk), {},
+                       chunk);
   }
 
   /// An even stage.
-  void emit_steps(int stage, llvm::Value* done, llvm::Value* steps) {
-    std::vector<std::size_t> carried;
-    std::vector<llvm::Value*> initial, next;
+  void emit_steps(int stage, llvm::Value* passed, llvm::Value* steps) {
+    std::vector<std::size_t> states;
+    Registers initial;
     for (std::size_t i = 0; i < states_.size(); ++i) {
       if (stages_.of[first_state_ + i] != stage) continue;
-      carried.push_back(i);
+      states.push_back(i);
       initial.push_back(load(dtype(first_state_ + i), states_[i]));
     }
-    llvm::Value* const passed = builder_.CreateSub(done, loop_.first_step());
-    emit_counted("steps", steps, 1, [&](llvm::Value* at, llvm::BasicBlock* before) {
-      Registers values(registers());
-      std::vector<llvm::PHINode*> phis;
-      for (std::size_t k = 0; k < carried.size(); ++k) {
-        phis.push_back(builder_.CreatePHI(initial[k]->getType(), 2));
-        phis.back()->addIncoming(initial[k], before);
-        values[first_state_ + carried[k]] = phis.back();
-      }
+    const auto pass = [&](llvm::Value* at, const Registers& carried) {
+      Registers values(registers()), next;
+      for (std::size_t k = 0; k < states.size(); ++k) values[first_state_ + states[k]] = carried[k];
       llvm::Value* const step = builder_.CreateAdd(passed, at);
       if (stage == 0)
         for (std::size_t i = 0; i < loop_.scanned.size(); ++i)
           values[first_slice_ + i] =
-              load(dtype(first_slice_ + i), address_of(loop_.scanned[i], step));
+              load(dtype(first_slice_ + i), loop_.at_step(loop_.scanned[i], step));
       emit_instrs(stage, values, 1, at);
-      for (std::size_t k = 0; k < carried.size(); ++k) {
-        next.push_back(value(next_of(carried[k]), values, 1, at));
-        phis[k]->addIncoming(next[k], builder_.GetInsertBlock());
-      }
+      for (const std::size_t state : states) next.push_back(value(next_of(state), values, 1, at));
       store_crossing(stage, values, 1, at);
       for (std::size_t i = 0; i < loop_.stacked.size(); ++i)
         if (stage_of_row(i) == stage)
           store(loop_.stacked[i].operand->dtype, value(row(i), values, 1, at),
-                address_of(loop_.stacked[i], step));
-    });
-    for (std::size_t k = 0; k < carried.size(); ++k)
-      store(dtype(first_state_ + carried[k]), next[k], states_[carried[k]]);
+                loop_.at_step(loop_.stacked[i], step));
+      return next;
+    };
+    const Registers last =
+        emit_counting_loop(builder_, loop_.integer(0), steps, loop_.integer(1), initial, pass);
+    for (std::size_t k = 0; k < states.size(); ++k)
+      store(dtype(first_state_ + states[k]), last[k], states_[states[k]]);
   }
 
   /// An odd stage.
   void emit_vectors(int stage, llvm::Value* steps) {
-    emit_counted("vectors", steps, width_, [&](llvm::Value* at, llvm::BasicBlock*) {
-      Registers values(registers());
-      emit_instrs(stage, values, width_, at);
-      store_crossing(stage, values, width_, at);
-    });
+    emit_counting_loop(builder_, loop_.integer(0), steps, loop_.integer(width_), {},
+                       [&](llvm::Value* at, const auto&) {
+                         Registers values(registers());
+                         emit_instrs(stage, values, width_, at);
+                         store_crossing(stage, values, width_, at);
+                         return Registers();
+                       });
   }
 
-  llvm::Value* address_of(const LoopFunction::Port& port, llvm::Value* step) {
-    return add_bytes(builder_, port.base, builder_.CreateMul(port.step, step));
-  }
   llvm::Value* place_in_buffer(std::size_t reg, llvm::Value* at) {
     return builder_.CreateGEP(memory(dtype(reg)), buffers_.at(reg), at);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "jit/counting_loop.h"
 #include "jit/emit_memory.h"
 #include "jit/emit_program.h"
 #include "jit/loop_function.h"
@@ -50,13 +51,6 @@ class WideEmitter {
     return static_cast<std::size_t>(source_.program.results[source_.carried.size() + i]);
   }
 
-  llvm::Value* address_of(const Port& port, llvm::Value* passed) {
-    return add_bytes(builder_, port.base, builder_.CreateMul(port.step, passed));
-  }
-  llvm::Value* lane_address(const LoopOperand& operand, llvm::Value* base, llvm::Value* lane) {
-    const auto bytes = operand.lane_stride * static_cast<std::int64_t>(dtype_bytes(operand.dtype));
-    return add_bytes(builder_, base, builder_.CreateMul(lane, loop_.integer(bytes)));
-  }
   llvm::Value* load(const Port& port, llvm::Value* address, unsigned width) {
     return load_lanes(builder_, port.operand->dtype, address, port.operand->lane_stride, width);
   }
@@ -67,31 +61,32 @@ class WideEmitter {
   /// All steps; with rows that pass the caches by, or not.
   void emit_steps(bool past_caches) {
     past_caches_ = past_caches;
-    llvm::BasicBlock* const before = builder_.GetInsertBlock();
-    llvm::BasicBlock* const steps = loop_.block("steps");
-    llvm::BasicBlock* const after = loop_.block("steps_done");
-    builder_.CreateBr(steps);
-    builder_.SetInsertPoint(steps);
-    llvm::PHINode* const step = builder_.CreatePHI(builder_.getInt64Ty(), 2, "step");
-    step->addIncoming(loop_.first_step(), before);
-    llvm::Value* const passed = builder_.CreateSub(step, loop_.first_step());
+    emit_counting_loop(builder_, loop_.first_step(), loop_.last_step(), loop_.integer(1), {},
+                       [&](llvm::Value* step, const auto&) {
+                         emit_step(builder_.CreateSub(step, loop_.first_step()));
+                         return std::vector<llvm::Value*>();
+                       });
+  }
+
+  void emit_step(llvm::Value* passed) {
     std::vector<llvm::Value*> scanned, stacked;
-    for (const Port& port : loop_.scanned) scanned.push_back(address_of(port, passed));
-    for (const Port& port : loop_.stacked) stacked.push_back(address_of(port, passed));
+    for (const Port& port : loop_.scanned) scanned.push_back(loop_.at_step(port, passed));
+    for (const Port& port : loop_.stacked) stacked.push_back(loop_.at_step(port, passed));
     const std::vector<llvm::Value*> uniform = emit_uniform(scanned, stacked);
-    std::int64_t lane = 0;
+    std::int64_t first = 0;
     for (unsigned width = width_; width > 0; width /= 2) {
-      const std::int64_t last = lane + (source_.lanes - lane) / width * width;
-      if (last > lane) emit_lanes(lane, last, width, scanned, stacked);
-      lane = last;
+      const std::int64_t last = first + (source_.lanes - first) / width * width;
+      if (last > first)
+        emit_counting_loop(builder_, loop_.integer(first), loop_.integer(last),
+                           loop_.integer(width), {}, [&](llvm::Value* lane, const auto&) {
+                             emit_lanes(lane, width, scanned, stacked);
+                             return std::vector<llvm::Value*>();
+                           });
+      first = last;
     }
     for (std::size_t i = 0; i < uniform.size(); ++i)
       if (uniform[i] != nullptr)
         store(loop_.carried_out[i], uniform[i], loop_.carried_out[i].base, 1);
-    llvm::Value* const next = builder_.CreateAdd(step, builder_.getInt64(1));
-    step->addIncoming(next, builder_.GetInsertBlock());
-    builder_.CreateCondBr(builder_.CreateICmpSLT(next, loop_.last_step()), steps, after);
-    builder_.SetInsertPoint(after);
   }
 
   [[nodiscard]] std::int64_t row_bytes(const Port& port) const {
@@ -158,36 +153,25 @@ class WideEmitter {
     return next;
   }
 
-  void emit_lanes(std::int64_t first, std::int64_t last, unsigned width,
-                  const std::vector<llvm::Value*>& scanned,
+  /// `width` lanes from that one on.
+  void emit_lanes(llvm::Value* lane, unsigned width, const std::vector<llvm::Value*>& scanned,
                   const std::vector<llvm::Value*>& stacked) {
-    llvm::BasicBlock* const before = builder_.GetInsertBlock();
-    llvm::BasicBlock* const lanes = loop_.block("lanes");
-    llvm::BasicBlock* const after = loop_.block("lanes_done");
-    builder_.CreateBr(lanes);
-    builder_.SetInsertPoint(lanes);
-    llvm::PHINode* const lane = builder_.CreatePHI(builder_.getInt64Ty(), 2, "lane");
-    lane->addIncoming(loop_.integer(first), before);
     const auto inputs = operands(scanned, [&](const Port& port, llvm::Value* base) {
-      return load(port, lane_address(*port.operand, base, lane), width);
+      return load(port, loop_.at_lane(*port.operand, base, lane), width);
     });
     const auto registers = emit_program(builder_, source_.program, inputs, width);
     for (std::size_t i = 0; i < loop_.carried_out.size(); ++i) {
       const Port& port = loop_.carried_out[i];
       if (!is_uniform(*port.operand))
-        store(port, registers[result_of_state(i)], lane_address(*port.operand, port.base, lane),
+        store(port, registers[result_of_state(i)], loop_.at_lane(*port.operand, port.base, lane),
               width);
     }
     for (std::size_t i = 0; i < stacked.size(); ++i) {
       const Port& port = loop_.stacked[i];
       if (!is_uniform(*port.operand))
-        store_row(port, registers[result_of_row(i)], lane_address(*port.operand, stacked[i], lane),
+        store_row(port, registers[result_of_row(i)], loop_.at_lane(*port.operand, stacked[i], lane),
                   width);
     }
-    llvm::Value* const next = builder_.CreateAdd(lane, builder_.getInt64(width));
-    lane->addIncoming(next, lanes);
-    builder_.CreateCondBr(builder_.CreateICmpSLT(next, loop_.integer(last)), lanes, after);
-    builder_.SetInsertPoint(after);
   }
 
   void store_row(const Port& port, llvm::Value* value, llvm::Value* address, unsigned width) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "jit/emit_loop.h"
+#include "jit/emit_memory.h"
 
 namespace scanloom::jit {
 namespace {
@@ -39,6 +40,17 @@ LoopFunction::LoopFunction(llvm::Module& module, const LoopSource& loop)
   stacked = load_ports(source.stacked, kStacked, kStackedStrides);
 }
 
+llvm::Value* LoopFunction::at_step(const Port& port, llvm::Value* passed) {
+  return add_bytes(builder, port.base, builder.CreateMul(port.step, passed));
+}
+
+llvm::Value* LoopFunction::at_lane(const LoopOperand& operand, llvm::Value* base,
+                                   llvm::Value* lane) {
+  if (operand.lane_stride == 0) return base;
+  const auto bytes = operand.lane_stride * static_cast<std::int64_t>(dtype_bytes(operand.dtype));
+  return add_bytes(builder, base, builder.CreateMul(lane, integer(bytes)));
+}
+
 std::vector<LoopFunction::Port> LoopFunction::load_ports(const std::vector<LoopOperand>& operands,
                                                          int addresses, int strides) {
   const auto load_at = [&](llvm::Value* array, std::size_t index, llvm::Type* type) {
@@ -57,8 +69,7 @@ std::vector<LoopFunction::Port> LoopFunction::load_ports(const std::vector<LoopO
     Port port{&operands[i], load_at(bases, i, pointer)};
     if (steps != nullptr) {
       port.step = load_at(steps, i, builder.getInt64Ty());
-      port.base = builder.CreateGEP(builder.getInt8Ty(), port.base,
-                                    builder.CreateMul(port.step, first_step()));
+      port.base = at_step(port, first_step());
     }
     ports.push_back(port);
   }

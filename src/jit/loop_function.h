@@ -32,6 +32,11 @@ class LoopFunction {
     return builder.getInt64(static_cast<std::uint64_t>(value));
   }
 
+  /// Where the slice or row of a step lies that is so many steps behind the first of the call.
+  llvm::Value* at_step(const Port& port, llvm::Value* passed);
+  /// Where a lane of an operand lies, from the address of its lane 0.
+  llvm::Value* at_lane(const LoopOperand& operand, llvm::Value* base, llvm::Value* lane);
+
   const LoopSource& source;
   llvm::IRBuilder<> builder;
   llvm::Function* function = nullptr;

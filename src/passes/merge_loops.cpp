@@ -12,6 +12,7 @@
 #include <compare>
 #include <map>
 
+#include "ir/scan_window.h"
 #include "ops/ops.h"
 #include "passes/loop_facts.h"
 #include "passes/rewriter.h"
@@ -47,14 +48,10 @@ struct Key {
 
 /// How many slices there are, whatever the sizes.
 std::optional<Dim> slices_of(const Module& module, const Node& loop, std::size_t scanned) {
-  if (const auto known = known_slices(module, loop, scanned)) return Dim(*known);
   const ir::ScannedPort& port = loop.loop->scanned[scanned];
   const Type& type = module.value(loop.inputs[loop.loop->first_scanned_input() + scanned]).type;
-  const bool forwards = port.start == 0 && port.stride == 1;
-  const bool backwards = port.start == -1 && port.stride == -1;
-  if (!type.ranked || port.axis >= type.rank() || port.part != 1 || (!forwards && !backwards))
-    return std::nullopt;
-  return type.dims[static_cast<std::size_t>(port.axis)];
+  if (!type.ranked || port.axis >= type.rank()) return std::nullopt;
+  return slice_count(port, type.dims[static_cast<std::size_t>(port.axis)]);
 }
 
 /// The slices of all scanned values, where they surely are equally many.

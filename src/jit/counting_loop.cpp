@@ -1,0 +1,34 @@
+#include "jit/counting_loop.h"
+
+namespace scanloom::jit {
+
+std::vector<llvm::Value*> emit_counting_loop(llvm::IRBuilder<>& builder, llvm::Value* first,
+                                             llvm::Value* last, llvm::Value* step,
+                                             std::vector<llvm::Value*> carried, const Pass& pass) {
+  llvm::BasicBlock* const before = builder.GetInsertBlock();
+  const auto block = [&](const char* name) {
+    return llvm::BasicBlock::Create(builder.getContext(), name, before->getParent());
+  };
+  llvm::BasicBlock* const again = block("again");
+  builder.CreateBr(again);
+  builder.SetInsertPoint(again);
+  llvm::PHINode* const count = builder.CreatePHI(builder.getInt64Ty(), 2, "count");
+  count->addIncoming(first, before);
+  std::vector<llvm::PHINode*> phis;
+  for (llvm::Value*& value : carried) {
+    phis.push_back(builder.CreatePHI(value->getType(), 2));
+    phis.back()->addIncoming(value, before);
+    value = phis.back();
+  }
+  const std::vector<llvm::Value*> next = pass(count, carried);
+  llvm::Value* const following = builder.CreateAdd(count, step);
+  llvm::BasicBlock* const end = builder.GetInsertBlock();
+  count->addIncoming(following, end);
+  for (std::size_t i = 0; i < phis.size(); ++i) phis[i]->addIncoming(next[i], end);
+  llvm::BasicBlock* const after = block("after");
+  builder.CreateCondBr(builder.CreateICmpSLT(following, last), again, after);
+  builder.SetInsertPoint(after);
+  return next;
+}
+
+}  // namespace scanloom::jit

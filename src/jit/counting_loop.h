@@ -1,0 +1,21 @@
+// A counting loop as LLVM IR.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+
+#include <functional>
+#include <vector>
+
+namespace scanloom::jit {
+
+/// One pass of a loop: given the count and the values carried so far, returns the next ones.
+using Pass = std::function<std::vector<llvm::Value*>(llvm::Value* count,
+                                                     const std::vector<llvm::Value*>& carried)>;
+
+/// Passes for first, first + step, ... below last, of which there is one at least, all i64. Returns
+/// what the last pass carries on; the builder stands behind the loop then.
+std::vector<llvm::Value*> emit_counting_loop(llvm::IRBuilder<>& builder, llvm::Value* first,
+                                             llvm::Value* last, llvm::Value* step,
+                                             std::vector<llvm::Value*> carried, const Pass& pass);
+
+}  // namespace scanloom::jit
