@@ -53,6 +53,7 @@ class InferDriver {
   Expected<void> enter_loop(NodeId id);
   Expected<void> count_trips(const Node& node, Frame& frame);
   std::optional<Dim> count_slices(const Node& node);
+  [[nodiscard]] static bool takes_a_step(const Node& node, const Frame& frame);
   Expected<void> set_loop_arguments(NodeId id);
   Expected<Type> slice_type(const Type& outer, const ScannedPort& port, std::size_t index);
   Expected<void> leave_loop(NodeId id);
@@ -61,7 +62,7 @@ class InferDriver {
   Expected<void> set_stacked_outputs(NodeId id, const Frame& frame);
   Expected<Type> stacked_type(const Type& row, const StackedPort& port, Dim rows,
                               const Frame& frame);
-  [[nodiscard]] bool always_true(ValueId id) const;
+  void end_early(const Node& node, Frame& frame) const;
   [[nodiscard]] bool passes_through(const Node& node, std::size_t carried) const;
 
   void set(ValueId id, Type type, std::shared_ptr<const Known> known = nullptr) {

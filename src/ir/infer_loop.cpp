@@ -103,14 +103,19 @@ std::optional<Dim> InferDriver::count_slices(const Node& node) {
   return std::nullopt;
 }
 
+/// Whether as many steps as are counted, or as no count bounds, are at least one.
+bool InferDriver::takes_a_step(const Node& node, const Frame& frame) {
+  if (frame.trips) return frame.trips->is_constant() && frame.trips->value() > 0;
+  return !node.loop->has_trip_count && node.loop->scanned.empty();
+}
+
 Expected<void> InferDriver::enter_loop(NodeId id) {
   const Node& node = module_.node(id);
   SCANLOOM_CHECK_OK(check_counts(module_, node));
   const Frame& outer = frames_.back();
   Frame frame{.region = node.regions[0], .owner = id};
   SCANLOOM_CHECK_OK(count_trips(node, frame));
-  const bool some = frame.trips ? frame.trips->is_constant() && frame.trips->value() > 0
-                                : !node.loop->has_trip_count;
+  const bool some = takes_a_step(node, frame);
   frame.certain = outer.certain && frame.exact && some;
   // A model whose sizes can never fit is refused, whatever the count; those of one run, when the
   // step is taken.
@@ -207,14 +212,22 @@ Expected<void> InferDriver::leave_loop(NodeId id) {
   }
   Frame frame = frames_.back();
   frames_.pop_back();
-  if (node.loop->has_keep_going && !always_true(module_.region(node.regions[0]).yields[0]))
-    frame.exact = false;
+  if (node.loop->has_keep_going) end_early(node, frame);
   set_carried_outputs(id, frame);
   return set_stacked_outputs(id, frame);
 }
 
-bool InferDriver::always_true(ValueId id) const {
-  return known_boolean(known(id).get()).value_or(false);
+/// What the condition that the body yields leaves of the count. A second step is the first that it
+/// can prevent.
+void InferDriver::end_early(const Node& node, Frame& frame) const {
+  if (frame.trips && frame.trips->is_constant() && frame.trips->value() <= 1) return;
+  const ValueId yield = module_.region(node.regions[0]).yields[0];
+  const auto goes_on = known_boolean(known(yield).get());
+  if (goes_on == true) return;
+  if (goes_on == false && takes_a_step(node, frame))
+    frame.trips = Dim(1);
+  else
+    frame.exact = false;
 }
 
 void InferDriver::set_carried_outputs(NodeId id, const Frame& frame) {

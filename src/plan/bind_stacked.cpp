@@ -66,17 +66,19 @@ void Binder::bind_stacked(ir::NodeId id, BoundLoop& loop) {
     const Layout whole = layout(result.spot);
     const int axis = static_cast<int>(port.axis);
     tensor::Shape dims = whole.dims, strides = whole.strides;
-    std::int64_t step = whole.strides[axis];
+    std::int64_t step = whole.strides[axis], rows = dims[axis];
     if (port.insert) {
       dims.erase(axis);
       strides.erase(axis);
     } else {
       dims = type(yield).shape();
       step *= dims[axis];
+      rows = dims[axis] > 0 ? rows / dims[axis] : 0;
     }
     step *= bytes_of(result.spot.dtype);
     stacked.result = result.spot;
-    stacked.first_bytes = port.reverse ? (loop.trip_count - 1) * step : 0;
+    // Not by the trip count: a condition that is known to be false leaves one row.
+    stacked.first_bytes = port.reverse ? (rows - 1) * step : 0;
     stacked.step_bytes = port.reverse ? -step : step;
     Location row = result;
     row.spot.slot = new_slot();

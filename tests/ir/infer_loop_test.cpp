@@ -196,6 +196,23 @@ TEST_F(InferLoopTest, EarlyEndsLeaveTheNumberOfRowsOpen) {
   EXPECT_EQ(type(closed.out(0)), "f32[0,4]");
 }
 
+TEST_F(InferLoopTest, OneStepIsTakenBeforeTheBodySaysWhetherToGoOn) {
+  const ValueId go = argument(DType::boolean, {});
+  const ValueId x = argument(DType::f32, {4});
+  const LoopPorts ports{
+      .has_trip_count = true, .has_keep_going = true, .captured = 2, .stacked = {{.axis = 0}}};
+  LoopMaker once(m, m.top(), ports, {count(1), go, x});
+  once.close({once.arg(0), once.arg(1)});
+  LoopMaker ends(m, m.top(), ports, {count(5), go, x});
+  ends.close({ends.constant(Tensor::scalar(false)), ends.arg(1)});
+  LoopMaker never(m, m.top(), ports, {count(0), go, x});
+  never.close({never.constant(Tensor::scalar(false)), never.arg(1)});
+  EXPECT_EQ(run(), "");
+  EXPECT_EQ(type(once.out(0)), "f32[1,4]");
+  EXPECT_EQ(type(ends.out(0)), "f32[1,4]");
+  EXPECT_EQ(type(never.out(0)), "f32[0,4]");
+}
+
 TEST_F(InferLoopTest, RowsOfEqualSizeConcatenate) {
   const ValueId x = argument(DType::f32, {6, 4});
   LoopMaker loop(m, m.top(),
