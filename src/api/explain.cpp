@@ -1,4 +1,6 @@
 // What became of every loop, in words.
+#include <algorithm>
+
 #include "api/impl.h"
 #include "ir/op_def.h"
 #include "ir/walk.h"
@@ -56,6 +58,7 @@ runtime::LoopTime measured(BoundEntry& entry, std::size_t loop) {
     const runtime::LoopTime& time = run->loop_times()[loop];
     sum.steps += time.steps;
     sum.seconds += time.seconds;
+    sum.threads = std::max(sum.threads, time.threads);
   }
   return sum;
 }
@@ -70,6 +73,7 @@ std::string cost_text(BoundEntry& entry, std::size_t index) {
   if (time.steps > 0)
     text += fmt::format("; measured {} per step over {} steps",
                         time_text(time.seconds / static_cast<double>(time.steps)), time.steps);
+  if (time.threads > 1) text += fmt::format(", on {} threads", time.threads);
   return text;
 }
 

@@ -4,6 +4,7 @@
 
 #include "ir/scan_window.h"
 #include "plan/binder.h"
+#include "plan/independent_steps.h"
 #include "tensor/tensor.h"
 
 namespace scanloom::plan {
@@ -248,9 +249,20 @@ Expected<void> Binder::finish_loop(Frame& frame) {
   emit(Op::loop_end, frame.index);
   arena_.close_loop();
   loop.exit = static_cast<std::uint32_t>(out_->code.size());
+  find_independent_steps(loop);
   out_->loops[frame.index] = std::move(loop);
   --loop_depth_;
   return {};
+}
+
+/// Only of loops in no other one: threads have more to do the further out they are used.
+void Binder::find_independent_steps(BoundLoop& loop) {
+  const bool rows_have_a_place = std::ranges::all_of(loop.stacked, [](const BoundStacked& port) {
+    return port.apart || port.open || !(port.result.is_dynamic() || port.result.is_object());
+  });
+  if (loop_depth_ != 1 || !rows_have_a_place) return;
+  loop.independent = independent_steps(module_, loop.node, inference_);
+  if (loop.independent) loop.strategy += "; its steps are taken side by side where they are long";
 }
 
 /// Whether carried value i surely enters and leaves a step with the same sizes, where it must.

@@ -144,6 +144,7 @@ class Binder {
   void bind_stacked(ir::NodeId id, BoundLoop& loop);
   void bind_operands(const ir::Node& node, BoundLoop& loop);
   [[nodiscard]] bool sizes_fit(const ir::Node& node, std::uint32_t i) const;
+  void find_independent_steps(BoundLoop& loop);
   void finish_carried(const ir::Node& node, std::uint32_t index, BoundLoop& loop);
   void finish_stacked(const ir::Node& node, BoundLoop& loop);
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -99,6 +100,13 @@ struct ObjectCall {
   std::vector<bool> moved;  ///< by input: nothing reads the object again, so it is handed over
 };
 
+/// What a carried value is to steps that do not depend on each other.
+struct CarriedRole {
+  enum class Kind : std::uint8_t { counter, appended };
+  Kind kind = Kind::counter;
+  std::int64_t increment = 0;  ///< per step, of a counter: one i64
+};
+
 struct BoundCarried {
   Spot initial, argument, next, final;
   bool moved = false;                               ///< the initial object is handed over
@@ -156,7 +164,9 @@ struct BoundLoop {
   std::int64_t most_inner_trips = 0;  ///< of one of them
   std::string why_no_body;  ///< what keeps the body from becoming code; empty: nothing yet
   std::int64_t steps_to_compile = 0;  ///< stepped ones of a Run, which show that code would pay
-  std::string strategy;               ///< "compiled" or "stepped", and why, for people
+  /// The steps do not depend on each other and may be taken side by side; by carried value.
+  std::optional<std::vector<CarriedRole>> independent;
+  std::string strategy;  ///< "compiled" or "stepped", and why, for people
 };
 
 struct BoundBranch {

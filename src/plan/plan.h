@@ -18,6 +18,7 @@ struct PlanOptions {
   int threads = 1;
   const jit::Plugin* compiler = nullptr;  ///< null: every loop is stepped
   bool always_compile = false;            ///< whether it pays or not
+  bool always_side_by_side = false;       ///< independent steps, however short: for tests
   std::string why_no_compiler = "machine code is switched off";
 };
 

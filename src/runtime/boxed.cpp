@@ -92,6 +92,8 @@ Expected<void> Run::State::reserve(const plan::Spot& spot, const tensor::Shape& 
 void Run::State::drop_kept() {
   for (BoxedValue& value : boxed)
     if (value.storage && value.storage->run != runs) value.storage.reset();
+  workers.clear();
+  workers_memory.reset();
   drop_scratch();
 }
 
@@ -280,7 +282,7 @@ Expected<void> Run::State::empty_rows(const plan::BoundLoop& loop) {
 }
 
 /// Precondition: the axis exists and has a slice.
-void Run::State::first_slice(const plan::BoundScanned& port) {
+void Run::State::begin_slice(const plan::BoundScanned& port, std::int64_t step) {
   const tensor::Operand outer = operand(port.outer);
   const int axis = static_cast<int>(port.slices.axis);
   const auto window = port.window(outer.dims[axis]);
@@ -290,7 +292,8 @@ void Run::State::first_slice(const plan::BoundScanned& port) {
   slice.dims = outer.shape();
   slice.strides = tensor::Shape(std::span(outer.strides, static_cast<std::size_t>(outer.rank)));
   const auto width = static_cast<std::int64_t>(dtype_bytes(port.outer.dtype));
-  slot(port.argument.slot) = address(port.outer) + window.first * slice.strides[axis] * width;
+  const std::int64_t first = window.first + step * port.slices.stride;
+  slot(port.argument.slot) = address(port.outer) + first * slice.strides[axis] * width;
   if (port.slices.squeeze) {
     slice.dims.erase(axis);
     slice.strides.erase(axis);

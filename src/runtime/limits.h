@@ -58,6 +58,7 @@ class Watch {
   explicit Watch(const Limits& limits) : limits_(limits), start_(Clock::now()), reported_(start_) {}
 
   [[nodiscard]] Clock::time_point start() const { return start_; }
+  [[nodiscard]] const Limits& limits() const { return limits_; }
   /// Cancellation and deadline. Errors: cancelled, limit_reached.
   Expected<void> look() const { return look_at(Clock::now(), -1); }
   /// The same after that many steps of a loop, and progress of the outermost one.

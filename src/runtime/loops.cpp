@@ -67,7 +67,7 @@ Expected<bool> Run::State::begin_loop(std::uint32_t index, const Limits& limits)
     SCANLOOM_CHECK_OK(empty_rows(loop));
     return false;
   }
-  SCANLOOM_CHECK_OK(begin_slices(loop));
+  SCANLOOM_CHECK_OK(begin_slices(loop, 0));
   for (const plan::BoundStacked& port : loop.stacked)
     if (!port.result.is_dynamic() && !port.result.is_object())
       slot(port.row.slot) = address(port.result) + port.first_bytes;
@@ -102,14 +102,14 @@ Expected<void> Run::State::check_slices(const plan::BoundLoop& loop, std::int64_
   return {};
 }
 
-Expected<void> Run::State::begin_slices(const plan::BoundLoop& loop) {
+Expected<void> Run::State::begin_slices(const plan::BoundLoop& loop, std::int64_t step) {
   for (const plan::BoundScanned& port : loop.scanned) {
     if (port.argument.is_object())
-      SCANLOOM_CHECK_OK(slice_object(port, 0, loop.node));
+      SCANLOOM_CHECK_OK(slice_object(port, step, loop.node));
     else if (port.argument.is_dynamic())
-      first_slice(port);
+      begin_slice(port, step);
     else
-      slot(port.argument.slot) = address(port.outer) + port.first_bytes;
+      slot(port.argument.slot) = address(port.outer) + port.first_bytes + step * port.step_bytes;
   }
   return {};
 }
@@ -137,6 +137,11 @@ Expected<bool> Run::State::end_step(std::uint32_t index, Watch& watch) {
   if (state.pace.due()) SCANLOOM_CHECK_OK(look(index, watch));
   if (!keeps_going) return false;
   if (state.step < state.trip) {
+    if (loop.independent && state.step == 1) {
+      SCANLOOM_TRY(const bool taken, take_side_by_side(index, watch));
+      if (taken) SCANLOOM_CHECK_OK(check_limit(index));
+      if (taken) return false;
+    }
     if (state.step == state.room) SCANLOOM_CHECK_OK(grow_rows(index));
     SCANLOOM_CHECK_OK(next_slices(index));
     if (profiled) return true;
@@ -256,6 +261,10 @@ Expected<void> Run::State::finish_loop(std::uint32_t index) {
       SCANLOOM_CHECK_OK(join_rows(index, i));
     else if (port.result.is_dynamic())
       SCANLOOM_CHECK_OK(finish_rows(port, loops[index].step, loop.node));
+  }
+  if (outermost == index) {
+    outermost = kNoLoop;
+    add_time(index);
   }
   return {};
 }

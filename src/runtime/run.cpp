@@ -84,7 +84,8 @@ Error Run::State::fault_error(ir::NodeId node) const {
   return tensor::to_error(fault).at(describe(node));
 }
 
-void Run::State::materialise(int max_threads) {
+void Run::State::materialise(int threads) {
+  max_threads = threads;
   const plan::Binding& bound = *binding;
   slots.assign(bound.slots.size(), nullptr);
   for (std::size_t i = 0; i < bound.slots.size(); ++i) {
@@ -231,7 +232,7 @@ Expected<RunResult> Run::State::take_results(std::span<const std::byte* const> f
 
 Expected<void> Run::State::execute(const Limits& limits, Watch& watch, Profile* profile) {
   const plan::Instruction* const code = binding->code.data();
-  std::uint32_t at = 0;
+  std::uint32_t at = only_loop == kNoLoop ? 0 : binding->loops[only_loop].body;
   while (true) {
     const plan::Instruction instruction = code[at];
     const std::uint32_t index = instruction.index;
@@ -276,17 +277,12 @@ Expected<void> Run::State::execute(const Limits& limits, Watch& watch, Profile* 
       }
       case plan::Op::loop_end: {
         SCANLOOM_TRY(const bool again, end_step(index, watch));
-        if (again) {
-          at = binding->loops[index].body;
-          break;
+        if (!again && only_loop == index) return {};
+        if (!again) {
+          SCANLOOM_CHECK_OK(finish_loop(index));
+          stop_loop(profile, index);
         }
-        SCANLOOM_CHECK_OK(finish_loop(index));
-        if (outermost == index) {
-          outermost = kNoLoop;
-          add_time(index);
-        }
-        stop_loop(profile, index);
-        ++at;
+        at = again ? binding->loops[index].body : at + 1;
         break;
       }
       case plan::Op::compiled_loop: {

@@ -28,6 +28,7 @@ struct Profile {
 struct LoopTime {
   std::int64_t steps = 0;
   double seconds = 0;
+  int threads = 1;  ///< side by side, at most
 };
 
 struct RunResult {

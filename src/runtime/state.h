@@ -107,6 +107,13 @@ AlignedBytes allocate_aligned(std::int64_t bytes);
 /// Of a clock that never goes back, from some moment on.
 double seconds_now();
 
+/// What one thread's share of steps that are taken side by side has made, by port of the loop.
+struct StepResults {
+  std::vector<tensor::BoxRef> appended;           ///< by carried value
+  std::vector<std::vector<tensor::Tensor>> rows;  ///< those kept apart, by stacked value
+  std::int64_t steps = 0;                         ///< with those of loops inside
+};
+
 struct Run::State {
   static constexpr std::uint32_t kNoLoop = ~std::uint32_t{0};
 
@@ -134,6 +141,11 @@ struct Run::State {
   ir::NodeId failed_node;             // whose kernel, called from machine code, has found a fault
   std::uint64_t runs = 0;             // begun
   std::uint32_t outermost = kNoLoop;  // the outermost loop whose steps are running
+  std::uint32_t only_loop = kNoLoop;  // of a worker: whose steps it takes, and nothing else
+  int max_threads = 1;
+  std::vector<std::unique_ptr<State>> workers;  // for steps side by side; kept for later runs
+  std::unique_ptr<Storage> workers_memory;      // counts theirs; it holds none
+  std::int64_t elsewhere = 0;                   // of a worker: boxed values of the others
   double began = 0;  // when that, or one without instructions, began; less what compiling took
   std::vector<LoopTime> times;
 
@@ -151,7 +163,8 @@ struct Run::State {
   }
   /// What the run holds beside its objects.
   [[nodiscard]] std::int64_t bytes_elsewhere() const {
-    return binding->arena_bytes + binding->scratch_bytes + binding->result_bytes + budget.used;
+    return binding->arena_bytes + binding->scratch_bytes + binding->result_bytes + budget.used +
+           elsewhere;
   }
   /// An operand with the sizes that the spot has now.
   [[nodiscard]] tensor::Operand operand(const plan::Spot& spot);
@@ -164,7 +177,7 @@ struct Run::State {
   void add_time(std::uint32_t loop);
 
   // run.cpp
-  void materialise(int max_threads);
+  void materialise(int threads);
   Expected<RunResult> take_results(std::span<const std::byte* const> feeds);
   Expected<RunResult> run(std::span<const std::byte* const> feeds, const Limits& limits,
                           Profile* profile);
@@ -189,7 +202,7 @@ struct Run::State {
   [[nodiscard]] std::int64_t rows_that_fit(const plan::BoundStacked& port);
   /// Memory for the next row at least.
   Expected<void> grow_rows(std::uint32_t index);
-  void first_slice(const plan::BoundScanned& port);
+  void begin_slice(const plan::BoundScanned& port, std::int64_t step);
 
   // objects.cpp: sequences, optionals, strings
   void begin_objects(std::span<const tensor::BoxRef> fed, std::int64_t max_memory);
@@ -224,7 +237,8 @@ struct Run::State {
   Expected<bool> begin_loop(std::uint32_t index, const Limits& limits);
   Expected<void> check_sizes(const plan::SizeCheck& check);
   Expected<void> check_slices(const plan::BoundLoop& loop, std::int64_t& steps);
-  Expected<void> begin_slices(const plan::BoundLoop& loop);
+  /// Those of that step.
+  Expected<void> begin_slices(const plan::BoundLoop& loop, std::int64_t step);
   Expected<void> next_slices(std::uint32_t index);
   void swap_states(const plan::BoundLoop& loop, bool first_step);
   Expected<bool> end_step(std::uint32_t index, Watch& watch);
@@ -236,6 +250,20 @@ struct Run::State {
   Expected<void> run_body(std::uint32_t index, Watch& watch);
   template <class F>
   Expected<void> run_chunks(std::uint32_t index, Watch& watch, F&& run_steps);
+
+  // side_by_side.cpp
+  /// Takes the steps that are left on several threads, if they do not depend on each other and are
+  /// long enough; whether it did. If one fails, none was taken. Error: cancelled.
+  Expected<bool> take_side_by_side(std::uint32_t index, const Watch& watch);
+  class Shares;
+  [[nodiscard]] int worthwhile_threads(std::uint32_t index) const;
+  bool make_workers(std::size_t count);
+  void begin_worker(State& worker, std::uint32_t index);
+  Expected<StepResults> take_steps(const State& main, std::int64_t first, std::int64_t last,
+                                   Watch& watch);
+  void end_worker();
+  Expected<void> adopt(std::uint32_t index, std::vector<StepResults> results);
+
   /// The error of a loop that has taken all the steps it may take, if it is one.
   [[nodiscard]] Expected<void> check_limit(std::uint32_t index) const;
 };

@@ -91,6 +91,7 @@ std::shared_ptr<const plan::Plan> plan_of(const ir::Module& module, const jit::P
   plan::PlanOptions options;
   options.compiler = compiler;
   options.always_compile = true;
+  options.always_side_by_side = true;
   return plan::make_plan(module, options);
 }
 

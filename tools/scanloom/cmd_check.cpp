@@ -32,6 +32,8 @@ void print_json(const CheckReport& report) {
 int check_model(const CheckArgs& args) {
   const std::string& path = args.model.path;
   if (!std::filesystem::exists(path)) fail(Code::not_found, "there is no file " + path);
+  if (std::filesystem::is_directory(path))
+    fail(Code::not_found, path + " is a folder, not a model");
   SessionOptions options = session_options(args.model);
   options.on_warning = nullptr;  // the report has them
   const CheckReport report = check(path, options);

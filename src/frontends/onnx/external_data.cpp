@@ -1,5 +1,6 @@
 #include "frontends/onnx/external_data.h"
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <optional>
@@ -63,9 +64,13 @@ Expected<std::string> ExternalData::resolve(std::string_view location) const {
   const fs::path relative(location);
   if (relative.is_absolute())
     return invalid_model("external data '{}': the location must be relative", location);
-  for (const fs::path& part : relative)
-    if (part == "..")
-      return invalid_model("external data '{}' leaves the model's folder", location);
+  // Not even back into it: the format allows no such parts.
+  if (std::ranges::count(relative, fs::path("..")) > 0) {
+    const fs::path straight = relative.lexically_normal();
+    return *straight.begin() == ".."
+               ? invalid_model("external data '{}' leaves the model's folder", location)
+               : invalid_model("external data '{}': a location must not have '..' in it", location);
+  }
   std::error_code problem;
   const fs::path folder = fs::canonical(folder_, problem);
   if (problem)

@@ -1,0 +1,272 @@
+// Steps that do not depend on each other, side by side: every thread takes its share of them with a
+// State of its own, which begins as a copy of the one that has come to the loop. That one took the
+// first step, which tells whether the others are long enough, and puts together what the threads
+// have made. Where a step fails, nothing of it is kept and the steps are taken in order instead, so
+// that the first error is found, whatever the number of threads.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <thread>
+
+#include "base/thread_pool.h"
+#include "runtime/state.h"
+
+namespace scanloom::runtime {
+
+using tensor::BoxRef;
+
+namespace {
+
+/// What the other steps must take at least, by the first one, for threads to be woken.
+constexpr double kLeastSeconds = 100e-6;
+/// At which memory is copied, roughly.
+constexpr double kBytesPerSecond = 4e9;
+/// Shares per thread: steps need not be equally long.
+constexpr std::int64_t kSharesPerThread = 4;
+
+std::int64_t plus_steps(std::int64_t value, std::int64_t steps, std::int64_t increment) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(value) +
+                                   static_cast<std::uint64_t>(steps) *
+                                       static_cast<std::uint64_t>(increment));
+}
+
+}  // namespace
+
+/// The shares of one loop and what became of them.
+class Run::State::Shares {
+ public:
+  Shares(State& main, std::uint32_t index, const Watch& watch)
+      : main_(main),
+        index_(index),
+        caller_(std::this_thread::get_id()),
+        first_(main.loops[index].step),
+        steps_(main.loops[index].trip - first_),
+        watch_(watch),
+        limits_(watch.limits()) {
+    const auto threads = static_cast<std::int64_t>(main.workers.size());
+    results_.resize(static_cast<std::size_t>(std::min(steps_, threads * kSharesPerThread)));
+    for (const auto& worker : main.workers) idle_.push_back(worker.get());
+    if (limits_.deadline_seconds > 0) {
+      const std::chrono::duration<double> passed = Clock::now() - watch.start();
+      limits_.deadline_seconds = std::max(1e-9, limits_.deadline_seconds - passed.count());
+    }
+    // The caller's functions are called in its own thread only.
+    limits_.cancelled = [this] {
+      if (is_caller() && watch_.limits().cancelled && watch_.limits().cancelled())
+        stop_ = cancelled_ = true;
+      return stop_.load(std::memory_order_relaxed);
+    };
+    if (limits_.progress)
+      limits_.progress = [this](std::uint32_t loop, std::int64_t, std::int64_t steps) {
+        if (is_caller()) watch_.limits().progress(loop, first_ + done_, steps);
+      };
+  }
+
+  /// The results in the order of steps; none where a step has failed. Error: cancelled.
+  Expected<std::vector<StepResults>> take_all() {
+    const auto threads = static_cast<std::int64_t>(main_.workers.size());
+    const auto count = static_cast<std::int64_t>(results_.size());
+    // All before the first step: rows may be written to the memory that is copied.
+    parallel_for(threads, main_.max_threads, [this](std::int64_t i) {
+      main_.begin_worker(*main_.workers[static_cast<std::size_t>(i)], index_);
+    });
+    parallel_for(count, static_cast<int>(threads), [this](std::int64_t share) { take(share); });
+    for (const auto& worker : main_.workers) worker->end_worker();
+    if (cancelled_ && error_) return *std::move(error_);
+    if (stop_) results_.clear();
+    return std::move(results_);
+  }
+
+ private:
+  [[nodiscard]] bool is_caller() const { return std::this_thread::get_id() == caller_; }
+
+  void take(std::int64_t share) {
+    if (stop_.load(std::memory_order_relaxed)) return;
+    State* const worker = pop();
+    const auto shares = static_cast<std::int64_t>(results_.size());
+    const std::int64_t first = first_ + steps_ * share / shares;
+    const std::int64_t last = first_ + steps_ * (share + 1) / shares;
+    Watch watch(limits_);
+    Expected<StepResults> made = worker->take_steps(main_, first, last, watch);
+    const std::scoped_lock lock(mutex_);
+    idle_.push_back(worker);
+    done_ += last - first;
+    if (made) {
+      results_[static_cast<std::size_t>(share)] = *std::move(made);
+    } else {
+      stop_ = true;
+      if (made.error().code() == Code::cancelled) error_ = std::move(made).error();
+    }
+  }
+
+  /// There are as many workers as threads.
+  State* pop() {
+    const std::scoped_lock lock(mutex_);
+    State* const worker = idle_.back();
+    idle_.pop_back();
+    return worker;
+  }
+
+  State& main_;
+  const std::uint32_t index_;
+  const std::thread::id caller_;
+  const std::int64_t first_, steps_;
+  const Watch& watch_;
+  Limits limits_;
+  std::atomic<bool> stop_ = false, cancelled_ = false;
+  std::atomic<std::int64_t> done_ = 0;
+  std::mutex mutex_;  // of what follows
+  std::vector<State*> idle_;
+  std::vector<StepResults> results_;
+  std::optional<Error> error_;  // of one that was told to stop
+};
+
+/// One: the steps are taken in order.
+int Run::State::worthwhile_threads(std::uint32_t index) const {
+  if (profiled || max_threads < 2 || outermost != index || only_loop != kNoLoop) return 1;
+  const std::int64_t left = loops[index].trip - loops[index].step;
+  if (loops[index].room < loops[index].trip) return 1;  // rows would have to move
+  const double copying = static_cast<double>(binding->arena_bytes) / kBytesPerSecond;
+  const double likely = (seconds_now() - began) * static_cast<double>(left);
+  if (likely < kLeastSeconds + 4 * copying && !binding->plan->options.always_side_by_side) return 1;
+  return static_cast<int>(std::min<std::int64_t>({left, max_threads, pool_threads()}));
+}
+
+bool Run::State::make_workers(std::size_t count) {
+  if (workers.size() >= count) return true;
+  workers.clear();
+  workers_memory.reset();
+  const std::int64_t bytes = binding->arena_bytes + binding->scratch_bytes;
+  const auto all = static_cast<std::int64_t>(count) * bytes;
+  if (all > budget_left()) return false;
+  for (std::size_t i = 0; i < count; ++i) {
+    auto worker = std::make_unique<State>();
+    worker->arena = allocate_aligned(bytes);
+    if (!worker->arena) return workers.clear(), false;
+    worker->binding = binding;
+    worker->materialise(1);
+    workers.push_back(std::move(worker));
+  }
+  workers_memory = std::make_unique<Storage>(nullptr, all, budget);
+  return true;
+}
+
+/// Makes the worker see all that this State sees; for several workers at once.
+void Run::State::begin_worker(State& worker, std::uint32_t index) {
+  const auto bytes = binding->arena_bytes + binding->scratch_bytes;
+  std::memcpy(worker.arena.get(), arena.get(), static_cast<std::size_t>(binding->arena_bytes));
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const bool in_arena = std::less_equal<>()(arena.get(), slots[i]) &&
+                          std::less_equal<>()(slots[i], arena.get() + bytes);
+    worker.slots[i] = in_arena ? worker.arena.get() + (slots[i] - arena.get()) : slots[i];
+  }
+  const auto threads = static_cast<std::int64_t>(workers.size());
+  worker.elsewhere = budget.used;
+  worker.budget.limit = worker.budget.used + std::max<std::int64_t>(0, budget_left() / threads);
+  worker.account = account;
+  worker.account.set_make_room([&worker] {
+    worker.drop_kept();
+    return worker.bytes_elsewhere();
+  });
+  worker.boxed = boxed;
+  worker.objects = objects;
+  worker.runs = runs;
+  worker.outermost = worker.only_loop = index;
+  LoopState& state = worker.loops[index];
+  state.shown = loops[index].shown;
+  state.room = loops[index].room;
+  state.body_allowed = loops[index].body_allowed;
+  if (!state.body_decided) {
+    state.body = loops[index].body;
+    state.body_decided = loops[index].body_decided;
+  }
+}
+
+/// Steps [first, last), as a worker of `main`.
+Expected<StepResults> Run::State::take_steps(const State& main, std::int64_t first,
+                                             std::int64_t last, Watch& watch) {
+  const plan::BoundLoop& loop = binding->loops[only_loop];
+  LoopState& state = loops[only_loop];
+  for (LoopState& each : loops) each.pace.start(watch.start());
+  steps = 0;
+  state.step = first;
+  state.trip = last;
+  state.limited = false;
+  for (std::size_t i = 0; i < loop.carried.size(); ++i) {
+    const plan::BoundCarried& port = loop.carried[i];
+    const plan::CarriedRole& role = (*loop.independent)[i];
+    if (role.kind == plan::CarriedRole::Kind::appended) {
+      object(port.argument) = BoxRef::sequence(port.argument.dtype);
+      SCANLOOM_CHECK_OK(account.count(*object(port.argument)));
+      continue;
+    }
+    std::int64_t value = 0;
+    const auto& spot = port.argument;
+    std::memcpy(&value, main.slots[static_cast<std::size_t>(spot.slot)] + spot.offset,
+                sizeof value);
+    value = plus_steps(value, first - main.loops[only_loop].step, role.increment);
+    std::memcpy(address(spot), &value, sizeof value);
+  }
+  SCANLOOM_CHECK_OK(begin_slices(loop, first));
+  for (const plan::BoundStacked& port : loop.stacked)
+    if (!port.apart)
+      slot(port.row.slot) = main.slots[static_cast<std::size_t>(port.result.slot)] +
+                            port.result.offset + port.first_bytes + first * port.step_bytes;
+  SCANLOOM_CHECK_OK(execute(watch.limits(), watch, nullptr));
+  StepResults results{.rows = std::move(state.rows), .steps = steps};
+  state.rows.assign(loop.stacked.size(), {});
+  for (const plan::BoundCarried& port : loop.carried)
+    results.appended.push_back(port.argument.is_object() ? std::move(object(port.argument))
+                                                         : BoxRef());
+  return results;
+}
+
+/// Keeps nothing of the main State's.
+void Run::State::end_worker() {
+  drop_objects();
+  account = tensor::MemoryAccount(0);
+  for (BoxedValue& value : boxed)
+    if (value.storage && &value.storage->budget != &budget) value.storage.reset();
+}
+
+Expected<void> Run::State::adopt(std::uint32_t index, std::vector<StepResults> results) {
+  const plan::BoundLoop& loop = binding->loops[index];
+  LoopState& state = loops[index];
+  account.set_elsewhere(bytes_elsewhere());
+  for (std::size_t i = 0; i < loop.carried.size(); ++i) {
+    const plan::Spot& spot = loop.carried[i].argument;
+    const plan::CarriedRole& role = (*loop.independent)[i];
+    if (role.kind == plan::CarriedRole::Kind::counter) {
+      std::int64_t value = 0;
+      std::memcpy(&value, address(spot), sizeof value);
+      value = plus_steps(value, state.trip - state.step, role.increment);
+      std::memcpy(address(spot), &value, sizeof value);
+      continue;
+    }
+    BoxRef& sequence = object(spot);
+    sequence.make_unique();
+    for (const StepResults& share : results)
+      for (const BoxRef& item : share.appended[i]->items()) sequence->push_back(item);
+    SCANLOOM_CHECK_OK(account.count(*sequence));
+  }
+  for (StepResults& share : results) {
+    for (std::size_t i = 0; i < loop.stacked.size(); ++i)
+      std::ranges::move(share.rows[i], std::back_inserter(state.rows[i]));
+    steps += share.steps;
+  }
+  state.step = state.trip;
+  return {};
+}
+
+Expected<bool> Run::State::take_side_by_side(std::uint32_t index, const Watch& watch) {
+  const int threads = worthwhile_threads(index);
+  if (threads < 2 || !make_workers(static_cast<std::size_t>(threads))) return false;
+  SCANLOOM_TRY(std::vector<StepResults> results, Shares(*this, index, watch).take_all());
+  if (results.empty()) return false;
+  times[index].threads = std::max(times[index].threads, threads);
+  SCANLOOM_CHECK_OK(adopt(index, std::move(results)));
+  return true;
+}
+
+}  // namespace scanloom::runtime
