@@ -273,16 +273,16 @@ void pack_constant(const PrepareCtx& ctx, Schedule<T>& plan) {
                                    plan.b_column};
   for (const OuterAxis& axis : axes) layout.insert(layout.end(), {axis.size, axis.b, axis.packed});
   const auto make = [&]() -> std::shared_ptr<const void> {
-    auto memory = std::make_shared<std::vector<T>>(static_cast<std::size_t>(total));
+    std::shared_ptr<T> memory = packed_memory<T>(total);
     std::int64_t matrices = 1;
     for (const OuterAxis& axis : axes) matrices *= axis.size;
     for (std::int64_t i = 0; i < matrices; ++i) {
       const Offsets at = offsets_at(axes, i);
       const MatrixB<T> matrix{static_cast<const T*>(constant) + at.b, plan.k, plan.n, plan.b_step,
                               plan.b_column};
-      pack(*plan.fns, matrix, memory->data() + at.packed, 1);
+      pack(*plan.fns, matrix, memory.get() + at.packed, 1);
     }
-    return {memory, memory->data()};
+    return memory;
   };
   plan.packed =
       ctx.packs->get({constant, static_cast<int>(KernelId::contract), std::move(layout)}, make);

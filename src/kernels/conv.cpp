@@ -231,11 +231,11 @@ Schedule plan_of(const PrepareCtx& ctx, const ConvGeometry& geometry) {
 
 std::shared_ptr<const void> pack_constant(const PrepareCtx& ctx, const Schedule& plan) {
   const auto make = [&]() -> std::shared_ptr<const void> {
-    auto memory = std::make_shared<std::vector<float>>(
-        static_cast<std::size_t>(plan.geometry.group * plan.packed_floats));
+    std::shared_ptr<float> memory =
+        packed_memory<float>(plan.geometry.group * plan.packed_floats);
     for (std::int64_t group = 0; group < plan.geometry.group; ++group)
-      pack_group(plan, static_cast<const float*>(ctx.constants[1]), group, memory->data());
-    return {memory, memory->data()};
+      pack_group(plan, static_cast<const float*>(ctx.constants[1]), group, memory.get());
+    return memory;
   };
   std::vector<std::int64_t> layout{static_cast<std::int64_t>(ctx.isa), plan.geometry.group,
                                    plan.geometry.filters, plan.k, plan.w_filter};

@@ -277,22 +277,15 @@ Schedule plan_of(const PrepareCtx& ctx) {
   return plan;
 }
 
-// Vectors that straddle lines of the cache would take twice as long.
-struct alignas(64) Line {
-  float floats[16];
-};
-
 std::shared_ptr<const void> pack_constants(const PrepareCtx& ctx, const Schedule& plan) {
   const auto source = [&](std::size_t i) {
     const bool present = i < ctx.inputs.size() && ctx.inputs[i].present();
     return present ? Source{static_cast<const float*>(ctx.constants[i]), &ctx.inputs[i]} : Source{};
   };
-  auto lines = std::make_shared<std::vector<Line>>(
-      static_cast<std::size_t>(plan.directions * plan.weights_floats / 16));
-  float* to = lines->data()->floats;
+  std::shared_ptr<float> to = packed_memory<float>(plan.directions * plan.weights_floats);
   for (std::int64_t d = 0; d < plan.directions; ++d)
-    pack_direction(plan, source(kW), source(kR), source(kB), d, to + d * plan.weights_floats);
-  return {lines, to};
+    pack_direction(plan, source(kW), source(kR), source(kB), d, to.get() + d * plan.weights_floats);
+  return to;
 }
 
 bool weights_are_constant(const PrepareCtx& ctx) {

@@ -1,6 +1,7 @@
 // PackCache: weights rearranged for a kernel, made once per plan and shared by its bindings.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -29,5 +30,17 @@ class PackCache {
   std::mutex mutex_;
   std::map<Key, std::shared_ptr<const void>> packs_;
 };
+
+/// Zeros for packed elements. They begin with a line of the cache: vectors that straddle two lines
+/// take twice as long.
+template <class T>
+std::shared_ptr<T> packed_memory(std::int64_t elements) {
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  const std::size_t bytes = static_cast<std::size_t>(elements) * sizeof(T);
+  auto lines = std::make_shared<std::vector<Line>>((bytes + sizeof(Line) - 1) / sizeof(Line));
+  return {lines, reinterpret_cast<T*>(lines->data())};
+}
 
 }  // namespace scanloom::kernels
