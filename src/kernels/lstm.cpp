@@ -21,8 +21,10 @@ enum Input : int { kX, kW, kR, kB, kLens, kInitialH, kInitialC, kP };
 enum Attribute : std::size_t { kDirection, kHidden, kLayout, kInputForget, kClip, kActivations };
 
 constexpr std::int64_t kTaskRows = 16;
-// Rows of x that one product should have, so that W is read once for all of them.
-constexpr std::int64_t kProductRows = 32;
+// Rows of x that one product should have, so that W is read once for all of them: more of them
+// where W and R, which take turns in the second cache, are large.
+constexpr std::int64_t kProductRows = 32, kProductRowsOfLarge = 128;
+constexpr std::int64_t kLargeFloats = 16 * 1024;
 constexpr std::int64_t kThreadWork = 200'000;
 
 // One direction's weights as a step wants them: W and R in panels, Wb + Rb.
@@ -269,9 +271,11 @@ Schedule plan_of(const PrepareCtx& ctx) {
   const std::int64_t lanes = plan.simd->f32.panel / 2;
   plan.units = rounded_up(plan.hidden, lanes);
   const std::int64_t rows = std::min(plan.batch, kTaskRows);
-  plan.chunk = std::clamp<std::int64_t>(kProductRows / std::max<std::int64_t>(rows, 1), 1,
-                                        std::max<std::int64_t>(plan.steps, 1));
   plan.weights_floats = rounded_up(4 * plan.units * (plan.input + plan.hidden + 1), 16);
+  const std::int64_t product_rows =
+      plan.weights_floats > kLargeFloats ? kProductRowsOfLarge : kProductRows;
+  plan.chunk = std::clamp<std::int64_t>(product_rows / std::max<std::int64_t>(rows, 1), 1,
+                                        std::max<std::int64_t>(plan.steps, 1));
   plan.task_floats =
       rounded_up(3 * kTaskRows * plan.units + plan.chunk * rows * 4 * plan.units, 16);
   return plan;

@@ -116,7 +116,8 @@ template <class T>
 void multiply(const ProductFns<T>& fns, const Product<T>& p, int max_threads) {
   const Strip<T> whole = strip_of(fns, p);
   constexpr std::int64_t kTaskColumns = kTaskColumnBytes / static_cast<std::int64_t>(sizeof(T));
-  const bool small = p.m <= kTaskRows && p.b.n <= kTaskColumns;
+  // One strip reads B once, in order: parts of it would only bring more beginnings.
+  const bool small = p.m <= fns.rows || (p.m <= kTaskRows && p.b.n <= kTaskColumns);
   const bool threads = max_threads > 1 && p.m * p.b.n * p.b.k > kThreadWork;
   if (small && !threads) return task(fns, whole, p.m);
   // Few rows: narrower tasks, so that there are enough of them.
