@@ -231,8 +231,7 @@ Schedule plan_of(const PrepareCtx& ctx, const ConvGeometry& geometry) {
 
 std::shared_ptr<const void> pack_constant(const PrepareCtx& ctx, const Schedule& plan) {
   const auto make = [&]() -> std::shared_ptr<const void> {
-    std::shared_ptr<float> memory =
-        packed_memory<float>(plan.geometry.group * plan.packed_floats);
+    std::shared_ptr<float> memory = packed_memory<float>(plan.geometry.group * plan.packed_floats);
     for (std::int64_t group = 0; group < plan.geometry.group; ++group)
       pack_group(plan, static_cast<const float*>(ctx.constants[1]), group, memory.get());
     return memory;

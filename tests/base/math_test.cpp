@@ -113,6 +113,17 @@ struct Bounded {
   double ulps;
 };
 
+TEST(Exp, IsTheSameWhereOnlyNonpositiveNumbersAreAsked) {
+  const ScalarDomain<float> f32;
+  const ScalarDomain<double> f64;
+  for (float x = 0; x > -110; x = std::nextafter(x, -1000.0F) - 1e-3F)
+    ASSERT_EQ(exp_nonpositive(f32, x), exp(x)) << x;
+  for (double x = 0; x > -760; x = std::nextafter(x, -1000.0) - 7e-3)
+    ASSERT_EQ(exp_nonpositive(f64, x), exp(x)) << x;
+  EXPECT_EQ(exp_nonpositive(f32, -std::numeric_limits<float>::infinity()), 0);
+  EXPECT_TRUE(std::isnan(exp_nonpositive(f32, std::numeric_limits<float>::quiet_NaN())));
+}
+
 TEST(Math, InversesAndHyperbolicsWithinTheStatedBounds) {
   const Bounded functions[] = {
       {"asin", &asin<float>, &asin<double>, &std::asin, -1, 1, 2.5},

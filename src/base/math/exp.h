@@ -85,6 +85,20 @@ typename M::F exp(const M& m, typename M::F x) {
   return exp_halved<0>(m, x);
 }
 
+/// exp(x) to the bit for x <= 0, or NaN, in fewer operations.
+template <MathDomain M>
+typename M::F exp_nonpositive(const M& m, typename M::F x) {
+  using Fmt = Format<M::kBits>;
+  const auto lowest = m.constant(ExpFormat<M::kBits>::kLowest);
+  const auto reduced = reduce_by_ln2(m, m.select(m.less(x, lowest), lowest, x));
+  const auto mantissa = m.add(expm1_reduced(m, reduced.r), m.constant(1));
+  // The first product is exact, so that results which are denormal are rounded once.
+  constexpr int kLift = 64;
+  const auto lifted = m.from_bits(
+      m.shift_left(m.add_int(reduced.n, m.integer(Fmt::kBias + kLift)), Fmt::kMantissaBits));
+  return m.mul(m.mul(mantissa, lifted), m.constant(0x1p-64));
+}
+
 /// exp(x) - 1 for 0 <= x <= 64, or NaN. 2.3 ulp.
 template <MathDomain M>
 typename M::F expm1_bounded(const M& m, typename M::F x) {

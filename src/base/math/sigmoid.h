@@ -10,7 +10,7 @@ namespace scanloom::math {
 
 template <MathDomain M>
 typename M::F sigmoid(const M& m, typename M::F x) {
-  const auto decay = exp(m, m.neg(m.abs(x)));
+  const auto decay = exp_nonpositive(m, m.neg(m.abs(x)));
   const auto one = m.constant(1);
   const auto above = m.select(m.less(x, m.constant(0)), decay, one);
   return m.div(above, m.add(one, decay));
@@ -23,15 +23,15 @@ typename M::F tanh(const M& m, typename M::F x) {
   const auto size = m.abs(x);
   const auto bounded = m.select(m.less(limit, size), limit, size);
   const auto e = expm1_bounded(m, m.add(bounded, bounded));
-  const auto result = m.div(e, m.add(e, m.constant(2)));
-  return m.select(m.is_nan(x), x, copy_sign(m, result, x));
+  // NaN stays what it is all the way.
+  return copy_sign(m, m.div(e, m.add(e, m.constant(2))), x);
 }
 
 template <MathDomain M>
 typename M::F softplus(const M& m, typename M::F x) {
   const auto zero = m.constant(0);
   const auto positive = m.select(m.less(zero, x), x, zero);
-  const auto result = m.add(positive, log1p_positive(m, exp(m, m.neg(m.abs(x)))));
+  const auto result = m.add(positive, log1p_positive(m, exp_nonpositive(m, m.neg(m.abs(x)))));
   return m.select(m.is_nan(x), x, result);
 }
 
