@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -18,98 +17,128 @@
 namespace scanloom {
 namespace {
 
-/// One call of parallel_for; lives on the caller's stack until every helper has left it.
-struct Job {
-  FunctionRef<void(std::int64_t)> work;
-  std::int64_t chunks;
-  std::atomic<std::int64_t> next{0};
-  int seats;        ///< helpers that may still join; guarded by the pool's mutex
-  int helpers = 0;  ///< helpers at work; guarded by the pool's mutex
+using Work = FunctionRef<void(std::int64_t)>;
 
-  void run() {
-    while (true) {
-      const std::int64_t chunk = next.fetch_add(1, std::memory_order_relaxed);
-      if (chunk >= chunks) return;
-      work(chunk);
-    }
-  }
-};
+constexpr auto kNothing = [](std::int64_t) {};
 
 thread_local bool t_inside = false;
 
+/// About 50 microseconds: loops announce a job every few of them, and waking a thread takes as
+/// long.
+constexpr int kSpins = 1000;
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb");
+#endif
+}
+
+/// Waits until the value is another one: awake at first, then asleep.
+void wait_while(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
+  for (int i = 0; i < kSpins; ++i) {
+    if (value.load(std::memory_order_acquire) != old) return;
+    relax();
+  }
+  value.wait(old, std::memory_order_acquire);
+}
+
+/// One call of parallel_for at a time. Each thread begins with chunks of its own, always the same
+/// ones, so that what they read stays in its cache; then it takes what others have left. All that
+/// the caller and one helper tell each other lies in one line of the cache.
 class Pool {
  public:
-  explicit Pool(int threads) {
+  explicit Pool(int threads) : seats_(static_cast<std::size_t>(threads)) {
     try {
-      for (int i = 1; i < threads; ++i) threads_.emplace_back([this] { serve(); });
+      for (int i = 1; i < threads; ++i) threads_.emplace_back([this, i] { serve(i); });
     } catch (const std::system_error&) {
       // The system gives no more threads; the work is done with those there are.
     }
   }
   ~Pool() {
-    {
-      const std::scoped_lock lock(mutex_);
-      stop_ = true;
+    stop_ = true;
+    for (Seat& seat : seats_) {
+      seat.state.store(kOffered, std::memory_order_release);
+      seat.state.notify_one();
     }
-    wake_.notify_all();
     for (std::thread& thread : threads_) thread.join();
   }
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
   /// False: another job has the pool; the caller works alone.
-  bool run(Job& job) {
-    {
-      const std::scoped_lock lock(mutex_);
-      if (job_ != nullptr) return false;
-      job_ = &job;
-      announced_.fetch_add(1, std::memory_order_release);
+  bool run(std::int64_t chunks, int threads, Work work) {
+    if (busy_.exchange(true, std::memory_order_acquire)) return false;
+    for (int i = 0; i < threads; ++i) {
+      Seat& seat = seat_of(i);
+      seat.work = work;
+      seat.threads = threads;
+      seat.next.store(chunks * i / threads, std::memory_order_relaxed);
+      seat.end = chunks * (i + 1) / threads;
     }
-    wake_.notify_all();
-    job.run();
-    std::unique_lock lock(mutex_);
-    job_ = nullptr;
-    done_.wait(lock, [&] { return job.helpers == 0; });
+    for (int i = 1; i < threads; ++i) {
+      seat_of(i).state.store(kOffered, std::memory_order_release);
+      seat_of(i).state.notify_one();
+    }
+    take_chunks(0);
+    for (int i = 1; i < threads; ++i) {
+      std::atomic<std::uint32_t>& state = seat_of(i).state;
+      // Looked at first: writing would take the line from a helper that is at work.
+      std::uint32_t offered = state.load(std::memory_order_relaxed);
+      if (offered == kOffered &&
+          state.compare_exchange_strong(offered, kIdle, std::memory_order_acq_rel))
+        continue;
+      while (state.load(std::memory_order_acquire) != kIdle) wait_while(state, kTaken);
+    }
+    busy_.store(false, std::memory_order_release);
     return true;
   }
 
  private:
-  void serve() {
+  static constexpr std::uint32_t kIdle = 0, kOffered = 1, kTaken = 2;
+
+  /// Of one thread; the caller's is the first.
+  struct alignas(64) Seat {
+    std::atomic<std::uint32_t> state{kIdle};
+    int threads = 0;
+    Work work = kNothing;
+    std::atomic<std::int64_t> next{0};
+    std::int64_t end = 0;
+  };
+
+  Seat& seat_of(int index) { return seats_[static_cast<std::size_t>(index)]; }
+
+  void take_chunks(int index) {
+    const Work work = seat_of(index).work;
+    const int threads = seat_of(index).threads;
+    for (int i = 0; i < threads; ++i) {
+      Seat& seat = seat_of((index + i) % threads);
+      while (seat.next.load(std::memory_order_relaxed) < seat.end) {
+        const std::int64_t chunk = seat.next.fetch_add(1, std::memory_order_relaxed);
+        if (chunk < seat.end) work(chunk);
+      }
+    }
+  }
+
+  void serve(int index) {
     const FpEnvironment environment;
     t_inside = true;
-    std::uint64_t seen = 0;
+    std::atomic<std::uint32_t>& state = seat_of(index).state;
     while (true) {
-      spin(seen);
-      std::unique_lock lock(mutex_);
-      wake_.wait(lock, [&] { return stop_ || announced_.load() != seen; });
+      wait_while(state, kIdle);
       if (stop_) return;
-      seen = announced_.load();
-      Job* const job = job_;
-      if (job == nullptr || job->seats == 0) continue;
-      --job->seats;
-      ++job->helpers;
-      lock.unlock();
-      job->run();
-      lock.lock();
-      if (--job->helpers == 0) done_.notify_all();
+      // The caller takes an offer back when nothing is left to do.
+      std::uint32_t offered = kOffered;
+      if (!state.compare_exchange_strong(offered, kTaken, std::memory_order_acq_rel)) continue;
+      take_chunks(index);
+      state.store(kIdle, std::memory_order_release);
+      state.notify_one();
     }
   }
 
-  /// A short wait for the next job: loops announce one every few microseconds.
-  void spin(std::uint64_t seen) const {
-    for (int i = 0; i < 2000; ++i) {
-      if (announced_.load(std::memory_order_acquire) != seen) return;
-#if defined(__x86_64__)
-      __builtin_ia32_pause();
-#endif
-    }
-  }
-
-  std::mutex mutex_;
-  std::condition_variable wake_, done_;
-  std::atomic<std::uint64_t> announced_{0};
-  Job* job_ = nullptr;
-  bool stop_ = false;
+  std::atomic<bool> busy_ = false, stop_ = false;
+  std::vector<Seat> seats_;
   std::vector<std::thread> threads_;
 };
 
@@ -154,14 +183,13 @@ int pool_threads() {
 void parallel_for(std::int64_t chunks, int max_threads, FunctionRef<void(std::int64_t)> work) {
   const int threads = static_cast<int>(
       std::min<std::int64_t>({chunks, std::int64_t{max_threads}, std::int64_t{pool_threads()}}));
-  Job job{.work = work, .chunks = chunks, .seats = threads - 1};
   if (threads > 1 && !t_inside) {
     t_inside = true;
-    const bool done = pool().run(job);
+    const bool done = pool().run(chunks, threads, work);
     t_inside = false;
     if (done) return;
   }
-  job.run();
+  for (std::int64_t chunk = 0; chunk < chunks; ++chunk) work(chunk);
 }
 
 }  // namespace scanloom

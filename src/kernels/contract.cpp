@@ -23,6 +23,8 @@ using tensor::ContractionAxis;
 using tensor::Status;
 
 constexpr std::int64_t kThreadWork = 200'000;
+// Of products that are one strip, which one thread makes: below what multiply() cuts up.
+constexpr std::int64_t kStripWork = 100'000;
 // Rows from which a large B that changes per call is worth packing first.
 constexpr std::int64_t kRowsToPack = 32;
 constexpr std::int64_t kLargeBytes = 128 * 1024;
@@ -153,7 +155,7 @@ Status run_strip(const Call& call) noexcept {
 template <class T>
 bool is_strip(const Schedule<T>& plan) {
   return plan.m <= plan.fns->rows && plan.packing != Packing::per_call &&
-         plan.m * plan.n * plan.k <= kThreadWork;
+         plan.m * plan.n * plan.k <= kStripWork;
 }
 
 template <class T>

@@ -26,6 +26,8 @@ constexpr std::int64_t kTaskRows = 16;
 constexpr std::int64_t kProductRows = 32, kProductRowsOfLarge = 128;
 constexpr std::int64_t kLargeFloats = 16 * 1024;
 constexpr std::int64_t kThreadWork = 200'000;
+// Weights of one step from which on threads share its units.
+constexpr std::int64_t kSharedFloats = 100'000;
 
 // One direction's weights as a step wants them: W and R in panels, Wb + Rb.
 struct Weights {
@@ -97,12 +99,13 @@ void pack_direction(const Schedule& plan, const Source& w, const Source& r, cons
 class Task {
  public:
   Task(const Schedule& plan, const Call& call, const Weights& weights, std::int64_t direction,
-       std::int64_t first_row, float* scratch)
+       std::int64_t first_row, float* scratch, int threads)
       : plan_(plan),
         call_(call),
         weights_(weights),
         d_(direction),
         first_(first_row),
+        threads_(threads),
         rows_(std::min(kTaskRows, plan.batch - first_row)) {
     const std::int64_t state = kTaskRows * plan.units;
     h_ = scratch;
@@ -171,20 +174,32 @@ class Task {
       p.a = data + time(first) * step_stride;
       p.a_row = count == 1 ? 0 : (time(first + 1) - time(first)) * step_stride;
       p.c = xw_;
-      return multiply(plan_.simd->f32, p, 1);
+      return multiply(plan_.simd->f32, p, threads_);
     }
     for (std::int64_t k = 0; k < count; ++k) {
       p.m = rows_;
       p.a = data + time(first + k) * step_stride;
       p.a_row = row_stride;
       p.c = xw_ + k * rows_ * 4 * plan_.units;
-      multiply(plan_.simd->f32, p, 1);
+      multiply(plan_.simd->f32, p, threads_);
     }
   }
 
+  // Each thread has the weights of its units in its own cache.
+  void take_step(LstmStep whole) const {
+    whole.last_block = 2 * plan_.units / plan_.simd->f32.panel;
+    if (threads_ == 1 || 4 * plan_.units * plan_.hidden < kSharedFloats)
+      return plan_.simd->lstm_step(whole);
+    parallel_for((whole.last_block + 1) / 2, threads_, [&](std::int64_t pair) {
+      LstmStep part = whole;
+      part.first_block = 2 * pair;
+      part.last_block = std::min(2 * pair + 2, whole.last_block);
+      plan_.simd->lstm_step(part);
+    });
+  }
+
   void step(std::int64_t k, const float* xw) {
-    plan_.simd->lstm_step(
-        {rows_, plan_.hidden, plan_.units, xw, weights_.r, weights_.bias, h_, c_, next_});
+    take_step({rows_, plan_.hidden, plan_.units, xw, weights_.r, weights_.bias, h_, c_, next_});
     std::swap(h_, next_);
     const Operand& y = call_.out(0);
     const std::int64_t* s = y.strides;
@@ -199,7 +214,9 @@ class Task {
   const Schedule& plan_;
   const Call& call_;
   Weights weights_;
-  std::int64_t d_, first_, rows_;
+  std::int64_t d_, first_;
+  int threads_;
+  std::int64_t rows_;
   float *h_, *next_, *c_, *xw_;
 };
 
@@ -218,18 +235,18 @@ Status run(const Call& call) noexcept {
     scratch += plan.directions * plan.weights_floats;
   }
   const std::int64_t each = plan.tasks_per_direction(), tasks = plan.directions * each;
-  const auto work = [&](std::int64_t task) {
+  const auto work = [&](std::int64_t task, int threads) {
     const std::int64_t d = task / each;
     Task(plan, call, plan.weights(all, d), d, task % each * kTaskRows,
-         scratch + task * plan.task_floats)
+         scratch + task * plan.task_floats, threads)
         .run();
   };
   const bool threads = call.max_threads > 1 && tasks > 1 &&
                        plan.steps * plan.batch * plan.weights_floats > kThreadWork;
   if (threads) {
-    parallel_for(tasks, call.max_threads, work);
+    parallel_for(tasks, call.max_threads, [&](std::int64_t task) { work(task, 1); });
   } else {
-    for (std::int64_t task = 0; task < tasks; ++task) work(task);
+    for (std::int64_t task = 0; task < tasks; ++task) work(task, call.max_threads);
   }
   return Status::ok;
 }

@@ -12,12 +12,13 @@ namespace scanloom::kernels {
 struct LstmStep {
   std::int64_t rows = 0;  ///< of the batch
   std::int64_t hidden = 0, units = 0;
-  const float* xw = nullptr;    ///< x . W^T, [rows][4 units]
-  const float* r = nullptr;     ///< R^T in panels (product.h)
-  const float* bias = nullptr;  ///< Wb + Rb
-  const float* h = nullptr;     ///< [rows][units]
-  float* c = nullptr;           ///< [rows][units], updated
-  float* next_h = nullptr;      ///< [rows][units], not h
+  const float* xw = nullptr;                     ///< x . W^T, [rows][4 units]
+  const float* r = nullptr;                      ///< R^T in panels (product.h)
+  const float* bias = nullptr;                   ///< Wb + Rb
+  const float* h = nullptr;                      ///< [rows][units]
+  float* c = nullptr;                            ///< [rows][units], updated
+  float* next_h = nullptr;                       ///< [rows][units], not h
+  std::int64_t first_block = 0, last_block = 0;  ///< those before it; the first is even
 };
 
 }  // namespace scanloom::kernels

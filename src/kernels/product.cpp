@@ -14,8 +14,9 @@ constexpr std::int64_t kTaskRows = 96;
 constexpr std::int64_t kTaskColumnBytes = 2048;
 // B larger than this leaves the second cache between two strips; then blocks pay.
 constexpr std::int64_t kCachedBytes = 256 * 1024;
-// Multiply-adds below which a thread costs more than it brings.
-constexpr std::int64_t kThreadWork = 200'000;
+// Multiply-adds below which a thread costs more than it brings: fewer for a single row, which waits
+// for memory.
+constexpr std::int64_t kThreadWork = 200'000, kThreadWorkOfRow = 100'000;
 
 template <class T>
 Strip<T> strip_of(const ProductFns<T>& fns, const Product<T>& p) {
@@ -118,10 +119,11 @@ void multiply(const ProductFns<T>& fns, const Product<T>& p, int max_threads) {
   constexpr std::int64_t kTaskColumns = kTaskColumnBytes / static_cast<std::int64_t>(sizeof(T));
   // One strip reads B once, in order: parts of it would only bring more beginnings.
   const bool small = p.m <= fns.rows || (p.m <= kTaskRows && p.b.n <= kTaskColumns);
-  const bool threads = max_threads > 1 && p.m * p.b.n * p.b.k > kThreadWork;
+  const bool threads =
+      max_threads > 1 && p.m * p.b.n * p.b.k > (p.m == 1 ? kThreadWorkOfRow : kThreadWork);
   if (small && !threads) return task(fns, whole, p.m);
   // Few rows: narrower tasks, so that there are enough of them.
-  const std::int64_t width = p.m > fns.rows ? kTaskColumns : kTaskColumns / 4;
+  const std::int64_t width = p.m > kTaskRows ? kTaskColumns : kTaskColumns / 4;
   const std::int64_t across = (p.b.n + width - 1) / width;
   const std::int64_t down = (p.m + kTaskRows - 1) / kTaskRows;
   const auto work = [&](std::int64_t index) {
