@@ -111,9 +111,10 @@ scanloom::Expected<void> detect(const std::string& model, const std::string& rec
   options.states = {{"state", "stateN"}};
   scanloom::Expected<scanloom::Session> session = scanloom::Session::load(model, options);
   if (!session) return session.error();
-  scanloom::Stream stream = session->stream();
+  scanloom::Expected<scanloom::Stream> stream = session->stream();
+  if (!stream) return stream.error();
   const std::array<float, 2 * 128> silence = {};
-  scanloom::Expected<void> set = stream.set("state", scanloom::view(silence.data(), {2, 1, 128}));
+  scanloom::Expected<void> set = stream->set("state", scanloom::view(silence.data(), {2, 1, 128}));
   if (!set) return set.error();
 
   SegmentPrinter segments;
@@ -124,8 +125,8 @@ scanloom::Expected<void> detect(const std::string& model, const std::string& rec
     const std::size_t count = std::min(kChunk, samples->size() - at);
     std::copy_n(samples->begin() + static_cast<std::ptrdiff_t>(at), count,
                 input.begin() + kContext);
-    auto results = stream.push({{"input", scanloom::view(input.data(), {1, kContext + kChunk})},
-                                {"sr", scanloom::view(&kRate, {})}});
+    auto results = stream->push({{"input", scanloom::view(input.data(), {1, kContext + kChunk})},
+                                 {"sr", scanloom::view(&kRate, {})}});
     if (!results) return results.error();
     segments.push(results->at("output").as<float>()[0]);
   }

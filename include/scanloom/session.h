@@ -89,8 +89,12 @@ class SCANLOOM_API Session {
     return run(std::span(feeds.begin(), feeds.size()), options);
   }
 
-  /// A stream over the states named in SessionOptions::states.
-  [[nodiscard]] Stream stream() const;
+  /// A stream over the states named in SessionOptions::states. Where none is named, over the steps
+  /// of the model's loops and recurrent layers: a push takes a piece of the axis that they walk
+  /// along, and what they carry is kept. The first such stream compiles the model once more. Error:
+  /// unsupported (a node that computes across the steps, by name; no loop walks along an open
+  /// size).
+  [[nodiscard]] Expected<Stream> stream() const;
 
   /// What became of every loop: strategy, why not a better one, what each port costs. For people.
   [[nodiscard]] std::string explain() const;

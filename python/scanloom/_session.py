@@ -169,13 +169,13 @@ class InferenceSession:
         return OrtValue.ortvalue_from_shape_and_type(shape, element_type)
 
     def stream(self, states: Union[Mapping[str, str], None] = None) -> "Stream":
-        """A stream that keeps states {input: output}; by default those of SessionOptions."""
+        """A stream that keeps states {input: output}; by default those of SessionOptions.
+
+        Where none is named, over the steps of the model's loops and recurrent layers: a push takes
+        a piece of the axis that they walk along, and what they carry is kept. Raises Unsupported,
+        which names a node that computes across the steps.
+        """
         pairs = state_pairs(self._options.states if states is None else states)
-        if not pairs:
-            raise InvalidArgument(
-                "a stream keeps states, and none is named",
-                ('write session.stream(states={"input": "output"})',),
-            )
         kept = pairs == list(self._options.states.items())
         native = self._native if kept else self._variants.with_states(pairs)
         return Stream(native.stream(), pairs, [end.name for end in self._defaults], self._sizes)

@@ -211,7 +211,11 @@ void bind_session(nb::module_& module) {
       .def("run_profiled", &run_profiled)
       .def("stream",
            [](const Session& session) {
-             return BoundStream{.session = session, .stream = session.stream()};
+             Stream stream = value_or_raise([&] {
+               const nb::gil_scoped_release unlocked;
+               return session.stream();
+             }());
+             return BoundStream{.session = session, .stream = std::move(stream)};
            })
       .def("explain", [](const Session& session) { return text(session.explain()); })
       .def("ir", [](const Session& session, bool optimized) { return text(session.ir(optimized)); })

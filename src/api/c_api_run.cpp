@@ -195,7 +195,8 @@ scanloom_code scanloom_stream_new(const scanloom_session* session, scanloom_stre
   return c_api::protect(error, [&]() -> Expected<void> {
     SCANLOOM_CHECK_OK(c_api::require(session, "session"));
     SCANLOOM_CHECK_OK(c_api::require(stream, "stream"));
-    *stream = new scanloom_stream{session->session, session->session.stream()};
+    SCANLOOM_TRY(Stream made, session->session.stream());
+    *stream = new scanloom_stream{session->session, std::move(made)};
     return {};
   });
 }

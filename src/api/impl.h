@@ -69,6 +69,14 @@ Expected<tensor::BoxRef> to_box(const View& view, const tensor::Type& type, std:
 Expected<tensor::Tensor> to_tensor(const View& view, std::string_view what);
 
 struct Session::Impl {
+  /// How a stream runs a model whose loops carry what it keeps: passes/stream_form.h.
+  struct StreamProgram {
+    std::shared_ptr<Impl> steps;
+    std::size_t outputs = 0;            ///< the model's own; next values of states follow
+    std::shared_ptr<Impl> initial;      ///< null: every state begins with a value or zeros
+    std::vector<std::size_t> computed;  ///< by output of `initial`: the state
+  };
+
   SessionOptions options;
   ModelInfo info;
   std::vector<ValueInfo> inputs, outputs, defaults;
@@ -78,6 +86,8 @@ struct Session::Impl {
   static constexpr std::size_t kIdleRuns = 16;  ///< kept per binding
   static constexpr std::size_t kBindings = 32;  ///< kept; that of the longest disuse goes first
 
+  mutable std::mutex program_mutex;
+  mutable std::shared_ptr<const StreamProgram> program;    ///< guarded by program_mutex
   mutable std::mutex mutex;                                ///< guards the two below
   mutable std::vector<std::shared_ptr<BoundEntry>> bound;  ///< the last used first
   mutable std::vector<std::string> warnings;
@@ -88,7 +98,11 @@ struct Session::Impl {
     return runs.fetch_add(1, std::memory_order_relaxed);
   }
   static Expected<std::shared_ptr<Impl>> make(const Source& source, const SessionOptions& options);
+  /// Of a module that is ready to plan.
+  static std::shared_ptr<Impl> of_module(ir::Module module, const SessionOptions& options);
   void warn(std::string text) const;
+  /// Made when first asked for. Errors: those of stream_form.
+  Expected<std::shared_ptr<const StreamProgram>> stream_program() const;
 
   /// Feeds in the order of the inputs, checked.
   Expected<Arranged> arrange(std::span<const Feed> feeds) const;

@@ -132,28 +132,32 @@ void Session::Impl::warn(std::string text) const {
 Expected<std::shared_ptr<Session::Impl>> Session::Impl::make(const Source& source,
                                                              const SessionOptions& options) {
   Diagnostics diagnostics;
-  auto impl = std::make_shared<Session::Impl>();
-  impl->options = options;
   SCANLOOM_TRY(Loaded loaded, load_module(source, options, diagnostics));
   SCANLOOM_CHECK_OK(add_states(loaded.module, options));
+  std::shared_ptr<Impl> impl = of_module(std::move(loaded.module), options);
   for (const std::string& warning : diagnostics.warnings()) impl->warn(warning);
   impl->info = std::move(loaded.info);
   impl->defaults = std::move(loaded.defaults);
   impl->source = source;
-  const ir::Region& top = loaded.module.region(loaded.module.top());
+  if (!isa_warning().empty()) impl->warn(std::string(isa_warning()));
+  return impl;
+}
+
+std::shared_ptr<Session::Impl> Session::Impl::of_module(ir::Module module,
+                                                        const SessionOptions& options) {
+  auto impl = std::make_shared<Session::Impl>();
+  impl->options = options;
+  const ir::Region& top = module.region(module.top());
   for (const ir::ValueId id : top.args)
-    impl->inputs.push_back(
-        describe_value(loaded.module, loaded.module.value(id).type, loaded.module.value(id).name));
+    impl->inputs.push_back(describe_value(module, module.value(id).type, module.value(id).name));
   for (std::size_t i = 0; i < top.yields.size(); ++i)
-    impl->outputs.push_back(describe_value(loaded.module, output_type(loaded.module, i),
-                                           loaded.module.output_names[i]));
+    impl->outputs.push_back(describe_value(module, output_type(module, i), module.output_names[i]));
   plan::PlanOptions plan_options;
   plan_options.threads = options.threads > 0 ? options.threads : available_cores();
   plan_options.always_compile = options.execution == Execution::compiled;
   if (options.execution == Execution::automatic || plan_options.always_compile)
     plan_options.compiler = jit_compiler(plan_options.why_no_compiler);
-  impl->plan = plan::make_plan(std::move(loaded.module), plan_options);
-  if (!isa_warning().empty()) impl->warn(std::string(isa_warning()));
+  impl->plan = plan::make_plan(std::move(module), plan_options);
   return impl;
 }
 

@@ -4,14 +4,25 @@
 
 #include "api/guard.h"
 #include "api/impl.h"
+#include "ir/verify.h"
+#include "passes/run.h"
+#include "passes/stream_form.h"
 
 namespace scanloom {
 
 struct Stream::Impl {
-  std::shared_ptr<Session::Impl> session;
+  std::shared_ptr<Session::Impl> session;  ///< it runs the pushes
+  std::shared_ptr<const Session::Impl::StreamProgram>
+      program;                               ///< null: the model's own states are named
   std::vector<std::optional<Value>> values;  ///< by state; nullopt: initial
+  bool begun = false;                        ///< a push has succeeded since the last reset
 
   Expected<Results> push(std::span<const Feed> feeds, const RunOptions& options);
+  /// Feeds of a push of `program`: those that begin states are taken to `values`.
+  Expected<std::vector<Feed>> begin(std::span<const Feed> feeds, const RunOptions& options,
+                                    std::vector<std::optional<Value>>& first) const;
+  [[nodiscard]] std::optional<std::size_t> state_of(std::string_view input) const;
+  Expected<Value> value_of(std::size_t state, const View& value) const;
   /// `left`, of the memory budget of the run, pays for zeros.
   Expected<Value> initial(const ir::State& state, std::span<const Feed> feeds,
                           std::int64_t& left) const;
@@ -38,11 +49,40 @@ Expected<void> check_sizes(const ValueInfo& info, const tensor::Shape& shape) {
 
 Stream::Stream(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
-Stream Session::stream() const {
-  auto impl = std::make_shared<Stream::Impl>();
-  impl->session = impl_;
-  impl->values.resize(impl_->plan->module.states.size());
-  return Stream(std::move(impl));
+Expected<std::shared_ptr<const Session::Impl::StreamProgram>> Session::Impl::stream_program()
+    const {
+  const std::scoped_lock lock(program_mutex);
+  if (program) return program;
+  SCANLOOM_TRY(passes::StreamForm form, passes::stream_form(plan->module));
+  const auto optimised = [&](ir::Module& module) -> Expected<void> {
+    if (!options.optimize) return ir::verify(module);
+    passes::RunOptions pass_options;
+    pass_options.disabled = options.disabled_passes;
+    SCANLOOM_CHECK_OK(passes::run(module, pass_options));
+    return ir::verify(module);
+  };
+  StreamProgram made{.outputs = form.outputs, .computed = std::move(form.computed)};
+  SCANLOOM_CHECK_OK(optimised(form.module));
+  made.steps = of_module(std::move(form.module), options);
+  if (form.initial) {
+    SCANLOOM_CHECK_OK(optimised(*form.initial));
+    made.initial = of_module(std::move(*form.initial), options);
+  }
+  program = std::make_shared<const StreamProgram>(std::move(made));
+  return program;
+}
+
+Expected<Stream> Session::stream() const {
+  return guard([&]() -> Expected<Stream> {
+    auto impl = std::make_shared<Stream::Impl>();
+    impl->session = impl_;
+    if (impl_->plan->module.states.empty()) {
+      SCANLOOM_TRY(impl->program, impl_->stream_program());
+      impl->session = impl->program->steps;
+    }
+    impl->values.resize(impl->session->plan->module.states.size());
+    return Stream(std::move(impl));
+  });
 }
 
 /// The state's initial value, or zeros of the declared sizes; symbols take their value from feeds.
@@ -88,72 +128,123 @@ Expected<Value> Stream::Impl::initial(const ir::State& state, std::span<const Fe
                std::shared_ptr<const void>(zeros.owner(), zeros.data()));
 }
 
+std::optional<std::size_t> Stream::Impl::state_of(std::string_view input) const {
+  const std::vector<ir::State>& states = session->plan->module.states;
+  for (std::size_t i = 0; i < states.size(); ++i)
+    if (session->inputs[states[i].input].name == input) return i;
+  return std::nullopt;
+}
+
+Expected<std::vector<Feed>> Stream::Impl::begin(std::span<const Feed> feeds,
+                                                const RunOptions& options,
+                                                std::vector<std::optional<Value>>& first) const {
+  const auto reads = [](const std::shared_ptr<Session::Impl>& impl, std::string_view name) {
+    return impl && std::ranges::any_of(impl->inputs,
+                                       [&](const ValueInfo& info) { return info.name == name; });
+  };
+  std::vector<Feed> of_steps, of_initial;
+  for (const Feed& feed : feeds) {
+    const auto state = state_of(feed.name);
+    const bool begins = reads(program->initial, feed.name);
+    if (begun && (state || (begins && !reads(session, feed.name))))
+      return fail(Code::invalid_argument,
+                  "input '{}' is read where a stream begins, and this one has begun", feed.name)
+          .note("reset() begins again");
+    if (begins) of_initial.push_back(feed);
+    if (state) {
+      SCANLOOM_TRY(first[*state], value_of(*state, feed.value));
+    } else if (reads(session, feed.name) || !begins) {
+      of_steps.push_back(feed);
+    }
+  }
+  const bool computes = std::ranges::any_of(
+      program->computed, [&](std::size_t state) { return !first[state].has_value(); });
+  if (program->initial && computes) {
+    SCANLOOM_TRY(const Results results, program->initial->run(of_initial, options, {}));
+    for (std::size_t i = 0; i < program->computed.size(); ++i)
+      if (!first[program->computed[i]]) first[program->computed[i]] = results[i];
+  }
+  return of_steps;
+}
+
 Expected<Results> Stream::Impl::push(std::span<const Feed> feeds, const RunOptions& options) {
   const std::vector<ir::State>& states = session->plan->module.states;
   std::vector<Feed> all(feeds.begin(), feeds.end());
   // What this push starts with is kept only by its success: a failed one may have had wrong sizes.
+  std::vector<std::optional<Value>> first = values;
+  if (program) {
+    SCANLOOM_TRY(all, begin(feeds, options, first));
+  }
   std::vector<Value> before;
   std::int64_t left = options.max_memory > 0 ? options.max_memory : runtime::default_max_memory();
   for (std::size_t i = 0; i < states.size(); ++i) {
-    if (values[i]) {
-      before.push_back(*values[i]);
+    if (first[i]) {
+      before.push_back(*first[i]);
     } else {
-      SCANLOOM_TRY(Value first, initial(states[i], feeds, left));
-      before.push_back(std::move(first));
+      SCANLOOM_TRY(Value made, initial(states[i], feeds, left));
+      before.push_back(std::move(made));
     }
     all.push_back({session->inputs[states[i].input].name, before.back().view()});
   }
   SCANLOOM_TRY(Results results, session->run(all, options, {}));
   // All at once, and only after the run has succeeded.
   for (std::size_t i = 0; i < states.size(); ++i) values[i] = results[states[i].output];
-  return results;
+  begun = true;
+  if (!program) return results;
+  Results own;
+  own.report = results.report;
+  for (std::size_t i = 0; i < program->outputs; ++i) own.add(session->outputs[i].name, results[i]);
+  return own;
 }
 
 Expected<Results> Stream::push(std::span<const Feed> feeds, const RunOptions& options) {
   return guard([&] { return impl_->push(feeds, options); });
 }
 
+/// A copy of what the state is to be.
+Expected<Value> Stream::Impl::value_of(std::size_t state, const View& value) const {
+  const ir::Module& module = session->plan->module;
+  const std::uint32_t input = module.states[state].input;
+  const ValueInfo& info = session->inputs[input];
+  if (info.kind != ValueKind::tensor) {
+    const ir::ValueId argument = module.region(module.top()).args[input];
+    SCANLOOM_TRY(const tensor::BoxRef box,
+                 to_box(value, module.value(argument).type, "state '" + info.name + "'"));
+    return to_value(box);
+  }
+  if (value.dtype != info.dtype)
+    return fail(Code::invalid_argument, "state '{}' is {}, the value is {}", info.name,
+                dtype_onnx_name(info.dtype), dtype_onnx_name(value.dtype));
+  if (value.shape.size() > static_cast<std::size_t>(tensor::kMaxRank))
+    return fail(Code::invalid_argument, "state '{}' needs values of rank 0 to {}", info.name,
+                tensor::kMaxRank);
+  const tensor::Shape shape{std::span<const std::int64_t>(value.shape)};
+  if (!shape.checked_elements())
+    return fail(Code::invalid_argument, "state '{}' has sizes {}: negative, or more than 2^40",
+                info.name, shape.to_string());
+  SCANLOOM_CHECK_OK(check_sizes(info, shape));
+  if (value.data == nullptr && shape.elements() > 0)
+    return fail(Code::invalid_argument, "state '{}' has sizes {} but no data", info.name,
+                shape.to_string());
+  if (!value.strides.empty() && (value.strides.size() != value.shape.size() ||
+                                 !tensor::is_contiguous(shape.dims(), value.strides)))
+    return fail(Code::invalid_argument, "state '{}' needs row-major values", info.name);
+  SCANLOOM_TRY(const tensor::Tensor copy, tensor::Tensor::copy_of(value.dtype, shape, value.data));
+  return Value(value.dtype, value.shape, std::shared_ptr<const void>(copy.owner(), copy.data()));
+}
+
 Expected<void> Stream::set(std::string_view input, const View& value) {
   return guard([&]() -> Expected<void> {
-    const std::vector<ir::State>& states = impl_->session->plan->module.states;
-    for (std::size_t i = 0; i < states.size(); ++i) {
-      const ValueInfo& info = impl_->session->inputs[states[i].input];
-      if (info.name != input) continue;
-      if (info.kind != ValueKind::tensor) {
-        const ir::Module& module = impl_->session->plan->module;
-        const ir::ValueId argument = module.region(module.top()).args[states[i].input];
-        SCANLOOM_TRY(const tensor::BoxRef box,
-                     to_box(value, module.value(argument).type, "state '" + info.name + "'"));
-        SCANLOOM_TRY(impl_->values[i], to_value(box));
-        return {};
-      }
-      if (value.dtype != info.dtype)
-        return fail(Code::invalid_argument, "state '{}' is {}, the value is {}", input,
-                    dtype_onnx_name(info.dtype), dtype_onnx_name(value.dtype));
-      if (value.shape.size() > static_cast<std::size_t>(tensor::kMaxRank))
-        return fail(Code::invalid_argument, "state '{}' needs values of rank 0 to {}", input,
-                    tensor::kMaxRank);
-      const tensor::Shape shape{std::span<const std::int64_t>(value.shape)};
-      if (!shape.checked_elements())
-        return fail(Code::invalid_argument, "state '{}' has sizes {}: negative, or more than 2^40",
-                    input, shape.to_string());
-      SCANLOOM_CHECK_OK(check_sizes(info, shape));
-      if (value.data == nullptr && shape.elements() > 0)
-        return fail(Code::invalid_argument, "state '{}' has sizes {} but no data", input,
-                    shape.to_string());
-      if (!value.strides.empty() && (value.strides.size() != value.shape.size() ||
-                                     !tensor::is_contiguous(shape.dims(), value.strides)))
-        return fail(Code::invalid_argument, "state '{}' needs row-major values", input);
-      SCANLOOM_TRY(const tensor::Tensor copy,
-                   tensor::Tensor::copy_of(value.dtype, shape, value.data));
-      impl_->values[i] =
-          Value(value.dtype, value.shape, std::shared_ptr<const void>(copy.owner(), copy.data()));
-      return {};
-    }
-    return fail(Code::not_found, "the session keeps no state '{}'", input);
+    const auto state = impl_->state_of(input);
+    if (!state) return fail(Code::not_found, "the session keeps no state '{}'", input);
+    SCANLOOM_TRY(impl_->values[*state], impl_->value_of(*state, value));
+    return {};
   });
 }
 
-void Stream::reset() { std::fill(impl_->values.begin(), impl_->values.end(), std::nullopt); }
+void Stream::reset() {
+  std::fill(impl_->values.begin(), impl_->values.end(), std::nullopt);
+  impl_->begun = false;
+}
 
 }  // namespace scanloom

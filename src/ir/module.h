@@ -64,7 +64,7 @@ struct State {
   std::string name;
   std::uint32_t input = 0;
   std::uint32_t output = 0;
-  Tensor initial;
+  Tensor initial;  ///< not defined: zeros of the input's type
 };
 
 class Module {

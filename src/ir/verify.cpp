@@ -51,7 +51,7 @@ Expected<void> check_interface(const Module& module) {
       return broken("state '{}' shares its input {} or output {} with another state", state.name,
                     state.input, state.output);
     read[state.input] = set[state.output] = true;
-    if (!state.initial.defined()) return broken("state '{}' has no initial value", state.name);
+    if (!state.initial.defined()) continue;
     const Type initial = Type::of(state.initial.dtype(), state.initial.shape());
     for (const ValueId end : {top.args[state.input], top.yields[state.output]})
       if (!same_rank(initial, module.value(end).type))

@@ -29,7 +29,7 @@ std::vector<float> last_after(Stream& stream, std::int64_t steps) {
 
 TEST(Stream, PiecesGiveTheBitsOfTheWhole) {
   const Session session = streaming();
-  Stream pieces = session.stream(), whole = session.stream();
+  Stream pieces = session.stream().value_or_throw(), whole = session.stream().value_or_throw();
   std::vector<float> rows;
   for (std::int64_t i = 0; i < 4; ++i) {
     const auto results = pieces.push({{"xs", view(kXs + 2 * i, {1, 2})}});
@@ -41,7 +41,7 @@ TEST(Stream, PiecesGiveTheBitsOfTheWhole) {
 }
 
 TEST(Stream, SetAndReset) {
-  Stream stream = streaming().stream();
+  Stream stream = streaming().stream().value_or_throw();
   const float start[] = {100, 200};
   ASSERT_TRUE(stream.set("start", view(start, {2})));
   EXPECT_THAT(last_after(stream, 1), ElementsAre(101, 202));
@@ -52,7 +52,7 @@ TEST(Stream, SetAndReset) {
 }
 
 TEST(Stream, AFailedPushLeavesTheStateAsItWas) {
-  Stream stream = streaming().stream();
+  Stream stream = streaming().stream().value_or_throw();
   EXPECT_THAT(last_after(stream, 2), ElementsAre(4, 6));
   const auto wrong = stream.push({{"xs", view(kXs, {2, 3})}});
   ASSERT_FALSE(wrong);
@@ -87,7 +87,7 @@ TEST(Stream, ZerosToStartWithCountAgainstTheBudget) {
     model.graph.nodes = {NodeBytes("Add", {"start", "x"}, {"last"})};
     SessionOptions options;
     options.states = {{"start", "last"}};
-    Stream stream = load(model.bytes(), options).stream();
+    Stream stream = load(model.bytes(), options).stream().value_or_throw();
     RunOptions run_options;
     run_options.max_memory = 1 << 20;
     const auto results = stream.push({{"x", view(kXs, {1})}}, run_options);
@@ -100,7 +100,7 @@ TEST(Stream, ZerosToStartWithCountAgainstTheBudget) {
 TEST(Stream, AFailedFirstPushSetsNoState) {
   SessionOptions options;
   options.states = {{"start", "last"}};
-  Stream stream = load(sums_of_any_width(), options).stream();
+  Stream stream = load(sums_of_any_width(), options).stream().value_or_throw();
   RunOptions tiny;
   tiny.max_memory = 1;
   ASSERT_FALSE(stream.push({{"xs", view(kXs, {2, 4})}}, tiny));
@@ -108,7 +108,7 @@ TEST(Stream, AFailedFirstPushSetsNoState) {
 }
 
 TEST(Stream, RefusesWrongStates) {
-  Stream stream = streaming().stream();
+  Stream stream = streaming().stream().value_or_throw();
   const double wide[] = {1, 2};
   EXPECT_EQ(stream.set("begin", view(kXs, {2})).error().code(), Code::not_found);
   EXPECT_THAT(stream.set("start", view(wide, {2})).error().message(),
@@ -144,7 +144,7 @@ TEST(Stream, ManyStreamsOfOneSessionAtOnce) {
   std::vector<float> ends(4);
   for (std::size_t t = 0; t < ends.size(); ++t)
     threads.emplace_back([&, t] {
-      Stream stream = session.stream();
+      Stream stream = session.stream().value_or_throw();
       std::vector<float> last;
       for (int i = 0; i < 100; ++i) last = last_after(stream, static_cast<std::int64_t>(t));
       ends[t] = last[0];

@@ -212,8 +212,8 @@ TEST_F(VerifyByHand, OutputNames) {
   module.output_names.clear();
   expect_broken(module, "the module names 0 outputs and yields 1");
   module.output_names = {"y"};
-  module.states.push_back({"s", 0, 0, {}});
-  expect_broken(module, "state 's' has no initial value");
+  module.states.push_back({"s", 7, 0, {}});
+  expect_broken(module, "state 's' is input 7 of");
 }
 
 // Fields overwritten at random: a verdict, never a crash.

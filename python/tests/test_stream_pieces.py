@@ -1,0 +1,251 @@
+"""Streams over the steps of a model: random pieces give the bits of the whole, and what computes
+across the steps is named."""
+
+import pathlib
+
+import numpy as np
+import onnxruntime
+import pytest
+
+import scanloom
+from loop_models import parse
+
+STEPS = 19
+HIDDEN = 3
+_CUMULATE = """Scan <num_scan_inputs = 1,
+    body = step (float[N,C] a, float[N,C] b) => (float[N,C] c, float[N,C] d) {
+      c = Add(a, b)
+      d = Tanh(c)
+    }> (zero, v)"""
+_ZERO = "zero = Constant <value = float[2,3] {0,0,0,0,0,0}> ()"
+
+
+def model(before: str = "v = Identity(x)", after: str = "y = Identity(w)", size: str = "T,2,3"):
+    """A running sum over T steps of [2,3], nodes before it and behind it."""
+    return parse(
+        f"""g (float[{size}] x) => (float[*] y, float[2,3] h) {{
+          {_ZERO}
+          {before}
+          h, w = {_CUMULATE}
+          {after}
+        }}""".replace("float[*] y", "float y")
+    )
+
+
+def pieces_of(steps: int, seed: int):
+    random = np.random.default_rng(seed)
+    cuts = sorted(random.integers(0, steps + 1, 4).tolist())
+    return list(zip([0, *cuts], [*cuts, steps]))
+
+
+def axis_of_steps(shape, steps: int):
+    return list(shape).index(steps)
+
+
+def check_pieces(session, feeds, begin=(), axis_in=0):
+    """Feeds named in `begin` are given to the first piece alone."""
+    whole = session.run(None, feeds)
+    names = [end.name for end in session.get_outputs()]
+    for seed in range(3):
+        stream = session.stream()
+        parts = []
+        for first, last in pieces_of(STEPS, seed):
+            given = {
+                name: array if name in begin else np.take(array, range(first, last), axis_in)
+                for name, array in feeds.items()
+                if name not in begin or not parts
+            }
+            parts.append(stream.push(given, names))
+        for index, wanted in enumerate(whole):
+            if STEPS in wanted.shape:
+                axis = axis_of_steps(wanted.shape, STEPS)
+                got = np.concatenate([part[index] for part in parts], axis)
+            else:
+                got = parts[-1][index]
+            assert got.shape == wanted.shape
+            assert got.tobytes() == wanted.tobytes(), names[index]
+
+
+def numbers(*shape):
+    return np.random.default_rng(7).normal(size=shape).astype(np.float32)
+
+
+ALIKE = {
+    "plain": {},
+    "pointwise": dict(
+        before="b = Constant <value = float[3] {1,2,3}> () u = Mul(x, b) v = Sigmoid(u)",
+        after="y = Neg(w)",
+    ),
+    "product": dict(
+        before="""m = Constant <value = float[3,3] {1,2,3,4,5,6,7,8,9}> () u = MatMul(x, m)
+                  b = Constant <value = float[3] {1,2,3}> () v = Add(u, b)""",
+        after="""k = Constant <value = float[3,2] {1,2,3,4,5,6}> () y = MatMul(w, k)""",
+    ),
+    "transposed": dict(size="2,3,T", before="v = Transpose <perm = [2,0,1]> (x)", axis=2,
+                       after="y = Transpose <perm = [1,2,0]> (w)"),
+    "squeezed": dict(
+        size="1,T,2,3", axis=1,
+        before="a = Constant <value = int64[1] {0}> () v = Squeeze(x, a)",
+        after="b = Constant <value = int64[2] {0,2}> () y = Unsqueeze(w, b)",
+    ),
+    "reduced": dict(after="a = Constant <value = int64[2] {-1,1}> () "
+                          "y = ReduceSum <keepdims = 0> (w, a)"),
+    "softmax": dict(after="y = Softmax <axis = -1> (w)"),
+    "concatenated": dict(after="y = Concat <axis = 2> (w, x)"),
+    "split": dict(after="a, b = Split <axis = 1, num_outputs = 2> (w) y = Sub(a, b)"),
+    "sliced": dict(after="""s = Constant <value = int64[1] {0}> () e = Constant <value = int64[1] {2}> ()
+                            a = Constant <value = int64[1] {2}> () y = Slice(w, s, e, a)"""),
+    "gathered": dict(after="i = Constant <value = int64[2] {2,0}> () y = Gather <axis = 2> (w, i)"),
+    "summed": dict(after="a = Constant <value = int64 {2}> () y = CumSum(w, a)"),
+    "extreme": dict(after="i = ArgMax <axis = 2, keepdims = 0> (w) y = Cast <to = 1> (i)"),
+    "reshaped": dict(after="s = Constant <value = int64[2] {0,6}> () y = Reshape(w, s)"),
+    "normalised": dict(after="""g = Constant <value = float[3] {1,2,3}> ()
+                                y = LayerNormalization <axis = -1> (w, g)"""),
+    "embedded": dict(
+        before="""t = Constant <value = float[4,3] {1,2,3,4,5,6,7,8,9,10,11,12}> ()
+                  l = Constant <value = float {0}> () g = Greater(x, l) i = Cast <to = 7> (g)
+                  j = ReduceSum <keepdims = 0> (i, a) v = Gather <axis = 0> (t, j)
+                  a = Constant <value = int64[1] {2}> ()""",
+    ),
+}
+ALIKE["embedded"]["before"] = (
+    "a = Constant <value = int64[1] {2}> () " + ALIKE["embedded"]["before"].rsplit("a = C", 1)[0]
+)
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_pieces_give_the_bits_of_the_whole(name):
+    case = dict(ALIKE[name])
+    axis = case.pop("axis", 0)
+    sizes = [STEPS if size == "T" else int(size) for size in case.get("size", "T,2,3").split(",")]
+    session = scanloom.InferenceSession(model(**case))
+    check_pieces(session, {"x": numbers(*sizes)}, axis_in=axis)
+    plain = scanloom.InferenceSession(
+        model(**case), scanloom.SessionOptions(optimize=False)
+        if hasattr(scanloom.SessionOptions(), "optimize") else None
+    )
+    check_pieces(plain, {"x": numbers(*sizes)}, axis_in=axis)
+
+
+ACROSS = {
+    "sum": (dict(after="a = Constant <value = int64[1] {0}> () y = ReduceSum(w, a)"),
+            "ReduceSum.*reduces over them"),
+    "backwards": (dict(after=f"k, y = {_CUMULATE.replace('num_scan_inputs = 1,', 'num_scan_inputs = 1, scan_input_directions = [1],')}".replace("(zero, v)", "(zero, w)")),
+                  "walks backwards"),
+    "reversed_rows": (dict(after=f"k, y = {_CUMULATE.replace('num_scan_inputs = 1,', 'num_scan_inputs = 1, scan_output_directions = [1],')}".replace("(zero, v)", "(zero, w)")),
+                      "rows lie backwards"),
+    "softmax": (dict(after="y = Softmax <axis = 0> (w)"), "works along their axis"),
+    "running_sum": (dict(after="a = Constant <value = int64 {0}> () y = CumSum(w, a)"),
+                    "works along their axis"),
+    "last_row": (dict(after="""s = Constant <value = int64[1] {0}> () e = Constant <value = int64[1] {5}> ()
+                               a = Constant <value = int64[1] {0}> () y = Slice(w, s, e, a)"""),
+                 "takes some of them"),
+    "end": (dict(after="y = Add(w, h)"), "waits for what a loop has carried"),
+    "doubled": (dict(after="y = Concat <axis = 0> (w, w)"), "behind one another"),
+    "pool": (dict(after="u = MaxPool <kernel_shape = [2]> (w) y = Identity(u)"), "no rule for streams"),
+    "mixed": (dict(after="s = Constant <value = int64[2] {-1,3}> () y = Reshape(w, s)"), "mixes their axis"),
+    "length": (dict(after="s = Shape(x) c = Cast <to = 1> (s) y = Identity(c)"), "how many there are"),
+}
+
+
+@pytest.mark.parametrize("name", ACROSS)
+def test_what_computes_across_the_steps_is_named(name):
+    case, words = ACROSS[name]
+    session = scanloom.InferenceSession(model(**case))
+    with pytest.raises(scanloom.Unsupported, match=words):
+        session.stream()
+
+
+def test_models_without_such_loops_say_so():
+    session = scanloom.InferenceSession(parse("g (float[N] x) => (float[N] y) { y = Neg(x) }"))
+    with pytest.raises(scanloom.Unsupported, match="nothing to keep between pieces"):
+        session.stream()
+
+
+SUM_FROM = parse(
+    """g (float[T,3] x, float[3] h0) => (float[3] h, float[T,3] y) {
+      twice = Add(h0, h0)
+      h, y = Scan <num_scan_inputs = 1,
+        body = step (float[3] a, float[3] b) => (float[3] c, float[3] d) {
+          c = Add(a, b)
+          d = Identity(c)
+        }> (twice, x)
+    }"""
+)
+
+
+def test_first_values_may_be_computed():
+    feeds = {"x": numbers(STEPS, 3), "h0": numbers(3)}
+    session = scanloom.InferenceSession(SUM_FROM)
+    check_pieces(session, feeds, begin=("h0",))
+    stream = session.stream()
+    with pytest.raises(scanloom.InvalidArgument, match="'h0'"):
+        stream.push({"x": feeds["x"]})
+    stream.push(feeds)
+    with pytest.raises(scanloom.InvalidArgument, match="'h0' is read where a stream begins"):
+        stream.push(feeds)
+    stream.reset()
+    stream.push(feeds)
+
+
+def test_an_input_may_be_the_first_value():
+    model = parse(
+        """g (float[T,3] x, float[3] h0) => (float[3] h, float[T,3] y) {
+          h, y = Scan <num_scan_inputs = 1,
+            body = step (float[3] a, float[3] b) => (float[3] c, float[3] d) {
+              c = Add(a, b)
+              d = Identity(c)
+            }> (h0, x)
+        }"""
+    )
+    session = scanloom.InferenceSession(model)
+    feeds = {"x": numbers(STEPS, 3), "h0": numbers(3)}
+    check_pieces(session, feeds, begin=("h0",))
+    stream, zeros = session.stream(), {**feeds, "h0": np.zeros(3, np.float32)}
+    assert stream.push({"x": feeds["x"]}, ["y"])[0].tobytes() == session.run(["y"], zeros)[0].tobytes()
+    stream.reset()
+    stream.set("h0", feeds["h0"])
+    assert stream.push({"x": feeds["x"]}, ["y"])[0].tobytes() == session.run(["y"], feeds)[0].tobytes()
+    with pytest.raises(scanloom.InvalidArgument, match="'h0' is read where a stream begins"):
+        stream.push(feeds)
+
+
+LAYERS = {
+    name: parse(
+        f"""g (float[T,N,4] x, float[1,{gates},4] w, float[1,{gates},3] r) => (float[T,1,N,3] y) {{
+          y{rest} = {name} <hidden_size = 3> (x, w, r)
+        }}"""
+    )
+    for name, gates, rest in (("LSTM", 12, ", h, c"), ("GRU", 9, ", h"), ("RNN", 3, ", h"))
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_recurrent_layers(name):
+    session = scanloom.InferenceSession(LAYERS[name])
+    gates = {"LSTM": 12, "GRU": 9, "RNN": 3}[name]
+    feeds = {"x": numbers(STEPS, 2, 4), "w": numbers(1, gates, 4), "r": numbers(1, gates, 3)}
+    (whole,) = session.run(None, feeds)
+    stream = session.stream()
+    parts = [stream.push({**feeds, "x": feeds["x"][a:b]}) for a, b in pieces_of(STEPS, 5)]
+    assert np.concatenate(parts).tobytes() == whole.tobytes()
+    peer = onnxruntime.InferenceSession(LAYERS[name], providers=["CPUExecutionProvider"])
+    np.testing.assert_allclose(whole, peer.run(None, feeds)[0], rtol=2e-5, atol=2e-6)
+
+
+def test_qlstm():
+    folder = pathlib.Path(__file__).parents[3] / "shared" / "models" / "qlstm"
+    if not folder.exists():
+        pytest.skip("the shared models are not here")
+    session = scanloom.InferenceSession(str(folder / "model.onnx"))
+    (given,) = session.get_inputs()
+    check_pieces(session, {given.name: numbers(STEPS, 3)})
+
+
+def test_streams_of_one_session_are_independent():
+    session = scanloom.InferenceSession(model())
+    one, two = session.stream(), session.stream()
+    x = numbers(STEPS, 2, 3)
+    first = one.push({"x": x}, ["y"])[0]
+    assert two.push({"x": x}, ["y"])[0].tobytes() == first.tobytes()
+    assert one.push({"x": x}, ["y"])[0].tobytes() != first.tobytes()

@@ -1,0 +1,407 @@
+#include "passes/step_axes.h"
+
+#include <algorithm>
+#include <string>
+
+#include "ops/ops.h"
+#include "passes/over_time.h"
+#include "passes/rewriter.h"
+#include "tensor/contraction.h"
+
+namespace scanloom::passes {
+namespace {
+
+using ir::Dim;
+using ir::Module;
+using ir::Node;
+using ir::NodeId;
+using ir::Type;
+using ir::ValueId;
+using Kind = StepFlow::Kind;
+
+/// A node of the top region with the flows of its operands, at least one of them along the steps.
+struct Site {
+  const Module& module;
+  const Node& node;
+  const std::vector<StepFlow>& flows;
+
+  [[nodiscard]] bool has(std::size_t i) const {
+    return i < node.inputs.size() && node.inputs[i].valid();
+  }
+  [[nodiscard]] const StepFlow& flow(std::size_t i) const { return flows[node.inputs[i].index]; }
+  [[nodiscard]] bool along(std::size_t i) const { return has(i) && flow(i).kind == Kind::along; }
+  [[nodiscard]] const Type& type(std::size_t i) const { return module.value(node.inputs[i]).type; }
+  [[nodiscard]] int result_rank() const { return module.value(node.outputs[0]).type.rank(); }
+};
+
+Error across(std::string reason) { return fail(Code::unsupported, "{}", reason); }
+
+/// Axes of operand 0 that an attribute or a constant operand names; nullopt where they are unknown.
+std::optional<std::vector<int>> axes_of(const Site& s, std::size_t operand) {
+  std::vector<std::int64_t> named;
+  const int attribute = s.node.op->attr_index("axes");
+  if (s.has(operand)) {
+    const tensor::Tensor* constant = constant_of(s.module, s.node.inputs[operand]);
+    const auto integers = constant != nullptr ? tensor::to_integers(*constant) : std::nullopt;
+    if (!integers) return std::nullopt;
+    named = *integers;
+  } else if (attribute >= 0 && s.node.attrs[static_cast<std::size_t>(attribute)].present()) {
+    named = s.node.attrs[static_cast<std::size_t>(attribute)].integers();
+  } else {
+    return std::nullopt;
+  }
+  std::vector<int> axes;
+  for (const std::int64_t axis : named) {
+    const auto normal = tensor::normalise_axis(axis, s.type(0).rank());
+    if (!normal) return std::nullopt;
+    axes.push_back(*normal);
+  }
+  return axes;
+}
+
+std::optional<int> axis_of(const Site& s, int rank) {
+  return tensor::normalise_axis(attr_of(s.node, "axis").integer(), rank);
+}
+
+bool contains(const std::vector<int>& axes, int axis) {
+  return std::ranges::find(axes, axis) != axes.end();
+}
+
+// --- rules: the axis of the steps in every result. Errors say what is wrong, not where.
+
+/// Broadcasting counts axes from the last one.
+Expected<int> pointwise(const Site& s) {
+  int behind = -1;
+  for (std::size_t i = 0; i < s.node.inputs.size(); ++i) {
+    if (!s.along(i)) continue;
+    const int here = s.type(i).rank() - 1 - s.flow(i).axis;
+    if (behind >= 0 && here != behind) return across("its operands have the steps on other axes");
+    behind = here;
+  }
+  for (std::size_t i = 0; i < s.node.inputs.size(); ++i) {
+    if (!s.has(i) || s.along(i)) continue;
+    const int axis = s.type(i).rank() - 1 - behind;
+    if (axis >= 0 && s.type(i).dims[static_cast<std::size_t>(axis)] != Dim(1))
+      return across("one of its operands has a size of its own there");
+  }
+  return s.result_rank() - 1 - behind;
+}
+
+Expected<int> contract(const Site& s) {
+  SCANLOOM_TRY(
+      const tensor::Einsum einsum,
+      tensor::parse_einsum(attr_of(s.node, "spec").text(), s.type(0).rank(), s.type(1).rank()));
+  int result = -1;
+  for (const std::size_t i : {0, 1}) {
+    if (!s.along(i)) continue;
+    const tensor::Subscripts& own = i == 0 ? einsum.a : einsum.b;
+    const tensor::Subscripts& other = i == 0 ? einsum.b : einsum.a;
+    const std::uint8_t label = own.labels[static_cast<std::size_t>(s.flow(i).axis)];
+    const int to = einsum.out.find(label);
+    if (to < 0) return across("it sums over them");
+    const int there = other.find(label);
+    const bool fits = there < 0 || (s.along(1 - i) && s.flow(1 - i).axis == there);
+    if (!fits || (result >= 0 && result != to))
+      return across("its operands have the steps on other axes");
+    result = to;
+  }
+  return result;
+}
+
+Expected<int> reduce(const Site& s) {
+  const auto axes = axes_of(s, 1);
+  if (!axes || axes->empty() || contains(*axes, s.flow(0).axis))
+    return across("it reduces over them");
+  if (attr_of(s.node, "keepdims").integer() != 0) return s.flow(0).axis;
+  return s.flow(0).axis - static_cast<int>(std::ranges::count_if(
+                              *axes, [&](int axis) { return axis < s.flow(0).axis; }));
+}
+
+Expected<int> transpose(const Site& s) {
+  const auto order = order_of(s.module, s.node);
+  if (!order) return across("its order of axes is not known");
+  return static_cast<int>(std::ranges::find(*order, s.flow(0).axis) - order->begin());
+}
+
+Expected<int> squeeze(const Site& s) {
+  const auto axes = axes_of(s, 1);
+  if (!axes || contains(*axes, s.flow(0).axis)) return across("it may take their axis away");
+  return s.flow(0).axis - static_cast<int>(std::ranges::count_if(
+                              *axes, [&](int axis) { return axis < s.flow(0).axis; }));
+}
+
+Expected<int> unsqueeze(const Site& s) {
+  if (s.has(1)) return across("its axes are not known");
+  std::vector<int> added;
+  for (const std::int64_t axis : attr_of(s.node, "axes").integers())
+    added.push_back(tensor::normalise_axis(axis, s.result_rank()).value_or(0));
+  int result = 0;
+  for (int left = s.flow(0).axis; contains(added, result) || left > 0; ++result)
+    if (!contains(added, result)) --left;
+  return result;
+}
+
+Expected<int> concat(const Site& s) {
+  const auto axis = axis_of(s, s.type(0).rank());
+  for (std::size_t i = 0; i < s.node.inputs.size(); ++i)
+    if (!s.along(i) || s.flow(i).axis != s.flow(0).axis)
+      return across("its operands do not all have the steps on one axis");
+  if (axis == s.flow(0).axis) return across("it puts them behind one another");
+  return s.flow(0).axis;
+}
+
+/// Operators that work along one axis.
+Expected<int> along_axis(const Site& s) {
+  if (!s.along(0)) return across("an operand other than the first has them");
+  if (axis_of(s, s.type(0).rank()) == s.flow(0).axis) return across("it works along their axis");
+  return s.flow(0).axis;
+}
+
+Expected<int> cumulate(const Site& s) {
+  const tensor::Tensor* constant = s.has(1) ? constant_of(s.module, s.node.inputs[1]) : nullptr;
+  const auto axis = constant != nullptr ? tensor::to_integers(*constant) : std::nullopt;
+  if (!axis || axis->size() != 1 || !s.along(0) ||
+      tensor::normalise_axis(axis->front(), s.type(0).rank()) == s.flow(0).axis)
+    return across("it works along their axis");
+  return s.flow(0).axis;
+}
+
+Expected<int> arg_extreme(const Site& s) {
+  SCANLOOM_TRY(const int axis, along_axis(s));
+  if (attr_of(s.node, "keepdims").integer() != 0) return axis;
+  return *axis_of(s, s.type(0).rank()) < axis ? axis - 1 : axis;
+}
+
+Expected<int> slice(const Site& s) {
+  std::vector<int> axes;
+  if (s.has(3)) {
+    const auto named = axes_of(s, 3);
+    if (!named) return across("its axes are not known");
+    axes = *named;
+  } else {
+    const Type& starts = s.type(1);
+    if (!starts.is_static()) return across("its axes are not known");
+    for (std::int64_t axis = 0; axis < starts.shape().elements(); ++axis)
+      axes.push_back(static_cast<int>(axis));
+  }
+  if (contains(axes, s.flow(0).axis)) return across("it takes some of them");
+  return s.flow(0).axis;
+}
+
+Expected<int> gather(const Site& s) {
+  const auto axis = axis_of(s, s.type(0).rank());
+  if (!axis || (s.along(0) && s.along(1))) return across("it picks elements of each other's steps");
+  if (s.along(1)) return *axis + s.flow(1).axis;
+  if (*axis == s.flow(0).axis) return across("it picks some of them");
+  return s.flow(0).axis < *axis ? s.flow(0).axis : s.flow(0).axis + s.type(1).rank() - 1;
+}
+
+/// Scales are one for all elements, or lie along another axis.
+Expected<int> quantized(const Site& s) {
+  if (!s.along(0)) return across("its scales have them");
+  if (s.type(1).rank() > 1) return across("it has scales for blocks of elements");
+  if (s.type(1).rank() == 1 && s.type(1).dims[0] != Dim(1)) return along_axis(s);
+  return s.flow(0).axis;
+}
+
+/// Axes before the steps must be as many elements before and after, and so must theirs.
+Expected<int> reshape(const Site& s) {
+  const Type& from = s.type(0);
+  const Type& to = s.module.value(s.node.outputs[0]).type;
+  const auto at = static_cast<std::size_t>(s.flow(0).axis);
+  const auto product = [](const Type& type, std::size_t count) {
+    std::int64_t elements = 1;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!type.dims[i].is_constant()) return std::int64_t{-1};
+      elements *= type.dims[i].value();
+    }
+    return elements;
+  };
+  for (std::size_t i = 0; to.ranked && i < to.dims.size(); ++i) {
+    if (to.dims[i] != from.dims[at]) continue;
+    const bool same_axes =
+        i == at && std::equal(to.dims.begin(), to.dims.begin() + s.flow(0).axis, from.dims.begin());
+    if (same_axes || (product(from, at) >= 0 && product(from, at) == product(to, i)))
+      return static_cast<int>(i);
+  }
+  return across("it mixes their axis with others");
+}
+
+struct Row {
+  const ir::OpDef* op;
+  Expected<int> (*axis)(const Site&);
+};
+
+constexpr Row kRows[] = {
+    {&ops::identity_op, pointwise},
+    {&ops::contract_op, contract},
+    {&ops::reduce_op, reduce},
+    {&ops::transpose_op, transpose},
+    {&ops::squeeze_op, squeeze},
+    {&ops::unsqueeze_op, unsqueeze},
+    {&ops::concat_op, concat},
+    {&ops::split_op, along_axis},
+    {&ops::softmax_op, along_axis},
+    {&ops::log_softmax_op, along_axis},
+    {&ops::argmax_op, arg_extreme},
+    {&ops::argmin_op, arg_extreme},
+    {&ops::cumsum_op, cumulate},
+    {&ops::slice_op, slice},
+    {&ops::gather_op, gather},
+    {&ops::reshape_op, reshape},
+    {&ops::flatten_op, reshape},
+    {&ops::quantize_linear_op, quantized},
+    {&ops::dequantize_linear_op, quantized},
+};
+
+/// Walks the top region in order.
+class Follower {
+ public:
+  Follower(const Module& module, Dim steps) : module_(module), steps_(steps), counts_(module) {
+    axes_.flows.resize(module.value_count());
+  }
+
+  Expected<StepAxes> follow() {
+    for (const ValueId arg : module_.region(module_.top()).args) {
+      const std::vector<Dim>& dims = module_.value(arg).type.dims;
+      const auto count = std::ranges::count(dims, steps_);
+      if (count > 1)
+        return fail(Code::unsupported, "input {} has the size of the steps on {} axes",
+                    module_.describe(arg), count);
+      if (count == 1)
+        set(arg, {Kind::along, static_cast<int>(std::ranges::find(dims, steps_) - dims.begin())});
+    }
+    for (const NodeId id : module_.region(module_.top()).nodes) {
+      Expected<void> visited = visit(id);
+      if (!visited) {
+        Error error = fail(Code::unsupported, "{} computes across the steps: {}",
+                           module_.describe(id), visited.error().message());
+        return error.note("a stream sees the steps in pieces");
+      }
+    }
+    return std::move(axes_);
+  }
+
+ private:
+  void set(ValueId value, StepFlow flow) { axes_.flows[value.index] = flow; }
+  void set_all(const Node& node, StepFlow flow) {
+    for (const ValueId output : node.outputs) set(output, flow);
+  }
+  [[nodiscard]] Kind kind(ValueId id) const {
+    return id.valid() ? axes_.flows[id.index].kind : Kind::same;
+  }
+  [[nodiscard]] bool any(const Node& node, Kind wanted) const {
+    return std::ranges::any_of(node.inputs, [&](ValueId id) { return kind(id) == wanted; });
+  }
+
+  Expected<void> visit(NodeId id) {
+    const Node& node = module_.node(id);
+    const Site site{module_, node, axes_.flows};
+    if (node.op == &ops::dim_op && site.along(0)) {
+      if (attr_of(node, "axis").integer() == site.flow(0).axis) set_all(node, {Kind::count, 0});
+      return {};
+    }
+    const bool along = any(node, Kind::along), counts = any(node, Kind::count);
+    if (node.op == &ir::loop_op && (along || counts)) return visit_loop(id);
+    if (counts) {
+      const bool all = std::ranges::all_of(
+          node.inputs, [&](ValueId input) { return kind(input) == Kind::count; });
+      if (node.op != &ops::check_equal_op || !all) return across("it reads how many there are");
+      set_all(node, {Kind::count, 0});
+      return {};
+    }
+    if (!along) {
+      if (any(node, Kind::last)) set_all(node, {Kind::last, 0});
+      return {};
+    }
+    if (node.op == &ops::shape_op || node.op == &ops::size_op)
+      return across("it reads how many there are");
+    if (any(node, Kind::last)) return across("it waits for what a loop has carried to their end");
+    if (node.op == &ops::lstm_op) return visit_lstm(id);
+    if (node.op->effects == ir::Effects::random) return across("it draws for all of them at once");
+    const auto is_unranked = [&](ValueId value) {
+      return value.valid() && !module_.value(value).type.ranked;
+    };
+    if (std::ranges::any_of(node.inputs, is_unranked) ||
+        std::ranges::any_of(node.outputs, is_unranked))
+      return across("the number of axes of its operands or results is not known");
+    const Row* row = std::ranges::find(kRows, node.op, &Row::op);
+    const auto rule = row != std::end(kRows)       ? row->axis
+                      : node.op->scalar != nullptr ? &pointwise
+                                                   : nullptr;
+    if (rule == nullptr) return across(fmt::format("'{}' has no rule for streams", node.op->name));
+    SCANLOOM_TRY(const int axis, rule(site));
+    set_all(node, {Kind::along, axis});
+    return {};
+  }
+
+  Expected<void> visit_loop(NodeId id) {
+    const Node& node = module_.node(id);
+    const ir::LoopPorts& ports = *node.loop;
+    if (!takes_all_steps(module_, id)) return across("a condition may end it");
+    if (ports.has_trip_count && kind(node.inputs[0]) != Kind::count)
+      return across("it takes a number of steps of its own");
+    for (std::uint32_t i = 0; i < ports.captured + ports.carried; ++i) {
+      const Kind read = kind(node.inputs[ports.first_captured_input() + i]);
+      if (read == Kind::along) return across("its body reads all of them in each step");
+      if (read == Kind::count) return across("its body reads how many there are");
+      if (read == Kind::last)
+        return across("it waits for what another loop has carried to their end");
+    }
+    for (std::size_t i = 0; i < ports.scanned.size(); ++i) {
+      const ir::ScannedPort& port = ports.scanned[i];
+      const ValueId outer = node.inputs[ports.first_scanned_input() + i];
+      const StepFlow& flow = axes_.flows[outer.index];
+      if (flow.kind != Kind::along || flow.axis != port.axis)
+        return across(fmt::format("it walks along another axis of {}", module_.describe(outer)));
+      if (port.start != 0 || port.stride != 1 || port.part != 1)
+        return across(port.stride < 0 ? "it walks backwards" : "it does not take one at a time");
+    }
+    const ir::Region& body = module_.region(node.regions[0]);
+    for (std::uint32_t i = 0; i < ports.carried; ++i) {
+      axes_.sites.push_back({id, ports.first_carried_input() + i, i,
+                             module_.value(body.args[ports.captured + i]).type});
+      set(node.outputs[i], {Kind::last, 0});
+    }
+    for (std::size_t i = 0; i < ports.stacked.size(); ++i) {
+      const ir::StackedPort& port = ports.stacked[i];
+      if (port.reverse) return across("its rows lie backwards");
+      if (!port.insert) return across("its rows are concatenated");
+      set(node.outputs[ports.carried + i], {Kind::along, static_cast<int>(port.axis)});
+    }
+    return {};
+  }
+
+  Expected<void> visit_lstm(NodeId id) {
+    constexpr std::size_t kX = 0, kLengths = 4, kInitialH = 5, kInitialC = 6;
+    const Node& node = module_.node(id);
+    const int time = attr_of(node, "layout").integer() == 1 ? 1 : 0;
+    const Site site{module_, node, axes_.flows};
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+      if (site.along(i) != (i == kX) && site.has(i))
+        return across("an operand other than the sequence has them");
+    if (site.flow(kX).axis != time) return across("it walks along another axis");
+    if (attr_of(node, "direction").text() != "forward") return across("it walks backwards");
+    if (site.has(kLengths)) return across("its sequences have lengths of their own");
+    set(node.outputs[0], {Kind::along, time});
+    for (const std::size_t i : {0, 1}) {
+      set(node.outputs[1 + i], {Kind::last, 0});
+      axes_.sites.push_back(
+          {id, i == 0 ? kInitialH : kInitialC, 1 + i, module_.value(node.outputs[1 + i]).type});
+    }
+    return {};
+  }
+
+  const Module& module_;
+  const Dim steps_;
+  const StepCounts counts_;
+  StepAxes axes_;
+};
+
+}  // namespace
+
+Expected<StepAxes> follow_steps(const Module& module, Dim steps) {
+  return Follower(module, steps).follow();
+}
+
+}  // namespace scanloom::passes

@@ -1,0 +1,41 @@
+// Where the steps of a sequence stand in the values that are computed from it outside of loops, and
+// which nodes compute across them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/expected.h"
+#include "ir/module.h"
+
+namespace scanloom::passes {
+
+/// What one value of the top region has to do with the steps.
+struct StepFlow {
+  enum class Kind : std::uint8_t {
+    same,   ///< nothing
+    along,  ///< element k along `axis` belongs to step k
+    count,  ///< how many steps there are
+    last,   ///< what a loop or layer has carried to the end
+  };
+  Kind kind = Kind::same;
+  int axis = 0;
+};
+
+/// An initial value of a loop or layer that walks along the steps, and the result that it ends as.
+struct CarriedSite {
+  ir::NodeId node;
+  std::size_t input = 0, output = 0;
+  ir::Type type;  ///< that every step leaves it
+};
+
+struct StepAxes {
+  std::vector<StepFlow> flows;  ///< by ValueId
+  std::vector<CarriedSite> sites;
+};
+
+/// Follows the axes of the module's arguments that have the size `steps`. Error: unsupported,
+/// naming the first node that computes across the steps, or may do so.
+Expected<StepAxes> follow_steps(const ir::Module& module, ir::Dim steps);
+
+}  // namespace scanloom::passes

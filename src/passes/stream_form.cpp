@@ -1,0 +1,195 @@
+#include "passes/stream_form.h"
+
+#include <algorithm>
+#include <set>
+
+#include "ir/op_def.h"
+#include "ir/walk.h"
+#include "ops/ops.h"
+#include "passes/rewriter.h"
+#include "passes/step_axes.h"
+
+namespace scanloom::passes {
+namespace {
+
+using ir::Dim;
+using ir::Module;
+using ir::NodeId;
+using ir::ValueId;
+
+/// The sizes that loops and layers walk along.
+std::set<Dim> walked_sizes(const Module& module) {
+  std::set<Dim> sizes;
+  const auto add = [&](ValueId value, std::int64_t axis) {
+    const ir::Type& type = module.value(value).type;
+    if (type.ranked && axis < type.rank()) sizes.insert(type.dims[static_cast<std::size_t>(axis)]);
+  };
+  for (const NodeId id : module.region(module.top()).nodes) {
+    const ir::Node& node = module.node(id);
+    if (node.op == &ops::lstm_op) add(node.inputs[0], attr_of(node, "layout").integer());
+    if (node.op != &ir::loop_op) continue;
+    for (std::size_t i = 0; i < node.loop->scanned.size(); ++i)
+      add(node.inputs[node.loop->first_scanned_input() + i], node.loop->scanned[i].axis);
+  }
+  return sizes;
+}
+
+/// Those without a number that inputs have, each once, in their order.
+std::vector<Dim> open_sizes(const Module& module) {
+  const std::set<Dim> walked = walked_sizes(module);
+  std::vector<Dim> sizes;
+  for (const ValueId arg : module.region(module.top()).args)
+    for (const Dim dim : module.value(arg).type.dims)
+      if (!dim.is_constant() && walked.contains(dim) &&
+          std::ranges::find(sizes, dim) == sizes.end())
+        sizes.push_back(dim);
+  return sizes;
+}
+
+bool any_read(const Module& module, NodeId id, const std::vector<bool>& read) {
+  return std::ranges::any_of(module.node(id).outputs,
+                             [&](ValueId value) { return read[value.index]; });
+}
+
+/// By ValueId: whether the results of the module depend on a value of the top region.
+std::vector<bool> values_read(const Module& module) {
+  const ir::Region& top = module.region(module.top());
+  std::vector<bool> read(module.value_count());
+  for (const ValueId yield : top.yields) read[yield.index] = true;
+  for (auto id = top.nodes.rbegin(); id != top.nodes.rend(); ++id) {
+    if (!any_read(module, *id, read)) continue;
+    for (const ValueId input : module.node(*id).inputs)
+      if (input.valid()) read[input.index] = true;
+  }
+  return read;
+}
+
+std::vector<bool> arguments_read(const Module& module) {
+  const std::vector<bool> read = values_read(module);
+  std::vector<bool> result;
+  for (const ValueId arg : module.region(module.top()).args) result.push_back(read[arg.index]);
+  return result;
+}
+
+/// Takes arguments away that nothing depends on, and the nodes that read them all the same; those
+/// behind them move up.
+void drop_arguments(Module& module, const std::vector<bool>& dropped) {
+  const std::vector<bool> read = values_read(module);
+  std::erase_if(module.region(module.top()).nodes,
+                [&](NodeId id) { return !any_read(module, id, read); });
+  std::vector<ValueId>& args = module.region(module.top()).args;
+  std::vector<ValueId> kept;
+  for (std::size_t i = 0; i < args.size(); ++i)
+    if (!dropped[i]) kept.push_back(args[i]);
+  args = std::move(kept);
+  for (std::size_t i = 0; i < args.size(); ++i)
+    module.value(args[i]).index = static_cast<std::uint32_t>(i);
+}
+
+/// Makes the values that loops carry states of the module, one site after the other.
+class Former {
+ public:
+  explicit Former(const Module& module)
+      : uses_(ir::count_uses(module)), before_(arguments_read(module)) {
+    form_.module = module;
+    form_.outputs = module.region(module.top()).yields.size();
+    first_values_ = module;
+  }
+
+  void keep(const CarriedSite& site) {
+    Module& module = form_.module;
+    const std::string name = "state." + std::to_string(module.states.size());
+    std::vector<ValueId>& inputs = module.node(site.node).inputs;
+    if (inputs.size() <= site.input) inputs.resize(site.input + 1);
+    const ValueId first = inputs[site.input];
+    ir::State state{.name = name};
+    if (is_argument_for_this_alone(first)) {
+      state.name = module.value(first).name;
+      state.input = module.value(first).index;
+    } else {
+      const ValueId argument = module.add_argument(module.top(), site.type, name);
+      state.input = module.value(argument).index;
+      module.node(site.node).inputs[site.input] = argument;
+      if (const tensor::Tensor* constant = first.valid() ? constant_of(module, first) : nullptr) {
+        state.initial = *constant;
+      } else if (first.valid()) {
+        form_.computed.push_back(module.states.size());
+        computed_.push_back(first);
+      }
+    }
+    ir::Region& top = module.region(module.top());
+    state.output = static_cast<std::uint32_t>(top.yields.size());
+    top.yields.push_back(module.node(site.node).outputs[site.output]);
+    module.output_names.push_back(name + ".next");
+    module.states.push_back(std::move(state));
+  }
+
+  StreamForm finish() {
+    drop_what_only_starts_read();
+    if (!computed_.empty()) {
+      ir::Region& top = first_values_.region(first_values_.top());
+      top.yields = computed_;
+      first_values_.declared_outputs.clear();
+      first_values_.output_names.clear();
+      for (std::size_t i = 0; i < computed_.size(); ++i)
+        first_values_.output_names.push_back("first." + std::to_string(i));
+      std::vector<bool> dropped = arguments_read(first_values_);
+      dropped.flip();
+      drop_arguments(first_values_, dropped);
+      form_.initial = std::move(first_values_);
+    }
+    return std::move(form_);
+  }
+
+ private:
+  [[nodiscard]] bool is_argument_for_this_alone(ValueId value) const {
+    return value.valid() && !form_.module.value(value).producer.valid() &&
+           form_.module.value(value).region == form_.module.top() && value.index < uses_.size() &&
+           uses_[value.index] == 1;
+  }
+
+  /// Inputs that the model reads and its stream does not. States are inputs by number.
+  void drop_what_only_starts_read() {
+    Module& module = form_.module;
+    const std::vector<bool> after = arguments_read(module);
+    std::vector<bool> dropped(after.size());
+    for (std::size_t i = 0; i < before_.size(); ++i) dropped[i] = before_[i] && !after[i];
+    for (const ir::State& state : module.states) dropped[state.input] = false;
+    std::vector<ValueId> inputs;
+    for (const ir::State& state : module.states)
+      inputs.push_back(module.region(module.top()).args[state.input]);
+    drop_arguments(module, dropped);
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      module.states[i].input = module.value(inputs[i]).index;
+  }
+
+  std::vector<std::uint32_t> uses_;
+  std::vector<bool> before_;
+  StreamForm form_;
+  Module first_values_;
+  std::vector<ValueId> computed_;
+};
+
+}  // namespace
+
+Expected<StreamForm> stream_form(const Module& module) {
+  std::optional<Error> first_error;
+  for (const Dim steps : open_sizes(module)) {
+    Expected<StepAxes> axes = follow_steps(module, steps);
+    if (!axes) {
+      if (!first_error) first_error = std::move(axes).error();
+      continue;
+    }
+    if (axes->sites.empty()) continue;
+    Former former(module);
+    for (const CarriedSite& site : axes->sites) former.keep(site);
+    return former.finish();
+  }
+  if (first_error) return *std::move(first_error);
+  return fail(Code::unsupported,
+              "no loop or layer carries values along an axis whose size is open: there is nothing "
+              "to keep between pieces")
+      .note("name the inputs that outputs become: states={\"input\": \"output\"}");
+}
+
+}  // namespace scanloom::passes
