@@ -128,10 +128,17 @@ Expected<void> InferDriver::enter_loop(NodeId id) {
   return set_loop_arguments(id);
 }
 
+/// Whether the carried value is what it was at first in every step: the body yields it as it is, or
+/// captures the initial value and yields that.
 bool InferDriver::passes_through(const Node& node, std::size_t carried) const {
+  const LoopPorts& ports = *node.loop;
   const Region& body = module_.region(node.regions[0]);
-  return body.yields[node.loop->first_carried_yield() + carried] ==
-         body.args[node.loop->captured + carried];
+  const ValueId yield = body.yields[ports.first_carried_yield() + carried];
+  if (yield == body.args[ports.captured + carried]) return true;
+  const Value& from = module_.value(yield);
+  return !from.producer.valid() && from.region == node.regions[0] && from.index < ports.captured &&
+         node.inputs[ports.first_captured_input() + from.index] ==
+             node.inputs[ports.first_carried_input() + carried];
 }
 
 Expected<void> InferDriver::set_loop_arguments(NodeId id) {
