@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "api/impl.h"
+#include "api/machine.h"
 #include "ir/op_def.h"
 #include "ir/walk.h"
 #include "plan/step_work.h"
@@ -74,6 +75,14 @@ std::string cost_text(BoundEntry& entry, std::size_t index) {
     text += fmt::format("; measured {} per step over {} steps",
                         time_text(time.seconds / static_cast<double>(time.steps)), time.steps);
   if (time.threads > 1) text += fmt::format(", on {} threads", time.threads);
+  const std::optional<MachineFigures> figures = known_figures();
+  if (!figures || !work.is_all || work.bytes + work.state_bytes == 0) return text;
+  const double least =
+      least_seconds(*figures, static_cast<double>(work.bytes + work.state_bytes), work.operations);
+  text += fmt::format("; the roofline of one core is {}", time_text(least));
+  if (time.steps > 0)
+    text +=
+        fmt::format(", {:.3g} times less", time.seconds / static_cast<double>(time.steps) / least);
   return text;
 }
 

@@ -108,6 +108,21 @@ void mask_isa_for_test(Isa isa) {
     mask().store(static_cast<int>(isa), std::memory_order_relaxed);
 }
 
+std::string cpu_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+#if defined(__x86_64__)
+  return "x86-64";
+#elif defined(__aarch64__)
+  return "AArch64";
+#else
+  return "unknown";
+#endif
+}
+
 int available_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);

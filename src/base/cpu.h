@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace scanloom {
@@ -26,6 +27,9 @@ bool has_fma();
 
 /// For tests: lowers active_isa() from now on; sets that the machine lacks are ignored.
 void mask_isa_for_test(Isa isa);
+
+/// The processor's name as the system gives it, or the architecture's.
+std::string cpu_name();
 
 /// Cores that this process may use: affinity and the cgroup's quota, at least 1.
 int available_cores();

@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <scanloom/machine.h>
 #include <scanloom/session.h>
 
 #include "commands.h"
@@ -31,6 +32,7 @@ struct BenchArgs {
   int repeat = 0;
   double seconds = 1;
   bool json = false;
+  bool calibrate = false;
 };
 
 /// All times are in seconds.
@@ -112,7 +114,32 @@ void print_row(const Measured& row) {
   std::fflush(stdout);
 }
 
+std::string size_text(std::int64_t bytes) {
+  return bytes >= 1 << 20 ? std::to_string(bytes >> 20) + " MiB"
+                          : std::to_string(bytes >> 10) + " KiB";
+}
+
+void print_figures(const MachineFigures& figures, bool json) {
+  if (json) {
+    auto levels = nlohmann::ordered_json::array();
+    for (const MachineFigures::Level& level : figures.levels)
+      levels.push_back({{"bytes", level.bytes}, {"bytes_per_second", level.bytes_per_second}});
+    std::cout << json_text({{"cpu", figures.cpu},
+                            {"isa", figures.isa},
+                            {"operations_per_second", figures.operations_per_second},
+                            {"levels", levels}});
+    return;
+  }
+  std::printf("%s, %s, one core\n", figures.cpu.c_str(), figures.isa.c_str());
+  std::printf("%8.1f GFLOP/s  float32 products\n", figures.operations_per_second * 1e-9);
+  for (const MachineFigures::Level& level : figures.levels)
+    std::printf("%8.1f GB/s     reading %s again and again\n", level.bytes_per_second * 1e-9,
+                size_text(level.bytes).c_str());
+}
+
 void bench(const BenchArgs& args) {
+  if (args.calibrate) print_figures(calibrate().value_or_throw(), args.json);
+  if (args.model.path.empty()) return;
   std::vector<int> threads = args.threads;
   if (threads.empty()) threads = {0};
   auto out = nlohmann::ordered_json::array();
@@ -147,6 +174,13 @@ void add_bench(CLI::App& app, int&) {
       ->check(positive())
       ->capture_default_str();
   command->add_flag("--json", args->json, "the measurements as JSON, in seconds");
+  command->add_flag("--calibrate", args->calibrate,
+                    "measure what a core does at best, about a second, and keep it: `explain` "
+                    "compares loops with it. The model may be left out");
+  command->get_option("model")->required(false);
+  command->parse_complete_callback([args] {
+    if (args->model.path.empty() && !args->calibrate) throw CLI::RequiredError("model");
+  });
   command->footer("Example: scanloom bench model.onnx --dim T=1000 --threads 1,2 --json");
   command->callback([args] { bench(*args); });
 }

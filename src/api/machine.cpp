@@ -1,0 +1,124 @@
+#include "api/machine.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "api/guard.h"
+#include "base/cpu.h"
+#include "kernels/measure.h"
+
+namespace scanloom {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Weights of these sizes are read.
+constexpr std::int64_t kLevelBytes[] = {16 << 10, 128 << 10, 512 << 10, 1 << 20,
+                                        2 << 20,  8 << 20,   32 << 20,  128 << 20};
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? std::string() : value;
+}
+
+/// Empty: there is no place for it.
+fs::path figures_path() {
+  if (const std::string given = variable("SCANLOOM_MACHINE"); !given.empty()) return given;
+  if (const std::string cache = variable("XDG_CACHE_HOME"); !cache.empty())
+    return fs::path(cache) / "scanloom" / "machine.txt";
+  if (const std::string home = variable("HOME"); !home.empty())
+    return fs::path(home) / ".cache" / "scanloom" / "machine.txt";
+  return {};
+}
+
+std::string text_of(const MachineFigures& figures) {
+  std::string text = fmt::format("cpu {}\nisa {}\noperations {:.6g}\n", figures.cpu, figures.isa,
+                                 figures.operations_per_second);
+  for (const MachineFigures::Level& level : figures.levels)
+    text += fmt::format("read {} {:.6g}\n", level.bytes, level.bytes_per_second);
+  return text;
+}
+
+std::optional<MachineFigures> parse(std::istream& text) {
+  MachineFigures figures;
+  std::string line;
+  while (std::getline(text, line) && figures.levels.size() < 100) {
+    const auto [key, rest] = std::pair(line.substr(0, line.find(' ')),
+                                       line.substr(std::min(line.size(), line.find(' ') + 1)));
+    std::istringstream numbers(rest);
+    numbers.imbue(std::locale::classic());
+    MachineFigures::Level level;
+    if (key == "cpu") figures.cpu = rest;
+    if (key == "isa") figures.isa = rest;
+    if (key == "operations" && !(numbers >> figures.operations_per_second)) return std::nullopt;
+    if (key != "read") continue;
+    if (!(numbers >> level.bytes >> level.bytes_per_second) || !(level.bytes_per_second > 0))
+      return std::nullopt;
+    figures.levels.push_back(level);
+  }
+  const bool is_ascending =
+      std::ranges::is_sorted(figures.levels, {}, &MachineFigures::Level::bytes);
+  if (figures.levels.empty() || !is_ascending || !(figures.operations_per_second > 0))
+    return std::nullopt;
+  return figures;
+}
+
+/// Written whole or not at all: another process may read it meanwhile.
+Expected<void> store(const MachineFigures& figures) {
+  const fs::path path = figures_path();
+  if (path.empty()) return fail(Code::not_found, "there is no home folder to keep figures in");
+  std::error_code problem;
+  if (path.has_parent_path()) fs::create_directories(path.parent_path(), problem);
+  const fs::path written = path.string() + ".new";
+  std::ofstream file(written);
+  if (!(file << text_of(figures)) || !file.flush())
+    return fail(Code::not_found, "'{}' cannot be written", written.string());
+  file.close();
+  fs::rename(written, path, problem);
+  if (problem)
+    return fail(Code::not_found, "'{}' cannot be written: {}", path.string(), problem.message());
+  return {};
+}
+
+}  // namespace
+
+Expected<MachineFigures> calibrate() {
+  return guard([&]() -> Expected<MachineFigures> {
+    const Isa isa = active_isa();
+    MachineFigures figures;
+    figures.cpu = cpu_name();
+    figures.isa = isa_name(isa);
+    figures.operations_per_second = kernels::measure_operations(isa);
+    for (const std::int64_t bytes : kLevelBytes)
+      figures.levels.push_back({bytes, kernels::measure_reads(isa, bytes)});
+    // What fits into a nearer cache is read no more slowly than what does not.
+    for (std::size_t i = figures.levels.size() - 1; i-- > 0;)
+      figures.levels[i].bytes_per_second =
+          std::max(figures.levels[i].bytes_per_second, figures.levels[i + 1].bytes_per_second);
+    SCANLOOM_CHECK_OK(store(figures));
+    return figures;
+  });
+}
+
+std::optional<MachineFigures> known_figures() {
+  std::ifstream file(figures_path());
+  if (!file) return std::nullopt;
+  std::optional<MachineFigures> figures = parse(file);
+  if (!figures || figures->cpu != cpu_name() || figures->isa != isa_name(active_isa()))
+    return std::nullopt;
+  return figures;
+}
+
+double least_seconds(const MachineFigures& figures, double bytes, double operations) {
+  // Of two sizes around it, the smaller one's rate: nothing is faster than what this says.
+  auto level = std::ranges::find_if(figures.levels, [&](const MachineFigures::Level& each) {
+    return bytes < static_cast<double>(each.bytes);
+  });
+  if (level != figures.levels.begin()) --level;
+  return std::max(bytes / level->bytes_per_second, operations / figures.operations_per_second);
+}
+
+}  // namespace scanloom
