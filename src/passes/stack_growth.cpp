@@ -1,9 +1,10 @@
-// A sequence that grows by one item per step and is then concatenated, as exporters write lists of
-// rows, gives way to a stack: rows go to where they belong, and the loop can be compiled. It stands
-// before the passes on stacks and before drop_dead_code, which removes the sequence.
+// What grows by one row per step gives way to a stack: a sequence that is then concatenated, as
+// exporters write lists of rows, and a tensor that each step concatenates a row to. Rows go to
+// where they belong, and the loop can be compiled. It stands before the passes on stacks and before
+// drop_dead_code, which removes what grew.
 //
-// Of no items there is nothing to concatenate, which is an error; a stack of no rows is none. So the
-// trip count is checked, in the name of the node that concatenates.
+// Of no items there is nothing to concatenate, which is an error; a stack of no rows is none. So
+// the trip count is checked, in the name of the node that concatenates the sequence.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -34,16 +35,16 @@ class Stacker {
   }
 
   Change run() {
-    if (readers_.empty()) return {};
     const std::vector<NodeId> nodes = std::exchange(module_.region(region_).nodes, {});
     for (const NodeId id : nodes) {
       if (module_.node(id).op == &ir::loop_op) visit(id);
       module_.region(region_).nodes.push_back(id);
+      if (module_.node(id).op == &ir::loop_op) stack_tensors(id);
     }
     std::ranges::sort(replaced_);
     std::erase_if(module_.region(region_).nodes,
                   [&](NodeId id) { return std::ranges::binary_search(replaced_, id); });
-    return {.changed = !replaced_.empty()};
+    return change_;
   }
 
  private:
@@ -121,6 +122,65 @@ class Stacker {
       map_.set(module_.node(id).outputs[0], stacked);
       replaced_.push_back(id);
     }
+    change_.changed = true;
+  }
+
+  struct Growth {
+    ValueId row;
+    int axis = 0;
+    bool at_front = false;
+  };
+
+  /// What each step concatenates to carried value i, a tensor that nothing else in it reads.
+  [[nodiscard]] std::optional<Growth> growth_of(NodeId loop, std::uint32_t i) const {
+    const Node& node = module_.node(loop);
+    const ir::Region& body = module_.region(node.regions[0]);
+    const ValueId argument = body.args[node.loop->captured + i];
+    const ValueId yield = body.yields[node.loop->first_carried_yield() + i];
+    const Node* const concat = made_by(module_, yield, ops::concat_op);
+    if (concat == nullptr || concat->inputs.size() != 2 || uses_[argument.index] != 1 ||
+        uses_[yield.index] != 1 || uses_[node.outputs[i].index] == 0)
+      return std::nullopt;
+    const bool at_front = concat->inputs[1] == argument;
+    if (!at_front && concat->inputs[0] != argument) return std::nullopt;
+    const ValueId row = concat->inputs[at_front ? 0 : 1];
+    const Type& type = module_.value(row).type;
+    const Type& initial = module_.value(node.inputs[node.loop->first_carried_input() + i]).type;
+    const auto axis = tensor::normalise_axis(attr_of(*concat, "axis").integer(), type.rank());
+    // Without a step the rows must stand beside the initial value all the same.
+    if (!axis || !sizes_are_sure(module_, type) || !initial.ranked ||
+        initial.rank() != type.rank() || type.dtype == DType::string)
+      return std::nullopt;
+    for (int k = 0; k < type.rank(); ++k)
+      if (k != *axis &&
+          type.dims[static_cast<std::size_t>(k)] != initial.dims[static_cast<std::size_t>(k)])
+        return std::nullopt;
+    return Growth{row, *axis, at_front};
+  }
+
+  /// The list of the region ends with the loop.
+  void stack_tensors(NodeId loop) {
+    for (std::uint32_t i = 0; i < module_.node(loop).loop->carried; ++i) {
+      const auto growth = growth_of(loop, i);
+      if (!growth) continue;
+      const Node& node = module_.node(loop);
+      const ValueId grown = node.outputs[i];
+      const ValueId initial = node.inputs[node.loop->first_carried_input() + i];
+      ir::Builder builder(module_, region_);
+      builder.set_place(node.place);
+      const ir::StackedPort port{
+          .axis = growth->axis, .reverse = growth->at_front, .insert = false};
+      Type rows = module_.value(growth->row).type;
+      rows.dims[static_cast<std::size_t>(growth->axis)] = module_.dims.fresh();
+      const ValueId stacked =
+          add_stacked(module_, loop, {&growth->row, 1}, {&port, 1}, {&rows, 1})[0];
+      std::vector<ValueId> parts{initial, stacked};
+      if (growth->at_front) std::ranges::reverse(parts);
+      const auto joined = builder.op(ops::concat_op, parts, {{"axis", growth->axis}});
+      if (!joined) continue;
+      map_.set(grown, *joined);
+      change_.changed = true;
+    }
   }
 
   Module& module_;
@@ -129,11 +189,12 @@ class Stacker {
   ir::ValueMap& map_;
   std::map<std::uint32_t, std::vector<NodeId>> readers_;  ///< nodes that concatenate a value
   std::vector<NodeId> replaced_;
+  Change change_;
 };
 
 }  // namespace
 
-Expected<Change> stack_sequences(ir::Module& module) {
+Expected<Change> stack_growth(ir::Module& module) {
   Change change;
   const std::vector<std::uint32_t> uses = ir::count_uses(module);
   ir::ValueMap map(module);
