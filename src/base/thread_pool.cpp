@@ -56,10 +56,12 @@ class Pool {
       // The system gives no more threads; the work is done with those there are.
     }
   }
-  ~Pool() {
-    stop_ = true;
+  /// Ends the threads, unless a job is running: then they end with the process. No job runs from
+  /// now on.
+  void stop() {
+    if (busy_.exchange(true)) return;
     for (Seat& seat : seats_) {
-      seat.state.store(kOffered, std::memory_order_release);
+      seat.state.store(kStop);
       seat.state.notify_one();
     }
     for (std::thread& thread : threads_) thread.join();
@@ -78,7 +80,8 @@ class Pool {
       seat.end = chunks * (i + 1) / threads;
     }
     for (int i = 1; i < threads; ++i) {
-      seat_of(i).state.store(kOffered, std::memory_order_release);
+      // In one order with the count of waiters that notify_one() looks at; so is kIdle below.
+      seat_of(i).state.store(kOffered, std::memory_order_seq_cst);
       seat_of(i).state.notify_one();
     }
     take_chunks(0);
@@ -96,7 +99,7 @@ class Pool {
   }
 
  private:
-  static constexpr std::uint32_t kIdle = 0, kOffered = 1, kTaken = 2;
+  static constexpr std::uint32_t kIdle = 0, kOffered = 1, kTaken = 2, kStop = 3;
 
   /// Of one thread; the caller's is the first.
   struct alignas(64) Seat {
@@ -127,17 +130,17 @@ class Pool {
     std::atomic<std::uint32_t>& state = seat_of(index).state;
     while (true) {
       wait_while(state, kIdle);
-      if (stop_) return;
+      if (state.load(std::memory_order_acquire) == kStop) return;
       // The caller takes an offer back when nothing is left to do.
       std::uint32_t offered = kOffered;
       if (!state.compare_exchange_strong(offered, kTaken, std::memory_order_acq_rel)) continue;
       take_chunks(index);
-      state.store(kIdle, std::memory_order_release);
+      state.store(kIdle, std::memory_order_seq_cst);
       state.notify_one();
     }
   }
 
-  std::atomic<bool> busy_ = false, stop_ = false;
+  std::atomic<bool> busy_ = false;
   std::vector<Seat> seats_;
   std::vector<std::thread> threads_;
 };
@@ -153,9 +156,12 @@ Holder*& holder() {
   static Holder* current = [] {
     pthread_atfork(nullptr, nullptr,
                    [] { holder() = new Holder; });  // the old one is not ours to free
-    // Joins the threads when the process ends; a Holder that a fork left behind is never touched.
+    // Ends the threads with the process; a Holder that a fork left behind is never touched. The
+    // pool itself stays: other threads may still be about to use it.
     static struct Closer {
-      ~Closer() { holder()->pool.reset(); }
+      ~Closer() {
+        if (holder()->pool) holder()->pool->stop();
+      }
     } closer;
     return new Holder;
   }();
@@ -183,13 +189,13 @@ int pool_threads() {
 void parallel_for(std::int64_t chunks, int max_threads, FunctionRef<void(std::int64_t)> work) {
   const int threads = static_cast<int>(
       std::min<std::int64_t>({chunks, std::int64_t{max_threads}, std::int64_t{pool_threads()}}));
-  if (threads > 1 && !t_inside) {
-    t_inside = true;
-    const bool done = pool().run(chunks, threads, work);
-    t_inside = false;
-    if (done) return;
-  }
-  for (std::int64_t chunk = 0; chunk < chunks; ++chunk) work(chunk);
+  const auto alone = [&] {
+    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) work(chunk);
+  };
+  if (threads <= 1 || t_inside) return alone();
+  t_inside = true;
+  if (!pool().run(chunks, threads, work)) alone();
+  t_inside = false;
 }
 
 }  // namespace scanloom

@@ -61,6 +61,8 @@ void follow(ir::InferCtx& ctx, Kind kind) {
   if (!y.is_static() || y.shape().elements() != 1 ||
       static_cast<std::int64_t>(values->size()) > kMaxFollowed)
     return;
+  // Of one number the others are something else than the number, too.
+  if (kind != Kind::sum && kind != Kind::prod && kind != Kind::max && kind != Kind::min) return;
   tensor::DimTable& dims = ctx.dims();
   Dim result = values->front();
   for (const Dim value : std::span(*values).subspan(1)) {
@@ -70,10 +72,8 @@ void follow(ir::InferCtx& ctx, Kind kind) {
       result = dims.mul(result, value);
     else if (kind == Kind::max)
       result = dims.max(result, value);
-    else if (kind == Kind::min)
-      result = dims.min(result, value);
     else
-      return;
+      result = dims.min(result, value);
   }
   ctx.set_integers(0, {result});
 }

@@ -261,7 +261,7 @@ void Binder::find_independent_steps(BoundLoop& loop) {
     return port.apart || port.open || !(port.result.is_dynamic() || port.result.is_object());
   });
   if (loop_depth_ != 1 || !rows_have_a_place) return;
-  loop.independent = independent_steps(module_, loop.node, inference_);
+  loop.independent = independent_steps(module_, loop.node, inference_, uses_);
   if (loop.independent) loop.strategy += "; its steps are taken side by side where they are long";
 }
 

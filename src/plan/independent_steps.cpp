@@ -32,21 +32,13 @@ std::optional<std::int64_t> increment(const ir::Module& module, const ir::Infere
 }
 
 /// Whether a step reads the sequence only to yield it with one item more at its end.
-bool is_appended(const ir::Module& module, ir::RegionId body, ir::ValueId argument,
-                 ir::ValueId yield) {
+bool is_appended(const ir::Module& module, const std::vector<std::uint32_t>& uses,
+                 ir::ValueId argument, ir::ValueId yield) {
   const ir::NodeId producer = module.value(yield).producer;
-  if (!producer.valid()) return false;
+  if (!producer.valid() || uses[argument.index] != 1 || uses[yield.index] != 1) return false;
   const ir::Node& insert = module.node(producer);
-  if (insert.op != &ops::sequence_insert_op || insert.inputs[0] != argument ||
-      (insert.inputs.size() > 2 && insert.inputs[2].valid()))
-    return false;
-  std::ptrdiff_t reads = 0, reads_after = std::ranges::count(module.region(body).yields, yield);
-  reads += std::ranges::count(module.region(body).yields, argument);
-  for (const ir::NodeId id : module.region(body).nodes) {
-    reads += std::ranges::count(module.node(id).inputs, argument);
-    reads_after += std::ranges::count(module.node(id).inputs, yield);
-  }
-  return reads == 1 && reads_after == 1;
+  const bool at_end = insert.inputs.size() < 3 || !insert.inputs[2].valid();
+  return insert.op == &ops::sequence_insert_op && insert.inputs[0] == argument && at_end;
 }
 
 bool draws_or_keeps_state(const ir::Module& module, ir::RegionId body) {
@@ -61,7 +53,8 @@ bool draws_or_keeps_state(const ir::Module& module, ir::RegionId body) {
 }  // namespace
 
 std::optional<std::vector<CarriedRole>> independent_steps(const ir::Module& module, ir::NodeId loop,
-                                                          const ir::Inference& inference) {
+                                                          const ir::Inference& inference,
+                                                          const std::vector<std::uint32_t>& uses) {
   const ir::Node& node = module.node(loop);
   const ir::LoopPorts& ports = *node.loop;
   const ir::RegionId region = node.regions[0];
@@ -75,7 +68,7 @@ std::optional<std::vector<CarriedRole>> independent_steps(const ir::Module& modu
     const ir::ValueId yield = body.yields[ports.first_carried_yield() + i];
     if (const auto step = increment(module, inference, argument, yield))
       roles.push_back({CarriedRole::Kind::counter, *step});
-    else if (is_appended(module, region, argument, yield))
+    else if (is_appended(module, uses, argument, yield))
       roles.push_back({CarriedRole::Kind::appended, 0});
     else
       return std::nullopt;

@@ -55,7 +55,8 @@ struct LoopProgress {
 /// The limits of one run, from its start on.
 class Watch {
  public:
-  explicit Watch(const Limits& limits) : limits_(limits), start_(Clock::now()), reported_(start_) {}
+  explicit Watch(const Limits& limits, Clock::time_point start = Clock::now())
+      : limits_(limits), start_(start), reported_(start) {}
 
   [[nodiscard]] Clock::time_point start() const { return start_; }
   [[nodiscard]] const Limits& limits() const { return limits_; }

@@ -139,8 +139,10 @@ Expected<bool> Run::State::end_step(std::uint32_t index, Watch& watch) {
   if (state.step < state.trip) {
     if (loop.independent && state.step == 1) {
       SCANLOOM_TRY(const bool taken, take_side_by_side(index, watch));
-      if (taken) SCANLOOM_CHECK_OK(check_limit(index));
-      if (taken) return false;
+      if (taken) {
+        SCANLOOM_CHECK_OK(check_limit(index));
+        return false;
+      }
     }
     if (state.step == state.room) SCANLOOM_CHECK_OK(grow_rows(index));
     SCANLOOM_CHECK_OK(next_slices(index));

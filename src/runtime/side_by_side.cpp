@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <exception>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "base/thread_pool.h"
@@ -22,6 +24,8 @@ namespace {
 constexpr double kLeastSeconds = 100e-6;
 /// At which memory is copied, roughly.
 constexpr double kBytesPerSecond = 4e9;
+/// Bytes of arenas that a Run keeps for the next time.
+constexpr std::int64_t kMostKept = 4 << 20;
 /// Shares per thread: steps need not be equally long.
 constexpr std::int64_t kSharesPerThread = 4;
 
@@ -36,61 +40,72 @@ std::int64_t plus_steps(std::int64_t value, std::int64_t steps, std::int64_t inc
 /// The shares of one loop and what became of them.
 class Run::State::Shares {
  public:
-  Shares(State& main, std::uint32_t index, const Watch& watch)
+  Shares(State& main, std::uint32_t index, int threads, const Watch& watch)
       : main_(main),
         index_(index),
+        threads_(threads),
         caller_(std::this_thread::get_id()),
         first_(main.loops[index].step),
         steps_(main.loops[index].trip - first_),
         watch_(watch),
         limits_(watch.limits()) {
-    const auto threads = static_cast<std::int64_t>(main.workers.size());
     results_.resize(static_cast<std::size_t>(std::min(steps_, threads * kSharesPerThread)));
-    for (const auto& worker : main.workers) idle_.push_back(worker.get());
-    if (limits_.deadline_seconds > 0) {
-      const std::chrono::duration<double> passed = Clock::now() - watch.start();
-      limits_.deadline_seconds = std::max(1e-9, limits_.deadline_seconds - passed.count());
-    }
-    // The caller's functions are called in its own thread only.
+    for (int i = 0; i < threads; ++i)
+      idle_.push_back(main.workers[static_cast<std::size_t>(i)].get());
     limits_.cancelled = [this] {
-      if (is_caller() && watch_.limits().cancelled && watch_.limits().cancelled())
-        stop_ = cancelled_ = true;
+      if (watch_.limits().cancelled && watch_.limits().cancelled()) stop_ = cancelled_ = true;
       return stop_.load(std::memory_order_relaxed);
     };
+    // The caller's function is called in its own thread only.
     if (limits_.progress)
       limits_.progress = [this](std::uint32_t loop, std::int64_t, std::int64_t steps) {
-        if (is_caller()) watch_.limits().progress(loop, first_ + done_, steps);
+        if (std::this_thread::get_id() == caller_)
+          watch_.limits().progress(loop, first_ + done_, steps);
       };
   }
 
-  /// The results in the order of steps; none where a step has failed. Error: cancelled.
-  Expected<std::vector<StepResults>> take_all() {
-    const auto threads = static_cast<std::int64_t>(main_.workers.size());
+  /// The results in the order of steps; nullopt where a step has failed. Error: cancelled. Throws
+  /// what a step throws.
+  using Results = std::optional<std::vector<StepResults>>;
+  Expected<Results> take_all() {
     const auto count = static_cast<std::int64_t>(results_.size());
     // All before the first step: rows may be written to the memory that is copied.
-    parallel_for(threads, main_.max_threads, [this](std::int64_t i) {
-      main_.begin_worker(*main_.workers[static_cast<std::size_t>(i)], index_);
+    parallel_for(threads_, threads_, [this](std::int64_t i) {
+      attempt([&] { main_.begin_worker(*main_.workers[static_cast<std::size_t>(i)], index_); });
     });
-    parallel_for(count, static_cast<int>(threads), [this](std::int64_t share) { take(share); });
-    for (const auto& worker : main_.workers) worker->end_worker();
+    parallel_for(count, threads_, [this](std::int64_t share) {
+      if (!stop_.load(std::memory_order_relaxed)) attempt([&] { take(share); });
+    });
+    for (int i = 0; i < threads_; ++i) main_.workers[static_cast<std::size_t>(i)]->end_worker();
+    if (thrown_) std::rethrow_exception(thrown_);
     if (cancelled_ && error_) return *std::move(error_);
-    if (stop_) results_.clear();
-    return std::move(results_);
+    return stop_ ? Results() : Results(std::move(results_));
   }
 
+  /// How many threads took steps at the same time, at most.
+  [[nodiscard]] int threads_used() const { return threads_used_; }
+
  private:
-  [[nodiscard]] bool is_caller() const { return std::this_thread::get_id() == caller_; }
+  /// What is thrown must not leave the thread.
+  template <class Work>
+  void attempt(const Work& work) noexcept {
+    try {
+      work();
+    } catch (...) {
+      stop_ = true;
+      const std::scoped_lock lock(mutex_);
+      if (!thrown_) thrown_ = std::current_exception();
+    }
+  }
 
   void take(std::int64_t share) {
-    if (stop_.load(std::memory_order_relaxed)) return;
-    State* const worker = pop();
+    const Lease worker(*this);
     const auto shares = static_cast<std::int64_t>(results_.size());
     const std::int64_t first = first_ + steps_ * share / shares;
     const std::int64_t last = first_ + steps_ * (share + 1) / shares;
-    Watch watch(limits_);
-    Expected<StepResults> made = worker->take_steps(main_, first, last, watch);
+    Watch watch(limits_, watch_.start());
+    Expected<StepResults> made = worker.state->take_steps(main_, first, last, watch);
     const std::scoped_lock lock(mutex_);
-    idle_.push_back(worker);
     done_ += last - first;
     if (made) {
       results_[static_cast<std::size_t>(share)] = *std::move(made);
@@ -100,16 +115,29 @@ class Run::State::Shares {
     }
   }
 
-  /// There are as many workers as threads.
-  State* pop() {
-    const std::scoped_lock lock(mutex_);
-    State* const worker = idle_.back();
-    idle_.pop_back();
-    return worker;
-  }
+  /// One of the workers, of which there are as many as threads, for as long as it lives.
+  struct Lease {
+    explicit Lease(Shares& from) : shares(from) {
+      const std::scoped_lock lock(shares.mutex_);
+      state = shares.idle_.back();
+      shares.idle_.pop_back();
+      const auto busy = shares.threads_ - static_cast<int>(shares.idle_.size());
+      shares.threads_used_ = std::max(shares.threads_used_, busy);
+    }
+    ~Lease() {
+      const std::scoped_lock lock(shares.mutex_);
+      shares.idle_.push_back(state);
+    }
+    Lease(const Lease&) = delete;
+    Lease& operator=(const Lease&) = delete;
+
+    Shares& shares;
+    State* state;
+  };
 
   State& main_;
   const std::uint32_t index_;
+  const int threads_;
   const std::thread::id caller_;
   const std::int64_t first_, steps_;
   const Watch& watch_;
@@ -120,6 +148,8 @@ class Run::State::Shares {
   std::vector<State*> idle_;
   std::vector<StepResults> results_;
   std::optional<Error> error_;  // of one that was told to stop
+  std::exception_ptr thrown_;
+  int threads_used_ = 0;
 };
 
 /// One: the steps are taken in order.
@@ -127,10 +157,12 @@ int Run::State::worthwhile_threads(std::uint32_t index) const {
   if (profiled || max_threads < 2 || outermost != index || only_loop != kNoLoop) return 1;
   const std::int64_t left = loops[index].trip - loops[index].step;
   if (loops[index].room < loops[index].trip) return 1;  // rows would have to move
-  const double copying = static_cast<double>(binding->arena_bytes) / kBytesPerSecond;
+  const auto threads =
+      static_cast<int>(std::min<std::int64_t>({left, max_threads, pool_threads()}));
+  const double copying = threads * static_cast<double>(binding->arena_bytes) / kBytesPerSecond;
   const double likely = (seconds_now() - began) * static_cast<double>(left);
-  if (likely < kLeastSeconds + 4 * copying && !binding->plan->options.always_side_by_side) return 1;
-  return static_cast<int>(std::min<std::int64_t>({left, max_threads, pool_threads()}));
+  const bool pays = likely > kLeastSeconds + 2 * copying;
+  return pays || binding->plan->options.always_side_by_side ? threads : 1;
 }
 
 bool Run::State::make_workers(std::size_t count) {
@@ -161,9 +193,12 @@ void Run::State::begin_worker(State& worker, std::uint32_t index) {
                           std::less_equal<>()(slots[i], arena.get() + bytes);
     worker.slots[i] = in_arena ? worker.arena.get() + (slots[i] - arena.get()) : slots[i];
   }
-  const auto threads = static_cast<std::int64_t>(workers.size());
-  worker.elsewhere = budget.used;
-  worker.budget.limit = worker.budget.used + std::max<std::int64_t>(0, budget_left() / threads);
+  // Each may box its share of what is left, and counts the shares of the others as taken. What one
+  // needs beyond that makes the loop go on in order.
+  const auto others = static_cast<std::int64_t>(workers.size()) - 1;
+  const std::int64_t share = std::max<std::int64_t>(0, budget_left() / (2 * others + 2));
+  worker.elsewhere = budget.used + others * share;
+  worker.budget.limit = worker.budget.used + share + account.held();
   worker.account = account;
   worker.account.set_make_room([&worker] {
     worker.drop_kept();
@@ -222,12 +257,12 @@ Expected<StepResults> Run::State::take_steps(const State& main, std::int64_t fir
   return results;
 }
 
-/// Keeps nothing of the main State's.
+/// Keeps nothing but its arena, which the main State counts.
 void Run::State::end_worker() {
   drop_objects();
+  drop_scratch();
   account = tensor::MemoryAccount(0);
-  for (BoxedValue& value : boxed)
-    if (value.storage && &value.storage->budget != &budget) value.storage.reset();
+  for (BoxedValue& value : boxed) value.storage.reset();
 }
 
 Expected<void> Run::State::adopt(std::uint32_t index, std::vector<StepResults> results) {
@@ -248,7 +283,8 @@ Expected<void> Run::State::adopt(std::uint32_t index, std::vector<StepResults> r
     sequence.make_unique();
     for (const StepResults& share : results)
       for (const BoxRef& item : share.appended[i]->items()) sequence->push_back(item);
-    SCANLOOM_CHECK_OK(account.count(*sequence));
+    Expected<void> counted = account.count(*sequence);
+    if (!counted) return std::move(counted).error().at(describe(loop.node));
   }
   for (StepResults& share : results) {
     for (std::size_t i = 0; i < loop.stacked.size(); ++i)
@@ -262,10 +298,16 @@ Expected<void> Run::State::adopt(std::uint32_t index, std::vector<StepResults> r
 Expected<bool> Run::State::take_side_by_side(std::uint32_t index, const Watch& watch) {
   const int threads = worthwhile_threads(index);
   if (threads < 2 || !make_workers(static_cast<std::size_t>(threads))) return false;
-  SCANLOOM_TRY(std::vector<StepResults> results, Shares(*this, index, watch).take_all());
-  if (results.empty()) return false;
-  times[index].threads = std::max(times[index].threads, threads);
-  SCANLOOM_CHECK_OK(adopt(index, std::move(results)));
+  Shares shares(*this, index, threads, watch);
+  SCANLOOM_TRY(auto results, shares.take_all());
+  const std::int64_t arenas = workers_memory->capacity;
+  if (arenas > kMostKept) {
+    workers.clear();
+    workers_memory.reset();
+  }
+  if (!results) return false;
+  times[index].threads = std::max(times[index].threads, shares.threads_used());
+  SCANLOOM_CHECK_OK(adopt(index, *std::move(results)));
   return true;
 }
 

@@ -255,7 +255,7 @@ struct Run::State {
   /// Takes the steps that are left on several threads, if they do not depend on each other and are
   /// long enough; whether it did. If one fails, none was taken. Error: cancelled.
   Expected<bool> take_side_by_side(std::uint32_t index, const Watch& watch);
-  class Shares;
+  class Shares;  ///< of its steps
   [[nodiscard]] int worthwhile_threads(std::uint32_t index) const;
   bool make_workers(std::size_t count);
   void begin_worker(State& worker, std::uint32_t index);

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cfenv>
+#include <chrono>
 #include <cstdlib>
 #include <mutex>
 #include <set>
@@ -50,6 +51,23 @@ TEST(ThreadPool, KeepsToItsSize) {
   EXPECT_GE(pool_threads(), 1);
   EXPECT_LE(threads_of(500, kAll).size(), static_cast<std::size_t>(pool_threads()));
   EXPECT_LE(threads_of(500, 2).size(), 2u);
+}
+
+void end_while_a_job_runs() {
+  std::atomic<bool> runs{false};
+  std::thread([&] {
+    parallel_for(4, kAll, [&](std::int64_t) {
+      runs = true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    });
+  }).detach();
+  while (!runs) std::this_thread::yield();
+  std::exit(7);
+}
+
+TEST(ThreadPool, TheProcessMayEndWhileAJobRuns) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  EXPECT_EXIT(end_while_a_job_runs(), testing::ExitedWithCode(7), "");
 }
 
 TEST(ThreadPool, NestedCallsRunInline) {

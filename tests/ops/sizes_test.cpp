@@ -102,6 +102,9 @@ TEST_F(SizesTest, ElementsAreCountedAndMultiplied) {
   EXPECT_EQ(elements(result(size_op, {x})), "4*T ");
   EXPECT_EQ(elements(result(dim_op, {x}, {-2})), "T ");
   EXPECT_EQ(elements(result(reduce_op, {list({symbol("T"), 4})}, {"prod", Attr(), 0})), "4*T ");
+  EXPECT_EQ(elements(result(reduce_op, {list({-2})}, {"sum", Attr(), 0})), "-2 ");
+  for (const char* const kind : {"l1", "l2", "sum_square", "log_sum"})
+    EXPECT_EQ(elements(result(reduce_op, {list({-2})}, {kind, Attr(), 0})), "?") << kind;
 }
 
 TEST_F(SizesTest, RepeatedElementsAreFollowed) {
