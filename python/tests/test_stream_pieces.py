@@ -33,6 +33,8 @@ def model(before: str = "v = Identity(x)", after: str = "y = Identity(w)", size:
 
 
 def pieces_of(steps: int, seed: int):
+    if seed == 0:
+        return [(at, at + 1) for at in range(steps)]
     random = np.random.default_rng(seed)
     cuts = sorted(random.integers(0, steps + 1, 4).tolist())
     return list(zip([0, *cuts], [*cuts, steps]))
@@ -102,15 +104,17 @@ ALIKE = {
     "normalised": dict(after="""g = Constant <value = float[3] {1,2,3}> ()
                                 y = LayerNormalization <axis = -1> (w, g)"""),
     "embedded": dict(
-        before="""t = Constant <value = float[4,3] {1,2,3,4,5,6,7,8,9,10,11,12}> ()
+        before="""a = Constant <value = int64[1] {2}> ()
+                  t = Constant <value = float[4,3] {1,2,3,4,5,6,7,8,9,10,11,12}> ()
                   l = Constant <value = float {0}> () g = Greater(x, l) i = Cast <to = 7> (g)
-                  j = ReduceSum <keepdims = 0> (i, a) v = Gather <axis = 0> (t, j)
-                  a = Constant <value = int64[1] {2}> ()""",
+                  j = ReduceSum <keepdims = 0> (i, a) v = Gather <axis = 0> (t, j)""",
+    ),
+    "einsum": dict(after='y = Einsum <equation = "...ij,...kj->...ik"> (w, x)'),
+    "negative_axes": dict(
+        after="""a, b = Split <axis = -2, num_outputs = 2> (w) c = Concat <axis = -1> (b, a)
+                 y = Softmax <axis = -2> (c)"""
     ),
 }
-ALIKE["embedded"]["before"] = (
-    "a = Constant <value = int64[1] {2}> () " + ALIKE["embedded"]["before"].rsplit("a = C", 1)[0]
-)
 
 
 @pytest.mark.parametrize("name", ALIKE)
@@ -127,13 +131,21 @@ def test_pieces_give_the_bits_of_the_whole(name):
     check_pieces(plain, {"x": numbers(*sizes)}, axis_in=axis)
 
 
+def second_sum(direction: str) -> str:
+    """Another running sum behind the first one."""
+    sum_of_w = _CUMULATE.replace("(zero, v)", "(zero, w)")
+    return "k, y = " + sum_of_w.replace("= 1,", f"= 1, {direction} = [1],", 1)
+
+
 ACROSS = {
     "sum": (dict(after="a = Constant <value = int64[1] {0}> () y = ReduceSum(w, a)"),
             "ReduceSum.*reduces over them"),
-    "backwards": (dict(after=f"k, y = {_CUMULATE.replace('num_scan_inputs = 1,', 'num_scan_inputs = 1, scan_input_directions = [1],')}".replace("(zero, v)", "(zero, w)")),
-                  "walks backwards"),
-    "reversed_rows": (dict(after=f"k, y = {_CUMULATE.replace('num_scan_inputs = 1,', 'num_scan_inputs = 1, scan_output_directions = [1],')}".replace("(zero, v)", "(zero, w)")),
-                      "rows lie backwards"),
+    "backwards": (dict(after=second_sum("scan_input_directions")), "walks backwards"),
+    "reversed_rows": (dict(after=second_sum("scan_output_directions")), "rows lie backwards"),
+    "noise": (dict(after="r = RandomNormal <seed = 1.0, shape = [2,3]> () y = Mul(w, r)"),
+              "RandomNormal.*draws other numbers"),
+    "convolution": (dict(after="k = Constant <value = float[1,2,1] {1,2}> () y = Conv(w, k)"),
+                    "'conv' has no rule for streams"),
     "softmax": (dict(after="y = Softmax <axis = 0> (w)"), "works along their axis"),
     "running_sum": (dict(after="a = Constant <value = int64 {0}> () y = CumSum(w, a)"),
                     "works along their axis"),
@@ -184,8 +196,13 @@ def test_first_values_may_be_computed():
     stream.push(feeds)
     with pytest.raises(scanloom.InvalidArgument, match="'h0' is read where a stream begins"):
         stream.push(feeds)
+    with pytest.raises(scanloom.InvalidArgument, match="'h0' is read where a stream begins"):
+        stream.set("h0", feeds["h0"])
     stream.reset()
-    stream.push(feeds)
+    first = stream.push(feeds, ["y"])[0]
+    stream.reset()
+    stream.set("h0", feeds["h0"])
+    assert stream.push({"x": feeds["x"]}, ["y"])[0].tobytes() == first.tobytes()
 
 
 def test_an_input_may_be_the_first_value():
@@ -201,9 +218,9 @@ def test_an_input_may_be_the_first_value():
     session = scanloom.InferenceSession(model)
     feeds = {"x": numbers(STEPS, 3), "h0": numbers(3)}
     check_pieces(session, feeds, begin=("h0",))
-    stream, zeros = session.stream(), {**feeds, "h0": np.zeros(3, np.float32)}
-    assert stream.push({"x": feeds["x"]}, ["y"])[0].tobytes() == session.run(["y"], zeros)[0].tobytes()
-    stream.reset()
+    stream = session.stream()
+    with pytest.raises(scanloom.InvalidArgument, match="'h0'.* is not fed"):
+        stream.push({"x": feeds["x"]})
     stream.set("h0", feeds["h0"])
     assert stream.push({"x": feeds["x"]}, ["y"])[0].tobytes() == session.run(["y"], feeds)[0].tobytes()
     with pytest.raises(scanloom.InvalidArgument, match="'h0' is read where a stream begins"):
@@ -249,3 +266,133 @@ def test_streams_of_one_session_are_independent():
     first = one.push({"x": x}, ["y"])[0]
     assert two.push({"x": x}, ["y"])[0].tobytes() == first.tobytes()
     assert one.push({"x": x}, ["y"])[0].tobytes() != first.tobytes()
+
+
+def test_two_open_axes_are_refused():
+    model = parse(
+        f"""g (float[T,2,3] x, float[S,2,3] z) => (float[T,2,3] y, float[2,3] k) {{
+          {_ZERO}
+          h, y = {_CUMULATE.replace("(zero, v)", "(zero, x)")}
+          k, w = {_CUMULATE.replace("(zero, v)", "(zero, z)")}
+        }}"""
+    )
+    with pytest.raises(scanloom.Unsupported, match="another axis whose size is open"):
+        scanloom.InferenceSession(model).stream()
+
+
+def test_scales_along_the_steps_are_refused():
+    model = parse(
+        f"""g (int8[T,2,3] x, float[T] q) => (float[2,3] h) {{
+          {_ZERO}
+          v = DequantizeLinear <axis = 1> (x, q)
+          h, w = {_CUMULATE}
+        }}"""
+    )
+    with pytest.raises(scanloom.Unsupported, match="other than the first"):
+        scanloom.InferenceSession(model).stream()
+
+
+def test_draws_in_a_body_are_refused():
+    model = parse(
+        """g (float[T,2] x) => (float[T,2] y) {
+          s = Constant <value = float[2] {0,0}> ()
+          f, y = Scan <num_scan_inputs = 1,
+            body = step (float[2] a, float[2] b) => (float[2] c, float[2] d) {
+              q = RandomNormalLike <seed = 1.0> (b)
+              e = Add(a, q)
+              c = Add(e, b)
+              d = Identity(c)
+            }> (s, x)
+        }"""
+    )
+    with pytest.raises(scanloom.Unsupported, match="draws other numbers for each piece"):
+        scanloom.InferenceSession(model).stream()
+
+
+@pytest.mark.parametrize("name", ["state.0", "state 0 of node 1 (Scan-15) making 'h'", "first.0"])
+def test_names_of_inputs_do_not_meet_those_of_states(name):
+    import onnx
+
+    proto = onnx.load_from_string(model())
+    for node in proto.graph.node:
+        node.input[:] = [name if each == "x" else each for each in node.input]
+    proto.graph.input[0].name = name
+    session = scanloom.InferenceSession(proto.SerializeToString())
+    check_pieces(session, {name: numbers(STEPS, 2, 3)})
+
+
+LSTM = parse(
+    """g (float[T,B,2] x, float[1,8,2] w, float[1,8,2] r) => (float[T,1,B,2] y) {
+      sizes = Shape(x)
+      i = Constant <value = int64 {1}> ()
+      b = Gather(sizes, i)
+      axis = Constant <value = int64[1] {0}> ()
+      many = Unsqueeze(b, axis)
+      one = Constant <value = int64[1] {1}> ()
+      two = Constant <value = int64[1] {2}> ()
+      all = Concat <axis = 0> (one, many, two)
+      zeros = ConstantOfShape(all)
+      y = LSTM <hidden_size = 2> (x, w, r, , , zeros, zeros)
+    }"""
+)
+
+
+def check_layer(model, feeds, begin=(), axis=0):
+    session = scanloom.InferenceSession(model)
+    (whole,) = session.run(None, feeds)
+    stream = session.stream()
+    parts = []
+    for first, last in pieces_of(STEPS, 5):
+        given = {name: array for name, array in feeds.items() if name not in begin or not parts}
+        parts.append(stream.push({**given, "x": np.take(feeds["x"], range(first, last), axis)}))
+    assert np.concatenate(parts, axis).tobytes() == whole.tobytes()
+
+
+def test_zeros_as_many_as_the_batch():
+    check_layer(LSTM, {"x": numbers(STEPS, 3, 2), "w": numbers(1, 8, 2), "r": numbers(1, 8, 2)})
+
+
+def test_an_lstm_with_one_input_for_both_states():
+    model = parse(
+        """g (float[T,B,2] x, float[1,8,2] w, float[1,8,2] r, float[1,B,2] h0) => (float[T,1,B,2] y) {
+          y = LSTM <hidden_size = 2> (x, w, r, , , h0, h0)
+        }"""
+    )
+    feeds = {"x": numbers(STEPS, 3, 2), "w": numbers(1, 8, 2), "r": numbers(1, 8, 2),
+             "h0": numbers(1, 3, 2)}
+    check_layer(model, feeds, begin=("h0",))
+
+
+def test_an_lstm_with_the_batch_first_and_peepholes():
+    model = parse(
+        """g (float[B,T,2] x, float[1,8,2] w, float[1,8,2] r, float[1,6] p) => (float[B,T,1,2] y) {
+          y = LSTM <hidden_size = 2, layout = 1> (x, w, r, , , , , p)
+        }"""
+    )
+    feeds = {"x": numbers(3, STEPS, 2), "w": numbers(1, 8, 2), "r": numbers(1, 8, 2),
+             "p": numbers(1, 6)}
+    check_layer(model, feeds, axis=1)
+
+
+@pytest.mark.parametrize("change", ['direction = "reverse"', "lengths"])
+def test_an_lstm_that_cannot_be_cut(change):
+    lengths = change == "lengths"
+    model = parse(
+        f"""g (float[T,2,2] x, float[1,8,2] w, float[1,8,2] r, int32[2] n) => (float[T,1,2,2] y) {{
+          y = LSTM <hidden_size = 2 {"" if lengths else ", " + change}> (x, w, r, {", n" if lengths else ""})
+        }}""".replace("(x, w, r, )", "(x, w, r)")
+    )
+    with pytest.raises(scanloom.Unsupported, match="lengths of their own" if lengths else "walks backwards"):
+        scanloom.InferenceSession(model).stream()
+
+
+def test_a_failed_push_leaves_the_stream_as_it_was():
+    session = scanloom.InferenceSession(model())
+    x = numbers(STEPS, 2, 3)
+    stream, other = session.stream(), session.stream()
+    stream.push({"x": x[:7]})
+    with pytest.raises(scanloom.InvalidArgument):
+        stream.push({"x": x[:, :1]})
+    other.push({"x": x[:7]})
+    rest = {"x": x[7:]}
+    assert stream.push(rest, ["y"])[0].tobytes() == other.push(rest, ["y"])[0].tobytes()

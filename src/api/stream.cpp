@@ -11,24 +11,35 @@
 namespace scanloom {
 
 struct Stream::Impl {
-  std::shared_ptr<Session::Impl> session;  ///< it runs the pushes
-  std::shared_ptr<const Session::Impl::StreamProgram>
-      program;                               ///< null: the model's own states are named
-  std::vector<std::optional<Value>> values;  ///< by state; nullopt: initial
-  bool begun = false;                        ///< a push has succeeded since the last reset
+  std::shared_ptr<Session::Impl> model;
+  std::shared_ptr<Session::Impl> session;                       ///< it runs the pushes
+  std::shared_ptr<const Session::Impl::StreamProgram> program;  ///< null: states are named
+  std::vector<std::optional<Value>> values;                     ///< by state; nullopt: initial
+  std::vector<std::pair<std::string, Value>> starts;  ///< set, of what first values are made from
+  bool begun = false;                                 ///< a push has succeeded since the last reset
 
   Expected<Results> push(std::span<const Feed> feeds, const RunOptions& options);
-  /// Feeds of a push of `program`: those that begin states are taken to `values`.
+  /// Feeds of a push of `program`: those that begin states become `first`.
   Expected<std::vector<Feed>> begin(std::span<const Feed> feeds, const RunOptions& options,
                                     std::vector<std::optional<Value>>& first) const;
+  /// The state that is an input of the model.
   [[nodiscard]] std::optional<std::size_t> state_of(std::string_view input) const;
-  Expected<Value> value_of(std::size_t state, const View& value) const;
+  /// Whether only first values are made from it.
+  [[nodiscard]] bool is_start(std::string_view input) const;
+  /// A copy of what input `index` of `impl` is to be.
+  static Expected<Value> value_of(const Session::Impl& impl, std::size_t index, const View& value);
   /// `left`, of the memory budget of the run, pays for zeros.
   Expected<Value> initial(const ir::State& state, std::span<const Feed> feeds,
                           std::int64_t& left) const;
 };
 
 namespace {
+
+std::optional<std::size_t> index_of(std::span<const ValueInfo> infos, std::string_view name) {
+  for (std::size_t i = 0; i < infos.size(); ++i)
+    if (infos[i].name == name) return i;
+  return std::nullopt;
+}
 
 /// Whether a tensor of those sizes can ever be fed to the input.
 Expected<void> check_sizes(const ValueInfo& info, const tensor::Shape& shape) {
@@ -75,7 +86,7 @@ Expected<std::shared_ptr<const Session::Impl::StreamProgram>> Session::Impl::str
 Expected<Stream> Session::stream() const {
   return guard([&]() -> Expected<Stream> {
     auto impl = std::make_shared<Stream::Impl>();
-    impl->session = impl_;
+    impl->model = impl->session = impl_;
     if (impl_->plan->module.states.empty()) {
       SCANLOOM_TRY(impl->program, impl_->stream_program());
       impl->session = impl->program->steps;
@@ -129,41 +140,53 @@ Expected<Value> Stream::Impl::initial(const ir::State& state, std::span<const Fe
 }
 
 std::optional<std::size_t> Stream::Impl::state_of(std::string_view input) const {
+  if (!index_of(model->inputs, input)) return std::nullopt;
   const std::vector<ir::State>& states = session->plan->module.states;
   for (std::size_t i = 0; i < states.size(); ++i)
     if (session->inputs[states[i].input].name == input) return i;
   return std::nullopt;
 }
 
+bool Stream::Impl::is_start(std::string_view input) const {
+  return program && program->initial && index_of(program->initial->inputs, input) &&
+         !index_of(session->inputs, input);
+}
+
 Expected<std::vector<Feed>> Stream::Impl::begin(std::span<const Feed> feeds,
                                                 const RunOptions& options,
                                                 std::vector<std::optional<Value>>& first) const {
-  const auto reads = [](const std::shared_ptr<Session::Impl>& impl, std::string_view name) {
-    return impl && std::ranges::any_of(impl->inputs,
-                                       [&](const ValueInfo& info) { return info.name == name; });
-  };
   std::vector<Feed> of_steps, of_initial;
   for (const Feed& feed : feeds) {
     const auto state = state_of(feed.name);
-    const bool begins = reads(program->initial, feed.name);
-    if (begun && (state || (begins && !reads(session, feed.name))))
+    if (begun && (state || is_start(feed.name)))
       return fail(Code::invalid_argument,
                   "input '{}' is read where a stream begins, and this one has begun", feed.name)
           .note("reset() begins again");
-    if (begins) of_initial.push_back(feed);
+    if (!index_of(model->inputs, feed.name))
+      return fail(Code::invalid_argument, "the model has no input '{}'", feed.name);
+    if (program->initial && index_of(program->initial->inputs, feed.name))
+      of_initial.push_back(feed);
     if (state) {
-      SCANLOOM_TRY(first[*state], value_of(*state, feed.value));
-    } else if (reads(session, feed.name) || !begins) {
+      const std::size_t input = session->plan->module.states[*state].input;
+      SCANLOOM_TRY(first[*state], value_of(*session, input, feed.value));
+    } else if (!is_start(feed.name)) {
       of_steps.push_back(feed);
     }
   }
+  const std::vector<ir::State>& states = session->plan->module.states;
+  for (std::size_t i = 0; i < states.size(); ++i)
+    if (const ValueInfo& info = session->inputs[states[i].input]; !first[i] && state_of(info.name))
+      return fail(Code::invalid_argument, "input '{}' ({}) is not fed", info.name, info.type)
+          .note("a stream begins with it: feed it to the first push, or set it");
   const bool computes = std::ranges::any_of(
       program->computed, [&](std::size_t state) { return !first[state].has_value(); });
-  if (program->initial && computes) {
-    SCANLOOM_TRY(const Results results, program->initial->run(of_initial, options, {}));
-    for (std::size_t i = 0; i < program->computed.size(); ++i)
-      if (!first[program->computed[i]]) first[program->computed[i]] = results[i];
-  }
+  if (!computes) return of_steps;
+  for (const auto& [name, value] : starts)
+    if (std::ranges::find(of_initial, name, &Feed::name) == of_initial.end())
+      of_initial.push_back({name, value.view()});
+  SCANLOOM_TRY(const Results results, program->initial->run(of_initial, options, {}));
+  for (std::size_t i = 0; i < program->computed.size(); ++i)
+    if (!first[program->computed[i]]) first[program->computed[i]] = results[i];
   return of_steps;
 }
 
@@ -201,11 +224,10 @@ Expected<Results> Stream::push(std::span<const Feed> feeds, const RunOptions& op
   return guard([&] { return impl_->push(feeds, options); });
 }
 
-/// A copy of what the state is to be.
-Expected<Value> Stream::Impl::value_of(std::size_t state, const View& value) const {
-  const ir::Module& module = session->plan->module;
-  const std::uint32_t input = module.states[state].input;
-  const ValueInfo& info = session->inputs[input];
+Expected<Value> Stream::Impl::value_of(const Session::Impl& impl, std::size_t input,
+                                       const View& value) {
+  const ir::Module& module = impl.plan->module;
+  const ValueInfo& info = impl.inputs[input];
   if (info.kind != ValueKind::tensor) {
     const ir::ValueId argument = module.region(module.top()).args[input];
     SCANLOOM_TRY(const tensor::BoxRef box,
@@ -235,15 +257,28 @@ Expected<Value> Stream::Impl::value_of(std::size_t state, const View& value) con
 
 Expected<void> Stream::set(std::string_view input, const View& value) {
   return guard([&]() -> Expected<void> {
-    const auto state = impl_->state_of(input);
-    if (!state) return fail(Code::not_found, "the session keeps no state '{}'", input);
-    SCANLOOM_TRY(impl_->values[*state], impl_->value_of(*state, value));
+    if (const auto state = impl_->state_of(input)) {
+      const std::size_t at = impl_->session->plan->module.states[*state].input;
+      SCANLOOM_TRY(impl_->values[*state], Impl::value_of(*impl_->session, at, value));
+      return {};
+    }
+    if (!impl_->is_start(input))
+      return fail(Code::not_found, "the session keeps no state '{}'", input);
+    if (impl_->begun)
+      return fail(Code::invalid_argument,
+                  "input '{}' is read where a stream begins, and this one has begun", input)
+          .note("reset() begins again");
+    const Session::Impl& initial = *impl_->program->initial;
+    SCANLOOM_TRY(Value start, Impl::value_of(initial, *index_of(initial.inputs, input), value));
+    std::erase_if(impl_->starts, [&](const auto& set) { return set.first == input; });
+    impl_->starts.emplace_back(input, std::move(start));
     return {};
   });
 }
 
 void Stream::reset() {
   std::fill(impl_->values.begin(), impl_->values.end(), std::nullopt);
+  impl_->starts.clear();
   impl_->begun = false;
 }
 

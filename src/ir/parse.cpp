@@ -93,7 +93,9 @@ Expected<void> Parser::state() {
   SCANLOOM_CHECK_OK(reader_.expect_keyword("output"));
   SCANLOOM_TRY(state.output, reader_.unsigned_integer());
   SCANLOOM_CHECK_OK(reader_.expect('='));
-  SCANLOOM_TRY(state.initial, reader_.tensor());
+  if (!reader_.take_keyword("zeros")) {
+    SCANLOOM_TRY(state.initial, reader_.tensor());
+  }
   module_.states.push_back(std::move(state));
   return {};
 }

@@ -122,7 +122,10 @@ void Printer::states() {
     out_ += "  state";
     name(state.name);
     add(" input {} output {} = ", state.input, state.output);
-    constant(state.initial);
+    if (state.initial.defined())
+      constant(state.initial);
+    else
+      out_ += "zeros";
     out_ += '\n';
   }
 }

@@ -51,7 +51,14 @@ Expected<void> check_interface(const Module& module) {
       return broken("state '{}' shares its input {} or output {} with another state", state.name,
                     state.input, state.output);
     read[state.input] = set[state.output] = true;
-    if (!state.initial.defined()) continue;
+    if (!state.initial.defined()) {
+      const Type &in = module.value(top.args[state.input]).type,
+                 &out = module.value(top.yields[state.output]).type;
+      if (!same_kind(in, out))
+        return broken("state '{}' is {}, and its next value {}", state.name,
+                      to_string(in, module.dims), to_string(out, module.dims));
+      continue;
+    }
     const Type initial = Type::of(state.initial.dtype(), state.initial.shape());
     for (const ValueId end : {top.args[state.input], top.yields[state.output]})
       if (!same_rank(initial, module.value(end).type))

@@ -138,8 +138,9 @@ class Stacker {
     const ValueId argument = body.args[node.loop->captured + i];
     const ValueId yield = body.yields[node.loop->first_carried_yield() + i];
     const Node* const concat = made_by(module_, yield, ops::concat_op);
-    if (concat == nullptr || concat->inputs.size() != 2 || uses_[argument.index] != 1 ||
-        uses_[yield.index] != 1 || uses_[node.outputs[i].index] == 0)
+    // A state whose sizes must not change is an error where it grows.
+    if (node.loop->fixed_sizes || concat == nullptr || concat->inputs.size() != 2 ||
+        uses_[argument.index] != 1 || uses_[yield.index] != 1 || uses_[node.outputs[i].index] == 0)
       return std::nullopt;
     const bool at_front = concat->inputs[1] == argument;
     if (!at_front && concat->inputs[0] != argument) return std::nullopt;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "base/checked.h"
+#include "ir/walk.h"
 #include "ops/ops.h"
 #include "passes/over_time.h"
 #include "passes/rewriter.h"
@@ -108,13 +110,18 @@ Expected<int> contract(const Site& s) {
   return result;
 }
 
+/// Where the steps are when those axes, which are others, have gone.
+int without(const std::vector<int>& axes, int steps) {
+  return steps -
+         static_cast<int>(std::ranges::count_if(axes, [&](int axis) { return axis < steps; }));
+}
+
 Expected<int> reduce(const Site& s) {
   const auto axes = axes_of(s, 1);
   if (!axes || axes->empty() || contains(*axes, s.flow(0).axis))
     return across("it reduces over them");
   if (attr_of(s.node, "keepdims").integer() != 0) return s.flow(0).axis;
-  return s.flow(0).axis - static_cast<int>(std::ranges::count_if(
-                              *axes, [&](int axis) { return axis < s.flow(0).axis; }));
+  return without(*axes, s.flow(0).axis);
 }
 
 Expected<int> transpose(const Site& s) {
@@ -126,8 +133,7 @@ Expected<int> transpose(const Site& s) {
 Expected<int> squeeze(const Site& s) {
   const auto axes = axes_of(s, 1);
   if (!axes || contains(*axes, s.flow(0).axis)) return across("it may take their axis away");
-  return s.flow(0).axis - static_cast<int>(std::ranges::count_if(
-                              *axes, [&](int axis) { return axis < s.flow(0).axis; }));
+  return without(*axes, s.flow(0).axis);
 }
 
 Expected<int> unsqueeze(const Site& s) {
@@ -152,7 +158,6 @@ Expected<int> concat(const Site& s) {
 
 /// Operators that work along one axis.
 Expected<int> along_axis(const Site& s) {
-  if (!s.along(0)) return across("an operand other than the first has them");
   if (axis_of(s, s.type(0).rank()) == s.flow(0).axis) return across("it works along their axis");
   return s.flow(0).axis;
 }
@@ -160,7 +165,7 @@ Expected<int> along_axis(const Site& s) {
 Expected<int> cumulate(const Site& s) {
   const tensor::Tensor* constant = s.has(1) ? constant_of(s.module, s.node.inputs[1]) : nullptr;
   const auto axis = constant != nullptr ? tensor::to_integers(*constant) : std::nullopt;
-  if (!axis || axis->size() != 1 || !s.along(0) ||
+  if (!axis || axis->size() != 1 ||
       tensor::normalise_axis(axis->front(), s.type(0).rank()) == s.flow(0).axis)
     return across("it works along their axis");
   return s.flow(0).axis;
@@ -198,7 +203,6 @@ Expected<int> gather(const Site& s) {
 
 /// Scales are one for all elements, or lie along another axis.
 Expected<int> quantized(const Site& s) {
-  if (!s.along(0)) return across("its scales have them");
   if (s.type(1).rank() > 1) return across("it has scales for blocks of elements");
   if (s.type(1).rank() == 1 && s.type(1).dims[0] != Dim(1)) return along_axis(s);
   return s.flow(0).axis;
@@ -209,19 +213,19 @@ Expected<int> reshape(const Site& s) {
   const Type& from = s.type(0);
   const Type& to = s.module.value(s.node.outputs[0]).type;
   const auto at = static_cast<std::size_t>(s.flow(0).axis);
-  const auto product = [](const Type& type, std::size_t count) {
-    std::int64_t elements = 1;
+  const auto product = [](const Type& type, std::size_t count) -> std::optional<std::int64_t> {
+    std::vector<std::int64_t> sizes;
     for (std::size_t i = 0; i < count; ++i) {
-      if (!type.dims[i].is_constant()) return std::int64_t{-1};
-      elements *= type.dims[i].value();
+      if (!type.dims[i].is_constant()) return std::nullopt;
+      sizes.push_back(type.dims[i].value());
     }
-    return elements;
+    return checked_product(sizes);
   };
   for (std::size_t i = 0; to.ranked && i < to.dims.size(); ++i) {
     if (to.dims[i] != from.dims[at]) continue;
     const bool same_axes =
         i == at && std::equal(to.dims.begin(), to.dims.begin() + s.flow(0).axis, from.dims.begin());
-    if (same_axes || (product(from, at) >= 0 && product(from, at) == product(to, i)))
+    if (same_axes || (product(from, at) && product(from, at) == product(to, i)))
       return static_cast<int>(i);
   }
   return across("it mixes their axis with others");
@@ -230,16 +234,17 @@ Expected<int> reshape(const Site& s) {
 struct Row {
   const ir::OpDef* op;
   Expected<int> (*axis)(const Site&);
+  bool any_operand = false;  ///< others than the first may have the steps
 };
 
 constexpr Row kRows[] = {
-    {&ops::identity_op, pointwise},
-    {&ops::contract_op, contract},
+    {&ops::identity_op, pointwise, true},
+    {&ops::contract_op, contract, true},
     {&ops::reduce_op, reduce},
     {&ops::transpose_op, transpose},
     {&ops::squeeze_op, squeeze},
     {&ops::unsqueeze_op, unsqueeze},
-    {&ops::concat_op, concat},
+    {&ops::concat_op, concat, true},
     {&ops::split_op, along_axis},
     {&ops::softmax_op, along_axis},
     {&ops::log_softmax_op, along_axis},
@@ -247,7 +252,7 @@ constexpr Row kRows[] = {
     {&ops::argmin_op, arg_extreme},
     {&ops::cumsum_op, cumulate},
     {&ops::slice_op, slice},
-    {&ops::gather_op, gather},
+    {&ops::gather_op, gather, true},
     {&ops::reshape_op, reshape},
     {&ops::flatten_op, reshape},
     {&ops::quantize_linear_op, quantized},
@@ -257,14 +262,19 @@ constexpr Row kRows[] = {
 /// Walks the top region in order.
 class Follower {
  public:
-  Follower(const Module& module, Dim steps) : module_(module), steps_(steps), counts_(module) {
+  Follower(const Module& module, Dim steps) : module_(module), steps_(steps) {
     axes_.flows.resize(module.value_count());
   }
 
   Expected<StepAxes> follow() {
+    SCANLOOM_CHECK_OK(check_draws());
     for (const ValueId arg : module_.region(module_.top()).args) {
-      const std::vector<Dim>& dims = module_.value(arg).type.dims;
+      const Type& type = module_.value(arg).type;
+      const std::vector<Dim>& dims = type.dims;
       const auto count = std::ranges::count(dims, steps_);
+      if (count > 0 && !type.is_tensor())
+        return fail(Code::unsupported, "the items of input {} have the size of the steps",
+                    module_.describe(arg));
       if (count > 1)
         return fail(Code::unsupported, "input {} has the size of the steps on {} axes",
                     module_.describe(arg), count);
@@ -279,10 +289,24 @@ class Follower {
         return error.note("a stream sees the steps in pieces");
       }
     }
+    for (const ValueId yield : module_.region(module_.top()).yields)
+      if (kind(yield) == Kind::count || kind(yield) == Kind::sizes)
+        return fail(Code::unsupported, "result {} is how many steps there are",
+                    module_.describe(yield));
     return std::move(axes_);
   }
 
  private:
+  /// Each piece is a run, whose numbers are others than those of the whole.
+  [[nodiscard]] Expected<void> check_draws() const {
+    for (const ir::RegionId region : ir::regions_outer_first(module_, module_.top()))
+      for (const NodeId id : module_.region(region).nodes)
+        if (module_.node(id).op->effects == ir::Effects::random)
+          return fail(Code::unsupported, "{} draws other numbers for each piece of a stream",
+                      module_.describe(id));
+    return {};
+  }
+
   void set(ValueId value, StepFlow flow) { axes_.flows[value.index] = flow; }
   void set_all(const Node& node, StepFlow flow) {
     for (const ValueId output : node.outputs) set(output, flow);
@@ -294,43 +318,123 @@ class Follower {
     return std::ranges::any_of(node.inputs, [&](ValueId id) { return kind(id) == wanted; });
   }
 
+  /// Values of no steps first, then those that only count them, then what is along them.
   Expected<void> visit(NodeId id) {
     const Node& node = module_.node(id);
-    const Site site{module_, node, axes_.flows};
-    if (node.op == &ops::dim_op && site.along(0)) {
-      if (attr_of(node, "axis").integer() == site.flow(0).axis) set_all(node, {Kind::count, 0});
-      return {};
-    }
-    const bool along = any(node, Kind::along), counts = any(node, Kind::count);
-    if (node.op == &ir::loop_op && (along || counts)) return visit_loop(id);
-    if (counts) {
-      const bool all = std::ranges::all_of(
-          node.inputs, [&](ValueId input) { return kind(input) == Kind::count; });
-      if (node.op != &ops::check_equal_op || !all) return across("it reads how many there are");
-      set_all(node, {Kind::count, 0});
-      return {};
-    }
-    if (!along) {
+    const bool along = any(node, Kind::along);
+    const bool counts = any(node, Kind::count) || any(node, Kind::sizes);
+    if (!along && !counts) {
+      SCANLOOM_CHECK_OK(check_other_axes(node));
       if (any(node, Kind::last)) set_all(node, {Kind::last, 0});
       return {};
     }
-    if (node.op == &ops::shape_op || node.op == &ops::size_op)
-      return across("it reads how many there are");
+    if (node.op == &ir::loop_op) return visit_loop(id);
+    if (node.op == &ops::dim_op || node.op == &ops::shape_op || counts) return visit_count(node);
     if (any(node, Kind::last)) return across("it waits for what a loop has carried to their end");
     if (node.op == &ops::lstm_op) return visit_lstm(id);
-    if (node.op->effects == ir::Effects::random) return across("it draws for all of them at once");
+    return visit_along(node);
+  }
+
+  /// A loop or layer along another axis whose size is open would begin anew with each piece, of
+  /// which a user may feed pieces too.
+  Expected<void> check_other_axes(const Node& node) const {
+    const auto is_open = [&](ValueId value, std::int64_t axis) {
+      const Type& type = module_.value(value).type;
+      return !type.ranked || axis >= type.rank() ||
+             !type.dims[static_cast<std::size_t>(axis)].is_constant();
+    };
+    bool open = node.op == &ops::lstm_op &&
+                is_open(node.inputs[0], attr_of(node, "layout").integer() == 1 ? 1 : 0);
+    if (node.op == &ir::loop_op)
+      for (std::size_t i = 0; i < node.loop->scanned.size(); ++i)
+        open |=
+            is_open(node.inputs[node.loop->first_scanned_input() + i], node.loop->scanned[i].axis);
+    if (open) return across("it walks along another axis whose size is open");
+    return {};
+  }
+
+  /// Sizes of values along the steps, and what is made of them before it counts the steps of a
+  /// loop.
+  Expected<void> visit_count(const Node& node) {
+    const Site site{module_, node, axes_.flows};
+    if (node.op == &ops::dim_op && site.along(0)) {
+      const auto axis = axis_of(site, site.type(0).rank());
+      if (axis == site.flow(0).axis) set_all(node, {Kind::count, 0});
+      return {};
+    }
+    if (node.op == &ops::shape_op && site.along(0)) {
+      const std::int64_t start =
+          attr_of(node, "start").present() ? attr_of(node, "start").integer() : std::int64_t{0};
+      const std::int64_t rank = site.type(0).rank();
+      const std::int64_t first =
+          std::clamp<std::int64_t>(start < 0 ? start + rank : start, 0, rank);
+      set_all(node, {Kind::sizes, site.flow(0).axis - static_cast<int>(first)});
+      return {};
+    }
+    const bool all_count = std::ranges::all_of(
+        node.inputs, [&](ValueId input) { return !input.valid() || kind(input) == Kind::count; });
+    const bool first_counts = kind(node.inputs[0]) == Kind::count;
+    const bool reshapes = node.op == &ops::squeeze_op || node.op == &ops::unsqueeze_op ||
+                          node.op == &ops::identity_op;
+    if ((reshapes && first_counts) || (node.op == &ops::check_equal_op && all_count)) {
+      set_all(node, {Kind::count, 0});
+      return {};
+    }
+    if (kind(node.inputs[0]) != Kind::sizes) return across("it reads how many there are");
+    const auto picked = elements_picked(node);
+    if (!picked) return across("it reads how many there are");
+    const int count = axes_.flows[node.inputs[0].index].axis;
+    if (!contains(*picked, count)) return {};
+    if (picked->size() > 1) return across("it reads how many there are");
+    set_all(node, {Kind::count, 0});
+    return {};
+  }
+
+  /// Which elements of the list of sizes the node takes; nullopt: that is not known.
+  [[nodiscard]] std::optional<std::vector<int>> elements_picked(const Node& node) const {
+    const Type& list = module_.value(node.inputs[0]).type;
+    if (!list.is_static()) return std::nullopt;
+    const std::int64_t size = list.shape().elements();
+    const auto constant = [&](std::size_t i) -> std::optional<std::vector<std::int64_t>> {
+      if (i >= node.inputs.size() || !node.inputs[i].valid()) return std::nullopt;
+      const tensor::Tensor* const value = constant_of(module_, node.inputs[i]);
+      return value != nullptr ? tensor::to_integers(*value) : std::nullopt;
+    };
+    const auto in_list = [&](std::int64_t at) { return at < 0 ? at + size : at; };
+    std::vector<int> picked;
+    if (node.op == &ops::gather_op) {
+      const auto indices = constant(1);
+      if (!indices) return std::nullopt;
+      for (const std::int64_t index : *indices) picked.push_back(static_cast<int>(in_list(index)));
+      return picked;
+    }
+    const auto starts = constant(1), ends = constant(2);
+    if (node.op != &ops::slice_op || !starts || !ends || starts->size() != 1 || ends->size() != 1)
+      return std::nullopt;
+    const auto steps = constant(4);
+    if (node.inputs.size() > 4 && node.inputs[4].valid() && (!steps || steps->front() != 1))
+      return std::nullopt;
+    const std::int64_t first = std::clamp<std::int64_t>(in_list(starts->front()), 0, size);
+    const std::int64_t last = std::clamp<std::int64_t>(in_list(ends->front()), first, size);
+    for (std::int64_t at = first; at < last; ++at) picked.push_back(static_cast<int>(at));
+    return picked;
+  }
+
+  Expected<void> visit_along(const Node& node) {
+    const Site site{module_, node, axes_.flows};
     const auto is_unranked = [&](ValueId value) {
       return value.valid() && !module_.value(value).type.ranked;
     };
     if (std::ranges::any_of(node.inputs, is_unranked) ||
         std::ranges::any_of(node.outputs, is_unranked))
       return across("the number of axes of its operands or results is not known");
+    constexpr Row kPointwise{nullptr, pointwise, true};
     const Row* row = std::ranges::find(kRows, node.op, &Row::op);
-    const auto rule = row != std::end(kRows)       ? row->axis
-                      : node.op->scalar != nullptr ? &pointwise
-                                                   : nullptr;
-    if (rule == nullptr) return across(fmt::format("'{}' has no rule for streams", node.op->name));
-    SCANLOOM_TRY(const int axis, rule(site));
+    if (row == std::end(kRows)) row = node.op->scalar != nullptr ? &kPointwise : nullptr;
+    if (row == nullptr) return across(fmt::format("'{}' has no rule for streams", node.op->name));
+    for (std::size_t i = 0; i < node.inputs.size() && !row->any_operand; ++i)
+      if (site.along(i) != (i == 0)) return across("an operand other than the first has them");
+    SCANLOOM_TRY(const int axis, row->axis(site));
     set_all(node, {Kind::along, axis});
     return {};
   }
@@ -344,7 +448,8 @@ class Follower {
     for (std::uint32_t i = 0; i < ports.captured + ports.carried; ++i) {
       const Kind read = kind(node.inputs[ports.first_captured_input() + i]);
       if (read == Kind::along) return across("its body reads all of them in each step");
-      if (read == Kind::count) return across("its body reads how many there are");
+      if (read == Kind::count || read == Kind::sizes)
+        return across("its body reads how many there are");
       if (read == Kind::last)
         return across("it waits for what another loop has carried to their end");
     }
@@ -394,7 +499,6 @@ class Follower {
 
   const Module& module_;
   const Dim steps_;
-  const StepCounts counts_;
   StepAxes axes_;
 };
 

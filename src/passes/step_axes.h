@@ -16,6 +16,7 @@ struct StepFlow {
     same,   ///< nothing
     along,  ///< element k along `axis` belongs to step k
     count,  ///< how many steps there are
+    sizes,  ///< of a value along the steps, as a list; element `axis` is the count
     last,   ///< what a loop or layer has carried to the end
   };
   Kind kind = Kind::same;

@@ -71,19 +71,27 @@ std::vector<bool> arguments_read(const Module& module) {
   return result;
 }
 
-/// Takes arguments away that nothing depends on, and the nodes that read them all the same; those
-/// behind them move up.
+/// Takes arguments away that no result depends on, and the nodes that read them all the same,
+/// checks included; arguments behind them move up.
 void drop_arguments(Module& module, const std::vector<bool>& dropped) {
-  const std::vector<bool> read = values_read(module);
-  std::erase_if(module.region(module.top()).nodes,
-                [&](NodeId id) { return !any_read(module, id, read); });
   std::vector<ValueId>& args = module.region(module.top()).args;
+  std::vector<bool> gone(module.value_count());
   std::vector<ValueId> kept;
-  for (std::size_t i = 0; i < args.size(); ++i)
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    gone[args[i].index] = dropped[i];
     if (!dropped[i]) kept.push_back(args[i]);
+  }
   args = std::move(kept);
   for (std::size_t i = 0; i < args.size(); ++i)
     module.value(args[i]).index = static_cast<std::uint32_t>(i);
+  std::erase_if(module.region(module.top()).nodes, [&](NodeId id) {
+    const ir::Node& node = module.node(id);
+    const bool reads = std::ranges::any_of(
+        node.inputs, [&](ValueId input) { return input.valid() && gone[input.index]; });
+    if (reads)
+      for (const ValueId output : node.outputs) gone[output.index] = true;
+    return reads;
+  });
 }
 
 /// Makes the values that loops carry states of the module, one site after the other.
@@ -98,7 +106,8 @@ class Former {
 
   void keep(const CarriedSite& site) {
     Module& module = form_.module;
-    const std::string name = "state." + std::to_string(module.states.size());
+    const std::string name =
+        unused_name(fmt::format("state {} of {}", site.output, module.describe(site.node)));
     std::vector<ValueId>& inputs = module.node(site.node).inputs;
     if (inputs.size() <= site.input) inputs.resize(site.input + 1);
     const ValueId first = inputs[site.input];
@@ -106,6 +115,7 @@ class Former {
     if (is_argument_for_this_alone(first)) {
       state.name = module.value(first).name;
       state.input = module.value(first).index;
+      module.value(first).type = site.type;  // steps may leave it with other sizes
     } else {
       const ValueId argument = module.add_argument(module.top(), site.type, name);
       state.input = module.value(argument).index;
@@ -120,7 +130,7 @@ class Former {
     ir::Region& top = module.region(module.top());
     state.output = static_cast<std::uint32_t>(top.yields.size());
     top.yields.push_back(module.node(site.node).outputs[site.output]);
-    module.output_names.push_back(name + ".next");
+    module.output_names.push_back(name + "'");
     module.states.push_back(std::move(state));
   }
 
@@ -142,6 +152,19 @@ class Former {
   }
 
  private:
+  /// No input or result of the model has it.
+  [[nodiscard]] std::string unused_name(std::string name) const {
+    const ir::Region& top = form_.module.region(form_.module.top());
+    const auto taken = [&] {
+      return std::ranges::any_of(
+                 top.args, [&](ValueId arg) { return form_.module.value(arg).name == name; }) ||
+             std::ranges::find(form_.module.output_names, name + "'") !=
+                 form_.module.output_names.end();
+    };
+    while (taken()) name += "'";
+    return name;
+  }
+
   [[nodiscard]] bool is_argument_for_this_alone(ValueId value) const {
     return value.valid() && !form_.module.value(value).producer.valid() &&
            form_.module.value(value).region == form_.module.top() && value.index < uses_.size() &&

@@ -28,7 +28,8 @@ struct Profile {
 struct LoopTime {
   std::int64_t steps = 0;
   double seconds = 0;
-  int threads = 1;  ///< side by side, at most
+  std::int64_t shared = 0;  ///< executions whose steps were taken side by side
+  int threads = 1;          ///< that took steps at the same time, at most
 };
 
 struct RunResult {

@@ -306,6 +306,7 @@ Expected<bool> Run::State::take_side_by_side(std::uint32_t index, const Watch& w
     workers_memory.reset();
   }
   if (!results) return false;
+  ++times[index].shared;
   times[index].threads = std::max(times[index].threads, shares.threads_used());
   SCANLOOM_CHECK_OK(adopt(index, *std::move(results)));
   return true;
