@@ -26,8 +26,8 @@ constexpr double kLeastSeconds = 100e-6;
 constexpr double kBytesPerSecond = 4e9;
 /// Bytes of arenas that a Run keeps for the next time.
 constexpr std::int64_t kMostKept = 4 << 20;
-/// Shares per thread: steps need not be equally long.
-constexpr std::int64_t kSharesPerThread = 4;
+/// Shares per thread: steps need not be equally long, and progress is told by shares.
+constexpr std::int64_t kSharesPerThread = 16;
 
 std::int64_t plus_steps(std::int64_t value, std::int64_t steps, std::int64_t increment) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(value) +
