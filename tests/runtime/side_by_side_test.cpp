@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
+#include <thread>
 
 #include "base/thread_pool.h"
 #include "ir/parse.h"
@@ -60,23 +62,28 @@ class SideBySide : public ::testing::Test {
     sequence->push_back(BoxRef::of(*Tensor::zeros(DType::f32, {2})));
   }
 
-  Expected<RunResult> run(int threads, const Limits& limits = {}) {
-    const auto binding = bind(kMap, {{}, {}, {}, {kSteps, 3}, {40}});
-    auto run = Run::make(binding, 0, threads).value_or_throw();
-    const std::byte* const data[] = {reinterpret_cast<const std::byte*>(&steps),
+  Expected<RunResult> execute(runtime::Run& run, std::int64_t count,
+                              const Limits& limits = {}) const {
+    const std::byte* const data[] = {reinterpret_cast<const std::byte*>(&count),
                                      reinterpret_cast<const std::byte*>(&first), nullptr,
                                      reinterpret_cast<const std::byte*>(x.data()),
                                      reinterpret_cast<const std::byte*>(table.data())};
     const std::vector<BoxRef> objects = {{}, {}, sequence, {}, {}};
-    (void)run->execute(data, limits, nullptr, objects);
-    auto result = run->execute(data, limits, nullptr, objects);
+    return run.execute(data, limits, nullptr, objects);
+  }
+
+  Expected<RunResult> run(int threads, const Limits& limits = {}) {
+    const auto binding = bind(kMap, {{}, {}, {}, {kSteps, 3}, {40}});
+    auto run = runtime::Run::make(binding, 0, threads).value_or_throw();
+    (void)execute(*run, kSteps, limits);
+    auto result = execute(*run, kSteps, limits);
     shared = run->loop_times()[0].shared;
     used = run->loop_times()[0].threads;
     return result;
   }
 
   static constexpr std::int64_t kSteps = 15;
-  std::int64_t steps = kSteps, first = 3;
+  std::int64_t first = 3;
   std::vector<float> x, table;
   BoxRef sequence;
   std::int64_t shared = 0;
@@ -107,6 +114,39 @@ TEST_F(SideBySide, GivesTheResultsOfStepsInOrder) {
           << "item " << k;
     EXPECT_EQ(sequence->items().size(), 1u) << "a feed was changed";
   }
+}
+
+TEST_F(SideBySide, OneRunMayTakeManyStepsAndFew) {
+  const auto binding = bind(kMap, {{}, {}, {}, {kSteps, 3}, {40}});
+  auto shared_run = runtime::Run::make(binding, 0, 8).value_or_throw();
+  auto alone = runtime::Run::make(binding, 0, 1).value_or_throw();
+  for (const std::int64_t count : {15, 2, 3, 0, 1, 15}) {
+    const auto got = execute(*shared_run, count), wanted = execute(*alone, count);
+    ASSERT_TRUE(got && wanted) << count;
+    EXPECT_EQ(got->steps, count);
+    EXPECT_EQ(got->objects[1]->items().size(), 1u + static_cast<std::size_t>(count));
+    EXPECT_EQ(got->outputs[0].as<std::int64_t>()[0], wanted->outputs[0].as<std::int64_t>()[0]);
+  }
+}
+
+TEST_F(SideBySide, RunsMayShareThePool) {
+  const auto wanted = run(1);
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int i = 0; i < 3; ++i)
+    threads.emplace_back([&] {
+      const auto binding = bind(kMap, {{}, {}, {}, {kSteps, 3}, {40}});
+      auto own = runtime::Run::make(binding, 0, 4).value_or_throw();
+      for (int again = 0; again < 30; ++again) {
+        const auto got = execute(*own, kSteps);
+        const bool same = got && got->objects[1]->items().size() == 1u + kSteps &&
+                          tensor::identical(got->objects[1]->items()[kSteps]->tensor(),
+                                            wanted->objects[1]->items()[kSteps]->tensor());
+        if (!same) ++wrong;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 TEST_F(SideBySide, TellsOfTheFirstStepThatFails) {
