@@ -280,6 +280,20 @@ def test_two_open_axes_are_refused():
         scanloom.InferenceSession(model).stream()
 
 
+def test_another_open_axis_within_a_branch_is_refused():
+    inner = _CUMULATE.replace("(zero, v)", "(zero, z)")
+    model = parse(
+        f"""g (float[T,2,3] x, float[S,2,3] z, bool go) => (float[T,2,3] y, float[2,3] k) {{
+          {_ZERO}
+          h, y = {_CUMULATE.replace("(zero, v)", "(zero, x)")}
+          k = If (go) <then_branch = one () => (float[2,3] p) {{ p, w = {inner} }},
+                      else_branch = other () => (float[2,3] q) {{ q = Identity(zero) }}>
+        }}"""
+    )
+    with pytest.raises(scanloom.Unsupported, match="another axis whose size is open"):
+        scanloom.InferenceSession(model).stream()
+
+
 def test_scales_along_the_steps_are_refused():
     model = parse(
         f"""g (int8[T,2,3] x, float[T] q) => (float[2,3] h) {{

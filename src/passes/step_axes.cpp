@@ -350,6 +350,12 @@ class Follower {
         open |=
             is_open(node.inputs[node.loop->first_scanned_input() + i], node.loop->scanned[i].axis);
     if (open) return across("it walks along another axis whose size is open");
+    if (node.op != &ir::branch_op) return {};
+    for (const ir::RegionId side : node.regions)
+      for (const ir::RegionId region : ir::regions_outer_first(module_, side))
+        for (const NodeId inner : module_.region(region).nodes)
+          if (module_.node(inner).op != &ir::branch_op)
+            SCANLOOM_CHECK_OK(check_other_axes(module_.node(inner)));
     return {};
   }
 
