@@ -15,9 +15,13 @@ set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 
 find_program(SCANLOOM_CCACHE ccache)
 if(SCANLOOM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # What ccache needs to know of precompiled headers (its manual's section on them).
+  # What ccache needs to know of precompiled headers (its manual's section on them). It must compare
+  # the headers themselves (CCACHE_DEPEND), not what the preprocessor makes of them: a header that
+  # differs by a comment only would give back the older precompiled header, whose sum of the file GCC
+  # then finds wrong, and "#pragma once" no longer holds. The namespace leaves older entries alone.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
-      CCACHE_SLOPPINESS=pch_defines,time_macros ${SCANLOOM_CCACHE})
+      CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1 CCACHE_NAMESPACE=scanloom-depend
+      ${SCANLOOM_CCACHE})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options(-fpch-preprocess)
   endif()
