@@ -12,6 +12,7 @@
 #include "base/cpu.h"
 #include "jit/emit_body.h"
 #include "jit/emit_loop.h"
+#include "jit/emit_math.h"
 #include "jit/emit_program.h"
 #include "jit/emit_wide_loop.h"
 
@@ -96,6 +97,7 @@ Expected<MachineCode> build(const std::string& name, Isa isa, const char* symbol
   auto module = std::make_unique<llvm::Module>("loop", *context);
   module->setDataLayout((*jit)->getDataLayout());
   module->setTargetTriple((*target_machine)->getTargetTriple().str());
+  if (isa == Isa::avx512) allow_scaling(*module);
   emit(*module, target.vector_bytes);
   for (llvm::Function& function : *module)
     if (!function.isDeclaration())

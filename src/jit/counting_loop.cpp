@@ -31,4 +31,14 @@ std::vector<llvm::Value*> emit_counting_loop(llvm::IRBuilder<>& builder, llvm::V
   return next;
 }
 
+std::vector<llvm::Value*> counted(llvm::IRBuilder<>& builder, CountRange range,
+                                  std::vector<llvm::Value*> carried, const Pass& pass) {
+  const auto number = [&](std::int64_t value) {
+    return builder.getInt64(static_cast<std::uint64_t>(value));
+  };
+  if (range.first + range.step >= range.last) return pass(number(range.first), carried);
+  return emit_counting_loop(builder, number(range.first), number(range.last), number(range.step),
+                            std::move(carried), pass);
+}
+
 }  // namespace scanloom::jit

@@ -3,6 +3,7 @@
 
 #include <llvm/IR/IRBuilder.h>
 
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -17,5 +18,12 @@ using Pass = std::function<std::vector<llvm::Value*>(llvm::Value* count,
 std::vector<llvm::Value*> emit_counting_loop(llvm::IRBuilder<>& builder, llvm::Value* first,
                                              llvm::Value* last, llvm::Value* step,
                                              std::vector<llvm::Value*> carried, const Pass& pass);
+
+/// The same where the counts are known, without a loop where there is one pass.
+struct CountRange {
+  std::int64_t first, last, step;
+};
+std::vector<llvm::Value*> counted(llvm::IRBuilder<>& builder, CountRange range,
+                                  std::vector<llvm::Value*> carried, const Pass& pass);
 
 }  // namespace scanloom::jit

@@ -1,5 +1,12 @@
 #include "jit/emit_math.h"
 
+#include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/IR/Module.h>
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
 #include "base/math/erf.h"
 #include "base/math/exp.h"
 #include "base/math/hyperbolic.h"
@@ -13,6 +20,35 @@ namespace scanloom::jit {
 namespace {
 
 using tensor::ScalarOp;
+
+constexpr const char* kScalesFlag = "scanloom.scales";
+
+/// AVX-512's scalef on one register, by bytes of the register and the lane's type.
+llvm::Intrinsic::ID scalef(unsigned bytes, bool wide_lanes) {
+  switch (bytes) {
+    case 64:
+      return wide_lanes ? llvm::Intrinsic::x86_avx512_mask_scalef_pd_512
+                        : llvm::Intrinsic::x86_avx512_mask_scalef_ps_512;
+    case 32:
+      return wide_lanes ? llvm::Intrinsic::x86_avx512_mask_scalef_pd_256
+                        : llvm::Intrinsic::x86_avx512_mask_scalef_ps_256;
+    default:
+      return wide_lanes ? llvm::Intrinsic::x86_avx512_mask_scalef_pd_128
+                        : llvm::Intrinsic::x86_avx512_mask_scalef_ps_128;
+  }
+}
+
+/// a 2^n for lanes that fill one register of 16, 32 or 64 bytes.
+llvm::Value* scale_register(llvm::IRBuilder<>& builder, llvm::Value* a, llvm::Value* n) {
+  const auto lanes = llvm::cast<llvm::FixedVectorType>(a->getType())->getNumElements();
+  const bool wide_lanes = a->getType()->getScalarType()->isDoubleTy();
+  const unsigned bytes = lanes * (wide_lanes ? 8 : 4);
+  std::vector<llvm::Value*> arguments{
+      a, n, llvm::Constant::getNullValue(a->getType()),
+      llvm::Constant::getAllOnesValue(builder.getIntNTy(std::max(lanes, 8U)))};
+  if (bytes == 64) arguments.push_back(builder.getInt32(4));  // the current rounding
+  return builder.CreateIntrinsic(scalef(bytes, wide_lanes), {}, arguments);
+}
 
 /// The math domain whose values are LLVM values: each operation appends one instruction.
 template <int kWidthOfLane>
@@ -61,8 +97,43 @@ class LlvmDomain {
     return {builder_.CreateAShr(a.value, static_cast<std::uint64_t>(n))};
   }
   F to_float(I a) const { return builder_.CreateSIToFP(a.value, type_); }
+  [[nodiscard]] bool scales() const {
+    return builder_.GetInsertBlock()->getModule()->getModuleFlag(kScalesFlag) != nullptr;
+  }
+  F scale(F a, F n) const {
+    constexpr unsigned kMost = 512 / kBits, kLeast = 128 / kBits;
+    auto* const vector = llvm::dyn_cast<llvm::FixedVectorType>(type_);
+    const unsigned lanes = vector == nullptr ? 1 : vector->getNumElements();
+    if (lanes < kLeast) return first_lanes(scale_register(builder_, widened(a), widened(n)));
+    if (lanes <= kMost) return scale_register(builder_, a, n);
+    const auto half = [&](unsigned first, F of) {
+      return builder_.CreateShuffleVector(of, lanes_from(first, lanes / 2));
+    };
+    const LlvmDomain halves(builder_,
+                            llvm::FixedVectorType::get(type_->getScalarType(), lanes / 2));
+    return builder_.CreateShuffleVector(halves.scale(half(0, a), half(0, n)),
+                                        halves.scale(half(lanes / 2, a), half(lanes / 2, n)),
+                                        lanes_from(0, lanes));
+  }
 
  private:
+  static llvm::SmallVector<int> lanes_from(unsigned first, unsigned count) {
+    llvm::SmallVector<int> lanes(count);
+    std::iota(lanes.begin(), lanes.end(), static_cast<int>(first));
+    return lanes;
+  }
+  /// A register of 16 bytes that begins with the lanes of `a`.
+  F widened(F a) const {
+    auto* const type = llvm::FixedVectorType::get(type_->getScalarType(), 128 / kBits);
+    if (!a->getType()->isVectorTy())
+      return builder_.CreateInsertElement(llvm::Constant::getNullValue(type), a, std::uint64_t{0});
+    return builder_.CreateShuffleVector(a, {0, 1, 0, 1});  // two lanes of f32
+  }
+  F first_lanes(F a) const {
+    if (!type_->isVectorTy()) return builder_.CreateExtractElement(a, std::uint64_t{0});
+    return builder_.CreateShuffleVector(a, lanes_from(0, 2));
+  }
+
   static llvm::Type* integer_type(llvm::Type* type) {
     llvm::Type* const lane = llvm::Type::getIntNTy(type->getContext(), kBits);
     if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type))
@@ -159,6 +230,10 @@ bool is_math(ScalarOp op) {
     default:
       return false;
   }
+}
+
+void allow_scaling(llvm::Module& module) {
+  module.addModuleFlag(llvm::Module::Warning, kScalesFlag, 1);
 }
 
 llvm::Value* emit_math(llvm::IRBuilder<>& builder, ScalarOp op, llvm::Value* a, llvm::Value* b) {

@@ -10,6 +10,9 @@ namespace scanloom::jit {
 
 /// Whether `op` is one of base/math's functions.
 bool is_math(tensor::ScalarOp op);
+/// Says that the module is for machines with AVX-512's instruction that scales by powers of two.
+/// Results are the same, in fewer instructions.
+void allow_scaling(llvm::Module& module);
 /// f32 and f64, scalars and vectors; `b` is pow's exponent, null otherwise.
 llvm::Value* emit_math(llvm::IRBuilder<>& builder, tensor::ScalarOp op, llvm::Value* a,
                        llvm::Value* b);

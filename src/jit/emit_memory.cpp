@@ -17,6 +17,39 @@ llvm::Value* add_bytes(llvm::IRBuilder<>& builder, llvm::Value* base, llvm::Valu
   return builder.CreateGEP(builder.getInt8Ty(), base, bytes);
 }
 
+llvm::Value* element_address(llvm::IRBuilder<>& builder, const NestOperand& operand,
+                             llvm::Value* base, std::span<llvm::Value* const> index) {
+  for (std::size_t i = 0; i < index.size(); ++i) {
+    const std::int64_t bytes =
+        operand.strides[i] * static_cast<std::int64_t>(dtype_bytes(operand.dtype));
+    if (bytes == 0) continue;
+    const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(index[i]);
+    if (constant != nullptr && constant->isZero()) continue;
+    llvm::Value* const factor = builder.getInt64(static_cast<std::uint64_t>(bytes));
+    base = add_bytes(builder, base, builder.CreateMul(index[i], factor));
+  }
+  return base;
+}
+
+std::vector<llvm::Value*> transpose(llvm::IRBuilder<>& builder, std::vector<llvm::Value*> rows) {
+  // As often as halving leads to one: rows i and i + half become their lanes in turns.
+  const std::size_t count = rows.size(), half = count / 2;
+  std::vector<int> low, high;
+  for (std::size_t lane = 0; lane < count; ++lane) {
+    low.push_back(static_cast<int>(lane / 2 + (lane % 2) * count));
+    high.push_back(low.back() + static_cast<int>(half));
+  }
+  for (std::size_t left = count; left > 1; left /= 2) {
+    std::vector<llvm::Value*> next;
+    for (std::size_t i = 0; i < half; ++i) {
+      next.push_back(builder.CreateShuffleVector(rows[i], rows[i + half], low));
+      next.push_back(builder.CreateShuffleVector(rows[i], rows[i + half], high));
+    }
+    rows = std::move(next);
+  }
+  return rows;
+}
+
 llvm::Value* load_lanes(llvm::IRBuilder<>& builder, DType dtype, llvm::Value* address,
                         std::int64_t stride, unsigned width) {
   const llvm::Align align(dtype_bytes(dtype));

@@ -4,13 +4,24 @@
 #include <llvm/IR/IRBuilder.h>
 
 #include <cstdint>
+#include <span>
+#include <vector>
 
-#include <scanloom/dtype.h>
+#include "jit/interface.h"
 
 namespace scanloom::jit {
 
 /// `base` and `bytes` more.
 llvm::Value* add_bytes(llvm::IRBuilder<>& builder, llvm::Value* base, llvm::Value* bytes);
+
+/// The address of the element at `index`, of which there may be fewer than strides; `base` is that
+/// of the first.
+llvm::Value* element_address(llvm::IRBuilder<>& builder, const NestOperand& operand,
+                             llvm::Value* base, std::span<llvm::Value* const> index);
+
+/// Register i of the result holds lane i of each of `rows`, which are as many as their lanes, a
+/// power of two.
+std::vector<llvm::Value*> transpose(llvm::IRBuilder<>& builder, std::vector<llvm::Value*> rows);
 
 /// `width` elements as a register, the first at `address`, each `stride` elements after the one
 /// before; with stride 0 they are one element.

@@ -14,6 +14,11 @@
 //   add_int sub_int and_int or_int   wrap
 //   shift_left(i, n) shift_right(i, n)   n constant; right: arithmetic
 //   to_float(i)               exact for the small integers that occur here
+//
+// A domain may have one operation more, for machines with an instruction for it:
+//
+//   scales(), scale(a, n)     whether there is such an instruction; a 2^n, rounded once, n an
+//   integer
 #pragma once
 
 #include <concepts>

@@ -29,9 +29,11 @@ struct ExpFormat<64> {
                                              1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800.0};
 };
 
-/// x = n ln 2 + r; n as an integer lane. Precondition: |x| below 2^20, or NaN (then r is NaN).
+/// x = n ln 2 + r; n both as a number and as an integer lane. Precondition: |x| below 2^20, or NaN
+/// (then r and the number n are NaN).
 template <MathDomain M>
 struct ReducedByLn2 {
+  typename M::F number_n;
   typename M::I n;
   typename M::F r;
 };
@@ -44,7 +46,7 @@ ReducedByLn2<M> reduce_by_ln2(const M& m, typename M::F x) {
   const auto shifted = m.add(m.mul(x, m.constant(1.44269504088896340736)), rounder);
   const auto n = m.sub(shifted, rounder);
   const auto high = m.sub(x, m.mul(n, m.constant(Exp::kLn2High)));
-  return {m.sub_int(m.bits(shifted), m.integer(Fmt::kRounderBits)),
+  return {n, m.sub_int(m.bits(shifted), m.integer(Fmt::kRounderBits)),
           m.sub(high, m.mul(n, m.constant(Exp::kLn2Low)))};
 }
 
@@ -62,22 +64,43 @@ typename M::F power_of_two(const M& m, typename M::I n) {
   return m.from_bits(m.shift_left(m.add_int(n, m.integer(Fmt::kBias)), Fmt::kMantissaBits));
 }
 
-/// exp(x) / 2^kHalvings, which may be finite where exp(x) is not.
+/// Whether the machine has an instruction that scales by powers of two.
+template <MathDomain M>
+bool scales(const M& m) {
+  if constexpr (requires { m.scales(); })
+    return m.scales();
+  else
+    return false;
+}
+
+/// a 2^n where scales(m).
+template <MathDomain M>
+typename M::F scale(const M& m, typename M::F a, typename M::F n) {
+  if constexpr (requires { m.scale(a, n); })
+    return m.scale(a, n);
+  else
+    return a;  // never asked for
+}
+
+/// exp(x) / 2^kHalvings, which may be finite where exp(x) is not. NaN passes through everything.
 template <int kHalvings, MathDomain M>
 typename M::F exp_halved(const M& m, typename M::F x) {
   using Exp = ExpFormat<M::kBits>;
-  const auto highest = m.constant(Exp::kHighest + kHalvings);
-  auto clamped = m.select(m.less(x, m.constant(Exp::kLowest)), m.constant(Exp::kLowest), x);
-  clamped = m.select(m.less(highest, x), highest, clamped);
+  const auto lowest = m.constant(Exp::kLowest), highest = m.constant(Exp::kHighest + kHalvings);
+  const auto raised = m.select(m.less(x, lowest), lowest, x);
+  const auto clamped = m.select(m.less(highest, raised), highest, raised);
   const auto reduced = reduce_by_ln2(m, clamped);
+  const auto mantissa = m.add(expm1_reduced(m, reduced.r), m.constant(1));
+  if (scales(m)) {
+    const auto n = reduced.number_n;
+    return scale(m, mantissa, kHalvings == 0 ? n : m.sub(n, m.constant(kHalvings)));
+  }
   auto exponent = reduced.n;
   if constexpr (kHalvings != 0) exponent = m.sub_int(exponent, m.integer(kHalvings));
-  const auto mantissa = m.add(expm1_reduced(m, reduced.r), m.constant(1));
   // In two halves, so that results may be denormal, rounded once, or overflow to infinity.
   const auto half = m.shift_right(exponent, 1);
   const auto scaled = m.mul(mantissa, power_of_two(m, half));
-  const auto result = m.mul(scaled, power_of_two(m, m.sub_int(exponent, half)));
-  return m.select(m.is_nan(x), x, result);
+  return m.mul(scaled, power_of_two(m, m.sub_int(exponent, half)));
 }
 
 template <MathDomain M>
@@ -92,6 +115,7 @@ typename M::F exp_nonpositive(const M& m, typename M::F x) {
   const auto lowest = m.constant(ExpFormat<M::kBits>::kLowest);
   const auto reduced = reduce_by_ln2(m, m.select(m.less(x, lowest), lowest, x));
   const auto mantissa = m.add(expm1_reduced(m, reduced.r), m.constant(1));
+  if (scales(m)) return scale(m, mantissa, reduced.number_n);
   // The first product is exact, so that results which are denormal are rounded once.
   constexpr int kLift = 64;
   const auto lifted = m.from_bits(
@@ -103,8 +127,9 @@ typename M::F exp_nonpositive(const M& m, typename M::F x) {
 template <MathDomain M>
 typename M::F expm1_bounded(const M& m, typename M::F x) {
   const auto reduced = reduce_by_ln2(m, x);
-  const auto scale = power_of_two(m, reduced.n);
-  return m.add(m.mul(expm1_reduced(m, reduced.r), scale), m.sub(scale, m.constant(1)));
+  const auto power =
+      scales(m) ? scale(m, m.constant(1), reduced.number_n) : power_of_two(m, reduced.n);
+  return m.add(m.mul(expm1_reduced(m, reduced.r), power), m.sub(power, m.constant(1)));
 }
 
 }  // namespace scanloom::math
