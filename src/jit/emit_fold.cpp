@@ -63,10 +63,11 @@ bool has_quick_form(const Fold& fold) {
 class GroupEmitter {
  public:
   using Folds = std::vector<std::size_t>;  ///< their indices in the nest
+  /// `signs`: of extremes that are known to be zeros. `exact`: no quick forms.
+  enum class Mode : std::uint8_t { quick, signs, exact };
 
-  /// `exact`: no quick forms.
-  GroupEmitter(llvm::IRBuilder<>& builder, const FoldSite& site, Folds folds, bool exact)
-      : builder_(builder), site_(site), folds_(std::move(folds)), exact_(exact) {
+  GroupEmitter(llvm::IRBuilder<>& builder, const FoldSite& site, Folds folds, Mode mode)
+      : builder_(builder), site_(site), folds_(std::move(folds)), mode_(mode) {
     for (const std::size_t fold : folds_) add_accumulators(fold);
   }
 
@@ -75,17 +76,9 @@ class GroupEmitter {
     std::vector<Value> index(site_.index.begin(), site_.index.end());
     const std::vector<Value> last = axis(index, 0, start());
     std::vector<Value> results;
-    for (const std::size_t i : result_at_) results.push_back(finished(accumulators_[i], last));
-    Folds quick;
-    Value found_nan = nullptr;
     for (std::size_t i = 0; i < folds_.size(); ++i)
-      if (is_quick(fold(folds_[i]))) quick.push_back(i);
-    for (std::size_t i = 0; i < accumulators_.size(); ++i) {
-      if (accumulators_[i].kind != Kind::probe) continue;
-      Value const here = builder_.CreateFCmpUNO(last[i], last[i]);
-      found_nan = found_nan == nullptr ? here : builder_.CreateOr(found_nan, here);
-    }
-    if (found_nan != nullptr) replace_where_nan(found_nan, quick, results);
+      results.push_back(finished(accumulators_[result_at_[i]], last[result_at_[i]]));
+    if (mode_ == Mode::quick) mend(last, results);
     return results;
   }
 
@@ -94,9 +87,9 @@ class GroupEmitter {
     plain,  ///< the result itself
     // Quick forms, without regard to NaN.
     best,   ///< the extreme, but for the sign of a zero
-    signs,  ///< whose sign is that of a zero: -0 counts as below 0
     probe,  ///< the sum of all terms: NaN where a term is
     place,  ///< the index of `best`
+    signs,  ///< the sign is that of an extreme which is zero: -0 counts as below 0
     // Exact forms of indices.
     exact_best,
     exact_place,
@@ -105,13 +98,12 @@ class GroupEmitter {
   struct Accumulator {
     Kind kind;
     std::size_t fold;      ///< whose terms it is of, and how they are compared
-    std::size_t best = 0;  ///< of `place`, `exact_place` and `best`: where that extreme is
-    std::size_t signs = 0;
+    std::size_t best = 0;  ///< of `place` and `exact_place`: where that extreme is
   };
 
   [[nodiscard]] const Fold& fold(std::size_t index) const { return site_.nest.folds[index]; }
   [[nodiscard]] bool is_quick(const Fold& fold) const {
-    return !exact_ && site_.width > 1 && has_quick_form(fold);
+    return mode_ == Mode::quick && site_.width > 1 && has_quick_form(fold);
   }
 
   Value number(std::int64_t value) { return builder_.getInt64(static_cast<std::uint64_t>(value)); }
@@ -141,6 +133,7 @@ class GroupEmitter {
 
   void add_accumulators(std::size_t index) {
     const Fold& added = fold(index);
+    if (mode_ == Mode::signs) return add({Kind::signs, index});
     if (!is_quick(added)) {
       if (!finds_index(added)) return add({Kind::plain, index});
       accumulators_.push_back({Kind::exact_best, index});
@@ -149,7 +142,6 @@ class GroupEmitter {
     shared(Kind::probe, index);
     const std::size_t best = shared(Kind::best, index);
     if (finds_index(added)) return add({Kind::place, index, best});
-    accumulators_[best].signs = shared(Kind::signs, index);
     result_at_.push_back(best);
   }
 
@@ -419,44 +411,80 @@ class GroupEmitter {
 
   // Results
 
-  Value finished(const Accumulator& accumulator, const std::vector<Value>& last) {
-    Value const value = last[static_cast<std::size_t>(&accumulator - accumulators_.data())];
-    const Fold& of = fold(accumulator.fold);
-    if (accumulator.kind == Kind::place)
-      return builder_.CreateSExt(value,
-                                 register_type(builder_.getContext(), of.dtype, site_.width));
-    if (accumulator.kind != Kind::best) return value;
-    Value const signs = last[accumulator.signs];
-    llvm::Type* const bits = signs->getType();
-    Value const sign = builder_.CreateAnd(
-        signs, llvm::ConstantInt::get(bits, llvm::APInt::getSignMask(bits->getScalarSizeInBits())));
-    Value const zero = llvm::Constant::getNullValue(value->getType());
-    return builder_.CreateSelect(builder_.CreateFCmpOEQ(value, zero),
-                                 builder_.CreateBitCast(sign, value->getType()), value);
+  Value finished(const Accumulator& accumulator, Value value) {
+    if (accumulator.kind != Kind::place) return value;
+    const DType dtype = fold(accumulator.fold).dtype;
+    return builder_.CreateSExt(value, register_type(builder_.getContext(), dtype, site_.width));
   }
 
-  /// Where any lane has met a NaN, all quick results are found again in exact form.
-  void replace_where_nan(Value found_nan, const Folds& quick, std::vector<Value>& results) {
-    Value const any = builder_.CreateOrReduce(found_nan);
+  /// Finds anew what the quick forms may have got wrong: the signs of zeros; all where a NaN is.
+  void mend(const std::vector<Value>& last, std::vector<Value>& results) {
+    Folds extremes, quick;  // indices of results
+    Value has_zero = nullptr, has_nan = nullptr;
+    const auto any = [&](Value so_far, Value here) {
+      return so_far == nullptr ? here : builder_.CreateOr(so_far, here);
+    };
+    for (std::size_t i = 0; i < folds_.size(); ++i) {
+      if (!is_quick(fold(folds_[i]))) continue;
+      quick.push_back(i);
+      if (!finds_extreme(fold(folds_[i]))) continue;
+      extremes.push_back(i);
+      has_zero = any(has_zero, is_zero(results[i]));
+    }
+    for (std::size_t i = 0; i < accumulators_.size(); ++i)
+      if (accumulators_[i].kind == Kind::probe)
+        has_nan = any(has_nan, builder_.CreateFCmpUNO(last[i], last[i]));
+    if (has_zero != nullptr)
+      replace_where(has_zero, extremes, results, [&] {
+        std::vector<Value> mended = again(extremes, Mode::signs);
+        for (std::size_t i = 0; i < extremes.size(); ++i)
+          mended[i] = with_sign(results[extremes[i]], mended[i]);
+        return mended;
+      });
+    if (has_nan != nullptr)
+      replace_where(has_nan, quick, results, [&] { return again(quick, Mode::exact); });
+  }
+
+  Value is_zero(Value value) {
+    return builder_.CreateFCmpOEQ(value, llvm::Constant::getNullValue(value->getType()));
+  }
+
+  std::vector<Value> again(const Folds& chosen, Mode mode) {
+    Folds folds;
+    for (const std::size_t i : chosen) folds.push_back(folds_[i]);
+    return GroupEmitter(builder_, site_, std::move(folds), mode).emit();
+  }
+
+  /// Zeros get the sign of `bits`.
+  Value with_sign(Value value, Value bits) {
+    llvm::Type* const type = bits->getType();
+    Value const sign = builder_.CreateAnd(
+        bits, llvm::ConstantInt::get(type, llvm::APInt::getSignMask(type->getScalarSizeInBits())));
+    return builder_.CreateSelect(is_zero(value), builder_.CreateBitCast(sign, value->getType()),
+                                 value);
+  }
+
+  /// What `found` appends, for those results, where any lane of `mask` is set.
+  template <class Found>
+  void replace_where(Value mask, const Folds& chosen, std::vector<Value>& results, Found&& found) {
+    Value const any = builder_.CreateOrReduce(mask);
     llvm::BasicBlock* const before = builder_.GetInsertBlock();
     const auto block = [&](const char* name) {
       return llvm::BasicBlock::Create(builder_.getContext(), name, before->getParent());
     };
-    llvm::BasicBlock* const exactly = block("with_nan");
+    llvm::BasicBlock* const mending = block("mending");
     llvm::BasicBlock* const after = block("folded");
-    builder_.CreateCondBr(any, exactly, after);
-    builder_.SetInsertPoint(exactly);
-    Folds again;
-    for (const std::size_t i : quick) again.push_back(folds_[i]);
-    const std::vector<Value> exact = GroupEmitter(builder_, site_, again, true).emit();
+    builder_.CreateCondBr(any, mending, after);
+    builder_.SetInsertPoint(mending);
+    const std::vector<Value> mended = found();
     llvm::BasicBlock* const last = builder_.GetInsertBlock();
     builder_.CreateBr(after);
     builder_.SetInsertPoint(after);
-    for (std::size_t i = 0; i < quick.size(); ++i) {
-      Value& result = results[quick[i]];
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      Value& result = results[chosen[i]];
       llvm::PHINode* const joined = builder_.CreatePHI(result->getType(), 2);
       joined->addIncoming(result, before);
-      joined->addIncoming(exact[i], last);
+      joined->addIncoming(mended[i], last);
       result = joined;
     }
   }
@@ -464,7 +492,7 @@ class GroupEmitter {
   llvm::IRBuilder<>& builder_;
   const FoldSite& site_;
   Folds folds_;
-  bool exact_;
+  Mode mode_;
   std::vector<Accumulator> accumulators_;
   std::vector<std::size_t> result_at_;  ///< of each fold
 };
@@ -503,7 +531,8 @@ bool has_math(const tensor::ScalarProgram& program) {
 std::vector<llvm::Value*> emit_folds(llvm::IRBuilder<>& builder, const FoldSite& site) {
   std::vector<llvm::Value*> results(site.nest.folds.size());
   for (const GroupEmitter::Folds& group : groups_of(site.nest)) {
-    const std::vector<llvm::Value*> found = GroupEmitter(builder, site, group, false).emit();
+    const std::vector<llvm::Value*> found =
+        GroupEmitter(builder, site, group, GroupEmitter::Mode::quick).emit();
     for (std::size_t i = 0; i < group.size(); ++i) results[group[i]] = found[i];
   }
   return results;
