@@ -209,6 +209,8 @@ class BodyEmitter {
   // Statements. The planner bounds how deep they nest.
 
   void emit_statements(const std::vector<Statement>& statements) {
+    // What is known holds in straight code only; calls know nothing of the code's own memory.
+    target_.known.forget();
     for (const Statement& statement : statements) {
       switch (statement.kind) {
         case Statement::Kind::nest:
@@ -222,9 +224,11 @@ class BodyEmitter {
           break;
         case Statement::Kind::branch:
           emit_branch(statement);
+          target_.known.forget();
           break;
         case Statement::Kind::loop:
           emit_loop(statement);
+          target_.known.forget();
           break;
       }
     }

@@ -1,8 +1,9 @@
 #include "jit/emit_nest.h"
 
 #include <algorithm>
-#include <functional>
+#include <optional>
 #include <span>
+#include <utility>
 
 #include "jit/counting_loop.h"
 #include "jit/emit_fold.h"
@@ -16,12 +17,14 @@ using Value = llvm::Value*;
 
 /// Vectors that one block of lanes spans where nothing is folded.
 constexpr unsigned kVectorsOfProgram = 2;
+/// So few blocks of lanes are written one after the other rather than as a loop.
+constexpr std::int64_t kBlocksInARow = 4;
 
 std::int64_t bytes_of(DType dtype) { return static_cast<std::int64_t>(dtype_bytes(dtype)); }
 
 class NestEmitter {
  public:
-  NestEmitter(llvm::IRBuilder<>& builder, const Nest& nest, const NestTarget& target)
+  NestEmitter(llvm::IRBuilder<>& builder, const Nest& nest, NestTarget& target)
       : builder_(builder), nest_(nest), target_(target) {}
 
   void emit() {
@@ -31,6 +34,9 @@ class NestEmitter {
       folds_.emplace_back();
       for (const NestOperand& operand : fold.reads) folds_.back().push_back(base(operand));
     }
+    // Registers that are filled in a loop are not known behind it.
+    in_loop_ = nest_.sizes.size() > 1;
+    if (in_loop_) forget_writes();
     std::vector<Value> index;
     outer(0, index);
   }
@@ -59,6 +65,10 @@ class NestEmitter {
     lanes(index);
   }
 
+  void forget_writes() {
+    for (const NestOperand& write : nest_.writes) target_.known.forget(write.slot);
+  }
+
   /// Blocks of many lanes first, then of half as many for those that are left, down to one.
   void lanes(std::vector<Value>& index) {
     const std::int64_t count = nest_.sizes.empty() ? 1 : nest_.sizes.back();
@@ -68,15 +78,29 @@ class NestEmitter {
     std::int64_t lane = 0;
     for (; width > 0; width /= 2) {
       const std::int64_t last = lane + (count - lane) / width * width;
-      if (last > lane)
-        counted(builder_, {lane, last, width}, {}, [&](Value i, const std::vector<Value>&) {
-          if (!nest_.sizes.empty()) index.push_back(i);
-          elements(index, width);
-          if (!nest_.sizes.empty()) index.pop_back();
-          return std::vector<Value>{};
-        });
+      if (last > lane) blocks(lane, last, width, index);
       lane = last;
     }
+  }
+
+  void blocks(std::int64_t first, std::int64_t last, unsigned width, std::vector<Value>& index) {
+    const auto block = [&](Value lane) {
+      if (!nest_.sizes.empty()) index.push_back(lane);
+      elements(index, width);
+      if (!nest_.sizes.empty()) index.pop_back();
+    };
+    if (!in_loop_ && nest_.folds.empty() && last - first <= kBlocksInARow * width) {
+      for (std::int64_t lane = first; lane < last; lane += width) block(number(lane));
+      return;
+    }
+    const bool loops = first + width < last;
+    if (loops) forget_writes();
+    const bool was_in_loop = std::exchange(in_loop_, in_loop_ || loops);
+    counted(builder_, {first, last, width}, {}, [&](Value lane, const std::vector<Value>&) {
+      block(lane);
+      return std::vector<Value>{};
+    });
+    in_loop_ = was_in_loop;
   }
 
   /// Bytes of the widest element that is computed with; 4 at least, as narrow ones are rare.
@@ -94,33 +118,67 @@ class NestEmitter {
 
   void elements(std::span<const Value> index, unsigned width) {
     std::vector<Value> inputs;
-    for (std::size_t i = 0; i < nest_.reads.size(); ++i) {
-      const NestOperand& operand = nest_.reads[i];
-      inputs.push_back(load_lanes(builder_, operand.dtype,
-                                  element_address(builder_, operand, reads_[i], index),
-                                  lane_stride(operand), width));
-    }
+    for (std::size_t i = 0; i < nest_.reads.size(); ++i)
+      inputs.push_back(load(nest_.reads[i], reads_[i], index, width));
     const std::vector<Value> folded = emit_folds(builder_, {nest_, target_, folds_, index, width});
     inputs.insert(inputs.end(), folded.begin(), folded.end());
     const std::vector<Value> registers = emit_program(builder_, nest_.program, inputs, width);
-    for (std::size_t i = 0; i < nest_.writes.size(); ++i) {
-      const NestOperand& operand = nest_.writes[i];
-      store_lanes(
-          builder_, operand.dtype, registers[static_cast<std::size_t>(nest_.program.results[i])],
-          element_address(builder_, operand, writes_[i], index), lane_stride(operand), width);
+    for (std::size_t i = 0; i < nest_.writes.size(); ++i)
+      store(nest_.writes[i], writes_[i], index,
+            registers[static_cast<std::size_t>(nest_.program.results[i])], width);
+  }
+
+  Value load(const NestOperand& operand, Value base, std::span<const Value> index, unsigned width) {
+    const std::int64_t stride = lane_stride(operand);
+    if (const auto offset = known_offset(operand, index)) {
+      const unsigned lanes = stride == 0 ? 1 : width;
+      Value const known =
+          stride > 1 || stride < 0
+              ? nullptr
+              : target_.known.load(builder_, operand.slot, operand.dtype, *offset, lanes);
+      if (known != nullptr) return lanes < width ? builder_.CreateVectorSplat(width, known) : known;
     }
+    return load_lanes(builder_, operand.dtype, element_address(builder_, operand, base, index),
+                      stride, width);
+  }
+
+  void store(const NestOperand& operand, Value base, std::span<const Value> index, Value value,
+             unsigned width) {
+    const std::int64_t stride = lane_stride(operand);
+    store_lanes(builder_, operand.dtype, value, element_address(builder_, operand, base, index),
+                stride, width);
+    if (operand.slot >= 0) return;
+    const auto offset = known_offset(operand, index);
+    if (!in_loop_ && offset && (width == 1 || stride == 1))
+      target_.known.store(operand.slot, operand.dtype, *offset, width, value);
+    else
+      target_.known.forget(operand.slot);
+  }
+
+  /// Where the element lies in the code's own memory, if that is known.
+  static std::optional<std::int64_t> known_offset(const NestOperand& operand,
+                                                  std::span<const Value> index) {
+    if (operand.slot >= 0) return std::nullopt;
+    std::int64_t offset = operand.offset;
+    for (std::size_t i = 0; i < index.size(); ++i) {
+      const auto* const at = llvm::dyn_cast<llvm::ConstantInt>(index[i]);
+      if (at == nullptr) return std::nullopt;
+      offset += at->getSExtValue() * operand.strides[i] * bytes_of(operand.dtype);
+    }
+    return offset;
   }
 
   llvm::IRBuilder<>& builder_;
   const Nest& nest_;
-  const NestTarget& target_;
+  NestTarget& target_;
+  bool in_loop_ = false;
   std::vector<Value> reads_, writes_;
   std::vector<std::vector<Value>> folds_;
 };
 
 }  // namespace
 
-void emit_nest(llvm::IRBuilder<>& builder, const Nest& nest, const NestTarget& target) {
+void emit_nest(llvm::IRBuilder<>& builder, const Nest& nest, NestTarget& target) {
   NestEmitter(builder, nest, target).emit();
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "jit/interface.h"
+#include "jit/local_values.h"
 
 namespace scanloom::jit {
 
@@ -17,9 +18,11 @@ struct NestTarget {
   std::vector<llvm::Value*> locals;            ///< the addresses of the code's own memory
   unsigned vector_bytes = 0;                   ///< the width of the machine's vectors
   bool with_fma = false;                       ///< whether products are added with one rounding
+  LocalValues known = {};                      ///< of the code's own memory
 };
 
-/// Appends the nest at the builder's place. Precondition: all programs are supported.
-void emit_nest(llvm::IRBuilder<>& builder, const Nest& nest, const NestTarget& target);
+/// Appends the nest at the builder's place, and notes what it has stored. Precondition: all
+/// programs are supported.
+void emit_nest(llvm::IRBuilder<>& builder, const Nest& nest, NestTarget& target);
 
 }  // namespace scanloom::jit

@@ -1,0 +1,86 @@
+#include "jit/local_values.h"
+
+#include <algorithm>
+
+namespace scanloom::jit {
+namespace {
+
+/// More pieces than this are shuffled together no faster than they are loaded.
+constexpr std::ptrdiff_t kMostPieces = 4;
+
+unsigned lanes_of(const llvm::Value* value) {
+  const auto* const vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
+  return vector == nullptr ? 1 : vector->getNumElements();
+}
+
+/// `count` lanes of `value` from `first` on, as a vector of `width` whose other lanes are poison.
+llvm::Value* spread(llvm::IRBuilder<>& builder, llvm::Value* value, unsigned first, unsigned count,
+                    unsigned at, unsigned width) {
+  if (!value->getType()->isVectorTy()) {
+    auto* const type = llvm::FixedVectorType::get(value->getType(), width);
+    return builder.CreateInsertElement(llvm::PoisonValue::get(type), value, at);
+  }
+  llvm::SmallVector<int> lanes(width, llvm::PoisonMaskElem);
+  for (unsigned i = 0; i < count; ++i) lanes[at + i] = static_cast<int>(first + i);
+  return builder.CreateShuffleVector(value, lanes);
+}
+
+/// `count` lanes of `b` from `at` on, the others of `a`.
+llvm::Value* blended(llvm::IRBuilder<>& builder, llvm::Value* a, llvm::Value* b, unsigned at,
+                     unsigned count) {
+  const unsigned width = lanes_of(a);
+  llvm::SmallVector<int> lanes(width);
+  for (unsigned i = 0; i < width; ++i)
+    lanes[i] = static_cast<int>(i >= at && i < at + count ? width + i : i);
+  return builder.CreateShuffleVector(a, b, lanes);
+}
+
+}  // namespace
+
+void LocalValues::store(std::int32_t slot, DType dtype, std::int64_t offset, unsigned width,
+                        llvm::Value* value) {
+  std::vector<Piece>& pieces = pieces_[slot];
+  const std::int64_t end = offset + width * static_cast<std::int64_t>(dtype_bytes(dtype));
+  std::erase_if(pieces,
+                [&](const Piece& piece) { return piece.begin < end && offset < piece.end; });
+  if (dtype == DType::boolean) return;  // a bit in registers, a byte in memory
+  const auto after = std::ranges::upper_bound(pieces, offset, {}, &Piece::begin);
+  pieces.insert(after, {dtype, offset, end, value});
+}
+
+llvm::Value* LocalValues::load(llvm::IRBuilder<>& builder, std::int32_t slot, DType dtype,
+                               std::int64_t offset, unsigned width) const {
+  const auto known = pieces_.find(slot);
+  if (known == pieces_.end()) return nullptr;
+  const auto bytes = static_cast<std::int64_t>(dtype_bytes(dtype));
+  const std::int64_t end = offset + width * bytes;
+  const std::vector<Piece>& pieces = known->second;
+  const auto first = std::ranges::find_if(pieces, [&](const Piece& p) { return p.end > offset; });
+  const auto last =
+      std::find_if(first, pieces.end(), [&](const Piece& piece) { return piece.begin >= end; });
+  if (last - first > kMostPieces) return nullptr;
+  std::int64_t reached = offset;
+  for (auto piece = first; piece != last; ++piece) {
+    if (piece->begin > reached || piece->dtype != dtype || (reached - piece->begin) % bytes != 0)
+      return nullptr;
+    reached = piece->end;
+  }
+  if (reached < end) return nullptr;
+  const auto lanes = [&](std::int64_t size) { return static_cast<unsigned>(size / bytes); };
+  if (width == 1)
+    return first->value->getType()->isVectorTy()
+               ? builder.CreateExtractElement(first->value, lanes(offset - first->begin))
+               : first->value;
+  if (first->begin == offset && first->end == end) return first->value;
+  llvm::Value* found = nullptr;
+  for (auto piece = first; piece != last; ++piece) {
+    const std::int64_t from = std::max(piece->begin, offset), to = std::min(piece->end, end);
+    const unsigned at = lanes(from - offset), count = lanes(to - from);
+    llvm::Value* const part =
+        spread(builder, piece->value, lanes(from - piece->begin), count, at, width);
+    found = found == nullptr ? part : blended(builder, found, part, at, count);
+  }
+  return found;
+}
+
+}  // namespace scanloom::jit
