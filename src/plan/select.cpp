@@ -18,6 +18,7 @@ const std::array kRows = {
     Row{&ops::concat_op, {KernelId::concat}},
     Row{&ops::contract_op, {KernelId::contract}},
     Row{&ops::conv_op, {KernelId::conv}},
+    Row{&ops::dense_op, {KernelId::copy}},
     Row{&ops::dequantize_linear_op, {KernelId::dequantize}},
     Row{&ops::gather_op, {KernelId::gather}},
     Row{&ops::lstm_op, {KernelId::lstm}},
