@@ -138,6 +138,7 @@ struct StripPlan {
   void (*strip)(const Strip<T>&) = nullptr;
   Strip<T> shape;  ///< all but the addresses that change
   int a_input = 0;
+  std::int64_t rows = 1;
   std::shared_ptr<const void> packed;
 };
 
@@ -148,6 +149,8 @@ Status run_strip(const Call& call) noexcept {
   s.a = call.in(plan.a_input).template data<const T>();
   if (!s.padded) s.b = call.in(1 - plan.a_input).template data<const T>();
   s.c = call.out(0).template data<T>();
+  if (plan.rows == 1)
+    s.backwards = goes_backwards(s.b, s.columns * s.k * static_cast<std::int64_t>(sizeof(T)));
   plan.strip(s);
   return Status::ok;
 }
@@ -160,7 +163,7 @@ bool is_strip(const Schedule<T>& plan) {
 
 template <class T>
 StripPlan<T> strip_of(const Schedule<T>& plan) {
-  StripPlan<T> result{plan.fns->strip[plan.m - 1], {}, plan.a_input, plan.packed};
+  StripPlan<T> result{plan.fns->strip[plan.m - 1], {}, plan.a_input, plan.m, plan.packed};
   Strip<T>& s = result.shape;
   s.columns = plan.n;
   s.k = plan.k;

@@ -199,7 +199,10 @@ class Task {
   }
 
   void step(std::int64_t k, const float* xw) {
-    take_step({rows_, plan_.hidden, plan_.units, xw, weights_.r, weights_.bias, h_, c_, next_});
+    LstmStep whole{rows_, plan_.hidden, plan_.units, xw, weights_.r, weights_.bias, h_, c_, next_};
+    // What is left of R in the caches is read first; of several rows each block is read for all.
+    whole.backwards = rows_ == 1 && k % 2 != 0;
+    take_step(whole);
     std::swap(h_, next_);
     const Operand& y = call_.out(0);
     const std::int64_t* s = y.strides;

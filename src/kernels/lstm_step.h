@@ -19,6 +19,7 @@ struct LstmStep {
   float* c = nullptr;                            ///< [rows][units], updated
   float* next_h = nullptr;                       ///< [rows][units], not h
   std::int64_t first_block = 0, last_block = 0;  ///< those before it; the first is even
+  bool backwards = false;                        ///< from the last pair of blocks to the first
 };
 
 }  // namespace scanloom::kernels

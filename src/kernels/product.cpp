@@ -1,6 +1,7 @@
 #include "kernels/product.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/thread_pool.h"
 
@@ -84,7 +85,19 @@ void task(const ProductFns<T>& fns, const Strip<T>& s, std::int64_t m) {
     all_rows(fns, s, m);
 }
 
+// Weights smaller than this stay in the first cache as a whole.
+constexpr std::int64_t kNearBytes = 32 * 1024;
+
 }  // namespace
+
+bool goes_backwards(const void* weights, std::int64_t bytes) {
+  if (bytes <= kNearBytes) return false;
+  // Turns of several matrices; where two share one they only lose the gain.
+  thread_local std::array<bool, 64> turns{};
+  bool& turn = turns[(reinterpret_cast<std::uintptr_t>(weights) >> 12) % turns.size()];
+  turn = !turn;
+  return turn;
+}
 
 template <class T>
 void pack(const ProductFns<T>& fns, const MatrixB<T>& b, T* to, int max_threads) {
@@ -115,13 +128,18 @@ void pack(const ProductFns<T>& fns, const MatrixB<T>& b, T* to, int max_threads)
 
 template <class T>
 void multiply(const ProductFns<T>& fns, const Product<T>& p, int max_threads) {
-  const Strip<T> whole = strip_of(fns, p);
+  Strip<T> whole = strip_of(fns, p);
   constexpr std::int64_t kTaskColumns = kTaskColumnBytes / static_cast<std::int64_t>(sizeof(T));
   // One strip reads B once, in order: parts of it would only bring more beginnings.
   const bool small = p.m <= fns.rows || (p.m <= kTaskRows && p.b.n <= kTaskColumns);
   const bool threads =
       max_threads > 1 && p.m * p.b.n * p.b.k > (p.m == 1 ? kThreadWorkOfRow : kThreadWork);
-  if (small && !threads) return task(fns, whole, p.m);
+  if (small && !threads) {
+    if (p.m == 1)
+      whole.backwards =
+          goes_backwards(whole.b, p.b.n * p.b.k * static_cast<std::int64_t>(sizeof(T)));
+    return task(fns, whole, p.m);
+  }
   // Few rows: narrower tasks, so that there are enough of them.
   const std::int64_t width = p.m > kTaskRows ? kTaskColumns : kTaskColumns / 4;
   const std::int64_t across = (p.b.n + width - 1) / width;

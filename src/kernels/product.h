@@ -21,7 +21,13 @@ struct Strip {
   T* c = nullptr;
   std::int64_t c_row = 0, c_column = 1;
   const T* bias = nullptr;  ///< per column, added last; padded as b is
+  bool backwards = false;   ///< from the last column to the first
 };
+
+/// Whether a strip over these weights goes backwards: every other time within a thread. What the
+/// last pass has left in the cache is then read first rather than pushed out before it is met
+/// again.
+bool goes_backwards(const void* weights, std::int64_t bytes);
 
 inline constexpr int kMaxStripRows = 8;
 
