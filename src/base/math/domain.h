@@ -21,7 +21,9 @@
 //   integer
 #pragma once
 
+#include <bit>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 
 namespace scanloom::math {
@@ -92,6 +94,36 @@ typename M::F polynomial(const M& m, typename M::F x, const double (&coefficient
   for (std::size_t i = kCount - 1; i-- > 0;)
     sum = m.add(m.mul(sum, x), m.constant(coefficients[i]));
   return sum;
+}
+
+/// The sum of coefficients[kFirst + i] x^i for i below kCount, where powers[j] is x^(2^j).
+template <std::size_t kFirst, std::size_t kCount, MathDomain M, std::size_t kAll>
+typename M::F paired_terms(const M& m, const typename M::F* powers,
+                           const double (&coefficients)[kAll]) {
+  if constexpr (kCount == 1) {
+    return m.constant(coefficients[kFirst]);
+  } else {
+    constexpr std::size_t kLow = std::bit_floor(kCount - 1);
+    const auto low = paired_terms<kFirst, kLow>(m, powers, coefficients);
+    const auto high = paired_terms<kFirst + kLow, kCount - kLow>(m, powers, coefficients);
+    return m.add(m.mul(high, powers[std::countr_zero(kLow)]), low);
+  }
+}
+
+/// The same polynomial by Estrin's rule, from neighbours to pairs to pairs of pairs: a chain of
+/// half the length for a few multiplications more. `square` is x x.
+template <MathDomain M, std::size_t kCount>
+typename M::F paired_polynomial(const M& m, typename M::F x, typename M::F square,
+                                const double (&coefficients)[kCount]) {
+  static_assert(kCount > 4 && kCount <= 16);
+  const auto fourth = m.mul(square, square);
+  if constexpr (kCount <= 8) {
+    const typename M::F powers[] = {x, square, fourth};
+    return paired_terms<0, kCount>(m, powers, coefficients);
+  } else {
+    const typename M::F powers[] = {x, square, fourth, m.mul(fourth, fourth)};
+    return paired_terms<0, kCount>(m, powers, coefficients);
+  }
 }
 
 /// magnitude's absolute value with sign's sign.

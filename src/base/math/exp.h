@@ -53,8 +53,9 @@ ReducedByLn2<M> reduce_by_ln2(const M& m, typename M::F x) {
 /// exp(r) - 1 for |r| <= ln 2 / 2.
 template <MathDomain M>
 typename M::F expm1_reduced(const M& m, typename M::F r) {
-  const auto tail = polynomial(m, r, ExpFormat<M::kBits>::kCoefficients);
-  return m.add(m.mul(m.mul(tail, r), r), r);
+  const auto square = m.mul(r, r);
+  return m.add(m.mul(paired_polynomial(m, r, square, ExpFormat<M::kBits>::kCoefficients), square),
+               r);
 }
 
 /// 2^n for n within the normal exponents.
