@@ -14,6 +14,7 @@ import numpy as np
 
 Arrays = Sequence[np.ndarray]
 
+PAIRS_OF_MEMORY = 3
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 
 
@@ -29,7 +30,8 @@ class Skip(Exception):
 class Engine:
     """One way to compute the answer. `run` returns arrays in the order of the reference.
 
-    A `timed` engine returns (seconds, arrays): what it does in another process times itself."""
+    A `timed` engine returns (seconds, arrays): what it does in another process times itself. Of
+    questions about memory these are bytes."""
 
     name: str
     run: Callable
@@ -57,6 +59,7 @@ class Question:
     reference: Arrays
     tolerance: float = 0.0  # relative to the largest magnitude of the reference; 0: equal
     reference_name: str = "numpy"
+    memory: bool = False  # bytes in the place of times; a few pairs are enough
 
 
 @dataclasses.dataclass
@@ -92,6 +95,7 @@ class Comparison:
     pairs: int
     target: float | None
     strategy: str
+    memory: bool  # what is named ns are bytes
 
     @property
     def met(self) -> bool | None:
@@ -150,6 +154,8 @@ def compare(
     question: Question, peer: Peer, clock: str, pairs: int, seconds: float
 ) -> Comparison:
     """Interleaved pairs of Scanloom and one peer; both are checked before."""
+    if question.memory:
+        pairs = min(pairs, PAIRS_OF_MEMORY)
     ours, theirs = (
         Timer(engine, CLOCKS[clock], seconds) for engine in (question.ours, peer.engine)
     )
@@ -161,7 +167,7 @@ def compare(
         else:
             ours_first = ours.sample()
             samples.append((ours_first, theirs.sample()))
-    per_unit = 1e9 / question.units
+    per_unit = (1 if question.memory else 1e9) / question.units
     ratios = [mine / other for mine, other in samples]
     return Comparison(
         question=question.name,
@@ -179,4 +185,5 @@ def compare(
         pairs=pairs,
         target=peer.target,
         strategy=question.ours.strategy,
+        memory=question.memory,
     )

@@ -117,10 +117,15 @@ def time_text(nanoseconds: float) -> str:
     return f"{nanoseconds / 1e9:.3g} s"
 
 
+def memory_text(size: float) -> str:
+    return f"{size / 2**20:.3g} MiB"
+
+
 def row(found: harness.Comparison) -> tuple[str, ...]:
     verdict = {None: "", True: "met", False: "MISSED"}[found.met]
     target = "" if found.target is None else f"{found.target:.3g}"
-    return (found.question, found.peer, time_text(found.ours_ns), time_text(found.peer_ns),
+    text = memory_text if found.memory else time_text
+    return (found.question, found.peer, text(found.ours_ns), text(found.peer_ns),
             found.unit, f"{found.ratio_median:.3g}", f"{found.ratio_min:.3g}", target, verdict)
 
 
