@@ -78,7 +78,8 @@ struct RunOptions {
   bool profile = false;  ///< fills RunReport::profile; not where execution is interpreted
 };
 
-/// Time of one node over a run. Loops contain the time of their bodies.
+/// Time of one node over a run. Loops contain the time of their bodies. Where machine code computes
+/// several nodes at once, `node` names them all, and a row says what reading the clock took.
 struct NodeTime {
   std::string node;
   std::string kernel;

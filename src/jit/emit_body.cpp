@@ -1,5 +1,7 @@
 #include "jit/emit_body.h"
 
+#include <llvm/TargetParser/Triple.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <set>
@@ -14,7 +16,7 @@ namespace {
 constexpr std::uint64_t kLocalAlignment = 64;
 
 static_assert(offsetof(BodyFrame, slots) == 0 && offsetof(BodyFrame, calls) == 8 &&
-              offsetof(BodyFrame, failed_call) == 16);
+              offsetof(BodyFrame, failed_call) == 16 && offsetof(BodyFrame, ticks) == 24);
 
 /// One loop over the steps; in it the statements in their order, then the moves of the slots.
 class BodyEmitter {
@@ -42,7 +44,10 @@ class BodyEmitter {
     builder_.SetInsertPoint(steps);
     llvm::PHINode* const step = builder_.CreatePHI(builder_.getInt64Ty(), 2, "step");
     step->addIncoming(function_->getArg(1), entry);
-    emit_statements(source_.statements);
+    if (source_.timed)
+      emit_timed(source_.statements);
+    else
+      emit_statements(source_.statements);
     llvm::Value* const goes_on = source_.keep_going ? load_flag(*source_.keep_going) : nullptr;
     move_slots(source_.moves);
     swap_slots();
@@ -211,26 +216,51 @@ class BodyEmitter {
   void emit_statements(const std::vector<Statement>& statements) {
     // What is known holds in straight code only; calls know nothing of the code's own memory.
     target_.known.forget();
-    for (const Statement& statement : statements) {
-      switch (statement.kind) {
-        case Statement::Kind::nest:
-          emit_nest(builder_, statement.nest, target_);
-          break;
-        case Statement::Kind::call:
-          emit_call(statement.call);
-          break;
-        case Statement::Kind::set:
-          emit_set(statement.set);
-          break;
-        case Statement::Kind::branch:
-          emit_branch(statement);
-          target_.known.forget();
-          break;
-        case Statement::Kind::loop:
-          emit_loop(statement);
-          target_.known.forget();
-          break;
-      }
+    for (const Statement& statement : statements) emit_statement(statement);
+  }
+
+  /// With the ticks of the processor's clock that each statement takes added to its sum.
+  void emit_timed(const std::vector<Statement>& statements) {
+    target_.known.forget();
+    llvm::Value* const ticks = field(offsetof(BodyFrame, ticks));
+    llvm::Value* before = read_clock();
+    for (std::size_t i = 0; i < statements.size(); ++i) {
+      emit_statement(statements[i]);
+      llvm::Value* const after = read_clock();
+      llvm::Value* const sum = place(ticks, i * sizeof(std::uint64_t));
+      llvm::Value* const so_far = builder_.CreateLoad(builder_.getInt64Ty(), sum);
+      builder_.CreateStore(builder_.CreateAdd(so_far, builder_.CreateSub(after, before)), sum);
+      before = after;
+    }
+  }
+
+  /// The one that programs may read.
+  llvm::Value* read_clock() {
+    const llvm::Triple machine(function_->getParent()->getTargetTriple());
+    return builder_.CreateIntrinsic(
+        machine.isX86() ? llvm::Intrinsic::readcyclecounter : llvm::Intrinsic::readsteadycounter,
+        {}, {});
+  }
+
+  void emit_statement(const Statement& statement) {
+    switch (statement.kind) {
+      case Statement::Kind::nest:
+        emit_nest(builder_, statement.nest, target_);
+        break;
+      case Statement::Kind::call:
+        emit_call(statement.call);
+        break;
+      case Statement::Kind::set:
+        emit_set(statement.set);
+        break;
+      case Statement::Kind::branch:
+        emit_branch(statement);
+        target_.known.forget();
+        break;
+      case Statement::Kind::loop:
+        emit_loop(statement);
+        target_.known.forget();
+        break;
     }
   }
 

@@ -177,6 +177,7 @@ struct BodySource {
   std::optional<NestOperand> keep_going;  ///< a boolean; false ends the loop after this step
   std::vector<SlotMove> moves;
   std::vector<SlotSwap> swaps;
+  bool timed = false;      ///< whether the code adds up what each statement takes
   Isa isa = active_isa();  ///< as above; products are added by fma where it has that
   friend bool operator==(const BodySource&, const BodySource&) = default;
 };
@@ -185,7 +186,8 @@ struct BodySource {
 struct BodyFrame {
   std::byte** slots;
   const tensor::HotCall* calls;
-  std::int64_t failed_call;  ///< set where a kernel has found a fault
+  std::int64_t failed_call;        ///< set where a kernel has found a fault
+  std::uint64_t* ticks = nullptr;  ///< of each statement, where the code is timed
 };
 
 /// Runs steps [first, last), leaving the slots as the next step needs them. Returns `last`; or
@@ -211,6 +213,6 @@ struct Plugin {
   /// Whether there is machine code for the program; the error says what is missing.
   Expected<void> (*check)(const tensor::ScalarProgram& program);
 };
-inline constexpr std::uint32_t kPluginVersion = 3;
+inline constexpr std::uint32_t kPluginVersion = 4;
 
 }  // namespace scanloom::jit

@@ -97,7 +97,7 @@ Expected<Change> turn(Module& module, NodeId loop) {
 
 }  // namespace
 
-Expected<Change> turn_captured(Module& module) {
+Expected<Change> turn_captured(ir::Module& module) {
   Change change;
   for (const NodeId id : nodes_with_regions(module, Order::inner_first)) {
     if (module.node(id).op != &ir::loop_op) continue;

@@ -210,8 +210,19 @@ void Binder::compile_bodies() {
 
 Expected<jit::CompiledBody> compile_body(const Plan& plan, const Binding& binding,
                                          const BoundLoop& loop) {
-  SCANLOOM_TRY(const jit::BodySource source, describe_body(plan, binding, loop));
-  return plan.bodies.get(source, [&] { return plan.options.compiler->compile_body(source); });
+  SCANLOOM_TRY(const Body body, describe_body(plan, binding, loop));
+  return plan.bodies.get(body.source,
+                         [&] { return plan.options.compiler->compile_body(body.source); });
+}
+
+Expected<TimedBody> compile_timed_body(const Plan& plan, const Binding& binding,
+                                       const BoundLoop& loop) {
+  SCANLOOM_TRY(Body body, describe_body(plan, binding, loop));
+  body.source.timed = true;
+  SCANLOOM_TRY(jit::CompiledBody code, plan.bodies.get(body.source, [&] {
+    return plan.options.compiler->compile_body(body.source);
+  }));
+  return TimedBody{std::move(code), std::move(body.nodes)};
 }
 
 }  // namespace scanloom::plan

@@ -66,12 +66,13 @@ class BodyMaker {
   BodyMaker(const Plan& plan, const Binding& binding, const BoundLoop& loop)
       : plan_(plan), binding_(binding), loop_(loop) {}
 
-  Expected<jit::BodySource> make() {
+  Expected<Body> make() {
     if (!loop_.why_no_body.empty())
       return fail(Code::unsupported, "{} {}", describe(plan_, loop_.node), loop_.why_no_body);
     std::vector<Part> parts;
     add_range(loop_.body, loop_.exit - 1, parts);
-    jit::BodySource source;
+    Body body;
+    jit::BodySource& source = body.source;
     std::vector<Use> read_later;
     if (loop_.keep_going.present()) {
       source.keep_going =
@@ -88,6 +89,7 @@ class BodyMaker {
       if (part.is_nest()) arrange_axes(part.statement.nest);
       emitted += emitted_of(part.statement);
       source.statements.push_back(std::move(part.statement));
+      body.nodes.push_back(std::move(part.nodes));
     }
     if (emitted > kMaxEmittedOfBody)
       return fail(Code::unsupported, "{} takes {} operations of machine code, {} are the most",
@@ -96,7 +98,7 @@ class BodyMaker {
       source.moves.push_back({port.argument.slot, port.step_bytes});
     for (const BoundStacked& port : loop_.stacked)
       source.moves.push_back({port.row.slot, port.step_bytes});
-    return source;
+    return body;
   }
 
  private:
@@ -133,13 +135,14 @@ class BodyMaker {
       return is_small(nest) && is_supported(nest);
     });
     if (taken)
-      for (Nest& nest : nests) parts.push_back(part_of(std::move(nest)));
+      for (Nest& nest : nests) parts.push_back(part_of(std::move(nest), {call.node}));
     else
       parts.push_back(part_of_call(view, index));
   }
 
   [[nodiscard]] Part part_of_call(const CallView& view, std::uint32_t index) const {
     Part part;
+    part.nodes = {view.node_id()};
     part.statement.kind = Statement::Kind::call;
     part.statement.call = static_cast<std::int32_t>(index);
     for (std::size_t i = 0; i < view.inputs() + view.outputs(); ++i)
@@ -193,6 +196,7 @@ class BodyMaker {
   std::uint32_t add_branch(std::uint32_t at, const BoundBranch& branch, std::vector<Part>& parts) {
     const std::uint32_t jump = branch.otherwise - 1, end = binding_.code[jump].index;
     Part block;
+    block.nodes = {branch.node};
     block.statement.kind = Statement::Kind::branch;
     block.statement.condition = {
         branch.condition.slot, DType::boolean, branch.condition.offset, {}};
@@ -208,6 +212,7 @@ class BodyMaker {
 
   void add_loop(const BoundLoop& inner, std::vector<Part>& parts) {
     Part block;
+    block.nodes = {inner.node};
     block.statement.kind = Statement::Kind::loop;
     jit::InnerLoop& loop = block.statement.loop;
     loop.trips = inner.trip_count;
@@ -257,8 +262,7 @@ class BodyMaker {
 
 }  // namespace
 
-Expected<jit::BodySource> describe_body(const Plan& plan, const Binding& binding,
-                                        const BoundLoop& loop) {
+Expected<Body> describe_body(const Plan& plan, const Binding& binding, const BoundLoop& loop) {
   for (const BoundCarried& port : loop.carried)
     if (port.buffer_a == kNone)
       return fail(Code::unsupported, "{}: the size of a state depends on data",

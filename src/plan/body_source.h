@@ -8,10 +8,14 @@
 
 namespace scanloom::plan {
 
+struct Body {
+  jit::BodySource source;
+  std::vector<std::vector<ir::NodeId>> nodes;  ///< that each statement computes
+};
+
 /// The body of a loop that is bound to be stepped. The binding's buffers are placed, and those that
 /// the body makes share no memory. Errors: unsupported (what cannot be part of machine code, naming
 /// the node).
-Expected<jit::BodySource> describe_body(const Plan& plan, const Binding& binding,
-                                        const BoundLoop& loop);
+Expected<Body> describe_body(const Plan& plan, const Binding& binding, const BoundLoop& loop);
 
 }  // namespace scanloom::plan

@@ -9,9 +9,9 @@ namespace scanloom::plan {
 namespace {
 
 std::string strategy_of_body(const Plan& plan, const Binding& binding, const BoundLoop& loop) {
-  const Expected<jit::BodySource> source = describe_body(plan, binding, loop);
-  if (!source) return loop.strategy;  // which says why
-  const auto code = plan.bodies.find(*source);
+  const Expected<Body> body = describe_body(plan, binding, loop);
+  if (!body) return loop.strategy;  // which says why
+  const auto code = plan.bodies.find(body->source);
   if (!code)
     return fmt::format("{}; compiled after {} steps", loop.strategy, loop.steps_to_compile);
   if (!*code) return loop.strategy + "; " + code->error().text();

@@ -82,7 +82,8 @@ void join_last(std::vector<Part>& parts) {
   for (std::size_t back = 2; back <= std::min(kReach, parts.size()); ++back) {
     Part& candidate = parts[parts.size() - back];
     if (candidate.is_nest() && joins(candidate, last)) {
-      candidate = part_of(joined(candidate.statement.nest, last.statement.nest));
+      candidate =
+          part_of(joined(candidate.statement.nest, last.statement.nest), nodes_of(candidate, last));
       parts.pop_back();
       return;
     }
@@ -146,7 +147,7 @@ std::vector<Part> fuse_nests(std::vector<Part> parts, std::int32_t local,
                              const std::vector<Use>& read_later) {
   std::vector<Part> fused;
   for (Part& part : parts) {
-    if (part.is_nest()) part = part_of(std::move(part.statement.nest));
+    if (part.is_nest()) part = part_of(std::move(part.statement.nest), std::move(part.nodes));
     fused.push_back(std::move(part));
     join_last(fused);
   }

@@ -168,7 +168,7 @@ class Inliner {
     for (const std::size_t at : *readers) {
       Nest nest = std::move(parts_[at].statement.nest);
       substitute(made, nest);
-      parts_[at] = part_of(std::move(nest));
+      parts_[at] = part_of(std::move(nest), nodes_of(parts_[producer], parts_[at]));
     }
   }
 

@@ -16,6 +16,7 @@ class CallView {
   CallView(const Plan& plan, const Binding& binding, const BoundCall& call)
       : plan_(plan), binding_(binding), call_(call) {}
 
+  [[nodiscard]] ir::NodeId node_id() const { return call_.node; }
   [[nodiscard]] const ir::Node& node() const { return plan_.module.node(call_.node); }
   [[nodiscard]] bool is_copy() const { return call_.is_copy; }
   [[nodiscard]] std::size_t inputs() const { return call_.inputs; }

@@ -20,8 +20,9 @@ Use use_of(const NestOperand& operand, const std::vector<std::int64_t>& sizes) {
   return use;
 }
 
-Part part_of(Nest nest) {
+Part part_of(Nest nest, std::vector<ir::NodeId> nodes) {
   Part part;
+  part.nodes = std::move(nodes);
   for (const NestOperand& read : nest.reads) part.reads.push_back(use_of(read, nest.sizes));
   for (const NestOperand& write : nest.writes) part.writes.push_back(use_of(write, nest.sizes));
   for (const Fold& fold : nest.folds) {
@@ -30,6 +31,13 @@ Part part_of(Nest nest) {
   }
   part.statement.nest = std::move(nest);
   return part;
+}
+
+std::vector<ir::NodeId> nodes_of(const Part& a, const Part& b) {
+  std::vector<ir::NodeId> nodes = a.nodes;
+  for (const ir::NodeId node : b.nodes)
+    if (std::ranges::find(nodes, node) == nodes.end()) nodes.push_back(node);
+  return nodes;
 }
 
 bool overlap(const std::vector<Use>& a, const std::vector<Use>& b) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "ir/ids.h"
 #include "jit/interface.h"
 
 namespace scanloom::plan {
@@ -25,12 +26,16 @@ Use use_of(const jit::NestOperand& operand, const std::vector<std::int64_t>& siz
 struct Part {
   jit::Statement statement;
   std::vector<Use> reads, writes;
+  std::vector<ir::NodeId> nodes;  ///< that it computes, wholly or in part
 
   [[nodiscard]] bool is_nest() const { return statement.kind == jit::Statement::Kind::nest; }
 };
 
 /// A nest with the memory that it touches.
-Part part_of(jit::Nest nest);
+Part part_of(jit::Nest nest, std::vector<ir::NodeId> nodes);
+
+/// Those of both, each once.
+std::vector<ir::NodeId> nodes_of(const Part& a, const Part& b);
 
 [[nodiscard]] bool overlap(const std::vector<Use>& a, const std::vector<Use>& b);
 

@@ -53,6 +53,14 @@ struct BoundLoop;
 Expected<jit::CompiledBody> compile_body(const Plan& plan, const Binding& binding,
                                          const BoundLoop& loop);
 
+/// Code that adds up what each of its statements takes, and the nodes that each computes.
+struct TimedBody {
+  jit::CompiledBody code;
+  std::vector<std::vector<ir::NodeId>> nodes;
+};
+Expected<TimedBody> compile_timed_body(const Plan& plan, const Binding& binding,
+                                       const BoundLoop& loop);
+
 std::shared_ptr<const Plan> make_plan(ir::Module module, const PlanOptions& options);
 
 /// Errors: invalid_argument (sizes that do not fit the module's, naming inputs and numbers), and

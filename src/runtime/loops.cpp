@@ -146,9 +146,10 @@ Expected<bool> Run::State::end_step(std::uint32_t index, Watch& watch) {
     }
     if (state.step == state.room) SCANLOOM_CHECK_OK(grow_rows(index));
     SCANLOOM_CHECK_OK(next_slices(index));
-    if (profiled) return true;
-    SCANLOOM_CHECK_OK(prepare_body(index, watch));
-    if (state.body.run == nullptr || !state.body_allowed) return true;
+    SCANLOOM_CHECK_OK(profiled == nullptr ? prepare_body(index, watch)
+                                          : prepare_timed_body(index, watch));
+    const jit::CompiledBody& body = profiled == nullptr ? state.body : state.timed.code;
+    if (body.run == nullptr || !state.body_allowed) return true;
     SCANLOOM_CHECK_OK(run_body(index, watch));
     return false;
   }
@@ -178,6 +179,30 @@ Expected<void> Run::State::prepare_body(std::uint32_t index, Watch& watch) {
   return look(index, watch);
 }
 
+/// As above, where the code would have taken over in another run.
+Expected<void> Run::State::prepare_timed_body(std::uint32_t index, Watch& watch) {
+  LoopState& state = loops[index];
+  const plan::BoundLoop& loop = binding->loops[index];
+  if (binding->plan->options.compiler == nullptr) return {};
+  if (!state.timed_decided) {
+    if (state.body.run == nullptr &&
+        (state.body_decided || ++state.stepped < loop.steps_to_compile))
+      return {};
+    state.timed_decided = true;
+    const double before = seconds_now();
+    Expected<plan::TimedBody> body = plan::compile_timed_body(*binding->plan, *binding, loop);
+    const double taken = seconds_now() - before;
+    began += taken;  // no time of a step
+    profiled->loops[index].seconds -= taken;
+    if (body) state.timed = *std::move(body);
+    SCANLOOM_CHECK_OK(look(index, watch));
+  }
+  Profile::Body& times = profiled->bodies[index];
+  times.nodes = state.timed.nodes;
+  times.ticks.resize(times.nodes.size());
+  return {};
+}
+
 /// Runs all steps that are left, `run_steps(last)` those up to `last`: it returns what a
 /// jit::CompiledLoopFn does.
 template <class F>
@@ -204,12 +229,21 @@ Expected<void> Run::State::run_chunks(std::uint32_t index, Watch& watch, F&& run
 Expected<void> Run::State::run_body(std::uint32_t index, Watch& watch) {
   const LoopState& state = loops[index];
   jit::BodyFrame frame{slots.data(), calls.data(), 0};
-  return run_chunks(index, watch, [&](std::int64_t last) {
-    const std::int64_t done = state.body.run(&frame, state.step, last);
+  const jit::CompiledBodyFn run = profiled == nullptr ? state.body.run : state.timed.code.run;
+  const std::int64_t first = state.step;
+  const double before = profiled == nullptr ? 0 : seconds_now();
+  if (profiled != nullptr) frame.ticks = profiled->bodies[index].ticks.data();
+  const Expected<void> ran = run_chunks(index, watch, [&](std::int64_t last) {
+    const std::int64_t done = run(&frame, state.step, last);
     if (done == jit::kBodyFault)
       failed_node = binding->calls[static_cast<std::size_t>(frame.failed_call)].node;
     return done;
   });
+  if (profiled != nullptr) {
+    profiled->bodies[index].steps += state.step - first;
+    profiled->bodies[index].seconds += seconds_now() - before;
+  }
+  return ran;
 }
 
 void Run::State::swap_states(const plan::BoundLoop& loop, bool first_step) {

@@ -179,7 +179,7 @@ Expected<RunResult> Run::execute(std::span<const std::byte* const> feeds, const 
   ++state.runs;
   if (state.budget.used > state.budget.limit) state.drop_kept();
   state.steps = 0;
-  state.profiled = profile != nullptr;
+  state.profiled = profile;
   state.outermost = State::kNoLoop;
   for (tensor::Draws& draws : state.draws) draws = {.run = number, .execution = 0};
   if (profile != nullptr) {
@@ -187,6 +187,7 @@ Expected<RunResult> Run::execute(std::span<const std::byte* const> feeds, const 
     profile->dynamic_calls.resize(bound.dynamic_calls.size());
     profile->object_calls.resize(bound.object_calls.size());
     profile->loops.resize(bound.loops.size());
+    profile->bodies.resize(bound.loops.size());
   }
   state.begin_objects(objects, budget);
   Expected<RunResult> result = state.run(feeds, limits, profile);

@@ -22,6 +22,15 @@ struct Profile {
     double seconds = 0;
   };
   std::vector<Entry> calls, dynamic_calls, object_calls, loops;
+
+  /// Steps of a stepped loop that machine code ran.
+  struct Body {
+    std::int64_t steps = 0;
+    double seconds = 0;
+    std::vector<std::vector<ir::NodeId>> nodes;  ///< that each statement of the code computes
+    std::vector<std::uint64_t> ticks;            ///< that each took; a unit of the processor's
+  };
+  std::vector<Body> bodies;
 };
 
 /// What the loops that stand in no other one took, by index of Binding::loops.

@@ -154,7 +154,8 @@ class Run::State::Shares {
 
 /// One: the steps are taken in order.
 int Run::State::worthwhile_threads(std::uint32_t index) const {
-  if (profiled || max_threads < 2 || outermost != index || only_loop != kNoLoop) return 1;
+  if (profiled != nullptr || max_threads < 2 || outermost != index || only_loop != kNoLoop)
+    return 1;
   const std::int64_t left = loops[index].trip - loops[index].step;
   if (loops[index].room < loops[index].trip) return 1;  // rows would have to move
   const auto threads =

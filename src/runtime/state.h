@@ -61,8 +61,10 @@ struct LoopState {
   jit::CompiledBody body;     ///< runs the steps that are left
   bool body_allowed = true;   ///< by the limits of this run
   bool body_decided = false;  ///< compiled, or it never will be
-  std::int64_t stepped = 0;   ///< steps of all runs of this Run, until that is decided
-  std::int64_t longest = 0;   ///< steps of one execution, of those by this Run
+  plan::TimedBody timed;      ///< the same of profiled runs
+  bool timed_decided = false;
+  std::int64_t stepped = 0;  ///< steps of all runs of this Run, until that is decided
+  std::int64_t longest = 0;  ///< steps of one execution, of those by this Run
   // Of compiled loops, so that nothing is allocated when one begins:
   jit::CompiledLoop compiled;
   bool refused = false;  ///< the compiler did not take it
@@ -137,7 +139,7 @@ struct Run::State {
   tensor::Fault fault;
   std::vector<tensor::Draws> draws;  // of the random calls; they point here
   std::int64_t steps = 0;
-  bool profiled = false;              // nodes are timed: no machine code for bodies
+  Profile* profiled = nullptr;        // where the times of nodes go
   ir::NodeId failed_node;             // whose kernel, called from machine code, has found a fault
   std::uint64_t runs = 0;             // begun
   std::uint32_t outermost = kNoLoop;  // the outermost loop whose steps are running
@@ -247,6 +249,7 @@ struct Run::State {
   Expected<bool> run_whole(std::uint32_t index, const Limits& limits, Watch& watch);
   Expected<void> run_compiled(std::uint32_t index, const Limits& limits, Watch& watch);
   Expected<void> prepare_body(std::uint32_t index, Watch& watch);
+  Expected<void> prepare_timed_body(std::uint32_t index, Watch& watch);
   Expected<void> run_body(std::uint32_t index, Watch& watch);
   template <class F>
   Expected<void> run_chunks(std::uint32_t index, Watch& watch, F&& run_steps);

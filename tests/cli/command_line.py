@@ -85,6 +85,30 @@ def endless_model(path):
     return save(graph, path)
 
 
+def product_model(path):
+    """h' = tanh(h W + x): a Scan whose body is no element program."""
+    width = 40
+    weights = np.random.default_rng(3).uniform(-0.1, 0.1, (width, width)).astype(np.float32)
+    body = helper.make_graph(
+        [
+            helper.make_node("MatMul", ["h", "W"], ["hw"], name="times"),
+            helper.make_node("Add", ["hw", "x_t"], ["sum"], name="plus"),
+            helper.make_node("Tanh", ["sum"], ["next"], name="bent"),
+            helper.make_node("Identity", ["next"], ["row"]),
+        ],
+        "body",
+        [tensor("h", [width]), tensor("x_t", [width])],
+        [tensor("next", [width]), tensor("row", [width])],
+        [onnx.numpy_helper.from_array(weights, "W")],
+    )
+    scan = helper.make_node(
+        "Scan", ["start", "x"], ["last", "rows"], name="steps", body=body, num_scan_inputs=1
+    )
+    inputs = [tensor("start", [width]), tensor("x", ["T", width])]
+    outputs = [tensor("last", [width]), tensor("rows", ["T", width])]
+    return save(helper.make_graph([scan], "product", inputs, outputs), path)
+
+
 def typed_model(path):
     """Passes one tensor of each of some types on."""
     types = {

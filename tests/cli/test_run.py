@@ -12,6 +12,7 @@ from command_line import (
     LIMIT,
     PROGRAM,
     endless_model,
+    product_model,
     save_tensor,
     scanloom,
     sums_model,
@@ -151,6 +152,24 @@ def test_profile_and_trace(sums, tmp_path):
     trace = json.loads((tmp_path / "scanloom-trace.json").read_text())
     assert any("sums" in event["name"] for event in trace["traceEvents"])
     assert all(event["ph"] == "X" for event in trace["traceEvents"])
+
+
+def test_nodes_in_machine_code_are_timed(tmp_path):
+    model = product_model(tmp_path / "product.onnx")
+    answer = scanloom(
+        "run", model, "--random", "--dim", "T=3000", "--jit", "--profile", "--trace", "trace.json",
+        cwd=tmp_path,
+    )
+    assert "(compiled step by step)" in answer.stdout
+    trace = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    code = [event for event in trace if event["cat"] == "machine code"]
+    names = " ".join(event["name"] for event in code)
+    for node in ("times", "bent"):
+        assert f"'{node}'" in names
+    assert all(event["args"]["calls"] == 2999 for event in code)
+    (loop,) = (event for event in trace if event["cat"] == "compiled step by step")
+    assert sum(event["dur"] for event in code) <= loop["dur"] * 1.01
+    assert any(event["name"] == "of these: reading the clock" for event in trace)
 
 
 @pytest.mark.parametrize(

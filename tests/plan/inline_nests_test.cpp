@@ -26,7 +26,7 @@ Part unary(ScalarOp op, std::vector<std::int64_t> sizes, NestOperand from, NestO
   nest.program.inputs = {DType::f32};
   nest.program.results = {
       nest.program.append({.op = op, .dtype = DType::f32, .args = {0, -1, -1}})};
-  return part_of(std::move(nest));
+  return part_of(std::move(nest), {});
 }
 
 /// to[i] = sum over j < n of from[i, j].
@@ -39,7 +39,7 @@ Part sums(std::int64_t results, std::int64_t n, NestOperand from, NestOperand to
                      .program = {.inputs = {DType::f32}, .instrs = {}, .results = {0}},
                      .reads = {std::move(from)}}};
   nest.program = {.inputs = {DType::f32}, .instrs = {}, .results = {0}};
-  return part_of(std::move(nest));
+  return part_of(std::move(nest), {});
 }
 
 TEST(InlineNests, AFoldTakesTheProgramOfWhatItReads) {
@@ -78,7 +78,7 @@ TEST(InlineNests, WhatIsReadTwiceIsComputedOnce) {
     nest.program.inputs = {DType::f32, DType::f32};
     nest.program.results = {
         nest.program.append({.op = ScalarOp::mul, .dtype = DType::f32, .args = {0, 1, -1}})};
-    parts.push_back(part_of(std::move(nest)));
+    parts.push_back(part_of(std::move(nest), {}));
   }
   inline_nests(parts, kLocal, {});
   EXPECT_EQ(parts.back().statement.nest.program.instrs.size(), 40U);

@@ -21,7 +21,7 @@ Part copy(NestOperand from, NestOperand to, std::int64_t count = 4) {
   nest.reads = {std::move(from)};
   nest.writes = {std::move(to)};
   nest.program = {.inputs = {DType::f32}, .instrs = {}, .results = {0}};
-  return part_of(std::move(nest));
+  return part_of(std::move(nest), {});
 }
 
 const NestOperand& read_of(const Part& part) { return part.statement.nest.reads[0]; }
