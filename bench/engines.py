@@ -94,10 +94,12 @@ def fresh_process(name, path, feeds_path, clock, memory=False):
     """From loading a model to its first result, in a process of its own (first_result.py): the
     seconds, or by how many bytes its most memory has grown meanwhile."""
     command = [sys.executable, str(FIRST_RESULT), name, str(path), str(feeds_path), clock]
+    if memory:
+        command.append("memory")
 
     def run():
         done = subprocess.run(command, check=True, capture_output=True, text=True)
-        seconds, grown, results = json.loads(done.stdout.splitlines()[-1])
-        return grown if memory else seconds, [np.array(x) for x in results]
+        measured, results = json.loads(done.stdout.splitlines()[-1])
+        return measured, [np.array(x) for x in results]
 
     return Engine(name, run, timed=True)

@@ -1,8 +1,8 @@
-"""Load to first result in a fresh process: first_result.py ENGINE MODEL FEEDS.npz CLOCK.
+"""Load to first result in a fresh process: first_result.py ENGINE MODEL FEEDS.npz CLOCK [memory].
 
 The import stands before the clock; everything that the engine does lazily stands after it.
-Prints one JSON line: the seconds, by how many bytes the most memory of the process has grown, and
-the results."""
+Prints one JSON line: the seconds, or with `memory` by how many bytes the most memory of the process
+has grown (Linux only), and the results."""
 
 import json
 import pathlib
@@ -27,20 +27,22 @@ def forget_peak() -> None:
 
 
 def main() -> None:
-    engine, model, feeds_path, clock_name = sys.argv[1:]
+    engine, model, feeds_path, clock_name, *what = sys.argv[1:]
+    of_memory = what == ["memory"]
     feeds = dict(np.load(feeds_path))
     clock = CLOCKS[clock_name]
     if engine == "scanloom":
         from engines import scanloom_session as load
     else:
         from engines import onnxruntime_session as load
-    forget_peak()
-    before = resident_bytes("VmRSS")
+    if of_memory:
+        forget_peak()
+        before = resident_bytes("VmRSS")
     start = clock()
     results = load(model).run(None, feeds)
     seconds = clock() - start
-    grown = resident_bytes("VmHWM") - before
-    print(json.dumps([seconds, grown, [np.asarray(x).reshape(-1).tolist() for x in results]]))
+    measured = max(resident_bytes("VmHWM") - before, 1) if of_memory else seconds
+    print(json.dumps([measured, [np.asarray(x).reshape(-1).tolist() for x in results]]))
 
 
 if __name__ == "__main__":

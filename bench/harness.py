@@ -14,7 +14,7 @@ import numpy as np
 
 Arrays = Sequence[np.ndarray]
 
-PAIRS_OF_MEMORY = 3
+PAIRS_OF_MEMORY = 3  # it differs little from run to run
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 
 

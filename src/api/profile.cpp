@@ -12,7 +12,7 @@ std::string names_of(const plan::Plan& plan, const std::vector<ir::NodeId>& node
   std::string names;
   for (const ir::NodeId node : nodes)
     names += (names.empty() ? "" : " + ") + plan::describe(plan, node);
-  return names.empty() ? "moves between steps" : names;
+  return names.empty() ? "views and pointers" : names;
 }
 
 std::uint64_t read_clock() {

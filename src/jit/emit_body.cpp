@@ -37,6 +37,7 @@ class BodyEmitter {
     slots_ = field(offsetof(BodyFrame, slots));
     find_slots();
     target_.with_fma = source_.isa != Isa::baseline;
+    target_.registers = source_.isa == Isa::avx512 || source_.isa == Isa::neon ? 32 : 16;
     for (const std::int64_t bytes : source_.locals) target_.locals.push_back(local(bytes));
     for (const LocalState& state : source_.states) copy(state, place_of(state), now(state));
     llvm::BasicBlock* const steps = block("steps");

@@ -16,8 +16,10 @@ using Value = llvm::Value*;
 constexpr std::size_t kMostVectors = 8;
 /// Of functions one vector holds many instructions already.
 constexpr std::size_t kMostVectorsOfMath = 2;
-/// Folds of fewer elements are not worth the second loop, for NaN, of the quicker form.
+/// Folds of fewer elements are not worth the further loops of the quicker form.
 constexpr std::int64_t kLeastOfQuick = 16;
+/// Instructions of a fold's program up to which it may be written out many times.
+constexpr std::size_t kMostOfLight = 8;
 /// Blocks of fewer lanes are loaded one by one rather than transposed.
 constexpr unsigned kLeastOfTransposed = 4;
 
@@ -40,23 +42,28 @@ bool finds_greatest(const Fold& fold) {
 /// The type of what is folded.
 DType term_dtype(const Fold& fold) { return fold.program.register_dtype(fold.program.results[0]); }
 
-/// Whether lanes of the read lie apart and elements along the innermost axis side by side.
-bool is_across(const Nest& nest, const NestOperand& read) {
-  if (nest.sizes.empty()) return false;
-  const std::int64_t along = read.strides[nest.sizes.size() - 1];
-  return along != 0 && along != 1 && read.strides.size() > nest.sizes.size() &&
-         read.strides.back() == 1 && read.dtype != DType::boolean;
+bool has_math(const tensor::ScalarProgram& program) {
+  return std::ranges::any_of(program.instrs,
+                             [](const tensor::ScalarInstr& instr) { return is_math(instr.op); });
 }
 
+/// Whether it pays, as code and as time to compile it, to write the fold's program out more often.
+bool is_light(const Fold& fold) {
+  return fold.program.instrs.size() <= kMostOfLight && !has_math(fold.program);
+}
+
+/// Whether blocks of its reads are transposed.
 bool has_across(const Nest& nest, const Fold& fold) {
-  return std::ranges::any_of(fold.reads,
-                             [&](const NestOperand& read) { return is_across(nest, read); });
+  return is_light(fold) && std::ranges::any_of(fold.reads, [&](const NestOperand& read) {
+           return is_across(nest, read);
+         });
 }
 
-/// Extremes of floats may be found in a form that is wrong where there is a NaN, which it notices.
+/// Extremes of floats may be found in a form that is wrong where a NaN, or the sign of a zero,
+/// decides; it notices that.
 bool has_quick_form(const Fold& fold) {
   return (finds_index(fold) || finds_extreme(fold)) && is_real(term_dtype(fold)) &&
-         count_of(fold) >= kLeastOfQuick;
+         count_of(fold) >= kLeastOfQuick && is_light(fold);
 }
 
 /// Folds over the same axes, in one loop.
@@ -145,9 +152,10 @@ class GroupEmitter {
     result_at_.push_back(best);
   }
 
-  /// Lanes of indices are as wide as those of the terms, so that one mask serves both.
+  /// Lanes of indices are as wide as those of the terms, so that one mask serves both. The planner
+  /// bounds how many elements a nest has, far below 2^31.
   llvm::Type* place_type(const Fold& of) {
-    const bool wide = dtype_bytes(term_dtype(of)) == 8 || count_of(of) > INT32_MAX;
+    const bool wide = dtype_bytes(term_dtype(of)) == 8;
     return register_type(builder_.getContext(), wide ? DType::i64 : DType::i32, site_.width);
   }
 
@@ -273,7 +281,8 @@ class GroupEmitter {
     for (const std::size_t i : folds_) {
       columns.emplace_back();
       for (std::size_t read = 0; read < fold(i).reads.size(); ++read)
-        columns.back().push_back(is_across(site_.nest, fold(i).reads[read])
+        columns.back().push_back(has_across(site_.nest, fold(i)) &&
+                                         is_across(site_.nest, fold(i).reads[read])
                                      ? transposed(i, read, index)
                                      : std::vector<Value>{});
     }
@@ -434,13 +443,18 @@ class GroupEmitter {
     for (std::size_t i = 0; i < accumulators_.size(); ++i)
       if (accumulators_[i].kind == Kind::probe)
         has_nan = any(has_nan, builder_.CreateFCmpUNO(last[i], last[i]));
-    if (has_zero != nullptr)
-      replace_where(has_zero, extremes, results, [&] {
+    if (has_nan != nullptr) has_nan = builder_.CreateOrReduce(has_nan);
+    if (has_zero != nullptr) {
+      // Where a NaN was met, all is found again anyway.
+      Value const any_zero = builder_.CreateOrReduce(has_zero);
+      Value const signs_decide = builder_.CreateAnd(any_zero, builder_.CreateNot(has_nan));
+      replace_where(signs_decide, extremes, results, [&] {
         std::vector<Value> mended = again(extremes, Mode::signs);
         for (std::size_t i = 0; i < extremes.size(); ++i)
           mended[i] = with_sign(results[extremes[i]], mended[i]);
         return mended;
       });
+    }
     if (has_nan != nullptr)
       replace_where(has_nan, quick, results, [&] { return again(quick, Mode::exact); });
   }
@@ -464,10 +478,9 @@ class GroupEmitter {
                                  value);
   }
 
-  /// What `found` appends, for those results, where any lane of `mask` is set.
+  /// What `found` appends, for those results, where the condition holds.
   template <class Found>
-  void replace_where(Value mask, const Folds& chosen, std::vector<Value>& results, Found&& found) {
-    Value const any = builder_.CreateOrReduce(mask);
+  void replace_where(Value any, const Folds& chosen, std::vector<Value>& results, Found&& found) {
     llvm::BasicBlock* const before = builder_.GetInsertBlock();
     const auto block = [&](const char* name) {
       return llvm::BasicBlock::Create(builder_.getContext(), name, before->getParent());
@@ -521,11 +534,6 @@ std::size_t registers_of(const Fold& fold) {
   return 4;
 }
 
-bool has_math(const tensor::ScalarProgram& program) {
-  return std::ranges::any_of(program.instrs,
-                             [](const tensor::ScalarInstr& instr) { return is_math(instr.op); });
-}
-
 }  // namespace
 
 std::vector<llvm::Value*> emit_folds(llvm::IRBuilder<>& builder, const FoldSite& site) {
@@ -539,7 +547,6 @@ std::vector<llvm::Value*> emit_folds(llvm::IRBuilder<>& builder, const FoldSite&
 }
 
 unsigned lanes_of_folds(const Nest& nest, const NestTarget& target) {
-  const std::size_t registers = target.vector_bytes == 32 ? 16 : 32;
   unsigned most = 0;
   for (const GroupEmitter::Folds& group : groups_of(nest)) {
     std::size_t taken = 0, vectors = kMostVectors;
@@ -551,7 +558,7 @@ unsigned lanes_of_folds(const Nest& nest, const NestTarget& target) {
       if (has_math(fold.program)) vectors = kMostVectorsOfMath;
       if (has_across(nest, fold)) vectors = 1;
     }
-    while (vectors > 1 && vectors * taken > registers) vectors /= 2;
+    while (vectors > 1 && vectors * taken > target.registers) vectors /= 2;
     unsigned lanes =
         static_cast<unsigned>(vectors) * target.vector_bytes / static_cast<unsigned>(bytes);
     for (const std::size_t i : group)

@@ -17,6 +17,7 @@ struct NestTarget {
   std::map<std::int32_t, llvm::Value*> slots;  ///< where the pointer of each slot lies
   std::vector<llvm::Value*> locals;            ///< the addresses of the code's own memory
   unsigned vector_bytes = 0;                   ///< the width of the machine's vectors
+  std::size_t registers = 16;                  ///< of vectors
   bool with_fma = false;                       ///< whether products are added with one rounding
   LocalValues known = {};                      ///< of the code's own memory
 };

@@ -3,15 +3,18 @@
 // once then lie side by side.
 //
 // Bits do not change: there is one summed axis, whose order stays. Constants are left to the
-// kernels, which pack them when the model is loaded.
+// kernels, which pack them when the model is loaded; loops of few steps, or of a number that only a
+// run knows, would not pay for the copy.
 #include <algorithm>
 #include <utility>
 
 #include "ops/ops.h"
 #include "passes/einsum_text.h"
+#include "passes/loop_facts.h"
 #include "passes/outside.h"
 #include "passes/pass.h"
 #include "passes/ports.h"
+#include "passes/rewriter.h"
 
 namespace scanloom::passes {
 namespace {
@@ -28,6 +31,8 @@ using tensor::Subscripts;
 constexpr std::int64_t kMostVectors = 4;
 /// Rows of a matrix from which lanes are worth filling.
 constexpr std::int64_t kLeastRows = 8;
+/// Steps that pay for transposing.
+constexpr std::int64_t kLeastSteps = 8;
 
 /// The product of the sizes but for one axis; nullopt where one is not known.
 std::optional<std::int64_t> elements_but(const Type& type, int axis) {
@@ -82,6 +87,8 @@ Expected<Change> turn(Module& module, NodeId loop) {
       auto spec = turned(module, module.node(id), operand);
       if (!spec) continue;
       Outside outside(module, loop);
+      // What is a view across by itself already lies as it should.
+      if (made_by(module, outside[value].value, ops::transpose_op) != nullptr) continue;
       SCANLOOM_TRY(const ValueId transposed,
                    outside.builder().op(ops::transpose_op, {outside[value].value},
                                         {{"perm", std::vector<std::int64_t>{1, 0}}}));
@@ -101,6 +108,8 @@ Expected<Change> turn_captured(ir::Module& module) {
   Change change;
   for (const NodeId id : nodes_with_regions(module, Order::inner_first)) {
     if (module.node(id).op != &ir::loop_op) continue;
+    const auto steps = known_trip_count(module, module.node(id));
+    if (!steps || *steps < kLeastSteps) continue;
     SCANLOOM_TRY(const Change changed, turn(module, id));
     change |= changed;
   }

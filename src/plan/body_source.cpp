@@ -28,6 +28,12 @@ bool is_per_lane(const ScalarInstr& instr) {
   return instr.op == ScalarOp::pow || (divides && !is_real(instr.dtype));
 }
 
+/// Functions such as exp become many operations.
+constexpr std::int64_t kOperationsOfFunction = 24;
+
+/// Of blocks that are transposed, over all widths of vectors.
+constexpr std::int64_t kElementsInARow = 6;
+
 /// About how many operations a nest becomes: its programs are emitted once for each width of
 /// vectors that its lanes are divided into.
 std::int64_t emitted_of(const Nest& nest) {
@@ -35,19 +41,26 @@ std::int64_t emitted_of(const Nest& nest) {
   const std::int64_t widths =
       std::min<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(lanes)), 8);
   std::int64_t operations = 0;
-  const auto count = [&](const ScalarProgram& program) {
+  const auto count = [&](const ScalarProgram& program, std::int64_t times) {
     for (const ScalarInstr& instr : program.instrs)
-      operations += is_per_lane(instr) ? std::min<std::int64_t>(lanes, 64) : widths;
+      operations += times * (is_per_lane(instr)      ? std::min<std::int64_t>(lanes, 64)
+                             : is_function(instr.op) ? kOperationsOfFunction * widths
+                                                     : widths);
   };
   const auto load = [&](const NestOperand& operand) {
     const std::int64_t stride = nest.sizes.empty() ? 0 : operand.strides[nest.sizes.size() - 1];
     operations += stride == 0 || stride == 1 ? widths : std::min<std::int64_t>(lanes, 64);
   };
-  count(nest.program);
+  count(nest.program, 1);
   for (const NestOperand& operand : nest.reads) load(operand);
   for (const NestOperand& operand : nest.writes) load(operand);
   for (const Fold& fold : nest.folds) {
-    count(fold.program);
+    const bool across = std::ranges::any_of(
+        fold.reads, [&](const NestOperand& read) { return jit::is_across(nest, read); });
+    // Blocks that are transposed are written out element by element; extremes have three forms.
+    const bool adds = fold.kind == Fold::Kind::sum || fold.kind == Fold::Kind::prod ||
+                      fold.kind == Fold::Kind::multiply_add;
+    count(fold.program, across ? kElementsInARow : adds ? 1 : 3);
     for (const NestOperand& operand : fold.reads) load(operand);
   }
   return operations;

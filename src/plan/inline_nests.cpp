@@ -19,6 +19,9 @@ constexpr std::size_t kMaxRepeated = 2;
 constexpr std::size_t kMaxInlined = 256;
 /// With fewer lanes a fold takes its elements one by one.
 constexpr std::int64_t kMinLanes = 4;
+/// Functions that a fold may take in for each element. They depend on each other, and a fold has
+/// few lanes to hide that; a nest of its own has all elements.
+constexpr std::int64_t kMostFunctionsOfFold = 2;
 
 bool is_cheap(const ScalarProgram& program) {
   constexpr ScalarOp kCheap[] = {ScalarOp::constant, ScalarOp::add, ScalarOp::sub,
@@ -28,6 +31,11 @@ bool is_cheap(const ScalarProgram& program) {
          std::ranges::all_of(program.instrs, [&](const ScalarInstr& instr) {
            return std::ranges::find(kCheap, instr.op) != std::end(kCheap);
          });
+}
+
+std::int64_t functions_in(const ScalarProgram& program) {
+  return std::ranges::count_if(program.instrs,
+                               [](const ScalarInstr& instr) { return is_function(instr.op); });
 }
 
 /// Which axis of the producer each axis of a reader walks (-1: none), where the reader reads each
@@ -152,9 +160,11 @@ class Inliner {
                                [&](const NestOperand& read) { return fits(read, reader.sizes); }) &&
            std::ranges::all_of(reader.folds, [&](const Fold& fold) {
              const std::vector<std::int64_t> sizes = axes_of(reader, fold);
+             const bool pays = has_lanes && functions_in(made.statement.nest.program) +
+                                                    functions_in(fold.program) <=
+                                                kMostFunctionsOfFold;
              return std::ranges::all_of(fold.reads, [&](const NestOperand& read) {
-               return fits(read, sizes) &&
-                      (has_lanes || !use_of(read, sizes).overlaps(made.writes[0]));
+               return fits(read, sizes) && (pays || !use_of(read, sizes).overlaps(made.writes[0]));
              });
            });
   }

@@ -194,11 +194,12 @@ Expected<void> Run::State::prepare_timed_body(std::uint32_t index, Watch& watch)
     const double taken = seconds_now() - before;
     began += taken;  // no time of a step
     profiled->loops[index].seconds -= taken;
+    if (outermost != kNoLoop && outermost != index) profiled->loops[outermost].seconds -= taken;
     if (body) state.timed = *std::move(body);
     SCANLOOM_CHECK_OK(look(index, watch));
   }
   Profile::Body& times = profiled->bodies[index];
-  times.nodes = state.timed.nodes;
+  if (times.nodes.empty()) times.nodes = state.timed.nodes;
   times.ticks.resize(times.nodes.size());
   return {};
 }
