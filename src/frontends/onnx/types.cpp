@@ -32,6 +32,16 @@ Expected<Type> make_type(const TypeProto& proto, tensor::DimTable& dims) {
   return type;
 }
 
+Expected<void> check_one_element(const std::string& what, const tensor::Type& type) {
+  if (type.is_static() && type.shape().elements() != 1)
+    return invalid_model("{} has {} elements, 1 is needed", what, type.shape().elements());
+  for (std::size_t axis = 0; axis < type.dims.size(); ++axis)
+    if (const tensor::Dim dim = type.dims[axis]; dim.is_constant() && dim.value() != 1)
+      return invalid_model("{} has {} elements along axis {}, 1 is needed", what, dim.value(),
+                           axis);
+  return {};
+}
+
 std::string describe_elements(const Type& type) {
   std::string text(dtype_onnx_name(type.dtype));
   for (auto wrap = type.wraps.rbegin(); wrap != type.wraps.rend(); ++wrap)

@@ -14,4 +14,7 @@ Expected<tensor::Type> make_type(const TypeProto& proto, tensor::DimTable& dims)
 /// "float", "sequence(int64)": the element type in ONNX's words, for messages.
 std::string describe_elements(const tensor::Type& type);
 
+/// Error: invalid_model, where a tensor cannot have one element by what is known of its sizes.
+Expected<void> check_one_element(const std::string& what, const tensor::Type& type);
+
 }  // namespace scanloom::onnx

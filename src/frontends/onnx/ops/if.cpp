@@ -39,10 +39,7 @@ Expected<void> check_condition(NodeCtx& ctx, ir::ValueId condition) {
   if (!type.is_tensor() || type.dtype != DType::boolean)
     return invalid_model("{} is {}, a boolean is needed", ctx.describe_input(0),
                          describe_elements(type));
-  if (type.is_static() && type.shape().elements() != 1)
-    return invalid_model("{} has {} elements, 1 is needed", ctx.describe_input(0),
-                         type.shape().elements());
-  return {};
+  return check_one_element(ctx.describe_input(0), type);
 }
 
 }  // namespace

@@ -45,9 +45,7 @@ Expected<void> check_single(const std::string& what, const Type& type, DType dty
   if (!type.is_tensor() || type.dtype != dtype)
     return invalid_model("{} is {}, {} is needed", what, describe_elements(type),
                          dtype_onnx_name(dtype));
-  if (type.is_static() && type.shape().elements() != 1)
-    return invalid_model("{} has {} elements, 1 is needed", what, type.shape().elements());
-  return {};
+  return check_one_element(what, type);
 }
 
 /// Whether a state that starts as an optional goes on as what one holds: the element of its type.
