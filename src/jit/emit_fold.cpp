@@ -43,8 +43,9 @@ bool finds_greatest(const Fold& fold) {
 DType term_dtype(const Fold& fold) { return fold.program.register_dtype(fold.program.results[0]); }
 
 bool has_math(const tensor::ScalarProgram& program) {
-  return std::ranges::any_of(program.instrs,
-                             [](const tensor::ScalarInstr& instr) { return is_math(instr.op); });
+  return std::ranges::any_of(program.instrs, [](const tensor::ScalarInstr& instr) {
+    return tensor::is_function(instr.op);
+  });
 }
 
 /// Whether it pays, as code and as time to compile it, to write the fold's program out more often.

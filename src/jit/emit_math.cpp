@@ -201,36 +201,11 @@ llvm::Value* emit_in(const M& m, ScalarOp op, llvm::Value* a) {
     case ScalarOp::erf:
       return math::erf(m, a);
     default:
-      return a;  // is_math names no others
+      return a;  // is_function names no others
   }
 }
 
 }  // namespace
-
-bool is_math(ScalarOp op) {
-  switch (op) {
-    case ScalarOp::exp:
-    case ScalarOp::log:
-    case ScalarOp::tanh:
-    case ScalarOp::sigmoid:
-    case ScalarOp::softplus:
-    case ScalarOp::sin:
-    case ScalarOp::cos:
-    case ScalarOp::asin:
-    case ScalarOp::acos:
-    case ScalarOp::atan:
-    case ScalarOp::sinh:
-    case ScalarOp::cosh:
-    case ScalarOp::asinh:
-    case ScalarOp::acosh:
-    case ScalarOp::atanh:
-    case ScalarOp::erf:
-    case ScalarOp::pow:
-      return true;
-    default:
-      return false;
-  }
-}
 
 void allow_scaling(llvm::Module& module) {
   module.addModuleFlag(llvm::Module::Warning, kScalesFlag, 1);

@@ -4,12 +4,10 @@
 
 #include <llvm/IR/IRBuilder.h>
 
-#include "tensor/scalar.h"
+#include "tensor/scalar_functions.h"
 
 namespace scanloom::jit {
 
-/// Whether `op` is one of base/math's functions.
-bool is_math(tensor::ScalarOp op);
 /// Says that the module is for machines with AVX-512's instruction that scales by powers of two.
 /// Results are the same, in fewer instructions.
 void allow_scaling(llvm::Module& module);

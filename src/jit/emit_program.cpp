@@ -72,7 +72,8 @@ class Emitter {
     if (instr.op == ScalarOp::select) return builder_.CreateSelect(a, b, c);
     if (instr.op == ScalarOp::cast)
       return cast(a, program_.register_dtype(instr.args[0]), instr.dtype);
-    if (is_math(instr.op) && is_real(instr.dtype)) return emit_math(builder_, instr.op, a, b);
+    if (tensor::is_function(instr.op) && is_real(instr.dtype))
+      return emit_math(builder_, instr.op, a, b);
     if (is_real(instr.dtype)) return real(instr.op, a, b);
     return integer(instr.op, instr.dtype, a, b);
   }
@@ -272,7 +273,7 @@ bool has_code(ScalarOp op, DType dtype) {
     case ScalarOp::is_inf:
       return is_real(dtype);
     default:
-      return !is_math(op) || is_real(dtype);
+      return !tensor::is_function(op) || is_real(dtype);
   }
 }
 

@@ -20,14 +20,14 @@ constexpr int kMostStages = 8;
 /// Division and functions, for which a vector takes hardly longer than one element.
 bool is_heavy(const ScalarInstr& instr) {
   return is_real(instr.dtype) &&
-         (is_math(instr.op) || instr.op == ScalarOp::div || instr.op == ScalarOp::sqrt);
+         (tensor::is_function(instr.op) || instr.op == ScalarOp::div || instr.op == ScalarOp::sqrt);
 }
 
 /// Less than this much work, in additions, is not worth two passes over a buffer.
 constexpr int kLeastWork = 20;
 int work_of(const ScalarInstr& instr) {
   if (!is_heavy(instr)) return 1;
-  return is_math(instr.op) ? 20 : 6;
+  return tensor::is_function(instr.op) ? 20 : 6;
 }
 
 class Cutter {

@@ -9,6 +9,7 @@
 #include "plan/inline_nests.h"
 #include "plan/keep_local.h"
 #include "plan/nest_source.h"
+#include "tensor/scalar_functions.h"
 
 namespace scanloom::plan {
 namespace {
@@ -43,9 +44,9 @@ std::int64_t emitted_of(const Nest& nest) {
   std::int64_t operations = 0;
   const auto count = [&](const ScalarProgram& program, std::int64_t times) {
     for (const ScalarInstr& instr : program.instrs)
-      operations += times * (is_per_lane(instr)      ? std::min<std::int64_t>(lanes, 64)
-                             : is_function(instr.op) ? kOperationsOfFunction * widths
-                                                     : widths);
+      operations += times * (is_per_lane(instr)              ? std::min<std::int64_t>(lanes, 64)
+                             : tensor::is_function(instr.op) ? kOperationsOfFunction * widths
+                                                             : widths);
   };
   const auto load = [&](const NestOperand& operand) {
     const std::int64_t stride = nest.sizes.empty() ? 0 : operand.strides[nest.sizes.size() - 1];

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "tensor/scalar_functions.h"
+
 namespace scanloom::plan {
 namespace {
 
@@ -34,8 +36,8 @@ bool is_cheap(const ScalarProgram& program) {
 }
 
 std::int64_t functions_in(const ScalarProgram& program) {
-  return std::ranges::count_if(program.instrs,
-                               [](const ScalarInstr& instr) { return is_function(instr.op); });
+  return std::ranges::count_if(
+      program.instrs, [](const ScalarInstr& instr) { return tensor::is_function(instr.op); });
 }
 
 /// Which axis of the producer each axis of a reader walks (-1: none), where the reader reads each

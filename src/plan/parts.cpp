@@ -33,30 +33,6 @@ Part part_of(Nest nest, std::vector<ir::NodeId> nodes) {
   return part;
 }
 
-bool is_function(tensor::ScalarOp op) {
-  switch (op) {
-    case tensor::ScalarOp::exp:
-    case tensor::ScalarOp::log:
-    case tensor::ScalarOp::tanh:
-    case tensor::ScalarOp::sigmoid:
-    case tensor::ScalarOp::softplus:
-    case tensor::ScalarOp::sin:
-    case tensor::ScalarOp::cos:
-    case tensor::ScalarOp::asin:
-    case tensor::ScalarOp::acos:
-    case tensor::ScalarOp::atan:
-    case tensor::ScalarOp::sinh:
-    case tensor::ScalarOp::cosh:
-    case tensor::ScalarOp::asinh:
-    case tensor::ScalarOp::acosh:
-    case tensor::ScalarOp::atanh:
-    case tensor::ScalarOp::erf:
-      return true;
-    default:
-      return false;
-  }
-}
-
 std::vector<ir::NodeId> nodes_of(const Part& a, const Part& b) {
   std::vector<ir::NodeId> nodes = a.nodes;
   for (const ir::NodeId node : b.nodes)

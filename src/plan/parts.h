@@ -23,9 +23,6 @@ struct Use {
 /// The bytes between the first and the last element over axes of those sizes, none of them 0.
 Use use_of(const jit::NestOperand& operand, const std::vector<std::int64_t>& sizes);
 
-/// exp, tanh and the like, but for pow.
-bool is_function(tensor::ScalarOp op);
-
 struct Part {
   jit::Statement statement;
   std::vector<Use> reads, writes;
