@@ -12,9 +12,9 @@
 #include "base/cpu.h"
 #include "jit/emit_body.h"
 #include "jit/emit_loop.h"
-#include "jit/emit_math.h"
 #include "jit/emit_program.h"
 #include "jit/emit_wide_loop.h"
+#include "jit/module_isa.h"
 
 namespace scanloom::jit {
 namespace {
@@ -97,7 +97,7 @@ Expected<MachineCode> build(const std::string& name, Isa isa, const char* symbol
   auto module = std::make_unique<llvm::Module>("loop", *context);
   module->setDataLayout((*jit)->getDataLayout());
   module->setTargetTriple((*target_machine)->getTargetTriple().str());
-  if (isa == Isa::avx512) allow_scaling(*module);
+  set_isa(*module, isa);
   emit(*module, target.vector_bytes);
   for (llvm::Function& function : *module)
     if (!function.isDeclaration())

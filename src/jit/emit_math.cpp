@@ -1,7 +1,6 @@
 #include "jit/emit_math.h"
 
 #include <llvm/IR/IntrinsicsX86.h>
-#include <llvm/IR/Module.h>
 
 #include <algorithm>
 #include <numeric>
@@ -15,13 +14,13 @@
 #include "base/math/math.h"
 #include "base/math/sigmoid.h"
 #include "base/math/trig.h"
+#include "jit/module_isa.h"
+#include "tensor/scalar_arith.h"
 
 namespace scanloom::jit {
 namespace {
 
 using tensor::ScalarOp;
-
-constexpr const char* kScalesFlag = "scanloom.scales";
 
 /// AVX-512's scalef on one register, by bytes of the register and the lane's type.
 llvm::Intrinsic::ID scalef(unsigned bytes, bool wide_lanes) {
@@ -97,8 +96,10 @@ class LlvmDomain {
     return {builder_.CreateAShr(a.value, static_cast<std::uint64_t>(n))};
   }
   F to_float(I a) const { return builder_.CreateSIToFP(a.value, type_); }
+  /// Whether there is AVX-512's instruction that scales by powers of two: the same results, from
+  /// fewer instructions.
   [[nodiscard]] bool scales() const {
-    return builder_.GetInsertBlock()->getModule()->getModuleFlag(kScalesFlag) != nullptr;
+    return isa_of(builder_) == Isa::avx512;
   }
   F scale(F a, F n) const {
     constexpr unsigned kMost = 512 / kBits, kLeast = 128 / kBits;
@@ -146,10 +147,19 @@ class LlvmDomain {
   llvm::Type* int_type_;
 };
 
-/// Calls the reference function per lane: pow has no definition in base/math's own operations.
+/// The reference function of what has no definition in base/math's own operations.
 template <class T>
-llvm::Value* call_pow(llvm::IRBuilder<>& builder, llvm::Value* a, llvm::Value* b) {
-  T (*const function)(T, T) = &math::pow;
+auto called_function(ScalarOp op) -> T (*)(T, T) {
+  if (op == ScalarOp::pow) return &math::pow;
+  if (op == ScalarOp::mod_floor) return &tensor::arith::modulo<T>;
+  return [](T a, T b) { return std::fmod(a, b); };
+}
+
+/// Calls it per lane.
+template <class T>
+llvm::Value* call_function(llvm::IRBuilder<>& builder, ScalarOp op, llvm::Value* a,
+                           llvm::Value* b) {
+  T (*const function)(T, T) = called_function<T>(op);
   llvm::Type* const lane = a->getType()->getScalarType();
   auto* const type = llvm::FunctionType::get(lane, {lane, lane}, false);
   llvm::Value* const address = builder.CreateIntToPtr(
@@ -207,14 +217,10 @@ llvm::Value* emit_in(const M& m, ScalarOp op, llvm::Value* a) {
 
 }  // namespace
 
-void allow_scaling(llvm::Module& module) {
-  module.addModuleFlag(llvm::Module::Warning, kScalesFlag, 1);
-}
-
 llvm::Value* emit_math(llvm::IRBuilder<>& builder, ScalarOp op, llvm::Value* a, llvm::Value* b) {
   const bool wide = a->getType()->getScalarType()->isDoubleTy();
-  if (op == ScalarOp::pow)
-    return wide ? call_pow<double>(builder, a, b) : call_pow<float>(builder, a, b);
+  if (b != nullptr)
+    return wide ? call_function<double>(builder, op, a, b) : call_function<float>(builder, op, a, b);
   if (wide) return emit_in(LlvmDomain<64>(builder, a->getType()), op, a);
   return emit_in(LlvmDomain<32>(builder, a->getType()), op, a);
 }

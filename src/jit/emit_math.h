@@ -8,10 +8,8 @@
 
 namespace scanloom::jit {
 
-/// Says that the module is for machines with AVX-512's instruction that scales by powers of two.
-/// Results are the same, in fewer instructions.
-void allow_scaling(llvm::Module& module);
-/// f32 and f64, scalars and vectors; `b` is pow's exponent, null otherwise.
+/// f32 and f64, scalars and vectors; `b` is the second argument of pow, mod_floor and mod_trunc,
+/// null otherwise.
 llvm::Value* emit_math(llvm::IRBuilder<>& builder, tensor::ScalarOp op, llvm::Value* a,
                        llvm::Value* b);
 

@@ -2,6 +2,7 @@
 
 #include <llvm/IR/Intrinsics.h>
 
+#include "jit/emit_half.h"
 #include "jit/emit_math.h"
 
 namespace scanloom::jit {
@@ -14,6 +15,8 @@ bool is_supported(DType dtype) {
   switch (dtype) {
     case DType::f32:
     case DType::f64:
+    case DType::f16:
+    case DType::bf16:
     case DType::i8:
     case DType::i16:
     case DType::i32:
@@ -72,10 +75,20 @@ class Emitter {
     if (instr.op == ScalarOp::select) return builder_.CreateSelect(a, b, c);
     if (instr.op == ScalarOp::cast)
       return cast(a, program_.register_dtype(instr.args[0]), instr.dtype);
-    if (tensor::is_function(instr.op) && is_real(instr.dtype))
-      return emit_math(builder_, instr.op, a, b);
-    if (is_real(instr.dtype)) return real(instr.op, a, b);
-    return integer(instr.op, instr.dtype, a, b);
+    if (!is_real(instr.dtype)) return integer(instr.op, instr.dtype, a, b);
+    if (!is_half(instr.dtype)) return of_reals(instr.op, a, b);
+    const auto wide = [&](llvm::Value* of) {
+      return of == nullptr ? nullptr : emit_widen(builder_, instr.dtype, of);
+    };
+    llvm::Value* const result = of_reals(instr.op, wide(a), wide(b));
+    return tensor::scalar_op_compares(instr.op) ? result
+                                                : emit_round(builder_, instr.dtype, result);
+  }
+
+  llvm::Value* of_reals(ScalarOp op, llvm::Value* a, llvm::Value* b) {
+    const bool function = tensor::is_function(op) || op == ScalarOp::mod_floor ||
+                          op == ScalarOp::mod_trunc;
+    return function ? emit_math(builder_, op, a, b) : real(op, a, b);
   }
 
   llvm::Value* unary(llvm::Intrinsic::ID id, llvm::Value* a) {
@@ -102,6 +115,8 @@ class Emitter {
         return builder_.CreateFNeg(a);
       case ScalarOp::abs:
         return unary(IndependentIntrinsics::fabs, a);
+      case ScalarOp::sign:
+        return sign_of(a);
       case ScalarOp::sqrt:
         return unary(IndependentIntrinsics::sqrt, a);
       case ScalarOp::floor:
@@ -126,6 +141,16 @@ class Emitter {
       default:
         return zero;  // check_supported has refused the others
     }
+  }
+
+  /// +0 for both zeros, NaN for NaN.
+  llvm::Value* sign_of(llvm::Value* a) {
+    llvm::Type* const of = a->getType();
+    llvm::Value* const zero = llvm::ConstantFP::getZero(of);
+    llvm::Value* const one =
+        builder_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, llvm::ConstantFP::get(of, 1), a);
+    llvm::Value* const number = builder_.CreateSelect(builder_.CreateFCmpOEQ(a, zero), zero, one);
+    return builder_.CreateSelect(builder_.CreateFCmpUNO(a, a), a, number);
   }
 
   /// A divisor that cannot trap, and where the quotient counts as zero.
@@ -194,6 +219,13 @@ class Emitter {
             sign ? builder_.CreateICmpSLT(a, b) : builder_.CreateICmpULT(a, b), b, a);
       case ScalarOp::neg:
         return builder_.CreateNeg(a);
+      case ScalarOp::sign: {
+        llvm::Value* const above = builder_.CreateICmpUGT(a, zero);
+        return sign ? builder_.CreateSelect(builder_.CreateICmpSLT(a, zero),
+                                            llvm::ConstantInt::getAllOnesValue(a->getType()),
+                                            builder_.CreateZExt(above, a->getType()))
+                    : builder_.CreateZExt(above, a->getType());
+      }
       case ScalarOp::abs:
         return sign ? builder_.CreateSelect(builder_.CreateICmpSLT(a, zero), builder_.CreateNeg(a),
                                             a)
@@ -231,8 +263,15 @@ class Emitter {
 
   /// NaN becomes 0 and what is out of range saturates, as everywhere.
   llvm::Value* cast(llvm::Value* a, DType from, DType to) {
-    llvm::Type* const wanted = type(to);
     if (from == to) return a;
+    if (is_half(from)) {
+      llvm::Value* const wide = emit_widen(builder_, from, a);
+      return to == DType::f32 ? emit_quiet(builder_, wide) : cast(wide, DType::f32, to);
+    }
+    // Integers go through f32, as everything that is computed for such types.
+    if (is_half(to))
+      return emit_round(builder_, to, is_real(from) ? a : cast(a, from, DType::f32));
+    llvm::Type* const wanted = type(to);
     if (to == DType::boolean) {
       llvm::Constant* const zero = llvm::Constant::getNullValue(a->getType());
       return is_real(from) ? builder_.CreateFCmpUNE(a, zero) : builder_.CreateICmpNE(a, zero);
@@ -258,9 +297,9 @@ class Emitter {
 bool has_code(ScalarOp op, DType dtype) {
   switch (op) {
     case ScalarOp::sign:
-      return false;
     case ScalarOp::mod_floor:
     case ScalarOp::mod_trunc:
+      return dtype != DType::boolean;
     case ScalarOp::bit_and:
     case ScalarOp::bit_or:
     case ScalarOp::bit_xor:

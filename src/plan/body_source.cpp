@@ -24,9 +24,9 @@ using tensor::ScalarProgram;
 
 /// Operations that LLVM emits lane by lane.
 bool is_per_lane(const ScalarInstr& instr) {
-  const bool divides = instr.op == ScalarOp::div || instr.op == ScalarOp::mod_floor ||
-                       instr.op == ScalarOp::mod_trunc;
-  return instr.op == ScalarOp::pow || (divides && !is_real(instr.dtype));
+  const bool calls = instr.op == ScalarOp::pow || instr.op == ScalarOp::mod_floor ||
+                     instr.op == ScalarOp::mod_trunc;
+  return calls || (instr.op == ScalarOp::div && !is_real(instr.dtype));
 }
 
 /// Functions such as exp become many operations.

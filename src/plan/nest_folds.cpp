@@ -40,10 +40,24 @@ constexpr Reduction kReductions[] = {
 
 bool is_extreme(Fold::Kind kind) { return kind == Fold::Kind::max || kind == Fold::Kind::min; }
 
+/// What elements are folded in: f16 and bf16 are widened, and rounded once at the end.
+DType folded_in(DType dtype) {
+  return dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;
+}
+
+/// `reg` of the program as a `to`.
+Reg as_dtype(tensor::ScalarProgram& program, Reg reg, DType to) {
+  if (program.register_dtype(reg) == to) return reg;
+  return program.append({.op = ScalarOp::cast, .dtype = to, .args = {reg, -1, -1}});
+}
+
 /// A fold of what it reads.
 Fold plain_fold(Fold::Kind kind, DType dtype) {
-  return {
-      .kind = kind, .dtype = dtype, .program = {.inputs = {dtype}, .instrs = {}, .results = {0}}};
+  Fold fold{.kind = kind,
+            .dtype = folded_in(dtype),
+            .program = {.inputs = {dtype}, .instrs = {}, .results = {}}};
+  fold.program.results = {as_dtype(fold.program, 0, fold.dtype)};
+  return fold;
 }
 
 /// One result per element of the nest.
@@ -92,19 +106,21 @@ void add_reduction(Nest& nest, const Reduction& kind, const DividedAxes& axes, D
   Fold fold = plain_fold(kind.fold, dtype);
   fold.sizes = axes.folded;
   fold.reads = {axes.read};
+  const DType folded = fold.dtype;
   if (kind.each) {
-    const Reg second = *kind.each == ScalarOp::mul ? 0 : -1;
+    const Reg first = fold.program.results[0];
+    const Reg second = *kind.each == ScalarOp::mul ? first : -1;
     fold.program.results = {
-        fold.program.append({.op = *kind.each, .dtype = dtype, .args = {0, second, -1}})};
+        fold.program.append({.op = *kind.each, .dtype = folded, .args = {first, second, -1}})};
   }
   add_fold(nest, std::move(fold));
-  nest.program.results = {0};
-  if (!kind.last) return;
   ir::ScalarCtx end(nest.program, {}, {});
-  nest.program.results = {
-      *kind.last == ScalarOp::div
-          ? end.binary(ScalarOp::div, 0, end.constant(static_cast<double>(axes.count), dtype))
-          : end.unary(*kind.last, 0)};
+  Reg result = 0;
+  if (kind.last == ScalarOp::div)
+    result = end.binary(ScalarOp::div, 0, end.constant(static_cast<double>(axes.count), folded));
+  else if (kind.last)
+    result = end.unary(*kind.last, 0);
+  nest.program.results = {as_dtype(nest.program, result, dtype)};
 }
 
 }  // namespace
@@ -170,7 +186,8 @@ bool has_neighbouring_lanes(Nest nest) {
 
 std::optional<Nest> product_nest(const CallView& call) {
   const Spot &a = call.spot(0), &b = call.spot(1), &to = call.output();
-  if (dtype_bytes(a.dtype) < 4 || dtype_bytes(a.dtype) > 8) return std::nullopt;
+  const DType dtype = folded_in(a.dtype);
+  if (dtype_bytes(dtype) < 4 || dtype_bytes(dtype) > 8) return std::nullopt;
   const auto axes = tensor::contraction_of(call.node().attrs[0].text(), call.without_address(a),
                                            call.without_address(b), call.without_address(to));
   if (!axes) return std::nullopt;
@@ -184,9 +201,11 @@ std::optional<Nest> product_nest(const CallView& call) {
   std::ranges::stable_sort(kept, std::ranges::greater(), &tensor::ContractionAxis::out);
   Nest nest;
   Fold fold{.kind = Fold::Kind::multiply_add,
-            .dtype = a.dtype,
-            .program = {.inputs = {a.dtype, b.dtype}, .instrs = {}, .results = {0, 1}},
+            .dtype = dtype,
+            .program = {.inputs = {a.dtype, b.dtype}, .instrs = {}, .results = {}},
             .reads = {first_element(a), first_element(b)}};
+  for (const Reg operand : {0, 1})
+    fold.program.results.push_back(as_dtype(fold.program, operand, dtype));
   NestOperand write = first_element(to);
   for (const tensor::ContractionAxis& axis : kept) {
     nest.sizes.push_back(axis.size);
@@ -200,7 +219,7 @@ std::optional<Nest> product_nest(const CallView& call) {
   for (const tensor::ContractionAxis& axis : axes->k.view()) fold.sizes.push_back(axis.size);
   nest.writes.push_back(std::move(write));
   add_fold(nest, std::move(fold));
-  nest.program.results = {0};
+  nest.program.results = {as_dtype(nest.program, 0, to.dtype)};
   if (products > kMaxProductAcross && !has_neighbouring_lanes(nest)) return std::nullopt;
   return nest;
 }

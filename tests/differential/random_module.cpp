@@ -11,6 +11,7 @@
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "ops/ops.h"
+#include "tensor/scalar_eval.h"
 
 namespace scanloom::differential {
 namespace {
@@ -30,7 +31,9 @@ constexpr std::int64_t kMostElements = 1024;
 constexpr std::int64_t kMostGrowing = 64;
 constexpr int kDeepest = 3;
 
-bool is_float(DType dtype) { return dtype == DType::f32 || dtype == DType::f64; }
+bool is_float(DType dtype) {
+  return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::f16 || dtype == DType::bf16;
+}
 
 /// Sizes that only a run knows are taken as if they were 32.
 std::int64_t elements_of(const Type& type) {
@@ -110,8 +113,9 @@ class Maker {
   }
 
   DType some_dtype() {
-    constexpr DType kTypes[] = {DType::f32, DType::f32, DType::f32, DType::f32,    DType::f64,
-                                DType::f64, DType::i32, DType::i64, DType::boolean};
+    constexpr DType kTypes[] = {DType::f32,  DType::f32, DType::f32, DType::f32,
+                                DType::f32,  DType::f64, DType::f64, DType::f16,
+                                DType::bf16, DType::i32, DType::i64, DType::boolean};
     return one_of(kTypes);
   }
 
@@ -132,6 +136,9 @@ class Maker {
       if (dtype == DType::f32)
         static_cast<float*>(tensor.mutable_data())[i] = static_cast<float>(number) * 0.375F;
       if (dtype == DType::f64) static_cast<double*>(tensor.mutable_data())[i] = number * 0.4375;
+      if (dtype == DType::f16 || dtype == DType::bf16)
+        static_cast<std::uint16_t*>(tensor.mutable_data())[i] =
+            static_cast<std::uint16_t>(tensor::scalar_bits(number * 0.625, dtype));
       if (dtype == DType::i32) static_cast<std::int32_t*>(tensor.mutable_data())[i] = number;
       if (dtype == DType::i64) static_cast<std::int64_t*>(tensor.mutable_data())[i] = number;
       if (dtype == DType::boolean) static_cast<bool*>(tensor.mutable_data())[i] = number > 0;

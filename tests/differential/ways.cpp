@@ -10,6 +10,8 @@
 
 #include "plan/binding.h"
 #include "runtime/run.h"
+#include "tensor/scalar_eval.h"
+#include "tensor/small_float.h"
 
 namespace scanloom::differential {
 namespace {
@@ -29,6 +31,9 @@ Tensor make_feed(const ir::Type& type, std::int64_t length, std::mt19937& random
       static_cast<float*>(tensor.mutable_data())[i] = static_cast<float>(bits) * 0x1p-30f;
     if (type.dtype == DType::f64)
       static_cast<double*>(tensor.mutable_data())[i] = static_cast<double>(bits) * 0x1p-33;
+    if (type.dtype == DType::f16 || type.dtype == DType::bf16)
+      static_cast<std::uint16_t*>(tensor.mutable_data())[i] = static_cast<std::uint16_t>(
+          tensor::scalar_bits(static_cast<double>(bits) * 0x1p-30, type.dtype));
     if (type.dtype == DType::boolean)
       static_cast<bool*>(tensor.mutable_data())[i] = (bits & 1) != 0;
     if (type.dtype == DType::i32) static_cast<std::int32_t*>(tensor.mutable_data())[i] = bits;
@@ -43,10 +48,15 @@ void add_special_values(Tensor& tensor) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   constexpr float kSpecial[] = {0,          -0.0F,  kInfinity,
                                 -kInfinity, 1e-40F, std::numeric_limits<float>::quiet_NaN()};
-  if (tensor.dtype() != DType::f32) return;
-  for (std::int64_t i = 0; i < tensor.elements(); i += 17)
-    static_cast<float*>(tensor.mutable_data())[i] =
-        kSpecial[static_cast<std::size_t>(i / 17) % std::size(kSpecial)];
+  const bool half = tensor.dtype() == DType::f16 || tensor.dtype() == DType::bf16;
+  if (tensor.dtype() != DType::f32 && !half) return;
+  for (std::int64_t i = 0; i < tensor.elements(); i += 17) {
+    const float value = kSpecial[static_cast<std::size_t>(i / 17) % std::size(kSpecial)];
+    const std::uint64_t bits = tensor::scalar_bits(double{value}, tensor.dtype());
+    std::memcpy(static_cast<std::byte*>(tensor.mutable_data()) +
+                    static_cast<std::size_t>(i) * dtype_bytes(tensor.dtype()),
+                &bits, dtype_bytes(tensor.dtype()));
+  }
 }
 
 /// Of floats of any width.
@@ -57,6 +67,17 @@ void expect_identical_floats(const Tensor& got, const Tensor& wanted, const std:
     if (std::isnan(a) && std::isnan(b)) continue;
     ASSERT_EQ(std::bit_cast<Bits>(a), std::bit_cast<Bits>(b))
         << where << ", element " << i << ": " << a << " and " << b;
+  }
+}
+
+template <class Half>
+void expect_identical_halves(const Tensor& got, const Tensor& wanted, const std::string& where) {
+  for (std::int64_t i = 0; i < wanted.elements(); ++i) {
+    const Half a = static_cast<const Half*>(got.data())[i];
+    const Half b = static_cast<const Half*>(wanted.data())[i];
+    if (std::isnan(a.to_float()) && std::isnan(b.to_float())) continue;
+    ASSERT_EQ(a.bits, b.bits) << where << ", element " << i << ": " << a.to_float() << " and "
+                              << b.to_float();
   }
 }
 
@@ -84,6 +105,9 @@ void expect_identical(const Tensor& got, const Tensor& wanted, const std::string
     return expect_identical_floats<float, std::uint32_t>(got, wanted, where);
   if (wanted.dtype() == DType::f64)
     return expect_identical_floats<double, std::uint64_t>(got, wanted, where);
+  if (wanted.dtype() == DType::f16) return expect_identical_halves<tensor::Half>(got, wanted, where);
+  if (wanted.dtype() == DType::bf16)
+    return expect_identical_halves<tensor::BFloat16>(got, wanted, where);
   ASSERT_EQ(std::memcmp(got.data(), wanted.data(), wanted.bytes()), 0) << where;
 }
 

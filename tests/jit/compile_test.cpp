@@ -12,6 +12,7 @@
 #include "base/cpu.h"
 #include "jit/interface.h"
 #include "tensor/scalar_eval.h"
+#include "tensor/small_float.h"
 
 namespace scanloom::jit {
 namespace {
@@ -71,6 +72,12 @@ bool same(const std::byte* a, const std::byte* b, DType dtype) {
     std::memcpy(&x, a, sizeof x), std::memcpy(&y, b, sizeof y);
     return std::isnan(x) && std::isnan(y);
   }
+  if (dtype == DType::f16 || dtype == DType::bf16) {
+    std::uint16_t x, y;
+    std::memcpy(&x, a, sizeof x), std::memcpy(&y, b, sizeof y);
+    const int infinity = dtype == DType::f16 ? 0x7c00 : 0x7f80;
+    return (x & 0x7fff) > infinity && (y & 0x7fff) > infinity;
+  }
   return false;
 }
 
@@ -124,8 +131,8 @@ void check_program(const ScalarProgram& program, std::int64_t lanes, const std::
   }
 }
 
-constexpr DType kDTypes[] = {DType::f32, DType::f64, DType::i8,     DType::i16,
-                             DType::i32, DType::i64, DType::u8,     DType::u16,
+constexpr DType kDTypes[] = {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i8,
+                             DType::i16, DType::i32, DType::i64, DType::u8,   DType::u16,
                              DType::u32, DType::u64, DType::boolean};
 
 class Compile : public testing::TestWithParam<Isa> {
@@ -164,13 +171,75 @@ TEST_P(Compile, EveryInstructionEqualsTheEvaluator) {
   }
 }
 
+/// The loop's one result of each `values`, all as steps.
+template <class To, class From>
+std::vector<To> mapped(const ScalarProgram& program, const std::vector<From>& values) {
+  constexpr std::int64_t kLanesOfAll = 64;
+  LoopSource source;
+  source.program = program;
+  source.lanes = kLanesOfAll;
+  source.scanned = {{program.inputs[0], 1}};
+  source.stacked = {{program.register_dtype(program.results[0]), 1}};
+  const Expected<CompiledLoop> compiled = compiler()->compile(source);
+  std::vector<To> results(values.size());
+  EXPECT_TRUE(compiled.has_value());
+  if (!compiled) return results;
+  const auto* const first = reinterpret_cast<const std::byte*>(values.data());
+  auto* const rows = reinterpret_cast<std::byte*>(results.data());
+  const std::int64_t from_bytes = kLanesOfAll * sizeof(From), to_bytes = kLanesOfAll * sizeof(To);
+  const LoopFrame frame{nullptr, nullptr, nullptr, &first, &from_bytes, &rows, &to_bytes};
+  const auto steps = static_cast<std::int64_t>(values.size()) / kLanesOfAll;
+  EXPECT_EQ(compiled->run(&frame, 0, steps), steps);
+  return results;
+}
+
+ScalarProgram cast_program(DType from, DType to) {
+  ScalarProgram program;
+  program.inputs = {from};
+  program.results = {program.append({.op = ScalarOp::cast, .dtype = to, .args = {0, -1, -1}})};
+  return program;
+}
+
+/// Every value of the format widens to the very bits, and what lies at, or next to, the middle
+/// between two neighbours rounds as the definition says.
+template <class Half>
+void check_halves() {
+  std::vector<std::uint16_t> all(0x10000);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint16_t>(i);
+  const DType dtype = dtype_of<Half>;
+  const auto wide = mapped<std::uint32_t>(cast_program(dtype, DType::f32), all);
+  std::vector<float> floats;
+  std::vector<double> doubles;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const float value = Half::from_bits(all[i]).to_float();
+    ASSERT_EQ(wide[i], std::bit_cast<std::uint32_t>(value)) << dtype_name(dtype) << ' ' << i;
+    const float next = Half::from_bits(static_cast<std::uint16_t>(i ^ 1)).to_float();
+    const double middle = (double{value} + double{next}) / 2;
+    for (const int side : {-1, 0, 1}) {
+      const double towards = side * std::numeric_limits<double>::infinity();
+      const auto narrow = static_cast<float>(middle);
+      floats.push_back(side == 0 ? narrow : std::nextafter(narrow, static_cast<float>(towards)));
+      doubles.push_back(side == 0 ? middle : std::nextafter(middle, towards));
+    }
+  }
+  const auto from_floats = mapped<std::uint16_t>(cast_program(DType::f32, dtype), floats);
+  const auto from_doubles = mapped<std::uint16_t>(cast_program(DType::f64, dtype), doubles);
+  const auto wanted_of = [](double value) { return Half::from(value).bits; };
+  for (std::size_t i = 0; i < floats.size(); ++i) {
+    ASSERT_EQ(from_floats[i], wanted_of(double{floats[i]})) << dtype_name(dtype) << floats[i];
+    ASSERT_EQ(from_doubles[i], wanted_of(doubles[i])) << dtype_name(dtype) << ' ' << doubles[i];
+  }
+}
+
+TEST_P(Compile, EveryHalfWidensAndRoundsExactly) {
+  check_halves<tensor::Half>();
+  check_halves<tensor::BFloat16>();
+}
+
 TEST_P(Compile, EveryCastEqualsTheEvaluator) {
   for (const DType from : kDTypes)
     for (const DType to : kDTypes) {
-      ScalarProgram program;
-      program.inputs = {from};
-      program.results = {program.append({.op = ScalarOp::cast, .dtype = to, .args = {0, -1, -1}})};
-      check_program(program, kLanes, "cast to " + std::string(dtype_name(to)));
+      check_program(cast_program(from, to), kLanes, "cast to " + std::string(dtype_name(to)));
       if (HasFatalFailure()) return;
     }
 }
