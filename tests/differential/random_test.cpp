@@ -33,6 +33,19 @@ void expect_all_identical(const std::vector<Tensor>& got, const std::vector<Tens
     expect_identical(got[i], wanted[i], where + ", output " + std::to_string(i));
 }
 
+/// Whether a stack of no rows differs only in sizes that nothing determined, which passes may have
+/// found out (docs/ir.md).
+bool is_empty_alike(const Tensor& got, const Tensor& wanted, const ir::Type& type) {
+  if (got.elements() > 0 || wanted.elements() > 0 || got.shape().rank() != wanted.shape().rank())
+    return false;
+  for (int axis = 0; axis < wanted.shape().rank(); ++axis) {
+    const bool open = !type.ranked || !type.dims[static_cast<std::size_t>(axis)].is_constant();
+    if (got.shape()[axis] != wanted.shape()[axis] && !(open && wanted.shape()[axis] == 0))
+      return false;
+  }
+  return got.dtype() == wanted.dtype();
+}
+
 /// The module after passes gives the results of the module before; a fault may be gone.
 void check_passes(const ir::Module& before, const ir::Module& after, std::int64_t length) {
   const std::vector<Tensor> feeds = feeds_of(before, length);
@@ -40,7 +53,14 @@ void check_passes(const ir::Module& before, const ir::Module& after, std::int64_
   if (!wanted) return;
   const auto got = interp::interpret(after, feeds, {});
   ASSERT_TRUE(got) << "after passes: " << got.error().text();
-  expect_all_identical(*got, *wanted, "length " + std::to_string(length) + ", passes");
+  ASSERT_EQ(got->size(), wanted->size());
+  for (std::size_t i = 0; i < wanted->size(); ++i) {
+    const ir::ValueId yield = before.region(before.top()).yields[i];
+    if (is_empty_alike((*got)[i], (*wanted)[i], before.value(yield).type)) continue;
+    expect_identical(
+        (*got)[i], (*wanted)[i],
+        "length " + std::to_string(length) + ", passes, output " + std::to_string(i));
+  }
 }
 
 /// The planned module gives the interpreter's results, with machine code and without.
