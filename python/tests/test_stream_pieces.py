@@ -174,6 +174,32 @@ def test_models_without_such_loops_say_so():
         session.stream()
 
 
+def test_a_batch_in_groups_can_be_streamed():
+    """Rows of a batch that steps keep apart become an outer loop, which a stream must not meet."""
+    session = scanloom.InferenceSession(parse(
+        """g (float[T,32,32] x, float[32,32] m) => (float[32,32] h, float[T,32,32] y) {
+          zero = Constant <value = float {0}> ()
+          sizes = Constant <value = int64[2] {32,32}> ()
+          zeros = Expand(zero, sizes)
+          h, y = Scan <num_scan_inputs = 1,
+            body = step (float[32,32] a, float[32,32] b) => (float[32,32] c, float[32,32] d) {
+              p = MatMul(a, m)
+              q = Add(p, b)
+              c = Tanh(q)
+              d = Identity(c)
+            }> (zeros, x)
+        }"""
+    ))
+    assert "part 16" in session.ir()
+    feeds = {"x": numbers(STEPS, 32, 32), "m": numbers(32, 32) / 6}
+    whole = session.run(None, feeds)
+    stream = session.stream()
+    for first, last in pieces_of(STEPS, 1):
+        h, y = stream.push({"x": feeds["x"][first:last], "m": feeds["m"]})
+        assert y.tobytes() == whole[1][first:last].tobytes()
+    assert h.tobytes() == whole[0].tobytes()
+
+
 SUM_FROM = parse(
     """g (float[T,3] x, float[3] h0) => (float[3] h, float[T,3] y) {
       twice = Add(h0, h0)

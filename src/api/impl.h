@@ -39,6 +39,7 @@ struct Arranged {
 /// A module ready to plan, with everything the front-end and the passes had to say.
 struct Loaded {
   ir::Module module;
+  std::optional<ir::Module> for_streams = {};  ///< where it is another one: passes/run.h
   ModelInfo info;
   std::vector<ValueInfo> defaults;
 };
@@ -82,6 +83,7 @@ struct Session::Impl {
   std::vector<ValueInfo> inputs, outputs, defaults;
   Source source;  ///< for Session::ir(false), which reads it again
   std::shared_ptr<const plan::Plan> plan;
+  std::optional<ir::Module> for_streams;  ///< what a stream is made from, if not the plan's module
   std::shared_ptr<runtime::ResultMemory> result_memory = std::make_shared<runtime::ResultMemory>();
   static constexpr std::size_t kIdleRuns = 16;  ///< kept per binding
   static constexpr std::size_t kBindings = 32;  ///< kept; that of the longest disuse goes first

@@ -84,7 +84,8 @@ Expected<Loaded> load_module(const Source& source, const SessionOptions& options
   if (!options.optimize) return loaded;
   passes::RunOptions pass_options;
   pass_options.disabled = options.disabled_passes;
-  SCANLOOM_CHECK_OK(passes::run(loaded.module, pass_options));
+  SCANLOOM_TRY(passes::RunReport report, passes::run(loaded.module, pass_options));
+  loaded.for_streams = std::move(report.for_streams);
   SCANLOOM_CHECK_OK(ir::verify(loaded.module));
   return loaded;
 }

@@ -64,7 +64,8 @@ Expected<std::shared_ptr<const Session::Impl::StreamProgram>> Session::Impl::str
     const {
   const std::scoped_lock lock(program_mutex);
   if (program) return program;
-  SCANLOOM_TRY(passes::StreamForm form, passes::stream_form(plan->module));
+  SCANLOOM_TRY(passes::StreamForm form,
+               passes::stream_form(for_streams ? *for_streams : plan->module));
   const auto optimised = [&](ir::Module& module) -> Expected<void> {
     if (!options.optimize) return ir::verify(module);
     passes::RunOptions pass_options;

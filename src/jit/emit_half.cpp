@@ -16,9 +16,7 @@ llvm::Type* like(Value value, llvm::Type* lane) {
 Value as_bits(Builder& b, Value value) {
   return b.CreateBitCast(value, like(value, b.getInt32Ty()));
 }
-Value as_float(Builder& b, Value bits) {
-  return b.CreateBitCast(bits, like(bits, b.getFloatTy()));
-}
+Value as_float(Builder& b, Value bits) { return b.CreateBitCast(bits, like(bits, b.getFloatTy())); }
 Value number(Value value, std::uint32_t n) { return llvm::ConstantInt::get(value->getType(), n); }
 Value narrowed(Builder& b, Value bits) { return b.CreateTrunc(bits, like(bits, b.getInt16Ty())); }
 

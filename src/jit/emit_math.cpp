@@ -98,9 +98,7 @@ class LlvmDomain {
   F to_float(I a) const { return builder_.CreateSIToFP(a.value, type_); }
   /// Whether there is AVX-512's instruction that scales by powers of two: the same results, from
   /// fewer instructions.
-  [[nodiscard]] bool scales() const {
-    return isa_of(builder_) == Isa::avx512;
-  }
+  [[nodiscard]] bool scales() const { return isa_of(builder_) == Isa::avx512; }
   F scale(F a, F n) const {
     constexpr unsigned kMost = 512 / kBits, kLeast = 128 / kBits;
     auto* const vector = llvm::dyn_cast<llvm::FixedVectorType>(type_);
@@ -220,7 +218,8 @@ llvm::Value* emit_in(const M& m, ScalarOp op, llvm::Value* a) {
 llvm::Value* emit_math(llvm::IRBuilder<>& builder, ScalarOp op, llvm::Value* a, llvm::Value* b) {
   const bool wide = a->getType()->getScalarType()->isDoubleTy();
   if (b != nullptr)
-    return wide ? call_function<double>(builder, op, a, b) : call_function<float>(builder, op, a, b);
+    return wide ? call_function<double>(builder, op, a, b)
+                : call_function<float>(builder, op, a, b);
   if (wide) return emit_in(LlvmDomain<64>(builder, a->getType()), op, a);
   return emit_in(LlvmDomain<32>(builder, a->getType()), op, a);
 }

@@ -86,8 +86,8 @@ class Emitter {
   }
 
   llvm::Value* of_reals(ScalarOp op, llvm::Value* a, llvm::Value* b) {
-    const bool function = tensor::is_function(op) || op == ScalarOp::mod_floor ||
-                          op == ScalarOp::mod_trunc;
+    const bool function =
+        tensor::is_function(op) || op == ScalarOp::mod_floor || op == ScalarOp::mod_trunc;
     return function ? emit_math(builder_, op, a, b) : real(op, a, b);
   }
 
@@ -269,8 +269,7 @@ class Emitter {
       return to == DType::f32 ? emit_quiet(builder_, wide) : cast(wide, DType::f32, to);
     }
     // Integers go through f32, as everything that is computed for such types.
-    if (is_half(to))
-      return emit_round(builder_, to, is_real(from) ? a : cast(a, from, DType::f32));
+    if (is_half(to)) return emit_round(builder_, to, is_real(from) ? a : cast(a, from, DType::f32));
     llvm::Type* const wanted = type(to);
     if (to == DType::boolean) {
       llvm::Constant* const zero = llvm::Constant::getNullValue(a->getType());

@@ -26,11 +26,14 @@ struct PassDef {
   std::string_view name;
   std::string_view doc;
   PassFn run;
+  bool last;  ///< once, when the others have nothing left to do
 };
 
 #define SCANLOOM_PASS(name, doc) Expected<Change> name(ir::Module& module);
+#define SCANLOOM_LAST_PASS(name, doc) Expected<Change> name(ir::Module& module);
 #include "passes/list.inc"
 #undef SCANLOOM_PASS
+#undef SCANLOOM_LAST_PASS
 
 /// In the order in which they run.
 std::span<const PassDef> all_passes();

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "ir/infer.h"
+#include "ir/op_def.h"
 #include "ir/verify.h"
 #include "ir/walk.h"
 
@@ -11,9 +12,11 @@ namespace scanloom::passes {
 namespace {
 
 constexpr PassDef kPasses[] = {
-#define SCANLOOM_PASS(name, doc) {#name, doc, &name},
+#define SCANLOOM_PASS(name, doc) {#name, doc, &name, false},
+#define SCANLOOM_LAST_PASS(name, doc) {#name, doc, &name, true},
 #include "passes/list.inc"
 #undef SCANLOOM_PASS
+#undef SCANLOOM_LAST_PASS
 };
 
 Expected<void> check_names(const std::vector<std::string>& names) {
@@ -33,10 +36,13 @@ Expected<Change> run_one(const PassDef& pass, ir::Module& module, PassTiming& ti
   return change;
 }
 
-Expected<Change> run_round(ir::Module& module, const RunOptions& options, RunReport& report) {
+/// The passes that run `last`, or all others, one after the other.
+Expected<Change> run_round(ir::Module& module, bool last, const RunOptions& options,
+                           RunReport& report) {
   Change round;
   for (std::size_t i = 0; i < std::size(kPasses); ++i) {
     const PassDef& pass = kPasses[i];
+    if (pass.last != last) continue;
     if (std::ranges::find(options.disabled, pass.name) != options.disabled.end()) continue;
     SCANLOOM_TRY(const Change change, run_one(pass, module, report.timings[i]));
     round |= change;
@@ -47,6 +53,24 @@ Expected<Change> run_round(ir::Module& module, const RunOptions& options, RunRep
     if (options.dump) options.dump(pass, report.rounds, module);
   }
   return round;
+}
+
+bool has_loops(const ir::Module& module) {
+  for (const ir::RegionId region : ir::regions_outer_first(module, module.top()))
+    for (const ir::NodeId id : module.region(region).nodes)
+      if (module.node(id).op == &ir::loop_op) return true;
+  return false;
+}
+
+/// The passes that run last change a copy, so that streams find the loops as they were.
+Expected<void> run_last(ir::Module& module, const RunOptions& options, RunReport& report) {
+  if (!has_loops(module)) return {};
+  ir::Module changed = module;
+  SCANLOOM_TRY(const Change change, run_round(changed, true, options, report));
+  if (!change.changed) return {};
+  SCANLOOM_CHECK_OK(ir::infer_types(changed));
+  report.for_streams = ir::compact(std::exchange(module, std::move(changed)));
+  return {};
 }
 
 }  // namespace
@@ -64,12 +88,13 @@ Expected<RunReport> run(ir::Module& module, const RunOptions& options) {
   for (const PassDef& pass : kPasses) report.timings.push_back({.pass = pass.name});
   Change change{.changed = true};
   while (change.changed && report.rounds < options.max_rounds) {
-    SCANLOOM_TRY(change, run_round(module, options, report));
+    SCANLOOM_TRY(change, run_round(module, false, options, report));
     ++report.rounds;
     // What was folded or dropped may have made sizes known, which the next round can use.
     if (change.changed) SCANLOOM_CHECK_OK(ir::infer_types(module));
   }
   report.settled = !change.changed;
+  SCANLOOM_CHECK_OK(run_last(module, options, report));
   module = ir::compact(module);
   return report;
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ struct RunReport {
   int rounds = 0;
   bool settled = true;              ///< false: max_rounds ended it
   std::vector<PassTiming> timings;  ///< in the order of the passes
+  /// The module without what the passes that run last have changed: a stream is made from this one,
+  /// as it must find the loops over the steps. Absent where they have changed nothing.
+  std::optional<ir::Module> for_streams = {};
 };
 
 /// Leaves a compact module (ids in the order of the text form) whose types are inferred anew.

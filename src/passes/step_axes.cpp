@@ -332,7 +332,9 @@ class Follower {
     if (node.op == &ops::dim_op || node.op == &ops::shape_op || counts) return visit_count(node);
     if (any(node, Kind::last)) return across("it waits for what a loop has carried to their end");
     if (node.op == &ops::lstm_op) return visit_lstm(id);
-    return visit_along(node);
+    SCANLOOM_TRY(const int axis, follow_node(module_, node, axes_.flows));
+    set_all(node, {Kind::along, axis});
+    return {};
   }
 
   /// A loop or layer along another axis whose size is open would begin anew with each piece, of
@@ -426,25 +428,6 @@ class Follower {
     return picked;
   }
 
-  Expected<void> visit_along(const Node& node) {
-    const Site site{module_, node, axes_.flows};
-    const auto is_unranked = [&](ValueId value) {
-      return value.valid() && !module_.value(value).type.ranked;
-    };
-    if (std::ranges::any_of(node.inputs, is_unranked) ||
-        std::ranges::any_of(node.outputs, is_unranked))
-      return across("the number of axes of its operands or results is not known");
-    constexpr Row kPointwise{nullptr, pointwise, true};
-    const Row* row = std::ranges::find(kRows, node.op, &Row::op);
-    if (row == std::end(kRows)) row = node.op->scalar != nullptr ? &kPointwise : nullptr;
-    if (row == nullptr) return across(fmt::format("'{}' has no rule for streams", node.op->name));
-    for (std::size_t i = 0; i < node.inputs.size() && !row->any_operand; ++i)
-      if (site.along(i) != (i == 0)) return across("an operand other than the first has them");
-    SCANLOOM_TRY(const int axis, row->axis(site));
-    set_all(node, {Kind::along, axis});
-    return {};
-  }
-
   Expected<void> visit_loop(NodeId id) {
     const Node& node = module_.node(id);
     const ir::LoopPorts& ports = *node.loop;
@@ -509,6 +492,24 @@ class Follower {
 };
 
 }  // namespace
+
+Expected<int> follow_node(const Module& module, const Node& node,
+                          const std::vector<StepFlow>& flows) {
+  const Site site{module, node, flows};
+  const auto is_unranked = [&](ValueId value) {
+    return value.valid() && !module.value(value).type.ranked;
+  };
+  if (std::ranges::any_of(node.inputs, is_unranked) ||
+      std::ranges::any_of(node.outputs, is_unranked))
+    return across("the number of axes of its operands or results is not known");
+  constexpr Row kPointwise{nullptr, pointwise, true};
+  const Row* row = std::ranges::find(kRows, node.op, &Row::op);
+  if (row == std::end(kRows)) row = node.op->scalar != nullptr ? &kPointwise : nullptr;
+  if (row == nullptr) return across(fmt::format("'{}' has no rule for streams", node.op->name));
+  for (std::size_t i = 0; i < node.inputs.size() && !row->any_operand; ++i)
+    if (site.along(i) != (i == 0)) return across("an operand other than the first has them");
+  return row->axis(site);
+}
 
 Expected<StepAxes> follow_steps(const Module& module, Dim steps) {
   return Follower(module, steps).follow();

@@ -39,4 +39,10 @@ struct StepAxes {
 /// naming the first node that computes across the steps, or may do so.
 Expected<StepAxes> follow_steps(const ir::Module& module, ir::Dim steps);
 
+/// Where the results of one node have the axis that its operands have where their flow, by ValueId,
+/// is `along`: element k of theirs depends on element k of those alone. Error: unsupported, saying
+/// why it does not, or may not.
+Expected<int> follow_node(const ir::Module& module, const ir::Node& node,
+                          const std::vector<StepFlow>& flows);
+
 }  // namespace scanloom::passes

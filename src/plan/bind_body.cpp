@@ -175,6 +175,27 @@ double Binder::step_nanoseconds(const BoundLoop& loop) const {
   return sum * (1 + static_cast<double>(loop.inner_steps));
 }
 
+double Binder::whole_step_nanoseconds(const BoundLoop& loop) const {
+  struct Inside {
+    std::uint32_t exit;
+    double times;
+  };
+  std::vector<Inside> inside{{loop.exit, 1}};
+  double sum = 0;
+  for (std::uint32_t at = loop.body; at + 1 < loop.exit; ++at) {
+    while (at >= inside.back().exit) inside.pop_back();
+    const Instruction& instruction = out_->code[at];
+    if (instruction.op == Op::loop_begin) {
+      const BoundLoop& inner = out_->loops[instruction.index];
+      const auto trips = static_cast<double>(std::max<std::int64_t>(inner.trip_count, 1));
+      inside.push_back({inner.exit, inside.back().times * trips});
+    }
+    if (instruction.op == Op::call)
+      sum += inside.back().times * call_nanoseconds(out_->calls[instruction.index]);
+  }
+  return sum;
+}
+
 double Binder::call_nanoseconds(const BoundCall& call) const {
   const CallWork work = work_of(*out_, call);
   return kNanosecondsPerCall + (work.products > 0 ? work.products * kNanosecondsPerProduct

@@ -4,6 +4,7 @@
 
 #include "ir/scan_window.h"
 #include "plan/binder.h"
+#include "plan/cost.h"
 #include "plan/independent_steps.h"
 #include "tensor/tensor.h"
 
@@ -262,7 +263,11 @@ void Binder::find_independent_steps(BoundLoop& loop) {
   });
   if (loop_depth_ != 1 || !rows_have_a_place) return;
   loop.independent = independent_steps(module_, loop.node, inference_, uses_);
-  if (loop.independent) loop.strategy += "; its steps are taken side by side where they are long";
+  if (!loop.independent) return;
+  loop.strategy += "; its steps are taken side by side where they are long";
+  loop.step_nanoseconds = whole_step_nanoseconds(loop);
+  if (loop.inner_steps >= kLeastStepsApart)
+    loop.why_no_body = fmt::format("holds loops of {} steps, which become code", loop.inner_steps);
 }
 
 /// Whether carried value i surely enters and leaves a step with the same sizes, where it must.

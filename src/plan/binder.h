@@ -171,6 +171,8 @@ class Binder {
   void keep_apart(BoundLoop& loop);
   /// About how long a step takes that is stepped.
   [[nodiscard]] double step_nanoseconds(const BoundLoop& loop) const;
+  /// As above, every loop inside with its own number of steps, as far as they are known.
+  [[nodiscard]] double whole_step_nanoseconds(const BoundLoop& loop) const;
   [[nodiscard]] double call_nanoseconds(const BoundCall& call) const;
   void compile_bodies();
 

@@ -166,7 +166,8 @@ struct BoundLoop {
   std::int64_t steps_to_compile = 0;  ///< stepped ones of a Run, which show that code would pay
   /// The steps do not depend on each other and may be taken side by side; by carried value.
   std::optional<std::vector<CarriedRole>> independent;
-  std::string strategy;  ///< "compiled" or "stepped", and why, for people
+  double step_nanoseconds = 0;  ///< of these, about, with all loops inside
+  std::string strategy;         ///< "compiled" or "stepped", and why, for people
 };
 
 struct BoundBranch {

@@ -35,6 +35,9 @@ inline constexpr std::size_t kMaxStatementsOfBody = 512;
 inline constexpr int kMaxBlocksOfBody = 32;
 /// Steps of the loops inside, per step: limits are looked at between steps of the body.
 inline constexpr std::int64_t kMaxInnerSteps = 4096;
+/// From so many on, and where threads may share the steps around them, loops inside become code
+/// each for itself.
+inline constexpr std::int64_t kLeastStepsApart = 64;
 /// What a step with loops inside may take.
 inline constexpr double kMaxNanosecondsBetweenLooks = 2e7;
 /// Element operations that are emitted: those of programs once for each width of vectors, those

@@ -138,7 +138,7 @@ Expected<bool> Run::State::end_step(std::uint32_t index, Watch& watch) {
   if (!keeps_going) return false;
   if (state.step < state.trip) {
     if (loop.independent && state.step == 1) {
-      SCANLOOM_TRY(const bool taken, take_side_by_side(index, watch));
+      SCANLOOM_TRY(const bool taken, take_side_by_side(index, seconds_now() - began, watch));
       if (taken) {
         SCANLOOM_CHECK_OK(check_limit(index));
         return false;

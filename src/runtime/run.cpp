@@ -273,6 +273,14 @@ Expected<void> Run::State::execute(const Limits& limits, Watch& watch, Profile* 
           else
             add_time(index);
         }
+        if (steps_follow && outermost == index) {
+          SCANLOOM_TRY(const bool taken, begin_side_by_side(index, watch));
+          if (taken) {
+            SCANLOOM_CHECK_OK(finish_loop(index));
+            stop_loop(profile, index);
+            steps_follow = false;
+          }
+        }
         at = steps_follow ? at + 1 : binding->loops[index].exit;
         break;
       }

@@ -1,8 +1,8 @@
 // Steps that do not depend on each other, side by side: every thread takes its share of them with a
 // State of its own, which begins as a copy of the one that has come to the loop. That one took the
-// first step, which tells whether the others are long enough, and puts together what the threads
-// have made. Where a step fails, nothing of it is kept and the steps are taken in order instead, so
-// that the first error is found, whatever the number of threads.
+// first step, which tells whether the others are long enough, unless binding could tell it, and
+// puts together what the threads have made. Where a step fails, nothing of it is kept and the steps
+// are taken in order instead, so that the first error is found, whatever the number of threads.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -22,6 +22,8 @@ namespace {
 
 /// What the other steps must take at least, by the first one, for threads to be woken.
 constexpr double kLeastSeconds = 100e-6;
+/// As much as all steps must take, by the estimate of binding, to begin side by side at once.
+constexpr double kLeastEstimate = 1e-3;
 /// At which memory is copied, roughly.
 constexpr double kBytesPerSecond = 4e9;
 /// Bytes of arenas that a Run keeps for the next time.
@@ -152,8 +154,7 @@ class Run::State::Shares {
   int threads_used_ = 0;
 };
 
-/// One: the steps are taken in order.
-int Run::State::worthwhile_threads(std::uint32_t index) const {
+int Run::State::worthwhile_threads(std::uint32_t index, double step_seconds) const {
   if (profiled != nullptr || max_threads < 2 || outermost != index || only_loop != kNoLoop)
     return 1;
   const std::int64_t left = loops[index].trip - loops[index].step;
@@ -161,7 +162,7 @@ int Run::State::worthwhile_threads(std::uint32_t index) const {
   const auto threads =
       static_cast<int>(std::min<std::int64_t>({left, max_threads, pool_threads()}));
   const double copying = threads * static_cast<double>(binding->arena_bytes) / kBytesPerSecond;
-  const double likely = (seconds_now() - began) * static_cast<double>(left);
+  const double likely = step_seconds * static_cast<double>(left);
   const bool pays = likely > kLeastSeconds + 2 * copying;
   return pays || binding->plan->options.always_side_by_side ? threads : 1;
 }
@@ -296,8 +297,20 @@ Expected<void> Run::State::adopt(std::uint32_t index, std::vector<StepResults> r
   return {};
 }
 
-Expected<bool> Run::State::take_side_by_side(std::uint32_t index, const Watch& watch) {
-  const int threads = worthwhile_threads(index);
+Expected<bool> Run::State::begin_side_by_side(std::uint32_t index, const Watch& watch) {
+  const plan::BoundLoop& loop = binding->loops[index];
+  // Counters and sequences are handed to threads as the first step leaves them.
+  if (!loop.independent || !loop.carried.empty()) return false;
+  const double estimated = loop.step_nanoseconds * 1e-9;
+  if (estimated * static_cast<double>(loops[index].trip) < kLeastEstimate) return false;
+  SCANLOOM_TRY(const bool taken, take_side_by_side(index, estimated, watch));
+  if (taken) SCANLOOM_CHECK_OK(check_limit(index));
+  return taken;
+}
+
+Expected<bool> Run::State::take_side_by_side(std::uint32_t index, double step_seconds,
+                                             const Watch& watch) {
+  const int threads = worthwhile_threads(index, step_seconds);
   if (threads < 2 || !make_workers(static_cast<std::size_t>(threads))) return false;
   Shares shares(*this, index, threads, watch);
   SCANLOOM_TRY(auto results, shares.take_all());

@@ -257,9 +257,12 @@ struct Run::State {
   // side_by_side.cpp
   /// Takes the steps that are left on several threads, if they do not depend on each other and are
   /// long enough; whether it did. If one fails, none was taken. Error: cancelled.
-  Expected<bool> take_side_by_side(std::uint32_t index, const Watch& watch);
+  Expected<bool> take_side_by_side(std::uint32_t index, double step_seconds, const Watch& watch);
   class Shares;  ///< of its steps
-  [[nodiscard]] int worthwhile_threads(std::uint32_t index) const;
+  /// Whether it did so before the first step: where binding could tell that it pays.
+  Expected<bool> begin_side_by_side(std::uint32_t index, const Watch& watch);
+  /// One: the steps are taken in order. `step_seconds`: what each takes, about.
+  [[nodiscard]] int worthwhile_threads(std::uint32_t index, double step_seconds) const;
   bool make_workers(std::size_t count);
   void begin_worker(State& worker, std::uint32_t index);
   Expected<StepResults> take_steps(const State& main, std::int64_t first, std::int64_t last,

@@ -57,9 +57,8 @@ void check_passes(const ir::Module& before, const ir::Module& after, std::int64_
   for (std::size_t i = 0; i < wanted->size(); ++i) {
     const ir::ValueId yield = before.region(before.top()).yields[i];
     if (is_empty_alike((*got)[i], (*wanted)[i], before.value(yield).type)) continue;
-    expect_identical(
-        (*got)[i], (*wanted)[i],
-        "length " + std::to_string(length) + ", passes, output " + std::to_string(i));
+    expect_identical((*got)[i], (*wanted)[i],
+                     "length " + std::to_string(length) + ", passes, output " + std::to_string(i));
   }
 }
 

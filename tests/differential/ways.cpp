@@ -105,7 +105,8 @@ void expect_identical(const Tensor& got, const Tensor& wanted, const std::string
     return expect_identical_floats<float, std::uint32_t>(got, wanted, where);
   if (wanted.dtype() == DType::f64)
     return expect_identical_floats<double, std::uint64_t>(got, wanted, where);
-  if (wanted.dtype() == DType::f16) return expect_identical_halves<tensor::Half>(got, wanted, where);
+  if (wanted.dtype() == DType::f16)
+    return expect_identical_halves<tensor::Half>(got, wanted, where);
   if (wanted.dtype() == DType::bf16)
     return expect_identical_halves<tensor::BFloat16>(got, wanted, where);
   ASSERT_EQ(std::memcmp(got.data(), wanted.data(), wanted.bytes()), 0) << where;

@@ -131,8 +131,8 @@ void check_program(const ScalarProgram& program, std::int64_t lanes, const std::
   }
 }
 
-constexpr DType kDTypes[] = {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i8,
-                             DType::i16, DType::i32, DType::i64, DType::u8,   DType::u16,
+constexpr DType kDTypes[] = {DType::f32, DType::f64, DType::f16,    DType::bf16, DType::i8,
+                             DType::i16, DType::i32, DType::i64,    DType::u8,   DType::u16,
                              DType::u32, DType::u64, DType::boolean};
 
 class Compile : public testing::TestWithParam<Isa> {
