@@ -1,7 +1,9 @@
-// Layers of gated or simple recurrent units become loops over their cells, which are then optimised
-// and compiled as the same cells are that a user has written out. The bits are those of the
-// operators' reference: its sums and products stand here in its order. Layers with sequence
-// lengths, a clip or activations of their own stay. It stands before the passes on bodies.
+// Layers of gated or simple recurrent units, and of long short-term memory over a batch of many
+// rows, become loops over their cells, which are then optimised and compiled as the same cells are
+// that a user has written out. The bits are those of the operators' reference: its sums and
+// products stand here in its order. Layers with sequence lengths, a clip, peepholes or activations
+// of their own stay. For few rows the LSTM's kernel is faster than a loop, which pays off by
+// products of many rows and by threads (interchange_batch). It stands before the passes on bodies.
 #include <algorithm>
 
 #include "ops/ops.h"
@@ -18,9 +20,14 @@ using ir::ValueId;
 using tensor::Dim;
 using tensor::Tensor;
 
-// The operands and results that gru and rnn begin with.
+// The operands and results that the layers begin with, and what only lstm and gru have.
 constexpr std::size_t kX = 0, kW = 1, kR = 2, kB = 3, kLengths = 4, kInitial = 5;
-constexpr std::size_t kStates = 0, kLast = 1, kReset = 2;
+constexpr std::size_t kStates = 0, kLast = 1;
+constexpr std::size_t kPeepholes = 7;  // of lstm
+constexpr std::size_t kReset = 2;      // of gru
+
+/// Rows of a batch from which an LSTM is a loop.
+constexpr std::int64_t kLeastRowsOfLstm = 16;
 
 ValueId operand(const Node& node, std::size_t i) {
   return i < node.inputs.size() ? node.inputs[i] : ValueId{};
@@ -73,6 +80,30 @@ Expected<ValueId> rnn_cell(Writer& write, const CellWeights& weights, ValueId x,
   SCANLOOM_TRY(const ValueId products, write.add(xw, hr));
   SCANLOOM_TRY(const ValueId sum, write.add(products, bias));
   return write.op(ops::tanh_op, {sum});
+}
+
+/// See ops/lstm.cpp; returns h' and c'.
+Expected<std::vector<ValueId>> lstm_cell(Writer& write, const CellWeights& weights,
+                                         std::int64_t hidden, ValueId x, ValueId h, ValueId c) {
+  SCANLOOM_TRY(const ValueId xw, write.product(x, weights.w));
+  SCANLOOM_TRY(const ValueId hr, write.product(h, weights.r));
+  SCANLOOM_TRY(const ValueId bias, write.add(weights.w_bias, weights.r_bias));
+  SCANLOOM_TRY(const ValueId products, write.add(xw, hr));
+  SCANLOOM_TRY(const ValueId sums, write.add(products, bias));
+  const auto gate = [&](const ir::OpDef& activation, std::int64_t index) -> Expected<ValueId> {
+    SCANLOOM_TRY(const ValueId sum, write.part(sums, 1, index * hidden, (index + 1) * hidden));
+    return write.op(activation, {sum});
+  };
+  SCANLOOM_TRY(const ValueId i, gate(ops::sigmoid_op, 0));
+  SCANLOOM_TRY(const ValueId o, gate(ops::sigmoid_op, 1));
+  SCANLOOM_TRY(const ValueId f, gate(ops::sigmoid_op, 2));
+  SCANLOOM_TRY(const ValueId g, gate(ops::tanh_op, 3));
+  SCANLOOM_TRY(const ValueId kept, write.mul(f, c));
+  SCANLOOM_TRY(const ValueId added, write.mul(i, g));
+  SCANLOOM_TRY(const ValueId next_c, write.add(kept, added));
+  SCANLOOM_TRY(const ValueId shown, write.op(ops::tanh_op, {next_c}));
+  SCANLOOM_TRY(const ValueId next_h, write.mul(o, shown));
+  return std::vector{next_h, next_c};
 }
 
 /// See ops/gru.cpp.
@@ -170,29 +201,38 @@ class Layer {
     if (batch_first_) {
       SCANLOOM_TRY(xs_, transposed(xs_, {1, 0, 2}));
     }
-    std::vector<ValueId> states, lasts;
+    std::vector<ValueId> states;
+    std::vector<std::vector<ValueId>> lasts(count_of_states());  // [state][direction]
     const std::int64_t count = direction == "bidirectional" ? 2 : 1;
     for (std::int64_t d = 0; d < count; ++d) {
       SCANLOOM_TRY(const Results made, run(d, direction == "reverse" || d == 1));
       states.push_back(made.states);
-      lasts.push_back(made.last);
+      for (std::size_t i = 0; i < lasts.size(); ++i) lasts[i].push_back(made.lasts[i]);
     }
     // [steps, directions, batch, hidden] and [directions, batch, hidden], or the batch first.
     SCANLOOM_TRY(ValueId all, joined(states, 1));
-    SCANLOOM_TRY(ValueId last, joined(lasts, 0));
     if (batch_first_) {
       SCANLOOM_TRY(all, transposed(all, {2, 0, 1, 3}));
-      SCANLOOM_TRY(last, transposed(last, {1, 0, 2}));
     }
     rewriter_.replace(node_.outputs[kStates], all);
-    rewriter_.replace(node_.outputs[kLast], last);
+    for (std::size_t i = 0; i < lasts.size(); ++i) {
+      SCANLOOM_TRY(ValueId last, joined(lasts[i], 0));
+      if (batch_first_) {
+        SCANLOOM_TRY(last, transposed(last, {1, 0, 2}));
+      }
+      rewriter_.replace(node_.outputs[kLast + i], last);
+    }
     return true;
   }
 
  private:
   struct Results {
-    ValueId states, last;
+    ValueId states;
+    std::vector<ValueId> lasts;  ///< of h, and of c
   };
+
+  [[nodiscard]] bool is_lstm() const { return node_.op == &ops::lstm_op; }
+  [[nodiscard]] std::size_t count_of_states() const { return is_lstm() ? 2 : 1; }
 
   [[nodiscard]] bool can_be_written() const {
     const bool is_wide = x_.dtype == DType::f32 || x_.dtype == DType::f64;
@@ -201,7 +241,13 @@ class Layer {
       return false;
     for (const std::size_t i : {kW, kR})
       if (!rewriter_.type(node_.inputs[i]).is_static()) return false;
-    return sizes_are_sure() && (node_.outputs.size() <= kReset || !is_read(node_.outputs[kReset]));
+    if (!sizes_are_sure()) return false;
+    if (is_lstm()) {
+      const Dim batch = x_.dims[batch_first_ ? 0 : 1];
+      return batch.is_constant() && batch.value() >= kLeastRowsOfLstm &&
+             !operand(node_, kPeepholes).valid() && attr_of(node_, "input_forget").integer() == 0;
+    }
+    return node_.outputs.size() <= kReset || !is_read(node_.outputs[kReset]);
   }
 
   [[nodiscard]] bool is_read(ValueId value) const {
@@ -220,7 +266,8 @@ class Layer {
     };
     const std::vector<Dim> state = batch_first_ ? std::vector<Dim>{batch, directions, hidden_}
                                                 : std::vector<Dim>{directions, batch, hidden_};
-    return has(kB, {directions, 2 * rows.value()}) && has(kInitial, state);
+    return has(kB, {directions, 2 * rows.value()}) && has(kInitial, state) &&
+           (!is_lstm() || has(kInitial + 1, state));
   }
 
   Expected<ValueId> transposed(ValueId value, std::vector<std::int64_t> order) {
@@ -255,9 +302,9 @@ class Layer {
     return weights;
   }
 
-  Expected<ValueId> initial_state(std::int64_t d) {
-    if (operand(node_, kInitial).valid())
-      return write_.at(node_.inputs[kInitial], batch_first_ ? 1 : 0, d);
+  Expected<ValueId> initial_state(std::size_t state, std::int64_t d) {
+    if (operand(node_, kInitial + state).valid())
+      return write_.at(node_.inputs[kInitial + state], batch_first_ ? 1 : 0, d);
     SCANLOOM_TRY(const ValueId batch, write_.op(ops::dim_op, {xs_}, {{"axis", 1}}));
     SCANLOOM_TRY(const ValueId rows,
                  write_.op(ops::unsqueeze_op, {batch}, {{"axes", std::vector<std::int64_t>{0}}}));
@@ -269,18 +316,24 @@ class Layer {
 
   Expected<Results> run(std::int64_t d, bool backwards) {
     SCANLOOM_TRY(const CellWeights outer, weights_of(d));
-    SCANLOOM_TRY(const ValueId initial, initial_state(d));
+    std::vector<ValueId> initial;
+    for (std::size_t i = 0; i < count_of_states(); ++i) {
+      SCANLOOM_TRY(initial.emplace_back(), initial_state(i, d));
+    }
     Module& module = rewriter_.module();
     const Dim steps = x_.dims[batch_first_ ? 1 : 0], batch = x_.dims[batch_first_ ? 0 : 1];
     const Type state = Type::of(x_.dtype, {batch, hidden_});
     const std::vector<ValueId> captured = {outer.w, outer.r, outer.w_bias, outer.r_bias};
     std::vector<ValueId> inputs = captured;
-    inputs.insert(inputs.end(), {initial, xs_});
-    const ir::NodeId loop =
-        module.add_node(write_.builder().region(), ir::loop_op, std::move(inputs), {},
-                        {state, Type::of(x_.dtype, {steps, batch, hidden_})}, node_.place);
-    ir::LoopPorts ports{
-        .fixed_sizes = true, .captured = static_cast<std::uint32_t>(captured.size()), .carried = 1};
+    inputs.insert(inputs.end(), initial.begin(), initial.end());
+    inputs.push_back(xs_);
+    std::vector<Type> results(initial.size(), state);
+    results.push_back(Type::of(x_.dtype, {steps, batch, hidden_}));
+    const ir::NodeId loop = module.add_node(write_.builder().region(), ir::loop_op,
+                                            std::move(inputs), {}, std::move(results), node_.place);
+    ir::LoopPorts ports{.fixed_sizes = true,
+                        .captured = static_cast<std::uint32_t>(captured.size()),
+                        .carried = static_cast<std::uint32_t>(initial.size())};
     ports.scanned.push_back({.start = backwards ? -1 : 0, .stride = backwards ? -1 : 1});
     ports.stacked.push_back({.reverse = backwards});
     module.node(loop).loop = std::move(ports);
@@ -289,21 +342,34 @@ class Layer {
     std::vector<ValueId> arguments;
     for (const ValueId value : captured)
       arguments.push_back(module.add_argument(body, rewriter_.type(value)));
-    const ValueId h = module.add_argument(body, state);
+    std::vector<ValueId> states;
+    for (std::size_t i = 0; i < initial.size(); ++i)
+      states.push_back(module.add_argument(body, state));
     const ValueId x = module.add_argument(body, Type::of(x_.dtype, {batch, x_.dims[2]}));
     Builder builder(module, body);
     builder.set_place(node_.place);
     Writer write(builder);
-    SCANLOOM_TRY(const ValueId next,
-                 cell(write, {arguments[0], arguments[1], arguments[2], arguments[3]}, x, h));
-    module.region(body).yields = {next, next};
-    return Results{module.node(loop).outputs[1], module.node(loop).outputs[0]};
+    SCANLOOM_TRY(std::vector<ValueId> yields,
+                 cell(write, {arguments[0], arguments[1], arguments[2], arguments[3]}, x, states));
+    yields.push_back(yields[0]);
+    module.region(body).yields = std::move(yields);
+    std::vector<ValueId> lasts = module.node(loop).outputs;
+    const ValueId all = lasts.back();
+    lasts.pop_back();
+    return Results{all, std::move(lasts)};
   }
 
-  Expected<ValueId> cell(Writer& write, const CellWeights& weights, ValueId x, ValueId h) const {
-    if (node_.op == &ops::rnn_op) return rnn_cell(write, weights, x, h);
+  /// The next states, h first.
+  Expected<std::vector<ValueId>> cell(Writer& write, const CellWeights& weights, ValueId x,
+                                      const std::vector<ValueId>& states) const {
+    if (is_lstm()) return lstm_cell(write, weights, hidden_, x, states[0], states[1]);
+    if (node_.op == &ops::rnn_op) {
+      SCANLOOM_TRY(const ValueId next, rnn_cell(write, weights, x, states[0]));
+      return std::vector{next};
+    }
     const bool linear = attr_of(node_, "linear_before_reset").integer() != 0;
-    return GruCell(write, weights, hidden_, linear).next(x, h);
+    SCANLOOM_TRY(const ValueId next, GruCell(write, weights, hidden_, linear).next(x, states[0]));
+    return std::vector{next};
   }
 
   const std::vector<std::uint32_t>& uses_;  ///< of the values before the first rewrite
@@ -322,7 +388,8 @@ Expected<Change> recurrent_to_loop(ir::Module& module) {
   const std::vector<std::uint32_t> uses = ir::count_uses(module);
   return Rewriter(module).sweep([&](Rewriter& rewriter, ir::NodeId id) -> Expected<bool> {
     const Node node = rewriter.module().node(id);  // by value: adding nodes may move it
-    if (node.op != &ops::gru_op && node.op != &ops::rnn_op) return false;
+    if (node.op != &ops::gru_op && node.op != &ops::rnn_op && node.op != &ops::lstm_op)
+      return false;
     return Layer(rewriter, node, uses).rewrite();
   });
 }
