@@ -119,6 +119,7 @@ class BodyEmitter {
       for (const NestOperand& write : statement.nest.writes) add(write.slot);
       for (const Fold& fold : statement.nest.folds)
         for (const NestOperand& read : fold.reads) add(read.slot);
+      if (statement.kind == Statement::Kind::pick) add(statement.pick.index.slot);
       if (statement.kind == Statement::Kind::branch) add(statement.condition.slot);
       if (statement.kind == Statement::Kind::set) add_set(statement.set);
       for (const SlotSet& set : statement.loop.before) add_set(set);
@@ -135,14 +136,15 @@ class BodyEmitter {
 
   void give_slots_back() {
     if (has_calls_) return;
-    const auto store = [&](std::int32_t index) {
-      builder_.CreateStore(pointer_of(index), slot_of_run(index));
-    };
-    for (const SlotMove& move : source_.moves) store(move.slot);
+    for (const SlotMove& move : source_.moves) give_back(move.slot);
     for (const SlotSwap& swap : source_.swaps) {
-      store(swap.a);
-      store(swap.b);
+      give_back(swap.a);
+      give_back(swap.b);
     }
+  }
+
+  void give_back(std::int32_t index) {
+    builder_.CreateStore(pointer_of(index), slot_of_run(index));
   }
 
   /// Memory that only this code knows, so that what fits may stay in registers.
@@ -163,10 +165,7 @@ class BodyEmitter {
   }
 
   llvm::Value* load_flag(const NestOperand& operand) {
-    llvm::Value* const base =
-        operand.slot < 0 ? target_.locals[local_index(operand.slot)] : pointer_of(operand.slot);
-    return load_lanes(builder_, DType::boolean,
-                      place(base, static_cast<std::size_t>(operand.offset)), 0, 1);
+    return load_lanes(builder_, DType::boolean, base_of(operand), 0, 1);
   }
 
   void emit_call(std::int32_t index) {
@@ -248,6 +247,9 @@ class BodyEmitter {
       case Statement::Kind::nest:
         emit_nest(builder_, statement.nest, target_);
         break;
+      case Statement::Kind::pick:
+        emit_pick(statement);
+        break;
       case Statement::Kind::call:
         emit_call(statement.call);
         break;
@@ -263,6 +265,41 @@ class BodyEmitter {
         target_.known.forget();
         break;
     }
+  }
+
+  llvm::Value* base_of(const NestOperand& operand) {
+    llvm::Value* const base =
+        operand.slot < 0 ? target_.locals[local_index(operand.slot)] : pointer_of(operand.slot);
+    return place(base, static_cast<std::size_t>(operand.offset));
+  }
+
+  /// The kernel tells what is wrong with an index; it reads the slots of the run.
+  void emit_pick(const Statement& statement) {
+    const Pick& pick = statement.pick;
+    llvm::Value* const given = builder_.CreateSExt(
+        load_lanes(builder_, pick.index.dtype, base_of(pick.index), 0, 1), builder_.getInt64Ty());
+    llvm::Value* const from_end = builder_.CreateAdd(given, number(pick.size));
+    llvm::Value* const index =
+        builder_.CreateSelect(builder_.CreateICmpSLT(given, number(0)), from_end, given);
+    llvm::BasicBlock* const inside = block("inside");
+    llvm::BasicBlock* const outside = block("outside");
+    llvm::BasicBlock* const after = block("picked");
+    builder_.CreateCondBr(builder_.CreateICmpULT(index, number(pick.size)), inside, outside);
+    builder_.SetInsertPoint(outside);
+    if (!has_calls_)
+      for (const std::int32_t used : slots_used_) give_back(used);
+    emit_call(statement.call);
+    builder_.CreateBr(after);
+    builder_.SetInsertPoint(inside);
+    Nest nest = statement.nest;
+    llvm::Value* const moved = builder_.CreateMul(index, number(pick.bytes));
+    target_.locals.push_back(add_bytes(builder_, base_of(nest.reads[0]), moved));
+    nest.reads[0].slot = local_slot(target_.locals.size() - 1);
+    nest.reads[0].offset = 0;
+    emit_nest(builder_, nest, target_);
+    target_.locals.pop_back();
+    builder_.CreateBr(after);
+    builder_.SetInsertPoint(after);
   }
 
   llvm::Value* place_of(const SlotSet& set) {

@@ -147,10 +147,20 @@ struct InnerLoop {
   friend bool operator==(const InnerLoop&, const InnerLoop&) = default;
 };
 
+/// What a nest reads begins `bytes` bytes further on for each element of an axis that an index
+/// names: an i32 or i64, below 0 from the end.
+struct Pick {
+  NestOperand index;
+  std::int64_t size = 0;  ///< of the axis
+  std::int64_t bytes = 0;
+  friend bool operator==(const Pick&, const Pick&) = default;
+};
+
 /// One part of a step.
 struct Statement {
   enum class Kind : std::uint8_t {
     nest,
+    pick,    ///< `nest` of one read, which `pick` moves; where the index is outside, the call
     call,    ///< of a kernel that was bound before
     set,     ///< of a slot
     branch,  ///< `inner` where the condition is true, `otherwise` where it is not
@@ -158,6 +168,7 @@ struct Statement {
   };
   Kind kind = Kind::nest;
   Nest nest;
+  Pick pick;
   std::int32_t call = -1;  ///< index in BodyFrame::calls
   SlotSet set;
   NestOperand condition;  ///< a boolean
@@ -222,6 +233,6 @@ struct Plugin {
   /// Whether there is machine code for the program; the error says what is missing.
   Expected<void> (*check)(const tensor::ScalarProgram& program);
 };
-inline constexpr std::uint32_t kPluginVersion = 4;
+inline constexpr std::uint32_t kPluginVersion = 5;
 
 }  // namespace scanloom::jit

@@ -68,8 +68,9 @@ std::int64_t emitted_of(const Nest& nest) {
 }
 
 std::int64_t emitted_of(const jit::Statement& statement) {
-  std::int64_t operations =
-      statement.kind == jit::Statement::Kind::nest ? emitted_of(statement.nest) : 0;
+  const bool has_nest =
+      statement.kind == jit::Statement::Kind::nest || statement.kind == jit::Statement::Kind::pick;
+  std::int64_t operations = has_nest ? emitted_of(statement.nest) : 0;
   for (const auto* block : {&statement.inner, &statement.otherwise})
     for (const jit::Statement& inner : *block) operations += emitted_of(inner);
   return operations;
@@ -100,7 +101,7 @@ class BodyMaker {
     keep_local(fused, kArenaSlot, read_later, source);
     std::int64_t emitted = 0;
     for (Part& part : fused) {
-      if (part.is_nest()) arrange_axes(part.statement.nest);
+      if (has_nest(part)) arrange_axes(part.statement.nest);
       emitted += emitted_of(part.statement);
       source.statements.push_back(std::move(part.statement));
       body.nodes.push_back(std::move(part.nodes));
@@ -143,8 +144,14 @@ class BodyMaker {
     const CallView view(plan_, binding_, call);
     std::vector<Nest> nests;
     if (call.outputs == 1 && view.output().present() &&
-        view.layout(view.output()).dims.elements() > 0)
+        view.layout(view.output()).dims.elements() > 0) {
       nests = nests_of(view);
+      if (auto picked = picked_nest(view);
+          nests.empty() && picked && is_small(picked->nest) && is_supported(picked->nest)) {
+        parts.push_back(part_of_pick(view, index, *std::move(picked)));
+        return;
+      }
+    }
     const bool taken = !nests.empty() && std::ranges::all_of(nests, [&](const Nest& nest) {
       return is_small(nest) && is_supported(nest);
     });
@@ -161,6 +168,16 @@ class BodyMaker {
     part.statement.call = static_cast<std::int32_t>(index);
     for (std::size_t i = 0; i < view.inputs() + view.outputs(); ++i)
       add_use(view.spot(i), i < view.inputs() ? part.reads : part.writes);
+    return part;
+  }
+
+  /// It touches what the call does, which it may become.
+  [[nodiscard]] Part part_of_pick(const CallView& view, std::uint32_t index,
+                                  PickedNest picked) const {
+    Part part = part_of_call(view, index);
+    part.statement.kind = Statement::Kind::pick;
+    part.statement.pick = std::move(picked.pick);
+    part.statement.nest = std::move(picked.nest);
     return part;
   }
 
@@ -200,7 +217,7 @@ class BodyMaker {
     for (Part& part : fuse_nests(std::move(parts), kNone, {})) {
       block.reads.insert(block.reads.end(), part.reads.begin(), part.reads.end());
       block.writes.insert(block.writes.end(), part.writes.begin(), part.writes.end());
-      if (part.is_nest()) arrange_axes(part.statement.nest);
+      if (has_nest(part)) arrange_axes(part.statement.nest);
       statements.push_back(std::move(part.statement));
     }
     return statements;
@@ -253,6 +270,10 @@ class BodyMaker {
     add_range(inner.body, inner.exit - 1, steps);
     block.statement.inner = close_block(std::move(steps), block);
     parts.push_back(std::move(block));
+  }
+
+  [[nodiscard]] static bool has_nest(const Part& part) {
+    return part.is_nest() || part.statement.kind == Statement::Kind::pick;
   }
 
   [[nodiscard]] static bool is_small(const Nest& nest) {

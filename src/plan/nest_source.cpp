@@ -230,6 +230,30 @@ std::vector<Nest> gather_nests(const CallView& call) {
   return nests;
 }
 
+std::optional<PickedNest> picked_nest(const CallView& call) {
+  if (call.is_copy() || call.node().op != &ops::gather_op) return std::nullopt;
+  const Spot &data = call.spot(0), &indices = call.spot(1);
+  if (call.layout(indices).dims.elements() != 1) return std::nullopt;
+  const Layout &from = call.layout(data), &to = call.layout(call.output());
+  const int axis = ops::checked_axis(call.node().attrs[0], from.dims.rank());
+  PickedNest made;
+  made.pick = {.index = first_element(indices),
+               .size = from.dims[axis],
+               .bytes = bytes_of(data.dtype, from.strides[axis])};
+  std::vector<std::int64_t> sizes;
+  NestOperand read = first_element(data), write = first_element(call.output());
+  // The axes of the index, each of one element, stand where the chosen one was.
+  const int behind = to.dims.rank() - from.dims.rank();
+  for (int i = 0; i < from.dims.rank(); ++i) {
+    if (i == axis || from.dims[i] == 1) continue;
+    sizes.push_back(from.dims[i]);
+    read.strides.push_back(from.strides[i]);
+    write.strides.push_back(to.strides[i < axis ? i : i + behind]);
+  }
+  made.nest = copying(std::move(sizes), std::move(read), std::move(write));
+  return made;
+}
+
 std::vector<Nest> nests_of(const CallView& call) {
   const auto alone = [](std::optional<Nest> nest) {
     std::vector<Nest> nests;

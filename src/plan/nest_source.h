@@ -55,6 +55,13 @@ std::optional<jit::Nest> product_nest(const CallView& call);
 std::vector<jit::Nest> concat_nests(const CallView& call);
 std::vector<jit::Nest> gather_nests(const CallView& call);
 
+/// What a gather by one index does that only the run knows; nullopt for other calls.
+struct PickedNest {
+  jit::Pick pick;
+  jit::Nest nest;
+};
+std::optional<PickedNest> picked_nest(const CallView& call);
+
 /// The element of the operand that lies first.
 jit::NestOperand first_element(const Spot& spot);
 
