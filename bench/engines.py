@@ -90,6 +90,22 @@ def unoptimised_results(path, feeds):
     return [np.asarray(x) for x in onnxruntime_session(path, optimize=False).run(None, feeds)]
 
 
+def fresh_import(name):
+    """Importing the package in a process of its own that has imported numpy."""
+    program = (
+        "import time, numpy; start = time.perf_counter(); "
+        f"import {name}; print(time.perf_counter() - start)"
+    )
+
+    def run():
+        done = subprocess.run(
+            [sys.executable, "-c", program], check=True, capture_output=True, text=True
+        )
+        return float(done.stdout.splitlines()[-1]), []
+
+    return Engine(name, run, timed=True)
+
+
 def fresh_process(name, path, feeds_path, clock, memory=False):
     """From loading a model to its first result, in a process of its own (first_result.py): the
     seconds, or by how many bytes its most memory has grown meanwhile."""

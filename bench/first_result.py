@@ -1,4 +1,5 @@
 """Load to first result in a fresh process: first_result.py ENGINE MODEL FEEDS.npz CLOCK [memory].
+Of JAX, MODEL is the number of operators in the body (workloads/wide_body.py).
 
 The import stands before the clock; everything that the engine does lazily stands after it.
 Prints one JSON line: the seconds, or with `memory` by how many bytes the most memory of the process
@@ -33,6 +34,8 @@ def main() -> None:
     clock = CLOCKS[clock_name]
     if engine == "scanloom":
         from engines import scanloom_session as load
+    elif engine == "jax":
+        from peers.jax_scan import WideBody as load
     else:
         from engines import onnxruntime_session as load
     if of_memory:

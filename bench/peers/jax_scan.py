@@ -15,6 +15,7 @@ from jax import lax  # noqa: E402
 
 from workloads import cells, garch as garch_model, hmm, iteration  # noqa: E402
 from workloads import kalman as kalman_model, selective_scan as scan_model  # noqa: E402
+from workloads import wide_body  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)
 
@@ -38,6 +39,31 @@ def affine(feeds):
         return [lax.scan(step, start, (a, b))[1]]
 
     return _ready(loop, *feeds.values())
+
+
+_WIDE = {
+    "Tanh": jnp.tanh, "Add": jnp.add, "Sigmoid": jax.nn.sigmoid, "Mul": jnp.multiply,
+    "Abs": jnp.abs, "Max": jnp.maximum, "Neg": jnp.negative, "Min": jnp.minimum, "Sin": jnp.sin,
+    "Sub": jnp.subtract,
+}
+
+
+class WideBody:
+    """The body of workloads/wide_body.py, with a session's interface: traced, compiled and run by
+    its first call."""
+
+    def __init__(self, operators):
+        self.operators = int(operators)
+
+    def run(self, _names, feeds):
+        def step(h, x):
+            for i in range(self.operators):
+                name = wide_body.OPERATORS[i % len(wide_body.OPERATORS)]
+                h = _WIDE[name](h, x) if name in wide_body.BINARY else _WIDE[name](h)
+            return h, h
+
+        loop = jax.jit(lambda h0, xs: lax.scan(step, h0, xs))
+        return [np.asarray(array) for array in jax.block_until_ready(loop(feeds["h0"], feeds["xs"]))]
 
 
 def cumsum(feeds):

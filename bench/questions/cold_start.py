@@ -1,5 +1,8 @@
 """Cold start: from loading a model to its first result in a fresh process, after the import, with
-bodies of 10, 50 and 200 operators. Scanloom compiles them, the library of the compiler included."""
+bodies of 10, 50 and 200 operators. Scanloom compiles them, the library of the compiler included;
+of a few steps it does not. JAX traces and compiles. And the imports themselves."""
+
+import importlib.util
 
 import numpy as np
 
@@ -7,25 +10,45 @@ import engines
 from harness import Peer, Question
 from workloads import wide_body
 
-SIZES = (10, 50, 200)
+SIZES = {10: None, 50: 1 / 3, 200: None}  # and the target beside JAX
+FEW_STEPS = 10
 
 
 def questions(place, clock):
     feeds = wide_body.feeds()
-    feeds_path = place.build / "cold_feeds.npz"
+    for operators, target in SIZES.items():
+        yield _first_result(place, clock, feeds, operators, f"{operators}", None, target)
+    few = {"h0": feeds["h0"], "xs": feeds["xs"][:FEW_STEPS]}
+    yield _first_result(place, clock, few, 50, "50_few_steps", 1.0, None)
+    yield Question(
+        name="cold_start/import",
+        about="importing the package in a fresh process that has imported numpy",
+        unit="import",
+        units=1,
+        ours=engines.fresh_import("scanloom"),
+        peers=[Peer(engines.fresh_import("onnxruntime"), 2.0)],
+        reference=[],
+        reference_name="nothing to check",
+    )
+
+
+def _first_result(place, clock, feeds, operators, name, target, jax_target):
+    path = place.build / f"cold_{operators}.onnx"
+    wide_body.write(path, operators)
+    feeds_path = place.build / f"cold_feeds_{name}.npz"
     np.savez(feeds_path, **feeds)
-    for operators in SIZES:
-        path = place.build / f"cold_{operators}.onnx"
-        wide_body.write(path, operators)
-        yield Question(
-            name=f"cold_start/{operators}",
-            about=f"session and first {wide_body.STEPS} steps of {operators} operators on "
-                  f"{wide_body.WIDTH} floats, in a fresh process",
-            unit="load",
-            units=1,
-            ours=engines.fresh_process("scanloom", path, feeds_path, clock),
-            peers=[Peer(engines.fresh_process("onnxruntime", path, feeds_path, clock))],
-            reference=engines.unoptimised_results(path, feeds),
-            reference_name="onnxruntime without rewrites",
-            tolerance=1e-4,
-        )
+    peers = [Peer(engines.fresh_process("onnxruntime", path, feeds_path, clock), target)]
+    if importlib.util.find_spec("jax") is not None:
+        peers.append(Peer(engines.fresh_process("jax", operators, feeds_path, clock), jax_target))
+    return Question(
+        name=f"cold_start/{name}",
+        about=f"session and first {len(feeds['xs'])} steps of {operators} operators on "
+              f"{wide_body.WIDTH} floats, in a fresh process",
+        unit="load",
+        units=1,
+        ours=engines.fresh_process("scanloom", path, feeds_path, clock),
+        peers=peers,
+        reference=engines.unoptimised_results(path, feeds),
+        reference_name="onnxruntime without rewrites",
+        tolerance=1e-4,
+    )
