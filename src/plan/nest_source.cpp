@@ -266,6 +266,8 @@ std::vector<Nest> nests_of(const CallView& call) {
   if (op == &ops::reduce_op) return alone(reduction_nest(call));
   if (op == &ops::argmax_op || op == &ops::argmin_op) return alone(arg_extreme_nest(call));
   if (op == &ops::contract_op) return alone(product_nest(call));
+  if (op == &ops::quantize_linear_op || op == &ops::dequantize_linear_op)
+    return alone(quantization_nest(call));
   if (op == &ops::concat_op) return concat_nests(call);
   if (op == &ops::gather_op) return gather_nests(call);
   return {};

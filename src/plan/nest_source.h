@@ -52,6 +52,7 @@ std::vector<jit::Nest> nests_of(const CallView& call);
 std::optional<jit::Nest> reduction_nest(const CallView& call);
 std::optional<jit::Nest> arg_extreme_nest(const CallView& call);
 std::optional<jit::Nest> product_nest(const CallView& call);
+std::optional<jit::Nest> quantization_nest(const CallView& call);
 std::vector<jit::Nest> concat_nests(const CallView& call);
 std::vector<jit::Nest> gather_nests(const CallView& call);
 

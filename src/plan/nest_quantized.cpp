@@ -1,0 +1,89 @@
+// quantize_linear and dequantize_linear as nests: element programs that read a scale, and a zero
+// point, for all elements or for one index of an axis. They compute what the operators' references
+// do: differences of integers exactly; sums with a zero point of at most 16 bits in f32, where
+// whatever is not exact is out of range.
+#include "ops/indices.h"
+#include "ops/ops.h"
+#include "plan/nest_source.h"
+
+namespace scanloom::plan {
+namespace {
+
+using ir::Reg;
+using jit::Nest;
+using jit::NestOperand;
+using tensor::ScalarOp;
+using tensor::ScalarProgram;
+
+// Operands of the call, and their registers.
+constexpr Reg kX = 0, kScale = 1, kZero = 2;
+
+Reg cast_to(ScalarProgram& program, Reg reg, DType to) {
+  if (program.register_dtype(reg) == to) return reg;
+  return program.append({.op = ScalarOp::cast, .dtype = to, .args = {reg, -1, -1}});
+}
+
+Reg binary(ScalarProgram& program, ScalarOp op, Reg a, Reg b) {
+  return program.append({.op = op, .dtype = program.register_dtype(a), .args = {a, b, -1}});
+}
+
+/// A scale or zero point, which has one element or lies along `axis`.
+NestOperand parameter(const CallView& call, Reg index, int axis) {
+  const Spot& spot = call.spot(static_cast<std::size_t>(index));
+  const Layout &own = call.layout(spot), &to = call.layout(call.output());
+  const bool along = own.dims.rank() == 1 && own.dims[0] != 1;
+  NestOperand operand = first_element(spot);
+  for (int i = 0; i < to.dims.rank(); ++i)
+    if (to.dims[i] != 1) operand.strides.push_back(along && i == axis ? own.strides[0] : 0);
+  return operand;
+}
+
+Reg quantized(ScalarProgram& program, bool has_zero, DType to) {
+  const DType sum = dtype_bytes(to) <= 2 ? DType::f32 : DType::f64;
+  const Reg x = cast_to(program, kX, DType::f32), scale = cast_to(program, kScale, DType::f32);
+  const Reg scaled = cast_to(program, binary(program, ScalarOp::div, x, scale), sum);
+  Reg whole = program.append({.op = ScalarOp::round_even, .dtype = sum, .args = {scaled, -1, -1}});
+  if (has_zero) whole = binary(program, ScalarOp::add, whole, cast_to(program, kZero, sum));
+  return cast_to(program, whole, to);
+}
+
+Reg dequantized(ScalarProgram& program, bool has_zero, DType to) {
+  const DType from = program.register_dtype(kX);
+  const DType difference = is_real(from)            ? DType::f32
+                           : dtype_bytes(from) <= 2 ? DType::i32
+                                                    : DType::i64;
+  Reg x = cast_to(program, kX, difference);
+  if (has_zero) x = binary(program, ScalarOp::sub, x, cast_to(program, kZero, difference));
+  const Reg centered = cast_to(program, x, DType::f32);
+  const Reg scale = cast_to(program, kScale, DType::f32);
+  return cast_to(program, binary(program, ScalarOp::mul, centered, scale), to);
+}
+
+}  // namespace
+
+std::optional<Nest> quantization_nest(const CallView& call) {
+  const Layout &from = call.layout(call.spot(kX)), &to = call.layout(call.output());
+  const DType x = call.spot(kX).dtype, y = call.output().dtype;
+  if (!is_real(x) && !is_integer(x)) return std::nullopt;
+  const int axis = ops::checked_axis(call.node().attrs[0], to.dims.rank());
+  Nest nest;
+  NestOperand read = first_element(call.spot(kX)), write = first_element(call.output());
+  for (int i = 0; i < to.dims.rank(); ++i) {
+    if (to.dims[i] == 1) continue;
+    nest.sizes.push_back(to.dims[i]);
+    read.strides.push_back(from.strides[i]);
+    write.strides.push_back(to.strides[i]);
+  }
+  nest.reads = {std::move(read)};
+  const auto operands = static_cast<Reg>(call.inputs());
+  for (Reg i = kScale; i < operands; ++i) nest.reads.push_back(parameter(call, i, axis));
+  for (const NestOperand& operand : nest.reads) nest.program.inputs.push_back(operand.dtype);
+  const bool has_zero = operands > kZero;
+  nest.program.results = {call.node().op == &ops::quantize_linear_op
+                              ? quantized(nest.program, has_zero, y)
+                              : dequantized(nest.program, has_zero, y)};
+  nest.writes = {std::move(write)};
+  return nest;
+}
+
+}  // namespace scanloom::plan
