@@ -28,6 +28,8 @@ constexpr std::int64_t kStripWork = 100'000;
 // Rows from which a large B that changes per call is worth packing first.
 constexpr std::int64_t kRowsToPack = 32;
 constexpr std::int64_t kLargeBytes = 128 * 1024;
+// Rows of B that are packed at a time.
+constexpr std::int64_t kPackedDepth = 512;
 
 // An axis walked around the products; `packed`: its stride between packed copies of B.
 struct OuterAxis {
@@ -66,6 +68,23 @@ Offsets offsets_at(const std::vector<OuterAxis>& axes, std::int64_t index) {
   return at;
 }
 
+// B is packed and multiplied by so many of its rows at a time: a block is still in the cache then.
+template <class T>
+void packed_in_blocks(const Schedule<T>& plan, const Call& call, Product<T> p, int max_threads) {
+  T* const to = reinterpret_cast<T*>(*call.scratch);
+  p.packed = to;
+  std::int64_t done = 0;
+  do {
+    p.b.k = std::min(plan.k - done, kPackedDepth);
+    pack(*plan.fns, p.b, to, max_threads);
+    multiply(*plan.fns, p, max_threads);
+    done += p.b.k;
+    p.a += p.b.k * p.a_step;
+    p.b.data += p.b.k * p.b.step;
+    p.resume = true;
+  } while (done < plan.k);
+}
+
 template <class T>
 void one_product(const Schedule<T>& plan, const Call& call, const Offsets& at, bool resume,
                  int max_threads) {
@@ -80,13 +99,9 @@ void one_product(const Schedule<T>& plan, const Call& call, const Offsets& at, b
   p.c_row = plan.c_row;
   p.c_column = plan.c_column;
   p.resume = resume;
-  if (plan.packing == Packing::once) {
+  if (plan.packing == Packing::per_call) return packed_in_blocks(plan, call, p, max_threads);
+  if (plan.packing == Packing::once)
     p.packed = static_cast<const T*>(plan.packed.get()) + at.packed;
-  } else if (plan.packing == Packing::per_call) {
-    T* to = reinterpret_cast<T*>(*call.scratch);
-    pack(*plan.fns, p.b, to, max_threads);
-    p.packed = to;
-  }
   multiply(*plan.fns, p, max_threads);
 }
 
@@ -336,8 +351,8 @@ Prepared prepare_typed(const PrepareCtx& ctx) {
     pack_constant(ctx, *plan);
   } else if (!plan->empty && must_pack(*plan)) {
     plan->packing = Packing::per_call;
-    prepared.scratch_bytes =
-        packed_elements(fns, plan->k, plan->n) * static_cast<std::int64_t>(sizeof(T));
+    prepared.scratch_bytes = packed_elements(fns, std::min(plan->k, kPackedDepth), plan->n) *
+                             static_cast<std::int64_t>(sizeof(T));
   }
   const bool single = !plan->empty && plan->outer.empty() && plan->depth.empty();
   if (single && is_strip(*plan))

@@ -133,6 +133,17 @@ TEST(Contract, LargeMatricesGoThroughBlocks) {
     }
 }
 
+// What is packed per call is packed a block at a time.
+TEST(Contract, LongSumsArePackedInBlocks) {
+  for (const std::int64_t k : {511, 512, 513, 1300})
+    for (const int threads : {1, 7}) {
+      const std::map<char, std::int64_t> sizes{{'m', 33}, {'n', 70}, {'k', k}};
+      expect_product<float>({"km", "kn", "mn", sizes}, "km,kn->mn", {.threads = threads});
+      expect_product<float>({"mk", "nk", "mn", sizes}, "mk,nk->mn", {.threads = threads});
+      expect_product<double>({"km", "kn", "nm", sizes}, "km,kn->nm", {.threads = threads});
+    }
+}
+
 TEST(Contract, AnyLayout) {
   for (const Layout a : kLayouts)
     for (const Layout b : kLayouts)
