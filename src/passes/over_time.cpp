@@ -35,6 +35,14 @@ bool is_true(const Module& module, ValueId value) {
          constant->as<bool>()[0];
 }
 
+/// The one element that the value has; nullopt where it is not known, or there are others.
+std::optional<Dim> only_integer(const ir::Known& known) {
+  if (known.integers && known.integers->size() == 1) return known.integers->front();
+  const auto numbers = known.tensor ? tensor::to_integers(*known.tensor) : std::nullopt;
+  if (!numbers || numbers->size() != 1) return std::nullopt;
+  return numbers->front();
+}
+
 std::int64_t product_or_most(std::span<const std::int64_t> sizes) {
   return checked_product(sizes).value_or(std::numeric_limits<std::int64_t>::max());
 }
@@ -84,10 +92,8 @@ void StepCounts::add(ValueId value, std::vector<Dim>& counts) const {
   for (std::size_t i = 0; i < pending.size() && i < kMaxFollowed; ++i) {
     const ValueId next = pending[i];
     const ir::Known* known = next.index < known_.size() ? known_[next.index].get() : nullptr;
-    if (known != nullptr && known->integers && known->integers->size() == 1) {
-      const Dim count = known->integers->front();
-      if (count.is_constant() || count.expr() < first_unknown_) counts.push_back(count);
-    }
+    if (const auto count = known != nullptr ? only_integer(*known) : std::nullopt)
+      if (count->is_constant() || count->expr() < first_unknown_) counts.push_back(*count);
     if (const Node* check = made_by(module_, next, ops::check_equal_op))
       pending.insert(pending.end(), check->inputs.begin(), check->inputs.end());
   }
