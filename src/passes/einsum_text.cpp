@@ -52,4 +52,23 @@ void insert_label(Subscripts& subscripts, int axis, std::uint8_t label) {
   ++subscripts.count;
 }
 
+bool sizes_fit(const tensor::Type& a, const tensor::Type& b, const Einsum& einsum) {
+  std::vector<std::pair<std::uint8_t, tensor::Dim>> seen;
+  for (const std::size_t operand : {0, 1}) {
+    const std::vector<tensor::Dim>& dims = (operand == 0 ? a : b).dims;
+    const std::span<const std::uint8_t> labels = (operand == 0 ? einsum.a : einsum.b).view();
+    for (std::size_t axis = 0; axis < labels.size(); ++axis) {
+      const auto other = std::ranges::find(seen, labels[axis], &decltype(seen)::value_type::first);
+      if (other == seen.end()) {
+        seen.emplace_back(labels[axis], dims[axis]);
+        continue;
+      }
+      const bool broadcasts = is_ellipsis(labels[axis]) &&
+                              (other->second == tensor::Dim(1) || dims[axis] == tensor::Dim(1));
+      if (other->second != dims[axis] && !broadcasts) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace scanloom::passes

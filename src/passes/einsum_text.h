@@ -1,11 +1,12 @@
-// The text of an einsum specification that a pass has changed: what parse_einsum reads, written
-// back.
+// Einsum specifications as passes change them: what parse_einsum reads, written back, and whether
+// sizes surely fit.
 #pragma once
 
 #include <optional>
 #include <string>
 
 #include "tensor/contraction.h"
+#include "tensor/type.h"
 
 namespace scanloom::passes {
 
@@ -21,5 +22,9 @@ std::uint8_t unused_letter(const tensor::Einsum& einsum, std::uint8_t first);
 
 /// A further axis with that label at position `axis`. Precondition: there is room for it.
 void insert_label(tensor::Subscripts& subscripts, int axis, std::uint8_t label);
+
+/// Whether each label has one size in operands of those types, or 1 where it is broadcast: the
+/// product cannot fail. Precondition: their ranks are those of the specification.
+bool sizes_fit(const tensor::Type& a, const tensor::Type& b, const tensor::Einsum& einsum);
 
 }  // namespace scanloom::passes

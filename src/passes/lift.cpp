@@ -38,30 +38,10 @@ std::optional<Einsum> einsum_of(const Module& module, const Node& node) {
   return *einsum;
 }
 
-/// Whether each label has one size, or 1 where it is broadcast.
-bool sizes_fit(const Module& module, const Node& node, const Einsum& einsum) {
-  std::vector<std::pair<std::uint8_t, Dim>> seen;
-  for (const std::size_t operand : {0, 1}) {
-    const Type& type = type_of(module, node, operand);
-    const std::span<const std::uint8_t> labels = (operand == 0 ? einsum.a : einsum.b).view();
-    for (std::size_t axis = 0; axis < labels.size(); ++axis) {
-      const auto other = std::ranges::find(seen, labels[axis], &decltype(seen)::value_type::first);
-      if (other == seen.end()) {
-        seen.emplace_back(labels[axis], type.dims[axis]);
-        continue;
-      }
-      const bool broadcasts =
-          is_ellipsis(labels[axis]) && (other->second == Dim(1) || type.dims[axis] == Dim(1));
-      if (other->second != type.dims[axis] && !broadcasts) return false;
-    }
-  }
-  return true;
-}
-
 bool can_lift_contract(Module& module, const Node& node, const std::vector<bool>& varies) {
   if (varies[0] == varies[1]) return false;
   const auto einsum = einsum_of(module, node);
-  return einsum && sizes_fit(module, node, *einsum);
+  return einsum && sizes_fit(type_of(module, node, 0), type_of(module, node, 1), *einsum);
 }
 
 /// Where the steps go in the result: beside the axis that they stand beside in the operand, so that

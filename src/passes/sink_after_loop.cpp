@@ -20,6 +20,7 @@
 #include "passes/pass.h"
 #include "passes/ports.h"
 #include "passes/rewriter.h"
+#include "passes/sequences.h"
 
 namespace scanloom::passes {
 namespace {
@@ -28,7 +29,6 @@ using ir::LoopPorts;
 using ir::Module;
 using ir::Node;
 using ir::NodeId;
-using ir::StackedPort;
 using ir::ValueId;
 
 // What is stacked instead may be that many times as large as what was stacked: a product is worth
@@ -44,10 +44,10 @@ class Sinker {
         map_(results),
         body_(module.node(loop).regions[0]),
         sizes_(sizes),
-        reverse_(reverse) {}
+        sequences_(module, loop, sizes, reverse) {}
 
   Change run() {
-    if (!takes_all_steps(module_, loop_) || !find_rows()) return {};
+    if (!takes_all_steps(module_, loop_) || stacked().empty()) return {};
     find_same();
     find_sinkable();
     if (!choose()) return {};
@@ -58,6 +58,8 @@ class Sinker {
  private:
   [[nodiscard]] const std::vector<NodeId>& nodes() const { return module_.region(body_).nodes; }
   [[nodiscard]] const LoopPorts& ports() const { return *module_.node(loop_).loop; }
+  /// The stacked ports in question.
+  [[nodiscard]] const std::vector<std::size_t>& stacked() const { return sequences_.ports(); }
   [[nodiscard]] ValueId row(std::size_t stacked) const {
     return module_.region(body_).yields[ports().first_stacked_yield() + stacked];
   }
@@ -67,20 +69,6 @@ class Sinker {
   [[nodiscard]] bool sinks(ValueId value) const {
     const NodeId producer = module_.value(value).producer;
     return producer.valid() && sinks_.contains(producer);
-  }
-
-  /// Stacked ports of that order whose results have known sizes, and their rows; whether any.
-  bool find_rows() {
-    for (std::size_t i = 0; i < ports().stacked.size(); ++i) {
-      const StackedPort& port = ports().stacked[i];
-      if (!port.insert || port.reverse != reverse_ || !sizes_.has(module_, result(i))) continue;
-      const ir::Dim rows = module_.value(result(i)).type.dims[static_cast<std::size_t>(port.axis)];
-      if (!ports_.empty() && rows != rows_) continue;
-      rows_ = rows;
-      ports_.push_back(i);
-      stacked_as_.try_emplace(row(i), i);
-    }
-    return !ports_.empty();
   }
 
   /// Captured values, constants, and views of those.
@@ -108,7 +96,7 @@ class Sinker {
   void find_sinkable() {
     std::map<ValueId, int> open;  // reads that are of no such node and no such row
     for (const ValueId yield : module_.region(body_).yields) ++open[yield];
-    for (const std::size_t port : ports_) --open[row(port)];
+    for (const std::size_t port : stacked()) --open[row(port)];
     for (const NodeId id : nodes())
       for (const ValueId input : module_.node(id).inputs) ++open[input];
     const std::vector<NodeId>& body = nodes();
@@ -177,7 +165,7 @@ class Sinker {
       for (const ValueId input : module_.node(id).inputs)
         if (input.valid() && sinks(input)) sinks_[group(id)] = group(module_.value(input).producer);
     std::map<NodeId, Cost> costs;
-    for (const std::size_t port : ports_) {
+    for (const std::size_t port : stacked()) {
       if (!sinks(row(port))) continue;
       Cost& cost = costs[group(module_.value(row(port)).producer)];
       cost.leads_to_rows = true;
@@ -188,7 +176,7 @@ class Sinker {
     for (const auto& [id, parent] : sinks_)
       for (const ValueId input : frontier(id))
         if (Cost& cost = costs[group(id)];
-            seen.emplace(group(id), input).second && !is_there(input))
+            seen.emplace(group(id), input).second && !sequences_.has(input))
           cost.stacked_after =
               saturating_sum(cost.stacked_after, known_elements(module_.value(input).type));
     std::vector<NodeId> dropped;
@@ -205,30 +193,15 @@ class Sinker {
     return values;
   }
 
-  /// The scanned port whose slice the value is, where the whole tensor is its rows in their order.
-  [[nodiscard]] std::optional<std::size_t> scanned_as(ValueId value) const {
-    const ir::Value& argument = module_.value(value);
-    const std::size_t first = ports().captured + ports().carried;
-    if (argument.producer.valid() || argument.index < first) return std::nullopt;
-    const std::size_t port = argument.index - first;
-    if (course_of(module_, loop_, port, {rows_}) != Course{reverse_, rows_}) return std::nullopt;
-    return port;
-  }
-
-  [[nodiscard]] bool is_there(ValueId value) const {
-    return stacked_as_.contains(value) || scanned_as(value);
-  }
-
   // --- moving
 
   Change move() {
-    const LoopPorts ports_before = ports();
     mark_copied();
     stack_frontier();
     Outside outside(module_, loop_);
     if (!build(outside)) {
       outside.take_back();
-      unstack(ports_before);
+      sequences_.unstack();
       return {};
     }
     outside.put_behind();
@@ -239,29 +212,13 @@ class Sinker {
   /// Stacks what is not there yet, along the axis of the first rows if it has that many.
   void stack_frontier() {
     std::vector<ValueId> rows;
-    std::vector<StackedPort> added;
-    std::vector<ir::Type> types;
     for (const NodeId id : nodes()) {
       if (!sinks_.contains(id)) continue;
-      for (const ValueId value : frontier(id)) {
-        if (is_there(value)) continue;
-        const ir::Type& type = module_.value(value).type;
-        const std::int64_t axis =
-            std::min<std::int64_t>(ports().stacked[ports_.front()].axis, type.rank());
-        stacked_as_[value] = ports().stacked.size() + rows.size();
-        rows.push_back(value);
-        added.push_back({.axis = axis, .reverse = reverse_});
-        types.push_back(sequence_type(type, static_cast<int>(axis), rows_));
-      }
+      for (const ValueId value : frontier(id))
+        if (!sequences_.has(value) && std::ranges::find(rows, value) == rows.end())
+          rows.push_back(value);
     }
-    add_stacked(module_, loop_, rows, added, types);
-  }
-
-  void unstack(const LoopPorts& before) {
-    KeptPorts kept(ports());
-    std::fill(kept.stacked.begin() + static_cast<std::ptrdiff_t>(before.stacked.size()),
-              kept.stacked.end(), false);
-    keep_ports(module_, loop_, kept);
+    sequences_.stack(rows, ports().stacked[stacked().front()].axis);
   }
 
   Expected<void> build(Outside& outside) {
@@ -269,10 +226,10 @@ class Sinker {
       if (!copied_.contains(id) && !sinks_.contains(id)) continue;
       if (sinks_.contains(id))
         for (const ValueId value : frontier(id))
-          if (!outside.has(value)) SCANLOOM_CHECK_OK(enter(outside, value));
-      SCANLOOM_CHECK_OK(outside.add(id, rows_));
+          if (!outside.has(value)) SCANLOOM_CHECK_OK(sequences_.enter(outside, value));
+      SCANLOOM_CHECK_OK(outside.add(id, sequences_.steps()));
     }
-    for (const std::size_t port : ports_) {
+    for (const std::size_t port : stacked()) {
       if (!sinks(row(port))) continue;
       SCANLOOM_TRY(results_[port], with_steps_along(outside.builder(), outside[row(port)],
                                                     static_cast<int>(ports().stacked[port].axis)));
@@ -291,18 +248,6 @@ class Sinker {
     }
   }
 
-  Expected<void> enter(Outside& outside, ValueId value) {
-    if (const auto port = stacked_as_.find(value); port != stacked_as_.end()) {
-      outside.set(value,
-                  {result(port->second), static_cast<int>(ports().stacked[port->second].axis)});
-      return {};
-    }
-    SCANLOOM_TRY(const Lifted sequence,
-                 scanned_sequence(outside.builder(), loop_, *scanned_as(value)));
-    outside.set(value, sequence);
-    return {};
-  }
-
   void replace_results() {
     KeptPorts kept(ports());
     for (const auto& [port, value] : results_) {
@@ -318,10 +263,7 @@ class Sinker {
   ir::ValueMap& map_;  ///< what stands for results of loops
   const ir::RegionId body_;
   const KnownSizes& sizes_;
-  const bool reverse_;
-  ir::Dim rows_;
-  std::vector<std::size_t> ports_;             ///< stacked ports in question
-  std::map<ValueId, std::size_t> stacked_as_;  ///< the port that has the value as its rows
+  StepSequences sequences_;
   std::set<ValueId> same_;
   std::set<NodeId> sinkable_, copied_;
   std::map<NodeId, NodeId> sinks_;          ///< each with another one of its group, or itself

@@ -110,6 +110,16 @@ Expected<int> contract(const Site& s) {
   return result;
 }
 
+/// Whether it is a product of two values along the steps that sums over these.
+bool sums_over_steps(const Site& s) {
+  if (s.node.op != &ops::contract_op || !s.along(0) || !s.along(1)) return false;
+  const auto einsum =
+      tensor::parse_einsum(attr_of(s.node, "spec").text(), s.type(0).rank(), s.type(1).rank());
+  if (!einsum) return false;
+  const std::uint8_t label = einsum->a.labels[static_cast<std::size_t>(s.flow(0).axis)];
+  return einsum->out.find(label) < 0 && einsum->b.find(label) == s.flow(1).axis;
+}
+
 /// Where the steps are when those axes, which are others, have gone.
 int without(const std::vector<int>& axes, int steps) {
   return steps -
@@ -289,10 +299,14 @@ class Follower {
         return error.note("a stream sees the steps in pieces");
       }
     }
-    for (const ValueId yield : module_.region(module_.top()).yields)
+    for (const ValueId yield : module_.region(module_.top()).yields) {
       if (kind(yield) == Kind::count || kind(yield) == Kind::sizes)
         return fail(Code::unsupported, "result {} is how many steps there are",
                     module_.describe(yield));
+      if (kind(yield) == Kind::sum)
+        return fail(Code::unsupported, "result {} is a sum over the steps",
+                    module_.describe(yield));
+    }
     return std::move(axes_);
   }
 
@@ -321,6 +335,7 @@ class Follower {
   /// Values of no steps first, then those that only count them, then what is along them.
   Expected<void> visit(NodeId id) {
     const Node& node = module_.node(id);
+    if (any(node, Kind::sum)) return visit_sum(id);
     const bool along = any(node, Kind::along);
     const bool counts = any(node, Kind::count) || any(node, Kind::sizes);
     if (!along && !counts) {
@@ -332,9 +347,7 @@ class Follower {
     if (node.op == &ops::dim_op || node.op == &ops::shape_op || counts) return visit_count(node);
     if (any(node, Kind::last)) return across("it waits for what a loop has carried to their end");
     if (node.op == &ops::lstm_op) return visit_lstm(id);
-    SCANLOOM_TRY(const int axis, follow_node(module_, node, axes_.flows));
-    set_all(node, {Kind::along, axis});
-    return {};
+    return visit_along(node);
   }
 
   /// A loop or layer along another axis whose size is open would begin anew with each piece, of
@@ -426,6 +439,29 @@ class Follower {
     const std::int64_t last = std::clamp<std::int64_t>(in_list(ends->front()), first, size);
     for (std::int64_t at = first; at < last; ++at) picked.push_back(static_cast<int>(at));
     return picked;
+  }
+
+  Expected<void> visit_along(const Node& node) {
+    if (sums_over_steps({module_, node, axes_.flows})) {
+      set(node.outputs[0], {Kind::sum, 0});
+      return {};
+    }
+    SCANLOOM_TRY(const int axis, follow_node(module_, node, axes_.flows));
+    set_all(node, {Kind::along, axis});
+    return {};
+  }
+
+  /// What is added to a sum over the steps is carried from piece to piece.
+  Expected<void> visit_sum(NodeId id) {
+    const Node& node = module_.node(id);
+    const std::size_t first = kind(node.inputs[0]) == Kind::sum ? 1 : 0;
+    const Type& type = module_.value(node.outputs[0]).type;
+    if (node.op != &ops::add_op || kind(node.inputs[first]) != Kind::same ||
+        kind(node.inputs[1 - first]) != Kind::sum || module_.value(node.inputs[first]).type != type)
+      return across("it reads a sum over them");
+    axes_.sites.push_back({id, first, 0, type});
+    set(node.outputs[0], {Kind::last, 0});
+    return {};
   }
 
   Expected<void> visit_loop(NodeId id) {

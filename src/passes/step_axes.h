@@ -18,12 +18,14 @@ struct StepFlow {
     count,  ///< how many steps there are
     sizes,  ///< of a value along the steps, as a list; element `axis` is the count
     last,   ///< what a loop or layer has carried to the end
+    sum,    ///< a product that sums over the steps, to be added to a carried value
   };
   Kind kind = Kind::same;
   int axis = 0;
 };
 
-/// An initial value of a loop or layer that walks along the steps, and the result that it ends as.
+/// An initial value of a loop or layer that walks along the steps, or of a sum over them, and the
+/// result that it ends as.
 struct CarriedSite {
   ir::NodeId node;
   std::size_t input = 0, output = 0;

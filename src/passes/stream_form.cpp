@@ -8,6 +8,7 @@
 #include "ops/ops.h"
 #include "passes/rewriter.h"
 #include "passes/step_axes.h"
+#include "tensor/contraction.h"
 
 namespace scanloom::passes {
 namespace {
@@ -34,15 +35,34 @@ std::set<Dim> walked_sizes(const Module& module) {
   return sizes;
 }
 
-/// Those without a number that inputs have, each once, in their order.
-std::vector<Dim> open_sizes(const Module& module) {
-  const std::set<Dim> walked = walked_sizes(module);
-  std::vector<Dim> sizes;
+/// The sizes that products sum over, as accumulate_as_product leaves them of a loop.
+std::set<Dim> summed_sizes(const Module& module) {
+  std::set<Dim> sizes;
+  for (const NodeId id : module.region(module.top()).nodes) {
+    const ir::Node& node = module.node(id);
+    if (node.op != &ops::contract_op) continue;
+    const ir::Type &a = module.value(node.inputs[0]).type, &b = module.value(node.inputs[1]).type;
+    if (!a.ranked || !b.ranked) continue;
+    const auto einsum = tensor::parse_einsum(node.attrs[0].text(), a.rank(), b.rank());
+    for (std::size_t axis = 0; einsum && axis < a.dims.size(); ++axis)
+      if (einsum->out.find(einsum->a.labels[axis]) < 0) sizes.insert(a.dims[axis]);
+  }
+  return sizes;
+}
+
+/// Those of the sizes that have no number and that inputs have, each once, in their order.
+void append_open(const Module& module, const std::set<Dim>& sizes, std::vector<Dim>& to) {
   for (const ValueId arg : module.region(module.top()).args)
     for (const Dim dim : module.value(arg).type.dims)
-      if (!dim.is_constant() && walked.contains(dim) &&
-          std::ranges::find(sizes, dim) == sizes.end())
-        sizes.push_back(dim);
+      if (!dim.is_constant() && sizes.contains(dim) && std::ranges::find(to, dim) == to.end())
+        to.push_back(dim);
+}
+
+/// What may be the steps of a stream, loops first.
+std::vector<Dim> open_sizes(const Module& module) {
+  std::vector<Dim> sizes;
+  append_open(module, walked_sizes(module), sizes);
+  append_open(module, summed_sizes(module), sizes);
   return sizes;
 }
 

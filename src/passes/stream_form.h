@@ -20,10 +20,11 @@ struct StreamForm {
   std::vector<std::size_t> computed;  ///< by output of `initial`: the state
 };
 
-/// Makes pieces of the inputs that share the size which the loops walk along. Every node must treat
-/// the steps alike: results of a step come from its own inputs and from states. Inputs that only
-/// first values are computed from are left to `initial`. Errors: unsupported (what computes across
-/// steps, by name; no loop walks along a size that is open), invalid_argument.
+/// Makes pieces of the inputs that share the size which the loops walk along, or products sum over.
+/// Every node must treat the steps alike: results of a step come from its own inputs and from
+/// states. Inputs that only first values are computed from are left to `initial`. Errors:
+/// unsupported (what computes across steps, by name; no loop walks along a size that is open),
+/// invalid_argument.
 Expected<StreamForm> stream_form(const ir::Module& module);
 
 }  // namespace scanloom::passes

@@ -263,6 +263,29 @@ TEST(MergeLoops, BoundsTheBytesOfStackedRows) {
   }
 }
 
+// So are these. The loop takes nothing that is scanned, so that both operands are to be stacked.
+TEST(AccumulateAsProduct, BoundsTheBytesOfStackedRows) {
+  for (const auto& [steps, fires] : {std::pair(131'072, true), std::pair(131'073, false)}) {
+    ir::Module module = read(fmt::format(
+        R"(module {{ graph(%0 "x": f32[64], %1 "w": f32[64,64]) {{
+          %2 = constant i64[] [{}]
+          %3, %4, %5 = loop trip(%2) carried(%0, %0, %1) fixed : f32[64], f32[64], f32[64,64] {{
+            body(%6: f32[64], %7: f32[64], %8: f32[64,64]) {{
+              %9 = neg(%6) : f32[64]
+              %10 = contract(%6, %7) {{spec = "m,n->mn"}} : f32[64,64]
+              %11 = add(%8, %10) : f32[64,64]
+              yield %7, %9, %11
+            }}
+          }}
+          yield %3 "h", %4 "g", %5 "w"
+        }} }})",
+        steps));
+    const auto change = accumulate_as_product(module);
+    ASSERT_TRUE(change) << change.error().message();
+    EXPECT_EQ(change->changed, fires) << steps;
+  }
+}
+
 TEST(Pipeline, RoundsAreBounded) {
   ir::Module module = read(kPipeline);
   RunOptions options;

@@ -1,0 +1,326 @@
+// A state that does nothing but sum up products, one per step, becomes one product behind the loop,
+// which sums over the steps too: gradients of a captured matrix are of that kind. What the products
+// read is stacked, unless it is stacked or scanned already. A step then neither reads nor writes
+// the sum, which is larger than what it is made of.
+//
+// This changes bits: the large product starts from 0 and adds one multiply-add after another, over
+// the steps in their order and within each over what its product sums; the initial value is added
+// last. In the loop each step's product is rounded before it is added. docs/numbers.md says how far
+// apart the two may be.
+//
+// It stands behind sink_after_loop, with which it shares what is stacked, and before
+// drop_dead_code, which removes a loop that nothing is left of.
+#include <algorithm>
+#include <limits>
+
+#include "base/checked.h"
+#include "ops/ops.h"
+#include "passes/einsum_text.h"
+#include "passes/over_time.h"
+#include "passes/pass.h"
+#include "passes/ports.h"
+#include "passes/rewriter.h"
+#include "passes/sequences.h"
+
+namespace scanloom::passes {
+namespace {
+
+using ir::Dim;
+using ir::LoopPorts;
+using ir::Module;
+using ir::Node;
+using ir::NodeId;
+using ir::Type;
+using ir::ValueId;
+using tensor::Einsum;
+
+// Smaller sums stay in registers in the loop, and do not fill those of a large product.
+constexpr std::int64_t kLeastElements = 64;
+/// What may be stacked for a loop in all, where its size is known.
+constexpr std::int64_t kMostStackedBytes = std::int64_t{64} << 20;
+/// Where it is not: times as much as the loop scans and stacks anyway.
+constexpr std::int64_t kMostGrowth = 4;
+
+/// A carried value whose next one is `sum`: itself and a product.
+struct Accumulator {
+  std::size_t carried = 0;
+  NodeId sum, product;
+};
+
+/// The specification of a product, for which an element-wise one that broadcasts is taken too.
+std::optional<Einsum> einsum_of(const Module& module, const Node& node) {
+  const bool outer = node.op == &ops::mul_op;
+  if (!outer && node.op != &ops::contract_op) return std::nullopt;
+  const Type &a = module.value(node.inputs[0]).type, &b = module.value(node.inputs[1]).type;
+  if (!a.ranked || !b.ranked) return std::nullopt;
+  const std::string_view spec = outer ? std::string_view("...,...->...") : node.attrs[0].text();
+  const auto einsum = tensor::parse_einsum(spec, a.rank(), b.rank());
+  if (!einsum || !sizes_fit(a, b, *einsum)) return std::nullopt;
+  return *einsum;
+}
+
+/// The specification with the steps in front of both operands: what is summed first.
+std::optional<std::string> over_steps(Einsum einsum) {
+  const std::uint8_t letter = unused_letter(einsum, 't');
+  insert_label(einsum.a, 0, letter);
+  insert_label(einsum.b, 0, letter);
+  return text_of(einsum);
+}
+
+std::size_t reads_of(const Module& module, ir::RegionId body, ValueId value) {
+  std::size_t count = 0;
+  for (const NodeId id : module.region(body).nodes)
+    count += static_cast<std::size_t>(std::ranges::count(module.node(id).inputs, value));
+  return count + static_cast<std::size_t>(std::ranges::count(module.region(body).yields, value));
+}
+
+/// Whether the carried value sums up products and nothing else sees it.
+std::optional<Accumulator> accumulator_of(const Module& module, NodeId loop, std::size_t carried) {
+  const Node& node = module.node(loop);
+  const ir::RegionId body = node.regions[0];
+  const ValueId state = module.region(body).args[node.loop->captured + carried];
+  const ValueId next = module.region(body).yields[node.loop->first_carried_yield() + carried];
+  const Node* sum = made_by(module, next, ops::add_op);
+  if (sum == nullptr || (sum->inputs[0] != state && sum->inputs[1] != state)) return std::nullopt;
+  const ValueId addend = sum->inputs[sum->inputs[0] == state ? 1 : 0];
+  const NodeId product = module.value(addend).producer;
+  const Type& type = module.value(state).type;
+  const ValueId initial = node.inputs[node.loop->first_carried_input() + carried];
+  const bool one_type = module.value(addend).type == type && module.value(initial).type == type;
+  // Other types have no kernel that packs and blocks.
+  const bool real = type.dtype == DType::f32 || type.dtype == DType::f64;
+  if (!product.valid() || !one_type || !real || !einsum_of(module, module.node(product)))
+    return std::nullopt;
+  for (const ValueId value : {state, next, addend})
+    if (reads_of(module, body, value) != 1) return std::nullopt;
+  return Accumulator{carried, module.value(next).producer, product};
+}
+
+std::vector<Accumulator> accumulators_of(const Module& module, NodeId loop) {
+  std::vector<Accumulator> found;
+  for (std::size_t i = 0; i < module.node(loop).loop->carried; ++i)
+    if (const auto accumulator = accumulator_of(module, loop, i)) found.push_back(*accumulator);
+  return found;
+}
+
+/// How many steps a loop takes that none of its conditions ends.
+std::optional<Dim> steps_of(Module& module, NodeId loop, const StepCounts& counts) {
+  const std::vector<Dim> counted = counts.of(loop);
+  for (std::size_t i = 0; i < module.node(loop).loop->scanned.size(); ++i)
+    if (const auto course = course_of(module, loop, i, counted)) return course->steps;
+  if (counted.empty()) return std::nullopt;
+  return module.dims.max(0, counted.front());
+}
+
+/// One loop.
+class Accumulation {
+ public:
+  Accumulation(Module& module, NodeId loop, const KnownSizes& sizes, Dim steps,
+               ir::ValueMap& results)
+      : module_(module),
+        loop_(loop),
+        map_(results),
+        body_(module.node(loop).regions[0]),
+        sizes_(sizes),
+        sequences_(module, loop, sizes, false, steps) {}
+
+  Change run() {
+    for (const Accumulator& each : accumulators_of(module_, loop_))
+      if (can_move(each) && pays(each)) moved_.push_back(each);
+    return moved_.empty() ? Change{} : move();
+  }
+
+ private:
+  [[nodiscard]] const LoopPorts& ports() const { return *module_.node(loop_).loop; }
+  [[nodiscard]] const Type& type(ValueId value) const { return module_.value(value).type; }
+
+  /// Captured values and constants.
+  [[nodiscard]] bool is_same(ValueId value) const {
+    const ir::Value& inside = module_.value(value);
+    if (inside.producer.valid()) return module_.node(inside.producer).op == &ir::constant_op;
+    return inside.index < ports().captured;
+  }
+
+  [[nodiscard]] bool can_move(const Accumulator& each) const {
+    const Node& product = module_.node(each.product);
+    return sizes_.has(module_, product.outputs[0]) &&
+           std::ranges::all_of(product.inputs, [&](ValueId operand) {
+             return sizes_.has(module_, operand) && type(operand).rank() < tensor::kMaxRank &&
+                    !is_same(operand);
+           });
+  }
+
+  // --- what is stacked
+
+  /// The views that make the value of what is there, the first one first; none where it is there
+  /// itself, or is to be stacked.
+  [[nodiscard]] std::vector<NodeId> views_before(ValueId value) {
+    std::vector<NodeId> views;
+    while (!sequences_.has(value)) {
+      const NodeId id = module_.value(value).producer;
+      if (!id.valid() || module_.node(id).op->access != ir::Access::view) return {};
+      const std::vector<ValueId>& inputs = module_.node(id).inputs;
+      std::vector<bool> varies;
+      for (const ValueId input : inputs) varies.push_back(input.valid() && !is_same(input));
+      if (!varies[0] || std::ranges::count(varies, true) != 1 ||
+          !can_lift(module_, sizes_, id, varies))
+        return {};
+      views.insert(views.begin(), id);
+      value = inputs[0];
+    }
+    return views;
+  }
+
+  /// Whether the sum, which the loop reads and writes in each step, is larger than what is read
+  /// and stacked in its place: then it pays, however much a step's product sums. If memory stays
+  /// within bounds too, that is to be stacked.
+  bool pays(const Accumulator& each) {
+    const Node& product = module_.node(each.product);
+    std::vector<ValueId> rows = rows_;
+    std::int64_t moved = 0;
+    for (const ValueId operand : product.inputs) {
+      const std::int64_t elements = known_elements(type(operand));
+      moved = saturating_sum(moved, elements);
+      if (sequences_.has(operand) || !views_before(operand).empty() ||
+          std::ranges::find(rows, operand) != rows.end())
+        continue;
+      rows.push_back(operand);
+      // Written and, once the loop is done, no longer in the cache.
+      moved = saturating_sum(moved, saturating_sum(elements, elements));
+    }
+    const std::int64_t sum = known_elements(type(product.outputs[0]));
+    if (sum < kLeastElements || moved > sum) return false;
+    if (rows.size() > rows_.size() && !fits(rows)) return false;
+    rows_ = std::move(rows);
+    return true;
+  }
+
+  [[nodiscard]] bool fits(const std::vector<ValueId>& rows) const {
+    bool known = true;
+    std::int64_t bytes = 0, elements = 0;
+    for (const ValueId row : rows) {
+      const Type stack = sequence_type(type(row), 0, sequences_.steps());
+      known &= stack.is_static();
+      const std::int64_t size[] = {known_elements(stack),
+                                   static_cast<std::int64_t>(dtype_bytes(stack.dtype))};
+      bytes = saturating_sum(
+          bytes, checked_product(size).value_or(std::numeric_limits<std::int64_t>::max()));
+      elements = saturating_sum(elements, known_elements(type(row)));
+    }
+    if (bytes > kMostStackedBytes) return false;
+    return known || elements / kMostGrowth <= elements_per_step();
+  }
+
+  /// Of what is scanned and stacked already.
+  [[nodiscard]] std::int64_t elements_per_step() const {
+    const ir::Region& body = module_.region(body_);
+    std::int64_t elements = 0;
+    for (std::size_t i = ports().captured + ports().carried; i < body.args.size(); ++i)
+      elements = saturating_sum(elements, known_elements(type(body.args[i])));
+    for (std::size_t i = ports().first_stacked_yield(); i < body.yields.size(); ++i)
+      elements = saturating_sum(elements, known_elements(type(body.yields[i])));
+    return elements;
+  }
+
+  // --- moving
+
+  Change move() {
+    sequences_.stack(rows_, 0);
+    Outside outside(module_, loop_);
+    std::vector<ValueId> results;
+    for (const Accumulator& each : moved_) {
+      const auto result = build(outside, each);
+      if (!result) {
+        outside.take_back();
+        sequences_.unstack();
+        return {};
+      }
+      results.push_back(*result);
+    }
+    outside.put_behind();
+    KeptPorts kept(ports());
+    for (std::size_t i = 0; i < moved_.size(); ++i) {
+      kept.carried[moved_[i].carried] = false;
+      map_.set(module_.node(loop_).outputs[moved_[i].carried], results[i]);
+    }
+    std::erase_if(module_.region(body_).nodes, [&](NodeId id) {
+      return std::ranges::any_of(
+          moved_, [&](const Accumulator& each) { return id == each.sum || id == each.product; });
+    });
+    keep_ports(module_, loop_, kept);
+    return {.changed = true};
+  }
+
+  /// The initial value and the product over all steps.
+  Expected<ValueId> build(Outside& outside, const Accumulator& each) {
+    const Node product = module_.node(each.product);  // by value: adding nodes may move it
+    const Node sum = module_.node(each.sum);
+    ValueId operands[2];
+    for (const std::size_t i : {0, 1}) {
+      SCANLOOM_TRY(operands[i], in_order(outside, product.inputs[i]));
+    }
+    const auto spec = over_steps(*einsum_of(module_, product));
+    if (!spec) return fail(Code::internal, "a product cannot be written with one more axis");
+    ir::Builder& builder = outside.builder();
+    builder.set_place(product.place);
+    SCANLOOM_TRY(const ValueId all,
+                 builder.op(ops::contract_op, {operands[0], operands[1]}, {{"spec", *spec}}));
+    module_.value(all).name = module_.value(product.outputs[0]).name;
+    builder.set_place(sum.place);
+    const ValueId initial =
+        module_.node(loop_).inputs[ports().first_carried_input() + each.carried];
+    SCANLOOM_TRY(const ValueId result, builder.op(ops::add_op, {initial, all}));
+    if (type(result) != type(sum.outputs[0]))
+      return fail(Code::internal, "a sum of products has another type outside of its loop");
+    module_.value(result).name = module_.value(sum.outputs[0]).name;
+    return result;
+  }
+
+  /// The values of all steps, the first step's first.
+  Expected<ValueId> in_order(Outside& outside, ValueId operand) {
+    const std::vector<NodeId> views = views_before(operand);
+    const ValueId there = views.empty() ? operand : module_.node(views.front()).inputs[0];
+    if (!outside.has(there)) SCANLOOM_CHECK_OK(sequences_.enter(outside, there));
+    for (const NodeId view : views) {
+      if (outside.has(module_.node(view).outputs[0])) continue;
+      const std::vector<ValueId> inputs = module_.node(view).inputs;
+      for (const ValueId input : inputs)
+        if (input.valid() && !outside.has(input))
+          SCANLOOM_CHECK_OK(outside.add(module_.value(input).producer, {}));
+      SCANLOOM_CHECK_OK(outside.add(view, sequences_.steps()));
+    }
+    return with_steps_along(outside.builder(), outside[operand], 0);
+  }
+
+  Module& module_;
+  const NodeId loop_;
+  ir::ValueMap& map_;  ///< what stands for results of loops
+  const ir::RegionId body_;
+  const KnownSizes& sizes_;
+  StepSequences sequences_;
+  std::vector<Accumulator> moved_;
+  std::vector<ValueId> rows_;  ///< to be stacked
+};
+
+bool has_accumulator(const Module& module) {
+  return std::ranges::any_of(nodes_with_regions(module, Order::outer_first), [&](NodeId id) {
+    return module.node(id).op == &ir::loop_op && !accumulators_of(module, id).empty();
+  });
+}
+
+}  // namespace
+
+// Inner loops first: what leaves one may leave the next.
+Expected<Change> accumulate_as_product(ir::Module& module) {
+  if (!has_accumulator(module)) return Change{};
+  const KnownSizes sizes(module);
+  const StepCounts counts(module);
+  return sweep_loops(module, [&](NodeId loop, ir::ValueMap& map) {
+    if (!takes_all_steps(module, loop)) return Change{};
+    const auto steps = steps_of(module, loop, counts);
+    if (!steps || !sizes.has(module.dims, *steps)) return Change{};
+    return Accumulation(module, loop, sizes, *steps, map).run();
+  });
+}
+
+}  // namespace scanloom::passes
