@@ -83,16 +83,8 @@ Expected<Lifted> lift_contract(Builder& builder, const Node& node, const Operand
 
 // --- pointwise operators
 
-/// Whether every size of every operand is that of the result or 1.
 bool can_lift_pointwise(Module& module, const Node& node, const std::vector<bool>&) {
-  const std::vector<Dim>& result = module.value(node.outputs[0]).type.dims;
-  return std::ranges::all_of(node.inputs, [&](ValueId input) {
-    if (!input.valid()) return true;
-    const std::vector<Dim>& dims = module.value(input).type.dims;
-    return dims.size() <= result.size() &&
-           std::equal(dims.rbegin(), dims.rend(), result.rbegin(),
-                      [](Dim size, Dim wanted) { return size == wanted || size == Dim(1); });
-  });
+  return broadcasts_for_sure(module, node);
 }
 
 Expected<ValueId> with_axes_of_1(Builder& builder, ValueId value, int first, int count) {
@@ -123,13 +115,6 @@ Expected<void> align_at_front(Builder& builder, Operands& operands, int rank) {
     SCANLOOM_TRY(operand.value, with_axes_of_1(builder, operand.value, 1, missing));
   }
   return {};
-}
-
-std::vector<ir::NamedAttr> attrs_of(const Node& node) {
-  std::vector<ir::NamedAttr> named;
-  for (std::size_t i = 0; i < node.attrs.size(); ++i)
-    if (node.attrs[i].present()) named.push_back({node.op->attrs[i].name, node.attrs[i]});
-  return named;
 }
 
 // Broadcasting counts axes from the last, so the steps must have as many behind them everywhere.
@@ -284,6 +269,17 @@ bool can_lift(Module& module, const KnownSizes& sizes, ir::NodeId id,
   };
   return std::ranges::all_of(node.inputs, fits) && fits(node.outputs[0]) &&
          row->can(module, node, varies);
+}
+
+bool broadcasts_for_sure(const Module& module, const Node& node) {
+  const std::vector<Dim>& result = module.value(node.outputs[0]).type.dims;
+  return std::ranges::all_of(node.inputs, [&](ValueId input) {
+    if (!input.valid()) return true;
+    const std::vector<Dim>& dims = module.value(input).type.dims;
+    return dims.size() <= result.size() &&
+           std::equal(dims.rbegin(), dims.rend(), result.rbegin(),
+                      [](Dim size, Dim wanted) { return size == wanted || size == Dim(1); });
+  });
 }
 
 Expected<Lifted> lift(Builder& builder, ir::NodeId id, const Operands& operands) {

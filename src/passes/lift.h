@@ -37,6 +37,10 @@ class KnownSizes {
 bool can_lift(ir::Module& module, const KnownSizes& sizes, ir::NodeId node,
               const std::vector<bool>& varies);
 
+/// Whether every size of every operand of a pointwise node is that of the result or 1: it cannot
+/// fail. Precondition: all are ranked.
+bool broadcasts_for_sure(const ir::Module& module, const ir::Node& node);
+
 /// Appends what computes the result of a node from its lifted operands. Where more than one is a
 /// sequence, their steps are in the same order. Precondition: can_lift. Errors: internal.
 Expected<Lifted> lift(ir::Builder& builder, ir::NodeId node, const std::vector<Lifted>& operands);

@@ -25,20 +25,6 @@ const Type& result_type(const Module& module, const Node& node) {
   return module.value(node.outputs[0]).type;
 }
 
-/// The attribute's axes in [0, rank), sorted; nullopt where it is left out or names others.
-std::optional<std::vector<std::int64_t>> named_axes(const Node& node, int rank) {
-  const ir::Attr& attr = attr_of(node, "axes");
-  if (!attr.present()) return std::nullopt;
-  std::vector<std::int64_t> axes;
-  for (const std::int64_t axis : attr.integers()) {
-    const auto normal = tensor::normalise_axis(axis, rank);
-    if (!normal) return std::nullopt;
-    axes.push_back(*normal);
-  }
-  std::ranges::sort(axes);
-  return axes;
-}
-
 Dim element_count(Module& module, const Type& type) {
   Dim count = 1;
   for (const Dim size : type.dims) count = module.dims.mul(count, size);

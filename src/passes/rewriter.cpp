@@ -1,5 +1,6 @@
 #include "passes/rewriter.h"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -46,6 +47,26 @@ Expected<Change> Rewriter::sweep_region(ir::RegionId id, const Rule& rule) {
 
 const ir::Attr& attr_of(const ir::Node& node, std::string_view name) {
   return node.attrs[static_cast<std::size_t>(node.op->attr_index(name))];
+}
+
+std::vector<ir::NamedAttr> attrs_of(const ir::Node& node) {
+  std::vector<ir::NamedAttr> named;
+  for (std::size_t i = 0; i < node.attrs.size(); ++i)
+    if (node.attrs[i].present()) named.push_back({node.op->attrs[i].name, node.attrs[i]});
+  return named;
+}
+
+std::optional<std::vector<std::int64_t>> named_axes(const ir::Node& node, int rank) {
+  const ir::Attr& attr = attr_of(node, "axes");
+  if (!attr.present()) return std::nullopt;
+  std::vector<std::int64_t> axes;
+  for (const std::int64_t axis : attr.integers()) {
+    const auto normal = tensor::normalise_axis(axis, rank);
+    if (!normal) return std::nullopt;
+    axes.push_back(*normal);
+  }
+  std::ranges::sort(axes);
+  return axes;
 }
 
 Expected<Change> sweep_reached(ir::Module& module,

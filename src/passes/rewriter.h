@@ -40,6 +40,11 @@ class Rewriter {
 
 /// An attribute that the operator declares.
 const ir::Attr& attr_of(const ir::Node& node, std::string_view name);
+/// Those that are present, to make another node of the operator.
+std::vector<ir::NamedAttr> attrs_of(const ir::Node& node);
+/// The axes that the attribute `axes` names, in [0, rank), sorted; nullopt where it is left out or
+/// names others.
+std::optional<std::vector<std::int64_t>> named_axes(const ir::Node& node, int rank);
 /// The tensor of a constant node's result; nullptr for other values.
 const tensor::Tensor* constant_of(const ir::Module& module, ir::ValueId value);
 /// The order that a transpose gives the axes of its operand, each in [0, rank); nullopt where the
