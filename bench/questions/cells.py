@@ -35,7 +35,8 @@ def _operators(place, cell, feeds, target):
 
 def _libraries(cell, feeds, target):
     return [
-        *optional("jax", "cell", cell, feeds, target=target),
+        # JAX has no operator of its own for the cell: it must not be ahead.
+        *optional("jax", "cell", cell, feeds, target=max(target, 1.1)),
         *optional("torch", "cell", cell, feeds, target=target),
     ]
 
