@@ -110,6 +110,16 @@ ALIKE = {
                   j = ReduceSum <keepdims = 0> (i, a) v = Gather <axis = 0> (t, j)""",
     ),
     "einsum": dict(after='y = Einsum <equation = "...ij,...kj->...ik"> (w, x)'),
+    "convolution": dict(after="k = Constant <value = float[1,2,2] {1,2,3,4}> () y = Conv(w, k)"),
+    "pool": dict(after="y = MaxPool <kernel_shape = [2]> (w)"),
+    "best": dict(after="k = Constant <value = int64[1] {2}> () y, i = TopK <axis = -1> (w, k)"),
+    "padded": dict(after="p = Constant <value = int64[6] {0,1,2,0,0,1}> () y = Pad(w, p)"),
+    "resized": dict(after="""s = Constant <value = float[3] {1,1,2}> () r = Constant <value = float[0] {}> ()
+                             y = Resize <mode = "linear"> (w, r, s)"""),
+    "one_hot": dict(after="""i = ArgMax <axis = 2, keepdims = 0> (w) d = Constant <value = int64 {3}> ()
+                             v = Constant <value = float[2] {0,1}> () y = OneHot(i, d, v)"""),
+    "instances": dict(after="""g = Constant <value = float[2] {1,2}> ()
+                               y = InstanceNormalization(w, g, g)"""),
     "negative_axes": dict(
         after="""a, b = Split <axis = -2, num_outputs = 2> (w) c = Concat <axis = -1> (b, a)
                  y = Softmax <axis = -2> (c)"""
@@ -144,8 +154,9 @@ ACROSS = {
     "reversed_rows": (dict(after=second_sum("scan_output_directions")), "rows lie backwards"),
     "noise": (dict(after="r = RandomNormal <seed = 1.0, shape = [2,3]> () y = Mul(w, r)"),
               "RandomNormal.*draws other numbers"),
-    "convolution": (dict(after="k = Constant <value = float[1,2,1] {1,2}> () y = Conv(w, k)"),
-                    "'conv' has no rule for streams"),
+    "convolution": (dict(after="""k = Constant <value = float[1,3,2] {1,2,3,4,5,6}> ()
+                                  u = Transpose <perm = [1,2,0]> (w) y = Conv(u, k)"""),
+                    "Conv.*windows hold several of them"),
     "softmax": (dict(after="y = Softmax <axis = 0> (w)"), "works along their axis"),
     "running_sum": (dict(after="a = Constant <value = int64 {0}> () y = CumSum(w, a)"),
                     "works along their axis"),
@@ -154,7 +165,9 @@ ACROSS = {
                  "takes some of them"),
     "end": (dict(after="y = Add(w, h)"), "waits for what a loop has carried"),
     "doubled": (dict(after="y = Concat <axis = 0> (w, w)"), "behind one another"),
-    "pool": (dict(after="u = MaxPool <kernel_shape = [2]> (w) y = Identity(u)"), "no rule for streams"),
+    "pool": (dict(after="u = Transpose <perm = [1,2,0]> (w) y = MaxPool <kernel_shape = [2]> (u)"),
+             "MaxPool.*windows hold several of them"),
+    "places": (dict(after="i = NonZero(w) y = Cast <to = 1> (i)"), "no rule for streams"),
     "mixed": (dict(after="s = Constant <value = int64[2] {-1,3}> () y = Reshape(w, s)"), "mixes their axis"),
     "length": (dict(after="s = Shape(x) c = Cast <to = 1> (s) y = Identity(c)"), "how many there are"),
 }

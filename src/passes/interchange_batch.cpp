@@ -5,19 +5,20 @@
 //
 // Bits do not change: every row is computed as before. Only loops with products of many rows are
 // divided; a group keeps as many rows as it takes to use what a product loads of its weights. Which
-// axis is the batch, step_axes.h tells; that the body can do with fewer rows, inference.
+// axis is the batch, step_rules.h tells; that the body can do with fewer rows, inference.
 //
 // It runs last: the other passes work on loops over the steps, as streams do.
 #include <algorithm>
 #include <optional>
 
 #include "ir/builder.h"
+#include "ir/walk.h"
 #include "ops/ops.h"
 #include "passes/loop_facts.h"
 #include "passes/over_time.h"
 #include "passes/pass.h"
 #include "passes/rewriter.h"
-#include "passes/step_axes.h"
+#include "passes/step_rules.h"
 #include "tensor/contraction.h"
 
 namespace scanloom::passes {
@@ -60,11 +61,18 @@ Type with_size(Type type, int axis, std::int64_t size) {
   return type;
 }
 
+/// Of the module before any loop is divided.
+struct Facts {
+  std::vector<std::uint32_t> uses;  ///< by ValueId
+  tensor::DimTable& dims;           ///< a copy, for sizes that come up
+};
+
 /// One loop, its batch of a certain size.
 class Divider {
  public:
-  Divider(Module& module, NodeId loop, std::int64_t batch, std::int64_t rows)
-      : module_(module), loop_(loop), batch_(batch), rows_(rows) {}
+  Divider(Module& module, NodeId loop, const Facts& facts, std::int64_t batch, std::int64_t rows)
+      : module_(module), loop_(loop), uses_(facts.uses), dims_(facts.dims), batch_(batch),
+        rows_(rows) {}
 
   /// `captured`: whether captured values of that size have the batch, too.
   [[nodiscard]] bool find_axes(bool captured) {
@@ -139,9 +147,15 @@ class Divider {
   /// Whether the node keeps the rows apart.
   bool follow(const Node& node) {
     if (std::ranges::none_of(node.inputs, [&](ValueId input) { return along(input); })) return true;
-    const auto axis = follow_node(module_, node, flows_);
-    if (!axis) return false;
-    for (const ValueId output : node.outputs) set(output, *axis);
+    const auto is_ranked = [&](ValueId value) {
+      return !value.valid() || module_.value(value).type.ranked;
+    };
+    if (!std::ranges::all_of(node.inputs, is_ranked) ||
+        !std::ranges::all_of(node.outputs, is_ranked))
+      return false;
+    const auto found = flow_of_results({module_, node, flows_, uses_, dims_, Dim(batch_)});
+    if (!found || found->each != Dim(1)) return false;
+    for (const ValueId output : node.outputs) set(output, found->axis);
     if (node.op == &ops::contract_op) count_products(node);
     return true;
   }
@@ -264,6 +278,8 @@ class Divider {
 
   Module& module_;
   const NodeId loop_;
+  const std::vector<std::uint32_t>& uses_;
+  tensor::DimTable& dims_;
   const std::int64_t batch_, rows_;
   std::vector<StepFlow> flows_;  ///< by ValueId
   std::int64_t products_ = 0;    ///< of a step
@@ -277,14 +293,14 @@ bool may_be_divided(const Module& module, NodeId id) {
          is_plain(module, node.regions[0], false);
 }
 
-Expected<bool> divide(Module& module, NodeId loop) {
+Expected<bool> divide(Module& module, NodeId loop, const Facts& facts) {
   const Node& node = module.node(loop);
   const std::vector<Dim> sizes =
       module.value(node.inputs[node.loop->first_carried_input()]).type.dims;
   for (const Dim size : sizes) {
     const auto rows = size.is_constant() ? rows_of_group(size.value()) : std::nullopt;
     if (!rows) continue;
-    Divider divider(module, loop, size.value(), *rows);
+    Divider divider(module, loop, facts, size.value(), *rows);
     for (const bool captured : {true, false})
       if (divider.find_axes(captured)) return divider.divide();
   }
@@ -294,11 +310,14 @@ Expected<bool> divide(Module& module, NodeId loop) {
 }  // namespace
 
 Expected<Change> interchange_batch(ir::Module& module) {
+  std::vector<NodeId> loops = module.region(module.top()).nodes;
+  std::erase_if(loops, [&](NodeId id) { return !may_be_divided(module, id); });
   Change change;
-  const std::vector<NodeId> nodes = module.region(module.top()).nodes;
-  for (const NodeId id : nodes) {
-    if (!may_be_divided(module, id)) continue;
-    SCANLOOM_TRY(const bool divided, divide(module, id));
+  if (loops.empty()) return change;
+  tensor::DimTable dims = module.dims;
+  const Facts facts{ir::count_uses(module), dims};
+  for (const NodeId id : loops) {
+    SCANLOOM_TRY(const bool divided, divide(module, id, facts));
     change.changed |= divided;
   }
   return change;

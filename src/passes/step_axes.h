@@ -14,7 +14,7 @@ namespace scanloom::passes {
 struct StepFlow {
   enum class Kind : std::uint8_t {
     same,   ///< nothing
-    along,  ///< element k along `axis` belongs to step k
+    along,  ///< the elements along `axis` belong to the steps, in their order
     count,  ///< how many steps there are
     sizes,  ///< of a value along the steps, as a list; element `axis` is the count
     last,   ///< what a loop or layer has carried to the end
@@ -22,6 +22,7 @@ struct StepFlow {
   };
   Kind kind = Kind::same;
   int axis = 0;
+  ir::Dim each = 1;  ///< along: how many neighbours there belong to each step, one after the other
 };
 
 /// An initial value of a loop or layer that walks along the steps, or of a sum over them, and the
@@ -40,11 +41,5 @@ struct StepAxes {
 /// Follows the axes of the module's arguments that have the size `steps`. Error: unsupported,
 /// naming the first node that computes across the steps, or may do so.
 Expected<StepAxes> follow_steps(const ir::Module& module, ir::Dim steps);
-
-/// Where the results of one node have the axis that its operands have where their flow, by ValueId,
-/// is `along`: element k of theirs depends on element k of those alone. Error: unsupported, saying
-/// why it does not, or may not.
-Expected<int> follow_node(const ir::Module& module, const ir::Node& node,
-                          const std::vector<StepFlow>& flows);
 
 }  // namespace scanloom::passes
