@@ -1,10 +1,10 @@
-// Products in a body that depend on scanned, captured and constant values alone are done once, for
-// the whole sequence, before the loop, and their results are scanned: one product of many rows in
-// the place of many of few rows. What such a product reads of cheap work is done there too; what
-// follows it alone is moved along. Cheap work on its own stays: in the loop it is done in
-// registers.
+// Products and calls of kernels in a body that depend on scanned, captured and constant values
+// alone are done once, for the whole sequence, before the loop, and their results are scanned: one
+// product of many rows in the place of many of few rows, one call in the place of many. What they
+// read of cheap work is done there too; what follows them alone is moved along. Cheap work on its
+// own stays: in the loop it is done in registers.
 //
-// Bits do not change: a product still sums over the same elements in the same order. Nothing moves
+// Bits do not change: sums are still over the same elements in the same order. Nothing moves
 // that may fail, whose sizes data or steps decide, or that a loop could leave undone by ending
 // early or scanning less than the whole sequence.
 //
@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/checked.h"
 #include "ir/op_def.h"
 #include "ir/walk.h"
 #include "passes/outside.h"
@@ -80,12 +81,10 @@ class Batcher {
     return fate(module_.value(value).producer);
   }
 
-  /// Numbers the courses of the scanned values; whether there is one, and a product too.
+  /// Numbers the courses of the scanned values; whether there is one, and work that may gain too.
   bool find_courses() {
-    const auto is_product = [&](NodeId id) {
-      return module_.node(id).op->access == ir::Access::contract;
-    };
-    if (ports().scanned.empty() || std::ranges::none_of(nodes(), is_product)) return false;
+    const auto may_gain = [&](NodeId id) { return may_gain_over_time(*module_.node(id).op); };
+    if (ports().scanned.empty() || std::ranges::none_of(nodes(), may_gain)) return false;
     const std::vector<ir::Dim> steps = counts_.of(loop_);
     for (std::size_t i = 0; i < ports().scanned.size(); ++i) {
       const auto found = course_of(module_, loop_, i, steps);
@@ -129,17 +128,17 @@ class Batcher {
   }
 
   [[nodiscard]] bool is_worth(NodeId id, const std::vector<bool>& varies) {
-    const bool is_product = module_.node(id).op->access == ir::Access::contract;
+    const Node& node = module_.node(id);
     return can_lift(module_, sizes_, id, varies) &&
-           (!is_product || gains_over_time(module_, module_.node(id), varies));
+           (!may_gain_over_time(*node.op) || gains_over_time(module_, node, varies));
   }
 
-  /// Marks what moves, products and what goes along with them; whether there is any.
+  /// Marks what moves, what gains and what goes along with it; whether there is any.
   bool choose() {
     for (const NodeId id : nodes()) {
       const Node& node = module_.node(id);
-      if (node.outputs.size() != 1 || course(node.outputs[0]) < 0) continue;
-      if (node.op->access == ir::Access::contract || goes_along(node)) fates_[id] = Fate::moves;
+      if (node.outputs.empty() || course(node.outputs[0]) < 0) continue;
+      if (may_gain_over_time(*node.op) || goes_along(node)) fates_[id] = Fate::moves;
     }
     return !fates_.empty();
   }
@@ -148,7 +147,9 @@ class Batcher {
   /// is scanned then takes no more memory.
   [[nodiscard]] bool goes_along(const Node& node) const {
     bool any = false;
-    const std::int64_t elements = known_elements(module_.value(node.outputs[0]).type);
+    std::int64_t elements = 0;
+    for (const ValueId output : node.outputs)
+      elements = saturating_sum(elements, known_elements(module_.value(output).type));
     for (const ValueId input : node.inputs) {
       if (fate_of(input) != Fate::moves) continue;
       if (reads_.at(input) > 1 || elements > known_elements(module_.value(input).type))
@@ -239,15 +240,15 @@ class Batcher {
     });
     std::vector<ValueId> inside, sequences;
     std::vector<ir::ScannedPort> scanned;
-    for (const NodeId id : moved_) {
-      const ValueId value = module_.node(id).outputs[0];
-      if (reads_[value] == 0) continue;
-      const bool backward = courses_[static_cast<std::size_t>(course(value))].backward;
-      inside.push_back(value);
-      sequences.push_back(outside[value].value);
-      scanned.push_back(
-          {.axis = outside[value].axis, .start = backward ? -1 : 0, .stride = backward ? -1 : 1});
-    }
+    for (const NodeId id : moved_)
+      for (const ValueId value : module_.node(id).outputs) {
+        if (reads_[value] == 0) continue;
+        const bool backward = courses_[static_cast<std::size_t>(course(value))].backward;
+        inside.push_back(value);
+        sequences.push_back(outside[value].value);
+        scanned.push_back(
+            {.axis = outside[value].axis, .start = backward ? -1 : 0, .stride = backward ? -1 : 1});
+      }
     replace(inside, add_scanned(module_, loop_, sequences, scanned));
   }
 
@@ -276,12 +277,12 @@ class Batcher {
   std::map<std::size_t, ValueId> results_;  ///< by stacked port
 };
 
-bool has_product_in_loop(const Module& module) {
+bool has_work_in_loop(const Module& module) {
   return std::ranges::any_of(nodes_with_regions(module, Order::outer_first), [&](NodeId id) {
     const Node& node = module.node(id);
     return node.op == &ir::loop_op && !node.loop->scanned.empty() &&
            std::ranges::any_of(module.region(node.regions[0]).nodes, [&](NodeId inner) {
-             return module.node(inner).op->access == ir::Access::contract;
+             return may_gain_over_time(*module.node(inner).op);
            });
   });
 }
@@ -290,7 +291,7 @@ bool has_product_in_loop(const Module& module) {
 
 // Inner loops first: what leaves one may leave the next.
 Expected<Change> batch_over_time(ir::Module& module) {
-  if (!has_product_in_loop(module)) return Change{};
+  if (!has_work_in_loop(module)) return Change{};
   const KnownSizes sizes(module);
   StepCounts counts(module);
   return sweep_loops(module, [&](NodeId loop, ir::ValueMap& map) {

@@ -5,7 +5,7 @@
 
 #include "ops/ops.h"
 #include "passes/einsum_text.h"
-#include "passes/lift_views.h"
+#include "passes/lift_rules.h"
 #include "passes/rewriter.h"
 
 namespace scanloom::passes {
@@ -20,15 +20,6 @@ using ir::ValueId;
 using tensor::Einsum;
 using Operands = std::vector<Lifted>;
 
-const Type& type_of(const Module& module, const Node& node, std::size_t operand) {
-  return module.value(node.inputs[operand]).type;
-}
-
-Expected<Lifted> at_front(Builder& builder, const Lifted& sequence) {
-  SCANLOOM_TRY(const ValueId value, with_steps_along(builder, sequence, 0));
-  return Lifted{value, 0};
-}
-
 // --- products
 
 std::optional<Einsum> einsum_of(const Module& module, const Node& node) {
@@ -39,9 +30,9 @@ std::optional<Einsum> einsum_of(const Module& module, const Node& node) {
 }
 
 bool can_lift_contract(Module& module, const Node& node, const std::vector<bool>& varies) {
-  if (varies[0] == varies[1]) return false;
   const auto einsum = einsum_of(module, node);
-  return einsum && sizes_fit(type_of(module, node, 0), type_of(module, node, 1), *einsum);
+  return (varies[0] || varies[1]) && einsum &&
+         sizes_fit(type_of(module, node, 0), type_of(module, node, 1), *einsum);
 }
 
 /// Where the steps go in the result: beside the axis that they stand beside in the operand, so that
@@ -64,10 +55,26 @@ std::optional<std::string> spec_with_steps(Einsum einsum, std::size_t varying, i
   return text_of(einsum);
 }
 
+/// A product for each step: the steps are one more axis of all three.
+Expected<Lifted> lift_product_of_both(Builder& builder, const Node& node, const Operands& operands,
+                                      Einsum einsum) {
+  const std::uint8_t letter = unused_letter(einsum, 't');
+  for (tensor::Subscripts* subscripts : {&einsum.a, &einsum.b, &einsum.out})
+    insert_label(*subscripts, 0, letter);
+  const auto spec = text_of(einsum);
+  if (!spec) return fail(Code::internal, "a product cannot be written with one more axis");
+  SCANLOOM_TRY(const Lifted a, at_front(builder, operands[0]));
+  SCANLOOM_TRY(const Lifted b, at_front(builder, operands[1]));
+  SCANLOOM_TRY(const ValueId product, builder.op(*node.op, {a.value, b.value}, {{"spec", *spec}}));
+  return Lifted{product, 0};
+}
+
 Expected<Lifted> lift_contract(Builder& builder, const Node& node, const Operands& operands) {
+  const Einsum einsum = *einsum_of(builder.module(), node);
+  if (operands[0].is_sequence() && operands[1].is_sequence())
+    return lift_product_of_both(builder, node, operands, einsum);
   const std::size_t varying = operands[0].is_sequence() ? 0 : 1;
   ValueId inputs[] = {operands[0].value, operands[1].value};
-  const Einsum einsum = *einsum_of(builder.module(), node);
   int axis = result_axis(varying == 0 ? einsum.a : einsum.b, operands[varying].axis, einsum.out);
   auto spec = spec_with_steps(einsum, varying, operands[varying].axis, axis);
   if (!spec) {
@@ -83,15 +90,9 @@ Expected<Lifted> lift_contract(Builder& builder, const Node& node, const Operand
 
 // --- pointwise operators
 
+/// Nothing may fail, for its sizes or its elements.
 bool can_lift_pointwise(Module& module, const Node& node, const std::vector<bool>&) {
-  return broadcasts_for_sure(module, node);
-}
-
-Expected<ValueId> with_axes_of_1(Builder& builder, ValueId value, int first, int count) {
-  if (count == 0) return value;
-  std::vector<std::int64_t> axes(static_cast<std::size_t>(count));
-  std::iota(axes.begin(), axes.end(), first);
-  return builder.op(ops::unsqueeze_op, {value}, {{"axes", std::move(axes)}});
+  return node.op->effects == ir::Effects::pure && broadcasts_for_sure(module, node);
 }
 
 /// How many axes stand behind the steps in all sequences; nullopt where they differ.
@@ -133,88 +134,47 @@ Expected<Lifted> lift_pointwise(Builder& builder, const Node& node, const Operan
       SCANLOOM_TRY(input, with_axes_of_1(builder, input, before, 1));
     }
   }
-  SCANLOOM_TRY(const ValueId result, builder.op(*node.op, std::move(inputs), attrs_of(node)));
+  SCANLOOM_TRY(const ValueId result, builder.op(*node.op, std::move(inputs), attrs_but(node)));
   return Lifted{result, rank - behind};
-}
-
-// --- along axes
-
-/// The axes that a reduction reduces, sorted; nullopt where an operand names them.
-std::optional<std::vector<int>> reduced_axes(const Module& module, const Node& node) {
-  const int rank = type_of(module, node, 0).rank();
-  if (node.inputs.size() > 1 && node.inputs[1].valid()) return std::nullopt;
-  const ir::Attr& attr = attr_of(node, "axes");
-  std::vector<int> axes(static_cast<std::size_t>(rank));
-  std::iota(axes.begin(), axes.end(), 0);
-  if (attr.present()) {
-    axes.clear();
-    for (const std::int64_t axis : attr.integers()) {
-      const auto normal = tensor::normalise_axis(axis, rank);
-      if (!normal) return std::nullopt;
-      axes.push_back(*normal);
-    }
-    std::ranges::sort(axes);
-  }
-  return axes;
-}
-
-bool can_lift_reduce(Module& module, const Node& node, const std::vector<bool>&) {
-  const auto axes = reduced_axes(module, node);
-  return axes && !axes->empty();
-}
-
-Expected<Lifted> lift_reduce(Builder& builder, const Node& node, const Operands& operands) {
-  const int axis = operands[0].axis;
-  int result = axis;
-  std::vector<std::int64_t> axes;
-  std::vector<ir::NamedAttr> attrs = attrs_of(node);
-  std::erase_if(attrs, [](const ir::NamedAttr& attr) {
-    return attr.name == "axes" || attr.name == "empty_is_all";
-  });
-  const bool keeps = attr_of(node, "keepdims").integer() != 0;
-  const std::vector<int> named = *reduced_axes(builder.module(), node);
-  for (const int reduced : named) {
-    axes.push_back(reduced < axis ? reduced : reduced + 1);
-    if (!keeps && reduced < axis) --result;
-  }
-  attrs.push_back({"axes", std::move(axes)});
-  SCANLOOM_TRY(const ValueId value, builder.op(*node.op, {operands[0].value}, std::move(attrs)));
-  return Lifted{value, result};
-}
-
-std::optional<int> softmax_axis(const Module& module, const Node& node) {
-  return tensor::normalise_axis(node.attrs[0].integer(), type_of(module, node, 0).rank());
-}
-
-bool can_lift_softmax(Module& module, const Node& node, const std::vector<bool>&) {
-  return softmax_axis(module, node).has_value();
-}
-
-Expected<Lifted> lift_softmax(Builder& builder, const Node& node, const Operands& operands) {
-  const int own = *softmax_axis(builder.module(), node), steps = operands[0].axis;
-  SCANLOOM_TRY(const ValueId value,
-               builder.op(*node.op, {operands[0].value}, {{"axis", own < steps ? own : own + 1}}));
-  return Lifted{value, steps};
 }
 
 // --- all of them
 
 struct Row {
   const ir::OpDef* op;
-  bool (*can)(Module&, const Node&, const std::vector<bool>& varies);
-  Expected<Lifted> (*lift)(Builder&, const Node&, const Operands&);
+  CanLift* can;
+  LiftNode* lift;
 };
 
 constexpr Row kPointwise{nullptr, can_lift_pointwise, lift_pointwise};
+// Of operators that may fail, only what fails where a step does can be lifted.
 constexpr Row kRows[] = {
+    {&ops::argmax_op, can_lift_arg_extreme, lift_arg_extreme},
+    {&ops::argmin_op, can_lift_arg_extreme, lift_arg_extreme},
+    {&ops::average_pool_op, can_lift_windows, lift_windows},
+    {&ops::concat_op, can_lift_concat, lift_concat},
     {&ops::contract_op, can_lift_contract, lift_contract},
+    {&ops::conv_op, can_lift_windows, lift_windows},
+    {&ops::conv_transpose_op, can_lift_windows, lift_windows},
+    {&ops::cumprod_op, can_lift_cumulative, lift_cumulative},
+    {&ops::cumsum_op, can_lift_cumulative, lift_cumulative},
+    {&ops::dequantize_linear_op, can_lift_quantization, lift_along_axis},
+    {&ops::expand_op, can_lift_expand, lift_expand},
     {&ops::flatten_op, can_lift_reshape, lift_reshape},
-    {&ops::log_softmax_op, can_lift_softmax, lift_softmax},
+    {&ops::gather_op, can_lift_gather, lift_gather},
+    {&ops::log_softmax_op, can_lift_along_axis, lift_along_axis},
+    {&ops::lp_pool_op, can_lift_windows, lift_windows},
+    {&ops::max_pool_op, can_lift_windows, lift_windows},
+    {&ops::pad_op, can_lift_pad, lift_pad},
+    {&ops::qlinear_conv_op, can_lift_windows, lift_windows},
+    {&ops::quantize_linear_op, can_lift_quantization, lift_along_axis},
     {&ops::reduce_op, can_lift_reduce, lift_reduce},
     {&ops::reshape_op, can_lift_reshape, lift_reshape},
     {&ops::slice_op, can_lift_slice, lift_slice},
-    {&ops::softmax_op, can_lift_softmax, lift_softmax},
+    {&ops::softmax_op, can_lift_along_axis, lift_along_axis},
     {&ops::squeeze_op, can_lift_squeeze, lift_squeeze},
+    {&ops::tile_op, can_lift_tile, lift_tile},
+    {&ops::topk_op, can_lift_topk, lift_along_axis},
     {&ops::transpose_op, can_lift_transpose, lift_transpose},
     {&ops::unsqueeze_op, can_lift_unsqueeze, lift_unsqueeze},
 };
@@ -226,6 +186,50 @@ const Row* row_of(const Node& node) {
 }
 
 }  // namespace
+
+bool only_first_varies(const std::vector<bool>& varies) {
+  return varies[0] && std::ranges::count(varies, true) == 1;
+}
+
+const Type& type_of(const Module& module, const Node& node, std::size_t operand) {
+  return module.value(node.inputs[operand]).type;
+}
+
+std::optional<std::vector<std::int64_t>> integers_of(const Module& module, const Node& node,
+                                                     std::size_t operand) {
+  if (operand >= node.inputs.size()) return std::nullopt;
+  const tensor::Tensor* constant = constant_of(module, node.inputs[operand]);
+  return constant != nullptr ? to_integers(*constant) : std::nullopt;
+}
+
+std::optional<int> axis_of(const Module& module, const Node& node) {
+  return tensor::normalise_axis(attr_of(node, "axis").integer(), type_of(module, node).rank());
+}
+
+std::vector<ir::NamedAttr> attrs_but(const Node& node, std::string_view left_out) {
+  std::vector<ir::NamedAttr> named;
+  for (std::size_t i = 0; i < node.attrs.size(); ++i)
+    if (node.attrs[i].present() && node.op->attrs[i].name != left_out)
+      named.push_back({node.op->attrs[i].name, node.attrs[i]});
+  return named;
+}
+
+ValueId list_of(Builder& builder, const std::vector<std::int64_t>& integers) {
+  const auto count = static_cast<std::int64_t>(integers.size());
+  return builder.constant(tensor::Tensor::of<std::int64_t>({count}, integers));
+}
+
+Expected<Lifted> at_front(Builder& builder, const Lifted& sequence) {
+  SCANLOOM_TRY(const ValueId value, with_steps_along(builder, sequence, 0));
+  return Lifted{value, 0};
+}
+
+Expected<ValueId> with_axes_of_1(Builder& builder, ValueId value, int first, int count) {
+  if (count == 0) return value;
+  std::vector<std::int64_t> axes(static_cast<std::size_t>(count));
+  std::iota(axes.begin(), axes.end(), first);
+  return builder.op(ops::unsqueeze_op, {value}, {{"axes", std::move(axes)}});
+}
 
 KnownSizes::KnownSizes(const Module& module) {
   for (const ValueId arg : module.region(module.top()).args)
@@ -261,13 +265,12 @@ bool can_lift(Module& module, const KnownSizes& sizes, ir::NodeId id,
               const std::vector<bool>& varies) {
   const Node& node = module.node(id);
   const Row* row = row_of(node);
-  if (row == nullptr || node.op->effects != ir::Effects::pure || node.outputs.size() != 1)
-    return false;
+  if (row == nullptr) return false;
   const auto fits = [&](ValueId value) {
     return !value.valid() ||
            (sizes.has(module, value) && module.value(value).type.rank() < tensor::kMaxRank);
   };
-  return std::ranges::all_of(node.inputs, fits) && fits(node.outputs[0]) &&
+  return std::ranges::all_of(node.inputs, fits) && std::ranges::all_of(node.outputs, fits) &&
          row->can(module, node, varies);
 }
 
@@ -282,13 +285,39 @@ bool broadcasts_for_sure(const Module& module, const Node& node) {
   });
 }
 
-Expected<Lifted> lift(Builder& builder, ir::NodeId id, const Operands& operands) {
+Expected<Operands> lift(Builder& builder, ir::NodeId id, const Operands& operands) {
   const Node node = builder.module().node(id);  // by value: adding nodes may move it
   builder.set_place(node.place);
-  SCANLOOM_TRY(const Lifted lifted, row_of(node)->lift(builder, node, operands));
+  SCANLOOM_TRY(const Lifted first, row_of(node)->lift(builder, node, operands));
   Module& module = builder.module();
-  module.value(lifted.value).name = module.value(node.outputs[0]).name;
-  return lifted;
+  const Node& made = module.node(module.value(first.value).producer);
+  Operands results(node.outputs.size());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (i > 0 && made.op != node.op) break;  // nothing reads them
+    results[i] = {i == 0 ? first.value : made.outputs[i], first.axis};
+    module.value(results[i].value).name = module.value(node.outputs[i]).name;
+  }
+  return results;
+}
+
+Expected<Lifted> repeated(Builder& builder, ValueId value, const Lifted& like) {
+  const Module& module = builder.module();
+  const Dim steps = module.value(like.value).type.dims[static_cast<std::size_t>(like.axis)];
+  const auto rank = static_cast<std::size_t>(module.value(value).type.rank());
+  SCANLOOM_TRY(const ValueId row, with_axes_of_1(builder, value, 0, 1));
+  std::vector<std::int64_t> sizes(rank, 1);
+  ValueId shape;
+  if (steps.is_constant()) {
+    sizes.insert(sizes.begin(), steps.value());
+    shape = list_of(builder, sizes);
+  } else {
+    SCANLOOM_TRY(const ValueId count, builder.op(ops::shape_op, {like.value},
+                                                 {{"start", like.axis}, {"end", like.axis + 1}}));
+    SCANLOOM_TRY(shape,
+                 builder.op(ops::concat_op, {count, list_of(builder, sizes)}, {{"axis", 0}}));
+  }
+  SCANLOOM_TRY(const ValueId sequence, builder.op(ops::expand_op, {row, shape}));
+  return Lifted{sequence, 0};
 }
 
 Expected<ValueId> with_steps_along(Builder& builder, const Lifted& sequence, int axis) {

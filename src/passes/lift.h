@@ -32,8 +32,8 @@ class KnownSizes {
   std::set<ir::Dim> given_;  ///< sizes without names that the inputs of the module have
 };
 
-/// Whether the node's operator can be lifted and the node cannot fail, whatever the sizes are.
-/// varies[i]: operand i will be a sequence; at least one will.
+/// Whether the node's operator can be lifted and fails, if it may, only where a step fails,
+/// whatever the sizes are. varies[i]: operand i will be a sequence; at least one will.
 bool can_lift(ir::Module& module, const KnownSizes& sizes, ir::NodeId node,
               const std::vector<bool>& varies);
 
@@ -41,9 +41,14 @@ bool can_lift(ir::Module& module, const KnownSizes& sizes, ir::NodeId node,
 /// fail. Precondition: all are ranked.
 bool broadcasts_for_sure(const ir::Module& module, const ir::Node& node);
 
-/// Appends what computes the result of a node from its lifted operands. Where more than one is a
-/// sequence, their steps are in the same order. Precondition: can_lift. Errors: internal.
-Expected<Lifted> lift(ir::Builder& builder, ir::NodeId node, const std::vector<Lifted>& operands);
+/// Appends what computes the results of a node from its lifted operands; invalid ones stand for
+/// results that nothing reads. Where more than one operand is a sequence, their steps are in the
+/// same order. Precondition: can_lift. Errors: internal.
+Expected<std::vector<Lifted>> lift(ir::Builder& builder, ir::NodeId node,
+                                   const std::vector<Lifted>& operands);
+
+/// A value that is the same in all steps, as a sequence of as many as another one has: a view.
+Expected<Lifted> repeated(ir::Builder& builder, ir::ValueId value, const Lifted& like);
 
 /// The sequence with its steps along another axis: a view.
 Expected<ir::ValueId> with_steps_along(ir::Builder& builder, const Lifted& sequence, int axis);

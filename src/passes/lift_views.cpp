@@ -1,4 +1,4 @@
-#include "passes/lift_views.h"
+#include "passes/lift_rules.h"
 
 #include <algorithm>
 
@@ -16,10 +16,6 @@ using ir::ValueId;
 using Operands = std::vector<Lifted>;
 
 namespace {
-
-const Type& operand_type(const Module& module, const Node& node) {
-  return module.value(node.inputs[0]).type;
-}
 
 const Type& result_type(const Module& module, const Node& node) {
   return module.value(node.outputs[0]).type;
@@ -53,7 +49,7 @@ std::optional<std::vector<std::int64_t>> cut_axes(const Module& module, const No
   const auto integers = given != nullptr ? to_integers(*given) : std::nullopt;
   if (!integers) return std::nullopt;
   for (const std::int64_t axis : *integers) {
-    const auto normal = tensor::normalise_axis(axis, operand_type(module, node).rank());
+    const auto normal = tensor::normalise_axis(axis, type_of(module, node).rank());
     if (!normal) return std::nullopt;
     axes.push_back(*normal);
   }
@@ -62,8 +58,25 @@ std::optional<std::vector<std::int64_t>> cut_axes(const Module& module, const No
 
 }  // namespace
 
+bool can_lift_expand(Module& module, const Node& node, const std::vector<bool>& varies) {
+  return !varies[1] && integers_of(module, node, 1).has_value();
+}
+
+// Axes that the shape puts before those of the operand stand behind the steps.
+Expected<Lifted> lift_expand(Builder& builder, const Node& node, const Operands& operands) {
+  const int rank = result_type(builder.module(), node).rank();
+  SCANLOOM_TRY(const Lifted front, at_front(builder, operands[0]));
+  const int missing = rank - type_of(builder.module(), node).rank();
+  SCANLOOM_TRY(const ValueId aligned, with_axes_of_1(builder, front.value, 1, missing));
+  const std::vector<std::int64_t> shape = *integers_of(builder.module(), node, 1);
+  std::vector<std::int64_t> sizes(static_cast<std::size_t>(rank + 1), 1);
+  std::copy(shape.begin(), shape.end(), sizes.end() - static_cast<std::ptrdiff_t>(shape.size()));
+  SCANLOOM_TRY(const ValueId value, builder.op(ops::expand_op, {aligned, list_of(builder, sizes)}));
+  return Lifted{value, 0};
+}
+
 bool can_lift_reshape(Module& module, const Node& node, const std::vector<bool>&) {
-  const Type from = operand_type(module, node), to = result_type(module, node);
+  const Type from = type_of(module, node), to = result_type(module, node);
   if (element_count(module, from) != element_count(module, to)) return false;
   for (std::size_t axis = 0; axis < to.dims.size(); ++axis)
     if (!shape_entry(from, to, axis)) return false;
@@ -73,15 +86,13 @@ bool can_lift_reshape(Module& module, const Node& node, const std::vector<bool>&
 // Elements stay in their order only where the steps stand before all of them.
 Expected<Lifted> lift_reshape(Builder& builder, const Node& node, const Operands& operands) {
   SCANLOOM_TRY(const ValueId front, with_steps_along(builder, operands[0], 0));
-  const Type from = operand_type(builder.module(), node), to = result_type(builder.module(), node);
+  const Type from = type_of(builder.module(), node), to = result_type(builder.module(), node);
   // An entry of 0 copies the size of its own axis, and all axes have moved up by one.
   std::vector<std::int64_t> shape{0};
   for (std::size_t axis = 0; axis < to.dims.size(); ++axis)
     shape.push_back(*shape_entry(from, to, axis));
-  const auto count = static_cast<std::int64_t>(shape.size());
-  const ValueId entries = builder.constant(tensor::Tensor::of<std::int64_t>({count}, {shape}));
   SCANLOOM_TRY(const ValueId value,
-               builder.op(ops::reshape_op, {front, entries}, {{"allowzero", 0}}));
+               builder.op(ops::reshape_op, {front, list_of(builder, shape)}, {{"allowzero", 0}}));
   return Lifted{value, 0};
 }
 
@@ -97,15 +108,14 @@ Expected<Lifted> lift_slice(Builder& builder, const Node& node, const Operands& 
     if (axis >= operands[0].axis) ++axis;
   std::vector<ValueId> inputs;
   for (const Lifted& operand : operands) inputs.push_back(operand.value);
-  const auto count = static_cast<std::int64_t>(axes.size());
   inputs.resize(std::max<std::size_t>(inputs.size(), 4));
-  inputs[3] = builder.constant(tensor::Tensor::of<std::int64_t>({count}, {axes}));
+  inputs[3] = list_of(builder, axes);
   SCANLOOM_TRY(const ValueId value, builder.op(ops::slice_op, std::move(inputs)));
   return Lifted{value, operands[0].axis};
 }
 
 bool can_lift_squeeze(Module& module, const Node& node, const std::vector<bool>&) {
-  const Type& type = operand_type(module, node);
+  const Type& type = type_of(module, node);
   const auto axes = named_axes(node, type.rank());
   const bool by_attribute = node.inputs.size() < 2 || !node.inputs[1].valid();
   return by_attribute && axes && std::ranges::all_of(*axes, [&](std::int64_t axis) {
@@ -116,7 +126,7 @@ bool can_lift_squeeze(Module& module, const Node& node, const std::vector<bool>&
 Expected<Lifted> lift_squeeze(Builder& builder, const Node& node, const Operands& operands) {
   const int steps = operands[0].axis;
   int result = steps;
-  std::vector<std::int64_t> axes = *named_axes(node, operand_type(builder.module(), node).rank());
+  std::vector<std::int64_t> axes = *named_axes(node, type_of(builder.module(), node).rank());
   for (std::int64_t& axis : axes)
     if (axis < steps)
       --result;

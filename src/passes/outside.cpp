@@ -34,14 +34,21 @@ Expected<void> Outside::add(NodeId id, ir::Dim steps) {
       set(outputs[i], {module_.node(made).outputs[i]});
     return {};
   }
-  SCANLOOM_TRY(const Lifted lifted, lift(builder_, id, operands));
-  const ir::Type wanted = sequence_type(module_.value(outputs[0]).type, lifted.axis, steps);
-  if (module_.value(lifted.value).type != wanted)
-    return fail(Code::internal, "{} becomes {} outside of its loop, not {}", module_.describe(id),
-                to_string(module_.value(lifted.value).type, module_.dims),
-                to_string(wanted, module_.dims));
-  set(outputs[0], lifted);
+  SCANLOOM_TRY(const std::vector<Lifted> results, lift(builder_, id, operands));
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!results[i].value.valid()) continue;
+    SCANLOOM_CHECK_OK(check_type(outputs[i], results[i], steps));
+    set(outputs[i], results[i]);
+  }
   return {};
+}
+
+Expected<void> Outside::check_type(ValueId inside, const Lifted& lifted, ir::Dim steps) const {
+  const ir::Type wanted = sequence_type(module_.value(inside).type, lifted.axis, steps);
+  const ir::Type& made = module_.value(lifted.value).type;
+  if (made == wanted) return {};
+  return fail(Code::internal, "{} becomes {} outside of its loop, not {}", module_.describe(inside),
+              to_string(made, module_.dims), to_string(wanted, module_.dims));
 }
 
 NodeId Outside::copy(NodeId id, std::vector<ValueId> inputs) {

@@ -31,6 +31,8 @@ class Outside {
 
  private:
   void put(std::ptrdiff_t behind);
+  [[nodiscard]] Expected<void> check_type(ir::ValueId inside, const Lifted& lifted,
+                                          ir::Dim steps) const;
   ir::NodeId copy(ir::NodeId node, std::vector<ir::ValueId> inputs);
 
   ir::Module& module_;

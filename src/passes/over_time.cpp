@@ -29,6 +29,24 @@ constexpr std::int64_t kLeastDepth = 16;
 /// Times as large as what it is computed from a result may be.
 constexpr std::int64_t kMostWidening = 16;
 
+// Calling a kernel that has no plan of its own takes as long as sorting, summing or pooling 16 to
+// 64 elements; from 256 on nothing is left of that, and steps without a state have threads of their
+// own. A convolution is as fast in a step, but only that of all steps is shared among threads;
+// beyond 512 elements its results no longer stay in the cache until they are read.
+constexpr std::int64_t kMostOfCall = 256;
+constexpr std::int64_t kMostOfConvolution = 512;
+constexpr const ir::OpDef* kConvolutions[] = {&ops::conv_op, &ops::qlinear_conv_op};
+constexpr const ir::OpDef* kCalls[] = {
+    &ops::average_pool_op, &ops::conv_transpose_op, &ops::cumprod_op,
+    &ops::cumsum_op,       &ops::log_softmax_op,    &ops::lp_pool_op,
+    &ops::max_pool_op,     &ops::softmax_op,        &ops::topk_op,
+};
+
+template <std::size_t kCount>
+bool is_one_of(const ir::OpDef* const (&ops)[kCount], const ir::OpDef& op) {
+  return std::ranges::find(ops, &op) != std::end(ops);
+}
+
 bool is_true(const Module& module, ValueId value) {
   const tensor::Tensor* constant = constant_of(module, value);
   return constant != nullptr && constant->dtype() == DType::boolean && constant->elements() == 1 &&
@@ -126,7 +144,15 @@ Expected<Lifted> scanned_sequence(ir::Builder& builder, NodeId loop, std::size_t
   return Lifted{value, static_cast<int>(port.axis)};
 }
 
+bool may_gain_over_time(const ir::OpDef& op) {
+  return op.access == ir::Access::contract || is_one_of(kConvolutions, op) || is_one_of(kCalls, op);
+}
+
 bool gains_over_time(const Module& module, const Node& node, const std::vector<bool>& varies) {
+  const std::int64_t results = known_elements(module.value(node.outputs[0]).type);
+  if (is_one_of(kConvolutions, *node.op)) return results <= kMostOfConvolution;
+  if (is_one_of(kCalls, *node.op))
+    return std::max(results, known_elements(module.value(node.inputs[0]).type)) <= kMostOfCall;
   if (node.op != &ops::contract_op || varies[0] == varies[1]) return false;
   const Type &a = module.value(node.inputs[0]).type, &b = module.value(node.inputs[1]).type;
   // Other types have no kernel that packs and blocks.

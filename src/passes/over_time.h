@@ -1,5 +1,5 @@
 // What the passes that move work across the steps of a loop ask of it: whether all steps run, how
-// many there are, which tensors are sequences of its slices, and which products gain.
+// many there are, which tensors are sequences of its slices, and which work gains.
 #pragma once
 
 #include <memory>
@@ -45,8 +45,11 @@ std::optional<Course> course_of(const ir::Module& module, ir::NodeId loop, std::
 /// The scanned tensor as a sequence of what the body's argument is. Precondition: it has a course.
 Expected<Lifted> scanned_sequence(ir::Builder& builder, ir::NodeId loop, std::size_t scanned);
 
-/// Whether the node is a product that is worth doing for all steps at once, when one of its
-/// operands varies from step to step and the other one does not.
+/// Whether it is a product, or computes in a kernel of its own that a step would call: what may be
+/// worth doing for all steps at once.
+bool may_gain_over_time(const ir::OpDef& op);
+/// Whether it is worth that, when those of its operands vary from step to step: a product, one of
+/// whose operands is the same in all of them, or a kernel that computes little in a step.
 bool gains_over_time(const ir::Module& module, const ir::Node& node,
                      const std::vector<bool>& varies);
 
