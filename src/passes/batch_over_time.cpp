@@ -47,6 +47,7 @@ class Batcher {
         loop_(loop),
         map_(results),
         body_(module.node(loop).regions[0]),
+        side_by_side_(runs_side_by_side(module, loop)),
         sizes_(sizes),
         counts_(counts) {}
 
@@ -130,7 +131,7 @@ class Batcher {
   [[nodiscard]] bool is_worth(NodeId id, const std::vector<bool>& varies) {
     const Node& node = module_.node(id);
     return can_lift(module_, sizes_, id, varies) &&
-           (!may_gain_over_time(*node.op) || gains_over_time(module_, node, varies));
+           (!may_gain_over_time(*node.op) || gains_over_time(module_, node, varies, side_by_side_));
   }
 
   /// Marks what moves, what gains and what goes along with it; whether there is any.
@@ -266,6 +267,7 @@ class Batcher {
   const NodeId loop_;
   ir::ValueMap& map_;  ///< what stands for results of loops
   const ir::RegionId body_;
+  const bool side_by_side_;
   const KnownSizes& sizes_;
   StepCounts& counts_;
   std::vector<Course> courses_;

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "ops/ops.h"
+#include "passes/loop_facts.h"
 #include "passes/rewriter.h"
 #include "tensor/contraction.h"
 
@@ -148,9 +149,10 @@ bool may_gain_over_time(const ir::OpDef& op) {
   return op.access == ir::Access::contract || is_one_of(kConvolutions, op) || is_one_of(kCalls, op);
 }
 
-bool gains_over_time(const Module& module, const Node& node, const std::vector<bool>& varies) {
+bool gains_over_time(const Module& module, const Node& node, const std::vector<bool>& varies,
+                     bool side_by_side) {
   const std::int64_t results = known_elements(module.value(node.outputs[0]).type);
-  if (is_one_of(kConvolutions, *node.op)) return results <= kMostOfConvolution;
+  if (is_one_of(kConvolutions, *node.op)) return !side_by_side && results <= kMostOfConvolution;
   if (is_one_of(kCalls, *node.op))
     return std::max(results, known_elements(module.value(node.inputs[0]).type)) <= kMostOfCall;
   if (node.op != &ops::contract_op || varies[0] == varies[1]) return false;
@@ -167,6 +169,29 @@ bool gains_over_time(const Module& module, const Node& node, const std::vector<b
   // All steps' results lie in memory at once.
   const std::int64_t width = span_of(other, varies[0] ? b : a, einsum->out, own, 1);
   return rows < kManyRows && depth >= kLeastDepth && width / depth <= kMostWidening;
+}
+
+std::optional<std::vector<std::int64_t>> increments_of(const Module& module, NodeId loop) {
+  const LoopPorts& ports = *module.node(loop).loop;
+  const ir::Region& body = module.region(module.node(loop).regions[0]);
+  const Type number = Type::scalar(DType::i64);
+  std::vector<std::int64_t> increments;
+  for (std::uint32_t i = 0; i < ports.carried; ++i) {
+    const ValueId counter = body.args[ports.captured + i];
+    const ValueId next = body.yields[ports.first_carried_yield() + i];
+    const Node* add = made_by(module, next, ops::add_op);
+    if (add == nullptr || module.value(counter).type != number || module.value(next).type != number)
+      return std::nullopt;
+    const std::size_t other = add->inputs[0] == counter ? 1 : 0;
+    const tensor::Tensor* constant = constant_of(module, add->inputs[other]);
+    if (add->inputs[1 - other] != counter || constant == nullptr) return std::nullopt;
+    increments.push_back(constant->as<std::int64_t>()[0]);
+  }
+  return increments;
+}
+
+bool runs_side_by_side(const Module& module, NodeId loop) {
+  return !is_in_loop(module, module.node(loop).parent) && increments_of(module, loop).has_value();
 }
 
 std::int64_t known_elements(const Type& type) {

@@ -49,9 +49,16 @@ Expected<Lifted> scanned_sequence(ir::Builder& builder, ir::NodeId loop, std::si
 /// worth doing for all steps at once.
 bool may_gain_over_time(const ir::OpDef& op);
 /// Whether it is worth that, when those of its operands vary from step to step: a product, one of
-/// whose operands is the same in all of them, or a kernel that computes little in a step.
+/// whose operands is the same in all of them, or a kernel that computes little in a step. What only
+/// gains by threads does not where the steps run side by side.
 bool gains_over_time(const ir::Module& module, const ir::Node& node,
-                     const std::vector<bool>& varies);
+                     const std::vector<bool>& varies, bool side_by_side);
+
+/// What each step adds to the carried values, where all of them are such counters; nullopt else.
+std::optional<std::vector<std::int64_t>> increments_of(const ir::Module& module, ir::NodeId loop);
+/// Whether steps of the loop wait for no other ones and threads may take them as they are: as far
+/// as plan/independent_steps can see before sizes are known.
+bool runs_side_by_side(const ir::Module& module, ir::NodeId loop);
 
 /// The product of those sizes that are numbers.
 std::int64_t known_elements(const ir::Type& type);

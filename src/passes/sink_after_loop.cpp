@@ -127,7 +127,8 @@ class Sinker {
   }
 
   [[nodiscard]] bool gains(const Node& node) const {
-    return node.op->access == ir::Access::contract && gains_over_time(module_, node, varies(node));
+    return node.op->access == ir::Access::contract &&
+           gains_over_time(module_, node, varies(node), false);
   }
 
   void add_views() {

@@ -286,6 +286,20 @@ TEST(AccumulateAsProduct, BoundsTheBytesOfStackedRows) {
   }
 }
 
+// Too large a case to compute, again.
+TEST(LoopToMap, BoundsTheBytesOfAllSteps) {
+  for (const auto& [steps, fires] : {std::pair(60000, true), {80000, false}}) {
+    ir::Module module = read(fmt::format(
+        "module {{ graph(%0 \"x\": f32[{0},256]) {{\n"
+        "%1 = loop scanned(%0 axis 0) stacked(axis 0) : f32[{0},256] {{ body(%2: f32[256]) {{\n"
+        "%3 = softmax(%2) {{axis = 0}} : f32[256]\nyield %3\n}} }}\nyield %1 \"y\"\n}} }}",
+        steps));
+    const auto change = loop_to_map(module);
+    ASSERT_TRUE(change) << change.error().message();
+    EXPECT_EQ(change->changed, fires) << steps;
+  }
+}
+
 TEST(Pipeline, RoundsAreBounded) {
   ir::Module module = read(kPipeline);
   RunOptions options;

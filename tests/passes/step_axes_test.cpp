@@ -9,6 +9,7 @@
 #include "ir/parse.h"
 #include "ir/verify.h"
 #include "ops/ops.h"
+#include "passes/run.h"
 #include "tensor/strided_copy.h"
 #include "tests/support/case_file.h"
 
@@ -107,6 +108,35 @@ TEST(StepAxes, PiecesAreThoseOfTheWhole) {
   }
   EXPECT_GT(followed, 20);
   EXPECT_GT(refused, 20);
+}
+
+// Streams run what the passes have made of a model: steps that joined a batch must be found again.
+TEST(StepAxes, LiftedConvolutionsAreFollowed) {
+  for (const std::string batch : {"1", "3", "N"}) {
+    SCOPED_TRACE(batch);
+    auto module = ir::parse(fmt::format(R"(module {{
+  graph(%0 "x": f32[T,{0},2,6], %1 "h0": f32[{0},4,4], %2 "w": f32[4,2,3]) {{
+    %3, %4 = loop captured(%2) carried(%1) scanned(%0 axis 0) stacked(axis 0) : f32[{0},4,4], f32[T,{0},4,4] {{
+      body(%5: f32[4,2,3], %6: f32[{0},4,4], %7: f32[{0},2,6]) {{
+        %8 = conv(%7, %5) {{group = 1}} : f32[{0},4,4]
+        %9 = add(%6, %8) : f32[{0},4,4]
+        yield %9, %9
+      }}
+    }}
+    yield %3 "h", %4 "y"
+  }}
+}})",
+                                        batch),
+                            ops::find_op);
+    ASSERT_TRUE(module) << module.error().message();
+    ASSERT_TRUE(run(*module));
+    const auto& nodes = module->region(module->top()).nodes;
+    EXPECT_TRUE(std::ranges::any_of(
+        nodes, [&](ir::NodeId id) { return module->node(id).op == &ops::conv_op; }));
+    const auto axes = follow_steps(*module, module->dims.symbol("T"));
+    ASSERT_TRUE(axes) << axes.error().message();
+    EXPECT_EQ(axes->sites.size(), 1U);
+  }
 }
 
 }  // namespace
