@@ -114,10 +114,8 @@ ALIKE = {
     "pool": dict(after="y = MaxPool <kernel_shape = [2]> (w)"),
     "best": dict(after="k = Constant <value = int64[1] {2}> () y, i = TopK <axis = -1> (w, k)"),
     "padded": dict(after="p = Constant <value = int64[6] {0,1,2,0,0,1}> () y = Pad(w, p)"),
-    "resized": dict(after="""s = Constant <value = float[3] {1,1,2}> () r = Constant <value = float[0] {}> ()
-                             y = Resize <mode = "linear"> (w, r, s)"""),
     "one_hot": dict(after="""i = ArgMax <axis = 2, keepdims = 0> (w) d = Constant <value = int64 {3}> ()
-                             v = Constant <value = float[2] {0,1}> () y = OneHot(i, d, v)"""),
+                             e = Constant <value = float[2] {0,1}> () y = OneHot(i, d, e)"""),
     "instances": dict(after="""g = Constant <value = float[2] {1,2}> ()
                                y = InstanceNormalization(w, g, g)"""),
     "negative_axes": dict(
@@ -139,6 +137,12 @@ def test_pieces_give_the_bits_of_the_whole(name):
         if hasattr(scanloom.SessionOptions(), "optimize") else None
     )
     check_pieces(plain, {"x": numbers(*sizes)}, axis_in=axis)
+
+
+def test_resizing_each_step():
+    """As it is read, sizes are computed from how many steps there are; the passes know them."""
+    after = """k = Constant <value = float[3] {1,1,2}> () y = Resize <mode = "linear"> (w, , k)"""
+    check_pieces(scanloom.InferenceSession(model(after=after)), {"x": numbers(STEPS, 2, 3)})
 
 
 def second_sum(direction: str) -> str:
@@ -168,7 +172,7 @@ ACROSS = {
     "pool": (dict(after="u = Transpose <perm = [1,2,0]> (w) y = MaxPool <kernel_shape = [2]> (u)"),
              "MaxPool.*windows hold several of them"),
     "places": (dict(after="i = NonZero(w) y = Cast <to = 1> (i)"), "no rule for streams"),
-    "mixed": (dict(after="s = Constant <value = int64[2] {-1,3}> () y = Reshape(w, s)"), "mixes their axis"),
+    "mixed": (dict(after="s = Constant <value = int64[3] {2,-1,3}> () y = Reshape(w, s)"), "mixes their axis"),
     "length": (dict(after="s = Shape(x) c = Cast <to = 1> (s) y = Identity(c)"), "how many there are"),
 }
 
