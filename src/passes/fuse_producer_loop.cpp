@@ -198,7 +198,7 @@ class Pair {
         here.push_back(varies.contains(input));
         has_state |= states.contains(input);
       }
-      if (!has_state && gains_over_time(module_, node, here)) return true;
+      if (!has_state && gains_over_time(module_, node, here, false)) return true;
       const bool any = std::ranges::find(here, true) != here.end();
       if (has_state) states.insert(node.outputs.begin(), node.outputs.end());
       if (!has_state && any) varies.insert(node.outputs.begin(), node.outputs.end());

@@ -129,11 +129,27 @@ class Inliner {
   }
 
   [[nodiscard]] bool may_unroll(const Node& node, std::int64_t steps) const {
-    if (steps > kMaxSteps || !is_plain(module_, node.regions[0], true)) return false;
+    if (steps > kMaxSteps || !is_plain(module_, node.regions[0], true) || !keeps_ranks(node))
+      return false;
     const auto work = std::ranges::count_if(module_.region(node.regions[0]).nodes, [&](NodeId id) {
       return module_.node(id).op != &ir::constant_op;
     });
     return steps * work <= (is_in_loop(module_, region_) ? kMaxNodesInLoop : kMaxNodesOutside);
+  }
+
+  /// Whether no state changes its rank from step to step: a later step would fail, but not before
+  /// the run comes to it.
+  [[nodiscard]] bool keeps_ranks(const Node& node) const {
+    const LoopPorts& ports = *node.loop;
+    const ir::Region& body = module_.region(node.regions[0]);
+    for (std::size_t i = 0; i < ports.carried; ++i) {
+      const Type& argument = module_.value(body.args[ports.captured + i]).type;
+      const Type& next = module_.value(body.yields[ports.first_carried_yield() + i]).type;
+      if (argument.is_tensor() &&
+          (!argument.ranked || !next.ranked || argument.rank() != next.rank()))
+        return false;
+    }
+    return true;
   }
 
   Expected<void> unroll(const Node& node, std::int64_t steps) {

@@ -71,7 +71,11 @@ struct Facts {
 class Divider {
  public:
   Divider(Module& module, NodeId loop, const Facts& facts, std::int64_t batch, std::int64_t rows)
-      : module_(module), loop_(loop), uses_(facts.uses), dims_(facts.dims), batch_(batch),
+      : module_(module),
+        loop_(loop),
+        uses_(facts.uses),
+        dims_(facts.dims),
+        batch_(batch),
         rows_(rows) {}
 
   /// `captured`: whether captured values of that size have the batch, too.

@@ -34,7 +34,8 @@ bool counts_steps(const Module& module, const Node& loop, std::size_t i) {
   const ValueId argument = body.args[ports.captured + i];
   const Node* const next =
       made_by(module, body.yields[ports.first_carried_yield() + i], ops::add_op);
-  if (next == nullptr || !is_integer_constant(module, loop.inputs[ports.first_carried_input() + i], 0))
+  if (next == nullptr ||
+      !is_integer_constant(module, loop.inputs[ports.first_carried_input() + i], 0))
     return false;
   return (next->inputs[0] == argument && is_integer_constant(module, next->inputs[1], 1)) ||
          (next->inputs[1] == argument && is_integer_constant(module, next->inputs[0], 1));
@@ -122,9 +123,9 @@ class Slicer {
 };
 
 bool has_gather(const Module& module, NodeId loop) {
-  return std::ranges::any_of(
-      module.region(module.node(loop).regions[0]).nodes,
-      [&](NodeId inner) { return module.node(inner).op == &ops::gather_op; });
+  return std::ranges::any_of(module.region(module.node(loop).regions[0]).nodes, [&](NodeId inner) {
+    return module.node(inner).op == &ops::gather_op;
+  });
 }
 
 }  // namespace
