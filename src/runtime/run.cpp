@@ -231,6 +231,25 @@ Expected<RunResult> Run::State::take_results(std::span<const std::byte* const> f
   return result;
 }
 
+Expected<bool> Run::State::arrive(std::uint32_t index, const Limits& limits, Watch& watch) {
+  if (outermost == kNoLoop) began = seconds_now();
+  SCANLOOM_TRY(const bool whole, run_whole(index, limits, watch));
+  bool steps_follow = false;
+  if (!whole) {
+    SCANLOOM_TRY(steps_follow, begin_loop(index, limits));
+  }
+  if (outermost == kNoLoop) {
+    if (steps_follow)
+      outermost = index;
+    else
+      add_time(index);
+  }
+  if (!steps_follow || outermost != index) return steps_follow;
+  SCANLOOM_TRY(const bool taken, begin_side_by_side(index, watch));
+  if (taken) SCANLOOM_CHECK_OK(finish_loop(index));
+  return !taken;
+}
+
 Expected<void> Run::State::execute(const Limits& limits, Watch& watch, Profile* profile) {
   const plan::Instruction* const code = binding->code.data();
   std::uint32_t at = only_loop == kNoLoop ? 0 : binding->loops[only_loop].body;
@@ -260,27 +279,8 @@ Expected<void> Run::State::execute(const Limits& limits, Watch& watch, Profile* 
       }
       case plan::Op::loop_begin: {
         start_loop(profile, index);
-        if (outermost == kNoLoop) began = seconds_now();
-        SCANLOOM_TRY(const bool whole, run_whole(index, limits, watch));
-        bool steps_follow = false;
-        if (!whole) {
-          SCANLOOM_TRY(steps_follow, begin_loop(index, limits));
-        }
+        SCANLOOM_TRY(const bool steps_follow, arrive(index, limits, watch));
         if (!steps_follow) stop_loop(profile, index);
-        if (outermost == kNoLoop) {
-          if (steps_follow)
-            outermost = index;
-          else
-            add_time(index);
-        }
-        if (steps_follow && outermost == index) {
-          SCANLOOM_TRY(const bool taken, begin_side_by_side(index, watch));
-          if (taken) {
-            SCANLOOM_CHECK_OK(finish_loop(index));
-            stop_loop(profile, index);
-            steps_follow = false;
-          }
-        }
         at = steps_follow ? at + 1 : binding->loops[index].exit;
         break;
       }

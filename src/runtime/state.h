@@ -237,6 +237,9 @@ struct Run::State {
   template <class T>
   Expected<T> single(const plan::Spot& spot, ir::NodeId node);
   Expected<bool> begin_loop(std::uint32_t index, const Limits& limits);
+  /// Comes to a loop: takes all of its steps at once where that is possible, or begins it. Whether
+  /// steps follow, one after the other.
+  Expected<bool> arrive(std::uint32_t index, const Limits& limits, Watch& watch);
   Expected<void> check_sizes(const plan::SizeCheck& check);
   Expected<void> check_slices(const plan::BoundLoop& loop, std::int64_t& steps);
   /// Those of that step.
