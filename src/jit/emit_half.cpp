@@ -96,7 +96,11 @@ Value emit_widen(Builder& builder, DType dtype, Value bits) {
   }
   if (!converts_f16(builder)) return widen_f16(builder, bits);
   Value const half = builder.CreateBitCast(bits, like(bits, builder.getHalfTy()));
-  return builder.CreateFPExt(half, like(bits, builder.getFloatTy()));
+  Value const wide = builder.CreateFPExt(half, like(bits, builder.getFloatTy()));
+  // The fence keeps LLVM from computing in half precision, which it would do in single precision
+  // after all: lane by lane, and wrong for NaN (maximum of vectors of halves, LLVM 19, without
+  // AVX512-FP16).
+  return builder.CreateIntrinsic(llvm::Intrinsic::arithmetic_fence, {wide->getType()}, {wide});
 }
 
 Value emit_round(Builder& builder, DType dtype, Value value) {
