@@ -83,13 +83,14 @@ struct Session::Impl {
   std::vector<ValueInfo> inputs, outputs, defaults;
   Source source;  ///< for Session::ir(false), which reads it again
   std::shared_ptr<const plan::Plan> plan;
-  std::optional<ir::Module> for_streams;  ///< what a stream is made from, if not the plan's module
   std::shared_ptr<runtime::ResultMemory> result_memory = std::make_shared<runtime::ResultMemory>();
   static constexpr std::size_t kIdleRuns = 16;  ///< kept per binding
   static constexpr std::size_t kBindings = 32;  ///< kept; that of the longest disuse goes first
 
   mutable std::mutex program_mutex;
-  mutable std::shared_ptr<const StreamProgram> program;    ///< guarded by program_mutex
+  mutable std::shared_ptr<const StreamProgram> program;  ///< guarded by program_mutex
+  /// What `program` is made from, if not the plan's module; until it is made. Guarded, too.
+  mutable std::optional<ir::Module> for_streams;
   mutable std::mutex mutex;                                ///< guards the two below
   mutable std::vector<std::shared_ptr<BoundEntry>> bound;  ///< the last used first
   mutable std::vector<std::string> warnings;

@@ -136,7 +136,8 @@ Expected<std::shared_ptr<Session::Impl>> Session::Impl::make(const Source& sourc
   SCANLOOM_CHECK_OK(add_states(loaded.module, options));
   std::shared_ptr<Impl> impl = of_module(std::move(loaded.module), options);
   for (const std::string& warning : diagnostics.warnings()) impl->warn(warning);
-  impl->for_streams = std::move(loaded.for_streams);
+  // States with names are streamed by the plan itself.
+  if (impl->plan->module.states.empty()) impl->for_streams = std::move(loaded.for_streams);
   impl->info = std::move(loaded.info);
   impl->defaults = std::move(loaded.defaults);
   impl->source = source;

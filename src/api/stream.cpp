@@ -81,6 +81,7 @@ Expected<std::shared_ptr<const Session::Impl::StreamProgram>> Session::Impl::str
     made.initial = of_module(std::move(*form.initial), options);
   }
   program = std::make_shared<const StreamProgram>(std::move(made));
+  for_streams.reset();
   return program;
 }
 

@@ -7,10 +7,13 @@
 // divided; a group keeps as many rows as it takes to use what a product loads of its weights. Which
 // axis is the batch, step_rules.h tells; that the body can do with fewer rows, inference.
 //
-// It runs last: the other passes work on loops over the steps, as streams do.
+// It runs last: the other passes work on loops over the steps, and streams are made from them.
+#include "passes/interchange_batch.h"
+
 #include <algorithm>
 #include <optional>
 
+#include "base/checked.h"
 #include "ir/builder.h"
 #include "ir/walk.h"
 #include "ops/ops.h"
@@ -35,15 +38,19 @@ using Kind = StepFlow::Kind;
 
 /// Rows from which a product computes about as fast, per row, as with more.
 constexpr std::int64_t kLeastRows = 16;
+/// The same where the weights do not fit into the cache of a core: each group reads them anew.
+constexpr std::int64_t kLeastRowsOfLarge = 64;
+/// Elements of weights that fit.
+constexpr std::int64_t kMostWeights = 512 * 1024;
 /// Multiplications of a step that are worth a group's beginning and end.
 constexpr std::int64_t kLeastProducts = 32 * 1024;
 /// Each loop costs a walk over its body.
 constexpr std::size_t kMaxNodes = 512;
 
-/// The fewest rows, of kLeastRows or more, of which all groups are equal; nullopt: there are not
-/// two such groups.
-std::optional<std::int64_t> rows_of_group(std::int64_t batch) {
-  for (std::int64_t rows = kLeastRows; rows <= batch / 2; ++rows)
+/// The fewest rows, `least` or up to twice as many, of which all groups are equal; nullopt: there
+/// are not two such groups.
+std::optional<std::int64_t> rows_of_group(std::int64_t batch, std::int64_t least) {
+  for (std::int64_t rows = least; rows < 2 * least && rows <= batch / 2; ++rows)
     if (batch % rows == 0) return rows;
   return std::nullopt;
 }
@@ -70,15 +77,11 @@ struct Facts {
 /// One loop, its batch of a certain size.
 class Divider {
  public:
-  Divider(Module& module, NodeId loop, const Facts& facts, std::int64_t batch, std::int64_t rows)
-      : module_(module),
-        loop_(loop),
-        uses_(facts.uses),
-        dims_(facts.dims),
-        batch_(batch),
-        rows_(rows) {}
+  Divider(Module& module, NodeId loop, const Facts& facts, std::int64_t batch)
+      : module_(module), loop_(loop), uses_(facts.uses), dims_(facts.dims), batch_(batch) {}
 
-  /// `captured`: whether captured values of that size have the batch, too.
+  /// Whether the loop can be divided, and gains. `captured`: whether captured values of that size
+  /// have the batch, too.
   [[nodiscard]] bool find_axes(bool captured) {
     flows_.assign(module_.value_count(), {});
     const LoopPorts& ports = *module_.node(loop_).loop;
@@ -88,10 +91,13 @@ class Divider {
       if (const auto axis = axis_of_size(module_.value(body.args[i]).type, batch_))
         set(body.args[i], *axis);
     }
-    products_ = 0;
+    products_ = weights_ = 0;
     for (const NodeId id : body.nodes)
       if (!follow(module_.node(id))) return false;
-    return products_ >= kLeastProducts && yields_fit() && sizes_fit();
+    const auto rows =
+        rows_of_group(batch_, weights_ > kMostWeights ? kLeastRowsOfLarge : kLeastRows);
+    rows_ = rows.value_or(0);
+    return rows && products_ >= kLeastProducts && yields_fit() && sizes_fit();
   }
 
   /// Whether the loop was divided. Error: internal.
@@ -118,7 +124,8 @@ class Divider {
         const auto axis = outer_axis(ports, i);
         if (axis.has_value() != scans) continue;
         const Type& type = module_.value(node.inputs[i]).type;
-        inner_inputs[i] = module_.add_argument(groups, axis ? with_size(type, *axis, rows_) : type);
+        inner_inputs[i] = module_.add_argument(groups, axis ? with_size(type, *axis, rows_) : type,
+                                               module_.value(node.inputs[i]).name);
       }
     std::vector<Type> results;
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
@@ -176,7 +183,10 @@ class Divider {
           size.is_constant() && __builtin_mul_overflow(count, size.value(), &count))
         return;
     }
-    if (__builtin_add_overflow(products_, count, &products_)) products_ = kLeastProducts;
+    products_ = saturating_sum(products_, count);
+    for (const ValueId input : node.inputs)
+      if (!along(input))
+        weights_ = saturating_sum(weights_, known_elements(module_.value(input).type));
   }
 
   /// Whether states and rows have the batch, states on the axis where it was.
@@ -284,9 +294,11 @@ class Divider {
   const NodeId loop_;
   const std::vector<std::uint32_t>& uses_;
   tensor::DimTable& dims_;
-  const std::int64_t batch_, rows_;
+  const std::int64_t batch_;
   std::vector<StepFlow> flows_;  ///< by ValueId
   std::int64_t products_ = 0;    ///< of a step
+  std::int64_t weights_ = 0;     ///< elements that all rows are multiplied with
+  std::int64_t rows_ = 0;        ///< of a group
 };
 
 /// Loops of the top region alone: whoever is inside of another one has threads already.
@@ -297,31 +309,50 @@ bool may_be_divided(const Module& module, NodeId id) {
          is_plain(module, node.regions[0], false);
 }
 
-Expected<bool> divide(Module& module, NodeId loop, const Facts& facts) {
+/// The division of a loop that can be divided, and gains.
+std::optional<Divider> division_of(Module& module, NodeId loop, const Facts& facts) {
   const Node& node = module.node(loop);
-  const std::vector<Dim> sizes =
-      module.value(node.inputs[node.loop->first_carried_input()]).type.dims;
-  for (const Dim size : sizes) {
-    const auto rows = size.is_constant() ? rows_of_group(size.value()) : std::nullopt;
-    if (!rows) continue;
-    Divider divider(module, loop, facts, size.value(), *rows);
+  for (const Dim size : module.value(node.inputs[node.loop->first_carried_input()]).type.dims) {
+    if (!size.is_constant() || size.value() < 2 * kLeastRows) continue;
+    Divider divider(module, loop, facts, size.value());
+    // A captured matrix may have that size by chance.
     for (const bool captured : {true, false})
-      if (divider.find_axes(captured)) return divider.divide();
+      if (divider.find_axes(captured)) return divider;
   }
-  return false;
+  return std::nullopt;
+}
+
+std::vector<NodeId> candidates(const Module& module) {
+  std::vector<NodeId> loops = module.region(module.top()).nodes;
+  std::erase_if(loops, [&](NodeId id) { return !may_be_divided(module, id); });
+  return loops;
 }
 
 }  // namespace
 
+bool has_batches(const Module& module) {
+  return std::ranges::any_of(candidates(module), [&](NodeId id) {
+    const Node& node = module.node(id);
+    const Type& state = module.value(node.inputs[node.loop->first_carried_input()]).type;
+    const bool has_batch = std::ranges::any_of(
+        state.dims, [](Dim size) { return size.is_constant() && size.value() >= 2 * kLeastRows; });
+    return has_batch &&
+           std::ranges::any_of(module.region(node.regions[0]).nodes, [&](NodeId inner) {
+             return module.node(inner).op == &ops::contract_op;
+           });
+  });
+}
+
 Expected<Change> interchange_batch(ir::Module& module) {
-  std::vector<NodeId> loops = module.region(module.top()).nodes;
-  std::erase_if(loops, [&](NodeId id) { return !may_be_divided(module, id); });
   Change change;
+  const std::vector<NodeId> loops = candidates(module);
   if (loops.empty()) return change;
   tensor::DimTable dims = module.dims;
   const Facts facts{ir::count_uses(module), dims};
   for (const NodeId id : loops) {
-    SCANLOOM_TRY(const bool divided, divide(module, id, facts));
+    auto division = division_of(module, id, facts);
+    if (!division) continue;
+    SCANLOOM_TRY(const bool divided, division->divide());
     change.changed |= divided;
   }
   return change;

@@ -26,8 +26,9 @@ constexpr std::size_t kStates = 0, kLast = 1;
 constexpr std::size_t kPeepholes = 7;  // of lstm
 constexpr std::size_t kReset = 2;      // of gru
 
-/// Rows of a batch from which an LSTM is a loop.
+/// Rows of a batch, and units, from which an LSTM is as fast as a loop.
 constexpr std::int64_t kLeastRowsOfLstm = 16;
+constexpr std::int64_t kLeastUnitsOfLstm = 64;
 
 ValueId operand(const Node& node, std::size_t i) {
   return i < node.inputs.size() ? node.inputs[i] : ValueId{};
@@ -245,7 +246,8 @@ class Layer {
     if (is_lstm()) {
       const Dim batch = x_.dims[batch_first_ ? 0 : 1];
       return batch.is_constant() && batch.value() >= kLeastRowsOfLstm &&
-             !operand(node_, kPeepholes).valid() && attr_of(node_, "input_forget").integer() == 0;
+             hidden_ >= kLeastUnitsOfLstm && !operand(node_, kPeepholes).valid() &&
+             attr_of(node_, "input_forget").integer() == 0;
     }
     return node_.outputs.size() <= kReset || !is_read(node_.outputs[kReset]);
   }

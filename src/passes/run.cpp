@@ -4,9 +4,9 @@
 #include <chrono>
 
 #include "ir/infer.h"
-#include "ir/op_def.h"
 #include "ir/verify.h"
 #include "ir/walk.h"
+#include "passes/interchange_batch.h"
 
 namespace scanloom::passes {
 namespace {
@@ -55,16 +55,9 @@ Expected<Change> run_round(ir::Module& module, bool last, const RunOptions& opti
   return round;
 }
 
-bool has_loops(const ir::Module& module) {
-  for (const ir::RegionId region : ir::regions_outer_first(module, module.top()))
-    for (const ir::NodeId id : module.region(region).nodes)
-      if (module.node(id).op == &ir::loop_op) return true;
-  return false;
-}
-
 /// The passes that run last change a copy, so that streams find the loops as they were.
 Expected<void> run_last(ir::Module& module, const RunOptions& options, RunReport& report) {
-  if (!has_loops(module)) return {};
+  if (!has_batches(module)) return {};
   ir::Module changed = module;
   SCANLOOM_TRY(const Change change, run_round(changed, true, options, report));
   if (!change.changed) return {};

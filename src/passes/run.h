@@ -31,7 +31,8 @@ struct RunReport {
   bool settled = true;              ///< false: max_rounds ended it
   std::vector<PassTiming> timings;  ///< in the order of the passes
   /// The module without what the passes that run last have changed: a stream is made from this one,
-  /// as it must find the loops over the steps. Absent where they have changed nothing.
+  /// as it must find the loops over the steps; its own module goes through all passes again. Absent
+  /// where they have changed nothing.
   std::optional<ir::Module> for_streams = {};
 };
 

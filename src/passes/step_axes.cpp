@@ -161,6 +161,12 @@ class Follower {
       return {};
     }
     if (kind(node.inputs[0]) != Kind::sizes) return across("it reads how many there are");
+    // A list of the count alone.
+    if (reshapes && site.flow(0).axis == 0 && site.type(0).is_static() &&
+        site.type(0).shape().elements() == 1) {
+      set_all(node, {Kind::count, 0});
+      return {};
+    }
     const auto picked = elements_picked(node);
     if (!picked) return across("it reads how many there are");
     const int count = axes_.flows[node.inputs[0].index].axis;

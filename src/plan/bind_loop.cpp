@@ -264,6 +264,12 @@ void Binder::find_independent_steps(BoundLoop& loop) {
   if (loop_depth_ != 1 || !rows_have_a_place) return;
   loop.independent = independent_steps(module_, loop.node, inference_, uses_);
   if (!loop.independent) return;
+  const bool groups =
+      !loop.scanned.empty() && std::ranges::all_of(loop.scanned, [&](const BoundScanned& port) {
+        return port.slices.part > 1 && port.slices.part == port.slices.stride;
+      });
+  if (groups)
+    loop.strategy += fmt::format("; its steps are groups of {}", loop.scanned[0].slices.part);
   loop.strategy += "; its steps are taken side by side where they are long";
   loop.step_nanoseconds = whole_step_nanoseconds(loop);
   if (loop.inner_steps >= kLeastStepsApart)

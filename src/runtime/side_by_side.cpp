@@ -302,7 +302,8 @@ Expected<bool> Run::State::begin_side_by_side(std::uint32_t index, const Watch& 
   // Counters and sequences are handed to threads as the first step leaves them.
   if (!loop.independent || !loop.carried.empty()) return false;
   const double estimated = loop.step_nanoseconds * 1e-9;
-  if (estimated * static_cast<double>(loops[index].trip) < kLeastEstimate) return false;
+  const bool pays = estimated * static_cast<double>(loops[index].trip) >= kLeastEstimate;
+  if (!pays && !binding->plan->options.always_side_by_side) return false;
   SCANLOOM_TRY(const bool taken, take_side_by_side(index, estimated, watch));
   if (taken) SCANLOOM_CHECK_OK(check_limit(index));
   return taken;
