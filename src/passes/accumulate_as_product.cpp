@@ -12,6 +12,8 @@
 // drop_dead_code, which removes a loop that nothing is left of.
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <set>
 
 #include "base/checked.h"
 #include "ops/ops.h"
@@ -36,9 +38,11 @@ using tensor::Einsum;
 
 // Smaller sums stay in registers in the loop, and do not fill those of a large product.
 constexpr std::int64_t kLeastElements = 64;
-/// What may be stacked for a loop in all, where its size is known.
+// What the loop stacks in all is bounded, whatever for: what is stacked in one round of the
+// pipeline is there already in the next, which must not find room for more.
+/// Where its size is known.
 constexpr std::int64_t kMostStackedBytes = std::int64_t{64} << 20;
-/// Where it is not: times as much as the loop scans and stacks anyway.
+/// Where it is not: times as much as the loop scans, which no sum adds to.
 constexpr std::int64_t kMostGrowth = 4;
 
 /// A carried value whose next one is `sum`: itself and a product.
@@ -67,15 +71,20 @@ std::optional<std::string> over_steps(Einsum einsum) {
   return text_of(einsum);
 }
 
-std::size_t reads_of(const Module& module, ir::RegionId body, ValueId value) {
-  std::size_t count = 0;
+/// How often a body reads each of its values.
+using Reads = std::map<ValueId, std::size_t>;
+
+Reads reads_in(const Module& module, ir::RegionId body) {
+  Reads reads;
   for (const NodeId id : module.region(body).nodes)
-    count += static_cast<std::size_t>(std::ranges::count(module.node(id).inputs, value));
-  return count + static_cast<std::size_t>(std::ranges::count(module.region(body).yields, value));
+    for (const ValueId input : module.node(id).inputs) ++reads[input];
+  for (const ValueId yield : module.region(body).yields) ++reads[yield];
+  return reads;
 }
 
-/// Whether the carried value sums up products and nothing else sees it.
-std::optional<Accumulator> accumulator_of(const Module& module, NodeId loop, std::size_t carried) {
+/// Whether the carried value sums up products and nothing else sees it. `reads`: of the body.
+std::optional<Accumulator> accumulator_of(const Module& module, NodeId loop, std::size_t carried,
+                                          const Reads& reads) {
   const Node& node = module.node(loop);
   const ir::RegionId body = node.regions[0];
   const ValueId state = module.region(body).args[node.loop->captured + carried];
@@ -92,14 +101,16 @@ std::optional<Accumulator> accumulator_of(const Module& module, NodeId loop, std
   if (!product.valid() || !one_type || !real || !einsum_of(module, module.node(product)))
     return std::nullopt;
   for (const ValueId value : {state, next, addend})
-    if (reads_of(module, body, value) != 1) return std::nullopt;
+    if (reads.at(value) != 1) return std::nullopt;
   return Accumulator{carried, module.value(next).producer, product};
 }
 
 std::vector<Accumulator> accumulators_of(const Module& module, NodeId loop) {
+  const Reads reads = reads_in(module, module.node(loop).regions[0]);
   std::vector<Accumulator> found;
   for (std::size_t i = 0; i < module.node(loop).loop->carried; ++i)
-    if (const auto accumulator = accumulator_of(module, loop, i)) found.push_back(*accumulator);
+    if (const auto accumulator = accumulator_of(module, loop, i, reads))
+      found.push_back(*accumulator);
   return found;
 }
 
@@ -111,6 +122,22 @@ std::optional<Dim> steps_of(Module& module, NodeId loop, const StepCounts& count
   if (counted.empty()) return std::nullopt;
   return module.dims.max(0, counted.front());
 }
+
+/// What a loop stacks in all.
+struct Stacked {
+  bool known = true;  ///< all sizes are numbers
+  std::int64_t bytes = 0;
+  std::int64_t elements = 0;  ///< of a step
+
+  void add(const Type& row, const Type& stack) {
+    known &= stack.is_static();
+    const std::int64_t size[] = {known_elements(stack),
+                                 static_cast<std::int64_t>(dtype_bytes(stack.dtype))};
+    bytes = saturating_sum(
+        bytes, checked_product(size).value_or(std::numeric_limits<std::int64_t>::max()));
+    elements = saturating_sum(elements, known_elements(row));
+  }
+};
 
 /// One loop.
 class Accumulation {
@@ -125,6 +152,7 @@ class Accumulation {
         sequences_(module, loop, sizes, false, steps) {}
 
   Change run() {
+    measure();
     for (const Accumulator& each : accumulators_of(module_, loop_))
       if (can_move(each) && pays(each)) moved_.push_back(each);
     return moved_.empty() ? Change{} : move();
@@ -176,50 +204,42 @@ class Accumulation {
   /// within bounds too, that is to be stacked.
   bool pays(const Accumulator& each) {
     const Node& product = module_.node(each.product);
-    std::vector<ValueId> rows = rows_;
+    std::vector<ValueId> rows;
+    Stacked all = stacked_;
     std::int64_t moved = 0;
     for (const ValueId operand : product.inputs) {
       const std::int64_t elements = known_elements(type(operand));
       moved = saturating_sum(moved, elements);
-      if (sequences_.has(operand) || !views_before(operand).empty() ||
+      if (sequences_.has(operand) || !views_before(operand).empty() || is_row_.contains(operand) ||
           std::ranges::find(rows, operand) != rows.end())
         continue;
       rows.push_back(operand);
+      all.add(type(operand), sequence_type(type(operand), 0, sequences_.steps()));
       // Written and, once the loop is done, no longer in the cache.
       moved = saturating_sum(moved, saturating_sum(elements, elements));
     }
     const std::int64_t sum = known_elements(type(product.outputs[0]));
     if (sum < kLeastElements || moved > sum) return false;
-    if (rows.size() > rows_.size() && !fits(rows)) return false;
-    rows_ = std::move(rows);
+    if (!rows.empty() && !fits(all)) return false;
+    rows_.insert(rows_.end(), rows.begin(), rows.end());
+    is_row_.insert(rows.begin(), rows.end());
+    stacked_ = all;
     return true;
   }
 
-  [[nodiscard]] bool fits(const std::vector<ValueId>& rows) const {
-    bool known = true;
-    std::int64_t bytes = 0, elements = 0;
-    for (const ValueId row : rows) {
-      const Type stack = sequence_type(type(row), 0, sequences_.steps());
-      known &= stack.is_static();
-      const std::int64_t size[] = {known_elements(stack),
-                                   static_cast<std::int64_t>(dtype_bytes(stack.dtype))};
-      bytes = saturating_sum(
-          bytes, checked_product(size).value_or(std::numeric_limits<std::int64_t>::max()));
-      elements = saturating_sum(elements, known_elements(type(row)));
-    }
-    if (bytes > kMostStackedBytes) return false;
-    return known || elements / kMostGrowth <= elements_per_step();
+  [[nodiscard]] bool fits(const Stacked& all) const {
+    if (all.bytes > kMostStackedBytes) return false;
+    return all.known || all.elements / kMostGrowth <= scanned_;
   }
 
-  /// Of what is scanned and stacked already.
-  [[nodiscard]] std::int64_t elements_per_step() const {
+  /// What is scanned and stacked already.
+  void measure() {
     const ir::Region& body = module_.region(body_);
-    std::int64_t elements = 0;
     for (std::size_t i = ports().captured + ports().carried; i < body.args.size(); ++i)
-      elements = saturating_sum(elements, known_elements(type(body.args[i])));
-    for (std::size_t i = ports().first_stacked_yield(); i < body.yields.size(); ++i)
-      elements = saturating_sum(elements, known_elements(type(body.yields[i])));
-    return elements;
+      scanned_ = saturating_sum(scanned_, known_elements(type(body.args[i])));
+    for (std::size_t i = 0; i < ports().stacked.size(); ++i)
+      stacked_.add(type(body.yields[ports().first_stacked_yield() + i]),
+                   type(module_.node(loop_).outputs[ports().carried + i]));
   }
 
   // --- moving
@@ -239,14 +259,13 @@ class Accumulation {
     }
     outside.put_behind();
     KeptPorts kept(ports());
+    std::set<NodeId> gone;
     for (std::size_t i = 0; i < moved_.size(); ++i) {
+      gone.insert({moved_[i].sum, moved_[i].product});
       kept.carried[moved_[i].carried] = false;
       map_.set(module_.node(loop_).outputs[moved_[i].carried], results[i]);
     }
-    std::erase_if(module_.region(body_).nodes, [&](NodeId id) {
-      return std::ranges::any_of(
-          moved_, [&](const Accumulator& each) { return id == each.sum || id == each.product; });
-    });
+    std::erase_if(module_.region(body_).nodes, [&](NodeId id) { return gone.contains(id); });
     keep_ports(module_, loop_, kept);
     return {.changed = true};
   }
@@ -299,7 +318,10 @@ class Accumulation {
   const KnownSizes& sizes_;
   StepSequences sequences_;
   std::vector<Accumulator> moved_;
+  std::int64_t scanned_ = 0;   ///< elements of a step
+  Stacked stacked_;            ///< with what is to be
   std::vector<ValueId> rows_;  ///< to be stacked
+  std::set<ValueId> is_row_;
 };
 
 bool has_accumulator(const Module& module) {

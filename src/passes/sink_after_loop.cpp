@@ -213,11 +213,11 @@ class Sinker {
   /// Stacks what is not there yet, along the axis of the first rows if it has that many.
   void stack_frontier() {
     std::vector<ValueId> rows;
+    std::set<ValueId> seen;
     for (const NodeId id : nodes()) {
       if (!sinks_.contains(id)) continue;
       for (const ValueId value : frontier(id))
-        if (!sequences_.has(value) && std::ranges::find(rows, value) == rows.end())
-          rows.push_back(value);
+        if (!sequences_.has(value) && seen.insert(value).second) rows.push_back(value);
     }
     sequences_.stack(rows, ports().stacked[stacked().front()].axis);
   }

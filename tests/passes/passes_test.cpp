@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "interp/interpreter.h"
 #include "ir/infer.h"
@@ -284,6 +285,73 @@ TEST(AccumulateAsProduct, BoundsTheBytesOfStackedRows) {
     ASSERT_TRUE(change) << change.error().message();
     EXPECT_EQ(change->changed, fires) << steps;
   }
+}
+
+/// A loop over `steps` steps with that many states, and sums of products of these and of what is
+/// scanned.
+ir::Module sums_of_products(int sums, std::string_view steps) {
+  const int results = 3, states = results + 2 * sums, scanned = states + 2 * sums;
+  int made = scanned + 1;
+  std::string body = fmt::format(
+      "%{} = reduce(%{}) {{kind = \"max\", axes = [0], keepdims = 0}} : f32[16]\n", made, scanned);
+  const int gate = made++;
+  std::vector<std::string> initial, types, args, next, yields;
+  for (int i = 0; i < 2 * sums; ++i) {
+    const bool is_state = i < sums;
+    const std::string_view type = is_state ? "f32[16]" : "f32[16,16]";
+    initial.emplace_back(is_state ? "%1" : "%2");
+    types.emplace_back(type);
+    args.push_back(fmt::format("%{}: {}", states + i, type));
+    yields.push_back(fmt::format("%{} \"y{}\"", results + i, i));
+    if (is_state) {
+      body += fmt::format("%{} = sub(%{}, %{}) : f32[16]\n", made, gate, states + i);
+    } else {
+      body += fmt::format("%{} = contract(%{}, %{}) {{spec = \"m,n->mn\"}} : f32[16,16]\n", made,
+                          states + i - sums, gate);
+      ++made;
+      body += fmt::format("%{} = add(%{}, %{}) : f32[16,16]\n", made, states + i, made - 1);
+    }
+    next.push_back(fmt::format("%{}", made++));
+  }
+  std::vector<std::string> outputs;
+  for (int i = 0; i < 2 * sums; ++i) outputs.push_back(fmt::format("%{}", results + i));
+  return read(fmt::format(
+      "module {{ graph(%0 \"x\": f32[{},2,16], %1 \"h\": f32[16], %2 \"w\": f32[16,16]) {{\n"
+      "{} = loop carried({}) scanned(%0 axis 0) fixed : {} {{ body({}, %{}: f32[2,16]) {{\n"
+      "{}yield {}\n}} }}\nyield {}\n}} }}",
+      steps, fmt::join(outputs, ", "), fmt::join(initial, ", "), fmt::join(types, ", "),
+      fmt::join(args, ", "), scanned, body, fmt::join(next, ", "), fmt::join(yields, ", ")));
+}
+
+/// Of all loops.
+std::size_t count_stacks(const ir::Module& module) {
+  std::size_t count = 0;
+  for (const ir::NodeId id : module.region(module.top()).nodes)
+    if (module.node(id).op == &ir::loop_op) count += module.node(id).loop->stacked.size();
+  return count;
+}
+
+// What one round stacks leaves no room for more in the next. Four times the 32 elements that are
+// scanned are 8 rows of 16; 64 MiB are 10 stacks of 6.4 MB.
+TEST(AccumulateAsProduct, BoundsTheStackedRowsOfAllRounds) {
+  for (const auto& [steps, most] : {std::pair("T", 8U), std::pair("100000", 10U)}) {
+    SCOPED_TRACE(steps);
+    ir::Module module = sums_of_products(300, steps);
+    const auto report = run(module);
+    ASSERT_TRUE(report) << report.error().message();
+    EXPECT_TRUE(report->settled);
+    EXPECT_GT(count_stacks(module), 4U);
+    EXPECT_LE(count_stacks(module), most);
+  }
+}
+
+// So many that looking through the body, or all others, for each of them would be noticed.
+TEST(AccumulateAsProduct, TakesManySums) {
+  ir::Module module = sums_of_products(8000, "16");
+  const auto change = accumulate_as_product(module);
+  ASSERT_TRUE(change) << change.error().message();
+  EXPECT_TRUE(change->changed);
+  EXPECT_EQ(count_stacks(module), 8001U);
 }
 
 // Too large a case to compute, again.
