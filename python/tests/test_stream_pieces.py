@@ -194,12 +194,12 @@ def test_models_without_such_loops_say_so():
 def test_a_batch_in_groups_can_be_streamed():
     """Rows of a batch that steps keep apart become an outer loop, which a stream must not meet."""
     session = scanloom.InferenceSession(parse(
-        """g (float[T,32,32] x, float[32,32] m) => (float[32,32] h, float[T,32,32] y) {
+        """g (float[T,32,128] x, float[128,128] m) => (float[32,128] h, float[T,32,128] y) {
           zero = Constant <value = float {0}> ()
-          sizes = Constant <value = int64[2] {32,32}> ()
+          sizes = Constant <value = int64[2] {32,128}> ()
           zeros = Expand(zero, sizes)
           h, y = Scan <num_scan_inputs = 1,
-            body = step (float[32,32] a, float[32,32] b) => (float[32,32] c, float[32,32] d) {
+            body = step (float[32,128] a, float[32,128] b) => (float[32,128] c, float[32,128] d) {
               p = MatMul(a, m)
               q = Add(p, b)
               c = Tanh(q)
@@ -208,7 +208,7 @@ def test_a_batch_in_groups_can_be_streamed():
         }"""
     ))
     assert "part 16" in session.ir()
-    feeds = {"x": numbers(STEPS, 32, 32), "m": numbers(32, 32) / 6}
+    feeds = {"x": numbers(STEPS, 32, 128), "m": numbers(128, 128) / 11}
     whole = session.run(None, feeds)
     stream = session.stream()
     for first, last in pieces_of(STEPS, 1):

@@ -89,17 +89,21 @@ Value round_to_odd(Builder& b, Value value) {
 
 }  // namespace
 
+// The fence keeps LLVM from reasoning about how the value came about. Of halves it would compute in
+// half precision what it does in single precision after all: lane by lane, and wrong for NaN
+// (maximum of vectors, LLVM 19, without AVX512-FP16). Of bf16 it knows bits of the single, and draws
+// wrong conclusions in functions (atan, sinh).
 Value emit_widen(Builder& builder, DType dtype, Value bits) {
+  Value wide = nullptr;
   if (dtype == DType::bf16) {
-    Value const wide = builder.CreateZExt(bits, like(bits, builder.getInt32Ty()));
-    return as_float(builder, builder.CreateShl(wide, 16));
+    Value const integer = builder.CreateZExt(bits, like(bits, builder.getInt32Ty()));
+    wide = as_float(builder, builder.CreateShl(integer, 16));
+  } else if (converts_f16(builder)) {
+    Value const half = builder.CreateBitCast(bits, like(bits, builder.getHalfTy()));
+    wide = builder.CreateFPExt(half, like(bits, builder.getFloatTy()));
+  } else {
+    wide = widen_f16(builder, bits);
   }
-  if (!converts_f16(builder)) return widen_f16(builder, bits);
-  Value const half = builder.CreateBitCast(bits, like(bits, builder.getHalfTy()));
-  Value const wide = builder.CreateFPExt(half, like(bits, builder.getFloatTy()));
-  // The fence keeps LLVM from computing in half precision, which it would do in single precision
-  // after all: lane by lane, and wrong for NaN (maximum of vectors of halves, LLVM 19, without
-  // AVX512-FP16).
   return builder.CreateIntrinsic(llvm::Intrinsic::arithmetic_fence, {wide->getType()}, {wide});
 }
 

@@ -252,6 +252,11 @@ Schedule<T> plan_of(const Contraction& c, bool swap, const ProductFns<T>& fns) {
   append_outer(plan.depth, depth);
   for (const OuterAxis& axis : plan.outer) plan.outer_count *= axis.size;
   for (const OuterAxis& axis : plan.depth) plan.depth_count *= axis.size;
+  if (plan.depth_count == 0) {  // sums of nothing, which the innermost axis writes
+    plan.k = 0;
+    plan.depth.clear();
+    plan.depth_count = 1;
+  }
   plan.empty = plan.m * plan.n * plan.outer_count == 0;
   return plan;
 }

@@ -42,8 +42,8 @@ constexpr std::int64_t kLeastRows = 16;
 constexpr std::int64_t kLeastRowsOfLarge = 64;
 /// Elements of weights that fit.
 constexpr std::int64_t kMostWeights = 512 * 1024;
-/// Multiplications of a step that are worth a group's beginning and end.
-constexpr std::int64_t kLeastProducts = 32 * 1024;
+/// Multiplications of a group in a step, below which taking more steps costs more than it gains.
+constexpr std::int64_t kLeastProducts = 256 * 1024;
 /// Each loop costs a walk over its body.
 constexpr std::size_t kMaxNodes = 512;
 
@@ -94,10 +94,14 @@ class Divider {
     products_ = weights_ = 0;
     for (const NodeId id : body.nodes)
       if (!follow(module_.node(id))) return false;
-    const auto rows =
-        rows_of_group(batch_, weights_ > kMostWeights ? kLeastRowsOfLarge : kLeastRows);
+    const std::int64_t of_row = products_ / batch_;
+    if (of_row == 0) return false;
+    const std::int64_t least =
+        std::max({kLeastRows, weights_ > kMostWeights ? kLeastRowsOfLarge : kLeastRows,
+                  (kLeastProducts + of_row - 1) / of_row});
+    const auto rows = rows_of_group(batch_, least);
     rows_ = rows.value_or(0);
-    return rows && products_ >= kLeastProducts && yields_fit() && sizes_fit();
+    return rows && yields_fit() && sizes_fit();
   }
 
   /// Whether the loop was divided. Error: internal.

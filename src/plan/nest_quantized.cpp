@@ -75,10 +75,11 @@ std::optional<Nest> quantization_nest(const CallView& call) {
     write.strides.push_back(to.strides[i]);
   }
   nest.reads = {std::move(read)};
-  const auto operands = static_cast<Reg>(call.inputs());
+  const bool has_zero =
+      call.inputs() > static_cast<std::size_t>(kZero) && call.spot(kZero).present();
+  const Reg operands = has_zero ? kZero + 1 : kZero;
   for (Reg i = kScale; i < operands; ++i) nest.reads.push_back(parameter(call, i, axis));
   for (const NestOperand& operand : nest.reads) nest.program.inputs.push_back(operand.dtype);
-  const bool has_zero = operands > kZero;
   nest.program.results = {call.node().op == &ops::quantize_linear_op
                               ? quantized(nest.program, has_zero, y)
                               : dequantized(nest.program, has_zero, y)};

@@ -26,8 +26,9 @@ constexpr double kLeastSeconds = 100e-6;
 constexpr double kLeastEstimate = 1e-3;
 /// At which memory is copied, roughly.
 constexpr double kBytesPerSecond = 4e9;
-/// Bytes of arenas that a Run keeps for the next time.
-constexpr std::int64_t kMostKept = 4 << 20;
+/// Bytes of arenas that threads may have, in all: a Run keeps them, and copies its own to each, which
+/// neither a deadline nor a cancellation can end.
+constexpr std::int64_t kMostCopied = 64 << 20;
 /// Shares per thread: steps need not be equally long, and progress is told by shares.
 constexpr std::int64_t kSharesPerThread = 16;
 
@@ -161,6 +162,7 @@ int Run::State::worthwhile_threads(std::uint32_t index, double step_seconds) con
   if (loops[index].room < loops[index].trip) return 1;  // rows would have to move
   const auto threads =
       static_cast<int>(std::min<std::int64_t>({left, max_threads, pool_threads()}));
+  if (threads * binding->arena_bytes > kMostCopied) return 1;
   const double copying = threads * static_cast<double>(binding->arena_bytes) / kBytesPerSecond;
   const double likely = step_seconds * static_cast<double>(left);
   const bool pays = likely > kLeastSeconds + 2 * copying;
@@ -315,11 +317,6 @@ Expected<bool> Run::State::take_side_by_side(std::uint32_t index, double step_se
   if (threads < 2 || !make_workers(static_cast<std::size_t>(threads))) return false;
   Shares shares(*this, index, threads, watch);
   SCANLOOM_TRY(auto results, shares.take_all());
-  const std::int64_t arenas = workers_memory->capacity;
-  if (arenas > kMostKept) {
-    workers.clear();
-    workers_memory.reset();
-  }
   if (!results) return false;
   ++times[index].shared;
   times[index].threads = std::max(times[index].threads, shares.threads_used());
