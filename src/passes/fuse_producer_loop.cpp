@@ -39,18 +39,23 @@ using ir::ValueId;
 constexpr std::size_t kMaxFollowed = 32;
 /// Of those that go into the body.
 constexpr std::size_t kMaxNodesBetween = 16;
+/// So many nodes and ports are looked at in a module to tell whether two loops may become one; this
+/// bounds what a model can cost.
+constexpr std::size_t kMaxVisited = 1 << 20;
 
 /// A loop and one behind it.
 class Pair {
  public:
-  /// `uses`: of ir::count_uses, kept up to date.
-  Pair(Module& module, NodeId producer, NodeId consumer, std::vector<std::uint32_t>& uses)
+  /// `uses`: of ir::count_uses, kept up to date. `nodes`: of NodeOrder::between.
+  Pair(Module& module, NodeId producer, NodeId consumer, std::vector<std::uint32_t>& uses,
+       std::vector<NodeId> nodes)
       : module_(module),
         producer_(producer),
         consumer_(consumer),
         uses_(uses),
+        nodes_(std::move(nodes)),
         lanes_(lanes_of(module, module.node(consumer).regions[0])),
-        flow_(module, producer, consumer) {}
+        flow_(module, producer, nodes_) {}
 
   /// Whether both became one, the producer.
   Expected<bool> run() {
@@ -222,7 +227,6 @@ class Pair {
     drop_fused_ports();
     for (const auto& [value, reads] : reads_) uses_[value.index] -= reads;
     absorb(module_, producer_, consumer_);
-    restore_order(module_, producer().parent);
     return {};
   }
 
@@ -239,7 +243,7 @@ class Pair {
   Expected<void> lower_between() {
     for (const auto& [value, reads] : reads_)
       if (!flow_.find(value)->maker.valid()) SCANLOOM_CHECK_OK(enter_row(value));
-    for (const NodeId id : module_.region(producer().parent).nodes) {
+    for (const NodeId id : nodes_) {
       if (!between_.contains(id)) continue;
       const std::vector<ValueId> inputs = module_.node(id).inputs;
       const ValueId result = module_.node(id).outputs[0];
@@ -297,6 +301,7 @@ class Pair {
   Module& module_;
   const NodeId producer_, consumer_;
   std::vector<std::uint32_t>& uses_;  ///< by ValueId
+  const std::vector<NodeId> nodes_;   ///< between the two, in order
   const std::optional<Dim> lanes_;    ///< of both bodies
   const RowFlow flow_;
   std::vector<std::size_t> fused_;          ///< scanned ports of the consumer
@@ -339,30 +344,78 @@ std::vector<NodeId> producers_of(const Module& module, NodeId consumer) {
   return loops;
 }
 
-Expected<bool> fuse_with_producer(Module& module, NodeId consumer,
-                                  std::vector<std::uint32_t>& uses) {
-  if (!can_be_joined(module, module.node(consumer))) return false;
-  for (const NodeId producer : producers_of(module, consumer)) {
-    if (!can_be_joined(module, module.node(producer)) || !are_alike(module, producer, consumer))
-      continue;
-    SCANLOOM_TRY(const bool fused, Pair(module, producer, consumer, uses).run());
-    if (fused) return true;
+/// False: the consumer surely needs more of the producer than rows, or them in another order.
+bool may_scan_rows(const Module& module, NodeId producer, NodeId consumer) {
+  const Node &first = module.node(producer), &second = module.node(consumer);
+  const std::size_t scanned = second.loop->first_scanned_input();
+  for (std::size_t i = second.loop->first_captured_input(); i < second.inputs.size(); ++i) {
+    const ir::Value& value = module.value(second.inputs[i]);
+    if (value.producer != producer) continue;
+    if (i < scanned || value.index < first.loop->carried) return false;
+    const ir::StackedPort& made = first.loop->stacked[value.index - first.loop->carried];
+    const ir::ScannedPort& read = second.loop->scanned[i - scanned];
+    if (read.axis != made.axis || (read.stride < 0) != made.reverse) return false;
   }
-  return false;
+  return true;
 }
+
+/// How much there is to look at in a loop.
+std::size_t extent_of(const Module& module, NodeId id) {
+  const Node& loop = module.node(id);
+  return loop.inputs.size() + loop.outputs.size() + module.region(loop.regions[0]).nodes.size();
+}
+
+/// The regions of a module, one by one.
+class Fuser {
+ public:
+  explicit Fuser(Module& module) : module_(module), uses_(count_uses(module)), order_(module) {}
+
+  Expected<Change> run(ir::RegionId region) {
+    Change change;
+    const std::vector<NodeId> nodes = module_.region(region).nodes;
+    order_.enter(region);
+    for (const NodeId id : nodes) {
+      if (module_.node(id).op != &ir::loop_op) continue;
+      SCANLOOM_TRY(const bool fused, fuse_with_producer(id));
+      change.changed |= fused;
+    }
+    if (change.changed) restore_order(module_, region);
+    return change;
+  }
+
+ private:
+  Expected<bool> fuse_with_producer(NodeId consumer) {
+    if (!can_be_joined(module_, module_.node(consumer))) return false;
+    for (const NodeId producer : producers_of(module_, consumer)) {
+      if (!may_scan_rows(module_, producer, consumer)) continue;
+      if (visited_ + order_.visited() >= kMaxVisited) return false;
+      visited_ += extent_of(module_, producer) + extent_of(module_, consumer);
+      if (!can_be_joined(module_, module_.node(producer)) ||
+          !are_alike(module_, producer, consumer))
+        continue;
+      Pair pair(module_, producer, consumer, uses_, order_.between(producer, consumer));
+      SCANLOOM_TRY(const bool fused, pair.run());
+      if (!fused) continue;
+      order_.join(producer, consumer);
+      return true;
+    }
+    return false;
+  }
+
+  Module& module_;
+  std::vector<std::uint32_t> uses_;
+  NodeOrder order_;
+  std::size_t visited_ = 0;  ///< of kMaxVisited, besides what the order counts
+};
 
 }  // namespace
 
 Expected<Change> fuse_producer_loop(ir::Module& module) {
   Change change;
-  std::vector<std::uint32_t> uses = count_uses(module);
+  Fuser fuser(module);
   for (const ir::RegionId region : regions_outer_first(module, module.top())) {
-    const std::vector<NodeId> nodes = module.region(region).nodes;
-    for (const NodeId id : nodes) {
-      if (module.node(id).op != &ir::loop_op) continue;
-      SCANLOOM_TRY(const bool fused, fuse_with_producer(module, id, uses));
-      change.changed |= fused;
-    }
+    SCANLOOM_TRY(const Change here, fuser.run(region));
+    change |= here;
   }
   return change;
 }

@@ -10,12 +10,64 @@ using ir::NodeId;
 using ir::Type;
 using ir::ValueId;
 
-RowFlow::RowFlow(const Module& module, NodeId loop, NodeId to) : module_(module) {
+void NodeOrder::enter(ir::RegionId region) {
+  nodes_ = module_.region(region).nodes;
+  positions_.resize(module_.node_count());
+  marks_.resize(module_.node_count());
+  for (std::size_t i = 0; i < nodes_.size(); ++i) positions_[nodes_[i].index] = i;
+}
+
+std::vector<NodeId> NodeOrder::between(NodeId loop, NodeId to) {
+  ++round_;
+  std::vector<NodeId> found{to};
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const std::vector<ValueId>& inputs = module_.node(found[i]).inputs;
+    visited_ += 1 + inputs.size();
+    for (const ValueId input : inputs) {
+      const NodeId maker = input.valid() ? module_.value(input).producer : NodeId();
+      if (maker.valid() && positions_[maker.index] > positions_[loop.index] && mark(maker))
+        found.push_back(maker);
+    }
+  }
+  found.erase(found.begin());
+  std::ranges::sort(found, {}, [&](NodeId id) { return positions_[id.index]; });
+  return found;
+}
+
+/// The loop goes behind all between the two that does not depend on it.
+void NodeOrder::join(NodeId loop, NodeId to) {
+  ++round_;
+  mark(loop);
+  std::size_t free = positions_[loop.index];
+  std::vector<NodeId> behind{loop};
+  const auto depends = [&](ValueId input) {
+    const NodeId maker = input.valid() ? module_.value(input).producer : NodeId();
+    return maker.valid() && marks_[maker.index] == round_;
+  };
+  for (std::size_t i = free + 1; i < positions_[to.index]; ++i) {
+    const NodeId id = nodes_[i];
+    visited_ += 1 + module_.node(id).inputs.size();
+    if (std::ranges::any_of(module_.node(id).inputs, depends)) {
+      mark(id);
+      behind.push_back(id);
+    } else {
+      put(id, free++);
+    }
+  }
+  for (const NodeId id : behind) put(id, free++);
+}
+
+void NodeOrder::put(NodeId id, std::size_t position) {
+  nodes_[position] = id;
+  positions_[id.index] = position;
+}
+
+RowFlow::RowFlow(const Module& module, NodeId loop, const std::vector<NodeId>& between)
+    : module_(module) {
   const Node& node = module_.node(loop);
   others_.insert(node.outputs.begin(), node.outputs.begin() + node.loop->carried);
   for (std::size_t i = 0; i < node.loop->stacked.size(); ++i) add_stack(loop, i);
-  const std::vector<NodeId>& nodes = module_.region(node.parent).nodes;
-  for (auto id = std::ranges::find(nodes, loop) + 1; *id != to; ++id) follow(*id);
+  for (const NodeId id : between) follow(id);
 }
 
 const RowSequence* RowFlow::find(ValueId value) const {

@@ -368,6 +368,79 @@ TEST(LoopToMap, BoundsTheBytesOfAllSteps) {
   }
 }
 
+/// Of the inputs x and h, with `body` as the graph's: a chain of any number of loops and nodes.
+ir::Module read_scans(const std::string& body) {
+  return read("module { graph(%0 \"x\": f32[T,2], %1 \"h\": f32[2]) {\n" + body + "} }");
+}
+
+/// Scans `rows`, and stacks the sums with a captured value; its results are %first and %(first +
+/// 1).
+std::string scan_of(int first, const std::string& rows, int captured) {
+  return fmt::format(
+      "%{0}, %{1} = loop captured(%{6}) carried(%1) scanned({5}) stacked(axis 0) : f32[2], "
+      "f32[T,2] {{ body(%{2}: f32[2], %{3}: f32[2], %{4}: f32[2]) {{\n"
+      "%{7} = add(%{2}, %{4}) : f32[2]\n%{8} = mul(%{3}, %{7}) : f32[2]\nyield %{8}, %{7}\n}} }}\n",
+      first, first + 1, first + 2, first + 3, first + 4, rows, captured, first + 5, first + 6);
+}
+
+/// Numbers of values that scan_of takes.
+constexpr int kOfScan = 7;
+
+// Each of these takes long where what stands between two loops is walked for every pair of them.
+TEST(FuseProducerLoop, TakesManyLoopsAndNodes) {
+  constexpr int kLoops = 2000;
+  const auto axis = [](int value, std::string_view more = "") {
+    return fmt::format("%{} axis 0{}", value, more);
+  };
+  const auto at = [](int loop) { return 2 + loop * kOfScan; };
+  struct Shape {
+    std::string_view name;
+    std::string body;
+    bool fires;
+  };
+  std::vector<Shape> shapes;
+  const auto add = [&](std::string_view name, std::string body, int last, bool fires) {
+    shapes.push_back({name, std::move(body) + fmt::format("yield %{} \"y\"\n", last), fires});
+  };
+
+  std::string chain = scan_of(2, axis(0), 1);
+  for (int i = 1; i < kLoops; ++i) chain += scan_of(at(i), axis(at(i - 1) + 1), 1);
+  add("each scans the one before", chain, at(kLoops - 1), true);
+
+  std::string pairs;
+  for (int i = 0; i < kLoops; ++i)
+    pairs += scan_of(at(i), axis(i < kLoops / 2 ? 0 : at(i - kLoops / 2) + 1), 1);
+  add("each scans one far before", pairs, at(kLoops - 1), true);
+
+  for (const auto& [name, captured, more] :
+       {std::tuple("backwards", 1, " start -1 stride -1"), {"with the last state", 2, ""}}) {
+    std::string many = scan_of(2, axis(0), 1);
+    for (int i = 1; i < kLoops; ++i) many += scan_of(at(i), axis(3, more), captured);
+    add(name, many, at(kLoops - 1), false);
+  }
+
+  // Loops that scan what is made of the rows of all, behind nodes that need their last states.
+  constexpr int kProducers = 16;
+  std::string behind;
+  int rows = 0, state = 1, next = at(kProducers);
+  for (int i = 0; i < kProducers; ++i) behind += scan_of(at(i), axis(0), 1);
+  for (int i = 0; i < kProducers; ++i, rows = next++)
+    behind += fmt::format("%{} = add(%{}, %{}) : f32[T,2]\n", next, at(i) + 1, rows);
+  for (int i = 0; i < kLoops; ++i, state = next++)
+    behind += fmt::format("%{} = add(%{}, %{}) : f32[2]\n", next, state, at(i % kProducers));
+  for (int i = 0; i < kLoops / 10; ++i, next += kOfScan) behind += scan_of(next, axis(rows), state);
+  add("behind nodes", behind, next - kOfScan, false);
+
+  for (const Shape& shape : shapes) {
+    ir::Module module = read_scans(shape.body);
+    const auto change = fuse_producer_loop(module);
+    ASSERT_TRUE(change) << change.error().message();
+    EXPECT_EQ(change->changed, shape.fires) << shape.name;
+    const auto sound = ir::verify(module);
+    EXPECT_TRUE(sound) << shape.name << ": " << sound.error().message();
+  }
+}
+
 TEST(Pipeline, RoundsAreBounded) {
   ir::Module module = read(kPipeline);
   RunOptions options;
