@@ -91,8 +91,8 @@ Value round_to_odd(Builder& b, Value value) {
 
 // The fence keeps LLVM from reasoning about how the value came about. Of halves it would compute in
 // half precision what it does in single precision after all: lane by lane, and wrong for NaN
-// (maximum of vectors, LLVM 19, without AVX512-FP16). Of bf16 it knows bits of the single, and draws
-// wrong conclusions in functions (atan, sinh).
+// (maximum of vectors, LLVM 19, without AVX512-FP16). Of bf16 it knows bits of the single, and
+// draws wrong conclusions in functions (atan, sinh).
 Value emit_widen(Builder& builder, DType dtype, Value bits) {
   Value wide = nullptr;
   if (dtype == DType::bf16) {

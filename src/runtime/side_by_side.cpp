@@ -26,8 +26,8 @@ constexpr double kLeastSeconds = 100e-6;
 constexpr double kLeastEstimate = 1e-3;
 /// At which memory is copied, roughly.
 constexpr double kBytesPerSecond = 4e9;
-/// Bytes of arenas that threads may have, in all: a Run keeps them, and copies its own to each, which
-/// neither a deadline nor a cancellation can end.
+/// Bytes of arenas that threads may have, in all: a Run keeps them, and copies its own to each,
+/// which neither a deadline nor a cancellation can end.
 constexpr std::int64_t kMostCopied = 64 << 20;
 /// Shares per thread: steps need not be equally long, and progress is told by shares.
 constexpr std::int64_t kSharesPerThread = 16;

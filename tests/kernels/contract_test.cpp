@@ -189,6 +189,16 @@ TEST(Contract, SeveralAxesOfEveryClass) {
       }
 }
 
+// Of several summed axes one has no element: every sum is 0, whichever it is.
+TEST(Contract, SumsOfNothingAreWritten) {
+  for (const char none : {'k', 'l'}) {
+    std::map<char, std::int64_t> sizes{{'m', 5}, {'n', 19}, {'k', 6}, {'l', 3}};
+    sizes[none] = 0;
+    for (const char* const a : {"mkl", "kml", "lmk"})
+      expect_product<float>({a, "kln", "mn", sizes}, std::string(a) + ",kln->mn", {});
+  }
+}
+
 TEST(Contract, ManySmallProductsAreSharedAmongThreads) {
   const Einsum e{"amk", "akn", "amn", {{'a', 700}, {'m', 5}, {'k', 12}, {'n', 20}}};
   for (const int threads : {1, 2, 7})
