@@ -273,7 +273,8 @@ class BodyEmitter {
     return place(base, static_cast<std::size_t>(operand.offset));
   }
 
-  /// The kernel tells what is wrong with an index; it reads the slots of the run.
+  /// The kernel tells what is wrong with an index; it reads the slots of the run. Neither side
+  /// writes the code's own memory, so what is known of that still holds behind them.
   void emit_pick(const Statement& statement) {
     const Pick& pick = statement.pick;
     llvm::Value* const given = builder_.CreateSExt(
