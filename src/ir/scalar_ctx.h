@@ -32,6 +32,8 @@ class ScalarCtx {
     return append(ScalarOp::select, dtype(a), condition, a, b);
   }
   Reg cast(Reg a, DType to) { return append(ScalarOp::cast, to, a); }
+  /// `a` itself where it is a `to` already.
+  Reg as(Reg a, DType to) { return dtype(a) == to ? a : cast(a, to); }
   /// `value` rounded to dtype.
   Reg constant(double value, DType dtype);
   Reg integer(std::int64_t value, DType dtype);

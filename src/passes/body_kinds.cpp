@@ -94,22 +94,6 @@ bool is_function(const Module& module, NodeId id) {
       [](const tensor::ScalarInstr& instr) { return tensor::is_function(instr.op); });
 }
 
-bool has_state(const Module& module, const Node& loop) {
-  const LoopPorts& ports = *loop.loop;
-  const ir::Region& body = module.region(loop.regions[0]);
-  for (std::size_t i = 0; i < ports.carried; ++i) {
-    const ValueId argument = body.args[ports.captured + i];
-    const Node* next = made_by(module, body.yields[ports.first_carried_yield() + i], ops::add_op);
-    if (next == nullptr || std::ranges::find(next->inputs, argument) == next->inputs.end())
-      return true;
-    const ValueId increment = next->inputs[next->inputs[0] == argument];
-    if (module.value(argument).type != Type::scalar(DType::i64) ||
-        constant_of(module, increment) == nullptr)
-      return true;
-  }
-  return false;
-}
-
 bool crowds_registers(const Module& module, const Node& a, const Node& b) {
   const std::int64_t of_a = matrix_bytes(module, a), of_b = matrix_bytes(module, b);
   return std::min(of_a, of_b) > 0 && std::min(of_a, of_b) <= kRegisterBytes &&

@@ -19,9 +19,6 @@ std::optional<ir::Dim> lanes_of(ir::Module& module, ir::RegionId body);
 
 /// Whether the node computes a function such as exp, element by element.
 bool is_function(const ir::Module& module, ir::NodeId node);
-/// Whether a step needs more of those before it than counters, which are known beforehand
-/// (plan/independent_steps.h).
-bool has_state(const ir::Module& module, const ir::Node& loop);
 /// Whether matrices that would stay in registers in one of the loops no longer would in one for
 /// both. Precondition: bodies_fit_together (passes/joined_loops.h).
 bool crowds_registers(const ir::Module& module, const ir::Node& a, const ir::Node& b);

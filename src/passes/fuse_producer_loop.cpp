@@ -322,8 +322,7 @@ bool are_alike(Module& module, NodeId a, NodeId b) {
   const auto lanes = lanes_of(module, first.regions[0]);
   if (lanes != lanes_of(module, second.regions[0]) || crowds_registers(module, first, second))
     return false;
-  return lanes || is_in_loop(module, first.parent) ||
-         has_state(module, first) == has_state(module, second);
+  return lanes || runs_side_by_side(module, a) == runs_side_by_side(module, b);
 }
 
 /// The loops of which the consumer may scan rows.

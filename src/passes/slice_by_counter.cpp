@@ -20,25 +20,13 @@ using ir::Node;
 using ir::NodeId;
 using ir::ValueId;
 
-bool is_integer_constant(const Module& module, ValueId value, std::int64_t wanted) {
-  const tensor::Tensor* const constant = constant_of(module, value);
-  if (constant == nullptr || constant->elements() != 1) return false;
-  const auto integers = tensor::to_integers(*constant);
-  return integers && integers->front() == wanted;
-}
-
 /// Whether carried value i is the number of the step, from 0 on.
-bool counts_steps(const Module& module, const Node& loop, std::size_t i) {
-  const ir::LoopPorts& ports = *loop.loop;
-  const ir::Region& body = module.region(loop.regions[0]);
-  const ValueId argument = body.args[ports.captured + i];
-  const Node* const next =
-      made_by(module, body.yields[ports.first_carried_yield() + i], ops::add_op);
-  if (next == nullptr ||
-      !is_integer_constant(module, loop.inputs[ports.first_carried_input() + i], 0))
-    return false;
-  return (next->inputs[0] == argument && is_integer_constant(module, next->inputs[1], 1)) ||
-         (next->inputs[1] == argument && is_integer_constant(module, next->inputs[0], 1));
+bool counts_steps(const Module& module, NodeId id, std::uint32_t i) {
+  const Node& loop = module.node(id);
+  const tensor::Tensor* const first =
+      constant_of(module, loop.inputs[loop.loop->first_carried_input() + i]);
+  return increment_of(module, id, i) == 1 && first != nullptr && first->elements() == 1 &&
+         first->as<std::int64_t>()[0] == 0;
 }
 
 class Slicer {
@@ -77,7 +65,7 @@ class Slicer {
       if (made == nullptr) break;
     }
     const auto carried = argument(index, node().loop->captured, node().loop->carried);
-    return carried && counts_steps(module_, node(), *carried);
+    return carried && counts_steps(module_, loop_, static_cast<std::uint32_t>(*carried));
   }
 
   /// The axis of which a gather picks the element of the step, if it does.

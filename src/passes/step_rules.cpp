@@ -166,8 +166,11 @@ Expected<int> slice(const StepSite& s) {
 
 /// Scales are one for all elements, or lie along another axis.
 Expected<int> quantized(const StepSite& s) {
-  if (s.type(1).rank() > 1) return across("it has scales for blocks of elements");
-  if (s.type(1).rank() == 1 && s.type(1).dims[0] != Dim(1)) return along_axis(s);
+  for (const std::size_t i : {1, 2}) {  // the scale, and the zero point
+    if (!s.has(i)) continue;
+    if (s.type(i).rank() > 1) return across("it has scales for blocks of elements");
+    if (s.type(i).rank() == 1 && s.type(i).dims[0] != Dim(1)) return along_axis(s);
+  }
   return s.axis(0);
 }
 

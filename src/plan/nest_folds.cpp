@@ -47,8 +47,7 @@ DType folded_in(DType dtype) {
 
 /// `reg` of the program as a `to`.
 Reg as_dtype(tensor::ScalarProgram& program, Reg reg, DType to) {
-  if (program.register_dtype(reg) == to) return reg;
-  return program.append({.op = ScalarOp::cast, .dtype = to, .args = {reg, -1, -1}});
+  return ir::ScalarCtx(program, {}, {}).as(reg, to);
 }
 
 /// A fold of what it reads.

@@ -2,6 +2,7 @@
 // point, for all elements or for one index of an axis. They compute what the operators' references
 // do: differences of integers exactly; sums with a zero point of at most 16 bits in f32, where
 // whatever is not exact is out of range.
+#include "ir/scalar_ctx.h"
 #include "ops/indices.h"
 #include "ops/ops.h"
 #include "plan/nest_source.h"
@@ -13,19 +14,9 @@ using ir::Reg;
 using jit::Nest;
 using jit::NestOperand;
 using tensor::ScalarOp;
-using tensor::ScalarProgram;
 
 // Operands of the call, and their registers.
 constexpr Reg kX = 0, kScale = 1, kZero = 2;
-
-Reg cast_to(ScalarProgram& program, Reg reg, DType to) {
-  if (program.register_dtype(reg) == to) return reg;
-  return program.append({.op = ScalarOp::cast, .dtype = to, .args = {reg, -1, -1}});
-}
-
-Reg binary(ScalarProgram& program, ScalarOp op, Reg a, Reg b) {
-  return program.append({.op = op, .dtype = program.register_dtype(a), .args = {a, b, -1}});
-}
 
 /// A scale or zero point, which has one element or lies along `axis`.
 NestOperand parameter(const CallView& call, Reg index, int axis) {
@@ -38,25 +29,24 @@ NestOperand parameter(const CallView& call, Reg index, int axis) {
   return operand;
 }
 
-Reg quantized(ScalarProgram& program, bool has_zero, DType to) {
+Reg quantized(ir::ScalarCtx& ctx, bool has_zero, DType to) {
   const DType sum = dtype_bytes(to) <= 2 ? DType::f32 : DType::f64;
-  const Reg x = cast_to(program, kX, DType::f32), scale = cast_to(program, kScale, DType::f32);
-  const Reg scaled = cast_to(program, binary(program, ScalarOp::div, x, scale), sum);
-  Reg whole = program.append({.op = ScalarOp::round_even, .dtype = sum, .args = {scaled, -1, -1}});
-  if (has_zero) whole = binary(program, ScalarOp::add, whole, cast_to(program, kZero, sum));
-  return cast_to(program, whole, to);
+  const Reg x = ctx.as(kX, DType::f32), scale = ctx.as(kScale, DType::f32);
+  const Reg scaled = ctx.as(ctx.binary(ScalarOp::div, x, scale), sum);
+  Reg whole = ctx.unary(ScalarOp::round_even, scaled);
+  if (has_zero) whole = ctx.binary(ScalarOp::add, whole, ctx.as(kZero, sum));
+  return ctx.as(whole, to);
 }
 
-Reg dequantized(ScalarProgram& program, bool has_zero, DType to) {
-  const DType from = program.register_dtype(kX);
+Reg dequantized(ir::ScalarCtx& ctx, bool has_zero, DType to) {
+  const DType from = ctx.dtype(kX);
   const DType difference = is_real(from)            ? DType::f32
                            : dtype_bytes(from) <= 2 ? DType::i32
                                                     : DType::i64;
-  Reg x = cast_to(program, kX, difference);
-  if (has_zero) x = binary(program, ScalarOp::sub, x, cast_to(program, kZero, difference));
-  const Reg centered = cast_to(program, x, DType::f32);
-  const Reg scale = cast_to(program, kScale, DType::f32);
-  return cast_to(program, binary(program, ScalarOp::mul, centered, scale), to);
+  Reg x = ctx.as(kX, difference);
+  if (has_zero) x = ctx.binary(ScalarOp::sub, x, ctx.as(kZero, difference));
+  const Reg scale = ctx.as(kScale, DType::f32);
+  return ctx.as(ctx.binary(ScalarOp::mul, ctx.as(x, DType::f32), scale), to);
 }
 
 }  // namespace
@@ -80,9 +70,10 @@ std::optional<Nest> quantization_nest(const CallView& call) {
   const Reg operands = has_zero ? kZero + 1 : kZero;
   for (Reg i = kScale; i < operands; ++i) nest.reads.push_back(parameter(call, i, axis));
   for (const NestOperand& operand : nest.reads) nest.program.inputs.push_back(operand.dtype);
+  ir::ScalarCtx ctx(nest.program, {}, {});
   nest.program.results = {call.node().op == &ops::quantize_linear_op
-                              ? quantized(nest.program, has_zero, y)
-                              : dequantized(nest.program, has_zero, y)};
+                              ? quantized(ctx, has_zero, y)
+                              : dequantized(ctx, has_zero, y)};
   nest.writes = {std::move(write)};
   return nest;
 }
