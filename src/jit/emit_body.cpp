@@ -45,6 +45,7 @@ class BodyEmitter {
     builder_.SetInsertPoint(steps);
     llvm::PHINode* const step = builder_.CreatePHI(builder_.getInt64Ty(), 2, "step");
     step->addIncoming(function_->getArg(1), entry);
+    open_steps_.push_back(step);
     if (source_.timed)
       emit_timed(source_.statements);
     else
@@ -181,8 +182,12 @@ class BodyEmitter {
     llvm::BasicBlock* const fine = block("fine");
     builder_.CreateCondBr(builder_.CreateIsNull(status), fine, failed);
     builder_.SetInsertPoint(failed);
+    llvm::Value* const frame = function_->getArg(0);
     builder_.CreateStore(builder_.getInt64(static_cast<std::uint64_t>(index)),
-                         place(function_->getArg(0), offsetof(BodyFrame, failed_call)));
+                         place(frame, offsetof(BodyFrame, failed_call)));
+    for (std::size_t level = 0; level < std::min(open_steps_.size(), kLevelsTold); ++level)
+      builder_.CreateStore(open_steps_[level], place(frame, offsetof(BodyFrame, failed_steps) +
+                                                                level * sizeof(std::int64_t)));
     builder_.CreateRet(builder_.getInt64(static_cast<std::uint64_t>(kBodyFault)));
     builder_.SetInsertPoint(fine);
   }
@@ -332,7 +337,9 @@ class BodyEmitter {
     builder_.SetInsertPoint(again);
     llvm::PHINode* const step = builder_.CreatePHI(builder_.getInt64Ty(), 2, "inner_step");
     step->addIncoming(builder_.getInt64(0), before);
+    open_steps_.push_back(step);
     emit_statements(statement.inner);
+    open_steps_.pop_back();
     move_slots(loop.moves);
     llvm::Value* const is_first = builder_.CreateIsNull(step);
     for (const InnerState& state : loop.states) {
@@ -356,6 +363,7 @@ class BodyEmitter {
   llvm::Function* function_ = nullptr;
   llvm::Value* slots_ = nullptr;
   std::set<std::int32_t> slots_used_;
+  std::vector<llvm::Value*> open_steps_;  ///< of the body, then of the loops that are being emitted
   bool has_calls_ = false;
   llvm::Value* calls_ = nullptr;
 };

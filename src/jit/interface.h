@@ -202,12 +202,17 @@ struct BodySource {
   friend bool operator==(const BodySource&, const BodySource&) = default;
 };
 
+/// How many levels of loops tell the step in which a kernel has failed.
+inline constexpr std::size_t kLevelsTold = 8;
+
 /// What a run lends to the code of a body.
 struct BodyFrame {
   std::byte** slots;
   const tensor::HotCall* calls;
   std::int64_t failed_call;        ///< set where a kernel has found a fault
   std::uint64_t* ticks = nullptr;  ///< of each statement, where the code is timed
+  /// Set along with failed_call: the step of the body, then of each loop inside around the call.
+  std::int64_t failed_steps[kLevelsTold] = {};
 };
 
 /// Runs steps [first, last), leaving the slots as the next step needs them. Returns `last`; or
@@ -233,6 +238,6 @@ struct Plugin {
   /// Whether there is machine code for the program; the error says what is missing.
   Expected<void> (*check)(const tensor::ScalarProgram& program);
 };
-inline constexpr std::uint32_t kPluginVersion = 5;
+inline constexpr std::uint32_t kPluginVersion = 6;
 
 }  // namespace scanloom::jit

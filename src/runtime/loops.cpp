@@ -216,7 +216,8 @@ Expected<void> Run::State::run_chunks(std::uint32_t index, Watch& watch, F&& run
     const std::int64_t last =
         end - state.step > state.pace.chunk() ? state.step + state.pace.chunk() : end;
     const std::int64_t done = run_steps(last);
-    if (done == jit::kBodyFault) return fault_error(failed_node);
+    if (done == jit::kBodyFault)
+      return fault_error(binding->calls[binding->code[failed_at].index].node);
     const std::int64_t reached = done < 0 ? -1 - done : done;
     const bool due = state.pace.due_after(reached - state.step);
     steps += (reached - state.step) * steps_inside;
@@ -236,8 +237,7 @@ Expected<void> Run::State::run_body(std::uint32_t index, Watch& watch) {
   if (profiled != nullptr) frame.ticks = profiled->bodies[index].ticks.data();
   const Expected<void> ran = run_chunks(index, watch, [&](std::int64_t last) {
     const std::int64_t done = run(&frame, state.step, last);
-    if (done == jit::kBodyFault)
-      failed_node = binding->calls[static_cast<std::size_t>(frame.failed_call)].node;
+    if (done == jit::kBodyFault) find_fault(index, frame);
     return done;
   });
   if (profiled != nullptr) {

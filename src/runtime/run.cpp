@@ -251,8 +251,16 @@ Expected<bool> Run::State::arrive(std::uint32_t index, const Limits& limits, Wat
 }
 
 Expected<void> Run::State::execute(const Limits& limits, Watch& watch, Profile* profile) {
-  const plan::Instruction* const code = binding->code.data();
   std::uint32_t at = only_loop == kNoLoop ? 0 : binding->loops[only_loop].body;
+  failed_at = kNowhere;
+  Expected<void> done = execute_from(at, limits, watch, profile);
+  if (!done) return in_steps(std::move(done).error(), failed_at == kNowhere ? at : failed_at);
+  return {};
+}
+
+Expected<void> Run::State::execute_from(std::uint32_t& at, const Limits& limits, Watch& watch,
+                                        Profile* profile) {
+  const plan::Instruction* const code = binding->code.data();
   while (true) {
     const plan::Instruction instruction = code[at];
     const std::uint32_t index = instruction.index;

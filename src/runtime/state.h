@@ -118,6 +118,8 @@ struct StepResults {
 
 struct Run::State {
   static constexpr std::uint32_t kNoLoop = ~std::uint32_t{0};
+  static constexpr std::uint32_t kNowhere = ~std::uint32_t{0};
+  static constexpr std::int64_t kUnknownStep = -1;
 
   std::shared_ptr<const plan::Binding> binding;
   AlignedBytes arena;
@@ -139,11 +141,11 @@ struct Run::State {
   tensor::Fault fault;
   std::vector<tensor::Draws> draws;  // of the random calls; they point here
   std::int64_t steps = 0;
-  Profile* profiled = nullptr;        // where the times of nodes go
-  ir::NodeId failed_node;             // whose kernel, called from machine code, has found a fault
-  std::uint64_t runs = 0;             // begun
-  std::uint32_t outermost = kNoLoop;  // the outermost loop whose steps are running
-  std::uint32_t only_loop = kNoLoop;  // of a worker: whose steps it takes, and nothing else
+  Profile* profiled = nullptr;         // where the times of nodes go
+  std::uint32_t failed_at = kNowhere;  // the call that machine code was at when it found a fault
+  std::uint64_t runs = 0;              // begun
+  std::uint32_t outermost = kNoLoop;   // the outermost loop whose steps are running
+  std::uint32_t only_loop = kNoLoop;   // of a worker: whose steps it takes, and nothing else
   int max_threads = 1;
   std::vector<std::unique_ptr<State>> workers;  // for steps side by side; kept for later runs
   std::unique_ptr<Storage> workers_memory;      // counts theirs; it holds none
@@ -184,8 +186,19 @@ struct Run::State {
   Expected<RunResult> run(std::span<const std::byte* const> feeds, const Limits& limits,
                           Profile* profile);
   Expected<void> execute(const Limits& limits, Watch& watch, Profile* profile);
+  /// From instruction `at` on, which becomes the one that has failed, if one does.
+  Expected<void> execute_from(std::uint32_t& at, const Limits& limits, Watch& watch,
+                              Profile* profile);
   Expected<void> copy_boxed_results(RunResult& result);
   bool hand_over(const plan::Spot& spot, const tensor::Operand& source, tensor::Tensor& result);
+
+  // failed_steps.cpp
+  [[nodiscard]] std::vector<std::uint32_t> loops_around(std::uint32_t at) const;
+  /// Where the code of a body has called a kernel that failed: sets failed_at, and the steps of
+  /// that loop and of those inside.
+  void find_fault(std::uint32_t index, const jit::BodyFrame& frame);
+  /// With a note for each loop around the instruction, the innermost first.
+  [[nodiscard]] Error in_steps(Error error, std::uint32_t at) const;
 
   // boxed.cpp: values whose sizes only the run knows
   /// `wish`: so many bytes will be wanted soon, if the budget allows.
