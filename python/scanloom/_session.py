@@ -262,7 +262,10 @@ class InferenceSession:
         return list(self._notes) + self._native.warnings()
 
     def explain(self) -> str:
-        """What became of every loop, and what stands in the way of something faster."""
+        """What became of every loop, and what stands in the way of something faster.
+
+        Before the first run strategies are known where the model fixes the sizes of all inputs.
+        """
         return self._native.explain()
 
     def ir(self, optimized: bool = True) -> str:

@@ -1,6 +1,7 @@
 // What became of every loop, in words.
 #include <algorithm>
 
+#include "api/guard.h"
 #include "api/impl.h"
 #include "api/machine.h"
 #include "ir/op_def.h"
@@ -114,15 +115,41 @@ std::string ports_text(const ir::Module& module, const ir::Node& node) {
   return text;
 }
 
+/// The sizes that every feed has; nullopt where some are not fixed by the model.
+std::optional<std::vector<tensor::Shape>> fixed_shapes(const ir::Module& module) {
+  std::vector<tensor::Shape> shapes;
+  for (const ir::ValueId id : module.region(module.top()).args) {
+    const tensor::Type& type = module.value(id).type;
+    if (!type.is_tensor()) {  // bound without sizes
+      shapes.emplace_back();
+      continue;
+    }
+    if (!type.ranked || !std::ranges::all_of(type.dims, &tensor::Dim::is_constant))
+      return std::nullopt;
+    shapes.push_back(type.shape());
+  }
+  return shapes;
+}
+
 }  // namespace
+
+/// Those that were used; before that the only one that there may be.
+std::vector<std::shared_ptr<BoundEntry>> Session::Impl::known_bindings() const {
+  {
+    const std::scoped_lock lock(mutex);
+    if (!bound.empty() || options.execution == Execution::interpreted) return bound;
+  }
+  const auto shapes = fixed_shapes(plan->module);
+  if (!shapes) return {};
+  // What is wrong with them is the error of the run that follows.
+  const auto entry = guard([&] { return bind(*shapes); });
+  if (!entry) return {};
+  return {*entry};
+}
 
 std::string Session::explain() const {
   const ir::Module& module = impl_->plan->module;
-  std::vector<std::shared_ptr<BoundEntry>> bound;
-  {
-    const std::scoped_lock lock(impl_->mutex);
-    bound = impl_->bound;
-  }
+  const std::vector<std::shared_ptr<BoundEntry>> bound = impl_->known_bindings();
   std::string text;
   for (const ir::RegionId region : ir::regions_outer_first(module, module.top()))
     for (const ir::NodeId id : module.region(region).nodes) {

@@ -111,6 +111,7 @@ struct Session::Impl {
   Expected<Arranged> arrange(std::span<const Feed> feeds) const;
   Expected<void> arrange_one(std::size_t input, const View& view, Arranged& arranged) const;
   Expected<std::shared_ptr<BoundEntry>> bind(const std::vector<tensor::Shape>& shapes) const;
+  [[nodiscard]] std::vector<std::shared_ptr<BoundEntry>> known_bindings() const;
   Expected<Results> run(std::span<const Feed> feeds, const RunOptions& options,
                         std::span<const std::string> wanted) const;
   Expected<std::vector<Value>> run_bound(const Arranged& feeds, const RunOptions& options,

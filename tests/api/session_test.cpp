@@ -173,6 +173,22 @@ TEST(Session, ShowsProgramPlanAndLoops) {
   EXPECT_TRUE(has_loop);
 }
 
+TEST(Session, ExplainsStrategiesBeforeTheFirstRunWhereAllSizesAreFixed) {
+  const std::string unknown = "chosen when the sizes of the inputs are known";
+  EXPECT_THAT(load(running_sums()).explain(), HasSubstr(unknown));
+  const Session fixed = load(doubling(), {.execution = Execution::stepped});
+  const std::string before = fixed.explain();
+  EXPECT_THAT(before, HasSubstr("strategy  stepped"));
+  EXPECT_THAT(before, HasSubstr("cost      "));
+  EXPECT_THAT(before, ::testing::Not(HasSubstr("measured")));
+  const float v0 = 1, limit = 100;
+  const auto ran = fixed.run({{"v0", view(&v0, {})}, {"limit", view(&limit, {})}});
+  ASSERT_TRUE(ran) << ran.error().message();
+  EXPECT_THAT(fixed.explain(), HasSubstr("measured"));
+  EXPECT_THAT(load(doubling(), {.execution = Execution::interpreted}).explain(),
+              HasSubstr(unknown));
+}
+
 TEST(Session, ShowsTheProgramBeforePassesWithoutTheFile) {
   const std::filesystem::path path =
       std::filesystem::temp_directory_path() / "scanloom_session_before_passes.onnx";
