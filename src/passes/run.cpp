@@ -19,10 +19,17 @@ constexpr PassDef kPasses[] = {
 #undef SCANLOOM_LAST_PASS
 };
 
+std::string all_names() {
+  std::string names;
+  for (const PassDef& pass : kPasses) names += (names.empty() ? "" : ", ") + std::string(pass.name);
+  return names;
+}
+
 Expected<void> check_names(const std::vector<std::string>& names) {
   for (const std::string& name : names)
     if (find_pass(name) == nullptr)
-      return fail(Code::invalid_argument, "there is no pass '{}'", name);
+      return fail(Code::invalid_argument, "there is no pass '{}'", name)
+          .note("the passes are: " + all_names());
   return {};
 }
 

@@ -232,6 +232,11 @@ TEST(Pipeline, DisabledPassesDoNotRun) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), Code::invalid_argument);
   EXPECT_THAT(refused.error().message(), ::testing::HasSubstr("there is no pass 'canonicalize'"));
+  ASSERT_EQ(refused.error().notes().size(), 1u);
+  EXPECT_THAT(refused.error().notes()[0],
+              ::testing::StartsWith("the passes are: inline_branch, inline_short_loop, "));
+  for (const PassDef& pass : all_passes())
+    EXPECT_THAT(refused.error().notes()[0], ::testing::HasSubstr(pass.name));
 }
 
 TEST(Pipeline, ShowsWhatChanged) {
