@@ -35,6 +35,23 @@ std::set<Dim> walked_sizes(const Module& module) {
   return sizes;
 }
 
+/// The sizes that loops take as many steps as: all that is left of a sequence whose elements no
+/// step reads.
+std::set<Dim> counted_sizes(const Module& module) {
+  std::set<Dim> sizes;
+  for (const NodeId id : module.region(module.top()).nodes) {
+    const ir::Node& node = module.node(id);
+    if (node.op != &ir::loop_op || !node.loop->has_trip_count) continue;
+    const NodeId count = module.value(node.inputs[0]).producer;
+    if (!count.valid() || module.node(count).op != &ops::dim_op) continue;
+    const ir::Type& type = module.value(module.node(count).inputs[0]).type;
+    const std::int64_t axis = attr_of(module.node(count), "axis").integer();
+    if (type.ranked && axis >= 0 && axis < type.rank())
+      sizes.insert(type.dims[static_cast<std::size_t>(axis)]);
+  }
+  return sizes;
+}
+
 /// The sizes that products sum over, as accumulate_as_product leaves them of a loop.
 std::set<Dim> summed_sizes(const Module& module) {
   std::set<Dim> sizes;
@@ -62,6 +79,7 @@ void append_open(const Module& module, const std::set<Dim>& sizes, std::vector<D
 std::vector<Dim> open_sizes(const Module& module) {
   std::vector<Dim> sizes;
   append_open(module, walked_sizes(module), sizes);
+  append_open(module, counted_sizes(module), sizes);
   append_open(module, summed_sizes(module), sizes);
   return sizes;
 }

@@ -36,6 +36,26 @@ inline std::string running_sums() {
   return model.bytes();
 }
 
+/// "rows": "start" doubled once more in each of as many steps as "xs" has, which nothing else is
+/// read of. "last": the last row.
+inline std::string doubled_as_often() {
+  using namespace onnx::test;
+  GraphBytes body;
+  body.inputs = {value_info("before", kFloat, {2}), value_info("x", kFloat, {3})};
+  body.outputs = {value_info("after", kFloat, {2}), value_info("row", kFloat, {2})};
+  body.nodes = {NodeBytes("Add", {"before", "before"}, {"after"}),
+                NodeBytes("Identity", {"after"}, {"row"})};
+  ModelBytes model;
+  model.graph.name = "doubled_as_often";
+  model.graph.inputs = {value_info("start", kFloat, {2}), value_info("xs", kFloat, {"T", 3})};
+  model.graph.outputs = {value_info("last", kFloat, {2}), value_info("rows", kFloat, {"T", 2})};
+  model.graph.nodes = {NodeBytes("Scan", {"start", "xs"}, {"last", "rows"})
+                           .name("doubles")
+                           .integer("num_scan_inputs", 1)
+                           .graph("body", body.bytes())};
+  return model.bytes();
+}
+
 /// "w": v doubled while it stays under `limit`; both f32[]. Endless for v = 0.
 inline std::string doubling() {
   using namespace onnx::test;

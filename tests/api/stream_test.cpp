@@ -65,6 +65,25 @@ TEST(Stream, KeepsWhatLoopsCarryWhereNoStateIsNamed) {
   EXPECT_FALSE(whole.push({{"xs", view(kXs, {1, 2})}}));
 }
 
+TEST(Stream, TakesAsManyStepsAsASequenceHasThatNobodyReads) {
+  for (const bool optimize : {true, false}) {
+    const Session session = load(doubled_as_often(), {.optimize = optimize});
+    Expected<Stream> stream = session.stream();
+    ASSERT_TRUE(stream) << stream.error().message();
+    const float start[] = {1, 3}, xs[9] = {};
+    ASSERT_TRUE(stream->set("start", view(start, {2})));
+    const auto two = stream->push({{"xs", view(xs, {2, 3})}});
+    ASSERT_TRUE(two) << two.error().message();
+    EXPECT_THAT(floats(two->at("rows")), ElementsAre(2, 6, 4, 12));
+    const auto none = stream->push({{"xs", view(xs, {0, 3})}});
+    ASSERT_TRUE(none) << none.error().message();
+    EXPECT_THAT(floats(none->at("last")), ElementsAre(4, 12));
+    const auto one = stream->push({{"xs", view(xs, {1, 3})}});
+    ASSERT_TRUE(one) << one.error().message();
+    EXPECT_THAT(floats(one->at("rows")), ElementsAre(8, 24));
+  }
+}
+
 TEST(Stream, SetAndReset) {
   Stream stream = streaming().stream().value_or_throw();
   const float start[] = {100, 200};
