@@ -244,8 +244,7 @@ Error Interpreter::placed(Error error) const {
   std::size_t notes = 0;
   for (auto frame = frames_.rbegin(); frame != frames_.rend() && notes < kMaxNotes; ++frame) {
     if (!frame->loop || frame->owner == current_) continue;
-    error.note(
-        fmt::format("in step {} of {}", frame->loop->step(), module_.describe(frame->owner)));
+    error.note(module_.describe_step(frame->owner, frame->loop->step()));
     ++notes;
   }
   return error;

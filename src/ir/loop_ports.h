@@ -46,6 +46,7 @@ struct LoopPorts {
       false;  ///< yield 0: whether another step may follow; the firing step counts
   /// Whether a step that changes the sizes of a carried value fails; otherwise they may change.
   bool fixed_sizes = false;
+  bool over_items = false;  ///< what errors call a step of it: an item of a sequence
   std::uint32_t captured = 0;
   std::uint32_t carried = 0;
   std::vector<ScannedPort> scanned = {};

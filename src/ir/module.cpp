@@ -83,6 +83,12 @@ std::string Module::describe(NodeId id) const {
   return "a " + std::string(described.op == nullptr ? "broken" : described.op->name) + " node";
 }
 
+std::string Module::describe_step(NodeId id, std::int64_t step) const {
+  const auto& loop = node(id).loop;
+  const bool is_item = loop && loop->over_items;
+  return fmt::format("in {} {} of {}", is_item ? "item" : "step", step, describe(id));
+}
+
 std::string Module::describe(ValueId id) const {
   if (id.valid() && id.index < values_.size() && !value(id).name.empty())
     return "'" + value(id).name + "'";

@@ -97,6 +97,8 @@ class Module {
 
   /// "node 'gru' (Scan-11)", or "a <op> node" where the user gave no name.
   [[nodiscard]] std::string describe(NodeId node) const;
+  /// Where a step of the loop has failed: "in step 3 of node 'a' (Scan-16)".
+  [[nodiscard]] std::string describe_step(NodeId loop, std::int64_t step) const;
   /// The user's name of a value in quotes, or "%<id>".
   [[nodiscard]] std::string describe(ValueId value) const;
 

@@ -256,6 +256,7 @@ void Printer::loop_operation(const Node& node, const LoopPorts& ports) {
     out_ += ')';
   }
   if (ports.fixed_sizes) out_ += " fixed";
+  if (ports.over_items) out_ += " items";
   if (ports.has_keep_going) out_ += " keep_going";
 }
 

@@ -13,4 +13,8 @@ std::string describe(const Plan& plan, ir::NodeId node) {
   return node.valid() ? plan.module.describe(node) : std::string("the model");
 }
 
+std::string describe_step(const Plan& plan, ir::NodeId loop, std::int64_t step) {
+  return plan.module.describe_step(loop, step);
+}
+
 }  // namespace scanloom::plan

@@ -74,6 +74,8 @@ std::string describe_strategy(const Binding& binding, const BoundLoop& loop);
 
 /// The user's node in the words of messages.
 std::string describe(const Plan& plan, ir::NodeId node);
+/// Module::describe_step.
+std::string describe_step(const Plan& plan, ir::NodeId loop, std::int64_t step);
 
 /// For people: candidates of each node and what is known of each loop.
 std::string print(const Plan& plan);

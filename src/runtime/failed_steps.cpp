@@ -51,7 +51,7 @@ Error Run::State::in_steps(Error error, std::uint32_t at) const {
   for (auto index = around.rbegin(); index != around.rend() && notes < kMaxNotes; ++index) {
     const std::int64_t step = loops[*index].step;
     if (*index == itself || step == kUnknownStep) continue;
-    error.note(fmt::format("in step {} of {}", step, describe(binding->loops[*index].node)));
+    error.note(plan::describe_step(*binding->plan, binding->loops[*index].node, step));
     ++notes;
   }
   return error;

@@ -201,6 +201,22 @@ std::string adding_items(const std::string& other) {
   return model.bytes();
 }
 
+TEST(BoxedValues, ErrorsOfASequenceMapTellTheItem) {
+  const float x[] = {1, 2, 3};
+  for (const Execution execution : kExecutions)
+    for (const bool optimize : {true, false}) {
+      const Session session =
+          load(adding_items("b"), {.execution = execution, .optimize = optimize});
+      const auto results =
+          session.run({{"a", sequence({view(x, {2}), view(x, {1}), view(x, {3}), view(x, {1})})},
+                       {"b", sequence({view(x, {2}), view(x, {3}), view(x, {2}), view(x, {1})})}});
+      ASSERT_FALSE(results);
+      EXPECT_THAT(results.error().notes(),
+                  ::testing::ElementsAre("in item 2 of node 'map' (SequenceMap-17)"))
+          << results.error().message();
+    }
+}
+
 TEST(BoxedValues, NamesWithBracesAreNoFormats) {
   const float x[] = {1};
   for (const char* const other : {"b{}", "{", "}", "{:20000000}"})

@@ -119,6 +119,7 @@ Expected<void> convert_sequence_map(NodeCtx& ctx) {
   operands.push_back(ctx.integer_value(0));
   ir::LoopPorts ports;
   ports.has_trip_count = true;
+  ports.over_items = true;
   ports.captured = static_cast<std::uint32_t>(captures.operands().size() + inputs.size());
   ports.carried = 1;
   const ir::NodeId loop = ctx.module().add_node(ctx.builder().region(), ir::loop_op,
