@@ -60,7 +60,8 @@ Expected<Value> read_boxed(std::string_view bytes, ValueKind kind, DType dtype, 
     dtype = item.dtype();
     items.push_back(std::move(item));
   }
-  if (!wire.ok()) return fail(Code::invalid_argument, "malformed bytes in a {}", what);
+  if (!wire.ok())
+    return fail(Code::invalid_argument, "malformed bytes in a {}, {}", what, wire.mistake());
   if (kind == ValueKind::optional && items.size() > 1)
     return fail(Code::invalid_argument, "an OptionalProto holds {} values", items.size());
   return Value(kind, dtype, std::move(items));

@@ -81,6 +81,19 @@ def test_check_of_a_good_model(sums):
     assert json.loads(scanloom("check", sums, "--json").stdout)["fine"] is True
 
 
+def test_check_tells_where_a_truncated_file_stops_making_sense(sums, tmp_path):
+    whole, cut = sums.read_bytes(), tmp_path / "cut.onnx"
+    cut.write_bytes(whole[:-20])
+    text = scanloom("check", cut, expect=DIFFERS).stderr
+    assert "malformed bytes in a ModelProto, at byte " in text
+    assert f" of its {len(whole) - 20}: field " in text and " are left" in text
+
+
+def test_an_unknown_pass_is_answered_with_those_there_are(sums):
+    text = scanloom("explain", sums, "--disable-pass", "inlining", expect=BAD).stderr
+    assert "there is no pass 'inlining'" in text and "inline_short_loop, " in text
+
+
 def test_check_names_everything_at_once(tmp_path):
     model = broken_model(tmp_path / "broken.onnx")
     answer = scanloom("check", model, expect=DIFFERS)

@@ -182,7 +182,7 @@ std::vector<Broken> broken_files() {
   return {
       {"empty", "", kInvalid, "the model has no graph"},
       {"text", "this is no model at all", kInvalid, "malformed bytes in a ModelProto"},
-      {"truncated", good.substr(0, good.size() - 30), kInvalid, "malformed bytes"},
+      {"truncated", good.substr(0, good.size() - 30), kInvalid, " bytes long, "},
       {"wrong_wire_type", std::string("\x38\x01", 2), kInvalid, "malformed bytes in a ModelProto"},
       {"no_opset", with(model_of({}), [](ModelBytes& m) { m.opset = 0; }), kInvalid,
        "imports no operator set"},

@@ -77,9 +77,15 @@ TEST(Wire, RemembersMistakesAndEnds) {
   EXPECT_TRUE(truncated.next());
   EXPECT_EQ(truncated.view(), "");
   EXPECT_FALSE(truncated.ok());
+  EXPECT_EQ(truncated.mistake(), "at byte 2 of its 3: field 1 is 3 bytes long, 1 are left");
   Wire group(std::string_view("\x0b", 1));
   EXPECT_FALSE(group.next());
   EXPECT_FALSE(group.ok());
+  EXPECT_EQ(group.mistake(), "at byte 1 of its 1");
+  Wire half_a_length(std::string_view("\x0a\x80", 2));
+  EXPECT_TRUE(half_a_length.next());
+  EXPECT_EQ(half_a_length.view(), "");
+  EXPECT_EQ(half_a_length.mistake(), "at byte 1 of its 2");
 }
 
 }  // namespace

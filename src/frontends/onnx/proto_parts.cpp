@@ -115,7 +115,7 @@ Expected<TypeProto> parse_type(std::string_view bytes) {
 
 Expected<void> finished(const Wire& wire, std::string_view message) {
   if (wire.ok()) return {};
-  return invalid_model("onnx: malformed bytes in a {}", message);
+  return invalid_model("onnx: malformed bytes in a {}, {}", message, wire.mistake());
 }
 
 Expected<EntryProto> parse_entry(std::string_view bytes) {

@@ -122,7 +122,8 @@ Expected<void> each_occurrence(const TensorProto& proto, DataField field, Hand h
     else
       wire.skip();
   }
-  if (!wire.ok()) return invalid_model("malformed bytes in its {}", field_name(field));
+  if (!wire.ok())
+    return invalid_model("malformed bytes in its {}, {}", field_name(field), wire.mistake());
   return {};
 }
 

@@ -1,5 +1,9 @@
 #include "frontends/onnx/wire.h"
 
+#include <protozero/varint.hpp>
+
+#include "base/expected.h"
+
 namespace scanloom::onnx {
 
 using protozero::pbf_wire_type;
@@ -23,13 +27,32 @@ bool Wire::expect(pbf_wire_type type) noexcept {
 
 std::string_view Wire::view() noexcept {
   if (!expect(pbf_wire_type::length_delimited)) return {};
+  const protozero::data_view rest = reader_.data();
   try {
     const protozero::data_view bytes = reader_.get_view();
     return {bytes.data(), bytes.size()};
   } catch (...) {
     give_up();
+    note_length({rest.data(), rest.size()});
     return {};
   }
+}
+
+void Wire::note_length(std::string_view rest) noexcept {
+  const char* at = rest.data();
+  try {
+    too_long_ = protozero::decode_varint(&at, at + rest.size());
+  } catch (...) {
+    return;  // the length is cut off itself
+  }
+}
+
+std::string Wire::mistake() const {
+  std::string text = fmt::format("at byte {} of its {}", size_ - reader_.length(), size_);
+  if (too_long_ > 0)
+    text += fmt::format(": field {} is {} bytes long, {} are left", field(), too_long_,
+                        reader_.length());
+  return text;
 }
 
 std::int64_t Wire::integer() noexcept {

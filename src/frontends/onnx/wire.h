@@ -3,7 +3,9 @@
 // reader is a plain loop followed by one look at ok().
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,13 +15,16 @@ namespace scanloom::onnx {
 
 class Wire {
  public:
-  explicit Wire(std::string_view bytes) noexcept : reader_(bytes.data(), bytes.size()) {}
+  explicit Wire(std::string_view bytes) noexcept
+      : reader_(bytes.data(), bytes.size()), size_(bytes.size()) {}
 
   /// Goes to the next field; false at the end and after a mistake. Every field that is met must be
   /// read by exactly one of the readers below, or skipped.
   bool next() noexcept;
   [[nodiscard]] std::uint32_t field() const noexcept { return reader_.tag(); }
   [[nodiscard]] bool ok() const noexcept { return ok_; }
+  /// Where the mistake is, and what: "at byte 9 of its 50: field 7 is 90 bytes long, 41 are left".
+  [[nodiscard]] std::string mistake() const;
 
   /// Of a field of bytes, text or a message. Points into the bytes given.
   std::string_view view() noexcept;
@@ -41,8 +46,12 @@ class Wire {
  private:
   bool expect(protozero::pbf_wire_type type) noexcept;
   void give_up() noexcept { ok_ = false; }
+  /// Of a field of bytes that could not be read; `rest` begins with its length.
+  void note_length(std::string_view rest) noexcept;
 
   protozero::pbf_reader reader_;
+  std::size_t size_;
+  std::uint64_t too_long_ = 0;  ///< what a field says of its bytes, of which fewer are left
   bool ok_ = true;
 };
 
