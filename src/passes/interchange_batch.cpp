@@ -8,7 +8,6 @@
 // axis is the batch, step_rules.h tells; that the body can do with fewer rows, inference.
 //
 // It runs last: the other passes work on loops over the steps, and streams are made from them.
-#include "passes/interchange_batch.h"
 
 #include <algorithm>
 #include <optional>
@@ -334,6 +333,7 @@ std::vector<NodeId> candidates(const Module& module) {
 
 }  // namespace
 
+/// Whether some loop has a batch and products, so that the pass may divide it.
 bool has_batches(const Module& module) {
   return std::ranges::any_of(candidates(module), [&](NodeId id) {
     const Node& node = module.node(id);

@@ -26,11 +26,17 @@ struct PassDef {
   std::string_view name;
   std::string_view doc;
   PassFn run;
-  bool last;  ///< once, when the others have nothing left to do
+  /// Of one that runs last, once, when the others have nothing left to do: whether it is worth a
+  /// copy of the module. nullptr for all others.
+  bool (*may_change)(const ir::Module& module) = nullptr;
+
+  [[nodiscard]] bool is_last() const { return may_change != nullptr; }
 };
 
 #define SCANLOOM_PASS(name, doc) Expected<Change> name(ir::Module& module);
-#define SCANLOOM_LAST_PASS(name, doc) Expected<Change> name(ir::Module& module);
+#define SCANLOOM_LAST_PASS(name, may_change, doc) \
+  Expected<Change> name(ir::Module& module);      \
+  bool may_change(const ir::Module& module);
 #include "passes/list.inc"
 #undef SCANLOOM_PASS
 #undef SCANLOOM_LAST_PASS

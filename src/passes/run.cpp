@@ -6,14 +6,13 @@
 #include "ir/infer.h"
 #include "ir/verify.h"
 #include "ir/walk.h"
-#include "passes/interchange_batch.h"
 
 namespace scanloom::passes {
 namespace {
 
 constexpr PassDef kPasses[] = {
-#define SCANLOOM_PASS(name, doc) {#name, doc, &name, false},
-#define SCANLOOM_LAST_PASS(name, doc) {#name, doc, &name, true},
+#define SCANLOOM_PASS(name, doc) {#name, doc, &name},
+#define SCANLOOM_LAST_PASS(name, may_change, doc) {#name, doc, &name, &may_change},
 #include "passes/list.inc"
 #undef SCANLOOM_PASS
 #undef SCANLOOM_LAST_PASS
@@ -33,6 +32,10 @@ Expected<void> check_names(const std::vector<std::string>& names) {
   return {};
 }
 
+bool is_disabled(const PassDef& pass, const RunOptions& options) {
+  return std::ranges::find(options.disabled, pass.name) != options.disabled.end();
+}
+
 Expected<Change> run_one(const PassDef& pass, ir::Module& module, PassTiming& timing) {
   const auto begin = std::chrono::steady_clock::now();
   auto change = pass.run(module);
@@ -49,8 +52,7 @@ Expected<Change> run_round(ir::Module& module, bool last, const RunOptions& opti
   Change round;
   for (std::size_t i = 0; i < std::size(kPasses); ++i) {
     const PassDef& pass = kPasses[i];
-    if (pass.last != last) continue;
-    if (std::ranges::find(options.disabled, pass.name) != options.disabled.end()) continue;
+    if (pass.is_last() != last || is_disabled(pass, options)) continue;
     SCANLOOM_TRY(const Change change, run_one(pass, module, report.timings[i]));
     round |= change;
     if (!change.changed) continue;
@@ -64,7 +66,10 @@ Expected<Change> run_round(ir::Module& module, bool last, const RunOptions& opti
 
 /// The passes that run last change a copy, so that streams find the loops as they were.
 Expected<void> run_last(ir::Module& module, const RunOptions& options, RunReport& report) {
-  if (!has_batches(module)) return {};
+  const bool worth_a_copy = std::ranges::any_of(kPasses, [&](const PassDef& pass) {
+    return pass.is_last() && !is_disabled(pass, options) && pass.may_change(module);
+  });
+  if (!worth_a_copy) return {};
   ir::Module changed = module;
   SCANLOOM_TRY(const Change change, run_round(changed, true, options, report));
   if (!change.changed) return {};

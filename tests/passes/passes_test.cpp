@@ -239,6 +239,27 @@ TEST(Pipeline, DisabledPassesDoNotRun) {
     EXPECT_THAT(refused.error().notes()[0], ::testing::HasSubstr(pass.name));
 }
 
+TEST(Pipeline, LastPassesAreWorthACopyWhereTheyFire) {
+  int fire = 0;
+  for (const PassDef& pass : all_passes()) {
+    if (!pass.is_last()) continue;
+    SCOPED_TRACE(pass.name);
+    for (const Case& c : cases_of(pass)) {
+      if (c.parts.size() == 1) continue;
+      ++fire;
+      EXPECT_TRUE(pass.may_change(read(c.parts[0]))) << c.name;
+    }
+    ir::Module divided = read(cases_of(pass)[0].parts[0]), whole = divided;
+    const auto with = run(divided, {}),
+               without = run(whole, {.disabled = {std::string(pass.name)}});
+    ASSERT_TRUE(with && without);
+    EXPECT_TRUE(with->for_streams);
+    EXPECT_FALSE(without->for_streams);
+    EXPECT_FALSE(pass.may_change(read(kPipeline)));
+  }
+  EXPECT_GT(fire, 0);
+}
+
 TEST(Pipeline, ShowsWhatChanged) {
   ir::Module module = read(kPipeline);
   std::vector<std::string> shown;
