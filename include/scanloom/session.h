@@ -108,6 +108,7 @@ class SCANLOOM_API Session {
   [[nodiscard]] std::vector<std::pair<std::string, int>> operators() const;
 
  private:
+  friend class Function;
   friend class Stream;
   struct Impl;
   explicit Session(std::shared_ptr<Impl> impl);

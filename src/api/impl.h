@@ -55,6 +55,9 @@ struct Source {
   static Expected<Source> of_file(const std::string& path);
 };
 
+/// Runs the passes, unless the options say not to.
+Expected<void> optimise(Loaded& loaded, const SessionOptions& options);
+
 /// Reads and optimises. Errors: the first of what `diagnostics` collects.
 Expected<Loaded> load_module(const Source& source, const SessionOptions& options,
                              Diagnostics& diagnostics);

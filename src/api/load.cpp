@@ -74,6 +74,15 @@ Expected<Source> Source::of_file(const std::string& path) {
   return Source{file, file->bytes(), onnx::folder_of(path)};
 }
 
+Expected<void> optimise(Loaded& loaded, const SessionOptions& options) {
+  if (!options.optimize) return {};
+  passes::RunOptions pass_options;
+  pass_options.disabled = options.disabled_passes;
+  SCANLOOM_TRY(passes::RunReport report, passes::run(loaded.module, pass_options));
+  loaded.for_streams = std::move(report.for_streams);
+  return ir::verify(loaded.module);
+}
+
 Expected<Loaded> load_module(const Source& source, const SessionOptions& options,
                              Diagnostics& diagnostics) {
   onnx::ModelInfo info;
@@ -81,12 +90,7 @@ Expected<Loaded> load_module(const Source& source, const SessionOptions& options
   Loaded loaded{.module = std::move(module), .info = public_info(info), .defaults = {}};
   for (const onnx::DefaultInfo& value : info.defaults)
     loaded.defaults.push_back(describe_default(value));
-  if (!options.optimize) return loaded;
-  passes::RunOptions pass_options;
-  pass_options.disabled = options.disabled_passes;
-  SCANLOOM_TRY(passes::RunReport report, passes::run(loaded.module, pass_options));
-  loaded.for_streams = std::move(report.for_streams);
-  SCANLOOM_CHECK_OK(ir::verify(loaded.module));
+  SCANLOOM_CHECK_OK(optimise(loaded, options));
   return loaded;
 }
 

@@ -32,13 +32,15 @@ LAYERS = {
     "src/kernels": Layer(("base", "tensor"), third_party=("Highway",), posix=True),
     "src/ops": Layer(("base", "tensor", "ir"), third_party=("RE2",)),
     "src/frontends/onnx": Layer(_OPERATORS, third_party=("protozero",)),
+    "src/expr": Layer(_OPERATORS, public="all"),
     "src/interp": Layer(_OPERATORS),
     "src/passes": Layer(_OPERATORS),
     "src/jit": Layer(("base", "tensor"), third_party=("LLVM",)),
     "src/plan": Layer((*_OPERATORS, "kernels"), third_party=("fmt",)),
     "src/runtime": Layer(("base", "tensor", "kernels", "plan"), posix=True),
     "src/api": Layer(
-        (*_OPERATORS, "kernels", "frontends", "interp", "passes", "plan", "runtime"),
+        (*_OPERATORS, "kernels", "frontends", "interp", "passes", "expr", "plan",
+         "runtime"),
         public="all", posix=True,
     ),
     "tools/scanloom": Layer(

@@ -1,0 +1,59 @@
+// Function: expressions made ready to compute, over and over.
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <scanloom/expr.h>
+#include <scanloom/options.h>
+#include <scanloom/session.h>
+#include <scanloom/shared.h>
+
+namespace scanloom {
+
+struct FunctionOptions {
+  /// What shared variables are set to when a call has succeeded: all of them, or none.
+  Updates updates = {};
+  /// What stands for expressions that would be inputs otherwise.
+  std::vector<std::pair<Expr, Expr>> givens = {};
+  /// Shared variables keep their values although they have a default update.
+  bool no_default_updates = false;
+  std::string name = {};
+  SessionOptions session = {};
+};
+
+/// Immutable; calls may be made from many threads. Calls that update the same variable take turns.
+class SCANLOOM_API Function {
+ public:
+  /// Inputs are expressions made by input(), in the order in which calls give their values. Errors:
+  /// the first that an expression holds, a variable that is no input, an update of another type.
+  static Expected<Function> compile(const std::vector<Expr>& inputs,
+                                    const std::vector<Expr>& outputs,
+                                    const FunctionOptions& options = {});
+
+  /// Computes the outputs. A call that fails leaves shared variables as they were. Errors:
+  /// invalid_argument (as many values as inputs, their types and sizes, indices), limit_reached,
+  /// cancelled, out_of_memory.
+  Expected<std::vector<Value>> call(std::span<const View> values, const RunOptions& options = {},
+                                    RunReport* report = nullptr) const;
+  Expected<std::vector<Value>> operator()(std::initializer_list<View> values) const {
+    return call(std::span(values.begin(), values.size()));
+  }
+
+  /// The inputs' names and types; those of shared variables are not among them.
+  [[nodiscard]] std::span<const ValueInfo> inputs() const noexcept;
+  [[nodiscard]] std::string explain() const;
+  /// The module after passes.
+  [[nodiscard]] std::string ir() const;
+
+ private:
+  struct Impl;
+  explicit Function(std::shared_ptr<const Impl> impl);
+  std::shared_ptr<const Impl> impl_;
+};
+
+}  // namespace scanloom

@@ -1,0 +1,92 @@
+// Shared: a value that functions read and update, kept between their calls; and streams of random
+// numbers, whose keys are such values.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <scanloom/expr.h>
+
+namespace scanloom {
+
+namespace expr {
+struct SharedVariable;
+}
+
+/// A handle; copies name the same variable. It can stand wherever an Expr can. Reading and setting
+/// are safe from any thread; a call of a function sees one value throughout.
+class SCANLOOM_API Shared {
+ public:
+  /// The elements of `value` are copied.
+  Shared(std::string name, const View& value);
+  explicit Shared(Expr variable) : variable_(std::move(variable)) {}
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  Shared(std::string name, T value) : Shared(std::move(name), view(&value, {})) {}
+
+  operator const Expr&() const noexcept { return variable_; }
+  [[nodiscard]] const Expr& variable() const noexcept { return variable_; }
+  [[nodiscard]] Value value() const;
+  /// Error: another element type or rank. Sizes may change.
+  Expected<void> set(const View& value);
+
+  /// What functions that read it set it to when they are done, unless they are told otherwise.
+  [[nodiscard]] Expr default_update() const;
+  void set_default_update(const Expr& next);
+
+  friend bool operator==(const Shared& a, const Shared& b) noexcept {
+    return a.variable_ == b.variable_;
+  }
+
+ private:
+  Expr variable_;
+};
+
+/// What becomes of shared variables, in the order in which they were named.
+class SCANLOOM_API Updates {
+ public:
+  using Entry = std::pair<Shared, Expr>;
+  Updates() = default;
+  Updates(std::initializer_list<Entry> entries) : entries_(entries) {}
+
+  /// The new value; an undefined expression where there is none.
+  [[nodiscard]] Expr operator[](const Shared& variable) const;
+  void set(const Shared& variable, Expr next);
+  /// Error: both set one variable to different values.
+  Expected<void> merge(const Updates& other);
+  [[nodiscard]] const std::vector<Entry>& entries() const noexcept { return entries_; }
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+/// Streams of random numbers from one seed. Each draw is a stream of its own: independent of all
+/// others, the same on every machine, advanced by one with every call of a function that draws
+/// from it and with every step of a loop that does.
+///
+/// Bits are those of Philox 4x32-10 (Salmon et al., SC'11), keyed by seed and stream and counted
+/// by draw and element.
+class SCANLOOM_API RandomStreams {
+ public:
+  explicit RandomStreams(std::uint64_t seed = 0);
+  /// In [0, 1), of that shape.
+  Expr uniform(const Expr& shape, DType dtype = DType::f64);
+  /// Mean 0, deviation 1.
+  Expr normal(const Expr& shape, DType dtype = DType::f64);
+  /// Begins all streams anew from another seed.
+  void seed(std::uint64_t seed);
+  /// All streams and what a draw makes of them.
+  [[nodiscard]] Updates updates() const;
+
+ private:
+  Expr draw(const char* kind, const Expr& shape, DType dtype);
+
+  std::uint64_t seed_;
+  std::vector<Shared> streams_;
+};
+
+}  // namespace scanloom

@@ -1,0 +1,141 @@
+#include <scanloom/function.h>
+
+#include <algorithm>
+
+#include "api/guard.h"
+#include "api/impl.h"
+#include "expr/lower.h"
+#include "expr/node.h"
+#include "expr/shared.h"
+#include "ir/verify.h"
+
+namespace scanloom {
+
+struct Function::Impl {
+  std::shared_ptr<Session::Impl> session;
+  std::size_t inputs = 0, outputs = 0;  ///< the caller's own
+  /// Fed behind the inputs, and set to what comes behind the outputs.
+  std::vector<std::shared_ptr<expr::SharedVariable>> read, updated;
+
+  /// Calls that update a variable take turns; the order of locks is that of their making.
+  [[nodiscard]] std::vector<std::unique_lock<std::recursive_mutex>> take_turns() const {
+    std::vector<std::shared_ptr<expr::SharedVariable>> sorted = updated;
+    std::ranges::sort(sorted);
+    std::vector<std::unique_lock<std::recursive_mutex>> turns;
+    for (const auto& variable : sorted) turns.emplace_back(variable->turn);
+    return turns;
+  }
+
+  Expected<std::vector<Value>> call(std::span<const View> values, const RunOptions& options,
+                                    RunReport* report) const {
+    if (values.size() != inputs)
+      return fail(Code::invalid_argument, "the function takes {} values, {} are given", inputs,
+                  values.size());
+    const auto turns = take_turns();
+    Arranged arranged;
+    arranged.objects.resize(session->inputs.size());
+    for (std::size_t i = 0; i < inputs; ++i)
+      SCANLOOM_CHECK_OK(session->arrange_one(i, values[i], arranged));
+    std::vector<tensor::Tensor> kept;
+    for (std::size_t i = 0; i < read.size(); ++i) {
+      kept.push_back(expr::value_of(*read[i]));
+      const tensor::Tensor& now = kept.back();
+      const View view{now.dtype(), {now.shape().begin(), now.shape().end()}, now.data()};
+      SCANLOOM_CHECK_OK(session->arrange_one(inputs + i, view, arranged));
+    }
+    RunReport own_report;
+    RunReport& told = report != nullptr ? *report : own_report;
+    SCANLOOM_TRY(std::vector<Value> results, session->options.execution == Execution::interpreted
+                                                 ? session->run_interpreted(arranged, options, told)
+                                                 : session->run_bound(arranged, options, told));
+    for (std::size_t i = 0; i < updated.size(); ++i) {
+      const Value& value = results[outputs + i];
+      const tensor::Shape shape{std::span<const std::int64_t>(value.shape())};
+      expr::set_value(*updated[i],
+                      tensor::Tensor(value.dtype(), shape, value.owner(), value.data()));
+    }
+    results.resize(outputs);
+    return results;
+  }
+};
+
+namespace {
+
+Expected<void> check_update(const Shared& variable, const Expr& next) {
+  const Expr& of = variable.variable();
+  if (of.error() != nullptr) return *of.error();
+  if (!next.defined())
+    return fail(Code::invalid_argument, "the update of {} is missing", expr::describe(of));
+  if (next.error() != nullptr) return *next.error();
+  if (next.dtype() == of.dtype() && next.rank() == of.rank()) return {};
+  return fail(Code::invalid_argument, "the update of {} is {}, the variable {}; cast it first",
+              expr::describe(of), to_string(expr::type_of(next)), to_string(expr::type_of(of)));
+}
+
+/// With the default updates of what is read, also of what these read.
+Expected<Updates> all_updates(const std::vector<Expr>& outputs, const FunctionOptions& options) {
+  Updates updates = options.updates;
+  for (const auto& [variable, next] : updates.entries())
+    SCANLOOM_CHECK_OK(check_update(variable, next));
+  if (options.no_default_updates) return updates;
+  for (bool found = true; found;) {
+    found = false;
+    std::vector<Expr> roots = outputs;
+    for (const auto& [variable, next] : updates.entries()) roots.push_back(next);
+    for (const Expr& variable : expr::shared_variables(roots)) {
+      const Expr next = expr::default_update(variable);
+      if (!next.defined() || updates[Shared(variable)].defined()) continue;
+      updates.set(Shared(variable), next);
+      found = true;
+    }
+  }
+  return updates;
+}
+
+}  // namespace
+
+Function::Function(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+
+Expected<Function> Function::compile(const std::vector<Expr>& inputs,
+                                     const std::vector<Expr>& outputs,
+                                     const FunctionOptions& options) {
+  return guard([&]() -> Expected<Function> {
+    for (const Expr& x : outputs)
+      if (!x.defined()) return fail(Code::invalid_argument, "an output is missing");
+    for (const Expr& x : inputs)
+      if (!x.defined() || x.node()->kind != expr::Kind::input)
+        return fail(Code::invalid_argument, "{} is no input: inputs are made by input()",
+                    x.defined() ? expr::describe(x) : "an undefined expression");
+    SCANLOOM_TRY(const Updates updates, all_updates(outputs, options));
+    std::vector<Expr> all = outputs;
+    for (const auto& [variable, next] : updates.entries()) all.push_back(next);
+    if (const Expr* bad = expr::first_failed(all)) return *bad->error();
+    if (!options.givens.empty()) all = substitute(all, options.givens);
+    SCANLOOM_TRY(expr::Lowered lowered, expr::lower(inputs, all, options.name));
+    SCANLOOM_CHECK_OK(ir::verify(lowered.module));
+    Loaded loaded{.module = std::move(lowered.module), .info = {}, .defaults = {}};
+    SCANLOOM_CHECK_OK(optimise(loaded, options.session));
+    auto impl = std::make_shared<Impl>();
+    impl->session = Session::Impl::of_module(std::move(loaded.module), options.session);
+    impl->inputs = inputs.size();
+    impl->outputs = outputs.size();
+    for (const Expr& variable : lowered.shared) impl->read.push_back(variable.node()->shared);
+    for (const auto& [variable, next] : updates.entries())
+      impl->updated.push_back(variable.variable().node()->shared);
+    return Function(std::move(impl));
+  });
+}
+
+Expected<std::vector<Value>> Function::call(std::span<const View> values, const RunOptions& options,
+                                            RunReport* report) const {
+  return guard([&] { return impl_->call(values, options, report); });
+}
+
+std::span<const ValueInfo> Function::inputs() const noexcept {
+  return std::span(impl_->session->inputs).first(impl_->inputs);
+}
+
+std::string Function::explain() const { return Session(impl_->session).explain(); }
+std::string Function::ir() const { return Session(impl_->session).ir(); }
+
+}  // namespace scanloom

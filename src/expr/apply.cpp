@@ -1,0 +1,109 @@
+#include "expr/apply.h"
+
+#include "base/assert.h"
+#include "ir/infer_node.h"
+
+namespace scanloom::expr {
+namespace {
+
+using tensor::Attr;
+using tensor::Dim;
+using tensor::DimTable;
+using tensor::Type;
+
+/// Sizes that a run knows are unrelated to each other here; lowering relates them.
+Type ir_type(const StaticType& type, DimTable& dims) {
+  std::vector<Dim> sizes;
+  for (const std::int64_t size : type.sizes) sizes.push_back(size < 0 ? dims.fresh() : Dim(size));
+  return Type::of(type.dtype, std::move(sizes));
+}
+
+Expected<StaticType> static_type(const ir::OpDef& op, const Type& type) {
+  if (!type.is_tensor()) return fail(Code::unsupported, "{} makes no tensor", op.name);
+  if (!type.ranked)
+    return fail(Code::invalid_argument, "the number of axes of {}'s result is not known", op.name);
+  StaticType result{type.dtype, {}};
+  for (const Dim dim : type.dims) result.sizes.push_back(dim.is_constant() ? dim.value() : -1);
+  return result;
+}
+
+Expected<std::vector<StaticType>> infer(const ir::OpDef& op, std::span<const Expr> inputs,
+                                        std::span<const Attr> attrs, std::size_t outputs) {
+  DimTable dims;
+  std::vector<Type> types(inputs.size());
+  std::vector<std::shared_ptr<const ir::Known>> known(inputs.size());
+  std::vector<const Type*> type_at(inputs.size(), nullptr);
+  std::vector<const ir::Known*> known_at(inputs.size(), nullptr);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].defined()) continue;
+    types[i] = ir_type(type_of(inputs[i]), dims);
+    type_at[i] = &types[i];
+    const Node& node = *inputs[i].node();
+    if (node.kind == Kind::constant) known[i] = ir::known_tensor(node.value);
+    known_at[i] = known[i].get();
+  }
+  SCANLOOM_TRY(const ir::NodeTypes inferred,
+               ir::infer_node(op, type_at, known_at, attrs, outputs, dims));
+  std::vector<StaticType> results;
+  for (const Type& type : inferred.types) {
+    SCANLOOM_TRY(StaticType result, static_type(op, type));
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+std::string operands(std::span<const Expr> inputs) {
+  std::string text;
+  for (const Expr& x : inputs) {
+    if (!x.defined()) continue;
+    text += (text.empty() ? "" : " and ") + describe(x);
+    if (!x.name().empty()) text += " " + to_string(type_of(x));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<Expr> apply_attrs(const ir::OpDef& op, std::vector<Expr> inputs,
+                              std::vector<Attr> attrs, std::size_t outputs) {
+  if (const Expr* bad = first_failed(inputs)) return std::vector(outputs, *bad);
+  auto types = infer(op, inputs, attrs, outputs);
+  if (!types) {
+    const Error& error = types.error();
+    Error told =
+        fail(Code::invalid_argument, "{} of {}: {}", op.name, operands(inputs), error.text());
+    for (const std::string& note : error.notes()) told.note(note);
+    return std::vector(outputs, failed(std::move(told)));
+  }
+  auto node = std::make_shared<Node>(Kind::op, *std::move(types));
+  node->op = &op;
+  node->inputs = std::move(inputs);
+  node->attrs = std::move(attrs);
+  std::vector<Expr> results;
+  for (std::uint32_t i = 0; i < outputs; ++i) results.emplace_back(node, i);
+  return results;
+}
+
+std::vector<Expr> apply_all(const ir::OpDef& op, std::vector<Expr> inputs,
+                            std::vector<NamedAttr> attrs, std::size_t outputs) {
+  std::vector<Attr> ordered(op.attrs.size());
+  for (NamedAttr& attr : attrs) {
+    const int at = op.attr_index(attr.name);
+    SCANLOOM_ASSERT(at >= 0);
+    ordered[static_cast<std::size_t>(at)] = std::move(attr.value);
+  }
+  return apply_attrs(op, std::move(inputs), std::move(ordered), outputs);
+}
+
+Expr apply(const ir::OpDef& op, std::vector<Expr> inputs, std::vector<NamedAttr> attrs) {
+  return apply_all(op, std::move(inputs), std::move(attrs), 1).front();
+}
+
+Expr integers(const std::vector<std::int64_t>& values) {
+  return constant_of(
+      tensor::Tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values));
+}
+
+Expr integer(std::int64_t value) { return constant_of(tensor::Tensor::scalar(value)); }
+
+}  // namespace scanloom::expr

@@ -1,0 +1,177 @@
+// Operators and functions of single elements.
+#include <scanloom/expr.h>
+
+#include "expr/apply.h"
+#include "expr/types.h"
+#include "ir/evaluate.h"
+#include "ops/ops.h"
+
+namespace scanloom {
+
+using expr::apply;
+
+namespace {
+
+/// The operand in a type that numbers can be computed in: booleans count as 0 and 1.
+Expr counted(const Expr& x) {
+  if (!x.defined() || x.error() != nullptr || x.dtype() != DType::boolean) return x;
+  return cast(x, DType::i8);
+}
+
+Expr binary(const ir::OpDef& op, const Expr& a, const Expr& b) {
+  return apply(op, expr::promoted({counted(a), counted(b)}));
+}
+
+Expr real_function(const ir::OpDef& op, const Expr& x) {
+  if (x.error() != nullptr) return x;
+  return apply(op, {cast(x, expr::real_of(x.dtype()))});
+}
+
+/// Booleans as they are, integers in their common type; anything else is an error.
+Expr logical(const ir::OpDef& of_booleans, const ir::OpDef& of_integers, const Expr& a,
+             const Expr& b) {
+  std::vector<Expr> both = expr::promoted({a, b});
+  if (const Expr* bad = expr::first_failed(both)) return *bad;
+  return apply(both[0].dtype() == DType::boolean ? of_booleans : of_integers, std::move(both));
+}
+
+bool is_whole(const Expr& x) { return is_integer(x.dtype()) || x.dtype() == DType::boolean; }
+
+/// The value of a scalar constant as a double; nullopt where x is none.
+std::optional<double> constant_number(const Expr& x) {
+  if (!x.defined() || x.error() != nullptr || x.node()->kind != expr::Kind::constant ||
+      x.rank() != 0)
+    return std::nullopt;
+  const Expr wide = cast(x, DType::f64);
+  if (wide.node()->kind != expr::Kind::constant) return std::nullopt;
+  return wide.node()->value.as<double>()[0];
+}
+
+/// Elements of a constant in another type, computed now.
+std::optional<Expr> cast_constant(const Expr& x, DType to) {
+  constexpr std::int64_t kSmall = 64;
+  const tensor::Tensor& value = x.node()->value;
+  if (value.elements() > kSmall) return std::nullopt;
+  const std::vector<tensor::Attr> attrs{to};
+  const std::vector types{tensor::Type::of(to, value.shape())};
+  const auto results = ir::evaluate(ops::cast_op, {{value}}, attrs, types, kSmall);
+  if (!results || !*results) return std::nullopt;
+  return expr::constant_of((**results)[0]);
+}
+
+}  // namespace
+
+Expr operator+(const Expr& a, const Expr& b) { return binary(ops::add_op, a, b); }
+Expr operator-(const Expr& a, const Expr& b) { return binary(ops::sub_op, a, b); }
+Expr operator*(const Expr& a, const Expr& b) { return binary(ops::mul_op, a, b); }
+
+Expr operator/(const Expr& a, const Expr& b) {
+  std::vector<Expr> both = expr::promoted({counted(a), counted(b)});
+  if (const Expr* bad = expr::first_failed(both)) return *bad;
+  if (is_whole(both[0]))
+    for (Expr& x : both) x = cast(x, DType::f64);
+  return apply(ops::div_op, std::move(both));
+}
+
+Expr operator-(const Expr& x) { return apply(ops::neg_op, {counted(x)}); }
+
+Expr floor_divide(const Expr& a, const Expr& b) {
+  const std::vector<Expr> both = expr::promoted({counted(a), counted(b)});
+  if (const Expr* bad = expr::first_failed(both)) return *bad;
+  const Expr quotient = apply(ops::div_op, both);
+  if (!is_whole(quotient)) return apply(ops::floor_op, {quotient});
+  // Towards zero; one less where there is a remainder and the signs differ.
+  const Expr rest = both[0] - quotient * both[1];
+  const Expr zero = number(0, quotient.dtype());
+  const Expr lower = not_equal(rest, zero) & ((rest < zero) ^ (both[1] < zero));
+  return quotient - cast(lower, quotient.dtype());
+}
+
+Expr remainder(const Expr& a, const Expr& b) {
+  std::vector<Expr> both = expr::promoted({counted(a), counted(b)});
+  if (const Expr* bad = expr::first_failed(both)) return *bad;
+  if (is_whole(both[0])) return apply(ops::mod_op, std::move(both), {{"fmod", 0}});
+  return both[0] - apply(ops::floor_op, {apply(ops::div_op, both)}) * both[1];
+}
+
+Expr pow(const Expr& a, const Expr& b) {
+  std::vector<Expr> both = expr::promoted({counted(a), counted(b)});
+  if (const Expr* bad = expr::first_failed(both)) return *bad;
+  const std::optional<double> exponent = constant_number(both[1]);
+  if (exponent == 2.0) return both[0] * both[0];
+  if (exponent == 1.0) return both[0];
+  return apply(ops::pow_op, std::move(both));
+}
+
+Expr maximum(const Expr& a, const Expr& b) { return binary(ops::max_op, a, b); }
+Expr minimum(const Expr& a, const Expr& b) { return binary(ops::min_op, a, b); }
+Expr operator<(const Expr& a, const Expr& b) { return binary(ops::less_op, a, b); }
+Expr operator<=(const Expr& a, const Expr& b) { return binary(ops::less_equal_op, a, b); }
+Expr operator>(const Expr& a, const Expr& b) { return b < a; }
+Expr operator>=(const Expr& a, const Expr& b) { return b <= a; }
+Expr equal(const Expr& a, const Expr& b) { return binary(ops::equal_op, a, b); }
+Expr not_equal(const Expr& a, const Expr& b) { return ~equal(a, b); }
+
+Expr operator&(const Expr& a, const Expr& b) {
+  return logical(ops::logical_and_op, ops::bit_and_op, a, b);
+}
+Expr operator|(const Expr& a, const Expr& b) {
+  return logical(ops::logical_or_op, ops::bit_or_op, a, b);
+}
+Expr operator^(const Expr& a, const Expr& b) {
+  return logical(ops::logical_xor_op, ops::bit_xor_op, a, b);
+}
+Expr operator~(const Expr& x) {
+  if (x.error() != nullptr) return x;
+  return apply(x.dtype() == DType::boolean ? ops::logical_not_op : ops::bit_not_op, {x});
+}
+
+Expr where(const Expr& condition, const Expr& a, const Expr& b) {
+  std::vector<Expr> sides = expr::promoted({a, b});
+  return apply(ops::where_op, {cast(condition, DType::boolean), sides[0], sides[1]});
+}
+
+Expr clip(const Expr& x, const Expr& least, const Expr& greatest) {
+  return minimum(maximum(x, least), greatest);
+}
+
+Expr cast(const Expr& x, DType to) {
+  if (x.error() != nullptr || x.dtype() == to) return x;
+  if (x.node()->kind == expr::Kind::constant)
+    if (const auto folded = cast_constant(x, to)) return *folded;
+  return apply(ops::cast_op, {x}, {{"to", to}});
+}
+
+Expr abs(const Expr& x) { return apply(ops::abs_op, {counted(x)}); }
+Expr sign(const Expr& x) { return apply(ops::sign_op, {counted(x)}); }
+Expr exp(const Expr& x) { return real_function(ops::exp_op, x); }
+Expr log(const Expr& x) { return real_function(ops::log_op, x); }
+Expr sqrt(const Expr& x) { return real_function(ops::sqrt_op, x); }
+Expr square(const Expr& x) { return x * x; }
+Expr sin(const Expr& x) { return real_function(ops::sin_op, x); }
+Expr cos(const Expr& x) { return real_function(ops::cos_op, x); }
+Expr tan(const Expr& x) { return sin(x) / cos(x); }
+Expr asin(const Expr& x) { return real_function(ops::asin_op, x); }
+Expr acos(const Expr& x) { return real_function(ops::acos_op, x); }
+Expr atan(const Expr& x) { return real_function(ops::atan_op, x); }
+Expr sinh(const Expr& x) { return real_function(ops::sinh_op, x); }
+Expr cosh(const Expr& x) { return real_function(ops::cosh_op, x); }
+Expr tanh(const Expr& x) { return real_function(ops::tanh_op, x); }
+Expr asinh(const Expr& x) { return real_function(ops::asinh_op, x); }
+Expr acosh(const Expr& x) { return real_function(ops::acosh_op, x); }
+Expr atanh(const Expr& x) { return real_function(ops::atanh_op, x); }
+Expr erf(const Expr& x) { return real_function(ops::erf_op, x); }
+Expr sigmoid(const Expr& x) { return real_function(ops::sigmoid_op, x); }
+Expr softplus(const Expr& x) { return real_function(ops::softplus_op, x); }
+Expr relu(const Expr& x) { return apply(ops::relu_op, {counted(x)}); }
+Expr floor(const Expr& x) { return real_function(ops::floor_op, x); }
+Expr ceil(const Expr& x) { return real_function(ops::ceil_op, x); }
+Expr round(const Expr& x) { return real_function(ops::round_op, x); }
+Expr is_nan(const Expr& x) { return real_function(ops::is_nan_op, x); }
+Expr is_inf(const Expr& x) {
+  if (x.error() != nullptr) return x;
+  return equal(abs(cast(x, expr::real_of(x.dtype()))),
+               number(std::numeric_limits<double>::infinity(), expr::real_of(x.dtype())));
+}
+
+}  // namespace scanloom

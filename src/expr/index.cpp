@@ -1,0 +1,283 @@
+// x[...]: slices are views, one integer or vector of integers is a gather, and what names several
+// axes with integers is a gather of tuples. Writing to a part scatters: what x[...] would pick is
+// found by indexing a tensor of the numbers of x's elements, which is right for every form; single
+// leading integers, the common case, write their slice directly.
+#include <scanloom/expr.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "expr/apply.h"
+#include "expr/loop.h"
+#include "expr/types.h"
+#include "ops/ops.h"
+
+namespace scanloom {
+
+using expr::apply;
+using expr::describe;
+
+namespace {
+
+using Sizes = std::vector<std::int64_t>;
+
+/// Items without ellipses and masks, one for each axis but for new axes.
+struct Resolved {
+  std::vector<Index> items;
+  std::optional<Error> error;
+};
+
+bool takes_axis(const Index& item) {
+  return item.kind == Index::Kind::at || item.kind == Index::Kind::slice;
+}
+
+std::optional<Error> check_item(const Index& item) {
+  for (const Expr* x : {&item.at, &item.start, &item.stop, &item.step})
+    if (x->defined() && x->error() != nullptr) return *x->error();
+  if (item.kind == Index::Kind::at && !is_integer(item.at.dtype()) &&
+      item.at.dtype() != DType::boolean)
+    return fail(Code::invalid_argument, "{} is no index: indices are integers or booleans",
+                describe(item.at));
+  for (const Expr* x : {&item.start, &item.stop, &item.step})
+    if (x->defined() && (!is_integer(x->dtype()) || x->rank() > 1))
+      return fail(Code::invalid_argument, "{} is no limit of a slice: these are single integers",
+                  describe(*x));
+  return std::nullopt;
+}
+
+/// A boolean mask picks by the indices of its true elements, one vector for each of its axes.
+void add_mask(const Expr& mask, std::vector<Index>& items) {
+  const Expr where = apply(ops::non_zero_op, {mask});
+  for (int axis = 0; axis < mask.rank(); ++axis)
+    items.push_back(Index::of(apply(ops::gather_op, {where, expr::integer(axis)}, {{"axis", 0}})));
+}
+
+Resolved resolve(const Expr& x, const std::vector<Index>& items) {
+  Resolved resolved;
+  std::vector<Index> plain;
+  std::optional<std::size_t> dots;
+  for (const Index& item : items) {
+    if (auto error = check_item(item)) return {{}, std::move(error)};
+    if (item.kind == Index::Kind::ellipsis) {
+      if (dots) return {{}, fail(Code::invalid_argument, "{}[...] with two ellipses", describe(x))};
+      dots = plain.size();
+    } else if (item.kind == Index::Kind::at && item.at.dtype() == DType::boolean) {
+      add_mask(item.at, plain);
+    } else {
+      plain.push_back(item);
+    }
+  }
+  const auto named = std::ranges::count_if(plain, takes_axis);
+  if (named > x.rank())
+    return {{},
+            fail(Code::invalid_argument, "{} indices for {}, which has {} axes", named, describe(x),
+                 x.rank())};
+  const auto rest = static_cast<std::size_t>(x.rank() - named);
+  plain.insert(plain.begin() + static_cast<std::ptrdiff_t>(dots.value_or(plain.size())), rest,
+               Index::all());
+  return {std::move(plain), std::nullopt};
+}
+
+Expr scalar_or(const Expr& x, std::int64_t otherwise) {
+  if (!x.defined()) return expr::integer(otherwise);
+  return x.rank() == 0 ? x : reshape(x, expr::integers({}));
+}
+
+bool is_full(const Index& item) {
+  return !item.start.defined() && !item.stop.defined() && !item.step.defined();
+}
+
+/// All slices at once, on axes that are still those of x.
+Expr take_slices(const Expr& x, const std::vector<Index>& items) {
+  std::vector<Expr> starts, stops, steps;
+  Sizes axes;
+  std::int64_t axis = 0;
+  for (const Index& item : items) {
+    if (item.kind == Index::Kind::slice && !is_full(item)) {
+      const auto step =
+          item.step.defined() ? expr::constant_integers(item.step) : std::optional(Sizes{1});
+      const bool back = step && (*step)[0] < 0;
+      const bool either = !step && (!item.start.defined() || !item.stop.defined());
+      if (step && (*step)[0] == 0)
+        return expr::failed(fail(Code::invalid_argument, "a slice of {} has step 0", describe(x)));
+      if (either)
+        return expr::failed(fail(Code::unsupported,
+                                 "a slice of {} whose step is computed needs both limits",
+                                 describe(x)));
+      constexpr std::int64_t kFar = std::numeric_limits<std::int64_t>::max();
+      starts.push_back(scalar_or(item.start, back ? kFar : 0));
+      stops.push_back(scalar_or(item.stop, back ? -kFar : kFar));
+      steps.push_back(scalar_or(item.step, 1));
+      axes.push_back(axis);
+    }
+    axis += takes_axis(item) ? 1 : 0;
+  }
+  if (axes.empty()) return x;
+  return apply(ops::slice_op,
+               {x, shape_of(starts), shape_of(stops), expr::integers(axes), shape_of(steps)});
+}
+
+/// The axis that the item at `at` names, before any axis is dropped.
+std::int64_t axis_of(const std::vector<Index>& items, std::size_t at) {
+  return std::count_if(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(at), takes_axis);
+}
+
+Expr as_index(const Expr& index) {
+  return index.dtype() == DType::i32 ? index : cast(index, DType::i64);
+}
+
+/// Integers alone, each dropping its axis: from the last one on, so that axes in front stay.
+Expr take_scalars(Expr x, const std::vector<Index>& items) {
+  for (std::size_t i = items.size(); i-- > 0;)
+    if (items[i].kind == Index::Kind::at)
+      x = apply(ops::gather_op, {x, as_index(items[i].at)}, {{"axis", axis_of(items, i)}});
+  return x;
+}
+
+/// Indices of any rank, numpy's advanced indexing: they are broadcast with each other, and their
+/// axes stand where the first of them stood, or in front where something stands between them.
+Expr take_tuples(const Expr& x, const std::vector<Index>& items) {
+  std::vector<Expr> indices;
+  Sizes named, others;
+  std::size_t first = items.size(), last = 0;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (items[i].kind == Index::Kind::at) {
+      indices.push_back(cast(items[i].at, DType::i64));
+      named.push_back(axis_of(items, i));
+      first = std::min(first, i);
+      last = i;
+    } else if (items[i].kind == Index::Kind::slice) {
+      others.push_back(axis_of(items, i));
+    }
+  }
+  Expr together = indices[0];
+  for (const Expr& index : indices) together = together + index * expr::integer(0);
+  std::vector<Expr> columns;
+  for (const Expr& index : indices)
+    columns.push_back(expand_dims(broadcast_to(index, shape(together)), {together.rank()}));
+  Sizes order = named;
+  order.insert(order.end(), others.begin(), others.end());
+  const Expr picked = apply(ops::gather_nd_op, {dimshuffle(x, order), concatenate(columns, -1)},
+                            {{"batch_dims", 0}});
+  const bool adjacent = std::all_of(items.begin() + static_cast<std::ptrdiff_t>(first),
+                                    items.begin() + static_cast<std::ptrdiff_t>(last),
+                                    [](const Index& item) { return item.kind == Index::Kind::at; });
+  const std::int64_t in_front = adjacent ? axis_of(items, first) : 0;
+  if (in_front == 0 || picked.error() != nullptr) return picked;
+  Sizes back;
+  const std::int64_t width = together.rank();
+  for (std::int64_t i = 0; i < in_front; ++i) back.push_back(width + i);
+  for (std::int64_t i = 0; i < width; ++i) back.push_back(i);
+  for (std::int64_t i = width + in_front; i < picked.rank(); ++i) back.push_back(i);
+  return dimshuffle(picked, back);
+}
+
+/// New axes, where the items say.
+Expr add_axes(const Expr& x, const std::vector<Index>& items, int index_rank, bool tuples) {
+  Sizes axes;
+  std::int64_t axis = 0;
+  bool passed = false;
+  for (const Index& item : items) {
+    if (item.kind == Index::Kind::new_axis) axes.push_back(axis);
+    if (item.kind == Index::Kind::at) {
+      axis += tuples && !passed ? index_rank : 0;
+      passed = true;
+    } else {
+      ++axis;
+    }
+  }
+  return axes.empty() ? x : expand_dims(x, axes);
+}
+
+Expr take(const Expr& x, const std::vector<Index>& items) {
+  int indices = 0, rank = 0;
+  std::size_t last = 0;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (items[i].kind != Index::Kind::at) continue;
+    ++indices;
+    rank = std::max(rank, items[i].at.rank());
+    last = i;
+  }
+  Expr picked = take_slices(x, items);
+  if (picked.error() != nullptr) return picked;
+  if (indices == 1) {
+    picked =
+        apply(ops::gather_op, {picked, as_index(items[last].at)}, {{"axis", axis_of(items, last)}});
+  } else if (rank == 0) {
+    picked = take_scalars(picked, items);
+  } else {
+    std::vector<Index> axes;
+    for (const Index& item : items)
+      if (item.kind != Index::Kind::new_axis) axes.push_back(item);
+    picked = take_tuples(picked, axes);
+  }
+  if (picked.error() != nullptr) return picked;
+  return add_axes(picked, items, rank, rank > 0);
+}
+
+/// An expression of its own for the part, so that set_subtensor finds what it is part of.
+Expr remember(const Expr& part, const Expr& whole, std::vector<Index> items) {
+  if (part.error() != nullptr) return part;
+  Expr own = apply(ops::identity_op, {part});
+  own.node()->part = std::make_shared<expr::PartOf>(expr::PartOf{whole, std::move(items)});
+  return own;
+}
+
+/// `whole` with y written, or added, where the items point.
+Expr scatter(const expr::PartOf& part, const Expr& y, std::string_view reduction) {
+  const Expr& whole = part.whole;
+  const bool leading = std::ranges::all_of(part.items, [](const Index& item) {
+    return item.kind == Index::Kind::at && item.at.rank() == 0 && is_integer(item.at.dtype());
+  });
+  if (leading) {
+    std::vector<Expr> tuple;
+    for (const Index& item : part.items) tuple.push_back(cast(item.at, DType::i64));
+    return apply(ops::scatter_nd_op, {whole, shape_of(tuple), y},
+                 {{"reduction", std::string(reduction)}});
+  }
+  if (part.items.size() == 1 && part.items[0].kind == Index::Kind::at &&
+      is_integer(part.items[0].at.dtype())) {
+    const Expr tuples = expand_dims(cast(part.items[0].at, DType::i64), {part.items[0].at.rank()});
+    return apply(ops::scatter_nd_op, {whole, tuples, y}, {{"reduction", std::string(reduction)}});
+  }
+  const Expr flat = flatten(whole);
+  const Expr numbers = reshape(arange(0, size(flat, 0)), shape(whole));
+  const Expr picked = flatten(subtensor(numbers, part.items));
+  const Expr written = apply(ops::scatter_elements_op, {flat, picked, flatten(y)},
+                             {{"axis", 0}, {"reduction", std::string(reduction)}});
+  return reshape(written, shape(whole));
+}
+
+Expr write(const Expr& part, const Expr& y, std::string_view reduction) {
+  if (const Expr* bad = expr::first_failed(std::vector{part, y})) return *bad;
+  const auto of = part.node()->part;
+  if (of == nullptr)
+    return expr::failed(fail(Code::invalid_argument,
+                             "{} is no part of a tensor: write set_subtensor(x[...], y)",
+                             describe(part)));
+  const DType dtype = of->whole.dtype();
+  const std::vector<Expr> both{of->whole, y};
+  if (expr::common_dtype(both) != dtype)
+    return expr::failed(fail(Code::invalid_argument,
+                             "{} ({}) does not fit into {} ({}); cast it first", describe(y),
+                             dtype_name(y.dtype()), describe(of->whole), dtype_name(dtype)));
+  if (y.rank() > part.rank())
+    return expr::failed(fail(Code::invalid_argument, "{} has {} axes, the part written to {}",
+                             describe(y), y.rank(), part.rank()));
+  return scatter(*of, broadcast_to(cast(y, dtype), shape(part)), reduction);
+}
+
+}  // namespace
+
+Expr subtensor(const Expr& x, const std::vector<Index>& items) {
+  if (x.error() != nullptr) return x;
+  Resolved resolved = resolve(x, items);
+  if (resolved.error) return expr::failed(*std::move(resolved.error));
+  if (const Expr last = expr::last_state(x, resolved.items); last.defined()) return last;
+  return remember(take(x, resolved.items), x, items);
+}
+
+Expr set_subtensor(const Expr& part, const Expr& y) { return write(part, y, "none"); }
+Expr increment_subtensor(const Expr& part, const Expr& y) { return write(part, y, "add"); }
+
+}  // namespace scanloom

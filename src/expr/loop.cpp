@@ -1,0 +1,192 @@
+#include "expr/loop.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_set>
+
+#include "expr/apply.h"
+#include "expr/substitute.h"
+#include "ir/op_def.h"
+
+namespace scanloom::expr {
+namespace {
+
+/// What the yields read of the outside: values that no argument takes part in, but for constants.
+class Captures {
+ public:
+  Captures(std::span<const Expr> args, std::span<const Expr> yields) {
+    for (const Expr& arg : args) inside_.insert(arg.node().get());
+    const std::vector<const Node*> nodes = reachable(yields);
+    for (const Node* node : nodes)
+      if (std::ranges::any_of(node->inputs, [&](const Expr& x) { return is_inside(x); }))
+        inside_.insert(node);
+    for (const Node* node : nodes)
+      if (inside_.contains(node))
+        for (const Expr& x : node->inputs) take(x);
+    for (const Expr& x : yields) take(x);
+  }
+
+  [[nodiscard]] const std::vector<Expr>& values() const { return values_; }
+
+ private:
+  [[nodiscard]] bool is_inside(const Expr& x) const {
+    return x.defined() && inside_.contains(x.node().get());
+  }
+  void take(const Expr& x) {
+    if (!x.defined() || is_inside(x) || x.node()->kind == Kind::constant) return;
+    if (seen_.insert(key_of(x)).second) values_.push_back(x);
+  }
+
+  std::unordered_set<const Node*> inside_;
+  std::set<ExprKey> seen_;
+  std::vector<Expr> values_;
+};
+
+/// The sizes on which both agree.
+StaticType joined(const StaticType& a, const StaticType& b) {
+  StaticType both = a;
+  for (std::size_t i = 0; i < a.sizes.size(); ++i)
+    if (a.sizes[i] != b.sizes[i]) both.sizes[i] = -1;
+  return both;
+}
+
+bool sizes_may_agree(const StaticType& a, const StaticType& b) {
+  return std::ranges::equal(
+      a.sizes, b.sizes, [](std::int64_t x, std::int64_t y) { return x < 0 || y < 0 || x == y; });
+}
+
+Expected<void> check_state(const Expr& arg, const Expr& next) {
+  const StaticType &before = type_of(arg), &after = type_of(next);
+  if (before.dtype == after.dtype && before.rank() == after.rank() &&
+      sizes_may_agree(before, after))
+    return {};
+  return fail(Code::invalid_argument, "a state is {} before a step and {} after it",
+              to_string(before), to_string(after));
+}
+
+/// How many steps are taken where a constant says so; -1 otherwise.
+std::int64_t constant_steps(const LoopSpec& spec) {
+  if (!spec.facts.ports.has_trip_count || spec.facts.ports.has_keep_going) return -1;
+  const auto count = constant_integers(spec.operands[0]);
+  return count ? std::max<std::int64_t>((*count)[0], 0) : -1;
+}
+
+StaticType stacked_type(const StaticType& row, const ir::StackedPort& port, std::int64_t steps) {
+  StaticType type = row;
+  if (port.insert)
+    type.sizes.insert(type.sizes.begin() + static_cast<std::ptrdiff_t>(port.axis), steps);
+  else
+    type.sizes[static_cast<std::size_t>(port.axis)] = -1;
+  return type;
+}
+
+/// Makes what the yields read of the outside operands and arguments.
+void capture(LoopSpec& spec) {
+  ir::LoopPorts& ports = spec.facts.ports;
+  const Captures captures(spec.args, spec.yields);
+  Replacements inside;
+  std::vector<Expr> args;
+  for (const Expr& value : captures.values()) {
+    args.push_back(placeholder(type_of(value), value.name()));
+    inside.emplace(key_of(value), args.back());
+  }
+  const auto at = [&](std::vector<Expr>& list, std::uint32_t first) {
+    return list.begin() + static_cast<std::ptrdiff_t>(first + ports.captured);
+  };
+  spec.operands.insert(at(spec.operands, ports.first_captured_input()), captures.values().begin(),
+                       captures.values().end());
+  spec.args.insert(at(spec.args, 0), args.begin(), args.end());
+  ports.captured += static_cast<std::uint32_t>(args.size());
+  spec.yields = substituted(spec.yields, inside);
+}
+
+Expected<std::vector<StaticType>> result_types(const LoopSpec& spec) {
+  const ir::LoopPorts& ports = spec.facts.ports;
+  std::vector<StaticType> types;
+  for (std::uint32_t i = 0; i < ports.carried; ++i) {
+    const Expr& arg = spec.args[ports.captured + i];
+    const Expr& next = spec.yields[ports.first_carried_yield() + i];
+    SCANLOOM_CHECK_OK(check_state(arg, next));
+    types.push_back(joined(type_of(arg), type_of(next)));
+  }
+  const std::int64_t steps = constant_steps(spec);
+  for (std::uint32_t i = 0; i < ports.stacked.size(); ++i) {
+    const StaticType& row = type_of(spec.yields[ports.first_stacked_yield() + i]);
+    if (row.rank() == tensor::kMaxRank && ports.stacked[i].insert)
+      return fail(Code::invalid_argument, "rows of {} axes cannot be stacked", row.rank());
+    types.push_back(stacked_type(row, ports.stacked[i], steps));
+  }
+  return types;
+}
+
+}  // namespace
+
+std::vector<Expr> make_loop(LoopSpec spec) {
+  const std::size_t results = spec.facts.ports.output_count();
+  for (const auto* list : {&spec.operands, &spec.yields})
+    if (const Expr* bad = first_failed(*list)) return std::vector(results, *bad);
+  capture(spec);
+  if (const Expr* bad = first_failed(spec.yields)) return std::vector(results, *bad);
+  auto types = result_types(spec);
+  if (!types) {
+    Error error = std::move(types).error();
+    if (!spec.place.empty()) error = std::move(error).at(spec.place);
+    return std::vector(results, failed(std::move(error)));
+  }
+  auto node = std::make_shared<Node>(Kind::loop, *std::move(types));
+  node->op = &ir::loop_op;
+  node->inputs = std::move(spec.operands);
+  node->loop = std::move(spec.facts);
+  node->loop->state_of_row.resize(node->loop->ports.stacked.size(), -1);
+  node->bodies.push_back({std::move(spec.args), std::move(spec.yields)});
+  node->place = std::move(spec.place);
+  std::vector<Expr> outputs;
+  for (std::uint32_t i = 0; i < results; ++i) outputs.emplace_back(node, i);
+  return outputs;
+}
+
+Expr last_state(const Expr& x, const std::vector<Index>& items) {
+  const Node& node = *x.node();
+  if (node.kind != Kind::loop || x.output() < node.loop->ports.carried || items.empty()) return {};
+  const std::uint32_t row = x.output() - node.loop->ports.carried;
+  const int state = node.loop->state_of_row[row];
+  const ir::StackedPort& port = node.loop->ports.stacked[row];
+  if (state < 0 || port.axis != 0 || port.reverse || !port.insert) return {};
+  if (items[0].kind != Index::Kind::at || items[0].at.rank() != 0) return {};
+  const auto index = constant_integers(items[0].at);
+  if (!index || (*index)[0] != -1) return {};
+  for (std::size_t i = 1; i < items.size(); ++i)
+    if (items[i].kind != Index::Kind::slice || items[i].start.defined() ||
+        items[i].stop.defined() || items[i].step.defined())
+      return {};
+  return Expr(x.node(), static_cast<std::uint32_t>(state));
+}
+
+Expr stacked_in(const NodePtr& loop, const Expr& value) {
+  ir::LoopPorts& ports = loop->loop->ports;
+  Body& body = loop->bodies[0];
+  for (std::uint32_t i = 0; i < ports.stacked.size(); ++i)
+    if (body.yields[ports.first_stacked_yield() + i] == value &&
+        ports.stacked[i] == ir::StackedPort{})
+      return Expr(loop, ports.carried + i);
+  const auto steps = ports.has_trip_count && !ports.has_keep_going
+                         ? constant_integers(loop->inputs[0])
+                         : std::nullopt;
+  loop->outputs.push_back(
+      stacked_type(type_of(value), {}, steps ? std::max<std::int64_t>((*steps)[0], 0) : -1));
+  body.yields.push_back(value);
+  ports.stacked.emplace_back();
+  loop->loop->state_of_row.push_back(-1);
+  return Expr(loop, ports.output_count() - 1);
+}
+
+Expr steps_of(const NodePtr& loop) {
+  const ir::LoopPorts& ports = loop->loop->ports;
+  if (ports.has_trip_count && !ports.has_keep_going) return maximum(loop->inputs[0], integer(0));
+  for (std::uint32_t i = 0; i < ports.stacked.size(); ++i)
+    if (ports.stacked[i].insert)
+      return size(Expr(loop, ports.carried + i), static_cast<int>(ports.stacked[i].axis));
+  return size(stacked_in(loop, integer(0)), 0);
+}
+
+}  // namespace scanloom::expr

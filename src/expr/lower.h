@@ -1,0 +1,23 @@
+// From expressions to a module of the IR.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "expr/node.h"
+#include "ir/module.h"
+
+namespace scanloom::expr {
+
+struct Lowered {
+  ir::Module module;
+  /// Arguments of the graph behind the inputs: shared variables, in the order of their making.
+  std::vector<Expr> shared;
+};
+
+/// The module of a function: its arguments are `inputs` and the shared variables that the outputs
+/// read, its yields the outputs. Errors: what an output holds; a placeholder that is no input.
+[[nodiscard]] Expected<Lowered> lower(std::span<const Expr> inputs, std::span<const Expr> outputs,
+                                      const std::string& name);
+
+}  // namespace scanloom::expr

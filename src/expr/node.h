@@ -1,0 +1,106 @@
+// Node: one use of an operator in a graph of expressions, or a leaf of it. Nodes are shared and do
+// not change but for names, and for stacks that a loop may get in addition (grad does that). A
+// node is younger than what it reads, so ids are a topological order.
+//
+// Bodies of loops and sides of branches are graphs of their own over `args`: they reach no node
+// outside. What they need from there is an operand of the node, as in the IR.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <scanloom/expr.h>
+
+#include "ir/loop_ports.h"
+#include "ir/op_def.h"
+#include "tensor/attr.h"
+
+namespace scanloom::expr {
+
+struct SharedVariable;
+
+enum class Kind : std::uint8_t { input, constant, shared, op, loop, branch, failed };
+
+/// What is known of a value before anything runs. -1: only a run knows the size.
+struct StaticType {
+  DType dtype = DType::f32;
+  std::vector<std::int64_t> sizes;
+
+  [[nodiscard]] int rank() const { return static_cast<int>(sizes.size()); }
+  friend bool operator==(const StaticType&, const StaticType&) = default;
+};
+
+struct Body {
+  std::vector<Expr> args;
+  std::vector<Expr> yields;
+};
+
+/// What the loop node knows beyond its ports.
+struct LoopFacts {
+  ir::LoopPorts ports;
+  /// By stacked port: the carried port whose next value is its row; -1: none.
+  std::vector<int> state_of_row;
+  std::int64_t truncate_gradient = -1;  ///< steps that the gradient goes back; -1: all
+  std::int64_t checkpoint_every = 0;    ///< 0: the gradient keeps what it needs of every step
+};
+
+/// Which part of what tensor an expression is: subtensor's arguments.
+struct PartOf {
+  Expr whole;
+  std::vector<Index> items;
+};
+
+struct Node {
+  Node(Kind kind_of, std::vector<StaticType> types);
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+  ~Node();
+
+  const std::uint64_t id;
+  const Kind kind;
+  const ir::OpDef* op = nullptr;  ///< of op, loop and branch
+  std::vector<Expr> inputs;       ///< undefined: an optional operand that is absent
+  std::vector<tensor::Attr> attrs;
+  std::vector<StaticType> outputs;
+  std::vector<std::string> names;  ///< by output; shorter: the rest has none
+  tensor::Tensor value;            ///< of a constant
+  bool weak = false;               ///< a number that adapts to the type of tensors
+  std::shared_ptr<SharedVariable> shared;
+  std::optional<Error> error;
+  std::optional<LoopFacts> loop;
+  std::vector<Body> bodies;  ///< of a loop its one body; of a branch the sides, then first
+  std::shared_ptr<const PartOf> part;
+  bool stops_gradient = false;
+  std::string place;  ///< the user's name of a loop, "" where there is none
+};
+
+using NodePtr = std::shared_ptr<Node>;
+
+[[nodiscard]] inline const StaticType& type_of(const Expr& x) {
+  return x.node()->outputs[x.output()];
+}
+
+/// An expression that holds an error.
+[[nodiscard]] Expr failed(Error error);
+/// The first of `inputs` that holds an error; nullptr where none does. Undefined ones hold none.
+[[nodiscard]] const Expr* first_failed(std::span<const Expr> inputs);
+
+/// A constant of these elements, which it shares.
+[[nodiscard]] Expr constant_of(tensor::Tensor value);
+/// A placeholder: what a body reads.
+[[nodiscard]] Expr placeholder(StaticType type, std::string name = {});
+/// The elements of an integer constant; nullopt where x is none.
+[[nodiscard]] std::optional<std::vector<std::int64_t>> constant_integers(const Expr& x);
+
+/// "f32[3,?]".
+[[nodiscard]] std::string to_string(const StaticType& type);
+/// The name in quotes, or what it is.
+[[nodiscard]] std::string describe(const Expr& x);
+
+/// Nodes that the expressions reach, each after those it reads; bodies are not entered.
+[[nodiscard]] std::vector<const Node*> reachable(std::span<const Expr> outputs);
+
+}  // namespace scanloom::expr

@@ -1,0 +1,74 @@
+// Products of tensors, all of them contractions.
+#include <scanloom/expr.h>
+
+#include <algorithm>
+
+#include "expr/apply.h"
+#include "expr/types.h"
+#include "ops/ops.h"
+
+namespace scanloom {
+namespace {
+
+/// Letters for axes: a product names at most 2 * kMaxRank of them.
+char letter(std::size_t i) { return static_cast<char>(i < 26 ? 'a' + i : 'A' + (i - 26)); }
+
+std::string letters(int count, std::size_t first) {
+  std::string text;
+  for (int i = 0; i < count; ++i) text += letter(first + static_cast<std::size_t>(i));
+  return text;
+}
+
+std::vector<Expr> factors(const Expr& a, const Expr& b) {
+  std::vector<Expr> both = expr::promoted({a, b});
+  for (Expr& x : both)
+    if (x.error() == nullptr && x.dtype() == DType::boolean) x = cast(x, DType::i8);
+  return both;
+}
+
+}  // namespace
+
+Expr contract(const Expr& a, const Expr& b, std::string_view spec) {
+  return expr::apply(ops::contract_op, factors(a, b), {{"spec", std::string(spec)}});
+}
+
+Expr matmul(const Expr& a, const Expr& b) { return contract(a, b, ""); }
+
+Expr dot(const Expr& a, const Expr& b) {
+  const std::vector<Expr> both = factors(a, b);
+  if (const Expr* bad = expr::first_failed(both)) return *bad;
+  const int m = both[0].rank(), n = both[1].rank();
+  if (m == 0 || n == 0) return both[0] * both[1];
+  if (m <= 2 && n <= 2) return matmul(both[0], both[1]);
+  if (n == 1) return tensordot(both[0], both[1], {m - 1}, {0});
+  return tensordot(both[0], both[1], {m - 1}, {n - 2});
+}
+
+Expr tensordot(const Expr& a, const Expr& b, const Axes& axes_a, const Axes& axes_b) {
+  const std::vector<Expr> both = factors(a, b);
+  if (const Expr* bad = expr::first_failed(both)) return *bad;
+  if (axes_a.size() != axes_b.size())
+    return expr::failed(fail(Code::invalid_argument, "tensordot: {} axes of {}, {} of {}",
+                             axes_a.size(), expr::describe(a), axes_b.size(), expr::describe(b)));
+  std::string left = letters(a.rank(), 0);
+  std::string right = letters(b.rank(), static_cast<std::size_t>(a.rank()));
+  std::string summed;
+  for (std::size_t i = 0; i < axes_a.size(); ++i) {
+    const std::int64_t at = axes_a[i] < 0 ? axes_a[i] + a.rank() : axes_a[i];
+    const std::int64_t bt = axes_b[i] < 0 ? axes_b[i] + b.rank() : axes_b[i];
+    if (at < 0 || at >= a.rank() || bt < 0 || bt >= b.rank())
+      return expr::failed(fail(Code::invalid_argument,
+                               "tensordot: axes {} and {} of tensors with {} and {} axes",
+                               axes_a[i], axes_b[i], a.rank(), b.rank()));
+    right[static_cast<std::size_t>(bt)] = left[static_cast<std::size_t>(at)];
+    summed += left[static_cast<std::size_t>(at)];
+  }
+  std::string result;
+  for (const char axis : left + right)
+    if (summed.find(axis) == std::string::npos) result += axis;
+  return contract(both[0], both[1], left + "," + right + "->" + result);
+}
+
+Expr outer(const Expr& a, const Expr& b) { return contract(flatten(a), flatten(b), "i,j->ij"); }
+
+}  // namespace scanloom

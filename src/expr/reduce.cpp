@@ -1,0 +1,121 @@
+// Reductions and other operators along axes.
+#include <scanloom/expr.h>
+
+#include <algorithm>
+
+#include "expr/apply.h"
+#include "expr/types.h"
+#include "ops/ops.h"
+
+namespace scanloom {
+
+using expr::apply;
+
+namespace {
+
+/// Negative axes count from the end. Error: an axis that x does not have.
+Expected<std::vector<std::int64_t>> normalised(const Expr& x, const Axes& axes,
+                                               std::string_view what) {
+  std::vector<std::int64_t> normal;
+  for (const std::int64_t axis : axes) {
+    if (axis < -x.rank() || axis >= x.rank())
+      return fail(Code::invalid_argument, "{} of {}: axis {} is outside its {} axes", what,
+                  expr::describe(x), axis, x.rank());
+    normal.push_back(axis < 0 ? axis + x.rank() : axis);
+  }
+  return normal;
+}
+
+Expr reduce(std::string_view kind, const Expr& x, const Axes& axes, bool keepdims) {
+  if (x.error() != nullptr) return x;
+  auto along = normalised(x, axes, kind);
+  if (!along) return expr::failed(std::move(along).error());
+  tensor::Attr listed;
+  if (!along->empty()) listed = *std::move(along);
+  return apply(ops::reduce_op, {x},
+               {{"kind", std::string(kind)}, {"axes", listed}, {"keepdims", keepdims ? 1 : 0}});
+}
+
+/// Sums of booleans and narrow integers are of i64, as numpy's; of narrow reals of their own type.
+Expr widened(const Expr& x) {
+  if (x.error() != nullptr) return x;
+  const DTypeKind kind = dtype_kind(x.dtype());
+  if (kind == DTypeKind::boolean || kind == DTypeKind::signed_int) return cast(x, DType::i64);
+  if (kind == DTypeKind::unsigned_int) return cast(x, DType::u64);
+  return x;
+}
+
+Expr as_boolean(const Expr& x) {
+  if (x.error() != nullptr) return x;
+  return cast(cast(x, DType::boolean), DType::i8);
+}
+
+Expr extreme_index(const ir::OpDef& op, const Expr& x, std::optional<int> axis, bool keepdims) {
+  if (x.error() != nullptr) return x;
+  const Expr from = x.dtype() == DType::boolean ? cast(x, DType::i8) : x;
+  if (!axis || x.rank() == 0) {
+    const Expr flat =
+        apply(op, {flatten(from)}, {{"axis", 0}, {"keepdims", 0}, {"select_last_index", 0}});
+    return keepdims ? reshape(flat, expr::integers(std::vector<std::int64_t>(
+                                        static_cast<std::size_t>(x.rank()), 1)))
+                    : flat;
+  }
+  const auto along = normalised(x, {*axis}, op.name);
+  if (!along) return expr::failed(along.error());
+  return apply(
+      op, {from},
+      {{"axis", along->front()}, {"keepdims", keepdims ? 1 : 0}, {"select_last_index", 0}});
+}
+
+Expr along_axis(const ir::OpDef& op, const Expr& x, int axis) {
+  if (x.error() != nullptr) return x;
+  const auto along = normalised(x, {axis}, op.name);
+  if (!along) return expr::failed(along.error());
+  return apply(op, {cast(x, expr::real_of(x.dtype()))}, {{"axis", along->front()}});
+}
+
+Expr cumulative(const ir::OpDef& op, const Expr& x, int axis) {
+  const Expr from = widened(x);
+  if (from.error() != nullptr) return from;
+  const auto along = normalised(x, {axis}, op.name);
+  if (!along) return expr::failed(along.error());
+  return apply(op, {from, expr::integer(along->front())}, {{"exclusive", 0}, {"reverse", 0}});
+}
+
+}  // namespace
+
+Expr sum(const Expr& x, const Axes& axes, bool keepdims) {
+  return reduce("sum", widened(x), axes, keepdims);
+}
+Expr prod(const Expr& x, const Axes& axes, bool keepdims) {
+  return reduce("prod", widened(x), axes, keepdims);
+}
+Expr mean(const Expr& x, const Axes& axes, bool keepdims) {
+  if (x.error() != nullptr) return x;
+  const DType real = is_real(x.dtype()) ? x.dtype() : DType::f64;
+  return reduce("mean", cast(x, real), axes, keepdims);
+}
+Expr max(const Expr& x, const Axes& axes, bool keepdims) {
+  return reduce("max", x, axes, keepdims);
+}
+Expr min(const Expr& x, const Axes& axes, bool keepdims) {
+  return reduce("min", x, axes, keepdims);
+}
+Expr all(const Expr& x, const Axes& axes, bool keepdims) {
+  return cast(reduce("min", as_boolean(x), axes, keepdims), DType::boolean);
+}
+Expr any(const Expr& x, const Axes& axes, bool keepdims) {
+  return cast(reduce("max", as_boolean(x), axes, keepdims), DType::boolean);
+}
+Expr argmax(const Expr& x, std::optional<int> axis, bool keepdims) {
+  return extreme_index(ops::argmax_op, x, axis, keepdims);
+}
+Expr argmin(const Expr& x, std::optional<int> axis, bool keepdims) {
+  return extreme_index(ops::argmin_op, x, axis, keepdims);
+}
+Expr softmax(const Expr& x, int axis) { return along_axis(ops::softmax_op, x, axis); }
+Expr log_softmax(const Expr& x, int axis) { return along_axis(ops::log_softmax_op, x, axis); }
+Expr cumsum(const Expr& x, int axis) { return cumulative(ops::cumsum_op, x, axis); }
+Expr cumprod(const Expr& x, int axis) { return cumulative(ops::cumprod_op, x, axis); }
+
+}  // namespace scanloom

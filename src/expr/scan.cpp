@@ -1,0 +1,405 @@
+// Theano's scan as one loop: taps of a sequence are windows of it, each a scanned port; what steps
+// see of earlier outputs is carried, one port per step that the earliest tap looks back; updates
+// are carried, too, and the condition that ends the loop is yielded.
+#include <scanloom/scan.h>
+
+#include <algorithm>
+#include <set>
+
+#include "expr/apply.h"
+#include "expr/loop.h"
+#include "expr/shared.h"
+#include "expr/substitute.h"
+#include "ops/ops.h"
+
+namespace scanloom {
+namespace {
+
+using expr::Replacements;
+using expr::StaticType;
+
+std::int64_t earliest(const std::vector<std::int64_t>& taps) {
+  return std::min<std::int64_t>(0, *std::ranges::min_element(taps));
+}
+std::int64_t latest(const std::vector<std::int64_t>& taps) {
+  return std::max<std::int64_t>(0, *std::ranges::max_element(taps));
+}
+
+StaticType row_type(const Expr& rows) {
+  StaticType type = expr::type_of(rows);
+  type.sizes.erase(type.sizes.begin());
+  return type;
+}
+
+/// One scan while it is built. Errors are returned by the first part that finds one.
+class Scan {
+ public:
+  Scan(const ScanOptions& options, const std::function<Step(const StepInputs&)>& step)
+      : options_(options), step_(step) {}
+
+  Expected<ScanResult> build() {
+    SCANLOOM_CHECK_OK(check());
+    SCANLOOM_CHECK_OK(add_sequences());
+    SCANLOOM_CHECK_OK(count_steps());
+    SCANLOOM_CHECK_OK(add_states());
+    SCANLOOM_TRY(Step made, take_step());
+    SCANLOOM_CHECK_OK(add_updates(made));
+    SCANLOOM_CHECK_OK(check_outputs(made));
+    return finish(made);
+  }
+
+  [[nodiscard]] std::string place() const {
+    return options_.name.empty() ? "scan" : "scan '" + options_.name + "'";
+  }
+
+ private:
+  struct State {
+    std::vector<std::int64_t> taps;
+    std::vector<Expr> args;  ///< oldest first; none: steps do not read the output
+    std::vector<Expr> initial;
+  };
+
+  Expected<void> check() const {
+    std::vector<Expr> all = options_.captured;
+    for (const Sequence& sequence : options_.sequences) all.push_back(sequence.input);
+    for (const Initial& initial : options_.initial) all.push_back(initial.value);
+    all.push_back(options_.steps);
+    if (const Expr* bad = expr::first_failed(all)) return *bad->error();
+    if (options_.sequences.empty() && !options_.steps.defined())
+      return fail(Code::invalid_argument,
+                  "nothing says how many steps to take: give sequences or the number of steps");
+    if (options_.truncate_gradient < -1)
+      return fail(Code::invalid_argument,
+                  "truncate_gradient is {}, neither -1 nor a number of steps",
+                  options_.truncate_gradient);
+    return {};
+  }
+
+  /// Windows of a sequence, one per tap; those of one sequence are equally long.
+  Expected<void> add_sequences() {
+    for (std::size_t i = 0; i < options_.sequences.size(); ++i) {
+      const auto& [input, taps] = options_.sequences[i];
+      const std::string name = input.name().empty() ? std::to_string(i) : "'" + input.name() + "'";
+      if (!input.defined()) return fail(Code::invalid_argument, "sequence {} is missing", name);
+      if (input.rank() == 0)
+        return fail(Code::invalid_argument,
+                    "sequence {} is a single number; a sequence has at least one axis", name);
+      if (taps.empty()) return fail(Code::invalid_argument, "sequence {} has no taps", name);
+      const std::int64_t low = earliest(taps), high = latest(taps);
+      for (const std::int64_t tap : taps) {
+        Expr window = input;
+        if (low != high) {
+          const Expr stop = size(input, 0) - (high - tap);
+          window = subtensor(input, {Index::slice(Expr(tap - low), maximum(stop, 0))});
+        }
+        if (window.error() != nullptr) return *window.error();
+        slices_.push_back(expr::placeholder(row_type(window), input.name()));
+        windows_.push_back(std::move(window));
+      }
+    }
+    return {};
+  }
+
+  Expected<void> count_steps() {
+    if (!options_.steps.defined()) {
+      for (const Expr& window : windows_)
+        steps_ = steps_.defined() ? minimum(steps_, size(window, 0)) : size(window, 0);
+      return {};
+    }
+    const Expr& given = options_.steps;
+    if (!is_integer(given.dtype()) || given.rank() > 1)
+      return fail(Code::invalid_argument,
+                  "the number of steps is {}; it must be one integer: cast it to i64",
+                  to_string(expr::type_of(given)));
+    steps_ = cast(given.rank() == 1 ? reshape(given, expr::integers({})) : given, DType::i64);
+    const auto constant = expr::constant_integers(steps_);
+    if (constant && (*constant)[0] >= 0) return {};
+    if (constant) {
+      backwards_ = !backwards_;
+      steps_ = expr::integer(-(*constant)[0]);
+      return {};
+    }
+    // A run may say a negative number, too, which turns the direction around.
+    const Expr negative = steps_ < 0;
+    for (Expr& window : windows_)
+      window = if_else(negative, subtensor(window, {Index::slice({}, {}, -1)}), window);
+    steps_ = abs(steps_);
+    return {};
+  }
+
+  Expected<void> add_state(std::size_t i, const Initial& initial) {
+    State state{initial.taps, {}, {}};
+    if (!initial.value.defined()) {
+      states_.push_back({});
+      return {};
+    }
+    std::set<std::int64_t> distinct;
+    for (const std::int64_t tap : initial.taps) {
+      if (tap >= 0)
+        return fail(Code::invalid_argument,
+                    "output {} has tap {}; taps of outputs look back: they are negative", i, tap);
+      if (!distinct.insert(tap).second)
+        return fail(Code::invalid_argument, "output {} has tap {} twice", i, tap);
+    }
+    const std::int64_t depth = -earliest(initial.taps);
+    if (depth == 0) return fail(Code::invalid_argument, "output {} has no taps", i);
+    if (!initial.rows) {
+      state.initial.push_back(initial.value);
+    } else {
+      SCANLOOM_CHECK_OK(split_rows(i, initial.value, depth, state.initial));
+    }
+    for (const Expr& first : state.initial)
+      state.args.push_back(expr::placeholder(expr::type_of(first), initial.value.name()));
+    states_.push_back(std::move(state));
+    return {};
+  }
+
+  Expected<void> split_rows(std::size_t i, const Expr& rows, std::int64_t depth,
+                            std::vector<Expr>& to) const {
+    if (rows.rank() == 0)
+      return fail(Code::invalid_argument,
+                  "the initial value of output {} is a single number; taps back to {} need an axis "
+                  "of {} rows",
+                  i, -depth, depth);
+    const std::int64_t known = rows.sizes()[0];
+    if (known >= 0 && known < depth)
+      return fail(Code::invalid_argument,
+                  "the initial value of output {} has {} rows, taps back to {} need {}", i, known,
+                  -depth, depth);
+    Expr enough = rows;
+    if (known < 0) {
+      const Expr count = expr::apply(
+          ops::check_equal_op, {minimum(size(rows, 0), expr::integer(depth)), expr::integer(depth)},
+          {{"text", place() + ": the initial value of output " + std::to_string(i) +
+                        " has {} rows, its taps need {}"}});
+      enough = subtensor(rows, {Index::slice({}, count)});
+    }
+    for (std::int64_t row = 0; row < depth; ++row) to.push_back(enough[Expr(row)]);
+    if (const Expr* bad = expr::first_failed(to)) return *bad->error();
+    return {};
+  }
+
+  Expected<void> add_states() {
+    for (std::size_t i = 0; i < options_.initial.size(); ++i)
+      SCANLOOM_CHECK_OK(add_state(i, options_.initial[i]));
+    return {};
+  }
+
+  /// Arguments in Theano's order.
+  Expected<Step> take_step() {
+    std::vector<Expr> all = slices_;
+    for (const State& state : states_)
+      for (const std::int64_t tap : state.taps)
+        all.push_back(state.args[state.args.size() - static_cast<std::size_t>(-tap)]);
+    all.insert(all.end(), options_.captured.begin(), options_.captured.end());
+    Step made = step_(StepInputs(options_, std::move(all)));
+    std::vector<Expr> checked = made.outputs;
+    checked.push_back(made.stop);
+    for (const auto& [variable, next] : made.updates) checked.push_back(next);
+    if (const Expr* bad = expr::first_failed(checked)) return *bad->error();
+    if (options_.initial.empty()) states_.resize(made.outputs.size());
+    if (states_.size() != made.outputs.size())
+      return fail(
+          Code::invalid_argument,
+          "the step function gives {} outputs, but there are initial values for {}; outputs "
+          "that nothing reads need an entry, too: None",
+          made.outputs.size(), states_.size());
+    return made;
+  }
+
+  /// Everything that the step computes, as far as captured values do not hide it.
+  [[nodiscard]] std::vector<Expr> roots(const Step& made) const {
+    std::vector<Expr> all = made.outputs;
+    if (made.stop.defined()) all.push_back(made.stop);
+    for (const auto& [variable, next] : made.updates) all.push_back(next);
+    return all;
+  }
+
+  /// Shared variables that steps change: those that the step says, and those with a default, such
+  /// as the keys of random streams.
+  Expected<void> add_updates(Step& made) {
+    std::vector<Expr> yields = roots(made);
+    // Captured values are what they were before the loop.
+    for (const Expr& value : options_.captured)
+      if (value.node()->kind != expr::Kind::shared) hide(value);
+    Replacements captured = hidden_;
+    yields = expr::substituted(yields, captured);
+    for (const auto& [variable, next] : made.updates)
+      for (const auto& [other, again] : made.updates)
+        if (variable == other && !(next == again))
+          return fail(Code::invalid_argument, "the step gives two updates of {}",
+                      expr::describe(variable.variable()));
+    for (const Expr& variable : expr::shared_variables(yields)) {
+      const Expr next = expr::default_update(variable);
+      const auto named = [&](const auto& entry) { return entry.first.variable() == variable; };
+      if (next.defined() && std::ranges::none_of(made.updates, named))
+        made.updates.emplace_back(Shared(variable), next);
+      else if (options_.strict && std::ranges::none_of(made.updates, named) &&
+               std::ranges::find(options_.captured, variable) == options_.captured.end())
+        return fail(Code::invalid_argument,
+                    "the step reads the shared variable {}, which is not among the non_sequences; "
+                    "strict asks for that",
+                    expr::describe(variable));
+    }
+    for (const auto& [variable, next] : made.updates) {
+      const StaticType type = expr::type_of(variable.variable());
+      if (next.dtype() != type.dtype || next.rank() != type.rank())
+        return fail(
+            Code::invalid_argument, "the update of {} is {}, the variable {}; cast it first",
+            expr::describe(variable.variable()), to_string(expr::type_of(next)), to_string(type));
+      update_args_.push_back(expr::placeholder(type, variable.variable().name()));
+      hidden_.insert_or_assign(expr::key_of(variable.variable()), update_args_.back());
+    }
+    return {};
+  }
+
+  /// Makes `value` a leaf, which the loop then captures.
+  void hide(const Expr& value) {
+    if (hidden_.contains(expr::key_of(value)) || value.node()->kind == expr::Kind::constant) return;
+    const Expr leaf = expr::placeholder(expr::type_of(value), value.name());
+    hidden_.emplace(expr::key_of(value), leaf);
+    leaves_.emplace(expr::key_of(leaf), value);
+  }
+
+  Expected<void> check_outputs(const Step& made) const {
+    for (std::size_t i = 0; i < made.outputs.size(); ++i) {
+      if (states_[i].args.empty()) continue;
+      const StaticType &begun = expr::type_of(states_[i].args[0]),
+                       &next = expr::type_of(made.outputs[i]);
+      if (begun.dtype != next.dtype)
+        return fail(Code::invalid_argument,
+                    "output {} begins as {}, but a step makes it {}; cast the initial value to {}, "
+                    "or the step's result to {}",
+                    i, dtype_name(begun.dtype), dtype_name(next.dtype), dtype_name(next.dtype),
+                    dtype_name(begun.dtype));
+      if (begun.rank() != next.rank())
+        return fail(Code::invalid_argument,
+                    "output {} begins with {} axes, but a step makes it with {} ({} and {})", i,
+                    begun.rank(), next.rank(), to_string(begun), to_string(next));
+    }
+    if (!made.stop.defined()) return {};
+    const auto sizes = made.stop.sizes();
+    if (std::ranges::any_of(sizes, [](std::int64_t size) { return size >= 0 && size != 1; }))
+      return fail(Code::invalid_argument, "the condition of until is {}, not one element",
+                  to_string(expr::type_of(made.stop)));
+    return {};
+  }
+
+  ScanResult finish(const Step& made) {
+    expr::LoopSpec spec;
+    spec.place = place();
+    ir::LoopPorts& ports = spec.facts.ports;
+    ports.has_trip_count = true;
+    ports.fixed_sizes = true;
+    ports.has_keep_going = made.stop.defined();
+    spec.facts.truncate_gradient = options_.truncate_gradient;
+    spec.operands = {steps_};
+    std::vector<Expr> next, rows;
+    for (std::size_t i = 0; i < states_.size(); ++i)
+      add_ports(spec, made.outputs[i], i, next, rows);
+    for (std::size_t i = 0; i < made.updates.size(); ++i) {
+      spec.operands.push_back(made.updates[i].first.variable());
+      spec.args.push_back(update_args_[i]);
+      next.push_back(made.updates[i].second);
+    }
+    ports.carried = static_cast<std::uint32_t>(next.size());
+    for (std::size_t i = 0; i < windows_.size(); ++i) {
+      ports.scanned.push_back(backwards_ ? ir::ScannedPort{.start = -1, .stride = -1}
+                                         : ir::ScannedPort{});
+      spec.operands.push_back(windows_[i]);
+      spec.args.push_back(slices_[i]);
+    }
+    if (made.stop.defined()) {
+      const Expr stop = cast(made.stop, DType::boolean);
+      spec.yields.push_back(~(stop.rank() == 0 ? stop : reshape(stop, expr::integers({}))));
+    }
+    spec.yields.insert(spec.yields.end(), next.begin(), next.end());
+    spec.yields.insert(spec.yields.end(), rows.begin(), rows.end());
+    // First what the step hides, then what it hid in updates that were found later.
+    spec.yields = expr::substituted(spec.yields, hidden_);
+    spec.yields = expr::substituted(spec.yields, leaves_);
+    return results(expr::make_loop(std::move(spec)), made, next.size());
+  }
+
+  /// The carried ports of an output, oldest first, and the stacked one.
+  void add_ports(expr::LoopSpec& spec, const Expr& output, std::size_t i, std::vector<Expr>& next,
+                 std::vector<Expr>& rows) const {
+    const State& state = states_[i];
+    for (std::size_t k = 0; k < state.args.size(); ++k) {
+      spec.operands.push_back(state.initial[k]);
+      spec.args.push_back(state.args[k]);
+      next.push_back(k + 1 < state.args.size() ? state.args[k + 1] : output);
+    }
+    spec.facts.state_of_row.push_back(state.args.empty() ? -1 : static_cast<int>(next.size()) - 1);
+    spec.facts.ports.stacked.emplace_back();
+    rows.push_back(output);
+  }
+
+  static ScanResult results(const std::vector<Expr>& loop, const Step& made, std::size_t carried) {
+    ScanResult result;
+    for (std::size_t i = 0; i < made.outputs.size(); ++i)
+      result.outputs.push_back(loop[carried + i]);
+    const std::size_t first = carried - made.updates.size();
+    for (std::size_t i = 0; i < made.updates.size(); ++i)
+      result.updates.set(made.updates[i].first, loop[first + i]);
+    return result;
+  }
+
+  const ScanOptions& options_;
+  const std::function<Step(const StepInputs&)>& step_;
+  bool backwards_ = options_.backwards;
+  std::vector<Expr> windows_, slices_;
+  Expr steps_;
+  std::vector<State> states_;
+  std::vector<Expr> update_args_;
+  Replacements hidden_, leaves_;
+};
+
+}  // namespace
+
+StepInputs::StepInputs(const ScanOptions& options, std::vector<Expr> all)
+    : options_(options), all_(std::move(all)) {}
+
+const Expr& StepInputs::operator[](std::size_t sequence) const {
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < sequence; ++i) at += options_.sequences[i].taps.size();
+  return all_[at];
+}
+
+Expr StepInputs::sequence(std::size_t sequence, std::int64_t tap) const {
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < sequence && i < options_.sequences.size(); ++i)
+    at += options_.sequences[i].taps.size();
+  if (sequence < options_.sequences.size())
+    for (std::size_t i = 0; i < options_.sequences[sequence].taps.size(); ++i)
+      if (options_.sequences[sequence].taps[i] == tap) return all_[at + i];
+  return expr::failed(
+      fail(Code::invalid_argument, "there is no tap {} of sequence {}", tap, sequence));
+}
+
+Expr StepInputs::state(std::size_t output, std::int64_t tap) const {
+  std::size_t at = 0;
+  for (const Sequence& sequence : options_.sequences) at += sequence.taps.size();
+  for (std::size_t i = 0; i < output && i < options_.initial.size(); ++i)
+    at += options_.initial[i].taps.size();
+  if (output < options_.initial.size())
+    for (std::size_t i = 0; i < options_.initial[output].taps.size(); ++i)
+      if (options_.initial[output].taps[i] == tap) return all_[at + i];
+  return expr::failed(fail(Code::invalid_argument, "there is no tap {} of output {}", tap, output));
+}
+
+Expr StepInputs::captured(std::size_t i) const {
+  if (i < options_.captured.size()) return all_[all_.size() - options_.captured.size() + i];
+  return expr::failed(fail(Code::invalid_argument, "there is no captured value {}", i));
+}
+
+ScanResult scan_steps(const ScanOptions& options,
+                      const std::function<Step(const StepInputs&)>& step) {
+  Scan scan(options, step);
+  auto result = scan.build();
+  if (result) return *std::move(result);
+  const Expr bad = expr::failed(std::move(result).error().at(scan.place()));
+  return {std::vector(std::max<std::size_t>(options.initial.size(), 1), bad), {}};
+}
+
+}  // namespace scanloom

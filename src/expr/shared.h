@@ -1,0 +1,31 @@
+// What stands behind a Shared: the value, and how it is made by default.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "expr/node.h"
+
+namespace scanloom::expr {
+
+/// `value` is replaced as a whole, never written to: who holds a copy keeps what it saw.
+struct SharedVariable {
+  std::string name;
+  std::recursive_mutex turn;  ///< of the calls that update it
+  std::mutex mutex;
+  tensor::Tensor value;  ///< guarded by mutex
+  /// The default update as an expression of `self`, a placeholder: an expression of the variable
+  /// itself would own it.
+  Expr self, next;
+};
+
+[[nodiscard]] tensor::Tensor value_of(SharedVariable& variable);
+void set_value(SharedVariable& variable, tensor::Tensor value);
+/// Undefined where there is none.
+[[nodiscard]] Expr default_update(const Expr& variable);
+
+/// The shared variables that the expressions read, in the order in which they were made.
+[[nodiscard]] std::vector<Expr> shared_variables(std::span<const Expr> outputs);
+
+}  // namespace scanloom::expr

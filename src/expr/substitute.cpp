@@ -1,0 +1,89 @@
+#include "expr/substitute.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "expr/apply.h"
+#include "ops/ops.h"
+
+namespace scanloom::expr {
+namespace {
+
+/// Loops and branches keep their bodies, which read nothing outside.
+std::vector<Expr> copied(const Node& node, std::vector<Expr> inputs) {
+  if (const Expr* bad = first_failed(inputs)) return std::vector(node.outputs.size(), *bad);
+  auto made = std::make_shared<Node>(node.kind, node.outputs);
+  made->op = node.op;
+  made->inputs = std::move(inputs);
+  made->attrs = node.attrs;
+  made->loop = node.loop;
+  made->bodies = node.bodies;
+  made->place = node.place;
+  made->stops_gradient = node.stops_gradient;
+  std::vector<Expr> results;
+  for (std::uint32_t i = 0; i < node.outputs.size(); ++i) results.emplace_back(made, i);
+  return results;
+}
+
+}  // namespace
+
+std::vector<Expr> with_inputs(const Node& node, std::vector<Expr> inputs) {
+  std::vector<Expr> results = node.kind == Kind::op ? apply_attrs(*node.op, std::move(inputs),
+                                                                  node.attrs, node.outputs.size())
+                                                    : copied(node, std::move(inputs));
+  if (node.stops_gradient && results[0].error() == nullptr)
+    results[0].node()->stops_gradient = true;
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (i < node.names.size() && !node.names[i].empty()) results[i].named(node.names[i]);
+  return results;
+}
+
+std::vector<Expr> substituted(const std::vector<Expr>& outputs, Replacements& replacements) {
+  std::unordered_set<const Node*> changed;
+  const auto is_changed = [&](const Expr& x) {
+    return x.defined() && (replacements.contains(key_of(x)) || changed.contains(x.node().get()));
+  };
+  const auto now = [&](const Expr& x) {
+    if (!x.defined()) return x;
+    const auto found = replacements.find(key_of(x));
+    return found == replacements.end() ? x : found->second;
+  };
+  for (const Node* node : reachable(outputs)) {
+    if (std::ranges::none_of(node->inputs, is_changed)) continue;
+    changed.insert(node);
+    std::vector<Expr> inputs;
+    for (const Expr& x : node->inputs) inputs.push_back(now(x));
+    const std::vector<Expr> made = with_inputs(*node, std::move(inputs));
+    if (node->part) {
+      auto part = std::make_shared<PartOf>(*node->part);
+      part->whole = now(part->whole);
+      for (Index& item : part->items)
+        for (Expr* x : {&item.at, &item.start, &item.stop, &item.step}) *x = now(*x);
+      made[0].node()->part = std::move(part);
+    }
+    for (std::uint32_t i = 0; i < made.size(); ++i) replacements.try_emplace({node, i}, made[i]);
+  }
+  std::vector<Expr> results;
+  for (const Expr& x : outputs) results.push_back(now(x));
+  return results;
+}
+
+}  // namespace scanloom::expr
+
+namespace scanloom {
+
+Expr disconnected(const Expr& x) {
+  if (x.error() != nullptr) return x;
+  Expr same = expr::apply(ops::identity_op, {x});
+  if (same.error() == nullptr) same.node()->stops_gradient = true;
+  return same;
+}
+
+std::vector<Expr> substitute(const std::vector<Expr>& outputs,
+                             const std::vector<std::pair<Expr, Expr>>& replacements) {
+  expr::Replacements map;
+  for (const auto& [from, to] : replacements) map.insert_or_assign(expr::key_of(from), to);
+  return expr::substituted(outputs, map);
+}
+
+}  // namespace scanloom

@@ -1,0 +1,21 @@
+// Which element type an operation on several expressions has: numpy's promotion, in which numbers
+// written in the program adapt to tensors.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "expr/node.h"
+
+namespace scanloom::expr {
+
+/// numpy's promotion of two element types. bf16 with f16 is f32.
+[[nodiscard]] DType promote(DType a, DType b);
+/// Of all of them; undefined ones do not count. Precondition: one is defined.
+[[nodiscard]] DType common_dtype(std::span<const Expr> xs);
+/// All in their common element type; errors and undefined ones as they are.
+[[nodiscard]] std::vector<Expr> promoted(std::vector<Expr> xs);
+/// The real type in which functions of that one are computed: itself where it is real.
+[[nodiscard]] DType real_of(DType dtype);
+
+}  // namespace scanloom::expr

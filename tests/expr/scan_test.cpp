@@ -1,0 +1,100 @@
+// The examples of Theano's document, in C++.
+#include <scanloom/function.h>
+#include <scanloom/scan.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace scanloom {
+namespace {
+
+using testing::ElementsAre;
+using testing::ElementsAreArray;
+
+Function compiled(const std::vector<Expr>& inputs, const std::vector<Expr>& outputs,
+                  FunctionOptions options = {}) {
+  return Function::compile(inputs, outputs, options).value_or_throw();
+}
+
+template <class T>
+std::vector<T> elements(const Value& value) {
+  const auto all = value.as<T>();
+  return {all.begin(), all.end()};
+}
+
+TEST(Scan, PowersByAccumulating) {
+  const Expr k = input("k", DType::i32), a = input("A", DType::f64, {-1});
+  const ScanOptions options{.initial = {ones_like(a)}, .captured = {a}, .steps = k};
+  const Expr result =
+      scan(options, [](const StepInputs& step) { return step.state(0) * step.captured(0); });
+  const Function power = compiled({a, k}, {result[-1]});
+  const std::vector<double> base{0, 1, 2, 3};
+  const std::int32_t two = 2, zero = 0;
+  const auto squares = power({view(base.data(), {4}), view(&two, {})}).value_or_throw();
+  EXPECT_THAT(elements<double>(squares[0]), ElementsAre(0, 1, 4, 9));
+  const auto none = power({view(base.data(), {4}), view(&zero, {})}).value_or_throw();
+  EXPECT_THAT(elements<double>(none[0]), ElementsAre(1, 1, 1, 1));
+}
+
+TEST(Scan, UpdatesOfSharedVariables) {
+  const Shared a("a", std::int64_t{1});
+  const ScanResult made = scan({.steps = 10}, [&](const StepInputs&) {
+    return Step(std::vector<Expr>{}).update(a, a.variable() + 1);
+  });
+  const Function f =
+      compiled({}, {a.variable() + 1, made.updates[a] + 1}, {.updates = made.updates});
+  const auto first = f({}).value_or_throw();
+  EXPECT_EQ(first[0].as<std::int64_t>()[0], 2);
+  EXPECT_EQ(first[1].as<std::int64_t>()[0], 12);
+  EXPECT_EQ(a.value().as<std::int64_t>()[0], 11);
+  const auto second = f({}).value_or_throw();
+  EXPECT_EQ(second[0].as<std::int64_t>()[0], 12);
+  EXPECT_EQ(second[1].as<std::int64_t>()[0], 22);
+}
+
+TEST(Scan, StopsAfterTheStepThatSaysSo) {
+  const Expr limit = input("limit", DType::f32);
+  const ScanResult made =
+      scan({.initial = {number(1, DType::f32)}, .captured = {limit}, .steps = 1024},
+           [](const StepInputs& step) {
+             const Expr next = step.state(0) * 2;
+             return Step(next).until(next > step.captured(0));
+           });
+  const Function f = compiled({limit}, made.outputs);
+  const float value = 45;
+  EXPECT_THAT(elements<float>(f({view(&value, {})}).value_or_throw()[0]),
+              ElementsAre(2, 4, 8, 16, 32, 64));
+}
+
+TEST(Scan, TapsOfSequencesAndOutputs) {
+  const Expr u = input("u", DType::f64, {-1}), x0 = input("x0", DType::f64, {-1});
+  const ScanOptions options{.sequences = {{u, {{-4, 0}}}}, .initial = {{x0, {{-3, -1}}}}};
+  const Expr x = scan(options, [](const StepInputs& step) {
+    return step.sequence(0, -4) + 10 * step.sequence(0, 0) + 0.5 * step.state(0, -3) +
+           step.state(0, -1);
+  });
+  const Function f = compiled({u, x0}, {x});
+  std::vector<double> us{0, 1, 2, 3, 4, 5, 6, 7, 8}, xs{1, 2, 3}, expected = xs;
+  for (std::size_t t = 4; t < us.size(); ++t)
+    expected.push_back(us[t - 4] + 10 * us[t] + 0.5 * expected[expected.size() - 3] +
+                       expected.back());
+  expected.erase(expected.begin(), expected.begin() + 3);
+  const auto result = f({view(us.data(), {9}), view(xs.data(), {3})}).value_or_throw();
+  EXPECT_THAT(elements<double>(result[0]), ElementsAreArray(expected));
+}
+
+TEST(Scan, DrawsAnewInEveryStepAndCall) {
+  RandomStreams streams(1234);
+  const ScanResult made = scan({.steps = 3}, [&](const StepInputs&) {
+    return Step{streams.uniform(constant<std::int64_t>({2}))};
+  });
+  const Function f = compiled({}, made.outputs, {.updates = made.updates});
+  const std::vector<double> first = elements<double>(f({}).value_or_throw()[0]);
+  const std::vector<double> second = elements<double>(f({}).value_or_throw()[0]);
+  ASSERT_EQ(first.size(), 6u);
+  EXPECT_NE(first[0], first[2]);
+  EXPECT_NE(first, second);
+}
+
+}  // namespace
+}  // namespace scanloom
