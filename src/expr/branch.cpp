@@ -5,7 +5,7 @@
 #include <set>
 #include <unordered_set>
 
-#include "expr/apply.h"
+#include "expr/branch.h"
 #include "expr/substitute.h"
 #include "expr/types.h"
 
@@ -45,6 +45,31 @@ class Border {
 
 }  // namespace
 
+namespace expr {
+
+std::vector<Expr> make_branch(const Expr& condition, std::vector<Expr> captured,
+                              std::vector<Body> sides) {
+  std::vector<StaticType> types;
+  for (std::size_t i = 0; i < sides[0].yields.size(); ++i) {
+    const Expr &a = sides[0].yields[i], &b = sides[1].yields[i];
+    if (const Expr* bad = first_failed(std::vector{a, b}))
+      return std::vector(sides[0].yields.size(), *bad);
+    types.push_back(type_of(a));
+    for (std::size_t axis = 0; axis < types[i].sizes.size(); ++axis)
+      if (types[i].sizes[axis] != b.sizes()[axis]) types[i].sizes[axis] = -1;
+  }
+  auto node = std::make_shared<Node>(Kind::branch, std::move(types));
+  node->op = &ir::branch_op;
+  node->inputs = {cast(condition, DType::boolean)};
+  node->inputs.insert(node->inputs.end(), captured.begin(), captured.end());
+  node->bodies = std::move(sides);
+  std::vector<Expr> results;
+  for (std::uint32_t i = 0; i < node->outputs.size(); ++i) results.emplace_back(node, i);
+  return results;
+}
+
+}  // namespace expr
+
 Expr if_else(const Expr& condition, const Expr& a, const Expr& b) {
   const std::vector<Expr> sides = expr::promoted({a, b});
   if (const Expr* bad = expr::first_failed(std::vector{condition, sides[0], sides[1]})) return *bad;
@@ -56,16 +81,11 @@ Expr if_else(const Expr& condition, const Expr& a, const Expr& b) {
   if (sides[0].rank() != sides[1].rank())
     return expr::failed(fail(Code::invalid_argument, "the sides of a branch have {} and {} axes",
                              sides[0].rank(), sides[1].rank()));
-  expr::StaticType type = expr::type_of(sides[0]);
-  for (std::size_t i = 0; i < type.sizes.size(); ++i)
-    if (type.sizes[i] != sides[1].sizes()[i]) type.sizes[i] = -1;
   std::vector<Expr> captured = Border(sides[0], sides[1]).values();
-  for (const Expr& x : Border(sides[1], sides[0]).values())
+  const Border of_other(sides[1], sides[0]);
+  for (const Expr& x : of_other.values())
     if (std::ranges::find(captured, x) == captured.end()) captured.push_back(x);
-  auto node = std::make_shared<Node>(expr::Kind::branch, std::vector{std::move(type)});
-  node->op = &ir::branch_op;
-  node->inputs = {cast(condition, DType::boolean)};
-  node->inputs.insert(node->inputs.end(), captured.begin(), captured.end());
+  std::vector<expr::Body> bodies;
   for (const Expr& side : sides) {
     expr::Body body;
     expr::Replacements inside;
@@ -74,9 +94,9 @@ Expr if_else(const Expr& condition, const Expr& a, const Expr& b) {
       inside.emplace(expr::key_of(x), body.args.back());
     }
     body.yields = expr::substituted({side}, inside);
-    node->bodies.push_back(std::move(body));
+    bodies.push_back(std::move(body));
   }
-  return Expr(std::move(node));
+  return expr::make_branch(condition, std::move(captured), std::move(bodies)).front();
 }
 
 }  // namespace scanloom

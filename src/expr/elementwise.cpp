@@ -32,7 +32,8 @@ Expr logical(const ir::OpDef& of_booleans, const ir::OpDef& of_integers, const E
              const Expr& b) {
   std::vector<Expr> both = expr::promoted({a, b});
   if (const Expr* bad = expr::first_failed(both)) return *bad;
-  return apply(both[0].dtype() == DType::boolean ? of_booleans : of_integers, std::move(both));
+  const bool boolean = expr::type_of(both[0]).dtype == DType::boolean;
+  return apply(boolean ? of_booleans : of_integers, std::move(both));
 }
 
 bool is_whole(const Expr& x) { return is_integer(x.dtype()) || x.dtype() == DType::boolean; }

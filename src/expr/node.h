@@ -53,7 +53,7 @@ struct PartOf {
   std::vector<Index> items;
 };
 
-struct Node {
+struct Node : std::enable_shared_from_this<Node> {
   Node(Kind kind_of, std::vector<StaticType> types);
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;

@@ -1,0 +1,125 @@
+#include <scanloom/grad.h>
+#include <scanloom/scan.h>
+
+#include "expr/apply.h"
+#include "grad/reverse.h"
+
+namespace scanloom {
+namespace {
+
+std::vector<Expr> all_failed(std::size_t count, Error error) {
+  return std::vector(count, expr::failed(std::move(error)));
+}
+
+const Expr* first_bad(std::initializer_list<std::span<const Expr>> lists) {
+  for (const auto& list : lists)
+    if (const Expr* bad = expr::first_failed(list)) return bad;
+  return nullptr;
+}
+
+/// A cotangent in the type of what it belongs to.
+Expr fitted(const Expr& x, const Expr& cotangent) {
+  if (!cotangent.defined()) return cotangent;
+  return cast(cotangent, x.dtype());
+}
+
+}  // namespace
+
+std::vector<Expr> pull_back(const std::vector<Expr>& outputs, const std::vector<Expr>& cotangents,
+                            const std::vector<Expr>& wrt, const GradOptions& options) {
+  if (const Expr* bad = first_bad({outputs, cotangents, wrt, options.constants}))
+    return std::vector(wrt.size(), *bad);
+  if (outputs.size() != cotangents.size())
+    return all_failed(wrt.size(), fail(Code::invalid_argument, "{} outputs, but {} cotangents",
+                                       outputs.size(), cotangents.size()));
+  std::vector<Expr> roots = outputs, seeds;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (cotangents[i].rank() != outputs[i].rank())
+      return all_failed(wrt.size(),
+                        fail(Code::invalid_argument, "{} has {} axes, its cotangent {}",
+                             expr::describe(outputs[i]), outputs[i].rank(), cotangents[i].rank()));
+    seeds.push_back(fitted(outputs[i], cotangents[i]));
+  }
+  for (const auto& [x, cotangent] : options.known) {
+    roots.push_back(x);
+    seeds.push_back(fitted(x, cotangent));
+  }
+  if (const Expr* bad = first_bad({roots, seeds})) return std::vector(wrt.size(), *bad);
+  auto pulled = autodiff::pulled_back(roots, seeds, wrt, options.constants);
+  if (!pulled) return all_failed(wrt.size(), std::move(pulled).error());
+  return *std::move(pulled);
+}
+
+std::vector<Expr> gradients(const Expr& cost, const std::vector<Expr>& wrt,
+                            const GradOptions& options) {
+  if (!cost.defined()) return pull_back({}, {}, wrt, options);
+  if (cost.error() != nullptr) return std::vector(wrt.size(), cost);
+  if (cost.rank() != 0)
+    return all_failed(wrt.size(),
+                      fail(Code::invalid_argument,
+                           "the cost {} has {} axes; a gradient is that of a scalar: sum it up",
+                           expr::describe(cost), cost.rank()));
+  if (!is_real(cost.dtype()))
+    return all_failed(wrt.size(),
+                      fail(Code::invalid_argument, "the cost {} is {}, which has no gradient",
+                           expr::describe(cost), dtype_name(cost.dtype())));
+  for (const Expr& x : wrt)
+    if (x.error() == nullptr && !is_real(x.dtype()))
+      return all_failed(
+          wrt.size(), fail(Code::invalid_argument, "{} is {}: gradients are with respect to reals",
+                           expr::describe(x), dtype_name(x.dtype())));
+  return pull_back({cost}, {number(1, cost.dtype())}, wrt, options);
+}
+
+Expr grad(const Expr& cost, const Expr& wrt) {
+  const Expr result = gradients(cost, {wrt}).front();
+  return result.defined() ? result : zeros_like(wrt);
+}
+
+/// The transposed Jacobian is linear in the cotangents: its own transpose is the Jacobian.
+std::vector<Expr> push_forward(const std::vector<Expr>& outputs, const std::vector<Expr>& wrt,
+                               const std::vector<Expr>& tangents) {
+  if (const Expr* bad = first_bad({outputs, wrt, tangents}))
+    return std::vector(outputs.size(), *bad);
+  if (wrt.size() != tangents.size())
+    return all_failed(outputs.size(), fail(Code::invalid_argument, "{} variables, but {} tangents",
+                                           wrt.size(), tangents.size()));
+  std::vector<Expr> cotangents, rows, seeds;
+  std::vector<std::pair<Expr, Expr>> zeros;
+  for (const Expr& y : outputs) {
+    cotangents.push_back(expr::placeholder(expr::type_of(y)));
+    zeros.emplace_back(cotangents.back(), zeros_like(y));
+  }
+  const std::vector<Expr> pulled = pull_back(outputs, cotangents, wrt);
+  if (const Expr* bad = expr::first_failed(pulled)) return std::vector(outputs.size(), *bad);
+  for (std::size_t i = 0; i < wrt.size(); ++i) {
+    if (!pulled[i].defined()) continue;
+    rows.push_back(pulled[i]);
+    seeds.push_back(tangents[i]);
+  }
+  std::vector<Expr> pushed = pull_back(rows, seeds, cotangents);
+  for (Expr& x : pushed)
+    if (x.defined()) x = substitute({x}, zeros).front();
+  return pushed;
+}
+
+Expr jacobian(const Expr& expression, const Expr& wrt) {
+  if (expression.error() != nullptr) return expression;
+  if (expression.rank() == 0) return grad(expression, wrt);
+  if (expression.rank() != 1)
+    return expr::failed(fail(Code::invalid_argument,
+                             "the Jacobian of {}, which has {} axes: flatten it",
+                             expr::describe(expression), expression.rank()));
+  const ScanOptions options{.sequences = {arange(0, size(expression, 0))}, .name = "jacobian"};
+  return scan(options, [&](const StepInputs& step) { return grad(expression[step[0]], wrt); });
+}
+
+Expr hessian(const Expr& cost, const Expr& wrt) {
+  if (wrt.error() == nullptr && wrt.rank() != 1)
+    return expr::failed(fail(Code::invalid_argument,
+                             "the Hessian with respect to {}, which has {} axes, not 1",
+                             expr::describe(wrt), wrt.rank()));
+  return jacobian(grad(cost, wrt), wrt);
+}
+
+}  // namespace scanloom

@@ -1,0 +1,383 @@
+// The gradient of a loop is a loop that walks back over its steps:
+//
+//   carried    the cotangents of the states, and a sum for each captured value
+//   scanned    cotangents of stacked rows, slices of the forward loop's sequences, and what the
+//              step needs of the forward one: stacks that the forward loop makes in addition
+//   stacked    the cotangents of slices
+//
+// Of the forward step, what is cheap is computed again from the state before it; results of
+// products, functions, reductions and inner loops are kept.
+#include <algorithm>
+#include <map>
+
+#include "expr/apply.h"
+#include "expr/loop.h"
+#include "expr/substitute.h"
+#include "grad/reverse.h"
+#include "grad/rules.h"
+#include "ops/ops.h"
+
+namespace scanloom::autodiff {
+namespace {
+
+using expr::Body;
+using expr::Kind;
+using expr::Node;
+using expr::NodePtr;
+
+/// Cheaper to compute again than to store and load.
+bool is_cheap(const Node& node) {
+  if (node.kind != Kind::op) return false;
+  switch (node.op->access) {
+    case ir::Access::view:
+      return true;
+    case ir::Access::pointwise:
+      break;
+    case ir::Access::reduce:
+    case ir::Access::contract:
+    case ir::Access::opaque:
+      return node.op == &ops::dim_op || node.op == &ops::shape_op ||
+             node.op == &ops::constant_of_shape_op || node.op == &ops::identity_op;
+  }
+  static const ir::OpDef* const kFunctions[] = {
+      &ops::exp_op,   &ops::log_op,   &ops::sin_op,     &ops::cos_op,      &ops::tanh_op,
+      &ops::pow_op,   &ops::erf_op,   &ops::sigmoid_op, &ops::softplus_op, &ops::asin_op,
+      &ops::acos_op,  &ops::atan_op,  &ops::sinh_op,    &ops::cosh_op,     &ops::asinh_op,
+      &ops::acosh_op, &ops::atanh_op, &ops::sqrt_op,    &ops::div_op,
+  };
+  return std::ranges::find(kFunctions, node.op) == std::end(kFunctions);
+}
+
+class LoopReverse {
+ public:
+  explicit LoopReverse(Pull& pull)
+      : pull_(pull), loop_(pull.node), body_(loop_->bodies[0]), ports_(loop_->loop->ports) {}
+
+  void build() {
+    if (const auto error = check()) return fail_all(*error);
+    find_states();
+    if (auto error = pull_step()) return fail_all(*error);
+    count_steps();
+    make_body();
+    give(expr::make_loop(std::move(spec_)));
+  }
+
+ private:
+  [[nodiscard]] std::optional<Error> check() const {
+    for (const ir::ScannedPort& port : ports_.scanned)
+      if (port.part != 1 ||
+          !((port.start == 0 && port.stride == 1) || (port.start == -1 && port.stride == -1)))
+        return fail(Code::unsupported, "the gradient of a loop over parts of a sequence");
+    for (std::size_t i = 0; i < ports_.stacked.size(); ++i)
+      if (!ports_.stacked[i].insert && pull_.cotangents[ports_.carried + i].defined())
+        return fail(Code::unsupported, "the gradient of a loop that concatenates rows");
+    return std::nullopt;
+  }
+
+  void fail_all(const Error& error) {
+    for (Expr& x : pull_.result) x = expr::failed(Error(error));
+  }
+
+  [[nodiscard]] const Expr& arg_of_state(std::size_t i) const {
+    return body_.args[ports_.captured + i];
+  }
+  [[nodiscard]] const Expr& next_of_state(std::size_t i) const {
+    return body_.yields[ports_.first_carried_yield() + i];
+  }
+  [[nodiscard]] std::size_t operand_of_arg(std::size_t i) const {
+    return ports_.first_captured_input() + i;
+  }
+
+  /// Arguments that change with what is asked for, and states that have a cotangent: by fixpoints,
+  /// as a state may depend on any other one step before.
+  void find_states() {
+    for (std::size_t i = 0; i < body_.args.size(); ++i)
+      if (pull_.wanted[operand_of_arg(i)]) active_.push_back(body_.args[i]);
+    for (bool grown = true; grown;) {
+      grown = false;
+      const Activity activity(body_.yields, active_);
+      for (std::size_t i = 0; i < ports_.carried; ++i)
+        if (activity.contains(next_of_state(i)) && !is_active(arg_of_state(i)) &&
+            is_real(arg_of_state(i).dtype())) {
+          active_.push_back(arg_of_state(i));
+          grown = true;
+        }
+    }
+    has_cotangent_.assign(ports_.carried, false);
+    for (std::size_t i = 0; i < ports_.carried; ++i)
+      has_cotangent_[i] = is_active(arg_of_state(i)) && pull_.cotangents[i].defined();
+    for (bool grown = true; grown;) {
+      grown = false;
+      const Activity activity(roots(), active_);
+      std::set<expr::ExprKey> read;
+      for (const Expr& x : roots()) read.insert(expr::key_of(x));
+      for (const Node* node : activity.nodes())
+        for (const Expr& x : node->inputs)
+          if (x.defined()) read.insert(expr::key_of(x));
+      for (std::size_t i = 0; i < ports_.carried; ++i)
+        if (!has_cotangent_[i] && is_active(arg_of_state(i)) &&
+            read.contains(expr::key_of(arg_of_state(i)))) {
+          has_cotangent_[i] = true;
+          grown = true;
+        }
+    }
+  }
+
+  [[nodiscard]] bool is_active(const Expr& arg) const {
+    return std::ranges::find(active_, arg) != active_.end();
+  }
+
+  /// Yields of the step that have cotangents: next states, rows.
+  [[nodiscard]] std::vector<Expr> roots() const {
+    std::vector<Expr> all;
+    for (std::size_t i = 0; i < ports_.carried; ++i)
+      if (has_cotangent_[i]) all.push_back(next_of_state(i));
+    for (std::size_t i = 0; i < ports_.stacked.size(); ++i)
+      if (pull_.cotangents[ports_.carried + i].defined())
+        all.push_back(body_.yields[ports_.first_stacked_yield() + i]);
+    return all;
+  }
+
+  /// The step's own reverse, over the values of the forward step.
+  std::optional<Error> pull_step() {
+    const std::vector<Expr> outputs = roots();
+    std::vector<Expr> cotangents;
+    for (const Expr& x : outputs) cotangents.push_back(expr::placeholder(expr::type_of(x)));
+    cotangents_ = cotangents;
+    auto pulled = pulled_back(outputs, cotangents, active_);
+    if (!pulled) return std::move(pulled).error();
+    for (std::size_t i = 0; i < active_.size(); ++i)
+      pulled_.emplace(expr::key_of(active_[i]), (*pulled)[i]);
+    return std::nullopt;
+  }
+
+  [[nodiscard]] Expr pulled(const Expr& arg) const {
+    const auto found = pulled_.find(expr::key_of(arg));
+    return found == pulled_.end() ? Expr() : found->second;
+  }
+
+  void count_steps() {
+    all_steps_ = expr::steps_of(loop_);
+    steps_ = all_steps_;
+    const std::int64_t limit = loop_->loop->truncate_gradient;
+    truncated_ = limit >= 0;
+    if (truncated_) steps_ = minimum(all_steps_, expr::integer(limit));
+  }
+
+  /// A scanned port over rows that one step made each, last step first.
+  Expr scan_rows(const Expr& rows, ir::ScannedPort port, expr::StaticType row) {
+    spec_.facts.ports.scanned.push_back(port);
+    scanned_operands_.push_back(rows);
+    scanned_args_.push_back(expr::placeholder(std::move(row)));
+    return scanned_args_.back();
+  }
+
+  /// The forward loop's sequence, from the last step's slice on.
+  Expr scan_sequence(std::size_t i) {
+    const ir::ScannedPort& port = ports_.scanned[i];
+    const Expr& rows = loop_->inputs[ports_.first_scanned_input() + i];
+    const Expr& arg = body_.args[ports_.captured + ports_.carried + i];
+    ir::ScannedPort back = port;
+    const bool forwards = port.stride > 0;
+    back.start = forwards ? -1 : 0;
+    back.stride = -port.stride;
+    return scan_rows(first_steps(rows, port), back, expr::type_of(arg));
+  }
+
+  /// As many slices of a sequence as there were steps; itself where these are all.
+  Expr first_steps(const Expr& rows, const ir::ScannedPort& port) const {
+    if (walks_all(rows, port)) return rows;
+    std::vector<Index> items(static_cast<std::size_t>(port.axis), Index::all());
+    const auto axis = static_cast<int>(port.axis);
+    items.push_back(port.stride > 0 ? Index::slice({}, all_steps_)
+                                    : Index::slice(size(rows, axis) - all_steps_, {}));
+    return subtensor(rows, items);
+  }
+
+  [[nodiscard]] bool walks_all(const Expr& rows, const ir::ScannedPort& port) const {
+    const Expr count = size(rows, static_cast<int>(port.axis));
+    if (!ports_.has_trip_count) return true;  // without one, sequences agree
+    if (ports_.has_keep_going) return false;
+    const Expr& trip = loop_->inputs[0];
+    const auto a = expr::constant_integers(count), b = expr::constant_integers(trip);
+    if (a && b) return *a == *b;
+    return is_size_of(trip, rows, port.axis);
+  }
+
+  static bool is_size_of(const Expr& x, const Expr& rows, std::int64_t axis) {
+    const Node& node = *x.node();
+    return node.op == &ops::dim_op && node.inputs[0] == rows && node.attrs[0].integer() == axis;
+  }
+
+  /// What stands for a value of the forward step in the reverse one; undefined: it is computed
+  /// again.
+  Expr stand_in(const Expr& x) {
+    for (std::size_t i = 0; i < body_.args.size(); ++i) {
+      if (!(body_.args[i] == x)) continue;
+      if (i < ports_.captured) return loop_->inputs[operand_of_arg(i)];
+      if (i >= ports_.captured + ports_.carried)
+        return scan_sequence(i - ports_.captured - ports_.carried);
+      return scan_rows(expr::stacked_in(loop_, x), {.start = -1, .stride = -1}, expr::type_of(x));
+    }
+    if (x.node()->inputs.empty() || is_cheap(*x.node())) return {};
+    return scan_rows(expr::stacked_in(loop_, x), {.start = -1, .stride = -1}, expr::type_of(x));
+  }
+
+  /// Finds what the results read of the forward step, and what stands for it.
+  void cut(const std::vector<Expr>& results) {
+    std::set<const Node*> forward;
+    for (const Node* node : expr::reachable(body_.yields)) forward.insert(node);
+    for (const Expr& arg : body_.args) forward.insert(arg.node().get());
+    std::set<expr::ExprKey> seen;
+    std::vector<Expr> open = results;
+    while (!open.empty()) {
+      const Expr x = open.back();
+      open.pop_back();
+      if (!x.defined() || !seen.insert(expr::key_of(x)).second) continue;
+      if (forward.contains(x.node().get()))
+        if (const Expr other = stand_in(x); other.defined()) {
+          replaced_.emplace(expr::key_of(x), other);
+          continue;
+        }
+      open.insert(open.end(), x.node()->inputs.begin(), x.node()->inputs.end());
+    }
+  }
+
+  void add_state(const Expr& initial, const Expr& arg, const Expr& next) {
+    spec_.operands.push_back(initial);
+    spec_.args.push_back(arg);
+    next_.push_back(next);
+  }
+
+  void make_body() {
+    spec_.place = "gradient of " + (loop_->place.empty() ? "a loop" : loop_->place);
+    spec_.facts.ports.has_trip_count = true;
+    spec_.facts.ports.fixed_sizes = true;
+    spec_.operands = {steps_};
+    add_cotangents_of_states();
+    add_sums();
+    add_rows();
+    std::vector<Expr> results = next_;
+    results.insert(results.end(), rows_.begin(), rows_.end());
+    scan_cotangents();
+    cut(results);
+    spec_.facts.ports.carried = static_cast<std::uint32_t>(next_.size());
+    spec_.facts.ports.stacked = stacked_;
+    spec_.operands.insert(spec_.operands.end(), scanned_operands_.begin(), scanned_operands_.end());
+    spec_.args.insert(spec_.args.end(), scanned_args_.begin(), scanned_args_.end());
+    spec_.yields = expr::substituted(results, replaced_);
+  }
+
+  void add_cotangents_of_states() {
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < ports_.carried; ++i) {
+      if (!has_cotangent_[i]) continue;
+      const Expr& arg = arg_of_state(i);
+      const Expr& final = pull_.cotangents[i];
+      const Expr next = pulled(arg);
+      add_state(final.defined() ? final : zeros_like(Expr(loop_, static_cast<std::uint32_t>(i))),
+                cotangents_[at++], next.defined() ? next : zeros_like(arg));
+    }
+  }
+
+  void add_sums() {
+    for (std::size_t i = 0; i < ports_.captured; ++i) {
+      const Expr part = pulled(body_.args[i]);
+      if (!part.defined()) continue;
+      const Expr& outer = loop_->inputs[operand_of_arg(i)];
+      const Expr sum = expr::placeholder(expr::type_of(outer));
+      sums_.emplace_back(operand_of_arg(i), next_.size());
+      add_state(zeros_like(outer), sum, sum + part);
+    }
+  }
+
+  /// Cotangents of slices; a slice that keeps its axis loses it, and gets it when stacked.
+  void add_rows() {
+    for (std::size_t i = 0; i < ports_.scanned.size(); ++i) {
+      const ir::ScannedPort& port = ports_.scanned[i];
+      const Expr part = pulled(body_.args[ports_.captured + ports_.carried + i]);
+      if (!part.defined()) continue;
+      row_ports_.push_back(i);
+      rows_.push_back(port.squeeze ? part : squeeze(part, {port.axis}));
+      stacked_.push_back({.axis = port.axis, .reverse = port.stride > 0});
+    }
+  }
+
+  void scan_cotangents() {
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < ports_.carried; ++i) at += has_cotangent_[i] ? 1 : 0;
+    for (std::size_t i = 0; i < ports_.stacked.size(); ++i) {
+      const Expr& rows = pull_.cotangents[ports_.carried + i];
+      if (!rows.defined()) continue;
+      const ir::StackedPort& port = ports_.stacked[i];
+      const Expr& row = cotangents_[at++];
+      const ir::ScannedPort back{
+          .axis = port.axis, .start = port.reverse ? 0 : -1, .stride = port.reverse ? 1 : -1};
+      replaced_.emplace(expr::key_of(row), scan_rows(rows, back, expr::type_of(row)));
+    }
+  }
+
+  /// The results of the reverse loop, as cotangents of the operands.
+  void give(const std::vector<Expr>& results) {
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < ports_.carried; ++i) {
+      if (!has_cotangent_[i]) continue;
+      Expr initial = results[at++];
+      if (truncated_) {
+        // Steps before the last ones contribute nothing, the initial state least of all.
+        initial = where(steps_ < all_steps_, number(0, initial.dtype()), initial);
+      }
+      set(ports_.first_carried_input() + i, initial);
+    }
+    for (const auto& [operand, state] : sums_) set(operand, results[state]);
+    for (std::size_t i = 0; i < row_ports_.size(); ++i)
+      set(ports_.first_scanned_input() + row_ports_[i],
+          whole_sequence(results[next_.size() + i], row_ports_[i]));
+  }
+
+  void set(std::size_t operand, const Expr& cotangent) {
+    if (pull_.wanted[operand]) pull_.result[operand] = cotangent;
+  }
+
+  /// Zeros for the slices that no step took, or that the gradient does not go back to.
+  Expr whole_sequence(const Expr& rows, std::size_t i) const {
+    const ir::ScannedPort& port = ports_.scanned[i];
+    const Expr& sequence = loop_->inputs[ports_.first_scanned_input() + i];
+    if (!truncated_ && walks_all(sequence, port)) return rows;
+    if (rows.error() != nullptr) return rows;
+    const auto axis = static_cast<int>(port.axis);
+    const Expr missed = size(sequence, axis) - all_steps_, early = all_steps_ - steps_;
+    const bool forwards = port.stride > 0;
+    std::vector<Expr> pads(2 * static_cast<std::size_t>(sequence.rank()), expr::integer(0));
+    pads[static_cast<std::size_t>(axis)] = forwards ? early : missed;
+    pads[static_cast<std::size_t>(sequence.rank() + axis)] = forwards ? missed : early;
+    Expr padded = expr::apply(ops::pad_op, {rows, shape_of(pads)}, {{"mode", "constant"}});
+    if (padded.error() == nullptr) padded.node()->outputs[0] = expr::type_of(sequence);
+    return padded;
+  }
+
+  Pull& pull_;
+  const NodePtr& loop_;
+  const Body& body_;
+  const ir::LoopPorts& ports_;
+
+  std::vector<Expr> active_;         ///< arguments of the forward body
+  std::vector<bool> has_cotangent_;  ///< by state
+  std::vector<Expr> cotangents_;     ///< placeholders: of states, then of rows
+  std::map<expr::ExprKey, Expr> pulled_;
+  Expr all_steps_, steps_;
+  bool truncated_ = false;
+
+  expr::LoopSpec spec_;
+  std::vector<Expr> scanned_operands_, scanned_args_, next_, rows_;
+  std::vector<ir::StackedPort> stacked_;
+  std::vector<std::pair<std::size_t, std::size_t>> sums_;  ///< operand, state of the reverse loop
+  std::vector<std::size_t> row_ports_;
+  expr::Replacements replaced_;
+};
+
+}  // namespace
+
+void pull_loop(Pull& pull) { LoopReverse(pull).build(); }
+
+}  // namespace scanloom::autodiff

@@ -1,0 +1,123 @@
+// Rules of reductions and of other operators along axes.
+#include <algorithm>
+
+#include "expr/apply.h"
+#include "grad/rules.h"
+#include "ops/ops.h"
+
+namespace scanloom::autodiff {
+namespace {
+
+/// The axes of a reduce, all of them where it names none.
+Axes axes_of(const Pull& p) {
+  const tensor::Attr& listed = p.attr("axes");
+  Axes axes;
+  const int rank = p.in(0).rank();
+  const bool all = !listed.present() || listed.integers().empty();
+  if (all)
+    for (int axis = 0; axis < rank; ++axis) axes.push_back(axis);
+  else
+    for (const std::int64_t axis : listed.integers()) axes.push_back(axis < 0 ? axis + rank : axis);
+  return axes;
+}
+
+/// A result of the reduction with its axes as axes of size 1 again.
+Expr kept(const Pull& p, const Expr& y) {
+  return p.attr("keepdims").integer() != 0 ? y : expand_dims(y, axes_of(p));
+}
+
+/// The product of all others, without dividing by what may be 0.
+Expr others(const Pull& p) {
+  const Expr& x = p.in(0);
+  Axes axes = axes_of(p), order, back(static_cast<std::size_t>(x.rank()));
+  for (int axis = 0; axis < x.rank(); ++axis)
+    if (std::ranges::find(axes, axis) == axes.end()) order.push_back(axis);
+  const auto rest = static_cast<int>(order.size());
+  order.insert(order.end(), axes.begin(), axes.end());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+  const Expr turned = dimshuffle(x, order);
+  std::vector<Expr> sizes;
+  for (int axis = 0; axis < rest; ++axis) sizes.push_back(size(turned, axis));
+  sizes.emplace_back(-1);
+  const Expr lines = reshape(turned, sizes);
+  const auto exclusive = [&](int reverse) {
+    return expr::apply(ops::cumprod_op, {lines, expr::integer(rest)},
+                       {{"exclusive", 1}, {"reverse", reverse}});
+  };
+  return dimshuffle(reshape(exclusive(0) * exclusive(1), shape(turned)), back);
+}
+
+void pull_reduce(Pull& p) {
+  const Expr& x = p.in(0);
+  if (p.node->inputs.size() > 1 && p.in(1).defined()) {
+    p.result[0] =
+        expr::failed(fail(Code::unsupported, "the gradient of a reduction along computed axes"));
+    return;
+  }
+  const std::string& kind = p.attr("kind").text();
+  const Expr g = kept(p, p.g());
+  const auto spread = [&](const Expr& part) {
+    const bool whole = part.error() == nullptr && expr::type_of(part) == expr::type_of(x) &&
+                       std::ranges::find(x.sizes(), -1) == x.sizes().end();
+    p.result[0] = whole ? part : broadcast_to(part, shape(x));
+  };
+  if (kind == "sum") return spread(g);
+  if (kind == "mean") {
+    Expr count = expr::integer(1);
+    for (const std::int64_t axis : axes_of(p)) count = count * size(x, static_cast<int>(axis));
+    return spread(g / cast(count, x.dtype()));
+  }
+  if (kind == "max" || kind == "min")
+    return spread(where(equal(x, kept(p, p.out())), g, number(0, g.dtype())));
+  if (kind == "prod") return spread(g * others(p));
+  if (kind == "sum_square") return spread(g * (x * 2));
+  if (kind == "l1") return spread(g * sign(x));
+  if (kind == "l2") return spread(g * x / kept(p, p.out()));
+  if (kind == "log_sum") return spread(g / sum(x, axes_of(p), true));
+  return spread(g * exp(x - kept(p, p.out())));  // log_sum_exp
+}
+
+void pull_softmax(Pull& p) {
+  const std::int64_t axis = p.attr("axis").integer();
+  const Expr part = p.g() * p.out();
+  p.result[0] = part - p.out() * sum(part, {axis}, true);
+}
+void pull_log_softmax(Pull& p) {
+  const std::int64_t axis = p.attr("axis").integer();
+  p.result[0] = p.g() - exp(p.out()) * sum(p.g(), {axis}, true);
+}
+
+/// The sum over what follows.
+Expr summed_back(const Pull& p, const Expr& g) {
+  return expr::apply(
+      ops::cumsum_op, {g, p.in(1)},
+      {{"exclusive", p.attr("exclusive")}, {"reverse", 1 - p.attr("reverse").integer()}});
+}
+void pull_cumsum(Pull& p) { p.result[0] = summed_back(p, p.g()); }
+void pull_cumprod(Pull& p) {
+  if (p.attr("exclusive").integer() != 0) {
+    p.result[0] = expr::failed(fail(Code::unsupported, "the gradient of an exclusive cumprod"));
+    return;
+  }
+  p.result[0] = summed_back(p, p.g() * p.out()) / p.in(0);
+}
+
+/// The elements that were picked get theirs.
+void pull_topk(Pull& p) {
+  p.result[0] = expr::apply(ops::scatter_elements_op, {zeros_like(p.in(0)), p.out(1), p.g()},
+                            {{"axis", p.attr("axis")}, {"reduction", "add"}});
+}
+
+}  // namespace
+
+std::span<const RuleRow> reduction_rules() {
+  static const RuleRow rows[] = {
+      {&ops::reduce_op, pull_reduce},           {&ops::softmax_op, pull_softmax},
+      {&ops::log_softmax_op, pull_log_softmax}, {&ops::cumsum_op, pull_cumsum},
+      {&ops::cumprod_op, pull_cumprod},         {&ops::topk_op, pull_topk},
+  };
+  return rows;
+}
+
+}  // namespace scanloom::autodiff

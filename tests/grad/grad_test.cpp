@@ -1,0 +1,283 @@
+// Gradients against central differences in f64.
+#include <scanloom/function.h>
+#include <scanloom/grad.h>
+#include <scanloom/scan.h>
+
+#include <cmath>
+#include <functional>
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace scanloom {
+namespace {
+
+struct Variable {
+  std::vector<std::int64_t> shape;
+  double low = -1, high = 1;
+};
+
+std::int64_t elements_of(const std::vector<std::int64_t>& shape) {
+  std::int64_t count = 1;
+  for (const std::int64_t size : shape) count *= size;
+  return count;
+}
+
+/// A cost of some variables, at one point.
+class Point {
+ public:
+  using Cost = std::function<Expr(const std::vector<Expr>&)>;
+
+  Point(const std::vector<Variable>& variables, const Cost& cost, bool known_sizes) {
+    std::mt19937 random(7);
+    for (const Variable& variable : variables) {
+      std::uniform_real_distribution<double> law(variable.low, variable.high);
+      std::vector<double> values(static_cast<std::size_t>(elements_of(variable.shape)));
+      for (double& value : values) value = law(random);
+      values_.push_back(values);
+      shapes_.push_back(variable.shape);
+      std::vector<std::int64_t> sizes = variable.shape;
+      if (!known_sizes) sizes.assign(sizes.size(), -1);
+      inputs_.push_back(input("x" + std::to_string(inputs_.size()), DType::f64, sizes));
+    }
+    cost_ = cost(inputs_);
+  }
+
+  std::vector<double> run(const Function& f, std::size_t output = 0) const {
+    std::vector<View> views;
+    for (std::size_t i = 0; i < values_.size(); ++i)
+      views.push_back(view(values_[i].data(), shapes_[i]));
+    const std::vector<Value> results = f.call(views).value_or_throw();
+    const auto all = results[output].as<double>();
+    return {all.begin(), all.end()};
+  }
+
+  void check(double tolerance = 1e-6) {
+    const Function cost = Function::compile(inputs_, {cost_}).value_or_throw();
+    std::vector<Expr> all;
+    for (const Expr& x : inputs_) all.push_back(grad(cost_, x));
+    const Function gradient = Function::compile(inputs_, all).value_or_throw();
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      const std::vector<double> found = run(gradient, i);
+      ASSERT_EQ(found.size(), values_[i].size()) << "variable " << i;
+      for (std::size_t k = 0; k < found.size(); ++k) {
+        const double at = values_[i][k], step = 1e-5;
+        values_[i][k] = at + step;
+        const double above = run(cost)[0];
+        values_[i][k] = at - step;
+        const double below = run(cost)[0];
+        values_[i][k] = at;
+        const double expected = (above - below) / (2 * step);
+        EXPECT_NEAR(found[k], expected, tolerance * std::max(1.0, std::abs(expected)))
+            << "variable " << i << ", element " << k;
+      }
+    }
+  }
+
+ private:
+  std::vector<Expr> inputs_;
+  std::vector<std::vector<double>> values_;
+  std::vector<std::vector<std::int64_t>> shapes_;
+  Expr cost_;
+};
+
+void check(const std::vector<Variable>& variables, const Point::Cost& cost,
+           double tolerance = 1e-6) {
+  for (const bool known_sizes : {true, false}) {
+    SCOPED_TRACE(known_sizes ? "sizes known" : "sizes open");
+    Point(variables, cost, known_sizes).check(tolerance);
+  }
+}
+
+using Xs = const std::vector<Expr>&;
+
+TEST(Grad, OfElements) {
+  check({{{3}}, {{3}, 0.5, 2}}, [](Xs x) {
+    return sum(x[0] * x[1] + x[0] / x[1] - exp(x[0]) * log(x[1]) + tanh(x[0]) * sigmoid(x[1]) +
+               pow(x[1], x[0]) + sqrt(x[1]) + sin(x[0]) * cos(x[1]) + erf(x[0]) + softplus(x[0]) +
+               maximum(x[0], x[1]) + where(x[0] > 0, x[0] * x[1], x[1]) + abs(x[0]));
+  });
+}
+
+TEST(Grad, OfBroadcasting) {
+  check({{{2, 3}}, {{3}}, {{2, 1}}, {{}}},
+        [](Xs x) { return sum((x[0] * x[1] + x[2]) * x[3] + x[1] * x[2]); });
+}
+
+TEST(Grad, OfReductions) {
+  check({{{2, 3}, 0.5, 2}}, [](Xs x) {
+    return sum(mean(x[0], {1}) * max(x[0], {1})) + sum(prod(x[0], {0})) +
+           sum(min(x[0], {0}, true) * x[0]) + sum(softmax(x[0]) * x[0]) +
+           sum(log_softmax(x[0], 0) * x[0]) + sum(cumsum(x[0], 1) * cumsum(x[0], 0));
+  });
+}
+
+TEST(Grad, OfProducts) {
+  check({{{2, 3}}, {{3, 2}}, {{3}}, {{2, 3, 2}}}, [](Xs x) {
+    return sum(dot(x[0], x[1])) + sum(dot(x[0], x[2]) * dot(x[2], x[1])) + dot(x[2], x[2]) +
+           sum(matmul(x[3], x[0])) + sum(outer(x[2], x[2]) * dot(x[1], x[0])) +
+           sum(tensordot(x[3], x[1], {1}, {0}));
+  });
+}
+
+TEST(Grad, OfShapes) {
+  check({{{2, 3}}}, [](Xs x) {
+    const Expr flat = flatten(x[0]);
+    return sum(reshape(x[0], {3, 2}) * transpose(x[0])) + sum(concatenate({flat, flat * 2}) * 3) +
+           sum(stack({x[0], x[0] * x[0]}, 1)) + sum(dimshuffle(x[0], {1, -1, 0}) * x[0][0][1]);
+  });
+}
+
+TEST(Grad, OfParts) {
+  check({{{5, 4}}, {{2}}}, [](Xs x) {
+    const Expr rows = subtensor(x[0], {Index::slice(1, -1)});
+    const Expr back = subtensor(x[0], {Index::slice({}, {}, -1), Index::slice(3, 0, -2)});
+    const Expr picked = subtensor(x[0], {Index::of(constant<std::int64_t>({0, 2, 2}))});
+    const Expr pairs = subtensor(x[0], {Index::of(constant<std::int64_t>({0, 4})),
+                                        Index::of(constant<std::int64_t>({1, -1}))});
+    const Expr set =
+        set_subtensor(subtensor(x[0], {Index::slice(0, 2), Index::of(1)}), x[1] * x[1]);
+    const Expr more = increment_subtensor(x[0][2], x[0][3]);
+    return sum(rows * rows) + sum(back * back) + sum(picked * picked) + sum(pairs * x[1]) +
+           sum(set * set) + sum(more * more) + x[0][-1][-1];
+  });
+}
+
+TEST(Grad, OfBranches) {
+  check({{{3}, 0.1, 1}}, [](Xs x) {
+    return if_else(sum(x[0]) > 0, sum(x[0] * x[0]), sum(log(x[0] - 5))) +
+           if_else(sum(x[0]) < 0, sum(log(x[0] - 5)), sum(exp(x[0])));
+  });
+}
+
+TEST(Grad, OfALoop) {
+  check({{{6}}, {{6}}, {{}}}, [](Xs x) {
+    const Expr h = scan({.sequences = {x[0], x[1]}, .initial = {x[2]}},
+                        [](const StepInputs& s) { return s[0] * s.state(0) + s[1]; });
+    return sum(h * h) + h[-1];
+  });
+}
+
+TEST(Grad, OfARecurrentLayer) {
+  check({{{5, 3}}, {{4}}, {{3, 4}}, {{4, 4}}, {{4}}}, [](Xs x) {
+    const Expr h = scan({.sequences = {x[0]}, .initial = {x[1]}}, [&](const StepInputs& s) {
+      return tanh(dot(s[0], x[2]) + dot(s.state(0), x[3]) + x[4]);
+    });
+    return sum(h[-1] * h[-1]) + sum(h);
+  });
+}
+
+TEST(Grad, OfTaps) {
+  check({{{9}}, {{3}}}, [](Xs x) {
+    const ScanOptions options{.sequences = {{x[0], {{-2, 0, 1}}}}, .initial = {{x[1], {{-3, -1}}}}};
+    const Expr y = scan(options, [](const StepInputs& s) {
+      return tanh(s.sequence(0, -2) + s.sequence(0, 0) * s.sequence(0, 1) + s.state(0, -3) * 0.5 +
+                  s.state(0, -1));
+    });
+    return sum(y * y);
+  });
+}
+
+TEST(Grad, OfALoopThatStops) {
+  check({{{9}, 0.5, 1}, {{}}}, [](Xs x) {
+    const ScanResult y = scan({.sequences = {x[0]}, .initial = {x[1]}}, [](const StepInputs& s) {
+      const Expr next = s.state(0) + s[0] * s[0];
+      return Step(next).until(next > 2);
+    });
+    return sum(y.outputs[0] * y.outputs[0]) + y.outputs[0][-1];
+  });
+}
+
+TEST(Grad, OfALoopBackwards) {
+  check({{{7}}, {{4}}}, [](Xs x) {
+    const ScanOptions options{
+        .sequences = {x[0], x[1]}, .initial = {number(0.5, DType::f64)}, .backwards = true};
+    const Expr y = scan(options, [](const StepInputs& s) { return sin(s.state(0) * s[0] + s[1]); });
+    return sum(y * y);
+  });
+}
+
+TEST(Grad, OfALoopInALoop) {
+  check({{{3, 4}}, {{2}}, {{2, 2}}}, [](Xs x) {
+    const Expr y = scan({.sequences = {x[0]}, .initial = {x[1]}}, [&](const StepInputs& outer) {
+      const Expr inner =
+          scan({.sequences = {outer[0]}, .initial = {outer.state(0)}},
+               [&](const StepInputs& s) { return tanh(dot(s.state(0), x[2]) + s[0]); });
+      return inner[-1] + sum(inner, {0}) * 0.1;
+    });
+    return sum(y * y);
+  });
+}
+
+TEST(Grad, OfAGradient) {
+  check(
+      {{{4}}, {{}, 0.5, 1}},
+      [](Xs x) {
+        const Expr y = scan({.sequences = {x[0]}, .initial = {x[1]}}, [](const StepInputs& s) {
+          return s.state(0) * s.state(0) * s[0] + sin(s[0]);
+        });
+        const Expr first = grad(sum(y * y), x[0]);
+        const Expr second = grad(sum(first * first), x[1]);
+        return second + sum(first);
+      },
+      1e-5);
+}
+
+TEST(Grad, OfHighOrder) {
+  // x^16 by four squarings in a loop: the n-th derivative is 16! / (16 - n)! x^(16 - n).
+  const Expr x = input("x", DType::f64);
+  Expr y = scan({.initial = {x}, .steps = 4},
+                [](const StepInputs& s) { return s.state(0) * s.state(0); })[-1];
+  std::vector<Expr> all;
+  for (int n = 0; n < 4; ++n) {
+    y = grad(y, x);
+    all.push_back(y);
+  }
+  const Function f = Function::compile({x}, all).value_or_throw();
+  const double at = 1.1;
+  const std::vector<Value> results = f({view(&at, {})}).value_or_throw();
+  double factor = 1;
+  for (int n = 1; n <= 4; ++n) {
+    factor *= 17 - n;
+    EXPECT_NEAR(results[static_cast<std::size_t>(n - 1)].as<double>()[0],
+                factor * std::pow(at, 16 - n), 1e-9 * factor * std::pow(at, 16 - n))
+        << n;
+  }
+}
+
+TEST(Grad, Truncated) {
+  const Expr x = input("x", DType::f64, {-1}), h = input("h", DType::f64);
+  const Expr y = scan({.sequences = {x}, .initial = {h}, .truncate_gradient = 2},
+                      [](const StepInputs& s) { return s.state(0) * 0.5 + s[0]; });
+  const Function f = Function::compile({x, h}, {grad(sum(y), x), grad(sum(y), h)}).value_or_throw();
+  const std::vector<double> xs{1, 2, 3, 4};
+  const double h0 = 1;
+  const std::vector<Value> found = f({view(xs.data(), {4}), view(&h0, {})}).value_or_throw();
+  const auto by_x = found[0].as<double>();
+  EXPECT_THAT(std::vector<double>(by_x.begin(), by_x.end()), testing::ElementsAre(0, 0, 1.5, 1));
+  EXPECT_EQ(found[1].as<double>()[0], 0);
+}
+
+TEST(Grad, PushesForward) {
+  const Expr x = input("x", DType::f64, {-1}), v = input("v", DType::f64, {-1});
+  const Expr y = scan({.sequences = {x}, .initial = {number(1, DType::f64)}},
+                      [](const StepInputs& s) { return s.state(0) * s[0]; });
+  const Function f = Function::compile({x, v}, push_forward({y}, {x}, {v})).value_or_throw();
+  const std::vector<double> xs{2, 3, 5}, vs{1, 0, 10};
+  const auto pushed = f({view(xs.data(), {3}), view(vs.data(), {3})}).value_or_throw();
+  const auto found = pushed[0].as<double>();
+  EXPECT_THAT(std::vector<double>(found.begin(), found.end()), testing::ElementsAre(1, 3, 75));
+}
+
+TEST(Grad, Hessian) {
+  const Expr x = input("x", DType::f64, {-1});
+  const Function f = Function::compile({x}, {hessian(sum(x * x * x), x)}).value_or_throw();
+  const std::vector<double> xs{1, 2};
+  const auto result = f({view(xs.data(), {2})}).value_or_throw();
+  const auto found = result[0].as<double>();
+  EXPECT_THAT(std::vector<double>(found.begin(), found.end()), testing::ElementsAre(6, 0, 0, 12));
+}
+
+}  // namespace
+}  // namespace scanloom
