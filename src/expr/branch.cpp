@@ -1,11 +1,10 @@
 // if_else: what both sides read is computed before the branch, what one side alone reads in it.
-#include <scanloom/expr.h>
+#include "expr/branch.h"
 
 #include <algorithm>
 #include <set>
 #include <unordered_set>
 
-#include "expr/branch.h"
 #include "expr/substitute.h"
 #include "expr/types.h"
 
