@@ -2,9 +2,9 @@
 
 #include <map>
 
+#include "expr/relate_sizes.h"
 #include "expr/shared.h"
 #include "expr/substitute.h"
-#include "ir/infer.h"
 
 namespace scanloom::expr {
 namespace {
@@ -134,7 +134,7 @@ Expected<Lowered> lower(std::span<const Expr> inputs, std::span<const Expr> outp
   SCANLOOM_CHECK_OK(lowering.region(module.top(), outputs, std::move(values)));
   for (std::size_t i = 0; i < outputs.size(); ++i)
     module.output_names.push_back("output " + std::to_string(i));
-  SCANLOOM_CHECK_OK(ir::infer_types(module));
+  SCANLOOM_CHECK_OK(relate_sizes(module));
   return lowered;
 }
 

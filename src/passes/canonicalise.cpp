@@ -223,6 +223,35 @@ Replacement simplify_pow(Rewriter& rewriter, const Node& node) {
   return kStays;
 }
 
+/// Where inference shows that nothing was repeated, or exactly which axes were.
+Replacement simplify_sum_to(Rewriter& rewriter, const Node& node) {
+  const Type &from = rewriter.type(node.inputs[0]), &to = rewriter.type(node.outputs[0]);
+  if (!from.ranked || !to.ranked) return kStays;
+  if (from == to) return node.inputs[0];
+  const std::size_t extra = from.dims.size() - to.dims.size();
+  std::vector<std::int64_t> axes;
+  for (std::size_t i = 0; i < from.dims.size(); ++i) {
+    const bool repeated =
+        i < extra || (to.dims[i - extra] == tensor::Dim(1) && from.dims[i] != tensor::Dim(1));
+    if (repeated)
+      axes.push_back(static_cast<std::int64_t>(i));
+    else if (from.dims[i] != to.dims[i - extra])
+      return kStays;
+  }
+  SCANLOOM_TRY(const ValueId sum,
+               rewriter.build().op(ops::reduce_op, {node.inputs[0]},
+                                   {{"kind", "sum"}, {"axes", std::move(axes)}, {"keepdims", 0}}));
+  return rewriter.build().op(ops::reshape_op, {sum, node.inputs[1]}, {{"allowzero", 1}});
+}
+
+/// A pad that adds and drops nothing. Sizes that stay may be those of other elements, so only
+/// numbers count.
+Replacement simplify_pad(Rewriter& rewriter, const Node& node) {
+  const tensor::Tensor* pads = constant_of(rewriter.module(), node.inputs[1]);
+  if (pads == nullptr || !all_are(rewriter.module(), node, 1, 0)) return kStays;
+  return same_sizes(rewriter, node);
+}
+
 struct Row {
   const ir::OpDef* op;
   Replacement (*simplify)(Rewriter&, const Node&);
@@ -233,7 +262,8 @@ constexpr Row kRows[] = {
     {&ops::clip_op, simplify_clip},       {&ops::concat_op, simplify_concat},
     {&ops::expand_op, same_sizes},        {&ops::flatten_op, same_sizes},
     {&ops::identity_op, first_operand},   {&ops::logical_not_op, twice_is_nothing},
-    {&ops::neg_op, twice_is_nothing},     {&ops::pow_op, simplify_pow},
+    {&ops::neg_op, twice_is_nothing},     {&ops::pad_op, simplify_pad},
+    {&ops::pow_op, simplify_pow},         {&ops::sum_to_op, simplify_sum_to},
     {&ops::reduce_op, axes_to_attribute}, {&ops::reshape_op, simplify_reshape},
     {&ops::slice_op, simplify_slice},     {&ops::squeeze_op, undo_axes},
     {&ops::tile_op, same_sizes},          {&ops::transpose_op, simplify_transpose},

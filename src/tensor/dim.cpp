@@ -259,9 +259,24 @@ bool DimTable::is_non_negative(Dim dim) const {
   for (const auto& [key, term] : terms_of(dim)) {
     if (term.factor < 0) return false;
     for (const Dim atom : term.atoms)
-      if (nodes_[atom.expr()].kind != DimKind::symbol) return false;
+      if (!is_non_negative_atom(atom)) return false;
   }
   return true;
+}
+
+// Minima and maxima nest no deeper than their text is long.
+bool DimTable::is_non_negative_atom(Dim atom) const {
+  const DimNode& node = nodes_[atom.expr()];
+  const auto non_negative = [&](Dim dim) { return is_non_negative(dim); };
+  if (node.kind == DimKind::min) return non_negative(node.left) && non_negative(node.right);
+  if (node.kind == DimKind::max) return non_negative(node.left) || non_negative(node.right);
+  return node.kind == DimKind::symbol;
+}
+
+bool DimTable::has_operand(Dim dim, DimKind kind, Dim operand) const {
+  if (dim.is_constant()) return false;
+  const DimNode& node = nodes_[dim.expr()];
+  return node.kind == kind && (node.left == operand || node.right == operand);
 }
 
 Dim DimTable::min_or_max(DimKind kind, Dim a, Dim b) {
@@ -270,6 +285,8 @@ Dim DimTable::min_or_max(DimKind kind, Dim a, Dim b) {
   const Dim difference = sub(a, b);
   if (is_non_negative(difference)) return kind == DimKind::max ? a : b;
   if (is_non_negative(mul(-1, difference))) return kind == DimKind::max ? b : a;
+  if (has_operand(a, kind, b)) return a;
+  if (has_operand(b, kind, a)) return b;
   if (to_string(b) < to_string(a)) std::swap(a, b);
   return intern(kind, a, b);
 }

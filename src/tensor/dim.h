@@ -102,8 +102,11 @@ class DimTable {
   Dim from_terms(const Terms& terms);
   Dim from_term(const Term& term);
   std::optional<Terms> divide(const Terms& terms, const Term& divisor, Terms& rest) const;
+  /// min(a, min(a, b)) is min(a, b).
+  [[nodiscard]] bool has_operand(Dim dim, DimKind kind, Dim operand) const;
   Dim min_or_max(DimKind kind, Dim a, Dim b);
   [[nodiscard]] bool is_non_negative(Dim dim) const;
+  [[nodiscard]] bool is_non_negative_atom(Dim atom) const;
   Dim intern(DimKind kind, Dim a, Dim b);
   [[nodiscard]] std::string render(DimKind kind, Dim a, Dim b) const;
   Dim append(DimNode node);

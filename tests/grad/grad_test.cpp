@@ -38,7 +38,9 @@ class Point {
       values_.push_back(values);
       shapes_.push_back(variable.shape);
       std::vector<std::int64_t> sizes = variable.shape;
-      if (!known_sizes) sizes.assign(sizes.size(), -1);
+      // What is of size 1 in its type is broadcast, what is open is not.
+      for (std::int64_t& size : sizes)
+        if (!known_sizes && size != 1) size = -1;
       inputs_.push_back(input("x" + std::to_string(inputs_.size()), DType::f64, sizes));
     }
     cost_ = cost(inputs_);
