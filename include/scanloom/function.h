@@ -26,7 +26,9 @@ struct FunctionOptions {
   SessionOptions session = {};
 };
 
-/// Immutable; calls may be made from many threads. Calls that update the same variable take turns.
+/// Calls may be made from many threads; those that update the same variable take turns. A version
+/// for the sizes of its values is made by the first call; sizes that change later are open in the
+/// next version.
 class SCANLOOM_API Function {
  public:
   /// Inputs are expressions made by input(), in the order in which calls give their values. Errors:
@@ -46,8 +48,9 @@ class SCANLOOM_API Function {
 
   /// The inputs' names and types; those of shared variables are not among them.
   [[nodiscard]] std::span<const ValueInfo> inputs() const noexcept;
+  /// What became of every loop in the version for the sizes of the last call.
   [[nodiscard]] std::string explain() const;
-  /// The module after passes.
+  /// The module of that version after passes.
   [[nodiscard]] std::string ir() const;
 
  private:

@@ -109,6 +109,7 @@ class SCANLOOM_API Session {
 
  private:
   friend class Function;
+  friend class Specialised;
   friend class Stream;
   struct Impl;
   explicit Session(std::shared_ptr<Impl> impl);

@@ -4,6 +4,7 @@
 
 #include "api/guard.h"
 #include "api/impl.h"
+#include "api/specialised.h"
 #include "expr/lower.h"
 #include "expr/node.h"
 #include "expr/shared.h"
@@ -12,7 +13,9 @@
 namespace scanloom {
 
 struct Function::Impl {
-  std::shared_ptr<Session::Impl> session;
+  Impl(ir::Module module, const SessionOptions& options) : programs(std::move(module), options) {}
+
+  Specialised programs;
   std::size_t inputs = 0, outputs = 0;  ///< the caller's own
   /// Fed behind the inputs, and set to what comes behind the outputs.
   std::vector<std::shared_ptr<expr::SharedVariable>> read, updated;
@@ -33,18 +36,21 @@ struct Function::Impl {
                   values.size());
     const auto turns = take_turns();
     Arranged arranged;
-    arranged.objects.resize(session->inputs.size());
+    const Session::Impl& open = programs.open();
+    arranged.objects.resize(open.inputs.size());
     for (std::size_t i = 0; i < inputs; ++i)
-      SCANLOOM_CHECK_OK(session->arrange_one(i, values[i], arranged));
+      SCANLOOM_CHECK_OK(open.arrange_one(i, values[i], arranged));
     std::vector<tensor::Tensor> kept;
     for (std::size_t i = 0; i < read.size(); ++i) {
       kept.push_back(expr::value_of(*read[i]));
       const tensor::Tensor& now = kept.back();
       const View view{now.dtype(), {now.shape().begin(), now.shape().end()}, now.data()};
-      SCANLOOM_CHECK_OK(session->arrange_one(inputs + i, view, arranged));
+      SCANLOOM_CHECK_OK(open.arrange_one(inputs + i, view, arranged));
     }
     RunReport own_report;
     RunReport& told = report != nullptr ? *report : own_report;
+    SCANLOOM_TRY(const std::shared_ptr<Session::Impl> session,
+                 programs.for_sizes(arranged.shapes));
     SCANLOOM_TRY(std::vector<Value> results, session->options.execution == Execution::interpreted
                                                  ? session->run_interpreted(arranged, options, told)
                                                  : session->run_bound(arranged, options, told));
@@ -113,10 +119,7 @@ Expected<Function> Function::compile(const std::vector<Expr>& inputs,
     if (!options.givens.empty()) all = substitute(all, options.givens);
     SCANLOOM_TRY(expr::Lowered lowered, expr::lower(inputs, all, options.name));
     SCANLOOM_CHECK_OK(ir::verify(lowered.module));
-    Loaded loaded{.module = std::move(lowered.module), .info = {}, .defaults = {}};
-    SCANLOOM_CHECK_OK(optimise(loaded, options.session));
-    auto impl = std::make_shared<Impl>();
-    impl->session = Session::Impl::of_module(std::move(loaded.module), options.session);
+    auto impl = std::make_shared<Impl>(std::move(lowered.module), options.session);
     impl->inputs = inputs.size();
     impl->outputs = outputs.size();
     for (const Expr& variable : lowered.shared) impl->read.push_back(variable.node()->shared);
@@ -132,10 +135,17 @@ Expected<std::vector<Value>> Function::call(std::span<const View> values, const 
 }
 
 std::span<const ValueInfo> Function::inputs() const noexcept {
-  return std::span(impl_->session->inputs).first(impl_->inputs);
+  return std::span(impl_->programs.open().inputs).first(impl_->inputs);
 }
 
-std::string Function::explain() const { return Session(impl_->session).explain(); }
-std::string Function::ir() const { return Session(impl_->session).ir(); }
+std::string Function::explain() const {
+  const auto session = guard([&] { return impl_->programs.latest(); });
+  return session ? Session(*session).explain() : session.error().message();
+}
+
+std::string Function::ir() const {
+  const auto session = guard([&] { return impl_->programs.latest(); });
+  return session ? Session(*session).ir() : session.error().message();
+}
 
 }  // namespace scanloom

@@ -1,0 +1,112 @@
+#include "api/specialised.h"
+
+#include <algorithm>
+#include <map>
+
+#include "ir/infer.h"
+
+namespace scanloom {
+namespace {
+
+bool fits(const std::vector<std::vector<std::int64_t>>& sizes,
+          const std::vector<tensor::Shape>& shapes) {
+  for (std::size_t i = 0; i < shapes.size(); ++i)
+    for (int axis = 0; axis < shapes[i].rank(); ++axis) {
+      const std::int64_t wanted = sizes[i][static_cast<std::size_t>(axis)];
+      if (wanted >= 0 && wanted != shapes[i][axis]) return false;
+    }
+  return true;
+}
+
+}  // namespace
+
+Specialised::Specialised(ir::Module module, SessionOptions options)
+    : options_(std::move(options)), open_(Session::Impl::of_module(std::move(module), options_)) {}
+
+/// One symbol is one size.
+Expected<void> Specialised::check(const std::vector<tensor::Shape>& shapes) const {
+  const ir::Module& module = open_->plan->module;
+  const std::vector<ir::ValueId>& args = module.region(module.top()).args;
+  std::map<tensor::Dim, std::pair<std::int64_t, std::size_t>> solved;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const tensor::Type& type = module.value(args[i]).type;
+    if (type.rank() != shapes[i].rank())
+      return fail(Code::invalid_argument, "input {} has {} axes, the value {} ({})",
+                  module.describe(args[i]), type.rank(), shapes[i].rank(), shapes[i].to_string());
+    for (int axis = 0; axis < shapes[i].rank(); ++axis) {
+      const tensor::Dim dim = type.dims[static_cast<std::size_t>(axis)];
+      const std::int64_t size = shapes[i][axis];
+      if (dim.is_constant() && dim.value() != size)
+        return fail(Code::invalid_argument, "input {} has size {} on axis {}, the value has {}",
+                    module.describe(args[i]), dim.value(), axis, size);
+      if (dim.is_constant()) continue;
+      const auto [known, is_new] = solved.try_emplace(dim, size, i);
+      if (!is_new && known->second.first != size)
+        return fail(Code::invalid_argument,
+                    "input {} has {} elements on axis {}, where input {} has {}: they meet element "
+                    "by element",
+                    module.describe(args[i]), size, axis,
+                    module.describe(args[known->second.second]), known->second.first);
+    }
+  }
+  return {};
+}
+
+/// The sizes of the last version, open where these differ; these themselves where there is none.
+Specialised::Sizes Specialised::widened(const std::vector<tensor::Shape>& shapes) const {
+  Sizes sizes;
+  for (const tensor::Shape& shape : shapes) sizes.emplace_back(shape.begin(), shape.end());
+  if (versions_.empty()) return sizes;
+  const Sizes& before = versions_.front().sizes;
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    for (std::size_t axis = 0; axis < sizes[i].size(); ++axis)
+      if (before[i][axis] != sizes[i][axis]) sizes[i][axis] = -1;
+  return sizes;
+}
+
+Expected<std::shared_ptr<Session::Impl>> Specialised::make(const Sizes& sizes) const {
+  Loaded loaded{.module = open_->plan->module, .info = {}, .defaults = {}};
+  ir::Module& module = loaded.module;
+  // A symbol of which one size is open is open everywhere.
+  std::map<tensor::Dim, std::int64_t> numbers;
+  const std::vector<ir::ValueId> args = module.region(module.top()).args;
+  for (std::size_t i = 0; i < args.size(); ++i)
+    for (std::size_t axis = 0; axis < sizes[i].size(); ++axis) {
+      const auto [known, is_new] =
+          numbers.try_emplace(module.value(args[i]).type.dims[axis], sizes[i][axis]);
+      if (!is_new && sizes[i][axis] < 0) known->second = -1;
+    }
+  for (const ir::ValueId arg : args)
+    for (tensor::Dim& dim : module.value(arg).type.dims)
+      if (!dim.is_constant() && numbers.at(dim) >= 0) dim = numbers.at(dim);
+  SCANLOOM_CHECK_OK(ir::infer_types(module, ir::Declared::ignore));
+  SCANLOOM_CHECK_OK(optimise(loaded, options_));
+  return Session::Impl::of_module(std::move(loaded.module), options_);
+}
+
+Expected<std::shared_ptr<Session::Impl>> Specialised::for_sizes(
+    const std::vector<tensor::Shape>& shapes) const {
+  const std::scoped_lock lock(mutex_);
+  for (std::size_t i = 0; i < versions_.size(); ++i) {
+    if (!fits(versions_[i].sizes, shapes)) continue;
+    std::rotate(versions_.begin(), versions_.begin() + static_cast<std::ptrdiff_t>(i),
+                versions_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    return versions_.front().program;
+  }
+  SCANLOOM_CHECK_OK(check(shapes));
+  Version version{widened(shapes), nullptr};
+  SCANLOOM_TRY(version.program, make(version.sizes));
+  if (versions_.size() == kVersions) versions_.pop_back();
+  versions_.insert(versions_.begin(), version);
+  return version.program;
+}
+
+Expected<std::shared_ptr<Session::Impl>> Specialised::latest() const {
+  const std::scoped_lock lock(mutex_);
+  if (!versions_.empty()) return versions_.front().program;
+  Sizes sizes;
+  for (const ValueInfo& input : open_->inputs) sizes.emplace_back(input.shape.size(), -1);
+  return make(sizes);
+}
+
+}  // namespace scanloom
