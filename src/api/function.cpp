@@ -49,8 +49,7 @@ struct Function::Impl {
     }
     RunReport own_report;
     RunReport& told = report != nullptr ? *report : own_report;
-    SCANLOOM_TRY(const std::shared_ptr<Session::Impl> session,
-                 programs.for_sizes(arranged.shapes));
+    SCANLOOM_TRY(const std::shared_ptr<Session::Impl> session, programs.for_sizes(arranged.shapes));
     SCANLOOM_TRY(std::vector<Value> results, session->options.execution == Execution::interpreted
                                                  ? session->run_interpreted(arranged, options, told)
                                                  : session->run_bound(arranged, options, told));

@@ -4,9 +4,9 @@
 // the sum, which is larger than what it is made of.
 //
 // This changes bits: the large product starts from 0 and adds one multiply-add after another, over
-// the steps in their order and within each over what its product sums; the initial value is added
-// last. In the loop each step's product is rounded before it is added. docs/numbers.md says how far
-// apart the two may be.
+// the steps in the order in which their sequences lie, and within each over what its product sums;
+// the initial value is added last. In the loop each step's product is rounded before it is added.
+// docs/numbers.md says how far apart the two may be.
 //
 // It stands behind sink_after_loop, with which it shares what is stacked, and before
 // drop_dead_code, which removes a loop that nothing is left of.
@@ -139,6 +139,15 @@ struct Stacked {
   }
 };
 
+/// Whether the loop walks back over more of its sequences than forwards: the last step's element of
+/// all that is summed over then lies first, and what is scanned need not be stacked again.
+bool walks_back(const Module& module, NodeId loop) {
+  std::ptrdiff_t back = 0;
+  for (const ir::ScannedPort& port : module.node(loop).loop->scanned)
+    back += port.stride < 0 ? 1 : -1;
+  return back > 0;
+}
+
 /// One loop.
 class Accumulation {
  public:
@@ -149,7 +158,7 @@ class Accumulation {
         map_(results),
         body_(module.node(loop).regions[0]),
         sizes_(sizes),
-        sequences_(module, loop, sizes, false, steps) {}
+        sequences_(module, loop, sizes, walks_back(module, loop), steps) {}
 
   Change run() {
     measure();
@@ -295,7 +304,7 @@ class Accumulation {
     return result;
   }
 
-  /// The values of all steps, the first step's first.
+  /// The values of all steps, in the order of the sequences.
   Expected<ValueId> in_order(Outside& outside, ValueId operand) {
     const std::vector<NodeId> views = views_before(operand);
     const ValueId there = views.empty() ? operand : module_.node(views.front()).inputs[0];

@@ -194,10 +194,23 @@ Replacement simplify_clip(Rewriter&, const Node& node) {
   return kStays;
 }
 
+constexpr std::size_t kMostParts = 16;
+
 // Of an unknown rank the axis may be outside.
 Replacement simplify_concat(Rewriter& rewriter, const Node& node) {
   if (node.inputs.size() == 1 && rewriter.type(node.inputs[0]).ranked) return node.inputs[0];
-  return kStays;
+  // A concat of concats along one axis is one; what still reads the inner ones computes them again.
+  std::vector<ValueId> parts;
+  for (const ValueId input : node.inputs) {
+    const Node* inner = made_by(rewriter.module(), input, ops::concat_op);
+    const bool same = inner != nullptr && attr_of(*inner, "axis") == attr_of(node, "axis");
+    if (same)
+      parts.insert(parts.end(), inner->inputs.begin(), inner->inputs.end());
+    else
+      parts.push_back(input);
+  }
+  if (parts.size() == node.inputs.size() || parts.size() > kMostParts) return kStays;
+  return rewriter.build().op(ops::concat_op, std::move(parts), {{"axis", attr_of(node, "axis")}});
 }
 
 /// The number that a constant holds in its only element.
@@ -252,21 +265,75 @@ Replacement simplify_pad(Rewriter& rewriter, const Node& node) {
   return same_sizes(rewriter, node);
 }
 
+/// A tensor with zeros around it along one axis, by numbers.
+struct Placed {
+  ValueId part;
+  std::int64_t axis = 0, begin = 0, end = 0, length = 0;
+};
+
+std::optional<Placed> placed(Rewriter& rewriter, ValueId value) {
+  const Node* pad = made_by(rewriter.module(), value, ops::pad_op);
+  if (pad == nullptr || attr_of(*pad, "mode").text() != "constant" || !operand_absent(*pad, 2) ||
+      !operand_absent(*pad, 3))
+    return std::nullopt;
+  const tensor::Tensor* constant = constant_of(rewriter.module(), pad->inputs[1]);
+  const auto pads = constant != nullptr ? to_integers(*constant) : std::nullopt;
+  const Type& part = rewriter.type(pad->inputs[0]);
+  if (!pads || !part.ranked || pads->size() != 2 * part.dims.size()) return std::nullopt;
+  std::optional<Placed> found;
+  for (std::size_t i = 0; i < part.dims.size(); ++i) {
+    const std::int64_t begin = (*pads)[i], end = (*pads)[part.dims.size() + i];
+    if (begin == 0 && end == 0) continue;
+    if (found || begin < 0 || end < 0 || !part.dims[i].is_constant()) return std::nullopt;
+    found = Placed{pad->inputs[0], static_cast<std::int64_t>(i), begin, end, part.dims[i].value()};
+  }
+  return found;
+}
+
+/// Parts of which one begins where the other ends, with zeros around: one behind the other. It is
+/// what the gradient of a tensor taken to pieces looks like.
+Replacement join_parts(Rewriter& rewriter, const Node& node) {
+  auto a = placed(rewriter, node.inputs[0]), b = placed(rewriter, node.inputs[1]);
+  if (!a || !b || a->axis != b->axis) return kStays;
+  if (rewriter.type(node.inputs[0]) != rewriter.type(node.inputs[1])) return kStays;
+  if (b->begin + b->length == a->begin) std::swap(a, b);
+  if (a->begin + a->length != b->begin) return kStays;
+  SCANLOOM_TRY(const ValueId both,
+               rewriter.build().op(ops::concat_op, {a->part, b->part}, {{"axis", a->axis}}));
+  const auto rank = static_cast<std::size_t>(rewriter.type(node.outputs[0]).rank());
+  std::vector<std::int64_t> pads(2 * rank);
+  pads[static_cast<std::size_t>(a->axis)] = a->begin;
+  pads[rank + static_cast<std::size_t>(a->axis)] = b->end;
+  const ValueId around = rewriter.build().constant(
+      tensor::Tensor::of<std::int64_t>({static_cast<std::int64_t>(pads.size())}, pads));
+  return rewriter.build().op(ops::pad_op, {both, around}, {{"mode", "constant"}});
+}
+
 struct Row {
   const ir::OpDef* op;
   Replacement (*simplify)(Rewriter&, const Node&);
 };
 
 constexpr Row kRows[] = {
-    {&ops::bit_not_op, twice_is_nothing}, {&ops::cast_op, simplify_cast},
-    {&ops::clip_op, simplify_clip},       {&ops::concat_op, simplify_concat},
-    {&ops::expand_op, same_sizes},        {&ops::flatten_op, same_sizes},
-    {&ops::identity_op, first_operand},   {&ops::logical_not_op, twice_is_nothing},
-    {&ops::neg_op, twice_is_nothing},     {&ops::pad_op, simplify_pad},
-    {&ops::pow_op, simplify_pow},         {&ops::sum_to_op, simplify_sum_to},
-    {&ops::reduce_op, axes_to_attribute}, {&ops::reshape_op, simplify_reshape},
-    {&ops::slice_op, simplify_slice},     {&ops::squeeze_op, undo_axes},
-    {&ops::tile_op, same_sizes},          {&ops::transpose_op, simplify_transpose},
+    {&ops::add_op, join_parts},
+    {&ops::bit_not_op, twice_is_nothing},
+    {&ops::cast_op, simplify_cast},
+    {&ops::clip_op, simplify_clip},
+    {&ops::concat_op, simplify_concat},
+    {&ops::expand_op, same_sizes},
+    {&ops::flatten_op, same_sizes},
+    {&ops::identity_op, first_operand},
+    {&ops::logical_not_op, twice_is_nothing},
+    {&ops::neg_op, twice_is_nothing},
+    {&ops::pad_op, simplify_pad},
+    {&ops::pow_op, simplify_pow},
+    {&ops::sum_to_op, simplify_sum_to},
+    {&ops::reduce_op, axes_to_attribute},
+    {&ops::reshape_op, simplify_reshape},
+    {&ops::slice_op, simplify_slice},
+    {&ops::squeeze_op, undo_axes},
+    {&ops::tile_op, same_sizes},
+    {&ops::transpose_op, simplify_transpose},
     {&ops::unsqueeze_op, undo_axes},
 };
 
