@@ -242,6 +242,8 @@ SCANLOOM_API Expr if_else(const Expr& condition, const Expr& a, const Expr& b);
 /// The expressions with each `from` replaced by its `to`; what they do not reach is shared.
 SCANLOOM_API std::vector<Expr> substitute(const std::vector<Expr>& outputs,
                                           const std::vector<std::pair<Expr, Expr>>& replacements);
+/// The inputs and shared variables that the expressions read, in the order of their making.
+[[nodiscard]] SCANLOOM_API std::vector<Expr> leaves(const std::vector<Expr>& outputs);
 /// x itself, whose gradient is taken as zero.
 SCANLOOM_API Expr disconnected(const Expr& x);
 

@@ -48,6 +48,9 @@ struct ScanOptions {
   bool backwards = false;             ///< sequences from their ends
   bool strict = false;                ///< shared variables must stand in `captured`
   std::int64_t truncate_gradient = -1;
+  /// The gradient keeps the states of every so many steps and computes those between again; 0: it
+  /// keeps what it needs of every step.
+  std::int64_t checkpoint_every = 0;
   std::string name = {};
 };
 

@@ -46,6 +46,9 @@ class SCANLOOM_API Shared {
   Expr variable_;
 };
 
+/// Whether the expression is a shared variable.
+[[nodiscard]] SCANLOOM_API bool is_shared(const Expr& x) noexcept;
+
 /// What becomes of shared variables, in the order in which they were named.
 class SCANLOOM_API Updates {
  public:

@@ -8,7 +8,12 @@
     stream = session.stream(states={"h0": "h"})
     for piece in pieces:
         y = stream.push({"x": piece})
+
+Loops as expressions, in Theano's words: import scanloom as theano; import scanloom.tensor as T.
 """
+
+import importlib
+from typing import Any
 
 from . import _native
 from ._errors import (
@@ -55,6 +60,37 @@ from ._stream import Stream
 from ._values import OrtDevice, OrtValue, copy_tensors
 
 __version__ = _native.version()
+
+# Names for expressions and loops, by the module that has them. They are read when they are first
+# asked for: people who run models need none of them.
+_LAZY = {
+    **dict.fromkeys(["In", "Out", "function"], "_function"),
+    **dict.fromkeys(["foldl", "foldr", "map", "reduce", "scan_checkpoints"], "_views"),
+    **dict.fromkeys(["SharedVariable", "shared"], "_shared"),
+    **dict.fromkeys(["grad", "Rop", "Lop"], "gradient"),
+    **dict.fromkeys(["pprint"], "printing"),
+    "OrderedUpdates": "updates",
+    "clone": "_graph",
+    "config": "_config",
+    "dot": "tensor",
+    "scan": "_scan",
+}
+_MODULES = ("gradient", "ifelse", "printing", "scan_module", "tensor", "updates")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name not in _LAZY:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    found = getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY, *_MODULES})
+
 
 __all__ = [
     "Cancelled",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 
 class Error(Exception):
     """What went wrong: the first line in `text`, what would help in `notes`, a word in `code`."""
@@ -26,6 +28,20 @@ class InvalidArgument(Error, ValueError):
     """An argument, a feed or an option is not acceptable."""
 
     code = "invalid_argument"
+
+
+class InvalidType(InvalidArgument, TypeError):
+    """An argument of another kind than the one that is needed."""
+
+
+class IndexOutside(InvalidArgument, IndexError):
+    """An index that its axis does not have."""
+
+
+class Contradiction(InvalidArgument, KeyError):
+    """Two updates of one shared variable that differ."""
+
+    __str__ = Exception.__str__
 
 
 class InvalidModel(Error, ValueError):
@@ -85,6 +101,13 @@ _CLASSES = {
 }
 
 
+# What the kernels say of an index.
+_OUTSIDE = re.compile(r"index -?\d+ is outside an axis of \d+ elements")
+
+
 def make(code: str, text: str, notes: list[str]) -> Error:
     """The exception for an error of the library."""
-    return _CLASSES[code](text, tuple(notes))
+    kind = _CLASSES[code]
+    if kind is InvalidArgument and _OUTSIDE.search(text):
+        kind = IndexOutside
+    return kind(text, tuple(notes))

@@ -12,6 +12,7 @@
 
 #include "dlpack.h"
 #include "errors.h"
+#include "expressions.h"
 #include "feeds.h"
 #include "results.h"
 #include "running.h"
@@ -241,6 +242,9 @@ NB_MODULE(_native, module) {
       .def(nb::new_(&run_settings), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
            nb::arg().none(), nb::arg());
   bind_session(module);
+  bind_expressions(module);
+  bind_functions(module);
+  bind_scanning(module);
   module.def("check", &check_model);
   module.def("check_bytes", &check_model_bytes);
   module.def("from_dlpack", &from_dlpack);

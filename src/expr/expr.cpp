@@ -5,6 +5,7 @@
 
 #include "expr/apply.h"
 #include "expr/node.h"
+#include "expr/shared.h"
 #include "tensor/scalar_eval.h"
 
 namespace scanloom {
@@ -69,10 +70,7 @@ Expr input(std::string name, DType dtype, std::vector<std::int64_t> sizes) {
 }
 
 Expr constant(const View& value) {
-  if (value.kind != ValueKind::tensor || value.dtype == DType::string)
-    return expr::failed(fail(Code::unsupported, "a constant that is no tensor of numbers"));
-  const tensor::Shape shape{std::span<const std::int64_t>(value.shape)};
-  auto copy = Tensor::copy_of(value.dtype, shape, value.data);
+  auto copy = expr::copied(value);
   if (!copy) return expr::failed(std::move(copy).error());
   return expr::constant_of(*std::move(copy));
 }

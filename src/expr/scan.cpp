@@ -293,6 +293,7 @@ class Scan {
     ports.fixed_sizes = true;
     ports.has_keep_going = made.stop.defined();
     spec.facts.truncate_gradient = options_.truncate_gradient;
+    spec.facts.checkpoint_every = options_.checkpoint_every;
     spec.operands = {steps_};
     std::vector<Expr> next, rows;
     for (std::size_t i = 0; i < states_.size(); ++i)

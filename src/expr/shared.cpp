@@ -22,6 +22,19 @@ void set_value(SharedVariable& variable, tensor::Tensor value) {
   variable.value = std::move(value);
 }
 
+Expected<tensor::Tensor> copied(const View& value) {
+  if (value.kind != ValueKind::tensor || value.dtype == DType::string)
+    return fail(Code::unsupported,
+                "only tensors of numbers can be kept, no texts, sequences or optionals");
+  const tensor::Shape shape{std::span<const std::int64_t>(value.shape)};
+  if (value.strides.empty()) return tensor::Tensor::copy_of(value.dtype, shape, value.data);
+  SCANLOOM_TRY(tensor::Tensor copy, tensor::Tensor::zeros(value.dtype, shape));
+  tensor::copy_strided(value.dtype, value.shape, static_cast<const std::byte*>(value.data),
+                       value.strides.data(), static_cast<std::byte*>(copy.mutable_data()),
+                       tensor::contiguous_strides(shape).data());
+  return copy;
+}
+
 Expr default_update(const Expr& variable) {
   const SharedVariable& shared = *variable.node()->shared;
   if (!shared.next.defined()) return {};
@@ -43,18 +56,6 @@ std::vector<Expr> shared_variables(std::span<const Expr> outputs) {
 }
 
 namespace {
-
-Expected<tensor::Tensor> copied(const View& value) {
-  if (value.kind != ValueKind::tensor || value.dtype == DType::string)
-    return fail(Code::unsupported, "a shared variable holds a tensor of numbers");
-  const tensor::Shape shape{std::span<const std::int64_t>(value.shape)};
-  if (value.strides.empty()) return tensor::Tensor::copy_of(value.dtype, shape, value.data);
-  SCANLOOM_TRY(tensor::Tensor copy, tensor::Tensor::zeros(value.dtype, shape));
-  tensor::copy_strided(value.dtype, value.shape, static_cast<const std::byte*>(value.data),
-                       value.strides.data(), static_cast<std::byte*>(copy.mutable_data()),
-                       tensor::contiguous_strides(shape).data());
-  return copy;
-}
 
 /// Sizes stay open: another value may have others.
 Expr variable_of(std::string name, Expected<tensor::Tensor> value) {
@@ -91,6 +92,10 @@ Expected<void> Shared::set(const View& value) {
   SCANLOOM_TRY(tensor::Tensor copy, expr::copied(value));
   expr::set_value(*variable_.node()->shared, std::move(copy));
   return {};
+}
+
+bool is_shared(const Expr& x) noexcept {
+  return x.defined() && x.node()->kind == expr::Kind::shared;
 }
 
 Expr Shared::default_update() const { return expr::default_update(variable_); }

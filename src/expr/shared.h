@@ -20,6 +20,9 @@ struct SharedVariable {
   Expr self, next;
 };
 
+/// The elements in row-major order. Error: no tensor of numbers.
+[[nodiscard]] Expected<tensor::Tensor> copied(const View& value);
+
 [[nodiscard]] tensor::Tensor value_of(SharedVariable& variable);
 void set_value(SharedVariable& variable, tensor::Tensor value);
 /// Undefined where there is none.

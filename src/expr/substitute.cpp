@@ -79,6 +79,24 @@ Expr disconnected(const Expr& x) {
   return same;
 }
 
+std::vector<Expr> leaves(const std::vector<Expr>& outputs) {
+  std::vector<Expr> found;
+  for (const expr::Node* node : expr::reachable(outputs)) {
+    const auto take = [&](const Expr& x) {
+      if (!x.defined()) return;
+      const expr::Kind kind = x.node()->kind;
+      if (kind == expr::Kind::input || kind == expr::Kind::shared) found.push_back(x);
+    };
+    for (const Expr& x : outputs)
+      if (x.node().get() == node) take(x);
+    for (const Expr& x : node->inputs) take(x);
+  }
+  std::ranges::sort(found, {}, [](const Expr& x) { return x.node()->id; });
+  const auto [first, last] = std::ranges::unique(found);
+  found.erase(first, last);
+  return found;
+}
+
 std::vector<Expr> substitute(const std::vector<Expr>& outputs,
                              const std::vector<std::pair<Expr, Expr>>& replacements) {
   expr::Replacements map;

@@ -1,0 +1,380 @@
+"""function: expressions made ready to compute, called with arrays."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TextIO, Union
+
+from . import _native
+from ._config import check_mode, config
+from ._errors import InvalidArgument, InvalidType
+from ._options import RunOptions, SessionOptions, run_settings
+from ._shared import OrderedUpdates, SharedVariable, pairs_of, updates_of
+from ._types import fitted
+from ._variable import TensorVariable, as_tensor_variable, constant
+
+_MISSING = object()
+
+
+class In:
+    """An input of a function with a default value, and what that becomes after every call.
+
+    value: taken where a call gives none. update: an expression whose value is the next default.
+    name: that of the argument; the variable's otherwise.
+    """
+
+    def __init__(
+        self,
+        variable: TensorVariable,
+        name: Union[str, None] = None,
+        value: Any = None,
+        update: Any = None,
+        mutable: Any = None,
+        strict: bool = False,
+        allow_downcast: Union[bool, None] = None,
+        autoname: bool = True,
+        implicit: Any = None,
+        borrow: Any = None,
+        shared: bool = False,
+    ) -> None:
+        if not isinstance(variable, TensorVariable):
+            raise InvalidType(f"In takes a variable, not {variable!r}")
+        if update is not None and value is None:
+            raise InvalidArgument(f"the input {variable} has an update, but no value to begin with")
+        self.variable = variable
+        self.name = name if name is not None else variable.name
+        self.value = value
+        self.update = None if update is None else as_tensor_variable(update)
+        self.strict = strict
+        self.allow_downcast = allow_downcast
+
+
+class Out:
+    """An output of a function."""
+
+    def __init__(self, variable: Any, borrow: bool = False) -> None:
+        self.variable = variable
+
+
+class _Argument(NamedTuple):
+    name: Union[str, None]
+    what: str  # in messages
+    dtype: str
+    ndim: int
+    strict: bool
+    downcast: Union[bool, None]
+
+
+class Profile:
+    """Times of all calls of a function made with profile=True."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.calls = 0
+        self._rows: dict[tuple[str, str, int], list[float]] = {}
+
+    def _add(self, rows: list[_native._NodeTime]) -> None:
+        self.calls += 1
+        for node, kernel, calls, seconds, depth in rows:
+            row = self._rows.setdefault((node, kernel, depth), [0, 0.0])
+            row[0] += calls
+            row[1] += seconds
+
+    def summary(self, file: Union[TextIO, None] = None, **_: Any) -> None:
+        """Writes a table: the time of every node, its share, how often it ran."""
+        to = sys.stderr if file is None else file
+        whole = sum(row[1] for (_, _, depth), row in self._rows.items() if depth == 0)
+        to.write(f"function {self.name}: {self.calls} calls, {whole * 1e3:.3f} ms in nodes\n")
+        to.write("        time   share      calls     per call  node\n")
+        for (node, kernel, depth), (calls, seconds) in self._rows.items():
+            share = seconds / whole if whole else 0.0
+            each = seconds / calls if calls else 0.0
+            to.write(
+                f"{seconds * 1e3:9.3f} ms  {share:5.1%}  {int(calls):9d}  {each * 1e6:8.2f} us"
+                f"  {'  ' * depth}{node or '-'} ({kernel})\n"
+            )
+
+
+class Function:
+    """A compiled function. Call it with values by position or by the inputs' names.
+
+    Arrays of any strides, lists, ranges, numbers and anything that speaks DLPack are taken. A call
+    that fails leaves shared variables as they were. fn(..., progress=True) draws how far loops
+    are; a function progress(node, step, steps) is called instead.
+
+    Raises InvalidType for values of another dtype or number of axes, IndexOutside for indices that
+    an axis does not have, InvalidArgument for sizes that do not fit.
+    """
+
+    def __init__(
+        self,
+        native: _native.Function,
+        arguments: list[_Argument],
+        defaults: dict[int, Any],
+        nexts: list[int],
+        form: Any,
+        name: str,
+        profile: Union[Profile, None],
+    ) -> None:
+        self._native = native
+        self._arguments = arguments
+        self._defaults = defaults
+        self._nexts = nexts  # inputs whose defaults the last outputs are
+        self._form = form
+        self._places: dict[str, int] = {}
+        for place, argument in enumerate(arguments):
+            if argument.name is not None:
+                self._places[argument.name] = -1 if argument.name in self._places else place
+        self.name = name
+        self.profile = profile
+
+    def __call__(self, *values: Any, **named: Any) -> Any:
+        progress = None
+        if "progress" in named and "progress" not in self._places:
+            progress = named.pop("progress")
+        given: list[Any] = [_MISSING] * len(self._arguments)
+        if len(values) > len(given):
+            raise InvalidType(f"{self} takes {len(given)} values, {len(values)} are given")
+        given[: len(values)] = values
+        for name, value in named.items():
+            given[self._place(name, given)] = value
+        for place, argument in enumerate(self._arguments):
+            if given[place] is _MISSING:
+                if place not in self._defaults:
+                    raise InvalidType(f"{self} needs a value for {argument.what}")
+                given[place] = self._defaults[place]
+            else:
+                given[place] = fitted(
+                    given[place], argument.dtype, argument.ndim, argument.what,
+                    argument.downcast, argument.strict,
+                )
+        options = None if progress is None else RunOptions(progress=progress)
+        results, rows = self._native(given, run_settings(options), self.profile is not None)
+        if self.profile is not None:
+            self.profile._add(rows)
+        for place in reversed(self._nexts):
+            self._defaults[place] = results.pop()
+        return _in_form(self._form, results)
+
+    def _place(self, name: str, given: Sequence[Any]) -> int:
+        place = self._places.get(name)
+        if place is None:
+            known = ", ".join(self._places) or "none has a name"
+            raise InvalidType(f"{self} has no input '{name}'", (f"its inputs are: {known}",))
+        if place < 0:
+            raise InvalidType(f"{self} has several inputs '{name}'; give them by position")
+        if given[place] is not _MISSING:
+            raise InvalidType(f"{self} is given two values for '{name}'")
+        return place
+
+    def explain(self) -> str:
+        """What became of every loop: strategy, memory, what stands in the way of a better one."""
+        return self._native.explain()
+
+    def ir(self) -> str:
+        """The module after passes, as text."""
+        return self._native.ir()
+
+    def __str__(self) -> str:
+        return f"function '{self.name}'" if self.name else "the function"
+
+    def __repr__(self) -> str:
+        return f"<{self}({', '.join(argument.name or '?' for argument in self._arguments)})>"
+
+
+def _in_form(form: Any, results: list[Any]) -> Any:
+    if form is None:
+        return []
+    if isinstance(form, dict):
+        return dict(zip(form, results))
+    return results if isinstance(form, (list, tuple)) else results[0]
+
+
+def function(
+    inputs: Any,
+    outputs: Any = None,
+    mode: Any = None,
+    updates: Any = None,
+    givens: Any = None,
+    no_default_updates: Any = False,
+    accept_inplace: bool = False,
+    name: Union[str, None] = None,
+    rebuild_strict: bool = True,
+    allow_input_downcast: Union[bool, None] = None,
+    profile: Any = None,
+    on_unused_input: Union[str, None] = None,
+) -> Function:
+    """Compiles a function of `inputs`, variables or In, to `outputs`: one, a list, a dictionary.
+
+    updates: what shared variables are set to after a call, a dictionary or pairs.
+    givens: what stands for variables, a dictionary or pairs.
+    no_default_updates: True, or the shared variables whose default updates are left out.
+    on_unused_input: "raise", "warn" or "ignore".
+
+    Raises InvalidArgument and InvalidType, which name the variable.
+    """
+    check_mode(mode)
+    if not isinstance(inputs, (list, tuple)):
+        raise InvalidType(f"inputs is {inputs!r}, but must be a list of variables")
+    ends = [_input_of(each) for each in inputs]
+    wanted = _outputs_of(outputs)
+    changed = updates_of(updates)
+    pairs = _givens_of(givens)
+    placed = _placeholders(ends, pairs)
+    nexts = [place for place, end in enumerate(ends) if end.update is not None]
+    everything = wanted + [_next_default(ends[place]) for place in nexts]
+    changed, no_defaults = _with_defaults(everything, changed, no_default_updates)
+    native_pairs = [(old._expr, new._expr) for old, new in pairs]
+    exprs = [x._expr for x in everything]
+    _check_used(placed, exprs, changed, native_pairs, on_unused_input)
+    native = _native.compile(
+        placed, exprs, changed._entries(), native_pairs, no_defaults, name or "",
+        SessionOptions().native(),
+    )
+    arguments = [_argument(end, place, allow_input_downcast) for place, end in enumerate(ends)]
+    defaults = {
+        place: fitted(end.value, end.variable.dtype, end.variable.ndim, arguments[place].what,
+                      end.allow_downcast)
+        for place, end in enumerate(ends)
+        if end.value is not None
+    }  # fmt: skip
+    measured = config.profile if profile is None else profile
+    kept = Profile(str(profile) if isinstance(profile, str) else name or "") if measured else None
+    return Function(native, arguments, defaults, nexts, outputs, name or "", kept)
+
+
+def _input_of(given: Any) -> In:
+    end = given if isinstance(given, In) else None
+    if end is None:
+        if not isinstance(given, TensorVariable):
+            raise InvalidType(f"an input of a function is a variable, not {given!r}")
+        end = In(given)
+    if isinstance(end.variable, SharedVariable):
+        raise InvalidType(
+            f"shared variable {end.variable} cannot be an input: functions read it by themselves",
+            ("givens={variable: value} computes with another value",),
+        )
+    return end
+
+
+def _outputs_of(outputs: Any) -> list[TensorVariable]:
+    if outputs is None:
+        return []
+    if isinstance(outputs, dict):
+        listed = list(outputs.values())
+    else:
+        listed = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+    listed = [each.variable if isinstance(each, Out) else each for each in listed]
+    for each in listed:
+        if not isinstance(each, TensorVariable):
+            raise InvalidType(
+                f"an output of a function is a variable, not {each!r:.80}",
+                ("T.constant(...) makes one of a number or an array",),
+            )
+    return listed
+
+
+def _givens_of(givens: Any) -> list[tuple[TensorVariable, TensorVariable]]:
+    pairs = []
+    for old, new in pairs_of(givens, "givens"):
+        if not isinstance(old, TensorVariable):
+            raise InvalidType(f"givens replace variables, not {old!r}")
+        if not isinstance(new, TensorVariable):
+            new = constant(fitted(new, old.dtype, old.ndim, f"what is given for {old}"))
+        if new.ndim != old.ndim:
+            raise InvalidType(
+                f"givens: {old} has {old.ndim} axes, what is given for it {new.ndim}"
+            )
+        pairs.append((old, new if new.dtype == old.dtype else new.astype(old.dtype)))
+    return pairs
+
+
+def _placeholders(
+    ends: list[In], pairs: list[tuple[TensorVariable, TensorVariable]]
+) -> list[_native.Expr]:
+    """The inputs; where one is a computed variable, an input that stands for it."""
+    placed = []
+    for end in ends:
+        variable = end.variable
+        if _native.leaves([variable._expr]) == [variable._expr]:
+            placed.append(variable._expr)
+            continue
+        fresh = variable.type(variable.name)
+        pairs.append((variable, fresh))
+        placed.append(fresh._expr)
+    return placed
+
+
+def _next_default(end: In) -> TensorVariable:
+    update: TensorVariable = end.update  # type: ignore[assignment]
+    if update.ndim != end.variable.ndim:
+        raise InvalidType(f"the update of input {end.variable} has {update.ndim} axes")
+    return update.astype(end.variable.dtype)
+
+
+def _with_defaults(
+    outputs: list[TensorVariable], updates: OrderedUpdates, without: Any
+) -> tuple[OrderedUpdates, bool]:
+    """The updates, and whether default ones are left out; some alone are added here."""
+    if isinstance(without, bool):
+        return updates, without
+    if not isinstance(without, (list, tuple, set)):
+        raise InvalidType(f"no_default_updates is {without!r}, but must be a bool or a list")
+    every = OrderedUpdates(updates)
+    roots = [x._expr for x in [*outputs, *every.values()]]
+    for leaf in _native.leaves(roots):
+        shared = _native.as_shared(leaf)
+        if shared is None or shared.default_update() is None:
+            continue
+        variable = SharedVariable(shared)
+        if variable not in every and variable not in without:
+            every[variable] = TensorVariable(shared.default_update())  # type: ignore[arg-type]
+    return every, True
+
+
+def _check_used(
+    inputs: list[_native.Expr],
+    outputs: list[_native.Expr],
+    updates: OrderedUpdates,
+    givens: list[tuple[_native.Expr, _native.Expr]],
+    on_unused: Union[str, None],
+) -> None:
+    answer = config.on_unused_input if on_unused is None else on_unused
+    if answer not in ("raise", "warn", "ignore"):
+        raise InvalidArgument(
+            f"on_unused_input is {answer!r}, but must be 'raise', 'warn' or 'ignore'"
+        )
+    if answer == "ignore":
+        return
+    roots = outputs + [value._expr for value in updates.values()]
+    if givens:
+        roots = _native.substitute(roots, givens)
+    read = set(_native.leaves(roots))
+    for place, leaf in enumerate(inputs):
+        if leaf in read:
+            continue
+        what = f"input '{leaf.name}'" if leaf.name else f"input {place}"
+        text = f"no output or update needs {what} of the function"
+        if answer == "warn":
+            warnings.warn(text, stacklevel=3)
+        else:
+            raise InvalidArgument(text, ("on_unused_input='ignore' accepts that",))
+
+
+def _argument(end: In, place: int, downcast: Union[bool, None]) -> _Argument:
+    variable = end.variable
+    what = f"input '{end.name}'" if end.name else f"input {place}"
+    own = end.allow_downcast if end.allow_downcast is not None else downcast
+    return _Argument(end.name, what, variable.dtype, variable.ndim, end.strict, own)
+
+
+def evaluated(variable: TensorVariable, inputs_to_values: Any) -> Any:
+    """variable.eval(inputs_to_values); the function is kept with the variable."""
+    given = dict(pairs_of(inputs_to_values, "the inputs of eval"))
+    inputs = tuple(given)
+    functions = variable.__dict__.setdefault("_functions", {})
+    if inputs not in functions:
+        functions[inputs] = function(list(inputs), variable, on_unused_input="ignore")
+    return functions[inputs](*given.values())

@@ -1,0 +1,39 @@
+"""Copies of expressions with other parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import _native
+from ._errors import InvalidType
+from ._shared import pairs_of
+from ._variable import TensorVariable, as_tensor_variable
+
+
+def clone(
+    output: Any, replace: Any = None, strict: bool = True, share_inputs: bool = True,
+    copy_inputs: Any = None,
+) -> Any:
+    """The variable, or the list of them, with each key of `replace` replaced by its value.
+
+    With strict, what replaces a variable must be of its dtype and number of axes. Raises
+    InvalidType.
+    """
+    outputs = list(output) if isinstance(output, (list, tuple)) else [output]
+    for each in outputs:
+        if not isinstance(each, TensorVariable):
+            raise InvalidType(f"clone takes variables, not {each!r}")
+    pairs = []
+    for old, new in pairs_of(replace, "replace"):
+        if not isinstance(old, TensorVariable):
+            raise InvalidType(f"clone replaces variables, not {old!r}")
+        made = as_tensor_variable(new)
+        if made.ndim != old.ndim:
+            raise InvalidType(f"{old} has {old.ndim} axes, what replaces it {made.ndim}")
+        if made.dtype != old.dtype:
+            if strict and isinstance(new, TensorVariable):
+                raise InvalidType(f"{old} is {old.dtype}, what replaces it {made.dtype}")
+            made = made.astype(old.dtype)
+        pairs.append((old._expr, made._expr))
+    copies = [TensorVariable(x) for x in _native.substitute([x._expr for x in outputs], pairs)]
+    return copies if isinstance(output, (list, tuple)) else copies[0]

@@ -1,0 +1,48 @@
+"""What stands between the brackets of x[...], for the library."""
+
+from __future__ import annotations
+
+from typing import Any, Union
+
+import numpy as np
+
+from . import _native
+from ._errors import InvalidType
+
+
+def items_of(key: Any) -> list[_native.Index]:
+    """Raises InvalidType for what is no index."""
+    return [_item(item) for item in (key if isinstance(key, tuple) else (key,))]
+
+
+def _item(item: Any) -> _native.Index:
+    if item is None:
+        return _native.Index.new_axis()
+    if item is Ellipsis:
+        return _native.Index.ellipsis()
+    if isinstance(item, slice):
+        return _native.Index.slice(_limit(item.start), _limit(item.stop), _limit(item.step))
+    return _native.Index.of(_position(item))
+
+
+def _limit(value: Any) -> Union[_native.Expr, None]:
+    return None if value is None else _position(value)
+
+
+def _position(value: Any) -> _native.Expr:
+    from ._variable import TensorVariable
+
+    if isinstance(value, TensorVariable):
+        return value._expr
+    if isinstance(value, (bool, np.bool_)) or isinstance(value, (str, bytes, float, dict)):
+        raise InvalidType(f"{value!r} is no index; indices are integers, slices and variables")
+    if isinstance(value, int):
+        return _native.whole(value)
+    if isinstance(value, (list, tuple, range)):
+        if any(isinstance(one, TensorVariable) for one in value):
+            return _native.shape_of([_position(one) for one in value])
+        value = np.asarray(value, dtype=None if len(value) else np.int64)
+    array = np.asarray(value)
+    if array.dtype.kind not in "biu":
+        raise InvalidType(f"{value!r:.80} is no index; indices are integers or booleans")
+    return _native.constant(array)

@@ -1,0 +1,234 @@
+"""scan: a loop whose steps are described by a function of variables."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple, Union
+
+import numpy as np
+
+from . import _native
+from ._config import check_mode
+from ._errors import InvalidArgument, InvalidType
+from ._shared import OrderedUpdates, updates_from
+from ._step import step_of
+from ._variable import TensorVariable, as_tensor_variable
+
+Outputs = Any  # a variable, a list of them, or None
+
+
+class _Loop(NamedTuple):
+    """Arguments of scan as the library takes them."""
+
+    sequences: list[tuple[_native.Expr, list[int]]]
+    initial: list[Union[tuple[_native.Expr, list[int], bool], None]]
+    captured: list[TensorVariable]
+
+
+def scan(
+    fn: Callable[..., Any],
+    sequences: Any = None,
+    outputs_info: Any = None,
+    non_sequences: Any = None,
+    n_steps: Any = None,
+    truncate_gradient: int = -1,
+    go_backwards: bool = False,
+    mode: Any = None,
+    name: Union[str, None] = None,
+    profile: Any = False,
+    allow_gc: Any = None,
+    strict: bool = False,
+    return_list: bool = False,
+) -> tuple[Outputs, OrderedUpdates]:
+    """Calls `fn` once to learn what a step computes, and makes a loop of it.
+
+    fn gets slices of the sequences, by sequence and tap; earlier values of the outputs, by output
+    and tap; then the non_sequences. It gives outputs, updates of shared variables and until(...).
+
+    sequences: variables, or dict(input=, taps=); step t takes row t + tap of each.
+    outputs_info: by output its value before the first step, dict(initial=, taps=) with as many rows
+        as the earliest tap looks back, or None where steps do not read it.
+    n_steps: an integer or a variable; as many as the shortest sequence gives where it is left out.
+        Negative: that many steps, backwards.
+
+    Returns (outputs, updates): every output has the steps as its first axis; one output comes
+    without a list unless return_list is true, none is None.
+
+    Raises InvalidArgument and InvalidType, which name the loop and the argument.
+    """
+    check_mode(mode)
+    place = f"scan '{name}'" if name else "scan"
+    loop = _Loop(
+        _sequences(sequences, place), _initial(outputs_info, place), _captured(non_sequences, place)
+    )
+    return _run(
+        fn, loop, _steps(n_steps, place), _truncation(truncate_gradient, place),
+        bool(go_backwards), name, bool(strict), bool(return_list), 0,
+    )  # fmt: skip
+
+
+def run_checkpointed(
+    fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequences: Any, n_steps: Any,
+    name: Union[str, None], every: int,
+) -> tuple[Outputs, OrderedUpdates]:
+    """scan whose gradient keeps the states of every so many steps."""
+    place = f"scan '{name}'" if name else "scan"
+    loop = _Loop(
+        _sequences(sequences, place), _initial(outputs_info, place), _captured(non_sequences, place)
+    )
+    return _run(fn, loop, _steps(n_steps, place), -1, False, name, False, False, every)
+
+
+def _run(
+    fn: Callable[..., Any],
+    loop: _Loop,
+    steps: Union[_native.Expr, None],
+    truncate_gradient: int,
+    go_backwards: bool,
+    name: Union[str, None],
+    strict: bool,
+    return_list: bool,
+    checkpoint_every: int,
+) -> tuple[Outputs, OrderedUpdates]:
+    if not callable(fn):
+        raise InvalidType(f"fn is {fn!r}, but must be a function that describes a step")
+    captured = [value._expr for value in loop.captured]
+    native = _native.Scanning(
+        loop.sequences, loop.initial, captured, steps, go_backwards, strict, truncate_gradient,
+        checkpoint_every, name or "",
+    )  # fmt: skip
+    outputs, updates = _native.scan(native, step_of(fn, loop.captured))
+    made = [TensorVariable(output) for output in outputs]
+    result: Outputs = made
+    if not return_list:
+        result = None if not made else made[0] if len(made) == 1 else made
+    return result, updates_from(updates)
+
+
+def _listed(given: Any) -> list[Any]:
+    if given is None:
+        return []
+    return list(given) if isinstance(given, (list, tuple)) else [given]
+
+
+def _variable(value: Any, what: str) -> TensorVariable:
+    try:
+        return as_tensor_variable(value)
+    except InvalidArgument as error:
+        raise InvalidType(f"{what} is no variable, array or number: {error.text}") from None
+
+
+def _sequences(given: Any, place: str) -> list[tuple[_native.Expr, list[int]]]:
+    sequences = []
+    for i, entry in enumerate(_listed(given)):
+        what = f"{place}: sequence {i}"
+        taps: Any = None
+        value = entry
+        if isinstance(entry, dict):
+            _check_keys(entry, ("input", "taps"), what)
+            if entry.get("input") is None:
+                raise InvalidArgument(f"{what} has no input: write dict(input=x, taps=[...])")
+            value, taps = entry["input"], entry.get("taps")
+        if value is None:
+            raise InvalidType(f"{what} is None, but must be a variable")
+        variable = _variable(value, what)
+        if variable.ndim == 0:
+            raise InvalidArgument(
+                f"{what}, {variable}, is a single number; a sequence has at least one axis",
+                ("what is the same in every step belongs to non_sequences",),
+            )
+        sequences.append((variable._expr, [0] if taps is None else _taps(taps, what, True)))
+    return sequences
+
+
+def _initial(given: Any, place: str) -> list[Union[tuple[_native.Expr, list[int], bool], None]]:
+    if isinstance(given, dict) and not given:
+        return []
+    return [_begin(entry, f"{place}: output {i}") for i, entry in enumerate(_listed(given))]
+
+
+def _begin(entry: Any, what: str) -> Union[tuple[_native.Expr, list[int], bool], None]:
+    """How an output begins: (value, taps, whether the value has rows), or None."""
+    if entry is None:
+        return None
+    taps: Any = [-1]
+    value = entry
+    if isinstance(entry, dict):
+        _check_keys(entry, ("initial", "taps"), what)
+        value = entry.get("initial")
+        if value is None:
+            if entry.get("taps") is not None:
+                raise InvalidArgument(
+                    f"{what} has taps, but no initial value: write dict(initial=x, taps=...)"
+                )
+            return None
+        taps = entry.get("taps", [-1])
+        if taps is None:
+            warnings.warn(f"{what} has an initial value and taps None; tap -1 is meant", stacklevel=5)
+            taps = [-1]
+    if isinstance(taps, (int, np.integer)):
+        raise InvalidType(f"{what} has taps {taps}; write a list: taps=[{taps}]")
+    listed = _taps(taps, what, False)
+    return _variable(value, f"{what}: its initial value")._expr, listed, listed != [-1]
+
+
+def _taps(taps: Any, what: str, of_sequence: bool) -> list[int]:
+    listed = [taps] if isinstance(taps, (int, np.integer)) else taps
+    if not isinstance(listed, (list, tuple, range)) or any(
+        isinstance(tap, bool) or not isinstance(tap, (int, np.integer)) for tap in listed
+    ):
+        raise InvalidType(f"{what} has taps {taps!r}, but must have a list of integers")
+    if not listed:
+        raise InvalidArgument(f"{what} has an empty list of taps")
+    if not of_sequence and max(listed) >= 0:
+        raise InvalidArgument(
+            f"{what} has tap {max(listed)}; taps of outputs look back: they are negative"
+        )
+    return [int(tap) for tap in listed]
+
+
+def _check_keys(entry: dict[str, Any], known: tuple[str, ...], what: str) -> None:
+    for key in entry:
+        if key not in known:
+            names = " and ".join(f"'{name}'" for name in known)
+            raise InvalidArgument(f"{what} has the key {key!r}; keys are {names}")
+
+
+def _captured(given: Any, place: str) -> list[TensorVariable]:
+    captured = []
+    for i, value in enumerate(_listed(given)):
+        if value is None:
+            raise InvalidType(f"{place}: non_sequence {i} is None, but must be a variable")
+        captured.append(_variable(value, f"{place}: non_sequence {i}"))
+    return captured
+
+
+def _steps(n_steps: Any, place: str) -> Union[_native.Expr, None]:
+    if n_steps is None:
+        return None
+    if isinstance(n_steps, TensorVariable):
+        return n_steps._expr
+    if isinstance(n_steps, (float, np.floating)):
+        if not math.isfinite(n_steps):
+            return None
+        if n_steps != int(n_steps):
+            raise InvalidArgument(f"{place}: n_steps is {n_steps}, but must be an integer")
+        n_steps = int(n_steps)
+    array = np.asarray(n_steps)
+    if array.dtype.kind not in "iu" or array.size != 1:
+        raise InvalidType(
+            f"{place}: n_steps is {n_steps!r}, but must be an integer or a variable of integers"
+        )
+    return _native.constant(np.asarray(array.reshape(()), np.int64))
+
+
+def _truncation(steps: Any, place: str) -> int:
+    if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)):
+        raise InvalidType(f"{place}: truncate_gradient is {steps!r}, but must be an integer")
+    if steps != -1 and steps < 1:
+        raise InvalidArgument(
+            f"{place}: truncate_gradient is {steps}, but must be -1, all steps, or at least 1"
+        )
+    return int(steps)

@@ -1,0 +1,183 @@
+"""Shared variables, and the dictionary of what becomes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Union
+
+import numpy as np
+
+from . import _native
+from ._errors import Contradiction, InvalidArgument, InvalidType
+from ._types import as_array, dtype_name, fitted
+from ._variable import TensorVariable, as_tensor_variable, constant
+
+
+class SharedVariable(TensorVariable):
+    """A variable with a value of its own, which functions read and update between their calls."""
+
+    def __init__(self, shared: _native.Shared) -> None:
+        super().__init__(shared.variable)
+        self._shared = shared
+
+    def get_value(self, borrow: bool = False, return_internal_type: bool = False) -> Any:
+        """A copy of the value."""
+        return self._shared.value()
+
+    def set_value(self, value: Any, borrow: bool = False) -> None:
+        """Sizes may change; dtype and number of axes stay. Raises InvalidType."""
+        self._shared.set(fitted(value, self.dtype, self.ndim, f"shared variable {self}"))
+
+    @property
+    def default_update(self) -> Union[TensorVariable, None]:
+        """What functions that read the variable set it to unless they are told otherwise."""
+        next_value = self._shared.default_update()
+        return None if next_value is None else TensorVariable(next_value)
+
+    @default_update.setter
+    def default_update(self, value: Any) -> None:
+        next_value = None if value is None else next_of(self, value)._expr
+        self._shared.set_default_update(next_value)
+
+    @property
+    def container(self) -> "SharedVariable":
+        return self
+
+    @property
+    def value(self) -> Any:
+        return self.get_value()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "SharedVariable":
+        return shared(self.get_value(), self.name)
+
+
+def shared(
+    value: Any,
+    name: Union[str, None] = None,
+    strict: bool = False,
+    allow_downcast: Union[bool, None] = None,
+    borrow: bool = False,
+    broadcastable: Any = None,
+) -> SharedVariable:
+    """A variable that begins with this value, an array or a number, whose dtype it keeps.
+
+    Raises InvalidType for what is no array.
+    """
+    if isinstance(value, TensorVariable):
+        raise InvalidType(f"{value} is a variable; a shared variable begins with an array")
+    if name is not None and not isinstance(name, str):
+        raise InvalidType(f"the name of a variable is a text, not {name!r}")
+    array = as_array(value, f"shared variable {name!r}" if name else "a shared variable")
+    dtype_name(array.dtype)
+    return SharedVariable(_native.Shared(name or "", array))
+
+
+def next_of(variable: SharedVariable, value: Any) -> TensorVariable:
+    """The value that an update gives, as a variable; numbers and arrays take the variable's dtype.
+
+    Raises InvalidType.
+    """
+    if isinstance(value, (list, tuple)) and any(isinstance(v, TensorVariable) for v in value):
+        value = as_tensor_variable(value)
+    if not isinstance(value, TensorVariable):
+        what = f"the update of shared variable {variable}"
+        return constant(fitted(value, variable.dtype, variable.ndim, what))
+    if value.dtype != variable.dtype and np.can_cast(value.dtype, variable.dtype, "safe"):
+        value = value.astype(variable.dtype)
+    if value.dtype != variable.dtype or value.ndim != variable.ndim:
+        raise InvalidType(
+            f"the update of shared variable {variable} is {value.dtype} with {value.ndim} axes,"
+            f" the variable {variable.dtype} with {variable.ndim}",
+            (f"write .astype('{variable.dtype}')",) if value.ndim == variable.ndim else (),
+        )
+    return value
+
+
+class OrderedUpdates(dict):  # type: ignore[type-arg]
+    """{shared variable: its value after a loop or a call}, in order.
+
+    a + b has the entries of both. Raises InvalidType for keys that are no shared variables,
+    Contradiction where two dictionaries say different things of one variable.
+    """
+
+    def __init__(self, entries: Any = ()) -> None:
+        super().__init__()
+        self.update(entries)
+
+    def __setitem__(self, variable: Any, value: Any) -> None:
+        if not isinstance(variable, SharedVariable):
+            raise InvalidType(f"keys of updates are shared variables, not {variable!r}")
+        super().__setitem__(variable, next_of(variable, value))
+
+    def __getitem__(self, variable: Any) -> TensorVariable:
+        try:
+            return super().__getitem__(variable)  # type: ignore[no-any-return]
+        except KeyError:
+            raise KeyError(f"there is no update of {variable}") from None
+
+    def setdefault(self, variable: Any, value: Any = None) -> Any:
+        if variable not in self:
+            self[variable] = value
+        return self[variable]
+
+    def update(self, entries: Any = (), **none: Any) -> None:  # type: ignore[override]
+        """Raises Contradiction where an entry is there already and differs."""
+        for variable, value in pairs_of(entries, "updates"):
+            old = self.get(variable) if isinstance(variable, SharedVariable) else None
+            if old is not None and not (isinstance(value, TensorVariable) and old == value):
+                raise Contradiction(f"two different updates of shared variable {variable}")
+            self[variable] = value
+
+    def copy(self) -> "OrderedUpdates":
+        return OrderedUpdates(self)
+
+    def __add__(self, other: Any) -> "OrderedUpdates":
+        both = OrderedUpdates(self)
+        both.update(other)
+        return both
+
+    def __radd__(self, other: Any) -> "OrderedUpdates":
+        return OrderedUpdates(other) + self
+
+    def __ior__(self, other: Any) -> "OrderedUpdates":  # type: ignore[override,misc]
+        self.update(other)
+        return self
+
+    def _entries(self) -> list[tuple[_native.Shared, _native.Expr]]:
+        return [(variable._shared, value._expr) for variable, value in self.items()]
+
+
+def pairs_of(entries: Any, what: str) -> Iterable[tuple[Any, Any]]:
+    """The items of a dictionary, or of a list of pairs. Raises InvalidType."""
+    if entries is None:
+        return []
+    if isinstance(entries, Mapping):
+        return list(entries.items())
+    try:
+        listed = [tuple(entry) for entry in entries]
+    except TypeError:
+        raise InvalidType(f"{what} is {entries!r}, but must be a dictionary or pairs") from None
+    for entry in listed:
+        if len(entry) != 2:
+            raise InvalidType(f"{what} holds {entry!r}, which is no pair of a variable and a value")
+    return listed  # type: ignore[return-value]
+
+
+def updates_of(entries: Any) -> OrderedUpdates:
+    """What function(updates=...) is given. Raises InvalidArgument for a variable named twice."""
+    if isinstance(entries, OrderedUpdates):
+        return entries
+    updates = OrderedUpdates()
+    for variable, value in pairs_of(entries, "updates"):
+        if isinstance(variable, SharedVariable) and variable in updates:
+            raise InvalidArgument(f"shared variable {variable} has two updates")
+        updates[variable] = value
+    return updates
+
+
+def updates_from(entries: list[tuple[_native.Shared, _native.Expr]]) -> OrderedUpdates:
+    """What the library gives."""
+    updates = OrderedUpdates()
+    for variable, value in entries:
+        dict.__setitem__(updates, SharedVariable(variable), TensorVariable(value))
+    return updates

@@ -1,0 +1,109 @@
+"""What a step function gives, in all the forms that Theano takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Union
+
+from . import _native
+from ._errors import InvalidArgument, InvalidType
+from ._shared import OrderedUpdates, SharedVariable, pairs_of
+from ._variable import TensorVariable, as_tensor_variable
+
+_Made = tuple[
+    list[_native.Expr], list[tuple[_native.Shared, _native.Expr]], Union[_native.Expr, None]
+]
+
+_FORMS = (
+    "a step function gives outputs, updates, (outputs, updates), (outputs, until(...)),"
+    " (updates, until(...)) or (outputs, updates, until(...))"
+)
+
+
+class until:  # noqa: N801 - Theano's name
+    """The condition after which a loop ends, one element; the step that makes it true counts."""
+
+    def __init__(self, condition: Any) -> None:
+        self.condition = as_tensor_variable(condition)
+
+
+def step_of(
+    fn: Callable[..., Any], captured: list[TensorVariable]
+) -> Callable[[list[_native.Expr]], _Made]:
+    """`fn` as the library calls it; the last arguments are `captured` themselves."""
+
+    def step(arguments: list[_native.Expr]) -> _Made:
+        count = len(arguments) - len(captured)
+        made = fn(*[TensorVariable(x) for x in arguments[:count]], *captured)
+        outputs, updates, stop = parsed(made)
+        stop_expr = None if stop is None else stop.condition._expr
+        return [x._expr for x in outputs], updates._entries(), stop_expr
+
+    return step
+
+
+def parsed(made: Any) -> tuple[list[TensorVariable], OrderedUpdates, Union[until, None]]:
+    """(outputs, updates, condition). Raises InvalidArgument and InvalidType."""
+    _check_parts(made)
+    if _is_outputs(made):
+        return _outputs(made), OrderedUpdates(), None
+    if _is_updates(made):
+        return [], _updates(made), None
+    if isinstance(made, until):
+        raise InvalidArgument("the step gives nothing but a condition", (_FORMS,))
+    if isinstance(made, dict):
+        return [], _updates(made), None  # which says what is wrong with it
+    parts = list(made)
+    stop = parts.pop() if isinstance(parts[-1], until) else None
+    for part in parts:
+        if isinstance(part, until):
+            raise InvalidArgument("until(...) is the last thing that a step gives", (_FORMS,))
+    if len(parts) == 1 and _is_outputs(parts[0]):
+        return _outputs(parts[0]), OrderedUpdates(), stop
+    if len(parts) == 1 and _is_updates(parts[0]):
+        return [], _updates(parts[0]), stop
+    if len(parts) == 2 and _is_outputs(parts[0]) and _is_updates(parts[1]):
+        return _outputs(parts[0]), _updates(parts[1]), stop
+    if len(parts) == 2 and _is_updates(parts[0]) and _is_outputs(parts[1]):
+        return _outputs(parts[1]), _updates(parts[0]), stop
+    raise InvalidArgument("what the step gives cannot be told apart", (_FORMS,))
+
+
+def _check_parts(made: Any) -> None:
+    """Every part must be a variable: raw numbers and arrays are errors."""
+    if isinstance(made, (list, tuple)):
+        for part in made:
+            _check_parts(part)
+    elif isinstance(made, dict):
+        for key, value in made.items():
+            if not isinstance(key, SharedVariable):
+                raise InvalidType(f"keys of updates are shared variables, not {key!r}")
+            _check_parts(value)
+    elif not isinstance(made, (TensorVariable, until)):
+        raise InvalidType(
+            f"the step gives {made!r:.80}, which is no variable",
+            ("T.constant(...) makes a variable of a number or an array", _FORMS),
+        )
+
+
+def _is_outputs(part: Any) -> bool:
+    if isinstance(part, (list, tuple)):
+        return all(isinstance(each, TensorVariable) for each in part)
+    return isinstance(part, TensorVariable)
+
+
+def _is_updates(part: Any) -> bool:
+    if isinstance(part, dict):
+        return True
+    return isinstance(part, (list, tuple)) and all(
+        isinstance(each, (list, tuple)) and len(each) == 2 and isinstance(each[0], SharedVariable)
+        for each in part
+    )
+
+
+def _outputs(part: Any) -> list[TensorVariable]:
+    return list(part) if isinstance(part, (list, tuple)) else [part]
+
+
+def _updates(part: Any) -> OrderedUpdates:
+    return part if isinstance(part, OrderedUpdates) else OrderedUpdates(pairs_of(part, "updates"))

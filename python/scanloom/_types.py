@@ -1,0 +1,179 @@
+"""TensorType: a dtype and which axes are known to be of size 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Union
+
+import numpy as np
+
+from . import _native
+from ._config import config
+from ._errors import InvalidArgument, InvalidType
+
+if TYPE_CHECKING:
+    from ._variable import TensorVariable
+
+
+def dtype_name(dtype: Any) -> str:
+    """The name of an element type given by name, as a numpy dtype or as a type.
+
+    "floatX" is config.floatX. Raises InvalidType for what is none.
+    """
+    if dtype == "floatX":
+        return config.floatX
+    if isinstance(dtype, str) and dtype in _PLAIN:
+        return dtype
+    try:
+        name = np.dtype(dtype).name
+    except TypeError:
+        name = str(dtype)
+    if name not in _PLAIN:
+        raise InvalidType(f"there is no dtype {dtype!r}")
+    return name
+
+
+_PLAIN = frozenset(
+    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64"
+    " complex64 complex128 bfloat16".split()
+)
+
+
+class TensorType:
+    """What is known of a variable: its dtype and, by axis, whether its size is 1 for certain.
+
+    TensorType("float64", (False, True))("x") is a variable of that type.
+    """
+
+    def __init__(
+        self, dtype: Any, broadcastable: Sequence[bool], name: Union[str, None] = None
+    ) -> None:
+        self.dtype = dtype_name(dtype)
+        try:
+            self.broadcastable = tuple(bool(axis) for axis in broadcastable)
+        except TypeError:
+            raise InvalidType(
+                f"broadcastable is {broadcastable!r}, but must be a tuple, one bool per axis"
+            ) from None
+        self.name = name
+
+    @property
+    def ndim(self) -> int:
+        return len(self.broadcastable)
+
+    def __call__(self, name: Union[str, None] = None) -> "TensorVariable":
+        """A variable of this type: an input of functions."""
+        from ._variable import TensorVariable
+
+        if name is not None and not isinstance(name, str):
+            raise InvalidType(f"the name of a variable is a text, not {name!r}")
+        sizes = [1 if is_one else -1 for is_one in self.broadcastable]
+        return TensorVariable(_native.input(name or "", self.dtype, sizes))
+
+    make_variable = __call__
+
+    def clone(self, dtype: Any = None, broadcastable: Any = None) -> "TensorType":
+        return TensorType(
+            self.dtype if dtype is None else dtype,
+            self.broadcastable if broadcastable is None else broadcastable,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, TensorType)
+            and self.dtype == other.dtype
+            and self.broadcastable == other.broadcastable
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.dtype, self.broadcastable))
+
+    def __repr__(self) -> str:
+        kinds = {(): "scalar", (False,): "vector", (False, False): "matrix"}
+        kind = kinds.get(self.broadcastable, str(self.broadcastable))
+        return f"TensorType({self.dtype}, {kind})"
+
+
+def fitted(
+    value: Any, dtype: str, ndim: int, what: str, downcast: Union[bool, None] = None,
+    strict: bool = False,
+) -> np.ndarray[Any, Any]:
+    """The value as an array of that dtype and number of axes.
+
+    Lists and numbers are converted where no value changes; arrays where their dtype is narrower.
+    `downcast` True converts everything, False not even a number of Python to config.floatX.
+    Raises InvalidType, which names `what`.
+    """
+    if type(value) is np.ndarray and value.dtype.name == dtype:
+        array = value
+    else:
+        array = _converted(value, dtype, what, downcast, strict)
+    if array.ndim != ndim:
+        raise InvalidType(
+            f"{what} has {ndim} axes, but the value has {array.ndim}, shape {list(array.shape)}"
+        )
+    return array
+
+
+def _converted(
+    value: Any, dtype: str, what: str, downcast: Union[bool, None], strict: bool
+) -> np.ndarray[Any, Any]:
+    array = as_array(value, what)
+    if array.dtype.name == dtype:
+        return array
+    if strict:
+        raise InvalidType(f"{what} is {dtype}, but the value is {array.dtype}, and it is strict")
+    wanted = np.dtype(_ml_name(dtype))
+    if array.dtype.kind not in "biufc" or (array.dtype.kind == "c" and wanted.kind != "c"):
+        raise InvalidType(f"{what} is {dtype}, but the value is {array.dtype}")
+    is_typed = hasattr(value, "dtype") and getattr(value, "ndim", 0) > 0
+    if downcast or np.can_cast(array.dtype, wanted, "safe"):
+        return array.astype(wanted)
+    if array.size == 0 and not is_typed:
+        return array.astype(wanted)
+    if downcast is None and type(value) is float and dtype == config.floatX:
+        return array.astype(wanted)
+    if not is_typed:
+        with np.errstate(all="ignore"):
+            near = array.astype(wanted)
+        if np.array_equal(near, array, equal_nan=array.dtype.kind in "fc"):
+            return near
+    raise InvalidType(
+        f"{what} is {dtype}, but the value is {array.dtype}, which would lose precision",
+        (f"convert it with .astype('{dtype}'), or say allow_input_downcast=True",),
+    )
+
+
+def _ml_name(dtype: str) -> Any:
+    if dtype != "bfloat16":
+        return dtype
+    from ._arrays import dtype_of
+
+    return dtype_of(dtype)
+
+
+def as_array(value: Any, what: str) -> np.ndarray[Any, Any]:
+    """An array of what is an array, a list, a number, or speaks DLPack. Raises InvalidType."""
+    if isinstance(value, np.ndarray):
+        return value
+    if value is None or isinstance(value, (str, bytes, dict, set)):
+        raise InvalidType(f"{what} needs an array or a number, not {value!r:.80}")
+    if type(value).__module__.startswith("scanloom."):
+        raise InvalidType(
+            f"{what} needs an array or a number, not the variable {value}",
+            ("a compiled function takes values; what is symbolic is an input of it",),
+        )
+    if hasattr(value, "__dlpack__") and not hasattr(value, "__array_interface__"):
+        from ._arrays import array_from_dlpack
+
+        try:
+            return array_from_dlpack(value)
+        except (BufferError, InvalidArgument, RuntimeError, TypeError) as error:
+            raise InvalidType(f"{what}: the value cannot be read through DLPack: {error}") from None
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InvalidType(f"{what}: the value is no array: {str(error).rstrip('.')}") from None
+    if array.dtype == object:
+        raise InvalidType(f"{what} needs an array or a number, not {value!r:.80}")
+    return array

@@ -1,0 +1,513 @@
+"""TensorVariable: an expression of the library with Theano's operators and methods."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any, Union
+
+import numpy as np
+
+from . import _native
+from ._config import config
+from ._errors import InvalidArgument, InvalidType
+from ._indexing import items_of
+from ._types import TensorType, dtype_name
+
+_Axis = Union[None, int, tuple[int, ...], list[int]]
+
+
+class Tag:
+    """What programs attach to a variable; test_value is the one name with a meaning."""
+
+
+# By expression: several Python objects may stand for one of it.
+_tags: "weakref.WeakValueDictionary[_native.Expr, Tag]" = weakref.WeakValueDictionary()
+
+# Told of every variable that is made, where test values are computed.
+_watcher: list[Callable[["TensorVariable"], None]] = []
+
+
+class TensorVariable:
+    """A value that is still to be computed.
+
+    == and != compare identity (see T.eq for elements), < <= > >= compare elements. Variables have
+    no truth value, and only vectors of known length can be iterated over.
+    """
+
+    __array_priority__ = 1000
+    __array_ufunc__ = None  # numpy leaves `array + variable` to the variable
+
+    def __init__(self, expr: _native.Expr) -> None:
+        self._expr = expr
+        if _watcher:
+            _watcher[0](self)
+
+    # What it is.
+
+    @property
+    def dtype(self) -> str:
+        return self._expr.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self._expr.ndim
+
+    @property
+    def broadcastable(self) -> tuple[bool, ...]:
+        return tuple(size == 1 for size in self._expr.sizes)
+
+    @property
+    def type(self) -> TensorType:
+        return TensorType(self.dtype, self.broadcastable)
+
+    @property
+    def name(self) -> Union[str, None]:
+        return self._expr.name or None
+
+    @name.setter
+    def name(self, name: Union[str, None]) -> None:
+        if name is not None and not isinstance(name, str):
+            raise InvalidType(f"the name of a variable is a text, not {name!r}")
+        self._expr.name = name or ""
+
+    @property
+    def tag(self) -> Tag:
+        tag = self.__dict__.get("_tag") or _tags.get(self._expr)
+        if tag is None:
+            tag = _tags[self._expr] = Tag()
+        self.__dict__["_tag"] = tag
+        return tag
+
+    @property
+    def shape(self) -> "TensorVariable":
+        """The sizes of all axes, a vector of int64."""
+        return TensorVariable(_native.shape(self._expr))
+
+    @property
+    def size(self) -> "TensorVariable":
+        return self.shape.prod()
+
+    @property
+    def T(self) -> "TensorVariable":  # noqa: N802 - numpy's name
+        return TensorVariable(_native.transpose(self._expr))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TensorVariable) and self._expr == other._expr
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self._expr)
+
+    def __str__(self) -> str:
+        return self.name or f"<{self.type}>"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __bool__(self) -> bool:
+        raise InvalidType(
+            f"{self} has no truth value: it is not computed yet",
+            ("T.switch(condition, a, b) and ifelse(condition, a, b) choose while a function runs",),
+        )
+
+    def __len__(self) -> int:
+        raise InvalidType(f"{self} has no length yet; x.shape[0] is its size as a variable")
+
+    def __iter__(self) -> Iterator["TensorVariable"]:
+        sizes = self._expr.sizes
+        if len(sizes) != 1 or sizes[0] < 0:
+            raise InvalidType(
+                f"{self} cannot be iterated over: its length is not known before a function runs",
+                ("scan(fn, sequences=x) loops over it; T.sum(x) sums it",),
+            )
+        return (self[i] for i in range(sizes[0]))
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise InvalidType(f"{self} is no array: it is computed by a function, or by .eval()")
+
+    def __float__(self) -> float:
+        raise InvalidType(f"{self} is no number: it is computed by a function, or by .eval()")
+
+    __int__ = __index__ = __complex__ = __float__  # type: ignore[assignment]
+
+    def eval(self, inputs_to_values: Union[dict[Any, Any], None] = None) -> Any:
+        """The value, as an array, for the values of the inputs that it needs."""
+        from ._function import evaluated
+
+        return evaluated(self, inputs_to_values)
+
+    # Operators: numbers, arrays and variables on either side.
+
+    def __add__(self, other: Any) -> "TensorVariable":
+        return _binary(_native.add, self, other)
+
+    def __radd__(self, other: Any) -> "TensorVariable":
+        return _binary(_native.add, other, self)
+
+    def __sub__(self, other: Any) -> "TensorVariable":
+        return _binary(_native.sub, self, other)
+
+    def __rsub__(self, other: Any) -> "TensorVariable":
+        return _binary(_native.sub, other, self)
+
+    def __mul__(self, other: Any) -> "TensorVariable":
+        return _binary(_native.mul, self, other)
+
+    def __rmul__(self, other: Any) -> "TensorVariable":
+        return _binary(_native.mul, other, self)
+
+    def __truediv__(self, other: Any) -> "TensorVariable":
+        return _binary(_native.div, self, other)
+
+    def __rtruediv__(self, other: Any) -> "TensorVariable":
+        return _binary(_native.div, other, self)
+
+    def __floordiv__(self, other: Any) -> "TensorVariable":
+        return _binary(_native.floor_divide, self, other)
+
+    def __rfloordiv__(self, other: Any) -> "TensorVariable":
+        return _binary(_native.floor_divide, other, self)
+
+    def __mod__(self, other: Any) -> "TensorVariable":
+        return _binary(_native.remainder, self, other)
+
+    def __rmod__(self, other: Any) -> "TensorVariable":
+        return _binary(_native.remainder, other, self)
+
+    def __pow__(self, other: Any) -> "TensorVariable":
+        return _binary(_native.pow, self, other)
+
+    def __rpow__(self, other: Any) -> "TensorVariable":
+        return _binary(_native.pow, other, self)
+
+    def __matmul__(self, other: Any) -> "TensorVariable":
+        return _binary(_native.matmul, self, other)
+
+    def __rmatmul__(self, other: Any) -> "TensorVariable":
+        return _binary(_native.matmul, other, self)
+
+    def __and__(self, other: Any) -> "TensorVariable":
+        return _binary(_native.bit_and, self, other)
+
+    def __rand__(self, other: Any) -> "TensorVariable":
+        return _binary(_native.bit_and, other, self)
+
+    def __or__(self, other: Any) -> "TensorVariable":
+        return _binary(_native.bit_or, self, other)
+
+    def __ror__(self, other: Any) -> "TensorVariable":
+        return _binary(_native.bit_or, other, self)
+
+    def __xor__(self, other: Any) -> "TensorVariable":
+        return _binary(_native.bit_xor, self, other)
+
+    def __rxor__(self, other: Any) -> "TensorVariable":
+        return _binary(_native.bit_xor, other, self)
+
+    def __lt__(self, other: Any) -> "TensorVariable":
+        return _binary(_native.lt, self, other)
+
+    def __le__(self, other: Any) -> "TensorVariable":
+        return _binary(_native.le, self, other)
+
+    def __gt__(self, other: Any) -> "TensorVariable":
+        return _binary(_native.gt, self, other)
+
+    def __ge__(self, other: Any) -> "TensorVariable":
+        return _binary(_native.ge, self, other)
+
+    def __neg__(self) -> "TensorVariable":
+        return TensorVariable(_native.neg(self._expr))
+
+    def __pos__(self) -> "TensorVariable":
+        return self
+
+    def __invert__(self) -> "TensorVariable":
+        return TensorVariable(_native.invert(self._expr))
+
+    def __abs__(self) -> "TensorVariable":
+        return TensorVariable(_native.abs(self._expr))
+
+    def __getitem__(self, key: Any) -> "TensorVariable":
+        """numpy's indexing; indices and limits may be variables."""
+        return TensorVariable(_native.subtensor(self._expr, items_of(key)))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise InvalidType(
+            "variables are not written to: T.set_subtensor(x[...], y) gives a new one"
+        )
+
+    # Reductions: along an axis, several, or all.
+
+    def sum(
+        self, axis: _Axis = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None
+    ) -> "TensorVariable":
+        """Of booleans and integers int64."""
+        return self._reduced(_native.sum, axis, keepdims, dtype)
+
+    def prod(
+        self, axis: _Axis = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None
+    ) -> "TensorVariable":
+        return self._reduced(_native.prod, axis, keepdims, dtype)
+
+    def mean(
+        self, axis: _Axis = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None
+    ) -> "TensorVariable":
+        """Of integers float64."""
+        return self._reduced(_native.mean, axis, keepdims, dtype)
+
+    def max(self, axis: _Axis = None, keepdims: bool = False) -> "TensorVariable":
+        return self._reduced(_native.max, axis, keepdims)
+
+    def min(self, axis: _Axis = None, keepdims: bool = False) -> "TensorVariable":
+        return self._reduced(_native.min, axis, keepdims)
+
+    def any(self, axis: _Axis = None, keepdims: bool = False) -> "TensorVariable":
+        return self._reduced(_native.any, axis, keepdims)
+
+    def all(self, axis: _Axis = None, keepdims: bool = False) -> "TensorVariable":
+        return self._reduced(_native.all, axis, keepdims)
+
+    def argmax(self, axis: Union[int, None] = None, keepdims: bool = False) -> "TensorVariable":
+        """int64; the first of equal ones; without an axis of the flattened tensor."""
+        return TensorVariable(_native.argmax(self._expr, _one_axis(axis), keepdims))
+
+    def argmin(self, axis: Union[int, None] = None, keepdims: bool = False) -> "TensorVariable":
+        return TensorVariable(_native.argmin(self._expr, _one_axis(axis), keepdims))
+
+    def var(
+        self, axis: _Axis = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False
+    ) -> "TensorVariable":
+        distance = self - self.mean(axis, keepdims=True)
+        squares = (distance * distance).sum(axis, keepdims=keepdims)
+        counts = self.ones_like().sum(axis, keepdims=keepdims)
+        return squares / (counts - ddof).astype(squares.dtype)
+
+    def std(
+        self, axis: _Axis = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False
+    ) -> "TensorVariable":
+        return TensorVariable(_native.sqrt(self.var(axis, ddof, keepdims)._expr))
+
+    def norm(self, L: Any, axis: _Axis = None, keepdims: bool = False) -> "TensorVariable":
+        """The L-norm; 0 counts what is not 0, infinity is the greatest magnitude."""
+        size = abs(self)
+        if L == 0:
+            zero = as_tensor_variable(np.zeros((), self.dtype))
+            differs = TensorVariable(_native.neq(self._expr, zero._expr))
+            return differs.astype(self.dtype).sum(axis, keepdims=keepdims)
+        if L == float("inf"):
+            return size.max(axis, keepdims)
+        if L == 1:
+            return size.sum(axis, keepdims=keepdims)
+        powers = (size**L).sum(axis, keepdims=keepdims)
+        return TensorVariable(_native.sqrt(powers._expr)) if L == 2 else powers ** (1.0 / L)
+
+    def cumsum(self, axis: Union[int, None] = None) -> "TensorVariable":
+        """Without an axis of the flattened tensor."""
+        return self._cumulated(_native.cumsum, axis)
+
+    def cumprod(self, axis: Union[int, None] = None) -> "TensorVariable":
+        return self._cumulated(_native.cumprod, axis)
+
+    def dot(self, right: Any) -> "TensorVariable":
+        """numpy.dot."""
+        return _binary(_native.dot, self, right)
+
+    # Shapes.
+
+    def reshape(self, *shape: Any, ndim: Union[int, None] = None) -> "TensorVariable":
+        """x.reshape((2, 3)), x.reshape(2, 3), x.reshape(vector, ndim=2); one size may be -1."""
+        if len(shape) == 2 and isinstance(shape[0], (list, tuple, TensorVariable)):
+            if not isinstance(shape[0], TensorVariable) or shape[0].ndim == 1:
+                shape, ndim = shape[:1], shape[1]
+        wanted = sizes_of(shape[0] if len(shape) == 1 else shape)
+        if ndim is not None and wanted.sizes[0] < 0:
+            sizes = [TensorVariable(wanted)[i]._expr for i in range(ndim)]
+            wanted = _native.shape_of(sizes)
+        if ndim is not None and wanted.sizes[0] != ndim:
+            raise InvalidArgument(f"reshape to {wanted.sizes[0]} sizes, but ndim is {ndim}")
+        return TensorVariable(_native.reshape(self._expr, wanted))
+
+    def flatten(self, ndim: int = 1) -> "TensorVariable":
+        """A vector, or a tensor of that many axes whose last one is what is left."""
+        return TensorVariable(_native.flatten(self._expr, ndim))
+
+    ravel = flatten
+
+    def dimshuffle(self, *pattern: Any) -> "TensorVariable":
+        """Axes in another order; "x" is a new one of size 1; those left out must be of size 1."""
+        if len(pattern) == 1 and isinstance(pattern[0], (list, tuple)):
+            pattern = tuple(pattern[0])
+        order = []
+        for axis in pattern:
+            if axis == "x":
+                order.append(-1)
+            elif isinstance(axis, (int, np.integer)) and 0 <= axis < self.ndim:
+                order.append(int(axis))
+            else:
+                raise InvalidArgument(
+                    f"dimshuffle of {self}: {axis!r} is neither 'x' nor one of its"
+                    f" {self.ndim} axes, counted from 0"
+                )
+        return TensorVariable(_native.dimshuffle(self._expr, order))
+
+    def transpose(self, *axes: Any) -> "TensorVariable":
+        if len(axes) == 1 and isinstance(axes[0], (list, tuple)):
+            axes = tuple(axes[0])
+        if not axes:
+            return self.T
+        return self.dimshuffle(*(axis % self.ndim for axis in axes))
+
+    def swapaxes(self, axis1: int, axis2: int) -> "TensorVariable":
+        axes = list(range(self.ndim))
+        axes[axis1], axes[axis2] = axes[axis2], axes[axis1]
+        return self.dimshuffle(*axes)
+
+    def squeeze(self) -> "TensorVariable":
+        """Without the axes that are known to be of size 1."""
+        axes = [axis for axis, is_one in enumerate(self.broadcastable) if is_one]
+        return TensorVariable(_native.squeeze(self._expr, axes))
+
+    # Elements.
+
+    def astype(self, dtype: Any) -> "TensorVariable":
+        return TensorVariable(_native.cast(self._expr, dtype_name(dtype)))
+
+    def clip(self, a_min: Any, a_max: Any) -> "TensorVariable":
+        return TensorVariable(_native.clip(self._expr, expr_of(a_min), expr_of(a_max)))
+
+    def zeros_like(self, dtype: Any = None) -> "TensorVariable":
+        zeros = TensorVariable(_native.zeros_like(self._expr))
+        return zeros if dtype is None else zeros.astype(dtype)
+
+    def ones_like(self, dtype: Any = None) -> "TensorVariable":
+        ones = TensorVariable(_native.ones_like(self._expr))
+        return ones if dtype is None else ones.astype(dtype)
+
+    def fill(self, value: Any) -> "TensorVariable":
+        """A tensor of this shape, everywhere `value`."""
+        number = expr_of(value)
+        return TensorVariable(_native.full(_native.shape(self._expr), number)).astype(self.dtype)
+
+    def take(self, indices: Any, axis: Union[int, None] = None) -> "TensorVariable":
+        if axis is None:
+            return self.flatten()[as_tensor_variable(indices)]
+        return self[(slice(None),) * (axis % self.ndim) + (as_tensor_variable(indices),)]
+
+    def copy(self, name: Union[str, None] = None) -> "TensorVariable":
+        return self
+
+    def _reduced(
+        self, function: Any, axis: _Axis, keepdims: bool, dtype: Any = None
+    ) -> "TensorVariable":
+        source = self if dtype is None else self.astype(dtype)
+        if isinstance(axis, (list, tuple)) and not axis:
+            return source
+        result = TensorVariable(function(source._expr, _axes(axis), bool(keepdims)))
+        return result if dtype is None else result.astype(dtype)
+
+    def _cumulated(self, function: Any, axis: Union[int, None]) -> "TensorVariable":
+        source = self.flatten() if axis is None else self
+        return TensorVariable(function(source._expr, 0 if axis is None else axis))
+
+
+class TensorConstant(TensorVariable):
+    """A variable whose value is known; `data` is it."""
+
+    def __init__(self, value: np.ndarray[Any, Any]) -> None:
+        super().__init__(_native.constant(value))
+        self.data = value
+
+
+def _axes(axis: Any) -> list[int]:
+    if axis is None:
+        return []
+    listed = list(axis) if isinstance(axis, (list, tuple)) else [axis]
+    if not all(isinstance(one, (int, np.integer)) and not isinstance(one, bool) for one in listed):
+        raise InvalidType(f"an axis is an integer, not {axis!r}")
+    return [int(one) for one in listed]
+
+
+def _one_axis(axis: Any) -> Union[int, None]:
+    return None if axis is None else _axes(axis)[0]
+
+
+def _binary(function: Any, a: Any, b: Any) -> TensorVariable:
+    return TensorVariable(function(expr_of(a), expr_of(b)))
+
+
+def expr_of(value: Any) -> _native.Expr:
+    """An operand: of Python's numbers one that adapts to what stands beside it."""
+    if isinstance(value, TensorVariable):
+        return value._expr
+    if type(value) is float:
+        return _native.real(value)
+    if type(value) is int and -(2**63) <= value < 2**63:
+        return _native.whole(value)
+    return as_tensor_variable(value)._expr
+
+
+def sizes_of(shape: Any) -> _native.Expr:
+    """A shape given as a number, a variable, or a list of both: a vector of int64."""
+    parts = shape if isinstance(shape, (list, tuple)) else [shape]
+    for part in parts:
+        if isinstance(part, (float, bool, str, np.floating)) or part is None:
+            raise InvalidType(f"{part!r} is no size; sizes are integers")
+    return _native.shape_of([expr_of(part) for part in parts])
+
+
+def constant(
+    x: Any, name: Union[str, None] = None, ndim: Union[int, None] = None, dtype: Any = None
+) -> TensorVariable:
+    """A tensor of fixed elements. Numbers of Python are of the smallest type that holds them
+    (0 int8, 1. float32, 0.1 float64), values of numpy of their own. Raises InvalidType."""
+    if isinstance(x, TensorVariable):
+        raise InvalidType(f"{x} is a variable already; a constant is an array or a number")
+    array = _elements(x)
+    if dtype is not None:
+        array = array.astype(dtype_name(dtype))
+    if ndim is not None:
+        array = array.reshape((1,) * (ndim - array.ndim) + array.shape)
+    made = TensorConstant(array)
+    made.name = name
+    return made
+
+
+def _elements(x: Any) -> np.ndarray[Any, Any]:
+    if type(x) is int:
+        for dtype in (np.int8, np.int16, np.int32, np.int64):
+            if np.iinfo(dtype).min <= x <= np.iinfo(dtype).max:
+                return np.asarray(x, dtype)
+        raise InvalidArgument(f"{x} does not fit into 64 bits")
+    if type(x) is float:
+        with np.errstate(over="ignore"):
+            narrow = np.float32(x)
+        return np.asarray(narrow if narrow == x or x != x else x)
+    from ._types import as_array
+
+    array = as_array(x, "a variable")
+    if array.size == 0 and isinstance(x, (list, tuple)):
+        return array.astype(config.floatX)
+    return array
+
+
+def as_tensor_variable(
+    x: Any, name: Union[str, None] = None, ndim: Union[int, None] = None
+) -> TensorVariable:
+    """The variable itself, a constant of an array or number, or a stack of a list with variables.
+
+    `ndim` adds axes in front. Raises InvalidType.
+    """
+    if isinstance(x, (list, tuple)) and any(isinstance(part, TensorVariable) for part in x):
+        parts = [expr_of(part) for part in x]
+        x = TensorVariable(_native.stack(parts, 0))
+    if not isinstance(x, TensorVariable):
+        return constant(x, name, ndim)
+    if ndim is not None and x.ndim < ndim:
+        x = x.dimshuffle(*["x"] * (ndim - x.ndim), *range(x.ndim))
+    if name is not None:
+        x.name = name
+    return x

@@ -1,0 +1,100 @@
+"""Loops of common forms: map, reduce, foldl, foldr, and loops whose gradients need less memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Union
+
+from ._errors import InvalidArgument
+from ._scan import run_checkpointed, scan
+from ._shared import OrderedUpdates
+
+
+class _CheckpointError(InvalidArgument, RuntimeError):
+    """A form of scan that scan_checkpoints does not take."""
+
+
+def map(  # noqa: A001 - Theano's name
+    fn: Callable[..., Any],
+    sequences: Any,
+    non_sequences: Any = None,
+    truncate_gradient: int = -1,
+    go_backwards: bool = False,
+    mode: Any = None,
+    name: Union[str, None] = None,
+) -> tuple[Any, OrderedUpdates]:
+    """fn for every element of the sequences: scan without states."""
+    return scan(
+        fn, sequences, [], non_sequences, None, truncate_gradient, go_backwards, mode, name
+    )
+
+
+def reduce(
+    fn: Callable[..., Any],
+    sequences: Any,
+    outputs_info: Any,
+    non_sequences: Any = None,
+    go_backwards: bool = False,
+    mode: Any = None,
+    name: Union[str, None] = None,
+) -> tuple[Any, OrderedUpdates]:
+    """The last value of every output of scan; of no steps the initial one."""
+    outputs, updates = scan(
+        fn, sequences, outputs_info, non_sequences, None, -1, go_backwards, mode, name
+    )
+    if isinstance(outputs, list):
+        return [output[-1] for output in outputs], updates
+    return None if outputs is None else outputs[-1], updates
+
+
+def foldl(
+    fn: Callable[..., Any],
+    sequences: Any,
+    outputs_info: Any,
+    non_sequences: Any = None,
+    mode: Any = None,
+    name: Union[str, None] = None,
+) -> tuple[Any, OrderedUpdates]:
+    """reduce from the first element on."""
+    return reduce(fn, sequences, outputs_info, non_sequences, False, mode, name)
+
+
+def foldr(
+    fn: Callable[..., Any],
+    sequences: Any,
+    outputs_info: Any,
+    non_sequences: Any = None,
+    mode: Any = None,
+    name: Union[str, None] = None,
+) -> tuple[Any, OrderedUpdates]:
+    """reduce from the last element on."""
+    return reduce(fn, sequences, outputs_info, non_sequences, True, mode, name)
+
+
+def scan_checkpoints(
+    fn: Callable[..., Any],
+    sequences: Any = (),
+    outputs_info: Any = None,
+    non_sequences: Any = None,
+    name: Union[str, None] = "checkpointscan_fn",
+    n_steps: Any = None,
+    save_every_N: int = 10,  # noqa: N803 - Theano's name
+    padding: bool = True,
+) -> tuple[Any, OrderedUpdates]:
+    """scan whose gradient keeps the states of every save_every_N-th step and computes the others
+    again: less memory, about one forward loop more. The last values are what it is for.
+
+    Sequences are of one length, and taps other than 0 and -1 are not taken. Any number of steps is
+    right, whatever `padding` says.
+    """
+    if isinstance(save_every_N, bool) or not isinstance(save_every_N, int) or save_every_N < 1:
+        raise InvalidArgument(f"save_every_N is {save_every_N!r}, but must be at least 1")
+    for entry in sequences if isinstance(sequences, (list, tuple)) else [sequences]:
+        if isinstance(entry, dict) and "taps" in entry:
+            raise _CheckpointError("scan_checkpoints takes no taps of sequences")
+    for entry in outputs_info if isinstance(outputs_info, (list, tuple)) else [outputs_info]:
+        if isinstance(entry, dict) and list(entry.get("taps") or [-1]) != [-1]:
+            raise _CheckpointError("scan_checkpoints takes no taps of outputs but -1")
+    return run_checkpointed(
+        fn, sequences, outputs_info, non_sequences, n_steps, name, save_every_N
+    )

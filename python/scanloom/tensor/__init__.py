@@ -1,0 +1,39 @@
+"""Theano's tensor module: variables, and functions of them.
+
+    import scanloom.tensor as T
+
+    x = T.vector("x")
+    y = T.exp(x).sum()
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, Union
+
+from .._types import TensorType
+from .._variable import (
+    TensorConstant,
+    TensorVariable,
+    as_tensor_variable,
+    constant,
+)
+from .._shared import SharedVariable as TensorSharedVariable
+from ._elementwise import *  # noqa: F403
+from ._kinds import *  # noqa: F403
+from ._reductions import *  # noqa: F403
+from ._shaping import *  # noqa: F403
+
+# Modules that are read when they are first asked for.
+_MODULES = ("nlinalg", "nnet", "shared_randomstreams", "slinalg")
+_GRADIENTS = ("Lop", "Rop", "grad", "hessian", "jacobian")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name in _GRADIENTS:
+        return getattr(importlib.import_module("scanloom.gradient"), name)
+    if name in ("pprint",):
+        return importlib.import_module("scanloom.printing").pprint
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -1,0 +1,146 @@
+"""Functions of single elements. Of integers, functions of reals are taken as of reals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import _native
+from .._types import dtype_name
+from .._variable import TensorVariable, expr_of
+
+
+def _unary(function: Callable[[_native.Expr], _native.Expr], doc: str) -> Callable[[Any], Any]:
+    def apply(x: Any) -> TensorVariable:
+        return TensorVariable(function(expr_of(x)))
+
+    apply.__doc__ = doc
+    return apply
+
+
+def _binary(
+    function: Callable[[_native.Expr, _native.Expr], _native.Expr], doc: str
+) -> Callable[[Any, Any], Any]:
+    def apply(a: Any, b: Any) -> TensorVariable:
+        return TensorVariable(function(expr_of(a), expr_of(b)))
+
+    apply.__doc__ = doc
+    return apply
+
+
+def _folded(
+    function: Callable[[_native.Expr, _native.Expr], _native.Expr], doc: str
+) -> Callable[..., Any]:
+    def apply(a: Any, *others: Any) -> TensorVariable:
+        result = expr_of(a)
+        for other in others:
+            result = function(result, expr_of(other))
+        return TensorVariable(result)
+
+    apply.__doc__ = doc
+    return apply
+
+
+exp = _unary(_native.exp, "e to the power of every element.")
+log = _unary(_native.log, "The natural logarithm.")
+sqrt = _unary(_native.sqrt, "The square root.")
+sqr = _unary(_native.square, "The square.")
+sin = _unary(_native.sin, "The sine.")
+cos = _unary(_native.cos, "The cosine.")
+tan = _unary(_native.tan, "The tangent.")
+arcsin = _unary(_native.asin, "The inverse of the sine.")
+arccos = _unary(_native.acos, "The inverse of the cosine.")
+arctan = _unary(_native.atan, "The inverse of the tangent.")
+sinh = _unary(_native.sinh, "The hyperbolic sine.")
+cosh = _unary(_native.cosh, "The hyperbolic cosine.")
+tanh = _unary(_native.tanh, "The hyperbolic tangent.")
+arcsinh = _unary(_native.asinh, "The inverse of the hyperbolic sine.")
+arccosh = _unary(_native.acosh, "The inverse of the hyperbolic cosine.")
+arctanh = _unary(_native.atanh, "The inverse of the hyperbolic tangent.")
+erf = _unary(_native.erf, "The error function.")
+abs_ = _unary(_native.abs, "The magnitude.")
+neg = _unary(_native.neg, "The negative.")
+sgn = _unary(_native.sign, "-1, 0 or 1.")
+floor = _unary(_native.floor, "Rounded down.")
+ceil = _unary(_native.ceil, "Rounded up.")
+isnan = _unary(_native.is_nan, "Whether an element is no number.")
+isinf = _unary(_native.is_inf, "Whether an element is infinite.")
+invert = _unary(_native.invert, "Not, of booleans; of integers bit by bit.")
+
+sub = _binary(_native.sub, "a - b.")
+true_div = _binary(_native.div, "a / b; of integers a real.")
+int_div = _binary(_native.floor_divide, "a / b, rounded down.")
+mod = _binary(_native.remainder, "What remains of a / b, with the sign of b.")
+pow = _binary(_native.pow, "a to the power of b.")
+maximum = _binary(_native.maximum, "The greater one.")
+minimum = _binary(_native.minimum, "The smaller one.")
+lt = _binary(_native.lt, "Whether a < b.")
+le = _binary(_native.le, "Whether a <= b.")
+gt = _binary(_native.gt, "Whether a > b.")
+ge = _binary(_native.ge, "Whether a >= b.")
+eq = _binary(_native.eq, "Whether elements are equal.")
+neq = _binary(_native.neq, "Whether elements differ.")
+add = _folded(_native.add, "The sum of all arguments.")
+mul = _folded(_native.mul, "The product of all arguments.")
+and_ = _folded(_native.bit_and, "And, of booleans; of integers bit by bit.")
+or_ = _folded(_native.bit_or, "Or, of booleans; of integers bit by bit.")
+xor = _folded(_native.bit_xor, "Either or, of booleans; of integers bit by bit.")
+bitwise_and, bitwise_or, bitwise_xor, bitwise_not = and_, or_, xor, invert
+floor_div, divide, mod_check = int_div, true_div, mod
+
+
+def inv(x: Any) -> TensorVariable:
+    """1 / x."""
+    return TensorVariable(_native.div(_native.real(1.0), expr_of(x)))
+
+
+def exp2(x: Any) -> TensorVariable:
+    """2 to the power of every element."""
+    return TensorVariable(_native.pow(_native.real(2.0), expr_of(x)))
+
+
+def expm1(x: Any) -> TensorVariable:
+    """exp(x) - 1, exact for small x: 2 exp(x/2) sinh(x/2)."""
+    half = _native.mul(expr_of(x), _native.real(0.5))
+    scaled = _native.mul(_native.exp(half), _native.sinh(half))
+    return TensorVariable(_native.mul(_native.real(2.0), scaled))
+
+
+def log1p(x: Any) -> TensorVariable:
+    """log(1 + x), exact for small x: 2 artanh(x / (x + 2))."""
+    value = expr_of(x)
+    ratio = _native.div(value, _native.add(value, _native.real(2.0)))
+    return TensorVariable(_native.mul(_native.real(2.0), _native.atanh(ratio)))
+
+
+def log2(x: Any) -> TensorVariable:
+    """The logarithm to the base 2."""
+    return TensorVariable(_native.mul(_native.log(expr_of(x)), _native.real(1.4426950408889634)))
+
+
+def log10(x: Any) -> TensorVariable:
+    """The logarithm to the base 10."""
+    return TensorVariable(_native.mul(_native.log(expr_of(x)), _native.real(0.4342944819032518)))
+
+
+def round(x: Any, mode: str = "half_to_even") -> TensorVariable:  # noqa: A001
+    """To the nearest integer, halves to the even one."""
+    return TensorVariable(_native.round(expr_of(x)))
+
+
+def switch(condition: Any, ift: Any, iff: Any) -> TensorVariable:
+    """By element, ift where the condition is not 0, else iff; both are computed."""
+    return TensorVariable(_native.where(expr_of(condition), expr_of(ift), expr_of(iff)))
+
+
+where = switch
+
+
+def clip(x: Any, min: Any, max: Any) -> TensorVariable:  # noqa: A002
+    """Every element, but no less than min and no more than max."""
+    return TensorVariable(_native.clip(expr_of(x), expr_of(min), expr_of(max)))
+
+
+def cast(x: Any, dtype: Any) -> TensorVariable:
+    """The elements in another dtype."""
+    return TensorVariable(_native.cast(expr_of(x), dtype_name(dtype)))

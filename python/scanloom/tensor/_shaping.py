@@ -1,0 +1,263 @@
+"""Making tensors, and the same elements under other shapes."""
+
+from __future__ import annotations
+
+from typing import Any, Union
+
+from .. import _native
+from .._config import config
+from .._errors import InvalidArgument, InvalidType
+from .._types import dtype_name
+from .._variable import TensorVariable, as_tensor_variable, expr_of, sizes_of
+
+
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> TensorVariable:
+    """arange(stop) or arange(start, stop, step): of integers int64."""
+    if stop is None:
+        start, stop = 0, start
+    made = TensorVariable(_native.arange(expr_of(start), expr_of(stop), expr_of(step)))
+    return made if dtype is None else made.astype(dtype)
+
+
+def zeros(shape: Any, dtype: Any = None) -> TensorVariable:
+    """Of config.floatX unless said."""
+    name = config.floatX if dtype is None else dtype_name(dtype)
+    return TensorVariable(_native.zeros(sizes_of(shape), name))
+
+
+def ones(shape: Any, dtype: Any = None) -> TensorVariable:
+    name = config.floatX if dtype is None else dtype_name(dtype)
+    one = _native.cast(_native.real(1.0), name)
+    return TensorVariable(_native.full(sizes_of(shape), one))
+
+
+def zeros_like(model: Any, dtype: Any = None, opt: bool = False) -> TensorVariable:
+    return as_tensor_variable(model).zeros_like(dtype)
+
+
+def ones_like(model: Any, dtype: Any = None, opt: bool = False) -> TensorVariable:
+    return as_tensor_variable(model).ones_like(dtype)
+
+
+def fill(a: Any, b: Any) -> TensorVariable:
+    """A tensor of the shape of a, everywhere b."""
+    return TensorVariable(_native.full(_native.shape(expr_of(a)), expr_of(b)))
+
+
+def alloc(value: Any, *shape: Any) -> TensorVariable:
+    """`value`, repeated along new axes in front and axes of size 1 to that shape."""
+    sizes = shape[0] if len(shape) == 1 else shape
+    return TensorVariable(_native.full(sizes_of(sizes), as_tensor_variable(value)._expr))
+
+
+def eye(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> TensorVariable:
+    """Ones on a diagonal, k above the first."""
+    rows = arange(n).dimshuffle(0, "x")
+    columns = arange(n if m is None else m).dimshuffle("x", 0)
+    ones_there = TensorVariable(_native.eq((rows + k)._expr, columns._expr))
+    return ones_there.astype(config.floatX if dtype is None else dtype)
+
+
+def identity_like(x: Any) -> TensorVariable:
+    model = as_tensor_variable(x)
+    return eye(model.shape[0], model.shape[1], dtype=model.dtype)
+
+
+def shape(x: Any) -> TensorVariable:
+    return as_tensor_variable(x).shape
+
+
+def unbroadcast(x: Any, *axes: int) -> TensorVariable:
+    """x; axes of size 1 broadcast while a function runs, whatever is known before."""
+    _check_axes(as_tensor_variable(x), axes)
+    return as_tensor_variable(x)
+
+
+def addbroadcast(x: Any, *axes: int) -> TensorVariable:
+    """x, whose axes named here are of size 1: an error of the run otherwise."""
+    made = as_tensor_variable(x)
+    _check_axes(made, axes)
+    there = {axis % made.ndim for axis in axes}
+    return made.reshape([1 if i in there else made.shape[i] for i in range(made.ndim)])
+
+
+def patternbroadcast(x: Any, broadcastable: Any) -> TensorVariable:
+    made = as_tensor_variable(x)
+    return addbroadcast(made, *[i for i, is_one in enumerate(broadcastable) if is_one])
+
+
+def _check_axes(x: TensorVariable, axes: Any) -> None:
+    for axis in axes:
+        if not isinstance(axis, int) or not -x.ndim <= axis < x.ndim:
+            raise InvalidArgument(f"axis {axis!r} is outside the {x.ndim} axes of {x}")
+
+
+def reshape(x: Any, newshape: Any, ndim: Union[int, None] = None) -> TensorVariable:
+    return as_tensor_variable(x).reshape(newshape, ndim=ndim)
+
+
+def flatten(x: Any, ndim: int = 1, outdim: Union[int, None] = None) -> TensorVariable:
+    return as_tensor_variable(x).flatten(ndim if outdim is None else outdim)
+
+
+def transpose(x: Any, axes: Any = None) -> TensorVariable:
+    return as_tensor_variable(x).transpose(*(axes or ()))
+
+
+def swapaxes(x: Any, axis1: int, axis2: int) -> TensorVariable:
+    return as_tensor_variable(x).swapaxes(axis1, axis2)
+
+
+def squeeze(x: Any) -> TensorVariable:
+    return as_tensor_variable(x).squeeze()
+
+
+def shape_padleft(x: Any, n_ones: int = 1) -> TensorVariable:
+    """New axes of size 1 in front."""
+    made = as_tensor_variable(x)
+    return made.dimshuffle(*["x"] * n_ones, *range(made.ndim))
+
+
+def shape_padright(x: Any, n_ones: int = 1) -> TensorVariable:
+    made = as_tensor_variable(x)
+    return made.dimshuffle(*range(made.ndim), *["x"] * n_ones)
+
+
+def shape_padaxis(x: Any, axis: int) -> TensorVariable:
+    return TensorVariable(_native.expand_dims(expr_of(x), [axis]))
+
+
+def concatenate(tensor_list: Any, axis: int = 0) -> TensorVariable:
+    """Parts one behind the other along an axis."""
+    if not isinstance(tensor_list, (list, tuple)):
+        raise InvalidType(f"concatenate takes a list of variables, not {tensor_list!r:.80}")
+    return TensorVariable(_native.concatenate([expr_of(x) for x in tensor_list], axis))
+
+
+def join(axis: int, *tensors: Any) -> TensorVariable:
+    return concatenate(tensors, axis)
+
+
+def stack(*tensors: Any, axis: int = 0) -> TensorVariable:
+    """stack([a, b], axis=0): parts of one shape along a new axis; also stack(a, b)."""
+    parts = list(tensors)
+    if parts and isinstance(parts[0], (list, tuple)):
+        axis = parts[1] if len(parts) == 2 else axis
+        parts = list(parts[0])
+    return TensorVariable(_native.stack([expr_of(x) for x in parts], axis))
+
+
+stacklists = as_tensor_variable
+
+
+def roll(x: Any, shift: Any, axis: Union[int, None] = None) -> TensorVariable:
+    """Elements moved by `shift` places, those that leave one end enter at the other."""
+    made = as_tensor_variable(x)
+    if axis is None:
+        return roll(made.flatten(), shift, 0).reshape(made.shape) if made.ndim != 1 else roll(
+            made, shift, 0
+        )
+    _check_axes(made, [axis])
+    size = made.shape[axis]
+    # An empty axis has no remainders.
+    cut = (size - shift) % TensorVariable(_native.maximum(size._expr, _native.whole(1)))
+    before = (slice(None),) * (axis % made.ndim)
+    return concatenate([made[(*before, slice(cut, None))], made[(*before, slice(None, cut))]], axis)
+
+
+def tile(x: Any, reps: Any, ndim: Union[int, None] = None) -> TensorVariable:
+    """x repeated as a whole, reps[i] times along axis i; the last axes fit together."""
+    made = as_tensor_variable(x)
+    counts = list(reps) if isinstance(reps, (list, tuple)) else [reps]
+    rank = max(len(counts), made.ndim, ndim or 0)
+    counts = [1] * (rank - len(counts)) + counts
+    made = shape_padleft(made, rank - made.ndim) if rank > made.ndim else made
+    for axis, count in enumerate(counts):
+        if isinstance(count, int) and count == 1:
+            continue
+        wide = shape_padaxis(made, axis)
+        sizes = [wide.shape[i] for i in range(wide.ndim)]
+        sizes[axis] = as_tensor_variable(count).astype("int64")
+        repeated = alloc(wide, *sizes)
+        whole = [made.shape[i] for i in range(rank)]
+        whole[axis] = whole[axis] * count
+        made = repeated.reshape(whole)
+    return made
+
+
+def repeat(x: Any, repeats: int, axis: Union[int, None] = None) -> TensorVariable:
+    """Every element `repeats` times."""
+    made = as_tensor_variable(x)
+    if axis is None:
+        made, axis = made.flatten(), 0
+    axis %= made.ndim
+    wide = shape_padaxis(made, axis + 1)
+    sizes = [wide.shape[i] for i in range(wide.ndim)]
+    sizes[axis + 1] = as_tensor_variable(repeats).astype("int64")
+    whole = [made.shape[i] for i in range(made.ndim)]
+    whole[axis] = whole[axis] * repeats
+    return alloc(wide, *sizes).reshape(whole)
+
+
+def diagonal(a: Any, offset: int = 0) -> TensorVariable:
+    """Of a matrix the elements whose column is `offset` more than their row."""
+    matrix = as_tensor_variable(a)
+    rows, columns = matrix.shape[0], matrix.shape[1]
+    skipped, first = max(-offset, 0), max(offset, 0)
+    count = _native.minimum((rows - skipped)._expr, (columns - first)._expr)
+    along = arange(TensorVariable(count))
+    return matrix[along + skipped, along + first]
+
+
+def diag(v: Any, k: int = 0) -> TensorVariable:
+    """A matrix with a vector on a diagonal, or the diagonal of a matrix."""
+    made = as_tensor_variable(v)
+    if made.ndim == 2:
+        return diagonal(made, k)
+    if made.ndim != 1:
+        raise InvalidArgument(f"diag takes a vector or a matrix, not {made.ndim} axes")
+    size = made.shape[0] + abs(k)
+    along = arange(made.shape[0])
+    zero = zeros((size, size), made.dtype)
+    return TensorVariable(
+        _native.set_subtensor(zero[along + max(-k, 0), along + max(k, 0)]._expr, made._expr)
+    )
+
+
+def tril(m: Any, k: Any = 0) -> TensorVariable:
+    """The elements whose column is at most k more than their row, zeros elsewhere."""
+    matrix = as_tensor_variable(m)
+    rows = arange(matrix.shape[-2]).dimshuffle(0, "x") + k
+    columns = arange(matrix.shape[-1]).dimshuffle("x", 0)
+    zero = _native.zeros_like(matrix._expr)
+    return TensorVariable(_native.where((columns <= rows)._expr, matrix._expr, zero))
+
+
+def triu(m: Any, k: Any = 0) -> TensorVariable:
+    matrix = as_tensor_variable(m)
+    rows = arange(matrix.shape[-2]).dimshuffle(0, "x") + k
+    columns = arange(matrix.shape[-1]).dimshuffle("x", 0)
+    zero = _native.zeros_like(matrix._expr)
+    return TensorVariable(_native.where((columns >= rows)._expr, matrix._expr, zero))
+
+
+def set_subtensor(
+    x: TensorVariable, y: Any, inplace: bool = False, tolerate_inplace_aliasing: bool = False
+) -> TensorVariable:
+    """The tensor that x = whole[...] is a part of, with y in the place of that part."""
+    return TensorVariable(_native.set_subtensor(_part(x), expr_of(y)))
+
+
+def inc_subtensor(
+    x: TensorVariable, y: Any, inplace: bool = False, tolerate_inplace_aliasing: bool = False,
+    set_instead_of_inc: bool = False,
+) -> TensorVariable:
+    """The same with y added to that part; of indices that occur several times every y counts."""
+    write = _native.set_subtensor if set_instead_of_inc else _native.increment_subtensor
+    return TensorVariable(write(_part(x), expr_of(y)))
+
+
+def _part(x: Any) -> _native.Expr:
+    if not isinstance(x, TensorVariable):
+        raise InvalidType(f"{x!r:.80} is no part of a variable: write set_subtensor(x[...], y)")
+    return x._expr

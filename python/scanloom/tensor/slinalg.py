@@ -1,0 +1,1 @@
+"""Functions of matrices that scipy has."""

@@ -1,0 +1,31 @@
+// Expressions as Python sees them: handles, and what the other sources of bindings share.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <scanloom/expr.h>
+
+#include "errors.h"
+
+namespace scanloom::python {
+
+/// The expression itself; raises the error that it holds.
+inline Expr checked(Expr x) {
+  if (x.defined() && x.error() != nullptr) raise(*x.error());
+  return x;
+}
+
+/// numpy's name of an element type, such as "float64"; that of ONNX where numpy has none.
+std::string numpy_name(DType dtype);
+/// Raises InvalidArgument where there is no such type.
+DType dtype_of_numpy(std::string_view name);
+
+void bind_expressions(nanobind::module_& module);
+void bind_functions(nanobind::module_& module);
+void bind_scanning(nanobind::module_& module);
+
+}  // namespace scanloom::python

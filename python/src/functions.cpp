@@ -1,0 +1,132 @@
+// Shared variables, streams of random numbers, and functions that compute expressions.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <list>
+#include <optional>
+#include <utility>
+
+#include <scanloom/function.h>
+#include <scanloom/shared.h>
+
+#include "expressions.h"
+#include "feeds.h"
+#include "results.h"
+#include "running.h"
+#include "text.h"
+
+namespace scanloom::python {
+namespace {
+
+using Pairs = std::vector<std::pair<Expr, Expr>>;
+
+Function compile(const std::vector<Expr>& inputs, const std::vector<Expr>& outputs,
+                 const std::vector<std::pair<Shared, Expr>>& updates, const Pairs& givens,
+                 bool no_default_updates, std::string name, const SessionOptions& session) {
+  FunctionOptions options;
+  for (const auto& [variable, next] : updates) options.updates.set(variable, next);
+  options.givens = givens;
+  options.no_default_updates = no_default_updates;
+  options.name = std::move(name);
+  options.session = session;
+  return value_or_raise(Function::compile(inputs, outputs, options));
+}
+
+/// The outputs, and (node, kernel, calls, seconds, depth) of every node that ran if `profile`.
+nb::tuple call(const Function& function, const nb::list& values, const RunSettings& settings,
+               bool profile) {
+  std::list<ArrayView> arrays;
+  std::vector<View> views;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const bool known = i < function.inputs().size();
+    const std::string name = known ? function.inputs()[i].name : std::to_string(i);
+    views.push_back(
+        arrays.emplace_back(values[i], name, known ? &function.inputs()[i] : nullptr).view());
+  }
+  RunReport report;
+  Results results = run_unlocked(settings, [&](const RunOptions& given) -> Expected<Results> {
+    RunOptions options = given;
+    options.profile = profile;
+    auto computed = function.call(views, options, &report);
+    if (!computed) return std::move(computed).error();
+    Results all;
+    for (Value& value : *computed) all.add("", std::move(value));
+    return all;
+  });
+  std::vector<Value> outputs;
+  for (std::size_t i = 0; i < results.size(); ++i) outputs.push_back(results[i]);
+  results = Results();
+  Converter converter(settings.max_memory);
+  nb::list computed;
+  for (Value& value : outputs) computed.append(converter.to_object(std::move(value)));
+  nb::list rows;
+  for (const NodeTime& row : report.profile)
+    rows.append(
+        nb::make_tuple(text(row.node), text(row.kernel), row.calls, row.seconds, row.depth));
+  return nb::make_tuple(computed, rows);
+}
+
+nb::object value_of(const Shared& shared) { return Converter(0).to_object(shared.value()); }
+
+void set_value(Shared& shared, const nb::object& value) {
+  const ArrayView array(value, "value", "");
+  const Expected<void> done = shared.set(array.view());
+  if (!done) raise(Expected<void>(done).error());
+}
+
+void bind_shared(nb::module_& module) {
+  nb::class_<Shared>(module, "Shared")
+      .def(nb::new_([](std::string name, const nb::object& value) {
+        const ArrayView array(value, "value", "");
+        Shared shared(std::move(name), array.view());
+        (void)checked(shared.variable());
+        return shared;
+      }))
+      .def_prop_ro("variable", [](const Shared& shared) { return shared.variable(); })
+      .def("value", &value_of)
+      .def("set", &set_value)
+      .def("default_update",
+           [](const Shared& shared) -> std::optional<Expr> {
+             const Expr next = shared.default_update();
+             return next.defined() ? std::optional(next) : std::nullopt;
+           })
+      .def(
+          "set_default_update",
+          [](Shared& shared, const std::optional<Expr>& next) {
+            shared.set_default_update(next.value_or(Expr()));
+          },
+          nb::arg().none());
+  // The variable that an expression is; None where it is none.
+  module.def("as_shared", [](const Expr& x) -> std::optional<Shared> {
+    return is_shared(x) ? std::optional<Shared>(Shared(x)) : std::nullopt;
+  });
+  nb::class_<RandomStreams>(module, "RandomStreams")
+      .def(nb::init<std::uint64_t>())
+      .def("uniform",
+           [](RandomStreams& streams, const Expr& shape, std::string_view dtype) {
+             return checked(streams.uniform(shape, dtype_of_numpy(dtype)));
+           })
+      .def("normal",
+           [](RandomStreams& streams, const Expr& shape, std::string_view dtype) {
+             return checked(streams.normal(shape, dtype_of_numpy(dtype)));
+           })
+      .def("seed", &RandomStreams::seed)
+      .def("updates", [](const RandomStreams& streams) { return streams.updates().entries(); });
+}
+
+}  // namespace
+
+void bind_functions(nb::module_& module) {
+  bind_shared(module);
+  nb::class_<Function>(module, "Function")
+      .def("__call__", &call)
+      .def("explain", [](const Function& function) { return text(function.explain()); })
+      .def("ir", [](const Function& function) { return text(function.ir()); });
+  module.def("compile", &compile);
+}
+
+}  // namespace scanloom::python
