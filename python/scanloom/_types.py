@@ -25,7 +25,7 @@ def dtype_name(dtype: Any) -> str:
     if isinstance(dtype, str) and dtype in _PLAIN:
         return dtype
     try:
-        name = np.dtype(dtype).name
+        name = np.dtype(dtype).name if dtype is not None else ""
     except TypeError:
         name = str(dtype)
     if name not in _PLAIN:

@@ -485,7 +485,7 @@ def _elements(x: Any) -> np.ndarray[Any, Any]:
     if type(x) is float:
         with np.errstate(over="ignore"):
             narrow = np.float32(x)
-        return np.asarray(narrow if narrow == x or x != x else x)
+        return np.asarray(narrow if float(narrow) == x or x != x else x)
     from ._types import as_array
 
     array = as_array(x, "a variable")

@@ -18,9 +18,14 @@ Expr counted(const Expr& x) {
   return cast(x, DType::i8);
 }
 
-Expr binary(const ir::OpDef& op, const Expr& a, const Expr& b) {
-  return apply(op, expr::promoted({counted(a), counted(b)}));
+/// Both in one type that numbers can be computed in.
+std::vector<Expr> numbers(const Expr& a, const Expr& b) {
+  std::vector<Expr> both = expr::promoted({a, b});
+  for (Expr& x : both) x = counted(x);
+  return both;
 }
+
+Expr binary(const ir::OpDef& op, const Expr& a, const Expr& b) { return apply(op, numbers(a, b)); }
 
 Expr real_function(const ir::OpDef& op, const Expr& x) {
   if (x.error() != nullptr) return x;
@@ -67,7 +72,7 @@ Expr operator-(const Expr& a, const Expr& b) { return binary(ops::sub_op, a, b);
 Expr operator*(const Expr& a, const Expr& b) { return binary(ops::mul_op, a, b); }
 
 Expr operator/(const Expr& a, const Expr& b) {
-  std::vector<Expr> both = expr::promoted({counted(a), counted(b)});
+  std::vector<Expr> both = numbers(a, b);
   if (const Expr* bad = expr::first_failed(both)) return *bad;
   if (is_whole(both[0]))
     for (Expr& x : both) x = cast(x, DType::f64);
@@ -77,7 +82,7 @@ Expr operator/(const Expr& a, const Expr& b) {
 Expr operator-(const Expr& x) { return apply(ops::neg_op, {counted(x)}); }
 
 Expr floor_divide(const Expr& a, const Expr& b) {
-  const std::vector<Expr> both = expr::promoted({counted(a), counted(b)});
+  const std::vector<Expr> both = numbers(a, b);
   if (const Expr* bad = expr::first_failed(both)) return *bad;
   const Expr quotient = apply(ops::div_op, both);
   if (!is_whole(quotient)) return apply(ops::floor_op, {quotient});
@@ -89,14 +94,14 @@ Expr floor_divide(const Expr& a, const Expr& b) {
 }
 
 Expr remainder(const Expr& a, const Expr& b) {
-  std::vector<Expr> both = expr::promoted({counted(a), counted(b)});
+  std::vector<Expr> both = numbers(a, b);
   if (const Expr* bad = expr::first_failed(both)) return *bad;
   if (is_whole(both[0])) return apply(ops::mod_op, std::move(both), {{"fmod", 0}});
   return both[0] - apply(ops::floor_op, {apply(ops::div_op, both)}) * both[1];
 }
 
 Expr pow(const Expr& a, const Expr& b) {
-  std::vector<Expr> both = expr::promoted({counted(a), counted(b)});
+  std::vector<Expr> both = numbers(a, b);
   if (const Expr* bad = expr::first_failed(both)) return *bad;
   const std::optional<double> exponent = constant_number(both[1]);
   if (exponent == 2.0) return both[0] * both[0];

@@ -97,17 +97,17 @@ Expr take_slices(const Expr& x, const std::vector<Index>& items) {
       const auto step =
           item.step.defined() ? expr::constant_integers(item.step) : std::optional(Sizes{1});
       const bool back = step && (*step)[0] < 0;
-      const bool either = !step && (!item.start.defined() || !item.stop.defined());
       if (step && (*step)[0] == 0)
         return expr::failed(fail(Code::invalid_argument, "a slice of {} has step 0", describe(x)));
-      if (either)
-        return expr::failed(fail(Code::unsupported,
-                                 "a slice of {} whose step is computed needs both limits",
-                                 describe(x)));
-      constexpr std::int64_t kFar = std::numeric_limits<std::int64_t>::max();
-      starts.push_back(scalar_or(item.start, back ? kFar : 0));
-      stops.push_back(scalar_or(item.stop, back ? -kFar : kFar));
       steps.push_back(scalar_or(item.step, 1));
+      // Where the step is computed, so are the ends that it begins and stops at.
+      const auto end = [&](const Expr& given, std::int64_t ahead, std::int64_t backwards) {
+        if (step || given.defined()) return scalar_or(given, back ? backwards : ahead);
+        return where(steps.back() < 0, expr::integer(backwards), expr::integer(ahead));
+      };
+      constexpr std::int64_t kFar = std::numeric_limits<std::int64_t>::max();
+      starts.push_back(end(item.start, 0, kFar));
+      stops.push_back(end(item.stop, kFar, -kFar));
       axes.push_back(axis);
     }
     axis += takes_axis(item) ? 1 : 0;

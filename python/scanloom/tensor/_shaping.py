@@ -52,8 +52,9 @@ def alloc(value: Any, *shape: Any) -> TensorVariable:
 
 def eye(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> TensorVariable:
     """Ones on a diagonal, k above the first."""
-    rows = arange(n).dimshuffle(0, "x")
-    columns = arange(n if m is None else m).dimshuffle("x", 0)
+    height, width = (TensorVariable(sizes_of(size))[0] for size in (n, n if m is None else m))
+    rows = arange(height).dimshuffle(0, "x")
+    columns = arange(width).dimshuffle("x", 0)
     ones_there = TensorVariable(_native.eq((rows + k)._expr, columns._expr))
     return ones_there.astype(config.floatX if dtype is None else dtype)
 
