@@ -1,0 +1,128 @@
+"""Streams of random numbers: moments, independence, reproducibility, what loops make of them."""
+
+import numpy as np
+import pytest
+
+import scanloom as theano
+import scanloom.tensor as T
+
+
+def run(inputs, outputs, *values, **options):
+    return theano.function(inputs, outputs, **options)(*values)
+
+
+def stream(seed=42):
+    return T.shared_randomstreams.RandomStreams(seed)
+
+
+def test_moments_of_uniform_draws():
+    draws = run([], stream().uniform((200, 500), low=-1, high=3))
+    assert draws.min() >= -1 and draws.max() < 3
+    assert abs(draws.mean() - 1) < 0.02 and abs(draws.var() - 16 / 12) < 0.02
+
+
+def test_moments_of_normal_draws():
+    draws = run([], stream().normal((200, 500), avg=2, std=0.5))
+    assert abs(draws.mean() - 2) < 0.01 and abs(draws.std() - 0.5) < 0.01
+
+
+@pytest.mark.parametrize("p", [0.0, 0.3, 1.0])
+def test_moments_of_binomial_draws(p):
+    draws = run([], stream().binomial((100000,), p=p))
+    assert draws.dtype == np.int64 and set(draws) <= {0, 1}
+    assert abs(draws.mean() - p) < 0.01
+
+
+def test_several_trials():
+    draws = run([], stream().binomial((50000,), n=5, p=0.4))
+    assert draws.min() >= 0 and draws.max() <= 5
+    assert abs(draws.mean() - 2) < 0.03
+
+
+def test_a_probability_for_every_element():
+    p = T.matrix()
+    draws = theano.function([p], stream().binomial(size=p.shape, n=1, p=p))
+    value = np.array([[0.0, 1.0], [1.0, 0.0]])
+    np.testing.assert_array_equal(draws(value), value)
+    without = theano.function([p], stream().binomial(p=p))
+    np.testing.assert_array_equal(without(value), value)
+
+
+@pytest.mark.parametrize("size", [(), (3,), (2, 3), [4], 5, None])
+def test_sizes_of_draws(size):
+    draw = run([], stream().uniform(size))
+    expected = () if size is None else (size,) if isinstance(size, int) else tuple(size)
+    assert draw.shape == expected
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_dtypes_of_draws(dtype):
+    assert run([], stream().uniform((3,), dtype=dtype)).dtype == dtype
+    assert run([], stream().normal((3,), dtype=dtype)).dtype == dtype
+    assert run([], stream().binomial((3,), dtype=dtype)).dtype == dtype
+
+
+def test_equal_seeds_draw_equal_numbers():
+    first, second = (run([], stream(7).normal((20,))) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    assert not np.array_equal(first, run([], stream(8).normal((20,))))
+
+
+def test_every_call_draws_anew():
+    f = theano.function([], stream().uniform((10,)))
+    assert not np.array_equal(f(), f())
+
+
+def test_seeding_again_begins_anew():
+    streams = stream(3)
+    f = theano.function([], [streams.uniform((4,)), streams.normal((4,))])
+    first = f()
+    f()
+    streams.seed(3)
+    for a, b in zip(first, f()):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_draws_of_one_stream_differ():
+    streams = stream()
+    a, b = run([], [streams.uniform((50,)), streams.uniform((50,))])
+    assert not np.array_equal(a, b)
+
+
+def test_every_step_draws_anew():
+    streams = stream()
+    rows, updates = theano.scan(lambda: streams.uniform((4,)), n_steps=50)
+    f = theano.function([], rows, updates=updates)
+    first, second = f(), f()
+    assert len(np.unique(first)) == first.size
+    assert not np.intersect1d(first, second).size
+
+
+def test_a_draw_from_outside_is_drawn_again_by_every_step():
+    u = stream().uniform(())
+    rows, updates = theano.scan(lambda x: x + u, outputs_info=T.zeros(()), n_steps=20)
+    steps = np.diff(run([], rows, updates=updates))
+    assert len(np.unique(steps)) == len(steps)
+
+
+def test_a_draw_that_is_passed_stays_one():
+    u = stream().uniform(())
+    rows, updates = theano.scan(
+        lambda x, u: x + u, outputs_info=T.zeros(()), non_sequences=u, n_steps=20
+    )
+    steps = np.diff(run([], rows, updates=updates))
+    np.testing.assert_allclose(steps, steps[0])
+
+
+def test_updates_of_streams():
+    streams = stream()
+    draw = streams.uniform((3,))
+    updates = streams.updates()
+    assert len(updates) == 1
+    f = theano.function([], draw, updates=updates)
+    assert not np.array_equal(f(), f())
+
+
+def test_no_default_updates():
+    f = theano.function([], stream().uniform((3,)), no_default_updates=True)
+    np.testing.assert_array_equal(f(), f())
