@@ -246,5 +246,7 @@ SCANLOOM_API std::vector<Expr> substitute(const std::vector<Expr>& outputs,
 [[nodiscard]] SCANLOOM_API std::vector<Expr> leaves(const std::vector<Expr>& outputs);
 /// x itself, whose gradient is taken as zero.
 SCANLOOM_API Expr disconnected(const Expr& x);
+/// x itself, whose gradient is cut to [least, greatest], element by element.
+SCANLOOM_API Expr clip_gradient(const Expr& x, double least, double greatest);
 
 }  // namespace scanloom

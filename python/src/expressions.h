@@ -25,6 +25,7 @@ std::string numpy_name(DType dtype);
 DType dtype_of_numpy(std::string_view name);
 
 void bind_expressions(nanobind::module_& module);
+void bind_gradients(nanobind::module_& module);
 void bind_functions(nanobind::module_& module);
 void bind_scanning(nanobind::module_& module);
 

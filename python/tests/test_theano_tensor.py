@@ -22,9 +22,9 @@ def value(outputs, **given):
 
 
 def variable(array):
-    """An input of the array's kind, and the array."""
+    """An input of the array's kind; axes of size 1 broadcast, as their type says."""
     array = np.asarray(array)
-    return T.TensorType(array.dtype, (False,) * array.ndim)("x")
+    return T.TensorType(array.dtype, [size == 1 for size in array.shape])("x")
 
 
 def applied(function, *arrays):

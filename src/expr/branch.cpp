@@ -57,9 +57,10 @@ std::vector<Expr> make_branch(const Expr& condition, std::vector<Expr> captured,
     for (std::size_t axis = 0; axis < types[i].sizes.size(); ++axis)
       if (types[i].sizes[axis] != b.sizes()[axis]) types[i].sizes[axis] = -1;
   }
+  const Expr holds = cast(condition, DType::boolean);  // older than what reads it
   auto node = std::make_shared<Node>(Kind::branch, std::move(types));
   node->op = &ir::branch_op;
-  node->inputs = {cast(condition, DType::boolean)};
+  node->inputs = {holds};
   node->inputs.insert(node->inputs.end(), captured.begin(), captured.end());
   node->bodies = std::move(sides);
   std::vector<Expr> results;

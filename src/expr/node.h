@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <scanloom/expr.h>
@@ -74,6 +75,7 @@ struct Node : std::enable_shared_from_this<Node> {
   std::vector<Body> bodies;  ///< of a loop its one body; of a branch the sides, then first
   std::shared_ptr<const PartOf> part;
   bool stops_gradient = false;
+  std::optional<std::pair<double, double>> gradient_limits;  ///< what its cotangent is cut to
   std::string place;  ///< the user's name of a loop, "" where there is none
 };
 

@@ -33,6 +33,8 @@ std::vector<Expr> with_inputs(const Node& node, std::vector<Expr> inputs) {
                                                     : copied(node, std::move(inputs));
   if (node.stops_gradient && results[0].error() == nullptr)
     results[0].node()->stops_gradient = true;
+  if (node.gradient_limits && results[0].error() == nullptr)
+    results[0].node()->gradient_limits = node.gradient_limits;
   for (std::size_t i = 0; i < results.size(); ++i)
     if (i < node.names.size() && !node.names[i].empty()) results[i].named(node.names[i]);
   return results;
@@ -76,6 +78,13 @@ Expr disconnected(const Expr& x) {
   if (x.error() != nullptr) return x;
   Expr same = expr::apply(ops::identity_op, {x});
   if (same.error() == nullptr) same.node()->stops_gradient = true;
+  return same;
+}
+
+Expr clip_gradient(const Expr& x, double least, double greatest) {
+  if (x.error() != nullptr) return x;
+  Expr same = expr::apply(ops::identity_op, {x});
+  if (same.error() == nullptr) same.node()->gradient_limits = std::pair(least, greatest);
   return same;
 }
 

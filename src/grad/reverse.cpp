@@ -82,6 +82,9 @@ Expected<std::vector<Expr>> pulled_back(std::span<const Expr> outputs,
       any |= pull.cotangents.back().defined();
     }
     for (const Expr& x : node->inputs) pull.wanted.push_back(activity.contains(x));
+    if (node->gradient_limits && pull.cotangents[0].defined())
+      pull.cotangents[0] =
+          clip(pull.cotangents[0], node->gradient_limits->first, node->gradient_limits->second);
     if (!any || std::ranges::find(pull.wanted, true) == pull.wanted.end()) continue;
     pull.result.resize(node->inputs.size());
     SCANLOOM_TRY(const Rule rule, rule_of(*node));
