@@ -40,6 +40,23 @@ struct Initial {
       : value(std::move(rows_before)), taps(std::move(at.taps)), rows(true) {}
 };
 
+/// What a gradient keeps of the steps; the rest is computed again, chunk by chunk.
+struct Checkpoint {
+  enum class Kind : std::uint8_t { all, every, root, budget };
+  Kind kind = Kind::all;
+  std::int64_t value = 0;
+
+  /// What it needs of every step.
+  static Checkpoint all() { return {}; }
+  /// The states before every n-th step.
+  static Checkpoint every(std::int64_t n) { return {Kind::every, n}; }
+  /// Those of about the square root of the number of steps.
+  static Checkpoint root() { return {Kind::root, 0}; }
+  /// As many as fit into so many bytes, in chunks of chunks if need be. The sizes of the states and
+  /// the number of steps must be known.
+  static Checkpoint budget(std::int64_t bytes) { return {Kind::budget, bytes}; }
+};
+
 struct ScanOptions {
   std::vector<Sequence> sequences = {};
   std::vector<Initial> initial = {};  ///< empty: no output is read by steps
@@ -48,9 +65,7 @@ struct ScanOptions {
   bool backwards = false;             ///< sequences from their ends
   bool strict = false;                ///< shared variables must stand in `captured`
   std::int64_t truncate_gradient = -1;
-  /// The gradient keeps the states of every so many steps and computes those between again; 0: it
-  /// keeps what it needs of every step.
-  std::int64_t checkpoint_every = 0;
+  Checkpoint checkpoint = {};  ///< other than all: not with a step that says when to stop
   std::string name = {};
 };
 

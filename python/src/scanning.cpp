@@ -44,7 +44,7 @@ Scanning scanning(const std::vector<std::pair<Expr, Numbers>>& sequences,
   options.backwards = backwards;
   options.strict = strict;
   options.truncate_gradient = truncate_gradient;
-  options.checkpoint_every = checkpoint_every;
+  if (checkpoint_every > 0) options.checkpoint = Checkpoint::every(checkpoint_every);
   options.name = std::move(name);
   return {std::move(options)};
 }

@@ -145,20 +145,30 @@ std::vector<Expr> make_loop(LoopSpec spec) {
   return outputs;
 }
 
+namespace {
+
+/// Whether the items pick the last row and all of it.
+bool is_last_row(const std::vector<Index>& items) {
+  if (items.empty() || items[0].kind != Index::Kind::at || items[0].at.rank() != 0) return false;
+  const auto index = constant_integers(items[0].at);
+  if (!index || (*index)[0] != -1) return false;
+  return std::all_of(items.begin() + 1, items.end(), [](const Index& item) {
+    return item.kind == Index::Kind::slice && !item.start.defined() && !item.stop.defined() &&
+           !item.step.defined();
+  });
+}
+
+}  // namespace
+
 Expr last_state(const Expr& x, const std::vector<Index>& items) {
   const Node& node = *x.node();
-  if (node.kind != Kind::loop || x.output() < node.loop->ports.carried || items.empty()) return {};
+  if (!is_last_row(items)) return {};
+  if (node.last_row) return *node.last_row;
+  if (node.kind != Kind::loop || x.output() < node.loop->ports.carried) return {};
   const std::uint32_t row = x.output() - node.loop->ports.carried;
   const int state = node.loop->state_of_row[row];
   const ir::StackedPort& port = node.loop->ports.stacked[row];
   if (state < 0 || port.axis != 0 || port.reverse || !port.insert) return {};
-  if (items[0].kind != Index::Kind::at || items[0].at.rank() != 0) return {};
-  const auto index = constant_integers(items[0].at);
-  if (!index || (*index)[0] != -1) return {};
-  for (std::size_t i = 1; i < items.size(); ++i)
-    if (items[i].kind != Index::Kind::slice || items[i].start.defined() ||
-        items[i].stop.defined() || items[i].step.defined())
-      return {};
   return Expr(x.node(), static_cast<std::uint32_t>(state));
 }
 

@@ -45,7 +45,8 @@ struct LoopFacts {
   /// By stacked port: the carried port whose next value is its row; -1: none.
   std::vector<int> state_of_row;
   std::int64_t truncate_gradient = -1;  ///< steps that the gradient goes back; -1: all
-  std::int64_t checkpoint_every = 0;    ///< 0: the gradient keeps what it needs of every step
+  /// Whether the gradient keeps the states alone and computes all else of a step again.
+  bool recompute = false;
 };
 
 /// Which part of what tensor an expression is: subtensor's arguments.
@@ -74,6 +75,8 @@ struct Node : std::enable_shared_from_this<Node> {
   std::optional<LoopFacts> loop;
   std::vector<Body> bodies;  ///< of a loop its one body; of a branch the sides, then first
   std::shared_ptr<const PartOf> part;
+  /// Of rows of states that are no result of a loop: the state after the last step.
+  std::shared_ptr<const Expr> last_row;
   bool stops_gradient = false;
   std::optional<std::pair<double, double>> gradient_limits;  ///< what its cotangent is cut to
   std::string place;  ///< the user's name of a loop, "" where there is none

@@ -4,9 +4,11 @@
 #include <scanloom/scan.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "expr/apply.h"
+#include "expr/checkpoint.h"
 #include "expr/loop.h"
 #include "expr/shared.h"
 #include "expr/substitute.h"
@@ -278,6 +280,8 @@ class Scan {
                     begun.rank(), next.rank(), to_string(begun), to_string(next));
     }
     if (!made.stop.defined()) return {};
+    if (options_.checkpoint.kind != Checkpoint::Kind::all)
+      return fail(Code::unsupported, "checkpoints of a loop that a condition ends");
     const auto sizes = made.stop.sizes();
     if (std::ranges::any_of(sizes, [](std::int64_t size) { return size >= 0 && size != 1; }))
       return fail(Code::invalid_argument, "the condition of until is {}, not one element",
@@ -285,7 +289,7 @@ class Scan {
     return {};
   }
 
-  ScanResult finish(const Step& made) {
+  Expected<ScanResult> finish(const Step& made) {
     expr::LoopSpec spec;
     spec.place = place();
     ir::LoopPorts& ports = spec.facts.ports;
@@ -293,7 +297,6 @@ class Scan {
     ports.fixed_sizes = true;
     ports.has_keep_going = made.stop.defined();
     spec.facts.truncate_gradient = options_.truncate_gradient;
-    spec.facts.checkpoint_every = options_.checkpoint_every;
     spec.operands = {steps_};
     std::vector<Expr> next, rows;
     for (std::size_t i = 0; i < states_.size(); ++i)
@@ -304,12 +307,7 @@ class Scan {
       next.push_back(made.updates[i].second);
     }
     ports.carried = static_cast<std::uint32_t>(next.size());
-    for (std::size_t i = 0; i < windows_.size(); ++i) {
-      ports.scanned.push_back(backwards_ ? ir::ScannedPort{.start = -1, .stride = -1}
-                                         : ir::ScannedPort{});
-      spec.operands.push_back(windows_[i]);
-      spec.args.push_back(slices_[i]);
-    }
+    add_scanned(spec);
     if (made.stop.defined()) {
       const Expr stop = cast(made.stop, DType::boolean);
       spec.yields.push_back(~(stop.rank() == 0 ? stop : reshape(stop, expr::integers({}))));
@@ -319,7 +317,64 @@ class Scan {
     // First what the step hides, then what it hid in updates that were found later.
     spec.yields = expr::substituted(spec.yields, hidden_);
     spec.yields = expr::substituted(spec.yields, leaves_);
-    return results(expr::make_loop(std::move(spec)), made, next.size());
+    SCANLOOM_TRY(const std::vector<Expr> chunks, chunks_of(spec));
+    return results(expr::make_chunked_loop(std::move(spec), chunks), made, next.size());
+  }
+
+  void add_scanned(expr::LoopSpec& spec) const {
+    // Chunks are taken of sequences that lie forwards.
+    const bool in_chunks = options_.checkpoint.kind != Checkpoint::Kind::all;
+    for (std::size_t i = 0; i < windows_.size(); ++i) {
+      const bool back = backwards_ && !in_chunks, turned = backwards_ && in_chunks;
+      spec.facts.ports.scanned.push_back(back ? ir::ScannedPort{.start = -1, .stride = -1}
+                                              : ir::ScannedPort{});
+      spec.operands.push_back(turned ? subtensor(windows_[i], {Index::slice({}, {}, -1)})
+                                     : windows_[i]);
+      spec.args.push_back(slices_[i]);
+    }
+  }
+
+  /// By level the steps of a chunk.
+  Expected<std::vector<Expr>> chunks_of(const expr::LoopSpec& spec) const {
+    const Checkpoint& wanted = options_.checkpoint;
+    switch (wanted.kind) {
+      case Checkpoint::Kind::all:
+        return std::vector<Expr>{};
+      case Checkpoint::Kind::every:
+        if (wanted.value < 1)
+          return fail(Code::invalid_argument, "a checkpoint every {} steps: it is 1 or more",
+                      wanted.value);
+        return std::vector{expr::integer(wanted.value)};
+      case Checkpoint::Kind::root:
+        return std::vector{cast(ceil(sqrt(cast(maximum(steps_, 0), DType::f64))), DType::i64)};
+      case Checkpoint::Kind::budget:
+        break;
+    }
+    return chunks_within(spec, wanted.value);
+  }
+
+  Expected<std::vector<Expr>> chunks_within(const expr::LoopSpec& spec, std::int64_t budget) const {
+    const auto steps = expr::constant_integers(steps_);
+    if (!steps)
+      return fail(Code::invalid_argument,
+                  "a budget needs the number of steps: give a number, or say every or sqrt");
+    std::int64_t bytes = 0;
+    for (std::uint32_t i = 0; i < spec.facts.ports.carried; ++i) {
+      const StaticType& state = expr::type_of(spec.args[i]);
+      if (std::ranges::find(state.sizes, -1) != state.sizes.end())
+        return fail(Code::invalid_argument,
+                    "a budget needs the sizes of the states, but {} is {}: give its sizes, or say "
+                    "every or sqrt instead",
+                    expr::describe(spec.args[i]), to_string(state));
+      bytes +=
+          std::accumulate(state.sizes.begin(), state.sizes.end(),
+                          static_cast<std::int64_t>(dtype_bytes(state.dtype)), std::multiplies<>());
+    }
+    std::vector<Expr> chunks;
+    const std::int64_t rows = budget / std::max<std::int64_t>(bytes, 1);
+    for (const std::int64_t chunk : expr::chunks_for((*steps)[0], rows))
+      chunks.push_back(expr::integer(chunk));
+    return chunks;
   }
 
   /// The carried ports of an output, oldest first, and the stacked one.

@@ -63,6 +63,7 @@ std::vector<Expr> substituted(const std::vector<Expr>& outputs, Replacements& re
         for (Expr* x : {&item.at, &item.start, &item.stop, &item.step}) *x = now(*x);
       made[0].node()->part = std::move(part);
     }
+    if (node->last_row) made[0].node()->last_row = std::make_shared<Expr>(now(*node->last_row));
     for (std::uint32_t i = 0; i < made.size(); ++i) replacements.try_emplace({node, i}, made[i]);
   }
   std::vector<Expr> results;

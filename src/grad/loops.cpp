@@ -6,7 +6,8 @@
 //   stacked    the cotangents of slices
 //
 // Of the forward step, what is cheap is computed again from the state before it; results of
-// products, functions, reductions and inner loops are kept.
+// products, functions, reductions and inner loops are kept. A loop over chunks of steps keeps its
+// states alone (expr/checkpoint.h).
 #include <algorithm>
 #include <map>
 
@@ -219,7 +220,7 @@ class LoopReverse {
         return scan_sequence(i - ports_.captured - ports_.carried);
       return scan_rows(expr::stacked_in(loop_, x), {.start = -1, .stride = -1}, expr::type_of(x));
     }
-    if (x.node()->inputs.empty() || is_cheap(*x.node())) return {};
+    if (loop_->loop->recompute || x.node()->inputs.empty() || is_cheap(*x.node())) return {};
     return scan_rows(expr::stacked_in(loop_, x), {.start = -1, .stride = -1}, expr::type_of(x));
   }
 

@@ -261,6 +261,39 @@ TEST(Grad, Truncated) {
   EXPECT_EQ(found[1].as<double>()[0], 0);
 }
 
+TEST(Grad, OfALoopInChunks) {
+  for (const Checkpoint& checkpoint :
+       {Checkpoint::every(4), Checkpoint::every(100), Checkpoint::root()})
+    for (const bool backwards : {false, true}) {
+      check({{{11, 2}}, {{2}}, {{2, 2}}}, [&](Xs x) {
+        const ScanOptions options{.sequences = {x[0]},
+                                  .initial = {x[1]},
+                                  .backwards = backwards,
+                                  .checkpoint = checkpoint};
+        const Expr h =
+            scan(options, [&](const StepInputs& s) { return tanh(dot(s.state(0), x[2]) + s[0]); });
+        return sum(h[-1] * h[-1]) + sum(h * 0.1);
+      });
+    }
+}
+
+TEST(Grad, WithinABudget) {
+  // 4 levels of 10 chunks: 40 states of 16 bytes.
+  const Expr x = input("x", DType::f64, {2});
+  const auto chain = [&](const Checkpoint& checkpoint) {
+    const Expr h = scan({.initial = {x}, .steps = 10'000, .checkpoint = checkpoint},
+                        [](const StepInputs& s) { return sin(s.state(0)) * 1.001 + 0.01; });
+    return grad(sum(h[-1]), x);
+  };
+  const Function f =
+      Function::compile({x}, {chain(Checkpoint::budget(640)), chain(Checkpoint::all())})
+          .value_or_throw();
+  const std::vector<double> xs{0.3, -0.7};
+  const std::vector<Value> found = f({view(xs.data(), {2})}).value_or_throw();
+  const auto kept = found[0].as<double>(), all = found[1].as<double>();
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(kept[i], all[i]);
+}
+
 TEST(Grad, PushesForward) {
   const Expr x = input("x", DType::f64, {-1}), v = input("v", DType::f64, {-1});
   const Expr y = scan({.sequences = {x}, .initial = {number(1, DType::f64)}},

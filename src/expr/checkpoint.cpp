@@ -1,0 +1,132 @@
+#include "expr/checkpoint.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "expr/apply.h"
+#include "ops/ops.h"
+
+namespace scanloom::expr {
+namespace {
+
+/// The first `count` rows of a sequence, `chunk` of them along an axis of their own.
+Expr in_chunks(const Expr& rows, const Expr& count, const Expr& chunks, const Expr& chunk) {
+  const Expr whole = subtensor(rows, {Index::slice({}, count)});
+  std::vector<Expr> sizes{chunks, chunk};
+  for (int axis = 1; axis < rows.rank(); ++axis) sizes.push_back(size(rows, axis));
+  return reshape(whole, std::move(sizes));
+}
+
+/// The first two axes as one.
+Expr joined(const Expr& rows) {
+  std::vector<Expr> sizes{Expr(-1)};
+  // An axis of no elements leaves open what -1 stands for.
+  sizes[0] = size(rows, 0) * size(rows, 1);
+  for (int axis = 2; axis < rows.rank(); ++axis) sizes.push_back(size(rows, axis));
+  return reshape(rows, std::move(sizes));
+}
+
+/// A level of the nest.
+class Level {
+ public:
+  Level(LoopSpec spec, const std::vector<Expr>& chunks)
+      : spec_(std::move(spec)), chunks_(chunks), ports_(spec_.facts.ports) {}
+
+  std::vector<Expr> make() {
+    const Expr steps = maximum(spec_.operands[0], integer(0));
+    const Expr chunk = maximum(chunks_[0], integer(1));
+    const Expr count = floor_divide(steps, chunk), whole = count * chunk;
+    const std::vector<Expr> over_chunks = make_outer(count, whole, chunk);
+    if (first_failed(over_chunks) != nullptr) return over_chunks;
+    std::vector<Expr> rest = make_rest(over_chunks, steps, whole);
+    if (first_failed(rest) != nullptr) return rest;
+    for (std::uint32_t i = 0; i < ports_.stacked.size(); ++i) {
+      const std::uint32_t at = ports_.carried + i;
+      Expr rows = concatenate({joined(over_chunks[at]), rest[at]});
+      const int state = spec_.facts.state_of_row[i];
+      if (state >= 0 && rows.error() == nullptr)
+        rows.node()->last_row = std::make_shared<Expr>(rest[static_cast<std::size_t>(state)]);
+      rest[at] = std::move(rows);
+    }
+    return rest;
+  }
+
+ private:
+  [[nodiscard]] const Expr& state(std::size_t i) const {
+    return spec_.operands[ports_.first_carried_input() + i];
+  }
+  [[nodiscard]] const Expr& sequence(std::size_t i) const {
+    return spec_.operands[ports_.first_scanned_input() + i];
+  }
+
+  /// The loop over whole chunks: a step takes one chunk of each sequence.
+  std::vector<Expr> make_outer(const Expr& count, const Expr& whole, const Expr& chunk) const {
+    LoopSpec outer;
+    outer.place = spec_.place;
+    outer.facts = spec_.facts;
+    outer.facts.recompute = true;
+    outer.operands = {count};
+    LoopSpec inner = spec_;
+    inner.operands = {chunk};
+    for (std::uint32_t i = 0; i < ports_.carried; ++i) {
+      outer.operands.push_back(state(i));
+      outer.args.push_back(placeholder(type_of(state(i))));
+      inner.operands.push_back(outer.args.back());
+    }
+    for (std::uint32_t i = 0; i < ports_.scanned.size(); ++i) {
+      const Expr rows = in_chunks(sequence(i), whole, count, chunk);
+      if (rows.error() != nullptr) return {rows};
+      StaticType of_chunk = type_of(rows);
+      of_chunk.sizes.erase(of_chunk.sizes.begin());
+      outer.operands.push_back(rows);
+      outer.args.push_back(placeholder(std::move(of_chunk)));
+      inner.operands.push_back(outer.args.back());
+    }
+    outer.yields = make_chunked_loop(std::move(inner), {chunks_.begin() + 1, chunks_.end()});
+    return make_loop(std::move(outer));
+  }
+
+  /// The steps that are left over.
+  std::vector<Expr> make_rest(const std::vector<Expr>& over_chunks, const Expr& steps,
+                              const Expr& whole) const {
+    LoopSpec rest = spec_;
+    rest.operands = {steps - whole};
+    rest.operands.insert(rest.operands.end(), over_chunks.begin(),
+                         over_chunks.begin() + static_cast<std::ptrdiff_t>(ports_.carried));
+    for (std::uint32_t i = 0; i < ports_.scanned.size(); ++i)
+      rest.operands.push_back(subtensor(sequence(i), {Index::slice(whole, steps)}));
+    return make_chunked_loop(std::move(rest), {chunks_.begin() + 1, chunks_.end()});
+  }
+
+  const LoopSpec spec_;
+  const std::vector<Expr>& chunks_;
+  const ir::LoopPorts& ports_;
+};
+
+}  // namespace
+
+std::vector<Expr> make_chunked_loop(LoopSpec spec, const std::vector<Expr>& chunks) {
+  if (chunks.empty()) return make_loop(std::move(spec));
+  return Level(std::move(spec), chunks).make();
+}
+
+// With c chunks on each of k levels and c steps in the innermost, c^(k + 1) steps keep (k + 1) c
+// rows.
+std::vector<std::int64_t> chunks_for(std::int64_t steps, std::int64_t rows) {
+  constexpr int kMostLevels = 8;
+  for (int levels = 1; levels <= kMostLevels; ++levels) {
+    const auto width = static_cast<std::int64_t>(
+        std::ceil(std::pow(static_cast<double>(steps), 1.0 / levels) - 1e-9));
+    if (levels * std::max<std::int64_t>(width, 1) > rows && levels < kMostLevels) continue;
+    std::vector<std::int64_t> chunks;
+    std::int64_t left = steps;
+    for (int level = 1; level < levels; ++level) {
+      left = (left + width - 1) / width;
+      chunks.push_back(left);
+    }
+    return chunks;
+  }
+  return {};
+}
+
+}  // namespace scanloom::expr
