@@ -13,7 +13,6 @@
 #include "jit/emit_body.h"
 #include "jit/emit_loop.h"
 #include "jit/emit_program.h"
-#include "jit/emit_wide_loop.h"
 #include "jit/module_isa.h"
 
 namespace scanloom::jit {
@@ -74,12 +73,11 @@ struct MachineCode {
   std::shared_ptr<void> owner;
 };
 
-/// What `emit(module, bytes of a vector)` appends, as machine code of its function `symbol`.
-/// `optimised`: scalar code gains much from LLVM's passes; of blocks of vectors they make the same
-/// code, in twice the time.
+/// What `emit(module, bytes of a vector)` appends, as machine code of its function `symbol`. It
+/// returns whether to optimise: scalar code gains much from LLVM's passes; of blocks of vectors
+/// they make the same code, in twice the time.
 template <class Emit>
-Expected<MachineCode> build(const std::string& name, Isa isa, const char* symbol, bool optimised,
-                            Emit&& emit) {
+Expected<MachineCode> build(const std::string& name, Isa isa, const char* symbol, Emit&& emit) {
   initialise_once();
   const Target target = target_for(isa);
   llvm::orc::JITTargetMachineBuilder machine{llvm::Triple(llvm::sys::getProcessTriple())};
@@ -98,7 +96,7 @@ Expected<MachineCode> build(const std::string& name, Isa isa, const char* symbol
   module->setDataLayout((*jit)->getDataLayout());
   module->setTargetTriple((*target_machine)->getTargetTriple().str());
   set_isa(*module, isa);
-  emit(*module, target.vector_bytes);
+  const bool optimised = emit(*module, target.vector_bytes);
   for (llvm::Function& function : *module)
     if (!function.isDeclaration())
       function.addFnAttr("prefer-vector-width", std::to_string(8 * target.vector_bytes));
@@ -130,20 +128,20 @@ Expected<void> check_statements(const std::vector<Statement>& statements) {
 
 Expected<CompiledLoop> compile_loop(const LoopSource& source) {
   SCANLOOM_CHECK_OK(check_supported(source.program));
-  SCANLOOM_TRY(MachineCode code,
-               build(source.name, source.isa, kLoopSymbol, source.lanes == 1 || is_wide(source),
-                     [&](llvm::Module& module, unsigned vector_bytes) {
-                       emit_loop(module, source, vector_bytes);
-                     }));
+  SCANLOOM_TRY(MachineCode code, build(source.name, source.isa, kLoopSymbol,
+                                       [&](llvm::Module& module, unsigned vector_bytes) {
+                                         return emit_loop(module, source, vector_bytes);
+                                       }));
   return CompiledLoop{code.address.toPtr<CompiledLoopFn>(), std::move(code.target),
                       std::move(code.owner)};
 }
 
 Expected<CompiledBody> compile_body(const BodySource& source) {
   SCANLOOM_CHECK_OK(check_statements(source.statements));
-  SCANLOOM_TRY(MachineCode code, build("body", source.isa, kBodySymbol, true,
+  SCANLOOM_TRY(MachineCode code, build("body", source.isa, kBodySymbol,
                                        [&](llvm::Module& module, unsigned vector_bytes) {
                                          emit_body(module, source, vector_bytes);
+                                         return true;
                                        }));
   return CompiledBody{code.address.toPtr<CompiledBodyFn>(), std::move(code.target),
                       std::move(code.owner)};

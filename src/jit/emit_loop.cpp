@@ -4,146 +4,302 @@
 
 #include "jit/counting_loop.h"
 #include "jit/emit_memory.h"
-#include "jit/emit_program.h"
 #include "jit/emit_stages.h"
 #include "jit/emit_wide_loop.h"
+#include "jit/lane_blocks.h"
+#include "jit/lane_program.h"
 #include "jit/loop_function.h"
 
 namespace scanloom::jit {
 namespace {
 
-/// Emits the loop over blocks of lanes around the loop over steps. All steps of a block run before
-/// the next block begins, so the block's states stay in registers; lanes do not depend on each
-/// other.
+using Value = llvm::Value*;
+using Values = std::vector<Value>;
+
+/// Blocks of two vectors that take a step side by side: as many as hide the latency of a
+/// recurrence, unless they are so long that the processor does not look ahead of them all.
+constexpr std::int64_t kMostBlocks = 4, kMostInstructions = 1600;
+/// Beside a longer program little is gained by what LLVM moves out of loops.
+constexpr std::int64_t kShortProgram = 16;
+/// What steps update in memory has to stay in the first cache.
+constexpr std::int64_t kMostBytesOfStates = 16 * 1024;
+
+/// How lanes are dealt out: to so many groups of so many lanes; the last one takes the rest, too.
+struct Groups {
+  LaneWidths widths;
+  std::int64_t count, lanes;
+};
+
+std::int64_t blocks_side_by_side(const LaneProgram& program) {
+  const std::int64_t instructions = 2 * std::max<std::int64_t>(1, program.lane_work());
+  return std::clamp<std::int64_t>(kMostInstructions / instructions, 1, kMostBlocks);
+}
+
+Groups deal_out(const LoopSource& source, const LaneProgram& program, unsigned vector_bytes) {
+  const unsigned vector = vector_bytes / program.widest_lane();
+  const std::int64_t blocks = blocks_side_by_side(program);
+  // The widest vectors take longer to answer, which does not pay where one is not filled.
+  if (vector_bytes == 64 && source.lanes < vector && blocks > 1)
+    return {{vector / 2, vector / 2}, 1, source.lanes};
+  const std::int64_t lanes = blocks * 2 * vector;
+  return {{vector, 2 * vector}, std::max<std::int64_t>(1, source.lanes / lanes), lanes};
+}
+
+/// Whether to take all lanes of a step before the next step, although their states lie in memory
+/// then: several groups would read rows in pieces, repeat what is one element for all lanes, wait
+/// for what two vectors compute, or keep in memory what does not fit into registers.
+bool is_step_by_step(const LoopSource& source, const LaneProgram& program, unsigned vector_bytes) {
+  if (is_wide(source)) return true;
+  // A little more than fits is taken along by the only group.
+  if (4 * source.lanes <= 5 * deal_out(source, program, vector_bytes).lanes) return false;
+  std::int64_t kept = 0, bytes = 0;
+  for (const auto* operands : {&source.captured, &source.carried})
+    for (const LoopOperand& operand : *operands) {
+      if (operand.lane_stride == 0) continue;
+      ++kept;
+      bytes += source.lanes * static_cast<std::int64_t>(dtype_bytes(operand.dtype));
+    }
+  if (bytes > kMostBytesOfStates) return false;
+  const std::int64_t registers = vector_bytes == 64 ? 32 : 16;
+  return has_rows(source) || program.uniform_work() > 0 ||
+         blocks_side_by_side(program) < kMostBlocks || 2 * kMostBlocks * kept > registers;
+}
+
+/// What a group holds of some operands: the elements that are one for all lanes, and the registers
+/// of each block of lanes; of each operand there is either, the other is null.
+struct Parts {
+  explicit Parts(std::size_t blocks) : of_blocks(blocks) {}
+  void append(const Parts& other) {
+    uniform.insert(uniform.end(), other.uniform.begin(), other.uniform.end());
+    for (std::size_t i = 0; i < of_blocks.size(); ++i)
+      of_blocks[i].insert(of_blocks[i].end(), other.of_blocks[i].begin(), other.of_blocks[i].end());
+  }
+  Values uniform;
+  std::vector<Values> of_blocks;
+};
+
+/// Emits the loop over groups of lanes around the loop over steps. All steps of a group run before
+/// the next group begins, so the group's states stay in registers; lanes do not depend on each
+/// other. What is one element for all lanes is computed with every group, and stored with the last.
 class LoopEmitter {
  public:
-  LoopEmitter(llvm::Module& module, const LoopSource& source)
+  using Port = LoopFunction::Port;
+
+  LoopEmitter(llvm::Module& module, const LoopSource& source, const LaneProgram& program)
       : loop_(module, source),
         source_(source),
+        program_(program),
         builder_(loop_.builder),
         result_(loop_.last_step()) {}
 
-  /// Blocks of `width` lanes first, then of half as many for those that are left, down to one.
-  void emit(unsigned width) {
-    std::int64_t lane = 0;
-    for (; width > 0; width /= 2) {
-      const std::int64_t last = lane + (source_.lanes - lane) / width * width;
-      if (last > lane) emit_blocks(lane, last, width);
-      lane = last;
+  void emit(const Groups& groups) {
+    const LaneReuse reuse = program_.goes_lane_by_lane() ? LaneReuse::none : LaneReuse::any;
+    const std::int64_t last = (groups.count - 1) * groups.lanes;
+    if (last > 0) {
+      blocks_ = cut_lanes(groups.lanes, groups.widths, reuse);
+      counted(builder_, {0, last, groups.lanes}, {}, [&](Value lane, const auto&) {
+        emit_steps(lane);
+        return Values();
+      });
     }
+    is_last_ = true;
+    blocks_ = cut_lanes(source_.lanes - last, groups.widths, reuse);
+    emit_steps(loop_.integer(last));
     builder_.CreateRet(result_);
   }
 
  private:
-  using Port = LoopFunction::Port;
+  static bool is_uniform(const Port& port) { return port.operand->lane_stride == 0; }
 
-  llvm::Value* load(const LoopOperand& operand, llvm::Value* address, unsigned width) {
-    return jit::load_lanes(builder_, operand.dtype, address, operand.lane_stride, width);
+  [[nodiscard]] std::size_t result_of_state(std::size_t i) const {
+    return i + (source_.has_keep_going ? 1 : 0);
+  }
+  [[nodiscard]] std::size_t result_of_row(std::size_t i) const {
+    return result_of_state(source_.carried.size() + i);
+  }
+  /// The value of a result that is one element for all lanes.
+  [[nodiscard]] Value uniform_result(const Values& registers, std::size_t i) const {
+    return registers[static_cast<std::size_t>(source_.program.results[i])];
   }
 
-  /// The blocks of `width` lanes from lane `first` to `last`.
-  void emit_blocks(std::int64_t first, std::int64_t last, unsigned width) {
-    emit_counting_loop(builder_, loop_.integer(first), loop_.integer(last), loop_.integer(width),
-                       {}, [&](llvm::Value* lane, const auto&) {
-                         emit_steps(lane, width);
-                         return std::vector<llvm::Value*>();
-                       });
-  }
-
-  std::vector<llvm::Value*> load_lanes(const std::vector<Port>& ports, llvm::Value* lane,
-                                       unsigned width) {
-    std::vector<llvm::Value*> values;
+  /// Where the group's lanes of each operand begin.
+  Values at_lane(const std::vector<Port>& ports, Value lane) {
+    Values addresses;
     for (const Port& port : ports)
-      values.push_back(load(*port.operand, loop_.at_lane(*port.operand, port.base, lane), width));
-    return values;
+      addresses.push_back(loop_.at_lane(*port.operand, port.base, lane));
+    return addresses;
+  }
+  Value at_block(const Port& port, Value address, const LaneBlock& block) {
+    return loop_.at_lane(*port.operand, address, loop_.integer(block.first));
   }
 
-  std::vector<llvm::PHINode*> phis(const std::vector<llvm::Value*>& initial,
-                                   llvm::BasicBlock* before) {
-    std::vector<llvm::PHINode*> made;
-    for (llvm::Value* const value : initial) {
-      made.push_back(builder_.CreatePHI(value->getType(), 2));
-      made.back()->addIncoming(value, before);
+  /// The elements of all lanes; those of the blocks are loaded where they are needed.
+  Values load_uniform(const std::vector<Port>& ports, const Values& addresses) {
+    Values loaded;
+    for (std::size_t i = 0; i < ports.size(); ++i)
+      loaded.push_back(is_uniform(ports[i])
+                           ? load_lanes(builder_, ports[i].operand->dtype, addresses[i], 0, 1)
+                           : nullptr);
+    return loaded;
+  }
+  Values load_lanes_of(const std::vector<Port>& ports, const Values& addresses,
+                       const LaneBlock& block) {
+    Values loaded;
+    for (std::size_t i = 0; i < ports.size(); ++i)
+      loaded.push_back(is_uniform(ports[i])
+                           ? nullptr
+                           : load_block(builder_, *ports[i].operand,
+                                        at_block(ports[i], addresses[i], block), block));
+    return loaded;
+  }
+  Parts load(const std::vector<Port>& ports, const Values& addresses) {
+    Parts parts(blocks_.size());
+    parts.uniform = load_uniform(ports, addresses);
+    for (std::size_t i = 0; i < blocks_.size(); ++i)
+      parts.of_blocks[i] = load_lanes_of(ports, addresses, blocks_[i]);
+    return parts;
+  }
+
+  void store(const Port& port, Value address, Value value, const LaneBlock& block) {
+    if (!is_uniform(port))
+      store_block(builder_, *port.operand, value, at_block(port, address, block), block);
+  }
+  void store_uniform(const Port& port, Value address, Value value) {
+    if (is_uniform(port) && is_last_)
+      store_lanes(builder_, port.operand->dtype, value, address, 0, 1);
+  }
+
+  /// Each value, or null, as it comes from `before`; close_phis() adds what comes from the loop.
+  Values phis(const Values& initial, llvm::BasicBlock* before) {
+    Values made;
+    for (Value const value : initial) {
+      made.push_back(nullptr);
+      if (value == nullptr) continue;
+      auto* const phi = builder_.CreatePHI(value->getType(), 2);
+      phi->addIncoming(value, before);
+      made.back() = phi;
     }
     return made;
   }
+  static void close_phis(const Values& made, const Values& next, llvm::BasicBlock* steps) {
+    for (std::size_t i = 0; i < made.size(); ++i)
+      if (made[i] != nullptr) llvm::cast<llvm::PHINode>(made[i])->addIncoming(next[i], steps);
+  }
 
-  /// All steps of one block of lanes.
-  void emit_steps(llvm::Value* lane, unsigned width) {
-    const std::vector<llvm::Value*> captured = load_lanes(loop_.captured, lane, width);
-    const std::vector<llvm::Value*> initial = load_lanes(loop_.carried_in, lane, width);
-    std::vector<llvm::Value*> rows;
-    for (const auto* ports : {&loop_.scanned, &loop_.stacked})
-      for (const Port& port : *ports) rows.push_back(loop_.at_lane(*port.operand, port.base, lane));
+  /// All steps of the group of lanes from that one on.
+  void emit_steps(Value lane) {
+    splats_ = Splats();
+    const Parts captured = load(loop_.captured, at_lane(loop_.captured, lane));
+    // What no step changes is spread over vectors before them.
+    for (Value const element : captured.uniform)
+      for (const LaneBlock& block : blocks_)
+        if (element != nullptr) splats_.of(builder_, element, block.width);
+    const Parts initial = load(loop_.carried_in, at_lane(loop_.carried_in, lane));
+    const Values first_slices = at_lane(loop_.scanned, lane);
+    const Values first_rows = at_lane(loop_.stacked, lane);
     llvm::BasicBlock* const before = builder_.GetInsertBlock();
     llvm::BasicBlock* const steps = loop_.block("steps");
     llvm::BasicBlock* const after = loop_.block("steps_done");
     builder_.CreateBr(steps);
     builder_.SetInsertPoint(steps);
-    llvm::PHINode* const step = builder_.CreatePHI(builder_.getInt64Ty(), 2, "step");
-    step->addIncoming(loop_.first_step(), before);
-    const std::vector<llvm::PHINode*> carried = phis(initial, before);
-    const std::vector<llvm::PHINode*> addresses = phis(rows, before);
+    const Values step = phis({loop_.first_step()}, before);
+    const Values slices = phis(first_slices, before), rows = phis(first_rows, before);
+    Parts states(blocks_.size());
+    states.uniform = phis(initial.uniform, before);
+    for (std::size_t i = 0; i < blocks_.size(); ++i)
+      states.of_blocks[i] = phis(initial.of_blocks[i], before);
 
-    std::vector<llvm::Value*> inputs = captured;
-    inputs.insert(inputs.end(), carried.begin(), carried.end());
-    for (std::size_t i = 0; i < loop_.scanned.size(); ++i)
-      inputs.push_back(load(*loop_.scanned[i].operand, addresses[i], width));
-    const std::vector<llvm::Value*> registers =
-        emit_program(builder_, source_.program, inputs, width);
-    const auto result = [&](std::size_t i) {
-      return registers[static_cast<std::size_t>(source_.program.results[i])];
-    };
-    std::size_t next_result = source_.has_keep_going ? 1 : 0;
-    std::vector<llvm::Value*> next;
-    for (std::size_t i = 0; i < carried.size(); ++i) next.push_back(result(next_result++));
-    for (std::size_t i = 0; i < loop_.stacked.size(); ++i)
-      store_lanes(builder_, loop_.stacked[i].operand->dtype, result(next_result++),
-                  addresses[loop_.scanned.size() + i], loop_.stacked[i].operand->lane_stride,
-                  width);
+    Parts inputs = captured;
+    inputs.append(states);
+    const Parts next = emit_step(inputs, slices, rows);
 
-    llvm::Value* const next_step = builder_.CreateAdd(step, builder_.getInt64(1));
-    for (std::size_t i = 0; i < addresses.size(); ++i) {
-      const Port& port =
-          i < loop_.scanned.size() ? loop_.scanned[i] : loop_.stacked[i - loop_.scanned.size()];
-      addresses[i]->addIncoming(builder_.CreateGEP(builder_.getInt8Ty(), addresses[i], port.step),
-                                steps);
-    }
-    step->addIncoming(next_step, steps);
-    for (std::size_t i = 0; i < carried.size(); ++i) carried[i]->addIncoming(next[i], steps);
-    llvm::Value* again = builder_.CreateICmpSLT(next_step, loop_.last_step());
-    if (source_.has_keep_going) {
-      llvm::Value* const goes_on = result(0);
-      // Short of `last`, or stopped by the condition: -1 - steps, see CompiledLoopFn.
-      result_ = builder_.CreateSelect(goes_on, loop_.last_step(), builder_.CreateNot(next_step));
-      again = builder_.CreateAnd(again, goes_on);
-    }
-    builder_.CreateCondBr(again, steps, after);
+    Value const next_step = builder_.CreateAdd(step[0], builder_.getInt64(1));
+    close_phis(step, {next_step}, steps);
+    close_phis(slices, advanced(loop_.scanned, slices), steps);
+    close_phis(rows, advanced(loop_.stacked, rows), steps);
+    close_phis(states.uniform, next.uniform, steps);
+    for (std::size_t i = 0; i < blocks_.size(); ++i)
+      close_phis(states.of_blocks[i], next.of_blocks[i], steps);
+    builder_.CreateCondBr(goes_on(next_step), steps, after);
     builder_.SetInsertPoint(after);
-    for (std::size_t i = 0; i < carried.size(); ++i) {
-      const LoopOperand& operand = *loop_.carried_out[i].operand;
-      store_lanes(builder_, operand.dtype, next[i],
-                  loop_.at_lane(operand, loop_.carried_out[i].base, lane), operand.lane_stride,
-                  width);
+    store_states(next, at_lane(loop_.carried_out, lane));
+  }
+
+  /// One step of the group: stores its rows, returns its next states.
+  Parts emit_step(const Parts& inputs, const Values& slices, const Values& rows) {
+    Parts next(blocks_.size());
+    Values elements = inputs.uniform;
+    const Values scanned = load_uniform(loop_.scanned, slices);
+    elements.insert(elements.end(), scanned.begin(), scanned.end());
+    const Values registers = program_.emit_uniform(builder_, std::move(elements));
+    if (source_.has_keep_going) keep_going_ = uniform_result(registers, 0);
+    for (std::size_t i = 0; i < loop_.carried_out.size(); ++i)
+      next.uniform.push_back(uniform_result(registers, result_of_state(i)));
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      store_uniform(loop_.stacked[i], rows[i], uniform_result(registers, result_of_row(i)));
+    for (std::size_t k = 0; k < blocks_.size(); ++k) {
+      const LaneBlock& block = blocks_[k];
+      Values lanes = inputs.of_blocks[k];
+      const Values loaded = load_lanes_of(loop_.scanned, slices, block);
+      lanes.insert(lanes.end(), loaded.begin(), loaded.end());
+      const Values results = program_.emit_lanes(builder_, registers, lanes, block.width, splats_);
+      for (std::size_t i = 0; i < loop_.carried_out.size(); ++i)
+        next.of_blocks[k].push_back(results[result_of_state(i)]);
+      for (std::size_t i = 0; i < rows.size(); ++i)
+        store(loop_.stacked[i], rows[i], results[result_of_row(i)], block);
+    }
+    return next;
+  }
+
+  Values advanced(const std::vector<Port>& ports, const Values& addresses) {
+    Values next;
+    for (std::size_t i = 0; i < ports.size(); ++i)
+      next.push_back(add_bytes(builder_, addresses[i], ports[i].step));
+    return next;
+  }
+
+  Value goes_on(Value next_step) {
+    Value const more = builder_.CreateICmpSLT(next_step, loop_.last_step());
+    if (!source_.has_keep_going) return more;
+    // Short of `last`, or stopped by the condition: -1 - steps, see CompiledLoopFn.
+    result_ = builder_.CreateSelect(keep_going_, loop_.last_step(), builder_.CreateNot(next_step));
+    return builder_.CreateAnd(more, keep_going_);
+  }
+
+  void store_states(const Parts& states, const Values& addresses) {
+    for (std::size_t i = 0; i < addresses.size(); ++i) {
+      const Port& port = loop_.carried_out[i];
+      store_uniform(port, addresses[i], states.uniform[i]);
+      for (std::size_t k = 0; k < blocks_.size(); ++k)
+        store(port, addresses[i], states.of_blocks[k][i], blocks_[k]);
     }
   }
 
   LoopFunction loop_;
   const LoopSource& source_;
+  const LaneProgram& program_;
   llvm::IRBuilder<>& builder_;
-  llvm::Value* result_;
+  Splats splats_;
+  Value result_;
+  Value keep_going_ = nullptr;
+  std::vector<LaneBlock> blocks_;  ///< of the group
+  bool is_last_ = false;
 };
 
 }  // namespace
 
-void emit_loop(llvm::Module& module, const LoopSource& source, unsigned vector_bytes) {
-  if (const auto stages = cut_into_stages(source))
-    return emit_stages(module, source, *stages, vector_bytes);
-  // Two vectors of four-byte lanes: independent chains hide the latency of the recurrence. Wider
-  // elements take more vectors, which LLVM splits.
-  const unsigned width = std::max(2u, 2 * vector_bytes / 4);
-  if (is_wide(source)) return emit_wide_loop(module, source, width, vector_bytes);
-  LoopEmitter(module, source).emit(source.lanes == 1 ? 1 : width);
+bool emit_loop(llvm::Module& module, const LoopSource& source, unsigned vector_bytes) {
+  if (const auto stages = cut_into_stages(source)) {
+    emit_stages(module, source, *stages, vector_bytes);
+    return true;
+  }
+  const LaneProgram program(source);
+  if (is_step_by_step(source, program, vector_bytes)) {
+    emit_wide_loop(module, source, program, vector_bytes);
+    return is_wide(source) || program.lane_work() <= kShortProgram;
+  }
+  LoopEmitter(module, source, program).emit(deal_out(source, program, vector_bytes));
+  return source.lanes == 1;
 }
 
 }  // namespace scanloom::jit

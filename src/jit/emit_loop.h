@@ -9,7 +9,8 @@ namespace scanloom::jit {
 
 inline constexpr const char* kLoopSymbol = "scanloom_loop";
 
-/// `vector_bytes`: the width of the machine's vectors. Precondition: the program is supported.
-void emit_loop(llvm::Module& module, const LoopSource& source, unsigned vector_bytes);
+/// `vector_bytes`: the width of the machine's vectors. Returns whether LLVM's passes gain anything.
+/// Precondition: the program is supported.
+bool emit_loop(llvm::Module& module, const LoopSource& source, unsigned vector_bytes);
 
 }  // namespace scanloom::jit

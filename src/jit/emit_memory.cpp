@@ -1,5 +1,7 @@
 #include "jit/emit_memory.h"
 
+#include <numeric>
+
 #include "jit/emit_program.h"
 
 namespace scanloom::jit {
@@ -9,6 +11,18 @@ llvm::Value* lane_address(llvm::IRBuilder<>& builder, DType dtype, llvm::Value* 
                           std::int64_t stride, unsigned lane) {
   const std::int64_t bytes = stride * lane * static_cast<std::int64_t>(dtype_bytes(dtype));
   return add_bytes(builder, address, builder.getInt64(static_cast<std::uint64_t>(bytes)));
+}
+
+llvm::SmallVector<int> lanes_from(unsigned first, unsigned count) {
+  llvm::SmallVector<int> lanes(count);
+  std::iota(lanes.begin(), lanes.end(), static_cast<int>(first));
+  return lanes;
+}
+
+/// Where the second half of a block begins whose lanes do not fill it.
+llvm::Value* second_half(llvm::IRBuilder<>& builder, DType dtype, llvm::Value* address,
+                         const LaneBlock& block) {
+  return lane_address(builder, dtype, address, 1, block.lanes - block.width / 2);
 }
 
 }  // namespace
@@ -87,6 +101,41 @@ void store_lanes(llvm::IRBuilder<>& builder, DType dtype, llvm::Value* value, ll
       builder.CreateAlignedStore(builder.CreateExtractElement(value, i),
                                  lane_address(builder, dtype, address, stride, i), align);
   }
+}
+
+llvm::Value* load_block(llvm::IRBuilder<>& builder, const LoopOperand& operand,
+                        llvm::Value* address, const LaneBlock& block) {
+  const DType dtype = operand.dtype;
+  if (block.lanes == block.width)
+    return load_lanes(builder, dtype, address, operand.lane_stride, block.width);
+  // Bytes are joined before they become booleans, of which half vectors are no registers.
+  const DType loaded = dtype == DType::boolean ? DType::u8 : dtype;
+  const unsigned half = block.width / 2;
+  llvm::Value* const low = load_lanes(builder, loaded, address, 1, half);
+  llvm::Value* const high =
+      load_lanes(builder, loaded, second_half(builder, dtype, address, block), 1, half);
+  llvm::Value* const both = builder.CreateShuffleVector(low, high, lanes_from(0, block.width));
+  return loaded == dtype
+             ? both
+             : builder.CreateICmpNE(both, llvm::Constant::getNullValue(both->getType()));
+}
+
+void store_block(llvm::IRBuilder<>& builder, const LoopOperand& operand, llvm::Value* value,
+                 llvm::Value* address, const LaneBlock& block) {
+  const DType dtype = operand.dtype;
+  if (block.lanes == block.width)
+    return store_lanes(builder, dtype, value, address, operand.lane_stride, block.width);
+  DType stored = dtype;
+  if (dtype == DType::boolean) {
+    stored = DType::u8;
+    value = builder.CreateZExt(value, memory_type(builder.getContext(), stored, block.width));
+  }
+  const unsigned half = block.width / 2;
+  const auto part = [&](unsigned first) {
+    return builder.CreateShuffleVector(value, lanes_from(first, half));
+  };
+  store_lanes(builder, stored, part(0), address, 1, half);
+  store_lanes(builder, stored, part(half), second_half(builder, dtype, address, block), 1, half);
 }
 
 }  // namespace scanloom::jit

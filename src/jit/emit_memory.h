@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "jit/interface.h"
+#include "jit/lane_blocks.h"
 
 namespace scanloom::jit {
 
@@ -31,5 +32,12 @@ llvm::Value* load_lanes(llvm::IRBuilder<>& builder, DType dtype, llvm::Value* ad
 /// With stride 0 the first lane is stored.
 void store_lanes(llvm::IRBuilder<>& builder, DType dtype, llvm::Value* value, llvm::Value* address,
                  std::int64_t stride, unsigned width);
+
+/// The same for a block of lanes; `address` is that of its first lane. Preconditions: the stride is
+/// not 0, and it is 1 where lanes lie in the block twice.
+llvm::Value* load_block(llvm::IRBuilder<>& builder, const LoopOperand& operand,
+                        llvm::Value* address, const LaneBlock& block);
+void store_block(llvm::IRBuilder<>& builder, const LoopOperand& operand, llvm::Value* value,
+                 llvm::Value* address, const LaneBlock& block);
 
 }  // namespace scanloom::jit

@@ -4,7 +4,8 @@
 
 #include "jit/counting_loop.h"
 #include "jit/emit_memory.h"
-#include "jit/emit_program.h"
+#include "jit/lane_blocks.h"
+#include "jit/lane_program.h"
 #include "jit/loop_function.h"
 
 namespace scanloom::jit {
@@ -15,33 +16,32 @@ constexpr std::int64_t kLeastWideLanes = 128;
 /// Rows of one call: calls grow, so twice as many bytes have been written with it, more than fit.
 constexpr std::int64_t kLeastBytesPastCaches = std::int64_t{1} << 20;
 
+/// So few blocks of lanes are written one after the other rather than as a loop, unless they are
+/// long.
+constexpr std::int64_t kBlocksInARow = 4, kInstructionsInARow = 1600;
+
 /// States lie where they belong after the last step and are updated there. What is one element for
 /// all lanes is computed apart, once per step.
 class WideEmitter {
  public:
-  WideEmitter(llvm::Module& module, const LoopSource& source, unsigned width, unsigned vector_bytes)
+  WideEmitter(llvm::Module& module, const LoopSource& source, const LaneProgram& program,
+              unsigned vector_bytes)
       : loop_(module, source),
         builder_(loop_.builder),
         source_(source),
-        width_(width),
+        program_(program),
         vector_bytes_(vector_bytes) {}
 
   void emit() {
     copy_states();
-    llvm::BasicBlock* const past_caches = loop_.block("past_caches");
-    llvm::BasicBlock* const usual = loop_.block("usual");
-    builder_.CreateCondBr(rows_may_pass_caches(), past_caches, usual);
-    builder_.SetInsertPoint(past_caches);
-    emit_steps(true);
-    builder_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent);
-    builder_.CreateRet(loop_.last_step());
-    builder_.SetInsertPoint(usual);
+    if (is_wide(source_)) emit_past_caches();
     emit_steps(false);
     builder_.CreateRet(loop_.last_step());
   }
 
  private:
   using Port = LoopFunction::Port;
+  using Values = std::vector<llvm::Value*>;
 
   static bool is_uniform(const LoopOperand& operand) { return operand.lane_stride == 0; }
   [[nodiscard]] std::size_t result_of_state(std::size_t i) const {
@@ -51,11 +51,23 @@ class WideEmitter {
     return static_cast<std::size_t>(source_.program.results[source_.carried.size() + i]);
   }
 
-  llvm::Value* load(const Port& port, llvm::Value* address, unsigned width) {
-    return load_lanes(builder_, port.operand->dtype, address, port.operand->lane_stride, width);
+  llvm::Value* load_uniform(const Port& port, llvm::Value* address) {
+    return load_lanes(builder_, port.operand->dtype, address, 0, 1);
   }
-  void store(const Port& port, llvm::Value* value, llvm::Value* address, unsigned width) {
-    store_lanes(builder_, port.operand->dtype, value, address, port.operand->lane_stride, width);
+  void store_uniform(const Port& port, llvm::Value* value, llvm::Value* address) {
+    store_lanes(builder_, port.operand->dtype, value, address, 0, 1);
+  }
+
+  /// Another way for rows that caches would not hold; the builder stands behind it.
+  void emit_past_caches() {
+    llvm::BasicBlock* const past_caches = loop_.block("past_caches");
+    llvm::BasicBlock* const usual = loop_.block("usual");
+    builder_.CreateCondBr(rows_may_pass_caches(), past_caches, usual);
+    builder_.SetInsertPoint(past_caches);
+    emit_steps(true);
+    builder_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent);
+    builder_.CreateRet(loop_.last_step());
+    builder_.SetInsertPoint(usual);
   }
 
   /// All steps; with rows that pass the caches by, or not.
@@ -72,21 +84,29 @@ class WideEmitter {
     std::vector<llvm::Value*> scanned, stacked;
     for (const Port& port : loop_.scanned) scanned.push_back(loop_.at_step(port, passed));
     for (const Port& port : loop_.stacked) stacked.push_back(loop_.at_step(port, passed));
-    const std::vector<llvm::Value*> uniform = emit_uniform(scanned, stacked);
-    std::int64_t first = 0;
-    for (unsigned width = width_; width > 0; width /= 2) {
-      const std::int64_t last = first + (source_.lanes - first) / width * width;
-      if (last > first)
-        emit_counting_loop(builder_, loop_.integer(first), loop_.integer(last),
-                           loop_.integer(width), {}, [&](llvm::Value* lane, const auto&) {
-                             emit_lanes(lane, width, scanned, stacked);
-                             return std::vector<llvm::Value*>();
-                           });
-      first = last;
+    const Values uniform = emit_uniform(scanned, stacked);
+    const unsigned vector = vector_bytes_ / program_.widest_lane(), width = 2 * vector;
+    const LaneReuse reuse =
+        program_.goes_lane_by_lane() ? LaneReuse::none : LaneReuse::within_block;
+    const std::int64_t whole = source_.lanes / width * width;
+    const auto block = [&](llvm::Value* lane) {
+      emit_lanes(lane, {0, width, width}, uniform, scanned, stacked);
+    };
+    const std::int64_t blocks = whole / width;
+    if (blocks <= kBlocksInARow && 2 * blocks * program_.lane_work() <= kInstructionsInARow) {
+      for (std::int64_t lane = 0; lane < whole; lane += width) block(loop_.integer(lane));
+    } else {
+      counted(builder_, {0, whole, width}, {}, [&](llvm::Value* lane, const auto&) {
+        block(lane);
+        return Values();
+      });
     }
-    for (std::size_t i = 0; i < uniform.size(); ++i)
-      if (uniform[i] != nullptr)
-        store(loop_.carried_out[i], uniform[i], loop_.carried_out[i].base, 1);
+    if (whole < source_.lanes)
+      for (const LaneBlock& block : cut_lanes(source_.lanes - whole, {vector, width}, reuse))
+        emit_lanes(loop_.integer(whole + block.first), block, uniform, scanned, stacked);
+    for (std::size_t i = 0; i < loop_.carried_out.size(); ++i)
+      if (is_uniform(*loop_.carried_out[i].operand))
+        store_uniform(loop_.carried_out[i], uniform[result_of_state(i)], loop_.carried_out[i].base);
   }
 
   [[nodiscard]] std::int64_t row_bytes(const Port& port) const {
@@ -134,50 +154,50 @@ class WideEmitter {
     return values;
   }
 
-  /// Stores the rows of one element; returns the next states of one element. These depend on
-  /// operands of one element alone: for the others, any value serves.
-  std::vector<llvm::Value*> emit_uniform(const std::vector<llvm::Value*>& scanned,
-                                         const std::vector<llvm::Value*>& stacked) {
-    const auto inputs = operands(scanned, [&](const Port& port, llvm::Value* base) -> llvm::Value* {
-      if (is_uniform(*port.operand)) return load(port, base, 1);
-      return llvm::Constant::getNullValue(
-          register_type(builder_.getContext(), port.operand->dtype, 1));
-    });
-    const auto registers = emit_program(builder_, source_.program, inputs, 1);
-    std::vector<llvm::Value*> next(loop_.carried_out.size());
-    for (std::size_t i = 0; i < next.size(); ++i)
-      if (is_uniform(*loop_.carried_out[i].operand)) next[i] = registers[result_of_state(i)];
+  /// Stores the rows of one element; returns the registers of all that is one element.
+  Values emit_uniform(const Values& scanned, const Values& stacked) {
+    const Values registers = program_.emit_uniform(
+        builder_, operands(scanned, [&](const Port& port, llvm::Value* base) -> llvm::Value* {
+          return is_uniform(*port.operand) ? load_uniform(port, base) : nullptr;
+        }));
     for (std::size_t i = 0; i < stacked.size(); ++i)
       if (is_uniform(*loop_.stacked[i].operand))
-        store(loop_.stacked[i], registers[result_of_row(i)], stacked[i], 1);
-    return next;
+        store_uniform(loop_.stacked[i], registers[result_of_row(i)], stacked[i]);
+    return registers;
   }
 
-  /// `width` lanes from that one on.
-  void emit_lanes(llvm::Value* lane, unsigned width, const std::vector<llvm::Value*>& scanned,
-                  const std::vector<llvm::Value*>& stacked) {
-    const auto inputs = operands(scanned, [&](const Port& port, llvm::Value* base) {
-      return load(port, loop_.at_lane(*port.operand, base, lane), width);
-    });
-    const auto registers = emit_program(builder_, source_.program, inputs, width);
-    for (std::size_t i = 0; i < loop_.carried_out.size(); ++i) {
+  /// The block of lanes that begins with that one.
+  void emit_lanes(llvm::Value* lane, const LaneBlock& block, const Values& uniform,
+                  const Values& scanned, const Values& stacked) {
+    const Values inputs =
+        operands(scanned, [&](const Port& port, llvm::Value* base) -> llvm::Value* {
+          if (is_uniform(*port.operand)) return nullptr;
+          return load_block(builder_, *port.operand, loop_.at_lane(*port.operand, base, lane),
+                            block);
+        });
+    Splats splats;
+    const Values results = program_.emit_lanes(builder_, uniform, inputs, block.width, splats);
+    const std::size_t states = loop_.carried_out.size();
+    for (std::size_t i = 0; i < states; ++i) {
       const Port& port = loop_.carried_out[i];
       if (!is_uniform(*port.operand))
-        store(port, registers[result_of_state(i)], loop_.at_lane(*port.operand, port.base, lane),
-              width);
+        store_block(builder_, *port.operand, results[i],
+                    loop_.at_lane(*port.operand, port.base, lane), block);
     }
     for (std::size_t i = 0; i < stacked.size(); ++i) {
       const Port& port = loop_.stacked[i];
       if (!is_uniform(*port.operand))
-        store_row(port, registers[result_of_row(i)], loop_.at_lane(*port.operand, stacked[i], lane),
-                  width);
+        store_row(port, results[states + i], loop_.at_lane(*port.operand, stacked[i], lane), block);
     }
   }
 
-  void store_row(const Port& port, llvm::Value* value, llvm::Value* address, unsigned width) {
-    const auto bytes = width * static_cast<unsigned>(dtype_bytes(port.operand->dtype));
-    const bool whole = bytes % vector_bytes_ == 0 && port.operand->dtype != DType::boolean;
-    if (!past_caches_ || !is_dense(port) || !whole) return store(port, value, address, width);
+  void store_row(const Port& port, llvm::Value* value, llvm::Value* address,
+                 const LaneBlock& block) {
+    const auto bytes = block.lanes * static_cast<unsigned>(dtype_bytes(port.operand->dtype));
+    const bool whole = bytes % vector_bytes_ == 0 && port.operand->dtype != DType::boolean &&
+                       block.lanes == block.width;
+    if (!past_caches_ || !is_dense(port) || !whole)
+      return store_block(builder_, *port.operand, value, address, block);
     auto* const made = builder_.CreateAlignedStore(value, address, llvm::Align(vector_bytes_));
     llvm::LLVMContext& context = builder_.getContext();
     llvm::Metadata* const one = llvm::ConstantAsMetadata::get(builder_.getInt32(1));
@@ -187,21 +207,25 @@ class WideEmitter {
   LoopFunction loop_;
   llvm::IRBuilder<>& builder_;
   const LoopSource& source_;
-  const unsigned width_, vector_bytes_;
+  const LaneProgram& program_;
+  const unsigned vector_bytes_;
   bool past_caches_ = false;
 };
 
 }  // namespace
 
-bool is_wide(const LoopSource& source) {
+bool has_rows(const LoopSource& source) {
   const auto is_row = [](const LoopOperand& operand) { return operand.lane_stride != 0; };
-  return source.lanes >= kLeastWideLanes && (std::ranges::any_of(source.scanned, is_row) ||
-                                             std::ranges::any_of(source.stacked, is_row));
+  return std::ranges::any_of(source.scanned, is_row) || std::ranges::any_of(source.stacked, is_row);
 }
 
-void emit_wide_loop(llvm::Module& module, const LoopSource& source, unsigned width,
+bool is_wide(const LoopSource& source) {
+  return source.lanes >= kLeastWideLanes && has_rows(source);
+}
+
+void emit_wide_loop(llvm::Module& module, const LoopSource& source, const LaneProgram& program,
                     unsigned vector_bytes) {
-  WideEmitter(module, source, width, vector_bytes).emit();
+  WideEmitter(module, source, program, vector_bytes).emit();
 }
 
 }  // namespace scanloom::jit

@@ -5,15 +5,18 @@
 #include <llvm/IR/Module.h>
 
 #include "jit/interface.h"
+#include "jit/lane_program.h"
 
 namespace scanloom::jit {
 
-/// Whether slices or rows are so wide that walking them in the order of memory gains more than
-/// states in registers.
+/// Whether there are slices or rows of more than one element.
+bool has_rows(const LoopSource& source);
+/// Whether they are so wide that walking them in the order of memory gains more than states in
+/// registers.
 bool is_wide(const LoopSource& source);
 
-/// As emit_loop, with vectors of `width` lanes. Precondition: there is more than one lane.
-void emit_wide_loop(llvm::Module& module, const LoopSource& source, unsigned width,
+/// As emit_loop; `program` is that of the source. Precondition: no condition is evaluated per step.
+void emit_wide_loop(llvm::Module& module, const LoopSource& source, const LaneProgram& program,
                     unsigned vector_bytes);
 
 }  // namespace scanloom::jit

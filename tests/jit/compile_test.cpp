@@ -2,6 +2,7 @@
 // one lane and for several, over ordinary and special values.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -242,6 +243,128 @@ TEST_P(Compile, EveryCastEqualsTheEvaluator) {
       check_program(cast_program(from, to), kLanes, "cast to " + std::string(dtype_name(to)));
       if (HasFatalFailure()) return;
     }
+}
+
+/// A recurrence of every kind of operand: each one per lane, and one element for all lanes.
+struct Recurrence {
+  Recurrence(DType type, std::int64_t count, bool apart) : dtype(type), lanes(count) {
+    // Per lane, or not: captured, carried, scanned, stacked. Lanes may lie apart in slices.
+    const std::int64_t per_lane = lanes > 1 ? 1 : 0;
+    const LoopOperand lane{dtype, per_lane}, uniform{dtype, 0};
+    source.name = "recurrence";
+    source.lanes = lanes;
+    source.captured = source.carried = {lane, uniform};
+    source.scanned = {{dtype, apart ? 3 * per_lane : per_lane}, uniform};
+    source.stacked = {lane, lane, uniform};
+    ScalarProgram& program = source.program;
+    program.inputs.assign(6, dtype);
+    const auto op = [&](ScalarOp name, std::int32_t a, std::int32_t b) {
+      return program.append({.op = name, .dtype = dtype, .args = {a, b, -1}});
+    };
+    const bool boolean = dtype == DType::boolean;
+    const auto plus = boolean ? ScalarOp::logical_xor : ScalarOp::add;
+    const auto times = boolean ? ScalarOp::logical_and : ScalarOp::mul;
+    const auto next_uniform = op(plus, op(times, kUniform, kUniformFactor), kUniformSlice);
+    const auto below =
+        boolean ? op(plus, kLane, next_uniform) : op(ScalarOp::less, kLane, next_uniform);
+    const auto chosen =
+        program.append({.op = ScalarOp::select, .dtype = dtype, .args = {below, kSlice, kLane}});
+    const auto next = op(plus, op(times, chosen, kFactor), next_uniform);
+    const auto row = op(apart && !boolean ? ScalarOp::div : times, next, kSlice);
+    program.results = {next, next_uniform, row, next_uniform, next_uniform};
+  }
+  /// Inputs of the program, in order; x % 2 == 1: one element for all lanes.
+  static constexpr std::int32_t kFactor = 0, kUniformFactor = 1, kLane = 2, kUniform = 3,
+                                kSlice = 4, kUniformSlice = 5;
+  DType dtype;
+  std::int64_t lanes;
+  LoopSource source;
+};
+
+/// Bytes after each result that no store may reach.
+constexpr std::size_t kBehind = 128;
+constexpr std::byte kUntouched{0xa5};
+
+/// Runs it in calls of several steps, and compares every row and the last states.
+void check_recurrence(const Recurrence& loop) {
+  const Expected<CompiledLoop> compiled = compiler()->compile(loop.source);
+  ASSERT_TRUE(compiled) << compiled.error().message();
+  const std::size_t size = dtype_bytes(loop.dtype), lanes = static_cast<std::size_t>(loop.lanes);
+  const std::size_t apart =
+      static_cast<std::size_t>(std::max<std::int64_t>(1, loop.source.scanned[0].lane_stride));
+  constexpr std::size_t kFew = 9;
+  std::mt19937 random(17);
+  std::vector<std::vector<std::byte>> inputs;  // captured, carried, scanned
+  for (const std::size_t elements :
+       {lanes, std::size_t{1}, lanes, std::size_t{1}, kFew * lanes * apart, kFew})
+    inputs.push_back(make_values(loop.dtype, static_cast<std::int64_t>(elements), random));
+  std::vector<std::vector<std::byte>> outputs;  // states, rows
+  for (const std::size_t elements : {lanes, std::size_t{1}, kFew * lanes, kFew * lanes, kFew})
+    outputs.emplace_back(elements * size + kBehind, kUntouched);
+  std::vector<std::vector<std::byte>> middle = {outputs[0], outputs[1]};
+  const auto at = [](std::vector<std::byte>& of) { return of.data(); };
+  const std::byte* captured[] = {at(inputs[0]), at(inputs[1])};
+  const std::byte* scanned[] = {at(inputs[4]), at(inputs[5])};
+  std::byte* rows[] = {at(outputs[2]), at(outputs[3]), at(outputs[4])};
+  const auto row = static_cast<std::int64_t>(lanes * size), one = static_cast<std::int64_t>(size);
+  const std::int64_t slice_strides[] = {row * static_cast<std::int64_t>(apart), one};
+  const std::int64_t row_strides[] = {row, row, one};
+  const std::byte* first[] = {at(inputs[2]), at(inputs[3])};
+  std::byte* half[] = {at(middle[0]), at(middle[1])};
+  const std::byte* from_half[] = {half[0], half[1]};
+  std::byte* last[] = {at(outputs[0]), at(outputs[1])};
+  const LoopFrame begin{captured, first, half, scanned, slice_strides, rows, row_strides};
+  const LoopFrame rest{captured, from_half, last, scanned, slice_strides, rows, row_strides};
+  ASSERT_EQ(compiled->run(&begin, 0, 4), 4);
+  ASSERT_EQ(compiled->run(&rest, 4, kFew), static_cast<std::int64_t>(kFew));
+
+  const ScalarProgram& program = loop.source.program;
+  std::vector<tensor::ScalarReg> registers(program.inputs.size() + program.instrs.size());
+  const auto load = [&](std::int32_t input, std::size_t index) {
+    tensor::load_scalars(loop.dtype, &inputs[static_cast<std::size_t>(input)][index * size], 0,
+                         &registers[static_cast<std::size_t>(input)], 1);
+  };
+  const auto check = [&](std::size_t result, std::size_t output, std::size_t index) {
+    std::byte wanted[16];
+    tensor::store_scalars(loop.dtype, &registers[static_cast<std::size_t>(program.results[result])],
+                          wanted, 0, 1);
+    return same(&outputs[output][index * size], wanted, loop.dtype);
+  };
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    for (std::size_t step = 0; step < kFew; ++step) {
+      for (const std::int32_t input : {Recurrence::kFactor, Recurrence::kLane})
+        if (step == 0) load(input, lane);
+      for (const std::int32_t input : {Recurrence::kUniformFactor, Recurrence::kUniform})
+        if (step == 0) load(input, 0);
+      load(Recurrence::kSlice, (step * lanes + lane) * apart);
+      load(Recurrence::kUniformSlice, step);
+      tensor::eval_scalar(program, registers.data());
+      ASSERT_TRUE(check(2, 2, step * lanes + lane) && check(3, 3, step * lanes + lane) &&
+                  check(4, 4, step))
+          << dtype_name(loop.dtype) << ", " << lanes << " lanes, lane " << lane << ", step "
+          << step;
+      for (const std::int32_t state : {0, 1})
+        registers[static_cast<std::size_t>(Recurrence::kLane + state)] =
+            registers[static_cast<std::size_t>(program.results[static_cast<std::size_t>(state)])];
+    }
+    ASSERT_TRUE(check(0, 0, lane) && check(1, 1, 0))
+        << dtype_name(loop.dtype) << ", " << lanes << " lanes, last states of lane " << lane;
+  }
+  for (const std::vector<std::byte>& output : outputs)
+    for (std::size_t i = output.size() - kBehind; i < output.size(); ++i)
+      ASSERT_EQ(output[i], kUntouched) << dtype_name(loop.dtype) << ", " << lanes << " lanes";
+}
+
+TEST_P(Compile, EveryNumberOfLanesEqualsTheEvaluator) {
+  std::vector<std::int64_t> counts = {47, 63, 64, 65, 79, 81, 100, 127, 128, 130, 300};
+  for (std::int64_t lanes = 1; lanes <= 40; ++lanes) counts.push_back(lanes);
+  for (const DType dtype :
+       {DType::f32, DType::f64, DType::i64, DType::boolean, DType::f16, DType::bf16})
+    for (const std::int64_t lanes : counts)
+      for (const bool apart : {false, true}) {
+        check_recurrence({dtype, lanes, apart});
+        if (HasFatalFailure()) return;
+      }
 }
 
 INSTANTIATE_TEST_SUITE_P(Isas, Compile,

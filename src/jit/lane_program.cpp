@@ -1,0 +1,117 @@
+#include "jit/lane_program.h"
+
+#include <algorithm>
+
+#include "jit/emit_half.h"
+#include "jit/emit_program.h"
+#include "tensor/scalar_functions.h"
+
+namespace scanloom::jit {
+namespace {
+
+using tensor::ScalarInstr;
+using tensor::ScalarOp;
+
+constexpr std::int64_t kWorkOfFunction = 30, kWorkOfHalf = 8;
+
+bool divides(ScalarOp op) {
+  return op == ScalarOp::div || op == ScalarOp::mod_floor || op == ScalarOp::mod_trunc;
+}
+
+std::int64_t work_of(const ScalarInstr& instr) {
+  if (instr.op == ScalarOp::constant) return 0;
+  if (tensor::is_function(instr.op)) return kWorkOfFunction;
+  return is_half(instr.dtype) ? kWorkOfHalf : 1;
+}
+
+/// Whether LLVM, or emit_math, takes the lanes of a vector apart.
+bool takes_lanes_apart(const tensor::ScalarProgram& program, const ScalarInstr& instr) {
+  if (instr.op == ScalarOp::pow) return true;
+  if (!divides(instr.op)) return false;
+  if (is_real(instr.dtype)) return instr.op != ScalarOp::div;
+  const auto divisor = static_cast<std::size_t>(instr.args[1]);
+  const std::size_t inputs = program.inputs.size();
+  return divisor < inputs || program.instrs[divisor - inputs].op != ScalarOp::constant;
+}
+
+}  // namespace
+
+llvm::Value* Splats::of(llvm::IRBuilder<>& builder, llvm::Value* element, unsigned width) {
+  if (width == 1) return element;
+  llvm::Value*& splat = made_[{element, width}];
+  if (splat == nullptr) {
+    auto* const constant = llvm::dyn_cast<llvm::Constant>(element);
+    const auto count = llvm::ElementCount::getFixed(width);
+    splat = constant != nullptr ? llvm::ConstantVector::getSplat(count, constant)
+                                : builder.CreateVectorSplat(width, element);
+  }
+  return splat;
+}
+
+LaneProgram::LaneProgram(const LoopSource& source) : program_(source.program) {
+  for (const auto* operands : {&source.captured, &source.carried, &source.scanned})
+    for (const LoopOperand& operand : *operands) {
+      uniform_.push_back(operand.lane_stride == 0);
+      look_at_lanes(operand);
+    }
+  for (const LoopOperand& operand : source.stacked) look_at_lanes(operand);
+  for (const ScalarInstr& instr : program_.instrs) {
+    uniform_.push_back(std::ranges::all_of(instr.args, [&](std::int32_t arg) {
+      return arg < 0 || uniform_[static_cast<std::size_t>(arg)];
+    }));
+    measure(instr, uniform_.size() - 1);
+  }
+}
+
+void LaneProgram::look_at_lanes(const LoopOperand& operand) {
+  if (operand.lane_stride == 0) return;
+  widest_ = std::max(widest_, static_cast<unsigned>(dtype_bytes(operand.dtype)));
+  lane_by_lane_ |= operand.lane_stride != 1;
+  ++lane_work_;
+}
+
+void LaneProgram::measure(const ScalarInstr& instr, std::size_t reg) {
+  if (uniform_[reg]) {
+    uniform_work_ += work_of(instr);
+    return;
+  }
+  lane_work_ += work_of(instr);
+  widest_ = std::max(widest_, static_cast<unsigned>(dtype_bytes(instr.dtype)));
+  lane_by_lane_ |= takes_lanes_apart(program_, instr);
+}
+
+std::vector<llvm::Value*> LaneProgram::emit_uniform(llvm::IRBuilder<>& builder,
+                                                    std::vector<llvm::Value*> inputs) const {
+  std::vector<llvm::Value*> registers = std::move(inputs);
+  const std::size_t first = program_.inputs.size();
+  registers.resize(uniform_.size());
+  for (std::size_t i = 0; i < program_.instrs.size(); ++i)
+    if (uniform_[first + i]) emit_instr(builder, program_, i, registers, 1);
+  return registers;
+}
+
+std::vector<llvm::Value*> LaneProgram::emit_lanes(llvm::IRBuilder<>& builder,
+                                                  const std::vector<llvm::Value*>& uniform,
+                                                  const std::vector<llvm::Value*>& inputs,
+                                                  unsigned width, Splats& splats) const {
+  std::vector<llvm::Value*> registers = inputs;
+  registers.resize(uniform_.size());
+  const auto need = [&](std::int32_t reg) {
+    if (reg < 0) return;
+    const auto index = static_cast<std::size_t>(reg);
+    if (registers[index] == nullptr) registers[index] = splats.of(builder, uniform[index], width);
+  };
+  for (std::size_t i = 0; i < program_.instrs.size(); ++i) {
+    if (uniform_[program_.inputs.size() + i]) continue;
+    for (const std::int32_t arg : program_.instrs[i].args) need(arg);
+    emit_instr(builder, program_, i, registers, width);
+  }
+  std::vector<llvm::Value*> results;
+  for (const std::int32_t result : program_.results) {
+    need(result);
+    results.push_back(registers[static_cast<std::size_t>(result)]);
+  }
+  return results;
+}
+
+}  // namespace scanloom::jit
