@@ -30,8 +30,8 @@ struct LoopOperand {
 };
 
 /// Inputs of `program`: captured, carried, scanned; its results: keep_going (if any), the next
-/// carried values, the stacked rows. A carried value with lane stride 0 depends on such inputs
-/// only. With has_keep_going, lanes is 1
+/// carried values, the stacked rows. A carried value or row with lane stride 0 depends on such
+/// inputs only. With has_keep_going, lanes is 1
 /// and all strides are 0.
 struct LoopSource {
   std::string name;  ///< of the user's node, for the symbol table

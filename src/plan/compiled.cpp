@@ -300,6 +300,8 @@ bool Binder::describe_rows(ir::NodeId id, const BoundLoop& loop, jit::LoopSource
     if (ports.stacked[i].insert) rows.strides.erase(static_cast<int>(ports.stacked[i].axis));
     const std::optional<std::int64_t> stride = lane_stride(rows);
     if (!stride) return why_not = "a row has no single stride", false;
+    // Lanes of rows that no step makes need not lie apart.
+    if (*stride == 0 && rows.dims.elements() > 1) return why_not = "it takes no step", false;
     source.stacked.push_back({row.dtype, rows.dims.elements() == 1 ? 0 : *stride});
   }
   return true;
