@@ -110,14 +110,14 @@ std::vector<Expr> make_chunked_loop(LoopSpec spec, const std::vector<Expr>& chun
   return Level(std::move(spec), chunks).make();
 }
 
-// With c chunks on each of k levels and c steps in the innermost, c^(k + 1) steps keep (k + 1) c
-// rows.
+// With a width of c on each of k levels, c^k steps keep k c rows; the innermost level keeps what its
+// steps compute, too, which is taken to be as much again.
 std::vector<std::int64_t> chunks_for(std::int64_t steps, std::int64_t rows) {
   constexpr int kMostLevels = 8;
   for (int levels = 1; levels <= kMostLevels; ++levels) {
     const auto width = static_cast<std::int64_t>(
         std::ceil(std::pow(static_cast<double>(steps), 1.0 / levels) - 1e-9));
-    if (levels * std::max<std::int64_t>(width, 1) > rows && levels < kMostLevels) continue;
+    if ((levels + 1) * std::max<std::int64_t>(width, 1) > rows && levels < kMostLevels) continue;
     std::vector<std::int64_t> chunks;
     std::int64_t left = steps;
     for (int level = 1; level < levels; ++level) {
