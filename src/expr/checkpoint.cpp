@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "expr/apply.h"
 #include "ops/ops.h"
@@ -103,6 +104,12 @@ class Level {
   const ir::LoopPorts& ports_;
 };
 
+/// Measured, of loops with one state.
+constexpr std::int64_t kRowsOfALevel = 10;
+/// Passes put the steps of shorter chunks one behind the other, and nothing is saved.
+constexpr std::int64_t kLeastWidth = 9;
+constexpr int kMostLevels = 8;
+
 }  // namespace
 
 std::vector<Expr> make_chunked_loop(LoopSpec spec, const std::vector<Expr>& chunks) {
@@ -110,14 +117,17 @@ std::vector<Expr> make_chunked_loop(LoopSpec spec, const std::vector<Expr>& chun
   return Level(std::move(spec), chunks).make();
 }
 
-// With a width of c on each of k levels, c^k steps keep k c rows; the innermost level keeps what its
-// steps compute, too, which is taken to be as much again.
-std::vector<std::int64_t> chunks_for(std::int64_t steps, std::int64_t rows) {
-  constexpr int kMostLevels = 8;
+// With a width of c on each of k levels, c^k steps keep k c rows, and each level what its loops,
+// the one forwards, the one again and the one back, carry.
+Expected<std::vector<std::int64_t>> chunks_for(std::int64_t steps, std::int64_t rows) {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (int levels = 1; levels <= kMostLevels; ++levels) {
     const auto width = static_cast<std::int64_t>(
         std::ceil(std::pow(static_cast<double>(steps), 1.0 / levels) - 1e-9));
-    if ((levels + 1) * std::max<std::int64_t>(width, 1) > rows && levels < kMostLevels) continue;
+    if (levels > 1 && width < kLeastWidth) break;
+    const std::int64_t kept = levels * (width + kRowsOfALevel);
+    least = std::min(least, kept);
+    if (kept > rows) continue;
     std::vector<std::int64_t> chunks;
     std::int64_t left = steps;
     for (int level = 1; level < levels; ++level) {
@@ -126,7 +136,9 @@ std::vector<std::int64_t> chunks_for(std::int64_t steps, std::int64_t rows) {
     }
     return chunks;
   }
-  return {};
+  return fail(Code::invalid_argument,
+              "the budget holds {} states, but the gradient of {} steps keeps at least {}", rows,
+              steps, least);
 }
 
 }  // namespace scanloom::expr

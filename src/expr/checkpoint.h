@@ -15,7 +15,8 @@ namespace scanloom::expr {
 [[nodiscard]] std::vector<Expr> make_chunked_loop(LoopSpec spec, const std::vector<Expr>& chunks);
 
 /// By level the steps of a chunk, so that a gradient keeps `rows` states at most: those of the
-/// chunks of each level and of the steps of the last one. As few levels as that allows.
-[[nodiscard]] std::vector<std::int64_t> chunks_for(std::int64_t steps, std::int64_t rows);
+/// chunks of each level and of the steps of the last one. As few levels as that allows. Error: no
+/// number of levels does.
+[[nodiscard]] Expected<std::vector<std::int64_t>> chunks_for(std::int64_t steps, std::int64_t rows);
 
 }  // namespace scanloom::expr

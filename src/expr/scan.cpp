@@ -370,10 +370,13 @@ class Scan {
           std::accumulate(state.sizes.begin(), state.sizes.end(),
                           static_cast<std::int64_t>(dtype_bytes(state.dtype)), std::multiplies<>());
     }
-    std::vector<Expr> chunks;
     const std::int64_t rows = budget / std::max<std::int64_t>(bytes, 1);
-    for (const std::int64_t chunk : expr::chunks_for((*steps)[0], rows))
-      chunks.push_back(expr::integer(chunk));
+    auto counts = expr::chunks_for((*steps)[0], rows);
+    if (!counts)
+      return std::move(counts).error().note(fmt::format(
+          "the budget is {} bytes, the states take {} bytes at every step", budget, bytes));
+    std::vector<Expr> chunks;
+    for (const std::int64_t chunk : *counts) chunks.push_back(expr::integer(chunk));
     return chunks;
   }
 

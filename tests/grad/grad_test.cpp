@@ -278,7 +278,7 @@ TEST(Grad, OfALoopInChunks) {
 }
 
 TEST(Grad, WithinABudget) {
-  // 4 levels of 10 chunks: 40 states of 16 bytes.
+  // 3 levels of 22 chunks, and what the loops carry: 96 states of 16 bytes.
   const Expr x = input("x", DType::f64, {2});
   const auto chain = [&](const Checkpoint& checkpoint) {
     const Expr h = scan({.initial = {x}, .steps = 10'000, .checkpoint = checkpoint},
@@ -286,12 +286,34 @@ TEST(Grad, WithinABudget) {
     return grad(sum(h[-1]), x);
   };
   const Function f =
-      Function::compile({x}, {chain(Checkpoint::budget(640)), chain(Checkpoint::all())})
+      Function::compile({x}, {chain(Checkpoint::budget(1600)), chain(Checkpoint::all())})
           .value_or_throw();
   const std::vector<double> xs{0.3, -0.7};
   const std::vector<Value> found = f({view(xs.data(), {2})}).value_or_throw();
   const auto kept = found[0].as<double>(), all = found[1].as<double>();
   for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(kept[i], all[i]);
+  const Expr small = chain(Checkpoint::budget(64));
+  ASSERT_NE(small.error(), nullptr);
+  EXPECT_THAT(small.error()->text(),
+              testing::HasSubstr("the budget holds 4 states, but the gradient of 10000 steps keeps "
+                                 "at least 80"));
+}
+
+TEST(Grad, OfManyStepsInLittleMemory) {
+  // 100 MB of states; the run fails where it takes more than it may.
+  const Expr x = input("x", DType::f64, {128});
+  const Expr h =
+      scan({.initial = {x}, .steps = 100'000, .checkpoint = Checkpoint::budget(100 * 1024)},
+           [](const StepInputs& s) { return sin(s.state(0)) * 1.001 + 0.01; });
+  const Function f = Function::compile({x}, {grad(sum(h[-1]), x)}).value_or_throw();
+  const std::vector<double> xs(128, 0.3);
+  RunReport report;
+  const RunOptions options{.max_memory = 100 * 1024};
+  const std::vector<View> values{view(xs.data(), {128})};
+  f.call(values, options, &report).value_or_throw();
+  // Once forwards, once back, and each but the innermost of five levels once more.
+  EXPECT_GT(report.steps, 6 * 100'000);
+  EXPECT_LT(report.steps, 7 * 100'000);
 }
 
 TEST(Grad, PushesForward) {
