@@ -105,6 +105,26 @@ _CLASSES = {
 _OUTSIDE = re.compile(r"index -?\d+ is outside an axis of \d+ elements")
 
 
+# The library's names of element types, and texts in quotes, which are the user's.
+_DTYPES = re.compile(r"'[^']*'|\b(boolean|bf16|[iufc]\d{1,3})\b")
+_KINDS = {"i": "int", "u": "uint", "f": "float", "c": "complex"}
+
+
+def _numpy_name(found: re.Match[str]) -> str:
+    name = found[1]
+    if name is None:
+        return found[0]
+    if name in ("boolean", "bf16"):
+        return "bool" if name == "boolean" else "bfloat16"
+    return _KINDS[name[0]] + name[1:]
+
+
+def make_of_expression(code: str, text: str, notes: list[str]) -> Error:
+    """The same with numpy's names of element types."""
+    lines = [_DTYPES.sub(_numpy_name, line) for line in (text, *notes)]
+    return make(code, lines[0], lines[1:])
+
+
 def make(code: str, text: str, notes: list[str]) -> Error:
     """The exception for an error of the library."""
     kind = _CLASSES[code]

@@ -117,7 +117,9 @@ class Function:
         form: Any,
         name: str,
         profile: Union[Profile, None],
+        outputs: list[TensorVariable],
     ) -> None:
+        self.outputs = outputs  # as they were written, before givens
         self._native = native
         self._arguments = arguments
         self._defaults = defaults
@@ -242,7 +244,7 @@ def function(
     }  # fmt: skip
     measured = config.profile if profile is None else profile
     kept = Profile(str(profile) if isinstance(profile, str) else name or "") if measured else None
-    return Function(native, arguments, defaults, nexts, outputs, name or "", kept)
+    return Function(native, arguments, defaults, nexts, outputs, name or "", kept, wanted)
 
 
 def _input_of(given: Any) -> In:

@@ -25,7 +25,20 @@ class Tag:
 _tags: "weakref.WeakValueDictionary[_native.Expr, Tag]" = weakref.WeakValueDictionary()
 
 # Told of every variable that is made, where test values are computed.
-_watcher: list[Callable[["TensorVariable"], None]] = []
+_watch: Union[Callable[["TensorVariable"], None], None] = None
+
+
+def _listen(mode: str) -> None:
+    """What config calls when compute_test_value changes."""
+    global _watch
+    _watch = None
+    if mode != "off":
+        from ._test_values import watcher
+
+        _watch = watcher(mode)
+
+
+config._listen(_listen)
 
 
 class TensorVariable:
@@ -40,8 +53,8 @@ class TensorVariable:
 
     def __init__(self, expr: _native.Expr) -> None:
         self._expr = expr
-        if _watcher:
-            _watcher[0](self)
+        if _watch is not None:
+            _watch(self)
 
     # What it is.
 

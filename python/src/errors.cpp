@@ -6,17 +6,26 @@
 
 namespace scanloom::python {
 
-nb::object to_exception(const Error& error) {
+namespace {
+
+nb::object made_by(const char* function, const Error& error) {
   nb::list notes;
   for (const std::string& note : error.notes()) notes.append(text(note));
   return nb::module_::import_("scanloom._errors")
-      .attr("make")(text(code_name(error.code())), text(error.text()), notes);
+      .attr(function)(text(code_name(error.code())), text(error.text()), notes);
 }
 
-void raise(const Error& error) {
-  const nb::object exception = to_exception(error);
+[[noreturn]] void raise_object(const nb::object& exception) {
   PyErr_SetObject(exception.type().ptr(), exception.ptr());
   throw nb::python_error();
 }
+
+}  // namespace
+
+nb::object to_exception(const Error& error) { return made_by("make", error); }
+
+void raise(const Error& error) { raise_object(to_exception(error)); }
+
+void raise_of_expression(const Error& error) { raise_object(made_by("make_of_expression", error)); }
 
 }  // namespace scanloom::python

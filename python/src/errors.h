@@ -17,6 +17,9 @@ nb::object to_exception(const Error& error);
 /// Raises the exception that stands for `error`.
 [[noreturn]] void raise(const Error& error);
 
+/// The same for errors of expressions, with numpy's names of element types in it.
+[[noreturn]] void raise_of_expression(const Error& error);
+
 /// The value, or the error raised as an exception.
 template <class T>
 T value_or_raise(Expected<T> expected) {

@@ -15,7 +15,7 @@ namespace scanloom::python {
 
 /// The expression itself; raises the error that it holds.
 inline Expr checked(Expr x) {
-  if (x.defined() && x.error() != nullptr) raise(*x.error());
+  if (x.defined() && x.error() != nullptr) raise_of_expression(*x.error());
   return x;
 }
 
@@ -25,6 +25,7 @@ std::string numpy_name(DType dtype);
 DType dtype_of_numpy(std::string_view name);
 
 void bind_expressions(nanobind::module_& module);
+void bind_graphs(nanobind::module_& module);
 void bind_gradients(nanobind::module_& module);
 void bind_functions(nanobind::module_& module);
 void bind_scanning(nanobind::module_& module);

@@ -33,7 +33,9 @@ Function compile(const std::vector<Expr>& inputs, const std::vector<Expr>& outpu
   options.no_default_updates = no_default_updates;
   options.name = std::move(name);
   options.session = session;
-  return value_or_raise(Function::compile(inputs, outputs, options));
+  Expected<Function> made = Function::compile(inputs, outputs, options);
+  if (!made) raise_of_expression(made.error());
+  return *std::move(made);
 }
 
 /// The outputs, and (node, kernel, calls, seconds, depth) of every node that ran if `profile`.

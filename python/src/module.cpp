@@ -245,6 +245,7 @@ NB_MODULE(_native, module) {
   bind_expressions(module);
   bind_functions(module);
   bind_gradients(module);
+  bind_graphs(module);
   bind_scanning(module);
   module.def("check", &check_model);
   module.def("check_bytes", &check_model_bytes);

@@ -1,0 +1,76 @@
+"""Test values: with config.compute_test_value every variable is computed where it is written."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from . import _native
+from ._errors import Error, InvalidArgument
+from ._options import SessionOptions, run_settings
+from ._types import fitted
+from ._variable import TensorVariable, _tags
+
+_MISSING = object()
+_busy = False
+
+
+class NoTestValue(InvalidArgument, AttributeError):
+    """A variable without a test value, of which one is needed."""
+
+
+def watcher(mode: str) -> Callable[[TensorVariable], None]:
+    """Computes the test value of every new variable; "warn" and "ignore" go on where one fails."""
+
+    def watch(variable: TensorVariable) -> None:
+        global _busy
+        leaves = _native.leaves([variable._expr])
+        if _busy or leaves == [variable._expr]:
+            return
+        _busy = True
+        try:
+            variable.tag.test_value = _computed(variable, leaves)
+        except NoTestValue as error:
+            if mode == "raise":
+                raise
+            if mode == "warn":
+                warnings.warn(error.text, stacklevel=4)
+        except Error as error:
+            if mode == "raise":
+                raise
+            warnings.warn(f"the test value of {variable}: {error.text}", stacklevel=4)
+        finally:
+            _busy = False
+
+    return watch
+
+
+def _computed(variable: TensorVariable, leaves: list[_native.Expr]) -> Any:
+    inputs, values = [], []
+    for leaf in leaves:
+        if _native.as_shared(leaf) is not None:
+            continue
+        tag = _tags.get(leaf)
+        value = getattr(tag, "test_value", _MISSING)
+        what = f"input '{leaf.name}'" if leaf.name else f"an input {leaf.dtype}"
+        if value is _MISSING:
+            raise NoTestValue(
+                f"{what} has no test value", ("variable.tag.test_value = ... gives it one",)
+            )
+        inputs.append(leaf)
+        values.append(fitted(value, leaf.dtype, leaf.ndim, f"the test value of {what}"))
+    options = SessionOptions(execution="interpreted").native()
+    function = _native.compile(inputs, [variable._expr], [], [], True, "test value", options)
+    results, _ = function(values, run_settings(None), False)
+    return results[0]
+
+
+def without_test_values(call: Callable[[], Any]) -> Any:
+    """What the call gives; variables that it makes have no test values."""
+    global _busy
+    before, _busy = _busy, True
+    try:
+        return call()
+    finally:
+        _busy = before
