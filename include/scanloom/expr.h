@@ -161,6 +161,10 @@ SCANLOOM_API Expr argmax(const Expr& x, std::optional<int> axis = {}, bool keepd
 SCANLOOM_API Expr argmin(const Expr& x, std::optional<int> axis = {}, bool keepdims = false);
 SCANLOOM_API Expr cumsum(const Expr& x, int axis);
 SCANLOOM_API Expr cumprod(const Expr& x, int axis);
+/// In ascending order along an axis, NaN last; and where each element stood, i64, equal ones in
+/// their order.
+SCANLOOM_API Expr sort(const Expr& x, int axis = -1);
+SCANLOOM_API Expr argsort(const Expr& x, int axis = -1);
 
 // Products.
 

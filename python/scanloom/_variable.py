@@ -325,6 +325,45 @@ class TensorVariable:
     def cumprod(self, axis: Union[int, None] = None) -> "TensorVariable":
         return self._cumulated(_native.cumprod, axis)
 
+    def sort(self, axis: Union[int, None] = -1, kind: str = "quicksort", order: Any = None) -> Any:
+        """In ascending order, NaN last; without an axis of the flattened tensor."""
+        return self._cumulated(_native.sort, axis)
+
+    def argsort(
+        self, axis: Union[int, None] = -1, kind: str = "quicksort", order: Any = None
+    ) -> "TensorVariable":
+        """Where the sorted elements stood, int64; equal ones in their order."""
+        return self._cumulated(_native.argsort, axis)
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> "TensorVariable":
+        from .tensor import diagonal
+
+        return diagonal(self.transpose(axis1, axis2) if axis1 > axis2 else self, offset)
+
+    def trace(self) -> "TensorVariable":
+        """The sum of the diagonal of a matrix."""
+        return self.diagonal().sum()
+
+    def repeat(self, repeats: Any, axis: Union[int, None] = None) -> "TensorVariable":
+        from .tensor import repeat
+
+        return repeat(self, repeats, axis)
+
+    def nonzero(self) -> tuple["TensorVariable", ...]:
+        """By axis the indices of the elements that are not 0."""
+        where = [
+            TensorVariable(_native.arange(_native.whole(0), size._expr, _native.whole(1)))
+            for size in (self.shape[axis] for axis in range(self.ndim))
+        ]
+        mask = as_tensor_variable(_mask_of(self))
+        grids = []
+        for axis, numbers in enumerate(where):
+            pattern = ["x"] * self.ndim
+            pattern[axis] = 0  # type: ignore[call-overload]
+            grid = numbers.dimshuffle(*pattern)
+            grids.append(TensorVariable(_native.broadcast_to(grid._expr, self.shape._expr))[mask])
+        return tuple(grids)
+
     def dot(self, right: Any) -> "TensorVariable":
         """numpy.dot."""
         return _binary(_native.dot, self, right)
@@ -433,6 +472,10 @@ class TensorConstant(TensorVariable):
     def __init__(self, value: np.ndarray[Any, Any]) -> None:
         super().__init__(_native.constant(value))
         self.data = value
+
+
+def _mask_of(x: TensorVariable) -> TensorVariable:
+    return x if x.dtype == "bool" else x.astype("bool")
 
 
 def _axes(axis: Any) -> list[int]:

@@ -116,6 +116,7 @@ constexpr std::pair<const char*, IndexOfExtreme> kIndices[] = {{"argmax", &argma
 constexpr std::pair<const char*, AlongAxis> kAlongAxis[] = {
     {"softmax", &softmax}, {"log_softmax", &log_softmax},
     {"cumsum", &cumsum},   {"cumprod", &cumprod},
+    {"sort", &sort},       {"argsort", &argsort},
     {"size", &size},       {"flatten", &flatten},
 };
 

@@ -82,6 +82,19 @@ Expr cumulative(const ir::OpDef& op, const Expr& x, int axis) {
   return apply(op, {from, expr::integer(along->front())}, {{"exclusive", 0}, {"reverse", 0}});
 }
 
+/// The values and the indices.
+std::vector<Expr> sorted(const Expr& x, int axis) {
+  if (x.error() != nullptr) return {x, x};
+  const Expr from = x.dtype() == DType::boolean ? cast(x, DType::i8) : x;
+  const auto along = normalised(x, {axis}, "sort");
+  if (!along) return std::vector(2, expr::failed(along.error()));
+  const Expr count = shape_of({size(x, static_cast<int>(along->front()))});
+  std::vector<Expr> both = expr::apply_all(
+      ops::topk_op, {from, count}, {{"axis", along->front()}, {"largest", 0}, {"sorted", 1}}, 2);
+  both[0] = cast(both[0], x.dtype());
+  return both;
+}
+
 }  // namespace
 
 Expr sum(const Expr& x, const Axes& axes, bool keepdims) {
@@ -116,6 +129,8 @@ Expr argmin(const Expr& x, std::optional<int> axis, bool keepdims) {
 Expr softmax(const Expr& x, int axis) { return along_axis(ops::softmax_op, x, axis); }
 Expr log_softmax(const Expr& x, int axis) { return along_axis(ops::log_softmax_op, x, axis); }
 Expr cumsum(const Expr& x, int axis) { return cumulative(ops::cumsum_op, x, axis); }
+Expr sort(const Expr& x, int axis) { return sorted(x, axis)[0]; }
+Expr argsort(const Expr& x, int axis) { return sorted(x, axis)[1]; }
 Expr cumprod(const Expr& x, int axis) { return cumulative(ops::cumprod_op, x, axis); }
 
 }  // namespace scanloom

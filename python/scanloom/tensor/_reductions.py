@@ -88,6 +88,26 @@ def cumprod(x: Any, axis: Union[int, None] = None) -> TensorVariable:
     return as_tensor_variable(x).cumprod(axis)
 
 
+def sort(
+    a: Any, axis: Union[int, None] = -1, kind: str = "quicksort", order: Any = None
+) -> TensorVariable:
+    """In ascending order, NaN last."""
+    sorted_: TensorVariable = as_tensor_variable(a).sort(axis)
+    return sorted_
+
+
+def argsort(
+    a: Any, axis: Union[int, None] = -1, kind: str = "quicksort", order: Any = None
+) -> TensorVariable:
+    """Where the sorted elements stood; equal ones in their order."""
+    return as_tensor_variable(a).argsort(axis)
+
+
+def nonzero(a: Any) -> tuple[TensorVariable, ...]:
+    """By axis the indices of the elements that are not 0."""
+    return as_tensor_variable(a).nonzero()
+
+
 def dot(a: Any, b: Any) -> TensorVariable:
     """numpy.dot: of vectors their inner product, of matrices theirs."""
     return TensorVariable(_native.dot(expr_of(a), expr_of(b)))
