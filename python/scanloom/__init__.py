@@ -13,7 +13,7 @@ Loops as expressions, in Theano's words: import scanloom as theano; import scanl
 """
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._errors import (
@@ -58,6 +58,19 @@ from ._peer import (
 from ._session import InferenceSession, ModelMetadata
 from ._stream import Stream
 from ._values import OrtDevice, OrtValue, copy_tensors
+
+if TYPE_CHECKING:
+    from . import gradient, ifelse, printing, scan_module, tensor, updates
+    from ._config import config
+    from ._function import In, Out, function
+    from ._graph import clone
+    from ._scan import scan
+    from ._shared import SharedVariable, shared
+    from ._views import foldl, foldr, map, reduce, scan_checkpoints
+    from .gradient import Lop, Rop, grad
+    from .printing import pprint
+    from .tensor import dot
+    from .updates import OrderedUpdates
 
 __version__ = _native.version()
 

@@ -121,7 +121,7 @@ def _numpy_name(found: re.Match[str]) -> str:
 
 def make_of_expression(code: str, text: str, notes: list[str]) -> Error:
     """The same with numpy's names of element types."""
-    lines = [_DTYPES.sub(_numpy_name, line) for line in (text, *notes)]
+    lines = [in_numpy_words(line) for line in (text, *notes)]
     return make(code, lines[0], lines[1:])
 
 
@@ -131,3 +131,8 @@ def make(code: str, text: str, notes: list[str]) -> Error:
     if kind is InvalidArgument and _OUTSIDE.search(text):
         kind = IndexOutside
     return kind(text, tuple(notes))
+
+
+def in_numpy_words(text: str) -> str:
+    """The text with numpy's names of element types; what stands in quotes stays."""
+    return _DTYPES.sub(_numpy_name, text)

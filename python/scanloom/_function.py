@@ -153,7 +153,7 @@ class Function:
                     argument.downcast, argument.strict,
                 )
         options = None if progress is None else RunOptions(progress=progress)
-        results, rows = self._native(given, run_settings(options), self.profile is not None)
+        results, rows = self._native.call(given, run_settings(options), self.profile is not None)
         if self.profile is not None:
             self.profile._add(rows)
         for place in reversed(self._nexts):

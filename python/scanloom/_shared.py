@@ -90,7 +90,8 @@ def next_of(variable: SharedVariable, value: Any) -> TensorVariable:
             f" the variable {variable.dtype} with {variable.ndim}",
             (f"write .astype('{variable.dtype}')",) if value.ndim == variable.ndim else (),
         )
-    return value
+    made: TensorVariable = value
+    return made
 
 
 class OrderedUpdates(dict):  # type: ignore[type-arg]
@@ -139,7 +140,7 @@ class OrderedUpdates(dict):  # type: ignore[type-arg]
     def __radd__(self, other: Any) -> "OrderedUpdates":
         return OrderedUpdates(other) + self
 
-    def __ior__(self, other: Any) -> "OrderedUpdates":  # type: ignore[override,misc]
+    def __ior__(self, other: Any) -> "OrderedUpdates":  # type: ignore[misc]
         self.update(other)
         return self
 
@@ -160,7 +161,7 @@ def pairs_of(entries: Any, what: str) -> Iterable[tuple[Any, Any]]:
     for entry in listed:
         if len(entry) != 2:
             raise InvalidType(f"{what} holds {entry!r}, which is no pair of a variable and a value")
-    return listed  # type: ignore[return-value]
+    return listed
 
 
 def updates_of(entries: Any) -> OrderedUpdates:

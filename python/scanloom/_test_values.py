@@ -30,7 +30,7 @@ def watcher(mode: str) -> Callable[[TensorVariable], None]:
             return
         _busy = True
         try:
-            variable.tag.test_value = _computed(variable, leaves)
+            setattr(variable.tag, "test_value", _computed(variable, leaves))
         except NoTestValue as error:
             if mode == "raise":
                 raise
@@ -62,7 +62,7 @@ def _computed(variable: TensorVariable, leaves: list[_native.Expr]) -> Any:
         values.append(fitted(value, leaf.dtype, leaf.ndim, f"the test value of {what}"))
     options = SessionOptions(execution="interpreted").native()
     function = _native.compile(inputs, [variable._expr], [], [], True, "test value", options)
-    results, _ = function(values, run_settings(None), False)
+    results, _ = function.call(values, run_settings(None), False)
     return results[0]
 
 

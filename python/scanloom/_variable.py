@@ -144,7 +144,7 @@ class TensorVariable:
     def __float__(self) -> float:
         raise InvalidType(f"{self} is no number: it is computed by a function, or by .eval()")
 
-    __int__ = __index__ = __complex__ = __float__  # type: ignore[assignment]
+    __int__ = __index__ = __complex__ = __float__
 
     def eval(self, inputs_to_values: Union[dict[Any, Any], None] = None) -> Any:
         """The value, as an array, for the values of the inputs that it needs."""
@@ -374,7 +374,7 @@ class TensorVariable:
         """x.reshape((2, 3)), x.reshape(2, 3), x.reshape(vector, ndim=2); one size may be -1."""
         if len(shape) == 2 and isinstance(shape[0], (list, tuple, TensorVariable)):
             if not isinstance(shape[0], TensorVariable) or shape[0].ndim == 1:
-                shape, ndim = shape[:1], shape[1]
+                return self.reshape(shape[0], ndim=shape[1])
         wanted = sizes_of(shape[0] if len(shape) == 1 else shape)
         if ndim is not None and wanted.sizes[0] < 0:
             sizes = [TensorVariable(wanted)[i]._expr for i in range(ndim)]
@@ -564,6 +564,7 @@ def as_tensor_variable(
         return constant(x, name, ndim)
     if ndim is not None and x.ndim < ndim:
         x = x.dimshuffle(*["x"] * (ndim - x.ndim), *range(x.ndim))
+    made: TensorVariable = x
     if name is not None:
-        x.name = name
-    return x
+        made.name = name
+    return made

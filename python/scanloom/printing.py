@@ -7,7 +7,7 @@ import sys
 from typing import Any, Union
 
 from . import _native
-from ._errors import InvalidArgument, InvalidType
+from ._errors import InvalidArgument, InvalidType, in_numpy_words
 from ._variable import TensorVariable
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "less": "<", "less_equal": "<="}
@@ -70,7 +70,7 @@ def _tree(
         place, output = value
         node = nodes[place]
         label = title(node) + (f".{output}" if len(node["types"]) > 1 else "")
-        kind = f" <{node['types'][output]}>" if print_type else ""
+        kind = f" <{in_numpy_words(node['types'][output])}>" if print_type else ""
         lead = " |" * level + (f"{port}: " if port else "")
         again = place in seen and node["inputs"]
         lines.append(f"{lead}{label} [id {place}]{kind}{' ...' if again else ''}")
@@ -93,7 +93,7 @@ def title(node: Any) -> str:
     if operation == "constant":
         return node["value"] or name or "constant"
     if operation in ("input", "shared"):
-        return name or f"<{node['types'][0]}>"
+        return name or f"<{in_numpy_words(node['types'][0])}>"
     return f"{operation}{{{name}}}" if name else operation
 
 
@@ -119,13 +119,14 @@ def pprint(obj: Any, **_: Any) -> str:
 
 
 def _at(value: Any, nodes: Any, texts: list[str]) -> str:
-    place, output = value
+    place: int = value[0]
+    output: int = value[1]
     return texts[place] + (f".{output}" if len(nodes[place]["types"]) > 1 else "")
 
 
 def _formula(node: Any, texts: list[str]) -> str:
     operation = node["operation"]
-    parts = [texts[value[0]] for value in node["inputs"] if value is not None]
+    parts: list[str] = [texts[value[0]] for value in node["inputs"] if value is not None]
     if not parts:
         return title(node)
     if operation in _INFIX and len(parts) == 2:

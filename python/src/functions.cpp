@@ -125,7 +125,7 @@ void bind_shared(nb::module_& module) {
 void bind_functions(nb::module_& module) {
   bind_shared(module);
   nb::class_<Function>(module, "Function")
-      .def("__call__", &call)
+      .def("call", &call)
       .def("explain", [](const Function& function) { return text(function.explain()); })
       .def("ir", [](const Function& function) { return text(function.ir()); });
   module.def("compile", &compile);

@@ -54,4 +54,5 @@ def factored(matrix: TensorVariable) -> TensorVariable:
 
     begin = TensorVariable(_native.zeros(stack([count, count])._expr, matrix.dtype))
     states, _ = scan(step, rows, begin, name="cholesky", n_steps=count)
-    return states[-1]
+    last: TensorVariable = states[-1]
+    return last

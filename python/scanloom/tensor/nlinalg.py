@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._variable import TensorVariable
+from .._variable import TensorVariable, as_tensor_variable
 from ._elimination import eliminated, matrix_of
 from ._reductions import dot
 from ._shaping import diag, diagonal, eye
@@ -32,7 +32,7 @@ def det(x: Any) -> TensorVariable:
 
 def matrix_dot(*matrices: Any) -> TensorVariable:
     """The product of all arguments."""
-    product = matrices[0]
+    product = as_tensor_variable(matrices[0])
     for matrix in matrices[1:]:
         product = dot(product, matrix)
     return product
