@@ -176,6 +176,10 @@ SCANLOOM_API Expr matmul(const Expr& a, const Expr& b);
 /// Sums over pairs of axes.
 SCANLOOM_API Expr tensordot(const Expr& a, const Expr& b, const Axes& axes_a, const Axes& axes_b);
 SCANLOOM_API Expr outer(const Expr& a, const Expr& b);
+/// The filters w [filters, channels, height, width] at every place of x [batch, channels, height,
+/// width] where they fit, not turned around; strides and dilations by axis.
+SCANLOOM_API Expr conv2d(const Expr& x, const Expr& w, const Axes& strides = {1, 1},
+                         const Axes& dilations = {1, 1});
 /// As einsum says it: "ij,jk->ik".
 SCANLOOM_API Expr contract(const Expr& a, const Expr& b, std::string_view spec);
 

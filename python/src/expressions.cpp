@@ -166,6 +166,10 @@ void bind_indexing(nb::module_& module) {
   module.def("tensordot", [](const Expr& a, const Expr& b, const Axes& of_a, const Axes& of_b) {
     return checked(tensordot(a, b, of_a, of_b));
   });
+  module.def("conv2d",
+             [](const Expr& x, const Expr& w, const Axes& strides, const Axes& dilations) {
+               return checked(conv2d(x, w, strides, dilations));
+             });
   module.def("contract", [](const Expr& a, const Expr& b, std::string_view spec) {
     return checked(contract(a, b, spec));
   });

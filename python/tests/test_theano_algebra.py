@@ -96,3 +96,58 @@ def test_narrow_and_whole_matrices():
 )  # fmt: skip
 def test_gradients(fun):
     verify_grad(fun, [SQUARE], abs_tol=1e-5, rel_tol=1e-5)
+
+
+def convolved(x, w, border, step, flip, spread):
+    """conv2d, element by element."""
+    rows, columns = (1 + (k - 1) * d for k, d in zip(w.shape[2:], spread))
+    pads = {"valid": (0, 0), "full": (rows - 1, columns - 1), "half": (rows // 2, columns // 2)}
+    top, left = pads[border] if isinstance(border, str) else border
+    x = np.pad(x, ((0, 0), (0, 0), (top, top), (left, left)))
+    w = w[:, :, ::-1, ::-1] if flip else w
+    places = [
+        [
+            np.einsum(
+                "ncij,fcij->nf",
+                x[:, :, i : i + rows : spread[0], j : j + columns : spread[1]], w,
+            )
+            for j in range(0, x.shape[3] - columns + 1, step[1])
+        ]
+        for i in range(0, x.shape[2] - rows + 1, step[0])
+    ]  # fmt: skip
+    return np.array(places).transpose(2, 3, 0, 1)
+
+
+CONVOLUTIONS = [
+    ("valid", (1, 1), True, (1, 1)), ("full", (1, 1), True, (1, 1)), ("half", (1, 1), True, (1, 1)),
+    ((1, 2), (1, 1), False, (1, 1)), ("valid", (2, 2), False, (1, 1)), ("full", (2, 1), True, (1, 2)),
+    ("half", (2, 3), True, (2, 1)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("border,step,flip,spread", CONVOLUTIONS, ids=str)
+def test_conv2d(border, step, flip, spread):
+    x, w = RANDOM.normal(size=(2, 3, 7, 6)), RANDOM.normal(size=(4, 3, 3, 2))
+
+    def conv(a, b):
+        return T.nnet.conv2d(
+            a, b, border_mode=border, subsample=step, filter_flip=flip, filter_dilation=spread
+        )
+
+    a, b = T.tensor4(), T.tensor4()
+    expected = convolved(x, w, border, step, flip, spread)
+    np.testing.assert_allclose(theano.function([a, b], conv(a, b))(x, w), expected, rtol=1e-10)
+    verify_grad(conv, [x[:1, :2], w[:2, :2]], n_tests=1, abs_tol=1e-6, rel_tol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [dict(border_mode="same"), dict(border_mode=(1, -1)), dict(subsample=(0, 1)),
+     dict(filter_dilation=2.5), dict(num_groups=2)],
+    ids=str,
+)  # fmt: skip
+def test_convolutions_that_are_refused(options):
+    with pytest.raises(ValueError):
+        T.nnet.conv2d(T.tensor4(), T.tensor4(), **options)
+    with pytest.raises(ValueError):
+        T.nnet.conv2d(T.matrix(), T.tensor4())

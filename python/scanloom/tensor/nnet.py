@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _native
+from .._errors import InvalidArgument
 from .._variable import TensorVariable, as_tensor_variable, expr_of
-from ._shaping import arange, shape_padleft
+from ._shaping import arange, set_subtensor, shape_padleft, zeros
 
 
 def sigmoid(x: Any) -> TensorVariable:
@@ -73,3 +74,61 @@ def categorical_crossentropy(coding_dist: Any, true_dist: Any) -> TensorVariable
     if true.ndim == coding.ndim:
         return -(true * logs).sum(axis=coding.ndim - 1)
     return -logs[arange(true.shape[0]), true]
+
+
+def conv2d(
+    input: Any,  # noqa: A002
+    filters: Any,
+    input_shape: Any = None,
+    filter_shape: Any = None,
+    border_mode: Any = "valid",
+    subsample: Any = (1, 1),
+    filter_flip: bool = True,
+    image_shape: Any = None,
+    filter_dilation: Any = (1, 1),
+    num_groups: int = 1,
+    **_: Any,
+) -> TensorVariable:
+    """Filters [filters, channels, rows, columns] over images [batch, channels, rows, columns].
+
+    border_mode: "valid", "full", "half", or how many zeros stand around, one number or two.
+    filter_flip: True convolves, False correlates. The shapes may be left out.
+    """
+    images, weights = as_tensor_variable(input), as_tensor_variable(filters)
+    if images.ndim != 4 or weights.ndim != 4:
+        raise InvalidArgument(f"conv2d takes 4 axes each, not {images.ndim} and {weights.ndim}")
+    if num_groups != 1:
+        raise InvalidArgument("conv2d has one group of channels only")
+    steps, spread = _pair("subsample", subsample), _pair("filter_dilation", filter_dilation)
+    if filter_flip:
+        weights = weights[:, :, ::-1, ::-1]
+    borders = _borders(border_mode, weights, spread)
+    if borders is not None:
+        top, left = borders
+        rows, columns = images.shape[2], images.shape[3]
+        around = (images.shape[0], images.shape[1], rows + 2 * top, columns + 2 * left)
+        inside = zeros(around, images.dtype)[:, :, top : top + rows, left : left + columns]
+        images = set_subtensor(inside, images)
+    return TensorVariable(_native.conv2d(images._expr, weights._expr, steps, spread))
+
+
+def _pair(name: str, given: Any) -> list[int]:
+    listed = list(given) if isinstance(given, (list, tuple)) else [given, given]
+    if len(listed) != 2 or not all(isinstance(one, int) and one >= 1 for one in listed):
+        raise InvalidArgument(f"conv2d: {name} is {given!r}, but must be two positive integers")
+    return listed
+
+
+def _borders(mode: Any, weights: TensorVariable, spread: list[int]) -> Any:
+    """Zeros above and to the left; None: none."""
+    if mode == "valid":
+        return None
+    if mode in ("full", "half"):
+        reach = [(weights.shape[2 + axis] - 1) * spread[axis] for axis in range(2)]
+        return reach if mode == "full" else [(one + 1) // 2 for one in reach]
+    listed = list(mode) if isinstance(mode, (list, tuple)) else [mode, mode]
+    if len(listed) == 2 and all(isinstance(one, int) and one >= 0 for one in listed):
+        return listed
+    raise InvalidArgument(
+        f"conv2d: border_mode is {mode!r}, but must be 'valid', 'full', 'half', or numbers"
+    )
