@@ -41,6 +41,7 @@ def scan(
     allow_gc: Any = None,
     strict: bool = False,
     return_list: bool = False,
+    checkpoint: Any = None,
 ) -> tuple[Outputs, OrderedUpdates]:
     """Calls `fn` once to learn what a step computes, and makes a loop of it.
 
@@ -52,6 +53,9 @@ def scan(
         as the earliest tap looks back, or None where steps do not read it.
     n_steps: an integer or a variable; as many as the shortest sequence gives where it is left out.
         Negative: that many steps, backwards.
+    checkpoint: what a gradient keeps of the steps: "all", its default; {"every": n}, the states
+        before every n-th step; "sqrt", of about the square root of the steps; {"budget": bytes}, as
+        many as fit. The rest is computed again.
 
     Returns (outputs, updates): every output has the steps as its first axis; one output comes
     without a list unless return_list is true, none is None.
@@ -65,7 +69,8 @@ def scan(
     )
     return _run(
         fn, loop, _steps(n_steps, place), _truncation(truncate_gradient, place),
-        bool(go_backwards), name, bool(strict), bool(return_list), 0,
+        bool(go_backwards), name, bool(strict), bool(return_list),
+        _checkpoint(checkpoint, place),
     )  # fmt: skip
 
 
@@ -78,7 +83,8 @@ def run_checkpointed(
     loop = _Loop(
         _sequences(sequences, place), _initial(outputs_info, place), _captured(non_sequences, place)
     )
-    return _run(fn, loop, _steps(n_steps, place), -1, False, name, False, False, every)
+    kept = ("every", every)
+    return _run(fn, loop, _steps(n_steps, place), -1, False, name, False, False, kept)
 
 
 def _run(
@@ -90,14 +96,14 @@ def _run(
     name: Union[str, None],
     strict: bool,
     return_list: bool,
-    checkpoint_every: int,
+    checkpoint: tuple[str, int],
 ) -> tuple[Outputs, OrderedUpdates]:
     if not callable(fn):
         raise InvalidType(f"fn is {fn!r}, but must be a function that describes a step")
     captured = [value._expr for value in loop.captured]
     native = _native.Scanning(
         loop.sequences, loop.initial, captured, steps, go_backwards, strict, truncate_gradient,
-        checkpoint_every, name or "",
+        checkpoint, name or "",
     )  # fmt: skip
     step = step_of(fn, loop.captured)
     if config.compute_test_value == "off":
@@ -238,3 +244,18 @@ def _truncation(steps: Any, place: str) -> int:
             f"{place}: truncate_gradient is {steps}, but must be -1, all steps, or at least 1"
         )
     return int(steps)
+
+
+def _checkpoint(given: Any, place: str) -> tuple[str, int]:
+    """As the library takes it."""
+    if given is None or given in ("all", "sqrt"):
+        return given or "all", 0
+    if isinstance(given, dict) and len(given) == 1:
+        kind, value = next(iter(given.items()))
+        is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+        if kind in ("every", "budget") and is_whole and value > 0:
+            return kind, int(value)
+    raise InvalidArgument(
+        f"{place}: checkpoint is {given!r}, but must be 'all', 'sqrt', {{'every': n}} or"
+        " {'budget': bytes}"
+    )

@@ -28,10 +28,20 @@ struct Scanning {
   ScanOptions options;
 };
 
+/// ("all", 0), ("every", n), ("sqrt", 0) or ("budget", bytes).
+Checkpoint checkpoint_of(const std::pair<std::string, std::int64_t>& given) {
+  const auto& [kind, value] = given;
+  if (kind == "every") return Checkpoint::every(value);
+  if (kind == "sqrt") return Checkpoint::root();
+  if (kind == "budget") return Checkpoint::budget(value);
+  return Checkpoint::all();
+}
+
 Scanning scanning(const std::vector<std::pair<Expr, Numbers>>& sequences,
                   const std::vector<Begin>& initial, std::vector<Expr> captured,
                   const std::optional<Expr>& steps, bool backwards, bool strict,
-                  std::int64_t truncate_gradient, std::int64_t checkpoint_every, std::string name) {
+                  std::int64_t truncate_gradient,
+                  const std::pair<std::string, std::int64_t>& checkpoint, std::string name) {
   ScanOptions options;
   for (const auto& [input, taps] : sequences) options.sequences.emplace_back(input, Taps{taps});
   for (const Begin& begin : initial) {
@@ -44,7 +54,7 @@ Scanning scanning(const std::vector<std::pair<Expr, Numbers>>& sequences,
   options.backwards = backwards;
   options.strict = strict;
   options.truncate_gradient = truncate_gradient;
-  if (checkpoint_every > 0) options.checkpoint = Checkpoint::every(checkpoint_every);
+  options.checkpoint = checkpoint_of(checkpoint);
   options.name = std::move(name);
   return {std::move(options)};
 }

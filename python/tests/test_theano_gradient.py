@@ -100,6 +100,31 @@ def test_gradients_against_differences(fun):
     gradient.verify_grad(fun, [np.array([0.9, 1.3, -0.4, 0.7, 1.1])], abs_tol=1e-7, rel_tol=1e-6)
 
 
+@pytest.mark.parametrize(
+    "checkpoint", [None, "all", "sqrt", {"every": 1}, {"every": 3}, {"every": 100}, {"budget": 2000}],
+    ids=str,
+)  # fmt: skip
+def test_checkpoints(checkpoint):
+    w = theano.shared(0.7)
+    rows, _ = theano.scan(
+        lambda s: T.tanh(s * w) + 0.1, outputs_info=T.constant(np.ones(3)), n_steps=50,
+        checkpoint=checkpoint,
+    )  # fmt: skip
+    plain, _ = theano.scan(
+        lambda s: T.tanh(s * w) + 0.1, outputs_info=T.constant(np.ones(3)), n_steps=50
+    )
+    found, expected = run([], [T.grad(x[-1].sum(), w) for x in (rows, plain)])
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "checkpoint", ["some", {"every": 0}, {"every": 2.5}, {"budget": -1}, {"each": 2}, 5, {}], ids=str
+)
+def test_checkpoints_that_are_refused(checkpoint):
+    with pytest.raises(BAD):
+        theano.scan(lambda x: x, T.vector(), checkpoint=checkpoint)
+
+
 @pytest.mark.parametrize("order", [1, 2, 3, 4])
 def test_higher_orders(order):
     x = T.scalar()
