@@ -105,7 +105,9 @@ def _run(
         loop.sequences, loop.initial, captured, steps, go_backwards, strict, truncate_gradient,
         checkpoint, name or "",
     )  # fmt: skip
-    step = step_of(fn, loop.captured)
+    place = f"scan '{name}'" if name else "scan"
+    slices = sum(len(taps) for _, taps in loop.sequences)
+    step = step_of(fn, loop.captured, place, slices)
     if config.compute_test_value == "off":
         outputs, updates = _native.scan(native, step)
     else:  # what steps compute has no value by itself

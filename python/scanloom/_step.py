@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, Union
 
@@ -28,18 +29,38 @@ class until:  # noqa: N801 - Theano's name
 
 
 def step_of(
-    fn: Callable[..., Any], captured: list[TensorVariable]
+    fn: Callable[..., Any], captured: list[TensorVariable], place: str, slices: int
 ) -> Callable[[list[_native.Expr]], _Made]:
-    """`fn` as the library calls it; the last arguments are `captured` themselves."""
+    """`fn` as the library calls it; the last arguments are `captured` themselves.
+
+    Of the first ones `slices` are those of sequences, which a message says; `place` is the loop.
+    """
 
     def step(arguments: list[_native.Expr]) -> _Made:
         count = len(arguments) - len(captured)
-        made = fn(*[TensorVariable(x) for x in arguments[:count]], *captured)
+        given = [*map(TensorVariable, arguments[:count]), *captured]
+        if not _takes(fn, given):
+            raise InvalidType(
+                f"{place}: the step function does not take {len(given)} arguments:"
+                f" {slices} slices of sequences, {count - slices} earlier values of outputs,"
+                f" {len(captured)} non_sequences"
+            )
+        made = fn(*given)
         outputs, updates, stop = parsed(made)
         stop_expr = None if stop is None else stop.condition._expr
         return [x._expr for x in outputs], updates._entries(), stop_expr
 
     return step
+
+
+def _takes(fn: Callable[..., Any], arguments: list[TensorVariable]) -> bool:
+    try:
+        inspect.signature(fn).bind(*arguments)
+    except TypeError:
+        return False
+    except ValueError:  # a function without a signature
+        pass
+    return True
 
 
 def parsed(made: Any) -> tuple[list[TensorVariable], OrderedUpdates, Union[until, None]]:

@@ -110,3 +110,17 @@ def test_rows_that_are_missing_when_a_function_runs():
     )
     with pytest.raises(ValueError, match="filter"):
         run([x0], rows, [1, 2])
+
+
+def test_messages_count_arguments():
+    with pytest.raises(TypeError, match="4 arguments: 2 slices of sequences, 1 .* 1 non_seq"):
+        theano.scan(lambda a, b, c: a, [T.vector()] * 2, T.zeros(()), T.scalar())
+
+
+@pytest.mark.parametrize(
+    "fn", [lambda *all: all[0], lambda a, b=None: a, max, type("Call", (), {"__call__": lambda self, a: a})()]
+)  # fmt: skip
+def test_other_kinds_of_step_functions(fn):
+    x = T.vector()
+    rows, _ = theano.scan(fn if fn is not max else T.exp, x)
+    assert run([x], rows, [1, 2]).shape == (2,)

@@ -144,3 +144,8 @@ def clip(x: Any, min: Any, max: Any) -> TensorVariable:  # noqa: A002
 def cast(x: Any, dtype: Any) -> TensorVariable:
     """The elements in another dtype."""
     return TensorVariable(_native.cast(expr_of(x), dtype_name(dtype)))
+
+
+for _name, _function in list(globals().items()):
+    if getattr(_function, "__name__", "") == "apply":
+        _function.__name__ = _function.__qualname__ = _name
