@@ -1,7 +1,9 @@
-"""ifelse: one of two values, of which only that one is computed."""
+"""ifelse: one of two values, of which only that one is computed. The module can be called, too."""
 
 from __future__ import annotations
 
+import sys
+import types
 from typing import Any, Union
 
 from . import _native
@@ -36,3 +38,11 @@ def _one(test: TensorVariable, a: Any, b: Any, name: Union[str, None]) -> Tensor
     if name is not None:
         made.name = name
     return made
+
+
+class _Callable(types.ModuleType):
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        return ifelse(*arguments, **named)
+
+
+sys.modules[__name__].__class__ = _Callable

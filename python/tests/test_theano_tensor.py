@@ -587,6 +587,7 @@ def test_ifelse():
     c, x, y = T.bscalar(), T.vector(), T.vector()
     f = theano.function([c, x, y], ifelse(c, x * 2, y[7] + y))
     check(f(1, [1.0, 2.0], [1.0]), np.array([2.0, 4.0]))
+    assert theano.ifelse(c, x, y).ndim == theano.ifelse.ifelse(c, x, y).ndim == 1
     with pytest.raises(IndexError):
         f(0, [1.0, 2.0], [1.0])
     both = ifelse(T.gt(x.sum(), 0), [x, y], [y, x])

@@ -1,0 +1,101 @@
+// Functions of expressions that are more than one operator, and what graphs say of themselves.
+#include <scanloom/function.h>
+#include <scanloom/grad.h>
+#include <scanloom/graph.h>
+#include <scanloom/scan.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace scanloom {
+namespace {
+
+using testing::ElementsAre;
+
+template <class T>
+std::vector<T> computed(const Expr& x) {
+  const Function f = Function::compile({}, {x}).value_or_throw();
+  const std::vector<Value> results = f({}).value_or_throw();
+  const auto all = results[0].as<T>();
+  return {all.begin(), all.end()};
+}
+
+TEST(Functions, SortsInAscendingOrder) {
+  const Expr x = constant({3.0, 1.0, 2.0, 1.0});
+  EXPECT_THAT(computed<double>(sort(x)), ElementsAre(1, 1, 2, 3));
+  EXPECT_THAT(computed<std::int64_t>(argsort(x)), ElementsAre(1, 3, 2, 0));
+  EXPECT_EQ(sort(x, 1).error()->code(), Code::invalid_argument);
+}
+
+TEST(Functions, DividesIntegersTowardsMinusInfinity) {
+  const Expr a = constant<std::int64_t>({7, -7, 7, -7}), b = constant<std::int64_t>({2, 2, -2, -2});
+  EXPECT_THAT(computed<std::int64_t>(floor_divide(a, b)), ElementsAre(3, -4, -4, 3));
+}
+
+TEST(Functions, CountsBooleansBesideUnsignedNumbers) {
+  const Expr sum = constant<std::uint8_t>({1, 2}) + constant({true, false});
+  EXPECT_EQ(sum.dtype(), DType::u8);
+}
+
+TEST(Functions, CopiesConstantsInTheirOrder) {
+  const double values[] = {1, 2, 3, 4};
+  const View columns{.dtype = DType::f64, .shape = {2, 2}, .data = values, .strides = {1, 2}};
+  EXPECT_THAT(computed<double>(constant(columns)), ElementsAre(1, 3, 2, 4));
+}
+
+TEST(Functions, SlicesWithStepsThatAreComputed) {
+  const Expr x = constant({1.0, 2.0, 3.0}), step = input("step", DType::i64);
+  const Function f =
+      Function::compile({step}, {subtensor(x, {Index::slice({}, {}, step)})}).value_or_throw();
+  const std::int64_t back = -1, two = 2;
+  EXPECT_THAT(f({view(&back, {})}).value_or_throw()[0].as<double>(), ElementsAre(3, 2, 1));
+  EXPECT_THAT(f({view(&two, {})}).value_or_throw()[0].as<double>(), ElementsAre(1, 3));
+}
+
+TEST(Functions, BranchesOnConditionsOfAnyType) {
+  const Expr condition = input("condition", DType::i8);
+  const Function f =
+      Function::compile({condition}, {if_else(condition, constant({1.0}), constant({2.0}))})
+          .value_or_throw();
+  const std::int8_t yes = 1, no = 0;
+  EXPECT_THAT(f({view(&yes, {})}).value_or_throw()[0].as<double>(), ElementsAre(1));
+  EXPECT_THAT(f({view(&no, {})}).value_or_throw()[0].as<double>(), ElementsAre(2));
+}
+
+TEST(Functions, CutsGradients) {
+  const Expr x = input("x", DType::f64, {-1});
+  const Expr slopes = grad(sum(square(clip_gradient(x, -1, 1))), x);
+  const Function f = Function::compile({x}, {slopes}).value_or_throw();
+  const double at[] = {-3, 0.25, 5};
+  EXPECT_THAT(f({view(at, {3})}).value_or_throw()[0].as<double>(), ElementsAre(-1, 0.5, 1));
+}
+
+TEST(Functions, WritesToTheLastRowOfALoop) {
+  const Expr rows = scan({.initial = {constant({1.0, 1.0})}, .steps = 3},
+                         [](const StepInputs& step) { return step.state(0) * 2; });
+  const Expr written = set_subtensor(rows[-1], constant({0.0, 0.0}));
+  EXPECT_THAT(computed<double>(written), ElementsAre(2, 2, 4, 4, 0, 0));
+}
+
+TEST(Functions, NamesLeaves) {
+  const Expr x = input("x", DType::f64), y = input("y", DType::f64);
+  const Shared w("w", 2.0);
+  EXPECT_THAT(leaves({y * w.variable() + x * y}), ElementsAre(x, y, w.variable()));
+}
+
+TEST(Functions, DescribesGraphs) {
+  const Expr x = input("x", DType::f64, {-1});
+  const ScanResult made = scan({.sequences = {x}, .name = "cell"},
+                               [](const StepInputs& step) { return Step(exp(step[0])); });
+  const Graph graph = graph_of({made.outputs[0]});
+  const GraphNode& loop = graph.nodes[graph.outputs[0].node];
+  EXPECT_EQ(loop.operation, "loop");
+  EXPECT_EQ(loop.name, "cell");
+  EXPECT_THAT(loop.ports, ElementsAre("steps", "scanned"));
+  EXPECT_THAT(loop.types, ElementsAre("f64[?]"));
+  ASSERT_EQ(loop.bodies.size(), 1u);
+  EXPECT_EQ(loop.bodies[0].nodes[loop.bodies[0].outputs[0].node].operation, "exp");
+}
+
+}  // namespace
+}  // namespace scanloom
