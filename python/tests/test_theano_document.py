@@ -153,7 +153,7 @@ def test_passing_shared_variables_changes_nothing():
 
 def test_without_the_updates_random_numbers_repeat():
     sample, values, updates = _gibbs(True, False)
-    gibbs10 = theano.function([sample], values, no_default_updates=True)
+    gibbs10 = theano.function([sample], values)
     np.testing.assert_array_equal(gibbs10(np.ones(6)), gibbs10(np.ones(6)))
 
 

@@ -90,6 +90,8 @@ Expected<Updates> all_updates(const std::vector<Expr>& outputs, const FunctionOp
     for (const Expr& variable : expr::shared_variables(roots)) {
       const Expr next = expr::default_update(variable);
       if (!next.defined() || updates[Shared(variable)].defined()) continue;
+      // What loops make of it is said by their updates: unless these are given it stays.
+      if (expr::updated_by_loops(roots, variable).defined()) continue;
       updates.set(Shared(variable), next);
       found = true;
     }

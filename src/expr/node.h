@@ -44,6 +44,7 @@ struct LoopFacts {
   ir::LoopPorts ports;
   /// By stacked port: the carried port whose next value is its row; -1: none.
   std::vector<int> state_of_row;
+  std::uint32_t updates = 0;  ///< how many of the carried ports, the last, are shared variables
   std::int64_t truncate_gradient = -1;  ///< steps that the gradient goes back; -1: all
   /// Whether the gradient keeps the states alone and computes all else of a step again.
   bool recompute = false;

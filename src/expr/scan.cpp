@@ -232,7 +232,7 @@ class Scan {
           return fail(Code::invalid_argument, "the step gives two updates of {}",
                       expr::describe(variable.variable()));
     for (const Expr& variable : expr::shared_variables(yields)) {
-      const Expr next = expr::default_update(variable);
+      const Expr next = default_next(made, yields, variable);
       const auto named = [&](const auto& entry) { return entry.first.variable() == variable; };
       if (next.defined() && std::ranges::none_of(made.updates, named))
         made.updates.emplace_back(Shared(variable), next);
@@ -253,6 +253,16 @@ class Scan {
       hidden_.insert_or_assign(expr::key_of(variable.variable()), update_args_.back());
     }
     return {};
+  }
+
+  /// What a step makes of a variable that it has no update for: the inner loop's where only such
+  /// update it, or its default.
+  [[nodiscard]] Expr default_next(const Step& made, const std::vector<Expr>& yields,
+                                  const Expr& variable) const {
+    const Expr next = expr::default_update(variable);
+    if (!next.defined() || !expr::updated_by_loops(yields, variable).defined()) return next;
+    const Expr inner = expr::updated_by_loops(roots(made), variable);
+    return inner.defined() ? inner : next;
   }
 
   /// Makes `value` a leaf, which the loop then captures.
@@ -307,6 +317,7 @@ class Scan {
       next.push_back(made.updates[i].second);
     }
     ports.carried = static_cast<std::uint32_t>(next.size());
+    spec.facts.updates = static_cast<std::uint32_t>(made.updates.size());
     add_scanned(spec);
     if (made.stop.defined()) {
       const Expr stop = cast(made.stop, DType::boolean);

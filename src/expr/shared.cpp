@@ -55,6 +55,24 @@ std::vector<Expr> shared_variables(std::span<const Expr> outputs) {
   return found;
 }
 
+Expr updated_by_loops(std::span<const Expr> outputs, const Expr& variable) {
+  if (std::ranges::find(outputs, variable) != outputs.end()) return {};
+  Expr made;
+  for (const Node* node : reachable(outputs)) {
+    for (std::size_t i = 0; i < node->inputs.size(); ++i) {
+      if (node->inputs[i] != variable) continue;
+      if (!node->loop) return {};
+      const ir::LoopPorts& ports = node->loop->ports;
+      const std::size_t end = ports.first_carried_input() + ports.carried;
+      if (i >= end || i + node->loop->updates < end) return {};
+      if (!made.defined())
+        made = Expr(std::const_pointer_cast<Node>(node->shared_from_this()),
+                    static_cast<std::uint32_t>(i - ports.first_carried_input()));
+    }
+  }
+  return made;
+}
+
 namespace {
 
 /// Sizes stay open: another value may have others.

@@ -30,5 +30,8 @@ void set_value(SharedVariable& variable, tensor::Tensor value);
 
 /// The shared variables that the expressions read, in the order in which they were made.
 [[nodiscard]] std::vector<Expr> shared_variables(std::span<const Expr> outputs);
+/// What the first loop makes of a variable that loops alone read, all of which update it; undefined
+/// where anything else reads it.
+[[nodiscard]] Expr updated_by_loops(std::span<const Expr> outputs, const Expr& variable);
 
 }  // namespace scanloom::expr

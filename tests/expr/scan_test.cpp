@@ -2,6 +2,8 @@
 #include <scanloom/function.h>
 #include <scanloom/scan.h>
 
+#include <set>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -94,6 +96,20 @@ TEST(Scan, DrawsAnewInEveryStepAndCall) {
   ASSERT_EQ(first.size(), 6u);
   EXPECT_NE(first[0], first[2]);
   EXPECT_NE(first, second);
+}
+
+TEST(Scan, DrawsAnewInLoopsInALoop) {
+  RandomStreams streams(1234);
+  const ScanResult made = scan({.steps = 3}, [&](const StepInputs&) {
+    const ScanResult inner =
+        scan({.steps = 2}, [&](const StepInputs&) { return Step{streams.uniform(shape_of({}))}; });
+    return Step(inner.outputs);
+  });
+  const Function f = compiled({}, made.outputs, {.updates = made.updates});
+  std::set<double> all;
+  for (int call = 0; call < 2; ++call)
+    for (const double draw : elements<double>(f({}).value_or_throw()[0])) all.insert(draw);
+  EXPECT_EQ(all.size(), 12u);
 }
 
 }  // namespace
