@@ -1,9 +1,10 @@
-"""The examples, in C++, C and Python, over the demo's recordings."""
+"""The examples: in C++, C and Python over the demo's recordings, and recurrences in C++."""
 
 import subprocess
 import sys
 import wave
 
+import numpy as np
 import pytest
 from command_line import BUILD, MODELS, PROJECT, RECORDINGS
 
@@ -89,3 +90,30 @@ def test_a_recording_that_is_cut_off(language, tmp_path, speech, kept):
     assert (answer.returncode, answer.stdout) == (2, "")
     assert "cut.wav: it is cut off: its header promises" in answer.stderr
     assert f"it holds {kept - 44}" in answer.stderr
+
+
+def test_recurrences():
+    answer = subprocess.run(
+        [str(BUILD / "bin" / "recurrence")], capture_output=True, text=True, timeout=120
+    )
+    assert (answer.returncode, answer.stderr) == (0, "")
+    h, sum_of_h = 0.0, []
+    a = [0.5, 0.5, 2.0, 1.0]
+    for factor in a:
+        sum_of_h.append(h := factor * h + 1)
+    # What a[t] multiplies, times what a step later on makes of it.
+    slopes = [sum(np.prod(a[t + 1 : s + 1]) for s in range(t, 4)) for t in range(4)]
+    slopes = np.array(slopes) * [0, *sum_of_h[:-1]]
+    lines = [line.split("  ", 1) for line in answer.stdout.splitlines()]
+    assert np.allclose([float(x) for x in lines[0][1].split()], sum_of_h)
+    assert np.allclose([float(x) for x in lines[1][1].split()], slopes)
+    steps = 0
+    for limit, line, counted in zip((10, 1000), answer.stdout.splitlines()[2::2],
+                                    answer.stdout.splitlines()[3::2]):
+        x = [1.0, 1.0]
+        while x[-1] <= limit:
+            x.append(x[-2] + 0.5 * x[-1])
+        steps += len(x) - 2
+        assert line.split() == ["last", "x", f"{x[-1]:.4f}"]
+        assert counted.split() == ["steps", "so", "far", str(steps)]
+    assert answer.stdout in (PROJECT / "examples" / "README.md").read_text(encoding="utf-8")

@@ -40,6 +40,7 @@ def test_a_project_outside_the_tree_builds_with_it(prefix, tmp_path):
     for program in ("voice_detection", "voice_detection_c"):
         answer = run(build / program, MODELS / "silero_vad.onnx", recording)
         assert answer.startswith("speech from ")
+    assert run(build / "recurrence").startswith("h ")
 
 
 C_PROJECT = """cmake_minimum_required(VERSION 3.25)
