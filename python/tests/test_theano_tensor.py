@@ -147,6 +147,13 @@ def test_operators_of_integers(op):
     check(applied(op, WHOLE, right), op(WHOLE, right))
 
 
+def test_integers_divided_by_zero():
+    a, b = np.array([-7, 7, 0, -(2**63)]), np.array([0, 0, 0, -1])
+    with np.errstate(all="ignore"):
+        check(applied(operator.floordiv, a, b), a // b)
+        check(applied(operator.mod, a, b), a % b)
+
+
 def test_more_operators():
     check(applied(lambda x: -x, MATRIX), -MATRIX)
     check(applied(abs, MATRIX), abs(MATRIX))

@@ -86,10 +86,11 @@ Expr floor_divide(const Expr& a, const Expr& b) {
   if (const Expr* bad = expr::first_failed(both)) return *bad;
   const Expr quotient = apply(ops::div_op, both);
   if (!is_whole(quotient)) return apply(ops::floor_op, {quotient});
-  // Towards zero; one less where there is a remainder and the signs differ.
+  // Towards zero; one less where there is a remainder and the signs differ. By zero it is zero.
   const Expr rest = both[0] - quotient * both[1];
   const Expr zero = number(0, quotient.dtype());
-  const Expr lower = not_equal(rest, zero) & ((rest < zero) ^ (both[1] < zero));
+  const Expr lower =
+      not_equal(rest, zero) & not_equal(both[1], zero) & ((rest < zero) ^ (both[1] < zero));
   return quotient - cast(lower, quotient.dtype());
 }
 
