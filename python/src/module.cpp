@@ -232,6 +232,9 @@ void bind_session(nb::module_& module) {
 }  // namespace
 
 NB_MODULE(_native, module) {
+  // Objects that live until the interpreter ends are no news to users, and the library prints
+  // nothing.
+  nb::set_leak_warnings(false);
   nb::class_<CancelFlag>(module, "CancelFlag")
       .def(nb::init<>())
       .def("cancel", &CancelFlag::cancel)

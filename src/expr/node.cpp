@@ -51,6 +51,9 @@ Node::~Node() {
     for (Expr& x : body.yields) place.bury(std::move(x));
     for (Expr& x : body.args) place.bury(std::move(x));
   }
+  // What a part is part of, where nobody else asks for it.
+  if (part.use_count() == 1) place.bury(std::move(std::const_pointer_cast<PartOf>(part)->whole));
+  if (last_row.use_count() == 1) place.bury(std::move(*std::const_pointer_cast<Expr>(last_row)));
   place.empty();
 }
 

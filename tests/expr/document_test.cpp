@@ -277,7 +277,7 @@ TEST(Document, RecurrentNetworkWithTwoOutputsAndTaps) {
 TEST(Document, TheGradientOfACheckpointedLoop) {
   const Expr a = input("A", DType::f64, {-1}), k = input("k", DType::i32);
   const ScanOptions options{
-      .initial = {ones_like(a)}, .captured = {a}, .steps = k, .checkpoint_every = 4};
+      .initial = {ones_like(a)}, .captured = {a}, .steps = k, .checkpoint = Checkpoint::every(4)};
   const Expr power =
       scan(options, [](const StepInputs& step) { return step.state(0) * step.captured(0); })[-1];
   const Function f = compiled({a, k}, {power, grad(sum(power), a)});

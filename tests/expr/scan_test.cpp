@@ -112,5 +112,13 @@ TEST(Scan, DrawsAnewInLoopsInALoop) {
   EXPECT_EQ(all.size(), 12u);
 }
 
+TEST(Scan, FreesLongChains) {
+  Expr x = input("x", DType::f64, {3});
+  for (int i = 0; i < 50'000; ++i) x = set_subtensor(x[0], 1.0);
+  Expr y = input("y", DType::f64);
+  for (int i = 0; i < 50'000; ++i) y = y + 1.0;
+  EXPECT_EQ(x.error(), nullptr);
+}
+
 }  // namespace
 }  // namespace scanloom
