@@ -221,8 +221,8 @@ SCANLOOM_API Expr shape_of(const std::vector<Expr>& sizes);
 struct Index {
   enum class Kind : std::uint8_t { at, slice, new_axis, ellipsis };
   Kind kind = Kind::at;
-  Expr at;  ///< an integer or integers of any rank, or a boolean mask
-  Expr start, stop, step;
+  Expr at = {};  ///< an integer or integers of any rank, or a boolean mask
+  Expr start = {}, stop = {}, step = {};
 
   static Index of(Expr index) { return {.kind = Kind::at, .at = std::move(index)}; }
   static Index slice(Expr start = {}, Expr stop = {}, Expr step = {}) {
