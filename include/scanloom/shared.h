@@ -34,7 +34,8 @@ class SCANLOOM_API Shared {
   /// Error: another element type or rank. Sizes may change.
   Expected<void> set(const View& value);
 
-  /// What functions that read it set it to when they are done, unless they are told otherwise.
+  /// What functions that read it set it to when they are done, unless they are told otherwise. To
+  /// be read by loops alone that update it does not count: what they make of it, their updates say.
   [[nodiscard]] Expr default_update() const;
   void set_default_update(const Expr& next);
 
@@ -69,7 +70,8 @@ class SCANLOOM_API Updates {
 
 /// Streams of random numbers from one seed. Each draw is a stream of its own: independent of all
 /// others, the same on every machine, advanced by one with every call of a function that draws
-/// from it and with every step of a loop that does.
+/// from it and with every step of a loop that does. A function whose draws all stand in loops must
+/// be given the updates of these: without them every call draws the same numbers.
 ///
 /// Bits are those of Philox 4x32-10 (Salmon et al., SC'11), keyed by seed and stream and counted
 /// by draw and element.

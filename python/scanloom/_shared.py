@@ -30,7 +30,10 @@ class SharedVariable(TensorVariable):
 
     @property
     def default_update(self) -> Union[TensorVariable, None]:
-        """What functions that read the variable set it to unless they are told otherwise."""
+        """What functions that read the variable set it to unless they are told otherwise.
+
+        Loops that update it do not count as readers: their updates say what they make of it.
+        """
         next_value = self._shared.default_update()
         return None if next_value is None else TensorVariable(next_value)
 

@@ -19,7 +19,8 @@ class RandomStreams:
     """Draws from one seed; without one, from a seed of the system.
 
     Every draw is a stream of its own, the same on every machine and for any number of threads
-    (Philox 4x32-10). It advances with every call of a function and every step of a loop.
+    (Philox 4x32-10). It advances with every call of a function and every step of a loop, in a loop
+    only where the function is given the loop's updates.
     """
 
     def __init__(self, seed: Union[int, None] = None) -> None:
