@@ -110,6 +110,13 @@ def test_python(snippet, folder):
         assert printed in answer.stdout, answer.stdout
 
 
+def cpp_compiler():
+    """Makes main of main.cpp."""
+    return ["g++", "-std=c++20", "-Wall", "-Wextra", "-Werror",
+            f"-I{PROJECT / 'include'}", "main.cpp", f"-L{BUILD / 'lib'}", "-lscanloom",
+            f"-Wl,-rpath,{BUILD / 'lib'}", "-o", "main"]
+
+
 def test_cpp_of_the_readme(folder):
     (snippet,) = blocks("README.md", "cpp")
     include, code = snippet.split("\n", 1)
@@ -123,12 +130,19 @@ int main() {{
 }}
 """
     (folder / "main.cpp").write_text(program)
-    command = ["g++", "-std=c++20", "-Wall", "-Wextra", "-Werror",
-               f"-I{PROJECT / 'include'}", "main.cpp", f"-L{BUILD / 'lib'}", "-lscanloom",
-               f"-Wl,-rpath,{BUILD / 'lib'}", "-o", "main"]
-    answer = run(command, folder)
-    assert answer.returncode == 0, answer.stderr
+    assert run(cpp_compiler(), folder).stderr == ""
     assert run(["./main"], folder).stdout == "200 5"
+
+
+def test_cpp_of_the_page_on_loops(folder):
+    head, *snippets = blocks("docs/scan.md", "cpp")
+    functions = [f"void snippet_{i}() {{\n{code}}}\n" for i, code in enumerate(snippets)]
+    calls = [f"  snippet_{i}();\n" for i in range(len(snippets))]
+    (folder / "main.cpp").write_text(f"{head}{''.join(functions)}int main() {{\n{''.join(calls)}}}\n")
+    assert run(cpp_compiler(), folder).stderr == ""
+    printed = re.findall(r";  // ([-\d. ]+)$", "".join(snippets), re.M)
+    assert len(printed) > len(snippets)
+    assert run(["./main"], folder).stdout.split() == " ".join(printed).split()
 
 
 @pytest.mark.parametrize("snippet", [pytest.param(block, id=document.name) for document in DOCUMENTS
@@ -197,7 +211,7 @@ def test_transcripts(command, output, folder):
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_paths_that_documents_name_exist(document):
     text = document.read_text(encoding="utf-8")
-    for target in re.findall(r"\]\(([^)#]+)", text):
+    for target in re.findall(r"\]\(([^)#\s]+)[)#]", text):
         if "://" not in target:
             assert (document.parent / target).exists(), target
     roots = "src|include|python|tests|tools|bench|demo|examples|docs|cmake"
