@@ -44,6 +44,7 @@ class Peer:
     engine: Engine
     target: float | None = None  # the largest ratio Scanloom / peer that is good; None: none set
     optional: bool = False  # may fail on a model or be wrong; that is listed and no more
+    unchecked: bool = False  # answers another question, whose cost the first one is compared with
 
 
 @dataclasses.dataclass

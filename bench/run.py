@@ -8,6 +8,7 @@ import argparse
 import dataclasses
 import importlib
 import json
+import os
 import pathlib
 import pkgutil
 import sys
@@ -15,6 +16,8 @@ import sys
 FOLDER = pathlib.Path(__file__).resolve().parent
 ROOT = FOLDER.parent
 sys.path.insert(0, str(FOLDER))
+
+os.environ.setdefault("SCANLOOM_THREADS", "1")  # of functions, which take no number of threads
 
 import harness  # noqa: E402
 import machine  # noqa: E402
@@ -96,6 +99,8 @@ def begins_so(name: str, beginnings: list[str]) -> bool:
 
 def is_right(question, peer, findings) -> bool:
     """Whether the peer gives the right result; otherwise the reason is among the findings."""
+    if peer.unchecked:
+        return True
     try:
         harness.check(question, peer.engine)
     except harness.Wrong as reason:

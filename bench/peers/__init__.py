@@ -27,7 +27,9 @@ def versions() -> dict[str, str]:
     return {name: importlib.metadata.version(name) for name in MODULES if name not in absent()}
 
 
-def optional(package: str, function: str, *arguments, target=None, name=None) -> list[Peer]:
+def optional(
+    package: str, function: str, *arguments, target=None, name=None, module=None
+) -> list[Peer]:
     """The peer, or none where its package is missing. It is made when it first runs."""
     if package in absent():
         return []
@@ -35,8 +37,8 @@ def optional(package: str, function: str, *arguments, target=None, name=None) ->
 
     def run():
         if not made:
-            module = importlib.import_module(f"peers.{MODULES[package]}")
-            made.append(getattr(module, function)(*arguments))
+            holder = importlib.import_module(f"peers.{module or MODULES[package]}")
+            made.append(getattr(holder, function)(*arguments))
         return made[0]()
 
     return [Peer(Engine(name or package, run), target, optional=True)]

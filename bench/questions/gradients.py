@@ -1,0 +1,36 @@
+"""W1g, W3g, W4g: values and gradients of scans in one call, beside the values alone and JAX."""
+
+from harness import Peer, Question
+from peers import optional
+from workloads import gradients
+
+# By name: the workload, steps, tolerance, the targets beside the values alone and beside JAX.
+WORKLOADS = {
+    "affine": (lambda: gradients.Affine(100_000), 100_000, 1e-4, 2.5, 0.6),
+    "garch": (lambda: gradients.Garch(20_000), 20_000, 1e-9, 2.5, 0.6),
+    "lstm_b32_h128": (lambda: gradients.Lstm(100, 32, 128), 100, 1e-3, 3.5, 1.1),
+}
+
+
+def questions(place, clock):
+    for name, (make, steps, tolerance, beside_values, beside_jax) in WORKLOADS.items():
+        if not place.wants(f"gradients/{name}"):
+            continue
+        workload = make()
+        ours, forward = workload.engines()
+        yield Question(
+            name=f"gradients/{name}",
+            about=f"value and gradients, {steps} steps",
+            unit="step",
+            units=steps,
+            ours=ours,
+            peers=[
+                Peer(forward, beside_values, unchecked=True),
+                *optional(
+                    "jax", name.split("_")[0], workload,
+                    module="jax_gradients", target=beside_jax,
+                ),
+            ],
+            reference=workload.reference(),
+            tolerance=tolerance,
+        )
