@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -45,6 +46,19 @@ class SCANLOOM_API Function {
   Expected<std::vector<Value>> operator()(std::initializer_list<View> values) const {
     return call(std::span(values.begin(), values.size()));
   }
+
+  /// Writes the function and the values that its shared variables have now: text and elements, no
+  /// machine code. `note` comes back when it is loaded. Error: the file cannot be written; it is
+  /// then as it was.
+  Expected<void> save(const std::string& path, std::string_view note = {}) const;
+  /// Reads what save() has written. Its shared variables are new ones. Errors: not_found,
+  /// invalid_model (damaged), unsupported (saved by a newer version).
+  static Expected<Function> load(const std::string& path, const SessionOptions& options = {},
+                                 std::string* note = nullptr);
+
+  /// The shared variables that it reads, then those that it only sets.
+  [[nodiscard]] std::vector<Shared> shared() const;
+  [[nodiscard]] std::size_t output_count() const noexcept;
 
   /// The inputs' names and types; those of shared variables are not among them.
   [[nodiscard]] std::span<const ValueInfo> inputs() const noexcept;

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from ._config import config
     from ._function import In, Out, function
     from ._graph import clone
+    from ._saving import load
     from ._scan import scan
     from ._shared import SharedVariable, shared
     from ._views import foldl, foldr, map, reduce, scan_checkpoints
@@ -86,6 +87,7 @@ _LAZY = {
     "clone": "_graph",
     "config": "_config",
     "dot": "tensor",
+    "load": "_saving",
     "scan": "_scan",
 }
 _MODULES = ("gradient", "ifelse", "printing", "scan_module", "tensor", "updates")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -174,6 +175,19 @@ class Function:
     def explain(self) -> str:
         """What became of every loop: strategy, memory, what stands in the way of a better one."""
         return self._native.explain()
+
+    def save(self, path: Union[str, os.PathLike[str]]) -> None:
+        """Writes the function, for scanloom.load, with the values that shared variables have now.
+
+        The file holds text and elements, no machine code.
+        """
+        from ._saving import save
+
+        save(self, path)
+
+    def get_shared(self) -> list[SharedVariable]:
+        """The shared variables that it reads or sets."""
+        return [SharedVariable(shared) for shared in self._native.shared()]
 
     def ir(self) -> str:
         """The module after passes, as text."""

@@ -72,6 +72,26 @@ nb::tuple call(const Function& function, const nb::list& values, const RunSettin
   return nb::make_tuple(computed, rows);
 }
 
+/// Name, dtype as numpy calls it, number of axes.
+nb::list inputs_of(const Function& function) {
+  nb::list described;
+  for (const ValueInfo& input : function.inputs())
+    described.append(nb::make_tuple(text(input.name), numpy_name(input.dtype), input.shape.size()));
+  return described;
+}
+
+void save(const Function& function, const nb::bytes& path, const std::string& note) {
+  const Expected<void> done = function.save({path.c_str(), path.size()}, note);
+  if (!done) raise(Expected<void>(done).error());
+}
+
+nb::tuple load(const nb::bytes& path, const SessionOptions& session) {
+  std::string note;
+  Expected<Function> made = Function::load({path.c_str(), path.size()}, session, &note);
+  if (!made) raise(std::move(made).error());
+  return nb::make_tuple(*std::move(made), text(note));
+}
+
 nb::object value_of(const Shared& shared) { return Converter(0).to_object(shared.value()); }
 
 void set_value(Shared& shared, const nb::object& value) {
@@ -127,7 +147,12 @@ void bind_functions(nb::module_& module) {
   nb::class_<Function>(module, "Function")
       .def("call", &call)
       .def("explain", [](const Function& function) { return text(function.explain()); })
-      .def("ir", [](const Function& function) { return text(function.ir()); });
+      .def("ir", [](const Function& function) { return text(function.ir()); })
+      .def("save", &save)
+      .def("shared", &Function::shared)
+      .def("input_count", [](const Function& function) { return function.inputs().size(); })
+      .def("inputs", &inputs_of);
+  module.def("load_function", &load);
   module.def("compile", &compile);
 }
 

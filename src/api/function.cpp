@@ -1,10 +1,14 @@
 #include <scanloom/function.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <utility>
 
 #include "api/guard.h"
 #include "api/impl.h"
+#include "api/saved_function.h"
 #include "api/specialised.h"
+#include "base/mapped_file.h"
 #include "expr/lower.h"
 #include "expr/node.h"
 #include "expr/shared.h"
@@ -17,8 +21,19 @@ struct Function::Impl {
 
   Specialised programs;
   std::size_t inputs = 0, outputs = 0;  ///< the caller's own
+  std::vector<Shared> variables;        ///< those that are read, then those that are set alone
   /// Fed behind the inputs, and set to what comes behind the outputs.
   std::vector<std::shared_ptr<expr::SharedVariable>> read, updated;
+
+  void add_read(const Expr& variable) {
+    variables.emplace_back(variable);
+    read.push_back(variable.node()->shared);
+  }
+  void add_updated(const Expr& variable) {
+    if (std::ranges::find(variables, Shared(variable)) == variables.end())
+      variables.emplace_back(variable);
+    updated.push_back(variable.node()->shared);
+  }
 
   /// Calls that update a variable take turns; the order of locks is that of their making.
   [[nodiscard]] std::vector<std::unique_lock<std::recursive_mutex>> take_turns() const {
@@ -65,6 +80,17 @@ struct Function::Impl {
 };
 
 namespace {
+
+/// Beside the file first, so that nobody ever sees half of it.
+Expected<void> write_file(const std::string& path, const std::string& bytes) {
+  const std::string beside = path + ".part";
+  std::FILE* const file = std::fopen(beside.c_str(), "wb");
+  bool done = file != nullptr && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+  if (file != nullptr) done = std::fclose(file) == 0 && done;
+  if (done && std::rename(beside.c_str(), path.c_str()) == 0) return {};
+  std::remove(beside.c_str());
+  return fail(Code::invalid_argument, "'{}' cannot be written", path);
+}
 
 Expected<void> check_update(const Shared& variable, const Expr& next) {
   const Expr& of = variable.variable();
@@ -123,9 +149,8 @@ Expected<Function> Function::compile(const std::vector<Expr>& inputs,
     auto impl = std::make_shared<Impl>(std::move(lowered.module), options.session);
     impl->inputs = inputs.size();
     impl->outputs = outputs.size();
-    for (const Expr& variable : lowered.shared) impl->read.push_back(variable.node()->shared);
-    for (const auto& [variable, next] : updates.entries())
-      impl->updated.push_back(variable.variable().node()->shared);
+    for (const Expr& variable : lowered.shared) impl->add_read(variable);
+    for (const auto& [variable, next] : updates.entries()) impl->add_updated(variable.variable());
     return Function(std::move(impl));
   });
 }
@@ -134,6 +159,54 @@ Expected<std::vector<Value>> Function::call(std::span<const View> values, const 
                                             RunReport* report) const {
   return guard([&] { return impl_->call(values, options, report); });
 }
+
+Expected<void> Function::save(const std::string& path, std::string_view note) const {
+  return guard([&]() -> Expected<void> {
+    SavedFunction saved;
+    saved.note = note;
+    saved.inputs = static_cast<std::int64_t>(impl_->inputs);
+    saved.outputs = static_cast<std::int64_t>(impl_->outputs);
+    saved.read = static_cast<std::int64_t>(impl_->read.size());
+    saved.module = impl_->programs.open().plan->module;
+    const auto turns = impl_->take_turns();
+    for (const Shared& each : impl_->variables) {
+      const auto& shared = each.variable().node()->shared;
+      const auto at = std::ranges::find(impl_->updated, shared) - impl_->updated.begin();
+      const bool stays = at == std::ssize(impl_->updated);
+      saved.shared.push_back(
+          {shared->name, expr::value_of(*shared), stays ? -1 : saved.outputs + at});
+    }
+    return write_file(path, to_bytes(saved));
+  });
+}
+
+Expected<Function> Function::load(const std::string& path, const SessionOptions& options,
+                                  std::string* note) {
+  return guard([&]() -> Expected<Function> {
+    SCANLOOM_TRY(const auto file, MappedFile::open(path));
+    SCANLOOM_TRY(SavedFunction saved, function_of_bytes(file->bytes()));
+    if (note != nullptr) *note = saved.note;
+    auto impl = std::make_shared<Impl>(std::move(saved.module), options);
+    impl->inputs = static_cast<std::size_t>(saved.inputs);
+    impl->outputs = static_cast<std::size_t>(saved.outputs);
+    std::vector<std::pair<std::int64_t, Expr>> updated;
+    for (std::size_t i = 0; i < saved.shared.size(); ++i) {
+      const auto& [name, value, update] = saved.shared[i];
+      const Expr variable = expr::shared_of(name, value);
+      if (std::cmp_less(i, saved.read))
+        impl->add_read(variable);
+      else
+        impl->variables.emplace_back(variable);
+      if (update >= 0) updated.emplace_back(update, variable);
+    }
+    std::ranges::sort(updated, {}, [](const auto& each) { return each.first; });
+    for (const auto& [result, variable] : updated) impl->add_updated(variable);
+    return Function(std::move(impl));
+  });
+}
+
+std::vector<Shared> Function::shared() const { return impl_->variables; }
+std::size_t Function::output_count() const noexcept { return impl_->outputs; }
 
 std::span<const ValueInfo> Function::inputs() const noexcept {
   return std::span(impl_->programs.open().inputs).first(impl_->inputs);

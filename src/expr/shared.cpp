@@ -73,28 +73,26 @@ Expr updated_by_loops(std::span<const Expr> outputs, const Expr& variable) {
   return made;
 }
 
-namespace {
-
-/// Sizes stay open: another value may have others.
-Expr variable_of(std::string name, Expected<tensor::Tensor> value) {
-  if (!value) return failed(std::move(value).error());
+// Sizes stay open: another value may have others.
+Expr shared_of(std::string name, tensor::Tensor value) {
   auto shared = std::make_shared<SharedVariable>();
   shared->name = name;
-  shared->value = *std::move(value);
-  StaticType type{
-      shared->value.dtype(),
-      std::vector<std::int64_t>(static_cast<std::size_t>(shared->value.shape().rank()), -1)};
+  StaticType type{value.dtype(),
+                  std::vector<std::int64_t>(static_cast<std::size_t>(value.shape().rank()), -1)};
+  shared->value = std::move(value);
   auto node = std::make_shared<Node>(Kind::shared, std::vector{std::move(type)});
   node->shared = std::move(shared);
   node->names = {std::move(name)};
   return Expr(std::move(node));
 }
 
-}  // namespace
 }  // namespace expr
 
-Shared::Shared(std::string name, const View& value)
-    : variable_(expr::variable_of(std::move(name), expr::copied(value))) {}
+Shared::Shared(std::string name, const View& value) {
+  auto copy = expr::copied(value);
+  variable_ = copy ? expr::shared_of(std::move(name), *std::move(copy))
+                   : expr::failed(std::move(copy).error());
+}
 
 Value Shared::value() const {
   const tensor::Tensor now = expr::value_of(*variable_.node()->shared);

@@ -28,6 +28,9 @@ void set_value(SharedVariable& variable, tensor::Tensor value);
 /// Undefined where there is none.
 [[nodiscard]] Expr default_update(const Expr& variable);
 
+/// A shared variable with that value, which it shares.
+[[nodiscard]] Expr shared_of(std::string name, tensor::Tensor value);
+
 /// The shared variables that the expressions read, in the order in which they were made.
 [[nodiscard]] std::vector<Expr> shared_variables(std::span<const Expr> outputs);
 /// What the first loop makes of a variable that loops alone read, all of which update it; undefined

@@ -1,0 +1,245 @@
+#include "api/saved_function.h"
+
+#include <charconv>
+#include <set>
+
+#include "ir/infer.h"
+#include "ir/parse.h"
+#include "ir/print.h"
+#include "ir/verify.h"
+#include "ir/walk.h"
+#include "ops/ops.h"
+
+namespace scanloom {
+namespace {
+
+using tensor::Tensor;
+
+constexpr std::string_view kMagic = "scanloom function\n";
+constexpr std::int64_t kFormat = 1;
+constexpr std::int64_t kLongest = 16;  // elements of a constant that stand in the text
+constexpr std::size_t kAlignment = 64;
+
+bool is_long(const Tensor& tensor) { return tensor.elements() > kLongest; }
+
+/// Constants whose elements do not stand in the text, in its order.
+std::vector<ir::NodeId> long_constants(const ir::Module& module) {
+  std::vector<ir::NodeId> found;
+  for (const ir::RegionId region : ir::regions_outer_first(module, module.top()))
+    for (const ir::NodeId id : module.region(region).nodes)
+      if (module.node(id).op == &ir::constant_op && is_long(module.node(id).attrs[0].tensor()))
+        found.push_back(id);
+  return found;
+}
+
+class Writer {
+ public:
+  void line(std::string_view word, std::int64_t number) {
+    bytes_ += fmt::format("{} {}\n", word, number);
+  }
+  void text(std::string_view word, std::string_view content) {
+    line(word, static_cast<std::int64_t>(content.size()));
+    bytes_ += content;
+    bytes_ += '\n';
+  }
+  void tensor(const Tensor& tensor) {
+    bytes_ += fmt::format("{} {}", dtype_name(tensor.dtype()), tensor.shape().rank());
+    for (const std::int64_t size : tensor.shape()) bytes_ += fmt::format(" {}", size);
+    bytes_ += '\n';
+    bytes_.resize((bytes_.size() + kAlignment - 1) / kAlignment * kAlignment, '\n');
+    bytes_.append(static_cast<const char*>(tensor.data()), tensor.bytes());
+    bytes_ += '\n';
+  }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  std::string bytes_{kMagic};
+};
+
+/// Errors name the byte at which reading stopped.
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+
+  Expected<void> magic() {
+    if (!bytes_.starts_with(kMagic))
+      return invalid_model("this is no saved function: it does not begin with '{}'",
+                           kMagic.substr(0, kMagic.size() - 1));
+    at_ = kMagic.size();
+    return {};
+  }
+
+  Expected<std::int64_t> line(std::string_view word, std::int64_t most) {
+    SCANLOOM_CHECK_OK(expect(word));
+    SCANLOOM_CHECK_OK(expect(" "));
+    SCANLOOM_TRY(const std::int64_t value, integer(-1, most));
+    SCANLOOM_CHECK_OK(expect("\n"));
+    return value;
+  }
+
+  Expected<std::string_view> text(std::string_view word) {
+    SCANLOOM_TRY(const std::int64_t size, line(word, left()));
+    if (size < 0 || size > left()) return stopped("a text is cut off");
+    const std::string_view content = bytes_.substr(at_, static_cast<std::size_t>(size));
+    at_ += content.size();
+    SCANLOOM_CHECK_OK(expect("\n"));
+    return content;
+  }
+
+  Expected<Tensor> tensor() {
+    const std::size_t end = bytes_.find(' ', at_);
+    if (end == std::string_view::npos) return stopped("a tensor is cut off");
+    const auto dtype = dtype_from_name(bytes_.substr(at_, end - at_));
+    if (!dtype || *dtype == DType::string) return stopped("there is no such element type");
+    at_ = end + 1;
+    SCANLOOM_TRY(const std::int64_t rank, integer(0, tensor::kMaxRank));
+    tensor::Shape shape;
+    for (std::int64_t axis = 0; axis < rank; ++axis) {
+      SCANLOOM_CHECK_OK(expect(" "));
+      SCANLOOM_TRY(const std::int64_t size, integer(0, std::int64_t{1} << 40));
+      shape.push_back(size);
+    }
+    SCANLOOM_CHECK_OK(expect("\n"));
+    const auto elements = shape.checked_elements();
+    while (at_ < bytes_.size() && at_ % kAlignment != 0) SCANLOOM_CHECK_OK(expect("\n"));
+    const auto width = static_cast<std::int64_t>(dtype_bytes(*dtype));
+    if (!elements || *elements > left() / width)
+      return stopped("the elements of a tensor are cut off");
+    SCANLOOM_TRY(Tensor made, Tensor::copy_of(*dtype, shape, bytes_.data() + at_));
+    at_ += made.bytes();
+    SCANLOOM_CHECK_OK(expect("\n"));
+    return made;
+  }
+
+  Expected<void> end() const {
+    if (at_ == bytes_.size()) return {};
+    return stopped("something follows the end");
+  }
+
+ private:
+  [[nodiscard]] std::int64_t left() const { return static_cast<std::int64_t>(bytes_.size() - at_); }
+  [[nodiscard]] Error stopped(std::string_view why) const {
+    return invalid_model("a damaged saved function: {}, at byte {} of its {}", why, at_,
+                         bytes_.size());
+  }
+  Expected<void> expect(std::string_view word) {
+    if (bytes_.substr(at_, word.size()) != word)
+      return stopped(fmt::format("'{}' is expected", word == "\n" ? "end of line" : word));
+    at_ += word.size();
+    return {};
+  }
+  Expected<std::int64_t> integer(std::int64_t least, std::int64_t most) {
+    std::int64_t value = 0;
+    const char* const begin = bytes_.data() + at_;
+    const auto [end, error] = std::from_chars(begin, bytes_.data() + bytes_.size(), value);
+    if (error != std::errc() || value < least || value > most)
+      return stopped(fmt::format("a number from {} to {} is expected", least, most));
+    at_ += static_cast<std::size_t>(end - begin);
+    return value;
+  }
+
+  std::string_view bytes_;
+  std::size_t at_ = 0;
+};
+
+/// Puts the elements of long constants in their place.
+Expected<void> fill(ir::Module& module, Reader& reader) {
+  for (const ir::NodeId id : long_constants(module)) {
+    SCANLOOM_TRY(Tensor value, reader.tensor());
+    const Tensor& shown = module.node(id).attrs[0].tensor();
+    if (value.dtype() != shown.dtype() || !(value.shape() == shown.shape()))
+      return invalid_model(
+          "a damaged saved function: a constant is {}{} in the text, {}{} behind it",
+          dtype_name(shown.dtype()), shown.shape().to_string(), dtype_name(value.dtype()),
+          value.shape().to_string());
+    module.node(id).attrs[0] = std::move(value);
+  }
+  return {};
+}
+
+Expected<void> check(const SavedFunction& function) {
+  const ir::Region& top = function.module.region(function.module.top());
+  const auto shared = static_cast<std::int64_t>(function.shared.size());
+  if (function.read > shared || std::ssize(top.args) != function.inputs + function.read)
+    return invalid_model("a saved function of {} inputs and {} shared variables has {} arguments",
+                         function.inputs, function.read, top.args.size());
+  std::set<std::int64_t> updated;
+  for (const SavedFunction::Variable& variable : function.shared)
+    if (variable.update >= 0 && !updated.insert(variable.update).second)
+      return invalid_model("result {} updates two shared variables", variable.update);
+  const auto updates = std::ssize(updated);
+  if (updates > 0 &&
+      (*updated.begin() != function.outputs || *updated.rbegin() != function.outputs + updates - 1))
+    return invalid_model("updates are results {} to {}, not those behind the {} outputs",
+                         *updated.begin(), *updated.rbegin(), function.outputs);
+  if (std::ssize(top.yields) != function.outputs + updates)
+    return invalid_model("a saved function of {} outputs and {} updates has {} results",
+                         function.outputs, updates, top.yields.size());
+  for (std::int64_t i = 0; i < function.read; ++i) {
+    const Tensor& value = function.shared[static_cast<std::size_t>(i)].value;
+    const tensor::Type& type =
+        function.module.value(top.args[static_cast<std::size_t>(function.inputs + i)]).type;
+    if (!type.is_tensor() || type.dtype != value.dtype() || type.rank() != value.shape().rank())
+      return invalid_model("the shared variable '{}' is {}{}, its argument {}",
+                           function.shared[static_cast<std::size_t>(i)].name,
+                           dtype_name(value.dtype()), value.shape().to_string(),
+                           to_string(type, function.module.dims));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string to_bytes(const SavedFunction& function) {
+  Writer writer;
+  writer.line("format", kFormat);
+  writer.text("note", function.note);
+  writer.line("inputs", function.inputs);
+  writer.line("outputs", function.outputs);
+  writer.line("shared", static_cast<std::int64_t>(function.shared.size()));
+  writer.line("read", function.read);
+  writer.text("module", ir::print(function.module, {.places = true, .max_elements = kLongest}));
+  for (const SavedFunction::Variable& variable : function.shared) {
+    writer.text("name", variable.name);
+    writer.line("update", variable.update);
+    writer.tensor(variable.value);
+  }
+  for (const ir::NodeId id : long_constants(function.module))
+    writer.tensor(function.module.node(id).attrs[0].tensor());
+  return writer.take();
+}
+
+Expected<SavedFunction> function_of_bytes(std::string_view bytes) {
+  constexpr std::int64_t kMany = std::int64_t{1} << 31;
+  Reader reader(bytes);
+  SCANLOOM_CHECK_OK(reader.magic());
+  SCANLOOM_TRY(const std::int64_t format, reader.line("format", kMany));
+  if (format > kFormat)
+    return fail(Code::unsupported,
+                "the function was saved in format {}, but this library reads up to format {}: "
+                "it needs a newer version",
+                format, kFormat);
+  SavedFunction function;
+  SCANLOOM_TRY(function.note, reader.text("note"));
+  SCANLOOM_TRY(function.inputs, reader.line("inputs", kMany));
+  SCANLOOM_TRY(function.outputs, reader.line("outputs", kMany));
+  SCANLOOM_TRY(const std::int64_t shared, reader.line("shared", kMany));
+  SCANLOOM_TRY(function.read, reader.line("read", kMany));
+  SCANLOOM_TRY(const std::string_view text, reader.text("module"));
+  SCANLOOM_TRY(function.module, ir::parse(text, ops::find_op));
+  for (std::int64_t i = 0; i < shared; ++i) {
+    SavedFunction::Variable variable;
+    SCANLOOM_TRY(variable.name, reader.text("name"));
+    SCANLOOM_TRY(variable.update, reader.line("update", kMany));
+    SCANLOOM_TRY(variable.value, reader.tensor());
+    function.shared.push_back(std::move(variable));
+  }
+  SCANLOOM_CHECK_OK(fill(function.module, reader));
+  SCANLOOM_CHECK_OK(reader.end());
+  SCANLOOM_CHECK_OK(ir::verify(function.module));
+  SCANLOOM_CHECK_OK(check(function));
+  SCANLOOM_CHECK_OK(ir::infer_types(function.module, ir::Declared::ignore));
+  return function;
+}
+
+}  // namespace scanloom

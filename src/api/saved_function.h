@@ -1,0 +1,33 @@
+// A function as bytes: the text of its module and, behind it, the elements of shared variables and
+// of long constants. Nothing in it is executed; docs/saved-functions.md describes the format.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/expected.h"
+#include "ir/module.h"
+
+namespace scanloom {
+
+struct SavedFunction {
+  struct Variable {
+    std::string name;
+    tensor::Tensor value;
+    std::int64_t update = -1;  ///< which result is its next value; -1: it stays
+  };
+
+  std::string note;  ///< of whoever saved it; means nothing here
+  std::int64_t inputs = 0, outputs = 0;
+  std::vector<Variable> shared;  ///< arguments behind the inputs, then those that are updated alone
+  std::int64_t read = 0;         ///< how many of them are arguments
+  ir::Module module;             ///< without passes
+};
+
+[[nodiscard]] std::string to_bytes(const SavedFunction& function);
+
+/// Errors: invalid_model (no such file, damaged), unsupported (a newer format).
+[[nodiscard]] Expected<SavedFunction> function_of_bytes(std::string_view bytes);
+
+}  // namespace scanloom

@@ -1,0 +1,130 @@
+// Functions saved and loaded; files that are no such functions, or damaged ones.
+#include <scanloom/function.h>
+#include <scanloom/grad.h>
+#include <scanloom/scan.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <string>
+
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace scanloom {
+namespace {
+
+class SavedFunctions : public ::testing::Test {
+ protected:
+  SavedFunctions() : path_(::testing::TempDir() + "scanloom_saved_" + std::to_string(::getpid())) {}
+  ~SavedFunctions() override { std::filesystem::remove(path_); }
+
+  [[nodiscard]] std::string bytes() const {
+    std::ifstream file(path_, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  void write(const std::string& bytes) const { std::ofstream(path_, std::ios::binary) << bytes; }
+
+  const std::string path_;
+};
+
+/// Counts its calls, reads a weight of many elements, and differentiates a loop.
+Function counting_function() {
+  const std::vector<double> weights(100, 0.5);
+  const Shared count("count", std::int64_t{0}), weight("w", view(weights.data(), {100}));
+  const Expr x = input("x", DType::f64, {-1}), many = constant(view(weights.data(), {100}));
+  const Expr h = scan({.sequences = {x}, .initial = {number(1, DType::f64)}, .name = "chain"},
+                      [](const StepInputs& step) { return step.state(0) * step[0]; });
+  const Expr cost = h[-1] + sum(weight.variable() * many);
+  return Function::compile({x}, {cost, grad(cost, x), count.variable()},
+                           {.updates = {{count, count.variable() + 1}}})
+      .value_or_throw();
+}
+
+std::vector<double> elements(const Value& value) {
+  const auto all = value.as<double>();
+  return {all.begin(), all.end()};
+}
+
+TEST_F(SavedFunctions, GiveTheSameAndGoOnCounting) {
+  const Function made = counting_function();
+  const std::vector<double> xs{2, 3, 5};
+  (void)made({view(xs.data(), {3})}).value_or_throw();
+  made.save(path_, "a note\nof two lines").value_or_throw();
+  std::string note;
+  const Function loaded = Function::load(path_, {}, &note).value_or_throw();
+  EXPECT_EQ(note, "a note\nof two lines");
+  const auto expected = made({view(xs.data(), {3})}).value_or_throw();
+  for (int call = 1; call < 4; ++call) {
+    const auto found = loaded({view(xs.data(), {3})}).value_or_throw();
+    ASSERT_EQ(found.size(), 3u);
+    EXPECT_EQ(elements(found[0]), elements(expected[0]));
+    EXPECT_EQ(elements(found[1]), elements(expected[1]));
+    EXPECT_EQ(found[2].as<std::int64_t>()[0], call);
+  }
+  ASSERT_EQ(loaded.inputs().size(), 1u);
+  EXPECT_EQ(loaded.inputs()[0].name, "x");
+  EXPECT_EQ(loaded.output_count(), 3u);
+  for (const Shared& variable : loaded.shared()) {
+    if (variable.variable().name() != "count") continue;
+    EXPECT_EQ(variable.value().as<std::int64_t>()[0], 4);
+  }
+}
+
+TEST_F(SavedFunctions, SaySoWhereTheyAreNone) {
+  EXPECT_EQ(Function::load(path_).error().code(), Code::not_found);
+  write("something else");
+  EXPECT_THAT(Function::load(path_).error().message(),
+              testing::HasSubstr("this is no saved function"));
+}
+
+TEST_F(SavedFunctions, OfANewerFormatAreRefused) {
+  counting_function().save(path_).value_or_throw();
+  std::string newer = bytes();
+  newer.replace(newer.find("format 1"), 8, "format 2");
+  write(newer);
+  const auto loaded = Function::load(path_);
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().code(), Code::unsupported);
+  EXPECT_THAT(loaded.error().message(), testing::HasSubstr("format 2"));
+  EXPECT_THAT(loaded.error().message(), testing::HasSubstr("up to format 1"));
+}
+
+TEST_F(SavedFunctions, ThatAreCutOffAreErrors) {
+  counting_function().save(path_).value_or_throw();
+  const std::string whole = bytes();
+  for (std::size_t size = 0; size < whole.size(); size += 1 + size / 50) {
+    write(whole.substr(0, size));
+    EXPECT_FALSE(Function::load(path_)) << size;
+  }
+}
+
+TEST_F(SavedFunctions, ThatAreDamagedDoNoHarm) {
+  counting_function().save(path_).value_or_throw();
+  const std::string whole = bytes();
+  std::mt19937 random(11);
+  const std::vector<double> xs{2, 3, 5};
+  for (int turn = 0; turn < 500; ++turn) {
+    std::string damaged = whole;
+    for (int i = 0; i < 3; ++i)
+      damaged[random() % damaged.size()] = static_cast<char>(random() % 256);
+    write(damaged);
+    const auto loaded = Function::load(path_);
+    if (loaded)
+      (void)loaded->call(std::vector{view(xs.data(), {3})},
+                         {.max_steps = 100, .max_memory = 1 << 24});
+  }
+}
+
+TEST_F(SavedFunctions, ThatCannotBeWrittenAreErrors) {
+  const auto saved = counting_function().save("/no such folder/f");
+  ASSERT_FALSE(saved);
+  EXPECT_THAT(saved.error().message(), testing::HasSubstr("cannot be written"));
+}
+
+}  // namespace
+}  // namespace scanloom
