@@ -1,8 +1,14 @@
-"""The examples: in C++, C and Python over the demo's recordings, and recurrences in C++."""
+"""The examples: in C++, C and Python over the demo's recordings, recurrences in C++, and digits from a
+Boltzmann machine in Python."""
 
+import importlib.util
+import os
+import re
+import struct
 import subprocess
 import sys
 import wave
+import zlib
 
 import numpy as np
 import pytest
@@ -117,3 +123,98 @@ def test_recurrences():
         assert line.split() == ["last", "x", f"{x[-1]:.4f}"]
         assert counted.split() == ["steps", "so", "far", str(steps)]
     assert answer.stdout in (PROJECT / "examples" / "README.md").read_text(encoding="utf-8")
+
+
+needs_digits = pytest.mark.skipif(
+    importlib.util.find_spec("sklearn") is None,
+    reason="the digits come with scikit-learn, which `make demo` installs",
+)
+
+
+def train_digits(*arguments, **environment):
+    program = str(PROJECT / "examples" / "digits_rbm.py")
+    return subprocess.run(
+        [sys.executable, program, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, **environment},
+    )
+
+
+def errors_of(text):
+    found = re.findall(r"^epoch +(\d+)  reconstruction error (0\.\d{4})$", text, re.MULTILINE)
+    return {int(epoch): float(error) for epoch, error in found}
+
+
+def read_grey_png(path):
+    content = path.read_bytes()
+    assert content.startswith(b"\x89PNG\r\n\x1a\n")
+    chunks, at = {}, 8
+    while at < len(content):
+        size, kind = struct.unpack_from(">I4s", content, at)
+        chunks[kind] = content[at + 8 : at + 8 + size]
+        (check,) = struct.unpack_from(">I", content, at + 8 + size)
+        assert check == zlib.crc32(kind + chunks[kind])
+        at += size + 12
+    assert list(chunks) == [b"IHDR", b"IDAT", b"IEND"]
+    width, height, *form = struct.unpack(">IIBBBBB", chunks[b"IHDR"])
+    lines = np.frombuffer(zlib.decompress(chunks[b"IDAT"]), np.uint8).reshape(height, width + 1)
+    assert form == [8, 0, 0, 0, 0] and not lines[:, 0].any()
+    return lines[:, 1:]
+
+
+@needs_digits
+def test_a_boltzmann_machine_learns_digits(tmp_path):
+    picture = tmp_path / "made" / "digits.png"
+    answer = train_digits(picture)
+    assert (answer.returncode, answer.stderr) == (0, "")
+    errors = errors_of(answer.stdout)
+    assert list(errors) == list(range(1, 41)) and errors[40] < errors[1] / 2.5
+    shown = errors_of((PROJECT / "examples" / "README.md").read_text(encoding="utf-8"))
+    assert 1 in shown and 40 in shown
+    # Where products have other last bits, without fused multiply-add, a draw may fall otherwise.
+    assert all(abs(errors[epoch] - error) < 0.003 for epoch, error in shown.items())
+
+    pixels = read_grey_png(picture)[2::4, 2::4]
+    assert pixels.shape == (100, 204)
+    digits, samples = (
+        half.reshape(10, 10, 10, 10).transpose(0, 2, 1, 3)[:, :, 1:9, 1:9].reshape(100, 64)
+        for half in (pixels[:, :100], pixels[:, 104:])
+    )
+    assert set(np.unique(digits)) == {0, 255}
+    # Samples are as unlike each other as digits are, and most pixels of them are decided.
+    assert abs(samples.mean() - digits.mean()) < 25
+    assert samples.std(axis=0).mean() > 0.6 * digits.std(axis=0).mean()
+    assert ((samples < 64) | (samples > 191)).mean() > 0.75
+
+
+@needs_digits
+def test_digits_follow_from_the_seed(tmp_path):
+    def learned(name, seed, threads):
+        path = tmp_path / name
+        answer = train_digits("--epochs", 2, "--seed", seed, path, SCANLOOM_THREADS=threads)
+        assert (answer.returncode, answer.stderr) == (0, "")
+        errors = errors_of(answer.stdout)
+        assert len(errors) == 2 and errors[2] < 0.9 * errors[1]
+        return errors, path.read_bytes()
+
+    first = learned("a.png", 7, "1")
+    assert learned("b.png", 7, "3") == first
+    assert learned("c.png", 8, "1") != first
+
+
+def test_digits_say_what_is_wrong(tmp_path):
+    (tmp_path / "sklearn.py").write_text("raise ImportError")
+    answer = train_digits(PYTHONPATH=str(tmp_path))
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert answer.stderr.startswith("error: ") and "pip install scikit-learn" in answer.stderr
+    answer = train_digits("--epochs", "-1")
+    assert answer.returncode == 2 and "invalid natural value: '-1'" in answer.stderr
+
+
+@needs_digits
+def test_digits_without_a_place_for_the_picture(tmp_path):
+    answer = train_digits("--epochs", 0, tmp_path)
+    assert answer.returncode == 2
+    assert answer.stderr.startswith("error: ") and str(tmp_path) in answer.stderr
