@@ -56,6 +56,11 @@ class SCANLOOM_API Function {
   static Expected<Function> load(const std::string& path, const SessionOptions& options = {},
                                  std::string* note = nullptr);
 
+  /// An ONNX model (opset 18) that computes the same: loops are Loop nodes. Shared variables that
+  /// stay are initialisers with the values that they have now; those that are updated are inputs,
+  /// and their next values outputs. Error: unsupported, with all operators that have no ONNX form.
+  [[nodiscard]] Expected<std::string> to_onnx() const;
+
   /// The shared variables that it reads, then those that it only sets.
   [[nodiscard]] std::vector<Shared> shared() const;
   [[nodiscard]] std::size_t output_count() const noexcept;

@@ -185,6 +185,16 @@ class Function:
 
         save(self, path)
 
+    def to_onnx(self, path: Union[str, os.PathLike[str]]) -> None:
+        """Writes an ONNX model (opset 18) that computes the same; loops are Loop nodes.
+
+        Shared variables that stay are initialisers; those that are updated are inputs, and their
+        next values outputs. Raises Unsupported with all operators that have no ONNX form.
+        """
+        model = self._native.to_onnx()
+        with open(path, "wb") as file:
+            file.write(model)
+
     def get_shared(self) -> list[SharedVariable]:
         """The shared variables that it reads or sets."""
         return [SharedVariable(shared) for shared in self._native.shared()]

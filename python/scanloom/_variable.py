@@ -121,6 +121,10 @@ class TensorVariable:
         return str(self)
 
     def __bool__(self) -> bool:
+        # As in Theano, so that `if x:` tells a variable from None. Of what is true or false as an
+        # array it would be a mistake.
+        if self.dtype != "bool":
+            return True
         raise InvalidType(
             f"{self} has no truth value: it is not computed yet",
             ("T.switch(condition, a, b) and ifelse(condition, a, b) choose while a function runs",),

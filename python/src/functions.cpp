@@ -149,6 +149,11 @@ void bind_functions(nb::module_& module) {
       .def("explain", [](const Function& function) { return text(function.explain()); })
       .def("ir", [](const Function& function) { return text(function.ir()); })
       .def("save", &save)
+      .def("to_onnx",
+           [](const Function& function) {
+             const std::string model = value_or_raise(function.to_onnx());
+             return nb::bytes(model.data(), model.size());
+           })
       .def("shared", &Function::shared)
       .def("input_count", [](const Function& function) { return function.inputs().size(); })
       .def("inputs", &inputs_of);

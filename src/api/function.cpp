@@ -9,10 +9,12 @@
 #include "api/saved_function.h"
 #include "api/specialised.h"
 #include "base/mapped_file.h"
+#include "exporters/onnx/write.h"
 #include "expr/lower.h"
 #include "expr/node.h"
 #include "expr/shared.h"
 #include "ir/verify.h"
+#include "passes/run.h"
 
 namespace scanloom {
 
@@ -202,6 +204,44 @@ Expected<Function> Function::load(const std::string& path, const SessionOptions&
     std::ranges::sort(updated, {}, [](const auto& each) { return each.first; });
     for (const auto& [result, variable] : updated) impl->add_updated(variable);
     return Function(std::move(impl));
+  });
+}
+
+namespace {
+
+/// Operators in forms that ONNX has, nothing twice; loops as they were written.
+Expected<void> simplify(ir::Module& module) {
+  constexpr std::string_view kWanted[] = {"canonicalise",   "fold_constants", "merge_common",
+                                          "drop_dead_code", "simplify_ports", "sink_constants"};
+  passes::RunOptions options;
+  for (const passes::PassDef& pass : passes::all_passes())
+    if (std::ranges::find(kWanted, pass.name) == std::end(kWanted))
+      options.disabled.emplace_back(pass.name);
+  SCANLOOM_TRY(const passes::RunReport report, passes::run(module, options));
+  return {};
+}
+
+}  // namespace
+
+Expected<std::string> Function::to_onnx() const {
+  return guard([&]() -> Expected<std::string> {
+    ir::Module module = impl_->programs.open().plan->module;
+    SCANLOOM_CHECK_OK(simplify(module));
+    onnx::WriteOptions options;
+    const auto turns = impl_->take_turns();
+    const std::vector<ir::ValueId>& args = module.region(module.top()).args;
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      options.input_names.push_back(module.value(args[i]).name);
+      const bool shared = i >= impl_->inputs;
+      const auto& variable = shared ? impl_->read[i - impl_->inputs] : nullptr;
+      const bool stays =
+          shared && std::ranges::find(impl_->updated, variable) == impl_->updated.end();
+      options.values.push_back(stays ? expr::value_of(*variable) : tensor::Tensor());
+    }
+    options.output_names.assign(module.output_names.begin(), module.output_names.end());
+    for (std::size_t i = 0; i < impl_->updated.size(); ++i)
+      options.output_names[impl_->outputs + i] = impl_->updated[i]->name + " (next)";
+    return onnx::write_model(module, options);
   });
 }
 

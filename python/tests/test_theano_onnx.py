@@ -1,0 +1,160 @@
+"""Functions as ONNX models: accepted by the checker, equal in onnxruntime and in a session."""
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+
+import scanloom as theano
+import scanloom.tensor as T
+
+RANDOM = np.random.default_rng(3)
+
+
+def draw(*shape):
+    return RANDOM.standard_normal(shape)
+
+
+def power():
+    k, a = T.lscalar("k"), T.vector("a")
+    powers, _ = theano.scan(
+        lambda product, a: product * a, outputs_info=T.ones_like(a), non_sequences=a, n_steps=k
+    )
+    return [a, k], [powers, powers[-1]], [draw(4), np.int64(5)]
+
+
+def polynomial():
+    coefficients, x = T.vector("coefficients"), T.scalar("x")
+    terms, _ = theano.scan(
+        lambda c, k, x: c * x**k, sequences=[coefficients, T.arange(1000)], non_sequences=x
+    )
+    return [coefficients, x], [terms.sum()], [draw(6), np.float64(1.5)]
+
+
+def taps():
+    u, w, x0, y0 = T.matrix("u"), T.matrix("w"), T.matrix("x0"), T.vector("y0")
+
+    def step(before, now, third, last, y, w):
+        return T.tanh(T.dot(last, w) + before - now + third * y), T.dot(third, w).sum() + y
+
+    outputs, _ = theano.scan(
+        step, sequences={"input": u, "taps": [-2, 1]},
+        outputs_info=[{"initial": x0, "taps": [-3, -1]}, y0], non_sequences=w,
+    )
+    return [u, w, x0, y0], list(outputs), [draw(9, 3), draw(3, 3), draw(3, 3), draw(3)]
+
+
+def until():
+    limit = T.scalar("limit")
+    values, _ = theano.scan(
+        lambda x, limit: (x * 2, theano.scan_module.until(x * 2 > limit)),
+        outputs_info=T.constant(1.0, dtype="float64"), non_sequences=limit, n_steps=1024,
+    )
+    return [limit], [values], [np.float64(45)]
+
+
+def backwards():
+    x = T.matrix("x")
+    rows, _ = theano.scan(
+        lambda row, total: total * 0.5 + row, sequences=x, outputs_info=T.zeros_like(x[0]),
+        go_backwards=True,
+    )
+    return [x], [rows], [draw(5, 2)]
+
+
+def gradient():
+    x, w, h = T.matrix("x"), T.matrix("w"), T.vector("h")
+    rows, _ = theano.scan(
+        lambda row, h, w: T.tanh(T.dot(h, w) + row), sequences=x, outputs_info=h, non_sequences=w
+    )
+    cost = (rows**2).sum() + T.log(T.nnet.softmax(rows)[:, 0]).sum()
+    return [x, w, h], [cost, *T.grad(cost, [x, w, h])], [draw(4, 3), draw(3, 3), draw(3)]
+
+
+def nested():
+    x, h = T.tensor3("x"), T.vector("h")
+
+    def outer(matrix, h):
+        inner, _ = theano.scan(lambda row, h: T.tanh(h + row), sequences=matrix, outputs_info=h)
+        return inner[-1] + inner.mean(axis=0)
+
+    rows, _ = theano.scan(outer, sequences=x, outputs_info=h)
+    return [x, h], [rows, T.grad(rows.sum(), h)], [draw(3, 4, 2), draw(2)]
+
+
+def branches():
+    x, y = T.vector("x"), T.vector("y")
+    chosen = theano.ifelse.ifelse(x.sum() > 0, T.exp(x) * y, T.log(T.abs_(x) + 1))
+    return [x, y], [chosen, T.grad(chosen.sum(), x)], [draw(3), draw(3)]
+
+
+def parts():
+    x, i = T.matrix("x"), T.lvector("i")
+    written = T.set_subtensor(x[1:3, ::2], 7.0)
+    more = T.inc_subtensor(x[i], x[0])
+    return (
+        [x, i], [written, more, x[::-1, i], x[2, 1], x[:, None, 0], T.concatenate([x, x], axis=1)],
+        [draw(4, 4), np.array([0, 2, 2])],
+    )
+
+
+def operators():
+    x, n, m = T.vector("x"), T.lvector("n"), T.ivector("m")
+    return (
+        [x, n, m],
+        [
+            T.switch(x > 0, x, -x), T.clip(x, -0.5, 0.5), x.max(), x.argmax(), T.cumsum(x),
+            n // 3, n % 3, n / 2, T.cast(x, "int32"), T.nnet.sigmoid(x), T.floor(x), x**3, n & m,
+            T.eq(n, m), T.any(n > 2), x.prod(), T.outer(x, x), T.nnet.relu(x), T.sgn(x),
+        ],
+        [draw(5), np.array([-4, 0, 3, 7, 8]), np.array([1, 0, 3, 2, 9], np.int32)],
+    )
+
+
+PROGRAMS = [
+    power, polynomial, taps, until, backwards, gradient, nested, branches, parts, operators,
+]
+
+
+def feeds_of(model, arrays):
+    return {
+        each.name: np.asarray(array) for each, array in zip(model.graph.input, arrays, strict=True)
+    }
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_equal_results(tmp_path, program):
+    inputs, outputs, arrays = program()
+    function = theano.function(inputs, outputs)
+    function.to_onnx(tmp_path / "f.onnx")
+    model = onnx.load(tmp_path / "f.onnx")
+    onnx.checker.check_model(model, full_check=True)
+    feeds = feeds_of(model, arrays)
+    expected = function(*arrays)
+    for runner in (onnxruntime, theano):
+        session = runner.InferenceSession(str(tmp_path / "f.onnx"))
+        found = session.run(None, feeds)
+        for one, other in zip(found, expected, strict=True):
+            assert np.shape(one) == np.shape(other)
+            np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
+
+
+def test_shared_variables(tmp_path):
+    w, count = theano.shared(draw(3), "w"), theano.shared(np.int64(4), "count")
+    x = T.vector("x")
+    function = theano.function([x], (x * w).sum() + count, updates={count: count + 1})
+    function.to_onnx(tmp_path / "f.onnx")
+    session = onnxruntime.InferenceSession(str(tmp_path / "f.onnx"))
+    assert [each.name for each in session.get_inputs()] == ["x", "count"]
+    value = draw(3)
+    result, following = session.run(None, {"x": value, "count": np.asarray(4)})
+    np.testing.assert_allclose(result, function(value))
+    assert following == count.get_value() == 5
+
+
+def test_what_has_no_onnx_form(tmp_path):
+    streams = T.shared_randomstreams.RandomStreams(1)
+    function = theano.function([], streams.normal((2,)))
+    with pytest.raises(theano.Unsupported, match="draw"):
+        function.to_onnx(tmp_path / "f.onnx")
+    assert not (tmp_path / "f.onnx").exists()
