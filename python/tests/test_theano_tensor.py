@@ -198,6 +198,7 @@ def test_numbers_beside_integers(dtype):
 def test_identity():
     x, y = T.vector("x"), T.vector("x")
     assert x == x and x != y and not (x == 3)
+    assert x and bool(y)  # as in Theano: what is no comparison is true
     assert len({x, y, x}) == 2
     assert {x: 1}[x] == 1
 
@@ -205,7 +206,7 @@ def test_identity():
 @pytest.mark.parametrize(
     "use",
     [
-        lambda x: bool(x), lambda x: x and x, lambda x: len(x), lambda x: list(x), lambda x: float(x),
+        lambda x: bool(x > 0), lambda x: x <= 1 and x, lambda x: len(x), lambda x: list(x), lambda x: float(x),
         lambda x: int(x), lambda x: range(x), lambda x: np.asarray(x), lambda x: np.exp(x),
         lambda x: max(x, x), lambda x: x[0.5], lambda x: x["a"], lambda x: x.__setitem__(0, 1),
         lambda x: x[0, 0, 0], lambda x: x.dimshuffle(2, 0),

@@ -122,15 +122,23 @@ std::int64_t axis_of(const std::vector<Index>& items, std::size_t at) {
   return std::count_if(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(at), takes_axis);
 }
 
+/// So that an index that is outside is told by what it was an index of.
+Expr indexing(const Expr& picked, const Expr& x) {
+  if (picked.error() == nullptr && picked.node()->op != nullptr)
+    picked.node()->place = "an index of " + describe(x);
+  return picked;
+}
+
 Expr as_index(const Expr& index) {
   return index.dtype() == DType::i32 ? index : cast(index, DType::i64);
 }
 
 /// Integers alone, each dropping its axis: from the last one on, so that axes in front stay.
-Expr take_scalars(Expr x, const std::vector<Index>& items) {
+Expr take_scalars(Expr x, const std::vector<Index>& items, const Expr& whole) {
   for (std::size_t i = items.size(); i-- > 0;)
     if (items[i].kind == Index::Kind::at)
-      x = apply(ops::gather_op, {x, as_index(items[i].at)}, {{"axis", axis_of(items, i)}});
+      x = indexing(apply(ops::gather_op, {x, as_index(items[i].at)}, {{"axis", axis_of(items, i)}}),
+                   whole);
   return x;
 }
 
@@ -201,15 +209,16 @@ Expr take(const Expr& x, const std::vector<Index>& items) {
   Expr picked = take_slices(x, items);
   if (picked.error() != nullptr) return picked;
   if (indices == 1) {
-    picked =
-        apply(ops::gather_op, {picked, as_index(items[last].at)}, {{"axis", axis_of(items, last)}});
+    picked = indexing(
+        apply(ops::gather_op, {picked, as_index(items[last].at)}, {{"axis", axis_of(items, last)}}),
+        x);
   } else if (rank == 0) {
-    picked = take_scalars(picked, items);
+    picked = take_scalars(picked, items, x);
   } else {
     std::vector<Index> axes;
     for (const Index& item : items)
       if (item.kind != Index::Kind::new_axis) axes.push_back(item);
-    picked = take_tuples(picked, axes);
+    picked = indexing(take_tuples(picked, axes), x);
   }
   if (picked.error() != nullptr) return picked;
   return add_axes(picked, items, rank, rank > 0);

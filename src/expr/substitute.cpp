@@ -31,6 +31,7 @@ std::vector<Expr> with_inputs(const Node& node, std::vector<Expr> inputs) {
   std::vector<Expr> results = node.kind == Kind::op ? apply_attrs(*node.op, std::move(inputs),
                                                                   node.attrs, node.outputs.size())
                                                     : copied(node, std::move(inputs));
+  if (!node.place.empty() && results[0].error() == nullptr) results[0].node()->place = node.place;
   if (node.stops_gradient && results[0].error() == nullptr)
     results[0].node()->stops_gradient = true;
   if (node.gradient_limits && results[0].error() == nullptr)
