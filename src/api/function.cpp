@@ -37,7 +37,7 @@ struct Function::Impl {
     updated.push_back(variable.node()->shared);
   }
 
-  /// Calls that update a variable take turns; the order of locks is that of their making.
+  /// Calls that update a variable take turns; all lock them in one order, that of their addresses.
   [[nodiscard]] std::vector<std::unique_lock<std::recursive_mutex>> take_turns() const {
     std::vector<std::shared_ptr<expr::SharedVariable>> sorted = updated;
     std::ranges::sort(sorted);

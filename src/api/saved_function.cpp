@@ -69,10 +69,10 @@ class Reader {
     return {};
   }
 
-  Expected<std::int64_t> line(std::string_view word, std::int64_t most) {
+  Expected<std::int64_t> line(std::string_view word, std::int64_t most, std::int64_t least = 0) {
     SCANLOOM_CHECK_OK(expect(word));
     SCANLOOM_CHECK_OK(expect(" "));
-    SCANLOOM_TRY(const std::int64_t value, integer(-1, most));
+    SCANLOOM_TRY(const std::int64_t value, integer(least, most));
     SCANLOOM_CHECK_OK(expect("\n"));
     return value;
   }
@@ -175,6 +175,16 @@ Expected<void> check(const SavedFunction& function) {
   if (std::ssize(top.yields) != function.outputs + updates)
     return invalid_model("a saved function of {} outputs and {} updates has {} results",
                          function.outputs, updates, top.yields.size());
+  for (const SavedFunction::Variable& variable : function.shared) {
+    if (variable.update < 0) continue;
+    const tensor::Type& type =
+        function.module.value(top.yields[static_cast<std::size_t>(variable.update)]).type;
+    if (!type.is_tensor() || type.dtype != variable.value.dtype() || !type.ranked ||
+        type.rank() != variable.value.shape().rank())
+      return invalid_model("the shared variable '{}' is {}{}, its update {}", variable.name,
+                           dtype_name(variable.value.dtype()), variable.value.shape().to_string(),
+                           to_string(type, function.module.dims));
+  }
   for (std::int64_t i = 0; i < function.read; ++i) {
     const Tensor& value = function.shared[static_cast<std::size_t>(i)].value;
     const tensor::Type& type =
@@ -230,15 +240,15 @@ Expected<SavedFunction> function_of_bytes(std::string_view bytes) {
   for (std::int64_t i = 0; i < shared; ++i) {
     SavedFunction::Variable variable;
     SCANLOOM_TRY(variable.name, reader.text("name"));
-    SCANLOOM_TRY(variable.update, reader.line("update", kMany));
+    SCANLOOM_TRY(variable.update, reader.line("update", kMany, -1));
     SCANLOOM_TRY(variable.value, reader.tensor());
     function.shared.push_back(std::move(variable));
   }
   SCANLOOM_CHECK_OK(fill(function.module, reader));
   SCANLOOM_CHECK_OK(reader.end());
   SCANLOOM_CHECK_OK(ir::verify(function.module));
-  SCANLOOM_CHECK_OK(check(function));
   SCANLOOM_CHECK_OK(ir::infer_types(function.module, ir::Declared::ignore));
+  SCANLOOM_CHECK_OK(check(function));
   return function;
 }
 

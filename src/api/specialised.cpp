@@ -11,6 +11,8 @@ namespace {
 bool fits(const std::vector<std::vector<std::int64_t>>& sizes,
           const std::vector<tensor::Shape>& shapes) {
   for (std::size_t i = 0; i < shapes.size(); ++i)
+    if (shapes[i].rank() != std::ssize(sizes[i])) return false;
+  for (std::size_t i = 0; i < shapes.size(); ++i)
     for (int axis = 0; axis < shapes[i].rank(); ++axis) {
       const std::int64_t wanted = sizes[i][static_cast<std::size_t>(axis)];
       if (wanted >= 0 && wanted != shapes[i][axis]) return false;
@@ -84,18 +86,27 @@ Expected<std::shared_ptr<Session::Impl>> Specialised::make(const Sizes& sizes) c
   return Session::Impl::of_module(std::move(loaded.module), options_);
 }
 
-Expected<std::shared_ptr<Session::Impl>> Specialised::for_sizes(
-    const std::vector<tensor::Shape>& shapes) const {
-  const std::scoped_lock lock(mutex_);
+std::shared_ptr<Session::Impl> Specialised::find(const std::vector<tensor::Shape>& shapes) const {
   for (std::size_t i = 0; i < versions_.size(); ++i) {
     if (!fits(versions_[i].sizes, shapes)) continue;
-    std::rotate(versions_.begin(), versions_.begin() + static_cast<std::ptrdiff_t>(i),
-                versions_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    const auto found = versions_.begin() + static_cast<std::ptrdiff_t>(i);
+    std::rotate(versions_.begin(), found, found + 1);
     return versions_.front().program;
   }
+  return nullptr;
+}
+
+Expected<std::shared_ptr<Session::Impl>> Specialised::for_sizes(
+    const std::vector<tensor::Shape>& shapes) const {
+  std::unique_lock lock(mutex_);
+  if (auto program = find(shapes)) return program;
   SCANLOOM_CHECK_OK(check(shapes));
   Version version{widened(shapes), nullptr};
+  // Calls of other sizes need not wait for the passes.
+  lock.unlock();
   SCANLOOM_TRY(version.program, make(version.sizes));
+  lock.lock();
+  if (auto program = find(shapes)) return program;
   if (versions_.size() == kVersions) versions_.pop_back();
   versions_.insert(versions_.begin(), version);
   return version.program;

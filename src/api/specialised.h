@@ -34,6 +34,8 @@ class Specialised {
   };
   static constexpr std::size_t kVersions = 8;  ///< kept; that of the longest disuse goes first
 
+  /// nullptr where there is none; the mutex is held.
+  [[nodiscard]] std::shared_ptr<Session::Impl> find(const std::vector<tensor::Shape>& shapes) const;
   [[nodiscard]] Expected<void> check(const std::vector<tensor::Shape>& shapes) const;
   [[nodiscard]] Sizes widened(const std::vector<tensor::Shape>& shapes) const;
   [[nodiscard]] Expected<std::shared_ptr<Session::Impl>> make(const Sizes& sizes) const;

@@ -1,5 +1,7 @@
 #include "expr/apply.h"
 
+#include <algorithm>
+
 #include "base/assert.h"
 #include "ir/infer_node.h"
 
@@ -67,6 +69,15 @@ std::string operands(std::span<const Expr> inputs) {
 std::vector<Expr> apply_attrs(const ir::OpDef& op, std::vector<Expr> inputs,
                               std::vector<Attr> attrs, std::size_t outputs) {
   if (const Expr* bad = first_failed(inputs)) return std::vector(outputs, *bad);
+  for (std::size_t i = 0; i < std::max(inputs.size(), op.inputs.size()); ++i) {
+    // The last operand may be variadic.
+    const ir::OperandDef& operand = op.inputs[std::min(i, op.inputs.size() - 1)];
+    const bool variadic = operand.arity == ir::Arity::variadic;
+    const bool needed = operand.arity == ir::Arity::one || (variadic && i < inputs.size());
+    if (needed && (i >= inputs.size() || !inputs[i].defined()))
+      return std::vector(outputs, failed(fail(Code::invalid_argument, "{}: operand '{}' is missing",
+                                              op.name, operand.name)));
+  }
   auto types = infer(op, inputs, attrs, outputs);
   if (!types) {
     const Error& error = types.error();

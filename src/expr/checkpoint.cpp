@@ -76,7 +76,7 @@ class Level {
     }
     for (std::uint32_t i = 0; i < ports_.scanned.size(); ++i) {
       const Expr rows = in_chunks(sequence(i), whole, count, chunk);
-      if (rows.error() != nullptr) return {rows};
+      if (rows.error() != nullptr) return std::vector(ports_.output_count(), rows);
       StaticType of_chunk = type_of(rows);
       of_chunk.sizes.erase(of_chunk.sizes.begin());
       outer.operands.push_back(rows);

@@ -143,6 +143,7 @@ Expr clip(const Expr& x, const Expr& least, const Expr& greatest) {
 }
 
 Expr cast(const Expr& x, DType to) {
+  if (!x.defined()) return expr::failed(fail(Code::invalid_argument, "a value is missing"));
   if (x.error() != nullptr || x.dtype() == to) return x;
   if (x.node()->kind == expr::Kind::constant)
     if (const auto folded = cast_constant(x, to)) return *folded;

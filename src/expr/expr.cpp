@@ -51,7 +51,7 @@ int Expr::rank() const noexcept { return expr::type_of(*this).rank(); }
 std::span<const std::int64_t> Expr::sizes() const noexcept { return expr::type_of(*this).sizes; }
 
 const std::string& Expr::name() const noexcept {
-  return output_ < node_->names.size() ? node_->names[output_] : kNoName;
+  return node_ != nullptr && output_ < node_->names.size() ? node_->names[output_] : kNoName;
 }
 
 Expr& Expr::named(std::string name) {

@@ -38,6 +38,9 @@ std::optional<Error> check_item(const Index& item) {
       item.at.dtype() != DType::boolean)
     return fail(Code::invalid_argument, "{} is no index: indices are integers or booleans",
                 describe(item.at));
+  if (item.kind == Index::Kind::at && item.at.dtype() == DType::boolean && item.at.rank() == 0)
+    return fail(Code::invalid_argument, "{} is one boolean: a mask has the axes that it picks from",
+                describe(item.at));
   for (const Expr* x : {&item.start, &item.stop, &item.step})
     if (x->defined() && (!is_integer(x->dtype()) || x->rank() > 1))
       return fail(Code::invalid_argument, "{} is no limit of a slice: these are single integers",

@@ -28,8 +28,12 @@ class Lowering {
 
   /// Nodes that the yields reach, into a region whose arguments `values` names.
   Expected<void> region(RegionId to, std::span<const Expr> yields, Values values) {
+    if (++depth_ > kDeepest)
+      return fail(Code::limit_reached, "loops and branches lie in each other more than {} deep",
+                  kDeepest);
     for (const Node* node : reachable(yields)) SCANLOOM_CHECK_OK(add(to, *node, values));
     for (const Expr& x : yields) module_.region(to).yields.push_back(values.at(key_of(x)));
+    --depth_;
     return {};
   }
 
@@ -95,7 +99,9 @@ class Lowering {
     return {};
   }
 
+  static constexpr int kDeepest = 1000;  // as of models
   ir::Module& module_;
+  int depth_ = 0;
 };
 
 /// Names of arguments are distinct: feeds go by them.

@@ -12,31 +12,19 @@ std::uint64_t next_id() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-/// Nodes whose last owner is gone. They are released one after the other: a chain may be so long
-/// that its nodes, each releasing the next, would fill the stack.
-class Graveyard {
- public:
-  void bury(Expr&& x) {
-    if (x.node()) dead_.push_back(std::move(x));
-  }
-  void empty() {
-    if (busy_) return;
-    busy_ = true;
-    while (!dead_.empty()) {
-      const Expr last = std::move(dead_.back());
-      dead_.pop_back();
-    }
-    busy_ = false;
-  }
+/// Values whose last owner is gone, while the outermost destructor of a node runs in this thread.
+/// They are released one after the other: a chain may be so long that its nodes, each releasing the
+/// next, would fill the stack.
+thread_local constinit std::vector<Expr>* dead_values = nullptr;
 
- private:
-  std::vector<Expr> dead_;
-  bool busy_ = false;
-};
+void bury(Expr& x) {
+  if (x.defined()) dead_values->push_back(std::move(x));
+}
 
-Graveyard& graveyard() {
-  thread_local Graveyard place;
-  return place;
+void bury(PartOf& part) {
+  bury(part.whole);
+  for (Index& item : part.items)
+    for (Expr* x : {&item.at, &item.start, &item.stop, &item.step}) bury(*x);
 }
 
 }  // namespace
@@ -45,16 +33,28 @@ Node::Node(Kind kind_of, std::vector<StaticType> types)
     : id(next_id()), kind(kind_of), outputs(std::move(types)) {}
 
 Node::~Node() {
-  Graveyard& place = graveyard();
-  for (Expr& x : inputs) place.bury(std::move(x));
+  std::vector<Expr> own;
+  const bool outermost = dead_values == nullptr;
+  if (outermost) dead_values = &own;
+  for (Expr& x : inputs) bury(x);
   for (Body& body : bodies) {
-    for (Expr& x : body.yields) place.bury(std::move(x));
-    for (Expr& x : body.args) place.bury(std::move(x));
+    for (Expr& x : body.yields) bury(x);
+    for (Expr& x : body.args) bury(x);
   }
   // What a part is part of, where nobody else asks for it.
-  if (part.use_count() == 1) place.bury(std::move(std::const_pointer_cast<PartOf>(part)->whole));
-  if (last_row.use_count() == 1) place.bury(std::move(*std::const_pointer_cast<Expr>(last_row)));
-  place.empty();
+  if (part.use_count() == 1) bury(*std::const_pointer_cast<PartOf>(part));
+  if (last_row.use_count() == 1) bury(*std::const_pointer_cast<Expr>(last_row));
+  if (!outermost) return;
+  while (!own.empty()) {
+    const Expr last = std::move(own.back());
+    own.pop_back();
+  }
+  dead_values = nullptr;
+}
+
+const StaticType& type_of(const Expr& x) {
+  static const StaticType nothing;
+  return x.defined() ? x.node()->outputs[x.output()] : nothing;
 }
 
 Expr failed(Error error) {
@@ -97,6 +97,7 @@ std::string to_string(const StaticType& type) {
 }
 
 std::string describe(const Expr& x) {
+  if (!x.defined()) return "a missing value";
   if (!x.name().empty()) return "'" + x.name() + "'";
   const Node& node = *x.node();
   if (node.kind == Kind::constant) return "a constant " + to_string(type_of(x));

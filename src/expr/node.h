@@ -85,9 +85,8 @@ struct Node : std::enable_shared_from_this<Node> {
 
 using NodePtr = std::shared_ptr<Node>;
 
-[[nodiscard]] inline const StaticType& type_of(const Expr& x) {
-  return x.node()->outputs[x.output()];
-}
+/// Of an undefined expression some type: what reads it is an error that apply() finds.
+[[nodiscard]] const StaticType& type_of(const Expr& x);
 
 /// An expression that holds an error.
 [[nodiscard]] Expr failed(Error error);

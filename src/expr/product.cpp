@@ -29,7 +29,13 @@ std::vector<Expr> factors(const Expr& a, const Expr& b) {
 }  // namespace
 
 Expr contract(const Expr& a, const Expr& b, std::string_view spec) {
-  return expr::apply(ops::contract_op, factors(a, b), {{"spec", std::string(spec)}});
+  std::string text(spec);
+  std::erase(text, ' ');
+  if (!text.empty() && text.find("->") == std::string::npos)
+    return expr::failed(fail(Code::invalid_argument,
+                             "the specification '{}' does not say the axes of the result behind ->",
+                             spec));
+  return expr::apply(ops::contract_op, factors(a, b), {{"spec", std::move(text)}});
 }
 
 Expr matmul(const Expr& a, const Expr& b) { return contract(a, b, ""); }

@@ -66,6 +66,9 @@ bool relate_factors(const ir::Module& module, const Node& node, Equalities& equa
     left = a.rank() == 1 ? "k" : "mk";
     right = b.rank() == 1 ? "k" : "kn";
   }
+  // Dots elsewhere stand for a number of axes that the count from the end would miss.
+  for (const std::string& labels : {left, right})
+    if (labels.find('.', labels.starts_with("...") ? 3 : 0) != std::string::npos) return false;
   const auto size_of = [](const Type& type, const std::string& labels, std::size_t at) {
     const std::size_t from_end = labels.size() - at;
     return from_end <= type.dims.size() ? std::optional(type.dims[type.dims.size() - from_end])

@@ -67,6 +67,9 @@ class Scan {
     for (const Initial& initial : options_.initial) all.push_back(initial.value);
     all.push_back(options_.steps);
     if (const Expr* bad = expr::first_failed(all)) return *bad->error();
+    for (std::size_t i = 0; i < options_.captured.size(); ++i)
+      if (!options_.captured[i].defined())
+        return fail(Code::invalid_argument, "captured value {} is missing", i);
     if (options_.sequences.empty() && !options_.steps.defined())
       return fail(Code::invalid_argument,
                   "nothing says how many steps to take: give sequences or the number of steps");
@@ -199,6 +202,9 @@ class Scan {
     checked.push_back(made.stop);
     for (const auto& [variable, next] : made.updates) checked.push_back(next);
     if (const Expr* bad = expr::first_failed(checked)) return *bad->error();
+    for (std::size_t i = 0; i < made.outputs.size(); ++i)
+      if (!made.outputs[i].defined())
+        return fail(Code::invalid_argument, "the step function gives nothing as output {}", i);
     if (options_.initial.empty()) states_.resize(made.outputs.size());
     if (states_.size() != made.outputs.size())
       return fail(
@@ -289,6 +295,8 @@ class Scan {
                     "output {} begins with {} axes, but a step makes it with {} ({} and {})", i,
                     begun.rank(), next.rank(), to_string(begun), to_string(next));
     }
+    if (options_.checkpoint.kind != Checkpoint::Kind::all && options_.truncate_gradient >= 0)
+      return fail(Code::unsupported, "checkpoints of a loop whose gradient is truncated");
     if (!made.stop.defined()) return {};
     if (options_.checkpoint.kind != Checkpoint::Kind::all)
       return fail(Code::unsupported, "checkpoints of a loop that a condition ends");
@@ -432,8 +440,12 @@ StepInputs::StepInputs(const ScanOptions& options, std::vector<Expr> all)
 
 const Expr& StepInputs::operator[](std::size_t sequence) const {
   std::size_t at = 0;
-  for (std::size_t i = 0; i < sequence; ++i) at += options_.sequences[i].taps.size();
-  return all_[at];
+  for (std::size_t i = 0; i < sequence && i < options_.sequences.size(); ++i)
+    at += options_.sequences[i].taps.size();
+  if (sequence < options_.sequences.size()) return all_[at];
+  // A reference to a value that is no slice: its error is found by whoever reads it.
+  static const Expr kMissing;
+  return kMissing;
 }
 
 Expr StepInputs::sequence(std::size_t sequence, std::int64_t tap) const {

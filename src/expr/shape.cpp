@@ -53,6 +53,7 @@ Expr refined(Expr x, const Expr& shape) {
 
 /// A vector of i64. Error: anything but integers of rank 0 or 1.
 Expr as_sizes(const Expr& x) {
+  if (!x.defined()) return expr::failed(fail(Code::invalid_argument, "a size is missing"));
   if (x.error() != nullptr) return x;
   if ((!is_integer(x.dtype()) && x.dtype() != DType::boolean) || x.rank() > 1)
     return expr::failed(
@@ -170,6 +171,9 @@ Expr sum_to(const Expr& x, const Expr& shape) {
   if (wanted.error() != nullptr) return wanted;
   const auto known = entries(wanted);
   if (!known) return apply(ops::sum_to_op, {x, wanted});
+  if (known->size() > static_cast<std::size_t>(x.rank()))
+    return expr::failed(fail(Code::invalid_argument, "{} has {} axes, fewer than the {} to sum to",
+                             describe(x), x.rank(), known->size()));
   // What is summed for certain: axes in front that the result lacks, and those of size 1 there.
   const auto extra = static_cast<std::size_t>(x.rank()) - known->size();
   Axes in_front(extra), of_one;

@@ -65,7 +65,7 @@ DType common_dtype(std::span<const Expr> xs) {
   const std::optional<DType> tensors = common;
   for (const Expr& x : xs)
     if (x.defined() && is_weak(x)) take(tensors ? beside(x, *tensors) : type_of(x).dtype);
-  return *common;
+  return common.value_or(DType::f32);
 }
 
 std::vector<Expr> promoted(std::vector<Expr> xs) {

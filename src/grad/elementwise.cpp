@@ -61,7 +61,10 @@ void pull_hard_sigmoid(Pull& p) {
   p.give(0, masked((p.out() > 0) & (p.out() < 1), p.g() * Expr(p.attr("alpha").real())));
 }
 void pull_pow(Pull& p) {
-  if (p.wanted[0]) p.give(0, p.g() * p.in(1) * pow(p.in(0), p.in(1) - 1));
+  // Nothing to the power 0 changes, not even 0.
+  const Expr zero = number(0, p.in(1).dtype());
+  if (p.wanted[0])
+    p.give(0, masked(not_equal(p.in(1), zero), p.g() * p.in(1) * pow(p.in(0), p.in(1) - 1)));
   // 0 to a power does not change with it.
   if (p.wanted[1])
     p.give(1,

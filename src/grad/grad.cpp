@@ -1,7 +1,7 @@
 #include <scanloom/grad.h>
-#include <scanloom/scan.h>
 
 #include "expr/apply.h"
+#include "expr/loop.h"
 #include "grad/reverse.h"
 
 namespace scanloom {
@@ -45,7 +45,9 @@ std::vector<Expr> pull_back(const std::vector<Expr>& outputs, const std::vector<
     seeds.push_back(fitted(x, cotangent));
   }
   if (const Expr* bad = first_bad({roots, seeds})) return std::vector(wrt.size(), *bad);
-  auto pulled = autodiff::pulled_back(roots, seeds, wrt, options.constants);
+  std::vector<Expr> known;
+  for (const auto& [x, cotangent] : options.known) known.push_back(x);
+  auto pulled = autodiff::pulled_back(roots, seeds, wrt, options.constants, known);
   if (!pulled) return all_failed(wrt.size(), std::move(pulled).error());
   return *std::move(pulled);
 }
@@ -110,8 +112,18 @@ Expr jacobian(const Expr& expression, const Expr& wrt) {
     return expr::failed(fail(Code::invalid_argument,
                              "the Jacobian of {}, which has {} axes: flatten it",
                              expr::describe(expression), expression.rank()));
-  const ScanOptions options{.sequences = {arange(0, size(expression, 0))}, .name = "jacobian"};
-  return scan(options, [&](const StepInputs& step) { return grad(expression[step[0]], wrt); });
+  // A loop of its own, not a scan, which would draw random numbers anew at every step.
+  const Expr count = size(expression, 0), at = expr::placeholder({DType::i64, {}});
+  expr::LoopSpec spec;
+  spec.place = "jacobian";
+  spec.facts.ports.has_trip_count = true;
+  spec.facts.ports.fixed_sizes = true;
+  spec.facts.ports.scanned = {{}};
+  spec.facts.ports.stacked = {{}};
+  spec.operands = {count, arange(0, count)};
+  spec.args = {at};
+  spec.yields = {grad(expression[at], wrt)};
+  return expr::make_loop(std::move(spec)).front();
 }
 
 Expr hessian(const Expr& cost, const Expr& wrt) {

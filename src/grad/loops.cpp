@@ -307,7 +307,8 @@ class LoopReverse {
   void scan_cotangents() {
     std::size_t at = 0;
     for (std::size_t i = 0; i < ports_.carried; ++i) at += has_cotangent_[i] ? 1 : 0;
-    for (std::size_t i = 0; i < ports_.stacked.size(); ++i) {
+    // Stacks that this gradient has added stand behind those that have cotangents.
+    for (std::size_t i = 0; ports_.carried + i < pull_.cotangents.size(); ++i) {
       const Expr& rows = pull_.cotangents[ports_.carried + i];
       if (!rows.defined()) continue;
       const ir::StackedPort& port = ports_.stacked[i];

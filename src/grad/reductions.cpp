@@ -39,7 +39,9 @@ Expr others(const Pull& p) {
   const Expr turned = dimshuffle(x, order);
   std::vector<Expr> sizes;
   for (int axis = 0; axis < rest; ++axis) sizes.push_back(size(turned, axis));
-  sizes.emplace_back(-1);
+  Expr length = expr::integer(1);
+  for (int axis = rest; axis < turned.rank(); ++axis) length = length * size(turned, axis);
+  sizes.push_back(length);
   const Expr lines = reshape(turned, sizes);
   const auto exclusive = [&](int reverse) {
     return expr::apply(ops::cumprod_op, {lines, expr::integer(rest)},

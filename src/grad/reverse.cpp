@@ -64,9 +64,11 @@ Expected<Rule> rule_of(const Node& node) {
 
 Expected<std::vector<Expr>> pulled_back(std::span<const Expr> outputs,
                                         std::span<const Expr> cotangents, std::span<const Expr> wrt,
-                                        std::span<const Expr> constants) {
+                                        std::span<const Expr> constants,
+                                        std::span<const Expr> known) {
   const Activity activity(outputs, wrt, constants);
   Cotangents sums;
+  const auto is_known = [&](const Expr& x) { return std::ranges::find(known, x) != known.end(); };
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (activity.contains(outputs[i])) sums.add(outputs[i], cotangents[i]);
   const std::vector<const Node*>& nodes = activity.nodes();
@@ -90,7 +92,7 @@ Expected<std::vector<Expr>> pulled_back(std::span<const Expr> outputs,
     SCANLOOM_TRY(const Rule rule, rule_of(*node));
     rule(pull);
     for (std::size_t i = 0; i < pull.result.size(); ++i) {
-      if (!pull.wanted[i] || !pull.result[i].defined()) continue;
+      if (!pull.wanted[i] || !pull.result[i].defined() || is_known(node->inputs[i])) continue;
       if (const Error* error = pull.result[i].error()) return *error;
       sums.add(node->inputs[i], pull.result[i]);
     }

@@ -29,10 +29,12 @@ class Activity {
 };
 
 /// The cotangents of `wrt`; undefined ones are zero. `cotangents` may hold undefined ones, too.
+/// Those of `known`, which are among the outputs, are as given: nothing is added to them.
 /// Errors: an operator on the way without a rule.
 [[nodiscard]] Expected<std::vector<Expr>> pulled_back(std::span<const Expr> outputs,
                                                       std::span<const Expr> cotangents,
                                                       std::span<const Expr> wrt,
-                                                      std::span<const Expr> constants = {});
+                                                      std::span<const Expr> constants = {},
+                                                      std::span<const Expr> known = {});
 
 }  // namespace scanloom::autodiff

@@ -112,12 +112,37 @@ TEST(Scan, DrawsAnewInLoopsInALoop) {
   EXPECT_EQ(all.size(), 12u);
 }
 
+TEST(Scan, MissingValuesAreErrors) {
+  const Expr x = input("x", DType::f64, {-1}), nothing;
+  for (const Expr& made :
+       {exp(nothing), nothing + x, nothing + nothing, sum(nothing), where(nothing, x, x),
+        x[nothing], reshape(x, nothing), concatenate({x, nothing}), dot(x, nothing),
+        contract(x, x, "i,i"), sum_to(x, constant<std::int64_t>({1, 2})),
+        scan({.sequences = {nothing}}, [](const StepInputs& step) { return step[0]; }),
+        scan({.sequences = {x}}, [](const StepInputs&) { return Expr(); }),
+        scan({.sequences = {x}}, [](const StepInputs& step) { return step[3] + 1; })})
+    EXPECT_NE(made.error(), nullptr);
+}
+
+TEST(Scan, CallsOfAnotherRankAreErrors) {
+  const Expr x = input("x", DType::f64, {-1});
+  const Function f = compiled({x}, {sum(x)});
+  const std::vector<double> values(6, 1.0);
+  EXPECT_EQ(f({view(values.data(), {6})}).value_or_throw()[0].as<double>()[0], 6);
+  const auto wrong = f({view(values.data(), {2, 3})});
+  ASSERT_FALSE(wrong);
+  EXPECT_THAT(wrong.error().text(), testing::HasSubstr("has 1 axes, the value 2"));
+}
+
 TEST(Scan, FreesLongChains) {
   Expr x = input("x", DType::f64, {3});
   for (int i = 0; i < 50'000; ++i) x = set_subtensor(x[0], 1.0);
   Expr y = input("y", DType::f64);
   for (int i = 0; i < 50'000; ++i) y = y + 1.0;
   EXPECT_EQ(x.error(), nullptr);
+  const Expr table = input("table", DType::i64, {-1});
+  Expr i = input("i", DType::i64);
+  for (int k = 0; k < 50'000; ++k) i = table[i];
 }
 
 }  // namespace

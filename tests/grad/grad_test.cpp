@@ -316,6 +316,40 @@ TEST(Grad, OfManyStepsInLittleMemory) {
   EXPECT_LT(report.steps, 7 * 100'000);
 }
 
+TEST(Grad, AtZeros) {
+  const Expr x = input("x", DType::f64, {-1}), k = constant<double>({0, 1, 2});
+  const Function f = Function::compile({x}, {grad(sum(pow(x, k)), x)}).value_or_throw();
+  const std::vector<double> zeros{0, 0, 0};
+  const auto found = f({view(zeros.data(), {3})}).value_or_throw();
+  const auto all = found[0].as<double>();
+  EXPECT_THAT(std::vector<double>(all.begin(), all.end()), testing::ElementsAre(0, 1, 0));
+}
+
+TEST(Grad, OfUpdatesOfALoopThatStops) {
+  const Shared s("s", 1.0);
+  const Expr a = input("a", DType::f64);
+  const ScanResult made = scan({.captured = {a}, .steps = 10}, [&](const StepInputs& step) {
+    const Expr next = s.variable() * step.captured(0);
+    return Step(std::vector<Expr>{}).update(s, next).until(next > 100);
+  });
+  const Function f =
+      Function::compile({a}, {grad(made.updates[s], a)}, {.no_default_updates = true})
+          .value_or_throw();
+  const double five = 5;  // 5, 25, 125: three steps
+  EXPECT_EQ(f({view(&five, {})}).value_or_throw()[0].as<double>()[0], 75);
+}
+
+TEST(Grad, OfDrawsIsOfTheSameDraws) {
+  RandomStreams streams(3);
+  const Expr x = input("x", DType::f64, {3});
+  const Expr y = x * streams.normal(constant<std::int64_t>({3}));
+  const Function f = Function::compile({x}, {y, jacobian(y, x)}).value_or_throw();
+  const std::vector<double> ones{1, 1, 1};
+  const auto found = f({view(ones.data(), {3})}).value_or_throw();
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_EQ(found[1].as<double>()[4 * i], found[0].as<double>()[i]);
+}
+
 TEST(Grad, PushesForward) {
   const Expr x = input("x", DType::f64, {-1}), v = input("v", DType::f64, {-1});
   const Expr y = scan({.sequences = {x}, .initial = {number(1, DType::f64)}},
