@@ -262,19 +262,29 @@ class TensorVariable:
     def sum(
         self, axis: _Axis = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None
     ) -> "TensorVariable":
-        """Of booleans and integers int64."""
-        return self._reduced(_native.sum, axis, keepdims, dtype)
+        """Of booleans and integers int64; reals narrower than float64 are added up in that."""
+        return self._accumulated(_native.sum, axis, keepdims, dtype, acc_dtype)
 
     def prod(
         self, axis: _Axis = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None
     ) -> "TensorVariable":
-        return self._reduced(_native.prod, axis, keepdims, dtype)
+        return self._accumulated(_native.prod, axis, keepdims, dtype, acc_dtype)
 
     def mean(
         self, axis: _Axis = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None
     ) -> "TensorVariable":
-        """Of integers float64."""
-        return self._reduced(_native.mean, axis, keepdims, dtype)
+        """Of integers float64; reals narrower than that are added up in float64."""
+        return self._accumulated(_native.mean, axis, keepdims, dtype, acc_dtype)
+
+    def _accumulated(
+        self, function: Any, axis: _Axis, keepdims: bool, dtype: Any, acc_dtype: Any
+    ) -> "TensorVariable":
+        """In Theano's default, acc_dtype is float64 for narrower reals; the result is narrow again."""
+        if self.dtype not in ("float32", "float16", "bfloat16"):
+            return self._reduced(function, axis, keepdims, dtype)
+        wide = self.astype("float64" if acc_dtype is None else acc_dtype)
+        made = wide._reduced(function, axis, keepdims)
+        return made.astype(self.dtype if dtype is None else dtype)
 
     def max(self, axis: _Axis = None, keepdims: bool = False) -> "TensorVariable":
         return self._reduced(_native.max, axis, keepdims)

@@ -280,3 +280,11 @@ def test_training_with_a_shared_weight():
     losses = [float(train(data, target)) for _ in range(200)]
     assert losses[-1] < 1e-6 * losses[0]
     np.testing.assert_allclose(w.get_value(), [2, -1], atol=1e-3)
+
+
+def test_ties_give_the_first_all_of_it():
+    x, y = T.vector(), T.vector()
+    for function in (T.maximum, T.minimum):
+        slopes = T.grad(function(x, y).sum(), [x, y])
+        np.testing.assert_array_equal(run([x, y], slopes, [1, 2], [1, 2]), [[1, 1], [0, 0]])
+        assert run([x], T.grad(function(x, x).sum(), x), [3]) == 1

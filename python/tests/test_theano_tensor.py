@@ -602,3 +602,12 @@ def test_ifelse():
     g = theano.function([x, y], both)
     check(g([1.0], [2.0])[0], np.array([1.0]))
     check(g([-1.0], [2.0])[0], np.array([2.0]))
+
+
+@pytest.mark.parametrize("name", ["sum", "mean"])
+def test_narrow_reals_are_added_up_in_float64(name):
+    x = T.fvector()
+    values = np.full(10**6, 1001.1, np.float32)
+    found = theano.function([x], getattr(T, name)(x))(values)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, getattr(values.astype(np.float64), name)(), rtol=1e-6)

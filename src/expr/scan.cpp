@@ -146,7 +146,14 @@ class Scan {
       if (!distinct.insert(tap).second)
         return fail(Code::invalid_argument, "output {} has tap {} twice", i, tap);
     }
-    const std::int64_t depth = -earliest(initial.taps);
+    const std::int64_t depth = earliest(initial.taps) < -(std::int64_t{1} << 40)
+                                   ? std::int64_t{1} << 40
+                                   : -earliest(initial.taps);
+    // Each is a port of the loop.
+    constexpr std::int64_t kFarthest = 10'000;
+    if (depth > kFarthest)
+      return fail(Code::unsupported, "output {} has tap {}; taps look back {} steps at most", i,
+                  -depth, kFarthest);
     if (depth == 0) return fail(Code::invalid_argument, "output {} has no taps", i);
     if (!initial.rows) {
       state.initial.push_back(initial.value);

@@ -70,10 +70,11 @@ void pull_pow(Pull& p) {
     p.give(1,
            masked(not_equal(p.in(0), number(0, p.in(0).dtype())), p.g() * p.out() * log(p.in(0))));
 }
-/// Among equals both get all of it, as in Theano.
+/// Among equals the first gets it all, as in Theano.
 void pull_extreme(Pull& p) {
-  for (const std::size_t i : {0, 1})
-    if (p.wanted[i]) p.give(i, masked(equal(p.out(), p.in(i)), p.g()));
+  const Expr first = equal(p.out(), p.in(0));
+  if (p.wanted[0]) p.give(0, masked(first, p.g()));
+  if (p.wanted[1]) p.give(1, masked(~first, p.g()));
 }
 void pull_where(Pull& p) {
   if (p.wanted[1]) p.give(1, masked(p.in(0), p.g()));

@@ -14,14 +14,14 @@ def sum(  # noqa: A001
     input: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None
 ) -> TensorVariable:
     """Along an axis, several, or all; of booleans and integers int64."""
-    return as_tensor_variable(input).sum(axis, dtype, keepdims)
+    return as_tensor_variable(input).sum(axis, dtype, keepdims, acc_dtype)
 
 
 def prod(
     input: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None,
     no_zeros_in_input: bool = False,
 ) -> TensorVariable:
-    return as_tensor_variable(input).prod(axis, dtype, keepdims)
+    return as_tensor_variable(input).prod(axis, dtype, keepdims, acc_dtype)
 
 
 def mean(
@@ -29,7 +29,7 @@ def mean(
     acc_dtype: Any = None,
 ) -> TensorVariable:
     """Of integers float64."""
-    return as_tensor_variable(input).mean(axis, dtype, keepdims)
+    return as_tensor_variable(input).mean(axis, dtype, keepdims, acc_dtype)
 
 
 def var(
