@@ -154,9 +154,10 @@ void Binder::keep_apart(BoundLoop& loop) {
   for (const Spot& spot : check.spots)
     if (spot.buffer != kNone)
       bytes += layout(spot).dims.elements() * static_cast<std::int64_t>(dtype_bytes(spot.dtype));
-  if (bytes > kMaxBytesOfBody) {
+  const std::int64_t most = check.inner_steps > 0 ? kMaxBytesOfNest : kMaxBytesOfBody;
+  if (bytes > most) {
     loop.why_no_body = fmt::format("has operands of {} bytes, {} are the most of a compiled body",
-                                   bytes, kMaxBytesOfBody);
+                                   bytes, most);
     return;
   }
   for (const Spot& spot : check.spots)

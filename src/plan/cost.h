@@ -43,8 +43,10 @@ inline constexpr double kMaxNanosecondsBetweenLooks = 2e7;
 /// Element operations that are emitted: those of programs once for each width of vectors, those
 /// that have no vector form once for each lane.
 inline constexpr std::int64_t kMaxEmittedOfBody = 16 * 1024;
-/// Bytes of the body's values, which get memory of their own; more do not fit into the cache.
+/// Bytes of the body's values, which get memory of their own; more do not fit into the cache. With
+/// loops inside, whose sequences count too, calls that reuse memory are faster from less on.
 inline constexpr std::int64_t kMaxBytesOfBody = std::int64_t{4} << 20;
+inline constexpr std::int64_t kMaxBytesOfNest = std::int64_t{1} << 20;
 /// Bytes of those that lie on the stack, and of a state that is copied instead of swapped.
 inline constexpr std::int64_t kMaxLocalBytes = 16 * 1024;
 inline constexpr std::int64_t kMaxLocalState = 128;
