@@ -156,8 +156,8 @@ void Binder::keep_apart(BoundLoop& loop) {
       bytes += layout(spot).dims.elements() * static_cast<std::int64_t>(dtype_bytes(spot.dtype));
   const std::int64_t most = check.inner_steps > 0 ? kMaxBytesOfNest : kMaxBytesOfBody;
   if (bytes > most) {
-    loop.why_no_body = fmt::format("has operands of {} bytes, {} are the most of a compiled body",
-                                   bytes, most);
+    loop.why_no_body =
+        fmt::format("has operands of {} bytes, {} are the most of a compiled body", bytes, most);
     return;
   }
   for (const Spot& spot : check.spots)
