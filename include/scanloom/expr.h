@@ -29,9 +29,9 @@ class SCANLOOM_API Expr {
  public:
   /// Nothing: an argument that is left out.
   Expr() = default;
-  /// A number. With tensors it takes their element type where that is wide enough: a real one that
-  /// of any reals, a whole one that of any reals or of integers that hold it. Alone it is of the
-  /// smallest type that holds it (1.0 is f32, 0.1 f64, 3 i8).
+  /// A number. Beside tensors of reals it takes their element type; beside integers, and alone, it
+  /// is of the smallest type that holds it (1.0 is f32, 0.1 f64, 3 i8), so that an i8 plus 300 is
+  /// i16.
   Expr(double value);
   Expr(float value) : Expr(static_cast<double>(value)) {}
   Expr(int value) : Expr(std::int64_t{value}) {}

@@ -94,22 +94,11 @@ Expected<void> write_file(const std::string& path, const std::string& bytes) {
   return fail(Code::invalid_argument, "'{}' cannot be written", path);
 }
 
-Expected<void> check_update(const Shared& variable, const Expr& next) {
-  const Expr& of = variable.variable();
-  if (of.error() != nullptr) return *of.error();
-  if (!next.defined())
-    return fail(Code::invalid_argument, "the update of {} is missing", expr::describe(of));
-  if (next.error() != nullptr) return *next.error();
-  if (next.dtype() == of.dtype() && next.rank() == of.rank()) return {};
-  return fail(Code::invalid_argument, "the update of {} is {}, the variable {}; cast it first",
-              expr::describe(of), to_string(expr::type_of(next)), to_string(expr::type_of(of)));
-}
-
 /// With the default updates of what is read, also of what these read.
 Expected<Updates> all_updates(const std::vector<Expr>& outputs, const FunctionOptions& options) {
   Updates updates = options.updates;
   for (const auto& [variable, next] : updates.entries())
-    SCANLOOM_CHECK_OK(check_update(variable, next));
+    SCANLOOM_CHECK_OK(expr::check_update(variable.variable(), next));
   if (options.no_default_updates) return updates;
   for (bool found = true; found;) {
     found = false;

@@ -69,9 +69,6 @@ Expected<Value> to_value(const tensor::Tensor& tensor);
 /// A feed or state as a boxed value of that type, every item checked. Errors name it with `what`.
 Expected<tensor::BoxRef> to_box(const View& view, const tensor::Type& type, std::string_view what);
 
-/// Row-major, aligned memory of a tensor: its own, or a copy. Errors name it with `what`.
-Expected<tensor::Tensor> to_tensor(const View& view, std::string_view what);
-
 struct Session::Impl {
   /// How a stream runs a model whose loops carry what it keeps: passes/stream_form.h.
   struct StreamProgram {

@@ -246,7 +246,9 @@ Expected<SavedFunction> function_of_bytes(std::string_view bytes) {
   }
   SCANLOOM_CHECK_OK(fill(function.module, reader));
   SCANLOOM_CHECK_OK(reader.end());
-  SCANLOOM_CHECK_OK(ir::verify(function.module));
+  // Whatever is wrong with it, it is the file that is damaged, not a mistake of this library.
+  if (const auto sound = ir::verify(function.module); !sound)
+    return invalid_model("a damaged saved function: {}", sound.error().text());
   SCANLOOM_CHECK_OK(ir::infer_types(function.module, ir::Declared::ignore));
   SCANLOOM_CHECK_OK(check(function));
   return function;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "expr/apply.h"
 #include "ops/ops.h"
@@ -20,9 +21,8 @@ Expr in_chunks(const Expr& rows, const Expr& count, const Expr& chunks, const Ex
 
 /// The first two axes as one.
 Expr joined(const Expr& rows) {
-  std::vector<Expr> sizes{Expr(-1)};
-  // An axis of no elements leaves open what -1 stands for.
-  sizes[0] = size(rows, 0) * size(rows, 1);
+  // Not -1: an axis of no elements leaves open what that stands for.
+  std::vector<Expr> sizes{size(rows, 0) * size(rows, 1)};
   for (int axis = 2; axis < rows.rank(); ++axis) sizes.push_back(size(rows, axis));
   return reshape(rows, std::move(sizes));
 }
@@ -139,6 +139,55 @@ Expected<std::vector<std::int64_t>> chunks_for(std::int64_t steps, std::int64_t 
   return fail(Code::invalid_argument,
               "the budget holds {} states, but the gradient of {} steps keeps at least {}", rows,
               steps, least);
+}
+
+namespace {
+
+Expected<std::vector<Expr>> chunks_within(std::int64_t budget, const Expr& steps,
+                                          std::span<const Expr> states) {
+  const auto count = constant_integers(steps);
+  if (!count)
+    return fail(Code::invalid_argument,
+                "a budget needs the number of steps: give a number, or say every or sqrt");
+  std::int64_t bytes = 0;
+  for (const Expr& state : states) {
+    const StaticType& type = type_of(state);
+    if (std::ranges::find(type.sizes, -1) != type.sizes.end())
+      return fail(Code::invalid_argument,
+                  "a budget needs the sizes of the states, but {} is {}: give its sizes, or say "
+                  "every or sqrt instead",
+                  describe(state), to_string(type));
+    bytes +=
+        std::accumulate(type.sizes.begin(), type.sizes.end(),
+                        static_cast<std::int64_t>(dtype_bytes(type.dtype)), std::multiplies<>());
+  }
+  auto counts = chunks_for((*count)[0], budget / std::max<std::int64_t>(bytes, 1));
+  if (!counts)
+    return std::move(counts).error().note(fmt::format(
+        "the budget is {} bytes, the states take {} bytes at every step", budget, bytes));
+  std::vector<Expr> chunks;
+  for (const std::int64_t chunk : *counts) chunks.push_back(integer(chunk));
+  return chunks;
+}
+
+}  // namespace
+
+Expected<std::vector<Expr>> chunks_of(const Checkpoint& wanted, const Expr& steps,
+                                      std::span<const Expr> states) {
+  switch (wanted.kind) {
+    case Checkpoint::Kind::all:
+      return std::vector<Expr>{};
+    case Checkpoint::Kind::every:
+      if (wanted.value < 1)
+        return fail(Code::invalid_argument, "a checkpoint every {} steps: it is 1 or more",
+                    wanted.value);
+      return std::vector{integer(wanted.value)};
+    case Checkpoint::Kind::root:
+      return std::vector{cast(ceil(sqrt(cast(maximum(steps, 0), DType::f64))), DType::i64)};
+    case Checkpoint::Kind::budget:
+      break;
+  }
+  return chunks_within(wanted.value, steps, states);
 }
 
 }  // namespace scanloom::expr

@@ -2,7 +2,10 @@
 // over chunks of steps, in which each chunk is a loop.
 #pragma once
 
+#include <span>
 #include <vector>
+
+#include <scanloom/scan.h>
 
 #include "expr/loop.h"
 
@@ -13,6 +16,11 @@ namespace scanloom::expr {
 /// last one. Precondition: the loop has a trip count, no other condition, and scans and stacks
 /// along the first axis, forwards.
 [[nodiscard]] std::vector<Expr> make_chunked_loop(LoopSpec spec, const std::vector<Expr>& chunks);
+
+/// By level the steps of a chunk, as `wanted` says, for a loop of `steps` steps with these states.
+/// Errors: an interval below 1; of a budget: sizes or steps that are not known, too small a one.
+[[nodiscard]] Expected<std::vector<Expr>> chunks_of(const Checkpoint& wanted, const Expr& steps,
+                                                    std::span<const Expr> states);
 
 /// By level the steps of a chunk, so that a gradient keeps `rows` states at most: those of the
 /// chunks of each level and of the steps of the last one. As few levels as that allows. Error: no

@@ -5,8 +5,7 @@
 
 #include "expr/apply.h"
 #include "expr/node.h"
-#include "expr/shared.h"
-#include "tensor/scalar_eval.h"
+#include "tensor/view.h"
 
 namespace scanloom {
 namespace {
@@ -32,8 +31,6 @@ Tensor smallest(double value) {
   return Tensor::scalar(value);
 }
 
-const std::string kNoName;
-
 }  // namespace
 
 Expr::Expr(std::shared_ptr<expr::Node> node, std::uint32_t output)
@@ -43,6 +40,7 @@ Expr::Expr(double value) : Expr(expr::constant_of(smallest(value))) { node_->wea
 Expr::Expr(std::int64_t value) : Expr(expr::constant_of(smallest(value))) { node_->weak = true; }
 
 const Error* Expr::error() const noexcept {
+  static const std::string kNone;
   return node_ != nullptr && node_->error ? &*node_->error : nullptr;
 }
 
@@ -51,7 +49,8 @@ int Expr::rank() const noexcept { return expr::type_of(*this).rank(); }
 std::span<const std::int64_t> Expr::sizes() const noexcept { return expr::type_of(*this).sizes; }
 
 const std::string& Expr::name() const noexcept {
-  return node_ != nullptr && output_ < node_->names.size() ? node_->names[output_] : kNoName;
+  static const std::string kNone;
+  return node_ != nullptr && output_ < node_->names.size() ? node_->names[output_] : kNone;
 }
 
 Expr& Expr::named(std::string name) {
@@ -70,7 +69,7 @@ Expr input(std::string name, DType dtype, std::vector<std::int64_t> sizes) {
 }
 
 Expr constant(const View& value) {
-  auto copy = expr::copied(value);
+  auto copy = tensor::copy_of(value, "a constant");
   if (!copy) return expr::failed(std::move(copy).error());
   return expr::constant_of(*std::move(copy));
 }

@@ -86,17 +86,13 @@ Expr scalar_or(const Expr& x, std::int64_t otherwise) {
   return x.rank() == 0 ? x : reshape(x, expr::integers({}));
 }
 
-bool is_full(const Index& item) {
-  return !item.start.defined() && !item.stop.defined() && !item.step.defined();
-}
-
 /// All slices at once, on axes that are still those of x.
 Expr take_slices(const Expr& x, const std::vector<Index>& items) {
   std::vector<Expr> starts, stops, steps;
   Sizes axes;
   std::int64_t axis = 0;
   for (const Index& item : items) {
-    if (item.kind == Index::Kind::slice && !is_full(item)) {
+    if (item.kind == Index::Kind::slice && !expr::is_whole_axis(item)) {
       const auto step =
           item.step.defined() ? expr::constant_integers(item.step) : std::optional(Sizes{1});
       const bool back = step && (*step)[0] < 0;

@@ -152,10 +152,7 @@ bool is_last_row(const std::vector<Index>& items) {
   if (items.empty() || items[0].kind != Index::Kind::at || items[0].at.rank() != 0) return false;
   const auto index = constant_integers(items[0].at);
   if (!index || (*index)[0] != -1) return false;
-  return std::all_of(items.begin() + 1, items.end(), [](const Index& item) {
-    return item.kind == Index::Kind::slice && !item.start.defined() && !item.stop.defined() &&
-           !item.step.defined();
-  });
+  return std::all_of(items.begin() + 1, items.end(), is_whole_axis);
 }
 
 }  // namespace

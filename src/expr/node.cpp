@@ -106,6 +106,11 @@ std::string describe(const Expr& x) {
   return "the result of " + std::string(node.op->name) + ", " + to_string(type_of(x));
 }
 
+bool is_whole_axis(const Index& item) {
+  return item.kind == Index::Kind::slice && !item.start.defined() && !item.stop.defined() &&
+         !item.step.defined();
+}
+
 std::vector<const Node*> reachable(std::span<const Expr> outputs) {
   std::unordered_set<const Node*> seen;
   std::vector<const Node*> nodes;

@@ -105,6 +105,9 @@ using NodePtr = std::shared_ptr<Node>;
 /// The name in quotes, or what it is.
 [[nodiscard]] std::string describe(const Expr& x);
 
+/// Whether the item takes all of its axis as it is.
+[[nodiscard]] bool is_whole_axis(const Index& item);
+
 /// Nodes that the expressions reach, each after those it reads; bodies are not entered.
 [[nodiscard]] std::vector<const Node*> reachable(std::span<const Expr> outputs);
 

@@ -60,14 +60,14 @@ Expr tensordot(const Expr& a, const Expr& b, const Axes& axes_a, const Axes& axe
   std::string right = letters(b.rank(), static_cast<std::size_t>(a.rank()));
   std::string summed;
   for (std::size_t i = 0; i < axes_a.size(); ++i) {
-    const std::int64_t at = axes_a[i] < 0 ? axes_a[i] + a.rank() : axes_a[i];
-    const std::int64_t bt = axes_b[i] < 0 ? axes_b[i] + b.rank() : axes_b[i];
-    if (at < 0 || at >= a.rank() || bt < 0 || bt >= b.rank())
+    const auto at = tensor::normalise_axis(axes_a[i], a.rank());
+    const auto bt = tensor::normalise_axis(axes_b[i], b.rank());
+    if (!at || !bt)
       return expr::failed(fail(Code::invalid_argument,
                                "tensordot: axes {} and {} of tensors with {} and {} axes",
                                axes_a[i], axes_b[i], a.rank(), b.rank()));
-    right[static_cast<std::size_t>(bt)] = left[static_cast<std::size_t>(at)];
-    summed += left[static_cast<std::size_t>(at)];
+    right[static_cast<std::size_t>(*bt)] = left[static_cast<std::size_t>(*at)];
+    summed += left[static_cast<std::size_t>(*at)];
   }
   std::string result;
   for (const char axis : left + right)

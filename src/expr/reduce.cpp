@@ -18,10 +18,11 @@ Expected<std::vector<std::int64_t>> normalised(const Expr& x, const Axes& axes,
                                                std::string_view what) {
   std::vector<std::int64_t> normal;
   for (const std::int64_t axis : axes) {
-    if (axis < -x.rank() || axis >= x.rank())
+    const auto found = tensor::normalise_axis(axis, x.rank());
+    if (!found)
       return fail(Code::invalid_argument, "{} of {}: axis {} is outside its {} axes", what,
                   expr::describe(x), axis, x.rank());
-    normal.push_back(axis < 0 ? axis + x.rank() : axis);
+    normal.push_back(*found);
   }
   return normal;
 }

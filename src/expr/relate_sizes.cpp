@@ -7,6 +7,7 @@
 #include "ir/op_def.h"
 #include "ir/walk.h"
 #include "ops/ops.h"
+#include "tensor/contraction.h"
 
 namespace scanloom::expr {
 namespace {
@@ -54,33 +55,17 @@ bool relate(const Type& a, const Type& b, Equalities& equal) {
   return learned;
 }
 
-/// Axes of the factors with one label; dots stand in front.
+/// Axes of the factors with one label.
 bool relate_factors(const ir::Module& module, const Node& node, Equalities& equal) {
-  const std::string& text = node.attrs[0].text();
   const Type &a = module.value(node.inputs[0]).type, &b = module.value(node.inputs[1]).type;
   if (!a.ranked || !b.ranked) return false;
-  std::string left = text.substr(0, text.find(','));
-  std::string right = text.empty() ? "" : text.substr(text.find(',') + 1);
-  right = right.substr(0, right.find("->"));
-  if (text.empty()) {
-    left = a.rank() == 1 ? "k" : "mk";
-    right = b.rank() == 1 ? "k" : "kn";
-  }
-  // Dots elsewhere stand for a number of axes that the count from the end would miss.
-  for (const std::string& labels : {left, right})
-    if (labels.find('.', labels.starts_with("...") ? 3 : 0) != std::string::npos) return false;
-  const auto size_of = [](const Type& type, const std::string& labels, std::size_t at) {
-    const std::size_t from_end = labels.size() - at;
-    return from_end <= type.dims.size() ? std::optional(type.dims[type.dims.size() - from_end])
-                                        : std::nullopt;
-  };
+  const auto einsum = tensor::parse_einsum(node.attrs[0].text(), a.rank(), b.rank());
+  if (!einsum) return false;
+  const auto left = einsum->a.view(), right = einsum->b.view();
   bool learned = false;
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    const std::size_t j = left[i] == '.' ? std::string::npos : right.find(left[i]);
-    if (j == std::string::npos) continue;
-    const auto x = size_of(a, left, i), y = size_of(b, right, j);
-    if (x && y) learned |= equal.add(*x, *y);
-  }
+  for (std::size_t i = 0; i < left.size(); ++i)
+    for (std::size_t j = 0; j < right.size(); ++j)
+      if (left[i] == right[j]) learned |= equal.add(a.dims[i], b.dims[j]);
   return learned;
 }
 

@@ -4,7 +4,6 @@
 #include <scanloom/scan.h>
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 
 #include "expr/apply.h"
@@ -19,6 +18,9 @@ namespace {
 
 using expr::Replacements;
 using expr::StaticType;
+
+/// Each step that a tap looks back is a port of the loop.
+constexpr std::int64_t kFarthest = 10'000;
 
 std::int64_t earliest(const std::vector<std::int64_t>& taps) {
   return std::min<std::int64_t>(0, *std::ranges::min_element(taps));
@@ -140,20 +142,16 @@ class Scan {
     }
     std::set<std::int64_t> distinct;
     for (const std::int64_t tap : initial.taps) {
+      if (tap < -kFarthest)
+        return fail(Code::unsupported, "output {} has tap {}; taps look back {} steps at most", i,
+                    tap, kFarthest);
       if (tap >= 0)
         return fail(Code::invalid_argument,
                     "output {} has tap {}; taps of outputs look back: they are negative", i, tap);
       if (!distinct.insert(tap).second)
         return fail(Code::invalid_argument, "output {} has tap {} twice", i, tap);
     }
-    const std::int64_t depth = earliest(initial.taps) < -(std::int64_t{1} << 40)
-                                   ? std::int64_t{1} << 40
-                                   : -earliest(initial.taps);
-    // Each is a port of the loop.
-    constexpr std::int64_t kFarthest = 10'000;
-    if (depth > kFarthest)
-      return fail(Code::unsupported, "output {} has tap {}; taps look back {} steps at most", i,
-                  -depth, kFarthest);
+    const std::int64_t depth = -earliest(initial.taps);
     if (depth == 0) return fail(Code::invalid_argument, "output {} has no taps", i);
     if (!initial.rows) {
       state.initial.push_back(initial.value);
@@ -257,11 +255,8 @@ class Scan {
                     expr::describe(variable));
     }
     for (const auto& [variable, next] : made.updates) {
-      const StaticType type = expr::type_of(variable.variable());
-      if (next.dtype() != type.dtype || next.rank() != type.rank())
-        return fail(
-            Code::invalid_argument, "the update of {} is {}, the variable {}; cast it first",
-            expr::describe(variable.variable()), to_string(expr::type_of(next)), to_string(type));
+      SCANLOOM_CHECK_OK(expr::check_update(variable.variable(), next));
+      const StaticType& type = expr::type_of(variable.variable());
       update_args_.push_back(expr::placeholder(type, variable.variable().name()));
       hidden_.insert_or_assign(expr::key_of(variable.variable()), update_args_.back());
     }
@@ -343,7 +338,9 @@ class Scan {
     // First what the step hides, then what it hid in updates that were found later.
     spec.yields = expr::substituted(spec.yields, hidden_);
     spec.yields = expr::substituted(spec.yields, leaves_);
-    SCANLOOM_TRY(const std::vector<Expr> chunks, chunks_of(spec));
+    const std::span states(spec.args.data(), next.size());
+    SCANLOOM_TRY(const std::vector<Expr> chunks,
+                 expr::chunks_of(options_.checkpoint, steps_, states));
     return results(expr::make_chunked_loop(std::move(spec), chunks), made, next.size());
   }
 
@@ -358,52 +355,6 @@ class Scan {
                                      : windows_[i]);
       spec.args.push_back(slices_[i]);
     }
-  }
-
-  /// By level the steps of a chunk.
-  Expected<std::vector<Expr>> chunks_of(const expr::LoopSpec& spec) const {
-    const Checkpoint& wanted = options_.checkpoint;
-    switch (wanted.kind) {
-      case Checkpoint::Kind::all:
-        return std::vector<Expr>{};
-      case Checkpoint::Kind::every:
-        if (wanted.value < 1)
-          return fail(Code::invalid_argument, "a checkpoint every {} steps: it is 1 or more",
-                      wanted.value);
-        return std::vector{expr::integer(wanted.value)};
-      case Checkpoint::Kind::root:
-        return std::vector{cast(ceil(sqrt(cast(maximum(steps_, 0), DType::f64))), DType::i64)};
-      case Checkpoint::Kind::budget:
-        break;
-    }
-    return chunks_within(spec, wanted.value);
-  }
-
-  Expected<std::vector<Expr>> chunks_within(const expr::LoopSpec& spec, std::int64_t budget) const {
-    const auto steps = expr::constant_integers(steps_);
-    if (!steps)
-      return fail(Code::invalid_argument,
-                  "a budget needs the number of steps: give a number, or say every or sqrt");
-    std::int64_t bytes = 0;
-    for (std::uint32_t i = 0; i < spec.facts.ports.carried; ++i) {
-      const StaticType& state = expr::type_of(spec.args[i]);
-      if (std::ranges::find(state.sizes, -1) != state.sizes.end())
-        return fail(Code::invalid_argument,
-                    "a budget needs the sizes of the states, but {} is {}: give its sizes, or say "
-                    "every or sqrt instead",
-                    expr::describe(spec.args[i]), to_string(state));
-      bytes +=
-          std::accumulate(state.sizes.begin(), state.sizes.end(),
-                          static_cast<std::int64_t>(dtype_bytes(state.dtype)), std::multiplies<>());
-    }
-    const std::int64_t rows = budget / std::max<std::int64_t>(bytes, 1);
-    auto counts = expr::chunks_for((*steps)[0], rows);
-    if (!counts)
-      return std::move(counts).error().note(fmt::format(
-          "the budget is {} bytes, the states take {} bytes at every step", budget, bytes));
-    std::vector<Expr> chunks;
-    for (const std::int64_t chunk : *counts) chunks.push_back(expr::integer(chunk));
-    return chunks;
   }
 
   /// The carried ports of an output, oldest first, and the stacked one.

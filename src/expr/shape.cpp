@@ -83,13 +83,13 @@ Expr shape_of(const std::vector<Expr>& sizes) {
 
 Expr size(const Expr& x, int axis) {
   if (x.error() != nullptr) return x;
-  const int normal = axis < 0 ? axis + x.rank() : axis;
-  if (normal < 0 || normal >= x.rank())
+  const auto normal = tensor::normalise_axis(axis, x.rank());
+  if (!normal)
     return expr::failed(fail(Code::invalid_argument, "axis {} is outside the {} axes of {}", axis,
                              x.rank(), describe(x)));
-  const std::int64_t known = x.sizes()[static_cast<std::size_t>(normal)];
+  const std::int64_t known = x.sizes()[static_cast<std::size_t>(*normal)];
   if (known >= 0) return expr::integer(known);
-  return apply(ops::dim_op, {x}, {{"axis", normal}});
+  return apply(ops::dim_op, {x}, {{"axis", *normal}});
 }
 
 Expr shape(const Expr& x) {
@@ -195,12 +195,12 @@ Expr concatenate(const std::vector<Expr>& parts, int axis) {
     return expr::failed(fail(Code::invalid_argument, "concatenate: there is nothing to join"));
   std::vector<Expr> same = expr::promoted(parts);
   if (const Expr* bad = expr::first_failed(same)) return *bad;
-  const int normal = axis < 0 ? axis + same[0].rank() : axis;
-  if (normal < 0 || normal >= same[0].rank())
+  const auto normal = tensor::normalise_axis(axis, same[0].rank());
+  if (!normal)
     return expr::failed(fail(Code::invalid_argument, "concatenate: axis {} is outside the {} axes",
                              axis, same[0].rank()));
   if (same.size() == 1) return same[0];
-  return apply(ops::concat_op, std::move(same), {{"axis", normal}});
+  return apply(ops::concat_op, std::move(same), {{"axis", *normal}});
 }
 
 Expr stack(const std::vector<Expr>& parts, int axis) {

@@ -7,7 +7,7 @@
 #include "expr/apply.h"
 #include "expr/substitute.h"
 #include "ops/ops.h"
-#include "tensor/strided_copy.h"
+#include "tensor/view.h"
 
 namespace scanloom {
 namespace expr {
@@ -22,17 +22,14 @@ void set_value(SharedVariable& variable, tensor::Tensor value) {
   variable.value = std::move(value);
 }
 
-Expected<tensor::Tensor> copied(const View& value) {
-  if (value.kind != ValueKind::tensor || value.dtype == DType::string)
-    return fail(Code::unsupported,
-                "only tensors of numbers can be kept, no texts, sequences or optionals");
-  const tensor::Shape shape{std::span<const std::int64_t>(value.shape)};
-  if (value.strides.empty()) return tensor::Tensor::copy_of(value.dtype, shape, value.data);
-  SCANLOOM_TRY(tensor::Tensor copy, tensor::Tensor::zeros(value.dtype, shape));
-  tensor::copy_strided(value.dtype, value.shape, static_cast<const std::byte*>(value.data),
-                       value.strides.data(), static_cast<std::byte*>(copy.mutable_data()),
-                       tensor::contiguous_strides(shape).data());
-  return copy;
+Expected<void> check_update(const Expr& variable, const Expr& next) {
+  if (variable.error() != nullptr) return *variable.error();
+  if (!next.defined())
+    return fail(Code::invalid_argument, "the update of {} is missing", describe(variable));
+  if (next.error() != nullptr) return *next.error();
+  if (next.dtype() == variable.dtype() && next.rank() == variable.rank()) return {};
+  return fail(Code::invalid_argument, "the update of {} is {}, the variable {}; cast it first",
+              describe(variable), to_string(type_of(next)), to_string(type_of(variable)));
 }
 
 Expr default_update(const Expr& variable) {
@@ -89,7 +86,7 @@ Expr shared_of(std::string name, tensor::Tensor value) {
 }  // namespace expr
 
 Shared::Shared(std::string name, const View& value) {
-  auto copy = expr::copied(value);
+  auto copy = tensor::copy_of(value, "shared variable '" + name + "'");
   variable_ = copy ? expr::shared_of(std::move(name), *std::move(copy))
                    : expr::failed(std::move(copy).error());
 }
@@ -105,7 +102,7 @@ Expected<void> Shared::set(const View& value) {
     return fail(Code::invalid_argument, "{} is {} with {} axes, the new value {} with {}",
                 expr::describe(variable_), dtype_name(variable_.dtype()), variable_.rank(),
                 dtype_name(value.dtype), value.shape.size());
-  SCANLOOM_TRY(tensor::Tensor copy, expr::copied(value));
+  SCANLOOM_TRY(tensor::Tensor copy, tensor::copy_of(value, expr::describe(variable_)));
   expr::set_value(*variable_.node()->shared, std::move(copy));
   return {};
 }

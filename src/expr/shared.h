@@ -20,11 +20,10 @@ struct SharedVariable {
   Expr self, next;
 };
 
-/// The elements in row-major order. Error: no tensor of numbers.
-[[nodiscard]] Expected<tensor::Tensor> copied(const View& value);
-
 [[nodiscard]] tensor::Tensor value_of(SharedVariable& variable);
 void set_value(SharedVariable& variable, tensor::Tensor value);
+/// Error: it is missing or holds one, or is of another type than the variable.
+[[nodiscard]] Expected<void> check_update(const Expr& variable, const Expr& next);
 /// Undefined where there is none.
 [[nodiscard]] Expr default_update(const Expr& variable);
 

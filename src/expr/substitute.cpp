@@ -10,7 +10,7 @@ namespace scanloom::expr {
 namespace {
 
 /// Loops and branches keep their bodies, which read nothing outside.
-std::vector<Expr> copied(const Node& node, std::vector<Expr> inputs) {
+std::vector<Expr> with_same_bodies(const Node& node, std::vector<Expr> inputs) {
   if (const Expr* bad = first_failed(inputs)) return std::vector(node.outputs.size(), *bad);
   auto made = std::make_shared<Node>(node.kind, node.outputs);
   made->op = node.op;
@@ -18,8 +18,6 @@ std::vector<Expr> copied(const Node& node, std::vector<Expr> inputs) {
   made->attrs = node.attrs;
   made->loop = node.loop;
   made->bodies = node.bodies;
-  made->place = node.place;
-  made->stops_gradient = node.stops_gradient;
   std::vector<Expr> results;
   for (std::uint32_t i = 0; i < node.outputs.size(); ++i) results.emplace_back(made, i);
   return results;
@@ -30,7 +28,7 @@ std::vector<Expr> copied(const Node& node, std::vector<Expr> inputs) {
 std::vector<Expr> with_inputs(const Node& node, std::vector<Expr> inputs) {
   std::vector<Expr> results = node.kind == Kind::op ? apply_attrs(*node.op, std::move(inputs),
                                                                   node.attrs, node.outputs.size())
-                                                    : copied(node, std::move(inputs));
+                                                    : with_same_bodies(node, std::move(inputs));
   if (!node.place.empty() && results[0].error() == nullptr) results[0].node()->place = node.place;
   if (node.stops_gradient && results[0].error() == nullptr)
     results[0].node()->stops_gradient = true;

@@ -10,12 +10,12 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
-/// What the operands of a slice say, by axis that it slices.
+/// What the operands of a slice say, by axis that it slices; nullopt where it is computed.
 struct SlicedAxes {
   Sizes axes, steps;
 };
 
-Expected<SlicedAxes> sliced_axes(const Pull& p) {
+std::optional<SlicedAxes> sliced_axes(const Pull& p) {
   SlicedAxes sliced;
   const auto count = p.in(1).sizes()[0];
   const auto constant = [&](std::size_t i) -> std::optional<Sizes> {
@@ -25,8 +25,7 @@ Expected<SlicedAxes> sliced_axes(const Pull& p) {
     return own;
   };
   const auto axes = constant(3), steps = constant(4);
-  if (!axes || !steps)
-    return fail(Code::unsupported, "the gradient of a slice whose axes or steps are computed");
+  if (!axes || !steps) return std::nullopt;
   for (const std::int64_t axis : *axes)
     sliced.axes.push_back(axis < 0 ? axis + p.in(0).rank() : axis);
   sliced.steps = *steps;

@@ -197,8 +197,8 @@ class LoopReverse {
 
   [[nodiscard]] bool walks_all(const Expr& rows, const ir::ScannedPort& port) const {
     const Expr count = size(rows, static_cast<int>(port.axis));
-    if (!ports_.has_trip_count) return true;  // without one, sequences agree
     if (ports_.has_keep_going) return false;
+    if (!ports_.has_trip_count) return true;  // without one, sequences agree
     const Expr& trip = loop_->inputs[0];
     const auto a = expr::constant_integers(count), b = expr::constant_integers(trip);
     if (a && b) return *a == *b;

@@ -124,6 +124,20 @@ TEST(Scan, MissingValuesAreErrors) {
     EXPECT_NE(made.error(), nullptr);
 }
 
+TEST(Scan, ViewsThatCannotBeAreErrors) {
+  const double one = 1;
+  const std::vector<View> views{view(&one, std::vector<std::int64_t>(20, 1)),
+                                view(&one, {-1}),
+                                view(&one, {std::int64_t{1} << 50}),
+                                view(static_cast<const double*>(nullptr), {3}),
+                                View{DType::f64, {1}, &one, {1, 1}}};
+  for (const View& each : views) {
+    EXPECT_NE(constant(each).error(), nullptr);
+    EXPECT_NE(Shared("s", each).variable().error(), nullptr);
+    EXPECT_FALSE(Shared("s", one).set(each));
+  }
+}
+
 TEST(Scan, CallsOfAnotherRankAreErrors) {
   const Expr x = input("x", DType::f64, {-1});
   const Function f = compiled({x}, {sum(x)});

@@ -20,7 +20,7 @@ class Layer:
 
 
 # The public headers that define a type once for the library and its users.
-VALUE_HEADERS = {"api.h", "codes.inc", "dtype.h", "dtypes.inc", "error.h", "expected.h", "view.h"}
+VALUE_HEADERS = {"api.h", "codes.inc", "dtype.h", "dtypes.inc", "error.h", "expected.h", "value.h"}
 
 _OPERATORS = ("base", "tensor", "ir", "ops")
 

@@ -54,61 +54,41 @@ std::string value_info(const std::string& name, const tensor::Type& type,
   return info;
 }
 
+template <class Value>
+std::string attribute_proto(const std::string& name, AttributeType type, Value&& value) {
+  std::string bytes;
+  pbf_writer writer(bytes);
+  writer.add_string(1, name);
+  value(writer);
+  writer.add_int32(20, type);
+  return bytes;
+}
+
 }  // namespace
 
 std::string GraphWriter::attribute(const std::string& name, std::int64_t value) {
-  std::string bytes;
-  pbf_writer writer(bytes);
-  writer.add_string(1, name);
-  writer.add_int64(3, value);
-  writer.add_int32(20, kInt);
-  return bytes;
+  return attribute_proto(name, kInt, [&](pbf_writer& writer) { writer.add_int64(3, value); });
 }
-
 std::string GraphWriter::attribute(const std::string& name, double value) {
-  std::string bytes;
-  pbf_writer writer(bytes);
-  writer.add_string(1, name);
-  writer.add_float(2, static_cast<float>(value));
-  writer.add_int32(20, kFloat);
-  return bytes;
+  return attribute_proto(
+      name, kFloat, [&](pbf_writer& writer) { writer.add_float(2, static_cast<float>(value)); });
 }
-
 std::string GraphWriter::attribute(const std::string& name, const std::string& text) {
-  std::string bytes;
-  pbf_writer writer(bytes);
-  writer.add_string(1, name);
-  writer.add_bytes(4, text);
-  writer.add_int32(20, kString);
-  return bytes;
+  return attribute_proto(name, kString, [&](pbf_writer& writer) { writer.add_bytes(4, text); });
 }
-
 std::string GraphWriter::attribute(const std::string& name,
                                    const std::vector<std::int64_t>& values) {
-  std::string bytes;
-  pbf_writer writer(bytes);
-  writer.add_string(1, name);
-  for (const std::int64_t value : values) writer.add_int64(8, value);
-  writer.add_int32(20, kInts);
-  return bytes;
+  return attribute_proto(name, kInts, [&](pbf_writer& writer) {
+    for (const std::int64_t value : values) writer.add_int64(8, value);
+  });
 }
-
 std::string GraphWriter::attribute(const std::string& name, const tensor::Tensor& tensor) {
-  std::string bytes;
-  pbf_writer writer(bytes);
-  writer.add_string(1, name);
-  writer.add_message(5, tensor_proto(tensor, ""));
-  writer.add_int32(20, kTensor);
-  return bytes;
+  return attribute_proto(
+      name, kTensor, [&](pbf_writer& writer) { writer.add_message(5, tensor_proto(tensor, "")); });
 }
-
 std::string GraphWriter::attribute(const std::string& name, const GraphWriter& graph) {
-  std::string bytes;
-  pbf_writer writer(bytes);
-  writer.add_string(1, name);
-  writer.add_message(6, graph.bytes(name));
-  writer.add_int32(20, kGraph);
-  return bytes;
+  return attribute_proto(name, kGraph,
+                         [&](pbf_writer& writer) { writer.add_message(6, graph.bytes(name)); });
 }
 
 void GraphWriter::node(const std::string& type, const std::vector<std::string>& inputs,

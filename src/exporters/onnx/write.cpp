@@ -29,7 +29,6 @@ enum class Form : std::uint8_t {
   reduce,
   contract,
   cast,
-  constant,
   constant_of_shape,
   dim,
   text,   ///< the same operands; texts among the attributes
@@ -242,8 +241,6 @@ class ModelWriter {
       case Form::cast:
         attributes.push_back(GraphWriter::attribute(
             "to", static_cast<std::int64_t>(dtype_onnx_number(node.attrs[0].dtype()))));
-        break;
-      case Form::constant:
         break;
       case Form::constant_of_shape:
         attributes.push_back(GraphWriter::attribute("value", node.attrs[0].tensor()));
