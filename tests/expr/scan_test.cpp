@@ -126,8 +126,7 @@ TEST(Scan, MissingValuesAreErrors) {
 
 TEST(Scan, ViewsThatCannotBeAreErrors) {
   const double one = 1;
-  const std::vector<View> views{view(&one, std::vector<std::int64_t>(20, 1)),
-                                view(&one, {-1}),
+  const std::vector<View> views{view(&one, std::vector<std::int64_t>(20, 1)), view(&one, {-1}),
                                 view(&one, {std::int64_t{1} << 50}),
                                 view(static_cast<const double*>(nullptr), {3}),
                                 View{DType::f64, {1}, &one, {1, 1}}};
