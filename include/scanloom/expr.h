@@ -242,8 +242,14 @@ SCANLOOM_API Expr increment_subtensor(const Expr& part, const Expr& y);
 
 // Branches.
 
-/// One of two values, of which only that one is computed.
+/// a where the condition, one element, holds, else b; only that one is computed. Their types
+/// promote, their numbers of axes agree. A value that both sides read, or something else does, is
+/// computed in any case.
 SCANLOOM_API Expr if_else(const Expr& condition, const Expr& a, const Expr& b);
+/// The same of lists: one branch of many results, so that what several of them read is computed in
+/// the side, too.
+SCANLOOM_API std::vector<Expr> if_else(const Expr& condition, const std::vector<Expr>& a,
+                                       const std::vector<Expr>& b);
 
 // Rewriting.
 

@@ -20,8 +20,6 @@ def ifelse(
     InvalidArgument where their numbers of axes differ.
     """
     test = as_tensor_variable(condition)
-    if not isinstance(then_branch, (list, tuple)) and not isinstance(else_branch, (list, tuple)):
-        return _one(test, then_branch, else_branch, name)
     sides = [
         list(side) if isinstance(side, (list, tuple)) else [side]
         for side in (then_branch, else_branch)
@@ -30,14 +28,17 @@ def ifelse(
         raise InvalidArgument(
             f"ifelse has {len(sides[0])} values for one side, {len(sides[1])} for the other"
         )
-    return [_one(test, a, b, name) for a, b in zip(*sides)]
-
-
-def _one(test: TensorVariable, a: Any, b: Any, name: Union[str, None]) -> TensorVariable:
-    made = TensorVariable(_native.if_else(test._expr, expr_of(a), expr_of(b)))
+    chosen = [
+        TensorVariable(made)
+        for made in _native.if_else(
+            test._expr, [expr_of(x) for x in sides[0]], [expr_of(x) for x in sides[1]]
+        )
+    ]
     if name is not None:
-        made.name = name
-    return made
+        for made in chosen:
+            made.name = name
+    alone = not any(isinstance(side, (list, tuple)) for side in (then_branch, else_branch))
+    return chosen[0] if alone else chosen
 
 
 class _Callable(types.ModuleType):

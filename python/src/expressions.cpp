@@ -103,7 +103,7 @@ constexpr std::pair<const char*, Binary> kBinary[] = {
              };
 
 constexpr std::pair<const char*, Ternary> kTernary[] = {
-    {"where", &where}, {"clip", &clip}, {"arange", &arange}, {"if_else", &if_else}};
+    {"where", &where}, {"clip", &clip}, {"arange", &arange}};
 
 constexpr std::pair<const char*, Reduction> kReductions[] = {
     {"sum", &sum}, {"mean", &mean}, {"prod", &prod}, {"max", &max},
@@ -176,6 +176,12 @@ void bind_indexing(nb::module_& module) {
 }
 
 void bind_rewriting(nb::module_& module) {
+  module.def("if_else",
+             [](const Expr& condition, const std::vector<Expr>& a, const std::vector<Expr>& b) {
+               std::vector<Expr> results = if_else(condition, a, b);
+               for (const Expr& x : results) (void)checked(x);
+               return results;
+             });
   module.def("leaves", &leaves);
   module.def("substitute", [](const std::vector<Expr>& outputs,
                               const std::vector<std::pair<Expr, Expr>>& replacements) {

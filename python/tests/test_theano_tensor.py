@@ -604,6 +604,26 @@ def test_ifelse():
     check(g([-1.0], [2.0])[0], np.array([2.0]))
 
 
+def test_ifelse_of_lists_computes_a_side_as_a_whole():
+    c, x, i = T.bscalar("c"), T.vector("x"), T.lscalar("i")
+    picked = x[i]
+    first, second = theano.ifelse(c, [picked * 2, picked + x], (T.constant(0.0), x))
+    f = theano.function([c, x, i], [first, second])
+    check(f(1, [1.0, 2.0], 1)[1], np.array([3.0, 4.0]))
+    check(f(0, [1.0, 2.0], 7)[0], np.array(0.0))
+
+
+def test_givens_and_constants_reach_into_sides():
+    x, y = T.scalar("x"), T.scalar("y")
+    inner = T.sin(x)
+    chosen = theano.ifelse(x > 0, inner * x, y)
+    f = theano.function([x, y], chosen, givens={inner: y * 10})
+    assert f(2.0, 3.0) == 60.0 and f(-2.0, 3.0) == 3.0
+    g = T.grad(chosen, x, consider_constant=[inner])
+    assert theano.function([x, y], g)(2.0, 3.0) == np.sin(2.0)
+    assert theano.function([x, y], T.grad(chosen, inner))(2.0, 3.0) == 2.0
+
+
 @pytest.mark.parametrize("name", ["sum", "mean"])
 def test_narrow_reals_are_added_up_in_float64(name):
     x = T.fvector()

@@ -1,4 +1,6 @@
-// Branch nodes of a graph.
+// Branch nodes of a graph: the operands are the condition, the values of the side that is taken
+// where it holds, and those of the other side. Both sides are parts of the graph around; where
+// their nodes are computed is found when somebody needs to know (expr/places.h).
 #pragma once
 
 #include <vector>
@@ -7,9 +9,9 @@
 
 namespace scanloom::expr {
 
-/// The results of a branch with two sides, then first, whose arguments stand for `captured`.
-/// Precondition: the sides have equally many yields, of the same types and ranks.
-[[nodiscard]] std::vector<Expr> make_branch(const Expr& condition, std::vector<Expr> captured,
-                                            std::vector<Body> sides);
+/// The results of a branch whose sides have equally many values.
+/// Errors, held by all results: a condition of several elements, values of different ranks.
+[[nodiscard]] std::vector<Expr> make_branch(const Expr& condition, const std::vector<Expr>& a,
+                                            const std::vector<Expr>& b);
 
 }  // namespace scanloom::expr

@@ -51,8 +51,9 @@ std::string name_of(const Node& node) {
 
 std::vector<std::string> ports_of(const Node& node) {
   if (node.kind == Kind::branch) {
-    std::vector<std::string> ports(node.inputs.size(), "captured");
-    ports[0] = "condition";
+    std::vector<std::string> ports{"condition"};
+    ports.resize(1 + node.outputs.size(), "then");
+    ports.resize(1 + 2 * node.outputs.size(), "else");
     return ports;
   }
   if (node.kind != Kind::loop) return {};
@@ -82,7 +83,7 @@ Graph graph(const std::vector<Expr>& outputs, const std::vector<Expr>& args) {
     if (node->kind == Kind::constant) row.value = value_text(*node);
     for (const Expr& x : node->inputs) row.inputs.push_back(value(x));
     for (const expr::StaticType& type : node->outputs) row.types.push_back(expr::to_string(type));
-    for (const expr::Body& body : node->bodies) row.bodies.push_back(graph(body.yields, body.args));
+    if (node->loop) row.bodies.push_back(graph(node->body.yields, node->body.args));
     places.emplace(node, made.nodes.size());
     made.nodes.push_back(std::move(row));
   }

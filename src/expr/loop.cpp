@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "expr/apply.h"
+#include "expr/places.h"
 #include "expr/substitute.h"
 #include "ir/op_def.h"
 
@@ -12,18 +13,24 @@ namespace scanloom::expr {
 namespace {
 
 /// What the yields read of the outside: values that no argument takes part in, but for constants.
+/// Where a branch of the body alone reads one that may fail, or a loop, which may never end, the
+/// body computes it, in a side.
 class Captures {
  public:
-  Captures(std::span<const Expr> args, std::span<const Expr> yields) {
+  Captures(std::span<const Expr> args, std::span<const Expr> yields)
+      : nodes_(reachable(yields)), places_(yields) {
     for (const Expr& arg : args) inside_.insert(arg.node().get());
-    const std::vector<const Node*> nodes = reachable(yields);
-    for (const Node* node : nodes)
+    for (const Node* node : nodes_) {
       if (std::ranges::any_of(node->inputs, [&](const Expr& x) { return is_inside(x); }))
         inside_.insert(node);
-    for (const Node* node : nodes)
-      if (inside_.contains(node))
-        for (const Expr& x : node->inputs) take(x);
+      else if (is_harmless(*node))
+        harmless_.insert(node);
+    }
     for (const Expr& x : yields) take(x);
+    // What reads a node is younger: it was taken inside before.
+    for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node)
+      if (inside_.contains(*node))
+        for (const Expr& x : (*node)->inputs) take(x);
   }
 
   [[nodiscard]] const std::vector<Expr>& values() const { return values_; }
@@ -32,12 +39,25 @@ class Captures {
   [[nodiscard]] bool is_inside(const Expr& x) const {
     return x.defined() && inside_.contains(x.node().get());
   }
+  [[nodiscard]] bool is_harmless(const Node& node) const {
+    if (node.kind == Kind::loop) return false;
+    if (node.kind == Kind::op && node.op->effects != ir::Effects::pure) return false;
+    return std::ranges::all_of(node.inputs, [&](const Expr& x) {
+      return !x.defined() || harmless_.contains(x.node().get());
+    });
+  }
   void take(const Expr& x) {
     if (!x.defined() || is_inside(x) || x.node()->kind == Kind::constant) return;
-    if (seen_.insert(key_of(x)).second) values_.push_back(x);
+    const Node& node = *x.node();
+    if (!places_.is_always(node) && !harmless_.contains(&node))
+      inside_.insert(&node);
+    else if (seen_.insert(key_of(x)).second)
+      values_.push_back(x);
   }
 
-  std::unordered_set<const Node*> inside_;
+  std::vector<const Node*> nodes_;
+  Places places_;
+  std::unordered_set<const Node*> inside_, harmless_;
   std::set<ExprKey> seen_;
   std::vector<Expr> values_;
 };
@@ -138,7 +158,7 @@ std::vector<Expr> make_loop(LoopSpec spec) {
   node->inputs = std::move(spec.operands);
   node->loop = std::move(spec.facts);
   node->loop->state_of_row.resize(node->loop->ports.stacked.size(), -1);
-  node->bodies.push_back({std::move(spec.args), std::move(spec.yields)});
+  node->body = {std::move(spec.args), std::move(spec.yields)};
   node->place = std::move(spec.place);
   std::vector<Expr> outputs;
   for (std::uint32_t i = 0; i < results; ++i) outputs.emplace_back(node, i);
@@ -171,7 +191,7 @@ Expr last_state(const Expr& x, const std::vector<Index>& items) {
 
 Expr stacked_in(const NodePtr& loop, const Expr& value) {
   ir::LoopPorts& ports = loop->loop->ports;
-  Body& body = loop->bodies[0];
+  Body& body = loop->body;
   for (std::uint32_t i = 0; i < ports.stacked.size(); ++i)
     if (body.yields[ports.first_stacked_yield() + i] == value &&
         ports.stacked[i] == ir::StackedPort{})

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "expr/places.h"
 #include "expr/relate_sizes.h"
 #include "expr/shared.h"
 #include "expr/substitute.h"
@@ -12,9 +13,25 @@ namespace {
 using ir::RegionId;
 using ir::ValueId;
 
-using Values = std::map<ExprKey, ValueId>;
+/// What is computed in one region. A side of a branch takes what it reads of the regions around as
+/// captured operands, when it is first read.
+struct Scope {
+  RegionId region;
+  Place place = 0;
+  std::map<ExprKey, ValueId> values = {};
+  Scope* outer = nullptr;  ///< of a side
+  Scope* other = nullptr;  ///< of a side: the other one, which takes the same operands
+  ir::NodeId branch = {};
 
-/// Regions nest as deep as loops do in each other; each call of region() is one level.
+  /// Here or around.
+  [[nodiscard]] bool knows(const Node& node) const {
+    for (const Scope* at = this; at != nullptr; at = at->outer)
+      if (at->values.contains({&node, 0})) return true;
+    return false;
+  }
+};
+
+/// Regions nest as deep as loops and branches do in each other.
 class Lowering {
  public:
   explicit Lowering(ir::Module& module) : module_(module) {}
@@ -26,20 +43,32 @@ class Lowering {
     return tensor::Type::of(of.dtype, std::move(dims));
   }
 
-  /// Nodes that the yields reach, into a region whose arguments `values` names.
-  Expected<void> region(RegionId to, std::span<const Expr> yields, Values values) {
-    if (++depth_ > kDeepest)
-      return fail(Code::limit_reached, "loops and branches lie in each other more than {} deep",
-                  kDeepest);
-    for (const Node* node : reachable(yields)) SCANLOOM_CHECK_OK(add(to, *node, values));
-    for (const Expr& x : yields) module_.region(to).yields.push_back(values.at(key_of(x)));
-    --depth_;
+  /// What the yields reach, into a region whose arguments the scope knows.
+  Expected<void> region(Scope scope, std::span<const Expr> yields) {
+    SCANLOOM_CHECK_OK(fill(scope, Places(yields)));
+    yield(scope, yields);
     return {};
   }
 
  private:
-  Expected<void> add(RegionId to, const Node& node, Values& values) {
-    if (values.contains({&node, 0})) return {};
+  Expected<void> fill(Scope& scope, const Places& places) {
+    if (++depth_ > kDeepest)
+      return fail(Code::limit_reached, "loops and branches lie in each other more than {} deep",
+                  kDeepest);
+    for (const Node* node : places.nodes(scope.place))
+      if (!scope.knows(*node)) SCANLOOM_CHECK_OK(add(scope, places, *node));
+    --depth_;
+    return {};
+  }
+
+  void yield(Scope& scope, std::span<const Expr> yields) {
+    for (const Expr& x : yields) {
+      const ValueId value = value_of(scope, x);  // which may add regions' values
+      module_.region(scope.region).yields.push_back(value);
+    }
+  }
+
+  Expected<void> add(Scope& scope, const Places& places, const Node& node) {
     switch (node.kind) {
       case Kind::failed:
         return *node.error;
@@ -52,44 +81,89 @@ class Lowering {
                         ? "a variable " + to_string(node.outputs[0])
                         : "'" + node.names[0] + "'");
       case Kind::constant:
-        add_constant(to, node, values);
-        return {};
+        return {};  // where it is read
       case Kind::op:
+        add_node(scope, node, node.inputs);
+        return {};
       case Kind::loop:
+        return add_loop(scope, node);
       case Kind::branch:
-        return add_node(to, node, values);
+        return add_branch(scope, places, node);
     }
     return {};
   }
 
-  void add_constant(RegionId to, const Node& node, Values& values) {
-    const ir::NodeId made =
-        module_.add_node(to, ir::constant_op, {}, {node.value},
-                         {tensor::Type::of(node.value.dtype(), node.value.shape())});
-    values.emplace(ExprKey{&node, 0}, module_.node(made).outputs[0]);
+  /// In a region: made there, or captured on the way to it.
+  ValueId value_of(Scope& scope, const Expr& x) {
+    const ExprKey key = key_of(x);
+    const auto found = scope.values.find(key);
+    if (found != scope.values.end()) return found->second;
+    ValueId value;
+    if (x.node()->kind == Kind::constant) {
+      const tensor::Tensor& elements = x.node()->value;
+      const ir::NodeId made =
+          module_.add_node(scope.region, ir::constant_op, {}, {elements},
+                           {tensor::Type::of(elements.dtype(), elements.shape())});
+      value = module_.node(made).outputs[0];
+    } else {
+      value = capture(scope, x);
+    }
+    scope.values.emplace(key, value);
+    return value;
   }
 
-  Expected<void> add_node(RegionId to, const Node& node, Values& values) {
+  ValueId capture(Scope& side, const Expr& x) {
+    const ValueId outer = value_of(*side.outer, x);
+    module_.node(side.branch).inputs.push_back(outer);
+    const tensor::Type type = module_.value(outer).type;
+    side.other->values.emplace(key_of(x), module_.add_argument(side.other->region, type, x.name()));
+    return module_.add_argument(side.region, type, x.name());
+  }
+
+  ir::NodeId add_node(Scope& scope, const Node& node, std::span<const Expr> operands) {
     std::vector<ValueId> inputs;
-    for (const Expr& x : node.inputs)
-      inputs.push_back(x.defined() ? values.at(key_of(x)) : ValueId());
+    for (const Expr& x : operands) inputs.push_back(x.defined() ? value_of(scope, x) : ValueId());
     std::vector<tensor::Type> types;
     for (const StaticType& output : node.outputs) types.push_back(type(output));
-    const ir::NodeId made = module_.add_node(to, *node.op, std::move(inputs), node.attrs,
+    const ir::NodeId made = module_.add_node(scope.region, *node.op, std::move(inputs), node.attrs,
                                              std::move(types), place(node));
-    if (node.loop) module_.node(made).loop = node.loop->ports;
-    for (const Body& body : node.bodies) {
-      const RegionId inner = module_.add_region(made);
-      module_.node(made).regions.push_back(inner);
-      Values args;
-      for (const Expr& arg : body.args)
-        args.emplace(key_of(arg), module_.add_argument(inner, type(type_of(arg)), arg.name()));
-      SCANLOOM_CHECK_OK(region(inner, body.yields, std::move(args)));
-    }
     for (std::uint32_t i = 0; i < node.outputs.size(); ++i) {
       const ValueId value = module_.node(made).outputs[i];
       if (i < node.names.size()) module_.value(value).name = node.names[i];
-      values.emplace(ExprKey{&node, i}, value);
+      scope.values.emplace(ExprKey{&node, i}, value);
+    }
+    return made;
+  }
+
+  RegionId add_region(ir::NodeId owner) {
+    const RegionId made = module_.add_region(owner);
+    module_.node(owner).regions.push_back(made);
+    return made;
+  }
+
+  Expected<void> add_loop(Scope& scope, const Node& node) {
+    const ir::NodeId made = add_node(scope, node, node.inputs);
+    module_.node(made).loop = node.loop->ports;
+    Scope inner{.region = add_region(made)};
+    for (const Expr& arg : node.body.args)
+      inner.values.emplace(key_of(arg),
+                           module_.add_argument(inner.region, type(type_of(arg)), arg.name()));
+    return region(std::move(inner), node.body.yields);
+  }
+
+  Expected<void> add_branch(Scope& scope, const Places& places, const Node& node) {
+    const ir::NodeId made = add_node(scope, node, std::span(node.inputs).first(1));
+    Scope then{.region = add_region(made), .outer = &scope, .branch = made};
+    Scope otherwise{.region = add_region(made), .outer = &scope, .other = &then, .branch = made};
+    then.other = &otherwise;
+    Scope* const sides[] = {&then, &otherwise};
+    const std::span<const Expr> values = std::span(node.inputs).subspan(1);
+    const std::size_t results = node.outputs.size();
+    for (std::size_t i = 0; i < 2; ++i) {
+      sides[i]->place = places.side(scope.place, node, i);
+      // The same where branches lie too deep in each other: all is there already.
+      if (sides[i]->place != scope.place) SCANLOOM_CHECK_OK(fill(*sides[i], places));
+      yield(*sides[i], values.subspan(i * results, results));
     }
     return {};
   }
@@ -120,24 +194,24 @@ Expected<Lowered> lower(std::span<const Expr> inputs, std::span<const Expr> outp
   module.name = name;
   lowered.shared = shared_variables(outputs);
   Lowering lowering(module);
-  Values values;
+  Scope top{.region = module.top()};
   std::map<std::string, int> used;
   const auto add = [&](const Expr& x) -> Expected<void> {
-    const std::string own = distinct(x.name(), values.size(), used);
+    const std::string own = distinct(x.name(), top.values.size(), used);
     tensor::Type type = lowering.type(type_of(x));
     for (std::size_t axis = 0; axis < type.dims.size(); ++axis)
       if (!type.dims[axis].is_constant())
         type.dims[axis] = module.dims.symbol(own + "." + std::to_string(axis));
-    if (!values.emplace(key_of(x), module.add_argument(module.top(), type, own)).second)
+    if (!top.values.emplace(key_of(x), module.add_argument(top.region, type, own)).second)
       return fail(Code::invalid_argument, "the input {} is named twice", describe(x));
     return {};
   };
   for (const Expr& x : inputs) SCANLOOM_CHECK_OK(add(x));
-  std::erase_if(lowered.shared, [&](const Expr& x) { return values.contains(key_of(x)); });
+  std::erase_if(lowered.shared, [&](const Expr& x) { return top.values.contains(key_of(x)); });
   for (const Expr& x : lowered.shared) SCANLOOM_CHECK_OK(add(x));
   for (const Expr& x : outputs)
     if (x.error() != nullptr) return *x.error();
-  SCANLOOM_CHECK_OK(lowering.region(module.top(), outputs, std::move(values)));
+  SCANLOOM_CHECK_OK(lowering.region(std::move(top), outputs));
   for (std::size_t i = 0; i < outputs.size(); ++i)
     module.output_names.push_back("output " + std::to_string(i));
   SCANLOOM_CHECK_OK(relate_sizes(module));

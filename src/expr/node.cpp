@@ -37,10 +37,8 @@ Node::~Node() {
   const bool outermost = dead_values == nullptr;
   if (outermost) dead_values = &own;
   for (Expr& x : inputs) bury(x);
-  for (Body& body : bodies) {
-    for (Expr& x : body.yields) bury(x);
-    for (Expr& x : body.args) bury(x);
-  }
+  for (Expr& x : body.yields) bury(x);
+  for (Expr& x : body.args) bury(x);
   // What a part is part of, where nobody else asks for it.
   if (part.use_count() == 1) bury(*std::const_pointer_cast<PartOf>(part));
   if (last_row.use_count() == 1) bury(*std::const_pointer_cast<Expr>(last_row));

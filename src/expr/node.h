@@ -2,8 +2,8 @@
 // not change but for names, and for stacks that a loop may get in addition (grad does that). A
 // node is younger than what it reads, so ids are a topological order.
 //
-// Bodies of loops and sides of branches are graphs of their own over `args`: they reach no node
-// outside. What they need from there is an operand of the node, as in the IR.
+// The body of a loop is a graph of its own over `args`: it reaches no node outside. What it needs
+// from there is an operand of the node, as in the IR. Sides of branches are operands (branch.h).
 #pragma once
 
 #include <cstdint>
@@ -74,7 +74,7 @@ struct Node : std::enable_shared_from_this<Node> {
   std::shared_ptr<SharedVariable> shared;
   std::optional<Error> error;
   std::optional<LoopFacts> loop;
-  std::vector<Body> bodies;  ///< of a loop its one body; of a branch the sides, then first
+  Body body;  ///< of a loop
   std::shared_ptr<const PartOf> part;
   /// Of rows of states that are no result of a loop: the state after the last step.
   std::shared_ptr<const Expr> last_row;

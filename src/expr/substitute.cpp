@@ -4,31 +4,38 @@
 #include <unordered_set>
 
 #include "expr/apply.h"
+#include "expr/branch.h"
 #include "ops/ops.h"
 
 namespace scanloom::expr {
 namespace {
 
-/// Loops and branches keep their bodies, which read nothing outside.
-std::vector<Expr> with_same_bodies(const Node& node, std::vector<Expr> inputs) {
+/// A loop keeps its body, which reads nothing outside.
+std::vector<Expr> with_same_body(const Node& node, std::vector<Expr> inputs) {
   if (const Expr* bad = first_failed(inputs)) return std::vector(node.outputs.size(), *bad);
   auto made = std::make_shared<Node>(node.kind, node.outputs);
   made->op = node.op;
   made->inputs = std::move(inputs);
   made->attrs = node.attrs;
   made->loop = node.loop;
-  made->bodies = node.bodies;
+  made->body = node.body;
   std::vector<Expr> results;
   for (std::uint32_t i = 0; i < node.outputs.size(); ++i) results.emplace_back(made, i);
   return results;
 }
 
+std::vector<Expr> remade(const Node& node, std::vector<Expr> inputs) {
+  if (node.kind == Kind::loop) return with_same_body(node, std::move(inputs));
+  if (node.kind == Kind::op)
+    return apply_attrs(*node.op, std::move(inputs), node.attrs, node.outputs.size());
+  const auto half = inputs.begin() + 1 + static_cast<std::ptrdiff_t>(node.outputs.size());
+  return make_branch(inputs[0], {inputs.begin() + 1, half}, {half, inputs.end()});
+}
+
 }  // namespace
 
 std::vector<Expr> with_inputs(const Node& node, std::vector<Expr> inputs) {
-  std::vector<Expr> results = node.kind == Kind::op ? apply_attrs(*node.op, std::move(inputs),
-                                                                  node.attrs, node.outputs.size())
-                                                    : with_same_bodies(node, std::move(inputs));
+  std::vector<Expr> results = remade(node, std::move(inputs));
   if (!node.place.empty() && results[0].error() == nullptr) results[0].node()->place = node.place;
   if (node.stops_gradient && results[0].error() == nullptr)
     results[0].node()->stops_gradient = true;

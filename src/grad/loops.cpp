@@ -6,13 +6,14 @@
 //   stacked    the cotangents of slices
 //
 // Of the forward step, what is cheap is computed again from the state before it; results of
-// products, functions, reductions and inner loops are kept. A loop over chunks of steps keeps its
-// states alone (expr/checkpoint.h).
+// products, functions, reductions and inner loops are kept, but for what a branch may leave out. A
+// loop over chunks of steps keeps its states alone (expr/checkpoint.h).
 #include <algorithm>
 #include <map>
 
 #include "expr/apply.h"
 #include "expr/loop.h"
+#include "expr/places.h"
 #include "expr/substitute.h"
 #include "grad/reverse.h"
 #include "grad/rules.h"
@@ -52,7 +53,11 @@ bool is_cheap(const Node& node) {
 class LoopReverse {
  public:
   explicit LoopReverse(Pull& pull)
-      : pull_(pull), loop_(pull.node), body_(loop_->bodies[0]), ports_(loop_->loop->ports) {}
+      : pull_(pull),
+        loop_(pull.node),
+        body_(loop_->body),
+        ports_(loop_->loop->ports),
+        places_(body_.yields) {}
 
   void build() {
     if (const auto error = check()) return fail_all(*error);
@@ -221,6 +226,7 @@ class LoopReverse {
       return scan_rows(expr::stacked_in(loop_, x), {.start = -1, .stride = -1}, expr::type_of(x));
     }
     if (loop_->loop->recompute || x.node()->inputs.empty() || is_cheap(*x.node())) return {};
+    if (!places_.is_always(*x.node())) return {};  // only a side has it, of both loops
     return scan_rows(expr::stacked_in(loop_, x), {.start = -1, .stride = -1}, expr::type_of(x));
   }
 
@@ -362,6 +368,7 @@ class LoopReverse {
   const NodePtr& loop_;
   const Body& body_;
   const ir::LoopPorts& ports_;
+  const expr::Places places_;  ///< of the forward step
 
   std::vector<Expr> active_;         ///< arguments of the forward body
   std::vector<bool> has_cotangent_;  ///< by state

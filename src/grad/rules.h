@@ -47,8 +47,7 @@ struct RuleRow {
 [[nodiscard]] std::span<const RuleRow> index_rules();
 [[nodiscard]] std::span<const RuleRow> remaining_rules();
 
-// Loops and branches, whose bodies are differentiated.
+/// Of a loop, whose body is differentiated. Branches: grad/reverse.cpp.
 void pull_loop(Pull& pull);
-void pull_branch(Pull& pull);
 
 }  // namespace scanloom::autodiff

@@ -153,6 +153,64 @@ TEST(Grad, OfBranches) {
   });
 }
 
+/// The gradient of `cost` by `x` where the inputs are these numbers.
+double slope(const std::vector<Expr>& inputs, const Expr& cost, const Expr& x,
+             const std::vector<double>& at, const GradOptions& options = {}) {
+  const Expr g = gradients(cost, {x}, options)[0];
+  const Function f = Function::compile(inputs, {g}).value_or_throw();
+  std::vector<View> views;
+  for (const double& value : at) views.push_back(view(&value, {}));
+  return f.call(views).value_or_throw()[0].as<double>()[0];
+}
+
+TEST(Grad, OfWhatABranchComputes) {
+  const Expr x = input("x", DType::f64, {}), y = input("y", DType::f64, {});
+  const Expr inner = sin(x), deeper = inner * inner;
+  const Expr cost = if_else(x > 0, if_else(y > 0, exp(deeper) + x, y * inner), x * y);
+  const double s = std::sin(0.5), c = std::cos(0.5);
+  EXPECT_NEAR(slope({x, y}, cost, inner, {0.5, 1}), 2 * s * std::exp(s * s), 1e-12);
+  EXPECT_NEAR(slope({x, y}, cost, deeper, {0.5, 1}), std::exp(s * s), 1e-12);
+  EXPECT_NEAR(slope({x, y}, cost, x, {0.5, 1}), 2 * s * c * std::exp(s * s) + 1, 1e-12);
+  EXPECT_NEAR(slope({x, y}, cost, x, {0.5, -1}), -c, 1e-12);
+  EXPECT_EQ(slope({x, y}, cost, inner, {-0.5, -1}), 0);
+  EXPECT_EQ(slope({x, y}, cost, x, {-0.5, -1}), -1);
+  EXPECT_NEAR(slope({x, y}, cost, x, {0.5, 1}, {.constants = {deeper}}), 1, 1e-12);
+}
+
+TEST(Grad, OfABranchOfManyResults) {
+  check({{{4}, 0.1, 1}, {{4}}}, [](Xs x) {
+    const Expr root = sqrt(x[0]), bad = log(x[0] - 3);
+    const std::vector<Expr> both =
+        if_else(sum(x[0]) > 0, {root * x[1], sum(root)}, {bad, sum(bad * x[1])});
+    return sum(both[0] * both[0]) * both[1];
+  });
+}
+
+TEST(Grad, OfBranchesInALoop) {
+  check({{{7}}, {{3}}, {{}}}, [](Xs x) {
+    const Expr h = scan({.sequences = {x[0]}, .initial = {x[1]}}, [&](const StepInputs& s) {
+      const Expr a = tanh(s.state(0) * x[2]), b = exp(s[0]) * a;
+      return if_else(s[0] > 0, if_else(s[0] > 0.5, b * b, a + b), log(s[0] + 2) * s.state(0));
+    });
+    return sum(h[-1] * h[-1]) + sum(h);
+  });
+}
+
+TEST(Grad, OfASideThatOnlyItsBranchMayCompute) {
+  const Expr x = input("x", DType::f64, {-1}), i = input("i", DType::i64, {});
+  const Expr picked = x[i];
+  const Expr cost = if_else(i < size(x, 0), picked * picked, sum(x));
+  const Function f = Function::compile({x, i}, {cost, gradients(cost, {x})[0]}).value_or_throw();
+  const std::vector<double> values{1, 2, 3};
+  for (const std::int64_t at : {std::int64_t{1}, std::int64_t{9}}) {
+    const auto results = f({view(values.data(), {3}), view(&at, {})}).value_or_throw();
+    EXPECT_EQ(results[0].as<double>()[0], at == 1 ? 4 : 6);
+    const auto slopes = results[1].as<double>();
+    EXPECT_THAT(std::vector(slopes.begin(), slopes.end()),
+                at == 1 ? testing::ElementsAre(0, 4, 0) : testing::ElementsAre(1, 1, 1));
+  }
+}
+
 TEST(Grad, OfALoop) {
   check({{{6}}, {{6}}, {{}}}, [](Xs x) {
     const Expr h = scan({.sequences = {x[0], x[1]}, .initial = {x[2]}},

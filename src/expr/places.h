@@ -1,0 +1,54 @@
+// Places: where the nodes of a graph are computed. A branch's sides are operands like any others;
+// what a side alone reads belongs in that side, so that it is computed where the side is chosen.
+//
+// A node that both sides of a branch need is computed before it. One that several branches may
+// need, each in a side, is computed in each of these, up to a few times; then before all of them.
+#pragma once
+
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "expr/node.h"
+
+namespace scanloom::expr {
+
+/// Number of a place; 0: the graph itself, of which every other place is a side.
+using Place = std::size_t;
+
+class Places {
+ public:
+  /// Of what the outputs, which are needed in any case, reach.
+  explicit Places(std::span<const Expr> outputs);
+
+  [[nodiscard]] std::size_t count() const { return places_.size(); }
+  /// The nodes that are computed there, each after those it reads.
+  [[nodiscard]] const std::vector<const Node*>& nodes(Place place) const {
+    return places_[place].nodes;
+  }
+  /// The place of a side of a branch that is computed at `place`; `place` itself where branches lie
+  /// in each other too deep.
+  [[nodiscard]] Place side(Place place, const Node& branch, std::size_t which) const;
+  /// Whether the node is computed at that very place.
+  [[nodiscard]] bool is_at(const Node& node, Place place) const;
+  /// Whether the node is computed in any case.
+  [[nodiscard]] bool is_always(const Node& node) const { return is_at(node, 0); }
+
+ private:
+  struct Row {
+    Place parent = 0;
+    int depth = 0;
+    std::vector<const Node*> nodes;
+    std::unordered_map<const Node*, Place> then;  ///< by branch; the other side is the next place
+  };
+
+  void use(const Expr& x, Place place);
+  void use_operands(const Node& node, Place place);
+  [[nodiscard]] bool is_within(Place inner, Place outer) const;
+  [[nodiscard]] Place common(Place a, Place b) const;
+
+  std::vector<Row> places_;
+  std::unordered_map<const Node*, std::vector<Place>> places_of_;
+};
+
+}  // namespace scanloom::expr
