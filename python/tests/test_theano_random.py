@@ -126,3 +126,65 @@ def test_updates_of_streams():
 def test_no_default_updates():
     f = theano.function([], stream().uniform((3,)), no_default_updates=True)
     np.testing.assert_array_equal(f(), f())
+
+
+# Loops in loops: no number is drawn twice.
+
+
+def inner_draws(streams, **arguments):
+    """Three draws, one per step of a loop."""
+    return theano.scan(lambda: streams.uniform(), n_steps=3, **arguments)
+
+
+def distinct(values):
+    return len(np.unique(values)) == np.size(values)
+
+
+@pytest.mark.parametrize("arguments", [{}, {"checkpoint": {"every": 2}}], ids=["all", "chunks"])
+def test_loops_in_a_step_draw_anew(arguments):
+    streams = stream()
+    rows, updates = theano.scan(lambda: inner_draws(streams, **arguments)[0], n_steps=4)
+    drawn = theano.function([], rows, updates=updates)
+    assert distinct(np.stack([drawn(), drawn()]))
+
+
+def test_two_loops_over_one_draw():
+    draw = stream().uniform()
+    first = theano.scan(lambda: draw, n_steps=2)[0]
+    second = theano.scan(lambda: draw + 1, n_steps=3)[0]
+
+    def step():
+        return [theano.clone(first), theano.clone(second)]
+
+    (a, b), updates = theano.scan(step, n_steps=5)
+    a, b = theano.function([], [a, b], updates=updates)()
+    np.testing.assert_allclose(a, b[:, :2] - 1, rtol=1e-12)  # one draw, both times
+    assert distinct(b)
+
+
+def test_a_draw_beside_a_loop_over_it():
+    draw = stream().uniform()
+    (alone, rows), updates = theano.scan(
+        lambda: [draw, theano.scan(lambda: draw, n_steps=3)[0]], n_steps=4
+    )
+    alone, rows = theano.function([], [alone, rows], updates=updates)()
+    np.testing.assert_array_equal(alone, rows[:, 0])
+    assert distinct(rows)
+
+
+def test_loops_in_branches_of_a_step_draw_where_they_are_taken():
+    streams = stream()
+    x = T.vector("x")
+
+    def step(choice):
+        inner = inner_draws(streams)[0].sum()
+        deeper = theano.ifelse(choice > 1, inner, T.constant(0.0))
+        return theano.ifelse(choice > 0, deeper, T.constant(-1.0))
+
+    rows, updates = theano.scan(step, sequences=[x])
+    f = theano.function([x], rows, updates=updates)
+    drawn = np.concatenate([f([2.0, 0.0, 2.0, 1.0]), f([2.0, 2.0])])
+    assert distinct(drawn[[0, 2, 4, 5]]) and list(drawn[[1, 3]]) == [-1.0, 0.0]
+    streams.seed(42)
+    again = f([2.0, 2.0, 2.0, 2.0])
+    np.testing.assert_array_equal(again, drawn[[0, 2, 4, 5]])  # sides not taken draw nothing

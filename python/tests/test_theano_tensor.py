@@ -620,7 +620,8 @@ def test_givens_and_constants_reach_into_sides():
     f = theano.function([x, y], chosen, givens={inner: y * 10})
     assert f(2.0, 3.0) == 60.0 and f(-2.0, 3.0) == 3.0
     g = T.grad(chosen, x, consider_constant=[inner])
-    assert theano.function([x, y], g, on_unused_input="ignore")(2.0, 3.0) == np.sin(2.0)
+    slope = theano.function([x, y], g, on_unused_input="ignore")
+    np.testing.assert_allclose(slope(2.0, 3.0), np.sin(2.0), rtol=1e-15)
     slope = theano.function([x, y], T.grad(chosen, inner), on_unused_input="ignore")
     assert slope(2.0, 3.0) == 2.0
 

@@ -10,6 +10,7 @@
 #include "api/specialised.h"
 #include "base/mapped_file.h"
 #include "exporters/onnx/write.h"
+#include "expr/loop_updates.h"
 #include "expr/lower.h"
 #include "expr/node.h"
 #include "expr/shared.h"
@@ -108,7 +109,7 @@ Expected<Updates> all_updates(const std::vector<Expr>& outputs, const FunctionOp
       const Expr next = expr::default_update(variable);
       if (!next.defined() || updates[Shared(variable)].defined()) continue;
       // What loops make of it is said by their updates: unless these are given it stays.
-      if (expr::updated_by_loops(roots, variable).defined()) continue;
+      if (expr::only_loops_update(roots, variable)) continue;
       updates.set(Shared(variable), next);
       found = true;
     }

@@ -33,7 +33,7 @@ void Places::use_operands(const Node& node, Place place) {
     return;
   }
   const Place then = places_.size();
-  places_.resize(then + 2, {.parent = place, .depth = places_[place].depth + 1});
+  places_.resize(then + 2, {.parent = place, .branch = &node, .depth = places_[place].depth + 1});
   places_[place].then.emplace(&node, then);
   const std::size_t results = node.outputs.size();
   use(node.inputs[0], place);

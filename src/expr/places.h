@@ -29,6 +29,14 @@ class Places {
   /// The place of a side of a branch that is computed at `place`; `place` itself where branches lie
   /// in each other too deep.
   [[nodiscard]] Place side(Place place, const Node& branch, std::size_t which) const;
+  /// Of a side: the place of its branch, the branch, and which of its sides this is.
+  [[nodiscard]] Place around(Place side) const { return places_[side].parent; }
+  [[nodiscard]] const Node& branch(Place side) const { return *places_[side].branch; }
+  [[nodiscard]] static std::size_t which(Place side) { return (side + 1) % 2; }
+  /// Where the node is computed.
+  [[nodiscard]] const std::vector<Place>& of(const Node& node) const {
+    return places_of_.at(&node);
+  }
   /// Whether the node is computed at that very place.
   [[nodiscard]] bool is_at(const Node& node, Place place) const;
   /// Whether the node is computed in any case.
@@ -37,6 +45,7 @@ class Places {
  private:
   struct Row {
     Place parent = 0;
+    const Node* branch = nullptr;
     int depth = 0;
     std::vector<const Node*> nodes;
     std::unordered_map<const Node*, Place> then;  ///< by branch; the other side is the next place

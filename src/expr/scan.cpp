@@ -9,6 +9,7 @@
 #include "expr/apply.h"
 #include "expr/checkpoint.h"
 #include "expr/loop.h"
+#include "expr/loop_updates.h"
 #include "expr/shared.h"
 #include "expr/substitute.h"
 #include "ops/ops.h"
@@ -16,6 +17,7 @@
 namespace scanloom {
 namespace {
 
+using expr::Node;
 using expr::Replacements;
 using expr::StaticType;
 
@@ -237,13 +239,21 @@ class Scan {
       if (value.node()->kind != expr::Kind::shared) hide(value);
     Replacements captured = hidden_;
     yields = expr::substituted(yields, captured);
+    Replacements made_of;
+    for (const auto& [from, to] : captured) {
+      Node& node = const_cast<Node&>(*from.node);
+      made_of.try_emplace(expr::key_of(to), node.shared_from_this(), from.output);
+    }
     for (const auto& [variable, next] : made.updates)
       for (const auto& [other, again] : made.updates)
         if (variable == other && !(next == again))
           return fail(Code::invalid_argument, "the step gives two updates of {}",
                       expr::describe(variable.variable()));
     for (const Expr& variable : expr::shared_variables(yields)) {
-      const Expr next = default_next(made, yields, variable);
+      const Expr default_next = expr::default_update(variable);
+      const Expr of_loops =
+          default_next.defined() ? expr::updated_by_loops(yields, variable, made_of) : Expr();
+      const Expr next = of_loops.defined() ? of_loops : default_next;
       const auto named = [&](const auto& entry) { return entry.first.variable() == variable; };
       if (next.defined() && std::ranges::none_of(made.updates, named))
         made.updates.emplace_back(Shared(variable), next);
@@ -261,16 +271,6 @@ class Scan {
       hidden_.insert_or_assign(expr::key_of(variable.variable()), update_args_.back());
     }
     return {};
-  }
-
-  /// What a step makes of a variable that it has no update for: the inner loop's where only such
-  /// update it, or its default.
-  [[nodiscard]] Expr default_next(const Step& made, const std::vector<Expr>& yields,
-                                  const Expr& variable) const {
-    const Expr next = expr::default_update(variable);
-    if (!next.defined() || !expr::updated_by_loops(yields, variable).defined()) return next;
-    const Expr inner = expr::updated_by_loops(roots(made), variable);
-    return inner.defined() ? inner : next;
   }
 
   /// Makes `value` a leaf, which the loop then captures.

@@ -52,24 +52,6 @@ std::vector<Expr> shared_variables(std::span<const Expr> outputs) {
   return found;
 }
 
-Expr updated_by_loops(std::span<const Expr> outputs, const Expr& variable) {
-  if (std::ranges::find(outputs, variable) != outputs.end()) return {};
-  Expr made;
-  for (const Node* node : reachable(outputs)) {
-    for (std::size_t i = 0; i < node->inputs.size(); ++i) {
-      if (node->inputs[i] != variable) continue;
-      if (!node->loop) return {};
-      const ir::LoopPorts& ports = node->loop->ports;
-      const std::size_t end = ports.first_carried_input() + ports.carried;
-      if (i >= end || i + node->loop->updates < end) return {};
-      if (!made.defined())
-        made = Expr(std::const_pointer_cast<Node>(node->shared_from_this()),
-                    static_cast<std::uint32_t>(i - ports.first_carried_input()));
-    }
-  }
-  return made;
-}
-
 // Sizes stay open: another value may have others.
 Expr shared_of(std::string name, tensor::Tensor value) {
   auto shared = std::make_shared<SharedVariable>();
@@ -155,6 +137,7 @@ Expr RandomStreams::draw(const char* kind, const Expr& shape, DType dtype) {
   Shared stream("random stream " + std::to_string(streams_.size()), view(key, {2}));
   const Expr one =
       expr::constant_of(tensor::Tensor::of<std::uint64_t>({2}, std::vector<std::uint64_t>{1, 0}));
+  stream.variable().node()->shared->counts = true;
   stream.set_default_update(expr::apply(ops::add_op, {stream, one}));
   streams_.push_back(stream);
   return expr::apply(ops::draw_op, {stream.variable(), shape_of({shape})},

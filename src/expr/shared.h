@@ -15,6 +15,7 @@ struct SharedVariable {
   std::recursive_mutex turn;  ///< of the calls that update it
   std::mutex mutex;
   tensor::Tensor value;  ///< guarded by mutex
+  bool counts = false;   ///< of a random stream: the number of the next draw, and the key
   /// The default update as an expression of `self`, a placeholder: an expression of the variable
   /// itself would own it.
   Expr self, next;
@@ -32,8 +33,4 @@ void set_value(SharedVariable& variable, tensor::Tensor value);
 
 /// The shared variables that the expressions read, in the order in which they were made.
 [[nodiscard]] std::vector<Expr> shared_variables(std::span<const Expr> outputs);
-/// What the first loop makes of a variable that loops alone read, all of which update it; undefined
-/// where anything else reads it.
-[[nodiscard]] Expr updated_by_loops(std::span<const Expr> outputs, const Expr& variable);
-
 }  // namespace scanloom::expr
