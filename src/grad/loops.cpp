@@ -14,6 +14,7 @@
 #include "expr/apply.h"
 #include "expr/loop.h"
 #include "expr/places.h"
+#include "expr/step_sizes.h"
 #include "expr/substitute.h"
 #include "grad/reverse.h"
 #include "grad/rules.h"
@@ -57,7 +58,8 @@ class LoopReverse {
         loop_(pull.node),
         body_(loop_->body),
         ports_(loop_->loop->ports),
-        places_(body_.yields) {}
+        places_(body_.yields),
+        sizes_(body_, ports_) {}
 
   void build() {
     if (const auto error = check()) return fail_all(*error);
@@ -226,7 +228,8 @@ class LoopReverse {
       return scan_rows(expr::stacked_in(loop_, x), {.start = -1, .stride = -1}, expr::type_of(x));
     }
     if (loop_->loop->recompute || x.node()->inputs.empty() || is_cheap(*x.node())) return {};
-    if (!places_.is_always(*x.node())) return {};  // only a side has it, of both loops
+    // Only a side of a branch has it, of both loops; or it is as long as the step says.
+    if (!places_.is_always(*x.node()) || sizes_.vary(*x.node())) return {};
     return scan_rows(expr::stacked_in(loop_, x), {.start = -1, .stride = -1}, expr::type_of(x));
   }
 
@@ -368,7 +371,8 @@ class LoopReverse {
   const NodePtr& loop_;
   const Body& body_;
   const ir::LoopPorts& ports_;
-  const expr::Places places_;  ///< of the forward step
+  const expr::Places places_;    ///< of the forward step
+  const expr::StepSizes sizes_;  ///< of the forward step
 
   std::vector<Expr> active_;         ///< arguments of the forward body
   std::vector<bool> has_cotangent_;  ///< by state

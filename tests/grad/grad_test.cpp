@@ -211,6 +211,18 @@ TEST(Grad, OfASideThatOnlyItsBranchMayCompute) {
   }
 }
 
+TEST(Grad, OfPartsAsLongAsTheStepSays) {
+  check({{{6}}, {{6}}}, [](Xs x) {
+    const Expr rows = scan({.sequences = {arange(0, 6), x[0]}}, [&](const StepInputs& s) {
+      const Expr part = tanh(subtensor(x[1], {Index::slice({}, s[0])}) * s[1]);
+      const Expr inner = scan({.sequences = {part}, .initial = {s[1]}},
+                              [](const StepInputs& t) { return exp(t[0] * t.state(0)); });
+      return sum(part * part) + sum(inner) + sum(if_else(s[0] > 2, exp(part), part * 2));
+    });
+    return sum(rows * rows);
+  });
+}
+
 TEST(Grad, OfALoop) {
   check({{{6}}, {{6}}, {{}}}, [](Xs x) {
     const Expr h = scan({.sequences = {x[0], x[1]}, .initial = {x[2]}},

@@ -1,0 +1,70 @@
+#include "expr/step_sizes.h"
+
+#include <algorithm>
+
+#include "ops/ops.h"
+
+namespace scanloom::expr {
+namespace {
+
+/// Operators whose results have sizes that elements of operands say.
+bool is_sized_by_values(const ir::OpDef& op) {
+  static const ir::OpDef* const kOps[] = {
+      &ops::constant_of_shape_op,
+      &ops::draw_op,
+      &ops::expand_op,
+      &ops::non_zero_op,
+      &ops::pad_op,
+      &ops::range_op,
+      &ops::reshape_op,
+      &ops::resample_op,
+      &ops::slice_op,
+      &ops::sum_to_op,
+      &ops::tile_op,
+      &ops::topk_op,
+      &ops::unique_op,
+  };
+  return std::ranges::find(kOps, &op) != std::end(kOps);
+}
+
+/// The results' sizes follow from the elements of these operands.
+bool decides_sizes(const Node& node, std::size_t operand) {
+  switch (node.kind) {
+    case Kind::loop:  // how often its state changes, and how many rows there are
+      return operand < node.loop->ports.first_captured_input() || node.loop->ports.has_keep_going;
+    case Kind::branch:
+      return operand == 0;
+    default:
+      break;
+  }
+  if (!is_sized_by_values(*node.op)) return false;
+  return operand > 0 || node.inputs.size() == 1 || node.op == &ops::range_op ||
+         node.op == &ops::constant_of_shape_op || node.op == &ops::unique_op;
+}
+
+bool is_known(const StaticType& type) {
+  return std::ranges::find(type.sizes, -1) == type.sizes.end();
+}
+
+}  // namespace
+
+StepSizes::StepSizes(const Body& body, const ir::LoopPorts& ports) {
+  for (std::size_t i = ports.captured; i < body.args.size(); ++i)
+    values_vary_.insert(body.args[i].node().get());
+  for (const Node* node : reachable(body.yields))
+    if (!node->inputs.empty()) visit(*node);
+}
+
+void StepSizes::visit(const Node& node) {
+  const bool reads_sizes = node.op == &ops::dim_op || node.op == &ops::shape_op;
+  bool value = false, size = false;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const Expr& x = node.inputs[i];
+    value |= size_varies(x) || (!reads_sizes && value_varies(x));
+    size |= size_varies(x) || (value_varies(x) && decides_sizes(node, i));
+  }
+  if (value) values_vary_.insert(&node);
+  if (size && !std::ranges::all_of(node.outputs, is_known)) sizes_vary_.insert(&node);
+}
+
+}  // namespace scanloom::expr
