@@ -28,9 +28,17 @@ using expr::Kind;
 using expr::Node;
 using expr::NodePtr;
 
+/// A list of sizes. Where it is computed again, inference knows what it says.
+bool is_list_of_sizes(const Node& node) {
+  const expr::StaticType& type = node.outputs[0];
+  return node.op == &ops::concat_op && type.dtype == DType::i64 && type.rank() == 1 &&
+         type.sizes[0] >= 0 && type.sizes[0] <= 2 * tensor::kMaxRank;
+}
+
 /// Cheaper to compute again than to store and load.
 bool is_cheap(const Node& node) {
   if (node.kind != Kind::op) return false;
+  if (is_list_of_sizes(node)) return true;
   switch (node.op->access) {
     case ir::Access::view:
       return true;
@@ -354,17 +362,30 @@ class LoopReverse {
   Expr whole_sequence(const Expr& rows, std::size_t i) const {
     const ir::ScannedPort& port = ports_.scanned[i];
     const Expr& sequence = loop_->inputs[ports_.first_scanned_input() + i];
-    if (!truncated_ && walks_all(sequence, port)) return rows;
     if (rows.error() != nullptr) return rows;
     const auto axis = static_cast<int>(port.axis);
+    const Expr taken = as_slices_of(sequence, axis, rows);
+    if (!truncated_ && walks_all(sequence, port)) return taken;
     const Expr missed = size(sequence, axis) - all_steps_, early = all_steps_ - steps_;
     const bool forwards = port.stride > 0;
     std::vector<Expr> pads(2 * static_cast<std::size_t>(sequence.rank()), expr::integer(0));
     pads[static_cast<std::size_t>(axis)] = forwards ? early : missed;
     pads[static_cast<std::size_t>(sequence.rank() + axis)] = forwards ? missed : early;
-    Expr padded = expr::apply(ops::pad_op, {rows, shape_of(pads)}, {{"mode", "constant"}});
+    Expr padded = expr::apply(ops::pad_op, {taken, shape_of(pads)}, {{"mode", "constant"}});
     if (padded.error() == nullptr) padded.node()->outputs[0] = expr::type_of(sequence);
     return padded;
+  }
+
+  /// Rows in the sizes of slices, which nothing but these says where no step is taken.
+  static Expr as_slices_of(const Expr& sequence, int axis, const Expr& rows) {
+    std::vector<Expr> sizes;
+    bool known = true;
+    for (int i = 0; i < sequence.rank(); ++i) {
+      sizes.push_back(size(i == axis ? rows : sequence, i));
+      const auto at = static_cast<std::size_t>(i);
+      known &= i == axis || (rows.sizes()[at] >= 0 && rows.sizes()[at] == sequence.sizes()[at]);
+    }
+    return known ? rows : reshape(rows, sizes);
   }
 
   Pull& pull_;

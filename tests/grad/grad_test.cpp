@@ -223,6 +223,27 @@ TEST(Grad, OfPartsAsLongAsTheStepSays) {
   });
 }
 
+/// No step is left over behind the chunks, so nothing computes how long parts of a state are.
+TEST(Grad, OfGradientsOfPartsInChunks) {
+  check({{{3}}, {{}, 1.2, 1.8}}, [](Xs x) {
+    std::vector<Expr> costs;
+    for (const std::int64_t every : {1, 2, 4, 5}) {
+      const ScanOptions options{.initial = {{x[0]}, {Expr()}, {Expr()}},
+                                .steps = 4,
+                                .checkpoint = {Checkpoint::Kind::every, every}};
+      const Expr count = cast(x[1], DType::i64);
+      const ScanResult made = scan_steps(options, [&](const StepInputs& s) {
+        const Expr h = sin(s.state(0) * x[0]);
+        return Step{.outputs = {h, subtensor(h, {Index::slice({}, 2)}),
+                                subtensor(h, {Index::slice(count, {})})}};
+      });
+      const Expr cost = sum(square(made.outputs[1])) + sum(exp(made.outputs[2]));
+      costs.push_back(sum(square(grad(cost, x[0]))));
+    }
+    return costs[0] + costs[1] + costs[2] + costs[3];
+  });
+}
+
 TEST(Grad, OfALoop) {
   check({{{6}}, {{6}}, {{}}}, [](Xs x) {
     const Expr h = scan({.sequences = {x[0], x[1]}, .initial = {x[2]}},
