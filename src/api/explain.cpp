@@ -87,7 +87,9 @@ std::string cost_text(BoundEntry& entry, std::size_t index) {
   return text;
 }
 
-std::string ports_text(const ir::Module& module, const ir::Node& node) {
+/// `bound`: the loop for some sizes of the inputs, where they are known.
+std::string ports_text(const ir::Module& module, const ir::Node& node,
+                       const plan::BoundLoop* bound) {
   const ir::LoopPorts& ports = *node.loop;
   const ir::Region& body = module.region(node.regions[0]);
   std::string text;
@@ -95,8 +97,9 @@ std::string ports_text(const ir::Module& module, const ir::Node& node) {
   for (std::uint32_t i = 0; i < ports.carried; ++i) {
     const ir::ValueId state = body.args[ports.captured + i];
     text += row("carried", type_text(module, state) +
-                               (is_object(module, state)
-                                    ? ", a reference that is handed on"
+                               (is_object(module, state) ? ", a reference that is handed on"
+                                : bound != nullptr && bound->carried[i].in_place
+                                    ? ", updated in place"
                                     : ", two buffers that take turns, read through a pointer at "
                                       "the end"));
   }
@@ -131,6 +134,14 @@ std::optional<std::vector<tensor::Shape>> fixed_shapes(const ir::Module& module)
   return shapes;
 }
 
+const plan::BoundLoop* bound_loop(const std::vector<std::shared_ptr<BoundEntry>>& bound,
+                                  ir::NodeId id) {
+  for (const auto& entry : bound)
+    for (const plan::BoundLoop& loop : entry->binding->loops)
+      if (loop.node == id) return &loop;
+  return nullptr;
+}
+
 }  // namespace
 
 /// Those that were used; before that the only one that there may be.
@@ -156,7 +167,7 @@ std::string Session::explain() const {
       const ir::Node& node = module.node(id);
       if (node.op != &ir::loop_op) continue;
       text += "loop " + module.describe(id) + "\n";
-      text += ports_text(module, node);
+      text += ports_text(module, node, bound_loop(bound, id));
       bool known = false;
       for (const auto& entry : bound)
         for (std::size_t i = 0; i < entry->binding->loops.size(); ++i) {

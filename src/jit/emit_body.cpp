@@ -298,12 +298,22 @@ class BodyEmitter {
     builder_.CreateBr(after);
     builder_.SetInsertPoint(inside);
     Nest nest = statement.nest;
+    const std::size_t own = target_.locals.size();
     llvm::Value* const moved = builder_.CreateMul(index, number(pick.bytes));
-    target_.locals.push_back(add_bytes(builder_, base_of(nest.reads[0]), moved));
-    nest.reads[0].slot = local_slot(target_.locals.size() - 1);
-    nest.reads[0].offset = 0;
+    const auto move = [&](NestOperand& operand) {
+      target_.locals.push_back(add_bytes(builder_, base_of(operand), moved));
+      operand.slot = local_slot(target_.locals.size() - 1);
+      operand.offset = 0;
+    };
+    if (pick.into) {
+      for (NestOperand& write : nest.writes) move(write);
+      for (std::size_t i = 1; i < nest.reads.size(); ++i) move(nest.reads[i]);
+    } else {
+      move(nest.reads[0]);
+    }
     emit_nest(builder_, nest, target_);
-    target_.locals.pop_back();
+    for (; target_.locals.size() > own; target_.locals.pop_back())
+      target_.known.forget(local_slot(target_.locals.size() - 1));
     builder_.CreateBr(after);
     builder_.SetInsertPoint(after);
   }

@@ -148,12 +148,14 @@ struct InnerLoop {
   friend bool operator==(const InnerLoop&, const InnerLoop&) = default;
 };
 
-/// What a nest reads begins `bytes` bytes further on for each element of an axis that an index
-/// names: an i32 or i64, below 0 from the end.
+/// What a nest reads first begins `bytes` bytes further on for each element of an axis that an
+/// index names: an i32 or i64, below 0 from the end. into: not that read begins there, but what the
+/// nest writes, and the reads behind the first.
 struct Pick {
   NestOperand index;
   std::int64_t size = 0;  ///< of the axis
   std::int64_t bytes = 0;
+  bool into = false;
   friend bool operator==(const Pick&, const Pick&) = default;
 };
 
@@ -161,7 +163,7 @@ struct Pick {
 struct Statement {
   enum class Kind : std::uint8_t {
     nest,
-    pick,    ///< `nest` of one read, which `pick` moves; where the index is outside, the call
+    pick,    ///< `nest`, whose operands `pick` moves; where the index is outside, the call
     call,    ///< of a kernel that was bound before
     set,     ///< of a slot
     branch,  ///< `inner` where the condition is true, `otherwise` where it is not
@@ -239,6 +241,6 @@ struct Plugin {
   /// Whether there is machine code for the program; the error says what is missing.
   Expected<void> (*check)(const tensor::ScalarProgram& program);
 };
-inline constexpr std::uint32_t kPluginVersion = 6;
+inline constexpr std::uint32_t kPluginVersion = 7;
 
 }  // namespace scanloom::jit

@@ -78,7 +78,8 @@ tensor::Status scatter(const tensor::Call& call, Reduction reduction) {
 }
 
 tensor::Status reference(const tensor::Call& call) noexcept {
-  tensor::copy_in_order(call.in(0), call.out(0));
+  if (!tensor::is_same_place(call.in(0), call.out(0)))
+    tensor::copy_in_order(call.in(0), call.out(0));
   const auto reduction = reduction_of(call.attrs[kReduction].text());
   if (reduction.value_or(Reduction::none) != Reduction::none)
     return tensor::visit_dtype(call.out(0).dtype, [&]<class T>(std::type_identity<T>) {

@@ -135,9 +135,10 @@ Expected<void> Binder::walk() {
   while (!frames_.empty()) {
     Frame& frame = frames_.back();
     const ir::Region& region = module_.region(frame.region);
-    if (frame.next < region.nodes.size() && !frame.faulty) {
+    const std::vector<ir::NodeId>& nodes = frame.order.empty() ? region.nodes : frame.order;
+    if (frame.next < nodes.size() && !frame.faulty) {
       const bool certain = frame.certain;
-      if (Expected<void> bound = bind_node(region.nodes[frame.next++]); !bound) {
+      if (Expected<void> bound = bind_node(nodes[frame.next++]); !bound) {
         if (certain) return bound;
         give_up_region(std::move(bound).error());
       }
@@ -243,7 +244,7 @@ Expected<void> Binder::resolve_buffers() {
     for (Spot& spot : loop.captured) fix(spot);
     for (Spot& spot : loop.operands) fix(spot);
     for (BoundCarried& port : loop.carried) {
-      fix(port.initial);
+      fix(port.initial), fix(port.argument), fix(port.next), fix(port.final);
       if (port.buffer_a != kNone)
         port.buffer_a = arena_.offset(static_cast<BufferId>(port.buffer_a));
       if (port.buffer_b != kNone)

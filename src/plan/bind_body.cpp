@@ -17,8 +17,9 @@ std::string why_not_inside(const BoundLoop& loop) {
   if (loop.compiled.run != nullptr) return "holds a loop that is compiled by itself";
   if (loop.trip_count < 1 || loop.condition.present() || loop.keep_going.present())
     return "holds a loop whose number of steps may change";
-  const bool states_move = std::ranges::any_of(
-      loop.carried, [](const BoundCarried& port) { return port.buffer_a == kNone; });
+  const bool states_move = std::ranges::any_of(loop.carried, [](const BoundCarried& port) {
+    return port.buffer_a == kNone && !port.in_place;
+  });
   const bool slices_move = std::ranges::any_of(loop.scanned, [](const BoundScanned& port) {
     return port.argument.is_dynamic() || port.argument.is_object();
   });
@@ -116,7 +117,7 @@ class BodyCheck {
     repeats_.push_back({loop.exit, loop.trip_count});
     for (const BoundCarried& port : loop.carried) {
       spots.push_back(port.initial);
-      state_buffers.insert(state_buffers.end(), {port.buffer_a, port.buffer_b});
+      if (!port.in_place) state_buffers.insert(state_buffers.end(), {port.buffer_a, port.buffer_b});
     }
     for (const BoundScanned& port : loop.scanned) spots.push_back(port.outer);
     for (const BoundStacked& port : loop.stacked) spots.push_back(port.result);
@@ -151,8 +152,14 @@ void Binder::keep_apart(BoundLoop& loop) {
   loop.why_no_body = check.look_through(loop.body, out_->code.size());
   if (!loop.why_no_body.empty()) return;
   std::int64_t bytes = 0;
+  // Of a state that is updated in place, steps touch a few elements.
+  const auto is_state = [&](const Spot& spot) {
+    return std::ranges::any_of(loop.carried, [&](const BoundCarried& port) {
+      return port.in_place && port.argument.buffer == spot.buffer;
+    });
+  };
   for (const Spot& spot : check.spots)
-    if (spot.buffer != kNone)
+    if (spot.buffer != kNone && !is_state(spot))
       bytes += layout(spot).dims.elements() * static_cast<std::int64_t>(dtype_bytes(spot.dtype));
   const std::int64_t most = check.inner_steps > 0 ? kMaxBytesOfNest : kMaxBytesOfBody;
   if (bytes > most) {

@@ -54,8 +54,10 @@ Expected<BoundLoop> Binder::bind_controls(ir::NodeId id) {
   return loop;
 }
 
-/// The initial states as the loop reads them: those of known size row-major and not boxed.
-std::vector<Location> Binder::straight_states(ir::NodeId id) {
+/// The initial states as the loop reads them: those of known size row-major and not boxed. Those
+/// that are updated in place lie where the loop may write.
+std::vector<Location> Binder::straight_states(ir::NodeId id,
+                                              const std::optional<InPlaceStates>& kept) {
   const ir::Node& node = module_.node(id);
   const ir::LoopPorts& ports = *node.loop;
   const ir::Region& body = module_.region(node.regions[0]);
@@ -63,8 +65,13 @@ std::vector<Location> Binder::straight_states(ir::NodeId id) {
   for (std::uint32_t i = 0; i < ports.carried; ++i) {
     const tensor::Type& argument = type(body.args[ports.captured + i]);
     initial.push_back(location(node.inputs[ports.first_carried_input() + i]));
-    if (argument.is_static() && !initial.back().spot.is_object())
+    if (kept && !kept->values[i].empty()) {
+      const Location own = new_buffer(argument.dtype, argument.shape());
+      emit_copy(initial.back(), own, id);
+      initial.back() = own;
+    } else if (argument.is_static() && !initial.back().spot.is_object()) {
       initial.back() = straight(initial.back(), argument.shape(), id);
+    }
   }
   return initial;
 }
@@ -72,7 +79,8 @@ std::vector<Location> Binder::straight_states(ir::NodeId id) {
 Expected<void> Binder::begin_loop(ir::NodeId id) {
   const ir::Node& node = module_.node(id);
   SCANLOOM_TRY(BoundLoop loop, bind_controls(id));
-  const std::vector<Location> initial = straight_states(id);
+  std::optional<InPlaceStates> kept = in_place_states(module_, id, inference_, uses_);
+  const std::vector<Location> initial = straight_states(id, kept);
   // From here to the loop's own instruction nothing else is emitted.
   for (std::uint32_t i = 0; i < node.loop->first_captured_input(); ++i)
     touch(location(node.inputs[i]));
@@ -80,7 +88,7 @@ Expected<void> Binder::begin_loop(ir::NodeId id) {
   std::string why_not;
   if (bind_compiled(id, loop, initial, why_not)) return {};
   if (!loop.source) loop.strategy = "stepped: " + why_not;
-  bind_carried(id, loop, initial);
+  bind_carried(id, loop, initial, kept);
   SCANLOOM_CHECK_OK(bind_scanned(id, loop));
   bind_stacked(id, loop);
   bind_operands(node, loop);
@@ -94,7 +102,8 @@ Expected<void> Binder::begin_loop(ir::NodeId id) {
               .side = Side::loop_body,
               .node = id,
               .index = index,
-              .certain = bound.trip_count > 0 && !bound.condition.present()});
+              .certain = bound.trip_count > 0 && !bound.condition.present(),
+              .order = kept ? std::move(kept->order) : std::vector<ir::NodeId>()});
   ++loop_depth_;
   return {};
 }
@@ -106,7 +115,23 @@ void Binder::bind_captured(ir::NodeId id) {
     set_location(body.args[i], location(node.inputs[node.loop->first_captured_input() + i]));
 }
 
-void Binder::bind_carried(ir::NodeId id, BoundLoop& loop, const std::vector<Location>& states) {
+/// The state lies in one place, before, in and after the loop.
+void Binder::bind_in_place(ir::NodeId id, std::uint32_t port,
+                           const std::vector<ir::ValueId>& values, const Location& state,
+                           BoundLoop& loop) {
+  const ir::Node& node = module_.node(id);
+  touch(state);
+  BoundCarried carried;
+  carried.initial = carried.argument = carried.next = carried.final = state.spot;
+  carried.in_place = true;
+  set_location(module_.region(node.regions[0]).args[node.loop->captured + port], state);
+  for (const ir::ValueId value : values) wanted_[value.index] = state;
+  set_location(node.outputs[port], state);
+  loop.carried.push_back(carried);
+}
+
+void Binder::bind_carried(ir::NodeId id, BoundLoop& loop, const std::vector<Location>& states,
+                          const std::optional<InPlaceStates>& kept) {
   const ir::Node& node = module_.node(id);
   const ir::LoopPorts& ports = *node.loop;
   const ir::Region& body = module_.region(node.regions[0]);
@@ -116,6 +141,10 @@ void Binder::bind_carried(ir::NodeId id, BoundLoop& loop, const std::vector<Loca
     const Location& initial = states[i];
     if (is_object(argument)) {
       bind_carried_object(id, i, loop);
+      continue;
+    }
+    if (kept && !kept->values[i].empty()) {
+      bind_in_place(id, i, kept->values[i], initial, loop);
       continue;
     }
     BoundCarried carried;
@@ -242,7 +271,9 @@ Expected<void> Binder::finish_loop(Frame& frame) {
     loop.keep_going = keep_going.spot;
   }
   for (const BoundCarried& port : loop.carried)
-    if (port.buffer_a != kNone) {
+    if (port.in_place) {
+      arena_.use(port.argument.buffer);
+    } else if (port.buffer_a != kNone) {
       arena_.use(static_cast<BufferId>(port.buffer_a));
       arena_.use(static_cast<BufferId>(port.buffer_b));
     }
@@ -292,6 +323,7 @@ void Binder::finish_carried(const ir::Node& node, std::uint32_t index, BoundLoop
     const ir::ValueId yield = body.yields[first + i];
     const Location source = location(yield);
     const BoundCarried& port = loop.carried[i];
+    if (port.in_place) continue;
     const bool is_same = !port.next.is_object() && source.spot.slot == port.next.slot;
     if (is_same) continue;
     if (type(yield).is_tensor() && !sizes_fit(node, i)) {

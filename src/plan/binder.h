@@ -17,6 +17,7 @@
 #include "ir/op_def.h"
 #include "plan/arena.h"
 #include "plan/binding.h"
+#include "plan/in_place.h"
 #include "plan/plan.h"
 
 namespace scanloom::plan {
@@ -45,11 +46,12 @@ class Binder {
     std::size_t next = 0;
     Side side = Side::top;
     ir::NodeId node;
-    std::uint32_t index = 0;        ///< of the loop or branch
-    std::uint32_t jump = 0;         ///< then_side: the jump over the else side
-    std::vector<Location> results;  ///< where the results of a branch go
-    bool certain = true;            ///< it runs whenever the whole does
-    bool faulty = false;            ///< what follows a node that cannot be bound is left out
+    std::uint32_t index = 0;             ///< of the loop or branch
+    std::uint32_t jump = 0;              ///< then_side: the jump over the else side
+    std::vector<Location> results;       ///< where the results of a branch go
+    bool certain = true;                 ///< it runs whenever the whole does
+    bool faulty = false;                 ///< what follows a node that cannot be bound is left out
+    std::vector<ir::NodeId> order = {};  ///< of the nodes, where it is not the region's own
   };
 
   // bind.cpp
@@ -128,10 +130,13 @@ class Binder {
   Expected<BoundLoop> bind_controls(ir::NodeId id);
   Expected<Location> control(ir::NodeId loop, ir::ValueId id, std::string_view what);
   [[nodiscard]] std::optional<std::int64_t> known_integer(ir::ValueId id) const;
-  std::vector<Location> straight_states(ir::NodeId id);
+  std::vector<Location> straight_states(ir::NodeId id, const std::optional<InPlaceStates>& kept);
+  void bind_in_place(ir::NodeId id, std::uint32_t port, const std::vector<ir::ValueId>& values,
+                     const Location& state, BoundLoop& loop);
   Expected<void> finish_loop(Frame& frame);
   void bind_captured(ir::NodeId id);
-  void bind_carried(ir::NodeId id, BoundLoop& loop, const std::vector<Location>& initial);
+  void bind_carried(ir::NodeId id, BoundLoop& loop, const std::vector<Location>& initial,
+                    const std::optional<InPlaceStates>& kept = std::nullopt);
   Expected<void> bind_scanned(ir::NodeId id, BoundLoop& loop);
   Expected<Location> bind_slices(ir::NodeId id, ir::ValueId outer, const BoundLoop& loop,
                                  BoundScanned& scanned);

@@ -109,7 +109,8 @@ struct CarriedRole {
 
 struct BoundCarried {
   Spot initial, argument, next, final;
-  bool moved = false;                               ///< the initial object is handed over
+  bool moved = false;     ///< the initial object is handed over
+  bool in_place = false;  ///< steps write to parts of it: all four are one place
   std::int64_t buffer_a = kNone, buffer_b = kNone;  ///< arena offsets; of static states only
 };
 

@@ -95,7 +95,7 @@ class BodyMaker {
       read_later.push_back(use_of(*source.keep_going, {}));
     }
     for (const BoundCarried& port : loop_.carried)
-      source.swaps.push_back({port.argument.slot, port.next.slot});
+      if (!port.in_place) source.swaps.push_back({port.argument.slot, port.next.slot});
     inline_nests(parts, kArenaSlot, read_later);
     std::vector<Part> fused = fuse_nests(std::move(parts), kArenaSlot, read_later);
     keep_local(fused, kArenaSlot, read_later, source);
@@ -248,12 +248,13 @@ class BodyMaker {
     jit::InnerLoop& loop = block.statement.loop;
     loop.trips = inner.trip_count;
     for (const BoundCarried& port : inner.carried) {
+      add_use(port.initial, block.reads);
+      if (port.in_place) continue;
       loop.before.push_back(set_to(port.argument, port.initial));
       loop.before.push_back({port.next.slot, kArenaSlot, port.buffer_a});
       loop.states.push_back(
           {port.argument.slot, port.next.slot, {port.next.slot, kArenaSlot, port.buffer_b}});
       loop.after.push_back({port.final.slot, port.argument.slot, 0});
-      add_use(port.initial, block.reads);
       block.writes.push_back(all_of(port.final.slot));
     }
     for (const BoundScanned& port : inner.scanned) {
@@ -299,7 +300,7 @@ class BodyMaker {
 
 Expected<Body> describe_body(const Plan& plan, const Binding& binding, const BoundLoop& loop) {
   for (const BoundCarried& port : loop.carried)
-    if (port.buffer_a == kNone)
+    if (port.buffer_a == kNone && !port.in_place)
       return fail(Code::unsupported, "{}: the size of a state depends on data",
                   describe(plan, loop.node));
   for (const BoundScanned& port : loop.scanned)

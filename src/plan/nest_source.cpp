@@ -230,12 +230,67 @@ std::vector<Nest> gather_nests(const CallView& call) {
   return nests;
 }
 
+bool updates_in_place(const ir::OpDef* op, const Spot& from, const Spot& to) {
+  return (op == &ops::scatter_nd_op || op == &ops::scatter_elements_op) && from.present() &&
+         !from.is_object() && from.slot == to.slot && from.offset == to.offset &&
+         from.buffer == to.buffer;
+}
+
+namespace {
+
+/// A tuple of one index, and no batch.
+bool is_index_of_first_axis(const CallView& call) {
+  const Layout& indices = call.layout(call.spot(1));
+  if (indices.dims.elements() != 1) return false;
+  const tensor::Attr& attr = call.node().attrs[0];
+  return call.node().op != &ops::gather_nd_op || attr.integer() == 0;
+}
+
+/// Writing, or adding, one slice to where the result lies already.
+std::optional<PickedNest> written_nest(const CallView& call) {
+  const Spot &data = call.spot(0), &updates = call.spot(2);
+  const std::string& reduction = call.node().attrs[0].text();
+  const bool adds = reduction == "add" && (is_real(data.dtype) || data.dtype == DType::i64);
+  if ((reduction != "none" && !adds) || !is_index_of_first_axis(call) ||
+      !updates_in_place(call.node().op, data, call.output()))
+    return std::nullopt;
+  const Layout &from = call.layout(updates), &to = call.layout(data);
+  PickedNest made;
+  made.pick = {.index = first_element(call.spot(1)),
+               .size = to.dims[0],
+               .bytes = bytes_of(data.dtype, to.strides[0]),
+               .into = true};
+  std::vector<std::int64_t> sizes;
+  NestOperand read = first_element(updates), write = first_element(data);
+  const int tuple_axes = from.dims.rank() - (to.dims.rank() - 1);
+  for (int i = 1; i < to.dims.rank(); ++i) {
+    if (to.dims[i] == 1) continue;
+    sizes.push_back(to.dims[i]);
+    read.strides.push_back(from.strides[tuple_axes + i - 1]);
+    write.strides.push_back(to.strides[i]);
+  }
+  made.nest = copying(std::move(sizes), std::move(read), std::move(write));
+  if (adds) {
+    made.nest.reads.push_back(made.nest.writes[0]);
+    made.nest.program = {.inputs = {data.dtype, data.dtype}, .instrs = {}, .results = {}};
+    made.nest.program.results = {
+        made.nest.program.append({.op = ScalarOp::add, .dtype = data.dtype, .args = {1, 0, -1}})};
+  }
+  return made;
+}
+
+}  // namespace
+
 std::optional<PickedNest> picked_nest(const CallView& call) {
-  if (call.is_copy() || call.node().op != &ops::gather_op) return std::nullopt;
+  if (call.is_copy()) return std::nullopt;
+  const ir::OpDef* const op = call.node().op;
+  if (op == &ops::scatter_nd_op) return written_nest(call);
+  if (op != &ops::gather_op && op != &ops::gather_nd_op) return std::nullopt;
+  if (!is_index_of_first_axis(call)) return std::nullopt;
   const Spot &data = call.spot(0), &indices = call.spot(1);
-  if (call.layout(indices).dims.elements() != 1) return std::nullopt;
   const Layout &from = call.layout(data), &to = call.layout(call.output());
-  const int axis = ops::checked_axis(call.node().attrs[0], from.dims.rank());
+  const int axis =
+      op == &ops::gather_op ? ops::checked_axis(call.node().attrs[0], from.dims.rank()) : 0;
   PickedNest made;
   made.pick = {.index = first_element(indices),
                .size = from.dims[axis],

@@ -56,12 +56,16 @@ std::optional<jit::Nest> quantization_nest(const CallView& call);
 std::vector<jit::Nest> concat_nests(const CallView& call);
 std::vector<jit::Nest> gather_nests(const CallView& call);
 
-/// What a gather by one index does that only the run knows; nullopt for other calls.
+/// What a gather, or a scatter in place, by one index does that only the run knows; nullopt for
+/// other calls.
 struct PickedNest {
   jit::Pick pick;
   jit::Nest nest;
 };
 std::optional<PickedNest> picked_nest(const CallView& call);
+
+/// Whether the call writes to a part of its first operand, which is its result, too.
+bool updates_in_place(const ir::OpDef* op, const Spot& from, const Spot& to);
 
 /// The element of the operand that lies first.
 jit::NestOperand first_element(const Spot& spot);

@@ -65,9 +65,10 @@ std::string loop_text(const Binding& binding, const BoundLoop& loop) {
   for (const BoundCarried& port : loop.carried)
     text += fmt::format("      carried  {} from {}{}\n", spot_text(binding, port.argument),
                         spot_text(binding, port.initial),
-                        port.buffer_a == kNone ? std::string()
-                                               : fmt::format(", buffers arena+{} and arena+{}",
-                                                             port.buffer_a, port.buffer_b));
+                        port.in_place            ? ", updated in place"
+                        : port.buffer_a == kNone ? std::string()
+                                                 : fmt::format(", buffers arena+{} and arena+{}",
+                                                               port.buffer_a, port.buffer_b));
   for (const BoundScanned& port : loop.scanned)
     text += fmt::format("      scanned  {} of {}, {} bytes per step\n",
                         spot_text(binding, port.argument), spot_text(binding, port.outer),

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/ops.h"
+#include "plan/nest_source.h"
 #include "plan/plan.h"
 #include "tensor/contraction.h"
 
@@ -85,9 +86,11 @@ CallWork work_of(const Binding& binding, const BoundCall& call) {
   const Spot* const spots = binding.operands.data() + call.first_operand;
   CallWork work;
   if (op == &ops::contract_op) work.products = multiplications(binding, call);
+  const bool in_place = updates_in_place(op, spots[0], spots[call.inputs]);
   for (std::size_t i = 0; i < std::size_t{call.inputs} + call.outputs; ++i) {
     const bool picked = i == 0 && op != nullptr && picks(op);
-    const Spot& spot = spots[picked ? call.inputs : i];
+    const bool updated = in_place && (i == 0 || i == call.inputs);
+    const Spot& spot = spots[picked ? call.inputs : updated ? 2 : i];
     work.bytes += bytes_of(binding, spot);
     work.elements = std::max(work.elements, static_cast<double>(elements_of(binding, spot)));
   }
@@ -104,7 +107,7 @@ StepWork step_work(const Binding& binding, const BoundLoop& loop) {
     work = work_of_code(binding, loop.body, loop.exit);
   }
   for (const BoundCarried& port : loop.carried) {
-    work.state_bytes += bytes_of(binding, port.initial);
+    if (!port.in_place) work.state_bytes += bytes_of(binding, port.initial);
     work.is_all &= is_static(port.argument) || loop.compiled.run != nullptr || loop.source;
   }
   return work;

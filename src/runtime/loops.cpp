@@ -58,6 +58,7 @@ Expected<bool> Run::State::begin_loop(std::uint32_t index, const Limits& limits)
   const plan::BoundLoop& loop = binding->loops[index];
   SCANLOOM_TRY(const bool runs, enter(index, limits));
   for (const plan::BoundCarried& port : loop.carried) {
+    if (port.in_place) continue;
     const plan::Spot& first = runs ? port.argument : port.final;
     SCANLOOM_CHECK_OK(assign(port.initial, first, loop.node, port.moved));
     if (port.buffer_a != plan::kNone) slot(port.next.slot) = slot(plan::kArenaSlot) + port.buffer_a;
@@ -249,6 +250,7 @@ Expected<void> Run::State::run_body(std::uint32_t index, Watch& watch) {
 
 void Run::State::swap_states(const plan::BoundLoop& loop, bool first_step) {
   for (const plan::BoundCarried& port : loop.carried) {
+    if (port.in_place) continue;
     if (port.argument.is_object()) {
       object(port.argument) = std::move(object(port.next));
       continue;
@@ -285,6 +287,7 @@ Expected<void> Run::State::finish_loop(std::uint32_t index) {
   const plan::BoundLoop& loop = binding->loops[index];
   loops[index].longest = std::max(loops[index].longest, loops[index].step);
   for (const plan::BoundCarried& port : loop.carried) {
+    if (port.in_place) continue;
     if (port.final.is_object()) {
       object(port.final) = std::move(object(port.argument));
       continue;

@@ -19,6 +19,11 @@ void copy_strided(DType dtype, std::span<const std::int64_t> dims, const std::by
 /// Copies row-major element i of `from` to row-major element i of `to`. Precondition: as many.
 void copy_in_order(const Operand& from, const Operand& to) noexcept;
 
+/// Whether both are the same memory, in which a kernel that updates its operand need not copy it.
+[[nodiscard]] inline bool is_same_place(const Operand& from, const Operand& to) noexcept {
+  return from.data<std::byte>() == to.data<std::byte>();
+}
+
 /// Writes the one element at `value` to every element of `to`.
 void fill(const Operand& to, const std::byte* value) noexcept;
 
