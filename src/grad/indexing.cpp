@@ -142,12 +142,13 @@ bool is_supported_scatter(Pull& p) {
 void pull_scatter_nd(Pull& p) {
   if (!is_supported_scatter(p)) return;
   const bool over = p.attr("reduction").text() == "none";
+  const Expr picked = expr::apply(ops::gather_nd_op, {p.g(), p.in(1)}, {{"batch_dims", 0}});
+  // Zeros like what is picked, not like the updates: a loop back would keep these for each step.
   if (p.wanted[0])
-    p.result[0] = over ? expr::apply(ops::scatter_nd_op, {p.g(), p.in(1), zeros_like(p.in(2))},
+    p.result[0] = over ? expr::apply(ops::scatter_nd_op, {p.g(), p.in(1), zeros_like(picked)},
                                      {{"reduction", "none"}})
                        : p.g();
-  if (p.wanted[2])
-    p.result[2] = expr::apply(ops::gather_nd_op, {p.g(), p.in(1)}, {{"batch_dims", 0}});
+  if (p.wanted[2]) p.result[2] = picked;
 }
 
 void pull_scatter_elements(Pull& p) {
@@ -163,7 +164,28 @@ void pull_scatter_elements(Pull& p) {
         expr::apply(ops::gather_elements_op, {p.g(), p.in(1)}, {{"axis", p.attr("axis")}});
 }
 
+/// Whether updates are added to nothing but zeros.
+bool is_sparse(const Expr& x) {
+  const expr::Node& node = *x.node();
+  if (node.op != &ops::scatter_nd_op || node.attrs[0].text() != "add") return false;
+  const expr::Node& to = *node.inputs[0].node();
+  if (to.op != &ops::constant_of_shape_op) return false;
+  const tensor::Tensor& value = to.attrs[0].tensor();
+  const auto* const bytes = static_cast<const std::byte*>(value.data());
+  return std::all_of(bytes, bytes + dtype_bytes(value.dtype()),
+                     [](std::byte byte) { return byte == std::byte{0}; });
+}
+
 }  // namespace
+
+Expr added(const Expr& a, const Expr& b) {
+  for (const auto& [sum, part] : {std::pair(a, b), std::pair(b, a)}) {
+    if (part.error() != nullptr || !is_sparse(part)) continue;
+    const std::vector<Expr>& operands = part.node()->inputs;
+    return expr::apply(ops::scatter_nd_op, {sum, operands[1], operands[2]}, {{"reduction", "add"}});
+  }
+  return a + b;
+}
 
 std::span<const RuleRow> index_rules() {
   static const RuleRow rows[] = {

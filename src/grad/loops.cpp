@@ -305,7 +305,7 @@ class LoopReverse {
       const Expr& outer = loop_->inputs[operand_of_arg(i)];
       const Expr sum = expr::placeholder(expr::type_of(outer));
       sums_.emplace_back(operand_of_arg(i), next_.size());
-      add_state(zeros_like(outer), sum, sum + part);
+      add_state(zeros_like(outer), sum, added(sum, part));
     }
   }
 

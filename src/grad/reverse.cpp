@@ -55,7 +55,7 @@ class Cotangents {
     if (is_new)
       sums_.emplace_back(x, cotangent);
     else
-      sums_[at->second].second = sums_[at->second].second + cotangent;
+      sums_[at->second].second = added(sums_[at->second].second, cotangent);
   }
   [[nodiscard]] Expr of(const Expr& x) const {
     const auto found = place_.find(expr::key_of(x));

@@ -47,6 +47,10 @@ struct RuleRow {
 [[nodiscard]] std::span<const RuleRow> index_rules();
 [[nodiscard]] std::span<const RuleRow> remaining_rules();
 
+/// The sum of two cotangents of one value. One that is zero but for some elements is added to the
+/// other where these are, which a loop can do in place.
+[[nodiscard]] Expr added(const Expr& a, const Expr& b);
+
 /// Of a loop, whose body is differentiated. Branches: grad/reverse.cpp.
 void pull_loop(Pull& pull);
 
