@@ -44,6 +44,14 @@ def taps():
     return [u, w, x0, y0], list(outputs), [draw(9, 3), draw(3, 3), draw(3, 3), draw(3)]
 
 
+def far_taps():
+    x0, u = T.matrix("x0"), T.matrix("u")
+    rows, _ = theano.scan(
+        lambda now, far, near: T.tanh(far - near * now), u, {"initial": x0, "taps": [-20, -2]}
+    )
+    return [x0, u], [rows, *T.grad((rows**2).sum(), [x0, u])], [draw(20, 2), draw(50, 2)]
+
+
 def until():
     limit = T.scalar("limit")
     values, _ = theano.scan(
@@ -112,7 +120,7 @@ def operators():
 
 
 PROGRAMS = [
-    power, polynomial, taps, until, backwards, gradient, nested, branches, parts, operators,
+    power, polynomial, taps, far_taps, until, backwards, gradient, nested, branches, parts, operators,
 ]
 
 

@@ -1,6 +1,7 @@
 // Theano's scan as one loop: taps of a sequence are windows of it, each a scanned port; what steps
-// see of earlier outputs is carried, one port per step that the earliest tap looks back; updates
-// are carried, too, and the condition that ends the loop is yielded.
+// see of earlier outputs is carried, one port per step that the earliest tap looks back, or a ring
+// of rows where that is far; updates are carried, too, and the condition that ends the loop is
+// yielded.
 #include <scanloom/scan.h>
 
 #include <algorithm>
@@ -21,8 +22,11 @@ using expr::Node;
 using expr::Replacements;
 using expr::StaticType;
 
-/// Each step that a tap looks back is a port of the loop.
-constexpr std::int64_t kFarthest = 10'000;
+/// Up to so many steps that taps look back, each is a port of the loop, which keeps them in
+/// registers: measured.
+constexpr std::int64_t kMostPorts = 16;
+/// Beyond, the rows that an output begins with are a tensor that somebody must have.
+constexpr std::int64_t kFarthest = std::int64_t{1} << 40;
 
 std::int64_t earliest(const std::vector<std::int64_t>& taps) {
   return std::min<std::int64_t>(0, *std::ranges::min_element(taps));
@@ -61,8 +65,13 @@ class Scan {
  private:
   struct State {
     std::vector<std::int64_t> taps;
-    std::vector<Expr> args;  ///< oldest first; none: steps do not read the output
+    std::vector<Expr> args;  ///< none: steps do not read the output
     std::vector<Expr> initial;
+    /// 0: the arguments are the rows that taps may see, oldest first. Otherwise there are three: a
+    /// ring of so many rows, where in it the oldest lies, and the row of the step before.
+    std::int64_t ring = 0;
+
+    [[nodiscard]] const Expr& last() const { return args.back(); }
   };
 
   Expected<void> check() const {
@@ -158,7 +167,9 @@ class Scan {
     if (!initial.rows) {
       state.initial.push_back(initial.value);
     } else {
-      SCANLOOM_CHECK_OK(split_rows(i, initial.value, depth, state.initial));
+      SCANLOOM_TRY(const Expr rows, enough_rows(i, initial.value, depth));
+      if (depth > kMostPorts) state.ring = depth;
+      SCANLOOM_CHECK_OK(split_rows(rows, depth, state));
     }
     for (const Expr& first : state.initial)
       state.args.push_back(expr::placeholder(expr::type_of(first), initial.value.name()));
@@ -166,8 +177,9 @@ class Scan {
     return {};
   }
 
-  Expected<void> split_rows(std::size_t i, const Expr& rows, std::int64_t depth,
-                            std::vector<Expr>& to) const {
+  /// The initial rows, of which a run checks that there are enough.
+  [[nodiscard]] Expected<Expr> enough_rows(std::size_t i, const Expr& rows,
+                                           std::int64_t depth) const {
     if (rows.rank() == 0)
       return fail(Code::invalid_argument,
                   "the initial value of output {} is a single number; taps back to {} need an axis "
@@ -178,17 +190,37 @@ class Scan {
       return fail(Code::invalid_argument,
                   "the initial value of output {} has {} rows, taps back to {} need {}", i, known,
                   -depth, depth);
-    Expr enough = rows;
     if (known < 0) {
       const Expr count = expr::apply(
           ops::check_equal_op, {minimum(size(rows, 0), expr::integer(depth)), expr::integer(depth)},
           {{"text", place() + ": the initial value of output " + std::to_string(i) +
                         " has {} rows, its taps need {}"}});
-      enough = subtensor(rows, {Index::slice({}, count)});
+      return subtensor(rows, {Index::slice({}, count)});
     }
-    for (std::int64_t row = 0; row < depth; ++row) to.push_back(enough[Expr(row)]);
-    if (const Expr* bad = expr::first_failed(to)) return *bad->error();
+    return rows;
+  }
+
+  static Expected<void> split_rows(const Expr& rows, std::int64_t depth, State& state) {
+    if (state.ring == 0) {
+      for (std::int64_t row = 0; row < depth; ++row) state.initial.push_back(rows[Expr(row)]);
+    } else {
+      Expr ring = subtensor(rows, {Index::slice({}, Expr(depth))});
+      if (ring.error() == nullptr) ring.node()->outputs[0].sizes[0] = depth;
+      state.initial = {std::move(ring), expr::integer(0), rows[Expr(depth - 1)]};
+    }
+    if (const Expr* bad = expr::first_failed(state.initial)) return *bad->error();
     return {};
+  }
+
+  /// What a step sees of the output `back` steps ago. The row of as many steps as the ring holds
+  /// lies where this step's goes.
+  static Expr row_before(const State& state, std::int64_t back) {
+    if (state.ring == 0) return state.args[state.args.size() - static_cast<std::size_t>(back)];
+    if (back == 1) return state.last();
+    const Expr &ring = state.args[0], &oldest = state.args[1];
+    const Expr ahead = oldest + (state.ring - back);
+    const Expr at = back == state.ring ? oldest : where(oldest < back, ahead, oldest - back);
+    return expr::apply(ops::gather_op, {ring, at}, {{"axis", 0}});
   }
 
   Expected<void> add_states() {
@@ -201,8 +233,7 @@ class Scan {
   Expected<Step> take_step() {
     std::vector<Expr> all = slices_;
     for (const State& state : states_)
-      for (const std::int64_t tap : state.taps)
-        all.push_back(state.args[state.args.size() - static_cast<std::size_t>(-tap)]);
+      for (const std::int64_t tap : state.taps) all.push_back(row_before(state, -tap));
     all.insert(all.end(), options_.captured.begin(), options_.captured.end());
     Step made = step_(StepInputs(options_, std::move(all)));
     std::vector<Expr> checked = made.outputs;
@@ -284,7 +315,7 @@ class Scan {
   Expected<void> check_outputs(const Step& made) const {
     for (std::size_t i = 0; i < made.outputs.size(); ++i) {
       if (states_[i].args.empty()) continue;
-      const StaticType &begun = expr::type_of(states_[i].args[0]),
+      const StaticType &begun = expr::type_of(states_[i].last()),
                        &next = expr::type_of(made.outputs[i]);
       if (begun.dtype != next.dtype)
         return fail(Code::invalid_argument,
@@ -364,11 +395,24 @@ class Scan {
     for (std::size_t k = 0; k < state.args.size(); ++k) {
       spec.operands.push_back(state.initial[k]);
       spec.args.push_back(state.args[k]);
-      next.push_back(k + 1 < state.args.size() ? state.args[k + 1] : output);
+      next.push_back(k + 1 == state.args.size() ? output
+                     : state.ring == 0          ? state.args[k + 1]
+                     : k == 0                   ? ring_with(state, output)
+                                                : next_place(state));
     }
     spec.facts.state_of_row.push_back(state.args.empty() ? -1 : static_cast<int>(next.size()) - 1);
     spec.facts.ports.stacked.emplace_back();
     rows.push_back(output);
+  }
+
+  static Expr ring_with(const State& state, const Expr& output) {
+    return expr::apply(ops::scatter_nd_op, {state.args[0], shape_of({state.args[1]}), output},
+                       {{"reduction", "none"}});
+  }
+
+  static Expr next_place(const State& state) {
+    const Expr &oldest = state.args[1], next = oldest + 1;
+    return where(next < state.ring, next, expr::integer(0));
   }
 
   static ScanResult results(const std::vector<Expr>& loop, const Step& made, std::size_t carried) {
