@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "ir/walk.h"
 #include "ops/ops.h"
@@ -291,7 +292,7 @@ class Pair {
   /// An operand that does not depend on the producer, scanned along the axis or captured.
   ValueId enter(ValueId outer, int axis, bool reverse) {
     if (!outer.valid()) return outer;
-    ValueId& inner = entered_[{outer, axis}];
+    ValueId& inner = entered_[{outer, axis, reverse}];
     if (inner.valid()) return inner;
     if (axis == StepsOfNode::kSame) return inner = add_captured(module_, producer_, {&outer, 1})[0];
     const ir::ScannedPort port{.axis = axis, .start = reverse ? -1 : 0, .stride = reverse ? -1 : 1};
@@ -308,9 +309,9 @@ class Pair {
   std::set<NodeId> between_;                ///< nodes that go into the body
   std::map<ValueId, std::uint32_t> reads_;  ///< by them and the fused ports
   /// In the body of the producer: for what depends on it, and for the rest by the axis of the
-  /// steps.
+  /// steps and whether they begin at its end.
   std::map<ValueId, ValueId> rows_;
-  std::map<std::pair<ValueId, int>, ValueId> entered_;
+  std::map<std::tuple<ValueId, int, bool>, ValueId> entered_;
 };
 
 /// Whether machine code is made of both bodies in the same way, and both take their steps in order,
