@@ -351,11 +351,28 @@ class LoopReverse {
     for (const auto& [operand, state] : sums_) set(operand, results[state]);
     for (std::size_t i = 0; i < row_ports_.size(); ++i)
       set(ports_.first_scanned_input() + row_ports_[i],
-          whole_sequence(results[next_.size() + i], row_ports_[i]));
+          whole_sequence(sized_as_sequence(results[next_.size() + i], row_ports_[i]),
+                         row_ports_[i]));
   }
 
   void set(std::size_t operand, const Expr& cotangent) {
     if (pull_.wanted[operand]) pull_.result[operand] = cotangent;
+  }
+
+  /// The rows, said to be as wide as those of the sequence: where no step is taken, nothing else
+  /// tells how wide the results of some operators are.
+  Expr sized_as_sequence(const Expr& rows, std::size_t i) const {
+    if (rows.error() != nullptr) return rows;
+    const Expr& sequence = loop_->inputs[ports_.first_scanned_input() + i];
+    const auto axis = static_cast<std::size_t>(ports_.scanned[i].axis);
+    const expr::StaticType& known = expr::type_of(rows);
+    bool is_known = true;
+    std::vector<Expr> sizes;
+    for (std::size_t d = 0; d < known.sizes.size(); ++d) {
+      is_known = is_known && (d == axis || known.sizes[d] >= 0);
+      sizes.push_back(size(d == axis ? rows : sequence, static_cast<int>(d)));
+    }
+    return is_known ? rows : reshape(rows, std::move(sizes));
   }
 
   /// Zeros for the slices that no step took, or that the gradient does not go back to.
