@@ -1,6 +1,8 @@
 // Rules of reductions and of other operators along axes.
 #include <algorithm>
 
+#include <scanloom/scan.h>
+
 #include "expr/apply.h"
 #include "grad/rules.h"
 #include "ops/ops.h"
@@ -97,12 +99,42 @@ Expr summed_back(const Pull& p, const Expr& g) {
       {{"exclusive", p.attr("exclusive")}, {"reverse", 1 - p.attr("reverse").integer()}});
 }
 void pull_cumsum(Pull& p) { p.result[0] = summed_back(p, p.g()); }
+
+/// Each element's own factor aside, the products before it; what g adds behind it comes from a
+/// recurrence over the other elements, so that nothing is divided by what may be 0.
 void pull_cumprod(Pull& p) {
-  if (p.attr("exclusive").integer() != 0) {
-    p.result[0] = expr::failed(fail(Code::unsupported, "the gradient of an exclusive cumprod"));
+  const Expr& x = p.in(0);
+  const auto listed = expr::constant_integers(p.in(1));
+  if (!listed) {
+    p.result[0] = expr::failed(
+        fail(Code::unsupported, "the gradient of cumprod along an axis that is computed"));
     return;
   }
-  p.result[0] = summed_back(p, p.g() * p.out()) / p.in(0);
+  const std::int64_t axis = listed->front() < 0 ? listed->front() + x.rank() : listed->front();
+  const bool exclusive = p.attr("exclusive").integer() != 0;
+  const bool reverse = p.attr("reverse").integer() != 0;
+  Axes front{axis}, back;
+  for (int i = 0; i < x.rank(); ++i)
+    if (i != axis) front.push_back(i);
+  for (std::int64_t i = 0; i < x.rank(); ++i) back.push_back(i == axis ? 0 : i < axis ? i + 1 : i);
+  const Expr rows = dimshuffle(x, front), cotangents = dimshuffle(p.g(), front);
+  // The cotangents of all products that an element is in, without the factors before it.
+  const auto step = [exclusive](const StepInputs& now) {
+    const Expr &factor = now[0], &g = now[1], &behind = now.state(0);
+    const Expr sum = g + (exclusive ? factor * behind : behind);
+    return Step{exclusive ? sum : factor * sum, exclusive ? behind : sum};
+  };
+  const ScanResult sums = scan({.sequences = {rows, cotangents},
+                                .initial = {sum(zeros_like(rows), {0}), {}},
+                                .backwards = !reverse,
+                                .name = "the gradient of cumprod"},
+                               step);
+  const Expr& from_end = sums.outputs[1];
+  const Expr in_order =
+      reverse ? from_end : subtensor(from_end, {Index::slice({}, {}, expr::integer(-1))});
+  const Expr before = expr::apply(ops::cumprod_op, {x, p.in(1)},
+                                  {{"exclusive", 1}, {"reverse", p.attr("reverse")}});
+  p.result[0] = before * dimshuffle(in_order, back);
 }
 
 /// The elements that were picked get theirs.

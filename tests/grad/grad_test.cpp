@@ -115,6 +115,19 @@ TEST(Grad, OfReductions) {
   });
 }
 
+TEST(Grad, OfRunningProducts) {
+  for (const int order : {1, 2, 3}) {
+    SCOPED_TRACE(order);
+    const auto nth = [&](Expr y, const Expr& x) {
+      for (int i = 1; i < order; ++i) y = sum(grad(y, x) * cos(x));
+      return y;
+    };
+    check({{{4}}}, [&](Xs x) { return nth(sin(prod(x[0])), x[0]); });
+    check({{{4}}}, [&](Xs x) { return nth(sum(cumprod(x[0], 0) * x[0]), x[0]); });
+    check({{{2, 3}}}, [&](Xs x) { return nth(sum(sin(cumprod(x[0], 1))), x[0]); });
+  }
+}
+
 TEST(Grad, OfProducts) {
   check({{{2, 3}}, {{3, 2}}, {{3}}, {{2, 3, 2}}}, [](Xs x) {
     return sum(dot(x[0], x[1])) + sum(dot(x[0], x[2]) * dot(x[2], x[1])) + dot(x[2], x[2]) +
@@ -414,6 +427,27 @@ TEST(Grad, AtZeros) {
   const auto found = f({view(zeros.data(), {3})}).value_or_throw();
   const auto all = found[0].as<double>();
   EXPECT_THAT(std::vector<double>(all.begin(), all.end()), testing::ElementsAre(0, 1, 0));
+}
+
+TEST(Grad, OfRunningProductsWithZeros) {
+  const Expr x = input("x", DType::f64, {-1});
+  const Function f = Function::compile({x}, {grad(sum(cumprod(x, 0)), x)}).value_or_throw();
+  const std::vector<double> factors{2, 0, 3, 0};
+  const auto found = f({view(factors.data(), {4})}).value_or_throw();
+  const auto all = found[0].as<double>();
+  EXPECT_THAT(std::vector<double>(all.begin(), all.end()), testing::ElementsAre(1, 8, 0, 0));
+}
+
+TEST(Grad, OfNoStepsIsAsWideAsTheSequence) {
+  const Expr x = input("x", DType::f64, {-1, -1}), n = input("n", DType::i64);
+  const Expr rows = scan({.sequences = {x}, .steps = n}, [](const StepInputs& step) {
+    return subtensor(step[0], {Index::slice(argmax(step[0], 0))});
+  });
+  const Function f = Function::compile({x, n}, {grad(sum(rows), x)}).value_or_throw();
+  const std::vector<double> values{1, 2, 0, 3, 4, 0};
+  const std::int64_t none = 0;
+  const auto found = f({view(values.data(), {2, 3}), view(&none, {})}).value_or_throw();
+  EXPECT_THAT(found[0].shape(), testing::ElementsAre(2, 3));
 }
 
 TEST(Grad, OfUpdatesOfALoopThatStops) {
