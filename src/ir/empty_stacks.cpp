@@ -107,7 +107,9 @@ Expected<std::vector<Shape>> empty_stacks(const Module& module, NodeId loop,
   const std::vector<Type> rows = infer_first_rows(module, loop, inputs);
   std::vector<Shape> shapes;
   for (std::size_t i = 0; i < ports.stacked.size(); ++i) {
-    const Type& type = types[ports.carried + i];
+    const Type& declared = module.value(module.node(loop).outputs[ports.carried + i]).type;
+    const Type& inferred = types[ports.carried + i];
+    const Type& type = inferred.ranked ? inferred : declared;
     const auto axis = static_cast<int>(ports.stacked[i].axis);
     Shape shape;
     const Type* const row = i < rows.size() ? &rows[i] : nullptr;
