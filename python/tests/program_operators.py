@@ -219,6 +219,22 @@ def _picked_rows(m: Any, how: list[int], x: Any) -> Any:
     return x[m._index(how)] if isinstance(m, Expressions) else x[how]
 
 
+def _greatest_of(maker: Any, seen: list[int]) -> Made:
+    name = maker.value(seen, _has_axes)
+    if name is None:
+        return None
+    shape = maker.shapes[name]
+    axis = maker.source.of((0, len(shape) - 1))
+    return [name], shape[:axis] + shape[axis + 1 :], (axis, len(shape), shape[axis])
+
+
+def _greatest(m: Any, how: Any, x: Any) -> Any:
+    axis, rank, size = how
+    # Where several elements are the greatest, there is no derivative.
+    apart = 0.0371 * np.arange(size).reshape([-1 if i == axis else 1 for i in range(rank)])
+    return m.greatest(x + apart, axis)
+
+
 def _has_axes(shape: Shape) -> bool:
     return len(shape) > 0
 
@@ -268,7 +284,7 @@ OPERATORS: dict[str, Operator] = {
     "sum": _along(lambda m, x, axis: x.sum(axis=axis)),
     "mean": _along(lambda m, x, axis: x.mean(axis=axis)),
     "product": _along(lambda m, x, axis: x.prod(axis=axis)),
-    "greatest": _along(lambda m, x, axis: m.greatest(x, axis)),
+    "greatest": Operator(_greatest_of, _greatest),
     "total": Operator(_one(_has_axes, lambda s: ()), lambda m, how, x: 0.5 * x.sum()),
     "norm": Operator(_one(_has_axes, lambda s: ()), lambda m, how, x: m.sqrt(0.1 + (x * x).sum())),
     "softmax": Operator(_one(lambda s: len(s) in (1, 2), _KEEP), lambda m, how, x: m.softmax(x)),
