@@ -2,6 +2,7 @@
 
 #include "ir/infer_node.h"
 #include "ir/signature.h"
+#include "ir/text.h"
 
 namespace scanloom::ir {
 namespace {
@@ -17,8 +18,7 @@ Expected<std::vector<Attr>> in_declared_order(const OpDef& op, std::vector<Named
 }
 
 std::string place_text(const Module& module, PlaceId place, const OpDef& op) {
-  if (!place.valid() || module.place(place).nodes.empty())
-    return "a " + std::string(op.name) + " node";
+  if (!place.valid() || module.place(place).nodes.empty()) return text::described_node(op.name);
   return module.place(place).nodes.front();
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/assert.h"
 #include "ir/op_def.h"
+#include "ir/text.h"
 
 namespace scanloom::ir {
 
@@ -80,7 +81,7 @@ std::string Module::describe(NodeId id) const {
       text += (text.empty() ? "" : " + ") + user_node;
     if (!text.empty()) return text;
   }
-  return "a " + std::string(described.op == nullptr ? "broken" : described.op->name) + " node";
+  return text::described_node(described.op == nullptr ? "broken" : described.op->name);
 }
 
 std::string Module::describe_step(NodeId id, std::int64_t step) const {

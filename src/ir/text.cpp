@@ -181,6 +181,12 @@ bool is_name(std::string_view text) {
   return std::all_of(text.begin(), text.end(), is_name_char);
 }
 
+std::string described_node(std::string_view op) {
+  const bool vowel =
+      !op.empty() && std::string_view("aeiou").find(op.front()) != std::string_view::npos;
+  return (vowel ? "an " : "a ") + std::string(op) + " node";
+}
+
 void append_quoted(std::string& out, std::string_view text) {
   out += '"';
   for (const char c : text) {

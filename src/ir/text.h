@@ -1,5 +1,5 @@
 // Literals of the text form, as print writes and parse reads them: quoted strings, names, and the
-// elements of tensors, which come back bit for bit.
+// elements of tensors, which come back bit for bit. And what messages call a node.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +14,9 @@ namespace scanloom::ir::text {
 /// Letters, digits, '_' and '.', not beginning with a digit or a dot.
 [[nodiscard]] bool is_name(std::string_view text);
 [[nodiscard]] bool is_name_char(char c);
+
+/// What a node of that operator is called where it has no name: "an add node".
+[[nodiscard]] std::string described_node(std::string_view op);
 
 /// In double quotes; what is not printable ASCII becomes \xNN.
 void append_quoted(std::string& out, std::string_view text);
