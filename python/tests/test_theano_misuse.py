@@ -24,6 +24,11 @@ MISUSES = {
     "steps of a fraction": lambda: theano.scan(lambda x: x, T.vector(), n_steps=2.5),
     "steps as text": lambda: theano.scan(lambda x: x, T.vector(), n_steps="3"),
     "steps of a matrix": lambda: theano.scan(lambda x: x, T.vector(), n_steps=T.imatrix()),
+    "steps of a vector": lambda: theano.scan(lambda x: x, T.vector(), n_steps=T.ivector()),
+    "steps as a shape": lambda: theano.scan(lambda x: x, T.vector(), n_steps=T.matrix().shape),
+    "until of a vector": lambda: theano.scan(
+        lambda x: (x, theano.scan_module.until(x > 1)), T.matrix("x")
+    ),
     "scalar sequence": lambda: theano.scan(lambda x: x, T.scalar("s")),
     "sequence None": lambda: theano.scan(lambda x: x, [None]),
     "sequence text": lambda: theano.scan(lambda x: x, "abc"),

@@ -35,6 +35,11 @@ std::int64_t latest(const std::vector<std::int64_t>& taps) {
   return std::max<std::int64_t>(0, *std::ranges::max_element(taps));
 }
 
+/// Whether that is known before anything runs.
+bool is_one_element(const Expr& x) {
+  return std::ranges::all_of(x.sizes(), [](std::int64_t size) { return size == 1; });
+}
+
 StaticType row_type(const Expr& rows) {
   StaticType type = expr::type_of(rows);
   type.sizes.erase(type.sizes.begin());
@@ -125,11 +130,16 @@ class Scan {
       return {};
     }
     const Expr& given = options_.steps;
-    if (!is_integer(given.dtype()) || given.rank() > 1)
+    if (!is_integer(given.dtype()))
       return fail(Code::invalid_argument,
                   "the number of steps is {}; it must be one integer: cast it to i64",
                   to_string(expr::type_of(given)));
-    steps_ = cast(given.rank() == 1 ? reshape(given, expr::integers({})) : given, DType::i64);
+    if (!is_one_element(given))
+      return fail(Code::invalid_argument,
+                  "the number of steps is {}; it must be one integer, not several: a size is "
+                  "x.shape[0], not x.shape",
+                  to_string(expr::type_of(given)));
+    steps_ = cast(given.rank() > 0 ? reshape(given, expr::integers({})) : given, DType::i64);
     const auto constant = expr::constant_integers(steps_);
     if (constant && (*constant)[0] >= 0) return {};
     if (constant) {
@@ -333,9 +343,10 @@ class Scan {
     if (!made.stop.defined()) return {};
     if (options_.checkpoint.kind != Checkpoint::Kind::all)
       return fail(Code::unsupported, "checkpoints of a loop that a condition ends");
-    const auto sizes = made.stop.sizes();
-    if (std::ranges::any_of(sizes, [](std::int64_t size) { return size >= 0 && size != 1; }))
-      return fail(Code::invalid_argument, "the condition of until is {}, not one element",
+    if (!is_one_element(made.stop))
+      return fail(Code::invalid_argument,
+                  "the condition of until is {}, not one element: all or any of them make one of "
+                  "several",
                   to_string(expr::type_of(made.stop)));
     return {};
   }
