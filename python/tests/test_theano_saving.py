@@ -77,6 +77,23 @@ def test_what_is_no_function(tmp_path):
 def test_a_note_that_is_damaged(tmp_path):
     power().save(tmp_path / "f")
     whole = (tmp_path / "f").read_bytes()
-    (tmp_path / "f").write_bytes(whole.replace(b'"arguments"', b'"argumentz"'))
+    damaged = whole.replace(b'"arguments"', b'"argumentz"')
+    (tmp_path / "f").write_bytes(damaged)
+    with pytest.raises(theano.InvalidModel, match="checksum"):
+        theano.load(tmp_path / "f")
+    damaged = damaged.replace(b"format 2", b"format 1")  # which has no checksum
+    (tmp_path / "f").write_bytes(damaged[: damaged.rindex(b"checksum")])
     with pytest.raises(theano.InvalidModel, match="note"):
+        theano.load(tmp_path / "f")
+
+
+def test_a_file_that_is_cut_off_or_damaged(tmp_path):
+    w = theano.shared(np.ones(1000), "w")
+    theano.function([], w.sum()).save(tmp_path / "f")
+    whole = (tmp_path / "f").read_bytes()
+    (tmp_path / "f").write_bytes(whole[:-500])
+    with pytest.raises(theano.InvalidModel, match="cut off"):
+        theano.load(tmp_path / "f")
+    (tmp_path / "f").write_bytes(whole.replace(np.ones(1).tobytes(), np.zeros(1).tobytes(), 1))
+    with pytest.raises(theano.InvalidModel, match="its checksum is"):
         theano.load(tmp_path / "f")

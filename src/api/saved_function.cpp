@@ -1,6 +1,9 @@
 #include "api/saved_function.h"
 
+#include <algorithm>
 #include <charconv>
+#include <cstring>
+#include <limits>
 #include <set>
 
 #include "ir/infer.h"
@@ -16,9 +19,24 @@ namespace {
 using tensor::Tensor;
 
 constexpr std::string_view kMagic = "scanloom function\n";
-constexpr std::int64_t kFormat = 1;
+constexpr std::int64_t kFormat = 2;  // 1 had no checksum
+constexpr std::string_view kChecksum = "checksum ";
 constexpr std::int64_t kLongest = 16;  // elements of a constant that stand in the text
 constexpr std::size_t kAlignment = 64;
+
+/// FNV-1a over words of eight bytes, without its sign bit: it finds damage, not forgery.
+std::int64_t checksum_of(std::string_view bytes) {
+  constexpr std::uint64_t kPrime = 1099511628211u;
+  std::uint64_t sum = 14695981039346656037u;
+  for (; bytes.size() >= sizeof(sum); bytes.remove_prefix(sizeof(sum))) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes.data(), sizeof(word));
+    sum = (sum ^ word) * kPrime;
+    sum ^= sum >> 32;  // a product carries upwards alone
+  }
+  for (const char byte : bytes) sum = (sum ^ static_cast<unsigned char>(byte)) * kPrime;
+  return static_cast<std::int64_t>((sum ^ (sum >> 32)) >> 1);
+}
 
 bool is_long(const Tensor& tensor) { return tensor.elements() > kLongest; }
 
@@ -50,7 +68,10 @@ class Writer {
     bytes_.append(static_cast<const char*>(tensor.data()), tensor.bytes());
     bytes_ += '\n';
   }
-  std::string take() { return std::move(bytes_); }
+  std::string take() {
+    line("checksum", checksum_of(bytes_));
+    return std::move(bytes_);
+  }
 
  private:
   std::string bytes_{kMagic};
@@ -109,6 +130,28 @@ class Reader {
     at_ += made.bytes();
     SCANLOOM_CHECK_OK(expect("\n"));
     return made;
+  }
+
+  /// Compares the line at the end with what stands before it, and reads no further than there.
+  Expected<void> checksum() {
+    constexpr std::size_t kLongestLine = kChecksum.size() + 20;
+    const std::size_t tail = bytes_.size() - std::min(bytes_.size(), kLongestLine);
+    const std::size_t line = bytes_.find(kChecksum, std::max(tail, at_));
+    if (line == std::string_view::npos)
+      return invalid_model(
+          "a damaged saved function: its {} bytes do not end with a checksum, so it is cut off",
+          bytes_.size());
+    Reader last(bytes_);
+    last.at_ = line;
+    SCANLOOM_TRY(const std::int64_t told,
+                 last.line("checksum", std::numeric_limits<std::int64_t>::max()));
+    SCANLOOM_CHECK_OK(last.end());
+    bytes_ = bytes_.substr(0, line);
+    if (const std::int64_t found = checksum_of(bytes_); found != told)
+      return invalid_model(
+          "a damaged saved function: its checksum is {}, but that of its {} bytes is {}", told,
+          bytes_.size(), found);
+    return {};
   }
 
   Expected<void> end() const {
@@ -229,6 +272,7 @@ Expected<SavedFunction> function_of_bytes(std::string_view bytes) {
                 "the function was saved in format {}, but this library reads up to format {}: "
                 "it needs a newer version",
                 format, kFormat);
+  if (format > 1) SCANLOOM_CHECK_OK(reader.checksum());
   SavedFunction function;
   SCANLOOM_TRY(function.note, reader.text("note"));
   SCANLOOM_TRY(function.inputs, reader.line("inputs", kMany));

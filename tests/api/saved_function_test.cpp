@@ -45,6 +45,13 @@ Function counting_function() {
       .value_or_throw();
 }
 
+/// As earlier versions wrote it: without a checksum.
+std::string of_format_1(std::string bytes) {
+  bytes.resize(bytes.rfind("checksum "));
+  bytes.replace(bytes.find("format 2"), 8, "format 1");
+  return bytes;
+}
+
 std::vector<double> elements(const Value& value) {
   const auto all = value.as<double>();
   return {all.begin(), all.end()};
@@ -85,13 +92,13 @@ TEST_F(SavedFunctions, SaySoWhereTheyAreNone) {
 TEST_F(SavedFunctions, OfANewerFormatAreRefused) {
   counting_function().save(path_).value_or_throw();
   std::string newer = bytes();
-  newer.replace(newer.find("format 1"), 8, "format 2");
+  newer.replace(newer.find("format 2"), 8, "format 3");
   write(newer);
   const auto loaded = Function::load(path_);
   ASSERT_FALSE(loaded);
   EXPECT_EQ(loaded.error().code(), Code::unsupported);
-  EXPECT_THAT(loaded.error().message(), testing::HasSubstr("format 2"));
-  EXPECT_THAT(loaded.error().message(), testing::HasSubstr("up to format 1"));
+  EXPECT_THAT(loaded.error().message(), testing::HasSubstr("format 3"));
+  EXPECT_THAT(loaded.error().message(), testing::HasSubstr("up to format 2"));
 }
 
 TEST_F(SavedFunctions, ThatAreCutOffAreErrors) {
@@ -103,13 +110,35 @@ TEST_F(SavedFunctions, ThatAreCutOffAreErrors) {
   }
 }
 
+TEST_F(SavedFunctions, TellOfEveryByteThatIsAnother) {
+  counting_function().save(path_).value_or_throw();
+  const std::string whole = bytes();
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ (1 << (at % 8)));
+    write(damaged);
+    EXPECT_FALSE(Function::load(path_)) << at;
+  }
+  // In the elements of a weight nothing else would be wrong.
+  std::string damaged = whole;
+  damaged[damaged.size() - 100] ^= 1;
+  write(damaged);
+  EXPECT_THAT(Function::load(path_).error().message(), testing::HasSubstr("its checksum is"));
+}
+
+TEST_F(SavedFunctions, OfTheFormatWithoutAChecksumAreRead) {
+  counting_function().save(path_).value_or_throw();
+  write(of_format_1(bytes()));
+  EXPECT_TRUE(Function::load(path_));
+}
+
 TEST_F(SavedFunctions, ThatAreDamagedDoNoHarm) {
   counting_function().save(path_).value_or_throw();
   const std::string whole = bytes();
   std::mt19937 random(11);
   const std::vector<double> xs{2, 3, 5};
   for (int turn = 0; turn < 500; ++turn) {
-    std::string damaged = whole;
+    std::string damaged = turn % 2 == 0 ? whole : of_format_1(whole);
     for (int i = 0; i < 3; ++i)
       damaged[random() % damaged.size()] = static_cast<char>(random() % 256);
     write(damaged);
