@@ -8,6 +8,7 @@ from typing import Any, Union
 
 from . import _native
 from ._errors import InvalidArgument, InvalidType, in_numpy_words
+from ._files import written
 from ._variable import TensorVariable
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "less": "<", "less_equal": "<="}
@@ -149,20 +150,31 @@ def pydotprint(
     fct: Any, outfile: Any = None, compact: bool = True, format: str = "svg",  # noqa: A002
     with_ids: bool = False, **_: Any,
 ) -> None:
-    """Draws a variable, a list of them or a function into an SVG file.
-
-    Raises InvalidArgument for other kinds of pictures.
-    """
-    plot(fct, "scanloom-graph.svg" if outfile is None else outfile)
+    """Draws a variable, a list of them or a function into a file, as plot does."""
+    name = f"scanloom-graph.{format}" if outfile is None else outfile
+    plot(fct, name)
 
 
 def plot(obj: Any, path: Union[str, "os.PathLike[str]"]) -> None:
-    """Draws the graph as SVG: values flow down, loops and branches show their ports and bodies."""
-    from ._drawing import drawing
+    """Draws the graph: values flow down, loops and branches show their ports and bodies.
 
-    name = os.fspath(path)
-    if not name.endswith(".svg"):
-        raise InvalidArgument(f"a picture is an SVG file, not {name!r}", ("name it .svg",))
-    text = drawing(_native.graph([x._expr for x in variables_of(obj)]))
-    with open(name, "w", encoding="utf-8") as file:
-        file.write(text)
+    The ending of the path says how: .svg, or .png, .pdf and .dot in the layout of Graphviz, whose
+    program `dot` must be installed for the former two. Raises InvalidArgument for other endings,
+    NotFound without that program.
+    """
+    ending = os.path.splitext(os.fspath(path))[1].lower()
+    if ending not in (".svg", ".png", ".pdf", ".dot"):
+        raise InvalidArgument(
+            f"a picture is a file of SVG, PNG, PDF or DOT, not {os.fspath(path)!r}",
+            ("name it .svg, which needs no other program",),
+        )
+    graph = _native.graph([x._expr for x in variables_of(obj)])
+    if ending == ".svg":
+        from ._drawing import drawing
+
+        written(path, drawing(graph))
+        return
+    from ._dot import dot_text, drawn_by_dot
+
+    text = dot_text(graph)
+    written(path, text if ending == ".dot" else drawn_by_dot(text, ending[1:]))

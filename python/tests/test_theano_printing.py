@@ -1,6 +1,8 @@
 """Expressions as text and pictures, and test values."""
 
 import io
+import shutil
+import sys
 import xml.etree.ElementTree
 
 import numpy as np
@@ -76,6 +78,41 @@ def test_pictures(tmp_path):
         path.unlink()
     with pytest.raises(BAD):
         theano.printing.plot(cost, str(tmp_path / "graph.jpg"))
+
+
+def with_a_program(folder, monkeypatch, text):
+    """A `dot` that runs this text of Python."""
+    program = folder / "dot"
+    program.write_text(f"#!{sys.executable}\n{text}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder))
+
+
+def test_pictures_by_graphviz(tmp_path, monkeypatch):
+    _, _, cost = loop()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(theano.NotFound, match="not installed(.|\n)*svg"):
+        theano.printing.pydotprint(cost, outfile=tmp_path / "graph.png")
+    theano.printing.plot(cost, tmp_path / "graph.dot")
+    text = (tmp_path / "graph.dot").read_text()
+    assert text.startswith("digraph {") and text.count("{") == text.count("}")
+    assert "scanned" in text and "loop{cell}" in text and "subgraph" in text
+    with_a_program(
+        tmp_path, monkeypatch, "import sys; print(sys.argv[1], len(sys.stdin.read()), end='')"
+    )
+    theano.printing.pydotprint(cost, outfile=tmp_path / "graph.png")
+    assert (tmp_path / "graph.png").read_text() == f"-Tpng {len(text)}"
+    with_a_program(tmp_path, monkeypatch, "import sys; sys.exit('no fonts')")
+    with pytest.raises(ValueError, match="no fonts"):
+        theano.printing.pydotprint(cost, outfile=tmp_path / "other.pdf")
+    assert not (tmp_path / "other.pdf").exists()
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="needs Graphviz")
+def test_graphviz_takes_what_is_written(tmp_path):
+    x, w, cost = loop()
+    theano.printing.plot([cost, T.grad(cost, w)], tmp_path / "graph.png")
+    assert (tmp_path / "graph.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.fixture

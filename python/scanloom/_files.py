@@ -1,0 +1,22 @@
+"""Writing files."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import Union
+
+
+def written(path: Union[str, "os.PathLike[str]"], content: Union[str, bytes]) -> None:
+    """Writes the file beside its place first, so that nobody ever sees half of it."""
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    place = os.fspath(path)
+    beside = f"{place}.{os.getpid()}.part"
+    try:
+        with open(beside, "wb") as file:
+            file.write(data)
+        os.replace(beside, place)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.remove(beside)
+        raise
