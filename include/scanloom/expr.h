@@ -262,5 +262,9 @@ SCANLOOM_API std::vector<Expr> substitute(const std::vector<Expr>& outputs,
 SCANLOOM_API Expr disconnected(const Expr& x);
 /// x itself, whose gradient is cut to [least, greatest], element by element.
 SCANLOOM_API Expr clip_gradient(const Expr& x, double least, double greatest);
+/// x itself, whose gradient is multiplied by a factor; -1 reverses it.
+SCANLOOM_API Expr scale_gradient(const Expr& x, double factor);
+/// x itself; a gradient that passes through it is an error, which gives the reason.
+SCANLOOM_API Expr without_gradient(const Expr& x, std::string reason);
 
 }  // namespace scanloom

@@ -21,8 +21,9 @@ struct SharedVariable;
 /// are safe from any thread; a call of a function sees one value throughout.
 class SCANLOOM_API Shared {
  public:
-  /// The elements of `value` are copied.
-  Shared(std::string name, const View& value);
+  /// The elements of `value` are copied. Axes named in `units` are of size 1 and stay so, which
+  /// lets them broadcast; the sizes of others may change.
+  Shared(std::string name, const View& value, const Axes& units = {});
   explicit Shared(Expr variable) : variable_(std::move(variable)) {}
   template <class T>
     requires std::is_arithmetic_v<T>
@@ -31,7 +32,7 @@ class SCANLOOM_API Shared {
   operator const Expr&() const noexcept { return variable_; }
   [[nodiscard]] const Expr& variable() const noexcept { return variable_; }
   [[nodiscard]] Value value() const;
-  /// Error: another element type or rank. Sizes may change.
+  /// Error: another element type or rank, or an axis that is of size 1 by type and is not here.
   Expected<void> set(const View& value);
 
   /// What functions that read it set it to when they are done, unless they are told otherwise. To

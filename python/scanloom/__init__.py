@@ -60,7 +60,7 @@ from ._stream import Stream
 from ._values import OrtDevice, OrtValue, copy_tensors
 
 if TYPE_CHECKING:
-    from . import gradient, ifelse, printing, scan_module, tensor, updates
+    from . import compile, gradient, ifelse, printing, scan_module, tensor, updates
     from ._config import config
     from ._function import In, Out, function
     from ._graph import clone
@@ -82,7 +82,10 @@ _LAZY = {
     **dict.fromkeys(["foldl", "foldr", "map", "reduce", "scan_checkpoints"], "_views"),
     **dict.fromkeys(["SharedVariable", "shared"], "_shared"),
     **dict.fromkeys(["grad", "Rop", "Lop"], "gradient"),
-    **dict.fromkeys(["pprint"], "printing"),
+    **dict.fromkeys(["pp", "pprint"], "printing"),
+    **dict.fromkeys(["change_flags"], "_config"),
+    **dict.fromkeys(["shared_randomstreams"], "tensor"),
+    "Variable": "_variable",
     "OrderedUpdates": "updates",
     "clone": "_graph",
     "config": "_config",
@@ -90,14 +93,16 @@ _LAZY = {
     "load": "_saving",
     "scan": "_scan",
 }
-_MODULES = ("gradient", "ifelse", "printing", "scan_module", "tensor", "updates")
+_MODULES = ("compile", "gradient", "ifelse", "printing", "scan_module", "tensor", "updates")
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(f"{__name__}.{name}")
     if name not in _LAZY:
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+        from ._missing import PACKAGE, refuse
+
+        return refuse("scanloom", name, PACKAGE)
     found = getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
     globals()[name] = found
     return found

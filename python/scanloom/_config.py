@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any, Union
 
@@ -9,6 +10,31 @@ from ._errors import InvalidArgument
 
 _REALS = ("float64", "float32", "float16")
 _TEST_VALUES = ("off", "ignore", "warn", "raise")
+
+
+# What Theano says by default where it has another device, a compiler or a debugger; here none of it
+# changes anything.
+_WITHOUT_MEANING = {
+    "allow_gc": True, "assert_no_cpu_op": "ignore", "base_compiledir": "", "cast_policy": "custom",
+    "compiledir": "", "cxx": "", "deterministic": "default", "device": "cpu",
+    "enable_initial_driver_test": True, "exception_verbosity": "low", "force_device": False,
+    "gcc.cxxflags": "", "gpuarray.preallocate": 0.0, "ignore_bug_before": "all",
+    "init_gpu_device": "", "int_division": "int", "lib.amdlibm": False, "lib.cnmem": 0.0,
+    "linker": "cvm", "blas.ldflags": "", "dnn.enabled": "auto", "max_err_ctx": 0,
+    "numpy.seterr_all": "ignore", "nvcc.fastmath": False, "openmp": False,
+    "openmp_elemwise_minsize": 200000, "optimizer": "fast_run", "optimizer_excluding": "",
+    "optimizer_including": "", "optimizer_verbose": False, "pickle_test_value": True,
+    "print_active_device": True, "print_test_value": False, "profile_memory": False,
+    "profile_optimizer": False, "reoptimize_unpickled_function": False,
+    "tensor.cmp_sloppy": 0, "traceback.limit": 8, "unittests.rseed": 666,
+    "warn.ignore_bug_before": "all", "warn_float64": "ignore", "DebugMode.check_py": True,
+    "NanGuardMode.nan_is_error": True, "NanGuardMode.inf_is_error": True,
+    "NanGuardMode.big_is_error": True,
+}  # fmt: skip
+
+
+class _Section:
+    """Settings without a meaning whose names have a dot in them."""
 
 
 class _Scan:
@@ -19,7 +45,8 @@ class _Scan:
 
 
 class Config:
-    """The settings. Those of Theano that have no meaning here may be set and read, too.
+    """The settings. Those of Theano that have no meaning here may be set and read, too: device and
+    its like change nothing, everything runs on the processor.
 
     floatX: the dtype of T.scalar(), T.vector() and so on.
     scan.allow_gc: accepted; memory is planned before a run.
@@ -64,11 +91,54 @@ class Config:
         self._listeners.append(listener)
         listener(self._test_value)
 
+    def change_flags(self, *settings: dict[str, Any], **named: Any) -> "change_flags":
+        """Other settings within a `with` block or a decorated function."""
+        return change_flags(*settings, **named)
+
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"config has no setting {name!r}")
 
 
-config = Config()
+def _configured() -> Config:
+    made = Config()
+    for name, value in _WITHOUT_MEANING.items():
+        section, _, setting = name.rpartition(".")
+        if section and section not in vars(made):
+            setattr(made, section, _Section())
+        setattr(getattr(made, section) if section else made, setting, value)
+    return made
+
+
+config = _configured()
+
+
+class change_flags(contextlib.ContextDecorator):  # noqa: N801 - Theano's name
+    """with change_flags(compute_test_value="off"): settings, which come back afterwards.
+
+    Raises AttributeError for a setting that there is not.
+    """
+
+    def __init__(self, *settings: dict[str, Any], **named: Any) -> None:
+        self._wanted = {key.replace("__", "."): v for key, v in named.items()}
+        for each in settings:
+            self._wanted.update(each)
+        self._before: list[dict[str, Any]] = []
+
+    def __enter__(self) -> None:
+        self._before.append({name: getattr(*_place(name)) for name in self._wanted})
+        self._set(self._wanted)
+
+    def __exit__(self, *_: Any) -> None:
+        self._set(self._before.pop())
+
+    def _set(self, settings: dict[str, Any]) -> None:
+        for name, value in settings.items():
+            setattr(*_place(name), value)
+
+
+def _place(name: str) -> tuple[Any, str]:
+    section, _, setting = name.rpartition(".")
+    return (getattr(config, section) if section else config), setting
 
 _MODES = (None, "FAST_RUN", "FAST_COMPILE")
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TextIO, Union
 
 from . import _native
 from ._config import check_mode, config
+from ._files import written
 from ._errors import InvalidArgument, InvalidType
 from ._options import RunOptions, SessionOptions, run_settings
 from ._shared import OrderedUpdates, SharedVariable, pairs_of, updates_of
@@ -109,6 +110,8 @@ class Function:
     an axis does not have, InvalidArgument for sizes that do not fit.
     """
 
+    trust_input = False  # accepted; values are always checked
+
     def __init__(
         self,
         native: _native.Function,
@@ -191,9 +194,40 @@ class Function:
         Shared variables that stay are initialisers; those that are updated are inputs, and their
         next values outputs. Raises Unsupported with all operators that have no ONNX form.
         """
-        model = self._native.to_onnx()
-        with open(path, "wb") as file:
-            file.write(model)
+        written(path, self._native.to_onnx())
+
+    def copy(
+        self, share_memory: bool = False, swap: Any = None, delete_updates: bool = False,
+        name: Union[str, None] = None, profile: Any = None,
+    ) -> "Function":
+        """Another function of the same shared variables, with defaults of its own.
+
+        Raises InvalidArgument for `swap` and `delete_updates`: these are other functions.
+        """
+        if swap or delete_updates:
+            raise InvalidArgument(
+                "a copy computes what the function does: swap and delete_updates change that",
+                ("call function(...) again, with givens or other updates",),
+            )
+        kept = Profile(name or self.name) if profile else None
+        return Function(
+            self._native, self._arguments, dict(self._defaults), self._nexts, self._form,
+            self.name if name is None else name, kept, self.outputs,
+        )  # fmt: skip
+
+    def __copy__(self) -> "Function":
+        return self.copy(profile=self.profile is not None)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Function":
+        """With shared variables of its own: see get_shared()."""
+        make, parts = self.__reduce__()
+        made: Function = make(*parts)
+        return made
+
+    def __reduce__(self) -> Any:
+        from ._saving import from_bytes, to_bytes
+
+        return from_bytes, (to_bytes(self), self.profile is not None)
 
     def get_shared(self) -> list[SharedVariable]:
         """The shared variables that it reads or sets."""

@@ -6,8 +6,34 @@ from typing import Any
 
 from . import _native
 from ._errors import InvalidType
-from ._shared import pairs_of
-from ._variable import TensorVariable, as_tensor_variable
+from ._shared import SharedVariable, pairs_of
+from ._variable import TensorConstant, TensorVariable, as_tensor_variable
+
+
+_COPIES = "scanloom: copies of the leaves of expressions, by leaf"
+
+
+def deep_copy(variable: TensorVariable, memo: dict[Any, Any]) -> TensorVariable:
+    """What copy.deepcopy gives for a variable: what is copied together shares its leaves."""
+    copies = memo.setdefault(_COPIES, {})
+    for leaf in _native.leaves([variable._expr]):
+        if leaf in copies:
+            continue
+        shared = _native.as_shared(leaf)
+        if shared is None:
+            old = TensorVariable(leaf)
+            copies[leaf] = old.type(old.name)
+            continue
+        copies[leaf] = SharedVariable(shared).clone()
+        next_value = shared.default_update()
+        if next_value is not None:
+            copies[leaf].default_update = deep_copy(TensorVariable(next_value), memo)
+    if variable._expr in copies:
+        return copies[variable._expr]  # type: ignore[no-any-return]
+    if isinstance(variable, TensorConstant):
+        return variable
+    pairs = [(leaf, copy._expr) for leaf, copy in copies.items()]
+    return TensorVariable(_native.substitute([variable._expr], pairs)[0])
 
 
 def clone(

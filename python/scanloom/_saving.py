@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 import json
 import os
+import tempfile
 from typing import Any, Union
 
 import numpy as np
 
 from . import _native
 from ._errors import InvalidModel
-from ._function import Function, _Argument
+from ._function import Function, Profile, _Argument
 from ._options import SessionOptions
 
 _FORMS = {type(None): "none", dict: "dict", list: "list", tuple: "tuple"}
@@ -59,6 +60,26 @@ def load(path: Union[str, os.PathLike[str]]) -> Function:
             f"a damaged saved function: its note tells of {len(arguments)} inputs, it has "
             f"{native.input_count()}"
         )
+    return made
+
+
+def to_bytes(function: Function) -> bytes:
+    """What save writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "function")
+        save(function, path)
+        with open(path, "rb") as file:
+            return file.read()
+
+
+def from_bytes(content: bytes, profile: bool = False) -> Function:
+    """The function of these bytes, as load gives it; how pickle makes one."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "function")
+        with open(path, "wb") as file:
+            file.write(content)
+        made = load(path)
+    made.profile = Profile(made.name) if profile else None
     return made
 
 

@@ -50,8 +50,24 @@ class SharedVariable(TensorVariable):
     def value(self) -> Any:
         return self.get_value()
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> "SharedVariable":
-        return shared(self.get_value(), self.name)
+    def clone(self) -> "SharedVariable":
+        """Another variable of this type, with a value of its own; without a default update."""
+        return shared(self.get_value(), self.name, broadcastable=self.broadcastable)
+
+    def __copy__(self) -> "SharedVariable":
+        return self.clone()
+
+    def __reduce__(self) -> Any:
+        if self.default_update is not None:
+            raise InvalidType(
+                f"shared variable {self} is not pickled: it has a default update, an expression",
+                ("fn.save(path) saves a function with its shared variables",),
+            )
+        return _restored, (self.get_value(), self.name, self.broadcastable)
+
+
+def _restored(value: Any, name: Union[str, None], broadcastable: Any) -> SharedVariable:
+    return shared(value, name, broadcastable=broadcastable)
 
 
 def shared(
@@ -64,6 +80,7 @@ def shared(
 ) -> SharedVariable:
     """A variable that begins with this value, an array or a number, whose dtype it keeps.
 
+    broadcastable: by axis, whether it is of size 1 for ever, and so repeated where it meets others.
     Raises InvalidType for what is no array.
     """
     if isinstance(value, TensorVariable):
@@ -72,7 +89,13 @@ def shared(
         raise InvalidType(f"the name of a variable is a text, not {name!r}")
     array = as_array(value, f"shared variable {name!r}" if name else "a shared variable")
     dtype_name(array.dtype)
-    return SharedVariable(_native.Shared(name or "", array))
+    pattern = (False,) * array.ndim if broadcastable is None else tuple(broadcastable)
+    if len(pattern) != array.ndim:
+        raise InvalidType(
+            f"broadcastable is {broadcastable!r}, but the value has {array.ndim} axes"
+        )
+    units = [axis for axis, is_one in enumerate(pattern) if is_one]
+    return SharedVariable(_native.Shared(name or "", array, units))
 
 
 def next_of(variable: SharedVariable, value: Any) -> TensorVariable:

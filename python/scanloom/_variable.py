@@ -49,7 +49,6 @@ class TensorVariable:
     """
 
     __array_priority__ = 1000
-    __array_ufunc__ = None  # numpy leaves `array + variable` to the variable
 
     def __init__(self, expr: _native.Expr) -> None:
         self._expr = expr
@@ -142,6 +141,36 @@ class TensorVariable:
             )
         return (self[i] for i in range(sizes[0]))
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """What numpy calls for `array + variable` and numpy.exp(variable): the function of T."""
+        from ._numpy_calls import universal
+
+        return universal(ufunc, method, inputs, options)
+
+    def __array_function__(self, function: Any, types: Any, inputs: Any, options: Any) -> Any:
+        from ._numpy_calls import general
+
+        return general(function, inputs)
+
+    def __copy__(self) -> "TensorVariable":
+        return self
+
+    def __deepcopy__(self, memo: dict[Any, Any]) -> "TensorVariable":
+        """The same expression of copies of the inputs and shared variables that it reads."""
+        from ._graph import deep_copy
+
+        return deep_copy(self, memo)
+
+    def __reduce__(self) -> Any:
+        if isinstance(self, TensorConstant):
+            return TensorConstant, (self.data,)
+        if _native.leaves([self._expr]) != [self._expr]:
+            raise InvalidType(
+                f"the expression {self} is not pickled",
+                ("pickle a function of it, or write it to a file with fn.save(path)",),
+            )
+        return _input, (self.dtype, self.broadcastable, self.name)
+
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise InvalidType(f"{self} is no array: it is computed by a function, or by .eval()")
 
@@ -223,6 +252,9 @@ class TensorVariable:
 
     def __rxor__(self, other: Any) -> "TensorVariable":
         return _binary(_native.bit_xor, other, self)
+
+    def __divmod__(self, other: Any) -> tuple["TensorVariable", "TensorVariable"]:
+        return self // other, self % other
 
     def __lt__(self, other: Any) -> "TensorVariable":
         return _binary(_native.lt, self, other)
@@ -378,6 +410,29 @@ class TensorVariable:
             grids.append(TensorVariable(_native.broadcast_to(grid._expr, self.shape._expr))[mask])
         return tuple(grids)
 
+    def nonzero_values(self) -> "TensorVariable":
+        """The elements that are not 0, as a vector."""
+        return self[_mask_of(self)]
+
+    def compress(self, condition: Any, axis: Union[int, None] = None) -> "TensorVariable":
+        from .tensor import extra_ops
+
+        return extra_ops.compress(condition, self, axis)
+
+    def choose(self, choices: Any, mode: str = "raise") -> "TensorVariable":
+        from .tensor import choose
+
+        return choose(self, choices, mode)
+
+    def ptp(self, axis: Union[int, None] = None) -> "TensorVariable":
+        """The greatest element less the smallest one."""
+        return self.max(axis) - self.min(axis)
+
+    def round(self, mode: str = "half_to_even") -> "TensorVariable":
+        from .tensor import round as rounded
+
+        return rounded(self, mode)
+
     def dot(self, right: Any) -> "TensorVariable":
         """numpy.dot."""
         return _binary(_native.dot, self, right)
@@ -458,10 +513,13 @@ class TensorVariable:
         number = expr_of(value)
         return TensorVariable(_native.full(_native.shape(self._expr), number)).astype(self.dtype)
 
-    def take(self, indices: Any, axis: Union[int, None] = None) -> "TensorVariable":
-        if axis is None:
-            return self.flatten()[as_tensor_variable(indices)]
-        return self[(slice(None),) * (axis % self.ndim) + (as_tensor_variable(indices),)]
+    def take(
+        self, indices: Any, axis: Union[int, None] = None, mode: str = "raise"
+    ) -> "TensorVariable":
+        """The elements, rows or slices with these indices; mode "wrap" or "clip" mends indices."""
+        from .tensor import take
+
+        return take(self, indices, axis, mode)
 
     def copy(self, name: Union[str, None] = None) -> "TensorVariable":
         return self
@@ -486,6 +544,13 @@ class TensorConstant(TensorVariable):
     def __init__(self, value: np.ndarray[Any, Any]) -> None:
         super().__init__(_native.constant(value))
         self.data = value
+
+
+Variable = TensorVariable  # Theano's name of what variables of all types are
+
+
+def _input(dtype: str, broadcastable: Any, name: Union[str, None]) -> TensorVariable:
+    return TensorType(dtype, broadcastable)(name)
 
 
 def _mask_of(x: TensorVariable) -> TensorVariable:

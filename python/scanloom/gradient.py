@@ -172,6 +172,29 @@ def grad_clip(x: Any, lower_bound: float, upper_bound: float) -> TensorVariable:
     return TensorVariable(_native.clip_gradient(expr_of(x), lower_bound, upper_bound))
 
 
+def grad_scale(x: Any, multiplier: float) -> TensorVariable:
+    """x, whose gradient is multiplied by a number; -1 reverses it."""
+    return TensorVariable(_native.scale_gradient(expr_of(x), float(multiplier)))
+
+
+def undefined_grad(x: Any) -> TensorVariable:
+    """x, through which no gradient passes: one that would is a NullTypeGradError."""
+    return TensorVariable(_native.without_gradient(expr_of(x), "it is undefined"))
+
+
+def grad_undefined(op: Any, x_pos: int, x: Any, comment: str = "") -> TensorVariable:
+    """undefined_grad with a reason; what it is the gradient of is not asked."""
+    return TensorVariable(_native.without_gradient(expr_of(x), comment or "it is undefined"))
+
+
+grad_not_implemented = grad_undefined
+
+
+def hessian_vector_product(cost: Any, wrt: Any, v: Any) -> Any:
+    """The second derivatives of a scalar cost times v, which has the types of wrt."""
+    return Rop(grad(cost, wrt), wrt, v)
+
+
 def verify_grad(
     fun: Callable[..., TensorVariable],
     pt: Sequence[Any],

@@ -102,9 +102,9 @@ void set_value(Shared& shared, const nb::object& value) {
 
 void bind_shared(nb::module_& module) {
   nb::class_<Shared>(module, "Shared")
-      .def(nb::new_([](std::string name, const nb::object& value) {
+      .def(nb::new_([](std::string name, const nb::object& value, const Axes& units) {
         const ArrayView array(value, "value", "");
-        Shared shared(std::move(name), array.view());
+        Shared shared(std::move(name), array.view(), units);
         (void)checked(shared.variable());
         return shared;
       }))

@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <optional>
@@ -48,6 +49,11 @@ void bind_gradients(nb::module_& module) {
              [](const Expr& cost, const Expr& wrt) { return checked(hessian(cost, wrt)); });
   module.def("clip_gradient", [](const Expr& x, double least, double greatest) {
     return checked(clip_gradient(x, least, greatest));
+  });
+  module.def("scale_gradient",
+             [](const Expr& x, double factor) { return checked(scale_gradient(x, factor)); });
+  module.def("without_gradient", [](const Expr& x, std::string reason) {
+    return checked(without_gradient(x, std::move(reason)));
   });
 }
 

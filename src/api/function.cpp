@@ -71,6 +71,8 @@ struct Function::Impl {
     SCANLOOM_TRY(std::vector<Value> results, session->options.execution == Execution::interpreted
                                                  ? session->run_interpreted(arranged, options, told)
                                                  : session->run_bound(arranged, options, told));
+    for (std::size_t i = 0; i < updated.size(); ++i)
+      SCANLOOM_CHECK_OK(expr::check_sizes(*updated[i], results[outputs + i].shape()));
     for (std::size_t i = 0; i < updated.size(); ++i) {
       const Value& value = results[outputs + i];
       const tensor::Shape shape{std::span<const std::int64_t>(value.shape())};

@@ -80,7 +80,9 @@ struct Node : std::enable_shared_from_this<Node> {
   std::shared_ptr<const Expr> last_row;
   bool stops_gradient = false;
   std::optional<std::pair<double, double>> gradient_limits;  ///< what its cotangent is cut to
-  std::string place;  ///< the user's name of a loop, "" where there is none
+  std::optional<double> gradient_factor;                     ///< what its cotangent is times
+  std::optional<std::string> no_gradient;  ///< why a gradient through it is an error
+  std::string place;                       ///< the user's name of a loop, "" where there is none
 };
 
 using NodePtr = std::shared_ptr<Node>;

@@ -52,12 +52,13 @@ std::vector<Expr> shared_variables(std::span<const Expr> outputs) {
   return found;
 }
 
-// Sizes stay open: another value may have others.
-Expr shared_of(std::string name, tensor::Tensor value) {
+// Sizes stay open unless said: another value may have others.
+Expr shared_of(std::string name, tensor::Tensor value, std::vector<std::int64_t> sizes) {
   auto shared = std::make_shared<SharedVariable>();
   shared->name = name;
-  StaticType type{value.dtype(),
-                  std::vector<std::int64_t>(static_cast<std::size_t>(value.shape().rank()), -1)};
+  sizes.resize(static_cast<std::size_t>(value.shape().rank()), -1);
+  shared->sizes = sizes;
+  StaticType type{value.dtype(), std::move(sizes)};
   shared->value = std::move(value);
   auto node = std::make_shared<Node>(Kind::shared, std::vector{std::move(type)});
   node->shared = std::move(shared);
@@ -65,12 +66,36 @@ Expr shared_of(std::string name, tensor::Tensor value) {
   return Expr(std::move(node));
 }
 
+Expected<void> check_sizes(const SharedVariable& variable, std::span<const std::int64_t> sizes) {
+  for (std::size_t axis = 0; axis < variable.sizes.size(); ++axis)
+    if (variable.sizes[axis] >= 0 && variable.sizes[axis] != sizes[axis])
+      return fail(Code::invalid_argument,
+                  "shared variable '{}' is of size {} on axis {} by its type, the new value of {}",
+                  variable.name, variable.sizes[axis], axis, sizes[axis]);
+  return {};
+}
+
 }  // namespace expr
 
-Shared::Shared(std::string name, const View& value) {
+Shared::Shared(std::string name, const View& value, const Axes& units) {
   auto copy = tensor::copy_of(value, "shared variable '" + name + "'");
-  variable_ = copy ? expr::shared_of(std::move(name), *std::move(copy))
-                   : expr::failed(std::move(copy).error());
+  if (!copy) {
+    variable_ = expr::failed(std::move(copy).error());
+    return;
+  }
+  std::vector<std::int64_t> sizes(value.shape.size(), -1);
+  for (const std::int64_t axis : units) {
+    if (axis < 0 || axis >= std::ssize(sizes)) {
+      variable_ = expr::failed(fail(Code::invalid_argument,
+                                    "shared variable '{}' has {} axes, but axis {} broadcasts",
+                                    name, sizes.size(), axis));
+      return;
+    }
+    sizes[static_cast<std::size_t>(axis)] = 1;
+  }
+  variable_ = expr::shared_of(std::move(name), *std::move(copy), std::move(sizes));
+  const Expected<void> fits = expr::check_sizes(*variable_.node()->shared, value.shape);
+  if (!fits) variable_ = expr::failed(fits.error());
 }
 
 Value Shared::value() const {
@@ -84,6 +109,7 @@ Expected<void> Shared::set(const View& value) {
     return fail(Code::invalid_argument, "{} is {} with {} axes, the new value {} with {}",
                 expr::describe(variable_), dtype_name(variable_.dtype()), variable_.rank(),
                 dtype_name(value.dtype), value.shape.size());
+  SCANLOOM_CHECK_OK(expr::check_sizes(*variable_.node()->shared, value.shape));
   SCANLOOM_TRY(tensor::Tensor copy, tensor::copy_of(value, expr::describe(variable_)));
   expr::set_value(*variable_.node()->shared, std::move(copy));
   return {};

@@ -12,7 +12,8 @@ namespace scanloom::expr {
 /// `value` is replaced as a whole, never written to: who holds a copy keeps what it saw.
 struct SharedVariable {
   std::string name;
-  std::recursive_mutex turn;  ///< of the calls that update it
+  std::vector<std::int64_t> sizes;  ///< of its type; -1: open
+  std::recursive_mutex turn;        ///< of the calls that update it
   std::mutex mutex;
   tensor::Tensor value;  ///< guarded by mutex
   bool counts = false;   ///< of a random stream: the number of the next draw, and the key
@@ -28,8 +29,13 @@ void set_value(SharedVariable& variable, tensor::Tensor value);
 /// Undefined where there is none.
 [[nodiscard]] Expr default_update(const Expr& variable);
 
-/// A shared variable with that value, which it shares.
-[[nodiscard]] Expr shared_of(std::string name, tensor::Tensor value);
+/// A shared variable with that value, which it shares. `sizes` are those of its type; none: all are
+/// open.
+[[nodiscard]] Expr shared_of(std::string name, tensor::Tensor value,
+                             std::vector<std::int64_t> sizes = {});
+/// Error: sizes that the variable's type excludes.
+[[nodiscard]] Expected<void> check_sizes(const SharedVariable& variable,
+                                         std::span<const std::int64_t> sizes);
 
 /// The shared variables that the expressions read, in the order in which they were made.
 [[nodiscard]] std::vector<Expr> shared_variables(std::span<const Expr> outputs);

@@ -37,10 +37,13 @@ std::vector<Expr> remade(const Node& node, std::vector<Expr> inputs) {
 std::vector<Expr> with_inputs(const Node& node, std::vector<Expr> inputs) {
   std::vector<Expr> results = remade(node, std::move(inputs));
   if (!node.place.empty() && results[0].error() == nullptr) results[0].node()->place = node.place;
-  if (node.stops_gradient && results[0].error() == nullptr)
-    results[0].node()->stops_gradient = true;
-  if (node.gradient_limits && results[0].error() == nullptr)
-    results[0].node()->gradient_limits = node.gradient_limits;
+  if (results[0].error() == nullptr) {
+    Node& made = *results[0].node();
+    made.stops_gradient |= node.stops_gradient;
+    if (node.gradient_limits) made.gradient_limits = node.gradient_limits;
+    if (node.gradient_factor) made.gradient_factor = node.gradient_factor;
+    if (node.no_gradient) made.no_gradient = node.no_gradient;
+  }
   for (std::size_t i = 0; i < results.size(); ++i)
     if (i < node.names.size() && !node.names[i].empty()) results[i].named(node.names[i]);
   return results;
@@ -92,6 +95,20 @@ Expr clip_gradient(const Expr& x, double least, double greatest) {
   if (x.error() != nullptr) return x;
   Expr same = expr::apply(ops::identity_op, {x});
   if (same.error() == nullptr) same.node()->gradient_limits = std::pair(least, greatest);
+  return same;
+}
+
+Expr scale_gradient(const Expr& x, double factor) {
+  if (x.error() != nullptr) return x;
+  Expr same = expr::apply(ops::identity_op, {x});
+  if (same.error() == nullptr) same.node()->gradient_factor = factor;
+  return same;
+}
+
+Expr without_gradient(const Expr& x, std::string reason) {
+  if (x.error() != nullptr) return x;
+  Expr same = expr::apply(ops::identity_op, {x});
+  if (same.error() == nullptr) same.node()->no_gradient = std::move(reason);
   return same;
 }
 

@@ -381,28 +381,15 @@ class LoopReverse {
     const Expr& sequence = loop_->inputs[ports_.first_scanned_input() + i];
     if (rows.error() != nullptr) return rows;
     const auto axis = static_cast<int>(port.axis);
-    const Expr taken = as_slices_of(sequence, axis, rows);
-    if (!truncated_ && walks_all(sequence, port)) return taken;
+    if (!truncated_ && walks_all(sequence, port)) return rows;
     const Expr missed = size(sequence, axis) - all_steps_, early = all_steps_ - steps_;
     const bool forwards = port.stride > 0;
     std::vector<Expr> pads(2 * static_cast<std::size_t>(sequence.rank()), expr::integer(0));
     pads[static_cast<std::size_t>(axis)] = forwards ? early : missed;
     pads[static_cast<std::size_t>(sequence.rank() + axis)] = forwards ? missed : early;
-    Expr padded = expr::apply(ops::pad_op, {taken, shape_of(pads)}, {{"mode", "constant"}});
+    Expr padded = expr::apply(ops::pad_op, {rows, shape_of(pads)}, {{"mode", "constant"}});
     if (padded.error() == nullptr) padded.node()->outputs[0] = expr::type_of(sequence);
     return padded;
-  }
-
-  /// Rows in the sizes of slices, which nothing but these says where no step is taken.
-  static Expr as_slices_of(const Expr& sequence, int axis, const Expr& rows) {
-    std::vector<Expr> sizes;
-    bool known = true;
-    for (int i = 0; i < sequence.rank(); ++i) {
-      sizes.push_back(size(i == axis ? rows : sequence, i));
-      const auto at = static_cast<std::size_t>(i);
-      known &= i == axis || (rows.sizes()[at] >= 0 && rows.sizes()[at] == sequence.sizes()[at]);
-    }
-    return known ? rows : reshape(rows, sizes);
   }
 
   Pull& pull_;

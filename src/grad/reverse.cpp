@@ -38,6 +38,9 @@ bool Activity::passes(const Node& node, std::uint32_t output) const {
 namespace {
 
 Expected<Rule> rule_of(const Node& node) {
+  if (node.no_gradient)
+    return fail(Code::unsupported, "the gradient passes through a value that has none: {}",
+                *node.no_gradient);
   if (node.kind == Kind::loop) return &pull_loop;
   const RuleRow* row = find_rule(*node.op);
   if (row != nullptr && row->rule != nullptr) return row->rule;
@@ -130,6 +133,9 @@ class Reverse {
     if (node->gradient_limits)
       pull.cotangents[0] =
           clip(pull.cotangents[0], node->gradient_limits->first, node->gradient_limits->second);
+    if (node->gradient_factor)
+      pull.cotangents[0] =
+          pull.cotangents[0] * number(*node->gradient_factor, node->outputs[0].dtype);
     pull.result.resize(node->inputs.size());
     SCANLOOM_TRY(const Rule rule, rule_of(*node));
     rule(pull);

@@ -70,6 +70,34 @@ TEST(Functions, CutsGradients) {
   EXPECT_THAT(f({view(at, {3})}).value_or_throw()[0].as<double>(), ElementsAre(-1, 0.5, 1));
 }
 
+TEST(Functions, ScalesGradientsAndRefusesThem) {
+  const Expr x = input("x", DType::f64, {-1});
+  const Expr slopes = grad(sum(square(scale_gradient(x, -2))), x);
+  const Function f = Function::compile({x}, {slopes}).value_or_throw();
+  const double at[] = {-3, 0.25};
+  EXPECT_THAT(f({view(at, {2})}).value_or_throw()[0].as<double>(), ElementsAre(12, -1));
+  const Expr none = grad(sum(without_gradient(x, "it counts")), x);
+  ASSERT_NE(none.error(), nullptr);
+  EXPECT_THAT(none.error()->text(), testing::HasSubstr("it counts"));
+}
+
+TEST(Functions, KeepAxesOfSharedVariablesThatBroadcast) {
+  const double one[] = {1, 2}, other[] = {1, 2, 3, 4};
+  Shared row("row", view(one, {1, 2}), {0});
+  EXPECT_EQ(row.variable().sizes()[0], 1);
+  EXPECT_FALSE(row.set(view(other, {2, 2})));
+  EXPECT_TRUE(row.set(view(other, {1, 4})));
+  EXPECT_NE(Shared("row", view(other, {2, 2}), {0}).variable().error(), nullptr);
+  EXPECT_NE(Shared("row", view(other, {2, 2}), {2}).variable().error(), nullptr);
+  const Expr n = input("n", DType::i64);
+  const Expr rows = broadcast_to(row.variable(), shape_of({n, 4}));
+  const Function f = Function::compile({n}, {}, {.updates = {{row, rows}}}).value_or_throw();
+  const std::int64_t two = 2;
+  const auto failed = f({view(&two, {})});
+  ASSERT_FALSE(failed);
+  EXPECT_THAT(failed.error().text(), testing::HasSubstr("size 1 on axis 0"));
+}
+
 TEST(Functions, WritesToTheLastRowOfALoop) {
   const Expr rows = scan({.initial = {constant({1.0, 1.0})}, .steps = 3},
                          [](const StepInputs& step) { return step.state(0) * 2; });

@@ -23,9 +23,15 @@ from ._elementwise import *  # noqa: F403
 from ._kinds import *  # noqa: F403
 from ._reductions import *  # noqa: F403
 from ._shaping import *  # noqa: F403
+from .extra_ops import *  # noqa: F403
+from .._missing import TENSOR as _ABSENT, refuse as _refuse
+
+as_tensor, second = as_tensor_variable, fill  # noqa: F405
 
 # Modules that are read when they are first asked for.
-_MODULES = ("nlinalg", "nnet", "shared_randomstreams", "slinalg")
+_MODULES = ("extra_ops", "nlinalg", "nnet", "shared_randomstreams", "slinalg")
+# Modules of Theano whose contents stand here, and in which of this package's.
+_SAME = {"basic": "scanloom.tensor", "sharedvar": "scanloom._shared"}
 _GRADIENTS = ("Lop", "Rop", "grad", "hessian", "jacobian")
 
 
@@ -34,6 +40,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"{__name__}.{name}")
     if name in _GRADIENTS:
         return getattr(importlib.import_module("scanloom.gradient"), name)
+    if name in _SAME:
+        return importlib.import_module(_SAME[name])
     if name in ("pprint",):
         return importlib.import_module("scanloom.printing").pprint
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    return _refuse("T", name, _ABSENT)

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import _native
 from .._types import dtype_name
-from .._variable import TensorVariable, expr_of
+from .._variable import TensorVariable, as_tensor_variable, expr_of
 
 
 def _unary(function: Callable[[_native.Expr], _native.Expr], doc: str) -> Callable[[Any], Any]:
@@ -87,6 +87,7 @@ or_ = _folded(_native.bit_or, "Or, of booleans; of integers bit by bit.")
 xor = _folded(_native.bit_xor, "Either or, of booleans; of integers bit by bit.")
 bitwise_and, bitwise_or, bitwise_xor, bitwise_not = and_, or_, xor, invert
 floor_div, divide, mod_check = int_div, true_div, mod
+square, power, sign, absolute, negative = sqr, pow, sgn, abs_, neg
 
 
 def inv(x: Any) -> TensorVariable:
@@ -121,6 +122,96 @@ def log2(x: Any) -> TensorVariable:
 def log10(x: Any) -> TensorVariable:
     """The logarithm to the base 10."""
     return TensorVariable(_native.mul(_native.log(expr_of(x)), _native.real(0.4342944819032518)))
+
+
+def trunc(x: Any) -> TensorVariable:
+    """Rounded towards 0."""
+    value = expr_of(x)
+    return TensorVariable(_native.mul(_native.sign(value), _native.floor(_native.abs(value))))
+
+
+def iround(x: Any, mode: str = "half_to_even") -> TensorVariable:
+    """To the nearest integer, as int64."""
+    return round(x, mode).astype("int64")
+
+
+def deg2rad(x: Any) -> TensorVariable:
+    return TensorVariable(_native.mul(expr_of(x), _native.real(0.017453292519943295)))
+
+
+def rad2deg(x: Any) -> TensorVariable:
+    return TensorVariable(_native.mul(expr_of(x), _native.real(57.29577951308232)))
+
+
+def arctan2(a: Any, b: Any) -> TensorVariable:
+    """The angle of the point (b, a), from -pi to pi."""
+    y, x = expr_of(a), expr_of(b)
+    zero, pi = _native.whole(0), _native.real(3.141592653589793)
+    dtype = _native.div(y, x).dtype
+    # Where |b| is the greater one the quotient is at most 1; elsewhere its inverse is.
+    flat = _native.ge(_native.abs(x), _native.abs(y))
+    nothing = _native.bit_and(_native.eq(x, zero), _native.eq(y, zero))
+    one = _native.whole(1)
+    of_x = _native.where(_native.bit_and(flat, _native.neq(x, zero)), x, one)
+    of_y = _native.where(flat, one, y)
+    half = _native.mul(_native.real(1.5707963267948966), _native.sign(y))
+    steep = _native.sub(half, _native.atan(_native.div(x, of_y)))
+    turn = _native.where(_native.lt(y, zero), _native.neg(pi), pi)
+    behind = _native.where(_native.lt(x, zero), turn, _native.real(0.0))
+    shallow = _native.add(_native.atan(_native.div(y, of_x)), behind)
+    both = _native.where(flat, shallow, steep)
+    both = _native.where(nothing, _native.mul(y, _native.real(1.0)), both)
+    return TensorVariable(_native.cast(both, dtype))
+
+
+def isfinite(x: Any) -> TensorVariable:
+    """Whether an element is neither infinite nor no number."""
+    value = expr_of(x)
+    return TensorVariable(
+        _native.invert(_native.bit_or(_native.is_nan(value), _native.is_inf(value)))
+    )
+
+
+def isclose(
+    a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> TensorVariable:
+    """numpy.isclose: whether |a - b| <= atol + rtol |b|, or both are the same infinity."""
+    left, right = expr_of(a), expr_of(b)
+    distance = _native.abs(_native.sub(left, right))
+    room = _native.add(_native.real(atol), _native.mul(_native.real(rtol), _native.abs(right)))
+    near = _native.bit_and(_native.le(distance, room), isfinite(b)._expr)
+    close = _native.bit_or(near, _native.eq(left, right))
+    if equal_nan:
+        close = _native.bit_or(
+            close, _native.bit_and(_native.is_nan(left), _native.is_nan(right))
+        )
+    return TensorVariable(close)
+
+
+def logaddexp(a: Any, *others: Any) -> TensorVariable:
+    """log(exp(a) + exp(b) + ...), whatever the size of the exponents."""
+    made = expr_of(a)
+    for other in others:
+        b = expr_of(other)
+        is_first = _native.ge(made, b)
+        upper, lower = _native.where(is_first, made, b), _native.where(is_first, b, made)
+        # Two infinities have no difference.
+        base = _native.where(_native.is_inf(upper), _native.real(0.0), upper)
+        made = _native.add(upper, _native.softplus(_native.sub(lower, base)))
+    return TensorVariable(made)
+
+
+def divmod(a: Any, b: Any) -> tuple[TensorVariable, TensorVariable]:  # noqa: A001
+    """a / b rounded down, and what remains."""
+    return int_div(a, b), mod(a, b)
+
+
+def identity(x: Any) -> TensorVariable:
+    """x itself."""
+    return as_tensor_variable(x)
+
+
+tensor_copy = identity
 
 
 def round(x: Any, mode: str = "half_to_even") -> TensorVariable:  # noqa: A001

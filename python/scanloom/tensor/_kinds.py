@@ -60,7 +60,19 @@ def _several(maker: _Maker) -> Callable[..., Any]:
     return make
 
 
-__all__ = []
+float_dtypes = ("float16", "float32", "float64")
+complex_dtypes = ("complex64", "complex128")
+continuous_dtypes = float_dtypes + complex_dtypes
+int_dtypes = ("int8", "int16", "int32", "int64")
+uint_dtypes = ("uint8", "uint16", "uint32", "uint64")
+integer_dtypes = int_dtypes + uint_dtypes
+discrete_dtypes = ("bool", *integer_dtypes)
+all_dtypes = discrete_dtypes + continuous_dtypes
+
+__all__ = [
+    "all_dtypes", "complex_dtypes", "continuous_dtypes", "discrete_dtypes", "float_dtypes",
+    "int_dtypes", "integer_dtypes", "uint_dtypes",
+]  # fmt: skip
 for _kind, _pattern in _PATTERNS.items():
     _plural = {"matrix": "matrices"}.get(_kind, f"{_kind}s")
     _makers = {"": _any(_pattern, _kind)}

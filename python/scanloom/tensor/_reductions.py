@@ -8,6 +8,7 @@ from typing import Any, Union
 from .. import _native
 from .._errors import InvalidArgument
 from .._variable import TensorVariable, as_tensor_variable, expr_of
+from ._elementwise import isclose
 
 
 def sum(  # noqa: A001
@@ -103,9 +104,58 @@ def argsort(
     return as_tensor_variable(a).argsort(axis)
 
 
-def nonzero(a: Any) -> tuple[TensorVariable, ...]:
-    """By axis the indices of the elements that are not 0."""
-    return as_tensor_variable(a).nonzero()
+def nonzero(a: Any, return_matrix: bool = False) -> Any:
+    """By axis the indices of the elements that are not 0; as rows of a matrix on request."""
+    found = as_tensor_variable(a).nonzero()
+    return as_tensor_variable(list(found)) if return_matrix else found
+
+
+def flatnonzero(a: Any) -> TensorVariable:
+    """The numbers, in row-major order, of the elements that are not 0."""
+    return as_tensor_variable(a).flatten().nonzero()[0]
+
+
+def nonzero_values(a: Any) -> TensorVariable:
+    """The elements that are not 0, as a vector."""
+    return as_tensor_variable(a).nonzero_values()
+
+
+def allclose(
+    a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> TensorVariable:
+    """Whether all elements are close, see isclose."""
+    return isclose(a, b, rtol, atol, equal_nan).all()
+
+
+def trace(x: Any) -> TensorVariable:
+    """The sum of the diagonal of a matrix."""
+    return as_tensor_variable(x).trace()
+
+
+def norm(x: Any, ord: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:  # noqa: A002
+    """The norm of that order: see the method of variables."""
+    return as_tensor_variable(x).norm(ord, axis, keepdims)
+
+
+def smallest(*args: Any) -> TensorVariable:
+    """By element the smallest of the arguments."""
+    made = expr_of(args[0])
+    for other in args[1:]:
+        made = _native.minimum(made, expr_of(other))
+    return TensorVariable(made)
+
+
+def largest(*args: Any) -> TensorVariable:
+    """By element the largest of the arguments."""
+    made = expr_of(args[0])
+    for other in args[1:]:
+        made = _native.maximum(made, expr_of(other))
+    return TensorVariable(made)
+
+
+def matmul(a: Any, b: Any) -> TensorVariable:
+    """numpy.matmul."""
+    return TensorVariable(_native.matmul(expr_of(a), expr_of(b)))
 
 
 def dot(a: Any, b: Any) -> TensorVariable:
@@ -127,6 +177,33 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> TensorVariable:
             list(side) if isinstance(side, Sequence) else [side] for side in axes
         )
     return TensorVariable(_native.tensordot(left._expr, right._expr, of_left, of_right))
+
+
+def batched_tensordot(x: Any, y: Any, axes: Any = 2) -> TensorVariable:
+    """tensordot of every pair along the first axis of both; axes are counted with it."""
+    left, right = as_tensor_variable(x), as_tensor_variable(y)
+    if isinstance(axes, int):
+        of_left = list(range(left.ndim - axes, left.ndim))
+        of_right = list(range(1, 1 + axes))
+    else:
+        of_left, of_right = (
+            list(side) if isinstance(side, Sequence) else [side] for side in axes
+        )
+    if len(of_left) != len(of_right) or 0 in of_left or 0 in of_right:
+        raise InvalidArgument(f"batched_tensordot over the axes {of_left} and {of_right}")
+    letters = iter("bcdefghijklmopqrstuvwxyz")
+    names_left = ["n", *(next(letters) for _ in range(left.ndim - 1))]
+    names_right = ["n", *(next(letters) for _ in range(right.ndim - 1))]
+    for i, j in zip(of_left, of_right):
+        if i >= left.ndim or j >= right.ndim:
+            raise InvalidArgument(
+                f"batched_tensordot over the axes {i} and {j} of {left.ndim} and {right.ndim}"
+            )
+        names_right[j] = names_left[i]
+    kept = [n for i, n in enumerate(names_left) if i not in of_left]
+    kept += [n for j, n in enumerate(names_right) if j not in of_right and j > 0]
+    spec = f"{''.join(names_left)},{''.join(names_right)}->{''.join(kept)}"
+    return TensorVariable(_native.contract(left._expr, right._expr, spec))
 
 
 def outer(x: Any, y: Any) -> TensorVariable:

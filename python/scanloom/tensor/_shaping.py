@@ -186,18 +186,135 @@ def tile(x: Any, reps: Any, ndim: Union[int, None] = None) -> TensorVariable:
     return made
 
 
-def repeat(x: Any, repeats: int, axis: Union[int, None] = None) -> TensorVariable:
-    """Every element `repeats` times."""
+def repeat(x: Any, repeats: Any, axis: Union[int, None] = None) -> TensorVariable:
+    """Every element `repeats` times; a vector says it of each along the axis."""
     made = as_tensor_variable(x)
     if axis is None:
         made, axis = made.flatten(), 0
     axis %= made.ndim
+    times = as_tensor_variable(repeats)
+    if times.ndim == 1:
+        return made.take(_repeated(times.astype("int64")), axis)
+    if times.ndim > 1:
+        raise InvalidArgument(f"repeat takes a number or a vector, not {times.ndim} axes")
     wide = shape_padaxis(made, axis + 1)
     sizes = [wide.shape[i] for i in range(wide.ndim)]
     sizes[axis + 1] = as_tensor_variable(repeats).astype("int64")
     whole = [made.shape[i] for i in range(made.ndim)]
     whole[axis] = whole[axis] * repeats
     return alloc(wide, *sizes).reshape(whole)
+
+
+def _repeated(times: TensorVariable) -> TensorVariable:
+    """Every index of a vector as often as its element says."""
+    ends = times.cumsum()
+    whole = times.sum()
+    # Where the elements of one index end, the next begin; several may end at one place.
+    marks = zeros((whole + 1,), "int64")[ends[:-1]]
+    return inc_subtensor(marks, as_tensor_variable(1).astype("int64"))[:-1].cumsum()
+
+
+def take(a: Any, indices: Any, axis: Union[int, None] = None, mode: str = "raise") -> TensorVariable:
+    """The elements, rows or slices with these indices; of the flattened tensor without an axis.
+
+    mode: "raise" an error for an index that is outside, "wrap" it around, or "clip" it.
+    """
+    from .extra_ops import mended
+
+    made, where = as_tensor_variable(a), as_tensor_variable(indices)
+    if axis is None:
+        made, axis = made.flatten(), 0
+    _check_axes(made, [axis])
+    axis %= made.ndim
+    if mode != "raise":
+        where = mended(where, made.shape[axis], mode)
+    return made[(slice(None),) * axis + (where,)]
+
+
+def choose(a: Any, choices: Any, mode: str = "raise") -> TensorVariable:
+    """By element of a, an integer, that of the choice with this number; shapes broadcast."""
+    from .extra_ops import mended
+
+    numbers = as_tensor_variable(a)
+    if isinstance(choices, (list, tuple)):
+        listed = [as_tensor_variable(choice) for choice in choices]
+    else:
+        stacked = as_tensor_variable(choices)
+        if stacked.ndim == 0 or stacked._expr.sizes[0] < 0:
+            raise InvalidArgument("how many choices there are must be known; write them as a list")
+        listed = [stacked[i] for i in range(stacked._expr.sizes[0])]
+    if not listed:
+        raise InvalidArgument("choose has no choices")
+    numbers = mended(numbers.astype("int64"), len(listed), mode)
+    made = listed[-1]._expr
+    for i, choice in enumerate(listed[:-1] or listed):
+        made = _native.where(_native.eq(numbers._expr, _native.whole(i)), choice._expr, made)
+    return TensorVariable(made)
+
+
+def split(x: Any, splits_size: Any, n_splits: int, axis: int = 0) -> list[TensorVariable]:
+    """n_splits parts along an axis, of these sizes; together they must be as long as it."""
+    made = as_tensor_variable(x)
+    _check_axes(made, [axis])
+    if isinstance(splits_size, (list, tuple)) and len(splits_size) != n_splits:
+        raise InvalidArgument(f"split into {n_splits} parts, but {len(splits_size)} sizes")
+    sizes = as_tensor_variable(splits_size).astype("int64")
+    before = (slice(None),) * (axis % made.ndim)
+    # Reading the only element is an error of the run unless the parts are as long as the axis.
+    missing = abs(made.shape[axis] - sizes.sum())
+    parts, start = [], zeros((1,), "int64")[missing]
+    for i in range(n_splits):
+        stop = start + sizes[i]
+        parts.append(made[(*before, slice(start, stop))])
+        start = stop
+    return parts
+
+
+def tri(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> TensorVariable:
+    """Ones where the column is at most k more than the row, zeros elsewhere."""
+    height, width = (TensorVariable(sizes_of(size))[0] for size in (n, n if m is None else m))
+    below: TensorVariable = (
+        arange(width).dimshuffle("x", 0) <= arange(height).dimshuffle(0, "x") + k
+    )
+    return below.astype(config.floatX if dtype is None else dtype)
+
+
+def moveaxis(x: Any, source: Any, destination: Any) -> TensorVariable:
+    """Axes at other places; the rest keep their order."""
+    made = as_tensor_variable(x)
+    old, new = (list(at) if isinstance(at, (list, tuple)) else [at] for at in (source, destination))
+    _check_axes(made, old + new)
+    old, new = ([axis % made.ndim for axis in axes] for axes in (old, new))
+    if len(old) != len(new) or len(set(old)) != len(old) or len(set(new)) != len(new):
+        raise InvalidArgument(f"moveaxis from {source!r} to {destination!r}: not one to one")
+    order = [axis for axis in range(made.ndim) if axis not in old]
+    for place, axis in sorted(zip(new, old)):
+        order.insert(place, axis)
+    return made.dimshuffle(*order)
+
+
+def rollaxis(x: Any, axis: int, start: int = 0) -> TensorVariable:
+    """numpy.rollaxis: the axis before the one at `start`."""
+    made = as_tensor_variable(x)
+    _check_axes(made, [axis])
+    axis %= made.ndim
+    start = start + made.ndim if start < 0 else start
+    return moveaxis(made, axis, start - 1 if axis < start else start)
+
+
+def horizontal_stack(*args: Any) -> TensorVariable:
+    """Matrices side by side."""
+    return concatenate(args, 1)
+
+
+def vertical_stack(*args: Any) -> TensorVariable:
+    """Matrices one below the other."""
+    return concatenate(args, 0)
+
+
+def empty(shape: Any, dtype: Any = None) -> TensorVariable:
+    """Zeros: nothing is left unset here."""
+    return zeros(shape, dtype)
 
 
 def diagonal(a: Any, offset: int = 0) -> TensorVariable:

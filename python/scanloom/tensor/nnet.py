@@ -45,6 +45,17 @@ def elu(x: Any, alpha: Any = 1) -> TensorVariable:
     return TensorVariable(_native.where(is_above, made._expr, below))
 
 
+def selu(x: Any) -> TensorVariable:
+    """elu with the slope and the scale that keep means and deviations."""
+    return 1.0507009873554805 * elu(x, 1.6732632423543772)
+
+
+def softsign(x: Any) -> TensorVariable:
+    """x / (1 + |x|)."""
+    made = as_tensor_variable(x)
+    return made / (1.0 + abs(made))
+
+
 def softmax(c: Any) -> TensorVariable:
     """Along the last axis. Of a vector a matrix of one row, as in Theano."""
     made = as_tensor_variable(c)

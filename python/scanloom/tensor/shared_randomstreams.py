@@ -21,6 +21,9 @@ class RandomStreams:
     Every draw is a stream of its own, the same on every machine and for any number of threads
     (Philox 4x32-10). It advances with every call of a function and every step of a loop, in a loop
     only where the function is given the loop's updates.
+
+    Parameters that are numbers or arrays are checked where the draw is written; of variables the
+    formula gives what it gives: a negative deviation mirrors a draw.
     """
 
     def __init__(self, seed: Union[int, None] = None) -> None:
@@ -32,6 +35,7 @@ class RandomStreams:
     ) -> TensorVariable:
         """In [low, high). Without a size of the shape that low and high broadcast to."""
         name = _real(dtype)
+        _check_range("uniform", low, high)
         bits = TensorVariable(self._native.uniform(_shape(size, ndim, low, high), name))
         least, greatest = _as(low, name), _as(high, name)
         return bits if (low, high) == (0.0, 1.0) else least + bits * (greatest - least)
@@ -42,6 +46,9 @@ class RandomStreams:
     ) -> TensorVariable:
         """Of that mean and deviation."""
         name = _real(dtype)
+        deviation = _number(std)
+        if deviation is not None and not np.all(deviation >= 0):
+            raise InvalidArgument(f"normal: std is {_shown(deviation)}, but must not be negative")
         bits = TensorVariable(self._native.normal(_shape(size, ndim, avg, std), name))
         return bits if (avg, std) == (0.0, 1.0) else _as(avg, name) + bits * _as(std, name)
 
@@ -53,6 +60,9 @@ class RandomStreams:
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
             raise InvalidArgument(f"binomial: n is {n!r}, but must be a positive integer")
         chance = as_tensor_variable(p if prob is None else prob)
+        known = _number(chance)
+        if known is not None and not np.all((known >= 0) & (known <= 1)):
+            raise InvalidArgument(f"binomial: p is {_shown(known)}, but must lie between 0 and 1")
         real = "float32" if chance.dtype == "float32" else "float64"
         shape = _shape(size, ndim, chance)
         if n == 1:
@@ -68,6 +78,7 @@ class RandomStreams:
         dtype: Any = "int64",
     ) -> TensorVariable:
         """From low to high, both included."""
+        _check_range("random_integers", low, high)
         bits = TensorVariable(self._native.uniform(_shape(size, ndim, low, high), "float64"))
         least, greatest = _as(low, "float64"), _as(high, "float64")
         span = greatest - least + 1.0
@@ -102,6 +113,26 @@ def _real(dtype: Any) -> str:
 
 def _as(value: Any, dtype: str) -> TensorVariable:
     return TensorVariable(_native.cast(expr_of(value), dtype))
+
+
+def _number(value: Any) -> Any:
+    """The elements of a constant or of what is no variable; None where only a run knows them."""
+    return getattr(as_tensor_variable(value), "data", None)
+
+
+def _shown(elements: Any) -> str:
+    if elements.size == 1:
+        return str(elements)
+    return f"an array from {elements.min()} to {elements.max()}"
+
+
+def _check_range(what: str, low: Any, high: Any) -> None:
+    least, greatest = _number(low), _number(high)
+    if least is None or greatest is None or np.all(least <= greatest):
+        return
+    raise InvalidArgument(
+        f"{what}: low is {_shown(least)} and high {_shown(greatest)}, but low must not be greater"
+    )
 
 
 def _shape(size: Any, ndim: Union[int, None], *parameters: Any) -> _native.Expr:

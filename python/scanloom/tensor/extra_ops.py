@@ -1,0 +1,183 @@
+"""Theano's module of further functions: of sequences, indices and repetitions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Union
+
+from .. import _native
+from .._config import config
+from .._errors import InvalidArgument
+from .._types import dtype_name
+from .._variable import TensorVariable, as_tensor_variable, expr_of
+from ._reductions import cumprod, cumsum
+from ._shaping import arange, concatenate, ones_like, repeat, set_subtensor, squeeze, zeros
+from ._shaping import inc_subtensor as _added
+
+__all__ = [
+    "bincount", "compress", "cumprod", "cumsum", "diff", "fill_diagonal", "fill_diagonal_offset",
+    "inverse_permutation", "ravel_multi_index", "repeat", "squeeze", "to_one_hot", "unique",
+    "unravel_index",
+]  # fmt: skip
+
+
+def diff(x: Any, n: int = 1, axis: int = -1) -> TensorVariable:
+    """The differences of neighbours along an axis, n times over."""
+    made = as_tensor_variable(x)
+    if made.ndim == 0 or not -made.ndim <= axis < made.ndim:
+        raise InvalidArgument(f"diff along axis {axis} of a tensor with {made.ndim} axes")
+    if n < 0:
+        raise InvalidArgument(f"diff {n} times; the number is not negative")
+    before = (slice(None),) * (axis % made.ndim)
+    for _ in range(n):
+        later, earlier = made[(*before, slice(1, None))], made[(*before, slice(None, -1))]
+        differs = made.dtype == "bool"
+        made = TensorVariable(_native.neq(later._expr, earlier._expr)) if differs else (
+            later - earlier
+        )
+    return made
+
+
+def bincount(
+    x: Any, weights: Any = None, minlength: Any = None, assert_nonneg: bool = False
+) -> TensorVariable:
+    """How often every number from 0 to the greatest occurs in a vector; sums of weights.
+
+    A negative number is an error of the run (an index outside).
+    """
+    numbers = as_tensor_variable(x)
+    if numbers.ndim != 1 or numbers.dtype not in _WHOLE:
+        raise InvalidArgument(
+            f"bincount counts in a vector of integers, not in {numbers.dtype} with {numbers.ndim}"
+            " axes"
+        )
+    numbers = numbers.astype("int64")
+    least = as_tensor_variable(0 if minlength is None else minlength).astype("int64")
+    count = concatenate([numbers + 1, least.dimshuffle("x")]).max()
+    # Counted from the end a negative number would be another one.
+    where = TensorVariable(_native.where((numbers < 0)._expr, count._expr, numbers._expr))
+    each = ones_like(numbers) if weights is None else as_tensor_variable(weights)
+    return _added(zeros((count,), each.dtype)[where], each)
+
+
+_WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+
+
+def unique(
+    ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False
+) -> TensorVariable:
+    """The different elements in ascending order, as a vector."""
+    if return_index or return_inverse or return_counts:
+        raise InvalidArgument("unique gives the elements alone, without indices or counts")
+    ordered = as_tensor_variable(ar).flatten().sort()
+    first = TensorVariable(_native.eq(ordered[:1]._expr, ordered[:1]._expr)) | True
+    differs = TensorVariable(_native.neq(ordered[1:]._expr, ordered[:-1]._expr))
+    found: TensorVariable = ordered[concatenate([first, differs])]
+    return found
+
+
+def compress(condition: Any, x: Any, axis: Union[int, None] = None) -> TensorVariable:
+    """The slices along an axis where a vector is not 0; without an axis of the flattened tensor."""
+    made = as_tensor_variable(x)
+    mask = as_tensor_variable(condition)
+    if mask.ndim != 1:
+        raise InvalidArgument(f"compress takes a vector as condition, not {mask.ndim} axes")
+    if axis is None:
+        made, axis = made.flatten(), 0
+    return made.take(mask.nonzero()[0], axis)
+
+
+def to_one_hot(y: Any, nb_class: Any, dtype: Any = None) -> TensorVariable:
+    """By element of a vector of integers a row of zeros with a one at that place."""
+    numbers = as_tensor_variable(y)
+    if numbers.ndim != 1:
+        raise InvalidArgument(f"to_one_hot takes a vector, not {numbers.ndim} axes")
+    name = config.floatX if dtype is None else dtype_name(dtype)
+    rows = zeros((numbers.shape[0], nb_class), name)
+    return set_subtensor(rows[arange(numbers.shape[0]), numbers], as_tensor_variable(1).astype(name))
+
+
+def fill_diagonal(a: Any, val: Any) -> TensorVariable:
+    """The tensor with `val` where all indices are equal."""
+    made = as_tensor_variable(a)
+    if made.ndim < 2:
+        raise InvalidArgument(f"fill_diagonal of {made.ndim} axes; it takes two or more")
+    sizes = [made.shape[i]._expr for i in range(made.ndim)]
+    count = sizes[0]
+    for size in sizes[1:]:
+        count = _native.minimum(count, size)
+    along = arange(TensorVariable(count))
+    return set_subtensor(made[(along,) * made.ndim], as_tensor_variable(val).astype(made.dtype))
+
+
+def fill_diagonal_offset(a: Any, val: Any, offset: Any) -> TensorVariable:
+    """The matrix with `val` where the column is `offset` more than the row."""
+    made, shift = as_tensor_variable(a), as_tensor_variable(offset).astype("int64")
+    if made.ndim != 2:
+        raise InvalidArgument(f"fill_diagonal_offset of {made.ndim} axes; it takes two")
+    zero = _native.whole(0)
+    skipped = TensorVariable(_native.maximum((-shift)._expr, zero))
+    first = TensorVariable(_native.maximum(shift._expr, zero))
+    count = _native.minimum((made.shape[0] - skipped)._expr, (made.shape[1] - first)._expr)
+    along = arange(TensorVariable(count))
+    value = as_tensor_variable(val).astype(made.dtype)
+    return set_subtensor(made[along + skipped, along + first], value)
+
+
+def inverse_permutation(perm: Any) -> TensorVariable:
+    """Where every number stands in a vector that holds each from 0 on once."""
+    numbers = as_tensor_variable(perm)
+    return set_subtensor(
+        zeros(numbers.shape, numbers.dtype)[numbers], arange(numbers.shape[0]).astype(numbers.dtype)
+    )
+
+
+def unravel_index(indices: Any, dims: Any, order: str = "C") -> tuple[TensorVariable, ...]:
+    """By axis of a tensor with the sizes `dims` the index of every number of an element."""
+    sizes = _sizes(dims, order)
+    left = as_tensor_variable(indices).astype("int64")
+    found = []
+    for size in sizes if order == "F" else sizes[::-1]:
+        found.append(left % size)
+        left = left // size
+    return tuple(found if order == "F" else found[::-1])
+
+
+def ravel_multi_index(
+    multi_index: Sequence[Any], dims: Any, mode: str = "raise", order: str = "C"
+) -> TensorVariable:
+    """The numbers of the elements with these indices, one tensor by axis. With mode "wrap" or
+    "clip" indices that are outside are mended, with "raise" they are errors of the run."""
+    sizes = _sizes(dims, order)
+    if len(multi_index) != len(sizes):
+        raise InvalidArgument(f"{len(multi_index)} indices, but {len(sizes)} sizes")
+    pairs = list(zip(multi_index, sizes))
+    number = as_tensor_variable(0).astype("int64")
+    for index, size in pairs[::-1] if order == "F" else pairs:
+        number = number * size + mended(as_tensor_variable(index), size, mode)
+    return number
+
+
+def _sizes(dims: Any, order: str) -> list[Any]:
+    if order not in ("C", "F"):
+        raise InvalidArgument(f"order is {order!r}, but must be 'C' or 'F'")
+    if isinstance(dims, TensorVariable):
+        if dims.ndim != 1 or dims._expr.sizes[0] < 0:
+            raise InvalidArgument("how many sizes dims has must be known; write them as a list")
+        return [dims[i] for i in range(dims._expr.sizes[0])]
+    return list(dims)
+
+
+def mended(index: TensorVariable, size: Any, mode: str) -> TensorVariable:
+    """The index, which may be outside of an axis of that size. Raises InvalidArgument."""
+    if mode == "raise":
+        # Reading an element that is not there is the error; counted from the end none is.
+        places = arange(size)
+        inside = TensorVariable(_native.where((index < 0)._expr, expr_of(size), index._expr))
+        found: TensorVariable = places[inside]
+        return found
+    if mode == "wrap":
+        return TensorVariable(_native.remainder(index._expr, expr_of(size)))
+    if mode == "clip":
+        return index.clip(0, size - 1)
+    raise InvalidArgument(f"mode is {mode!r}, but must be 'raise', 'wrap' or 'clip'")
