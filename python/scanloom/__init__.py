@@ -62,6 +62,7 @@ from ._values import OrtDevice, OrtValue, copy_tensors
 if TYPE_CHECKING:
     from . import compile, gradient, ifelse, printing, scan_module, tensor, updates
     from ._config import config
+    from ._from_onnx import from_onnx
     from ._function import In, Out, function
     from ._graph import clone
     from ._saving import load
@@ -90,6 +91,7 @@ _LAZY = {
     "clone": "_graph",
     "config": "_config",
     "dot": "tensor",
+    "from_onnx": "_from_onnx",
     "load": "_saving",
     "scan": "_scan",
 }

@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include <scanloom/from_onnx.h>
 #include <scanloom/function.h>
 #include <scanloom/shared.h>
 
@@ -92,6 +93,23 @@ nb::tuple load(const nb::bytes& path, const SessionOptions& session) {
   return nb::make_tuple(*std::move(made), text(note));
 }
 
+/// Inputs, names of outputs, outputs.
+nb::tuple expressions(const Expected<ModelExpressions>& read) {
+  if (!read) raise(Expected<ModelExpressions>(read).error());
+  nb::list names;
+  for (const std::string& name : read->output_names) names.append(text(name));
+  return nb::make_tuple(read->inputs, names, read->outputs);
+}
+
+nb::tuple model_of_file(const nb::bytes& path, const SessionOptions& session) {
+  return expressions(from_onnx({path.c_str(), path.size()}, session));
+}
+
+nb::tuple model_of_bytes(const nb::bytes& content, const SessionOptions& session) {
+  const auto* const data = reinterpret_cast<const std::byte*>(content.c_str());
+  return expressions(from_onnx_bytes({data, content.size()}, session));
+}
+
 nb::object value_of(const Shared& shared) { return Converter(0).to_object(shared.value()); }
 
 void set_value(Shared& shared, const nb::object& value) {
@@ -157,6 +175,8 @@ void bind_functions(nb::module_& module) {
       .def("shared", &Function::shared)
       .def("input_count", [](const Function& function) { return function.inputs().size(); })
       .def("inputs", &inputs_of);
+  module.def("model_of_file", &model_of_file);
+  module.def("model_of_bytes", &model_of_bytes);
   module.def("load_function", &load);
   module.def("compile", &compile);
 }

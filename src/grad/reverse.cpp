@@ -44,9 +44,10 @@ Expected<Rule> rule_of(const Node& node) {
   if (node.kind == Kind::loop) return &pull_loop;
   const RuleRow* row = find_rule(*node.op);
   if (row != nullptr && row->rule != nullptr) return row->rule;
-  return fail(Code::unsupported, "the gradient passes through '{}', which has none{}{}",
-              node.op->name, row != nullptr && !row->reason.empty() ? ": " : "",
-              row != nullptr ? row->reason : "");
+  Error none =
+      fail(Code::unsupported, "the gradient passes through '{}', which has none{}{}", node.op->name,
+           row != nullptr && !row->reason.empty() ? ": " : "", row != nullptr ? row->reason : "");
+  return node.place.empty() ? none : std::move(none).at(node.place);
 }
 
 /// Sums of cotangents by value, in the order in which their values were met.

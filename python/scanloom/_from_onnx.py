@@ -1,0 +1,85 @@
+"""from_onnx: ONNX models as expressions."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Union
+
+from . import _native
+from ._errors import InvalidArgument, InvalidType
+from ._options import SessionOptions
+from ._variable import TensorVariable, as_tensor_variable
+
+
+class ModelExpressions:
+    """What a model computes.
+
+    inputs: its inputs as variables, by name, in its order.
+    outputs: what it computes of them, by name.
+
+    Called with values for the inputs, by position or by name, it gives its output, or a list of
+    them, as expressions of these: variables, arrays and numbers. Inputs that are left out stay.
+    """
+
+    def __init__(
+        self, inputs: dict[str, TensorVariable], outputs: dict[str, TensorVariable]
+    ) -> None:
+        self.inputs = inputs
+        self.outputs = outputs
+
+    def __call__(self, *values: Any, **named: Any) -> Any:
+        names = list(self.inputs)
+        if len(values) > len(names):
+            raise InvalidType(f"the model has {len(names)} inputs, {len(values)} are given")
+        given = dict(zip(names, values))
+        for name, value in named.items():
+            if name not in self.inputs:
+                raise InvalidType(
+                    f"the model has no input '{name}'", (f"its inputs are: {', '.join(names)}",)
+                )
+            if name in given:
+                raise InvalidType(f"the model is given two values for '{name}'")
+            given[name] = value
+        pairs = [(self.inputs[name]._expr, self._fitted(name, x)) for name, x in given.items()]
+        wanted = [output._expr for output in self.outputs.values()]
+        made = [TensorVariable(x) for x in _native.substitute(wanted, pairs)]
+        return made[0] if len(made) == 1 else made
+
+    def _fitted(self, name: str, value: Any) -> _native.Expr:
+        old, new = self.inputs[name], as_tensor_variable(value)
+        if new.ndim != old.ndim:
+            raise InvalidType(
+                f"the model's input '{name}' has {old.ndim} axes, what is given for it {new.ndim}"
+            )
+        if new.dtype == old.dtype:
+            return new._expr
+        if isinstance(value, TensorVariable):
+            raise InvalidType(
+                f"the model's input '{name}' is {old.dtype}, what is given for it {new.dtype}",
+                (f"write .astype('{old.dtype}')",),
+            )
+        return new.astype(old.dtype)._expr
+
+    def __repr__(self) -> str:
+        return f"<model ({', '.join(self.inputs)}) -> ({', '.join(self.outputs)})>"
+
+
+def from_onnx(
+    path_or_bytes: Union[str, "os.PathLike[str]", bytes], options: Union[SessionOptions, None] = None
+) -> ModelExpressions:
+    """An ONNX model as expressions, which can be computed, looped over and differentiated.
+
+    Weights are constants. Raises what InferenceSession raises for a model that cannot be read, and
+    Unsupported where one of its values is a sequence, an optional or a text.
+    """
+    native = (SessionOptions() if options is None else options).native()
+    if isinstance(path_or_bytes, bytes):
+        inputs, names, outputs = _native.model_of_bytes(path_or_bytes, native)
+    elif isinstance(path_or_bytes, (str, os.PathLike)):
+        inputs, names, outputs = _native.model_of_file(os.fsencode(path_or_bytes), native)
+    else:
+        raise InvalidArgument(f"from_onnx takes a path or bytes, not {path_or_bytes!r:.80}")
+    return ModelExpressions(
+        {x.name: TensorVariable(x) for x in inputs},
+        {name: TensorVariable(x) for name, x in zip(names, outputs)},
+    )
