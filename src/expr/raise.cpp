@@ -17,23 +17,30 @@ class Raising {
 
   /// Placeholders for the arguments, and what the region yields of them.
   Expected<Body> region(RegionId id) {
-    if (++depth_ > kDeepest)
-      return fail(Code::limit_reached, "loops and branches lie in each other more than {} deep",
-                  kDeepest);
-    const ir::Region& from = module_.region(id);
     Body body;
-    for (const ValueId arg : from.args) {
+    for (const ValueId arg : module_.region(id).args) {
       SCANLOOM_TRY(StaticType type, type_of_value(arg));
       body.args.push_back(placeholder(std::move(type), module_.value(arg).name));
-      values_[arg.index] = body.args.back();
     }
-    for (const NodeId node : from.nodes) SCANLOOM_CHECK_OK(add(node));
-    for (const ValueId value : from.yields) body.yields.push_back(values_[value.index]);
-    --depth_;
+    SCANLOOM_TRY(body.yields, results(id, body.args));
     return body;
   }
 
  private:
+  /// What the region yields where these stand for its arguments.
+  Expected<std::vector<Expr>> results(RegionId id, std::span<const Expr> args) {
+    if (++depth_ > kDeepest)
+      return fail(Code::limit_reached, "loops and branches lie in each other more than {} deep",
+                  kDeepest);
+    const ir::Region& from = module_.region(id);
+    for (std::size_t i = 0; i < args.size(); ++i) values_[from.args[i].index] = args[i];
+    for (const NodeId node : from.nodes) SCANLOOM_CHECK_OK(add(node));
+    std::vector<Expr> yields;
+    for (const ValueId value : from.yields) yields.push_back(values_[value.index]);
+    --depth_;
+    return yields;
+  }
+
   [[nodiscard]] Expected<StaticType> type_of_value(ValueId id) const {
     const ir::Value& value = module_.value(id);
     const tensor::Type& type = value.type;
@@ -67,31 +74,37 @@ class Raising {
     for (const ValueId value : node.outputs) {
       SCANLOOM_TRY(types.emplace_back(), type_of_value(value));
     }
-    std::vector<Body> bodies;
-    for (const RegionId inner : node.regions) {
-      SCANLOOM_TRY(bodies.emplace_back(), region(inner));
-    }
-    if (node.op == &ir::branch_op) {
-      inputs[0] = cast(as_scalar(inputs[0]), DType::boolean);
-      if (const Expr* bad = first_failed(inputs)) return *bad->error();
-    }
+    if (node.op == &ir::branch_op) return add_branch(node, inputs);
+    Body body;
     std::optional<LoopFacts> loop;
     if (node.loop) {
+      SCANLOOM_TRY(body, region(node.regions[0]));
       SCANLOOM_TRY(loop, facts_of(id, inputs));
     }
-    auto made = std::make_shared<Node>(node.loop        ? Kind::loop
-                                       : bodies.empty() ? Kind::op
-                                                        : Kind::branch,
-                                       std::move(types));
+    auto made = std::make_shared<Node>(node.loop ? Kind::loop : Kind::op, std::move(types));
     made->op = node.op;
     made->inputs = std::move(inputs);
     made->attrs = node.attrs;
     made->loop = std::move(loop);
-    made->bodies = std::move(bodies);
+    made->body = std::move(body);
+    set_all(node, made);
+    return {};
+  }
+
+  Expected<void> add_branch(const ir::Node& node, std::span<const Expr> inputs) {
+    const std::span<const Expr> captured = inputs.subspan(1);
+    SCANLOOM_TRY(const std::vector<Expr> then, results(node.regions[0], captured));
+    SCANLOOM_TRY(const std::vector<Expr> otherwise, results(node.regions[1], captured));
+    const std::vector<Expr> made = make_branch(as_scalar(inputs[0]), then, otherwise);
+    if (const Expr* bad = first_failed(made)) return *bad->error();
+    if (!made.empty()) set_all(node, made[0].node());
+    return {};
+  }
+
+  void set_all(const ir::Node& node, const NodePtr& made) {
     if (node.place.valid() && !module_.place(node.place).nodes.empty())
       made->place = module_.place(node.place).nodes.front();
     for (std::uint32_t i = 0; i < node.outputs.size(); ++i) set(node.outputs[i], Expr(made, i));
-    return {};
   }
 
   void set(ValueId id, Expr x) {
