@@ -173,6 +173,13 @@ class BodyProgram {
   std::map<std::uint32_t, ir::Reg> registers_;  // by ValueId
 };
 
+/// Whether so few steps take longer than compiling them.
+bool is_worth_compiling(const BodyProgram& body, std::int64_t steps) {
+  const double operations = static_cast<double>(body.program.instrs.size()) *
+                            static_cast<double>(body.lanes) * static_cast<double>(steps);
+  return operations >= kMinOperationsToCompile;
+}
+
 }  // namespace
 
 bool Binder::bind_compiled(ir::NodeId id, BoundLoop& loop, const std::vector<Location>& initial,
@@ -182,12 +189,14 @@ bool Binder::bind_compiled(ir::NodeId id, BoundLoop& loop, const std::vector<Loc
   const ir::Region& body = module_.region(node.regions[0]);
   if (plan_->options.compiler == nullptr) return why_not = plan_->options.why_no_compiler, false;
   const std::int64_t least = least_steps(plan_->options);
-  if (loop.trip_count >= 0 && loop.trip_count < least) {
+  BodyProgram built(module_, inference_);
+  why_not = built.build(body, ports.captured);
+  if (loop.trip_count >= 0 && loop.trip_count < least &&
+      (!why_not.empty() || !is_worth_compiling(built, loop.trip_count))) {
     why_not = "fewer than " + std::to_string(least) + " steps do not pay for compiling";
     return false;
   }
-  BodyProgram built(module_, inference_);
-  if (why_not = built.build(body, ports.captured); !why_not.empty()) return false;
+  if (!why_not.empty()) return false;
   const std::size_t most =
       loop.trip_count < 0 ? kMaxInstructionsOfUnknownTrips : kMaxCompiledInstructions;
   if (const std::size_t size = built.program.instrs.size(); size > most) {
