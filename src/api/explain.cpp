@@ -87,6 +87,18 @@ std::string cost_text(BoundEntry& entry, std::size_t index) {
   return text;
 }
 
+/// What a run takes, for the sizes of a binding. What data decide comes on top.
+std::string memory_text(const plan::Binding& binding) {
+  const std::int64_t known = binding.arena_bytes + binding.result_bytes + binding.scratch_bytes;
+  std::string text = fmt::format(
+      "memory {}{} for a run: {} of values, {} of results",
+      binding.dynamic_count > 0 || !binding.objects.empty() ? "at least " : "", bytes_text(known),
+      bytes_text(binding.arena_bytes), bytes_text(binding.result_bytes));
+  if (binding.scratch_bytes > 0)
+    text += fmt::format(", {} of kernels", bytes_text(binding.scratch_bytes));
+  return text + "\n";
+}
+
 /// `bound`: the loop for some sizes of the inputs, where they are known.
 std::string ports_text(const ir::Module& module, const ir::Node& node,
                        const plan::BoundLoop* bound) {
@@ -181,6 +193,7 @@ std::string Session::explain() const {
       if (!known) text += row("strategy", "chosen when the sizes of the inputs are known");
     }
   if (text.empty()) text = "no loops are left after optimization\n";
+  for (const auto& entry : bound) text += memory_text(*entry->binding);
   return text;
 }
 
