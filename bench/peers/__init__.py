@@ -13,6 +13,7 @@ MODULES = {
     "jax": "jax_scan",
     "numba": "numba_loops",
     "openvino": "openvino_model",
+    "pytensor": "pytensor_gradients",
     "scipy": "scipy_signal",
     "torch": "torch_operators",
 }

@@ -1,9 +1,11 @@
-"""W1g, W3g, W4g: values and gradients of scans in one call, beside the values alone and JAX."""
+"""W1g, W3g, W4g: values and gradients of scans in one call, beside the values alone, JAX, PyTensor
+(Numba), and of the layer torch's own."""
 
 from harness import Peer, Question
 from peers import optional
 from workloads import gradients
 
+BESIDE_PYTENSOR, BESIDE_TORCH = 0.2, 1.1
 # By name: the workload, steps, tolerance, the targets beside the values alone and beside JAX.
 WORKLOADS = {
     "affine": (lambda: gradients.Affine(100_000), 100_000, 1e-4, 2.5, 0.6),
@@ -18,6 +20,7 @@ def questions(place, clock):
             continue
         workload = make()
         ours, forward = workload.engines()
+        kind = name.split("_")[0]
         yield Question(
             name=f"gradients/{name}",
             about=f"value and gradients, {steps} steps",
@@ -26,9 +29,14 @@ def questions(place, clock):
             ours=ours,
             peers=[
                 Peer(forward, beside_values, unchecked=True),
-                *optional(
-                    "jax", name.split("_")[0], workload,
-                    module="jax_gradients", target=beside_jax,
+                *optional("jax", kind, workload, module="jax_gradients", target=beside_jax),
+                *optional("pytensor", kind, workload, target=BESIDE_PYTENSOR),
+                *(
+                    optional(
+                        "torch", kind, workload, module="torch_gradients", target=BESIDE_TORCH
+                    )
+                    if kind == "lstm"
+                    else []
                 ),
             ],
             reference=workload.reference(),
