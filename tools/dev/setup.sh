@@ -11,7 +11,7 @@ parts:
   test        GoogleTest, clang-format and the Python packages of the tests
   sanitizers  Clang with its sanitizers and libFuzzer
   bench       Google Benchmark and the peers that are measured beside Scanloom
-  peers       the peers that the benchmarks can do without: JAX, Numba, OpenVINO, SciPy
+  peers       the peers that the benchmarks can do without: JAX, Numba, OpenVINO, PyTensor, SciPy
   demo        recordings and the Python packages of the demo
 environment:
   SCANLOOM_PYTHON          the interpreter of build/venv (default /usr/bin/python3)
