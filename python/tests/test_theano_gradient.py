@@ -136,6 +136,19 @@ def test_higher_orders(order):
     np.testing.assert_allclose(run([x], slope, 1.3), expected, rtol=1e-10)
 
 
+def test_loops_back_over_any_number_of_steps_are_compiled():
+    x, n = T.scalar("x"), T.lscalar("n")
+    rows, _ = theano.scan(lambda s: T.tanh(s * x), outputs_info=T.ones(()), n_steps=n)
+    f = theano.function([x, n], T.grad(rows.sum(), x))
+    values, slopes = [1.0], [0.0]
+    for _ in range(1000):
+        values.append(np.tanh(values[-1] * 0.9))
+        slopes.append((1 - values[-1] ** 2) * (slopes[-1] * 0.9 + values[-2]))
+    np.testing.assert_allclose(f(0.9, 1000), sum(slopes), rtol=1e-12)
+    assert "depends on data" not in f.explain()
+    assert f.explain().count("strategy  compiled: ") == 2
+
+
 def test_truncated_gradients():
     x = T.vector()
     rows, _ = theano.scan(lambda e, s: s + e, x, T.zeros(()), truncate_gradient=2)

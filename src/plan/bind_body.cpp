@@ -21,7 +21,7 @@ std::string why_not_inside(const BoundLoop& loop) {
     return port.buffer_a == kNone && !port.in_place;
   });
   const bool slices_move = std::ranges::any_of(loop.scanned, [](const BoundScanned& port) {
-    return port.argument.is_dynamic() || port.argument.is_object();
+    return port.outer.is_dynamic() || port.argument.is_object();
   });
   const bool rows_move = std::ranges::any_of(loop.stacked, [](const BoundStacked& port) {
     return port.result.is_dynamic() || port.result.is_object();

@@ -201,7 +201,7 @@ Expected<void> Binder::bind_scanned(ir::NodeId id, BoundLoop& loop) {
         SCANLOOM_CHECK_OK(check_slices(id, outer, loop, scanned, type(outer).shape()));
       argument = new_object(from.spot.dtype);
     } else if (from.spot.is_dynamic()) {
-      argument = new_dynamic(from.spot.dtype);
+      argument = bind_boxed_slices(body.args[ports.captured + ports.carried + i], scanned);
     } else {
       SCANLOOM_TRY(argument, bind_slices(id, outer, loop, scanned));
     }
@@ -226,6 +226,20 @@ Expected<void> Binder::check_slices(ir::NodeId id, ir::ValueId outer, const Boun
     return {};
   return fail(Code::invalid_argument, "{}: {} steps, but {} has {} slices on axis {}",
               module_.describe(id), loop.trip_count, module_.describe(outer), count, axis);
+}
+
+/// Slices of a boxed value. Where nothing is open but how many there are, a slot moves over them,
+/// too: the run sees to it that they lie one behind the other.
+Location Binder::bind_boxed_slices(ir::ValueId id, BoundScanned& scanned) {
+  if (!is_static(id) || scanned.slices.axis != 0) return new_dynamic(scanned.outer.dtype);
+  const tensor::Shape dims = type(id).shape();
+  tensor::Shape row = dims;
+  if (!scanned.slices.squeeze) row.erase(0);
+  scanned.step_bytes = scanned.slices.stride * row.elements() * bytes_of(scanned.outer.dtype);
+  Location argument;
+  argument.spot = {
+      .slot = new_slot(), .layout = contiguous_layout(dims), .dtype = scanned.outer.dtype};
+  return argument;
 }
 
 /// Slices of a value of known sizes: a slot that moves.

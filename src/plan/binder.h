@@ -138,6 +138,7 @@ class Binder {
   void bind_carried(ir::NodeId id, BoundLoop& loop, const std::vector<Location>& initial,
                     const std::optional<InPlaceStates>& kept = std::nullopt);
   Expected<void> bind_scanned(ir::NodeId id, BoundLoop& loop);
+  Location bind_boxed_slices(ir::ValueId id, BoundScanned& scanned);
   Expected<Location> bind_slices(ir::NodeId id, ir::ValueId outer, const BoundLoop& loop,
                                  BoundScanned& scanned);
   Expected<void> check_slices(ir::NodeId id, ir::ValueId outer, const BoundLoop& loop,

@@ -117,7 +117,8 @@ struct BoundCarried {
 struct BoundScanned {
   Spot outer, argument;
   ir::ScannedPort slices;
-  std::int64_t first_bytes = 0, step_bytes = 0;  ///< static only
+  /// Static only. Of a boxed outer value, where the first slice lies is known when running.
+  std::int64_t first_bytes = 0, step_bytes = 0;
 
   /// The slices of an outer axis of that size.
   [[nodiscard]] ir::ScanWindow window(std::int64_t size) const {

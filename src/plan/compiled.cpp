@@ -278,12 +278,11 @@ bool Binder::describe_reads(ir::NodeId id, BoundLoop& loop, jit::LoopSource& sou
     source.captured.push_back(*lanes_of(captured.spot));
     loop.captured.push_back(captured.spot);
   }
-  for (std::size_t i = 0; i < ports.scanned.size(); ++i)
-    if (location(node.inputs[ports.first_scanned_input() + i]).spot.is_dynamic())
-      return why_not = "the size of a scanned input depends on data", false;
   if (Expected<void> scanned = bind_scanned(id, loop); !scanned)
     return why_not = scanned.error().text(), false;
   for (const BoundScanned& port : loop.scanned) {
+    if (port.argument.is_dynamic())
+      return why_not = "the size of a scanned input depends on data", false;
     if (!lanes_of(port.argument)) return why_not = "a slice has no single stride", false;
     source.scanned.push_back(*lanes_of(port.argument));
   }

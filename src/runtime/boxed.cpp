@@ -126,6 +126,22 @@ Expected<void> Run::State::assign(const plan::Spot& from, const plan::Spot& to, 
   return {};
 }
 
+/// Rows of a boxed value lie one behind the other from here on.
+Expected<std::byte*> Run::State::first_slice(const plan::BoundScanned& port, ir::NodeId node) {
+  if (!port.outer.is_dynamic()) return address(port.outer) + port.first_bytes;
+  if (!operand(port.outer).contiguous) {
+    BoxedValue& value = box(port.outer);
+    const BoxedValue before = value;
+    const std::byte* const from = address(port.outer);
+    value.storage.reset();
+    SCANLOOM_CHECK_OK(reserve(port.outer, before.dims, node));
+    copy_strided(port.outer.dtype, from, before.strides, address(port.outer), value.strides,
+                 before.dims);
+  }
+  const std::int64_t first = port.window(box(port.outer).dims[0]).first;
+  return address(port.outer) + first * (port.step_bytes / port.slices.stride);
+}
+
 Expected<void> Run::State::append_row(const plan::BoundStacked& port, std::int64_t step,
                                       ir::NodeId node) {
   BoxedValue& rows = box(port.result);

@@ -92,7 +92,7 @@ Expected<void> Run::State::check_slices(const plan::BoundLoop& loop, std::int64_
   const bool counted = steps != std::numeric_limits<std::int64_t>::max();
   for (std::size_t i = 0; i < loop.scanned.size(); ++i) {
     const plan::BoundScanned& port = loop.scanned[i];
-    if (loop.trip_count >= 0 && !port.argument.is_dynamic() && !port.argument.is_object()) continue;
+    if (loop.trip_count >= 0 && !port.outer.is_dynamic() && !port.outer.is_object()) continue;
     SCANLOOM_TRY(const std::int64_t slices, slice_count(port, loop.node));
     if (!counted && i == 0) steps = slices;
     if (counted ? slices < steps : slices != steps)
@@ -109,8 +109,10 @@ Expected<void> Run::State::begin_slices(const plan::BoundLoop& loop, std::int64_
       SCANLOOM_CHECK_OK(slice_object(port, step, loop.node));
     else if (port.argument.is_dynamic())
       begin_slice(port, step);
-    else
-      slot(port.argument.slot) = address(port.outer) + port.first_bytes + step * port.step_bytes;
+    else {
+      SCANLOOM_TRY(std::byte* const first, first_slice(port, loop.node));
+      slot(port.argument.slot) = first + step * port.step_bytes;
+    }
   }
   return {};
 }
@@ -273,9 +275,8 @@ Expected<void> Run::State::next_slices(std::uint32_t index) {
     if (port.argument.is_object()) {
       SCANLOOM_CHECK_OK(slice_object(port, loops[index].step, loop.node));
     } else if (port.argument.is_dynamic()) {
-      const tensor::Operand outer = operand(port.outer);
-      slot(port.argument.slot) += port.slices.stride * outer.strides[port.slices.axis] *
-                                  static_cast<std::int64_t>(dtype_bytes(port.outer.dtype));
+      // Not from the slice before: that one may have been moved, see first_slice.
+      begin_slice(port, loops[index].step);
     } else {
       slot(port.argument.slot) += port.step_bytes;
     }
@@ -340,8 +341,9 @@ Expected<void> Run::State::run_compiled(std::uint32_t index, const Limits& limit
   std::byte* const arena_base = slot(plan::kArenaSlot);
   for (std::size_t i = 0; i < loop.captured.size(); ++i)
     state.captured[i] = address(loop.captured[i]);
-  for (std::size_t i = 0; i < loop.scanned.size(); ++i)
-    state.scanned[i] = address(loop.scanned[i].outer) + loop.scanned[i].first_bytes;
+  for (std::size_t i = 0; i < loop.scanned.size(); ++i) {
+    SCANLOOM_TRY(state.scanned[i], first_slice(loop.scanned[i], loop.node));
+  }
   for (std::size_t i = 0; i < loop.stacked.size(); ++i)
     if (!loop.stacked[i].open)
       state.stacked[i] = address(loop.stacked[i].result) + loop.stacked[i].first_bytes;

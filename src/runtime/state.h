@@ -218,6 +218,7 @@ struct Run::State {
   /// Memory for the next row at least.
   Expected<void> grow_rows(std::uint32_t index);
   void begin_slice(const plan::BoundScanned& port, std::int64_t step);
+  Expected<std::byte*> first_slice(const plan::BoundScanned& port, ir::NodeId node);
 
   // objects.cpp: sequences, optionals, strings
   void begin_objects(std::span<const tensor::BoxRef> fed, std::int64_t max_memory);
