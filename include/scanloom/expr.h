@@ -119,6 +119,9 @@ SCANLOOM_API Expr abs(const Expr& x);
 SCANLOOM_API Expr sign(const Expr& x);
 SCANLOOM_API Expr exp(const Expr& x);
 SCANLOOM_API Expr log(const Expr& x);
+/// exp(x) - 1 and log(1 + x), exact for small x.
+SCANLOOM_API Expr expm1(const Expr& x);
+SCANLOOM_API Expr log1p(const Expr& x);
 SCANLOOM_API Expr sqrt(const Expr& x);
 SCANLOOM_API Expr square(const Expr& x);
 SCANLOOM_API Expr sin(const Expr& x);

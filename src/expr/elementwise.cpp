@@ -153,7 +153,9 @@ Expr cast(const Expr& x, DType to) {
 Expr abs(const Expr& x) { return apply(ops::abs_op, {counted(x)}); }
 Expr sign(const Expr& x) { return apply(ops::sign_op, {counted(x)}); }
 Expr exp(const Expr& x) { return real_function(ops::exp_op, x); }
+Expr expm1(const Expr& x) { return real_function(ops::expm1_op, x); }
 Expr log(const Expr& x) { return real_function(ops::log_op, x); }
+Expr log1p(const Expr& x) { return real_function(ops::log1p_op, x); }
 Expr sqrt(const Expr& x) { return real_function(ops::sqrt_op, x); }
 Expr square(const Expr& x) { return x * x; }
 Expr sin(const Expr& x) { return real_function(ops::sin_op, x); }

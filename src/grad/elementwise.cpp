@@ -31,7 +31,10 @@ void pull_div(Pull& p) {
 void pull_neg(Pull& p) { p.give(0, -p.g()); }
 void pull_abs(Pull& p) { p.give(0, p.g() * sign(p.in(0))); }
 void pull_exp(Pull& p) { p.give(0, p.g() * p.out()); }
+/// Not of the result: where that is about -1, nothing is left of exp(x).
+void pull_expm1(Pull& p) { p.give(0, p.g() * exp(p.in(0))); }
 void pull_log(Pull& p) { p.give(0, p.g() / p.in(0)); }
+void pull_log1p(Pull& p) { p.give(0, p.g() / (1 + p.in(0))); }
 void pull_sqrt(Pull& p) { p.give(0, p.g() * 0.5 / p.out()); }
 void pull_sin(Pull& p) { p.give(0, p.g() * cos(p.in(0))); }
 void pull_cos(Pull& p) { p.give(0, -(p.g() * sin(p.in(0)))); }
@@ -107,7 +110,9 @@ std::span<const RuleRow> elementwise_rules() {
       {&ops::neg_op, pull_neg},
       {&ops::abs_op, pull_abs},
       {&ops::exp_op, pull_exp},
+      {&ops::expm1_op, pull_expm1},
       {&ops::log_op, pull_log},
+      {&ops::log1p_op, pull_log1p},
       {&ops::sqrt_op, pull_sqrt},
       {&ops::sin_op, pull_sin},
       {&ops::cos_op, pull_cos},

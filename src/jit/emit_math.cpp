@@ -178,8 +178,12 @@ llvm::Value* emit_in(const M& m, ScalarOp op, llvm::Value* a) {
   switch (op) {
     case ScalarOp::exp:
       return math::exp(m, a);
+    case ScalarOp::expm1:
+      return math::expm1(m, a);
     case ScalarOp::log:
       return math::log(m, a);
+    case ScalarOp::log1p:
+      return math::log1p(m, a);
     case ScalarOp::tanh:
       return math::tanh(m, a);
     case ScalarOp::sigmoid:

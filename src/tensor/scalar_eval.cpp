@@ -143,8 +143,12 @@ bool apply(ScalarOp op, int, Columns<R>& x) {
       return x.unary([](R a) { return std::nearbyint(a); });
     case ScalarOp::exp:
       return x.unary([](R a) { return math::exp(a); });
+    case ScalarOp::expm1:
+      return x.unary([](R a) { return math::expm1(a); });
     case ScalarOp::log:
       return x.unary([](R a) { return math::log(a); });
+    case ScalarOp::log1p:
+      return x.unary([](R a) { return math::log1p(a); });
     case ScalarOp::tanh:
       return x.unary([](R a) { return math::tanh(a); });
     case ScalarOp::sigmoid:

@@ -9,7 +9,9 @@ namespace scanloom::tensor {
 constexpr bool is_function(ScalarOp op) {
   switch (op) {
     case ScalarOp::exp:
+    case ScalarOp::expm1:
     case ScalarOp::log:
+    case ScalarOp::log1p:
     case ScalarOp::tanh:
     case ScalarOp::sigmoid:
     case ScalarOp::softplus:

@@ -134,6 +134,8 @@ TEST(Math, InversesAndHyperbolicsWithinTheStatedBounds) {
       {"asinh", &asinh<float>, &asinh<double>, &std::asinh, -20, 20, 2.5},
       {"acosh", &acosh<float>, &acosh<double>, &std::acosh, 1, 20, 2.5},
       {"atanh", &atanh<float>, &atanh<double>, &std::atanh, -1, 1, 2.5},
+      {"expm1", &expm1<float>, &expm1<double>, &std::expm1, -95, 95, 2.3},
+      {"log1p", &log1p<float>, &log1p<double>, &std::log1p, -1, 40, 2},
   };
   for (const Bounded& f : functions) {
     EXPECT_LE(worst<float>(f.f32, f.exact, f.from, f.to), f.ulps) << f.name;
@@ -146,6 +148,11 @@ TEST(Math, InversesAndHyperbolicsWithinTheStatedBounds) {
   EXPECT_LE(worst<float>(&atan<float>, &std::atan, -kMax32, kMax32), 1.0);
   EXPECT_LE(worst<double>(&sinh<double>, &std::sinh, -712, 712), 2.5);
   EXPECT_LE(worst<double>(&cosh<double>, &std::cosh, -712, 712), 1.5);
+  EXPECT_LE(worst<double>(&expm1<double>, &std::expm1, -745, 712), 2.3);
+  EXPECT_LE(worst<double>(&expm1<double>, &std::expm1, -1e-15, 1e-15), 2.3);
+  EXPECT_LE(worst<float>(&log1p<float>, &std::log1p, -1, kMax32), 2);
+  EXPECT_LE(worst<double>(&log1p<double>, &std::log1p, 1, 1e300), 2);
+  EXPECT_LE(worst<double>(&log1p<double>, &std::log1p, -1e-15, 1e-15), 2);
   EXPECT_LE(worst<double>(&asinh<double>, &std::asinh, -1e300, 1e300), 2.5);
   EXPECT_LE(worst<double>(&acosh<double>, &std::acosh, 1, 1e300), 2.5);
 }
@@ -171,9 +178,9 @@ template <class T>
 void check_special_values() {
   const T infinity = std::numeric_limits<T>::infinity();
   const T nan = std::numeric_limits<T>::quiet_NaN();
-  for (const auto function :
-       {&exp<T>, &log<T>, &tanh<T>, &sigmoid<T>, &softplus<T>, &sin<T>, &cos<T>, &erf<T>, &asin<T>,
-        &acos<T>, &atan<T>, &sinh<T>, &cosh<T>, &asinh<T>, &acosh<T>, &atanh<T>})
+  for (const auto function : {&exp<T>, &log<T>, &tanh<T>, &sigmoid<T>, &softplus<T>, &sin<T>,
+                              &cos<T>, &erf<T>, &asin<T>, &acos<T>, &atan<T>, &sinh<T>, &cosh<T>,
+                              &asinh<T>, &acosh<T>, &atanh<T>, &expm1<T>, &log1p<T>})
     EXPECT_TRUE(std::isnan(function(nan)));
   EXPECT_EQ(exp(infinity), infinity);
   EXPECT_EQ(exp(-infinity), T(0));
@@ -197,7 +204,8 @@ void check_special_values() {
   EXPECT_EQ(erf(-infinity), T(-1));
   EXPECT_TRUE(std::signbit(erf(T(-0.0))));
   EXPECT_EQ(tanh(std::numeric_limits<T>::denorm_min()), std::numeric_limits<T>::denorm_min());
-  for (const auto function : {&asin<T>, &atan<T>, &sinh<T>, &asinh<T>, &atanh<T>}) {
+  for (const auto function :
+       {&asin<T>, &atan<T>, &sinh<T>, &asinh<T>, &atanh<T>, &expm1<T>, &log1p<T>}) {
     EXPECT_TRUE(std::signbit(function(T(-0.0))));
     const T smallest = std::numeric_limits<T>::denorm_min();
     EXPECT_EQ(function(smallest), smallest);
@@ -206,6 +214,11 @@ void check_special_values() {
     for (const T x : {T(1.0001), T(-1.0001), infinity, -infinity})
       EXPECT_TRUE(std::isnan(function(x))) << x;
   for (const T x : {T(0.999), T(0), T(-1), T(-5), -infinity}) EXPECT_TRUE(std::isnan(acosh(x)));
+  EXPECT_EQ(expm1(infinity), infinity);
+  EXPECT_EQ(expm1(-infinity), T(-1));
+  EXPECT_EQ(log1p(infinity), infinity);
+  EXPECT_EQ(log1p(T(-1)), -infinity);
+  for (const T x : {T(-1.0001), T(-7), -infinity}) EXPECT_TRUE(std::isnan(log1p(x))) << x;
   EXPECT_EQ(acos(T(1)), T(0));
   EXPECT_EQ(acosh(T(1)), T(0));
   EXPECT_EQ(cosh(T(0)), T(1));

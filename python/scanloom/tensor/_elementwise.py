@@ -42,7 +42,9 @@ def _folded(
 
 
 exp = _unary(_native.exp, "e to the power of every element.")
+expm1 = _unary(_native.expm1, "exp(x) - 1, exact for small x.")
 log = _unary(_native.log, "The natural logarithm.")
+log1p = _unary(_native.log1p, "log(1 + x), exact for small x.")
 sqrt = _unary(_native.sqrt, "The square root.")
 sqr = _unary(_native.square, "The square.")
 sin = _unary(_native.sin, "The sine.")
@@ -100,18 +102,12 @@ def exp2(x: Any) -> TensorVariable:
     return TensorVariable(_native.pow(_native.real(2.0), expr_of(x)))
 
 
-def expm1(x: Any) -> TensorVariable:
-    """exp(x) - 1, exact for small x: 2 exp(x/2) sinh(x/2)."""
-    half = _native.mul(expr_of(x), _native.real(0.5))
-    scaled = _native.mul(_native.exp(half), _native.sinh(half))
-    return TensorVariable(_native.mul(_native.real(2.0), scaled))
-
-
-def log1p(x: Any) -> TensorVariable:
-    """log(1 + x), exact for small x: 2 artanh(x / (x + 2))."""
-    value = expr_of(x)
-    ratio = _native.div(value, _native.add(value, _native.real(2.0)))
-    return TensorVariable(_native.mul(_native.real(2.0), _native.atanh(ratio)))
+def logaddexp(a: Any, b: Any) -> TensorVariable:
+    """log(exp(a) + exp(b)), which does not overflow."""
+    left, right = expr_of(a), expr_of(b)
+    dtype = _native.add(left, right).dtype
+    powers = [_native.exp(_native.cast(one, dtype)) for one in (left, right)]
+    return TensorVariable(_native.log(_native.add(*powers)))
 
 
 def log2(x: Any) -> TensorVariable:

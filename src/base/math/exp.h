@@ -133,4 +133,22 @@ typename M::F expm1_bounded(const M& m, typename M::F x) {
   return m.add(m.mul(expm1_reduced(m, reduced.r), power), m.sub(power, m.constant(1)));
 }
 
+/// exp(x) - 1 for any x: 2.3 ulp.
+template <MathDomain M>
+typename M::F expm1(const M& m, typename M::F x) {
+  // Below, the result is -1 in both formats.
+  const auto lowest = m.constant(-64), highest = m.constant(ExpFormat<M::kBits>::kHighest);
+  const auto raised = m.select(m.less(x, lowest), lowest, x);
+  const auto reduced = reduce_by_ln2(m, m.select(m.less(highest, raised), highest, raised));
+  const auto rest = expm1_reduced(m, reduced.r);
+  // Half the power, which is finite where the result is; doubling overflows where that does.
+  const auto half = scales(m) ? scale(m, m.constant(0.5), reduced.number_n)
+                              : power_of_two(m, m.sub_int(reduced.n, m.integer(1)));
+  const auto halved = m.add(m.mul(rest, half), m.sub(half, m.constant(0.5)));
+  // Near 0 halving might round, and -0 stays one.
+  const auto is_near = m.equal(reduced.number_n, m.constant(0));
+  const auto result = m.select(is_near, rest, m.add(halved, halved));
+  return m.select(m.is_nan(x), x, copy_sign(m, result, x));
+}
+
 }  // namespace scanloom::math

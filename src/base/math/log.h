@@ -60,13 +60,23 @@ typename M::F log(const M& m, typename M::F x) {
   return m.select(m.is_nan(x), x, result);
 }
 
-/// log(1 + e) for 0 <= e < infinity: log(u) with the rounding of u = 1 + e made good.
+/// log(1 + e) for -1 < e < infinity: log(u) with the rounding of u = 1 + e made good.
 template <MathDomain M>
 typename M::F log1p_positive(const M& m, typename M::F e) {
   const auto one = m.constant(1);
   const auto u = m.add(one, e);
   const auto lost = m.sub(e, m.sub(u, one));
   return m.add(log(m, u), m.div(lost, u));
+}
+
+/// log(1 + x), NaN below -1: 2 ulp.
+template <MathDomain M>
+typename M::F log1p(const M& m, typename M::F x) {
+  const auto infinity = m.constant(Format<M::kBits>::kInfinity), zero = m.constant(0);
+  // 1 + x is 0 or infinite at the ends, where the correction is NaN; 0 keeps its sign.
+  auto result = log1p_positive(m, x);
+  result = m.select(m.equal(x, m.constant(-1)), m.neg(infinity), result);
+  return m.select(m.either(m.equal(x, zero), m.equal(x, infinity)), x, result);
 }
 
 }  // namespace scanloom::math

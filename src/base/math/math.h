@@ -19,8 +19,16 @@ T exp(T x) {
   return exp(ScalarDomain<T>{}, x);
 }
 template <std::floating_point T>
+T expm1(T x) {
+  return expm1(ScalarDomain<T>{}, x);
+}
+template <std::floating_point T>
 T log(T x) {
   return log(ScalarDomain<T>{}, x);
+}
+template <std::floating_point T>
+T log1p(T x) {
+  return log1p(ScalarDomain<T>{}, x);
 }
 template <std::floating_point T>
 T tanh(T x) {

@@ -34,6 +34,8 @@ enum class Form : std::uint8_t {
   text,   ///< the same operands; texts among the attributes
   first,  ///< the first operand: a check, which ONNX has none of
   sum_to,
+  expm1,
+  log1p,
 };
 
 struct Row {
@@ -76,6 +78,7 @@ const Row kRows[] = {
     {&ops::erf_op, "Erf"},
     {&ops::exp_op, "Exp"},
     {&ops::expand_op, "Expand"},
+    {&ops::expm1_op, "Tanh", Form::expm1},
     {&ops::floor_op, "Floor"},
     {&ops::gather_op, "Gather", Form::attributes},
     {&ops::gather_elements_op, "GatherElements", Form::attributes},
@@ -86,6 +89,7 @@ const Row kRows[] = {
     {&ops::less_op, "Less"},
     {&ops::less_equal_op, "LessOrEqual"},
     {&ops::log_op, "Log"},
+    {&ops::log1p_op, "Log", Form::log1p},
     {&ops::log_softmax_op, "LogSoftmax", Form::attributes},
     {&ops::logical_and_op, "And"},
     {&ops::logical_not_op, "Not"},
@@ -252,6 +256,10 @@ class ModelWriter {
         break;
       case Form::sum_to:
         return sum_to(node, inputs, outputs[0], graph);
+      case Form::expm1:
+        return expm1(inputs[0], outputs[0], type(node.inputs[0]).dtype, graph);
+      case Form::log1p:
+        return log1p(inputs[0], outputs[0], type(node.inputs[0]).dtype, graph);
     }
     graph.node(kind, inputs, outputs, attributes);
   }
@@ -278,6 +286,31 @@ class ModelWriter {
     const std::string sum = op(graph, "ReduceSum", {inputs[0], axes},
                                {GraphWriter::attribute("noop_with_empty_axes", std::int64_t{1})});
     graph.node("Reshape", {sum, wanted}, {to}, {});
+  }
+
+  std::string number(GraphWriter& graph, double value, DType dtype) {
+    const std::string wide = constant(graph, Tensor::scalar(value));
+    if (dtype == DType::f64) return wide;
+    return op(graph, "Cast", {wide},
+              {GraphWriter::attribute("to", static_cast<std::int64_t>(dtype_onnx_number(dtype)))});
+  }
+
+  /// tanh(x / 2) (exp(x) + 1), which loses nothing near 0.
+  void expm1(const std::string& x, const std::string& to, DType dtype, GraphWriter& graph) {
+    const std::string half = op(graph, "Mul", {x, number(graph, 0.5, dtype)});
+    const std::string above = op(graph, "Add", {op(graph, "Exp", {x}), number(graph, 1, dtype)});
+    graph.node("Mul", {op(graph, "Tanh", {half}), above}, {to}, {});
+  }
+
+  /// log(u) x / (u - 1) with u = 1 + x, whose roundings cancel; x where that is 1, and log(u) where
+  /// both may be infinite.
+  void log1p(const std::string& x, const std::string& to, DType dtype, GraphWriter& graph) {
+    const std::string one = number(graph, 1, dtype), above = op(graph, "Add", {x, one});
+    const std::string far = op(graph, "Log", {above});
+    const std::string ratio = op(graph, "Div", {x, op(graph, "Sub", {above, one})});
+    const std::string near =
+        op(graph, "Where", {op(graph, "Equal", {above, one}), x, op(graph, "Mul", {far, ratio})});
+    graph.node("Where", {op(graph, "Less", {x, one}), near, far}, {to}, {});
   }
 
   static const Attr& attr(const Node& node, std::string_view name) {

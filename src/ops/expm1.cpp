@@ -1,0 +1,22 @@
+#include "ops/ops.h"
+#include "ops/pointwise.h"
+
+namespace scanloom::ops {
+namespace {
+
+ir::Reg scalar(ir::ScalarCtx& s) { return s.unary(ir::ScalarOp::expm1, s.in(0)); }
+
+}  // namespace
+
+constinit const ir::OpDef expm1_op{
+    .name = "expm1",
+    .doc = "exp(x) - 1, exact for small x.",
+    .inputs = {{"x", ir::Accept::real}},
+    .outputs = {"y"},
+    .access = ir::Access::pointwise,
+    .infer = infer_from_scalar<scalar>,
+    .reference = reference_from_scalar<scalar>,
+    .scalar = scalar,
+};
+
+}  // namespace scanloom::ops

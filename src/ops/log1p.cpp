@@ -1,0 +1,22 @@
+#include "ops/ops.h"
+#include "ops/pointwise.h"
+
+namespace scanloom::ops {
+namespace {
+
+ir::Reg scalar(ir::ScalarCtx& s) { return s.unary(ir::ScalarOp::log1p, s.in(0)); }
+
+}  // namespace
+
+constinit const ir::OpDef log1p_op{
+    .name = "log1p",
+    .doc = "log(1 + x), exact for small x; NaN below -1.",
+    .inputs = {{"x", ir::Accept::real}},
+    .outputs = {"y"},
+    .access = ir::Access::pointwise,
+    .infer = infer_from_scalar<scalar>,
+    .reference = reference_from_scalar<scalar>,
+    .scalar = scalar,
+};
+
+}  // namespace scanloom::ops
