@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "expr/stable.h"
 #include "ir/infer_node.h"
 
 namespace scanloom::expr {
@@ -86,8 +87,11 @@ std::vector<Expr> apply_attrs(const ir::OpDef& op, std::vector<Expr> inputs,
     for (const std::string& note : error.notes()) told.note(note);
     return std::vector(outputs, failed(std::move(told)));
   }
+  // Made first, so that ids stay a topological order.
+  auto stable = outputs == 1 ? stable_form(op, inputs, types->front()) : nullptr;
   auto node = std::make_shared<Node>(Kind::op, *std::move(types));
   node->op = &op;
+  node->stable = std::move(stable);
   node->inputs = std::move(inputs);
   node->attrs = std::move(attrs);
   std::vector<Expr> results;

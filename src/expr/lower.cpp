@@ -1,5 +1,6 @@
 #include "expr/lower.h"
 
+#include <algorithm>
 #include <map>
 
 #include "expr/places.h"
@@ -45,7 +46,13 @@ class Lowering {
 
   /// What the yields reach, into a region whose arguments the scope knows.
   Expected<void> region(Scope scope, std::span<const Expr> yields) {
-    SCANLOOM_CHECK_OK(fill(scope, Places(yields)));
+    // What is given a value is not computed again: the form as it was written reads it.
+    const auto is_free = [&](const Node& node) {
+      return std::ranges::none_of(node.stable->passed, [&](const Expr& x) {
+        return scope.values.contains(key_of(x));
+      });
+    };
+    SCANLOOM_CHECK_OK(fill(scope, Places(yields, is_free)));
     yield(scope, yields);
     return {};
   }
@@ -56,9 +63,19 @@ class Lowering {
       return fail(Code::limit_reached, "loops and branches lie in each other more than {} deep",
                   kDeepest);
     for (const Node* node : places.nodes(scope.place))
-      if (!scope.knows(*node)) SCANLOOM_CHECK_OK(add(scope, places, *node));
+      if (places.takes_stable_form(*node))
+        take_stable_form(scope, *node);
+      else if (!scope.knows(*node))
+        SCANLOOM_CHECK_OK(add(scope, places, *node));
     --depth_;
     return {};
+  }
+
+  void take_stable_form(Scope& scope, const Node& node) {
+    const ValueId value = value_of(scope, node.stable->value);
+    std::string& name = module_.value(value).name;
+    if (name.empty() && !node.names.empty()) name = node.names[0];
+    scope.values.try_emplace(ExprKey{&node, 0}, value);
   }
 
   void yield(Scope& scope, std::span<const Expr> yields) {

@@ -37,6 +37,13 @@ Node::~Node() {
   const bool outermost = dead_values == nullptr;
   if (outermost) dead_values = &own;
   for (Expr& x : inputs) bury(x);
+  if (stable != nullptr) {
+    StableForm form = *stable;
+    bury(form.value);
+    for (Expr& x : form.arguments) bury(x);
+    for (Expr& x : form.passed) bury(x);
+    stable.reset();
+  }
   for (Expr& x : body.yields) bury(x);
   for (Expr& x : body.args) bury(x);
   // What a part is part of, where nobody else asks for it.
@@ -110,15 +117,36 @@ bool is_whole_axis(const Index& item) {
 }
 
 std::vector<const Node*> reachable(std::span<const Expr> outputs) {
+  return reachable(outputs, [](const Node&) { return false; });
+}
+
+std::vector<const Node*> reachable(std::span<const Expr> outputs,
+                                   const std::function<bool(const Node&)>& uses) {
   std::unordered_set<const Node*> seen;
   std::vector<const Node*> nodes;
   const auto visit = [&](const Expr& x) {
     if (x.defined() && seen.insert(x.node().get()).second) nodes.push_back(x.node().get());
   };
   for (const Expr& x : outputs) visit(x);
-  for (std::size_t i = 0; i < nodes.size(); ++i)
-    for (const Expr& x : nodes[i]->inputs) visit(x);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const Node& node = *nodes[i];
+    if (node.stable != nullptr && uses(node)) {
+      visit(node.stable->value);
+      continue;
+    }
+    for (const Expr& x : node.inputs) visit(x);
+  }
   std::ranges::sort(nodes, {}, [](const Node* node) { return node->id; });
+  return nodes;
+}
+
+std::vector<const Node*> reachable_in_any_form(std::span<const Expr> outputs) {
+  std::vector<const Node*> nodes = reachable(outputs);
+  const std::vector<const Node*> computed = reachable(outputs, [](const Node&) { return true; });
+  nodes.insert(nodes.end(), computed.begin(), computed.end());
+  std::ranges::sort(nodes, {}, [](const Node* node) { return node->id; });
+  const auto [first, last] = std::ranges::unique(nodes);
+  nodes.erase(first, last);
   return nodes;
 }
 

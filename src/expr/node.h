@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -56,6 +57,13 @@ struct PartOf {
   std::vector<Index> items;
 };
 
+/// Another way to compute the same number, which neither overflows nor cancels (expr/stable.h).
+struct StableForm {
+  Expr value;
+  std::vector<Expr> arguments;  ///< what `value` is computed of, and the node, too
+  std::vector<Expr> passed;     ///< what lies between these and the node; `value` reads none of it
+};
+
 struct Node : std::enable_shared_from_this<Node> {
   Node(Kind kind_of, std::vector<StaticType> types);
   Node(const Node&) = delete;
@@ -78,6 +86,8 @@ struct Node : std::enable_shared_from_this<Node> {
   std::shared_ptr<const PartOf> part;
   /// Of rows of states that are no result of a loop: the state after the last step.
   std::shared_ptr<const Expr> last_row;
+  /// Of a node with one output; older than the node.
+  std::unique_ptr<const StableForm> stable;
   bool stops_gradient = false;
   std::optional<std::pair<double, double>> gradient_limits;  ///< what its cotangent is cut to
   std::optional<double> gradient_factor;                     ///< what its cotangent is times
@@ -112,5 +122,11 @@ using NodePtr = std::shared_ptr<Node>;
 
 /// Nodes that the expressions reach, each after those it reads; bodies are not entered.
 [[nodiscard]] std::vector<const Node*> reachable(std::span<const Expr> outputs);
+/// The same with what stable forms of them reach.
+[[nodiscard]] std::vector<const Node*> reachable_in_any_form(std::span<const Expr> outputs);
+/// The same for what is computed: of nodes with a stable form that `uses` agrees to, what that
+/// reads instead.
+[[nodiscard]] std::vector<const Node*> reachable(std::span<const Expr> outputs,
+                                                 const std::function<bool(const Node&)>& uses);
 
 }  // namespace scanloom::expr

@@ -15,8 +15,10 @@ Place other_side(Place place) { return place % 2 == 1 ? place + 1 : place - 1; }
 
 }  // namespace
 
-Places::Places(std::span<const Expr> outputs) : places_(1) {
-  const std::vector<const Node*> nodes = reachable(outputs);
+Places::Places(std::span<const Expr> outputs, std::function<bool(const Node&)> takes)
+    : takes_(std::move(takes)), places_(1) {
+  const std::vector<const Node*> nodes =
+      reachable(outputs, [&](const Node& node) { return takes_stable_form(node); });
   for (const Expr& x : outputs) use(x, 0);
   // What reads a node is younger: all its uses are known when its turn comes.
   for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
@@ -28,6 +30,7 @@ Places::Places(std::span<const Expr> outputs) : places_(1) {
 }
 
 void Places::use_operands(const Node& node, Place place) {
+  if (takes_stable_form(node)) return use(node.stable->value, place);
   if (node.kind != Kind::branch || places_[place].depth == kDeepest) {
     for (const Expr& x : node.inputs) use(x, place);
     return;

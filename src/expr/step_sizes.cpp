@@ -51,7 +51,7 @@ bool is_known(const StaticType& type) {
 StepSizes::StepSizes(const Body& body, const ir::LoopPorts& ports) {
   for (std::size_t i = ports.captured; i < body.args.size(); ++i)
     values_vary_.insert(body.args[i].node().get());
-  for (const Node* node : reachable(body.yields))
+  for (const Node* node : reachable_in_any_form(body.yields))
     if (!node->inputs.empty()) visit(*node);
 }
 

@@ -54,7 +54,8 @@ bool is_cheap(const Node& node) {
       &ops::exp_op,   &ops::log_op,   &ops::sin_op,     &ops::cos_op,      &ops::tanh_op,
       &ops::pow_op,   &ops::erf_op,   &ops::sigmoid_op, &ops::softplus_op, &ops::asin_op,
       &ops::acos_op,  &ops::atan_op,  &ops::sinh_op,    &ops::cosh_op,     &ops::asinh_op,
-      &ops::acosh_op, &ops::atanh_op, &ops::sqrt_op,    &ops::div_op,
+      &ops::acosh_op, &ops::atanh_op, &ops::expm1_op,   &ops::log1p_op,    &ops::sqrt_op,
+      &ops::div_op,
   };
   return std::ranges::find(kFunctions, node.op) == std::end(kFunctions);
 }
@@ -66,7 +67,7 @@ class LoopReverse {
         loop_(pull.node),
         body_(loop_->body),
         ports_(loop_->loop->ports),
-        places_(body_.yields),
+        places_(body_.yields, [](const Node&) { return true; }),
         sizes_(body_, ports_) {}
 
   void build() {
@@ -244,7 +245,7 @@ class LoopReverse {
   /// Finds what the results read of the forward step, and what stands for it.
   void cut(const std::vector<Expr>& results) {
     std::set<const Node*> forward;
-    for (const Node* node : expr::reachable(body_.yields)) forward.insert(node);
+    for (const Node* node : expr::reachable_in_any_form(body_.yields)) forward.insert(node);
     for (const Expr& arg : body_.args) forward.insert(arg.node().get());
     std::set<expr::ExprKey> seen;
     std::vector<Expr> open = results;

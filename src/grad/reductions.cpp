@@ -1,5 +1,6 @@
 // Rules of reductions and of other operators along axes.
 #include <algorithm>
+#include <limits>
 
 #include <scanloom/scan.h>
 
@@ -79,7 +80,10 @@ void pull_reduce(Pull& p) {
   if (kind == "l1") return spread(g * sign(x));
   if (kind == "l2") return spread(g * x / kept(p, p.out()));
   if (kind == "log_sum") return spread(g / sum(x, axes_of(p), true));
-  return spread(g * exp(x - kept(p, p.out())));  // log_sum_exp
+  // log_sum_exp; minus infinity takes no part, even where all are.
+  const Expr nothing = equal(x, number(-std::numeric_limits<double>::infinity(), x.dtype()));
+  const Expr zero = number(0, x.dtype());
+  return spread(g * where(nothing, zero, exp(where(nothing, zero, x - kept(p, p.out())))));
 }
 
 void pull_softmax(Pull& p) {

@@ -1,6 +1,7 @@
 #include "grad/reverse.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "expr/branch.h"
@@ -15,7 +16,11 @@ using expr::Node;
 
 Activity::Activity(std::span<const Expr> outputs, std::span<const Expr> wrt,
                    std::span<const Expr> constants)
-    : nodes_(expr::reachable(outputs)) {
+    : Activity(expr::reachable(outputs), wrt, constants) {}
+
+Activity::Activity(std::vector<const Node*> nodes, std::span<const Expr> wrt,
+                   std::span<const Expr> constants)
+    : nodes_(std::move(nodes)) {
   std::set<ExprKey> fixed;
   for (const Expr& x : constants) fixed.insert(expr::key_of(x));
   for (const Expr& x : wrt) active_.insert(expr::key_of(x));
@@ -72,6 +77,90 @@ class Cotangents {
   std::vector<std::pair<Expr, Expr>> sums_;
 };
 
+/// A node with the cotangents that are known of it.
+Pull pull_of(const expr::NodePtr& node, const Activity& activity, const Cotangents& sums) {
+  Pull pull{.node = node, .cotangents = {}, .wanted = {}, .result = {}};
+  for (std::uint32_t i = 0; i < node->outputs.size(); ++i) {
+    const Expr x(node, i);
+    pull.cotangents.push_back(activity.contains(x) ? sums.of(x) : Expr());
+  }
+  for (const Expr& x : node->inputs) pull.wanted.push_back(activity.contains(x));
+  return pull;
+}
+
+bool is_needed(const Pull& pull) {
+  return std::ranges::any_of(pull.cotangents, &Expr::defined) &&
+         std::ranges::find(pull.wanted, true) != pull.wanted.end();
+}
+
+using Give = std::function<void(const Expr& x, const Expr& cotangent)>;
+
+Expected<void> pull_stable_form(const Node& node, const Expr& cotangent, const Activity& around,
+                                const Give& give);
+
+/// Gives the cotangents of what a node reads. `told`: values that somebody asks for or says
+/// something of.
+Expected<void> pull_node(Pull& pull, const Activity& activity, const std::set<ExprKey>& told,
+                         const Give& give) {
+  const Node& node = *pull.node;
+  if (node.gradient_limits)
+    pull.cotangents[0] =
+        clip(pull.cotangents[0], node.gradient_limits->first, node.gradient_limits->second);
+  if (node.gradient_factor)
+    pull.cotangents[0] =
+        pull.cotangents[0] * number(*node.gradient_factor, node.outputs[0].dtype);
+  const auto is_told = [&](const Expr& x) { return told.contains(expr::key_of(x)); };
+  if (node.stable != nullptr && std::ranges::none_of(node.stable->passed, is_told))
+    return pull_stable_form(node, pull.cotangents[0], activity, give);
+  pull.result.resize(node.inputs.size());
+  SCANLOOM_TRY(const Rule rule, rule_of(node));
+  rule(pull);
+  for (std::size_t i = 0; i < pull.result.size(); ++i) {
+    if (!pull.wanted[i] || !pull.result[i].defined()) continue;
+    if (const Error* error = pull.result[i].error()) return *error;
+    give(node.inputs[i], pull.result[i]);
+  }
+  return {};
+}
+
+/// The nodes of a stable form of `node`: they are younger than what both read.
+std::vector<const Node*> nodes_of_form(const Node& node) {
+  std::uint64_t limit = 0;
+  for (const Expr& x : node.inputs) limit = std::max(limit, x.node()->id);
+  std::vector<const Node*> nodes;
+  const auto visit = [&](const Expr& x) {
+    if (!x.defined() || x.node()->id <= limit) return;
+    if (std::ranges::find(nodes, x.node().get()) == nodes.end()) nodes.push_back(x.node().get());
+  };
+  visit(node.stable->value);
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    for (const Expr& x : nodes[i]->inputs) visit(x);
+  std::ranges::sort(nodes, {}, [](const Node* each) { return each->id; });
+  return nodes;
+}
+
+/// Past what lies between a node and the arguments of its stable form, where the products of the
+/// rules would be 0 times infinity.
+Expected<void> pull_stable_form(const Node& node, const Expr& cotangent, const Activity& around,
+                                const Give& give) {
+  const expr::StableForm& form = *node.stable;
+  std::vector<Expr> arguments;
+  for (const Expr& x : form.arguments)
+    if (around.contains(x) && std::ranges::find(arguments, x) == arguments.end())
+      arguments.push_back(x);
+  const Activity inner(nodes_of_form(node), arguments, {});
+  Cotangents sums;
+  sums.add(form.value, cotangent);
+  const Give add = [&](const Expr& x, const Expr& part) { sums.add(x, part); };
+  for (auto at = inner.nodes().rbegin(); at != inner.nodes().rend(); ++at) {
+    const expr::NodePtr each = const_cast<Node*>(*at)->shared_from_this();
+    Pull pull = pull_of(each, inner, sums);
+    if (is_needed(pull)) SCANLOOM_CHECK_OK(pull_node(pull, inner, {}, add));
+  }
+  for (const Expr& x : arguments) give(x, sums.of(x));
+  return {};
+}
+
 /// Walks back through a graph, and through the sides of its branches apart: the gradient of a
 /// branch is a branch, so that the side that was not taken cannot spoil it with 0 times infinity.
 class Reverse {
@@ -81,6 +170,9 @@ class Reverse {
       : activity_(outputs, wrt, constants), places_(outputs) {
     for (const Expr& x : wrt) wrt_.insert(expr::key_of(x));
     for (const Expr& x : known) known_.insert(expr::key_of(x));
+    told_ = wrt_;
+    told_.insert(known_.begin(), known_.end());
+    for (const Expr& x : constants) told_.insert(expr::key_of(x));
   }
 
   Expected<std::vector<Expr>> run(std::span<const Expr> outputs, std::span<const Expr> cotangents,
@@ -121,32 +213,12 @@ class Reverse {
   }
 
   Expected<void> pull(Side& side, const expr::NodePtr& node) {
-    Pull pull{.node = node, .cotangents = {}, .wanted = {}, .result = {}};
-    bool any = false;
-    for (std::uint32_t i = 0; i < node->outputs.size(); ++i) {
-      const Expr x(node, i);
-      pull.cotangents.push_back(activity_.contains(x) ? side.sums.of(x) : Expr());
-      any |= pull.cotangents.back().defined();
-    }
-    for (const Expr& x : node->inputs) pull.wanted.push_back(activity_.contains(x));
-    if (!any || std::ranges::find(pull.wanted, true) == pull.wanted.end()) return {};
+    Pull pull = pull_of(node, activity_, side.sums);
+    if (!is_needed(pull)) return {};
     if (node->kind == Kind::branch) return pull_branch(side, pull);
-    if (node->gradient_limits)
-      pull.cotangents[0] =
-          clip(pull.cotangents[0], node->gradient_limits->first, node->gradient_limits->second);
-    if (node->gradient_factor)
-      pull.cotangents[0] =
-          pull.cotangents[0] * number(*node->gradient_factor, node->outputs[0].dtype);
-    pull.result.resize(node->inputs.size());
-    SCANLOOM_TRY(const Rule rule, rule_of(*node));
-    rule(pull);
-    for (std::size_t i = 0; i < pull.result.size(); ++i) {
-      if (!pull.wanted[i] || !pull.result[i].defined()) continue;
-      if (const Error* error = pull.result[i].error()) return *error;
-      if (!known_.contains(expr::key_of(node->inputs[i])))
-        add(side, node->inputs[i], pull.result[i]);
-    }
-    return {};
+    return pull_node(pull, activity_, told_, [&](const Expr& x, const Expr& cotangent) {
+      if (!known_.contains(expr::key_of(x))) add(side, x, cotangent);
+    });
   }
 
   Expected<void> pull_branch(Side& around, const Pull& pull) {
@@ -187,7 +259,7 @@ class Reverse {
 
   Activity activity_;
   expr::Places places_;
-  std::set<ExprKey> wrt_, known_;
+  std::set<ExprKey> wrt_, known_, told_;
 };
 
 }  // namespace

@@ -15,6 +15,9 @@ class Activity {
  public:
   Activity(std::span<const Expr> outputs, std::span<const Expr> wrt,
            std::span<const Expr> constants = {});
+  /// Of these nodes alone, each after those it reads.
+  Activity(std::vector<const expr::Node*> nodes, std::span<const Expr> wrt,
+           std::span<const Expr> constants);
   [[nodiscard]] bool contains(const Expr& x) const {
     return x.defined() && active_.contains(expr::key_of(x));
   }

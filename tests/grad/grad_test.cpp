@@ -102,6 +102,64 @@ TEST(Grad, OfElements) {
   });
 }
 
+TEST(Grad, OfStableForms) {
+  check({{{2, 3}}, {{2, 3}, -0.5, 2}}, [](Xs x) {
+    const Expr powers = exp(x[0]);
+    return sum(log(softmax(x[0])) * x[1] + log(sigmoid(x[1])) * x[0] + log(1 - sigmoid(x[0])) +
+               log(1 + powers) * x[1] + log1p(exp(-x[1])) + log(powers + exp(x[1])) +
+               powers / sum(powers, {1}, true) * x[1] + 1 / (1 + exp(-x[0])) * x[1] +
+               powers / (powers + 1) + (powers - 1) * x[1] + log(1 + x[1]) + expm1(x[0] * x[1]) +
+               log1p(x[1])) +
+           sum(log(sum(powers, {0})) * log(mean(exp(x[1]), {0}))) +
+           sum(log(transpose(softmax(x[0], 0))[1]));
+  });
+}
+
+/// What a cost is and its gradient, at a vector.
+std::vector<std::vector<double>> at(const std::function<Expr(const Expr&)>& cost,
+                                    const std::vector<double>& values) {
+  const Expr x = input("x", DType::f64, {-1});
+  const Expr y = cost(x);
+  const Function f = Function::compile({x}, {y, grad(y, x)}).value_or_throw();
+  const std::vector<View> views{view(values.data(), {static_cast<std::int64_t>(values.size())})};
+  const std::vector<Value> results = f.call(views).value_or_throw();
+  std::vector<std::vector<double>> found;
+  for (const Value& result : results) {
+    const auto all = result.as<double>();
+    found.emplace_back(all.begin(), all.end());
+  }
+  return found;
+}
+
+TEST(Grad, OfStableFormsWhereTheirPartsOverflow) {
+  using testing::ElementsAre;
+  const std::vector<double> far{1000, -1000};
+  EXPECT_THAT(at([](const Expr& x) { return sum(log(softmax(x))); }, far),
+              ElementsAre(ElementsAre(-2000), ElementsAre(-1, 1)));
+  EXPECT_THAT(at([](const Expr& x) { return log(softmax(x)[1]); }, far),
+              ElementsAre(ElementsAre(-2000), ElementsAre(-1, 1)));
+  EXPECT_THAT(at([](const Expr& x) { return log(sum(exp(x))); }, far),
+              ElementsAre(ElementsAre(1000), ElementsAre(1, 0)));
+  EXPECT_THAT(at([](const Expr& x) { return sum(log(1 + exp(x))); }, far),
+              ElementsAre(ElementsAre(1000), ElementsAre(1, 0)));
+  EXPECT_THAT(at([](const Expr& x) { return sum(log(1 - 1 / (1 + exp(-x)))); }, far),
+              ElementsAre(ElementsAre(-1000), ElementsAre(-1, 0)));
+  EXPECT_THAT(at([](const Expr& x) { return sum(exp(x) / sum(exp(x)) * x); }, far),
+              ElementsAre(ElementsAre(1000), ElementsAre(1, 0)));
+}
+
+TEST(Grad, WithRespectToWhatAStableFormPasses) {
+  const Expr x = input("x", DType::f64, {2});
+  const Expr p = softmax(x);
+  const Expr slope = grad(sum(log(p)), p);
+  const std::vector<double> values{0, 0};
+  const std::vector<View> views{view(values.data(), {2})};
+  const Function f = Function::compile({x}, {slope}).value_or_throw();
+  const std::vector<Value> found = f.call(views).value_or_throw();
+  const auto all = found[0].as<double>();
+  EXPECT_THAT(std::vector(all.begin(), all.end()), testing::ElementsAre(2, 2));
+}
+
 TEST(Grad, OfBroadcasting) {
   check({{{2, 3}}, {{3}}, {{2, 1}}, {{}}},
         [](Xs x) { return sum((x[0] * x[1] + x[2]) * x[3] + x[1] * x[2]); });

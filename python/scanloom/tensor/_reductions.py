@@ -80,6 +80,12 @@ def ptp(a: Any, axis: Union[int, None] = None) -> TensorVariable:
     return max(a, axis) - min(a, axis)
 
 
+def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+    """log(sum(exp(x))), which does not overflow."""
+    powers = TensorVariable(_native.exp(expr_of(x)))
+    return TensorVariable(_native.log(sum(powers, axis, keepdims=keepdims)._expr))
+
+
 def cumsum(x: Any, axis: Union[int, None] = None) -> TensorVariable:
     """Without an axis of the flattened tensor."""
     return as_tensor_variable(x).cumsum(axis)

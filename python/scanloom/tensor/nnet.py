@@ -40,7 +40,9 @@ def relu(x: Any, alpha: Any = 0) -> TensorVariable:
 
 def elu(x: Any, alpha: Any = 1) -> TensorVariable:
     made = as_tensor_variable(x)
-    below = expr_of(alpha * (TensorVariable(_native.exp(made._expr)) - 1.0))
+    # No infinity where it is not taken: 0 times that were the gradient.
+    negative = _native.minimum(made._expr, _native.whole(0))
+    below = expr_of(alpha * TensorVariable(_native.expm1(negative)))
     is_above = _native.gt(made._expr, _native.whole(0))
     return TensorVariable(_native.where(is_above, made._expr, below))
 
