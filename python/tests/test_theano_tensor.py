@@ -633,3 +633,35 @@ def test_narrow_reals_are_added_up_in_float64(name):
     found = theano.function([x], getattr(T, name)(x))(values)
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, getattr(values.astype(np.float64), name)(), rtol=1e-6)
+
+
+LONG = {
+    dtype: np.random.default_rng(5).integers(-60 if dtype != "uint8" else 0, 60, (3, 4099)).astype(dtype)
+    for dtype in ("float32", "float64", "float16", "int8", "uint8", "int32", "int64")
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", LONG)
+def test_order_of_long_lines(dtype):
+    x = LONG[dtype].copy()
+    order = np.argsort(x, axis=1, kind="stable")
+    check(applied(T.sort, x), np.take_along_axis(x, order, 1))
+    check(applied(T.argsort, x), order)
+    check(applied(lambda x: T.argsort(x, axis=0), x), np.argsort(x, axis=0, kind="stable"))
+    for axis in (0, 1, None):
+        check(applied(lambda x: T.argmax(x, axis=axis), x), np.argmax(x, axis))
+        check(applied(lambda x: T.argmin(x, axis=axis), x), np.argmin(x, axis))
+    if dtype.startswith("float"):
+        x[1, 4000] = np.nan
+        assert applied(lambda x: T.argmax(x, axis=1), x)[1] == 4000
+        assert applied(T.argsort, x)[1, -1] == 4000
+        assert applied(lambda x: T.argmin(x, axis=1), x)[1] == np.nanargmin(x[1])
+
+
+def test_powers_that_are_products():
+    x = abs(MATRIX) + 0.1
+    for exponent in (3, 0.5, -1):
+        check(applied(lambda x: x**exponent, x), x**exponent, 1e-15)
+    check(applied(lambda x: x**3, WHOLE), WHOLE**3)
+    found = applied(lambda x: x**3, np.arange(5, dtype="float32"))
+    check(found, np.arange(5, dtype="float32") ** 3)

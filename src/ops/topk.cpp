@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <bit>
+#include <numeric>
+#include <type_traits>
 
 #include "ops/element_order.h"
 #include "ops/indices.h"
@@ -97,18 +100,70 @@ void select(const Kept<T>& kept, std::int64_t k, const T* line, std::int64_t ste
   }
 }
 
+/// Types of which a value and its place in a line fit into one number.
+template <class T>
+concept Packed = sizeof(T) <= 4 && (std::is_integral_v<T> || std::is_same_v<T, float>);
+
+/// A number that orders as compare does, both zeros and all NaNs alike.
+template <Packed T>
+std::uint32_t rank_of(T value) {
+  constexpr std::uint32_t kSign = 0x80000000;
+  if constexpr (std::is_same_v<T, float>) {
+    if (value != value) return ~std::uint32_t{0};
+    const auto bits = std::bit_cast<std::uint32_t>(value == 0 ? 0.0F : value);
+    return (bits & kSign) != 0 ? ~bits : bits | kSign;
+  } else if constexpr (std::is_signed_v<T>) {
+    return static_cast<std::uint32_t>(static_cast<std::int32_t>(value)) ^ kSign;
+  } else {
+    return static_cast<std::uint32_t>(value);
+  }
+}
+
+/// All elements of a line in order. The indices are sorted where they will be, one behind the
+/// other: with the ranks of the elements in the upper halves, or by the elements themselves.
+template <class T>
+void sort_line(const Kept<T>& kept, const T* line, std::int64_t step, std::int64_t size) {
+  std::int64_t* const first = kept.indices;
+  bool is_packed = false;
+  if constexpr (Packed<T>) {
+    is_packed = size <= std::int64_t{1} << 32;
+    if (is_packed) {
+      auto* const keys = reinterpret_cast<std::uint64_t*>(first);
+      for (std::int64_t i = 0; i < size; ++i) {
+        const std::uint32_t rank = rank_of(line[i * step]);
+        const std::uint64_t high = kept.largest ? ~rank : rank;
+        keys[i] = high << 32 | static_cast<std::uint64_t>(i);
+      }
+      std::sort(keys, keys + size);
+      for (std::int64_t i = 0; i < size; ++i) keys[i] &= 0xffffffff;
+    }
+  }
+  if (!is_packed) {
+    std::iota(first, first + size, std::int64_t{0});
+    std::sort(first, first + size, [&](std::int64_t a, std::int64_t b) {
+      return kept.before(line[a * step], a, line[b * step], b);
+    });
+  }
+  for (std::int64_t i = 0; i < size; ++i) kept.values[i * kept.value_step] = line[first[i] * step];
+}
+
 template <class T>
 void select_lines(const tensor::Call& call) {
   const Operand &x = call.in(0), &values = call.out(0), &indices = call.out(1);
   const int axis = checked_axis(call.attrs[kAxis], x.rank);
   const bool largest = call.attrs[kLargest].integer() != 0;
-  for_each_line<3>(
-      x.shape(), axis, {strides_of(x), strides_of(values), strides_of(indices)},
-      [&](const auto& at) {
-        const Kept<T> kept{values.data<T>() + at[1], indices.data<std::int64_t>() + at[2],
-                           values.strides[axis], indices.strides[axis], largest};
-        select(kept, values.dims[axis], x.data<const T>() + at[0], x.strides[axis], x.dims[axis]);
-      });
+  for_each_line<3>(x.shape(), axis, {strides_of(x), strides_of(values), strides_of(indices)},
+                   [&](const auto& at) {
+                     const Kept<T> kept{values.data<T>() + at[1],
+                                        indices.data<std::int64_t>() + at[2], values.strides[axis],
+                                        indices.strides[axis], largest};
+                     const T* const line = x.data<const T>() + at[0];
+                     const std::int64_t k = values.dims[axis], size = x.dims[axis];
+                     if (k == size && kept.index_step == 1)
+                       sort_line(kept, line, x.strides[axis], size);
+                     else
+                       select(kept, k, line, x.strides[axis], size);
+                   });
 }
 
 tensor::Status reference(const tensor::Call& call) noexcept {
