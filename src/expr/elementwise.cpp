@@ -107,6 +107,10 @@ Expr pow(const Expr& a, const Expr& b) {
   const std::optional<double> exponent = constant_number(both[1]);
   if (exponent == 2.0) return both[0] * both[0];
   if (exponent == 1.0) return both[0];
+  // As Theano does: the bits differ from those of pow in the last place.
+  if (exponent == 3.0) return both[0] * both[0] * both[0];
+  if (exponent == 0.5 && is_real(both[0].dtype())) return sqrt(both[0]);
+  if (exponent == -1.0 && is_real(both[0].dtype())) return number(1, both[0].dtype()) / both[0];
   return apply(ops::pow_op, std::move(both));
 }
 
