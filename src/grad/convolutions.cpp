@@ -1,10 +1,11 @@
-// The rules of convolutions over two axes and of their transposes, each in terms of the other. The
+// The rules of convolutions and of their transposes, each in terms of the other. The
 // cotangent of the filters is a convolution of the data with the cotangent, batch and channels
 // exchanged, in which strides and dilations change places.
 #include <algorithm>
 
 #include "expr/apply.h"
 #include "grad/rules.h"
+#include "grad/windows.h"
 #include "ops/ops.h"
 
 namespace scanloom::autodiff {
@@ -24,37 +25,67 @@ bool is_plain(const Pull& p) {
 
 Axes axes_of(const Attr& attr) { return attr.present() ? attr.integers() : Axes{1, 1}; }
 
-Expr transposed(const Expr& x, const Expr& w, const Axes& strides, const Axes& dilations) {
-  return expr::apply(ops::conv_transpose_op, {x, w},
-                     {{"strides", strides}, {"dilations", dilations}});
-}
-
-Expr exchanged(const Expr& x) { return dimshuffle(x, {1, 0, 2, 3}); }
-
-/// y, which is at most as large, in front of zeros to the sizes of x.
-Expr extended(const Expr& y, const Expr& x) {
-  const std::vector<Index> front{Index::all(), Index::all(), Index::slice({}, size(y, 2)),
-                                 Index::slice({}, size(y, 3))};
-  return set_subtensor(subtensor(zeros_like(x), front), y);
+Expr exchanged(const Expr& x) {
+  Axes order{1, 0};
+  for (std::int64_t i = 2; i < x.rank(); ++i) order.push_back(i);
+  return dimshuffle(x, order);
 }
 
 /// The part of y that has the sizes of x.
 Expr cut(const Expr& y, const Expr& x) {
-  return subtensor(
-      y, {Index::all(), Index::all(), Index::slice({}, size(x, 2)), Index::slice({}, size(x, 3))});
+  std::vector<Index> items(2, Index::all());
+  for (int i = 2; i < x.rank(); ++i) items.push_back(Index::slice({}, size(x, i)));
+  Expr part = subtensor(y, items);
+  if (part.error() == nullptr) part.node()->outputs[0] = expr::type_of(x);
+  return part;
 }
 
-void pull_conv(Pull& p) {
-  if (!is_plain(p)) {
-    p.result[0] = expr::failed(
-        fail(Code::unsupported, "the gradient of a convolution with pads, groups or a bias"));
-    return;
+/// [b, groups * c, ...] as [c, groups * b, ...].
+Expr exchanged_by_group(const Expr& x, std::int64_t groups) {
+  if (groups == 1) return exchanged(x);
+  std::vector<Expr> apart{size(x, 0), Expr(groups),
+                          floor_divide(size(x, 1), expr::integer(groups))};
+  std::vector<Expr> together{apart[2], apart[1] * apart[0]};
+  Axes order{2, 1, 0};
+  for (int i = 2; i < x.rank(); ++i) {
+    apart.push_back(size(x, i));
+    together.push_back(apart.back());
+    order.push_back(i + 1);
   }
-  const Axes strides = axes_of(p.attr("strides")), dilations = axes_of(p.attr("dilations"));
+  return reshape(dimshuffle(reshape(x, apart), order), together);
+}
+
+/// Of data that are padded for themselves, in groups of channels. The cotangent of the filters is a
+/// convolution in the same groups: each takes its channels as a batch and the batch as channels.
+void pull_conv(Pull& p) {
   const Expr &x = p.in(0), &w = p.in(1), &g = p.g();
-  if (p.wanted[0]) p.result[0] = extended(transposed(g, w, strides, dilations), x);
-  if (p.wanted[1])
-    p.result[1] = cut(exchanged(conv2d(exchanged(x), exchanged(g), dilations, strides)), w);
+  std::vector<Expr> kernels;
+  Axes strides, dilations;
+  for (int i = 2; i < x.rank(); ++i) kernels.push_back(size(w, i));
+  const std::vector<WindowAxis> axes = window_axes(p, kernels);
+  for (const WindowAxis& axis : axes) {
+    strides.push_back(axis.stride);
+    dilations.push_back(axis.dilation);
+  }
+  const Attr& group = p.attr("group");
+  const std::int64_t groups = group.present() ? group.integer() : 1;
+  if (p.wanted[0]) {
+    const Expr spread =
+        expr::apply(ops::conv_transpose_op, {g, w},
+                    {{"strides", strides}, {"dilations", dilations}, {"group", groups}});
+    p.result[0] = unpadded(spread, axes, x);
+  }
+  if (p.wanted[1]) {
+    const Expr sums =
+        expr::apply(ops::conv_op, {exchanged_by_group(padded(x, axes), groups), exchanged(g)},
+                    {{"strides", dilations}, {"dilations", strides}, {"group", groups}});
+    p.result[1] = cut(exchanged(sums), w);
+  }
+  if (p.wanted.size() > 2 && p.wanted[2]) {
+    Axes others{0};
+    for (std::int64_t i = 2; i < g.rank(); ++i) others.push_back(i);
+    p.result[2] = sum(g, others);
+  }
 }
 
 void pull_transposed(Pull& p) {

@@ -10,9 +10,6 @@ std::span<const RuleRow> remaining_rules() {
       {.op = &ops::random_op, .rule = nullptr, .constant = true},
       {.op = &ops::quantize_linear_op, .rule = nullptr, .reason = "its steps are flat"},
       {.op = &ops::range_op, .rule = nullptr, .reason = "its length depends on its operands"},
-      {.op = &ops::lstm_op, .rule = nullptr, .reason = "write the layer as a scan"},
-      {.op = &ops::gru_op, .rule = nullptr, .reason = "write the layer as a scan"},
-      {.op = &ops::rnn_op, .rule = nullptr, .reason = "write the layer as a scan"},
   };
   return rows;
 }

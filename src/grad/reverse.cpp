@@ -117,7 +117,8 @@ Expected<void> pull_node(Pull& pull, const Activity& activity, const std::set<Ex
   rule(pull);
   for (std::size_t i = 0; i < pull.result.size(); ++i) {
     if (!pull.wanted[i] || !pull.result[i].defined()) continue;
-    if (const Error* error = pull.result[i].error()) return *error;
+    if (const Error* error = pull.result[i].error())
+      return node.kind == Kind::op && !node.place.empty() ? Error(*error).at(node.place) : *error;
     give(node.inputs[i], pull.result[i]);
   }
   return {};

@@ -43,6 +43,8 @@ struct RuleRow {
 [[nodiscard]] std::span<const RuleRow> reduction_rules();
 [[nodiscard]] std::span<const RuleRow> product_rules();
 [[nodiscard]] std::span<const RuleRow> convolution_rules();
+[[nodiscard]] std::span<const RuleRow> pool_rules();
+[[nodiscard]] std::span<const RuleRow> recurrent_rules();
 [[nodiscard]] std::span<const RuleRow> shape_rules();
 [[nodiscard]] std::span<const RuleRow> index_rules();
 [[nodiscard]] std::span<const RuleRow> remaining_rules();

@@ -45,17 +45,32 @@ void pull_split(Pull& p) {
   p.result[0] = concatenate(parts, static_cast<int>(p.attr("axis").integer()));
 }
 
-/// Only of constant padding; what was added is dropped again.
+/// Elements of x in other places: their numbers, padded alike, say which.
+Expr pulled_from_copies(const Pull& p) {
+  const Expr& x = p.in(0);
+  std::vector<Expr> operands = p.node->inputs;
+  operands[0] = reshape(arange(0, size(flatten(x), 0)), shape(x));
+  const Expr numbers = expr::apply_attrs(ops::pad_op, operands, p.node->attrs, 1)[0];
+  const Expr flat = expr::apply(ops::scatter_elements_op,
+                                {flatten(zeros_like(x)), flatten(numbers), flatten(p.g())},
+                                {{"axis", 0}, {"reduction", "add"}});
+  return reshape(flat, shape(x));
+}
+
+/// Of constant padding what was added is dropped again.
 void pull_pad(Pull& p) {
-  if (p.attr("mode").text() != "constant" || (p.node->inputs.size() > 3 && p.in(3).defined())) {
-    p.result[0] = expr::failed(
-        fail(Code::unsupported, "the gradient of padding by other elements than a constant"));
+  if (p.attr("mode").text() != "constant") {
+    p.result[0] = pulled_from_copies(p);
     return;
   }
+  std::vector<Expr> operands = p.node->inputs;
+  operands[0] = p.g();
+  operands[1] = -cast(p.in(1), DType::i64);
+  if (operands.size() > 2) operands[2] = Expr();
+  const Expr inner = expr::apply(ops::pad_op, std::move(operands), {{"mode", "constant"}});
+  p.result[0] = inner;
   if (p.wanted.size() > 2 && p.wanted[2])
-    p.result[2] = expr::failed(fail(Code::unsupported, "the gradient by the value of a padding"));
-  p.result[0] =
-      expr::apply(ops::pad_op, {p.g(), -cast(p.in(1), DType::i64)}, {{"mode", "constant"}});
+    p.result[2] = reshape(sum(p.g()) - sum(inner), shape(p.in(2)));
 }
 
 }  // namespace
