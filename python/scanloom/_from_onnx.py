@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any, Union
 
 from . import _native
 from ._errors import InvalidArgument, InvalidType
 from ._options import SessionOptions
+from ._types import as_array
 from ._variable import TensorVariable, as_tensor_variable
 
 
@@ -65,20 +67,32 @@ class ModelExpressions:
 
 
 def from_onnx(
-    path_or_bytes: Union[str, "os.PathLike[str]", bytes], options: Union[SessionOptions, None] = None
+    path_or_bytes: Union[str, "os.PathLike[str]", bytes],
+    sizes: Union[dict[str, Sequence[Union[int, None]]], None] = None,
+    values: Union[dict[str, Any], None] = None,
+    options: Union[SessionOptions, None] = None,
 ) -> ModelExpressions:
     """An ONNX model as expressions, which can be computed, looped over and differentiated.
 
-    Weights are constants. Raises what InferenceSession raises for a model that cannot be read, and
-    Unsupported where one of its values is a sequence, an optional or a text.
+    Weights are constants. What is known beforehand decides branches at once:
+    sizes: by the name of an input, the sizes that it always has, None where a call says it.
+    values: by the name of an input, the array or number that it always is.
+
+    Raises what InferenceSession raises for a model that cannot be read, and Unsupported where one of
+    its values is a sequence, an optional or a text, or of a number of axes that only a run knows.
     """
-    native = (SessionOptions() if options is None else options).native()
-    if isinstance(path_or_bytes, bytes):
-        inputs, names, outputs = _native.model_of_bytes(path_or_bytes, native)
-    elif isinstance(path_or_bytes, (str, os.PathLike)):
-        inputs, names, outputs = _native.model_of_file(os.fsencode(path_or_bytes), native)
-    else:
+    is_path = not isinstance(path_or_bytes, bytes)
+    if not isinstance(path_or_bytes, (str, os.PathLike, bytes)):
         raise InvalidArgument(f"from_onnx takes a path or bytes, not {path_or_bytes!r:.80}")
+    fixed = [
+        (name, [-1 if size is None else int(size) for size in given])
+        for name, given in (sizes or {}).items()
+    ]
+    known = [(name, as_array(x, f"the input '{name}'")) for name, x in (values or {}).items()]
+    native = (SessionOptions() if options is None else options).native()
+    inputs, names, outputs = _native.read_model(
+        os.fsencode(path_or_bytes), is_path, fixed, known, native
+    )
     return ModelExpressions(
         {x.name: TensorVariable(x) for x in inputs},
         {name: TensorVariable(x) for name, x in zip(names, outputs)},

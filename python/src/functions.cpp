@@ -101,13 +101,19 @@ nb::tuple expressions(const Expected<ModelExpressions>& read) {
   return nb::make_tuple(read->inputs, names, read->outputs);
 }
 
-nb::tuple model_of_file(const nb::bytes& path, const SessionOptions& session) {
-  return expressions(from_onnx({path.c_str(), path.size()}, session));
-}
+using InputSizes = std::vector<std::pair<std::string, std::vector<std::int64_t>>>;
 
-nb::tuple model_of_bytes(const nb::bytes& content, const SessionOptions& session) {
-  const auto* const data = reinterpret_cast<const std::byte*>(content.c_str());
-  return expressions(from_onnx_bytes({data, content.size()}, session));
+/// A model's bytes, or the path of its file; sizes and values by the names of inputs.
+nb::tuple read_model(const nb::bytes& given, bool is_path, InputSizes sizes,
+                     const std::vector<std::pair<std::string, nb::object>>& values,
+                     const SessionOptions& session) {
+  FromOnnxOptions options{.sizes = std::move(sizes), .values = {}, .session = session};
+  std::list<ArrayView> arrays;
+  for (const auto& [name, value] : values)
+    options.values.emplace_back(name, arrays.emplace_back(value, name, "").view());
+  if (is_path) return expressions(from_onnx({given.c_str(), given.size()}, options));
+  const auto* const data = reinterpret_cast<const std::byte*>(given.c_str());
+  return expressions(from_onnx_bytes({data, given.size()}, options));
 }
 
 nb::object value_of(const Shared& shared) { return Converter(0).to_object(shared.value()); }
@@ -175,8 +181,7 @@ void bind_functions(nb::module_& module) {
       .def("shared", &Function::shared)
       .def("input_count", [](const Function& function) { return function.inputs().size(); })
       .def("inputs", &inputs_of);
-  module.def("model_of_file", &model_of_file);
-  module.def("model_of_bytes", &model_of_bytes);
+  module.def("read_model", &read_model);
   module.def("load_function", &load);
   module.def("compile", &compile);
 }

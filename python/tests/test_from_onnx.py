@@ -6,12 +6,13 @@ import onnx.helper
 import onnx.parser
 import pytest
 
+import real_models
 import scanloom as theano
 import scanloom.tensor as T
 from scanloom import gradient
 
 RANDOM = np.random.default_rng(7)
-HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
+HEAD = '<ir_version: 8, opset_import: ["" : 19]>\n'
 
 
 def draws(*shape):
@@ -28,7 +29,8 @@ def checked(model, **feeds):
     session = theano.InferenceSession(model)
     assert list(made.inputs) == [value.name for value in session.get_inputs()]
     assert list(made.outputs) == [value.name for value in session.get_outputs()]
-    f = theano.function(list(made.inputs.values()), list(made.outputs.values()))
+    inputs, outputs = list(made.inputs.values()), list(made.outputs.values())
+    f = theano.function(inputs, outputs, on_unused_input="ignore")
     for found, expected in zip(f(*feeds.values()), session.run(None, feeds)):
         assert found.dtype == expected.dtype and found.shape == expected.shape
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
@@ -235,3 +237,225 @@ def test_values_that_are_no_tensors():
         theano.from_onnx(b"no model")
     with pytest.raises(ValueError, match="a path or bytes"):
         theano.from_onnx(3)
+
+
+def one_node(operator, feeds, outputs=("y",), absent=(), **attributes):
+    """A model of one node; feeds by the names of its inputs, some of which are absent."""
+    names = ["" if name in absent else name for name in feeds]
+    node = onnx.helper.make_node(operator, names, list(outputs), "it", **attributes)
+    kinds = {np.dtype(np.float64): onnx.TensorProto.DOUBLE, np.dtype(np.int32): onnx.TensorProto.INT32}
+    graph = onnx.helper.make_graph(
+        [node], "g",
+        [onnx.helper.make_tensor_value_info(name, kinds[value.dtype], [None] * value.ndim)
+         for name, value in feeds.items() if name not in absent],
+        [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.DOUBLE, None) for name in outputs
+         if name],
+    )  # fmt: skip
+    imports = [onnx.helper.make_opsetid("", 22)]
+    return onnx.helper.make_model(graph, opset_imports=imports, ir_version=10).SerializeToString()
+
+
+CONVOLUTIONS = [
+    ((2, 3, 7, 6), (4, 3, 3, 2), {}),
+    ((2, 3, 7, 6), (4, 3, 3, 2), dict(pads=[1, 0, 2, 3], strides=[2, 1])),
+    ((1, 2, 9, 8), (3, 2, 3, 3), dict(dilations=[2, 3], strides=[3, 2], pads=[2, 2, 1, 1])),
+    ((2, 4, 6, 5), (6, 2, 3, 3), dict(group=2, pads=[1, 1, 1, 1])),
+    ((1, 4, 6, 5), (4, 1, 3, 3), dict(group=4, strides=[2, 2])),
+    ((2, 2, 9), (3, 2, 4), dict(strides=[3], pads=[1, 2])),
+    ((1, 2, 4, 5, 3), (2, 2, 2, 3, 2), dict(pads=[1, 0, 0, 0, 1, 1])),
+    ((2, 2, 7, 6), (3, 2, 3, 2), dict(auto_pad="SAME_UPPER", strides=[2, 2])),
+    ((2, 2, 7, 6), (3, 2, 4, 2), dict(auto_pad="SAME_LOWER", strides=[2, 1])),
+]
+
+
+@pytest.mark.parametrize("x, w, attributes", CONVOLUTIONS)
+def test_convolutions(x, w, attributes):
+    feeds = dict(x=draws(*x), w=draws(*w), b=draws(w[0]))
+    model = one_node("Conv", feeds, kernel_shape=list(w[2:]), **attributes)
+    differentiated(model, *feeds.values())
+
+
+POOLS = [
+    ((2, 3, 7, 6), dict(kernel_shape=[3, 2])),
+    ((1, 2, 7, 6), dict(kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])),
+    ((1, 2, 7, 6), dict(kernel_shape=[3, 2], strides=[2, 3], pads=[1, 0, 2, 1], ceil_mode=1)),
+    ((1, 2, 9), dict(kernel_shape=[3], dilations=[2], strides=[2])),
+    ((1, 2, 7, 5), dict(kernel_shape=[3, 3], strides=[2, 2], auto_pad="SAME_UPPER")),
+    ((1, 1, 4, 5, 4), dict(kernel_shape=[2, 2, 3], strides=[1, 2, 1])),
+]
+
+
+@pytest.mark.parametrize("x, attributes", POOLS)
+@pytest.mark.parametrize("kind", ["MaxPool", "AveragePool", "counting"])
+def test_pools(kind, x, attributes):
+    feeds = dict(x=draws(*x))
+    if kind == "counting":
+        model = one_node("AveragePool", feeds, count_include_pad=1, **attributes)
+    else:
+        model = one_node(kind, feeds, **attributes)
+    differentiated(model, feeds["x"])
+
+
+@pytest.mark.parametrize("mode", ["constant", "reflect", "edge", "wrap"])
+@pytest.mark.parametrize("axes", [False, True])
+def test_padding(mode, axes):
+    pads = "2] {1, 2}" if axes else "4] {0, 1, 2, 2}"
+    text = f"""
+    g (double[3,4] x, double v) => (double[N,M] y) {{
+      pads = Constant<value = int64[{pads}>()
+      axes = Constant<value = int64[1] {{1}}>()
+      y = Pad<mode = "{mode}">(x, pads, {'v' if mode == 'constant' else '""'}{', axes' if axes else ''})
+    }}
+    """
+    model = model_of(text)
+    if mode == "constant":
+        differentiated(model, draws(3, 4), draws())
+    else:
+        differentiated(model, draws(3, 4), v=draws())
+
+
+STATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize("operator", STATES)
+@pytest.mark.parametrize("lengths", [False, True])
+def test_recurrent_layers(operator, direction, lengths):
+    steps, batch, size, hidden = 4, 3, 2, 2
+    count, rows = (2 if direction == "bidirectional" else 1), STATES[operator] * hidden
+    feeds = dict(
+        x=draws(steps, batch, size), w=draws(count, rows, size), r=draws(count, rows, hidden),
+        b=draws(count, 2 * rows), lengths=np.array([4, 1, 3], np.int32),
+        h0=draws(count, batch, hidden),
+    )  # fmt: skip
+    outputs = ["y", "h"]
+    if operator == "LSTM":
+        feeds.update(c0=draws(count, batch, hidden), p=draws(count, 3 * hidden))
+        outputs.append("c")
+    absent = () if lengths else ("lengths", "p")
+    model = one_node(operator, feeds, outputs, absent, direction=direction, hidden_size=hidden)
+    check_layer(model, {name: value for name, value in feeds.items() if name not in absent})
+
+
+def check_layer(model, feeds):
+    made = checked(model, **feeds)
+    reals = [name for name, value in feeds.items() if value.dtype == np.float64]
+    rest = {name: value for name, value in feeds.items() if name not in reals}
+
+    def outputs(*xs):
+        results = made(**dict(zip(reals, xs)), **rest)
+        return T.concatenate([y.flatten() for y in (results if isinstance(results, list) else [results])])
+
+    gradient.verify_grad(outputs, [feeds[name] for name in reals], rel_tol=1e-5, abs_tol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "operator, attributes",
+    [("GRU", dict(linear_before_reset=1)), ("LSTM", dict(input_forget=1, clip=0.4)),
+     ("RNN", dict(clip=0.3)), ("GRU", dict(clip=0.5)), ("LSTM", dict(layout=1)), ("GRU", dict(layout=1))],
+)  # fmt: skip
+def test_forms_of_recurrent_layers(operator, attributes):
+    rows = STATES[operator] * 2
+    first = (3, 4) if attributes.get("layout") else (4, 3)
+    feeds = dict(x=draws(*first, 2), w=draws(1, rows, 2), r=draws(1, rows, 2))
+    model = one_node(operator, feeds, ["y", "h"], hidden_size=2, **attributes)
+    check_layer(model, feeds)
+
+
+def test_other_activations_are_refused():
+    feeds = dict(x=draws(4, 3, 2), w=draws(1, 2, 2), r=draws(1, 2, 2))
+    made = theano.from_onnx(one_node("RNN", feeds, hidden_size=2, activations=["Relu"]))
+    with pytest.raises(gradient.NullTypeGradError, match="other activations"):
+        theano.grad(list(made.outputs.values())[0].sum(), made.inputs["x"])
+
+
+def test_an_initial_state_that_depends_on_the_sequence():
+    names = ("x", "w", "r", "b", "lengths", "h0")
+    feeds = dict(x=draws(4, 3, 2), w=draws(1, 2, 2), r=draws(1, 2, 2), b=None, lengths=None,
+                 h0=draws(1, 3, 2))
+    model = one_node("RNN", {name: np.zeros(0) if value is None else value
+                             for name, value in feeds.items()}, ["y"], ("b", "lengths"), hidden_size=2)
+    layer = theano.from_onnx(model)
+    assert list(layer.inputs) == [name for name in names if feeds[name] is not None]
+
+    def summed(x, w):
+        return layer(x, w, feeds["r"], T.tanh(x.sum(axis=0, keepdims=True))).flatten()
+
+    gradient.verify_grad(summed, [feeds["x"], feeds["w"]], rel_tol=1e-5, abs_tol=1e-6)
+
+
+def test_sizes_that_decide_branches():
+    text = """
+    g (double[N,M] x) => (double[K] y) {
+      size = Shape(x)
+      zero = Constant<value = int64 {0}>()
+      rows = Gather(size, zero)
+      one = Constant<value = int64 {1}>()
+      single = Equal(rows, one)
+      z = If(single) <then_branch = a () => (double[P] p) { axes = Constant<value = int64[1] {0}>()
+                                                           p = Squeeze(x, axes) },
+                      else_branch = b () => (double[Q,R] q) { q = Identity(x) }>
+      y = Exp(z)
+    }
+    """
+    with pytest.raises(theano.Unsupported, match="node .* how many axes"):
+        theano.from_onnx(model_of(text))
+    for rows in (1, 2):
+        made = theano.from_onnx(model_of(text), {"x": (rows, 3)})
+        x = draws(rows, 3)
+        f = theano.function(list(made.inputs.values()), made.outputs["y"])
+        np.testing.assert_allclose(f(x), np.exp(x[0] if rows == 1 else x))
+        with pytest.raises(ValueError):
+            f(draws(3, 3))
+    made = theano.from_onnx(model_of(text), values={"x": [[1.0, 2.0]]})
+    assert not made.inputs
+    np.testing.assert_allclose(made.outputs["y"].eval(), np.exp([1.0, 2.0]))
+    for value, says in ((np.float32([[1]]), "is f64.*the value for it f32"), ([1.0], "1 sizes")):
+        with pytest.raises(ValueError, match=says):
+            theano.from_onnx(model_of(text), values={"x": value})
+    for sizes, says in (({"w": (1,)}, "no input 'w'"), ({"x": (1,)}, "1 sizes are given")):
+        with pytest.raises((theano.NotFound, ValueError), match=says):
+            theano.from_onnx(model_of(text), sizes)
+
+
+@pytest.mark.parametrize("case", real_models.shared_cases(), ids=lambda case: case.name)
+def test_real_models(case):
+    is_voice = case.name == "silero_vad.onnx"  # whose side for another rate takes other sizes
+    made = theano.from_onnx(
+        case.model, {"input": (1, 576)} if is_voice else None,
+        {"sr": case.feeds["sr"]} if is_voice else None,
+    )  # fmt: skip
+    feeds = {name: case.feeds[name] for name in made.inputs}
+    expected = theano.InferenceSession(case.model).run(None, case.feeds)
+    outputs = list(made.outputs.values())
+    f = theano.function(list(made.inputs.values()), outputs)
+    for found, wanted in zip(f(*feeds.values()), expected):
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+    reals = [x for x in made.inputs.values() if x.dtype == "float32"]
+    cost = sum(T.sqr(y).sum() for y in outputs if y.dtype == "float32")
+    try:
+        slopes = theano.grad(cost, reals, disconnected_inputs="ignore")
+    except gradient.NullTypeGradError as error:
+        assert "node" in str(error), error
+        return
+    g = theano.function(list(made.inputs.values()), [cost, *slopes])
+    _, *found = g(*feeds.values())
+    if case.name == "qlstm/model.onnx":  # whose quantised values move in steps
+        assert all(np.isfinite(slope).all() for slope in found)
+        return
+    compare_along_a_line(g, feeds, [x.name for x in reals], found)
+
+
+def compare_along_a_line(g, feeds, names, slopes):
+    """The slopes in one direction, against differences, as far as float32 says them."""
+    random = np.random.default_rng(1)
+    lines = {name: random.standard_normal(feeds[name].shape).astype(np.float32) for name in names}
+
+    def moved(step):
+        there = {name: x + step * lines[name] if name in lines else x for name, x in feeds.items()}
+        return float(g(*there.values())[0])
+
+    step = np.float32(1e-3)
+    near = (moved(step) - moved(-step)) / (2 * step)
+    exact = sum(float((lines[name] * slope).sum()) for name, slope in zip(names, slopes))
+    assert exact == pytest.approx(near, rel=0.01, abs=0.01)
