@@ -275,6 +275,21 @@ def test_convolutions(x, w, attributes):
     differentiated(model, *feeds.values())
 
 
+TRANSPOSED = [
+    ((2, 3, 4, 3), (3, 2, 3, 2), {}),
+    ((1, 2, 4, 3), (2, 3, 3, 3), dict(strides=[2, 3], pads=[1, 0, 2, 1], dilations=[1, 2])),
+    ((1, 2, 4, 3), (2, 3, 2, 2), dict(strides=[3, 2], output_padding=[2, 1])),
+    ((2, 4, 3, 4), (4, 3, 2, 3), dict(group=2, pads=[1, 1, 0, 0])),
+    ((2, 2, 5), (2, 3, 4), dict(strides=[2])),
+]
+
+
+@pytest.mark.parametrize("x, w, attributes", TRANSPOSED)
+def test_transposed_convolutions(x, w, attributes):
+    feeds = dict(x=draws(*x), w=draws(*w), b=draws(w[1] * attributes.get("group", 1)))
+    differentiated(one_node("ConvTranspose", feeds, **attributes), *feeds.values())
+
+
 POOLS = [
     ((2, 3, 7, 6), dict(kernel_shape=[3, 2])),
     ((1, 2, 7, 6), dict(kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])),

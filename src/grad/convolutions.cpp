@@ -13,18 +13,6 @@ namespace {
 
 using tensor::Attr;
 
-/// Whether only strides and dilations are given: what conv2d makes.
-bool is_plain(const Pull& p) {
-  const Attr &pads = p.attr("pads"), &group = p.attr("group"), &auto_pad = p.attr("auto_pad");
-  const bool padded =
-      pads.present() && std::ranges::any_of(pads.integers(), [](auto pad) { return pad != 0; });
-  return p.in(0).rank() == 4 && p.node->inputs.size() <= 2 && !padded &&
-         (!group.present() || group.integer() == 1) &&
-         (!auto_pad.present() || auto_pad.text() == "explicit");
-}
-
-Axes axes_of(const Attr& attr) { return attr.present() ? attr.integers() : Axes{1, 1}; }
-
 Expr exchanged(const Expr& x) {
   Axes order{1, 0};
   for (std::int64_t i = 2; i < x.rank(); ++i) order.push_back(i);
@@ -55,49 +43,83 @@ Expr exchanged_by_group(const Expr& x, std::int64_t groups) {
   return reshape(dimshuffle(reshape(x, apart), order), together);
 }
 
-/// Of data that are padded for themselves, in groups of channels. The cotangent of the filters is a
-/// convolution in the same groups: each takes its channels as a batch and the batch as channels.
-void pull_conv(Pull& p) {
-  const Expr &x = p.in(0), &w = p.in(1), &g = p.g();
-  std::vector<Expr> kernels;
+/// What both rules read: strides and dilations by axis, groups.
+struct Steps {
+  std::vector<WindowAxis> axes;
   Axes strides, dilations;
-  for (int i = 2; i < x.rank(); ++i) kernels.push_back(size(w, i));
-  const std::vector<WindowAxis> axes = window_axes(p, kernels);
-  for (const WindowAxis& axis : axes) {
-    strides.push_back(axis.stride);
-    dilations.push_back(axis.dilation);
+  std::int64_t groups = 1;
+};
+
+Steps steps_of(const Pull& p) {
+  Steps steps;
+  std::vector<Expr> kernels;
+  for (int i = 2; i < p.in(1).rank(); ++i) kernels.push_back(size(p.in(1), i));
+  steps.axes = window_axes(p, kernels);
+  for (const WindowAxis& axis : steps.axes) {
+    steps.strides.push_back(axis.stride);
+    steps.dilations.push_back(axis.dilation);
   }
-  const Attr& group = p.attr("group");
-  const std::int64_t groups = group.present() ? group.integer() : 1;
-  if (p.wanted[0]) {
-    const Expr spread =
-        expr::apply(ops::conv_transpose_op, {g, w},
-                    {{"strides", strides}, {"dilations", dilations}, {"group", groups}});
-    p.result[0] = unpadded(spread, axes, x);
-  }
-  if (p.wanted[1]) {
-    const Expr sums =
-        expr::apply(ops::conv_op, {exchanged_by_group(padded(x, axes), groups), exchanged(g)},
-                    {{"strides", dilations}, {"dilations", strides}, {"group", groups}});
-    p.result[1] = cut(exchanged(sums), w);
-  }
-  if (p.wanted.size() > 2 && p.wanted[2]) {
-    Axes others{0};
-    for (std::int64_t i = 2; i < g.rank(); ++i) others.push_back(i);
-    p.result[2] = sum(g, others);
-  }
+  if (p.attr("group").present()) steps.groups = p.attr("group").integer();
+  return steps;
 }
 
+/// The cotangent of filters that took the data x, with its padding, to where g is: a convolution in
+/// the same groups, each of which takes its channels as a batch and the batch as channels.
+Expr of_filters(const Expr& x, const Expr& g, const Expr& w, const Steps& steps) {
+  const Expr sums = expr::apply(
+      ops::conv_op, {exchanged_by_group(x, steps.groups), exchanged(g)},
+      {{"strides", steps.dilations}, {"dilations", steps.strides}, {"group", steps.groups}});
+  return cut(exchanged(sums), w);
+}
+
+void pull_bias(Pull& p) {
+  if (p.wanted.size() <= 2 || !p.wanted[2]) return;
+  Axes others{0};
+  for (std::int64_t i = 2; i < p.g().rank(); ++i) others.push_back(i);
+  p.result[2] = sum(p.g(), others);
+}
+
+void pull_conv(Pull& p) {
+  const Expr &x = p.in(0), &w = p.in(1), &g = p.g();
+  const Steps steps = steps_of(p);
+  if (p.wanted[0]) {
+    const Expr spread = expr::apply(
+        ops::conv_transpose_op, {g, w},
+        {{"strides", steps.strides}, {"dilations", steps.dilations}, {"group", steps.groups}});
+    p.result[0] = unpadded(spread, steps.axes, x);
+  }
+  if (p.wanted[1]) p.result[1] = of_filters(padded(x, steps.axes), g, w, steps);
+  pull_bias(p);
+}
+
+/// Pads of a transposed convolution cut off its result; their cotangent is zero.
 void pull_transposed(Pull& p) {
-  if (!is_plain(p) || p.attr("output_padding").present() || p.attr("output_shape").present()) {
+  const Attr& how = p.attr("auto_pad");
+  const bool given = !how.present() || how.text() == "explicit" || how.text() == "valid";
+  if (!given || p.attr("output_shape").present()) {
     p.result[0] = expr::failed(
-        fail(Code::unsupported, "the gradient of a transposed convolution with pads or groups"));
+        fail(Code::unsupported,
+             "the gradient of a transposed convolution whose pads follow from its sizes"));
     return;
   }
-  const Axes strides = axes_of(p.attr("strides")), dilations = axes_of(p.attr("dilations"));
-  const Expr &x = p.in(0), &w = p.in(1), &g = p.g();
-  if (p.wanted[0]) p.result[0] = conv2d(g, w, strides, dilations);
-  if (p.wanted[1]) p.result[1] = exchanged(conv2d(exchanged(g), exchanged(x), dilations, strides));
+  const Expr &x = p.in(0), &w = p.in(1);
+  Steps steps = steps_of(p);
+  for (std::size_t i = 0; i < steps.axes.size(); ++i) {
+    WindowAxis& axis = steps.axes[i];
+    const int at = static_cast<int>(i) + 2;
+    const Expr whole = (size(x, at) - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1;
+    axis.after = whole - axis.before - size(p.out(), at);  // which output_padding may make negative
+  }
+  const Expr g = padded(p.g(), steps.axes);
+  if (p.wanted[0]) {
+    Expr gathered = expr::apply(
+        ops::conv_op, {g, w},
+        {{"strides", steps.strides}, {"dilations", steps.dilations}, {"group", steps.groups}});
+    if (gathered.error() == nullptr) gathered.node()->outputs[0] = expr::type_of(x);
+    p.result[0] = gathered;
+  }
+  if (p.wanted[1]) p.result[1] = of_filters(g, x, w, steps);
+  pull_bias(p);
 }
 
 }  // namespace
