@@ -211,6 +211,47 @@ def test_indexing():
     differentiated(model_of(text), draws(4, 3), draws(2, 3), i=np.array([2, 0]), j=np.array([[1, 0], [0, 2]]))
 
 
+def test_copies_and_turned_parts():
+    text = """
+    g (double[3,2] x, int64[2] n, int64[2] lengths) => (double[A,B] a, double[3,2] b, double[3,C] c,
+        double[2,3] d, double[3,2] e) {
+      a = Tile(x, n)
+      b = ReverseSequence<batch_axis = 1, time_axis = 0>(x, lengths)
+      sizes = Constant<value = int64[2] {3, 4}>()
+      first = Constant<value = int64[2] {0, 1}>()
+      last = Constant<value = int64[2] {3, 2}>()
+      column = Slice(x, first, last)
+      c = Expand(column, sizes)
+      d = Transpose(x)
+      axis = Constant<value = int64 {0}>()
+      e = CumSum<reverse = 1>(x, axis)
+    }
+    """
+    differentiated(model_of(text), draws(3, 2), n=np.array([2, 3]), lengths=np.array([2, 3]))
+
+
+OTHERS = [
+    ("BatchNormalization", dict(x=(2, 3, 4), s=(3,), b=(3,), m=(3,), v=(3,)), {}),
+    ("InstanceNormalization", dict(x=(2, 3, 4), s=(3,), b=(3,)), {}),
+    ("PRelu", dict(x=(2, 3), s=(3,)), {}), ("HardSwish", dict(x=(2, 3)), {}),
+    ("Gelu", dict(x=(2, 3)), {}), ("Mish", dict(x=(2, 3)), {}), ("Celu", dict(x=(2, 3)), {}),
+    ("ReduceMean", dict(x=(2, 3)), {}), ("ReduceMax", dict(x=(2, 3)), {}),
+    ("ReduceProd", dict(x=(2, 3)), {}), ("ReduceL2", dict(x=(2, 3)), {}),
+    ("Einsum", dict(a=(2, 3), b=(3, 4)), dict(equation="ij,jk->ik")),
+    ("DepthToSpace", dict(x=(1, 4, 2, 2)), dict(blocksize=2)),
+    ("GlobalAveragePool", dict(x=(1, 2, 3, 4)), {}), ("GlobalMaxPool", dict(x=(1, 2, 3, 4)), {}),
+    ("Gemm", dict(a=(2, 3), b=(4, 3), c=(4,)), dict(transB=1, alpha=0.5)),
+    ("Trilu", dict(x=(3, 3)), {}), ("LogSoftmax", dict(x=(3, 4)), {}),
+    ("Max", dict(a=(3,), b=(3,), c=(3,)), {}), ("Pow", dict(a=(3,), b=(3,)), {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("operator, sizes, attributes", OTHERS, ids=[row[0] for row in OTHERS])
+def test_other_operators(operator, sizes, attributes):
+    feeds = {name: RANDOM.uniform(0.2, 1.5, shape) for name, shape in sizes.items()}
+    differentiated(one_node(operator, feeds, **attributes), *feeds.values())
+
+
 def test_what_has_no_gradient_is_named():
     made = theano.from_onnx(model_of("""
     g (float[1,1,4,4] x, float[1,2,2,2] grid) => (float[1,1,2,2] y) { [sampler] y = GridSample(x, grid) }

@@ -45,16 +45,23 @@ void pull_split(Pull& p) {
   p.result[0] = concatenate(parts, static_cast<int>(p.attr("axis").integer()));
 }
 
-/// Elements of x in other places: their numbers, padded alike, say which.
+/// Elements of x in other places, some several times: their numbers, treated alike, say which.
 Expr pulled_from_copies(const Pull& p) {
   const Expr& x = p.in(0);
   std::vector<Expr> operands = p.node->inputs;
   operands[0] = reshape(arange(0, size(flatten(x), 0)), shape(x));
-  const Expr numbers = expr::apply_attrs(ops::pad_op, operands, p.node->attrs, 1)[0];
+  const Expr numbers = expr::apply_attrs(*p.node->op, operands, p.node->attrs, 1)[0];
   const Expr flat = expr::apply(ops::scatter_elements_op,
                                 {flatten(zeros_like(x)), flatten(numbers), flatten(p.g())},
                                 {{"axis", 0}, {"reduction", "add"}});
   return reshape(flat, shape(x));
+}
+
+void pull_tile(Pull& p) { p.result[0] = pulled_from_copies(p); }
+
+/// Turning parts around a second time undoes it.
+void pull_reverse_sequence(Pull& p) {
+  p.result[0] = expr::apply_attrs(*p.node->op, {p.g(), p.in(1)}, p.node->attrs, 1)[0];
 }
 
 /// Of constant padding what was added is dropped again.
@@ -87,6 +94,8 @@ std::span<const RuleRow> shape_rules() {
       {&ops::concat_op, pull_concat},
       {&ops::split_op, pull_split},
       {&ops::pad_op, pull_pad},
+      {&ops::tile_op, pull_tile},
+      {&ops::reverse_sequence_op, pull_reverse_sequence},
       {.op = &ops::constant_of_shape_op, .rule = nullptr, .constant = true},
       {.op = &ops::shape_op, .rule = nullptr, .constant = true},
       {.op = &ops::dim_op, .rule = nullptr, .constant = true},
