@@ -4,6 +4,7 @@
 
 #include "base/cpu.h"
 #include "kernels/element_fns.h"
+#include "kernels/elimination.h"
 #include "kernels/lstm_step.h"
 #include "kernels/product.h"
 
@@ -14,6 +15,8 @@ struct SimdTables {
   ProductFns<double> f64;
   VectorFns (*f32_elements)(tensor::ScalarOp);
   VectorFns (*f64_elements)(tensor::ScalarOp);
+  EliminateFn<float> f32_eliminate;
+  EliminateFn<double> f64_eliminate;
   void (*lstm_step)(const LstmStep&);
   bool fuses;  ///< products multiply and add with one rounding
 };

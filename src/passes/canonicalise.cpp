@@ -382,8 +382,23 @@ Expected<bool> split_to_slices(Rewriter& rewriter, const Node& node) {
   return true;
 }
 
+/// Results of factors do not read the matrix that these were made of, which gradients alone need.
+Expected<bool> drop_matrix(Rewriter& rewriter, const Node& node, std::size_t operand) {
+  if (operand_absent(node, operand)) return false;
+  std::vector<ValueId> inputs(node.inputs.begin(),
+                              node.inputs.begin() + static_cast<std::ptrdiff_t>(operand));
+  while (!inputs.back().valid()) inputs.pop_back();
+  SCANLOOM_TRY(const ir::NodeId made, rewriter.build().node(*node.op, std::move(inputs),
+                                                            attrs_of(node), node.outputs.size()));
+  for (std::size_t i = 0; i < node.outputs.size(); ++i)
+    rewriter.replace(node.outputs[i], rewriter.module().node(made).outputs[i]);
+  return true;
+}
+
 Expected<bool> simplify(Rewriter& rewriter, ir::NodeId id) {
   const Node node = rewriter.module().node(id);  // by value: adding nodes may move it
+  if (node.op == &ops::lu_solve_op) return drop_matrix(rewriter, node, 3);
+  if (node.op == &ops::lu_det_op) return drop_matrix(rewriter, node, 2);
   if (node.op == &ops::split_op) return split_to_slices(rewriter, node);
   const Row* row = std::ranges::find(kRows, node.op, &Row::op);
   if (row == std::end(kRows)) return false;

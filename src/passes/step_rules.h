@@ -45,7 +45,7 @@ Expected<int> steps_of_pool(const StepSite& site);
 Expected<int> steps_of_deform_conv(const StepSite& site);
 Expected<int> steps_of_grid_sample(const StepSite& site);
 Expected<int> steps_of_regions(const StepSite& site);
-Expected<int> steps_of_det(const StepSite& site);
+Expected<int> steps_of_matrices(const StepSite& site);
 Expected<int> steps_of_reverse_sequence(const StepSite& site);
 Expected<int> steps_of_gather(const StepSite& site);
 Expected<int> steps_of_gather_elements(const StepSite& site);

@@ -61,8 +61,11 @@ Expected<int> steps_of_regions(const StepSite& s) {
   return 0;
 }
 
-Expected<int> steps_of_det(const StepSite& s) {
+Expected<int> steps_of_matrices(const StepSite& s) {
   if (s.axis(0) >= s.type(0).rank() - 2) return across("they are rows or columns of its matrices");
+  for (std::size_t i = 1; i < s.node.inputs.size(); ++i)
+    if (s.has(i) && (!s.along(i) || s.axis(i) != s.axis(0)))
+      return across("its operands do not all have the steps on one axis");
   return s.axis(0);
 }
 

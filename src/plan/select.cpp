@@ -15,6 +15,7 @@ struct Row {
 };
 
 const std::array kRows = {
+    Row{&ops::cholesky_op, {KernelId::cholesky}},
     Row{&ops::concat_op, {KernelId::concat}},
     Row{&ops::contract_op, {KernelId::contract}},
     Row{&ops::conv_op, {KernelId::conv}},
@@ -22,10 +23,13 @@ const std::array kRows = {
     Row{&ops::dequantize_linear_op, {KernelId::dequantize}},
     Row{&ops::gather_op, {KernelId::gather}},
     Row{&ops::lstm_op, {KernelId::lstm}},
+    Row{&ops::lu_factor_op, {KernelId::lu_factor}},
+    Row{&ops::lu_solve_op, {KernelId::lu_solve}},
     Row{&ops::pad_op, {KernelId::pad}},
     Row{&ops::qlinear_conv_op, {KernelId::qlinear_conv}},
     Row{&ops::quantize_linear_op, {KernelId::quantize}},
     Row{&ops::reduce_op, {KernelId::reduce}},
+    Row{&ops::triangular_solve_op, {KernelId::triangular_solve}},
 };
 
 constexpr std::array kPointwise = {KernelId::pointwise};

@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include <fmt/format.h>
+
 namespace scanloom::tensor {
 
 Error to_error(const Fault& fault) {
@@ -14,6 +16,9 @@ Error to_error(const Fault& fault) {
     text.replace(at, 2, digits);
     from = at + digits.size();
   }
+  constexpr std::string_view kValue = "{value}";
+  const std::size_t at = text.find(kValue);
+  if (at != std::string::npos) text.replace(at, kValue.size(), fmt::format("{}", fault.value));
   return Error(fault.code, std::move(text));
 }
 

@@ -49,11 +49,13 @@ struct Operand {
 
 enum class Status : std::uint8_t { ok, fault };
 
-/// What a kernel found wrong with its data: a fmt text with up to two {} for the numbers.
+/// What a kernel found wrong with its data: a text with up to two {} for the numbers,
+/// and {value}.
 struct Fault {
   Code code = Code::invalid_argument;
   const char* text = "";
   std::int64_t first = 0, second = 0;
+  double value = 0;
 };
 
 /// The fault as an error: its text with the numbers filled in.
@@ -84,7 +86,7 @@ struct Call {
   [[nodiscard]] bool has(int i) const { return i < input_count && inputs[i].present(); }
   [[nodiscard]] Status fail(const char* text, std::int64_t first = 0,
                             std::int64_t second = 0) const {
-    *fault = {Code::invalid_argument, text, first, second};
+    *fault = {Code::invalid_argument, text, first, second, 0};
     return Status::fault;
   }
 };

@@ -234,6 +234,7 @@ TEST(Strategy, OtherBodiesAreCompiledStepByStep) {
       "sums_of_exponentials",
       "shifts",
       "tiny_matrices",
+      "factors_in_a_loop",
       "blocks_in_a_step",
   };
   for (const std::string& text : read_cases()) {

@@ -153,10 +153,23 @@ Expected<void> convert_einsum(NodeCtx& ctx) {
   return ctx.emit(ops::contract_op, {a, b}, {{"spec", equation}});
 }
 
+/// Of f16 and bf16 computed in f32.
 Expected<void> convert_det(NodeCtx& ctx) {
-  SCANLOOM_TRY(const ValueId x, ctx.in(0));
-  SCANLOOM_TRY(const ir::NodeId node, ctx.builder().node(ops::det_op, {x}, {}, 2));
-  ctx.set_output(0, ctx.module().node(node).outputs[0]);
+  SCANLOOM_TRY(ValueId x, ctx.in(0));
+  const DType dtype = ctx.type(x).dtype;
+  const DType wide = dtype == DType::f64 ? DType::f64 : DType::f32;
+  ir::Builder& builder = ctx.builder();
+  if (wide != dtype) {
+    SCANLOOM_TRY(x, builder.op(ops::cast_op, {x}, {{"to", wide}}));
+  }
+  SCANLOOM_TRY(const ir::NodeId made, builder.node(ops::lu_factor_op, {x}, {}, 2));
+  const std::vector<ValueId> factors = ctx.module().node(made).outputs;
+  SCANLOOM_TRY(const ir::NodeId node, builder.node(ops::lu_det_op, factors, {}, 3));
+  ValueId det = ctx.module().node(node).outputs[0];
+  if (wide != dtype) {
+    SCANLOOM_TRY(det, builder.op(ops::cast_op, {det}, {{"to", dtype}}));
+  }
+  ctx.set_output(0, det);
   return {};
 }
 

@@ -1,0 +1,21 @@
+#include "kernels/matrices.h"
+
+namespace scanloom::kernels {
+namespace {
+
+tensor::Status run(const tensor::Call& call) noexcept {
+  return with_blocks(call, [&]<class T>(const BlockedMatrix<T>& blocks) {
+    return tensor::run_cholesky<T>(call, call.attrs[0].integer() != 0, blocks);
+  });
+}
+
+}  // namespace
+
+extern constinit const KernelDef cholesky_kernel{
+    .name = "cholesky",
+    .doc = "In blocks, whose products take vectors.",
+    .prepare = prepare_matrices,
+    .run = run,
+};
+
+}  // namespace scanloom::kernels

@@ -1,0 +1,24 @@
+#include "kernels/matrices.h"
+
+namespace scanloom::kernels {
+namespace {
+
+tensor::Status run(const tensor::Call& call) noexcept {
+  return with_blocks(call, [&]<class T>(const BlockedMatrix<T>& blocks) {
+    return tensor::run_triangular_solve<T>(
+        call,
+        {call.attrs[0].integer() != 0, call.attrs[1].integer() != 0, call.attrs[2].integer() != 0},
+        blocks);
+  });
+}
+
+}  // namespace
+
+extern constinit const KernelDef triangular_solve_kernel{
+    .name = "triangular_solve",
+    .doc = "In blocks, whose products take vectors along the right sides.",
+    .prepare = prepare_matrices,
+    .run = run,
+};
+
+}  // namespace scanloom::kernels
