@@ -186,6 +186,50 @@ SCANLOOM_API Expr conv2d(const Expr& x, const Expr& w, const Axes& strides = {1,
 /// As einsum says it: "ij,jk->ik".
 SCANLOOM_API Expr contract(const Expr& a, const Expr& b, std::string_view spec);
 
+// Matrices, along the last two axes; other axes are batches, which broadcast. Of integers in f64,
+// of f16 and bf16 in f32. Sizes that are known to be wrong are errors at once, others when it runs;
+// a matrix that cannot be factored or solved is an error of the run that names the pivot, from 0.
+// Results have the same bits on every machine and for any number of threads. Gradients exist (Giles
+// 2008; of cholesky Murray 2016), of any order; that of a determinant needs a matrix that is not
+// singular.
+
+/// L of L L^T = x, from the lower triangle of x; if not `lower` U of U^T U = x, from the upper one.
+/// Error of the run: x is not positive definite.
+SCANLOOM_API Expr cholesky(const Expr& x, bool lower = true);
+/// The factors of a matrix by Gaussian elimination with row exchanges, for any number of solutions:
+/// U, and below its diagonal L; row k was exchanged with row pivots[k]. Singular matrices have
+/// some, too.
+struct LuFactors {
+  Expr lu, pivots;
+  Expr matrix;  ///< what was factored: gradients are taken with respect to it
+};
+[[nodiscard]] SCANLOOM_API LuFactors lu_factor(const Expr& x);
+/// y of x y = b for the factors of x, or of x^T y = b; b is a vector, or has right sides as
+/// columns. Error of the run: x is singular.
+SCANLOOM_API Expr lu_solve(const LuFactors& factors, const Expr& b, bool transposed = false);
+/// numpy.linalg.solve: lu_solve of lu_factor, so that in a loop what does not change is factored
+/// once.
+SCANLOOM_API Expr solve(const Expr& a, const Expr& b);
+/// Which triangle of a matrix is read, and whether it stands for its transpose; `unit`: with 1 on
+/// the diagonal.
+struct TriangularForm {
+  bool lower = true, transposed = false, unit = false;
+};
+/// y of x y = b for a triangular x. Error of the run: a 0 on the diagonal.
+SCANLOOM_API Expr triangular_solve(const Expr& x, const Expr& b, const TriangularForm& form = {});
+/// Error of the run: x is singular.
+SCANLOOM_API Expr inverse(const Expr& x);
+SCANLOOM_API Expr det(const Expr& x);
+/// The sign of the determinant (0 of a singular matrix) and the logarithm of its magnitude.
+struct SignAndLog {
+  Expr sign, log;
+};
+[[nodiscard]] SCANLOOM_API SignAndLog slogdet(const Expr& x);
+/// The elements on and below a diagonal, or on and above it, the others 0. Diagonals above the main
+/// one have positive numbers.
+SCANLOOM_API Expr lower_triangle(const Expr& x, std::int64_t diagonal = 0);
+SCANLOOM_API Expr upper_triangle(const Expr& x, std::int64_t diagonal = 0);
+
 // Shapes. A shape is a vector of integers; sizes may be computed.
 
 /// The sizes of all axes, i64.

@@ -4,6 +4,8 @@
 #include <scanloom/graph.h>
 #include <scanloom/scan.h>
 
+#include <cmath>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -109,6 +111,48 @@ TEST(Functions, NamesLeaves) {
   const Expr x = input("x", DType::f64), y = input("y", DType::f64);
   const Shared w("w", 2.0);
   EXPECT_THAT(leaves({y * w.variable() + x * y}), ElementsAre(x, y, w.variable()));
+}
+
+TEST(Functions, FactorMatricesAndSolve) {
+  const Expr a = reshape(constant({4.0, 2.0, 2.0, 10.0}), {2, 2}), b = constant({8.0, 22.0});
+  EXPECT_THAT(computed<double>(solve(a, b)), ElementsAre(1, 2));
+  EXPECT_THAT(computed<double>(solve(a, expand_dims(b, {1}))), ElementsAre(1, 2));
+  EXPECT_THAT(computed<double>(solve(expand_dims(a, {0}), b)), ElementsAre(1, 2));
+  EXPECT_THAT(computed<double>(lu_solve(lu_factor(a), b, true)), ElementsAre(1, 2));
+  EXPECT_THAT(computed<double>(cholesky(a)), ElementsAre(2, 0, 1, 3));
+  EXPECT_THAT(computed<double>(cholesky(a, false)), ElementsAre(2, 1, 0, 3));
+  EXPECT_THAT(computed<double>(det(a)), ElementsAre(36));
+  EXPECT_THAT(computed<double>(slogdet(-a).sign), ElementsAre(1));
+  EXPECT_THAT(computed<double>(slogdet(a).log), ElementsAre(testing::DoubleEq(std::log(36.0))));
+  EXPECT_THAT(computed<double>(triangular_solve(a, b)), ElementsAre(2, 1.8));
+  EXPECT_THAT(computed<double>(triangular_solve(a, b, {.lower = false, .transposed = true})),
+              ElementsAre(2, 1.8));
+  EXPECT_THAT(computed<double>(lower_triangle(a, -1)), ElementsAre(0, 0, 2, 0));
+  EXPECT_THAT(computed<double>(upper_triangle(a)), ElementsAre(4, 2, 0, 10));
+}
+
+TEST(Functions, FactorIntegersAndNarrowReals) {
+  const Expr a = reshape(constant<std::int32_t>({2, 0, 0, 4}), {2, 2});
+  EXPECT_EQ(det(a).dtype(), DType::f64);
+  EXPECT_THAT(computed<double>(inverse(a)), ElementsAre(0.5, 0, 0, 0.25));
+  const Expr half = cast(a, DType::f16);
+  EXPECT_EQ(cholesky(half).dtype(), DType::f16);
+  EXPECT_THAT(computed<float>(cast(solve(half, constant({2.0f, 2.0f})), DType::f32)),
+              ElementsAre(1, 0.5));
+}
+
+TEST(Functions, MatricesThatCannotBeFactored) {
+  const Expr x = input("x", DType::f64, {-1, -1});
+  EXPECT_EQ(inverse(input("x", DType::f64, {2, 3})).error()->text(),
+            "lu_factor of 'x' f64[2,3]: a matrix of x has sizes 2 and 3");
+  EXPECT_EQ(cholesky(input("x", DType::f64, {2})).error()->code(), Code::invalid_argument);
+  EXPECT_EQ(lower_triangle(constant({1.0})).error()->code(), Code::invalid_argument);
+  EXPECT_EQ(solve(x, Expr(1.0)).error()->code(), Code::invalid_argument);
+  const Function f = Function::compile({x}, {inverse(x)}).value_or_throw();
+  const double zeros[6] = {};
+  EXPECT_THAT(f({view(zeros, {2, 2})}).error().text(),
+              testing::HasSubstr("the matrix is singular: its pivot 0 is 0"));
+  EXPECT_THAT(f({view(zeros, {2, 3})}).error().text(), testing::HasSubstr("2 and 3"));
 }
 
 TEST(Functions, DescribesGraphs) {

@@ -194,6 +194,52 @@ TEST(Grad, OfProducts) {
   });
 }
 
+/// Far from singular, whatever x is.
+Expr sound(const Expr& x) { return x + lower_triangle(upper_triangle(3 + zeros_like(x))); }
+
+TEST(Grad, OfSolutions) {
+  check({{{3, 3}}, {{3}}, {{3, 2}}}, [](Xs x) {
+    const LuFactors factors = lu_factor(sound(x[0]));
+    return sum(square(solve(sound(x[0]), x[1]))) + sum(exp(lu_solve(factors, x[2]))) +
+           sum(square(lu_solve(factors, x[1], true)));
+  });
+  check({{{2, 3, 3}}, {{3, 2}}, {{4, 1, 3, 1}}}, [](Xs x) {
+    return sum(square(solve(sound(x[0]), x[1]))) + sum(exp(solve(sound(x[0]), x[2])));
+  });
+}
+
+TEST(Grad, OfTriangularSolutions) {
+  check({{{3, 3}}, {{3, 2}}, {{2, 3, 1}}}, [](Xs x) {
+    Expr total = 0.0;
+    for (const bool lower : {true, false})
+      for (const bool transposed : {true, false})
+        for (const bool unit : {true, false}) {
+          const TriangularForm form{lower, transposed, unit};
+          total = total + sum(square(triangular_solve(sound(x[0]), x[1], form))) +
+                  sum(exp(triangular_solve(sound(x[0]), x[2], form)));
+        }
+    return total;
+  });
+}
+
+TEST(Grad, OfFunctionsOfMatrices) {
+  check({{{3, 3}}, {{2, 2, 2}}}, [](Xs x) {
+    const Expr definite = matmul(x[0], transpose(x[0])) + sound(zeros_like(x[0]));
+    return det(x[0]) + slogdet(x[0]).log * det(sound(x[0])) + sum(square(inverse(sound(x[0])))) +
+           sum(exp(cholesky(definite))) + sum(sin(cholesky(sound(x[0]) * 2, false))) +
+           sum(square(cholesky(sound(x[1])))) + sum(exp(inverse(sound(x[1])))) + sum(det(x[1]));
+  });
+}
+
+TEST(Grad, OfGradientsOfMatrices) {
+  check({{{3, 3}}, {{3}}}, [](Xs x) {
+    const Expr cost = sum(exp(solve(sound(x[0]), x[1]))) + det(x[0]) + slogdet(x[0]).log +
+                      sum(square(inverse(sound(x[0])))) + sum(exp(cholesky(sound(x[0])))) +
+                      sum(square(triangular_solve(sound(x[0]), x[1])));
+    return sum(square(grad(cost, x[0]))) + sum(sin(grad(cost, x[1])));
+  });
+}
+
 TEST(Grad, OfShapes) {
   check({{{2, 3}}}, [](Xs x) {
     const Expr flat = flatten(x[0]);

@@ -1,0 +1,126 @@
+// Factorisations of matrices, and what is computed with them.
+#include <scanloom/expr.h>
+
+#include <utility>
+
+#include "expr/apply.h"
+#include "expr/types.h"
+#include "ops/ops.h"
+
+namespace scanloom {
+
+using expr::apply;
+using expr::apply_all;
+
+namespace {
+
+DType computed_in(DType dtype) {
+  if (dtype == DType::f16 || dtype == DType::bf16) return DType::f32;
+  return is_real(dtype) ? dtype : DType::f64;
+}
+
+/// What f computes of the matrices in a type that the operators take, in the type of the result.
+template <class F>
+Expr computed(std::vector<Expr> xs, F&& f) {
+  xs = expr::promoted(std::move(xs));
+  if (const Expr* bad = expr::first_failed(xs)) return *bad;
+  const DType dtype = xs[0].dtype(), wide = computed_in(dtype);
+  if (dtype == wide) return f(xs);
+  for (Expr& x : xs) x = cast(x, wide);
+  const Expr result = f(xs);
+  return is_real(dtype) ? cast(result, dtype) : result;
+}
+
+std::vector<Expr> determinants(const LuFactors& factors) {
+  return apply_all(ops::lu_det_op, {factors.lu, factors.pivots, factors.matrix}, {}, 3);
+}
+
+/// A vector as the only column.
+template <class F>
+Expr as_columns(const Expr& b, F&& solve) {
+  if (b.error() != nullptr) return b;
+  if (b.rank() != 1) return solve(b);
+  const Expr x = solve(expand_dims(b, {1}));
+  if (x.error() != nullptr) return x;
+  return squeeze(x, {x.rank() - 1});
+}
+
+/// Elements whose column number minus row number is kept.
+Expr triangle(const Expr& x, std::int64_t diagonal, bool lower) {
+  if (x.error() != nullptr) return x;
+  const int rank = x.rank();
+  if (rank < 2)
+    return expr::failed(fail(Code::invalid_argument, "a triangle of {}, which has {} axes, not 2",
+                             expr::describe(x), rank));
+  const Expr rows = expand_dims(arange(0, size(x, rank - 2)), {1});
+  const Expr columns = arange(0, size(x, rank - 1));
+  const Expr limit = rows + expr::integer(diagonal);
+  return where(lower ? columns <= limit : columns >= limit, x, number(0, x.dtype()));
+}
+
+}  // namespace
+
+Expr cholesky(const Expr& x, bool lower) {
+  return computed({x}, [&](const std::vector<Expr>& xs) {
+    return apply(ops::cholesky_op, xs, {{"lower", lower ? 1 : 0}});
+  });
+}
+
+LuFactors lu_factor(const Expr& x) {
+  if (x.error() != nullptr) return {x, x, x};
+  const DType wide = computed_in(x.dtype());
+  const Expr matrix = x.dtype() == wide ? x : cast(x, wide);
+  const std::vector<Expr> made = apply_all(ops::lu_factor_op, {matrix}, {}, 2);
+  return {made[0], made[1], matrix};
+}
+
+Expr lu_solve(const LuFactors& factors, const Expr& b, bool transposed) {
+  return as_columns(b, [&](const Expr& columns) {
+    const std::vector<Expr> reals = expr::promoted({factors.lu, columns, factors.matrix});
+    if (const Expr* bad = expr::first_failed(reals)) return *bad;
+    return apply(ops::lu_solve_op, {reals[0], factors.pivots, reals[1], reals[2]},
+                 {{"transposed", transposed ? 1 : 0}});
+  });
+}
+
+Expr solve(const Expr& a, const Expr& b) {
+  return computed(
+      {a, b}, [](const std::vector<Expr>& both) { return lu_solve(lu_factor(both[0]), both[1]); });
+}
+
+Expr triangular_solve(const Expr& x, const Expr& b, const TriangularForm& form) {
+  return computed({x, b}, [&](const std::vector<Expr>& both) {
+    return as_columns(both[1], [&](const Expr& columns) {
+      return apply(ops::triangular_solve_op, {both[0], columns},
+                   {{"lower", form.lower ? 1 : 0},
+                    {"transposed", form.transposed ? 1 : 0},
+                    {"unit", form.unit ? 1 : 0}});
+    });
+  });
+}
+
+Expr inverse(const Expr& x) {
+  return computed({x}, [](const std::vector<Expr>& xs) {
+    const LuFactors factors = lu_factor(xs[0]);
+    return apply(ops::lu_solve_op, {factors.lu, factors.pivots, Expr(), factors.matrix},
+                 {{"transposed", 0}});
+  });
+}
+
+Expr det(const Expr& x) {
+  return computed({x},
+                  [](const std::vector<Expr>& xs) { return determinants(lu_factor(xs[0]))[0]; });
+}
+
+SignAndLog slogdet(const Expr& x) {
+  const auto part = [&](std::size_t i) {
+    return computed({x},
+                    [i](const std::vector<Expr>& xs) { return determinants(lu_factor(xs[0]))[i]; });
+  };
+  return {part(1), part(2)};
+}
+
+Expr lower_triangle(const Expr& x, std::int64_t diagonal) { return triangle(x, diagonal, true); }
+Expr upper_triangle(const Expr& x, std::int64_t diagonal) { return triangle(x, diagonal, false); }
+
+}  // namespace scanloom
