@@ -25,6 +25,7 @@ from ._errors import (
     LimitReached,
     NotFound,
     OutOfMemory,
+    SingularMatrix,
     Unsupported,
 )
 from ._binding import IOBinding
@@ -141,6 +142,7 @@ __all__ = [
     "OutOfMemory",
     "RunOptions",
     "SessionOptions",
+    "SingularMatrix",
     "Stream",
     "Unsupported",
     "check",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+
 
 class Error(Exception):
     """What went wrong: the first line in `text`, what would help in `notes`, a word in `code`."""
@@ -36,6 +38,10 @@ class InvalidType(InvalidArgument, TypeError):
 
 class IndexOutside(InvalidArgument, IndexError):
     """An index that its axis does not have."""
+
+
+class SingularMatrix(InvalidArgument, np.linalg.LinAlgError):
+    """A matrix without an inverse, or one that is not positive definite."""
 
 
 class Contradiction(InvalidArgument, KeyError):
@@ -105,6 +111,9 @@ _CLASSES = {
 _OUTSIDE = re.compile(r"index -?\d+ is outside an axis of \d+ elements")
 
 
+_SINGULAR = re.compile(r"matrix is (singular|not positive definite): ")
+
+
 # The library's names of element types, and texts in quotes, which are the user's.
 _DTYPES = re.compile(r"'[^']*'|\b(boolean|bf16|[iufc]\d{1,3})\b")
 _KINDS = {"i": "int", "u": "uint", "f": "float", "c": "complex"}
@@ -130,6 +139,8 @@ def make(code: str, text: str, notes: list[str]) -> Error:
     kind = _CLASSES[code]
     if kind is InvalidArgument and _OUTSIDE.search(text):
         kind = IndexOutside
+    if kind is InvalidArgument and _SINGULAR.search(text):
+        kind = SingularMatrix
     return kind(text, tuple(notes))
 
 

@@ -76,6 +76,8 @@ constexpr std::pair<const char*, Unary> kUnary[] = {{"neg", &operator- },
                                                          {"zeros_like", &zeros_like},
                                                          {"ones_like", &ones_like},
                                                          {"disconnected", &disconnected},
+                                                         {"inverse", &inverse},
+                                                         {"det", &det},
 };
 
 constexpr std::pair<const char*, Binary> kBinary[] = {
@@ -96,6 +98,7 @@ constexpr std::pair<const char*, Binary> kBinary[] = {
                   {"dot", &dot},
                   {"matmul", &matmul},
                   {"outer", &outer},
+                  {"solve", &solve},
                   {"reshape", &reshape},
                   {"broadcast_to", &broadcast_to},
                   {"sum_to", &sum_to},
@@ -177,6 +180,18 @@ void bind_indexing(nb::module_& module) {
   });
 }
 
+void bind_matrices(nb::module_& module) {
+  module.def("cholesky", [](const Expr& x, bool lower) { return checked(cholesky(x, lower)); });
+  module.def("triangular_solve",
+             [](const Expr& x, const Expr& b, bool lower, bool transposed, bool unit) {
+               return checked(triangular_solve(x, b, {lower, transposed, unit}));
+             });
+  module.def("slogdet", [](const Expr& x) {
+    SignAndLog both = slogdet(x);
+    return std::pair(checked(std::move(both.sign)), checked(std::move(both.log)));
+  });
+}
+
 void bind_rewriting(nb::module_& module) {
   module.def("if_else",
              [](const Expr& condition, const std::vector<Expr>& a, const std::vector<Expr>& b) {
@@ -249,6 +264,7 @@ void bind_expressions(nb::module_& module) {
       return checked(f(parts, axis));
     });
   bind_indexing(module);
+  bind_matrices(module);
   bind_rewriting(module);
 }
 

@@ -1,24 +1,79 @@
-"""Functions of matrices that scipy has."""
+"""Functions of matrices that scipy has. They take batches, too, along the first axes."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from .. import _native
 from .._errors import InvalidArgument
 from .._variable import TensorVariable, as_tensor_variable
-from ._elimination import eliminated, factored, matrix_of
+from ._matrices import matrix_of
+
+_STRUCTURES = ("general", "symmetric", "lower_triangular", "upper_triangular")
 
 
-def solve(a: Any, b: Any) -> TensorVariable:
-    """x of a x = b, for a vector b or for every column of a matrix."""
-    matrix, right = matrix_of(a, "solve"), as_tensor_variable(b)
-    if right.ndim not in (1, 2):
-        raise InvalidArgument(f"solve for {right}, which has {right.ndim} axes, not 1 or 2")
-    if right.ndim == 2:
-        return eliminated(matrix, right)[0]
-    return eliminated(matrix, right.dimshuffle(0, "x"))[0][:, 0]
+class Solve:
+    """x of a x = b, for a vector b or every column of a matrix.
+
+    Of a triangular `a` that triangle alone is read. When it runs, scanloom.SingularMatrix for an
+    `a` that has no inverse.
+    """
+
+    def __init__(
+        self,
+        A_structure: str = "general",
+        lower: bool = False,
+        overwrite_A: bool = False,
+        overwrite_b: bool = False,
+    ) -> None:
+        if A_structure not in _STRUCTURES:
+            raise InvalidArgument(f"Solve: A_structure is {A_structure!r}, not one of {_STRUCTURES}")
+        self.A_structure = A_structure
+        self.lower = A_structure == "lower_triangular"
+
+    def __call__(self, A: Any, b: Any) -> TensorVariable:
+        matrix, right = matrix_of(A, "solve"), as_tensor_variable(b)
+        if right.ndim == 0:
+            raise InvalidArgument(f"solve for {right}, which has no axis")
+        if self.A_structure in ("general", "symmetric"):
+            return TensorVariable(_native.solve(matrix._expr, right._expr))
+        return TensorVariable(
+            _native.triangular_solve(matrix._expr, right._expr, self.lower, False, False)
+        )
 
 
-def cholesky(x: Any) -> TensorVariable:
-    """The lower triangle L of L L^T = x; only the lower triangle of x is read."""
-    return factored(matrix_of(x, "cholesky"))
+class Cholesky:
+    """The triangle L of L L^T = x, or U of U^T U = x; only that triangle of x is read.
+
+    When it runs, scanloom.SingularMatrix for an x that is not positive definite.
+    """
+
+    def __init__(
+        self, lower: bool = True, destructive: bool = False, on_error: str = "raise"
+    ) -> None:
+        if on_error != "raise":
+            raise InvalidArgument(f"Cholesky: on_error is {on_error!r}, but must be 'raise'")
+        self.lower = bool(lower)
+
+    def __call__(self, x: Any) -> TensorVariable:
+        return TensorVariable(_native.cholesky(matrix_of(x, "cholesky")._expr, self.lower))
+
+
+solve = Solve()
+solve_symmetric = Solve("symmetric")
+solve_lower_triangular = Solve("lower_triangular")
+solve_upper_triangular = Solve("upper_triangular")
+cholesky = Cholesky()
+
+
+def kron(a: Any, b: Any) -> TensorVariable:
+    """The Kronecker product of two matrices or vectors."""
+    left, right = as_tensor_variable(a), as_tensor_variable(b)
+    if max(left.ndim, right.ndim) != 2 or min(left.ndim, right.ndim) < 1:
+        raise InvalidArgument(f"kron of {left.ndim} and {right.ndim} axes: two of 2, or one of 1")
+    if left.ndim == 1:
+        left = left.dimshuffle("x", 0)
+    if right.ndim == 1:
+        right = right.dimshuffle("x", 0)
+    blocks = left.dimshuffle(0, "x", 1, "x") * right.dimshuffle("x", 0, "x", 1)
+    return blocks.reshape((left.shape[0] * right.shape[0], left.shape[1] * right.shape[1]))

@@ -1,0 +1,16 @@
+"""What functions of matrices take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._errors import InvalidArgument
+from .._variable import TensorVariable, as_tensor_variable
+
+
+def matrix_of(x: Any, what: str) -> TensorVariable:
+    """A matrix, or a batch of them along the first axes. Raises InvalidArgument."""
+    made = as_tensor_variable(x)
+    if made.ndim < 2:
+        raise InvalidArgument(f"{what} of {made}, which has {made.ndim} axes, not 2")
+    return made
