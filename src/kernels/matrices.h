@@ -11,11 +11,18 @@
 #include "kernels/kernel.h"
 #include "kernels/simd.h"
 #include "tensor/matrix_calls.h"
+#include "tensor/plain_matrix.h"
 
 namespace scanloom::kernels {
 
 /// Rows and columns of a block: two of f64 fill the first cache of matrices up to 512.
 inline constexpr std::int64_t kMatrixBlock = 16;
+
+// Up to these sizes plain loops are quicker than vectors that are called: factorisations, solutions
+// for several right sides, and for one, of which vectors would hold one element each.
+inline constexpr std::int64_t kSmallFactors = 8;
+inline constexpr std::int64_t kSmallTriangle = 4;
+inline constexpr std::int64_t kSmallTriangleOfOne = 64;
 
 /// What tensor/matrix_calls.h asks of one matrix.
 template <class T>
@@ -25,6 +32,7 @@ class BlockedMatrix {
 
   void lu(tensor::MatrixView<T> m, std::int64_t size, std::int64_t* pivots,
           std::int64_t pivot_step) const {
+    if (size <= kSmallFactors) return tensor::PlainMatrix<T>{}.lu(m, size, pivots, pivot_step);
     for (std::int64_t begin = 0; begin < size; begin += kMatrixBlock) {
       const std::int64_t end = std::min(begin + kMatrixBlock, size);
       factor_columns(m, size, begin, end, pivots, pivot_step);
@@ -54,6 +62,7 @@ class BlockedMatrix {
   }
 
   [[nodiscard]] std::int64_t cholesky(tensor::MatrixView<T> m, std::int64_t size) const {
+    if (size <= kSmallFactors) return tensor::PlainMatrix<T>{}.cholesky(m, size);
     for (std::int64_t begin = 0; begin < size; begin += kMatrixBlock) {
       const std::int64_t end = std::min(begin + kMatrixBlock, size);
       for (std::int64_t i = begin; i < end; ++i) {
@@ -94,6 +103,8 @@ class BlockedMatrix {
   }
 
   void forward(tensor::Triangle<T> t, tensor::Unknowns<T> x) const {
+    if (t.size <= (x.columns == 1 ? kSmallTriangleOfOne : kSmallTriangle))
+      return tensor::PlainMatrix<T>{}.forward(t, x);
     const tensor::MatrixView<const T>& a = t.elements;
     const tensor::MatrixView<T>& to = x.elements;
     for (std::int64_t begin = 0; begin < t.size; begin += kMatrixBlock) {

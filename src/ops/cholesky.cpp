@@ -14,7 +14,8 @@ Expected<void> infer(ir::InferCtx& ctx) {
 
 tensor::Status reference(const tensor::Call& call) noexcept {
   return visit_real(call.out(0).dtype, [&]<class Real> {
-    return tensor::run_cholesky<Real>(call, call.attrs[kLower].integer() != 0, PlainMatrix<Real>{});
+    return tensor::run_cholesky<Real>(call, call.attrs[kLower].integer() != 0,
+                                      tensor::PlainMatrix<Real>{});
   });
 }
 

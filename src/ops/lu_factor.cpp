@@ -22,7 +22,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
 
 tensor::Status reference(const tensor::Call& call) noexcept {
   return visit_real(call.out(0).dtype, [&]<class Real> {
-    return tensor::run_lu_factor<Real>(call, PlainMatrix<Real>{});
+    return tensor::run_lu_factor<Real>(call, tensor::PlainMatrix<Real>{});
   });
 }
 

@@ -20,7 +20,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
 tensor::Status reference(const tensor::Call& call) noexcept {
   return visit_real(call.out(0).dtype, [&]<class Real> {
     return tensor::run_lu_solve<Real>(call, call.attrs[kTransposed].integer() != 0,
-                                      PlainMatrix<Real>{});
+                                      tensor::PlainMatrix<Real>{});
   });
 }
 

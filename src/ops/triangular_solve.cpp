@@ -19,7 +19,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
                                   call.attrs[kTransposed].integer() != 0,
                                   call.attrs[kUnit].integer() != 0};
   return visit_real(call.out(0).dtype, [&]<class Real> {
-    return tensor::run_triangular_solve<Real>(call, form, PlainMatrix<Real>{});
+    return tensor::run_triangular_solve<Real>(call, form, tensor::PlainMatrix<Real>{});
   });
 }
 

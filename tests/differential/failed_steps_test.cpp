@@ -71,6 +71,24 @@ constexpr const char* kGrowing = R"(module "growing" {
   }
 })";
 
+// The matrix of a step is what it scans times the identity; a compiled body calls the kernels.
+constexpr const char* kSolving = R"(module "solving" {
+  graph(%0 "x": f32[2,1], %1 "at": i64[T]) {
+    %2 = dim(%1) {axis = 0} : i64[]
+    %3 = loop trip(%2) carried(%0) scanned(%1 axis 0) : f32[2,1] loc("node 'march'") {
+      body(%4: f32[2,1], %5: i64[]) {
+        %6 = constant f32[2,2] [1, 0, 0, 1]
+        %7 = cast(%5) {to = f32} : f32[]
+        %8 = mul(%6, %7) : f32[2,2]
+        %9, %10 = lu_factor(%8) : f32[2,2], i64[2]
+        %11 = lu_solve(%9, %10, %4) {transposed = 0} : f32[2,1] loc("node 'solve'")
+        yield %11
+      }
+    }
+    yield %3 "y"
+  }
+})";
+
 Tensor integers(const std::vector<std::int64_t>& values) {
   return Tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values);
 }
@@ -125,6 +143,15 @@ TEST(FailedSteps, AreToldOfEachLoop) {
 TEST(FailedSteps, AreToldWhereSizesDependOnData) {
   EXPECT_THAT(message_of(kGrowing, {*Tensor::zeros(DType::f32, {1}), integers({0, 1, 3, 0})}),
               HasSubstr("in step 2 of node 'grow'"));
+}
+
+TEST(FailedSteps, AreToldOfSingularMatrices) {
+  const Tensor x = *Tensor::zeros(DType::f32, {2, 1});
+  std::vector<std::int64_t> many(1000, 2);
+  many[900] = 0;
+  EXPECT_EQ(message_of(kSolving, {x, integers(many)}),
+            "node 'solve': the matrix is singular: its pivot 0 is 0"
+            "\n  note: in step 900 of node 'march'");
 }
 
 }  // namespace
