@@ -48,9 +48,8 @@ class Lowering {
   Expected<void> region(Scope scope, std::span<const Expr> yields) {
     // What is given a value is not computed again: the form as it was written reads it.
     const auto is_free = [&](const Node& node) {
-      return std::ranges::none_of(node.stable->passed, [&](const Expr& x) {
-        return scope.values.contains(key_of(x));
-      });
+      return std::ranges::none_of(node.stable->passed,
+                                  [&](const Expr& x) { return scope.values.contains(key_of(x)); });
     };
     SCANLOOM_CHECK_OK(fill(scope, Places(yields, is_free)));
     yield(scope, yields);

@@ -15,10 +15,12 @@ Place other_side(Place place) { return place % 2 == 1 ? place + 1 : place - 1; }
 
 }  // namespace
 
-Places::Places(std::span<const Expr> outputs, std::function<bool(const Node&)> takes)
-    : takes_(std::move(takes)), places_(1) {
-  const std::vector<const Node*> nodes =
-      reachable(outputs, [&](const Node& node) { return takes_stable_form(node); });
+Places::Places(std::span<const Expr> outputs, const std::function<bool(const Node&)>& takes)
+    : places_(1) {
+  const auto is_taken = [&](const Node& node) {
+    return takes && takes(node) && stable_.insert(&node).second;
+  };
+  const std::vector<const Node*> nodes = reachable(outputs, is_taken);
   for (const Expr& x : outputs) use(x, 0);
   // What reads a node is younger: all its uses are known when its turn comes.
   for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "expr/node.h"
@@ -21,12 +22,11 @@ class Places {
  public:
   /// Of what the outputs, which are needed in any case, reach; of nodes with a stable form that
   /// `takes` agrees to, what that does.
-  explicit Places(std::span<const Expr> outputs, std::function<bool(const Node&)> takes = {});
+  explicit Places(std::span<const Expr> outputs,
+                  const std::function<bool(const Node&)>& takes = {});
 
   /// Whether the node's stable form is computed in its place.
-  [[nodiscard]] bool takes_stable_form(const Node& node) const {
-    return node.stable != nullptr && takes_ && takes_(node);
-  }
+  [[nodiscard]] bool takes_stable_form(const Node& node) const { return stable_.contains(&node); }
   [[nodiscard]] std::size_t count() const { return places_.size(); }
   /// The nodes that are computed there, each after those it reads.
   [[nodiscard]] const std::vector<const Node*>& nodes(Place place) const {
@@ -62,7 +62,7 @@ class Places {
   [[nodiscard]] bool is_within(Place inner, Place outer) const;
   [[nodiscard]] Place common(Place a, Place b) const;
 
-  std::function<bool(const Node&)> takes_;
+  std::unordered_set<const Node*> stable_;
   std::vector<Row> places_;
   std::unordered_map<const Node*, std::vector<Place>> places_of_;
 };

@@ -24,9 +24,12 @@ Activity::Activity(std::vector<const Node*> nodes, std::span<const Expr> wrt,
   std::set<ExprKey> fixed;
   for (const Expr& x : constants) fixed.insert(expr::key_of(x));
   for (const Expr& x : wrt) active_.insert(expr::key_of(x));
-  for (const Node* node : nodes_)
+  for (const Node* node : nodes_) {
+    const std::vector<bool> of_loop = node->loop ? passes_through_loop(*node) : std::vector<bool>();
     for (std::uint32_t i = 0; i < node->outputs.size(); ++i)
-      if (!fixed.contains({node, i}) && passes(*node, i)) active_.insert({node, i});
+      if (!fixed.contains({node, i}) && (node->loop ? of_loop[i] : passes(*node, i)))
+        active_.insert({node, i});
+  }
   for (const ExprKey& key : fixed) active_.erase(key);
 }
 
@@ -38,6 +41,36 @@ bool Activity::passes(const Node& node, std::uint32_t output) const {
     return contains(node.inputs[1 + output]) ||
            contains(node.inputs[1 + node.outputs.size() + output]);
   return std::ranges::any_of(node.inputs, [&](const Expr& x) { return contains(x); });
+}
+
+// A state may depend on any other one step before: a fixpoint.
+std::vector<bool> Activity::passes_through_loop(const Node& node) const {
+  const ir::LoopPorts& ports = node.loop->ports;
+  const expr::Body& body = node.body;
+  std::vector<bool> results(node.outputs.size(), false);
+  std::vector<Expr> active;
+  std::vector<bool> is_active(body.args.size(), false);
+  const auto activate = [&](std::size_t arg) {
+    is_active[arg] = true;
+    active.push_back(body.args[arg]);
+  };
+  for (std::size_t i = 0; i < body.args.size(); ++i)
+    if (contains(node.inputs[ports.first_captured_input() + i])) activate(i);
+  if (active.empty()) return results;
+  for (bool grown = true; grown;) {
+    grown = false;
+    const Activity step(body.yields, active);
+    for (std::uint32_t i = 0; i < ports.carried; ++i) {
+      const std::size_t arg = ports.captured + i;
+      if (is_active[arg] || !step.contains(body.yields[ports.first_carried_yield() + i])) continue;
+      activate(arg);
+      grown = true;
+    }
+    for (std::uint32_t i = 0; i < results.size(); ++i)
+      results[i] = i < ports.carried ? is_active[ports.captured + i]
+                                     : step.contains(body.yields[ports.first_carried_yield() + i]);
+  }
+  return results;
 }
 
 namespace {
@@ -107,8 +140,7 @@ Expected<void> pull_node(Pull& pull, const Activity& activity, const std::set<Ex
     pull.cotangents[0] =
         clip(pull.cotangents[0], node.gradient_limits->first, node.gradient_limits->second);
   if (node.gradient_factor)
-    pull.cotangents[0] =
-        pull.cotangents[0] * number(*node.gradient_factor, node.outputs[0].dtype);
+    pull.cotangents[0] = pull.cotangents[0] * number(*node.gradient_factor, node.outputs[0].dtype);
   const auto is_told = [&](const Expr& x) { return told.contains(expr::key_of(x)); };
   if (node.stable != nullptr && std::ranges::none_of(node.stable->passed, is_told))
     return pull_stable_form(node, pull.cotangents[0], activity, give);

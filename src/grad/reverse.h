@@ -26,6 +26,8 @@ class Activity {
 
  private:
   [[nodiscard]] bool passes(const expr::Node& node, std::uint32_t output) const;
+  /// By result of a loop.
+  [[nodiscard]] std::vector<bool> passes_through_loop(const expr::Node& node) const;
 
   std::vector<const expr::Node*> nodes_;
   std::set<expr::ExprKey> active_;

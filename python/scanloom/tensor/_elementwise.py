@@ -102,14 +102,6 @@ def exp2(x: Any) -> TensorVariable:
     return TensorVariable(_native.pow(_native.real(2.0), expr_of(x)))
 
 
-def logaddexp(a: Any, b: Any) -> TensorVariable:
-    """log(exp(a) + exp(b)), which does not overflow."""
-    left, right = expr_of(a), expr_of(b)
-    dtype = _native.add(left, right).dtype
-    powers = [_native.exp(_native.cast(one, dtype)) for one in (left, right)]
-    return TensorVariable(_native.log(_native.add(*powers)))
-
-
 def log2(x: Any) -> TensorVariable:
     """The logarithm to the base 2."""
     return TensorVariable(_native.mul(_native.log(expr_of(x)), _native.real(1.4426950408889634)))
@@ -189,11 +181,9 @@ def logaddexp(a: Any, *others: Any) -> TensorVariable:
     made = expr_of(a)
     for other in others:
         b = expr_of(other)
-        is_first = _native.ge(made, b)
-        upper, lower = _native.where(is_first, made, b), _native.where(is_first, b, made)
-        # Two infinities have no difference.
-        base = _native.where(_native.is_inf(upper), _native.real(0.0), upper)
-        made = _native.add(upper, _native.softplus(_native.sub(lower, base)))
+        dtype = _native.add(made, b).dtype
+        powers = [_native.exp(_native.cast(one, dtype)) for one in (made, b)]
+        made = _native.log(_native.add(*powers))  # which has a stable form
     return TensorVariable(made)
 
 
