@@ -211,8 +211,7 @@ class ScanMaker:
             loop.yields.append(node.outputs[0])
         for _ in range(self.source.of((0, 1)) if rows else 1):
             loop.yields.append(self.value(inner, lambda s: len(s) < 3))
-        # Inner loops of different numbers of steps have no gradient yet.
-        if depth == MAX_DEPTH and self.source.chance(1, 4):
+        if self.source.chance(1, 4):
             loop.until = (self.source.of(loop.yields), self.source.of((0.31, -0.42, 0.93)))
         if self.truncates and self.source.chance(2, 3):
             loop.truncate = 1 + self.source.pick(4)

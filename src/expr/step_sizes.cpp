@@ -42,10 +42,6 @@ bool decides_sizes(const Node& node, std::size_t operand) {
          node.op == &ops::constant_of_shape_op || node.op == &ops::unique_op;
 }
 
-bool is_known(const StaticType& type) {
-  return std::ranges::find(type.sizes, -1) == type.sizes.end();
-}
-
 }  // namespace
 
 StepSizes::StepSizes(const Body& body, const ir::LoopPorts& ports) {
@@ -60,11 +56,16 @@ void StepSizes::visit(const Node& node) {
   bool value = false, size = false;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const Expr& x = node.inputs[i];
-    value |= size_varies(x) || (!reads_sizes && value_varies(x));
-    size |= size_varies(x) || (value_varies(x) && decides_sizes(node, i));
+    value |= vary(x) || (!reads_sizes && value_varies(x));
+    size |= vary(x) || (value_varies(x) && decides_sizes(node, i));
   }
   if (value) values_vary_.insert(&node);
-  if (size && !std::ranges::all_of(node.outputs, is_known)) sizes_vary_.insert(&node);
+  if (size) open_sizes_vary_.insert(&node);
+}
+
+bool StepSizes::vary(const Expr& x) const {
+  return x.defined() && open_sizes_vary_.contains(x.node().get()) &&
+         std::ranges::find(type_of(x).sizes, -1) != type_of(x).sizes.end();
 }
 
 }  // namespace scanloom::expr

@@ -10,19 +10,18 @@ namespace scanloom::expr {
 class StepSizes {
  public:
   StepSizes(const Body& body, const ir::LoopPorts& ports);
-  /// For fear of it, also where that is not certain.
-  [[nodiscard]] bool vary(const Node& node) const { return sizes_vary_.contains(&node); }
+  /// For fear of it, also where that is not certain. x may be a result that a loop of the step has
+  /// been given since.
+  [[nodiscard]] bool vary(const Expr& x) const;
 
  private:
   void visit(const Node& node);
   [[nodiscard]] bool value_varies(const Expr& x) const {
     return x.defined() && values_vary_.contains(x.node().get());
   }
-  [[nodiscard]] bool size_varies(const Expr& x) const {
-    return x.defined() && sizes_vary_.contains(x.node().get());
-  }
 
-  std::unordered_set<const Node*> values_vary_, sizes_vary_;
+  /// Nodes whose elements differ from step to step; and those whose sizes do where they are open.
+  std::unordered_set<const Node*> values_vary_, open_sizes_vary_;
 };
 
 }  // namespace scanloom::expr

@@ -238,7 +238,7 @@ class LoopReverse {
     }
     if (loop_->loop->recompute || x.node()->inputs.empty() || is_cheap(*x.node())) return {};
     // Only a side of a branch has it, of both loops; or it is as long as the step says.
-    if (!places_.is_always(*x.node()) || sizes_.vary(*x.node())) return {};
+    if (!places_.is_always(*x.node()) || sizes_.vary(x)) return {};
     return scan_rows(expr::stacked_in(loop_, x), {.start = -1, .stride = -1}, expr::type_of(x));
   }
 

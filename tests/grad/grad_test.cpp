@@ -351,13 +351,27 @@ TEST(Grad, OfGradientsOfPartsInChunks) {
       const Expr count = cast(x[1], DType::i64);
       const ScanResult made = scan_steps(options, [&](const StepInputs& s) {
         const Expr h = sin(s.state(0) * x[0]);
-        return Step{.outputs = {h, subtensor(h, {Index::slice({}, 2)}),
-                                subtensor(h, {Index::slice(count, {})})}};
+        return Step{h, subtensor(h, {Index::slice({}, 2)}),
+                    subtensor(h, {Index::slice(count, {})})};
       });
       const Expr cost = sum(square(made.outputs[1])) + sum(exp(made.outputs[2]));
       costs.push_back(sum(square(grad(cost, x[0]))));
     }
     return costs[0] + costs[1] + costs[2] + costs[3];
+  });
+}
+
+TEST(Grad, OfGradientsOfLoopsThatEndEarly) {
+  check({{{3}, 0.3, 1.1}}, [](Xs x) {
+    const Expr y = scan({.sequences = {x[0]}}, [](const StepInputs& s) {
+      const Expr& e = s[0];
+      const ScanResult inner =
+          scan_steps({.initial = {number(1.5, DType::f64)}, .steps = 5}, [&](const StepInputs& t) {
+            return Step(tanh(t.state(0) * e)).until(t.state(0) * e > 0.9);
+          });
+      return sum(square(inner.outputs[0]));
+    });
+    return sum(square(grad(sum(square(y)), x[0])));
   });
 }
 
