@@ -201,7 +201,7 @@ SCANLOOM_API Expr cholesky(const Expr& x, bool lower = true);
 /// some, too.
 struct LuFactors {
   Expr lu, pivots;
-  Expr matrix;  ///< what was factored: gradients are taken with respect to it
+  Expr matrix;  ///< what was factored: gradients are taken with respect to it; none through lu
 };
 [[nodiscard]] SCANLOOM_API LuFactors lu_factor(const Expr& x);
 /// y of x y = b for the factors of x, or of x^T y = b; b is a vector, or has right sides as

@@ -88,7 +88,7 @@ std::vector<Expr> apply_attrs(const ir::OpDef& op, std::vector<Expr> inputs,
     return std::vector(outputs, failed(std::move(told)));
   }
   // Made first, so that ids stay a topological order.
-  auto stable = outputs == 1 ? stable_form(op, inputs, types->front()) : nullptr;
+  auto stable = outputs == 1 ? stable_form(op, inputs, attrs, types->front()) : nullptr;
   auto node = std::make_shared<Node>(Kind::op, *std::move(types));
   node->op = &op;
   node->stable = std::move(stable);

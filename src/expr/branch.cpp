@@ -55,14 +55,6 @@ std::vector<Expr> make_branch(const Expr& condition, const std::vector<Expr>& a,
   return results;
 }
 
-Expr result_in(const NodePtr& branch, const Expr& a, const Expr& b) {
-  const auto results = static_cast<std::uint32_t>(branch->outputs.size());
-  branch->inputs.insert(branch->inputs.begin() + 1 + results, a);
-  branch->inputs.push_back(b);
-  branch->outputs.push_back(joined(a, b));
-  return Expr(branch, results);
-}
-
 }  // namespace expr
 
 Expr if_else(const Expr& condition, const Expr& a, const Expr& b) {

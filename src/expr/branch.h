@@ -14,7 +14,4 @@ namespace scanloom::expr {
 [[nodiscard]] std::vector<Expr> make_branch(const Expr& condition, const std::vector<Expr>& a,
                                             const std::vector<Expr>& b);
 
-/// One more result of a branch: a value older than it for each side, of equal types.
-[[nodiscard]] Expr result_in(const NodePtr& branch, const Expr& a, const Expr& b);
-
 }  // namespace scanloom::expr

@@ -281,8 +281,6 @@ Expr subtensor(const Expr& x, const std::vector<Index>& items) {
   if (x.error() != nullptr) return x;
   Resolved resolved = resolve(x, items);
   if (resolved.error) return expr::failed(*std::move(resolved.error));
-  if (const Expr last = expr::last_state(x, resolved.items); last.defined())
-    return remember(last, x, items);
   return remember(take(x, resolved.items), x, items);
 }
 

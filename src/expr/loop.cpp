@@ -165,21 +165,8 @@ std::vector<Expr> make_loop(LoopSpec spec) {
   return outputs;
 }
 
-namespace {
-
-/// Whether the items pick the last row and all of it.
-bool is_last_row(const std::vector<Index>& items) {
-  if (items.empty() || items[0].kind != Index::Kind::at || items[0].at.rank() != 0) return false;
-  const auto index = constant_integers(items[0].at);
-  if (!index || (*index)[0] != -1) return false;
-  return std::all_of(items.begin() + 1, items.end(), is_whole_axis);
-}
-
-}  // namespace
-
-Expr last_state(const Expr& x, const std::vector<Index>& items) {
+Expr last_state(const Expr& x) {
   const Node& node = *x.node();
-  if (!is_last_row(items)) return {};
   if (node.last_row) return *node.last_row;
   if (node.kind != Kind::loop || x.output() < node.loop->ports.carried) return {};
   const std::uint32_t row = x.output() - node.loop->ports.carried;

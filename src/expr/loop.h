@@ -22,10 +22,9 @@ struct LoopSpec {
 /// that cannot be; held by all results.
 [[nodiscard]] std::vector<Expr> make_loop(LoopSpec spec);
 
-/// Of a result that stacks the states of a loop, indexed with nothing but -1 along the steps: the
-/// state after the last step, which keeps no other row and is there even after no steps. Undefined
-/// for anything else.
-[[nodiscard]] Expr last_state(const Expr& x, const std::vector<Index>& items);
+/// Of rows that are the states of a loop: the state after the last step, which keeps no other row
+/// and is there even after no steps. Undefined for anything else.
+[[nodiscard]] Expr last_state(const Expr& x);
 
 /// A result that stacks `value`, an expression of the loop's body: one that is there already, or a
 /// new one.

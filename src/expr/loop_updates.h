@@ -1,9 +1,13 @@
 // What loops of an expression make of the shared variables that they update.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <span>
+#include <vector>
 
 #include "expr/node.h"
+#include "expr/places.h"
 #include "expr/substitute.h"
 
 namespace scanloom::expr {
@@ -11,12 +15,34 @@ namespace scanloom::expr {
 /// Whether loops alone read the variable, all of which update it.
 [[nodiscard]] bool only_loops_update(std::span<const Expr> outputs, const Expr& variable);
 
-/// The value of a variable after the loops that update it, in the branches that they lie in;
-/// undefined where none does, or where something else reads it, but for random streams: of these,
-/// the one that has drawn most, so that nobody draws the same again. Branches may be given a
-/// further result for it. `made_of`: for nodes made anew by substitution what they were made of,
-/// which is what the value reads.
-[[nodiscard]] Expr updated_by_loops(std::span<const Expr> outputs, const Expr& variable,
-                                    const Replacements& made_of);
+/// What loops of a step make of variables, also of those in sides of branches, which get a further
+/// result for it: not the branches of the step, which others may use, but ones that take their
+/// place.
+class LoopUpdates {
+ public:
+  /// The value of a variable after the loops that update it; undefined where none does, or where
+  /// something else reads it, but for random streams: of these, the one that has drawn most, so
+  /// that nobody draws the same again. `made_of`: for nodes made anew by substitution what they
+  /// were made of, which is what the value reads. It is to be settled, as is all that stands beside
+  /// it.
+  [[nodiscard]] Expr after(std::span<const Expr> outputs, const Expr& variable,
+                           const Replacements& made_of);
+  /// The expressions with the new branches. `kept` maps to themselves what stays as it is.
+  [[nodiscard]] std::vector<Expr> settled(const std::vector<Expr>& xs, Replacements kept) const;
+
+ private:
+  struct ById {
+    bool operator()(const NodePtr& a, const NodePtr& b) const { return a->id < b->id; }
+  };
+  /// Of a branch: placeholders for further results, and what these are in either side.
+  struct Further {
+    std::vector<Expr> results, sides[2];
+  };
+
+  Expr lifted(Expr x, Place place, const Expr& variable, const Expr& otherwise,
+              const Places& places, const std::function<NodePtr(const Node&)>& original);
+
+  std::map<NodePtr, Further, ById> further_;
+};
 
 }  // namespace scanloom::expr

@@ -92,7 +92,11 @@ struct Node : std::enable_shared_from_this<Node> {
   std::optional<std::pair<double, double>> gradient_limits;  ///< what its cotangent is cut to
   std::optional<double> gradient_factor;                     ///< what its cotangent is times
   std::optional<std::string> no_gradient;  ///< why a gradient through it is an error
-  std::string place;                       ///< the user's name of a loop, "" where there is none
+  /// Whether the gradient is another one than the operator's.
+  [[nodiscard]] bool marks_gradient() const {
+    return stops_gradient || gradient_limits || gradient_factor || no_gradient;
+  }
+  std::string place;  ///< the user's name of a loop, "" where there is none
 };
 
 using NodePtr = std::shared_ptr<Node>;

@@ -290,10 +290,11 @@ class Scan {
         if (variable == other && !(next == again))
           return fail(Code::invalid_argument, "the step gives two updates of {}",
                       expr::describe(variable.variable()));
+    expr::LoopUpdates inner;
     for (const Expr& variable : expr::shared_variables(yields)) {
       const Expr default_next = expr::default_update(variable);
       const Expr of_loops =
-          default_next.defined() ? expr::updated_by_loops(yields, variable, made_of) : Expr();
+          default_next.defined() ? inner.after(yields, variable, made_of) : Expr();
       const Expr next = of_loops.defined() ? of_loops : default_next;
       const auto named = [&](const auto& entry) { return entry.first.variable() == variable; };
       if (next.defined() && std::ranges::none_of(made.updates, named))
@@ -305,6 +306,7 @@ class Scan {
                     "strict asks for that",
                     expr::describe(variable));
     }
+    settle(made, inner);
     for (const auto& [variable, next] : made.updates) {
       SCANLOOM_CHECK_OK(expr::check_update(variable.variable(), next));
       const StaticType& type = expr::type_of(variable.variable());
@@ -312,6 +314,21 @@ class Scan {
       hidden_.insert_or_assign(expr::key_of(variable.variable()), update_args_.back());
     }
     return {};
+  }
+
+  void settle(Step& made, const expr::LoopUpdates& inner) const {
+    Replacements kept;
+    for (const auto& [key, leaf] : hidden_)
+      if (const auto value = leaves_.find(expr::key_of(leaf)); value != leaves_.end())
+        kept.emplace(key, value->second);
+    std::vector<Expr> all = made.outputs;
+    all.push_back(made.stop);
+    for (const auto& [variable, next] : made.updates) all.push_back(next);
+    all = inner.settled(all, std::move(kept));
+    std::size_t at = 0;
+    for (Expr& output : made.outputs) output = all[at++];
+    made.stop = all[at++];
+    for (auto& [variable, next] : made.updates) next = all[at++];
   }
 
   /// Makes `value` a leaf, which the loop then captures.

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "expr/apply.h"
+#include "expr/loop.h"
 #include "expr/substitute.h"
 #include "ops/ops.h"
 
@@ -15,13 +16,18 @@ using Values = std::vector<Expr>;
 
 bool is(const Expr& x, const ir::OpDef& op) {
   const Node& node = *x.node();
-  return node.op == &op && !node.stops_gradient && !node.gradient_limits;
+  return node.op == &op && !node.marks_gradient();
 }
 
 const Expr& operand(const Expr& x, std::size_t i = 0) { return x.node()->inputs[i]; }
 
 const tensor::Attr& attr(const Expr& x, std::string_view name) {
   return x.node()->attrs[static_cast<std::size_t>(x.node()->op->attr_index(name))];
+}
+
+/// Whether x is a cast of reals to reals, which at most rounds.
+bool keeps_numbers(const Expr& x) {
+  return is(x, ops::cast_op) && is_real(operand(x).dtype()) && is_real(x.dtype());
 }
 
 /// Whether it is the number 1, of no axes.
@@ -87,7 +93,7 @@ std::optional<SumOfPowers> sum_of_powers(const Expr& x) {
   const std::string& kind = attr(x, "kind").text();
   if (kind != "sum" && kind != "mean") return std::nullopt;
   SumOfPowers found{.sum = x, .power = operand(x), .terms = {}, .passed = {x}};
-  const bool widened = is(found.power, ops::cast_op);
+  const bool widened = keeps_numbers(found.power);
   if (widened) {
     found.passed.push_back(found.power);
     const Expr narrow = operand(found.power);
@@ -126,7 +132,7 @@ std::optional<OfSoftmax> softmax_quotient(const Expr& above, Expr below, Values 
   for (;;) {
     const bool adds = is(below, ops::unsqueeze_op) && !added;
     if (adds && attr(below, "axes").present()) added = attr(below, "axes").integers();
-    if (!adds && !is(below, ops::cast_op) && !is(below, ops::identity_op)) break;
+    if (!adds && !keeps_numbers(below) && !is(below, ops::identity_op)) break;
     passed.push_back(below);
     const Expr inner = operand(below);
     below = inner;
@@ -236,7 +242,8 @@ StableForm log_of_two_powers(const Expr& x) {
   const Expr &a = operand(left), &b = operand(right);
   const Expr first = a >= b;
   const Expr greater = where(first, a, b), smaller = where(first, b, a);
-  const Expr apart = where(is_inf(greater), number(0, a.dtype()), smaller - greater);
+  // Two infinities have no difference; NaN is equal to nothing, and stays.
+  const Expr apart = where(equal(a, b), number(0, a.dtype()), smaller - greater);
   return {greater + softplus(apart), {a, b}, {x, left, right}};
 }
 
@@ -283,15 +290,27 @@ StableForm stable_sub(const Expr& a, const Expr& b) {
   return {expm1(operand(a)), {operand(a)}, {a}};
 }
 
+/// After no steps there is no row, but there is a state.
+StableForm stable_gather(const Expr& rows, const Expr& index) {
+  if (index.rank() != 0) return {};
+  const auto last = constant_integers(index);
+  if (!last || last->front() != -1) return {};
+  const Expr state = last_state(rows);
+  if (!state.defined()) return {};
+  return {state, {state}, {rows}};
+}
+
 }  // namespace
 
 std::unique_ptr<const StableForm> stable_form(const ir::OpDef& op, std::span<const Expr> inputs,
+                                              std::span<const tensor::Attr> attrs,
                                               const StaticType& type) {
   StableForm form;
   if (&op == &ops::log_op) form = stable_log(inputs[0]);
   if (&op == &ops::log1p_op) form = stable_log1p(inputs[0]);
   if (&op == &ops::div_op) form = stable_div(inputs[0], inputs[1]);
   if (&op == &ops::sub_op) form = stable_sub(inputs[0], inputs[1]);
+  if (&op == &ops::gather_op && attrs[0].integer() == 0) form = stable_gather(inputs[0], inputs[1]);
   const Expr& value = form.value;
   const bool serves = value.defined() && value.error() == nullptr && value.dtype() == type.dtype &&
                       value.rank() == type.rank();

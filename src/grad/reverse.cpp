@@ -25,52 +25,25 @@ Activity::Activity(std::vector<const Node*> nodes, std::span<const Expr> wrt,
   for (const Expr& x : constants) fixed.insert(expr::key_of(x));
   for (const Expr& x : wrt) active_.insert(expr::key_of(x));
   for (const Node* node : nodes_) {
-    const std::vector<bool> of_loop = node->loop ? passes_through_loop(*node) : std::vector<bool>();
+    const Reads reads = node->loop ? results_read(*node) : Reads();
     for (std::uint32_t i = 0; i < node->outputs.size(); ++i)
-      if (!fixed.contains({node, i}) && (node->loop ? of_loop[i] : passes(*node, i)))
-        active_.insert({node, i});
+      if (!fixed.contains({node, i}) && passes(*node, i, reads)) active_.insert({node, i});
   }
   for (const ExprKey& key : fixed) active_.erase(key);
 }
 
-bool Activity::passes(const Node& node, std::uint32_t output) const {
-  if (!is_real(node.outputs[output].dtype) || node.stops_gradient) return false;
-  if (node.kind == Kind::op)
-    if (const RuleRow* row = find_rule(*node.op); row != nullptr && row->constant) return false;
+bool Activity::passes(const Node& node, std::uint32_t output, const Reads& reads) const {
+  if (node.loop) {
+    const std::size_t first = node.loop->ports.first_captured_input();
+    for (std::size_t arg = 0; arg < node.body.args.size(); ++arg)
+      if (reads.contains(output, arg) && contains(node.inputs[first + arg])) return true;
+    return false;
+  }
+  if (!lets_through(node, output)) return false;
   if (node.kind == Kind::branch)
     return contains(node.inputs[1 + output]) ||
            contains(node.inputs[1 + node.outputs.size() + output]);
   return std::ranges::any_of(node.inputs, [&](const Expr& x) { return contains(x); });
-}
-
-// A state may depend on any other one step before: a fixpoint.
-std::vector<bool> Activity::passes_through_loop(const Node& node) const {
-  const ir::LoopPorts& ports = node.loop->ports;
-  const expr::Body& body = node.body;
-  std::vector<bool> results(node.outputs.size(), false);
-  std::vector<Expr> active;
-  std::vector<bool> is_active(body.args.size(), false);
-  const auto activate = [&](std::size_t arg) {
-    is_active[arg] = true;
-    active.push_back(body.args[arg]);
-  };
-  for (std::size_t i = 0; i < body.args.size(); ++i)
-    if (contains(node.inputs[ports.first_captured_input() + i])) activate(i);
-  if (active.empty()) return results;
-  for (bool grown = true; grown;) {
-    grown = false;
-    const Activity step(body.yields, active);
-    for (std::uint32_t i = 0; i < ports.carried; ++i) {
-      const std::size_t arg = ports.captured + i;
-      if (is_active[arg] || !step.contains(body.yields[ports.first_carried_yield() + i])) continue;
-      activate(arg);
-      grown = true;
-    }
-    for (std::uint32_t i = 0; i < results.size(); ++i)
-      results[i] = i < ports.carried ? is_active[ports.captured + i]
-                                     : step.contains(body.yields[ports.first_carried_yield() + i]);
-  }
-  return results;
 }
 
 namespace {

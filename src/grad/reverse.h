@@ -6,6 +6,7 @@
 
 #include "expr/node.h"
 #include "expr/substitute.h"
+#include "grad/reads.h"
 
 namespace scanloom::autodiff {
 
@@ -25,9 +26,7 @@ class Activity {
   [[nodiscard]] const std::vector<const expr::Node*>& nodes() const { return nodes_; }
 
  private:
-  [[nodiscard]] bool passes(const expr::Node& node, std::uint32_t output) const;
-  /// By result of a loop.
-  [[nodiscard]] std::vector<bool> passes_through_loop(const expr::Node& node) const;
+  [[nodiscard]] bool passes(const expr::Node& node, std::uint32_t output, const Reads& reads) const;
 
   std::vector<const expr::Node*> nodes_;
   std::set<expr::ExprKey> active_;
