@@ -301,3 +301,64 @@ def test_ties_give_the_first_all_of_it():
         slopes = T.grad(function(x, y).sum(), [x, y])
         np.testing.assert_array_equal(run([x, y], slopes, [1, 2], [1, 2]), [[1, 1], [0, 0]])
         assert run([x], T.grad(function(x, x).sum(), x), [3]) == 1
+
+
+# What only a side of a branch in a step reads.
+
+
+def picked(x):
+    return x[0]
+
+
+def solved(x):
+    return T.slinalg.solve(T.stack([T.stack([x[0], 0 * x[1]]), T.stack([x[1], x[0]])]), x)[1]
+
+
+def counted(x):
+    return theano.scan(lambda s: s + x[1], outputs_info=x[0], n_steps=2)[0][-1]
+
+
+def sought(x):
+    stop = theano.scan_module.until
+    return theano.scan(lambda s: (s + x[1], stop(s > 1)), outputs_info=x[0], n_steps=9)[0][-1]
+
+
+@pytest.mark.parametrize("passed", [False, True])
+@pytest.mark.parametrize("choose", [T.switch, theano.ifelse.ifelse])
+@pytest.mark.parametrize("value", [picked, solved, counted, sought])
+def test_values_that_a_side_of_a_step_reads(value, choose, passed):
+    x, c = T.vector("x"), T.bscalar("c")
+    w = value(x)
+
+    def step(s, *given):
+        factor = given[0] if passed else w
+        return choose(c, s * factor, s)
+
+    rows, _ = theano.scan(step, outputs_info=T.sum(x) * 0 + 1, non_sequences=[w] * passed, n_steps=3)
+    y = rows[-1]
+    at = [np.array([0.7, 0.6]), 1]
+    known = theano.function([x], w)(at[0])
+    run = lambda outputs, **options: theano.function([x, c], outputs, **options)(*at)  # noqa: E731
+    np.testing.assert_allclose(run(y), known**3, rtol=1e-14)
+    np.testing.assert_allclose(run(T.grad(y, w)), 3 * known**2, rtol=1e-14)
+    constant = T.grad(y + x.sum(), x, consider_constant=[w])
+    np.testing.assert_allclose(run(constant, on_unused_input="ignore"), [1, 1])
+    ten = T.constant(np.float64(10))
+    np.testing.assert_allclose(run(theano.clone(y, {w: ten})), 1000)
+    np.testing.assert_allclose(run(y, givens={w: ten}), 1000)
+    slopes = theano.function([x], T.grad(w, x))(at[0])
+    np.testing.assert_allclose(run(T.grad(y, x)), 3 * known**2 * slopes, rtol=1e-12)
+    at[1] = 0
+    np.testing.assert_allclose(run(T.grad(y, x)), 0)
+
+
+def test_a_side_that_is_not_taken_does_not_fail():
+    x, i = T.vector("x"), T.lscalar("i")
+    w = x[i]
+    rows, _ = theano.scan(
+        lambda s: theano.ifelse(i < x.shape[0], s * w, s), outputs_info=T.sum(x) * 0 + 1, n_steps=3
+    )
+    f = theano.function([x, i], rows[-1])
+    assert f([2.0, 3.0, 4.0], 1) == 27.0 and f([2.0, 3.0, 4.0], 7) == 1.0
+    slope = theano.function([x, i], T.grad(rows[-1], x))([2.0, 3.0, 4.0], 1)
+    np.testing.assert_array_equal(slope, [0, 27, 0])

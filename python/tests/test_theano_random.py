@@ -188,3 +188,35 @@ def test_loops_in_branches_of_a_step_draw_where_they_are_taken():
     streams.seed(42)
     again = f([2.0, 2.0, 2.0, 2.0])
     np.testing.assert_array_equal(again, drawn[[0, 2, 4, 5]])  # sides not taken draw nothing
+
+
+def test_building_a_loop_leaves_what_it_reads_as_it_is():
+    counter = theano.shared(1.0, name="s")
+    counter.default_update = counter + 1
+    c = T.bscalar("c")
+    y = theano.ifelse(c, theano.scan(lambda: counter * 1.0, n_steps=3)[0].sum(), T.constant(0.0))
+    first = [theano.scan(lambda: y, n_steps=2) for _ in range(3)]
+    rows = [theano.function([c], r, updates=u) for r, u in first]
+    for f in rows:
+        counter.set_value(1.0)
+        np.testing.assert_array_equal(f(1), [6.0, 15.0])
+    counter.set_value(1.0)
+    theano.function([c], y)(1)
+    assert counter.get_value() == 1.0  # only the updates of the loop would change it
+
+
+def test_loops_in_two_branches_update_one_after_the_other():
+    counter = theano.shared(0.0, name="s")
+    counter.default_update = counter + 1
+    c, d = T.bscalar("c"), T.bscalar("d")
+    inner = theano.scan(lambda: counter * 1.0, n_steps=3)[0].sum()
+    zero = T.constant(0.0)
+    step = lambda: [theano.ifelse(c, inner, zero), theano.ifelse(d, inner * 2, zero)]  # noqa: E731
+    rows, updates = theano.scan(step, n_steps=2)
+    f = theano.function([c, d], rows, updates=updates)
+    for chosen in ((1, 1), (1, 0), (0, 1), (0, 0)):
+        counter.set_value(0.0)
+        left, right = f(*chosen)
+        np.testing.assert_array_equal(left, np.array([3, 12]) * chosen[0])
+        np.testing.assert_array_equal(right, np.array([6, 24]) * chosen[1])
+        assert counter.get_value() == (6 if any(chosen) else 0)

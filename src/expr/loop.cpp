@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "expr/apply.h"
+#include "expr/harmless.h"
 #include "expr/places.h"
 #include "expr/substitute.h"
 #include "ir/op_def.h"
@@ -13,24 +14,20 @@ namespace scanloom::expr {
 namespace {
 
 /// What the yields read of the outside: values that no argument takes part in, but for constants.
-/// Where a branch of the body alone reads one that may fail, or a loop, which may never end, the
-/// body computes it, in a side.
+/// With `lazy` the body computes, in a side, what only sides of its branches read and may fail.
 class Captures {
  public:
-  Captures(std::span<const Expr> args, std::span<const Expr> yields)
-      : nodes_(reachable(yields)), places_(yields) {
+  Captures(std::span<const Expr> args, std::span<const Expr> yields, bool lazy) {
     for (const Expr& arg : args) inside_.insert(arg.node().get());
-    for (const Node* node : nodes_) {
+    const std::vector<const Node*> nodes = reachable(yields);
+    for (const Node* node : nodes)
       if (std::ranges::any_of(node->inputs, [&](const Expr& x) { return is_inside(x); }))
         inside_.insert(node);
-      else if (is_harmless(*node))
-        harmless_.insert(node);
-    }
+    if (lazy) take_in(nodes, Places(yields));
+    for (const Node* node : nodes)
+      if (inside_.contains(node))
+        for (const Expr& x : node->inputs) take(x);
     for (const Expr& x : yields) take(x);
-    // What reads a node is younger: it was taken inside before.
-    for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node)
-      if (inside_.contains(*node))
-        for (const Expr& x : (*node)->inputs) take(x);
   }
 
   [[nodiscard]] const std::vector<Expr>& values() const { return values_; }
@@ -39,25 +36,22 @@ class Captures {
   [[nodiscard]] bool is_inside(const Expr& x) const {
     return x.defined() && inside_.contains(x.node().get());
   }
-  [[nodiscard]] bool is_harmless(const Node& node) const {
-    if (node.kind == Kind::loop) return false;
-    if (node.kind == Kind::op && node.op->effects != ir::Effects::pure) return false;
-    return std::ranges::all_of(node.inputs, [&](const Expr& x) {
-      return !x.defined() || harmless_.contains(x.node().get());
-    });
+  /// What reads a node is younger: walking back, it is known whether anything inside does.
+  void take_in(const std::vector<const Node*>& nodes, const Places& places) {
+    const Harmless harmless(nodes);
+    for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
+      if (!inside_.contains(*node)) continue;
+      for (const Expr& x : (*node)->inputs)
+        if (x.defined() && !places.is_always(*x.node()) && !harmless.contains(*x.node()))
+          inside_.insert(x.node().get());
+    }
   }
   void take(const Expr& x) {
     if (!x.defined() || is_inside(x) || x.node()->kind == Kind::constant) return;
-    const Node& node = *x.node();
-    if (!places_.is_always(node) && !harmless_.contains(&node))
-      inside_.insert(&node);
-    else if (seen_.insert(key_of(x)).second)
-      values_.push_back(x);
+    if (seen_.insert(key_of(x)).second) values_.push_back(x);
   }
 
-  std::vector<const Node*> nodes_;
-  Places places_;
-  std::unordered_set<const Node*> inside_, harmless_;
+  std::unordered_set<const Node*> inside_;
   std::set<ExprKey> seen_;
   std::vector<Expr> values_;
 };
@@ -101,9 +95,9 @@ StaticType stacked_type(const StaticType& row, const ir::StackedPort& port, std:
 }
 
 /// Makes what the yields read of the outside operands and arguments.
-void capture(LoopSpec& spec) {
+void capture(LoopSpec& spec, bool lazy) {
   ir::LoopPorts& ports = spec.facts.ports;
-  const Captures captures(spec.args, spec.yields);
+  const Captures captures(spec.args, spec.yields, lazy);
   Replacements inside;
   std::vector<Expr> args;
   for (const Expr& value : captures.values()) {
@@ -139,13 +133,11 @@ Expected<std::vector<StaticType>> result_types(const LoopSpec& spec) {
   return types;
 }
 
-}  // namespace
-
-std::vector<Expr> make_loop(LoopSpec spec) {
+std::vector<Expr> made_loop(LoopSpec spec, bool lazy) {
   const std::size_t results = spec.facts.ports.output_count();
   for (const auto* list : {&spec.operands, &spec.yields})
     if (const Expr* bad = first_failed(*list)) return std::vector(results, *bad);
-  capture(spec);
+  capture(spec, lazy);
   if (const Expr* bad = first_failed(spec.yields)) return std::vector(results, *bad);
   auto types = result_types(spec);
   if (!types) {
@@ -164,6 +156,12 @@ std::vector<Expr> make_loop(LoopSpec spec) {
   for (std::uint32_t i = 0; i < results; ++i) outputs.emplace_back(node, i);
   return outputs;
 }
+
+}  // namespace
+
+std::vector<Expr> make_loop(LoopSpec spec) { return made_loop(std::move(spec), false); }
+
+std::vector<Expr> make_lazy_loop(LoopSpec spec) { return made_loop(std::move(spec), true); }
 
 Expr last_state(const Expr& x) {
   const Node& node = *x.node();

@@ -22,6 +22,10 @@ struct LoopSpec {
 /// that cannot be; held by all results.
 [[nodiscard]] std::vector<Expr> make_loop(LoopSpec spec);
 
+/// The same, but what only sides of branches of the body read, and may fail, is computed in these:
+/// such values are no operands.
+[[nodiscard]] std::vector<Expr> make_lazy_loop(LoopSpec spec);
+
 /// Of rows that are the states of a loop: the state after the last step, which keeps no other row
 /// and is there even after no steps. Undefined for anything else.
 [[nodiscard]] Expr last_state(const Expr& x);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "expr/lazy_loops.h"
 #include "expr/places.h"
 #include "expr/relate_sizes.h"
 #include "expr/shared.h"
@@ -45,7 +46,13 @@ class Lowering {
   }
 
   /// What the yields reach, into a region whose arguments the scope knows.
-  Expected<void> region(Scope scope, std::span<const Expr> yields) {
+  Expected<void> region(Scope scope, std::span<const Expr> wanted) {
+    Replacements kept;
+    for (const auto& [key, value] : scope.values)
+      kept.emplace(key, Expr(const_cast<Node*>(key.node)->shared_from_this(), key.output));
+    const std::vector<Expr> yields =
+        with_lazy_loops({wanted.begin(), wanted.end()}, std::move(kept));
+    if (const Expr* bad = first_failed(yields)) return *bad->error();
     // What is given a value is not computed again: the form as it was written reads it.
     const auto is_free = [&](const Node& node) {
       return std::ranges::none_of(node.stable->passed,

@@ -243,7 +243,7 @@ StableForm log_of_two_powers(const Expr& x) {
   const Expr first = a >= b;
   const Expr greater = where(first, a, b), smaller = where(first, b, a);
   // Two infinities have no difference; NaN is equal to nothing, and stays.
-  const Expr apart = where(equal(a, b), number(0, a.dtype()), smaller - greater);
+  const Expr apart = where(equal(a, b) & is_inf(a), number(0, a.dtype()), smaller - greater);
   return {greater + softplus(apart), {a, b}, {x, left, right}};
 }
 
