@@ -24,6 +24,12 @@ struct GradOptions {
                                                        const std::vector<Expr>& wrt,
                                                        const GradOptions& options = {});
 
+/// Whether an output reads the elements of x, if only by operators that do not change where x
+/// changes a little, such as floor or a comparison: its gradient is zero then, where it is
+/// undefined.
+[[nodiscard]] SCANLOOM_API bool depends_on(const std::vector<Expr>& outputs, const Expr& x,
+                                           const std::vector<Expr>& constants = {});
+
 /// The same for one; zeros where the cost does not depend on it.
 [[nodiscard]] SCANLOOM_API Expr grad(const Expr& cost, const Expr& wrt);
 

@@ -282,6 +282,7 @@ def scan(
     ],
     /,
 ) -> tuple[list[Expr], list[tuple[Shared, Expr]]]: ...
+def depends_on(outputs: list[Expr], x: Expr, constants: list[Expr], /) -> bool: ...
 def gradients(
     cost: Optional[Expr],
     wrt: list[Expr],

@@ -63,6 +63,8 @@ def grad(
         if null_gradients == "return":
             return [None] * len(variables) if _is_list(wrt) else None
         raise NullTypeGradError(error.text, error.notes) from None
+    outputs = [x for x, _ in known] if cost is None else [cost._expr, *(x for x, _ in known)]
+    found = _zeros_of_steps(found, outputs, variables, fixed)
     results = [
         _connected(x, gradient, disconnected_inputs, return_disconnected)
         for x, gradient in zip(variables, found)
@@ -144,6 +146,9 @@ def Lop(  # noqa: N802 - Theano's name
         [y._expr for y in outputs], [p._expr for p in points], [x._expr for x in variables],
         [x._expr for x in fixed],
     )  # fmt: skip
+    found = _zeros_of_steps(
+        found, [y._expr for y in outputs], variables, [x._expr for x in fixed]
+    )
     results = [
         _connected(x, pulled, disconnected_inputs, "zero") for x, pulled in zip(variables, found)
     ]
@@ -337,6 +342,18 @@ def _points(given: Any, variables: list[TensorVariable], what: str) -> list[Tens
     return points
 
 
+def _zeros_of_steps(
+    found: list[Union[_native.Expr, None]], outputs: list[_native.Expr],
+    variables: list[TensorVariable], fixed: list[_native.Expr],
+) -> list[Union[_native.Expr, None]]:
+    """Zeros where the outputs read a variable by step functions, such as floor, alone."""
+    return [
+        x.zeros_like()._expr
+        if gradient is None and _native.depends_on(outputs, x._expr, fixed) else gradient
+        for x, gradient in zip(variables, found)
+    ]
+
+
 def _connected(
     x: TensorVariable, found: Union[_native.Expr, None], disconnected: str, give: str,
     what: str = "a variable",
@@ -365,6 +382,7 @@ def _check_depends(
     found = _native.pull_back(
         [y._expr], [ones._expr], [x._expr for x in variables], [x._expr for x in fixed]
     )
+    found = _zeros_of_steps(found, [y._expr], variables, [x._expr for x in fixed])
     for x, pulled in zip(variables, found):
         if pulled is None:
             _tell_disconnected(x, disconnected, "a variable")

@@ -37,6 +37,9 @@ void bind_gradients(nb::module_& module) {
         return found(gradients(cost.value_or(Expr()), wrt, options));
       },
       nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
+  module.def("depends_on", [](const Exprs& outputs, const Expr& x, const Exprs& constants) {
+    return depends_on(outputs, x, constants);
+  });
   module.def("pull_back", [](const Exprs& outputs, const Exprs& cotangents, const Exprs& wrt,
                              const Exprs& constants) {
     return found(pull_back(outputs, cotangents, wrt, {.constants = constants, .known = {}}));

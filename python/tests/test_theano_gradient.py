@@ -362,3 +362,29 @@ def test_a_side_that_is_not_taken_does_not_fail():
     assert f([2.0, 3.0, 4.0], 1) == 27.0 and f([2.0, 3.0, 4.0], 7) == 1.0
     slope = theano.function([x, i], T.grad(rows[-1], x))([2.0, 3.0, 4.0], 1)
     np.testing.assert_array_equal(slope, [0, 27, 0])
+
+
+@pytest.mark.parametrize(
+    "step",
+    [T.floor, T.ceil, T.round, T.sgn, lambda x: x > 0.5, lambda x: T.cast(x, "int32") * 1.5,
+     lambda x: T.switch(x > 0.5, 2.0, 3.0), lambda x: x // 0.3,
+     lambda x: theano.scan(lambda a: T.floor(a), x)[0]],
+)  # fmt: skip
+def test_step_functions_have_a_slope_of_zero(step):
+    x, y = T.vector("x"), T.vector("y")
+    cost = (step(x) * y).sum()
+    of_x, of_y = theano.function([x, y], T.grad(cost, [x, y]), on_unused_input="ignore")(
+        [0.2, 0.7], [1.0, 2.0]
+    )
+    np.testing.assert_array_equal(of_x, 0)
+    expected = theano.function([x], T.cast(step(x), "float64"))([0.2, 0.7])
+    np.testing.assert_array_equal(of_y, expected)
+
+
+@pytest.mark.parametrize(
+    "other", [lambda x: x.shape[0], lambda x: T.arange(x.shape[0])[0], T.zeros_like]
+)
+def test_what_only_counts_elements_is_disconnected(other):
+    x, y = T.vector("x"), T.scalar("y")
+    with pytest.raises(theano.gradient.DisconnectedInputError):
+        T.grad((other(x) * y).sum(), x)
