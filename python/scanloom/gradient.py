@@ -367,7 +367,8 @@ def _connected(
 def _tell_disconnected(x: TensorVariable, disconnected: str, what: str) -> None:
     text = f"the gradient of what does not depend on {x}, {what} that is asked for"
     if disconnected == "raise":
-        raise DisconnectedInputError(text, ("disconnected_inputs='ignore' gives zeros",))
+        option = "disconnected_outputs" if "output" in what else "disconnected_inputs"
+        raise DisconnectedInputError(text, (f"{option}='ignore' gives zeros",))
     if disconnected == "warn":
         warnings.warn(text, stacklevel=4)
 

@@ -195,3 +195,10 @@ def test_failing_calls_leave_variables_and_streams(how, raised):
         [sys.executable, "-c", FAILING, how], capture_output=True, text=True, timeout=60
     )
     assert answer.stdout.split("\n")[:2] == [raised, "as before"], answer.stderr
+
+
+def test_values_of_a_step_that_are_read_outside():
+    x, kept = T.vector("x"), []
+    theano.scan(lambda a: kept.append(a) or a, x, name="walk")
+    with pytest.raises(theano.InvalidArgument, match="scan 'walk' hands to its steps .* outside"):
+        theano.function([x], kept[0], on_unused_input="ignore")

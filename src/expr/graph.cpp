@@ -43,7 +43,8 @@ std::string operation(const Node& node) {
 std::string name_of(const Node& node) {
   const std::string& place = node.place;
   const std::size_t first = place.find('\'');
-  if (first != std::string::npos) return place.substr(first + 1, place.rfind('\'') - first - 1);
+  if (first != std::string::npos && node.kind != Kind::input)
+    return place.substr(first + 1, place.rfind('\'') - first - 1);
   for (const std::string& name : node.names)
     if (!name.empty()) return name;
   return {};

@@ -97,6 +97,11 @@ class Lowering {
         return *node.error;
       case Kind::input:
       case Kind::shared:
+        if (!node.place.empty())
+          return fail(Code::invalid_argument,
+                      "a value that {} hands to its steps is read outside of them: let the step "
+                      "return what is wanted of it",
+                      node.place);
         return fail(Code::invalid_argument,
                     "{} is needed but is no input of the function; name it among the inputs, or "
                     "give it a value with givens",

@@ -98,6 +98,13 @@ class Scan {
     return {};
   }
 
+  /// What a step is given; errors say so where it is read elsewhere.
+  [[nodiscard]] Expr of_step(StaticType type, std::string name) const {
+    Expr made = expr::placeholder(std::move(type), std::move(name));
+    made.node()->place = place();
+    return made;
+  }
+
   /// Windows of a sequence, one per tap; those of one sequence are equally long.
   Expected<void> add_sequences() {
     for (std::size_t i = 0; i < options_.sequences.size(); ++i) {
@@ -116,7 +123,7 @@ class Scan {
           window = subtensor(input, {Index::slice(Expr(tap - low), maximum(stop, 0))});
         }
         if (window.error() != nullptr) return *window.error();
-        slices_.push_back(expr::placeholder(row_type(window), input.name()));
+        slices_.push_back(of_step(row_type(window), input.name()));
         windows_.push_back(std::move(window));
       }
     }
@@ -182,7 +189,7 @@ class Scan {
       SCANLOOM_CHECK_OK(split_rows(rows, depth, state));
     }
     for (const Expr& first : state.initial)
-      state.args.push_back(expr::placeholder(expr::type_of(first), initial.value.name()));
+      state.args.push_back(of_step(expr::type_of(first), initial.value.name()));
     states_.push_back(std::move(state));
     return {};
   }

@@ -159,8 +159,9 @@ RandomStreams::RandomStreams(std::uint64_t seed) : seed_(seed) {}
 Expr RandomStreams::draw(const char* kind, const Expr& shape, DType dtype) {
   if (shape.error() != nullptr) return shape;
   // The number of the draw, and the key: that of the seed, and of the stream in it.
-  const std::uint64_t key[2] = {0, seed_ * 0x9e3779b97f4a7c15u + streams_.size()};
-  Shared stream("random stream " + std::to_string(streams_.size()), view(key, {2}));
+  const std::vector<std::uint64_t> key{0, seed_ * 0x9e3779b97f4a7c15u + streams_.size()};
+  Shared stream(expr::shared_of("random stream " + std::to_string(streams_.size()),
+                                tensor::Tensor::of<std::uint64_t>({2}, key), {2}));
   const Expr one =
       expr::constant_of(tensor::Tensor::of<std::uint64_t>({2}, std::vector<std::uint64_t>{1, 0}));
   stream.variable().node()->shared->counts = true;
