@@ -162,6 +162,7 @@ import numpy as np
 import scanloom as theano
 import scanloom.tensor as T
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
 total = theano.shared(0.0)
 streams = T.shared_randomstreams.RandomStreams(7)
 n, i = T.lscalar("n"), T.lscalar("i")
