@@ -13,14 +13,6 @@ std::vector<Expr> all_failed(std::size_t count, Error error) {
   return std::vector(count, expr::failed(std::move(error)));
 }
 
-/// The sizes on which both agree.
-StaticType joined(const Expr& a, const Expr& b) {
-  StaticType type = expr::type_of(a);
-  for (std::size_t axis = 0; axis < type.sizes.size(); ++axis)
-    if (type.sizes[axis] != b.sizes()[axis]) type.sizes[axis] = -1;
-  return type;
-}
-
 }  // namespace
 
 namespace expr {
@@ -42,7 +34,7 @@ std::vector<Expr> make_branch(const Expr& condition, const std::vector<Expr>& a,
       return all_failed(a.size(),
                         fail(Code::invalid_argument, "the sides of a branch have {} and {} axes",
                              sides[0].rank(), sides[1].rank()));
-    types.push_back(joined(sides[0], sides[1]));
+    types.push_back(joined(type_of(sides[0]), type_of(sides[1])));
     inputs.push_back(sides[0]);
     others.push_back(sides[1]);
   }

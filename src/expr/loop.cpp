@@ -56,14 +56,6 @@ class Captures {
   std::vector<Expr> values_;
 };
 
-/// The sizes on which both agree.
-StaticType joined(const StaticType& a, const StaticType& b) {
-  StaticType both = a;
-  for (std::size_t i = 0; i < a.sizes.size(); ++i)
-    if (a.sizes[i] != b.sizes[i]) both.sizes[i] = -1;
-  return both;
-}
-
 bool sizes_may_agree(const StaticType& a, const StaticType& b) {
   return std::ranges::equal(
       a.sizes, b.sizes, [](std::int64_t x, std::int64_t y) { return x < 0 || y < 0 || x == y; });

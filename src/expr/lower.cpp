@@ -65,9 +65,9 @@ class Lowering {
 
  private:
   Expected<void> fill(Scope& scope, const Places& places) {
-    if (++depth_ > kDeepest)
+    if (++depth_ > kDeepestNest)
       return fail(Code::limit_reached, "loops and branches lie in each other more than {} deep",
-                  kDeepest);
+                  kDeepestNest);
     for (const Node* node : places.nodes(scope.place))
       if (places.takes_stable_form(*node))
         take_stable_form(scope, *node);
@@ -201,7 +201,6 @@ class Lowering {
     return {};
   }
 
-  static constexpr int kDeepest = 1000;  // as of models
   ir::Module& module_;
   int depth_ = 0;
 };

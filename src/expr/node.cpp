@@ -62,6 +62,13 @@ const StaticType& type_of(const Expr& x) {
   return x.defined() ? x.node()->outputs[x.output()] : nothing;
 }
 
+StaticType joined(const StaticType& a, const StaticType& b) {
+  StaticType both = a;
+  for (std::size_t i = 0; i < a.sizes.size(); ++i)
+    if (a.sizes[i] != b.sizes[i]) both.sizes[i] = -1;
+  return both;
+}
+
 Expr failed(Error error) {
   auto node = std::make_shared<Node>(Kind::failed, std::vector<StaticType>(1));
   node->error = std::move(error);

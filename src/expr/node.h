@@ -104,6 +104,12 @@ using NodePtr = std::shared_ptr<Node>;
 /// Of an undefined expression some type: what reads it is an error that apply() finds.
 [[nodiscard]] const StaticType& type_of(const Expr& x);
 
+/// The sizes on which two types of one dtype and rank agree.
+[[nodiscard]] StaticType joined(const StaticType& a, const StaticType& b);
+
+/// How deep loops and branches may lie in each other: as deep as in models.
+constexpr int kDeepestNest = 1000;
+
 /// An expression that holds an error.
 [[nodiscard]] Expr failed(Error error);
 /// The first of `inputs` that holds an error; nullptr where none does. Undefined ones hold none.

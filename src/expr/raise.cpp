@@ -29,9 +29,9 @@ class Raising {
  private:
   /// What the region yields where these stand for its arguments.
   Expected<std::vector<Expr>> results(RegionId id, std::span<const Expr> args) {
-    if (++depth_ > kDeepest)
+    if (++depth_ > kDeepestNest)
       return fail(Code::limit_reached, "loops and branches lie in each other more than {} deep",
-                  kDeepest);
+                  kDeepestNest);
     const ir::Region& from = module_.region(id);
     for (std::size_t i = 0; i < args.size(); ++i) values_[from.args[i].index] = args[i];
     for (const NodeId node : from.nodes) SCANLOOM_CHECK_OK(add(node));
@@ -138,7 +138,6 @@ class Raising {
     return facts;
   }
 
-  static constexpr int kDeepest = 1000;  // as of models
   const ir::Module& module_;
   std::vector<Expr> values_;
   int depth_ = 0;

@@ -105,20 +105,17 @@ class LoopReverse {
     return ports_.first_captured_input() + i;
   }
 
-  /// Arguments that change with what is asked for, and states that have a cotangent: by fixpoints,
-  /// as a state may depend on any other one step before.
+  /// Arguments that change with what is asked for, and states that have a cotangent: by a fixpoint,
+  /// as a state may be read by any other one step later.
   void find_states() {
     for (std::size_t i = 0; i < body_.args.size(); ++i)
       if (pull_.wanted[operand_of_arg(i)]) active_.push_back(body_.args[i]);
-    for (bool grown = true; grown;) {
-      grown = false;
-      const Activity activity(body_.yields, active_);
-      for (std::size_t i = 0; i < ports_.carried; ++i)
-        if (activity.contains(next_of_state(i)) && !is_active(arg_of_state(i)) &&
-            is_real(arg_of_state(i).dtype())) {
-          active_.push_back(arg_of_state(i));
-          grown = true;
-        }
+    const Reads reads = results_read(*loop_);
+    for (std::uint32_t i = 0; i < ports_.carried; ++i) {
+      bool reads_wanted = false;
+      for (std::size_t arg = 0; arg < body_.args.size(); ++arg)
+        reads_wanted |= reads.contains(i, arg) && pull_.wanted[operand_of_arg(arg)];
+      if (reads_wanted && !is_active(arg_of_state(i))) active_.push_back(arg_of_state(i));
     }
     has_cotangent_.assign(ports_.carried, false);
     for (std::size_t i = 0; i < ports_.carried; ++i)
