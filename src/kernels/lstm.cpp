@@ -109,9 +109,11 @@ class Task {
         rows_(std::min(kTaskRows, plan.batch - first_row)) {
     const std::int64_t state = kTaskRows * plan.units;
     h_ = scratch;
-    next_ = scratch + state;
     c_ = scratch + 2 * state;
     xw_ = scratch + 3 * state;
+    step_ = {rows_,        plan.hidden, plan.units, nullptr,        weights.r,
+             weights.bias, h_,          c_,         scratch + state};
+    step_.last_block = 2 * plan.units / plan.simd->f32.panel;
   }
 
   void run() {
@@ -186,32 +188,33 @@ class Task {
   }
 
   // Each thread has the weights of its units in its own cache.
-  void take_step(LstmStep whole) const {
-    whole.last_block = 2 * plan_.units / plan_.simd->f32.panel;
+  void take_step() const {
     if (threads_ == 1 || 4 * plan_.units * plan_.hidden < kSharedFloats)
-      return plan_.simd->lstm_step(whole);
-    parallel_for((whole.last_block + 1) / 2, threads_, [&](std::int64_t pair) {
-      LstmStep part = whole;
+      return plan_.simd->lstm_step(step_);
+    parallel_for((step_.last_block + 1) / 2, threads_, [&](std::int64_t pair) {
+      LstmStep part = step_;
       part.first_block = 2 * pair;
-      part.last_block = std::min(2 * pair + 2, whole.last_block);
+      part.last_block = std::min(2 * pair + 2, step_.last_block);
       plan_.simd->lstm_step(part);
     });
   }
 
+  // Between steps little of what a step needs changes; to fill it anew costs a fifth of a small
+  // step.
   void step(std::int64_t k, const float* xw) {
-    LstmStep whole{rows_, plan_.hidden, plan_.units, xw, weights_.r, weights_.bias, h_, c_, next_};
-    // What is left of R in the caches is read first; of several rows each block is read for all.
-    whole.backwards = rows_ == 1 && k % 2 != 0;
-    take_step(whole);
-    std::swap(h_, next_);
     const Operand& y = call_.out(0);
     const std::int64_t* s = y.strides;
-    for (std::int64_t row = 0; row < rows_; ++row) {
-      const std::int64_t offset = plan_.batch_first
-                                      ? (first_ + row) * s[0] + time(k) * s[1] + d_ * s[2]
-                                      : time(k) * s[0] + d_ * s[1] + (first_ + row) * s[2];
-      store_row(h_ + row * plan_.units, y.data<float>() + offset, s[3]);
-    }
+    const std::int64_t row_stride = s[plan_.batch_first ? 0 : 2];
+    float* rows = y.data<float>() + first_ * row_stride + time(k) * s[plan_.batch_first ? 1 : 0] +
+                  d_ * s[plan_.batch_first ? 2 : 1];
+    step_.xw = xw;
+    // What is left of R in the caches is read first; of several rows each block is read for all.
+    step_.backwards = rows_ == 1 && k % 2 != 0;
+    take_step();
+    std::swap(h_, step_.next_h);
+    step_.h = h_;
+    for (std::int64_t row = 0; row < rows_; ++row)
+      store_row(h_ + row * plan_.units, rows + row * row_stride, s[3]);
   }
 
   const Schedule& plan_;
@@ -220,7 +223,8 @@ class Task {
   std::int64_t d_, first_;
   int threads_;
   std::int64_t rows_;
-  float *h_, *next_, *c_, *xw_;
+  float *h_, *c_, *xw_;
+  LstmStep step_;
 };
 
 Status run(const Call& call) noexcept {
