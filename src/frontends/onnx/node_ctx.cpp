@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "ops/composer.h"
 #include "ops/ops.h"
-#include "tensor/scalar_eval.h"
 
 namespace scanloom::onnx {
 
@@ -253,9 +253,7 @@ ValueId NodeCtx::integer_value(std::int64_t value) {
 }
 
 Expected<ValueId> NodeCtx::scalar(double value, DType dtype) {
-  SCANLOOM_TRY(Tensor made, Tensor::zeros(dtype, {}));
-  const tensor::ScalarReg bits{tensor::scalar_bits(value, dtype), 0};
-  tensor::store_scalars(dtype, &bits, static_cast<std::byte*>(made.mutable_data()), 0, 1);
+  SCANLOOM_TRY(Tensor made, ops::scalar_of(value, dtype));
   return builder().constant(std::move(made));
 }
 

@@ -1,0 +1,158 @@
+// Composer: writes what a front-end's operator means as an expression over operators of the IR. The
+// first error is remembered and everything after it does nothing, so that formulas read like
+// formulas; done() hands the error back.
+//
+//   Composer c(builder);
+//   const ValueId y = c.div(x, c.add(c.abs(x), c.like(1, x)));
+//   SCANLOOM_CHECK_OK(c.done());
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/builder.h"
+#include "ops/ops.h"
+
+namespace scanloom::ops {
+
+class Composer {
+ public:
+  using ValueId = ir::ValueId;
+  using Ints = std::vector<std::int64_t>;
+
+  explicit Composer(ir::Builder& builder) : builder_(builder) {}
+
+  [[nodiscard]] ir::Builder& builder() { return builder_; }
+  [[nodiscard]] bool ok() const { return !error_.has_value(); }
+  /// Remembers the error, if it is the first.
+  void refuse(Error error);
+  /// The error, if there was one.
+  Expected<void> done();
+  /// The value of an Expected; after an error a default one.
+  template <class T>
+  T take(Expected<T> value) {
+    if (value) return *std::move(value);
+    refuse(std::move(value).error());
+    return T{};
+  }
+
+  /// f32 after an error.
+  [[nodiscard]] DType dtype(ValueId x) const;
+  /// The size of an axis where the model says it; -1 otherwise.
+  [[nodiscard]] std::int64_t known_size(ValueId x, int axis) const;
+
+  // Constants.
+
+  ValueId scalar(double value, DType dtype);
+  /// A scalar of x's element type.
+  ValueId like(double value, ValueId x) { return scalar(value, dtype(x)); }
+  ValueId number(std::int64_t value);
+  ValueId list(const Ints& values);
+
+  // Elements.
+
+  ValueId op(const ir::OpDef& op, std::vector<ValueId> inputs,
+             std::vector<ir::NamedAttr> attrs = {});
+  ValueId add(ValueId a, ValueId b) { return op(ops::add_op, {a, b}); }
+  ValueId sub(ValueId a, ValueId b) { return op(ops::sub_op, {a, b}); }
+  ValueId mul(ValueId a, ValueId b) { return op(ops::mul_op, {a, b}); }
+  ValueId div(ValueId a, ValueId b) { return op(ops::div_op, {a, b}); }
+  ValueId min(ValueId a, ValueId b) { return op(ops::min_op, {a, b}); }
+  ValueId max(ValueId a, ValueId b) { return op(ops::max_op, {a, b}); }
+  ValueId pow(ValueId a, ValueId b) { return op(ops::pow_op, {a, b}); }
+  /// The remainder with the sign of b.
+  ValueId mod(ValueId a, ValueId b) { return op(ops::mod_op, {a, b}, {{"fmod", 0}}); }
+  ValueId neg(ValueId x) { return op(ops::neg_op, {x}); }
+  ValueId abs(ValueId x) { return op(ops::abs_op, {x}); }
+  ValueId sqrt(ValueId x) { return op(ops::sqrt_op, {x}); }
+  ValueId exp(ValueId x) { return op(ops::exp_op, {x}); }
+  ValueId log(ValueId x) { return op(ops::log_op, {x}); }
+  ValueId cos(ValueId x) { return op(ops::cos_op, {x}); }
+  ValueId less(ValueId a, ValueId b) { return op(ops::less_op, {a, b}); }
+  ValueId less_equal(ValueId a, ValueId b) { return op(ops::less_equal_op, {a, b}); }
+  ValueId equal(ValueId a, ValueId b) { return op(ops::equal_op, {a, b}); }
+  ValueId both(ValueId a, ValueId b) { return op(ops::logical_and_op, {a, b}); }
+  ValueId where(ValueId condition, ValueId a, ValueId b) {
+    return op(ops::where_op, {condition, a, b});
+  }
+  ValueId cast(ValueId x, DType to);
+
+  // Sizes, as scalars and lists of i64.
+
+  ValueId dim(ValueId x, std::int64_t axis) { return op(ops::dim_op, {x}, {{"axis", axis}}); }
+  ValueId shape(ValueId x, std::int64_t start = 0) {
+    return op(ops::shape_op, {x}, {{"start", start}});
+  }
+  /// The sizes of the axes start .. end - 1.
+  ValueId shape(ValueId x, std::int64_t start, std::int64_t end) {
+    return op(ops::shape_op, {x}, {{"start", start}, {"end", end}});
+  }
+  /// Scalars, and lists, put end to end.
+  ValueId join(std::initializer_list<ValueId> parts);
+  /// 0, 1, ... below the count.
+  ValueId count_up(ValueId count) { return op(ops::range_op, {number(0), count, number(1)}); }
+
+  // Shapes.
+
+  ValueId reshape(ValueId x, ValueId shape) {
+    return op(ops::reshape_op, {x, shape}, {{"allowzero", 1}});
+  }
+  ValueId expand(ValueId x, ValueId shape) { return op(ops::expand_op, {x, shape}); }
+  ValueId unsqueeze(ValueId x, Ints axes) {
+    return op(ops::unsqueeze_op, {x}, {{"axes", std::move(axes)}});
+  }
+  ValueId squeeze(ValueId x, Ints axes) {
+    return op(ops::squeeze_op, {x}, {{"axes", std::move(axes)}});
+  }
+  ValueId transpose(ValueId x, Ints perm) {
+    return op(ops::transpose_op, {x}, {{"perm", std::move(perm)}});
+  }
+  ValueId concat(std::vector<ValueId> parts, std::int64_t axis) {
+    return op(ops::concat_op, std::move(parts), {{"axis", axis}});
+  }
+  ValueId slice(ValueId x, std::int64_t axis, ValueId start, ValueId end, std::int64_t step = 1);
+  ValueId slice(ValueId x, std::int64_t axis, std::int64_t start, std::int64_t end,
+                std::int64_t step = 1) {
+    return slice(x, axis, number(start), number(end), step);
+  }
+  ValueId gather(ValueId x, ValueId indices, std::int64_t axis) {
+    return op(ops::gather_op, {x, indices}, {{"axis", axis}});
+  }
+  /// x of one number per channel, in the shape to be broadcast along axis 1 of `rank` axes.
+  ValueId per_channel(ValueId x, int rank);
+
+  // Sums.
+
+  /// Over `axes`, which stay with size 1.
+  ValueId reduce(ValueId x, const char* kind, Ints axes) {
+    return op(ops::reduce_op, {x}, {{"kind", kind}, {"axes", std::move(axes)}, {"keepdims", 1}});
+  }
+  /// Over all axes, to a scalar.
+  ValueId reduce_all(ValueId x, const char* kind) {
+    return op(ops::reduce_op, {x}, {{"kind", kind}, {"keepdims", 0}});
+  }
+  /// By an einsum specification; the empty one is numpy's matmul.
+  ValueId contract(ValueId a, ValueId b, std::string spec) {
+    return op(ops::contract_op, {a, b}, {{"spec", std::move(spec)}});
+  }
+
+ private:
+  ir::Builder& builder_;
+  std::optional<Error> error_;
+};
+
+/// A scalar rounded to dtype.
+Expected<tensor::Tensor> scalar_of(double value, DType dtype);
+
+/// What f16 and bf16 are computed in where one rounding at the end is wanted.
+[[nodiscard]] inline DType at_least_f32(DType dtype) {
+  return dtype == DType::f64 ? DType::f64 : DType::f32;
+}
+
+/// The axes first .. last - 1.
+[[nodiscard]] std::vector<std::int64_t> axes_between(int first, int last);
+
+}  // namespace scanloom::ops
