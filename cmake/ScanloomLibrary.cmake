@@ -14,7 +14,7 @@ add_library(scanloom::scanloom ALIAS scanloom)
 target_include_directories(scanloom PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                            $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_features(scanloom PUBLIC cxx_std_20)
-target_link_libraries(scanloom PRIVATE fmt::fmt hwy::hwy PkgConfig::re2 Threads::Threads
+target_link_libraries(scanloom PRIVATE fmt::fmt hwy::hwy PkgConfig::re2 pugixml::pugixml Threads::Threads
                                        ${CMAKE_DL_LIBS})
 set_target_properties(scanloom PROPERTIES VERSION ${PROJECT_VERSION}
                                           SOVERSION ${PROJECT_VERSION_MAJOR})
@@ -22,7 +22,7 @@ set_target_properties(scanloom PROPERTIES VERSION ${PROJECT_VERSION}
 add_library(scanloom_core STATIC EXCLUDE_FROM_ALL ${objects})
 target_include_directories(scanloom_core PUBLIC ${PROJECT_SOURCE_DIR}/src
                                                 ${PROJECT_SOURCE_DIR}/include)
-target_link_libraries(scanloom_core PUBLIC fmt::fmt hwy::hwy PkgConfig::re2 Threads::Threads
+target_link_libraries(scanloom_core PUBLIC fmt::fmt hwy::hwy PkgConfig::re2 pugixml::pugixml Threads::Threads
                                            ${CMAKE_DL_LIBS})
 
 install(TARGETS scanloom EXPORT scanloom-targets

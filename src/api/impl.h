@@ -44,12 +44,13 @@ struct Loaded {
   std::vector<ValueInfo> defaults;
 };
 
-/// The bytes of a model, which `owner` keeps alive, and the folder of its external data, empty
-/// where it comes from no file.
+/// The bytes of a model, which `owner` keeps alive, and the folder of its external data and its own
+/// path, empty where it comes from no file.
 struct Source {
   std::shared_ptr<const void> owner;
   std::string_view bytes;
   std::string folder;
+  std::string path;
 
   /// Maps the file. Errors: those of MappedFile::open.
   static Expected<Source> of_file(const std::string& path);

@@ -1,5 +1,6 @@
 // Bytes to a module that is ready to plan: front-end, verifier, passes.
 #include <algorithm>
+#include <filesystem>
 #include <map>
 
 #include "api/guard.h"
@@ -7,6 +8,7 @@
 #include "base/mapped_file.h"
 #include "base/utf8.h"
 #include "frontends/onnx/read.h"
+#include "frontends/openvino/read.h"
 #include "ir/op_def.h"
 #include "ir/print.h"
 #include "ir/verify.h"
@@ -40,9 +42,39 @@ ValueInfo describe_default(const onnx::DefaultInfo& read) {
   return info;
 }
 
+/// The weights beside the IR: the file of the same name with .bin; none where there is no such
+/// file.
+Expected<openvino::WeightsFile> weights_of(const Source& source) {
+  openvino::WeightsFile weights;
+  if (source.path.empty()) return weights;
+  const std::filesystem::path path = std::filesystem::path(source.path).replace_extension(".bin");
+  std::error_code none;
+  if (!std::filesystem::exists(path, none)) return weights;
+  SCANLOOM_TRY(const std::shared_ptr<const MappedFile> file, MappedFile::open(path.string()));
+  return openvino::WeightsFile{file, file->bytes(), path.filename().string()};
+}
+
+Expected<ir::Module> read_openvino(const Source& source, const SessionOptions& options,
+                                   Diagnostics& diagnostics, onnx::ModelInfo& info) {
+  SCANLOOM_TRY(const openvino::WeightsFile weights, weights_of(source));
+  openvino::ReadOptions read_options;
+  read_options.seed = options.seed;
+  openvino::ModelInfo about;
+  SCANLOOM_TRY(ir::Module module,
+               openvino::read_model(source.bytes, weights, read_options, diagnostics, &about));
+  info.graph_name = about.name;
+  info.ir_version = about.version;
+  return module;
+}
+
 /// A module as the file says it, with what the file says of itself.
 Expected<ir::Module> read(const Source& source, const SessionOptions& options,
                           Diagnostics& diagnostics, onnx::ModelInfo& info) {
+  if (openvino::is_openvino(source.bytes)) {
+    SCANLOOM_TRY(ir::Module module, read_openvino(source, options, diagnostics, info));
+    SCANLOOM_CHECK_OK(ir::verify(module));
+    return module;
+  }
   onnx::ReadOptions read_options;
   read_options.lenient = options.lenient;
   read_options.seed = options.seed;
@@ -71,7 +103,7 @@ CheckReport check_source(const Expected<Source>& source, const SessionOptions& o
 
 Expected<Source> Source::of_file(const std::string& path) {
   SCANLOOM_TRY(const std::shared_ptr<const MappedFile> file, MappedFile::open(path));
-  return Source{file, file->bytes(), onnx::folder_of(path)};
+  return Source{file, file->bytes(), onnx::folder_of(path), path};
 }
 
 Expected<void> optimise(Loaded& loaded, const SessionOptions& options) {
@@ -101,7 +133,7 @@ CheckReport check(const std::string& path, const SessionOptions& options) {
 CheckReport check_bytes(std::span<const std::byte> bytes, const SessionOptions& options) {
   // The module, which may alias the bytes, does not outlive this call.
   const std::string_view view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return check_source(Source{nullptr, view, {}}, options);
+  return check_source(Source{nullptr, view, {}, {}}, options);
 }
 
 std::string Session::ir(bool optimized) const {

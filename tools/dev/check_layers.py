@@ -32,6 +32,7 @@ LAYERS = {
     "src/kernels": Layer(("base", "tensor"), third_party=("Highway",), posix=True),
     "src/ops": Layer(("base", "tensor", "ir"), third_party=("RE2",)),
     "src/frontends/onnx": Layer(_OPERATORS, third_party=("protozero",)),
+    "src/frontends/openvino": Layer(_OPERATORS, third_party=("pugixml",)),
     "src/expr": Layer(_OPERATORS, public="all"),
     "src/grad": Layer((*_OPERATORS, "expr"), public="all"),
     "src/exporters/onnx": Layer(_OPERATORS, third_party=("protozero",)),

@@ -19,7 +19,7 @@ environment:
 
 readonly python_packages="python3 python3-venv python3-dev"
 declare -A packages=(
-  [build]="g++ cmake ninja-build lld ccache pkg-config libfmt-dev libhwy-dev libprotozero-dev libre2-dev
+  [build]="g++ cmake ninja-build lld ccache pkg-config libfmt-dev libhwy-dev libprotozero-dev libpugixml-dev libre2-dev
            libcli11-dev nlohmann-json3-dev zlib1g-dev llvm-19-dev"
   [python]="$python_packages"
   [test]="$python_packages git clang-format-19 libgtest-dev libgmock-dev pocketsphinx-testdata"

@@ -82,7 +82,7 @@ Expected<std::string> ExternalData::resolve(std::string_view location) const {
   return path.string();
 }
 
-Expected<OwnedBytes> ExternalData::find(const TensorProto& tensor) {
+Expected<tensor::OwnedBytes> ExternalData::find(const TensorProto& tensor) {
   SCANLOOM_TRY(const Place place, parse_place(tensor));
   SCANLOOM_TRY(const std::string path, resolve(place.location));
   auto& file = files_[path];
@@ -100,8 +100,8 @@ Expected<OwnedBytes> ExternalData::find(const TensorProto& tensor) {
         "file, {} bytes",
         place.location, *place.length, place.offset, bytes.size());
   const std::uint64_t length = place.length.value_or(rest);
-  return OwnedBytes{file, bytes.substr(place.offset, length), rest - length,
-                    place.length.has_value()};
+  return tensor::OwnedBytes{file, bytes.substr(place.offset, length), rest - length,
+                            place.length.has_value()};
 }
 
 }  // namespace scanloom::onnx

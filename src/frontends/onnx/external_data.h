@@ -9,16 +9,9 @@
 
 #include "base/mapped_file.h"
 #include "frontends/onnx/proto.h"
+#include "tensor/raw_data.h"
 
 namespace scanloom::onnx {
-
-/// Bytes, who keeps them, and how many bytes after them are readable too.
-struct OwnedBytes {
-  std::shared_ptr<const void> owner;
-  std::string_view bytes;
-  std::size_t after = 0;
-  bool has_length = true;  ///< false: the model does not say where they end
-};
 
 class ExternalData {
  public:
@@ -27,7 +20,7 @@ class ExternalData {
 
   /// The bytes that a tensor's external_data names. Errors: invalid_model (malformed entries, a
   /// path that leaves the folder, a range outside the file), not_found, invalid_argument.
-  Expected<OwnedBytes> find(const TensorProto& tensor);
+  Expected<tensor::OwnedBytes> find(const TensorProto& tensor);
 
  private:
   Expected<std::string> resolve(std::string_view location) const;

@@ -8,6 +8,7 @@
 
 #include "frontends/onnx/external_data.h"
 #include "frontends/onnx/proto.h"
+#include "tensor/raw_data.h"
 #include "tensor/tensor.h"
 
 namespace scanloom::onnx {
@@ -32,7 +33,6 @@ class TensorReader {
  private:
   Expected<tensor::Tensor> read_dense(const TensorProto& proto);
   Expected<tensor::Tensor> make_dense(const SparseTensorProto& proto);
-  Expected<tensor::Tensor> read_raw(DType dtype, const tensor::Shape& shape, OwnedBytes data);
 
   std::shared_ptr<const void> owner_;
   const char* end_;

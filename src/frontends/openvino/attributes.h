@@ -1,0 +1,46 @@
+// Attributes: the `data` of a layer, which are texts, as numbers and words. A missing one is the
+// fallback; one that is not what it should be is an error naming it and what it says.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <scanloom/dtype.h>
+
+#include "frontends/openvino/document.h"
+
+namespace scanloom::openvino {
+
+class Attributes {
+ public:
+  explicit Attributes(const Layer& layer) : layer_(&layer) {}
+
+  [[nodiscard]] bool has(std::string_view name) const { return find(name) != nullptr; }
+  [[nodiscard]] Expected<std::int64_t> integer(std::string_view name) const;
+  [[nodiscard]] Expected<std::int64_t> integer(std::string_view name, std::int64_t fallback) const;
+  [[nodiscard]] Expected<double> real(std::string_view name) const;
+  [[nodiscard]] Expected<double> real(std::string_view name, double fallback) const;
+  /// true, false, 1 or 0 in any case.
+  [[nodiscard]] Expected<bool> boolean(std::string_view name, bool fallback) const;
+  [[nodiscard]] std::string text(std::string_view name, std::string_view fallback = {}) const;
+  /// One of `choices`, in lower case. Error: another one, with the choices.
+  [[nodiscard]] Expected<std::string> choice(std::string_view name, std::string_view fallback,
+                                             std::initializer_list<std::string_view> choices) const;
+  /// Commas separate; none where it is missing or empty.
+  [[nodiscard]] Expected<std::vector<std::int64_t>> integers(std::string_view name) const;
+  [[nodiscard]] Expected<std::vector<double>> reals(std::string_view name) const;
+  [[nodiscard]] std::vector<std::string> texts(std::string_view name) const;
+  [[nodiscard]] Expected<DType> dtype(std::string_view name) const;
+  [[nodiscard]] Expected<DType> dtype(std::string_view name, DType fallback) const;
+
+ private:
+  [[nodiscard]] const std::string* find(std::string_view name) const;
+  [[nodiscard]] Expected<std::string_view> required(std::string_view name) const;
+
+  const Layer* layer_;
+};
+
+}  // namespace scanloom::openvino

@@ -1,0 +1,76 @@
+#include "frontends/openvino/body.h"
+
+#include <algorithm>
+
+#include "base/utf8.h"
+
+namespace scanloom::openvino {
+
+using ir::ValueId;
+
+namespace {
+
+ir::RegionId region_of(ir::Module& module, ir::NodeId owner, const Layer& layer) {
+  const ir::RegionId region = module.add_region(owner, to_valid_utf8(layer.name));
+  module.node(owner).regions.push_back(region);
+  return region;
+}
+
+Expected<std::size_t> position(const std::vector<Port>& ports, const char* kind,
+                               const std::string& entry, std::int64_t id) {
+  const auto found = std::ranges::find(ports, id, &Port::id);
+  if (found == ports.end())
+    return invalid_model("{}: external_port_id is {}, no {} port of the layer", entry, id, kind);
+  return static_cast<std::size_t>(found - ports.begin());
+}
+
+}  // namespace
+
+Body::Body(LayerCtx& ctx, const BodyPart& part, ir::NodeId owner)
+    : reading_(ctx.reading()),
+      part_(part),
+      region_(region_of(ctx.module(), owner, ctx.layer())),
+      builder_(ctx.module(), region_),
+      reader_(ctx.reading(), part.graph, builder_,
+              fmt::format("in the {} of {}", part.role, describe(ctx.layer())),
+              ctx.site().depth + 1) {}
+
+Expected<const Layer*> Body::layer_of(const std::string& entry, std::int64_t id,
+                                      std::string_view type) const {
+  for (const Layer* const layer : reader_.layers_of(type))
+    if (layer->id == id) return layer;
+  return invalid_model("{}: layer {} is no {} of the {}", entry, id, type, part_.role);
+}
+
+Expected<const Layer*> Body::parameter(const std::string& entry, std::int64_t id) const {
+  return layer_of(entry, id, "Parameter");
+}
+
+Expected<const Layer*> Body::result_layer(const std::string& entry, std::int64_t id) const {
+  return layer_of(entry, id, "Result");
+}
+
+ValueId Body::add_argument(const Layer& parameter, tensor::Type type) {
+  const ValueId argument =
+      reading_.module.add_argument(region_, std::move(type), to_valid_utf8(parameter.name));
+  reader_.bind_parameter(parameter, Binding::of(argument));
+  return argument;
+}
+
+Expected<ValueId> Body::result_value(const Layer& layer) {
+  Binding binding = reader_.result(layer);
+  if (binding.is_absent()) return invalid_model("no edge leads to {}", describe(layer));
+  return LayerCtx::materialise(binding, builder_);
+}
+
+Expected<std::size_t> input_position(const Layer& layer, const std::string& entry,
+                                     std::int64_t port) {
+  return position(layer.inputs, "input", entry, port);
+}
+
+Expected<std::size_t> output_position(const Layer& layer, const std::string& entry,
+                                      std::int64_t port) {
+  return position(layer.outputs, "output", entry, port);
+}
+
+}  // namespace scanloom::openvino

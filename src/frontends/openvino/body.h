@@ -1,0 +1,54 @@
+// Body: the graph inside a TensorIterator, Loop or If with its port map. It sees nothing of the
+// graph around it but what its Parameters are bound to.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "frontends/openvino/reader.h"
+
+namespace scanloom::openvino {
+
+class Body {
+ public:
+  /// The region becomes the next one of `owner`.
+  Body(LayerCtx& ctx, const BodyPart& part, ir::NodeId owner);
+
+  /// Enters layers and edges. Error: too deep. False: reported already.
+  [[nodiscard]] bool enter() { return reader_.enter(); }
+  [[nodiscard]] ir::Builder& builder() { return builder_; }
+  [[nodiscard]] const BodyPart& part() const { return part_; }
+  /// The Parameter, or Result, of that id. Error naming the entry, "port_map input 2".
+  Expected<const Layer*> parameter(const std::string& entry, std::int64_t id) const;
+  Expected<const Layer*> result_layer(const std::string& entry, std::int64_t id) const;
+  /// An argument of the region, which the Parameter stands for from now on.
+  ir::ValueId add_argument(const Layer& parameter, tensor::Type type);
+  void bind(const Layer& parameter, Binding binding) {
+    reader_.bind_parameter(parameter, std::move(binding));
+  }
+  /// False: reported already.
+  [[nodiscard]] bool run() { return reader_.run(); }
+  /// What leads to the Result, known or not. Precondition: run() has given true.
+  [[nodiscard]] Binding result(const Layer& layer) { return reader_.result(layer); }
+  /// As a value of the region. Error: nothing leads to it.
+  Expected<ir::ValueId> result_value(const Layer& layer);
+
+ private:
+  Expected<const Layer*> layer_of(const std::string& entry, std::int64_t id,
+                                  std::string_view type) const;
+
+  Reading& reading_;
+  const BodyPart& part_;
+  ir::RegionId region_;
+  ir::Builder builder_;
+  GraphReader reader_;
+};
+
+/// The position of a port among the inputs, or outputs, of the layer. Error naming the entry.
+Expected<std::size_t> input_position(const Layer& layer, const std::string& entry,
+                                     std::int64_t port);
+Expected<std::size_t> output_position(const Layer& layer, const std::string& entry,
+                                      std::int64_t port);
+
+}  // namespace scanloom::openvino

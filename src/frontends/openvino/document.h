@@ -1,0 +1,89 @@
+// Document: an IR of OpenVINO, version 10 or 11, as the XML says it. Nothing is interpreted here
+// but numbers: what layers mean, and whether edges lead anywhere, is for the reader.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/expected.h"
+
+namespace scanloom::openvino {
+
+/// Position in Document::graphs; 0 is the main graph.
+using GraphIndex = std::uint32_t;
+
+struct Port {
+  std::int64_t id = 0;
+  std::string precision;           ///< "FP32"; may be empty
+  std::vector<std::int64_t> dims;  ///< -1: dynamic
+  std::vector<std::string> names;  ///< of the tensor
+};
+
+/// An entry of a port_map. Source: TensorIterator-1, Loop-5, If-8.
+struct PortEntry {
+  std::int64_t external_port = 0;  ///< -1: none (of Loop)
+  std::int64_t internal_layer = 0;
+  std::optional<std::int64_t> axis;  ///< present: sliced, respectively concatenated
+  std::int64_t start = 0;
+  std::int64_t end = -1;  ///< inclusive
+  std::int64_t stride = 1;
+  std::int64_t part_size = 1;
+  std::string purpose;  ///< "current_iteration", "execution_condition" or empty
+};
+
+/// A Result of the body whose value a Parameter has in the next step.
+struct BackEdge {
+  std::int64_t from_layer = 0, to_layer = 0;
+};
+
+struct BodyPart {
+  std::string role;  ///< "body", "then_body" or "else_body"
+  GraphIndex graph = 0;
+  std::vector<PortEntry> inputs, outputs;
+};
+
+struct Layer {
+  std::int64_t id = 0;
+  std::string name, type;
+  std::string opset;  ///< "opset5"; may be empty
+  std::vector<std::pair<std::string, std::string>> data;
+  std::vector<Port> inputs, outputs;
+  std::vector<BodyPart> bodies;
+  std::vector<BackEdge> back_edges;
+};
+
+struct Edge {
+  std::int64_t from_layer = 0, to_layer = 0;
+  std::optional<std::int64_t> from_port;
+  std::int64_t to_port = 0;
+};
+
+struct Graph {
+  std::vector<Layer> layers;
+  std::vector<Edge> edges;
+};
+
+struct Document {
+  std::string name;
+  std::int64_t version = 0;
+  std::vector<Graph> graphs;
+};
+
+/// How deep bodies may stand in bodies: the reader recurses over them.
+inline constexpr int kMaxBodyDepth = 64;
+
+/// Whether bytes look like XML rather than like a model of ONNX.
+[[nodiscard]] bool looks_like_xml(std::string_view bytes);
+
+/// "layer 5 'lstm' (TensorIterator)".
+[[nodiscard]] std::string describe(const Layer& layer);
+
+/// Errors: invalid_model (no XML, a document type declaration, an element or number that is missing
+/// or malformed, bodies nested too deep), unsupported (another version of the IR).
+Expected<Document> parse_document(std::string_view bytes);
+
+}  // namespace scanloom::openvino

@@ -1,0 +1,140 @@
+// LayerCtx: what a converter sees of one layer, and how it says what the layer becomes. Errors of
+// converters carry no place: the reader puts the layer's before them.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/diagnostics.h"
+#include "frontends/openvino/attributes.h"
+#include "frontends/openvino/read.h"
+#include "frontends/openvino/weights.h"
+#include "ir/builder.h"
+#include "ops/composer.h"
+
+namespace scanloom::openvino {
+
+/// What an output of a layer is: a value of the region, a constant that is not in the region yet,
+/// or both.
+struct Binding {
+  ir::ValueId value;                               ///< invalid: made from `constant` when needed
+  std::shared_ptr<const tensor::Tensor> constant;  ///< null: not known when reading
+  bool poisoned = false;                           ///< its maker failed, which has been reported
+
+  [[nodiscard]] bool is_absent() const {
+    return !value.valid() && constant == nullptr && !poisoned;
+  }
+  static Binding of(ir::ValueId value) { return {value, nullptr, false}; }
+  static Binding of(std::shared_ptr<const tensor::Tensor> constant) {
+    return {{}, std::move(constant), false};
+  }
+  static Binding poison() { return {{}, nullptr, true}; }
+};
+
+/// A variable of ReadValue and Assign while the main graph is being read.
+struct Variable {
+  std::string id;
+  ir::ValueId argument;         ///< of the top region: the value kept
+  std::optional<Binding> next;  ///< what Assign gives it
+  tensor::Tensor initial;
+};
+
+/// What one reading of an IR has in common.
+struct Reading {
+  const Document& document;
+  const Weights& weights;
+  const ReadOptions& options;
+  Diagnostics& diagnostics;
+  ir::Module& module;
+  std::vector<Variable> variables = {};
+};
+
+/// Where a layer stands.
+struct LayerSite {
+  const Layer& layer;
+  int version = 0;  ///< of the operation: the newest that is not newer than the layer's opset
+  std::vector<Binding*> operands;  ///< by input port; null where no edge leads there
+  ir::Builder& builder;
+  ir::PlaceId place;
+  int depth = 0;  ///< of bodies around the layer
+};
+
+class LayerCtx {
+ public:
+  LayerCtx(Reading& reading, const LayerSite& site)
+      : attributes(site.layer),
+        reading_(reading),
+        site_(site),
+        outputs_(site.layer.outputs.size()) {}
+
+  Attributes attributes;
+
+  [[nodiscard]] const Layer& layer() const { return site_.layer; }
+  [[nodiscard]] int version() const { return site_.version; }
+  [[nodiscard]] Reading& reading() { return reading_; }
+  [[nodiscard]] const LayerSite& site() const { return site_; }
+  [[nodiscard]] ir::Builder& builder() { return site_.builder; }
+  [[nodiscard]] ir::Module& module() { return reading_.module; }
+
+  // Operands.
+
+  [[nodiscard]] int input_count() const { return static_cast<int>(site_.operands.size()); }
+  [[nodiscard]] bool has(int i) const;
+  /// Error: nothing leads to the port.
+  Expected<ir::ValueId> in(int i);
+  /// As in(); an invalid id where nothing leads to the port.
+  Expected<ir::ValueId> optional_in(int i);
+  [[nodiscard]] const tensor::Type& type(ir::ValueId value) { return module().value(value).type; }
+  /// Errors: it is not known (unsupported), or less than `at_least`. `i` names the input.
+  Expected<int> rank(int i, ir::ValueId x, int at_least = 0);
+  /// What is known of input i's contents; nullptr when it is absent or computed.
+  [[nodiscard]] const tensor::Tensor* constant(int i) const;
+  /// The integers of input i. Errors: absent, no integers, not a constant (unsupported).
+  Expected<std::vector<std::int64_t>> constant_integers(int i);
+  /// Of one element.
+  Expected<std::int64_t> constant_integer(int i);
+  /// The value that a binding stands for, brought into the region of `builder` if need be.
+  static ir::ValueId materialise(Binding& binding, ir::Builder& builder);
+
+  // Building.
+
+  Expected<ir::ValueId> op(const ir::OpDef& op, std::vector<ir::ValueId> inputs,
+                           std::vector<ir::NamedAttr> attrs = {}) {
+    return builder().op(op, std::move(inputs), std::move(attrs));
+  }
+
+  // Results.
+
+  [[nodiscard]] int output_count() const { return static_cast<int>(outputs_.size()); }
+  /// A small value of constants alone becomes one, so that what needs a constant sees it.
+  void set_output(int i, ir::ValueId value);
+  void set_output(int i, Binding binding);
+  void set_constant(int i, tensor::Tensor value);
+  /// Output 0 is input 0, constant or not.
+  void alias_output();
+  /// Sets output 0 to the node `op`.
+  Expected<void> emit(const ir::OpDef& op, std::vector<ir::ValueId> inputs,
+                      std::vector<ir::NamedAttr> attrs = {});
+  /// Sets output 0 to what the composer made, unless it has an error, which is returned.
+  Expected<void> emit(ops::Composer& composer, ir::ValueId value);
+  /// All outputs count as made; why the layer failed has been reported.
+  void poison_outputs();
+
+  [[nodiscard]] std::vector<Binding>& outputs() { return outputs_; }
+
+ private:
+  Reading& reading_;
+  LayerSite site_;
+  std::vector<Binding> outputs_;
+};
+
+/// The element type and sizes that a Parameter declares.
+Expected<tensor::Type> declared_type(Reading& reading, const Layer& parameter);
+
+/// "f32[2,3]", for messages.
+[[nodiscard]] std::string describe_type(LayerCtx& ctx, ir::ValueId value);
+
+}  // namespace scanloom::openvino

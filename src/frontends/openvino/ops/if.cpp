@@ -1,0 +1,135 @@
+// If: a branch; what either side's port map takes from outside is handed to both.
+#include <map>
+
+#include "frontends/openvino/body.h"
+#include "frontends/openvino/ops/converters.h"
+#include "ir/infer.h"
+
+namespace scanloom::openvino {
+
+using ir::ValueId;
+
+namespace {
+
+/// One side: the inputs of the layer that its Parameters stand for, and its Results by output.
+struct Side {
+  std::unique_ptr<Body> body;
+  std::vector<const Layer*> results;  // by output of the layer
+};
+
+const BodyPart* find_part(const Layer& layer, std::string_view role) {
+  for (const BodyPart& part : layer.bodies)
+    if (part.role == role) return &part;
+  return nullptr;
+}
+
+/// Which inputs of the layer either side takes, in their order, and as which operand of the branch.
+/// Constants are none: they are handed in as they are.
+Expected<std::map<std::size_t, std::size_t>> captured_inputs(LayerCtx& ctx) {
+  std::map<std::size_t, std::size_t> captured;
+  for (const BodyPart& part : ctx.layer().bodies)
+    for (std::size_t i = 0; i < part.inputs.size(); ++i) {
+      const std::string entry = fmt::format("{} input {}", part.role, i);
+      SCANLOOM_TRY(const std::size_t position,
+                   input_position(ctx.layer(), entry, part.inputs[i].external_port));
+      if (!ctx.has(static_cast<int>(position)))
+        return invalid_model("{}: no edge leads to input port {}", entry,
+                             part.inputs[i].external_port);
+      if (ctx.constant(static_cast<int>(position)) == nullptr) captured.emplace(position, 0);
+    }
+  std::size_t next = 0;
+  for (auto& [position, operand] : captured) operand = next++;
+  return captured;
+}
+
+Expected<void> enter_side(LayerCtx& ctx, Side& side,
+                          const std::map<std::size_t, std::size_t>& captured) {
+  Body& body = *side.body;
+  std::vector<ValueId> arguments;
+  for (const auto& [position, operand] : captured) {
+    SCANLOOM_TRY(const ValueId outer, ctx.in(static_cast<int>(position)));
+    arguments.push_back(ctx.module().add_argument(body.builder().region(), ctx.type(outer)));
+  }
+  std::map<std::int64_t, std::size_t> seen;
+  for (std::size_t i = 0; i < body.part().inputs.size(); ++i) {
+    const PortEntry& port = body.part().inputs[i];
+    const std::string entry = fmt::format("{} input {}", body.part().role, i);
+    SCANLOOM_TRY(const Layer* const parameter, body.parameter(entry, port.internal_layer));
+    if (const auto [found, is_new] = seen.emplace(port.internal_layer, i); !is_new)
+      return invalid_model("{} inputs {} and {} both lead to Parameter {}", body.part().role,
+                           found->second, i, port.internal_layer);
+    SCANLOOM_TRY(const std::size_t position,
+                 input_position(ctx.layer(), entry, port.external_port));
+    if (const auto found = captured.find(position); found != captured.end())
+      body.bind(*parameter, Binding::of(arguments[found->second]));
+    else
+      body.bind(*parameter, Binding::of(std::make_shared<const tensor::Tensor>(
+                                *ctx.constant(static_cast<int>(position)))));
+  }
+  side.results.assign(ctx.layer().outputs.size(), nullptr);
+  for (std::size_t i = 0; i < body.part().outputs.size(); ++i) {
+    const PortEntry& port = body.part().outputs[i];
+    const std::string entry = fmt::format("{} output {}", body.part().role, i);
+    // Ids of outputs may be counted from 0, as in the specification's example, or go on from those
+    // of the inputs: the id is the port's, or else the position.
+    Expected<std::size_t> position = output_position(ctx.layer(), entry, port.external_port);
+    if (!position && port.external_port >= 0 &&
+        port.external_port < static_cast<std::int64_t>(side.results.size()))
+      position = static_cast<std::size_t>(port.external_port);
+    if (!position) return std::move(position).error();
+    SCANLOOM_TRY(const Layer* const result, body.result_layer(entry, port.internal_layer));
+    if (side.results[*position] != nullptr)
+      return invalid_model("{}: output port {} has an entry already", entry, port.external_port);
+    side.results[*position] = result;
+  }
+  for (std::size_t i = 0; i < side.results.size(); ++i)
+    if (side.results[i] == nullptr)
+      return invalid_model("{}: no entry leads to output port {}", body.part().role,
+                           ctx.layer().outputs[i].id);
+  return {};
+}
+
+}  // namespace
+
+Expected<void> convert_if(LayerCtx& ctx) {
+  SCANLOOM_TRY(const ValueId condition, ctx.in(0));
+  if (ctx.type(condition).dtype != DType::boolean)
+    return invalid_model("input 0, the condition, is {}, a boolean is needed",
+                         describe_type(ctx, condition));
+  const BodyPart* const parts[] = {find_part(ctx.layer(), "then_body"),
+                                   find_part(ctx.layer(), "else_body")};
+  if (parts[0] == nullptr || parts[1] == nullptr)
+    return invalid_model("it has no {}", parts[0] == nullptr ? "then_body" : "else_body");
+  SCANLOOM_TRY(const auto captured, captured_inputs(ctx));
+  std::vector<ValueId> operands = {condition};
+  for (const auto& [position, operand] : captured) {
+    SCANLOOM_TRY(const ValueId outer, ctx.in(static_cast<int>(position)));
+    operands.push_back(outer);
+  }
+  ir::Module& module = ctx.module();
+  const ir::NodeId branch = module.add_node(ctx.builder().region(), ir::branch_op,
+                                            std::move(operands), {}, {}, ctx.site().place);
+  Side sides[2];
+  for (int i = 0; i < 2; ++i) {
+    sides[i].body = std::make_unique<Body>(ctx, *parts[i], branch);
+    if (!sides[i].body->enter()) return ctx.poison_outputs(), Expected<void>();
+    SCANLOOM_CHECK_OK(enter_side(ctx, sides[i], captured));
+    if (!sides[i].body->run()) return ctx.poison_outputs(), Expected<void>();
+  }
+  for (std::size_t i = 0; i < ctx.layer().outputs.size(); ++i) {
+    ValueId values[2];
+    for (int side = 0; side < 2; ++side) {
+      SCANLOOM_TRY(values[side], sides[side].body->result_value(*sides[side].results[i]));
+      module.region(sides[side].body->builder().region()).yields.push_back(values[side]);
+    }
+    if (ctx.type(values[0]).dtype != ctx.type(values[1]).dtype)
+      return invalid_model("output {} is {} in then_body and {} in else_body", i,
+                           describe_type(ctx, values[0]), describe_type(ctx, values[1]));
+    ctx.set_output(static_cast<int>(i),
+                   Binding::of(module.add_output(
+                       branch, ir::join(ctx.type(values[0]), ctx.type(values[1]), module.dims))));
+  }
+  return {};
+}
+
+}  // namespace scanloom::openvino

@@ -1,0 +1,88 @@
+// TensorIterator and Loop.
+#include <algorithm>
+
+#include "frontends/openvino/loop_ports.h"
+#include "frontends/openvino/ops/converters.h"
+
+namespace scanloom::openvino {
+
+using ir::ValueId;
+
+namespace {
+
+Expected<const BodyPart*> body_of(const Layer& layer) {
+  for (const BodyPart& part : layer.bodies)
+    if (part.role == "body") return &part;
+  return invalid_model("it has no body");
+}
+
+/// Without slices, the window of a concatenated output says how many steps there are.
+Expected<std::int64_t> steps_of_outputs(const BodyPart& part) {
+  for (const PortEntry& port : part.outputs) {
+    if (!port.axis || port.end < 0 || port.start < 0 || port.part_size < 1) continue;
+    const std::int64_t length = std::max(port.start, port.end) - std::min(port.start, port.end);
+    return length / port.part_size;
+  }
+  return invalid_model("no input is sliced, so that nothing says how many steps there are");
+}
+
+Expected<void> check_single(LayerCtx& ctx, int input, ValueId value, bool is_condition) {
+  const tensor::Type& type = ctx.type(value);
+  const bool fits = is_condition ? type.dtype == DType::boolean : is_integer(type.dtype);
+  if (!fits)
+    return invalid_model("input {}, the {}, is {}, {} is needed", input,
+                         is_condition ? "execution condition" : "trip count",
+                         describe_type(ctx, value), is_condition ? "a boolean" : "an integer");
+  if (!type.is_static() || type.shape().elements() == 1) return {};
+  return invalid_model("input {}, the {}, has sizes {}, one element is needed", input,
+                       is_condition ? "execution condition" : "trip count",
+                       type.shape().to_string());
+}
+
+/// The trip count as an i64, an endless one of which only the run knows being a number too large to
+/// be meant or, where there are slices, their number. Invalid: there is none.
+Expected<ValueId> trip_count_of(LayerCtx& ctx, LoopMap& map) {
+  SCANLOOM_TRY(const ValueId given, ctx.in(0));
+  SCANLOOM_CHECK_OK(check_single(ctx, 0, given, false));
+  ops::Composer c(ctx.builder());
+  const ValueId count = c.cast(given, DType::i64);
+  if (const tensor::Tensor* const known = ctx.constant(0)) {
+    const std::int64_t steps = tensor::to_integers(*known)->front();
+    if (steps < 0 || steps >= ir::kEndlessTripCount) return ValueId{};
+    return c.done() ? Expected<ValueId>(count) : Expected<ValueId>(c.done().error());
+  }
+  SCANLOOM_TRY(ValueId endless, map.slice_count());
+  if (!endless.valid()) endless = c.number(ir::kEndlessTripCount);
+  const ValueId steps = c.where(c.less(count, c.number(0)), endless, count);
+  SCANLOOM_CHECK_OK(c.done());
+  return steps;
+}
+
+}  // namespace
+
+Expected<void> convert_tensor_iterator(LayerCtx& ctx) {
+  SCANLOOM_TRY(const BodyPart* const part, body_of(ctx.layer()));
+  LoopMap map(ctx, *part);
+  LoopMap::Control control;
+  if (!map.has_slices()) {
+    SCANLOOM_TRY(const std::int64_t steps, steps_of_outputs(*part));
+    control.trip_count = ctx.builder().constant(tensor::Tensor::scalar<std::int64_t>(steps));
+  }
+  return map.make(control);
+}
+
+Expected<void> convert_loop(LayerCtx& ctx) {
+  SCANLOOM_TRY(const BodyPart* const part, body_of(ctx.layer()));
+  LoopMap map(ctx, *part);
+  LoopMap::Control control;
+  SCANLOOM_TRY(control.trip_count, trip_count_of(ctx, map));
+  SCANLOOM_TRY(const ValueId condition, ctx.in(1));
+  SCANLOOM_CHECK_OK(check_single(ctx, 1, condition, true));
+  const tensor::Tensor* const known = ctx.constant(1);
+  const bool is_true =
+      known != nullptr && known->elements() == 1 && tensor::to_integers(*known)->front() != 0;
+  if (!is_true) control.condition = condition;
+  return map.make(control);
+}
+
+}  // namespace scanloom::openvino

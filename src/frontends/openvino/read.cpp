@@ -1,0 +1,178 @@
+#include "frontends/openvino/read.h"
+
+#include <map>
+#include <set>
+
+#include "base/utf8.h"
+#include "frontends/openvino/reader.h"
+#include "frontends/openvino/types.h"
+#include "ir/infer.h"
+
+namespace scanloom::openvino {
+
+using ir::ValueId;
+using tensor::Type;
+
+namespace {
+
+/// Operations that cannot be read, with how often each occurs, in any graph.
+void report_unknown(const Document& document, Diagnostics& diagnostics) {
+  std::map<std::string, std::size_t> unknown;
+  for (const Graph& graph : document.graphs)
+    for (const Layer& layer : graph.layers)
+      if (layer.type != "Parameter" && layer.type != "Result" &&
+          find_converter(layer.type) == nullptr)
+        ++unknown[shortened(to_valid_utf8(layer.type), 100)];
+  if (unknown.empty()) return;
+  std::string names;
+  for (const auto& [type, count] : unknown)
+    names += fmt::format("{}{} ({} layer{})", names.empty() ? "" : ", ", type, count,
+                         count == 1 ? "" : "s");
+  diagnostics.error(fail(Code::unsupported, "openvino: {} operation{} cannot be read: {}",
+                         unknown.size(), unknown.size() == 1 ? "" : "s", names));
+}
+
+/// The main graph: its Parameters are inputs of the module, its Results outputs.
+class MainGraph {
+ public:
+  MainGraph(Reading& reading, ModelInfo& info)
+      : reading_(reading),
+        info_(info),
+        builder_(reading.module, reading.module.top()),
+        reader_(reading, 0, builder_, {}, 0) {}
+
+  void read() {
+    if (!reader_.enter()) return;
+    enter_parameters();
+    enter_variables();
+    if (!reader_.run()) return;
+    builder_.set_place({});
+    for (const Layer* const result : reader_.layers_of("Result")) leave(*result);
+    leave_variables();
+    if (reading_.module.region(reading_.module.top()).yields.empty())
+      reader_.fail_at({}, invalid_model("the model has no Result"));
+  }
+
+ private:
+  void enter_parameters() {
+    std::set<std::string> names;
+    for (const Layer* const layer : reader_.layers_of("Parameter")) {
+      Expected<ValueId> argument = add_parameter(*layer);
+      if (!argument) {
+        reader_.bind_parameter(*layer, Binding::poison());
+        reader_.fail_at(describe(*layer), std::move(argument).error());
+        continue;
+      }
+      std::string& name = reading_.module.value(*argument).name;
+      if (!names.insert(name).second)
+        reader_.fail_at(describe(*layer),
+                        invalid_model("the name '{}' is another Parameter's too", name));
+      info_.input_names.push_back(layer->outputs.empty() ? std::vector<std::string>()
+                                                         : layer->outputs[0].names);
+      reader_.bind_parameter(*layer, Binding::of(*argument));
+    }
+  }
+
+  Expected<ValueId> add_parameter(const Layer& layer) {
+    if (layer.outputs.size() != 1)
+      return invalid_model("it has {} outputs, one is needed", layer.outputs.size());
+    SCANLOOM_TRY(Type type, declared_type(reading_, layer));
+    const std::string name = layer.name.empty() ? fmt::format("layer_{}", layer.id) : layer.name;
+    return reading_.module.add_argument(reading_.module.top(), std::move(type), name);
+  }
+
+  void enter_variables() {
+    // ReadValue and Assign of the main graph; their converters find the arguments here.
+    for (Variable& variable : reading_.variables)
+      variable.argument = reading_.module.add_argument(
+          reading_.module.top(), Type::of(variable.initial.dtype(), variable.initial.shape()),
+          variable.id);
+  }
+
+  void leave(const Layer& result) {
+    Binding value = reader_.result(result);
+    if (value.is_absent())
+      return reader_.fail_at(describe(result), invalid_model("no edge leads to it"));
+    const auto [maker, output] = reader_.source(result, 0);
+    std::vector<std::string> names = maker->outputs[output].names;
+    std::string name = !names.empty()               ? names.front()
+                       : maker->outputs.size() == 1 ? maker->name
+                                                    : fmt::format("{}.{}", maker->name, output);
+    if (name.empty()) name = result.name;
+    while (!output_names_.insert(name).second) name += "_";
+    names.push_back(result.name);
+    names.push_back(maker->name);
+    info_.output_names.push_back(std::move(names));
+    ir::Module& module = reading_.module;
+    module.region(module.top()).yields.push_back(LayerCtx::materialise(value, builder_));
+    module.output_names.push_back(std::move(name));
+    module.declared_outputs.emplace_back();
+  }
+
+  void leave_variables() {}
+
+  Reading& reading_;
+  ModelInfo& info_;
+  ir::Builder builder_;
+  GraphReader reader_;
+  std::set<std::string> output_names_;
+};
+
+Expected<void> read_into(Reading& reading, ModelInfo& info) {
+  report_unknown(reading.document, reading.diagnostics);
+  if (!reading.diagnostics.ok()) return {};
+  reading.module.name = reading.document.name;
+  MainGraph(reading, info).read();
+  if (!reading.diagnostics.ok()) return {};
+  Expected<void> inferred = ir::infer_types(reading.module, ir::Declared::ignore);
+  if (!inferred) return std::move(inferred).error().at("openvino");
+  return {};
+}
+
+}  // namespace
+
+Expected<Type> declared_type(Reading& reading, const Layer& parameter) {
+  const Attributes attributes(parameter);
+  DType dtype = DType::f32;
+  if (attributes.has("element_type")) {
+    SCANLOOM_TRY(dtype, attributes.dtype("element_type"));
+  } else if (parameter.outputs.size() == 1 && !parameter.outputs[0].precision.empty()) {
+    SCANLOOM_TRY(dtype, dtype_of(parameter.outputs[0].precision));
+  } else {
+    return invalid_model("attribute 'element_type' is missing");
+  }
+  if (attributes.has("shape")) return type_of(dtype, attributes.text("shape"), reading.module.dims);
+  Type type = Type::scalar(dtype);
+  if (parameter.outputs.size() == 1)
+    for (const std::int64_t size : parameter.outputs[0].dims)
+      type.dims.push_back(size < 0 ? reading.module.dims.fresh() : tensor::Dim(size));
+  return type;
+}
+
+bool is_openvino(std::string_view bytes) { return looks_like_xml(bytes); }
+
+Expected<ir::Module> read_model(std::string_view xml, const WeightsFile& weights,
+                                const ReadOptions& options, Diagnostics& diagnostics,
+                                ModelInfo* info) {
+  Diagnostics own;
+  ir::Module module;
+  ModelInfo about;
+  const Expected<void> done = [&]() -> Expected<void> {
+    Expected<Document> document = parse_document(xml);
+    if (!document) return std::move(document).error().at("openvino");
+    about.name = document->name;
+    about.version = document->version;
+    const Weights file =
+        weights.name.empty() ? Weights() : Weights(weights.owner, weights.bytes, weights.name);
+    Reading reading{*document, file, options, own, module};
+    return read_into(reading, about);
+  }();
+  if (!done) own.error(done.error());
+  for (const std::string& warning : own.warnings()) diagnostics.warning(warning);
+  for (const Error& error : own.errors()) diagnostics.error(error);
+  if (!own.ok()) return own.first();
+  if (info != nullptr) *info = std::move(about);
+  return module;
+}
+
+}  // namespace scanloom::openvino

@@ -1,0 +1,111 @@
+#include "frontends/openvino/weights.h"
+
+#include <cstring>
+
+#include "frontends/openvino/attributes.h"
+#include "frontends/openvino/types.h"
+#include "tensor/raw_data.h"
+
+namespace scanloom::openvino {
+
+using tensor::Shape;
+using tensor::Tensor;
+
+namespace {
+
+Expected<DType> dtype_of_constant(const Layer& layer, const Attributes& attributes) {
+  if (attributes.has("element_type")) return attributes.dtype("element_type");
+  if (layer.outputs.size() == 1 && !layer.outputs[0].precision.empty())
+    return dtype_of(layer.outputs[0].precision);
+  return invalid_model("attribute 'element_type' is missing");
+}
+
+Expected<Shape> shape_of_constant(const Layer& layer, const Attributes& attributes) {
+  if (attributes.has("shape")) {
+    SCANLOOM_TRY(const auto sizes, attributes.integers("shape"));
+    return tensor::shape_of(sizes);
+  }
+  if (layer.outputs.size() == 1) return tensor::shape_of(layer.outputs[0].dims);
+  return invalid_model("attribute 'shape' is missing");
+}
+
+/// Elements of one bit stand with the first of them in the highest bit of a byte.
+Expected<Tensor> bits_of(const Shape& shape, std::string_view bytes) {
+  SCANLOOM_TRY(Tensor tensor, Tensor::zeros(DType::u1, shape));
+  auto* const out = static_cast<std::uint8_t*>(tensor.mutable_data());
+  for (std::size_t i = 0; i < static_cast<std::size_t>(shape.elements()); ++i)
+    out[i] = static_cast<std::uint8_t>(static_cast<std::uint8_t>(bytes[i / 8]) >> (7 - i % 8) & 1u);
+  return tensor;
+}
+
+/// A count, count + 1 offsets, and the characters between these; 32 bits each.
+Expected<Tensor> strings_of(const Shape& shape, std::string_view bytes) {
+  const auto number = [&](std::size_t i) {
+    std::uint32_t value = 0;
+    std::memcpy(&value, bytes.data() + i * sizeof(value), sizeof(value));
+    return std::size_t{value};
+  };
+  if (bytes.size() < sizeof(std::uint32_t))
+    return invalid_model("its strings have {} bytes, too few for a count", bytes.size());
+  const std::size_t count = number(0);
+  if (count != static_cast<std::size_t>(shape.elements()))
+    return invalid_model("it holds {} strings, its shape {} needs {}", count, shape.to_string(),
+                         shape.elements());
+  if (bytes.size() / sizeof(std::uint32_t) < count + 2)
+    return invalid_model("its strings have {} bytes, too few for {} offsets", bytes.size(),
+                         count + 1);
+  const std::string_view text = bytes.substr((count + 2) * sizeof(std::uint32_t));
+  std::vector<std::string> values;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t begin = number(i + 1), end = number(i + 2);
+    if (begin > end || end > text.size())
+      return invalid_model("its string {} lies at [{}, {}) of {} characters", i, begin, end,
+                           text.size());
+    values.emplace_back(text.substr(begin, end - begin));
+  }
+  return Tensor::of_strings(shape, values);
+}
+
+}  // namespace
+
+Expected<std::string_view> Weights::range(std::uint64_t offset, std::uint64_t size) const {
+  if (size == 0) return std::string_view();
+  if (!is_there_)
+    return fail(Code::not_found,
+                "it needs {} bytes of weights, and there is no file of them: put the .bin beside "
+                "the .xml, under the same name",
+                size);
+  if (offset > bytes_.size() || size > bytes_.size() - offset)
+    return invalid_model("it lies at bytes [{}, {}) of '{}', which has {}", offset, offset + size,
+                         name_, bytes_.size());
+  return bytes_.substr(offset, size);
+}
+
+Expected<Tensor> Weights::constant(const Layer& layer) const {
+  const Attributes attributes(layer);
+  SCANLOOM_TRY(const DType dtype, dtype_of_constant(layer, attributes));
+  SCANLOOM_TRY(const Shape shape, shape_of_constant(layer, attributes));
+  SCANLOOM_TRY(const std::int64_t offset, attributes.integer("offset", 0));
+  const bool is_text = dtype == DType::string;
+  const auto needs = is_text
+                         ? std::int64_t{0}
+                         : static_cast<std::int64_t>(tensor::file_bytes(dtype, shape.elements()));
+  SCANLOOM_TRY(const std::int64_t size, attributes.integer("size", needs));
+  if (offset < 0 || size < 0)
+    return invalid_model("its weights have offset {} and size {}", offset, size);
+  if (size < needs)
+    return invalid_model("its weights have {} bytes, {} of sizes {} need {}", size,
+                         dtype_name(dtype), shape.to_string(), needs);
+  SCANLOOM_TRY(const std::string_view bytes,
+               range(static_cast<std::uint64_t>(offset),
+                     static_cast<std::uint64_t>(is_text ? size : needs)));
+  if (is_text) return strings_of(shape, bytes);
+  if (dtype == DType::u1) return bits_of(shape, bytes);
+  const std::size_t after =
+      bytes.empty()
+          ? 0
+          : static_cast<std::size_t>(bytes_.data() + bytes_.size() - (bytes.data() + bytes.size()));
+  return tensor::tensor_of_raw(dtype, shape, {owner_, bytes, after});
+}
+
+}  // namespace scanloom::openvino
