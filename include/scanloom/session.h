@@ -89,11 +89,16 @@ class SCANLOOM_API Session {
     return run(std::span(feeds.begin(), feeds.size()), options);
   }
 
-  /// A stream over the states named in SessionOptions::states. Where none is named, over the steps
-  /// of the model's loops and recurrent layers: a push takes a piece of the axis that they walk
-  /// along, and what they carry is kept. The first such stream compiles the model once more. Error:
-  /// unsupported (a node that computes across the steps, by name; no loop walks along an open
-  /// size).
+  /// The states that a stream keeps: those of the model (ReadValue and Assign of OpenVINO), by the
+  /// names of their variables, and those named in SessionOptions::states. A run begins with their
+  /// initial values.
+  [[nodiscard]] std::vector<ValueInfo> states() const;
+
+  /// A stream over the model's own states and those named in SessionOptions::states. Where none is
+  /// named, over the steps of the model's loops and recurrent layers: a push takes a piece of the
+  /// axis that they walk along, and what they carry is kept. The first such stream compiles the
+  /// model once more. Error: unsupported (a node that computes across the steps, by name; no loop
+  /// walks along an open size).
   [[nodiscard]] Expected<Stream> stream() const;
 
   /// What became of every loop: strategy, why not a better one, what each port costs. For people.
@@ -127,6 +132,9 @@ class SCANLOOM_API Stream {
   }
   /// Sets one state. Errors: not_found, invalid_argument (type).
   Expected<void> set(std::string_view input, const View& value);
+  /// What a state is, by its name in Session::states(); its initial value before the first push.
+  /// Errors: not_found (no such state, or one whose first value a push computes).
+  [[nodiscard]] Expected<Value> get(std::string_view state) const;
   /// Back to the initial values.
   void reset();
 

@@ -186,6 +186,11 @@ class InferenceSession:
     def get_outputs(self) -> list[NodeArg]:
         return list(self._outputs)
 
+    def get_states(self) -> list[NodeArg]:
+        """What a stream keeps: variables of ReadValue and Assign in an IR of OpenVINO, and the
+        states of SessionOptions. A run begins with their initial values."""
+        return [self._describe(*end) for end in self._native.states()]
+
     def get_overridable_initializers(self) -> list[NodeArg]:
         """Inputs with a default value. The first run that feeds some of them loads the model once
         more, without those values in its compiled form; of such forms the last 8 are kept."""

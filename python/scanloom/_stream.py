@@ -63,9 +63,17 @@ class Stream:
         is_strided = isinstance(value, np.ndarray) and value.ndim > 0
         self._native.set(name, np.ascontiguousarray(value) if is_strided else value)
 
+    def get(self, state: str) -> Any:
+        """What a state is, by its name in the session's get_states(). Raises NotFound: no such
+        state, or one whose first value the first push computes."""
+        (name,) = texts("the name of a state", [state])
+        return self._native.get(name, run_settings(None))
+
     def reset(self) -> None:
         """Back to the initial values."""
         self._native.reset()
+
+    reset_state = reset  # as OpenVINO calls it
 
     def _refuse_kept(self, feeds: Feeds) -> None:
         """Raises InvalidArgument for what the stream has a value of."""

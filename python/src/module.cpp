@@ -163,13 +163,26 @@ nb::list push(BoundStream& bound, const nb::dict& arrays, const RunSettings& set
 }
 
 void set_state(BoundStream& bound, const std::string& input, const nb::object& value) {
-  const ArrayView array(value, input, find_input(bound.session.inputs(), input));
+  const std::vector<ValueInfo> states = bound.session.states();
+  const ValueInfo* info = find_input(states, input);
+  if (info == nullptr) info = find_input(bound.session.inputs(), input);
+  const ArrayView array(value, input, info);
   const Expected<void> done = [&] {
     const nb::gil_scoped_release unlocked;
     const std::scoped_lock turn(*bound.turn);
     return bound.stream.set(input, array.view());
   }();
   if (!done) raise(Expected<void>(done).error());
+}
+
+nb::object get_state(BoundStream& bound, const std::string& state, const RunSettings& settings) {
+  Value value = value_or_raise([&] {
+    const nb::gil_scoped_release unlocked;
+    const std::scoped_lock turn(*bound.turn);
+    return bound.stream.get(state);
+  }());
+  Converter converter(settings.max_memory);
+  return converter.to_object(std::move(value));
 }
 
 void reset_states(BoundStream& bound) {
@@ -205,6 +218,7 @@ void bind_session(nb::module_& module) {
       .def_static("load_bytes", &load_bytes)
       .def("inputs", [](const Session& session) { return describe(session.inputs()); })
       .def("outputs", [](const Session& session) { return describe(session.outputs()); })
+      .def("states", [](const Session& session) { return describe(session.states()); })
       .def("defaults", [](const Session& session) { return describe(session.defaults()); })
       .def("info", &describe_model)
       .def("warnings", [](const Session& session) { return texts(session.warnings()); })
@@ -226,6 +240,7 @@ void bind_session(nb::module_& module) {
   nb::class_<BoundStream>(module, "Stream")
       .def("push", &push)
       .def("set", &set_state)
+      .def("get", &get_state)
       .def("reset", &reset_states);
 }
 

@@ -73,7 +73,8 @@ Expected<Arranged> Session::Impl::arrange(std::span<const Feed> feeds) const {
     });
     if (found == inputs.end()) {
       std::string names;
-      for (const ValueInfo& input : inputs) names += (names.empty() ? "" : ", ") + input.name;
+      for (const ValueInfo& input : std::span(inputs).first(own_inputs))
+        names += (names.empty() ? "" : ", ") + input.name;
       return fail(Code::invalid_argument, "the model has no input '{}'", feed.name)
           .note("its inputs are: " + names);
     }
@@ -85,12 +86,27 @@ Expected<Arranged> Session::Impl::arrange(std::span<const Feed> feeds) const {
   arranged.objects.resize(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Feed* feed = by_input[i];
+    if (feed == nullptr && i >= own_inputs) {
+      SCANLOOM_CHECK_OK(arrange_one(i, hidden_value(i), arranged));
+      continue;
+    }
     if (feed == nullptr)
       return fail(Code::invalid_argument, "input '{}' ({}) is not fed", inputs[i].name,
                   inputs[i].type);
     SCANLOOM_CHECK_OK(arrange_one(i, feed->value, arranged));
   }
   return arranged;
+}
+
+View Session::Impl::hidden_value(std::size_t input) const {
+  static constexpr bool kIsKept = false;
+  for (const ir::State& state : plan->module.states) {
+    if (state.is_kept && *state.is_kept == input) return View{DType::boolean, {}, &kIsKept};
+    if (state.input != input) continue;
+    const tensor::Shape& shape = state.initial.shape();
+    return View{state.initial.dtype(), {shape.begin(), shape.end()}, state.initial.data()};
+  }
+  return {};
 }
 
 Expected<void> Session::Impl::arrange_one(std::size_t input, const View& view,

@@ -82,6 +82,8 @@ struct Session::Impl {
   SessionOptions options;
   ModelInfo info;
   std::vector<ValueInfo> inputs, outputs, defaults;
+  /// Those of the model; what its own states read and make stands behind them.
+  std::size_t own_inputs = 0, own_outputs = 0;
   Source source;  ///< for Session::ir(false), which reads it again
   std::shared_ptr<const plan::Plan> plan;
   std::shared_ptr<runtime::ResultMemory> result_memory = std::make_shared<runtime::ResultMemory>();
@@ -110,11 +112,15 @@ struct Session::Impl {
 
   /// Feeds in the order of the inputs, checked.
   Expected<Arranged> arrange(std::span<const Feed> feeds) const;
+  /// What a hidden input is where nobody feeds it: the initial value of its state, or that it is
+  /// none.
+  [[nodiscard]] View hidden_value(std::size_t input) const;
   Expected<void> arrange_one(std::size_t input, const View& view, Arranged& arranged) const;
   Expected<std::shared_ptr<BoundEntry>> bind(const std::vector<tensor::Shape>& shapes) const;
   [[nodiscard]] std::vector<std::shared_ptr<BoundEntry>> known_bindings() const;
+  /// `hidden`: also what the model's own states make.
   Expected<Results> run(std::span<const Feed> feeds, const RunOptions& options,
-                        std::span<const std::string> wanted) const;
+                        std::span<const std::string> wanted, bool hidden = false) const;
   Expected<std::vector<Value>> run_bound(const Arranged& feeds, const RunOptions& options,
                                          RunReport& report) const;
   Expected<std::vector<Value>> run_interpreted(const Arranged& feeds, const RunOptions& options,

@@ -124,7 +124,7 @@ Expected<std::vector<Value>> Session::Impl::run_interpreted(const Arranged& feed
 }
 
 Expected<Results> Session::Impl::run(std::span<const Feed> feeds, const RunOptions& run_options,
-                                     std::span<const std::string> wanted) const {
+                                     std::span<const std::string> wanted, bool hidden) const {
   const auto start = std::chrono::steady_clock::now();
   std::vector<std::size_t> indices;
   for (const std::string& name : wanted) {
@@ -135,7 +135,12 @@ Expected<Results> Session::Impl::run(std::span<const Feed> feeds, const RunOptio
     indices.push_back(static_cast<std::size_t>(found - outputs.begin()));
   }
   if (wanted.empty())
-    for (std::size_t i = 0; i < outputs.size(); ++i) indices.push_back(i);
+    for (std::size_t i = 0; i < (hidden ? outputs.size() : own_outputs); ++i) indices.push_back(i);
+  if (!hidden)
+    for (const ValueInfo& state : std::span(inputs).subspan(own_inputs))
+      if (std::ranges::find(feeds, state.name, &Feed::name) != feeds.end())
+        return fail(Code::invalid_argument, "'{}' is a state of the model, no input", state.name)
+            .note("set it in a stream, which keeps it from one push to the next");
   SCANLOOM_TRY(const Arranged arranged, arrange(feeds));
   Results results;
   auto computed = options.execution == Execution::interpreted

@@ -112,8 +112,20 @@ const Value& Results::at(std::string_view name) const {
 
 Session::Session(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
-std::span<const ValueInfo> Session::inputs() const noexcept { return impl_->inputs; }
-std::span<const ValueInfo> Session::outputs() const noexcept { return impl_->outputs; }
+std::span<const ValueInfo> Session::inputs() const noexcept {
+  return std::span(impl_->inputs).first(impl_->own_inputs);
+}
+std::span<const ValueInfo> Session::outputs() const noexcept {
+  return std::span(impl_->outputs).first(impl_->own_outputs);
+}
+std::vector<ValueInfo> Session::states() const {
+  std::vector<ValueInfo> states;
+  for (const ir::State& state : impl_->plan->module.states) {
+    states.push_back(impl_->inputs[state.input]);
+    states.back().name = state.name;
+  }
+  return states;
+}
 std::span<const ValueInfo> Session::defaults() const noexcept { return impl_->defaults; }
 const ModelInfo& Session::info() const noexcept { return impl_->info; }
 
@@ -154,6 +166,13 @@ std::shared_ptr<Session::Impl> Session::Impl::of_module(ir::Module module,
     impl->inputs.push_back(describe_value(module, module.value(id).type, module.value(id).name));
   for (std::size_t i = 0; i < top.yields.size(); ++i)
     impl->outputs.push_back(describe_value(module, output_type(module, i), module.output_names[i]));
+  impl->own_inputs = impl->inputs.size();
+  impl->own_outputs = impl->outputs.size();
+  for (const ir::State& state : module.states) {
+    if (!state.is_hidden) continue;
+    impl->own_inputs -= state.is_kept ? 2 : 1;
+    --impl->own_outputs;
+  }
   plan::PlanOptions plan_options;
   plan_options.threads = options.threads > 0 ? options.threads : available_cores();
   plan_options.always_compile = options.execution == Execution::compiled;

@@ -142,8 +142,10 @@ Expected<Value> Stream::Impl::initial(const ir::State& state, std::span<const Fe
 }
 
 std::optional<std::size_t> Stream::Impl::state_of(std::string_view input) const {
-  if (!index_of(model->inputs, input)) return std::nullopt;
   const std::vector<ir::State>& states = session->plan->module.states;
+  for (std::size_t i = 0; i < states.size(); ++i)
+    if (states[i].is_hidden && states[i].name == input) return i;
+  if (!index_of(model->inputs, input)) return std::nullopt;
   for (std::size_t i = 0; i < states.size(); ++i)
     if (session->inputs[states[i].input].name == input) return i;
   return std::nullopt;
@@ -193,6 +195,7 @@ Expected<std::vector<Feed>> Stream::Impl::begin(std::span<const Feed> feeds,
 }
 
 Expected<Results> Stream::Impl::push(std::span<const Feed> feeds, const RunOptions& options) {
+  static constexpr bool kYes = true, kNo = false;
   const std::vector<ir::State>& states = session->plan->module.states;
   std::vector<Feed> all(feeds.begin(), feeds.end());
   // What this push starts with is kept only by its success: a failed one may have had wrong sizes.
@@ -210,15 +213,19 @@ Expected<Results> Stream::Impl::push(std::span<const Feed> feeds, const RunOptio
       before.push_back(std::move(made));
     }
     all.push_back({session->inputs[states[i].input].name, before.back().view()});
+    if (states[i].is_kept)
+      all.push_back({session->inputs[*states[i].is_kept].name,
+                     View{DType::boolean, {}, first[i] ? &kYes : &kNo}});
   }
-  SCANLOOM_TRY(Results results, session->run(all, options, {}));
+  SCANLOOM_TRY(Results results, session->run(all, options, {}, true));
   // All at once, and only after the run has succeeded.
   for (std::size_t i = 0; i < states.size(); ++i) values[i] = results[states[i].output];
   begun = true;
-  if (!program) return results;
+  const std::size_t count = program ? program->outputs : session->own_outputs;
+  if (count == session->outputs.size()) return results;
   Results own;
   own.report = results.report;
-  for (std::size_t i = 0; i < program->outputs; ++i) own.add(session->outputs[i].name, results[i]);
+  for (std::size_t i = 0; i < count; ++i) own.add(session->outputs[i].name, results[i]);
   return own;
 }
 
@@ -275,6 +282,21 @@ Expected<void> Stream::set(std::string_view input, const View& value) {
     std::erase_if(impl_->starts, [&](const auto& set) { return set.first == input; });
     impl_->starts.emplace_back(input, std::move(start));
     return {};
+  });
+}
+
+Expected<Value> Stream::get(std::string_view state) const {
+  return guard([&]() -> Expected<Value> {
+    const std::vector<ir::State>& states = impl_->session->plan->module.states;
+    const auto found = std::ranges::find(states, state, &ir::State::name);
+    if (impl_->program || found == states.end())
+      return fail(Code::not_found, "the session has no state '{}'", state);
+    const auto at = static_cast<std::size_t>(found - states.begin());
+    if (impl_->values[at]) return *impl_->values[at];
+    if (found->is_kept)
+      return fail(Code::not_found, "the first push computes what state '{}' begins with", state);
+    std::int64_t left = runtime::default_max_memory();
+    return impl_->initial(*found, {}, left);
   });
 }
 

@@ -65,6 +65,10 @@ struct State {
   std::uint32_t input = 0;
   std::uint32_t output = 0;
   Tensor initial;  ///< not defined: zeros of the input's type
+  /// Its argument and yield are no input and no output of the model.
+  bool is_hidden = false;
+  /// The argument that says whether the value is kept, or the initial one.
+  std::optional<std::uint32_t> is_kept = std::nullopt;
 };
 
 class Module {

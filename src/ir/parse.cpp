@@ -92,6 +92,10 @@ Expected<void> Parser::state() {
   SCANLOOM_TRY(state.input, reader_.unsigned_integer());
   SCANLOOM_CHECK_OK(reader_.expect_keyword("output"));
   SCANLOOM_TRY(state.output, reader_.unsigned_integer());
+  state.is_hidden = reader_.take_keyword("hidden");
+  if (reader_.take_keyword("kept")) {
+    SCANLOOM_TRY(state.is_kept, reader_.unsigned_integer());
+  }
   SCANLOOM_CHECK_OK(reader_.expect('='));
   if (!reader_.take_keyword("zeros")) {
     SCANLOOM_TRY(state.initial, reader_.tensor());

@@ -121,7 +121,10 @@ void Printer::states() {
   for (const State& state : module_.states) {
     out_ += "  state";
     name(state.name);
-    add(" input {} output {} = ", state.input, state.output);
+    add(" input {} output {}", state.input, state.output);
+    if (state.is_hidden) out_ += " hidden";
+    if (state.is_kept) add(" kept {}", *state.is_kept);
+    out_ += " = ";
     if (state.initial.defined())
       constant(state.initial);
     else

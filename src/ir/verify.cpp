@@ -51,6 +51,12 @@ Expected<void> check_interface(const Module& module) {
       return broken("state '{}' shares its input {} or output {} with another state", state.name,
                     state.input, state.output);
     read[state.input] = set[state.output] = true;
+    if (state.is_kept) {
+      if (*state.is_kept >= read.size() || read[*state.is_kept])
+        return broken("state '{}' learns from input {} of {} whether it is kept", state.name,
+                      *state.is_kept, read.size());
+      read[*state.is_kept] = true;
+    }
     if (!state.initial.defined()) {
       const Type &in = module.value(top.args[state.input]).type,
                  &out = module.value(top.yields[state.output]).type;

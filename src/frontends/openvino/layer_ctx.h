@@ -34,11 +34,11 @@ struct Binding {
   static Binding poison() { return {{}, nullptr, true}; }
 };
 
-/// A variable of ReadValue and Assign while the main graph is being read.
+/// A variable of ReadValue and Assign.
 struct Variable {
   std::string id;
-  ir::ValueId argument;         ///< of the top region: the value kept
-  std::optional<Binding> next;  ///< what Assign gives it
+  ir::ValueId argument;  ///< of the top region: the value kept
+  ir::ValueId is_kept;   ///< of the top region; invalid: the initial value is a constant
   tensor::Tensor initial;
 };
 
@@ -50,6 +50,7 @@ struct Reading {
   Diagnostics& diagnostics;
   ir::Module& module;
   std::vector<Variable> variables = {};
+  std::vector<std::pair<std::string, ir::ValueId>> assigned = {};  ///< next values, by variable
 };
 
 /// Where a layer stands.

@@ -1,5 +1,6 @@
 #include "frontends/openvino/read.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -44,7 +45,6 @@ class MainGraph {
   void read() {
     if (!reader_.enter()) return;
     enter_parameters();
-    enter_variables();
     if (!reader_.run()) return;
     builder_.set_place({});
     for (const Layer* const result : reader_.layers_of("Result")) leave(*result);
@@ -55,7 +55,6 @@ class MainGraph {
 
  private:
   void enter_parameters() {
-    std::set<std::string> names;
     for (const Layer* const layer : reader_.layers_of("Parameter")) {
       Expected<ValueId> argument = add_parameter(*layer);
       if (!argument) {
@@ -64,7 +63,7 @@ class MainGraph {
         continue;
       }
       std::string& name = reading_.module.value(*argument).name;
-      if (!names.insert(name).second)
+      if (!input_names_.insert(name).second)
         reader_.fail_at(describe(*layer),
                         invalid_model("the name '{}' is another Parameter's too", name));
       info_.input_names.push_back(layer->outputs.empty() ? std::vector<std::string>()
@@ -79,14 +78,6 @@ class MainGraph {
     SCANLOOM_TRY(Type type, declared_type(reading_, layer));
     const std::string name = layer.name.empty() ? fmt::format("layer_{}", layer.id) : layer.name;
     return reading_.module.add_argument(reading_.module.top(), std::move(type), name);
-  }
-
-  void enter_variables() {
-    // ReadValue and Assign of the main graph; their converters find the arguments here.
-    for (Variable& variable : reading_.variables)
-      variable.argument = reading_.module.add_argument(
-          reading_.module.top(), Type::of(variable.initial.dtype(), variable.initial.shape()),
-          variable.id);
   }
 
   void leave(const Layer& result) {
@@ -109,13 +100,38 @@ class MainGraph {
     module.declared_outputs.emplace_back();
   }
 
-  void leave_variables() {}
+  /// The states of the module; what is assigned and never read is kept by nobody.
+  void leave_variables() {
+    ir::Module& module = reading_.module;
+    ir::Region& top = module.region(module.top());
+    const auto position = [&](ValueId argument) {
+      const auto found = std::ranges::find(top.args, argument);
+      return static_cast<std::uint32_t>(found - top.args.begin());
+    };
+    for (Variable& variable : reading_.variables) {
+      ValueId next = variable.argument;
+      for (const auto& [id, value] : reading_.assigned)
+        if (id == variable.id) next = value;
+      ir::State state{variable.id, position(variable.argument),
+                      static_cast<std::uint32_t>(top.yields.size()), std::move(variable.initial)};
+      state.is_hidden = true;
+      if (variable.is_kept.valid()) state.is_kept = position(variable.is_kept);
+      std::string& name = module.value(variable.argument).name;
+      while (!input_names_.insert(name).second) name += "/state";
+      std::string output = variable.id + "/next";
+      while (!output_names_.insert(output).second) output += "_";
+      top.yields.push_back(next);
+      module.output_names.push_back(std::move(output));
+      module.declared_outputs.emplace_back();
+      module.states.push_back(std::move(state));
+    }
+  }
 
   Reading& reading_;
   ModelInfo& info_;
   ir::Builder builder_;
   GraphReader reader_;
-  std::set<std::string> output_names_;
+  std::set<std::string> input_names_, output_names_;
 };
 
 Expected<void> read_into(Reading& reading, ModelInfo& info) {

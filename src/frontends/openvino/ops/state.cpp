@@ -1,0 +1,109 @@
+// ReadValue and Assign: a variable is a state of the module, which reads it and sets it once per
+// run.
+#include <algorithm>
+
+#include "frontends/openvino/ops/converters.h"
+#include "frontends/openvino/types.h"
+#include "ir/infer.h"
+
+namespace scanloom::openvino {
+
+using ir::ValueId;
+using tensor::Tensor;
+using tensor::Type;
+
+namespace {
+
+Expected<std::string> variable_of(LayerCtx& ctx) {
+  if (ctx.site().depth > 0)
+    return fail(Code::unsupported,
+                "variables in bodies cannot be read yet: keep what the body "
+                "carries as a state of its loop");
+  std::string id = ctx.attributes.text("variable_id");
+  if (id.empty()) return invalid_model("attribute 'variable_id' is missing");
+  return id;
+}
+
+Variable* find_variable(LayerCtx& ctx, const std::string& id) {
+  auto& variables = ctx.reading().variables;
+  const auto found = std::ranges::find(variables, id, &Variable::id);
+  return found == variables.end() ? nullptr : &*found;
+}
+
+/// What the layer says of the variable; the type of the first value where it says nothing.
+Expected<Type> type_of_variable(LayerCtx& ctx, ValueId first) {
+  if (ctx.attributes.has("variable_type")) {
+    SCANLOOM_TRY(const DType dtype, ctx.attributes.dtype("variable_type"));
+    return type_of(dtype, ctx.attributes.text("variable_shape", "..."), ctx.module().dims);
+  }
+  if (!first.valid()) return invalid_model("attribute 'variable_type' is missing");
+  return ctx.type(first);
+}
+
+/// What a run begins with whose stream keeps nothing: zeros, open sizes being 0.
+Expected<Tensor> initial_of(LayerCtx& ctx, const Type& type, int input) {
+  if (const Tensor* const known = ctx.constant(input)) return *known;
+  tensor::Shape shape;
+  for (const tensor::Dim& dim : type.dims) shape.push_back(dim.is_constant() ? dim.value() : 0);
+  return Tensor::zeros(type.dtype, shape);
+}
+
+/// The kept value, or `first` where nothing is kept: a branch, so that only one is looked at.
+Expected<ValueId> kept_or(LayerCtx& ctx, const Variable& variable, ValueId first) {
+  ir::Module& module = ctx.module();
+  const ir::NodeId branch =
+      module.add_node(ctx.builder().region(), ir::branch_op,
+                      {variable.is_kept, variable.argument, first}, {}, {}, ctx.site().place);
+  for (std::size_t side = 0; side < 2; ++side) {
+    const ir::RegionId region = module.add_region(branch, side == 0 ? "kept" : "first");
+    module.node(branch).regions.push_back(region);
+    ValueId arguments[2];
+    arguments[0] = module.add_argument(region, ctx.type(variable.argument));
+    arguments[1] = module.add_argument(region, ctx.type(first));
+    module.region(region).yields.push_back(arguments[side]);
+  }
+  return module.add_output(branch,
+                           ir::join(ctx.type(variable.argument), ctx.type(first), module.dims));
+}
+
+}  // namespace
+
+Expected<void> convert_read_value(LayerCtx& ctx) {
+  SCANLOOM_TRY(const std::string id, variable_of(ctx));
+  SCANLOOM_TRY(const ValueId first, ctx.optional_in(0));
+  const Variable* variable = find_variable(ctx, id);
+  if (variable == nullptr) {
+    SCANLOOM_TRY(const Type type, type_of_variable(ctx, first));
+    Variable made;
+    made.id = id;
+    SCANLOOM_TRY(made.initial, initial_of(ctx, type, 0));
+    ir::Module& module = ctx.module();
+    made.argument = module.add_argument(module.top(), type, id);
+    if (first.valid() && ctx.constant(0) == nullptr)
+      made.is_kept = module.add_argument(module.top(), Type::scalar(DType::boolean), id + "/kept");
+    ctx.reading().variables.push_back(std::move(made));
+    variable = &ctx.reading().variables.back();
+  }
+  if (first.valid() && ctx.type(first).dtype != ctx.type(variable->argument).dtype)
+    return invalid_model("variable '{}' is {}, and begins as {}", id,
+                         describe_type(ctx, variable->argument), describe_type(ctx, first));
+  if (!variable->is_kept.valid()) {
+    ctx.set_output(0, Binding::of(variable->argument));
+    return {};
+  }
+  SCANLOOM_TRY(const ValueId value, kept_or(ctx, *variable, first));
+  ctx.set_output(0, Binding::of(value));
+  return {};
+}
+
+Expected<void> convert_assign(LayerCtx& ctx) {
+  SCANLOOM_TRY(const std::string id, variable_of(ctx));
+  SCANLOOM_TRY(const ValueId value, ctx.in(0));
+  for (const auto& [other, assigned] : ctx.reading().assigned)
+    if (other == id) return invalid_model("variable '{}' is assigned twice in a run", id);
+  ctx.reading().assigned.emplace_back(id, value);
+  if (ctx.output_count() > 0) ctx.alias_output();
+  return {};
+}
+
+}  // namespace scanloom::openvino
