@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Union
 
 from . import _native
-from ._errors import InvalidArgument, InvalidType
+from ._errors import InvalidType
 from ._options import SessionOptions
 from ._types import as_array
 from ._variable import TensorVariable, as_tensor_variable
@@ -67,12 +67,13 @@ class ModelExpressions:
 
 
 def from_onnx(
-    path_or_bytes: Union[str, "os.PathLike[str]", bytes],
+    path_or_bytes: Union[str, "os.PathLike[str]", bytes, Any],
     sizes: Union[dict[str, Sequence[Union[int, None]]], None] = None,
     values: Union[dict[str, Any], None] = None,
     options: Union[SessionOptions, None] = None,
 ) -> ModelExpressions:
-    """An ONNX model as expressions, which can be computed, looped over and differentiated.
+    """An ONNX model as expressions, which can be computed, looped over and differentiated: that of
+    a file, of bytes, or an onnx.ModelProto.
 
     Weights are constants. What is known beforehand decides branches at once:
     sizes: by the name of an input, the sizes that it always has, None where a call says it.
@@ -81,9 +82,17 @@ def from_onnx(
     Raises what InferenceSession raises for a model that cannot be read, and Unsupported where one of
     its values is a sequence, an optional or a text, or of a number of axes that only a run knows.
     """
-    is_path = not isinstance(path_or_bytes, bytes)
+    if isinstance(path_or_bytes, (bytearray, memoryview)):
+        path_or_bytes = bytes(path_or_bytes)
+    elif type(path_or_bytes).__name__ == "ModelProto":
+        model: Any = path_or_bytes
+        path_or_bytes = model.SerializeToString()
     if not isinstance(path_or_bytes, (str, os.PathLike, bytes)):
-        raise InvalidArgument(f"from_onnx takes a path or bytes, not {path_or_bytes!r:.80}")
+        raise InvalidType(
+            "from_onnx takes a path or bytes, or an onnx.ModelProto, not"
+            f" {type(path_or_bytes).__name__}"
+        )
+    is_path = not isinstance(path_or_bytes, bytes)
     fixed = [
         (name, [-1 if size is None else int(size) for size in given])
         for name, given in (sizes or {}).items()

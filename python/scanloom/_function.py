@@ -52,12 +52,25 @@ class In:
         self.strict = strict
         self.allow_downcast = allow_downcast
 
+    def __repr__(self) -> str:
+        parts = [repr(self.variable)]
+        if self.name is not None and self.name != self.variable.name:
+            parts.append(f"name={self.name!r}")
+        if self.value is not None:
+            parts.append(f"value={self.value!r:.80}")
+        if self.update is not None:
+            parts.append(f"update={self.update!r:.80}")
+        return f"In({', '.join(parts)})"
+
 
 class Out:
     """An output of a function."""
 
     def __init__(self, variable: Any, borrow: bool = False) -> None:
         self.variable = variable
+
+    def __repr__(self) -> str:
+        return f"Out({self.variable!r:.80})"
 
 
 class _Argument(NamedTuple):
@@ -85,11 +98,15 @@ class Profile:
             row[1] += seconds
 
     def summary(self, file: Union[TextIO, None] = None, **_: Any) -> None:
-        """Writes a table: the time of every node, its share, how often it ran."""
+        """Writes a table: the time of every node, its share of the whole, how often it ran.
+
+        The time of a loop contains that of its body, which is indented below it; times of threads
+        that ran side by side are added up.
+        """
         to = sys.stderr if file is None else file
         whole = sum(row[1] for (_, _, depth), row in self._rows.items() if depth == 0)
         to.write(f"function {self.name}: {self.calls} calls, {whole * 1e3:.3f} ms in nodes\n")
-        to.write("        time   share      calls     per call  node\n")
+        to.write("        time   share      calls     per call  node (indented: part of those above)\n")
         for (node, kernel, depth), (calls, seconds) in self._rows.items():
             share = seconds / whole if whole else 0.0
             each = seconds / calls if calls else 0.0
@@ -104,7 +121,9 @@ class Function:
 
     Arrays of any strides, lists, ranges, numbers and anything that speaks DLPack are taken. A call
     that fails leaves shared variables as they were. fn(..., progress=True) draws how far loops
-    are; a function progress(node, step, steps) is called instead.
+    are, on a terminal; a function progress(node, step, steps) is called instead, about ten times a
+    second, with the outermost loop, its steps done and in all, -1 where only the run knows. Where
+    it raises, the call ends with that. max_memory, what a call may take, may be set at any time.
 
     Raises InvalidType for values of another dtype or number of axes, IndexOutside for indices that
     an axis does not have, InvalidArgument for sizes that do not fit.
@@ -122,8 +141,10 @@ class Function:
         name: str,
         profile: Union[Profile, None],
         outputs: list[TensorVariable],
+        max_memory: Union[int, None] = None,
     ) -> None:
         self.outputs = outputs  # as they were written, before givens
+        self.max_memory = max_memory  # bytes of a call; None: three quarters of the machine's
         self._native = native
         self._arguments = arguments
         self._defaults = defaults
@@ -156,7 +177,8 @@ class Function:
                     given[place], argument.dtype, argument.ndim, argument.what,
                     argument.downcast, argument.strict,
                 )
-        options = None if progress is None else RunOptions(progress=progress)
+        limited = progress is not None or self.max_memory is not None
+        options = RunOptions(progress=progress, max_memory=self.max_memory) if limited else None
         results, rows = self._native.call(given, run_settings(options), self.profile is not None)
         if self.profile is not None:
             self.profile._add(rows)
@@ -212,7 +234,7 @@ class Function:
         kept = Profile(name or self.name) if profile else None
         return Function(
             self._native, self._arguments, dict(self._defaults), self._nexts, self._form,
-            self.name if name is None else name, kept, self.outputs,
+            self.name if name is None else name, kept, self.outputs, self.max_memory,
         )  # fmt: skip
 
     def __copy__(self) -> "Function":
@@ -265,6 +287,7 @@ def function(
     allow_input_downcast: Union[bool, None] = None,
     profile: Any = None,
     on_unused_input: Union[str, None] = None,
+    max_memory: Union[int, None] = None,
 ) -> Function:
     """Compiles a function of `inputs`, variables or In, to `outputs`: one, a list, a dictionary.
 
@@ -272,6 +295,8 @@ def function(
     givens: what stands for variables, a dictionary or pairs.
     no_default_updates: True, or the shared variables whose default updates are left out.
     on_unused_input: "raise", "warn" or "ignore".
+    max_memory: bytes that a call may take; None: three quarters of the machine's memory. What is
+        known to need more, the rows of a loop included, is LimitReached before any step runs.
 
     Raises InvalidArgument and InvalidType, which name the variable.
     """
@@ -302,7 +327,10 @@ def function(
     }  # fmt: skip
     measured = config.profile if profile is None else profile
     kept = Profile(str(profile) if isinstance(profile, str) else name or "") if measured else None
-    return Function(native, arguments, defaults, nexts, outputs, name or "", kept, wanted)
+    RunOptions(max_memory=max_memory).native()  # raises where it is no number of bytes
+    return Function(
+        native, arguments, defaults, nexts, outputs, name or "", kept, wanted, max_memory
+    )
 
 
 def _input_of(given: Any) -> In:

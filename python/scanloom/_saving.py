@@ -31,6 +31,7 @@ def save(function: Function, path: Union[str, os.PathLike[str]]) -> None:
         "nexts": function._nexts,
         "form": kind,
         "keys": list(form) if kind == "dict" else [],
+        "max_memory": function.max_memory,
     }
     function._native.save(os.fsencode(path), json.dumps(note))
 
@@ -51,7 +52,7 @@ def load(path: Union[str, os.PathLike[str]]) -> Function:
         }
         made = Function(
             native, arguments, defaults, list(told["nexts"]), forms[told["form"]], told["name"],
-            None, [],
+            None, [], told.get("max_memory"),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidModel(f"a damaged saved function: its note cannot be read ({error})") from None

@@ -51,7 +51,7 @@ nb::tuple call(const Function& function, const nb::list& values, const RunSettin
         arrays.emplace_back(values[i], name, known ? &function.inputs()[i] : nullptr).view());
   }
   RunReport report;
-  Results results = run_unlocked(settings, [&](const RunOptions& given) -> Expected<Results> {
+  const auto compute = [&](const RunOptions& given) -> Expected<Results> {
     RunOptions options = given;
     options.profile = profile;
     auto computed = function.call(views, options, &report);
@@ -59,7 +59,8 @@ nb::tuple call(const Function& function, const nb::list& values, const RunSettin
     Results all;
     for (Value& value : *computed) all.add("", std::move(value));
     return all;
-  });
+  };
+  Results results = run_unlocked(settings, compute, raise_of_expression);
   std::vector<Value> outputs;
   for (std::size_t i = 0; i < results.size(); ++i) outputs.push_back(results[i]);
   results = Results();

@@ -43,7 +43,8 @@ class Turn {
 }  // namespace
 
 Results run_unlocked(const RunSettings& settings,
-                     const std::function<Expected<Results>(const RunOptions&)>& run) {
+                     const std::function<Expected<Results>(const RunOptions&)>& run,
+                     void (*raise_error)(const Error&)) {
   CancelFlag flag(settings.cancel.is_none() ? nullptr : nb::cast<CancelFlag*>(settings.cancel));
   Turn turn(settings, flag);
   RunOptions options;
@@ -59,7 +60,8 @@ Results run_unlocked(const RunSettings& settings,
     results.emplace(run(options));
   }
   turn.rethrow();
-  return value_or_raise(std::move(*results));
+  if (!*results) raise_error(results->error());
+  return **std::move(results);
 }
 
 }  // namespace scanloom::python

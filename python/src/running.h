@@ -8,6 +8,8 @@
 
 #include <scanloom/session.h>
 
+#include "errors.h"
+
 namespace scanloom::python {
 
 namespace nb = nanobind;
@@ -22,9 +24,10 @@ struct RunSettings {
   bool watch_signals = false;  ///< on the main thread: Ctrl-C ends the run
 };
 
-/// Calls `run` without the GIL and returns its results. Raises what the run failed with, what the
-/// progress callback raised, or KeyboardInterrupt.
+/// Calls `run` without the GIL and returns its results. Raises what the run failed with, by way of
+/// `raise_error`, what the progress callback raised, or KeyboardInterrupt.
 Results run_unlocked(const RunSettings& settings,
-                     const std::function<Expected<Results>(const RunOptions&)>& run);
+                     const std::function<Expected<Results>(const RunOptions&)>& run,
+                     void (*raise_error)(const Error&) = raise);
 
 }  // namespace scanloom::python

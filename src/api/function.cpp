@@ -86,6 +86,14 @@ struct Function::Impl {
 
 namespace {
 
+/// Of a call there is no model to blame, but what was given.
+Error of_call(Error error) {
+  if (error.code() != Code::invalid_model) return error;
+  Error told(Code::invalid_argument, error.text());
+  for (const std::string& note : error.notes()) told.note(note);
+  return told;
+}
+
 /// Beside the file first, so that nobody ever sees half of it.
 Expected<void> write_file(const std::string& path, const std::string& bytes) {
   const std::string beside = path + ".part";
@@ -151,7 +159,11 @@ Expected<Function> Function::compile(const std::vector<Expr>& inputs,
 
 Expected<std::vector<Value>> Function::call(std::span<const View> values, const RunOptions& options,
                                             RunReport* report) const {
-  return guard([&] { return impl_->call(values, options, report); });
+  return guard([&]() -> Expected<std::vector<Value>> {
+    auto results = impl_->call(values, options, report);
+    if (!results) return of_call(std::move(results).error());
+    return results;
+  });
 }
 
 Expected<void> Function::save(const std::string& path, std::string_view note) const {

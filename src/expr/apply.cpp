@@ -114,6 +114,27 @@ Expr apply(const ir::OpDef& op, std::vector<Expr> inputs, std::vector<NamedAttr>
   return apply_all(op, std::move(inputs), std::move(attrs), 1).front();
 }
 
+Expr told_as(Expr made, const std::string& words) {
+  if (made.error() == nullptr && made.node()->kind == Kind::op && made.node()->place.empty())
+    made.node()->place = words;
+  return made;
+}
+
+std::string called(const Expr& x) {
+  if (!x.defined() || !x.name().empty()) return describe(x);
+  const Node& node = *x.node();
+  if (node.kind == Kind::constant) return "a constant";
+  if (node.op == nullptr) return "a variable";
+  if (node.part != nullptr && !node.part->whole.name().empty())
+    return "a part of " + describe(node.part->whole);
+  if (node.op->name == "cast" || node.op->name == "identity") return called(node.inputs[0]);
+  if (node.loop && !node.place.empty()) return "the result of " + node.place;
+  // Of words no more than the first, or they would grow from node to node.
+  const std::size_t of = node.place.find(" of ");
+  const bool short_words = of != std::string::npos && of == node.place.find(' ');
+  return "the result of " + (short_words ? node.place.substr(0, of) : std::string(node.op->name));
+}
+
 Expr integers(const std::vector<std::int64_t>& values) {
   return constant_of(
       tensor::Tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values));

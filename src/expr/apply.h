@@ -2,6 +2,7 @@
 // error where it was written.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,6 +24,12 @@ struct NamedAttr {
 /// The same with the attributes in the order of the OpDef.
 [[nodiscard]] std::vector<Expr> apply_attrs(const ir::OpDef& op, std::vector<Expr> inputs,
                                             std::vector<tensor::Attr> attrs, std::size_t outputs);
+
+/// The same expression, whose node errors of a run call by these words: what the user has written,
+/// where that is made of several operators.
+[[nodiscard]] Expr told_as(Expr made, const std::string& words);
+/// An operand in such words: its name in quotes, or what has made it.
+[[nodiscard]] std::string called(const Expr& x);
 
 /// A vector of i64.
 [[nodiscard]] Expr integers(const std::vector<std::int64_t>& values);

@@ -15,7 +15,9 @@
 namespace scanloom {
 
 using expr::apply;
+using expr::called;
 using expr::describe;
+using expr::told_as;
 
 namespace {
 
@@ -121,29 +123,22 @@ std::int64_t axis_of(const std::vector<Index>& items, std::size_t at) {
   return std::count_if(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(at), takes_axis);
 }
 
-/// So that an index that is outside is told by what it was an index of.
-Expr indexing(const Expr& picked, const Expr& x) {
-  if (picked.error() == nullptr && picked.node()->op != nullptr)
-    picked.node()->place = "an index of " + describe(x);
-  return picked;
-}
-
 Expr as_index(const Expr& index) {
   return index.dtype() == DType::i32 ? index : cast(index, DType::i64);
 }
 
 /// Integers alone, each dropping its axis: from the last one on, so that axes in front stay.
-Expr take_scalars(Expr x, const std::vector<Index>& items, const Expr& whole) {
+Expr take_scalars(Expr x, const std::vector<Index>& items, const std::string& words) {
   for (std::size_t i = items.size(); i-- > 0;)
     if (items[i].kind == Index::Kind::at)
-      x = indexing(apply(ops::gather_op, {x, as_index(items[i].at)}, {{"axis", axis_of(items, i)}}),
-                   whole);
+      x = told_as(apply(ops::gather_op, {x, as_index(items[i].at)}, {{"axis", axis_of(items, i)}}),
+                  words);
   return x;
 }
 
 /// Indices of any rank, numpy's advanced indexing: they are broadcast with each other, and their
 /// axes stand where the first of them stood, or in front where something stands between them.
-Expr take_tuples(const Expr& x, const std::vector<Index>& items) {
+Expr take_tuples(const Expr& x, const std::vector<Index>& items, const std::string& words) {
   std::vector<Expr> indices;
   Sizes named, others;
   std::size_t first = items.size(), last = 0;
@@ -158,14 +153,16 @@ Expr take_tuples(const Expr& x, const std::vector<Index>& items) {
     }
   }
   Expr together = indices[0];
-  for (const Expr& index : indices) together = together + index * expr::integer(0);
+  for (const Expr& index : indices) together = told_as(together + index * expr::integer(0), words);
   std::vector<Expr> columns;
   for (const Expr& index : indices)
     columns.push_back(expand_dims(broadcast_to(index, shape(together)), {together.rank()}));
   Sizes order = named;
   order.insert(order.end(), others.begin(), others.end());
-  const Expr picked = apply(ops::gather_nd_op, {dimshuffle(x, order), concatenate(columns, -1)},
-                            {{"batch_dims", 0}});
+  const Expr picked =
+      told_as(apply(ops::gather_nd_op, {dimshuffle(x, order), concatenate(columns, -1)},
+                    {{"batch_dims", 0}}),
+              words);
   const bool adjacent = std::all_of(items.begin() + static_cast<std::ptrdiff_t>(first),
                                     items.begin() + static_cast<std::ptrdiff_t>(last),
                                     [](const Index& item) { return item.kind == Index::Kind::at; });
@@ -196,7 +193,8 @@ Expr add_axes(const Expr& x, const std::vector<Index>& items, int index_rank, bo
   return axes.empty() ? x : expand_dims(x, axes);
 }
 
-Expr take(const Expr& x, const std::vector<Index>& items) {
+/// `words`: so that an index that is outside is told by what it was an index of.
+Expr take(const Expr& x, const std::vector<Index>& items, const std::string& words) {
   int indices = 0, rank = 0;
   std::size_t last = 0;
   for (std::size_t i = 0; i < items.size(); ++i) {
@@ -208,16 +206,16 @@ Expr take(const Expr& x, const std::vector<Index>& items) {
   Expr picked = take_slices(x, items);
   if (picked.error() != nullptr) return picked;
   if (indices == 1) {
-    picked = indexing(
+    picked = told_as(
         apply(ops::gather_op, {picked, as_index(items[last].at)}, {{"axis", axis_of(items, last)}}),
-        x);
+        words);
   } else if (rank == 0) {
-    picked = take_scalars(picked, items, x);
+    picked = take_scalars(picked, items, words);
   } else {
     std::vector<Index> axes;
     for (const Index& item : items)
       if (item.kind != Index::Kind::new_axis) axes.push_back(item);
-    picked = indexing(take_tuples(picked, axes), x);
+    picked = take_tuples(picked, axes, words);
   }
   if (picked.error() != nullptr) return picked;
   return add_axes(picked, items, rank, rank > 0);
@@ -231,8 +229,16 @@ Expr remember(const Expr& part, const Expr& whole, std::vector<Index> items) {
   return own;
 }
 
+Expr picked_from(const Expr& x, const std::vector<Index>& items, const std::string& words) {
+  if (x.error() != nullptr) return x;
+  Resolved resolved = resolve(x, items);
+  if (resolved.error) return expr::failed(*std::move(resolved.error));
+  return remember(take(x, resolved.items, words), x, items);
+}
+
 /// `whole` with y written, or added, where the items point.
-Expr scatter(const expr::PartOf& part, const Expr& y, std::string_view reduction) {
+Expr scatter(const expr::PartOf& part, const Expr& y, std::string_view reduction,
+             const std::string& words) {
   const Expr& whole = part.whole;
   const bool leading = std::ranges::all_of(part.items, [](const Index& item) {
     return item.kind == Index::Kind::at && item.at.rank() == 0 && is_integer(item.at.dtype());
@@ -240,17 +246,20 @@ Expr scatter(const expr::PartOf& part, const Expr& y, std::string_view reduction
   if (leading) {
     std::vector<Expr> tuple;
     for (const Index& item : part.items) tuple.push_back(cast(item.at, DType::i64));
-    return apply(ops::scatter_nd_op, {whole, shape_of(tuple), y},
-                 {{"reduction", std::string(reduction)}});
+    return told_as(apply(ops::scatter_nd_op, {whole, shape_of(tuple), y},
+                         {{"reduction", std::string(reduction)}}),
+                   words);
   }
   if (part.items.size() == 1 && part.items[0].kind == Index::Kind::at &&
       is_integer(part.items[0].at.dtype())) {
     const Expr tuples = expand_dims(cast(part.items[0].at, DType::i64), {part.items[0].at.rank()});
-    return apply(ops::scatter_nd_op, {whole, tuples, y}, {{"reduction", std::string(reduction)}});
+    return told_as(
+        apply(ops::scatter_nd_op, {whole, tuples, y}, {{"reduction", std::string(reduction)}}),
+        words);
   }
   const Expr flat = flatten(whole);
   const Expr numbers = reshape(arange(0, size(flat, 0)), shape(whole));
-  const Expr picked = flatten(subtensor(numbers, part.items));
+  const Expr picked = flatten(picked_from(numbers, part.items, words));
   const Expr written = apply(ops::scatter_elements_op, {flat, picked, flatten(y)},
                              {{"axis", 0}, {"reduction", std::string(reduction)}});
   return reshape(written, shape(whole));
@@ -272,16 +281,18 @@ Expr write(const Expr& part, const Expr& y, std::string_view reduction) {
   if (y.rank() > part.rank())
     return expr::failed(fail(Code::invalid_argument, "{} has {} axes, the part written to {}",
                              describe(y), y.rank(), part.rank()));
-  return scatter(*of, broadcast_to(cast(y, dtype), shape(part)), reduction);
+  const std::string words = std::string(reduction == "add" ? "adding " : "writing ") + called(y) +
+                            " to a part of " + called(of->whole);
+  Expr wide = broadcast_to(cast(y, dtype), shape(part));
+  if (wide.error() == nullptr) wide.node()->place = words;
+  return scatter(*of, wide, reduction, words);
 }
 
 }  // namespace
 
 Expr subtensor(const Expr& x, const std::vector<Index>& items) {
   if (x.error() != nullptr) return x;
-  Resolved resolved = resolve(x, items);
-  if (resolved.error) return expr::failed(*std::move(resolved.error));
-  return remember(take(x, resolved.items), x, items);
+  return picked_from(x, items, "an index of " + describe(x));
 }
 
 Expr set_subtensor(const Expr& part, const Expr& y) { return write(part, y, "none"); }

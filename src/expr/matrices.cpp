@@ -11,6 +11,8 @@ namespace scanloom {
 
 using expr::apply;
 using expr::apply_all;
+using expr::called;
+using expr::told_as;
 
 namespace {
 
@@ -31,8 +33,17 @@ Expr computed(std::vector<Expr> xs, F&& f) {
   return is_real(dtype) ? cast(result, dtype) : result;
 }
 
-std::vector<Expr> determinants(const LuFactors& factors) {
-  return apply_all(ops::lu_det_op, {factors.lu, factors.pivots, factors.matrix}, {}, 3);
+LuFactors factors_of(const Expr& x, const std::string& words) {
+  LuFactors factors = lu_factor(x);
+  factors.lu = told_as(factors.lu, words);
+  return factors;
+}
+
+/// What lu_det computes of a matrix, the i-th part.
+Expr determinant(const Expr& x, std::size_t i, const std::string& words) {
+  const LuFactors factors = factors_of(x, words);
+  return told_as(apply_all(ops::lu_det_op, {factors.lu, factors.pivots, factors.matrix}, {}, 3)[i],
+                 words);
 }
 
 /// A vector as the only column.
@@ -62,7 +73,8 @@ Expr triangle(const Expr& x, std::int64_t diagonal, bool lower) {
 
 Expr cholesky(const Expr& x, bool lower) {
   return computed({x}, [&](const std::vector<Expr>& xs) {
-    return apply(ops::cholesky_op, xs, {{"lower", lower ? 1 : 0}});
+    return told_as(apply(ops::cholesky_op, xs, {{"lower", lower ? 1 : 0}}),
+                   "cholesky of " + called(x));
   });
 }
 
@@ -75,47 +87,56 @@ LuFactors lu_factor(const Expr& x) {
 }
 
 Expr lu_solve(const LuFactors& factors, const Expr& b, bool transposed) {
+  const std::string words = "solve of " + called(factors.matrix) + " and " + called(b);
   return as_columns(b, [&](const Expr& columns) {
     const std::vector<Expr> reals = expr::promoted({factors.lu, columns, factors.matrix});
     if (const Expr* bad = expr::first_failed(reals)) return *bad;
-    return apply(ops::lu_solve_op, {reals[0], factors.pivots, reals[1], reals[2]},
-                 {{"transposed", transposed ? 1 : 0}});
+    return told_as(apply(ops::lu_solve_op, {reals[0], factors.pivots, reals[1], reals[2]},
+                         {{"transposed", transposed ? 1 : 0}}),
+                   words);
   });
 }
 
 Expr solve(const Expr& a, const Expr& b) {
-  return computed(
-      {a, b}, [](const std::vector<Expr>& both) { return lu_solve(lu_factor(both[0]), both[1]); });
+  const std::string words = "solve of " + called(a) + " and " + called(b);
+  return computed({a, b}, [&](const std::vector<Expr>& both) {
+    return lu_solve(factors_of(both[0], words), both[1]);
+  });
 }
 
 Expr triangular_solve(const Expr& x, const Expr& b, const TriangularForm& form) {
+  const std::string words = std::string("solve of the ") + (form.lower ? "lower" : "upper") +
+                            " triangle of " + called(x) + " and " + called(b);
   return computed({x, b}, [&](const std::vector<Expr>& both) {
     return as_columns(both[1], [&](const Expr& columns) {
-      return apply(ops::triangular_solve_op, {both[0], columns},
-                   {{"lower", form.lower ? 1 : 0},
-                    {"transposed", form.transposed ? 1 : 0},
-                    {"unit", form.unit ? 1 : 0}});
+      return told_as(apply(ops::triangular_solve_op, {both[0], columns},
+                           {{"lower", form.lower ? 1 : 0},
+                            {"transposed", form.transposed ? 1 : 0},
+                            {"unit", form.unit ? 1 : 0}}),
+                     words);
     });
   });
 }
 
 Expr inverse(const Expr& x) {
-  return computed({x}, [](const std::vector<Expr>& xs) {
-    const LuFactors factors = lu_factor(xs[0]);
-    return apply(ops::lu_solve_op, {factors.lu, factors.pivots, Expr(), factors.matrix},
-                 {{"transposed", 0}});
+  const std::string words = "inverse of " + called(x);
+  return computed({x}, [&](const std::vector<Expr>& xs) {
+    const LuFactors factors = factors_of(xs[0], words);
+    return told_as(apply(ops::lu_solve_op, {factors.lu, factors.pivots, Expr(), factors.matrix},
+                         {{"transposed", 0}}),
+                   words);
   });
 }
 
 Expr det(const Expr& x) {
-  return computed({x},
-                  [](const std::vector<Expr>& xs) { return determinants(lu_factor(xs[0]))[0]; });
+  const std::string words = "det of " + called(x);
+  return computed({x}, [&](const std::vector<Expr>& xs) { return determinant(xs[0], 0, words); });
 }
 
 SignAndLog slogdet(const Expr& x) {
+  const std::string words = "slogdet of " + called(x);
   const auto part = [&](std::size_t i) {
-    return computed({x},
-                    [i](const std::vector<Expr>& xs) { return determinants(lu_factor(xs[0]))[i]; });
+    return computed({x}, [&](const std::vector<Expr>& xs) { return determinant(xs[0], i, words); });
   };
   return {part(1), part(2)};
 }

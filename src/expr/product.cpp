@@ -35,7 +35,8 @@ Expr contract(const Expr& a, const Expr& b, std::string_view spec) {
     return expr::failed(fail(Code::invalid_argument,
                              "the specification '{}' does not say the axes of the result behind ->",
                              spec));
-  return expr::apply(ops::contract_op, factors(a, b), {{"spec", std::move(text)}});
+  return expr::told_as(expr::apply(ops::contract_op, factors(a, b), {{"spec", std::move(text)}}),
+                       "product of " + expr::called(a) + " and " + expr::called(b));
 }
 
 Expr matmul(const Expr& a, const Expr& b) { return contract(a, b, ""); }
@@ -88,7 +89,9 @@ Expr conv2d(const Expr& x, const Expr& w, const Axes& strides, const Axes& dilat
     return expr::failed(fail(Code::invalid_argument,
                              "conv2d has {} strides and {} dilations, not 2", strides.size(),
                              dilations.size()));
-  return expr::apply(ops::conv_op, both, {{"strides", strides}, {"dilations", dilations}});
+  return expr::told_as(
+      expr::apply(ops::conv_op, both, {{"strides", strides}, {"dilations", dilations}}),
+      "conv2d of " + expr::called(x) + " and " + expr::called(w));
 }
 
 }  // namespace scanloom

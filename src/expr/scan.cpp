@@ -47,6 +47,12 @@ StaticType row_type(const Expr& rows) {
 }
 
 /// One scan while it is built. Errors are returned by the first part that finds one.
+/// "x" for the step's own row, where that is the only tap; "x[t-1]" where there are others.
+std::string slice_name(std::string name, const std::vector<std::int64_t>& taps, std::int64_t tap) {
+  if (taps.size() == 1 && tap == 0) return name;
+  return name + "[t" + (tap > 0 ? "+" : "") + (tap == 0 ? "" : std::to_string(tap)) + "]";
+}
+
 class Scan {
  public:
   Scan(const ScanOptions& options, const std::function<Step(const StepInputs&)>& step)
@@ -115,6 +121,8 @@ class Scan {
         return fail(Code::invalid_argument,
                     "sequence {} is a single number; a sequence has at least one axis", name);
       if (taps.empty()) return fail(Code::invalid_argument, "sequence {} has no taps", name);
+      const std::string own =
+          input.name().empty() ? "sequence " + std::to_string(i) : std::string(input.name());
       const std::int64_t low = earliest(taps), high = latest(taps);
       for (const std::int64_t tap : taps) {
         Expr window = input;
@@ -123,7 +131,7 @@ class Scan {
           window = subtensor(input, {Index::slice(Expr(tap - low), maximum(stop, 0))});
         }
         if (window.error() != nullptr) return *window.error();
-        slices_.push_back(of_step(row_type(window), input.name()));
+        slices_.push_back(of_step(row_type(window), slice_name(own, taps, tap)));
         windows_.push_back(std::move(window));
       }
     }
@@ -366,7 +374,10 @@ class Scan {
       return fail(Code::unsupported, "checkpoints of a loop whose gradient is truncated");
     if (!made.stop.defined()) return {};
     if (options_.checkpoint.kind != Checkpoint::Kind::all)
-      return fail(Code::unsupported, "checkpoints of a loop that a condition ends");
+      return fail(Code::unsupported, "checkpoints of a loop that a condition ends")
+          .note(
+              "checkpoint 'all' keeps every step; or leave out the condition, take a number of "
+              "steps, and keep the state from where it holds on: where(stop, state, next)");
     if (!is_one_element(made.stop))
       return fail(Code::invalid_argument,
                   "the condition of until is {}, not one element: all or any of them make one of "

@@ -11,7 +11,9 @@
 namespace scanloom {
 
 using expr::apply;
+using expr::called;
 using expr::describe;
+using expr::told_as;
 
 namespace {
 
@@ -49,6 +51,17 @@ Expr refined(Expr x, const Expr& shape) {
   for (std::size_t i = 0; i < sizes.size(); ++i)
     if (sizes[i] < 0 && (*known)[i] >= 0) sizes[i] = (*known)[i];
   return x;
+}
+
+/// "'a', 'b' and 3 more".
+std::string list_of(const std::vector<Expr>& parts) {
+  constexpr std::size_t kShown = 3;
+  const std::size_t shown = parts.size() <= kShown + 1 ? parts.size() : kShown;
+  std::string text;
+  for (std::size_t i = 0; i < shown; ++i)
+    text += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + called(parts[i]);
+  if (shown < parts.size()) text += " and " + std::to_string(parts.size() - shown) + " more";
+  return text;
 }
 
 /// A vector of i64. Error: anything but integers of rank 0 or 1.
@@ -101,7 +114,8 @@ Expr shape(const Expr& x) {
 
 Expr reshape(const Expr& x, const Expr& shape) {
   const Expr sizes = as_sizes(shape);
-  return refined(apply(ops::reshape_op, {x, sizes}, {{"allowzero", 1}}), sizes);
+  return told_as(refined(apply(ops::reshape_op, {x, sizes}, {{"allowzero", 1}}), sizes),
+                 "reshape of " + called(x));
 }
 Expr reshape(const Expr& x, std::vector<Expr> sizes) { return reshape(x, shape_of(sizes)); }
 
@@ -162,7 +176,7 @@ Expr squeeze(const Expr& x, const Axes& axes) {
 
 Expr broadcast_to(const Expr& x, const Expr& shape) {
   const Expr sizes = as_sizes(shape);
-  return refined(apply(ops::expand_op, {x, sizes}), sizes);
+  return told_as(refined(apply(ops::expand_op, {x, sizes}), sizes), "broadcasting " + called(x));
 }
 
 Expr sum_to(const Expr& x, const Expr& shape) {
@@ -200,14 +214,18 @@ Expr concatenate(const std::vector<Expr>& parts, int axis) {
     return expr::failed(fail(Code::invalid_argument, "concatenate: axis {} is outside the {} axes",
                              axis, same[0].rank()));
   if (same.size() == 1) return same[0];
-  return apply(ops::concat_op, std::move(same), {{"axis", *normal}});
+  return told_as(apply(ops::concat_op, std::move(same), {{"axis", *normal}}),
+                 "joining " + list_of(parts));
 }
 
 Expr stack(const std::vector<Expr>& parts, int axis) {
   std::vector<Expr> wide = parts.empty() ? parts : expr::promoted(parts);
   if (const Expr* bad = expr::first_failed(wide)) return *bad;
   for (Expr& part : wide) part = expand_dims(part, {axis});
-  return concatenate(wide, axis);
+  Expr joined = concatenate(wide, axis);
+  if (wide.size() > 1 && joined.error() == nullptr)
+    joined.node()->place = "stacking " + list_of(parts);
+  return joined;
 }
 
 Expr full(const Expr& shape, const Expr& value) { return broadcast_to(value, shape); }
@@ -216,7 +234,9 @@ Expr zeros(const Expr& shape, DType dtype) {
   const Expr sizes = as_sizes(shape);
   auto zero = tensor::Tensor::zeros(dtype, {1});
   if (!zero) return expr::failed(std::move(zero).error());
-  return refined(apply(ops::constant_of_shape_op, {sizes}, {{"value", *std::move(zero)}}), sizes);
+  return told_as(
+      refined(apply(ops::constant_of_shape_op, {sizes}, {{"value", *std::move(zero)}}), sizes),
+      "zeros");
 }
 Expr zeros_like(const Expr& x) {
   if (x.error() != nullptr) return x;
@@ -234,7 +254,7 @@ Expr arange(const Expr& start, const Expr& stop, const Expr& step) {
   if (kind != DTypeKind::real)
     for (Expr& limit : limits)
       limit = cast(limit, kind == DTypeKind::unsigned_int ? DType::u64 : DType::i64);
-  return apply(ops::range_op, std::move(limits));
+  return told_as(apply(ops::range_op, std::move(limits)), "arange");
 }
 
 }  // namespace scanloom

@@ -40,8 +40,9 @@ void pull_lu_solve(Pull& p) {
   }
   const bool transposed = flag(p, "transposed");
   const auto solved = [&](const Expr& b, bool across) {
-    return expr::apply(ops::lu_solve_op, {p.in(kLu), p.in(kPivots), b, p.in(kMatrix)},
-                       {{"transposed", across ? 1 : 0}});
+    return expr::told_as(expr::apply(ops::lu_solve_op, {p.in(kLu), p.in(kPivots), b, p.in(kMatrix)},
+                                     {{"transposed", across ? 1 : 0}}),
+                         "the gradient of a solution with " + expr::called(p.in(kMatrix)));
   };
   const Expr of_b = solved(p.g(), !transposed);
   if (p.in(kB).defined()) {
@@ -70,16 +71,20 @@ void pull_lu_det(Pull& p) {
     p.result[kMatrix] = scale;
     return;
   }
-  const Expr across = expr::apply(
-      ops::lu_solve_op, {p.in(kLu), p.in(kPivots), Expr(), p.in(kMatrix)}, {{"transposed", 1}});
+  const Expr across =
+      expr::told_as(expr::apply(ops::lu_solve_op, {p.in(kLu), p.in(kPivots), Expr(), p.in(kMatrix)},
+                                {{"transposed", 1}}),
+                    "the gradient of the determinant of " + expr::called(p.in(kMatrix)));
   p.result[kMatrix] = expand_dims(scale, {scale.rank(), scale.rank() + 1}) * across;
 }
 
 void pull_triangular_solve(Pull& p) {
   const bool lower = flag(p, "lower"), transposed = flag(p, "transposed"), unit = flag(p, "unit");
-  const Expr of_b = expr::apply(
-      ops::triangular_solve_op, {p.in(0), p.g()},
-      {{"lower", lower ? 1 : 0}, {"transposed", transposed ? 0 : 1}, {"unit", unit ? 1 : 0}});
+  const Expr of_b = expr::told_as(
+      expr::apply(
+          ops::triangular_solve_op, {p.in(0), p.g()},
+          {{"lower", lower ? 1 : 0}, {"transposed", transposed ? 0 : 1}, {"unit", unit ? 1 : 0}}),
+      "the gradient of a solution with a triangle of " + expr::called(p.in(0)));
   if (p.wanted[1]) p.result[1] = fitted(of_b, p.in(1));
   if (!p.wanted[0]) return;
   const Expr whole = fitted(of_matrix(of_b, p.out(), transposed), p.in(0));

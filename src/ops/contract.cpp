@@ -34,13 +34,15 @@ Type ellipsis_part(const Type& type, const Subscripts& subscripts) {
 
 Expected<Dim> letter_size(ir::InferCtx& ctx, const Einsum& einsum, std::uint8_t label) {
   std::optional<Dim> size;
+  std::string where;
   const Subscripts* operands[] = {&einsum.a, &einsum.b};
   for (int i = 0; i < 2; ++i)
     for (std::size_t axis = 0; axis < ctx.in(i).dims.size(); ++axis) {
       if (operands[i]->labels[axis] != label) continue;
       const Dim own = ctx.in(i).dims[axis];
-      SCANLOOM_TRY(size, same_size(ctx, size.value_or(own), own,
-                                   fmt::format("axis '{}'", static_cast<char>(label))));
+      where += fmt::format("{}axis {} of {}", where.empty() ? "" : ", which meets ", axis,
+                           i == 0 ? "a" : "b");
+      SCANLOOM_TRY(size, same_size(ctx, size.value_or(own), own, where + ","));
     }
   return *size;
 }

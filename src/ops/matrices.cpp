@@ -14,8 +14,8 @@ Expected<void> check_square(ir::InferCtx& ctx, int i, std::string_view what) {
   if (!x.ranked) return {};
   if (x.rank() < 2) return invalid_model("{} has {} axes, two at least are needed", what, x.rank());
   const std::size_t last = x.dims.size() - 1;
-  SCANLOOM_CHECK_OK(
-      same_size(ctx, x.dims[last - 1], x.dims[last], std::string("a matrix of ").append(what)));
+  SCANLOOM_CHECK_OK(same_size(ctx, x.dims[last - 1], x.dims[last],
+                              std::string(what) + ", whose matrices must be square,"));
   return {};
 }
 

@@ -225,7 +225,9 @@ Expected<void> Binder::check_slices(ir::NodeId id, ir::ValueId outer, const Boun
   if (loop.trip_count < 0 || (counted ? loop.trip_count <= count : loop.trip_count == count))
     return {};
   return fail(Code::invalid_argument, "{}: {} steps, but {} has {} slices on axis {}",
-              module_.describe(id), loop.trip_count, module_.describe(outer), count, axis);
+              module_.describe(id), loop.trip_count,
+              describe_scanned(module_, id, loop.scanned.size()), count, axis)
+      .note(missing_slices(loop.trip_count, count));
 }
 
 /// Slices of a boxed value. Where nothing is open but how many there are, a slot moves over them,

@@ -13,6 +13,21 @@ std::string describe(const Plan& plan, ir::NodeId node) {
   return node.valid() ? plan.module.describe(node) : std::string("the model");
 }
 
+std::string describe_scanned(const ir::Module& module, ir::NodeId loop, std::size_t i) {
+  const ir::Node& node = module.node(loop);
+  const ir::LoopPorts& ports = *node.loop;
+  const ir::ValueId outer = node.inputs[ports.first_scanned_input() + i];
+  if (!module.value(outer).name.empty()) return module.describe(outer);
+  const ir::ValueId slice = module.region(node.regions[0]).args[ports.captured + ports.carried + i];
+  if (!module.value(slice).name.empty()) return module.describe(slice);
+  return fmt::format("scanned value {}", i);
+}
+
+std::string missing_slices(std::int64_t steps, std::int64_t slices) {
+  if (steps < slices) return "all scanned values must have as many slices as there are steps";
+  return fmt::format("give it {} slices, or take {} steps at most", steps, slices);
+}
+
 std::string describe_step(const Plan& plan, ir::NodeId loop, std::int64_t step) {
   return plan.module.describe_step(loop, step);
 }

@@ -74,6 +74,10 @@ std::string describe_strategy(const Binding& binding, const BoundLoop& loop);
 
 /// The user's node in the words of messages.
 std::string describe(const Plan& plan, ir::NodeId node);
+/// What a loop scans, by its place among the scanned values: its name, or that of its slices.
+std::string describe_scanned(const ir::Module& module, ir::NodeId loop, std::size_t i);
+/// What would help where a scanned value has fewer slices than steps are to be taken, or more.
+std::string missing_slices(std::int64_t steps, std::int64_t slices);
 /// Module::describe_step.
 std::string describe_step(const Plan& plan, ir::NodeId loop, std::int64_t step);
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <new>
 
+#include "base/checked.h"
 #include "plan/dynamic.h"
 #include "runtime/state.h"
 #include "tensor/strided_copy.h"
@@ -12,13 +13,21 @@
 namespace scanloom::runtime {
 namespace {
 
-/// Memory that an open stack begins with: so many rows where their number is not known, and never
-/// more bytes than that, for a trip count may be anything.
+/// Memory that an open stack begins with where the number of rows is not known: so many rows, and
+/// never more bytes than that.
 constexpr std::int64_t kFirstRows = 16;
 constexpr std::int64_t kMaxFirstBytes = std::int64_t{256} << 20;
 
 std::int64_t bytes_of(const tensor::Shape& dims, DType dtype) {
   return dims.elements() * static_cast<std::int64_t>(dtype_bytes(dtype));
+}
+
+Error too_many_rows(const std::string& loop, std::int64_t steps, std::int64_t bytes,
+                    std::int64_t left) {
+  return fail(Code::limit_reached,
+              "{}: the rows of {} steps need {} bytes, {} bytes of the memory budget are left",
+              loop, steps, bytes, left)
+      .note("raise it with the option max_memory");
 }
 
 /// Copies elements of any layout to memory of other strides.
@@ -142,8 +151,9 @@ Expected<std::byte*> Run::State::first_slice(const plan::BoundScanned& port, ir:
   return address(port.outer) + first * (port.step_bytes / port.slices.stride);
 }
 
-Expected<void> Run::State::append_row(const plan::BoundStacked& port, std::int64_t step,
-                                      ir::NodeId node) {
+Expected<void> Run::State::append_row(const plan::BoundStacked& port, std::uint32_t index) {
+  const std::int64_t step = loops[index].step;
+  const ir::NodeId node = binding->loops[index].node;
   BoxedValue& rows = box(port.result);
   if (step > 0 && port.row_bytes > 0 && rows.storage->capacity >= port.row_bytes * (step + 1)) {
     // The usual row: known sizes, room left, and storage that only this loop has seen.
@@ -174,11 +184,19 @@ Expected<void> Run::State::append_row(const plan::BoundStacked& port, std::int64
           .note("all rows of a stacked output have the same sizes");
   }
   const std::int64_t row_bytes = bytes_of(dims, port.result.dtype);
+  if (step == 0 && is_counted(index)) {  // its size is that of all rows
+    const std::int64_t factors[] = {row_bytes, loops[index].trip};
+    const std::int64_t all =
+        checked_product(factors).value_or(std::numeric_limits<std::int64_t>::max());
+    if (all > budget_left()) drop_kept();
+    if (all > budget_left())
+      return too_many_rows(describe(node), loops[index].trip, all, budget_left());
+  }
   const std::int64_t needed = row_bytes * (step + 1);
   if (!rows.storage || rows.storage.use_count() != 1 || rows.storage->capacity < needed) {
     const std::shared_ptr<Storage> old = rows.storage;
     tensor::Shape grown = rows.dims;
-    grown[0] = std::max<std::int64_t>(2 * step, 4);
+    grown[0] = is_counted(index) ? loops[index].trip : std::max<std::int64_t>(2 * step, 4);
     rows.storage.reset();
     SCANLOOM_CHECK_OK(reserve(port.result, grown, node));
     if (old) {
@@ -230,17 +248,48 @@ Expected<void> Run::State::finish_rows(const plan::BoundStacked& port, std::int6
   return {};
 }
 
+bool Run::State::is_counted(std::uint32_t index) const {
+  return loops[index].shown >= 0 && !binding->loops[index].keep_going.present();
+}
+
+Expected<void> Run::State::check_rows(std::uint32_t index) {
+  const plan::BoundLoop& loop = binding->loops[index];
+  const std::int64_t steps = loops[index].trip;
+  std::int64_t needed = 0;
+  for (const plan::BoundStacked& port : loop.stacked) {
+    const std::int64_t copies = port.axis != 0 || port.reverse ? 2 : 1;  // see finish_rows
+    const std::int64_t factors[] = {port.open ? port.row_bytes : 0, steps, copies};
+    const auto bytes = checked_product(factors);
+    const auto sum = bytes ? checked_sum(needed, *bytes) : std::nullopt;
+    needed = sum.value_or(std::numeric_limits<std::int64_t>::max());
+  }
+  const auto left = [&] {  // with what the stacks hold, which is used again or let go
+    std::int64_t bytes = budget_left();
+    for (const plan::BoundStacked& port : loop.stacked) {
+      if (!port.open) continue;
+      const auto& storage = box(port.result).storage;
+      if (storage && storage.use_count() == 1) bytes += storage->capacity;
+    }
+    return bytes;
+  };
+  if (needed <= left()) return {};
+  drop_kept();
+  if (needed <= left()) return {};
+  return too_many_rows(describe(loop.node), steps, needed, left());
+}
+
 Expected<void> Run::State::begin_rows(std::uint32_t index) {
   const plan::BoundLoop& loop = binding->loops[index];
   LoopState& state = loops[index];
   state.room = state.trip;
-  const bool counted = state.shown >= 0 && !loop.keep_going.present();
+  const bool counted = is_counted(index);
+  if (counted) SCANLOOM_CHECK_OK(check_rows(index));
   for (const plan::BoundStacked& port : loop.stacked) {
     if (!port.open) continue;
-    const std::int64_t most = counted ? kMaxFirstBytes : std::min(kMaxFirstBytes, budget_left());
-    const std::int64_t rows =
-        std::min({state.trip, counted ? state.trip : kFirstRows,
-                  std::max<std::int64_t>(most / std::max<std::int64_t>(port.row_bytes, 1), 1)});
+    const std::int64_t most = std::min(kMaxFirstBytes, budget_left());
+    const std::int64_t fit =
+        std::max<std::int64_t>(most / std::max<std::int64_t>(port.row_bytes, 1), 1);
+    const std::int64_t rows = counted ? state.trip : std::min({state.trip, kFirstRows, fit});
     tensor::Shape dims = binding->layouts[static_cast<std::size_t>(port.row.layout)].dims;
     dims.insert(0, rows);
     SCANLOOM_CHECK_OK(reserve(port.result, dims, loop.node));

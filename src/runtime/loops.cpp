@@ -96,9 +96,11 @@ Expected<void> Run::State::check_slices(const plan::BoundLoop& loop, std::int64_
     SCANLOOM_TRY(const std::int64_t slices, slice_count(port, loop.node));
     if (!counted && i == 0) steps = slices;
     if (counted ? slices < steps : slices != steps)
-      return fail(Code::invalid_argument,
-                  "{}: {} steps, but scanned value {} has {} slices on axis {}",
-                  describe(loop.node), steps, i, slices, port.slices.axis);
+      return fail(Code::invalid_argument, "{}: {} steps, but {} has {} slices on axis {}",
+                  describe(loop.node), steps,
+                  plan::describe_scanned(binding->plan->module, loop.node, i), slices,
+                  port.slices.axis)
+          .note(plan::missing_slices(steps, slices));
   }
   return {};
 }
@@ -129,7 +131,7 @@ Expected<bool> Run::State::end_step(std::uint32_t index, Watch& watch) {
     if (port.apart) {
       SCANLOOM_CHECK_OK(keep_row(index, i));
     } else if (port.result.is_dynamic() && !port.open) {
-      SCANLOOM_CHECK_OK(append_row(port, state.step, loop.node));
+      SCANLOOM_CHECK_OK(append_row(port, index));
     } else {
       slot(port.row.slot) += port.step_bytes;
     }

@@ -209,9 +209,13 @@ struct Run::State {
   void drop_kept();
   Expected<void> assign(const plan::Spot& from, const plan::Spot& to, ir::NodeId node,
                         bool moved = false);
-  Expected<void> append_row(const plan::BoundStacked& port, std::int64_t step, ir::NodeId node);
+  Expected<void> append_row(const plan::BoundStacked& port, std::uint32_t loop);
   Expected<void> finish_rows(const plan::BoundStacked& port, std::int64_t steps, ir::NodeId node);
   Expected<void> empty_rows(const plan::BoundLoop& loop);
+  /// Whether a loop that was entered is known to take its steps, all of them.
+  [[nodiscard]] bool is_counted(std::uint32_t loop) const;
+  /// Of a counted loop that was entered: limit_reached where rows of all steps are too many.
+  Expected<void> check_rows(std::uint32_t loop);
   /// Memory for the first rows of open stacks: all, where it is known how many there will be.
   Expected<void> begin_rows(std::uint32_t index);
   [[nodiscard]] std::int64_t rows_that_fit(const plan::BoundStacked& port);

@@ -54,6 +54,52 @@ TEST(Functions, SlicesWithStepsThatAreComputed) {
   EXPECT_THAT(f({view(&two, {})}).value_or_throw()[0].as<double>(), ElementsAre(1, 3));
 }
 
+TEST(Functions, CallWhatFailsByWhatWasWritten) {
+  const Expr a = input("a", DType::f64, {-1, -1}), b = input("b", DType::f64, {-1});
+  const Function f = Function::compile({a, b}, {solve(a, b)}).value_or_throw();
+  const double matrix[] = {1, 1, 1, 1}, right[] = {1, 1, 1};
+  const auto singular = f({view(matrix, {2, 2}), view(right, {2})});
+  EXPECT_EQ(singular.error().code(), Code::invalid_argument);
+  EXPECT_EQ(singular.error().text(),
+            "solve of 'a' and 'b': the matrix is singular: its pivot 1 is 0");
+  const auto too_many = f({view(matrix, {2, 2}), view(right, {3})});
+  EXPECT_EQ(too_many.error().code(), Code::invalid_argument);
+  EXPECT_THAT(too_many.error().text(), testing::StartsWith("solve of 'a' and 'b': "));
+}
+
+TEST(Functions, WithoutFormsInOnnxNameTheirOperators) {
+  const Expr a = input("a", DType::f64, {-1, -1});
+  const Expr both = solve(a, tanh(a)) + cholesky(a);
+  const auto model = Function::compile({a}, {both}).value_or_throw().to_onnx();
+  EXPECT_EQ(model.error().code(), Code::unsupported);
+  EXPECT_THAT(model.error().message(),
+              testing::AllOf(testing::HasSubstr("no ONNX form"), testing::HasSubstr("lu_factor"),
+                             testing::HasSubstr("lu_solve"), testing::HasSubstr("cholesky"),
+                             testing::Not(testing::HasSubstr("tanh"))));
+}
+
+TEST(Functions, RefuseRowsThatExceedTheBudgetBeforeTheFirstStep) {
+  const Expr steps = input("steps", DType::i64);
+  ScanOptions options;
+  options.initial = {{number(1, DType::f64)}};
+  options.steps = steps;
+  options.name = "walk";
+  int taken = 0;
+  RunOptions limits;
+  limits.max_memory = 1'000'000;
+  limits.progress = [&](const Progress&) { ++taken; };
+  const Expr rows = scan(options, [](const StepInputs& in) { return in.state(0) + 1.0; });
+  const Function f = Function::compile({steps}, {rows}).value_or_throw();
+  const std::int64_t many = 1'000'000'000, few = 100'000;
+  const auto refused = f.call({{view(&many, {})}}, limits, nullptr);
+  EXPECT_EQ(refused.error().code(), Code::limit_reached);
+  EXPECT_THAT(refused.error().text(),
+              testing::MatchesRegex("scan 'walk': the rows of 1000000000 steps need 8000000000 "
+                                    "bytes, [0-9]+ bytes of the memory budget are left"));
+  EXPECT_EQ(taken, 0);
+  EXPECT_EQ(f.call({{view(&few, {})}}, limits, nullptr).value_or_throw()[0].shape()[0], few);
+}
+
 TEST(Functions, BranchesOnConditionsOfAnyType) {
   const Expr condition = input("condition", DType::i8);
   const Function f =
@@ -144,7 +190,7 @@ TEST(Functions, FactorIntegersAndNarrowReals) {
 TEST(Functions, MatricesThatCannotBeFactored) {
   const Expr x = input("x", DType::f64, {-1, -1});
   EXPECT_EQ(inverse(input("x", DType::f64, {2, 3})).error()->text(),
-            "lu_factor of 'x' f64[2,3]: a matrix of x has sizes 2 and 3");
+            "lu_factor of 'x' f64[2,3]: x, whose matrices must be square, has sizes 2 and 3");
   EXPECT_EQ(cholesky(input("x", DType::f64, {2})).error()->code(), Code::invalid_argument);
   EXPECT_EQ(lower_triangle(constant({1.0})).error()->code(), Code::invalid_argument);
   EXPECT_EQ(solve(x, Expr(1.0)).error()->code(), Code::invalid_argument);

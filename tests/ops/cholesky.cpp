@@ -41,7 +41,7 @@ std::vector<Sample> cholesky_samples() {
       {.name = "not_square",
        .inputs = {f32({2, 3}, {0, 0, 0, 0, 0, 0})},
        .attrs = lower,
-       .error = "a matrix of x has sizes 2 and 3"},
+       .error = "x, whose matrices must be square, has sizes 2 and 3"},
   };
 }
 

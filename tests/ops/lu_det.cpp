@@ -30,7 +30,7 @@ std::vector<Sample> lu_det_samples() {
        .outputs = {f32({0}, {}), f32({0}, {}), f32({0}, {})}},
       {.name = "not_square",
        .inputs = {f32({1, 2}, {1, 2}), i64({1}, {0})},
-       .error = "a matrix of lu has sizes 1 and 2"},
+       .error = "lu, whose matrices must be square, has sizes 1 and 2"},
       {.name = "pivots_without_an_axis",
        .inputs = {f32({1, 1}, {1}), i64({}, {0})},
        .error = "the pivots have 0 axes, and lu 2, not one more"},

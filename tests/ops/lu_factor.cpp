@@ -33,7 +33,7 @@ std::vector<Sample> lu_factor_samples() {
        .outputs = {f64({0, 2, 2}, {}), i64({0, 2}, {})}},
       {.name = "not_square",
        .inputs = {f32({2, 3}, {0, 0, 0, 0, 0, 0})},
-       .error = "a matrix of x has sizes 2 and 3"},
+       .error = "x, whose matrices must be square, has sizes 2 and 3"},
       {.name = "too_few_axes",
        .inputs = {f32({3}, {0, 0, 0})},
        .error = "x has 1 axes, two at least are needed"},

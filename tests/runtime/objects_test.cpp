@@ -220,7 +220,7 @@ TEST(Objects, StepsBeyondTheSlicesAreErrors) {
   const auto refused = steps(4);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message(),
-              HasSubstr("node 'scan': 4 steps, but scanned value 0 has 3 slices on axis 0"));
+              HasSubstr("node 'scan': 4 steps, but 'x' has 3 slices on axis 0"));
 }
 
 }  // namespace
