@@ -61,7 +61,7 @@ from ._stream import Stream
 from ._values import OrtDevice, OrtValue, copy_tensors
 
 if TYPE_CHECKING:
-    from . import compile, gradient, ifelse, printing, scan_module, tensor, updates
+    from . import compile, gradient, ifelse, printing, sandbox, scan_module, tensor, updates
     from ._config import config
     from ._from_onnx import from_onnx
     from ._function import In, Out, function
@@ -96,7 +96,9 @@ _LAZY = {
     "load": "_saving",
     "scan": "_scan",
 }
-_MODULES = ("compile", "gradient", "ifelse", "printing", "scan_module", "tensor", "updates")
+_MODULES = (
+    "compile", "gradient", "ifelse", "printing", "sandbox", "scan_module", "tensor", "updates",
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

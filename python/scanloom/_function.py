@@ -6,7 +6,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TextIO, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, Union
 
 from . import _native
 from ._config import check_mode, config
@@ -142,7 +142,9 @@ class Function:
         profile: Union[Profile, None],
         outputs: list[TensorVariable],
         max_memory: Union[int, None] = None,
+        prints: Sequence[Any] = (),
     ) -> None:
+        self._prints = prints  # of what the last results are
         self.outputs = outputs  # as they were written, before givens
         self.max_memory = max_memory  # bytes of a call; None: three quarters of the machine's
         self._native = native
@@ -182,9 +184,19 @@ class Function:
         results, rows = self._native.call(given, run_settings(options), self.profile is not None)
         if self.profile is not None:
             self.profile._add(rows)
+        shown = [results.pop() for _ in self._prints]
+        for mark in self._prints:
+            mark.tell(shown.pop())
         for place in reversed(self._nexts):
             self._defaults[place] = results.pop()
         return _in_form(self._form, results)
+
+    if not TYPE_CHECKING:  # for which it would give any attribute
+
+        def __getattr__(self, name: str) -> Any:
+            from ._missing import FUNCTION, lacking
+
+            return lacking("a function", name, FUNCTION)
 
     def _place(self, name: str, given: Sequence[Any]) -> int:
         place = self._places.get(name)
@@ -234,7 +246,7 @@ class Function:
         kept = Profile(name or self.name) if profile else None
         return Function(
             self._native, self._arguments, dict(self._defaults), self._nexts, self._form,
-            self.name if name is None else name, kept, self.outputs, self.max_memory,
+            self.name if name is None else name, kept, self.outputs, self.max_memory, self._prints,
         )  # fmt: skip
 
     def __copy__(self) -> "Function":
@@ -314,8 +326,9 @@ def function(
     native_pairs = [(old._expr, new._expr) for old, new in pairs]
     exprs = [x._expr for x in everything]
     _check_used(placed, exprs, changed, native_pairs, on_unused_input)
+    prints = _prints_of(exprs + [value._expr for value in changed.values()])
     native = _native.compile(
-        placed, exprs, changed._entries(), native_pairs, no_defaults, name or "",
+        placed, exprs + [expr for _, expr in prints], changed._entries(), native_pairs, no_defaults, name or "",
         SessionOptions().native(),
     )
     arguments = [_argument(end, place, allow_input_downcast) for place, end in enumerate(ends)]
@@ -329,8 +342,15 @@ def function(
     kept = Profile(str(profile) if isinstance(profile, str) else name or "") if measured else None
     RunOptions(max_memory=max_memory).native()  # raises where it is no number of bytes
     return Function(
-        native, arguments, defaults, nexts, outputs, name or "", kept, wanted, max_memory
-    )
+        native, arguments, defaults, nexts, outputs, name or "", kept, wanted, max_memory,
+        [mark for mark, _ in prints],
+    )  # fmt: skip
+
+
+def _prints_of(roots: list[_native.Expr]) -> list[Any]:
+    """What is printed, and its expressions; the module of printing is read where somebody uses it."""
+    printing = sys.modules.get("scanloom.printing")
+    return [] if printing is None else printing.printed_by(roots)
 
 
 def _input_of(given: Any) -> In:

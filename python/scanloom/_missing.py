@@ -8,53 +8,230 @@ _COMPLEX = "complex numbers are made and passed, but not computed with; use two 
 _SPECIAL = "there is no such function in the library"
 _OWN = "operations cannot be added; write what it computes with the functions of T"
 
+_GRAPH = "variables are made, combined and computed; printing.debugprint shows of what"
+_VALUES = "compute it: numpy has it for what .eval() or a function gives"
+_WIDE = "write T.TensorType(dtype, [False] * axes)(name)"
+_POOLS = "write T.signal.pool.pool_2d"
+
 TENSOR = {
     **dict.fromkeys(["real", "imag", "conj", "angle", "complex", "complex_from_polar"], _COMPLEX),
     **dict.fromkeys(
-        ["gamma", "gammaln", "psi", "chi2sf", "j0", "j1", "jv", "i0", "i1", "iv", "erfinv",
-         "erfcinv", "erfcx"],
+        ["gamma", "gammaln", "psi", "tri_gamma", "chi2sf", "j0", "j1", "jv", "i0", "i1", "iv",
+         "erfinv", "erfcinv", "erfcx", "fft"],
         _SPECIAL,
     ),
+    **dict.fromkeys(["tensor6", "tensor7"], _WIDE),
+    **dict.fromkeys(
+        ["Elemwise", "Op", "Dot", "Join", "Split", "Reshape", "Subtensor", "IncSubtensor",
+         "AdvancedSubtensor", "Alloc", "elemwise", "subtensor", "blas", "inplace"],
+        _OWN,
+    ),
+    **dict.fromkeys(["scalar_from_tensor", "tensor_from_scalar", "ScalarFromTensor",
+                     "TensorFromScalar"], "there is no other kind of scalar: leave it out"),
+    **dict.fromkeys(["sigmoid", "softplus", "relu"], "it is in T.nnet"),
+    **dict.fromkeys(["get_scalar_constant_value", "get_constant_value"],
+                    "a constant's elements are x.data"),
     "erfc": "write 1 - T.erf(x), which is exact to rounding errors of 1",
     "topk": "write T.sort(x)[..., -k:]",
     "argtopk": "write T.argsort(x)[..., -k:]",
     "topk_and_argtopk": "write T.sort(x)[..., -k:] and T.argsort(x)[..., -k:]",
     "mgrid": "write T.arange(n).dimshuffle(...) for every axis",
     "ogrid": "write T.arange(n).dimshuffle(...) for every axis",
+    "meshgrid": "write T.arange(n).dimshuffle(...) for every axis",
+    "linspace": "write low + T.arange(n) * ((high - low) / (n - 1.0))",
+    "full": "write T.alloc(value, *shape)",
+    "full_like": "write T.fill(x, value)",
+    "empty_like": "write T.zeros_like(x)",
+    "broadcast_to": "write T.alloc(x, *shape)",
+    "expand_dims": "write T.shape_padaxis(x, axis)",
+    "atleast_2d": "write T.shape_padleft(x)",
+    "vstack": "write T.vertical_stack(...)",
+    "hstack": "write T.horizontal_stack(...)",
+    "ravel": "write x.flatten()",
+    "dimshuffle": "write x.dimshuffle(...)",
+    "abs": "write abs(x) or T.abs_(x)",
+    "cov": "write T.dot(d, d.T) / (n - 1) of d = x - x.mean(axis=1, keepdims=True)",
+    "Print": "it is scanloom.printing.Print",
+    "numeric_grad": "gradient.verify_grad compares gradients with differences",
+    "tensor": "write T.TensorType(dtype, broadcastable)(name)",
+    "type": "T.TensorType is there",
     "searchsorted": "write (x.dimshuffle('x', 0) < v.dimshuffle(0, 'x')).sum(axis=1)",
     "permute_row_elements": "write x[T.arange(n).dimshuffle(0, 'x'), indices]",
+    "bartlett": "compute it with numpy, and write T.constant of it",
+    "cpu_contiguous": "leave it out: arrays of any strides are taken",
     "shared": "it is scanloom.shared",
     "function": "it is scanloom.function",
     "scan": "it is scanloom.scan",
-    "signal": "write T.nnet.conv2d, or T.max over windows made with reshape",
-    "fft": _SPECIAL,
     "opt": "there are no optimizers to choose: every function goes through all passes",
     "raw_random": "use T.shared_randomstreams.RandomStreams",
-    "Elemwise": _OWN,
-    "Op": _OWN,
 }  # fmt: skip
+
+_CONVOLUTIONS = "of convolutions there is T.nnet.conv2d, and scanloom.from_onnx of a model"
+_MODULE = "its names are in T.nnet"
+
+NNET = {
+    **dict.fromkeys(
+        ["conv3d", "conv3D", "Conv3D", "conv2d_transpose", "separable_conv2d", "conv3d2d",
+         "causal_conv1d", "conv2d_grad_wrt_inputs", "AbstractConv2d", "GpuDnnConv"],
+        _CONVOLUTIONS,
+    ),
+    **dict.fromkeys(["nnet", "sigm", "bn", "conv", "abstract_conv"], _MODULE),
+    **dict.fromkeys(["softmax_op", "Softmax"], "write T.nnet.softmax(x)"),
+    **dict.fromkeys(["scalar_sigmoid", "scalar_softplus"], "T.nnet.sigmoid and softplus take any axes"),
+    "h_softmax": "write T.nnet.softmax of the classes, and of the words of each",
+    "neighbours": "write x.reshape(...).dimshuffle(...) for windows that lie side by side",
+    "images2neibs": "write x.reshape(...).dimshuffle(...) for windows that lie side by side",
+    "ctc": "write the forward recurrence as a scan over log-probabilities, with T.logaddexp",
+    "multinomial": "streams have multinomial(pvals=...)",
+    "blocksparse": "tensors are dense",
+}  # fmt: skip
+
+_SINGULAR_VALUES = (
+    "decompositions into eigen- and singular values are not here: write solve, cholesky or det,"
+    " or compute it with numpy for what a function gives"
+)
+
+NLINALG = {
+    **dict.fromkeys(
+        ["svd", "SVD", "eig", "Eig", "eigh", "Eigh", "EighGrad", "eigvalsh"], _SINGULAR_VALUES
+    ),
+    **dict.fromkeys(
+        ["pinv", "MatrixPinv"],
+        "of full column rank write T.slinalg.solve(T.dot(x.T, x), x.T); of full row rank"
+        " T.slinalg.solve(T.dot(x, x.T), x).T",
+    ),
+    **dict.fromkeys(
+        ["qr", "qr_full", "QRFull", "QRIncomplete"],
+        "R is T.slinalg.cholesky(T.dot(x.T, x)).T, and Q what solve of R.T and x.T gives,"
+        " transposed; or use scipy for what a function gives",
+    ),
+    "lstsq": "write T.slinalg.solve(T.dot(a.T, a), T.dot(a.T, b))",
+    **dict.fromkeys(
+        ["tensorinv", "tensorsolve", "TensorInv", "TensorSolve"],
+        "reshape to a matrix, then matrix_inverse or solve, and reshape back",
+    ),
+    **dict.fromkeys(["AllocDiag", "ExtractDiag"], "write T.diag(x)"),
+}
+
+SLINALG = {
+    **dict.fromkeys(["eigvalsh", "Eigvalsh", "eigh", "svd"], _SINGULAR_VALUES),
+    **dict.fromkeys(
+        ["expm", "Expm"],
+        "write the series of x / 2**n in a scan, and square the sum n times",
+    ),
+    "CholeskyGrad": "gradient.grad of cholesky has it",
+}
+
+SIGNAL = {
+    "conv": "write T.nnet.conv2d of x.dimshuffle('x', 'x', 0, 1)",
+    "conv2d": "write T.nnet.conv2d of x.dimshuffle('x', 'x', 0, 1)",
+    "Pool": _POOLS,
+}
+
+SANDBOX = {
+    "cuda": "there is no other device: leave it out",
+    "gpuarray": "there is no other device: leave it out",
+    "linalg": "its names are in T.nlinalg and T.slinalg",
+    "neighbours": NNET["neighbours"],
+}
+
+GRADIENT = {
+    "subgraph_grad": "write grad(None, wrt, known_grads={end: gradient}), and grad for those ends",
+    "numeric_grad": "verify_grad compares gradients with differences",
+    "DisconnectedType": "grad(..., return_disconnected='None') gives None",
+    "disconnected_type": "grad(..., return_disconnected='None') gives None",
+    "format_as": "write list(...) or tuple(...)",
+    "as_list_or_tuple": "write list(...) or tuple(...)",
+}
+
+PRINTING = {
+    "min_informative_str": "write printing.pprint(x)",
+    "pydotprint_variables": "write printing.pydotprint(x, outfile=...)",
+    "hex_digest": "write hashlib.sha256(array.tobytes()).hexdigest()",
+    "PPrinter": "write printing.pprint(x)",
+}
+
+SCAN_MODULE = {
+    **dict.fromkeys(["scan_op", "scan_opt"], "fn.explain() says what became of every loop"),
+    "scan_views": "its names are in scan_module",
+}
+
+STREAMS = {
+    **dict.fromkeys(
+        ["truncated_normal", "exponential", "gamma", "beta"],
+        "of laws there are uniform, normal, binomial, poisson, multinomial, random_integers and"
+        " choice; an exponential draw is -T.log1p(-uniform(size))",
+    ),
+    "multinomial_wo_replacement": "write choice(size, a, replace=False, p=pvals)",
+    "gen": "call a law by its name: uniform, normal ...",
+    "state_updates": "write updates()",
+}
+
+VARIABLE = {
+    **dict.fromkeys(["owner", "index", "clients", "get_parents", "auto_name"], _GRAPH),
+    **dict.fromkeys(["item", "tolist"], _VALUES),
+    **dict.fromkeys(["real", "imag", "conj"], _COMPLEX),
+    "clone": "write x.type(name) for another input, scanloom.clone(x, replace=...) for an expression",
+    "required": "write x.sum() and T.grad",
+    "searchsorted": TENSOR["searchsorted"],
+    "data": "only constants have it; a function, or x.eval(...), computes others",
+}
+
+FUNCTION = {
+    **dict.fromkeys(["maker", "fn"], "printing.debugprint(f), f.explain() and f.ir() show what it does"),
+    **dict.fromkeys(
+        ["container", "value", "defaults", "input_storage", "output_storage"],
+        "shared variables hold what stays between calls: f.get_shared()",
+    ),
+    "free": "nothing needs to be freed: memory goes with the function",
+    "sync_shared": "leave it out: there is no other device",
+}
 
 PACKAGE = {
     "Mode": "modes are None, 'FAST_RUN' and 'FAST_COMPILE', which do the same",
-    "Op": _OWN,
-    "Apply": _OWN,
-    "gof": _OWN,
-    "as_op": _OWN,
+    **dict.fromkeys(["Op", "Apply", "Type", "gof", "as_op", "scalar", "FunctionGraph"], _OWN),
     "OpFromGraph": "call a function of Python that makes the expressions",
-    "sandbox": "random streams are T.shared_randomstreams.RandomStreams; there is no other device",
+    **dict.fromkeys(["predefined_modes", "get_mode", "FAST_RUN"], "it is in scanloom.compile"),
+    "subgraph_grad": GRADIENT["subgraph_grad"],
+    "verify_grad": "it is scanloom.gradient.verify_grad",
+    "Constant": "it is scanloom.tensor.TensorConstant",
+    "sharedvar": "it is scanloom.tensor.sharedvar",
+    "d3viz": "write printing.plot(x, 'graph.svg')",
+    "generic": "arguments are tensors; leave others to the function of Python that calls",
+    "misc": "pickle and fn.save keep functions; pickle and numpy.save keep values",
+    "version": "it is scanloom.__version__",
     "sparse": "tensors are dense",
     "typed_list": "use a list of variables, or a tensor with another axis",
     "gpuarray": "everything runs on the processor",
     "Param": "it is scanloom.In",
 }
 
+_MODES = PACKAGE["Mode"]
+
 COMPILE = {
-    **{name: PACKAGE[name] for name in ("Mode", "OpFromGraph", "as_op")},
-    "ops": _OWN,
-    "nanguardmode": "look at a function's outputs with numpy.isnan",
-    "debugmode": "gradient.verify_grad compares gradients with differences",
-    "monitormode": "printing.debugprint and fn.explain() show what a function does",
-    "ProfileMode": "write function(..., profile=True)",
+    **{name: PACKAGE[name] for name in ("OpFromGraph", "as_op")},
+    **dict.fromkeys(
+        ["Mode", "mode", "register_mode", "optdb", "AddDestroyHandler", "register_linker"], _MODES
+    ),
+    **dict.fromkeys(["ops", "wrap_py", "ViewOp", "DeepCopyOp", "Shape"], _OWN),
+    **dict.fromkeys(
+        ["nanguardmode", "NanGuardMode"], "look at a function's outputs with numpy.isnan"
+    ),
+    **dict.fromkeys(
+        ["debugmode", "DebugMode"], "gradient.verify_grad compares gradients with differences"
+    ),
+    **dict.fromkeys(
+        ["monitormode", "MonitorMode"],
+        "printing.Print, printing.debugprint and fn.explain() show what a function does",
+    ),
+    **dict.fromkeys(
+        ["ProfileMode", "ProfileStats", "profiling"], "write function(..., profile=True)"
+    ),
+    **dict.fromkeys(["SymbolicInput", "Param", "io"], "it is compile.In"),
+    "SymbolicOutput": "it is compile.Out",
+    "UnusedInputError": "an unused input is scanloom.InvalidArgument, a ValueError",
+    **dict.fromkeys(["pfunc", "function_module", "builders", "sharedvalue"], "write compile.function"),
+    **dict.fromkeys(["deep_copy_op", "view_op"], "leave it out: values are copied where that is needed"),
 }
 
 
@@ -62,3 +239,9 @@ def refuse(module: str, name: str, known: dict[str, str]) -> Any:
     """Raises AttributeError, which says what to write instead."""
     reason = f": {known[name]}" if name in known else ""
     raise AttributeError(f"there is no {module}.{name} here{reason}", name=name)
+
+
+def lacking(what: str, name: str, known: dict[str, str]) -> Any:
+    """The same of an object's attribute."""
+    reason = f": {known[name]}" if name in known else ""
+    raise AttributeError(f"{what} has no attribute '{name}' here{reason}", name=name)

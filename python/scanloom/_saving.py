@@ -14,6 +14,7 @@ from . import _native
 from ._errors import InvalidModel
 from ._function import Function, Profile, _Argument
 from ._options import SessionOptions
+from .printing import Print
 
 _FORMS = {type(None): "none", dict: "dict", list: "list", tuple: "tuple"}
 
@@ -32,6 +33,7 @@ def save(function: Function, path: Union[str, os.PathLike[str]]) -> None:
         "form": kind,
         "keys": list(form) if kind == "dict" else [],
         "max_memory": function.max_memory,
+        "prints": [[mark.message, list(mark.attrs)] for mark in function._prints],
     }
     function._native.save(os.fsencode(path), json.dumps(note))
 
@@ -53,6 +55,7 @@ def load(path: Union[str, os.PathLike[str]]) -> Function:
         made = Function(
             native, arguments, defaults, list(told["nexts"]), forms[told["form"]], told["name"],
             None, [], told.get("max_memory"),
+            [Print(*each) for each in told.get("prints", [])],
         )
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidModel(f"a damaged saved function: its note cannot be read ({error})") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
@@ -520,6 +520,13 @@ class TensorVariable:
         from .tensor import take
 
         return take(self, indices, axis, mode)
+
+    if not TYPE_CHECKING:  # for which it would give any attribute
+
+        def __getattr__(self, name: str) -> Any:
+            from ._missing import VARIABLE, lacking
+
+            return lacking("a variable", name, VARIABLE)
 
     def copy(self, name: Union[str, None] = None) -> "TensorVariable":
         return self

@@ -10,6 +10,7 @@ import numpy as np
 
 from . import _native
 from ._errors import InvalidArgument, InvalidType, Unsupported
+from ._missing import GRADIENT, refuse
 from ._shared import pairs_of
 from ._variable import TensorVariable, as_tensor_variable, expr_of
 
@@ -395,3 +396,7 @@ def _without(y: TensorVariable, fixed: list[TensorVariable]) -> TensorVariable:
         return y
     pairs = [(x._expr, _native.disconnected(x._expr)) for x in fixed]
     return TensorVariable(_native.substitute([y._expr], pairs)[0])
+
+
+def __getattr__(name: str) -> Any:
+    return refuse("gradient", name, GRADIENT)

@@ -1,8 +1,18 @@
 """Theano's module of loops: until, and the functions that make loops."""
 
+from typing import Any
+
+from .._graph import clone
+from .._missing import SCAN_MODULE, refuse
 from .._scan import scan
 from .._views import foldl, foldr, map, reduce, scan_checkpoints
 from . import scan_utils
 from .scan_utils import until
 
-__all__ = ["foldl", "foldr", "map", "reduce", "scan", "scan_checkpoints", "scan_utils", "until"]
+__all__ = [
+    "clone", "foldl", "foldr", "map", "reduce", "scan", "scan_checkpoints", "scan_utils", "until",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    return refuse("scan_module", name, SCAN_MODULE)

@@ -29,10 +29,10 @@ from .._missing import TENSOR as _ABSENT, refuse as _refuse
 as_tensor, second = as_tensor_variable, fill  # noqa: F405
 
 # Modules that are read when they are first asked for.
-_MODULES = ("extra_ops", "nlinalg", "nnet", "shared_randomstreams", "slinalg")
+_MODULES = ("extra_ops", "nlinalg", "nnet", "shared_randomstreams", "signal", "slinalg")
 # Modules of Theano whose contents stand here, and in which of this package's.
 _SAME = {"basic": "scanloom.tensor", "sharedvar": "scanloom._shared"}
-_GRADIENTS = ("Lop", "Rop", "grad", "hessian", "jacobian")
+_GRADIENTS = ("Lop", "Rop", "grad", "hessian", "jacobian", "verify_grad")
 
 
 def __getattr__(name: str) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, Union
 from .. import _native
 from .._config import config
 from .._errors import InvalidArgument
+from .._missing import TENSOR, refuse
 from .._types import dtype_name
 from .._variable import TensorVariable, as_tensor_variable, expr_of
 from ._reductions import cumprod, cumsum
@@ -181,3 +182,7 @@ def mended(index: TensorVariable, size: Any, mode: str) -> TensorVariable:
     if mode == "clip":
         return index.clip(0, size - 1)
     raise InvalidArgument(f"mode is {mode!r}, but must be 'raise', 'wrap' or 'clip'")
+
+
+def __getattr__(name: str) -> Any:
+    return refuse("T.extra_ops", name, TENSOR)

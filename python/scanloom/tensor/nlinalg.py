@@ -7,8 +7,10 @@ from typing import Any, Union
 from .. import _native
 from .._errors import InvalidArgument
 from .._variable import TensorVariable, as_tensor_variable
+from .._missing import NLINALG, refuse
 from ._matrices import matrix_of
 from ._reductions import dot
+from ._reductions import norm as _norm
 from ._shaping import diag, diagonal, eye
 
 extract_diag = diagonal
@@ -69,3 +71,35 @@ def matrix_power(M: Any, n: int) -> TensorVariable:
         if n > 0:
             base = dot(base, base)
     return eye(base.shape[0], dtype=base.dtype) if result is None else result
+
+
+def norm(x: Any, ord: Any = None) -> TensorVariable:  # noqa: A002 - Theano's name
+    """The norm of a vector or matrix as numpy.linalg.norm's, but for those of singular values.
+
+    ord: None or "fro", the root of the sum of squares; of a vector also a number, inf, -inf or 0;
+    of a matrix 1, -1, inf or -inf.
+    """
+    made = as_tensor_variable(x)
+    if made.ndim not in (1, 2):
+        raise InvalidArgument(f"norm of {made}, which has {made.ndim} axes, not 1 or 2")
+    if ord is None or (ord == "fro" and made.ndim == 2):
+        return (made * made).sum() ** 0.5
+    if made.ndim == 1:
+        if not isinstance(ord, (int, float)):
+            raise InvalidArgument(f"norm of a vector: ord is {ord!r}, but must be a number")
+        if abs(ord) == float("inf"):
+            return abs(made).max() if ord > 0 else abs(made).min()
+        if ord == 0:
+            return TensorVariable(_native.neq(made._expr, _native.whole(0))).sum()
+        return _norm(made, ord)
+    if ord not in (1, -1, float("inf"), float("-inf")):
+        raise InvalidArgument(
+            f"norm of a matrix: ord is {ord!r}, but must be None, 'fro', 1, -1, inf or -inf",
+            ("those of singular values are not here",),
+        )
+    sums = abs(made).sum(axis=0 if abs(ord) == 1 else 1)
+    return sums.max() if ord > 0 else sums.min()
+
+
+def __getattr__(name: str) -> Any:
+    return refuse("T.nlinalg", name, NLINALG)

@@ -7,7 +7,34 @@ from typing import Any
 from .. import _native
 from .._errors import InvalidArgument
 from .._variable import TensorVariable, as_tensor_variable, expr_of
+from .._missing import NNET, refuse
+from ._classes import (
+    confusion_matrix,
+    crossentropy_categorical_1hot,
+    crossentropy_softmax_1hot,
+    crossentropy_softmax_1hot_with_bias,
+    crossentropy_softmax_argmax_1hot_with_bias,
+    prepend_1_to_each_row,
+    prepend_scalar_to_each_row,
+    sigmoid_binary_crossentropy,
+    softmax_with_bias,
+)
+from ._normalization import (
+    batch_normalization,
+    batch_normalization_test,
+    batch_normalization_train,
+)
 from ._shaping import arange, set_subtensor, shape_padleft, zeros
+
+__all__ = [
+    "batch_normalization", "batch_normalization_test", "batch_normalization_train",
+    "binary_crossentropy", "categorical_crossentropy", "confusion_matrix", "conv2d",
+    "crossentropy_categorical_1hot", "crossentropy_softmax_1hot",
+    "crossentropy_softmax_1hot_with_bias", "crossentropy_softmax_argmax_1hot_with_bias", "elu",
+    "hard_sigmoid", "logsoftmax", "prepend_1_to_each_row", "prepend_scalar_to_each_row", "relu",
+    "selu", "sigmoid", "sigmoid_binary_crossentropy", "softmax", "softmax_graph",
+    "softmax_with_bias", "softplus", "softsign", "ultra_fast_sigmoid",
+]  # fmt: skip
 
 
 def sigmoid(x: Any) -> TensorVariable:
@@ -63,6 +90,9 @@ def softmax(c: Any) -> TensorVariable:
     made = as_tensor_variable(c)
     made = shape_padleft(made) if made.ndim == 1 else made
     return TensorVariable(_native.softmax(made._expr, -1))
+
+
+softmax_graph = softmax
 
 
 def logsoftmax(c: Any) -> TensorVariable:
@@ -145,3 +175,7 @@ def _borders(mode: Any, weights: TensorVariable, spread: list[int]) -> Any:
     raise InvalidArgument(
         f"conv2d: border_mode is {mode!r}, but must be 'valid', 'full', 'half', or numbers"
     )
+
+
+def __getattr__(name: str) -> Any:
+    return refuse("T.nnet", name, NNET)

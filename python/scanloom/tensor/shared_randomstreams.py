@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
@@ -12,7 +12,9 @@ from .._config import config
 from .._errors import InvalidArgument, InvalidType
 from .._shared import SharedVariable
 from .._types import dtype_name
+from .._missing import STREAMS, lacking
 from .._variable import TensorVariable, as_tensor_variable, expr_of, sizes_of
+from ._shaping import arange, concatenate, shape_padright, zeros
 
 
 class RandomStreams:
@@ -84,6 +86,96 @@ class RandomStreams:
         span = greatest - least + 1.0
         return TensorVariable(_native.floor((least + bits * span)._expr)).astype(dtype_name(dtype))
 
+    def poisson(
+        self, size: Any = None, lam: Any = 1.0, ndim: Union[int, None] = None,
+        dtype: Any = "int64",
+    ) -> TensorVariable:
+        """How many events happen where lam are expected; a loop of about lam steps finds it."""
+        known = _number(lam)
+        if known is not None and not (np.all(known >= 0) and np.all(np.isfinite(known))):
+            raise InvalidArgument(f"poisson: lam is {_shown(known)}, but must be at least 0")
+        rate = _as(lam, "float64")
+        bits = TensorVariable(self._native.uniform(_shape(size, ndim, rate), "float64"))
+        return _first_above(bits, rate + bits * 0.0).astype(dtype_name(dtype))
+
+    def multinomial(
+        self, size: Any = None, n: Any = 1, pvals: Any = None, ndim: Union[int, None] = None,
+        dtype: Any = "int64",
+    ) -> TensorVariable:
+        """How many of n draws fall into each class, of the probabilities in the last axis of pvals.
+
+        size: how many such rows, where pvals is a vector.
+        """
+        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
+            raise InvalidArgument(f"multinomial: n is {n!r}, but must be a positive integer")
+        chances = as_tensor_variable([[0.5, 0.5]] if pvals is None else pvals)
+        if chances.ndim == 0:
+            raise InvalidArgument("multinomial: pvals is one number, but must be a list of them")
+        upper = chances.cumsum(axis=chances.ndim - 1)
+        if size is None:
+            rows = _native.shape(chances[..., 0]._expr)
+        else:
+            rows = _shape(size, None if chances.ndim == 1 else chances.ndim - 1)
+        every = _native.shape_of([_native.whole(int(n)), rows])
+        bits = TensorVariable(self._native.uniform(every, _reals_of(chances)))
+        at = _class_of(bits, upper)
+        classes = _native.shape_of([expr_of(chances.shape[chances.ndim - 1])])
+        numbers = arange(TensorVariable(classes)[0])
+        hits = TensorVariable(_native.eq(shape_padright(at)._expr, numbers._expr))
+        return hits.astype("int64").sum(axis=0).astype(dtype_name(dtype))
+
+    def choice(
+        self, size: Any = None, a: Any = 2, replace: bool = True, p: Any = None,
+        ndim: Union[int, None] = None, dtype: Any = "int64",
+    ) -> TensorVariable:
+        """Numbers below a, or elements of the vector a, with the probabilities p or all alike."""
+        among = as_tensor_variable(a)
+        if among.ndim > 1:
+            raise InvalidArgument(f"choice: a has {among.ndim} axes, but must be a number or vector")
+        count = among.shape[0] if among.ndim == 1 else among.astype("int64")
+        shape = _shape(() if size is None else size, ndim)
+        if replace and p is None:
+            bits = TensorVariable(self._native.uniform(shape, "float64"))
+            at = TensorVariable(_native.floor((bits * count)._expr)).astype("int64")
+        elif replace:
+            bits = TensorVariable(self._native.uniform(shape, "float64"))
+            at = _class_of(bits, as_tensor_variable(p).cumsum(axis=0))
+        else:
+            # Whose exponential clock, at the rate p, rings first.
+            every = self._native.uniform(_native.shape_of([expr_of(count)]), "float64")
+            clock = -TensorVariable(_native.log1p((-TensorVariable(every))._expr))
+            order = (clock if p is None else clock / as_tensor_variable(p)).argsort()
+            sizes = TensorVariable(shape)
+            at = order[: sizes.prod()].reshape(sizes, ndim=shape.sizes[0])
+        return (among[at] if among.ndim == 1 else at).astype(
+            among.dtype if among.ndim == 1 else dtype_name(dtype)
+        )
+
+    def permutation(
+        self, size: Any = None, n: Any = 1, ndim: Union[int, None] = None, dtype: Any = "int64"
+    ) -> TensorVariable:
+        """The numbers below n in random order, `size` times."""
+        rows = _shape(() if size is None else size, ndim)
+        every = _native.shape_of([rows, expr_of(as_tensor_variable(n).astype("int64"))])
+        bits = TensorVariable(self._native.uniform(every, "float64"))
+        return bits.argsort(axis=-1).astype(dtype_name(dtype))
+
+    def shuffle_row_elements(self, input: Any) -> TensorVariable:  # noqa: A002 - Theano's name
+        """The elements of each row, a vector's or those along the last axis, in random order."""
+        made = as_tensor_variable(input)
+        if made.ndim not in (1, 2):
+            raise InvalidArgument(f"shuffle_row_elements of {made.ndim} axes, not 1 or 2")
+        bits = TensorVariable(self._native.uniform(_native.shape(made._expr), "float64"))
+        order = bits.argsort(axis=-1)
+        if made.ndim == 1:
+            return made[order]
+        return made[arange(made.shape[0]).dimshuffle(0, "x"), order]
+
+    if not TYPE_CHECKING:  # for which it would give any attribute
+
+        def __getattr__(self, name: str) -> Any:
+            return lacking("a stream", name, STREAMS)
+
     def updates(self) -> list[tuple[SharedVariable, TensorVariable]]:
         """All streams and what a draw makes of them, as pairs."""
         return [
@@ -94,6 +186,43 @@ class RandomStreams:
     def seed(self, seed: Union[int, None] = None) -> None:
         """Begins all streams anew."""
         self._native.seed(_seed(seed))
+
+
+def _class_of(bits: TensorVariable, upper: TensorVariable) -> TensorVariable:
+    """The number of the class whose share of [0, 1) each draw falls into; the last has the rest."""
+    below = _native.ge(shape_padright(bits)._expr, upper[..., :-1]._expr)
+    return TensorVariable(below).astype("int64").sum(axis=-1)
+
+
+def _first_above(bits: TensorVariable, rate: TensorVariable) -> TensorVariable:
+    """The least number up to which a law of Poisson has more than `bits`."""
+    from .._scan import scan
+    from ..scan_module import until
+    from ._reductions import all as every, max as greatest
+
+    log_rate = TensorVariable(_native.log(rate._expr))
+    most = greatest(concatenate([rate.flatten(), zeros((1,), "float64")]))
+    # Beyond that lies less than 2^-53.
+    steps = (most + 10.0 * most**0.5 + 40.0).astype("int64")
+
+    def step(k: Any, log_term: Any, total: Any, found: Any, bits: Any, log_rate: Any) -> Any:
+        # In logarithms, or the first terms of a large rate were 0 and so all others.
+        total = total + TensorVariable(_native.exp(log_term._expr))
+        above = TensorVariable(_native.ge(bits._expr, total._expr))
+        log_term = log_term + log_rate - TensorVariable(_native.log((k + 1.0)._expr))
+        found = found + above.astype("int64")
+        return (log_term, total, found), until(every(TensorVariable(_native.invert(above._expr))))
+
+    count = TensorVariable(_native.cast(arange(steps)._expr, "float64"))
+    begin = [-rate, rate * 0.0, (rate * 0.0).astype("int64")]
+    # As non_sequences, or each step would draw anew.
+    (_, _, found), _ = scan(step, count, begin, [bits, log_rate], name="poisson")
+    last: TensorVariable = found[-1]
+    return last
+
+
+def _reals_of(x: TensorVariable) -> str:
+    return "float32" if x.dtype == "float32" else "float64"
 
 
 def _seed(seed: Any) -> int:

@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import _native
 from .._errors import InvalidArgument
+from .._missing import SLINALG, refuse
 from .._variable import TensorVariable, as_tensor_variable
 from ._matrices import matrix_of
 
@@ -77,3 +78,7 @@ def kron(a: Any, b: Any) -> TensorVariable:
         right = right.dimshuffle("x", 0)
     blocks = left.dimshuffle(0, "x", 1, "x") * right.dimshuffle("x", 0, "x", 1)
     return blocks.reshape((left.shape[0] * right.shape[0], left.shape[1] * right.shape[1]))
+
+
+def __getattr__(name: str) -> Any:
+    return refuse("T.slinalg", name, SLINALG)

@@ -1,0 +1,12 @@
+"""Theano's sandbox: streams of random numbers by another name."""
+
+from typing import Any
+
+from .._missing import SANDBOX, refuse
+from . import rng_mrg
+
+__all__ = ["rng_mrg"]
+
+
+def __getattr__(name: str) -> Any:
+    return refuse("sandbox", name, SANDBOX)

@@ -1,0 +1,12 @@
+"""Theano's module of signals: pools."""
+
+from typing import Any
+
+from ..._missing import SIGNAL, refuse
+from . import downsample, pool
+
+__all__ = ["downsample", "pool"]
+
+
+def __getattr__(name: str) -> Any:
+    return refuse("T.signal", name, SIGNAL)
