@@ -292,7 +292,7 @@ Expr write(const Expr& part, const Expr& y, std::string_view reduction) {
 
 Expr subtensor(const Expr& x, const std::vector<Index>& items) {
   if (x.error() != nullptr) return x;
-  return picked_from(x, items, "an index of " + describe(x));
+  return picked_from(x, items, "an index of " + called(x));
 }
 
 Expr set_subtensor(const Expr& part, const Expr& y) { return write(part, y, "none"); }

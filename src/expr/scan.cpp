@@ -216,10 +216,13 @@ class Scan {
                   "the initial value of output {} has {} rows, taps back to {} need {}", i, known,
                   -depth, depth);
     if (known < 0) {
-      const Expr count = expr::apply(
-          ops::check_equal_op, {minimum(size(rows, 0), expr::integer(depth)), expr::integer(depth)},
-          {{"text", place() + ": the initial value of output " + std::to_string(i) +
-                        " has {} rows, its taps need {}"}});
+      const std::string whose = rows.name().empty() ? "" : ", " + expr::describe(rows) + ",";
+      const Expr count = expr::told_as(
+          expr::apply(ops::check_equal_op,
+                      {minimum(size(rows, 0), expr::integer(depth)), expr::integer(depth)},
+                      {{"text", "the initial value of output " + std::to_string(i) + whose +
+                                    " has {} rows, its taps need {}"}}),
+          place());
       return subtensor(rows, {Index::slice({}, count)});
     }
     return rows;

@@ -154,6 +154,8 @@ Expr dimshuffle(const Expr& x, const Axes& order) {
                                "dimshuffle of {} leaves out axis {}, which is of size {}, not 1",
                                describe(x), axis, known));
   Expr result = dropped.empty() ? x : squeeze(x, dropped);
+  if (!dropped.empty() && result.error() == nullptr)
+    result.node()->place = "dimshuffle of " + called(x);
   Sizes perm;
   for (const std::int64_t axis : kept)
     perm.push_back(axis - std::ranges::count_if(dropped, [&](auto d) { return d < axis; }));
@@ -171,7 +173,7 @@ Expr expand_dims(const Expr& x, const Axes& axes) {
 }
 Expr squeeze(const Expr& x, const Axes& axes) {
   if (axes.empty()) return x;
-  return apply(ops::squeeze_op, {x}, {{"axes", axes}});
+  return told_as(apply(ops::squeeze_op, {x}, {{"axes", axes}}), "squeeze of " + called(x));
 }
 
 Expr broadcast_to(const Expr& x, const Expr& shape) {
