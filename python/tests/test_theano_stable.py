@@ -55,6 +55,17 @@ def by_dimshuffle(x):
     return e / e.sum(axis=1).dimshuffle(0, "x")
 
 
+def mixture_gradient(x):
+    """Of log(softmax(x)[:, 0] * sigmoid(x[:, 1]) + sigmoid(x[:, 2]))."""
+    first = (x - log_sum(x))[:, 0] - softplus(-x[:, 1])
+    share = sigmoid(first + softplus(-x[:, 2]))
+    slope = share[:, None] * -soft(x)
+    slope[:, 0] += share
+    slope[:, 1] += share * sigmoid(-x[:, 1])
+    slope[:, 2] += (1 - share) * sigmoid(-x[:, 2])
+    return slope
+
+
 # By name: the expression; its value; its gradient where the elements of the value are summed up.
 MADE = {
     "log of softmax": (
@@ -193,6 +204,78 @@ MADE = {
         lambda x: np.logaddexp(x, 0.5),
         lambda x: sigmoid(x - 0.5),
     ),
+    "log of a product": (
+        lambda x: T.log(2 * T.nnet.sigmoid(x) * T.nnet.softmax(x)),
+        lambda x: np.log(WIDE(2)) - softplus(-x) + x - log_sum(x),
+        lambda x: sigmoid(-x) + 1 - 3 * soft(x),
+    ),
+    "log of a product along an axis": (
+        lambda x: T.log(T.nnet.sigmoid(x).prod(axis=1)),
+        lambda x: -softplus(-x).sum(1),
+        lambda x: sigmoid(-x),
+    ),
+    "log of odds": (
+        lambda x: T.log(T.nnet.sigmoid(x) / (1 - T.nnet.sigmoid(x))),
+        lambda x: x,
+        np.ones_like,
+    ),
+    "log of an inverse": (lambda x: T.log(1 / T.nnet.sigmoid(x)), lambda x: softplus(-x),
+        lambda x: -sigmoid(-x)),
+    "log of powers": (
+        lambda x: T.log(T.sqrt(T.nnet.sigmoid(x)) * T.nnet.softmax(x) ** 0.1 * T.nnet.sigmoid(x) ** 1.3),
+        lambda x: -1.8 * softplus(-x) + 0.1 * (x - log_sum(x)),
+        lambda x: 1.8 * sigmoid(-x) + 0.1 * (1 - 3 * soft(x)),
+    ),
+    "log of a density": (
+        lambda x: T.log(T.exp(-(x**2) / 2) / np.sqrt(2 * np.pi)),
+        lambda x: -(np.asarray(x, WIDE) ** 2) / 2 - np.log(2 * WIDE(np.pi)) / 2,
+        lambda x: -x,
+    ),
+    "log of a join": (
+        lambda x: T.log(T.join(0, T.nnet.sigmoid(x), T.nnet.softmax(x)[1:], T.ones_like(x))),
+        lambda x: np.concatenate([-softplus(-x), (x - log_sum(x))[1:], 0 * x]),
+        lambda x: sigmoid(-x) + (1 - 3 * soft(x)) * np.array([[0], [1], [1]]),
+    ),
+    "log of a stack, picked": (
+        lambda x: T.log(T.stack([T.nnet.sigmoid(x), 1 - T.nnet.sigmoid(x)])[T.constant([1, 0]), 1]),
+        lambda x: np.stack([-softplus(x[1]), -softplus(-x[1])]),
+        lambda x: (sigmoid(-x) - sigmoid(x)) * np.array([[0], [1], [0]]),
+    ),
+    "log of a choice": (
+        lambda x: T.log(T.switch(x < 0.2, T.nnet.sigmoid(x), 0.5)),
+        lambda x: np.where(x < 0.2, -softplus(-x), -np.log(WIDE(2))),
+        lambda x: np.where(x < 0.2, sigmoid(-x), 0),
+    ),
+    "log of a likelihood": (
+        lambda x: T.log(T.prod(T.switch(T.constant(TARGET > 0.2), T.nnet.sigmoid(x), 1 - T.nnet.sigmoid(x)))),
+        lambda x: -softplus(np.where(TARGET > 0.2, -x, x)).sum(),
+        lambda x: np.where(TARGET > 0.2, sigmoid(-x), -sigmoid(x)),
+    ),
+    "log of a sum of three exp": (
+        lambda x: T.log(T.exp(x) + T.exp(1 - x) + T.exp(x / 2)),
+        lambda x: log_sum(np.stack([x, 1 - x, x / 2]), 0)[0],
+        lambda x: (soft(np.stack([x, 1 - x, x / 2]), 0) * np.reshape([1, -1, 0.5], (3, 1, 1))).sum(0),
+    ),
+    "log of 1 and several exp": (
+        lambda x: T.log(T.exp(x) + 2 * T.exp(-x) + 1),
+        lambda x: log_sum(np.stack([x, np.log(WIDE(2)) - x, 0 * x]), 0)[0],
+        lambda x: (soft(np.stack([x, np.log(WIDE(2)) - x, 0 * x]), 0) * np.reshape([1, -1, 0], (3, 1, 1))).sum(0),
+    ),
+    "log of a sum with weights": (
+        lambda x: T.log((T.constant(WEIGHTS) * T.exp(x)).sum(axis=1)),
+        lambda x: log_sum(x + np.log(WEIGHTS.astype(WIDE)))[:, 0],
+        lambda x: soft(x + np.log(WEIGHTS.astype(WIDE))),
+    ),
+    "log of a mixture": (
+        lambda x: T.log(T.nnet.softmax(x)[:, 0] * T.nnet.sigmoid(x[:, 1]) + T.nnet.sigmoid(x[:, 2])),
+        lambda x: np.logaddexp((x - log_sum(x))[:, 0] - softplus(-x[:, 1]), -softplus(-x[:, 2])),
+        lambda x: mixture_gradient(x),
+    ),
+    "log1p of a product": (
+        lambda x: T.log1p(2 * T.exp(x)),
+        lambda x: softplus(x + np.log(WIDE(2))),
+        lambda x: sigmoid(x + np.log(WIDE(2))),
+    ),
     "elu": (
         T.nnet.elu,
         lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0))),
@@ -323,6 +406,83 @@ def test_logistic_regression_of_the_tutorial():
         rest = (sigmoid(z) - labels) / 3
         np.testing.assert_allclose(of_w, rest @ points + 0.02 * weights, rtol=1e-12, atol=1e-15)
         np.testing.assert_allclose(of_b, rest.sum(), rtol=1e-12, atol=1e-15)
+
+
+def test_what_is_not_chosen_does_not_spoil_gradients():
+    """0 times infinity, where the logarithm of what is not read were differentiated."""
+    x, b = T.vector("x"), T.vector("b")
+    p, keeps = T.nnet.sigmoid(x), T.constant([True, False, True])
+    at, rest = np.array([-1000.0, 2.0, 3.0]), np.array([0.0, 4.0, -1.0])
+    parts = T.join(0, p, b)[T.constant([0, 4])]
+    for y, value, of_x, of_b in [
+        (T.switch(keeps, p, b), [-1000, np.log(4), -softplus(-3)], [1, 0, sigmoid(-3)], [0, 0.25, 0]),
+        (
+            T.switch(keeps, p * 2, T.switch(keeps, 3.0, b)),
+            [np.log(2) - 1000, np.log(4), np.log(2) - softplus(-3)],
+            [1, 0, sigmoid(-3)],
+            [0, 0.25, 0],
+        ),
+        (T.switch(keeps, 1 - p, b), [0, np.log(4), -softplus(3)], [0, 0, -sigmoid(3)], [0, 0.25, 0]),
+        (T.switch(keeps, p, b * p), [-1000, np.log(4) - softplus(-2), -softplus(-3)],
+         [1, sigmoid(-2), sigmoid(-3)], [0, 0.25, 0]),
+    ]:  # fmt: skip
+        y = T.log(y)
+        found = theano.function([x, b], [y, *T.grad(y.sum(), [x, b])])(at, rest)
+        np.testing.assert_allclose(found[0], np.array(value, float), rtol=1e-14)
+        np.testing.assert_allclose(found[1], np.array(of_x, float), rtol=1e-12, atol=1e-300)
+        np.testing.assert_allclose(found[2], of_b, rtol=1e-14)
+    y = T.log(parts)
+    of_b = theano.function([x, b], T.grad(y.sum(), b))(np.ones(3), rest)
+    np.testing.assert_allclose(of_b, [0, 0.25, 0])
+
+
+def test_signs_and_zeros():
+    x, b = T.vector("x"), T.vector("b")
+    p = T.nnet.sigmoid(x)
+    at, rest = np.array([1.0, 2.0, -3.0, 0.5]), np.array([-2.0, 0.0, 3.0, -0.5])
+    with np.errstate(all="ignore"):
+        for made in (
+            lambda p, b, log: log(p * b),
+            lambda p, b, log: log(b / p),
+            lambda p, b, log: log(p**b),
+            lambda p, b, log: log((1 + b) * (b - 1)),  # two negative factors have a product
+            lambda p, b, log: log((1 + b) * p),
+            lambda p, b, log: log(p + b),
+            lambda p, b, log: log((p * b) ** 2),
+        ):
+            found = theano.function([x, b], made(p, b, T.log), on_unused_input="ignore")(at, rest)
+            expected = made(sigmoid(at).astype(float), rest, np.log)
+            np.testing.assert_allclose(found, expected, rtol=1e-14, atol=1e-15)
+    nothing = theano.function([x, b], T.log(T.exp(x) ** b))(-np.inf * np.ones(2), np.zeros(2))
+    np.testing.assert_array_equal(nothing, 0)
+
+
+def test_of_what_lies_between_in_a_product():
+    x, b = T.vector("x"), T.vector("b")
+    p = T.nnet.sigmoid(x)
+    y = T.log(p * b)
+    found = theano.function([x, b], [T.grad(y.sum(), p), *T.grad(y.sum(), [b, x])])(
+        [1.0, -2.0], [2.0, 5.0]
+    )
+    np.testing.assert_allclose(found[0], 1 / sigmoid([1.0, -2.0]).astype(float))
+    np.testing.assert_allclose(found[1], [0.5, 0.2])
+    np.testing.assert_allclose(found[2], sigmoid([-1.0, 2.0]).astype(float))
+    both = T.log(p * T.exp(p))  # the same value as factor and in an exponent
+    slope = theano.function([x], T.grad(both.sum(), x))([-1000.0, 0.0])
+    np.testing.assert_allclose(slope, [1, 0.75])
+
+
+def test_deep_and_shared_products():
+    x = T.scalar("x")
+    p = chain = shared = T.nnet.sigmoid(x)
+    for _ in range(3000):
+        chain = chain * p + 1
+        chain = T.log(chain) if _ % 500 == 0 else chain
+    for _ in range(40):
+        shared = shared * shared
+    found = theano.function([x], [chain, T.log(shared)])(60.0)
+    assert np.isfinite(found[0])
+    assert found[1] == pytest.approx(0, abs=1e-12)
 
 
 def test_infinite_scores():

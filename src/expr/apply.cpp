@@ -65,10 +65,9 @@ std::string operands(std::span<const Expr> inputs) {
   return text;
 }
 
-}  // namespace
-
-std::vector<Expr> apply_attrs(const ir::OpDef& op, std::vector<Expr> inputs,
-                              std::vector<Attr> attrs, std::size_t outputs) {
+/// `any_form`: the node may have a stable form.
+std::vector<Expr> made(const ir::OpDef& op, std::vector<Expr> inputs, std::vector<Attr> attrs,
+                       std::size_t outputs, bool any_form) {
   if (const Expr* bad = first_failed(inputs)) return std::vector(outputs, *bad);
   for (std::size_t i = 0; i < std::max(inputs.size(), op.inputs.size()); ++i) {
     // The last operand may be variadic.
@@ -88,7 +87,7 @@ std::vector<Expr> apply_attrs(const ir::OpDef& op, std::vector<Expr> inputs,
     return std::vector(outputs, failed(std::move(told)));
   }
   // Made first, so that ids stay a topological order.
-  auto stable = outputs == 1 ? stable_form(op, inputs, attrs, types->front()) : nullptr;
+  auto stable = any_form && outputs == 1 ? stable_form(op, inputs, attrs, types->front()) : nullptr;
   auto node = std::make_shared<Node>(Kind::op, *std::move(types));
   node->op = &op;
   node->stable = std::move(stable);
@@ -97,6 +96,17 @@ std::vector<Expr> apply_attrs(const ir::OpDef& op, std::vector<Expr> inputs,
   std::vector<Expr> results;
   for (std::uint32_t i = 0; i < outputs; ++i) results.emplace_back(node, i);
   return results;
+}
+
+}  // namespace
+
+std::vector<Expr> apply_attrs(const ir::OpDef& op, std::vector<Expr> inputs,
+                              std::vector<Attr> attrs, std::size_t outputs) {
+  return made(op, std::move(inputs), std::move(attrs), outputs, true);
+}
+
+Expr apply_as_written(const ir::OpDef& op, std::vector<Expr> inputs) {
+  return made(op, std::move(inputs), std::vector<Attr>(op.attrs.size()), 1, false).front();
 }
 
 std::vector<Expr> apply_all(const ir::OpDef& op, std::vector<Expr> inputs,

@@ -30,6 +30,8 @@ struct NamedAttr {
 [[nodiscard]] Expr told_as(Expr made, const std::string& words);
 /// An operand in such words: its name in quotes, or what has made it.
 [[nodiscard]] std::string called(const Expr& x);
+/// A node of an operator without attributes that is computed as it stands (expr/stable.h).
+[[nodiscard]] Expr apply_as_written(const ir::OpDef& op, std::vector<Expr> inputs);
 
 /// A vector of i64.
 [[nodiscard]] Expr integers(const std::vector<std::int64_t>& values);
