@@ -159,7 +159,8 @@ SCANLOOM_API Expr max(const Expr& x, const Axes& axes = {}, bool keepdims = fals
 SCANLOOM_API Expr min(const Expr& x, const Axes& axes = {}, bool keepdims = false);
 SCANLOOM_API Expr all(const Expr& x, const Axes& axes = {}, bool keepdims = false);
 SCANLOOM_API Expr any(const Expr& x, const Axes& axes = {}, bool keepdims = false);
-/// i64; without an axis of the elements in row-major order.
+/// i64; without an axis of the elements in row-major order. The first NaN is the greatest, and the
+/// least, of all.
 SCANLOOM_API Expr argmax(const Expr& x, std::optional<int> axis = {}, bool keepdims = false);
 SCANLOOM_API Expr argmin(const Expr& x, std::optional<int> axis = {}, bool keepdims = false);
 SCANLOOM_API Expr cumsum(const Expr& x, int axis);

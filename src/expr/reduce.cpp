@@ -51,21 +51,25 @@ Expr as_boolean(const Expr& x) {
   return cast(cast(x, DType::boolean), DType::i8);
 }
 
-Expr extreme_index(const ir::OpDef& op, const Expr& x, std::optional<int> axis, bool keepdims) {
+Expr extreme_index(const ir::OpDef& named, const Expr& x, std::optional<int> axis, bool keepdims) {
   if (x.error() != nullptr) return x;
-  const Expr from = x.dtype() == DType::boolean ? cast(x, DType::i8) : x;
-  if (!axis || x.rank() == 0) {
-    const Expr flat =
-        apply(op, {flatten(from)}, {{"axis", 0}, {"keepdims", 0}, {"select_last_index", 0}});
-    return keepdims ? reshape(flat, expr::integers(std::vector<std::int64_t>(
-                                        static_cast<std::size_t>(x.rank()), 1)))
-                    : flat;
-  }
-  const auto along = normalised(x, {*axis}, op.name);
+  const bool of_all = !axis || x.rank() == 0;
+  const auto along = normalised(x, of_all ? Axes{} : Axes{*axis}, named.name);
   if (!along) return expr::failed(along.error());
-  return apply(
-      op, {from},
-      {{"axis", along->front()}, {"keepdims", keepdims ? 1 : 0}, {"select_last_index", 0}});
+  // The operators are ONNX's, for which NaN is the greatest. In numpy the first NaN is the least,
+  // too.
+  const bool mirrored = &named == &ops::argmin_op && is_real(x.dtype());
+  const ir::OpDef& op = mirrored ? ops::argmax_op : named;
+  const Expr from = mirrored ? -x : x.dtype() == DType::boolean ? cast(x, DType::i8) : x;
+  if (!of_all)
+    return apply(
+        op, {from},
+        {{"axis", along->front()}, {"keepdims", keepdims ? 1 : 0}, {"select_last_index", 0}});
+  const Expr flat =
+      apply(op, {flatten(from)}, {{"axis", 0}, {"keepdims", 0}, {"select_last_index", 0}});
+  if (!keepdims) return flat;
+  return reshape(flat,
+                 expr::integers(std::vector<std::int64_t>(static_cast<std::size_t>(x.rank()), 1)));
 }
 
 Expr along_axis(const ir::OpDef& op, const Expr& x, int axis) {
