@@ -128,8 +128,11 @@ def test_indices():
         back = T.ravel_multi_index(np.unravel_index(numbers, (3, 4)), (3, 4), order=order)
         expected = np.ravel_multi_index(np.unravel_index(numbers, (3, 4)), (3, 4), order=order)
         np.testing.assert_array_equal(back.eval(), expected)
-    with pytest.raises(IndexError):
-        T.ravel_multi_index(([3], [0]), (3, 4)).eval()
+    for outside in (([3], [0]), ([0], [-1])):
+        with pytest.raises(IndexError):
+            T.ravel_multi_index(outside, (3, 4)).eval()
+    vast = T.ravel_multi_index(([2**40 - 1], [3]), (2**40, 2**20))  # in no memory for an axis
+    assert vast.eval() == [(2**40 - 1) * 2**20 + 3]
     assert T.ravel_multi_index(([4], [-1]), (3, 4), mode="wrap").eval() == [7]
     order = np.array([2, 0, 1])
     np.testing.assert_array_equal(extra_ops.inverse_permutation(order).eval(), np.argsort(order))
@@ -149,6 +152,10 @@ def test_diagonals_and_rows_of_one_one():
         check(applied(lambda x: T.fill_diagonal_offset(x, 7, offset), MATRIX), expected)
     check(applied(lambda y: T.to_one_hot(y, 4), WHOLE), np.eye(4)[WHOLE])
     assert applied(lambda y: T.to_one_hot(y, 4, dtype="int8"), WHOLE).dtype == np.int8
+    check(applied(lambda y: T.to_one_hot(y, 4), np.array([-1, 0, -4])), np.eye(4)[[-1, 0, -4]])
+    for outside in (-5, 4):
+        with pytest.raises(IndexError):
+            T.to_one_hot(np.array([outside]), 4).eval()
 
 
 def test_gradients_of_further_functions():

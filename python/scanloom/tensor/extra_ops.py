@@ -12,7 +12,7 @@ from .._missing import TENSOR, refuse
 from .._types import dtype_name
 from .._variable import TensorVariable, as_tensor_variable, expr_of
 from ._reductions import cumprod, cumsum
-from ._shaping import arange, concatenate, ones_like, repeat, set_subtensor, squeeze, zeros
+from ._shaping import alloc, arange, concatenate, ones_like, repeat, set_subtensor, squeeze, zeros
 from ._shaping import inc_subtensor as _added
 
 __all__ = [
@@ -89,7 +89,8 @@ def compress(condition: Any, x: Any, axis: Union[int, None] = None) -> TensorVar
 
 
 def to_one_hot(y: Any, nb_class: Any, dtype: Any = None) -> TensorVariable:
-    """By element of a vector of integers a row of zeros with a one at that place."""
+    """By element of a vector of integers a row of zeros with a one at that place. As in Theano
+    negative ones count from the end."""
     numbers = as_tensor_variable(y)
     if numbers.ndim != 1:
         raise InvalidArgument(f"to_one_hot takes a vector, not {numbers.ndim} axes")
@@ -172,10 +173,11 @@ def _sizes(dims: Any, order: str) -> list[Any]:
 def mended(index: TensorVariable, size: Any, mode: str) -> TensorVariable:
     """The index, which may be outside of an axis of that size. Raises InvalidArgument."""
     if mode == "raise":
-        # Reading an element that is not there is the error; counted from the end none is.
-        places = arange(size)
+        # Reading an element that is not there is the error; counted from the end none is. The
+        # elements are one and the same, a view of it where the shapes of arguments tell the size.
+        zeros_there = alloc(as_tensor_variable(0).astype("int8"), size)
         inside = TensorVariable(_native.where((index < 0)._expr, expr_of(size), index._expr))
-        found: TensorVariable = places[inside]
+        found: TensorVariable = index.astype("int64") + zeros_there[inside]
         return found
     if mode == "wrap":
         return TensorVariable(_native.remainder(index._expr, expr_of(size)))
