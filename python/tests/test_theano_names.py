@@ -82,6 +82,33 @@ def test_arctan2_keeps_narrow_reals_and_has_a_gradient():
     np.testing.assert_array_equal(slopes(3, 3), [0.5, 0.5])
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+def test_arctan2_at_zeros_infinities_and_the_smallest_numbers(dtype):
+    info = np.finfo(dtype)
+    values = [0, 1, np.inf, info.max, info.smallest_subnormal, info.tiny, 0.3]
+    axis = np.array([sign * value for value in values for sign in (1, -1)], dtype)
+    y, x = (grid.ravel() for grid in np.meshgrid(axis, axis))
+    a, b = T.TensorType(dtype, (False,))(), T.TensorType(dtype, (False,))()
+    angle = T.arctan2(a, b)
+    found, of_y, of_x = theano.function([a, b], [angle, *T.grad(angle.sum(), [a, b])])(y, x)
+    # Of the smallest numbers the quotient itself is not exact.
+    np.testing.assert_allclose(found, np.arctan2(y, x), rtol=2 * info.eps)
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(np.arctan2(y, x)))
+    special = np.isin(abs(y), [0, 1, np.inf]) & np.isin(abs(x), [0, 1, np.inf])
+    if dtype == "float64":
+        np.testing.assert_array_equal(found[special], np.arctan2(y, x)[special])
+    wide_y, wide_x = y.astype(np.longdouble), x.astype(np.longdouble)
+    with np.errstate(all="ignore"):
+        square = wide_y**2 + wide_x**2
+        expected = np.nan_to_num(wide_x / square), np.nan_to_num(-wide_y / square)  # 0 at 0, too
+        for slope, wanted in zip((of_y, of_x), expected):
+            known = np.isfinite(wanted.astype(dtype)) & (square > 0)
+            assert np.isfinite(slope[known]).all()
+            np.testing.assert_allclose(slope[known], wanted[known], rtol=4 * info.eps, atol=info.tiny)
+    nothing = theano.function([a, b], angle)(np.array([np.nan, 1, np.nan], dtype), np.array([1, np.nan, 0], dtype))
+    assert np.isnan(nothing).all()
+
+
 def test_choose():
     numbers, choices = np.array([[0, 2], [1, 0]]), [np.arange(2.0), np.float64(10), np.ones((2, 2))]
     expected = np.choose(numbers, choices)

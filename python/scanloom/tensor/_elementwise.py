@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from .. import _native
 from .._types import dtype_name
@@ -132,24 +135,36 @@ def rad2deg(x: Any) -> TensorVariable:
 
 
 def arctan2(a: Any, b: Any) -> TensorVariable:
-    """The angle of the point (b, a), from -pi to pi."""
-    y, x = expr_of(a), expr_of(b)
-    zero, pi = _native.whole(0), _native.real(3.141592653589793)
-    dtype = _native.div(y, x).dtype
-    # Where |b| is the greater one the quotient is at most 1; elsewhere its inverse is.
+    """The angle of the point (b, a), from -pi to pi; zeros have signs, as in numpy."""
+    dtype = _native.div(expr_of(a), expr_of(b)).dtype
+    y, x = (_native.cast(expr_of(each), dtype) for each in (a, b))
+    zero, one = (_native.cast(_native.whole(each), dtype) for each in (0, 1))
+    pi, half = (_native.cast(_native.real(each), dtype) for each in (math.pi, math.pi / 2))
+
+    def is_negative(value: _native.Expr) -> _native.Expr:
+        signed = _native.where(_native.eq(value, zero), _native.div(one, value), value)
+        return _native.lt(signed, zero)
+
+    below, behind = is_negative(y), is_negative(x)
+    # The inverse of the smallest numbers overflows, in gradients, where their quotient does not.
+    info = np.finfo("float32" if dtype == "bfloat16" else dtype)
+    longest = _native.maximum(_native.abs(x), _native.abs(y))
+    is_tiny = _native.lt(longest, _native.cast(_native.real(4 * float(info.tiny)), dtype))
+    factor = _native.cast(_native.real(8 / float(info.eps)), dtype)
+    scale = _native.where(is_tiny, factor, one)
+    # Two infinities are as long as each other, and do not change.
+    both = _native.bit_and(_native.is_inf(x), _native.is_inf(y))
+    y, x = (_native.where(both, _native.sign(each), _native.mul(each, scale)) for each in (y, x))
+    # Where |x| is the greater one the quotient is at most 1; elsewhere its inverse is.
     flat = _native.ge(_native.abs(x), _native.abs(y))
-    nothing = _native.bit_and(_native.eq(x, zero), _native.eq(y, zero))
-    one = _native.whole(1)
     of_x = _native.where(_native.bit_and(flat, _native.neq(x, zero)), x, one)
     of_y = _native.where(flat, one, y)
-    half = _native.mul(_native.real(1.5707963267948966), _native.sign(y))
-    steep = _native.sub(half, _native.atan(_native.div(x, of_y)))
-    turn = _native.where(_native.lt(y, zero), _native.neg(pi), pi)
-    behind = _native.where(_native.lt(x, zero), turn, _native.real(0.0))
-    shallow = _native.add(_native.atan(_native.div(y, of_x)), behind)
-    both = _native.where(flat, shallow, steep)
-    both = _native.where(nothing, _native.mul(y, _native.real(1.0)), both)
-    return TensorVariable(_native.cast(both, dtype))
+    right = _native.atan(_native.div(y, of_x))
+    turn = _native.where(below, _native.neg(pi), pi)
+    shallow = _native.where(behind, _native.add(right, turn), right)
+    quarter = _native.where(below, _native.neg(half), half)
+    steep = _native.sub(quarter, _native.atan(_native.div(x, of_y)))
+    return TensorVariable(_native.where(flat, shallow, steep))
 
 
 def isfinite(x: Any) -> TensorVariable:
