@@ -61,7 +61,7 @@ from ._stream import Stream
 from ._values import OrtDevice, OrtValue, copy_tensors
 
 if TYPE_CHECKING:
-    from . import compile, gradient, ifelse, printing, sandbox, scan_module, tensor, updates
+    from . import capi, compile, gradient, ifelse, printing, sandbox, scan_module, tensor, updates
     from ._config import config
     from ._from_onnx import from_onnx
     from ._function import In, Out, function
@@ -97,7 +97,7 @@ _LAZY = {
     "scan": "_scan",
 }
 _MODULES = (
-    "compile", "gradient", "ifelse", "printing", "sandbox", "scan_module", "tensor", "updates",
+    "capi", "compile", "gradient", "ifelse", "printing", "sandbox", "scan_module", "tensor", "updates",
 )  # fmt: skip
 
 

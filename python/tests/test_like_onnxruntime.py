@@ -3,6 +3,8 @@
 import importlib
 import json
 import pathlib
+import subprocess
+import sys
 import threading
 
 import ml_dtypes
@@ -443,6 +445,14 @@ def test_the_module_has_every_name():
     theirs = public(onnxruntime)
     assert theirs - public(scanloom) == absent
     assert absent <= theirs
+
+
+def test_error_classes_need_no_import_of_their_own():
+    program = "import {0}; print({0}.capi.onnxruntime_pybind11_state.NoSuchFile.__name__)"
+    for ort in (onnxruntime, scanloom):
+        text = program.format(ort.__name__)
+        done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
 
 
 def test_profiles_are_written_where_they_are_asked_for(tmp_path, monkeypatch):
