@@ -418,10 +418,31 @@ def test_forms_of_recurrent_layers(operator, attributes):
     check_layer(model, feeds)
 
 
-def test_other_activations_are_refused():
-    feeds = dict(x=draws(4, 3, 2), w=draws(1, 2, 2), r=draws(1, 2, 2))
-    made = theano.from_onnx(one_node("RNN", feeds, hidden_size=2, activations=["Relu"]))
-    with pytest.raises(gradient.NullTypeGradError, match="other activations"):
+USUAL = {"LSTM": ["Sigmoid", "Tanh", "Tanh"], "GRU": ["Sigmoid", "Tanh"], "RNN": ["Tanh"]}
+
+
+@pytest.mark.parametrize("operator", STATES)
+@pytest.mark.parametrize("direction", ["forward", "bidirectional"])
+def test_activations_that_are_the_usual_ones(operator, direction):
+    count, rows = (2 if direction == "bidirectional" else 1), STATES[operator] * 2
+    feeds = dict(x=draws(4, 3, 2), w=draws(count, rows, 2), r=draws(count, rows, 2))
+    names = USUAL[operator] * count
+    names[0] = names[0].lower()  # in any case, as in onnxruntime
+    model = one_node(
+        operator, feeds, direction=direction, hidden_size=2, activations=names,
+        activation_alpha=[0.7], activation_beta=[0.1],  # which none of them takes
+    )  # fmt: skip
+    check_layer(model, feeds)
+
+
+@pytest.mark.parametrize("operator", STATES)
+@pytest.mark.parametrize("name, more", [("Relu", {}), ("ScaledTanh", dict(activation_alpha=[1.0]))])
+def test_other_activations_are_refused(operator, name, more):
+    rows = STATES[operator] * 2
+    feeds = dict(x=draws(4, 3, 2), w=draws(1, rows, 2), r=draws(1, rows, 2))
+    names = [*USUAL[operator][:-1], name]
+    made = theano.from_onnx(one_node(operator, feeds, hidden_size=2, activations=names, **more))
+    with pytest.raises(gradient.NullTypeGradError, match=rf"node 'it' \({operator}.*activation '{name}"):
         theano.grad(list(made.outputs.values())[0].sum(), made.inputs["x"])
 
 

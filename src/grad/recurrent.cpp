@@ -10,6 +10,7 @@
 #include "grad/reverse.h"
 #include "grad/rules.h"
 #include "ops/ops.h"
+#include "ops/recurrent.h"
 
 namespace scanloom::autodiff {
 namespace {
@@ -35,8 +36,11 @@ class Layer {
 
   /// As many results as the operator has.
   Expected<std::vector<Expr>> outputs() {
-    if (p_.attr("activations").present())
-      return fail(Code::unsupported, "the gradient of a recurrent layer with other activations");
+    if (const std::string_view other =
+            ops::unusual_activation(p_.attr("activations"), activations());
+        !other.empty())
+      return fail(Code::unsupported, "the gradient of '{}' with the activation '{}'",
+                  p_.node->op->name, other);
     const bool batch_first = p_.attr("layout").integer() != 0;
     x_ = batch_first ? dimshuffle(args_[kX], {1, 0, 2}) : args_[kX];
     const std::string& direction = p_.attr("direction").text();
@@ -60,6 +64,11 @@ class Layer {
   };
 
   [[nodiscard]] bool is_lstm() const { return p_.node->op == &ops::lstm_op; }
+  [[nodiscard]] std::span<const ops::ActivationKind> activations() const {
+    if (is_lstm()) return ops::kLstmActivations;
+    if (p_.node->op == &ops::gru_op) return ops::kGruActivations;
+    return ops::kRnnActivations;
+  }
   [[nodiscard]] bool has(std::size_t i) const { return i < args_.size() && args_[i].defined(); }
 
   /// All states, the last h, and of an LSTM the last c.

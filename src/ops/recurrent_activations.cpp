@@ -131,6 +131,19 @@ Expected<Activations> read_activations(const tensor::Attr& attr, int directions,
   return result;
 }
 
+std::string_view unusual_activation(const tensor::Attr& attr,
+                                    std::span<const ActivationKind> usual) {
+  if (!attr.present()) return {};
+  std::string_view rest = attr.text();
+  for (std::size_t i = 0; !rest.empty(); ++i) {
+    const std::string_view text = take(rest, ',');
+    // No activation that is usual has parameters.
+    const Name* const found = find_name(text);
+    if (found == nullptr || found->kind != usual[i % usual.size()]) return text;
+  }
+  return {};
+}
+
 float activate(const Activation& activation, float x) noexcept { return apply(activation, x); }
 double activate(const Activation& activation, double x) noexcept { return apply(activation, x); }
 

@@ -45,6 +45,11 @@ int activation_parameters(std::string_view name);
 Expected<Activations> read_activations(const tensor::Attr& attr, int directions,
                                        std::span<const ActivationKind> usual);
 
+/// The first that differs from `usual`, as it is written; empty: none does. Precondition:
+/// read_activations has read the attribute.
+std::string_view unusual_activation(const tensor::Attr& attr,
+                                    std::span<const ActivationKind> usual);
+
 float activate(const Activation& activation, float x) noexcept;
 double activate(const Activation& activation, double x) noexcept;
 
