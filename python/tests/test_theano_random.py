@@ -1,5 +1,7 @@
 """Streams of random numbers: moments, independence, reproducibility, what loops make of them."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -220,6 +222,68 @@ def test_loops_in_two_branches_update_one_after_the_other():
         np.testing.assert_array_equal(left, np.array([3, 12]) * chosen[0])
         np.testing.assert_array_equal(right, np.array([6, 24]) * chosen[1])
         assert counter.get_value() == (6 if any(chosen) else 0)
+
+
+# By name: what a step makes of loops that update a variable, each in its way; whose update holds
+# under these conditions (None: the variable stays as it is).
+UPDATES = {"a": lambda s: s + 1.5, "b": lambda s: s * 2, "c": lambda s: s - 3}
+NESTED = {
+    "two sides": (
+        lambda loop, c: theano.ifelse(c[0], loop("a"), loop("b")),
+        lambda c: "a" if c[0] else "b",
+    ),
+    "a branch in a side": (
+        lambda loop, c: theano.ifelse(c[0], theano.ifelse(c[1], loop("a"), loop("b")), loop("c")),
+        lambda c: ("a" if c[1] else "b") if c[0] else "c",
+    ),
+    "a side without a loop": (
+        lambda loop, c: theano.ifelse(
+            c[0], theano.ifelse(c[1], theano.ifelse(c[2], loop("a"), loop("b")), T.constant(7.0)), loop("c")
+        ),
+        lambda c: ("ba"[c[2]] if c[1] else None) if c[0] else "c",
+    ),
+    "branches in both sides": (
+        lambda loop, c: theano.ifelse(
+            c[0], theano.ifelse(c[1], loop("a"), T.constant(0.0)), theano.ifelse(c[2], loop("b"), loop("c"))
+        ),
+        lambda c: ("a" if c[1] else None) if c[0] else "cb"[c[2]],
+    ),
+    "branches beside each other in a side": (
+        lambda loop, c: theano.ifelse(
+            c[0],
+            theano.ifelse(c[1], loop("a"), T.constant(0.0)) + theano.ifelse(c[2], loop("b"), T.constant(0.0)),
+            T.constant(1.0),
+        ),
+        lambda c: ("b" if c[2] else "a" if c[1] else None) if c[0] else None,
+    ),
+    "beside a loop that always runs": (
+        lambda loop, c: loop("c") + theano.ifelse(c[0], theano.ifelse(c[1], loop("a"), loop("b")), T.constant(0.0)),
+        lambda c: "ba"[c[1]] if c[0] else "c",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_loops_in_nested_branches_update_what_is_no_stream(name):
+    made, updated = NESTED[name]
+    state = theano.shared(1.0, name="s")
+    state.default_update = state + 100  # which no loop makes of it
+
+    def loop(which):
+        change = UPDATES[which]
+        rows, _ = theano.scan(lambda: (change(state), {state: change(state)}), n_steps=2)
+        return rows[-1]
+
+    chosen = [T.ivector(f"c{i}") for i in range(3)]
+    rows, updates = theano.scan(lambda *c: made(loop, c), sequences=chosen)
+    f = theano.function(chosen, rows, updates=updates, on_unused_input="ignore")
+    flags = np.array(list(itertools.product([0, 1], repeat=3)) * 2, np.int32)
+    f(*flags.T)
+    expected = 1.0
+    for row in flags:
+        which = updated(row)
+        expected = expected if which is None else UPDATES[which](UPDATES[which](expected))
+    assert state.get_value() == expected
 
 
 def test_a_loop_that_draws_keeps_a_budget():

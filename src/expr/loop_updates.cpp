@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <set>
-#include <tuple>
 
+#include "expr/apply.h"
 #include "expr/branch.h"
 #include "expr/shared.h"
 
@@ -54,20 +54,57 @@ bool only_loops_update(std::span<const Expr> outputs, const Expr& variable) {
   return !readers.others && !readers.last.empty();
 }
 
-/// As a further result of each branch that `place` lies in. `otherwise` is what it is where the
-/// outermost of them takes the other side.
-Expr LoopUpdates::lifted(Expr x, Place place, const Expr& variable, const Expr& otherwise,
-                         const Places& places,
-                         const std::function<NodePtr(const Node&)>& original) {
-  for (; place != 0; place = places.around(place)) {
-    Further& further = further_[original(places.branch(place))];
-    const std::size_t side = Places::which(place);
-    further.sides[side].push_back(x);
-    further.sides[1 - side].push_back(places.around(place) == 0 ? otherwise : variable);
-    further.results.push_back(placeholder(type_of(variable)));
-    x = further.results.back();
-  }
-  return x;
+// A branch whose sides update the variable gets its value as a further result, and, but for random
+// streams, whether the side that was taken has updated it at all: what an older branch beside it
+// has made of the variable holds where it has not.
+LoopUpdates::Updated LoopUpdates::updated_in(Place place, const Gathered& all) {
+  Updated made;
+  const auto follow = [&](const Updated& next) {
+    if (!made.value.defined()) {
+      made = next;
+    } else if (all.counts) {
+      made.value = maximum(made.value, next.value);
+    } else if (next.is_certain()) {
+      made = next;
+    } else {
+      made.value = if_else(next.whether, next.value, made.value);
+      made.whether = made.is_certain() ? Expr() : made.whether | next.whether;
+    }
+  };
+  // Of loops that always run one says it.
+  if (const auto here = all.loops.find(place); here != all.loops.end())
+    for (const Expr& x : here->second)
+      if (all.counts || !made.value.defined()) follow({x, {}});
+  if (const auto here = all.branches.find(place); here != all.branches.end())
+    for (const auto& [branch, then] : here->second) follow(result_of(branch, then, all));
+  return made;
+}
+
+LoopUpdates::Updated LoopUpdates::result_of(const NodePtr& branch, Place then,
+                                            const Gathered& all) {
+  const Updated sides[2] = {updated_in(then, all), updated_in(then + 1, all)};
+  const auto certain = [](const Updated& side) {
+    return side.value.defined() && side.is_certain();
+  };
+  Further& further = further_[branch];
+  const auto result = [&](const Expr& of_then, const Expr& of_else) {
+    further.sides[0].push_back(of_then);
+    further.sides[1].push_back(of_else);
+    further.results.push_back(placeholder(type_of(of_then)));
+    return further.results.back();
+  };
+  const auto value = [&](const Updated& side) {
+    return side.value.defined() ? side.value : all.variable;
+  };
+  Updated made{result(value(sides[0]), value(sides[1])), {}};
+  if (all.counts || (certain(sides[0]) && certain(sides[1]))) return made;
+  const auto whether = [&](const Updated& side) {
+    return side.value.defined() && !side.is_certain()
+               ? side.whether
+               : cast(integer(side.value.defined() ? 1 : 0), DType::boolean);
+  };
+  made.whether = result(whether(sides[0]), whether(sides[1]));
+  return made;
 }
 
 Expr LoopUpdates::after(std::span<const Expr> outputs, const Expr& variable,
@@ -79,28 +116,20 @@ Expr LoopUpdates::after(std::span<const Expr> outputs, const Expr& variable,
     const auto found = made_of.find(key_of(x));
     return found == made_of.end() ? x : found->second;
   };
-  const auto original_node = [&](const Node& node) {
-    return original(Expr(std::const_pointer_cast<Node>(node.shared_from_this()), 0)).node();
-  };
   const Places places(outputs);
-  // By the outermost branches, oldest first: one may read what an older one has made.
-  std::vector<std::tuple<std::uint64_t, Expr, Place>> found;
+  Gathered all{.variable = variable, .counts = counts, .loops = {}, .branches = {}};
   for (const Expr& x : readers.last)
-    for (const Place place : places.of(*x.node())) {
-      std::uint64_t outermost = 0;
-      for (Place at = place; at != 0; at = places.around(at)) outermost = places.branch(at).id;
-      found.emplace_back(outermost, x, place);
+    for (Place place : places.of(*x.node())) {
+      all.loops[place].push_back(original(x));
+      for (; place != 0; place = places.around(place)) {
+        const Node& branch = places.branch(place);
+        const Expr first(std::const_pointer_cast<Node>(branch.shared_from_this()), 0);
+        all.branches[places.around(place)].emplace(original(first).node(),
+                                                   places.side(places.around(place), branch, 0));
+      }
     }
-  std::ranges::stable_sort(found, {}, [](const auto& each) { return std::get<0>(each); });
-  Expr made = readers.others ? default_update(variable) : Expr();
-  for (const auto& [outermost, x, place] : found) {
-    const bool follows = made.defined() && !counts;
-    if (follows && place == 0) continue;  // another loop that always runs has said it
-    const Expr value =
-        lifted(original(x), place, variable, follows ? made : variable, places, original_node);
-    made = made.defined() && counts ? maximum(made, value) : value;
-  }
-  return made;
+  const Expr made = updated_in(0, all).value;
+  return readers.others ? maximum(default_update(variable), made) : made;
 }
 
 std::vector<Expr> LoopUpdates::settled(const std::vector<Expr>& xs, Replacements kept) const {

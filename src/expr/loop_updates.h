@@ -1,7 +1,6 @@
 // What loops of an expression make of the shared variables that they update.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <span>
 #include <vector>
@@ -21,8 +20,9 @@ namespace scanloom::expr {
 class LoopUpdates {
  public:
   /// The value of a variable after the loops that update it; undefined where none does, or where
-  /// something else reads it, but for random streams: of these, the one that has drawn most, so
-  /// that nobody draws the same again. `made_of`: for nodes made anew by substitution what they
+  /// something else reads it. Where several update it, one that always runs gives way to those of
+  /// branches, the younger one wins; of random streams it is the one that has drawn most, so that
+  /// nobody draws the same again. `made_of`: for nodes made anew by substitution what they
   /// were made of, which is what the value reads. It is to be settled, as is all that stands beside
   /// it.
   [[nodiscard]] Expr after(std::span<const Expr> outputs, const Expr& variable,
@@ -39,8 +39,23 @@ class LoopUpdates {
     std::vector<Expr> results, sides[2];
   };
 
-  Expr lifted(Expr x, Place place, const Expr& variable, const Expr& otherwise,
-              const Places& places, const std::function<NodePtr(const Node&)>& original);
+  /// What loops make of a variable at some place, and whether they do.
+  struct Updated {
+    Expr value;    ///< undefined: there is none
+    Expr whether;  ///< undefined: in any case
+    [[nodiscard]] bool is_certain() const { return !whether.defined(); }
+  };
+  /// By place the loops that update the variable, and the branches in whose sides there are some,
+  /// oldest first, with the place of the first side.
+  struct Gathered {
+    Expr variable;
+    bool counts = false;  ///< a random stream
+    std::map<Place, std::vector<Expr>> loops;
+    std::map<Place, std::map<NodePtr, Place, ById>> branches;
+  };
+
+  Updated updated_in(Place place, const Gathered& all);
+  Updated result_of(const NodePtr& branch, Place then, const Gathered& all);
 
   std::map<NodePtr, Further, ById> further_;
 };
