@@ -388,3 +388,56 @@ def test_what_only_counts_elements_is_disconnected(other):
     x, y = T.vector("x"), T.scalar("y")
     with pytest.raises(theano.gradient.DisconnectedInputError):
         T.grad((other(x) * y).sum(), x)
+
+
+# What only one side of a branch in a step reads: by name of the variable and of its index.
+LAZY = {
+    "an element": lambda x, i: x[0][i],
+    "a function of an element": lambda x, i: T.sin(x[0][i]) * 2,
+    "a row": lambda x, i: x[i],
+    "a function of a row": lambda x, i: T.exp(x[i]),
+    "rows": lambda x, i: x[T.stack([i, i - 1])].sum(axis=0),
+}
+CHOSEN = {
+    "rows": lambda c, y, w: theano.ifelse(c, y * w, w),
+    "states": lambda c, h, y, w: theano.ifelse(c, T.sin(h * y) * w, h * w),
+    "states of an inner loop": lambda c, h, y, w: theano.ifelse(
+        c, theano.scan(lambda s: s * y * w, outputs_info=h, n_steps=2)[0][-1], h * w
+    ),
+}
+
+
+@pytest.mark.parametrize("chosen", CHOSEN)
+@pytest.mark.parametrize("read", LAZY)
+def test_a_side_that_is_not_taken_may_read_outside(read, chosen):
+    x, w, c, i = T.matrix("x"), T.vector("w"), T.ivector("c"), T.lscalar("i")
+    y, initial = LAZY[read](x, i), [] if chosen == "rows" else [T.constant(np.ones(3))]
+
+    step = lambda *args: CHOSEN[chosen](*args, y, w)  # noqa: E731
+    rows, _ = theano.scan(step, sequences=[c], outputs_info=initial or None)
+    cost = (rows[-1] if initial else rows).sum()
+    slopes = theano.grad(cost, [x, w])
+    again = theano.grad((slopes[1] ** 2).sum(), w)
+    f = theano.function([x, w, c, i], [cost, *slopes, again], on_unused_input="ignore")
+    at, weights = np.linspace(0.2, 0.9, 9).reshape(3, 3), np.array([0.5, -1.5, 2.0])
+    for flags in ([0, 0, 0], []):
+        _, of_x, of_w, _ = f(at, weights, np.array(flags, np.int32), 7)
+        np.testing.assert_array_equal(of_x, np.zeros((3, 3)))
+        steps = len(flags)
+        powers = weights ** (steps - 1) if steps else np.zeros(3)
+        expected = steps * (powers if initial else np.ones(3))
+        np.testing.assert_allclose(of_w, expected, rtol=1e-14)
+    # Where it is taken, the gradient is that of the same at an index that is there.
+    flags, small = np.array([1, 0, 1], np.int32), 1e-6
+    _, of_x, of_w, _ = f(at, weights, flags, 2)
+    for values, slope in ((at, of_x), (weights, of_w)):
+        for place in np.ndindex(values.shape):
+            was = values[place]
+            costs = []
+            for moved in (was + small, was - small):
+                values[place] = moved
+                costs.append(f(at, weights, flags, 2)[0])
+            values[place] = was
+            assert slope[place] == pytest.approx((costs[0] - costs[1]) / 2 / small, abs=1e-6)
+    with pytest.raises(IndexError):
+        f(at, weights, flags, 7)

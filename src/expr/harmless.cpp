@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ops/ops.h"
+
 namespace scanloom::expr {
 namespace {
 
@@ -17,11 +19,16 @@ bool is_harmless(const Node& node) {
 
 }  // namespace
 
+bool reads_sizes_alone(const Node& node) {
+  return node.op == &ops::shape_op || node.op == &ops::dim_op || node.op == &ops::size_op;
+}
+
 Harmless::Harmless(std::span<const Node* const> nodes) {
   for (const Node* node : nodes) {
-    const bool operands = std::ranges::all_of(node->inputs, [&](const Expr& x) {
-      return !x.defined() || nodes_.contains(x.node().get());
-    });
+    const bool operands =
+        reads_sizes_alone(*node) || std::ranges::all_of(node->inputs, [&](const Expr& x) {
+          return !x.defined() || nodes_.contains(x.node().get());
+        });
     if (operands && is_harmless(*node)) nodes_.insert(node);
   }
 }

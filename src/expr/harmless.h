@@ -8,6 +8,10 @@
 
 namespace scanloom::expr {
 
+/// Whether the node asks how many elements its operand has, not which: passes find most sizes
+/// without it.
+[[nodiscard]] bool reads_sizes_alone(const Node& node);
+
 class Harmless {
  public:
   /// Of nodes that each stand behind those they read.

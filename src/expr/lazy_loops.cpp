@@ -10,6 +10,22 @@
 namespace scanloom::expr {
 namespace {
 
+/// What the step yields, where the sizes of captured values are captured, too: for these alone
+/// nobody need compute the values.
+std::vector<Expr> with_sizes_from_outside(const Node& loop) {
+  Replacements outside, sizes;
+  for (std::size_t i = 0; i < loop.loop->ports.captured; ++i)
+    outside.emplace(key_of(loop.body.args[i]),
+                    loop.inputs[loop.loop->ports.first_captured_input() + i]);
+  for (const Node* node : reachable(loop.body.yields)) {
+    if (!reads_sizes_alone(*node)) continue;
+    const auto found = outside.find(key_of(node->inputs[0]));
+    if (found != outside.end())
+      sizes.emplace(ExprKey{node, 0}, with_inputs(*node, {found->second}).front());
+  }
+  return sizes.empty() ? loop.body.yields : substituted(loop.body.yields, sizes);
+}
+
 /// Captured operands of loops, and whether something that is always computed reads them, too.
 class Operands {
  public:
@@ -19,7 +35,7 @@ class Operands {
     const Places places(outputs);
     for (const Expr& x : outputs) needed_.insert(x.node().get());
     for (const Node* node : nodes_) {
-      if (!places.is_always(*node)) continue;
+      if (!places.is_always(*node) || reads_sizes_alone(*node)) continue;
       const std::size_t end = node->kind == Kind::branch ? 1 : node->inputs.size();
       for (std::size_t i = 0; i < end; ++i)
         if (node->inputs[i].defined() && !is_captured(*node, i))
@@ -32,7 +48,7 @@ class Operands {
   [[nodiscard]] std::vector<std::size_t> to_sink(const Node& loop) const {
     std::vector<std::size_t> found;
     if (!may_sink(loop)) return found;
-    const Places inner(loop.body.yields);
+    const Places inner(with_sizes_from_outside(loop));
     for (std::uint32_t i = 0; i < loop.loop->ports.captured; ++i) {
       const Node& operand = *loop.inputs[loop.loop->ports.first_captured_input() + i].node();
       if (!harmless_.contains(operand) && !needed_.contains(&operand) &&
@@ -75,23 +91,72 @@ std::vector<Expr> lazy(const Node& loop, const std::vector<std::size_t>& sunk, R
     spec.args.erase(spec.args.begin() + at);
     --spec.facts.ports.captured;
   }
-  spec.yields = substituted(loop.body.yields, inside);
+  spec.yields = substituted(with_sizes_from_outside(loop), inside);
   return make_lazy_loop(std::move(spec));
+}
+
+/// x, computed once more from where it may fail on.
+Expr copied(const Expr& x, const Harmless& harmless) {
+  Replacements fresh;
+  for (const Node* node : reachable({&x, 1})) {
+    const auto is_safe = [&](const Expr& from) {
+      return !from.defined() || harmless.contains(*from.node());
+    };
+    if (node->kind != Kind::op || harmless.contains(*node) ||
+        !std::ranges::all_of(node->inputs, is_safe))
+      continue;
+    const std::vector<Expr> again = with_inputs(*node, node->inputs);
+    for (std::uint32_t i = 0; i < again.size(); ++i) fresh.emplace(ExprKey{node, i}, again[i]);
+  }
+  return substituted({x}, fresh).front();
+}
+
+/// The outputs, where sizes of what only sides of branches compute are those of copies: passes find
+/// the sizes without them, and what the sides compute is not needed elsewhere.
+std::vector<Expr> with_sizes_apart(const std::vector<Expr>& outputs, const Replacements& kept) {
+  const std::vector<const Node*> nodes = reachable(outputs);
+  if (std::ranges::none_of(
+          nodes, [](const Node* node) { return node->loop || node->kind == Kind::branch; }))
+    return outputs;
+  const Harmless harmless(nodes);
+  std::vector<const Node*> readers;
+  Replacements cut = kept, replaced = kept;
+  for (const Node* node : nodes) {
+    if (!reads_sizes_alone(*node) || harmless.contains(*node->inputs[0].node()) ||
+        kept.contains({node, 0}))
+      continue;
+    readers.push_back(node);
+    cut.insert_or_assign({node, 0}, placeholder(node->outputs[0]));
+  }
+  if (readers.empty()) return outputs;
+  const std::vector<Expr> rest = substituted(outputs, cut);
+  const Places places(rest);
+  for (const Node* node : readers) {
+    const Expr& x = node->inputs[0];
+    const auto now = cut.find(key_of(x));
+    const Expr& value = now == cut.end() ? x : now->second;
+    if (places.is_always(*value.node())) continue;
+    replaced.insert_or_assign({node, 0}, with_inputs(*node, {copied(x, harmless)}).front());
+  }
+  return substituted(outputs, replaced);
 }
 
 }  // namespace
 
-std::vector<Expr> with_lazy_loops(const std::vector<Expr>& outputs, Replacements kept) {
+std::vector<Expr> with_lazy_loops(const std::vector<Expr>& given, const Replacements& kept) {
+  const std::vector<Expr> outputs = with_sizes_apart(given, kept);
   const Operands operands(outputs);
+  Replacements made = kept;
   bool changed = false;
   for (const Node* node : operands.nodes()) {
     const std::vector<std::size_t> sunk = operands.to_sink(*node);
-    if (sunk.empty() || kept.contains({node, 0})) continue;
+    if (sunk.empty() || made.contains({node, 0})) continue;
     changed = true;
-    const std::vector<Expr> made = lazy(*node, sunk, kept);
-    for (std::uint32_t i = 0; i < made.size(); ++i) kept.insert_or_assign({node, i}, made[i]);
+    const std::vector<Expr> results = lazy(*node, sunk, made);
+    for (std::uint32_t i = 0; i < results.size(); ++i) made.insert_or_assign({node, i}, results[i]);
   }
-  return changed ? substituted(outputs, kept) : outputs;
+  // Loops that have become lazy capture sizes, too.
+  return changed ? with_sizes_apart(substituted(outputs, made), kept) : outputs;
 }
 
 }  // namespace scanloom::expr

@@ -11,6 +11,6 @@ namespace scanloom::expr {
 
 /// The expressions with such loops; `kept` maps to themselves what has a value already.
 [[nodiscard]] std::vector<Expr> with_lazy_loops(const std::vector<Expr>& outputs,
-                                                Replacements kept);
+                                                const Replacements& kept);
 
 }  // namespace scanloom::expr

@@ -50,8 +50,7 @@ class Lowering {
     Replacements kept;
     for (const auto& [key, value] : scope.values)
       kept.emplace(key, Expr(const_cast<Node*>(key.node)->shared_from_this(), key.output));
-    const std::vector<Expr> yields =
-        with_lazy_loops({wanted.begin(), wanted.end()}, std::move(kept));
+    const std::vector<Expr> yields = with_lazy_loops({wanted.begin(), wanted.end()}, kept);
     if (const Expr* bad = first_failed(yields)) return *bad->error();
     // What is given a value is not computed again: the form as it was written reads it.
     const auto is_free = [&](const Node& node) {

@@ -242,7 +242,10 @@ Expr zeros(const Expr& shape, DType dtype) {
 }
 Expr zeros_like(const Expr& x) {
   if (x.error() != nullptr) return x;
-  return zeros(shape(x), x.dtype());
+  // Without reading x, which may be what only a side of a branch may compute.
+  const std::vector<std::int64_t>& sizes = expr::type_of(x).sizes;
+  const bool is_known = std::ranges::none_of(sizes, [](std::int64_t size) { return size < 0; });
+  return zeros(is_known ? expr::integers(sizes) : shape(x), x.dtype());
 }
 Expr ones_like(const Expr& x) {
   if (x.error() != nullptr) return x;

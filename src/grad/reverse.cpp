@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 
 #include "expr/branch.h"
+#include "expr/harmless.h"
 #include "expr/places.h"
 #include "grad/rules.h"
 
@@ -173,7 +175,10 @@ class Reverse {
  public:
   Reverse(std::span<const Expr> outputs, std::span<const Expr> wrt, std::span<const Expr> constants,
           std::span<const Expr> known)
-      : activity_(outputs, wrt, constants), places_(outputs) {
+      : activity_(outputs, wrt, constants),
+        places_(outputs),
+        constants_(constants.begin(), constants.end()),
+        harmless_(activity_.nodes()) {
     for (const Expr& x : wrt) wrt_.insert(expr::key_of(x));
     for (const Expr& x : known) known_.insert(expr::key_of(x));
     told_ = wrt_;
@@ -222,9 +227,69 @@ class Reverse {
     Pull pull = pull_of(node, activity_, side.sums);
     if (!is_needed(pull)) return {};
     if (node->kind == Kind::branch) return pull_branch(side, pull);
-    return pull_node(pull, activity_, told_, [&](const Expr& x, const Expr& cotangent) {
-      if (!known_.contains(expr::key_of(x))) add(side, x, cotangent);
-    });
+    const std::vector<Expr> lazy = node->loop ? read_by_sides_alone(*node) : std::vector<Expr>();
+    std::vector<std::pair<Expr, Expr>> later;
+    SCANLOOM_CHECK_OK(pull_node(pull, activity_, told_, [&](const Expr& x, const Expr& cotangent) {
+      if (known_.contains(expr::key_of(x))) return;
+      if (std::ranges::find(lazy, x) == lazy.end()) return add(side, x, cotangent);
+      later.emplace_back(x, cotangent);
+    }));
+    for (const auto& [x, cotangent] : later) SCANLOOM_CHECK_OK(give_lazily(side, x, cotangent));
+    return {};
+  }
+
+  /// Captured operands of a loop that may fail, and that only sides in its body read
+  /// (expr/lazy_loops.h).
+  [[nodiscard]] std::vector<Expr> read_by_sides_alone(const Node& loop) const {
+    std::vector<Expr> found;
+    std::optional<expr::Places> inner;
+    for (std::size_t i = 0; i < loop.loop->ports.captured; ++i) {
+      const Expr& x = loop.inputs[loop.loop->ports.first_captured_input() + i];
+      if (harmless_.contains(*x.node()) || told_.contains(expr::key_of(x))) continue;
+      if (!inner) inner.emplace(loop.body.yields);
+      if (!inner->is_always(*loop.body.args[i].node())) found.push_back(x);
+    }
+    return found;
+  }
+
+  /// Past the operators that may fail, and what is computed of them, in a branch: where no step has
+  /// read x its cotangent is zero, and an index that is outside is no error.
+  Expected<void> give_lazily(Side& side, const Expr& x, const Expr& cotangent) {
+    constexpr std::size_t kMost = 64;  // so that little is computed twice
+    std::vector<Expr> passed{x}, ends;
+    const auto meet = [](std::vector<Expr>& list, const Expr& each) {
+      if (std::ranges::find(list, each) == list.end()) list.push_back(each);
+    };
+    for (std::size_t i = 0; i < passed.size(); ++i) {
+      const Node& node = *passed[i].node();
+      if (node.kind != Kind::op || passed.size() > kMost) {
+        add(side, x, cotangent);
+        return {};
+      }
+      for (const Expr& from : node.inputs) {
+        if (!activity_.contains(from)) continue;
+        const bool ends_here = from.node()->kind != Kind::op || harmless_.contains(*from.node()) ||
+                               told_.contains(expr::key_of(from));
+        meet(ends_here ? ends : passed, from);
+      }
+    }
+    SCANLOOM_TRY(const std::vector<Expr> parts,
+                 pulled_back({{x}}, {{cotangent}}, ends, constants_));
+    std::vector<Expr> wanted, then, otherwise;
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      if (!parts[i].defined() || known_.contains(expr::key_of(ends[i]))) continue;
+      wanted.push_back(ends[i]);
+      then.push_back(parts[i]);
+      otherwise.push_back(zeros_like(ends[i]));
+    }
+    const Expr is_read = any(not_equal(cotangent, number(0, cotangent.dtype())));
+    const std::vector<Expr> made = expr::make_branch(is_read, then, otherwise);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      if (const Error* error = made[i].error()) return *error;
+      made[i].node()->outputs[i].sizes = expr::type_of(wanted[i]).sizes;
+      add(side, wanted[i], made[i]);
+    }
+    return {};
   }
 
   Expected<void> pull_branch(Side& around, const Pull& pull) {
@@ -265,6 +330,8 @@ class Reverse {
 
   Activity activity_;
   expr::Places places_;
+  std::vector<Expr> constants_;
+  expr::Harmless harmless_;
   std::set<ExprKey> wrt_, known_, told_;
 };
 
