@@ -1,4 +1,4 @@
-#include "kernels/matrices.h"
+#include "kernels/blocked_matrix.h"
 
 namespace scanloom::kernels {
 namespace {
