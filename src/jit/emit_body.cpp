@@ -278,8 +278,9 @@ class BodyEmitter {
     return place(base, static_cast<std::size_t>(operand.offset));
   }
 
-  /// The kernel tells what is wrong with an index; it reads the slots of the run. Neither side
-  /// writes the code's own memory, so what is known of that still holds behind them.
+  /// The kernel tells what is wrong with an index. It reads and writes slots of the run, so the
+  /// nest writes there, too: behind either side the code's own memory holds what it held before.
+  /// What begins further on is numbered as if it lay there, and forgotten.
   void emit_pick(const Statement& statement) {
     const Pick& pick = statement.pick;
     llvm::Value* const given = builder_.CreateSExt(
