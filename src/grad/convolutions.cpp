@@ -13,11 +13,7 @@ namespace {
 
 using tensor::Attr;
 
-Expr exchanged(const Expr& x) {
-  Axes order{1, 0};
-  for (std::int64_t i = 2; i < x.rank(); ++i) order.push_back(i);
-  return dimshuffle(x, order);
-}
+Expr exchanged(const Expr& x) { return with_axes_swapped(x, 0, 1); }
 
 /// The part of y that has the sizes of x.
 Expr cut(const Expr& y, const Expr& x) {

@@ -1,8 +1,6 @@
 // Rules of factorisations of matrices and of solutions (Giles, An extended collection of matrix
 // derivative results, 2008; of cholesky Murray, Differentiation of the Cholesky decomposition,
 // 2016).
-#include <numeric>
-
 #include "expr/apply.h"
 #include "grad/rules.h"
 #include "ops/ops.h"
@@ -10,13 +8,7 @@
 namespace scanloom::autodiff {
 namespace {
 
-Expr turned(const Expr& x) {
-  if (x.error() != nullptr) return x;
-  Axes order(static_cast<std::size_t>(x.rank()));
-  std::iota(order.begin(), order.end(), 0);
-  std::swap(order[order.size() - 1], order[order.size() - 2]);
-  return dimshuffle(x, order);
-}
+Expr turned(const Expr& x) { return with_axes_swapped(x, x.rank() - 1, x.rank() - 2); }
 
 /// Summed over the batches that `x` was broadcast along.
 Expr fitted(const Expr& cotangent, const Expr& x) {

@@ -54,6 +54,9 @@ struct RuleRow {
 /// other where these are, which a loop can do in place.
 [[nodiscard]] Expr added(const Expr& a, const Expr& b);
 
+/// x with two of its axes in each other's place.
+[[nodiscard]] Expr with_axes_swapped(const Expr& x, std::int64_t a, std::int64_t b);
+
 /// Of a loop, whose body is differentiated. Branches: grad/reverse.cpp.
 void pull_loop(Pull& pull);
 

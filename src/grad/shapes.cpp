@@ -1,5 +1,7 @@
 // Rules of operators that arrange elements anew.
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "expr/apply.h"
 #include "grad/rules.h"
@@ -81,6 +83,14 @@ void pull_pad(Pull& p) {
 }
 
 }  // namespace
+
+Expr with_axes_swapped(const Expr& x, std::int64_t a, std::int64_t b) {
+  if (x.error() != nullptr) return x;
+  Axes order(static_cast<std::size_t>(x.rank()));
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(order[static_cast<std::size_t>(a)], order[static_cast<std::size_t>(b)]);
+  return dimshuffle(x, order);
+}
 
 std::span<const RuleRow> shape_rules() {
   static const RuleRow rows[] = {
