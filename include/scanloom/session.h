@@ -28,6 +28,8 @@ struct ValueInfo {
     std::string name;
   };
   std::vector<Dim> shape;
+  /// Further names that it may be fed, or asked for, by: those of its tensor in an IR of OpenVINO.
+  std::vector<std::string> aliases = {};
 };
 
 struct ModelInfo {

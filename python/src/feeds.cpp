@@ -176,7 +176,11 @@ bool ArrayView::read_buffer(nb::handle value) {
 const ValueInfo* find_input(std::span<const ValueInfo> inputs, const std::string& name) noexcept {
   const auto found = std::find_if(inputs.begin(), inputs.end(),
                                   [&](const ValueInfo& input) { return input.name == name; });
-  return found == inputs.end() ? nullptr : &*found;
+  if (found != inputs.end()) return &*found;
+  for (const ValueInfo& input : inputs)
+    if (std::find(input.aliases.begin(), input.aliases.end(), name) != input.aliases.end())
+      return &input;
+  return nullptr;
 }
 
 Feeds::Feeds(const nb::dict& arrays, std::span<const ValueInfo> inputs) {

@@ -65,21 +65,28 @@ Expected<tensor::BoxRef> to_box(const View& view, const tensor::Type& type, std:
   return sequence;
 }
 
+std::size_t find_by_name(std::span<const ValueInfo> infos, std::string_view name) {
+  for (std::size_t i = 0; i < infos.size(); ++i)
+    if (infos[i].name == name) return i;
+  for (std::size_t i = 0; i < infos.size(); ++i)
+    if (std::ranges::find(infos[i].aliases, name) != infos[i].aliases.end()) return i;
+  return infos.size();
+}
+
 Expected<Arranged> Session::Impl::arrange(std::span<const Feed> feeds) const {
   std::vector<const Feed*> by_input(inputs.size(), nullptr);
   for (const Feed& feed : feeds) {
-    const auto found = std::find_if(inputs.begin(), inputs.end(), [&](const ValueInfo& input) {
-      return input.name == feed.name;
-    });
-    if (found == inputs.end()) {
+    const std::size_t found = find_by_name(inputs, feed.name);
+    if (found == inputs.size()) {
       std::string names;
       for (const ValueInfo& input : std::span(inputs).first(own_inputs))
         names += (names.empty() ? "" : ", ") + input.name;
       return fail(Code::invalid_argument, "the model has no input '{}'", feed.name)
           .note("its inputs are: " + names);
     }
-    const Feed*& slot = by_input[static_cast<std::size_t>(found - inputs.begin())];
-    if (slot != nullptr) return fail(Code::invalid_argument, "input '{}' is fed twice", feed.name);
+    const Feed*& slot = by_input[found];
+    if (slot != nullptr)
+      return fail(Code::invalid_argument, "input '{}' is fed twice", inputs[found].name);
     slot = &feed;
   }
   Arranged arranged;

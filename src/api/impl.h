@@ -42,7 +42,12 @@ struct Loaded {
   std::optional<ir::Module> for_streams = {};  ///< where it is another one: passes/run.h
   ModelInfo info;
   std::vector<ValueInfo> defaults;
+  /// Further names of inputs and outputs; may be shorter than these.
+  std::vector<std::vector<std::string>> input_aliases = {}, output_aliases = {};
 };
+
+/// By name or else by alias; the size of `infos` where there is none.
+std::size_t find_by_name(std::span<const ValueInfo> infos, std::string_view name);
 
 /// The bytes of a model, which `owner` keeps alive, and the folder of its external data and its own
 /// path, empty where it comes from no file.

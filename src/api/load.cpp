@@ -42,6 +42,11 @@ ValueInfo describe_default(const onnx::DefaultInfo& read) {
   return info;
 }
 
+/// Further names of inputs and outputs.
+struct Aliases {
+  std::vector<std::vector<std::string>> inputs, outputs;
+};
+
 /// The weights beside the IR: the file of the same name with .bin; none where there is no such
 /// file.
 Expected<openvino::WeightsFile> weights_of(const Source& source) {
@@ -55,7 +60,8 @@ Expected<openvino::WeightsFile> weights_of(const Source& source) {
 }
 
 Expected<ir::Module> read_openvino(const Source& source, const SessionOptions& options,
-                                   Diagnostics& diagnostics, onnx::ModelInfo& info) {
+                                   Diagnostics& diagnostics, onnx::ModelInfo& info,
+                                   Aliases* aliases) {
   SCANLOOM_TRY(const openvino::WeightsFile weights, weights_of(source));
   openvino::ReadOptions read_options;
   read_options.seed = options.seed;
@@ -64,14 +70,17 @@ Expected<ir::Module> read_openvino(const Source& source, const SessionOptions& o
                openvino::read_model(source.bytes, weights, read_options, diagnostics, &about));
   info.graph_name = about.name;
   info.ir_version = about.version;
+  if (aliases != nullptr)
+    *aliases = {std::move(about.input_names), std::move(about.output_names)};
   return module;
 }
 
 /// A module as the file says it, with what the file says of itself.
 Expected<ir::Module> read(const Source& source, const SessionOptions& options,
-                          Diagnostics& diagnostics, onnx::ModelInfo& info) {
+                          Diagnostics& diagnostics, onnx::ModelInfo& info,
+                          Aliases* aliases = nullptr) {
   if (openvino::is_openvino(source.bytes)) {
-    SCANLOOM_TRY(ir::Module module, read_openvino(source, options, diagnostics, info));
+    SCANLOOM_TRY(ir::Module module, read_openvino(source, options, diagnostics, info, aliases));
     SCANLOOM_CHECK_OK(ir::verify(module));
     return module;
   }
@@ -118,8 +127,11 @@ Expected<void> optimise(Loaded& loaded, const SessionOptions& options) {
 Expected<Loaded> load_module(const Source& source, const SessionOptions& options,
                              Diagnostics& diagnostics) {
   onnx::ModelInfo info;
-  SCANLOOM_TRY(ir::Module module, read(source, options, diagnostics, info));
+  Aliases aliases;
+  SCANLOOM_TRY(ir::Module module, read(source, options, diagnostics, info, &aliases));
   Loaded loaded{.module = std::move(module), .info = public_info(info), .defaults = {}};
+  loaded.input_aliases = std::move(aliases.inputs);
+  loaded.output_aliases = std::move(aliases.outputs);
   for (const onnx::DefaultInfo& value : info.defaults)
     loaded.defaults.push_back(describe_default(value));
   SCANLOOM_CHECK_OK(optimise(loaded, options));

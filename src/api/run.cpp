@@ -128,11 +128,10 @@ Expected<Results> Session::Impl::run(std::span<const Feed> feeds, const RunOptio
   const auto start = std::chrono::steady_clock::now();
   std::vector<std::size_t> indices;
   for (const std::string& name : wanted) {
-    const auto found = std::find_if(outputs.begin(), outputs.end(),
-                                    [&](const ValueInfo& output) { return output.name == name; });
-    if (found == outputs.end())
+    const std::size_t found = find_by_name(outputs, name);
+    if (found == outputs.size())
       return fail(Code::invalid_argument, "the model has no output '{}'", name);
-    indices.push_back(static_cast<std::size_t>(found - outputs.begin()));
+    indices.push_back(found);
   }
   if (wanted.empty())
     for (std::size_t i = 0; i < (hidden ? outputs.size() : own_outputs); ++i) indices.push_back(i);

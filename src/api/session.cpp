@@ -152,6 +152,12 @@ Expected<std::shared_ptr<Session::Impl>> Session::Impl::make(const Source& sourc
   if (impl->plan->module.states.empty()) impl->for_streams = std::move(loaded.for_streams);
   impl->info = std::move(loaded.info);
   impl->defaults = std::move(loaded.defaults);
+  const auto add_aliases = [](std::vector<ValueInfo>& infos, auto& aliases) {
+    for (std::size_t i = 0; i < infos.size() && i < aliases.size(); ++i)
+      infos[i].aliases = std::move(aliases[i]);
+  };
+  add_aliases(impl->inputs, loaded.input_aliases);
+  add_aliases(impl->outputs, loaded.output_aliases);
   impl->source = source;
   if (!isa_warning().empty()) impl->warn(std::string(isa_warning()));
   return impl;

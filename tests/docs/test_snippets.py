@@ -16,6 +16,10 @@ PROJECT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("SCANLOOM_BUILD", PROJECT / "build" / "release"))
 QLSTM = PROJECT.parent / "shared" / "models" / "qlstm" / "model.onnx"
 VOICE_MODEL = PROJECT / "build" / "cache" / "silero-vad" / "silero_vad.onnx"
+sys.path.insert(0, str(PROJECT / "python" / "tests"))
+
+from openvino_ir import Graph  # noqa: E402
+
 DOCUMENTS = sorted([*PROJECT.glob("*.md"), *PROJECT.glob("docs/*.md")])
 
 
@@ -51,6 +55,25 @@ def save_running_sums(path):
               path)
 
 
+def save_running_sums_as_ir(folder):
+    """y[t] = total + x[0] + ... + x[t], of which the last becomes the total, by a TensorIterator."""
+    graph = Graph()
+    x = graph.parameter("x", "float32", [-1, 1, 40])
+    start = graph.add("ReadValue", [graph.constant(np.zeros((1, 1, 40)), "float32")], version=6,
+                      variable_id="total", variable_type="f32", variable_shape="1,1,40")
+    body = graph.body()
+    row, state = (body.parameter(name, "float32", [1, 1, 40]) for name in ("row", "state"))
+    total = body.result(body.add("Add", [row, state]))
+    loop = graph.loop("TensorIterator", body, [x, start], 2, [
+        {"kind": "input", "port": 0, "layer": row.layer, "axis": 0},
+        {"kind": "input", "port": 1, "layer": state.layer},
+        {"kind": "output", "port": 0, "layer": total, "axis": 0},
+        {"kind": "output", "port": 1, "layer": total}], [(total, state.layer)])
+    graph.add("Assign", [type(loop)(loop.layer, 1)], version=6, variable_id="total")
+    graph.result(loop)
+    graph.save(folder)
+
+
 def save_broken(path):
     """One operator that nobody has, and one input too few."""
     graph = helper.make_graph(
@@ -67,6 +90,7 @@ def folder(tmp_path):
     """Where snippets run: every file that one of them names."""
     shutil.copy(VOICE_MODEL, tmp_path)
     save_running_sums(tmp_path / "model.onnx")
+    save_running_sums_as_ir(tmp_path)
     save_broken(tmp_path / "broken.onnx")
     x = np.arange(200, dtype=np.float32).reshape(5, 1, 40)
     np.save(tmp_path / "x.npy", x)

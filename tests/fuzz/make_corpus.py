@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Writes tests/fuzz/corpus, small models of every kind of field, operator and body that the tests
-know, and tests/fuzz/onnx.dict, the names of all operators and attributes as a file holds them.
+"""Writes tests/fuzz/corpus and tests/fuzz/corpus_openvino, small models of every kind of field,
+operator and body that the tests know, and beside them the words that files hold: the names of all
+operators and attributes of ONNX, and those of OpenVINO that can be read.
 
 Files found by the fuzzer are kept beside them under names that begin with found_."""
 
 import pathlib
 import random
+import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -18,11 +20,13 @@ import hostile_run  # noqa: E402
 import loop_models  # noqa: E402
 import programs_as_onnx  # noqa: E402
 import scan_models  # noqa: E402
+import test_openvino_hostile  # noqa: E402
 from random_loops import ProgramMaker  # noqa: E402
 from random_programs import Source  # noqa: E402
 
 CORPUS = ROOT / "tests" / "fuzz" / "corpus"
-DICTIONARY = CORPUS.with_name("onnx.dict")
+OPENVINO = CORPUS.with_name("corpus_openvino")
+OPERATIONS = ROOT / "src" / "frontends" / "openvino" / "list.inc"
 LARGEST = 3000
 PROGRAMS = 24
 
@@ -53,16 +57,37 @@ def dictionary() -> str:
     return "".join(f'"\\x{tag:02x}\\x{len(name):02x}{name}"\n' for tag, name in sorted(set(words)))
 
 
-def main() -> None:
-    DICTIONARY.write_text(dictionary())
-    CORPUS.mkdir(exist_ok=True)
-    for path in CORPUS.glob("*"):
+def openvino_models() -> dict[str, bytes]:
+    made = {name: make()[0] for name, (make, _) in test_openvino_hostile.CASES.items()}
+    made["simple"] = test_openvino_hostile.simple().xml()
+    for index, entry in enumerate(({}, {"start": -1, "end": 0, "stride": -1}, {"stride": 2, "part_size": 2})):
+        made[f"iterator_{index}"] = test_openvino_hostile.iterator(**entry).xml()
+    return {name: model for name, model in made.items() if len(model) <= 2 * LARGEST}
+
+
+def openvino_dictionary() -> str:
+    operations = re.findall(r"^SCANLOOM_OPENVINO\((\w+)", OPERATIONS.read_text(), re.M)
+    words = set(re.findall(rb"[\w-]+=|<\w+|</\w+>", b"".join(openvino_models().values())))
+    words |= {name.encode() for name in operations}
+    return "".join(f'"{word.decode()}"\n' for word in sorted(words))
+
+
+def write(folder: pathlib.Path, models: dict[str, bytes]) -> None:
+    folder.mkdir(exist_ok=True)
+    for path in folder.glob("*"):
         if not path.name.startswith("found_"):
             path.unlink()
-    for name, model in models().items():
-        (CORPUS / name).write_bytes(model)
-    sizes = [path.stat().st_size for path in CORPUS.iterdir()]
-    print(f"{len(sizes)} files, {sum(sizes)} bytes")
+    for name, model in models.items():
+        (folder / name).write_bytes(model)
+    sizes = [path.stat().st_size for path in folder.iterdir()]
+    print(f"{folder.name}: {len(sizes)} files, {sum(sizes)} bytes")
+
+
+def main() -> None:
+    CORPUS.with_name("onnx.dict").write_text(dictionary())
+    CORPUS.with_name("openvino.dict").write_text(openvino_dictionary())
+    write(CORPUS, models())
+    write(OPENVINO, openvino_models())
 
 
 if __name__ == "__main__":

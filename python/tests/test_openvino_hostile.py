@@ -1,0 +1,551 @@
+"""Malformed and hostile IRs: each is an error that names the layer and the numbers, and nothing is
+lost, hung or crashed."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from openvino_ir import Graph, Port
+
+import scanloom
+
+CASES: dict[str, tuple[Callable[[], tuple[bytes, bytes | None]], str]] = {}
+
+
+def case(pattern: str, name: str | None = None):
+    """A function that makes XML, or a graph, or both XML and weights."""
+
+    def register(make):
+        def made() -> tuple[bytes, bytes | None]:
+            found = make()
+            if isinstance(found, Graph):
+                return found.xml(), bytes(found.weights)
+            return found if isinstance(found, tuple) else (found, b"")
+
+        CASES[name or make.__name__] = (made, pattern)
+        return make
+
+    return register
+
+
+def identity_of(graph: Graph, port: Port) -> Graph:
+    graph.result(port)
+    return graph
+
+
+def simple() -> Graph:
+    """y = x + 1."""
+    graph = Graph()
+    x = graph.parameter("x", "float32", [2])
+    return identity_of(graph, graph.add("Add", [x, graph.constant([1, 1], "float32")]))
+
+
+def iterator(size: int = 6, back_edges=None, outputs: int = 1, **entry) -> Graph:
+    """A TensorIterator over `size` rows of two, whose sliced entry is as given."""
+    graph = Graph()
+    x, h = graph.parameter("x", "float32", [size, 2]), graph.parameter("h", "float32", [1, 2])
+    body = graph.body()
+    row, state = body.parameter("row", "float32", [-1, 2]), body.parameter("state", "float32", [1, 2])
+    result = body.result(body.add("Add", [row, state]))
+    port = graph.loop("TensorIterator", body, [x, h], outputs, [
+        {"kind": "input", "port": 0, "layer": row.layer, "axis": 0, **entry},
+        {"kind": "input", "port": 1, "layer": state.layer},
+        {"kind": "output", "port": 0, "layer": result}],
+        [(result, state.layer)] if back_edges is None else back_edges)  # fmt: skip
+    return identity_of(graph, port)
+
+
+def edited(graph: Graph, *pairs: tuple[str, str]) -> tuple[bytes, bytes]:
+    """The XML with texts replaced, each once."""
+    text = graph.xml().decode()
+    for old, new in pairs:
+        assert old in text, old
+        text = text.replace(old, new, 1)
+    return text.encode(), bytes(graph.weights)
+
+
+# The XML itself.
+
+for name, text in {
+    "no_xml": "<", "cut": "<net name='x' version='11'><layers>", "two_roots": "<net/><net/>",
+    "unclosed_attribute": "<net name='x", "closing_another": "<net></layers>",
+}.items():  # fmt: skip
+    case(r"XML|no 'net'|version|layers", name)(lambda text=text: text.encode())
+
+
+@case("holds 'html', no 'net'")
+def another_root():
+    return b"<html></html>"
+
+
+@case("document type declaration")
+def entity_expansion():
+    return (b"<!DOCTYPE net [<!ENTITY a 'aaaaaaaaaa'>" +
+            b"".join(b"<!ENTITY %c '%s'>" % (98 + i, b"&%c;" % (97 + i) * 10) for i in range(20)) +
+            b"]><net name='&u;' version='11'><layers/></net>")  # fmt: skip
+
+
+@case("document type declaration")
+def external_entity():
+    return (b"<!DOCTYPE net [<!ENTITY a SYSTEM 'file:///etc/passwd'>]>"
+            b"<net name='&a;' version='11'><layers/></net>")  # fmt: skip
+
+
+@case("attribute 'version' is missing")
+def no_version():
+    return b"<net name='x'><layers/></net>"
+
+
+@case("has version 7, versions 10 and 11")
+def old_version():
+    return b"<net name='x' version='7'><layers/></net>"
+
+
+@case("is '99999999999999999999', an integer")
+def version_beyond_64_bits():
+    return b"<net name='x' version='99999999999999999999'><layers/></net>"
+
+
+@case("has no 'layers'")
+def no_layers():
+    return b"<net name='x' version='11'/>"
+
+
+@case("has no Result")
+def no_result():
+    return b"<net name='x' version='11'><layers/></net>"
+
+
+@case("XML|nested|no 'layers'")
+def nested_elements():
+    return b"<net name='x' version='11'>" + b"<a>" * 200_000
+
+
+@case("nested deeper than 64")
+def nested_bodies():
+    text = "<net name='x' version='11'>"
+    for depth in range(100):
+        text += f"<layers><layer id='{depth}' type='TensorIterator'><body>"
+    text += "<layers/>" + "</body></layer></layers>" * 100 + "</net>"
+    return text.encode()
+
+
+# Layers and edges.
+
+
+@case("attribute 'id' is missing")
+def layer_without_id():
+    return edited(simple(), ('layer id="0"', "layer"))
+
+
+@case("is 'zero', an integer")
+def layer_id_no_number():
+    return edited(simple(), ('layer id="0"', 'layer id="zero"'))
+
+
+@case("no attribute 'type'")
+def layer_without_type():
+    return edited(simple(), ('type="Add"', ""))
+
+
+@case("layer 0 'Const_1'.* has the id of layer 0 'x'")
+def layer_id_twice():
+    return edited(simple(), ('layer id="1"', 'layer id="0"'))
+
+
+@case(r"1 operation cannot be read: Frobnicate \(1 layer\)")
+def unknown_operation():
+    return edited(simple(), ('type="Add"', 'type="Frobnicate"'))
+
+
+@case(r"layer 2 'Add_2' \(Add\): its operation set is 'opsetX'")
+def unknown_opset():
+    return edited(simple(), ('type="Add" version="opset1"', 'type="Add" version="opsetX"'))
+
+
+@case(r"layer 2 'Add_2' \(Add\): its operation set is 'opset-3'")
+def negative_opset():
+    return edited(simple(), ('type="Add" version="opset1"', 'type="Add" version="opset-3"'))
+
+
+@case(r"If came with opset8, the layer is of opset1")
+def operation_newer_than_its_opset():
+    return edited(simple(), ('type="Add"', 'type="If"'))
+
+
+@case(r"edge from layer 0 to layer 9 enters a layer that does not exist")
+def edge_to_nowhere():
+    return edited(simple(), ('to-layer="2"', 'to-layer="9"'))
+
+
+@case(r"edge from layer 9 to layer 2 leaves a layer that does not exist")
+def edge_from_nowhere():
+    return edited(simple(), ('from-layer="0"', 'from-layer="9"'))
+
+
+@case(r"layer 0 'x' \(Parameter\) has no output port 7")
+def edge_from_no_port():
+    return edited(simple(), ('from-port="0"', 'from-port="7"'))
+
+
+@case(r"layer 2 'Add_2' \(Add\) has no input port 7")
+def edge_to_no_port():
+    return edited(simple(), ('to-port="0"', 'to-port="7"'))
+
+
+@case(r"two edges lead to input port 0 of layer 2 'Add_2' \(Add\), from layers 0 and 1")
+def two_edges_to_a_port():
+    return edited(simple(), ('to-layer="2" to-port="1"', 'to-layer="2" to-port="0"'))
+
+
+@case(r"input 1 is missing: no edge leads to it")
+def missing_edge():
+    graph = Graph()
+    return identity_of(graph, graph.add("Add", [graph.parameter("x", "float32", [2]), None]))
+
+
+@case(r"layers read each other in a cycle, among them layer 2 'Add_2' \(Add\)")
+def cycle_of_one():
+    return edited(simple(), ('from-layer="0" from-port="0"', 'from-layer="2" from-port="2"'))
+
+
+@case(r"cycle, among them layer \d+ 'Add_\d+'")
+def cycle_of_many():
+    graph = Graph()
+    x = graph.parameter("x", "float32", [2])
+    for _ in range(1000):
+        x = graph.add("Add", [x, x])
+    return edited(identity_of(graph, x), ('from-layer="0" from-port="0"', 'from-layer="900" from-port="2"'))
+
+
+@case(r"it has 1 inputs, Add takes 2")
+def too_few_inputs():
+    graph = Graph()
+    return identity_of(graph, graph.add("Add", [graph.parameter("x", "float32", [2])]))
+
+
+@case(r"layer 1 'Result_1' \(Result\): no edge leads to it")
+def result_of_nothing():
+    graph = Graph()
+    graph.parameter("x", "float32", [2])
+    graph.add("Result", [None], 0)
+    return graph
+
+
+@case(r"'x' is another Parameter's too")
+def name_twice():
+    graph = Graph()
+    x, y = graph.parameter("x", "float32", [2]), graph.parameter("x", "float32", [2])
+    return identity_of(graph, graph.add("Add", [x, y]))
+
+
+@case(r"element type 'f33' is not known")
+def unknown_element_type():
+    return edited(simple(), ('element_type="f32"', 'element_type="f33"'))
+
+
+@case(r"attribute 'shape' is '2,x', of which 'x' is no size")
+def shape_no_number():
+    return edited(simple(), ('shape="2"', 'shape="2,x"'))
+
+
+@case(r"attribute 'shape' is '-7', of which '-7' is no size")
+def shape_negative():
+    return edited(simple(), ('shape="2"', 'shape="-7"'))
+
+
+@case(r"axes")
+def shape_of_many_axes():
+    return edited(simple(), ('shape="2"', f'shape="{",".join(["1"] * 5000)}"'))
+
+
+@case(r"sizes|broadcast|elements")
+def sizes_that_do_not_fit():
+    graph = Graph()
+    x, y = graph.parameter("x", "float32", [2]), graph.parameter("y", "float32", [3])
+    return identity_of(graph, graph.add("Add", [x, y]))
+
+
+@case(r"float32.*int64|f32.*i64")
+def element_types_that_do_not_fit():
+    graph = Graph()
+    x, y = graph.parameter("x", "float32", [2]), graph.parameter("y", "int64", [2])
+    return identity_of(graph, graph.add("Add", [x, y]))
+
+
+@case(r"attribute 'auto_broadcast' is 'sometimes', none of")
+def unknown_broadcast():
+    graph = Graph()
+    x = graph.parameter("x", "float32", [2])
+    return identity_of(graph, graph.add("Add", [x, x], auto_broadcast="sometimes"))
+
+
+# Weights.
+
+
+@case(r"lies at bytes \[8, 16\) of 'model.bin', which has 8")
+def weights_past_the_end():
+    return edited(simple(), ('offset="0"', 'offset="8"'))
+
+
+@case(r"lies at bytes \[\d+, \d+\) of 'model.bin', which has 8")
+def weights_offset_huge():
+    return edited(simple(), ('offset="0"', 'offset="9223372036854775800"'))
+
+
+@case(r"offset -8 and size 8")
+def weights_offset_negative():
+    return edited(simple(), ('offset="0"', 'offset="-8"'))
+
+
+@case(r"weights have 4 bytes, f32 of sizes \[2\] need 8")
+def weights_too_few():
+    return edited(simple(), ('size="8"', 'size="4"'))
+
+
+@case(r"elements|bytes")
+def weights_of_too_many_elements():
+    return edited(simple(), ('shape="2" offset="0"', 'shape="4294967296,4294967296" offset="0"'))
+
+
+@case(r"needs 8 bytes of weights, and there is no file")
+def no_weights():
+    return simple().xml(), None
+
+
+@case(r"holds 100 strings, its shape \[2\] needs 2")
+def strings_of_another_count():
+    graph = simple()
+    graph.weights[0:4] = (100).to_bytes(4, "little")
+    return edited(graph, ('element_type="f32" shape="2" offset', 'element_type="string" shape="2" offset'))
+
+
+# Loops.
+
+
+@case(r"port_map input 0: stride is 0")
+def stride_0():
+    return iterator(stride=0)
+
+
+@case(r"port_map input 0: part_size is 0, less than 1")
+def part_size_0():
+    return iterator(part_size=0)
+
+
+@case(r"port_map input 0: part_size is -3, less than 1")
+def part_size_negative():
+    return iterator(part_size=-3)
+
+
+@case(r"start is 6, outside of the 6 elements of axis 0")
+def start_outside():
+    return iterator(start=6)
+
+
+@case(r"end is -7, outside of the 6 elements of axis 0")
+def end_outside():
+    return iterator(end=-7)
+
+
+@case(r"start 4 lies behind end 2 for stride 1")
+def start_behind_end():
+    return iterator(start=4, end=2)
+
+
+@case(r"port_map input 0: axis is 2, outside \[-2, 2\)")
+def axis_outside():
+    return edited(iterator(), ('axis="0"', 'axis="2"'))
+
+
+@case(r"is '1.5', an integer")
+def axis_no_integer():
+    return edited(iterator(), ('axis="0"', 'axis="1.5"'))
+
+
+@case(r"external_port_id is 9, no input port")
+def external_port_outside():
+    return edited(iterator(), ('input external_port_id="1"', 'input external_port_id="9"'))
+
+
+@case(r"layer 77 is no Parameter of the body")
+def internal_layer_outside():
+    return edited(iterator(), ('external_port_id="1" internal_layer_id="1"',
+                               'external_port_id="1" internal_layer_id="77"'), ('to-layer="1"', 'to-layer="77"'))  # fmt: skip
+
+
+@case(r"a back edge leads to layer 5, for whose first value port_map has no entry")
+def back_edge_to_nothing():
+    return iterator(back_edges=[(3, 5)])
+
+
+@case(r"layer 9 is no Result of the body")
+def back_edge_from_nothing():
+    return iterator(back_edges=[(9, 1)])
+
+
+@case(r"back edges from layers 3 and 3 both lead to Parameter 1")
+def back_edge_twice():
+    return iterator(back_edges=[(3, 1), (3, 1)])
+
+
+@case(r"port_map input 0 and port_map input 1 both lead to Parameter 0")
+def two_entries_for_a_parameter():
+    return edited(iterator(), ('external_port_id="1" internal_layer_id="1"',
+                               'external_port_id="1" internal_layer_id="0"'))  # fmt: skip
+
+
+@case(r"no port_map entry says what it stands for")
+def parameter_without_entry():
+    graph = iterator(back_edges=[])
+    return edited(graph, ('<input external_port_id="1" internal_layer_id="1" />', ""))
+
+
+@case(r"output port 2 has an entry already")
+def two_entries_for_an_output():
+    graph = iterator()
+    entry = '<output external_port_id="2" internal_layer_id="3" />'
+    return edited(graph, (entry, entry + entry))
+
+
+@case(r"port_map has no entry for output port 3")
+def output_without_entry():
+    return iterator(outputs=2)
+
+
+@case(r"no body")
+def no_body():
+    graph = Graph()
+    x = graph.parameter("x", "float32", [2])
+    return identity_of(graph, graph.add("TensorIterator", [x]))
+
+
+@case(r"nothing says how many steps")
+def no_slices():
+    graph = iterator()
+    return edited(graph, ('axis="0"', ""))
+
+
+@case(r"6 slices|slices")
+def unequal_counts():
+    graph = Graph()
+    x, y = graph.parameter("x", "float32", [6, 2]), graph.parameter("y", "float32", [5, 2])
+    body = graph.body()
+    a, b = body.parameter("a", "float32", [1, 2]), body.parameter("b", "float32", [1, 2])
+    result = body.result(body.add("Add", [a, b]))
+    port = graph.loop("TensorIterator", body, [x, y], 1, [
+        {"kind": "input", "port": 0, "layer": a.layer, "axis": 0},
+        {"kind": "input", "port": 1, "layer": b.layer, "axis": 0},
+        {"kind": "output", "port": 0, "layer": result, "axis": 0}])  # fmt: skip
+    return identity_of(graph, port)
+
+
+@case(r"trip count, is .*float32|f32")
+def trip_count_of_reals():
+    graph = Graph()
+    x = graph.parameter("x", "float32", [2])
+    body = graph.body()
+    state = body.parameter("x", "float32", [2])
+    result = body.result(state)
+    port = graph.loop("Loop", body, [graph.constant(3.0, "float32"), graph.constant(True), x], 1, [
+        {"kind": "input", "port": 2, "layer": state.layer},
+        {"kind": "output", "port": 0, "layer": result}], [(result, state.layer)])  # fmt: skip
+    return identity_of(graph, port)
+
+
+@case(r"purpose is 'sometimes'")
+def unknown_purpose():
+    graph = iterator()
+    return edited(graph, ('<input external_port_id="1"',
+                          '<input external_port_id="-1" internal_layer_id="1" purpose="sometimes" /><input external_port_id="1"'))  # fmt: skip
+
+
+@case(r"no else_body")
+def half_an_if():
+    graph = Graph()
+    choice, x = graph.parameter("choice", "bool", []), graph.parameter("x", "float32", [2])
+    sides = []
+    for _ in range(2):
+        side = graph.body()
+        same = side.parameter("x", "float32", [2])
+        result = side.result(side.add("Add", [same, same]))
+        sides.append((side, [{"kind": "input", "port": 1, "layer": same.layer},
+                             {"kind": "output", "port": 0, "layer": result}]))  # fmt: skip
+    graph = identity_of(graph, graph.branch([choice, x], 1, sides))
+    return edited(graph, ("<else_body>", "<other_body>"), ("</else_body>", "</other_body>"))
+
+
+@case(r"variable 'v' is assigned twice")
+def variable_assigned_twice():
+    graph = Graph()
+    x = graph.parameter("x", "float32", [2])
+    for _ in range(2):
+        graph.add("Assign", [x], version=6, variable_id="v")
+    return identity_of(graph, x)
+
+
+@case(r"attribute 'variable_id' is missing")
+def variable_without_id():
+    graph = Graph()
+    x = graph.parameter("x", "float32", [2])
+    return identity_of(graph, graph.add("ReadValue", [x], version=6))
+
+
+def save(folder: pathlib.Path, name: str) -> str:
+    xml, weights = CASES[name][0]()
+    path = folder / "model.xml"
+    path.write_bytes(xml)
+    if weights is not None:
+        (folder / "model.bin").write_bytes(weights)
+    return str(path)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_errors(tmp_path, name):
+    with pytest.raises(scanloom.Error) as caught:
+        session = scanloom.InferenceSession(save(tmp_path, name))
+        # What only sizes show is said by the run.
+        session.run(None, {end.name: np.zeros([max(size, 0) if isinstance(size, int) else 2
+                                               for size in end.shape], "f") for end in session.get_inputs()})  # fmt: skip
+    assert re.search(CASES[name][1], str(caught.value), re.S), str(caught.value)
+
+
+def test_there_are_enough():
+    assert len(CASES) >= 50
+
+
+def test_damaged_bytes(tmp_path):
+    """Bytes changed, left out and doubled: an error, or a model."""
+    random = np.random.default_rng(3)
+    sound = iterator()
+    whole = sound.xml()
+    (tmp_path / "model.bin").write_bytes(bytes(sound.weights))
+    path = tmp_path / "model.xml"
+    for _ in range(300):
+        data = bytearray(whole)
+        for _ in range(int(random.integers(1, 4))):
+            at = int(random.integers(len(data)))
+            choice = random.integers(3)
+            if choice == 0:
+                data[at] = int(random.integers(256))
+            elif choice == 1:
+                del data[at : at + int(random.integers(1, 30))]
+            else:
+                data[at:at] = data[at : at + 20]
+        path.write_bytes(bytes(data))
+        try:
+            scanloom.InferenceSession(str(path))
+        except scanloom.Error:
+            continue
+
+
+def test_wrong_feeds(tmp_path):
+    session = scanloom.InferenceSession(simple().save(tmp_path))
+    for feeds in ({}, {"y": np.zeros(2, "f")}, {"x": np.zeros(2)}, {"x": np.zeros(3, "f")},
+                  {"x": np.zeros((1, 2), "f")}, {"x": None}):  # fmt: skip
+        with pytest.raises(scanloom.Error):
+            session.run(None, feeds)
