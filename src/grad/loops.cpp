@@ -269,6 +269,7 @@ class LoopReverse {
     spec_.place = "gradient of " + (loop_->place.empty() ? "a loop" : loop_->place);
     spec_.facts.ports.has_trip_count = true;
     spec_.facts.ports.fixed_sizes = true;
+    spec_.facts.ports.reassociates = true;
     spec_.operands = {steps_};
     add_cotangents_of_states();
     add_sums();

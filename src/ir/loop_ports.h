@@ -47,6 +47,9 @@ struct LoopPorts {
   /// Whether a step that changes the sizes of a carried value fails; otherwise they may change.
   bool fixed_sizes = false;
   bool over_items = false;  ///< what errors call a step of it: an item of a sequence
+  /// Whether states that are sums and products may be computed in another order, so that their last
+  /// bits change: of gradients, which promise no order. A loop without it keeps its bits.
+  bool reassociates = false;
   std::uint32_t captured = 0;
   std::uint32_t carried = 0;
   std::vector<ScannedPort> scanned = {};

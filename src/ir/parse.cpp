@@ -222,6 +222,7 @@ Expected<void> Parser::loop_ports(Draft& draft) {
   if (reader_.take_keyword("stacked")) SCANLOOM_CHECK_OK(stacked(*draft.ports));
   draft.ports->fixed_sizes = reader_.take_keyword("fixed");
   draft.ports->over_items = reader_.take_keyword("items");
+  draft.ports->reassociates = reader_.take_keyword("reassociates");
   draft.ports->has_keep_going = reader_.take_keyword("keep_going");
   return {};
 }

@@ -260,6 +260,7 @@ void Printer::loop_operation(const Node& node, const LoopPorts& ports) {
   }
   if (ports.fixed_sizes) out_ += " fixed";
   if (ports.over_items) out_ += " items";
+  if (ports.reassociates) out_ += " reassociates";
   if (ports.has_keep_going) out_ += " keep_going";
 }
 

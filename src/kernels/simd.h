@@ -7,6 +7,7 @@
 #include "kernels/elimination.h"
 #include "kernels/lstm_step.h"
 #include "kernels/product.h"
+#include "tensor/affine_scan.h"
 
 namespace scanloom::kernels {
 
@@ -17,6 +18,10 @@ struct SimdTables {
   VectorFns (*f64_elements)(tensor::ScalarOp);
   EliminateFn<float> f32_eliminate;
   EliminateFn<double> f64_eliminate;
+  /// Of neighbours in memory, one way or the other: steps of y are 1 or -1, those of a and b may be
+  /// 0.
+  void (*f32_affine)(const tensor::AffineScan<float>&);
+  void (*f64_affine)(const tensor::AffineScan<double>&);
   void (*lstm_step)(const LstmStep&);
   bool fuses;  ///< products multiply and add with one rounding
 };

@@ -178,6 +178,7 @@ void absorb(Module& module, NodeId into, NodeId from) {
   append(node.outputs, ports.carried, other.outputs, 0, theirs.carried);
   ports.has_trip_count |= theirs.has_trip_count;
   ports.over_items = ports.over_items && theirs.over_items;
+  ports.reassociates = ports.reassociates && theirs.reassociates;
   ports.captured += theirs.captured;
   ports.carried += theirs.carried;
   ports.scanned.insert(ports.scanned.end(), theirs.scanned.begin(), theirs.scanned.end());

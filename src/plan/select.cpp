@@ -15,6 +15,7 @@ struct Row {
 };
 
 const std::array kRows = {
+    Row{&ops::affine_scan_op, {KernelId::affine_scan}},
     Row{&ops::cholesky_op, {KernelId::cholesky}},
     Row{&ops::concat_op, {KernelId::concat}},
     Row{&ops::contract_op, {KernelId::contract}},
