@@ -50,7 +50,7 @@ class SCANLOOM_API Expr {
   [[nodiscard]] std::span<const std::int64_t> sizes() const noexcept;
   /// For messages and pictures; empty where none was given.
   [[nodiscard]] const std::string& name() const noexcept;
-  /// Names the value, for whoever holds it. Returns itself.
+  /// Names the value, for whoever holds it; nothing stays nothing. Returns itself.
   Expr& named(std::string name);
 
   /// The element, row or slice of the first axis with that number; negative ones count from the
@@ -301,7 +301,9 @@ SCANLOOM_API std::vector<Expr> if_else(const Expr& condition, const std::vector<
 
 // Rewriting.
 
-/// The expressions with each `from` replaced by its `to`; what they do not reach is shared.
+/// The expressions with each `from` replaced by its `to`; what they do not reach is shared. Errors,
+/// held by all results: a `to` that is missing or of another element type, number of axes or known
+/// size. A size that `from` has and of `to` only a run knows is checked by the run.
 SCANLOOM_API std::vector<Expr> substitute(const std::vector<Expr>& outputs,
                                           const std::vector<std::pair<Expr, Expr>>& replacements);
 /// The inputs and shared variables that the expressions read, in the order of their making.

@@ -27,9 +27,10 @@ struct FunctionOptions {
   SessionOptions session = {};
 };
 
-/// Calls may be made from many threads; those that update the same variable take turns. A version
-/// for the sizes of its values is made by the first call; sizes that change later are open in the
-/// next version.
+/// Calls may be made from many threads: each sees the values that shared variables have at one
+/// moment, and sets all that it updates at another; those that update the same variable take turns.
+/// A version for the sizes of its values is made by the first call; sizes that change later are
+/// open in the next version.
 class SCANLOOM_API Function {
  public:
   /// Inputs are expressions made by input(), in the order in which calls give their values. Errors:
@@ -39,8 +40,9 @@ class SCANLOOM_API Function {
                                     const FunctionOptions& options = {});
 
   /// Computes the outputs. A call that fails leaves shared variables as they were. Errors:
-  /// invalid_argument (as many values as inputs, their types and sizes, indices), limit_reached,
-  /// cancelled, out_of_memory.
+  /// invalid_argument (as many values as inputs, their types and sizes, indices; made by the
+  /// progress function of a call that updates the same variable), limit_reached, cancelled,
+  /// out_of_memory.
   Expected<std::vector<Value>> call(std::span<const View> values, const RunOptions& options = {},
                                     RunReport* report = nullptr) const;
   Expected<std::vector<Value>> operator()(std::initializer_list<View> values) const {

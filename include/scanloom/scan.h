@@ -104,6 +104,8 @@ class SCANLOOM_API StepInputs {
  private:
   const ScanOptions& options_;
   std::vector<Expr> all_;
+  std::vector<Expr> slices_;  ///< by sequence
+  Expr none_;
 };
 
 struct ScanResult {
@@ -111,7 +113,7 @@ struct ScanResult {
   Updates updates;
 };
 
-/// The general form; errors are held by the outputs, or by the updates where there are none.
+/// The general form; errors are held by the outputs and by the updates.
 SCANLOOM_API ScanResult scan_steps(const ScanOptions& options,
                                    const std::function<Step(const StepInputs&)>& step);
 

@@ -18,7 +18,8 @@ struct SharedVariable;
 }
 
 /// A handle; copies name the same variable. It can stand wherever an Expr can. Reading and setting
-/// are safe from any thread; a call of a function sees one value throughout.
+/// are safe from any thread. A call of a function sees one value throughout: what is set while it
+/// runs it does not see, and replaces where it updates the variable.
 class SCANLOOM_API Shared {
  public:
   /// The elements of `value` are copied. Axes named in `units` are of size 1 and stay so, which
@@ -31,13 +32,16 @@ class SCANLOOM_API Shared {
 
   operator const Expr&() const noexcept { return variable_; }
   [[nodiscard]] const Expr& variable() const noexcept { return variable_; }
+  /// f32[] without elements of what is no shared variable, or holds an error.
   [[nodiscard]] Value value() const;
-  /// Error: another element type or rank, or an axis that is of size 1 by type and is not here.
+  /// Error: it is no shared variable; another element type or rank, or an axis that is of size 1 by
+  /// type and is not here.
   Expected<void> set(const View& value);
 
   /// What functions that read it set it to when they are done, unless they are told otherwise. To
   /// be read by loops alone that update it does not count: what they make of it, their updates say.
   [[nodiscard]] Expr default_update() const;
+  /// One of another type than the variable is an error of functions that read it.
   void set_default_update(const Expr& next);
 
   friend bool operator==(const Shared& a, const Shared& b) noexcept {
@@ -51,22 +55,30 @@ class SCANLOOM_API Shared {
 /// Whether the expression is a shared variable.
 [[nodiscard]] SCANLOOM_API bool is_shared(const Expr& x) noexcept;
 
-/// What becomes of shared variables, in the order in which they were named.
+/// What becomes of shared variables, in the order in which they were named; or the error of the
+/// loop that should have said it, which Function::compile reports.
 class SCANLOOM_API Updates {
  public:
   using Entry = std::pair<Shared, Expr>;
   Updates() = default;
   Updates(std::initializer_list<Entry> entries) : entries_(entries) {}
 
+  /// Of a loop that is wrong: every entry is `bad`, which holds the error.
+  [[nodiscard]] static Updates failed(Expr bad);
+
+  /// The error that they hold; nullptr where they hold none.
+  [[nodiscard]] const Error* error() const noexcept { return failed_.error(); }
   /// The new value; an undefined expression where there is none.
   [[nodiscard]] Expr operator[](const Shared& variable) const;
   void set(const Shared& variable, Expr next);
-  /// Error: both set one variable to different values.
+  /// Of a random stream the value that is further on is taken. Error: both set another variable to
+  /// different values; `other` holds one, which is then held here, too.
   Expected<void> merge(const Updates& other);
   [[nodiscard]] const std::vector<Entry>& entries() const noexcept { return entries_; }
 
  private:
   std::vector<Entry> entries_;
+  Expr failed_;
 };
 
 /// Streams of random numbers from one seed. Each draw is a stream of its own: independent of all

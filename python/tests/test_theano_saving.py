@@ -1,5 +1,8 @@
 """Functions saved with fn.save and read with scanloom.load."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -81,7 +84,7 @@ def test_a_note_that_is_damaged(tmp_path):
     (tmp_path / "f").write_bytes(damaged)
     with pytest.raises(theano.InvalidModel, match="checksum"):
         theano.load(tmp_path / "f")
-    damaged = damaged.replace(b"format 2", b"format 1")  # which has no checksum
+    damaged = damaged.replace(b"format 3", b"format 1")  # which has no checksum
     (tmp_path / "f").write_bytes(damaged[: damaged.rindex(b"checksum")])
     with pytest.raises(theano.InvalidModel, match="note"):
         theano.load(tmp_path / "f")
@@ -97,3 +100,15 @@ def test_a_file_that_is_cut_off_or_damaged(tmp_path):
     (tmp_path / "f").write_bytes(whole.replace(np.ones(1).tobytes(), np.zeros(1).tobytes(), 1))
     with pytest.raises(theano.InvalidModel, match="its checksum is"):
         theano.load(tmp_path / "f")
+
+
+def test_patterns_that_broadcast_are_kept(tmp_path):
+    row = theano.shared(np.ones((1, 3)), "row", broadcastable=(True, False))
+    column = theano.shared(np.ones((2, 1)), "column", broadcastable=(False, True))
+    f = theano.function([], row * 2, updates={column: column + 1})
+    f.save(tmp_path / "f")
+    for g in (theano.load(tmp_path / "f"), copy.deepcopy(f), pickle.loads(pickle.dumps(f))):
+        patterns = {x.name: x.broadcastable for x in g.get_shared()}
+        assert patterns == {"row": (True, False), "column": (False, True)}
+        with pytest.raises(theano.InvalidArgument):
+            g.get_shared()[0].set_value(np.ones((2, 3)))

@@ -1,7 +1,9 @@
 #include <scanloom/function.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <set>
 #include <utility>
 
 #include "api/guard.h"
@@ -26,7 +28,7 @@ struct Function::Impl {
   std::size_t inputs = 0, outputs = 0;  ///< the caller's own
   std::vector<Shared> variables;        ///< those that are read, then those that are set alone
   /// Fed behind the inputs, and set to what comes behind the outputs.
-  std::vector<std::shared_ptr<expr::SharedVariable>> read, updated;
+  expr::SharedVariables read, updated;
 
   void add_read(const Expr& variable) {
     variables.emplace_back(variable);
@@ -38,13 +40,11 @@ struct Function::Impl {
     updated.push_back(variable.node()->shared);
   }
 
-  /// Calls that update a variable take turns; all lock them in one order, that of their addresses.
-  [[nodiscard]] std::vector<std::unique_lock<std::recursive_mutex>> take_turns() const {
-    std::vector<std::shared_ptr<expr::SharedVariable>> sorted = updated;
-    std::ranges::sort(sorted);
-    std::vector<std::unique_lock<std::recursive_mutex>> turns;
-    for (const auto& variable : sorted) turns.emplace_back(variable->turn);
-    return turns;
+  /// Of `variables`, at one moment.
+  [[nodiscard]] std::vector<tensor::Tensor> all_values() const {
+    expr::SharedVariables all;
+    for (const Shared& each : variables) all.push_back(each.variable().node()->shared);
+    return expr::values_of(all);
   }
 
   Expected<std::vector<Value>> call(std::span<const View> values, const RunOptions& options,
@@ -52,16 +52,16 @@ struct Function::Impl {
     if (values.size() != inputs)
       return fail(Code::invalid_argument, "the function takes {} values, {} are given", inputs,
                   values.size());
-    const auto turns = take_turns();
+    expr::Turn turn;
+    SCANLOOM_CHECK_OK(turn.take(updated));
     Arranged arranged;
     const Session::Impl& open = programs.open();
     arranged.objects.resize(open.inputs.size());
     for (std::size_t i = 0; i < inputs; ++i)
       SCANLOOM_CHECK_OK(open.arrange_one(i, values[i], arranged));
-    std::vector<tensor::Tensor> kept;
+    const std::vector<tensor::Tensor> kept = expr::values_of(read);
     for (std::size_t i = 0; i < read.size(); ++i) {
-      kept.push_back(expr::value_of(*read[i]));
-      const tensor::Tensor& now = kept.back();
+      const tensor::Tensor& now = kept[i];
       const View view{now.dtype(), {now.shape().begin(), now.shape().end()}, now.data()};
       SCANLOOM_CHECK_OK(open.arrange_one(inputs + i, view, arranged));
     }
@@ -73,12 +73,13 @@ struct Function::Impl {
                                                  : session->run_bound(arranged, options, told));
     for (std::size_t i = 0; i < updated.size(); ++i)
       SCANLOOM_CHECK_OK(expr::check_sizes(*updated[i], results[outputs + i].shape()));
+    std::vector<tensor::Tensor> next;
     for (std::size_t i = 0; i < updated.size(); ++i) {
       const Value& value = results[outputs + i];
       const tensor::Shape shape{std::span<const std::int64_t>(value.shape())};
-      expr::set_value(*updated[i],
-                      tensor::Tensor(value.dtype(), shape, value.owner(), value.data()));
+      next.emplace_back(value.dtype(), shape, value.owner(), value.data());
     }
+    expr::set_values(updated, std::move(next));
     results.resize(outputs);
     return results;
   }
@@ -94,20 +95,31 @@ Error of_call(Error error) {
   return told;
 }
 
-/// Beside the file first, so that nobody ever sees half of it.
+/// Beside the file first, so that nobody ever sees half of it; in a file of its own, so that two
+/// who write the same one do not mix.
 Expected<void> write_file(const std::string& path, const std::string& bytes) {
-  const std::string beside = path + ".part";
-  std::FILE* const file = std::fopen(beside.c_str(), "wb");
-  bool done = file != nullptr && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
-  if (file != nullptr) done = std::fclose(file) == 0 && done;
+  constexpr int kMostWriters = 1000;
+  std::string beside;
+  std::FILE* file = nullptr;
+  errno = 0;
+  for (int i = 0; file == nullptr && i < kMostWriters && (i == 0 || errno == EEXIST); ++i) {
+    beside = path + "." + std::to_string(i) + ".part";
+    file = std::fopen(beside.c_str(), "wbx");
+  }
+  if (file == nullptr) return fail(Code::invalid_argument, "'{}' cannot be written", path);
+  bool done = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+  done = std::fclose(file) == 0 && done;
   if (done && std::rename(beside.c_str(), path.c_str()) == 0) return {};
   std::remove(beside.c_str());
   return fail(Code::invalid_argument, "'{}' cannot be written", path);
 }
 
-/// With the default updates of what is read, also of what these read.
-Expected<Updates> all_updates(const std::vector<Expr>& outputs, const FunctionOptions& options) {
+/// With the default updates of what is read, also of what these read. Some are made of what `loops`
+/// make of streams, which settles them.
+Expected<Updates> all_updates(const std::vector<Expr>& outputs, const FunctionOptions& options,
+                              expr::LoopUpdates& loops) {
   Updates updates = options.updates;
+  if (updates.error() != nullptr) return *updates.error();
   for (const auto& [variable, next] : updates.entries())
     SCANLOOM_CHECK_OK(expr::check_update(variable.variable(), next));
   if (options.no_default_updates) return updates;
@@ -120,7 +132,10 @@ Expected<Updates> all_updates(const std::vector<Expr>& outputs, const FunctionOp
       if (!next.defined() || updates[Shared(variable)].defined()) continue;
       // What loops make of it is said by their updates: unless these are given it stays.
       if (expr::only_loops_update(roots, variable)) continue;
-      updates.set(Shared(variable), next);
+      // Of a stream that others read, too, the next draw is one that no loop has drawn.
+      const Expr drawn =
+          variable.node()->shared->counts ? loops.after(roots, variable, {}) : Expr();
+      updates.set(Shared(variable), drawn.defined() ? drawn : next);
       found = true;
     }
   }
@@ -137,14 +152,17 @@ Expected<Function> Function::compile(const std::vector<Expr>& inputs,
   return guard([&]() -> Expected<Function> {
     for (const Expr& x : outputs)
       if (!x.defined()) return fail(Code::invalid_argument, "an output is missing");
+    if (const Expr* bad = expr::first_failed(inputs)) return *bad->error();
     for (const Expr& x : inputs)
       if (!x.defined() || x.node()->kind != expr::Kind::input)
         return fail(Code::invalid_argument, "{} is no input: inputs are made by input()",
                     x.defined() ? expr::describe(x) : "an undefined expression");
-    SCANLOOM_TRY(const Updates updates, all_updates(outputs, options));
+    expr::LoopUpdates loops;
+    SCANLOOM_TRY(const Updates updates, all_updates(outputs, options, loops));
     std::vector<Expr> all = outputs;
     for (const auto& [variable, next] : updates.entries()) all.push_back(next);
     if (const Expr* bad = expr::first_failed(all)) return *bad->error();
+    all = loops.settled(all, {});
     if (!options.givens.empty()) all = substitute(all, options.givens);
     SCANLOOM_TRY(expr::Lowered lowered, expr::lower(inputs, all, options.name));
     SCANLOOM_CHECK_OK(ir::verify(lowered.module));
@@ -174,13 +192,13 @@ Expected<void> Function::save(const std::string& path, std::string_view note) co
     saved.outputs = static_cast<std::int64_t>(impl_->outputs);
     saved.read = static_cast<std::int64_t>(impl_->read.size());
     saved.module = impl_->programs.open().plan->module;
-    const auto turns = impl_->take_turns();
-    for (const Shared& each : impl_->variables) {
-      const auto& shared = each.variable().node()->shared;
+    const std::vector<tensor::Tensor> values = impl_->all_values();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto& shared = impl_->variables[i].variable().node()->shared;
       const auto at = std::ranges::find(impl_->updated, shared) - impl_->updated.begin();
       const bool stays = at == std::ssize(impl_->updated);
       saved.shared.push_back(
-          {shared->name, expr::value_of(*shared), stays ? -1 : saved.outputs + at});
+          {shared->name, shared->sizes, values[i], stays ? -1 : saved.outputs + at});
     }
     return write_file(path, to_bytes(saved));
   });
@@ -197,8 +215,8 @@ Expected<Function> Function::load(const std::string& path, const SessionOptions&
     impl->outputs = static_cast<std::size_t>(saved.outputs);
     std::vector<std::pair<std::int64_t, Expr>> updated;
     for (std::size_t i = 0; i < saved.shared.size(); ++i) {
-      const auto& [name, value, update] = saved.shared[i];
-      const Expr variable = expr::shared_of(name, value);
+      const auto& [name, sizes, value, update] = saved.shared[i];
+      const Expr variable = expr::shared_of(name, value, sizes);
       if (std::cmp_less(i, saved.read))
         impl->add_read(variable);
       else
@@ -232,7 +250,7 @@ Expected<std::string> Function::to_onnx() const {
     ir::Module module = impl_->programs.open().plan->module;
     SCANLOOM_CHECK_OK(simplify(module));
     onnx::WriteOptions options;
-    const auto turns = impl_->take_turns();
+    const std::vector<tensor::Tensor> values = expr::values_of(impl_->read);
     const std::vector<ir::ValueId>& args = module.region(module.top()).args;
     for (std::size_t i = 0; i < args.size(); ++i) {
       options.input_names.push_back(module.value(args[i]).name);
@@ -240,11 +258,19 @@ Expected<std::string> Function::to_onnx() const {
       const auto& variable = shared ? impl_->read[i - impl_->inputs] : nullptr;
       const bool stays =
           shared && std::ranges::find(impl_->updated, variable) == impl_->updated.end();
-      options.values.push_back(stays ? expr::value_of(*variable) : tensor::Tensor());
+      options.values.push_back(stays ? values[i - impl_->inputs] : tensor::Tensor());
     }
+    std::set<std::string> used(options.input_names.begin(), options.input_names.end());
+    used.insert(module.output_names.begin(), module.output_names.end());
     options.output_names.assign(module.output_names.begin(), module.output_names.end());
-    for (std::size_t i = 0; i < impl_->updated.size(); ++i)
-      options.output_names[impl_->outputs + i] = impl_->updated[i]->name + " (next)";
+    for (std::size_t i = 0; i < impl_->updated.size(); ++i) {
+      const auto at = std::ranges::find(impl_->read, impl_->updated[i]) - impl_->read.begin();
+      const bool is_read = std::cmp_less(at, impl_->read.size());
+      const std::string& name =
+          is_read ? options.input_names[impl_->inputs + static_cast<std::size_t>(at)]
+                  : impl_->updated[i]->name;
+      options.output_names[impl_->outputs + i] = expr::distinct(name + " (next)", used);
+    }
     return onnx::write_model(module, options);
   });
 }

@@ -19,7 +19,7 @@ namespace {
 using tensor::Tensor;
 
 constexpr std::string_view kMagic = "scanloom function\n";
-constexpr std::int64_t kFormat = 2;  // 1 had no checksum
+constexpr std::int64_t kFormat = 3;  // 1 had no checksum, 2 no sizes of types
 constexpr std::string_view kChecksum = "checksum ";
 constexpr std::int64_t kLongest = 16;  // elements of a constant that stand in the text
 constexpr std::size_t kAlignment = 64;
@@ -88,6 +88,10 @@ class Reader {
                            kMagic.substr(0, kMagic.size() - 1));
     at_ = kMagic.size();
     return {};
+  }
+
+  [[nodiscard]] bool is_at(std::string_view word) const {
+    return bytes_.substr(at_).starts_with(word);
   }
 
   Expected<std::int64_t> line(std::string_view word, std::int64_t most, std::int64_t least = 0) {
@@ -219,6 +223,15 @@ Expected<void> check(const SavedFunction& function) {
     return invalid_model("a saved function of {} outputs and {} updates has {} results",
                          function.outputs, updates, top.yields.size());
   for (const SavedFunction::Variable& variable : function.shared) {
+    const tensor::Shape& shape = variable.value.shape();
+    if (!variable.sizes.empty() &&
+        !std::ranges::equal(variable.sizes, shape, [](std::int64_t of_type, std::int64_t size) {
+          return of_type < 0 || of_type == size;
+        }))
+      return invalid_model("the shared variable '{}' of {} axes is {}, which its type excludes",
+                           variable.name, variable.sizes.size(), shape.to_string());
+  }
+  for (const SavedFunction::Variable& variable : function.shared) {
     if (variable.update < 0) continue;
     const tensor::Type& type =
         function.module.value(top.yields[static_cast<std::size_t>(variable.update)]).type;
@@ -255,6 +268,7 @@ std::string to_bytes(const SavedFunction& function) {
   for (const SavedFunction::Variable& variable : function.shared) {
     writer.text("name", variable.name);
     writer.line("update", variable.update);
+    for (const std::int64_t size : variable.sizes) writer.line("size", size);
     writer.tensor(variable.value);
   }
   for (const ir::NodeId id : long_constants(function.module))
@@ -285,6 +299,10 @@ Expected<SavedFunction> function_of_bytes(std::string_view bytes) {
     SavedFunction::Variable variable;
     SCANLOOM_TRY(variable.name, reader.text("name"));
     SCANLOOM_TRY(variable.update, reader.line("update", kMany, -1));
+    while (reader.is_at("size ")) {
+      SCANLOOM_TRY(const std::int64_t size, reader.line("size", std::int64_t{1} << 40, -1));
+      variable.sizes.push_back(size);
+    }
     SCANLOOM_TRY(variable.value, reader.tensor());
     function.shared.push_back(std::move(variable));
   }

@@ -14,6 +14,7 @@ namespace scanloom {
 struct SavedFunction {
   struct Variable {
     std::string name;
+    std::vector<std::int64_t> sizes;  ///< of its type; -1: open
     tensor::Tensor value;
     std::int64_t update = -1;  ///< which result is its next value; -1: it stays
   };

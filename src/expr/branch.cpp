@@ -19,7 +19,7 @@ namespace expr {
 
 std::vector<Expr> make_branch(const Expr& condition, const std::vector<Expr>& a,
                               const std::vector<Expr>& b) {
-  if (first_failed({&condition, 1}) != nullptr) return std::vector(a.size(), condition);
+  if (Expr bad = unusable(condition); bad.defined()) return std::vector(a.size(), bad);
   if (condition.rank() != 0)
     return all_failed(
         a.size(), fail(Code::invalid_argument, "the condition {} has {} axes; it is one element",

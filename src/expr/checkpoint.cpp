@@ -170,6 +170,15 @@ Expected<std::vector<Expr>> chunks_within(std::int64_t budget, const Expr& steps
   return chunks;
 }
 
+/// No longer than the loop, whose rows a chunk of more would outgrow.
+Expr chunk_of(std::int64_t every, const Expr& steps) {
+  if (const auto count = constant_integers(steps))
+    return integer(std::min(every, std::max<std::int64_t>((*count)[0], 1)));
+  // A number lets loops over short chunks be compiled for it.
+  constexpr std::int64_t kShort = std::int64_t{1} << 20;
+  return every <= kShort ? integer(every) : minimum(integer(every), maximum(steps, integer(1)));
+}
+
 }  // namespace
 
 Expected<std::vector<Expr>> chunks_of(const Checkpoint& wanted, const Expr& steps,
@@ -181,7 +190,7 @@ Expected<std::vector<Expr>> chunks_of(const Checkpoint& wanted, const Expr& step
       if (wanted.value < 1)
         return fail(Code::invalid_argument, "a checkpoint every {} steps: it is 1 or more",
                     wanted.value);
-      return std::vector{integer(wanted.value)};
+      return std::vector{chunk_of(wanted.value, steps)};
     case Checkpoint::Kind::root:
       return std::vector{cast(ceil(sqrt(cast(maximum(steps, 0), DType::f64))), DType::i64)};
     case Checkpoint::Kind::budget:

@@ -147,8 +147,8 @@ Expr clip(const Expr& x, const Expr& least, const Expr& greatest) {
 }
 
 Expr cast(const Expr& x, DType to) {
-  if (!x.defined()) return expr::failed(fail(Code::invalid_argument, "a value is missing"));
-  if (x.error() != nullptr || x.dtype() == to) return x;
+  if (Expr bad = expr::unusable(x); bad.defined()) return bad;
+  if (x.dtype() == to) return x;
   if (x.node()->kind == expr::Kind::constant)
     if (const auto folded = cast_constant(x, to)) return *folded;
   return apply(ops::cast_op, {x}, {{"to", to}});

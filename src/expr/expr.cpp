@@ -54,6 +54,7 @@ const std::string& Expr::name() const noexcept {
 }
 
 Expr& Expr::named(std::string name) {
+  if (node_ == nullptr) return *this;
   if (node_->names.size() <= output_) node_->names.resize(output_ + 1);
   node_->names[output_] = std::move(name);
   return *this;
@@ -65,6 +66,11 @@ Expr input(std::string name, DType dtype, std::vector<std::int64_t> sizes) {
   if (sizes.size() > static_cast<std::size_t>(tensor::kMaxRank))
     return expr::failed(fail(Code::invalid_argument, "'{}' has {} axes, more than {}", name,
                              sizes.size(), tensor::kMaxRank));
+  for (const std::int64_t size : sizes)
+    if (size < -1)
+      return expr::failed(fail(Code::invalid_argument,
+                               "'{}' has an axis of size {}; -1 is one that a call says", name,
+                               size));
   return expr::placeholder({dtype, std::move(sizes)}, std::move(name));
 }
 

@@ -266,7 +266,8 @@ Expr scatter(const expr::PartOf& part, const Expr& y, std::string_view reduction
 }
 
 Expr write(const Expr& part, const Expr& y, std::string_view reduction) {
-  if (const Expr* bad = expr::first_failed(std::vector{part, y})) return *bad;
+  for (const Expr* x : {&part, &y})
+    if (Expr bad = expr::unusable(*x); bad.defined()) return bad;
   const auto of = part.node()->part;
   if (of == nullptr)
     return expr::failed(fail(Code::invalid_argument,
@@ -291,7 +292,7 @@ Expr write(const Expr& part, const Expr& y, std::string_view reduction) {
 }  // namespace
 
 Expr subtensor(const Expr& x, const std::vector<Index>& items) {
-  if (x.error() != nullptr) return x;
+  if (Expr bad = expr::unusable(x); bad.defined()) return bad;
   return picked_from(x, items, "an index of " + called(x));
 }
 

@@ -204,14 +204,14 @@ class Lowering {
   int depth_ = 0;
 };
 
-/// Names of arguments are distinct: feeds go by them.
-std::string distinct(std::string name, std::size_t i, std::map<std::string, int>& used) {
-  if (name.empty()) name = "input " + std::to_string(i);
-  const int times = used[name]++;
-  return times == 0 ? name : name + " (" + std::to_string(times + 1) + ")";
-}
-
 }  // namespace
+
+std::string distinct(const std::string& name, std::set<std::string>& used) {
+  std::string own = name;
+  for (int times = 2; !used.insert(own).second; ++times)
+    own = name + " (" + std::to_string(times) + ")";
+  return own;
+}
 
 Expected<Lowered> lower(std::span<const Expr> inputs, std::span<const Expr> outputs,
                         const std::string& name) {
@@ -221,9 +221,10 @@ Expected<Lowered> lower(std::span<const Expr> inputs, std::span<const Expr> outp
   lowered.shared = shared_variables(outputs);
   Lowering lowering(module);
   Scope top{.region = module.top()};
-  std::map<std::string, int> used;
+  std::set<std::string> used;  // feeds go by names
   const auto add = [&](const Expr& x) -> Expected<void> {
-    const std::string own = distinct(x.name(), top.values.size(), used);
+    const std::string number = "input " + std::to_string(top.values.size());
+    const std::string own = distinct(x.name().empty() ? number : x.name(), used);
     tensor::Type type = lowering.type(type_of(x));
     for (std::size_t axis = 0; axis < type.dims.size(); ++axis)
       if (!type.dims[axis].is_constant())

@@ -1,6 +1,7 @@
 // From expressions to a module of the IR.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,9 @@ struct Lowered {
   /// Arguments of the graph behind the inputs: shared variables, in the order of their making.
   std::vector<Expr> shared;
 };
+
+/// The name itself, or one made of it that no other has; those are in `used`.
+[[nodiscard]] std::string distinct(const std::string& name, std::set<std::string>& used);
 
 /// The module of a function: its arguments are `inputs` and the shared variables that the outputs
 /// read, its yields the outputs. Errors: what an output holds; a placeholder that is no input.

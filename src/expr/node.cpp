@@ -75,6 +75,11 @@ Expr failed(Error error) {
   return Expr(std::move(node));
 }
 
+Expr unusable(const Expr& x) {
+  if (!x.defined()) return failed(fail(Code::invalid_argument, "a value is missing"));
+  return x.error() != nullptr ? x : Expr();
+}
+
 const Expr* first_failed(std::span<const Expr> inputs) {
   const auto found = std::ranges::find_if(
       inputs, [](const Expr& x) { return x.defined() && x.error() != nullptr; });

@@ -112,6 +112,8 @@ constexpr int kDeepestNest = 1000;
 
 /// An expression that holds an error.
 [[nodiscard]] Expr failed(Error error);
+/// x itself where it holds an error, one that does where x is missing; undefined otherwise.
+[[nodiscard]] Expr unusable(const Expr& x);
 /// The first of `inputs` that holds an error; nullptr where none does. Undefined ones hold none.
 [[nodiscard]] const Expr* first_failed(std::span<const Expr> inputs);
 

@@ -13,6 +13,7 @@
 #include "expr/loop_updates.h"
 #include "expr/shared.h"
 #include "expr/substitute.h"
+#include "ir/loop_ports.h"
 #include "ops/ops.h"
 
 namespace scanloom {
@@ -27,6 +28,8 @@ using expr::StaticType;
 constexpr std::int64_t kMostPorts = 16;
 /// Beyond, the rows that an output begins with are a tensor that somebody must have.
 constexpr std::int64_t kFarthest = std::int64_t{1} << 40;
+/// More would be a loop without a number of steps.
+constexpr std::int64_t kMostSteps = ir::kEndlessTripCount - 1;
 
 std::int64_t earliest(const std::vector<std::int64_t>& taps) {
   return std::min<std::int64_t>(0, *std::ranges::min_element(taps));
@@ -121,6 +124,10 @@ class Scan {
         return fail(Code::invalid_argument,
                     "sequence {} is a single number; a sequence has at least one axis", name);
       if (taps.empty()) return fail(Code::invalid_argument, "sequence {} has no taps", name);
+      for (const std::int64_t tap : taps)
+        if (tap < -kFarthest || tap > kFarthest)
+          return fail(Code::unsupported, "sequence {} has tap {}; taps look {} steps away at most",
+                      name, tap, kFarthest);
       const std::string own =
           input.name().empty() ? "sequence " + std::to_string(i) : std::string(input.name());
       const std::int64_t low = earliest(taps), high = latest(taps);
@@ -154,7 +161,17 @@ class Scan {
                   "the number of steps is {}; it must be one integer, not several: a size is "
                   "x.shape[0], not x.shape",
                   to_string(expr::type_of(given)));
-    steps_ = cast(given.rank() > 0 ? reshape(given, expr::integers({})) : given, DType::i64);
+    const auto known = expr::constant_integers(given);
+    const bool is_beyond_signed = given.dtype() == DType::u64 && known && (*known)[0] < 0;
+    if (known && (is_beyond_signed || (*known)[0] > kMostSteps || (*known)[0] < -kMostSteps))
+      return fail(Code::invalid_argument, "the number of steps is {}, more than 2^53 - 1",
+                  is_beyond_signed ? std::to_string(static_cast<std::uint64_t>((*known)[0]))
+                                   : std::to_string((*known)[0]));
+    Expr count = given.rank() > 0 ? reshape(given, expr::integers({})) : given;
+    // More than can be counted would turn around what is cast.
+    if (count.dtype() == DType::u64 && !known)
+      count = minimum(count, number(static_cast<double>(kMostSteps), DType::u64));
+    steps_ = cast(count, DType::i64);
     const auto constant = expr::constant_integers(steps_);
     if (constant && (*constant)[0] >= 0) return {};
     if (constant) {
@@ -317,11 +334,10 @@ class Scan {
       const auto named = [&](const auto& entry) { return entry.first.variable() == variable; };
       if (next.defined() && std::ranges::none_of(made.updates, named))
         made.updates.emplace_back(Shared(variable), next);
-      else if (options_.strict && std::ranges::none_of(made.updates, named) &&
-               std::ranges::find(options_.captured, variable) == options_.captured.end())
+      else if (options_.strict && std::ranges::none_of(made.updates, named) && !is_handed(variable))
         return fail(Code::invalid_argument,
-                    "the step reads the shared variable {}, which is not among the non_sequences; "
-                    "strict asks for that",
+                    "the step reads the shared variable {}, which is not among the non_sequences "
+                    "or sequences; strict asks for that",
                     expr::describe(variable));
     }
     settle(made, inner);
@@ -332,6 +348,13 @@ class Scan {
       hidden_.insert_or_assign(expr::key_of(variable.variable()), update_args_.back());
     }
     return {};
+  }
+
+  /// Whether it stands among what the loop is given.
+  [[nodiscard]] bool is_handed(const Expr& variable) const {
+    return std::ranges::find(options_.captured, variable) != options_.captured.end() ||
+           std::ranges::find(options_.sequences, variable, &Sequence::input) !=
+               options_.sequences.end();
   }
 
   void settle(Step& made, const expr::LoopUpdates& inner) const {
@@ -487,16 +510,23 @@ class Scan {
 }  // namespace
 
 StepInputs::StepInputs(const ScanOptions& options, std::vector<Expr> all)
-    : options_(options), all_(std::move(all)) {}
+    : options_(options), all_(std::move(all)) {
+  std::size_t at = 0;
+  for (const Sequence& sequence : options_.sequences) {
+    const std::size_t taps = sequence.taps.size();
+    slices_.push_back(taps == 1 ? all_[at]
+                                : expr::failed(fail(Code::invalid_argument,
+                                                    "sequence {} has {} taps: say which, with "
+                                                    "sequence({}, tap)",
+                                                    slices_.size(), taps, slices_.size())));
+    at += taps;
+  }
+  none_ = expr::failed(fail(Code::invalid_argument, "there are {} sequences, numbered from 0",
+                            options_.sequences.size()));
+}
 
 const Expr& StepInputs::operator[](std::size_t sequence) const {
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < sequence && i < options_.sequences.size(); ++i)
-    at += options_.sequences[i].taps.size();
-  if (sequence < options_.sequences.size()) return all_[at];
-  // A reference to a value that is no slice: its error is found by whoever reads it.
-  static const Expr kMissing;
-  return kMissing;
+  return sequence < slices_.size() ? slices_[sequence] : none_;
 }
 
 Expr StepInputs::sequence(std::size_t sequence, std::int64_t tap) const {
@@ -532,7 +562,7 @@ ScanResult scan_steps(const ScanOptions& options,
   auto result = scan.build();
   if (result) return *std::move(result);
   const Expr bad = expr::failed(std::move(result).error().at(scan.place()));
-  return {std::vector(std::max<std::size_t>(options.initial.size(), 1), bad), {}};
+  return {std::vector(std::max<std::size_t>(options.initial.size(), 1), bad), Updates::failed(bad)};
 }
 
 }  // namespace scanloom

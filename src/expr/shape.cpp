@@ -95,7 +95,7 @@ Expr shape_of(const std::vector<Expr>& sizes) {
 }
 
 Expr size(const Expr& x, int axis) {
-  if (x.error() != nullptr) return x;
+  if (Expr bad = expr::unusable(x); bad.defined()) return bad;
   const auto normal = tensor::normalise_axis(axis, x.rank());
   if (!normal)
     return expr::failed(fail(Code::invalid_argument, "axis {} is outside the {} axes of {}", axis,
@@ -106,7 +106,7 @@ Expr size(const Expr& x, int axis) {
 }
 
 Expr shape(const Expr& x) {
-  if (x.error() != nullptr) return x;
+  if (Expr bad = expr::unusable(x); bad.defined()) return bad;
   if (std::ranges::all_of(x.sizes(), [](std::int64_t size) { return size >= 0; }))
     return expr::integers({x.sizes().begin(), x.sizes().end()});
   return apply(ops::shape_op, {x}, {{"start", 0}});
@@ -241,14 +241,14 @@ Expr zeros(const Expr& shape, DType dtype) {
       "zeros");
 }
 Expr zeros_like(const Expr& x) {
-  if (x.error() != nullptr) return x;
+  if (Expr bad = expr::unusable(x); bad.defined()) return bad;
   // Without reading x, which may be what only a side of a branch may compute.
   const std::vector<std::int64_t>& sizes = expr::type_of(x).sizes;
   const bool is_known = std::ranges::none_of(sizes, [](std::int64_t size) { return size < 0; });
   return zeros(is_known ? expr::integers(sizes) : shape(x), x.dtype());
 }
 Expr ones_like(const Expr& x) {
-  if (x.error() != nullptr) return x;
+  if (Expr bad = expr::unusable(x); bad.defined()) return bad;
   return full(shape(x), number(1, x.dtype()));
 }
 

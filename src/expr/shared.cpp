@@ -22,8 +22,69 @@ void set_value(SharedVariable& variable, tensor::Tensor value) {
   variable.value = std::move(value);
 }
 
-Expected<void> check_update(const Expr& variable, const Expr& next) {
+namespace {
+
+/// In one order for all, that of their addresses. They may name one twice.
+std::vector<std::unique_lock<std::mutex>> locked(const SharedVariables& variables) {
+  std::vector<SharedVariable*> sorted;
+  for (const auto& variable : variables) sorted.push_back(variable.get());
+  std::ranges::sort(sorted);
+  const auto [first, last] = std::ranges::unique(sorted);
+  sorted.erase(first, last);
+  std::vector<std::unique_lock<std::mutex>> locks;
+  for (SharedVariable* variable : sorted) locks.emplace_back(variable->mutex);
+  return locks;
+}
+
+}  // namespace
+
+std::vector<tensor::Tensor> values_of(const SharedVariables& variables) {
+  std::vector<tensor::Tensor> values;
+  values.reserve(variables.size());
+  const auto locks = locked(variables);
+  for (const auto& variable : variables) values.push_back(variable->value);
+  return values;
+}
+
+void set_values(const SharedVariables& variables, std::vector<tensor::Tensor> values) {
+  const auto locks = locked(variables);
+  // What was there before is released behind the locks.
+  for (std::size_t i = 0; i < variables.size(); ++i) std::swap(variables[i]->value, values[i]);
+}
+
+Turn::~Turn() {
+  for (const auto& variable : taken_) {
+    variable->is_updated = false;
+    variable->turn.unlock();
+  }
+}
+
+Expected<void> Turn::take(SharedVariables variables) {
+  std::ranges::sort(variables);
+  taken_.reserve(variables.size());
+  for (auto& variable : variables) {
+    variable->turn.lock();
+    if (variable->is_updated) {
+      variable->turn.unlock();
+      return fail(Code::invalid_argument,
+                  "a call that updates shared variable '{}' is made by another one, which updates "
+                  "it, too, and is not done",
+                  variable->name);
+    }
+    variable->is_updated = true;
+    taken_.push_back(std::move(variable));
+  }
+  return {};
+}
+
+Expected<void> check_shared(const Expr& variable) {
   if (variable.error() != nullptr) return *variable.error();
+  if (is_shared(variable)) return {};
+  return fail(Code::invalid_argument, "{} is no shared variable", describe(variable));
+}
+
+Expected<void> check_update(const Expr& variable, const Expr& next) {
+  SCANLOOM_CHECK_OK(check_shared(variable));
   if (!next.defined())
     return fail(Code::invalid_argument, "the update of {} is missing", describe(variable));
   if (next.error() != nullptr) return *next.error();
@@ -33,6 +94,7 @@ Expected<void> check_update(const Expr& variable, const Expr& next) {
 }
 
 Expr default_update(const Expr& variable) {
+  if (!is_shared(variable)) return variable.error() != nullptr ? variable : Expr();
   const SharedVariable& shared = *variable.node()->shared;
   if (!shared.next.defined()) return {};
   Replacements self{{key_of(shared.self), variable}};
@@ -99,12 +161,14 @@ Shared::Shared(std::string name, const View& value, const Axes& units) {
 }
 
 Value Shared::value() const {
+  if (!is_shared(variable_)) return {};
   const tensor::Tensor now = expr::value_of(*variable_.node()->shared);
   return Value(now.dtype(), {now.shape().begin(), now.shape().end()},
                std::shared_ptr<const void>(now.owner(), now.data()));
 }
 
 Expected<void> Shared::set(const View& value) {
+  SCANLOOM_CHECK_OK(expr::check_shared(variable_));
   if (value.dtype != variable_.dtype() || static_cast<int>(value.shape.size()) != variable_.rank())
     return fail(Code::invalid_argument, "{} is {} with {} axes, the new value {} with {}",
                 expr::describe(variable_), dtype_name(variable_.dtype()), variable_.rank(),
@@ -122,13 +186,26 @@ bool is_shared(const Expr& x) noexcept {
 Expr Shared::default_update() const { return expr::default_update(variable_); }
 
 void Shared::set_default_update(const Expr& next) {
+  if (!is_shared(variable_)) return;
   expr::SharedVariable& shared = *variable_.node()->shared;
+  if (next.defined())
+    if (const auto fits = expr::check_update(variable_, next); !fits) {
+      shared.next = expr::failed(fits.error());
+      return;
+    }
   shared.self = expr::placeholder(expr::type_of(variable_), variable_.name());
   expr::Replacements self{{expr::key_of(variable_), shared.self}};
   shared.next = next.defined() ? expr::substituted({next}, self).front() : Expr();
 }
 
+Updates Updates::failed(Expr bad) {
+  Updates updates;
+  updates.failed_ = std::move(bad);
+  return updates;
+}
+
 Expr Updates::operator[](const Shared& variable) const {
+  if (error() != nullptr) return failed_;
   for (const auto& [known, next] : entries_)
     if (known == variable) return next;
   return {};
@@ -144,22 +221,47 @@ void Updates::set(const Shared& variable, Expr next) {
 }
 
 Expected<void> Updates::merge(const Updates& other) {
+  if (other.error() != nullptr) failed_ = other.failed_;
+  if (error() != nullptr) return *error();
   for (const auto& [variable, next] : other.entries_) {
     const Expr old = (*this)[variable];
-    if (old.defined() && !(old == next))
+    if (old.defined() && !(old == next)) {
+      if (is_shared(variable) && variable.variable().node()->shared->counts) {
+        set(variable, maximum(old, next));
+        continue;
+      }
       return fail(Code::invalid_argument, "two different updates of {}",
                   expr::describe(variable.variable()));
+    }
     set(variable, next);
   }
   return {};
 }
+
+namespace {
+
+/// The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): each bit of x changes about
+/// half of the result's.
+std::uint64_t mixed(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+/// Of a stream: a sum of seed and number would give two seeds the same streams in another order.
+std::uint64_t key_of_stream(std::uint64_t seed, std::size_t stream) {
+  return mixed(mixed(seed) ^ stream);
+}
+
+}  // namespace
 
 RandomStreams::RandomStreams(std::uint64_t seed) : seed_(seed) {}
 
 Expr RandomStreams::draw(const char* kind, const Expr& shape, DType dtype) {
   if (shape.error() != nullptr) return shape;
   // The number of the draw, and the key: that of the seed, and of the stream in it.
-  const std::vector<std::uint64_t> key{0, seed_ * 0x9e3779b97f4a7c15u + streams_.size()};
+  const std::vector<std::uint64_t> key{0, key_of_stream(seed_, streams_.size())};
   Shared stream(expr::shared_of("random stream " + std::to_string(streams_.size()),
                                 tensor::Tensor::of<std::uint64_t>({2}, key), {2}));
   const Expr one =
@@ -179,7 +281,7 @@ Expr RandomStreams::normal(const Expr& shape, DType dtype) { return draw("normal
 void RandomStreams::seed(std::uint64_t seed) {
   seed_ = seed;
   for (std::size_t i = 0; i < streams_.size(); ++i) {
-    const std::uint64_t key[2] = {0, seed_ * 0x9e3779b97f4a7c15u + i};
+    const std::uint64_t key[2] = {0, key_of_stream(seed_, i)};
     (void)streams_[i].set(view(key, {2}));
   }
 }

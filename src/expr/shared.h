@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "expr/node.h"
 
@@ -14,6 +15,7 @@ struct SharedVariable {
   std::string name;
   std::vector<std::int64_t> sizes;  ///< of its type; -1: open
   std::recursive_mutex turn;        ///< of the calls that update it
+  bool is_updated = false;          ///< guarded by turn: such a call runs
   std::mutex mutex;
   tensor::Tensor value;  ///< guarded by mutex
   bool counts = false;   ///< of a random stream: the number of the next draw, and the key
@@ -22,8 +24,32 @@ struct SharedVariable {
   Expr self, next;
 };
 
+using SharedVariables = std::vector<std::shared_ptr<SharedVariable>>;
+
 [[nodiscard]] tensor::Tensor value_of(SharedVariable& variable);
 void set_value(SharedVariable& variable, tensor::Tensor value);
+/// The values that they have at one moment.
+[[nodiscard]] std::vector<tensor::Tensor> values_of(const SharedVariables& variables);
+/// Sets all of them, distinct ones, at one moment.
+void set_values(const SharedVariables& variables, std::vector<tensor::Tensor> values);
+
+/// The turn of a call: those that update the same variable run one after the other.
+class Turn {
+ public:
+  Turn() = default;
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn();
+  /// Waits for other threads. Error: a call that updates one of them has called this one, whose
+  /// update would be lost.
+  Expected<void> take(SharedVariables variables);
+
+ private:
+  SharedVariables taken_;
+};
+
+/// Error: it is none, or holds one.
+[[nodiscard]] Expected<void> check_shared(const Expr& variable);
 /// Error: it is missing or holds one, or is of another type than the variable.
 [[nodiscard]] Expected<void> check_update(const Expr& variable, const Expr& next);
 /// Undefined where there is none.

@@ -80,6 +80,38 @@ std::vector<Expr> substituted(const std::vector<Expr>& outputs, Replacements& re
   return results;
 }
 
+namespace {
+
+Error not_fitting(const Expr& from, const Expr& to) {
+  return fail(Code::invalid_argument, "{} stands for {}, but is {}, not {}", describe(to),
+              describe(from), to_string(type_of(to)), to_string(type_of(from)));
+}
+
+/// `to` with the sizes that `from` is known to have: expressions made of it have counted on these.
+Expr standing_for(const Expr& from, Expr to) {
+  for (const Expr* x : {&from, &std::as_const(to)})
+    if (Expr bad = unusable(*x); bad.defined()) return bad;
+  if (to.node()->weak && to.rank() == 0) to = cast(to, from.dtype());
+  if (to.dtype() != from.dtype() || to.rank() != from.rank()) return failed(not_fitting(from, to));
+  std::vector<Index> items(from.sizes().size(), Index::all());
+  std::vector<std::int64_t> sizes(to.sizes().begin(), to.sizes().end());
+  for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
+    const std::int64_t wanted = from.sizes()[axis], given = sizes[axis];
+    if (wanted < 0 || wanted == given) continue;
+    if (given >= 0) return failed(not_fitting(from, to));
+    items[axis] = Index::slice(
+        {}, apply(ops::check_equal_op, {size(to, static_cast<int>(axis)), integer(wanted)},
+                  {{"text", "what stands for " + describe(from) + " has size {} on axis " +
+                                std::to_string(axis) + ", not {}"}}));
+    sizes[axis] = wanted;
+  }
+  if (std::ranges::equal(sizes, to.sizes())) return to;
+  Expr checked = subtensor(to, items);
+  if (checked.error() == nullptr) checked.node()->outputs[0].sizes = std::move(sizes);
+  return checked;
+}
+
+}  // namespace
 }  // namespace scanloom::expr
 
 namespace scanloom {
@@ -133,7 +165,11 @@ std::vector<Expr> leaves(const std::vector<Expr>& outputs) {
 std::vector<Expr> substitute(const std::vector<Expr>& outputs,
                              const std::vector<std::pair<Expr, Expr>>& replacements) {
   expr::Replacements map;
-  for (const auto& [from, to] : replacements) map.insert_or_assign(expr::key_of(from), to);
+  for (const auto& [from, to] : replacements) {
+    Expr fitting = expr::standing_for(from, to);
+    if (fitting.error() != nullptr) return std::vector(outputs.size(), fitting);
+    map.insert_or_assign(expr::key_of(from), std::move(fitting));
+  }
   return expr::substituted(outputs, map);
 }
 

@@ -48,7 +48,7 @@ Function counting_function() {
 /// As earlier versions wrote it: without a checksum.
 std::string of_format_1(std::string bytes) {
   bytes.resize(bytes.rfind("checksum "));
-  bytes.replace(bytes.find("format 2"), 8, "format 1");
+  bytes.replace(bytes.find("format 3"), 8, "format 1");
   return bytes;
 }
 
@@ -92,13 +92,13 @@ TEST_F(SavedFunctions, SaySoWhereTheyAreNone) {
 TEST_F(SavedFunctions, OfANewerFormatAreRefused) {
   counting_function().save(path_).value_or_throw();
   std::string newer = bytes();
-  newer.replace(newer.find("format 2"), 8, "format 3");
+  newer.replace(newer.find("format 3"), 8, "format 4");
   write(newer);
   const auto loaded = Function::load(path_);
   ASSERT_FALSE(loaded);
   EXPECT_EQ(loaded.error().code(), Code::unsupported);
-  EXPECT_THAT(loaded.error().message(), testing::HasSubstr("format 3"));
-  EXPECT_THAT(loaded.error().message(), testing::HasSubstr("up to format 2"));
+  EXPECT_THAT(loaded.error().message(), testing::HasSubstr("format 4"));
+  EXPECT_THAT(loaded.error().message(), testing::HasSubstr("up to format 3"));
 }
 
 TEST_F(SavedFunctions, ThatAreCutOffAreErrors) {
@@ -146,6 +146,28 @@ TEST_F(SavedFunctions, ThatAreDamagedDoNoHarm) {
     if (loaded)
       (void)loaded->call(std::vector{view(xs.data(), {3})},
                          {.max_steps = 100, .max_memory = 1 << 24});
+  }
+}
+
+TEST_F(SavedFunctions, KeepTheSizesOfTypes) {
+  const double values[] = {1, 2, 3};
+  const Shared read("read", view(values, {1, 3}), {0}), only_set("set", view(values, {3, 1}), {1});
+  const Function f =
+      Function::compile({}, {read + constant({1.0, 1.0, 1.0})}, {.updates = {{only_set, only_set}}})
+          .value_or_throw();
+  f.save(path_).value_or_throw();
+  const Function loaded = Function::load(path_).value_or_throw();
+  const auto sizes = [](const Shared& shared) {
+    const auto all = shared.variable().sizes();
+    return std::vector(all.begin(), all.end());
+  };
+  for (Shared shared : loaded.shared()) {
+    const bool is_read = shared.variable().name() == "read";
+    EXPECT_THAT(sizes(shared),
+                testing::ElementsAreArray(is_read ? std::vector<std::int64_t>{1, -1}
+                                                  : std::vector<std::int64_t>{-1, 1}));
+    EXPECT_FALSE(shared.set(
+        view(values, is_read ? std::vector<std::int64_t>{3, 1} : std::vector<std::int64_t>{1, 3})));
   }
 }
 

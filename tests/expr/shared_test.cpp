@@ -1,0 +1,151 @@
+// Shared variables: calls from many threads, calls within calls, draws inside and outside of loops.
+#include <scanloom/function.h>
+#include <scanloom/scan.h>
+
+#include <atomic>
+#include <set>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace scanloom {
+namespace {
+
+using testing::HasSubstr;
+
+double number_of(const Value& value) { return value.as<double>()[0]; }
+
+TEST(SharedTest, ACallSeesTheValuesOfOneMoment) {
+  const Shared a("a", 0.0), b("b", 0.0);
+  const Function both =
+      Function::compile({}, {}, {.updates = {{a, a + 1}, {b, b + 1}}}).value_or_throw();
+  const Function difference = Function::compile({}, {a.variable() - b}).value_or_throw();
+  std::atomic<bool> stop = false;
+  std::thread writer([&] {
+    while (!stop) (void)both({});
+  });
+  int torn = 0;
+  for (int i = 0; i < 20000; ++i) torn += number_of(difference({}).value_or_throw()[0]) != 0;
+  stop = true;
+  writer.join();
+  EXPECT_EQ(torn, 0);
+}
+
+TEST(SharedTest, UpdatesFromManyThreadsAreAllCounted) {
+  const Shared a("a", 0.0), b("b", 0.0);
+  // In opposite order, which must not stop both.
+  const Function one =
+      Function::compile({}, {}, {.updates = {{a, a + 1}, {b, b + 1}}}).value_or_throw();
+  const Function two =
+      Function::compile({}, {}, {.updates = {{b, b + 1}, {a, a + 1}}}).value_or_throw();
+  constexpr int kCalls = 500;
+  const auto work = [](const Function& f) {
+    for (int i = 0; i < kCalls; ++i) (void)f({});
+  };
+  std::thread first(work, one), second(work, two);
+  first.join();
+  second.join();
+  EXPECT_EQ(number_of(a.value()), 2 * kCalls);
+  EXPECT_EQ(number_of(b.value()), 2 * kCalls);
+}
+
+TEST(SharedTest, AnUpdateWithinACallThatUpdatesTheSameIsAnError) {
+  const Shared a("a", 0.0);
+  const Function inner = Function::compile({}, {}, {.updates = {{a, a + 1}}}).value_or_throw();
+  const Function reader = Function::compile({}, {a + 0}).value_or_throw();
+  const Expr steps = input("steps", DType::i64);
+  const ScanOptions slow{.initial = {zeros(constant<std::int64_t>({500}))}, .steps = steps};
+  const Expr last = scan(slow, [](const StepInputs& step) { return sin(step.state(0)) + 1; })[-1];
+  const Function outer =
+      Function::compile({steps}, {}, {.updates = {{a, a + 10 + 0 * sum(last)}}}).value_or_throw();
+  int called = 0;
+  RunOptions options;
+  options.progress = [&](const auto&...) {
+    if (++called > 1) return;
+    const auto again = inner({});
+    ASSERT_FALSE(again);
+    EXPECT_THAT(again.error().message(), HasSubstr("shared variable 'a'"));
+    EXPECT_EQ(number_of(reader({}).value_or_throw()[0]), 0);
+  };
+  const std::int64_t many = 600000;
+  const View value = view(&many, {});
+  ASSERT_TRUE(outer.call({&value, 1}, options));
+  EXPECT_GT(called, 0);
+  EXPECT_EQ(number_of(a.value()), 10);
+  ASSERT_TRUE(inner({}));
+  EXPECT_EQ(number_of(a.value()), 11);
+}
+
+/// The elements of both results of a call.
+std::set<double> drawn(const Function& f) {
+  std::set<double> all;
+  for (const Value& value : f({}).value_or_throw())
+    for (const double x : value.as<double>()) all.insert(x);
+  return all;
+}
+
+TEST(SharedTest, ADrawInsideAndOutsideOfLoopsNeverRepeatsBetweenCalls) {
+  RandomStreams random(7);
+  const Expr draw = random.uniform(constant<std::int64_t>({2}));
+  const ScanResult three = scan_steps({.steps = 3}, [&](const StepInputs&) { return Step(draw); });
+  const ScanResult two = scan_steps({.steps = 2}, [&](const StepInputs&) { return Step(draw); });
+  Updates both;
+  ASSERT_TRUE(both.merge(three.updates));
+  ASSERT_TRUE(both.merge(two.updates));
+  const Function alone =
+      Function::compile({}, {draw, three.outputs[0], two.outputs[0]}).value_or_throw();
+  const Function told =
+      Function::compile({}, {three.outputs[0], two.outputs[0]}, {.updates = both}).value_or_throw();
+  std::set<double> seen;
+  for (const Function* f : {&alone, &alone, &told, &told, &alone}) {
+    const std::set<double> now = drawn(*f);
+    EXPECT_EQ(now.size(), 6);  // three draws of two numbers, which all readers share
+    for (const double x : now) EXPECT_TRUE(seen.insert(x).second) << x;
+  }
+}
+
+TEST(SharedTest, ADrawInASideOfABranchCounts) {
+  RandomStreams random(7);
+  const Expr draw = random.uniform(constant<std::int64_t>({1}));
+  const Expr more = input("more", DType::boolean);
+  const ScanResult loop = scan_steps({.steps = 4}, [&](const StepInputs&) { return Step(draw); });
+  const Expr side = if_else(more, sum(loop.outputs[0]), number(0, DType::f64));
+  const Function f = Function::compile({more}, {draw, side}).value_or_throw();
+  const auto draws = [&](bool yes) {
+    const std::uint64_t before = random.updates().entries()[0].first.value().as<std::uint64_t>()[0];
+    (void)f({view(&yes, {})}).value_or_throw();
+    return random.updates().entries()[0].first.value().as<std::uint64_t>()[0] - before;
+  };
+  EXPECT_EQ(draws(true), 4);
+  EXPECT_EQ(draws(false), 1);
+}
+
+TEST(SharedTest, NamesInAModelAreDistinct) {
+  const Shared a("w", 1.0), b("w", 2.0), c("", 3.0), d("", 4.0);
+  const Function f =
+      Function::compile({}, {a.variable() + b + c + d},
+                        {.updates = {{a, a + 1}, {b, b + 1}, {c, c + 1}, {d, d + 1}}})
+          .value_or_throw();
+  const std::string model = f.to_onnx().value_or_throw();
+  const std::span<const char> bytes(model.data(), model.size());
+  const Session session = Session::load_bytes(std::as_bytes(bytes)).value_or_throw();
+  std::set<std::string> names;
+  for (const ValueInfo& value : session.inputs()) names.insert(std::string(value.name));
+  EXPECT_EQ(names.size(), 4);
+  names.clear();
+  for (const ValueInfo& value : session.outputs()) names.insert(std::string(value.name));
+  EXPECT_EQ(names.size(), 5);
+}
+
+TEST(SharedTest, StrictLoopsMayReadTheirSequences) {
+  const double values[] = {1, 2, 3};
+  const Shared w("w", view(values, {3}));
+  const Expr y = scan({.sequences = {Expr(w)}, .strict = true},
+                      [&](const StepInputs& step) { return step[0] * sum(w); });
+  const Function f = Function::compile({}, {y}).value_or_throw();
+  EXPECT_THAT(f({}).value_or_throw()[0].as<double>(), testing::ElementsAre(6, 12, 18));
+}
+
+}  // namespace
+}  // namespace scanloom
