@@ -47,8 +47,11 @@ struct GradOptions {
                                                           const std::vector<Expr>& tangents);
 
 /// All derivatives of an expression of rank 0 or 1, along a new first axis if it has one.
-[[nodiscard]] SCANLOOM_API Expr jacobian(const Expr& expression, const Expr& wrt);
+/// Nothing flows back through `constants`.
+[[nodiscard]] SCANLOOM_API Expr jacobian(const Expr& expression, const Expr& wrt,
+                                         const std::vector<Expr>& constants = {});
 /// The second derivatives of a scalar cost with respect to a vector.
-[[nodiscard]] SCANLOOM_API Expr hessian(const Expr& cost, const Expr& wrt);
+[[nodiscard]] SCANLOOM_API Expr hessian(const Expr& cost, const Expr& wrt,
+                                        const std::vector<Expr>& constants = {});
 
 }  // namespace scanloom

@@ -43,7 +43,8 @@ def grad(
     known_grads: {variable: the gradient of the cost with respect to it}; the cost may be None then.
     disconnected_inputs: "raise", "warn" or "ignore" variables that the cost does not depend on,
         whose gradient is zeros, or None where return_disconnected is "None".
-    null_gradients: "raise", or "return" None where an operator on the way has no gradient.
+    null_gradients: "raise", or "return" None for a variable where an operator on the way to it has
+        no gradient.
 
     Raises DisconnectedInputError, NullTypeGradError, InvalidType.
     """
@@ -61,9 +62,17 @@ def grad(
     try:
         found = _native.gradients(None if cost is None else cost._expr, exprs, fixed, known)
     except Unsupported as error:
-        if null_gradients == "return":
-            return [None] * len(variables) if _is_list(wrt) else None
-        raise NullTypeGradError(error.text, error.notes) from None
+        if null_gradients == "raise":
+            raise NullTypeGradError(error.text, error.notes) from None
+        if len(variables) == 1:
+            return _like(wrt, [None])
+        # One at a time: those that have a gradient get it.
+        single = [
+            grad(cost, x, consider_constant, disconnected_inputs, add_names, known_grads,
+                 return_disconnected, null_gradients)
+            for x in variables
+        ]  # fmt: skip
+        return _like(wrt, single)
     outputs = [x for x, _ in known] if cost is None else [cost._expr, *(x for x, _ in known)]
     found = _zeros_of_steps(found, outputs, variables, fixed)
     results = [
@@ -92,9 +101,9 @@ def jacobian(
     variables = _variables(wrt, "wrt")
     fixed = _variables(consider_constant or [], "consider_constant")
     _check_depends(made, variables, disconnected_inputs, fixed)
-    made = _without(made, fixed)
+    constants = [x._expr for x in fixed]
     results = [
-        TensorVariable(_native.jacobian(made._expr, x._expr)) for x in variables
+        TensorVariable(_native.jacobian(made._expr, x._expr, constants)) for x in variables
     ]
     return _like(wrt, results)
 
@@ -111,8 +120,10 @@ def hessian(
             raise InvalidArgument(f"hessian with respect to {x}, which has {x.ndim} axes, not 1")
     fixed = _variables(consider_constant or [], "consider_constant")
     _check_depends(cost, variables, disconnected_inputs, fixed)
-    cost = _without(cost, fixed)
-    results = [TensorVariable(_native.hessian(cost._expr, x._expr)) for x in variables]
+    constants = [x._expr for x in fixed]
+    results = [
+        TensorVariable(_native.hessian(cost._expr, x._expr, constants)) for x in variables
+    ]
     return _like(wrt, results)
 
 
@@ -388,14 +399,6 @@ def _check_depends(
     for x, pulled in zip(variables, found):
         if pulled is None:
             _tell_disconnected(x, disconnected, "a variable")
-
-
-def _without(y: TensorVariable, fixed: list[TensorVariable]) -> TensorVariable:
-    """y with nothing flowing back through the variables of `fixed`."""
-    if not fixed:
-        return y
-    pairs = [(x._expr, _native.disconnected(x._expr)) for x in fixed]
-    return TensorVariable(_native.substitute([y._expr], pairs)[0])
 
 
 def __getattr__(name: str) -> Any:

@@ -47,9 +47,12 @@ void bind_gradients(nb::module_& module) {
   module.def("push_forward", [](const Exprs& outputs, const Exprs& wrt, const Exprs& tangents) {
     return found(push_forward(outputs, wrt, tangents));
   });
-  module.def("jacobian", [](const Expr& x, const Expr& wrt) { return checked(jacobian(x, wrt)); });
-  module.def("hessian",
-             [](const Expr& cost, const Expr& wrt) { return checked(hessian(cost, wrt)); });
+  module.def("jacobian", [](const Expr& x, const Expr& wrt, const Exprs& constants) {
+    return checked(jacobian(x, wrt, constants));
+  });
+  module.def("hessian", [](const Expr& cost, const Expr& wrt, const Exprs& constants) {
+    return checked(hessian(cost, wrt, constants));
+  });
   module.def("clip_gradient", [](const Expr& x, double least, double greatest) {
     return checked(clip_gradient(x, least, greatest));
   });

@@ -226,6 +226,36 @@ def test_constants():
     assert run([x, y], zero, 2, 3, on_unused_input="ignore") == 0
 
 
+def test_constants_that_what_is_asked_for_depends_on():
+    x = T.vector("x")
+    y = T.tanh(x)
+    value = np.array([0.5, 1.0])
+    found = run([x], gradient.jacobian(y**2, y, consider_constant=[x]), value)
+    np.testing.assert_allclose(found, np.diag(2 * np.tanh(value)))
+    found = run([x], gradient.hessian((y**3).sum(), y, consider_constant=[x]), value)
+    np.testing.assert_allclose(found, np.diag(6 * np.tanh(value)))
+    # Through a constant nothing flows, in the second derivative either.
+    cost = (y * x**2).sum()
+    found = run([x], gradient.hessian(cost, x, consider_constant=[y]), value)
+    np.testing.assert_allclose(found, np.diag(2 * np.tanh(value)))
+    found = run([x], gradient.jacobian(y * x, x, consider_constant=[y]), value)
+    np.testing.assert_allclose(found, np.diag(np.tanh(value)))
+
+
+def test_null_gradients_are_those_of_their_variables():
+    x, y = T.vector("x"), T.vector("y")
+    cost = (x**2).sum() + gradient.undefined_grad(y).sum()
+    found = gradient.grad(cost, [x, y], null_gradients="return")
+    assert isinstance(found, list) and found[1] is None
+    np.testing.assert_array_equal(run([x], found[0], [1, 2]), [2, 4])
+    found = gradient.grad(cost, (y, x), null_gradients="return")
+    assert isinstance(found, tuple) and found[0] is None
+    assert gradient.grad(cost, (y,), null_gradients="return") == (None,)
+    assert gradient.grad(cost, y, null_gradients="return") is None
+    with pytest.raises(gradient.NullTypeGradError):
+        gradient.grad(cost, [x, y])
+
+
 def test_known_gradients():
     x, y = T.vector(), T.vector()
     middle = x**2

@@ -11,24 +11,32 @@ std::vector<Expr> all_failed(std::size_t count, Error error) {
   return std::vector(count, expr::failed(std::move(error)));
 }
 
-const Expr* first_bad(std::initializer_list<std::span<const Expr>> lists) {
+/// The first that is missing or holds an error, as one that does; undefined where none is.
+Expr first_bad(std::initializer_list<std::span<const Expr>> lists) {
   for (const auto& list : lists)
-    if (const Expr* bad = expr::first_failed(list)) return bad;
-  return nullptr;
+    for (const Expr& x : list)
+      if (Expr bad = expr::unusable(x); bad.defined()) return bad;
+  return {};
 }
 
 /// A cotangent in the type of what it belongs to.
-Expr fitted(const Expr& x, const Expr& cotangent) {
-  if (!cotangent.defined()) return cotangent;
-  return cast(cotangent, x.dtype());
+Expr fitted(const Expr& x, const Expr& cotangent) { return cast(cotangent, x.dtype()); }
+
+/// Zeros where the cost does not depend on it.
+Expr full_gradient(const Expr& cost, const Expr& wrt, const std::vector<Expr>& constants) {
+  for (const Expr* x : {&cost, &wrt})
+    if (Expr bad = expr::unusable(*x); bad.defined()) return bad;
+  const GradOptions options{.constants = constants, .known = {}};
+  const Expr result = gradients(cost, {wrt}, options).front();
+  return result.defined() ? result : zeros_like(wrt);
 }
 
 }  // namespace
 
 std::vector<Expr> pull_back(const std::vector<Expr>& outputs, const std::vector<Expr>& cotangents,
                             const std::vector<Expr>& wrt, const GradOptions& options) {
-  if (const Expr* bad = first_bad({outputs, cotangents, wrt, options.constants}))
-    return std::vector(wrt.size(), *bad);
+  if (Expr bad = first_bad({outputs, cotangents, wrt, options.constants}); bad.defined())
+    return std::vector(wrt.size(), bad);
   if (outputs.size() != cotangents.size())
     return all_failed(wrt.size(), fail(Code::invalid_argument, "{} outputs, but {} cotangents",
                                        outputs.size(), cotangents.size()));
@@ -44,7 +52,7 @@ std::vector<Expr> pull_back(const std::vector<Expr>& outputs, const std::vector<
     roots.push_back(x);
     seeds.push_back(fitted(x, cotangent));
   }
-  if (const Expr* bad = first_bad({roots, seeds})) return std::vector(wrt.size(), *bad);
+  if (Expr bad = first_bad({roots, seeds}); bad.defined()) return std::vector(wrt.size(), bad);
   std::vector<Expr> known;
   for (const auto& [x, cotangent] : options.known) known.push_back(x);
   auto pulled = autodiff::pulled_back(roots, seeds, wrt, options.constants, known);
@@ -54,6 +62,8 @@ std::vector<Expr> pull_back(const std::vector<Expr>& outputs, const std::vector<
 
 std::vector<Expr> gradients(const Expr& cost, const std::vector<Expr>& wrt,
                             const GradOptions& options) {
+  if (!cost.defined() && options.known.empty())
+    return std::vector(wrt.size(), expr::unusable(cost));
   if (!cost.defined()) return pull_back({}, {}, wrt, options);
   if (cost.error() != nullptr) return std::vector(wrt.size(), cost);
   if (cost.rank() != 0)
@@ -66,23 +76,20 @@ std::vector<Expr> gradients(const Expr& cost, const std::vector<Expr>& wrt,
                       fail(Code::invalid_argument, "the cost {} is {}, which has no gradient",
                            expr::describe(cost), dtype_name(cost.dtype())));
   for (const Expr& x : wrt)
-    if (x.error() == nullptr && !is_real(x.dtype()))
+    if (x.defined() && x.error() == nullptr && !is_real(x.dtype()))
       return all_failed(
           wrt.size(), fail(Code::invalid_argument, "{} is {}: gradients are with respect to reals",
                            expr::describe(x), dtype_name(x.dtype())));
   return pull_back({cost}, {number(1, cost.dtype())}, wrt, options);
 }
 
-Expr grad(const Expr& cost, const Expr& wrt) {
-  const Expr result = gradients(cost, {wrt}).front();
-  return result.defined() ? result : zeros_like(wrt);
-}
+Expr grad(const Expr& cost, const Expr& wrt) { return full_gradient(cost, wrt, {}); }
 
 /// The transposed Jacobian is linear in the cotangents: its own transpose is the Jacobian.
 std::vector<Expr> push_forward(const std::vector<Expr>& outputs, const std::vector<Expr>& wrt,
                                const std::vector<Expr>& tangents) {
-  if (const Expr* bad = first_bad({outputs, wrt, tangents}))
-    return std::vector(outputs.size(), *bad);
+  if (Expr bad = first_bad({outputs, wrt, tangents}); bad.defined())
+    return std::vector(outputs.size(), bad);
   if (wrt.size() != tangents.size())
     return all_failed(outputs.size(), fail(Code::invalid_argument, "{} variables, but {} tangents",
                                            wrt.size(), tangents.size()));
@@ -105,9 +112,10 @@ std::vector<Expr> push_forward(const std::vector<Expr>& outputs, const std::vect
   return pushed;
 }
 
-Expr jacobian(const Expr& expression, const Expr& wrt) {
-  if (expression.error() != nullptr) return expression;
-  if (expression.rank() == 0) return grad(expression, wrt);
+Expr jacobian(const Expr& expression, const Expr& wrt, const std::vector<Expr>& constants) {
+  for (const Expr* x : {&expression, &wrt})
+    if (Expr bad = expr::unusable(*x); bad.defined()) return bad;
+  if (expression.rank() == 0) return full_gradient(expression, wrt, constants);
   if (expression.rank() != 1)
     return expr::failed(fail(Code::invalid_argument,
                              "the Jacobian of {}, which has {} axes: flatten it",
@@ -122,16 +130,18 @@ Expr jacobian(const Expr& expression, const Expr& wrt) {
   spec.facts.ports.stacked = {{}};
   spec.operands = {count, arange(0, count)};
   spec.args = {at};
-  spec.yields = {grad(expression[at], wrt)};
+  spec.yields = {full_gradient(expression[at], wrt, constants)};
   return expr::make_loop(std::move(spec)).front();
 }
 
-Expr hessian(const Expr& cost, const Expr& wrt) {
-  if (wrt.error() == nullptr && wrt.rank() != 1)
+Expr hessian(const Expr& cost, const Expr& wrt, const std::vector<Expr>& constants) {
+  for (const Expr* x : {&cost, &wrt})
+    if (Expr bad = expr::unusable(*x); bad.defined()) return bad;
+  if (wrt.rank() != 1)
     return expr::failed(fail(Code::invalid_argument,
                              "the Hessian with respect to {}, which has {} axes, not 1",
                              expr::describe(wrt), wrt.rank()));
-  return jacobian(grad(cost, wrt), wrt);
+  return jacobian(full_gradient(cost, wrt, constants), wrt, constants);
 }
 
 }  // namespace scanloom
