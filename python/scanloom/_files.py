@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from typing import Union
 
 
@@ -11,7 +12,7 @@ def written(path: Union[str, "os.PathLike[str]"], content: Union[str, bytes]) ->
     """Writes the file beside its place first, so that nobody ever sees half of it."""
     data = content.encode("utf-8") if isinstance(content, str) else content
     place = os.fspath(path)
-    beside = f"{place}.{os.getpid()}.part"
+    beside = f"{place}.{os.getpid()}.{threading.get_ident()}.part"
     try:
         with open(beside, "wb") as file:
             file.write(data)

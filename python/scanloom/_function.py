@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, Union
+
+import numpy as np
 
 from . import _native
 from ._config import check_mode, config
@@ -23,7 +26,7 @@ _MISSING = object()
 class In:
     """An input of a function with a default value, and what that becomes after every call.
 
-    value: taken where a call gives none. update: an expression whose value is the next default.
+    value: taken where a call gives none; its elements are copied. update: an expression whose value is the next default.
     name: that of the argument; the variable's otherwise.
     """
 
@@ -125,6 +128,10 @@ class Function:
     second, with the outermost loop, its steps done and in all, -1 where only the run knows. Where
     it raises, the call ends with that. max_memory, what a call may take, may be set at any time.
 
+    Calls may be made from many threads: each sees the values that shared variables have at one
+    moment, and those that update the same variable, or defaults, take turns. set_value during such
+    a call is overwritten when it is done. What a call calls by `progress` cannot update the same.
+
     Raises InvalidType for values of another dtype or number of axes, IndexOutside for indices that
     an axis does not have, InvalidArgument for sizes that do not fit.
     """
@@ -151,6 +158,8 @@ class Function:
         self._arguments = arguments
         self._defaults = defaults
         self._nexts = nexts  # inputs whose defaults the last outputs are
+        self._turn = threading.RLock()  # of the calls, if defaults change
+        self._is_called = False  # guarded by _turn
         self._form = form
         self._places: dict[str, int] = {}
         for place, argument in enumerate(arguments):
@@ -169,6 +178,22 @@ class Function:
         given[: len(values)] = values
         for name, value in named.items():
             given[self._place(name, given)] = value
+        limited = progress is not None or self.max_memory is not None
+        options = RunOptions(progress=progress, max_memory=self.max_memory) if limited else None
+        if not self._nexts:
+            return self._computed(given, options)
+        with self._turn:
+            if self._is_called:
+                raise InvalidArgument(
+                    f"{self} updates the defaults of its inputs and is called within such a call"
+                )
+            self._is_called = True
+            try:
+                return self._computed(given, options)
+            finally:
+                self._is_called = False
+
+    def _computed(self, given: list[Any], options: Union[RunOptions, None]) -> Any:
         for place, argument in enumerate(self._arguments):
             if given[place] is _MISSING:
                 if place not in self._defaults:
@@ -179,8 +204,6 @@ class Function:
                     given[place], argument.dtype, argument.ndim, argument.what,
                     argument.downcast, argument.strict,
                 )
-        limited = progress is not None or self.max_memory is not None
-        options = RunOptions(progress=progress, max_memory=self.max_memory) if limited else None
         results, rows = self._native.call(given, run_settings(options), self.profile is not None)
         if self.profile is not None:
             self.profile._add(rows)
@@ -333,8 +356,8 @@ def function(
     )
     arguments = [_argument(end, place, allow_input_downcast) for place, end in enumerate(ends)]
     defaults = {
-        place: fitted(end.value, end.variable.dtype, end.variable.ndim, arguments[place].what,
-                      end.allow_downcast)
+        place: np.array(fitted(end.value, end.variable.dtype, end.variable.ndim,
+                               arguments[place].what, end.allow_downcast))
         for place, end in enumerate(ends)
         if end.value is not None
     }  # fmt: skip

@@ -200,7 +200,13 @@ def _taps(taps: Any, what: str, of_sequence: bool) -> list[int]:
         raise InvalidArgument(
             f"{what} has tap {max(listed)}; taps of outputs look back: they are negative"
         )
-    return [int(tap) for tap in listed]
+    return [_counted(int(tap), f"{what} has tap") for tap in listed]
+
+
+def _counted(value: int, what: str) -> int:
+    if not -(2**63) <= value < 2**63:
+        raise InvalidArgument(f"{what} {value}, which is no integer of 64 bits")
+    return value
 
 
 def _check_keys(entry: dict[str, Any], known: tuple[str, ...], what: str) -> None:
@@ -231,6 +237,8 @@ def _steps(n_steps: Any, place: str) -> Union[_native.Expr, None]:
             raise InvalidArgument(f"{place}: n_steps is {n_steps}, but must be an integer")
         n_steps = int(n_steps)
     array = np.asarray(n_steps)
+    if isinstance(n_steps, int) or (array.dtype.kind == "u" and array.size == 1):
+        _counted(int(array.item()), f"{place}: n_steps is")
     if array.dtype.kind not in "iu" or array.size != 1:
         raise InvalidType(
             f"{place}: n_steps is {n_steps!r}, but must be an integer or a variable of integers"
@@ -245,7 +253,7 @@ def _truncation(steps: Any, place: str) -> int:
         raise InvalidArgument(
             f"{place}: truncate_gradient is {steps}, but must be -1, all steps, or at least 1"
         )
-    return int(steps)
+    return _counted(int(steps), f"{place}: truncate_gradient is")
 
 
 def _checkpoint(given: Any, place: str) -> tuple[str, int]:
@@ -256,7 +264,7 @@ def _checkpoint(given: Any, place: str) -> tuple[str, int]:
         kind, value = next(iter(given.items()))
         is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
         if kind in ("every", "budget") and is_whole and value > 0:
-            return kind, int(value)
+            return kind, _counted(int(value), f"{place}: checkpoint is '{kind}' of")
     raise InvalidArgument(
         f"{place}: checkpoint is {given!r}, but must be 'all', 'sqrt', {{'every': n}} or"
         " {'budget': bytes}"

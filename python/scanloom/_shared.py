@@ -123,8 +123,9 @@ def next_of(variable: SharedVariable, value: Any) -> TensorVariable:
 class OrderedUpdates(dict):  # type: ignore[type-arg]
     """{shared variable: its value after a loop or a call}, in order.
 
-    a + b has the entries of both. Raises InvalidType for keys that are no shared variables,
-    Contradiction where two dictionaries say different things of one variable.
+    a + b has the entries of both; of a random stream the one that has drawn more. Raises
+    InvalidType for keys that are no shared variables, Contradiction where two dictionaries say
+    different things of one variable.
     """
 
     def __init__(self, entries: Any = ()) -> None:
@@ -152,6 +153,8 @@ class OrderedUpdates(dict):  # type: ignore[type-arg]
         for variable, value in pairs_of(entries, "updates"):
             old = self.get(variable) if isinstance(variable, SharedVariable) else None
             if old is not None and not (isinstance(value, TensorVariable) and old == value):
+                value = _later(variable, old, value)
+            if value is None:
                 raise Contradiction(f"two different updates of shared variable {variable}")
             self[variable] = value
 
@@ -172,6 +175,14 @@ class OrderedUpdates(dict):  # type: ignore[type-arg]
 
     def _entries(self) -> list[tuple[_native.Shared, _native.Expr]]:
         return [(variable._shared, value._expr) for variable, value in self.items()]
+
+
+def _later(variable: SharedVariable, old: Any, new: Any) -> Union[TensorVariable, None]:
+    """What both updates of a random stream come to; None of other variables."""
+    if not isinstance(new, TensorVariable):
+        return None
+    both = _native.merged(variable._shared, old._expr, new._expr)
+    return None if both is None else TensorVariable(both)
 
 
 def pairs_of(entries: Any, what: str) -> Iterable[tuple[Any, Any]]:

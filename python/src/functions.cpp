@@ -151,6 +151,11 @@ void bind_shared(nb::module_& module) {
   module.def("as_shared", [](const Expr& x) -> std::optional<Shared> {
     return is_shared(x) ? std::optional<Shared>(Shared(x)) : std::nullopt;
   });
+  // What two updates come to; None where they are different.
+  module.def("merged", [](const Shared& variable, const Expr& a, const Expr& b) {
+    Updates both{{variable, a}};
+    return both.merge({{variable, b}}) ? std::optional<Expr>(both[variable]) : std::nullopt;
+  });
   nb::class_<RandomStreams>(module, "RandomStreams")
       .def(nb::init<std::uint64_t>())
       .def("uniform",

@@ -37,6 +37,25 @@ def checked(model, **feeds):
     return made
 
 
+def test_sizes_that_the_model_has_counted_on():
+    model = model_of(
+        """mean (double[3] x) => (double y) {
+            total = ReduceSum<keepdims = 0>(x)
+            count = Size(x)
+            real = CastLike(count, total)
+            y = Div(total, real)
+        }"""
+    )
+    made = theano.from_onnx(model)
+    v = T.vector("v")
+    f = theano.function([v], made(v))
+    assert f([1, 2, 6]) == 3
+    with pytest.raises(theano.InvalidArgument, match="'x' has size 6 on axis 0, not 3"):
+        f(np.ones(6))
+    with pytest.raises(theano.InvalidArgument, match="'x'"):
+        made(np.ones(6))
+
+
 def differentiated(model, *points, **feeds):
     """Checks the values, and gradients with respect to the first inputs."""
     names = [value.name for value in theano.InferenceSession(model).get_inputs()]

@@ -342,6 +342,25 @@ def test_what_functions_say_of_themselves():
     assert "x" in repr(f) and "smooth" in str(f)
 
 
+def test_givens_of_other_sizes():
+    x = T.vector("x")
+    three = T.zeros((3,))
+    product = three * three
+    f = theano.function([x], [product, product.size], givens={three: x})
+    np.testing.assert_array_equal(f([1, 2, 3])[0], [1, 4, 9])
+    with pytest.raises(theano.InvalidArgument, match="has size 6 on axis 0, not 3"):
+        f(np.ones(6))
+    with pytest.raises(theano.InvalidArgument):
+        theano.function([], product.size, givens={three: T.zeros((6,))})
+
+
+def test_defaults_are_copies():
+    x, start = T.vector("x"), np.array([1.0, 2.0])
+    f = theano.function([theano.In(x, value=start)], x * 2)
+    start[:] = 7
+    np.testing.assert_array_equal(f(), [2, 4])
+
+
 def test_progress():
     seen = []
     n = T.lscalar()
@@ -349,14 +368,15 @@ def test_progress():
         lambda s: T.sin(s) + 1e-9, outputs_info=T.ones((500,)), n_steps=n, name="long"
     )
     f = theano.function([n], rows[-1])
-    f(30000, progress=lambda node, step, steps: seen.append((node, step, steps)))
-    assert all(steps in (30000, -1) for _, _, steps in seen)
+    f(600000, progress=lambda node, step, steps: seen.append((node, step, steps)))
+    assert seen and all(steps in (600000, -1) for _, _, steps in seen)
+    assert all(0 <= step <= 600000 for _, step, _ in seen)
 
 
 def test_what_progress_raises_ends_the_call():
     total = theano.shared(0.0)
     rows, updates = theano.scan(
-        lambda s: (T.sin(s) + 1e-9, {total: total + 1}), outputs_info=T.ones((500,)), n_steps=3000000
+        lambda s: (T.sin(s) + 1e-9, {total: total + 1}), outputs_info=T.ones((500,)), n_steps=6000000
     )
     f = theano.function([], rows[-1], updates=updates)
 

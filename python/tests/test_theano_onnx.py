@@ -167,3 +167,18 @@ def test_what_has_no_onnx_form(tmp_path):
     with pytest.raises(theano.Unsupported, match="draw"):
         function.to_onnx(tmp_path / "f.onnx")
     assert not (tmp_path / "f.onnx").exists()
+
+
+def test_variables_of_one_name_or_none(tmp_path):
+    same = [theano.shared(float(i), "w") for i in range(2)]
+    none = [theano.shared(float(i)) for i in range(2)]
+    every = [*same, *none]
+    f = theano.function([], sum(every), updates=[(v, v + 1) for v in every])
+    f.to_onnx(tmp_path / "f.onnx")
+    model = onnx.load(tmp_path / "f.onnx")
+    onnx.checker.check_model(model, full_check=True)
+    names = [x.name for x in [*model.graph.input, *model.graph.output]]
+    assert len(set(names)) == len(names) == 9
+    session = onnxruntime.InferenceSession(str(tmp_path / "f.onnx"))
+    feeds = {x.name: np.array(float(i)) for i, x in enumerate(session.get_inputs())}
+    np.testing.assert_array_equal(session.run(None, feeds), [6, 1, 2, 3, 4])

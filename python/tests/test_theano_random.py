@@ -298,3 +298,41 @@ def test_a_loop_that_draws_keeps_a_budget():
     assert np.isfinite(first) and plain(0.3) != first
     streams.seed(42)
     assert plain(0.3) == first
+
+
+def test_parameters_that_are_arrays():
+    streams = stream()
+    draws = run([], streams.normal(avg=np.array([0.0, 100.0])))
+    assert abs(draws[0]) < 10 and abs(draws[1] - 100) < 10
+    draws = run([], streams.normal(size=(2,), std=np.array([0.0, 0.0])))
+    np.testing.assert_array_equal(draws, [0, 0])
+    draws = run([], streams.uniform(low=np.array([0.0, 5.0]), high=np.array([1.0, 6.0])))
+    assert 0 <= draws[0] < 1 and 5 <= draws[1] < 6
+    assert run([], streams.uniform(low=np.array([3.0, 4.0]), high=10)).shape == (2,)
+    assert run([], streams.uniform(low=np.float64(0), high=np.array(1.0))).shape == ()
+
+
+def test_draws_inside_and_outside_of_loops_never_repeat_between_calls():
+    draw = stream().uniform()
+    long, updates = theano.scan(lambda: draw, n_steps=3)
+    short, others = theano.scan(lambda: draw, n_steps=2)
+    f = theano.function([], [draw, long, short])  # without the updates
+    g = theano.function([], [long, short], updates=updates + others)
+    seen = set()
+    for call in (f, f, g, g, f):
+        results = call()
+        np.testing.assert_array_equal(results[-1], results[-2][:2])  # they read one draw
+        now = set(np.concatenate([np.ravel(x) for x in results]))
+        assert len(now) == 3 and not now & seen
+        seen |= now
+
+
+def test_seeds_have_streams_of_their_own():
+    # Of the sum seed * constant + number these two seeds had the streams of each other.
+    constant = 0x9E3779B97F4A7C15
+    other = (1 + pow(constant, -1, 2**64)) % 2**64
+    draws = []
+    for seed in (1, other):
+        streams = stream(seed)
+        draws += [float(run([], streams.uniform())) for _ in range(4)]
+    assert len(set(draws)) == 8

@@ -688,3 +688,58 @@ def test_knobs_change_nothing(name, profile, mode):
     x = T.vector()
     rows, _ = theano.scan(lambda r: r * 2, x, name=name, profile=profile, mode=mode)
     np.testing.assert_array_equal(run([x], rows, [1, 2], mode=mode), [2, 4])
+
+
+# Numbers that are too large.
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda x: theano.scan(lambda r: r, dict(input=x, taps=[2**63 - 1, -(2**63)])),
+        lambda x: theano.scan(lambda r: r, dict(input=x, taps=[2**63])),
+        lambda x: theano.scan(lambda s: s, outputs_info=dict(initial=x, taps=[-(2**63) - 1]), n_steps=2),
+        lambda x: theano.scan(lambda s: s, outputs_info=x, n_steps=2**63),
+        lambda x: theano.scan(lambda s: s, outputs_info=x, n_steps=2**64 - 3),
+        lambda x: theano.scan(lambda s: s, outputs_info=x, n_steps=np.uint64(2**64 - 3)),
+        lambda x: theano.scan(lambda s: s, outputs_info=x, n_steps=2**70),
+        lambda x: theano.scan(lambda s: s, outputs_info=x, n_steps=2, truncate_gradient=2**63),
+        lambda x: theano.scan(lambda s: s, outputs_info=x, n_steps=2, checkpoint={"every": 2**63}),
+        lambda x: theano.scan(lambda s: s, outputs_info=x, n_steps=2, checkpoint={"budget": 2**63}),
+    ],
+)
+def test_numbers_beyond_64_bits_are_named(wrong):
+    with pytest.raises(theano.Error, match=r"-?\d{15,}") as error:
+        wrong(T.vector("x"))
+    assert "incompatible function arguments" not in str(error.value)
+
+
+def test_steps_of_an_unsigned_variable_do_not_turn_around():
+    x, n = T.vector("x"), T.TensorType("uint64", ())("n")
+    rows, _ = theano.scan(lambda r, s: r + s, x, np.float64(0), n_steps=n)
+    f = theano.function([x, n], rows)
+    np.testing.assert_array_equal(f([1, 2, 3], np.uint64(2)), [1, 3])
+    with pytest.raises(theano.Error):
+        f([1, 2, 3], np.uint64(2**64 - 3))
+
+
+@pytest.mark.parametrize("every", [2, 3, 2**41, 2**62])
+def test_chunks_are_no_longer_than_the_loop(every):
+    x, n = T.vector("x"), T.lscalar("n")
+    for steps in (2, n):
+        rows, _ = theano.scan(
+            lambda s: T.tanh(s * x), outputs_info=x, n_steps=steps, checkpoint={"every": every}
+        )
+        slope = T.grad(rows[-1].sum(), x)
+        value = np.array([0.5, 1.0])
+        given = [2] if steps is n else []
+        found = run([x, n][: 1 + len(given)], slope, value, *given)
+        inner = np.tanh(value**2)
+        expected = (1 - np.tanh(inner * value) ** 2) * (inner + value * (1 - inner**2) * 2 * value)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_strict_loops_may_read_their_sequences():
+    w = theano.shared(np.array([1.0, 2.0]), "w")
+    rows, _ = theano.scan(lambda r: r * w.sum(), sequences=w, strict=True)
+    np.testing.assert_array_equal(run([], rows), [3, 6])

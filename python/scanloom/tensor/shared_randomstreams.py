@@ -40,7 +40,7 @@ class RandomStreams:
         _check_range("uniform", low, high)
         bits = TensorVariable(self._native.uniform(_shape(size, ndim, low, high), name))
         least, greatest = _as(low, name), _as(high, name)
-        return bits if (low, high) == (0.0, 1.0) else least + bits * (greatest - least)
+        return bits if _are(low, 0.0) and _are(high, 1.0) else least + bits * (greatest - least)
 
     def normal(
         self, size: Any = None, avg: Any = 0.0, std: Any = 1.0, ndim: Union[int, None] = None,
@@ -52,7 +52,7 @@ class RandomStreams:
         if deviation is not None and not np.all(deviation >= 0):
             raise InvalidArgument(f"normal: std is {_shown(deviation)}, but must not be negative")
         bits = TensorVariable(self._native.normal(_shape(size, ndim, avg, std), name))
-        return bits if (avg, std) == (0.0, 1.0) else _as(avg, name) + bits * _as(std, name)
+        return bits if _are(avg, 0.0) and _are(std, 1.0) else _as(avg, name) + bits * _as(std, name)
 
     def binomial(
         self, size: Any = None, n: Any = 1, p: Any = 0.5, ndim: Union[int, None] = None,
@@ -242,6 +242,11 @@ def _real(dtype: Any) -> str:
 
 def _as(value: Any, dtype: str) -> TensorVariable:
     return TensorVariable(_native.cast(expr_of(value), dtype))
+
+
+def _are(value: Any, number: float) -> bool:
+    """Whether it is that very number: a scale or shift by it changes nothing."""
+    return isinstance(value, (int, float)) and value == number
 
 
 def _number(value: Any) -> Any:
