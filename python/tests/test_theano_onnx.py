@@ -120,8 +120,17 @@ def operators():
     )
 
 
+def remainders():
+    x, y = T.vectors("x", "y")
+    return (
+        [x, y], [x % y, x // y, *T.grad((x % y).sum(), [x, y])],
+        [np.array([5.3, -7, 6, -6, 1e17, 1, -1]), np.array([0.1, 3, -3, 3, 3, np.inf, np.inf])],
+    )
+
+
 PROGRAMS = [
     power, polynomial, taps, far_taps, until, backwards, gradient, nested, branches, parts, operators,
+    remainders,
 ]
 
 

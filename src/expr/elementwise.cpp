@@ -43,6 +43,21 @@ Expr logical(const ir::OpDef& of_booleans, const ir::OpDef& of_integers, const E
 
 bool is_whole(const Expr& x) { return is_integer(x.dtype()) || x.dtype() == DType::boolean; }
 
+/// numpy's floor_divide: of the dividend less its remainder, whose quotient is whole but for
+/// roundings; a / b where b is 0.
+Expr floor_of_reals(const Expr& a, const Expr& b) {
+  const Expr zero = number(0, a.dtype()), one = number(1, a.dtype());
+  const Expr rest = apply(ops::mod_op, {a, b}, {{"fmod", 1}});
+  const Expr below = not_equal(rest, zero) & ((b < zero) ^ (rest < zero));
+  const Expr whole = (a - rest) / b - where(below, one, zero);
+  const Expr least = floor(whole);
+  const Expr near = where(number(0.5, a.dtype()) < whole - least, least + one, least);
+  const Expr quotient = a / b;
+  const Expr signed_zero = quotient * zero;
+  // Rounded once more, so that the gradient is that of floor().
+  return floor(where(equal(b, zero), quotient, where(equal(whole, zero), signed_zero, near)));
+}
+
 /// The value of a scalar constant as a double; nullopt where x is none.
 std::optional<double> constant_number(const Expr& x) {
   if (!x.defined() || x.error() != nullptr || x.node()->kind != expr::Kind::constant ||
@@ -84,8 +99,11 @@ Expr operator-(const Expr& x) { return apply(ops::neg_op, {counted(x)}); }
 Expr floor_divide(const Expr& a, const Expr& b) {
   const std::vector<Expr> both = numbers(a, b);
   if (const Expr* bad = expr::first_failed(both)) return *bad;
+  if (const DType dtype = both[0].dtype(); !is_whole(both[0])) {
+    const DType computed = dtype == DType::f64 ? dtype : DType::f32;  // halves, too, as numpy does
+    return cast(floor_of_reals(cast(both[0], computed), cast(both[1], computed)), dtype);
+  }
   const Expr quotient = apply(ops::div_op, both);
-  if (!is_whole(quotient)) return apply(ops::floor_op, {quotient});
   // Towards zero; one less where there is a remainder and the signs differ. By zero it is zero.
   const Expr rest = both[0] - quotient * both[1];
   const Expr zero = number(0, quotient.dtype());
@@ -97,8 +115,7 @@ Expr floor_divide(const Expr& a, const Expr& b) {
 Expr remainder(const Expr& a, const Expr& b) {
   std::vector<Expr> both = numbers(a, b);
   if (const Expr* bad = expr::first_failed(both)) return *bad;
-  if (is_whole(both[0])) return apply(ops::mod_op, std::move(both), {{"fmod", 0}});
-  return both[0] - apply(ops::floor_op, {apply(ops::div_op, both)}) * both[1];
+  return apply(ops::mod_op, std::move(both), {{"fmod", 0}});
 }
 
 Expr pow(const Expr& a, const Expr& b) {

@@ -14,8 +14,9 @@
 #include "base/math/math.h"
 #include "base/math/sigmoid.h"
 #include "base/math/trig.h"
+#include "jit/emit_call.h"
+#include "jit/emit_remainder.h"
 #include "jit/module_isa.h"
-#include "tensor/scalar_arith.h"
 
 namespace scanloom::jit {
 namespace {
@@ -145,34 +146,6 @@ class LlvmDomain {
   llvm::Type* int_type_;
 };
 
-/// The reference function of what has no definition in base/math's own operations.
-template <class T>
-auto called_function(ScalarOp op) -> T (*)(T, T) {
-  if (op == ScalarOp::pow) return &math::pow;
-  if (op == ScalarOp::mod_floor) return &tensor::arith::modulo<T>;
-  return [](T a, T b) { return std::fmod(a, b); };
-}
-
-/// Calls it per lane.
-template <class T>
-llvm::Value* call_function(llvm::IRBuilder<>& builder, ScalarOp op, llvm::Value* a,
-                           llvm::Value* b) {
-  T (*const function)(T, T) = called_function<T>(op);
-  llvm::Type* const lane = a->getType()->getScalarType();
-  auto* const type = llvm::FunctionType::get(lane, {lane, lane}, false);
-  llvm::Value* const address = builder.CreateIntToPtr(
-      builder.getInt64(reinterpret_cast<std::uintptr_t>(function)), builder.getPtrTy());
-  auto* const vector = llvm::dyn_cast<llvm::FixedVectorType>(a->getType());
-  if (vector == nullptr) return builder.CreateCall(type, address, {a, b});
-  llvm::Value* result = llvm::PoisonValue::get(vector);
-  for (unsigned i = 0; i < vector->getNumElements(); ++i) {
-    llvm::Value* const one = builder.CreateCall(
-        type, address, {builder.CreateExtractElement(a, i), builder.CreateExtractElement(b, i)});
-    result = builder.CreateInsertElement(result, one, i);
-  }
-  return result;
-}
-
 template <class M>
 llvm::Value* emit_in(const M& m, ScalarOp op, llvm::Value* a) {
   switch (op) {
@@ -221,9 +194,11 @@ llvm::Value* emit_in(const M& m, ScalarOp op, llvm::Value* a) {
 
 llvm::Value* emit_math(llvm::IRBuilder<>& builder, ScalarOp op, llvm::Value* a, llvm::Value* b) {
   const bool wide = a->getType()->getScalarType()->isDoubleTy();
-  if (b != nullptr)
-    return wide ? call_function<double>(builder, op, a, b)
-                : call_function<float>(builder, op, a, b);
+  if (op == ScalarOp::mod_floor) return emit_modulo(builder, a, b);
+  if (op == ScalarOp::mod_trunc) return emit_remainder(builder, a, b);
+  if (op == ScalarOp::pow)
+    return wide ? emit_call<double>(builder, &math::pow, a, b)
+                : emit_call<float>(builder, &math::pow, a, b);
   if (wide) return emit_in(LlvmDomain<64>(builder, a->getType()), op, a);
   return emit_in(LlvmDomain<32>(builder, a->getType()), op, a);
 }

@@ -79,7 +79,7 @@ ElementFn arithmetic(ScalarOp op, int) {
     case ScalarOp::mod_floor:
       return binary<R, R>([](R a, R b) { return arith::modulo(a, b); });
     case ScalarOp::mod_trunc:
-      return binary<R, R>([](R a, R b) { return std::fmod(a, b); });
+      return binary<R, R>([](R a, R b) { return arith::remainder(a, b); });
     case ScalarOp::sign:
       return unary<R, R>([](R a) { return arith::sign(a); });
     case ScalarOp::pow:

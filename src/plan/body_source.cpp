@@ -22,11 +22,16 @@ using tensor::ScalarInstr;
 using tensor::ScalarOp;
 using tensor::ScalarProgram;
 
+bool is_remainder(ScalarOp op) { return op == ScalarOp::mod_floor || op == ScalarOp::mod_trunc; }
+
 /// Operations that LLVM emits lane by lane.
 bool is_per_lane(const ScalarInstr& instr) {
-  const bool calls = instr.op == ScalarOp::pow || instr.op == ScalarOp::mod_floor ||
-                     instr.op == ScalarOp::mod_trunc;
-  return calls || (instr.op == ScalarOp::div && !is_real(instr.dtype));
+  const bool divides = instr.op == ScalarOp::div || is_remainder(instr.op);
+  return instr.op == ScalarOp::pow || (divides && !is_real(instr.dtype));
+}
+
+bool is_function(const ScalarInstr& instr) {
+  return tensor::is_function(instr.op) || (is_remainder(instr.op) && is_real(instr.dtype));
 }
 
 /// Functions such as exp become many operations.
@@ -44,9 +49,9 @@ std::int64_t emitted_of(const Nest& nest) {
   std::int64_t operations = 0;
   const auto count = [&](const ScalarProgram& program, std::int64_t times) {
     for (const ScalarInstr& instr : program.instrs)
-      operations += times * (is_per_lane(instr)              ? std::min<std::int64_t>(lanes, 64)
-                             : tensor::is_function(instr.op) ? kOperationsOfFunction * widths
-                                                             : widths);
+      operations += times * (is_per_lane(instr)   ? std::min<std::int64_t>(lanes, 64)
+                             : is_function(instr) ? kOperationsOfFunction * widths
+                                                  : widths);
   };
   const auto load = [&](const NestOperand& operand) {
     const std::int64_t stride = nest.sizes.empty() ? 0 : operand.strides[nest.sizes.size() - 1];

@@ -2,6 +2,7 @@
 // float, double, i64, u64, bool, complex. Included by scalar_eval.cpp and the reductions' oracle.
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <complex>
 #include <concepts>
@@ -82,10 +83,38 @@ T maximum(T a, T b) {
   if (a == b) return std::signbit(a) ? b : a;
   return a > b ? a : b;
 }
+/// |a| and |b| whose quotient is below kRemainderQuotient and, in f64, |a| below kRemainderMost
+/// have a remainder that a few operations give exactly; in f32 these are done in f64.
+template <std::floating_point T>
+inline constexpr T kRemainderQuotient = std::same_as<T, double> ? 0x1p24 : 0x1p28F;
+inline constexpr double kRemainderMost = 0x1p1000;
+/// Of a divisor these bits are left out of its high part, so that its products are exact.
+inline constexpr std::uint64_t kRemainderLow = (std::uint64_t{1} << 27) - 1;
+
+/// std::fmod, whose loop over the bits of the quotient is short-cut: with n the quotient, rounded
+/// and then truncated, a - n b is a multiple of the last place of b and at most b, hence exact, and
+/// n is at most one too great.
+template <std::floating_point T>
+T remainder(T a, T b) {
+  const double x = std::fabs(a), y = std::fabs(b);
+  const double quotient = x / y;
+  const bool near = quotient < kRemainderQuotient<T> && x < kRemainderMost;
+  if (!near) return std::fmod(a, b);
+  if (x < y) return a;
+  const auto n = static_cast<double>(static_cast<std::int64_t>(quotient));
+  double rest;
+  if constexpr (std::same_as<T, double>) {
+    const auto high = std::bit_cast<double>(std::bit_cast<std::uint64_t>(y) & ~kRemainderLow);
+    rest = x - n * high - n * (y - high);
+  } else {
+    rest = x - n * y;
+  }
+  return std::copysign(static_cast<T>(rest < 0 ? rest + y : rest), a);
+}
 /// numpy's mod: the result has the sign of the divisor, also when it is zero.
 template <std::floating_point T>
 T modulo(T a, T b) {
-  const T rest = std::fmod(a, b);
+  const T rest = remainder(a, b);
   if (b == 0 || rest != rest) return rest;
   if (rest == 0) return std::copysign(T{0}, b);
   return (rest < 0) != (b < 0) ? rest + b : rest;

@@ -118,7 +118,7 @@ bool apply(ScalarOp op, int, Columns<R>& x) {
     case ScalarOp::mod_floor:
       return x.binary([](R a, R b) { return arith::modulo(a, b); });
     case ScalarOp::mod_trunc:
-      return x.binary([](R a, R b) { return std::fmod(a, b); });
+      return x.binary([](R a, R b) { return arith::remainder(a, b); });
     case ScalarOp::min:
       return x.binary([](R a, R b) { return arith::minimum(a, b); });
     case ScalarOp::max:

@@ -13,6 +13,7 @@ namespace scanloom {
 namespace {
 
 using testing::ElementsAre;
+using testing::IsNan;
 
 template <class T>
 std::vector<T> computed(const Expr& x) {
@@ -32,6 +33,15 @@ TEST(Functions, SortsInAscendingOrder) {
 TEST(Functions, DividesIntegersTowardsMinusInfinity) {
   const Expr a = constant<std::int64_t>({7, -7, 7, -7}), b = constant<std::int64_t>({2, 2, -2, -2});
   EXPECT_THAT(computed<std::int64_t>(floor_divide(a, b)), ElementsAre(3, -4, -4, 3));
+}
+
+TEST(Functions, DividesRealsByWayOfTheirRemainder) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const Expr a = constant({1.0, -1.0, kInfinity, 5.0, 1e17}),
+             b = constant({kInfinity, kInfinity, 2.0, 0.0, 3.0});
+  EXPECT_THAT(computed<double>(floor_divide(a, b)),
+              ElementsAre(0, -1, IsNan(), kInfinity, 33333333333333332));
+  EXPECT_THAT(computed<double>(remainder(a, b)), ElementsAre(1, kInfinity, IsNan(), IsNan(), 1));
 }
 
 TEST(Functions, CountsBooleansBesideUnsignedNumbers) {

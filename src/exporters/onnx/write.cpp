@@ -36,6 +36,7 @@ enum class Form : std::uint8_t {
   sum_to,
   expm1,
   log1p,
+  mod,
 };
 
 struct Row {
@@ -97,7 +98,7 @@ const Row kRows[] = {
     {&ops::logical_xor_op, "Xor"},
     {&ops::max_op, "Max"},
     {&ops::min_op, "Min"},
-    {&ops::mod_op, "Mod", Form::attributes},
+    {&ops::mod_op, "Mod", Form::mod},
     {&ops::mul_op, "Mul"},
     {&ops::neg_op, "Neg"},
     {&ops::non_zero_op, "NonZero"},
@@ -260,6 +261,13 @@ class ModelWriter {
         return expm1(inputs[0], outputs[0], type(node.inputs[0]).dtype, graph);
       case Form::log1p:
         return log1p(inputs[0], outputs[0], type(node.inputs[0]).dtype, graph);
+      case Form::mod: {
+        const DType dtype = type(node.inputs[0]).dtype;
+        attributes = attributes_of(node);
+        if (is_real(dtype) && attr(node, "fmod").integer() == 0)
+          return modulo(inputs, outputs[0], dtype, graph);
+        break;
+      }
     }
     graph.node(kind, inputs, outputs, attributes);
   }
@@ -300,6 +308,19 @@ class ModelWriter {
     const std::string half = op(graph, "Mul", {x, number(graph, 0.5, dtype)});
     const std::string above = op(graph, "Add", {op(graph, "Exp", {x}), number(graph, 1, dtype)});
     graph.node("Mul", {op(graph, "Tanh", {half}), above}, {to}, {});
+  }
+
+  /// ONNX's Mod of reals has the sign of the dividend alone: b is added where the signs differ. A
+  /// zero has the sign of b.
+  void modulo(const Names& inputs, const std::string& to, DType dtype, GraphWriter& graph) {
+    const std::string &a = inputs[0], &b = inputs[1], zero = number(graph, 0, dtype);
+    const std::string rest =
+        op(graph, "Mod", {a, b}, {GraphWriter::attribute("fmod", std::int64_t{1})});
+    const std::string differs =
+        op(graph, "Xor", {op(graph, "Less", {rest, zero}), op(graph, "Less", {b, zero})});
+    const std::string mended = op(graph, "Where", {differs, op(graph, "Add", {rest, b}), rest});
+    const std::string signed_zero = op(graph, "Mul", {op(graph, "Sign", {b}), zero});
+    graph.node("Where", {op(graph, "Equal", {rest, zero}), signed_zero, mended}, {to}, {});
   }
 
   /// log(u) x / (u - 1) with u = 1 + x, whose roundings cancel; x where that is 1, and log(u) where
