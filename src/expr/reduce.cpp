@@ -46,9 +46,10 @@ Expr widened(const Expr& x) {
   return x;
 }
 
+/// 0 or 1, unsigned: the greatest of no elements is 0 then, false.
 Expr as_boolean(const Expr& x) {
   if (x.error() != nullptr) return x;
-  return cast(cast(x, DType::boolean), DType::i8);
+  return cast(cast(x, DType::boolean), DType::u8);
 }
 
 Expr extreme_index(const ir::OpDef& named, const Expr& x, std::optional<int> axis, bool keepdims) {

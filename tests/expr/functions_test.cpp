@@ -30,6 +30,17 @@ TEST(Functions, SortsInAscendingOrder) {
   EXPECT_EQ(sort(x, 1).error()->code(), Code::invalid_argument);
 }
 
+TEST(Functions, NoneOfNoElementsHoldsAndAllDo) {
+  const Expr none = input("none", DType::f64, {-1});
+  const Function f = Function::compile({none}, {any(none), all(none)}).value_or_throw();
+  const double elements[] = {0, 2};
+  for (const std::int64_t size : {0, 1, 2}) {
+    const auto results = f({view(elements, {size})}).value_or_throw();
+    EXPECT_EQ(results[0].as<bool>()[0], size == 2);
+    EXPECT_EQ(results[1].as<bool>()[0], size == 0);
+  }
+}
+
 TEST(Functions, DividesIntegersTowardsMinusInfinity) {
   const Expr a = constant<std::int64_t>({7, -7, 7, -7}), b = constant<std::int64_t>({2, 2, -2, -2});
   EXPECT_THAT(computed<std::int64_t>(floor_divide(a, b)), ElementsAre(3, -4, -4, 3));
