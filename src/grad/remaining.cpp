@@ -5,11 +5,28 @@
 namespace scanloom::autodiff {
 
 std::span<const RuleRow> remaining_rules() {
+  constexpr std::string_view kFlat = "its steps are flat";
+  constexpr std::string_view kUnwritten = "no rule is written for it";
   static const RuleRow rows[] = {
       {.op = &ops::draw_op, .rule = nullptr, .constant = true},
       {.op = &ops::random_op, .rule = nullptr, .constant = true},
-      {.op = &ops::quantize_linear_op, .rule = nullptr, .reason = "its steps are flat"},
+      {.op = &ops::quantize_linear_op, .rule = nullptr, .reason = kFlat},
+      {.op = &ops::dequantize_linear_op, .rule = nullptr, .reason = kFlat},
+      {.op = &ops::qlinear_conv_op, .rule = nullptr, .reason = kFlat},
+      {.op = &ops::label_encode_op, .rule = nullptr, .reason = kFlat},
+      {.op = &ops::tfidf_op, .rule = nullptr, .reason = kFlat},
+      {.op = &ops::bit_cast_op, .rule = nullptr, .reason = "its result is the bits of its operand"},
+      {.op = &ops::unique_op, .rule = nullptr, .reason = "its length depends on its operand"},
       {.op = &ops::range_op, .rule = nullptr, .reason = "its length depends on its operands"},
+      {.op = &ops::affine_grid_op, .rule = nullptr, .reason = kUnwritten},
+      {.op = &ops::col2im_op, .rule = nullptr, .reason = kUnwritten},
+      {.op = &ops::deform_conv_op, .rule = nullptr, .reason = kUnwritten},
+      {.op = &ops::grid_sample_op, .rule = nullptr, .reason = kUnwritten},
+      {.op = &ops::lp_pool_op, .rule = nullptr, .reason = kUnwritten},
+      {.op = &ops::max_roi_pool_op, .rule = nullptr, .reason = kUnwritten},
+      {.op = &ops::max_unpool_op, .rule = nullptr, .reason = kUnwritten},
+      {.op = &ops::resample_op, .rule = nullptr, .reason = kUnwritten},
+      {.op = &ops::roi_align_op, .rule = nullptr, .reason = kUnwritten},
   };
   return rows;
 }
