@@ -23,6 +23,8 @@ struct FunctionOptions {
   std::vector<std::pair<Expr, Expr>> givens = {};
   /// Shared variables keep their values although they have a default update.
   bool no_default_updates = false;
+  /// The same of these alone.
+  std::vector<Shared> without_default_update = {};
   std::string name = {};
   SessionOptions session = {};
 };

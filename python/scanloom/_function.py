@@ -345,13 +345,14 @@ def function(
     placed = _placeholders(ends, pairs)
     nexts = [place for place, end in enumerate(ends) if end.update is not None]
     everything = wanted + [_next_default(ends[place]) for place in nexts]
-    changed, no_defaults = _with_defaults(everything, changed, no_default_updates)
+    no_defaults, without = _without_defaults(no_default_updates)
     native_pairs = [(old._expr, new._expr) for old, new in pairs]
     exprs = [x._expr for x in everything]
     _check_used(placed, exprs, changed, native_pairs, on_unused_input)
     prints = _prints_of(exprs + [value._expr for value in changed.values()])
     native = _native.compile(
-        placed, exprs + [expr for _, expr in prints], changed._entries(), native_pairs, no_defaults, name or "",
+        placed, exprs + [expr for _, expr in prints], changed._entries(), native_pairs, no_defaults, without,
+        name or "",
         SessionOptions().native(),
     )
     arguments = [_argument(end, place, allow_input_downcast) for place, end in enumerate(ends)]
@@ -445,24 +446,16 @@ def _next_default(end: In) -> TensorVariable:
     return update.astype(end.variable.dtype)
 
 
-def _with_defaults(
-    outputs: list[TensorVariable], updates: OrderedUpdates, without: Any
-) -> tuple[OrderedUpdates, bool]:
-    """The updates, and whether default ones are left out; some alone are added here."""
-    if isinstance(without, bool):
-        return updates, without
-    if not isinstance(without, (list, tuple, set)):
-        raise InvalidType(f"no_default_updates is {without!r}, but must be a bool or a list")
-    every = OrderedUpdates(updates)
-    roots = [x._expr for x in [*outputs, *every.values()]]
-    for leaf in _native.leaves(roots):
-        shared = _native.as_shared(leaf)
-        if shared is None or shared.default_update() is None:
-            continue
-        variable = SharedVariable(shared)
-        if variable not in every and variable not in without:
-            every[variable] = TensorVariable(shared.default_update())  # type: ignore[arg-type]
-    return every, True
+def _without_defaults(given: Any) -> tuple[bool, list[_native.Shared]]:
+    """Whether all default updates are left out, or those of which variables."""
+    if isinstance(given, bool):
+        return given, []
+    if not isinstance(given, (list, tuple, set)):
+        raise InvalidType(f"no_default_updates is {given!r}, but must be a bool or a list")
+    for each in given:
+        if not isinstance(each, SharedVariable):
+            raise InvalidType(f"no_default_updates holds {each!r:.80}, which is no shared variable")
+    return False, [each._shared for each in given]
 
 
 def _check_used(

@@ -258,6 +258,7 @@ def compile(
     updates: list[tuple[Shared, Expr]],
     givens: list[tuple[Expr, Expr]],
     no_default_updates: bool,
+    without_default_update: list[Shared],
     name: str,
     session: SessionOptions,
     /,

@@ -336,3 +336,18 @@ def test_seeds_have_streams_of_their_own():
         streams = stream(seed)
         draws += [float(run([], streams.uniform())) for _ in range(4)]
     assert len(set(draws)) == 8
+
+
+def test_default_updates_of_some_variables_alone():
+    counter = theano.shared(0.0, "counter")
+    counter.default_update = counter + 1
+    draw = stream().uniform()
+    rows, _ = theano.scan(lambda: draw, n_steps=3)
+    f = theano.function([], [draw, rows, counter], no_default_updates=[counter])
+    seen = set()
+    for _ in range(3):
+        *_, now, count = f()
+        assert count == 0 and not set(now) & seen
+        seen |= set(now)
+    with pytest.raises(TypeError, match="no shared variable"):
+        theano.function([], draw, no_default_updates=[1])

@@ -130,6 +130,8 @@ Expected<Updates> all_updates(const std::vector<Expr>& outputs, const FunctionOp
     for (const Expr& variable : expr::shared_variables(roots)) {
       const Expr next = expr::default_update(variable);
       if (!next.defined() || updates[Shared(variable)].defined()) continue;
+      const auto& without = options.without_default_update;
+      if (std::ranges::find(without, Shared(variable)) != without.end()) continue;
       // What loops make of it is said by their updates: unless these are given it stays.
       if (expr::only_loops_update(roots, variable)) continue;
       // Of a stream that others read, too, the next draw is one that no loop has drawn.
