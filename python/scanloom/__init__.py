@@ -114,7 +114,8 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY, *_MODULES})
+    needed = {"Any", "TYPE_CHECKING", "annotations", "importlib"}
+    return sorted({*globals(), *_LAZY, *_MODULES} - needed)
 
 
 __all__ = [

@@ -354,3 +354,30 @@ def test_draws_with_limits_of_one_value():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         streams.uniform((3,), low=T.scalar(), high=[T.scalar(), 1.0, 2.0])
+
+
+def test_what_the_module_offers_is_its_own_and_says_what_it_is():
+    names = dir(T)
+    assert {"exp", "grad", "nnet", "arange", "TensorType", "int_dtypes", "dot"} <= set(names)
+    assert not {"Any", "Union", "expr_of", "sizes_of", "dtype_name", "config"} & set(names)
+    for name in names:
+        offered = getattr(T, name)
+        assert isinstance(offered, tuple) or offered.__doc__, name
+    assert "Any" not in dir(theano) and {"function", "scan"} <= set(dir(theano))
+
+
+EMPTY = np.zeros((2, 0))
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "any", "all", "mean"])
+def test_reductions_of_no_elements(name):
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = getattr(np, name)(EMPTY, axis=1)
+    check(applied(lambda x: getattr(T, name)(x, axis=1), EMPTY), expected)
+
+
+def test_extremes_of_no_elements():
+    np.testing.assert_array_equal(applied(lambda x: T.max(x, axis=1), EMPTY), [-np.inf] * 2)
+    none = EMPTY.astype(np.int8)
+    np.testing.assert_array_equal(applied(lambda x: T.min(x, axis=1), none), [127] * 2)

@@ -35,6 +35,25 @@ _SAME = {"basic": "scanloom.tensor", "sharedvar": "scanloom._shared"}
 _GRADIENTS = ("Lop", "Rop", "grad", "hessian", "jacobian", "verify_grad")
 
 
+_BEYOND = ("TensorConstant", "TensorSharedVariable", "TensorType", "TensorVariable",
+           "as_tensor", "as_tensor_variable", "constant", "stacklists")  # fmt: skip
+
+
+def _is_offered(name: str, value: Any) -> bool:
+    """Whether a name of this module is its own, not one that its parts need."""
+    if name.startswith("_"):
+        return False
+    made_here = getattr(value, "__module__", "").startswith(__name__) and callable(value)
+    return made_here or name in _BEYOND or name.endswith("_dtypes")
+
+
+__all__ = sorted(name for name, value in globals().items() if _is_offered(name, value))
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_MODULES, *_GRADIENTS, "pprint"})
+
+
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(f"{__name__}.{name}")

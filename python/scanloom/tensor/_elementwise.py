@@ -127,10 +127,12 @@ def iround(x: Any, mode: str = "half_to_even") -> TensorVariable:
 
 
 def deg2rad(x: Any) -> TensorVariable:
+    """Degrees as radians."""
     return TensorVariable(_native.mul(expr_of(x), _native.real(0.017453292519943295)))
 
 
 def rad2deg(x: Any) -> TensorVariable:
+    """Radians as degrees."""
     return TensorVariable(_native.mul(expr_of(x), _native.real(57.29577951308232)))
 
 

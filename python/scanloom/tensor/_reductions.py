@@ -14,7 +14,7 @@ from ._elementwise import isclose
 def sum(  # noqa: A001
     input: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None
 ) -> TensorVariable:
-    """Along an axis, several, or all; of booleans and integers int64."""
+    """The sum along an axis, several, or all: of integers 64 bits wide, of no elements 0."""
     return as_tensor_variable(input).sum(axis, dtype, keepdims, acc_dtype)
 
 
@@ -22,6 +22,7 @@ def prod(
     input: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None,
     no_zeros_in_input: bool = False,
 ) -> TensorVariable:
+    """The product along an axis, several, or all: of integers 64 bits wide, of no elements 1."""
     return as_tensor_variable(input).prod(axis, dtype, keepdims, acc_dtype)
 
 
@@ -29,49 +30,58 @@ def mean(
     input: Any, axis: Any = None, dtype: Any = None, op: bool = False, keepdims: bool = False,
     acc_dtype: Any = None,
 ) -> TensorVariable:
-    """Of integers float64."""
+    """The mean along an axis, several, or all: of integers float64, of no elements NaN."""
     return as_tensor_variable(input).mean(axis, dtype, keepdims, acc_dtype)
 
 
 def var(
     input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False
 ) -> TensorVariable:
+    """The variance along an axis, several, or all: the sum of squares by their number less ddof."""
     return as_tensor_variable(input).var(axis, ddof, keepdims)
 
 
 def std(
     input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False
 ) -> TensorVariable:
+    """The square root of the variance, see var."""
     return as_tensor_variable(input).std(axis, ddof, keepdims)
 
 
 def max(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:  # noqa: A001
+    """The greatest element along an axis, several, or all; NaN wins; of none the least of the dtype."""
     return as_tensor_variable(x).max(axis, keepdims)
 
 
 def min(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:  # noqa: A001
+    """The smallest element along an axis, several, or all; NaN wins; of none the greatest of the dtype."""
     return as_tensor_variable(x).min(axis, keepdims)
 
 
 def argmax(x: Any, axis: Union[int, None] = None, keepdims: bool = False) -> TensorVariable:
+    """Where the first greatest element stands along an axis, or of all in row-major order, int64."""
     return as_tensor_variable(x).argmax(axis, keepdims)
 
 
 def argmin(x: Any, axis: Union[int, None] = None, keepdims: bool = False) -> TensorVariable:
+    """Where the first smallest element stands along an axis, or of all in row-major order, int64."""
     return as_tensor_variable(x).argmin(axis, keepdims)
 
 
 def max_and_argmax(
     a: Any, axis: Union[int, None] = None, keepdims: bool = False
 ) -> list[TensorVariable]:
+    """[max, argmax] along one axis, or of all elements."""
     return [max(a, axis, keepdims), argmax(a, axis, keepdims)]
 
 
 def any(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:  # noqa: A001
+    """Whether any element along an axis, several, or all is not 0; of no elements False."""
     return as_tensor_variable(x).any(axis, keepdims)
 
 
 def all(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:  # noqa: A001
+    """Whether all elements along an axis, several, or all are not 0; of no elements True."""
     return as_tensor_variable(x).all(axis, keepdims)
 
 
@@ -87,11 +97,12 @@ def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariabl
 
 
 def cumsum(x: Any, axis: Union[int, None] = None) -> TensorVariable:
-    """Without an axis of the flattened tensor."""
+    """The sum up to each element along an axis; without one of the flattened tensor."""
     return as_tensor_variable(x).cumsum(axis)
 
 
 def cumprod(x: Any, axis: Union[int, None] = None) -> TensorVariable:
+    """The product up to each element along an axis; without one of the flattened tensor."""
     return as_tensor_variable(x).cumprod(axis)
 
 
@@ -213,6 +224,7 @@ def batched_tensordot(x: Any, y: Any, axes: Any = 2) -> TensorVariable:
 
 
 def outer(x: Any, y: Any) -> TensorVariable:
+    """The matrix of the products of every element of x with every element of y."""
     return TensorVariable(_native.outer(expr_of(x), expr_of(y)))
 
 

@@ -20,22 +20,25 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
 
 
 def zeros(shape: Any, dtype: Any = None) -> TensorVariable:
-    """Of config.floatX unless said."""
+    """Zeros of that shape, of config.floatX unless said."""
     name = config.floatX if dtype is None else dtype_name(dtype)
     return TensorVariable(_native.zeros(sizes_of(shape), name))
 
 
 def ones(shape: Any, dtype: Any = None) -> TensorVariable:
+    """Ones of that shape, of config.floatX unless said."""
     name = config.floatX if dtype is None else dtype_name(dtype)
     one = _native.cast(_native.real(1.0), name)
     return TensorVariable(_native.full(sizes_of(shape), one))
 
 
 def zeros_like(model: Any, dtype: Any = None, opt: bool = False) -> TensorVariable:
+    """Zeros of the shape of a tensor, and of its dtype unless said."""
     return as_tensor_variable(model).zeros_like(dtype)
 
 
 def ones_like(model: Any, dtype: Any = None, opt: bool = False) -> TensorVariable:
+    """Ones of the shape of a tensor, and of its dtype unless said."""
     return as_tensor_variable(model).ones_like(dtype)
 
 
@@ -60,11 +63,13 @@ def eye(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> TensorVariable:
 
 
 def identity_like(x: Any) -> TensorVariable:
+    """Ones on the diagonal of a matrix of the shape and dtype of x, zeros elsewhere."""
     model = as_tensor_variable(x)
     return eye(model.shape[0], model.shape[1], dtype=model.dtype)
 
 
 def shape(x: Any) -> TensorVariable:
+    """The sizes of all axes, a vector of int64."""
     return as_tensor_variable(x).shape
 
 
@@ -83,6 +88,7 @@ def addbroadcast(x: Any, *axes: int) -> TensorVariable:
 
 
 def patternbroadcast(x: Any, broadcastable: Any) -> TensorVariable:
+    """x, whose axes are of size 1 where the pattern is True: an error of the run otherwise."""
     made = as_tensor_variable(x)
     return addbroadcast(made, *[i for i, is_one in enumerate(broadcastable) if is_one])
 
@@ -94,22 +100,27 @@ def _check_axes(x: TensorVariable, axes: Any) -> None:
 
 
 def reshape(x: Any, newshape: Any, ndim: Union[int, None] = None) -> TensorVariable:
+    """The same elements, in row-major order, as another shape; one size may be -1: what is left."""
     return as_tensor_variable(x).reshape(newshape, ndim=ndim)
 
 
 def flatten(x: Any, ndim: int = 1, outdim: Union[int, None] = None) -> TensorVariable:
+    """The same elements as a vector, or as ndim axes the last of which takes all that are left."""
     return as_tensor_variable(x).flatten(ndim if outdim is None else outdim)
 
 
 def transpose(x: Any, axes: Any = None) -> TensorVariable:
+    """The axes in reverse order, or in the order that `axes` says."""
     return as_tensor_variable(x).transpose(*(axes or ()))
 
 
 def swapaxes(x: Any, axis1: int, axis2: int) -> TensorVariable:
+    """Two axes, each in the place of the other."""
     return as_tensor_variable(x).swapaxes(axis1, axis2)
 
 
 def squeeze(x: Any) -> TensorVariable:
+    """Without the axes that are known to be of size 1."""
     return as_tensor_variable(x).squeeze()
 
 
@@ -120,11 +131,13 @@ def shape_padleft(x: Any, n_ones: int = 1) -> TensorVariable:
 
 
 def shape_padright(x: Any, n_ones: int = 1) -> TensorVariable:
+    """New axes of size 1 behind."""
     made = as_tensor_variable(x)
     return made.dimshuffle(*range(made.ndim), *["x"] * n_ones)
 
 
 def shape_padaxis(x: Any, axis: int) -> TensorVariable:
+    """A new axis of size 1 at that place of the result."""
     return TensorVariable(_native.expand_dims(expr_of(x), [axis]))
 
 
@@ -136,6 +149,7 @@ def concatenate(tensor_list: Any, axis: int = 0) -> TensorVariable:
 
 
 def join(axis: int, *tensors: Any) -> TensorVariable:
+    """Parts one behind the other along an axis: concatenate, with the axis first."""
     return concatenate(tensors, axis)
 
 
@@ -352,6 +366,7 @@ def tril(m: Any, k: Any = 0) -> TensorVariable:
 
 
 def triu(m: Any, k: Any = 0) -> TensorVariable:
+    """The elements whose column is at least k more than the row, zeros elsewhere."""
     matrix = as_tensor_variable(m)
     rows = arange(matrix.shape[-2]).dimshuffle(0, "x") + k
     columns = arange(matrix.shape[-1]).dimshuffle("x", 0)

@@ -66,6 +66,7 @@ def relu(x: Any, alpha: Any = 0) -> TensorVariable:
 
 
 def elu(x: Any, alpha: Any = 1) -> TensorVariable:
+    """x where it is positive, else alpha (exp(x) - 1)."""
     made = as_tensor_variable(x)
     # No infinity where it is not taken: 0 times that were the gradient.
     negative = _native.minimum(made._expr, _native.whole(0))
@@ -96,6 +97,7 @@ softmax_graph = softmax
 
 
 def logsoftmax(c: Any) -> TensorVariable:
+    """log(softmax(x)) of rows, which does not overflow; a vector is one row."""
     made = as_tensor_variable(c)
     made = shape_padleft(made) if made.ndim == 1 else made
     return TensorVariable(_native.log_softmax(made._expr, -1))
