@@ -714,6 +714,13 @@ def test_numbers_beyond_64_bits_are_named(wrong):
     assert "incompatible function arguments" not in str(error.value)
 
 
+@pytest.mark.parametrize("n_steps", [2**53, 2**63 - 1, -(2**63)])
+def test_a_condition_ends_a_loop_of_any_number_of_steps(n_steps):
+    step = lambda s: (s + 1, scan_module.until(s > 5))  # noqa: E731
+    rows, _ = theano.scan(step, outputs_info=np.float64(0), n_steps=n_steps)
+    np.testing.assert_array_equal(run([], rows), np.arange(1.0, 8))
+
+
 def test_steps_of_an_unsigned_variable_do_not_turn_around():
     x, n = T.vector("x"), T.TensorType("uint64", ())("n")
     rows, _ = theano.scan(lambda r, s: r + s, x, np.float64(0), n_steps=n)

@@ -5,6 +5,7 @@
 #include <scanloom/scan.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "expr/apply.h"
@@ -28,7 +29,7 @@ using expr::StaticType;
 constexpr std::int64_t kMostPorts = 16;
 /// Beyond, the rows that an output begins with are a tensor that somebody must have.
 constexpr std::int64_t kFarthest = std::int64_t{1} << 40;
-/// More would be a loop without a number of steps.
+/// What a number of steps is at most where more of them would turn around.
 constexpr std::int64_t kMostSteps = ir::kEndlessTripCount - 1;
 
 std::int64_t earliest(const std::vector<std::int64_t>& taps) {
@@ -162,11 +163,9 @@ class Scan {
                   "x.shape[0], not x.shape",
                   to_string(expr::type_of(given)));
     const auto known = expr::constant_integers(given);
-    const bool is_beyond_signed = given.dtype() == DType::u64 && known && (*known)[0] < 0;
-    if (known && (is_beyond_signed || (*known)[0] > kMostSteps || (*known)[0] < -kMostSteps))
-      return fail(Code::invalid_argument, "the number of steps is {}, more than 2^53 - 1",
-                  is_beyond_signed ? std::to_string(static_cast<std::uint64_t>((*known)[0]))
-                                   : std::to_string((*known)[0]));
+    if (known && given.dtype() == DType::u64 && (*known)[0] < 0)
+      return fail(Code::invalid_argument, "the number of steps is {}, more than 2^63 - 1",
+                  static_cast<std::uint64_t>((*known)[0]));
     Expr count = given.rank() > 0 ? reshape(given, expr::integers({})) : given;
     // More than can be counted would turn around what is cast.
     if (count.dtype() == DType::u64 && !known)
@@ -176,7 +175,8 @@ class Scan {
     if (constant && (*constant)[0] >= 0) return {};
     if (constant) {
       backwards_ = !backwards_;
-      steps_ = expr::integer(-(*constant)[0]);
+      constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+      steps_ = expr::integer(-std::max((*constant)[0], -kMost));
       return {};
     }
     // A run may say a negative number, too, which turns the direction around.
