@@ -128,9 +128,17 @@ def remainders():
     )
 
 
+def products():
+    x = T.matrix("x")
+    return (
+        [x], [T.cumprod(x, 0), T.cumprod(x, -1), T.cumprod(x), T.grad(T.cumsum(x, 1)[:, 2].sum(), x)],
+        [draw(3, 4)],
+    )
+
+
 PROGRAMS = [
     power, polynomial, taps, far_taps, until, backwards, gradient, nested, branches, parts, operators,
-    remainders,
+    remainders, products,
 ]
 
 
@@ -155,6 +163,21 @@ def test_equal_results(tmp_path, program):
         for one, other in zip(found, expected, strict=True):
             assert np.shape(one) == np.shape(other)
             np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
+
+
+def test_convolutions(tmp_path):
+    """In float32, the one type of reals that onnxruntime convolves."""
+    x, w = T.ftensor4("x"), T.ftensor4("w")
+    made = T.nnet.conv2d(x, w, border_mode="half", subsample=(2, 1))
+    function = theano.function([x, w], [made, *T.grad((made**2).sum(), [x, w])])
+    function.to_onnx(tmp_path / "f.onnx")
+    model = onnx.load(tmp_path / "f.onnx")
+    assert "ConvTranspose" in [node.op_type for node in model.graph.node]
+    onnx.checker.check_model(model, full_check=True)
+    arrays = [draw(2, 3, 7, 6).astype("f"), draw(4, 3, 3, 3).astype("f")]
+    session = onnxruntime.InferenceSession(str(tmp_path / "f.onnx"))
+    for one, other in zip(session.run(None, feeds_of(model, arrays)), function(*arrays), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
 
 
 def test_shared_variables(tmp_path):

@@ -36,6 +36,7 @@ enum class Form : std::uint8_t {
   sum_to,
   expm1,
   log1p,
+  cumprod,
   mod,
 };
 
@@ -68,8 +69,10 @@ const Row kRows[] = {
     {&ops::constant_of_shape_op, "ConstantOfShape", Form::constant_of_shape},
     {&ops::contract_op, "Einsum", Form::contract},
     {&ops::conv_op, "Conv", Form::text},
+    {&ops::conv_transpose_op, "ConvTranspose", Form::text},
     {&ops::cos_op, "Cos"},
     {&ops::cosh_op, "Cosh"},
+    {&ops::cumprod_op, "Scan", Form::cumprod},
     {&ops::cumsum_op, "CumSum", Form::attributes},
     {&ops::dense_op, "Identity"},
     {&ops::dim_op, "Shape", Form::dim},
@@ -261,6 +264,8 @@ class ModelWriter {
         return expm1(inputs[0], outputs[0], type(node.inputs[0]).dtype, graph);
       case Form::log1p:
         return log1p(inputs[0], outputs[0], type(node.inputs[0]).dtype, graph);
+      case Form::cumprod:
+        return cumprod(node, inputs, outputs[0], graph);
       case Form::mod: {
         const DType dtype = type(node.inputs[0]).dtype;
         attributes = attributes_of(node);
@@ -308,6 +313,45 @@ class ModelWriter {
     const std::string half = op(graph, "Mul", {x, number(graph, 0.5, dtype)});
     const std::string above = op(graph, "Add", {op(graph, "Exp", {x}), number(graph, 1, dtype)});
     graph.node("Mul", {op(graph, "Tanh", {half}), above}, {to}, {});
+  }
+
+  /// A Scan along the axis; opset 26 is the first with an operator.
+  void cumprod(const Node& node, const Names& inputs, const std::string& to, GraphWriter& graph) {
+    const tensor::Type& whole = type(node.inputs[0]);
+    const NodeId producer = module_.value(node.inputs[1]).producer;
+    const bool known = producer.valid() && module_.node(producer).op == &ir::constant_op;
+    const auto axis =
+        known ? tensor::to_integers(module_.node(producer).attrs[0].tensor()) : std::nullopt;
+    if (!axis || axis->empty()) {
+      missing_.insert(std::string(node.op->name) + " along an axis that is computed");
+      return;
+    }
+    const std::int64_t at = axis->front() < 0 ? axis->front() + whole.rank() : axis->front();
+    tensor::Type row = whole;
+    row.dims.erase(row.dims.begin() + at);
+    GraphWriter body;
+    const std::string before = fresh(), next = fresh(), product = fresh(), result = fresh();
+    body.input(before, row, module_.dims);
+    body.input(next, row, module_.dims);
+    body.node("Mul", {before, next}, {product}, {});
+    body.node("Identity", {attr(node, "exclusive").integer() != 0 ? before : product}, {result},
+              {});
+    body.output(product, row, module_.dims);
+    body.output(result, row, module_.dims);
+    std::vector<std::int64_t> others;
+    for (std::int64_t i = 0; i < whole.rank(); ++i)
+      if (i != at) others.push_back(i);
+    const std::string sizes =
+        op(graph, "Gather", {op(graph, "Shape", {inputs[0]}), constant(graph, integers(others))});
+    const std::string ones = op(graph, "Expand", {number(graph, 1, whole.dtype), sizes});
+    const std::vector<std::int64_t> axes{at}, directions{attr(node, "reverse").integer() != 0};
+    graph.node("Scan", {ones, inputs[0]}, {fresh(), to},
+               {GraphWriter::attribute("body", body),
+                GraphWriter::attribute("num_scan_inputs", std::int64_t{1}),
+                GraphWriter::attribute("scan_input_axes", axes),
+                GraphWriter::attribute("scan_output_axes", axes),
+                GraphWriter::attribute("scan_input_directions", directions),
+                GraphWriter::attribute("scan_output_directions", directions)});
   }
 
   /// ONNX's Mod of reals has the sign of the dividend alone: b is added where the signs differ. A
