@@ -308,6 +308,10 @@ SCANLOOM_API std::vector<Expr> substitute(const std::vector<Expr>& outputs,
                                           const std::vector<std::pair<Expr, Expr>>& replacements);
 /// The inputs and shared variables that the expressions read, in the order of their making.
 [[nodiscard]] SCANLOOM_API std::vector<Expr> leaves(const std::vector<Expr>& outputs);
+/// a, one integer, if it equals b; otherwise the run fails with `text`, in which {} and {} stand
+/// for both numbers, told of `where`.
+SCANLOOM_API Expr checked_equal(const Expr& a, const Expr& b, std::string text,
+                                std::string where = {});
 /// x itself, whose gradient is taken as zero.
 SCANLOOM_API Expr disconnected(const Expr& x);
 /// x itself, whose gradient is cut to [least, greatest], element by element.

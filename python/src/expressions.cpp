@@ -199,6 +199,10 @@ void bind_rewriting(nb::module_& module) {
                for (const Expr& x : results) (void)checked(x);
                return results;
              });
+  module.def("checked_equal",
+             [](const Expr& a, const Expr& b, std::string text, std::string where) {
+               return checked(checked_equal(a, b, std::move(text), std::move(where)));
+             });
   module.def("leaves", &leaves);
   module.def("substitute", [](const std::vector<Expr>& outputs,
                               const std::vector<std::pair<Expr, Expr>>& replacements) {

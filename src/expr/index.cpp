@@ -33,6 +33,20 @@ bool takes_axis(const Index& item) {
   return item.kind == Index::Kind::at || item.kind == Index::Kind::slice;
 }
 
+bool is_mask(const Index& item) {
+  return item.kind == Index::Kind::at && item.at.dtype() == DType::boolean;
+}
+
+/// How many axes of the tensor the item is for.
+int axes_of(const Index& item) { return is_mask(item) ? item.at.rank() : takes_axis(item) ? 1 : 0; }
+
+/// So that an index that is outside is told by what it was an index of.
+Expr indexing(const Expr& picked, const Expr& x) {
+  if (picked.error() == nullptr && picked.node()->op != nullptr)
+    picked.node()->place = "an index of " + describe(x);
+  return picked;
+}
+
 std::optional<Error> check_item(const Index& item) {
   for (const Expr* x : {&item.at, &item.start, &item.stop, &item.step})
     if (x->defined() && x->error() != nullptr) return *x->error();
@@ -50,6 +64,30 @@ std::optional<Error> check_item(const Index& item) {
   return std::nullopt;
 }
 
+/// The mask for the axes of x from `first` on. Error, now or in the run: it has other sizes.
+Expr fitting_mask(const Expr& mask, const Expr& x, std::int64_t first) {
+  if (first + mask.rank() > x.rank()) return mask;  // told with all indices
+  std::vector<Expr> sizes;
+  bool known = true;
+  for (int axis = 0; axis < mask.rank(); ++axis) {
+    const int picked = static_cast<int>(first) + axis;
+    const std::int64_t a = mask.sizes()[static_cast<std::size_t>(axis)],
+                       b = x.sizes()[static_cast<std::size_t>(picked)];
+    if (a >= 0 && b >= 0 && a != b)
+      return expr::failed(fail(Code::invalid_argument,
+                               "a mask of {} elements on axis {} for an axis of {} elements: {} "
+                               "for {}",
+                               a, axis, b, describe(mask), describe(x)));
+    known = known && a >= 0 && b >= 0;
+    const std::string text =
+        "a mask of {} elements on axis " + std::to_string(axis) + " for an axis of {} elements";
+    sizes.push_back(a >= 0 && b >= 0 ? expr::integer(a)
+                                     : checked_equal(size(mask, axis), size(x, picked), text,
+                                                     "an index of " + describe(x)));
+  }
+  return known ? mask : reshape(mask, sizes);
+}
+
 /// A boolean mask picks by the indices of its true elements, one vector for each of its axes.
 void add_mask(const Expr& mask, std::vector<Index>& items) {
   const Expr where = apply(ops::non_zero_op, {mask});
@@ -61,15 +99,23 @@ Resolved resolve(const Expr& x, const std::vector<Index>& items) {
   Resolved resolved;
   std::vector<Index> plain;
   std::optional<std::size_t> dots;
-  for (const Index& item : items) {
+  std::int64_t axis = 0;  // of x, where the next item stands
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const Index& item = items[i];
     if (auto error = check_item(item)) return {{}, std::move(error)};
     if (item.kind == Index::Kind::ellipsis) {
       if (dots) return {{}, fail(Code::invalid_argument, "{}[...] with two ellipses", describe(x))};
       dots = plain.size();
-    } else if (item.kind == Index::Kind::at && item.at.dtype() == DType::boolean) {
-      add_mask(item.at, plain);
+      axis = x.rank();
+      for (std::size_t k = i + 1; k < items.size(); ++k) axis -= axes_of(items[k]);
+    } else if (is_mask(item)) {
+      const Expr mask = fitting_mask(item.at, x, axis);
+      if (mask.error() != nullptr) return {{}, *mask.error()};
+      add_mask(mask, plain);
+      axis += mask.rank();
     } else {
       plain.push_back(item);
+      axis += axes_of(item);
     }
   }
   const auto named = std::ranges::count_if(plain, takes_axis);

@@ -116,6 +116,14 @@ Expr standing_for(const Expr& from, Expr to) {
 
 namespace scanloom {
 
+Expr checked_equal(const Expr& a, const Expr& b, std::string text, std::string where) {
+  if (const Expr* bad = expr::first_failed(std::vector{a, b})) return *bad;
+  Expr checked = expr::apply(ops::check_equal_op, {cast(a, DType::i64), cast(b, DType::i64)},
+                             {{"text", std::move(text)}});
+  if (checked.error() == nullptr) checked.node()->place = std::move(where);
+  return checked;
+}
+
 Expr disconnected(const Expr& x) {
   if (x.error() != nullptr) return x;
   Expr same = expr::apply(ops::identity_op, {x});

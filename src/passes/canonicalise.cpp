@@ -53,6 +53,20 @@ bool keeps_all(DType from, DType to) {
   return a.fraction > 0 && b.fraction >= a.fraction && b.exponent >= a.exponent;
 }
 
+/// Two sizes that are known to be one.
+Replacement drop_certain_check(Rewriter& rewriter, const Node& node) {
+  std::optional<tensor::Dim> sizes[2];
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Node* of = made_by(rewriter.module(), node.inputs[i], ops::dim_op);
+    if (of == nullptr) return kStays;
+    const Type& type = rewriter.type(of->inputs[0]);
+    const std::int64_t axis = attr_of(*of, "axis").integer();
+    if (!type.ranked || axis < 0 || axis >= type.rank()) return kStays;
+    sizes[i] = type.dims[static_cast<std::size_t>(axis)];
+  }
+  return *sizes[0] == *sizes[1] ? node.inputs[0] : kStays;
+}
+
 Replacement simplify_cast(Rewriter& rewriter, const Node& node) {
   const ValueId x = node.inputs[0];
   const DType to = attr_of(node, "to").dtype();
@@ -315,25 +329,16 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    {&ops::add_op, join_parts},
-    {&ops::bit_not_op, twice_is_nothing},
-    {&ops::cast_op, simplify_cast},
-    {&ops::clip_op, simplify_clip},
-    {&ops::concat_op, simplify_concat},
-    {&ops::expand_op, same_sizes},
-    {&ops::flatten_op, same_sizes},
-    {&ops::identity_op, first_operand},
-    {&ops::logical_not_op, twice_is_nothing},
-    {&ops::neg_op, twice_is_nothing},
-    {&ops::pad_op, simplify_pad},
-    {&ops::pow_op, simplify_pow},
-    {&ops::sum_to_op, simplify_sum_to},
-    {&ops::reduce_op, axes_to_attribute},
-    {&ops::reshape_op, simplify_reshape},
-    {&ops::slice_op, simplify_slice},
-    {&ops::squeeze_op, undo_axes},
-    {&ops::tile_op, same_sizes},
-    {&ops::transpose_op, simplify_transpose},
+    {&ops::add_op, join_parts},           {&ops::bit_not_op, twice_is_nothing},
+    {&ops::cast_op, simplify_cast},       {&ops::check_equal_op, drop_certain_check},
+    {&ops::clip_op, simplify_clip},       {&ops::concat_op, simplify_concat},
+    {&ops::expand_op, same_sizes},        {&ops::flatten_op, same_sizes},
+    {&ops::identity_op, first_operand},   {&ops::logical_not_op, twice_is_nothing},
+    {&ops::neg_op, twice_is_nothing},     {&ops::pad_op, simplify_pad},
+    {&ops::pow_op, simplify_pow},         {&ops::sum_to_op, simplify_sum_to},
+    {&ops::reduce_op, axes_to_attribute}, {&ops::reshape_op, simplify_reshape},
+    {&ops::slice_op, simplify_slice},     {&ops::squeeze_op, undo_axes},
+    {&ops::tile_op, same_sizes},          {&ops::transpose_op, simplify_transpose},
     {&ops::unsqueeze_op, undo_axes},
 };
 

@@ -13,6 +13,7 @@ namespace scanloom {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsNan;
 
 template <class T>
@@ -53,6 +54,21 @@ TEST(Functions, DividesRealsByWayOfTheirRemainder) {
   EXPECT_THAT(computed<double>(floor_divide(a, b)),
               ElementsAre(0, -1, IsNan(), kInfinity, 33333333333333332));
   EXPECT_THAT(computed<double>(remainder(a, b)), ElementsAre(1, kInfinity, IsNan(), IsNan(), 1));
+}
+
+TEST(Functions, ChecksNumbersOfTheRun) {
+  const Expr n = input("n", DType::i64);
+  const Function f = Function::compile({n}, {checked_equal(n, 3, "{} rows, not {}", "a table") * 2})
+                         .value_or_throw();
+  const std::int64_t right = 3, wrong = 4;
+  EXPECT_THAT(f({view(&right, {})}).value_or_throw()[0].as<std::int64_t>(), ElementsAre(6));
+  EXPECT_THAT(f({view(&wrong, {})}).error().message(), HasSubstr("a table: 4 rows, not 3"));
+}
+
+TEST(Functions, RefusesMasksOfAnotherSize) {
+  const Expr x = input("x", DType::f64, {3}), mask = constant({true, false});
+  EXPECT_THAT(subtensor(x, {Index::of(mask)}).error()->message(),
+              HasSubstr("a mask of 2 elements on axis 0 for an axis of 3 elements"));
 }
 
 TEST(Functions, CountsBooleansBesideUnsignedNumbers) {
