@@ -19,6 +19,7 @@ from . import _native
 from ._errors import (
     Cancelled,
     Error,
+    FileNotWritten,
     Internal,
     InvalidArgument,
     InvalidModel,
@@ -124,6 +125,7 @@ __all__ = [
     "Error",
     "ExecutionMode",
     "ExecutionOrder",
+    "FileNotWritten",
     "GraphOptimizationLevel",
     "IOBinding",
     "InferenceSession",

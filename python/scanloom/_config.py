@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 from collections.abc import Callable
 from typing import Any, Union
 
@@ -55,6 +56,7 @@ class Config:
     """
 
     def __init__(self) -> None:
+        self._complete: Union[bool, None] = None  # whether all settings are there
         self._float = "float64"
         self._test_value = "off"
         self._listeners: list[Callable[[str], None]] = []
@@ -96,7 +98,22 @@ class Config:
         return change_flags(*settings, **named)
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"config has no setting {name!r}")
+        raise AttributeError(f"config has no setting {name!r}{self._meant(name)}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name[:1] != "_" and not hasattr(type(self), name) and name not in vars(self):
+            if meant := self._meant(name):
+                raise AttributeError(f"config has no setting {name!r}{meant}")
+        object.__setattr__(self, name, value)
+
+    def _meant(self, name: str) -> str:
+        """What a name that there is not resembles, to be told."""
+        if vars(self).get("_complete") is None:
+            return ""
+        known = [each for each in (*vars(self), "floatX", "compute_test_value") if each[0] != "_"]
+        alike = difflib.get_close_matches(name.lower(), [each.lower() for each in known], 1, 0.85)
+        found = [each for each in known if alike and each.lower() == alike[0]]
+        return f"; it has {found[0]!r}" if found else ""
 
 
 def _configured() -> Config:
@@ -106,6 +123,7 @@ def _configured() -> Config:
         if section and section not in vars(made):
             setattr(made, section, _Section())
         setattr(getattr(made, section) if section else made, setting, value)
+    made._complete = True
     return made
 
 

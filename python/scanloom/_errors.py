@@ -68,6 +68,16 @@ class NotFound(Error, LookupError):
     code = "not_found"
 
 
+class FileNotWritten(Error, OSError):
+    """The system refuses to write a file."""
+
+    code = "file_not_written"
+
+
+class FolderNotFound(FileNotWritten, FileNotFoundError):
+    """The folder of a file does not exist."""
+
+
 class LimitReached(Error):
     """A step limit, a deadline or a memory budget was reached."""
 
@@ -108,7 +118,11 @@ _CLASSES = {
 
 
 # What the kernels say of an index.
-_OUTSIDE = re.compile(r"index -?\d+ is outside an axis of \d+ elements")
+_OUTSIDE = re.compile(
+    r"index -?\d+ is outside an axis of \d+ elements"
+    r"|the vector holds -\d+, but numbers are at least 0"
+    r"|a mask of \d+ elements on axis \d+ for an axis of \d+ elements"
+)
 
 
 _SINGULAR = re.compile(r"matrix is (singular|not positive definite): ")

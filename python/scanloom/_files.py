@@ -7,6 +7,8 @@ import os
 import threading
 from typing import Union
 
+from ._errors import FileNotWritten, FolderNotFound
+
 
 def written(path: Union[str, "os.PathLike[str]"], content: Union[str, bytes]) -> None:
     """Writes the file beside its place first, so that nobody ever sees half of it."""
@@ -17,7 +19,10 @@ def written(path: Union[str, "os.PathLike[str]"], content: Union[str, bytes]) ->
         with open(beside, "wb") as file:
             file.write(data)
         os.replace(beside, place)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             os.remove(beside)
-        raise
+        if not isinstance(error, OSError):
+            raise
+        kind = FolderNotFound if isinstance(error, FileNotFoundError) else FileNotWritten
+        raise kind(f"{place!r} cannot be written: {error.strerror or error}") from None

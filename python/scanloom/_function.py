@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, Union
 import numpy as np
 
 from . import _native
+from ._arguments import name_or_none
 from ._config import check_mode, config
 from ._files import written
 from ._errors import InvalidArgument, InvalidType
@@ -49,7 +50,7 @@ class In:
         if update is not None and value is None:
             raise InvalidArgument(f"the input {variable} has an update, but no value to begin with")
         self.variable = variable
-        self.name = name if name is not None else variable.name
+        self.name = variable.name if name_or_none(name, "an input") is None else name
         self.value = value
         self.update = None if update is None else as_tensor_variable(update)
         self.strict = strict
@@ -336,6 +337,7 @@ def function(
     Raises InvalidArgument and InvalidType, which name the variable.
     """
     check_mode(mode)
+    name_or_none(name, "a function")
     if not isinstance(inputs, (list, tuple)):
         raise InvalidType(f"inputs is {inputs!r}, but must be a list of variables")
     ends = [_input_of(each) for each in inputs]

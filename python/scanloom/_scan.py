@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Union
 import numpy as np
 
 from . import _native
+from ._arguments import name_or_none, yes_or_no
 from ._config import check_mode, config
 from ._errors import InvalidArgument, InvalidType
 from ._shared import OrderedUpdates, updates_from
@@ -63,13 +64,14 @@ def scan(
     Raises InvalidArgument and InvalidType, which name the loop and the argument.
     """
     check_mode(mode)
-    place = f"scan '{name}'" if name else "scan"
+    place = _place(name)
     loop = _Loop(
         _sequences(sequences, place), _initial(outputs_info, place), _captured(non_sequences, place)
     )
     return _run(
         fn, loop, _steps(n_steps, place), _truncation(truncate_gradient, place),
-        bool(go_backwards), name, bool(strict), bool(return_list),
+        yes_or_no(go_backwards, f"{place}: go_backwards"), name,
+        yes_or_no(strict, f"{place}: strict"), yes_or_no(return_list, f"{place}: return_list"),
         _checkpoint(checkpoint, place),
     )  # fmt: skip
 
@@ -79,7 +81,7 @@ def run_checkpointed(
     name: Union[str, None], every: int,
 ) -> tuple[Outputs, OrderedUpdates]:
     """scan whose gradient keeps the states of every so many steps."""
-    place = f"scan '{name}'" if name else "scan"
+    place = _place(name)
     loop = _Loop(
         _sequences(sequences, place), _initial(outputs_info, place), _captured(non_sequences, place)
     )
@@ -105,7 +107,7 @@ def _run(
         loop.sequences, loop.initial, captured, steps, go_backwards, strict, truncate_gradient,
         checkpoint, name or "",
     )  # fmt: skip
-    place = f"scan '{name}'" if name else "scan"
+    place = _place(name)
     slices = sum(len(taps) for _, taps in loop.sequences)
     step = step_of(fn, loop.captured, place, slices)
     if config.compute_test_value == "off":
@@ -119,6 +121,11 @@ def _run(
     if not return_list:
         result = None if not made else made[0] if len(made) == 1 else made
     return result, updates_from(updates)
+
+
+def _place(name: Union[str, None]) -> str:
+    """The loop, in messages."""
+    return f"scan '{name}'" if name_or_none(name, "a loop") else "scan"
 
 
 def _listed(given: Any) -> list[Any]:

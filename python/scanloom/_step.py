@@ -90,16 +90,21 @@ def parsed(made: Any) -> tuple[list[TensorVariable], OrderedUpdates, Union[until
     raise InvalidArgument("what the step gives cannot be told apart", (_FORMS,))
 
 
-def _check_parts(made: Any) -> None:
+_DEEPEST = 3  # pairs of updates in a list of them beside outputs
+
+
+def _check_parts(made: Any, depth: int = 0) -> None:
     """Every part must be a variable: raw numbers and arrays are errors."""
+    if depth > _DEEPEST:
+        raise InvalidArgument("what the step gives are lists in lists in lists", (_FORMS,))
     if isinstance(made, (list, tuple)):
         for part in made:
-            _check_parts(part)
+            _check_parts(part, depth + 1)
     elif isinstance(made, dict):
         for key, value in made.items():
             if not isinstance(key, SharedVariable):
                 raise InvalidType(f"keys of updates are shared variables, not {key!r}")
-            _check_parts(value)
+            _check_parts(value, depth + 1)
     elif not isinstance(made, (TensorVariable, until)):
         raise InvalidType(
             f"the step gives {made!r:.80}, which is no variable",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Union
 import numpy as np
 
 from . import _native
+from ._arguments import name_or_none
 from ._config import config
 from ._errors import InvalidArgument, InvalidType
 
@@ -65,8 +66,7 @@ class TensorType:
         """A variable of this type: an input of functions."""
         from ._variable import TensorVariable
 
-        if name is not None and not isinstance(name, str):
-            raise InvalidType(f"the name of a variable is a text, not {name!r}")
+        name_or_none(name, "a variable")
         sizes = [1 if is_one else -1 for is_one in self.broadcastable]
         return TensorVariable(_native.input(name or "", self.dtype, sizes))
 
@@ -154,6 +154,13 @@ def _ml_name(dtype: str) -> Any:
 
 def as_array(value: Any, what: str) -> np.ndarray[Any, Any]:
     """An array of what is an array, a list, a number, or speaks DLPack. Raises InvalidType."""
+    if isinstance(value, np.ma.MaskedArray):
+        if np.ma.is_masked(value):
+            raise InvalidType(
+                f"{what}: the value is a masked array, but tensors have no masks",
+                ("write .filled(number), or give data and mask as two values",),
+            )
+        return np.ma.getdata(value)
     if isinstance(value, np.ndarray):
         return value
     if value is None or isinstance(value, (str, bytes, dict, set)):

@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING, Any, Union
 import numpy as np
 
 from . import _native
+from ._arguments import (
+    axes_of, axis_number, axis_numbers, axis_of, name_or_none, one_of, whole,
+    yes_or_no,
+)  # fmt: skip
 from ._config import config
 from ._errors import InvalidArgument, InvalidType
 from ._indexing import items_of
@@ -79,9 +83,7 @@ class TensorVariable:
 
     @name.setter
     def name(self, name: Union[str, None]) -> None:
-        if name is not None and not isinstance(name, str):
-            raise InvalidType(f"the name of a variable is a text, not {name!r}")
-        self._expr.name = name or ""
+        self._expr.name = name_or_none(name, "a variable") or ""
 
     @property
     def tag(self) -> Tag:
@@ -330,12 +332,13 @@ class TensorVariable:
     def all(self, axis: _Axis = None, keepdims: bool = False) -> "TensorVariable":
         return self._reduced(_native.all, axis, keepdims)
 
-    def argmax(self, axis: Union[int, None] = None, keepdims: bool = False) -> "TensorVariable":
-        """int64; the first of equal ones; without an axis of the flattened tensor."""
-        return TensorVariable(_native.argmax(self._expr, _one_axis(axis), keepdims))
+    def argmax(self, axis: _Axis = None, keepdims: bool = False) -> "TensorVariable":
+        """int64; the first of equal ones; without an axis of the flattened tensor. Several axes are
+        flattened, in the tensor's order."""
+        return self._index_of(_native.argmax, axis, keepdims)
 
-    def argmin(self, axis: Union[int, None] = None, keepdims: bool = False) -> "TensorVariable":
-        return TensorVariable(_native.argmin(self._expr, _one_axis(axis), keepdims))
+    def argmin(self, axis: _Axis = None, keepdims: bool = False) -> "TensorVariable":
+        return self._index_of(_native.argmin, axis, keepdims)
 
     def var(
         self, axis: _Axis = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False
@@ -351,14 +354,19 @@ class TensorVariable:
         return TensorVariable(_native.sqrt(self.var(axis, ddof, keepdims)._expr))
 
     def norm(self, L: Any, axis: _Axis = None, keepdims: bool = False) -> "TensorVariable":
-        """The L-norm; 0 counts what is not 0, infinity is the greatest magnitude."""
+        """The L-norm; 0 counts what is not 0, infinity is the greatest magnitude, -infinity
+        the smallest."""
         size = abs(self)
+        if isinstance(L, TensorVariable) or not isinstance(L, (int, float, np.number)) or L != L:
+            raise InvalidType(f"the order of a norm is a number, not {L!r:.80}")
         if L == 0:
             zero = as_tensor_variable(np.zeros((), self.dtype))
             differs = TensorVariable(_native.neq(self._expr, zero._expr))
             return differs.astype(self.dtype).sum(axis, keepdims=keepdims)
         if L == float("inf"):
             return size.max(axis, keepdims)
+        if L == -float("inf"):
+            return size.min(axis, keepdims)
         if L == 1:
             return size.sum(axis, keepdims=keepdims)
         powers = (size**L).sum(axis, keepdims=keepdims)
@@ -373,22 +381,24 @@ class TensorVariable:
 
     def sort(self, axis: Union[int, None] = -1, kind: str = "quicksort", order: Any = None) -> Any:
         """In ascending order, NaN last; without an axis of the flattened tensor."""
+        check_order(kind, order)
         return self._cumulated(_native.sort, axis)
 
     def argsort(
         self, axis: Union[int, None] = -1, kind: str = "quicksort", order: Any = None
     ) -> "TensorVariable":
         """Where the sorted elements stood, int64; equal ones in their order."""
+        check_order(kind, order)
         return self._cumulated(_native.argsort, axis)
 
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> "TensorVariable":
         from .tensor import diagonal
 
-        return diagonal(self.transpose(axis1, axis2) if axis1 > axis2 else self, offset)
+        return diagonal(self, offset, axis1, axis2)
 
-    def trace(self) -> "TensorVariable":
-        """The sum of the diagonal of a matrix."""
-        return self.diagonal().sum()
+    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> "TensorVariable":
+        """The sum of the diagonal of a matrix; of more axes of every matrix that two of them make."""
+        return self.diagonal(offset, axis1, axis2).sum(axis=-1)
 
     def repeat(self, repeats: Any, axis: Union[int, None] = None) -> "TensorVariable":
         from .tensor import repeat
@@ -428,7 +438,7 @@ class TensorVariable:
         """The greatest element less the smallest one."""
         return self.max(axis) - self.min(axis)
 
-    def round(self, mode: str = "half_to_even") -> "TensorVariable":
+    def round(self, mode: Union[str, None] = "half_to_even") -> "TensorVariable":
         from .tensor import round as rounded
 
         return rounded(self, mode)
@@ -454,7 +464,7 @@ class TensorVariable:
 
     def flatten(self, ndim: int = 1) -> "TensorVariable":
         """A vector, or a tensor of that many axes whose last one is what is left."""
-        return TensorVariable(_native.flatten(self._expr, ndim))
+        return TensorVariable(_native.flatten(self._expr, whole(ndim, "ndim")))
 
     ravel = flatten
 
@@ -480,11 +490,12 @@ class TensorVariable:
             axes = tuple(axes[0])
         if not axes:
             return self.T
-        return self.dimshuffle(*(axis % self.ndim for axis in axes))
+        return self.dimshuffle(*axes_of(self, axes))
 
     def swapaxes(self, axis1: int, axis2: int) -> "TensorVariable":
         axes = list(range(self.ndim))
-        axes[axis1], axes[axis2] = axes[axis2], axes[axis1]
+        first, second = axis_of(self, axis1), axis_of(self, axis2)
+        axes[first], axes[second] = second, first
         return self.dimshuffle(*axes)
 
     def squeeze(self) -> "TensorVariable":
@@ -537,12 +548,27 @@ class TensorVariable:
         source = self if dtype is None else self.astype(dtype)
         if isinstance(axis, (list, tuple)) and not axis:
             return source
-        result = TensorVariable(function(source._expr, _axes(axis), bool(keepdims)))
+        result = TensorVariable(function(source._expr, axis_numbers(axis), yes_or_no(keepdims, "keepdims")))
         return result if dtype is None else result.astype(dtype)
 
     def _cumulated(self, function: Any, axis: Union[int, None]) -> "TensorVariable":
         source = self.flatten() if axis is None else self
-        return TensorVariable(function(source._expr, 0 if axis is None else axis))
+        return TensorVariable(function(source._expr, 0 if axis is None else axis_number(axis)))
+
+    def _index_of(self, function: Any, axis: _Axis, keepdims: bool) -> "TensorVariable":
+        if axis is None or (isinstance(axis, (list, tuple)) and not axis):
+            return TensorVariable(function(self._expr, None, yes_or_no(keepdims, "keepdims")))
+        named = axis if isinstance(axis, (list, tuple)) else [axis]
+        listed = sorted({axis_of(self, each) for each in named})  # as Theano does
+        if len(listed) == 1:
+            return TensorVariable(function(self._expr, listed[0], yes_or_no(keepdims, "keepdims")))
+        kept = [i for i in range(self.ndim) if i not in listed]
+        lines = self.dimshuffle(*kept, *listed)
+        lines = lines.reshape([*(self.shape[i] for i in kept), lines.shape[len(kept) :].prod()])
+        found = TensorVariable(function(lines._expr, len(kept), False))
+        if not keepdims:
+            return found
+        return found.dimshuffle(*(kept.index(i) if i in kept else "x" for i in range(self.ndim)))
 
 
 class TensorConstant(TensorVariable):
@@ -564,17 +590,11 @@ def _mask_of(x: TensorVariable) -> TensorVariable:
     return x if x.dtype == "bool" else x.astype("bool")
 
 
-def _axes(axis: Any) -> list[int]:
-    if axis is None:
-        return []
-    listed = list(axis) if isinstance(axis, (list, tuple)) else [axis]
-    if not all(isinstance(one, (int, np.integer)) and not isinstance(one, bool) for one in listed):
-        raise InvalidType(f"an axis is an integer, not {axis!r}")
-    return [int(one) for one in listed]
-
-
-def _one_axis(axis: Any) -> Union[int, None]:
-    return None if axis is None else _axes(axis)[0]
+def check_order(kind: Any, order: Any) -> None:
+    """Of numpy's ways to sort, which give the same here. Raises InvalidArgument."""
+    one_of(kind, ("quicksort", "mergesort", "heapsort", "stable", None), "kind")
+    if order is not None:
+        raise InvalidArgument(f"order is {order!r:.80}, but elements have no fields")
 
 
 def _binary(function: Any, a: Any, b: Any) -> TensorVariable:
@@ -590,6 +610,18 @@ def expr_of(value: Any) -> _native.Expr:
     if type(value) is int and -(2**63) <= value < 2**63:
         return _native.whole(value)
     return as_tensor_variable(value)._expr
+
+
+def checked_equal(a: Any, b: Any, text: str, where: str) -> TensorVariable:
+    """The integer a; where it differs from b, the call fails with that text, {} and {} in it being
+    both numbers, behind `where`."""
+    return _binary(lambda one, other: _native.checked_equal(one, other, text, where), a, b)
+
+
+def minimum_of(x: TensorVariable, most: int) -> TensorVariable:
+    """The least element of a vector of int64, or `most` where that is less."""
+    ends = [x._expr, constant(np.array([most]))._expr]
+    return TensorVariable(_native.concatenate(ends, 0)).min()
 
 
 def sizes_of(shape: Any) -> _native.Expr:
@@ -643,6 +675,8 @@ def as_tensor_variable(
 
     `ndim` adds axes in front. Raises InvalidType.
     """
+    if isinstance(x, (list, tuple)) and any(part is x for part in x):
+        raise InvalidType("a list that contains itself is no tensor")
     if isinstance(x, (list, tuple)) and any(isinstance(part, TensorVariable) for part in x):
         parts = [expr_of(part) for part in x]
         x = TensorVariable(_native.stack(parts, 0))

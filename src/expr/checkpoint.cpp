@@ -154,8 +154,8 @@ Expected<std::vector<Expr>> chunks_within(std::int64_t budget, const Expr& steps
     const StaticType& type = type_of(state);
     if (std::ranges::find(type.sizes, -1) != type.sizes.end())
       return fail(Code::invalid_argument,
-                  "a budget needs the sizes of the states, but {} is {}: give its sizes, or say "
-                  "every or sqrt instead",
+                  "a budget needs the sizes of the states, but {} is {}: reshape the initial value "
+                  "to sizes that are numbers, or say every or sqrt instead",
                   describe(state), to_string(type));
     bytes +=
         std::accumulate(type.sizes.begin(), type.sizes.end(),

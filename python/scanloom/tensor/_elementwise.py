@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Union
 
 import numpy as np
 
 from .. import _native
+from .._arguments import one_of
 from .._types import dtype_name
 from .._variable import TensorVariable, as_tensor_variable, expr_of
 
@@ -121,7 +122,7 @@ def trunc(x: Any) -> TensorVariable:
     return TensorVariable(_native.mul(_native.sign(value), _native.floor(_native.abs(value))))
 
 
-def iround(x: Any, mode: str = "half_to_even") -> TensorVariable:
+def iround(x: Any, mode: Union[str, None] = "half_to_even") -> TensorVariable:
     """To the nearest integer, as int64."""
     return round(x, mode).astype("int64")
 
@@ -217,9 +218,18 @@ def identity(x: Any) -> TensorVariable:
 tensor_copy = identity
 
 
-def round(x: Any, mode: str = "half_to_even") -> TensorVariable:  # noqa: A001
-    """To the nearest integer, halves to the even one."""
-    return TensorVariable(_native.round(expr_of(x)))
+def round(x: Any, mode: Union[str, None] = "half_to_even") -> TensorVariable:  # noqa: A001
+    """To the nearest integer: halves to the even one, or with "half_away_from_zero" away from it."""
+    one_of(mode, ("half_to_even", "half_away_from_zero", None), "mode")
+    value = expr_of(x)
+    if mode != "half_away_from_zero":
+        return TensorVariable(_native.round(value))
+    size = _native.abs(value)
+    below = _native.floor(size)
+    # By what is left: adding a half to the number before 0.5 would give 1.
+    is_above = _native.ge(_native.sub(size, below), _native.real(0.5))
+    rounded = _native.where(is_above, _native.add(below, _native.whole(1)), below)
+    return TensorVariable(_native.mul(_native.sign(value), rounded))
 
 
 def switch(condition: Any, ift: Any, iff: Any) -> TensorVariable:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Union
 
 from .. import _native
-from .._errors import InvalidArgument
+from .._arguments import axis_numbers
+from .._errors import InvalidArgument, InvalidType
 from .._variable import TensorVariable, as_tensor_variable, expr_of
 from ._elementwise import isclose
 
@@ -58,18 +58,19 @@ def min(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:  # 
     return as_tensor_variable(x).min(axis, keepdims)
 
 
-def argmax(x: Any, axis: Union[int, None] = None, keepdims: bool = False) -> TensorVariable:
-    """Where the first greatest element stands along an axis, or of all in row-major order, int64."""
+def argmax(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+    """Where the first greatest element stands along an axis, int64; several axes, or all, are
+    flattened in the tensor's order."""
     return as_tensor_variable(x).argmax(axis, keepdims)
 
 
-def argmin(x: Any, axis: Union[int, None] = None, keepdims: bool = False) -> TensorVariable:
-    """Where the first smallest element stands along an axis, or of all in row-major order, int64."""
+def argmin(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+    """Where the first smallest element stands, as argmax tells."""
     return as_tensor_variable(x).argmin(axis, keepdims)
 
 
 def max_and_argmax(
-    a: Any, axis: Union[int, None] = None, keepdims: bool = False
+    a: Any, axis: Any = None, keepdims: bool = False
 ) -> list[TensorVariable]:
     """[max, argmax] along one axis, or of all elements."""
     return [max(a, axis, keepdims), argmax(a, axis, keepdims)]
@@ -110,7 +111,7 @@ def sort(
     a: Any, axis: Union[int, None] = -1, kind: str = "quicksort", order: Any = None
 ) -> TensorVariable:
     """In ascending order, NaN last."""
-    sorted_: TensorVariable = as_tensor_variable(a).sort(axis)
+    sorted_: TensorVariable = as_tensor_variable(a).sort(axis, kind, order)
     return sorted_
 
 
@@ -118,7 +119,7 @@ def argsort(
     a: Any, axis: Union[int, None] = -1, kind: str = "quicksort", order: Any = None
 ) -> TensorVariable:
     """Where the sorted elements stood; equal ones in their order."""
-    return as_tensor_variable(a).argsort(axis)
+    return as_tensor_variable(a).argsort(axis, kind, order)
 
 
 def nonzero(a: Any, return_matrix: bool = False) -> Any:
@@ -144,9 +145,9 @@ def allclose(
     return isclose(a, b, rtol, atol, equal_nan).all()
 
 
-def trace(x: Any) -> TensorVariable:
-    """The sum of the diagonal of a matrix."""
-    return as_tensor_variable(x).trace()
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> TensorVariable:
+    """The sum of the diagonal of a matrix; of more axes of every matrix that two of them make."""
+    return as_tensor_variable(a).trace(offset, axis1, axis2)
 
 
 def norm(x: Any, ord: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:  # noqa: A002
@@ -180,6 +181,14 @@ def dot(a: Any, b: Any) -> TensorVariable:
     return TensorVariable(_native.dot(expr_of(a), expr_of(b)))
 
 
+def _pairs(axes: Any) -> tuple[list[int], list[int]]:
+    """The axes of both sides, one or a list of each. Raises InvalidType."""
+    if not isinstance(axes, (list, tuple)) or len(axes) != 2:
+        raise InvalidType(f"axes is {axes!r:.80}, but must be a number or (axes of a, axes of b)")
+    left, right = map(axis_numbers, axes)
+    return left, right
+
+
 def tensordot(a: Any, b: Any, axes: Any = 2) -> TensorVariable:
     """Sums over the last axes of a and the first of b, as many as `axes` says, or over the pairs
     that ([axes of a], [axes of b]) names."""
@@ -190,9 +199,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> TensorVariable:
         of_left = list(range(left.ndim - axes, left.ndim))
         of_right = list(range(axes))
     else:
-        of_left, of_right = (
-            list(side) if isinstance(side, Sequence) else [side] for side in axes
-        )
+        of_left, of_right = _pairs(axes)
     return TensorVariable(_native.tensordot(left._expr, right._expr, of_left, of_right))
 
 
@@ -203,9 +210,7 @@ def batched_tensordot(x: Any, y: Any, axes: Any = 2) -> TensorVariable:
         of_left = list(range(left.ndim - axes, left.ndim))
         of_right = list(range(1, 1 + axes))
     else:
-        of_left, of_right = (
-            list(side) if isinstance(side, Sequence) else [side] for side in axes
-        )
+        of_left, of_right = _pairs(axes)
     if len(of_left) != len(of_right) or 0 in of_left or 0 in of_right:
         raise InvalidArgument(f"batched_tensordot over the axes {of_left} and {of_right}")
     letters = iter("bcdefghijklmopqrstuvwxyz")

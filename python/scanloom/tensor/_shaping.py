@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any, Union
 
 from .. import _native
+from .._arguments import axes_of, axis_number, axis_of, whole
 from .._config import config
 from .._errors import InvalidArgument, InvalidType
 from .._types import dtype_name
-from .._variable import TensorVariable, as_tensor_variable, expr_of, sizes_of
+from .._variable import (
+    TensorVariable, as_tensor_variable, checked_equal, expr_of, minimum_of, sizes_of,
+)  # fmt: skip
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> TensorVariable:
@@ -75,28 +78,25 @@ def shape(x: Any) -> TensorVariable:
 
 def unbroadcast(x: Any, *axes: int) -> TensorVariable:
     """x; axes of size 1 broadcast while a function runs, whatever is known before."""
-    _check_axes(as_tensor_variable(x), axes)
+    axes_of(as_tensor_variable(x), axes)
     return as_tensor_variable(x)
 
 
 def addbroadcast(x: Any, *axes: int) -> TensorVariable:
     """x, whose axes named here are of size 1: an error of the run otherwise."""
     made = as_tensor_variable(x)
-    _check_axes(made, axes)
-    there = {axis % made.ndim for axis in axes}
+    there = [axis_of(made, axis) for axis in axes]
     return made.reshape([1 if i in there else made.shape[i] for i in range(made.ndim)])
 
 
 def patternbroadcast(x: Any, broadcastable: Any) -> TensorVariable:
     """x, whose axes are of size 1 where the pattern is True: an error of the run otherwise."""
     made = as_tensor_variable(x)
+    if not isinstance(broadcastable, (list, tuple)) or len(broadcastable) != made.ndim:
+        raise InvalidArgument(
+            f"the pattern of {made} is {broadcastable!r:.80}, but must have one bool per axis"
+        )
     return addbroadcast(made, *[i for i, is_one in enumerate(broadcastable) if is_one])
-
-
-def _check_axes(x: TensorVariable, axes: Any) -> None:
-    for axis in axes:
-        if not isinstance(axis, int) or not -x.ndim <= axis < x.ndim:
-            raise InvalidArgument(f"axis {axis!r} is outside the {x.ndim} axes of {x}")
 
 
 def reshape(x: Any, newshape: Any, ndim: Union[int, None] = None) -> TensorVariable:
@@ -127,25 +127,26 @@ def squeeze(x: Any) -> TensorVariable:
 def shape_padleft(x: Any, n_ones: int = 1) -> TensorVariable:
     """New axes of size 1 in front."""
     made = as_tensor_variable(x)
-    return made.dimshuffle(*["x"] * n_ones, *range(made.ndim))
+    return made.dimshuffle(*["x"] * whole(n_ones, "n_ones"), *range(made.ndim))
 
 
 def shape_padright(x: Any, n_ones: int = 1) -> TensorVariable:
     """New axes of size 1 behind."""
     made = as_tensor_variable(x)
-    return made.dimshuffle(*range(made.ndim), *["x"] * n_ones)
+    return made.dimshuffle(*range(made.ndim), *["x"] * whole(n_ones, "n_ones"))
 
 
 def shape_padaxis(x: Any, axis: int) -> TensorVariable:
     """A new axis of size 1 at that place of the result."""
-    return TensorVariable(_native.expand_dims(expr_of(x), [axis]))
+    return TensorVariable(_native.expand_dims(expr_of(x), [axis_number(axis)]))
 
 
 def concatenate(tensor_list: Any, axis: int = 0) -> TensorVariable:
     """Parts one behind the other along an axis."""
     if not isinstance(tensor_list, (list, tuple)):
         raise InvalidType(f"concatenate takes a list of variables, not {tensor_list!r:.80}")
-    return TensorVariable(_native.concatenate([expr_of(x) for x in tensor_list], axis))
+    parts = [expr_of(x) for x in tensor_list]
+    return TensorVariable(_native.concatenate(parts, axis_number(axis)))
 
 
 def join(axis: int, *tensors: Any) -> TensorVariable:
@@ -159,7 +160,7 @@ def stack(*tensors: Any, axis: int = 0) -> TensorVariable:
     if parts and isinstance(parts[0], (list, tuple)):
         axis = parts[1] if len(parts) == 2 else axis
         parts = list(parts[0])
-    return TensorVariable(_native.stack([expr_of(x) for x in parts], axis))
+    return TensorVariable(_native.stack([expr_of(x) for x in parts], axis_number(axis)))
 
 
 stacklists = as_tensor_variable
@@ -172,11 +173,11 @@ def roll(x: Any, shift: Any, axis: Union[int, None] = None) -> TensorVariable:
         return roll(made.flatten(), shift, 0).reshape(made.shape) if made.ndim != 1 else roll(
             made, shift, 0
         )
-    _check_axes(made, [axis])
+    axis = axis_of(made, axis)
     size = made.shape[axis]
     # An empty axis has no remainders.
     cut = (size - shift) % TensorVariable(_native.maximum(size._expr, _native.whole(1)))
-    before = (slice(None),) * (axis % made.ndim)
+    before = (slice(None),) * axis
     return concatenate([made[(*before, slice(cut, None))], made[(*before, slice(None, cut))]], axis)
 
 
@@ -205,7 +206,7 @@ def repeat(x: Any, repeats: Any, axis: Union[int, None] = None) -> TensorVariabl
     made = as_tensor_variable(x)
     if axis is None:
         made, axis = made.flatten(), 0
-    axis %= made.ndim
+    axis = axis_of(made, axis)
     times = as_tensor_variable(repeats)
     if times.ndim == 1:
         return made.take(_repeated(times.astype("int64")), axis)
@@ -238,8 +239,7 @@ def take(a: Any, indices: Any, axis: Union[int, None] = None, mode: str = "raise
     made, where = as_tensor_variable(a), as_tensor_variable(indices)
     if axis is None:
         made, axis = made.flatten(), 0
-    _check_axes(made, [axis])
-    axis %= made.ndim
+    axis = axis_of(made, axis)
     if mode != "raise":
         where = mended(where, made.shape[axis], mode)
     return made[(slice(None),) * axis + (where,)]
@@ -269,14 +269,19 @@ def choose(a: Any, choices: Any, mode: str = "raise") -> TensorVariable:
 def split(x: Any, splits_size: Any, n_splits: int, axis: int = 0) -> list[TensorVariable]:
     """n_splits parts along an axis, of these sizes; together they must be as long as it."""
     made = as_tensor_variable(x)
-    _check_axes(made, [axis])
+    axis = axis_of(made, axis)
     if isinstance(splits_size, (list, tuple)) and len(splits_size) != n_splits:
         raise InvalidArgument(f"split into {n_splits} parts, but {len(splits_size)} sizes")
     sizes = as_tensor_variable(splits_size).astype("int64")
-    before = (slice(None),) * (axis % made.ndim)
-    # Reading the only element is an error of the run unless the parts are as long as the axis.
-    missing = abs(made.shape[axis] - sizes.sum())
-    parts, start = [], zeros((1,), "int64")[missing]
+    before = (slice(None),) * axis
+    size = made.shape[axis]
+    least = checked_equal(
+        minimum_of(sizes, 0), 0, "the size of a part is {}, but must be at least {}", "split"
+    )
+    whole_size = checked_equal(
+        sizes.sum(), size, f"the parts have {{}} elements together, axis {axis} has {{}}", "split"
+    )
+    parts, start = [], whole_size - size + least
     for i in range(n_splits):
         stop = start + sizes[i]
         parts.append(made[(*before, slice(start, stop))])
@@ -297,9 +302,8 @@ def moveaxis(x: Any, source: Any, destination: Any) -> TensorVariable:
     """Axes at other places; the rest keep their order."""
     made = as_tensor_variable(x)
     old, new = (list(at) if isinstance(at, (list, tuple)) else [at] for at in (source, destination))
-    _check_axes(made, old + new)
-    old, new = ([axis % made.ndim for axis in axes] for axes in (old, new))
-    if len(old) != len(new) or len(set(old)) != len(old) or len(set(new)) != len(new):
+    old, new = axes_of(made, old), axes_of(made, new)
+    if len(old) != len(new):
         raise InvalidArgument(f"moveaxis from {source!r} to {destination!r}: not one to one")
     order = [axis for axis in range(made.ndim) if axis not in old]
     for place, axis in sorted(zip(new, old)):
@@ -310,8 +314,7 @@ def moveaxis(x: Any, source: Any, destination: Any) -> TensorVariable:
 def rollaxis(x: Any, axis: int, start: int = 0) -> TensorVariable:
     """numpy.rollaxis: the axis before the one at `start`."""
     made = as_tensor_variable(x)
-    _check_axes(made, [axis])
-    axis %= made.ndim
+    axis, start = axis_of(made, axis), whole(start, "start")
     start = start + made.ndim if start < 0 else start
     return moveaxis(made, axis, start - 1 if axis < start else start)
 
@@ -331,14 +334,18 @@ def empty(shape: Any, dtype: Any = None) -> TensorVariable:
     return zeros(shape, dtype)
 
 
-def diagonal(a: Any, offset: int = 0) -> TensorVariable:
-    """Of a matrix the elements whose column is `offset` more than their row."""
-    matrix = as_tensor_variable(a)
-    rows, columns = matrix.shape[0], matrix.shape[1]
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> TensorVariable:
+    """The elements whose index on axis2 is `offset` more than that on axis1, along a last axis."""
+    made, offset = as_tensor_variable(a), whole(offset, "an offset")
+    if made.ndim < 2:
+        raise InvalidArgument(f"the diagonal of {made}, which has {made.ndim} axes, not 2 or more")
+    pair = axes_of(made, [axis1, axis2])
+    matrix = made.dimshuffle(*(i for i in range(made.ndim) if i not in pair), *pair)
+    rows, columns = matrix.shape[-2], matrix.shape[-1]
     skipped, first = max(-offset, 0), max(offset, 0)
     count = _native.minimum((rows - skipped)._expr, (columns - first)._expr)
     along = arange(TensorVariable(count))
-    return matrix[along + skipped, along + first]
+    return matrix[(..., along + skipped, along + first)]
 
 
 def diag(v: Any, k: int = 0) -> TensorVariable:
@@ -348,7 +355,7 @@ def diag(v: Any, k: int = 0) -> TensorVariable:
         return diagonal(made, k)
     if made.ndim != 1:
         raise InvalidArgument(f"diag takes a vector or a matrix, not {made.ndim} axes")
-    size = made.shape[0] + abs(k)
+    size = made.shape[0] + abs(whole(k, "k"))
     along = arange(made.shape[0])
     zero = zeros((size, size), made.dtype)
     return TensorVariable(

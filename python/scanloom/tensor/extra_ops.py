@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Union
 
+import numpy as np
+
 from .. import _native
+from .._arguments import axis_of, whole
 from .._config import config
 from .._errors import InvalidArgument
 from .._missing import TENSOR, refuse
 from .._types import dtype_name
-from .._variable import TensorVariable, as_tensor_variable, expr_of
+from .._variable import TensorVariable, as_tensor_variable, checked_equal, expr_of, minimum_of
 from ._reductions import cumprod, cumsum
 from ._shaping import alloc, arange, concatenate, ones_like, repeat, set_subtensor, squeeze, zeros
 from ._shaping import inc_subtensor as _added
@@ -25,11 +28,10 @@ __all__ = [
 def diff(x: Any, n: int = 1, axis: int = -1) -> TensorVariable:
     """The differences of neighbours along an axis, n times over."""
     made = as_tensor_variable(x)
-    if made.ndim == 0 or not -made.ndim <= axis < made.ndim:
-        raise InvalidArgument(f"diff along axis {axis} of a tensor with {made.ndim} axes")
-    if n < 0:
+    axis = axis_of(made, axis)
+    if whole(n, "n") < 0:
         raise InvalidArgument(f"diff {n} times; the number is not negative")
-    before = (slice(None),) * (axis % made.ndim)
+    before = (slice(None),) * axis
     for _ in range(n):
         later, earlier = made[(*before, slice(1, None))], made[(*before, slice(None, -1))]
         differs = made.dtype == "bool"
@@ -44,7 +46,7 @@ def bincount(
 ) -> TensorVariable:
     """How often every number from 0 to the greatest occurs in a vector; sums of weights.
 
-    A negative number is an error of the run (an index outside).
+    A negative number is an error of the run.
     """
     numbers = as_tensor_variable(x)
     if numbers.ndim != 1 or numbers.dtype not in _WHOLE:
@@ -56,9 +58,11 @@ def bincount(
     least = as_tensor_variable(0 if minlength is None else minlength).astype("int64")
     count = concatenate([numbers + 1, least.dimshuffle("x")]).max()
     # Counted from the end a negative number would be another one.
-    where = TensorVariable(_native.where((numbers < 0)._expr, count._expr, numbers._expr))
+    count = count + checked_equal(
+        minimum_of(numbers, 0), 0, "the vector holds {}, but numbers are at least {}", "bincount"
+    )
     each = ones_like(numbers) if weights is None else as_tensor_variable(weights)
-    return _added(zeros((count,), each.dtype)[where], each)
+    return _added(zeros((count,), each.dtype)[numbers], each)
 
 
 _WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -137,7 +141,10 @@ def inverse_permutation(perm: Any) -> TensorVariable:
 def unravel_index(indices: Any, dims: Any, order: str = "C") -> tuple[TensorVariable, ...]:
     """By axis of a tensor with the sizes `dims` the index of every number of an element."""
     sizes = _sizes(dims, order)
-    left = as_tensor_variable(indices).astype("int64")
+    count = as_tensor_variable(1).astype("int64")
+    for size in sizes:
+        count = count * size
+    left = mended(as_tensor_variable(indices).astype("int64"), count, "raise")
     found = []
     for size in sizes if order == "F" else sizes[::-1]:
         found.append(left % size)
@@ -167,7 +174,7 @@ def _sizes(dims: Any, order: str) -> list[Any]:
         if dims.ndim != 1 or dims._expr.sizes[0] < 0:
             raise InvalidArgument("how many sizes dims has must be known; write them as a list")
         return [dims[i] for i in range(dims._expr.sizes[0])]
-    return list(dims)
+    return list(dims) if isinstance(dims, (list, tuple, np.ndarray)) else [whole(dims, "dims")]
 
 
 def mended(index: TensorVariable, size: Any, mode: str) -> TensorVariable:

@@ -18,8 +18,8 @@ alloc_diag = diag
 
 
 def trace(x: Any) -> TensorVariable:
-    """The sum of the diagonal of a matrix."""
-    return diagonal(x).sum()
+    """The sum of the diagonal of a matrix, or of every one of a batch."""
+    return diagonal(matrix_of(x, "trace"), 0, -2, -1).sum(axis=-1)
 
 
 class MatrixInverse:

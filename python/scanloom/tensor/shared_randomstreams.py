@@ -58,22 +58,32 @@ class RandomStreams:
         self, size: Any = None, n: Any = 1, p: Any = 0.5, ndim: Union[int, None] = None,
         dtype: Any = "int64", prob: Any = None,
     ) -> TensorVariable:
-        """How many of n trials succeed, each with probability p."""
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
-            raise InvalidArgument(f"binomial: n is {n!r}, but must be a positive integer")
+        """How many of n trials succeed, each with probability p; n is one integer, which may be a
+        variable."""
+        trials = self._trials(n)
         chance = as_tensor_variable(p if prob is None else prob)
         known = _number(chance)
         if known is not None and not np.all((known >= 0) & (known <= 1)):
             raise InvalidArgument(f"binomial: p is {_shown(known)}, but must lie between 0 and 1")
         real = "float32" if chance.dtype == "float32" else "float64"
         shape = _shape(size, ndim, chance)
-        if n == 1:
+        if not isinstance(n, TensorVariable) and n == 1:
             hits = TensorVariable(self._native.uniform(shape, real)) < chance
         else:
-            every = _native.shape_of([_native.whole(int(n)), shape])
+            every = _native.shape_of([trials, shape])
             draws = TensorVariable(self._native.uniform(every, real)) < chance
             hits = draws.astype("int64").sum(axis=0)
         return hits.astype(dtype_name(dtype))
+
+    @staticmethod
+    def _trials(n: Any) -> _native.Expr:
+        if isinstance(n, TensorVariable):
+            if n.ndim != 0 or not n.dtype.startswith(("int", "uint")):
+                raise InvalidType(f"binomial: n is {n}, {n.type}, but must be one integer")
+            return n._expr
+        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
+            raise InvalidArgument(f"binomial: n is {n!r:.80}, but must be one positive integer")
+        return _native.whole(int(n))
 
     def random_integers(
         self, size: Any = None, low: Any = 0, high: Any = 1, ndim: Union[int, None] = None,

@@ -1,0 +1,70 @@
+"""Arguments that are no variables: axes, whole numbers, yes or no, names, one of several texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Union
+
+import numpy as np
+
+from ._errors import InvalidArgument, InvalidType
+
+
+def whole(value: Any, what: str) -> int:
+    """An integer of Python or numpy. Raises InvalidType."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise InvalidType(f"{what} is an integer, not {value!r:.80}")
+    return int(value)
+
+
+def axis_number(axis: Any) -> int:
+    """An axis, which need not be there. Raises InvalidType."""
+    return whole(axis, "an axis")
+
+
+def axis_numbers(axes: Any) -> list[int]:
+    """One axis, a list of them, or None: all, an empty list. Raises InvalidType."""
+    if axes is None:
+        return []
+    return [axis_number(axis) for axis in (axes if isinstance(axes, (list, tuple)) else [axes])]
+
+
+def axis_of(x: Any, axis: Any) -> int:
+    """The axis of a variable, counted from its first one. Raises InvalidType, InvalidArgument."""
+    number = axis_number(axis)
+    if not -x.ndim <= number < x.ndim:
+        raise InvalidArgument(f"axis {axis!r} is outside the {x.ndim} axes of {x}")
+    return number % int(x.ndim)
+
+
+def axes_of(x: Any, axes: Any) -> list[int]:
+    """Different axes of a variable in the order in which they are named."""
+    listed = axes if isinstance(axes, (list, tuple)) else [axes]
+    found = [axis_of(x, axis) for axis in listed]
+    if len(set(found)) != len(found):
+        raise InvalidArgument(f"an axis of {x} is named twice: {axes!r}")
+    return found
+
+
+def yes_or_no(value: Any, what: str) -> bool:
+    """Raises InvalidType for all but True, False, 0 and 1."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, int) and value in (0, 1):
+        return bool(value)
+    raise InvalidType(f"{what} is True or False, not {value!r:.80}")
+
+
+def one_of(value: Any, known: Sequence[Any], what: str) -> Any:
+    """Raises InvalidArgument, which names those that there are."""
+    if not isinstance(value, (str, type(None))) or value not in known:
+        listed = ", ".join(repr(each) for each in known)
+        raise InvalidArgument(f"{what} is {value!r:.80}, but must be one of {listed}")
+    return value
+
+
+def name_or_none(name: Any, what: str) -> Union[str, None]:
+    """Raises InvalidType for what is no text."""
+    if name is not None and not isinstance(name, str):
+        raise InvalidType(f"the name of {what} is a text, not {name!r:.80}")
+    return name
