@@ -14,4 +14,7 @@ struct Operands {
 /// at attribute `axis` of a). Errors: element types that differ; sizes known to differ for none.
 Expected<Operands> broadcast_operands(LayerCtx& ctx, int first = 0);
 
+/// Input i alone, to be broadcast to `whole` as broadcast_operands() does with b.
+Expected<ir::ValueId> broadcast_onto(LayerCtx& ctx, ir::ValueId whole, int i);
+
 }  // namespace scanloom::openvino

@@ -1,0 +1,170 @@
+"""Single operations of OpenVINO: each case is run by Scanloom in every form and by OpenVINO itself."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import openvino_ir
+import pytest
+
+import scanloom
+
+PRECISE = {"INFERENCE_PRECISION_HINT": "f32", "EXECUTION_MODE_HINT": "ACCURACY"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Fixed:
+    """An operand that is a constant of the model."""
+
+    value: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """One layer over operands, and what it gives by numpy or the formula. `differs` says why
+    OpenVINO's CPU results are not compared; `sized` that sizes must be known to read it."""
+
+    kind: str
+    version: int
+    operands: Sequence[np.ndarray | Fixed]
+    expected: Sequence[np.ndarray]
+    data: dict[str, Any]
+    tolerance: float = 2e-6
+    differs: str = ""
+    sized: bool = False
+
+    @property
+    def name(self) -> str:
+        operands = ", ".join(f"{array_of(x).dtype}{list(array_of(x).shape)}" for x in self.operands)
+        return f"{self.kind}-{self.version}({operands}) {self.data}"
+
+    @property
+    def feeds(self) -> list[np.ndarray]:
+        return [x for x in self.operands if not isinstance(x, Fixed)]
+
+
+def case(kind: str, version: int, operands: Sequence[Any], *expected: Any, tolerance: float = 2e-6,
+         differs: str = "", sized: bool = False, **data: Any) -> Case:  # fmt: skip
+    """Expected values are arrays of the element type that is due."""
+    return Case(kind, version, tuple(operands), tuple(np.asarray(y) for y in expected), data,
+                tolerance, differs, sized)  # fmt: skip
+
+
+def fixed(value: Any, dtype: Any = np.int64) -> Fixed:
+    return Fixed(np.asarray(value, None if isinstance(value, np.ndarray) else dtype))
+
+
+def array_of(operand: np.ndarray | Fixed) -> np.ndarray:
+    return operand.value if isinstance(operand, Fixed) else operand
+
+
+def layer(graph: openvino_ir.Graph, one: Case, operands: Sequence[openvino_ir.Port]) -> openvino_ir.Port:
+    return graph.add(one.kind, operands, len(one.expected), one.version, None, "FP32", **one.data)
+
+
+def parameters(graph: openvino_ir.Graph, one: Case, dynamic: bool) -> list[openvino_ir.Port]:
+    return [graph.parameter(f"x{i}", x.dtype, [-1] * x.ndim if dynamic else x.shape)
+            for i, x in enumerate(one.feeds)]  # fmt: skip
+
+
+def operands_in(graph: openvino_ir.Graph, one: Case, fed: Sequence[openvino_ir.Port]) -> list[openvino_ir.Port]:
+    rest = iter(fed)
+    return [graph.constant(x.value) if isinstance(x, Fixed) else next(rest) for x in one.operands]
+
+
+def plain_model(one: Case, dynamic: bool) -> openvino_ir.Graph:
+    graph = openvino_ir.Graph()
+    port = layer(graph, one, operands_in(graph, one, parameters(graph, one, dynamic)))
+    for i in range(len(one.expected)):
+        graph.result(dataclasses.replace(port, index=i))
+    return graph
+
+
+def model_in_loop(one: Case) -> openvino_ir.Graph:
+    """The layer in the body of a Loop of two steps, which hands its last results out."""
+    graph = openvino_ir.Graph()
+    outer = [graph.constant(np.array(2, np.int64)), graph.constant(np.array(True)),
+             *parameters(graph, one, False)]  # fmt: skip
+    body = graph.body()
+    inner = parameters(body, one, False)
+    port = layer(body, one, operands_in(body, one, inner))
+    results = [body.result(dataclasses.replace(port, index=i)) for i in range(len(one.expected))]
+    goes_on = body.result(body.constant(np.array(True)))
+    port_map = [
+        *({"kind": "input", "port": 2 + i, "layer": x.layer} for i, x in enumerate(inner)),
+        *({"kind": "output", "port": i, "layer": x} for i, x in enumerate(results)),
+        {"kind": "output", "port": -1, "layer": goes_on, "purpose": "execution_condition"},
+    ]
+    loop = graph.loop("Loop", body, outer, len(results), port_map)
+    for i in range(len(results)):
+        graph.result(dataclasses.replace(loop, index=i))
+    return graph
+
+
+def compare(one: Case, results: Sequence[np.ndarray], exact_types: bool = True) -> None:
+    for i, (result, expected) in enumerate(zip(results, one.expected, strict=True)):
+        assert result.shape == expected.shape, f"output {i} is {result.shape}, not {expected.shape}"
+        if exact_types:
+            assert result.dtype == expected.dtype, f"output {i} is {result.dtype}, not {expected.dtype}"
+        if expected.dtype.kind == "f":
+            np.testing.assert_allclose(np.asarray(result, np.float64), np.asarray(expected, np.float64),
+                                       rtol=one.tolerance, atol=one.tolerance)  # fmt: skip
+        else:
+            np.testing.assert_array_equal(result, expected)
+
+
+def run_here(one: Case, graph: openvino_ir.Graph, folder: pathlib.Path) -> list[np.ndarray]:
+    session = scanloom.InferenceSession(graph.save(folder))
+    return session.run(None, {f"x{i}": x for i, x in enumerate(one.feeds)})
+
+
+def check_here(cases: Sequence[Case], title: str, folder: pathlib.Path,
+               report: Callable[[str], None]) -> None:  # fmt: skip
+    """Every case with known sizes, with unknown ones, and in a loop, against what is expected."""
+    failures, forms = [], 0
+    for one in cases:
+        graphs = {"plain": lambda one=one: plain_model(one, False),
+                  "dynamic": lambda one=one: plain_model(one, True),
+                  "in a loop": lambda one=one: model_in_loop(one)}  # fmt: skip
+        for form, make in graphs.items():
+            if form == "dynamic" and (one.sized or not one.feeds):
+                continue
+            try:
+                compare(one, run_here(one, make(), folder))
+                forms += 1
+            except (AssertionError, scanloom.Error) as error:
+                failures.append(f"{one.name}, {form}: {str(error).strip()}")
+    versions = len({(one.kind, one.version) for one in cases})
+    report(f"OpenVINO, {title}: {versions} versions of operations in {len(cases)} cases, {forms} forms")
+    assert not failures, f"{len(failures)} of {len(cases)}:\n" + "\n".join(failures)
+
+
+def check_peer(cases: Sequence[Case], title: str, folder: pathlib.Path,
+               report: Callable[[str], None]) -> None:  # fmt: skip
+    """Every case in which OpenVINO's CPU plugin is right gives the same there."""
+    openvino = pytest.importorskip("openvino", reason="needs the package openvino")
+    core = openvino.Core()
+    failures, compared = [], [one for one in cases if not one.differs]
+    for one in compared:
+        try:
+            path = plain_model(one, False).save(folder)
+            request = core.compile_model(path, "CPU", PRECISE).create_infer_request()
+            results = request.infer(list(one.feeds))
+            compare(one, [np.array(results[i]) for i in range(len(one.expected))])
+        except (AssertionError, RuntimeError) as error:
+            failures.append(f"{one.name}: {str(error).strip()}")
+    report(f"OpenVINO, {title}: {len(compared)} of {len(cases)} cases compared with its CPU plugin")
+    assert not failures, f"{len(failures)} of {len(compared)}:\n" + "\n".join(failures)
+
+
+def check_refused(one: Case, message: str, folder: pathlib.Path) -> None:
+    """It cannot be read; the error names the layer and says `message`, a pattern."""
+    graph = plain_model(one, False)
+    index = len(one.operands)
+    with pytest.raises(scanloom.Error, match=message) as caught:
+        scanloom.InferenceSession(graph.save(folder))
+    assert f"layer {index} '{one.kind}_{index}' ({one.kind})" in str(caught.value)

@@ -1,0 +1,202 @@
+// Activations and other functions of one element that are formulas over operators of the IR.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "frontends/openvino/ops/converters.h"
+#include "frontends/openvino/ops/operands.h"
+
+namespace scanloom::openvino {
+
+using ir::ValueId;
+using ops::Composer;
+
+namespace {
+
+/// Further inputs and attributes of the layer, in the element type that x is computed in.
+struct Parameters {
+  LayerCtx& ctx;
+  Composer& c;
+  DType dtype;
+
+  ValueId input(int i) { return c.cast(c.take(ctx.in(i)), dtype); }
+  ValueId input(int i, double fallback) {
+    return ctx.has(i) ? input(i) : c.scalar(fallback, dtype);
+  }
+};
+
+using Formula = ValueId (*)(Composer& c, ValueId x, Parameters parameters);
+
+ValueId elu(Composer& c, ValueId x, Parameters parameters) {
+  const double alpha = c.take(parameters.ctx.attributes.real("alpha"));
+  return c.op(ops::elu_op, {x}, {{"alpha", alpha}});
+}
+
+// sqrt(2 / pi) * (x + 0.044715 x^3)
+ValueId gelu_tanh_argument(Composer& c, ValueId x) {
+  const ValueId cube = c.mul(c.mul(x, x), x);
+  const ValueId sum = c.add(x, c.mul(c.like(0.044715, x), cube));
+  return c.mul(c.like(std::sqrt(2 / 3.14159265358979323846), x), sum);
+}
+
+// x / 2 * (1 + erf(x / sqrt 2)), or from version 7 on with tanh.
+ValueId gelu(Composer& c, ValueId x, Parameters parameters) {
+  const std::string mode =
+      parameters.ctx.version() < 7
+          ? "erf"
+          : c.take(parameters.ctx.attributes.choice("approximation_mode", "erf", {"erf", "tanh"}));
+  const ValueId curve = mode == "tanh" ? c.op(ops::tanh_op, {gelu_tanh_argument(c, x)})
+                                       : c.op(ops::erf_op, {c.div(x, c.like(std::sqrt(2.0), x))});
+  return c.mul(c.like(0.5, x), c.mul(x, c.add(c.like(1, x), curve)));
+}
+
+ValueId limited(Composer& c, ValueId x, double low, double high) {
+  return c.min(c.max(x, c.like(low, x)), c.like(high, x));
+}
+
+ValueId hard_sigmoid(Composer& c, ValueId x, Parameters parameters) {
+  const ValueId line = c.add(c.mul(parameters.input(1), x), parameters.input(2));
+  return limited(c, line, 0, 1);
+}
+
+ValueId hsigmoid(Composer& c, ValueId x, Parameters) {
+  return c.div(limited(c, c.add(x, c.like(3, x)), 0, 6), c.like(6, x));
+}
+
+ValueId hswish(Composer& c, ValueId x, Parameters parameters) {
+  return c.mul(x, hsigmoid(c, x, parameters));
+}
+
+ValueId mish(Composer& c, ValueId x, Parameters) {
+  return c.mul(x, c.op(ops::tanh_op, {c.op(ops::softplus_op, {x})}));
+}
+
+// lambda * (x above 0, alpha * (exp(x) - 1) below).
+ValueId selu(Composer& c, ValueId x, Parameters parameters) {
+  const ValueId curve = c.mul(parameters.input(1), c.op(ops::expm1_op, {x}));
+  const ValueId is_above = c.less(c.like(0, x), x);
+  return c.mul(parameters.input(2), c.where(is_above, x, curve));
+}
+
+ValueId softsign(Composer& c, ValueId x, Parameters) {
+  return c.div(x, c.add(c.like(1, x), c.abs(x)));
+}
+
+ValueId swish(Composer& c, ValueId x, Parameters parameters) {
+  return c.mul(x, c.op(ops::sigmoid_op, {c.mul(parameters.input(1, 1), x)}));
+}
+
+ValueId tangent(Composer& c, ValueId x, Parameters) {
+  return c.div(c.op(ops::sin_op, {x}), c.cos(x));
+}
+
+// To the even neighbour, or away from zero, of what lies in the middle of two.
+ValueId rounded(Composer& c, ValueId x, Parameters parameters) {
+  const std::string mode = c.take(parameters.ctx.attributes.choice(
+      "mode", "half_to_even", {"half_to_even", "half_away_from_zero"}));
+  if (mode != "half_away_from_zero") return c.op(ops::round_op, {x});
+  const ValueId size = c.abs(x), whole = c.op(ops::floor_op, {size});
+  const ValueId goes_down = c.less(c.sub(size, whole), c.like(0.5, x));
+  const ValueId result = c.where(goes_down, whole, c.add(whole, c.like(1, x)));
+  return c.where(c.less(x, c.like(0, x)), c.neg(result), result);
+}
+
+// A list of one slope for each channel stands on axis 1; other slopes are broadcast.
+ValueId prelu(Composer& c, ValueId x, Parameters parameters) {
+  ValueId slope = parameters.input(1);
+  if (!c.ok()) return {};
+  const tensor::Type &type = parameters.ctx.type(x), &slopes = parameters.ctx.type(slope);
+  if (slopes.ranked && slopes.rank() == 1 && type.ranked && type.rank() > 2) {
+    const std::int64_t count = c.known_size(slope, 0), channels = c.known_size(x, 1);
+    if (count == channels || (count != 1 && channels < 0))
+      slope = c.per_channel(slope, type.rank());
+  }
+  return c.where(c.less(x, c.like(0, x)), c.mul(slope, x), x);
+}
+
+struct Activation {
+  std::string_view type;
+  Formula formula;
+};
+
+constexpr Activation kActivations[] = {
+    {"Elu", elu},
+    {"Gelu", gelu},
+    {"HSigmoid", hsigmoid},
+    {"HSwish", hswish},
+    {"HardSigmoid", hard_sigmoid},
+    {"Mish", mish},
+    {"PReLU", prelu},
+    {"Round", rounded},
+    {"Selu", selu},
+    {"SoftSign", softsign},
+    {"Swish", swish},
+    {"Tan", tangent},
+};
+
+}  // namespace
+
+// Computed in f32 at least and rounded once, of integers to the nearest whole number.
+Expected<void> convert_activation(LayerCtx& ctx) {
+  const auto* const found = std::ranges::find(kActivations, operation(ctx), &Activation::type);
+  if (found == std::end(kActivations))
+    return fail(Code::internal, "'{}' has no formula", operation(ctx));
+  SCANLOOM_TRY(const ValueId x, ctx.in(0));
+  const DType own = ctx.type(x).dtype;
+  const DType dtype = is_integer(own) ? DType::f64 : ops::at_least_f32(own);
+  Composer c(ctx.builder());
+  ValueId y = found->formula(c, c.cast(x, dtype), Parameters{ctx, c, dtype});
+  if (is_integer(own)) y = c.op(ops::round_op, {y});
+  return ctx.emit(c, c.cast(y, own));
+}
+
+namespace {
+
+/// Whether a limit is none to numbers of that type.
+bool is_open(DType dtype, double limit, bool is_low) {
+  if (!is_integer(dtype)) return std::isinf(limit) && (limit < 0) == is_low;
+  const int bits = dtype_file_bits(dtype);
+  const bool is_signed = dtype_kind(dtype) == DTypeKind::signed_int;
+  if (is_low) return limit <= (is_signed ? -std::ldexp(1, bits - 1) : 0);
+  return limit >= std::ldexp(1, is_signed ? bits - 1 : bits) - 1;
+}
+
+}  // namespace
+
+// Integers are limited by the whole numbers between the limits.
+Expected<void> convert_clamp(LayerCtx& ctx) {
+  SCANLOOM_TRY(const ValueId x, ctx.in(0));
+  SCANLOOM_TRY(double low, ctx.attributes.real("min"));
+  SCANLOOM_TRY(double high, ctx.attributes.real("max"));
+  if (!(low <= high)) return invalid_model("attribute 'min' is {}, above 'max', {}", low, high);
+  const DType dtype = ctx.type(x).dtype;
+  if (is_integer(dtype)) {
+    low = std::ceil(low);
+    high = std::floor(high);
+  }
+  Composer c(ctx.builder());
+  const ValueId y =
+      c.op(ops::clip_op, {x, is_open(dtype, low, true) ? ValueId{} : c.scalar(low, dtype),
+                          is_open(dtype, high, false) ? ValueId{} : c.scalar(high, dtype)});
+  return ctx.emit(c, y);
+}
+
+Expected<void> convert_is_inf(LayerCtx& ctx) {
+  SCANLOOM_TRY(const ValueId x, ctx.in(0));
+  SCANLOOM_TRY(const bool negative, ctx.attributes.boolean("detect_negative", true));
+  SCANLOOM_TRY(const bool positive, ctx.attributes.boolean("detect_positive", true));
+  Composer c(ctx.builder());
+  const ValueId real = is_integer(c.dtype(x)) ? c.cast(x, DType::f32) : x;
+  return ctx.emit(c, c.op(ops::is_inf_op, {real},
+                          {{"detect_negative", negative}, {"detect_positive", positive}}));
+}
+
+// NaN is less than nothing.
+Expected<void> convert_is_finite(LayerCtx& ctx) {
+  SCANLOOM_TRY(const ValueId x, ctx.in(0));
+  Composer c(ctx.builder());
+  const ValueId real = is_integer(c.dtype(x)) ? c.cast(x, DType::f64) : x;
+  return ctx.emit(c, c.less(c.abs(real), c.like(std::numeric_limits<double>::infinity(), real)));
+}
+
+}  // namespace scanloom::openvino
