@@ -24,13 +24,20 @@ class Fixed:
 
 
 @dataclasses.dataclass(frozen=True)
+class Sized:
+    """An operand that is fed, and whose sizes the model always says."""
+
+    value: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True)
 class Case:
     """One layer over operands, and what it gives by numpy or the formula. `differs` says why
     OpenVINO's CPU results are not compared; `sized` that sizes must be known to read it."""
 
     kind: str
     version: int
-    operands: Sequence[np.ndarray | Fixed]
+    operands: Sequence[np.ndarray | Fixed | Sized]
     expected: Sequence[np.ndarray]
     data: dict[str, Any]
     tolerance: float = 2e-6
@@ -44,7 +51,7 @@ class Case:
 
     @property
     def feeds(self) -> list[np.ndarray]:
-        return [x for x in self.operands if not isinstance(x, Fixed)]
+        return [array_of(x) for x in self.operands if not isinstance(x, Fixed)]
 
 
 def case(kind: str, version: int, operands: Sequence[Any], *expected: Any, tolerance: float = 2e-6,
@@ -58,8 +65,8 @@ def fixed(value: Any, dtype: Any = np.int64) -> Fixed:
     return Fixed(np.asarray(value, None if isinstance(value, np.ndarray) else dtype))
 
 
-def array_of(operand: np.ndarray | Fixed) -> np.ndarray:
-    return operand.value if isinstance(operand, Fixed) else operand
+def array_of(operand: np.ndarray | Fixed | Sized) -> np.ndarray:
+    return operand if isinstance(operand, np.ndarray | np.generic) else operand.value
 
 
 def layer(graph: openvino_ir.Graph, one: Case, operands: Sequence[openvino_ir.Port]) -> openvino_ir.Port:
@@ -67,8 +74,14 @@ def layer(graph: openvino_ir.Graph, one: Case, operands: Sequence[openvino_ir.Po
 
 
 def parameters(graph: openvino_ir.Graph, one: Case, dynamic: bool) -> list[openvino_ir.Port]:
-    return [graph.parameter(f"x{i}", x.dtype, [-1] * x.ndim if dynamic else x.shape)
-            for i, x in enumerate(one.feeds)]  # fmt: skip
+    ports: list[openvino_ir.Port] = []
+    for x in one.operands:
+        if isinstance(x, Fixed):
+            continue
+        value = array_of(x)
+        shape = [-1] * value.ndim if dynamic and not isinstance(x, Sized) else value.shape
+        ports.append(graph.parameter(f"x{len(ports)}", value.dtype, shape))
+    return ports
 
 
 def operands_in(graph: openvino_ir.Graph, one: Case, fed: Sequence[openvino_ir.Port]) -> list[openvino_ir.Port]:

@@ -4,34 +4,27 @@ namespace scanloom::openvino {
 
 using ir::ValueId;
 
-namespace {
-
-/// b, which is input i, with axes of one element behind, so that its first one stands under axis
-/// `first` of a.
-Expected<ValueId> under_axis(LayerCtx& ctx, ValueId a, ValueId b, int i, std::int64_t first) {
-  const tensor::Type &whole = ctx.type(a), &part = ctx.type(b);
-  if (!whole.ranked || !part.ranked)
-    return fail(Code::unsupported, "auto_broadcast pdpd of an unknown number of axes");
-  // -1: as far behind as it goes.
-  const std::int64_t start = first == -1 ? whole.rank() - part.rank() : first;
+Expected<ValueId> placed_at(LayerCtx& ctx, ValueId x, int i, int rank, std::int64_t start) {
+  const tensor::Type& type = ctx.type(x);
+  if (!type.ranked)
+    return fail(Code::unsupported, "pdpd: input {} has an unknown number of axes", i);
+  const std::int64_t first = start == -1 ? rank - type.rank() : start;
   // Axes of one element at its end need no place.
-  int axes = part.rank();
-  while (axes > 0 && part.dims[static_cast<std::size_t>(axes) - 1] == tensor::Dim(1)) --axes;
-  const std::int64_t behind = whole.rank() - start - part.rank();
-  if (start < 0 || start + axes > whole.rank())
-    return invalid_model(
-        "auto_broadcast pdpd: input {} has {} axes, which do not fit into the {} of "
-        "the operand it is broadcast to at axis {}",
-        i, part.rank(), whole.rank(), first);
-  if (behind == 0) return b;
+  int axes = type.rank();
+  while (axes > 0 && type.dims[static_cast<std::size_t>(axes) - 1] == tensor::Dim(1)) --axes;
+  if (first < 0 || first + axes > rank)
+    return invalid_model("pdpd: input {} has {} axes, which do not fit into {} from axis {} on", i,
+                         type.rank(), rank, start);
+  const int room = rank - static_cast<int>(first);
+  if (room == type.rank()) return x;
   ops::Composer c(ctx.builder());
-  const ValueId shaped =
-      behind > 0
-          ? c.unsqueeze(b, ops::axes_between(part.rank(), whole.rank() - static_cast<int>(start)))
-          : c.squeeze(b, ops::axes_between(whole.rank() - static_cast<int>(start), part.rank()));
+  const ValueId shaped = room > type.rank() ? c.unsqueeze(x, ops::axes_between(type.rank(), room))
+                                            : c.squeeze(x, ops::axes_between(room, type.rank()));
   SCANLOOM_CHECK_OK(c.done());
   return shaped;
 }
+
+namespace {
 
 Expected<std::string> broadcast_mode(LayerCtx& ctx) {
   return ctx.attributes.choice("auto_broadcast", "numpy", {"numpy", "none", "pdpd", "explicit"});
@@ -41,7 +34,9 @@ Expected<ValueId> placed(LayerCtx& ctx, ValueId whole, ValueId part, int i) {
   SCANLOOM_TRY(const std::string mode, broadcast_mode(ctx));
   if (mode == "pdpd") {
     SCANLOOM_TRY(const std::int64_t axis, ctx.attributes.integer("axis", -1));
-    return under_axis(ctx, whole, part, i, axis);
+    if (!ctx.type(whole).ranked)
+      return fail(Code::unsupported, "pdpd: an operand has an unknown number of axes");
+    return placed_at(ctx, part, i, ctx.type(whole).rank(), axis);
   }
   const tensor::Type &a = ctx.type(whole), &b = ctx.type(part);
   if (mode == "none" && a.is_static() && b.is_static() && a.shape() != b.shape())

@@ -17,4 +17,8 @@ Expected<Operands> broadcast_operands(LayerCtx& ctx, int first = 0);
 /// Input i alone, to be broadcast to `whole` as broadcast_operands() does with b.
 Expected<ir::ValueId> broadcast_onto(LayerCtx& ctx, ir::ValueId whole, int i);
 
+/// x, which is input i, with axes of one element so that its first one is axis `start` of `rank`;
+/// -1: as far behind as it goes. Error: it does not fit there.
+Expected<ir::ValueId> placed_at(LayerCtx& ctx, ir::ValueId x, int i, int rank, std::int64_t start);
+
 }  // namespace scanloom::openvino

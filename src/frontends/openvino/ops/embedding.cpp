@@ -1,0 +1,106 @@
+// EmbeddingBag and EmbeddingSegments: sums or means of rows of a table.
+#include "frontends/openvino/ops/converters.h"
+#include "frontends/openvino/ops/operands.h"
+
+namespace scanloom::openvino {
+
+using ir::ValueId;
+using ops::Composer;
+
+namespace {
+
+/// The rows that input 1 names, times the weights that input `weights` may give, one for each.
+ValueId weighted_rows(LayerCtx& ctx, Composer& c, ValueId table, ValueId indices, int weights) {
+  const ValueId rows = c.gather(table, indices, 0);
+  if (!ctx.has(weights)) return rows;
+  const ValueId factors = c.take(ctx.in(weights));
+  if (!c.ok()) return {};
+  const int own = ctx.type(factors).rank(), rank = ctx.type(rows).rank();
+  return c.mul(rows, rank > own ? c.unsqueeze(factors, ops::axes_between(own, rank)) : factors);
+}
+
+Expected<bool> takes_mean(LayerCtx& ctx) {
+  if (ctx.version() < 15) return false;
+  SCANLOOM_TRY(const std::string kind, ctx.attributes.choice("reduction", "sum", {"sum", "mean"}));
+  return kind == "mean";
+}
+
+Expected<ValueId> table_operand(LayerCtx& ctx) {
+  SCANLOOM_TRY(const ValueId table, ctx.in(0));
+  SCANLOOM_CHECK_OK(ctx.rank(0, table, 1));
+  return table;
+}
+
+/// Rows that belong to segments: their sum or mean, by segment; an empty one is the row that input
+/// `fallback` names, zeros where that is missing or -1.
+Expected<ValueId> by_segment(LayerCtx& ctx, Composer& c, ValueId table, ValueId rows,
+                             ValueId segments, ValueId count, int fallback, bool mean) {
+  const DType dtype = c.dtype(table);
+  const ValueId tuples = c.unsqueeze(segments, {-1});
+  const auto added = [&](ValueId start, ValueId updates) {
+    return c.op(ops::scatter_nd_op, {start, tuples, updates}, {{"reduction", "add"}});
+  };
+  const ValueId shape = c.join({count, c.shape(table, 1)});
+  ValueId sums = added(c.expand(c.scalar(0, dtype), shape), rows);
+  const ValueId one = c.expand(c.number(1), c.shape(segments));
+  ValueId sizes = added(c.expand(c.number(0), c.join({count})), one);
+  SCANLOOM_CHECK_OK(c.done());
+  const int rank = ctx.type(table).rank();
+  if (rank > 1) sizes = c.unsqueeze(sizes, ops::axes_between(1, rank));
+  if (mean) sums = c.div(sums, c.cast(c.max(sizes, c.number(1)), dtype));
+  if (!ctx.has(fallback)) return sums;
+  SCANLOOM_TRY(const ValueId index, index_scalar(ctx, fallback));
+  const ValueId zero = c.number(0);
+  const ValueId row = c.gather(table, c.max(index, zero), 0);
+  const ValueId is_named = c.both(c.equal(sizes, zero), c.less_equal(zero, index));
+  return c.where(is_named, row, sums);
+}
+
+}  // namespace
+
+// Bags of equal size, one for each row of the indices.
+Expected<void> convert_embedding_bag_packed(LayerCtx& ctx) {
+  SCANLOOM_TRY(const ValueId table, table_operand(ctx));
+  SCANLOOM_TRY(const ValueId indices, index_operand(ctx, 1));
+  SCANLOOM_TRY(const bool mean, takes_mean(ctx));
+  if (mean && ctx.has(2)) return invalid_model("input 2, weights, with reduction mean");
+  Composer c(ctx.builder());
+  const ValueId rows = weighted_rows(ctx, c, table, indices, 2);
+  return ctx.emit(c, c.op(ops::reduce_op, {rows},
+                          {{"kind", mean ? "mean" : "sum"},
+                           {"axes", std::vector<std::int64_t>{1}},
+                           {"keepdims", 0}}));
+}
+
+// Offsets say where in the indices each bag begins.
+Expected<void> convert_embedding_bag_offsets(LayerCtx& ctx) {
+  SCANLOOM_TRY(const ValueId table, table_operand(ctx));
+  SCANLOOM_TRY(const ValueId indices, index_operand(ctx, 1));
+  SCANLOOM_TRY(const ValueId offsets, index_list(ctx, 2));
+  SCANLOOM_TRY(const bool mean, takes_mean(ctx));
+  if (mean && ctx.has(4)) return invalid_model("input 4, weights, with reduction mean");
+  Composer c(ctx.builder());
+  const ValueId rows = weighted_rows(ctx, c, table, indices, 4);
+  const ValueId places = c.unsqueeze(c.count_up(c.dim(indices, 0)), {1});
+  const ValueId begun = c.cast(c.less_equal(offsets, places), DType::i64);
+  const ValueId last =
+      c.op(ops::reduce_op, {begun},
+           {{"kind", "sum"}, {"axes", std::vector<std::int64_t>{1}}, {"keepdims", 0}});
+  const ValueId segments = c.sub(last, c.number(1));
+  SCANLOOM_TRY(const ValueId y,
+               by_segment(ctx, c, table, rows, segments, c.dim(offsets, 0), 3, mean));
+  return ctx.emit(c, y);
+}
+
+Expected<void> convert_embedding_segments(LayerCtx& ctx) {
+  SCANLOOM_TRY(const ValueId table, table_operand(ctx));
+  SCANLOOM_TRY(const ValueId indices, index_operand(ctx, 1));
+  SCANLOOM_TRY(const ValueId segments, index_operand(ctx, 2));
+  SCANLOOM_TRY(const ValueId count, index_scalar(ctx, 3));
+  Composer c(ctx.builder());
+  const ValueId rows = weighted_rows(ctx, c, table, indices, 5);
+  SCANLOOM_TRY(const ValueId y, by_segment(ctx, c, table, rows, segments, count, 4, false));
+  return ctx.emit(c, y);
+}
+
+}  // namespace scanloom::openvino
