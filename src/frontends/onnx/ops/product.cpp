@@ -1,9 +1,8 @@
 // Det, MatMul, Gemm and Einsum: products of two tensors become `contract`.
-#include <algorithm>
-#include <array>
-
 #include "frontends/onnx/old_broadcast.h"
+#include "frontends/onnx/ops/composer.h"
 #include "frontends/onnx/ops/converters.h"
+#include "ops/einsum.h"
 #include "ops/ops.h"
 
 namespace scanloom::onnx {
@@ -62,95 +61,11 @@ Expected<void> convert_gemm(NodeCtx& ctx) {
   return {};
 }
 
-namespace {
-
-/// Without "->", the result has the letters that stand once, in alphabetic order, after "...".
-std::string explicit_equation(const std::string& equation) {
-  if (equation.find("->") != std::string::npos) return equation;
-  std::string once;
-  for (const char letter : equation)
-    if (letter != ',' && letter != '.' && std::ranges::count(equation, letter) == 1)
-      once.push_back(letter);
-  std::ranges::sort(once);
-  const bool has_ellipsis = equation.find("...") != std::string::npos;
-  return equation + "->" + (has_ellipsis ? "..." : "") + once;
-}
-
-struct Equation {
-  std::vector<std::string> terms;  // of the operands
-  std::string result;
-  /// By letter: the last operand that names it, one more than all where the result does.
-  std::array<std::size_t, 256> last_use{};
-
-  [[nodiscard]] std::size_t& last(char letter) {
-    return last_use[static_cast<unsigned char>(letter)];
-  }
-};
-
-Equation parts_of(const std::string& equation) {
-  Equation parts;
-  const std::size_t arrow = equation.find("->");
-  parts.result = equation.substr(arrow + 2);
-  std::size_t start = 0;
-  while (start <= arrow) {
-    const std::size_t end = std::min(equation.find(',', start), arrow);
-    parts.terms.push_back(equation.substr(start, end - start));
-    start = end + 1;
-  }
-  for (std::size_t i = 0; i < parts.terms.size(); ++i)
-    for (const char letter : parts.terms[i]) parts.last(letter) = i;
-  for (const char letter : parts.result) parts.last(letter) = parts.terms.size();
-  return parts;
-}
-
-/// The axes that the product of two operands must keep: those that the result or an operand from
-/// `next` on names.
-std::string kept_axes(const std::string& both, Equation& parts, std::size_t next) {
-  std::string kept = both.find("...") != std::string::npos ? "..." : "";
-  for (const char letter : both)
-    if (letter != '.' && parts.last(letter) >= next && kept.find(letter) == std::string::npos)
-      kept.push_back(letter);
-  return kept;
-}
-
-/// Several operands are multiplied from the first one on.
-Expected<void> convert_chain(NodeCtx& ctx, const std::string& equation) {
-  Equation parts = parts_of(equation);
-  const auto count = static_cast<std::size_t>(ctx.input_count());
-  if (parts.terms.size() != count)
-    return invalid_model("'{}' has {} operands, the node has {} inputs", equation,
-                         parts.terms.size(), count);
-  SCANLOOM_TRY(ValueId product, ctx.in(0));
-  std::string axes = parts.terms[0];
-  for (std::size_t i = 1; i < count; ++i) {
-    SCANLOOM_TRY(const ValueId operand, ctx.in(static_cast<int>(i)));
-    const std::string result =
-        i + 1 == count ? parts.result : kept_axes(axes + parts.terms[i], parts, i + 1);
-    SCANLOOM_TRY(product, ctx.op(ops::contract_op, {product, operand},
-                                 {{"spec", axes + "," + parts.terms[i] + "->" + result}}));
-    axes = result;
-  }
-  ctx.set_output(0, product);
-  return {};
-}
-
-}  // namespace
-
-// One operand is multiplied by the number 1.
 Expected<void> convert_einsum(NodeCtx& ctx) {
-  SCANLOOM_TRY(std::string equation, ctx.text("equation", ""));
-  std::erase(equation, ' ');
-  equation = explicit_equation(equation);
-  if (ctx.input_count() > 2) return convert_chain(ctx, equation);
-  SCANLOOM_TRY(const ValueId a, ctx.in(0));
-  ValueId b;
-  if (ctx.input_count() == 2) {
-    SCANLOOM_TRY(b, ctx.in(1));
-  } else {
-    SCANLOOM_TRY(b, ctx.scalar(1, ctx.type(a).dtype));
-    equation.insert(equation.find("->"), ",");
-  }
-  return ctx.emit(ops::contract_op, {a, b}, {{"spec", equation}});
+  Composer c(ctx);
+  std::vector<ValueId> operands;
+  for (int i = 0; i < ctx.input_count(); ++i) operands.push_back(c.in(i));
+  return c.emit(ops::einsum(c, operands, c.text("equation", "")));
 }
 
 /// Of f16 and bf16 computed in f32.
