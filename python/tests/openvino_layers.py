@@ -1,0 +1,129 @@
+"""IRs of one layer, run in every way there is, and by OpenVINO itself where it is installed."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import openvino_ir
+import pytest
+
+import scanloom
+
+try:
+    import openvino
+except ImportError:
+    openvino = None
+NO_OPENVINO = "openvino is not installed"
+EXECUTIONS = ("automatic", "stepped", "interpreted")
+
+
+@dataclasses.dataclass(frozen=True)
+class Const:
+    """An operand that is a constant of the IR."""
+
+    value: np.ndarray
+
+
+def const(value: Any, dtype: Any = np.int64) -> Const:
+    return Const(np.array(value, dtype))
+
+
+Operand = np.ndarray | Const | None
+
+
+@dataclasses.dataclass
+class Case:
+    """A layer and what it gives. `differs` is why OpenVINO's own results are not compared."""
+
+    kind: str
+    version: int
+    operands: Sequence[Operand]
+    wanted: Any  # an array, or a list of them
+    data: dict[str, Any] = dataclasses.field(default_factory=dict)
+    differs: str = ""
+    tolerance: float = 2e-5
+    symbolic: bool = True
+    note: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind}-{self.version}" + (f"-{self.note}" if self.note else "")
+
+    @property
+    def results(self) -> list[np.ndarray]:
+        return list(self.wanted) if isinstance(self.wanted, list | tuple) else [self.wanted]
+
+
+def value_of(operand: Operand) -> np.ndarray | None:
+    return operand.value if isinstance(operand, Const) else operand
+
+
+def write(case: Case, folder: pathlib.Path, symbolic: bool = False, xml_version: int = 11) -> str:
+    graph = openvino_ir.Graph()
+    ports: list[openvino_ir.Port | None] = []
+    for i, operand in enumerate(case.operands):
+        if operand is None:
+            ports.append(None)
+        elif isinstance(operand, Const):
+            ports.append(graph.constant(operand.value))
+        else:
+            shape = [-1] * operand.ndim if symbolic else operand.shape
+            ports.append(graph.parameter(f"x{i}", operand.dtype, shape))
+    results = case.results
+    layer = graph.add(case.kind, ports, len(results), case.version, "layer", **case.data)
+    for i in range(len(results)):
+        graph.result(openvino_ir.Port(layer.layer, i), f"y{i}")
+    return graph.save(folder, xml_version)
+
+
+def feeds(case: Case) -> dict[str, np.ndarray]:
+    return {f"x{i}": operand for i, operand in enumerate(case.operands)
+            if operand is not None and not isinstance(operand, Const)}  # fmt: skip
+
+
+def close(results: Sequence[np.ndarray], case: Case) -> None:
+    assert len(results) == len(case.results)
+    for result, wanted in zip(results, case.results, strict=True):
+        assert (result.shape, result.dtype) == (wanted.shape, wanted.dtype)
+        np.testing.assert_allclose(result.astype(np.float64), wanted.astype(np.float64),
+                                   rtol=case.tolerance, atol=case.tolerance)  # fmt: skip
+
+
+def check(case: Case, folder: pathlib.Path) -> None:
+    """The results are those wanted, with sizes and without, and the same bits in every way."""
+    for symbolic in (False, True) if case.symbolic else (False,):
+        path = write(case, folder, symbolic)
+        first: list[np.ndarray] = []
+        for execution in EXECUTIONS:
+            options = scanloom.SessionOptions(execution=execution, threads=2)
+            results = scanloom.InferenceSession(path, options).run(None, feeds(case))
+            close(results, case)
+            first = first or results
+            for result, before in zip(results, first, strict=True):
+                assert result.tobytes() == before.tobytes(), execution
+
+
+def run_peer(path: str, fed: dict[str, np.ndarray]) -> list[np.ndarray]:
+    """OpenVINO's own results, computed as exactly as it can."""
+    if openvino is None:
+        pytest.skip(NO_OPENVINO)
+    config = {"INFERENCE_PRECISION_HINT": "f32", "EXECUTION_MODE_HINT": "ACCURACY"}
+    compiled = openvino.Core().compile_model(path, "CPU", config)
+    names = [one.get_node().get_friendly_name() for one in compiled.inputs]
+    results = compiled([fed[name] for name in names])
+    return [np.array(results[output]) for output in compiled.outputs]
+
+
+def check_peer(case: Case, folder: pathlib.Path) -> None:
+    if case.differs:
+        pytest.skip(case.differs)
+    close(run_peer(write(case, folder), feeds(case)), case)
+
+
+def refused(case: Case, folder: pathlib.Path, words: str) -> None:
+    with pytest.raises(scanloom.Error, match=words) as raised:
+        scanloom.InferenceSession(write(case, folder)).run(None, feeds(case))
+    assert case.kind in str(raised.value)
