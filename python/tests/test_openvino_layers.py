@@ -7,6 +7,7 @@ import pathlib
 from typing import Any
 
 import numpy as np
+import openvino_formulas as formulas
 import openvino_layers
 import pytest
 from openvino_layers import Case, const
@@ -73,7 +74,145 @@ def product_cases() -> list[Case]:
     ]  # fmt: skip
 
 
-CASES = product_cases()
+def convolution_cases() -> list[Case]:
+    x, w = randoms(2, 3, 7, 8), randoms(4, 3, 3, 2)
+    plain = {"strides": [1, 1], "dilations": [1, 1], "pads_begin": [0, 0], "pads_end": [0, 0]}
+    some = {"strides": [2, 1], "dilations": [1, 2], "pads_begin": [1, 0], "pads_end": [2, 1]}
+    parted = randoms(2, 2, 3, 3, 2)
+    line, line_w = randoms(1, 6, 9), randoms(2, 6, 3)
+    wide = randoms(1, 6, 7, 8)
+    return [
+        Case("Convolution", 1, [x, w], formulas.convolution(x, w, [1, 1], [0, 0], [0, 0], [1, 1]), plain),
+        Case("Convolution", 1, [x, w], formulas.convolution(x, w, [2, 1], [1, 0], [2, 1], [1, 2]), some,
+             note="some"),
+        Case("Convolution", 1, [x, w], formulas.convolution(x, w, [2, 2], [1, 0], [1, 0], [1, 1]),
+             {**plain, "strides": [2, 2], "auto_pad": "same_upper"}, note="upper"),
+        Case("Convolution", 1, [x, w], formulas.convolution(x, w, [1, 1], [1, 1], [1, 0], [1, 1]),
+             {**plain, "auto_pad": "same_lower"}, note="lower"),
+        Case("Convolution", 1, [line, line_w], formulas.convolution(line, line_w, [1], [1], [1], [1]),
+             {"strides": [1], "dilations": [1], "pads_begin": [1], "pads_end": [1]}, note="line"),
+        Case("GroupConvolution", 1, [wide, const(parted, np.float32)],
+             formulas.convolution(wide, parted.reshape(4, 3, 3, 2), [2, 1], [1, 0], [2, 1], [1, 2], 2), some),
+    ]  # fmt: skip
+
+
+def transposed_cases() -> list[Case]:
+    kind, x, w = "ConvolutionBackpropData", randoms(1, 3, 4, 5), randoms(3, 2, 3, 2)
+    plain = {"strides": [1, 1], "dilations": [1, 1], "pads_begin": [0, 0], "pads_end": [0, 0]}
+    some = {"strides": [2, 3], "dilations": [2, 1], "pads_begin": [1, 0], "pads_end": [2, 1]}
+    two = {**plain, "strides": [2, 2]}
+    wide, parted = randoms(1, 6, 4, 5), randoms(2, 3, 2, 3, 2)
+    back = formulas.transposed_convolution
+    return [
+        Case(kind, 1, [x, w], back(x, w, [1, 1], [0, 0], [6, 6], [1, 1]), plain),
+        Case(kind, 1, [x, w], back(x, w, [2, 3], [1, 0], [8, 13], [2, 1]), some, note="some"),
+        Case(kind, 1, [x, w], back(x, w, [2, 3], [1, 0], [9, 15], [2, 1]),
+             {**some, "output_padding": [1, 2]}, note="more"),
+        *(Case(kind, 1, [x, w, const([6, 7])], back(x, w, [2, 2], [begin, begin], [6, 7], [1, 1]),
+               {**two, "auto_pad": pad}, note=pad) for pad, begin in (("same_upper", 2), ("same_lower", 1))),
+        *(Case(kind, 1, [x, w, np.array([6, 7])], back(x, w, [2, 2], [begin, begin], [6, 7], [1, 1]),
+               {**two, "auto_pad": pad}, "OpenVINO's CPU plugin needs constant sizes", note=pad + "-computed")
+          for pad, begin in (("same_upper", 2), ("same_lower", 1))),
+        Case(kind, 1, [x, w, const([7, 11])], back(x, w, [2, 2], [1, 0], [7, 11], [1, 1]),
+             {**two, "pads_begin": [1, 0], "pads_end": [3, 3]}, note="sizes"),
+        Case("GroupConvolutionBackpropData", 1, [wide, const(parted, np.float32)],
+             back(wide, parted.reshape(6, 2, 3, 2), [2, 3], [1, 0], [8, 13], [2, 1], 2), some),
+    ]  # fmt: skip
+
+
+def mean(x: np.ndarray) -> np.ndarray:
+    with np.errstate(invalid="ignore"):  # a window of padding alone has no mean
+        return np.nansum(x, -1) / (~np.isnan(x)).sum(-1)
+
+
+def pool_cases() -> list[Case]:
+    x = randoms(2, 3, 7, 8)
+    plain = {"kernel": [3, 2], "strides": [2, 2], "pads_begin": [1, 0], "pads_end": [0, 1]}
+    avg = {**plain, "exclude-pad": True, "rounding_type": "floor"}
+    whole = lambda seen: np.where(np.isnan(seen), 0, seen).sum(-1) / 6  # noqa: E731
+    top = lambda seen: np.nanmax(seen, -1)  # noqa: E731
+
+    def pooled(f: Any, sizes: Any, dilations: Any = None) -> np.ndarray:
+        return formulas.pooled(x, [3, 2], [2, 2], [1, 0], [0, 1], sizes, f, dilations)
+
+    numbers = np.arange(x.size, dtype=np.int64).reshape(x.shape)
+    def places(result: np.ndarray, span: int = x.size) -> np.ndarray:
+        return np.array([numbers[np.isclose(x, value, 0, 0)][0] % span for value in result.flat],
+                        np.int64).reshape(result.shape)  # fmt: skip
+
+    most, dilated = pooled(top, [3, 4]), pooled(top, [2, 4], [2, 1])
+    return [
+        Case("AvgPool", 1, [x], pooled(mean, [3, 4]), avg),
+        Case("AvgPool", 1, [x], pooled(whole, [3, 4]), {**avg, "exclude-pad": False}, note="pads"),
+        Case("AvgPool", 1, [x], pooled(mean, [4, 5]), {**avg, "rounding_type": "ceil"}, note="ceil"),
+        Case("AvgPool", 14, [x], pooled(mean, [4, 4]), {**avg, "rounding_type": "ceil_torch"}, note="torch"),
+        Case("AvgPool", 14, [x], pooled(mean, [4, 4]), {**avg, "auto_pad": "same_upper"}, note="upper"),
+        Case("AvgPool", 16, [x], pooled(mean, [2, 4], [2, 1]), {**avg, "dilations": [2, 1]}),
+        Case("MaxPool", 1, [x], most, {**plain, "rounding_type": "floor"}),
+        Case("MaxPool", 8, [x], [dilated, places(dilated)],
+             {**plain, "dilations": [2, 1], "index_element_type": "i64", "axis": 0}),
+        Case("MaxPool", 8, [x], [most, places(most, 56).astype(np.int32)],
+             {**plain, "dilations": [1, 1], "index_element_type": "i32", "axis": 2}, note="plane"),
+        Case("MaxPool", 14, [x], [pooled(top, [4, 4]), places(pooled(top, [4, 4]))],
+             {**plain, "dilations": [1, 1], "rounding_type": "ceil_torch", "index_element_type": "i64"}),
+        Case("AdaptiveAvgPool", 8, [x, const([3, 5])], formulas.adaptive(x, [3, 5], mean)),
+        Case("AdaptiveAvgPool", 8, [x[:, :, 0].copy(), const([1])],
+             formulas.adaptive(x[:, :, 0], [1], mean), note="line"),
+        Case("AdaptiveMaxPool", 8, [x, const([3, 5])],
+             [formulas.adaptive(x, [3, 5], top), places(formulas.adaptive(x, [3, 5], top), 56).astype(np.int32)],
+             {"index_element_type": "i32"}),
+    ]  # fmt: skip
+
+
+def normal(x: np.ndarray, axes: tuple[int, ...], eps: float, inside: bool = True) -> np.ndarray:
+    wide = x.astype(np.float64)
+    centred = wide - wide.mean(axes, keepdims=True)
+    variance = (centred**2).mean(axes, keepdims=True)
+    return (centred / (np.sqrt(variance + eps) if inside else np.sqrt(variance) + eps)).astype(x.dtype)
+
+
+def normalization_cases() -> list[Case]:
+    x = randoms(2, 6, 4, 5)
+    gamma, beta, mean_, variance = randoms(6), randoms(6, seed=1), randoms(6, seed=2), randoms(6) ** 2
+    spread = lambda one: one.reshape(6, 1, 1)  # noqa: E731
+    batch = (x - spread(mean_)) / np.sqrt(spread(variance) + 0.01) * spread(gamma) + spread(beta)
+    l2 = lambda eps, f: x / np.sqrt(f((x**2).sum((1, 2), keepdims=True), np.float32(eps)))  # noqa: E731
+    groups = normal(x.reshape(2, 3, 2, 4, 5), (2, 3, 4), 0.01).reshape(x.shape)
+    lrn = {"alpha": 0.5, "beta": 0.75, "bias": 1.0, "size": 3}
+    low, high = np.float32([-1]).reshape(1, 1, 1, 1), np.float32(np.arange(1, 7) / 3).reshape(1, 6, 1, 1)
+    out = [np.float32(-2).reshape(1, 1, 1, 1), np.float32(3).reshape(1, 1, 1, 1)]
+    return [
+        Case("BatchNormInference", 1, [gamma, beta, x, mean_, variance], batch, {"epsilon": 0.01}),
+        Case("BatchNormInference", 5, [x, gamma, beta, mean_, variance], batch, {"epsilon": 0.01}),
+        Case("MVN", 1, [x], normal(x, (2, 3), 0.1),
+             {"across_channels": False, "normalize_variance": True, "eps": 0.1}),
+        Case("MVN", 2, [x], normal(x, (1, 2, 3), 0.1),
+             {"across_channels": True, "normalize_variance": True, "eps": 0.1}),
+        Case("MVN", 2, [x], x - x.mean((2, 3), keepdims=True),
+             {"across_channels": False, "normalize_variance": False, "eps": 0.1}, note="mean"),
+        Case("MVN", 6, [x, const([2, 3])], normal(x, (2, 3), 0.1, False),
+             {"eps": 0.1, "normalize_variance": True, "eps_mode": "outside_sqrt"}),
+        Case("MVN", 6, [x, const([-3, -1])], normal(x, (1, 3), 0.1),
+             {"eps": 0.1, "normalize_variance": True, "eps_mode": "inside_sqrt"}, note="inside"),
+        Case("NormalizeL2", 1, [x, const([1, 2])], l2(0.5, np.add), {"eps": 0.5, "eps_mode": "add"}),
+        Case("NormalizeL2", 1, [x, const([1, 2])], l2(9, np.maximum), {"eps": 9.0, "eps_mode": "max"}, note="max"),
+        Case("GroupNormalization", 12, [x, gamma, beta], groups * spread(gamma) + spread(beta),
+             {"num_groups": 3, "epsilon": 0.01}),
+        Case("LRN", 1, [x, const([1])], formulas.local_response(x, [1], 3, 0.5, 0.75, 1), lrn),
+        Case("LRN", 1, [x, const([1])], formulas.local_response(x, [1], 5, 0.5, 0.75, 1.5),
+             {**lrn, "size": 5, "bias": 1.5}, "OpenVINO's CPU plugin takes any bias for 1", note="bias"),
+        Case("LRN", 1, [x, const([2, 3])], formulas.local_response(x, [2, 3], 3, 0.5, 0.75, 1), lrn,
+             note="plane"),
+        Case("GRN", 1, [x], x / np.sqrt((x**2).sum(1, keepdims=True) + np.float32(0.5)), {"bias": 0.5}),
+        Case("FakeQuantize", 1, [x, *(const(one, np.float32) for one in (low, high, *out))],
+             formulas.fake_quantized(x, low, high, *out, 5), {"levels": 5}),
+        Case("FakeQuantize", 1, [x, low, high, *out], formulas.fake_quantized(x, low, high, *out, 256),
+             {"levels": 256}, note="computed"),
+    ]  # fmt: skip
+
+
+CASES = [*product_cases(), *convolution_cases(), *transposed_cases(), *pool_cases(),
+         *normalization_cases()]  # fmt: skip
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

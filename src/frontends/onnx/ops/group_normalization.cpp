@@ -3,28 +3,13 @@
 
 #include "frontends/onnx/ops/composer.h"
 #include "frontends/onnx/ops/converters.h"
+#include "ops/normalization.h"
 
 namespace scanloom::onnx {
 
 using ir::ValueId;
 
 namespace {
-
-/// x less its mean over the axes, and the mean of the squares of that.
-struct Centred {
-  ValueId x, variance;
-};
-
-Centred centre(Composer& c, ValueId x, const std::vector<std::int64_t>& axes) {
-  const ValueId centred = c.sub(x, c.reduce(x, "mean", axes));
-  return {centred, c.reduce(c.mul(centred, centred), "mean", axes)};
-}
-
-/// (x - mean) / sqrt(variance + epsilon) over the axes.
-ValueId normalise(Composer& c, ValueId x, const std::vector<std::int64_t>& axes, double epsilon) {
-  const Centred centred = centre(c, x, axes);
-  return c.div(centred.x, c.sqrt(c.add(centred.variance, c.like(epsilon, x))));
-}
 
 ValueId scale_channels(Composer& c, ValueId x, ValueId scale, ValueId bias, int rank) {
   return c.add(c.mul(x, c.per_channel(scale, rank)), c.per_channel(bias, rank));
@@ -40,7 +25,7 @@ Expected<void> convert_instance_normalization(NodeCtx& ctx) {
   const int rank = c.rank(0, x, 2);
   const double epsilon = c.real("epsilon", static_cast<double>(1e-5f));
   const DType wide = at_least_f32(c.dtype(x));
-  const ValueId normal = normalise(c, c.cast(x, wide), axes_between(2, rank), epsilon);
+  const ValueId normal = ops::normalise(c, c.cast(x, wide), axes_between(2, rank), epsilon);
   const ValueId y = scale_channels(c, normal, c.cast(scale, wide), c.cast(bias, wide), rank);
   return c.emit(c.cast(y, c.dtype(x)));
 }
@@ -64,7 +49,7 @@ Expected<void> convert_group_normalization(NodeCtx& ctx) {
       c.join({c.dim(x, 0), count, c.div(c.dim(x, 1), count), c.shape(x, 2)});
   const ValueId grouped = c.reshape(c.cast(x, stash), grouped_shape);
   const ValueId normal =
-      c.cast(normalise(c, grouped, axes_between(2, rank + 1), epsilon), c.dtype(x));
+      c.cast(ops::normalise(c, grouped, axes_between(2, rank + 1), epsilon), c.dtype(x));
   if (!per_group)
     return c.emit(scale_channels(c, c.reshape(normal, c.shape(x)), scale, bias, rank));
   return c.emit(c.reshape(scale_channels(c, normal, scale, bias, rank + 1), c.shape(x)));
@@ -77,7 +62,7 @@ Expected<void> convert_mean_variance_normalization(NodeCtx& ctx) {
   auto axes = c.take(ctx.integers("axes"));
   if (!ctx.has_attribute("axes")) axes = {0, 2, 3};
   const DType wide = at_least_f32(c.dtype(x));
-  const Centred centred = centre(c, c.cast(x, wide), axes);
+  const ops::Centred centred = ops::centre(c, c.cast(x, wide), axes);
   const ValueId deviation = c.add(c.sqrt(centred.variance), c.scalar(1e-9, wide));
   return c.emit(c.cast(c.div(centred.x, deviation), c.dtype(x)));
 }
@@ -94,26 +79,6 @@ Expected<void> convert_lp_normalization(NodeCtx& ctx) {
   return c.emit(c.where(c.equal(norm, zero), zero, c.div(x, norm)));
 }
 
-namespace {
-
-/// Windows of more channels than that are not written out as sums.
-constexpr std::int64_t kMaxWindow = 1024;
-
-/// For each channel the sum over those from `before` ones before it to `after` ones after it.
-ValueId window_sums(Composer& c, ValueId x, std::int64_t before, std::int64_t after) {
-  const ValueId padded = c.op(ops::pad_op, {x, c.list({before, after}), c.like(0, x), c.list({1})},
-                              {{"mode", "constant"}});
-  ValueId sum;
-  for (std::int64_t shift = 0; shift <= before + after && c.ok(); ++shift) {
-    const ValueId start = c.number(shift);
-    const ValueId part = c.slice(padded, 1, start, c.add(start, c.dim(x, 1)));
-    sum = sum.valid() ? c.add(sum, part) : part;
-  }
-  return sum;
-}
-
-}  // namespace
-
 // x / (bias + alpha / size * the sum of the squares around it) ^ beta.
 Expected<void> convert_lrn(NodeCtx& ctx) {
   Composer c(ctx);
@@ -127,12 +92,9 @@ Expected<void> convert_lrn(NodeCtx& ctx) {
   const std::int64_t channels = c.known_size(x, 1);
   const std::int64_t most = channels > 0 ? channels - 1 : size;
   const std::int64_t before = std::min((size - 1) / 2, most), after = std::min(size / 2, most);
-  if (before + after >= kMaxWindow)
-    return fail(Code::unsupported, "windows of {} channels, at most {} are possible",
-                before + after + 1, kMaxWindow);
   const DType wide = at_least_f32(c.dtype(x));
   const ValueId input = c.cast(x, wide);
-  const ValueId sums = window_sums(c, c.mul(input, input), before, after);
+  const ValueId sums = ops::window_sums(c, c.mul(input, input), 1, before, after);
   const ValueId scaled = c.mul(c.scalar(alpha / static_cast<double>(size), wide), sums);
   const ValueId below = c.pow(c.add(c.scalar(bias, wide), scaled), c.scalar(beta, wide));
   return c.emit(c.cast(c.div(input, below), c.dtype(x)));

@@ -1,0 +1,201 @@
+// AvgPool, MaxPool, AdaptiveAvgPool, AdaptiveMaxPool.
+#include <limits>
+
+#include "frontends/openvino/ops/converters.h"
+#include "frontends/openvino/ops/layer_composer.h"
+#include "frontends/openvino/ops/windows.h"
+
+namespace scanloom::openvino {
+
+using ir::ValueId;
+
+namespace {
+
+struct Pool {
+  Windows windows;
+  std::vector<std::int64_t> kernel;
+  std::string rounding;
+
+  [[nodiscard]] std::vector<ir::NamedAttr> attributes() const {
+    auto attrs = windows.attributes();
+    attrs.push_back({"kernel", kernel});
+    attrs.push_back({"ceil_mode", rounding == "ceil_torch"});
+    return attrs;
+  }
+};
+
+Expected<Pool> pool_of(LayerCtx& ctx) {
+  Pool pool;
+  SCANLOOM_TRY(pool.windows, windows_of(ctx));
+  SCANLOOM_TRY(pool.kernel, ctx.attributes.integers("kernel"));
+  if (pool.kernel.empty()) return invalid_model("attribute 'kernel' is missing");
+  SCANLOOM_TRY(pool.rounding,
+               ctx.attributes.choice("rounding_type", "floor", {"floor", "ceil", "ceil_torch"}));
+  SCANLOOM_CHECK_OK(complete(pool.windows, pool.kernel.size()));
+  return pool;
+}
+
+/// Rounding up is rounding down with more padding behind. Rounding as torch does leaves out windows
+/// that would begin there, as the operators do by themselves.
+void round_up(Pool& pool) {
+  if (pool.rounding != "ceil" || pool.windows.padding != "explicit") return;
+  for (std::size_t i = 0; i < pool.kernel.size(); ++i)
+    pool.windows.end[i] += pool.windows.strides[i] - 1;
+}
+
+/// x with the pads around it, which are elements from now on.
+ValueId padded(LayerComposer& c, ValueId x, Windows& windows) {
+  std::vector<std::int64_t> pads = {0, 0};
+  pads.insert(pads.end(), windows.begin.begin(), windows.begin.end());
+  pads.insert(pads.end(), {0, 0});
+  pads.insert(pads.end(), windows.end.begin(), windows.end.end());
+  windows.begin.assign(windows.begin.size(), 0);
+  windows.end = windows.begin;
+  return c.op(ops::pad_op, {x, c.list(pads)}, {{"mode", "constant"}});
+}
+
+}  // namespace
+
+Expected<void> convert_avg_pool(LayerCtx& ctx) {
+  LayerComposer c(ctx);
+  SCANLOOM_TRY(Pool pool, pool_of(ctx));
+  ValueId x = c.in(0);
+  bool exclude = c.flag(ctx.attributes.has("exclude_pad") ? "exclude_pad" : "exclude-pad", true);
+  // The pads count, the room that is made for rounding up does not.
+  if (!exclude && pool.rounding == "ceil" && pool.windows.padding == "explicit") {
+    x = padded(c, x, pool.windows);
+    exclude = true;
+  }
+  round_up(pool);
+  auto attrs = pool.attributes();
+  attrs.push_back({"count_include_pad", !exclude});
+  return c.emit(c.op(ops::average_pool_op, {x}, std::move(attrs)));
+}
+
+namespace {
+
+/// Numbers of elements counted from `axis` on, of the type that index_element_type says.
+ValueId indices_of(LayerComposer& c, ValueId x, ValueId numbers, std::int64_t axis) {
+  const DType dtype = c.take(c.ctx().attributes.dtype("index_element_type", DType::i64));
+  if (axis > 0) numbers = c.mod(numbers, c.reduce_all(c.shape(x, axis), "prod"));
+  return c.cast(numbers, dtype);
+}
+
+}  // namespace
+
+// From opset 8 on it also says which elements those are.
+Expected<void> convert_max_pool(LayerCtx& ctx) {
+  LayerComposer c(ctx);
+  SCANLOOM_TRY(Pool pool, pool_of(ctx));
+  round_up(pool);
+  const ValueId x = c.in(0);
+  auto attrs = pool.attributes();
+  attrs.push_back({"storage_order", 0});
+  SCANLOOM_CHECK_OK(c.done());
+  SCANLOOM_TRY(const ir::NodeId node,
+               ctx.builder().node(ops::max_pool_op, {x}, std::move(attrs), 2));
+  const std::vector<ValueId> results = ctx.module().node(node).outputs;
+  ctx.set_output(0, results[0]);
+  if (ctx.version() == 1) return {};
+  const std::int64_t axis = c.axis("axis", 0, c.rank(0, x, 3));
+  const ValueId indices = indices_of(c, x, results[1], axis);
+  SCANLOOM_CHECK_OK(c.done());
+  ctx.set_output(1, indices);
+  return {};
+}
+
+namespace {
+
+/// The windows of one axis of an adaptive pool: window o has the elements from floor(o * in / out)
+/// to ceil((o + 1) * in / out).
+struct AdaptiveAxis {
+  ValueId elements;  // [out, the most that a window has], the last one again where it has less
+  ValueId inside;    // whether the window has that many, as elements
+  ValueId count;     // [out]
+};
+
+AdaptiveAxis adaptive_axis(ops::Composer& c, ValueId in, ValueId out) {
+  const ValueId one = c.number(1), window = c.unsqueeze(c.count_up(out), {1});
+  const ValueId start = c.div(c.mul(window, in), out);
+  const ValueId end = c.div(c.sub(c.add(c.mul(c.add(window, one), in), out), one), out);
+  // Windows that begin within an element of in / out may reach into one more.
+  const ValueId most = c.add(c.div(c.sub(c.add(in, out), one), out), one);
+  const ValueId at = c.add(start, c.count_up(most));
+  return {c.min(at, c.sub(in, one)), c.less(at, end), c.squeeze(c.sub(end, start), {1})};
+}
+
+/// Of `what`, with axis `axis` of `rank` axes in two, [out, elements of a window].
+ValueId under_windows(ops::Composer& c, ValueId what, int axis, int rank) {
+  return axis + 1 < rank ? c.unsqueeze(what, ops::axes_between(2, rank - axis + 1)) : what;
+}
+
+/// The number of outputs per axis behind the first two. Errors: not as many as there are axes, x
+/// is not real.
+ValueId adaptive_sizes(LayerComposer& c, ValueId x, int rank) {
+  if (c.ok() && !is_real(c.dtype(x)))
+    c.refuse(invalid_model("input 0 is {}, which is not real", dtype_name(c.dtype(x))));
+  const std::int64_t count = c.known_size(c.in(1), 0);
+  if (c.ok() && count >= 0 && count != rank - 2)
+    c.refuse(invalid_model("input 1 has {} sizes for the {} axes of input 0 behind the first two",
+                           count, rank - 2));
+  return c.cast(c.in(1), DType::i64);
+}
+
+}  // namespace
+
+// One axis after the other: the sum over a window is that of the sums of its rows.
+Expected<void> convert_adaptive_avg_pool(LayerCtx& ctx) {
+  LayerComposer c(ctx);
+  const ValueId x = c.in(0);
+  const int rank = c.rank(0, x, 3);
+  const DType dtype = c.dtype(x);
+  const ValueId sizes = adaptive_sizes(c, x, rank);
+  ValueId y = c.cast(x, ops::at_least_f32(dtype));
+  for (int axis = rank - 1; axis >= 2; --axis) {
+    const ValueId out = c.gather(sizes, c.number(axis - 2), 0);
+    const AdaptiveAxis windows = adaptive_axis(c, c.dim(x, axis), out);
+    const ValueId spread = c.gather(y, windows.elements, axis);
+    const ValueId inside = under_windows(c, windows.inside, axis, rank);
+    const ValueId sums =
+        c.squeeze(c.reduce(c.where(inside, spread, c.like(0, y)), "sum", {axis + 1}), {axis + 1});
+    ValueId count = c.cast(windows.count, c.dtype(y));
+    if (axis + 1 < rank) count = c.unsqueeze(count, ops::axes_between(1, rank - axis));
+    y = c.div(sums, count);
+  }
+  return c.emit(c.cast(y, dtype));
+}
+
+// The greatest of a window is that of its rows' greatest; indices number the elements of a plane.
+Expected<void> convert_adaptive_max_pool(LayerCtx& ctx) {
+  LayerComposer c(ctx);
+  const ValueId x = c.in(0);
+  const int rank = c.rank(0, x, 3);
+  const DType dtype = c.dtype(x), wide = ops::at_least_f32(dtype);
+  const ValueId sizes = adaptive_sizes(c, x, rank);
+  const ValueId plane = c.shape(x, 2);
+  ValueId y = c.cast(x, wide);
+  ValueId number = c.expand(c.reshape(c.count_up(c.reduce_all(plane, "prod")), plane), c.shape(x));
+  for (int axis = rank - 1; axis >= 2; --axis) {
+    const ValueId out = c.gather(sizes, c.number(axis - 2), 0);
+    const AdaptiveAxis windows = adaptive_axis(c, c.dim(x, axis), out);
+    // What stands twice changes neither the greatest element nor the first place that has it.
+    const ValueId spread = c.gather(y, windows.elements, axis);
+    const ValueId least = c.scalar(-std::numeric_limits<double>::infinity(), wide);
+    const ValueId inside = c.where(under_windows(c, windows.inside, axis, rank), spread, least);
+    const ValueId best = c.op(ops::argmax_op, {inside},
+                              {{"axis", axis + 1}, {"keepdims", 1}, {"select_last_index", 0}});
+    const auto pick = [&](ValueId from) {
+      return c.squeeze(c.op(ops::gather_elements_op, {from, best}, {{"axis", axis + 1}}),
+                       {axis + 1});
+    };
+    y = pick(inside);
+    number = pick(c.gather(number, windows.elements, axis));
+  }
+  const ValueId indices = indices_of(c, x, number, 0);
+  SCANLOOM_CHECK_OK(c.done());
+  ctx.set_output(0, c.cast(y, dtype));
+  ctx.set_output(1, indices);
+  return c.done();
+}
+
+}  // namespace scanloom::openvino
