@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import onnx
+from onnx import helper, reference
 
 Ints = Sequence[int]
 
@@ -97,3 +99,86 @@ def fake_quantized(x: Any, low: Any, high: Any, out_low: Any, out_high: Any, lev
     y = np.where(x <= np.minimum(low, high), out_low,
                  np.where(x > np.maximum(low, high), out_high, inside))  # fmt: skip
     return y.astype(x.dtype)
+
+
+def coordinate(o: int, scale: float, size: int, out: int, mode: str) -> float:
+    if mode == "align_corners":
+        return 0 if out == 1 else o * (size - 1) / (out - 1)
+    if mode == "asymmetric":
+        return o / scale
+    if mode == "tf_half_pixel_for_nn":
+        return (o + 0.5) / scale
+    return 0 if mode == "pytorch_half_pixel" and out == 1 else (o + 0.5) / scale - 0.5
+
+
+def nearest(x: float, mode: str, scale: float) -> int:
+    half = x - np.floor(x) == 0.5
+    if mode == "simple":
+        return int(np.ceil(x) if scale < 1 else np.trunc(x))
+    if mode == "round_prefer_floor":
+        return int(np.floor(x) if half else np.floor(x + 0.5))
+    return int({"round_prefer_ceil": np.floor(x + 0.5), "floor": np.floor(x), "ceil": np.ceil(x)}[mode])
+
+
+def cubic(t: float, a: float) -> float:
+    t = abs(t)
+    if t <= 1:
+        return ((a + 2) * t - (a + 3)) * t * t + 1
+    return ((a * t - 5 * a) * t + 8 * a) * t - 4 * a if t < 2 else 0.0
+
+
+def resized(x: np.ndarray, axes: Ints, sizes: Ints, scales: Sequence[float], mode: str = "nearest",
+            coordinates: str = "half_pixel", nearest_mode: str = "round_prefer_floor", a: float = -0.75,
+            antialias: bool = False) -> np.ndarray:  # fmt: skip
+    """Filters are normalised, and cover what lies in x alone where `antialias` says so."""
+    y = x.astype(np.float64)
+    for axis, out, scale in zip(axes, sizes, scales, strict=True):
+        size = y.shape[axis]
+        matrix = np.zeros((out, size))
+        for o in range(out):
+            place = coordinate(o, scale, size, out, coordinates)
+            if mode == "nearest":
+                matrix[o, np.clip(nearest(place, nearest_mode, scale), 0, size - 1)] = 1
+                continue
+            stretch = min(scale, 1.0) if antialias else 1.0
+            reach = int(np.ceil(2 / stretch)) + 1
+            for i in range(int(np.floor(place)) - reach, int(np.floor(place)) + reach + 1):
+                if antialias and not 0 <= i < size:
+                    continue
+                t = (i - place) * stretch
+                weight = cubic(t, a) if mode == "cubic" else max(0.0, 1 - abs(t))
+                matrix[o, np.clip(i, 0, size - 1)] += weight
+            matrix[o] /= matrix[o].sum()
+        y = np.moveaxis(np.tensordot(matrix, y, [[1], [axis]]), 0, axis)
+    return y.astype(x.dtype)
+
+
+def greatest_samples(x: np.ndarray, corners: np.ndarray, images: Ints, height: int, width: int,
+                     ratio: int, scale: float) -> np.ndarray:  # fmt: skip
+    """ROIAlign's mode max: of the bilinear samples of every cell, the greatest."""
+    y = np.zeros((len(corners), x.shape[1], height, width), x.dtype)
+    for n, (box, image) in enumerate(zip(corners * scale, images, strict=True)):
+        steps = [max(box[3] - box[1], 1) / height, max(box[2] - box[0], 1) / width]
+        for i, j in itertools.product(range(height), range(width)):
+            samples = []
+            for a, b in itertools.product(range(ratio), repeat=2):
+                places = [box[1] + steps[0] * (i + (a + 0.5) / ratio), box[0] + steps[1] * (j + (b + 0.5) / ratio)]
+                sample = x[image]
+                for place, size in zip(places, x.shape[2:], strict=True):
+                    place = min(max(place, 0), size - 1)
+                    low = min(int(place), size - 2)
+                    sample = sample[:, low] * (1 - place + low) + sample[:, low + 1] * (place - low)
+                samples.append(sample)
+            y[n, :, i, j] = np.max(samples, 0)
+    return y
+
+
+def by_onnx(op: str, inputs: Sequence[np.ndarray], opset: int = 20, **attributes: Any) -> np.ndarray:
+    """What onnx's own evaluator gives for one node."""
+    names = [f"x{i}" for i in range(len(inputs))]
+    declared = [helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
+                for name, value in zip(names, inputs, strict=True)]  # fmt: skip
+    graph = helper.make_graph([helper.make_node(op, names, ["y"], **attributes)], "one", declared,
+                              [onnx.ValueInfoProto(name="y")])  # fmt: skip
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+    return reference.ReferenceEvaluator(model).run(None, dict(zip(names, inputs, strict=True)))[0]

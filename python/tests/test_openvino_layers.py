@@ -211,8 +211,137 @@ def normalization_cases() -> list[Case]:
     ]  # fmt: skip
 
 
+def interpolate_cases() -> list[Case]:
+    x = randoms(1, 2, 5, 6)
+    cases = []
+
+    def add(note: str, version: int, sizes: Any, data: dict[str, Any], differs: str = "", scales: Any = None,
+            **formula: Any) -> None:  # fmt: skip
+        by_size = scales is None
+        scales = [size / n for size, n in zip(sizes, x.shape[2:])] if by_size else scales
+        wanted = formulas.resized(x, [2, 3], sizes, scales, **formula)
+        if version == 1:
+            operands, data = [x, const(sizes)], {"axes": [2, 3], **data}
+        elif version == 4:
+            operands = [x, const(sizes), const(scales, np.float32), const([2, 3])]
+            data = {"shape_calculation_mode": "sizes" if by_size else "scales", **data}
+        else:
+            operands = [x, const(sizes) if by_size else const(scales, np.float32), const([2, 3])]
+            data = {"shape_calculation_mode": "sizes" if by_size else "scales", **data}
+        cases.append(Case("Interpolate", version, operands, wanted, data, differs, note=note))
+
+    common = {"antialias": False, "pads_begin": [0, 0, 0, 0], "pads_end": [0, 0, 0, 0]}
+    for mode in ("nearest", "linear", "cubic"):
+        for align in (False, True):
+            add(f"{mode}-{align}", 1, [8, 4], {"mode": mode, "align_corners": align, **common}, mode=mode,
+                coordinates="align_corners" if align else "asymmetric", nearest_mode="simple")
+    for place in ("half_pixel", "pytorch_half_pixel", "asymmetric", "tf_half_pixel_for_nn", "align_corners"):
+        for mode in ("nearest", "linear_onnx", "cubic"):
+            add(f"{mode}-{place}", 4, [8, 4], {"mode": mode, "coordinate_transformation_mode": place, **common},
+                mode="linear" if mode == "linear_onnx" else mode, coordinates=place)
+    for nearest in ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "simple"):
+        add(nearest, 11, [10, 3], {"mode": "nearest", "nearest_mode": nearest,
+                                   "coordinate_transformation_mode": "half_pixel", **common}, nearest_mode=nearest)
+    add("linear", 4, [3, 9], {"mode": "linear", "coordinate_transformation_mode": "half_pixel", **common},
+        mode="linear")
+    add("antialias", 4, [2, 3], {"mode": "linear", "coordinate_transformation_mode": "half_pixel", **common,
+                                 "antialias": True}, "OpenVINO's CPU plugin leaves out antialias",
+        mode="linear", antialias=True)
+    add("scales", 4, [8, 3], {"mode": "linear_onnx", "coordinate_transformation_mode": "half_pixel", **common},
+        scales=[1.7, 0.6], mode="linear")
+    add("cube", 11, [8, 4], {"mode": "cubic", "cube_coeff": -0.5, "coordinate_transformation_mode": "half_pixel",
+                             **common}, mode="cubic", a=-0.5)
+    for pillow in ("bilinear", "bicubic"):
+        add(pillow, 11, [3, 9], {"mode": pillow + "_pillow", "cube_coeff": -0.5, "shape_calculation_mode": "sizes",
+                                 "coordinate_transformation_mode": "half_pixel", **common},
+            mode="linear" if pillow == "bilinear" else "cubic", a=-0.5, antialias=True)
+    return cases
+
+
+def sampling_cases() -> list[Case]:
+    x, grid = randoms(2, 3, 5, 6), np.clip(randoms(2, 4, 3, 2) * 0.7, -1.4, 1.4)
+    modes = {"bilinear": "linear", "bicubic": "cubic", "nearest": "nearest"}
+    cases = [
+        Case("GridSample", 9, [x, grid],
+             formulas.by_onnx("GridSample", [x, grid], mode=modes[mode], padding_mode=padding,
+                              align_corners=int(align)),
+             {"mode": mode, "padding_mode": padding, "align_corners": align}, note=f"{mode}-{padding}-{align}")
+        for mode, padding, align in [("bilinear", "zeros", False), ("bilinear", "border", True),
+                                     ("bicubic", "zeros", True), ("nearest", "reflection", False),
+                                     ("bilinear", "reflection", True)]
+    ]  # fmt: skip
+    corners = np.float32([[0, 0, 4, 4], [1, 0.5, 9, 7], [2, 3, 2.5, 3.5]])
+    images = np.array([0, 1, 1], np.int64)
+    pooled = {"pooled_h": 2, "pooled_w": 3, "sampling_ratio": 2, "spatial_scale": 0.5}
+
+    def aligned(mode: str, kind: str, shift: float = 0) -> np.ndarray:
+        return formulas.by_onnx("RoiAlign", [x, corners + np.float32(shift), images], mode=mode, output_height=2,
+                                output_width=3, sampling_ratio=2, spatial_scale=0.5,
+                                coordinate_transformation_mode=kind)  # fmt: skip
+
+    operands = [x, corners, images.astype(np.int32)]
+    cases += [
+        Case("ROIAlign", 3, operands, aligned("avg", "output_half_pixel"), {**pooled, "mode": "avg"}),
+        Case("ROIAlign", 3, operands, formulas.greatest_samples(x, corners, images, 2, 3, 2, 0.5),
+             {**pooled, "mode": "max"}, "OpenVINO's CPU plugin knows no maximum below 0", note="max"),
+        Case("ROIAlign", 3, [np.abs(x), *operands[1:]],
+             formulas.greatest_samples(np.abs(x), corners, images, 2, 3, 2, 0.5), {**pooled, "mode": "max"},
+             note="max-above-0"),
+        *(Case("ROIAlign", 9, operands, aligned("avg", mode, shift),
+               {**pooled, "mode": "avg", "aligned_mode": word}, note=word)
+          for word, mode, shift in (("asymmetric", "output_half_pixel", 0), ("half_pixel_for_nn", "half_pixel", 0),
+                                    ("half_pixel", "half_pixel", 0.5))),
+    ]  # fmt: skip
+    return cases
+
+
+def order_cases() -> list[Case]:
+    x, cases = randoms(3, 6, 4), []
+    for version, mode, sort, dtype in [(1, "max", "value", "i32"), (3, "min", "value", "i64"),
+                                       (3, "max", "index", "i32"), (11, "min", "index", "i64"),
+                                       (11, "max", "value", "i32")]:  # fmt: skip
+        order = np.argsort(-x if mode == "max" else x, 1, kind="stable")[:, :3]
+        order = np.sort(order, 1) if sort == "index" else order
+        data = {"axis": 1, "mode": mode, "sort": sort}
+        if version > 1:
+            data["index_element_type"] = dtype
+        if version == 11:
+            data["stable"] = True
+        cases.append(Case("TopK", version, [x, const(3)], [
+            np.take_along_axis(x, order, 1), order.astype(np.int64 if dtype == "i64" else np.int32)], data,
+            note=f"{mode}-{sort}"))  # fmt: skip
+    return cases + suppression_cases()
+
+
+def suppression_cases() -> list[Case]:
+    rng = np.random.default_rng(7)
+    boxes = np.sort(rng.random((2, 9, 2, 2)), 2).reshape(2, 9, 4).astype(np.float32)
+    scores = rng.random((2, 3, 9)).astype(np.float32)
+    limits = [const(4), const(0.4, np.float32), const(0.2, np.float32)]
+    cases = []
+    for version, encoding, descending in [(1, "corner", False), (3, "corner", True), (4, "center", False),
+                                          (5, "corner", True), (9, "corner", False)]:  # fmt: skip
+        rows = formulas.by_onnx("NonMaxSuppression", [boxes, scores, np.array([4]), np.float32([0.4]),
+                                np.float32([0.2])], center_point_box=int(encoding == "center"))  # fmt: skip
+        score = scores[tuple(rows.T)]
+        if descending:
+            order = np.argsort(-score, kind="stable")
+            rows, score = rows[order], score[order]
+        dtype = np.int32 if version in (3, 9) else np.int64
+        data: dict[str, Any] = {"box_encoding": encoding, "sort_result_descending": descending}
+        if version > 1:
+            data["output_type"] = "i32" if dtype == np.int32 else "i64"
+        wanted = [rows.astype(dtype)]
+        if version >= 5:
+            wanted += [np.concatenate([rows[:, :2], score[:, None]], 1).astype(np.float32),
+                       np.array([len(rows)], dtype)]  # fmt: skip
+        cases.append(Case("NonMaxSuppression", version, [boxes, scores, *limits], wanted, data,
+                          note=f"{encoding}-{descending}"))  # fmt: skip
+    return cases
+
+
 CASES = [*product_cases(), *convolution_cases(), *transposed_cases(), *pool_cases(),
-         *normalization_cases()]  # fmt: skip
+         *normalization_cases(), *interpolate_cases(), *sampling_cases(), *order_cases()]  # fmt: skip
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

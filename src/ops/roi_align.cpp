@@ -1,6 +1,7 @@
 // Each cell of a region is sampled on a grid; a sample is interpolated from its four neighbours, 0
 // where it lies more than one element outside x. Samples are taken row by row; avg adds them in
-// that order, from 0, and max takes the greatest of all weighted neighbours, as ONNX does.
+// that order, from 0, max_sample takes the greatest of them, and max the greatest of all weighted
+// neighbours, as ONNX does.
 #include <algorithm>
 #include <cmath>
 
@@ -16,6 +17,8 @@ namespace {
 using tensor::Operand;
 using tensor::Type;
 
+enum class Mode : std::uint8_t { avg, max, max_sample };
+
 constexpr int kHeight = 0;
 constexpr int kWidth = 1;
 constexpr int kMode = 2;
@@ -28,7 +31,8 @@ constexpr std::int64_t kMaxSamples = 1 << 12;
 
 Expected<void> infer(ir::InferCtx& ctx) {
   const std::string& mode = ctx.attr(kMode).text();
-  if (mode != "avg" && mode != "max") return invalid_model("mode is '{}', not avg or max", mode);
+  if (mode != "avg" && mode != "max" && mode != "max_sample")
+    return invalid_model("mode is '{}', not avg, max or max_sample", mode);
   const std::int64_t ratio = ctx.attr(kSamplingRatio).integer();
   if (ratio < 0 || ratio > kMaxSamples)
     return invalid_model("sampling_ratio is {}, outside [0, {}]", ratio, kMaxSamples);
@@ -106,7 +110,7 @@ struct Region {
 };
 
 template <class T>
-T pooled(const Region<T>& region, std::int64_t i, std::int64_t k, bool is_max) {
+T pooled(const Region<T>& region, std::int64_t i, std::int64_t k, Mode mode) {
   T result = 0;
   bool first = true;
   for (std::int64_t a = 0; a < region.rows.samples; ++a)
@@ -121,8 +125,14 @@ T pooled(const Region<T>& region, std::int64_t i, std::int64_t k, bool is_max) {
         parts[2] = row.weight * left * region.at(row.high, column.low);
         parts[3] = row.weight * column.weight * region.at(row.high, column.high);
       }
-      if (!is_max) {
-        result += ((parts[0] + parts[1]) + parts[2]) + parts[3];
+      const T sample = ((parts[0] + parts[1]) + parts[2]) + parts[3];
+      if (mode == Mode::avg) {
+        result += sample;
+        continue;
+      }
+      if (mode == Mode::max_sample) {
+        result = first ? sample : tensor::arith::maximum(result, sample);
+        first = false;
         continue;
       }
       for (const T part : parts) {
@@ -132,13 +142,14 @@ T pooled(const Region<T>& region, std::int64_t i, std::int64_t k, bool is_max) {
     }
   const std::int64_t count =
       std::max<std::int64_t>(region.rows.samples * region.columns.samples, 1);
-  return is_max ? result : result / static_cast<T>(count);
+  return mode == Mode::avg ? result / static_cast<T>(count) : result;
 }
 
 template <class T>
 tensor::Status align(const tensor::Call& call) {
   const Operand &x = call.in(0), &rois = call.in(1), &y = call.out(0);
-  const bool is_max = call.attrs[kMode].text() == "max";
+  const std::string& name = call.attrs[kMode].text();
+  const Mode mode = name == "avg" ? Mode::avg : name == "max" ? Mode::max : Mode::max_sample;
   for (std::int64_t n = 0; n < y.dims[0]; ++n) {
     const std::int64_t batch = listed_index(call.in(2), n);
     if (batch < 0 || batch >= x.dims[0])
@@ -156,7 +167,7 @@ tensor::Status align(const tensor::Call& call) {
       T* const to = y.data<T>() + n * y.strides[0] + c * y.strides[1];
       for (std::int64_t i = 0; i < y.dims[2]; ++i)
         for (std::int64_t k = 0; k < y.dims[3]; ++k)
-          to[i * y.strides[2] + k * y.strides[3]] = pooled(region, i, k, is_max);
+          to[i * y.strides[2] + k * y.strides[3]] = pooled(region, i, k, mode);
     }
   }
   return tensor::Status::ok;
@@ -171,8 +182,9 @@ tensor::Status reference(const tensor::Call& call) noexcept {
 constinit const ir::OpDef roi_align_op{
     .name = "roi_align",
     .doc =
-        "The mean (`mode` avg) or the maximum (max) of samples in each of `height` by `width` "
-        "cells of every region: rois has rows of x0, y0, x1 and y1, the corners in units of 1 / "
+        "The mean (`mode` avg) or the maximum (max_sample; max: of their weighted neighbours) of "
+        "samples in each of `height` by `width` cells of every region: rois has rows of x0, y0, x1 "
+        "and y1, the corners in units of 1 / "
         "`spatial_scale` elements of x [batch, channels, height, width], batch_indices the images. "
         "A cell has `sampling_ratio` samples along each axis, or for 0 as many as it has elements; "
         "`half_pixel` moves corners by half an element.",

@@ -233,7 +233,7 @@ std::vector<Sample> roi_align_third_part() {
                  {"sampling_ratio", 0},
                  {"spatial_scale", 1.0},
                  {"half_pixel", 1}},
-       .error = "mode is 'sum', not avg or max"},
+       .error = "mode is 'sum', not avg, max or max_sample"},
       {.name = "unlike_batches",
        .inputs = {f32({2, 2, 5, 6},
                       {7,   -17, 7,   -20, -6,  -9,  17,  9,   6,   -1,  -9, 14,  17,  -12, -11,
@@ -261,6 +261,17 @@ std::vector<Sample> roi_align_samples() {
   std::vector<Sample> samples;
   for (const auto& part : {roi_align_first_part(), roi_align_second_part(), roi_align_third_part()})
     samples.insert(samples.end(), part.begin(), part.end());
+  // Samples 1.25, 0.75, 1.25 and -0.75, the greatest weighted neighbour of which is 1.6875.
+  samples.push_back(
+      {.name = "max_sample",
+       .inputs = {f32({1, 1, 2, 2}, {1, 2, 3, -4}), f32({1, 4}, {0, 0, 1, 1}), i64({1}, {0})},
+       .attrs = {{"height", 1},
+                 {"width", 1},
+                 {"mode", "max_sample"},
+                 {"sampling_ratio", 2},
+                 {"spatial_scale", 1.0},
+                 {"half_pixel", 0}},
+       .outputs = {f32({1, 1, 1, 1}, {1.25})}});
   return samples;
 }
 
