@@ -182,3 +182,54 @@ def by_onnx(op: str, inputs: Sequence[np.ndarray], opset: int = 20, **attributes
                               [onnx.ValueInfoProto(name="y")])  # fmt: skip
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
     return reference.ReferenceEvaluator(model).run(None, dict(zip(names, inputs, strict=True)))[0]
+
+
+def philox(blocks: int, key: int, counter: int) -> np.ndarray:
+    """[blocks, 4] words of Philox4x32-10, of which the block's number is the lower half counter."""
+    mask, words = (1 << 32) - 1, []
+    for block in range(blocks):
+        c = [block & mask, block >> 32, counter & mask, counter >> 32]
+        k = [key & mask, key >> 32]
+        for _ in range(10):
+            a, b = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
+            c = [(b >> 32) ^ c[1] ^ k[0], b & mask, (a >> 32) ^ c[3] ^ k[1], a & mask]
+            k = [(k[0] + 0x9E3779B9) & mask, (k[1] + 0xBB67AE85) & mask]
+        words.append(c)
+    return np.array(words, np.uint64)
+
+
+def uniform(shape: Ints, low: float, high: float, dtype: Any, key: int, counter: int) -> np.ndarray:
+    count, dtype = int(np.prod(shape)), np.dtype(dtype)
+    words = philox(count, key, counter).ravel()
+    if dtype.itemsize == 8:
+        words = (words[0::2] << np.uint64(32)) | words[1::2]
+    words = words[:count].reshape(shape)
+    if dtype.kind == "i":
+        return (words % np.uint64(high - low)).astype(dtype) + dtype.type(low)
+    bits = {2: 10, 4: 23, 8: 52}[dtype.itemsize]
+    fraction = ((words & np.uint64((1 << bits) - 1)) / 2.0**bits).astype(dtype)
+    return fraction * dtype.type(high - low) + dtype.type(low)
+
+
+def patches(x: np.ndarray, sizes: Ints, strides: Ints, rates: Ints, begin: Ints, end: Ints) -> np.ndarray:
+    x = padded(x, begin, end)
+    counts = [(n - (k - 1) * r - 1) // s + 1
+              for n, k, s, r in zip(x.shape[2:], sizes, strides, rates, strict=True)]  # fmt: skip
+    y = np.zeros((x.shape[0], sizes[0] * sizes[1] * x.shape[1], *counts), x.dtype)
+    for at in itertools.product(*map(range, counts)):
+        seen = x[(slice(None), slice(None), *window(at, sizes, strides, rates))]
+        y[(slice(None), slice(None), *at)] = seen.transpose(0, 2, 3, 1).reshape(x.shape[0], -1)
+    return y
+
+
+def folded(x: np.ndarray, image: Ints, kernel: Ints, strides: Ints, dilations: Ints, begin: Ints,
+           end: Ints) -> np.ndarray:  # fmt: skip
+    """Col2Im: columns [batch, channels * elements of a block, blocks] added up to an image."""
+    channels = x.shape[1] // (kernel[0] * kernel[1])
+    whole = np.zeros((x.shape[0], channels, *(n + b + e for n, b, e in zip(image, begin, end))), x.dtype)
+    counts = [(n - (k - 1) * d - 1) // s + 1
+              for n, k, s, d in zip(whole.shape[2:], kernel, strides, dilations, strict=True)]  # fmt: skip
+    for number, at in enumerate(itertools.product(*map(range, counts))):
+        whole[(slice(None), slice(None), *window(at, kernel, strides, dilations))] += (
+            x[:, :, number].reshape(x.shape[0], channels, *kernel))  # fmt: skip
+    return whole[:, :, begin[0] : begin[0] + image[0], begin[1] : begin[1] + image[1]]

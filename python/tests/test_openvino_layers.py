@@ -340,8 +340,66 @@ def suppression_cases() -> list[Case]:
     return cases
 
 
+def pairs(x: np.ndarray) -> np.ndarray:
+    return np.stack([x.real, x.imag], -1).astype(np.float32)
+
+
+def spectrum_cases() -> list[Case]:
+    x, real = randoms(2, 5, 6, 2), randoms(2, 5, 6)
+    z = x[..., 0] + 1j * x[..., 1]
+    half = np.fft.rfftn(real, axes=(1, 2))
+    return [
+        Case("DFT", 7, [x, const([1])], pairs(np.fft.fft(z, axis=1))),
+        Case("DFT", 7, [x, const([-1, 0])], pairs(np.fft.fftn(z, axes=(2, 0))), note="axes"),
+        Case("DFT", 7, [x, const([1, 2]), const([-1, 4])], pairs(np.fft.fftn(z, (5, 4), (1, 2))), note="size"),
+        Case("DFT", 7, [x, const([1, 2]), np.array([8, -1])], pairs(np.fft.fftn(z, (8, 6), (1, 2))),
+             note="computed"),
+        Case("IDFT", 7, [x, const([1, 2])], pairs(np.fft.ifftn(z, axes=(1, 2)))),
+        Case("RDFT", 9, [real, const([1, 2])], pairs(half)),
+        Case("RDFT", 9, [real, const([2, -2]), const([8, 4])], pairs(np.fft.rfftn(real, (8, 4), (2, 1))),
+             differs="OpenVINO's CPU plugin has no longer signals", note="size"),
+        Case("IRDFT", 9, [pairs(half), const([1, 2])], np.fft.irfftn(half, axes=(1, 2)).astype(np.float32)),
+        Case("IRDFT", 9, [pairs(half), const([1, 2]), const([5, 5])],
+             np.fft.irfftn(half, (5, 5), (1, 2)).astype(np.float32), note="odd"),
+    ]  # fmt: skip
+
+
+def random_cases() -> list[Case]:
+    cases = []
+    for dtype, word, low, high in [(np.float32, "f32", -1, 3), (np.int32, "i32", -5, 9), (np.int64, "i64", 3, 100),
+                                   (np.float16, "f16", 0, 1), (np.float64, "f64", 0, 2)]:  # fmt: skip
+        wanted = formulas.uniform([3, 5], low, high, dtype, 150, 10)
+        differs = "" if word in ("f32", "i32") else f"OpenVINO's CPU plugin draws {word} as another type"
+        cases.append(Case("RandomUniform", 8, [const([3, 5]), const(low, dtype), const(high, dtype)], wanted,
+                          {"output_type": word, "global_seed": 150, "op_seed": 10}, differs, note=word))  # fmt: skip
+    return cases
+
+
+def patch_cases() -> list[Case]:
+    x, columns = randoms(2, 3, 7, 8), randoms(2, 12, 12)
+    square = randoms(2, 4, 4) + 4 * np.eye(4, dtype=np.float32)
+    inverse = np.linalg.inv(square.astype(np.float64))
+    taken = {"sizes": [3, 2], "strides": [2, 3], "rates": [1, 2]}
+    folds = {"strides": [1, 1], "dilations": [1, 1], "pads_begin": [0, 0], "pads_end": [0, 0]}
+    return [
+        Case("ExtractImagePatches", 3, [x], formulas.patches(x, *taken.values(), [0, 0], [0, 0]),
+             {**taken, "auto_pad": "valid"}),
+        Case("ExtractImagePatches", 3, [x], formulas.patches(x, *taken.values(), [1, 0], [1, 1]),
+             {**taken, "auto_pad": "same_upper"}, note="upper"),
+        Case("ExtractImagePatches", 3, [x], formulas.patches(x, *taken.values(), [1, 1], [1, 0]),
+             {**taken, "auto_pad": "same_lower"}, note="lower"),
+        Case("Col2Im", 15, [columns, const([4, 5]), const([2, 2])],
+             formulas.folded(columns, [4, 5], [2, 2], *folds.values()), folds),
+        Case("Col2Im", 15, [columns[0].copy(), const([5, 6]), const([2, 2])],
+             formulas.folded(columns[:1], [5, 6], [2, 2], [2, 2], [2, 1], [1, 1], [1, 1])[0],
+             {"strides": [2, 2], "dilations": [2, 1], "pads_begin": [1, 1], "pads_end": [1, 1]}, note="alone"),
+        Case("Inverse", 14, [square], inverse.astype(np.float32), {"adjoint": False}),
+        Case("Inverse", 14, [square], inverse.swapaxes(1, 2).astype(np.float32), {"adjoint": True}, note="adjoint"),
+    ]  # fmt: skip
+
+
 CASES = [*product_cases(), *convolution_cases(), *transposed_cases(), *pool_cases(),
-         *normalization_cases(), *interpolate_cases(), *sampling_cases(), *order_cases()]  # fmt: skip
+         *normalization_cases(), *interpolate_cases(), *sampling_cases(), *order_cases(), *spectrum_cases(), *random_cases(), *patch_cases()]  # fmt: skip
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

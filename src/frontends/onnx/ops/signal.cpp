@@ -5,6 +5,7 @@
 
 #include "frontends/onnx/ops/composer.h"
 #include "frontends/onnx/ops/converters.h"
+#include "ops/fourier.h"
 
 namespace scanloom::onnx {
 
@@ -12,44 +13,8 @@ using ir::ValueId;
 
 namespace {
 
-constexpr double kPi = 3.14159265358979323846;
-
-/// What a transform takes and gives along its axis, in i64 scalars.
-struct Transform {
-  ValueId length;  // of the full signal
-  ValueId inputs, outputs;
-  bool inverse = false, onesided = false;
-  int input_parts = 1, output_parts = 2;  // 1: real numbers, 2: real and imaginary parts
-};
-
-/// Input `to - 1` counts twice where it stands for itself and for its conjugate: all but the first
-/// and, if the length is even, the last of a one-sided spectrum.
-ValueId conjugate_weights(Composer& c, const Transform& t, ValueId input) {
-  const ValueId mirrored = c.sub(t.length, input);
-  const ValueId alone =
-      c.op(ops::logical_or_op, {c.equal(input, c.number(0)), c.equal(input, mirrored)});
-  return c.where(alone, c.scalar(1, DType::f64), c.scalar(2, DType::f64));
-}
-
-/// [inputs, input parts, outputs, output parts] of dtype: part (p, q) of the factor of input n in
-/// output k is the cosine of n k / length turns, moved by q - p quarter turns; the other way round
-/// where the transform is inverse. Turns are reduced as integers, in quarters of 1 / length.
-ValueId transform_matrix(Composer& c, const Transform& t, DType dtype) {
-  const ValueId n = c.unsqueeze(c.count_up(t.inputs), {1, 2, 3});
-  const ValueId k = c.unsqueeze(c.count_up(t.outputs), {1});
-  const ValueId p = c.unsqueeze(c.count_up(c.number(t.input_parts)), {1, 2});
-  const ValueId q = c.count_up(c.number(t.output_parts));
-  const ValueId four = c.number(4), turn = c.mul(four, t.length);
-  // n k may be large: it is reduced before it is multiplied by 4.
-  const ValueId product = c.mul(four, c.mod(c.mul(n, k), t.length));
-  const ValueId quarters = c.mul(t.inverse ? c.sub(p, q) : c.sub(q, p), t.length);
-  const ValueId angle = c.cast(c.mod(c.add(product, quarters), turn), DType::f64);
-  const ValueId unit = c.div(c.scalar(2 * kPi, DType::f64), c.cast(turn, DType::f64));
-  ValueId factor = c.cos(c.mul(angle, unit));
-  if (t.inverse && t.onesided) factor = c.mul(factor, conjugate_weights(c, t, n));
-  if (t.inverse) factor = c.div(factor, c.cast(t.length, DType::f64));
-  return c.cast(factor, dtype);
-}
+using ops::kPi;
+using ops::Transform;
 
 /// A scalar operand as an i64.
 ValueId scalar_operand(Composer& c, ValueId x) {
@@ -66,10 +31,6 @@ ValueId positive_operand(Composer& c, int i) {
   return scalar_operand(c, c.in(i));
 }
 
-ValueId half_up(Composer& c, ValueId length) {
-  return c.add(c.div(length, c.number(2)), c.number(1));
-}
-
 /// 1 or 2: whether the last axis holds real numbers or also imaginary parts.
 int parts_of(Composer& c, ValueId x, int rank) {
   const std::int64_t parts = c.known_size(x, rank - 1);
@@ -80,20 +41,6 @@ int parts_of(Composer& c, ValueId x, int rank) {
     c.refuse(invalid_model("the last axis of {} has {} elements, not 1 or 2",
                            c.ctx().describe_input(0), parts));
   return parts == 2 ? 2 : 1;
-}
-
-/// The product of x along `axis` and its last axis with the matrix.
-ValueId transform_axis(Composer& c, ValueId x, int rank, int axis, const Transform& t) {
-  const DType dtype = at_least_f32(c.dtype(x));
-  const ValueId part = c.slice(c.cast(x, dtype), axis, c.number(0), t.inputs);
-  std::string letters;
-  for (int i = 0; i < rank; ++i) letters.push_back(static_cast<char>('a' + i));
-  std::string result = letters;
-  result[static_cast<std::size_t>(axis)] = 'y';
-  result.back() = 'z';
-  const std::string matrix = {letters[static_cast<std::size_t>(axis)], letters.back(), 'y', 'z'};
-  const ValueId factors = transform_matrix(c, t, dtype);
-  return c.cast(c.contract(part, factors, letters + "," + matrix + "->" + result), c.dtype(x));
 }
 
 /// The axis where it is known when reading: an attribute in version 17, an operand from 20 on;
@@ -150,7 +97,7 @@ Transform dft_of(Composer& c, ValueId x, int rank, ValueId size) {
     t.length = positive_operand(c, 1);
   else if (t.inverse && t.onesided)
     t.length = c.mul(c.number(2), c.sub(size, c.number(1)));
-  const ValueId half = half_up(c, t.length);
+  const ValueId half = ops::half_up(c, t.length);
   t.inputs = c.min(size, t.inverse && t.onesided ? half : t.length);
   t.outputs = t.onesided && !t.inverse ? half : t.length;
   return t;
@@ -164,10 +111,11 @@ Expected<void> convert_dft(NodeCtx& ctx) {
   const int rank = c.rank(0, x, 2);
   SCANLOOM_CHECK_OK(c.done());
   SCANLOOM_TRY(const std::optional<int> axis, known_axis(ctx, rank));
-  if (axis) return c.emit(transform_axis(c, x, rank, *axis, dft_of(c, x, rank, c.dim(x, *axis))));
+  if (axis)
+    return c.emit(ops::transform_axis(c, x, rank, *axis, dft_of(c, x, rank, c.dim(x, *axis))));
   const Regrouped groups = regroup(c, x, rank);
   const Transform t = dft_of(c, x, rank, c.dim(groups.signal, 1));
-  const ValueId y = transform_axis(c, groups.signal, 4, 1, t);
+  const ValueId y = ops::transform_axis(c, groups.signal, 4, 1, t);
   const ValueId parts = c.number(t.output_parts);
   return c.emit(c.reshape(y, c.join({groups.before, t.outputs, groups.after, parts})));
 }
@@ -190,14 +138,14 @@ Expected<void> convert_stft(NodeCtx& ctx) {
   if (window.valid()) t.length = c.dim(window, 0);
   if (ctx.has(3)) t.length = positive_operand(c, 3);
   t.inputs = t.length;
-  t.outputs = t.onesided ? half_up(c, t.length) : t.length;
+  t.outputs = t.onesided ? ops::half_up(c, t.length) : t.length;
   const ValueId room = c.add(c.sub(c.dim(signal, 1), t.length), step);
   const ValueId frames = c.div(c.max(room, c.number(0)), step);
   const ValueId starts = c.unsqueeze(c.mul(c.count_up(frames), step), {1});
   const ValueId at = c.add(starts, c.count_up(t.length));
   ValueId framed = c.gather(signal, at, 1);  // [batch, frames, length, parts]
   if (window.valid()) framed = c.mul(framed, c.unsqueeze(window, {1}));
-  return c.emit(transform_axis(c, framed, 4, 2, t));
+  return c.emit(ops::transform_axis(c, framed, 4, 2, t));
 }
 
 namespace {
@@ -275,7 +223,7 @@ Expected<void> convert_mel_weight_matrix(NodeCtx& ctx) {
   const ValueId begin = c.slice(edges, 0, zero, bands);
   const ValueId peak = c.slice(edges, 0, one, c.add(bands, one));
   const ValueId end = c.slice(edges, 0, two, c.add(bands, two));
-  const ValueId bin = c.unsqueeze(c.count_up(half_up(c, dft_length)), {1});
+  const ValueId bin = c.unsqueeze(c.count_up(ops::half_up(c, dft_length)), {1});
   const auto ratio = [&](ValueId a, ValueId b) {
     return c.div(c.cast(a, DType::f64), c.cast(b, DType::f64));
   };
