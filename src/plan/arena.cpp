@@ -2,8 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <iterator>
 #include <numeric>
 #include <optional>
+#include <queue>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "base/checked.h"
 
@@ -149,6 +155,51 @@ std::optional<std::int64_t> smallest_gap(std::vector<Taken>& taken, std::int64_t
   return best;
 }
 
+/// Places that many buffers of one size take one after the other, so that finding one for the next
+/// does not look at all that live beside it. Buffers come in the order of their births.
+class Places {
+ public:
+  Places(std::int64_t bytes, const Levels& larger) : bytes_(bytes), others_(larger) {}
+
+  /// The lowest place that is free by then and that nothing but its own buffers comes near.
+  std::optional<std::int64_t> take(std::int32_t born, std::int32_t dies) {
+    while (!busy_.empty() && busy_.top().first < born) {
+      free_.insert(busy_.top().second);
+      busy_.pop();
+    }
+    const std::int64_t others = others_.end(born, dies);
+    const auto found = free_.lower_bound(others);
+    if (found == free_.end()) return std::nullopt;
+    const std::int64_t offset = *found;
+    free_.erase(found);
+    busy_.emplace(dies, offset);
+    return offset;
+  }
+
+  /// A buffer has found its offset by itself: it makes a place, unless that would touch others.
+  void add(std::int32_t born, std::int32_t dies, std::int64_t offset) {
+    const auto above = all_.lower_bound(offset);
+    const bool touches = (above != all_.end() && *above < offset + bytes_) ||
+                         (above != all_.begin() && *std::prev(above) + bytes_ > offset);
+    if (touches || others_.end(born, dies) > offset) {
+      others_.add(born, dies, bytes_, offset + bytes_);
+      return;
+    }
+    all_.insert(offset);
+    busy_.emplace(dies, offset);
+  }
+
+ private:
+  using Busy = std::pair<std::int32_t, std::int64_t>;  // when it ends, and the place
+  std::int64_t bytes_;
+  Levels others_;  // of the larger buffers, and of those that made no place
+  std::set<std::int64_t> all_, free_;
+  std::priority_queue<Busy, std::vector<Busy>, std::greater<>> busy_;
+};
+
+/// Of so many equal buffers, places are kept.
+constexpr std::ptrdiff_t kManyEqual = 512;
+
 }  // namespace
 
 BufferId ArenaPlanner::add(std::int64_t bytes) {
@@ -181,6 +232,18 @@ void ArenaPlanner::close_loop() {
 }
 
 Expected<void> ArenaPlanner::place() {
+  const auto find_offset = [this](const Buffer& buffer, const Levels& levels,
+                                  const Timeline& placed, std::vector<Taken>& taken) {
+    const std::int64_t top = levels.end(buffer.born, buffer.dies);
+    // A gap that is free all the time would be free in the moment when most is used. Where many
+    // live at once there is mostly none, and nothing to look for.
+    if (top - levels.most_used(buffer.born, buffer.dies) < buffer.bytes) return top;
+    taken.clear();
+    placed.collect(buffer.born, buffer.dies, [&](BufferId other) {
+      taken.push_back({at(other).offset, at(other).offset + at(other).bytes});
+    });
+    return smallest_gap(taken, buffer.bytes).value_or(top);
+  };
   std::vector<BufferId> order(buffers_.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
@@ -188,18 +251,22 @@ Expected<void> ArenaPlanner::place() {
   Timeline placed(now_);
   Levels levels(now_);
   std::vector<Taken> taken;
-  for (const BufferId id : order) {
+  std::optional<Places> places;
+  for (auto next = order.begin(), end_of_size = next; next != order.end(); ++next) {
+    const BufferId id = *next;
     Buffer& buffer = at(id);
-    const std::int64_t top = levels.end(buffer.born, buffer.dies);
-    buffer.offset = top;
-    // A gap that is free all the time would be free in the moment when most is used. Where many
-    // live at once there is mostly none, and nothing to look for.
-    if (top - levels.most_used(buffer.born, buffer.dies) >= buffer.bytes) {
-      taken.clear();
-      placed.collect(buffer.born, buffer.dies, [&](BufferId other) {
-        taken.push_back({at(other).offset, at(other).offset + at(other).bytes});
-      });
-      buffer.offset = smallest_gap(taken, buffer.bytes).value_or(top);
+    if (next == end_of_size) {
+      end_of_size = std::find_if(next, order.end(),
+                                 [&](BufferId other) { return at(other).bytes != buffer.bytes; });
+      places.reset();
+      if (end_of_size - next >= kManyEqual) places.emplace(buffer.bytes, levels);
+    }
+    const auto free = places ? places->take(buffer.born, buffer.dies) : std::nullopt;
+    if (free) {
+      buffer.offset = *free;
+    } else {
+      buffer.offset = find_offset(buffer, levels, placed, taken);
+      if (places) places->add(buffer.born, buffer.dies, buffer.offset);
     }
     const auto end = checked_sum(buffer.offset, buffer.bytes);
     if (!end) return fail(Code::limit_reached, "the values of a run need more than 2^63 bytes");

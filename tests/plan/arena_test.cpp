@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <random>
 #include <vector>
 
 namespace scanloom::plan {
@@ -126,6 +127,59 @@ TEST(Arena, NoTwoThatLiveAtOnceOverlap) {
       EXPECT_TRUE(arena.offset(a.id) + a.bytes <= arena.offset(b.id) ||
                   arena.offset(b.id) + b.bytes <= arena.offset(a.id));
     }
+}
+
+// Thousands of equal buffers, some of which live long: no more memory than live at once.
+TEST(Arena, ManyEqualBuffersTakeNoMoreThanLiveAtOnce) {
+  ArenaPlanner arena;
+  constexpr int kMany = 3000;
+  std::vector<BufferId> kept;
+  for (int i = 0; i < kMany; ++i) {
+    const BufferId buffer = arena.add(64);
+    if (i % 2 == 0) kept.push_back(buffer);
+    arena.tick();
+    arena.use(buffer);
+  }
+  // The way back reads them in the other order.
+  while (!kept.empty()) {
+    const BufferId made = arena.add(64);
+    arena.use(kept.back());
+    kept.pop_back();
+    arena.tick();
+    arena.use(made);
+  }
+  ASSERT_TRUE(arena.place());
+  EXPECT_EQ(arena.total_bytes(), (kMany / 2 + 2) * 64);
+}
+
+TEST(Arena, ManyOfFewSizesDoNotOverlap) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 3; ++round) {
+    ArenaPlanner arena;
+    struct Life {
+      BufferId id;
+      std::int64_t bytes;
+      int born, dies;
+    };
+    std::vector<Life> all;
+    for (int now = 0; now < 2500; ++now) {
+      const std::int64_t bytes = std::int64_t{64} << (random() % 3);
+      all.push_back({arena.add(bytes), bytes, now, now});
+      for (int k = 0; k < 2; ++k) {
+        Life& used = all[all.size() - 1 - random() % std::min<std::size_t>(all.size(), 60)];
+        arena.use(used.id);
+        used.dies = now;
+      }
+      arena.tick();
+    }
+    ASSERT_TRUE(arena.place());
+    for (std::size_t a = 0; a < all.size(); ++a)
+      for (std::size_t b = a + 1; b < all.size() && all[b].born <= all[a].dies; ++b) {
+        const std::int64_t first = arena.offset(all[a].id), second = arena.offset(all[b].id);
+        ASSERT_TRUE(first + all[a].bytes <= second || second + all[b].bytes <= first)
+            << "buffers " << a << " and " << b;
+      }
+  }
 }
 
 TEST(Arena, OffsetsThatOverflowAreRefused) {
