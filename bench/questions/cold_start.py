@@ -1,5 +1,5 @@
 """Cold start: from loading a model to its first result in a fresh process, after the import, with
-bodies of 10, 50 and 200 operators. Scanloom compiles them, the library of the compiler included;
+bodies of 10 to 1000 operators. Scanloom compiles them, the library of the compiler included;
 of a few steps it does not. JAX traces and compiles. And the imports themselves."""
 
 import importlib.util
@@ -10,7 +10,7 @@ import engines
 from harness import Peer, Question
 from workloads import wide_body
 
-SIZES = {10: None, 50: 1 / 3, 200: None}  # and the target beside JAX
+SIZES = {10: None, 50: 1 / 3, 200: None, 1000: None}  # and the target beside JAX
 FEW_STEPS = 10
 
 

@@ -7,13 +7,16 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Host.h>
 
+#include <algorithm>
 #include <mutex>
 
 #include "base/cpu.h"
+#include "jit/called_functions.h"
 #include "jit/emit_body.h"
 #include "jit/emit_loop.h"
 #include "jit/emit_program.h"
 #include "jit/module_isa.h"
+#include "jit/split_blocks.h"
 
 namespace scanloom::jit {
 namespace {
@@ -66,18 +69,32 @@ void optimise(llvm::Module& module, llvm::TargetMachine* machine) {
   passes.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O1).run(module, modules);
 }
 
+using Programs = std::vector<const tensor::ScalarProgram*>;
+
 /// Callable code.
 struct MachineCode {
   llvm::orc::ExecutorAddr address;
   std::string target;
   std::shared_ptr<void> owner;
+  CodeSize size;
 };
 
-/// What `emit(module, bytes of a vector)` appends, as machine code of its function `symbol`. It
-/// returns whether to optimise: scalar code gains much from LLVM's passes; of blocks of vectors
-/// they make the same code, in twice the time.
+CodeSize measure(const llvm::Module& module) {
+  CodeSize size;
+  for (const llvm::Function& function : module)
+    for (const llvm::BasicBlock& block : function) {
+      size.instructions += block.size();
+      size.longest_block = std::max(size.longest_block, block.size());
+    }
+  return size;
+}
+
+/// What `emit(module, bytes of a vector)` makes of `programs`, as machine code of its function
+/// `symbol`. It returns whether to optimise: scalar code gains much from LLVM's passes; of blocks
+/// of vectors they make the same code, in twice the time.
 template <class Emit>
-Expected<MachineCode> build(const std::string& name, Isa isa, const char* symbol, Emit&& emit) {
+Expected<MachineCode> build(const std::string& name, Isa isa, const char* symbol,
+                            const Programs& programs, Emit&& emit) {
   initialise_once();
   const Target target = target_for(isa);
   llvm::orc::JITTargetMachineBuilder machine{llvm::Triple(llvm::sys::getProcessTriple())};
@@ -96,7 +113,10 @@ Expected<MachineCode> build(const std::string& name, Isa isa, const char* symbol
   module->setDataLayout((*jit)->getDataLayout());
   module->setTargetTriple((*target_machine)->getTargetTriple().str());
   set_isa(*module, isa);
+  set_called(*module, programs);
   const bool optimised = emit(*module, target.vector_bytes);
+  split_long_blocks(*module);
+  const CodeSize size = measure(*module);
   for (llvm::Function& function : *module)
     if (!function.isDeclaration())
       function.addFnAttr("prefer-vector-width", std::to_string(8 * target.vector_bytes));
@@ -109,9 +129,11 @@ Expected<MachineCode> build(const std::string& name, Isa isa, const char* symbol
     return fail(Code::internal, "the compiler failed: {}", text_of(std::move(error)));
   auto found = (*jit)->lookup(symbol);
   if (!found) return fail(Code::internal, "the compiler failed: {}", text_of(found.takeError()));
-  return MachineCode{*found, target.shown, std::shared_ptr<void>(jit->release(), [](void* owned) {
-                       delete static_cast<llvm::orc::LLJIT*>(owned);
-                     })};
+  return MachineCode{
+      *found, target.shown,
+      std::shared_ptr<void>(jit->release(),
+                            [](void* owned) { delete static_cast<llvm::orc::LLJIT*>(owned); }),
+      size};
 }
 
 Expected<void> check_statements(const std::vector<Statement>& statements) {
@@ -124,27 +146,38 @@ Expected<void> check_statements(const std::vector<Statement>& statements) {
   return {};
 }
 
+void add_programs(const std::vector<Statement>& statements, Programs& programs) {
+  for (const Statement& statement : statements) {
+    programs.push_back(&statement.nest.program);
+    for (const Fold& fold : statement.nest.folds) programs.push_back(&fold.program);
+    add_programs(statement.inner, programs);
+    add_programs(statement.otherwise, programs);
+  }
+}
+
 }  // namespace
 
 Expected<CompiledLoop> compile_loop(const LoopSource& source) {
   SCANLOOM_CHECK_OK(check_supported(source.program));
-  SCANLOOM_TRY(MachineCode code, build(source.name, source.isa, kLoopSymbol,
+  SCANLOOM_TRY(MachineCode code, build(source.name, source.isa, kLoopSymbol, {&source.program},
                                        [&](llvm::Module& module, unsigned vector_bytes) {
                                          return emit_loop(module, source, vector_bytes);
                                        }));
   return CompiledLoop{code.address.toPtr<CompiledLoopFn>(), std::move(code.target),
-                      std::move(code.owner)};
+                      std::move(code.owner), code.size};
 }
 
 Expected<CompiledBody> compile_body(const BodySource& source) {
   SCANLOOM_CHECK_OK(check_statements(source.statements));
-  SCANLOOM_TRY(MachineCode code, build("body", source.isa, kBodySymbol,
+  Programs programs;
+  add_programs(source.statements, programs);
+  SCANLOOM_TRY(MachineCode code, build("body", source.isa, kBodySymbol, programs,
                                        [&](llvm::Module& module, unsigned vector_bytes) {
                                          emit_body(module, source, vector_bytes);
                                          return true;
                                        }));
   return CompiledBody{code.address.toPtr<CompiledBodyFn>(), std::move(code.target),
-                      std::move(code.owner)};
+                      std::move(code.owner), code.size};
 }
 
 }  // namespace scanloom::jit

@@ -90,7 +90,8 @@ class LoopEmitter {
         source_(source),
         program_(program),
         builder_(loop_.builder),
-        result_(loop_.last_step()) {}
+        result_(loop_.last_step()),
+        is_long_(loop_.is_long()) {}
 
   void emit(const Groups& groups) {
     const LaneReuse reuse = program_.goes_lane_by_lane() ? LaneReuse::none : LaneReuse::any;
@@ -195,8 +196,9 @@ class LoopEmitter {
       for (const LaneBlock& block : blocks_)
         if (element != nullptr) splats_.of(builder_, element, block.width);
     const Parts initial = load(loop_.carried_in, at_lane(loop_.carried_in, lane));
-    const Values first_slices = at_lane(loop_.scanned, lane);
-    const Values first_rows = at_lane(loop_.stacked, lane);
+    // Of a long program each has an address of its own where it is loaded or stored.
+    const Values first_slices = is_long_ ? Values() : at_lane(loop_.scanned, lane);
+    const Values first_rows = is_long_ ? Values() : at_lane(loop_.stacked, lane);
     llvm::BasicBlock* const before = builder_.GetInsertBlock();
     llvm::BasicBlock* const steps = loop_.block("steps");
     llvm::BasicBlock* const after = loop_.block("steps_done");
@@ -211,12 +213,16 @@ class LoopEmitter {
 
     Parts inputs = captured;
     inputs.append(states);
-    const Parts next = emit_step(inputs, slices, rows);
+    const Parts next =
+        is_long_ ? emit_long_step(inputs, builder_.CreateSub(step[0], loop_.first_step()), lane)
+                 : emit_step(inputs, slices, rows);
 
     Value const next_step = builder_.CreateAdd(step[0], builder_.getInt64(1));
     close_phis(step, {next_step}, steps);
-    close_phis(slices, advanced(loop_.scanned, slices), steps);
-    close_phis(rows, advanced(loop_.stacked, rows), steps);
+    if (!is_long_) {
+      close_phis(slices, advanced(loop_.scanned, slices), steps);
+      close_phis(rows, advanced(loop_.stacked, rows), steps);
+    }
     close_phis(states.uniform, next.uniform, steps);
     for (std::size_t i = 0; i < blocks_.size(); ++i)
       close_phis(states.of_blocks[i], next.of_blocks[i], steps);
@@ -247,6 +253,60 @@ class LoopEmitter {
         next.of_blocks[k].push_back(results[result_of_state(i)]);
       for (std::size_t i = 0; i < rows.size(); ++i)
         store(loop_.stacked[i], rows[i], results[result_of_row(i)], block);
+    }
+    return next;
+  }
+
+  /// Where a slice or row lies of the step that is so many behind the first of the call.
+  Value address(const Port& port, Value passed, Value lane) {
+    return loop_.at_lane(*port.operand, loop_.at_step(port, passed), lane);
+  }
+
+  /// emit_step() of a long program: loads where they are needed first, rows stored as soon as they
+  /// are computed.
+  Parts emit_long_step(const Parts& inputs, Value passed, Value lane) {
+    const std::size_t first_slice = source_.captured.size() + source_.carried.size();
+    const auto store_row = [&](std::size_t i, Value value, const LaneBlock* block) {
+      const Port& port = loop_.stacked[i];
+      Value const at = address(port, passed, lane);
+      block == nullptr ? store_uniform(port, at, value) : store(port, at, value, *block);
+    };
+    const auto access = [&](const LaneBlock* block) {
+      return LateAccess{[=, this](std::size_t reg) {
+                          const Port& port = loop_.scanned[reg - first_slice];
+                          Value const at = address(port, passed, lane);
+                          if (is_uniform(port))
+                            return load_lanes(builder_, port.operand->dtype, at, 0, 1);
+                          return load_block(builder_, *port.operand, at_block(port, at, *block),
+                                            *block);
+                        },
+                        [=, this](std::size_t reg, Value made) {
+                          program_.for_rows_made(reg, block == nullptr,
+                                                 [&](std::size_t i) { store_row(i, made, block); });
+                        }};
+    };
+    const std::size_t slices = source_.scanned.size();
+    Parts next(blocks_.size());
+    Values elements = inputs.uniform;
+    elements.resize(elements.size() + slices);
+    const LateAccess of_uniform = access(nullptr);
+    const Values registers = program_.emit_uniform(builder_, std::move(elements), &of_uniform);
+    if (source_.has_keep_going) keep_going_ = uniform_result(registers, 0);
+    for (std::size_t i = 0; i < loop_.carried_out.size(); ++i)
+      next.uniform.push_back(uniform_result(registers, result_of_state(i)));
+    for (const std::size_t i : program_.rows_not_made())
+      if (is_uniform(loop_.stacked[i]))
+        store_row(i, uniform_result(registers, result_of_row(i)), nullptr);
+    for (std::size_t k = 0; k < blocks_.size(); ++k) {
+      Values lanes = inputs.of_blocks[k];
+      lanes.resize(lanes.size() + slices);
+      const LateAccess of_block = access(&blocks_[k]);
+      const Values results =
+          program_.emit_lanes(builder_, registers, lanes, blocks_[k].width, splats_, &of_block);
+      for (std::size_t i = 0; i < loop_.carried_out.size(); ++i)
+        next.of_blocks[k].push_back(results[result_of_state(i)]);
+      for (const std::size_t i : program_.rows_not_made())
+        if (!is_uniform(loop_.stacked[i])) store_row(i, results[result_of_row(i)], &blocks_[k]);
     }
     return next;
   }
@@ -284,6 +344,7 @@ class LoopEmitter {
   Value keep_going_ = nullptr;
   std::vector<LaneBlock> blocks_;  ///< of the group
   bool is_last_ = false;
+  const bool is_long_;
 };
 
 }  // namespace

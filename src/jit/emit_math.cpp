@@ -14,6 +14,7 @@
 #include "base/math/math.h"
 #include "base/math/sigmoid.h"
 #include "base/math/trig.h"
+#include "jit/called_functions.h"
 #include "jit/emit_call.h"
 #include "jit/emit_remainder.h"
 #include "jit/module_isa.h"
@@ -190,17 +191,25 @@ llvm::Value* emit_in(const M& m, ScalarOp op, llvm::Value* a) {
   }
 }
 
+llvm::Value* write_out(llvm::IRBuilder<>& builder, ScalarOp op, llvm::Value* a) {
+  if (a->getType()->getScalarType()->isDoubleTy())
+    return emit_in(LlvmDomain<64>(builder, a->getType()), op, a);
+  return emit_in(LlvmDomain<32>(builder, a->getType()), op, a);
+}
+
 }  // namespace
 
 llvm::Value* emit_math(llvm::IRBuilder<>& builder, ScalarOp op, llvm::Value* a, llvm::Value* b) {
-  const bool wide = a->getType()->getScalarType()->isDoubleTy();
   if (op == ScalarOp::mod_floor) return emit_modulo(builder, a, b);
   if (op == ScalarOp::mod_trunc) return emit_remainder(builder, a, b);
   if (op == ScalarOp::pow)
-    return wide ? emit_call<double>(builder, &math::pow, a, b)
-                : emit_call<float>(builder, &math::pow, a, b);
-  if (wide) return emit_in(LlvmDomain<64>(builder, a->getType()), op, a);
-  return emit_in(LlvmDomain<32>(builder, a->getType()), op, a);
+    return a->getType()->getScalarType()->isDoubleTy()
+               ? emit_call<double>(builder, &math::pow, a, b)
+               : emit_call<float>(builder, &math::pow, a, b);
+  if (!is_called(builder, op)) return write_out(builder, op, a);
+  return call_once_emitted(builder, op, a, [op](llvm::IRBuilder<>& inside, llvm::Value* argument) {
+    return write_out(inside, op, argument);
+  });
 }
 
 }  // namespace scanloom::jit

@@ -1,6 +1,7 @@
 #include "jit/emit_wide_loop.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "jit/counting_loop.h"
 #include "jit/emit_memory.h"
@@ -30,11 +31,13 @@ class WideEmitter {
         builder_(loop_.builder),
         source_(source),
         program_(program),
-        vector_bytes_(vector_bytes) {}
+        vector_bytes_(vector_bytes),
+        is_long_(loop_.is_long()) {}
 
   void emit() {
     copy_states();
-    if (is_wide(source_)) emit_past_caches();
+    // Long programs are bound by what they compute.
+    if (is_wide(source_) && !is_long_) emit_past_caches();
     emit_steps(false);
     builder_.CreateRet(loop_.last_step());
   }
@@ -81,9 +84,13 @@ class WideEmitter {
   }
 
   void emit_step(llvm::Value* passed) {
-    std::vector<llvm::Value*> scanned, stacked;
-    for (const Port& port : loop_.scanned) scanned.push_back(loop_.at_step(port, passed));
-    for (const Port& port : loop_.stacked) stacked.push_back(loop_.at_step(port, passed));
+    passed_ = passed;
+    Values scanned(loop_.scanned.size()), stacked(loop_.stacked.size());
+    // A long program takes them from the frame where they are needed.
+    for (std::size_t i = 0; i < scanned.size() && !is_long_; ++i)
+      scanned[i] = loop_.at_step(loop_.scanned[i], passed);
+    for (std::size_t i = 0; i < stacked.size() && !is_long_; ++i)
+      stacked[i] = loop_.at_step(loop_.stacked[i], passed);
     const Values uniform = emit_uniform(scanned, stacked);
     const unsigned vector = vector_bytes_ / program_.widest_lane(), width = 2 * vector;
     const LaneReuse reuse =
@@ -150,19 +157,29 @@ class WideEmitter {
     for (const Port& port : loop_.captured) values.push_back(at(port, port.base));
     for (const Port& port : loop_.carried_out) values.push_back(at(port, port.base));
     for (std::size_t i = 0; i < scanned.size(); ++i)
-      values.push_back(at(loop_.scanned[i], scanned[i]));
+      values.push_back(is_long_ ? nullptr : at(loop_.scanned[i], scanned[i]));
     return values;
   }
 
   /// Stores the rows of one element; returns the registers of all that is one element.
   Values emit_uniform(const Values& scanned, const Values& stacked) {
+    const auto store = [&](std::size_t i, llvm::Value* value) {
+      store_uniform(loop_.stacked[i], value, address(loop_.stacked[i], stacked[i]));
+    };
+    const LateAccess late{[&](std::size_t reg) { return load_slice(reg, nullptr, nullptr); },
+                          [&](std::size_t reg, llvm::Value* made) {
+                            program_.for_rows_made(reg, true,
+                                                   [&](std::size_t i) { store(i, made); });
+                          }};
     const Values registers = program_.emit_uniform(
-        builder_, operands(scanned, [&](const Port& port, llvm::Value* base) -> llvm::Value* {
-          return is_uniform(*port.operand) ? load_uniform(port, base) : nullptr;
-        }));
-    for (std::size_t i = 0; i < stacked.size(); ++i)
-      if (is_uniform(*loop_.stacked[i].operand))
-        store_uniform(loop_.stacked[i], registers[result_of_row(i)], stacked[i]);
+        builder_,
+        operands(scanned,
+                 [&](const Port& port, llvm::Value* base) -> llvm::Value* {
+                   return is_uniform(*port.operand) ? load_uniform(port, base) : nullptr;
+                 }),
+        is_long_ ? &late : nullptr);
+    for (const std::size_t i : rows_left())
+      if (is_uniform(*loop_.stacked[i].operand)) store(i, registers[result_of_row(i)]);
     return registers;
   }
 
@@ -176,7 +193,17 @@ class WideEmitter {
                             block);
         });
     Splats splats;
-    const Values results = program_.emit_lanes(builder_, uniform, inputs, block.width, splats);
+    const auto store = [&](std::size_t i, llvm::Value* value) {
+      const Port& port = loop_.stacked[i];
+      store_row(port, value, loop_.at_lane(*port.operand, address(port, stacked[i]), lane), block);
+    };
+    const LateAccess late{[&](std::size_t reg) { return load_slice(reg, lane, &block); },
+                          [&](std::size_t reg, llvm::Value* made) {
+                            program_.for_rows_made(reg, false,
+                                                   [&](std::size_t i) { store(i, made); });
+                          }};
+    const Values results = program_.emit_lanes(builder_, uniform, inputs, block.width, splats,
+                                               is_long_ ? &late : nullptr);
     const std::size_t states = loop_.carried_out.size();
     for (std::size_t i = 0; i < states; ++i) {
       const Port& port = loop_.carried_out[i];
@@ -184,11 +211,29 @@ class WideEmitter {
         store_block(builder_, *port.operand, results[i],
                     loop_.at_lane(*port.operand, port.base, lane), block);
     }
-    for (std::size_t i = 0; i < stacked.size(); ++i) {
-      const Port& port = loop_.stacked[i];
-      if (!is_uniform(*port.operand))
-        store_row(port, results[states + i], loop_.at_lane(*port.operand, stacked[i], lane), block);
-    }
+    for (const std::size_t i : rows_left())
+      if (!is_uniform(*loop_.stacked[i].operand)) store(i, results[states + i]);
+  }
+
+  /// Where a slice or row lies in the step at hand; `known`, unless the program is long.
+  llvm::Value* address(const Port& port, llvm::Value* known) {
+    return is_long_ ? loop_.at_step(port, passed_) : known;
+  }
+
+  /// An input of a long program: one element, or a block of lanes.
+  llvm::Value* load_slice(std::size_t reg, llvm::Value* lane, const LaneBlock* block) {
+    const Port& port = loop_.scanned[reg - source_.captured.size() - source_.carried.size()];
+    llvm::Value* const at = loop_.at_step(port, passed_);
+    if (is_uniform(*port.operand)) return load_uniform(port, at);
+    return load_block(builder_, *port.operand, loop_.at_lane(*port.operand, at, lane), *block);
+  }
+
+  /// The rows that are stored behind the program.
+  std::vector<std::size_t> rows_left() const {
+    if (is_long_) return program_.rows_not_made();
+    std::vector<std::size_t> all(loop_.stacked.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    return all;
   }
 
   void store_row(const Port& port, llvm::Value* value, llvm::Value* address,
@@ -209,7 +254,9 @@ class WideEmitter {
   const LoopSource& source_;
   const LaneProgram& program_;
   const unsigned vector_bytes_;
+  const bool is_long_;
   bool past_caches_ = false;
+  llvm::Value* passed_ = nullptr;  ///< steps of the call before the one at hand
 };
 
 }  // namespace

@@ -59,11 +59,18 @@ struct LoopFrame {
 using CompiledLoopFn = std::int64_t (*)(const LoopFrame* frame, std::int64_t first,
                                         std::int64_t last);
 
+/// What the compiler had to translate, which its time goes by: as many instructions in all, and in
+/// the longest block without jumps, where the time of some passes grows faster than the length.
+struct CodeSize {
+  std::size_t instructions = 0, longest_block = 0;
+};
+
 /// Owns the machine code.
 struct CompiledLoop {
   CompiledLoopFn run = nullptr;
   std::string target;  ///< "x86-64-v4, 512-bit vectors": for `show`
   std::shared_ptr<void> code;
+  CodeSize size;
 };
 
 /// Element (i, j, ...) of an operand lies i * strides[0] + j * strides[1] + ... elements from the
@@ -229,6 +236,7 @@ struct CompiledBody {
   CompiledBodyFn run = nullptr;
   std::string target;
   std::shared_ptr<void> code;
+  CodeSize size;
 };
 
 /// Versioned entry point of the plug-in, "scanloom_jit_plugin".
@@ -241,6 +249,6 @@ struct Plugin {
   /// Whether there is machine code for the program; the error says what is missing.
   Expected<void> (*check)(const tensor::ScalarProgram& program);
 };
-inline constexpr std::uint32_t kPluginVersion = 7;
+inline constexpr std::uint32_t kPluginVersion = 8;
 
 }  // namespace scanloom::jit

@@ -60,6 +60,15 @@ LaneProgram::LaneProgram(const LoopSource& source) : program_(source.program) {
     }));
     measure(instr, uniform_.size() - 1);
   }
+  const std::size_t first_row = program_.results.size() - source.stacked.size();
+  for (std::size_t i = 0; i < source.stacked.size(); ++i) {
+    const auto reg = static_cast<std::size_t>(program_.results[first_row + i]);
+    const bool uniform = source.stacked[i].lane_stride == 0;
+    if (reg >= program_.inputs.size() && uniform_[reg] == uniform)
+      rows_made_.insert({{reg, uniform}, i});
+    else
+      rows_not_made_.push_back(i);
+  }
 }
 
 void LaneProgram::look_at_lanes(const LoopOperand& operand) {
@@ -80,30 +89,48 @@ void LaneProgram::measure(const ScalarInstr& instr, std::size_t reg) {
 }
 
 std::vector<llvm::Value*> LaneProgram::emit_uniform(llvm::IRBuilder<>& builder,
-                                                    std::vector<llvm::Value*> inputs) const {
+                                                    std::vector<llvm::Value*> inputs,
+                                                    const LateAccess* late) const {
   std::vector<llvm::Value*> registers = std::move(inputs);
   const std::size_t first = program_.inputs.size();
   registers.resize(uniform_.size());
-  for (std::size_t i = 0; i < program_.instrs.size(); ++i)
-    if (uniform_[first + i]) emit_instr(builder, program_, i, registers, 1);
+  const auto need = [&](std::int32_t reg) {
+    if (reg < 0) return;
+    const auto index = static_cast<std::size_t>(reg);
+    if (registers[index] == nullptr) registers[index] = late->load(index);
+  };
+  for (std::size_t i = 0; i < program_.instrs.size(); ++i) {
+    if (!uniform_[first + i]) continue;
+    for (const std::int32_t arg : program_.instrs[i].args) need(arg);
+    emit_instr(builder, program_, i, registers, 1);
+    if (late != nullptr) late->made(first + i, registers[first + i]);
+  }
+  for (const std::int32_t result : program_.results)
+    if (uniform_[static_cast<std::size_t>(result)]) need(result);
   return registers;
 }
 
 std::vector<llvm::Value*> LaneProgram::emit_lanes(llvm::IRBuilder<>& builder,
                                                   const std::vector<llvm::Value*>& uniform,
                                                   const std::vector<llvm::Value*>& inputs,
-                                                  unsigned width, Splats& splats) const {
+                                                  unsigned width, Splats& splats,
+                                                  const LateAccess* late) const {
   std::vector<llvm::Value*> registers = inputs;
   registers.resize(uniform_.size());
   const auto need = [&](std::int32_t reg) {
     if (reg < 0) return;
     const auto index = static_cast<std::size_t>(reg);
-    if (registers[index] == nullptr) registers[index] = splats.of(builder, uniform[index], width);
+    if (registers[index] != nullptr) return;
+    llvm::Value* const element = uniform_[index] ? uniform[index] : nullptr;
+    llvm::Value* const value = element != nullptr ? element : late->load(index);
+    registers[index] = uniform_[index] ? splats.of(builder, value, width) : value;
   };
   for (std::size_t i = 0; i < program_.instrs.size(); ++i) {
     if (uniform_[program_.inputs.size() + i]) continue;
     for (const std::int32_t arg : program_.instrs[i].args) need(arg);
     emit_instr(builder, program_, i, registers, width);
+    const std::size_t made = program_.inputs.size() + i;
+    if (late != nullptr) late->made(made, registers[made]);
   }
   std::vector<llvm::Value*> results;
   for (const std::int32_t result : program_.results) {

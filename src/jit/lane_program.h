@@ -5,6 +5,7 @@
 #include <llvm/IR/IRBuilder.h>
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <utility>
 #include <vector>
@@ -21,6 +22,12 @@ class Splats {
 
  private:
   std::map<std::pair<llvm::Value*, unsigned>, llvm::Value*> made_;
+};
+
+/// How a long program reads its operands and hands on what it makes: where it does so.
+struct LateAccess {
+  std::function<llvm::Value*(std::size_t reg)> load;             ///< of an input that was not given
+  std::function<void(std::size_t reg, llvm::Value* made)> made;  ///< by each instruction
 };
 
 class LaneProgram {
@@ -40,14 +47,25 @@ class LaneProgram {
   /// integers, elements that lie apart.
   [[nodiscard]] bool goes_lane_by_lane() const { return lane_by_lane_; }
 
+  /// Calls f(row) for the rows, all of them one element or all of them lanes, that an instruction
+  /// of their kind makes: that of register `reg`.
+  template <class F>
+  void for_rows_made(std::size_t reg, bool uniform, F&& f) const {
+    const auto [first, last] = rows_made_.equal_range({reg, uniform});
+    for (auto row = first; row != last; ++row) f(row->second);
+  }
+  /// The rows for which that will call nothing: of inputs, or lanes of what is one element.
+  [[nodiscard]] const std::vector<std::size_t>& rows_not_made() const { return rows_not_made_; }
+
   /// Registers of the program, those per lane empty, from such inputs.
   std::vector<llvm::Value*> emit_uniform(llvm::IRBuilder<>& builder,
-                                         std::vector<llvm::Value*> inputs) const;
+                                         std::vector<llvm::Value*> inputs,
+                                         const LateAccess* late = nullptr) const;
   /// The results of the program for `width` lanes; `inputs`: vectors, those that are uniform empty.
   std::vector<llvm::Value*> emit_lanes(llvm::IRBuilder<>& builder,
                                        const std::vector<llvm::Value*>& uniform,
                                        const std::vector<llvm::Value*>& inputs, unsigned width,
-                                       Splats& splats) const;
+                                       Splats& splats, const LateAccess* late = nullptr) const;
 
  private:
   void measure(const tensor::ScalarInstr& instr, std::size_t reg);
@@ -55,6 +73,8 @@ class LaneProgram {
 
   const tensor::ScalarProgram& program_;
   std::vector<bool> uniform_;
+  std::multimap<std::pair<std::size_t, bool>, std::size_t> rows_made_;
+  std::vector<std::size_t> rows_not_made_;
   std::int64_t uniform_work_ = 0, lane_work_ = 0;
   unsigned widest_ = 4;
   bool lane_by_lane_ = false;

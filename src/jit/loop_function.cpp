@@ -4,6 +4,7 @@
 
 #include "jit/emit_loop.h"
 #include "jit/emit_memory.h"
+#include "jit/split_blocks.h"
 
 namespace scanloom::jit {
 namespace {
@@ -40,7 +41,20 @@ LoopFunction::LoopFunction(llvm::Module& module, const LoopSource& loop)
   stacked = load_ports(source.stacked, kStacked, kStackedStrides);
 }
 
+bool LoopFunction::is_long() const {
+  const std::size_t operands = source.scanned.size() + source.stacked.size();
+  return source.program.instrs.size() + operands > kManyInstructions;
+}
+
 llvm::Value* LoopFunction::at_step(const Port& port, llvm::Value* passed) {
+  if (port.base == nullptr) {
+    const auto load = [&](llvm::Value* array, llvm::Type* type) {
+      return builder.CreateLoad(type, builder.CreateConstInBoundsGEP1_64(type, array, port.index));
+    };
+    llvm::Value* const step = builder.CreateAdd(first_step(), passed);
+    return add_bytes(builder, load(port.bases, builder.getPtrTy()),
+                     builder.CreateMul(load(port.steps, builder.getInt64Ty()), step));
+  }
   return add_bytes(builder, port.base, builder.CreateMul(port.step, passed));
 }
 
@@ -66,8 +80,12 @@ std::vector<LoopFunction::Port> LoopFunction::load_ports(const std::vector<LoopO
   llvm::Value* const bases = field(addresses);
   llvm::Value* const steps = field(strides);
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    Port port{&operands[i], load_at(bases, i, pointer)};
-    if (steps != nullptr) {
+    Port port{&operands[i]};
+    port.bases = bases;
+    port.steps = steps;
+    port.index = i;
+    if (steps == nullptr || !is_long()) port.base = load_at(bases, i, pointer);
+    if (steps != nullptr && !is_long()) {
       port.step = load_at(steps, i, builder.getInt64Ty());
       port.base = at_step(port, first_step());
     }

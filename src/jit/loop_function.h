@@ -13,15 +13,23 @@ namespace scanloom::jit {
 class LoopFunction {
  public:
   /// One operand's base address and, of slices and rows, its bytes per step; the base is that of
-  /// the slice of the first step of a call.
+  /// the slice of the first step of a call. In a long loop, slices and rows have neither: they are
+  /// so many that registers do not hold them, and at_step() loads them from the frame.
   struct Port {
     const LoopOperand* operand;
-    llvm::Value* base;
+    llvm::Value* base = nullptr;
     llvm::Value* step = nullptr;
+    llvm::Value* bases = nullptr;  ///< in the frame, of the port and its like
+    llvm::Value* steps = nullptr;
+    std::size_t index = 0;
   };
 
   /// The builder stands at the end of the function's first block.
   LoopFunction(llvm::Module& module, const LoopSource& source);
+
+  /// Whether its program is so long that it will be cut (see split_blocks.h). Then what it reads is
+  /// best loaded, and what it makes stored, where the program needs and makes it.
+  [[nodiscard]] bool is_long() const;
 
   [[nodiscard]] llvm::Value* first_step() const { return function->getArg(1); }
   [[nodiscard]] llvm::Value* last_step() const { return function->getArg(2); }

@@ -1,0 +1,67 @@
+#include "jit/called_functions.h"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Module.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace scanloom::jit {
+namespace {
+
+using tensor::ScalarOp;
+
+constexpr const char* kFlag = "scanloom.called";
+
+constexpr std::size_t kOps = 64;
+static_assert(static_cast<std::size_t>(ScalarOp::pow) < kOps);  // one bit of each function
+
+std::uint64_t bit_of(ScalarOp op) { return std::uint64_t{1} << static_cast<unsigned>(op); }
+
+std::string name_of(ScalarOp op, llvm::Type* type) {
+  auto* const vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  const unsigned lanes = vector == nullptr ? 1 : vector->getNumElements();
+  return std::string("math.") + tensor::scalar_op_name(op) +
+         (type->getScalarType()->isDoubleTy() ? ".f64." : ".f32.") + std::to_string(lanes);
+}
+
+}  // namespace
+
+void set_called(llvm::Module& module, std::span<const tensor::ScalarProgram* const> programs) {
+  std::array<int, kOps> count{};
+  std::uint64_t called = 0;
+  for (const tensor::ScalarProgram* const program : programs)
+    for (const tensor::ScalarInstr& instr : program->instrs)
+      if (tensor::is_function(instr.op) &&
+          ++count[static_cast<std::size_t>(instr.op)] > kMostWrittenOut)
+        called |= bit_of(instr.op);
+  auto* const bits = llvm::ConstantInt::get(llvm::Type::getInt64Ty(module.getContext()), called);
+  module.addModuleFlag(llvm::Module::Warning, kFlag, bits);
+}
+
+bool is_called(const llvm::IRBuilder<>& builder, ScalarOp op) {
+  const auto* const flag = llvm::mdconst::extract<llvm::ConstantInt>(
+      builder.GetInsertBlock()->getModule()->getModuleFlag(kFlag));
+  return (flag->getZExtValue() & bit_of(op)) != 0;
+}
+
+llvm::Value* call_once_emitted(
+    llvm::IRBuilder<>& builder, ScalarOp op, llvm::Value* a,
+    llvm::function_ref<llvm::Value*(llvm::IRBuilder<>&, llvm::Value*)> emit) {
+  llvm::Module& module = *builder.GetInsertBlock()->getModule();
+  const std::string name = name_of(op, a->getType());
+  llvm::Function* function = module.getFunction(name);
+  if (function == nullptr) {
+    auto* const type = llvm::FunctionType::get(a->getType(), {a->getType()}, false);
+    function = llvm::Function::Create(type, llvm::Function::InternalLinkage, name, module);
+    for (const auto attribute : {llvm::Attribute::NoUnwind, llvm::Attribute::NoInline})
+      function->addFnAttr(attribute);
+    function->setDoesNotAccessMemory();
+    llvm::IRBuilder<> inside(llvm::BasicBlock::Create(module.getContext(), "entry", function));
+    inside.CreateRet(emit(inside, function->getArg(0)));
+  }
+  return builder.CreateCall(function, {a});
+}
+
+}  // namespace scanloom::jit

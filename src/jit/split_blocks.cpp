@@ -1,0 +1,160 @@
+#include "jit/split_blocks.h"
+
+#include <llvm/ADT/SetVector.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Instructions.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace scanloom::jit {
+namespace {
+
+/// From here on a block is cut, and how long its parts are. What parts hand to each other goes
+/// through memory, so that much shorter ones would run more slowly.
+constexpr std::size_t kMostInstructions = 2 * kManyInstructions, kInstructionsOfPart = 512;
+
+using Values = llvm::SetVector<llvm::Value*>;
+using Iterator = llvm::BasicBlock::iterator;
+
+/// Whether it has to stay in its function.
+bool is_bound(const llvm::Instruction& instruction) {
+  return llvm::isa<llvm::PHINode>(instruction) || llvm::isa<llvm::AllocaInst>(instruction) ||
+         instruction.isTerminator();
+}
+
+/// Moves parts of one function's blocks out of it. Parts run one after the other, so one place in
+/// memory serves all.
+class Splitter {
+ public:
+  explicit Splitter(llvm::Function& function) : function_(function), builder_(context()) {}
+
+  void split() {
+    std::vector<llvm::BasicBlock*> longer;
+    for (llvm::BasicBlock& block : function_)
+      if (block.size() > kMostInstructions) longer.push_back(&block);
+    for (llvm::BasicBlock* const block : longer) split(*block);
+    if (shared_ == nullptr) return;
+    shared_->setOperand(0, builder_.getInt64(most_bytes_));
+  }
+
+ private:
+  llvm::LLVMContext& context() { return function_.getContext(); }
+  [[nodiscard]] const llvm::DataLayout& layout() const {
+    return function_.getParent()->getDataLayout();
+  }
+
+  void split(llvm::BasicBlock& block) {
+    for (Iterator at = block.begin(); at != block.end();) {
+      if (is_bound(*at)) {
+        ++at;
+        continue;
+      }
+      const Iterator first = at;
+      for (std::size_t count = 0; !is_bound(*at) && count < kInstructionsOfPart; ++count) ++at;
+      move_out(block, first, at);
+    }
+  }
+
+  void move_out(llvm::BasicBlock& block, Iterator first, Iterator last) {
+    auto* const type = llvm::FunctionType::get(builder_.getVoidTy(), {builder_.getPtrTy()}, false);
+    auto* const part = llvm::Function::Create(type, llvm::Function::InternalLinkage, "part",
+                                              function_.getParent());
+    for (const auto attribute : {llvm::Attribute::NoUnwind, llvm::Attribute::NoInline})
+      part->addFnAttr(attribute);
+    auto* const body = llvm::BasicBlock::Create(context(), "entry", part);
+    body->splice(body->end(), &block, first, last);
+    bytes_ = 0;
+    hand_over(*body, block, last);
+    hand_back(*body, block, last);
+    most_bytes_ = std::max(most_bytes_, bytes_);
+  }
+
+  /// What `body` reads of the function it comes from, and the call, which goes before `last`.
+  void hand_over(llvm::BasicBlock& body, llvm::BasicBlock& block, Iterator last) {
+    Values read;
+    for (llvm::Instruction& instruction : body)
+      for (llvm::Value* const value : instruction.operands())
+        if (is_of_function(*value)) read.insert(value);
+    llvm::DenseMap<llvm::Value*, llvm::Value*> known;
+    const Iterator begin = body.begin();
+    for (llvm::Value* const value : read) {
+      const std::uint64_t offset = reserve(value->getType());
+      builder_.SetInsertPoint(&block, last);
+      builder_.CreateStore(value, place(shared(), offset));
+      builder_.SetInsertPoint(&body, begin);
+      known[value] =
+          builder_.CreateLoad(value->getType(), place(body.getParent()->getArg(0), offset));
+    }
+    for (llvm::Instruction& instruction : llvm::make_range(begin, body.end()))
+      for (llvm::Use& use : instruction.operands())
+        if (const auto found = known.find(use.get()); found != known.end()) use.set(found->second);
+    builder_.SetInsertPoint(&block, last);
+    builder_.CreateCall(body.getParent(), {shared()});
+  }
+
+  /// What is read of `body` elsewhere.
+  void hand_back(llvm::BasicBlock& body, llvm::BasicBlock& block, Iterator last) {
+    std::vector<llvm::Instruction*> made;
+    const auto is_elsewhere = [&](const llvm::Use& use) {
+      return llvm::cast<llvm::Instruction>(use.getUser())->getParent() != &body;
+    };
+    for (llvm::Instruction& instruction : body)
+      if (llvm::any_of(instruction.uses(), is_elsewhere)) made.push_back(&instruction);
+    for (llvm::Instruction* const value : made) {
+      const std::uint64_t offset = reserve(value->getType());
+      builder_.SetInsertPoint(&block, last);
+      auto* const after = builder_.CreateLoad(value->getType(), place(shared(), offset));
+      value->replaceUsesWithIf(after, is_elsewhere);
+      builder_.SetInsertPoint(&body);
+      builder_.CreateStore(value, place(body.getParent()->getArg(0), offset));
+    }
+    builder_.SetInsertPoint(&body);
+    builder_.CreateRetVoid();
+  }
+
+  [[nodiscard]] bool is_of_function(const llvm::Value& value) const {
+    if (llvm::isa<llvm::Argument>(value)) return true;
+    const auto* const instruction = llvm::dyn_cast<llvm::Instruction>(&value);
+    return instruction != nullptr && instruction->getFunction() == &function_;
+  }
+
+  /// The offset of a value that is handed over or back by the part at hand.
+  std::uint64_t reserve(llvm::Type* type) {
+    const std::uint64_t offset = llvm::alignTo(bytes_, layout().getABITypeAlign(type));
+    bytes_ = offset + layout().getTypeAllocSize(type);
+    return offset;
+  }
+
+  llvm::Value* place(llvm::Value* base, std::uint64_t offset) {
+    return builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), base, offset);
+  }
+
+  llvm::AllocaInst* shared() {
+    if (shared_ == nullptr) {
+      llvm::BasicBlock& entry = function_.getEntryBlock();
+      llvm::IRBuilder<> first(&entry, entry.begin());
+      shared_ = first.CreateAlloca(first.getInt8Ty(), first.getInt64(1));
+      shared_->setAlignment(llvm::Align(64));
+    }
+    return shared_;
+  }
+
+  llvm::Function& function_;
+  llvm::IRBuilder<> builder_;
+  llvm::AllocaInst* shared_ = nullptr;
+  std::uint64_t bytes_ = 0, most_bytes_ = 0;
+};
+
+}  // namespace
+
+void split_long_blocks(llvm::Module& module) {
+  std::vector<llvm::Function*> functions;
+  for (llvm::Function& function : module)
+    if (!function.isDeclaration()) functions.push_back(&function);
+  for (llvm::Function* const function : functions) Splitter(*function).split();
+}
+
+}  // namespace scanloom::jit
