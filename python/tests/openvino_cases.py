@@ -73,14 +73,16 @@ def layer(graph: openvino_ir.Graph, one: Case, operands: Sequence[openvino_ir.Po
     return graph.add(one.kind, operands, len(one.expected), one.version, None, "FP32", **one.data)
 
 
-def parameters(graph: openvino_ir.Graph, one: Case, dynamic: bool) -> list[openvino_ir.Port]:
+def parameters(graph: openvino_ir.Graph, one: Case, sizes: str = "known") -> list[openvino_ir.Port]:
+    """Whose sizes the model says, or, of operands not Sized, "unknown" sizes or "any" rank."""
     ports: list[openvino_ir.Port] = []
     for x in one.operands:
         if isinstance(x, Fixed):
             continue
         value = array_of(x)
-        shape = [-1] * value.ndim if dynamic and not isinstance(x, Sized) else value.shape
-        ports.append(graph.parameter(f"x{len(ports)}", value.dtype, shape))
+        shape = None if sizes == "any" else [-1] * value.ndim
+        known = sizes == "known" or isinstance(x, Sized)
+        ports.append(graph.parameter(f"x{len(ports)}", value.dtype, value.shape if known else shape))
     return ports
 
 
@@ -89,9 +91,9 @@ def operands_in(graph: openvino_ir.Graph, one: Case, fed: Sequence[openvino_ir.P
     return [graph.constant(x.value) if isinstance(x, Fixed) else next(rest) for x in one.operands]
 
 
-def plain_model(one: Case, dynamic: bool) -> openvino_ir.Graph:
+def plain_model(one: Case, sizes: str = "known") -> openvino_ir.Graph:
     graph = openvino_ir.Graph()
-    port = layer(graph, one, operands_in(graph, one, parameters(graph, one, dynamic)))
+    port = layer(graph, one, operands_in(graph, one, parameters(graph, one, sizes)))
     for i in range(len(one.expected)):
         graph.result(dataclasses.replace(port, index=i))
     return graph
@@ -101,9 +103,9 @@ def model_in_loop(one: Case) -> openvino_ir.Graph:
     """The layer in the body of a Loop of two steps, which hands its last results out."""
     graph = openvino_ir.Graph()
     outer = [graph.constant(np.array(2, np.int64)), graph.constant(np.array(True)),
-             *parameters(graph, one, False)]  # fmt: skip
+             *parameters(graph, one)]  # fmt: skip
     body = graph.body()
-    inner = parameters(body, one, False)
+    inner = parameters(body, one)
     port = layer(body, one, operands_in(body, one, inner))
     results = [body.result(dataclasses.replace(port, index=i)) for i in range(len(one.expected))]
     goes_on = body.result(body.constant(np.array(True)))
@@ -135,24 +137,34 @@ def run_here(one: Case, graph: openvino_ir.Graph, folder: pathlib.Path) -> list[
     return session.run(None, {f"x{i}": x for i, x in enumerate(one.feeds)})
 
 
-def check_here(cases: Sequence[Case], title: str, folder: pathlib.Path,
-               report: Callable[[str], None]) -> None:  # fmt: skip
-    """Every case with known sizes, with unknown ones, and in a loop, against what is expected."""
-    failures, forms = [], 0
+FORMS: dict[str, Callable[[Case], openvino_ir.Graph]] = {
+    "known sizes": plain_model,
+    "unknown sizes": lambda one: plain_model(one, "unknown"),
+    "in a loop": model_in_loop,
+}
+
+
+def failures_here(cases: Sequence[Case], forms: dict[str, Callable[[Case], openvino_ir.Graph]],
+                  folder: pathlib.Path) -> list[str]:  # fmt: skip
+    failures = []
     for one in cases:
-        graphs = {"plain": lambda one=one: plain_model(one, False),
-                  "dynamic": lambda one=one: plain_model(one, True),
-                  "in a loop": lambda one=one: model_in_loop(one)}  # fmt: skip
-        for form, make in graphs.items():
-            if form == "dynamic" and (one.sized or not one.feeds):
+        for form, make in forms.items():
+            if one.sized and form == "unknown sizes":
                 continue
             try:
-                compare(one, run_here(one, make(), folder))
-                forms += 1
+                compare(one, run_here(one, make(one), folder))
             except (AssertionError, scanloom.Error) as error:
                 failures.append(f"{one.name}, {form}: {str(error).strip()}")
+    return failures
+
+
+def check_here(cases: Sequence[Case], title: str, folder: pathlib.Path,
+               report: Callable[[str], None]) -> None:  # fmt: skip
+    """Every case in all forms gives what is expected."""
+    failures = failures_here(cases, FORMS, folder)
     versions = len({(one.kind, one.version) for one in cases})
-    report(f"OpenVINO, {title}: {versions} versions of operations in {len(cases)} cases, {forms} forms")
+    runs = len(cases) * len(FORMS) - sum(one.sized for one in cases)
+    report(f"OpenVINO, {title}: {versions} versions of operations in {len(cases)} cases, {runs} runs")
     assert not failures, f"{len(failures)} of {len(cases)}:\n" + "\n".join(failures)
 
 
@@ -164,7 +176,7 @@ def check_peer(cases: Sequence[Case], title: str, folder: pathlib.Path,
     failures, compared = [], [one for one in cases if not one.differs]
     for one in compared:
         try:
-            path = plain_model(one, False).save(folder)
+            path = plain_model(one).save(folder)
             request = core.compile_model(path, "CPU", PRECISE).create_infer_request()
             results = request.infer(list(one.feeds))
             compare(one, [np.array(results[i]) for i in range(len(one.expected))])
@@ -176,7 +188,7 @@ def check_peer(cases: Sequence[Case], title: str, folder: pathlib.Path,
 
 def check_refused(one: Case, message: str, folder: pathlib.Path) -> None:
     """It cannot be read; the error names the layer and says `message`, a pattern."""
-    graph = plain_model(one, False)
+    graph = plain_model(one)
     index = len(one.operands)
     with pytest.raises(scanloom.Error, match=message) as caught:
         scanloom.InferenceSession(graph.save(folder))

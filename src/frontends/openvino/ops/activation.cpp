@@ -105,11 +105,14 @@ ValueId rounded(Composer& c, ValueId x, Parameters parameters) {
 ValueId prelu(Composer& c, ValueId x, Parameters parameters) {
   ValueId slope = parameters.input(1);
   if (!c.ok()) return {};
-  const tensor::Type &type = parameters.ctx.type(x), &slopes = parameters.ctx.type(slope);
-  if (slopes.ranked && slopes.rank() == 1 && type.ranked && type.rank() > 2) {
-    const std::int64_t count = c.known_size(slope, 0), channels = c.known_size(x, 1);
-    if (count == channels || (count != 1 && channels < 0))
-      slope = c.per_channel(slope, type.rank());
+  const tensor::Type& slopes = parameters.ctx.type(slope);
+  const std::int64_t count = c.known_size(slope, 0);
+  if (!slopes.ranked || (slopes.rank() == 1 && count != 1)) {
+    c.take(parameters.ctx.rank(1, slope));
+    const int rank = c.take(parameters.ctx.rank(0, x));
+    const std::int64_t channels = c.known_size(x, 1);
+    if (rank > 2 && (count == channels || count < 0 || channels < 0))
+      slope = c.per_channel(slope, rank);
   }
   return c.where(c.less(x, c.like(0, x)), c.mul(slope, x), x);
 }

@@ -15,7 +15,7 @@ ValueId weighted_rows(LayerCtx& ctx, Composer& c, ValueId table, ValueId indices
   if (!ctx.has(weights)) return rows;
   const ValueId factors = c.take(ctx.in(weights));
   if (!c.ok()) return {};
-  const int own = ctx.type(factors).rank(), rank = ctx.type(rows).rank();
+  const int own = c.take(ctx.rank(weights, factors)), rank = c.take(ctx.rank(1, rows));
   return c.mul(rows, rank > own ? c.unsqueeze(factors, ops::axes_between(own, rank)) : factors);
 }
 
@@ -81,14 +81,16 @@ Expected<void> convert_embedding_bag_offsets(LayerCtx& ctx) {
   if (mean && ctx.has(4)) return invalid_model("input 4, weights, with reduction mean");
   Composer c(ctx.builder());
   const ValueId rows = weighted_rows(ctx, c, table, indices, 4);
-  const ValueId places = c.unsqueeze(c.count_up(c.dim(indices, 0)), {1});
-  const ValueId begun = c.cast(c.less_equal(offsets, places), DType::i64);
-  const ValueId last =
-      c.op(ops::reduce_op, {begun},
-           {{"kind", "sum"}, {"axes", std::vector<std::int64_t>{1}}, {"keepdims", 0}});
-  const ValueId segments = c.sub(last, c.number(1));
-  SCANLOOM_TRY(const ValueId y,
-               by_segment(ctx, c, table, rows, segments, c.dim(offsets, 0), 3, mean));
+  // How many bags begin up to each index, less one; empty ones at the end begin behind the last.
+  const ValueId count = c.dim(indices, 0), bags = c.dim(offsets, 0), one = c.number(1);
+  const ValueId nothing = c.expand(c.number(0), c.join({c.add(count, one)}));
+  const ValueId begun =
+      c.op(ops::scatter_nd_op, {nothing, c.unsqueeze(offsets, {1}), c.expand(one, c.join({bags}))},
+           {{"reduction", "add"}});
+  const ValueId sums =
+      c.op(ops::cumsum_op, {begun, c.number(0)}, {{"exclusive", 0}, {"reverse", 0}});
+  const ValueId segments = c.sub(c.slice(sums, 0, c.number(0), count), one);
+  SCANLOOM_TRY(const ValueId y, by_segment(ctx, c, table, rows, segments, bags, 3, mean));
   return ctx.emit(c, y);
 }
 

@@ -77,7 +77,7 @@ Expected<void> convert_split(LayerCtx& ctx) {
   SCANLOOM_TRY(const int rank, ctx.rank(0, x, 1));
   SCANLOOM_TRY(const int axis, axis_operand(ctx, 1, rank));
   SCANLOOM_TRY(const std::int64_t parts, ctx.attributes.integer("num_splits"));
-  if (parts != ctx.output_count())
+  if (parts != ctx.output_count() || parts < 1)
     return invalid_model("attribute 'num_splits' is {}, the layer has {} outputs", parts,
                          ctx.output_count());
   const tensor::Dim size = ctx.type(x).dims[static_cast<std::size_t>(axis)];
@@ -104,7 +104,7 @@ namespace {
 /// The lengths of the parts, of which -1 is what the others leave of the axis.
 Expected<ValueId> part_lengths(LayerCtx& ctx, ValueId x, int axis) {
   Composer c(ctx.builder());
-  if (ctx.constant(1 + 1) == nullptr) {
+  if (ctx.constant(2) == nullptr) {
     const ValueId lengths = c.take(index_list(ctx, 2));
     const ValueId given =
         c.op(ops::reduce_op, {c.max(lengths, c.number(0))}, {{"kind", "sum"}, {"keepdims", 0}});
@@ -114,8 +114,12 @@ Expected<ValueId> part_lengths(LayerCtx& ctx, ValueId x, int axis) {
     return sizes;
   }
   SCANLOOM_TRY(const Ints lengths, ctx.constant_integers(2));
+  constexpr std::int64_t kMaxSize = std::int64_t{1} << 40;
   std::int64_t given = 0;
-  for (const std::int64_t length : lengths) given += std::max<std::int64_t>(length, 0);
+  for (const std::int64_t length : lengths) {
+    given += std::clamp<std::int64_t>(length, 0, kMaxSize);
+    if (given > kMaxSize) return invalid_model("input 2 has lengths of more than 2^40 in all");
+  }
   const auto open = std::ranges::count(lengths, -1);
   if (open > 1 || std::ranges::min(lengths) < -1)
     return invalid_model("input 2 has {} lengths of -1, the least being {}, one -1 is possible",
@@ -213,6 +217,8 @@ Expected<void> convert_gather_nd(LayerCtx& ctx) {
   SCANLOOM_TRY(const ValueId data, ctx.in(0));
   SCANLOOM_TRY(const ValueId indices, index_operand(ctx, 1));
   SCANLOOM_TRY(const std::int64_t batch, ctx.attributes.integer("batch_dims", 0));
+  if (batch < 0 || batch > tensor::kMaxRank)
+    return invalid_model("attribute 'batch_dims' is {}, outside [0, {}]", batch, tensor::kMaxRank);
   Composer c(ctx.builder());
   const ValueId picked = c.op(ops::gather_nd_op, {data, indices}, {{"batch_dims", batch}});
   if (ctx.version() >= 8 || batch < 2) return ctx.emit(c, picked);
@@ -269,6 +275,8 @@ Expected<void> convert_roll(LayerCtx& ctx) {
   const std::int64_t count = type.is_static() ? type.shape().elements() : -1;
   const auto wanted = static_cast<std::int64_t>(axes.size());
   if (count < 0) return fail(Code::unsupported, "input 1 has an unknown number of shifts");
+  if (wanted > tensor::kMaxRank)
+    return fail(Code::unsupported, "input 2 names {} axes, more than {}", wanted, tensor::kMaxRank);
   if (count != 1 && count != wanted)
     return invalid_model("input 1 has {} shifts, input 2 names {} axes", count, wanted);
   Composer c(ctx.builder());

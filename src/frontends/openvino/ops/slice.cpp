@@ -129,7 +129,7 @@ Expected<void> StridedSlice::read_entry(std::size_t i, int axis) {
     if (begin_.known) {
       const std::int64_t first = (*begin_.known)[i];
       starts_.push_back(c_.list({first}));
-      ends_.push_back(c_.list({first == -1 ? kMost : first + 1}));
+      ends_.push_back(c_.list({first == -1 || first == kMost ? kMost : first + 1}));
       axes_.push_back(axis);
       steps_.push_back(1);
     } else {
@@ -197,6 +197,9 @@ Expected<void> convert_strided_slice(LayerCtx& ctx) {
   SCANLOOM_TRY(Bounds end, Bounds::of(ctx, 2));
   SCANLOOM_TRY(const std::int64_t count, list_length(ctx, 1));
   SCANLOOM_TRY(const std::int64_t ends, list_length(ctx, 2));
+  // Each entry is an axis of the input, a new one, or an ellipsis.
+  if (count > rank + tensor::kMaxRank + 1)
+    return invalid_model("input 1 has {} entries, input 0 has {} axes", count, rank);
   Ints strides(static_cast<std::size_t>(count), 1);
   if (ctx.has(3)) {
     SCANLOOM_TRY(strides, ctx.constant_integers(3));
