@@ -61,7 +61,7 @@ Expected<ValueId> by_segment(LayerCtx& ctx, Composer& c, ValueId table, ValueId 
 // Bags of equal size, one for each row of the indices.
 Expected<void> convert_embedding_bag_packed(LayerCtx& ctx) {
   SCANLOOM_TRY(const ValueId table, table_operand(ctx));
-  SCANLOOM_TRY(const ValueId indices, index_operand(ctx, 1));
+  SCANLOOM_TRY(const ValueId indices, indices_operand(ctx, 1));
   SCANLOOM_TRY(const bool mean, takes_mean(ctx));
   if (mean && ctx.has(2)) return invalid_model("input 2, weights, with reduction mean");
   Composer c(ctx.builder());
@@ -75,7 +75,7 @@ Expected<void> convert_embedding_bag_packed(LayerCtx& ctx) {
 // Offsets say where in the indices each bag begins.
 Expected<void> convert_embedding_bag_offsets(LayerCtx& ctx) {
   SCANLOOM_TRY(const ValueId table, table_operand(ctx));
-  SCANLOOM_TRY(const ValueId indices, index_operand(ctx, 1));
+  SCANLOOM_TRY(const ValueId indices, indices_operand(ctx, 1));
   SCANLOOM_TRY(const ValueId offsets, index_list(ctx, 2));
   SCANLOOM_TRY(const bool mean, takes_mean(ctx));
   if (mean && ctx.has(4)) return invalid_model("input 4, weights, with reduction mean");
@@ -96,8 +96,8 @@ Expected<void> convert_embedding_bag_offsets(LayerCtx& ctx) {
 
 Expected<void> convert_embedding_segments(LayerCtx& ctx) {
   SCANLOOM_TRY(const ValueId table, table_operand(ctx));
-  SCANLOOM_TRY(const ValueId indices, index_operand(ctx, 1));
-  SCANLOOM_TRY(const ValueId segments, index_operand(ctx, 2));
+  SCANLOOM_TRY(const ValueId indices, indices_operand(ctx, 1));
+  SCANLOOM_TRY(const ValueId segments, indices_operand(ctx, 2));
   SCANLOOM_TRY(const ValueId count, index_scalar(ctx, 3));
   Composer c(ctx.builder());
   const ValueId rows = weighted_rows(ctx, c, table, indices, 5);

@@ -32,6 +32,11 @@ Expected<ValueId> index_operand(LayerCtx& ctx, int i) {
   return ctx.op(ops::cast_op, {x}, {{"to", DType::i64}});
 }
 
+Expected<ValueId> indices_operand(LayerCtx& ctx, int i) {
+  SCANLOOM_TRY(const ValueId x, ctx.in(i));
+  return ctx.type(x).dtype == DType::i32 ? x : index_operand(ctx, i);
+}
+
 Expected<ValueId> index_list(LayerCtx& ctx, int i) {
   SCANLOOM_TRY(const ValueId x, index_operand(ctx, i));
   const tensor::Type& type = ctx.type(x);

@@ -14,6 +14,8 @@ std::string_view operation(const LayerCtx& ctx);
 
 /// Input i, of integers of any type, as i64. A constant stays one. Error: no integers.
 Expected<ir::ValueId> index_operand(LayerCtx& ctx, int i);
+/// As index_operand(), of operators that take i32 too.
+Expected<ir::ValueId> indices_operand(LayerCtx& ctx, int i);
 /// As index_operand(); a scalar becomes a list of one.
 Expected<ir::ValueId> index_list(LayerCtx& ctx, int i);
 /// As index_operand(); a list of one becomes a scalar.

@@ -18,7 +18,7 @@ struct Scatter {
   static Expected<Scatter> of(LayerCtx& ctx) {
     Scatter scatter;
     SCANLOOM_TRY(scatter.data, ctx.in(0));
-    SCANLOOM_TRY(scatter.indices, index_operand(ctx, 1));
+    SCANLOOM_TRY(scatter.indices, indices_operand(ctx, 1));
     SCANLOOM_TRY(scatter.updates, ctx.in(2));
     return scatter;
   }

@@ -188,7 +188,7 @@ ValueId gather_in_batch(Composer& c, ValueId data, ValueId indices, int axis, in
 
 Expected<void> convert_gather(LayerCtx& ctx) {
   SCANLOOM_TRY(const ValueId data, ctx.in(0));
-  SCANLOOM_TRY(const ValueId indices, index_operand(ctx, 1));
+  SCANLOOM_TRY(const ValueId indices, indices_operand(ctx, 1));
   SCANLOOM_TRY(const int batch, batch_axes(ctx, indices));
   if (batch == 0 && !ctx.type(data).ranked) {
     SCANLOOM_TRY(const std::int64_t axis, ctx.constant_integer(2));
@@ -207,7 +207,7 @@ Expected<void> convert_gather(LayerCtx& ctx) {
 
 Expected<void> convert_gather_elements(LayerCtx& ctx) {
   SCANLOOM_TRY(const ValueId data, ctx.in(0));
-  SCANLOOM_TRY(const ValueId indices, index_operand(ctx, 1));
+  SCANLOOM_TRY(const ValueId indices, indices_operand(ctx, 1));
   SCANLOOM_TRY(const std::int64_t axis, ctx.attributes.integer("axis"));
   return ctx.emit(ops::gather_elements_op, {data, indices}, {{"axis", axis}});
 }
@@ -215,7 +215,7 @@ Expected<void> convert_gather_elements(LayerCtx& ctx) {
 // Version 5 makes one axis of those of the batch.
 Expected<void> convert_gather_nd(LayerCtx& ctx) {
   SCANLOOM_TRY(const ValueId data, ctx.in(0));
-  SCANLOOM_TRY(const ValueId indices, index_operand(ctx, 1));
+  SCANLOOM_TRY(const ValueId indices, indices_operand(ctx, 1));
   SCANLOOM_TRY(const std::int64_t batch, ctx.attributes.integer("batch_dims", 0));
   if (batch < 0 || batch > tensor::kMaxRank)
     return invalid_model("attribute 'batch_dims' is {}, outside [0, {}]", batch, tensor::kMaxRank);
@@ -260,7 +260,8 @@ Expected<void> convert_reverse_sequence(LayerCtx& ctx) {
   SCANLOOM_TRY(const std::int64_t time, ctx.attributes.integer("seq_axis", 1));
   SCANLOOM_TRY(ValueId lengths, ctx.in(1));
   Composer c(ctx.builder());
-  lengths = is_real(c.dtype(lengths)) ? c.cast(lengths, DType::i64) : c.take(index_operand(ctx, 1));
+  lengths =
+      is_real(c.dtype(lengths)) ? c.cast(lengths, DType::i64) : c.take(indices_operand(ctx, 1));
   return ctx.emit(c, c.op(ops::reverse_sequence_op, {x, lengths},
                           {{"batch_axis", batch}, {"time_axis", time}}));
 }
