@@ -53,11 +53,24 @@ def report(request: pytest.FixtureRequest) -> Callable[[str], None]:
     return request.config.stash.setdefault(_FIGURES, []).append
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Of tests that run in several processes, each hands its lines to the one that prints."""
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["figures"] = session.config.stash.get(_FIGURES, [])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    lines = getattr(node, "workeroutput", {}).get("figures", [])
+    node.config.stash.setdefault(_FIGURES, []).extend(lines)
+
+
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     lines = config.stash.get(_FIGURES, [])
     if lines:
         terminalreporter.section("figures")
-    for line in lines:
+    for line in sorted(lines):
         terminalreporter.write_line(line)
 
 
