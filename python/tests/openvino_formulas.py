@@ -233,3 +233,59 @@ def folded(x: np.ndarray, image: Ints, kernel: Ints, strides: Ints, dilations: I
         whole[(slice(None), slice(None), *window(at, kernel, strides, dilations))] += (
             x[:, :, number].reshape(x.shape[0], channels, *kernel))  # fmt: skip
     return whole[:, :, begin[0] : begin[0] + image[0], begin[1] : begin[1] + image[1]]
+
+
+def sampled(plane: np.ndarray, y: float, x: float, pads: bool) -> float:
+    """Between elements, linear. Outside 0, into which `pads` interpolates, too."""
+    height, width = plane.shape
+    if not pads:
+        if not (0 <= y < height and 0 <= x < width):
+            return 0.0
+        y, x = min(y, height - 1), min(x, width - 1)
+    total, top, left = 0.0, int(np.floor(y)), int(np.floor(x))
+    for i, j in itertools.product((top, top + 1), (left, left + 1)):
+        if 0 <= i < height and 0 <= j < width:
+            total += (1 - abs(y - i)) * (1 - abs(x - j)) * plane[i, j]
+    return total
+
+
+def deformed(x: np.ndarray, offsets: np.ndarray, w: np.ndarray, mask: np.ndarray | None, strides: Ints,
+             begin: Ints, dilations: Ints, groups: int, offset_groups: int, pads: bool) -> np.ndarray:  # fmt: skip
+    batch, channels = x.shape[:2]
+    filters, own, height, width = w.shape
+    rows, columns = offsets.shape[2:]
+    moved = offsets.reshape(batch, offset_groups, height, width, 2, rows, columns)
+    factor = np.ones((batch, offset_groups, height, width, rows, columns)) if mask is None else mask.reshape(
+        batch, offset_groups, height, width, rows, columns)  # fmt: skip
+    y = np.zeros((batch, filters, rows, columns))
+    for n, f, i, j in itertools.product(range(batch), range(filters), range(rows), range(columns)):
+        for k, a, b in itertools.product(range(own), range(height), range(width)):
+            channel = f // (filters // groups) * own + k
+            g = channel // (channels // offset_groups)
+            place = [i * strides[0] - begin[0] + a * dilations[0] + moved[n, g, a, b, 0, i, j],
+                     j * strides[1] - begin[1] + b * dilations[1] + moved[n, g, a, b, 1, i, j]]  # fmt: skip
+            y[n, f, i, j] += w[f, k, a, b] * factor[n, g, a, b, i, j] * sampled(x[n, channel], *place, pads)
+    return y.astype(x.dtype)
+
+
+def decoded(best: np.ndarray, lengths: Ints, blank: int, merges: bool) -> tuple[np.ndarray, np.ndarray]:
+    """CTC: classes [batch, steps], -1 behind the last one, and how many there are."""
+    y, counts = np.full(best.shape, -1), []
+    for row, (line, length) in enumerate(zip(best, lengths, strict=True)):
+        kept = [one for t, one in enumerate(line[:length])
+                if one != blank and not (merges and t > 0 and one == line[t - 1])]  # fmt: skip
+        y[row, : len(kept)] = kept
+        counts.append(len(kept))
+    return y, np.array(counts)
+
+
+def pooled_regions(x: np.ndarray, rois: np.ndarray, size: Ints, scale: float) -> np.ndarray:
+    y = np.zeros((len(rois), x.shape[1], *size), x.dtype)
+    for n, (image, *corners) in enumerate(rois):
+        x0, y0, x1, y1 = (int(np.floor(corner * scale + 0.5)) for corner in corners)
+        for i, j in itertools.product(*map(range, size)):
+            limits = [(at + int(np.floor(k * length / count)), at + int(np.ceil((k + 1) * length / count)))
+                      for at, k, count, length in ((y0, i, size[0], y1 - y0 + 1), (x0, j, size[1], x1 - x0 + 1))]
+            seen = x[(int(image), slice(None), *(slice(max(a, 0), max(b, 0)) for a, b in limits))]  # fmt: skip
+            y[n, :, i, j] = seen.max((1, 2)) if seen.size else 0
+    return y

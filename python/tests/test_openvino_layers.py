@@ -12,6 +12,8 @@ import openvino_layers
 import pytest
 from openvino_layers import Case, const
 
+import scanloom
+
 
 def randoms(*shape: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed + 7 * sum(shape)).standard_normal(shape).astype(np.float32)
@@ -398,8 +400,69 @@ def patch_cases() -> list[Case]:
     ]  # fmt: skip
 
 
+def deformed_cases() -> list[Case]:
+    x, w = randoms(1, 4, 6, 7), randoms(2, 2, 3, 2)
+    plain = {"strides": [2, 1], "pads_begin": [1, 0], "pads_end": [1, 1], "dilations": [1, 2],
+             "group": 2, "deformable_group": 2}  # fmt: skip
+    offsets, mask = 1.5 * randoms(1, 24, 3, 6), np.abs(randoms(1, 12, 3, 6))
+    args = [[2, 1], [1, 0], [1, 2], 2, 2]
+    lower = {"strides": [2, 2], "pads_begin": [0, 0], "pads_end": [0, 0], "dilations": [1, 1],
+             "auto_pad": "same_lower", "group": 1, "deformable_group": 1}  # fmt: skip
+    few, one = randoms(1, 12, 3, 4), randoms(2, 4, 3, 2)
+    return [
+        Case("DeformableConvolution", 1, [x, offsets, w], formulas.deformed(x, offsets, w, None, *args, False), plain),
+        Case("DeformableConvolution", 8, [x, offsets, w, mask],
+             formulas.deformed(x, offsets, w, mask, *args, True), {**plain, "bilinear_interpolation_pad": True}),
+        Case("DeformableConvolution", 8, [x, offsets, w, mask],
+             formulas.deformed(x, offsets, w, mask, *args, False), plain, note="inside"),
+        Case("DeformableConvolution", 1, [x, few, one],
+             formulas.deformed(x, few, one, None, [2, 2], [1, 1], [1, 1], 1, 1, False), lower, note="lower"),
+    ]  # fmt: skip
+
+
+def decoder_cases() -> list[Case]:
+    scores = np.abs(np.random.default_rng(3).random((7, 3, 4))).astype(np.float32)
+    lengths = np.array([7, 4, 5])
+    mask = (np.arange(7)[:, None] < lengths).astype(np.float32)
+    best = scores.argmax(2).T
+    rows = np.swapaxes(scores, 0, 1).copy()
+    cases = []
+    for merges in (True, False):
+        classes, _ = formulas.decoded(best, lengths, 3, merges)
+        cases.append(Case("CTCGreedyDecoder", 1, [scores, mask],
+                          classes.reshape(3, 7, 1, 1).astype(np.float32),
+                          {"ctc_merge_repeated": merges}, note=str(merges)))  # fmt: skip
+        for blank in (3, 0):
+            classes, counts = formulas.decoded(best, lengths, blank, merges)
+            operands = [rows, lengths.astype(np.int32)] + ([const([blank], np.int32)] if blank != 3 else [])
+            cases.append(Case("CTCGreedyDecoderSeqLen", 6, operands, [
+                classes.astype(np.int32), counts.astype(np.int32)], {
+                    "merge_repeated": merges, "classes_index_type": "i32", "sequence_length_type": "i32"},
+                note=f"{merges}-{blank}"))  # fmt: skip
+    return cases
+
+
+def more_cases() -> list[Case]:
+    x, rois = randoms(2, 3, 7, 8), np.float32([[0, 1, 2, 9, 8], [1, 0, 0, 15, 13], [1, 4, 5, 4.4, 12]])
+    signal, window = randoms(2, 21), np.hanning(6).astype(np.float32)
+    at = np.arange(0, 21 - 8 + 1, 3)[:, None] + np.arange(8)
+    wanted = pairs(np.fft.rfft(signal[:, at] * np.pad(window, 1), axis=2))
+    # The example of the specification.
+    documented = np.array([[5.65927959, 4.23122376], [2.67008206, 2.36423758]])
+    return [
+        Case("ROIPooling", 2, [x, rois], formulas.pooled_regions(x, rois, [2, 3], 0.5),
+             {"pooled_h": 2, "pooled_w": 3, "spatial_scale": 0.5, "method": "max"}),
+        Case("STFT", 15, [signal, window, const(8), const(3)], wanted, {"transpose_frames": False}),
+        Case("STFT", 15, [signal[0].copy(), window, const(8), const(3)], wanted[0].swapaxes(0, 1).copy(),
+             {"transpose_frames": True}, note="line"),
+        Case("RandomUniform", 8, [const([2, 2]), const(2, np.float64), const(10, np.float64)], documented,
+             {"output_type": "f64", "global_seed": 80, "op_seed": 100},
+             "OpenVINO's CPU plugin draws f64 as another type", note="documented"),
+    ]  # fmt: skip
+
+
 CASES = [*product_cases(), *convolution_cases(), *transposed_cases(), *pool_cases(),
-         *normalization_cases(), *interpolate_cases(), *sampling_cases(), *order_cases(), *spectrum_cases(), *random_cases(), *patch_cases()]  # fmt: skip
+         *normalization_cases(), *interpolate_cases(), *sampling_cases(), *order_cases(), *spectrum_cases(), *random_cases(), *patch_cases(), *deformed_cases(), *decoder_cases(), *more_cases()]  # fmt: skip
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -412,13 +475,94 @@ def test_as_openvino(case: Case, tmp_path: pathlib.Path) -> None:
     openvino_layers.check_peer(case, tmp_path)
 
 
+def typed_cases() -> list[Case]:
+    """Other element types; f16 is computed in f32 where sums are long, and rounded once."""
+    cases = []
+    for dtype, tolerance in ((np.float64, 1e-12), (np.float16, 4e-3)):
+        a, b = randoms(2, 3, 4).astype(dtype), randoms(4, 5).astype(dtype)
+        image, w = randoms(1, 2, 6, 6).astype(dtype), randoms(2, 2, 3, 3).astype(dtype)
+        wide = image.astype(np.float64)
+        plain = {"strides": [1, 1], "dilations": [1, 1], "pads_begin": [0, 0], "pads_end": [0, 0]}
+        note, why = np.dtype(dtype).name, "OpenVINO's CPU plugin computes in f32"
+        low, high = const(-1, dtype), const(1, dtype)
+        made = [
+            Case("MatMul", 1, [a, b], a.astype(np.float64) @ b),
+            Case("Softmax", 8, [a], softmax(a.astype(np.float64), 1), {"axis": 1}),
+            Case("Convolution", 1, [image, w], formulas.convolution(wide, w, [1, 1], [0, 0], [0, 0], [1, 1]), plain),
+            Case("ConvolutionBackpropData", 1, [image, w], formulas.transposed_convolution(
+                wide, w.astype(np.float64), [1, 1], [0, 0], [8, 8], [1, 1]), plain),
+            Case("MVN", 6, [image, const([2, 3])], normal(wide, (2, 3), 0.1),
+                 {"eps": 0.1, "normalize_variance": True, "eps_mode": "inside_sqrt"}),
+            Case("FakeQuantize", 1, [image, low, high, low, high],
+                 formulas.fake_quantized(wide, -1.0, 1.0, -1.0, 1.0, 5), {"levels": 5}),
+            Case("AdaptiveAvgPool", 8, [image, const([2, 4])], formulas.adaptive(wide, [2, 4], mean)),
+            Case("Interpolate", 11, [image, const([9, 4]), const([2, 3])],
+                 formulas.resized(wide, [2, 3], [9, 4], [9 / 6, 4 / 6], "linear"),
+                 {"mode": "linear", "shape_calculation_mode": "sizes"}),
+        ]  # fmt: skip
+        for case in made:
+            case.wanted, case.tolerance = case.wanted.astype(dtype), tolerance
+            case.note, case.differs = note, why
+        cases += made
+    whole = np.arange(12).reshape(3, 4)
+    for dtype in (np.int32, np.int64):
+        cases.append(Case("MatMul", 1, [whole.astype(dtype), whole.T.copy().astype(dtype)],
+                          (whole @ whole.T).astype(dtype), note=np.dtype(dtype).name))  # fmt: skip
+    return cases
+
+
+@pytest.mark.parametrize("case", typed_cases(), ids=str)
+def test_types(case: Case, tmp_path: pathlib.Path) -> None:
+    openvino_layers.check(case, tmp_path)
+
+
+X = randoms(1, 4, 6, 7)
+PLAIN = {"strides": [1, 1], "dilations": [1, 1], "pads_begin": [0, 0], "pads_end": [0, 0]}
 REFUSED = [
-    (Case("MatMul", 1, [randoms(2, 3), randoms(4, 5)], randoms(1)), "3.*4"),
-    (Case("Einsum", 7, [randoms(2, 3)], randoms(1), {"equation": "ij,jk->ik"}), "2 operands.*1 inputs"),
-    (Case("Softmax", 8, [randoms(2, 3)], randoms(1), {"axis": 2}), "axis"),
-]
+    (Case("MatMul", 1, [randoms(2, 3), randoms(4, 5)], X), "3.*4"),
+    (Case("Einsum", 7, [randoms(2, 3)], X, {"equation": "ij,jk->ik"}), "2 operands.*1 inputs"),
+    (Case("Softmax", 8, [randoms(2, 3)], X, {"axis": 2}), "axis"),
+    (Case("Convolution", 1, [X, randoms(2, 3, 3, 3)], X, PLAIN), "4.*3"),
+    (Case("Convolution", 1, [X, randoms(2, 4, 3, 3)], X, {**PLAIN, "pads_begin": [1]}),
+     "'pads_begin' has 1 numbers, 'pads_end' has 2"),
+    (Case("GroupConvolution", 1, [X, randoms(3, 1, 2, 3, 3)], X, PLAIN), "4.*6|6.*4|4.*3"),
+    (Case("AvgPool", 1, [X], X, {"kernel": [3, 3], "strides": [1], "pads_begin": [0, 0], "pads_end": [0, 0]}),
+     "'strides' has 1 numbers for 2 axes"),
+    (Case("MaxPool", 1, [X], X, {"strides": [1, 1]}), "attribute 'kernel' is missing"),
+    (Case("AdaptiveAvgPool", 8, [X, const([2])], X), "1 sizes for the 2 axes"),
+    (Case("GroupNormalization", 12, [X, randoms(4), randoms(4)], X, {"num_groups": 3, "epsilon": 0.1}),
+     "'num_groups' is 3, input 0 has 4 channels"),
+    (Case("NormalizeL2", 1, [X, const([4])], X, {"eps": 0.1, "eps_mode": "add"}), r"axis 4 is outside \[-4, 4\)"),
+    (Case("FakeQuantize", 1, [X, *(randoms(1) for _ in range(4))], X, {"levels": 1}), "'levels' is 1"),
+    (Case("Interpolate", 11, [X, const([1, 2, 3]), const([2, 3])], X, {"mode": "nearest"}), "3 elements for 2 axes"),
+    (Case("Interpolate", 4, [X, const([1, 2]), const([1, 2], np.float32), const([2, 3])], X, {"mode": "area"}),
+     "attribute 'mode' is 'area'"),
+    (Case("TopK", 11, [X, const(9)], [X, X], {"axis": 1, "mode": "max", "sort": "value"}), "k is 9.*4"),
+    (Case("NonMaxSuppression", 5, [randoms(1, 3, 4), randoms(1, 1, 3), const(1), const(0.5, np.float32),
+                                   const(0, np.float32), const(0.5, np.float32)], [X, X, X]), "sigma"),
+    (Case("DFT", 7, [randoms(2, 3), const([0])], X), "3 elements, not 2"),
+    (Case("RDFT", 9, [randoms(2, 3), const([1, -1])], X), "axis 1 twice"),
+    (Case("ExtractImagePatches", 3, [X], X, {"sizes": [2, 2], "strides": [0, 1], "rates": [1, 1],
+                                             "auto_pad": "valid"}), "'strides' has 0"),
+    (Case("RandomUniform", 8, [const([2]), const(0, np.float32), const(1, np.float32)], X,
+          {"output_type": "u8"}), "'output_type' is u8"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("case", "words"), REFUSED, ids=lambda one: one if isinstance(one, str) else str(one))
+@pytest.mark.parametrize(("case", "words"), REFUSED, ids=str)
 def test_refused(case: Case, words: str, tmp_path: pathlib.Path) -> None:
     openvino_layers.refused(case, tmp_path, words)
+
+
+@pytest.mark.parametrize(("dtype", "word"), [(np.float32, "f32"), (np.int64, "i64")])
+def test_numbers_without_a_seed(dtype: Any, word: str, tmp_path: pathlib.Path) -> None:
+    case = Case("RandomUniform", 8, [np.array([4000]), const(-2, dtype), const(6, dtype)], X[0, 0, 0].astype(dtype),
+                {"output_type": word})  # fmt: skip
+    session = scanloom.InferenceSession(openvino_layers.write(case, tmp_path))
+    first, second = (session.run(None, openvino_layers.feeds(case))[0] for _ in range(2))
+    assert first.dtype == dtype and not np.array_equal(first, second)
+    for numbers in (first, second):
+        assert -2 <= numbers.min() and numbers.max() < 6
+        # Uniform: the means of eight equal ranges, within five deviations.
+        counts = np.histogram(numbers, 8, (-2, 6))[0]
+        assert abs(counts - 500).max() < 5 * 21

@@ -96,4 +96,99 @@ Expected<void> convert_group_convolution_backprop(LayerCtx& ctx) {
   return convolve_back(ctx, filters);
 }
 
+namespace {
+
+/// One axis of a deformable convolution: where its windows look, before they are moved.
+struct DeformedAxis {
+  std::int64_t stride = 1, dilation = 1, begin = 0;
+  int axis = 2;  // of x and the filters
+};
+
+/// How many elements of padding come first, which may follow from the sizes.
+ValueId padding_before(ops::Composer& c, const DeformedAxis& along, const Windows& windows,
+                       ValueId size, ValueId kernel, ValueId out) {
+  if (windows.padding == "explicit") return c.number(along.begin);
+  const ValueId one = c.number(1);
+  const ValueId extent = c.add(c.mul(c.sub(kernel, one), c.number(along.dilation)), one);
+  const ValueId reached = c.add(c.mul(c.sub(out, one), c.number(along.stride)), extent);
+  const ValueId missing = c.max(c.sub(reached, size), c.number(0));
+  const ValueId half = c.div(missing, c.number(2));
+  return windows.padding == "same_upper" ? half : c.sub(missing, half);
+}
+
+/// Offsets along one axis, [batch, groups, positions, rows, columns], that lead to no place outside
+/// of x, and whether they did not before.
+struct Kept {
+  ValueId offset, inside;
+};
+
+Kept kept_inside(LayerComposer& c, const DeformedAxis& along, const Windows& windows,
+                 ValueId offset, ValueId position) {
+  const ValueId x = c.in(0), size = c.dim(x, along.axis);
+  const ValueId out = c.dim(offset, along.axis + 1);
+  const ValueId before = padding_before(c, along, windows, size, c.dim(c.in(2), along.axis), out);
+  const ValueId taps = c.sub(c.mul(position, c.number(along.dilation)), before);
+  const ValueId windows_at = c.mul(c.count_up(out), c.number(along.stride));
+  const ValueId spread = along.axis == 2 ? c.unsqueeze(windows_at, {1}) : windows_at;
+  const ValueId base = c.cast(c.add(c.unsqueeze(taps, {1, 2}), spread), c.dtype(offset));
+  const ValueId place = c.add(base, offset), zero = c.like(0, offset);
+  const ValueId limit = c.cast(size, c.dtype(offset));
+  const ValueId last = c.sub(limit, c.like(1, offset));
+  return {c.sub(c.max(c.min(place, last), zero), base),
+          c.both(c.less_equal(zero, place), c.less(place, limit))};
+}
+
+/// Without interpolation into the padding: what lies outside of x is 0, and between its last
+/// element and its end x is as at that element. `operands` are x, filters, offsets, bias, mask.
+Expected<void> keep_inside(LayerComposer& c, const Windows& given, std::int64_t groups,
+                           std::vector<ValueId>& operands) {
+  Windows windows = given;
+  SCANLOOM_CHECK_OK(complete(windows, 2));
+  const ValueId offsets = operands[2], mask = operands[4];
+  const ValueId columns = c.dim(operands[1], 3), taps = c.mul(c.dim(operands[1], 2), columns);
+  const ValueId batch = c.dim(offsets, 0), count = c.number(groups);
+  const ValueId parted =
+      c.reshape(offsets, c.join({batch, count, taps, c.number(2), c.shape(offsets, 2)}));
+  const ValueId tap = c.count_up(taps);
+  const auto axis = [&](int i) {
+    const auto at = static_cast<std::size_t>(i);
+    const DeformedAxis along{windows.strides[at], windows.dilations[at], windows.begin[at], i + 2};
+    const ValueId offset = c.squeeze(c.slice(parted, 3, i, i + 1), {3});
+    return kept_inside(c, along, windows, offset,
+                       i == 0 ? c.div(tap, columns) : c.mod(tap, columns));
+  };
+  const Kept down = axis(0), across = axis(1);
+  operands[2] =
+      c.reshape(c.concat({c.unsqueeze(down.offset, {3}), c.unsqueeze(across.offset, {3})}, 3),
+                c.shape(offsets));
+  const ValueId inside = c.cast(c.both(down.inside, across.inside), c.dtype(offsets));
+  const ValueId per_tap =
+      c.reshape(inside, c.join({batch, c.mul(count, taps), c.shape(offsets, 2)}));
+  operands[4] = mask.valid() ? c.mul(mask, per_tap) : per_tap;
+  return c.done();
+}
+
+}  // namespace
+
+// From opset 8 on there may be a mask, and samples that reach into the padding may count in part.
+Expected<void> convert_deformable_convolution(LayerCtx& ctx) {
+  LayerComposer c(ctx);
+  const ValueId x = c.wide_in(0);
+  const auto same = [&](int i) { return ctx.has(i) ? c.cast(c.in(i), c.dtype(x)) : ValueId{}; };
+  std::vector<ValueId> operands = {x, same(2), same(1), {}, same(3)};
+  SCANLOOM_CHECK_OK(c.done());
+  SCANLOOM_TRY(const int rank, ctx.rank(0, x));
+  if (rank != 4) return invalid_model("input 0 has {} axes, not 4", rank);
+  SCANLOOM_TRY(const Windows windows, windows_of(ctx));
+  const std::int64_t groups = c.integer("deformable_group", 1);
+  if (groups < 1) return invalid_model("attribute 'deformable_group' is {}, below 1", groups);
+  if (ctx.version() < 8 || !c.flag("bilinear_interpolation_pad", false))
+    SCANLOOM_CHECK_OK(keep_inside(c, windows, groups, operands));
+  auto attrs = windows.attributes();
+  attrs.push_back({"group", c.integer("group", 1)});
+  attrs.push_back({"offset_group", groups});
+  const ValueId y = c.op(ops::deform_conv_op, std::move(operands), std::move(attrs));
+  return c.emit(c.cast(y, c.dtype(c.in(0))));
+}
+
 }  // namespace scanloom::openvino

@@ -1,4 +1,4 @@
-// GridSample and ROIAlign; computed in f32 at least.
+// GridSample, ROIAlign and ROIPooling; computed in f32 at least.
 #include "frontends/openvino/ops/converters.h"
 #include "frontends/openvino/ops/layer_composer.h"
 
@@ -43,6 +43,25 @@ Expected<void> convert_roi_align(LayerCtx& ctx) {
                           {"sampling_ratio", c.integer("sampling_ratio", 0)},
                           {"spatial_scale", scale},
                           {"half_pixel", aligned != "asymmetric"}});
+  return c.emit(c.cast(y, c.dtype(c.in(0))));
+}
+
+Expected<void> convert_roi_pooling(LayerCtx& ctx) {
+  LayerComposer c(ctx);
+  const ValueId x = c.wide_in(0), rois = c.cast(c.in(1), c.dtype(x));
+  const std::string method = c.choice("method", "max", {"max", "bilinear"});
+  SCANLOOM_CHECK_OK(c.done());
+  if (method != "max") return fail(Code::unsupported, "attribute 'method' of '{}'", method);
+  SCANLOOM_TRY(auto size, ctx.attributes.integers("output_size"));
+  for (const char* const name : {"pooled_h", "pooled_w"}) {
+    if (!ctx.attributes.has(name)) continue;
+    SCANLOOM_TRY(const std::int64_t one, ctx.attributes.integer(name));
+    size.push_back(one);
+  }
+  if (size.size() != 2) return invalid_model("it names {} sizes of the result, not 2", size.size());
+  SCANLOOM_TRY(const double scale, ctx.attributes.real("spatial_scale"));
+  const ValueId y = c.op(ops::max_roi_pool_op, {x, rois},
+                         {{"height", size[0]}, {"width", size[1]}, {"spatial_scale", scale}});
   return c.emit(c.cast(y, c.dtype(c.in(0))));
 }
 

@@ -1,4 +1,4 @@
-// DFT, IDFT, RDFT and IRDFT, one axis after the other.
+// DFT, IDFT, RDFT and IRDFT, one axis after the other; STFT.
 #include "frontends/openvino/ops/converters.h"
 #include "frontends/openvino/ops/layer_composer.h"
 #include "ops/fourier.h"
@@ -16,8 +16,7 @@ struct Spectrum {
   LayerComposer::Ints axes;
 };
 
-/// Attribute-like operand 1; axes count those of a signal of `rank` axes. Errors: none, or twice
-/// the same.
+/// Operand 1, axes of a signal of `rank` axes. Errors: none, or twice the same.
 LayerComposer::Ints transformed_axes(LayerComposer& c, int rank) {
   const LayerComposer::Ints axes = c.axes(1, rank);
   if (c.ok() && axes.empty()) c.refuse(invalid_model("input 1 names no axes"));
@@ -115,6 +114,44 @@ Expected<void> convert_irdft(LayerCtx& ctx) {
   t.outputs = t.length;
   const ValueId y = ops::transform_axis(c, spectrum.value, spectrum.rank, axis, t);
   return c.emit(c.squeeze(y, {spectrum.rank - 1}));
+}
+
+namespace {
+
+/// A scalar operand as an i64. Error: a constant below 1.
+ValueId positive_in(LayerComposer& c, int i) {
+  if (c.ok() && c.ctx().constant(i) != nullptr) {
+    const std::int64_t known = c.take(c.ctx().constant_integer(i));
+    if (c.ok() && known < 1)
+      c.refuse(invalid_model("input {} is {}, at least 1 is needed", i, known));
+  }
+  return c.reshape(c.cast(c.in(i), DType::i64), c.list({}));
+}
+
+}  // namespace
+
+// Frames are gathered, weighted with the window, which stands in the middle of its frame, and
+// transformed all at once. A signal may come without a batch.
+Expected<void> convert_stft(LayerCtx& ctx) {
+  LayerComposer c(ctx);
+  const ValueId given = c.in(0), window = c.in(1);
+  SCANLOOM_TRY(const int rank, ctx.rank(0, given, 1));
+  if (rank > 2) return invalid_model("input 0 has {} axes, not 1 or 2", rank);
+  const ValueId signal = rank == 1 ? c.unsqueeze(given, {0}) : given;
+  const ValueId length = positive_in(c, 2), step = positive_in(c, 3), zero = c.number(0);
+  const ValueId missing = c.sub(length, c.dim(window, 0));
+  const ValueId before = c.div(missing, c.number(2));
+  const ValueId weights =
+      c.op(ops::pad_op, {window, c.join({before, c.sub(missing, before)})}, {{"mode", "constant"}});
+  const ValueId room = c.add(c.sub(c.dim(signal, 1), length), step);
+  const ValueId frames = c.div(c.max(room, zero), step);
+  const ValueId starts = c.unsqueeze(c.mul(c.count_up(frames), step), {1});
+  const ValueId framed = c.gather(signal, c.add(starts, c.count_up(length)), 1);
+  const ops::Transform t{
+      .length = length, .inputs = length, .outputs = ops::half_up(c, length), .onesided = true};
+  ValueId y = ops::transform_axis(c, c.unsqueeze(c.mul(framed, weights), {3}), 4, 2, t);
+  if (c.flag("transpose_frames", false)) y = c.transpose(y, {0, 2, 1, 3});
+  return c.emit(rank == 1 ? c.squeeze(y, {0}) : y);
 }
 
 }  // namespace scanloom::openvino
