@@ -70,8 +70,7 @@ Expected<ir::Module> read_openvino(const Source& source, const SessionOptions& o
                openvino::read_model(source.bytes, weights, read_options, diagnostics, &about));
   info.graph_name = about.name;
   info.ir_version = about.version;
-  if (aliases != nullptr)
-    *aliases = {std::move(about.input_names), std::move(about.output_names)};
+  if (aliases != nullptr) *aliases = {std::move(about.input_names), std::move(about.output_names)};
   return module;
 }
 

@@ -1,6 +1,7 @@
-// A libFuzzer target: any bytes are an IR of OpenVINO or an error, and what is read keeps every rule of
-// the IR, before and after it is printed and parsed. The weights are the same few kilobytes for all.
-// Built by the preset `asan-ubsan`; .ci/run runs it for half a minute over tests/fuzz/corpus_openvino.
+// A libFuzzer target: any bytes are an IR of OpenVINO or an error, and what is read keeps every
+// rule of the IR, before and after it is printed and parsed. The weights are the same few kilobytes
+// for all. Built by the preset `asan-ubsan`; .ci/run runs it for half a minute over
+// tests/fuzz/corpus_openvino.
 #include <array>
 #include <cstddef>
 #include <cstdint>
