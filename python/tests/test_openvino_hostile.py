@@ -543,6 +543,20 @@ def test_damaged_bytes(tmp_path):
             continue
 
 
+@pytest.mark.parametrize(("start", "end", "size"), [(6, -1, 5), (0, 7, 7), (-5, -1, 4), (-1, 3, 3)])
+def test_windows_that_only_the_run_knows(tmp_path, start, end, size):
+    graph = iterator(start=start, end=end, stride=1 if start >= 0 or end < 0 else -1)
+    xml, weights = edited(graph, ('shape="6,2"', 'shape="?,2"'))
+    (tmp_path / "model.xml").write_bytes(xml)
+    (tmp_path / "model.bin").write_bytes(weights)
+    session = scanloom.InferenceSession(str(tmp_path / "model.xml"))
+    h = np.ones((1, 2), "f")
+    with pytest.raises(scanloom.Error, match=f"axis 0 has {size} elements, a window from {start} to {end}"):
+        session.run(None, {"x": np.zeros((size, 2), "f"), "h": h})
+    (state,) = session.run(None, {"x": np.zeros((0, 2), "f"), "h": h})
+    assert np.array_equal(state, h)
+
+
 def test_wrong_feeds(tmp_path):
     session = scanloom.InferenceSession(simple().save(tmp_path))
     for feeds in ({}, {"y": np.zeros(2, "f")}, {"x": np.zeros(2)}, {"x": np.zeros(3, "f")},

@@ -115,7 +115,7 @@ def test_windows(tmp_path, window, axis, dynamic):
         (Window(), Window(0, -1, 2, 2), Window(-1, 0, -1)),
         (Window(-1, 0, -1), Window(-1, 0, -2, 2), Window(0, 8)),
         (Window(0, -1, 3, 2), Window(8, 0, -3), Window(1, 3)),
-        (Window(2, -2), Window(-1, 5, -1, 1), Window(0, 9, 2, 1)),
+        (Window(2, -2), Window(-1, 5, -1, 1), Window(0, -1, 2, 1)),
     ],
 )
 def test_several_sliced_inputs(tmp_path, first, second, third, dynamic):

@@ -47,6 +47,21 @@ Expected<void> check_window(const PortEntry& port, std::int64_t size) {
   return {};
 }
 
+/// `low`, an end of the window, as a value that only an axis with enough elements for both ends
+/// has; one without any is walked in no step.
+ValueId checked_first(ops::Composer& c, ValueId value, std::int64_t axis, const PortEntry& port,
+                      std::int64_t low) {
+  const auto needed_for = [](std::int64_t at) { return at < 0 ? -at : at + 1; };
+  const std::int64_t needed = std::max(needed_for(port.start), needed_for(port.end));
+  const ValueId size = c.dim(value, axis);
+  const ValueId enough = c.where(c.equal(size, c.number(0)), c.number(0), c.number(needed));
+  std::string text = fmt::format("axis {} has {{}} elements, a window from {} to {} needs {{}}",
+                                 axis, port.start, port.end);
+  const ValueId checked = c.op(ops::check_equal_op, {c.min(size, c.number(needed)), enough},
+                               {{"text", std::move(text)}});
+  return c.add(checked, c.number(low - needed));
+}
+
 }  // namespace
 
 bool LoopMap::has_slices() const {
@@ -117,7 +132,9 @@ Expected<std::pair<ValueId, ir::ScannedPort>> LoopMap::window(const Input& input
     ops::Composer c(ctx_.builder());
     const std::int64_t low = forwards ? port.start : port.end;
     const std::int64_t high = forwards ? port.end : port.start;
-    value = c.slice(value, *axis, low, high == -1 ? kToTheEnd : high + 1);
+    const ValueId first =
+        size.is_constant() ? c.number(low) : checked_first(c, value, *axis, port, low);
+    value = c.slice(value, *axis, first, c.number(high == -1 ? kToTheEnd : high + 1));
     SCANLOOM_CHECK_OK(c.done());
   }
   const ir::ScannedPort scanned{*axis, forwards ? 0 : -1, port.stride, port.part_size, false};
