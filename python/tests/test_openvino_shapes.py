@@ -549,7 +549,17 @@ EMBEDDINGS = [
          bags(OF_OFFSETS, 4, 0, FACTORS)),
 ]  # fmt: skip
 
-TABLES = {"shapes": SHAPES, "parts": PARTS, "slices": SLICES, "gathers": gathers(), "scatters": scatters(),
+WORDS = np.array([["hi", "", "all"], ["\u00e9t\u00e9", "x", "yz"]], object)
+LETTERS = np.frombuffer("".join(WORDS.flat).encode(), np.uint8)
+BEGINS, ENDS = i32(0, 2, 2, 5, 10, 11).reshape(2, 3), i32(2, 2, 5, 10, 11, 13).reshape(2, 3)
+
+STRINGS = [
+    case("StringTensorPack", 15, [BEGINS, ENDS, LETTERS], WORDS),
+    case("StringTensorPack", 15, [i64(0, 1), i64(2, 2), LETTERS], np.array(["hi", "i"], object)),
+    case("StringTensorUnpack", 15, [WORDS], BEGINS, ENDS, LETTERS),
+]  # fmt: skip
+
+TABLES = {"shapes": SHAPES, "strings": STRINGS, "parts": PARTS, "slices": SLICES, "gathers": gathers(), "scatters": scatters(),
           "positions": POSITIONS, "pads": pads(), "blocks": BLOCKS, "embeddings": EMBEDDINGS,
           "element types": of_all_types()}  # fmt: skip
 
@@ -606,6 +616,8 @@ REFUSED = [
             [X, fixed([0] * 3), fixed([0] * 3), fixed(1, np.int32)], pad_mode="constant"),
     refused("attribute 'output_type' is f32, a type of integers", "ShapeOf", 3, [X], output_type="f32"),
     refused("input 1 has 2 axes, not 1", "Bucketize", 3, [X, WHOLE]),
+    refused(r"symbols is i64\[2\], a list of u8", "StringTensorPack", 15, [i64(0, 1), i64(1, 2), i64(97, 98)]),
+    refused("input 0 is f32.*integers are needed", "StringTensorPack", 15, [LINE, i64(0), LETTERS]),
     refused("input 0 has 2 axes, input 1 has 3", "SearchSorted", 15, [WHOLE, X.astype(np.int32)]),
     refused("input 3, the axis, is 2, outside", "ScatterUpdate", 3, [WHOLE, i32(0), WHOLE, fixed(2)]),
     refused("'reduction' is 'sub', none of none, sum, prod, min, max, mean", "ScatterElementsUpdate", 12,
