@@ -12,6 +12,7 @@ import numpy as np
 import openvino_ir
 import openvino_layers
 import pytest
+import test_openvino_recurrent as recurrent
 from places import SHARED
 
 import scanloom
@@ -177,3 +178,54 @@ def test_typical_example(tmp_path: pathlib.Path) -> None:
     if openvino_layers.openvino is not None:
         (theirs,) = openvino_layers.run_peer(str(path), {"data0": x, "data1": state})
         close(y, theirs)
+
+
+def loop_over_cells(kind: str, cell: openvino_layers.Case, backwards: bool, sizes: bool) -> openvino_ir.Graph:
+    """A TensorIterator over [batch, steps, input], and the sequence operation over the same."""
+    graph = openvino_ir.Graph()
+    body, states = graph.body(), recurrent.CELLS[kind].states
+    batch = recurrent.BATCH if sizes else -1
+    x = graph.parameter("x", np.float32, (batch, recurrent.STEPS if sizes else -1, recurrent.INPUT))
+    initial = [graph.parameter(f"s{i}", np.float32, (batch, recurrent.HIDDEN)) for i in range(states)]
+    row = body.parameter("row", np.float32, (batch, 1, recurrent.INPUT))
+    before = [body.parameter(f"s{i}", np.float32, (batch, recurrent.HIDDEN)) for i in range(states)]
+    parts = [body.constant(openvino_layers.value_of(one)) for one in cell.operands[1 + states :]]
+    step = body.add("Squeeze", [row, body.constant([1], np.int64)])
+    made = body.add(cell.kind, [step, *before, *parts], states, cell.version, **cell.data)
+    after = [body.result(openvino_ir.Port(made.layer, i)) for i in range(states)]
+    shown = body.result(body.add("Unsqueeze", [openvino_ir.Port(made.layer), body.constant([1], np.int64)]))
+    window = {"axis": 1, "start": -1, "end": 0, "stride": -1} if backwards else {"axis": 1}
+    port_map = [{"kind": "input", "port": 0, "layer": row.layer, **window},
+                *({"kind": "input", "port": 1 + i, "layer": one.layer} for i, one in enumerate(before)),
+                {"kind": "output", "port": 0, "layer": shown, **window},
+                *({"kind": "output", "port": 1 + i, "layer": one} for i, one in enumerate(after))]  # fmt: skip
+    loop = graph.loop("TensorIterator", body, [x, *initial], 1 + states, port_map,
+                      [(one, to.layer) for one, to in zip(after, before, strict=True)])  # fmt: skip
+    for i in range(1 + states):
+        graph.result(openvino_ir.Port(loop.layer, i), f"y{i}")
+    return graph
+
+
+@pytest.mark.parametrize("sizes", [True, False], ids=["sizes", "symbols"])
+@pytest.mark.parametrize("backwards", [False, True], ids=["forwards", "backwards"])
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_cells_in_a_loop(kind: str, backwards: bool, sizes: bool, tmp_path: pathlib.Path) -> None:
+    """They give what the sequence operation does, and OpenVINO."""
+    version = {"LSTM": 4, "GRU": 3, "RNN": 1}[kind]
+    cell = recurrent.cell_case(kind, version)
+    direction = "reverse" if backwards else "forward"
+    sequence = recurrent.sequence_case(kind, 5, direction, recurrent.FULL)
+    states = recurrent.CELLS[kind].states
+    arrays = [openvino_layers.value_of(one) for one in sequence.operands]
+    # The cell has the weights of the sequence.
+    cell.operands = [*cell.operands[: 1 + states], *(openvino_layers.Const(one[0]) for one in arrays[2 + states :])]
+    fed = {"x": arrays[0], **{f"s{i}": arrays[1 + i][:, 0].copy() for i in range(states)}}
+    path = loop_over_cells(kind, cell, backwards, sizes).save(tmp_path)
+    for execution in openvino_layers.EXECUTIONS:
+        session = scanloom.InferenceSession(path, scanloom.SessionOptions(execution=execution, threads=2))
+        results = session.run(None, fed)
+        for result, wanted in zip(results, sequence.results, strict=True):
+            close(result, wanted[:, 0])
+    if openvino_layers.openvino is not None:
+        for result, theirs in zip(results, openvino_layers.run_peer(path, fed), strict=True):
+            close(result, theirs)
