@@ -529,6 +529,10 @@ REFUSED = [
     (Case("AvgPool", 1, [X], X, {"kernel": [3, 3], "strides": [1], "pads_begin": [0, 0], "pads_end": [0, 0]}),
      "'strides' has 1 numbers for 2 axes"),
     (Case("MaxPool", 1, [X], X, {"strides": [1, 1]}), "attribute 'kernel' is missing"),
+    (Case("MaxPool", 1, [X], X, {"kernel": [1, 1], "strides": [1, 2**63 - 1], "pads_end": [1, 1],
+                                 "pads_begin": [0, 0], "rounding_type": "ceil"}), "'strides' has 9223372036854775807"),
+    (Case("AvgPool", 16, [X], X, {"kernel": [3, 3], "pads_begin": [0, -1], "pads_end": [0, 0]}),
+     "'pads_begin' has -1, outside"),
     (Case("AdaptiveAvgPool", 8, [X, const([2])], X), "1 sizes for the 2 axes"),
     (Case("GroupNormalization", 12, [X, randoms(4), randoms(4)], X, {"num_groups": 3, "epsilon": 0.1}),
      "'num_groups' is 3, input 0 has 4 channels"),
@@ -566,3 +570,29 @@ def test_numbers_without_a_seed(dtype: Any, word: str, tmp_path: pathlib.Path) -
         # Uniform: the means of eight equal ranges, within five deviations.
         counts = np.histogram(numbers, 8, (-2, 6))[0]
         assert abs(counts - 500).max() < 5 * 21
+
+
+@pytest.mark.parametrize("logs", [False, True], ids=["weights", "logs"])
+@pytest.mark.parametrize("dtype", ["i32", "i64"])
+def test_classes_with_replacement(dtype: str, logs: bool, tmp_path: pathlib.Path) -> None:
+    weights = np.float32([[1, 2, 0, 5], [3, 0, 3, 0]])
+    with np.errstate(divide="ignore"):
+        given = np.log(weights) if logs else weights
+    case = Case("Multinomial", 13, [given, const(4000)], X, {
+        "convert_type": dtype, "with_replacement": True, "log_probs": logs})  # fmt: skip
+    (picked,) = scanloom.InferenceSession(openvino_layers.write(case, tmp_path)).run(None, openvino_layers.feeds(case))
+    assert (picked.shape, picked.dtype.name) == ((2, 4000), dtype.replace("i", "int"))
+    for row, line in zip(picked, weights / weights.sum(1, keepdims=True), strict=True):
+        wanted = 4000 * line
+        assert (abs(np.bincount(row, minlength=4) - wanted) <= 5 * np.sqrt(wanted * (1 - line))).all()
+
+
+def test_classes_without_replacement(tmp_path: pathlib.Path) -> None:
+    weights = np.tile(np.float32([1, 2, 0, 5]), (4000, 1))
+    case = Case("Multinomial", 13, [weights, const([3])], X, {
+        "convert_type": "i64", "with_replacement": False, "log_probs": False})  # fmt: skip
+    (picked,) = scanloom.InferenceSession(openvino_layers.write(case, tmp_path)).run(None, openvino_layers.feeds(case))
+    assert (np.sort(picked, 1) == [0, 1, 3]).all()
+    first = np.bincount(picked[:, 0], minlength=4)
+    wanted = 4000 * weights[0] / 8
+    assert (abs(first - wanted) <= 5 * np.sqrt(wanted * (1 - weights[0] / 8))).all()

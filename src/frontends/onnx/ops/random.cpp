@@ -5,6 +5,7 @@
 
 #include "frontends/onnx/ops/composer.h"
 #include "frontends/onnx/ops/converters.h"
+#include "ops/multinomial.h"
 
 namespace scanloom::onnx {
 
@@ -86,8 +87,7 @@ Expected<void> convert_bernoulli(NodeCtx& ctx) {
   return c.emit(c.cast(c.less(random, c.cast(p, c.dtype(random))), dtype));
 }
 
-// The inputs are logarithms, up to a constant. The sample is the number of classes whose summed
-// probability does not exceed a uniform number.
+// The inputs are logarithms, up to a constant.
 Expected<void> convert_multinomial(NodeCtx& ctx) {
   Composer c(ctx);
   const ValueId x = c.in(0);
@@ -100,20 +100,8 @@ Expected<void> convert_multinomial(NodeCtx& ctx) {
   if (const int rank = c.rank(0, x, 2); c.ok() && rank != 2)
     return invalid_model("{} has {} axes, not 2", ctx.describe_input(0), rank);
   const ValueId soft = c.op(ops::softmax_op, {c.cast(x, DType::f64)}, {{"axis", 1}});
-  const ValueId sums =
-      c.op(ops::cumsum_op, {soft, c.number(1)}, {{"exclusive", 0}, {"reverse", 0}});
-  const ValueId count = c.number(samples);
-  const ValueId random = draw(c, "uniform", c.join({c.dim(x, 0), count}), DType::f64);
-  // The last sum may lie off 1 by roundings; a number beyond it means the last likely class, whose
-  // sum is the first that is no less than the last.
-  const ValueId total = c.reduce(sums, "max", {1});
-  const ValueId scaled = c.mul(random, total);
-  const ValueId passed = c.both(c.less_equal(c.unsqueeze(sums, {1}), c.unsqueeze(scaled, {2})),
-                                c.less(c.unsqueeze(sums, {1}), c.unsqueeze(total, {1})));
-  const ValueId index =
-      c.op(ops::reduce_op, {c.cast(passed, dtype)},
-           {{"kind", "sum"}, {"axes", std::vector<std::int64_t>{2}}, {"keepdims", 0}});
-  return c.emit(index);
+  const ValueId random = draw(c, "uniform", c.join({c.dim(x, 0), c.number(samples)}), DType::f64);
+  return c.emit(c.cast(ops::picked_classes(c, soft, random), dtype));
 }
 
 }  // namespace scanloom::onnx

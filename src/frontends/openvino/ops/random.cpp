@@ -3,6 +3,7 @@
 // has the same, where OpenVINO goes on; in bodies and without a seed they are drawn anew.
 #include "frontends/openvino/ops/converters.h"
 #include "frontends/openvino/ops/layer_composer.h"
+#include "ops/multinomial.h"
 
 namespace scanloom::openvino {
 
@@ -90,15 +91,34 @@ ValueId documented(ops::Composer& c, ValueId count, DType dtype, ValueId low, Va
   return c.add(c.mul(fraction(c, drawn, bits, dtype), range), low);
 }
 
-/// Drawn anew in each execution, rounded down for integers.
-ValueId drawn_anew(LayerComposer& c, ValueId shape, DType dtype, ValueId low, ValueId high,
-                   std::int64_t seed) {
+/// Uniform numbers in [0, 1), drawn anew in each execution.
+ValueId drawn_anew(LayerComposer& c, ValueId shape, DType dtype, std::int64_t seed) {
   // Nodes are numbered as the model is read: the same model has the same numbers.
   const auto stream = static_cast<std::int64_t>(c.ctx().module().node_count()) + 1;
+  return c.op(ops::random_op, {shape},
+              {{"kind", "uniform"}, {"to", dtype}, {"seed", seed}, {"stream", stream}});
+}
+
+/// The attributes, 0 meaning none.
+struct Seeds {
+  std::uint64_t key = 0, counter = 0;
+
+  [[nodiscard]] bool are_given() const { return key != 0 || counter != 0; }
+  [[nodiscard]] std::int64_t mixed(LayerCtx& ctx) const {
+    return are_given() ? static_cast<std::int64_t>(key ^ counter) : ctx.reading().options.seed;
+  }
+};
+
+Seeds seeds_of(LayerComposer& c) {
+  return {static_cast<std::uint64_t>(c.integer("global_seed", 0)),
+          static_cast<std::uint64_t>(c.integer("op_seed", 0))};
+}
+
+/// Between low and high, rounded down for integers.
+ValueId uniform(LayerComposer& c, ValueId shape, DType dtype, ValueId low, ValueId high,
+                std::int64_t seed) {
   const DType wide = is_integer(dtype) ? DType::f64 : ops::at_least_f32(dtype);
-  const ValueId random =
-      c.op(ops::random_op, {shape},
-           {{"kind", "uniform"}, {"to", wide}, {"seed", seed}, {"stream", stream}});
+  const ValueId random = drawn_anew(c, shape, wide, seed);
   const ValueId scaled = c.mul(random, c.cast(c.sub(high, low), wide));
   if (!is_integer(dtype)) return c.cast(c.add(scaled, c.cast(low, wide)), dtype);
   return c.add(c.cast(c.op(ops::floor_op, {scaled}), dtype), low);
@@ -117,19 +137,41 @@ Expected<void> convert_random_uniform(LayerCtx& ctx) {
   const ValueId shape = c.cast(c.in(0), DType::i64);
   const auto limit = [&](int i) { return c.reshape(c.cast(c.in(i), dtype), c.list({})); };
   const ValueId low = limit(1), high = limit(2);
-  const auto key = static_cast<std::uint64_t>(c.integer("global_seed", 0));
-  const auto counter = static_cast<std::uint64_t>(c.integer("op_seed", 0));
+  const Seeds seeds = seeds_of(c);
   const std::string alignment = c.choice("alignment", "tensorflow", {"tensorflow", "pytorch"});
-  const bool seeded = key != 0 || counter != 0;
-  if (seeded && alignment == "pytorch")
+  if (seeds.are_given() && alignment == "pytorch")
     return fail(Code::unsupported, "seeds with attribute 'alignment' of '{}'", alignment);
-  if (!seeded || ctx.site().depth > 0) {
-    const std::int64_t seed =
-        seeded ? static_cast<std::int64_t>(key ^ counter) : ctx.reading().options.seed;
-    return c.emit(drawn_anew(c, shape, dtype, low, high, seed));
-  }
+  if (!seeds.are_given() || ctx.site().depth > 0)
+    return c.emit(uniform(c, shape, dtype, low, high, seeds.mixed(ctx)));
   const ValueId count = c.reduce_all(shape, "prod");
-  return c.emit(c.reshape(documented(c, count, dtype, low, high, key, counter), shape));
+  return c.emit(c.reshape(documented(c, count, dtype, low, high, seeds.key, seeds.counter), shape));
+}
+
+// Without replacement the classes with the greatest sums of logarithm and Gumbel noise are drawn.
+Expected<void> convert_multinomial(LayerCtx& ctx) {
+  LayerComposer c(ctx);
+  const ValueId given = c.cast(c.in(0), DType::f64);
+  SCANLOOM_TRY(const int rank, ctx.rank(0, given));
+  if (rank != 2) return invalid_model("input 0 has {} axes, not 2", rank);
+  SCANLOOM_TRY(const DType dtype, ctx.attributes.dtype("convert_type", DType::i64));
+  if (dtype != DType::i32 && dtype != DType::i64)
+    return invalid_model("attribute 'convert_type' is {}, neither i32 nor i64", dtype_name(dtype));
+  const bool logs = c.flag("log_probs", false), replaces = c.flag("with_replacement", false);
+  const std::int64_t seed = seeds_of(c).mixed(ctx);
+  const ValueId samples = c.reshape(c.cast(c.in(1), DType::i64), c.list({1}));
+  if (replaces) {
+    const ValueId weights = logs ? c.op(ops::softmax_op, {given}, {{"axis", 1}}) : given;
+    const ValueId random = drawn_anew(c, c.join({c.dim(given, 0), samples}), DType::f64, seed);
+    return c.emit(c.cast(ops::picked_classes(c, weights, random), dtype));
+  }
+  const ValueId random = drawn_anew(c, c.shape(given), DType::f64, seed);
+  const ValueId noise = c.neg(c.log(c.neg(c.log(random))));
+  const ValueId keys = c.add(logs ? given : c.log(given), noise);
+  SCANLOOM_CHECK_OK(c.done());
+  SCANLOOM_TRY(const ir::NodeId node,
+               ctx.builder().node(ops::topk_op, {keys, samples},
+                                  {{"axis", 1}, {"largest", 1}, {"sorted", 1}}, 2));
+  return c.emit(c.cast(ctx.module().node(node).outputs[1], dtype));
 }
 
 }  // namespace scanloom::openvino

@@ -1,5 +1,7 @@
 #include "frontends/openvino/ops/windows.h"
 
+#include "tensor/conv_geometry.h"
+
 namespace scanloom::openvino {
 
 std::vector<ir::NamedAttr> Windows::attributes() const {
@@ -46,6 +48,10 @@ Expected<void> complete(Windows& windows, std::size_t axes) {
     if (list.values->size() != axes)
       return invalid_model("attribute '{}' has {} numbers for {} axes", list.name,
                            list.values->size(), axes);
+    for (const std::int64_t value : *list.values)
+      if (value < list.usual || value >= tensor::kMaxParameter)
+        return invalid_model("attribute '{}' has {}, outside [{}, {})", list.name, value,
+                             list.usual, tensor::kMaxParameter);
   }
   return {};
 }

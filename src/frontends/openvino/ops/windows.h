@@ -19,7 +19,8 @@ struct Windows {
 /// Errors: pads at one side alone, or of different lengths; an auto_pad that is not known.
 Expected<Windows> windows_of(LayerCtx& ctx);
 
-/// Lists that are left out get `axes` entries. Error: one of another length.
+/// Lists that are left out get `axes` entries. Errors: one of another length, numbers that no
+/// window has.
 Expected<void> complete(Windows& windows, std::size_t axes);
 
 }  // namespace scanloom::openvino
