@@ -33,14 +33,15 @@ Expected<std::string> broadcast_mode(LayerCtx& ctx) {
 Expected<ValueId> placed(LayerCtx& ctx, ValueId whole, ValueId part, int i) {
   SCANLOOM_TRY(const std::string mode, broadcast_mode(ctx));
   if (mode == "pdpd") {
-    SCANLOOM_TRY(const std::int64_t axis, ctx.attributes.integer("axis", -1));
+    // OpenVINO writes no axis, and reads 0.
+    SCANLOOM_TRY(const std::int64_t axis, ctx.attributes.integer("axis", 0));
     if (!ctx.type(whole).ranked)
       return fail(Code::unsupported, "pdpd: an operand has an unknown number of axes");
     return placed_at(ctx, part, i, ctx.type(whole).rank(), axis);
   }
   const tensor::Type &a = ctx.type(whole), &b = ctx.type(part);
-  if (mode == "none" && a.is_static() && b.is_static() && a.shape() != b.shape())
-    return invalid_model("auto_broadcast is none, but the inputs have sizes {} and {}",
+  if (mode != "numpy" && a.is_static() && b.is_static() && a.shape() != b.shape())
+    return invalid_model("auto_broadcast is {}, but the inputs have sizes {} and {}", mode,
                          a.shape().to_string(), b.shape().to_string());
   return part;
 }

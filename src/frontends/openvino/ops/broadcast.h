@@ -10,8 +10,9 @@ struct Operands {
 };
 
 /// Inputs `first` and `first + 1`, shaped so that numpy's broadcasting does what attribute
-/// auto_broadcast says: numpy (the default), none (sizes must be equal), pdpd (the axes of b begin
-/// at attribute `axis` of a). Errors: element types that differ; sizes known to differ for none.
+/// auto_broadcast says: numpy (the default), none or explicit (sizes must be equal), pdpd (the axes
+/// of b begin at attribute `axis` of a, 0 where it is missing). Errors: element types that differ;
+/// sizes known to differ where they must be equal.
 Expected<Operands> broadcast_operands(LayerCtx& ctx, int first = 0);
 
 /// Input i alone, to be broadcast to `whole` as broadcast_operands() does with b.

@@ -139,11 +139,13 @@ Expected<ValueId> on_axes(LayerCtx& ctx, ValueId x, int rank) {
 Expected<void> convert_broadcast(LayerCtx& ctx) {
   SCANLOOM_TRY(ValueId x, ctx.in(0));
   SCANLOOM_TRY(const ValueId shape, index_list(ctx, 1));
+  // Version 1 may call explicit none, which OpenVINO writes.
   SCANLOOM_TRY(
-      const std::string mode,
+      std::string mode,
       ctx.version() < 3
-          ? ctx.attributes.choice("mode", "numpy", {"numpy", "explicit", "pdpd"})
+          ? ctx.attributes.choice("mode", "numpy", {"numpy", "explicit", "none", "pdpd"})
           : ctx.attributes.choice("mode", "numpy", {"numpy", "explicit", "bidirectional"}));
+  if (mode == "none") mode = "explicit";
   if (mode == "explicit" || mode == "pdpd") {
     SCANLOOM_TRY(const std::int64_t rank, list_length(ctx, 1));
     if (rank > tensor::kMaxRank)
@@ -151,7 +153,7 @@ Expected<void> convert_broadcast(LayerCtx& ctx) {
     if (mode == "explicit") {
       SCANLOOM_TRY(x, on_axes(ctx, x, static_cast<int>(rank)));
     } else {
-      SCANLOOM_TRY(const std::int64_t start, ctx.attributes.integer("axis", -1));
+      SCANLOOM_TRY(const std::int64_t start, ctx.attributes.integer("axis", 0));
       SCANLOOM_TRY(x, placed_at(ctx, x, 0, static_cast<int>(rank), start));
     }
   }
