@@ -14,6 +14,7 @@ import scanloom
 
 from harness import Engine
 
+FIRST_EXPRESSION = pathlib.Path(__file__).with_name("first_expression.py")
 FIRST_RESULT = pathlib.Path(__file__).resolve().parent / "first_result.py"
 
 
@@ -114,6 +115,18 @@ def fresh_process(name, path, feeds_path, clock, memory=False):
         command.append("memory")
 
     def run():
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        measured, results = json.loads(done.stdout.splitlines()[-1])
+        return measured, [np.array(x) for x in results]
+
+    return Engine(name, run, timed=True)
+
+
+def fresh_expression(name, program, clock):
+    """Building and running a program of workloads/expressions.py, in a process of its own."""
+
+    def run():
+        command = [sys.executable, str(FIRST_EXPRESSION), name, program, clock]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
         measured, results = json.loads(done.stdout.splitlines()[-1])
         return measured, [np.array(x) for x in results]

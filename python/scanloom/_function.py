@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import threading
 import warnings
+import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, Union
 
@@ -87,26 +89,38 @@ class _Argument(NamedTuple):
 
 
 class Profile:
-    """Times of all calls of a function made with profile=True."""
+    """Times of all calls of a function made with profile=True. What no summary has shown is written
+    to stderr when Python ends, as Theano does."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.calls = 0
         self._rows: dict[tuple[str, str, int], list[float]] = {}
+        self._function: Union[weakref.ref[Function], None] = None
+        self._is_shown = True
+
+    def _is_of(self, function: Function) -> None:
+        self._function = weakref.ref(function)
+        if not _profiles:
+            atexit.register(_show_profiles)
+        _profiles.append(self)
 
     def _add(self, rows: list[_native._NodeTime]) -> None:
         self.calls += 1
+        self._is_shown = False
         for node, kernel, calls, seconds, depth in rows:
             row = self._rows.setdefault((node, kernel, depth), [0, 0.0])
             row[0] += calls
             row[1] += seconds
 
     def summary(self, file: Union[TextIO, None] = None, **_: Any) -> None:
-        """Writes a table: the time of every node, its share of the whole, how often it ran.
+        """Writes a table: the time of every node, its share of the whole, how often it ran; and
+        below it of every loop the steps, the time per step, the memory and the strategy.
 
         The time of a loop contains that of its body, which is indented below it; times of threads
         that ran side by side are added up.
         """
+        self._is_shown = True
         to = sys.stderr if file is None else file
         whole = sum(row[1] for (_, _, depth), row in self._rows.items() if depth == 0)
         to.write(f"function {self.name}: {self.calls} calls, {whole * 1e3:.3f} ms in nodes\n")
@@ -118,6 +132,18 @@ class Profile:
                 f"{seconds * 1e3:9.3f} ms  {share:5.1%}  {int(calls):9d}  {each * 1e6:8.2f} us"
                 f"  {'  ' * depth}{node or '-'} ({kernel})\n"
             )
+        function = None if self._function is None else self._function()
+        if function is not None:
+            to.write(function.explain())
+
+
+_profiles: list[Profile] = []
+
+
+def _show_profiles() -> None:
+    for profile in _profiles:
+        if not profile._is_shown:
+            profile.summary()
 
 
 class Function:
@@ -168,6 +194,8 @@ class Function:
                 self._places[argument.name] = -1 if argument.name in self._places else place
         self.name = name
         self.profile = profile
+        if profile is not None:
+            profile._is_of(self)
 
     def __call__(self, *values: Any, **named: Any) -> Any:
         progress = None

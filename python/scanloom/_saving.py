@@ -83,7 +83,9 @@ def from_bytes(content: bytes, profile: bool = False) -> Function:
         with open(path, "wb") as file:
             file.write(content)
         made = load(path)
-    made.profile = Profile(made.name) if profile else None
+    if profile:
+        made.profile = Profile(made.name)
+        made.profile._is_of(made)
     return made
 
 
