@@ -3,6 +3,7 @@ against OpenVINO's own results where its CPU plugin is right."""
 
 from __future__ import annotations
 
+import dataclasses
 import pathlib
 from typing import Any
 
@@ -596,3 +597,13 @@ def test_classes_without_replacement(tmp_path: pathlib.Path) -> None:
     first = np.bincount(picked[:, 0], minlength=4)
     wanted = 4000 * weights[0] / 8
     assert (abs(first - wanted) <= 5 * np.sqrt(wanted * (1 - weights[0] / 8))).all()
+
+
+OPERATIONS = {(case.kind, case.version): case for case in CASES}
+
+
+@pytest.mark.parametrize("case", OPERATIONS.values(), ids=str)
+def test_missing_operands(case: Case, tmp_path: pathlib.Path) -> None:
+    """No edge leads to the first input; the others are there."""
+    case = dataclasses.replace(case, operands=[None, *case.operands[1:]])
+    openvino_layers.refused(case, tmp_path, "input 0 is missing")

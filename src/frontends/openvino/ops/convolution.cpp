@@ -177,7 +177,8 @@ Expected<void> convert_deformable_convolution(LayerCtx& ctx) {
   const auto same = [&](int i) { return ctx.has(i) ? c.cast(c.in(i), c.dtype(x)) : ValueId{}; };
   std::vector<ValueId> operands = {x, same(2), same(1), {}, same(3)};
   SCANLOOM_CHECK_OK(c.done());
-  SCANLOOM_TRY(const int rank, ctx.rank(0, x));
+  const int rank = c.rank(0, x);
+  SCANLOOM_CHECK_OK(c.done());
   if (rank != 4) return invalid_model("input 0 has {} axes, not 4", rank);
   SCANLOOM_TRY(const Windows windows, windows_of(ctx));
   const std::int64_t groups = c.integer("deformable_group", 1);

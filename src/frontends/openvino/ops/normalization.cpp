@@ -43,6 +43,7 @@ Expected<void> convert_mvn(LayerCtx& ctx) {
   const double epsilon = c.real("eps", 0);
   const std::string mode =
       old ? "inside_sqrt" : c.choice("eps_mode", "inside_sqrt", {"inside_sqrt", "outside_sqrt"});
+  SCANLOOM_CHECK_OK(c.done());
   if (axes.empty()) return fail(Code::unsupported, "there are no axes to normalise");
   const ops::Centred centred = ops::centre(c, x, axes);
   ValueId y = centred.x;

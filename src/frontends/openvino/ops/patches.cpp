@@ -72,7 +72,8 @@ Expected<Patches> patches_of(LayerCtx& ctx, std::size_t axis) {
 Expected<void> convert_extract_image_patches(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const ValueId x = c.in(0);
-  SCANLOOM_TRY(const int rank, ctx.rank(0, x));
+  const int rank = c.rank(0, x);
+  SCANLOOM_CHECK_OK(c.done());
   if (rank != 4) return invalid_model("input 0 has {} axes, not 4", rank);
   SCANLOOM_TRY(const Patches down, patches_of(ctx, 0));
   SCANLOOM_TRY(const Patches across, patches_of(ctx, 1));
@@ -92,7 +93,8 @@ Expected<void> convert_extract_image_patches(LayerCtx& ctx) {
 Expected<void> convert_col2im(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const ValueId given = c.in(0);
-  SCANLOOM_TRY(const int rank, ctx.rank(0, given, 2));
+  const int rank = c.rank(0, given, 2);
+  SCANLOOM_CHECK_OK(c.done());
   if (rank > 3) return invalid_model("input 0 has {} axes, not 2 or 3", rank);
   const DType dtype = c.dtype(given);
   ValueId x = is_real(dtype) ? c.wide_in(0) : given;

@@ -151,7 +151,8 @@ Expected<void> convert_random_uniform(LayerCtx& ctx) {
 Expected<void> convert_multinomial(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const ValueId given = c.cast(c.in(0), DType::f64);
-  SCANLOOM_TRY(const int rank, ctx.rank(0, given));
+  const int rank = c.rank(0, given);
+  SCANLOOM_CHECK_OK(c.done());
   if (rank != 2) return invalid_model("input 0 has {} axes, not 2", rank);
   SCANLOOM_TRY(const DType dtype, ctx.attributes.dtype("convert_type", DType::i64));
   if (dtype != DType::i32 && dtype != DType::i64)

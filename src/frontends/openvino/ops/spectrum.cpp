@@ -135,7 +135,8 @@ ValueId positive_in(LayerComposer& c, int i) {
 Expected<void> convert_stft(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const ValueId given = c.in(0), window = c.in(1);
-  SCANLOOM_TRY(const int rank, ctx.rank(0, given, 1));
+  const int rank = c.rank(0, given, 1);
+  SCANLOOM_CHECK_OK(c.done());
   if (rank > 2) return invalid_model("input 0 has {} axes, not 1 or 2", rank);
   const ValueId signal = rank == 1 ? c.unsqueeze(given, {0}) : given;
   const ValueId length = positive_in(c, 2), step = positive_in(c, 3), zero = c.number(0);
