@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -127,3 +127,11 @@ def refused(case: Case, folder: pathlib.Path, words: str) -> None:
     with pytest.raises(scanloom.Error, match=words) as raised:
         scanloom.InferenceSession(write(case, folder)).run(None, feeds(case))
     assert case.kind in str(raised.value)
+
+
+def count(report: Callable[[str], None], name: str, cases: Sequence[Case]) -> None:
+    """Says how much is compared, for readers of a log."""
+    versions = {(case.kind, case.version) for case in cases}
+    compared = sum(not case.differs for case in cases) if openvino is not None else 0
+    report(f"OpenVINO, {name}: {len(versions)} versions of operations in {len(cases)} cases")
+    report(f"OpenVINO, {name}: {compared} of {len(cases)} cases compared with its CPU plugin")

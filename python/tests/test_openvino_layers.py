@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -464,6 +465,10 @@ def more_cases() -> list[Case]:
 
 CASES = [*product_cases(), *convolution_cases(), *transposed_cases(), *pool_cases(),
          *normalization_cases(), *interpolate_cases(), *sampling_cases(), *order_cases(), *spectrum_cases(), *random_cases(), *patch_cases(), *deformed_cases(), *decoder_cases(), *more_cases()]  # fmt: skip
+
+
+def test_counts(report: Callable[[str], None]) -> None:
+    openvino_layers.count(report, "layers", CASES)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -169,6 +170,10 @@ SEQUENCE_CASES = [
                   differs="OpenVINO no longer reads LSTMSequence-1"),
 ]  # fmt: skip
 CASES = CELL_CASES + SEQUENCE_CASES
+
+
+def test_counts(report: Callable[[str], None]) -> None:
+    openvino_layers.count(report, "recurrent", CASES)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
