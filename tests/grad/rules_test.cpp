@@ -19,7 +19,8 @@ const std::set<std::string_view>& without_real_results() {
       "logical_xor", "non_max_suppression", "non_zero", "optional_has_element", "regex_full_match",
       "sequence_length", "shift_left", "shift_right",
       // Texts.
-      "string_concat", "string_format", "string_normalize", "string_parse", "string_split",
+      "string_concat", "string_format", "string_normalize", "string_pack", "string_parse",
+      "string_split", "string_unpack",
       // Sequences and optionals, and their items: expressions are tensors.
       "optional", "optional_empty", "optional_get_element", "sequence_at", "sequence_concat",
       "sequence_construct", "sequence_empty", "sequence_erase", "sequence_insert",
