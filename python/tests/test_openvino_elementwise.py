@@ -6,6 +6,7 @@ import math
 import pathlib
 from collections.abc import Callable
 
+import ml_dtypes
 import numpy as np
 import pytest
 from openvino_cases import Case, case, check_here, check_peer, check_refused, failures_here, fixed, plain_model
@@ -221,7 +222,6 @@ EIGHT_BITS = {"f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2"}
 
 
 def fake_convert(word: str, shift: float | None) -> Case:
-    ml_dtypes = pytest.importorskip("ml_dtypes")
     scale = np.array([2, 0.5, 1, 4], np.float32)
     moved = SCALED * scale - np.float32(shift or 0)
     limit = np.float32(448 if word == "f8e4m3" else 57344)

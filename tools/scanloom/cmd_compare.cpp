@@ -165,7 +165,9 @@ void add_compare(CLI::App& app, int& status) {
   auto args = std::make_shared<CompareArgs>();
   CLI::App* command =
       app.add_subcommand("compare", "compares a model's results with expected ones");
-  command->add_option("model", args->model.path, "an ONNX model, or the folder it lies in")
+  command
+      ->add_option("model", args->model.path,
+                   "an ONNX model or an IR of OpenVINO, or the folder it lies in")
       ->required();
   command->add_option("data", args->data,
                       "folders with input_0.pb, output_0.pb, ..., or .npz files with inputs and\n"

@@ -14,7 +14,9 @@
 namespace scanloom::cli {
 
 void add_model_options(CLI::App& command, ModelArgs& args, bool with_path) {
-  if (with_path) command.add_option("model", args.path, "an ONNX model")->required();
+  if (with_path)
+    command.add_option("model", args.path, "an ONNX model, or an IR of OpenVINO (.xml)")
+        ->required();
   command.add_flag("--interpret", args.interpret, "node by node with the reference kernels");
   CLI::Option* never = command.add_flag("--no-jit", args.no_jit, "compile no loop to machine code");
   command.add_flag("--jit", args.jit, "compile every loop that can be, whether it pays or not")

@@ -93,7 +93,7 @@ void Importer::leave_main(Frame& frame) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].poisoned) continue;
     frame.builder->set_place({});
-    const ir::ValueId value = NodeCtx::materialise(outputs[i], *frame.builder);
+    const ir::ValueId value = outputs[i].materialise(*frame.builder);
     reading_.module.region(reading_.module.top()).yields.push_back(value);
     reading_.module.output_names.emplace_back(graph.outputs[i].name);
     Expected<Type> declared = make_type(graph.outputs[i].type, reading_.module.dims);

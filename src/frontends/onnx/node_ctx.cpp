@@ -68,7 +68,7 @@ Expected<AttributeKind> kind_of(const AttributeProto& attribute) {
 
 }  // namespace
 
-ValueId BodyResult::value(std::size_t i) { return NodeCtx::materialise(outputs[i], *builder); }
+ValueId BodyResult::value(std::size_t i) { return outputs[i].materialise(*builder); }
 
 NodeCtx::NodeCtx(Reading& reading, const NodeSite& site)
     : reading_(reading),
@@ -103,12 +103,6 @@ Expected<int> NodeCtx::rank(int i, ValueId x, int at_least) {
   return known.rank();
 }
 
-ValueId NodeCtx::materialise(Binding& binding, ir::Builder& builder) {
-  if (!binding.value.valid() && binding.constant != nullptr)
-    binding.value = builder.constant(*binding.constant);
-  return binding.value;
-}
-
 Expected<ValueId> NodeCtx::in(int i) {
   if (!has(i)) return invalid_model("input {} is missing", i);
   return optional_in(i);
@@ -120,7 +114,7 @@ Expected<ValueId> NodeCtx::optional_in(int i) {
   Binding* const binding = site_.scope.find(name);
   if (binding == nullptr) return invalid_model("{} is made by nothing", describe_input(i));
   const bool is_new = !binding->value.valid();
-  const ValueId value = materialise(*binding, builder());
+  const ValueId value = binding->materialise(builder());
   if (is_new && module().value(value).name.empty())
     module().value(value).name = shown_name(reading_.names.text(name));
   return value;

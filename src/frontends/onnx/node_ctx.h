@@ -71,8 +71,6 @@ class NodeCtx {
   [[nodiscard]] const tensor::Tensor* constant(int i) const;
   /// The integers of input i; nullopt when it is absent. Error (unsupported): not a constant.
   Expected<std::optional<std::vector<std::int64_t>>> constant_integers(int i);
-  /// The value that a binding stands for, brought into the region of `builder` if need be.
-  static ir::ValueId materialise(Binding& binding, ir::Builder& builder);
 
   // Attributes; a missing one is the fallback.
 

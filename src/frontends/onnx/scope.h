@@ -9,26 +9,12 @@
 
 #include "frontends/onnx/names.h"
 #include "frontends/onnx/proto.h"
-#include "ir/module.h"
+#include "ops/binding.h"
 
 namespace scanloom::onnx {
 
-/// A value of the region, a constant that is not in the region yet, or both; neither: an input of a
-/// function that its call leaves out.
-struct Binding {
-  ir::ValueId value;                               ///< invalid: made from `constant` when needed
-  std::shared_ptr<const tensor::Tensor> constant;  ///< null: not known when reading
-  bool poisoned = false;                           ///< its maker failed, which has been reported
-
-  [[nodiscard]] bool is_absent() const {
-    return !value.valid() && constant == nullptr && !poisoned;
-  }
-  static Binding of(ir::ValueId value) { return {value, nullptr, false}; }
-  static Binding of(std::shared_ptr<const tensor::Tensor> constant) {
-    return {{}, std::move(constant), false};
-  }
-  static Binding poison() { return {{}, nullptr, true}; }
-};
+/// Neither value nor constant: an input of a function that its call leaves out.
+using ops::Binding;
 
 class Scope {
  public:

@@ -60,7 +60,7 @@ ValueId Body::add_argument(const Layer& parameter, tensor::Type type) {
 Expected<ValueId> Body::result_value(const Layer& layer) {
   Binding binding = reader_.result(layer);
   if (binding.is_absent()) return invalid_model("no edge leads to {}", describe(layer));
-  return LayerCtx::materialise(binding, builder_);
+  return binding.materialise(builder_);
 }
 
 Expected<std::size_t> input_position(const Layer& layer, const std::string& entry,

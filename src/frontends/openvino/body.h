@@ -15,7 +15,7 @@ class Body {
   /// The region becomes the next one of `owner`.
   Body(LayerCtx& ctx, const BodyPart& part, ir::NodeId owner);
 
-  /// Enters layers and edges. Error: too deep. False: reported already.
+  /// Enters layers and edges. False: what is wrong with them has been reported.
   [[nodiscard]] bool enter() { return reader_.enter(); }
   [[nodiscard]] ir::Builder& builder() { return builder_; }
   [[nodiscard]] const BodyPart& part() const { return part_; }

@@ -48,12 +48,6 @@ bool LayerCtx::has(int i) const {
          !site_.operands[at]->is_absent();
 }
 
-ValueId LayerCtx::materialise(Binding& binding, ir::Builder& builder) {
-  if (!binding.value.valid() && binding.constant != nullptr)
-    binding.value = builder.constant(*binding.constant);
-  return binding.value;
-}
-
 Expected<ValueId> LayerCtx::in(int i) {
   if (!has(i)) return invalid_model("input {} is missing: no edge leads to it", i);
   return optional_in(i);
@@ -61,7 +55,7 @@ Expected<ValueId> LayerCtx::in(int i) {
 
 Expected<ValueId> LayerCtx::optional_in(int i) {
   if (!has(i)) return ValueId{};
-  return materialise(*site_.operands[static_cast<std::size_t>(i)], builder());
+  return site_.operands[static_cast<std::size_t>(i)]->materialise(builder());
 }
 
 Expected<int> LayerCtx::rank(int i, ValueId x, int at_least) {

@@ -13,26 +13,13 @@
 #include "frontends/openvino/read.h"
 #include "frontends/openvino/weights.h"
 #include "ir/builder.h"
+#include "ops/binding.h"
 #include "ops/composer.h"
 
 namespace scanloom::openvino {
 
-/// What an output of a layer is: a value of the region, a constant that is not in the region yet,
-/// or both.
-struct Binding {
-  ir::ValueId value;                               ///< invalid: made from `constant` when needed
-  std::shared_ptr<const tensor::Tensor> constant;  ///< null: not known when reading
-  bool poisoned = false;                           ///< its maker failed, which has been reported
-
-  [[nodiscard]] bool is_absent() const {
-    return !value.valid() && constant == nullptr && !poisoned;
-  }
-  static Binding of(ir::ValueId value) { return {value, nullptr, false}; }
-  static Binding of(std::shared_ptr<const tensor::Tensor> constant) {
-    return {{}, std::move(constant), false};
-  }
-  static Binding poison() { return {{}, nullptr, true}; }
-};
+/// What an output of a layer is.
+using ops::Binding;
 
 /// A variable of ReadValue and Assign.
 struct Variable {
@@ -97,8 +84,6 @@ class LayerCtx {
   Expected<std::vector<std::int64_t>> constant_integers(int i);
   /// Of one element.
   Expected<std::int64_t> constant_integer(int i);
-  /// The value that a binding stands for, brought into the region of `builder` if need be.
-  static ir::ValueId materialise(Binding& binding, ir::Builder& builder);
 
   // Building.
 

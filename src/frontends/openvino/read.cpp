@@ -95,7 +95,7 @@ class MainGraph {
     names.push_back(maker->name);
     info_.output_names.push_back(std::move(names));
     ir::Module& module = reading_.module;
-    module.region(module.top()).yields.push_back(LayerCtx::materialise(value, builder_));
+    module.region(module.top()).yields.push_back(value.materialise(builder_));
     module.output_names.push_back(std::move(name));
     module.declared_outputs.emplace_back();
   }

@@ -45,7 +45,7 @@ class GraphReader {
 
   [[nodiscard]] Expected<void> enter_layers();
   [[nodiscard]] Expected<void> enter_edge(const Edge& edge);
-  /// The needed layers, each after those that it reads; empty and reported: a cycle.
+  /// The needed layers, each after those that it reads. Error: a cycle.
   [[nodiscard]] Expected<std::vector<std::size_t>> order() const;
   [[nodiscard]] std::size_t index_of(const Layer& layer) const;
   [[nodiscard]] Binding* operand(const Source& source);

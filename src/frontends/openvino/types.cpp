@@ -81,12 +81,6 @@ Expected<DType> dtype_of(std::string_view word) {
               shortened(to_valid_utf8(word), 40));
 }
 
-Expected<std::string_view> word_of(DType dtype) {
-  for (const Word& known : kWords)
-    if (known.dtype == dtype) return known.attribute;
-  return fail(Code::unsupported, "OpenVINO has no element type {}", dtype_name(dtype));
-}
-
 Expected<Type> type_of(DType dtype, std::string_view shape, tensor::DimTable& dims) {
   std::string text;
   for (const char c : shape)

@@ -12,9 +12,6 @@ namespace scanloom::openvino {
 /// held (u2, u3, u6).
 Expected<DType> dtype_of(std::string_view word);
 
-/// The word for attributes: "f32", "boolean".
-Expected<std::string_view> word_of(DType dtype);
-
 /// A Parameter's shape, as "1,?,2..8" or "...": numbers; "?", -1 and bounds, each a size of its
 /// own; any number of axes. Error: anything else, with the part that is wrong.
 Expected<tensor::Type> type_of(DType dtype, std::string_view shape, tensor::DimTable& dims);
