@@ -251,7 +251,7 @@ Expected<std::string> Function::to_onnx() const {
   return guard([&]() -> Expected<std::string> {
     ir::Module module = impl_->programs.open().plan->module;
     SCANLOOM_CHECK_OK(simplify(module));
-    onnx::WriteOptions options;
+    exporters::WriteOptions options;
     const std::vector<tensor::Tensor> values = expr::values_of(impl_->read);
     const std::vector<ir::ValueId>& args = module.region(module.top()).args;
     for (std::size_t i = 0; i < args.size(); ++i) {

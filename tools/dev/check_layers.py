@@ -35,7 +35,9 @@ LAYERS = {
     "src/frontends/openvino": Layer(_OPERATORS, third_party=("pugixml",)),
     "src/expr": Layer(_OPERATORS, public="all"),
     "src/grad": Layer((*_OPERATORS, "expr"), public="all"),
+    "src/exporters": Layer(("base", "tensor")),
     "src/exporters/onnx": Layer(_OPERATORS, third_party=("protozero",)),
+    "src/exporters/openvino": Layer(_OPERATORS, third_party=("pugixml",)),
     "src/interp": Layer(_OPERATORS),
     "src/passes": Layer(_OPERATORS),
     "src/jit": Layer(("base", "tensor"), third_party=("LLVM",)),
@@ -55,8 +57,13 @@ LAYERS = {
 }
 
 # Single headers open to a folder beyond its row: the compiler of loops is a plug-in, known through
-# its interface alone.
-OPEN_HEADERS = {("src/plan", "jit/interface.h"), ("src/api", "jit/interface.h")}
+# its interface alone; exporters share what they are told.
+OPEN_HEADERS = {
+    ("src/plan", "jit/interface.h"),
+    ("src/api", "jit/interface.h"),
+    ("src/exporters/onnx", "exporters/write_options.h"),
+    ("src/exporters/openvino", "exporters/write_options.h"),
+}
 
 THIRD_PARTY = {
     "fmt/": "fmt",

@@ -156,7 +156,7 @@ class ModelWriter {
  public:
   explicit ModelWriter(const Module& module) : module_(module), names_(module.value_count()) {}
 
-  Expected<std::string> write(const WriteOptions& options) {
+  Expected<std::string> write(const exporters::WriteOptions& options) {
     GraphWriter graph;
     const ir::Region& top = module_.region(module_.top());
     for (std::size_t i = 0; i < top.args.size(); ++i) {
@@ -541,7 +541,8 @@ class ModelWriter {
 
 }  // namespace
 
-Expected<std::string> write_model(const ir::Module& module, const WriteOptions& options) {
+Expected<std::string> write_model(const ir::Module& module,
+                                  const exporters::WriteOptions& options) {
   return ModelWriter(module).write(options);
 }
 

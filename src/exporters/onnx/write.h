@@ -3,22 +3,16 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "base/expected.h"
+#include "exporters/write_options.h"
 #include "ir/module.h"
 
 namespace scanloom::onnx {
 
-struct WriteOptions {
-  /// By argument of the graph: its value, which becomes an initialiser; undefined: an input.
-  std::vector<tensor::Tensor> values;
-  std::vector<std::string> input_names, output_names;
-};
-
 /// A ModelProto of opset 18. Types are the module's. Errors: unsupported (operators without a form,
 /// each named once).
 [[nodiscard]] Expected<std::string> write_model(const ir::Module& module,
-                                                const WriteOptions& options);
+                                                const exporters::WriteOptions& options);
 
 }  // namespace scanloom::onnx
