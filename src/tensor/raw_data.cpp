@@ -52,6 +52,20 @@ void unpack(DType dtype, std::string_view packed, std::int64_t elements, std::ui
   }
 }
 
+std::string pack(const Tensor& tensor) {
+  const auto bits = static_cast<unsigned>(dtype_file_bits(tensor.dtype()));
+  const unsigned per_byte = 8 / bits;
+  const unsigned mask = (1u << bits) - 1;
+  const auto* const values = static_cast<const std::uint8_t*>(tensor.data());
+  std::string packed(file_bytes(tensor.dtype(), tensor.elements()), '\0');
+  for (std::size_t i = 0; i < static_cast<std::size_t>(tensor.elements()); ++i) {
+    const unsigned value = (values[i] & mask) << (bits * (i % per_byte));
+    packed[i / per_byte] =
+        static_cast<char>(static_cast<std::uint8_t>(packed[i / per_byte]) | value);
+  }
+  return packed;
+}
+
 Expected<Tensor> tensor_of_raw(DType dtype, const Shape& shape, OwnedBytes data) {
   static_assert(std::endian::native == std::endian::little, "raw data is little-endian");
   if (dtype == DType::string) return invalid_model("raw data cannot hold strings");

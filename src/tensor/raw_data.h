@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "tensor/tensor.h"
@@ -27,6 +28,9 @@ Expected<Shape> shape_of(std::span<const std::int64_t> dims);
 
 /// Takes elements narrower than a byte out of packed bytes.
 void unpack(DType dtype, std::string_view packed, std::int64_t elements, std::uint8_t* out);
+
+/// The other way: the bytes of a file for elements narrower than a byte.
+[[nodiscard]] std::string pack(const Tensor& tensor);
 
 /// Errors: strings, other than as many bytes as the shape needs (with both numbers).
 Expected<Tensor> tensor_of_raw(DType dtype, const Shape& shape, OwnedBytes data);

@@ -1,9 +1,177 @@
 #include "exporters/openvino/write.h"
 
-namespace scanloom::openvino {
+#include <algorithm>
+#include <sstream>
 
-Expected<WrittenModel> write_model(const ir::Module& module, const exporters::WriteOptions&) {
-  return fail(Code::unsupported, "{} cannot be written yet", module.name);
+#include "exporters/openvino/element_types.h"
+#include "exporters/openvino/region_writer.h"
+
+namespace scanloom::exporters::openvino {
+
+using ir::ValueId;
+using tensor::Tensor;
+using tensor::Type;
+
+namespace {
+
+constexpr const char* kVersion = "11";
+
+class ModelWriter {
+ public:
+  ModelWriter(const ir::Module& module, const WriteOptions& options)
+      : module_(module), options_(options), writing_{module, {}, {}} {}
+
+  Expected<WrittenModel> write() {
+    pugi::xml_document document;
+    pugi::xml_node net = document.append_child("net");
+    net.append_attribute("name").set_value(module_.name.empty() ? "scanloom"
+                                                                : module_.name.c_str());
+    net.append_attribute("version").set_value(kVersion);
+    LayerGraph graph(net, writing_.weights);
+    RegionWriter top(writing_, graph);
+    SCANLOOM_CHECK_OK(enter(graph, top));
+    top.nodes(module_.top());
+    leave(graph, top);
+    if (!writing_.refused.empty()) return refused();
+    std::ostringstream text;
+    document.save(text, " ");
+    WrittenModel model;
+    model.xml = std::move(text).str();
+    model.weights_size = writing_.weights.size();
+    model.weights = writing_.weights.take();
+    return model;
+  }
+
+ private:
+  [[nodiscard]] const ir::Region& top() const { return module_.region(module_.top()); }
+
+  const ir::State* state_of_input(std::size_t i) const {
+    const auto found = std::ranges::find(module_.states, i, &ir::State::input);
+    return found == module_.states.end() ? nullptr : &*found;
+  }
+
+  Expected<void> enter(LayerGraph& graph, RegionWriter& region) {
+    for (std::size_t i = 0; i < top().args.size(); ++i) {
+      const Type& type = module_.value(top().args[i]).type;
+      const std::string& name = options_.input_names[i];
+      if (!type.is_tensor() || element_type(type.dtype).empty())
+        return fail(Code::unsupported, "input '{}' is {}, for which an IR has no form", name,
+                    tensor::to_string(type, module_.dims));
+      if (const ir::State* const state = state_of_input(i))
+        region.set(top().args[i], read_state(*state, type, graph));
+      else if (is_kept_flag(i))
+        region.set(top().args[i], read_flag(name, graph));
+      else if (options_.values[i].defined())
+        region.set(top().args[i], graph.constant(options_.values[i], name));
+      else {
+        const Output parameter = graph.parameter(name, type);
+        graph.name_tensor(parameter, name);
+        region.set(top().args[i], parameter);
+      }
+    }
+    return {};
+  }
+
+  // --- states
+
+  bool is_kept_flag(std::size_t i) const {
+    return std::ranges::any_of(module_.states,
+                               [&](const ir::State& state) { return state.is_kept == i; });
+  }
+
+  static Data variable_data(const std::string& name, const Type& type) {
+    return {{"variable_id", name},
+            {"variable_type", std::string(element_type(type.dtype))},
+            {"variable_shape", shape_text(type)}};
+  }
+
+  Output read_variable(const std::string& name, const Type& type, const Tensor& initial,
+                       LayerGraph& graph) {
+    const Output first = graph.constant(initial);
+    const int layer = graph.add({.type = "ReadValue",
+                                 .opset = 6,
+                                 .inputs = {first},
+                                 .results = {type.dtype},
+                                 .data = variable_data(name, type),
+                                 .name = name});
+    return {layer, 1};
+  }
+
+  Output read_state(const ir::State& state, const Type& type, LayerGraph& graph) {
+    if (state.initial.defined()) return read_variable(state.name, type, state.initial, graph);
+    tensor::Shape sizes;
+    for (const tensor::Dim dim : type.dims) sizes.push_back(dim.is_constant() ? dim.value() : 0);
+    const Expected<Tensor> zeros = Tensor::zeros(type.dtype, sizes);
+    if (zeros) return read_variable(state.name, type, *zeros, graph);
+    writing_.refused.push_back(fmt::format("state '{}': {}", state.name, zeros.error().message()));
+    return graph.parameter(state.name, type);
+  }
+
+  /// Whether a state has been assigned is a variable too: false at first, true after every run.
+  Output read_flag(const std::string& name, LayerGraph& graph) {
+    const Type type = Type::scalar(DType::boolean);
+    flags_.push_back(name);
+    return read_variable(name, type, Tensor::scalar(false), graph);
+  }
+
+  // --- results
+
+  void assign(const std::string& name, Output value, const Type& type, LayerGraph& graph) {
+    graph.add({.type = "Assign",
+               .opset = 6,
+               .inputs = {value},
+               .results = {type.dtype},
+               .data = variable_data(name, type),
+               .name = "assign " + name});
+  }
+
+  void leave(LayerGraph& graph, const RegionWriter& region) {
+    for (const ir::State& state : module_.states) {
+      const ValueId next = top().yields[state.output];
+      assign(state.name, region.output(next), module_.value(top().args[state.input]).type, graph);
+    }
+    for (const std::string& flag : flags_)
+      assign(flag, graph.constant(Tensor::scalar(true)), Type::scalar(DType::boolean), graph);
+    for (std::size_t i = 0; i < top().yields.size(); ++i) {
+      if (std::ranges::find(module_.states, i, &ir::State::output) != module_.states.end())
+        continue;
+      const ValueId yield = top().yields[i];
+      const std::string& name = options_.output_names[i];
+      const Output value = own_tensor(region.output(yield), module_.value(yield).type, graph);
+      graph.name_tensor(value, name);
+      graph.result(value, name + "/result");
+    }
+  }
+
+  /// A tensor that has no name yet, so that an output may have its own: a value may be an input, or
+  /// several outputs.
+  static Output own_tensor(Output value, const Type& type, LayerGraph& graph) {
+    if (!graph.is_named(value)) return value;
+    const int copy =
+        graph.add({.type = "Convert",
+                   .inputs = {value},
+                   .results = {type.dtype},
+                   .data = {{"destination_type", std::string(element_type(type.dtype))}}});
+    return {copy, 1};
+  }
+
+  Error refused() const {
+    Error error = fail(Code::unsupported, "{} of its nodes have no form in an OpenVINO IR",
+                       writing_.refused.size());
+    for (const std::string& each : writing_.refused) error.note(each);
+    return error;
+  }
+
+  const ir::Module& module_;
+  const WriteOptions& options_;
+  Writing writing_;
+  std::vector<std::string> flags_;
+};
+
+}  // namespace
+
+Expected<WrittenModel> write_model(const ir::Module& module, const WriteOptions& options) {
+  return ModelWriter(module, options).write();
 }
 
-}  // namespace scanloom::openvino
+}  // namespace scanloom::exporters::openvino

@@ -4,20 +4,27 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/expected.h"
 #include "exporters/write_options.h"
 #include "ir/module.h"
 
-namespace scanloom::openvino {
+namespace scanloom::exporters::openvino {
 
-/// Bytes of the .bin from `offset` on: those of a tensor, or `packed` where elements are stored in
-/// another way than tensors keep them.
+/// Bytes of the .bin from `offset` on: those of a tensor, or `packed` where a file stores elements
+/// in another way than memory.
 struct WeightsPiece {
   std::uint64_t offset = 0;
   tensor::Tensor tensor;
   std::string packed;
+
+  /// Valid as long as the piece.
+  [[nodiscard]] std::string_view bytes() const {
+    if (!tensor.defined()) return packed;
+    return {static_cast<const char*>(tensor.data()), tensor.bytes()};
+  }
 };
 
 struct WrittenModel {
@@ -26,8 +33,8 @@ struct WrittenModel {
   std::uint64_t weights_size = 0;
 };
 
-/// Errors: unsupported (operators without a form, each named once).
+/// Errors: unsupported (operators and types without a form, each named once).
 [[nodiscard]] Expected<WrittenModel> write_model(const ir::Module& module,
-                                                 const exporters::WriteOptions& options);
+                                                 const WriteOptions& options);
 
-}  // namespace scanloom::openvino
+}  // namespace scanloom::exporters::openvino

@@ -1,0 +1,44 @@
+// The forms of operators that are more than a layer of the same operands.
+#pragma once
+
+#include "exporters/openvino/node_writer.h"
+
+namespace scanloom::exporters::openvino {
+
+// ops/pointwise.cpp
+void write_cast(NodeWriter&);
+void write_clip(NodeWriter&);
+void write_div(NodeWriter&);
+void write_elu(NodeWriter&);
+void write_expm1(NodeWriter&);
+void write_first(NodeWriter&);
+void write_hard_sigmoid(NodeWriter&);
+void write_is_inf(NodeWriter&);
+void write_leaky_relu(NodeWriter&);
+void write_log1p(NodeWriter&);
+void write_mod(NodeWriter&);
+void write_pow(NodeWriter&);
+void write_round(NodeWriter&);
+
+// ops/shape.cpp
+void write_concat(NodeWriter&);
+void write_constant_of_shape(NodeWriter&);
+void write_dim(NodeWriter&);
+void write_expand(NodeWriter&);
+void write_gather(NodeWriter&);
+void write_range(NodeWriter&);
+void write_reshape(NodeWriter&);
+void write_shape(NodeWriter&);
+void write_size(NodeWriter&);
+void write_slice(NodeWriter&);
+void write_squeeze(NodeWriter&);
+void write_transpose(NodeWriter&);
+void write_unsqueeze(NodeWriter&);
+
+// ops/sums.cpp
+void write_contract(NodeWriter&);
+void write_cumsum(NodeWriter&);
+void write_reduce(NodeWriter&);
+void write_softmax(NodeWriter&);
+
+}  // namespace scanloom::exporters::openvino

@@ -1,0 +1,99 @@
+// Functions of elements that are not one layer.
+#include "exporters/openvino/element_types.h"
+#include "exporters/openvino/ops/forms.h"
+
+namespace scanloom::exporters::openvino {
+
+void write_first(NodeWriter& out) { out.set(out.in(0)); }
+
+void write_cast(NodeWriter& out) { out.set(out.convert(out.in(0), out.result_type().dtype)); }
+
+void write_clip(NodeWriter& out) {
+  Output x = out.in(0);
+  if (out.has(1)) x = out.binary("Maximum", x, out.in(1), out.dtype());
+  if (out.has(2)) x = out.binary("Minimum", x, out.in(2), out.dtype());
+  out.set(x);
+}
+
+/// Quotients of integers are cut off.
+void write_div(NodeWriter& out) {
+  Data data;
+  if (!is_real(out.dtype())) data = {{"auto_broadcast", "numpy"}, {"m_pythondiv", "false"}};
+  out.set(out.layer("Divide", 1, {out.in(0), out.in(1)}, out.dtype(), std::move(data)));
+}
+
+void write_mod(NodeWriter& out) {
+  out.set(out.binary(out.flag("fmod") ? "Mod" : "FloorMod", out.in(0), out.in(1), out.dtype()));
+}
+
+/// The layer takes one type for both. An integer to a real power is rounded towards zero.
+void write_pow(NodeWriter& out) {
+  const DType result = out.dtype(0), exponent = out.dtype(1);
+  if (is_real(result) || !is_real(exponent)) {
+    const Output y = result == exponent ? out.in(1) : out.convert(out.in(1), result);
+    return out.set(out.binary("Power", out.in(0), y, result));
+  }
+  const Output x = out.convert(out.in(0), exponent);
+  out.set(out.convert(out.binary("Power", x, out.in(1), exponent), result));
+}
+
+void write_round(NodeWriter& out) {
+  out.set(out.layer("Round", 5, {out.in(0)}, out.dtype(), {{"mode", "half_to_even"}}));
+}
+
+void write_is_inf(NodeWriter& out) {
+  const auto word = [&](const char* name) { return out.flag(name) ? "true" : "false"; };
+  out.set(out.layer("IsInf", 10, {out.in(0)}, DType::boolean,
+                    {{"detect_negative", word("detect_negative")},
+                     {"detect_positive", word("detect_positive")}}));
+}
+
+void write_elu(NodeWriter& out) {
+  out.set(out.layer("Elu", 1, {out.in(0)}, out.dtype(),
+                    {{"alpha", real_text(out.attr("alpha").real())}}));
+}
+
+void write_hard_sigmoid(NodeWriter& out) {
+  const DType dtype = out.dtype();
+  out.set(out.layer("HardSigmoid", 1,
+                    {out.in(0), out.scalar(out.attr("alpha").real(), dtype),
+                     out.scalar(out.attr("beta").real(), dtype)},
+                    dtype));
+}
+
+void write_leaky_relu(NodeWriter& out) {
+  const DType dtype = out.dtype();
+  const Output x = out.in(0);
+  const Output below = out.binary("Less", x, out.scalar(0, dtype), DType::boolean);
+  const Output scaled =
+      out.binary("Multiply", x, out.scalar(out.attr("alpha").real(), dtype), dtype);
+  out.set(out.layer("Select", 1, {below, scaled, x}, dtype));
+}
+
+/// tanh(x / 2) (exp(x) + 1), which loses nothing near 0.
+void write_expm1(NodeWriter& out) {
+  const DType dtype = out.dtype();
+  const Output x = out.in(0);
+  const Output half =
+      out.layer("Tanh", 1, {out.binary("Multiply", x, out.scalar(0.5, dtype), dtype)}, dtype);
+  const Output above =
+      out.binary("Add", out.layer("Exp", 1, {x}, dtype), out.scalar(1, dtype), dtype);
+  out.set(out.binary("Multiply", half, above, dtype));
+}
+
+/// log(u) x / (u - 1) with u = 1 + x, whose roundings cancel; x where u is 1, and log(u) where both
+/// may be infinite.
+void write_log1p(NodeWriter& out) {
+  const DType dtype = out.dtype();
+  const Output x = out.in(0), one = out.scalar(1, dtype);
+  const Output above = out.binary("Add", x, one, dtype);
+  const Output far = out.layer("Log", 1, {above}, dtype);
+  const Output ratio = out.binary("Divide", x, out.binary("Subtract", above, one, dtype), dtype);
+  const Output is_one = out.binary("Equal", above, one, DType::boolean);
+  const Output near =
+      out.layer("Select", 1, {is_one, x, out.binary("Multiply", far, ratio, dtype)}, dtype);
+  const Output is_near = out.binary("Less", x, one, DType::boolean);
+  out.set(out.layer("Select", 1, {is_near, near, far}, dtype));
+}
+
+}  // namespace scanloom::exporters::openvino

@@ -1,0 +1,69 @@
+#include "exporters/openvino/weights_writer.h"
+
+#include <functional>
+
+#include "tensor/raw_data.h"
+
+namespace scanloom::exporters::openvino {
+
+using tensor::Tensor;
+
+namespace {
+
+/// Where constants begin: what maps the file may read whole vectors of any type in place.
+constexpr std::uint64_t kAlignment = 64;
+
+void append_number(std::string& bytes, std::size_t value) {
+  for (unsigned shift = 0; shift < 32; shift += 8)
+    bytes += static_cast<char>(static_cast<std::uint8_t>(value >> shift));
+}
+
+/// A count, count + 1 offsets, and the characters between these; 32 bits each.
+std::string packed_strings(const Tensor& tensor) {
+  std::string numbers, text;
+  append_number(numbers, static_cast<std::size_t>(tensor.elements()));
+  append_number(numbers, 0);
+  for (const StringRef& each : tensor.as<StringRef>()) {
+    text += each.view();
+    append_number(numbers, text.size());
+  }
+  return numbers + text;
+}
+
+/// Elements of one bit stand with the first of them in the highest bit of a byte.
+std::string packed_bits(const Tensor& tensor) {
+  const auto elements = static_cast<std::size_t>(tensor.elements());
+  const auto* const values = static_cast<const std::uint8_t*>(tensor.data());
+  std::string bytes((elements + 7) / 8, '\0');
+  for (std::size_t i = 0; i < elements; ++i)
+    bytes[i / 8] = static_cast<char>(bytes[i / 8] | (values[i] & 1) << (7 - i % 8));
+  return bytes;
+}
+
+WeightsPiece piece_of(const Tensor& tensor) {
+  if (tensor.dtype() == DType::string) return {.packed = packed_strings(tensor)};
+  if (tensor.dtype() == DType::u1) return {.packed = packed_bits(tensor)};
+  if (dtype_file_bits(tensor.dtype()) < 8) return {.packed = tensor::pack(tensor)};
+  return {.tensor = tensor};
+}
+
+}  // namespace
+
+WeightsWriter::Place WeightsWriter::place(const Tensor& tensor) {
+  WeightsPiece piece = piece_of(tensor);
+  const std::string_view bytes = piece.bytes();
+  const std::size_t hash = std::hash<std::string_view>()(bytes);
+  const auto [first, last] = by_hash_.equal_range(hash);
+  for (auto each = first; each != last; ++each)
+    if (pieces_[each->second].bytes() == bytes) return {pieces_[each->second].offset, bytes.size()};
+  piece.offset = (size_ + kAlignment - 1) / kAlignment * kAlignment;
+  const Place place{piece.offset, bytes.size()};
+  if (place.size > 0) {
+    size_ = place.offset + place.size;
+    by_hash_.emplace(hash, pieces_.size());
+    pieces_.push_back(std::move(piece));
+  }
+  return place;
+}
+
+}  // namespace scanloom::exporters::openvino

@@ -1,0 +1,31 @@
+// The weights of an IR under construction: where each constant lies in the .bin. Equal constants
+// share a place.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "exporters/openvino/write.h"
+
+namespace scanloom::exporters::openvino {
+
+class WeightsWriter {
+ public:
+  struct Place {
+    std::uint64_t offset = 0, size = 0;
+  };
+
+  /// Nothing is copied but elements narrower than a byte and strings.
+  Place place(const tensor::Tensor& tensor);
+
+  [[nodiscard]] std::uint64_t size() const { return size_; }
+  [[nodiscard]] std::vector<WeightsPiece> take() { return std::move(pieces_); }
+
+ private:
+  std::vector<WeightsPiece> pieces_;
+  std::multimap<std::size_t, std::size_t> by_hash_;  ///< indices of pieces
+  std::uint64_t size_ = 0;
+};
+
+}  // namespace scanloom::exporters::openvino
