@@ -1,6 +1,9 @@
 #include "exporters/openvino/layer_graph.h"
 
+#include <algorithm>
+
 #include "base/expected.h"
+#include "base/utf8.h"
 #include "exporters/openvino/element_types.h"
 
 namespace scanloom::exporters::openvino {
@@ -8,10 +11,21 @@ namespace scanloom::exporters::openvino {
 namespace {
 
 void set(pugi::xml_node element, const char* name, std::string_view value) {
-  element.append_attribute(name).set_value(std::string(value).c_str());
+  element.append_attribute(name).set_value(xml_text(value).c_str());
 }
 
 }  // namespace
+
+std::string xml_text(std::string_view text) {
+  std::string valid = to_valid_utf8(text);
+  std::ranges::replace_if(
+      valid,
+      [](char c) {
+        return static_cast<std::uint8_t>(c) < 0x20 && c != '\t' && c != '\n' && c != '\r';
+      },
+      '?');
+  return valid;
+}
 
 LayerGraph::LayerGraph(pugi::xml_node parent, WeightsWriter& weights)
     : weights_(weights),

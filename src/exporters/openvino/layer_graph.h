@@ -64,6 +64,8 @@ class LayerGraph {
   std::set<std::string, std::less<>> names_;
 };
 
+/// What XML can hold of a user's name: any bytes that are no valid text are replaced by '?'.
+[[nodiscard]] std::string xml_text(std::string_view text);
 /// "1,2,3".
 [[nodiscard]] std::string list_text(std::span<const std::int64_t> values);
 /// The shortest text that is read as the same number.

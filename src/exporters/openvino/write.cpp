@@ -25,7 +25,7 @@ class ModelWriter {
     pugi::xml_document document;
     pugi::xml_node net = document.append_child("net");
     net.append_attribute("name").set_value(module_.name.empty() ? "scanloom"
-                                                                : module_.name.c_str());
+                                                                : xml_text(module_.name).c_str());
     net.append_attribute("version").set_value(kVersion);
     LayerGraph graph(net, writing_.weights);
     RegionWriter top(writing_, graph);
