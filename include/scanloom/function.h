@@ -60,10 +60,16 @@ class SCANLOOM_API Function {
   static Expected<Function> load(const std::string& path, const SessionOptions& options = {},
                                  std::string* note = nullptr);
 
-  /// An ONNX model (opset 18) that computes the same: loops are Loop nodes. Shared variables that
-  /// stay are initialisers with the values that they have now; those that are updated are inputs,
-  /// and their next values outputs. Error: unsupported, with all operators that have no ONNX form.
+  /// An ONNX model that computes the same: loops are Scan or Loop nodes. Shared variables that stay
+  /// are initialisers with the values that they have now; those that are updated are inputs, and
+  /// their next values outputs. Errors: unsupported, with all operators that have no ONNX form; a
+  /// model above 2 GB, which needs a path.
   [[nodiscard]] Expected<std::string> to_onnx() const;
+  /// Writes it; `external_data` puts weights into a file beside it, `<path>.data`, as happens above
+  /// 2 GB in any case. Errors: also invalid_argument (the file cannot be written).
+  Expected<void> to_onnx(const std::string& path, bool external_data = false) const;
+  /// Writes the same as an IR of OpenVINO: `path`, which ends in .xml, and a .bin beside it.
+  Expected<void> to_openvino(const std::string& path) const;
 
   /// The shared variables that it reads, then those that it only sets.
   [[nodiscard]] std::vector<Shared> shared() const;
@@ -78,7 +84,11 @@ class SCANLOOM_API Function {
 
  private:
   struct Impl;
+  struct Export;
   explicit Function(std::shared_ptr<const Impl> impl);
+  /// The module and the names under which it is written in other formats.
+  [[nodiscard]] Expected<Export> exported() const;
+
   std::shared_ptr<const Impl> impl_;
 };
 

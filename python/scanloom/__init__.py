@@ -64,6 +64,7 @@ from ._values import OrtDevice, OrtValue, copy_tensors
 if TYPE_CHECKING:
     from . import capi, compile, gradient, ifelse, printing, sandbox, scan_module, tensor, updates
     from ._config import config
+    from ._convert import convert
     from ._from_onnx import from_onnx
     from ._function import In, Out, function
     from ._graph import clone
@@ -92,6 +93,7 @@ _LAZY = {
     "OrderedUpdates": "updates",
     "clone": "_graph",
     "config": "_config",
+    "convert": "_convert",
     "dot": "tensor",
     "from_onnx": "_from_onnx",
     "load": "_saving",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import threading
 from typing import Union
@@ -24,5 +25,27 @@ def written(path: Union[str, "os.PathLike[str]"], content: Union[str, bytes]) ->
             os.remove(beside)
         if not isinstance(error, OSError):
             raise
-        kind = FolderNotFound if isinstance(error, FileNotFoundError) else FileNotWritten
-        raise kind(f"{place!r} cannot be written: {error.strerror or error}") from None
+        raise _not_written(place, error) from None
+
+
+def writable(path: Union[str, bytes, "os.PathLike[str]"]) -> bytes:
+    """The path as the system spells it, where a file may be written: for what the library writes.
+
+    Raises FileNotWritten, FolderNotFound.
+    """
+    place = os.fsencode(path)
+    beside = place + f".{os.getpid()}.{threading.get_ident()}.part".encode()
+    try:
+        with open(beside, "wb"):
+            pass
+        os.remove(beside)
+        if os.path.isdir(place):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    except OSError as error:
+        raise _not_written(os.fsdecode(place), error) from None
+    return place
+
+
+def _not_written(place: str, error: OSError) -> FileNotWritten:
+    kind = FolderNotFound if isinstance(error, FileNotFoundError) else FileNotWritten
+    return kind(f"{place!r} cannot be written: {error.strerror or error}")

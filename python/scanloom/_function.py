@@ -16,7 +16,7 @@ import numpy as np
 from . import _native
 from ._arguments import name_or_none
 from ._config import check_mode, config
-from ._files import written
+from ._files import writable
 from ._errors import InvalidArgument, InvalidType
 from ._options import RunOptions, SessionOptions, run_settings
 from ._shared import OrderedUpdates, SharedVariable, pairs_of, updates_of
@@ -274,13 +274,24 @@ class Function:
 
         save(self, path)
 
-    def to_onnx(self, path: Union[str, os.PathLike[str]]) -> None:
-        """Writes an ONNX model (opset 18) that computes the same; loops are Loop nodes.
+    def to_onnx(
+        self, path: Union[str, os.PathLike[str]], external_data: bool = False
+    ) -> None:
+        """Writes an ONNX model that computes the same; loops are Scan or Loop nodes.
 
         Shared variables that stay are initialisers; those that are updated are inputs, and their
         next values outputs. Raises Unsupported with all operators that have no ONNX form.
+
+        external_data: weights stand in a file beside it, path + ".data", as they do above 2 GB in
+        any case.
         """
-        written(path, self._native.to_onnx())
+        self._native.to_onnx(writable(path), bool(external_data))
+
+    def to_openvino(self, path: Union[str, os.PathLike[str]]) -> None:
+        """Writes an IR of OpenVINO that computes the same: the path, which ends in .xml, and a .bin
+        beside it; loops are TensorIterator or Loop layers. The rest is as of to_onnx.
+        """
+        self._native.to_openvino(writable(path))
 
     def copy(
         self, share_memory: bool = False, swap: Any = None, delete_updates: bool = False,

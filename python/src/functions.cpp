@@ -8,8 +8,10 @@
 
 #include <list>
 #include <optional>
+#include <span>
 #include <utility>
 
+#include <scanloom/convert.h>
 #include <scanloom/from_onnx.h>
 #include <scanloom/function.h>
 #include <scanloom/shared.h>
@@ -84,16 +86,38 @@ nb::list inputs_of(const Function& function) {
   return described;
 }
 
-void save(const Function& function, const nb::bytes& path, const std::string& note) {
-  const Expected<void> done = function.save({path.c_str(), path.size()}, note);
+std::string path_of(const nb::bytes& path) { return {path.c_str(), path.size()}; }
+
+void done_or_raise(const Expected<void>& done) {
   if (!done) raise(Expected<void>(done).error());
+}
+
+void save(const Function& function, const nb::bytes& path, const std::string& note) {
+  done_or_raise(function.save(path_of(path), note));
 }
 
 nb::tuple load(const nb::bytes& path, const SessionOptions& session) {
   std::string note;
-  Expected<Function> made = Function::load({path.c_str(), path.size()}, session, &note);
+  Expected<Function> made = Function::load(path_of(path), session, &note);
   if (!made) raise(std::move(made).error());
   return nb::make_tuple(*std::move(made), text(note));
+}
+
+/// What reading the model warns of.
+nb::list convert_model(const nb::bytes& given, bool is_path, const nb::bytes& to,
+                       bool external_data, const SessionOptions& session) {
+  std::vector<std::string> warnings;
+  ConvertOptions options{.session = session, .external_data = external_data};
+  options.session.on_warning = [&](std::string_view warning) { warnings.emplace_back(warning); };
+  const std::string path = path_of(to), from = path_of(given);
+  done_or_raise([&] {
+    const nb::gil_scoped_release unlocked;
+    return is_path ? convert(from, path, options)
+                   : convert_bytes(std::as_bytes(std::span(from)), path, options);
+  }());
+  nb::list told;
+  for (const std::string& warning : warnings) told.append(text(warning));
+  return told;
 }
 
 /// Inputs, names of outputs, outputs.
@@ -182,13 +206,17 @@ void bind_functions(nb::module_& module) {
       .def("ir", [](const Function& function) { return text(function.ir()); })
       .def("save", &save)
       .def("to_onnx",
-           [](const Function& function) {
-             const std::string model = value_or_raise(function.to_onnx());
-             return nb::bytes(model.data(), model.size());
+           [](const Function& function, const nb::bytes& path, bool external_data) {
+             done_or_raise(function.to_onnx(path_of(path), external_data));
+           })
+      .def("to_openvino",
+           [](const Function& function, const nb::bytes& path) {
+             done_or_raise(function.to_openvino(path_of(path)));
            })
       .def("shared", &Function::shared)
       .def("input_count", [](const Function& function) { return function.inputs().size(); })
       .def("inputs", &inputs_of);
+  module.def("convert", &convert_model);
   module.def("read_model", &read_model);
   module.def("load_function", &load);
   module.def("compile", &compile);

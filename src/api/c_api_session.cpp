@@ -2,6 +2,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <scanloom/convert.h>
+
 #include "api/c_api.h"
 
 namespace scanloom::c_api {
@@ -135,6 +137,18 @@ scanloom_code scanloom_session_load_bytes(const void* bytes, size_t size,
     SCANLOOM_TRY(Session loaded, Session::load_bytes(model, checked));
     *session = c_api::make_session(std::move(loaded));
     return {};
+  });
+}
+
+scanloom_code scanloom_convert(const char* from, const char* to,
+                               const scanloom_session_options* options, scanloom_error** error) {
+  using namespace scanloom;
+  return c_api::protect(error, [&]() -> Expected<void> {
+    SCANLOOM_CHECK_OK(c_api::require(from, "from"));
+    SCANLOOM_CHECK_OK(c_api::require(to, "to"));
+    ConvertOptions checked;
+    SCANLOOM_TRY(checked.session, c_api::options_of(options));
+    return convert(from, to, checked);
   });
 }
 

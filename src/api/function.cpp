@@ -1,13 +1,13 @@
 #include <scanloom/function.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <set>
 #include <utility>
 
+#include "api/export_model.h"
 #include "api/guard.h"
 #include "api/impl.h"
+#include "api/output_files.h"
 #include "api/saved_function.h"
 #include "api/specialised.h"
 #include "base/mapped_file.h"
@@ -17,9 +17,13 @@
 #include "expr/node.h"
 #include "expr/shared.h"
 #include "ir/verify.h"
-#include "passes/run.h"
 
 namespace scanloom {
+
+struct Function::Export {
+  ir::Module module;
+  exporters::WriteOptions names;
+};
 
 struct Function::Impl {
   Impl(ir::Module module, const SessionOptions& options) : programs(std::move(module), options) {}
@@ -93,25 +97,6 @@ Error of_call(Error error) {
   Error told(Code::invalid_argument, error.text());
   for (const std::string& note : error.notes()) told.note(note);
   return told;
-}
-
-/// Beside the file first, so that nobody ever sees half of it; in a file of its own, so that two
-/// who write the same one do not mix.
-Expected<void> write_file(const std::string& path, const std::string& bytes) {
-  constexpr int kMostWriters = 1000;
-  std::string beside;
-  std::FILE* file = nullptr;
-  errno = 0;
-  for (int i = 0; file == nullptr && i < kMostWriters && (i == 0 || errno == EEXIST); ++i) {
-    beside = path + "." + std::to_string(i) + ".part";
-    file = std::fopen(beside.c_str(), "wbx");
-  }
-  if (file == nullptr) return fail(Code::invalid_argument, "'{}' cannot be written", path);
-  bool done = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
-  done = std::fclose(file) == 0 && done;
-  if (done && std::rename(beside.c_str(), path.c_str()) == 0) return {};
-  std::remove(beside.c_str());
-  return fail(Code::invalid_argument, "'{}' cannot be written", path);
 }
 
 /// With the default updates of what is read, also of what these read. Some are made of what `loops`
@@ -231,49 +216,55 @@ Expected<Function> Function::load(const std::string& path, const SessionOptions&
   });
 }
 
-namespace {
-
-/// Operators in forms that ONNX has, nothing twice; loops as they were written.
-Expected<void> simplify(ir::Module& module) {
-  constexpr std::string_view kWanted[] = {"canonicalise",   "fold_constants", "merge_common",
-                                          "drop_dead_code", "simplify_ports", "sink_constants"};
-  passes::RunOptions options;
-  for (const passes::PassDef& pass : passes::all_passes())
-    if (std::ranges::find(kWanted, pass.name) == std::end(kWanted))
-      options.disabled.emplace_back(pass.name);
-  SCANLOOM_TRY(const passes::RunReport report, passes::run(module, options));
-  return {};
+Expected<Function::Export> Function::exported() const {
+  Export made{impl_->programs.open().plan->module, {}};
+  SCANLOOM_CHECK_OK(prepare_for_export(made.module));
+  exporters::WriteOptions& options = made.names;
+  const std::vector<tensor::Tensor> values = expr::values_of(impl_->read);
+  const std::vector<ir::ValueId>& args = made.module.region(made.module.top()).args;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    options.input_names.push_back(made.module.value(args[i]).name);
+    const bool shared = i >= impl_->inputs;
+    const auto& variable = shared ? impl_->read[i - impl_->inputs] : nullptr;
+    const bool stays =
+        shared && std::ranges::find(impl_->updated, variable) == impl_->updated.end();
+    options.values.push_back(stays ? values[i - impl_->inputs] : tensor::Tensor());
+  }
+  const std::vector<std::string>& outputs = made.module.output_names;
+  std::set<std::string> used(options.input_names.begin(), options.input_names.end());
+  used.insert(outputs.begin(), outputs.end());
+  options.output_names.assign(outputs.begin(), outputs.end());
+  for (std::size_t i = 0; i < impl_->updated.size(); ++i) {
+    const auto at = std::ranges::find(impl_->read, impl_->updated[i]) - impl_->read.begin();
+    const bool is_read = std::cmp_less(at, impl_->read.size());
+    const std::string& name =
+        is_read ? options.input_names[impl_->inputs + static_cast<std::size_t>(at)]
+                : impl_->updated[i]->name;
+    options.output_names[impl_->outputs + i] = expr::distinct(name + " (next)", used);
+  }
+  return made;
 }
-
-}  // namespace
 
 Expected<std::string> Function::to_onnx() const {
   return guard([&]() -> Expected<std::string> {
-    ir::Module module = impl_->programs.open().plan->module;
-    SCANLOOM_CHECK_OK(simplify(module));
-    exporters::WriteOptions options;
-    const std::vector<tensor::Tensor> values = expr::values_of(impl_->read);
-    const std::vector<ir::ValueId>& args = module.region(module.top()).args;
-    for (std::size_t i = 0; i < args.size(); ++i) {
-      options.input_names.push_back(module.value(args[i]).name);
-      const bool shared = i >= impl_->inputs;
-      const auto& variable = shared ? impl_->read[i - impl_->inputs] : nullptr;
-      const bool stays =
-          shared && std::ranges::find(impl_->updated, variable) == impl_->updated.end();
-      options.values.push_back(stays ? values[i - impl_->inputs] : tensor::Tensor());
-    }
-    std::set<std::string> used(options.input_names.begin(), options.input_names.end());
-    used.insert(module.output_names.begin(), module.output_names.end());
-    options.output_names.assign(module.output_names.begin(), module.output_names.end());
-    for (std::size_t i = 0; i < impl_->updated.size(); ++i) {
-      const auto at = std::ranges::find(impl_->read, impl_->updated[i]) - impl_->read.begin();
-      const bool is_read = std::cmp_less(at, impl_->read.size());
-      const std::string& name =
-          is_read ? options.input_names[impl_->inputs + static_cast<std::size_t>(at)]
-                  : impl_->updated[i]->name;
-      options.output_names[impl_->outputs + i] = expr::distinct(name + " (next)", used);
-    }
-    return onnx::write_model(module, options);
+    SCANLOOM_TRY(const Export made, exported());
+    SCANLOOM_TRY(onnx::WrittenModel model, onnx::write_model(made.module, made.names));
+    return std::move(model.bytes);
+  });
+}
+
+Expected<void> Function::to_onnx(const std::string& path, bool external_data) const {
+  return guard([&]() -> Expected<void> {
+    SCANLOOM_TRY(const Export made, exported());
+    return export_model(made.module, made.names, path, Format::onnx,
+                        {.session = {}, .external_data = external_data});
+  });
+}
+
+Expected<void> Function::to_openvino(const std::string& path) const {
+  return guard([&]() -> Expected<void> {
+    SCANLOOM_TRY(const Export made, exported());
+    return export_model(made.module, made.names, path, Format::openvino, {});
   });
 }
 

@@ -256,6 +256,8 @@ Expected<void> check(const SavedFunction& function) {
 
 }  // namespace
 
+bool is_saved_function(std::string_view bytes) { return bytes.starts_with(kMagic); }
+
 std::string to_bytes(const SavedFunction& function) {
   Writer writer;
   writer.line("format", kFormat);

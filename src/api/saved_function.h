@@ -26,6 +26,9 @@ struct SavedFunction {
   ir::Module module;             ///< without passes
 };
 
+/// Whether the bytes begin like those of a saved function.
+[[nodiscard]] bool is_saved_function(std::string_view bytes);
+
 [[nodiscard]] std::string to_bytes(const SavedFunction& function);
 
 /// Errors: invalid_model (no such file, damaged), unsupported (a newer format).

@@ -46,6 +46,7 @@ static const any_function kFunctions[] = {
     (any_function)scanloom_session_options_set_warning,
     (any_function)scanloom_session_load,
     (any_function)scanloom_session_load_bytes,
+    (any_function)scanloom_convert,
     (any_function)scanloom_session_free,
     (any_function)scanloom_session_input_count,
     (any_function)scanloom_session_output_count,

@@ -13,7 +13,7 @@ from command_line import (
 
 X = np.array([[1, 2], [3, 4], [5, 6]], np.float32)
 START = np.zeros(2, np.float32)
-COMMANDS = ["run", "show", "explain", "check", "bench", "compare"]
+COMMANDS = ["run", "show", "explain", "check", "bench", "compare", "convert"]
 
 
 @pytest.fixture

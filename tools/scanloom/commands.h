@@ -14,5 +14,6 @@ void add_explain(CLI::App& app, int& status);
 void add_check(CLI::App& app, int& status);
 void add_bench(CLI::App& app, int& status);
 void add_compare(CLI::App& app, int& status);
+void add_convert(CLI::App& app, int& status);
 
 }  // namespace scanloom::cli

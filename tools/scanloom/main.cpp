@@ -41,6 +41,7 @@ int run(int argc, char** argv) {
   cli::add_check(app, status);
   cli::add_bench(app, status);
   cli::add_compare(app, status);
+  cli::add_convert(app, status);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help and --version

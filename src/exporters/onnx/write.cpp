@@ -541,9 +541,10 @@ class ModelWriter {
 
 }  // namespace
 
-Expected<std::string> write_model(const ir::Module& module,
-                                  const exporters::WriteOptions& options) {
-  return ModelWriter(module).write(options);
+Expected<WrittenModel> write_model(const ir::Module& module, const exporters::WriteOptions& options,
+                                   const DataFile&) {
+  SCANLOOM_TRY(std::string bytes, ModelWriter(module).write(options));
+  return WrittenModel{std::move(bytes), {}};
 }
 
 }  // namespace scanloom::onnx

@@ -1,0 +1,39 @@
+// convert: models from one format to another. Loops stay loops and branches stay branches.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include <scanloom/expected.h>
+#include <scanloom/options.h>
+
+namespace scanloom {
+
+struct ConvertOptions {
+  /// How the model is read: lenient, seed, fed_defaults, on_warning. What says how it would run has
+  /// no meaning here.
+  SessionOptions session = {};
+  /// ONNX: weights in a file of their own, `<name>.onnx.data`. Models above 2 GB, which no ONNX
+  /// file may hold, have one in any case.
+  bool external_data = false;
+};
+
+/// Reads an ONNX model, an IR of OpenVINO or a function that Function::save has written, and writes
+/// it as what the extension of `to` says: .onnx, or .xml with a .bin beside it. Files that exist
+/// are replaced, all at once when everything has been written: a failure leaves them as they were.
+///
+/// States that a model keeps between runs (ReadValue and Assign), and shared variables that are
+/// updated, become in ONNX, which has none, an input `name` and an output `name (next)`.
+///
+/// Errors: those of Session::load; invalid_argument (an extension that is none of these, `to` is
+/// `from` or its weights, a file cannot be written); unsupported, with all operators that the other
+/// format has no form for.
+[[nodiscard]] SCANLOOM_API Expected<void> convert(const std::string& from, const std::string& to,
+                                                  const ConvertOptions& options = {});
+/// The same of a model in memory.
+[[nodiscard]] SCANLOOM_API Expected<void> convert_bytes(std::span<const std::byte> bytes,
+                                                        const std::string& to,
+                                                        const ConvertOptions& options = {});
+
+}  // namespace scanloom

@@ -1,0 +1,70 @@
+"""convert: models from one format to another."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import TYPE_CHECKING, Any, Union
+
+from . import _native
+from ._errors import InvalidArgument
+from ._files import writable
+from ._loading import Source
+from ._options import SessionOptions
+
+if TYPE_CHECKING:
+    from ._function import Function
+
+
+def convert(
+    source: "Union[str, bytes, os.PathLike[str], Function, Any]",
+    path: Union[str, "os.PathLike[str]"],
+    *,
+    external_data: bool = False,
+    options: Union[SessionOptions, None] = None,
+) -> None:
+    """Writes a model as what the extension of `path` says: .onnx, or .xml with a .bin beside it.
+
+    source: the path of an ONNX model, of an IR of OpenVINO or of a saved function; a model's bytes;
+        an onnx.ModelProto; or a function.
+    external_data: ONNX: weights stand in a file beside it, path + ".data", as they do above 2 GB in
+        any case.
+    options: how the model is read: lenient, seed, fed_defaults.
+
+    Loops stay loops. States that a model keeps between runs become, in ONNX, an input `name` and an
+    output `name (next)`. Files that exist are replaced when all has been written.
+
+    Raises what InferenceSession raises for a model that cannot be read, InvalidArgument for another
+    extension or a path that is the source's, Unsupported with all operators that have no form in the
+    other format, FileNotWritten.
+    """
+    from ._function import Function
+
+    chosen = SessionOptions() if options is None else options
+    if not isinstance(chosen, SessionOptions):
+        raise InvalidArgument(f"options is a {type(chosen)}, not scanloom.SessionOptions")
+    if isinstance(source, Function):
+        return _convert_function(source, path, external_data)
+    if type(source).__name__ == "ModelProto":
+        source = source.SerializeToString()
+    model = Source.of(source)
+    told = _native.convert(
+        model.data, model.is_path, writable(path), bool(external_data), chosen.native()
+    )
+    for warning in told:
+        warnings.warn(warning, stacklevel=2)
+    return None
+
+
+def _convert_function(
+    function: "Function", path: Union[str, "os.PathLike[str]"], external_data: bool
+) -> None:
+    extension = os.path.splitext(os.fspath(path))[1].lower()
+    if extension == ".onnx":
+        function.to_onnx(path, external_data)
+    elif extension == ".xml":
+        function.to_openvino(path)
+    else:
+        raise InvalidArgument(
+            f"{os.fspath(path)!r} ends neither in .onnx nor in .xml: it is not known what to write"
+        )

@@ -1,0 +1,82 @@
+#include <scanloom/convert.h>
+
+#include <filesystem>
+#include <vector>
+
+#include <scanloom/function.h>
+
+#include "api/export_model.h"
+#include "api/guard.h"
+#include "api/impl.h"
+#include "api/saved_function.h"
+
+namespace scanloom {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Whether both are the same file, which exists.
+bool same_file(const fs::path& a, const fs::path& b) {
+  std::error_code none;
+  return fs::equivalent(a, b, none);
+}
+
+/// What is read may not be replaced meanwhile.
+Expected<void> check_places(const fs::path& from, const fs::path& to, Format format) {
+  std::vector<fs::path> read{from}, written{to};
+  if (from.extension() == ".xml") read.push_back(fs::path(from).replace_extension(".bin"));
+  written.push_back(format == Format::openvino ? fs::path(to).replace_extension(".bin")
+                                               : fs::path(to.string() + ".data"));
+  for (const fs::path& file : written)
+    for (const fs::path& other : read)
+      if (same_file(file, other))
+        return fail(Code::invalid_argument,
+                    "'{}' belongs to the model that is read: choose another name", file.string());
+  return {};
+}
+
+Expected<void> convert_function(const std::string& from, const std::string& to, Format format,
+                                const ConvertOptions& options) {
+  SCANLOOM_TRY(const Function function, Function::load(from, options.session));
+  if (format == Format::onnx) return function.to_onnx(to, options.external_data);
+  return function.to_openvino(to);
+}
+
+Expected<void> convert_source(const Source& source, const std::string& to, Format format,
+                              const ConvertOptions& options) {
+  Diagnostics diagnostics;
+  SessionOptions as_written = options.session;
+  as_written.optimize = false;
+  Expected<Loaded> loaded = load_module(source, as_written, diagnostics);
+  if (options.session.on_warning)
+    for (const std::string& warning : diagnostics.warnings()) options.session.on_warning(warning);
+  if (!loaded) return std::move(loaded).error();
+  SCANLOOM_CHECK_OK(prepare_for_export(loaded->module));
+  return export_model(loaded->module, names_of(loaded->module, format), to, format, options);
+}
+
+}  // namespace
+
+Expected<void> convert(const std::string& from, const std::string& to,
+                       const ConvertOptions& options) {
+  return guard([&]() -> Expected<void> {
+    SCANLOOM_TRY(const Format format, format_of(to));
+    SCANLOOM_TRY(const Source source, Source::of_file(from));
+    SCANLOOM_CHECK_OK(check_places(from, to, format));
+    if (is_saved_function(source.bytes)) return convert_function(from, to, format, options);
+    return convert_source(source, to, format, options);
+  });
+}
+
+Expected<void> convert_bytes(std::span<const std::byte> bytes, const std::string& to,
+                             const ConvertOptions& options) {
+  return guard([&]() -> Expected<void> {
+    SCANLOOM_TRY(const Format format, format_of(to));
+    const std::string_view view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (is_saved_function(view))
+      return fail(Code::invalid_argument, "a saved function is converted by its path");
+    return convert_source({nullptr, view, {}, {}}, to, format, options);
+  });
+}
+
+}  // namespace scanloom

@@ -1,0 +1,138 @@
+#include "api/export_model.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "api/output_files.h"
+#include "exporters/onnx/write.h"
+#include "exporters/openvino/write.h"
+#include "expr/lower.h"
+#include "ir/verify.h"
+#include "passes/run.h"
+
+namespace scanloom {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The file of weights that goes with a model may not be somebody else's: where there is no model
+/// yet, such a file belongs to another one.
+Expected<void> check_companion(const std::string& path, const std::string& companion) {
+  std::error_code none;
+  if (fs::exists(path, none) || !fs::exists(companion, none)) return {};
+  Error error =
+      fail(Code::invalid_argument,
+           "'{}' would be replaced, and there is no '{}' that it belongs to", companion, path);
+  error.note("remove it, or choose another name");
+  return error;
+}
+
+std::string_view bytes_of(const tensor::Tensor& tensor) {
+  return {static_cast<const char*>(tensor.data()), static_cast<std::size_t>(tensor.bytes())};
+}
+
+Expected<void> write_onnx(const ir::Module& module, const exporters::WriteOptions& names,
+                          const std::string& path, bool external_data) {
+  const std::string companion = path + ".data";
+  const onnx::DataFile data{fs::path(companion).filename().string(), external_data};
+  SCANLOOM_TRY(const onnx::WrittenModel model, onnx::write_model(module, names, data));
+  if (model.data.empty()) return write_file(path, model.bytes);
+  SCANLOOM_CHECK_OK(check_companion(path, companion));
+  OutputFiles files;
+  SCANLOOM_TRY(OutputFiles::File* const weights, files.add(companion));
+  for (const onnx::DataPiece& piece : model.data) {
+    weights->pad_to(piece.offset);
+    weights->append(bytes_of(piece.tensor));
+  }
+  SCANLOOM_TRY(OutputFiles::File* const file, files.add(path));
+  file->append(model.bytes);
+  return files.commit();
+}
+
+Expected<void> write_openvino(const ir::Module& module, const exporters::WriteOptions& names,
+                              const std::string& path) {
+  const std::string companion = fs::path(path).replace_extension(".bin").string();
+  SCANLOOM_TRY(const openvino::WrittenModel model, openvino::write_model(module, names));
+  SCANLOOM_CHECK_OK(check_companion(path, companion));
+  OutputFiles files;
+  // Written even if nothing is in it: OpenVINO asks for it.
+  SCANLOOM_TRY(OutputFiles::File* const weights, files.add(companion));
+  for (const openvino::WeightsPiece& piece : model.weights) {
+    weights->pad_to(piece.offset);
+    weights->append(piece.tensor.defined() ? bytes_of(piece.tensor) : piece.packed);
+  }
+  weights->pad_to(model.weights_size);
+  SCANLOOM_TRY(OutputFiles::File* const file, files.add(path));
+  file->append(model.xml);
+  return files.commit();
+}
+
+}  // namespace
+
+Expected<Format> format_of(const std::string& path) {
+  std::string extension = fs::path(path).extension().string();
+  std::ranges::transform(extension, extension.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  if (extension == ".onnx") return Format::onnx;
+  if (extension == ".xml") return Format::openvino;
+  return fail(Code::invalid_argument,
+              "'{}' ends neither in .onnx nor in .xml: it is not known what to write", path);
+}
+
+Expected<void> prepare_for_export(ir::Module& module) {
+  constexpr std::string_view kWanted[] = {"canonicalise",   "fold_constants", "merge_common",
+                                          "drop_dead_code", "simplify_ports", "sink_constants"};
+  passes::RunOptions options;
+  for (const passes::PassDef& pass : passes::all_passes())
+    if (std::ranges::find(kWanted, pass.name) == std::end(kWanted))
+      options.disabled.emplace_back(pass.name);
+  SCANLOOM_TRY(const passes::RunReport report, passes::run(module, options));
+  return ir::verify(module);
+}
+
+exporters::WriteOptions names_of(const ir::Module& module, Format format) {
+  const ir::Region& top = module.region(module.top());
+  exporters::WriteOptions names;
+  names.values.resize(top.args.size());
+  for (const ir::ValueId arg : top.args) names.input_names.push_back(module.value(arg).name);
+  names.output_names.assign(module.output_names.begin(), module.output_names.end());
+  names.output_names.resize(top.yields.size());
+  std::vector<bool> is_named(top.yields.size());
+  std::vector<bool> is_next(top.yields.size());
+  for (const ir::State& state : module.states) {
+    if (!state.is_hidden) continue;
+    names.input_names[state.input] = state.name;
+    names.output_names[state.output] = state.name + " (next)";
+    is_next[state.output] = true;
+  }
+  std::set<std::string> used;
+  for (std::string& name : names.input_names) name = expr::distinct(name, used);
+  // In ONNX an output that is an input has its name.
+  for (std::size_t i = 0; format == Format::onnx && i < top.yields.size(); ++i) {
+    const auto arg = std::ranges::find(top.args, top.yields[i]) - top.args.begin();
+    is_named[i] = std::cmp_less(arg, top.args.size()) &&
+                  names.input_names[static_cast<std::size_t>(arg)] == names.output_names[i];
+  }
+  // What users see comes first: next values of states are named by us.
+  for (const bool next : {false, true})
+    for (std::size_t i = 0; i < top.yields.size(); ++i)
+      if (is_next[i] == next && !is_named[i])
+        names.output_names[i] = expr::distinct(names.output_names[i], used);
+  return names;
+}
+
+Expected<void> export_model(const ir::Module& module, const exporters::WriteOptions& names,
+                            const std::string& path, Format format, const ConvertOptions& options) {
+  switch (format) {
+    case Format::onnx:
+      return write_onnx(module, names, path, options.external_data);
+    case Format::openvino:
+      return write_openvino(module, names, path);
+  }
+  return {};
+}
+
+}  // namespace scanloom

@@ -1,0 +1,81 @@
+"""scanloom convert: files, mistakes, and that results stay."""
+
+import os
+import stat
+
+import numpy as np
+import onnx
+import pytest
+from command_line import BAD, broken_model, scanloom, sums_model
+
+X = np.array([[1, 2], [3, 4], [5, 6]], np.float32)
+
+
+@pytest.fixture
+def sums(tmp_path):
+    return sums_model(tmp_path / "sums.onnx")
+
+
+def run(model, folder):
+    np.save(folder / "x.npy", X)
+    out = folder / "out.npz"
+    scanloom("run", model, "--feed", f"x={folder / 'x.npy'}", "--feed", "start=zeros", "--out", out)
+    return dict(np.load(out))
+
+
+def test_onnx_to_onnx(sums, tmp_path):
+    answer = scanloom("convert", sums, tmp_path / "again.onnx")
+    assert answer.stdout == answer.stderr == ""
+    onnx.checker.check_model(str(tmp_path / "again.onnx"), full_check=True)
+    before, after = run(sums, tmp_path), run(tmp_path / "again.onnx", tmp_path)
+    assert list(before) == list(after) == ["last", "y"]
+    assert all(np.array_equal(before[name], after[name]) for name in before)
+
+
+def test_files_are_replaced_whole_or_not_at_all(sums, tmp_path):
+    target = tmp_path / "there.onnx"
+    target.write_bytes(b"before")
+    broken = broken_model(tmp_path / "broken.onnx")
+    scanloom("convert", broken, target, expect=BAD)
+    assert target.read_bytes() == b"before"
+    scanloom("convert", sums, target)
+    onnx.checker.check_model(str(target))
+    assert sorted(os.listdir(tmp_path)) == ["broken.onnx", "sums.onnx", "there.onnx"]
+
+
+def test_the_model_itself_is_not_replaced(sums, tmp_path):
+    before = sums.read_bytes()
+    os.link(sums, tmp_path / "same.onnx")
+    for target in (sums, tmp_path / "same.onnx"):
+        answer = scanloom("convert", sums, target, expect=BAD)
+        assert "belongs to the model that is read: choose another name" in answer.stderr
+    assert sums.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["a", "a.bin", "a.onnx.gz", ".onnx"])
+def test_other_extensions(sums, tmp_path, name):
+    answer = scanloom("convert", sums, tmp_path / name, expect=BAD)
+    assert "ends neither in .onnx nor in .xml" in answer.stderr
+
+
+def test_places_that_cannot_be_written(sums, tmp_path):
+    answer = scanloom("convert", sums, tmp_path / "no" / "a.onnx", expect=BAD)
+    assert "no/a.onnx' cannot be written: No such file or directory" in answer.stderr
+    (tmp_path / "folder.onnx").mkdir()
+    answer = scanloom("convert", sums, tmp_path / "folder.onnx", expect=BAD)
+    assert "folder.onnx' cannot be written: Is a directory" in answer.stderr
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_folders_without_permission(sums, tmp_path):
+    folder = tmp_path / "closed"
+    folder.mkdir()
+    folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    answer = scanloom("convert", sums, folder / "a.onnx", expect=BAD)
+    assert "cannot be written: Permission denied" in answer.stderr
+
+
+def test_models_that_are_not_there(tmp_path):
+    answer = scanloom("convert", tmp_path / "none.onnx", tmp_path / "a.onnx", expect=BAD)
+    assert answer.stderr.startswith("error: ") and "none.onnx" in answer.stderr
+
