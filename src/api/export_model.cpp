@@ -54,14 +54,15 @@ Expected<void> write_onnx(const ir::Module& module, const exporters::WriteOption
 Expected<void> write_openvino(const ir::Module& module, const exporters::WriteOptions& names,
                               const std::string& path) {
   const std::string companion = fs::path(path).replace_extension(".bin").string();
-  SCANLOOM_TRY(const openvino::WrittenModel model, openvino::write_model(module, names));
+  SCANLOOM_TRY(const exporters::openvino::WrittenModel model,
+               exporters::openvino::write_model(module, names));
   SCANLOOM_CHECK_OK(check_companion(path, companion));
   OutputFiles files;
   // Written even if nothing is in it: OpenVINO asks for it.
   SCANLOOM_TRY(OutputFiles::File* const weights, files.add(companion));
-  for (const openvino::WeightsPiece& piece : model.weights) {
+  for (const exporters::openvino::WeightsPiece& piece : model.weights) {
     weights->pad_to(piece.offset);
-    weights->append(piece.tensor.defined() ? bytes_of(piece.tensor) : piece.packed);
+    weights->append(piece.bytes());
   }
   weights->pad_to(model.weights_size);
   SCANLOOM_TRY(OutputFiles::File* const file, files.add(path));
