@@ -43,6 +43,17 @@ const tensor::Type& NodeWriter::result_type(std::size_t i) const {
   return writing_.module.value(node().outputs[i]).type;
 }
 
+bool NodeWriter::is_read(std::size_t i) const {
+  const ir::ValueId result = node().outputs[i];
+  const ir::Region& region = writing_.module.region(node().parent);
+  const auto reads = [&](const std::vector<ir::ValueId>& values) {
+    return std::ranges::find(values, result) != values.end();
+  };
+  return reads(region.yields) || std::ranges::any_of(region.nodes, [&](ir::NodeId reader) {
+           return reads(writing_.module.node(reader).inputs);
+         });
+}
+
 const Tensor* NodeWriter::constant_in(std::size_t i) const {
   if (!has(i)) return nullptr;
   const ir::NodeId producer = writing_.module.value(node().inputs[i]).producer;

@@ -39,6 +39,8 @@ class NodeWriter {
   [[nodiscard]] const tensor::Type& type(std::size_t i) const;
   [[nodiscard]] const tensor::Type& result_type(std::size_t i = 0) const;
   [[nodiscard]] DType dtype(std::size_t i = 0) const { return type(i).dtype; }
+  /// Whether anything reads result i.
+  [[nodiscard]] bool is_read(std::size_t i) const;
   /// The constant that input i is; nullptr where it is computed or absent.
   [[nodiscard]] const tensor::Tensor* constant_in(std::size_t i) const;
   [[nodiscard]] const tensor::Attr& attr(std::string_view name) const;
@@ -48,6 +50,8 @@ class NodeWriter {
 
   void set(std::size_t i, Output value);
   void set(Output value) { set(0, value); }
+  /// Result i, which nothing reads, has no layer.
+  void set_unread(std::size_t i) { outputs_[node().outputs[i]] = {}; }
   /// The node has no form; its results are still set, so that all that has none is found at once.
   void refuse(std::string_view reason);
 

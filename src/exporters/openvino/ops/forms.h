@@ -5,6 +5,11 @@
 
 namespace scanloom::exporters::openvino {
 
+// ops/convolution.cpp
+void write_conv(NodeWriter&);
+void write_conv_transpose(NodeWriter&);
+void write_qlinear_conv(NodeWriter&);
+
 // ops/pointwise.cpp
 void write_cast(NodeWriter&);
 void write_clip(NodeWriter&);
@@ -19,6 +24,20 @@ void write_log1p(NodeWriter&);
 void write_mod(NodeWriter&);
 void write_pow(NodeWriter&);
 void write_round(NodeWriter&);
+
+// ops/pool.cpp
+void write_average_pool(NodeWriter&);
+void write_lp_pool(NodeWriter&);
+void write_max_pool(NodeWriter&);
+
+// ops/quantise.cpp
+void write_dequantize_linear(NodeWriter&);
+void write_quantize_linear(NodeWriter&);
+
+// ops/recurrent.cpp
+void write_gru(NodeWriter&);
+void write_lstm(NodeWriter&);
+void write_rnn(NodeWriter&);
 
 // ops/shape.cpp
 void write_concat(NodeWriter&);

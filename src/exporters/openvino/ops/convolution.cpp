@@ -1,0 +1,170 @@
+// Convolutions and their transposes. Filters of groups have an axis of their own for the groups in
+// an IR; biases are added.
+#include <algorithm>
+
+#include "exporters/openvino/ops/forms.h"
+#include "exporters/openvino/ops/spatial.h"
+
+namespace scanloom::exporters::openvino {
+
+namespace {
+
+constexpr std::size_t kBias = 2;
+
+/// Filters [groups * a, b, ...] as [groups, a, b, ...].
+Output parted_filters(NodeWriter& out, Output w, std::int64_t groups) {
+  const DType dtype = out.dtype(1);
+  if (const tensor::Tensor* const known = out.constant_in(1)) {
+    std::vector<std::int64_t> sizes{groups, known->shape()[0] / groups};
+    for (std::size_t axis = 1; axis < static_cast<std::size_t>(known->shape().rank()); ++axis)
+      sizes.push_back(known->shape()[static_cast<int>(axis)]);
+    return out.constant(known->reshaped(tensor::Shape(sizes)));
+  }
+  const Output rest =
+      out.slice(out.shape_of(w), 0, out.list({1}), out.list({tensor::kMaxRank}), 1, DType::i64);
+  return out.reshape(w, out.concat({out.list({groups, -1}), rest}, 0, DType::i64), dtype);
+}
+
+/// A convolution, or one backwards, of x with w, both of real elements.
+Output convolved(NodeWriter& out, Output x, Output w, DType dtype, bool backwards, Data data,
+                 Output sizes = {}) {
+  const std::int64_t groups = out.attr("group").present() ? out.integer("group") : std::int64_t{1};
+  const bool is_parted = groups != 1;
+  std::string type = is_parted ? "GroupConvolution" : "Convolution";
+  if (backwards) type += "BackpropData";
+  std::vector<Output> inputs{x, is_parted ? parted_filters(out, w, groups) : w};
+  if (sizes.valid()) inputs.push_back(sizes);
+  return out.layer(type, 1, std::move(inputs), dtype, std::move(data));
+}
+
+/// y plus one number per channel.
+Output with_bias(NodeWriter& out, Output y, Output bias, DType dtype, int spatial) {
+  NodeWriter::Ints sizes(static_cast<std::size_t>(spatial + 2), 1);
+  sizes[1] = -1;
+  return out.binary("Add", y, out.reshape(bias, out.list(sizes), dtype), dtype);
+}
+
+/// What is added to all elements that the taps reach, per axis: output_padding and the extent of
+/// the filters. nullopt: the size of the filters is not known.
+struct Reach {
+  NodeWriter::Ints extent, extra, strides;
+};
+
+std::optional<Reach> reach_of(NodeWriter& out, int spatial) {
+  Reach reach{{},
+              spatial_numbers(out, "output_padding", spatial, 0),
+              spatial_numbers(out, "strides", spatial, 1)};
+  const NodeWriter::Ints dilations = spatial_numbers(out, "dilations", spatial, 1);
+  for (std::size_t i = 0; i < dilations.size(); ++i) {
+    const tensor::Dim kernel = out.type(1).dims[i + 2];
+    if (!kernel.is_constant()) return std::nullopt;
+    reach.extent.push_back((kernel.value() - 1) * dilations[i] + 1);
+  }
+  return reach;
+}
+
+/// Pads, begins first, that cut all of the result off which is too much for its sizes; the greater
+/// half at the beginning, or at the end for same_upper. nullopt: sizes are not known.
+std::optional<NodeWriter::Ints> cutting_pads(NodeWriter& out, int spatial) {
+  const std::optional<Reach> reach = reach_of(out, spatial);
+  if (!reach) return std::nullopt;
+  const bool has_shape = out.attr("output_shape").present();
+  const bool upper = out.attr("auto_pad").present() && out.text("auto_pad") == "same_upper";
+  NodeWriter::Ints begins, ends;
+  for (std::size_t i = 0; i < reach->extent.size(); ++i) {
+    // Without `output_shape` it is size * stride.
+    std::int64_t all = reach->extent[i] + reach->extra[i] - reach->strides[i];
+    if (has_shape) {
+      const tensor::Dim in = out.type(0).dims[i + 2];
+      if (!in.is_constant()) return std::nullopt;
+      all += in.value() * reach->strides[i] - out.attr("output_shape").integers()[i];
+    }
+    const std::int64_t cut = std::max<std::int64_t>(all, 0);
+    begins.push_back(upper ? cut / 2 : cut - cut / 2);
+    ends.push_back(all - begins.back());
+  }
+  begins.insert(begins.end(), ends.begin(), ends.end());
+  return begins;
+}
+
+}  // namespace
+
+void write_conv(NodeWriter& out) {
+  const std::optional<int> spatial = spatial_axes(out);
+  if (!spatial) return out.refuse("its filters have an unknown number of axes");
+  const DType dtype = out.dtype();
+  Data data = window_attributes(out, *spatial);
+  Output y = convolved(out, out.in(0), out.in(1), dtype, false, std::move(data));
+  if (out.has(kBias)) y = with_bias(out, y, out.in(kBias), dtype, *spatial);
+  out.set(y);
+}
+
+void write_conv_transpose(NodeWriter& out) {
+  const std::optional<int> spatial = spatial_axes(out);
+  if (!spatial) return out.refuse("its filters have an unknown number of axes");
+  const DType dtype = out.dtype();
+  const std::string auto_pad = out.attr("auto_pad").present() ? out.text("auto_pad") : "explicit";
+  const bool is_cut = out.attr("output_shape").present() || auto_pad.starts_with("same");
+  const auto pads =
+      is_cut ? cutting_pads(out, *spatial) : explicit_pads(out, *spatial, auto_pad == "explicit");
+  if (!pads) return out.refuse("pads follow from sizes that are not known");
+  Data data = window_data(out, *spatial, *pads);
+  data.emplace_back("output_padding",
+                    list_text(spatial_numbers(out, "output_padding", *spatial, 0)));
+  Output y = convolved(out, out.in(0), out.in(1), dtype, true, std::move(data));
+  if (out.has(kBias)) y = with_bias(out, y, out.in(kBias), dtype, *spatial);
+  out.set(y);
+}
+
+namespace {
+
+/// One number for all, or one per filter, as real elements that fit [filters, 1, ...].
+Output per_filter(NodeWriter& out, std::size_t i, int rank, DType dtype, std::size_t axis) {
+  const Output x = out.dtype(i) == dtype ? out.in(i) : out.convert(out.in(i), dtype);
+  NodeWriter::Ints sizes(static_cast<std::size_t>(rank), 1);
+  sizes[axis] = -1;
+  return out.reshape(x, out.list(sizes), dtype);
+}
+
+/// The type in which sums of that many products of bytes are exact.
+DType exact_type(const tensor::Type& w) {
+  constexpr std::int64_t kExact = std::int64_t{1} << 24, kProduct = std::int64_t{255} * 255;
+  std::int64_t taps = 1;
+  for (std::size_t axis = 1; axis < w.dims.size(); ++axis) {
+    if (!w.dims[axis].is_constant() || w.dims[axis].value() > kExact) return DType::f64;
+    taps *= std::max<std::int64_t>(w.dims[axis].value(), 1);
+    if (taps * kProduct >= kExact) return DType::f64;
+  }
+  return DType::f32;
+}
+
+}  // namespace
+
+// Sums of bytes, exact as reals, times x_scale * w_scale / y_scale in f32, rounded to even.
+void write_qlinear_conv(NodeWriter& out) {
+  enum : std::size_t { kX, kXScale, kXZero, kW, kWScale, kWZero, kYScale, kYZero, kSumBias };
+  const tensor::Type& w_type = out.type(kW);
+  if (!w_type.ranked) return out.refuse("its filters have an unknown number of axes");
+  const int rank = w_type.rank();
+  const DType wide = exact_type(w_type), f32 = DType::f32;
+  const auto centered = [&](std::size_t value, std::size_t zero, std::size_t axis) {
+    return out.binary("Subtract", out.convert(out.in(value), wide),
+                      per_filter(out, zero, rank, wide, axis), wide);
+  };
+  const Output x = centered(kX, kXZero, 0), w = centered(kW, kWZero, 0);
+  const std::int64_t groups = out.attr("group").present() ? out.integer("group") : 1;
+  if (groups != 1) return out.refuse("quantised convolutions in groups have no form in an IR yet");
+  Output sum = out.layer("Convolution", 1, {x, w}, wide, window_attributes(out, rank - 2));
+  if (out.has(kSumBias))
+    sum = out.binary("Add", sum, per_filter(out, kSumBias, rank, wide, 1), wide);
+  if (wide != f32) sum = out.convert(sum, f32);
+  const Output scale = out.binary("Divide",
+                                  out.binary("Multiply", per_filter(out, kXScale, rank, f32, 1),
+                                             per_filter(out, kWScale, rank, f32, 1), f32),
+                                  per_filter(out, kYScale, rank, f32, 1), f32);
+  const Output scaled = out.binary("Multiply", sum, scale, f32);
+  const Output zero = per_filter(out, kYZero, rank, f32, 1);
+  out.set(quantised(out, scaled, zero, out.result_type().dtype));
+}
+
+}  // namespace scanloom::exporters::openvino

@@ -1,0 +1,61 @@
+// quantize_linear and dequantize_linear, in f32 as the operators are computed.
+#include "exporters/openvino/ops/forms.h"
+#include "exporters/openvino/ops/spatial.h"
+
+namespace scanloom::exporters::openvino {
+
+namespace {
+
+constexpr std::size_t kScale = 1, kZero = 2;
+
+Output as_f32(NodeWriter& out, std::size_t i) {
+  return out.dtype(i) == DType::f32 ? out.in(i) : out.convert(out.in(i), DType::f32);
+}
+
+/// A scale or zero point with one axis belongs to `axis` of x. Invalid: axes are not known.
+Output along_axis(NodeWriter& out, Output value, std::size_t i, DType dtype) {
+  const tensor::Type &given = out.type(i), &x = out.type(0);
+  if (!given.ranked || !x.ranked) return {};
+  if (given.rank() != 1) return value;
+  NodeWriter::Ints sizes(static_cast<std::size_t>(x.rank()), 1);
+  const std::int64_t axis = out.integer("axis");
+  const bool is_single = given.dims[0].is_constant() && given.dims[0].value() == 1;
+  if (!sizes.empty() && !is_single)
+    sizes[static_cast<std::size_t>(axis < 0 ? axis + x.rank() : axis)] = -1;
+  return out.reshape(value, out.list(sizes), dtype);
+}
+
+}  // namespace
+
+void write_quantize_linear(NodeWriter& out) {
+  const DType f32 = DType::f32, to = out.result_type().dtype;
+  const Output scale = along_axis(out, as_f32(out, kScale), kScale, f32);
+  const Output zero =
+      out.has(kZero) ? along_axis(out, as_f32(out, kZero), kZero, f32) : out.scalar(0, f32);
+  if (!scale.valid() || !zero.valid())
+    return out.refuse("its scale and zero point have an unknown number of axes");
+  const Output scaled = out.binary("Divide", as_f32(out, 0), scale, f32);
+  if (is_real(to)) return out.set(out.convert(scaled, to));
+  if (dtype_file_bits(to) > 16) return out.refuse("results of 32 bits have no form in an IR");
+  out.set(quantised(out, scaled, zero, to));
+}
+
+/// Differences of integers are taken exactly: in f32 those of up to 16 bits, in i64 the others.
+void write_dequantize_linear(NodeWriter& out) {
+  const DType f32 = DType::f32, result = out.result_type().dtype, given = out.dtype();
+  const bool is_wide = !is_real(given) && dtype_file_bits(given) > 16;
+  const DType middle = is_wide && out.has(kZero) ? DType::i64 : f32;
+  Output x = out.convert(out.in(0), middle);
+  if (out.has(kZero)) {
+    const Output zero = along_axis(out, out.convert(out.in(kZero), middle), kZero, middle);
+    if (!zero.valid()) return out.refuse("its zero point has an unknown number of axes");
+    x = out.binary("Subtract", x, zero, middle);
+  }
+  if (middle != f32) x = out.convert(x, f32);
+  const Output scale = along_axis(out, as_f32(out, kScale), kScale, f32);
+  if (!scale.valid()) return out.refuse("its scale has an unknown number of axes");
+  const Output scaled = out.binary("Multiply", x, scale, f32);
+  out.set(result == f32 ? scaled : out.convert(scaled, result));
+}
+
+}  // namespace scanloom::exporters::openvino
