@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "exporters/openvino/region_writer.h"
+#include "exporters/openvino/running.h"
 #include "exporters/openvino/windows.h"
 #include "ir/op_def.h"
 
@@ -314,6 +315,28 @@ class BranchWriter {
 void write_loop(Writing& writing, NodeWriter& out) {
   if (out.node().outputs.empty()) return;
   LoopWriter(writing, out).write();
+}
+
+Output write_running(NodeWriter& out, const Running& running, Output initial) {
+  tensor::Type row = out.type(0);
+  row.dims[static_cast<std::size_t>(running.axis)] = tensor::Dim(1);
+  const Window window{running.axis, 1, running.reverse};
+  const Output made = out.layer("TensorIterator", 1, {out.in(0), initial}, row.dtype);
+  pugi::xml_node layer = out.graph().element(made.layer);
+  pugi::xml_node map = layer.append_child("port_map");
+  pugi::xml_node edge = layer.append_child("back_edges").append_child("edge");
+  LayerGraph body(layer.append_child("body"), out.graph().weights());
+  const Output slice = body.parameter("slice", row), state = body.parameter("state", row);
+  const Output next{
+      body.add({.type = running.layer, .inputs = {state, slice}, .results = {row.dtype}}), 2};
+  const int carried = body.result(next);
+  add_window(add_port(map, "input", 0, slice.layer), window);
+  add_port(map, "input", 1, state.layer);
+  add_window(add_port(map, "output", made.port, body.result(running.exclusive ? state : next)),
+             window);
+  set(edge, "from-layer", std::to_string(carried));
+  set(edge, "to-layer", std::to_string(state.layer));
+  return made;
 }
 
 void write_branch(Writing& writing, NodeWriter& out) {

@@ -10,6 +10,30 @@ void write_conv(NodeWriter&);
 void write_conv_transpose(NodeWriter&);
 void write_qlinear_conv(NodeWriter&);
 
+// ops/images.cpp
+void write_col2im(NodeWriter&);
+void write_grid_sample(NodeWriter&);
+void write_non_max_suppression(NodeWriter&);
+void write_resample(NodeWriter&);
+void write_roi_align(NodeWriter&);
+
+// ops/pad.cpp
+void write_pad(NodeWriter&);
+
+// ops/pick.cpp
+void write_argmax(NodeWriter&);
+void write_argmin(NodeWriter&);
+void write_gather_elements(NodeWriter&);
+void write_gather_nd(NodeWriter&);
+void write_label_encode(NodeWriter&);
+void write_non_zero(NodeWriter&);
+void write_reverse_sequence(NodeWriter&);
+void write_scatter_elements(NodeWriter&);
+void write_scatter_nd(NodeWriter&);
+void write_split(NodeWriter&);
+void write_topk(NodeWriter&);
+void write_unique(NodeWriter&);
+
 // ops/pointwise.cpp
 void write_cast(NodeWriter&);
 void write_clip(NodeWriter&);
@@ -44,6 +68,7 @@ void write_concat(NodeWriter&);
 void write_constant_of_shape(NodeWriter&);
 void write_dim(NodeWriter&);
 void write_expand(NodeWriter&);
+void write_flatten(NodeWriter&);
 void write_gather(NodeWriter&);
 void write_range(NodeWriter&);
 void write_reshape(NodeWriter&);
@@ -56,6 +81,7 @@ void write_unsqueeze(NodeWriter&);
 
 // ops/sums.cpp
 void write_contract(NodeWriter&);
+void write_cumprod(NodeWriter&);
 void write_cumsum(NodeWriter&);
 void write_reduce(NodeWriter&);
 void write_softmax(NodeWriter&);

@@ -14,6 +14,13 @@ Output axes_of(NodeWriter& out) {
   return out.has(1) ? out.in(1) : Output{};
 }
 
+/// The sizes of the axes start .. stop - 1 multiplied, as a list of one.
+Output product_of_sizes(NodeWriter& out, std::int64_t start, std::int64_t stop) {
+  const Output sizes =
+      out.slice(out.shape_of(out.in(0)), 0, out.list({start}), out.list({stop}), 1, DType::i64);
+  return out.layer("ReduceProd", 1, {sizes, out.list({0})}, DType::i64, {{"keep_dims", "true"}});
+}
+
 }  // namespace
 
 void write_shape(NodeWriter& out) {
@@ -52,6 +59,15 @@ void write_transpose(NodeWriter& out) {
   const tensor::Attr& perm = out.attr("perm");
   out.set(
       out.transpose(out.in(0), perm.present() ? perm.integers() : NodeWriter::Ints(), out.dtype()));
+}
+
+void write_flatten(NodeWriter& out) {
+  const std::int64_t given = out.integer("axis");
+  if (given < 0 && !out.type(0).ranked) return out.refuse("x has an unknown number of axes");
+  const std::int64_t axis = given < 0 ? given + out.type(0).rank() : given;
+  const Output rows = product_of_sizes(out, 0, axis);
+  const Output columns = product_of_sizes(out, axis, tensor::kMaxRank);
+  out.set(out.reshape(out.in(0), out.concat({rows, columns}, 0, DType::i64), out.dtype()));
 }
 
 void write_expand(NodeWriter& out) { out.set(out.broadcast(out.in(0), out.in(1), out.dtype())); }

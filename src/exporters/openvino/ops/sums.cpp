@@ -3,6 +3,7 @@
 
 #include "exporters/openvino/forms.h"
 #include "exporters/openvino/ops/forms.h"
+#include "exporters/openvino/running.h"
 
 namespace scanloom::exporters::openvino {
 
@@ -23,6 +24,20 @@ Output all_axes(NodeWriter& out) {
 Output axes_of(NodeWriter& out) {
   if (out.attr("axes").present()) return out.list(out.attr("axes").integers());
   return out.has(1) ? out.in(1) : all_axes(out);
+}
+
+/// log(sum(exp(x - m))) + m, with the greatest element for m where that is a number.
+void write_log_sum_exp(NodeWriter& out, Output axes) {
+  const DType dtype = out.dtype();
+  const Data kept{{"keep_dims", "true"}};
+  const Output x = out.in(0), greatest = out.layer("ReduceMax", 1, {x, axes}, dtype, kept);
+  const Output is_finite = out.layer("IsFinite", 10, {greatest}, DType::boolean);
+  const Output m = out.layer("Select", 1, {is_finite, greatest, out.scalar(0, dtype)}, dtype);
+  const Output powers = out.layer("Exp", 1, {out.binary("Subtract", x, m, dtype)}, dtype);
+  const Output sum = out.layer("ReduceSum", 1, {powers, axes}, dtype, kept);
+  const Output result = out.binary("Add", out.layer("Log", 1, {sum}, dtype), m, dtype);
+  if (out.flag("keepdims")) return out.set(result);
+  out.set(out.layer("Squeeze", 1, {result, axes}, dtype));
 }
 
 }  // namespace
@@ -64,7 +79,24 @@ void write_reduce(NodeWriter& out) {
     return out.set(reduced({"ReduceSum", 1}, out.binary("Multiply", out.in(0), out.in(0), dtype)));
   if (kind == "log_sum")
     return out.set(out.layer("Log", 1, {reduced({"ReduceSum", 1}, out.in(0))}, dtype));
-  out.refuse(kind + " has no form in an IR");
+  write_log_sum_exp(out, axes_of(out));
+}
+
+/// A loop along the axis, which carries the product so far.
+void write_cumprod(NodeWriter& out) {
+  const tensor::Tensor* const known = out.constant_in(1);
+  const tensor::Type& x = out.type(0);
+  if (known == nullptr || !x.ranked) return out.refuse("its axis is computed");
+  const std::int64_t given = tensor::to_integers(*known)->front();
+  const std::int64_t axis = given < 0 ? given + x.rank() : given;
+  const Output sizes = out.shape_of(out.in(0));
+  const auto part = [&](std::int64_t start, std::int64_t stop) {
+    return out.slice(sizes, 0, out.list({start}), out.list({stop}), 1, DType::i64);
+  };
+  const Output row =
+      out.concat({part(0, axis), out.list({1}), part(axis + 1, tensor::kMaxRank)}, 0, DType::i64);
+  const Output ones = out.broadcast(out.scalar(1, x.dtype), row, x.dtype);
+  out.set(write_running(out, {"Multiply", axis, out.flag("reverse"), out.flag("exclusive")}, ones));
 }
 
 void write_softmax(NodeWriter& out) {

@@ -1,0 +1,97 @@
+// What samples images and regions of them.
+#include "exporters/openvino/ops/forms.h"
+
+namespace scanloom::exporters::openvino {
+
+namespace {
+
+const char* truth(bool value) { return value ? "true" : "false"; }
+
+}  // namespace
+
+void write_grid_sample(NodeWriter& out) {
+  const std::string& mode = out.text("mode");
+  const std::string word = mode == "linear" ? "bilinear" : mode == "cubic" ? "bicubic" : mode;
+  const tensor::Type& x = out.type(0);
+  if (!x.ranked || x.rank() != 4) return out.refuse("an IR samples images of two axes alone");
+  out.set(out.layer("GridSample", 9, {out.in(0), out.in(1)}, out.dtype(),
+                    {{"align_corners", truth(out.flag("align_corners"))},
+                     {"mode", word},
+                     {"padding_mode", out.text("padding")}}));
+}
+
+/// One axis. Coordinates follow from the factor, which is given where the size is not size *
+/// factor.
+void write_resample(NodeWriter& out) {
+  constexpr std::size_t kSize = 1, kScale = 2;
+  const std::string& mode = out.text("mode");
+  const std::string& coordinates = out.text("coordinates");
+  if (coordinates == "tf_crop_and_resize" || coordinates == "half_pixel_symmetric")
+    return out.refuse("coordinates " + coordinates + " have no form in an IR");
+  if (out.flag("exclude_outside") != out.flag("antialias"))
+    return out.refuse("filters that leave out what lies outside have no form in an IR");
+  const bool is_nearest = mode.starts_with("nearest_");
+  if (out.flag("antialias") && mode == "cubic")
+    return out.refuse("cubic filters against aliasing have no form in an IR");
+  const bool by_size = coordinates == "align_corners" || out.constant_in(kScale) == nullptr;
+  const Output target =
+      by_size ? out.reshape(out.in(kSize), out.list({1}), out.dtype(kSize))
+              : out.reshape(out.convert(out.in(kScale), DType::f32), out.list({1}), DType::f32);
+  out.set(out.layer("Interpolate", 11, {out.in(0), target, out.list({out.integer("axis")})},
+                    out.dtype(),
+                    {{"mode", is_nearest ? "nearest" : mode},
+                     {"shape_calculation_mode", by_size ? "sizes" : "scales"},
+                     {"coordinate_transformation_mode", coordinates},
+                     {"nearest_mode", is_nearest ? mode.substr(8) : "round_prefer_floor"},
+                     {"cube_coeff", real_text(out.attr("cubic_a").real())},
+                     {"antialias", truth(out.flag("antialias"))},
+                     {"pads_begin", "0"},
+                     {"pads_end", "0"}}));
+}
+
+void write_roi_align(NodeWriter& out) {
+  out.set(out.layer("ROIAlign", 9, out.all_inputs(), out.dtype(),
+                    {{"pooled_h", std::to_string(out.integer("height"))},
+                     {"pooled_w", std::to_string(out.integer("width"))},
+                     {"sampling_ratio", std::to_string(out.integer("sampling_ratio"))},
+                     {"spatial_scale", real_text(out.attr("spatial_scale").real())},
+                     {"mode", out.text("mode")},
+                     {"aligned_mode", out.flag("half_pixel") ? "half_pixel" : "asymmetric"}}));
+}
+
+void write_non_max_suppression(NodeWriter& out) {
+  constexpr std::size_t kMost = 2, kOverlap = 3, kScore = 4;
+  if (out.is_read(1)) return out.refuse("how often boxes were kept has no form in an IR");
+  const auto scalar = [&](std::size_t i) {
+    return out.reshape(out.in(i), out.list({}), out.dtype(i));
+  };
+  std::vector<Output> inputs{out.in(0), out.in(1), out.has(kMost) ? scalar(kMost) : out.number(0)};
+  inputs.push_back(out.has(kOverlap) ? scalar(kOverlap) : out.scalar(0, DType::f32));
+  constexpr double kLowest = -3.4028234663852886e38;
+  inputs.push_back(out.has(kScore) ? scalar(kScore) : out.scalar(kLowest, DType::f32));
+  const std::vector<Output> made =
+      out.layers("NonMaxSuppression", 9, std::move(inputs), {DType::i64, out.dtype(1), DType::i64},
+                 {{"box_encoding", out.flag("center_point_box") ? "center" : "corner"},
+                  {"sort_result_descending", "false"},
+                  {"output_type", "i64"}});
+  // Rows behind the last that counts are -1 where an implementation has them.
+  const Output count = out.reshape(made[2], out.list({1}), DType::i64);
+  out.set(0, out.slice(made[0], 0, out.list({0}), count, 1, DType::i64));
+  if (out.node().outputs.size() > 1) out.set_unread(1);
+}
+
+void write_col2im(NodeWriter& out) {
+  const auto list = [&](const char* name, std::size_t count, std::int64_t fallback) {
+    return out.attr(name).present() ? out.attr(name).integers() : NodeWriter::Ints(count, fallback);
+  };
+  const NodeWriter::Ints pads = list("pads", 4, 0);
+  if (pads.size() != 4) return out.refuse("an IR puts blocks together along two axes alone");
+  const std::span<const std::int64_t> all(pads);
+  out.set(out.layer("Col2Im", 15, out.all_inputs(), out.dtype(),
+                    {{"strides", list_text(list("strides", 2, 1))},
+                     {"dilations", list_text(list("dilations", 2, 1))},
+                     {"pads_begin", list_text(all.first(2))},
+                     {"pads_end", list_text(all.subspan(2))}}));
+}
+
+}  // namespace scanloom::exporters::openvino

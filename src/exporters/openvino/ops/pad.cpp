@@ -1,0 +1,72 @@
+// pad. Its one list of pads becomes two; padding with what stands at the other end is a gather.
+#include "exporters/openvino/ops/forms.h"
+
+namespace scanloom::exporters::openvino {
+
+namespace {
+
+/// Elements of `x`, a list of i64, from start up to stop.
+Output part(NodeWriter& out, Output x, std::int64_t start, std::int64_t stop) {
+  return out.slice(x, 0, out.list({start}), out.list({stop}), 1, DType::i64);
+}
+
+struct Pads {
+  Output begin, end;
+};
+
+/// Pads of all axes. nullopt: it is not known which axes they are of.
+std::optional<Pads> all_pads(NodeWriter& out, int rank) {
+  constexpr std::size_t kPads = 1, kAxes = 3;
+  const Output given =
+      out.dtype(kPads) == DType::i64 ? out.in(kPads) : out.convert(out.in(kPads), DType::i64);
+  if (!out.has(kAxes)) return Pads{part(out, given, 0, rank), part(out, given, rank, 2 * rank)};
+  const tensor::Tensor* const axes = out.constant_in(kAxes);
+  if (axes == nullptr) return std::nullopt;
+  const NodeWriter::Ints padded = *tensor::to_integers(*axes);
+  const auto count = static_cast<std::int64_t>(padded.size());
+  // An axis that is not named has the pad behind all others, which is 0.
+  NodeWriter::Ints places(static_cast<std::size_t>(rank), 2 * count);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t axis = padded[static_cast<std::size_t>(i)];
+    places[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)] = i;
+  }
+  const Output with_zero = out.concat({given, out.list({0})}, 0, DType::i64);
+  const Output begin = out.gather(with_zero, out.list(places), 0, DType::i64);
+  for (std::int64_t& place : places)
+    if (place < count) place += count;
+  return Pads{begin, out.gather(with_zero, out.list(places), 0, DType::i64)};
+}
+
+/// Axis by axis, element i is that with number i - begin, counted round.
+Output wrapped(NodeWriter& out, const Pads& pads, int rank) {
+  const DType i64 = DType::i64;
+  Output x = out.in(0);
+  for (std::int64_t axis = 0; axis < rank; ++axis) {
+    const Output size = out.size_of(x, axis);
+    const Output begin = out.gather(pads.begin, out.number(axis), 0, i64);
+    const Output end = out.gather(pads.end, out.number(axis), 0, i64);
+    const Output first = out.binary("Subtract", out.number(0), begin, i64);
+    const Output last = out.binary("Add", size, end, i64);
+    const Output places =
+        out.layer("Range", 4, {first, last, out.number(1)}, i64, {{"output_type", "i64"}});
+    x = out.gather(x, out.binary("FloorMod", places, size, i64), axis, out.dtype());
+  }
+  return x;
+}
+
+}  // namespace
+
+void write_pad(NodeWriter& out) {
+  constexpr std::size_t kValue = 2;
+  if (!out.type(0).ranked) return out.refuse("x has an unknown number of axes");
+  const int rank = out.type(0).rank();
+  const std::optional<Pads> pads = all_pads(out, rank);
+  if (!pads) return out.refuse("the axes are computed");
+  const std::string& mode = out.text("mode");
+  if (mode == "wrap") return out.set(wrapped(out, *pads, rank));
+  std::vector<Output> inputs{out.in(0), pads->begin, pads->end};
+  if (out.has(kValue)) inputs.push_back(out.reshape(out.in(kValue), out.list({}), out.dtype()));
+  out.set(out.layer("Pad", 12, std::move(inputs), out.dtype(), {{"pad_mode", mode}}));
+}
+
+}  // namespace scanloom::exporters::openvino
