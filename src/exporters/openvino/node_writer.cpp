@@ -62,6 +62,11 @@ const Tensor* NodeWriter::constant_in(std::size_t i) const {
   return made_by.op == &ir::constant_op ? &made_by.attrs[0].tensor() : nullptr;
 }
 
+const ir::OpDef* NodeWriter::made_by(std::size_t i) const {
+  const ir::NodeId producer = writing_.module.value(node().inputs[i]).producer;
+  return producer.valid() ? writing_.module.node(producer).op : nullptr;
+}
+
 const tensor::Attr& NodeWriter::attr(std::string_view name) const {
   return node().attrs[static_cast<std::size_t>(node().op->attr_index(name))];
 }

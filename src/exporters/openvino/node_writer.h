@@ -43,6 +43,8 @@ class NodeWriter {
   [[nodiscard]] bool is_read(std::size_t i) const;
   /// The constant that input i is; nullptr where it is computed or absent.
   [[nodiscard]] const tensor::Tensor* constant_in(std::size_t i) const;
+  /// The operator that makes input i; nullptr where it is an argument of the region.
+  [[nodiscard]] const ir::OpDef* made_by(std::size_t i) const;
   [[nodiscard]] const tensor::Attr& attr(std::string_view name) const;
   [[nodiscard]] std::int64_t integer(std::string_view name) const { return attr(name).integer(); }
   [[nodiscard]] bool flag(std::string_view name) const { return integer(name) != 0; }

@@ -52,17 +52,16 @@ WeightsPiece piece_of(const Tensor& tensor) {
 WeightsWriter::Place WeightsWriter::place(const Tensor& tensor) {
   WeightsPiece piece = piece_of(tensor);
   const std::string_view bytes = piece.bytes();
+  if (bytes.empty()) return {};
   const std::size_t hash = std::hash<std::string_view>()(bytes);
   const auto [first, last] = by_hash_.equal_range(hash);
   for (auto each = first; each != last; ++each)
     if (pieces_[each->second].bytes() == bytes) return {pieces_[each->second].offset, bytes.size()};
   piece.offset = (size_ + kAlignment - 1) / kAlignment * kAlignment;
   const Place place{piece.offset, bytes.size()};
-  if (place.size > 0) {
-    size_ = place.offset + place.size;
-    by_hash_.emplace(hash, pieces_.size());
-    pieces_.push_back(std::move(piece));
-  }
+  size_ = place.offset + place.size;
+  by_hash_.emplace(hash, pieces_.size());
+  pieces_.push_back(std::move(piece));
   return place;
 }
 

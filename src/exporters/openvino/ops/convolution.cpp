@@ -50,6 +50,11 @@ struct Reach {
   NodeWriter::Ints extent, extra, strides;
 };
 
+/// Pads, begins first, and what stands behind the elements that the taps reach.
+struct Cut {
+  NodeWriter::Ints pads, extra;
+};
+
 std::optional<Reach> reach_of(NodeWriter& out, int spatial) {
   Reach reach{{},
               spatial_numbers(out, "output_padding", spatial, 0),
@@ -63,28 +68,31 @@ std::optional<Reach> reach_of(NodeWriter& out, int spatial) {
   return reach;
 }
 
-/// Pads, begins first, that cut all of the result off which is too much for its sizes; the greater
-/// half at the beginning, or at the end for same_upper. nullopt: sizes are not known.
-std::optional<NodeWriter::Ints> cutting_pads(NodeWriter& out, int spatial) {
+/// Pads that cut all of the result off which is too much for its sizes, the greater half at the
+/// beginning, or at the end for same_upper; what is missing is added at the end. nullopt: sizes are
+/// not known.
+std::optional<Cut> cut_to_size(NodeWriter& out, int spatial) {
   const std::optional<Reach> reach = reach_of(out, spatial);
   if (!reach) return std::nullopt;
   const bool has_shape = out.attr("output_shape").present();
   const bool upper = out.attr("auto_pad").present() && out.text("auto_pad") == "same_upper";
-  NodeWriter::Ints begins, ends;
+  Cut cut{{}, reach->extra};
+  NodeWriter::Ints ends;
   for (std::size_t i = 0; i < reach->extent.size(); ++i) {
     // Without `output_shape` it is size * stride.
-    std::int64_t all = reach->extent[i] + reach->extra[i] - reach->strides[i];
+    std::int64_t surplus = reach->extent[i] + reach->extra[i] - reach->strides[i];
     if (has_shape) {
       const tensor::Dim in = out.type(0).dims[i + 2];
       if (!in.is_constant()) return std::nullopt;
-      all += in.value() * reach->strides[i] - out.attr("output_shape").integers()[i];
+      surplus += in.value() * reach->strides[i] - out.attr("output_shape").integers()[i];
     }
-    const std::int64_t cut = std::max<std::int64_t>(all, 0);
-    begins.push_back(upper ? cut / 2 : cut - cut / 2);
-    ends.push_back(all - begins.back());
+    const std::int64_t all = std::max<std::int64_t>(surplus, 0);
+    cut.extra[i] += all - surplus;
+    cut.pads.push_back(upper ? all / 2 : all - all / 2);
+    ends.push_back(all - cut.pads.back());
   }
-  begins.insert(begins.end(), ends.begin(), ends.end());
-  return begins;
+  cut.pads.insert(cut.pads.end(), ends.begin(), ends.end());
+  return cut;
 }
 
 }  // namespace
@@ -105,12 +113,12 @@ void write_conv_transpose(NodeWriter& out) {
   const DType dtype = out.dtype();
   const std::string auto_pad = out.attr("auto_pad").present() ? out.text("auto_pad") : "explicit";
   const bool is_cut = out.attr("output_shape").present() || auto_pad.starts_with("same");
-  const auto pads =
-      is_cut ? cutting_pads(out, *spatial) : explicit_pads(out, *spatial, auto_pad == "explicit");
-  if (!pads) return out.refuse("pads follow from sizes that are not known");
-  Data data = window_data(out, *spatial, *pads);
-  data.emplace_back("output_padding",
-                    list_text(spatial_numbers(out, "output_padding", *spatial, 0)));
+  const std::optional<Cut> cut = is_cut ? cut_to_size(out, *spatial)
+                                        : Cut{explicit_pads(out, *spatial, auto_pad == "explicit"),
+                                              spatial_numbers(out, "output_padding", *spatial, 0)};
+  if (!cut) return out.refuse("pads follow from sizes that are not known");
+  Data data = window_data(out, *spatial, cut->pads);
+  data.emplace_back("output_padding", list_text(cut->extra));
   Output y = convolved(out, out.in(0), out.in(1), dtype, true, std::move(data));
   if (out.has(kBias)) y = with_bias(out, y, out.in(kBias), dtype, *spatial);
   out.set(y);

@@ -1,5 +1,8 @@
 // What samples images and regions of them.
+#include <cmath>
+
 #include "exporters/openvino/ops/forms.h"
+#include "ops/ops.h"
 
 namespace scanloom::exporters::openvino {
 
@@ -20,8 +23,35 @@ void write_grid_sample(NodeWriter& out) {
                      {"padding_mode", out.text("padding")}}));
 }
 
-/// One axis. Coordinates follow from the factor, which is given where the size is not size *
-/// factor.
+namespace {
+
+/// What says where the elements of a resampled axis lie.
+enum class Target : std::uint8_t { size, factor, neither };
+
+/// An IR has the size, and takes the factor from it, or the factor, and takes the size from that.
+Target target_of(const NodeWriter& out) {
+  constexpr std::size_t kSize = 1, kScale = 2;
+  const tensor::Tensor *const scale = out.constant_in(kScale), *const size = out.constant_in(kSize);
+  const bool at_corners = out.text("coordinates") == "align_corners";
+  if (scale == nullptr) {
+    if (out.made_by(kScale) == &ops::div_op) return Target::size;
+    return out.made_by(kScale) == &ops::cast_op && !at_corners ? Target::factor : Target::neither;
+  }
+  if (size == nullptr || !out.type(0).ranked) return at_corners ? Target::neither : Target::factor;
+  const std::int64_t axis = out.integer("axis");
+  const tensor::Dim in =
+      out.type(0).dims[static_cast<std::size_t>(axis < 0 ? axis + out.type(0).rank() : axis)];
+  if (!in.is_constant()) return at_corners ? Target::neither : Target::factor;
+  const double factor = scale->as<double>().front(), from = static_cast<double>(in.value());
+  const auto to = static_cast<double>(tensor::to_integers(*size)->front());
+  if (factor == to / from) return Target::size;
+  const bool is_made = std::floor(static_cast<float>(from) * static_cast<float>(factor)) == to;
+  return is_made && !at_corners ? Target::factor : Target::neither;
+}
+
+}  // namespace
+
+/// One axis.
 void write_resample(NodeWriter& out) {
   constexpr std::size_t kSize = 1, kScale = 2;
   const std::string& mode = out.text("mode");
@@ -33,7 +63,10 @@ void write_resample(NodeWriter& out) {
   const bool is_nearest = mode.starts_with("nearest_");
   if (out.flag("antialias") && mode == "cubic")
     return out.refuse("cubic filters against aliasing have no form in an IR");
-  const bool by_size = coordinates == "align_corners" || out.constant_in(kScale) == nullptr;
+  const Target by = target_of(out);
+  if (by == Target::neither)
+    return out.refuse("a factor that is not the quotient of the sizes has no form in an IR");
+  const bool by_size = by == Target::size;
   const Output target =
       by_size ? out.reshape(out.in(kSize), out.list({1}), out.dtype(kSize))
               : out.reshape(out.convert(out.in(kScale), DType::f32), out.list({1}), DType::f32);
@@ -50,13 +83,16 @@ void write_resample(NodeWriter& out) {
 }
 
 void write_roi_align(NodeWriter& out) {
-  out.set(out.layer("ROIAlign", 9, out.all_inputs(), out.dtype(),
-                    {{"pooled_h", std::to_string(out.integer("height"))},
-                     {"pooled_w", std::to_string(out.integer("width"))},
-                     {"sampling_ratio", std::to_string(out.integer("sampling_ratio"))},
-                     {"spatial_scale", real_text(out.attr("spatial_scale").real())},
-                     {"mode", out.text("mode")},
-                     {"aligned_mode", out.flag("half_pixel") ? "half_pixel" : "asymmetric"}}));
+  const std::string& mode = out.text("mode");
+  if (mode == "max") return out.refuse("the greatest of weighted elements has no form in an IR");
+  out.set(
+      out.layer("ROIAlign", 9, out.all_inputs(), out.dtype(),
+                {{"pooled_h", std::to_string(out.integer("height"))},
+                 {"pooled_w", std::to_string(out.integer("width"))},
+                 {"sampling_ratio", std::to_string(out.integer("sampling_ratio"))},
+                 {"spatial_scale", real_text(out.attr("spatial_scale").real())},
+                 {"mode", mode == "avg" ? "avg" : "max"},
+                 {"aligned_mode", out.flag("half_pixel") ? "half_pixel_for_nn" : "asymmetric"}}));
 }
 
 void write_non_max_suppression(NodeWriter& out) {
@@ -85,7 +121,9 @@ void write_col2im(NodeWriter& out) {
     return out.attr(name).present() ? out.attr(name).integers() : NodeWriter::Ints(count, fallback);
   };
   const NodeWriter::Ints pads = list("pads", 4, 0);
-  if (pads.size() != 4) return out.refuse("an IR puts blocks together along two axes alone");
+  const tensor::Type& image = out.type(1);
+  if (!image.ranked || image.dims[0] != tensor::Dim(2))
+    return out.refuse("an IR puts blocks together along two axes alone");
   const std::span<const std::int64_t> all(pads);
   out.set(out.layer("Col2Im", 15, out.all_inputs(), out.dtype(),
                     {{"strides", list_text(list("strides", 2, 1))},

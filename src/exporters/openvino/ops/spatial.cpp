@@ -26,7 +26,7 @@ NodeWriter::Ints spatial_numbers(const NodeWriter& out, std::string_view name, i
   return NodeWriter::Ints(static_cast<std::size_t>(spatial), fallback);
 }
 
-std::optional<NodeWriter::Ints> explicit_pads(const NodeWriter& out, int spatial, bool counted) {
+NodeWriter::Ints explicit_pads(const NodeWriter& out, int spatial, bool counted) {
   if (counted) return spatial_numbers(out, "pads", 2 * spatial, 0);
   return NodeWriter::Ints(2 * static_cast<std::size_t>(spatial), 0);
 }
@@ -41,7 +41,7 @@ Data window_data(const NodeWriter& out, int spatial, const NodeWriter::Ints& pad
 
 Data window_attributes(const NodeWriter& out, int spatial) {
   const std::string padding = out.attr("auto_pad").present() ? out.text("auto_pad") : "explicit";
-  Data data = window_data(out, spatial, *explicit_pads(out, spatial, padding == "explicit"));
+  Data data = window_data(out, spatial, explicit_pads(out, spatial, padding == "explicit"));
   data.back().second = padding;
   return data;
 }

@@ -16,7 +16,7 @@ NodeWriter::Ints spatial_numbers(const NodeWriter& out, std::string_view name, i
                                  std::int64_t fallback);
 
 /// The attribute `pads`, zeros where it is absent or not `counted`.
-std::optional<NodeWriter::Ints> explicit_pads(const NodeWriter& out, int spatial, bool counted);
+NodeWriter::Ints explicit_pads(const NodeWriter& out, int spatial, bool counted);
 
 /// strides, dilations and auto_pad with its pads, as the operator has them.
 Data window_attributes(const NodeWriter& out, int spatial);

@@ -21,9 +21,35 @@ Output all_axes(NodeWriter& out) {
                    {{"output_type", "i64"}});
 }
 
+/// The axes that are computed, or all where there are none: marked, and the marks counted.
+Output axes_or_all(NodeWriter& out) {
+  if (!out.type(0).ranked) return out.in(1);
+  const DType i64 = DType::i64;
+  const Output none = out.list(NodeWriter::Ints(static_cast<std::size_t>(out.type(0).rank()), 0));
+  const Output count = out.shape_of(out.in(1));
+  const Output ones = out.broadcast(out.number(1), count, i64);
+  const Output marks =
+      out.layer("ScatterElementsUpdate", 3, {none, out.in(1), ones, out.number(0)}, i64);
+  const Output is_empty = out.binary("Equal", count, out.list({0}), DType::boolean);
+  const Output is_summed =
+      out.binary("LogicalOr", out.convert(marks, DType::boolean), is_empty, DType::boolean);
+  const Output found = out.layer("NonZero", 3, {is_summed}, i64, {{"output_type", "i64"}});
+  return out.reshape(found, out.list({-1}), i64);
+}
+
+/// An empty list of axes means none, or with `empty_is_all` all of them.
 Output axes_of(NodeWriter& out) {
   if (out.attr("axes").present()) return out.list(out.attr("axes").integers());
-  return out.has(1) ? out.in(1) : all_axes(out);
+  if (!out.has(1)) return all_axes(out);
+  const tensor::Tensor* const known = out.constant_in(1);
+  const tensor::Attr& empty_is_all = out.attr("empty_is_all");
+  const bool may_be_all = empty_is_all.present() && empty_is_all.integer() != 0;
+  const tensor::Type& given = out.type(1);
+  if (!may_be_all) return out.in(1);
+  if (known != nullptr) return known->elements() == 0 ? all_axes(out) : out.in(1);
+  if (given.ranked && given.rank() == 1 && given.dims[0].is_constant())
+    return given.dims[0].value() == 0 ? all_axes(out) : out.in(1);
+  return axes_or_all(out);
 }
 
 /// log(sum(exp(x - m))) + m, with the greatest element for m where that is a number.
@@ -70,6 +96,9 @@ void write_reduce(NodeWriter& out) {
   const DType dtype = out.dtype();
   const Data data{{"keep_dims", out.flag("keepdims") ? "true" : "false"}};
   const std::string& kind = out.text("kind");
+  if (dtype == DType::boolean && (kind == "max" || kind == "min"))
+    return out.set(out.layer(kind == "max" ? "ReduceLogicalOr" : "ReduceLogicalAnd", 1,
+                             {out.in(0), axes_of(out)}, dtype, data));
   const auto reduced = [&](const Reduction& by, Output x) {
     return out.layer(by.type, by.opset, {x, axes_of(out)}, dtype, data);
   };
