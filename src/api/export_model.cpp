@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/output_files.h"
+#include "base/utf8.h"
 #include "exporters/onnx/write.h"
 #include "exporters/openvino/write.h"
 #include "expr/lower.h"
@@ -98,8 +99,10 @@ exporters::WriteOptions names_of(const ir::Module& module, Format format) {
   const ir::Region& top = module.region(module.top());
   exporters::WriteOptions names;
   names.values.resize(top.args.size());
-  for (const ir::ValueId arg : top.args) names.input_names.push_back(module.value(arg).name);
-  names.output_names.assign(module.output_names.begin(), module.output_names.end());
+  for (const ir::ValueId arg : top.args)
+    names.input_names.push_back(to_valid_utf8(module.value(arg).name));
+  for (const std::string& name : module.output_names)
+    names.output_names.push_back(to_valid_utf8(name));
   names.output_names.resize(top.yields.size());
   std::vector<bool> is_named(top.yields.size());
   std::vector<bool> is_next(top.yields.size());

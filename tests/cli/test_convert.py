@@ -32,6 +32,30 @@ def test_onnx_to_onnx(sums, tmp_path):
     assert all(np.array_equal(before[name], after[name]) for name in before)
 
 
+def test_weights_in_a_file_beside(tmp_path):
+    weights = np.arange(4096, dtype=np.float32).reshape(2, 2048)
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("MatMul", ["x", "w"], ["y"])],
+        "product",
+        [onnx.helper.make_tensor_value_info("x", 1, ["n", 2])],
+        [onnx.helper.make_tensor_value_info("y", 1, ["n", 2048])],
+        [onnx.numpy_helper.from_array(weights, "w")],
+    )
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=9)
+    onnx.save(model, str(tmp_path / "in.onnx"))
+    out = tmp_path / "out.onnx"
+    scanloom("convert", tmp_path / "in.onnx", out, "--external-data")
+    assert sorted(os.listdir(tmp_path)) == ["in.onnx", "out.onnx", "out.onnx.data"]
+    assert os.path.getsize(out) < 1000
+    read = onnx.load(str(out))
+    assert np.array_equal(onnx.numpy_helper.to_array(read.graph.initializer[0]), weights)
+    scanloom("run", out, "--feed", "x=ones", "--dim", "n=3")
+    scanloom("convert", tmp_path / "in.onnx", out, "--external-data")  # replaced
+    os.remove(out)
+    refused = scanloom("convert", tmp_path / "in.onnx", out, "--external-data", expect=BAD)
+    assert "out.onnx.data' would be replaced, and there is no" in refused.stderr
+
+
 def test_files_are_replaced_whole_or_not_at_all(sums, tmp_path):
     target = tmp_path / "there.onnx"
     target.write_bytes(b"before")

@@ -1,11 +1,17 @@
 #include "exporters/onnx/proto_writer.h"
 
+#include <algorithm>
+
 #include <protozero/pbf_writer.hpp>
+
+#include "base/utf8.h"
 
 namespace scanloom::onnx {
 namespace {
 
 using protozero::pbf_writer;
+using tensor::Tensor;
+using tensor::Type;
 
 enum AttributeType : std::int32_t {
   kFloat = 1,
@@ -13,22 +19,89 @@ enum AttributeType : std::int32_t {
   kString = 3,
   kTensor = 4,
   kGraph = 5,
-  kInts = 7
+  kFloats = 6,
+  kInts = 7,
+  kStrings = 8,
+  kTypeProto = 13
 };
 
-constexpr std::int64_t kIrVersion = 9, kOpset = 18;
+constexpr std::uint64_t kAlignment = 64;
 
-std::string tensor_proto(const tensor::Tensor& tensor, const std::string& name) {
-  std::string bytes;
-  pbf_writer writer(bytes);
-  for (const std::int64_t size : tensor.shape()) writer.add_int64(1, size);
-  writer.add_int32(2, dtype_onnx_number(tensor.dtype()));
-  if (!name.empty()) writer.add_string(8, name);
-  writer.add_bytes(9, static_cast<const char*>(tensor.data()), tensor.bytes());
+/// The version of the format that has the operator set.
+int ir_version(int opset) {
+  constexpr int kNewest = 14;
+  struct Row {
+    int opset, version;
+  };
+  constexpr Row kRows[] = {{18, 8}, {20, 9}, {22, 10}, {23, 11}, {24, 12}, {27, 13}, {28, kNewest}};
+  for (const Row& row : kRows)
+    if (opset <= row.opset) return row.version;
+  return kNewest;
+}
+
+/// Elements narrower than a byte lie in one each in memory, and are put together in files, the
+/// first one lowest.
+std::string packed(const Tensor& tensor, int bits) {
+  const auto* const elements = static_cast<const unsigned char*>(tensor.data());
+  const auto count = static_cast<std::size_t>(tensor.elements());
+  const auto per_byte = static_cast<std::size_t>(8 / bits);
+  const unsigned mask = (1U << bits) - 1;
+  std::string bytes((count + per_byte - 1) / per_byte, '\0');
+  for (std::size_t i = 0; i < count; ++i) {
+    const unsigned shifted = (elements[i] & mask) << (i % per_byte * static_cast<unsigned>(bits));
+    bytes[i / per_byte] =
+        static_cast<char>(static_cast<unsigned char>(bytes[i / per_byte]) | shifted);
+  }
   return bytes;
 }
 
-std::string shape_proto(const tensor::Type& type, const tensor::DimTable& dims) {
+void add_entry(pbf_writer& tensor, std::string_view key, const std::string& value) {
+  std::string entry;
+  pbf_writer writer(entry);
+  writer.add_string(1, key.data(), key.size());
+  writer.add_string(2, value);
+  tensor.add_message(13, entry);
+}
+
+void add_elements(pbf_writer& writer, const Tensor& tensor) {
+  if (tensor.dtype() == DType::string) {
+    for (const StringRef& text : tensor.as<StringRef>()) {
+      const std::string_view view = text.view();
+      writer.add_bytes(6, view.data(), view.size());
+    }
+  } else if (dtype_file_bits(tensor.dtype()) < 8) {
+    writer.add_bytes(9, packed(tensor, dtype_file_bits(tensor.dtype())));
+  } else {
+    writer.add_bytes(9, static_cast<const char*>(tensor.data()), tensor.bytes());
+  }
+}
+
+void add_head(pbf_writer& writer, const Tensor& tensor) {
+  for (const std::int64_t size : tensor.shape()) writer.add_int64(1, size);
+  writer.add_int32(2, dtype_onnx_number(tensor.dtype()));
+}
+
+std::string small_tensor(const Tensor& tensor) {
+  std::string bytes;
+  pbf_writer writer(bytes);
+  add_head(writer, tensor);
+  add_elements(writer, tensor);
+  return bytes;
+}
+
+/// Names that are no identifiers stand in quotes in the table, what would end them behind a
+/// backslash.
+std::string symbol_name(const std::string& text) {
+  if (text.size() < 2 || text.front() != '"') return text;
+  std::string name;
+  for (std::size_t i = 1; i + 1 < text.size(); ++i) {
+    if (text[i] == '\\') ++i;
+    name += text[i];
+  }
+  return to_valid_utf8(name);
+}
+
+std::string shape_proto(const Type& type, const tensor::DimTable& dims) {
   // An empty message, of no axes or of an open size, says something: written as such.
   std::string shape;
   for (const tensor::Dim dim : type.dims) {
@@ -36,102 +109,192 @@ std::string shape_proto(const tensor::Type& type, const tensor::DimTable& dims) 
     if (dim.is_constant())
       pbf_writer(size).add_int64(1, dim.value());
     else if (dims.node(dim.expr()).kind == tensor::DimKind::symbol)
-      pbf_writer(size).add_string(2, dims.node(dim.expr()).text);
+      pbf_writer(size).add_string(2, symbol_name(dims.node(dim.expr()).text));
     pbf_writer(shape).add_message(1, size);
   }
   return shape;
 }
 
-std::string value_info(const std::string& name, const tensor::Type& type,
-                       const tensor::DimTable& dims) {
-  std::string tensor_type;
+/// A TypeProto; without `dims` of no sizes.
+std::string type_proto(const Type& type, const tensor::DimTable* dims) {
+  constexpr int kTensorField = 1, kSequenceField = 4, kOptionalField = 9;
+  std::string tensor_type, bytes;
   pbf_writer(tensor_type).add_int32(1, dtype_onnx_number(type.dtype));
-  if (type.ranked) pbf_writer(tensor_type).add_message(2, shape_proto(type, dims));
-  std::string type_proto, info;
-  pbf_writer(type_proto).add_message(1, tensor_type);
-  pbf_writer(info).add_string(1, name);
-  pbf_writer(info).add_message(2, type_proto);
+  if (dims != nullptr && type.ranked)
+    pbf_writer(tensor_type).add_message(2, shape_proto(type, *dims));
+  pbf_writer(bytes).add_message(kTensorField, tensor_type);
+  for (auto wrap = type.wraps.rbegin(); wrap != type.wraps.rend(); ++wrap) {
+    std::string element, around;
+    pbf_writer(element).add_message(1, bytes);
+    pbf_writer(around).add_message(
+        *wrap == tensor::Wrap::sequence ? kSequenceField : kOptionalField, element);
+    bytes = std::move(around);
+  }
+  return bytes;
+}
+
+std::string value_info(const std::string& name, const Type& type, const tensor::DimTable& dims) {
+  std::string info;
+  pbf_writer writer(info);
+  writer.add_string(1, name);
+  writer.add_message(2, type_proto(type, &dims));
   return info;
 }
 
 template <class Value>
-std::string attribute_proto(const std::string& name, AttributeType type, Value&& value) {
+std::string attribute_proto(std::string_view name, AttributeType type, Value&& value) {
   std::string bytes;
   pbf_writer writer(bytes);
-  writer.add_string(1, name);
+  writer.add_string(1, name.data(), name.size());
   value(writer);
   writer.add_int32(20, type);
   return bytes;
 }
 
+std::string opset_proto(std::string_view domain, int version) {
+  std::string bytes;
+  pbf_writer writer(bytes);
+  writer.add_string(1, domain.data(), domain.size());
+  writer.add_int64(2, version);
+  return bytes;
+}
+
 }  // namespace
 
-std::string GraphWriter::attribute(const std::string& name, std::int64_t value) {
+std::string attribute(std::string_view name, std::int64_t value) {
   return attribute_proto(name, kInt, [&](pbf_writer& writer) { writer.add_int64(3, value); });
 }
-std::string GraphWriter::attribute(const std::string& name, double value) {
+std::string attribute(std::string_view name, double value) {
   return attribute_proto(
       name, kFloat, [&](pbf_writer& writer) { writer.add_float(2, static_cast<float>(value)); });
 }
-std::string GraphWriter::attribute(const std::string& name, const std::string& text) {
+std::string attribute(std::string_view name, const std::string& text) {
   return attribute_proto(name, kString, [&](pbf_writer& writer) { writer.add_bytes(4, text); });
 }
-std::string GraphWriter::attribute(const std::string& name,
-                                   const std::vector<std::int64_t>& values) {
+std::string attribute(std::string_view name, const std::vector<std::int64_t>& values) {
   return attribute_proto(name, kInts, [&](pbf_writer& writer) {
     for (const std::int64_t value : values) writer.add_int64(8, value);
   });
 }
-std::string GraphWriter::attribute(const std::string& name, const tensor::Tensor& tensor) {
-  return attribute_proto(
-      name, kTensor, [&](pbf_writer& writer) { writer.add_message(5, tensor_proto(tensor, "")); });
+std::string attribute(std::string_view name, const std::vector<double>& values) {
+  return attribute_proto(name, kFloats, [&](pbf_writer& writer) {
+    for (const double value : values) writer.add_float(7, static_cast<float>(value));
+  });
 }
-std::string GraphWriter::attribute(const std::string& name, const GraphWriter& graph) {
+std::string attribute(std::string_view name, const std::vector<std::string>& texts) {
+  return attribute_proto(name, kStrings, [&](pbf_writer& writer) {
+    for (const std::string& text : texts) writer.add_bytes(9, text);
+  });
+}
+std::string attribute(std::string_view name, const Tensor& tensor) {
+  return attribute_proto(name, kTensor,
+                         [&](pbf_writer& writer) { writer.add_message(5, small_tensor(tensor)); });
+}
+std::string attribute(std::string_view name, const GraphWriter& graph) {
   return attribute_proto(name, kGraph,
                          [&](pbf_writer& writer) { writer.add_message(6, graph.bytes(name)); });
 }
+std::string type_attribute(std::string_view name, const Type& type) {
+  return attribute_proto(name, kTypeProto, [&](pbf_writer& writer) {
+    writer.add_message(14, type_proto(type, nullptr));
+  });
+}
 
-void GraphWriter::node(const std::string& type, const std::vector<std::string>& inputs,
-                       const std::vector<std::string>& outputs,
-                       const std::vector<std::string>& attributes) {
+void ModelParts::need_type(DType dtype) {
+  switch (dtype) {
+    case DType::f8e4m3fn:
+    case DType::f8e4m3fnuz:
+    case DType::f8e5m2:
+    case DType::f8e5m2fnuz:
+      return need_opset(19);
+    case DType::i4:
+    case DType::u4:
+      return need_opset(21);
+    case DType::f4e2m1:
+      return need_opset(23);
+    case DType::f8e8m0:
+      return need_opset(24);
+    case DType::i2:
+    case DType::u2:
+      return need_opset(25);
+    default:
+      return;
+  }
+}
+
+std::uint64_t ModelParts::place(const Tensor& tensor) {
+  const auto same = [&](const DataPiece& piece) {
+    return piece.tensor.data() == tensor.data() && piece.tensor.bytes() == tensor.bytes();
+  };
+  if (const auto found = std::ranges::find_if(data_, same); found != data_.end())
+    return found->offset;
+  data_size_ = (data_size_ + kAlignment - 1) / kAlignment * kAlignment;
+  data_.push_back({data_size_, tensor});
+  data_size_ += tensor.bytes();
+  return data_.back().offset;
+}
+
+std::string ModelParts::tensor_proto(const Tensor& tensor, const std::string& name) {
+  std::string bytes;
+  pbf_writer writer(bytes);
+  add_head(writer, tensor);
+  writer.add_string(8, name);
+  const bool is_large = tensor.bytes() >= kLarge && tensor.dtype() != DType::string &&
+                        dtype_file_bits(tensor.dtype()) >= 8;
+  if (file_.empty() || !is_large) {
+    add_elements(writer, tensor);
+    return bytes;
+  }
+  constexpr std::int32_t kExternal = 1;
+  add_entry(writer, "location", file_);
+  add_entry(writer, "offset", std::to_string(place(tensor)));
+  add_entry(writer, "length", std::to_string(tensor.bytes()));
+  writer.add_int32(14, kExternal);
+  return bytes;
+}
+
+WrittenModel ModelParts::model(const GraphWriter& graph, const std::string& name) {
+  constexpr int kMachineLearningOpset = 4;
+  WrittenModel model;
+  pbf_writer writer(model.bytes);
+  writer.add_int64(1, ir_version(opset_));
+  writer.add_string(2, "scanloom");
+  writer.add_message(7, graph.bytes(name));
+  writer.add_message(8, opset_proto("", opset_));
+  if (uses_ml_) writer.add_message(8, opset_proto("ai.onnx.ml", kMachineLearningOpset));
+  model.data = std::move(data_);
+  return model;
+}
+
+void GraphWriter::node(std::string_view type, const Names& inputs, const Names& outputs,
+                       const Attributes& attributes, std::string_view name,
+                       std::string_view domain) {
   std::string bytes;
   pbf_writer writer(bytes);
   for (const std::string& input : inputs) writer.add_string(1, input);
   for (const std::string& output : outputs) writer.add_string(2, output);
-  writer.add_string(3, type + " " + outputs.front());
-  writer.add_string(4, type);
+  writer.add_string(3, name.data(), name.size());
+  writer.add_string(4, type.data(), type.size());
   for (const std::string& attribute : attributes) writer.add_message(5, attribute);
+  if (!domain.empty()) writer.add_string(7, domain.data(), domain.size());
   pbf_writer(nodes_).add_message(1, bytes);
 }
 
-void GraphWriter::initialiser(const std::string& name, const tensor::Tensor& tensor) {
-  pbf_writer(initialisers_).add_message(5, tensor_proto(tensor, name));
+void GraphWriter::initialiser(const std::string& name, const Tensor& tensor) {
+  parts_.need_type(tensor.dtype());
+  pbf_writer(initialisers_).add_message(5, parts_.tensor_proto(tensor, name));
 }
-void GraphWriter::input(const std::string& name, const tensor::Type& type,
-                        const tensor::DimTable& dims) {
+void GraphWriter::input(const std::string& name, const Type& type, const tensor::DimTable& dims) {
   pbf_writer(inputs_).add_message(11, value_info(name, type, dims));
 }
-void GraphWriter::output(const std::string& name, const tensor::Type& type,
-                         const tensor::DimTable& dims) {
+void GraphWriter::output(const std::string& name, const Type& type, const tensor::DimTable& dims) {
   pbf_writer(outputs_).add_message(12, value_info(name, type, dims));
 }
 
-std::string GraphWriter::bytes(const std::string& name) const {
+std::string GraphWriter::bytes(std::string_view name) const {
   std::string graph = nodes_;
-  pbf_writer(graph).add_string(2, name);
+  pbf_writer(graph).add_string(2, name.data(), name.size());
   return graph + initialisers_ + inputs_ + outputs_;
-}
-
-std::string GraphWriter::model(const std::string& name) const {
-  std::string bytes, opset;
-  pbf_writer(opset).add_string(1, "");
-  pbf_writer(opset).add_int64(2, kOpset);
-  pbf_writer writer(bytes);
-  writer.add_int64(1, kIrVersion);
-  writer.add_string(2, "scanloom");
-  writer.add_message(7, this->bytes(name));
-  writer.add_message(8, opset);
-  return bytes;
 }
 
 }  // namespace scanloom::onnx
