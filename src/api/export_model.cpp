@@ -37,13 +37,14 @@ std::string_view bytes_of(const tensor::Tensor& tensor) {
 Expected<void> write_onnx(const ir::Module& module, const exporters::WriteOptions& names,
                           const std::string& path, bool external_data) {
   const std::string companion = path + ".data";
-  const onnx::DataFile data{fs::path(companion).filename().string(), external_data};
-  SCANLOOM_TRY(const onnx::WrittenModel model, onnx::write_model(module, names, data));
+  const exporters::onnx::DataFile data{fs::path(companion).filename().string(), external_data};
+  SCANLOOM_TRY(const exporters::onnx::WrittenModel model,
+               exporters::onnx::write_model(module, names, data));
   if (model.data.empty()) return write_file(path, model.bytes);
   SCANLOOM_CHECK_OK(check_companion(path, companion));
   OutputFiles files;
   SCANLOOM_TRY(OutputFiles::File* const weights, files.add(companion));
-  for (const onnx::DataPiece& piece : model.data) {
+  for (const exporters::onnx::DataPiece& piece : model.data) {
     weights->pad_to(piece.offset);
     weights->append(bytes_of(piece.tensor));
   }

@@ -248,7 +248,8 @@ Expected<Function::Export> Function::exported() const {
 Expected<std::string> Function::to_onnx() const {
   return guard([&]() -> Expected<std::string> {
     SCANLOOM_TRY(const Export made, exported());
-    SCANLOOM_TRY(onnx::WrittenModel model, onnx::write_model(made.module, made.names));
+    SCANLOOM_TRY(exporters::onnx::WrittenModel model,
+                 exporters::onnx::write_model(made.module, made.names));
     return std::move(model.bytes);
   });
 }

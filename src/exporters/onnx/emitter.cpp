@@ -5,7 +5,7 @@
 #include "exporters/onnx/model_writer.h"
 #include "ir/op_def.h"
 
-namespace scanloom::onnx {
+namespace scanloom::exporters::onnx {
 
 using tensor::AttrKind;
 using tensor::Tensor;
@@ -138,4 +138,4 @@ void NodeEmitter::refuse(std::string why) {
   model().refuse(why.empty() ? what : what + ", " + why);
 }
 
-}  // namespace scanloom::onnx
+}  // namespace scanloom::exporters::onnx

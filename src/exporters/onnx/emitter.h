@@ -11,7 +11,7 @@
 #include "exporters/onnx/proto_writer.h"
 #include "ir/module.h"
 
-namespace scanloom::onnx {
+namespace scanloom::exporters::onnx {
 
 class ModelWriter;
 
@@ -102,4 +102,4 @@ class NodeEmitter : public Emitter {
   Names inputs_, outputs_;
 };
 
-}  // namespace scanloom::onnx
+}  // namespace scanloom::exporters::onnx

@@ -6,7 +6,7 @@
 
 #include "ops/ops.h"
 
-namespace scanloom::onnx {
+namespace scanloom::exporters::onnx {
 namespace {
 
 using Write = void (*)(NodeEmitter&);
@@ -261,4 +261,4 @@ void write_form(NodeEmitter& node) {
   node.finish(row->type, node.attributes());
 }
 
-}  // namespace scanloom::onnx
+}  // namespace scanloom::exporters::onnx

@@ -4,7 +4,7 @@
 
 #include "exporters/onnx/emitter.h"
 
-namespace scanloom::onnx {
+namespace scanloom::exporters::onnx {
 
 /// Writes a node that is no loop, branch or constant, or refuses it.
 void write_form(NodeEmitter& node);
@@ -80,4 +80,4 @@ void string_split(NodeEmitter& node);
 void tfidf(NodeEmitter& node);
 
 }  // namespace forms
-}  // namespace scanloom::onnx
+}  // namespace scanloom::exporters::onnx

@@ -6,7 +6,7 @@
 #include "exporters/onnx/loop_parts.h"
 #include "ir/scan_window.h"
 
-namespace scanloom::onnx {
+namespace scanloom::exporters::onnx {
 namespace {
 
 using tensor::Tensor;
@@ -238,4 +238,4 @@ class LoopForm {
 
 void write_as_loop(const LoopParts& loop) { LoopForm(loop).write(); }
 
-}  // namespace scanloom::onnx
+}  // namespace scanloom::exporters::onnx

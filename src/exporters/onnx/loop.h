@@ -4,8 +4,8 @@
 
 #include "exporters/onnx/emitter.h"
 
-namespace scanloom::onnx {
+namespace scanloom::exporters::onnx {
 
 void write_loop(NodeEmitter& emitter);
 
-}  // namespace scanloom::onnx
+}  // namespace scanloom::exporters::onnx

@@ -2,7 +2,7 @@
 
 #include "exporters/onnx/loop.h"
 
-namespace scanloom::onnx {
+namespace scanloom::exporters::onnx {
 
 bool LoopParts::is_endless() const {
   if (!ports.has_trip_count) return true;
@@ -49,4 +49,4 @@ void write_loop(NodeEmitter& emitter) {
     write_as_loop(loop);
 }
 
-}  // namespace scanloom::onnx
+}  // namespace scanloom::exporters::onnx

@@ -9,7 +9,7 @@
 #include "exporters/onnx/model_writer.h"
 #include "ir/loop_ports.h"
 
-namespace scanloom::onnx {
+namespace scanloom::exporters::onnx {
 
 /// The loop that a NodeEmitter writes.
 struct LoopParts {
@@ -64,4 +64,4 @@ std::string put_end_to_end(Emitter& out, const std::string& rows, std::int64_t a
 void write_as_scan(const LoopParts& loop);
 void write_as_loop(const LoopParts& loop);
 
-}  // namespace scanloom::onnx
+}  // namespace scanloom::exporters::onnx

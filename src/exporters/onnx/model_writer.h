@@ -12,11 +12,11 @@
 #include "exporters/onnx/proto_writer.h"
 #include "ir/module.h"
 
-namespace scanloom::onnx {
+namespace scanloom::exporters::onnx {
 
 class ModelWriter {
  public:
-  ModelWriter(const ir::Module& module, const exporters::WriteOptions& options);
+  ModelWriter(const ir::Module& module, const WriteOptions& options);
 
   Expected<WrittenModel> write(const DataFile& file);
 
@@ -54,7 +54,7 @@ class ModelWriter {
   Expected<void> choose_file(const DataFile& file);
 
   const ir::Module& module_;
-  const exporters::WriteOptions& options_;
+  const WriteOptions& options_;
   ModelParts parts_;
   GraphWriter main_;
   Names names_;                      ///< by ValueId
@@ -67,4 +67,4 @@ class ModelWriter {
   std::set<std::string> missing_;
 };
 
-}  // namespace scanloom::onnx
+}  // namespace scanloom::exporters::onnx

@@ -5,8 +5,9 @@
 #include <protozero/pbf_writer.hpp>
 
 #include "base/utf8.h"
+#include "tensor/raw_data.h"
 
-namespace scanloom::onnx {
+namespace scanloom::exporters::onnx {
 namespace {
 
 using protozero::pbf_writer;
@@ -39,22 +40,6 @@ int ir_version(int opset) {
   return kNewest;
 }
 
-/// Elements narrower than a byte lie in one each in memory, and are put together in files, the
-/// first one lowest.
-std::string packed(const Tensor& tensor, int bits) {
-  const auto* const elements = static_cast<const unsigned char*>(tensor.data());
-  const auto count = static_cast<std::size_t>(tensor.elements());
-  const auto per_byte = static_cast<std::size_t>(8 / bits);
-  const unsigned mask = (1U << bits) - 1;
-  std::string bytes((count + per_byte - 1) / per_byte, '\0');
-  for (std::size_t i = 0; i < count; ++i) {
-    const unsigned shifted = (elements[i] & mask) << (i % per_byte * static_cast<unsigned>(bits));
-    bytes[i / per_byte] =
-        static_cast<char>(static_cast<unsigned char>(bytes[i / per_byte]) | shifted);
-  }
-  return bytes;
-}
-
 void add_entry(pbf_writer& tensor, std::string_view key, const std::string& value) {
   std::string entry;
   pbf_writer writer(entry);
@@ -70,7 +55,7 @@ void add_elements(pbf_writer& writer, const Tensor& tensor) {
       writer.add_bytes(6, view.data(), view.size());
     }
   } else if (dtype_file_bits(tensor.dtype()) < 8) {
-    writer.add_bytes(9, packed(tensor, dtype_file_bits(tensor.dtype())));
+    writer.add_bytes(9, tensor::pack(tensor));
   } else {
     writer.add_bytes(9, static_cast<const char*>(tensor.data()), tensor.bytes());
   }
@@ -297,4 +282,4 @@ std::string GraphWriter::bytes(std::string_view name) const {
   return graph + initialisers_ + inputs_ + outputs_;
 }
 
-}  // namespace scanloom::onnx
+}  // namespace scanloom::exporters::onnx

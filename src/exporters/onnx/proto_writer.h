@@ -11,7 +11,7 @@
 #include "tensor/tensor.h"
 #include "tensor/type.h"
 
-namespace scanloom::onnx {
+namespace scanloom::exporters::onnx {
 
 using Names = std::vector<std::string>;
 using Attributes = std::vector<std::string>;
@@ -80,4 +80,4 @@ class GraphWriter {
   std::string nodes_, initialisers_, inputs_, outputs_;
 };
 
-}  // namespace scanloom::onnx
+}  // namespace scanloom::exporters::onnx

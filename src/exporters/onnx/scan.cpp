@@ -4,7 +4,7 @@
 #include "exporters/onnx/loop_parts.h"
 #include "ops/ops.h"
 
-namespace scanloom::onnx {
+namespace scanloom::exporters::onnx {
 namespace {
 
 using tensor::Dim;
@@ -145,4 +145,4 @@ void write_as_scan(const LoopParts& loop) {
   }
 }
 
-}  // namespace scanloom::onnx
+}  // namespace scanloom::exporters::onnx

@@ -9,7 +9,7 @@
 #include "ir/op_def.h"
 #include "ir/walk.h"
 
-namespace scanloom::onnx {
+namespace scanloom::exporters::onnx {
 
 using ir::Module;
 using ir::Node;
@@ -18,7 +18,7 @@ using ir::RegionId;
 using ir::ValueId;
 using tensor::Tensor;
 
-ModelWriter::ModelWriter(const Module& module, const exporters::WriteOptions& options)
+ModelWriter::ModelWriter(const Module& module, const WriteOptions& options)
     : module_(module),
       options_(options),
       main_(parts_),
@@ -198,9 +198,9 @@ void ModelWriter::branch(NodeEmitter& emitter) {
   emitter.emit("If", {condition}, emitter.outputs(), sides);
 }
 
-Expected<WrittenModel> write_model(const Module& module, const exporters::WriteOptions& options,
+Expected<WrittenModel> write_model(const Module& module, const WriteOptions& options,
                                    const DataFile& file) {
   return ModelWriter(module, options).write(file);
 }
 
-}  // namespace scanloom::onnx
+}  // namespace scanloom::exporters::onnx

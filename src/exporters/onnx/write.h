@@ -10,7 +10,7 @@
 #include "exporters/write_options.h"
 #include "ir/module.h"
 
-namespace scanloom::onnx {
+namespace scanloom::exporters::onnx {
 
 /// Bytes of the file of external data, from `offset` on.
 struct DataPiece {
@@ -33,7 +33,7 @@ struct DataFile {
 /// are the module's. Errors: unsupported (nodes without a form, each named; a model above 2 GB
 /// without a file for its data).
 [[nodiscard]] Expected<WrittenModel> write_model(const ir::Module& module,
-                                                 const exporters::WriteOptions& options,
+                                                 const WriteOptions& options,
                                                  const DataFile& file = {});
 
-}  // namespace scanloom::onnx
+}  // namespace scanloom::exporters::onnx

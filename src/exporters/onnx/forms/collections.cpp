@@ -3,7 +3,7 @@
 
 #include "exporters/onnx/forms.h"
 
-namespace scanloom::onnx::forms {
+namespace scanloom::exporters::onnx::forms {
 namespace {
 
 std::vector<std::string> texts_of(const tensor::Tensor& tensor) {
@@ -83,4 +83,4 @@ void tfidf(NodeEmitter& node) {
   node.finish("TfIdfVectorizer", attributes);
 }
 
-}  // namespace scanloom::onnx::forms
+}  // namespace scanloom::exporters::onnx::forms

@@ -3,7 +3,7 @@
 
 #include "exporters/onnx/forms.h"
 
-namespace scanloom::onnx::forms {
+namespace scanloom::exporters::onnx::forms {
 namespace {
 
 bool is_signed(DType dtype) { return dtype_kind(dtype) == DTypeKind::signed_int; }
@@ -131,4 +131,4 @@ void shift_right(NodeEmitter& node) {
   node.emit("Where", {negative, node.op("BitwiseNot", {shifted}), shifted}, node.outputs());
 }
 
-}  // namespace scanloom::onnx::forms
+}  // namespace scanloom::exporters::onnx::forms

@@ -1,7 +1,7 @@
 // Forms of quantisation.
 #include "exporters/onnx/forms.h"
 
-namespace scanloom::onnx::forms {
+namespace scanloom::exporters::onnx::forms {
 namespace {
 
 constexpr std::size_t kScale = 1, kZero = 2;
@@ -44,4 +44,4 @@ void quantize_linear(NodeEmitter& node) {
   node.finish("QuantizeLinear", node.attributes());
 }
 
-}  // namespace scanloom::onnx::forms
+}  // namespace scanloom::exporters::onnx::forms

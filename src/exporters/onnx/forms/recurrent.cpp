@@ -4,7 +4,7 @@
 
 #include "exporters/onnx/forms.h"
 
-namespace scanloom::onnx::forms {
+namespace scanloom::exporters::onnx::forms {
 namespace {
 
 constexpr std::size_t kLengths = 4, kFirstState = 5;
@@ -91,4 +91,4 @@ void lstm(NodeEmitter& node) {
 
 void rnn(NodeEmitter& node) { layer(node, "RNN", {}, 1); }
 
-}  // namespace scanloom::onnx::forms
+}  // namespace scanloom::exporters::onnx::forms

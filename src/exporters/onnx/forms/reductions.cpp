@@ -9,7 +9,7 @@
 #include "exporters/onnx/model_writer.h"
 #include "ops/ops.h"
 
-namespace scanloom::onnx::forms {
+namespace scanloom::exporters::onnx::forms {
 namespace {
 
 const std::map<std::string, const char*, std::less<>> kReductions = {
@@ -190,4 +190,4 @@ void topk(NodeEmitter& node) {
   node.finish("TopK", node.attributes());
 }
 
-}  // namespace scanloom::onnx::forms
+}  // namespace scanloom::exporters::onnx::forms

@@ -6,7 +6,7 @@
 #include "exporters/onnx/model_writer.h"
 #include "ops/ops.h"
 
-namespace scanloom::onnx::forms {
+namespace scanloom::exporters::onnx::forms {
 namespace {
 
 using tensor::Tensor;
@@ -211,4 +211,4 @@ void roi_align(NodeEmitter& node) {
                            attribute("coordinate_transformation_mode", corners)});
 }
 
-}  // namespace scanloom::onnx::forms
+}  // namespace scanloom::exporters::onnx::forms

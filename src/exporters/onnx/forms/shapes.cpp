@@ -1,7 +1,7 @@
 // Forms of operators on sizes and positions.
 #include "exporters/onnx/forms.h"
 
-namespace scanloom::onnx::forms {
+namespace scanloom::exporters::onnx::forms {
 
 /// The attribute `axes` is an operand.
 void axes(NodeEmitter& node) {
@@ -78,4 +78,4 @@ void split(NodeEmitter& node) {
   node.finish("Split", attributes);
 }
 
-}  // namespace scanloom::onnx::forms
+}  // namespace scanloom::exporters::onnx::forms

@@ -4,7 +4,7 @@
 
 #include "exporters/onnx/forms.h"
 
-namespace scanloom::onnx::forms {
+namespace scanloom::exporters::onnx::forms {
 namespace {
 
 using tensor::Attr;
@@ -116,4 +116,4 @@ void qlinear_conv(NodeEmitter& node) {
   node.finish("QLinearConv", attributes);
 }
 
-}  // namespace scanloom::onnx::forms
+}  // namespace scanloom::exporters::onnx::forms
