@@ -46,11 +46,11 @@ Expected<NodeTypes> infer_sizeless(const OpDef& op, std::span<const Type* const>
 
 }  // namespace
 
-const Known* Builder::known(ValueId value) {
-  if (const auto found = known_.find(value); found != known_.end()) return found->second.get();
+std::shared_ptr<const Known> Builder::known(ValueId value) {
+  if (const auto found = known_.find(value); found != known_.end()) return found->second;
   const NodeId producer = module_.value(value).producer;
   if (!producer.valid() || module_.node(producer).op != &constant_op) return nullptr;
-  return (known_[value] = known_tensor(module_.node(producer).attrs[0].tensor())).get();
+  return known_[value] = known_tensor(module_.node(producer).attrs[0].tensor());
 }
 
 Expected<NodeId> Builder::node(const OpDef& op, std::vector<ValueId> inputs,
@@ -64,7 +64,7 @@ Expected<NodeId> Builder::node(const OpDef& op, std::vector<ValueId> inputs,
   std::vector<const Known*> known_inputs;
   for (const ValueId input : inputs) {
     types.push_back(input.valid() ? &module_.value(input).type : nullptr);
-    known_inputs.push_back(input.valid() ? known(input) : nullptr);
+    known_inputs.push_back(input.valid() ? known(input).get() : nullptr);
   }
   if (auto fits = check_signature(op, types, *ordered, module_.dims); !fits)
     return std::move(fits).error().at(place());

@@ -37,9 +37,15 @@ class Builder {
                        std::vector<NamedAttr> attrs = {});
   ValueId constant(Tensor value);
 
- private:
-  [[nodiscard]] const Known* known(ValueId value);
+  /// What is known of the value when it is made: a constant's elements, or integers that say sizes;
+  /// nullptr where nothing is.
+  [[nodiscard]] std::shared_ptr<const Known> known(ValueId value);
+  /// Says what is known of an argument of the region.
+  void learn(ValueId argument, std::shared_ptr<const Known> known) {
+    if (known != nullptr) known_[argument] = std::move(known);
+  }
 
+ private:
   Module& module_;
   RegionId region_;
   PlaceId place_;

@@ -13,12 +13,21 @@ using tensor::DimTable;
 using tensor::ScalarInstr;
 using tensor::ScalarOp;
 
-// Division truncates, dims round down: the same for dividends that are not negative.
+// Division truncates, dims round down: the same for dividends that are not negative, and where
+// nothing is left over.
 std::optional<Dim> divide(ir::InferCtx& ctx, Dim a, Dim b) {
   if (!b.is_constant() || b.value() <= 0) return std::nullopt;
   if (a.is_constant()) return Dim(a.value() / b.value());
-  if (!is_never_negative(ctx, a)) return std::nullopt;
-  return ctx.dims().floor_div(a, b);
+  const Dim quotient = ctx.dims().floor_div(a, b);
+  if (!is_never_negative(ctx, a) && ctx.dims().mul(quotient, b) != a) return std::nullopt;
+  return quotient;
+}
+
+std::optional<Dim> remainder(ir::InferCtx& ctx, bool has_sign_of_a, Dim a, Dim b) {
+  if (!b.is_constant() || b.value() <= 0) return std::nullopt;
+  if (has_sign_of_a && !is_never_negative(ctx, a)) return std::nullopt;
+  DimTable& dims = ctx.dims();
+  return dims.sub(a, dims.mul(dims.floor_div(a, b), b));
 }
 
 std::optional<Dim> cast(Dim a, DType to) {
@@ -38,6 +47,8 @@ std::optional<Dim> apply(ir::InferCtx& ctx, const ScalarInstr& instr, Dim a, Dim
   if (op == ScalarOp::sub) return dims.sub(a, b);
   if (op == ScalarOp::mul) return dims.mul(a, b);
   if (op == ScalarOp::div) return divide(ctx, a, b);
+  if (op == ScalarOp::mod_floor) return remainder(ctx, false, a, b);
+  if (op == ScalarOp::mod_trunc) return remainder(ctx, true, a, b);
   if (op == ScalarOp::min) return dims.min(a, b);
   if (op == ScalarOp::max) return dims.max(a, b);
   return std::nullopt;

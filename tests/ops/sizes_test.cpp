@@ -166,6 +166,18 @@ TEST_F(SizesTest, RangesOfSymbols) {
   EXPECT_EQ(type(range_op, {scalar(0), scalar(steps), scalar(2)}), "i64[floor_div(T+1,2)]");
 }
 
+TEST_F(SizesTest, RemaindersAndWholeQuotientsAreFollowed) {
+  const Dim any = dims_.fresh(), steps = symbol("T");
+  EXPECT_EQ(elements(result(mod_op, {scalar(steps), scalar(4)}, {1})), "T-4*floor_div(T,4) ");
+  EXPECT_EQ(elements(result(mod_op, {scalar(any), scalar(4)}, {0})), "?0-4*floor_div(?0,4) ");
+  EXPECT_EQ(elements(result(mod_op, {scalar(any), scalar(4)}, {1})), "?");
+  EXPECT_EQ(elements(result(mod_op, {scalar(any), scalar(-4)}, {0})), "?");
+  const Value rest = result(mod_op, {scalar(any), scalar(4)}, {0});
+  const Value whole = result(sub_op, {scalar(any), rest});
+  EXPECT_EQ(elements(result(div_op, {whole, scalar(4)})), "floor_div(?0,4) ");
+  EXPECT_EQ(elements(result(div_op, {scalar(any), scalar(4)})), "?");
+}
+
 TEST_F(SizesTest, CheckEqualPassesOnTheSizeThatIsKnown) {
   EXPECT_EQ(elements(result(check_equal_op, {scalar(symbol("T")), scalar(7)}, {"{} {}"})), "7 ");
   EXPECT_EQ(elements(result(check_equal_op, {scalar(symbol("T")), scalar(symbol("S"))}, {"{} {}"})),

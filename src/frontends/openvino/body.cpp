@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/utf8.h"
+#include "frontends/openvino/wide_sizes.h"
 
 namespace scanloom::openvino {
 
@@ -55,6 +56,16 @@ ValueId Body::add_argument(const Layer& parameter, tensor::Type type) {
       reading_.module.add_argument(region_, std::move(type), to_valid_utf8(parameter.name));
   reader_.bind_parameter(parameter, Binding::of(argument));
   return argument;
+}
+
+Expected<ValueId> Body::add_captured(ir::Builder& outer, ValueId value, std::string name) {
+  ir::Module& module = reading_.module;
+  const ValueId captured = widest(outer, value);
+  const ValueId argument =
+      module.add_argument(region_, module.value(captured).type, std::move(name));
+  builder_.learn(argument, outer.known(captured));
+  if (captured == value) return argument;
+  return builder_.op(ops::cast_op, {argument}, {{"to", module.value(value).type.dtype}});
 }
 
 Expected<ValueId> Body::result_value(const Layer& layer) {

@@ -24,6 +24,9 @@ class Body {
   Expected<const Layer*> result_layer(const std::string& entry, std::int64_t id) const;
   /// An argument of the region, which the Parameter stands for from now on.
   ir::ValueId add_argument(const Layer& parameter, tensor::Type type);
+  /// What `value` of the region of `outer` is in here: an argument, for which the owner of the body
+  /// captures widest(outer, value).
+  Expected<ir::ValueId> add_captured(ir::Builder& outer, ir::ValueId value, std::string name = {});
   void bind(const Layer& parameter, Binding binding) {
     reader_.bind_parameter(parameter, std::move(binding));
   }

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/utf8.h"
 #include "frontends/openvino/types.h"
+#include "frontends/openvino/wide_sizes.h"
 #include "ir/scan_window.h"
 
 namespace scanloom::openvino {
@@ -183,7 +185,7 @@ Expected<void> LoopMap::enter_operands(ir::LoopPorts& ports, std::vector<ValueId
     } else if (!is_state(parameter)) {
       if (ctx_.constant(static_cast<int>(input.position)) != nullptr) continue;
       SCANLOOM_TRY(const ValueId value, outer_value(input));
-      operands.push_back(value);
+      operands.push_back(widest(ctx_.builder(), value));
       captured_.push_back(parameter);
     }
   }
@@ -218,9 +220,13 @@ Expected<void> LoopMap::enter_body(Body& body, const ir::LoopPorts& ports,
   const auto layer = [&](std::int64_t parameter) {
     return *body.parameter(by_parameter_.at(parameter).entry, parameter);
   };
-  std::size_t operand = ports.first_captured_input();
-  for (const std::int64_t parameter : captured_)
-    body.add_argument(*layer(parameter), ctx_.type(operands[operand++]));
+  for (const std::int64_t parameter : captured_) {
+    SCANLOOM_TRY(const ValueId outer, outer_value(by_parameter_.at(parameter)));
+    SCANLOOM_TRY(const ValueId inner,
+                 body.add_captured(ctx_.builder(), outer, to_valid_utf8(layer(parameter)->name)));
+    body.bind(*layer(parameter), Binding::of(inner));
+  }
+  std::size_t operand = ports.first_carried_input();
   for (const State& state : states_) {
     // Sizes may change from step to step.
     Type type = ctx_.type(operands[operand++]);

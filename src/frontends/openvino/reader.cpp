@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/utf8.h"
+#include "frontends/openvino/wide_sizes.h"
 
 namespace scanloom::openvino {
 namespace {
@@ -224,10 +225,13 @@ Expected<void> GraphReader::convert(const Layer& layer, std::size_t index) {
                                     : fmt::format(" to {}", converter->max_inputs));
   const ir::PlaceId place = reading_.module.add_place({{describe(layer)}});
   builder_.set_place(place);
-  LayerSite site{layer, version, {}, builder_, place, depth_};
-  for (const Source& source : sources_[index]) site.operands.push_back(operand(source));
-  LayerCtx ctx(reading_, site);
+  std::vector<Binding*> operands;
+  for (const Source& source : sources_[index]) operands.push_back(operand(source));
+  WideOperands wide(std::move(operands));
+  SCANLOOM_CHECK_OK(wide.widen(converter->type, builder_));
+  LayerCtx ctx(reading_, {layer, version, wide.operands(), builder_, place, depth_});
   SCANLOOM_CHECK_OK(converter->convert(ctx));
+  SCANLOOM_CHECK_OK(wide.narrow(ctx));
   for (std::size_t i = 0; i < ctx.outputs().size(); ++i) {
     Binding& output = ctx.outputs()[i];
     if (output.poisoned) failed_ = true;

@@ -3,6 +3,7 @@
 
 #include "frontends/openvino/body.h"
 #include "frontends/openvino/ops/converters.h"
+#include "frontends/openvino/wide_sizes.h"
 #include "ir/infer.h"
 
 namespace scanloom::openvino {
@@ -48,7 +49,8 @@ Expected<void> enter_side(LayerCtx& ctx, Side& side,
   std::vector<ValueId> arguments;
   for (const auto& [position, operand] : captured) {
     SCANLOOM_TRY(const ValueId outer, ctx.in(static_cast<int>(position)));
-    arguments.push_back(ctx.module().add_argument(body.builder().region(), ctx.type(outer)));
+    SCANLOOM_TRY(const ValueId inner, body.add_captured(ctx.builder(), outer));
+    arguments.push_back(inner);
   }
   std::map<std::int64_t, std::size_t> seen;
   for (std::size_t i = 0; i < body.part().inputs.size(); ++i) {
@@ -104,7 +106,7 @@ Expected<void> convert_if(LayerCtx& ctx) {
   std::vector<ValueId> operands = {condition};
   for (const auto& [position, operand] : captured) {
     SCANLOOM_TRY(const ValueId outer, ctx.in(static_cast<int>(position)));
-    operands.push_back(outer);
+    operands.push_back(widest(ctx.builder(), outer));
   }
   ir::Module& module = ctx.module();
   const ir::NodeId branch = module.add_node(ctx.builder().region(), ir::branch_op,

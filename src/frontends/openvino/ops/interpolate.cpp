@@ -109,6 +109,7 @@ Targets targets_of(LayerComposer& c, std::size_t axes) {
     if (ctx.version() < 11 && targets.are_factors) input = 2;
   }
   targets.list = c.in(input);
+  if (c.ok() && is_integer(c.dtype(targets.list))) targets.list = c.sizes_in(input);
   targets.known = ctx.constant(input);
   const std::int64_t count = c.known_size(targets.list, 0);
   if (c.ok() && count >= 0 && count != static_cast<std::int64_t>(axes))
@@ -137,7 +138,7 @@ AxisPlan plan_of(LayerComposer& c, ValueId x, std::int64_t axis, const Targets& 
     if (targets.known != nullptr && targets.known->dtype() == DType::f32)
       plan.is_same = targets.known->as<float>()[static_cast<std::size_t>(i)] == 1;
   } else {
-    plan.size = c.cast(target, DType::i64);
+    plan.size = target;
     const auto sizes =
         targets.known == nullptr ? std::nullopt : tensor::to_integers(*targets.known);
     plan.is_same = sizes && (*sizes)[static_cast<std::size_t>(i)] == known_in;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "frontends/openvino/layer_ctx.h"
+#include "frontends/openvino/wide_sizes.h"
 #include "ops/composer.h"
 
 namespace scanloom::openvino {
@@ -21,6 +22,11 @@ class LayerComposer : public ops::Composer {
   ValueId wide_in(int i) {
     const ValueId value = in(i);
     return cast(value, ops::at_least_f32(dtype(value)));
+  }
+  /// Input i, integers that say sizes, as i64.
+  ValueId sizes_in(int i) {
+    const ValueId value = in(i);
+    return ok() ? cast(widest(builder(), value), DType::i64) : ValueId{};
   }
   int rank(int i, ValueId x, int at_least = 0) {
     return ok() ? take(ctx_.rank(i, x, at_least)) : 0;

@@ -3,6 +3,7 @@
 
 #include "frontends/openvino/loop_ports.h"
 #include "frontends/openvino/ops/converters.h"
+#include "frontends/openvino/wide_sizes.h"
 
 namespace scanloom::openvino {
 
@@ -45,7 +46,7 @@ Expected<ValueId> trip_count_of(LayerCtx& ctx, LoopMap& map) {
   SCANLOOM_TRY(const ValueId given, ctx.in(0));
   SCANLOOM_CHECK_OK(check_single(ctx, 0, given, false));
   ops::Composer c(ctx.builder());
-  const ValueId count = c.cast(given, DType::i64);
+  const ValueId count = c.cast(widest(ctx.builder(), given), DType::i64);
   if (const tensor::Tensor* const known = ctx.constant(0)) {
     const std::int64_t steps = tensor::to_integers(*known)->front();
     if (steps < 0 || steps >= ir::kEndlessTripCount) return ValueId{};

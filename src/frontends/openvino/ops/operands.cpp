@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "frontends/openvino/converter.h"
+#include "frontends/openvino/wide_sizes.h"
 
 namespace scanloom::openvino {
 
@@ -29,6 +30,8 @@ Expected<ValueId> index_operand(LayerCtx& ctx, int i) {
   if (const tensor::Tensor* const known = ctx.constant(i))
     if (const auto integers = tensor::to_integers(*known))
       return ctx.builder().constant(tensor::Tensor::of<std::int64_t>(known->shape(), *integers));
+  const ValueId wide = widest(ctx.builder(), x);
+  if (wide != x) return wide;
   return ctx.op(ops::cast_op, {x}, {{"to", DType::i64}});
 }
 

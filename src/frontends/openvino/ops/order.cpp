@@ -28,7 +28,7 @@ Expected<Best> best_of(LayerComposer& c, ValueId x, ValueId count, std::int64_t 
 Expected<void> convert_topk(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const ValueId x = c.in(0);
-  const ValueId k = c.reshape(c.cast(c.in(1), DType::i64), c.list({1}));
+  const ValueId k = c.reshape(c.sizes_in(1), c.list({1}));
   const std::int64_t axis = c.axis("axis", -1, c.rank(0, x, 1));
   const std::string mode = c.choice("mode", "max", {"max", "min"});
   const std::string sort = c.choice("sort", "value", {"value", "index", "none"});

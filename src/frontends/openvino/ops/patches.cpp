@@ -102,7 +102,7 @@ Expected<void> convert_col2im(LayerCtx& ctx) {
   SCANLOOM_TRY(const Windows windows, windows_of(ctx));
   std::vector<ir::NamedAttr> attrs = windows.attributes();
   attrs.erase(attrs.begin());  // auto_pad, which there is none of
-  const ValueId image = c.cast(c.in(1), DType::i64), block = c.cast(c.in(2), DType::i64);
+  const ValueId image = c.sizes_in(1), block = c.sizes_in(2);
   ValueId y = c.op(ops::col2im_op, {x, image, block}, std::move(attrs));
   if (rank == 2) y = c.squeeze(y, {0});
   return c.emit(c.cast(y, dtype));

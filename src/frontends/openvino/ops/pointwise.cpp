@@ -122,6 +122,18 @@ Expected<void> convert_not_equal(LayerCtx& ctx) {
   return ctx.emit(c, c.op(ops::logical_not_op, {c.equal(x.a, x.b)}));
 }
 
+namespace {
+
+/// Whether `a` is sizes that inference follows, and `b` positive numbers.
+bool parts_sizes(LayerCtx& ctx, ValueId a, ValueId b) {
+  const auto sizes = ctx.builder().known(a), parts = ctx.builder().known(b);
+  if (sizes == nullptr || !sizes->integers || parts == nullptr || !parts->tensor) return false;
+  const auto numbers = tensor::to_integers(*parts->tensor);
+  return numbers && std::ranges::all_of(*numbers, [](std::int64_t part) { return part > 0; });
+}
+
+}  // namespace
+
 // Quotients of integers are rounded down, or with m_pythondiv false towards zero: one less where
 // the two kinds of remainder differ.
 Expected<void> convert_divide(LayerCtx& ctx) {
@@ -129,6 +141,10 @@ Expected<void> convert_divide(LayerCtx& ctx) {
   SCANLOOM_TRY(const bool floors, ctx.attributes.boolean("m_pythondiv", true));
   Composer c(ctx.builder());
   const DType dtype = c.dtype(x.a);
+  // Inference follows this way to round down; near the least integer, where no size is, it is
+  // wrong.
+  if (floors && parts_sizes(ctx, x.a, x.b))
+    return ctx.emit(c, c.div(c.sub(x.a, c.mod(x.a, x.b)), x.b));
   const ValueId quotient = c.div(x.a, x.b);
   if (!floors || dtype_kind(dtype) != DTypeKind::signed_int) return ctx.emit(c, quotient);
   const ValueId truncated = c.op(ops::mod_op, {x.a, x.b}, {{"fmod", 1}});

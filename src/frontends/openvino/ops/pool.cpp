@@ -138,7 +138,7 @@ ValueId adaptive_sizes(LayerComposer& c, ValueId x, int rank) {
   if (c.ok() && count >= 0 && count != rank - 2)
     c.refuse(invalid_model("input 1 has {} sizes for the {} axes of input 0 behind the first two",
                            count, rank - 2));
-  return c.cast(c.in(1), DType::i64);
+  return c.sizes_in(1);
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 // Operations that count or compare positions: Bucketize, Eye, OneHot, Range, SearchSorted.
+#include <algorithm>
+
 #include "frontends/openvino/ops/converters.h"
 #include "frontends/openvino/ops/operands.h"
+#include "frontends/openvino/wide_sizes.h"
 
 namespace scanloom::openvino {
 
@@ -32,6 +35,19 @@ Expected<ValueId> scalar_operand(LayerCtx& ctx, int i) {
   return scalar;
 }
 
+/// Bounds of `dtype`, or of i64 where they are sizes: a narrowing would hide how many there are.
+ValueId count_between(Composer& c, std::vector<ValueId> bounds, DType dtype) {
+  bool sizes = dtype == DType::i32;
+  for (ValueId& bound : bounds) {
+    bound = widest(c.builder(), bound);
+    sizes = sizes && is_integer(c.dtype(bound));
+  }
+  sizes = sizes &&
+          std::ranges::any_of(bounds, [&](ValueId bound) { return c.dtype(bound) == DType::i64; });
+  for (ValueId& bound : bounds) bound = c.cast(bound, sizes ? DType::i64 : dtype);
+  return c.cast(c.op(ops::range_op, std::move(bounds)), dtype);
+}
+
 }  // namespace
 
 // Version 4 counts in attribute output_type, to which the operands are converted first.
@@ -39,14 +55,19 @@ Expected<void> convert_range(LayerCtx& ctx) {
   Composer c(ctx.builder());
   std::vector<ValueId> bounds;
   for (int i = 0; i < 3; ++i) {
-    SCANLOOM_TRY(ValueId bound, scalar_operand(ctx, i));
-    if (ctx.version() >= 4) {
-      SCANLOOM_TRY(const DType dtype, ctx.attributes.dtype("output_type"));
-      bound = c.cast(bound, dtype);
-    }
+    SCANLOOM_TRY(const ValueId bound, scalar_operand(ctx, i));
     bounds.push_back(bound);
   }
-  return ctx.emit(c, c.op(ops::range_op, std::move(bounds)));
+  DType dtype = ctx.type(bounds[0]).dtype;
+  if (ctx.version() >= 4) {
+    SCANLOOM_TRY(dtype, ctx.attributes.dtype("output_type"));
+  } else if (ctx.type(bounds[1]).dtype != dtype || ctx.type(bounds[2]).dtype != dtype) {
+    return invalid_model("inputs 0, 1 and 2 are {}, {} and {}, of different element types",
+                         dtype_name(dtype), dtype_name(ctx.type(bounds[1]).dtype),
+                         dtype_name(ctx.type(bounds[2]).dtype));
+  }
+  const ValueId numbers = count_between(c, std::move(bounds), dtype);
+  return ctx.emit(c, numbers);
 }
 
 // Indices outside [0, depth) select nothing; from version 16 on negative ones may count from the

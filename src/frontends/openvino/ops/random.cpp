@@ -134,7 +134,7 @@ Expected<void> convert_random_uniform(LayerCtx& ctx) {
   if (!known)
     return fail(Code::unsupported, "attribute 'output_type' is {}, which is not drawn",
                 dtype_name(dtype));
-  const ValueId shape = c.cast(c.in(0), DType::i64);
+  const ValueId shape = c.sizes_in(0);
   const auto limit = [&](int i) { return c.reshape(c.cast(c.in(i), dtype), c.list({})); };
   const ValueId low = limit(1), high = limit(2);
   const Seeds seeds = seeds_of(c);
