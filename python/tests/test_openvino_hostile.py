@@ -393,6 +393,13 @@ def back_edge_twice():
     return iterator(back_edges=[(3, 1), (3, 1)])
 
 
+@case(
+    r"port_map input 0 slices input port 0 for Parameter 0, to which the back edge from layer 3 leads too"
+)
+def back_edge_to_a_slice():
+    return iterator(back_edges=[(3, 0)])
+
+
 @case(r"port_map input 0 and port_map input 1 both lead to Parameter 0")
 def two_entries_for_a_parameter():
     return edited(iterator(), ('external_port_id="1" internal_layer_id="1"',

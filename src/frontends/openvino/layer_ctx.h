@@ -2,6 +2,7 @@
 // converters carry no place: the reader puts the layer's before them.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -29,6 +30,12 @@ struct Variable {
   tensor::Tensor initial;
 };
 
+/// The row of a loop's last step, as the last one of a stack of all.
+struct LastRow {
+  const PortEntry* port = nullptr;
+  ir::ValueId row, stack;
+};
+
 /// What one reading of an IR has in common.
 struct Reading {
   const Document& document;
@@ -38,6 +45,10 @@ struct Reading {
   ir::Module& module;
   std::vector<Variable> variables = {};
   std::vector<std::pair<std::string, ir::ValueId>> assigned = {};  ///< next values, by variable
+  std::vector<LastRow> last_rows = {};
+  /// Rows of a last step that cannot be stacked, with their types: their sizes differ between
+  /// steps.
+  std::map<const PortEntry*, tensor::Type> changing_rows = {};
 };
 
 /// Where a layer stands.

@@ -175,10 +175,22 @@ Expected<ValueId> LoopMap::slice_count() {
   return ValueId{};
 }
 
+bool LoopMap::is_state(std::int64_t parameter) const {
+  return std::ranges::find(states_, parameter, &State::parameter) != states_.end();
+}
+
+namespace {
+
+/// What a row is carried as before there is one: nothing of its element type and number of axes.
+Expected<Tensor> no_row(const Type& row) {
+  tensor::Shape shape;
+  for (int axis = 0; axis < (row.ranked ? row.rank() : 1); ++axis) shape.push_back(0);
+  return Tensor::zeros(row.dtype, shape);
+}
+
+}  // namespace
+
 Expected<void> LoopMap::enter_operands(ir::LoopPorts& ports, std::vector<ValueId>& operands) {
-  const auto is_state = [&](std::int64_t parameter) {
-    return std::ranges::any_of(states_, [&](const State& s) { return s.parameter == parameter; });
-  };
   for (const auto& [parameter, input] : by_parameter_) {
     if (input.port->axis) {
       sliced_.push_back(parameter);
@@ -193,18 +205,23 @@ Expected<void> LoopMap::enter_operands(ir::LoopPorts& ports, std::vector<ValueId
   for (State& state : states_) {
     const Input& input = by_parameter_.at(state.parameter);
     if (input.port->axis)
-      return fail(Code::unsupported,
-                  "{}: Parameter {} is both sliced and the end of a back edge: give it one of the "
-                  "two",
-                  input.entry, state.parameter);
+      return invalid_model(
+          "{} slices input port {} for Parameter {}, to which the back edge from layer {} leads "
+          "too",
+          input.entry, input.port->external_port, state.parameter, state.result);
     SCANLOOM_TRY(state.initial, outer_value(input));
     operands.push_back(state.initial);
   }
-  ports.carried = static_cast<std::uint32_t>(states_.size());
-  if (!counters_.empty()) {
-    operands.push_back(ctx_.builder().constant(Tensor::scalar<std::int64_t>(0)));
-    ++ports.carried;
+  for (const PortEntry& port : part_.outputs) {
+    const auto found = ctx_.reading().changing_rows.find(&port);
+    if (found == ctx_.reading().changing_rows.end()) continue;
+    SCANLOOM_TRY(Tensor initial, no_row(found->second));
+    operands.push_back(ctx_.builder().constant(std::move(initial)));
+    kept_rows_.push_back(&port);
   }
+  if (counts()) operands.push_back(ctx_.builder().constant(Tensor::scalar<std::int64_t>(0)));
+  ports.carried =
+      static_cast<std::uint32_t>(states_.size() + kept_rows_.size() + (counts() ? 1 : 0));
   for (const std::int64_t parameter : sliced_) {
     SCANLOOM_TRY(const auto sliced, window(by_parameter_.at(parameter)));
     operands.push_back(sliced.first);
@@ -233,7 +250,9 @@ Expected<void> LoopMap::enter_body(Body& body, const ir::LoopPorts& ports,
     for (tensor::Dim& dim : type.dims) dim = ctx_.module().dims.fresh();
     body.add_argument(*layer(state.parameter), std::move(type));
   }
-  if (!counters_.empty()) {
+  for (std::size_t i = 0; i < kept_rows_.size(); ++i)
+    ctx_.module().add_argument(body.builder().region(), ctx_.type(operands[operand++]), "row");
+  if (counts()) {
     ++operand;
     const ValueId counter =
         ctx_.module().add_argument(body.builder().region(), Type::scalar(DType::i64), "step");
@@ -246,7 +265,7 @@ Expected<void> LoopMap::enter_body(Body& body, const ir::LoopPorts& ports,
   }
   for (const auto& [parameter, input] : by_parameter_) {
     if (std::ranges::find(captured_, parameter) != captured_.end() || input.port->axis ||
-        std::ranges::any_of(states_, [&](const State& s) { return s.parameter == parameter; }))
+        is_state(parameter))
       continue;
     body.bind(*layer(parameter), Binding::of(std::make_shared<const Tensor>(
                                      *ctx_.constant(static_cast<int>(input.position)))));
@@ -356,14 +375,59 @@ Expected<void> LoopMap::leave_outputs(Body& body, ir::NodeId loop, std::vector<V
       ctx_.set_output(static_cast<int>(i), Binding::of(module.node(loop).outputs[carried]));
       continue;
     }
-    // What no state is has a value in the last step alone: the last row of all.
+    SCANLOOM_CHECK_OK(leave_row(body, loop, *port, i, yields));
+  }
+  return {};
+}
+
+// What no state is has a value in the last step alone: the last row of all, which keep_last_rows
+// carries where it can. Rows of sizes that change make no stack, and are carried from here on.
+Expected<void> LoopMap::leave_row(Body& body, ir::NodeId loop, const PortEntry& port,
+                                  std::size_t output, std::vector<ValueId>& yields) {
+  if (std::ranges::find(kept_rows_, &port) != kept_rows_.end()) {
+    rows_.push_back({output, &port, {}});
+    return {};
+  }
+  ir::Module& module = ctx_.module();
+  SCANLOOM_TRY(const Layer* const result, body.result_layer("port_map", port.internal_layer));
+  SCANLOOM_TRY(const ValueId row, body.result_value(*result));
+  Type type = ctx_.type(row);
+  if (type.ranked) type.dims.insert(type.dims.begin(), module.dims.fresh());
+  yields.push_back(row);
+  module.node(loop).loop->stacked.push_back({});
+  rows_.push_back({output, &port, module.add_output(loop, std::move(type))});
+  ctx_.reading().last_rows.push_back({&port, row, rows_.back().stack});
+  return {};
+}
+
+Expected<void> LoopMap::leave_kept_rows(Body& body, ir::NodeId loop, std::vector<ValueId>& yields) {
+  for (const PortEntry* const port : kept_rows_) {
     SCANLOOM_TRY(const Layer* const result, body.result_layer("port_map", port->internal_layer));
     SCANLOOM_TRY(const ValueId row, body.result_value(*result));
-    Type type = ctx_.type(row);
-    if (type.ranked) type.dims.insert(type.dims.begin(), module.dims.fresh());
     yields.push_back(row);
-    module.node(loop).loop->stacked.push_back({});
-    last_rows_.emplace_back(i, module.add_output(loop, std::move(type)));
+    Type type = ctx_.type(row);
+    for (tensor::Dim& dim : type.dims) dim = ctx_.module().dims.fresh();
+    ctx_.module().add_output(loop, std::move(type));
+  }
+  return {};
+}
+
+Expected<void> LoopMap::set_rows(ir::NodeId loop) {
+  const std::vector<ValueId> finals = ctx_.module().node(loop).outputs;
+  for (const RowOutput& row : rows_) {
+    ops::Composer c(ctx_.builder());
+    ValueId stack = row.stack;
+    if (!stack.valid()) {
+      // The final value, as a stack of one row after at least one step, of none after no step.
+      const auto kept = std::ranges::find(kept_rows_, row.port) - kept_rows_.begin();
+      const std::size_t first = states_.size();
+      const ValueId steps = finals[first + kept_rows_.size()];
+      stack = c.slice(c.unsqueeze(finals[first + static_cast<std::size_t>(kept)], {0}), 0,
+                      c.number(0), steps);
+    }
+    const ValueId last = c.gather(stack, c.number(-1), 0);
+    SCANLOOM_CHECK_OK(c.done());
+    ctx_.set_output(static_cast<int>(row.output), Binding::of(last));
   }
   return {};
 }
@@ -387,9 +451,11 @@ Expected<void> LoopMap::leave(Body& body, ir::NodeId loop) {
     for (tensor::Dim& dim : final_type.dims) dim = module.dims.fresh();
     module.add_output(loop, std::move(final_type));
   }
-  if (!counters_.empty()) {
+  SCANLOOM_CHECK_OK(leave_kept_rows(body, loop, yields));
+  if (counts()) {
     const ir::RegionId region = body.builder().region();
-    const ValueId counter = module.region(region).args[captured_.size() + states_.size()];
+    const ValueId counter =
+        module.region(region).args[captured_.size() + states_.size() + kept_rows_.size()];
     ops::Composer c(body.builder());
     yields.push_back(c.add(counter, c.number(1)));
     SCANLOOM_CHECK_OK(c.done());
@@ -397,13 +463,7 @@ Expected<void> LoopMap::leave(Body& body, ir::NodeId loop) {
   }
   SCANLOOM_CHECK_OK(leave_outputs(body, loop, yields));
   module.region(body.builder().region()).yields = std::move(yields);
-  for (const auto& [output, rows] : last_rows_) {
-    ops::Composer c(ctx_.builder());
-    const ValueId last = c.gather(rows, c.number(-1), 0);
-    SCANLOOM_CHECK_OK(c.done());
-    ctx_.set_output(static_cast<int>(output), Binding::of(last));
-  }
-  return {};
+  return set_rows(loop);
 }
 
 Expected<void> LoopMap::make(const Control& control) {

@@ -40,6 +40,12 @@ class LoopMap {
     std::int64_t parameter = 0, result = 0;
     ir::ValueId initial;
   };
+  /// The output of that position, which is no state, and how its last row is found.
+  struct RowOutput {
+    std::size_t output = 0;
+    const PortEntry* port = nullptr;
+    ir::ValueId stack;  ///< invalid: the loop carries the row
+  };
 
   Expected<void> gather_entries();
   Expected<ir::ValueId> outer_value(const Input& input);
@@ -51,7 +57,15 @@ class LoopMap {
   Expected<void> enter_counters(Body& body, ir::ValueId counter);
   Expected<void> leave(Body& body, ir::NodeId loop);
   Expected<void> leave_condition(Body& body, ir::NodeId loop, std::vector<ir::ValueId>& yields);
+  Expected<void> leave_kept_rows(Body& body, ir::NodeId loop, std::vector<ir::ValueId>& yields);
   Expected<void> leave_outputs(Body& body, ir::NodeId loop, std::vector<ir::ValueId>& yields);
+  /// The row of a last step that is no state.
+  Expected<void> leave_row(Body& body, ir::NodeId loop, const PortEntry& port, std::size_t output,
+                           std::vector<ir::ValueId>& yields);
+  /// Sets the outputs that are rows of the last step; error of a run without any: an index.
+  Expected<void> set_rows(ir::NodeId loop);
+  [[nodiscard]] bool is_state(std::int64_t parameter) const;
+  [[nodiscard]] bool counts() const { return !counters_.empty() || !kept_rows_.empty(); }
   Expected<void> stack(Body& body, ir::NodeId loop, const PortEntry& entry, std::size_t output,
                        std::vector<ir::ValueId>& yields);
 
@@ -60,8 +74,9 @@ class LoopMap {
   std::map<std::int64_t, Input> by_parameter_;  ///< entries with an external port
   std::vector<std::int64_t> counters_;          ///< Parameters that are the number of the step
   std::vector<State> states_;
+  std::vector<RowOutput> rows_;
   std::vector<std::int64_t> captured_, sliced_;  ///< Parameters, in the order of the ports
-  std::vector<std::pair<std::size_t, ir::ValueId>> last_rows_;  ///< outputs that are a last row
+  std::vector<const PortEntry*> kept_rows_;      ///< outputs of the last step that are carried
 };
 
 }  // namespace scanloom::openvino

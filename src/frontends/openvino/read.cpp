@@ -134,6 +134,20 @@ class MainGraph {
   std::set<std::string> input_names_, output_names_;
 };
 
+/// Rows of last steps whose sizes inference finds to differ between steps: along an axis of which
+/// the stack does not say what the row says.
+std::map<const PortEntry*, Type> changing_rows(const Reading& reading) {
+  std::map<const PortEntry*, Type> changing;
+  for (const LastRow& last : reading.last_rows) {
+    const Type& row = reading.module.value(last.row).type;
+    const Type& stack = reading.module.value(last.stack).type;
+    const bool stays = row.ranked && stack.ranked &&
+                       std::ranges::equal(row.dims, std::span(stack.dims).subspan(1));
+    if (!stays) changing.emplace(last.port, row);
+  }
+  return changing;
+}
+
 Expected<void> read_into(Reading& reading, ModelInfo& info) {
   report_unknown(reading.document, reading.diagnostics);
   if (!reading.diagnostics.ok()) return {};
@@ -181,7 +195,16 @@ Expected<ir::Module> read_model(std::string_view xml, const WeightsFile& weights
     const Weights file =
         weights.name.empty() ? Weights() : Weights(weights.owner, weights.bytes, weights.name);
     Reading reading{*document, file, options, own, module};
-    return read_into(reading, about);
+    SCANLOOM_CHECK_OK(read_into(reading, about));
+    // Only now that all sizes are inferred it shows which rows cannot be stacked.
+    auto changing = own.ok() ? changing_rows(reading) : std::map<const PortEntry*, Type>();
+    if (changing.empty()) return {};
+    own = {};
+    module = {};
+    about = {document->name, document->version, {}, {}};
+    Reading again{*document, file, options, own, module};
+    again.changing_rows = std::move(changing);
+    return read_into(again, about);
   }();
   if (!done) own.error(done.error());
   for (const std::string& warning : own.warnings()) diagnostics.warning(warning);
