@@ -54,11 +54,13 @@ void write_unsqueeze(NodeWriter& out) {
   out.set(out.layer("Unsqueeze", 1, {out.in(0), axes_of(out)}, out.dtype()));
 }
 
-/// An empty order turns all axes round.
+/// Without an order, and with an empty one, all axes are turned round.
 void write_transpose(NodeWriter& out) {
-  const tensor::Attr& perm = out.attr("perm");
-  out.set(
-      out.transpose(out.in(0), perm.present() ? perm.integers() : NodeWriter::Ints(), out.dtype()));
+  NodeWriter::Ints order;
+  if (out.attr("perm").present()) order = out.attr("perm").integers();
+  if (order.empty() && out.type(0).ranked)
+    for (int axis = out.type(0).rank() - 1; axis >= 0; --axis) order.push_back(axis);
+  out.set(out.transpose(out.in(0), order, out.dtype()));
 }
 
 void write_flatten(NodeWriter& out) {
