@@ -1,0 +1,215 @@
+"""scanloom.convert: what may be converted, names and types that stay, states, mistakes."""
+
+import os
+import pathlib
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import converted
+import openvino_ir
+import scanloom
+import scanloom.tensor as T
+
+
+def save(graph, path, opset=18, ir_version=9):
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=ir_version)
+    onnx.save(model, path)
+    return model
+
+
+def info(name, shape, dtype=TensorProto.FLOAT):
+    return helper.make_tensor_value_info(name, dtype, shape)
+
+
+def doubled(path):
+    nodes = [helper.make_node("Add", ["x", "x"], ["sum"], name="add_them"),
+             helper.make_node("Relu", ["sum"], ["y"], name="cut")]  # fmt: skip
+    return save(helper.make_graph(nodes, "doubled", [info("x", ["batch", 3])], [info("y", ["batch", 3])]), path)
+
+
+def read(path):
+    onnx.checker.check_model(str(path), full_check=True)
+    return onnx.load(path)
+
+
+def test_names_and_sizes_stay(tmp_path):
+    doubled(tmp_path / "in.onnx")
+    scanloom.convert(tmp_path / "in.onnx", tmp_path / "out.onnx")
+    graph = read(tmp_path / "out.onnx").graph
+    assert graph.name == "doubled"
+    assert [value.name for value in (*graph.input, *graph.output)] == ["x", "y"]
+    for value in (*graph.input, *graph.output):
+        sizes = value.type.tensor_type.shape.dim
+        assert (sizes[0].dim_param, sizes[1].dim_value) == ("batch", 3)
+    assert [node.name for node in graph.node][:2] == ["add_them", "cut"]
+
+
+def test_what_is_converted(tmp_path):
+    """A path, bytes, a ModelProto, a function, a saved function."""
+    model = doubled(tmp_path / "in.onnx")
+    x = T.matrix("x", dtype="float32")
+    function = scanloom.function([x], T.maximum(x + x, 0))
+    function.save(tmp_path / "f.scanloom")
+    value = np.array([[1, -2, 3]], np.float32)
+    sources = (str(tmp_path / "in.onnx"), model.SerializeToString(), model, function, tmp_path / "f.scanloom")
+    for source in sources:
+        scanloom.convert(source, tmp_path / "out.onnx")
+        read(tmp_path / "out.onnx")
+        (found,) = scanloom.InferenceSession(tmp_path / "out.onnx").run(None, {"x": value})
+        assert found.tolist() == [[2, 0, 6]]
+
+
+def test_outputs_that_are_inputs_or_the_same(tmp_path):
+    graph = helper.make_graph(
+        [helper.make_node("Identity", ["x"], ["y"])], "same", [info("x", [2])],
+        [info("x", [2]), info("y", [2])])  # fmt: skip
+    save(graph, tmp_path / "in.onnx")
+    scanloom.convert(tmp_path / "in.onnx", tmp_path / "out.onnx")
+    read(tmp_path / "out.onnx")
+    session = scanloom.InferenceSession(tmp_path / "out.onnx")
+    assert [value.name for value in session.get_outputs()] == ["x", "y"]
+    assert [found.tolist() for found in session.run(None, {"x": np.ones(2, np.float32)})] == [[1, 1]] * 2
+
+
+def test_defaults_are_fed_on_request(tmp_path):
+    start = numpy_helper.from_array(np.ones(2, np.float32), "start")
+    graph = helper.make_graph([helper.make_node("Add", ["x", "start"], ["y"])], "g",
+                              [info("x", [2]), info("start", [2])], [info("y", [2])], [start])  # fmt: skip
+    save(graph, tmp_path / "in.onnx")
+    scanloom.convert(tmp_path / "in.onnx", tmp_path / "out.onnx")
+    assert [value.name for value in read(tmp_path / "out.onnx").graph.input] == ["x"]
+    options = scanloom.SessionOptions(fed_defaults=["start"])
+    scanloom.convert(tmp_path / "in.onnx", tmp_path / "out.onnx", options=options)
+    assert sorted(value.name for value in read(tmp_path / "out.onnx").graph.input) == ["start", "x"]
+
+
+@pytest.mark.parametrize("computed", [False, True])
+def test_states_are_inputs_and_outputs(tmp_path, computed):
+    """Fed back by hand they give what a stream gives; `computed`: their first values are, too."""
+    graph = openvino_ir.Graph()
+    x = graph.parameter("x", "float32", [2])
+    first = graph.add("Multiply", [x, x]) if computed else graph.constant(np.zeros(2, np.float32))
+    before = graph.add("ReadValue", [first], version=6, variable_id="total", variable_type="f32",
+                       variable_shape="2")  # fmt: skip
+    after = graph.add("Add", [before, x])
+    graph.add("Assign", [after], version=6, variable_id="total")
+    graph.result(after, "sums")
+    path = graph.save(tmp_path)
+    scanloom.convert(path, tmp_path / "out.onnx")
+    names = [value.name for value in read(tmp_path / "out.onnx").graph.input]
+    assert names == ["x", "total", *(["total/kept"] if computed else [])]
+    stream = scanloom.InferenceSession(path).stream()
+    for runner in (scanloom, onnxruntime):
+        session = runner.InferenceSession(str(tmp_path / "out.onnx"))
+        state = np.zeros(2, np.float32)
+        stream.reset_state()
+        for step in range(3):
+            value = np.array([step + 1, 10], np.float32)
+            fed = {"x": value, "total": state, "total/kept": np.array(step > 0)}
+            sums, state = session.run(None, {name: fed[name] for name in names})
+            assert np.array_equal(sums, stream.push({"x": value}))
+            assert np.array_equal(sums, state)
+        assert session.get_outputs()[1].name == "total (next)"
+
+
+def test_element_types_that_onnx_has_not(tmp_path):
+    graph = openvino_ir.Graph()
+    layer = graph.add("Const", (), 1, 1, "narrow", "FP32", element_type="nf4", shape="2", offset=0, size=1)
+    graph.weights += b"\x10"
+    graph.result(graph.add("Convert", [layer], 1, 1, "wide", destination_type="f32"))
+    path = graph.save(tmp_path)
+    x = graph.parameter("x", "float32", [2])
+    graph.result(graph.add("Convert", [graph.add("Convert", [x], 1, 1, "narrowed", destination_type="nf4")], 1, 1,
+                           "again", destination_type="f32"))  # fmt: skip
+    path = graph.save(tmp_path)
+    with pytest.raises(scanloom.Unsupported, match="narrowed.*ONNX has no elements of type nf4"):
+        scanloom.convert(path, tmp_path / "out.onnx")
+    assert not (tmp_path / "out.onnx").exists()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "opset"),
+    [(TensorProto.FLOAT, 18), (TensorProto.FLOAT8E5M2, 19), (TensorProto.INT4, 21), (TensorProto.FLOAT4E2M1, 23)],
+)
+def test_the_version_is_the_lowest_that_has_the_types(tmp_path, dtype, opset):
+    graph = helper.make_graph([helper.make_node("Cast", ["x"], ["y"], to=dtype)], "g", [info("x", [3])],
+                              [info("y", [3], dtype)])  # fmt: skip
+    save(graph, tmp_path / "in.onnx", 25, 13)
+    scanloom.convert(tmp_path / "in.onnx", tmp_path / "out.onnx")
+    assert read(tmp_path / "out.onnx").opset_import[0].version == opset
+
+
+def test_constants_of_few_bits(tmp_path):
+    """Two in a byte, an odd number of them."""
+    values = np.array([1, -2, 7], np.int8)
+    packed = helper.make_tensor("w", TensorProto.INT4, [3], values)
+    graph = helper.make_graph([helper.make_node("Cast", ["w"], ["wide"], to=TensorProto.FLOAT),
+                               helper.make_node("Add", ["x", "wide"], ["y"])], "g", [info("x", [3])],
+                              [info("y", [3])], [packed])  # fmt: skip
+    save(graph, tmp_path / "in.onnx", 21, 10)
+    scanloom.convert(tmp_path / "in.onnx", tmp_path / "out.onnx")
+    read(tmp_path / "out.onnx")
+    for runner in (scanloom, onnxruntime):
+        (found,) = runner.InferenceSession(str(tmp_path / "out.onnx")).run(None, {"x": np.zeros(3, np.float32)})
+        assert found.tolist() == [1, -2, 7]
+
+
+def test_large_constants_are_written_once(tmp_path):
+    """One that two bodies read stands in the main graph, or once in the file beside it."""
+    weights = scanloom.shared(np.arange(4096, dtype=np.float64).reshape(64, 64) / 1e4, "w")
+    x = T.matrix("x")
+    rows, _ = scanloom.scan(lambda row: T.tanh(T.dot(row, weights)) @ weights, sequences=x)
+    function = scanloom.function([x], rows)
+    value = np.random.default_rng(1).standard_normal((5, 64))
+    (wanted,) = [function(value)]
+    for external in (False, True):
+        function.to_onnx(tmp_path / "f.onnx", external_data=external)
+        assert os.path.getsize(tmp_path / "f.onnx") < (4096 * 8 + 4000 if not external else 4000)
+        onnx.checker.check_model(str(tmp_path / "f.onnx"), full_check=True)
+        for runner in (scanloom, onnxruntime):
+            session = runner.InferenceSession(str(tmp_path / "f.onnx"))
+            converted.compare(session.run(None, {"x": value}), [wanted], 1e-12, "again")
+    assert os.path.getsize(tmp_path / "f.onnx.data") == 4096 * 8
+
+
+def test_mistakes(tmp_path):
+    doubled(tmp_path / "in.onnx")
+    with pytest.raises(scanloom.InvalidArgument, match="neither in .onnx nor in .xml"):
+        scanloom.convert(tmp_path / "in.onnx", tmp_path / "out.pb")
+    with pytest.raises(scanloom.InvalidArgument, match="belongs to the model that is read"):
+        scanloom.convert(tmp_path / "in.onnx", tmp_path / "in.onnx")
+    with pytest.raises(scanloom.FileNotWritten, match="no such/out.onnx' cannot be written"):
+        scanloom.convert(tmp_path / "in.onnx", tmp_path / "no such" / "out.onnx")
+    with pytest.raises(scanloom.NotFound):
+        scanloom.convert(tmp_path / "none.onnx", tmp_path / "out.onnx")
+    with pytest.raises(scanloom.InvalidArgument, match="a model is a path or bytes"):
+        scanloom.convert(3, tmp_path / "out.onnx")
+    with pytest.raises(scanloom.InvalidArgument, match="not scanloom.SessionOptions"):
+        scanloom.convert(tmp_path / "in.onnx", tmp_path / "out.onnx", options=1)
+    with pytest.raises(scanloom.InvalidModel):
+        scanloom.convert(b"no model", tmp_path / "out.onnx")
+    x = T.vector("x")
+    with pytest.raises(scanloom.InvalidArgument, match="neither in .onnx nor in .xml"):
+        scanloom.convert(scanloom.function([x], x * 2), tmp_path / "out.txt")
+    assert sorted(path.name for path in pathlib.Path(tmp_path).iterdir()) == ["in.onnx"]
+
+
+def test_warnings_of_reading_are_shown(tmp_path):
+    graph = openvino_ir.Graph()
+    x = graph.parameter("x", "float32", [5])
+    body = graph.body()
+    part = body.parameter("part", "float32", [2])
+    row = body.result(body.add("Add", [part, part]))
+    loop = graph.loop("TensorIterator", body, [x], 1, [
+        {"kind": "input", "port": 0, "layer": part.layer, "axis": 0, "stride": 2, "part_size": 2},
+        {"kind": "output", "port": 0, "layer": row, "axis": 0}])  # fmt: skip
+    graph.result(loop)
+    path = graph.save(tmp_path)
+    with pytest.warns(UserWarning, match="the last 1 of 5 elements of axis 0 fill no slice"):
+        scanloom.convert(path, tmp_path / "out.onnx")
+    (found,) = scanloom.InferenceSession(tmp_path / "out.onnx").run(None, {"x": np.arange(5, dtype=np.float32)})
+    assert found.tolist() == [0, 2, 4, 6]
