@@ -46,7 +46,8 @@ def convert(
     if isinstance(source, Function):
         return _convert_function(source, path, external_data)
     if type(source).__name__ == "ModelProto":
-        source = source.SerializeToString()
+        proto: Any = source
+        source = proto.SerializeToString()
     model = Source.of(source)
     told = _native.convert(
         model.data, model.is_path, writable(path), bool(external_data), chosen.native()

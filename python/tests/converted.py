@@ -20,6 +20,7 @@ Feeds = dict[str, Any]
 NOT_THERE = {
     "NOT_IMPLEMENTED": "no kernel for the element type",
     "can't be converted to MLDataType": "no such element type in its Python interface",
+    "is not currently registered or supported": "no kernel for the element type",
     "No corresponding Numpy type": "no such element type in its Python interface",
     "string_normalizer.cc": "no locale en_US on this machine",
     "ort_value_tensor_slicer.cc": "no Scan of no steps",

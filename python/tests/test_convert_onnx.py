@@ -13,9 +13,11 @@ import pytest
 
 import backend_suite
 import converted
+import digests
 import openvino_cases
 import openvino_layers
 import real_models
+import scan_models
 import scanloom
 import test_openvino_elementwise
 import test_openvino_layers
@@ -59,6 +61,36 @@ def test_shared_models(shared, name, tmp_path, report):
     feeds = real_models.feeds_for(name, 17)
     tally = check_all(name, [(name, shared / name, feeds)], tmp_path, report)
     assert tally.models == tally.same_bits == tally.equal_there == 1
+
+
+def test_loops_of_onnx(tmp_path, report):
+    """Those of the other suites: every way in which ports go together, filters, nests, branches;
+    some of them onnxruntime runs otherwise than the rule says."""
+
+    def models() -> Any:
+        for case in digests.all_cases():
+            (tmp_path / "model.onnx").write_bytes(case.model)
+            yield case.name, tmp_path / "model.onnx", case.feeds
+
+    tally = check_all("loops of ONNX models", models(), tmp_path, report)
+    assert tally.models == tally.same_bits and not tally.unsupported
+
+
+def test_scans_of_every_type(tmp_path, report):
+    """Each element type in one form, and one form of many in one element type."""
+
+    def models() -> Any:
+        forms = scan_models.forms()
+        pairs = list(scan_models.pairs((25,)))
+        chosen = [(forms[i % len(forms)], *pair) for i, pair in enumerate(pairs)]
+        chosen += [(form, *pairs[0]) for form in forms[:: len(forms) // 60]]
+        for form, opset, kind in chosen:
+            for length in (1, 4):
+                (tmp_path / "model.onnx").write_bytes(scan_models.model(form, kind, opset))
+                yield f"{form}, {kind}, {opset}", tmp_path / "model.onnx", scan_models.feeds_of(form, kind, length)
+
+    tally = check_all("scans of every element type", models(), tmp_path, report)
+    assert tally.models == tally.same_bits and not tally.unsupported
 
 
 def table_models(module: Any, folder: pathlib.Path) -> Any:

@@ -33,6 +33,7 @@ session.run_with_iobinding(binding)
 stream = session.stream()
 stream.push({"x": y})
 warnings: list[str] = session.warnings()
+scanloom.convert("model.xml", "model.onnx", external_data=True, options=options)
 try:
     report: scanloom.CheckReport = scanloom.check(b"")
 except scanloom.InvalidModel as error:

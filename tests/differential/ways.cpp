@@ -1,10 +1,12 @@
 #include "tests/differential/ways.h"
 
 #include <gtest/gtest.h>
+#include <fstream>
 
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <limits>
 #include <random>
 
@@ -147,6 +149,19 @@ Expected<std::vector<Tensor>> run_planned(const std::shared_ptr<const plan::Plan
     first = result->outputs;
   }
   return first;
+}
+
+std::vector<std::string> read_cases() {
+  std::ifstream file(std::string(SCANLOOM_TEST_DIR) + "/differential/cases.ir");
+  std::vector<std::string> cases(1);
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("----")) {
+      cases.emplace_back();
+    } else if (!line.starts_with("//")) {
+      cases.back() += line + "\n";
+    }
+  }
+  return cases;
 }
 
 }  // namespace scanloom::differential

@@ -14,6 +14,9 @@
 
 namespace scanloom::differential {
 
+/// The texts of the modules in cases.ir.
+std::vector<std::string> read_cases();
+
 /// Values around zero for every input; `length` for symbols and for scalars of i64. Those of
 /// modules whose names begin with "special" also hold what calculations go wrong with.
 std::vector<tensor::Tensor> feeds_of(const ir::Module& module, std::int64_t length);

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
 #include <limits>
 #include <set>
 
@@ -23,19 +22,6 @@ namespace {
 
 using namespace differential;
 using tensor::Tensor;
-
-std::vector<std::string> read_cases() {
-  std::ifstream file(std::string(SCANLOOM_TEST_DIR) + "/differential/cases.ir");
-  std::vector<std::string> cases(1);
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("----")) {
-      cases.emplace_back();
-    } else if (!line.starts_with("//")) {
-      cases.back() += line + "\n";
-    }
-  }
-  return cases;
-}
 
 std::string name_of(const std::string& text) {
   const std::size_t begin = text.find('"') + 1;

@@ -46,7 +46,8 @@ Expected<WrittenModel> ModelWriter::write(const DataFile& file) {
   write_results(top);
   if (missing_.empty())
     return parts_.model(main_, module_.name.empty() ? "scanloom" : module_.name);
-  Error error = fail(Code::unsupported, "{} nodes have no ONNX form", missing_.size());
+  Error error = fail(Code::unsupported, "{} {} no ONNX form", missing_.size(),
+                     missing_.size() == 1 ? "node has" : "nodes have");
   for (const std::string& each : missing_) error.note(each);
   return error;
 }
