@@ -570,3 +570,30 @@ def test_wrong_feeds(tmp_path):
                   {"x": np.zeros((1, 2), "f")}, {"x": None}):  # fmt: skip
         with pytest.raises(scanloom.Error):
             session.run(None, feeds)
+
+
+def test_files_that_are_cut_off_say_so(tmp_path: pathlib.Path) -> None:
+    graph, path = iterator(), tmp_path / "model.xml"
+    whole = graph.xml()
+    for size in [*range(0, len(whole) - 1, 61), len(whole) - 1]:
+        path.write_bytes(whole[:size])
+        what = "is empty: it has 0 bytes" if size == 0 else f"of its {size}; it seems to be cut off"
+        with pytest.raises(scanloom.Error, match=what):
+            scanloom.InferenceSession(str(path))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "is empty: it has 0 bytes"),
+        (b"no model", "is a text of 8 bytes that begins with 'no model'"),
+        (b"PK\x03\x04\x00", "is no XML: its first byte is 80, not '<'"),
+        ("<net/>".encode("utf-16"), "is text in UTF-16"),
+        (b"<svg/>", "holds 'svg', no 'net'"),
+    ],
+)
+def test_files_that_are_no_ir_say_what_they_are(content: bytes, words: str, tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "model.xml"
+    path.write_bytes(content)
+    with pytest.raises(scanloom.Error, match=re.escape(words)):
+        scanloom.InferenceSession(str(path))

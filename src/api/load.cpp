@@ -5,6 +5,7 @@
 
 #include "api/guard.h"
 #include "api/impl.h"
+#include "api/model_format.h"
 #include "base/mapped_file.h"
 #include "base/utf8.h"
 #include "frontends/onnx/read.h"
@@ -78,7 +79,8 @@ Expected<ir::Module> read_openvino(const Source& source, const SessionOptions& o
 Expected<ir::Module> read(const Source& source, const SessionOptions& options,
                           Diagnostics& diagnostics, onnx::ModelInfo& info,
                           Aliases* aliases = nullptr) {
-  if (openvino::is_openvino(source.bytes)) {
+  SCANLOOM_TRY(const ModelFormat format, format_of(source.bytes, source.path));
+  if (format == ModelFormat::openvino) {
     SCANLOOM_TRY(ir::Module module, read_openvino(source, options, diagnostics, info, aliases));
     SCANLOOM_CHECK_OK(ir::verify(module));
     return module;

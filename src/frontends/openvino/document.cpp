@@ -208,8 +208,12 @@ Expected<Document> parse_document(std::string_view bytes) {
     if (parsed.status == pugi::status_out_of_memory)
       return fail(Code::out_of_memory, "the XML of {} bytes does not fit into memory",
                   bytes.size());
-    return invalid_model("the XML cannot be read: {} at byte {}", parsed.description(),
-                         parsed.offset);
+    const std::size_t at = std::min(static_cast<std::size_t>(parsed.offset), bytes.size());
+    return invalid_model("the XML cannot be read: {} at byte {} of its {}{}", parsed.description(),
+                         at, bytes.size(),
+                         trimmed(bytes).ends_with("</net>")
+                             ? ""
+                             : "; it seems to be cut off, for it does not end with '</net>'");
   }
   for (const xml_node& child : xml.children())
     if (child.type() == pugi::node_doctype)

@@ -1,0 +1,18 @@
+// Which front-end reads the bytes of a model, and what is said of bytes that are none: an empty
+// file, a text, an .xml without XML.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/expected.h"
+
+namespace scanloom {
+
+enum class ModelFormat : std::uint8_t { onnx, openvino };
+
+/// By the bytes, whatever the file is called; `path` may be empty. Error: they are surely no model.
+Expected<ModelFormat> format_of(std::string_view bytes, const std::string& path);
+
+}  // namespace scanloom
