@@ -59,15 +59,21 @@ ValueId bias_of(LayerComposer& c, ValueId query, ValueId key) {
 
 }  // namespace
 
-// softmax(Q K^T scale + bias) V.
+// softmax(Q K^T scale + bias) V, with sinks.
 Expected<void> convert_attention(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const ValueId query = c.in(0), key = c.in(1), value = c.in(2);
-  if (ctx.has(5)) return fail(Code::unsupported, "input 5, sinks of the attention");
   ValueId scores = c.mul(c.contract(query, key, "...mk,...nk->...mn"), scale_of(c, query));
   const ValueId bias = bias_of(c, query, key);
   if (bias.valid()) scores = c.add(scores, bias);
-  const ValueId soft = c.op(ops::softmax_op, {scores}, {{"axis", -1}});
+  const ValueId sink = c.optional_in(5);
+  if (sink.valid()) {
+    // One more score for each query, which takes part in the softmax and has no value.
+    const ValueId column = c.join({c.shape(scores, 0, -1), c.number(1)});
+    scores = c.concat({scores, c.expand(c.cast(sink, c.dtype(scores)), column)}, -1);
+  }
+  ValueId soft = c.op(ops::softmax_op, {scores}, {{"axis", -1}});
+  if (sink.valid()) soft = c.slice(soft, -1, 0, -1);
   return c.emit(c.contract(soft, value, "...mk,...kn->...mn"));
 }
 

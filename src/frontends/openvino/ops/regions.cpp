@@ -46,22 +46,69 @@ Expected<void> convert_roi_align(LayerCtx& ctx) {
   return c.emit(c.cast(y, c.dtype(c.in(0))));
 }
 
+namespace {
+
+/// The places along one axis that `count` cells of regions from `low` to `high` are sampled at, by
+/// region and cell; corners are parts of the axis, whose first and last elements are its ends.
+ValueId sampled_places(LayerComposer& c, ValueId low, ValueId high, std::int64_t count,
+                       ValueId size) {
+  const ValueId last = c.sub(size, c.like(1, size));
+  if (count == 1) return c.unsqueeze(c.mul(c.mul(c.add(low, high), c.like(0.5, low)), last), {1});
+  const ValueId step = c.div(c.mul(c.sub(high, low), last), c.like(double(count - 1), low));
+  const ValueId cells = c.cast(c.count_up(c.number(count)), c.dtype(low));
+  return c.add(c.mul(cells, c.unsqueeze(step, {1})), c.unsqueeze(c.mul(low, last), {1}));
+}
+
+/// Elements between their neighbours, one per cell; cells outside of x are 0.
+ValueId pool_between(LayerComposer& c, ValueId x, ValueId rois, std::int64_t height,
+                     std::int64_t width) {
+  const auto column = [&](std::int64_t i) { return c.gather(rois, c.number(i), 1); };
+  const auto size = [&](int axis) { return c.cast(c.dim(x, axis), c.dtype(rois)); };
+  const auto scaled = [&](ValueId places, ValueId of) {
+    const ValueId last = c.max(c.sub(of, c.like(1, of)), c.like(1, of));
+    return c.sub(c.div(c.mul(places, c.like(2, places)), last), c.like(1, places));
+  };
+  const auto inside = [&](ValueId places, ValueId of) {
+    return c.both(c.less_equal(c.like(0, places), places),
+                  c.less_equal(places, c.sub(of, c.like(1, of))));
+  };
+  const ValueId rows = c.unsqueeze(sampled_places(c, column(2), column(4), height, size(2)), {2});
+  const ValueId columns = c.unsqueeze(sampled_places(c, column(1), column(3), width, size(3)), {1});
+  const ValueId grid_shape = c.join({c.dim(rois, 0), c.number(height), c.number(width)});
+  const ValueId grid = c.concat({c.unsqueeze(c.expand(scaled(columns, size(3)), grid_shape), {3}),
+                                 c.unsqueeze(c.expand(scaled(rows, size(2)), grid_shape), {3})},
+                                3);
+  const ValueId images = c.gather(x, c.cast(column(0), DType::i64), 0);
+  const ValueId y = c.op(ops::grid_sample_op, {images, grid},
+                         {{"mode", "linear"}, {"padding", "border"}, {"align_corners", 1}});
+  const ValueId known = c.both(inside(rows, size(2)), inside(columns, size(3)));
+  return c.where(c.unsqueeze(known, {1}), y, c.like(0, y));
+}
+
+}  // namespace
+
+// Of the bilinear method corners are parts of the image, and spatial_scale does not count.
 Expected<void> convert_roi_pooling(LayerCtx& ctx) {
   LayerComposer c(ctx);
   const ValueId x = c.wide_in(0), rois = c.cast(c.in(1), c.dtype(x));
   const std::string method = c.choice("method", "max", {"max", "bilinear"});
   SCANLOOM_CHECK_OK(c.done());
-  if (method != "max") return fail(Code::unsupported, "attribute 'method' of '{}'", method);
   SCANLOOM_TRY(auto size, ctx.attributes.integers("output_size"));
+  // OpenVINO writes both.
+  const bool has_list = !size.empty();
   for (const char* const name : {"pooled_h", "pooled_w"}) {
-    if (!ctx.attributes.has(name)) continue;
+    if (has_list || !ctx.attributes.has(name)) continue;
     SCANLOOM_TRY(const std::int64_t one, ctx.attributes.integer(name));
     size.push_back(one);
   }
   if (size.size() != 2) return invalid_model("it names {} sizes of the result, not 2", size.size());
   SCANLOOM_TRY(const double scale, ctx.attributes.real("spatial_scale"));
-  const ValueId y = c.op(ops::max_roi_pool_op, {x, rois},
-                         {{"height", size[0]}, {"width", size[1]}, {"spatial_scale", scale}});
+  for (const std::int64_t one : size)
+    if (one < 1) return invalid_model("the result has the size {}, at least 1 is needed", one);
+  const ValueId y = method == "bilinear"
+                        ? pool_between(c, x, rois, size[0], size[1])
+                        : c.op(ops::max_roi_pool_op, {x, rois},
+                               {{"height", size[0]}, {"width", size[1]}, {"spatial_scale", scale}});
   return c.emit(c.cast(y, c.dtype(c.in(0))));
 }
 

@@ -1,4 +1,4 @@
-// DFT, IDFT, RDFT and IRDFT, one axis after the other; STFT.
+// DFT, IDFT, RDFT and IRDFT, one axis after the other; STFT and ISTFT.
 #include "frontends/openvino/ops/converters.h"
 #include "frontends/openvino/ops/layer_composer.h"
 #include "ops/fourier.h"
@@ -128,6 +128,20 @@ ValueId positive_in(LayerComposer& c, int i) {
   return c.reshape(c.cast(c.in(i), DType::i64), c.list({}));
 }
 
+/// The window in the middle of a frame of `length`.
+ValueId framed_window(LayerComposer& c, ValueId window, ValueId length) {
+  const ValueId missing = c.sub(length, c.dim(window, 0));
+  const ValueId before = c.div(missing, c.number(2));
+  return c.op(ops::pad_op, {window, c.join({before, c.sub(missing, before)})},
+              {{"mode", "constant"}});
+}
+
+/// The places of all frames: [frame, place in it].
+ValueId frame_places(LayerComposer& c, ValueId frames, ValueId length, ValueId step) {
+  const ValueId starts = c.unsqueeze(c.mul(c.count_up(frames), step), {1});
+  return c.add(starts, c.count_up(length));
+}
+
 }  // namespace
 
 // Frames are gathered, weighted with the window, which stands in the middle of its frame, and
@@ -140,19 +154,58 @@ Expected<void> convert_stft(LayerCtx& ctx) {
   if (rank > 2) return invalid_model("input 0 has {} axes, not 1 or 2", rank);
   const ValueId signal = rank == 1 ? c.unsqueeze(given, {0}) : given;
   const ValueId length = positive_in(c, 2), step = positive_in(c, 3), zero = c.number(0);
-  const ValueId missing = c.sub(length, c.dim(window, 0));
-  const ValueId before = c.div(missing, c.number(2));
-  const ValueId weights =
-      c.op(ops::pad_op, {window, c.join({before, c.sub(missing, before)})}, {{"mode", "constant"}});
+  const ValueId weights = framed_window(c, window, length);
   const ValueId room = c.add(c.sub(c.dim(signal, 1), length), step);
   const ValueId frames = c.div(c.max(room, zero), step);
-  const ValueId starts = c.unsqueeze(c.mul(c.count_up(frames), step), {1});
-  const ValueId framed = c.gather(signal, c.add(starts, c.count_up(length)), 1);
+  const ValueId framed = c.gather(signal, frame_places(c, frames, length, step), 1);
   const ops::Transform t{
       .length = length, .inputs = length, .outputs = ops::half_up(c, length), .onesided = true};
   ValueId y = ops::transform_axis(c, c.unsqueeze(c.mul(framed, weights), {3}), 4, 2, t);
   if (c.flag("transpose_frames", false)) y = c.transpose(y, {0, 2, 1, 3});
   return c.emit(rank == 1 ? c.squeeze(y, {0}) : y);
+}
+
+// Frames are transformed back all at once, weighted and added up at their places; what squares of
+// the window add up to there is divided out, but where it is 0.
+Expected<void> convert_istft(LayerCtx& ctx) {
+  LayerComposer c(ctx);
+  const ValueId given = c.in(0), window = c.in(1);
+  const int rank = c.rank(0, given, 3);
+  SCANLOOM_CHECK_OK(c.done());
+  if (rank > 4) return invalid_model("input 0 has {} axes, not 3 or 4", rank);
+  ValueId spectrum = rank == 3 ? c.unsqueeze(given, {0}) : given;
+  spectrum = c.transpose(spectrum, {0, 2, 1, 3});  // batch, frame, frequency, part
+  const DType dtype = c.dtype(given);
+  const ValueId length = positive_in(c, 2), step = positive_in(c, 3), zero = c.number(0);
+  const ValueId frames = c.dim(spectrum, 1), batch = c.dim(spectrum, 0);
+  const ValueId whole = c.add(c.mul(c.max(c.sub(frames, c.number(1)), zero), step), length);
+  ops::Transform t{
+      .length = length, .inverse = true, .onesided = true, .input_parts = 2, .output_parts = 1};
+  t.inputs = c.min(c.dim(spectrum, 2), ops::half_up(c, length));
+  t.outputs = length;
+  const ValueId framed = c.squeeze(ops::transform_axis(c, spectrum, 4, 2, t), {3});
+  const ValueId weights = framed_window(c, window, length);
+  const ValueId places = c.unsqueeze(frame_places(c, frames, length, step), {2});
+  const auto added = [&](ValueId shape, ValueId updates) {
+    return c.op(ops::scatter_nd_op, {c.expand(c.scalar(0, dtype), shape), places, updates},
+                {{"reduction", "add"}});
+  };
+  ValueId y = added(c.join({whole, batch}), c.transpose(c.mul(framed, weights), {1, 2, 0}));
+  const ValueId squares = c.expand(c.mul(weights, weights), c.join({frames, length}));
+  ValueId sums = added(c.join({whole}), squares);
+  sums = c.unsqueeze(c.where(c.equal(sums, c.like(0, sums)), c.like(1, sums), sums), {1});
+  y = c.transpose(c.div(y, sums), {1, 0});
+  if (c.flag("normalized", false)) y = c.mul(y, c.sqrt(c.cast(length, dtype)));
+  const bool centred = c.flag("center", false);
+  const ValueId margin = centred ? c.div(length, c.number(2)) : zero;
+  ValueId size = c.sub(whole, c.mul(margin, c.number(2)));
+  if (ctx.has(4)) {
+    size = c.reshape(c.sizes_in(4), c.list({}));
+    const ValueId pads = c.join({zero, zero, zero, c.max(c.sub(c.add(margin, size), whole), zero)});
+    y = c.op(ops::pad_op, {y, pads}, {{"mode", "constant"}});
+  }
+  y = c.slice(y, 1, margin, c.add(margin, size));
+  return c.emit(rank == 3 ? c.squeeze(y, {0}) : y);
 }
 
 }  // namespace scanloom::openvino
