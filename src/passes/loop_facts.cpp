@@ -30,24 +30,6 @@ bool is_one_element(const Type& type) {
   return type.is_tensor() && type.is_static() && type.shape().elements() == 1;
 }
 
-/// The number of steps but for conditions; kEndlessTripCount where nothing limits it.
-std::optional<std::int64_t> counted_steps(const Module& module, const Node& loop) {
-  std::int64_t steps = ir::kEndlessTripCount;
-  if (loop.loop->has_trip_count) {
-    const auto count = known_trip_count(module, loop);
-    if (!count) return std::nullopt;
-    steps = *count;
-  }
-  for (std::size_t i = 0; i < loop.loop->scanned.size(); ++i) {
-    const auto slices = known_slices(module, loop, i);
-    if (!slices) return std::nullopt;
-    if (steps == ir::kEndlessTripCount) steps = *slices;
-    if (*slices < steps) return std::nullopt;
-    if (*slices > steps && !loop.loop->has_trip_count) return std::nullopt;
-  }
-  return steps;
-}
-
 }  // namespace
 
 std::optional<bool> known_boolean(const Module& module, ValueId value) {
@@ -87,6 +69,23 @@ std::optional<std::int64_t> known_slices(const Module& module, const Node& loop,
   const ir::Dim size = type.dims[static_cast<std::size_t>(port.axis)];
   if (!size.is_constant()) return std::nullopt;
   return ir::scan_window(port, size.value()).count;
+}
+
+std::optional<std::int64_t> counted_steps(const Module& module, const Node& loop) {
+  std::int64_t steps = ir::kEndlessTripCount;
+  if (loop.loop->has_trip_count) {
+    const auto count = known_trip_count(module, loop);
+    if (!count) return std::nullopt;
+    steps = *count;
+  }
+  for (std::size_t i = 0; i < loop.loop->scanned.size(); ++i) {
+    const auto slices = known_slices(module, loop, i);
+    if (!slices) return std::nullopt;
+    if (steps == ir::kEndlessTripCount) steps = *slices;
+    if (*slices < steps) return std::nullopt;
+    if (*slices > steps && !loop.loop->has_trip_count) return std::nullopt;
+  }
+  return steps;
 }
 
 std::optional<std::int64_t> known_steps(const Module& module, const Node& loop) {

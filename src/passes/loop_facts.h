@@ -22,6 +22,9 @@ bool is_in_loop(const ir::Module& module, ir::RegionId region);
 /// How many slices a scanned port has; nullopt where the size of the axis is no number.
 std::optional<std::int64_t> known_slices(const ir::Module& module, const ir::Node& loop,
                                          std::size_t scanned);
+/// How many steps the loop takes where no condition ends it, kEndlessTripCount where nothing else
+/// limits it; its slices suffice for them.
+std::optional<std::int64_t> counted_steps(const ir::Module& module, const ir::Node& loop);
 /// How many steps the loop takes, whatever its data are; its slices suffice for them.
 std::optional<std::int64_t> known_steps(const ir::Module& module, const ir::Node& loop);
 /// Whether the loop takes a step, or fails, whatever its data are.

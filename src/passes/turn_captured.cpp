@@ -108,8 +108,9 @@ Expected<Change> turn_captured(ir::Module& module) {
   Change change;
   for (const NodeId id : nodes_with_regions(module, Order::inner_first)) {
     if (module.node(id).op != &ir::loop_op) continue;
-    const auto steps = known_trip_count(module, module.node(id));
-    if (!steps || *steps < kLeastSteps) continue;
+    auto steps = known_trip_count(module, module.node(id));
+    if (!steps) steps = counted_steps(module, module.node(id));
+    if (!steps || *steps == ir::kEndlessTripCount || *steps < kLeastSteps) continue;
     SCANLOOM_TRY(const Change changed, turn(module, id));
     change |= changed;
   }
