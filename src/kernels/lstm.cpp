@@ -1,6 +1,7 @@
 // lstm: the ONNX layer for f32 with the usual activations, in the order of operations that
 // ops/lstm.cpp states. Rows of the batch and directions are independent: each task runs all steps
-// of its rows, the products with x for several steps at once, where that saves reading W.
+// of its rows, the products with x for several steps at once, where that saves reading W, or beside
+// the steps before (tile_beside.h).
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -26,6 +27,9 @@ constexpr std::int64_t kTaskRows = 16;
 constexpr std::int64_t kProductRows = 32, kProductRowsOfLarge = 128;
 constexpr std::int64_t kLargeFloats = 16 * 1024;
 constexpr std::int64_t kThreadWork = 200'000;
+// Weights of one row's step from which on the products with x are made beside the steps before:
+// what stays in the first cache does not make the step wait.
+constexpr std::int64_t kBesideFloats = 8 * 1024;
 // Weights of one step from which on threads share its units.
 constexpr std::int64_t kSharedFloats = 100'000;
 
@@ -40,6 +44,7 @@ struct Schedule {
   std::int64_t steps = 0, batch = 0, input = 0, hidden = 0, directions = 1;
   std::int64_t units = 0;              ///< hidden, rounded up to whole vectors
   std::int64_t chunk = 1;              ///< steps whose products with x are made together
+  bool beside = false;                 ///< ... beside the steps of the chunk before
   std::int64_t weights_floats = 0;     ///< of one direction
   std::int64_t task_floats = 0;        ///< of scratch
   std::shared_ptr<const void> packed;  ///< null: weights are packed at the start of every call
@@ -111,6 +116,7 @@ class Task {
     h_ = scratch;
     c_ = scratch + 2 * state;
     xw_ = scratch + 3 * state;
+    next_xw_ = xw_ + plan.chunk * rows_ * 4 * plan.units;
     step_ = {rows_,        plan.hidden, plan.units, nullptr,        weights.r,
              weights.bias, h_,          c_,         scratch + state};
     step_.last_block = 2 * plan.units / plan.simd->f32.panel;
@@ -121,8 +127,13 @@ class Task {
     load_state(kInitialC, c_);
     for (std::int64_t first = 0; first < plan_.steps; first += plan_.chunk) {
       const std::int64_t count = std::min(plan_.chunk, plan_.steps - first);
-      project(first, count);
-      for (std::int64_t k = 0; k < count; ++k) step(first + k, xw_ + k * rows_ * 4 * plan_.units);
+      if (step_.beside.a == nullptr) project(first, count);
+      make_beside(first + count);
+      for (std::int64_t k = 0; k < count; ++k) {
+        step_.beside.round = k;
+        step(first + k, xw_ + k * rows_ * 4 * plan_.units);
+      }
+      if (step_.beside.a != nullptr) std::swap(xw_, next_xw_);
     }
     store_state(1, h_);
     store_state(2, c_);
@@ -187,6 +198,24 @@ class Task {
     }
   }
 
+  // The steps from `first` on are to make what project() would have made of a chunk beginning
+  // there.
+  void make_beside(std::int64_t first) {
+    if (!plan_.beside || plan_.steps - first < kRowsAhead) {
+      step_.beside = {};
+      return;
+    }
+    const Operand& x = call_.in(kX);
+    const std::int64_t step_stride = x.strides[plan_.batch_first ? 1 : 0];
+    const std::int64_t row_stride = x.strides[plan_.batch_first ? 0 : 1];
+    step_.beside = {.a = x.data<const float>() + first_ * row_stride + time(first) * step_stride,
+                    .a_row = (time(first + 1) - time(first)) * step_stride,
+                    .b = weights_.w,
+                    .k = plan_.input,
+                    .c = next_xw_,
+                    .c_row = 4 * plan_.units};
+  }
+
   // Each thread has the weights of its units in its own cache.
   void take_step() const {
     if (threads_ == 1 || 4 * plan_.units * plan_.hidden < kSharedFloats)
@@ -223,7 +252,7 @@ class Task {
   std::int64_t d_, first_;
   int threads_;
   std::int64_t rows_;
-  float *h_, *c_, *xw_;
+  float *h_, *c_, *xw_, *next_xw_;
   LstmStep step_;
 };
 
@@ -300,8 +329,12 @@ Schedule plan_of(const PrepareCtx& ctx) {
       plan.weights_floats > kLargeFloats ? kProductRowsOfLarge : kProductRows;
   plan.chunk = std::clamp<std::int64_t>(product_rows / std::max<std::int64_t>(rows, 1), 1,
                                         std::max<std::int64_t>(plan.steps, 1));
+  plan.beside = plan.simd->beside && plan.batch == 1 && plan.steps >= 2 * kRowsAhead &&
+                x.strides[2] == 1 && 4 * plan.units * plan.hidden >= kBesideFloats;
+  if (plan.beside) plan.chunk = kRowsAhead;
+  const std::int64_t chunks = plan.beside ? 2 : 1;
   plan.task_floats =
-      rounded_up(3 * kTaskRows * plan.units + plan.chunk * rows * 4 * plan.units, 16);
+      rounded_up(3 * kTaskRows * plan.units + chunks * plan.chunk * rows * 4 * plan.units, 16);
   return plan;
 }
 

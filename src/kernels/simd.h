@@ -23,7 +23,8 @@ struct SimdTables {
   void (*f32_affine)(const tensor::AffineScan<float>&);
   void (*f64_affine)(const tensor::AffineScan<double>&);
   void (*lstm_step)(const LstmStep&);
-  bool fuses;  ///< products multiply and add with one rounding
+  bool beside;  ///< a product of one row leaves the arithmetic units time (tile_beside.h)
+  bool fuses;   ///< products multiply and add with one rounding
 };
 
 /// The best table that `isa` permits.

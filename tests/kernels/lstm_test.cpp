@@ -157,6 +157,37 @@ TEST(Lstm, ManySteps) {
                     Layout::contiguous);
 }
 
+// Products with x are made beside the steps before: whole chunks of 16 and what is left of one,
+// blocks in odd numbers, inputs that are narrower and wider than the state.
+TEST(Lstm, ProductsBesideSteps) {
+  for (const Isa isa : available_isas())
+    for (const std::int64_t steps : {32, 63})
+      for (const std::int64_t hidden : {48, 65, 112})
+        for (const std::int64_t input : {1, 30, 64, 300})
+          expect_lstm({.steps = steps, .batch = 1, .input = input, .hidden = hidden}, isa, true, 1,
+                      Layout::contiguous);
+}
+
+TEST(Lstm, ProductsBesideStepsInAllDirectionsAndLayouts) {
+  for (const std::string direction : {"forward", "reverse", "bidirectional"})
+    for (const bool batch_first : {false, true})
+      for (const Layout layout : kLayouts)
+        expect_lstm({.steps = 50,
+                     .batch = 1,
+                     .input = 20,
+                     .hidden = 50,
+                     .direction = direction,
+                     .batch_first = batch_first},
+                    active_isa(), false, 1, layout);
+}
+
+TEST(Lstm, ThreadsThatShareUnitsDoNotChangeBits) {
+  for (const int threads : {2, 7})
+    for (const std::int64_t hidden : {160, 176, 200})
+      expect_lstm({.steps = 40, .batch = 1, .input = 70, .hidden = hidden}, active_isa(), true,
+                  threads, Layout::contiguous);
+}
+
 TEST(Lstm, DirectionsLayoutsAndAbsentOperands) {
   for (const std::string direction : {"forward", "reverse", "bidirectional"})
     for (const bool batch_first : {false, true})

@@ -1,0 +1,29 @@
+// A product of one row waits for its weights, a product of many rows for the arithmetic units. A
+// recurrent layer has one of either: what its state is multiplied by, and what its input is. So the
+// tiles of the inputs' product for some steps ahead are made beside the stream of the weights that
+// the state meets: a part of a tile beside each block of columns. Elements are sums over k in order
+// (product.h), whatever they are made beside.
+#pragma once
+
+#include <cstdint>
+
+namespace scanloom::kernels {
+
+/// Rows that are made ahead: the steps of one chunk, beside the steps of the chunk before.
+inline constexpr std::int64_t kRowsAhead = 16;
+
+/// A product of kRowsAhead rows, of which block after block of another product makes a part. The
+/// other has one row and as many columns, two panels to a block, and comes kRowsAhead times, in
+/// rounds: then this one is done.
+template <class T>
+struct ProductBeside {
+  const T* a = nullptr;    ///< null: nothing is made. Elements of a row are neighbours
+  std::int64_t a_row = 0;  ///< from one row to the next
+  const T* b = nullptr;    ///< packed (product.h)
+  std::int64_t k = 0;
+  T* c = nullptr;
+  std::int64_t c_row = 0;
+  std::int64_t round = 0;
+};
+
+}  // namespace scanloom::kernels
