@@ -64,7 +64,7 @@ from ._values import OrtDevice, OrtValue, copy_tensors
 if TYPE_CHECKING:
     from . import capi, compile, gradient, ifelse, printing, sandbox, scan_module, tensor, updates
     from ._config import config
-    from ._convert import convert
+    from ._convert import convert as convert
     from ._from_onnx import from_onnx
     from ._function import In, Out, function
     from ._graph import clone
