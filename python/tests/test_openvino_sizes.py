@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -165,3 +166,38 @@ def test_integers_that_are_fed_wrap(tmp_path: pathlib.Path) -> None:
     graph.result(graph.add("Convert", [twice], destination_type="i64"))
     session = scanloom.InferenceSession(graph.save(tmp_path))
     assert session.run(None, {"x": np.array([2**31 - 1])})[0].tolist() == [-2]
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "sizes", "words"),
+    [
+        ("AdaptiveAvgPool", (10, 600, 4), [2**30], "can have 1099511627776 elements, .* at least 6442450944000"),
+        ("AdaptiveAvgPool", (1, 2, 3, 8), [2**30] * 2, "at least 2305843009213693952"),
+        ("AdaptiveMaxPool", (1, 2, 3, 8), [2**30] * 2, "at least 2305843009213693952"),
+        ("AdaptiveMaxPool", (1, 1, 2, 2, 2), [2**30] * 3, "at least 4611686018427387904"),
+        ("AdaptiveAvgPool", (1, 2, 3, 8), [3, -2], "a size of the result is -2, at least 0 is needed"),
+        ("AdaptiveMaxPool", (1, 2, 3, 8), [3, -2], "a size of the result is -2, at least 0 is needed"),
+    ],
+)
+def test_computed_sizes_that_make_no_sense_are_told_at_once(
+    kind: str, shape: tuple[int, ...], sizes: list[int], words: str, tmp_path: pathlib.Path
+) -> None:
+    graph = Graph()
+    ports = [graph.parameter("x", "float32", shape), graph.parameter("sizes", "int64", [len(sizes)])]
+    graph.result(graph.add(kind, ports, 1 if kind == "AdaptiveAvgPool" else 2, 8))
+    session = scanloom.InferenceSession(graph.save(tmp_path))
+    start = time.monotonic()
+    with pytest.raises(scanloom.Error, match=words) as caught:
+        session.run(None, {"x": np.zeros(shape, np.float32), "sizes": np.array(sizes)})
+    assert kind in str(caught.value)
+    assert time.monotonic() - start < 5
+
+
+def test_an_eye_of_computed_sizes_is_limited(tmp_path: pathlib.Path) -> None:
+    graph = Graph()
+    n = graph.parameter("n", "int64", [])
+    graph.result(graph.add("Eye", [n, n, graph.constant(np.array(0))], 1, 9, output_type="f32"))
+    session = scanloom.InferenceSession(graph.save(tmp_path))
+    with pytest.raises(scanloom.Error, match="can have 1099511627776 elements, .* at least 1152921504606846976"):
+        session.run(None, {"n": np.array(2**30)})
+    assert session.run(None, {"n": np.array(2)})[0].tolist() == [[1, 0], [0, 1]]

@@ -1,6 +1,7 @@
 // Parts of detectors: grids of prior boxes, the cells of YOLO, the best regions.
 #include "frontends/openvino/ops/converters.h"
 #include "frontends/openvino/ops/layer_composer.h"
+#include "frontends/openvino/ops/operands.h"
 
 namespace scanloom::openvino {
 
@@ -162,6 +163,7 @@ Expected<void> convert_prior_box_clustered(LayerCtx& ctx) {
     return invalid_model("attributes 'width' and 'height' have {} and {} numbers", widths.size(),
                          heights.size());
   const ValueId cells = c.sizes_in(0), image = c.sizes_in(1);
+  limit_elements(c, c.join({cells, c.number(static_cast<std::int64_t>(widths.size()))}));
   const double step = c.real("step", 0), offset = c.real("offset", 0);
   const auto number = [&](double value) { return c.scalar(value, DType::f32); };
   /// Low and high corners along an axis, [cell, box].

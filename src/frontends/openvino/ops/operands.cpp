@@ -100,6 +100,18 @@ Expected<void> set_indices(LayerCtx& ctx, ops::Composer& c, int i, ValueId value
   return {};
 }
 
+void limit_elements(ops::Composer& c, ValueId sizes) {
+  if (!c.ok()) return;
+  const auto known = c.builder().known(sizes);
+  if (known != nullptr && (known->integers || known->tensor)) return;  // binding knows them
+  const ValueId least = c.max(sizes, c.number(0));
+  // As reals, which do not overflow.
+  const ValueId product = c.reduce_all(c.cast(least, DType::f64), "prod");
+  const ValueId total = c.cast(c.min(product, c.scalar(0x1p62, DType::f64)), DType::i64);
+  c.op(ops::check_equal_op, {c.min(total, c.number(std::int64_t{1} << 40)), total},
+       {{"text", "a result can have {} elements, the computed sizes make at least {}"}});
+}
+
 Expected<std::int64_t> list_length(LayerCtx& ctx, int i) {
   SCANLOOM_TRY(const ValueId x, ctx.in(i));
   const tensor::Type& type = ctx.type(x);

@@ -33,6 +33,10 @@ Expected<int> axis_attribute(LayerCtx& ctx, std::string_view name,
 Expected<void> set_indices(LayerCtx& ctx, ops::Composer& c, int i, ir::ValueId value,
                            std::string_view attribute);
 
+/// A run in which `sizes`, a list that only the run knows, make more than 2^40 elements fails here,
+/// before what the result is computed from has been made. Negative ones count as 0.
+void limit_elements(ops::Composer& c, ir::ValueId sizes);
+
 /// The number of elements of a list, input i. Error: not known (unsupported), no list.
 Expected<std::int64_t> list_length(LayerCtx& ctx, int i);
 

@@ -3,6 +3,7 @@
 
 #include "frontends/openvino/ops/converters.h"
 #include "frontends/openvino/ops/layer_composer.h"
+#include "frontends/openvino/ops/operands.h"
 #include "frontends/openvino/ops/windows.h"
 
 namespace scanloom::openvino {
@@ -138,7 +139,17 @@ ValueId adaptive_sizes(LayerComposer& c, ValueId x, int rank) {
   if (c.ok() && count >= 0 && count != rank - 2)
     c.refuse(invalid_model("input 1 has {} sizes for the {} axes of input 0 behind the first two",
                            count, rank - 2));
-  return c.sizes_in(1);
+  const ValueId sizes = c.sizes_in(1);
+  if (c.ok() && c.ctx().constant(1) != nullptr) {
+    for (const std::int64_t size : c.constant_integers(1))
+      if (size < 0) c.refuse(invalid_model("input 1 has the size {}, less than 0", size));
+  } else {
+    const ValueId least = c.reduce_all(sizes, "min");
+    c.op(ops::check_equal_op, {least, c.max(least, c.number(0))},
+         {{"text", "a size of the result is {}, at least {} is needed"}});
+  }
+  limit_elements(c, c.join({c.shape(x, 0, 2), sizes}));
+  return sizes;
 }
 
 }  // namespace

@@ -96,6 +96,7 @@ Expected<void> convert_eye(LayerCtx& ctx) {
   SCANLOOM_TRY(const ValueId diagonal, index_scalar(ctx, 2));
   SCANLOOM_TRY(const DType dtype, ctx.attributes.dtype("output_type"));
   Composer c(ctx.builder());
+  limit_elements(c, c.join({rows, columns}));
   const ValueId ones = c.unsqueeze(c.add(c.count_up(rows), diagonal), {1});
   const ValueId matrix = c.cast(c.equal(ones, c.count_up(columns)), dtype);
   if (!ctx.has(3)) return ctx.emit(c, matrix);
