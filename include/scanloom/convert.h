@@ -14,10 +14,6 @@ struct ConvertOptions {
   /// How the model is read: lenient, seed, fed_defaults, on_warning. What says how it would run has
   /// no meaning here.
   SessionOptions session = {};
-  /// Writes the form that a stream runs (SessionOptions::low_latency): what loops carry along the
-  /// sequence becomes ReadValue and Assign in an IR, inputs and outputs in ONNX, so that the model
-  /// takes pieces of the sequence.
-  bool stream = false;
   /// ONNX: weights in a file of their own, `<name>.onnx.data`. Models above 2 GB, which no ONNX
   /// file may hold, have one in any case.
   bool external_data = false;

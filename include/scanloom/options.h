@@ -31,10 +31,6 @@ struct SessionOptions {
   std::int64_t seed = 0;  ///< of the random operators without a seed of their own
   /// Pairs (input, output): values that a Stream keeps from one push to the next, zero at first.
   std::vector<std::pair<std::string, std::string>> states = {};
-  /// What loops over a sequence carry becomes states, named "<loop>/state_<k>": a stream of the
-  /// session takes the sequence in pieces, keeps the states between them and lists them. A run
-  /// begins with their first values. Such loops walk forwards, along a size that is open.
-  bool low_latency = false;
   /// Inputs with a default value that are fed: see Session::defaults(). The others keep theirs.
   std::vector<std::string> fed_defaults = {};
   /// Called with every warning, from the thread that causes it; see also Session::warnings().

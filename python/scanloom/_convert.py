@@ -7,7 +7,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Union
 
 from . import _native
-from ._errors import InvalidArgument, Unsupported
+from ._errors import InvalidArgument
 from ._files import writable
 from ._loading import Source
 from ._options import SessionOptions
@@ -21,7 +21,6 @@ def convert(
     path: Union[str, "os.PathLike[str]"],
     *,
     external_data: bool = False,
-    stream: bool = False,
     options: Union[SessionOptions, None] = None,
 ) -> None:
     """Writes a model as what the extension of `path` says: .onnx, or .xml with a .bin beside it.
@@ -30,8 +29,6 @@ def convert(
         an onnx.ModelProto; or a function.
     external_data: ONNX: weights stand in a file beside it, path + ".data", as they do above 2 GB in
         any case.
-    stream: writes the form that takes a sequence in pieces (SessionOptions.low_latency): what loops
-        carry becomes ReadValue and Assign in an IR, inputs and outputs in ONNX.
     options: how the model is read: lenient, seed, fed_defaults.
 
     Loops stay loops. States that a model keeps between runs become, in ONNX, an input `name` and an
@@ -47,15 +44,13 @@ def convert(
     if not isinstance(chosen, SessionOptions):
         raise InvalidArgument(f"options is a {type(chosen)}, not scanloom.SessionOptions")
     if isinstance(source, Function):
-        if stream:
-            raise Unsupported("a function has no form for streams")
         return _convert_function(source, path, external_data)
     if type(source).__name__ == "ModelProto":
         proto: Any = source
         source = proto.SerializeToString()
     model = Source.of(source)
     told = _native.convert(
-        model.data, model.is_path, writable(path), bool(external_data), bool(stream), chosen.native()
+        model.data, model.is_path, writable(path), bool(external_data), chosen.native()
     )
     for warning in told:
         warnings.warn(warning, stacklevel=2)

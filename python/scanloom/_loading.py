@@ -12,7 +12,7 @@ from . import _native
 from ._errors import Error, InvalidArgument
 from ._options import SessionOptions
 
-_OWN_OPTIONS = ("threads", "execution", "optimize", "disabled_passes", "lenient", "seed", "states", "low_latency", "fed_defaults")
+_OWN_OPTIONS = ("threads", "execution", "optimize", "disabled_passes", "lenient", "seed", "states", "fed_defaults")
 _PEER_OPTIONS = ("disabled_optimizers", "enable_fallback", "read_config_from_model")
 
 _MOST_VARIANTS = 8

@@ -25,7 +25,6 @@ class SessionOptions:
         lenient: bool,
         seed: int,
         states: list[tuple[str, str]],
-        low_latency: bool,
         fed_defaults: list[str],
         /,
     ) -> None: ...
@@ -251,8 +250,7 @@ class Function:
     def inputs(self) -> list[tuple[str, str, int]]: ...
 
 def convert(
-    given: bytes, is_path: bool, to: bytes, external_data: bool, stream: bool,
-    session: SessionOptions, /
+    given: bytes, is_path: bool, to: bytes, external_data: bool, session: SessionOptions, /
 ) -> list[str]: ...
 def read_model(
     given: bytes, is_path: bool, sizes: list[tuple[str, list[int]]],

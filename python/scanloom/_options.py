@@ -103,8 +103,6 @@ class SessionOptions(_Options):
     disabled_passes: names of rewrites to leave out.
     lenient: accept names in bodies that shadow outer names.
     seed: of the random operators that have none of their own; None: that of set_seed.
-    low_latency: what loops over a sequence carry becomes states, "<loop>/state_<k>", which a stream
-        keeps from one piece of the sequence to the next.
     states: {input: output}, values that a stream keeps from one push to the next.
     fed_defaults: inputs with a default value that must be fed; run() makes one of each input that
         is fed, by loading the model once more.
@@ -128,8 +126,7 @@ class SessionOptions(_Options):
     _kind = "session"
     _defaults = _SESSION_IGNORED
     _known = frozenset(
-        ["threads", "execution", "optimize", "disabled_passes", "lenient", "seed", "states"]
-        + ["low_latency", "fed_defaults"]
+        ["threads", "execution", "optimize", "disabled_passes", "lenient", "seed", "states", "fed_defaults"]
         + ["intra_op_num_threads", "graph_optimization_level"]
         + ["enable_profiling", "profile_file_prefix"]
     )
@@ -144,7 +141,6 @@ class SessionOptions(_Options):
         lenient: bool = False,
         seed: Union[int, None] = None,
         states: Union[Mapping[str, str], None] = None,
-        low_latency: bool = False,
         fed_defaults: Union[list[str], tuple[str, ...]] = (),
     ) -> None:
         super().__init__()
@@ -155,7 +151,6 @@ class SessionOptions(_Options):
         self.lenient = lenient
         self.seed = seed
         self.states = dict(state_pairs(states or {}))
-        self.low_latency = low_latency
         self.fed_defaults = texts("fed_defaults", fed_defaults)
         self.enable_profiling = False
         self.profile_file_prefix = "onnxruntime_profile_"
@@ -261,7 +256,6 @@ class SessionOptions(_Options):
             bool(self.lenient),
             _integer("seed", _default_seed if self.seed is None else self.seed, 0, 2**63 - 1),
             state_pairs(self.states),
-            bool(self.low_latency),
             texts("fed_defaults", self.fed_defaults),
         )
 

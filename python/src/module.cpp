@@ -30,7 +30,7 @@ RunSettings run_settings(double deadline, std::int64_t max_steps, std::int64_t m
 
 SessionOptions session_options(int threads, const std::string& execution, bool optimize,
                                std::vector<std::string> disabled_passes, bool lenient,
-                               std::int64_t seed, Pairs states, bool low_latency,
+                               std::int64_t seed, Pairs states,
                                std::vector<std::string> fed_defaults) {
   SessionOptions options;
   options.threads = threads;
@@ -43,7 +43,6 @@ SessionOptions session_options(int threads, const std::string& execution, bool o
   options.lenient = lenient;
   options.seed = seed;
   options.states = std::move(states);
-  options.low_latency = low_latency;
   options.fed_defaults = std::move(fed_defaults);
   return options;
 }

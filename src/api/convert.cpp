@@ -37,8 +37,6 @@ Expected<void> check_places(const fs::path& from, const fs::path& to, Format for
 
 Expected<void> convert_function(const std::string& from, const std::string& to, Format format,
                                 const ConvertOptions& options) {
-  if (options.stream)
-    return fail(Code::unsupported, "'{}' is a function, which has no form for streams", from);
   SCANLOOM_TRY(const Function function, Function::load(from, options.session));
   if (format == Format::onnx) return function.to_onnx(to, options.external_data);
   return function.to_openvino(to);
@@ -48,9 +46,7 @@ Expected<void> convert_source(const Source& source, const std::string& to, Forma
                               const ConvertOptions& options) {
   Diagnostics diagnostics;
   SessionOptions as_written = options.session;
-  // Loops over time are found in what passes have made of layers.
-  as_written.optimize = options.stream;
-  as_written.low_latency = options.stream;
+  as_written.optimize = false;
   Expected<Loaded> loaded = load_module(source, as_written, diagnostics);
   if (options.session.on_warning)
     for (const std::string& warning : diagnostics.warnings()) options.session.on_warning(warning);

@@ -15,7 +15,6 @@
 #include "ir/verify.h"
 #include "ir/walk.h"
 #include "passes/run.h"
-#include "passes/stream_form.h"
 
 namespace scanloom {
 namespace {
@@ -97,15 +96,6 @@ Expected<ir::Module> read(const Source& source, const SessionOptions& options,
   return module;
 }
 
-/// See SessionOptions::low_latency. Passes have run on the module.
-Expected<void> keep_carried(Loaded& loaded, const SessionOptions& options) {
-  const ir::Module& module = loaded.for_streams ? *loaded.for_streams : loaded.module;
-  SCANLOOM_TRY(passes::StreamForm form, passes::stream_form(module, passes::FirstValues::inside));
-  loaded.module = std::move(form.module);
-  SCANLOOM_CHECK_OK(ir::verify(loaded.module));
-  return optimise(loaded, options);
-}
-
 CheckReport check_source(const Expected<Source>& source, const SessionOptions& options) {
   CheckReport report;
   Diagnostics diagnostics;
@@ -146,7 +136,6 @@ Expected<Loaded> load_module(const Source& source, const SessionOptions& options
   for (const onnx::DefaultInfo& value : info.defaults)
     loaded.defaults.push_back(describe_default(value));
   SCANLOOM_CHECK_OK(optimise(loaded, options));
-  if (options.low_latency) SCANLOOM_CHECK_OK(keep_carried(loaded, options));
   return loaded;
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "ir/infer.h"
 #include "ir/op_def.h"
 #include "ir/walk.h"
 #include "ops/ops.h"
@@ -136,15 +135,14 @@ void drop_arguments(Module& module, const std::vector<bool>& dropped) {
 /// Makes the values that loops carry states of the module, one site after the other.
 class Former {
  public:
-  Former(const Module& module, FirstValues first_values)
-      : where_(first_values), uses_(ir::count_uses(module)), before_(arguments_read(module)) {
+  explicit Former(const Module& module)
+      : uses_(ir::count_uses(module)), before_(arguments_read(module)) {
     form_.module = module;
     form_.outputs = module.region(module.top()).yields.size();
     first_values_ = module;
   }
 
   void keep(const CarriedSite& site) {
-    if (where_ == FirstValues::inside) return keep_inside(site);
     Module& module = form_.module;
     const std::string name =
         unused_name(fmt::format("state {} of {}", site.output, module.describe(site.node)));
@@ -167,11 +165,14 @@ class Former {
         computed_.push_back(first);
       }
     }
-    add(std::move(state), site, name + "'");
+    ir::Region& top = module.region(module.top());
+    state.output = static_cast<std::uint32_t>(top.yields.size());
+    top.yields.push_back(module.node(site.node).outputs[site.output]);
+    module.output_names.push_back(name + "'");
+    module.states.push_back(std::move(state));
   }
 
   StreamForm finish() {
-    if (where_ == FirstValues::inside) return std::move(form_);
     drop_what_only_starts_read();
     if (!computed_.empty()) {
       ir::Region& top = first_values_.region(first_values_.top());
@@ -189,64 +190,6 @@ class Former {
   }
 
  private:
-  void add(ir::State state, const CarriedSite& site, std::string output_name) {
-    Module& module = form_.module;
-    ir::Region& top = module.region(module.top());
-    state.output = static_cast<std::uint32_t>(top.yields.size());
-    top.yields.push_back(module.node(site.node).outputs[site.output]);
-    module.output_names.push_back(std::move(output_name));
-    module.states.push_back(std::move(state));
-  }
-
-  void keep_inside(const CarriedSite& site) {
-    Module& module = form_.module;
-    std::vector<ValueId>& inputs = module.node(site.node).inputs;
-    if (inputs.size() <= site.input) inputs.resize(site.input + 1);
-    const ValueId first = inputs[site.input];
-    const std::string name =
-        unused_name(fmt::format("{}/state_{}", short_name(site.node), site.output));
-    ir::State state{.name = name, .is_hidden = true};
-    const ValueId argument = module.add_argument(module.top(), site.type, name);
-    state.input = module.value(argument).index;
-    ValueId begins = argument;
-    if (const tensor::Tensor* constant = first.valid() ? constant_of(module, first) : nullptr) {
-      state.initial = *constant;
-    } else if (first.valid()) {
-      const ValueId is_kept =
-          module.add_argument(module.top(), ir::Type::scalar(DType::boolean), name + "/kept");
-      state.is_kept = module.value(is_kept).index;
-      begins = kept_or(is_kept, argument, first, site.node);
-    }
-    module.node(site.node).inputs[site.input] = begins;
-    add(std::move(state), site, unused_name(name + "/next"));
-  }
-
-  /// A branch before the node: the kept value, or the first one.
-  ValueId kept_or(ValueId is_kept, ValueId kept, ValueId first, NodeId before) {
-    Module& module = form_.module;
-    const NodeId branch = module.add_node(module.top(), ir::branch_op, {is_kept, kept, first}, {},
-                                          {}, module.node(before).place);
-    for (std::size_t side = 0; side < 2; ++side) {
-      const ir::RegionId region = module.add_region(branch, side == 0 ? "kept" : "first");
-      module.node(branch).regions.push_back(region);
-      const ValueId arguments[] = {module.add_argument(region, module.value(kept).type),
-                                   module.add_argument(region, module.value(first).type)};
-      module.region(region).yields.push_back(arguments[side]);
-    }
-    std::vector<NodeId>& nodes = module.region(module.top()).nodes;
-    nodes.pop_back();
-    nodes.insert(std::ranges::find(nodes, before), branch);
-    const ir::Type type = ir::join(module.value(kept).type, module.value(first).type, module.dims);
-    return module.add_output(branch, type);
-  }
-
-  /// What the user calls the node.
-  [[nodiscard]] std::string short_name(NodeId node) const {
-    const std::string text = form_.module.describe(node);
-    const std::size_t begin = text.find('\''), end = text.find('\'', begin + 1);
-    return end == std::string::npos ? text : text.substr(begin + 1, end - begin - 1);
-  }
-
   /// No input or result of the model has it.
   [[nodiscard]] std::string unused_name(std::string name) const {
     const ir::Region& top = form_.module.region(form_.module.top());
@@ -281,7 +224,6 @@ class Former {
       module.states[i].input = module.value(inputs[i]).index;
   }
 
-  FirstValues where_;
   std::vector<std::uint32_t> uses_;
   std::vector<bool> before_;
   StreamForm form_;
@@ -291,7 +233,7 @@ class Former {
 
 }  // namespace
 
-Expected<StreamForm> stream_form(const Module& module, FirstValues first_values) {
+Expected<StreamForm> stream_form(const Module& module) {
   std::optional<Error> first_error;
   for (const Dim steps : open_sizes(module)) {
     Expected<StepAxes> axes = follow_steps(module, steps);
@@ -300,7 +242,7 @@ Expected<StreamForm> stream_form(const Module& module, FirstValues first_values)
       continue;
     }
     if (axes->sites.empty()) continue;
-    Former former(module, first_values);
+    Former former(module);
     for (const CarriedSite& site : axes->sites) former.keep(site);
     return former.finish();
   }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -11,12 +10,6 @@
 #include "ir/module.h"
 
 namespace scanloom::passes {
-
-/// Where first values of states that are computed, or fed, stand in the form.
-enum class FirstValues : std::uint8_t {
-  apart,   ///< in `initial`, or they are the states' own inputs: a stream asks for them once
-  inside,  ///< in the module, which says by `ir::State::is_kept` whether to take them
-};
 
 struct StreamForm {
   /// Its `states` are what the loops carry; the outputs behind `outputs` are their next values.
@@ -29,11 +22,9 @@ struct StreamForm {
 
 /// Makes pieces of the inputs that share the size which the loops walk along, or products sum over.
 /// Every node must treat the steps alike: results of a step come from its own inputs and from
-/// states. Inputs that only first values are computed from are left to `initial`. With first values
-/// inside, states are hidden, and inputs stay what they are. Errors:
+/// states. Inputs that only first values are computed from are left to `initial`. Errors:
 /// unsupported (what computes across steps, by name; no loop walks along a size that is open),
 /// invalid_argument.
-Expected<StreamForm> stream_form(const ir::Module& module,
-                                 FirstValues first_values = FirstValues::apart);
+Expected<StreamForm> stream_form(const ir::Module& module);
 
 }  // namespace scanloom::passes
