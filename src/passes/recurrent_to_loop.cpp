@@ -198,10 +198,6 @@ class Layer {
   Expected<bool> rewrite() {
     if (!can_be_written()) return false;
     const std::string& direction = attr_of(node_, "direction").text();
-    xs_ = node_.inputs[kX];
-    if (batch_first_) {
-      SCANLOOM_TRY(xs_, transposed(xs_, {1, 0, 2}));
-    }
     std::vector<ValueId> states;
     std::vector<std::vector<ValueId>> lasts(count_of_states());  // [state][direction]
     const std::int64_t count = direction == "bidirectional" ? 2 : 1;
@@ -210,17 +206,16 @@ class Layer {
       states.push_back(made.states);
       for (std::size_t i = 0; i < lasts.size(); ++i) lasts[i].push_back(made.lasts[i]);
     }
-    // [steps, directions, batch, hidden] and [directions, batch, hidden], or the batch first.
+    // [steps, directions, batch, hidden] and [directions, batch, hidden]. With the batch first the
+    // directions are joined before the steps, which copies whole sequences.
     SCANLOOM_TRY(ValueId all, joined(states, 1));
     if (batch_first_) {
-      SCANLOOM_TRY(all, transposed(all, {2, 0, 1, 3}));
+      SCANLOOM_TRY(all, write_.op(ops::transpose_op, {all},
+                                  {{"perm", std::vector<std::int64_t>{0, 2, 1, 3}}}));
     }
     rewriter_.replace(node_.outputs[kStates], all);
     for (std::size_t i = 0; i < lasts.size(); ++i) {
-      SCANLOOM_TRY(ValueId last, joined(lasts[i], 0));
-      if (batch_first_) {
-        SCANLOOM_TRY(last, transposed(last, {1, 0, 2}));
-      }
+      SCANLOOM_TRY(const ValueId last, joined(lasts[i], batch_first_ ? 1 : 0));
       rewriter_.replace(node_.outputs[kLast + i], last);
     }
     return true;
@@ -272,10 +267,6 @@ class Layer {
            (!is_lstm() || has(kInitial + 1, state));
   }
 
-  Expected<ValueId> transposed(ValueId value, std::vector<std::int64_t> order) {
-    return write_.op(ops::transpose_op, {value}, {{"perm", std::move(order)}});
-  }
-
   /// Each with a new axis there, one behind the other.
   Expected<ValueId> joined(const std::vector<ValueId>& values, std::int64_t axis) {
     std::vector<ValueId> parts;
@@ -307,7 +298,8 @@ class Layer {
   Expected<ValueId> initial_state(std::size_t state, std::int64_t d) {
     if (operand(node_, kInitial + state).valid())
       return write_.at(node_.inputs[kInitial + state], batch_first_ ? 1 : 0, d);
-    SCANLOOM_TRY(const ValueId batch, write_.op(ops::dim_op, {xs_}, {{"axis", 1}}));
+    SCANLOOM_TRY(const ValueId batch,
+                 write_.op(ops::dim_op, {node_.inputs[kX]}, {{"axis", batch_first_ ? 0 : 1}}));
     SCANLOOM_TRY(const ValueId rows,
                  write_.op(ops::unsqueeze_op, {batch}, {{"axes", std::vector<std::int64_t>{0}}}));
     SCANLOOM_TRY(const ValueId sizes,
@@ -323,21 +315,24 @@ class Layer {
       SCANLOOM_TRY(initial.emplace_back(), initial_state(i, d));
     }
     Module& module = rewriter_.module();
+    const std::int64_t axis = batch_first_ ? 1 : 0;  // of the steps
     const Dim steps = x_.dims[batch_first_ ? 1 : 0], batch = x_.dims[batch_first_ ? 0 : 1];
     const Type state = Type::of(x_.dtype, {batch, hidden_});
     const std::vector<ValueId> captured = {outer.w, outer.r, outer.w_bias, outer.r_bias};
     std::vector<ValueId> inputs = captured;
     inputs.insert(inputs.end(), initial.begin(), initial.end());
-    inputs.push_back(xs_);
+    inputs.push_back(node_.inputs[kX]);
     std::vector<Type> results(initial.size(), state);
-    results.push_back(Type::of(x_.dtype, {steps, batch, hidden_}));
+    results.push_back(Type::of(x_.dtype, batch_first_ ? std::vector<Dim>{batch, steps, hidden_}
+                                                      : std::vector<Dim>{steps, batch, hidden_}));
     const ir::NodeId loop = module.add_node(write_.builder().region(), ir::loop_op,
                                             std::move(inputs), {}, std::move(results), node_.place);
     ir::LoopPorts ports{.fixed_sizes = true,
                         .captured = static_cast<std::uint32_t>(captured.size()),
                         .carried = static_cast<std::uint32_t>(initial.size())};
-    ports.scanned.push_back({.start = backwards ? -1 : 0, .stride = backwards ? -1 : 1});
-    ports.stacked.push_back({.reverse = backwards});
+    ports.scanned.push_back(
+        {.axis = axis, .start = backwards ? -1 : 0, .stride = backwards ? -1 : 1});
+    ports.stacked.push_back({.axis = axis, .reverse = backwards});
     module.node(loop).loop = std::move(ports);
     const ir::RegionId body = module.add_region(loop, "cell");
     module.node(loop).regions.push_back(body);
@@ -381,7 +376,6 @@ class Layer {
   const Type x_;
   const std::int64_t hidden_;
   const bool batch_first_;
-  ValueId xs_;
 };
 
 }  // namespace
