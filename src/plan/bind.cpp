@@ -124,7 +124,7 @@ void Binder::bind_arguments() {
       spot.spot.dtype = result.dtype;
       bound.source = spot.spot;
       out_->result_bytes = saturating_sum(out_->result_bytes, account_for(top.yields[i]));
-      want(module_.top(), top.yields[i], spot);
+      want_source(module_.top(), top.yields[i], spot);
     }
     out_->results.push_back(bound);
   }

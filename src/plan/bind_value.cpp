@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/ops.h"
+#include "ops/reshape_view.h"
 #include "plan/binder.h"
 #include "plan/dynamic.h"
 
@@ -109,6 +110,19 @@ void Binder::want(ir::RegionId region, ir::ValueId value, const Location& destin
     return;
   if (node.op == &ir::loop_op && module_.value(value).index < node.loop->carried) return;
   wanted_[value.index] = destination;
+}
+
+/// As `want`, and what the value is a view of under other sizes, so that the view lies there, too.
+void Binder::want_source(ir::RegionId region, ir::ValueId value, Location destination) {
+  for (;;) {
+    want(region, value, destination);
+    const ir::NodeId producer = module_.value(value).producer;
+    if (!producer.valid() || module_.node(producer).parent != region) return;
+    if (module_.node(producer).op->view != ops::reshape_view) return;
+    value = module_.node(producer).inputs[0];
+    if (!is_static(value) || is_object(value)) return;
+    destination.spot.layout = contiguous_layout(type(value).shape());
+  }
 }
 
 void Binder::touch(const Location& location) {

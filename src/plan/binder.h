@@ -107,6 +107,7 @@ class Binder {
                              const std::vector<Location>& outputs);
   [[nodiscard]] std::vector<tensor::Operand> operands_of(const std::vector<Location>& spots) const;
   void want(ir::RegionId region, ir::ValueId value, const Location& destination);
+  void want_source(ir::RegionId region, ir::ValueId value, Location destination);
 
   // bind_node.cpp
   bool bind_view(ir::NodeId id);

@@ -73,6 +73,39 @@ TEST(Bind, ResultsAndRowsAreWrittenWhereTheyBelong) {
   EXPECT_NE(print(**binding).find("16 bytes per step"), std::string::npos);
 }
 
+TEST(Bind, ResultsUnderOtherSizesAreWrittenWhereTheyBelong) {
+  const auto binding = bind_text(R"(module "views" {
+  graph(%0 "x": f32[T,4]) {
+    %1 = exp(%0) : f32[T,4]
+    %2 = unsqueeze(%1) {axes = [1]} : f32[T,1,4]
+    %3 = flatten(%2) {axis = 0} : f32[1,4*T]
+    yield %3 "flat"
+  }
+}
+)",
+                                 {{6, 4}});
+  ASSERT_TRUE(binding) << binding.error().message();
+  EXPECT_EQ((*binding)->calls.size(), 1u);
+  EXPECT_EQ((*binding)->arena_bytes, 0);
+}
+
+TEST(Bind, AValueWantedTwiceIsCopiedOnce) {
+  const auto binding = bind_text(R"(module "views" {
+  graph(%0 "x": f32[T,4]) {
+    %1 = exp(%0) : f32[T,4]
+    %2 = unsqueeze(%1) {axes = [1]} : f32[T,1,4]
+    %3 = transpose(%1) {perm = [1, 0]} : f32[4,T]
+    %4 = unsqueeze(%3) {axes = [0]} : f32[1,4,T]
+    yield %2 "y", %1 "same", %4 "across"
+  }
+}
+)",
+                                 {{6, 4}});
+  ASSERT_TRUE(binding) << binding.error().message();
+  EXPECT_EQ((*binding)->calls.size(), 3u);  // exp, and copies to the second and third result
+  EXPECT_EQ((*binding)->arena_bytes, 0);
+}
+
 TEST(Bind, ABranchThatSizesDecideLeavesOneSide) {
   const auto binding = bind_text(R"(module "sides" {
   graph(%0 "x": f32[T]) {
