@@ -1,4 +1,4 @@
-"""Scanloom and onnxruntime behind one interface, each with one thread."""
+"""Scanloom and onnxruntime behind one interface, each with one thread where nothing else is said."""
 
 import functools
 import json
@@ -18,8 +18,8 @@ FIRST_EXPRESSION = pathlib.Path(__file__).with_name("first_expression.py")
 FIRST_RESULT = pathlib.Path(__file__).resolve().parent / "first_result.py"
 
 
-def scanloom_session(path, execution="automatic"):
-    return scanloom.InferenceSession(str(path), threads=1, execution=execution)
+def scanloom_session(path, execution="automatic", threads=1):
+    return scanloom.InferenceSession(str(path), threads=threads, execution=execution)
 
 
 def onnxruntime_session(path, optimize=True):
@@ -79,6 +79,14 @@ def executions(path, feeds):
         if not words:
             break
     return ways
+
+
+def compiled(path, feeds, threads):
+    """Scanloom with all the machine code that it has for the model."""
+    session = scanloom_session(path, "compiled", threads)
+    session.run(None, feeds)
+    run = functools.partial(session.run, None, feeds)
+    return Engine("scanloom", run, "; ".join(strategies(session)))
 
 
 def peer(path, feeds, name="onnxruntime"):

@@ -73,6 +73,7 @@ class Place:
     models: dict[str, pathlib.Path]
     baseline: object
     only: Sequence[str] = ()
+    threads: int = 1  # of those engines that are asked to take more than one
 
     def wants(self, name: str) -> bool:
         """Whether a question whose name begins so may be asked."""

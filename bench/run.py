@@ -17,7 +17,8 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 ROOT = FOLDER.parent
 sys.path.insert(0, str(FOLDER))
 
-os.environ.setdefault("SCANLOOM_THREADS", "1")  # of functions, which take no number of threads
+# Of functions, which take no number of threads. The package reads it when it is first used.
+os.environ["SCANLOOM_THREADS"] = "1"
 
 import harness  # noqa: E402
 import machine  # noqa: E402
@@ -35,6 +36,9 @@ def parse_arguments() -> argparse.Namespace:
                         help="ask only the questions whose names begin so")
     parser.add_argument("--peers", nargs="+", default=[], metavar="NAME",
                         help="measure beside the peers whose names begin so")
+    parser.add_argument("--threads", type=int, default=1,
+                        help="of Scanloom and its peer (default 1); with more, only the questions "
+                        "whose peers can are asked: openvino")
     parser.add_argument("--pairs", type=int, default=15,
                         help="interleaved pairs per comparison (default 15)")
     parser.add_argument("--sample", type=float, default=0.02, metavar="SECONDS",
@@ -46,10 +50,12 @@ def parse_arguments() -> argparse.Namespace:
     arguments = parser.parse_args()
     if arguments.pairs < 1:
         parser.error(f"--pairs is {arguments.pairs}, but must be 1 or more")
+    if arguments.threads < 1:
+        parser.error(f"--threads is {arguments.threads}, but must be 1 or more")
     return arguments
 
 
-def make_place(only: list[str]) -> harness.Place:
+def make_place(only: list[str], threads: int) -> harness.Place:
     build = ROOT / "build" / "bench-data"
     return harness.Place(
         build=build,
@@ -58,6 +64,7 @@ def make_place(only: list[str]) -> harness.Place:
         models=models.write_all(build),
         baseline=native.Baseline(build),
         only=only,
+        threads=threads,
     )
 
 
@@ -141,16 +148,21 @@ def print_row(cells: tuple[str, ...]) -> None:
 
 def main() -> int:
     arguments = parse_arguments()
-    place = make_place(arguments.only)
+    os.environ["SCANLOOM_THREADS"] = str(arguments.threads)
+    place = make_place(arguments.only, arguments.threads)
     here = machine.describe()
     print(machine.summary(here))
-    print(f"one thread, {arguments.pairs} interleaved pairs, {arguments.clock} clock; times: "
+    count = "one thread" if arguments.threads == 1 else f"{arguments.threads} threads"
+    print(f"{count}, {arguments.pairs} interleaved pairs, {arguments.clock} clock; times: "
           "minimum per unit; ratio: median of scanloom / peer\n")
     print_row(HEADINGS)
     findings = Findings()
     for info in sorted(pkgutil.iter_modules(questions.__path__), key=lambda info: info.name):
+        module = importlib.import_module(f"questions.{info.name}")
+        if arguments.threads > 1 and not getattr(module, "ANY_THREADS", False):
+            continue
         try:
-            ask(importlib.import_module(f"questions.{info.name}"), place, arguments, findings)
+            ask(module, place, arguments, findings)
         except harness.Skip as reason:
             findings.skipped.append(f"{info.name}: {reason}")
     print()
@@ -169,6 +181,7 @@ def write_json(arguments, here, findings) -> None:
     report = {
         "machine": here,
         "clock": arguments.clock,
+        "threads": arguments.threads,
         "comparisons": [
             dataclasses.asdict(item) | {"met": item.met} for item in findings.comparisons
         ],

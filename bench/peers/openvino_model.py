@@ -1,5 +1,5 @@
-"""OpenVINO over the same model: Scan and Loop become its TensorIterator and Loop; float32 and
-one thread."""
+"""OpenVINO over the same model, with float32 inside and as many threads as are asked for: Scan and
+Loop of ONNX become its TensorIterator and Loop."""
 
 import sys
 
@@ -10,12 +10,14 @@ sys.modules["openvino_telemetry"] = None  # it would start a process that report
 import openvino  # noqa: E402
 
 
-def model(path, feeds):
+def model(path, feeds, threads=1):
     core = openvino.Core()
     options = {
-        "INFERENCE_NUM_THREADS": 1,
+        "INFERENCE_NUM_THREADS": threads,
         "NUM_STREAMS": 1,
+        "PERFORMANCE_HINT": "LATENCY",
         "INFERENCE_PRECISION_HINT": "f32",
+        "EXECUTION_MODE_HINT": "ACCURACY",
         "ENABLE_CPU_PINNING": False,
     }
     request = core.compile_model(str(path), "CPU", options).create_infer_request()
