@@ -44,7 +44,7 @@ struct Schedule {
   std::int64_t steps = 0, batch = 0, input = 0, hidden = 0, directions = 1;
   std::int64_t units = 0;              ///< hidden, rounded up to whole vectors
   std::int64_t chunk = 1;              ///< steps whose products with x are made together
-  bool beside = false;                 ///< ... beside the steps of the chunk before
+  bool beside = false;                 ///< they may be made beside the steps before
   std::int64_t weights_floats = 0;     ///< of one direction
   std::int64_t task_floats = 0;        ///< of scratch
   std::shared_ptr<const void> packed;  ///< null: weights are packed at the start of every call
@@ -116,7 +116,9 @@ class Task {
     h_ = scratch;
     c_ = scratch + 2 * state;
     xw_ = scratch + 3 * state;
-    next_xw_ = xw_ + plan.chunk * rows_ * 4 * plan.units;
+    beside_ = plan.beside && (threads == 1 || shares_units());
+    chunk_ = beside_ ? kRowsAhead : plan.chunk;
+    next_xw_ = xw_ + kRowsAhead * 4 * plan.units;
     step_ = {rows_,        plan.hidden, plan.units, nullptr,        weights.r,
              weights.bias, h_,          c_,         scratch + state};
     step_.last_block = 2 * plan.units / plan.simd->f32.panel;
@@ -125,8 +127,8 @@ class Task {
   void run() {
     load_state(kInitialH, h_);
     load_state(kInitialC, c_);
-    for (std::int64_t first = 0; first < plan_.steps; first += plan_.chunk) {
-      const std::int64_t count = std::min(plan_.chunk, plan_.steps - first);
+    for (std::int64_t first = 0; first < plan_.steps; first += chunk_) {
+      const std::int64_t count = std::min(chunk_, plan_.steps - first);
       if (step_.beside.a == nullptr) project(first, count);
       make_beside(first + count);
       for (std::int64_t k = 0; k < count; ++k) {
@@ -201,7 +203,7 @@ class Task {
   // The steps from `first` on are to make what project() would have made of a chunk beginning
   // there.
   void make_beside(std::int64_t first) {
-    if (!plan_.beside || plan_.steps - first < kRowsAhead) {
+    if (!beside_ || plan_.steps - first < kRowsAhead) {
       step_.beside = {};
       return;
     }
@@ -213,13 +215,17 @@ class Task {
                     .b = weights_.w,
                     .k = plan_.input,
                     .c = next_xw_,
-                    .c_row = 4 * plan_.units};
+                    .c_row = 4 * plan_.units,
+                    .panels = 4 * plan_.units / plan_.simd->f32.panel};
   }
 
+  // Products with x alone would have all threads.
+  [[nodiscard]] bool shares_units() const {
+    return threads_ > 1 && 4 * plan_.units * plan_.hidden >= kSharedFloats;
+  }
   // Each thread has the weights of its units in its own cache.
   void take_step() const {
-    if (threads_ == 1 || 4 * plan_.units * plan_.hidden < kSharedFloats)
-      return plan_.simd->lstm_step(step_);
+    if (!shares_units()) return plan_.simd->lstm_step(step_);
     parallel_for((step_.last_block + 1) / 2, threads_, [&](std::int64_t pair) {
       LstmStep part = step_;
       part.first_block = 2 * pair;
@@ -252,6 +258,8 @@ class Task {
   std::int64_t d_, first_;
   int threads_;
   std::int64_t rows_;
+  bool beside_ = false;
+  std::int64_t chunk_ = 1;
   float *h_, *c_, *xw_, *next_xw_;
   LstmStep step_;
 };
@@ -329,12 +337,13 @@ Schedule plan_of(const PrepareCtx& ctx) {
       plan.weights_floats > kLargeFloats ? kProductRowsOfLarge : kProductRows;
   plan.chunk = std::clamp<std::int64_t>(product_rows / std::max<std::int64_t>(rows, 1), 1,
                                         std::max<std::int64_t>(plan.steps, 1));
-  plan.beside = plan.simd->beside && plan.batch == 1 && plan.steps >= 2 * kRowsAhead &&
-                x.strides[2] == 1 && 4 * plan.units * plan.hidden >= kBesideFloats;
-  if (plan.beside) plan.chunk = kRowsAhead;
-  const std::int64_t chunks = plan.beside ? 2 : 1;
+  // Two chunks of rows take the place of one.
+  static_assert(kProductRows >= 2 * kRowsAhead);
+  plan.beside = plan.simd->strip_beside != nullptr && plan.batch == 1 &&
+                plan.steps >= 2 * kRowsAhead && x.strides[2] == 1 &&
+                4 * plan.units * plan.hidden >= kBesideFloats;
   plan.task_floats =
-      rounded_up(3 * kTaskRows * plan.units + chunks * plan.chunk * rows * 4 * plan.units, 16);
+      rounded_up(3 * kTaskRows * plan.units + plan.chunk * rows * 4 * plan.units, 16);
   return plan;
 }
 

@@ -22,7 +22,7 @@ struct LstmStep {
   float* next_h = nullptr;                       ///< [rows][units], not h
   std::int64_t first_block = 0, last_block = 0;  ///< those before it; the first is even
   bool backwards = false;                        ///< from the last pair of blocks to the first
-  ProductBeside<float> beside;  ///< of one row: xw of later steps, all blocks of it
+  ProductBeside<float> beside;                   ///< of one row: xw of later steps, for all blocks
 };
 
 }  // namespace scanloom::kernels

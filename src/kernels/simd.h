@@ -7,6 +7,7 @@
 #include "kernels/elimination.h"
 #include "kernels/lstm_step.h"
 #include "kernels/product.h"
+#include "kernels/tile_beside.h"
 #include "tensor/affine_scan.h"
 
 namespace scanloom::kernels {
@@ -23,8 +24,10 @@ struct SimdTables {
   void (*f32_affine)(const tensor::AffineScan<float>&);
   void (*f64_affine)(const tensor::AffineScan<double>&);
   void (*lstm_step)(const LstmStep&);
-  bool beside;  ///< a product of one row leaves the arithmetic units time (tile_beside.h)
-  bool fuses;   ///< products multiply and add with one rounding
+  /// Pairs of panels of a strip of one row that begins with 0, `backwards` or not, and beside that
+  /// a round of another product. Null where that does not pay; then lstm_step takes none either.
+  void (*strip_beside)(const Strip<float>&, const ProductBeside<float>&);
+  bool fuses;  ///< products multiply and add with one rounding
 };
 
 /// The best table that `isa` permits.

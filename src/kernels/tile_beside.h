@@ -12,9 +12,9 @@ namespace scanloom::kernels {
 /// Rows that are made ahead: the steps of one chunk, beside the steps of the chunk before.
 inline constexpr std::int64_t kRowsAhead = 16;
 
-/// A product of kRowsAhead rows, of which block after block of another product makes a part. The
-/// other has one row and as many columns, two panels to a block, and comes kRowsAhead times, in
-/// rounds: then this one is done.
+/// Panels of a product of kRowsAhead rows, of which block after block of another product makes a
+/// part. The other has one row, blocks of two panels, and comes kRowsAhead times, in rounds: then
+/// this one is done.
 template <class T>
 struct ProductBeside {
   const T* a = nullptr;    ///< null: nothing is made. Elements of a row are neighbours
@@ -23,7 +23,29 @@ struct ProductBeside {
   std::int64_t k = 0;
   T* c = nullptr;
   std::int64_t c_row = 0;
+  std::int64_t panels = 0;
   std::int64_t round = 0;
+};
+
+/// The part of it that blocks [first, last) of `count` are to make.
+template <class T>
+ProductBeside<T> share_beside(ProductBeside<T> whole, std::int64_t panel, std::int64_t first,
+                              std::int64_t last, std::int64_t count) {
+  const std::int64_t from = whole.panels * first / count, to = whole.panels * last / count;
+  whole.b += from * panel * whole.k;
+  whole.c += from * panel;
+  whole.panels = to - from;
+  return whole;
+}
+
+/// Block `index` of `count` of a row's product: two panels, k elements deep.
+template <class T>
+struct RowBlock {
+  const T* a = nullptr;
+  const T* b = nullptr;
+  std::int64_t k = 0;
+  T* c = nullptr;
+  std::int64_t index = 0, count = 0;
 };
 
 }  // namespace scanloom::kernels
