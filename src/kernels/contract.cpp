@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "kernels/contract_beside.h"
 #include "kernels/kernel.h"
 #include "kernels/simd.h"
 #include "tensor/contraction.h"
@@ -377,6 +378,25 @@ Prepared prepare(const PrepareCtx& ctx) {
 }
 
 }  // namespace
+
+std::optional<PackedProduct> packed_product(const PrepareCtx& ctx) {
+  const bool floats = ctx.inputs[0].dtype == DType::f32 && ctx.inputs[1].dtype == DType::f32 &&
+                      ctx.outputs[0].dtype == DType::f32;
+  if (!floats || !products_agree(ctx.isa) || ctx.packs == nullptr) return std::nullopt;
+  const ProductFns<float>& fns = product_fns<float>(ctx.isa);
+  const std::string_view spec = ctx.attrs[0].present() ? ctx.attrs[0].text() : std::string_view();
+  const auto contraction =
+      tensor::contraction_of(spec, ctx.inputs[0], ctx.inputs[1], ctx.outputs[0]);
+  if (!contraction) return std::nullopt;
+  const bool a_constant = ctx.constants[0] != nullptr, b_constant = ctx.constants[1] != nullptr;
+  const bool swap = should_swap(*contraction, fns.panel / 2, a_constant, b_constant);
+  auto plan = plan_of<float>(*contraction, swap, fns);
+  const bool plain = !plan.empty && plan.outer.empty() && plan.depth.empty();
+  if (!plain || !(swap ? a_constant : b_constant) || !worth_packing_once(plan)) return std::nullopt;
+  pack_constant(ctx, plan);
+  return PackedProduct{plan.a_input, plan.m,     plan.n,        plan.k,     plan.a_row,
+                       plan.a_step,  plan.c_row, plan.c_column, plan.packed};
+}
 
 extern constinit const KernelDef contract_kernel{
     .name = "contract",

@@ -38,7 +38,8 @@ class BodyCheck {
  public:
   explicit BodyCheck(const Binding& binding) : binding_(binding) {}
 
-  std::vector<Spot> spots;  ///< all that it reads and makes
+  std::vector<Spot> spots;           ///< all that it reads and makes
+  std::vector<Spot> spots_in_parts;  ///< of which a step touches a small part
   std::vector<std::int64_t> state_buffers;
   std::int64_t inner_steps = 0, most_inner_trips = 0;
 
@@ -93,8 +94,10 @@ class BodyCheck {
   }
 
   void add_call(const BoundCall& call) {
-    for (std::size_t i = 0; i < std::size_t{call.inputs} + call.outputs; ++i)
-      spots.push_back(binding_.operands[call.first_operand + i]);
+    for (std::size_t i = 0; i < std::size_t{call.inputs} + call.outputs; ++i) {
+      const bool own = call.products_beside == 0 || i < 2 || i == call.inputs;
+      (own ? spots : spots_in_parts).push_back(binding_.operands[call.first_operand + i]);
+    }
   }
 
   std::string add_alias(const Alias& alias) {
@@ -167,8 +170,9 @@ void Binder::keep_apart(BoundLoop& loop) {
         fmt::format("has operands of {} bytes, {} are the most of a compiled body", bytes, most);
     return;
   }
-  for (const Spot& spot : check.spots)
-    if (spot.buffer != kNone) arena_.use(spot.buffer);
+  for (const auto* spots : {&check.spots, &check.spots_in_parts})
+    for (const Spot& spot : *spots)
+      if (spot.buffer != kNone) arena_.use(spot.buffer);
   for (const std::int64_t buffer : check.state_buffers) arena_.use(static_cast<BufferId>(buffer));
   loop.inner_steps = check.inner_steps;
   loop.most_inner_trips = check.most_inner_trips;

@@ -293,6 +293,7 @@ Expected<void> Binder::finish_loop(Frame& frame) {
       arena_.use(static_cast<BufferId>(port.buffer_a));
       arena_.use(static_cast<BufferId>(port.buffer_b));
     }
+  if (!frame.faulty) make_beside(loop);
   keep_apart(loop);
   emit(Op::loop_end, frame.index);
   arena_.close_loop();

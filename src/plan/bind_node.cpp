@@ -32,16 +32,10 @@ const char* Binder::try_kernel(ir::NodeId id, const kernels::KernelDef& def,
   std::vector<Location> inputs = all_inputs;
   if (node.op->scalar != nullptr)
     std::erase_if(inputs, [](const Location& input) { return !input.spot.present(); });
-  const std::vector<tensor::Operand> in = operands_of(inputs), out = operands_of(outputs);
-  std::vector<const void*> constants;
+  const std::vector<Spot> spots = spots_of(inputs);
+  const std::vector<tensor::Operand> in = operands_of(spots), out = operands_of(spots_of(outputs));
   bool of_plan = true;
-  for (const Location& input : inputs) {
-    const SlotInit* init =
-        input.spot.present() ? &out_->slots[static_cast<std::size_t>(input.spot.slot)] : nullptr;
-    const bool constant = init != nullptr && init->constant != nullptr;
-    constants.push_back(constant ? init->constant + input.spot.offset : nullptr);
-    of_plan &= !constant || init->of_plan;
-  }
+  const std::vector<const void*> constants = constants_of(spots, of_plan);
   // Packs are kept by address for as long as the plan lives: only of constants that do so too.
   kernels::PrepareCtx ctx{in,         out,     constants,
                           node.attrs, nullptr, of_plan ? &plan_->packs : nullptr};
@@ -118,7 +112,7 @@ Expected<void> Binder::bind_kernel(ir::NodeId id) {
     });
   };
   refusals_.clear();
-  const bool nothing = ir::makes_nothing(*node.op, operands_of(outputs));
+  const bool nothing = ir::makes_nothing(*node.op, operands_of(spots_of(outputs)));
   if (!nothing && try_all()) return {};
   bool copied = false;
   if (!nothing && !candidates(*node.op).empty())

@@ -146,25 +146,44 @@ std::uint32_t Binder::add_operands(const std::vector<Location>& inputs,
   return first;
 }
 
-std::vector<tensor::Operand> Binder::operands_of(const std::vector<Location>& spots) const {
+std::vector<Spot> spots_of(const std::vector<Location>& locations) {
+  std::vector<Spot> spots;
+  for (const Location& location : locations) spots.push_back(location.spot);
+  return spots;
+}
+
+std::vector<tensor::Operand> Binder::operands_of(std::span<const Spot> spots) const {
   // Kernels only ask whether an operand is there; its address is not known before a run.
   static std::byte* const kThere = nullptr;
   std::vector<tensor::Operand> operands;
-  for (const Location& location : spots) {
+  for (const Spot& spot : spots) {
     tensor::Operand operand;
-    if (location.spot.present()) {
-      const Layout& shape = layout(location.spot);
+    if (spot.present()) {
+      const Layout& shape = layout(spot);
       operand = {const_cast<std::byte**>(&kThere),
-                 location.spot.offset,
+                 spot.offset,
                  shape.dims.data(),
                  shape.strides.data(),
                  shape.dims.rank(),
-                 location.spot.dtype,
+                 spot.dtype,
                  shape.contiguous};
     }
     operands.push_back(operand);
   }
   return operands;
+}
+
+std::vector<const void*> Binder::constants_of(std::span<const Spot> spots, bool& of_plan) const {
+  std::vector<const void*> constants;
+  of_plan = true;
+  for (const Spot& spot : spots) {
+    const SlotInit* init =
+        spot.present() ? &out_->slots[static_cast<std::size_t>(spot.slot)] : nullptr;
+    const bool constant = init != nullptr && init->constant != nullptr;
+    constants.push_back(constant ? init->constant + spot.offset : nullptr);
+    of_plan &= !constant || init->of_plan;
+  }
+  return constants;
 }
 
 /// Boxed sources are looked at when the copy runs.
@@ -182,7 +201,8 @@ void Binder::emit_copy(const Location& from, const Location& to, ir::NodeId node
     return;
   }
   const std::vector<Location> inputs{from}, outputs{to};
-  const std::vector<tensor::Operand> in = operands_of(inputs), out = operands_of(outputs);
+  const std::vector<tensor::Operand> in = operands_of(spots_of(inputs)),
+                                     out = operands_of(spots_of(outputs));
   const kernels::KernelDef& def = kernels::kernel(kernels::KernelId::copy);
   kernels::Prepared prepared = def.prepare({in, out, {}, {}, nullptr, nullptr});
   call.run = prepared.run != nullptr ? prepared.run : def.run;

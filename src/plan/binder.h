@@ -1,8 +1,9 @@
 // Binder: makes a Binding by walking the module once, in order, with an explicit stack of regions
 // (bodies may nest a thousand deep). Split over bind.cpp (the walk), bind_value.cpp (where values
 // lie, copies), bind_node.cpp (kernels, views), bind_object.cpp (sequences, optionals, strings),
-// bind_loop.cpp, bind_branch.cpp, compiled.cpp (loops that are one element program) and
-// bind_body.cpp (the machine code of other bodies).
+// bind_loop.cpp, bind_branch.cpp, bind_beside.cpp (products of inputs that steps make),
+// compiled.cpp (loops that are one element program) and bind_body.cpp (the machine code of other
+// bodies).
 //
 // Time: emit() ends an instruction, and with it a moment of the ArenaPlanner. What an instruction
 // reads must be touched, and what it writes be made, after everything before it was emitted: copies
@@ -15,6 +16,7 @@
 #include "ir/infer.h"
 #include "ir/last_uses.h"
 #include "ir/op_def.h"
+#include "kernels/contract_beside.h"
 #include "plan/arena.h"
 #include "plan/binding.h"
 #include "plan/in_place.h"
@@ -29,6 +31,8 @@ struct Location {
 
   void add_buffers(const std::vector<BufferId>& more);
 };
+
+std::vector<Spot> spots_of(const std::vector<Location>& locations);
 
 /// Of one element.
 inline std::int64_t bytes_of(DType dtype) { return static_cast<std::int64_t>(dtype_bytes(dtype)); }
@@ -105,7 +109,10 @@ class Binder {
   Location straight(const Location& location, const tensor::Shape& dims, ir::NodeId node);
   std::uint32_t add_operands(const std::vector<Location>& inputs,
                              const std::vector<Location>& outputs);
-  [[nodiscard]] std::vector<tensor::Operand> operands_of(const std::vector<Location>& spots) const;
+  [[nodiscard]] std::vector<tensor::Operand> operands_of(std::span<const Spot> spots) const;
+  /// The data of those that are constant; of_plan: they live as long as the plan does.
+  [[nodiscard]] std::vector<const void*> constants_of(std::span<const Spot> spots,
+                                                      bool& of_plan) const;
   void want(ir::RegionId region, ir::ValueId value, const Location& destination);
   void want_source(ir::RegionId region, ir::ValueId value, Location destination);
 
@@ -154,6 +161,16 @@ class Binder {
   void find_independent_steps(BoundLoop& loop);
   void finish_carried(const ir::Node& node, std::uint32_t index, BoundLoop& loop);
   void finish_stacked(const ir::Node& node, BoundLoop& loop);
+
+  // bind_beside.cpp
+  struct Question;
+  [[nodiscard]] Question question_of(std::uint32_t call);
+  [[nodiscard]] std::optional<std::uint32_t> product_of_all_steps(const BoundLoop& loop,
+                                                                  std::size_t port) const;
+  /// Products of the loop's inputs that its steps make, as far as there are such.
+  void make_beside(BoundLoop& loop);
+  bool make_beside(BoundLoop& loop, std::size_t port, std::uint32_t all);
+  static void replace_call(BoundCall& call, const kernels::BesideCall& with);
 
   // bind_branch.cpp
   Expected<void> begin_branch(ir::NodeId id);

@@ -78,6 +78,10 @@ struct BoundCall {
   bool is_random = false;  ///< it draws by the Call's draws, of which each run has its own
   std::vector<std::string> refusals;  ///< of the kernels that were asked before, for people
   bool is_copy = false;               ///< of the operand to the result, whatever `node` is
+  /// What a product does of another one, of which it reads and writes parts (bind_beside.cpp): the
+  /// operands after its own two, and the second result.
+  double products_beside = 0;
+  std::int64_t bytes_beside = 0;
 };
 
 /// A call whose sizes are only known when it runs: `resolve` infers them from the operands, and a
@@ -168,6 +172,7 @@ struct BoundLoop {
   std::int64_t steps_to_compile = 0;  ///< stepped ones of a Run, which show that code would pay
   /// The steps do not depend on each other and may be taken side by side; by carried value.
   std::optional<std::vector<CarriedRole>> independent;
+  std::string made_beside;      ///< what its steps make beside their own, for people
   double step_nanoseconds = 0;  ///< of these, about, with all loops inside
   std::string strategy;         ///< "compiled" or "stepped", and why, for people
 };

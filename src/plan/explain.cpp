@@ -19,9 +19,7 @@ std::string strategy_of_body(const Plan& plan, const Binding& binding, const Bou
                      loop.steps_to_compile);
 }
 
-}  // namespace
-
-std::string describe_strategy(const Binding& binding, const BoundLoop& loop) {
+std::string strategy_of(const Binding& binding, const BoundLoop& loop) {
   const Plan& plan = *binding.plan;
   const bool decided = loop.compiled.run != nullptr || loop.body_code.run != nullptr;
   if (decided || plan.options.compiler == nullptr) return loop.strategy;
@@ -33,6 +31,13 @@ std::string describe_strategy(const Binding& binding, const BoundLoop& loop) {
   // Inside of a loop that is code.
   if (loop.steps_to_compile == std::numeric_limits<std::int64_t>::max()) return loop.strategy;
   return strategy_of_body(plan, binding, loop);
+}
+
+}  // namespace
+
+std::string describe_strategy(const Binding& binding, const BoundLoop& loop) {
+  const std::string strategy = strategy_of(binding, loop);
+  return loop.made_beside.empty() ? strategy : strategy + "; " + loop.made_beside;
 }
 
 }  // namespace scanloom::plan

@@ -35,9 +35,10 @@ bool picks(const ir::OpDef* op) {
 double multiplications(const Binding& binding, const BoundCall& call) {
   const Spot* const spots = binding.operands.data() + call.first_operand;
   tensor::Operand operands[3];
-  for (int i = 0; i < 3; ++i) {
-    if (!is_static(spots[i])) return 0;
-    const Layout& layout = layout_of(binding, spots[i]);
+  for (std::uint16_t i = 0; i < 3; ++i) {
+    const Spot& spot = spots[i < 2 ? i : call.inputs];
+    if (!is_static(spot)) return 0;
+    const Layout& layout = layout_of(binding, spot);
     operands[i].dims = layout.dims.data();
     operands[i].strides = layout.strides.data();
     operands[i].rank = layout.dims.rank();
@@ -85,9 +86,12 @@ CallWork work_of(const Binding& binding, const BoundCall& call) {
   const ir::OpDef* const op = call.is_copy ? nullptr : binding.plan->module.node(call.node).op;
   const Spot* const spots = binding.operands.data() + call.first_operand;
   CallWork work;
-  if (op == &ops::contract_op) work.products = multiplications(binding, call);
+  if (op == &ops::contract_op)
+    work.products = multiplications(binding, call) + call.products_beside;
+  work.bytes = call.bytes_beside;
   const bool in_place = updates_in_place(op, spots[0], spots[call.inputs]);
   for (std::size_t i = 0; i < std::size_t{call.inputs} + call.outputs; ++i) {
+    if (call.products_beside > 0 && i >= 2 && i != call.inputs) continue;
     const bool picked = i == 0 && op != nullptr && picks(op);
     const bool updated = in_place && (i == 0 || i == call.inputs);
     const Spot& spot = spots[picked ? call.inputs : updated ? 2 : i];

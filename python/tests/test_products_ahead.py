@@ -1,0 +1,177 @@
+"""Recurrent loops of one row whose weights do not fit the first cache: the products of inputs are
+made beside those of the state, some steps ahead, where that pays. Every way to execute gives the
+interpreter's bits."""
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import scanloom
+
+RANDOM = np.random.default_rng(5)
+WAYS = [
+    {"threads": 1},
+    {"threads": 2},
+    {"threads": 7},
+    {"threads": 1, "execution": "compiled"},
+    {"threads": 1, "execution": "stepped"},
+]
+
+
+def weights(*shape: int) -> np.ndarray:
+    return (RANDOM.standard_normal(shape) / np.sqrt(shape[0])).astype(np.float32)
+
+
+def tensor(name: str, *shape):
+    return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+
+
+def cell(widths: list[int], hidden: int) -> onnx.GraphProto:
+    """h' = tanh(x W + the sum of what the products of h with matrices of those widths begin with)."""
+    nodes, values = [], [("w", weights(40, widths[0]))]
+    nodes.append(helper.make_node("MatMul", ["x", "w"], ["xw"]))
+    sums = "xw"
+    for i, width in enumerate(widths):
+        values.append((f"r{i}", weights(hidden, width)))
+        nodes.append(helper.make_node("MatMul", ["h", f"r{i}"], [f"hr{i}"]))
+        nodes.append(helper.make_node("Slice", [f"hr{i}", "zero", "hidden", "one"], [f"part{i}"]))
+        if i == 0:
+            nodes.append(helper.make_node("Slice", ["xw", "zero", "hidden", "one"], ["begin"]))
+            sums = "begin"
+        nodes.append(helper.make_node("Add", [sums, f"part{i}"], [f"sum{i}"]))
+        sums = f"sum{i}"
+    nodes.append(helper.make_node("Tanh", [sums], ["h_next"]))
+    nodes.append(helper.make_node("Identity", ["h_next"], ["y"]))
+    numbers = {"zero": [0], "one": [1], "hidden": [hidden]}
+    initializers = [numpy_helper.from_array(array, name) for name, array in values]
+    initializers += [numpy_helper.from_array(np.array(n), name) for name, n in numbers.items()]
+    arguments = [tensor("h", 1, hidden), tensor("x", 1, 40)]
+    results = [tensor("h_next", 1, hidden), tensor("y", 1, hidden)]
+    return helper.make_graph(nodes, "cell", arguments, results, initializers)
+
+
+def scan(widths: list[int], hidden: int, backwards: bool = False) -> bytes:
+    node = helper.make_node(
+        "Scan", ["h0", "xs"], ["h", "ys"], num_scan_inputs=1, body=cell(widths, hidden),
+        scan_input_directions=[int(backwards)], scan_output_directions=[int(backwards)],
+    )  # fmt: skip
+    graph = helper.make_graph(
+        [node], "g", [tensor("h0", 1, hidden), tensor("xs", "T", 1, 40)],
+        [tensor("h", 1, hidden), tensor("ys", "T", 1, hidden)],
+    )  # fmt: skip
+    opsets = [helper.make_opsetid("", 18)]
+    return helper.make_model(graph, ir_version=8, opset_imports=opsets).SerializeToString()
+
+
+def feeds(hidden: int, steps: int) -> dict[str, np.ndarray]:
+    return {"h0": weights(1, hidden), "xs": weights(steps, 1, 40)}
+
+
+def expect_equal(model: bytes, given: dict[str, np.ndarray]) -> None:
+    expected = scanloom.InferenceSession(model, execution="interpreted").run(None, given)
+    for way in WAYS:
+        session = scanloom.InferenceSession(model, **way)
+        for _ in range(2):
+            for got, wanted in zip(session.run(None, given), expected):
+                np.testing.assert_array_equal(got, wanted, err_msg=str(way))
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize("widths", [[200], [64, 128], [192, 60, 130], [50]])
+def test_every_way_gives_the_same_bits(widths, backwards):
+    model = scan(widths, 50, backwards)
+    for steps in (0, 1, 16, 31, 32, 33, 48, 75):
+        expect_equal(model, feeds(50, steps))
+
+
+def test_products_that_threads_share():
+    expect_equal(scan([640, 200], 170), feeds(170, 45))
+
+
+def test_a_session_takes_sequences_of_any_length():
+    model = scan([200], 50)
+    session = scanloom.InferenceSession(model, threads=1)
+    interpreted = scanloom.InferenceSession(model, execution="interpreted")
+    for steps in (70, 3, 32, 200, 16, 70):
+        given = feeds(50, steps)
+        for got, wanted in zip(session.run(None, given), interpreted.run(None, given)):
+            np.testing.assert_array_equal(got, wanted)
+
+
+def test_pieces_of_a_stream_give_the_bits_of_the_whole():
+    model = scan([200], 50)
+    given = feeds(50, 150)
+    session = scanloom.InferenceSession(model, threads=1)
+    _, whole = session.run(None, given)
+    for cuts in ([40, 100], [1, 33, 80], [75, 107]):
+        stream, pieces = session.stream(), []
+        for first, last in zip([0, *cuts], [*cuts, 150]):
+            piece = {"xs": given["xs"][first:last]}
+            if first == 0:
+                piece["h0"] = given["h0"]
+            pieces.append(stream.push(piece, ["ys"])[0])
+        np.testing.assert_array_equal(np.concatenate(pieces), whole)
+
+
+def stopping(limit: float) -> bytes:
+    """A loop that ends when the sum of the state is beyond a limit, over rows of one product."""
+    nodes = [
+        helper.make_node("Gather", ["xws", "i"], ["xw"]),
+        helper.make_node("MatMul", ["h", "r"], ["hr"]),
+        helper.make_node("Slice", ["hr", "zero", "width", "one"], ["hr1"]),
+        helper.make_node("Slice", ["xw", "zero", "width", "one"], ["xw1"]),
+        helper.make_node("Add", ["hr1", "xw1"], ["h_next"]),
+        helper.make_node("ReduceSum", ["h_next"], ["total"], keepdims=0),
+        helper.make_node("Less", ["total", "limit"], ["go"]),
+    ]
+    constants = {
+        "r": weights(50, 200), "zero": np.array([0]), "one": np.array([1]),
+        "width": np.array([50]), "limit": np.array(limit, np.float32),
+    }  # fmt: skip
+    body = helper.make_graph(
+        nodes, "body",
+        [helper.make_tensor_value_info("i", TensorProto.INT64, []),
+         helper.make_tensor_value_info("c", TensorProto.BOOL, []), tensor("h", 1, 50)],
+        [helper.make_tensor_value_info("go", TensorProto.BOOL, []), tensor("h_next", 1, 50)],
+        [numpy_helper.from_array(array, name) for name, array in constants.items()],
+    )  # fmt: skip
+    outer = [
+        helper.make_node("MatMul", ["xs", "w"], ["xws"]),
+        helper.make_node("Shape", ["xs"], ["shape"], end=1),
+        helper.make_node("Squeeze", ["shape"], ["steps"]),
+        helper.make_node("Loop", ["steps", "", "h0"], ["h"], body=body),
+    ]
+    graph = helper.make_graph(
+        outer, "g", [tensor("h0", 1, 50), tensor("xs", "T", 1, 40)], [tensor("h", 1, 50)],
+        [numpy_helper.from_array(weights(40, 200), "w")],
+    )  # fmt: skip
+    opsets = [helper.make_opsetid("", 18)]
+    return helper.make_model(graph, ir_version=8, opset_imports=opsets).SerializeToString()
+
+
+@pytest.mark.parametrize("limit", [-1e9, 0.5, 1e30])
+def test_a_loop_that_may_end_early(limit):
+    expect_equal(stopping(limit), feeds(50, 90))
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize("operator, gates", [("GRU", 3), ("LSTM", 4), ("RNN", 1)])
+def test_layers(operator, gates, direction):
+    hidden, directions = 100, 2 if direction == "bidirectional" else 1
+    node = helper.make_node(
+        operator, ["xs", "w", "r"], ["ys"], hidden_size=hidden, direction=direction
+    )
+    constants = {
+        "w": weights(directions, gates * hidden, 40),
+        "r": weights(directions, gates * hidden, hidden) * np.float32(0.1),
+    }
+    graph = helper.make_graph(
+        [node], "g", [tensor("xs", "T", 1, 40)], [tensor("ys", "T", directions, 1, hidden)],
+        [numpy_helper.from_array(array, name) for name, array in constants.items()],
+    )  # fmt: skip
+    opsets = [helper.make_opsetid("", 18)]
+    model = helper.make_model(graph, ir_version=8, opset_imports=opsets).SerializeToString()
+    for steps in (20, 64, 85):
+        expect_equal(model, {"xs": weights(steps, 1, 40)})
+

@@ -1,0 +1,225 @@
+#include "kernels/contract_beside.h"
+
+#include <algorithm>
+
+#include "base/thread_pool.h"
+#include "kernels/simd.h"
+
+namespace scanloom::kernels {
+namespace {
+
+using tensor::Call;
+using tensor::Status;
+
+// Weights of a step that stay in the first cache do not make it wait.
+constexpr std::int64_t kLeastFloats = 9 * 1024;
+// Multiply-adds of a row from which on threads share it, as in multiply().
+constexpr std::int64_t kThreadWork = 100'000;
+// Blocks that one thread takes at a time.
+constexpr std::int64_t kTaskBlocks = 2;
+
+// The product of all steps.
+struct AllSteps {
+  const SimdTables* simd = nullptr;
+  PackedProduct product;
+  bool backwards = false;  ///< the last row is the first step's
+  /// The products of a step are long enough for threads to share them. Otherwise these had better
+  /// share the product of all steps.
+  bool shared = false;
+
+  [[nodiscard]] bool is_beside(int threads) const { return threads == 1 || shared; }
+  [[nodiscard]] std::int64_t panel() const { return simd->f32.panel; }
+  [[nodiscard]] std::int64_t whole_panels() const { return product.n / panel(); }
+
+  /// Some steps' rows of some columns, from a panel on.
+  void make(const float* x, float* rows, std::int64_t step, std::int64_t count, std::int64_t column,
+            int threads) const {
+    const std::int64_t sign = backwards ? -1 : 1;
+    const std::int64_t row = backwards ? product.m - 1 - step : step;
+    Product<float> p;
+    p.m = count;
+    p.a = x + row * product.a_row;
+    p.a_row = sign * product.a_row;
+    p.a_step = product.a_step;
+    p.b = {nullptr, product.k, product.n - column, 0, 1};
+    p.packed = static_cast<const float*>(product.packed.get()) + column * product.k;
+    p.c = rows + row * product.c_row + column;
+    p.c_row = sign * product.c_row;
+    multiply(simd->f32, p, threads);
+  }
+};
+
+Status run_first_rows(const Call& call) noexcept {
+  const AllSteps& all = *static_cast<const AllSteps*>(call.prepared);
+  const bool beside = all.is_beside(call.max_threads);
+  all.make(call.in(all.product.a_input).data<const float>(), call.out(0).data<float>(), 0,
+           beside ? kRowsAhead : all.product.m, 0, call.max_threads);
+  return Status::ok;
+}
+
+// A product of a step.
+struct OneStep {
+  std::shared_ptr<const AllSteps> all;
+  PackedProduct product;
+  Prepared alone;  ///< the call that this takes the place of
+  tensor::KernelFn run_alone = nullptr;
+  std::int64_t first_block = 0, blocks = 0, all_blocks = 0;  ///< among those of a step
+};
+
+constexpr int kRowsInput = 2, kSliceInput = 3, kRowsOutput = 1;
+
+Status run_alone(const OneStep& step, Call call) {
+  call.prepared = step.alone.state.get();
+  return step.run_alone(call);
+}
+
+Strip<float> strip_of(const OneStep& step, const Call& call) {
+  const PackedProduct& product = step.product;
+  const std::int64_t panel = step.all->panel();
+  Strip<float> s;
+  s.columns = product.n;
+  s.k = product.k;
+  s.a = call.in(product.a_input).data<const float>();
+  s.a_step = 1;
+  s.b = static_cast<const float*>(product.packed.get());
+  s.b_step = panel;
+  s.b_panel = panel * product.k;
+  s.padded = true;
+  s.c = call.out(0).data<float>();
+  return s;
+}
+
+// Blocks [first, last) of the strip, and what they make beside.
+void run_blocks(const OneStep& step, const Strip<float>& whole, const ProductBeside<float>& beside,
+                std::int64_t first, std::int64_t last) {
+  const std::int64_t panel = step.all->panel();
+  Strip<float> s = whole;
+  s.b += first * 2 * s.b_panel;
+  s.c += first * 2 * panel;
+  s.columns = (last - first) * 2 * panel;
+  step.all->simd->strip_beside(s, share_beside(beside, panel, first, last, step.blocks));
+}
+
+void run_step(const OneStep& step, const Call& call, const ProductBeside<float>& beside) {
+  const SimdTables& simd = *step.all->simd;
+  const ProductBeside<float> own = share_beside(beside, simd.f32.panel, step.first_block,
+                                                step.first_block + step.blocks, step.all_blocks);
+  Strip<float> s = strip_of(step, call);
+  if (call.max_threads > 1 && s.k * s.columns > kThreadWork) {
+    parallel_for((step.blocks + kTaskBlocks - 1) / kTaskBlocks, call.max_threads,
+                 [&](std::int64_t task) {
+                   const std::int64_t first = task * kTaskBlocks;
+                   run_blocks(step, s, own, first, std::min(first + kTaskBlocks, step.blocks));
+                 });
+  } else {
+    s.backwards = goes_backwards(s.b, s.columns * s.k * static_cast<std::int64_t>(sizeof(float)));
+    run_blocks(step, s, own, 0, step.blocks);
+  }
+  const std::int64_t done = step.blocks * 2 * simd.f32.panel;
+  if (done == s.columns) return;
+  s.b += 2 * step.blocks * s.b_panel;
+  s.c += done;
+  s.columns -= done;
+  s.backwards = false;
+  simd.f32.strip[0](s);
+}
+
+Status run_one_step(const Call& call) noexcept {
+  const OneStep& step = *static_cast<const OneStep*>(call.prepared);
+  const AllSteps& all = *step.all;
+  const PackedProduct& product = all.product;
+  if (!all.is_beside(call.max_threads)) return run_alone(step, call);
+  const float* x = call.in(kRowsInput).data<const float>();
+  float* rows = call.out(kRowsOutput).data<float>();
+  const std::int64_t row = (call.in(kSliceInput).data<const float>() - rows) / product.c_row;
+  const std::int64_t number = all.backwards ? product.m - 1 - row : row;
+  const std::int64_t round = number % kRowsAhead, next = number - round + kRowsAhead;
+  const std::int64_t count = std::min(kRowsAhead, product.m - next);
+  if (count <= 0) return run_alone(step, call);
+  const bool whole = count == kRowsAhead;
+  // What is no whole tile is made at once.
+  const std::int64_t beside_columns = whole ? all.whole_panels() * all.panel() : 0;
+  if (round == 0 && step.first_block == 0 && beside_columns < product.n)
+    all.make(x, rows, next, count, beside_columns, call.max_threads);
+  if (!whole) return run_alone(step, call);
+  const std::int64_t sign = all.backwards ? -1 : 1;
+  const std::int64_t next_row = all.backwards ? product.m - 1 - next : next;
+  run_step(step, call,
+           {.a = x + next_row * product.a_row,
+            .a_row = sign * product.a_row,
+            .b = static_cast<const float*>(product.packed.get()),
+            .k = product.k,
+            .c = rows + next_row * product.c_row,
+            .c_row = sign * product.c_row,
+            .panels = all.whole_panels(),
+            .round = round});
+  return Status::ok;
+}
+
+std::shared_ptr<AllSteps> all_steps_of(const PrepareCtx& ctx, const RowWalk& walk) {
+  const std::optional<PackedProduct> product = packed_product(ctx);
+  const SimdTables& simd = simd_tables(ctx.isa);
+  if (!product || simd.strip_beside == nullptr || product->m < 2 * kRowsAhead ||
+      product->n < simd.f32.panel || product->a_step != 1 || product->c_column != 1)
+    return nullptr;
+  const std::int64_t row_bytes = product->c_row * static_cast<std::int64_t>(sizeof(float));
+  const bool backwards = walk.step_bytes < 0;
+  if (row_bytes <= 0 || walk.step_bytes != (backwards ? -row_bytes : row_bytes) ||
+      walk.first_bytes != (backwards ? (product->m - 1) * row_bytes : 0))
+    return nullptr;
+  return std::make_shared<AllSteps>(AllSteps{&simd, *product, backwards});
+}
+
+std::optional<PackedProduct> product_of_step(const PrepareCtx& ctx) {
+  std::optional<PackedProduct> product = packed_product(ctx);
+  if (!product || product->m != 1 || product->k * product->n < kLeastFloats ||
+      product->n < 2 * simd_tables(ctx.isa).f32.panel || product->a_step != 1 ||
+      product->c_column != 1)
+    return std::nullopt;
+  return product;
+}
+
+BesideCall call_of(const OneStep& step) {
+  const PackedProduct& all = step.all->product;
+  const std::int64_t weights = all.k * all.n * step.blocks / step.all_blocks;
+  // A chunk reads the weights twice, for eight rows each.
+  const std::int64_t floats = weights / 8 + all.k + all.n * step.blocks / step.all_blocks;
+  return {.run = run_one_step,
+          .prepared = std::make_shared<const OneStep>(step),
+          .products = static_cast<double>(weights),
+          .bytes = floats * static_cast<std::int64_t>(sizeof(float))};
+}
+
+}  // namespace
+
+std::optional<BesideCalls> contract_beside(const PrepareCtx& all_ctx, const RowWalk& walk,
+                                           std::span<const PrepareCtx> step_ctxs) {
+  const std::shared_ptr<AllSteps> all = all_steps_of(all_ctx, walk);
+  if (all == nullptr) return std::nullopt;
+  std::vector<std::optional<OneStep>> steps;
+  std::int64_t blocks = 0;
+  for (const PrepareCtx& ctx : step_ctxs) {
+    std::optional<OneStep>& step = steps.emplace_back();
+    const auto product = product_of_step(ctx);
+    if (!product) continue;
+    const KernelDef& def = kernel(KernelId::contract);
+    step = OneStep{.all = all, .product = *product, .alone = def.prepare(ctx)};
+    step->run_alone = step->alone.run != nullptr ? step->alone.run : def.run;
+    step->first_block = blocks;
+    step->blocks = product->n / (2 * all->panel());
+    blocks += step->blocks;
+    all->shared |= product->k * product->n > kThreadWork;
+  }
+  if (blocks == 0) return std::nullopt;
+  BesideCalls calls{.first_rows = {.run = run_first_rows, .prepared = all},
+                    .a_input = all->product.a_input};
+  for (std::optional<OneStep>& step : steps) {
+    BesideCall& call = calls.steps.emplace_back();
+    if (!step) continue;
+    step->all_blocks = blocks;
+    call = call_of(*step);
+  }
+  return calls;
+}
+
+}  // namespace scanloom::kernels

@@ -1,0 +1,56 @@
+// Products of a recurrent loop. One has a row for every step and could be made before the loop:
+// what the inputs are multiplied by. Others have one row and are made in every step: what the state
+// is multiplied by. Here the first is made beside the others, some steps ahead (tile_beside.h). Its
+// rows lie where they would anyway, and have the same bits. Used by plan/bind_beside.cpp.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "kernels/kernel.h"
+
+namespace scanloom::kernels {
+
+/// What the kernel contract makes of an f32 product of two matrices, the one that lies along
+/// vectors constant.
+struct PackedProduct {
+  int a_input = 0;  ///< the input whose elements are spread over vectors
+  std::int64_t m = 1, n = 1, k = 1;
+  std::int64_t a_row = 0, a_step = 0, c_row = 0, c_column = 1;
+  std::shared_ptr<const void> packed;
+};
+
+/// nullopt: it is another product. Defined beside the kernel.
+std::optional<PackedProduct> packed_product(const PrepareCtx& ctx);
+
+/// How a loop walks over rows: from where to where, in bytes.
+struct RowWalk {
+  std::int64_t first_bytes = 0, step_bytes = 0;
+};
+
+/// A call that takes the place of one of contract.
+struct BesideCall {
+  tensor::KernelFn run = nullptr;  ///< null: that one stays
+  std::shared_ptr<const void> prepared;
+  double products = 0;  ///< multiplications of a step beside its own product
+  std::int64_t bytes = 0;
+};
+
+struct BesideCalls {
+  /// In the place of the product of all steps: makes the rows of the first steps.
+  BesideCall first_rows;
+  int a_input = 0;  ///< of that product: the operand that has a row for every step
+  /// In the place of the others. After the inputs that these have, such a call has two more: that
+  /// operand, and the step's slice of the product of all steps; and another result: this product.
+  std::vector<BesideCall> steps;
+};
+
+/// `all`: the product of all steps. `steps`: products that every step makes, in this order.
+/// nullopt where the first cannot be made beside the others, or where that does not pay.
+std::optional<BesideCalls> contract_beside(const PrepareCtx& all, const RowWalk& walk,
+                                           std::span<const PrepareCtx> steps);
+
+}  // namespace scanloom::kernels

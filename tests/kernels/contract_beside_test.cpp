@@ -1,0 +1,186 @@
+#include "kernels/contract_beside.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/simd.h"
+#include "tests/kernels/harness.h"
+
+namespace scanloom::kernels::testing {
+namespace {
+
+using tensor::Call;
+using tensor::Operand;
+
+/// A loop whose inputs meet one matrix and whose state others.
+struct Case {
+  std::int64_t steps, input, columns, hidden;
+  std::vector<std::int64_t> state_columns;
+  bool backwards = false;
+  Layout layout = Layout::contiguous;  ///< of x
+};
+
+std::vector<float> product(Isa isa, Buffer& a, Buffer& b, bool b_across) {
+  const std::int64_t m = a.dims()[0], k = a.dims()[1], n = b.dims()[b_across ? 0 : 1];
+  std::vector<float> result;
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; j < n; ++j) {
+      float sum = 0;
+      for (std::int64_t l = 0; l < k; ++l)
+        sum = multiply_add(isa, a.at<float>(i * k + l),
+                           b.at<float>(b_across ? j * k + l : l * n + j), sum);
+      result.push_back(sum);
+    }
+  return result;
+}
+
+/// What binding does: asks, and then runs the calls in the order of the loop.
+class Loop {
+ public:
+  Loop(const Case& c, Isa isa)
+      : case_(c),
+        isa_(isa),
+        x_(DType::f32, {c.steps, c.input}, c.layout),
+        w_(DType::f32, {c.input, c.columns}),
+        rows_(DType::f32, {c.steps, c.columns}),
+        h_(DType::f32, {1, c.hidden}) {
+    unsigned seed = 1;
+    for (Buffer* buffer : {&x_, &w_, &h_}) buffer->fill_random(seed++);
+    for (const std::int64_t n : c.state_columns) {
+      r_.push_back(std::make_unique<Buffer>(DType::f32, Shape{n, c.hidden}));
+      r_.back()->fill_random(seed++);
+      z_.push_back(std::make_unique<Buffer>(DType::f32, Shape{1, n}));
+    }
+  }
+
+  bool prepare() {
+    const std::vector<Operand> inputs{x_.operand(), w_.operand()}, outputs{rows_.operand()};
+    const std::vector<const void*> constants{nullptr, w_.element(0)};
+    const std::vector<Attr> attrs{Attr(std::string("mk,kn->mn"))};
+    const std::vector<Attr> across{Attr(std::string("mk,nk->mn"))};
+    std::vector<std::vector<Operand>> in, out;
+    std::vector<std::vector<const void*>> known;
+    for (std::size_t i = 0; i < r_.size(); ++i) {
+      in.push_back({h_.operand(), r_[i]->operand()});
+      out.push_back({z_[i]->operand()});
+      known.push_back({nullptr, r_[i]->element(0)});
+    }
+    std::vector<PrepareCtx> steps;
+    for (std::size_t i = 0; i < r_.size(); ++i)
+      steps.push_back({in[i], out[i], known[i], across, nullptr, &packs_, isa_});
+    const std::int64_t row = case_.columns * 4;
+    const RowWalk walk = case_.backwards ? RowWalk{(case_.steps - 1) * row, -row} : RowWalk{0, row};
+    calls_ =
+        contract_beside({inputs, outputs, constants, attrs, nullptr, &packs_, isa_}, walk, steps);
+    return calls_.has_value();
+  }
+
+  /// Each step reads its own row.
+  void run(int threads) {
+    const std::vector<Operand> all{x_.operand(), w_.operand()}, all_rows{rows_.operand()};
+    execute(calls_->first_rows, all, all_rows, threads);
+    const std::vector<float> expected = product(isa_, x_, w_, false);
+    for (std::int64_t step = 0; step < case_.steps; ++step) {
+      const std::int64_t row = case_.backwards ? case_.steps - 1 - step : step;
+      std::byte* slice = rows_.element(row * case_.columns);
+      Operand slice_operand = rows_.operand();
+      slice_operand.slot = &slice;
+      slice_operand.offset = 0;
+      for (std::size_t i = 0; i < r_.size(); ++i) {
+        if (calls_->steps[i].run == nullptr) continue;
+        const std::vector<Operand> inputs{h_.operand(), r_[i]->operand(), x_.operand(),
+                                          slice_operand};
+        const std::vector<Operand> outputs{z_[i]->operand(), rows_.operand()};
+        execute(calls_->steps[i], inputs, outputs, threads);
+        ASSERT_EQ(difference(*z_[i], product(isa_, h_, *r_[i], true)), "") << "step " << step;
+      }
+      for (std::int64_t j = 0; j < case_.columns; ++j)
+        ASSERT_EQ(rows_.at<float>(row * case_.columns + j),
+                  expected[static_cast<std::size_t>(row * case_.columns + j)])
+            << "step " << step << ", column " << j;
+    }
+    EXPECT_EQ(difference(rows_, expected), "");
+  }
+
+  [[nodiscard]] const BesideCalls& calls() const { return *calls_; }
+
+ private:
+  static void execute(const BesideCall& with, const std::vector<Operand>& inputs,
+                      const std::vector<Operand>& outputs, int threads) {
+    Call call;
+    call.inputs = inputs.data();
+    call.outputs = outputs.data();
+    call.input_count = static_cast<std::uint16_t>(inputs.size());
+    call.output_count = static_cast<std::uint16_t>(outputs.size());
+    call.max_threads = static_cast<std::uint16_t>(threads);
+    call.prepared = with.prepared.get();
+    EXPECT_EQ(with.run(call), tensor::Status::ok);
+  }
+
+  const Case case_;
+  Isa isa_;
+  PackCache packs_;
+  Buffer x_, w_, rows_, h_;
+  std::vector<std::unique_ptr<Buffer>> r_, z_;
+  std::optional<BesideCalls> calls_;
+};
+
+bool is_made(const Case& c, Isa isa) { return Loop(c, isa).prepare(); }
+
+void expect_rows(const Case& c) {
+  for (const Isa isa : available_isas()) {
+    if (simd_tables(isa).strip_beside == nullptr) {
+      EXPECT_FALSE(is_made(c, isa)) << isa_name(isa);
+      continue;
+    }
+    for (const int threads : {1, 2, 7}) {
+      Loop loop(c, isa);
+      ASSERT_TRUE(loop.prepare());
+      loop.run(threads);
+    }
+  }
+}
+
+TEST(ContractBeside, AnyNumberOfSteps) {
+  for (const std::int64_t steps : {32, 33, 47, 48, 70})
+    for (const bool backwards : {false, true}) expect_rows({steps, 48, 192, 48, {192}, backwards});
+}
+
+TEST(ContractBeside, OtherWidthsThanTheState) {
+  for (const std::int64_t input : {2, 7, 24, 100, 200, 700})
+    expect_rows({40, input, 192, 48, {192}});
+  for (const std::int64_t columns : {32, 33, 64, 100, 400, 1000})
+    expect_rows({40, 48, columns, 50, {200}});
+}
+
+TEST(ContractBeside, SeveralProductsOfTheState) {
+  expect_rows({50, 96, 288, 96, {192, 96}});
+  expect_rows({50, 64, 210, 70, {140, 8, 150}, true});  // a small one stays
+}
+
+TEST(ContractBeside, ProductsThatThreadsShare) { expect_rows({40, 60, 700, 160, {650, 200}}); }
+
+TEST(ContractBeside, OnlyWhereItPays) {
+  const Isa isa = active_isa();
+  if (simd_tables(isa).strip_beside == nullptr) GTEST_SKIP() << "nothing is made beside anything";
+  EXPECT_TRUE(is_made({32, 48, 192, 48, {192}}, isa));
+  EXPECT_FALSE(is_made({31, 48, 192, 48, {192}}, isa));  // few steps
+  EXPECT_FALSE(is_made({32, 48, 16, 48, {192}}, isa));   // no whole panel
+  EXPECT_FALSE(is_made({32, 48, 192, 32, {128}}, isa));  // weights that stay in the cache
+  EXPECT_FALSE(is_made({32, 48, 192, 48, {}}, isa));     // no product of the state
+  EXPECT_FALSE(is_made({32, 48, 192, 48, {192}, false, Layout::gapped}, isa));
+}
+
+TEST(ContractBeside, CallsSayWhatTheyDo) {
+  if (simd_tables(active_isa()).strip_beside == nullptr) GTEST_SKIP() << "no such call";
+  Loop loop({64, 96, 288, 96, {192, 96}}, active_isa());
+  ASSERT_TRUE(loop.prepare());
+  EXPECT_EQ(loop.calls().steps[0].products + loop.calls().steps[1].products, 96 * 288);
+  EXPECT_EQ(loop.calls().a_input, 0);
+}
+
+}  // namespace
+}  // namespace scanloom::kernels::testing
