@@ -6,6 +6,7 @@
 #include "ir/op_def.h"
 #include "ir/walk.h"
 #include "ops/ops.h"
+#include "passes/loop_facts.h"
 #include "passes/pass.h"
 #include "passes/ports.h"
 
@@ -26,11 +27,25 @@ bool must_run(const Node& node) {
   return node.op == &ops::check_equal_op || node.op->effects == ir::Effects::state;
 }
 
+/// How many slices a scanned port has, where sizes tell it.
+std::optional<ir::Dim> slice_count(const Module& module, const Node& loop, std::size_t scanned) {
+  if (const auto known = known_slices(module, loop, scanned)) return ir::Dim(*known);
+  const ir::ScannedPort& port = loop.loop->scanned[scanned];
+  const ir::Type& type = module.value(loop.inputs[loop.loop->first_scanned_input() + scanned]).type;
+  const bool is_whole = port.part == 1 && ((port.start == 0 && port.stride == 1) ||
+                                           (port.start == -1 && port.stride == -1));
+  if (!is_whole || !sizes_are_sure(module, type) || port.axis >= type.rank()) return std::nullopt;
+  return type.dims[static_cast<std::size_t>(port.axis)];
+}
+
 /// What the outputs depend on, found backwards from them.
 class Liveness {
  public:
   explicit Liveness(const Module& module)
-      : module_(module), values_(module.value_count()), nodes_(module.node_count()) {}
+      : module_(module),
+        uses_(ir::count_uses(module)),
+        values_(module.value_count()),
+        nodes_(module.node_count()) {}
 
   void run() {
     for (const ValueId yield : module_.region(module_.top()).yields) mark(yield);
@@ -69,7 +84,8 @@ class Liveness {
     for (const ValueId input : node.inputs) mark(input);
   }
 
-  // Without a trip count the scanned values decide how many steps there are.
+  // Without a trip count the scanned values decide how many steps there are, one for all that
+  // surely have as many slices.
   void mark_controls(const Node& node) {
     const LoopPorts& ports = *node.loop;
     for (std::size_t i = 0; i < ports.first_captured_input(); ++i) mark(node.inputs[i]);
@@ -77,7 +93,23 @@ class Liveness {
     if (ports.has_keep_going) mark(body.yields[0]);
     if (ports.has_trip_count) return;
     for (std::size_t i = 0; i < ports.scanned.size(); ++i)
-      mark(body.args[ports.captured + ports.carried + i]);
+      if (deciding_port(node, i) == i) mark(body.args[ports.captured + ports.carried + i]);
+  }
+
+  /// Of the scanned ports with surely as many slices as port i, itself among them, the first whose
+  /// slices are read, or the first of all.
+  [[nodiscard]] std::size_t deciding_port(const Node& node, std::size_t i) const {
+    const LoopPorts& ports = *node.loop;
+    const Region& body = module_.region(node.regions[0]);
+    const auto own = slice_count(module_, node, i);
+    if (!own) return i;
+    std::optional<std::size_t> first;
+    for (std::size_t other = 0; other < ports.scanned.size(); ++other) {
+      if (slice_count(module_, node, other) != own) continue;
+      if (uses_[body.args[ports.captured + ports.carried + other].index] > 0) return other;
+      if (!first) first = other;
+    }
+    return *first;
   }
 
   void follow(ValueId id) {
@@ -107,6 +139,7 @@ class Liveness {
   }
 
   const Module& module_;
+  const std::vector<std::uint32_t> uses_;
   std::vector<bool> values_, nodes_;
   std::vector<ValueId> pending_;
 };
