@@ -27,10 +27,13 @@ def tensor(name: str, *shape):
     return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
 
 
-def cell(widths: list[int], hidden: int) -> onnx.GraphProto:
+def cell(widths: list[int], hidden: int, bias: bool = False) -> onnx.GraphProto:
     """h' = tanh(x W + the sum of what the products of h with matrices of those widths begin with)."""
     nodes, values = [], [("w", weights(40, widths[0]))]
-    nodes.append(helper.make_node("MatMul", ["x", "w"], ["xw"]))
+    nodes.append(helper.make_node("MatMul", ["x", "w"], ["xw0" if bias else "xw"]))
+    if bias:
+        values.append(("bias", weights(widths[0])))
+        nodes.append(helper.make_node("Add", ["bias", "xw0"], ["xw"]))
     sums = "xw"
     for i, width in enumerate(widths):
         values.append((f"r{i}", weights(hidden, width)))
@@ -51,9 +54,9 @@ def cell(widths: list[int], hidden: int) -> onnx.GraphProto:
     return helper.make_graph(nodes, "cell", arguments, results, initializers)
 
 
-def scan(widths: list[int], hidden: int, backwards: bool = False) -> bytes:
+def scan(widths: list[int], hidden: int, backwards: bool = False, bias: bool = False) -> bytes:
     node = helper.make_node(
-        "Scan", ["h0", "xs"], ["h", "ys"], num_scan_inputs=1, body=cell(widths, hidden),
+        "Scan", ["h0", "xs"], ["h", "ys"], num_scan_inputs=1, body=cell(widths, hidden, bias),
         scan_input_directions=[int(backwards)], scan_output_directions=[int(backwards)],
     )  # fmt: skip
     graph = helper.make_graph(
@@ -82,6 +85,13 @@ def expect_equal(model: bytes, given: dict[str, np.ndarray]) -> None:
 def test_every_way_gives_the_same_bits(widths, backwards):
     model = scan(widths, 50, backwards)
     for steps in (0, 1, 16, 31, 32, 33, 48, 75):
+        expect_equal(model, feeds(50, steps))
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_a_bias_of_the_inputs(backwards):
+    model = scan([200, 60], 50, backwards, bias=True)
+    for steps in (31, 32, 50, 75):
         expect_equal(model, feeds(50, steps))
 
 

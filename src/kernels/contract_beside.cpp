@@ -22,7 +22,8 @@ constexpr std::int64_t kTaskBlocks = 2;
 struct AllSteps {
   const SimdTables* simd = nullptr;
   PackedProduct product;
-  bool backwards = false;  ///< the last row is the first step's
+  std::vector<float> bias;  ///< of whole panels; empty: none
+  bool backwards = false;   ///< the last row is the first step's
   /// The products of a step are long enough for threads to share them. Otherwise these had better
   /// share the product of all steps.
   bool shared = false;
@@ -30,6 +31,10 @@ struct AllSteps {
   [[nodiscard]] bool is_beside(int threads) const { return threads == 1 || shared; }
   [[nodiscard]] std::int64_t panel() const { return simd->f32.panel; }
   [[nodiscard]] std::int64_t whole_panels() const { return product.n / panel(); }
+
+  [[nodiscard]] const float* bias_of(std::int64_t column) const {
+    return bias.empty() ? nullptr : bias.data() + column;
+  }
 
   /// Some steps' rows of some columns, from a panel on.
   void make(const float* x, float* rows, std::int64_t step, std::int64_t count, std::int64_t column,
@@ -45,6 +50,7 @@ struct AllSteps {
     p.packed = static_cast<const float*>(product.packed.get()) + column * product.k;
     p.c = rows + row * product.c_row + column;
     p.c_row = sign * product.c_row;
+    p.bias = bias_of(column);
     multiply(simd->f32, p, threads);
   }
 };
@@ -151,12 +157,14 @@ Status run_one_step(const Call& call) noexcept {
             .k = product.k,
             .c = rows + next_row * product.c_row,
             .c_row = sign * product.c_row,
+            .bias = all.bias_of(0),
             .panels = all.whole_panels(),
             .round = round});
   return Status::ok;
 }
 
-std::shared_ptr<AllSteps> all_steps_of(const PrepareCtx& ctx, const RowWalk& walk) {
+std::shared_ptr<AllSteps> all_steps_of(const PrepareCtx& ctx, const float* bias,
+                                       const RowWalk& walk) {
   const std::optional<PackedProduct> product = packed_product(ctx);
   const SimdTables& simd = simd_tables(ctx.isa);
   if (!product || simd.strip_beside == nullptr || product->m < 2 * kRowsAhead ||
@@ -167,7 +175,14 @@ std::shared_ptr<AllSteps> all_steps_of(const PrepareCtx& ctx, const RowWalk& wal
   if (row_bytes <= 0 || walk.step_bytes != (backwards ? -row_bytes : row_bytes) ||
       walk.first_bytes != (backwards ? (product->m - 1) * row_bytes : 0))
     return nullptr;
-  return std::make_shared<AllSteps>(AllSteps{&simd, *product, backwards});
+  auto all = std::make_shared<AllSteps>(
+      AllSteps{.simd = &simd, .product = *product, .backwards = backwards});
+  if (bias != nullptr) {
+    const std::int64_t panels = (product->n + simd.f32.panel - 1) / simd.f32.panel;
+    all->bias.resize(static_cast<std::size_t>(panels * simd.f32.panel));
+    std::copy_n(bias, product->n, all->bias.begin());
+  }
+  return all;
 }
 
 std::optional<PackedProduct> product_of_step(const PrepareCtx& ctx) {
@@ -192,9 +207,10 @@ BesideCall call_of(const OneStep& step) {
 
 }  // namespace
 
-std::optional<BesideCalls> contract_beside(const PrepareCtx& all_ctx, const RowWalk& walk,
+std::optional<BesideCalls> contract_beside(const PrepareCtx& all_ctx, const float* bias,
+                                           const RowWalk& walk,
                                            std::span<const PrepareCtx> step_ctxs) {
-  const std::shared_ptr<AllSteps> all = all_steps_of(all_ctx, walk);
+  const std::shared_ptr<AllSteps> all = all_steps_of(all_ctx, bias, walk);
   if (all == nullptr) return std::nullopt;
   std::vector<std::optional<OneStep>> steps;
   std::int64_t blocks = 0;

@@ -48,9 +48,10 @@ struct BesideCalls {
   std::vector<BesideCall> steps;
 };
 
-/// `all`: the product of all steps. `steps`: products that every step makes, in this order.
-/// nullopt where the first cannot be made beside the others, or where that does not pay.
-std::optional<BesideCalls> contract_beside(const PrepareCtx& all, const RowWalk& walk,
-                                           std::span<const PrepareCtx> steps);
+/// `all`: the product of all steps. `bias`: what is added to its columns, neighbours, or null; it
+/// is copied. `steps`: products that every step makes, in this order. nullopt where the first
+/// cannot be made beside the others, or where that does not pay.
+std::optional<BesideCalls> contract_beside(const PrepareCtx& all, const float* bias,
+                                           const RowWalk& walk, std::span<const PrepareCtx> steps);
 
 }  // namespace scanloom::kernels

@@ -23,6 +23,7 @@ struct ProductBeside {
   std::int64_t k = 0;
   T* c = nullptr;
   std::int64_t c_row = 0;
+  const T* bias = nullptr;  ///< per column, added last
   std::int64_t panels = 0;
   std::int64_t round = 0;
 };
@@ -34,6 +35,7 @@ ProductBeside<T> share_beside(ProductBeside<T> whole, std::int64_t panel, std::i
   const std::int64_t from = whole.panels * first / count, to = whole.panels * last / count;
   whole.b += from * panel * whole.k;
   whole.c += from * panel;
+  if (whole.bias != nullptr) whole.bias += from * panel;
   whole.panels = to - from;
   return whole;
 }

@@ -38,26 +38,76 @@ std::vector<std::uint32_t> products_of_step(const Binding& binding, std::uint32_
 
 }  // namespace
 
-/// The call that makes all rows that port i of the loop walks over, and that nothing else reads.
-std::optional<std::uint32_t> Binder::product_of_all_steps(const BoundLoop& loop,
-                                                          std::size_t i) const {
+/// What makes all rows that a loop walks over: a product, and perhaps a call that adds a constant
+/// to its columns.
+struct Binder::AllSteps {
+  std::uint32_t product = 0;
+  std::optional<std::uint32_t> sum;
+  const float* bias = nullptr;
+};
+
+/// The one call that was bound for a node, by that kernel.
+std::optional<std::uint32_t> Binder::call_of(ir::NodeId node, std::string_view kernel) const {
+  for (std::size_t call = out_->calls.size(); call-- > 0;)
+    if (const BoundCall& bound = out_->calls[call];
+        bound.node == node && !bound.is_copy && bound.kernel == kernel)
+      return static_cast<std::uint32_t>(call);
+  return std::nullopt;
+}
+
+std::optional<std::uint32_t> Binder::product_call(ir::ValueId rows) const {
+  const ir::NodeId producer = module_.value(rows).producer;
+  const bool fits = producer.valid() && module_.node(producer).op == &ops::contract_op &&
+                    module_.node(producer).parent == module_.top() && uses_[rows.index] == 1;
+  return fits ? call_of(producer, "contract") : std::nullopt;
+}
+
+/// The data of a constant that has one element for each column of the rows; else null.
+const float* Binder::bias_of(ir::ValueId value, ir::ValueId rows) {
+  if (!is_static(value) || is_object(value)) return nullptr;
+  const Spot spot = location(value).spot;
+  if (!spot.present() || spot.is_dynamic() || spot.dtype != DType::f32) return nullptr;
+  const std::byte* data = out_->slots[static_cast<std::size_t>(spot.slot)].constant;
+  const tensor::Shape dims = layout(spot).dims, all = type(rows).shape();
+  const bool fits = data != nullptr && layout(spot).contiguous && dims.rank() > 0 &&
+                    dims.elements() == all[all.rank() - 1] &&
+                    dims[dims.rank() - 1] == dims.elements();
+  return fits ? reinterpret_cast<const float*>(data + spot.offset) : nullptr;
+}
+
+/// Of the rows that port i of the loop walks over, where nothing else reads them.
+std::optional<Binder::AllSteps> Binder::all_steps(const BoundLoop& loop, std::size_t i) {
   const ir::Node& node = module_.node(loop.node);
   const ir::ValueId rows = node.inputs[node.loop->first_scanned_input() + i];
-  const ir::NodeId producer = module_.value(rows).producer;
   const BoundScanned& port = loop.scanned[i];
-  if (!producer.valid() || module_.node(producer).op != &ops::contract_op ||
-      module_.node(producer).parent != module_.top() || uses_[rows.index] != 1 ||
-      port.slices.part != 1 || port.outer.is_dynamic() || port.outer.is_object())
+  if (port.slices.part != 1 || port.outer.is_dynamic() || port.outer.is_object())
     return std::nullopt;
-  for (std::size_t call = out_->calls.size(); call-- > 0;) {
-    const BoundCall& bound = out_->calls[call];
-    if (bound.node != producer || !is_product(bound)) continue;
-    const Spot& made = out_->operands[bound.first_operand + bound.inputs];
-    const bool same = made.slot == port.outer.slot && made.buffer == port.outer.buffer &&
-                      made.offset == port.outer.offset && made.layout == port.outer.layout;
-    return same ? std::optional(static_cast<std::uint32_t>(call)) : std::nullopt;
+  AllSteps found;
+  std::uint32_t last = 0;
+  if (const auto product = product_call(rows)) {
+    last = found.product = *product;
+  } else {
+    const ir::NodeId sum = module_.value(rows).producer;
+    if (!sum.valid() || module_.node(sum).op != &ops::add_op ||
+        module_.node(sum).parent != module_.top() || uses_[rows.index] != 1)
+      return std::nullopt;
+    const std::vector<ir::ValueId>& terms = module_.node(sum).inputs;
+    const std::size_t at = product_call(terms[0]) ? 0 : 1;
+    const auto product_of_sum = product_call(terms[at]);
+    found.sum = call_of(sum, "pointwise");
+    if (!product_of_sum || !found.sum || !is_static(terms[at]) ||
+        type(terms[at]).shape() != type(rows).shape())
+      return std::nullopt;
+    found.bias = bias_of(terms[1 - at], rows);
+    if (found.bias == nullptr) return std::nullopt;
+    found.product = *product_of_sum;
+    last = *found.sum;
   }
-  return std::nullopt;
+  const BoundCall& call = out_->calls[last];
+  const Spot& made = out_->operands[call.first_operand + call.inputs];
+  const bool same = made.slot == port.outer.slot && made.buffer == port.outer.buffer &&
+                    made.offset == port.outer.offset && made.layout == port.outer.layout;
+  return same && layout(made).contiguous ? std::optional(found) : std::nullopt;
 }
 
 /// A call as kernels are asked about it.
@@ -94,31 +144,32 @@ void Binder::make_beside(BoundLoop& loop) {
       independent_steps(module_, loop.node, inference_, uses_))
     return;
   for (std::size_t i = 0; i < loop.scanned.size(); ++i) {
-    const auto all = product_of_all_steps(loop, i);
+    const auto all = all_steps(loop, i);
     if (all && make_beside(loop, i, *all)) return;
   }
 }
 
-bool Binder::make_beside(BoundLoop& loop, std::size_t port, std::uint32_t all) {
+bool Binder::make_beside(BoundLoop& loop, std::size_t port, const AllSteps& all) {
   const std::vector<std::uint32_t> steps = products_of_step(*out_, loop.body);
   std::vector<Question> asked;
   for (const std::uint32_t index : steps) asked.push_back(question_of(index));
-  const Question asked_of_all = question_of(all);
+  const Question asked_of_all = question_of(all.product);
   std::vector<kernels::PrepareCtx> ctxs;
   for (const Question& question : asked) ctxs.push_back(question.ctx());
   const BoundScanned& walk = loop.scanned[port];
-  const auto made =
-      kernels::contract_beside(asked_of_all.ctx(), {walk.first_bytes, walk.step_bytes}, ctxs);
+  const auto made = kernels::contract_beside(asked_of_all.ctx(), all.bias,
+                                             {walk.first_bytes, walk.step_bytes}, ctxs);
   if (!made) return false;
-  BoundCall& first_rows = out_->calls[all];
-  const ir::Node& product = module_.node(first_rows.node);
+  const BoundCall& product = out_->calls[all.product];
   const auto a = static_cast<std::uint32_t>(made->a_input);
-  const Spot x_spot = out_->operands[first_rows.first_operand + a];
-  Location x = location(product.inputs[a]);
+  const Spot x_spot = out_->operands[product.first_operand + a];
+  Location x = location(module_.node(product.node).inputs[a]);
   // What lay otherwise than kernels want it has been copied.
   if (x.spot.buffer != x_spot.buffer) x = {x_spot, {x_spot.buffer}};
-  const Location rows = location(product.outputs[0]);
-  replace_call(first_rows, made->first_rows);
+  const ir::Node& node = module_.node(loop.node);
+  const ir::ValueId rows_value = node.inputs[node.loop->first_scanned_input() + port];
+  const Location rows = location(rows_value);
+  make_first_rows(all, made->first_rows, rows);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (made->steps[i].run == nullptr) continue;
     BoundCall& call = out_->calls[steps[i]];
@@ -131,8 +182,24 @@ bool Binder::make_beside(BoundLoop& loop, std::size_t port, std::uint32_t all) {
     replace_call(call, made->steps[i]);
   }
   loop.made_beside =
-      fmt::format("rows of {} are made beside its steps", module_.describe(product.outputs[0]));
+      fmt::format("rows of {} are made beside its steps", module_.describe(rows_value));
   return true;
+}
+
+/// Where the rows are made: before that, their memory may be another value's.
+void Binder::make_first_rows(const AllSteps& all, const kernels::BesideCall& with,
+                             const Location& rows) {
+  BoundCall& product = out_->calls[all.product];
+  if (!all.sum) return replace_call(product, with);
+  BoundCall& sum = out_->calls[*all.sum];
+  const std::span<const Spot> spots = std::span(out_->operands).subspan(product.first_operand);
+  sum.first_operand = add_operands({{spots[0], {}}, {spots[1], {}}}, {rows});
+  sum.inputs = 2;
+  sum.outputs = 1;
+  sum.kernel = product.kernel;
+  replace_call(sum, with);
+  product.kernel = "nothing";
+  product.run = tensor::do_nothing;
 }
 
 void Binder::replace_call(BoundCall& call, const kernels::BesideCall& with) {

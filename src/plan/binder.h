@@ -163,13 +163,18 @@ class Binder {
   void finish_stacked(const ir::Node& node, BoundLoop& loop);
 
   // bind_beside.cpp
+  struct AllSteps;
   struct Question;
+  [[nodiscard]] std::optional<std::uint32_t> call_of(ir::NodeId node,
+                                                     std::string_view kernel) const;
+  [[nodiscard]] std::optional<std::uint32_t> product_call(ir::ValueId rows) const;
+  const float* bias_of(ir::ValueId value, ir::ValueId rows);
+  std::optional<AllSteps> all_steps(const BoundLoop& loop, std::size_t port);
   [[nodiscard]] Question question_of(std::uint32_t call);
-  [[nodiscard]] std::optional<std::uint32_t> product_of_all_steps(const BoundLoop& loop,
-                                                                  std::size_t port) const;
   /// Products of the loop's inputs that its steps make, as far as there are such.
   void make_beside(BoundLoop& loop);
-  bool make_beside(BoundLoop& loop, std::size_t port, std::uint32_t all);
+  bool make_beside(BoundLoop& loop, std::size_t port, const AllSteps& all);
+  void make_first_rows(const AllSteps& all, const kernels::BesideCall& with, const Location& rows);
   static void replace_call(BoundCall& call, const kernels::BesideCall& with);
 
   // bind_branch.cpp

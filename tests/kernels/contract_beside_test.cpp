@@ -21,6 +21,7 @@ struct Case {
   std::vector<std::int64_t> state_columns;
   bool backwards = false;
   Layout layout = Layout::contiguous;  ///< of x
+  bool bias = false;
 };
 
 std::vector<float> product(Isa isa, Buffer& a, Buffer& b, bool b_across) {
@@ -46,9 +47,10 @@ class Loop {
         x_(DType::f32, {c.steps, c.input}, c.layout),
         w_(DType::f32, {c.input, c.columns}),
         rows_(DType::f32, {c.steps, c.columns}),
-        h_(DType::f32, {1, c.hidden}) {
+        h_(DType::f32, {1, c.hidden}),
+        bias_(DType::f32, {c.columns}) {
     unsigned seed = 1;
-    for (Buffer* buffer : {&x_, &w_, &h_}) buffer->fill_random(seed++);
+    for (Buffer* buffer : {&x_, &w_, &h_, &bias_}) buffer->fill_random(seed++);
     for (const std::int64_t n : c.state_columns) {
       r_.push_back(std::make_unique<Buffer>(DType::f32, Shape{n, c.hidden}));
       r_.back()->fill_random(seed++);
@@ -73,8 +75,8 @@ class Loop {
       steps.push_back({in[i], out[i], known[i], across, nullptr, &packs_, isa_});
     const std::int64_t row = case_.columns * 4;
     const RowWalk walk = case_.backwards ? RowWalk{(case_.steps - 1) * row, -row} : RowWalk{0, row};
-    calls_ =
-        contract_beside({inputs, outputs, constants, attrs, nullptr, &packs_, isa_}, walk, steps);
+    calls_ = contract_beside({inputs, outputs, constants, attrs, nullptr, &packs_, isa_},
+                             case_.bias ? &bias_.at<float>(0) : nullptr, walk, steps);
     return calls_.has_value();
   }
 
@@ -82,7 +84,11 @@ class Loop {
   void run(int threads) {
     const std::vector<Operand> all{x_.operand(), w_.operand()}, all_rows{rows_.operand()};
     execute(calls_->first_rows, all, all_rows, threads);
-    const std::vector<float> expected = product(isa_, x_, w_, false);
+    std::vector<float> expected = product(isa_, x_, w_, false);
+    for (std::size_t i = 0; i < expected.size() && case_.bias; ++i)
+      expected[i] += bias_.at<float>(static_cast<std::int64_t>(i) % case_.columns);
+    std::vector<std::vector<float>> expected_of_step;
+    for (const auto& r : r_) expected_of_step.push_back(product(isa_, h_, *r, true));
     for (std::int64_t step = 0; step < case_.steps; ++step) {
       const std::int64_t row = case_.backwards ? case_.steps - 1 - step : step;
       std::byte* slice = rows_.element(row * case_.columns);
@@ -95,7 +101,7 @@ class Loop {
                                           slice_operand};
         const std::vector<Operand> outputs{z_[i]->operand(), rows_.operand()};
         execute(calls_->steps[i], inputs, outputs, threads);
-        ASSERT_EQ(difference(*z_[i], product(isa_, h_, *r_[i], true)), "") << "step " << step;
+        ASSERT_EQ(difference(*z_[i], expected_of_step[i]), "") << "step " << step;
       }
       for (std::int64_t j = 0; j < case_.columns; ++j)
         ASSERT_EQ(rows_.at<float>(row * case_.columns + j),
@@ -123,7 +129,7 @@ class Loop {
   const Case case_;
   Isa isa_;
   PackCache packs_;
-  Buffer x_, w_, rows_, h_;
+  Buffer x_, w_, rows_, h_, bias_;
   std::vector<std::unique_ptr<Buffer>> r_, z_;
   std::optional<BesideCalls> calls_;
 };
@@ -159,6 +165,12 @@ TEST(ContractBeside, OtherWidthsThanTheState) {
 TEST(ContractBeside, SeveralProductsOfTheState) {
   expect_rows({50, 96, 288, 96, {192, 96}});
   expect_rows({50, 64, 210, 70, {140, 8, 150}, true});  // a small one stays
+}
+
+TEST(ContractBeside, ABias) {
+  for (const std::int64_t columns : {64, 100, 200})
+    for (const bool backwards : {false, true})
+      expect_rows({50, 30, columns, 64, {192}, backwards, Layout::contiguous, true});
 }
 
 TEST(ContractBeside, ProductsThatThreadsShare) { expect_rows({40, 60, 700, 160, {650, 200}}); }
