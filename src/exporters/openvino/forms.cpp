@@ -10,12 +10,13 @@ namespace scanloom::exporters::openvino {
 namespace {
 
 /// Sorted by operator. A row without a function is a layer of the same operands, without
-/// attributes.
+/// attributes, or says why there is none.
 const Form kForms[] = {
     {&ops::abs_op, nullptr, "Abs", 1},
     {&ops::acos_op, nullptr, "Acos", 1},
     {&ops::acosh_op, nullptr, "Acosh", 4},
     {&ops::add_op, nullptr, "Add", 1},
+    {&ops::affine_grid_op, write_affine_grid},
     {&ops::argmax_op, write_argmax},
     {&ops::argmin_op, write_argmin},
     {&ops::asin_op, nullptr, "Asin", 1},
@@ -24,6 +25,7 @@ const Form kForms[] = {
     {&ops::atanh_op, nullptr, "Atanh", 4},
     {&ops::average_pool_op, write_average_pool},
     {&ops::bit_and_op, nullptr, "BitwiseAnd", 13},
+    {&ops::bit_cast_op, nullptr, "", 0, "an IR reads no bits as elements of another type"},
     {&ops::bit_not_op, nullptr, "BitwiseNot", 13},
     {&ops::bit_or_op, nullptr, "BitwiseOr", 13},
     {&ops::bit_xor_op, nullptr, "BitwiseXor", 13},
@@ -41,10 +43,12 @@ const Form kForms[] = {
     {&ops::cosh_op, nullptr, "Cosh", 1},
     {&ops::cumprod_op, write_cumprod},
     {&ops::cumsum_op, write_cumsum},
+    {&ops::deform_conv_op, write_deform_conv},
     {&ops::dense_op, write_first},
     {&ops::dequantize_linear_op, write_dequantize_linear},
     {&ops::dim_op, write_dim},
     {&ops::div_op, write_div},
+    {&ops::draw_op, nullptr, "", 0, "an IR draws no numbers that depend on a key alone"},
     {&ops::elu_op, write_elu},
     {&ops::equal_op, nullptr, "Equal", 1},
     {&ops::erf_op, nullptr, "Erf", 1},
@@ -77,6 +81,7 @@ const Form kForms[] = {
     {&ops::lstm_op, write_lstm},
     {&ops::max_op, nullptr, "Maximum", 1},
     {&ops::max_pool_op, write_max_pool},
+    {&ops::max_unpool_op, write_max_unpool},
     {&ops::min_op, nullptr, "Minimum", 1},
     {&ops::mod_op, write_mod},
     {&ops::mul_op, nullptr, "Multiply", 1},
@@ -113,7 +118,9 @@ const Form kForms[] = {
     {&ops::sqrt_op, nullptr, "Sqrt", 1},
     {&ops::squeeze_op, write_squeeze},
     {&ops::sub_op, nullptr, "Subtract", 1},
+    {&ops::sum_to_op, write_sum_to},
     {&ops::tanh_op, nullptr, "Tanh", 1},
+    {&ops::tfidf_op, write_tfidf},
     {&ops::tile_op, nullptr, "Tile", 1},
     {&ops::topk_op, write_topk},
     {&ops::transpose_op, write_transpose},

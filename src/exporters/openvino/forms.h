@@ -17,6 +17,8 @@ struct Form {
   /// Of the plain forms: the layer that has the same operands and no attributes.
   std::string_view layer = {};
   int opset = 0;
+  /// What keeps the operator out of an IR.
+  std::string_view reason = {};
 };
 
 /// nullptr: the operator has no form.

@@ -65,6 +65,8 @@ class NodeWriter {
   // Layers.
 
   [[nodiscard]] LayerGraph& graph() { return graph_; }
+  /// Writes the same node into a body, which outlives it.
+  [[nodiscard]] NodeWriter inside(LayerGraph& body) { return {writing_, body, outputs_, node_}; }
   /// A layer of one result.
   Output layer(std::string_view type, int opset, std::vector<Output> inputs, DType result,
                Data data = {});

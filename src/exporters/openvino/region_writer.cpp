@@ -38,6 +38,7 @@ void RegionWriter::node(ir::NodeId id) {
   if (node.op == &ir::constant_op) return out.set(graph_.constant(node.attrs[0].tensor()));
   const Form* const form = find_form(*node.op);
   if (form == nullptr) return out.refuse(fmt::format("{} has no form in an IR", node.op->name));
+  if (!form->reason.empty()) return out.refuse(form->reason);
   if (form->write == nullptr)
     return out.set(out.layer(form->layer, form->opset, out.all_inputs(), out.result_type().dtype));
   form->write(out);

@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::size_t kBias = 2;
 
-/// Filters [groups * a, b, ...] as [groups, a, b, ...].
-Output parted_filters(NodeWriter& out, Output w, std::int64_t groups) {
-  const DType dtype = out.dtype(1);
-  if (const tensor::Tensor* const known = out.constant_in(1)) {
+/// Filters [groups * a, b, ...] as [groups, a, b, ...]. A constant stays one.
+Output parted_filters(NodeWriter& out, Output w, std::int64_t groups, DType dtype) {
+  const tensor::Tensor* const known = out.constant_in(1);
+  if (known != nullptr && w == out.in(1)) {
     std::vector<std::int64_t> sizes{groups, known->shape()[0] / groups};
     for (std::size_t axis = 1; axis < static_cast<std::size_t>(known->shape().rank()); ++axis)
       sizes.push_back(known->shape()[static_cast<int>(axis)]);
@@ -32,7 +32,7 @@ Output convolved(NodeWriter& out, Output x, Output w, DType dtype, bool backward
   const bool is_parted = groups != 1;
   std::string type = is_parted ? "GroupConvolution" : "Convolution";
   if (backwards) type += "BackpropData";
-  std::vector<Output> inputs{x, is_parted ? parted_filters(out, w, groups) : w};
+  std::vector<Output> inputs{x, is_parted ? parted_filters(out, w, groups, dtype) : w};
   if (sizes.valid()) inputs.push_back(sizes);
   return out.layer(type, 1, std::move(inputs), dtype, std::move(data));
 }
@@ -95,6 +95,31 @@ std::optional<Cut> cut_to_size(NodeWriter& out, int spatial) {
   return cut;
 }
 
+/// All that the taps reach, cut to `output_shape` behind.
+Output cut_behind(NodeWriter& out, int spatial) {
+  const DType dtype = out.dtype(), i64 = DType::i64;
+  const NodeWriter::Ints none(static_cast<std::size_t>(2 * spatial), 0);
+  const NodeWriter::Ints extra = spatial_numbers(out, "output_padding", spatial, 0);
+  const Output y = convolved(out, out.in(0), out.in(1), dtype, true,
+                             window_data(out, spatial, none));
+  const Output reached = out.slice(out.shape_of(y), 0, out.list({2}), out.list({2 + spatial}), 1,
+                                   i64);
+  const Output wanted = out.list(out.attr("output_shape").integers());
+  const Output surplus = out.binary(
+      "Subtract", out.binary("Add", reached, out.list(extra), i64), wanted, i64);
+  const Output cut = out.binary("Maximum", surplus, out.number(0), i64);
+  const Output half = out.binary("Divide", cut, out.number(2), i64);
+  const bool upper = out.attr("auto_pad").present() && out.text("auto_pad") == "same_upper";
+  const Output begin = upper ? half : out.binary("Subtract", cut, half, i64);
+  const Output end = out.binary(
+      "Add", out.binary("Subtract", wanted, reached, i64), begin, i64);
+  const Output images = out.list({0, 0});
+  const Output before =
+      out.concat({images, out.binary("Subtract", out.list({0}), begin, i64)}, 0, i64);
+  return out.layer("Pad", 12, {y, before, out.concat({images, end}, 0, i64)}, dtype,
+                   {{"pad_mode", "constant"}});
+}
+
 }  // namespace
 
 void write_conv(NodeWriter& out) {
@@ -116,11 +141,33 @@ void write_conv_transpose(NodeWriter& out) {
   const std::optional<Cut> cut = is_cut ? cut_to_size(out, *spatial)
                                         : Cut{explicit_pads(out, *spatial, auto_pad == "explicit"),
                                               spatial_numbers(out, "output_padding", *spatial, 0)};
-  if (!cut) return out.refuse("pads follow from sizes that are not known");
-  Data data = window_data(out, *spatial, cut->pads);
-  data.emplace_back("output_padding", list_text(cut->extra));
-  Output y = convolved(out, out.in(0), out.in(1), dtype, true, std::move(data));
+  if (!cut && !out.attr("output_shape").present())
+    return out.refuse("pads follow from sizes of filters that are not known");
+  Output y;
+  if (cut) {
+    Data data = window_data(out, *spatial, cut->pads);
+    data.emplace_back("output_padding", list_text(cut->extra));
+    y = convolved(out, out.in(0), out.in(1), dtype, true, std::move(data));
+  } else {
+    y = cut_behind(out, *spatial);
+  }
   if (out.has(kBias)) y = with_bias(out, y, out.in(kBias), dtype, *spatial);
+  out.set(y);
+}
+
+void write_deform_conv(NodeWriter& out) {
+  enum : std::size_t { kX, kFilters, kOffset, kOwnBias, kMask };
+  if (spatial_axes(out) != 2) return out.refuse("an IR moves windows over two axes alone");
+  const DType dtype = out.dtype();
+  Data data = window_attributes(out, 2);
+  const std::int64_t groups = out.attr("group").present() ? out.integer("group") : 1;
+  data.emplace_back("group", std::to_string(groups));
+  data.emplace_back("deformable_group", std::to_string(out.integer("offset_group")));
+  data.emplace_back("bilinear_interpolation_pad", "true");
+  std::vector<Output> inputs{out.in(kX), out.in(kOffset), out.in(kFilters)};
+  if (out.has(kMask)) inputs.push_back(out.in(kMask));
+  Output y = out.layer("DeformableConvolution", 8, std::move(inputs), dtype, std::move(data));
+  if (out.has(kOwnBias)) y = with_bias(out, y, out.in(kOwnBias), dtype, 2);
   out.set(y);
 }
 
@@ -160,9 +207,7 @@ void write_qlinear_conv(NodeWriter& out) {
                       per_filter(out, zero, rank, wide, axis), wide);
   };
   const Output x = centered(kX, kXZero, 0), w = centered(kW, kWZero, 0);
-  const std::int64_t groups = out.attr("group").present() ? out.integer("group") : 1;
-  if (groups != 1) return out.refuse("quantised convolutions in groups have no form in an IR yet");
-  Output sum = out.layer("Convolution", 1, {x, w}, wide, window_attributes(out, rank - 2));
+  Output sum = convolved(out, x, w, wide, false, window_attributes(out, rank - 2));
   if (out.has(kSumBias))
     sum = out.binary("Add", sum, per_filter(out, kSumBias, rank, wide, 1), wide);
   if (wide != f32) sum = out.convert(sum, f32);

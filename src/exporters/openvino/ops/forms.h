@@ -8,7 +8,15 @@ namespace scanloom::exporters::openvino {
 // ops/convolution.cpp
 void write_conv(NodeWriter&);
 void write_conv_transpose(NodeWriter&);
+void write_deform_conv(NodeWriter&);
 void write_qlinear_conv(NodeWriter&);
+
+// ops/grams.cpp
+void write_tfidf(NodeWriter&);
+
+// ops/grids.cpp
+void write_affine_grid(NodeWriter&);
+void write_sum_to(NodeWriter&);
 
 // ops/images.cpp
 void write_col2im(NodeWriter&);
@@ -53,6 +61,7 @@ void write_round(NodeWriter&);
 void write_average_pool(NodeWriter&);
 void write_lp_pool(NodeWriter&);
 void write_max_pool(NodeWriter&);
+void write_max_unpool(NodeWriter&);
 
 // ops/quantise.cpp
 void write_dequantize_linear(NodeWriter&);

@@ -1,6 +1,7 @@
 // What samples images and regions of them.
 #include <cmath>
 
+#include "exporters/openvino/ops/filters.h"
 #include "exporters/openvino/ops/forms.h"
 #include "ops/ops.h"
 
@@ -51,21 +52,20 @@ Target target_of(const NodeWriter& out) {
 
 }  // namespace
 
-/// One axis.
+/// One axis. The layer knows factors that are quotients of sizes, or that make the size; filters
+/// that leave out what lies outside against aliasing alone; and coordinates of all of x.
 void write_resample(NodeWriter& out) {
   constexpr std::size_t kSize = 1, kScale = 2;
   const std::string& mode = out.text("mode");
   const std::string& coordinates = out.text("coordinates");
-  if (coordinates == "tf_crop_and_resize" || coordinates == "half_pixel_symmetric")
-    return out.refuse("coordinates " + coordinates + " have no form in an IR");
-  if (out.flag("exclude_outside") != out.flag("antialias"))
-    return out.refuse("filters that leave out what lies outside have no form in an IR");
   const bool is_nearest = mode.starts_with("nearest_");
-  if (out.flag("antialias") && mode == "cubic")
-    return out.refuse("cubic filters against aliasing have no form in an IR");
+  const bool is_cropped =
+      coordinates == "tf_crop_and_resize" || coordinates == "half_pixel_symmetric";
+  const bool is_smooth_cubic = out.flag("antialias") && mode == "cubic";
   const Target by = target_of(out);
-  if (by == Target::neither)
-    return out.refuse("a factor that is not the quotient of the sizes has no form in an IR");
+  if (is_cropped || out.flag("exclude_outside") != out.flag("antialias") || is_smooth_cubic ||
+      by == Target::neither)
+    return write_filters(out);
   const bool by_size = by == Target::size;
   const Output target =
       by_size ? out.reshape(out.in(kSize), out.list({1}), out.dtype(kSize))
@@ -117,19 +117,35 @@ void write_non_max_suppression(NodeWriter& out) {
 }
 
 void write_col2im(NodeWriter& out) {
-  const auto list = [&](const char* name, std::size_t count, std::int64_t fallback) {
-    return out.attr(name).present() ? out.attr(name).integers() : NodeWriter::Ints(count, fallback);
-  };
-  const NodeWriter::Ints pads = list("pads", 4, 0);
   const tensor::Type& image = out.type(1);
-  if (!image.ranked || image.dims[0] != tensor::Dim(2))
-    return out.refuse("an IR puts blocks together along two axes alone");
+  if (!image.ranked || !image.dims[0].is_constant())
+    return out.refuse("an image of an unknown number of axes has no form in an IR");
+  const auto axes = static_cast<std::size_t>(image.dims[0].value());
+  if (axes > 2) return out.refuse("an IR puts blocks together along two axes alone");
+  const auto list = [&](const char* name, std::int64_t fallback) {
+    if (out.attr(name).present()) return out.attr(name).integers();
+    return NodeWriter::Ints(name == std::string_view("pads") ? 2 * axes : axes, fallback);
+  };
+  NodeWriter::Ints strides = list("strides", 1), dilations = list("dilations", 1);
+  NodeWriter::Ints pads = list("pads", 0);
+  std::vector<Output> inputs = out.all_inputs();
+  // An image of one axis is one row.
+  if (axes == 1) {
+    strides.insert(strides.begin(), 1);
+    dilations.insert(dilations.begin(), 1);
+    pads = {0, pads[0], 0, pads[1]};
+    for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
+      const Output one = out.convert(out.list({1}), out.dtype(i));
+      inputs[i] = out.concat({one, inputs[i]}, 0, out.dtype(i));
+    }
+  }
   const std::span<const std::int64_t> all(pads);
-  out.set(out.layer("Col2Im", 15, out.all_inputs(), out.dtype(),
-                    {{"strides", list_text(list("strides", 2, 1))},
-                     {"dilations", list_text(list("dilations", 2, 1))},
-                     {"pads_begin", list_text(all.first(2))},
-                     {"pads_end", list_text(all.subspan(2))}}));
+  const Output y = out.layer("Col2Im", 15, std::move(inputs), out.dtype(),
+                             {{"strides", list_text(strides)},
+                              {"dilations", list_text(dilations)},
+                              {"pads_begin", list_text(all.first(2))},
+                              {"pads_end", list_text(all.subspan(2))}});
+  out.set(axes == 1 ? out.squeeze(y, {2}, out.dtype()) : y);
 }
 
 }  // namespace scanloom::exporters::openvino

@@ -17,6 +17,10 @@ Data pool_data(const NodeWriter& out) {
   return data;
 }
 
+bool is_explicit(const NodeWriter& out) {
+  return !out.attr("auto_pad").present() || out.text("auto_pad") == "explicit";
+}
+
 bool is_dilated(const NodeWriter& out) {
   if (!out.attr("dilations").present()) return false;
   for (const std::int64_t each : out.attr("dilations").integers())
@@ -28,8 +32,7 @@ void without(Data& data, std::string_view name) {
   std::erase_if(data, [&](const auto& each) { return each.first == name; });
 }
 
-Output average(NodeWriter& out, Output x, bool with_padding, DType dtype) {
-  Data data = pool_data(out);
+Output average(NodeWriter& out, Output x, bool with_padding, DType dtype, Data data) {
   data.emplace_back("exclude-pad", with_padding ? "false" : "true");
   if (!is_dilated(out)) without(data, "dilations");
   const int opset = is_dilated(out) ? 16 : out.flag("ceil_mode") ? 14 : 1;
@@ -39,12 +42,35 @@ Output average(NodeWriter& out, Output x, bool with_padding, DType dtype) {
 }  // namespace
 
 void write_average_pool(NodeWriter& out) {
-  out.set(average(out, out.in(0), out.flag("count_include_pad"), out.dtype()));
+  out.set(average(out, out.in(0), out.flag("count_include_pad"), out.dtype(),
+                  pool_data(out)));
 }
 
+namespace {
+
+/// Row-major numbers of elements, counted from the first image on, as those that number the
+/// elements of a plane with the first axis fastest.
+Output first_axis_fastest(NodeWriter& out, Output numbers, int rank) {
+  const DType i64 = DType::i64;
+  const Output shape = out.shape_of(out.in(0));
+  const auto size = [&](int axis) { return out.gather(shape, out.number(axis), 0, i64); };
+  Output plane = size(2);
+  for (int axis = 3; axis < rank; ++axis) plane = out.binary("Multiply", plane, size(axis), i64);
+  Output rest = out.binary("FloorMod", numbers, plane, i64);
+  Output result = out.binary("Subtract", numbers, rest, i64), before = plane;
+  // From the last axis on; `before` is how many elements the axes before it have together.
+  for (int axis = rank - 1; axis >= 2; --axis) {
+    before = out.binary("Divide", before, size(axis), i64);
+    const Output place = out.binary("FloorMod", rest, size(axis), i64);
+    result = out.binary("Add", result, out.binary("Multiply", place, before, i64), i64);
+    rest = out.binary("Divide", rest, size(axis), i64);
+  }
+  return result;
+}
+
+}  // namespace
+
 void write_max_pool(NodeWriter& out) {
-  if (out.is_read(1) && out.flag("storage_order"))
-    return out.refuse("indices with the first axis fastest have no form in an IR");
   Data data = pool_data(out);
   data.emplace_back("index_element_type", "i64");
   data.emplace_back("axis", "0");
@@ -52,8 +78,84 @@ void write_max_pool(NodeWriter& out) {
   const std::vector<Output> made =
       out.layers("MaxPool", opset, {out.in(0)}, {out.dtype(), DType::i64}, std::move(data));
   out.set(0, made[0]);
-  out.set(1, made[1]);
+  if (out.node().outputs.size() < 2) return;
+  if (!out.is_read(1)) return out.set_unread(1);
+  const auto rank = static_cast<int>(out.attr("kernel").integers().size()) + 2;
+  out.set(1, out.flag("storage_order") && rank > 3 ? first_axis_fastest(out, made[1], rank)
+                                                   : made[1]);
 }
+
+/// Zeros, with the elements of x where the indices say; then more zeros behind.
+void write_max_unpool(NodeWriter& out) {
+  constexpr std::size_t kIndices = 1, kShape = 2;
+  const DType dtype = out.dtype(), i64 = DType::i64;
+  const NodeWriter::Ints& kernel = out.attr("kernel").integers();
+  const auto spatial = static_cast<int>(kernel.size());
+  const NodeWriter::Ints strides = spatial_numbers(out, "strides", spatial, 1);
+  const NodeWriter::Ints pads = spatial_numbers(out, "pads", 2 * spatial, 0);
+  NodeWriter::Ints factors{1, 1}, added{0, 0};
+  for (std::size_t i = 0; i < kernel.size(); ++i) {
+    factors.push_back(strides[i]);
+    added.push_back(kernel[i] - strides[i] - pads[i] - pads[i + kernel.size()]);
+  }
+  const Output given = out.shape_of(out.in(0));
+  const Output sizes = out.binary(
+      "Add", out.binary("Multiply", given, out.list(factors), i64), out.list(added), i64);
+  const Output count = out.layer("ReduceProd", 1, {sizes, out.number(0)}, i64,
+                                 {{"keep_dims", "true"}});
+  const Output zeros = out.broadcast(out.scalar(0, dtype), count, dtype);
+  const auto flat = [&](std::size_t i) {
+    return out.reshape(out.in(i), out.list({-1}), out.dtype(i));
+  };
+  const Output filled = out.layer("ScatterElementsUpdate", 3,
+                                  {zeros, flat(kIndices), flat(0), out.number(0)}, dtype);
+  Output y = out.reshape(filled, sizes, dtype);
+  if (out.has(kShape)) {
+    const Output wanted =
+        out.dtype(kShape) == i64 ? out.in(kShape) : out.convert(out.in(kShape), i64);
+    const NodeWriter::Ints none(kernel.size() + 2, 0);
+    y = out.layer("Pad", 12, {y, out.list(none), out.binary("Subtract", wanted, sizes, i64)}, dtype,
+                  {{"pad_mode", "constant"}});
+  }
+  out.set(y);
+}
+
+namespace {
+
+/// Windows are rounded up by zeros behind x, as many as a step may leave out; of what that adds,
+/// windows that begin behind x are cut off.
+Data rounded_up(const NodeWriter& out, Data data, int spatial) {
+  NodeWriter::Ints ends = explicit_pads(out, spatial, is_explicit(out));
+  ends.erase(ends.begin(), ends.begin() + spatial);
+  const NodeWriter::Ints strides = spatial_numbers(out, "strides", spatial, 1);
+  for (std::size_t i = 0; i < ends.size(); ++i) ends[i] += strides[i] - 1;
+  for (auto& [name, value] : data)
+    if (name == "pads_end")
+      value = list_text(ends);
+    else if (name == "rounding_type")
+      value = "floor";
+  return data;
+}
+
+Output cut_windows(NodeWriter& out, Output y, int spatial) {
+  const DType i64 = DType::i64;
+  NodeWriter::Ints reach = explicit_pads(out, spatial, is_explicit(out)), axes;
+  reach.resize(static_cast<std::size_t>(spatial));
+  const NodeWriter::Ints strides = spatial_numbers(out, "strides", spatial, 1);
+  for (std::size_t i = 0; i < reach.size(); ++i) {
+    reach[i] += strides[i] - 1;
+    axes.push_back(static_cast<std::int64_t>(i) + 2);
+  }
+  const Output sizes =
+      out.slice(out.shape_of(out.in(0)), 0, out.list({2}), out.list({2 + spatial}), 1, i64);
+  const Output most = out.binary("Divide", out.binary("Add", sizes, out.list(reach), i64),
+                                 out.list(strides), i64);
+  const NodeWriter::Ints zeros(axes.size(), 0), ones(axes.size(), 1);
+  return out.layer("Slice", 8, {y, out.list(zeros), most, out.list(ones), out.list(axes)},
+                   out.dtype());
+}
+
+}  // namespace
 
 /// The mean of |x|^p over whole windows, times their elements, to the power of 1 / p.
 void write_lp_pool(NodeWriter& out) {
@@ -62,11 +164,15 @@ void write_lp_pool(NodeWriter& out) {
   double elements = 1;
   for (const std::int64_t each : out.attr("kernel").integers())
     elements *= static_cast<double>(each);
+  const auto spatial = static_cast<int>(out.attr("kernel").integers().size());
+  const bool is_same = out.attr("auto_pad").present() && out.text("auto_pad").starts_with("same");
+  const bool is_up = out.flag("ceil_mode") && !is_same;
   const Output size = out.layer("Abs", 1, {out.in(0)}, dtype);
   const Output powers = out.binary("Power", size, out.scalar(p, dtype), dtype);
-  if (out.flag("ceil_mode"))
-    return out.refuse("norms of windows that reach beyond the padding have no form in an IR");
-  const Output mean = average(out, powers, true, dtype);
+  Data data = pool_data(out);
+  if (is_up) data = rounded_up(out, std::move(data), spatial);
+  Output mean = average(out, powers, true, dtype, std::move(data));
+  if (is_up) mean = cut_windows(out, mean, spatial);
   const Output sum = out.binary("Multiply", mean, out.scalar(elements, dtype), dtype);
   out.set(out.binary("Power", sum, out.scalar(1 / p, dtype), dtype));
 }

@@ -36,8 +36,13 @@ void write_quantize_linear(NodeWriter& out) {
     return out.refuse("its scale and zero point have an unknown number of axes");
   const Output scaled = out.binary("Divide", as_f32(out, 0), scale, f32);
   if (is_real(to)) return out.set(out.convert(scaled, to));
-  if (dtype_file_bits(to) > 16) return out.refuse("results of 32 bits have no form in an IR");
-  out.set(quantised(out, scaled, zero, to));
+  if (dtype_file_bits(to) > 32) return out.refuse("results of 64 bits have no form in an IR");
+  if (dtype_file_bits(to) <= 16) return out.set(quantised(out, scaled, zero, to));
+  // Sums of 32 bits are exact in f64 alone.
+  const DType f64 = DType::f64;
+  const Output wide = out.has(kZero) ? along_axis(out, out.convert(out.in(kZero), f64), kZero, f64)
+                                     : out.scalar(0, f64);
+  out.set(quantised(out, out.convert(scaled, f64), wide, to, f64));
 }
 
 /// Differences of integers are taken exactly: in f32 those of up to 16 bits, in i64 the others.

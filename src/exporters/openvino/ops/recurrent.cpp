@@ -1,11 +1,12 @@
 // lstm, gru and rnn as the layers of sequences, which have the batch first, gates in an order of
-// their own, and one bias where the operators have two. Weights that are constants stay constants,
-// without which implementations do not use their fused layers.
+// their own, and one bias where the operators have two; what these layers do not have is
+// written as an iterator. Weights that are constants stay constants, without which implementations
+// do not use their fused layers.
 #include <algorithm>
-#include <array>
 
 #include "exporters/openvino/ops/forms.h"
-#include "ops/recurrent_activations.h"
+#include "exporters/openvino/ops/recurrent_cells.h"
+#include "ops/recurrent.h"
 
 namespace scanloom::exporters::openvino {
 
@@ -23,11 +24,6 @@ struct Kind {
   std::span<const ActivationKind> usual;
 };
 
-constexpr std::array kLstmUsual = {ActivationKind::sigmoid, ActivationKind::tanh,
-                                   ActivationKind::tanh};
-constexpr std::array kGruUsual = {ActivationKind::sigmoid, ActivationKind::tanh};
-constexpr std::array kRnnUsual = {ActivationKind::tanh};
-
 class SequenceWriter {
  public:
   SequenceWriter(NodeWriter& out, Kind kind)
@@ -38,21 +34,18 @@ class SequenceWriter {
         directions_(out.text("direction") == "bidirectional" ? 2 : 1),
         batch_first_(out.integer("layout") == 1) {}
 
-  /// What keeps the layer out of an IR; empty: nothing.
-  std::string reason_against() {
-    const Expected<ops::Activations> read =
-        ops::read_activations(out_.attr("activations"), static_cast<int>(directions_), kind_.usual);
-    if (!read) return read.error().message();
+  /// Whether the layer of an IR has these activations, all of them in both directions; and is
+  /// computed as it is meant: OpenVINO runs all steps of all rows where sizes are not known,
+  /// whatever the lengths.
+  bool is_layer(const ops::Activations& all) {
+    if (out_.has(kLengths) && !out_.type(kX).is_static()) return false;
     const std::size_t count = kind_.usual.size();
     for (std::size_t i = 0; i < count; ++i) {
-      const ops::Activation& one = (*read)[i];
-      const std::string_view name = word_of(one);
-      if (name.empty()) return "an activation that the IR's layers do not have";
-      if (directions_ == 2 && !same(one, (*read)[count + i]))
-        return "directions with activations of their own have no form in an IR";
-      activations_.emplace_back(name, one);
+      const std::string_view name = word_of(all[i]);
+      if (name.empty() || (directions_ == 2 && !same(all[i], all[count + i]))) return false;
+      activations_.emplace_back(name, all[i]);
     }
-    return {};
+    return true;
   }
 
   void write(std::vector<Output> biases) {
@@ -88,6 +81,7 @@ class SequenceWriter {
   }
 
  private:
+  /// Empty: the layers do not have it, or implementations do not.
   static std::string_view word_of(const ops::Activation& one) {
     switch (one.kind) {
       case ActivationKind::sigmoid:
@@ -96,9 +90,8 @@ class SequenceWriter {
         return "tanh";
       case ActivationKind::relu:
         return "relu";
-      case ActivationKind::hard_sigmoid:
-        return "hardsigmoid";
       case ActivationKind::elu:
+      case ActivationKind::hard_sigmoid:
       case ActivationKind::leaky_relu:
       case ActivationKind::softplus:
       case ActivationKind::softsign:
@@ -192,13 +185,23 @@ class SequenceWriter {
 
 }  // namespace
 
+namespace {
+
+Expected<ops::Activations> activations_of(const NodeWriter& out,
+                                          std::span<const ActivationKind> usual) {
+  const int directions = out.text("direction") == "bidirectional" ? 2 : 1;
+  return ops::read_activations(out.attr("activations"), directions, usual);
+}
+
+}  // namespace
+
 /// Gates i, o, f, c become f, i, c, o.
 void write_lstm(NodeWriter& out) {
-  SequenceWriter writer(out, {"LSTMSequence", {2, 0, 3, 1}, kLstmUsual});
-  if (out.has(kPeepholes)) return out.refuse("peepholes have no form in an IR");
-  if (out.flag("input_forget")) return out.refuse("coupled gates have no form in an IR");
-  if (const std::string reason = writer.reason_against(); !reason.empty())
-    return out.refuse(reason);
+  const Expected<ops::Activations> all = activations_of(out, ops::kLstmActivations);
+  if (!all) return out.refuse(all.error().message());
+  SequenceWriter writer(out, {"LSTMSequence", {2, 0, 3, 1}, ops::kLstmActivations});
+  if (out.has(kPeepholes) || out.flag("input_forget") || !writer.is_layer(*all))
+    return write_cells(out, Cell::lstm, *all);
   std::vector<Output> biases;
   for (const std::int64_t gate : {2, 0, 3, 1}) biases.push_back(writer.both_biases(gate));
   writer.write(std::move(biases));
@@ -206,10 +209,12 @@ void write_lstm(NodeWriter& out) {
 
 /// The new content has two biases where the reset gate stands between them.
 void write_gru(NodeWriter& out) {
-  SequenceWriter writer(out, {"GRUSequence", {0, 1, 2}, kGruUsual});
-  if (out.is_read(2)) return out.refuse("the reset gate as a result has no form in an IR");
-  if (const std::string reason = writer.reason_against(); !reason.empty())
-    return out.refuse(reason);
+  const Expected<ops::Activations> all = activations_of(out, ops::kGruActivations);
+  if (!all) return out.refuse(all.error().message());
+  SequenceWriter writer(out, {"GRUSequence", {0, 1, 2}, ops::kGruActivations});
+  const bool has_reset = out.node().outputs.size() > 2;
+  if ((has_reset && out.is_read(2)) || !writer.is_layer(*all))
+    return write_cells(out, Cell::gru, *all);
   std::vector<Output> biases{writer.both_biases(0), writer.both_biases(1)};
   if (out.flag("linear_before_reset")) {
     biases.push_back(writer.bias(2, false));
@@ -218,13 +223,14 @@ void write_gru(NodeWriter& out) {
     biases.push_back(writer.both_biases(2));
   }
   writer.write(std::move(biases));
-  if (out.node().outputs.size() > 2) out.set_unread(2);
+  if (has_reset) out.set_unread(2);
 }
 
 void write_rnn(NodeWriter& out) {
-  SequenceWriter writer(out, {"RNNSequence", {0}, kRnnUsual});
-  if (const std::string reason = writer.reason_against(); !reason.empty())
-    return out.refuse(reason);
+  const Expected<ops::Activations> all = activations_of(out, ops::kRnnActivations);
+  if (!all) return out.refuse(all.error().message());
+  SequenceWriter writer(out, {"RNNSequence", {0}, ops::kRnnActivations});
+  if (!writer.is_layer(*all)) return write_cells(out, Cell::rnn, *all);
   writer.write({writer.both_biases(0)});
 }
 

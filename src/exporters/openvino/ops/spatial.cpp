@@ -46,14 +46,14 @@ Data window_attributes(const NodeWriter& out, int spatial) {
   return data;
 }
 
-Output quantised(NodeWriter& out, Output scaled, Output zero, DType to) {
-  const Output rounded = out.layer("Round", 5, {scaled}, DType::f32, {{"mode", "half_to_even"}});
-  const Output moved = out.binary("Add", rounded, zero, DType::f32);
+Output quantised(NodeWriter& out, Output scaled, Output zero, DType to, DType from) {
+  const Output rounded = out.layer("Round", 5, {scaled}, from, {{"mode", "half_to_even"}});
+  const Output moved = out.binary("Add", rounded, zero, from);
   const int bits = dtype_file_bits(to);
   const bool is_signed = dtype_kind(to) == DTypeKind::signed_int;
   const double high = static_cast<double>((std::int64_t{1} << (is_signed ? bits - 1 : bits)) - 1);
   const double low = is_signed ? -high - 1 : 0;
-  const Output limited = out.layer("Clamp", 1, {moved}, DType::f32,
+  const Output limited = out.layer("Clamp", 1, {moved}, from,
                                    {{"min", real_text(low)}, {"max", real_text(high)}});
   return out.convert(limited, to);
 }

@@ -23,7 +23,7 @@ Data window_attributes(const NodeWriter& out, int spatial);
 /// The same with these pads, begins first.
 Data window_data(const NodeWriter& out, int spatial, const NodeWriter::Ints& pads);
 
-/// `scaled` rounded to even, plus `zero`, limited to the range of `to`; both are f32.
-Output quantised(NodeWriter& out, Output scaled, Output zero, DType to);
+/// `scaled` rounded to even, plus `zero`, limited to the range of `to`; both are of type `from`.
+Output quantised(NodeWriter& out, Output scaled, Output zero, DType to, DType from = DType::f32);
 
 }  // namespace scanloom::exporters::openvino

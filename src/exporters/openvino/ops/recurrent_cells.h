@@ -1,0 +1,18 @@
+// lstm, gru and rnn as iterators over their formulas, for what the layers of an IR do not have:
+// peepholes, coupled gates, activations of other kinds or of one direction, the reset gate as a
+// result.
+#pragma once
+
+#include <cstdint>
+
+#include "exporters/openvino/node_writer.h"
+#include "ops/recurrent_activations.h"
+
+namespace scanloom::exporters::openvino {
+
+enum class Cell : std::uint8_t { rnn, gru, lstm };
+
+/// Sets every result of the node. Precondition: `activations` are those of its attribute.
+void write_cells(NodeWriter& out, Cell cell, const ops::Activations& activations);
+
+}  // namespace scanloom::exporters::openvino
