@@ -31,6 +31,10 @@ struct SessionOptions {
   std::int64_t seed = 0;  ///< of the random operators without a seed of their own
   /// Pairs (input, output): values that a Stream keeps from one push to the next, zero at first.
   std::vector<std::pair<std::string, std::string>> states = {};
+  /// What loops and recurrent layers carry along a sequence of open length becomes states of the
+  /// session, by name: a stream takes the sequence in pieces, of one step or of many, and gives the
+  /// bits of the whole. A model that computes across the steps is unsupported, naming the node.
+  bool low_latency = false;
   /// Inputs with a default value that are fed: see Session::defaults(). The others keep theirs.
   std::vector<std::string> fed_defaults = {};
   /// Called with every warning, from the thread that causes it; see also Session::warnings().

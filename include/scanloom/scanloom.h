@@ -207,6 +207,10 @@ SCANLOOM_API void scanloom_session_options_set_lenient(scanloom_session_options*
 /// The seed of the random operators that have none of their own. 0 unless set.
 SCANLOOM_API void scanloom_session_options_set_seed(scanloom_session_options* options,
                                                     int64_t seed);
+/// Not 0: what loops carry along a sequence of open length becomes states of the session, so that a
+/// stream takes the sequence in pieces. 0 unless set.
+SCANLOOM_API void scanloom_session_options_set_low_latency(scanloom_session_options* options,
+                                                           int low_latency);
 /// Adds a state: a value that a stream takes from `output` and feeds to `input` in the next push.
 /// Errors: invalid_argument (NULL), out_of_memory; unknown names are errors when a session is
 /// loaded.

@@ -12,7 +12,8 @@ from . import _native
 from ._errors import Error, InvalidArgument
 from ._options import SessionOptions
 
-_OWN_OPTIONS = ("threads", "execution", "optimize", "disabled_passes", "lenient", "seed", "states", "fed_defaults")
+_OWN_OPTIONS = ("threads", "execution", "optimize", "disabled_passes", "lenient", "seed", "states", "fed_defaults",
+                "low_latency")
 _PEER_OPTIONS = ("disabled_optimizers", "enable_fallback", "read_config_from_model")
 
 _MOST_VARIANTS = 8

@@ -26,6 +26,7 @@ class SessionOptions:
         seed: int,
         states: list[tuple[str, str]],
         fed_defaults: list[str],
+        low_latency: bool,
         /,
     ) -> None: ...
 

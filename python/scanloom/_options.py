@@ -104,6 +104,8 @@ class SessionOptions(_Options):
     lenient: accept names in bodies that shadow outer names.
     seed: of the random operators that have none of their own; None: that of set_seed.
     states: {input: output}, values that a stream keeps from one push to the next.
+    low_latency: what loops and recurrent layers carry along a sequence of open length becomes states
+        of the session: a stream takes the sequence in pieces and gives the bits of the whole.
     fed_defaults: inputs with a default value that must be fed; run() makes one of each input that
         is fed, by loading the model once more.
     enable_profiling: the times of all runs are kept; session.end_profiling() writes them to a file
@@ -126,7 +128,7 @@ class SessionOptions(_Options):
     _kind = "session"
     _defaults = _SESSION_IGNORED
     _known = frozenset(
-        ["threads", "execution", "optimize", "disabled_passes", "lenient", "seed", "states", "fed_defaults"]
+        ["threads", "execution", "optimize", "disabled_passes", "lenient", "seed", "states", "fed_defaults", "low_latency"]
         + ["intra_op_num_threads", "graph_optimization_level"]
         + ["enable_profiling", "profile_file_prefix"]
     )
@@ -142,6 +144,7 @@ class SessionOptions(_Options):
         seed: Union[int, None] = None,
         states: Union[Mapping[str, str], None] = None,
         fed_defaults: Union[list[str], tuple[str, ...]] = (),
+        low_latency: bool = False,
     ) -> None:
         super().__init__()
         self.threads = threads
@@ -152,6 +155,7 @@ class SessionOptions(_Options):
         self.seed = seed
         self.states = dict(state_pairs(states or {}))
         self.fed_defaults = texts("fed_defaults", fed_defaults)
+        self.low_latency = low_latency
         self.enable_profiling = False
         self.profile_file_prefix = "onnxruntime_profile_"
         self._level = GraphOptimizationLevel.ORT_ENABLE_ALL
@@ -257,6 +261,7 @@ class SessionOptions(_Options):
             _integer("seed", _default_seed if self.seed is None else self.seed, 0, 2**63 - 1),
             state_pairs(self.states),
             texts("fed_defaults", self.fed_defaults),
+            bool(self.low_latency),
         )
 
 

@@ -31,7 +31,7 @@ RunSettings run_settings(double deadline, std::int64_t max_steps, std::int64_t m
 SessionOptions session_options(int threads, const std::string& execution, bool optimize,
                                std::vector<std::string> disabled_passes, bool lenient,
                                std::int64_t seed, Pairs states,
-                               std::vector<std::string> fed_defaults) {
+                               std::vector<std::string> fed_defaults, bool low_latency) {
   SessionOptions options;
   options.threads = threads;
   options.execution = execution == "interpreted" ? Execution::interpreted
@@ -44,6 +44,7 @@ SessionOptions session_options(int threads, const std::string& execution, bool o
   options.seed = seed;
   options.states = std::move(states);
   options.fed_defaults = std::move(fed_defaults);
+  options.low_latency = low_latency;
   return options;
 }
 

@@ -76,6 +76,10 @@ void scanloom_session_options_set_lenient(scanloom_session_options* options, int
   options->options.lenient = lenient != 0;
 }
 
+void scanloom_session_options_set_low_latency(scanloom_session_options* options, int low_latency) {
+  options->options.low_latency = low_latency != 0;
+}
+
 scanloom_code scanloom_session_options_add_state(scanloom_session_options* options,
                                                  const char* input, const char* output,
                                                  scanloom_error** error) {

@@ -8,6 +8,7 @@
 #include "api/export_model.h"
 #include "api/guard.h"
 #include "api/impl.h"
+#include "api/plain_form.h"
 #include "api/saved_function.h"
 
 namespace scanloom {
@@ -51,7 +52,7 @@ Expected<void> convert_source(const Source& source, const std::string& to, Forma
   if (options.session.on_warning)
     for (const std::string& warning : diagnostics.warnings()) options.session.on_warning(warning);
   if (!loaded) return std::move(loaded).error();
-  SCANLOOM_CHECK_OK(prepare_for_export(loaded->module));
+  SCANLOOM_CHECK_OK(to_plain_form(loaded->module));
   return export_model(loaded->module, names_of(loaded->module, format), to, format, options);
 }
 

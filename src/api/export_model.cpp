@@ -10,8 +10,6 @@
 #include "exporters/onnx/write.h"
 #include "exporters/openvino/write.h"
 #include "expr/lower.h"
-#include "ir/verify.h"
-#include "passes/run.h"
 
 namespace scanloom {
 namespace {
@@ -83,17 +81,6 @@ Expected<Format> format_of(const std::string& path) {
   if (extension == ".xml") return Format::openvino;
   return fail(Code::invalid_argument,
               "'{}' ends neither in .onnx nor in .xml: it is not known what to write", path);
-}
-
-Expected<void> prepare_for_export(ir::Module& module) {
-  constexpr std::string_view kWanted[] = {"canonicalise",   "fold_constants", "merge_common",
-                                          "drop_dead_code", "simplify_ports", "sink_constants"};
-  passes::RunOptions options;
-  for (const passes::PassDef& pass : passes::all_passes())
-    if (std::ranges::find(kWanted, pass.name) == std::end(kWanted))
-      options.disabled.emplace_back(pass.name);
-  SCANLOOM_TRY(const passes::RunReport report, passes::run(module, options));
-  return ir::verify(module);
 }
 
 exporters::WriteOptions names_of(const ir::Module& module, Format format) {

@@ -16,9 +16,6 @@ enum class Format : std::uint8_t { onnx, openvino };
 /// By the extension. Error: invalid_argument.
 Expected<Format> format_of(const std::string& path);
 
-/// Operators in forms that other formats have, nothing twice; loops as they were written.
-Expected<void> prepare_for_export(ir::Module& module);
-
 /// What the arguments and results of a module are called outside: the names that users see, made
 /// distinct where two are the same, and those of its states.
 exporters::WriteOptions names_of(const ir::Module& module, Format format);

@@ -8,6 +8,7 @@
 #include "api/guard.h"
 #include "api/impl.h"
 #include "api/output_files.h"
+#include "api/plain_form.h"
 #include "api/saved_function.h"
 #include "api/specialised.h"
 #include "base/mapped_file.h"
@@ -218,7 +219,7 @@ Expected<Function> Function::load(const std::string& path, const SessionOptions&
 
 Expected<Function::Export> Function::exported() const {
   Export made{impl_->programs.open().plan->module, {}};
-  SCANLOOM_CHECK_OK(prepare_for_export(made.module));
+  SCANLOOM_CHECK_OK(to_plain_form(made.module));
   exporters::WriteOptions& options = made.names;
   const std::vector<tensor::Tensor> values = expr::values_of(impl_->read);
   const std::vector<ir::ValueId>& args = made.module.region(made.module.top()).args;

@@ -6,6 +6,7 @@
 #include "api/guard.h"
 #include "api/impl.h"
 #include "api/model_format.h"
+#include "api/plain_form.h"
 #include "base/mapped_file.h"
 #include "base/utf8.h"
 #include "frontends/onnx/read.h"
@@ -14,6 +15,7 @@
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "ir/walk.h"
+#include "passes/keep_loop_states.h"
 #include "passes/run.h"
 
 namespace scanloom {
@@ -96,6 +98,16 @@ Expected<ir::Module> read(const Source& source, const SessionOptions& options,
   return module;
 }
 
+Expected<void> to_low_latency(ir::Module& module, const SessionOptions& options) {
+  if (!options.states.empty())
+    return fail(Code::invalid_argument,
+                "low_latency keeps what loops carry: states ('{}') cannot be named besides",
+                options.states.front().first);
+  SCANLOOM_CHECK_OK(to_plain_form(module, options.disabled_passes));
+  SCANLOOM_CHECK_OK(passes::keep_loop_states(module));
+  return ir::verify(module);
+}
+
 CheckReport check_source(const Expected<Source>& source, const SessionOptions& options) {
   CheckReport report;
   Diagnostics diagnostics;
@@ -135,6 +147,7 @@ Expected<Loaded> load_module(const Source& source, const SessionOptions& options
   loaded.output_aliases = std::move(aliases.outputs);
   for (const onnx::DefaultInfo& value : info.defaults)
     loaded.defaults.push_back(describe_default(value));
+  if (options.low_latency) SCANLOOM_CHECK_OK(to_low_latency(loaded.module, options));
   SCANLOOM_CHECK_OK(optimise(loaded, options));
   return loaded;
 }

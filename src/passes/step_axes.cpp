@@ -31,6 +31,15 @@ bool sums_over_steps(const StepSite& site) {
   return einsum->out.find(label) < 0 && einsum->b.find(label) == site.axis(1);
 }
 
+/// Whether it picks what belongs to the last step, by counting from the end.
+bool is_last_step(const StepSite& site) {
+  if (site.node.op != &ops::gather_op || !site.along(0) || site.along(1)) return false;
+  const std::int64_t axis = attr_of(site.node, "axis").integer();
+  const auto indices = site.integers(1);
+  return (axis < 0 ? axis + site.type(0).rank() : axis) == site.axis(0) &&
+         site.flow(0).each == Dim(1) && indices && *indices == std::vector<std::int64_t>{-1};
+}
+
 /// Walks the top region in order.
 class Follower {
  public:
@@ -112,7 +121,7 @@ class Follower {
     if (node.op == &ir::loop_op) return visit_loop(id);
     if (node.op == &ops::dim_op || node.op == &ops::shape_op || counts) return visit_count(node);
     if (any(node, Kind::last)) return across("it waits for what a loop has carried to their end");
-    if (node.op == &ops::lstm_op) return visit_lstm(id);
+    if (is_recurrent_layer(node)) return visit_layer(id);
     return visit_along(node);
   }
 
@@ -124,7 +133,7 @@ class Follower {
       return !type.ranked || axis >= type.rank() ||
              !type.dims[static_cast<std::size_t>(axis)].is_constant();
     };
-    bool open = node.op == &ops::lstm_op &&
+    bool open = is_recurrent_layer(node) &&
                 is_open(node.inputs[0], attr_of(node, "layout").integer() == 1 ? 1 : 0);
     if (node.op == &ir::loop_op)
       for (std::size_t i = 0; i < node.loop->scanned.size(); ++i)
@@ -267,6 +276,10 @@ class Follower {
       set(node.outputs[0], {Kind::sum, 0});
       return {};
     }
+    if (is_last_step(site_of(node))) {
+      set(node.outputs[0], {Kind::last, 0});
+      return {};
+    }
     SCANLOOM_TRY(const StepFlow flow, flow_of_results(site_of(node)));
     set_all(node, flow);
     return {};
@@ -317,14 +330,28 @@ class Follower {
     for (std::size_t i = 0; i < ports.stacked.size(); ++i) {
       const ir::StackedPort& port = ports.stacked[i];
       if (port.reverse) return across("its rows lie backwards");
-      if (!port.insert) return across("its rows are concatenated");
-      set(node.outputs[ports.carried + i], {Kind::along, static_cast<int>(port.axis)});
+      SCANLOOM_TRY(const Dim each, elements_of_row(node, i));
+      set(node.outputs[ports.carried + i], {Kind::along, static_cast<int>(port.axis), each});
     }
     return {};
   }
 
-  Expected<void> visit_lstm(NodeId id) {
-    constexpr std::size_t kX = 0, kLengths = 4, kInitialH = 5, kInitialC = 6;
+  /// How many elements each step adds to the result along the axis of the rows.
+  [[nodiscard]] Expected<Dim> elements_of_row(const Node& loop, std::size_t stacked) const {
+    const ir::LoopPorts& ports = *loop.loop;
+    const ir::StackedPort& port = ports.stacked[stacked];
+    if (port.insert) return Dim(1);
+    const ir::Region& body = module_.region(loop.regions[0]);
+    const Type& row = module_.value(body.yields[ports.first_stacked_yield() + stacked]).type;
+    if (!row.ranked || port.axis >= row.rank() ||
+        !row.dims[static_cast<std::size_t>(port.axis)].is_constant())
+      return across("it concatenates rows whose size is not known");
+    return row.dims[static_cast<std::size_t>(port.axis)];
+  }
+
+  /// An LSTM, GRU or RNN.
+  Expected<void> visit_layer(NodeId id) {
+    constexpr std::size_t kX = 0, kLengths = 4, kInitialH = 5;
     const Node& node = module_.node(id);
     const int time = attr_of(node, "layout").integer() == 1 ? 1 : 0;
     const StepSite site = site_of(node);
@@ -336,10 +363,12 @@ class Follower {
     if (attr_of(node, "direction").text() != "forward") return across("it walks backwards");
     if (site.has(kLengths)) return across("its sequences have lengths of their own");
     set(node.outputs[0], {Kind::along, time});
-    for (const std::size_t i : {0, 1}) {
+    const std::size_t states = node.op == &ops::lstm_op ? 2 : 1;
+    for (std::size_t i = 1 + states; i < node.outputs.size(); ++i)
+      if (uses_[node.outputs[i].index] > 0) return across("it hands its gates out");
+    for (std::size_t i = 0; i < states; ++i) {
       set(node.outputs[1 + i], {Kind::last, 0});
-      axes_.sites.push_back(
-          {id, i == 0 ? kInitialH : kInitialC, 1 + i, module_.value(node.outputs[1 + i]).type});
+      axes_.sites.push_back({id, kInitialH + i, 1 + i, module_.value(node.outputs[1 + i]).type});
     }
     return {};
   }
@@ -352,6 +381,10 @@ class Follower {
 };
 
 }  // namespace
+
+bool is_recurrent_layer(const Node& node) {
+  return node.op == &ops::lstm_op || node.op == &ops::gru_op || node.op == &ops::rnn_op;
+}
 
 Expected<StepAxes> follow_steps(const Module& module, Dim steps) {
   return Follower(module, steps).follow();

@@ -38,6 +38,9 @@ struct StepAxes {
   std::vector<CarriedSite> sites;
 };
 
+/// An LSTM, GRU or RNN layer.
+[[nodiscard]] bool is_recurrent_layer(const ir::Node& node);
+
 /// Follows the axes of the module's arguments that have the size `steps`. Error: unsupported,
 /// naming the first node that computes across the steps, or may do so.
 Expected<StepAxes> follow_steps(const ir::Module& module, ir::Dim steps);

@@ -27,7 +27,7 @@ std::set<Dim> walked_sizes(const Module& module) {
   };
   for (const NodeId id : module.region(module.top()).nodes) {
     const ir::Node& node = module.node(id);
-    if (node.op == &ops::lstm_op) add(node.inputs[0], attr_of(node, "layout").integer());
+    if (is_recurrent_layer(node)) add(node.inputs[0], attr_of(node, "layout").integer());
     if (node.op != &ir::loop_op) continue;
     for (std::size_t i = 0; i < node.loop->scanned.size(); ++i)
       add(node.inputs[node.loop->first_scanned_input() + i], node.loop->scanned[i].axis);
@@ -234,6 +234,13 @@ class Former {
 }  // namespace
 
 Expected<StreamForm> stream_form(const Module& module) {
+  SCANLOOM_TRY(const StepAxes axes, streamed_axes(module));
+  Former former(module);
+  for (const CarriedSite& site : axes.sites) former.keep(site);
+  return former.finish();
+}
+
+Expected<StepAxes> streamed_axes(const Module& module) {
   std::optional<Error> first_error;
   for (const Dim steps : open_sizes(module)) {
     Expected<StepAxes> axes = follow_steps(module, steps);
@@ -241,10 +248,7 @@ Expected<StreamForm> stream_form(const Module& module) {
       if (!first_error) first_error = std::move(axes).error();
       continue;
     }
-    if (axes->sites.empty()) continue;
-    Former former(module);
-    for (const CarriedSite& site : axes->sites) former.keep(site);
-    return former.finish();
+    if (!axes->sites.empty()) return axes;
   }
   if (first_error) return *std::move(first_error);
   return fail(Code::unsupported,

@@ -8,6 +8,7 @@
 
 #include "base/expected.h"
 #include "ir/module.h"
+#include "passes/step_axes.h"
 
 namespace scanloom::passes {
 
@@ -26,5 +27,9 @@ struct StreamForm {
 /// unsupported (what computes across steps, by name; no loop walks along a size that is open),
 /// invalid_argument.
 Expected<StreamForm> stream_form(const ir::Module& module);
+
+/// The open size that such pieces are cut along, followed through the module; at least one value is
+/// carried along it. Errors: as above.
+Expected<StepAxes> streamed_axes(const ir::Module& module);
 
 }  // namespace scanloom::passes

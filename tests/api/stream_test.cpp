@@ -40,6 +40,29 @@ TEST(Stream, PiecesGiveTheBitsOfTheWhole) {
   EXPECT_EQ(floats(results->at("sums")), rows);
 }
 
+TEST(Stream, OfLowLatencyNamesWhatLoopsCarry) {
+  SessionOptions options;
+  options.low_latency = true;
+  const Session session = load(running_sums(), options);
+  ASSERT_EQ(session.states().size(), 1u);
+  const std::string name = session.states()[0].name;
+  EXPECT_THAT(name, ::testing::EndsWith("/variable_0"));
+  const float start[] = {100, 200};
+  const View begin = view(start, {2});
+  const auto whole = session.run({{"xs", view(kXs, {4, 2})}, {"start", begin}});
+  ASSERT_TRUE(whole) << whole.error().text();
+  Stream stream = session.stream().value_or_throw();
+  EXPECT_EQ(stream.get(name).error().code(), Code::not_found);
+  std::vector<float> rows;
+  for (std::int64_t i = 0; i < 4; ++i) {
+    const auto results = stream.push({{"xs", view(kXs + 2 * i, {1, 2})}, {"start", begin}});
+    ASSERT_TRUE(results) << results.error().text();
+    for (const float x : floats(results->at("sums"))) rows.push_back(x);
+    EXPECT_EQ(floats(stream.get(name).value_or_throw()), floats(results->at("last")));
+  }
+  EXPECT_EQ(floats(whole->at("sums")), rows);
+}
+
 TEST(Stream, KeepsWhatLoopsCarryWhereNoStateIsNamed) {
   const Session session = load(running_sums());
   Stream pieces = session.stream().value_or_throw(), whole = session.stream().value_or_throw();

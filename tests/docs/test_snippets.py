@@ -74,6 +74,24 @@ def save_running_sums_as_ir(folder):
     graph.save(folder)
 
 
+def save_loop_as_ir(folder):
+    """y[t] = x[0] + ... + x[t], by a TensorIterator without variables: loop.xml."""
+    graph = Graph()
+    x = graph.parameter("x", "float32", [-1, 1, 40])
+    start = graph.constant(np.zeros((1, 1, 40)), "float32")
+    body = graph.body()
+    row, state = (body.parameter(name, "float32", [1, 1, 40]) for name in ("row", "total"))
+    total = body.result(body.add("Add", [row, state]))
+    loop = graph.loop("TensorIterator", body, [x, start], 1, [
+        {"kind": "input", "port": 0, "layer": row.layer, "axis": 0},
+        {"kind": "input", "port": 1, "layer": state.layer},
+        {"kind": "output", "port": 0, "layer": total, "axis": 0}], [(total, state.layer)])
+    graph.layers[loop.layer].set("name", "sums")
+    graph.result(loop)
+    (folder / "loop.xml").write_bytes(graph.xml())
+    (folder / "loop.bin").write_bytes(bytes(graph.weights))
+
+
 def save_broken(path):
     """One operator that nobody has, and one input too few."""
     graph = helper.make_graph(
@@ -91,6 +109,7 @@ def folder(tmp_path):
     shutil.copy(VOICE_MODEL, tmp_path)
     save_running_sums(tmp_path / "model.onnx")
     save_running_sums_as_ir(tmp_path)
+    save_loop_as_ir(tmp_path)
     save_broken(tmp_path / "broken.onnx")
     x = np.arange(200, dtype=np.float32).reshape(5, 1, 40)
     np.save(tmp_path / "x.npy", x)

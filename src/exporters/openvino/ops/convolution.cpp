@@ -100,19 +100,18 @@ Output cut_behind(NodeWriter& out, int spatial) {
   const DType dtype = out.dtype(), i64 = DType::i64;
   const NodeWriter::Ints none(static_cast<std::size_t>(2 * spatial), 0);
   const NodeWriter::Ints extra = spatial_numbers(out, "output_padding", spatial, 0);
-  const Output y = convolved(out, out.in(0), out.in(1), dtype, true,
-                             window_data(out, spatial, none));
-  const Output reached = out.slice(out.shape_of(y), 0, out.list({2}), out.list({2 + spatial}), 1,
-                                   i64);
+  const Output y =
+      convolved(out, out.in(0), out.in(1), dtype, true, window_data(out, spatial, none));
+  const Output reached =
+      out.slice(out.shape_of(y), 0, out.list({2}), out.list({2 + spatial}), 1, i64);
   const Output wanted = out.list(out.attr("output_shape").integers());
-  const Output surplus = out.binary(
-      "Subtract", out.binary("Add", reached, out.list(extra), i64), wanted, i64);
+  const Output surplus =
+      out.binary("Subtract", out.binary("Add", reached, out.list(extra), i64), wanted, i64);
   const Output cut = out.binary("Maximum", surplus, out.number(0), i64);
   const Output half = out.binary("Divide", cut, out.number(2), i64);
   const bool upper = out.attr("auto_pad").present() && out.text("auto_pad") == "same_upper";
   const Output begin = upper ? half : out.binary("Subtract", cut, half, i64);
-  const Output end = out.binary(
-      "Add", out.binary("Subtract", wanted, reached, i64), begin, i64);
+  const Output end = out.binary("Add", out.binary("Subtract", wanted, reached, i64), begin, i64);
   const Output images = out.list({0, 0});
   const Output before =
       out.concat({images, out.binary("Subtract", out.list({0}), begin, i64)}, 0, i64);

@@ -39,8 +39,7 @@ class Resampling {
     const Output rows = out_.transpose(out_.in(0), order, dtype_);
     Output y = out_.layer("MatMul", 1, {rows, out_.constant(without(weights, outside))}, dtype_,
                           {{"transpose_a", "false"}, {"transpose_b", "true"}});
-    if (has_extrapolation())
-      y = out_.binary("Add", y, out_.constant(as_line(outside)), dtype_);
+    if (has_extrapolation()) y = out_.binary("Add", y, out_.constant(as_line(outside)), dtype_);
     out_.set(out_.transpose(y, back, dtype_));
     return {};
   }
@@ -69,9 +68,8 @@ class Resampling {
     if (has_extrapolation()) {
       NodeWriter::Ints sizes(static_cast<std::size_t>(out_.type(0).rank()), 1);
       sizes[static_cast<std::size_t>(axis_)] = to_;
-      const Output is_inside =
-          out_.convert(out_.constant(Tensor::of<std::uint8_t>(Shape(sizes), inside)),
-                       DType::boolean);
+      const Output is_inside = out_.convert(
+          out_.constant(Tensor::of<std::uint8_t>(Shape(sizes), inside)), DType::boolean);
       const Output other = out_.scalar(out_.attr("extrapolation").real(), dtype_);
       y = out_.layer("Select", 1, {is_inside, y, other}, dtype_);
     }
@@ -80,8 +78,8 @@ class Resampling {
   }
 
   [[nodiscard]] static Tensor zeros(const Shape& shape) {
-    return Tensor::of<double>(
-        shape, std::vector<double>(static_cast<std::size_t>(shape.elements()), 0.0));
+    return Tensor::of<double>(shape,
+                              std::vector<double>(static_cast<std::size_t>(shape.elements()), 0.0));
   }
 
   [[nodiscard]] Expected<Tensor> unit_vectors() const {

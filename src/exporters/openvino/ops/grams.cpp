@@ -77,8 +77,7 @@ class GramWriter {
       const std::int64_t left = (n - 1 - k) * step;
       const std::int64_t stop =
           left == 0 ? std::int64_t{std::numeric_limits<std::int32_t>::max()} : -left;
-      const Output element =
-          out_.slice(x_, 1, out_.list({k * step}), out_.list({stop}), 1, dtype_);
+      const Output element = out_.slice(x_, 1, out_.list({k * step}), out_.list({stop}), 1, dtype_);
       Output grams = out_.list(gram_elements(n, k));
       if (dtype_ != DType::i64) grams = out_.convert(grams, dtype_);
       const Output one =

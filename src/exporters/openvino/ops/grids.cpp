@@ -21,9 +21,11 @@ Output known_coordinates(NodeWriter& out, std::int64_t size) {
 /// The same for a scalar that is computed.
 Output coordinates(NodeWriter& out, Output size) {
   const DType f64 = DType::f64, i64 = DType::i64;
-  const auto sum = [&](Output a, double b) { return out.binary("Add", a, out.scalar(b, f64), f64); };
-  const Output numbers = out.layer("Range", 4, {out.number(0), size, out.number(1)}, i64,
-                                   {{"output_type", "i64"}});
+  const auto sum = [&](Output a, double b) {
+    return out.binary("Add", a, out.scalar(b, f64), f64);
+  };
+  const Output numbers =
+      out.layer("Range", 4, {out.number(0), size, out.number(1)}, i64, {{"output_type", "i64"}});
   Output over = out.binary("Multiply", out.convert(numbers, f64), out.scalar(2, f64), f64);
   Output count = out.convert(size, f64);
   if (out.flag("align_corners"))
@@ -49,9 +51,11 @@ void write_affine_grid(NodeWriter& out) {
   };
   const tensor::Tensor* const known = out.constant_in(kSize);
   const auto coordinate = [&](int axis) {
-    const Output at = known != nullptr
-                          ? known_coordinates(out, (*tensor::to_integers(*known))[static_cast<std::size_t>(axis + 2)])
-                          : coordinates(out, out.gather(sizes, out.number(axis), 0, i64));
+    const Output at =
+        known != nullptr
+            ? known_coordinates(out,
+                                (*tensor::to_integers(*known))[static_cast<std::size_t>(axis + 2)])
+            : coordinates(out, out.gather(sizes, out.number(axis), 0, i64));
     NodeWriter::Ints behind;
     for (int i = 1; i < spatial - axis; ++i) behind.push_back(i);
     return as_column(behind.empty() ? at : out.unsqueeze(at, behind, f64));
@@ -62,8 +66,8 @@ void write_affine_grid(NodeWriter& out) {
   const Output places = out.concat(std::move(columns), 1, f64);
   const Output made = out.layer("MatMul", 1, {places, out.convert(out.in(0), f64)}, f64,
                                 {{"transpose_a", "false"}, {"transpose_b", "true"}});
-  const Output shape = out.concat(
-      {out.size_of(out.in(0), 0, true), sizes, out.list({spatial})}, 0, i64);
+  const Output shape =
+      out.concat({out.size_of(out.in(0), 0, true), sizes, out.list({spatial})}, 0, i64);
   const Output y = out.reshape(made, shape, f64);
   out.set(dtype == f64 ? y : out.convert(y, dtype));
 }
@@ -92,8 +96,8 @@ void write_sum_to(NodeWriter& out) {
   }
   if (parts.empty()) return out.set(out.in(0));
   const Output parted = out.reshape(out.in(0), out.concat(std::move(parts), 0, i64), out.dtype());
-  out.set(out.layer("ReduceSum", 1, {parted, out.list(axes)}, out.dtype(),
-                    {{"keep_dims", "false"}}));
+  out.set(
+      out.layer("ReduceSum", 1, {parted, out.list(axes)}, out.dtype(), {{"keep_dims", "false"}}));
 }
 
 }  // namespace scanloom::exporters::openvino

@@ -42,8 +42,7 @@ Output average(NodeWriter& out, Output x, bool with_padding, DType dtype, Data d
 }  // namespace
 
 void write_average_pool(NodeWriter& out) {
-  out.set(average(out, out.in(0), out.flag("count_include_pad"), out.dtype(),
-                  pool_data(out)));
+  out.set(average(out, out.in(0), out.flag("count_include_pad"), out.dtype(), pool_data(out)));
 }
 
 namespace {
@@ -81,8 +80,8 @@ void write_max_pool(NodeWriter& out) {
   if (out.node().outputs.size() < 2) return;
   if (!out.is_read(1)) return out.set_unread(1);
   const auto rank = static_cast<int>(out.attr("kernel").integers().size()) + 2;
-  out.set(1, out.flag("storage_order") && rank > 3 ? first_axis_fastest(out, made[1], rank)
-                                                   : made[1]);
+  out.set(1,
+          out.flag("storage_order") && rank > 3 ? first_axis_fastest(out, made[1], rank) : made[1]);
 }
 
 /// Zeros, with the elements of x where the indices say; then more zeros behind.
@@ -99,16 +98,16 @@ void write_max_unpool(NodeWriter& out) {
     added.push_back(kernel[i] - strides[i] - pads[i] - pads[i + kernel.size()]);
   }
   const Output given = out.shape_of(out.in(0));
-  const Output sizes = out.binary(
-      "Add", out.binary("Multiply", given, out.list(factors), i64), out.list(added), i64);
-  const Output count = out.layer("ReduceProd", 1, {sizes, out.number(0)}, i64,
-                                 {{"keep_dims", "true"}});
+  const Output sizes = out.binary("Add", out.binary("Multiply", given, out.list(factors), i64),
+                                  out.list(added), i64);
+  const Output count =
+      out.layer("ReduceProd", 1, {sizes, out.number(0)}, i64, {{"keep_dims", "true"}});
   const Output zeros = out.broadcast(out.scalar(0, dtype), count, dtype);
   const auto flat = [&](std::size_t i) {
     return out.reshape(out.in(i), out.list({-1}), out.dtype(i));
   };
-  const Output filled = out.layer("ScatterElementsUpdate", 3,
-                                  {zeros, flat(kIndices), flat(0), out.number(0)}, dtype);
+  const Output filled =
+      out.layer("ScatterElementsUpdate", 3, {zeros, flat(kIndices), flat(0), out.number(0)}, dtype);
   Output y = out.reshape(filled, sizes, dtype);
   if (out.has(kShape)) {
     const Output wanted =
@@ -148,8 +147,8 @@ Output cut_windows(NodeWriter& out, Output y, int spatial) {
   }
   const Output sizes =
       out.slice(out.shape_of(out.in(0)), 0, out.list({2}), out.list({2 + spatial}), 1, i64);
-  const Output most = out.binary("Divide", out.binary("Add", sizes, out.list(reach), i64),
-                                 out.list(strides), i64);
+  const Output most =
+      out.binary("Divide", out.binary("Add", sizes, out.list(reach), i64), out.list(strides), i64);
   const NodeWriter::Ints zeros(axes.size(), 0), ones(axes.size(), 1);
   return out.layer("Slice", 8, {y, out.list(zeros), most, out.list(ones), out.list(axes)},
                    out.dtype());

@@ -116,9 +116,8 @@ class CellWriter {
     enum : std::int64_t { kIn, kOut, kForget, kNew };
     const Output z = sums(step);
     const Output i = act(0, peeped(step, gate(z, kIn), 0, step.c));
-    const Output f = out_.flag("input_forget")
-                         ? f_.sub(f_.number(1), i)
-                         : act(0, peeped(step, gate(z, kForget), 2, step.c));
+    const Output f = out_.flag("input_forget") ? f_.sub(f_.number(1), i)
+                                               : act(0, peeped(step, gate(z, kForget), 2, step.c));
     const Output g = act(1, gate(z, kNew));
     const Output c = f_.add(f_.mul(f, step.c), f_.mul(i, g));
     const Output o = act(0, peeped(step, gate(z, kOut), 1, c));
@@ -131,8 +130,7 @@ class CellWriter {
     const Output xw = f_.product(step.x, step.w);
     const auto of_new = [&](Output rows) { return f_.part(rows, 0, gates, all); };
     const auto of_gates = [&](Output rows) { return f_.part(rows, 0, 0, gates); };
-    const Output products =
-        f_.add(f_.part(xw, 1, 0, gates), f_.product(step.h, of_gates(step.r)));
+    const Output products = f_.add(f_.part(xw, 1, 0, gates), f_.product(step.h, of_gates(step.r)));
     const Output both =
         act(0, f_.add(products, f_.add(of_gates(step.w_bias), of_gates(step.r_bias))));
     const Output z = gate(both, 0), r = gate(both, 1);
@@ -234,9 +232,9 @@ class LayerWriter {
 
   /// [steps, batch, 1]: whether a step is one of the row's.
   Output mask() {
-    const Output steps = out_.layer(
-        "Range", 4, {out_.number(0), out_.size_of(x_, 0), out_.number(1)}, DType::i64,
-        {{"output_type", "i64"}});
+    const Output steps =
+        out_.layer("Range", 4, {out_.number(0), out_.size_of(x_, 0), out_.number(1)}, DType::i64,
+                   {{"output_type", "i64"}});
     const Output lengths = out_.dtype(kLengths) == DType::i64
                                ? out_.in(kLengths)
                                : out_.convert(out_.in(kLengths), DType::i64);
@@ -257,8 +255,7 @@ class LayerWriter {
   Output weight(Iterator& iterator, std::size_t i, std::size_t d) {
     NodeWriter& body = iterator.body();
     if (const Tensor* const known = out_.constant_in(i))
-      if (const Expected<Tensor> row = row_of(*known, d))
-        return widened(body, body.constant(*row));
+      if (const Expected<Tensor> row = row_of(*known, d)) return widened(body, body.constant(*row));
     Type type = out_.type(i);
     if (type.ranked) type.dims.erase(type.dims.begin());
     const Output row =

@@ -53,8 +53,8 @@ Output quantised(NodeWriter& out, Output scaled, Output zero, DType to, DType fr
   const bool is_signed = dtype_kind(to) == DTypeKind::signed_int;
   const double high = static_cast<double>((std::int64_t{1} << (is_signed ? bits - 1 : bits)) - 1);
   const double low = is_signed ? -high - 1 : 0;
-  const Output limited = out.layer("Clamp", 1, {moved}, from,
-                                   {{"min", real_text(low)}, {"max", real_text(high)}});
+  const Output limited =
+      out.layer("Clamp", 1, {moved}, from, {{"min", real_text(low)}, {"max", real_text(high)}});
   return out.convert(limited, to);
 }
 

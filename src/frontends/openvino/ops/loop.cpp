@@ -3,6 +3,7 @@
 
 #include "frontends/openvino/loop_ports.h"
 #include "frontends/openvino/ops/converters.h"
+#include "frontends/openvino/sizes.h"
 #include "frontends/openvino/wide_sizes.h"
 
 namespace scanloom::openvino {
@@ -51,6 +52,10 @@ Expected<ValueId> trip_count_of(LayerCtx& ctx, LoopMap& map) {
     const std::int64_t steps = tensor::to_integers(*known)->front();
     if (steps < 0 || steps >= ir::kEndlessTripCount) return ValueId{};
     return c.done() ? Expected<ValueId>(count) : Expected<ValueId>(c.done().error());
+  }
+  if (size_of(ctx.module(), count)) {
+    SCANLOOM_CHECK_OK(c.done());
+    return count;
   }
   SCANLOOM_TRY(ValueId endless, map.slice_count());
   if (!endless.valid()) endless = c.number(ir::kEndlessTripCount);

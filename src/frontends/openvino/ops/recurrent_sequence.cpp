@@ -4,6 +4,7 @@
 
 #include "frontends/openvino/ops/converters.h"
 #include "frontends/openvino/ops/recurrent.h"
+#include "frontends/openvino/sizes.h"
 
 namespace scanloom::openvino {
 
@@ -73,7 +74,16 @@ std::vector<ir::NamedAttr> attributes_of(const Sequence& sequence) {
   return attrs;
 }
 
-/// The lengths; invalid where they are constants that say as much as the sizes do.
+/// Whether the value is the size of axis 1 of x: models of any number of steps compute it.
+bool is_number_of_steps(LayerCtx& ctx, ValueId value, ValueId x) {
+  const auto size = size_of(ctx.module(), value);
+  if (!size) return false;
+  const tensor::Type& of = ctx.type(size->value);
+  return of.ranked && size->axis < of.rank() &&
+         of.dims[static_cast<std::size_t>(size->axis)] == ctx.type(x).dims[1];
+}
+
+/// The lengths; invalid where they say as much as the sizes do.
 ValueId lengths_of(LayerComposer& c, const Sequence& sequence, ValueId x) {
   const std::int64_t steps = c.known_size(x, 1);
   const tensor::Tensor* const known = c.ctx().constant(sequence.lengths());
@@ -82,6 +92,7 @@ ValueId lengths_of(LayerComposer& c, const Sequence& sequence, ValueId x) {
     if (std::ranges::all_of(lengths, [&](std::int64_t one) { return one == steps; })) return {};
   }
   const ValueId lengths = c.in(sequence.lengths());
+  if (c.ok() && is_number_of_steps(c.ctx(), lengths, x)) return {};
   return c.dtype(lengths) == DType::i64 ? lengths : c.cast(lengths, DType::i32);
 }
 

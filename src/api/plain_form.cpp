@@ -1,0 +1,23 @@
+#include "api/plain_form.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "ir/verify.h"
+#include "passes/run.h"
+
+namespace scanloom {
+
+Expected<void> to_plain_form(ir::Module& module, const std::vector<std::string>& disabled) {
+  constexpr std::string_view kWanted[] = {"canonicalise",   "fold_constants", "merge_common",
+                                          "drop_dead_code", "simplify_ports", "sink_constants"};
+  passes::RunOptions options;
+  options.disabled = disabled;
+  for (const passes::PassDef& pass : passes::all_passes())
+    if (std::ranges::find(kWanted, pass.name) == std::end(kWanted))
+      options.disabled.emplace_back(pass.name);
+  SCANLOOM_TRY(const passes::RunReport report, passes::run(module, options));
+  return ir::verify(module);
+}
+
+}  // namespace scanloom
