@@ -6,6 +6,7 @@
 #include "exporters/openvino/running.h"
 #include "exporters/openvino/windows.h"
 #include "ir/op_def.h"
+#include "ops/ops.h"
 
 namespace scanloom::exporters::openvino {
 
@@ -195,7 +196,9 @@ class LoopWriter {
     auto external = static_cast<std::int64_t>(operands_.size());
     for (std::uint32_t i = 0; i < ports_.carried; ++i) {
       const ValueId next = region_.yields[ports_.first_carried_yield() + i];
-      const int result = body.result(inside.output(next));
+      Output value = inside.output(next);
+      if (is_other_state(next, i)) value = copied(body, value, type(next).dtype);
+      const int result = body.result(value);
       add_port(map_, "output", external++, result);
       pugi::xml_node edge = back_edges_.append_child("edge");
       set(edge, "from-layer", std::to_string(result));
@@ -203,6 +206,28 @@ class LoopWriter {
     }
     for (std::uint32_t i = 0; i < ports_.stacked.size(); ++i)
       leave_row(i, external++, body, inside);
+  }
+
+  /// Whether the value is what another state is in this step, as it is or in another shape.
+  [[nodiscard]] bool is_other_state(ValueId value, std::uint32_t i) const {
+    static constexpr const ir::OpDef* kViews[] = {
+        &ops::check_equal_op, &ops::dense_op,   &ops::flatten_op,  &ops::identity_op,
+        &ops::reshape_op,     &ops::squeeze_op, &ops::unsqueeze_op};
+    for (NodeId producer = writing_.module.value(value).producer; producer.valid();
+         producer = writing_.module.value(value).producer) {
+      if (std::ranges::find(kViews, writing_.module.node(producer).op) == std::end(kViews))
+        return false;
+      value = writing_.module.node(producer).inputs[0];
+    }
+    const std::uint32_t at = writing_.module.value(value).index;
+    return at >= ports_.captured && at < ports_.captured + ports_.carried &&
+           at != ports_.captured + i;
+  }
+
+  /// OpenVINO moves states into their places one after the other: one that becomes another would be
+  /// overwritten before it is read.
+  static Output copied(LayerGraph& body, Output value, DType dtype) {
+    return {body.add({.type = "Identity", .opset = 16, .inputs = {value}, .results = {dtype}}), 1};
   }
 
   /// Rows keep the axis that they are put end to end along.
@@ -317,11 +342,12 @@ void write_loop(Writing& writing, NodeWriter& out) {
   LoopWriter(writing, out).write();
 }
 
-Output write_running(NodeWriter& out, const Running& running, Output initial) {
-  tensor::Type row = out.type(0);
+Output write_running(NodeWriter& out, const Running& running, Output x, const tensor::Type& type,
+                     Output initial) {
+  tensor::Type row = type;
   row.dims[static_cast<std::size_t>(running.axis)] = tensor::Dim(1);
   const Window window{running.axis, 1, running.reverse};
-  const Output made = out.layer("TensorIterator", 1, {out.in(0), initial}, row.dtype);
+  const Output made = out.layer("TensorIterator", 1, {x, initial}, row.dtype);
   pugi::xml_node layer = out.graph().element(made.layer);
   pugi::xml_node map = layer.append_child("port_map");
   pugi::xml_node edge = layer.append_child("back_edges").append_child("edge");

@@ -9,6 +9,10 @@ namespace scanloom::exporters::openvino {
 
 namespace {
 
+constexpr std::string_view kNoText = "an IR has no functions of strings";
+constexpr std::string_view kNoFactors = "an IR has no factors of matrices";
+constexpr std::string_view kNoLists = "sequences and optionals have no form in an IR";
+
 /// Sorted by operator. A row without a function is a layer of the same operands, without
 /// attributes, or says why there is none.
 const Form kForms[] = {
@@ -32,6 +36,7 @@ const Form kForms[] = {
     {&ops::cast_op, write_cast},
     {&ops::ceil_op, nullptr, "Ceiling", 1},
     {&ops::check_equal_op, write_first},
+    {&ops::cholesky_op, nullptr, "", 0, kNoFactors},
     {&ops::clip_op, write_clip},
     {&ops::col2im_op, write_col2im},
     {&ops::concat_op, write_concat},
@@ -79,8 +84,12 @@ const Form kForms[] = {
     {&ops::logical_xor_op, nullptr, "LogicalXor", 1},
     {&ops::lp_pool_op, write_lp_pool},
     {&ops::lstm_op, write_lstm},
+    {&ops::lu_det_op, nullptr, "", 0, kNoFactors},
+    {&ops::lu_factor_op, nullptr, "", 0, kNoFactors},
+    {&ops::lu_solve_op, nullptr, "", 0, kNoFactors},
     {&ops::max_op, nullptr, "Maximum", 1},
     {&ops::max_pool_op, write_max_pool},
+    {&ops::max_roi_pool_op, write_max_roi_pool},
     {&ops::max_unpool_op, write_max_unpool},
     {&ops::min_op, nullptr, "Minimum", 1},
     {&ops::mod_op, write_mod},
@@ -88,12 +97,16 @@ const Form kForms[] = {
     {&ops::neg_op, nullptr, "Negative", 1},
     {&ops::non_max_suppression_op, write_non_max_suppression},
     {&ops::non_zero_op, write_non_zero},
+    {&ops::optional_get_element_op, nullptr, "", 0, kNoLists},
+    {&ops::optional_has_element_op, nullptr, "", 0, kNoLists},
     {&ops::pad_op, write_pad},
     {&ops::pow_op, write_pow},
     {&ops::qlinear_conv_op, write_qlinear_conv},
     {&ops::quantize_linear_op, write_quantize_linear},
+    {&ops::random_op, write_random},
     {&ops::range_op, write_range},
     {&ops::reduce_op, write_reduce},
+    {&ops::regex_full_match_op, nullptr, "", 0, kNoText},
     {&ops::relu_op, nullptr, "ReLU", 1},
     {&ops::resample_op, write_resample},
     {&ops::reshape_op, write_reshape},
@@ -103,6 +116,9 @@ const Form kForms[] = {
     {&ops::round_op, write_round},
     {&ops::scatter_elements_op, write_scatter_elements},
     {&ops::scatter_nd_op, write_scatter_nd},
+    {&ops::sequence_at_op, nullptr, "", 0, kNoLists},
+    {&ops::sequence_concat_op, nullptr, "", 0, kNoLists},
+    {&ops::sequence_length_op, nullptr, "", 0, kNoLists},
     {&ops::shape_op, write_shape},
     {&ops::shift_left_op, nullptr, "BitwiseLeftShift", 15},
     {&ops::shift_right_op, nullptr, "BitwiseRightShift", 15},
@@ -117,13 +133,21 @@ const Form kForms[] = {
     {&ops::split_op, write_split},
     {&ops::sqrt_op, nullptr, "Sqrt", 1},
     {&ops::squeeze_op, write_squeeze},
+    {&ops::string_concat_op, nullptr, "", 0, kNoText},
+    {&ops::string_format_op, nullptr, "", 0, kNoText},
+    {&ops::string_normalize_op, nullptr, "", 0, kNoText},
+    {&ops::string_pack_op, nullptr, "StringTensorPack", 15},
+    {&ops::string_parse_op, nullptr, "", 0, kNoText},
+    {&ops::string_split_op, nullptr, "", 0, kNoText},
+    {&ops::string_unpack_op, write_string_unpack},
     {&ops::sub_op, nullptr, "Subtract", 1},
     {&ops::sum_to_op, write_sum_to},
     {&ops::tanh_op, nullptr, "Tanh", 1},
     {&ops::tfidf_op, write_tfidf},
-    {&ops::tile_op, nullptr, "Tile", 1},
+    {&ops::tile_op, write_tile},
     {&ops::topk_op, write_topk},
     {&ops::transpose_op, write_transpose},
+    {&ops::triangular_solve_op, nullptr, "", 0, kNoFactors},
     {&ops::unique_op, write_unique},
     {&ops::unsqueeze_op, write_unsqueeze},
     {&ops::where_op, nullptr, "Select", 1},

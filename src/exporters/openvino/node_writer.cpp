@@ -119,6 +119,12 @@ Output NodeWriter::list(const Ints& values) {
   return constant(Tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values));
 }
 
+Output NodeWriter::list_of(std::size_t i, std::int64_t count) {
+  const tensor::Type& given = type(i);
+  if (given.ranked && given.rank() == 1 && given.dims[0].is_constant()) return in(i);
+  return reshape(in(i), list({count}), given.dtype);
+}
+
 Output NodeWriter::scalar(double value, DType dtype) {
   Expected<Tensor> made = ops::scalar_of(value, dtype);
   if (made) return constant(*made);

@@ -76,6 +76,8 @@ class NodeWriter {
   /// Scalars and lists of i64.
   Output number(std::int64_t value);
   Output list(const Ints& values);
+  /// Input i, a list, as one of so many elements, where the model does not say how many.
+  Output list_of(std::size_t i, std::int64_t count);
   /// A scalar of that type.
   Output scalar(double value, DType dtype);
 

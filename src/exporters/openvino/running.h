@@ -12,7 +12,8 @@ struct Running {
   bool exclusive = false;  ///< the state before each row, not behind it
 };
 
-/// Of input 0 of the node, beginning with `initial`, which has the shape of a row.
-Output write_running(NodeWriter& out, const Running& running, Output initial);
+/// Of x, of `type`, beginning with `initial`, which has the shape of a row.
+Output write_running(NodeWriter& out, const Running& running, Output x, const tensor::Type& type,
+                     Output initial);
 
 }  // namespace scanloom::exporters::openvino

@@ -21,6 +21,7 @@ void write_sum_to(NodeWriter&);
 // ops/images.cpp
 void write_col2im(NodeWriter&);
 void write_grid_sample(NodeWriter&);
+void write_max_roi_pool(NodeWriter&);
 void write_non_max_suppression(NodeWriter&);
 void write_resample(NodeWriter&);
 void write_roi_align(NodeWriter&);
@@ -39,6 +40,7 @@ void write_reverse_sequence(NodeWriter&);
 void write_scatter_elements(NodeWriter&);
 void write_scatter_nd(NodeWriter&);
 void write_split(NodeWriter&);
+void write_string_unpack(NodeWriter&);
 void write_topk(NodeWriter&);
 void write_unique(NodeWriter&);
 
@@ -67,6 +69,9 @@ void write_max_unpool(NodeWriter&);
 void write_dequantize_linear(NodeWriter&);
 void write_quantize_linear(NodeWriter&);
 
+// ops/random.cpp
+void write_random(NodeWriter&);
+
 // ops/recurrent.cpp
 void write_gru(NodeWriter&);
 void write_lstm(NodeWriter&);
@@ -85,6 +90,7 @@ void write_shape(NodeWriter&);
 void write_size(NodeWriter&);
 void write_slice(NodeWriter&);
 void write_squeeze(NodeWriter&);
+void write_tile(NodeWriter&);
 void write_transpose(NodeWriter&);
 void write_unsqueeze(NodeWriter&);
 

@@ -1,4 +1,5 @@
 // What samples images and regions of them.
+#include <array>
 #include <cmath>
 
 #include "exporters/openvino/ops/filters.h"
@@ -95,9 +96,31 @@ void write_roi_align(NodeWriter& out) {
                  {"aligned_mode", out.flag("half_pixel") ? "half_pixel_for_nn" : "asymmetric"}}));
 }
 
+void write_max_roi_pool(NodeWriter& out) {
+  const auto sizes = std::array{out.integer("height"), out.integer("width")};
+  out.set(out.layer("ROIPooling", 1, {out.in(0), out.in(1)}, out.dtype(),
+                    {{"output_size", list_text(sizes)},
+                     {"spatial_scale", real_text(out.attr("spatial_scale").real())},
+                     {"method", "max"}}));
+}
+
+namespace {
+
+/// How often each box stands in the last column of the rows.
+Output kept_boxes(NodeWriter& out, Output rows) {
+  const DType i64 = DType::i64;
+  const Output boxes =
+      out.layer("Range", 4, {out.number(0), out.size_of(out.in(0), 1), out.number(1)}, i64,
+                {{"output_type", "i64"}});
+  const Output kept = out.gather(rows, out.list({2}), 1, i64);
+  const Output is_kept = out.convert(out.binary("Equal", kept, boxes, DType::boolean), i64);
+  return out.layer("ReduceSum", 1, {is_kept, out.list({0})}, i64, {{"keep_dims", "false"}});
+}
+
+}  // namespace
+
 void write_non_max_suppression(NodeWriter& out) {
   constexpr std::size_t kMost = 2, kOverlap = 3, kScore = 4;
-  if (out.is_read(1)) return out.refuse("how often boxes were kept has no form in an IR");
   const auto scalar = [&](std::size_t i) {
     return out.reshape(out.in(i), out.list({}), out.dtype(i));
   };
@@ -112,8 +135,11 @@ void write_non_max_suppression(NodeWriter& out) {
                   {"output_type", "i64"}});
   // Rows behind the last that counts are -1 where an implementation has them.
   const Output count = out.reshape(made[2], out.list({1}), DType::i64);
-  out.set(0, out.slice(made[0], 0, out.list({0}), count, 1, DType::i64));
-  if (out.node().outputs.size() > 1) out.set_unread(1);
+  const Output rows = out.slice(made[0], 0, out.list({0}), count, 1, DType::i64);
+  out.set(0, rows);
+  if (out.node().outputs.size() < 2) return;
+  if (!out.is_read(1)) return out.set_unread(1);
+  out.set(1, kept_boxes(out, rows));
 }
 
 void write_col2im(NodeWriter& out) {

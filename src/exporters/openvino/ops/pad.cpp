@@ -14,14 +14,29 @@ struct Pads {
   Output begin, end;
 };
 
-/// Pads of all axes. nullopt: it is not known which axes they are of.
-std::optional<Pads> all_pads(NodeWriter& out, int rank) {
+/// Pads of axes that are computed, put where they belong among zeros.
+Pads scattered(NodeWriter& out, Output given, int rank) {
+  constexpr std::size_t kAxes = 3;
+  const DType i64 = DType::i64;
+  const Output axes = out.dtype(kAxes) == i64 ? out.in(kAxes) : out.convert(out.in(kAxes), i64);
+  const Output zeros = out.list(NodeWriter::Ints(static_cast<std::size_t>(rank), 0));
+  const Output count = out.shape_of(axes), none = out.list({0});
+  const auto placed = [&](Output start, Output stop) {
+    const Output pads = out.slice(given, 0, start, stop, 1, i64);
+    return out.layer("ScatterElementsUpdate", 12, {zeros, axes, pads, out.number(0)}, i64,
+                     {{"reduction", "none"}, {"use_init_val", "true"}});
+  };
+  return {placed(none, count), placed(count, out.binary("Add", count, count, i64))};
+}
+
+/// Pads of all axes.
+Pads all_pads(NodeWriter& out, int rank) {
   constexpr std::size_t kPads = 1, kAxes = 3;
   const Output given =
       out.dtype(kPads) == DType::i64 ? out.in(kPads) : out.convert(out.in(kPads), DType::i64);
   if (!out.has(kAxes)) return Pads{part(out, given, 0, rank), part(out, given, rank, 2 * rank)};
   const tensor::Tensor* const axes = out.constant_in(kAxes);
-  if (axes == nullptr) return std::nullopt;
+  if (axes == nullptr) return scattered(out, given, rank);
   const NodeWriter::Ints padded = *tensor::to_integers(*axes);
   const auto count = static_cast<std::int64_t>(padded.size());
   // An axis that is not named has the pad behind all others, which is 0.
@@ -60,11 +75,10 @@ void write_pad(NodeWriter& out) {
   constexpr std::size_t kValue = 2;
   if (!out.type(0).ranked) return out.refuse("x has an unknown number of axes");
   const int rank = out.type(0).rank();
-  const std::optional<Pads> pads = all_pads(out, rank);
-  if (!pads) return out.refuse("the axes are computed");
+  const Pads pads = all_pads(out, rank);
   const std::string& mode = out.text("mode");
-  if (mode == "wrap") return out.set(wrapped(out, *pads, rank));
-  std::vector<Output> inputs{out.in(0), pads->begin, pads->end};
+  if (mode == "wrap") return out.set(wrapped(out, pads, rank));
+  std::vector<Output> inputs{out.in(0), pads.begin, pads.end};
   if (out.has(kValue)) inputs.push_back(out.reshape(out.in(kValue), out.list({}), out.dtype()));
   out.set(out.layer("Pad", 12, std::move(inputs), out.dtype(), {{"pad_mode", mode}}));
 }

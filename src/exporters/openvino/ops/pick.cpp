@@ -30,14 +30,11 @@ std::string reduction_word(const NodeWriter& out) {
   return word == "mul" ? "prod" : word;
 }
 
-/// The axes of data that tuples of indices name, from `first` on.
-std::optional<Output> named_sizes(NodeWriter& out, std::int64_t first) {
-  const tensor::Type& indices = out.type(1);
-  if (!indices.ranked || indices.dims.empty() || !indices.dims.back().is_constant())
-    return std::nullopt;
-  const std::int64_t count = indices.dims.back().value();
-  return out.slice(out.shape_of(out.in(0)), 0, out.list({first}), out.list({first + count}), 1,
-                   DType::i64);
+/// The sizes of the axes of data that tuples of indices name, from `first` on.
+Output named_sizes(NodeWriter& out, std::int64_t first) {
+  const Output count = out.size_of(out.in(1), -1, true), start = out.list({first});
+  const Output stop = out.binary("Add", count, start, DType::i64);
+  return out.slice(out.shape_of(out.in(0)), 0, start, stop, 1, DType::i64);
 }
 
 }  // namespace
@@ -57,11 +54,7 @@ void write_gather_elements(NodeWriter& out) {
 void write_gather_nd(NodeWriter& out) {
   const std::int64_t batch = out.integer("batch_dims");
   Output indices = out.in(1);
-  if (!are_plain(out, 1)) {
-    const std::optional<Output> sizes = named_sizes(out, batch);
-    if (!sizes) return out.refuse("tuples of an unknown number of indices");
-    indices = from_front(out, indices, *sizes, out.dtype(1));
-  }
+  if (!are_plain(out, 1)) indices = from_front(out, indices, named_sizes(out, batch), out.dtype(1));
   out.set(out.layer("GatherND", 8, {out.in(0), indices}, out.dtype(),
                     {{"batch_dims", std::to_string(batch)}}));
 }
@@ -74,11 +67,7 @@ void write_scatter_elements(NodeWriter& out) {
 
 void write_scatter_nd(NodeWriter& out) {
   Output indices = out.in(1);
-  if (!are_plain(out, 1)) {
-    const std::optional<Output> sizes = named_sizes(out, 0);
-    if (!sizes) return out.refuse("tuples of an unknown number of indices");
-    indices = from_front(out, indices, *sizes, out.dtype(1));
-  }
+  if (!are_plain(out, 1)) indices = from_front(out, indices, named_sizes(out, 0), out.dtype(1));
   const std::string reduction = reduction_word(out);
   if (reduction == "none")
     return out.set(out.layer("ScatterNDUpdate", 4, {out.in(0), indices, out.in(2)}, out.dtype()));
@@ -86,16 +75,53 @@ void write_scatter_nd(NodeWriter& out) {
                     {{"reduction", reduction}}));
 }
 
-/// Without sizes all parts are equal.
+namespace {
+
+/// The size of an axis of x that is known.
+std::optional<std::int64_t> known_size(const tensor::Type& x, std::int64_t axis) {
+  if (!x.ranked) return std::nullopt;
+  const tensor::Dim size = x.dims[static_cast<std::size_t>(axis < 0 ? axis + x.rank() : axis)];
+  return size.is_constant() ? std::optional(size.value()) : std::nullopt;
+}
+
+/// Lengths of parts as long as the first, which is rounded up, while there are elements left.
+Output even_lengths(NodeWriter& out, std::int64_t axis, std::int64_t parts) {
+  const DType i64 = DType::i64;
+  const Output size = out.size_of(out.in(0), axis, true);
+  const Output length = out.binary("Divide", out.binary("Add", size, out.number(parts - 1), i64),
+                                   out.number(parts), i64);
+  NodeWriter::Ints numbers;
+  for (std::int64_t i = 0; i < parts; ++i) numbers.push_back(i);
+  const Output begins = out.binary("Multiply", length, out.list(numbers), i64);
+  const Output left = out.binary("Subtract", size, begins, i64);
+  return out.binary("Maximum", out.binary("Minimum", left, length, i64), out.number(0), i64);
+}
+
+}  // namespace
+
 void write_split(NodeWriter& out) {
-  const std::size_t parts = out.node().outputs.size();
-  const std::vector<DType> results(parts, out.dtype());
-  const Output axis = out.number(out.integer("axis"));
+  const auto parts = std::ssize(out.node().outputs);
+  const std::vector<DType> results(out.node().outputs.size(), out.dtype());
+  const std::int64_t axis = out.integer("axis");
+  const std::optional<std::int64_t> size = known_size(out.type(0), axis);
+  std::vector<Output> made;
+  if (!out.has(1) && size && *size % parts == 0) {
+    made = out.layers("Split", 1, {out.in(0), out.number(axis)}, results,
+                      {{"num_splits", std::to_string(parts)}});
+  } else {
+    const Output lengths = out.has(1) ? out.list_of(1, parts) : even_lengths(out, axis, parts);
+    made = out.layers("VariadicSplit", 1, {out.in(0), out.number(axis), lengths}, results);
+  }
+  for (std::size_t i = 0; i < made.size(); ++i) out.set(i, made[i]);
+}
+
+/// The layer counts with 32 bits.
+void write_string_unpack(NodeWriter& out) {
   const std::vector<Output> made =
-      out.has(1) ? out.layers("VariadicSplit", 1, {out.in(0), axis, out.in(1)}, results)
-                 : out.layers("Split", 1, {out.in(0), axis}, results,
-                              {{"num_splits", std::to_string(parts)}});
-  for (std::size_t i = 0; i < parts; ++i) out.set(i, made[i]);
+      out.layers("StringTensorUnpack", 15, {out.in(0)}, {DType::i32, DType::i32, DType::u8});
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
+    out.set(i, out.convert(made[i], DType::i64));
+  out.set(2, made[2]);
 }
 
 void write_reverse_sequence(NodeWriter& out) {

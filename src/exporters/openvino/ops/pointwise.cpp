@@ -1,12 +1,39 @@
 // Functions of elements that are not one layer.
 #include "exporters/openvino/element_types.h"
 #include "exporters/openvino/ops/forms.h"
+#include "ops/composer.h"
 
 namespace scanloom::exporters::openvino {
 
 void write_first(NodeWriter& out) { out.set(out.in(0)); }
 
-void write_cast(NodeWriter& out) { out.set(out.convert(out.in(0), out.result_type().dtype)); }
+namespace {
+
+/// Whether the operators round every step of a function, and the layers of an IR the last alone.
+bool is_narrow(DType dtype) { return ops::at_least_f32(dtype) != dtype; }
+
+/// The greatest number of reals of 8 bits, beyond which OpenVINO's own conversions leave their
+/// range; 0 of other types.
+double greatest_of_8_bits(DType dtype) {
+  if (dtype == DType::f8e4m3fn) return 448;
+  return dtype == DType::f8e5m2 ? 57344 : 0;
+}
+
+}  // namespace
+
+/// What exceeds the range is its end.
+void write_cast(NodeWriter& out) {
+  const DType from = out.dtype(), to = out.result_type().dtype;
+  const double most = greatest_of_8_bits(to);
+  Output x = out.in(0);
+  if (most != 0 && is_real(from) && dtype_file_bits(from) > 8) {
+    const Output inside =
+        out.layer("Clamp", 1, {x}, from, {{"min", real_text(-most)}, {"max", real_text(most)}});
+    const Output is_nan = out.layer("IsNaN", 10, {x}, DType::boolean);
+    x = out.layer("Select", 1, {is_nan, x, inside}, from);
+  }
+  out.set(out.convert(x, to));
+}
 
 void write_clip(NodeWriter& out) {
   Output x = out.in(0);
@@ -49,16 +76,26 @@ void write_is_inf(NodeWriter& out) {
 }
 
 void write_elu(NodeWriter& out) {
-  out.set(out.layer("Elu", 1, {out.in(0)}, out.dtype(),
-                    {{"alpha", real_text(out.attr("alpha").real())}}));
+  const DType dtype = out.dtype();
+  const double alpha = out.attr("alpha").real();
+  const Output x = out.in(0);
+  if (!is_narrow(dtype))
+    return out.set(out.layer("Elu", 1, {x}, dtype, {{"alpha", real_text(alpha)}}));
+  const Output power = out.layer("Exp", 1, {x}, dtype);
+  const Output grown = out.binary("Subtract", power, out.scalar(1, dtype), dtype);
+  const Output below = out.binary("Multiply", out.scalar(alpha, dtype), grown, dtype);
+  const Output is_below = out.binary("Less", x, out.scalar(0, dtype), DType::boolean);
+  out.set(out.layer("Select", 1, {is_below, below, x}, dtype));
 }
 
 void write_hard_sigmoid(NodeWriter& out) {
   const DType dtype = out.dtype();
-  out.set(out.layer("HardSigmoid", 1,
-                    {out.in(0), out.scalar(out.attr("alpha").real(), dtype),
-                     out.scalar(out.attr("beta").real(), dtype)},
-                    dtype));
+  const Output x = out.in(0), alpha = out.scalar(out.attr("alpha").real(), dtype);
+  const Output beta = out.scalar(out.attr("beta").real(), dtype);
+  if (!is_narrow(dtype)) return out.set(out.layer("HardSigmoid", 1, {x, alpha, beta}, dtype));
+  const Output line = out.binary("Add", out.binary("Multiply", alpha, x, dtype), beta, dtype);
+  const Output limited = out.binary("Minimum", line, out.scalar(1, dtype), dtype);
+  out.set(out.binary("Maximum", limited, out.scalar(0, dtype), dtype));
 }
 
 void write_leaky_relu(NodeWriter& out) {
@@ -70,30 +107,42 @@ void write_leaky_relu(NodeWriter& out) {
   out.set(out.layer("Select", 1, {below, scaled, x}, dtype));
 }
 
+namespace {
+
+/// A function of elements by layers of `dtype`, f32 for narrower reals: the operator rounds once.
+template <class Function>
+void write_wide(NodeWriter& out, Function&& function) {
+  const DType dtype = out.dtype(), wide = ops::at_least_f32(dtype);
+  if (wide == dtype) return out.set(function(out.in(0), dtype));
+  out.set(out.convert(function(out.convert(out.in(0), wide), wide), dtype));
+}
+
+}  // namespace
+
 /// tanh(x / 2) (exp(x) + 1), which loses nothing near 0.
 void write_expm1(NodeWriter& out) {
-  const DType dtype = out.dtype();
-  const Output x = out.in(0);
-  const Output half =
-      out.layer("Tanh", 1, {out.binary("Multiply", x, out.scalar(0.5, dtype), dtype)}, dtype);
-  const Output above =
-      out.binary("Add", out.layer("Exp", 1, {x}, dtype), out.scalar(1, dtype), dtype);
-  out.set(out.binary("Multiply", half, above, dtype));
+  write_wide(out, [&](Output x, DType dtype) {
+    const Output half = out.binary("Multiply", x, out.scalar(0.5, dtype), dtype);
+    const Output powers = out.layer("Exp", 1, {x}, dtype);
+    return out.binary("Multiply", out.layer("Tanh", 1, {half}, dtype),
+                      out.binary("Add", powers, out.scalar(1, dtype), dtype), dtype);
+  });
 }
 
 /// log(u) x / (u - 1) with u = 1 + x, whose roundings cancel; x where u is 1, and log(u) where both
 /// may be infinite.
 void write_log1p(NodeWriter& out) {
-  const DType dtype = out.dtype();
-  const Output x = out.in(0), one = out.scalar(1, dtype);
-  const Output above = out.binary("Add", x, one, dtype);
-  const Output far = out.layer("Log", 1, {above}, dtype);
-  const Output ratio = out.binary("Divide", x, out.binary("Subtract", above, one, dtype), dtype);
-  const Output is_one = out.binary("Equal", above, one, DType::boolean);
-  const Output near =
-      out.layer("Select", 1, {is_one, x, out.binary("Multiply", far, ratio, dtype)}, dtype);
-  const Output is_near = out.binary("Less", x, one, DType::boolean);
-  out.set(out.layer("Select", 1, {is_near, near, far}, dtype));
+  write_wide(out, [&](Output x, DType dtype) {
+    const Output one = out.scalar(1, dtype);
+    const Output above = out.binary("Add", x, one, dtype);
+    const Output far = out.layer("Log", 1, {above}, dtype);
+    const Output ratio = out.binary("Divide", x, out.binary("Subtract", above, one, dtype), dtype);
+    const Output is_one = out.binary("Equal", above, one, DType::boolean);
+    const Output near =
+        out.layer("Select", 1, {is_one, x, out.binary("Multiply", far, ratio, dtype)}, dtype);
+    const Output is_near = out.binary("Less", x, one, DType::boolean);
+    return out.layer("Select", 1, {is_near, near, far}, dtype);
+  });
 }
 
 }  // namespace scanloom::exporters::openvino

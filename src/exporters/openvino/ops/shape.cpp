@@ -60,7 +60,13 @@ void write_transpose(NodeWriter& out) {
   if (out.attr("perm").present()) order = out.attr("perm").integers();
   if (order.empty() && out.type(0).ranked)
     for (int axis = out.type(0).rank() - 1; axis >= 0; --axis) order.push_back(axis);
+  if (order.empty() && out.type(0).ranked) return write_first(out);
   out.set(out.transpose(out.in(0), order, out.dtype()));
+}
+
+void write_tile(NodeWriter& out) {
+  const Output repeats = out.type(0).ranked ? out.list_of(1, out.type(0).rank()) : out.in(1);
+  out.set(out.layer("Tile", 1, {out.in(0), repeats}, out.dtype()));
 }
 
 void write_flatten(NodeWriter& out) {

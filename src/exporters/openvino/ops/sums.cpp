@@ -1,9 +1,11 @@
 // Products, reductions and what else sums along axes.
 #include <map>
+#include <utility>
 
 #include "exporters/openvino/forms.h"
 #include "exporters/openvino/ops/forms.h"
 #include "exporters/openvino/running.h"
+#include "ops/composer.h"
 
 namespace scanloom::exporters::openvino {
 
@@ -37,33 +39,90 @@ Output axes_or_all(NodeWriter& out) {
   return out.reshape(found, out.list({-1}), i64);
 }
 
-/// An empty list of axes means none, or with `empty_is_all` all of them.
-Output axes_of(NodeWriter& out) {
-  if (out.attr("axes").present()) return out.list(out.attr("axes").integers());
-  if (!out.has(1)) return all_axes(out);
-  const tensor::Tensor* const known = out.constant_in(1);
+/// What is reduced along which axes.
+struct Reduction {
+  Output x, axes;
+  bool keeps = false, has_known_axes = true;
+};
+
+/// Whether the axes, a constant or a list of no elements, are none, and whether that stands for
+/// all.
+Reduction reduction_of(NodeWriter& out) {
+  Reduction reduction{out.in(0), {}, out.flag("keepdims")};
   const tensor::Attr& empty_is_all = out.attr("empty_is_all");
   const bool may_be_all = empty_is_all.present() && empty_is_all.integer() != 0;
-  const tensor::Type& given = out.type(1);
-  if (!may_be_all) return out.in(1);
-  if (known != nullptr) return known->elements() == 0 ? all_axes(out) : out.in(1);
-  if (given.ranked && given.rank() == 1 && given.dims[0].is_constant())
-    return given.dims[0].value() == 0 ? all_axes(out) : out.in(1);
-  return axes_or_all(out);
+  std::optional<std::int64_t> count;
+  if (out.attr("axes").present()) {
+    count = std::ssize(out.attr("axes").integers());
+    reduction.axes = out.list(out.attr("axes").integers());
+  } else if (out.has(1)) {
+    const tensor::Type& given = out.type(1);
+    if (given.ranked && given.rank() == 1 && given.dims[0].is_constant())
+      count = given.dims[0].value();
+    reduction.has_known_axes = out.constant_in(1) != nullptr;
+    reduction.axes = !count && may_be_all ? axes_or_all(out) : out.in(1);
+  }
+  const bool is_all = !reduction.axes.valid() || (count == 0 && may_be_all && out.has(1));
+  const bool is_scalar = out.type(0).ranked && out.type(0).rank() == 0;
+  if (!is_all && count != 0) return reduction;
+  reduction.has_known_axes = out.type(0).ranked || !is_all;
+  if (is_all && !is_scalar) {
+    reduction.axes = all_axes(out);
+    return reduction;
+  }
+  // Over no axes each element is a group: one along an axis of its own, for OpenVINO reads no
+  // constants without elements.
+  reduction.x = out.unsqueeze(reduction.x, {-1}, out.dtype());
+  reduction.axes = out.list({-1});
+  reduction.keeps = false;
+  return reduction;
+}
+
+Output reduced(NodeWriter& out, std::string_view type, Output x, const Reduction& by, DType dtype) {
+  const int opset = type == "ReduceL1" || type == "ReduceL2" ? 4 : 1;
+  return out.layer(type, opset, {x, by.axes}, dtype, {{"keep_dims", by.keeps ? "true" : "false"}});
 }
 
 /// log(sum(exp(x - m))) + m, with the greatest element for m where that is a number.
-void write_log_sum_exp(NodeWriter& out, Output axes) {
-  const DType dtype = out.dtype();
-  const Data kept{{"keep_dims", "true"}};
-  const Output x = out.in(0), greatest = out.layer("ReduceMax", 1, {x, axes}, dtype, kept);
+Output log_sum_exp(NodeWriter& out, Output x, Reduction by, DType dtype) {
+  const bool keeps = std::exchange(by.keeps, true);
+  const Output greatest = reduced(out, "ReduceMax", x, by, dtype);
   const Output is_finite = out.layer("IsFinite", 10, {greatest}, DType::boolean);
   const Output m = out.layer("Select", 1, {is_finite, greatest, out.scalar(0, dtype)}, dtype);
   const Output powers = out.layer("Exp", 1, {out.binary("Subtract", x, m, dtype)}, dtype);
-  const Output sum = out.layer("ReduceSum", 1, {powers, axes}, dtype, kept);
+  const Output sum = reduced(out, "ReduceSum", powers, by, dtype);
   const Output result = out.binary("Add", out.layer("Log", 1, {sum}, dtype), m, dtype);
-  if (out.flag("keepdims")) return out.set(result);
-  out.set(out.layer("Squeeze", 1, {result, axes}, dtype));
+  return keeps ? result : out.layer("Squeeze", 1, {result, by.axes}, dtype);
+}
+
+/// The reductions that an IR has no layer of, in the types that the operator computes them in.
+Output composed(NodeWriter& out, std::string_view kind, const Reduction& by) {
+  const DType dtype = out.dtype();
+  const DType whole = dtype == DType::u64 ? dtype : DType::i64;
+  const DType sums = is_real(dtype) ? ops::at_least_f32(dtype) : whole;
+  const DType logs = is_real(dtype) ? sums : DType::f64;
+  const auto as = [&](Output value, DType from, DType to) {
+    return from == to ? value : out.convert(value, to);
+  };
+  if (kind == "log_sum_exp")
+    return as(log_sum_exp(out, as(by.x, dtype, logs), by, logs), logs, dtype);
+  const Output x = as(by.x, dtype, sums);
+  if (kind == "sum_square") {
+    const Output squares = out.binary("Multiply", x, x, sums);
+    return as(reduced(out, "ReduceSum", squares, by, sums), sums, dtype);
+  }
+  const Output sum = as(reduced(out, "ReduceSum", x, by, sums), sums, logs);
+  return as(out.layer("Log", 1, {sum}, logs), logs, dtype);
+}
+
+/// The greatest or least of booleans. OpenVINO's layers for these take no computed axes.
+Output reduced_booleans(NodeWriter& out, bool greatest, const Reduction& by) {
+  if (by.has_known_axes)
+    return reduced(out, greatest ? "ReduceLogicalOr" : "ReduceLogicalAnd", by.x, by,
+                   DType::boolean);
+  const Output numbers = out.convert(by.x, DType::u8);
+  return out.convert(reduced(out, greatest ? "ReduceMax" : "ReduceMin", numbers, by, DType::u8),
+                     DType::boolean);
 }
 
 }  // namespace
@@ -85,47 +144,66 @@ void write_cumsum(NodeWriter& out) {
 }
 
 void write_reduce(NodeWriter& out) {
-  struct Reduction {
-    const char* type;
-    int opset;
-  };
-  static const std::map<std::string, Reduction, std::less<>> kReductions = {
-      {"sum", {"ReduceSum", 1}}, {"mean", {"ReduceMean", 1}}, {"max", {"ReduceMax", 1}},
-      {"min", {"ReduceMin", 1}}, {"prod", {"ReduceProd", 1}}, {"l1", {"ReduceL1", 4}},
-      {"l2", {"ReduceL2", 4}}};
-  const DType dtype = out.dtype();
-  const Data data{{"keep_dims", out.flag("keepdims") ? "true" : "false"}};
+  static const std::map<std::string, const char*, std::less<>> kLayers = {
+      {"sum", "ReduceSum"},   {"mean", "ReduceMean"}, {"max", "ReduceMax"}, {"min", "ReduceMin"},
+      {"prod", "ReduceProd"}, {"l1", "ReduceL1"},     {"l2", "ReduceL2"}};
   const std::string& kind = out.text("kind");
-  if (dtype == DType::boolean && (kind == "max" || kind == "min"))
-    return out.set(out.layer(kind == "max" ? "ReduceLogicalOr" : "ReduceLogicalAnd", 1,
-                             {out.in(0), axes_of(out)}, dtype, data));
-  const auto reduced = [&](const Reduction& by, Output x) {
-    return out.layer(by.type, by.opset, {x, axes_of(out)}, dtype, data);
-  };
-  if (const auto found = kReductions.find(kind); found != kReductions.end())
-    return out.set(reduced(found->second, out.in(0)));
-  if (kind == "sum_square")
-    return out.set(reduced({"ReduceSum", 1}, out.binary("Multiply", out.in(0), out.in(0), dtype)));
-  if (kind == "log_sum")
-    return out.set(out.layer("Log", 1, {reduced({"ReduceSum", 1}, out.in(0))}, dtype));
-  write_log_sum_exp(out, axes_of(out));
+  const Reduction by = reduction_of(out);
+  if (out.dtype() == DType::boolean) return out.set(reduced_booleans(out, kind == "max", by));
+  const auto found = kLayers.find(kind);
+  out.set(found == kLayers.end() ? composed(out, kind, by)
+                                 : reduced(out, found->second, by.x, by, out.dtype()));
 }
 
-/// A loop along the axis, which carries the product so far.
+namespace {
+
+/// x as [before, axis, behind] around an axis that is computed.
+Output around_axis(NodeWriter& out, Output x, DType dtype) {
+  const DType i64 = DType::i64;
+  const Output sizes = out.shape_of(out.in(0)), rank = out.shape_of(sizes);
+  const Output given = out.reshape(out.convert(out.in(1), i64), out.list({1}), i64);
+  const Output axis = out.layer("Select", 1,
+                                {out.binary("Less", given, out.list({0}), DType::boolean),
+                                 out.binary("Add", given, rank, i64), given},
+                                i64);
+  const Output behind = out.binary("Add", axis, out.list({1}), i64);
+  const auto product = [&](Output start, Output stop) {
+    return out.layer("ReduceProd", 1, {out.slice(sizes, 0, start, stop, 1, i64), out.list({0})},
+                     i64, {{"keep_dims", "true"}});
+  };
+  const Output shape = out.concat(
+      {product(out.list({0}), axis), product(axis, behind), product(behind, rank)}, 0, i64);
+  return out.reshape(x, shape, dtype);
+}
+
+}  // namespace
+
+/// A loop along the axis, which carries the product so far: in f32 for narrower reals. An axis that
+/// is computed is made the second of three.
 void write_cumprod(NodeWriter& out) {
   const tensor::Tensor* const known = out.constant_in(1);
-  const tensor::Type& x = out.type(0);
-  if (known == nullptr || !x.ranked) return out.refuse("its axis is computed");
-  const std::int64_t given = tensor::to_integers(*known)->front();
-  const std::int64_t axis = given < 0 ? given + x.rank() : given;
-  const Output sizes = out.shape_of(out.in(0));
+  const DType dtype = out.dtype(), i64 = DType::i64;
+  const DType wide = is_real(dtype) ? ops::at_least_f32(dtype) : dtype;
+  const bool is_plain = known != nullptr && out.type(0).ranked;
+  Output x = wide == dtype ? out.in(0) : out.convert(out.in(0), wide);
+  std::int64_t axis = is_plain ? tensor::to_integers(*known)->front() : 1;
+  if (axis < 0) axis += out.type(0).rank();
+  // Sizes of which nothing is known.
+  constexpr tensor::Dim kAny = tensor::Dim::from_expr(0);
+  tensor::Type type = tensor::Type::of(wide, {kAny, kAny, kAny});
+  if (is_plain) type.dims = out.type(0).dims;
+  if (!is_plain) x = around_axis(out, x, wide);
+  const Output sizes = out.shape_of(x);
   const auto part = [&](std::int64_t start, std::int64_t stop) {
-    return out.slice(sizes, 0, out.list({start}), out.list({stop}), 1, DType::i64);
+    return out.slice(sizes, 0, out.list({start}), out.list({stop}), 1, i64);
   };
   const Output row =
-      out.concat({part(0, axis), out.list({1}), part(axis + 1, tensor::kMaxRank)}, 0, DType::i64);
-  const Output ones = out.broadcast(out.scalar(1, x.dtype), row, x.dtype);
-  out.set(write_running(out, {"Multiply", axis, out.flag("reverse"), out.flag("exclusive")}, ones));
+      out.concat({part(0, axis), out.list({1}), part(axis + 1, tensor::kMaxRank)}, 0, i64);
+  const Output ones = out.broadcast(out.scalar(1, wide), row, wide);
+  Output y = write_running(out, {"Multiply", axis, out.flag("reverse"), out.flag("exclusive")}, x,
+                           type, ones);
+  if (!is_plain) y = out.reshape(y, out.shape_of(out.in(0)), wide);
+  out.set(wide == dtype ? y : out.convert(y, dtype));
 }
 
 void write_softmax(NodeWriter& out) {
