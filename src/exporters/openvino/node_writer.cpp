@@ -16,12 +16,6 @@ Data truth(const char* name, bool value) { return {{name, value ? "true" : "fals
 
 }  // namespace
 
-Data variable_data(const std::string& name, const tensor::Type& type) {
-  return {{"variable_id", name},
-          {"variable_type", std::string(element_type(type.dtype))},
-          {"variable_shape", shape_text(type)}};
-}
-
 void Writing::refuse(ir::NodeId node, std::string_view reason) {
   std::string text = fmt::format("{}: {}", module.describe(node), reason);
   if (std::ranges::find(refused, text) == refused.end()) refused.push_back(std::move(text));

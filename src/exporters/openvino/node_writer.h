@@ -13,16 +13,11 @@
 
 namespace scanloom::exporters::openvino {
 
-/// Attributes of ReadValue and Assign.
-[[nodiscard]] Data variable_data(const std::string& name, const tensor::Type& type);
-
 /// What the writers of all graphs of a model share.
 struct Writing {
   const ir::Module& module;
   WeightsWriter weights;
   std::vector<std::string> refused;  ///< each once, in the order of their first places
-  /// Branches that stand for a state whose first value is computed: its ReadValue has that operand.
-  std::map<ir::NodeId, const ir::State*> kept = {};
 
   void refuse(ir::NodeId node, std::string_view reason);
 };

@@ -29,11 +29,6 @@ void RegionWriter::node(ir::NodeId id) {
         !reason.empty())
       return out.refuse(reason);
   if (node.loop) return write_loop(writing_, out);
-  if (const auto state = writing_.kept.find(id); state != writing_.kept.end()) {
-    const tensor::Type& type = writing_.module.value(node.inputs[1]).type;
-    return out.set(out.layer("ReadValue", 6, {out.in(2)}, type.dtype,
-                             variable_data(state->second->name, type)));
-  }
   if (node.op == &ir::branch_op) return write_branch(writing_, out);
   if (node.op == &ir::constant_op) return out.set(graph_.constant(node.attrs[0].tensor()));
   const Form* const form = find_form(*node.op);

@@ -5,8 +5,6 @@
 
 #include "exporters/openvino/element_types.h"
 #include "exporters/openvino/region_writer.h"
-#include "ir/op_def.h"
-#include "ir/walk.h"
 
 namespace scanloom::exporters::openvino {
 
@@ -31,7 +29,6 @@ class ModelWriter {
     net.append_attribute("version").set_value(kVersion);
     LayerGraph graph(net, writing_.weights);
     RegionWriter top(writing_, graph);
-    find_kept();
     SCANLOOM_CHECK_OK(enter(graph, top));
     top.nodes(module_.top());
     leave(graph, top);
@@ -53,36 +50,6 @@ class ModelWriter {
     return found == module_.states.end() ? nullptr : &*found;
   }
 
-  /// A branch that yields the kept value where there is one, and its last operand otherwise.
-  [[nodiscard]] bool takes_first_value(const ir::Node& node, const ir::State& state) const {
-    if (node.op != &ir::branch_op || node.inputs.size() != 3 || node.outputs.size() != 1)
-      return false;
-    const auto yields = [&](std::size_t side) {
-      const ir::Region& region = module_.region(node.regions[side]);
-      return region.yields[0] == region.args[side];
-    };
-    return node.inputs[0] == top().args[*state.is_kept] &&
-           node.inputs[1] == top().args[state.input] && yields(0) && yields(1);
-  }
-
-  /// Finds the branches that alone read a state whose first value is computed.
-  void find_kept() {
-    const std::vector<std::uint32_t> uses = ir::count_uses(module_);
-    for (const ir::State& state : module_.states) {
-      if (!state.is_kept || uses[top().args[state.input].index] != 1 ||
-          uses[top().args[*state.is_kept].index] != 1)
-        continue;
-      for (const ir::NodeId node : top().nodes)
-        if (takes_first_value(module_.node(node), state)) writing_.kept.emplace(node, &state);
-    }
-  }
-
-  [[nodiscard]] bool is_read_by_branch(std::size_t argument) const {
-    return std::ranges::any_of(writing_.kept, [&](const auto& each) {
-      return each.second->input == argument || each.second->is_kept == argument;
-    });
-  }
-
   Expected<void> enter(LayerGraph& graph, RegionWriter& region) {
     for (std::size_t i = 0; i < top().args.size(); ++i) {
       const Type& type = module_.value(top().args[i]).type;
@@ -90,7 +57,6 @@ class ModelWriter {
       if (!type.is_tensor() || element_type(type.dtype).empty())
         return fail(Code::unsupported, "input '{}' is {}, for which an IR has no form", name,
                     tensor::to_string(type, module_.dims));
-      if (is_read_by_branch(i)) continue;
       if (const ir::State* const state = state_of_input(i))
         region.set(top().args[i], read_state(*state, type, graph));
       else if (is_kept_flag(i))
@@ -111,6 +77,12 @@ class ModelWriter {
   bool is_kept_flag(std::size_t i) const {
     return std::ranges::any_of(module_.states,
                                [&](const ir::State& state) { return state.is_kept == i; });
+  }
+
+  static Data variable_data(const std::string& name, const Type& type) {
+    return {{"variable_id", name},
+            {"variable_type", std::string(element_type(type.dtype))},
+            {"variable_shape", shape_text(type)}};
   }
 
   Output read_variable(const std::string& name, const Type& type, const Tensor& initial,
