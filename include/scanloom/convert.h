@@ -17,6 +17,9 @@ struct ConvertOptions {
   /// ONNX: weights in a file of their own, `<name>.onnx.data`. Models above 2 GB, which no ONNX
   /// file may hold, have one in any case.
   bool external_data = false;
+  /// What loops carry along a sequence of open length becomes states of what is written, as
+  /// SessionOptions::low_latency makes it: the sequence is fed in pieces. Models only.
+  bool stream = false;
 };
 
 /// Reads an ONNX model, an IR of OpenVINO or a function that Function::save has written, and writes
@@ -24,7 +27,9 @@ struct ConvertOptions {
 /// are replaced, all at once when everything has been written: a failure leaves them as they were.
 ///
 /// States that a model keeps between runs (ReadValue and Assign), and shared variables that are
-/// updated, become in ONNX, which has none, an input `name` and an output `name (next)`.
+/// updated, become in ONNX, which has none, an input `name` and an output `name (next)`. Where the
+/// model computes what a state begins with, a boolean input `name/kept` says whether `name` has a
+/// value yet: false at first, true whenever it is fed what `name (next)` was.
 ///
 /// Errors: those of Session::load; invalid_argument (an extension that is none of these, `to` is
 /// `from` or its weights, a file cannot be written); unsupported, with all operators that the other

@@ -7,7 +7,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Union
 
 from . import _native
-from ._errors import InvalidArgument
+from ._errors import InvalidArgument, Unsupported
 from ._files import writable
 from ._loading import Source
 from ._options import SessionOptions
@@ -21,6 +21,7 @@ def convert(
     path: Union[str, "os.PathLike[str]"],
     *,
     external_data: bool = False,
+    stream: bool = False,
     options: Union[SessionOptions, None] = None,
 ) -> None:
     """Writes a model as what the extension of `path` says: .onnx, or .xml with a .bin beside it.
@@ -29,10 +30,13 @@ def convert(
         an onnx.ModelProto; or a function.
     external_data: ONNX: weights stand in a file beside it, path + ".data", as they do above 2 GB in
         any case.
+    stream: what loops carry along a sequence of open length becomes states of what is written, as
+        SessionOptions.low_latency makes it: the sequence is fed in pieces. Models only.
     options: how the model is read: lenient, seed, fed_defaults.
 
     Loops stay loops. States that a model keeps between runs become, in ONNX, an input `name` and an
-    output `name (next)`. Files that exist are replaced when all has been written.
+    output `name (next)`, and a boolean input `name/kept` where the model computes what a state
+    begins with: False at first, True whenever `name` is fed what `name (next)` was. Files that exist are replaced when all has been written.
 
     Raises what InferenceSession raises for a model that cannot be read, InvalidArgument for another
     extension or a path that is the source's, Unsupported with all operators that have no form in the
@@ -44,13 +48,15 @@ def convert(
     if not isinstance(chosen, SessionOptions):
         raise InvalidArgument(f"options is a {type(chosen)}, not scanloom.SessionOptions")
     if isinstance(source, Function):
+        if stream:
+            raise Unsupported("what loops of a function carry cannot be kept: only that of models")
         return _convert_function(source, path, external_data)
     if type(source).__name__ == "ModelProto":
         proto: Any = source
         source = proto.SerializeToString()
     model = Source.of(source)
     told = _native.convert(
-        model.data, model.is_path, writable(path), bool(external_data), chosen.native()
+        model.data, model.is_path, writable(path), bool(external_data), bool(stream), chosen.native()
     )
     for warning in told:
         warnings.warn(warning, stacklevel=2)

@@ -251,7 +251,8 @@ class Function:
     def inputs(self) -> list[tuple[str, str, int]]: ...
 
 def convert(
-    given: bytes, is_path: bool, to: bytes, external_data: bool, session: SessionOptions, /
+    given: bytes, is_path: bool, to: bytes, external_data: bool, stream: bool,
+    session: SessionOptions, /
 ) -> list[str]: ...
 def read_model(
     given: bytes, is_path: bool, sizes: list[tuple[str, list[int]]],

@@ -105,9 +105,9 @@ nb::tuple load(const nb::bytes& path, const SessionOptions& session) {
 
 /// What reading the model warns of.
 nb::list convert_model(const nb::bytes& given, bool is_path, const nb::bytes& to,
-                       bool external_data, const SessionOptions& session) {
+                       bool external_data, bool stream, const SessionOptions& session) {
   std::vector<std::string> warnings;
-  ConvertOptions options{.session = session, .external_data = external_data};
+  ConvertOptions options{.session = session, .external_data = external_data, .stream = stream};
   options.session.on_warning = [&](std::string_view warning) { warnings.emplace_back(warning); };
   const std::string path = path_of(to), from = path_of(given);
   done_or_raise([&] {

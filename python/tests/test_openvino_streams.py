@@ -8,7 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import onnx
+import onnxruntime
 import pytest
+from loop_models import parse
 from openvino_ir import Graph, Port
 
 import scanloom
@@ -298,3 +301,98 @@ def test_variables_of_their_own_are_refused(tmp_path: pathlib.Path) -> None:
 def test_other_states_are_not_named_besides(tmp_path: pathlib.Path) -> None:
     with pytest.raises(scanloom.InvalidArgument, match="states .'x'. cannot be named besides"):
         scanloom.InferenceSession(iterator().save(tmp_path), low_latency=True, states={"x": "y"})
+
+
+# What an IR can be written of.
+LOOPS = [name for name in MODELS if name not in ("lstm", "gru", "rnn")]
+
+
+def converted(name: str, folder: pathlib.Path, target: str) -> tuple[str, dict[str, np.ndarray], Any]:
+    """The path of the model, written with its states; the feeds, and the results of the whole."""
+    path = MODELS[name][0]().save(folder)
+    out = str(folder / target)
+    scanloom.convert(path, out, stream=True)
+    session = scanloom.InferenceSession(path)
+    feeds = feeds_of(session)
+    return out, feeds, session.run(None, feeds)
+
+
+def close(parts: Sequence[Sequence[np.ndarray]], whole: Sequence[np.ndarray]) -> None:
+    for index, wanted in enumerate(whole):
+        axis = steps_axis(wanted.shape)
+        got = parts[-1][index] if axis is None else np.concatenate([part[index] for part in parts], axis)
+        np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_an_ir_with_its_states(name: str, tmp_path: pathlib.Path) -> None:
+    axis = MODELS[name][1]
+    path, feeds, whole = converted(name, tmp_path, "stream.xml")
+    session = scanloom.InferenceSession(path)
+    assert sorted(state.name for state in session.get_states()) == sorted(MODELS[name][2])
+    names = [end.name for end in session.get_outputs()]
+    stream = session.stream()
+    for seed in range(3):
+        check_whole([stream.push(piece(feeds, axis, *cut), names) for cut in cuts(seed)], whole)
+        stream.reset_state()
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_an_ir_with_its_states_in_openvino(name: str, tmp_path: pathlib.Path) -> None:
+    openvino = pytest.importorskip("openvino")
+    axis = MODELS[name][1]
+    path, feeds, whole = converted(name, tmp_path, "stream.xml")
+    compiled = openvino.Core().compile_model(path, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    request = compiled.create_infer_request()
+    assert sorted(state.name for state in request.query_state()) == sorted(MODELS[name][2])
+    for seed in range(2):
+        parts = []
+        for cut in cuts(seed):
+            results = request.infer(piece(feeds, axis, *cut))
+            parts.append([results[end].copy() for end in compiled.outputs])
+        close(parts, whole)
+        request.reset_state()
+
+
+SUMS = """g (float[T,3] x, float[3] h0) => (float[3] h, float[T,3] y) {
+  FIRST
+  h, y = Scan <num_scan_inputs = 1,
+    body = step (float[3] a, float[3] b) => (float[3] c, float[3] d) {
+      c = Add(a, b)
+      d = Tanh(c)
+    }> (first, x)
+}"""
+
+
+@pytest.mark.parametrize("first", ["Add(h0, h0)", "Constant <value = float[3] {1,2,3}> ()"])
+def test_an_onnx_model_with_its_states(first: str, tmp_path: pathlib.Path) -> None:
+    model = parse(SUMS.replace("FIRST", f"first = {first}"))
+    path = str(tmp_path / "stream.onnx")
+    scanloom.convert(model, path, stream=True)
+    onnx.checker.check_model(path, full_check=True)
+    feeds = {"x": numbers(STEPS, 3), "h0": numbers(3)}
+    whole = scanloom.InferenceSession(model).run(None, feeds)
+    computed = "h0" in first
+    for session in (scanloom.InferenceSession(path),
+                    onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])):  # fmt: skip
+        names = [end.name for end in session.get_outputs()]
+        assert names == ["h", "y", "step/a/variable_0 (next)"]
+        kept = np.full(3, 99, np.float32) if computed else np.array([1, 2, 3], np.float32)
+        parts = []
+        for cut in cuts(2):
+            given = {**piece(feeds, 0, *cut), "step/a/variable_0": kept}
+            if computed:
+                given["step/a/variable_0/kept"] = np.array(cut[0] > 0)
+            *part, kept = session.run(names, given)
+            parts.append(part)
+        close(parts, whole)
+
+
+def test_functions_keep_no_states_of_loops(tmp_path: pathlib.Path) -> None:
+    x = scanloom.tensor.fvector("x")
+    function = scanloom.function([x], 2 * x)
+    with pytest.raises(scanloom.Unsupported, match="only that of models"):
+        scanloom.convert(function, tmp_path / "stream.onnx", stream=True)
+    function.save(tmp_path / "saved.scanloom")
+    with pytest.raises(scanloom.Unsupported, match="is a saved function"):
+        scanloom.convert(tmp_path / "saved.scanloom", tmp_path / "stream.onnx", stream=True)

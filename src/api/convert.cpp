@@ -38,6 +38,10 @@ Expected<void> check_places(const fs::path& from, const fs::path& to, Format for
 
 Expected<void> convert_function(const std::string& from, const std::string& to, Format format,
                                 const ConvertOptions& options) {
+  if (options.stream)
+    return fail(Code::unsupported,
+                "'{}' is a saved function: what its loops carry can be kept only of models", from)
+        .note("what a function keeps between calls are its shared variables");
   SCANLOOM_TRY(const Function function, Function::load(from, options.session));
   if (format == Format::onnx) return function.to_onnx(to, options.external_data);
   return function.to_openvino(to);
@@ -48,6 +52,7 @@ Expected<void> convert_source(const Source& source, const std::string& to, Forma
   Diagnostics diagnostics;
   SessionOptions as_written = options.session;
   as_written.optimize = false;
+  as_written.low_latency |= options.stream;
   Expected<Loaded> loaded = load_module(source, as_written, diagnostics);
   if (options.session.on_warning)
     for (const std::string& warning : diagnostics.warnings()) options.session.on_warning(warning);

@@ -103,3 +103,12 @@ def test_models_that_are_not_there(tmp_path):
     answer = scanloom("convert", tmp_path / "none.onnx", tmp_path / "a.onnx", expect=BAD)
     assert answer.stderr.startswith("error: ") and "none.onnx" in answer.stderr
 
+
+
+def test_states_of_loops(sums, tmp_path):
+    scanloom("convert", "--stream", sums, tmp_path / "stream.onnx")
+    graph = onnx.load(tmp_path / "stream.onnx").graph
+    inputs, outputs = ([end.name for end in ends] for ends in (graph.input, graph.output))
+    (kept,) = (name for name in inputs if name.endswith("/kept"))
+    state = kept.removesuffix("/kept")
+    assert state.endswith("/variable_0") and state in inputs and f"{state} (next)" in outputs

@@ -16,6 +16,7 @@ struct ConvertArgs {
   std::string from, to;
   bool lenient = false;
   bool external_data = false;
+  bool stream = false;
 };
 
 void convert_model(const ConvertArgs& args) {
@@ -24,6 +25,7 @@ void convert_model(const ConvertArgs& args) {
   ConvertOptions options;
   options.session = session_options(model);
   options.external_data = args.external_data;
+  options.stream = args.stream;
   convert(args.from, args.to, options).value_or_throw();
 }
 
@@ -40,6 +42,8 @@ void add_convert(CLI::App& app, int&) {
       ->required();
   command->add_flag("--external-data", args->external_data,
                     "ONNX: weights in a file beside it, TO.data");
+  command->add_flag("--stream", args->stream,
+                    "keep what loops carry as states, so that sequences are fed in pieces");
   command->add_flag("--lenient", args->lenient, "accept names that shadow outer names");
   command->footer("Example: scanloom convert model.xml model.onnx");
   command->callback([args] { convert_model(*args); });

@@ -15,11 +15,10 @@ class RegionWriter {
   /// What the region's arguments are; set before nodes().
   void set(ir::ValueId value, Output output) { outputs_[value] = output; }
   void nodes(ir::RegionId region);
+  void node(ir::NodeId node);
   [[nodiscard]] Output output(ir::ValueId value) const { return outputs_.at(value); }
 
  private:
-  void node(ir::NodeId node);
-
   Writing& writing_;
   LayerGraph& graph_;
   NodeWriter::Outputs outputs_;

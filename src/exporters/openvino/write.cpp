@@ -1,10 +1,13 @@
 #include "exporters/openvino/write.h"
 
 #include <algorithm>
+#include <map>
 #include <sstream>
 
 #include "exporters/openvino/element_types.h"
 #include "exporters/openvino/region_writer.h"
+#include "ir/op_def.h"
+#include "ir/walk.h"
 
 namespace scanloom::exporters::openvino {
 
@@ -19,7 +22,10 @@ constexpr const char* kVersion = "11";
 class ModelWriter {
  public:
   ModelWriter(const ir::Module& module, const WriteOptions& options)
-      : module_(module), options_(options), writing_{module, {}, {}} {}
+      : module_(module),
+        options_(options),
+        uses_(ir::count_uses(module)),
+        writing_{module, {}, {}} {}
 
   Expected<WrittenModel> write() {
     pugi::xml_document document;
@@ -29,8 +35,15 @@ class ModelWriter {
     net.append_attribute("version").set_value(kVersion);
     LayerGraph graph(net, writing_.weights);
     RegionWriter top(writing_, graph);
+    find_begun();
     SCANLOOM_CHECK_OK(enter(graph, top));
-    top.nodes(module_.top());
+    for (const ir::NodeId id : this->top().nodes) {
+      const auto begun = begun_.find(id);
+      if (begun == begun_.end())
+        top.node(id);
+      else
+        top.set(module_.node(id).outputs[0], read_begun(*begun->second, id, top, graph));
+    }
     leave(graph, top);
     if (!writing_.refused.empty()) return refused();
     std::ostringstream text;
@@ -57,7 +70,9 @@ class ModelWriter {
       if (!type.is_tensor() || element_type(type.dtype).empty())
         return fail(Code::unsupported, "input '{}' is {}, for which an IR has no form", name,
                     tensor::to_string(type, module_.dims));
-      if (const ir::State* const state = state_of_input(i))
+      if (is_begun(i))
+        continue;
+      else if (const ir::State* const state = state_of_input(i))
         region.set(top().args[i], read_state(*state, type, graph));
       else if (is_kept_flag(i))
         region.set(top().args[i], read_flag(name, graph));
@@ -74,6 +89,47 @@ class ModelWriter {
 
   // --- states
 
+  /// The state that the node reads as a ReadValue does: the kept value, or the node's last operand
+  /// while there is none. nullptr: it is no such branch, or others read the state, too.
+  const ir::State* state_begun_by(ir::NodeId id) const {
+    const ir::Node& node = module_.node(id);
+    if (node.op != &ir::branch_op || node.inputs.size() != 3 || node.outputs.size() != 1)
+      return nullptr;
+    for (std::size_t side = 0; side < 2; ++side) {
+      const ir::Region& region = module_.region(node.regions[side]);
+      if (region.yields[0] != region.args[side]) return nullptr;
+    }
+    const auto reads = [&](std::size_t operand, std::size_t argument) {
+      const ValueId value = top().args[argument];
+      return node.inputs[operand] == value && uses_[value.index] == 1;
+    };
+    const auto found = std::ranges::find_if(module_.states, [&](const ir::State& state) {
+      return state.is_kept && reads(0, *state.is_kept) && reads(1, state.input);
+    });
+    return found == module_.states.end() ? nullptr : &*found;
+  }
+
+  void find_begun() {
+    const bool any = std::ranges::any_of(
+        module_.states, [](const ir::State& state) { return state.is_kept.has_value(); });
+    if (!any) return;
+    for (const ir::NodeId id : top().nodes)
+      if (const ir::State* const state = state_begun_by(id)) begun_.emplace(id, state);
+  }
+
+  /// Whether a node reads argument i that way: it needs no layer of its own.
+  [[nodiscard]] bool is_begun(std::size_t i) const {
+    return std::ranges::any_of(begun_, [&](const auto& entry) {
+      return entry.second->input == i || entry.second->is_kept == i;
+    });
+  }
+
+  Output read_begun(const ir::State& state, ir::NodeId branch, const RegionWriter& region,
+                    LayerGraph& graph) {
+    const Output first = region.output(module_.node(branch).inputs[2]);
+    return read_variable(state.name, module_.value(top().args[state.input]).type, first, graph);
+  }
+
   bool is_kept_flag(std::size_t i) const {
     return std::ranges::any_of(module_.states,
                                [&](const ir::State& state) { return state.is_kept == i; });
@@ -85,9 +141,8 @@ class ModelWriter {
             {"variable_shape", shape_text(type)}};
   }
 
-  Output read_variable(const std::string& name, const Type& type, const Tensor& initial,
-                       LayerGraph& graph) {
-    const Output first = graph.constant(initial);
+  static Output read_variable(const std::string& name, const Type& type, Output first,
+                              LayerGraph& graph) {
     const int layer = graph.add({.type = "ReadValue",
                                  .opset = 6,
                                  .inputs = {first},
@@ -98,11 +153,12 @@ class ModelWriter {
   }
 
   Output read_state(const ir::State& state, const Type& type, LayerGraph& graph) {
-    if (state.initial.defined()) return read_variable(state.name, type, state.initial, graph);
+    if (state.initial.defined())
+      return read_variable(state.name, type, graph.constant(state.initial), graph);
     tensor::Shape sizes;
     for (const tensor::Dim dim : type.dims) sizes.push_back(dim.is_constant() ? dim.value() : 0);
     const Expected<Tensor> zeros = Tensor::zeros(type.dtype, sizes);
-    if (zeros) return read_variable(state.name, type, *zeros, graph);
+    if (zeros) return read_variable(state.name, type, graph.constant(*zeros), graph);
     writing_.refused.push_back(fmt::format("state '{}': {}", state.name, zeros.error().message()));
     return graph.parameter(state.name, type);
   }
@@ -111,7 +167,7 @@ class ModelWriter {
   Output read_flag(const std::string& name, LayerGraph& graph) {
     const Type type = Type::scalar(DType::boolean);
     flags_.push_back(name);
-    return read_variable(name, type, Tensor::scalar(false), graph);
+    return read_variable(name, type, graph.constant(Tensor::scalar(false)), graph);
   }
 
   // --- results
@@ -164,6 +220,8 @@ class ModelWriter {
 
   const ir::Module& module_;
   const WriteOptions& options_;
+  const std::vector<std::uint32_t> uses_;         ///< by ValueId
+  std::map<ir::NodeId, const ir::State*> begun_;  ///< written as a ReadValue with a first value
   Writing writing_;
   std::vector<std::string> flags_;
 };
