@@ -72,20 +72,34 @@ Expected<void> convert_unique(LayerCtx& ctx) {
 
 // Splits and gathers.
 
+namespace {
+
+/// The axis that is split. One that counts from the front needs no number of axes.
+Expected<int> split_axis(LayerCtx& ctx, ValueId x) {
+  if (!ctx.type(x).ranked && ctx.constant(1) != nullptr) {
+    SCANLOOM_TRY(const std::int64_t axis, ctx.constant_integer(1));
+    if (axis >= 0 && axis < tensor::kMaxRank) return static_cast<int>(axis);
+  }
+  SCANLOOM_TRY(const int rank, ctx.rank(0, x, 1));
+  return axis_operand(ctx, 1, rank);
+}
+
+}  // namespace
+
 Expected<void> convert_split(LayerCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
-  SCANLOOM_TRY(const int rank, ctx.rank(0, x, 1));
-  SCANLOOM_TRY(const int axis, axis_operand(ctx, 1, rank));
+  SCANLOOM_TRY(const int axis, split_axis(ctx, x));
   SCANLOOM_TRY(const std::int64_t parts, ctx.attributes.integer("num_splits"));
   if (parts != ctx.output_count() || parts < 1)
     return invalid_model("attribute 'num_splits' is {}, the layer has {} outputs", parts,
                          ctx.output_count());
-  const tensor::Dim size = ctx.type(x).dims[static_cast<std::size_t>(axis)];
+  const tensor::Type& type = ctx.type(x);
   std::vector<ValueId> operands = {x};
-  if (size.is_constant()) {
-    if (size.value() % parts != 0)
-      return invalid_model("input 0 has size {} on axis {}, which {} parts do not divide",
-                           size.value(), axis, parts);
+  if (type.ranked && type.dims[static_cast<std::size_t>(axis)].is_constant()) {
+    const std::int64_t size = type.dims[static_cast<std::size_t>(axis)].value();
+    if (size % parts != 0)
+      return invalid_model("input 0 has size {} on axis {}, which {} parts do not divide", size,
+                           axis, parts);
   } else {
     // Given sizes must add up, so that nothing is lost of an axis which the parts do not divide.
     Composer c(ctx.builder());
@@ -138,8 +152,7 @@ Expected<ValueId> part_lengths(LayerCtx& ctx, ValueId x, int axis) {
 
 Expected<void> convert_variadic_split(LayerCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
-  SCANLOOM_TRY(const int rank, ctx.rank(0, x, 1));
-  SCANLOOM_TRY(const int axis, axis_operand(ctx, 1, rank));
+  SCANLOOM_TRY(const int axis, split_axis(ctx, x));
   SCANLOOM_TRY(const std::int64_t count, list_length(ctx, 2));
   if (count != ctx.output_count())
     return invalid_model("input 2 has {} lengths, the layer has {} outputs", count,
