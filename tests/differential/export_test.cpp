@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/export_model.h"
+#include "api/plain_form.h"
 #include "base/diagnostics.h"
 #include "exporters/onnx/write.h"
 #include "frontends/onnx/read.h"
@@ -25,7 +26,7 @@ using tensor::Tensor;
 
 /// The module as an ONNX model, read.
 Expected<ir::Module> as_onnx(ir::Module module) {
-  SCANLOOM_CHECK_OK(prepare_for_export(module));
+  SCANLOOM_CHECK_OK(to_plain_form(module));
   SCANLOOM_TRY(exporters::onnx::WrittenModel model,
                exporters::onnx::write_model(module, names_of(module, Format::onnx)));
   const auto bytes = std::make_shared<std::string>(std::move(model.bytes));
