@@ -59,9 +59,10 @@ def calls_of(test: Callable[..., Any]) -> Iterator[dict[str, Any]]:
 
 
 def check(path: str | pathlib.Path, feeds: Feeds, folder: pathlib.Path, tally: Tally,
-          tolerance: float = 2e-5, states: Feeds | None = None) -> None:  # fmt: skip
+          tolerance: float = 2e-5, states: Feeds | None = None, known: str = "") -> None:  # fmt: skip
     """Converts the model and compares what it gives; AssertionError where that differs. `states`:
-    first values of those that are inputs of the ONNX model and not of the model itself."""
+    first values of those that are inputs of the ONNX model and not of the model itself. `known`: why
+    onnxruntime gives other results, which is then checked to be so still."""
     target = folder / "converted.onnx"
     try:
         scanloom.convert(path, target)
@@ -77,10 +78,11 @@ def check(path: str | pathlib.Path, feeds: Feeds, folder: pathlib.Path, tally: T
     found = after.run(None, fed)[: len(wanted)]
     tally.same_bits += all(map(same_bits, found, wanted))
     compare(found, wanted, tolerance, "Scanloom")
-    _check_there(path, target, fed, found, tally)
+    _check_there(path, target, fed, found, tally, known)
 
 
-def _check_there(original: str | pathlib.Path, path: pathlib.Path, feeds: Feeds, wanted: Sequence[Any], tally: Tally) -> None:
+def _check_there(original: str | pathlib.Path, path: pathlib.Path, feeds: Feeds, wanted: Sequence[Any], tally: Tally,
+                 known: str) -> None:  # fmt: skip
     try:
         session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
         found = session.run(None, {name: np.asarray(x) if isinstance(x, np.generic) else x for name, x in feeds.items()})
@@ -92,10 +94,11 @@ def _check_there(original: str | pathlib.Path, path: pathlib.Path, feeds: Feeds,
     try:
         compare(found[: len(wanted)], wanted, 1e-4, "onnxruntime")
     except AssertionError:
-        if not _differs_there(original, feeds, wanted):
+        if not known and not _differs_there(original, feeds, wanted):
             raise
-        tally.skipped["other results of the original, too"] += 1
+        tally.skipped[known or "other results of the original, too"] += 1
         return
+    assert not known, f"onnxruntime is right by now: {known}"
     tally.equal_there += 1
 
 

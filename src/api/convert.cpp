@@ -57,7 +57,9 @@ Expected<void> convert_source(const Source& source, const std::string& to, Forma
   if (options.session.on_warning)
     for (const std::string& warning : diagnostics.warnings()) options.session.on_warning(warning);
   if (!loaded) return std::move(loaded).error();
-  SCANLOOM_CHECK_OK(to_plain_form(loaded->module));
+  const Sequences sequences =
+      format == Format::openvino ? Sequences::become_stacks : Sequences::stay;
+  SCANLOOM_CHECK_OK(to_plain_form(loaded->module, {}, sequences));
   return export_model(loaded->module, names_of(loaded->module, format), to, format, options);
 }
 

@@ -10,7 +10,12 @@
 
 namespace scanloom {
 
+/// Whether sequences that a loop grows become the rows that it stacks: for formats without
+/// sequences.
+enum class Sequences : bool { stay, become_stacks };
+
 /// `disabled`: passes to leave out, too.
-Expected<void> to_plain_form(ir::Module& module, const std::vector<std::string>& disabled = {});
+Expected<void> to_plain_form(ir::Module& module, const std::vector<std::string>& disabled = {},
+                             Sequences sequences = Sequences::stay);
 
 }  // namespace scanloom

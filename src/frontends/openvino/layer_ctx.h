@@ -12,6 +12,7 @@
 #include "base/diagnostics.h"
 #include "frontends/openvino/attributes.h"
 #include "frontends/openvino/read.h"
+#include "frontends/openvino/variables.h"
 #include "frontends/openvino/weights.h"
 #include "ir/builder.h"
 #include "ops/binding.h"
@@ -21,14 +22,6 @@ namespace scanloom::openvino {
 
 /// What an output of a layer is.
 using ops::Binding;
-
-/// A variable of ReadValue and Assign.
-struct Variable {
-  std::string id;
-  ir::ValueId argument;  ///< of the top region: the value kept
-  ir::ValueId is_kept;   ///< of the top region; invalid: the initial value is a constant
-  tensor::Tensor initial;
-};
 
 /// The row of a loop's last step, as the last one of a stack of all.
 struct LastRow {
@@ -44,7 +37,8 @@ struct Reading {
   Diagnostics& diagnostics;
   ir::Module& module;
   std::vector<Variable> variables = {};
-  std::vector<std::pair<std::string, ir::ValueId>> assigned = {};  ///< next values, by variable
+  VariableUses variable_uses = {};
+  std::vector<VariableScope> scopes = std::vector<VariableScope>(1);  ///< of the open graphs
   std::vector<LastRow> last_rows = {};
   /// Rows of a last step that cannot be stacked, with their types: their sizes differ between
   /// steps.

@@ -202,6 +202,7 @@ Expected<void> LoopMap::enter_operands(ir::LoopPorts& ports, std::vector<ValueId
     }
   }
   ports.captured = static_cast<std::uint32_t>(captured_.size());
+  SCANLOOM_CHECK_OK(enter_variables(false, ports, operands));
   for (State& state : states_) {
     const Input& input = by_parameter_.at(state.parameter);
     if (input.port->axis)
@@ -222,12 +223,36 @@ Expected<void> LoopMap::enter_operands(ir::LoopPorts& ports, std::vector<ValueId
   if (counts()) operands.push_back(ctx_.builder().constant(Tensor::scalar<std::int64_t>(0)));
   ports.carried =
       static_cast<std::uint32_t>(states_.size() + kept_rows_.size() + (counts() ? 1 : 0));
+  SCANLOOM_CHECK_OK(enter_variables(true, ports, operands));
   for (const std::int64_t parameter : sliced_) {
     SCANLOOM_TRY(const auto sliced, window(by_parameter_.at(parameter)));
     operands.push_back(sliced.first);
     ports.scanned.push_back(sliced.second);
   }
   return {};
+}
+
+Expected<void> LoopMap::enter_variables(bool carried, ir::LoopPorts& ports,
+                                        std::vector<ValueId>& operands) {
+  for (const VariableUses::Use& use : variables_) {
+    if (use.is_assigned != carried) continue;
+    SCANLOOM_TRY(const ValueId value, entered_value(ctx_.reading(), use.id));
+    operands.push_back(value);
+    ++(carried ? ports.carried : ports.captured);
+  }
+  return {};
+}
+
+void LoopMap::add_variables(Body& body, bool carried) {
+  ir::Module& module = ctx_.module();
+  for (const VariableUses::Use& use : variables_) {
+    if (use.is_assigned != carried) continue;
+    Type type = ctx_.type(ctx_.reading().scopes.back().entered.at(use.id));
+    // Sizes may change from step to step.
+    for (tensor::Dim& dim : type.dims)
+      if (carried) dim = module.dims.fresh();
+    scope_.entered[use.id] = module.add_argument(body.builder().region(), std::move(type), use.id);
+  }
 }
 
 Expected<void> LoopMap::enter_body(Body& body, const ir::LoopPorts& ports,
@@ -243,6 +268,7 @@ Expected<void> LoopMap::enter_body(Body& body, const ir::LoopPorts& ports,
                  body.add_captured(ctx_.builder(), outer, to_valid_utf8(layer(parameter)->name)));
     body.bind(*layer(parameter), Binding::of(inner));
   }
+  add_variables(body, false);
   std::size_t operand = ports.first_carried_input();
   for (const State& state : states_) {
     // Sizes may change from step to step.
@@ -258,6 +284,8 @@ Expected<void> LoopMap::enter_body(Body& body, const ir::LoopPorts& ports,
         ctx_.module().add_argument(body.builder().region(), Type::scalar(DType::i64), "step");
     SCANLOOM_CHECK_OK(enter_counters(body, counter));
   }
+  add_variables(body, true);
+  operand = ports.first_scanned_input();
   for (std::size_t i = 0; i < sliced_.size(); ++i) {
     Type type = ctx_.type(operands[operand++]);
     type.dims[static_cast<std::size_t>(ports.scanned[i].axis)] = tensor::Dim(ports.scanned[i].part);
@@ -432,6 +460,20 @@ Expected<void> LoopMap::set_rows(ir::NodeId loop) {
   return {};
 }
 
+/// What the last step has assigned is assigned in the graph around the loop.
+Expected<void> LoopMap::leave_variables(ir::NodeId loop, std::vector<ValueId>& yields) {
+  ir::Module& module = ctx_.module();
+  for (const VariableUses::Use& use : variables_) {
+    if (!use.is_assigned) continue;
+    yields.push_back(left_value(scope_, use.id));
+    Type type = ctx_.type(scope_.entered.at(use.id));
+    for (tensor::Dim& dim : type.dims) dim = module.dims.fresh();
+    const ValueId last = module.add_output(loop, std::move(type));
+    SCANLOOM_CHECK_OK(assign_variable(ctx_.reading(), use.id, last));
+  }
+  return {};
+}
+
 Expected<void> LoopMap::leave(Body& body, ir::NodeId loop) {
   ir::Module& module = ctx_.module();
   std::vector<ValueId> yields;
@@ -455,12 +497,14 @@ Expected<void> LoopMap::leave(Body& body, ir::NodeId loop) {
   if (counts()) {
     const ir::RegionId region = body.builder().region();
     const ValueId counter =
-        module.region(region).args[captured_.size() + states_.size() + kept_rows_.size()];
+        module.region(region)
+            .args[module.node(loop).loop->captured + states_.size() + kept_rows_.size()];
     ops::Composer c(body.builder());
     yields.push_back(c.add(counter, c.number(1)));
     SCANLOOM_CHECK_OK(c.done());
     module.add_output(loop, Type::scalar(DType::i64));
   }
+  SCANLOOM_CHECK_OK(leave_variables(loop, yields));
   SCANLOOM_CHECK_OK(leave_outputs(body, loop, yields));
   module.region(body.builder().region()).yields = std::move(yields);
   return set_rows(loop);
@@ -485,7 +529,11 @@ Expected<void> LoopMap::make(const Control& control) {
   Body body(ctx_, part_, loop);
   if (!body.enter()) return ctx_.poison_outputs(), Expected<void>();
   SCANLOOM_CHECK_OK(enter_body(body, ports, operands));
-  if (!body.run()) return ctx_.poison_outputs(), Expected<void>();
+  ctx_.reading().scopes.push_back(std::move(scope_));
+  const bool done = body.run();
+  scope_ = std::move(ctx_.reading().scopes.back());
+  ctx_.reading().scopes.pop_back();
+  if (!done) return ctx_.poison_outputs(), Expected<void>();
   return leave(body, loop);
 }
 

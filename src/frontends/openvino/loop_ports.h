@@ -16,7 +16,8 @@ namespace scanloom::openvino {
 
 class LoopMap {
  public:
-  LoopMap(LayerCtx& ctx, const BodyPart& part) : ctx_(ctx), part_(part) {}
+  LoopMap(LayerCtx& ctx, const BodyPart& part)
+      : ctx_(ctx), part_(part), variables_(ctx.reading().variable_uses.of(ctx.layer())) {}
 
   /// The operands in front: [trip count] [condition].
   struct Control {
@@ -54,8 +55,14 @@ class LoopMap {
   Expected<void> enter_operands(ir::LoopPorts& ports, std::vector<ir::ValueId>& operands);
   Expected<void> enter_body(Body& body, const ir::LoopPorts& ports,
                             const std::vector<ir::ValueId>& operands);
+  /// The values of variables at the ends of the captured, or carried, operands.
+  Expected<void> enter_variables(bool carried, ir::LoopPorts& ports,
+                                 std::vector<ir::ValueId>& operands);
+  /// What the body is entered with.
+  void add_variables(Body& body, bool carried);
   Expected<void> enter_counters(Body& body, ir::ValueId counter);
   Expected<void> leave(Body& body, ir::NodeId loop);
+  Expected<void> leave_variables(ir::NodeId loop, std::vector<ir::ValueId>& yields);
   Expected<void> leave_condition(Body& body, ir::NodeId loop, std::vector<ir::ValueId>& yields);
   Expected<void> leave_kept_rows(Body& body, ir::NodeId loop, std::vector<ir::ValueId>& yields);
   Expected<void> leave_outputs(Body& body, ir::NodeId loop, std::vector<ir::ValueId>& yields);
@@ -75,6 +82,8 @@ class LoopMap {
   std::vector<std::int64_t> counters_;          ///< Parameters that are the number of the step
   std::vector<State> states_;
   std::vector<RowOutput> rows_;
+  std::vector<VariableUses::Use> variables_;     ///< of the body
+  VariableScope scope_;                          ///< of the body
   std::vector<std::int64_t> captured_, sliced_;  ///< Parameters, in the order of the ports
   std::vector<const PortEntry*> kept_rows_;      ///< outputs of the last step that are carried
 };

@@ -109,9 +109,15 @@ class MainGraph {
       return static_cast<std::uint32_t>(found - top.args.begin());
     };
     for (Variable& variable : reading_.variables) {
-      ValueId next = variable.argument;
-      for (const auto& [id, value] : reading_.assigned)
-        if (id == variable.id) next = value;
+      ValueId next = variable.read.valid() ? variable.read : variable.argument;
+      const auto& assigned = reading_.scopes.front().assigned;
+      if (const auto found = assigned.find(variable.id); found != assigned.end())
+        next = found->second;
+      const Type &kept = module.value(variable.argument).type, &made = module.value(next).type;
+      if (kept.dtype != made.dtype)
+        reader_.fail_at({},
+                        invalid_model("variable '{}' is {}, and is assigned {}", variable.id,
+                                      to_string(kept, module.dims), to_string(made, module.dims)));
       ir::State state{variable.id, position(variable.argument),
                       static_cast<std::uint32_t>(top.yields.size()), std::move(variable.initial)};
       state.is_hidden = true;
@@ -152,6 +158,7 @@ Expected<void> read_into(Reading& reading, ModelInfo& info) {
   report_unknown(reading.document, reading.diagnostics);
   if (!reading.diagnostics.ok()) return {};
   reading.module.name = reading.document.name;
+  reading.variable_uses = VariableUses(reading.document);
   MainGraph(reading, info).read();
   if (!reading.diagnostics.ok()) return {};
   Expected<void> inferred = ir::infer_types(reading.module, ir::Declared::ignore);

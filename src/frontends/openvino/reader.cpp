@@ -14,19 +14,19 @@ constexpr int kNewestOpset = 16;
 /// How many layers of a cycle a message names.
 constexpr std::size_t kNamedLayers = 5;
 
-bool is_type(const Layer& layer, std::string_view type) {
-  return std::ranges::equal(layer.type, type, [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) ==
-           std::tolower(static_cast<unsigned char>(b));
-  });
-}
-
 std::size_t port_index(const std::vector<Port>& ports, std::int64_t id) {
   const auto found = std::ranges::find(ports, id, &Port::id);
   return static_cast<std::size_t>(found - ports.begin());
 }
 
 }  // namespace
+
+bool is_type(const Layer& layer, std::string_view type) {
+  return std::ranges::equal(layer.type, type, [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) ==
+           std::tolower(static_cast<unsigned char>(b));
+  });
+}
 
 Expected<int> opset_of(const Layer& layer) {
   if (layer.opset.empty() || layer.opset == "extension" || layer.opset == "experimental")
@@ -133,6 +133,12 @@ std::pair<const Layer*, std::size_t> GraphReader::source(const Layer& layer,
   return {&graph_.layers[sources[input].layer], sources[input].output};
 }
 
+/// Whether a body within it assigns a variable that is read.
+bool GraphReader::assigns(const Layer& layer) const {
+  if (layer.bodies.empty()) return false;
+  return std::ranges::any_of(reading_.variable_uses.of(layer), &VariableUses::Use::is_assigned);
+}
+
 Expected<std::vector<std::size_t>> GraphReader::order() const {
   enum class State : std::uint8_t { unseen, open, done };
   std::vector<State> states(graph_.layers.size(), State::unseen);
@@ -140,7 +146,7 @@ Expected<std::vector<std::size_t>> GraphReader::order() const {
   std::vector<std::pair<std::size_t, std::size_t>> stack;  // a layer and its next input
   for (std::size_t root = 0; root < graph_.layers.size(); ++root) {
     const Layer& layer = graph_.layers[root];
-    if (!is_type(layer, "Result") && !is_type(layer, "Assign")) continue;
+    if (!is_type(layer, "Result") && !is_type(layer, "Assign") && !assigns(layer)) continue;
     if (states[root] == State::unseen) stack.emplace_back(root, 0);
     while (!stack.empty()) {
       const std::size_t at = stack.back().first;

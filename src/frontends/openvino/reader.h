@@ -45,6 +45,7 @@ class GraphReader {
 
   [[nodiscard]] Expected<void> enter_layers();
   [[nodiscard]] Expected<void> enter_edge(const Edge& edge);
+  [[nodiscard]] bool assigns(const Layer& layer) const;
   /// The needed layers, each after those that it reads. Error: a cycle.
   [[nodiscard]] Expected<std::vector<std::size_t>> order() const;
   [[nodiscard]] std::size_t index_of(const Layer& layer) const;
@@ -62,6 +63,9 @@ class GraphReader {
   std::vector<std::vector<Source>> sources_;   // by layer and input port
   std::vector<std::vector<Binding>> outputs_;  // by layer and output port
 };
+
+/// Whether the layer is of that operation; the case of letters does not matter.
+[[nodiscard]] bool is_type(const Layer& layer, std::string_view type);
 
 /// The operation set that a layer names; the newest where it names none. Error: no such set.
 Expected<int> opset_of(const Layer& layer);

@@ -16,6 +16,7 @@ namespace {
 struct Side {
   std::unique_ptr<Body> body;
   std::vector<const Layer*> results;  // by output of the layer
+  VariableScope variables;
 };
 
 const BodyPart* find_part(const Layer& layer, std::string_view role) {
@@ -41,6 +42,39 @@ Expected<std::map<std::size_t, std::size_t>> captured_inputs(LayerCtx& ctx) {
   std::size_t next = 0;
   for (auto& [position, operand] : captured) operand = next++;
   return captured;
+}
+
+/// Reads the side with the values of variables as further arguments. False: reported already.
+bool run_side(LayerCtx& ctx, Side& side, const std::vector<VariableUses::Use>& variables) {
+  Reading& reading = ctx.reading();
+  for (const VariableUses::Use& use : variables) {
+    const tensor::Type type = ctx.type(reading.scopes.back().entered.at(use.id));
+    side.variables.entered[use.id] =
+        ctx.module().add_argument(side.body->builder().region(), type, use.id);
+  }
+  reading.scopes.push_back(std::move(side.variables));
+  const bool done = side.body->run();
+  side.variables = std::move(reading.scopes.back());
+  reading.scopes.pop_back();
+  return done;
+}
+
+/// What the side that runs has assigned, or left as it was, is assigned in the graph around.
+Expected<void> leave_variables(LayerCtx& ctx, ir::NodeId branch, Side (&sides)[2],
+                               const std::vector<VariableUses::Use>& variables) {
+  ir::Module& module = ctx.module();
+  for (const VariableUses::Use& use : variables) {
+    if (!use.is_assigned) continue;
+    ValueId values[2];
+    for (int side = 0; side < 2; ++side) {
+      values[side] = left_value(sides[side].variables, use.id);
+      module.region(sides[side].body->builder().region()).yields.push_back(values[side]);
+    }
+    const ValueId value =
+        module.add_output(branch, ir::join(ctx.type(values[0]), ctx.type(values[1]), module.dims));
+    SCANLOOM_CHECK_OK(assign_variable(ctx.reading(), use.id, value));
+  }
+  return {};
 }
 
 Expected<void> enter_side(LayerCtx& ctx, Side& side,
@@ -108,6 +142,11 @@ Expected<void> convert_if(LayerCtx& ctx) {
     SCANLOOM_TRY(const ValueId outer, ctx.in(static_cast<int>(position)));
     operands.push_back(widest(ctx.builder(), outer));
   }
+  const auto variables = ctx.reading().variable_uses.of(ctx.layer());
+  for (const VariableUses::Use& use : variables) {
+    SCANLOOM_TRY(const ValueId value, entered_value(ctx.reading(), use.id));
+    operands.push_back(value);
+  }
   ir::Module& module = ctx.module();
   const ir::NodeId branch = module.add_node(ctx.builder().region(), ir::branch_op,
                                             std::move(operands), {}, {}, ctx.site().place);
@@ -116,7 +155,7 @@ Expected<void> convert_if(LayerCtx& ctx) {
     sides[i].body = std::make_unique<Body>(ctx, *parts[i], branch);
     if (!sides[i].body->enter()) return ctx.poison_outputs(), Expected<void>();
     SCANLOOM_CHECK_OK(enter_side(ctx, sides[i], captured));
-    if (!sides[i].body->run()) return ctx.poison_outputs(), Expected<void>();
+    if (!run_side(ctx, sides[i], variables)) return ctx.poison_outputs(), Expected<void>();
   }
   for (std::size_t i = 0; i < ctx.layer().outputs.size(); ++i) {
     ValueId values[2];
@@ -131,7 +170,7 @@ Expected<void> convert_if(LayerCtx& ctx) {
                    Binding::of(module.add_output(
                        branch, ir::join(ctx.type(values[0]), ctx.type(values[1]), module.dims))));
   }
-  return {};
+  return leave_variables(ctx, branch, sides, variables);
 }
 
 }  // namespace scanloom::openvino

@@ -1,5 +1,4 @@
-// ReadValue and Assign: a variable is a state of the module, which reads it and sets it once per
-// run.
+// ReadValue and Assign: a variable is a state of the module.
 #include <algorithm>
 
 #include "frontends/openvino/ops/converters.h"
@@ -15,10 +14,6 @@ using tensor::Type;
 namespace {
 
 Expected<std::string> variable_of(LayerCtx& ctx) {
-  if (ctx.site().depth > 0)
-    return fail(Code::unsupported,
-                "variables in bodies cannot be read yet: keep what the body "
-                "carries as a state of its loop");
   std::string id = ctx.attributes.text("variable_id");
   if (id.empty()) return invalid_model("attribute 'variable_id' is missing");
   return id;
@@ -40,12 +35,10 @@ Expected<Type> type_of_variable(LayerCtx& ctx, ValueId first) {
   return ctx.type(first);
 }
 
-/// What a run begins with whose stream keeps nothing: zeros, open sizes being 0.
-Expected<Tensor> initial_of(LayerCtx& ctx, const Type& type, int input) {
-  if (const Tensor* const known = ctx.constant(input)) return *known;
-  tensor::Shape shape;
-  for (const tensor::Dim& dim : type.dims) shape.push_back(dim.is_constant() ? dim.value() : 0);
-  return Tensor::zeros(type.dtype, shape);
+Expected<void> check_first(LayerCtx& ctx, const Variable& variable, ValueId first) {
+  if (ctx.type(first).dtype == ctx.type(variable.argument).dtype) return {};
+  return invalid_model("variable '{}' is {}, and begins as {}", variable.id,
+                       describe_type(ctx, variable.argument), describe_type(ctx, first));
 }
 
 /// The kept value, or `first` where nothing is kept: a branch, so that only one is looked at.
@@ -66,17 +59,40 @@ Expected<ValueId> kept_or(LayerCtx& ctx, const Variable& variable, ValueId first
                            ir::join(ctx.type(variable.argument), ctx.type(first), module.dims));
 }
 
+/// A variable that bodies read or assign begins with a constant: what a body computes has no value
+/// before its first step.
+Expected<void> read_in_bodies(LayerCtx& ctx, const std::string& id, ValueId first) {
+  if (first.valid() && ctx.constant(0) == nullptr)
+    return fail(Code::unsupported,
+                "variable '{}' is used in bodies and begins with a value that is computed", id)
+        .note("let it begin with a constant");
+  SCANLOOM_TRY(const ValueId value, entered_value(ctx.reading(), id));
+  Variable& variable = *find_variable(ctx, id);
+  if (first.valid() && !variable.has_initial) {
+    SCANLOOM_CHECK_OK(check_first(ctx, variable, first));
+    variable.initial = *ctx.constant(0);
+    variable.has_initial = true;
+  }
+  ctx.set_output(0, Binding::of(value));
+  return {};
+}
+
 }  // namespace
 
 Expected<void> convert_read_value(LayerCtx& ctx) {
   SCANLOOM_TRY(const std::string id, variable_of(ctx));
   SCANLOOM_TRY(const ValueId first, ctx.optional_in(0));
-  const Variable* variable = find_variable(ctx, id);
+  if (ctx.reading().variable_uses.in_bodies(id)) return read_in_bodies(ctx, id, first);
+  Variable* variable = find_variable(ctx, id);
   if (variable == nullptr) {
     SCANLOOM_TRY(const Type type, type_of_variable(ctx, first));
     Variable made;
     made.id = id;
-    SCANLOOM_TRY(made.initial, initial_of(ctx, type, 0));
+    if (const Tensor* const known = ctx.constant(0)) {
+      made.initial = *known;
+    } else {
+      SCANLOOM_TRY(made.initial, initial_zeros(type));
+    }
     ir::Module& module = ctx.module();
     made.argument = module.add_argument(module.top(), type, id);
     if (first.valid() && ctx.constant(0) == nullptr)
@@ -84,14 +100,13 @@ Expected<void> convert_read_value(LayerCtx& ctx) {
     ctx.reading().variables.push_back(std::move(made));
     variable = &ctx.reading().variables.back();
   }
-  if (first.valid() && ctx.type(first).dtype != ctx.type(variable->argument).dtype)
-    return invalid_model("variable '{}' is {}, and begins as {}", id,
-                         describe_type(ctx, variable->argument), describe_type(ctx, first));
+  if (first.valid()) SCANLOOM_CHECK_OK(check_first(ctx, *variable, first));
   if (!variable->is_kept.valid()) {
     ctx.set_output(0, Binding::of(variable->argument));
     return {};
   }
   SCANLOOM_TRY(const ValueId value, kept_or(ctx, *variable, first));
+  variable->read = value;
   ctx.set_output(0, Binding::of(value));
   return {};
 }
@@ -99,9 +114,7 @@ Expected<void> convert_read_value(LayerCtx& ctx) {
 Expected<void> convert_assign(LayerCtx& ctx) {
   SCANLOOM_TRY(const std::string id, variable_of(ctx));
   SCANLOOM_TRY(const ValueId value, ctx.in(0));
-  for (const auto& [other, assigned] : ctx.reading().assigned)
-    if (other == id) return invalid_model("variable '{}' is assigned twice in a run", id);
-  ctx.reading().assigned.emplace_back(id, value);
+  SCANLOOM_CHECK_OK(assign_variable(ctx.reading(), id, value));
   if (ctx.output_count() > 0) ctx.alias_output();
   return {};
 }
