@@ -33,6 +33,12 @@ DAMAGED = {"cut": hostile_bytes.cut_files, "too_long": hostile_bytes.long_files,
            "retyped": hostile_bytes.retyped_files, "foreign": hostile_bytes.foreign_files}
 
 
+def most_memory() -> int:
+    """KiB of this program. What getrusage says counts the process that has started it, too."""
+    with open("/proc/self/status", encoding="ascii") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
+
+
 def graph_cases() -> list[Hostile]:
     graphs, requests = hostile_graphs, hostile_requests
     makers = (graphs.tensors, graphs.sparse_tensors, graphs.attributes, graphs.structure,
@@ -93,7 +99,7 @@ def main() -> None:
     if not WATCHED:
         resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
     for answer in answers(int(sys.argv[1])):
-        answer["megabytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+        answer["megabytes"] = most_memory() >> 10
         print(json.dumps(answer), flush=True)
 
 

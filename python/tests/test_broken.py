@@ -417,8 +417,8 @@ def broken_files() -> list[Broken]:
     strange_type = onnx.load_from_string(plain)
     strange_type.graph.input[0].type.tensor_type.elem_type = 77
     return [
-        Broken("no_model", b"this is no model at all", ("ModelProto",)),
-        Broken("empty", b"", ("no graph",)),
+        Broken("no_model", b"this is no model at all", ("neither a model of ONNX nor the XML",)),
+        Broken("empty", b"", ("is empty: it has 0 bytes",)),
         Broken("cut_off", plain[:-5], ("malformed",)),
         Broken("no_opset", no_opset.SerializeToString(), ("operator set",)),
         Broken("element_type", strange_type.SerializeToString(), ("input 0 'a'", "77")),

@@ -1,5 +1,6 @@
 // Forms of operators on sizes and positions.
 #include "exporters/onnx/forms.h"
+#include "ir/op_def.h"
 
 namespace scanloom::exporters::onnx::forms {
 

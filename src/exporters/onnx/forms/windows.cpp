@@ -3,6 +3,7 @@
 #include <map>
 
 #include "exporters/onnx/forms.h"
+#include "ir/op_def.h"
 
 namespace scanloom::exporters::onnx::forms {
 namespace {
