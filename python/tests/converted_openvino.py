@@ -3,7 +3,6 @@ them."""
 
 from __future__ import annotations
 
-import functools
 import pathlib
 from typing import Any
 
@@ -62,15 +61,11 @@ def narrowed(arrays: list[Any]) -> str:
     return ""
 
 
-@functools.cache
-def core() -> openvino.Core:
-    """One for all: each takes memory that it does not give back."""
-    return openvino.Core()
-
-
 def run_there(path: str | pathlib.Path, feeds: converted.Feeds) -> list[np.ndarray]:
     """Raises RuntimeError."""
-    request = core().compile_model(core().read_model(path), "CPU", PRECISE).create_infer_request()
+    # One for each: a Core that has seen many models crashes.
+    core = openvino.Core()
+    request = core.compile_model(core.read_model(path), "CPU", PRECISE).create_infer_request()
     arrays = {name: np.asarray(x) for name, x in feeds.items()}
     results = request.infer({name: x.astype(str) if x.dtype == object else x for name, x in arrays.items()})
     return [np.array(value) for value in results.values()]
