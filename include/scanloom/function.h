@@ -68,7 +68,9 @@ class SCANLOOM_API Function {
   /// Writes it; `external_data` puts weights into a file beside it, `<path>.data`, as happens above
   /// 2 GB in any case. Errors: also invalid_argument (the file cannot be written).
   Expected<void> to_onnx(const std::string& path, bool external_data = false) const;
-  /// Writes the same as an IR of OpenVINO: `path`, which ends in .xml, and a .bin beside it.
+  /// Writes the same as an IR of OpenVINO: `path`, which ends in .xml, and a .bin beside it. Shared
+  /// variables that are read and updated are variables of the IR (ReadValue and Assign), which
+  /// begin with the values that they have now.
   Expected<void> to_openvino(const std::string& path) const;
 
   /// The shared variables that it reads, then those that it only sets.
@@ -87,7 +89,8 @@ class SCANLOOM_API Function {
   struct Export;
   explicit Function(std::shared_ptr<const Impl> impl);
   /// The module and the names under which it is written in other formats.
-  [[nodiscard]] Expected<Export> exported() const;
+  /// `with_states`: shared variables that are updated are states of the module.
+  [[nodiscard]] Expected<Export> exported(bool with_states) const;
 
   std::shared_ptr<const Impl> impl_;
 };

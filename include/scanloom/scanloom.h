@@ -240,13 +240,13 @@ SCANLOOM_API scanloom_code scanloom_session_load_bytes(const void* bytes, size_t
                                                        const scanloom_session_options* options,
                                                        scanloom_session** session,
                                                        scanloom_error** error);
-/// Runs and streams of the session must have ended; values outlive it.
 /// Reads the model `from` and writes it as what the extension of `to` says: .onnx, or .xml with a
 /// .bin beside it. `options` may be NULL. Errors: those of scanloom_session_load;
 /// SCANLOOM_INVALID_ARGUMENT (another extension, a file cannot be written).
 SCANLOOM_API scanloom_code scanloom_convert(const char* from, const char* to,
                                             const scanloom_session_options* options,
                                             scanloom_error** error);
+/// Runs and streams of the session must have ended; values outlive it.
 SCANLOOM_API void scanloom_session_free(scanloom_session* session);
 
 SCANLOOM_API size_t scanloom_session_input_count(const scanloom_session* session);

@@ -289,7 +289,9 @@ class Function:
 
     def to_openvino(self, path: Union[str, os.PathLike[str]]) -> None:
         """Writes an IR of OpenVINO that computes the same: the path, which ends in .xml, and a .bin
-        beside it; loops are TensorIterator or Loop layers. The rest is as of to_onnx.
+        beside it; loops are TensorIterator or Loop layers. Shared variables that are read and
+        updated are variables of the IR, which begin with the values that they have now, so that
+        OpenVINO keeps them from one inference to the next. The rest is as of to_onnx.
         """
         self._native.to_openvino(writable(path))
 

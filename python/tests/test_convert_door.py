@@ -176,6 +176,37 @@ def test_large_constants_are_written_once(tmp_path):
     assert os.path.getsize(tmp_path / "f.onnx.data") == 4096 * 8
 
 
+def test_updated_variables_are_states_of_an_ir(tmp_path):
+    """A program that learns goes on from where it was written, in a stream and in OpenVINO."""
+    rng = np.random.default_rng(7)
+    weights = scanloom.shared(rng.standard_normal((3, 4)).astype(np.float32), "w")
+    seen = scanloom.shared(np.zeros((0, 4), np.float32), "seen")
+    x, h0 = T.matrix("x", dtype="float32"), T.vector("h0", dtype="float32")
+    states, _ = scanloom.scan(lambda row, h: T.tanh(T.dot(row, weights) + h), x, h0)
+    cost = (states**2).mean() + seen.sum()
+    updates = [
+        (weights, weights - 0.1 * T.grad(cost, weights)),
+        (seen, T.concatenate([seen, states[-1:]])),
+    ]
+    learn = scanloom.function([x, h0], cost, updates=updates)
+    feeds = {"x": rng.standard_normal((6, 3)).astype(np.float32), "h0": np.zeros(4, np.float32)}
+    learn(*feeds.values())
+    path = tmp_path / "learn.xml"
+    learn.to_openvino(path)
+    session = scanloom.InferenceSession(path)
+    stream = session.stream()
+    assert sorted(state.name for state in session.get_states()) == ["seen", "w"]
+    streamed = [float(stream.push(feeds)) for _ in range(3)]
+    openvino = pytest.importorskip("openvino")
+    compiled = openvino.Core().compile_model(path, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    request = compiled.create_infer_request()
+    inferred = [float(request.infer(feeds)[0]) for _ in range(3)]
+    called = [float(learn(*feeds.values())) for _ in range(3)]
+    assert streamed == called
+    np.testing.assert_allclose(inferred, called, rtol=1e-5)
+    np.testing.assert_array_equal(stream.get("w"), weights.get_value())
+
+
 def test_mistakes(tmp_path):
     doubled(tmp_path / "in.onnx")
     with pytest.raises(scanloom.InvalidArgument, match="neither in .onnx nor in .xml"):

@@ -217,7 +217,7 @@ Expected<Function> Function::load(const std::string& path, const SessionOptions&
   });
 }
 
-Expected<Function::Export> Function::exported() const {
+Expected<Function::Export> Function::exported(bool with_states) const {
   Export made{impl_->programs.open().plan->module, {}};
   SCANLOOM_CHECK_OK(to_plain_form(made.module));
   exporters::WriteOptions& options = made.names;
@@ -242,13 +242,18 @@ Expected<Function::Export> Function::exported() const {
         is_read ? options.input_names[impl_->inputs + static_cast<std::size_t>(at)]
                 : impl_->updated[i]->name;
     options.output_names[impl_->outputs + i] = expr::distinct(name + " (next)", used);
+    if (is_read && with_states)
+      made.module.states.push_back({.name = name,
+                                    .input = static_cast<std::uint32_t>(impl_->inputs + at),
+                                    .output = static_cast<std::uint32_t>(impl_->outputs + i),
+                                    .initial = values[static_cast<std::size_t>(at)]});
   }
   return made;
 }
 
 Expected<std::string> Function::to_onnx() const {
   return guard([&]() -> Expected<std::string> {
-    SCANLOOM_TRY(const Export made, exported());
+    SCANLOOM_TRY(const Export made, exported(false));
     SCANLOOM_TRY(exporters::onnx::WrittenModel model,
                  exporters::onnx::write_model(made.module, made.names));
     return std::move(model.bytes);
@@ -257,7 +262,7 @@ Expected<std::string> Function::to_onnx() const {
 
 Expected<void> Function::to_onnx(const std::string& path, bool external_data) const {
   return guard([&]() -> Expected<void> {
-    SCANLOOM_TRY(const Export made, exported());
+    SCANLOOM_TRY(const Export made, exported(false));
     return export_model(made.module, made.names, path, Format::onnx,
                         {.session = {}, .external_data = external_data});
   });
@@ -265,7 +270,7 @@ Expected<void> Function::to_onnx(const std::string& path, bool external_data) co
 
 Expected<void> Function::to_openvino(const std::string& path) const {
   return guard([&]() -> Expected<void> {
-    SCANLOOM_TRY(const Export made, exported());
+    SCANLOOM_TRY(const Export made, exported(true));
     return export_model(made.module, made.names, path, Format::openvino, {});
   });
 }
