@@ -324,6 +324,33 @@ TEST(Pipeline, ShowsWhatChanged) {
                                             "drop_dead_code"));
 }
 
+// Large weights are computed once, compressed ones by unpack_constants alone.
+TEST(FoldConstants, ComputesWeightsOfAnySize) {
+  constexpr std::int64_t kSize = 1'500;
+  const Tensor weights = *Tensor::zeros(DType::f16, {kSize, kSize});
+  const auto nodes_left = [&](int transposes, bool unpacks) {
+    ir::Module module;
+    const auto add = [&](const ir::OpDef& op, std::vector<ir::ValueId> inputs,
+                         std::vector<tensor::Attr> attrs, DType dtype) {
+      const ir::NodeId id = module.add_node(module.top(), op, inputs, std::move(attrs),
+                                            {ir::Type::of(dtype, {kSize, kSize})}, {});
+      return module.node(id).outputs[0];
+    };
+    const ir::ValueId packed = add(ir::constant_op, {}, {weights}, DType::f16);
+    ir::ValueId value = add(ops::cast_op, {packed}, {DType::f32}, DType::f32);
+    for (int i = 0; i < transposes; ++i)
+      value = add(ops::transpose_op, {value}, {std::vector<std::int64_t>{1, 0}}, DType::f32);
+    module.region(module.top()).yields = {value};
+    module.output_names = {"y"};
+    RunOptions options;
+    if (!unpacks) options.disabled = {"unpack_constants"};
+    EXPECT_TRUE(run(module, options));
+    return module.node_count();
+  };
+  EXPECT_EQ(nodes_left(1, true), 1u);
+  EXPECT_EQ(nodes_left(0, false), 2u);
+}
+
 // Too large a case to compute.
 TEST(MergeLoops, BoundsTheBytesOfStackedRows) {
   for (const auto& [rows, merges] : {std::pair("50000", true), std::pair("100000", false)}) {
