@@ -157,9 +157,18 @@ def layer_id_twice():
     return edited(simple(), ('layer id="1"', 'layer id="0"'))
 
 
-@case(r"1 operation cannot be read: Frobnicate \(1 layer\)")
+@case(r"1 operation cannot be read: Frobnicate \(layer 2 'Add_2'\)")
 def unknown_operation():
     return edited(simple(), ('type="Add"', 'type="Frobnicate"'))
+
+
+@case(r"1 operation cannot be read: Frobnicate \(layer 1 'Frobnicate_1', layer 2 .*, layer 5 'Frobnicate_5' and 2 more\)")
+def many_unknown_operations():
+    graph = Graph()
+    x = graph.parameter("x", "float32", [2])
+    for _ in range(7):
+        x = graph.add("Frobnicate", [x])
+    return identity_of(graph, x)
 
 
 @case(r"layer 2 'Add_2' \(Add\): its operation set is 'opsetX'")
@@ -484,6 +493,36 @@ def half_an_if():
                              {"kind": "output", "port": 0, "layer": result}]))  # fmt: skip
     graph = identity_of(graph, graph.branch([choice, x], 1, sides))
     return edited(graph, ("<else_body>", "<other_body>"), ("</else_body>", "</other_body>"))
+
+
+def variable_of(shape: str, first: tuple[int, ...] | None, assigned: tuple[int, ...] = (2,)) -> Graph:
+    """A variable that begins with what an input of the size `first` gives."""
+    graph = Graph()
+    data = {"variable_id": "v", "variable_type": "f32", "variable_shape": shape}
+    begins = [] if first is None else [graph.parameter("x", "float32", list(first))]
+    value = graph.add("ReadValue", begins, version=6, **data)
+    graph.add("Assign", [graph.parameter("next", "float32", list(assigned))], version=6, **data)
+    return identity_of(graph, value)
+
+
+@case(r"variable 'v' is f32\[2147483648\], and begins as f32\[.*,6\]")
+def variable_of_other_axes():
+    return variable_of("2147483648", (-1, 6))
+
+
+@case(r"variable 'v' is f32\[7,9\], and begins as f32\[.*,6\]")
+def variable_of_other_sizes():
+    return variable_of("7,9", (-1, 6))
+
+
+@case(r"variable 'v' is f32\[2\], and is assigned f32\[3\]")
+def variable_assigned_other_sizes():
+    return variable_of("2", None, (3,))
+
+
+@case(r"variable 'v' begins with \[2147483648\] zeros, at most 268435456 are made")
+def huge_variable():
+    return variable_of("2147483648", None, (-1,))
 
 
 @case(r"variable 'v' is assigned twice")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import openvino_layers
 import pytest
+from openvino_ir import Graph, Port
 from openvino_layers import Case, Const
 
 import scanloom
@@ -213,6 +214,10 @@ def test_peepholes(tmp_path: pathlib.Path) -> None:
     ("kind", "at", "shape", "words"),
     [
         ("LSTM", 1, (BATCH, 4), "input 1 has 4 elements on axis 1, not 3"),
+        ("LSTM", 1, (1, HIDDEN), "input 1 has 1 rows, X has 3"),
+        ("LSTM", 2, (2, HIDDEN), "input 2 has 2 rows, X has 3"),
+        ("GRU", 0, (1, INPUT), "input 1 has 3 rows, X has 1"),
+        ("RNN", 1, (4, HIDDEN), "input 1 has 4 rows, X has 3"),
         ("LSTM", 3, (13, INPUT), "input 3 has 13 elements on axis 0, not 12"),
         ("GRU", 4, (10,), "input 4 has 10 elements on axis 0, not 9"),
         ("RNN", 0, (BATCH, 2, INPUT), "input 0 has 3 axes, not 2"),
@@ -223,6 +228,45 @@ def test_wrong_cells(kind: str, at: int, shape: Any, words: str, tmp_path: pathl
     case.operands = [*case.operands]
     case.operands[at] = Const(randoms(*shape))
     openvino_layers.refused(case, tmp_path, words)
+
+
+@pytest.mark.parametrize("kind", CELLS)
+@pytest.mark.parametrize("execution", ["automatic", "interpreted", "compiled"])
+def test_rows_that_only_the_run_knows(kind: str, execution: str, tmp_path: pathlib.Path) -> None:
+    """In a loop of any batch: a single row of a state is not spread over those of X."""
+    graph, cell = Graph(), CELLS[kind]()
+    x = graph.parameter("x", shape=(-1, -1, INPUT))
+    states = [graph.parameter(f"s{i}", shape=(-1, HIDDEN)) for i in range(cell.states)]
+    body = graph.body()
+    row = body.parameter("row", shape=(1, -1, INPUT))
+    inner = [body.parameter(f"h{i}", shape=(-1, HIDDEN)) for i in range(cell.states)]
+    parts = [body.constant(part[0], "float32") for part in weights(cell, 1)]
+    step = body.add("Squeeze", [row, body.constant(np.array([0]), "int64")])
+    made = body.add(f"{kind}Cell", [step, *inner, *parts], cell.states, 4 if kind == "LSTM" else 3,
+                    "cell", hidden_size=HIDDEN)  # fmt: skip
+    results = [body.result(Port(made.layer, i)) for i in range(cell.states)]
+    graph.result(graph.loop("TensorIterator", body, [x, *states], 1, [
+        {"kind": "input", "port": 0, "layer": row.layer, "axis": 0, "start": 0, "end": -1, "stride": 1,
+         "part_size": 1},
+        *({"kind": "input", "port": i + 1, "layer": one.layer} for i, one in enumerate(inner)),
+        {"kind": "output", "port": 0, "layer": results[0]}],
+        [(result, one.layer) for result, one in zip(results, inner, strict=True)]))  # fmt: skip
+    session = scanloom.InferenceSession(graph.save(tmp_path), execution=execution)
+
+    def feeds(batch: int, *rows: int) -> dict[str, np.ndarray]:
+        return {"x": randoms(2, batch, INPUT)} | {f"s{i}": randoms(n, HIDDEN) for i, n in enumerate(rows)}
+
+    for wrong in range(cell.states):
+        rows = [1 if i == wrong else BATCH for i in range(cell.states)]
+        with pytest.raises(scanloom.Error, match=f"'cell'.*input {wrong + 1} has 1 rows, X has {BATCH}"):
+            session.run(None, feeds(BATCH, *rows))
+    with pytest.raises(scanloom.Error, match=f"'cell'.*input 1 has {BATCH} rows, X has 1"):
+        session.run(None, feeds(1, *[BATCH] * cell.states))
+    given = feeds(BATCH, *[BATCH] * cell.states)
+    now = [given[f"s{i}"] for i in range(cell.states)]
+    for t in range(2):
+        now = cell.step(given["x"][t], *now, *(part[0] for part in weights(cell, 1)))
+    np.testing.assert_allclose(session.run(None, given)[0], now[0], rtol=1e-5, atol=1e-6)
 
 
 def test_wrong_sequences(tmp_path: pathlib.Path) -> None:

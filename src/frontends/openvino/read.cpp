@@ -16,19 +16,29 @@ using tensor::Type;
 
 namespace {
 
-/// Operations that cannot be read, with how often each occurs, in any graph.
+/// "layer 3 'a', layer 8 'b' and 2 more".
+std::string listed(const std::vector<const Layer*>& layers) {
+  constexpr std::size_t kMost = 5;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(layers.size(), kMost); ++i)
+    names += fmt::format("{}layer {} '{}'", i == 0 ? "" : ", ", layers[i]->id,
+                         shortened(to_valid_utf8(layers[i]->name), 100));
+  if (layers.size() > kMost) names += fmt::format(" and {} more", layers.size() - kMost);
+  return names;
+}
+
+/// Operations that cannot be read, with the layers that have them, in any graph.
 void report_unknown(const Document& document, Diagnostics& diagnostics) {
-  std::map<std::string, std::size_t> unknown;
+  std::map<std::string, std::vector<const Layer*>> unknown;
   for (const Graph& graph : document.graphs)
     for (const Layer& layer : graph.layers)
       if (layer.type != "Parameter" && layer.type != "Result" &&
           find_converter(layer.type) == nullptr)
-        ++unknown[shortened(to_valid_utf8(layer.type), 100)];
+        unknown[shortened(to_valid_utf8(layer.type), 100)].push_back(&layer);
   if (unknown.empty()) return;
   std::string names;
-  for (const auto& [type, count] : unknown)
-    names += fmt::format("{}{} ({} layer{})", names.empty() ? "" : ", ", type, count,
-                         count == 1 ? "" : "s");
+  for (const auto& [type, layers] : unknown)
+    names += fmt::format("{}{} ({})", names.empty() ? "" : ", ", type, listed(layers));
   diagnostics.error(fail(Code::unsupported, "openvino: {} operation{} cannot be read: {}",
                          unknown.size(), unknown.size() == 1 ? "" : "s", names));
 }
@@ -114,7 +124,7 @@ class MainGraph {
       if (const auto found = assigned.find(variable.id); found != assigned.end())
         next = found->second;
       const Type &kept = module.value(variable.argument).type, &made = module.value(next).type;
-      if (kept.dtype != made.dtype)
+      if (!may_be_equal(kept, made))
         reader_.fail_at({},
                         invalid_model("variable '{}' is {}, and is assigned {}", variable.id,
                                       to_string(kept, module.dims), to_string(made, module.dims)));

@@ -72,10 +72,27 @@ const Layer* VariableUses::reader(const std::string& id) const {
 
 bool VariableUses::in_bodies(const std::string& id) const { return in_bodies_.contains(id); }
 
-Expected<tensor::Tensor> initial_zeros(const Type& type) {
+Expected<tensor::Tensor> initial_zeros(const std::string& id, const Type& type) {
+  // They are made while the model is read, whoever runs it.
+  constexpr std::int64_t kMaxBytes = std::int64_t{1} << 30;
   tensor::Shape shape;
   for (const tensor::Dim& dim : type.dims) shape.push_back(dim.is_constant() ? dim.value() : 0);
+  const auto most = kMaxBytes / static_cast<std::int64_t>(dtype_bytes(type.dtype));
+  if (shape.checked_elements().value_or(most + 1) > most)
+    return fail(Code::unsupported, "variable '{}' begins with {} zeros, at most {} are made", id,
+                shape.to_string(), most)
+        .note("let it begin with a constant");
   return tensor::Tensor::zeros(type.dtype, shape);
+}
+
+bool may_be_equal(const Type& a, const Type& b) {
+  if (a.dtype != b.dtype || a.wraps != b.wraps) return false;
+  if (!a.ranked || !b.ranked) return true;
+  if (a.rank() != b.rank()) return false;
+  for (std::size_t axis = 0; axis < a.dims.size(); ++axis)
+    if (a.dims[axis].is_constant() && b.dims[axis].is_constant() && a.dims[axis] != b.dims[axis])
+      return false;
+  return true;
 }
 
 Expected<ValueId> entered_value(Reading& reading, const std::string& id) {
@@ -84,7 +101,7 @@ Expected<ValueId> entered_value(Reading& reading, const std::string& id) {
   SCANLOOM_TRY(const Type type, type_by(reading, *reading.variable_uses.reader(id)));
   Variable made;
   made.id = id;
-  SCANLOOM_TRY(made.initial, initial_zeros(type));
+  SCANLOOM_TRY(made.initial, initial_zeros(id, type));
   made.argument = reading.module.add_argument(reading.module.top(), type, id);
   scope.entered[id] = made.argument;
   reading.variables.push_back(std::move(made));
@@ -100,7 +117,7 @@ Expected<void> assign_variable(Reading& reading, const std::string& id, ValueId 
   if (entered == scope.entered.end()) return {};
   const Type &kept = reading.module.value(entered->second).type,
              &next = reading.module.value(value).type;
-  if (kept.dtype != next.dtype || kept.wraps != next.wraps)
+  if (!may_be_equal(kept, next))
     return invalid_model("variable '{}' is {}, and is assigned {}", id,
                          to_string(kept, reading.module.dims),
                          to_string(next, reading.module.dims));

@@ -61,8 +61,11 @@ struct VariableScope {
   std::map<std::string, ir::ValueId> assigned;
 };
 
-/// What a run begins with whose stream keeps nothing: zeros, open sizes being 0.
-Expected<tensor::Tensor> initial_zeros(const tensor::Type& type);
+/// What a run begins with whose stream keeps nothing: zeros, open sizes being 0. Error:
+/// unsupported, too many of them.
+Expected<tensor::Tensor> initial_zeros(const std::string& id, const tensor::Type& type);
+/// Whether a value can have both types: nothing that is known of either contradicts the other.
+bool may_be_equal(const tensor::Type& a, const tensor::Type& b);
 /// What the variable is on entry of the graph that is being read. A variable of bodies becomes an
 /// argument of the module when the main graph first comes to it. Error: its type is not known.
 Expected<ir::ValueId> entered_value(Reading& reading, const std::string& id);

@@ -35,6 +35,23 @@ Expected<void> check_cell(LayerCtx& ctx, int states, int gates, std::int64_t hid
   return check_size(ctx, states + 2, 1, hidden);
 }
 
+/// States have a row for each of X: the sums would spread a single one.
+Expected<void> check_rows(LayerCtx& ctx, int states) {
+  LayerComposer c(ctx);
+  const ValueId x = c.in(0);
+  const std::int64_t rows = c.known_size(x, 0);
+  for (int i = 1; i <= states && c.ok(); ++i) {
+    const ValueId state = c.in(i);
+    const std::int64_t own = c.known_size(state, 0);
+    if (rows < 0 || own < 0)
+      c.op(ops::check_equal_op, {c.dim(state, 0), c.dim(x, 0)},
+           {{"text", fmt::format("input {} has {{}} rows, X has {{}}", i)}});
+    else if (rows != own)
+      c.refuse(invalid_model("input {} has {} rows, X has {}", i, own, rows));
+  }
+  return c.done();
+}
+
 /// Where W and R are one matrix, as in IRs before version 10, the fifth input is B.
 bool is_joined(LayerCtx& ctx, ValueId fifth) {
   const tensor::Type& type = ctx.type(fifth);
@@ -89,6 +106,7 @@ Expected<void> convert_lstm_cell(LayerCtx& ctx) {
   const std::int64_t hidden = attrs.hidden;
   SCANLOOM_TRY(const CellWeights weights, lstm_weights(ctx, hidden));
   if (ctx.has(6)) SCANLOOM_CHECK_OK(check_size(ctx, 6, 0, 3 * hidden));
+  SCANLOOM_CHECK_OK(check_rows(ctx, 2));
   LayerComposer c(ctx);
   const ValueId h = c.in(1), cell = c.in(2), peepholes = c.optional_in(6);
   const ValueId sums = sum_of(c, c.in(0), h, weights);
@@ -120,6 +138,7 @@ Expected<void> convert_gru_cell(LayerCtx& ctx) {
   const std::int64_t hidden = attrs.hidden;
   SCANLOOM_CHECK_OK(check_cell(ctx, 1, 3, hidden));
   if (ctx.has(4)) SCANLOOM_CHECK_OK(check_size(ctx, 4, 0, (linear ? 4 : 3) * hidden));
+  SCANLOOM_CHECK_OK(check_rows(ctx, 1));
   LayerComposer c(ctx);
   const ValueId h = c.in(1), w = c.in(2), r = c.in(3), b = c.optional_in(4);
   const auto biased = [&](ValueId x, std::int64_t first, std::int64_t last) {
@@ -146,6 +165,7 @@ Expected<void> convert_rnn_cell(LayerCtx& ctx) {
   if (ctx.has(4)) SCANLOOM_CHECK_OK(check_size(ctx, 4, 0, attrs.hidden));
   LayerComposer c(ctx);
   const CellWeights weights{c.in(2), c.in(3), c.optional_in(4)};
+  SCANLOOM_CHECK_OK(check_rows(ctx, 1));
   return c.emit(activated(c, attrs, 0, sum_of(c, c.in(0), c.in(1), weights)));
 }
 

@@ -35,10 +35,10 @@ Expected<Type> type_of_variable(LayerCtx& ctx, ValueId first) {
   return ctx.type(first);
 }
 
-Expected<void> check_first(LayerCtx& ctx, const Variable& variable, ValueId first) {
-  if (ctx.type(first).dtype == ctx.type(variable.argument).dtype) return {};
-  return invalid_model("variable '{}' is {}, and begins as {}", variable.id,
-                       describe_type(ctx, variable.argument), describe_type(ctx, first));
+Expected<void> check_first(LayerCtx& ctx, const std::string& id, const Type& type, ValueId first) {
+  if (!first.valid() || may_be_equal(ctx.type(first), type)) return {};
+  return invalid_model("variable '{}' is {}, and begins as {}", id,
+                       to_string(type, ctx.module().dims), describe_type(ctx, first));
 }
 
 /// The kept value, or `first` where nothing is kept: a branch, so that only one is looked at.
@@ -69,7 +69,7 @@ Expected<void> read_in_bodies(LayerCtx& ctx, const std::string& id, ValueId firs
   SCANLOOM_TRY(const ValueId value, entered_value(ctx.reading(), id));
   Variable& variable = *find_variable(ctx, id);
   if (first.valid() && !variable.has_initial) {
-    SCANLOOM_CHECK_OK(check_first(ctx, variable, first));
+    SCANLOOM_CHECK_OK(check_first(ctx, id, ctx.type(variable.argument), first));
     variable.initial = *ctx.constant(0);
     variable.has_initial = true;
   }
@@ -88,10 +88,11 @@ Expected<void> convert_read_value(LayerCtx& ctx) {
     SCANLOOM_TRY(const Type type, type_of_variable(ctx, first));
     Variable made;
     made.id = id;
+    SCANLOOM_CHECK_OK(check_first(ctx, id, type, first));
     if (const Tensor* const known = ctx.constant(0)) {
       made.initial = *known;
     } else {
-      SCANLOOM_TRY(made.initial, initial_zeros(type));
+      SCANLOOM_TRY(made.initial, initial_zeros(id, type));
     }
     ir::Module& module = ctx.module();
     made.argument = module.add_argument(module.top(), type, id);
@@ -100,7 +101,7 @@ Expected<void> convert_read_value(LayerCtx& ctx) {
     ctx.reading().variables.push_back(std::move(made));
     variable = &ctx.reading().variables.back();
   }
-  if (first.valid()) SCANLOOM_CHECK_OK(check_first(ctx, *variable, first));
+  SCANLOOM_CHECK_OK(check_first(ctx, id, ctx.type(variable->argument), first));
   if (!variable->is_kept.valid()) {
     ctx.set_output(0, Binding::of(variable->argument));
     return {};
