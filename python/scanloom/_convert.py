@@ -70,6 +70,11 @@ def _convert_function(
     if extension == ".onnx":
         function.to_onnx(path, external_data)
     elif extension == ".xml":
+        if external_data:
+            raise InvalidArgument(
+                "external data is a form of ONNX models: the weights of "
+                f"{os.fspath(path)!r} stand in a .bin beside it"
+            )
         function.to_openvino(path)
     else:
         raise InvalidArgument(

@@ -207,6 +207,45 @@ def test_updated_variables_are_states_of_an_ir(tmp_path):
     np.testing.assert_array_equal(stream.get("w"), weights.get_value())
 
 
+def test_names_of_tensors_stay_in_irs(tmp_path):
+    """An IR's tensors may have several names, others than their layers: OpenVINO finds all of them."""
+    openvino = pytest.importorskip("openvino")
+    opset = openvino.opset15
+    x = opset.parameter([-1, 2], openvino.Type.f32, name="layer of x")
+    x.output(0).set_names({"x", "x, too"})
+    y = opset.relu(x)
+    y.output(0).set_names({"y", "out:0"})
+    openvino.save_model(openvino.Model([opset.result(y)], [x], "m"), tmp_path / "in.xml")
+    scanloom.convert(tmp_path / "in.xml", tmp_path / "out.xml")
+    model = openvino.Core().read_model(tmp_path / "out.xml")
+    assert model.inputs[0].get_names() == {"x", "x, too"}
+    assert model.inputs[0].get_node().get_friendly_name() == "layer of x"
+    assert model.outputs[0].get_names() == {"y", "out:0"}
+    session = scanloom.InferenceSession(tmp_path / "out.xml")
+    assert [end.name for end in session.get_inputs()] == ["layer of x"]
+    (found,) = session.run(["y"], {"x, too": np.float32([[-1, 2]])})
+    assert found.tolist() == [[0, 2]]
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 2)])
+def test_texts_pass_through_irs(tmp_path, shape):
+    openvino = pytest.importorskip("openvino")
+    graph = helper.make_graph(
+        [helper.make_node("Identity", ["x"], ["y"]), helper.make_node("Identity", ["x"], ["z"])],
+        "texts", [info("x", shape, TensorProto.STRING)],
+        [info(name, shape, TensorProto.STRING) for name in ("y", "z")],
+    )  # fmt: skip
+    save(graph, tmp_path / "in.onnx")
+    scanloom.convert(tmp_path / "in.onnx", tmp_path / "out.xml")
+    texts = np.array(["", "a", "b\xfc", "c"][-int(np.prod(shape)) :]).reshape(shape)
+    for found in scanloom.InferenceSession(tmp_path / "out.xml").run(None, {"x": texts.astype(object)}):
+        assert found.tolist() == texts.tolist()
+    compiled = openvino.Core().compile_model(tmp_path / "out.xml", "CPU")
+    results = compiled.create_infer_request().infer({"x": texts})
+    for name in ("y", "z"):
+        assert results[compiled.output(name)].tolist() == texts.tolist()
+
+
 def test_mistakes(tmp_path):
     doubled(tmp_path / "in.onnx")
     with pytest.raises(scanloom.InvalidArgument, match="neither in .onnx nor in .xml"):
@@ -223,10 +262,29 @@ def test_mistakes(tmp_path):
         scanloom.convert(tmp_path / "in.onnx", tmp_path / "out.onnx", options=1)
     with pytest.raises(scanloom.InvalidModel):
         scanloom.convert(b"no model", tmp_path / "out.onnx")
+    with pytest.raises(scanloom.InvalidArgument, match="external data is a form of ONNX models.*out.xml"):
+        scanloom.convert(tmp_path / "in.onnx", tmp_path / "out.xml", external_data=True)
     x = T.vector("x")
+    with pytest.raises(scanloom.InvalidArgument, match="external data is a form of ONNX models.*out.xml"):
+        scanloom.convert(scanloom.function([x], x * 2), tmp_path / "out.xml", external_data=True)
     with pytest.raises(scanloom.InvalidArgument, match="neither in .onnx nor in .xml"):
         scanloom.convert(scanloom.function([x], x * 2), tmp_path / "out.txt")
     assert sorted(path.name for path in pathlib.Path(tmp_path).iterdir()) == ["in.onnx"]
+
+
+def test_unknown_numbers_of_axes_are_told(tmp_path):
+    """OpenVINO's CPU plugin refuses branches whose results have any number of axes."""
+    sides = [helper.make_graph([helper.make_node(kind, ["x"] + more, ["side"])], kind, [],
+                               [helper.make_tensor_value_info("side", TensorProto.FLOAT, None)])
+             for kind, more in (("Identity", []), ("Squeeze", []))]  # fmt: skip
+    branch = helper.make_node("If", ["c"], ["y"], "pick", then_branch=sides[0], else_branch=sides[1])
+    graph = helper.make_graph(
+        [branch], "g", [info("c", [], TensorProto.BOOL), info("x", ["n", 2])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+    )  # fmt: skip
+    save(graph, tmp_path / "in.onnx")
+    with pytest.warns(UserWarning, match="results of an unknown number of axes.*'pick'"):
+        scanloom.convert(tmp_path / "in.onnx", tmp_path / "out.xml")
 
 
 def test_warnings_of_reading_are_shown(tmp_path):

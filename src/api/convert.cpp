@@ -1,5 +1,6 @@
 #include <scanloom/convert.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <vector>
 
@@ -10,6 +11,8 @@
 #include "api/impl.h"
 #include "api/plain_form.h"
 #include "api/saved_function.h"
+#include "ir/op_def.h"
+#include "ir/walk.h"
 
 namespace scanloom {
 namespace {
@@ -36,6 +39,35 @@ Expected<void> check_places(const fs::path& from, const fs::path& to, Format for
   return {};
 }
 
+Expected<void> check_options(const std::string& to, Format format, const ConvertOptions& options) {
+  if (format != Format::openvino || !options.external_data) return {};
+  return fail(
+      Code::invalid_argument,
+      "external data is a form of ONNX models: the weights of '{}' stand in a .bin beside it", to);
+}
+
+/// What OpenVINO's CPU plugin does not run, although it is an IR.
+void warn_of_unknown_ranks(const ir::Module& module, const SessionOptions& options) {
+  constexpr std::size_t kMost = 5;
+  std::vector<std::string> nodes;
+  for (const ir::RegionId region : ir::regions_outer_first(module, module.top()))
+    for (const ir::NodeId id : module.region(region).nodes) {
+      const auto is_unknown = [&](ir::ValueId value) {
+        const tensor::Type& type = module.value(value).type;
+        return type.is_tensor() && !type.ranked;
+      };
+      if (std::ranges::any_of(module.node(id).outputs, is_unknown))
+        nodes.push_back(module.describe(id));
+    }
+  if (nodes.empty() || !options.on_warning) return;
+  std::string text =
+      "results of an unknown number of axes, which OpenVINO's CPU plugin may not run, are those "
+      "of ";
+  for (std::size_t i = 0; i < std::min(nodes.size(), kMost); ++i)
+    text += (i == 0 ? "" : ", ") + nodes[i];
+  options.on_warning(text + (nodes.size() > kMost ? " and more" : ""));
+}
+
 Expected<void> convert_function(const std::string& from, const std::string& to, Format format,
                                 const ConvertOptions& options) {
   if (options.stream)
@@ -60,7 +92,11 @@ Expected<void> convert_source(const Source& source, const std::string& to, Forma
   const Sequences sequences =
       format == Format::openvino ? Sequences::become_stacks : Sequences::stay;
   SCANLOOM_CHECK_OK(to_plain_form(loaded->module, {}, sequences));
-  return export_model(loaded->module, names_of(loaded->module, format), to, format, options);
+  if (format == Format::openvino) warn_of_unknown_ranks(loaded->module, options.session);
+  exporters::WriteOptions names = names_of(loaded->module, format);
+  names.input_tensors = std::move(loaded->input_aliases);
+  names.output_tensors = std::move(loaded->output_tensors);
+  return export_model(loaded->module, names, to, format, options);
 }
 
 }  // namespace
@@ -69,6 +105,7 @@ Expected<void> convert(const std::string& from, const std::string& to,
                        const ConvertOptions& options) {
   return guard([&]() -> Expected<void> {
     SCANLOOM_TRY(const Format format, format_of(to));
+    SCANLOOM_CHECK_OK(check_options(to, format, options));
     SCANLOOM_TRY(const Source source, Source::of_file(from));
     SCANLOOM_CHECK_OK(check_places(from, to, format));
     if (is_saved_function(source.bytes)) return convert_function(from, to, format, options);
@@ -80,6 +117,7 @@ Expected<void> convert_bytes(std::span<const std::byte> bytes, const std::string
                              const ConvertOptions& options) {
   return guard([&]() -> Expected<void> {
     SCANLOOM_TRY(const Format format, format_of(to));
+    SCANLOOM_CHECK_OK(check_options(to, format, options));
     const std::string_view view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     if (is_saved_function(view))
       return fail(Code::invalid_argument, "a saved function is converted by its path");

@@ -44,6 +44,7 @@ struct Loaded {
   std::vector<ValueInfo> defaults;
   /// Further names of inputs and outputs; may be shorter than these.
   std::vector<std::vector<std::string>> input_aliases = {}, output_aliases = {};
+  std::vector<std::vector<std::string>> output_tensors = {};  ///< those of tensors among them
 };
 
 /// By name or else by alias; the size of `infos` where there is none.

@@ -1,6 +1,7 @@
 // Bytes to a module that is ready to plan: front-end, verifier, passes.
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <map>
 
 #include "api/guard.h"
@@ -45,9 +46,9 @@ ValueInfo describe_default(const onnx::DefaultInfo& read) {
   return info;
 }
 
-/// Further names of inputs and outputs.
+/// Further names of inputs and outputs: those of tensors, and of outputs' layers.
 struct Aliases {
-  std::vector<std::vector<std::string>> inputs, outputs;
+  std::vector<std::vector<std::string>> inputs, outputs, layers;
 };
 
 /// The weights beside the IR: the file of the same name with .bin; none where there is no such
@@ -73,7 +74,9 @@ Expected<ir::Module> read_openvino(const Source& source, const SessionOptions& o
                openvino::read_model(source.bytes, weights, read_options, diagnostics, &about));
   info.graph_name = about.name;
   info.ir_version = about.version;
-  if (aliases != nullptr) *aliases = {std::move(about.input_names), std::move(about.output_names)};
+  if (aliases != nullptr)
+    *aliases = {std::move(about.input_names), std::move(about.output_names),
+                std::move(about.output_layers)};
   return module;
 }
 
@@ -144,7 +147,10 @@ Expected<Loaded> load_module(const Source& source, const SessionOptions& options
   SCANLOOM_TRY(ir::Module module, read(source, options, diagnostics, info, &aliases));
   Loaded loaded{.module = std::move(module), .info = public_info(info), .defaults = {}};
   loaded.input_aliases = std::move(aliases.inputs);
-  loaded.output_aliases = std::move(aliases.outputs);
+  loaded.output_tensors = std::move(aliases.outputs);
+  loaded.output_aliases = loaded.output_tensors;
+  for (std::size_t i = 0; i < aliases.layers.size(); ++i)
+    std::ranges::move(aliases.layers[i], std::back_inserter(loaded.output_aliases[i]));
   for (const onnx::DefaultInfo& value : info.defaults)
     loaded.defaults.push_back(describe_default(value));
   if (options.low_latency) SCANLOOM_CHECK_OK(to_low_latency(loaded.module, options));

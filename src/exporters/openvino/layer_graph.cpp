@@ -118,11 +118,14 @@ void LayerGraph::describe(Output output, const tensor::Type& type) {
         std::to_string(dim.is_constant() ? dim.value() : -1).c_str());
 }
 
-void LayerGraph::name_tensor(Output output, std::string_view name) {
+void LayerGraph::name_tensor(Output output, std::span<const std::string> names) {
   std::string escaped;
-  for (const char c : name) {
-    if (c == ',') escaped += '\\';
-    escaped += c;
+  for (const std::string& name : names) {
+    if (!escaped.empty()) escaped += ',';
+    for (const char c : name) {
+      if (c == ',') escaped += '\\';
+      escaped += c;
+    }
   }
   set(port(output), "names", escaped);
 }

@@ -48,9 +48,9 @@ class LayerGraph {
   [[nodiscard]] pugi::xml_node element(int layer) const {
     return elements_[static_cast<std::size_t>(layer)];
   }
-  /// Says the sizes of an output, or the name of its tensor.
+  /// Says the sizes of an output, or the names of its tensor.
   void describe(Output output, const tensor::Type& type);
-  void name_tensor(Output output, std::string_view name);
+  void name_tensor(Output output, std::span<const std::string> names);
   /// Whether its tensor has a name.
   [[nodiscard]] bool is_named(Output output) const;
 

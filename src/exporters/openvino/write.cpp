@@ -80,11 +80,16 @@ class ModelWriter {
         region.set(top().args[i], graph.constant(options_.values[i], name));
       else {
         const Output parameter = graph.parameter(name, type);
-        graph.name_tensor(parameter, name);
+        graph.name_tensor(parameter, tensor_names(options_.input_tensors, i, name));
         region.set(top().args[i], parameter);
       }
     }
     return {};
+  }
+
+  static std::vector<std::string> tensor_names(const std::vector<std::vector<std::string>>& names,
+                                               std::size_t i, const std::string& name) {
+    return i < names.size() && !names[i].empty() ? names[i] : std::vector{name};
   }
 
   // --- states
@@ -194,7 +199,7 @@ class ModelWriter {
       const ValueId yield = top().yields[i];
       const std::string& name = options_.output_names[i];
       const Output value = own_tensor(region.output(yield), module_.value(yield).type, graph);
-      graph.name_tensor(value, name);
+      graph.name_tensor(value, tensor_names(options_.output_tensors, i, name));
       graph.result(value, name + "/result");
     }
   }
@@ -203,12 +208,29 @@ class ModelWriter {
   /// several outputs.
   static Output own_tensor(Output value, const Type& type, LayerGraph& graph) {
     if (!graph.is_named(value)) return value;
+    // OpenVINO converts no texts.
+    if (type.dtype == DType::string) return copy_of_texts(value, type, graph);
     const int copy =
         graph.add({.type = "Convert",
                    .inputs = {value},
                    .results = {type.dtype},
                    .data = {{"destination_type", std::string(element_type(type.dtype))}}});
     return {copy, 1};
+  }
+
+  static Output copy_of_texts(Output value, const Type& type, LayerGraph& graph) {
+    if (!type.ranked || type.rank() > 0)
+      return {graph.add({.type = "Concat",
+                         .inputs = {value},
+                         .results = {type.dtype},
+                         .data = {{"axis", "0"}}}),
+              1};
+    const Output scalar = graph.constant(Tensor::of<std::int64_t>({0}, {}));
+    return {graph.add({.type = "Reshape",
+                       .inputs = {value, scalar},
+                       .results = {type.dtype},
+                       .data = {{"special_zero", "false"}}}),
+            2};
   }
 
   Error refused() const {

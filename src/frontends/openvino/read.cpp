@@ -101,9 +101,8 @@ class MainGraph {
                                                     : fmt::format("{}.{}", maker->name, output);
     if (name.empty()) name = result.name;
     while (!output_names_.insert(name).second) name += "_";
-    names.push_back(result.name);
-    names.push_back(maker->name);
     info_.output_names.push_back(std::move(names));
+    info_.output_layers.push_back({result.name, maker->name});
     ir::Module& module = reading_.module;
     module.region(module.top()).yields.push_back(value.materialise(builder_));
     module.output_names.push_back(std::move(name));

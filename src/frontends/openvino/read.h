@@ -27,8 +27,9 @@ struct WeightsFile {
 struct ModelInfo {
   std::string name;
   std::int64_t version = 0;
-  /// The names of the tensors of each input and output, beside those of their layers.
-  std::vector<std::vector<std::string>> input_names, output_names;
+  /// The names of the tensors of each input and output, and those of an output's layers: the Result
+  /// and the one that makes it.
+  std::vector<std::vector<std::string>> input_names, output_names, output_layers;
 };
 
 /// Whether the bytes are an IR rather than a model of ONNX.
