@@ -105,7 +105,7 @@ def old_version():
     return b"<net name='x' version='7'><layers/></net>"
 
 
-@case("is '99999999999999999999', an integer")
+@case("is 99999999999999999999, which needs more than 64 bits")
 def version_beyond_64_bits():
     return b"<net name='x' version='99999999999999999999'><layers/></net>"
 
@@ -137,7 +137,7 @@ def nested_bodies():
 # Layers and edges.
 
 
-@case("attribute 'id' is missing")
+@case(r"layer 'x' \(Parameter\): attribute 'id' is missing")
 def layer_without_id():
     return edited(simple(), ('layer id="0"', "layer"))
 
@@ -196,12 +196,12 @@ def edge_from_nowhere():
     return edited(simple(), ('from-layer="0"', 'from-layer="9"'))
 
 
-@case(r"layer 0 'x' \(Parameter\) has no output port 7")
+@case(r"layer 0 'x' \(Parameter\) has no output port 7: it has 0")
 def edge_from_no_port():
     return edited(simple(), ('from-port="0"', 'from-port="7"'))
 
 
-@case(r"layer 2 'Add_2' \(Add\) has no input port 7")
+@case(r"layer 2 'Add_2' \(Add\) has no input port 7: it has 0, 1")
 def edge_to_no_port():
     return edited(simple(), ('to-port="0"', 'to-port="7"'))
 
@@ -217,7 +217,17 @@ def missing_edge():
     return identity_of(graph, graph.add("Add", [graph.parameter("x", "float32", [2]), None]))
 
 
-@case(r"layers read each other in a cycle, among them layer 2 'Add_2' \(Add\)")
+@case(r"the edge from layer '0' to layer '2': attribute 'to-port' is 'none', an integer is needed")
+def edge_to_no_number():
+    return edited(simple(), ('to-port="0"', 'to-port="none"'))
+
+
+@case(r"attribute 'to-port' is 99999999999999999999, which needs more than 64 bits")
+def edge_to_a_large_number():
+    return edited(simple(), ('to-port="0"', 'to-port="99999999999999999999"'))
+
+
+@case(r"layers read each other in a cycle, among them layer 2 'Add_2' \(Add\)$")
 def cycle_of_one():
     return edited(simple(), ('from-layer="0" from-port="0"', 'from-layer="2" from-port="2"'))
 

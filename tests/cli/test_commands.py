@@ -56,6 +56,33 @@ def test_show_gives_the_interface_to_programs(sums):
     assert "--json" in answer.stderr
 
 
+def test_show_lists_the_states(sums, tmp_path):
+    """Those of ReadValue and Assign: a sum that goes on from run to run."""
+    layers = (
+        ("x", "Parameter", 'shape="?,2" element_type="f32"', 0),
+        ("total", "ReadValue", 'variable_id="total" variable_type="f32" variable_shape="?,2"', 0),
+        ("sum", "Add", 'auto_broadcast="numpy"', 2),
+        ("keep", "Assign", 'variable_id="total" variable_type="f32" variable_shape="?,2"', 1),
+        ("y", "Result", "", 1),
+    )
+    text = '<net name="m" version="11"><layers>'
+    for at, (name, kind, data, inputs) in enumerate(layers):
+        ports = "".join(f'<port id="{i}"/>' for i in range(inputs))
+        output = "" if kind == "Result" else f'<output><port id="{inputs}" precision="FP32"/></output>'
+        text += (f'<layer id="{at}" name="{name}" type="{kind}" version="opset6"><data {data}/>'
+                 f"<input>{ports}</input>{output}</layer>")  # fmt: skip
+    text += "</layers><edges>"
+    for maker, port, reader, to in ((0, 0, 2, 0), (1, 0, 2, 1), (2, 2, 3, 0), (2, 2, 4, 0)):
+        text += f'<edge from-layer="{maker}" from-port="{port}" to-layer="{reader}" to-port="{to}"/>'
+    model = tmp_path / "m.xml"
+    model.write_text(text + "</edges></net>")
+    assert "states\n  total  tensor(float) [?, 2]\n" in scanloom("show", model).stdout
+    (state,) = json.loads(scanloom("show", model, "--json").stdout)["states"]
+    assert state == {"name": "total", "type": "tensor(float)", "shape": [None, 2]}
+    assert json.loads(scanloom("show", sums, "--json").stdout)["states"] == []
+    assert "states" not in scanloom("show", sums).stdout
+
+
 def test_show_explains_the_plan(sums):
     answer = scanloom("show", sums, "--plan", "--dim", "T=7").stdout
     assert "strategy" in answer and "7 steps" in answer

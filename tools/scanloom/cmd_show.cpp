@@ -62,6 +62,8 @@ void print_interface(const Session& session) {
   for (const auto& [key, text] : info.metadata) print_field("metadata", key + ": " + text);
   print_values("inputs", session.inputs());
   print_values("outputs", session.outputs());
+  const std::vector<ValueInfo> states = session.states();
+  if (!states.empty()) print_values("states", states);
   std::cout << "operators after passes\n ";
   for (const auto& [name, count] : session.operators()) std::cout << ' ' << name << ' ' << count;
   std::cout << '\n';
@@ -100,6 +102,7 @@ void print_json(const Session& session) {
                           {"metadata", std::move(metadata)},
                           {"inputs", json_of_values(session.inputs())},
                           {"outputs", json_of_values(session.outputs())},
+                          {"states", json_of_values(session.states())},
                           {"operators", std::move(operators)}});
 }
 

@@ -51,6 +51,9 @@ Expected<std::int64_t> integer_of(std::string_view name, std::string_view text) 
   const auto [large_stop, large_error] = std::from_chars(digits.data(), end, large);
   if (large_error == std::errc() && large_stop == end && !digits.empty())
     return std::numeric_limits<std::int64_t>::max();
+  if (large_error == std::errc::result_out_of_range)
+    return invalid_model("attribute '{}' is {}, which needs more than 64 bits", name,
+                         shown(digits));
   return invalid_model("attribute '{}' is '{}', an integer is needed", name, shown(text));
 }
 

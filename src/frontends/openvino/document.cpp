@@ -30,23 +30,37 @@ Expected<std::int64_t> integer_of(std::string_view text, std::string_view what) 
   const std::string_view digits = trimmed(text);
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error == std::errc::result_out_of_range)
+    return invalid_model("{} is {}, which needs more than 64 bits", what, shown(digits));
   if (error != std::errc() || end != digits.data() + digits.size() || digits.empty())
     return invalid_model("{} is '{}', an integer is needed", what, shown(text));
   return value;
+}
+
+/// Which element it is, as far as its attributes tell.
+std::string described(const xml_node& node) {
+  const auto text = [&](const char* name) { return shown(node.attribute(name).value()); };
+  if (std::strcmp(node.name(), "layer") == 0)
+    return fmt::format("layer '{}' ({})", text("name"), text("type"));
+  if (std::strcmp(node.name(), "edge") == 0)
+    return fmt::format("the edge from layer '{}' to layer '{}'", text("from-layer"),
+                       text("to-layer"));
+  return node.name();
 }
 
 /// The attribute as an integer; nullopt when it is absent.
 Expected<std::optional<std::int64_t>> optional_integer(const xml_node& node, const char* name) {
   const pugi::xml_attribute attribute = node.attribute(name);
   if (!attribute) return std::optional<std::int64_t>();
-  SCANLOOM_TRY(const std::int64_t value,
-               integer_of(attribute.value(), fmt::format("{}: attribute '{}'", node.name(), name)));
+  SCANLOOM_TRY(
+      const std::int64_t value,
+      integer_of(attribute.value(), fmt::format("{}: attribute '{}'", described(node), name)));
   return std::optional<std::int64_t>(value);
 }
 
 Expected<std::int64_t> required_integer(const xml_node& node, const char* name) {
   SCANLOOM_TRY(const auto value, optional_integer(node, name));
-  if (!value) return invalid_model("{}: attribute '{}' is missing", node.name(), name);
+  if (!value) return invalid_model("{}: attribute '{}' is missing", described(node), name);
   return *value;
 }
 

@@ -19,6 +19,15 @@ std::size_t port_index(const std::vector<Port>& ports, std::int64_t id) {
   return static_cast<std::size_t>(found - ports.begin());
 }
 
+/// "it has 0, 2".
+std::string listed(const std::vector<Port>& ports) {
+  constexpr std::size_t kMost = 8;
+  std::string text = ports.empty() ? "it has none" : "it has ";
+  for (std::size_t i = 0; i < std::min(ports.size(), kMost); ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", ports[i].id);
+  return ports.size() > kMost ? text + " and more" : text;
+}
+
 }  // namespace
 
 bool is_type(const Layer& layer, std::string_view type) {
@@ -94,13 +103,14 @@ Expected<void> GraphReader::enter_edge(const Edge& edge) {
   const Layer &maker = graph_.layers[from], &reader = graph_.layers[to];
   const std::size_t output = edge.from_port ? port_index(maker.outputs, *edge.from_port) : 0;
   if (output >= maker.outputs.size())
-    return invalid_model("the edge from layer {} to layer {}: {} has no output port {}",
+    return invalid_model("the edge from layer {} to layer {}: {} has no output port {}: {}",
                          edge.from_layer, edge.to_layer, describe(maker),
-                         edge.from_port.value_or(0));
+                         edge.from_port.value_or(0), listed(maker.outputs));
   const std::size_t input = port_index(reader.inputs, edge.to_port);
   if (input >= reader.inputs.size())
-    return invalid_model("the edge from layer {} to layer {}: {} has no input port {}",
-                         edge.from_layer, edge.to_layer, describe(reader), edge.to_port);
+    return invalid_model("the edge from layer {} to layer {}: {} has no input port {}: {}",
+                         edge.from_layer, edge.to_layer, describe(reader), edge.to_port,
+                         listed(reader.inputs));
   Source& source = sources_[to][input];
   if (source.layer != kNone)
     return invalid_model("two edges lead to input port {} of {}, from layers {} and {}",
@@ -164,9 +174,12 @@ Expected<std::vector<std::size_t>> GraphReader::order() const {
         continue;
       }
       std::string names;
-      for (std::size_t i = 0; i < stack.size() && i < kNamedLayers; ++i)
-        names += fmt::format("{}{}", i == 0 ? "" : ", ",
-                             describe(graph_.layers[stack[stack.size() - 1 - i].first]));
+      // Below `next` are those that lead to the cycle.
+      for (std::size_t i = stack.size(), named = 0; i-- > 0 && named < kNamedLayers; ++named) {
+        const std::size_t member = stack[i].first;
+        names += fmt::format("{}{}", names.empty() ? "" : ", ", describe(graph_.layers[member]));
+        if (member == next) break;
+      }
       return invalid_model("layers read each other in a cycle, among them {}", names);
     }
   }
