@@ -191,6 +191,12 @@ def test_models_without_such_loops_say_so():
         session.stream()
 
 
+def test_sequences_of_a_fixed_length_say_so():
+    session = scanloom.InferenceSession(parse("g (float[5] x) => (float[5] y) { y = Neg(x) }"))
+    with pytest.raises(scanloom.Unsupported, match="all sizes of the model's inputs are numbers"):
+        session.stream()
+
+
 def test_a_batch_in_groups_can_be_streamed():
     """Rows of a batch that steps keep apart become an outer loop, which a stream must not meet."""
     session = scanloom.InferenceSession(parse(

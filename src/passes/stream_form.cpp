@@ -251,10 +251,15 @@ Expected<StepAxes> streamed_axes(const Module& module) {
     if (!axes->sites.empty()) return axes;
   }
   if (first_error) return *std::move(first_error);
-  return fail(Code::unsupported,
-              "no loop or layer carries values along an axis whose size is open: there is nothing "
-              "to keep between pieces")
-      .note("name the inputs that outputs become: states={\"input\": \"output\"}");
+  Error error = fail(Code::unsupported,
+                     "no loop or layer carries values along an axis whose size is open: there is "
+                     "nothing to keep between pieces");
+  if (open_sizes(module).empty())
+    error.note(
+        "all sizes of the model's inputs are numbers: let it declare the length of the "
+        "sequence as '?' or by a name");
+  error.note("a stream can be told which inputs outputs become: states={\"input\": \"output\"}");
+  return error;
 }
 
 }  // namespace scanloom::passes
