@@ -167,7 +167,7 @@ void add_bench(CLI::App& app, int&) {
   add_limit_options(*command, args->limits);
   command->add_option("--threads", args->threads, "numbers of threads to measure, such as 1,2")
       ->delimiter(',')
-      ->check(whole_number(1, 1024));
+      ->check(whole_number(1, 4096));
   command->add_option("--repeat", args->repeat, "this many runs, however long they take")
       ->check(whole_number(1, 1000000000));
   command->add_option("--seconds", args->seconds, "runs for this long")

@@ -28,7 +28,7 @@ void add_model_options(CLI::App& command, ModelArgs& args, bool with_path) {
 
 void add_threads_option(CLI::App& command, ModelArgs& args) {
   command.add_option("--threads", args.threads, "at most this many threads (default: all cores)")
-      ->check(whole_number(1, 1024));
+      ->check(whole_number(1, 4096));
 }
 
 void add_feed_options(CLI::App& command, FeedArgs& args) {
