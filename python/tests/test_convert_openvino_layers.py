@@ -199,6 +199,7 @@ def pool_attributes(axes: int) -> Iterator[tuple[str, dict[str, Any]]]:
         "plain": {},
         "strides": {"strides": [2, 3, 2][:axes]},
         "pads": {"pads": [1, 0, 1][:axes] + [1, 1, 0][:axes], "strides": [2, 1, 2][:axes]},
+        "beyond": {"pads": [1, 0, 1][:axes] + [1, 1, 0][:axes], "strides": [3, 4, 3][:axes]},
         "dilations": {"dilations": [2, 1, 3][:axes], "strides": [1, 2, 1][:axes]},
         "upper": {"auto_pad": "SAME_UPPER", "strides": [2, 3, 2][:axes]},
         "lower": {"auto_pad": "SAME_LOWER", "strides": [2, 2, 3][:axes]},
@@ -212,7 +213,7 @@ def pool_cases() -> Iterator[Case]:
     for axes in (1, 2, 3):
         x = randoms(2, 3, *spatial(axes))
         for note, attrs in pool_attributes(axes):
-            if axes != 2 and note not in ("plain", "pads_ceil", "dilations_ceil", "upper"):
+            if axes != 2 and note not in ("plain", "pads_ceil", "beyond_ceil", "dilations_ceil", "upper"):
                 continue
             for counted in (0, 1):
                 yield Case("AveragePool", [x], {**attrs, "count_include_pad": counted},

@@ -1,5 +1,6 @@
 // Pools. Rounding up as torch does, which leaves out windows that would begin in the padding, is of
 // operation set 14; dilations of averages are of 16.
+#include <algorithm>
 #include <cmath>
 
 #include "exporters/openvino/ops/forms.h"
@@ -39,9 +40,41 @@ Output average(NodeWriter& out, Output x, bool with_padding, DType dtype, Data d
   return out.layer("AvgPool", opset, {x}, dtype, std::move(data));
 }
 
+bool has_pads(const NodeWriter& out, int spatial) {
+  const auto is_given = [](std::int64_t pad) { return pad != 0; };
+  return std::ranges::any_of(explicit_pads(out, spatial, is_explicit(out)), is_given);
+}
+
+/// Windows rounded up count what lies within the pads, OpenVINO divides by all of their kernel. So
+/// the pads become elements of x, and what the last windows reach beyond them, which is less than
+/// a window, is padding that does not count.
+void write_counted_up(NodeWriter& out, int spatial) {
+  const NodeWriter::Ints pads = explicit_pads(out, spatial, true);
+  const NodeWriter::Ints strides = spatial_numbers(out, "strides", spatial, 1);
+  const NodeWriter::Ints dilations = spatial_numbers(out, "dilations", spatial, 1);
+  const NodeWriter::Ints& kernel = out.attr("kernel").integers();
+  NodeWriter::Ints begin{0, 0}, end{0, 0};
+  NodeWriter::Ints room(pads.size(), 0);
+  for (std::size_t i = 0; i < kernel.size(); ++i) {
+    const std::int64_t reach = (kernel[i] - 1) * dilations[i];
+    begin.push_back(pads[i]);
+    end.push_back(std::min(pads[i + kernel.size()], reach));
+    room[i + kernel.size()] = std::min(strides[i] - 1, reach - end.back());
+  }
+  const Output x = out.layer("Pad", 12, {out.in(0), out.list(begin), out.list(end)}, out.dtype(),
+                             {{"pad_mode", "constant"}});
+  Data data = window_data(out, spatial, room);
+  data.emplace_back("kernel", list_text(kernel));
+  data.emplace_back("rounding_type", "floor");
+  out.set(average(out, x, false, out.dtype(), std::move(data)));
+}
+
 }  // namespace
 
 void write_average_pool(NodeWriter& out) {
+  const auto spatial = static_cast<int>(out.attr("kernel").integers().size());
+  if (out.flag("count_include_pad") && out.flag("ceil_mode") && has_pads(out, spatial))
+    return write_counted_up(out, spatial);
   out.set(average(out, out.in(0), out.flag("count_include_pad"), out.dtype(), pool_data(out)));
 }
 

@@ -1,4 +1,5 @@
 // AvgPool, MaxPool, AdaptiveAvgPool, AdaptiveMaxPool.
+#include <algorithm>
 #include <limits>
 
 #include "frontends/openvino/ops/converters.h"
@@ -44,15 +45,25 @@ void round_up(Pool& pool) {
     pool.windows.end[i] += pool.windows.strides[i] - 1;
 }
 
-/// x with the pads around it, which are elements from now on.
-ValueId padded(LayerComposer& c, ValueId x, Windows& windows) {
-  std::vector<std::int64_t> pads = {0, 0};
-  pads.insert(pads.end(), windows.begin.begin(), windows.begin.end());
-  pads.insert(pads.end(), {0, 0});
-  pads.insert(pads.end(), windows.end.begin(), windows.end.end());
-  windows.begin.assign(windows.begin.size(), 0);
-  windows.end = windows.begin;
-  return c.op(ops::pad_op, {x, c.list(pads)}, {{"mode", "constant"}});
+/// Whether the elements of a window's kernel are counted, those outside of x too. OpenVINO counts
+/// none outside where no pads are given, although rounding up may make windows that reach there.
+bool counts_kernel(const Pool& pool) {
+  const auto is_given = [](std::int64_t pad) { return pad != 0; };
+  return pool.windows.padding != "explicit" || std::ranges::any_of(pool.windows.begin, is_given) ||
+         std::ranges::any_of(pool.windows.end, is_given);
+}
+
+/// Padding that whole windows of the last steps fit into: their divisors are what the kernel has,
+/// while the operator counts only pads that are given. With less padding than a window reaches
+/// over, none begins in it.
+void round_up_as_torch(Pool& pool) {
+  if (pool.rounding != "ceil_torch" || pool.windows.padding != "explicit") return;
+  pool.rounding = "floor";
+  for (std::size_t i = 0; i < pool.kernel.size(); ++i) {
+    const std::int64_t reach = (pool.kernel[i] - 1) * pool.windows.dilations[i];
+    std::int64_t& end = pool.windows.end[i];
+    end = std::max(end, std::min(end + pool.windows.strides[i] - 1, reach));
+  }
 }
 
 }  // namespace
@@ -60,17 +71,14 @@ ValueId padded(LayerComposer& c, ValueId x, Windows& windows) {
 Expected<void> convert_avg_pool(LayerCtx& ctx) {
   LayerComposer c(ctx);
   SCANLOOM_TRY(Pool pool, pool_of(ctx));
-  ValueId x = c.in(0);
-  bool exclude = c.flag(ctx.attributes.has("exclude_pad") ? "exclude_pad" : "exclude-pad", true);
-  // The pads count, the room that is made for rounding up does not.
-  if (!exclude && pool.rounding == "ceil" && pool.windows.padding == "explicit") {
-    x = padded(c, x, pool.windows);
-    exclude = true;
-  }
+  const bool excludes =
+      c.flag(ctx.attributes.has("exclude_pad") ? "exclude_pad" : "exclude-pad", true);
+  const bool counts = !excludes && counts_kernel(pool);
   round_up(pool);
+  if (counts) round_up_as_torch(pool);
   auto attrs = pool.attributes();
-  attrs.push_back({"count_include_pad", !exclude});
-  return c.emit(c.op(ops::average_pool_op, {x}, std::move(attrs)));
+  attrs.push_back({"count_include_pad", counts});
+  return c.emit(c.op(ops::average_pool_op, {c.in(0)}, std::move(attrs)));
 }
 
 namespace {
