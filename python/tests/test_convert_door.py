@@ -272,6 +272,23 @@ def test_mistakes(tmp_path):
     assert sorted(path.name for path in pathlib.Path(tmp_path).iterdir()) == ["in.onnx"]
 
 
+def test_external_data_of_the_source_is_not_replaced(tmp_path):
+    """Whatever its file is called, and although a model of the other name is there."""
+    weights = numpy_helper.from_array(np.ones((64, 64), np.float32), "w")
+    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "g", [info("x", ["n", 64])],
+                              [info("y", ["n", 64])], [weights])  # fmt: skip
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    for data, to in (("a.bin", "a.xml"), ("b.onnx.data", "b.onnx")):
+        copy = onnx.load_from_string(model.SerializeToString())
+        onnx.save(copy, tmp_path / "a.onnx", save_as_external_data=True, location=data)
+        (tmp_path / to).touch()
+        before = (tmp_path / data).read_bytes()
+        with pytest.raises(scanloom.InvalidArgument, match=f"{data}' belongs to the model that is read"):
+            scanloom.convert(tmp_path / "a.onnx", tmp_path / to, external_data=to.endswith(".onnx"))
+        assert (tmp_path / data).read_bytes() == before
+        (tmp_path / data).unlink()
+
+
 def test_unknown_numbers_of_axes_are_told(tmp_path):
     """OpenVINO's CPU plugin refuses branches whose results have any number of axes."""
     sides = [helper.make_graph([helper.make_node(kind, ["x"] + more, ["side"])], kind, [],

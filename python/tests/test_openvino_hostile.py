@@ -44,6 +44,26 @@ def simple() -> Graph:
     return identity_of(graph, graph.add("Add", [x, graph.constant([1, 1], "float32")]))
 
 
+def counting_loop(outputs, inputs=()) -> Graph:
+    """A Loop that counts to 5, with further entries: None is the body's Parameter or condition."""
+    graph = Graph()
+    h, body = graph.parameter("h", "float32", [1]), graph.body()
+    state = body.parameter("state", "float32", [1])
+    after = body.add("Add", [state, body.constant([1], "float32")])
+    result = body.result(after)
+    going = body.result(body.add("Less", [after, body.constant([3], "float32")]))
+    further = [{**entry, "layer": state.layer} for entry in inputs]
+    further += [{**entry, "layer": going} for entry in outputs]
+    count = 1 + sum(entry["port"] >= 0 for entry in outputs)
+    port = graph.loop("Loop", body, [graph.constant(5, "int64"), graph.constant(True), h], count, [
+        {"kind": "input", "port": 2, "layer": state.layer},
+        {"kind": "output", "port": 0, "layer": result}, *further], [(result, state.layer)])  # fmt: skip
+    graph.result(port)
+    if count > 1:
+        graph.result(Port(port.layer, 1))
+    return graph
+
+
 def iterator(size: int = 6, back_edges=None, outputs: int = 1, **entry) -> Graph:
     """A TensorIterator over `size` rows of two, whose sliced entry is as given."""
     graph = Graph()
@@ -490,6 +510,36 @@ def unknown_purpose():
                           '<input external_port_id="-1" internal_layer_id="1" purpose="sometimes" /><input external_port_id="1"'))  # fmt: skip
 
 
+@case(r"port_map output 1: purpose is 'sometimes', execution_condition is the one of outputs")
+def unknown_purpose_of_an_output():
+    return counting_loop([{"kind": "output", "port": -1, "layer": None, "purpose": "sometimes"}])
+
+
+@case(r"current_iteration and another entry both lead to Parameter")
+def counter_and_a_value():
+    return counting_loop([], [{"kind": "input", "port": -1, "layer": None, "purpose": "current_iteration"}])
+
+
+@case(r"start is -9223372036854775808, outside \[-281474976710656, 281474976710656\]")
+def start_that_overflows():
+    return iterator(size=-1, start=-(2**63), end=-1)
+
+
+@case(r"end is 9223372036854775807, outside")
+def end_that_overflows():
+    return iterator(size=-1, start=0, end=2**63 - 1)
+
+
+@case(r"part_size is 9223372036854775807, more than 281474976710656")
+def part_size_that_overflows():
+    return iterator(size=-1, part_size=2**63 - 1)
+
+
+@case(r"its operation set is 'opset99', none of opset1 to opset16")
+def future_opset():
+    return edited(simple(), ('type="Add" version="opset1"', 'type="Add" version="opset99"'))
+
+
 @case(r"no else_body")
 def half_an_if():
     graph = Graph()
@@ -611,6 +661,46 @@ def test_windows_that_only_the_run_knows(tmp_path, start, end, size):
         session.run(None, {"x": np.zeros((size, 2), "f"), "h": h})
     (state,) = session.run(None, {"x": np.zeros((0, 2), "f"), "h": h})
     assert np.array_equal(state, h)
+
+
+def test_a_condition_may_be_an_output_too(tmp_path):
+    entry = {"kind": "output", "port": 1, "layer": None, "purpose": "execution_condition"}
+    session = scanloom.InferenceSession(counting_loop([entry]).save(tmp_path))
+    count, going = session.run(None, {"h": np.zeros(1, "f")})
+    assert count.tolist() == [3] and not going.any()
+
+
+def test_outputs_of_branches_may_be_counted_from_0(tmp_path):
+    """Although some of these numbers are ports of the layer."""
+    graph = Graph()
+    choice, x = graph.parameter("choice", "bool", []), graph.parameter("x", "float32", [2])
+    sides = []
+    for kinds in (("Abs", "Negative", "Exp"), ("Exp", "Abs", "Negative")):
+        side = graph.body()
+        p = side.parameter("p", "float32", [2])
+        sides.append((side, [{"kind": "input", "port": 1, "layer": p.layer}, *(
+            {"kind": "output", "port": i, "layer": side.result(side.add(kind, [p]))}
+            for i, kind in enumerate(kinds))]))  # fmt: skip
+    branch = graph.branch([choice, x], 3, sides)
+    for side in ("then", "else"):
+        for i, entry in enumerate(graph.layers[branch.layer].find(f"{side}_port_map").findall("output")):
+            entry.set("external_port_id", str(i))
+    for i in range(3):
+        graph.result(Port(branch.layer, i))
+    session = scanloom.InferenceSession(graph.save(tmp_path))
+    value = np.array([-1, 2], "f")
+    for chosen, functions in ((True, (np.abs, np.negative, np.exp)), (False, (np.exp, np.abs, np.negative))):
+        found = session.run(None, {"choice": np.array(chosen), "x": value})
+        for one, function in zip(found, functions, strict=True):
+            np.testing.assert_allclose(one, function(value), rtol=1e-6)
+
+
+def test_a_backslash_in_a_name_stays(tmp_path):
+    graph = simple()
+    graph.layers[-2].find("output").find("port").set("names", "a\\b,c\\,d")
+    session = scanloom.InferenceSession(graph.save(tmp_path))
+    assert [end.name for end in session.get_outputs()] == ["a\\b"]
+    session.run(["c,d"], {"x": np.zeros(2, "f")})
 
 
 def test_wrong_feeds(tmp_path):

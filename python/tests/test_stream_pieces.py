@@ -4,6 +4,7 @@ across the steps is named."""
 import pathlib
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
 
@@ -195,6 +196,27 @@ def test_sequences_of_a_fixed_length_say_so():
     session = scanloom.InferenceSession(parse("g (float[5] x) => (float[5] y) { y = Neg(x) }"))
     with pytest.raises(scanloom.Unsupported, match="all sizes of the model's inputs are numbers"):
         session.stream()
+
+
+@pytest.mark.parametrize("operator", ["LSTM", "GRU", "RNN"])
+def test_low_latency_with_any_batch(operator):
+    """States begin with zeros whose number of rows is that of the first piece."""
+    gates = {"LSTM": 4, "GRU": 3, "RNN": 1}[operator]
+    rng = np.random.default_rng(4)
+    arrays = {"w": (1, gates * 3, 2), "r": (1, gates * 3, 3)}
+    constants = [onnx.numpy_helper.from_array(rng.standard_normal(shape).astype(np.float32), name)
+                 for name, shape in arrays.items()]  # fmt: skip
+    node = onnx.helper.make_node(operator, ["x", "w", "r"], ["y"], hidden_size=3)
+    ends = [onnx.helper.make_tensor_value_info(name, 1, shape)
+            for name, shape in (("x", ["T", "N", 2]), ("y", ["T", 1, "N", 3]))]  # fmt: skip
+    graph = onnx.helper.make_graph([node], "g", ends[:1], ends[1:], constants)
+    made = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 14)], ir_version=8)
+    for batch in (1, 4):
+        x = rng.standard_normal((7, batch, 2)).astype(np.float32)
+        (whole,) = scanloom.InferenceSession(made.SerializeToString()).run(None, {"x": x})
+        stream = scanloom.InferenceSession(made.SerializeToString(), low_latency=True).stream()
+        pieces = [stream.push({"x": x[first:last]}) for first, last in ((0, 2), (2, 3), (3, 7))]
+        assert np.array_equal(np.concatenate(pieces), whole)
 
 
 def test_a_batch_in_groups_can_be_streamed():

@@ -25,14 +25,13 @@ bool same_file(const fs::path& a, const fs::path& b) {
   return fs::equivalent(a, b, none);
 }
 
-/// What is read may not be replaced meanwhile.
-Expected<void> check_places(const fs::path& from, const fs::path& to, Format format) {
-  std::vector<fs::path> read{from}, written{to};
-  if (from.extension() == ".xml") read.push_back(fs::path(from).replace_extension(".bin"));
-  written.push_back(format == Format::openvino ? fs::path(to).replace_extension(".bin")
-                                               : fs::path(to.string() + ".data"));
-  for (const fs::path& file : written)
-    for (const fs::path& other : read)
+/// What is read may not be replaced meanwhile. `read`: the model and all files of its weights.
+Expected<void> check_places(const std::vector<std::string>& read, const fs::path& to,
+                            Format format) {
+  const fs::path companion = format == Format::openvino ? fs::path(to).replace_extension(".bin")
+                                                        : fs::path(to.string() + ".data");
+  for (const fs::path& file : {to, companion})
+    for (const fs::path other : read)
       if (same_file(file, other))
         return fail(Code::invalid_argument,
                     "'{}' belongs to the model that is read: choose another name", file.string());
@@ -89,6 +88,7 @@ Expected<void> convert_source(const Source& source, const std::string& to, Forma
   if (options.session.on_warning)
     for (const std::string& warning : diagnostics.warnings()) options.session.on_warning(warning);
   if (!loaded) return std::move(loaded).error();
+  SCANLOOM_CHECK_OK(check_places(loaded->weights_files, to, format));
   const Sequences sequences =
       format == Format::openvino ? Sequences::become_stacks : Sequences::stay;
   SCANLOOM_CHECK_OK(to_plain_form(loaded->module, {}, sequences));
@@ -107,7 +107,7 @@ Expected<void> convert(const std::string& from, const std::string& to,
     SCANLOOM_TRY(const Format format, format_of(to));
     SCANLOOM_CHECK_OK(check_options(to, format, options));
     SCANLOOM_TRY(const Source source, Source::of_file(from));
-    SCANLOOM_CHECK_OK(check_places(from, to, format));
+    SCANLOOM_CHECK_OK(check_places({from}, to, format));
     if (is_saved_function(source.bytes)) return convert_function(from, to, format, options);
     return convert_source(source, to, format, options);
   });

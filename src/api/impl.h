@@ -45,6 +45,7 @@ struct Loaded {
   /// Further names of inputs and outputs; may be shorter than these.
   std::vector<std::vector<std::string>> input_aliases = {}, output_aliases = {};
   std::vector<std::vector<std::string>> output_tensors = {};  ///< those of tensors among them
+  std::vector<std::string> weights_files = {};                ///< beside the model
 };
 
 /// By name or else by alias; the size of `infos` where there is none.

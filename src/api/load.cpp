@@ -74,6 +74,8 @@ Expected<ir::Module> read_openvino(const Source& source, const SessionOptions& o
                openvino::read_model(source.bytes, weights, read_options, diagnostics, &about));
   info.graph_name = about.name;
   info.ir_version = about.version;
+  if (weights.owner != nullptr)
+    info.data_files = {std::filesystem::path(source.path).replace_extension(".bin").string()};
   if (aliases != nullptr)
     *aliases = {std::move(about.input_names), std::move(about.output_names),
                 std::move(about.output_layers)};
@@ -146,6 +148,7 @@ Expected<Loaded> load_module(const Source& source, const SessionOptions& options
   Aliases aliases;
   SCANLOOM_TRY(ir::Module module, read(source, options, diagnostics, info, &aliases));
   Loaded loaded{.module = std::move(module), .info = public_info(info), .defaults = {}};
+  loaded.weights_files = std::move(info.data_files);
   loaded.input_aliases = std::move(aliases.inputs);
   loaded.output_tensors = std::move(aliases.outputs);
   loaded.output_aliases = loaded.output_tensors;

@@ -60,13 +60,13 @@ Expected<void> leave_to_variables(const Module& module, std::vector<CarriedSite>
 
 class Keeper {
  public:
-  explicit Keeper(Module& module) : module_(module) {}
+  explicit Keeper(Module& module) : module_(module), inputs_(args()) {}
 
   Expected<void> keep(const CarriedSite& site) {
     const std::size_t number = kept_[site.node]++;
     const std::string name = unused_name(fmt::format("{}/variable_{}", name_of(site), number));
     ir::State state{.name = name, .is_hidden = true};
-    state.input = add_argument(site.type, name);
+    state.input = add_argument(own_type(site.type), name);
     SCANLOOM_TRY(state.initial, zeros(site.type));
     SCANLOOM_CHECK_OK(begin(site, state));
     ir::Region& top = module_.region(module_.top());
@@ -79,6 +79,13 @@ class Keeper {
   }
 
  private:
+  /// Before the first run an open size is 0, whatever the size that it will be has elsewhere.
+  Type own_type(Type type) const {
+    for (Dim& dim : type.dims)
+      if (!dim.is_constant()) dim = module_.dims.fresh();
+    return type;
+  }
+
   [[nodiscard]] const std::vector<ValueId>& args() const {
     return module_.region(module_.top()).args;
   }
@@ -171,7 +178,7 @@ class Keeper {
     std::vector<ValueId> sizes;
     for (const Dim dim : site.type.dims) {
       ValueId size = dim.is_constant() ? c.number(dim.value()) : ValueId{};
-      for (const ValueId arg : args()) {
+      for (const ValueId arg : inputs_) {
         const std::vector<Dim>& dims = module_.value(arg).type.dims;
         const auto at = std::ranges::find(dims, dim);
         if (!size.valid() && at != dims.end()) size = c.dim(arg, at - dims.begin());
@@ -194,6 +201,7 @@ class Keeper {
   }
 
   Module& module_;
+  const std::vector<ValueId> inputs_;   ///< of the model as it was
   std::map<NodeId, std::size_t> kept_;  ///< how many values of the loop
 };
 

@@ -82,6 +82,12 @@ Expected<std::string> ExternalData::resolve(std::string_view location) const {
   return path.string();
 }
 
+std::vector<std::string> ExternalData::files() const {
+  std::vector<std::string> paths;
+  for (const auto& [path, file] : files_) paths.push_back(path);
+  return paths;
+}
+
 Expected<tensor::OwnedBytes> ExternalData::find(const TensorProto& tensor) {
   SCANLOOM_TRY(const Place place, parse_place(tensor));
   SCANLOOM_TRY(const std::string path, resolve(place.location));

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/mapped_file.h"
 #include "frontends/onnx/proto.h"
@@ -21,6 +22,8 @@ class ExternalData {
   /// The bytes that a tensor's external_data names. Errors: invalid_model (malformed entries, a
   /// path that leaves the folder, a range outside the file), not_found, invalid_argument.
   Expected<tensor::OwnedBytes> find(const TensorProto& tensor);
+  /// The paths of the files that have been read.
+  [[nodiscard]] std::vector<std::string> files() const;
 
  private:
   Expected<std::string> resolve(std::string_view location) const;

@@ -133,7 +133,9 @@ Expected<ir::Module> read_model(std::shared_ptr<const void> owner, std::string_v
     if (info != nullptr) *info = std::move(about);
     SCANLOOM_CHECK_OK(check_header(model, options, own));
     TensorReader tensors(std::move(owner), bytes, options.folder);
-    return read_into(module, model, tensors, options, own);
+    const Expected<void> read = read_into(module, model, tensors, options, own);
+    if (info != nullptr) info->data_files = tensors.data_files();
+    return read;
   }();
   if (!done) own.error(done.error());
   for (const std::string& warning : own.warnings()) diagnostics.warning(warning);

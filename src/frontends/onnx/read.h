@@ -42,6 +42,7 @@ struct ModelInfo {
   std::vector<std::pair<std::string, std::int64_t>> opsets;   ///< domain, version
   std::vector<std::pair<std::string, std::string>> metadata;  ///< metadata_props
   std::vector<DefaultInfo> defaults;
+  std::vector<std::string> data_files;  ///< paths of the files with external data
 };
 
 /// `owner` keeps `bytes`; large constants of the module point into them and keep it too. Every

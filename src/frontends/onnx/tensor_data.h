@@ -29,6 +29,8 @@ class TensorReader {
   /// What `make` gave for the first call with that key, the address of what it reads.
   Expected<tensor::Tensor> once(const void* key,
                                 const std::function<Expected<tensor::Tensor>()>& make);
+  /// The paths of the files with external data that have been read.
+  [[nodiscard]] std::vector<std::string> data_files() const { return external_.files(); }
 
  private:
   Expected<tensor::Tensor> read_dense(const TensorProto& proto);

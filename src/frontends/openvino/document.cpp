@@ -69,7 +69,7 @@ std::vector<std::string> names_of(std::string_view text) {
   std::vector<std::string> names;
   std::string name;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 1 < text.size()) {
+    if (text[i] == '\\' && i + 1 < text.size() && text[i + 1] == ',') {
       name += text[++i];
     } else if (text[i] == ',') {
       names.push_back(std::move(name));

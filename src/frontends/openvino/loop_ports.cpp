@@ -49,6 +49,21 @@ Expected<void> check_window(const PortEntry& port, std::int64_t size) {
   return {};
 }
 
+/// Of a window, whatever the axis has: nothing is computed with larger ones.
+Expected<void> check_numbers(const PortEntry& port) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 48;
+  const std::pair<const char*, std::int64_t> numbers[] = {
+      {"start", port.start}, {"end", port.end}, {"stride", port.stride}};
+  for (const auto& [name, value] : numbers)
+    if (value < -kMost || value > kMost)
+      return invalid_model("{} is {}, outside [-{}, {}]", name, value, kMost, kMost);
+  if (port.stride == 0) return invalid_model("stride is 0");
+  if (port.part_size < 1) return invalid_model("part_size is {}, less than 1", port.part_size);
+  if (port.part_size > kMost)
+    return invalid_model("part_size is {}, more than {}", port.part_size, kMost);
+  return {};
+}
+
 /// `low`, an end of the window, as a value that only an axis with enough elements for both ends
 /// has; one without any is walked in no step.
 ValueId checked_first(ops::Composer& c, ValueId value, std::int64_t axis, const PortEntry& port,
@@ -84,14 +99,24 @@ Expected<void> LoopMap::gather_entries() {
     }
     SCANLOOM_TRY(const std::size_t position,
                  input_position(ctx_.layer(), entry, port.external_port));
-    if (port.axis && port.stride == 0) return invalid_model("{}: stride is 0", entry);
-    if (port.axis && port.part_size < 1)
-      return invalid_model("{}: part_size is {}, less than 1", entry, port.part_size);
+    if (port.axis) {
+      Expected<void> numbers = check_numbers(port);
+      if (!numbers) return std::move(numbers).error().at(entry);
+    }
     const auto [found, is_new] =
         by_parameter_.emplace(port.internal_layer, Input{entry, position, &port});
     if (!is_new)
       return invalid_model("{} and {} both lead to Parameter {}", found->second.entry, entry,
                            port.internal_layer);
+  }
+  for (auto id = counters_.begin(); id != counters_.end(); ++id)
+    if (by_parameter_.contains(*id) || std::find(counters_.begin(), id, *id) != id)
+      return invalid_model("current_iteration and another entry both lead to Parameter {}", *id);
+  for (std::size_t i = 0; i < part_.outputs.size(); ++i) {
+    const std::string& purpose = part_.outputs[i].purpose;
+    if (!purpose.empty() && purpose != "execution_condition")
+      return invalid_model("{}: purpose is '{}', execution_condition is the one of outputs",
+                           entry_name("output", i), purpose);
   }
   std::map<std::int64_t, std::int64_t> seen;
   for (const BackEdge& edge : ctx_.layer().back_edges) {
@@ -319,7 +344,6 @@ Expected<void> LoopMap::leave_condition(Body& body, ir::NodeId loop, std::vector
   const PortEntry* found = nullptr;
   for (const PortEntry& port : part_.outputs) {
     if (port.external_port >= 0 && port.purpose != "execution_condition") continue;
-    if (port.external_port >= 0) continue;
     if (found != nullptr)
       return invalid_model("layers {} and {} are both the condition", found->internal_layer,
                            port.internal_layer);

@@ -32,7 +32,7 @@ void report_unknown(const Document& document, Diagnostics& diagnostics) {
   std::map<std::string, std::vector<const Layer*>> unknown;
   for (const Graph& graph : document.graphs)
     for (const Layer& layer : graph.layers)
-      if (layer.type != "Parameter" && layer.type != "Result" &&
+      if (!is_type(layer, "Parameter") && !is_type(layer, "Result") &&
           find_converter(layer.type) == nullptr)
         unknown[shortened(to_valid_utf8(layer.type), 100)].push_back(&layer);
   if (unknown.empty()) return;

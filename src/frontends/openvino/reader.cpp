@@ -47,7 +47,7 @@ Expected<int> opset_of(const Layer& layer) {
     const auto [stop, error] = std::from_chars(text.data() + 5, end, opset);
     if (error != std::errc() || stop != end) opset = 0;
   }
-  if (opset < 1)
+  if (opset < 1 || opset > kNewestOpset)
     return fail(Code::unsupported, "its operation set is '{}', none of opset1 to opset{}",
                 shortened(to_valid_utf8(text), 60), kNewestOpset);
   return opset;

@@ -1,4 +1,5 @@
 // If: a branch; what either side's port map takes from outside is handed to both.
+#include <algorithm>
 #include <map>
 
 #include "frontends/openvino/body.h"
@@ -103,15 +104,21 @@ Expected<void> enter_side(LayerCtx& ctx, Side& side,
                                 *ctx.constant(static_cast<int>(position)))));
   }
   side.results.assign(ctx.layer().outputs.size(), nullptr);
+  // Ids of outputs may be counted from 0, as in the specification's example, or go on from those of
+  // the inputs: they are ports if all of them are.
+  const bool counts_from_zero =
+      std::ranges::any_of(body.part().outputs, [&](const PortEntry& port) {
+        return std::ranges::find(ctx.layer().outputs, port.external_port, &Port::id) ==
+               ctx.layer().outputs.end();
+      });
   for (std::size_t i = 0; i < body.part().outputs.size(); ++i) {
     const PortEntry& port = body.part().outputs[i];
     const std::string entry = fmt::format("{} output {}", body.part().role, i);
-    // Ids of outputs may be counted from 0, as in the specification's example, or go on from those
-    // of the inputs: the id is the port's, or else the position.
-    Expected<std::size_t> position = output_position(ctx.layer(), entry, port.external_port);
-    if (!position && port.external_port >= 0 &&
-        port.external_port < static_cast<std::int64_t>(side.results.size()))
-      position = static_cast<std::size_t>(port.external_port);
+    const bool counts = counts_from_zero && port.external_port >= 0 &&
+                        port.external_port < static_cast<std::int64_t>(side.results.size());
+    Expected<std::size_t> position =
+        counts ? Expected<std::size_t>(static_cast<std::size_t>(port.external_port))
+               : output_position(ctx.layer(), entry, port.external_port);
     if (!position) return std::move(position).error();
     SCANLOOM_TRY(const Layer* const result, body.result_layer(entry, port.internal_layer));
     if (side.results[*position] != nullptr)
