@@ -396,3 +396,40 @@ def test_functions_keep_no_states_of_loops(tmp_path: pathlib.Path) -> None:
     function.save(tmp_path / "saved.scanloom")
     with pytest.raises(scanloom.Unsupported, match="is a saved function"):
         scanloom.convert(tmp_path / "saved.scanloom", tmp_path / "stream.onnx", stream=True)
+
+
+@pytest.mark.parametrize("kind", ["GRUSequence", "GRUCell"])
+def test_another_batch_than_before(kind: str, tmp_path: pathlib.Path) -> None:
+    """The feed is told to be wrong, not the model, and what is kept stays."""
+    graph = Graph()
+    x = graph.parameter("x", shape=(-1, 3) if kind == "GRUCell" else (-1, 2, 3))
+    shape = (-1, 4) if kind == "GRUCell" else (-1, 1, 4)
+    first = graph.parameter("first", shape=shape)
+    kept = {"variable_id": "v", "variable_type": "f32", "variable_shape": ",".join(map(str, shape)).replace("-1", "?")}
+    state = graph.add("ReadValue", [first], version=6, **kept)
+    if kind == "GRUCell":
+        parts = [graph.constant(numbers(*sizes), "float32") for sizes in ((12, 3), (12, 4))]
+        found = graph.add(kind, [x, state, *parts], 1, 3, "gru", hidden_size=4)
+        last = found
+    else:
+        parts = [graph.constant(numbers(1, *sizes), "float32") for sizes in ((12, 3), (12, 4), (12,))]
+        lengths = graph.parameter("lengths", "int32", (-1,))
+        found = graph.add(kind, [x, state, lengths, *parts], 2, 5, "gru", hidden_size=4, direction="forward")
+        last = Port(found.layer, 1)
+    graph.add("Assign", [last], version=6, **kept)
+    graph.result(found)
+    stream = scanloom.InferenceSession(graph.save(tmp_path)).stream()
+
+    def feeds(batch: int) -> dict[str, np.ndarray]:
+        made = {"x": numbers(batch, 3) if kind == "GRUCell" else numbers(batch, 2, 3),
+                "first": np.zeros((batch, *[abs(size) for size in shape[1:]]), np.float32)}  # fmt: skip
+        return made if kind == "GRUCell" else {**made, "lengths": np.full(batch, 2, np.int32)}
+
+    stream.push(feeds(1))
+    before = stream.get("v").copy()
+    with pytest.raises(scanloom.InvalidArgument, match=r"layer \d+ 'gru'.*(1 rows, X has 3|size 1 on axis 0, not 3)"):
+        stream.push(feeds(3))
+    np.testing.assert_array_equal(stream.get("v"), before)
+    stream.push(feeds(1))
+    stream.reset()
+    stream.push(feeds(3))

@@ -35,6 +35,16 @@ struct Stream::Impl {
 
 namespace {
 
+/// Where sizes do not fit, those of the feed do not fit what is kept: the model is not to blame.
+Error of_push(Error error) {
+  if (error.code() != Code::invalid_model) return error;
+  Error told(Code::invalid_argument, error.text());
+  for (const std::string& note : error.notes()) told.note(note);
+  told.note(
+      "the stream keeps values of the sizes that were pushed or set before: reset() begins again");
+  return told;
+}
+
 std::optional<std::size_t> index_of(std::span<const ValueInfo> infos, std::string_view name) {
   for (std::size_t i = 0; i < infos.size(); ++i)
     if (infos[i].name == name) return i;
@@ -217,7 +227,13 @@ Expected<Results> Stream::Impl::push(std::span<const Feed> feeds, const RunOptio
       all.push_back({session->inputs[*states[i].is_kept].name,
                      View{DType::boolean, {}, first[i] ? &kYes : &kNo}});
   }
-  SCANLOOM_TRY(Results results, session->run(all, options, {}, true));
+  Expected<Results> run = session->run(all, options, {}, true);
+  if (!run) {
+    const bool keeps =
+        std::ranges::any_of(values, [](const auto& kept) { return kept.has_value(); });
+    return keeps ? of_push(std::move(run).error()) : std::move(run).error();
+  }
+  Results results = *std::move(run);
   // All at once, and only after the run has succeeded.
   for (std::size_t i = 0; i < states.size(); ++i) values[i] = results[states[i].output];
   begun = true;
