@@ -575,6 +575,36 @@ def variable_of_other_sizes():
     return variable_of("7,9", (-1, 6))
 
 
+@case(r"variable 'v' is i32\[2\] here, and f32\[2\] where it was read before")
+def variable_of_two_types():
+    graph = variable_of("2", None)
+    other = {"variable_id": "v", "variable_type": "i32", "variable_shape": "2"}
+    graph.result(graph.add("ReadValue", [], version=6, **other))
+    return graph
+
+
+def cropped(begins: list[int], ends: list[int], kind: str = "BatchToSpace") -> Graph:
+    graph = Graph()
+    x = graph.parameter("x", "float32", [2, 3])
+    operands = [graph.constant(np.array(one), "int64") for one in ([1, 2], begins, ends)]
+    return identity_of(graph, graph.add(kind, [x, *operands], version=2))
+
+
+@case(r"BatchToSpace.*input 2 has -1 for axis 1, outside \[0, 1099511627776\]")
+def negative_crop():
+    return cropped([0, -1], [0, 0])
+
+
+@case(r"BatchToSpace.*4 and 3 elements are cropped from the 6 of axis 1")
+def more_crops_than_elements():
+    return cropped([0, 4], [0, 3])
+
+
+@case(r"SpaceToBatch.*input 3 has 1 for axis 0, outside \[0, 0\]")
+def pads_of_the_batch():
+    return cropped([0, 0], [1, 1], "SpaceToBatch")
+
+
 @case(r"variable 'v' is f32\[2\], and is assigned f32\[3\]")
 def variable_assigned_other_sizes():
     return variable_of("2", None, (3,))

@@ -234,8 +234,9 @@ class ModelWriter {
   }
 
   Error refused() const {
-    Error error = fail(Code::unsupported, "{} of its nodes have no form in an OpenVINO IR",
-                       writing_.refused.size());
+    const std::size_t count = writing_.refused.size();
+    Error error = fail(Code::unsupported, "{} of its nodes {} no form in an OpenVINO IR", count,
+                       count == 1 ? "has" : "have");
     for (const std::string& each : writing_.refused) error.note(each);
     return error;
   }

@@ -159,6 +159,37 @@ Expected<Ints> block_shape(LayerCtx& ctx, int rank) {
   return sizes;
 }
 
+/// Input i, crops or pads at one end of each axis: none along the batch.
+Expected<ValueId> ends_of_axes(LayerCtx& ctx, int i, int rank) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  SCANLOOM_TRY(const ValueId list, index_list(ctx, i));
+  if (ctx.constant(i) == nullptr) return list;
+  SCANLOOM_TRY(const Ints sizes, ctx.constant_integers(i));
+  if (static_cast<int>(sizes.size()) != rank)
+    return invalid_model("input {} has {} elements, input 0 has {} axes", i, sizes.size(), rank);
+  for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
+    const std::int64_t most = axis == 0 ? 0 : kMost;
+    if (sizes[axis] < 0 || sizes[axis] > most)
+      return invalid_model("input {} has {} for axis {}, outside [0, {}]", i, sizes[axis], axis,
+                           most);
+  }
+  return list;
+}
+
+/// What is cropped is there, as far as sizes are known.
+Expected<void> check_crops(LayerCtx& ctx, ValueId x, const Ints& blocks) {
+  if (ctx.constant(2) == nullptr || ctx.constant(3) == nullptr) return {};
+  SCANLOOM_TRY(const Ints begins, ctx.constant_integers(2));
+  SCANLOOM_TRY(const Ints ends, ctx.constant_integers(3));
+  for (std::size_t axis = 1; axis < blocks.size(); ++axis) {
+    const tensor::Dim size = ctx.type(x).dims[axis];
+    if (size.is_constant() && begins[axis] + ends[axis] > size.value() * blocks[axis])
+      return invalid_model("{} and {} elements are cropped from the {} of axis {}", begins[axis],
+                           ends[axis], size.value() * blocks[axis], axis);
+  }
+  return {};
+}
+
 Expected<std::int64_t> product(const Ints& sizes) {
   std::int64_t result = 1;
   for (const std::int64_t size : sizes) {
@@ -177,8 +208,9 @@ Expected<void> convert_batch_to_space(LayerCtx& ctx) {
   SCANLOOM_TRY(const Ints blocks, block_shape(ctx, rank));
   SCANLOOM_TRY(const std::int64_t all, product(blocks));
   SCANLOOM_CHECK_OK(check_divides(ctx, x, 0, all));
-  SCANLOOM_TRY(const ValueId begins, index_list(ctx, 2));
-  SCANLOOM_TRY(const ValueId ends, index_list(ctx, 3));
+  SCANLOOM_TRY(const ValueId begins, ends_of_axes(ctx, 2, rank));
+  SCANLOOM_TRY(const ValueId ends, ends_of_axes(ctx, 3, rank));
+  SCANLOOM_CHECK_OK(check_crops(ctx, x, blocks));
   Composer c(ctx.builder());
   Sizes split(c, x), joined(c, x);
   for (int i = 1; i < rank; ++i) split.add(blocks[static_cast<std::size_t>(i)]);
@@ -201,8 +233,8 @@ Expected<void> convert_space_to_batch(LayerCtx& ctx) {
   SCANLOOM_TRY(const int rank, ctx.rank(0, x, 2));
   SCANLOOM_TRY(const Ints blocks, block_shape(ctx, rank));
   SCANLOOM_TRY(const std::int64_t all, product(blocks));
-  SCANLOOM_TRY(const ValueId begins, index_list(ctx, 2));
-  SCANLOOM_TRY(const ValueId ends, index_list(ctx, 3));
+  SCANLOOM_TRY(const ValueId begins, ends_of_axes(ctx, 2, rank));
+  SCANLOOM_TRY(const ValueId ends, ends_of_axes(ctx, 3, rank));
   Composer c(ctx.builder());
   x = c.op(ops::pad_op, {x, c.join({begins, ends})}, {{"mode", "constant"}});
   Sizes split(c, x), joined(c, x);

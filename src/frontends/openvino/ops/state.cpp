@@ -101,6 +101,13 @@ Expected<void> convert_read_value(LayerCtx& ctx) {
     ctx.reading().variables.push_back(std::move(made));
     variable = &ctx.reading().variables.back();
   }
+  if (ctx.attributes.has("variable_type")) {
+    SCANLOOM_TRY(const Type own, type_of_variable(ctx, first));
+    if (!may_be_equal(own, ctx.type(variable->argument)))
+      return invalid_model("variable '{}' is {} here, and {} where it was read before", id,
+                           to_string(own, ctx.module().dims),
+                           describe_type(ctx, variable->argument));
+  }
   SCANLOOM_CHECK_OK(check_first(ctx, id, ctx.type(variable->argument), first));
   if (!variable->is_kept.valid()) {
     ctx.set_output(0, Binding::of(variable->argument));
