@@ -289,6 +289,37 @@ def test_external_data_of_the_source_is_not_replaced(tmp_path):
         (tmp_path / data).unlink()
 
 
+def nested_branches(depth):
+    """Of either side the first is one more branch, in which x is negated."""
+    graph = openvino_ir.Graph()
+    c, x = graph.parameter("c", "bool", []), graph.parameter("x", "float32", [2])
+
+    def inside(outer, c, x, left):
+        if left == 0:
+            return outer.add("Negative", [x])
+        sides = []
+        for at in range(2):
+            side = outer.body()
+            inner = side.parameter("c", "bool", []), side.parameter("x", "float32", [2])
+            made = inside(side, *inner, left - 1) if at == 0 else side.add("Abs", [inner[1]])
+            ports = [{"kind": "input", "port": i, "layer": one.layer} for i, one in enumerate(inner)]
+            sides.append((side, [*ports, {"kind": "output", "port": 0, "layer": side.result(made)}]))
+        return outer.branch([c, x], 1, sides)
+
+    graph.result(inside(graph, c, x, depth))
+    return graph
+
+
+def test_bodies_are_nested_so_deep_and_no_deeper(tmp_path):
+    feeds = {"c": np.array(True), "x": np.float32([1, 2])}
+    for depth, to in ((60, "out.xml"), (61, "out.onnx")):
+        scanloom.convert(nested_branches(depth).save(tmp_path), tmp_path / to)
+        (found,) = scanloom.InferenceSession(tmp_path / to).run(None, feeds)
+        assert found.tolist() == [-1, -2]
+    with pytest.raises(scanloom.Unsupported, match="bodies are nested 61 deep, at most 60 are written"):
+        scanloom.convert(nested_branches(61).save(tmp_path), tmp_path / "other.xml")
+
+
 def test_unknown_numbers_of_axes_are_told(tmp_path):
     """OpenVINO's CPU plugin refuses branches whose results have any number of axes."""
     sides = [helper.make_graph([helper.make_node(kind, ["x"] + more, ["side"])], kind, [],

@@ -6,6 +6,7 @@
 #include "exporters/onnx/forms.h"
 #include "exporters/onnx/loop.h"
 #include "exporters/onnx/model_writer.h"
+#include "ir/nesting.h"
 #include "ir/op_def.h"
 #include "ir/walk.h"
 
@@ -201,6 +202,11 @@ void ModelWriter::branch(NodeEmitter& emitter) {
 
 Expected<WrittenModel> write_model(const Module& module, const WriteOptions& options,
                                    const DataFile& file) {
+  // Bodies are written by recursion.
+  constexpr int kDeepest = 128;
+  if (const int depth = ir::nesting(module); depth > kDeepest)
+    return fail(Code::unsupported, "bodies are nested {} deep, at most {} are written", depth,
+                kDeepest);
   return ModelWriter(module, options).write(file);
 }
 

@@ -6,6 +6,7 @@
 
 #include "exporters/openvino/element_types.h"
 #include "exporters/openvino/region_writer.h"
+#include "ir/nesting.h"
 #include "ir/op_def.h"
 #include "ir/walk.h"
 
@@ -252,6 +253,12 @@ class ModelWriter {
 }  // namespace
 
 Expected<WrittenModel> write_model(const ir::Module& module, const WriteOptions& options) {
+  // Bodies are written by recursion, and readers have such limits: ours takes 64, of which the
+  // forms of some nodes need one or two.
+  constexpr int kDeepest = 60;
+  if (const int depth = ir::nesting(module); depth > kDeepest)
+    return fail(Code::unsupported, "bodies are nested {} deep, at most {} are written", depth,
+                kDeepest);
   return ModelWriter(module, options).write();
 }
 
