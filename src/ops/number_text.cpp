@@ -7,6 +7,7 @@
 #include <limits>
 #include <system_error>
 
+#include "base/ascii.h"
 #include "tensor/visit.h"
 
 namespace scanloom::ops {
@@ -63,25 +64,13 @@ std::string typed_text(const std::byte* element) {
   }
 }
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\n\v\f\r";
-  const std::size_t first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
-bool is_word(std::string_view text, std::string_view word) {
-  return std::ranges::equal(
-      text, word, [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; });
-}
-
 template <class Real>
 bool read_real(std::string_view text, Real& value) {
   const bool negative = text.starts_with('-');
   std::string_view size = negative || text.starts_with('+') ? text.substr(1) : text;
-  if (is_word(size, "inf") || is_word(size, "infinity")) {
+  if (equal_ignoring_case(size, "inf") || equal_ignoring_case(size, "infinity")) {
     value = std::numeric_limits<Real>::infinity();
-  } else if (is_word(size, "nan")) {
+  } else if (equal_ignoring_case(size, "nan")) {
     value = std::numeric_limits<Real>::quiet_NaN();
   } else {
     const bool digits = !size.empty() && (size[0] == '.' || (size[0] >= '0' && size[0] <= '9'));
@@ -123,8 +112,8 @@ bool read_typed(std::string_view text, std::byte* element) {
     return true;
   };
   if constexpr (std::is_same_v<T, bool>) {
-    if (is_word(text, "true") || is_word(text, "false"))
-      return store(std::uint8_t{is_word(text, "true")});
+    if (equal_ignoring_case(text, "true") || equal_ignoring_case(text, "false"))
+      return store(std::uint8_t{equal_ignoring_case(text, "true")});
     double value = 0;
     return read_real(text, value) && store(std::uint8_t{value != 0});
   } else if constexpr (std::is_floating_point_v<T>) {

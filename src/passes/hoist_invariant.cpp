@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "ir/constants.h"
 #include "ir/op_def.h"
 #include "passes/pass.h"
 #include "passes/ports.h"
@@ -63,9 +64,8 @@ class Hoister {
   [[nodiscard]] bool surely_steps() const {
     const Node& loop = module_.node(loop_);
     if (loop.loop->has_condition || !loop.loop->has_trip_count) return false;
-    const NodeId producer = module_.value(loop.inputs[0]).producer;
-    if (!producer.valid() || module_.node(producer).op != &ir::constant_op) return false;
-    return tensor::to_integers(module_.node(producer).attrs[0].tensor())->front() > 0;
+    const tensor::Tensor* const count = ir::constant_of(module_, loop.inputs[0]);
+    return count != nullptr && tensor::to_integers(*count)->front() > 0;
   }
 
   /// Whether the sizes of all results follow from those of the operands.

@@ -48,12 +48,6 @@ bool is_one_of(const ir::OpDef* const (&ops)[kCount], const ir::OpDef& op) {
   return std::ranges::find(ops, &op) != std::end(ops);
 }
 
-bool is_true(const Module& module, ValueId value) {
-  const tensor::Tensor* constant = constant_of(module, value);
-  return constant != nullptr && constant->dtype() == DType::boolean && constant->elements() == 1 &&
-         constant->as<bool>()[0];
-}
-
 /// The one element that the value has; nullopt where it is not known, or there are others.
 std::optional<Dim> only_integer(const ir::Known& known) {
   if (known.integers && known.integers->size() == 1) return known.integers->front();
@@ -84,8 +78,10 @@ std::int64_t span_of(const Subscripts& operand, const Type& type, const Subscrip
 bool takes_all_steps(const Module& module, NodeId loop) {
   const Node& node = module.node(loop);
   const LoopPorts& ports = *node.loop;
-  if (ports.has_condition && !is_true(module, node.inputs[ports.has_trip_count])) return false;
-  return !ports.has_keep_going || is_true(module, module.region(node.regions[0]).yields[0]);
+  if (ports.has_condition && !ir::is_true(constant_of(module, node.inputs[ports.has_trip_count])))
+    return false;
+  return !ports.has_keep_going ||
+         ir::is_true(constant_of(module, module.region(node.regions[0]).yields[0]));
 }
 
 // The table of sizes is copied, so that a module that stays as it is keeps its own.

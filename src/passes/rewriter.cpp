@@ -101,11 +101,6 @@ Change sweep_loops(ir::Module& module,
   return change;
 }
 
-const tensor::Tensor* constant_of(const ir::Module& module, ir::ValueId value) {
-  const ir::Node* node = made_by(module, value, ir::constant_op);
-  return node != nullptr ? &node->attrs[0].tensor() : nullptr;
-}
-
 std::optional<std::vector<std::int64_t>> order_of(const ir::Module& module, const ir::Node& node) {
   const ir::Type& type = module.value(node.inputs[0]).type;
   if (!type.ranked) return std::nullopt;

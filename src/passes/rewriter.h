@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ir/builder.h"
+#include "ir/constants.h"
 #include "ir/walk.h"
 #include "passes/pass.h"
 
@@ -45,8 +46,7 @@ std::vector<ir::NamedAttr> attrs_of(const ir::Node& node);
 /// The axes that the attribute `axes` names, in [0, rank), sorted; nullopt where it is left out or
 /// names others.
 std::optional<std::vector<std::int64_t>> named_axes(const ir::Node& node, int rank);
-/// The tensor of a constant node's result; nullptr for other values.
-const tensor::Tensor* constant_of(const ir::Module& module, ir::ValueId value);
+using ir::constant_of;
 /// The order that a transpose gives the axes of its operand, each in [0, rank); nullopt where the
 /// rank of that is not known, for then the order is also a check of it.
 std::optional<std::vector<std::int64_t>> order_of(const ir::Module& module, const ir::Node& node);

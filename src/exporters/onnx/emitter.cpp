@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "exporters/onnx/model_writer.h"
+#include "ir/constants.h"
 #include "ir/op_def.h"
 
 namespace scanloom::exporters::onnx {
@@ -88,11 +89,8 @@ const tensor::Attr& NodeEmitter::attr(std::string_view name) const {
 }
 
 const Tensor* NodeEmitter::known(std::size_t i) const {
-  if (i >= node_.inputs.size() || !node_.inputs[i].valid()) return nullptr;
-  const ir::Module& module = model().module();
-  const ir::NodeId producer = module.value(node_.inputs[i]).producer;
-  if (!producer.valid() || module.node(producer).op != &ir::constant_op) return nullptr;
-  return &module.node(producer).attrs[0].tensor();
+  if (i >= node_.inputs.size()) return nullptr;
+  return ir::constant_of(model().module(), node_.inputs[i]);
 }
 
 bool NodeEmitter::is_read(std::size_t output) const {

@@ -5,6 +5,7 @@
 #include "exporters/openvino/region_writer.h"
 #include "exporters/openvino/running.h"
 #include "exporters/openvino/windows.h"
+#include "ir/constants.h"
 #include "ir/op_def.h"
 #include "ops/ops.h"
 
@@ -29,16 +30,6 @@ std::vector<bool> read_arguments(const ir::Module& module, RegionId region) {
     for (const ValueId input : module.node(node).inputs) note(input);
   for (const ValueId yield : module.region(region).yields) note(yield);
   return is_read;
-}
-
-const Tensor* constant_of(const ir::Module& module, ValueId value) {
-  const NodeId producer = module.value(value).producer;
-  if (!producer.valid() || module.node(producer).op != &ir::constant_op) return nullptr;
-  return &module.node(producer).attrs[0].tensor();
-}
-
-bool is_constant_true(const Tensor* value) {
-  return value != nullptr && value->elements() == 1 && tensor::to_integers(*value)->front() != 0;
 }
 
 void set(pugi::xml_node element, const char* name, std::string_view value) {
@@ -94,9 +85,9 @@ class LoopWriter {
 
   [[nodiscard]] bool has_no_end_of_its_own() const {
     if (ports_.has_trip_count || ports_.scanned.empty()) return false;
-    if (ports_.has_condition && !is_constant_true(out_.constant_in(0))) return false;
+    if (ports_.has_condition && !ir::is_true(out_.constant_in(0))) return false;
     return !ports_.has_keep_going ||
-           is_constant_true(constant_of(writing_.module, region_.yields[0]));
+           ir::is_true(ir::constant_of(writing_.module, region_.yields[0]));
   }
 
   // --- the layer

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "exporters/openvino/element_types.h"
+#include "ir/constants.h"
 #include "ir/op_def.h"
 #include "ops/composer.h"
 
@@ -55,11 +56,7 @@ bool NodeWriter::is_read(std::size_t i) const {
 }
 
 const Tensor* NodeWriter::constant_in(std::size_t i) const {
-  if (!has(i)) return nullptr;
-  const ir::NodeId producer = writing_.module.value(node().inputs[i]).producer;
-  if (!producer.valid()) return nullptr;
-  const ir::Node& made_by = writing_.module.node(producer);
-  return made_by.op == &ir::constant_op ? &made_by.attrs[0].tensor() : nullptr;
+  return has(i) ? ir::constant_of(writing_.module, node().inputs[i]) : nullptr;
 }
 
 const ir::OpDef* NodeWriter::made_by(std::size_t i) const {

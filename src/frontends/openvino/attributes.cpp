@@ -1,10 +1,10 @@
 #include "frontends/openvino/attributes.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <limits>
 
+#include "base/ascii.h"
 #include "base/utf8.h"
 #include "frontends/openvino/types.h"
 
@@ -12,21 +12,6 @@ namespace scanloom::openvino {
 namespace {
 
 std::string shown(std::string_view text) { return shortened(to_valid_utf8(text), 100); }
-
-std::string_view trimmed(std::string_view text) {
-  const auto is_space = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
-  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-  return text;
-}
-
-std::string lower(std::string_view text) {
-  std::string result(trimmed(text));
-  std::ranges::transform(result, result.begin(), [](char c) {
-    return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  });
-  return result;
-}
 
 std::vector<std::string_view> parts_of(std::string_view text) {
   std::vector<std::string_view> parts;
@@ -58,7 +43,7 @@ Expected<std::int64_t> integer_of(std::string_view name, std::string_view text) 
 }
 
 Expected<double> real_of(std::string_view name, std::string_view text) {
-  std::string digits = lower(text);
+  std::string digits = lowered(trimmed(text));
   if (digits.starts_with('+')) digits.erase(0, 1);
   double value = 0;
   const char* const end = digits.data() + digits.size();
@@ -104,7 +89,7 @@ Expected<double> Attributes::real(std::string_view name, double fallback) const 
 Expected<bool> Attributes::boolean(std::string_view name, bool fallback) const {
   const std::string* const found = find(name);
   if (found == nullptr) return fallback;
-  const std::string word = lower(*found);
+  const std::string word = lowered(trimmed(*found));
   if (word == "true" || word == "1") return true;
   if (word == "false" || word == "0") return false;
   return invalid_model("attribute '{}' is '{}', neither true nor false", name, shown(*found));
@@ -119,7 +104,7 @@ Expected<std::string> Attributes::choice(std::string_view name, std::string_view
                                          std::initializer_list<std::string_view> choices) const {
   const std::string* const found = find(name);
   if (found == nullptr) return std::string(fallback);
-  std::string word = lower(*found);
+  std::string word = lowered(trimmed(*found));
   if (std::ranges::find(choices, word) != choices.end()) return word;
   std::string all;
   for (const std::string_view one : choices)

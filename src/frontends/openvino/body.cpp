@@ -1,7 +1,5 @@
 #include "frontends/openvino/body.h"
 
-#include <algorithm>
-
 #include "base/utf8.h"
 #include "frontends/openvino/wide_sizes.h"
 
@@ -17,14 +15,6 @@ ir::RegionId region_of(ir::Module& module, ir::NodeId owner, const Layer& layer)
   return region;
 }
 
-Expected<std::size_t> position(const std::vector<Port>& ports, const char* kind,
-                               const std::string& entry, std::int64_t id) {
-  const auto found = std::ranges::find(ports, id, &Port::id);
-  if (found == ports.end())
-    return invalid_model("{}: external_port_id is {}, no {} port of the layer", entry, id, kind);
-  return static_cast<std::size_t>(found - ports.begin());
-}
-
 }  // namespace
 
 Body::Body(LayerCtx& ctx, const BodyPart& part, ir::NodeId owner)
@@ -38,8 +28,8 @@ Body::Body(LayerCtx& ctx, const BodyPart& part, ir::NodeId owner)
 
 Expected<const Layer*> Body::layer_of(const std::string& entry, std::int64_t id,
                                       std::string_view type) const {
-  for (const Layer* const layer : reader_.layers_of(type))
-    if (layer->id == id) return layer;
+  const Layer* const layer = reader_.find(id);
+  if (layer != nullptr && is_type(*layer, type)) return layer;
   return invalid_model("{}: layer {} is no {} of the {}", entry, id, type, part_.role);
 }
 
@@ -51,11 +41,20 @@ Expected<const Layer*> Body::result_layer(const std::string& entry, std::int64_t
   return layer_of(entry, id, "Result");
 }
 
-ValueId Body::add_argument(const Layer& parameter, tensor::Type type) {
-  const ValueId argument =
-      reading_.module.add_argument(region_, std::move(type), to_valid_utf8(parameter.name));
-  reader_.bind_parameter(parameter, Binding::of(argument));
-  return argument;
+Expected<void> Body::add_argument(const Layer& parameter, tensor::Type type) {
+  return bind(parameter, Binding::of(reading_.module.add_argument(region_, std::move(type),
+                                                                  to_valid_utf8(parameter.name))));
+}
+
+Expected<void> Body::bind(const Layer& parameter, Binding binding) {
+  SCANLOOM_TRY(const tensor::Type declared, declared_type(reading_, parameter));
+  const DType given = binding.constant != nullptr ? binding.constant->dtype()
+                                                  : reading_.module.value(binding.value).type.dtype;
+  if (declared.dtype != given)
+    return invalid_model("{} of the {} declares {}, port_map gives it {}", describe(parameter),
+                         part_.role, dtype_name(declared.dtype), dtype_name(given));
+  reader_.bind_parameter(parameter, std::move(binding));
+  return {};
 }
 
 Expected<ValueId> Body::add_captured(ir::Builder& outer, ValueId value, std::string name) {
@@ -72,16 +71,6 @@ Expected<ValueId> Body::result_value(const Layer& layer) {
   Binding binding = reader_.result(layer);
   if (binding.is_absent()) return invalid_model("no edge leads to {}", describe(layer));
   return binding.materialise(builder_);
-}
-
-Expected<std::size_t> input_position(const Layer& layer, const std::string& entry,
-                                     std::int64_t port) {
-  return position(layer.inputs, "input", entry, port);
-}
-
-Expected<std::size_t> output_position(const Layer& layer, const std::string& entry,
-                                      std::int64_t port) {
-  return position(layer.outputs, "output", entry, port);
 }
 
 }  // namespace scanloom::openvino

@@ -22,14 +22,14 @@ class Body {
   /// The Parameter, or Result, of that id. Error naming the entry, "port_map input 2".
   Expected<const Layer*> parameter(const std::string& entry, std::int64_t id) const;
   Expected<const Layer*> result_layer(const std::string& entry, std::int64_t id) const;
-  /// An argument of the region, which the Parameter stands for from now on.
-  ir::ValueId add_argument(const Layer& parameter, tensor::Type type);
+  /// An argument of the region, which the Parameter stands for from now on. Error: as bind().
+  Expected<void> add_argument(const Layer& parameter, tensor::Type type);
   /// What `value` of the region of `outer` is in here: an argument, for which the owner of the body
   /// captures widest(outer, value).
   Expected<ir::ValueId> add_captured(ir::Builder& outer, ir::ValueId value, std::string name = {});
-  void bind(const Layer& parameter, Binding binding) {
-    reader_.bind_parameter(parameter, std::move(binding));
-  }
+  /// What the Parameter stands for. Its sizes give way to those of the value, as OpenVINO has it;
+  /// error: it declares another element type.
+  Expected<void> bind(const Layer& parameter, Binding binding);
   /// False: reported already.
   [[nodiscard]] bool run() { return reader_.run(); }
   /// What leads to the Result, known or not. Precondition: run() has given true.
@@ -47,11 +47,5 @@ class Body {
   ir::Builder builder_;
   GraphReader reader_;
 };
-
-/// The position of a port among the inputs, or outputs, of the layer. Error naming the entry.
-Expected<std::size_t> input_position(const Layer& layer, const std::string& entry,
-                                     std::int64_t port);
-Expected<std::size_t> output_position(const Layer& layer, const std::string& entry,
-                                      std::int64_t port);
 
 }  // namespace scanloom::openvino

@@ -1,11 +1,10 @@
 #include "frontends/openvino/converter.h"
 
-#include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 #include <string>
 
+#include "base/ascii.h"
 #include "frontends/openvino/ops/converters.h"
 
 namespace scanloom::openvino {
@@ -23,14 +22,6 @@ constexpr Converter kConverters[] = {
 #undef SCANLOOM_OPENVINO
 };
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), [](char c) {
-    return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  });
-  return result;
-}
-
 }  // namespace
 
 int Converter::since(int opset) const {
@@ -43,10 +34,11 @@ int Converter::since(int opset) const {
 const Converter* find_converter(std::string_view type) {
   static const std::map<std::string, const Converter*> by_name = [] {
     std::map<std::string, const Converter*> made;
-    for (const Converter& converter : kConverters) made.emplace(lower(converter.type), &converter);
+    for (const Converter& converter : kConverters)
+      made.emplace(lowered(converter.type), &converter);
     return made;
   }();
-  std::string name = lower(type);
+  std::string name = lowered(type);
   if (name == "const") name = "constant";
   const auto found = by_name.find(name);
   return found == by_name.end() ? nullptr : found->second;

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/ascii.h"
 #include "base/utf8.h"
 
 namespace scanloom::openvino {
@@ -18,13 +19,6 @@ constexpr std::int64_t kOldestVersion = 10, kNewestVersion = 11;
 constexpr std::size_t kShownBytes = 200;
 
 std::string shown(std::string_view text) { return shortened(to_valid_utf8(text), kShownBytes); }
-
-std::string_view trimmed(std::string_view text) {
-  const auto is_space = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
-  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 Expected<std::int64_t> integer_of(std::string_view text, std::string_view what) {
   const std::string_view digits = trimmed(text);

@@ -1,5 +1,7 @@
 #include "frontends/openvino/layer_ctx.h"
 
+#include "frontends/openvino/types.h"
+#include "ir/constants.h"
 #include "ir/evaluate.h"
 #include "ir/op_def.h"
 
@@ -13,14 +15,6 @@ namespace {
 /// Larger values are left to the passes, which compute them once too.
 constexpr std::int64_t kMaxFolded = 4096;
 
-/// The constant that `value` is; nullptr where it is computed.
-const Tensor* constant_of(const ir::Module& module, ValueId value) {
-  const ir::NodeId producer = module.value(value).producer;
-  if (!producer.valid()) return nullptr;
-  const ir::Node& node = module.node(producer);
-  return node.op == &ir::constant_op ? &node.attrs[0].tensor() : nullptr;
-}
-
 /// What a node over constants gives; nullptr where it is computed or large.
 std::shared_ptr<const Tensor> folded(const ir::Module& module, ValueId value) {
   const ir::NodeId producer = module.value(value).producer;
@@ -29,7 +23,7 @@ std::shared_ptr<const Tensor> folded(const ir::Module& module, ValueId value) {
   if (!node.regions.empty() || node.inputs.empty()) return nullptr;
   std::vector<Tensor> inputs;
   for (const ValueId input : node.inputs) {
-    const Tensor* const known = input.valid() ? constant_of(module, input) : nullptr;
+    const Tensor* const known = input.valid() ? ir::constant_of(module, input) : nullptr;
     if (input.valid() && (known == nullptr || known->elements() > kMaxFolded)) return nullptr;
     inputs.push_back(known == nullptr ? Tensor() : *known);
   }
@@ -90,7 +84,7 @@ Expected<std::int64_t> LayerCtx::constant_integer(int i) {
 
 void LayerCtx::set_output(int i, ValueId value) {
   if (!value.valid()) return;
-  if (const Tensor* const known = constant_of(module(), value))
+  if (const Tensor* const known = ir::constant_of(module(), value))
     return set_output(i, Binding{value, std::make_shared<const Tensor>(*known), false});
   if (std::shared_ptr<const Tensor> made = folded(module(), value))
     return set_output(i, Binding::of(std::move(made)));
@@ -122,6 +116,24 @@ Expected<void> LayerCtx::emit(ops::Composer& composer, ValueId value) {
 
 void LayerCtx::poison_outputs() {
   for (Binding& output : outputs_) output = Binding::poison();
+}
+
+Expected<tensor::Type> declared_type(Reading& reading, const Layer& parameter) {
+  const Attributes attributes(parameter);
+  DType dtype = DType::f32;
+  if (attributes.has("element_type")) {
+    SCANLOOM_TRY(dtype, attributes.dtype("element_type"));
+  } else if (parameter.outputs.size() == 1 && !parameter.outputs[0].precision.empty()) {
+    SCANLOOM_TRY(dtype, dtype_of(parameter.outputs[0].precision));
+  } else {
+    return invalid_model("attribute 'element_type' is missing");
+  }
+  if (attributes.has("shape")) return type_of(dtype, attributes.text("shape"), reading.module.dims);
+  tensor::Type type = tensor::Type::scalar(dtype);
+  if (parameter.outputs.size() == 1)
+    for (const std::int64_t size : parameter.outputs[0].dims)
+      type.dims.push_back(size < 0 ? reading.module.dims.fresh() : tensor::Dim(size));
+  return type;
 }
 
 std::string describe_type(LayerCtx& ctx, ValueId value) {

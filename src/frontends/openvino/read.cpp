@@ -6,7 +6,6 @@
 
 #include "base/utf8.h"
 #include "frontends/openvino/reader.h"
-#include "frontends/openvino/types.h"
 #include "ir/infer.h"
 
 namespace scanloom::openvino {
@@ -176,24 +175,6 @@ Expected<void> read_into(Reading& reading, ModelInfo& info) {
 }
 
 }  // namespace
-
-Expected<Type> declared_type(Reading& reading, const Layer& parameter) {
-  const Attributes attributes(parameter);
-  DType dtype = DType::f32;
-  if (attributes.has("element_type")) {
-    SCANLOOM_TRY(dtype, attributes.dtype("element_type"));
-  } else if (parameter.outputs.size() == 1 && !parameter.outputs[0].precision.empty()) {
-    SCANLOOM_TRY(dtype, dtype_of(parameter.outputs[0].precision));
-  } else {
-    return invalid_model("attribute 'element_type' is missing");
-  }
-  if (attributes.has("shape")) return type_of(dtype, attributes.text("shape"), reading.module.dims);
-  Type type = Type::scalar(dtype);
-  if (parameter.outputs.size() == 1)
-    for (const std::int64_t size : parameter.outputs[0].dims)
-      type.dims.push_back(size < 0 ? reading.module.dims.fresh() : tensor::Dim(size));
-  return type;
-}
 
 bool is_openvino(std::string_view bytes) { return looks_like_xml(bytes); }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/ascii.h"
 #include "base/utf8.h"
 #include "frontends/openvino/wide_sizes.h"
 
@@ -13,11 +14,6 @@ constexpr int kNewestOpset = 16;
 
 /// How many layers of a cycle a message names.
 constexpr std::size_t kNamedLayers = 5;
-
-std::size_t port_index(const std::vector<Port>& ports, std::int64_t id) {
-  const auto found = std::ranges::find(ports, id, &Port::id);
-  return static_cast<std::size_t>(found - ports.begin());
-}
 
 /// "it has 0, 2".
 std::string listed(const std::vector<Port>& ports) {
@@ -31,10 +27,7 @@ std::string listed(const std::vector<Port>& ports) {
 }  // namespace
 
 bool is_type(const Layer& layer, std::string_view type) {
-  return std::ranges::equal(layer.type, type, [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) ==
-           std::tolower(static_cast<unsigned char>(b));
-  });
+  return equal_ignoring_case(layer.type, type);
 }
 
 Expected<int> opset_of(const Layer& layer) {
@@ -85,8 +78,12 @@ Expected<void> GraphReader::enter_layers() {
                            describe(layers[found->second]));
     sources_.emplace_back(layers[i].inputs.size());
     outputs_.emplace_back(layers[i].outputs.size());
+    input_ports_.emplace_back(layers[i].inputs);
+    output_ports_.emplace_back(layers[i].outputs);
   }
   for (const Edge& edge : graph_.edges) SCANLOOM_CHECK_OK(enter_edge(edge));
+  input_ports_ = {};
+  output_ports_ = {};
   return {};
 }
 
@@ -101,22 +98,23 @@ Expected<void> GraphReader::enter_edge(const Edge& edge) {
   SCANLOOM_TRY(const std::size_t from, find(edge.from_layer, "leaves"));
   SCANLOOM_TRY(const std::size_t to, find(edge.to_layer, "enters"));
   const Layer &maker = graph_.layers[from], &reader = graph_.layers[to];
-  const std::size_t output = edge.from_port ? port_index(maker.outputs, *edge.from_port) : 0;
-  if (output >= maker.outputs.size())
+  const std::optional<std::size_t> output =
+      edge.from_port ? output_ports_[from].find(*edge.from_port) : std::size_t{0};
+  if (!output || *output >= maker.outputs.size())
     return invalid_model("the edge from layer {} to layer {}: {} has no output port {}: {}",
                          edge.from_layer, edge.to_layer, describe(maker),
                          edge.from_port.value_or(0), listed(maker.outputs));
-  const std::size_t input = port_index(reader.inputs, edge.to_port);
-  if (input >= reader.inputs.size())
+  const std::optional<std::size_t> input = input_ports_[to].find(edge.to_port);
+  if (!input)
     return invalid_model("the edge from layer {} to layer {}: {} has no input port {}: {}",
                          edge.from_layer, edge.to_layer, describe(reader), edge.to_port,
                          listed(reader.inputs));
-  Source& source = sources_[to][input];
+  Source& source = sources_[to][*input];
   if (source.layer != kNone)
     return invalid_model("two edges lead to input port {} of {}, from layers {} and {}",
                          edge.to_port, describe(reader), graph_.layers[source.layer].id,
                          edge.from_layer);
-  source = {from, output};
+  source = {from, *output};
   return {};
 }
 
@@ -125,6 +123,11 @@ std::vector<const Layer*> GraphReader::layers_of(std::string_view type) const {
   for (const Layer& layer : graph_.layers)
     if (is_type(layer, type)) found.push_back(&layer);
   return found;
+}
+
+const Layer* GraphReader::find(std::int64_t id) const {
+  const auto found = by_id_.find(id);
+  return found == by_id_.end() ? nullptr : &graph_.layers[found->second];
 }
 
 std::size_t GraphReader::index_of(const Layer& layer) const {

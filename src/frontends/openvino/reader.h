@@ -12,6 +12,7 @@
 
 #include "frontends/openvino/converter.h"
 #include "frontends/openvino/layer_ctx.h"
+#include "frontends/openvino/port_index.h"
 
 namespace scanloom::openvino {
 
@@ -25,6 +26,8 @@ class GraphReader {
   [[nodiscard]] bool enter();
   /// Layers of that type, in the order of the file.
   [[nodiscard]] std::vector<const Layer*> layers_of(std::string_view type) const;
+  /// The layer of that id; nullptr: there is none. Precondition: enter() has given true.
+  [[nodiscard]] const Layer* find(std::int64_t id) const;
   /// What a Parameter stands for.
   void bind_parameter(const Layer& parameter, Binding binding);
   /// Reads what the Results and Assigns need. False: an error has been reported.
@@ -60,8 +63,9 @@ class GraphReader {
   int depth_;
   bool failed_ = false;
   std::unordered_map<std::int64_t, std::size_t> by_id_;
-  std::vector<std::vector<Source>> sources_;   // by layer and input port
-  std::vector<std::vector<Binding>> outputs_;  // by layer and output port
+  std::vector<PortIndex> input_ports_, output_ports_;  // by layer, while edges are entered
+  std::vector<std::vector<Source>> sources_;           // by layer and input port
+  std::vector<std::vector<Binding>> outputs_;          // by layer and output port
 };
 
 /// Whether the layer is of that operation; the case of letters does not matter.

@@ -1,5 +1,6 @@
 #include "frontends/openvino/sizes.h"
 
+#include "ir/constants.h"
 #include "ir/op_def.h"
 #include "ops/ops.h"
 
@@ -24,9 +25,8 @@ const ir::Attr* attribute(const Node& node, std::string_view name) {
 
 /// The one integer that a constant holds.
 std::optional<std::int64_t> integer(const Module& module, ValueId value) {
-  const ir::NodeId maker = module.value(value).producer;
-  if (!maker.valid() || module.node(maker).op != &ir::constant_op) return std::nullopt;
-  const auto integers = tensor::to_integers(module.node(maker).attrs[0].tensor());
+  const tensor::Tensor* const known = ir::constant_of(module, value);
+  const auto integers = known != nullptr ? tensor::to_integers(*known) : std::nullopt;
   if (!integers || integers->size() != 1) return std::nullopt;
   return integers->front();
 }

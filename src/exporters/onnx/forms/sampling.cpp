@@ -4,6 +4,7 @@
 
 #include "exporters/onnx/forms.h"
 #include "exporters/onnx/model_writer.h"
+#include "ir/constants.h"
 #include "ops/ops.h"
 
 namespace scanloom::exporters::onnx::forms {
@@ -36,12 +37,6 @@ const ir::Node* producer_of(const ir::Module& module, ir::ValueId value) {
   return id.valid() ? &module.node(id) : nullptr;
 }
 
-const Tensor* constant_of(const ir::Module& module, ir::ValueId value) {
-  const ir::Node* const producer = producer_of(module, value);
-  return producer != nullptr && producer->op == &ir::constant_op ? &producer->attrs[0].tensor()
-                                                                 : nullptr;
-}
-
 /// The resample node whose result is resized once more and read by nothing else.
 const ir::Node* resized_before(const ModelWriter& model, const ir::Node& node) {
   const ir::Node* const before = producer_of(model.module(), node.inputs[0]);
@@ -68,8 +63,8 @@ enum class Given : std::uint8_t { size, scale, neither };
 /// scale.
 Given given_by(const ModelWriter& model, const ResizedAxis& axis) {
   const ir::Module& module = model.module();
-  const Tensor *const size = constant_of(module, axis.size), *const scale =
-                                                                 constant_of(module, axis.scale);
+  const Tensor *const size = ir::constant_of(module, axis.size), *const scale = ir::constant_of(
+                                                                     module, axis.scale);
   const tensor::Type& type = model.type(axis.node->inputs[0]);
   const std::int64_t at = attr_of(*axis.node, "axis").integer();
   if (scale == nullptr) {

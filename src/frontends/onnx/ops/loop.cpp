@@ -5,6 +5,7 @@
 #include "frontends/onnx/body.h"
 #include "frontends/onnx/ops/converters.h"
 #include "frontends/onnx/types.h"
+#include "ir/constants.h"
 #include "ops/ops.h"
 
 namespace scanloom::onnx {
@@ -36,11 +37,6 @@ class OpenLoop : public OpenNode {
   ValueId step_;         // the argument that counts steps; invalid: nobody reads it
 };
 
-bool is_true(const Tensor* value) {
-  if (value == nullptr || value->dtype() != DType::boolean || value->elements() != 1) return false;
-  return tensor::to_integers(*value)->front() != 0;
-}
-
 Expected<void> check_single(const std::string& what, const Type& type, DType dtype) {
   if (!type.is_tensor() || type.dtype != dtype)
     return invalid_model("{} is {}, {} is needed", what, describe_elements(type),
@@ -57,7 +53,7 @@ bool is_optional_of(const Type& initial, const Type& next) {
 
 Expected<void> OpenLoop::finish_condition(NodeCtx& ctx, BodyResult& body,
                                           std::vector<ValueId>& yields) {
-  if (is_true(body.outputs[0].constant.get())) return {};
+  if (ir::is_true(body.outputs[0].constant.get())) return {};
   if (!has_condition_) {
     // Others obey it all the same: who compares results should learn why they differ.
     ctx.reading().diagnostics.warning(
@@ -149,7 +145,7 @@ Expected<std::vector<ValueId>> control_operands(NodeCtx& ctx, ir::LoopPorts& por
     SCANLOOM_TRY(const ValueId condition, ctx.in(1));
     SCANLOOM_CHECK_OK(check_single(ctx.describe_input(1) + ", the condition,", ctx.type(condition),
                                    DType::boolean));
-    if (!is_true(ctx.constant(1))) {
+    if (!ir::is_true(ctx.constant(1))) {
       ports.has_condition = true;
       operands.push_back(condition);
     }

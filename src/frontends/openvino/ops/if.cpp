@@ -4,6 +4,7 @@
 
 #include "frontends/openvino/body.h"
 #include "frontends/openvino/ops/converters.h"
+#include "frontends/openvino/port_index.h"
 #include "frontends/openvino/wide_sizes.h"
 #include "ir/infer.h"
 
@@ -28,13 +29,13 @@ const BodyPart* find_part(const Layer& layer, std::string_view role) {
 
 /// Which inputs of the layer either side takes, in their order, and as which operand of the branch.
 /// Constants are none: they are handed in as they are.
-Expected<std::map<std::size_t, std::size_t>> captured_inputs(LayerCtx& ctx) {
+Expected<std::map<std::size_t, std::size_t>> captured_inputs(LayerCtx& ctx,
+                                                             const LayerPorts& ports) {
   std::map<std::size_t, std::size_t> captured;
   for (const BodyPart& part : ctx.layer().bodies)
     for (std::size_t i = 0; i < part.inputs.size(); ++i) {
       const std::string entry = fmt::format("{} input {}", part.role, i);
-      SCANLOOM_TRY(const std::size_t position,
-                   input_position(ctx.layer(), entry, part.inputs[i].external_port));
+      SCANLOOM_TRY(const std::size_t position, ports.input(entry, part.inputs[i].external_port));
       if (!ctx.has(static_cast<int>(position)))
         return invalid_model("{}: no edge leads to input port {}", entry,
                              part.inputs[i].external_port);
@@ -78,7 +79,7 @@ Expected<void> leave_variables(LayerCtx& ctx, ir::NodeId branch, Side (&sides)[2
   return {};
 }
 
-Expected<void> enter_side(LayerCtx& ctx, Side& side,
+Expected<void> enter_side(LayerCtx& ctx, Side& side, const LayerPorts& ports,
                           const std::map<std::size_t, std::size_t>& captured) {
   Body& body = *side.body;
   std::vector<ValueId> arguments;
@@ -95,22 +96,19 @@ Expected<void> enter_side(LayerCtx& ctx, Side& side,
     if (const auto [found, is_new] = seen.emplace(port.internal_layer, i); !is_new)
       return invalid_model("{} inputs {} and {} both lead to Parameter {}", body.part().role,
                            found->second, i, port.internal_layer);
-    SCANLOOM_TRY(const std::size_t position,
-                 input_position(ctx.layer(), entry, port.external_port));
+    SCANLOOM_TRY(const std::size_t position, ports.input(entry, port.external_port));
     if (const auto found = captured.find(position); found != captured.end())
-      body.bind(*parameter, Binding::of(arguments[found->second]));
+      SCANLOOM_CHECK_OK(body.bind(*parameter, Binding::of(arguments[found->second])));
     else
-      body.bind(*parameter, Binding::of(std::make_shared<const tensor::Tensor>(
-                                *ctx.constant(static_cast<int>(position)))));
+      SCANLOOM_CHECK_OK(body.bind(*parameter, Binding::of(std::make_shared<const tensor::Tensor>(
+                                                  *ctx.constant(static_cast<int>(position))))));
   }
   side.results.assign(ctx.layer().outputs.size(), nullptr);
   // Ids of outputs may be counted from 0, as in the specification's example, or go on from those of
   // the inputs: they are ports if all of them are.
-  const bool counts_from_zero =
-      std::ranges::any_of(body.part().outputs, [&](const PortEntry& port) {
-        return std::ranges::find(ctx.layer().outputs, port.external_port, &Port::id) ==
-               ctx.layer().outputs.end();
-      });
+  const bool counts_from_zero = std::ranges::any_of(
+      body.part().outputs,
+      [&](const PortEntry& port) { return !ports.has_output(port.external_port); });
   for (std::size_t i = 0; i < body.part().outputs.size(); ++i) {
     const PortEntry& port = body.part().outputs[i];
     const std::string entry = fmt::format("{} output {}", body.part().role, i);
@@ -118,7 +116,7 @@ Expected<void> enter_side(LayerCtx& ctx, Side& side,
                         port.external_port < static_cast<std::int64_t>(side.results.size());
     Expected<std::size_t> position =
         counts ? Expected<std::size_t>(static_cast<std::size_t>(port.external_port))
-               : output_position(ctx.layer(), entry, port.external_port);
+               : ports.output(entry, port.external_port);
     if (!position) return std::move(position).error();
     SCANLOOM_TRY(const Layer* const result, body.result_layer(entry, port.internal_layer));
     if (side.results[*position] != nullptr)
@@ -143,7 +141,8 @@ Expected<void> convert_if(LayerCtx& ctx) {
                                    find_part(ctx.layer(), "else_body")};
   if (parts[0] == nullptr || parts[1] == nullptr)
     return invalid_model("it has no {}", parts[0] == nullptr ? "then_body" : "else_body");
-  SCANLOOM_TRY(const auto captured, captured_inputs(ctx));
+  const LayerPorts ports(ctx.layer());
+  SCANLOOM_TRY(const auto captured, captured_inputs(ctx, ports));
   std::vector<ValueId> operands = {condition};
   for (const auto& [position, operand] : captured) {
     SCANLOOM_TRY(const ValueId outer, ctx.in(static_cast<int>(position)));
@@ -161,7 +160,7 @@ Expected<void> convert_if(LayerCtx& ctx) {
   for (int i = 0; i < 2; ++i) {
     sides[i].body = std::make_unique<Body>(ctx, *parts[i], branch);
     if (!sides[i].body->enter()) return ctx.poison_outputs(), Expected<void>();
-    SCANLOOM_CHECK_OK(enter_side(ctx, sides[i], captured));
+    SCANLOOM_CHECK_OK(enter_side(ctx, sides[i], ports, captured));
     if (!run_side(ctx, sides[i], variables)) return ctx.poison_outputs(), Expected<void>();
   }
   for (std::size_t i = 0; i < ctx.layer().outputs.size(); ++i) {

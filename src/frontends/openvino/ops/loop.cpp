@@ -1,10 +1,11 @@
 // TensorIterator and Loop.
 #include <algorithm>
 
-#include "frontends/openvino/loop_ports.h"
+#include "frontends/openvino/loop_map.h"
 #include "frontends/openvino/ops/converters.h"
 #include "frontends/openvino/sizes.h"
 #include "frontends/openvino/wide_sizes.h"
+#include "ir/constants.h"
 
 namespace scanloom::openvino {
 
@@ -84,10 +85,7 @@ Expected<void> convert_loop(LayerCtx& ctx) {
   SCANLOOM_TRY(control.trip_count, trip_count_of(ctx, map));
   SCANLOOM_TRY(const ValueId condition, ctx.in(1));
   SCANLOOM_CHECK_OK(check_single(ctx, 1, condition, true));
-  const tensor::Tensor* const known = ctx.constant(1);
-  const bool is_true =
-      known != nullptr && known->elements() == 1 && tensor::to_integers(*known)->front() != 0;
-  if (!is_true) control.condition = condition;
+  if (!ir::is_true(ctx.constant(1))) control.condition = condition;
   return map.make(control);
 }
 

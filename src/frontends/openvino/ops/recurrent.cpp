@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/ascii.h"
+
 namespace scanloom::openvino {
 
 using ir::ValueId;
@@ -26,11 +28,8 @@ Expected<RecurrentAttributes> recurrent_attributes(LayerCtx& ctx,
   SCANLOOM_TRY(const auto alpha, ctx.attributes.reals("activations_alpha"));
   SCANLOOM_TRY(const auto beta, ctx.attributes.reals("activations_beta"));
   for (std::size_t i = 0; i < names.size(); ++i) {
-    std::ranges::transform(names[i], names[i].begin(), [](char c) {
-      return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    });
-    CellActivation one{.name = names[i]};
-    attrs.is_usual = attrs.is_usual && names[i] == usual[i];
+    CellActivation one{.name = lowered(names[i])};
+    attrs.is_usual = attrs.is_usual && one.name == usual[i];
     if (one.name != "sigmoid" && one.name != "tanh" && one.name != "relu" &&
         one.name != "hardsigmoid")
       return fail(Code::unsupported,

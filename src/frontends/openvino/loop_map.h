@@ -1,23 +1,26 @@
 // LoopMap: a port_map and back_edges as the ports of the one loop node. Source: TensorIterator-1
-// and Loop-5; where implementations disagree, windows are taken as written: `end` inclusive,
-// negative numbers from the end, any stride and part_size.
+// and Loop-5.
 #pragma once
 
 #include <cstdint>
 #include <map>
-#include <memory>
-#include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "frontends/openvino/body.h"
+#include "frontends/openvino/port_index.h"
+#include "frontends/openvino/slice_window.h"
 
 namespace scanloom::openvino {
 
 class LoopMap {
  public:
   LoopMap(LayerCtx& ctx, const BodyPart& part)
-      : ctx_(ctx), part_(part), variables_(ctx.reading().variable_uses.of(ctx.layer())) {}
+      : ctx_(ctx),
+        part_(part),
+        ports_(ctx.layer()),
+        variables_(ctx.reading().variable_uses.of(ctx.layer())) {}
 
   /// The operands in front: [trip count] [condition].
   struct Control {
@@ -31,11 +34,16 @@ class LoopMap {
   [[nodiscard]] bool has_slices() const;
 
  private:
+  /// What a Parameter is in the steps: what an input is, a constant of the model, what it is after
+  /// the step before, or a slice.
+  enum class Role : std::uint8_t { captured, constant, state, sliced };
   /// A Parameter of the body and what it stands for.
   struct Input {
     std::string entry;  ///< "port_map input 2"
-    std::size_t position = 0;
+    int position = 0;   ///< of the input
     const PortEntry* port = nullptr;
+    Role role = Role::captured;
+    const Layer* parameter = nullptr;  ///< known once the body is entered
   };
   struct State {
     std::int64_t parameter = 0, result = 0;
@@ -48,10 +56,14 @@ class LoopMap {
     ir::ValueId stack;  ///< invalid: the loop carries the row
   };
 
+  static std::string entry_name(const char* kind, std::size_t i);
   Expected<void> gather_entries();
+  Expected<void> gather_inputs();
+  Expected<void> gather_states();
   Expected<ir::ValueId> outer_value(const Input& input);
-  /// The elements of a sliced input between its start and end, walked from their first or last one.
-  Expected<std::pair<ir::ValueId, ir::ScannedPort>> window(const Input& input);
+  /// Of a port that slices the input at `position`; made once.
+  Expected<const SlicedInput*> slices_of(const PortEntry& port, const std::string& entry,
+                                         int position);
   Expected<void> enter_operands(ir::LoopPorts& ports, std::vector<ir::ValueId>& operands);
   Expected<void> enter_body(Body& body, const ir::LoopPorts& ports,
                             const std::vector<ir::ValueId>& operands);
@@ -71,21 +83,23 @@ class LoopMap {
                            std::vector<ir::ValueId>& yields);
   /// Sets the outputs that are rows of the last step; error of a run without any: an index.
   Expected<void> set_rows(ir::NodeId loop);
-  [[nodiscard]] bool is_state(std::int64_t parameter) const;
   [[nodiscard]] bool counts() const { return !counters_.empty() || !kept_rows_.empty(); }
   Expected<void> stack(Body& body, ir::NodeId loop, const PortEntry& entry, std::size_t output,
                        std::vector<ir::ValueId>& yields);
 
   LayerCtx& ctx_;
   const BodyPart& part_;
+  LayerPorts ports_;
   std::map<std::int64_t, Input> by_parameter_;  ///< entries with an external port
-  std::vector<std::int64_t> counters_;          ///< Parameters that are the number of the step
+  std::unordered_map<const PortEntry*, SlicedInput> slices_;
+  std::vector<std::int64_t> counters_;  ///< Parameters that are the number of the step
   std::vector<State> states_;
+  std::unordered_map<std::int64_t, std::size_t> state_of_result_;  ///< the first one
+  std::vector<const PortEntry*> kept_rows_;  ///< outputs of the last step that are carried
+  std::unordered_map<const PortEntry*, std::size_t> kept_row_of_;  ///< positions in kept_rows_
   std::vector<RowOutput> rows_;
-  std::vector<VariableUses::Use> variables_;     ///< of the body
-  VariableScope scope_;                          ///< of the body
-  std::vector<std::int64_t> captured_, sliced_;  ///< Parameters, in the order of the ports
-  std::vector<const PortEntry*> kept_rows_;      ///< outputs of the last step that are carried
+  std::vector<VariableUses::Use> variables_;  ///< of the body
+  VariableScope scope_;                       ///< of the body
 };
 
 }  // namespace scanloom::openvino

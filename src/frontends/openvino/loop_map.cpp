@@ -1,0 +1,275 @@
+#include "frontends/openvino/loop_map.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/utf8.h"
+#include "frontends/openvino/wide_sizes.h"
+
+namespace scanloom::openvino {
+
+using ir::ValueId;
+using tensor::Tensor;
+using tensor::Type;
+
+namespace {
+
+/// What a row is carried as before there is one: nothing of its element type and number of axes.
+Expected<Tensor> no_row(const Type& row) {
+  tensor::Shape shape;
+  for (int axis = 0; axis < (row.ranked ? row.rank() : 1); ++axis) shape.push_back(0);
+  return Tensor::zeros(row.dtype, shape);
+}
+
+/// Parameters, Results and back edges that two entries name, where one is the rule.
+Error named_twice(std::string_view first, std::string_view second, std::int64_t parameter) {
+  return invalid_model("{} and {} both lead to Parameter {}", first, second, parameter);
+}
+
+}  // namespace
+
+std::string LoopMap::entry_name(const char* kind, std::size_t i) {
+  return fmt::format("port_map {} {}", kind, i);
+}
+
+bool LoopMap::has_slices() const {
+  return std::ranges::any_of(part_.inputs,
+                             [](const PortEntry& port) { return port.axis.has_value(); });
+}
+
+Expected<void> LoopMap::gather_entries() {
+  SCANLOOM_CHECK_OK(gather_inputs());
+  for (std::size_t i = 0; i < part_.outputs.size(); ++i) {
+    const std::string& purpose = part_.outputs[i].purpose;
+    if (!purpose.empty() && purpose != "execution_condition")
+      return invalid_model("{}: purpose is '{}', execution_condition is the one of outputs",
+                           entry_name("output", i), purpose);
+  }
+  return gather_states();
+}
+
+Expected<void> LoopMap::gather_inputs() {
+  std::set<std::int64_t> counted;
+  for (std::size_t i = 0; i < part_.inputs.size(); ++i) {
+    const PortEntry& port = part_.inputs[i];
+    std::string entry = entry_name("input", i);
+    if (port.external_port < 0) {
+      if (port.purpose != "current_iteration" && !port.purpose.empty())
+        return invalid_model("{}: purpose is '{}', current_iteration is the one of inputs", entry,
+                             port.purpose);
+      counters_.push_back(port.internal_layer);
+      if (!counted.insert(port.internal_layer).second)
+        return named_twice("current_iteration", "another entry", port.internal_layer);
+      continue;
+    }
+    SCANLOOM_TRY(const std::size_t position, ports_.input(entry, port.external_port));
+    const auto operand = static_cast<int>(position);
+    const Role role = port.axis                           ? Role::sliced
+                      : ctx_.constant(operand) != nullptr ? Role::constant
+                                                          : Role::captured;
+    const auto [found, is_new] =
+        by_parameter_.emplace(port.internal_layer, Input{std::move(entry), operand, &port, role});
+    if (!is_new)
+      return named_twice(found->second.entry, entry_name("input", i), port.internal_layer);
+  }
+  for (const std::int64_t parameter : counters_)
+    if (by_parameter_.contains(parameter))
+      return named_twice("current_iteration", "another entry", parameter);
+  return {};
+}
+
+Expected<void> LoopMap::gather_states() {
+  std::map<std::int64_t, std::int64_t> seen;
+  for (const BackEdge& edge : ctx_.layer().back_edges) {
+    if (const auto [found, is_new] = seen.emplace(edge.to_layer, edge.from_layer); !is_new)
+      return invalid_model("back edges from layers {} and {} both lead to Parameter {}",
+                           found->second, edge.from_layer, edge.to_layer);
+    const auto input = by_parameter_.find(edge.to_layer);
+    if (input == by_parameter_.end())
+      return invalid_model(
+          "a back edge leads to layer {}, for whose first value port_map has no entry",
+          edge.to_layer);
+    if (input->second.role == Role::sliced)
+      return invalid_model(
+          "{} slices input port {} for Parameter {}, to which the back edge from layer {} leads "
+          "too",
+          input->second.entry, input->second.port->external_port, edge.to_layer, edge.from_layer);
+    input->second.role = Role::state;
+    state_of_result_.emplace(edge.from_layer, states_.size());
+    states_.push_back({edge.to_layer, edge.from_layer, {}});
+  }
+  return {};
+}
+
+Expected<ValueId> LoopMap::outer_value(const Input& input) {
+  Expected<ValueId> value = ctx_.in(input.position);
+  if (!value) return std::move(value).error().at(input.entry);
+  return value;
+}
+
+Expected<const SlicedInput*> LoopMap::slices_of(const PortEntry& port, const std::string& entry,
+                                                int position) {
+  if (const auto found = slices_.find(&port); found != slices_.end()) return &found->second;
+  Expected<ValueId> value = ctx_.in(position);
+  if (!value) return std::move(value).error().at(entry);
+  SCANLOOM_TRY(const SlicedInput sliced, sliced_input(ctx_, entry, port, *value));
+  return &slices_.emplace(&port, sliced).first->second;
+}
+
+Expected<ValueId> LoopMap::slice_count() {
+  for (std::size_t i = 0; i < part_.inputs.size(); ++i) {
+    const PortEntry& port = part_.inputs[i];
+    if (!port.axis || port.external_port < 0) continue;
+    const std::string entry = entry_name("input", i);
+    SCANLOOM_TRY(const std::size_t position, ports_.input(entry, port.external_port));
+    SCANLOOM_TRY(const SlicedInput* const sliced,
+                 slices_of(port, entry, static_cast<int>(position)));
+    return openvino::slice_count(ctx_.builder(), *sliced);
+  }
+  return ValueId{};
+}
+
+Expected<void> LoopMap::enter_operands(ir::LoopPorts& ports, std::vector<ValueId>& operands) {
+  for (const auto& [parameter, input] : by_parameter_) {
+    if (input.role != Role::captured) continue;
+    SCANLOOM_TRY(const ValueId value, outer_value(input));
+    operands.push_back(widest(ctx_.builder(), value));
+    ++ports.captured;
+  }
+  SCANLOOM_CHECK_OK(enter_variables(false, ports, operands));
+  for (State& state : states_) {
+    SCANLOOM_TRY(state.initial, outer_value(by_parameter_.at(state.parameter)));
+    operands.push_back(state.initial);
+  }
+  for (const PortEntry& port : part_.outputs) {
+    const auto found = ctx_.reading().changing_rows.find(&port);
+    if (found == ctx_.reading().changing_rows.end()) continue;
+    SCANLOOM_TRY(Tensor initial, no_row(found->second));
+    operands.push_back(ctx_.builder().constant(std::move(initial)));
+    kept_row_of_.emplace(&port, kept_rows_.size());
+    kept_rows_.push_back(&port);
+  }
+  if (counts()) operands.push_back(ctx_.builder().constant(Tensor::scalar<std::int64_t>(0)));
+  ports.carried =
+      static_cast<std::uint32_t>(states_.size() + kept_rows_.size() + (counts() ? 1 : 0));
+  SCANLOOM_CHECK_OK(enter_variables(true, ports, operands));
+  for (const auto& [parameter, input] : by_parameter_) {
+    if (input.role != Role::sliced) continue;
+    SCANLOOM_TRY(const SlicedInput* const sliced,
+                 slices_of(*input.port, input.entry, input.position));
+    operands.push_back(sliced->value);
+    ports.scanned.push_back(sliced->port);
+  }
+  return {};
+}
+
+Expected<void> LoopMap::enter_variables(bool carried, ir::LoopPorts& ports,
+                                        std::vector<ValueId>& operands) {
+  for (const VariableUses::Use& use : variables_) {
+    if (use.is_assigned != carried) continue;
+    SCANLOOM_TRY(const ValueId value, entered_value(ctx_.reading(), use.id));
+    operands.push_back(value);
+    ++(carried ? ports.carried : ports.captured);
+  }
+  return {};
+}
+
+void LoopMap::add_variables(Body& body, bool carried) {
+  ir::Module& module = ctx_.module();
+  for (const VariableUses::Use& use : variables_) {
+    if (use.is_assigned != carried) continue;
+    Type type = ctx_.type(ctx_.reading().scopes.back().entered.at(use.id));
+    // Sizes may change from step to step.
+    for (tensor::Dim& dim : type.dims)
+      if (carried) dim = module.dims.fresh();
+    scope_.entered[use.id] = module.add_argument(body.builder().region(), std::move(type), use.id);
+  }
+}
+
+Expected<void> LoopMap::enter_body(Body& body, const ir::LoopPorts& ports,
+                                   const std::vector<ValueId>& operands) {
+  for (auto& [id, input] : by_parameter_) {
+    SCANLOOM_TRY(input.parameter, body.parameter(input.entry, id));
+  }
+  for (const auto& [id, input] : by_parameter_) {
+    if (input.role == Role::constant)
+      SCANLOOM_CHECK_OK(body.bind(*input.parameter, Binding::of(std::make_shared<const Tensor>(
+                                                        *ctx_.constant(input.position)))));
+    if (input.role != Role::captured) continue;
+    SCANLOOM_TRY(const ValueId outer, outer_value(input));
+    SCANLOOM_TRY(const ValueId inner,
+                 body.add_captured(ctx_.builder(), outer, to_valid_utf8(input.parameter->name)));
+    SCANLOOM_CHECK_OK(body.bind(*input.parameter, Binding::of(inner)));
+  }
+  add_variables(body, false);
+  std::size_t operand = ports.first_carried_input();
+  for (const State& state : states_) {
+    // Sizes may change from step to step.
+    Type type = ctx_.type(operands[operand++]);
+    for (tensor::Dim& dim : type.dims) dim = ctx_.module().dims.fresh();
+    SCANLOOM_CHECK_OK(
+        body.add_argument(*by_parameter_.at(state.parameter).parameter, std::move(type)));
+  }
+  for (std::size_t i = 0; i < kept_rows_.size(); ++i)
+    ctx_.module().add_argument(body.builder().region(), ctx_.type(operands[operand++]), "row");
+  if (counts()) {
+    ++operand;
+    const ValueId counter =
+        ctx_.module().add_argument(body.builder().region(), Type::scalar(DType::i64), "step");
+    SCANLOOM_CHECK_OK(enter_counters(body, counter));
+  }
+  add_variables(body, true);
+  operand = ports.first_scanned_input();
+  auto port = ports.scanned.begin();
+  for (const auto& [id, input] : by_parameter_) {
+    if (input.role != Role::sliced) continue;
+    Type type = ctx_.type(operands[operand++]);
+    type.dims[static_cast<std::size_t>(port->axis)] = tensor::Dim(port->part);
+    ++port;
+    SCANLOOM_CHECK_OK(body.add_argument(*input.parameter, std::move(type)));
+  }
+  return {};
+}
+
+/// The number of the step in the element type and shape that a Parameter declares.
+Expected<void> LoopMap::enter_counters(Body& body, ValueId counter) {
+  for (const std::int64_t id : counters_) {
+    SCANLOOM_TRY(const Layer* const parameter, body.parameter("port_map current_iteration", id));
+    SCANLOOM_TRY(const Type declared, declared_type(ctx_.reading(), *parameter));
+    ops::Composer c(body.builder());
+    ValueId value = c.cast(counter, declared.dtype);
+    if (declared.ranked && declared.rank() == 1) value = c.unsqueeze(value, {0});
+    SCANLOOM_CHECK_OK(c.done());
+    SCANLOOM_CHECK_OK(body.bind(*parameter, Binding::of(value)));
+  }
+  return {};
+}
+
+Expected<void> LoopMap::make(const Control& control) {
+  SCANLOOM_CHECK_OK(gather_entries());
+  ir::LoopPorts ports;
+  std::vector<ValueId> operands;
+  if (control.trip_count.valid()) {
+    ports.has_trip_count = true;
+    operands.push_back(control.trip_count);
+  }
+  if (control.condition.valid()) {
+    ports.has_condition = true;
+    operands.push_back(control.condition);
+  }
+  SCANLOOM_CHECK_OK(enter_operands(ports, operands));
+  const ir::NodeId loop = ctx_.module().add_node(ctx_.builder().region(), ir::loop_op, operands, {},
+                                                 {}, ctx_.site().place);
+  ctx_.module().node(loop).loop = ports;
+  Body body(ctx_, part_, loop);
+  if (!body.enter()) return ctx_.poison_outputs(), Expected<void>();
+  SCANLOOM_CHECK_OK(enter_body(body, ports, operands));
+  ctx_.reading().scopes.push_back(std::move(scope_));
+  const bool done = body.run();
+  scope_ = std::move(ctx_.reading().scopes.back());
+  ctx_.reading().scopes.pop_back();
+  if (!done) return ctx_.poison_outputs(), Expected<void>();
+  return leave(body, loop);
+}
+
+}  // namespace scanloom::openvino

@@ -1,0 +1,21 @@
+// What an IR of OpenVINO calls element types. Source: OpenVINO's operation sets, "element types".
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include <scanloom/dtype.h>
+
+namespace scanloom::tensor {
+
+struct OpenvinoDtype {
+  std::string_view attribute;  ///< "f32", of attributes
+  std::string_view precision;  ///< "FP32", of ports
+};
+
+/// nullptr: an IR has no such type.
+[[nodiscard]] const OpenvinoDtype* openvino_dtype(DType dtype);
+/// By either word, in any case.
+[[nodiscard]] std::optional<DType> dtype_from_openvino(std::string_view word);
+
+}  // namespace scanloom::tensor
