@@ -335,18 +335,25 @@ def test_unknown_numbers_of_axes_are_told(tmp_path):
         scanloom.convert(tmp_path / "in.onnx", tmp_path / "out.xml")
 
 
-def test_warnings_of_reading_are_shown(tmp_path):
+@pytest.mark.parametrize(
+    ("window", "rest", "slices"),
+    [({"start": 0, "end": -1}, "the last 1 of 5 elements of axis 0", [0, 1, 2, 3]),
+     ({"start": 1, "end": 3}, "the last 1 of 3 elements from 1 to 3 of axis 0", [1, 2]),
+     ({"start": -1, "end": 2, "stride": -2}, "the last 1 of 3 elements from -1 to 2 of axis 0", [3, 4])],
+)  # fmt: skip
+def test_warnings_of_reading_are_shown(tmp_path, window, rest, slices):
     graph = openvino_ir.Graph()
     x = graph.parameter("x", "float32", [5])
     body = graph.body()
     part = body.parameter("part", "float32", [2])
     row = body.result(body.add("Add", [part, part]))
     loop = graph.loop("TensorIterator", body, [x], 1, [
-        {"kind": "input", "port": 0, "layer": part.layer, "axis": 0, "stride": 2, "part_size": 2},
+        {"kind": "input", "port": 0, "layer": part.layer, "axis": 0, "stride": 2, "part_size": 2} | window,
         {"kind": "output", "port": 0, "layer": row, "axis": 0}])  # fmt: skip
     graph.result(loop)
     path = graph.save(tmp_path)
-    with pytest.warns(UserWarning, match="the last 1 of 5 elements of axis 0 fill no slice"):
+    with pytest.warns(UserWarning, match=f"{rest} fill no slice of 2") as warned:
         scanloom.convert(path, tmp_path / "out.onnx")
+    assert len(warned) == 1
     (found,) = scanloom.InferenceSession(tmp_path / "out.onnx").run(None, {"x": np.arange(5, dtype=np.float32)})
-    assert found.tolist() == [0, 2, 4, 6]
+    assert found.tolist() == [2 * at for at in slices]

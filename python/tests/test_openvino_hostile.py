@@ -451,6 +451,12 @@ def parameter_without_entry():
     return edited(graph, ('<input external_port_id="1" internal_layer_id="1" />', ""))
 
 
+@case(r"layer 1 'state' \(Parameter\) of the body declares f32, port_map gives it f64")
+def parameter_of_another_type():
+    return edited(iterator(), ('name="h" type="Parameter" version="opset1"><data element_type="f32"',
+                               'name="h" type="Parameter" version="opset1"><data element_type="f64"'))  # fmt: skip
+
+
 @case(r"output port 2 has an entry already")
 def two_entries_for_an_output():
     graph = iterator()
