@@ -2,9 +2,11 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,6 +39,9 @@ struct SessionOptions {
   bool low_latency = false;
   /// Inputs with a default value that are fed: see Session::defaults(). The others keep theirs.
   std::vector<std::string> fed_defaults = {};
+  /// Of an IR of OpenVINO: the bytes of its .bin, copied, in place of the file beside it. A model
+  /// in memory has no other. No data: none.
+  std::span<const std::byte> weights = {};
   /// Called with every warning, from the thread that causes it; see also Session::warnings().
   std::function<void(std::string_view)> on_warning = {};
 };

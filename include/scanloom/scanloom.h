@@ -211,6 +211,11 @@ SCANLOOM_API void scanloom_session_options_set_seed(scanloom_session_options* op
 /// stream takes the sequence in pieces. 0 unless set.
 SCANLOOM_API void scanloom_session_options_set_low_latency(scanloom_session_options* options,
                                                            int low_latency);
+/// The weights of an IR of OpenVINO, the bytes of its .bin, which are copied; they are taken in
+/// place of the file beside it. Errors: invalid_argument (NULL), out_of_memory.
+SCANLOOM_API scanloom_code scanloom_session_options_set_weights(scanloom_session_options* options,
+                                                                const void* bytes, size_t size,
+                                                                scanloom_error** error);
 /// Adds a state: a value that a stream takes from `output` and feeds to `input` in the next push.
 /// Errors: invalid_argument (NULL), out_of_memory; unknown names are errors when a session is
 /// loaded.

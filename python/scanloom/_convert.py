@@ -27,12 +27,12 @@ def convert(
     """Writes a model as what the extension of `path` says: .onnx, or .xml with a .bin beside it.
 
     source: the path of an ONNX model, of an IR of OpenVINO or of a saved function; a model's bytes;
-        an onnx.ModelProto; or a function.
+        an onnx.ModelProto or openvino.Model; or a function.
     external_data: ONNX: weights stand in a file beside it, path + ".data", as they do above 2 GB in
         any case.
     stream: what loops carry along a sequence of open length becomes states of what is written, as
         SessionOptions.low_latency makes it: the sequence is fed in pieces. Models only.
-    options: how the model is read: lenient, seed, fed_defaults.
+    options: how the model is read: lenient, seed, fed_defaults, weights.
 
     Loops stay loops. States that a model keeps between runs become, in ONNX, an input `name` and an
     output `name (next)`, and a boolean input `name/kept` where the model computes what a state
@@ -51,13 +51,11 @@ def convert(
         if stream:
             raise Unsupported("what loops of a function carry cannot be kept: only that of models")
         return _convert_function(source, path, external_data)
-    if type(source).__name__ == "ModelProto":
-        proto: Any = source
-        source = proto.SerializeToString()
     model = Source.of(source)
     told = _native.convert(
-        model.data, model.is_path, writable(path), bool(external_data), bool(stream), chosen.native()
-    )
+        model.data, model.is_path, writable(path), bool(external_data), bool(stream),
+        model.native_options(chosen),
+    )  # fmt: skip
     for warning in told:
         warnings.warn(warning, stacklevel=2)
     return None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import os
+import pathlib
+import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Union
@@ -13,7 +15,7 @@ from ._errors import Error, InvalidArgument
 from ._options import SessionOptions
 
 _OWN_OPTIONS = ("threads", "execution", "optimize", "disabled_passes", "lenient", "seed", "states", "fed_defaults",
-                "low_latency")
+                "low_latency", "weights")
 _PEER_OPTIONS = ("disabled_optimizers", "enable_fallback", "read_config_from_model")
 
 _MOST_VARIANTS = 8
@@ -35,28 +37,51 @@ class Source(NamedTuple):
 
     data: bytes
     is_path: bool
+    weights: Union[bytes, None] = None  # of a model of OpenVINO in memory
 
     @classmethod
     def of(cls, path_or_bytes: Any) -> "Source":
         """Raises InvalidArgument."""
         if isinstance(path_or_bytes, (bytes, bytearray, memoryview)):
             return cls(bytes(path_or_bytes), False)
+        if type(path_or_bytes).__name__ == "ModelProto":
+            return cls(path_or_bytes.SerializeToString(), False)
+        if type(path_or_bytes).__name__ == "Model" and hasattr(path_or_bytes, "get_ordered_ops"):
+            return cls._of_openvino(path_or_bytes)
         try:
             return cls(os.fsencode(path_or_bytes), True)
         except TypeError:
             raise InvalidArgument(
-                f"a model is a path or bytes, not a {type(path_or_bytes)}"
+                f"a model is a path, bytes or a model of onnx or OpenVINO, not a {type(path_or_bytes)}"
             ) from None
         except UnicodeEncodeError:
             raise InvalidArgument(f"no file can have the path {path_or_bytes!r}") from None
 
+    @classmethod
+    def _of_openvino(cls, model: Any) -> "Source":
+        """OpenVINO writes models into files only."""
+        import openvino
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "model.xml")
+            openvino.serialize(model, str(path))
+            return cls(path.read_bytes(), False, path.with_suffix(".bin").read_bytes())
+
+    def native_options(self, options: SessionOptions) -> _native.SessionOptions:
+        """Raises what SessionOptions.native() raises."""
+        if self.weights is None:
+            return options.native()
+        own = copy.copy(options)
+        own.weights = self.weights
+        return own.native()
+
     def load(self, options: SessionOptions) -> _native.Session:
         load = _native.Session.load if self.is_path else _native.Session.load_bytes
-        return load(self.data, options.native())
+        return load(self.data, self.native_options(options))
 
 
 def check(
-    path_or_bytes: Union[str, bytes, "os.PathLike[str]"],
+    path_or_bytes: Union[str, bytes, "os.PathLike[str]", Any],
     sess_options: Union[SessionOptions, None] = None,
 ) -> CheckReport:
     """Everything that is wrong with a model, in one pass."""
@@ -65,7 +90,7 @@ def check(
         raise InvalidArgument(f"sess_options is a {type(options)}, not scanloom.SessionOptions")
     source = Source.of(path_or_bytes)
     look = _native.check if source.is_path else _native.check_bytes
-    return CheckReport(*look(source.data, options.native()))
+    return CheckReport(*look(source.data, source.native_options(options)))
 
 
 def merge_options(

@@ -27,6 +27,7 @@ class SessionOptions:
         states: list[tuple[str, str]],
         fed_defaults: list[str],
         low_latency: bool,
+        weights: Optional[bytes],
         /,
     ) -> None: ...
 

@@ -108,6 +108,8 @@ class SessionOptions(_Options):
         of the session: a stream takes the sequence in pieces and gives the bits of the whole.
     fed_defaults: inputs with a default value that must be fed; run() makes one of each input that
         is fed, by loading the model once more.
+    weights: of an IR of OpenVINO: the bytes of its .bin, in place of the file beside it. A model's bytes
+        have no other.
     enable_profiling: the times of all runs are kept; session.end_profiling() writes them to a file
         whose name begins with profile_file_prefix.
     """
@@ -128,7 +130,7 @@ class SessionOptions(_Options):
     _kind = "session"
     _defaults = _SESSION_IGNORED
     _known = frozenset(
-        ["threads", "execution", "optimize", "disabled_passes", "lenient", "seed", "states", "fed_defaults", "low_latency"]
+        ["threads", "execution", "optimize", "disabled_passes", "lenient", "seed", "states", "fed_defaults", "low_latency", "weights"]
         + ["intra_op_num_threads", "graph_optimization_level"]
         + ["enable_profiling", "profile_file_prefix"]
     )
@@ -145,6 +147,7 @@ class SessionOptions(_Options):
         states: Union[Mapping[str, str], None] = None,
         fed_defaults: Union[list[str], tuple[str, ...]] = (),
         low_latency: bool = False,
+        weights: Union[bytes, bytearray, memoryview, None] = None,
     ) -> None:
         super().__init__()
         self.threads = threads
@@ -156,6 +159,7 @@ class SessionOptions(_Options):
         self.states = dict(state_pairs(states or {}))
         self.fed_defaults = texts("fed_defaults", fed_defaults)
         self.low_latency = low_latency
+        self.weights = weights
         self.enable_profiling = False
         self.profile_file_prefix = "onnxruntime_profile_"
         self._level = GraphOptimizationLevel.ORT_ENABLE_ALL
@@ -262,6 +266,7 @@ class SessionOptions(_Options):
             state_pairs(self.states),
             texts("fed_defaults", self.fed_defaults),
             bool(self.low_latency),
+            _bytes("weights", self.weights),
         )
 
 
@@ -399,6 +404,14 @@ def _integer(name: str, value: Any, least: int, most: int = 2**63 - 1) -> int:
     if not least <= number <= most:
         raise InvalidArgument(f"{name} is {number}, but must be {least} to {most}")
     return number
+
+
+def _bytes(name: str, value: Any) -> Union[bytes, None]:
+    if value is None or isinstance(value, bytes):
+        return value
+    if isinstance(value, (bytearray, memoryview)):
+        return bytes(value)
+    raise InvalidArgument(f"{name} is a {type(value)}, but must be bytes")
 
 
 def _seconds(name: str, value: Any) -> float:

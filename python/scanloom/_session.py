@@ -38,7 +38,8 @@ class ModelMetadata(NamedTuple):
 class InferenceSession:
     """A model, loaded and ready to run. May be used from many threads at once.
 
-    path_or_bytes: an ONNX model, or an IR of OpenVINO, whose weights are the .bin beside the path.
+    path_or_bytes: an ONNX model, or an IR of OpenVINO, whose weights are the .bin beside the path, or
+        the argument `weights`; or an onnx.ModelProto or openvino.Model.
     Keyword arguments are those of SessionOptions and override it.
     Raises NotFound, InvalidModel, Unsupported: the first thing that is wrong, and how many there
     are; check() names all.
@@ -46,7 +47,7 @@ class InferenceSession:
 
     def __init__(
         self,
-        path_or_bytes: Union[str, bytes, "os.PathLike[str]"],
+        path_or_bytes: Union[str, bytes, "os.PathLike[str]", Any],
         sess_options: Union[SessionOptions, None] = None,
         providers: Union[Sequence[Any], None] = None,
         provider_options: Union[Sequence[Mapping[str, Any]], None] = None,

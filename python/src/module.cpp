@@ -1,5 +1,6 @@
 // scanloom._native: the C++ interface as Python sees it. What people use is scanloom/_session.py.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
@@ -28,11 +29,12 @@ RunSettings run_settings(double deadline, std::int64_t max_steps, std::int64_t m
   return {deadline, max_steps, max_memory, std::move(cancel), std::move(progress), watch_signals};
 }
 
-SessionOptions session_options(int threads, const std::string& execution, bool optimize,
-                               std::vector<std::string> disabled_passes, bool lenient,
-                               std::int64_t seed, Pairs states,
-                               std::vector<std::string> fed_defaults, bool low_latency) {
-  SessionOptions options;
+/// The options refer to the weights.
+void make_session_options(SessionOptions* self, int threads, const std::string& execution,
+                          bool optimize, std::vector<std::string> disabled_passes, bool lenient,
+                          std::int64_t seed, Pairs states, std::vector<std::string> fed_defaults,
+                          bool low_latency, const std::optional<nb::bytes>& weights) {
+  SessionOptions& options = *new (self) SessionOptions;
   options.threads = threads;
   options.execution = execution == "interpreted" ? Execution::interpreted
                       : execution == "stepped"   ? Execution::stepped
@@ -45,7 +47,8 @@ SessionOptions session_options(int threads, const std::string& execution, bool o
   options.states = std::move(states);
   options.fed_defaults = std::move(fed_defaults);
   options.low_latency = low_latency;
-  return options;
+  if (weights)
+    options.weights = {reinterpret_cast<const std::byte*>(weights->c_str()), weights->size()};
 }
 
 /// As the system spells it: any bytes.
@@ -256,7 +259,8 @@ NB_MODULE(_native, module) {
       .def("cancel", &CancelFlag::cancel)
       .def("reset", &CancelFlag::reset)
       .def("cancelled", &CancelFlag::cancelled);
-  nb::class_<SessionOptions>(module, "SessionOptions").def(nb::new_(&session_options));
+  nb::class_<SessionOptions>(module, "SessionOptions")
+      .def("__init__", &make_session_options, nb::keep_alive<1, 11>());
   nb::class_<RunSettings>(module, "RunSettings")
       .def(nb::new_(&run_settings), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
            nb::arg().none(), nb::arg());

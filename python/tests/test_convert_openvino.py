@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import converted
+import openvino_ir
 import openvino_layers
 import real_models
 import scanloom
@@ -69,6 +70,23 @@ def test_shared_models(shared, name, tmp_path, report):
     tally = check_all(name, [(name, shared / name, feeds)], tmp_path, report)
     # OpenVINO runs the original of silero_vad no more than its IR: ranks that a branch leaves open.
     assert tally.models == tally.equal_there + (name == "silero_vad.onnx") == 1
+
+
+def test_many_overlapping_slices(tmp_path, report):
+    """Their indices are computed: a list of them would be longer than what is sliced."""
+    graph = openvino_ir.Graph()
+    x = graph.parameter("x", "float32", [3000])
+    body = graph.body()
+    part = body.parameter("part", "float32", [500])
+    row = body.result(body.add("ReduceMax", [part, body.constant(np.array([0]))], keep_dims=True))
+    loop = graph.loop("TensorIterator", body, [x], 1, [
+        {"kind": "input", "port": 0, "layer": part.layer, "axis": 0, "stride": 3, "part_size": 500, "start": 7},
+        {"kind": "output", "port": 0, "layer": row, "axis": 0}])  # fmt: skip
+    graph.result(loop)
+    feeds = {"x": np.random.default_rng(3).normal(size=3000).astype("f")}
+    tally = check_all("many overlapping slices", [("slices", graph.save(tmp_path), feeds)], tmp_path, report)
+    assert tally.equal_there == 1
+    assert (tmp_path / "converted.bin").stat().st_size < 1000
 
 
 @pytest.mark.parametrize("module", [test_openvino_elementwise, test_openvino_shapes], ids=lambda x: x.__name__)

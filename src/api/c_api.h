@@ -28,6 +28,7 @@ struct scanloom_info {
 struct scanloom_session_options {
   scanloom::SessionOptions options;
   scanloom_execution execution = SCANLOOM_AUTOMATIC;
+  std::vector<std::byte> weights;  ///< which the options refer to
 };
 
 struct scanloom_session {

@@ -80,6 +80,22 @@ void scanloom_session_options_set_low_latency(scanloom_session_options* options,
   options->options.low_latency = low_latency != 0;
 }
 
+scanloom_code scanloom_session_options_set_weights(scanloom_session_options* options,
+                                                   const void* bytes, size_t size,
+                                                   scanloom_error** error) {
+  using namespace scanloom;
+  return c_api::protect(error, [&]() -> Expected<void> {
+    SCANLOOM_CHECK_OK(c_api::require(options, "options"));
+    SCANLOOM_CHECK_OK(c_api::require(bytes, "bytes"));
+    const auto* const first = static_cast<const std::byte*>(bytes);
+    // A byte behind them, so that no weights have a place, too.
+    options->weights.assign(first, first + size);
+    options->weights.push_back({});
+    options->options.weights = std::span<const std::byte>(options->weights).first(size);
+    return {};
+  });
+}
+
 scanloom_code scanloom_session_options_add_state(scanloom_session_options* options,
                                                  const char* input, const char* output,
                                                  scanloom_error** error) {

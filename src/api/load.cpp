@@ -51,10 +51,15 @@ struct Aliases {
   std::vector<std::vector<std::string>> inputs, outputs, layers;
 };
 
-/// The weights beside the IR: the file of the same name with .bin; none where there is no such
-/// file.
-Expected<openvino::WeightsFile> weights_of(const Source& source) {
+/// The weights that are given or stand beside the IR: the file of the same name with .bin; none
+/// where there is no such file.
+Expected<openvino::WeightsFile> weights_of(const Source& source, const SessionOptions& options) {
   openvino::WeightsFile weights;
+  if (options.weights.data() != nullptr) {
+    const auto* const data = reinterpret_cast<const char*>(options.weights.data());
+    const auto copy = std::make_shared<const std::string>(data, options.weights.size());
+    return openvino::WeightsFile{copy, *copy, "the given weights"};
+  }
   if (source.path.empty()) return weights;
   const std::filesystem::path path = std::filesystem::path(source.path).replace_extension(".bin");
   std::error_code none;
@@ -66,7 +71,7 @@ Expected<openvino::WeightsFile> weights_of(const Source& source) {
 Expected<ir::Module> read_openvino(const Source& source, const SessionOptions& options,
                                    Diagnostics& diagnostics, onnx::ModelInfo& info,
                                    Aliases* aliases) {
-  SCANLOOM_TRY(const openvino::WeightsFile weights, weights_of(source));
+  SCANLOOM_TRY(const openvino::WeightsFile weights, weights_of(source, options));
   openvino::ReadOptions read_options;
   read_options.seed = options.seed;
   openvino::ModelInfo about;
@@ -74,7 +79,7 @@ Expected<ir::Module> read_openvino(const Source& source, const SessionOptions& o
                openvino::read_model(source.bytes, weights, read_options, diagnostics, &about));
   info.graph_name = about.name;
   info.ir_version = about.version;
-  if (weights.owner != nullptr)
+  if (weights.owner != nullptr && options.weights.data() == nullptr)
     info.data_files = {std::filesystem::path(source.path).replace_extension(".bin").string()};
   if (aliases != nullptr)
     *aliases = {std::move(about.input_names), std::move(about.output_names),
@@ -92,6 +97,10 @@ Expected<ir::Module> read(const Source& source, const SessionOptions& options,
     SCANLOOM_CHECK_OK(ir::verify(module));
     return module;
   }
+  if (options.weights.data() != nullptr)
+    return fail(Code::invalid_argument,
+                "weights are given, {} bytes, which an IR of OpenVINO has: this is no IR",
+                options.weights.size());
   onnx::ReadOptions read_options;
   read_options.lenient = options.lenient;
   read_options.seed = options.seed;

@@ -363,11 +363,41 @@ TEST(CApi, NullIsFreedAndRefusedElsewhere) {
   EXPECT_EQ(scanloom_session_load_bytes(nullptr, 3, nullptr, &session, nullptr),
             SCANLOOM_INVALID_ARGUMENT);
   EXPECT_NE(scanloom_session_load_bytes(nullptr, 0, nullptr, &session, nullptr), SCANLOOM_OK);
+  EXPECT_EQ(scanloom_session_options_set_weights(nullptr, "x", 1, nullptr),
+            SCANLOOM_INVALID_ARGUMENT);
   EXPECT_EQ(scanloom_stream_new(nullptr, nullptr, nullptr), SCANLOOM_INVALID_ARGUMENT);
   EXPECT_EQ(scanloom_stream_set(nullptr, "x", nullptr, nullptr), SCANLOOM_INVALID_ARGUMENT);
   EXPECT_EQ(
       scanloom_stream_push(nullptr, nullptr, nullptr, nullptr, 0, nullptr, nullptr, 0, nullptr),
       SCANLOOM_INVALID_ARGUMENT);
+}
+
+TEST(CApi, WeightsOfAnIrInMemoryAreGiven) {
+  const std::string model =
+      R"(<net name="m" version="11"><layers>
+        <layer id="0" name="x" type="Parameter" version="opset1"><data element_type="f32" shape="2"/>
+          <output><port id="0" precision="FP32"/></output></layer>
+        <layer id="1" name="w" type="Const" version="opset1">
+          <data element_type="f32" shape="2" offset="0" size="8"/>
+          <output><port id="0" precision="FP32"/></output></layer>
+        <layer id="2" name="y" type="Multiply" version="opset1">
+          <input><port id="0"/><port id="1"/></input><output><port id="2" precision="FP32"/></output>
+        </layer>
+        <layer id="3" name="r" type="Result" version="opset1"><input><port id="0"/></input></layer>
+      </layers><edges>
+        <edge from-layer="0" from-port="0" to-layer="2" to-port="0"/>
+        <edge from-layer="1" from-port="0" to-layer="2" to-port="1"/>
+        <edge from-layer="2" from-port="2" to-layer="3" to-port="0"/></edges></net>)";
+  const OwnedOptions options(scanloom_session_options_new());
+  std::vector<float> weights = {3, 5};
+  ASSERT_EQ(scanloom_session_options_set_weights(options.get(), weights.data(), 8, nullptr),
+            SCANLOOM_OK);
+  weights = {0, 0};
+  const OwnedSession session = load_c(model, options.get());
+  const std::vector<float> x = {1, 2};
+  const Outcome all = run(session, {f32(x.data(), {2}).get()}, 1);
+  ASSERT_EQ(all.code, SCANLOOM_OK);
+  EXPECT_THAT(floats_of(all.values[0].get()), ElementsAre(3, 10));
 }
 
 TEST(CApi, OptionsReachTheSession) {

@@ -8,6 +8,15 @@ using ir::ScannedPort;
 
 namespace {
 
+/// Indices beyond these are computed by layers rather than written down.
+constexpr std::int64_t kMostListed = 4096;
+
+/// 0, 1, ... below `count`.
+Output count_up(NodeWriter& out, Output count) {
+  return out.layer("Range", 4, {out.number(0), count, out.number(1)}, DType::i64,
+                   {{"output_type", "i64"}});
+}
+
 /// Whether slices of `part` fill an axis of that size.
 bool divides(std::int64_t part, tensor::Dim size) {
   return part == 1 || (size.is_constant() && size.value() % part == 0);
@@ -43,23 +52,24 @@ ComputedWindow computed_window(NodeWriter& out, Output x, const ScannedPort& por
 Output gathered_slices(NodeWriter& out, Output x, const tensor::Type& type,
                        const ScannedPort& port) {
   const tensor::Dim size = type.dims[static_cast<std::size_t>(port.axis)];
-  if (size.is_constant()) {
-    const ir::ScanWindow window = ir::scan_window(port, size.value());
+  const auto known =
+      size.is_constant() ? std::optional(ir::scan_window(port, size.value())) : std::nullopt;
+  if (known && known->count <= kMostListed / port.part) {
     NodeWriter::Ints indices;
-    for (std::int64_t k = 0; k < window.count; ++k)
+    for (std::int64_t k = 0; k < known->count; ++k)
       for (std::int64_t i = 0; i < port.part; ++i)
-        indices.push_back(window.first + k * port.stride + i);
+        indices.push_back(known->first + k * port.stride + i);
     return out.gather(x, out.list(indices), port.axis, type.dtype);
   }
   const auto i64 = DType::i64;
-  const ComputedWindow window = computed_window(out, x, port);
-  const Output step = out.layer("Range", 4, {out.number(0), window.count, out.number(1)}, i64,
-                                {{"output_type", "i64"}});
+  const ComputedWindow window =
+      known ? ComputedWindow{out.number(known->first), out.number(known->count)}
+            : computed_window(out, x, port);
+  const Output step = count_up(out, window.count);
   const Output begin = out.binary("Add", out.binary("Multiply", step, out.number(port.stride), i64),
                                   window.first, i64);
-  NodeWriter::Ints within;
-  for (std::int64_t i = 0; i < port.part; ++i) within.push_back(i);
-  const Output indices = out.binary("Add", out.unsqueeze(begin, {1}, i64), out.list(within), i64);
+  const Output within = count_up(out, out.number(port.part));
+  const Output indices = out.binary("Add", out.unsqueeze(begin, {1}, i64), within, i64);
   return out.gather(x, out.reshape(indices, out.list({-1}), i64), port.axis, type.dtype);
 }
 

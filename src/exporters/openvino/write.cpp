@@ -37,7 +37,7 @@ class ModelWriter {
     LayerGraph graph(net, writing_.weights);
     RegionWriter top(writing_, graph);
     find_begun();
-    SCANLOOM_CHECK_OK(enter(graph, top));
+    enter(graph, top);
     for (const ir::NodeId id : this->top().nodes) {
       const auto begun = begun_.find(id);
       if (begun == begun_.end())
@@ -64,13 +64,13 @@ class ModelWriter {
     return found == module_.states.end() ? nullptr : &*found;
   }
 
-  Expected<void> enter(LayerGraph& graph, RegionWriter& region) {
+  void enter(LayerGraph& graph, RegionWriter& region) {
     for (std::size_t i = 0; i < top().args.size(); ++i) {
       const Type& type = module_.value(top().args[i]).type;
       const std::string& name = options_.input_names[i];
       if (!type.is_tensor() || element_type(type.dtype).empty())
-        return fail(Code::unsupported, "input '{}' is {}, for which an IR has no form", name,
-                    tensor::to_string(type, module_.dims));
+        writing_.refused.push_back(fmt::format("input '{}' is {}, for which an IR has no form",
+                                               name, tensor::to_string(type, module_.dims)));
       if (is_begun(i))
         continue;
       else if (const ir::State* const state = state_of_input(i))
@@ -85,7 +85,6 @@ class ModelWriter {
         region.set(top().args[i], parameter);
       }
     }
-    return {};
   }
 
   static std::vector<std::string> tensor_names(const std::vector<std::vector<std::string>>& names,
@@ -236,8 +235,8 @@ class ModelWriter {
 
   Error refused() const {
     const std::size_t count = writing_.refused.size();
-    Error error = fail(Code::unsupported, "{} of its nodes {} no form in an OpenVINO IR", count,
-                       count == 1 ? "has" : "have");
+    Error error = fail(Code::unsupported, "{} of its inputs and nodes {} no form in an OpenVINO IR",
+                       count, count == 1 ? "has" : "have");
     for (const std::string& each : writing_.refused) error.note(each);
     return error;
   }

@@ -73,7 +73,7 @@ Expected<std::string_view> Weights::range(std::uint64_t offset, std::uint64_t si
   if (!is_there_)
     return fail(Code::not_found,
                 "it needs {} bytes of weights, and there is no file of them: put the .bin beside "
-                "the .xml, under the same name",
+                "the .xml, under the same name, or give its bytes as the option 'weights'",
                 size);
   if (offset > bytes_.size() || size > bytes_.size() - offset)
     return invalid_model("it lies at bytes [{}, {}) of '{}', which has {}", offset, offset + size,
