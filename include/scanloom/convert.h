@@ -2,11 +2,15 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <scanloom/expected.h>
 #include <scanloom/options.h>
+#include <scanloom/value.h>
 
 namespace scanloom {
 
@@ -20,6 +24,11 @@ struct ConvertOptions {
   /// What loops carry along a sequence of open length becomes states of what is written, as
   /// SessionOptions::low_latency makes it: the sequence is fed in pieces. Models only.
   bool stream = false;
+  /// By the name of an input the sizes that it always has; -1: open. Models only.
+  std::vector<std::pair<std::string, std::vector<std::int64_t>>> sizes = {};
+  /// By the name of an input its value, which is copied; it is no input of what is written, and
+  /// branches that it decides give way to the side that is taken. Models only.
+  std::vector<std::pair<std::string, View>> values = {};
 };
 
 /// Reads an ONNX model, an IR of OpenVINO or a function that Function::save has written, and writes
@@ -33,7 +42,7 @@ struct ConvertOptions {
 ///
 /// Errors: those of Session::load; invalid_argument (an extension that is none of these, `to` is
 /// `from` or its weights, a file cannot be written); unsupported, with all operators that the other
-/// format has no form for.
+/// format has no form for; not_found and invalid_argument, of sizes and values.
 [[nodiscard]] SCANLOOM_API Expected<void> convert(const std::string& from, const std::string& to,
                                                   const ConvertOptions& options = {});
 /// The same of a model in memory.

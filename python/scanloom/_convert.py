@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Union
 from . import _native
 from ._errors import InvalidArgument, Unsupported
 from ._files import writable
+from ._from_onnx import Sizes, Values, fixed_inputs
 from ._loading import Source
 from ._options import SessionOptions
 
@@ -22,6 +23,8 @@ def convert(
     *,
     external_data: bool = False,
     stream: bool = False,
+    sizes: Sizes = None,
+    values: Values = None,
     options: Union[SessionOptions, None] = None,
 ) -> None:
     """Writes a model as what the extension of `path` says: .onnx, or .xml with a .bin beside it.
@@ -32,6 +35,10 @@ def convert(
         any case.
     stream: what loops carry along a sequence of open length becomes states of what is written, as
         SessionOptions.low_latency makes it: the sequence is fed in pieces. Models only.
+    sizes: by the name of an input, the sizes that it always has, None where they stay open. Models
+        only.
+    values: by the name of an input, the array or number that it always is: it is no input of what is
+        written, and branches that it decides give way to the side that is taken. Models only.
     options: how the model is read: lenient, seed, fed_defaults, weights.
 
     Loops stay loops. States that a model keeps between runs become, in ONNX, an input `name` and an
@@ -50,10 +57,13 @@ def convert(
     if isinstance(source, Function):
         if stream:
             raise Unsupported("what loops of a function carry cannot be kept: only that of models")
+        if sizes or values:
+            raise Unsupported("inputs of a function cannot be fixed: only those of models")
         return _convert_function(source, path, external_data)
     model = Source.of(source)
+    fixed, known = fixed_inputs(sizes, values)
     told = _native.convert(
-        model.data, model.is_path, writable(path), bool(external_data), bool(stream),
+        model.data, model.is_path, writable(path), bool(external_data), bool(stream), fixed, known,
         model.native_options(chosen),
     )  # fmt: skip
     for warning in told:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Union
 
 from . import _native
@@ -66,10 +66,26 @@ class ModelExpressions:
         return f"<model ({', '.join(self.inputs)}) -> ({', '.join(self.outputs)})>"
 
 
+Sizes = Union[Mapping[str, Sequence[Union[int, None]]], None]
+Values = Union[Mapping[str, Any], None]
+
+
+def fixed_inputs(
+    sizes: Sizes, values: Values
+) -> tuple[list[tuple[str, list[int]]], list[tuple[str, Any]]]:
+    """Sizes and values by the names of inputs, as the library takes them."""
+    fixed = [
+        (name, [-1 if size is None else int(size) for size in given])
+        for name, given in (sizes or {}).items()
+    ]
+    known = [(name, as_array(x, f"the input '{name}'")) for name, x in (values or {}).items()]
+    return fixed, known
+
+
 def from_onnx(
     path_or_bytes: Union[str, "os.PathLike[str]", bytes, Any],
-    sizes: Union[dict[str, Sequence[Union[int, None]]], None] = None,
-    values: Union[dict[str, Any], None] = None,
+    sizes: Sizes = None,
+    values: Values = None,
     options: Union[SessionOptions, None] = None,
 ) -> ModelExpressions:
     """An ONNX model as expressions, which can be computed, looped over and differentiated: that of
@@ -93,11 +109,7 @@ def from_onnx(
             f" {type(path_or_bytes).__name__}"
         )
     is_path = not isinstance(path_or_bytes, bytes)
-    fixed = [
-        (name, [-1 if size is None else int(size) for size in given])
-        for name, given in (sizes or {}).items()
-    ]
-    known = [(name, as_array(x, f"the input '{name}'")) for name, x in (values or {}).items()]
+    fixed, known = fixed_inputs(sizes, values)
     native = (SessionOptions() if options is None else options).native()
     inputs, names, outputs = _native.read_model(
         os.fsencode(path_or_bytes), is_path, fixed, known, native

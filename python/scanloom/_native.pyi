@@ -253,6 +253,7 @@ class Function:
 
 def convert(
     given: bytes, is_path: bool, to: bytes, external_data: bool, stream: bool,
+    sizes: list[tuple[str, list[int]]], values: list[tuple[str, np.ndarray[Any, Any]]],
     session: SessionOptions, /
 ) -> list[str]: ...
 def read_model(

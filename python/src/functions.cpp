@@ -103,11 +103,19 @@ nb::tuple load(const nb::bytes& path, const SessionOptions& session) {
   return nb::make_tuple(*std::move(made), text(note));
 }
 
-/// What reading the model warns of.
+using InputSizes = std::vector<std::pair<std::string, std::vector<std::int64_t>>>;
+using InputValues = std::vector<std::pair<std::string, nb::object>>;
+
+/// What reading the model warns of. Sizes and values by the names of inputs.
 nb::list convert_model(const nb::bytes& given, bool is_path, const nb::bytes& to,
-                       bool external_data, bool stream, const SessionOptions& session) {
+                       bool external_data, bool stream, InputSizes sizes, const InputValues& values,
+                       const SessionOptions& session) {
   std::vector<std::string> warnings;
   ConvertOptions options{.session = session, .external_data = external_data, .stream = stream};
+  options.sizes = std::move(sizes);
+  std::list<ArrayView> arrays;
+  for (const auto& [name, value] : values)
+    options.values.emplace_back(name, arrays.emplace_back(value, name, "").view());
   options.session.on_warning = [&](std::string_view warning) { warnings.emplace_back(warning); };
   const std::string path = path_of(to), from = path_of(given);
   done_or_raise([&] {
@@ -128,12 +136,9 @@ nb::tuple expressions(const Expected<ModelExpressions>& read) {
   return nb::make_tuple(read->inputs, names, read->outputs);
 }
 
-using InputSizes = std::vector<std::pair<std::string, std::vector<std::int64_t>>>;
-
 /// A model's bytes, or the path of its file; sizes and values by the names of inputs.
 nb::tuple read_model(const nb::bytes& given, bool is_path, InputSizes sizes,
-                     const std::vector<std::pair<std::string, nb::object>>& values,
-                     const SessionOptions& session) {
+                     const InputValues& values, const SessionOptions& session) {
   FromOnnxOptions options{.sizes = std::move(sizes), .values = {}, .session = session};
   std::list<ArrayView> arrays;
   for (const auto& [name, value] : values)

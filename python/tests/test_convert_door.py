@@ -256,7 +256,7 @@ def test_mistakes(tmp_path):
         scanloom.convert(tmp_path / "in.onnx", tmp_path / "no such" / "out.onnx")
     with pytest.raises(scanloom.NotFound):
         scanloom.convert(tmp_path / "none.onnx", tmp_path / "out.onnx")
-    with pytest.raises(scanloom.InvalidArgument, match="a model is a path or bytes"):
+    with pytest.raises(scanloom.InvalidArgument, match="a model is a path, bytes or"):
         scanloom.convert(3, tmp_path / "out.onnx")
     with pytest.raises(scanloom.InvalidArgument, match="not scanloom.SessionOptions"):
         scanloom.convert(tmp_path / "in.onnx", tmp_path / "out.onnx", options=1)
@@ -357,3 +357,83 @@ def test_warnings_of_reading_are_shown(tmp_path, window, rest, slices):
     assert len(warned) == 1
     (found,) = scanloom.InferenceSession(tmp_path / "out.onnx").run(None, {"x": np.arange(5, dtype=np.float32)})
     assert found.tolist() == [2 * at for at in slices]
+
+
+def stepped(tmp_path) -> str:
+    """If `double`, twice the sums of x, else x as one row: of another number of axes."""
+    graph = openvino_ir.Graph()
+    double = graph.parameter("double", "bool", [])
+    x = graph.parameter("x", "float32", [-1, -1])
+    then, other = graph.body(), graph.body()
+    inner = then.parameter("x", "float32", [-1, -1])
+    total = then.add("ReduceSum", [inner, then.constant(np.array([0]))], keep_dims=False)
+    doubled = then.result(then.add("Add", [total, total]))
+    same = other.parameter("x", "float32", [-1, -1])
+    untouched = other.result(other.add("Abs", [same]))
+    port = graph.branch([double, x], 1, [
+        (then, [{"kind": "input", "port": 1, "layer": inner.layer}, {"kind": "output", "port": 0, "layer": doubled}]),
+        (other, [{"kind": "input", "port": 1, "layer": same.layer}, {"kind": "output", "port": 0, "layer": untouched}]),
+    ])  # fmt: skip
+    graph.result(port, "y")
+    return graph.save(tmp_path)
+
+
+@pytest.mark.parametrize("extension", [".onnx", ".xml"])
+def test_sizes_and_values(tmp_path, extension):
+    """Values are no inputs of what is written, and branches that they decide are gone."""
+    source, target = stepped(tmp_path), tmp_path / f"fixed{extension}"
+    scanloom.convert(source, target, sizes={"x": [None, 3]}, values={"double": True})
+    session = scanloom.InferenceSession(target)
+    assert [(end.name, end.shape[1]) for end in session.get_inputs()] == [("x", 3)]
+    assert session.get_outputs()[0].shape == [3]
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    (y,) = session.run(None, {"x": x})
+    assert y.tolist() == [6, 10, 14]
+    if extension == ".xml":
+        openvino = pytest.importorskip("openvino")
+        compiled = openvino.Core().compile_model(target, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+        assert compiled({"x": x})[0].tolist() == [6, 10, 14]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [({"sizes": {"z": [1, 2]}}, scanloom.NotFound, "the model has no input 'z'"),
+     ({"sizes": {"x": [1]}}, scanloom.InvalidArgument, r"input 'x' is f32\[.*\], but 1 sizes are given for it"),
+     ({"values": {"double": np.float32(1)}}, scanloom.InvalidArgument, r"input 'double' is boolean\[\], the value for it f32"),
+     ({"values": {"x": np.zeros(3, "f")}}, scanloom.InvalidArgument, "but 1 sizes are given for it")],
+)  # fmt: skip
+def test_sizes_and_values_that_do_not_fit(tmp_path, arguments, error, words):
+    with pytest.raises(error, match=words):
+        scanloom.convert(stepped(tmp_path), tmp_path / "fixed.onnx", **arguments)
+    assert not (tmp_path / "fixed.onnx").exists()
+
+
+def test_silero_vad_with_fixed_inputs(shared, tmp_path):
+    """Its branch on the sample rate leaves open how many axes there are, which OpenVINO does not run."""
+    openvino = pytest.importorskip("openvino")
+    path, target = shared / "silero_vad.onnx", tmp_path / "vad.xml"
+    scanloom.convert(path, target, sizes={"input": [1, 512], "state": [2, 1, 128]}, values={"sr": 16000})
+    rng = np.random.default_rng(5)
+    feeds = {"input": rng.normal(size=(1, 512)).astype("f"), "state": rng.normal(size=(2, 1, 128)).astype("f")}
+    wanted = scanloom.InferenceSession(path).run(None, feeds | {"sr": np.array(16000)})
+    compiled = openvino.Core().compile_model(target, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    for one, other in zip(wanted, compiled(feeds).values(), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("extension", [".onnx", ".xml"])
+def test_outputs_that_are_inputs_keep_their_names(tmp_path, extension):
+    graph = openvino_ir.Graph()
+    x = graph.parameter("x", "float32", [2])
+    graph.result(x)
+    graph.result(graph.add("Abs", [x], name="y"))
+    target = tmp_path / f"same{extension}"
+    scanloom.convert(graph.save(tmp_path), target)
+    session = scanloom.InferenceSession(target)
+    assert [end.name for end in session.get_outputs()] == ["x", "y"]
+    value = np.float32([-1, 2])
+    assert [y.tolist() for y in session.run(None, {"x": value})] == [[-1, 2], [1, 2]]
+    if extension == ".xml":
+        openvino = pytest.importorskip("openvino")
+        model = openvino.Core().read_model(target)
+        assert [port.get_any_name() for port in model.outputs] == ["x", "y"]

@@ -7,6 +7,7 @@
 #include <scanloom/function.h>
 
 #include "api/export_model.h"
+#include "api/fixed_inputs.h"
 #include "api/guard.h"
 #include "api/impl.h"
 #include "api/plain_form.h"
@@ -73,6 +74,9 @@ Expected<void> convert_function(const std::string& from, const std::string& to, 
     return fail(Code::unsupported,
                 "'{}' is a saved function: what its loops carry can be kept only of models", from)
         .note("what a function keeps between calls are its shared variables");
+  if (!options.sizes.empty() || !options.values.empty())
+    return fail(Code::unsupported, "'{}' is a saved function, whose inputs cannot be fixed", from)
+        .note("give the variables their sizes and values where the function is made");
   SCANLOOM_TRY(const Function function, Function::load(from, options.session));
   if (format == Format::onnx) return function.to_onnx(to, options.external_data);
   return function.to_openvino(to);
@@ -91,9 +95,12 @@ Expected<void> convert_source(const Source& source, const std::string& to, Forma
   SCANLOOM_CHECK_OK(check_places(loaded->weights_files, to, format));
   const Sequences sequences =
       format == Format::openvino ? Sequences::become_stacks : Sequences::stay;
-  SCANLOOM_CHECK_OK(to_plain_form(loaded->module, {}, sequences));
+  const FixedInputs fixed{options.sizes, options.values};
+  SCANLOOM_CHECK_OK(fix_inputs(*loaded, fixed));
+  SCANLOOM_CHECK_OK(to_plain_form(loaded->module, {}, sequences,
+                                  fixed.any() ? KnownBranches::go : KnownBranches::stay));
   if (format == Format::openvino) warn_of_unknown_ranks(loaded->module, options.session);
-  exporters::WriteOptions names = names_of(loaded->module, format);
+  exporters::WriteOptions names = names_of(loaded->module);
   names.input_tensors = std::move(loaded->input_aliases);
   names.output_tensors = std::move(loaded->output_tensors);
   return export_model(loaded->module, names, to, format, options);

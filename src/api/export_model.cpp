@@ -83,7 +83,7 @@ Expected<Format> format_of(const std::string& path) {
               "'{}' ends neither in .onnx nor in .xml: it is not known what to write", path);
 }
 
-exporters::WriteOptions names_of(const ir::Module& module, Format format) {
+exporters::WriteOptions names_of(const ir::Module& module) {
   const ir::Region& top = module.region(module.top());
   exporters::WriteOptions names;
   names.values.resize(top.args.size());
@@ -102,8 +102,8 @@ exporters::WriteOptions names_of(const ir::Module& module, Format format) {
   }
   std::set<std::string> used;
   for (std::string& name : names.input_names) name = expr::distinct(name, used);
-  // In ONNX an output that is an input has its name.
-  for (std::size_t i = 0; format == Format::onnx && i < top.yields.size(); ++i) {
+  // An output that is an input may have its name.
+  for (std::size_t i = 0; i < top.yields.size(); ++i) {
     const auto arg = std::ranges::find(top.args, top.yields[i]) - top.args.begin();
     is_named[i] = std::cmp_less(arg, top.args.size()) &&
                   names.input_names[static_cast<std::size_t>(arg)] == names.output_names[i];

@@ -18,7 +18,7 @@ Expected<Format> format_of(const std::string& path);
 
 /// What the arguments and results of a module are called outside: the names that users see, made
 /// distinct where two are the same, and those of its states.
-exporters::WriteOptions names_of(const ir::Module& module, Format format);
+exporters::WriteOptions names_of(const ir::Module& module);
 
 /// Writes the module, which is prepared, all its files or none. Errors: invalid_argument (a file
 /// cannot be written, or would replace one that belongs to another model), unsupported.

@@ -9,14 +9,15 @@
 namespace scanloom {
 
 Expected<void> to_plain_form(ir::Module& module, const std::vector<std::string>& disabled,
-                             Sequences sequences) {
+                             Sequences sequences, KnownBranches branches) {
   constexpr std::string_view kWanted[] = {"canonicalise",   "fold_constants", "merge_common",
                                           "drop_dead_code", "simplify_ports", "sink_constants"};
   passes::RunOptions options;
   options.disabled = disabled;
   for (const passes::PassDef& pass : passes::all_passes())
     if (std::ranges::find(kWanted, pass.name) == std::end(kWanted) &&
-        (sequences == Sequences::stay || pass.name != "stack_growth"))
+        (sequences == Sequences::stay || pass.name != "stack_growth") &&
+        (branches == KnownBranches::stay || pass.name != "inline_branch"))
       options.disabled.emplace_back(pass.name);
   SCANLOOM_TRY(const passes::RunReport report, passes::run(module, options));
   return ir::verify(module);

@@ -14,8 +14,12 @@ namespace scanloom {
 /// sequences.
 enum class Sequences : bool { stay, become_stacks };
 
+/// Whether branches whose side is known give way to it.
+enum class KnownBranches : bool { stay, go };
+
 /// `disabled`: passes to leave out, too.
 Expected<void> to_plain_form(ir::Module& module, const std::vector<std::string>& disabled = {},
-                             Sequences sequences = Sequences::stay);
+                             Sequences sequences = Sequences::stay,
+                             KnownBranches branches = KnownBranches::stay);
 
 }  // namespace scanloom

@@ -112,3 +112,28 @@ def test_states_of_loops(sums, tmp_path):
     (kept,) = (name for name in inputs if name.endswith("/kept"))
     state = kept.removesuffix("/kept")
     assert state.endswith("/variable_0") and state in inputs and f"{state} (next)" in outputs
+
+
+@pytest.mark.parametrize("extension", [".onnx", ".xml"])
+def test_fixed_inputs(sums, tmp_path, extension):
+    target = tmp_path / f"fixed{extension}"
+    scanloom("convert", sums, target, "--dim", "x.0=3", "--feed", "start=ones")
+    np.save(tmp_path / "x.npy", X)
+    scanloom("run", target, "--feed", f"x={tmp_path / 'x.npy'}", "--out", tmp_path / "out.npz")
+    assert np.load(tmp_path / "out.npz")["last"].tolist() == (X.sum(0) + 1).tolist()
+    refused = scanloom("run", target, "--random", "--dim", "x.0=4", expect=BAD)
+    assert "axis 0 of input 'x' is 3, not 4" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [(["--dim", "x.0=-1"], "'-1' in 'x.0=-1' is not a size"),
+     (["--dim", "m=3"], "the model has no size 'm'"),
+     (["--dim", "x.1=3"], "axis 1 of input 'x' is 2, not 3"),
+     (["--feed", "z=1"], "the model has no input 'z'"),
+     (["--feed", "start=one"], "is no number, zeros, ones or random")],
+)  # fmt: skip
+def test_fixed_inputs_that_do_not_fit(sums, tmp_path, arguments, words):
+    answer = scanloom("convert", sums, tmp_path / "fixed.onnx", *arguments, expect=BAD)
+    assert words in answer.stderr
+    assert not (tmp_path / "fixed.onnx").exists()

@@ -28,7 +28,7 @@ using tensor::Tensor;
 Expected<ir::Module> as_onnx(ir::Module module) {
   SCANLOOM_CHECK_OK(to_plain_form(module));
   SCANLOOM_TRY(exporters::onnx::WrittenModel model,
-               exporters::onnx::write_model(module, names_of(module, Format::onnx)));
+               exporters::onnx::write_model(module, names_of(module)));
   const auto bytes = std::make_shared<std::string>(std::move(model.bytes));
   Diagnostics diagnostics;
   return onnx::read_model(bytes, *bytes, {}, diagnostics);

@@ -1,13 +1,18 @@
 // scanloom convert: models from one format to another.
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include <scanloom/convert.h>
 
 #include "commands.h"
+#include "feeds.h"
 #include "options.h"
+#include "sizes.h"
 
 namespace scanloom::cli {
 namespace {
@@ -17,7 +22,25 @@ struct ConvertArgs {
   bool lenient = false;
   bool external_data = false;
   bool stream = false;
+  FeedArgs fixed;
 };
+
+/// What --dim and --feed say of inputs by their names.
+void fix_inputs(const ConvertArgs& args, const ModelArgs& model, ConvertOptions& options) {
+  if (args.fixed.dims.empty() && args.fixed.feeds.empty()) return;
+  SessionOptions as_written = session_options(model);
+  as_written.optimize = false;
+  as_written.execution = Execution::interpreted;
+  as_written.on_warning = {};
+  const Session session = Session::load(args.from, as_written).value_or_throw();
+  options.values = make_given_feeds(session, args.fixed);
+  const Sizes sizes(session, args.fixed.dims);
+  for (const ValueInfo& input : session.inputs()) {
+    std::vector<std::int64_t> given = sizes.given_for(input);
+    if (std::ranges::any_of(given, [](std::int64_t size) { return size >= 0; }))
+      options.sizes.emplace_back(input.name, std::move(given));
+  }
+}
 
 void convert_model(const ConvertArgs& args) {
   ModelArgs model;
@@ -26,6 +49,7 @@ void convert_model(const ConvertArgs& args) {
   options.session = session_options(model);
   options.external_data = args.external_data;
   options.stream = args.stream;
+  fix_inputs(args, model, options);
   convert(args.from, args.to, options).value_or_throw();
 }
 
@@ -44,6 +68,17 @@ void add_convert(CLI::App& app, int&) {
                     "ONNX: weights in a file beside it, TO.data");
   command->add_flag("--stream", args->stream,
                     "keep what loops carry as states, so that sequences are fed in pieces");
+  command
+      ->add_option("--dim", args->fixed.dims,
+                   "NAME=SIZE of a symbolic dimension, or INPUT.AXIS=SIZE, that it always has")
+      ->type_name("DIM")
+      ->allow_extra_args(false);
+  command
+      ->add_option(
+          "--feed", args->fixed.feeds,
+          "NAME=WHAT, as of run: what an input always is; it is no input of what is written")
+      ->type_name("FEED")
+      ->allow_extra_args(false);
   command->add_flag("--lenient", args->lenient, "accept names that shadow outer names");
   command->footer("Example: scanloom convert model.xml model.onnx");
   command->callback([args] { convert_model(*args); });

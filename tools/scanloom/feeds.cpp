@@ -155,6 +155,15 @@ Given read_given(const Session& session, const FeedArgs& args, Sizes& sizes) {
   return given;
 }
 
+/// The tensor that --feed gives an input; nullopt where it has none.
+std::optional<View> fed(const ValueInfo& input, const Given& given, Makers& makers) {
+  if (const auto known = given.tensors.find(input.name); known != given.tensors.end())
+    return known->second;
+  if (const auto made = given.to_make.find(input.name); made != given.to_make.end())
+    return made_tensor(input, made->second, makers);
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<NamedView> make_feeds(const Session& session, const FeedArgs& args,
@@ -163,20 +172,25 @@ std::vector<NamedView> make_feeds(const Session& session, const FeedArgs& args,
   const Given given = read_given(session, args, makers.sizes);
   std::vector<NamedView> feeds;
   for (const ValueInfo& input : session.inputs()) {
-    const auto known = given.tensors.find(input.name);
-    const auto made = given.to_make.find(input.name);
-    if (known != given.tensors.end()) {
-      feeds.emplace_back(input.name, known->second);
-    } else if (made != given.to_make.end() || args.random) {
-      const std::string what = made == given.to_make.end() ? "random" : made->second;
-      feeds.emplace_back(input.name, made_tensor(input, what, makers));
-    } else {
+    if (const auto tensor = fed(input, given, makers))
+      feeds.emplace_back(input.name, *tensor);
+    else if (args.random)
+      feeds.emplace_back(input.name, made_tensor(input, "random", makers));
+    else
       throw Failure(
           Error(Code::invalid_argument,
                 "input '" + input.name + "' (" + input.type + ") has no feed")
               .note("--feed " + input.name + "=... gives it one, --random all that lack one"));
-    }
   }
+  return feeds;
+}
+
+std::vector<NamedView> make_given_feeds(const Session& session, const FeedArgs& args) {
+  Makers makers{Sizes(session, args.dims), Budget(0), std::mt19937_64(args.seed)};
+  const Given given = read_given(session, args, makers.sizes);
+  std::vector<NamedView> feeds;
+  for (const ValueInfo& input : session.inputs())
+    if (const auto tensor = fed(input, given, makers)) feeds.emplace_back(input.name, *tensor);
   return feeds;
 }
 

@@ -18,6 +18,9 @@ namespace scanloom::cli {
 std::vector<NamedView> make_feeds(const Session& session, const FeedArgs& args,
                                   std::int64_t max_memory = 0);
 
+/// Tensors of those inputs alone that --feed names. Throws Failure as make_feeds does.
+std::vector<NamedView> make_given_feeds(const Session& session, const FeedArgs& args);
+
 /// The same as a run takes it; refers to the names in `tensors`.
 std::vector<Feed> as_feeds(const std::vector<NamedView>& tensors);
 

@@ -53,6 +53,15 @@ Sizes::Sizes(const Session& session, const std::vector<std::string>& dims) {
   }
 }
 
+std::vector<std::int64_t> Sizes::given_for(const ValueInfo& input) const {
+  std::vector<std::int64_t> sizes;
+  for (std::size_t axis = 0; axis < input.shape.size(); ++axis) {
+    const auto* const given = given_for(input, axis);
+    sizes.push_back(given == nullptr ? -1 : given->second);
+  }
+  return sizes;
+}
+
 const Sizes::ByName::value_type* Sizes::given_for(const ValueInfo& input, std::size_t axis) const {
   const auto by_place = given_.find(place_of(input, axis));
   const auto by_name =

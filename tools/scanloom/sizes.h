@@ -19,6 +19,9 @@ class Sizes {
   /// Learns from a tensor that is fed. Throws Failure where it contradicts a size that was given.
   void learn(const ValueInfo& input, const View& tensor);
 
+  /// What --dim says of the axes of an input; -1: nothing.
+  [[nodiscard]] std::vector<std::int64_t> given_for(const ValueInfo& input) const;
+
   /// For a tensor that is made. Says on stderr which sizes nothing tells: they are 1.
   [[nodiscard]] std::vector<std::int64_t> shape_of(const ValueInfo& input) const;
 

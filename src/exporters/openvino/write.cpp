@@ -198,10 +198,23 @@ class ModelWriter {
         continue;
       const ValueId yield = top().yields[i];
       const std::string& name = options_.output_names[i];
+      if (is_input_named(yield, name)) {
+        graph.result(region.output(yield), name + "/result");
+        continue;
+      }
       const Output value = own_tensor(region.output(yield), module_.value(yield).type, graph);
       graph.name_tensor(value, tensor_names(options_.output_tensors, i, name));
       graph.result(value, name + "/result");
     }
+  }
+
+  /// Whether it is an input of that name, of which the output is no other tensor.
+  [[nodiscard]] bool is_input_named(ValueId yield, const std::string& name) const {
+    const auto arg =
+        static_cast<std::size_t>(std::ranges::find(top().args, yield) - top().args.begin());
+    if (arg == top().args.size()) return false;
+    const auto names = tensor_names(options_.input_tensors, arg, options_.input_names[arg]);
+    return std::ranges::find(names, name) != names.end();
   }
 
   /// A tensor that has no name yet, so that an output may have its own: a value may be an input, or
