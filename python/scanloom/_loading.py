@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import os
 import pathlib
 import tempfile
@@ -60,8 +61,7 @@ class Source(NamedTuple):
     @classmethod
     def _of_openvino(cls, model: Any) -> "Source":
         """OpenVINO writes models into files only."""
-        import openvino
-
+        openvino: Any = importlib.import_module("openvino")
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "model.xml")
             openvino.serialize(model, str(path))
