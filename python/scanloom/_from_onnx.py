@@ -8,6 +8,7 @@ from typing import Any, Union
 
 from . import _native
 from ._errors import InvalidType
+from ._loading import Source
 from ._options import SessionOptions
 from ._types import as_array
 from ._variable import TensorVariable, as_tensor_variable
@@ -88,8 +89,8 @@ def from_onnx(
     values: Values = None,
     options: Union[SessionOptions, None] = None,
 ) -> ModelExpressions:
-    """An ONNX model as expressions, which can be computed, looped over and differentiated: that of
-    a file, of bytes, or an onnx.ModelProto.
+    """A model as expressions, which can be computed, looped over and differentiated: whatever an
+    InferenceSession takes.
 
     Weights are constants. What is known beforehand decides branches at once:
     sizes: by the name of an input, the sizes that it always has, None where a call says it.
@@ -98,22 +99,10 @@ def from_onnx(
     Raises what InferenceSession raises for a model that cannot be read, and Unsupported where one of
     its values is a sequence, an optional or a text, or of a number of axes that only a run knows.
     """
-    if isinstance(path_or_bytes, (bytearray, memoryview)):
-        path_or_bytes = bytes(path_or_bytes)
-    elif type(path_or_bytes).__name__ == "ModelProto":
-        model: Any = path_or_bytes
-        path_or_bytes = model.SerializeToString()
-    if not isinstance(path_or_bytes, (str, os.PathLike, bytes)):
-        raise InvalidType(
-            "from_onnx takes a path or bytes, or an onnx.ModelProto, not"
-            f" {type(path_or_bytes).__name__}"
-        )
-    is_path = not isinstance(path_or_bytes, bytes)
+    source = Source.of(path_or_bytes)
     fixed, known = fixed_inputs(sizes, values)
-    native = (SessionOptions() if options is None else options).native()
-    inputs, names, outputs = _native.read_model(
-        os.fsencode(path_or_bytes), is_path, fixed, known, native
-    )
+    native = source.native_options(SessionOptions() if options is None else options)
+    inputs, names, outputs = _native.read_model(source.data, source.is_path, fixed, known, native)
     return ModelExpressions(
         {x.name: TensorVariable(x) for x in inputs},
         {name: TensorVariable(x) for name, x in zip(names, outputs)},

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Union
 
 from . import _native
-from ._errors import Error, InvalidArgument
+from ._errors import Error, InvalidArgument, InvalidType
 from ._options import SessionOptions
 
 _OWN_OPTIONS = ("threads", "execution", "optimize", "disabled_passes", "lenient", "seed", "states", "fed_defaults",
@@ -52,8 +52,8 @@ class Source(NamedTuple):
         try:
             return cls(os.fsencode(path_or_bytes), True)
         except TypeError:
-            raise InvalidArgument(
-                f"a model is a path, bytes or a model of onnx or OpenVINO, not a {type(path_or_bytes)}"
+            raise InvalidType(
+                f"a model is a path or bytes, or one of onnx or OpenVINO, not a {type(path_or_bytes)}"
             ) from None
         except UnicodeEncodeError:
             raise InvalidArgument(f"no file can have the path {path_or_bytes!r}") from None

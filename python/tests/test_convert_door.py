@@ -256,7 +256,7 @@ def test_mistakes(tmp_path):
         scanloom.convert(tmp_path / "in.onnx", tmp_path / "no such" / "out.onnx")
     with pytest.raises(scanloom.NotFound):
         scanloom.convert(tmp_path / "none.onnx", tmp_path / "out.onnx")
-    with pytest.raises(scanloom.InvalidArgument, match="a model is a path, bytes or"):
+    with pytest.raises(scanloom.InvalidArgument, match="a model is a path or bytes"):
         scanloom.convert(3, tmp_path / "out.onnx")
     with pytest.raises(scanloom.InvalidArgument, match="not scanloom.SessionOptions"):
         scanloom.convert(tmp_path / "in.onnx", tmp_path / "out.onnx", options=1)

@@ -241,8 +241,8 @@ def test_arguments_of_wrong_types(sums):
         (lambda: sums.run(None, feeds(), peer), "run_options is a .*, not scanloom.RunOptions"),
         (lambda: sums.run(["h", 3], feeds()), "output_names holds 3"),
         (lambda: sums.run(3, feeds()), "output_names is 3, but must be a list of texts"),
-        (lambda: scanloom.InferenceSession(3), "a model is a path, bytes or a model of onnx or OpenVINO, not a <class 'int'>"),
-        (lambda: scanloom.check(None), "a model is a path, bytes"),
+        (lambda: scanloom.InferenceSession(3), "a model is a path or bytes, or one of onnx or OpenVINO, not a <class 'int'>"),
+        (lambda: scanloom.check(None), "a model is a path or bytes"),
         (lambda: scanloom.check(SUM, 3), "sess_options is a <class 'int'>"),
     ):
         with pytest.raises(scanloom.InvalidArgument, match=words):

@@ -89,22 +89,19 @@ Expected<void> fix(Loaded& loaded, const std::string& name, const View& value) {
 }
 
 /// Takes inputs away that nothing reads; those behind them move up.
-void drop_inputs(Loaded& loaded, const std::vector<bool>& dropped) {
+void keep_inputs(Loaded& loaded, const std::vector<bool>& kept) {
   ir::Module& module = loaded.module;
-  std::vector<ir::ValueId>& args = module.region(module.top()).args;
-  std::vector<std::uint32_t> moved(args.size());  // by the position before
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < args.size(); ++i) {
-    moved[i] = static_cast<std::uint32_t>(kept);
-    if (dropped[i]) continue;
-    if (i < loaded.input_aliases.size())
-      std::swap(loaded.input_aliases[kept], loaded.input_aliases[i]);
-    args[kept] = args[i];
-    module.value(args[kept]).index = static_cast<std::uint32_t>(kept);
-    ++kept;
+  std::vector<std::uint32_t> moved;  // by the position before
+  std::vector<std::vector<std::string>> aliases;
+  std::uint32_t next = 0;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    moved.push_back(next);
+    if (!kept[i]) continue;
+    ++next;
+    if (i < loaded.input_aliases.size()) aliases.push_back(std::move(loaded.input_aliases[i]));
   }
-  args.resize(kept);
-  loaded.input_aliases.resize(std::min(kept, loaded.input_aliases.size()));
+  module.keep_arguments(module.top(), kept);
+  loaded.input_aliases = std::move(aliases);
   for (ir::State& state : module.states) {
     state.input = moved[state.input];
     if (state.is_kept) state.is_kept = moved[*state.is_kept];
@@ -117,16 +114,16 @@ Expected<void> fix_inputs(Loaded& loaded, const FixedInputs& fixed) {
   if (!fixed.any()) return {};
   ir::Module& module = loaded.module;
   Solution solution(loaded);
-  std::vector<bool> dropped(module.region(module.top()).args.size());
+  std::vector<bool> kept(module.region(module.top()).args.size(), true);
   for (const auto& [name, sizes] : fixed.sizes) SCANLOOM_CHECK_OK(solution.add(name, sizes));
   for (const auto& [name, value] : fixed.values) {
     SCANLOOM_CHECK_OK(solution.add(name, value.shape));
     SCANLOOM_CHECK_OK(fix(loaded, name, value));
     SCANLOOM_TRY(const std::size_t position, position_of(loaded, name));
-    dropped[position] = true;
+    kept[position] = false;
   }
   solution.put_into(module);
-  drop_inputs(loaded, dropped);
+  keep_inputs(loaded, kept);
   return ir::infer_types(module, ir::Declared::ignore);
 }
 

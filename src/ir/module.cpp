@@ -29,6 +29,17 @@ ValueId Module::add_argument(RegionId owner, Type type, std::string value_name) 
   return id;
 }
 
+void Module::keep_arguments(RegionId region_id, const std::vector<bool>& kept) {
+  std::vector<ValueId>& args = region(region_id).args;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    if (!kept[i]) continue;
+    value(args[i]).index = static_cast<std::uint32_t>(count);
+    args[count++] = args[i];
+  }
+  args.resize(count);
+}
+
 NodeId Module::add_node(RegionId parent, const OpDef& op, std::vector<ValueId> inputs,
                         std::vector<Attr> attrs, std::vector<Type> output_types, PlaceId place) {
   const NodeId id(nodes_.size());

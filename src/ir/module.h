@@ -90,6 +90,9 @@ class Module {
 
   RegionId add_region(NodeId owner, std::string name = {});
   ValueId add_argument(RegionId region, Type type, std::string name = {});
+  /// Takes the others away, which nothing reads any more; those behind them move up. `kept`: one
+  /// entry per argument.
+  void keep_arguments(RegionId region, const std::vector<bool>& kept);
   /// A node at the end of `parent` with `output_types.size()` results.
   NodeId add_node(RegionId parent, const OpDef& op, std::vector<ValueId> inputs,
                   std::vector<Attr> attrs, std::vector<Type> output_types, PlaceId place = {});

@@ -111,17 +111,12 @@ std::vector<bool> arguments_read(const Module& module) {
 
 /// Takes arguments away that no result depends on, and the nodes that read them all the same,
 /// checks included; arguments behind them move up.
-void drop_arguments(Module& module, const std::vector<bool>& dropped) {
-  std::vector<ValueId>& args = module.region(module.top()).args;
+void drop_arguments(Module& module, std::vector<bool> dropped) {
+  const std::vector<ValueId>& args = module.region(module.top()).args;
   std::vector<bool> gone(module.value_count());
-  std::vector<ValueId> kept;
-  for (std::size_t i = 0; i < args.size(); ++i) {
-    gone[args[i].index] = dropped[i];
-    if (!dropped[i]) kept.push_back(args[i]);
-  }
-  args = std::move(kept);
-  for (std::size_t i = 0; i < args.size(); ++i)
-    module.value(args[i]).index = static_cast<std::uint32_t>(i);
+  for (std::size_t i = 0; i < args.size(); ++i) gone[args[i].index] = dropped[i];
+  dropped.flip();
+  module.keep_arguments(module.top(), dropped);
   std::erase_if(module.region(module.top()).nodes, [&](NodeId id) {
     const ir::Node& node = module.node(id);
     const bool reads = std::ranges::any_of(

@@ -21,7 +21,7 @@ Expected<Tensor> no_row(const Type& row) {
   return Tensor::zeros(row.dtype, shape);
 }
 
-/// Parameters, Results and back edges that two entries name, where one is the rule.
+/// Of a Parameter, which one entry may name.
 Error named_twice(std::string_view first, std::string_view second, std::int64_t parameter) {
   return invalid_model("{} and {} both lead to Parameter {}", first, second, parameter);
 }
