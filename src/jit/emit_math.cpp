@@ -65,7 +65,7 @@ class LlvmDomain {
   static constexpr int kBits = kWidthOfLane;
 
   LlvmDomain(llvm::IRBuilder<>& builder, llvm::Type* type)
-      : builder_(builder), type_(type), int_type_(integer_type(type)) {}
+      : builder_(builder), type_(type), int_type_(integer_type(type)), isa_(isa_of(builder)) {}
 
   F constant(double value) const {
     // Rounded to the lane's type here, as a C++ conversion rounds.
@@ -98,9 +98,17 @@ class LlvmDomain {
     return {builder_.CreateAShr(a.value, static_cast<std::uint64_t>(n))};
   }
   F to_float(I a) const { return builder_.CreateSIToFP(a.value, type_); }
+  F copy_sign(F a, F b) const {
+    return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, a, b);
+  }
+  F add_exact(F a, F b, F c) const {
+    if (isa_ == Isa::baseline) return add(a, mul(b, c));
+    return builder_.CreateIntrinsic(llvm::Intrinsic::fma, {type_}, {b, c, a});
+  }
   /// Whether there is AVX-512's instruction that scales by powers of two: the same results, from
   /// fewer instructions.
-  [[nodiscard]] bool scales() const { return isa_of(builder_) == Isa::avx512; }
+  [[nodiscard]] bool scales() const { return isa_ == Isa::avx512; }
+  F round(F a) const { return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, a); }
   F scale(F a, F n) const {
     constexpr unsigned kMost = 512 / kBits, kLeast = 128 / kBits;
     auto* const vector = llvm::dyn_cast<llvm::FixedVectorType>(type_);
@@ -145,6 +153,7 @@ class LlvmDomain {
   llvm::IRBuilder<>& builder_;
   llvm::Type* type_;
   llvm::Type* int_type_;
+  Isa isa_;
 };
 
 template <class M>

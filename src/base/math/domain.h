@@ -1,7 +1,7 @@
 // MathDomain: the exact operations that the functions of base/math are written in. Scalar code
 // (scalar_domain.h), vector kernels (kernels/simd) and machine code (jit/emit_math.cpp) each
-// provide one, so all three compute every function with the same bits. There is no fma among them:
-// bits do not depend on the machine.
+// provide one, so all three compute every function with the same bits. Nothing is fused that
+// rounds: bits do not depend on the machine.
 //
 //   m.constant(double)        the value rounded to the lane's type; m.integer(int64)
 //   add sub mul div           IEEE, to nearest even
@@ -15,10 +15,16 @@
 //   shift_left(i, n) shift_right(i, n)   n constant; right: arithmetic
 //   to_float(i)               exact for the small integers that occur here
 //
-// A domain may have one operation more, for machines with an instruction for it:
+// A domain may have more, for machines with an instruction for it. None of them makes another
+// result than the operations above:
 //
 //   scales(), scale(a, n)     whether there is such an instruction; a 2^n, rounded once, n an
-//   integer
+//                             integer
+//   round(a)                  to the nearest integer, to even; if it scales
+//   at_least(a, bound)        bound where a is less; bound is no NaN and not 0
+//   at_most(a, bound)         bound where a is more
+//   add_exact(a, b, c)        a + b c, whose product is exact: a fused one rounds as it does
+//   copy_sign(a, b)           a's absolute value with b's sign
 #pragma once
 
 #include <bit>
@@ -129,8 +135,41 @@ typename M::F paired_polynomial(const M& m, typename M::F x, typename M::F squar
 /// magnitude's absolute value with sign's sign.
 template <MathDomain M>
 typename M::F copy_sign(const M& m, typename M::F magnitude, typename M::F sign) {
-  const auto mask = m.integer(Format<M::kBits>::kSignMask);
-  return m.from_bits(m.or_int(m.bits(m.abs(magnitude)), m.and_int(m.bits(sign), mask)));
+  if constexpr (requires { m.copy_sign(magnitude, sign); }) {
+    return m.copy_sign(magnitude, sign);
+  } else {
+    const auto mask = m.integer(Format<M::kBits>::kSignMask);
+    return m.from_bits(m.or_int(m.bits(m.abs(magnitude)), m.and_int(m.bits(sign), mask)));
+  }
+}
+
+/// x, but `bound` where x is less. NaN stays NaN.
+template <MathDomain M>
+typename M::F at_least(const M& m, typename M::F x, double bound) {
+  const auto limit = m.constant(bound);
+  if constexpr (requires { m.at_least(x, limit); })
+    return m.at_least(x, limit);
+  else
+    return m.select(m.less(x, limit), limit, x);
+}
+
+/// x, but `bound` where x is more. NaN stays NaN.
+template <MathDomain M>
+typename M::F at_most(const M& m, typename M::F x, double bound) {
+  const auto limit = m.constant(bound);
+  if constexpr (requires { m.at_most(x, limit); })
+    return m.at_most(x, limit);
+  else
+    return m.select(m.less(limit, x), limit, x);
+}
+
+/// a + b c. Precondition: b c is exact, or a NaN.
+template <MathDomain M>
+typename M::F add_exact(const M& m, typename M::F a, typename M::F b, typename M::F c) {
+  if constexpr (requires { m.add_exact(a, b, c); })
+    return m.add_exact(a, b, c);
+  else
+    return m.add(a, m.mul(b, c));
 }
 
 }  // namespace scanloom::math

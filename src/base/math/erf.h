@@ -15,8 +15,7 @@ typename M::F erf(const M& m, typename M::F x) {
                                     -3.88396438e-3, 3.83197126e-4,  -1.72853470e-5};
   const auto size = m.abs(x);
   const auto near = m.add(x, m.mul(x, polynomial(m, m.mul(x, x), kNear)));
-  const auto limit = m.constant(4);
-  const auto bounded = m.select(m.less(limit, size), limit, size);
+  const auto bounded = at_most(m, size, 4);
   const auto exponent = m.sub(m.mul(bounded, polynomial(m, bounded, kFar)), bounded);
   const auto far = copy_sign(m, m.sub(m.constant(1), exp(m, exponent)), x);
   const auto result = m.select(m.less(m.constant(0.927734375), size), far, near);
@@ -82,8 +81,7 @@ typename M::F erf(const M& m, typename M::F x) {
   const auto s = m.sub(size, one);
   const auto middle = m.add(m.constant(8.45062911510467529297e-01),
                             m.div(polynomial(m, s, kPa), polynomial(m, s, kQa)));
-  const auto limit = m.constant(6);
-  const auto bounded = m.select(m.less(limit, size), limit, m.select(m.less(size, one), one, size));
+  const auto bounded = at_most(m, at_least(m, size, 1), 6);
   const auto inverse = m.div(one, m.mul(bounded, bounded));
   const auto early = m.div(polynomial(m, inverse, kRa), polynomial(m, inverse, kSa));
   const auto late = m.div(polynomial(m, inverse, kRb), polynomial(m, inverse, kSb));

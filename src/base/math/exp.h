@@ -29,42 +29,6 @@ struct ExpFormat<64> {
                                              1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800.0};
 };
 
-/// x = n ln 2 + r; n both as a number and as an integer lane. Precondition: |x| below 2^20, or NaN
-/// (then r and the number n are NaN).
-template <MathDomain M>
-struct ReducedByLn2 {
-  typename M::F number_n;
-  typename M::I n;
-  typename M::F r;
-};
-
-template <MathDomain M>
-ReducedByLn2<M> reduce_by_ln2(const M& m, typename M::F x) {
-  using Exp = ExpFormat<M::kBits>;
-  using Fmt = Format<M::kBits>;
-  const auto rounder = m.constant(Fmt::kRounder);
-  const auto shifted = m.add(m.mul(x, m.constant(1.44269504088896340736)), rounder);
-  const auto n = m.sub(shifted, rounder);
-  const auto high = m.sub(x, m.mul(n, m.constant(Exp::kLn2High)));
-  return {n, m.sub_int(m.bits(shifted), m.integer(Fmt::kRounderBits)),
-          m.sub(high, m.mul(n, m.constant(Exp::kLn2Low)))};
-}
-
-/// exp(r) - 1 for |r| <= ln 2 / 2.
-template <MathDomain M>
-typename M::F expm1_reduced(const M& m, typename M::F r) {
-  const auto square = m.mul(r, r);
-  return m.add(m.mul(paired_polynomial(m, r, square, ExpFormat<M::kBits>::kCoefficients), square),
-               r);
-}
-
-/// 2^n for n within the normal exponents.
-template <MathDomain M>
-typename M::F power_of_two(const M& m, typename M::I n) {
-  using Fmt = Format<M::kBits>;
-  return m.from_bits(m.shift_left(m.add_int(n, m.integer(Fmt::kBias)), Fmt::kMantissaBits));
-}
-
 /// Whether the machine has an instruction that scales by powers of two.
 template <MathDomain M>
 bool scales(const M& m) {
@@ -83,14 +47,65 @@ typename M::F scale(const M& m, typename M::F a, typename M::F n) {
     return a;  // never asked for
 }
 
+/// To the nearest integer where scales(m).
+template <MathDomain M>
+typename M::F round(const M& m, typename M::F a) {
+  if constexpr (requires { m.round(a); })
+    return m.round(a);
+  else
+    return a;  // never asked for
+}
+
+/// x = n ln 2 + r; n as a number and, where the machine does not scale by numbers, as an integer
+/// lane. Precondition: |x| below 2^10, or NaN (then r and the number n are NaN).
+template <MathDomain M>
+struct ReducedByLn2 {
+  typename M::F number_n;
+  typename M::I n;
+  typename M::F r;
+};
+
+template <MathDomain M>
+ReducedByLn2<M> reduce_by_ln2(const M& m, typename M::F x) {
+  using Exp = ExpFormat<M::kBits>;
+  using Fmt = Format<M::kBits>;
+  const auto quotient = m.mul(x, m.constant(1.44269504088896340736));
+  // The upper part of ln 2 has so few bits that products with n are exact.
+  const auto rest = [&](typename M::F n) {
+    return m.sub(add_exact(m, x, n, m.constant(-Exp::kLn2High)),
+                 m.mul(n, m.constant(Exp::kLn2Low)));
+  };
+  if (scales(m)) {
+    const auto n = round(m, quotient);
+    return {n, m.bits(n), rest(n)};
+  }
+  const auto rounder = m.constant(Fmt::kRounder);
+  const auto shifted = m.add(quotient, rounder);
+  const auto n = m.sub(shifted, rounder);
+  return {n, m.sub_int(m.bits(shifted), m.integer(Fmt::kRounderBits)), rest(n)};
+}
+
+/// exp(r) - 1 for |r| <= ln 2 / 2.
+template <MathDomain M>
+typename M::F expm1_reduced(const M& m, typename M::F r) {
+  const auto square = m.mul(r, r);
+  return m.add(m.mul(paired_polynomial(m, r, square, ExpFormat<M::kBits>::kCoefficients), square),
+               r);
+}
+
+/// 2^n for n within the normal exponents.
+template <MathDomain M>
+typename M::F power_of_two(const M& m, typename M::I n) {
+  using Fmt = Format<M::kBits>;
+  return m.from_bits(m.shift_left(m.add_int(n, m.integer(Fmt::kBias)), Fmt::kMantissaBits));
+}
+
 /// exp(x) / 2^kHalvings, which may be finite where exp(x) is not. NaN passes through everything.
 template <int kHalvings, MathDomain M>
 typename M::F exp_halved(const M& m, typename M::F x) {
   using Exp = ExpFormat<M::kBits>;
-  const auto lowest = m.constant(Exp::kLowest), highest = m.constant(Exp::kHighest + kHalvings);
-  const auto raised = m.select(m.less(x, lowest), lowest, x);
-  const auto clamped = m.select(m.less(highest, raised), highest, raised);
-  const auto reduced = reduce_by_ln2(m, clamped);
+  const auto raised = at_least(m, x, Exp::kLowest);
+  const auto reduced = reduce_by_ln2(m, at_most(m, raised, Exp::kHighest + kHalvings));
   const auto mantissa = m.add(expm1_reduced(m, reduced.r), m.constant(1));
   if (scales(m)) {
     const auto n = reduced.number_n;
@@ -113,8 +128,7 @@ typename M::F exp(const M& m, typename M::F x) {
 template <MathDomain M>
 typename M::F exp_nonpositive(const M& m, typename M::F x) {
   using Fmt = Format<M::kBits>;
-  const auto lowest = m.constant(ExpFormat<M::kBits>::kLowest);
-  const auto reduced = reduce_by_ln2(m, m.select(m.less(x, lowest), lowest, x));
+  const auto reduced = reduce_by_ln2(m, at_least(m, x, ExpFormat<M::kBits>::kLowest));
   const auto mantissa = m.add(expm1_reduced(m, reduced.r), m.constant(1));
   if (scales(m)) return scale(m, mantissa, reduced.number_n);
   // The first product is exact, so that results which are denormal are rounded once.
@@ -130,16 +144,15 @@ typename M::F expm1_bounded(const M& m, typename M::F x) {
   const auto reduced = reduce_by_ln2(m, x);
   const auto power =
       scales(m) ? scale(m, m.constant(1), reduced.number_n) : power_of_two(m, reduced.n);
-  return m.add(m.mul(expm1_reduced(m, reduced.r), power), m.sub(power, m.constant(1)));
+  return add_exact(m, m.sub(power, m.constant(1)), expm1_reduced(m, reduced.r), power);
 }
 
 /// exp(x) - 1 for any x: 2.3 ulp.
 template <MathDomain M>
 typename M::F expm1(const M& m, typename M::F x) {
   // Below, the result is -1 in both formats.
-  const auto lowest = m.constant(-64), highest = m.constant(ExpFormat<M::kBits>::kHighest);
-  const auto raised = m.select(m.less(x, lowest), lowest, x);
-  const auto reduced = reduce_by_ln2(m, m.select(m.less(highest, raised), highest, raised));
+  const auto raised = at_least(m, x, -64);
+  const auto reduced = reduce_by_ln2(m, at_most(m, raised, ExpFormat<M::kBits>::kHighest));
   const auto rest = expm1_reduced(m, reduced.r);
   // Half the power, which is finite where the result is; doubling overflows where that does.
   const auto half = scales(m) ? scale(m, m.constant(0.5), reduced.number_n)

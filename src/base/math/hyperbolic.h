@@ -15,7 +15,7 @@ typename M::F sinh(const M& m, typename M::F x) {
   const auto power = exp_halved<1>(m, size);
   const auto far = m.sub(power, m.div(quarter, power));
   // With t = exp(|x|) - 1: (t + t / (t + 1)) / 2, in the form that keeps the digits of a small t.
-  const auto t = expm1_bounded(m, m.select(m.less(one, size), one, size));
+  const auto t = expm1_bounded(m, at_most(m, size, 1));
   const auto near = m.mul(half, m.sub(m.add(t, t), m.div(m.mul(t, t), m.add(t, one))));
   const auto result = m.select(m.less(size, one), near, far);
   return m.select(m.is_nan(x), x, copy_sign(m, result, x));

@@ -19,9 +19,7 @@ typename M::F sigmoid(const M& m, typename M::F x) {
 template <MathDomain M>
 typename M::F tanh(const M& m, typename M::F x) {
   // Beyond 20 the result is 1 in both formats.
-  const auto limit = m.constant(20);
-  const auto size = m.abs(x);
-  const auto bounded = m.select(m.less(limit, size), limit, size);
+  const auto bounded = at_most(m, m.abs(x), 20);
   const auto e = expm1_bounded(m, m.add(bounded, bounded));
   // NaN stays what it is all the way.
   return copy_sign(m, m.div(e, m.add(e, m.constant(2))), x);

@@ -54,9 +54,7 @@ typename M::F sin_shifted(const M& m, typename M::F x, int quarter_turns) {
   auto result = m.select(odd, cosine, sine);
   const auto flipped = m.equal(m.to_float(m.and_int(turns, m.integer(2))), m.constant(2));
   result = m.select(flipped, m.neg(result), result);
-  const auto one = m.constant(1);
-  result = m.select(m.less(one, result), one, result);
-  result = m.select(m.less(result, m.neg(one)), m.neg(one), result);
+  result = at_least(m, at_most(m, result, 1), -1);
   const auto infinite = m.equal(m.abs(x), m.constant(Fmt::kInfinity));
   return m.select(m.either(infinite, m.is_nan(x)), m.constant(__builtin_nan("")), result);
 }
