@@ -3,9 +3,10 @@
 #include <algorithm>
 
 #include "jit/counting_loop.h"
-#include "jit/emit_math.h"
 #include "jit/emit_memory.h"
 #include "jit/emit_program.h"
+#include "jit/fold_accumulators.h"
+#include "jit/fold_forms.h"
 
 namespace scanloom::jit {
 namespace {
@@ -16,186 +17,37 @@ using Value = llvm::Value*;
 constexpr std::size_t kMostVectors = 8;
 /// Of functions one vector holds many instructions already.
 constexpr std::size_t kMostVectorsOfMath = 2;
-/// Folds of fewer elements are not worth the further loops of the quicker form.
-constexpr std::int64_t kLeastOfQuick = 16;
-/// Instructions of a fold's program up to which it may be written out many times.
-constexpr std::size_t kMostOfLight = 8;
 /// Blocks of fewer lanes are loaded one by one rather than transposed.
 constexpr unsigned kLeastOfTransposed = 4;
-
-std::int64_t count_of(const Fold& fold) {
-  std::int64_t count = 1;
-  for (const std::int64_t size : fold.sizes) count *= size;
-  return count;
-}
-
-bool finds_index(const Fold& fold) {
-  return fold.kind == Fold::Kind::argmax || fold.kind == Fold::Kind::argmin;
-}
-bool finds_extreme(const Fold& fold) {
-  return fold.kind == Fold::Kind::max || fold.kind == Fold::Kind::min;
-}
-bool finds_greatest(const Fold& fold) {
-  return fold.kind == Fold::Kind::max || fold.kind == Fold::Kind::argmax;
-}
-
-/// The type of what is folded.
-DType term_dtype(const Fold& fold) { return fold.program.register_dtype(fold.program.results[0]); }
-
-bool has_math(const tensor::ScalarProgram& program) {
-  return std::ranges::any_of(program.instrs, [](const tensor::ScalarInstr& instr) {
-    return tensor::is_function(instr.op);
-  });
-}
-
-/// Whether it pays, as code and as time to compile it, to write the fold's program out more often.
-bool is_light(const Fold& fold) {
-  return fold.program.instrs.size() <= kMostOfLight && !has_math(fold.program);
-}
-
-/// Whether blocks of its reads are transposed.
-bool has_across(const Nest& nest, const Fold& fold) {
-  return is_light(fold) && std::ranges::any_of(fold.reads, [&](const NestOperand& read) {
-           return is_across(nest, read);
-         });
-}
-
-/// Extremes of floats may be found in a form that is wrong where a NaN, or the sign of a zero,
-/// decides; it notices that.
-bool has_quick_form(const Fold& fold) {
-  return (finds_index(fold) || finds_extreme(fold)) && is_real(term_dtype(fold)) &&
-         count_of(fold) >= kLeastOfQuick && is_light(fold);
-}
 
 /// Folds over the same axes, in one loop.
 class GroupEmitter {
  public:
   using Folds = std::vector<std::size_t>;  ///< their indices in the nest
-  /// `signs`: of extremes that are known to be zeros. `exact`: no quick forms.
-  enum class Mode : std::uint8_t { quick, signs, exact };
 
-  GroupEmitter(llvm::IRBuilder<>& builder, const FoldSite& site, Folds folds, Mode mode)
-      : builder_(builder), site_(site), folds_(std::move(folds)), mode_(mode) {
-    for (const std::size_t fold : folds_) add_accumulators(fold);
-  }
+  GroupEmitter(llvm::IRBuilder<>& builder, const FoldSite& site, Folds folds, FoldMode mode)
+      : builder_(builder),
+        site_(site),
+        folds_(std::move(folds)),
+        mode_(mode),
+        accumulators_(builder, site.nest, site.target, site.width, folds_, mode) {}
 
   /// The results, in the order of the folds.
   std::vector<Value> emit() {
     std::vector<Value> index(site_.index.begin(), site_.index.end());
-    const std::vector<Value> last = axis(index, 0, start());
+    const std::vector<Value> first =
+        accumulators_.start([&](std::size_t fold) { return first_term(fold); });
+    const std::vector<Value> last = axis(index, 0, first);
     std::vector<Value> results;
     for (std::size_t i = 0; i < folds_.size(); ++i)
-      results.push_back(finished(accumulators_[result_at_[i]], last[result_at_[i]]));
-    if (mode_ == Mode::quick) mend(last, results);
+      results.push_back(accumulators_.result(i, last));
+    if (mode_ == FoldMode::quick) mend(last, results);
     return results;
   }
 
  private:
-  enum class Kind : std::uint8_t {
-    plain,  ///< the result itself
-    // Quick forms, without regard to NaN.
-    best,   ///< the extreme, but for the sign of a zero
-    probe,  ///< the sum of all terms: NaN where a term is
-    place,  ///< the index of `best`
-    signs,  ///< the sign is that of an extreme which is zero: -0 counts as below 0
-    // Exact forms of indices.
-    exact_best,
-    exact_place,
-  };
-  /// One carried value. Functions of the terms only, they are shared by all folds that need them.
-  struct Accumulator {
-    Kind kind;
-    std::size_t fold;      ///< whose terms it is of, and how they are compared
-    std::size_t best = 0;  ///< of `place` and `exact_place`: where that extreme is
-  };
-
   [[nodiscard]] const Fold& fold(std::size_t index) const { return site_.nest.folds[index]; }
-  [[nodiscard]] bool is_quick(const Fold& fold) const {
-    return mode_ == Mode::quick && site_.width > 1 && has_quick_form(fold);
-  }
-
   Value number(std::int64_t value) { return builder_.getInt64(static_cast<std::uint64_t>(value)); }
-
-  // What is carried
-
-  static bool same_terms(const Fold& a, const Fold& b) {
-    return a.program == b.program && a.reads == b.reads;
-  }
-
-  std::size_t shared(Kind kind, std::size_t index) {
-    const auto same = [&](const Accumulator& other) {
-      return other.kind == kind && same_terms(fold(other.fold), fold(index)) &&
-             (kind == Kind::probe ||
-              finds_greatest(fold(other.fold)) == finds_greatest(fold(index)));
-    };
-    const auto known = std::ranges::find_if(accumulators_, same);
-    const auto at = static_cast<std::size_t>(known - accumulators_.begin());
-    if (known == accumulators_.end()) accumulators_.push_back({kind, index});
-    return at;
-  }
-
-  void add(Accumulator accumulator) {
-    result_at_.push_back(accumulators_.size());
-    accumulators_.push_back(accumulator);
-  }
-
-  void add_accumulators(std::size_t index) {
-    const Fold& added = fold(index);
-    if (mode_ == Mode::signs) return add({Kind::signs, index});
-    if (!is_quick(added)) {
-      if (!finds_index(added)) return add({Kind::plain, index});
-      accumulators_.push_back({Kind::exact_best, index});
-      return add({Kind::exact_place, index, accumulators_.size() - 1});
-    }
-    shared(Kind::probe, index);
-    const std::size_t best = shared(Kind::best, index);
-    if (finds_index(added)) return add({Kind::place, index, best});
-    result_at_.push_back(best);
-  }
-
-  /// Lanes of indices are as wide as those of the terms, so that one mask serves both. The planner
-  /// bounds how many elements a nest has, far below 2^31.
-  llvm::Type* place_type(const Fold& of) {
-    const bool wide = dtype_bytes(term_dtype(of)) == 8;
-    return register_type(builder_.getContext(), wide ? DType::i64 : DType::i32, site_.width);
-  }
-
-  llvm::Type* bits_type(llvm::Type* type) {
-    llvm::Type* const lane = builder_.getIntNTy(type->getScalarSizeInBits());
-    auto* const vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
-    return vector == nullptr ? lane : llvm::FixedVectorType::get(lane, vector->getNumElements());
-  }
-
-  std::vector<Value> start() {
-    std::vector<Value> carried;
-    for (const Accumulator& accumulator : accumulators_)
-      carried.push_back(start(accumulator.kind, fold(accumulator.fold), accumulator.fold));
-    return carried;
-  }
-
-  Value start(Kind kind, const Fold& of, std::size_t index) {
-    llvm::Type* const type = register_type(builder_.getContext(), term_dtype(of), site_.width);
-    switch (kind) {
-      case Kind::probe:
-        return llvm::Constant::getNullValue(type);
-      case Kind::place:
-        return llvm::Constant::getNullValue(place_type(of));
-      case Kind::exact_place:
-        return llvm::Constant::getNullValue(
-            register_type(builder_.getContext(), of.dtype, site_.width));
-      case Kind::signs:
-        return builder_.CreateBitCast(first_term(index), bits_type(type));
-      case Kind::best:
-      case Kind::exact_best:
-        return first_term(index);
-      case Kind::plain:
-        break;
-    }
-    if (finds_extreme(of)) return first_term(index);
-    if (of.kind != Fold::Kind::prod) return llvm::Constant::getNullValue(type);
-    return type->isFPOrFPVectorTy() ? llvm::ConstantFP::get(type, 1.0)
-                                    : llvm::ConstantInt::get(type, 1);
-  }
 
   Value first_term(std::size_t fold_index) {
     std::vector<Value> first(site_.index.begin(), site_.index.end());
@@ -329,142 +181,47 @@ class GroupEmitter {
                        [&](std::size_t other) { return same_terms(fold(other), fold(folds_[i])); });
       found[folds_[i]] = *same == folds_[i] ? terms(folds_[i], inputs[i]) : found[*same];
     }
-    std::vector<Value> next;
-    for (std::size_t i = 0; i < accumulators_.size(); ++i)
-      next.push_back(combined(accumulators_[i], found[accumulators_[i].fold], index, carried, i));
-    return next;
-  }
-
-  Value combined(const Accumulator& accumulator, const std::vector<Value>& found, Value index,
-                 const std::vector<Value>& carried, std::size_t own) {
-    const Fold& of = fold(accumulator.fold);
-    Value const so_far = carried[own];
-    Value const term = found[0];
-    switch (accumulator.kind) {
-      case Kind::plain:
-        return plain(of, so_far, found);
-      case Kind::probe:
-        return builder_.CreateFAdd(so_far, term);
-      case Kind::best:
-        return builder_.CreateSelect(beats(of, term, so_far), term, so_far);
-      case Kind::signs: {
-        Value const bits = builder_.CreateBitCast(term, so_far->getType());
-        return finds_greatest(of) ? builder_.CreateAnd(so_far, bits)
-                                  : builder_.CreateOr(so_far, bits);
-      }
-      case Kind::place: {
-        Value const best = carried[accumulator.best];
-        return builder_.CreateSelect(
-            of.takes_last ? beats_or_equals(of, term, best) : beats(of, term, best),
-            splat(index, so_far->getType()), so_far);
-      }
-      case Kind::exact_best:
-        return builder_.CreateSelect(precedes(of, term, so_far), term, so_far);
-      case Kind::exact_place:
-        return builder_.CreateSelect(precedes(of, term, carried[accumulator.best]),
-                                     splat(index, so_far->getType()), so_far);
-    }
-    return so_far;
-  }
-
-  Value splat(Value index, llvm::Type* type) {
-    Value const lane = builder_.CreateTrunc(index, type->getScalarType());
-    return type->isVectorTy() ? builder_.CreateVectorSplat(site_.width, lane) : lane;
-  }
-
-  Value beats(const Fold& of, Value term, Value best) {
-    return finds_greatest(of) ? builder_.CreateFCmpOGT(term, best)
-                              : builder_.CreateFCmpOLT(term, best);
-  }
-  Value beats_or_equals(const Fold& of, Value term, Value best) {
-    return finds_greatest(of) ? builder_.CreateFCmpOGE(term, best)
-                              : builder_.CreateFCmpOLE(term, best);
-  }
-
-  Value plain(const Fold& of, Value so_far, const std::vector<Value>& found) {
-    if (of.kind == Fold::Kind::multiply_add) return multiply_add(found[0], found[1], so_far);
-    tensor::ScalarProgram program{.inputs = {of.dtype, of.dtype}, .instrs = {}, .results = {2}};
-    const auto op = of.kind == Fold::Kind::sum    ? tensor::ScalarOp::add
-                    : of.kind == Fold::Kind::prod ? tensor::ScalarOp::mul
-                    : of.kind == Fold::Kind::max  ? tensor::ScalarOp::max
-                                                  : tensor::ScalarOp::min;
-    program.append({.op = op, .dtype = of.dtype, .args = {0, 1, -1}});
-    const std::vector<Value> inputs{so_far, found[0]};
-    return emit_program(builder_, program, inputs, site_.width)[2];
-  }
-
-  Value multiply_add(Value a, Value b, Value sum) {
-    if (!sum->getType()->isFPOrFPVectorTy())
-      return builder_.CreateAdd(sum, builder_.CreateMul(a, b));
-    if (site_.target.with_fma)
-      return builder_.CreateIntrinsic(llvm::Intrinsic::fma, {sum->getType()}, {a, b, sum});
-    return builder_.CreateFAdd(builder_.CreateFMul(a, b), sum);
-  }
-
-  /// The order of ops/element_order.h: NaN above all.
-  Value precedes(const Fold& of, Value element, Value best) {
-    const bool greatest = finds_greatest(of);
-    Value const a = greatest ? element : best;
-    Value const b = greatest ? best : element;  // a above b, or equal to it
-    if (!element->getType()->isFPOrFPVectorTy()) {
-      const bool is_signed = dtype_kind(term_dtype(of)) == DTypeKind::signed_int;
-      if (of.takes_last)
-        return is_signed ? builder_.CreateICmpSGE(a, b) : builder_.CreateICmpUGE(a, b);
-      return is_signed ? builder_.CreateICmpSGT(a, b) : builder_.CreateICmpUGT(a, b);
-    }
-    Value const a_is_nan = builder_.CreateFCmpUNO(a, a);
-    if (of.takes_last) return builder_.CreateOr(builder_.CreateFCmpOGE(a, b), a_is_nan);
-    Value const b_is_number = builder_.CreateFCmpORD(b, b);
-    return builder_.CreateOr(builder_.CreateFCmpOGT(a, b),
-                             builder_.CreateAnd(a_is_nan, b_is_number));
+    return accumulators_.combined(found, index, carried);
   }
 
   // Results
 
-  Value finished(const Accumulator& accumulator, Value value) {
-    if (accumulator.kind != Kind::place) return value;
-    const DType dtype = fold(accumulator.fold).dtype;
-    return builder_.CreateSExt(value, register_type(builder_.getContext(), dtype, site_.width));
-  }
-
   /// Finds anew what the quick forms may have got wrong: the signs of zeros; all where a NaN is.
   void mend(const std::vector<Value>& last, std::vector<Value>& results) {
+    Value const has_nan = accumulators_.any_nan(last);
+    if (has_nan == nullptr) return;
     Folds extremes, quick;  // indices of results
-    Value has_zero = nullptr, has_nan = nullptr;
-    const auto any = [&](Value so_far, Value here) {
-      return so_far == nullptr ? here : builder_.CreateOr(so_far, here);
-    };
+    Value has_zero = nullptr;
     for (std::size_t i = 0; i < folds_.size(); ++i) {
-      if (!is_quick(fold(folds_[i]))) continue;
+      if (!accumulators_.is_quick(fold(folds_[i]))) continue;
       quick.push_back(i);
       if (!finds_extreme(fold(folds_[i]))) continue;
       extremes.push_back(i);
-      has_zero = any(has_zero, is_zero(results[i]));
+      Value const here = is_zero(results[i]);
+      has_zero = has_zero == nullptr ? here : builder_.CreateOr(has_zero, here);
     }
-    for (std::size_t i = 0; i < accumulators_.size(); ++i)
-      if (accumulators_[i].kind == Kind::probe)
-        has_nan = any(has_nan, builder_.CreateFCmpUNO(last[i], last[i]));
-    if (has_nan != nullptr) has_nan = builder_.CreateOrReduce(has_nan);
     if (has_zero != nullptr) {
       // Where a NaN was met, all is found again anyway.
       Value const any_zero = builder_.CreateOrReduce(has_zero);
-      Value const signs_decide = builder_.CreateAnd(any_zero, builder_.CreateNot(has_nan));
-      replace_where(signs_decide, extremes, results, [&] {
-        std::vector<Value> mended = again(extremes, Mode::signs);
-        for (std::size_t i = 0; i < extremes.size(); ++i)
-          mended[i] = with_sign(results[extremes[i]], mended[i]);
-        return mended;
-      });
+      mend_signs(builder_.CreateAnd(any_zero, builder_.CreateNot(has_nan)), extremes, results);
     }
-    if (has_nan != nullptr)
-      replace_where(has_nan, quick, results, [&] { return again(quick, Mode::exact); });
+    replace_where(has_nan, quick, results, [&] { return again(quick, FoldMode::exact); });
+  }
+
+  void mend_signs(Value where, const Folds& extremes, std::vector<Value>& results) {
+    replace_where(where, extremes, results, [&] {
+      std::vector<Value> mended = again(extremes, FoldMode::signs);
+      for (std::size_t i = 0; i < extremes.size(); ++i)
+        mended[i] = with_sign(results[extremes[i]], mended[i]);
+      return mended;
+    });
   }
 
   Value is_zero(Value value) {
     return builder_.CreateFCmpOEQ(value, llvm::Constant::getNullValue(value->getType()));
   }
 
-  std::vector<Value> again(const Folds& chosen, Mode mode) {
+  std::vector<Value> again(const Folds& chosen, FoldMode mode) {
     Folds folds;
     for (const std::size_t i : chosen) folds.push_back(folds_[i]);
     return GroupEmitter(builder_, site_, std::move(folds), mode).emit();
@@ -506,9 +263,8 @@ class GroupEmitter {
   llvm::IRBuilder<>& builder_;
   const FoldSite& site_;
   Folds folds_;
-  Mode mode_;
-  std::vector<Accumulator> accumulators_;
-  std::vector<std::size_t> result_at_;  ///< of each fold
+  FoldMode mode_;
+  FoldAccumulators accumulators_;
 };
 
 /// Folds over the same axes; those that are loaded by transposing, which take all registers, alone.
@@ -541,7 +297,7 @@ std::vector<llvm::Value*> emit_folds(llvm::IRBuilder<>& builder, const FoldSite&
   std::vector<llvm::Value*> results(site.nest.folds.size());
   for (const GroupEmitter::Folds& group : groups_of(site.nest)) {
     const std::vector<llvm::Value*> found =
-        GroupEmitter(builder, site, group, GroupEmitter::Mode::quick).emit();
+        GroupEmitter(builder, site, group, FoldMode::quick).emit();
     for (std::size_t i = 0; i < group.size(); ++i) results[group[i]] = found[i];
   }
   return results;

@@ -1,0 +1,28 @@
+// What a fold of a nest is, and which forms of it are worth writing out.
+#pragma once
+
+#include <cstdint>
+
+#include "jit/emit_nest.h"
+
+namespace scanloom::jit {
+
+bool finds_index(const Fold& fold);
+bool finds_extreme(const Fold& fold);
+bool finds_greatest(const Fold& fold);
+
+/// The type of what is folded.
+DType term_dtype(const Fold& fold);
+
+bool same_terms(const Fold& a, const Fold& b);
+
+bool has_math(const tensor::ScalarProgram& program);
+
+/// Whether blocks of its reads are transposed.
+bool has_across(const Nest& nest, const Fold& fold);
+
+/// Extremes of floats may be found in a form that is wrong where a NaN, or the sign of a zero,
+/// decides; it notices that.
+bool has_quick_form(const Fold& fold);
+
+}  // namespace scanloom::jit
