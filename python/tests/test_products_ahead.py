@@ -185,3 +185,43 @@ def test_layers(operator, gates, direction):
     for steps in (20, 64, 85):
         expect_equal(model, {"xs": weights(steps, 1, 40)})
 
+
+@pytest.mark.parametrize("layout", [0, 1])
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize("operator, gates", [("GRU", 3), ("LSTM", 4), ("RNN", 1)])
+def test_last_states_alone_take_the_memory_of_a_row(operator, gates, direction, layout):
+    hidden, batch, directions = 24, 2, 2 if direction == "bidirectional" else 1
+    shape = lambda size: ["T", batch, size] if layout == 0 else [batch, "T", size]  # noqa: E731
+    state = (directions, batch, hidden) if layout == 0 else (batch, directions, hidden)
+
+    def model(outputs: list[str]) -> bytes:
+        names = ["ys" if "ys" in outputs else "", "last"]
+        node = helper.make_node(
+            operator, ["xs", "w", "r"], names, hidden_size=hidden, direction=direction, layout=layout
+        )
+        ys = ["T", directions, batch, hidden] if layout == 0 else [batch, "T", directions, hidden]
+        infos = {"ys": tensor("ys", *ys), "last": tensor("last", *state)}
+        graph = helper.make_graph(
+            [node], "g", [tensor("xs", *shape(4))], [infos[name] for name in outputs],
+            [numpy_helper.from_array(array, name) for name, array in constants.items()],
+        )  # fmt: skip
+        opsets = [helper.make_opsetid("", 18)]
+        return helper.make_model(graph, ir_version=8, opset_imports=opsets).SerializeToString()
+
+    constants = {
+        "w": weights(directions, gates * hidden, 4),
+        "r": weights(directions, gates * hidden, hidden) * np.float32(0.1),
+    }
+    with_rows, alone = model(["ys", "last"]), model(["last"])
+    for steps in (1, 33):
+        xs = weights(*[steps if size == "T" else size for size in shape(4)])
+        for way in [*WAYS, {"execution": "interpreted"}]:
+            options = scanloom.SessionOptions(**way)
+            expected = scanloom.InferenceSession(with_rows, options).run(["last"], {"xs": xs})
+            found = scanloom.InferenceSession(alone, options).run(None, {"xs": xs})
+            np.testing.assert_array_equal(found[0], expected[0])
+    if operator == "LSTM":
+        steps = 20_000
+        xs = np.zeros([steps if size == "T" else size for size in shape(4)], np.float32)
+        little = scanloom.RunOptions(max_memory=steps * batch * hidden * 4 // 4)
+        scanloom.InferenceSession(alone).run(None, {"xs": xs}, little)

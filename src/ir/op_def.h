@@ -119,6 +119,9 @@ struct OpDef {
   tensor::BoxedFn boxed = nullptr;
   /// Of pointwise operators: the element program; returns the result's register.
   Reg (*scalar)(ScalarCtx&) = nullptr;
+  /// Of operators whose result 0 is made row by row along an axis, and no row is read once the next
+  /// one is begun: that axis. Where nothing reads the result, its rows lie on each other.
+  int (*rows_axis)(std::span<const tensor::Attr>) = nullptr;
   /// Of view operators: nullopt where this view cannot be expressed by strides (then it is a copy).
   std::optional<ViewOf> (*view)(const ViewCtx&) = nullptr;
 

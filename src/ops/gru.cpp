@@ -128,6 +128,7 @@ constinit const ir::OpDef gru_op{
     .effects = ir::Effects::may_fail,
     .infer = infer,
     .reference = reference,
+    .rows_axis = steps_axis,
 };
 
 }  // namespace scanloom::ops

@@ -62,6 +62,7 @@ constinit const ir::OpDef lstm_op{
     .effects = ir::Effects::may_fail,
     .infer = infer,
     .reference = run_lstm,
+    .rows_axis = steps_axis,
 };
 
 }  // namespace scanloom::ops

@@ -84,6 +84,11 @@ std::vector<Dim> state_sizes(const RecurrentSizes& sizes) {
   return {sizes.directions, sizes.batch, sizes.hidden};
 }
 
+int steps_axis(std::span<const tensor::Attr> attrs) {
+  const bool batch_first = attrs[static_cast<std::size_t>(RecurrentAttr::layout)].integer() == 1;
+  return batch_first ? 1 : 0;
+}
+
 Expected<void> set_recurrent_results(ir::InferCtx& ctx, const RecurrentSizes& sizes) {
   const auto [steps, batch, input, hidden, d, batch_first] = sizes;
   std::vector<Dim> all = {steps, d, batch, hidden};

@@ -37,6 +37,9 @@ Expected<void> expect_sizes(ir::InferCtx& ctx, int i, std::string_view name,
 /// The sizes of a state: directions, batch, hidden, or the batch first.
 std::vector<tensor::Dim> state_sizes(const RecurrentSizes& sizes);
 
+/// OpDef::rows_axis: that of the steps.
+int steps_axis(std::span<const tensor::Attr> attrs);
+
 /// Sets output 0, the states of all steps, and output 1, the last ones.
 Expected<void> set_recurrent_results(ir::InferCtx& ctx, const RecurrentSizes& sizes);
 

@@ -77,6 +77,7 @@ constinit const ir::OpDef rnn_op{
     .effects = ir::Effects::may_fail,
     .infer = infer,
     .reference = reference,
+    .rows_axis = steps_axis,
 };
 
 }  // namespace scanloom::ops

@@ -99,9 +99,10 @@ Expected<void> Binder::bind_kernel(ir::NodeId id) {
   std::vector<Location> inputs, outputs;
   for (const ir::ValueId input : node.inputs)
     inputs.push_back(input.valid() ? location(input) : Location{});
-  for (const ir::ValueId output : node.outputs) {
-    outputs.push_back(output_location(output));
-    set_location(output, outputs.back());
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    std::optional<Location> rows = unread_rows(node, i);
+    outputs.push_back(rows ? *std::move(rows) : output_location(node.outputs[i]));
+    set_location(node.outputs[i], outputs.back());
   }
   const auto try_all = [&] {
     return std::ranges::any_of(candidates(*node.op), [&](kernels::KernelId candidate) {

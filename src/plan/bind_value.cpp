@@ -88,6 +88,21 @@ Location Binder::output_location(ir::ValueId id) {
   return new_buffer(type(id).dtype, type(id).shape());
 }
 
+std::optional<Location> Binder::unread_rows(const ir::Node& node, std::size_t output) {
+  const ir::ValueId id = node.outputs[output];
+  if (output != 0 || node.op->rows_axis == nullptr || uses_[id.index] != 0) return std::nullopt;
+  const tensor::Shape dims = type(id).shape();
+  const int axis = node.op->rows_axis(node.attrs);
+  if (dims[axis] == 0) return std::nullopt;
+  tensor::Shape row = dims;
+  row[axis] = 1;
+  tensor::Shape strides = tensor::contiguous_strides(row);
+  strides[axis] = 0;
+  Location location = new_buffer(type(id).dtype, row);
+  location.spot.layout = add_layout(dims, strides);
+  return location;
+}
+
 std::int64_t Binder::account_for(ir::ValueId id) {
   const std::int64_t bytes =
       type(id).shape().elements() * static_cast<std::int64_t>(dtype_bytes(type(id).dtype));

@@ -89,6 +89,8 @@ class Binder {
   Location new_dynamic(DType dtype);
   Location new_object(DType dtype, ObjectInit init = {});
   Location output_location(ir::ValueId id);
+  /// A result that nothing reads, of which there is one row only (OpDef::rows_axis).
+  std::optional<Location> unread_rows(const ir::Node& node, std::size_t output);
   /// The bytes of a value of known sizes; the largest is named where memory does not suffice.
   std::int64_t account_for(ir::ValueId id);
   SlotId new_slot(SlotInit init = {});

@@ -73,6 +73,22 @@ TEST(Bind, ResultsAndRowsAreWrittenWhereTheyBelong) {
   EXPECT_NE(print(**binding).find("16 bytes per step"), std::string::npos);
 }
 
+TEST(Bind, RowsOfALayerThatNothingReadsLieOnEachOther) {
+  const auto arena_of = [](std::int64_t steps) {
+    const auto binding = bind_text(R"(module "last" {
+  graph(%0 "x": f32[T,2,4], %1 "w": f32[2,32,4], %2 "r": f32[2,32,8]) {
+    %3, %4, %5 = lstm(%0, %1, %2, _, _, _, _, _) {direction = "bidirectional", hidden_size = 8, layout = 0, input_forget = 0} : f32[T,2,2,8], f32[2,2,8], f32[2,2,8]
+    yield %4 "y_h"
+  }
+}
+)",
+                                   {{steps, 2, 4}, {2, 32, 4}, {2, 32, 8}});
+    EXPECT_TRUE(binding) << binding.error().message();
+    return binding ? (*binding)->arena_bytes : -1;
+  };
+  EXPECT_EQ(arena_of(3), arena_of(3000));
+}
+
 TEST(Bind, ResultsUnderOtherSizesAreWrittenWhereTheyBelong) {
   const auto binding = bind_text(R"(module "views" {
   graph(%0 "x": f32[T,4]) {
