@@ -17,7 +17,7 @@ CHECK := python3 tools/dev
 help:
 	@echo 'make demo    a voice detector and a digit reader, from nothing to a picture'
 	@echo 'make test    builds, checks the sources, runs the C++ and the Python tests'
-	@echo 'make bench   measures Scanloom beside its peers; ARGS="--only lstm" selects'
+	@echo 'make bench   measures Scanloom beside its peers; ARGS="--only lstm --sizes h=256" selects'
 	@echo 'make bench-peers  installs the peers that the benchmarks can do without'
 	@echo 'make check   the checks on the sources alone: format, layers, lists, sizes, words, headers'
 	@echo 'make format  formats the C++ sources'

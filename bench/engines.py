@@ -22,9 +22,9 @@ def scanloom_session(path, execution="automatic", threads=1):
     return scanloom.InferenceSession(str(path), threads=threads, execution=execution)
 
 
-def onnxruntime_session(path, optimize=True):
+def onnxruntime_session(path, optimize=True, threads=1):
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
+    options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     if not optimize:
@@ -60,14 +60,15 @@ def in_words(found):
     return words.pop() if len(words) == 1 else "mixed"
 
 
-def executions(path, feeds):
+def executions(path, feeds, threads=1):
     """{word: engine}: with all the machine code that Scanloom has for the model, and without any.
 
     Execution "automatic" is the former from the first step, or after many: it would change while
     it is timed."""
     ways = {}
     for execution in ("compiled", "stepped"):
-        session, at_first = scanloom_session(path, execution), scanloom_session(path)
+        session = scanloom_session(path, execution, threads)
+        at_first = scanloom_session(path, threads=threads)
         session.run(None, feeds)
         at_first.run(None, feeds)
         found, chosen = "; ".join(strategies(session)), "; ".join(strategies(at_first))
@@ -75,7 +76,7 @@ def executions(path, feeds):
         if execution == "compiled" and found != chosen:
             found += f"; automatic starts {chosen}"
         run = functools.partial(session.run, None, feeds)
-        ways.setdefault(words, Engine("scanloom", run, found))
+        ways.setdefault(words, Engine("scanloom", run, found, execution=execution))
         if not words:
             break
     return ways
@@ -89,8 +90,8 @@ def compiled(path, feeds, threads):
     return Engine("scanloom", run, "; ".join(strategies(session)))
 
 
-def peer(path, feeds, name="onnxruntime"):
-    session = onnxruntime_session(path)
+def peer(path, feeds, name="onnxruntime", threads=1):
+    session = onnxruntime_session(path, threads=threads)
     return Engine(name, lambda: session.run(None, feeds))
 
 

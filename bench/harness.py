@@ -5,14 +5,16 @@ else the machine does meets both. What counts is the ratio within a pair; its me
 with the target."""
 
 import dataclasses
+import itertools
 import pathlib
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 Arrays = Sequence[np.ndarray]
+Sizes = Mapping[str, int]  # by letter: b for batch, h for units, n for elements or states
 
 PAIRS_OF_MEMORY = 3  # it differs little from run to run
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
@@ -37,6 +39,7 @@ class Engine:
     run: Callable
     strategy: str = ""  # how Scanloom executes its loops, in the words of session.explain()
     timed: bool = False
+    execution: str = ""  # what Scanloom was told to do: compiled or stepped
 
 
 @dataclasses.dataclass
@@ -61,6 +64,8 @@ class Question:
     tolerance: float = 0.0  # relative to the largest magnitude of the reference; 0: equal
     reference_name: str = "numpy"
     memory: bool = False  # bytes in the place of times; a few pairs are enough
+    sizes: Sizes = dataclasses.field(default_factory=dict)  # what --sizes selects by
+    pairing: str = ""  # the name without what Scanloom made of it, where the name tells that
 
 
 @dataclasses.dataclass
@@ -74,10 +79,29 @@ class Place:
     baseline: object
     only: Sequence[str] = ()
     threads: int = 1  # of those engines that are asked to take more than one
+    sizes: Mapping[str, Sequence[int]] = dataclasses.field(default_factory=dict)
 
-    def wants(self, name: str) -> bool:
-        """Whether a question whose name begins so may be asked."""
+    def wants(self, name: str, sizes: Sizes | None = None) -> bool:
+        """Whether a question whose name begins so may be asked; one of these sizes, where they are
+        given."""
+        if sizes is not None and not self.has_sizes(sizes):
+            return False
         return not self.only or any(x.startswith(name) or name.startswith(x) for x in self.only)
+
+    def has_sizes(self, sizes: Sizes) -> bool:
+        """Whether the sizes are among those that are asked for. All are where none are named."""
+        return all(sizes.get(letter) in values for letter, values in self.sizes.items())
+
+    def further_sizes(self, known: Sequence[Sizes], usual: Mapping[str, int | None]) -> list[Sizes]:
+        """Sizes that are asked for and are not among the known: all combinations. What is not named
+        is as usual; where that is None it must be named."""
+        if not self.sizes or not self.sizes.keys() <= usual.keys():
+            return []
+        if any(usual[letter] is None and letter not in self.sizes for letter in usual):
+            return []
+        values = [self.sizes.get(letter, [number]) for letter, number in usual.items()]
+        named = [dict(zip(usual, numbers)) for numbers in itertools.product(*values)]
+        return [sizes for sizes in named if sizes not in known]
 
 
 @dataclasses.dataclass
@@ -106,24 +130,33 @@ class Comparison:
 
 def check(question: Question, engine: Engine) -> None:
     """Runs the engine once and compares with the reference. Raises Wrong."""
-    results = engine.run()[1] if engine.timed else engine.run()
-    if len(results) != len(question.reference):
+    check_results(question, engine.name, results_of(engine), question.reference)
+
+
+def results_of(engine: Engine) -> Arrays:
+    return engine.run()[1] if engine.timed else engine.run()
+
+
+def check_results(
+    question: Question, name: str, results: Arrays, reference: Arrays, whose: str = "the reference"
+) -> None:
+    """Raises Wrong where the results of an engine of that name are not those of the reference."""
+    if len(results) != len(reference):
         raise Wrong(
-            f"{question.name}: {engine.name} gives {len(results)} results, "
-            f"the reference has {len(question.reference)}"
+            f"{question.name}: {name} gives {len(results)} results, {whose} has {len(reference)}"
         )
-    for index, (found, wanted) in enumerate(zip(results, question.reference)):
+    for index, (found, wanted) in enumerate(zip(results, reference)):
         found, wanted = np.asarray(found), np.asarray(wanted)
         if found.size != wanted.size:
             raise Wrong(
-                f"{question.name}: result {index} of {engine.name} has {found.size} elements, "
-                f"the reference has {wanted.size}"
+                f"{question.name}: result {index} of {name} has {found.size} elements, "
+                f"{whose} has {wanted.size}"
             )
         wrong = np.abs(found.reshape(-1).astype(np.float64) - wanted.reshape(-1))
         allowed = question.tolerance * max(1.0, float(np.abs(wanted).max(initial=0)))
         if not wrong.max(initial=0) <= allowed:
             raise Wrong(
-                f"{question.name}: result {index} of {engine.name} differs from the reference "
+                f"{question.name}: result {index} of {name} differs from {whose} "
                 f"by {wrong.max():.3g}, {allowed:.3g} is allowed"
             )
 

@@ -1,6 +1,7 @@
 """The plain C loops of baseline/, compiled for this machine when the benchmark starts."""
 
 import ctypes
+import functools
 import pathlib
 import shutil
 import subprocess
@@ -24,8 +25,9 @@ def compiler() -> str:
 
 
 def _make_library(folder: pathlib.Path, name: str, flags: Sequence[str]) -> ctypes.CDLL:
-    """Linked without the flags: with -ffast-math the linker adds code that switches denormals off
+    """Compiled when it is first called. Linked without the flags: with -ffast-math the linker adds code that switches denormals off
     in the whole process."""
+    folder.mkdir(parents=True, exist_ok=True)
     objects = []
     for source in SOURCES:
         objects.append(str(folder / f"{name}_{source.stem}.o"))
@@ -39,14 +41,21 @@ class Baseline:
     """Calls into the compiled loops. Outputs are the caller's arrays, so nothing is allocated."""
 
     def __init__(self, folder: pathlib.Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self._calls = _make_library(folder, "baseline", [])
-        self._fast_calls = _make_library(folder, "baseline_fast", FAST)
+        self._folder = folder
+
+    @functools.cached_property
+    def _calls(self) -> ctypes.CDLL:
+        calls = _make_library(self._folder, "baseline", [])
         i64, f32, pointer = ctypes.c_int64, ctypes.c_float, ctypes.c_void_p
-        self._declare("counter", [i64, i64, i64], i64)
-        self._declare("counter_rows", [i64, i64, i64, pointer], i64)
-        self._declare("ema", [i64, f32, f32, f32, pointer, pointer], f32)
-        self._declare("biquad", [i64, pointer, pointer, pointer, pointer], None)
+        _declare(calls, "counter", [i64, i64, i64], i64)
+        _declare(calls, "counter_rows", [i64, i64, i64, pointer], i64)
+        _declare(calls, "ema", [i64, f32, f32, f32, pointer, pointer], f32)
+        _declare(calls, "biquad", [i64, pointer, pointer, pointer, pointer], None)
+        return calls
+
+    @functools.cached_property
+    def _fast_calls(self) -> ctypes.CDLL:
+        return _make_library(self._folder, "baseline_fast", FAST)
 
     def counter(self, steps: int, start: int) -> list[np.ndarray]:
         return [np.int64(self._calls.scanloom_counter(steps, start, 1))]
@@ -87,10 +96,11 @@ class Baseline:
 
         return Engine("C fast" if fast else "C loop", run)
 
-    def _declare(self, name: str, arguments: list[type], result: type | None) -> None:
-        function = getattr(self._calls, f"scanloom_{name}")
-        function.argtypes = arguments
-        function.restype = result
+
+def _declare(calls: ctypes.CDLL, name: str, arguments: list[type], result: type | None) -> None:
+    function = getattr(calls, f"scanloom_{name}")
+    function.argtypes = arguments
+    function.restype = result
 
 
 def _ctype(argument) -> Callable:

@@ -8,7 +8,7 @@ import numpy as np
 
 import engines
 import peers
-from harness import Arrays, Peer, Place, Question
+from harness import Arrays, Peer, Place, Question, Sizes
 
 
 @dataclasses.dataclass
@@ -24,20 +24,22 @@ class Workload:
     tolerance: float
     peers: list[Peer]  # beyond those that run the model
     target: float | None = None  # for the peers that run the model
-    onnxruntime_name: str = "onnxruntime"
+    sizes: Sizes = dataclasses.field(default_factory=dict)
 
 
 def ask(place: Place, workload: Workload) -> Iterator[Question]:
-    """Compiled, beside all peers; and stepped, beside onnxruntime."""
-    if not place.wants(workload.name):
+    """Compiled, beside all peers; and stepped, beside onnxruntime. All with as many threads as the
+    place says."""
+    if not place.wants(workload.name, workload.sizes):
         return
     path = place.build / f"{workload.name.replace('/', '_')}.onnx"
     workload.write(path)
     reference = workload.reference()
-    onnxruntime = engines.peer(path, workload.feeds, workload.onnxruntime_name)
-    openvino = peers.optional("openvino", "model", path, workload.feeds, target=workload.target)
+    threads, feeds = place.threads, workload.feeds
+    onnxruntime = engines.peer(path, feeds, threads=threads)
+    openvino = peers.optional("openvino", "model", path, feeds, threads, target=workload.target)
     everyone = [Peer(onnxruntime, workload.target), *openvino, *workload.peers]
-    for index, (word, ours) in enumerate(engines.executions(path, workload.feeds).items()):
+    for index, (word, ours) in enumerate(engines.executions(path, feeds, threads).items()):
         yield Question(
             name=f"{workload.name}/{word}" if word else workload.name,
             about=workload.about,
@@ -47,4 +49,6 @@ def ask(place: Place, workload: Workload) -> Iterator[Question]:
             peers=[Peer(onnxruntime)] if index else everyone,
             reference=reference,
             tolerance=workload.tolerance,
+            sizes=workload.sizes,
+            pairing=f"{workload.name}/{ours.execution}",
         )

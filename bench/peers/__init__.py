@@ -9,6 +9,8 @@ import importlib.util
 
 from harness import Engine, Peer
 
+threads = 1  # of those peers that are told once per process; set before the first of them runs
+
 MODULES = {
     "jax": "jax_scan",
     "numba": "numba_loops",

@@ -1,11 +1,12 @@
-"""torch: its own recurrent layers and running sum, one thread."""
+"""torch: its own recurrent layers and running sum."""
 
 import numpy as np
 import torch
 
+import peers
 from workloads import cells
 
-torch.set_num_threads(1)
+torch.set_num_threads(peers.threads)
 
 # Where torch has what ONNX has: LSTM input forget cell output, GRU reset update candidate.
 GATES = {"lstm": (0, 2, 3, 1), "gru": (1, 0, 2)}

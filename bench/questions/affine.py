@@ -10,16 +10,19 @@ from peers import optional
 from workload import Workload, ask
 from workloads import affine
 
-# name: (steps, width, target beside the C loop, target beside peers)
-SIZES = {"affine_1": (100_000, 1, 1.2, 1.1), "affine_4096": (1_000, 4096, None, 0.9)}
+NAMES = ("affine_", "cumsum")
+
+# width: (steps, target beside the C loop, target beside peers)
+SIZES = {1: (100_000, 1.2, 1.1), 4096: (1_000, None, 0.9)}
+ELEMENTS = 4_000_000  # about so many in a run of another width
 SUM_STEPS = 100_000
 
 
-def _affine(place, name):
-    steps, width, plain_target, target = SIZES[name]
+def _affine(place, width, steps, plain_target=None, target=None):
     feeds = affine.feeds(steps, width)
     return Workload(
-        name=name,
+        name=f"affine_{width}",
+        sizes={"n": width},
         about=f"h = a[t] h + b[t] on {width} elements, every h kept",
         steps=steps,
         write=functools.partial(affine.write, width=width),
@@ -51,9 +54,17 @@ def _cumsum(place, write, name, peers):
 
 
 def questions(place, clock):
-    for name in SIZES:
-        if place.wants(name):
-            yield from ask(place, _affine(place, name))
+    for width, numbers in SIZES.items():
+        if place.wants(f"affine_{width}", {"n": width}):
+            yield from ask(place, _affine(place, width, *numbers))
+    for sizes in place.further_sizes([{"n": width} for width in SIZES], {"n": None}):
+        if place.wants(f"affine_{sizes['n']}"):
+            yield from ask(place, _affine(place, sizes["n"], max(ELEMENTS // sizes["n"], 1)))
+    if place.wants("cumsum", {}):
+        yield from _cumsums(place)
+
+
+def _cumsums(place):
     feeds = affine.cumsum_feeds(SUM_STEPS)
     xs, path = feeds["xs"], place.build / "cumsum_fused.onnx"
     affine.write_cumsum_operator(path)

@@ -7,6 +7,8 @@ import models
 from harness import Engine, Peer, Question
 from peers import optional
 
+NAMES = ("biquad",)
+
 STEPS = 240_000
 
 

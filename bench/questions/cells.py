@@ -1,8 +1,11 @@
 """W4: LSTM and GRU, written out in the primitives of a Scan and as the operators.
 
-Every engine is asked twice: for the cell written out, and for its own operator on equal weights."""
+Every engine is asked twice: for the cell written out, and for its own operator on equal weights.
+With several threads each peer has as many, and its operator is asked with one as well."""
 
+import dataclasses
 import functools
+import itertools
 
 import engines
 from harness import Peer
@@ -11,69 +14,107 @@ from workload import Workload, ask
 from workloads import cells
 from workloads.cells import Cell
 
-# (batch, width): (steps, target beside onnxruntime's Scan, beside the best operator of any peer)
+NAMES = ("lstm_", "gru_")
+
+ANY_THREADS = True  # run.py may ask for several
+FURTHER_STEPS = 100  # of sizes that are not in the table
+NOT_BEHIND = 1.1
+
+
+@dataclasses.dataclass(frozen=True)
+class Targets:
+    """The largest good ratios; None: none set."""
+
+    scan: float | None = None  # beside the peers' loops over the cell written out
+    operator: float | None = None  # beside the best operator of any peer
+    one_thread: float | None = None  # of two threads, beside the best operator on one
+
+    def jax(self) -> float | None:
+        """It has no operator of its own for the cell: it must not be ahead."""
+        return None if self.operator is None else max(self.operator, NOT_BEHIND)
+
+
+# (batch, width): (steps, targets with one thread, targets with two)
 SIZES = {
-    (1, 4): (1_000, 1 / 8, 0.6),
-    (1, 32): (1_000, 1 / 8, 0.6),
-    (1, 128): (500, 1 / 3.5, 0.85),
-    (1, 256): (200, 1 / 3, 0.8),
-    (32, 128): (50, 1.1, 1.1),
+    (1, 4): (1_000, Targets(1 / 8, 0.6), Targets()),
+    (1, 32): (1_000, Targets(1 / 8, 0.6), Targets()),
+    (1, 128): (500, Targets(1 / 3.5, 0.85), Targets(NOT_BEHIND, NOT_BEHIND)),
+    (1, 256): (200, Targets(1 / 3, 0.8), Targets(NOT_BEHIND, NOT_BEHIND, 0.55)),
+    (32, 128): (50, Targets(NOT_BEHIND, NOT_BEHIND), Targets(NOT_BEHIND, NOT_BEHIND)),
 }
 
 
-def _operators(place, cell, feeds, target):
+def _operators(place, cell, feeds, threads, target):
     """The peers' own operators, for a cell that Scanloom runs as a Scan."""
     path = place.build / f"{cell.kind}_{cell.name}_fused.onnx"
     cells.write_operator(path, cell)
-    name = cell.kind.upper()
+    name, count = cell.kind.upper(), "" if threads == place.threads else f", {threads} thread"
     return [
-        Peer(engines.peer(path, feeds, f"ort {name}"), target),
-        *optional("openvino", "model", path, feeds, target=target, name=f"openvino {name}"),
-        *_libraries(cell, feeds, target),
+        Peer(engines.peer(path, feeds, f"ort {name}{count}", threads), target),
+        *optional("openvino", "model", path, feeds, threads, target=target,
+                  name=f"openvino {name}{count}"),
     ]
 
 
-def _libraries(cell, feeds, target):
+def _libraries(cell, feeds, targets):
     return [
-        # JAX has no operator of its own for the cell: it must not be ahead.
-        *optional("jax", "cell", cell, feeds, target=max(target, 1.1)),
-        *optional("torch", "cell", cell, feeds, target=target),
+        *optional("jax", "cell", cell, feeds, target=targets.jax()),
+        *optional("torch", "cell", cell, feeds, target=targets.operator),
     ]
+
+
+def _asked(place):
+    """Batch, width, steps and targets of the sizes that are asked for."""
+    for (batch, width), (steps, *targets) in SIZES.items():
+        if place.has_sizes({"b": batch, "h": width}):
+            yield batch, width, steps, targets[min(place.threads, len(targets)) - 1]
+    known = [{"b": batch, "h": width} for batch, width in SIZES]
+    for sizes in place.further_sizes(known, {"b": 1, "h": None}):
+        yield sizes["b"], sizes["h"], FURTHER_STEPS, Targets()
 
 
 def questions(place, clock):
-    for kind in cells.GATES:
-        for (batch, width), (steps, scan_target, target) in SIZES.items():
-            cell = Cell(kind, batch, width, steps)
-            if not place.wants(f"{kind}_{cell.name}"):
-                continue
-            feeds = cells.feeds(cell)
-            plain = Peer(cells.plain(place, cell, feeds))
-            common = {
-                "steps": steps,
-                "feeds": feeds,
-                "reference": functools.partial(cells.reference, cell, feeds),
-                "tolerance": 1e-5,
-            }
-            yield from ask(
-                place,
-                Workload(
-                    name=f"{kind}_{cell.name}/scan",
-                    about=f"{kind} in primitives, batch {batch}, width {width}",
-                    write=functools.partial(cells.write_scan, cell=cell),
-                    peers=[plain, *_operators(place, cell, feeds, target)],
-                    target=scan_target,
-                    **common,
-                ),
-            )
-            yield from ask(
-                place,
-                Workload(
-                    name=f"{kind}_{cell.name}/operator",
-                    about=f"{kind} as the operator, batch {batch}, width {width}",
-                    write=functools.partial(cells.write_operator, cell=cell),
-                    peers=[plain, *_libraries(cell, feeds, target)],
-                    target=target,
-                    **common,
-                ),
-            )
+    for kind, (batch, width, steps, targets) in itertools.product(cells.GATES, _asked(place)):
+        cell = Cell(kind, batch, width, steps)
+        if place.wants(f"{kind}_{cell.name}"):
+            yield from _ask(place, cell, targets)
+
+
+def _ask(place, cell, targets):
+    """The cell written out, beside operators too, and the operator."""
+    feeds = cells.feeds(cell)
+    operators = _operators(place, cell, feeds, place.threads, targets.operator)
+    alone = []
+    if place.threads > 1:
+        alone = _operators(place, cell, feeds, 1, targets.one_thread)
+    peers = [Peer(cells.plain(place, cell, feeds)), *alone, *_libraries(cell, feeds, targets)]
+    size = f"batch {cell.batch}, width {cell.width}"
+    common = {
+        "steps": cell.steps,
+        "feeds": feeds,
+        "reference": functools.partial(cells.reference, cell, feeds),
+        "tolerance": 1e-5,
+        "sizes": {"b": cell.batch, "h": cell.width},
+    }
+    yield from ask(
+        place,
+        Workload(
+            name=f"{cell.kind}_{cell.name}/scan",
+            about=f"{cell.kind} in primitives, {size}",
+            write=functools.partial(cells.write_scan, cell=cell),
+            peers=[*operators, *peers],
+            target=targets.scan,
+            **common,
+        ),
+    )
+    yield from ask(
+        place,
+        Workload(
+            name=f"{cell.kind}_{cell.name}/operator",
+            about=f"{cell.kind} as the operator, {size}",
+            write=functools.partial(cells.write_operator, cell=cell),
+            peers=peers,
+            target=targets.operator,
+            **common,
+        ),
+    )

@@ -5,6 +5,8 @@ import numpy as np
 import engines
 from harness import Peer, Question, Skip
 
+NAMES = ("cntk_bilstm",)
+
 STEPS = 300
 LOOPS = 4
 

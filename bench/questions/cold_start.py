@@ -10,6 +10,8 @@ import engines
 from harness import Peer, Question
 from workloads import wide_body
 
+NAMES = ("cold_start",)
+
 SIZES = {10: None, 50: 1 / 3, 200: None, 1000: None}  # and the target beside JAX
 FEW_STEPS = 10
 
@@ -17,6 +19,8 @@ FEW_STEPS = 10
 def questions(place, clock):
     feeds = wide_body.feeds()
     for operators, target in SIZES.items():
+        if not place.wants(f"cold_start/{operators}", {"operators": operators}):
+            continue
         yield _first_result(place, clock, feeds, operators, f"{operators}", None, target)
     few = {"h0": feeds["h0"], "xs": feeds["xs"][:FEW_STEPS]}
     yield _first_result(place, clock, few, 50, "50_few_steps", 1.0, None)
@@ -42,6 +46,7 @@ def _first_result(place, clock, feeds, operators, name, target, jax_target):
         peers.append(Peer(engines.fresh_process("jax", operators, feeds_path, clock), jax_target))
     return Question(
         name=f"cold_start/{name}",
+        sizes={"operators": operators},
         about=f"session and first {len(feeds['xs'])} steps of {operators} operators on "
               f"{wide_body.WIDTH} floats, in a fresh process",
         unit="load",

@@ -10,6 +10,8 @@ import engines
 from harness import Engine, Peer, Question
 from models import COUNTER_STEPS as STEPS
 
+NAMES = ("counter",)
+
 START = 5
 
 

@@ -6,6 +6,8 @@ import engines
 import models
 from harness import Engine, Peer, Question
 
+NAMES = ("ema",)
+
 SHORT, LONG = 20_000, 400_000
 TOLERANCE = 1e-5
 

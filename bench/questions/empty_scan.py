@@ -5,6 +5,8 @@ import numpy as np
 import engines
 from harness import Peer, Question
 
+NAMES = ("empty_scan",)
+
 STEPS = 20_000
 
 
@@ -14,6 +16,7 @@ def questions(place, clock):
     feeds = {"h0": np.array([3], np.float32), "xs": xs}
     yield Question(
         name="empty_scan/stepped",
+        sizes={"n": 1},
         about="Scan whose body passes one element through; stepped, no machine code",
         unit="step",
         units=STEPS,

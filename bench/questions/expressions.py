@@ -8,6 +8,8 @@ from harness import Engine, Peer, Question
 from peers import optional
 from workloads import expressions
 
+NAMES = ("expressions",)
+
 BESIDE_JAX_COLD, BESIDE_JAX_HESSIAN = 0.5, 1.0
 
 

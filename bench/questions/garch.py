@@ -5,6 +5,8 @@ from peers import optional
 from workload import Workload, ask
 from workloads import garch
 
+NAMES = ("garch",)
+
 STEPS = 20_000
 
 

@@ -5,24 +5,30 @@ from harness import Peer, Question
 from peers import optional
 from workloads import gradients
 
+NAMES = ("gradients",)
+
 BESIDE_PYTENSOR, BESIDE_TORCH = 0.2, 1.1
-# By name: the workload, steps, tolerance, the targets beside the values alone and beside JAX.
+# By name: the workload, its sizes, steps, tolerance, the targets beside the values alone and beside
+# JAX.
 WORKLOADS = {
-    "affine": (lambda: gradients.Affine(100_000), 100_000, 1e-4, 2.5, 0.6),
-    "garch": (lambda: gradients.Garch(20_000), 20_000, 1e-9, 2.5, 0.6),
-    "lstm_b32_h128": (lambda: gradients.Lstm(100, 32, 128), 100, 1e-3, 3.5, 1.1),
+    "affine": (lambda: gradients.Affine(100_000), {"n": 1}, 100_000, 1e-4, 2.5, 0.6),
+    "garch": (lambda: gradients.Garch(20_000), {"n": 1}, 20_000, 1e-9, 2.5, 0.6),
+    "lstm_b32_h128": (
+        lambda: gradients.Lstm(100, 32, 128), {"b": 32, "h": 128}, 100, 1e-3, 3.5, 1.1,
+    ),
 }
 
 
 def questions(place, clock):
-    for name, (make, steps, tolerance, beside_values, beside_jax) in WORKLOADS.items():
-        if not place.wants(f"gradients/{name}"):
+    for name, (make, sizes, steps, tolerance, beside_values, beside_jax) in WORKLOADS.items():
+        if not place.wants(f"gradients/{name}", sizes):
             continue
         workload = make()
         ours, forward = workload.engines()
         kind = name.split("_")[0]
         yield Question(
             name=f"gradients/{name}",
+            sizes=sizes,
             about=f"value and gradients, {steps} steps",
             unit="step",
             units=steps,

@@ -4,6 +4,8 @@ from harness import Engine, Peer
 from workload import Workload, ask
 from workloads import growing
 
+NAMES = ("growing",)
+
 STEPS = 1_000
 TARGET = 0.03
 
@@ -11,6 +13,7 @@ TARGET = 0.03
 def _workload(place, feeds, name, about, write, function, in_numpy, numpy_target):
     return Workload(
         name=name,
+        sizes={"n": growing.WIDTH},
         about=about,
         steps=STEPS,
         write=write,

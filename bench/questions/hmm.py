@@ -7,6 +7,8 @@ from peers import optional
 from workload import Workload, ask
 from workloads import hmm
 
+NAMES = ("hmm_forward", "viterbi")
+
 STEPS = 500
 FORWARD_TARGET, VITERBI_TARGET = 0.6, 0.7
 
@@ -14,6 +16,7 @@ FORWARD_TARGET, VITERBI_TARGET = 0.6, 0.7
 def _forward(place, feeds, name, in_primitives):
     return Workload(
         name=name,
+        sizes={"n": hmm.STATES},
         about=f"forward pass of {hmm.STATES} states, log-sum-exp",
         steps=STEPS,
         write=functools.partial(hmm.write_forward, in_primitives=in_primitives),
@@ -32,6 +35,7 @@ def _forward(place, feeds, name, in_primitives):
 def _viterbi(place, feeds):
     return Workload(
         name="viterbi",
+        sizes={"n": hmm.STATES},
         about=f"most probable path through {hmm.STATES} states, with back-pointers",
         steps=STEPS,
         write=hmm.write_viterbi,

@@ -8,6 +8,8 @@ from peers import optional
 from workload import Workload, ask
 from workloads import iteration
 
+NAMES = ("lorenz", "power_iteration")
+
 LORENZ_STEPS = 500
 LORENZ_TARGET, POWER_TARGET = 0.7, 0.8
 
@@ -17,6 +19,7 @@ def _lorenz(place):
     plain = functools.partial(iteration.plain_lorenz, place, feeds, LORENZ_STEPS)
     return Workload(
         name="lorenz",
+        sizes={"n": iteration.VARIABLES},
         about="Runge-Kutta of order 4 on Lorenz 96, 40 variables, float64",
         steps=LORENZ_STEPS,
         write=functools.partial(iteration.write_lorenz, steps=LORENZ_STEPS),
@@ -38,6 +41,7 @@ def _power(place):
     vector, steps = iteration.power_reference(feeds)
     return Workload(
         name="power_iteration",
+        sizes={"n": iteration.SIZE},
         about=f"power iteration of a 64x64 matrix until it changes by {iteration.TOLERANCE}",
         steps=steps,
         write=iteration.write_power,

@@ -5,6 +5,8 @@ from peers import optional
 from workload import Workload, ask
 from workloads import kalman
 
+NAMES = ("kalman",)
+
 STEPS = 1_000
 TARGET = 0.2
 
@@ -15,6 +17,7 @@ def questions(place, clock):
         place,
         Workload(
             name="kalman",
+            sizes={"n": 4},
             about="Kalman filter, 4 states, 2 measurements, float64",
             steps=STEPS,
             write=kalman.write,

@@ -4,7 +4,9 @@ scikit-learn's digits, and the regressor in the folder beside the project."""
 import numpy as np
 
 import engines
-from harness import Peer, Question
+from harness import Peer, Question, Skip
+
+NAMES = ("knn_",)
 
 KNOWN, NEIGHBOURS, QUERIES = 1_000, 3, 100
 REGRESSOR_POINTS, REGRESSOR_QUERIES = 20, 300
@@ -12,9 +14,12 @@ REGRESSOR_POINTS, REGRESSOR_QUERIES = 20, 300
 
 def _digits(place):
     """The exported classifier and 100 digits that it has not seen."""
-    import skl2onnx
-    from sklearn.datasets import load_digits
-    from sklearn.neighbors import KNeighborsClassifier
+    try:
+        import skl2onnx
+        from sklearn.datasets import load_digits
+        from sklearn.neighbors import KNeighborsClassifier
+    except ImportError as error:
+        raise Skip(f"{error.name} is not installed") from error
 
     images, labels = load_digits(return_X_y=True)
     images = images.astype(np.float32)

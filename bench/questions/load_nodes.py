@@ -6,6 +6,8 @@ import engines
 import models
 from harness import Engine, Peer, Question
 
+NAMES = ("load_nodes",)
+
 NODES = 5000
 TARGET = 1.0
 
@@ -17,6 +19,7 @@ def questions(place, clock):
         feeds = {"x": np.random.default_rng(5).standard_normal((4, 16)).astype(np.float32)}
         yield Question(
             name=f"load_nodes/{kind}",
+            sizes={"nodes": NODES},
             about=f"a session of {NODES} nodes ({kind}) and its first result",
             unit="load",
             units=1,

@@ -9,6 +9,8 @@ import engines
 from harness import Peer, Question, Skip
 from workloads import rows
 
+NAMES = ("memory",)
+
 CASES = {"all_rows": (200_000, False), "last_row": (1_000_000, True)}
 
 
@@ -27,6 +29,7 @@ def questions(place, clock):
                   for peer in ("scanloom", "onnxruntime")]
         yield Question(
             name=f"memory/{name}",
+            sizes={"n": rows.WIDTH},
             about=f"a Loop of {steps} steps that keeps {rows.WIDTH} floats in each",
             unit="run",
             units=1,

@@ -9,6 +9,8 @@ import engines
 import models
 from harness import Engine, Peer, Question
 
+NAMES = ("nesting",)
+
 STEPS, DEEP, SHALLOW = 2000, 300, 30
 SKIPPED_TARGET, EXECUTED_TARGET = 1.25, 1.5
 

@@ -13,11 +13,13 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 import engines
-from harness import Arrays, Question, Skip
+from harness import Arrays, Question, Sizes, Skip
 from iterator import Layers
 from peers import optional
 from workloads import openvino_bodies, openvino_cells, openvino_models
 from workloads.openvino_cells import GATES, Cell
+
+NAMES = ("openvino",)
 
 ANY_THREADS = True  # run.py may ask for several
 SIZES = ((1, 32), (1, 128), (1, 256), (32, 128))  # batch, width
@@ -35,6 +37,7 @@ class Model:
     reference: Callable[[], Arrays]
     target: float
     tolerance: float = 1e-5
+    sizes: Sizes = dataclasses.field(default_factory=dict)
 
 
 def _cells():
@@ -61,6 +64,7 @@ def _cells():
                     feeds=feeds,
                     reference=functools.partial(openvino_cells.reference, cell, feeds),
                     target=target,
+                    sizes={"b": batch, "h": width},
                 )
 
 
@@ -85,7 +89,7 @@ def _bodies():
 
 def _shared(place):
     found = openvino_models.models(place.shared / "openvino")
-    if not found and place.wants("openvino/shared"):
+    if not found and place.wants("openvino/shared", {}):
         raise Skip("no ../shared/models/openvino")
     for model in found:
         is_cell = model.steps > 1
@@ -105,6 +109,7 @@ def _ask(place, model):
     model.write(path)
     yield Question(
         name=f"openvino/{model.name}",
+        sizes=model.sizes,
         about=model.about,
         unit="run" if model.steps == 1 else "step",
         units=model.steps,
@@ -117,8 +122,6 @@ def _ask(place, model):
 
 
 def questions(place, clock):
-    if not place.wants("openvino"):
-        return
     for model in itertools.chain(_bodies(), _cells(), _shared(place)):
-        if place.wants(f"openvino/{model.name}"):
+        if place.wants(f"openvino/{model.name}", model.sizes):
             yield from _ask(place, model)

@@ -10,6 +10,8 @@ import engines
 import models
 from harness import CLOCKS, Engine, Peer, Question
 
+NAMES = ("overhead",)
+
 STEPS, FEW, MANY = 20_000, 1, 9
 PER_STEP_NS, PER_NODE_NS = 60, 25
 

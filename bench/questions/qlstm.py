@@ -5,6 +5,8 @@ import numpy as np
 import engines
 from harness import Peer, Question, Skip
 
+NAMES = ("qlstm",)
+
 STEPS = 1_000
 
 

@@ -6,6 +6,8 @@ import engines
 import models
 from harness import Peer, Question
 
+NAMES = ("rnn_1x64",)
+
 STEPS = 2_000
 
 
@@ -24,6 +26,7 @@ def questions(place, clock):
     feeds = {"h0": np.zeros((1, models.RNN_WIDTH), np.float32), "xs": xs}
     yield Question(
         name="rnn_1x64/stepped",
+        sizes={"b": 1, "h": models.RNN_WIDTH},
         about="h = tanh(h W + x), one row of 64; stepped, no machine code",
         unit="step",
         units=STEPS,

@@ -5,6 +5,8 @@ from peers import optional
 from workload import Workload, ask
 from workloads import selective_scan
 
+NAMES = ("selective_scan",)
+
 STEPS = 256
 TARGET = 0.3
 
@@ -15,6 +17,7 @@ def questions(place, clock):
         place,
         Workload(
             name="selective_scan",
+            sizes={"d": 512, "n": 16},
             about="selective scan, 512 channels with 16 states",
             steps=STEPS,
             write=selective_scan.write,

@@ -8,6 +8,8 @@ import numpy as np
 import engines
 from harness import Engine, Peer, Question, Skip
 
+NAMES = ("silero_vad",)
+
 RATE, CHUNK, CONTEXT = 16_000, 512, 64
 CHUNKS = 100
 PER_CHUNK_TARGET, LOAD_TARGET = 0.66, 1.5
