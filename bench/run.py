@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Measures Scanloom beside its peers in one run; `make bench` calls it.
 
-Prints a table and writes build/bench.json. Ends with 1 when a result is wrong, and with --strict
-also when a target is missed. docs/benchmarks.md explains the method."""
+Prints a table, writes build/bench.json and draws build/bench.svg. Ends with 1 when a result is
+wrong, and with --strict also when a target is missed. docs/benchmarks.md explains the method."""
 
 import argparse
 import dataclasses
@@ -23,6 +23,7 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import harness  # noqa: E402
 import machine  # noqa: E402
 import peers  # noqa: E402
+import picture  # noqa: E402
 import selection  # noqa: E402
 from tables import memory_text, print_cells, time_text  # noqa: E402
 
@@ -35,7 +36,8 @@ def parse_arguments() -> argparse.Namespace:
     selection.add_options(parser, pairs=15)
     parser.add_argument("--peers", nargs="+", default=[], metavar="NAME",
                         help="measure beside the peers whose names begin so")
-    parser.add_argument("--json", type=pathlib.Path, default=ROOT / "build" / "bench.json")
+    parser.add_argument("--json", type=pathlib.Path, default=ROOT / "build" / "bench.json",
+                        help="where the figures go; the picture goes beside it, as .svg")
     parser.add_argument("--strict", action="store_true", help="end with 1 on a missed target")
     arguments = parser.parse_args()
     selection.check_options(parser, arguments)
@@ -145,7 +147,9 @@ def write_json(arguments, here, findings) -> None:
     }
     arguments.json.parent.mkdir(parents=True, exist_ok=True)
     arguments.json.write_text(json.dumps(report, indent=2) + "\n")
-    print(f"written: {arguments.json}")
+    drawing = arguments.json.with_suffix(".svg")
+    drawing.write_text(picture.draw(picture.rows_of_report(report)))
+    print(f"written: {arguments.json}, {drawing}")
 
 
 if __name__ == "__main__":

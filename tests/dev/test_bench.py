@@ -1,4 +1,4 @@
-"""bench/: the comparison of two builds, and what --sizes selects."""
+"""bench/: the comparison of two builds, the picture, and what --sizes selects."""
 
 import importlib.util
 import json
@@ -14,6 +14,7 @@ BENCH = PROJECT / "bench"
 sys.path.insert(0, str(BENCH))
 
 import harness  # noqa: E402
+import picture  # noqa: E402
 import selection  # noqa: E402
 
 # What stands at the end of a copy of the package, to make it slower and wrong.
@@ -89,6 +90,48 @@ def test_nothing_asked_is_no_success(copied, tmp_path):
     status, output = compare(tmp_path, copied("old"), tmp_path / "old", "--sizes", "h=7")
     assert status == 2
     assert "no question was asked" in output
+
+
+def test_the_picture_shows_the_table_of_the_page():
+    page, drawing = (PROJECT / "docs" / f"benchmarks.{end}" for end in ("md", "svg"))
+    found = picture.rows_of_page(page.read_text())
+    assert len(picture.bars(found.rows)) > 40
+    assert drawing.read_text() == picture.draw(found), (
+        "python3 bench/picture.py docs/benchmarks.md docs/benchmarks.svg draws it anew"
+    )
+
+
+def test_a_bar_is_beside_the_best_peer():
+    row = picture.Row
+    found = picture.bars([
+        row("lstm/scan/compiled", "jax", "1 us", 0.5),
+        row("lstm/scan/compiled", "onnxruntime", "1 us", 0.1),
+        row("lstm/scan/compiled", "C loop", "1 us", 0.9),
+        row("lstm/scan/stepped", "onnxruntime", "2 us", 0.7),
+        row("overhead/step", "60 ns", "20 ns", 0.3),
+        row("ema/stepped", "onnxruntime", "3 ns", 0.03),
+    ])  # fmt: skip
+    assert [(bar.name, bar.best.peer, bar.best.ratio, bar.floor) for bar in found] == [
+        ("ema", "onnxruntime", 0.03, None),
+        ("lstm/scan", "jax", 0.5, 0.9),
+    ]
+
+
+def test_a_report_is_drawn_without_memory(tmp_path):
+    comparison = {"question": "ema/compiled", "peer": "jax", "ours_ns": 2.0, "ratio_median": 0.2,
+                  "memory": False}
+    report = {
+        "machine": {"cpu": "Fast <CPU>", "family": "6", "date": "2026-01-02"},
+        "threads": 2,
+        "comparisons": [comparison, comparison | {"question": "memory/rows", "memory": True}],
+    }
+    figures, drawing = tmp_path / "bench.json", tmp_path / "bench.svg"
+    figures.write_text(json.dumps(report))
+    command = [sys.executable, str(BENCH / "picture.py"), str(figures), str(drawing)]
+    subprocess.run(command, check=True)
+    text = drawing.read_text()
+    assert "Fast &lt;CPU&gt; (family 6), 2026-01-02, 2 threads" in text
+    assert "0.2 of jax (2 ns)" in text and "memory" not in text
 
 
 @pytest.mark.parametrize("text", ["h", "h=", "=3", "h=3,", "h=0", "h=-1", "h=x"])
