@@ -19,7 +19,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from tables import time_text
 
 # Beginnings of the peers that people would use instead; a C loop is a floor and gets a mark.
-ENGINES = ("onnxruntime", "ort ", "openvino", "jax", "numba", "pytensor", "scipy", "torch", "numpy")
+ENGINES = ("onnxruntime", "ort ", "openvino", "jax", "numba", "pytensor", "scipy", "torch", "numpy",
+           "onednn")
 FLOOR = "C loop"
 STRATEGIES = ("compiled", "compiled_steps", "mixed", "stepped")
 

@@ -24,6 +24,7 @@ class Workload:
     tolerance: float
     peers: list[Peer]  # beyond those that run the model
     target: float | None = None  # for the peers that run the model
+    unit: str = "step"
     sizes: Sizes = dataclasses.field(default_factory=dict)
 
 
@@ -43,7 +44,7 @@ def ask(place: Place, workload: Workload) -> Iterator[Question]:
         yield Question(
             name=f"{workload.name}/{word}" if word else workload.name,
             about=workload.about,
-            unit="step",
+            unit=workload.unit,
             units=workload.steps,
             ours=ours,
             peers=[Peer(onnxruntime)] if index else everyone,

@@ -1,4 +1,5 @@
-"""Peers beyond onnxruntime, each there only where its package is installed: `make bench-peers`.
+"""Peers beyond onnxruntime, each there only where its package is installed: `make bench-peers`. oneDNN
+is a library of Debian's, the others are packages of Python.
 
 A module of this package holds one peer: per workload a function that takes what the workload feeds
 and returns a function without arguments, which gives the results as arrays."""
@@ -9,11 +10,14 @@ import importlib.util
 
 from harness import Engine, Peer
 
+from peers import onednn_products  # noqa: E402
+
 threads = 1  # of those peers that are told once per process; set before the first of them runs
 
 MODULES = {
     "jax": "jax_scan",
     "numba": "numba_loops",
+    "onednn": "onednn_products",
     "openvino": "openvino_model",
     "pytensor": "pytensor_gradients",
     "scipy": "scipy_signal",
@@ -23,18 +27,29 @@ MODULES = {
 
 def absent() -> list[str]:
     """The packages that are not installed."""
-    return [name for name in MODULES if importlib.util.find_spec(name) is None]
+    return [name for name in MODULES if not _is_installed(name)]
+
+
+def _is_installed(name: str) -> bool:
+    if name == "onednn":
+        return onednn_products.is_installed()
+    return importlib.util.find_spec(name) is not None
 
 
 def versions() -> dict[str, str]:
-    return {name: importlib.metadata.version(name) for name in MODULES if name not in absent()}
+    present = [name for name in MODULES if _is_installed(name)]
+    return {name: _version(name) for name in present}
+
+
+def _version(name: str) -> str:
+    return onednn_products.version() if name == "onednn" else importlib.metadata.version(name)
 
 
 def optional(
     package: str, function: str, *arguments, target=None, name=None, module=None
 ) -> list[Peer]:
     """The peer, or none where its package is missing. It is made when it first runs."""
-    if package in absent():
+    if not _is_installed(package):
         return []
     made = []
 

@@ -1,4 +1,4 @@
-"""torch: its own recurrent layers and running sum."""
+"""torch: its own recurrent layers, running sum and products."""
 
 import numpy as np
 import torch
@@ -43,3 +43,8 @@ def cell(cell, feeds):
         return [x.numpy() for x in (rows, *(lasts if cell.kind == "lstm" else [lasts]))]
 
     return run
+
+
+def product(left, right):
+    factors = torch.from_numpy(left), torch.from_numpy(right)
+    return lambda: [(factors[0] @ factors[1]).numpy()]

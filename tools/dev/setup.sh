@@ -11,7 +11,8 @@ parts:
   test        GoogleTest, clang-format and the Python packages of the tests
   sanitizers  Clang with its sanitizers and libFuzzer
   bench       Google Benchmark and the peers that are measured beside Scanloom
-  peers       the peers that the benchmarks can do without: JAX, Numba, OpenVINO, PyTensor, SciPy
+  peers       the peers that the benchmarks can do without: JAX, Numba, oneDNN, OpenVINO, PyTensor,
+              SciPy
   demo        recordings and the Python packages of the demo
 environment:
   SCANLOOM_PYTHON          the interpreter of build/venv (default /usr/bin/python3)
@@ -25,7 +26,7 @@ declare -A packages=(
   [test]="$python_packages git clang-format-19 libgtest-dev libgmock-dev pocketsphinx-testdata"
   [sanitizers]="clang-19 libclang-rt-19-dev"
   [bench]="$python_packages libbenchmark-dev"
-  [peers]="$python_packages"
+  [peers]="$python_packages libdnnl2"
   [demo]="$python_packages pocketsphinx-testdata"
 )
 declare -A requirements=([python]=build [test]=test [bench]=demo [peers]=peers [demo]=demo)
