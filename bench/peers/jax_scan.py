@@ -19,7 +19,7 @@ from jax import lax  # noqa: E402
 
 from workloads import cells, garch as garch_model, hmm, iteration  # noqa: E402
 from workloads import kalman as kalman_model, selective_scan as scan_model  # noqa: E402
-from workloads import wide_body  # noqa: E402
+from workloads import rbm, wide_body  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)
 
@@ -219,3 +219,40 @@ def power(feeds):
         return [lax.while_loop(goes_on, step, (start, jnp.float32(jnp.inf), 0))[0]]
 
     return _ready(loop, *feeds.values())
+
+
+def _sweep():
+    w, hidden_bias, visible_bias = (jnp.asarray(array) for array in rbm.weights().values())
+
+    def sweep(visible, u_hidden, u_visible):
+        hidden = (u_hidden < jax.nn.sigmoid(visible @ w + hidden_bias)).astype(jnp.float32)
+        after = (u_visible < jax.nn.sigmoid(hidden @ w.T + visible_bias)).astype(jnp.float32)
+        return after, after.mean()
+
+    return sweep
+
+
+def gibbs(feeds):
+    sweep = _sweep()
+
+    def loop(start, *numbers):
+        last, shares = lax.scan(lambda visible, row: sweep(visible, *row), start, numbers)
+        return [shares, last]
+
+    return _ready(loop, *feeds.values())
+
+
+def gibbs_drawn(start, steps):
+    sweep = _sweep()
+
+    def step(visible, key):
+        sizes = ((rbm.ROWS, rbm.HIDDEN), (rbm.ROWS, rbm.VISIBLE))
+        keys = jax.random.split(key)
+        numbers = (jax.random.uniform(k, size, jnp.float32) for k, size in zip(keys, sizes))
+        return sweep(visible, *numbers)
+
+    def loop(start):
+        keys = jax.random.split(jax.random.key(1), steps)
+        return [lax.scan(step, start, keys)[1]]
+
+    return _ready(loop, start)
