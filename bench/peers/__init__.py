@@ -9,8 +9,9 @@ import importlib.metadata
 import importlib.util
 
 from harness import Engine, Peer
+from peers import onednn_products
 
-from peers import onednn_products  # noqa: E402
+SCANS = "pytensor_scans"  # the module of PyTensor's loops; pytensor_gradients is the usual one
 
 threads = 1  # of those peers that are told once per process; set before the first of them runs
 

@@ -70,6 +70,17 @@ class WideBody:
         return [np.asarray(array) for array in jax.block_until_ready(loop(feeds["h0"], feeds["xs"]))]
 
 
+def biquad(coefficients, xs):
+    b0, b1, b2, a1, a2 = (jnp.float32(c) for c in coefficients)
+
+    def step(state, x):
+        x1, x2, y1, y2 = state
+        y = b0 * x + b1 * x1 + b2 * x2 - a1 * y1 - a2 * y2
+        return (x, x1, y, y1), y
+
+    return _ready(lambda xs: [lax.scan(step, (jnp.float32(0),) * 4, xs)[1]], xs.reshape(-1))
+
+
 def cumsum(feeds):
     return _ready(lambda xs: [jnp.cumsum(xs)], feeds["xs"])
 

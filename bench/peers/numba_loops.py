@@ -134,3 +134,17 @@ def lorenz(feeds, steps):
         return [rows]
 
     return run
+
+
+@numba.njit
+def _counter_rows(start, rows):
+    count = start
+    for step in range(rows.size):
+        count += 1
+        rows[step] = count
+    return count
+
+
+def counter_rows(steps, start):
+    rows = np.empty(steps, np.int64)
+    return lambda: [np.int64(_counter_rows(start, rows)), rows]

@@ -1,12 +1,13 @@
-"""W1: the affine recurrence of one element and of 4096; the cumulative sum as a Scan and as CumSum."""
+"""W1: the affine recurrence of one element, of few and many steps, and of 4096 elements; the
+cumulative sum as a Scan and as CumSum."""
 
 import functools
 
 import numpy as np
 
 import engines
-from harness import Engine, Peer
-from peers import optional
+from harness import Engine, Peer, Question
+from peers import SCANS, optional
 from workload import Workload, ask
 from workloads import affine
 
@@ -15,7 +16,7 @@ NAMES = ("affine_", "cumsum")
 # width: (steps, target beside the C loop, target beside peers)
 SIZES = {1: (100_000, 1.2, 1.1), 4096: (1_000, None, 0.9)}
 ELEMENTS = 4_000_000  # about so many in a run of another width
-SUM_STEPS = 100_000
+SUM_STEPS, LONG_STEPS = 100_000, 10_000_000
 
 
 def _affine(place, width, steps, plain_target=None, target=None):
@@ -33,6 +34,7 @@ def _affine(place, width, steps, plain_target=None, target=None):
             Peer(affine.plain(place, feeds), plain_target),
             *optional("jax", "affine", feeds, target=target),
             *optional("numba", "affine", feeds, target=target),
+            *optional("pytensor", "affine", feeds, module=SCANS, target=target),
         ],
         target=target,
     )
@@ -60,8 +62,32 @@ def questions(place, clock):
     for sizes in place.further_sizes([{"n": width} for width in SIZES], {"n": None}):
         if place.wants(f"affine_{sizes['n']}"):
             yield from ask(place, _affine(place, sizes["n"], max(ELEMENTS // sizes["n"], 1)))
+    if place.wants("affine_long", {"n": 1}):
+        yield _long(place)
     if place.wants("cumsum", {}):
         yield from _cumsums(place)
+
+
+def _long(place):
+    """More than caches hold; other engines than these take seconds."""
+    feeds, path = affine.feeds(LONG_STEPS, 1), place.build / "affine_long.onnx"
+    affine.write(path, 1)
+    plain_target, target = SIZES[1][1:]
+    return Question(
+        name="affine_long",
+        about=f"h = a[t] h + b[t] on one element, {LONG_STEPS} steps",
+        unit="step",
+        units=LONG_STEPS,
+        ours=engines.compiled(path, feeds, place.threads),
+        peers=[
+            Peer(affine.plain(place, feeds), plain_target),
+            *optional("jax", "affine", feeds, target=target),
+            *optional("numba", "affine", feeds, target=target),
+        ],
+        reference=affine.reference_of_many_steps(feeds),
+        tolerance=1e-5,
+        sizes={"n": 1},
+    )
 
 
 def _cumsums(place):
@@ -73,6 +99,7 @@ def _cumsums(place):
         Peer(Engine("numpy", lambda: [np.cumsum(xs)]), 1.1),
         *optional("jax", "cumsum", feeds, target=1.1),
         *optional("torch", "cumsum", feeds, target=1.1),
+        *optional("pytensor", "cumsum", feeds, module=SCANS, target=1.1),
     ]
     fused = Peer(engines.peer(path, feeds, "ort CumSum"), 1.1)
     yield from ask(place, _cumsum(place, affine.write_cumsum, "cumsum/scan", [fused, *peers]))

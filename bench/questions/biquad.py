@@ -5,11 +5,11 @@ import numpy as np
 import engines
 import models
 from harness import Engine, Peer, Question
-from peers import optional
+from peers import SCANS, optional
 
 NAMES = ("biquad",)
 
-STEPS = 240_000
+STEPS = 100_000
 
 
 def _reference(xs):
@@ -37,7 +37,11 @@ def questions(place, clock):
         ours=engines.ours(place.models["biquad"], feeds),
         peers=[
             Peer(plain, target=1.2),
+            Peer(engines.peer(place.models["biquad"], feeds), 1.1),
+            *optional("openvino", "model", place.models["biquad"], feeds, target=1.1),
+            *optional("jax", "biquad", models.BIQUAD, xs, target=1.1),
             *optional("numba", "biquad", models.BIQUAD, xs, target=1.1),
+            *optional("pytensor", "biquad", models.BIQUAD, xs, module=SCANS, target=1.1),
             *optional("scipy", "biquad", models.BIQUAD, xs, target=1.1),
         ],
         reference=_reference(xs),

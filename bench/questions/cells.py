@@ -9,7 +9,7 @@ import itertools
 
 import engines
 from harness import Peer
-from peers import optional
+from peers import SCANS, optional
 from workload import Workload, ask
 from workloads import cells
 from workloads.cells import Cell
@@ -29,8 +29,8 @@ class Targets:
     operator: float | None = None  # beside the best operator of any peer
     one_thread: float | None = None  # of two threads, beside the best operator on one
 
-    def jax(self) -> float | None:
-        """It has no operator of its own for the cell: it must not be ahead."""
+    def written_out(self) -> float | None:
+        """JAX and PyTensor have no operator of their own for the cell: they must not be ahead."""
         return None if self.operator is None else max(self.operator, NOT_BEHIND)
 
 
@@ -58,8 +58,9 @@ def _operators(place, cell, feeds, threads, target):
 
 def _libraries(cell, feeds, targets):
     return [
-        *optional("jax", "cell", cell, feeds, target=targets.jax()),
+        *optional("jax", "cell", cell, feeds, target=targets.written_out()),
         *optional("torch", "cell", cell, feeds, target=targets.operator),
+        *optional("pytensor", "cell", cell, feeds, module=SCANS, target=targets.written_out()),
     ]
 
 

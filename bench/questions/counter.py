@@ -1,6 +1,7 @@
 """W0: a Loop that adds one, 1e6 times, beside a plain C loop.
 
 The compiled counter may end as a closed form (start + steps); the C loop may not, see baseline/scalar.c.
+Numba's does too, and is asked for the variant that keeps every count.
 The variants that keep every count have no closed form: with a trip count that the model gives the
 loop is compiled; with one that is fed the number of rows is not known beforehand and it is stepped."""
 
@@ -9,11 +10,12 @@ import numpy as np
 import engines
 from harness import Engine, Peer, Question
 from models import COUNTER_STEPS as STEPS
+from peers import SCANS, optional
 
 NAMES = ("counter",)
 
 START = 5
-TARGET = 1.2  # beside the C loop
+TARGET, NOT_BEHIND = 1.2, 1.1  # beside the C loop, beside peers
 
 
 def questions(place, clock):
@@ -27,7 +29,12 @@ def questions(place, clock):
         unit="step",
         units=STEPS,
         ours=engines.ours(path, feeds),
-        peers=[Peer(plain, target=TARGET), Peer(engines.peer(path, feeds))],
+        peers=[
+            Peer(plain, target=TARGET),
+            Peer(engines.peer(path, feeds), NOT_BEHIND),
+            *optional("openvino", "model", path, feeds, target=NOT_BEHIND),
+            *optional("pytensor", "counter", STEPS, START, module=SCANS, target=NOT_BEHIND),
+        ],
         reference=[np.int64(START + STEPS)],
     )
     rows = np.empty(STEPS, np.int64)
@@ -49,6 +56,11 @@ def questions(place, clock):
         unit="step",
         units=STEPS,
         ours=engines.ours(path, feeds),
-        peers=[Peer(plain_rows, target=TARGET), Peer(engines.peer(path, feeds))],
+        peers=[
+            Peer(plain_rows, target=TARGET),
+            Peer(engines.peer(path, feeds), NOT_BEHIND),
+            *optional("openvino", "model", path, feeds, target=NOT_BEHIND),
+            *optional("numba", "counter_rows", STEPS, START, target=NOT_BEHIND),
+        ],
         reference=reference,
     )

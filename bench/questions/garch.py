@@ -1,7 +1,7 @@
 """W3: the log-likelihood of GARCH(1,1), float64: a logarithm and a division beside the recurrence."""
 
 from harness import Peer
-from peers import optional
+from peers import SCANS, optional
 from workload import Workload, ask
 from workloads import garch
 
@@ -26,6 +26,7 @@ def questions(place, clock):
                 Peer(garch.plain(place, feeds), 1.0),
                 *optional("jax", "garch", feeds, target=1.1),
                 *optional("numba", "garch", feeds, target=1.1),
+                *optional("pytensor", "garch", feeds, module=SCANS, target=1.1),
             ],
             target=1.1,
         ),

@@ -3,7 +3,7 @@
 import functools
 
 from harness import Peer
-from peers import optional
+from peers import SCANS, optional
 from workload import Workload, ask
 from workloads import hmm
 
@@ -27,6 +27,7 @@ def _forward(place, feeds, name, in_primitives):
             Peer(hmm.plain_forward(place, feeds)),
             Peer(hmm.plain_forward(place, feeds, fast=True)),
             *optional("jax", "hmm_forward", feeds, target=FORWARD_TARGET),
+            *optional("pytensor", "hmm_forward", feeds, module=SCANS, target=FORWARD_TARGET),
         ],
         target=FORWARD_TARGET,
     )
@@ -47,6 +48,7 @@ def _viterbi(place, feeds):
             Peer(hmm.plain_viterbi(place, feeds, fast=True)),
             *optional("jax", "viterbi", feeds, target=VITERBI_TARGET),
             *optional("numba", "viterbi", feeds, target=VITERBI_TARGET),
+            *optional("pytensor", "viterbi", feeds, module=SCANS, target=VITERBI_TARGET),
         ],
         target=VITERBI_TARGET,
     )

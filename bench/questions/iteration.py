@@ -4,7 +4,7 @@ end depends on what it computes."""
 import functools
 
 from harness import Peer
-from peers import optional
+from peers import SCANS, optional
 from workload import Workload, ask
 from workloads import iteration
 
@@ -31,6 +31,7 @@ def _lorenz(place):
             Peer(plain(fast=True)),
             *optional("jax", "lorenz", feeds, LORENZ_STEPS, target=LORENZ_TARGET),
             *optional("numba", "lorenz", feeds, LORENZ_STEPS, target=LORENZ_TARGET),
+            *optional("pytensor", "lorenz", feeds, LORENZ_STEPS, module=SCANS, target=LORENZ_TARGET),
         ],
         target=LORENZ_TARGET,
     )
@@ -52,6 +53,7 @@ def _power(place):
             Peer(iteration.plain_power(place, feeds)),
             Peer(iteration.plain_power(place, feeds, fast=True)),
             *optional("jax", "power", feeds, target=POWER_TARGET),
+            *optional("pytensor", "power", feeds, module=SCANS, target=POWER_TARGET),
         ],
         target=POWER_TARGET,
     )

@@ -1,7 +1,7 @@
 """W6: a Kalman filter of four states and two measurements, float64: products of tiny matrices."""
 
 from harness import Peer
-from peers import optional
+from peers import SCANS, optional
 from workload import Workload, ask
 from workloads import kalman
 
@@ -28,6 +28,7 @@ def questions(place, clock):
                 Peer(kalman.plain(place, feeds)),
                 Peer(kalman.plain(place, feeds, fast=True)),
                 *optional("jax", "kalman", feeds, target=TARGET),
+                *optional("pytensor", "kalman", feeds, module=SCANS, target=TARGET),
             ],
             target=TARGET,
         ),

@@ -5,7 +5,7 @@ only the share of units that are on after each sweep is checked)."""
 import functools
 
 from harness import Peer
-from peers import optional
+from peers import SCANS, optional
 from workload import Workload, ask
 from workloads import rbm
 
@@ -36,6 +36,7 @@ def questions(place, clock):
     peers = [
         Peer(rbm.plain(place, feeds)),
         *optional("jax", "gibbs", feeds, target=TARGET),
+        *optional("pytensor", "gibbs", feeds, module=SCANS, target=TARGET),
     ]
     yield from ask(
         place,

@@ -1,7 +1,7 @@
 """W7: a selective scan of 512 channels with 16 states each."""
 
 from harness import Peer
-from peers import optional
+from peers import SCANS, optional
 from workload import Workload, ask
 from workloads import selective_scan
 
@@ -28,6 +28,7 @@ def questions(place, clock):
                 Peer(selective_scan.plain(place, feeds)),
                 Peer(selective_scan.plain(place, feeds, fast=True)),
                 *optional("jax", "selective_scan", feeds, target=TARGET),
+                *optional("pytensor", "selective_scan", feeds, module=SCANS, target=TARGET),
             ],
             target=TARGET,
         ),
