@@ -97,6 +97,7 @@ std::vector<NodeTime> profile_rows(const plan::Binding& binding, const runtime::
       case plan::Op::check_sizes:
       case plan::Op::fault:
       case plan::Op::look:
+      case plan::Op::spend:
       case plan::Op::end:
         break;
     }

@@ -38,6 +38,10 @@ class BodyEmitter {
     find_slots();
     target_.with_fma = source_.isa != Isa::baseline;
     target_.registers = source_.isa == Isa::avx512 || source_.isa == Isa::neon ? 32 : 16;
+    if (spends_time_) {
+      time_left_ = builder_.CreateAlloca(builder_.getInt64Ty());
+      builder_.CreateStore(load_time_left(), time_left_);
+    }
     for (const std::int64_t bytes : source_.locals) target_.locals.push_back(local(bytes));
     for (const LocalState& state : source_.states) copy(state, place_of(state), now(state));
     llvm::BasicBlock* const steps = block("steps");
@@ -58,6 +62,11 @@ class BodyEmitter {
     step->addIncoming(next, builder_.GetInsertBlock());
     llvm::Value* result = function_->getArg(2);
     llvm::Value* again = builder_.CreateICmpSLT(next, function_->getArg(2));
+    if (spends_time_) {
+      llvm::Value* const left = builder_.CreateLoad(builder_.getInt64Ty(), time_left_);
+      again = builder_.CreateAnd(again, builder_.CreateICmpSGE(left, builder_.getInt64(0)));
+      result = next;
+    }
     if (goes_on != nullptr) {
       // Short of `last`, or stopped by the condition: -1 - steps, see CompiledBodyFn.
       result = builder_.CreateSelect(goes_on, result, builder_.CreateNot(next));
@@ -116,6 +125,7 @@ class BodyEmitter {
     const auto add_set = [&](const SlotSet& set) { add(set.slot), add(set.from); };
     for (const Statement& statement : statements) {
       has_calls_ |= statement.kind == Statement::Kind::call;
+      spends_time_ |= statement.kind == Statement::Kind::spend;
       for (const NestOperand& read : statement.nest.reads) add(read.slot);
       for (const NestOperand& write : statement.nest.writes) add(write.slot);
       for (const Fold& fold : statement.nest.folds)
@@ -269,7 +279,21 @@ class BodyEmitter {
         emit_loop(statement);
         target_.known.forget();
         break;
+      case Statement::Kind::spend:
+        spend(statement.nanoseconds);
+        break;
     }
+  }
+
+  llvm::Value* load_time_left() {
+    return builder_.CreateLoad(builder_.getInt64Ty(),
+                               place(function_->getArg(0), offsetof(BodyFrame, time_left)));
+  }
+
+  /// The sum lies in a register: it is the function's own.
+  void spend(std::int64_t nanoseconds) {
+    llvm::Value* const left = builder_.CreateLoad(builder_.getInt64Ty(), time_left_);
+    builder_.CreateStore(builder_.CreateSub(left, number(nanoseconds)), time_left_);
   }
 
   llvm::Value* base_of(const NestOperand& operand) {
@@ -375,7 +399,8 @@ class BodyEmitter {
   llvm::Value* slots_ = nullptr;
   std::set<std::int32_t> slots_used_;
   std::vector<llvm::Value*> open_steps_;  ///< of the body, then of the loops that are being emitted
-  bool has_calls_ = false;
+  bool has_calls_ = false, spends_time_ = false;
+  llvm::Value* time_left_ = nullptr;
   llvm::Value* calls_ = nullptr;
 };
 

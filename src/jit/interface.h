@@ -175,6 +175,7 @@ struct Statement {
     set,     ///< of a slot
     branch,  ///< `inner` where the condition is true, `otherwise` where it is not
     loop,    ///< its steps are `inner`
+    spend,   ///< `nanoseconds` of BodyFrame::time_left
   };
   Kind kind = Kind::nest;
   Nest nest;
@@ -183,6 +184,7 @@ struct Statement {
   SlotSet set;
   NestOperand condition;  ///< a boolean
   InnerLoop loop;
+  std::int64_t nanoseconds = 0;
   std::vector<Statement> inner, otherwise;
   friend bool operator==(const Statement&, const Statement&) = default;
 };
@@ -221,11 +223,15 @@ struct BodyFrame {
   const tensor::HotCall* calls;
   std::int64_t failed_call;        ///< set where a kernel has found a fault
   std::uint64_t* ticks = nullptr;  ///< of each statement, where the code is timed
+  /// About how long statements that are counted may take in all: the code returns after the step
+  /// that goes beyond it.
+  std::int64_t time_left = std::numeric_limits<std::int64_t>::max();
   /// Set along with failed_call: the step of the body, then of each loop inside around the call.
   std::int64_t failed_steps[kLevelsTold] = {};
 };
 
-/// Runs steps [first, last), leaving the slots as the next step needs them. Returns `last`; or
+/// Runs steps [first, last), leaving the slots as the next step needs them. Returns `last`, or,
+/// where no time is left, the next step; or
 /// -1 - n when keep_going turned false and n is the index after that step; or kBodyFault when a
 /// kernel has failed. Precondition: first < last.
 using CompiledBodyFn = std::int64_t (*)(BodyFrame* frame, std::int64_t first, std::int64_t last);
@@ -249,6 +255,6 @@ struct Plugin {
   /// Whether there is machine code for the program; the error says what is missing.
   Expected<void> (*check)(const tensor::ScalarProgram& program);
 };
-inline constexpr std::uint32_t kPluginVersion = 8;
+inline constexpr std::uint32_t kPluginVersion = 9;
 
 }  // namespace scanloom::jit

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "ops/ops.h"
 #include "plan/binder.h"
 #include "plan/body_source.h"
 #include "plan/cost.h"
@@ -70,6 +71,7 @@ class BodyCheck {
         return enter(at, binding_.loops[instruction.index]);
       case Op::loop_end:
       case Op::jump:
+      case Op::spend:
         return {};
       case Op::alias:
         return add_alias(binding_.aliases[instruction.index]);
@@ -214,14 +216,59 @@ double Binder::call_nanoseconds(const BoundCall& call) const {
                                                   : work.elements * kNanosecondsPerElement);
 }
 
+/// As above, but for operators that take far longer than the elements of their operands say.
+double Binder::most_nanoseconds(const BoundCall& call) const {
+  const auto elements = [&](std::size_t i) {
+    const Spot& spot = out_->operands[call.first_operand + i];
+    return spot.present() ? static_cast<double>(layout(spot).dims.elements()) : 0;
+  };
+  const auto size = [&](std::size_t i, int axis) {
+    const tensor::Shape& dims = layout(out_->operands[call.first_operand + i]).dims;
+    return axis < dims.rank() ? static_cast<double>(std::max<std::int64_t>(dims[axis], 1)) : 1.0;
+  };
+  const ir::OpDef* const op = call.is_copy ? nullptr : module_.node(call.node).op;
+  double products = 0;
+  if (op == &ops::conv_op || op == &ops::conv_transpose_op)
+    products = std::max(elements(0), elements(call.inputs)) * elements(1) / size(1, 0);
+  if (op == &ops::qlinear_conv_op) products = elements(call.inputs) * elements(3) / size(3, 0);
+  if (op == &ops::lstm_op || op == &ops::gru_op || op == &ops::rnn_op)
+    products = elements(0) / size(0, 2) * (elements(1) + elements(2));
+  return call_nanoseconds(call) + products * kNanosecondsPerProduct;
+}
+
+void Binder::emit_spend(double nanoseconds) {
+  constexpr double kMost = 4e9;
+  emit(Op::spend, static_cast<std::uint32_t>(std::min(nanoseconds, kMost)));
+}
+
+/// Behind a side of a branch, which begins at instruction `first`: what its calls take, but for
+/// those that are counted already. Loops inside have looks of their own, branches sides.
+void Binder::spend_side(std::uint32_t first) {
+  double sum = 0;
+  for (std::size_t at = first; at < out_->code.size(); ++at) {
+    const Instruction& instruction = out_->code[at];
+    if (instruction.op == Op::branch)
+      at = out_->code[out_->branches[instruction.index].otherwise - 1].index - 1;
+    else if (instruction.op == Op::loop_begin)
+      at = out_->loops[instruction.index].exit - 1;
+    else if (instruction.op == Op::call)
+      if (const double one = most_nanoseconds(out_->calls[instruction.index]);
+          one < kLeastSpentByCall)
+        sum += one;
+  }
+  if (sum >= kLeastSpentBySide) emit_spend(sum);
+}
+
 void Binder::compile_bodies() {
   if (plan_->options.compiler == nullptr) return;
   std::uint32_t end = 0;  // of the last one that has become code, with all loops inside
   for (BoundLoop& loop : out_->loops) {
     if (loop.compiled.run != nullptr) continue;
     const double step = step_nanoseconds(loop);
-    if (loop.inner_steps > 0 && step > kMaxNanosecondsBetweenLooks && loop.why_no_body.empty())
-      loop.why_no_body = "holds loops that take too long between two looks at limits";
+    if (step > kMaxNanosecondsBetweenLooks && loop.why_no_body.empty())
+      loop.why_no_body = loop.inner_steps > 0
+                             ? "holds loops that take too long between two looks at limits"
+                             : "holds parts that take too long between two looks at limits";
     loop.steps_to_compile =
         plan_->options.always_compile ? 1 : steps_worth_compiling(loop.exit - loop.body, step);
     if (loop.exit <= end) {

@@ -42,6 +42,7 @@ void Binder::enter_side(ir::NodeId id, int side, Frame frame) {
   const ir::Node& node = module_.node(id);
   frame.region = node.regions[static_cast<std::size_t>(side)];
   frame.next = 0;
+  frame.first = static_cast<std::uint32_t>(out_->code.size());
   const ir::Region& region = module_.region(frame.region);
   for (std::size_t i = 0; i < region.args.size(); ++i) {
     set_location(region.args[i], location(node.inputs[i + 1]));
@@ -89,6 +90,7 @@ void Binder::finish_side(Frame& frame) {
   }
   for (std::size_t i = 0; i < frame.results.size() && frame.faulty; ++i)
     set_location(node.outputs[i], frame.results[i]);
+  if (frame.side != Side::only_side && loop_depth_ > 0) spend_side(frame.first);
   if (frame.side == Side::else_side)
     out_->code[frame.jump].index = static_cast<std::uint32_t>(out_->code.size());
 }

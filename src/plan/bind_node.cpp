@@ -6,6 +6,7 @@
 #include "ops/ops.h"
 #include "ops/pointwise.h"
 #include "plan/binder.h"
+#include "plan/cost.h"
 #include "plan/dynamic.h"
 
 namespace scanloom::plan {
@@ -69,8 +70,12 @@ void Binder::emit_call(BoundCall call) {
   out_->calls.push_back(std::move(call));
   const auto index = static_cast<std::uint32_t>(out_->calls.size() - 1);
   emit(Op::call, index);
-  if (loop_depth_ == 0 && elements >= kElementsWorthALook)
+  if (loop_depth_ > 0) {
+    const double nanoseconds = most_nanoseconds(out_->calls.back());
+    if (nanoseconds >= kLeastSpentByCall) emit_spend(nanoseconds);
+  } else if (elements >= kElementsWorthALook) {
     emit(Op::look, out_->calls.back().node.index);
+  }
 }
 
 bool Binder::bind_view(ir::NodeId id) {

@@ -52,6 +52,7 @@ class Binder {
     ir::NodeId node;
     std::uint32_t index = 0;             ///< of the loop or branch
     std::uint32_t jump = 0;              ///< then_side: the jump over the else side
+    std::uint32_t first = 0;             ///< instruction of a side
     std::vector<Location> results;       ///< where the results of a branch go
     bool certain = true;                 ///< it runs whenever the whole does
     bool faulty = false;                 ///< what follows a node that cannot be bound is left out
@@ -205,6 +206,9 @@ class Binder {
   /// As above, every loop inside with its own number of steps, as far as they are known.
   [[nodiscard]] double whole_step_nanoseconds(const BoundLoop& loop) const;
   [[nodiscard]] double call_nanoseconds(const BoundCall& call) const;
+  [[nodiscard]] double most_nanoseconds(const BoundCall& call) const;
+  void emit_spend(double nanoseconds);
+  void spend_side(std::uint32_t first);
   void compile_bodies();
 
   std::shared_ptr<const Plan> plan_;

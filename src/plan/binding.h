@@ -208,6 +208,7 @@ enum class Op : std::uint8_t {
   check_sizes,    ///< size_checks[index]
   fault,          ///< faults[index]: what binding found wrong where the run may never come
   look,           ///< at limits, after node `index`, which may have taken long
+  spend,          ///< counts that what came before took about `index` ns, see cost.h
   end,
 };
 

@@ -133,6 +133,9 @@ class BodyMaker {
         case Op::branch:
           at = add_branch(at, binding_.branches[instruction.index], parts);
           break;
+        case Op::spend:
+          parts.push_back(part_of_spend(instruction.index));
+          break;
         case Op::loop_begin:
           add_loop(binding_.loops[instruction.index], parts);
           at = binding_.loops[instruction.index].exit - 1;
@@ -212,6 +215,13 @@ class BodyMaker {
     part.statement.set = set_to(alias.to, alias.from);
     add_use(alias.from, part.reads);
     part.writes.push_back(all_of(alias.to.slot));
+    return part;
+  }
+
+  static Part part_of_spend(std::uint32_t nanoseconds) {
+    Part part;
+    part.statement.kind = Statement::Kind::spend;
+    part.statement.nanoseconds = nanoseconds;
     return part;
   }
 

@@ -14,8 +14,7 @@ inline constexpr std::int64_t kMinStepsToCompile = 256;
 /// takes 0.2 to 0.5 ns.
 inline constexpr double kMinOperationsToCompile = 1 << 24;
 
-/// Compiling takes about a tenth of a millisecond per operation of the body, and no run can be
-/// cancelled meanwhile.
+/// Compiling takes about a tenth of a millisecond per operation of the body.
 inline constexpr std::size_t kMaxCompiledInstructions = 2048;
 /// The same where nothing says yet how many steps there will be.
 inline constexpr std::size_t kMaxInstructionsOfUnknownTrips = 512;
@@ -33,6 +32,18 @@ constexpr std::int64_t steps_worth_compiling(std::size_t instructions, double st
 inline constexpr double kNanosecondsPerCall = 20;
 inline constexpr double kNanosecondsPerElement = 0.5;
 inline constexpr double kNanosecondsPerProduct = 0.0625;
+
+// Looks at limits inside of loops go by the steps before, which says nothing of a branch that was
+// not taken yet: what is dear is counted where it runs, by its estimate.
+
+/// A side of a branch that takes less, by the estimate, passes as part of a step like the others.
+inline constexpr double kLeastSpentBySide = 50;
+/// A call that may take so long is counted by itself, so that steps of many have looks in between.
+inline constexpr double kLeastSpentByCall = 20e3;
+/// As much may be spent between two looks. Estimates are often too low, by a factor of up to a
+/// hundred; a look takes less than a thousandth of it.
+inline constexpr std::int64_t kSpentBetweenLooks = 100'000;
+
 /// Calls and nests before they are joined.
 inline constexpr std::size_t kMaxStatementsOfBody = 512;
 /// Branches and loops inside it; the depth of what is described is theirs at most.
@@ -42,7 +53,7 @@ inline constexpr std::int64_t kMaxInnerSteps = 4096;
 /// From so many on, and where threads may share the steps around them, loops inside become code
 /// each for itself.
 inline constexpr std::int64_t kLeastStepsApart = 64;
-/// What a step with loops inside may take.
+/// What a step may take.
 inline constexpr double kMaxNanosecondsBetweenLooks = 2e7;
 /// Element operations that are emitted: those of programs once for each width of vectors, those
 /// that have no vector form once for each lane.

@@ -111,6 +111,8 @@ std::string instruction_text(const Binding& binding, const Instruction& instruct
       return "fault      " + binding.faults[i].text();
     case Op::look:
       return "look       at limits";
+    case Op::spend:
+      return fmt::format("spend      {} ns", i);
     case Op::end:
       return "end";
   }

@@ -20,6 +20,10 @@ std::int64_t elements_of(std::span<const tensor::Operand> operands) {
   return elements;
 }
 
+/// What a call on so many elements, all operands', may take; more than most do, since nothing is
+/// known of the operator.
+constexpr std::int64_t nanoseconds_of(std::int64_t elements) { return 2 * elements; }
+
 /// Sizes and strides of all operands, one list.
 void describe_layouts(std::span<const tensor::Operand> operands, std::vector<std::int64_t>& key) {
   key.clear();
@@ -56,6 +60,7 @@ Expected<void> Run::State::run_dynamic(std::uint32_t index) {
   SCANLOOM_CHECK_OK(choose_kernel(index));
   const tensor::HotCall& hot = dynamic_calls[index];
   if (hot.run(hot.call) != tensor::Status::ok) return fault_error(call.node);
+  time_left -= nanoseconds_of(elements_of(std::span(operand_of, call.inputs + call.outputs)));
   return {};
 }
 
@@ -102,6 +107,7 @@ Expected<void> Run::State::grow_in_place(std::uint32_t index) {
   } else {
     SCANLOOM_CHECK_OK(reserve(result, dims, call.node, growth.wish(bytes)));
     std::memcpy(to.storage->bytes.get(), from.storage->bytes.get(), static_cast<std::size_t>(at));
+    time_left -= nanoseconds_of(inputs[0].elements());
   }
   for (const tensor::Operand& operand : inputs.subspan(1)) {
     const std::int64_t size = operand.elements() * item;

@@ -15,8 +15,13 @@ std::int64_t default_max_memory() {
 void Pace::looked(Clock::time_point now) {
   using namespace std::chrono_literals;
   constexpr std::int64_t kMost = 1 << 24;
-  if (now - last_ < 250us) interval_ = std::min<std::int64_t>(interval_ * 2, kMost);
-  if (now - last_ > 1ms) interval_ = std::max<std::int64_t>(interval_ / 2, 1);
+  const auto passed = now - last_;
+  if (passed < 100us) interval_ = std::min<std::int64_t>(interval_ * 2, kMost);
+  if (passed > 400us) {
+    const double share = std::chrono::duration<double>(200us) / passed;
+    interval_ = std::max<std::int64_t>(
+        static_cast<std::int64_t>(static_cast<double>(interval_) * share), 1);
+  }
   countdown_ = interval_;
   last_ = now;
 }

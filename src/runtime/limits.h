@@ -1,4 +1,4 @@
-// Limits of one run and how they are watched: cheaply per step, exactly about every half
+// Limits of one run and how they are watched: cheaply per step, exactly a few times per
 // millisecond, and after nodes that take long.
 #pragma once
 
@@ -26,7 +26,9 @@ std::int64_t default_max_memory();
 using Clock = std::chrono::steady_clock;
 
 /// How many steps of one loop may pass between two looks: adapted, so that looks come between a
-/// quarter and one millisecond apart whatever the loop's speed.
+/// tenth and four tenths of a millisecond apart whatever the loop's speed. Steps may become dearer
+/// than those that it has seen: arithmetic on denormals takes a hundred times as long. What else
+/// makes a difference is counted where it runs, see plan/cost.h.
 class Pace {
  public:
   void start(Clock::time_point now) { *this = Pace(), last_ = now; }

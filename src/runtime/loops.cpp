@@ -54,6 +54,15 @@ Expected<void> Run::State::look(std::uint32_t index, Watch& watch) {
   return {};
 }
 
+Expected<void> Run::State::look_in_step(Watch& watch) {
+  time_left = plan::kSpentBetweenLooks;
+  if (outermost == kNoLoop) return watch.look();
+  const LoopState& state = loops[outermost];
+  Expected<void> looked = watch.look(state.step, {outermost, state.step, state.shown});
+  if (!looked) return std::move(looked).error().at(describe(binding->loops[outermost].node));
+  return {};
+}
+
 Expected<bool> Run::State::begin_loop(std::uint32_t index, const Limits& limits) {
   const plan::BoundLoop& loop = binding->loops[index];
   SCANLOOM_TRY(const bool runs, enter(index, limits));
@@ -225,10 +234,14 @@ Expected<void> Run::State::run_chunks(std::uint32_t index, Watch& watch, F&& run
       return fault_error(binding->calls[binding->code[failed_at].index].node);
     const std::int64_t reached = done < 0 ? -1 - done : done;
     const bool due = state.pace.due_after(reached - state.step);
+    const bool is_short = reached < last;  // the code has spent its time
     steps += (reached - state.step) * steps_inside;
     state.step = reached;
     if (done < 0) return {};
-    if (due) SCANLOOM_CHECK_OK(look(index, watch));
+    if (due)
+      SCANLOOM_CHECK_OK(look(index, watch));
+    else if (is_short)
+      SCANLOOM_CHECK_OK(look_in_step(watch));
   }
   return check_limit(index);
 }
@@ -241,6 +254,7 @@ Expected<void> Run::State::run_body(std::uint32_t index, Watch& watch) {
   const double before = profiled == nullptr ? 0 : seconds_now();
   if (profiled != nullptr) frame.ticks = profiled->bodies[index].ticks.data();
   const Expected<void> ran = run_chunks(index, watch, [&](std::int64_t last) {
+    frame.time_left = plan::kSpentBetweenLooks;
     const std::int64_t done = run(&frame, state.step, last);
     if (done == jit::kBodyFault) find_fault(index, frame);
     return done;

@@ -13,6 +13,18 @@ namespace scanloom::runtime {
 using tensor::BoxRef;
 using tensor::Tensor;
 
+namespace {
+
+/// What a call that reads or makes the value may take for it, more than most do. Sequences are
+/// handed on.
+std::int64_t nanoseconds_of(const BoxRef& value) {
+  if (!value || !value->is_tensor()) return 0;
+  const Tensor& tensor = value->tensor();
+  return tensor.elements() * (tensor.dtype() == DType::string ? 50 : 2);
+}
+
+}  // namespace
+
 void Run::State::begin_objects(std::span<const BoxRef> fed, std::int64_t max_memory) {
   // Results of earlier runs no longer count: they are the caller's.
   account = tensor::MemoryAccount(max_memory);
@@ -73,12 +85,14 @@ Expected<void> Run::State::run_object(std::uint32_t index) {
     Expected<BoxRef> input =
         boxed_operand(spots[i], operands[call.first_operand + i], call.moved[i]);
     if (!input) return std::move(input).error().at(describe(call.node));
+    time_left -= nanoseconds_of(*input);
     object_inputs.push_back(*std::move(input));
   }
   SCANLOOM_CHECK_OK(
       plan::run_object(*binding->plan, call.node, object_inputs, object_outputs, account));
   for (std::size_t i = 0; i < call.outputs; ++i) {
     const plan::Spot& spot = spots[call.inputs + i];
+    time_left -= nanoseconds_of(object_outputs[i]);
     if (spot.is_object())
       object(spot) = std::move(object_outputs[i]);
     else

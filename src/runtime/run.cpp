@@ -276,12 +276,16 @@ Expected<void> Run::State::execute_from(std::uint32_t& at, const Limits& limits,
       case plan::Op::dynamic_call: {
         const Timer timer(profile != nullptr ? &profile->dynamic_calls[index] : nullptr);
         SCANLOOM_CHECK_OK(run_dynamic(index));
+        if (time_left < 0) [[unlikely]]
+          SCANLOOM_CHECK_OK(look_in_step(watch));
         ++at;
         break;
       }
       case plan::Op::object_call: {
         const Timer timer(profile != nullptr ? &profile->object_calls[index] : nullptr);
         SCANLOOM_CHECK_OK(run_object(index));
+        if (time_left < 0) [[unlikely]]
+          SCANLOOM_CHECK_OK(look_in_step(watch));
         ++at;
         break;
       }
@@ -337,6 +341,12 @@ Expected<void> Run::State::execute_from(std::uint32_t& at, const Limits& limits,
         ++at;
         break;
       }
+      case plan::Op::spend:
+        time_left -= index;
+        if (time_left < 0) [[unlikely]]
+          SCANLOOM_CHECK_OK(look_in_step(watch));
+        ++at;
+        break;
       case plan::Op::end:
         return {};
     }

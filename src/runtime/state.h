@@ -141,6 +141,7 @@ struct Run::State {
   tensor::Fault fault;
   std::vector<tensor::Draws> draws;  // of the random calls; they point here
   std::int64_t steps = 0;
+  std::int64_t time_left = 0;          // ns until the next look, of what is counted: Op::spend
   Profile* profiled = nullptr;         // where the times of nodes go
   std::uint32_t failed_at = kNowhere;  // the call that machine code was at when it found a fault
   std::uint64_t runs = 0;              // begun
@@ -250,6 +251,8 @@ struct Run::State {
   Expected<bool> enter(std::uint32_t index, const Limits& limits);
   /// Watch::look, its errors naming the loop.
   Expected<void> look(std::uint32_t index, Watch& watch);
+  /// The same in a step, where so much time was spent that waiting for its end may be too long.
+  Expected<void> look_in_step(Watch& watch);
   /// The one element of a trip count or condition. Errors: invalid_argument (another number of
   /// elements).
   template <class T>

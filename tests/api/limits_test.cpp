@@ -2,6 +2,8 @@
 // not what they must be.
 #include <gmock/gmock.h>
 
+#include <chrono>
+
 #include "tests/api/models.h"
 
 namespace scanloom::test {
@@ -187,6 +189,62 @@ TEST(Limits, AKernelThatACompiledBodyCallsMayFindAFault) {
   EXPECT_EQ(compiled.code(), Code::invalid_argument);
   EXPECT_THAT(compiled.message(), HasSubstr("'look_up'"));
   EXPECT_EQ(compiled.message(), stepped.message());
+}
+
+/// "last": v0 f32[], of which each step below `cheap` takes the half, each later one the sum of a
+/// product of (m + v) by m, m f32[K, K].
+std::string cheap_then_dear() {
+  GraphBytes half;
+  half.outputs = {value_info("halved", kFloat, {})};
+  half.nodes = {NodeBytes("Mul", {"v", "factor"}, {"halved"})};
+  GraphBytes product;
+  product.outputs = {value_info("summed", kFloat, {})};
+  product.nodes = {NodeBytes("Add", {"m", "v"}, {"moved"}),
+                   NodeBytes("MatMul", {"moved", "m"}, {"product"}),
+                   NodeBytes("ReduceSum", {"product"}, {"summed"}).integer("keepdims", 0)};
+  GraphBytes body;
+  body.inputs = {value_info("i", kInt64, {}), value_info("go", kBool, {}),
+                 value_info("v", kFloat, {})};
+  body.outputs = {value_info("go_on"), value_info("w")};
+  body.nodes = {NodeBytes("Identity", {"go"}, {"go_on"}),
+                NodeBytes("Less", {"i", "cheap"}, {"is_cheap"}),
+                NodeBytes("If", {"is_cheap"}, {"w"})
+                    .graph("then_branch", half.bytes())
+                    .graph("else_branch", product.bytes())};
+  ModelBytes model;
+  model.graph.inputs = {value_info("n", kInt64, {}), value_info("cheap", kInt64, {}),
+                        value_info("m", kFloat, {"K", "K"}), value_info("v0", kFloat, {})};
+  model.graph.initialisers = {float_tensor("factor", {}, {0.5F})};
+  model.graph.outputs = {value_info("last")};
+  model.graph.nodes = {
+      NodeBytes("Loop", {"n", "", "v0"}, {"last"}).name("mix").graph("body", body.bytes())};
+  return model.bytes();
+}
+
+// How many steps pass between two looks was learnt from steps that took a millionth of what the
+// next ones do: these would take minutes.
+TEST(Limits, HoldWhereStepsBecomeDear) {
+  constexpr std::int64_t kWidth = 512, kSteps = 1'000'000'000'000;
+  const std::vector<float> matrix(kWidth * kWidth, 1e-3F);
+  const float v = 1;
+  for (const Execution execution : {Execution::stepped, Execution::compiled}) {
+    const Session session = load(cheap_then_dear(), {.execution = execution});
+    for (const std::int64_t cheap : {100'000, 3'000'000}) {
+      RunOptions options;
+      options.deadline = 1;
+      const auto began = std::chrono::steady_clock::now();
+      const auto results = session.run({{"n", view(&kSteps, {})},
+                                        {"cheap", view(&cheap, {})},
+                                        {"m", view(matrix.data(), {kWidth, kWidth})},
+                                        {"v0", view(&v, {})}},
+                                       options);
+      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - began;
+      ASSERT_FALSE(results);
+      EXPECT_EQ(results.error().code(), Code::limit_reached);
+      EXPECT_THAT(results.error().message(), HasSubstr("'mix'"));
+      EXPECT_LT(taken.count(), 8) << results.error().message();
+    }
+  }
 }
 
 TEST(Limits, TheLargestValueIsNamed) {

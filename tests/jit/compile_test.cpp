@@ -506,5 +506,29 @@ TEST(CompiledLoop, LargeRowsPassTheCaches) {
   }
 }
 
+// Steps in which the flag is set count 30 ns, of which 100 are left.
+TEST(CompiledBody, ReturnsAfterTheStepThatSpendsItsTime) {
+  if (compiler() == nullptr) GTEST_SKIP() << "no compiler in this build";
+  BodySource source;
+  Statement branch, spend;
+  spend.kind = Statement::Kind::spend;
+  spend.nanoseconds = 30;
+  branch.kind = Statement::Kind::branch;
+  branch.condition = {0, DType::boolean, 0, {}};
+  branch.inner = {spend};
+  source.statements = {branch};
+  source.moves = {{0, 1}};
+  const Expected<CompiledBody> body = compiler()->compile_body(source);
+  ASSERT_TRUE(body) << body.error().message();
+  std::vector<std::byte> flags(20, std::byte{0});
+  for (std::size_t i = 5; i < flags.size(); ++i) flags[i] = std::byte{1};
+  std::byte* slot = flags.data();
+  BodyFrame frame{&slot, nullptr, 0};
+  frame.time_left = 100;
+  EXPECT_EQ(body->run(&frame, 0, 20), 9);
+  EXPECT_EQ(slot, flags.data() + 9) << "as the next step needs it";
+  EXPECT_EQ(body->run(&frame, 9, 11), 11) << "the time is the caller's to set";
+}
+
 }  // namespace
 }  // namespace scanloom::jit

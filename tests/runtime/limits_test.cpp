@@ -44,6 +44,17 @@ TEST(Pace, SlowStepsAreLookedAtEveryTime) {
   EXPECT_EQ(steps_to_look(pace), 1);
 }
 
+// Steps that become a hundred times dearer, as with denormals, cost one long stretch, not many.
+TEST(Pace, OneLongStretchIsEnough) {
+  Pace pace;
+  Clock::time_point now;
+  pace.start(now);
+  for (int i = 0; i < 10; ++i) pace.looked(now += 1us);
+  ASSERT_EQ(pace.chunk(), 1024);
+  pace.looked(now += 20ms);
+  EXPECT_EQ(pace.chunk(), 10);
+}
+
 TEST(Watch, DeadlineAndCancellationNameTheSteps) {
   Limits limits;
   limits.deadline_seconds = 1e-9;
