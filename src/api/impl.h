@@ -123,7 +123,8 @@ struct Session::Impl {
   /// none.
   [[nodiscard]] View hidden_value(std::size_t input) const;
   Expected<void> arrange_one(std::size_t input, const View& view, Arranged& arranged) const;
-  Expected<std::shared_ptr<BoundEntry>> bind(const std::vector<tensor::Shape>& shapes) const;
+  Expected<std::shared_ptr<BoundEntry>> bind(const std::vector<tensor::Shape>& shapes,
+                                             const plan::MayGoOn& may_go_on = {}) const;
   [[nodiscard]] std::vector<std::shared_ptr<BoundEntry>> known_bindings() const;
   /// `hidden`: also what the model's own states make.
   Expected<Results> run(std::span<const Feed> feeds, const RunOptions& options,

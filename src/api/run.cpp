@@ -29,8 +29,8 @@ runtime::Limits limits_of(const RunOptions& options,
 
 }  // namespace
 
-Expected<std::shared_ptr<BoundEntry>> Session::Impl::bind(
-    const std::vector<tensor::Shape>& shapes) const {
+Expected<std::shared_ptr<BoundEntry>> Session::Impl::bind(const std::vector<tensor::Shape>& shapes,
+                                                          const plan::MayGoOn& may_go_on) const {
   const auto find = [&] {
     return std::ranges::find_if(bound, [&](const auto& entry) { return entry->shapes == shapes; });
   };
@@ -44,7 +44,7 @@ Expected<std::shared_ptr<BoundEntry>> Session::Impl::bind(
   // Binding may compile a loop: runs of other sizes need not wait for that.
   auto entry = std::make_shared<BoundEntry>();
   entry->shapes = shapes;
-  SCANLOOM_TRY(entry->binding, plan::bind(plan, shapes));
+  SCANLOOM_TRY(entry->binding, plan::bind(plan, shapes, may_go_on));
   const std::scoped_lock lock(mutex);
   if (const auto found = find(); found != bound.end()) return *found;
   if (bound.size() == kBindings) bound.pop_back();
@@ -55,7 +55,15 @@ Expected<std::shared_ptr<BoundEntry>> Session::Impl::bind(
 Expected<std::vector<Value>> Session::Impl::run_bound(const Arranged& feeds,
                                                       const RunOptions& run_options,
                                                       RunReport& report) const {
-  SCANLOOM_TRY(const std::shared_ptr<BoundEntry> entry, bind(feeds.shapes));
+  std::shared_ptr<BoundEntry> entry;
+  runtime::Limits limits = limits_of(run_options, [&](std::uint32_t loop) {
+    return plan::describe(*plan, entry->binding->loops[loop].node);
+  });
+  limits.start = runtime::Clock::now();
+  const runtime::Watch watch(limits);
+  plan::MayGoOn may_go_on;
+  if (watch.may_stop()) may_go_on = [&watch] { return watch.look(); };
+  SCANLOOM_TRY(entry, bind(feeds.shapes, may_go_on));
   std::unique_ptr<runtime::Run> run;
   {
     const std::scoped_lock lock(entry->mutex);
@@ -68,10 +76,6 @@ Expected<std::vector<Value>> Session::Impl::run_bound(const Arranged& feeds,
     SCANLOOM_TRY(run, runtime::Run::make(entry->binding, run_options.max_memory,
                                          plan->options.threads, result_memory));
   }
-  const plan::Binding& binding = *entry->binding;
-  const runtime::Limits limits = limits_of(run_options, [&](std::uint32_t loop) {
-    return plan::describe(*binding.plan, binding.loops[loop].node);
-  });
   runtime::Profile profile;
   Expected<runtime::RunResult> result = run->execute(
       feeds.data, limits, run_options.profile ? &profile : nullptr, feeds.objects, next_run());

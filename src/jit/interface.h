@@ -257,4 +257,8 @@ struct Plugin {
 };
 inline constexpr std::uint32_t kPluginVersion = 9;
 
+/// Loads the plug-in where a question does. A thread in which code is made must find it loaded:
+/// what it frees at the end of the process has to be younger than what waits for the thread.
+inline void load(const Plugin& plugin) { (void)plugin.check({}); }
+
 }  // namespace scanloom::jit

@@ -32,12 +32,14 @@ struct Solved {
 
 }  // namespace
 
-Binder::Binder(std::shared_ptr<const Plan> plan, std::span<const tensor::Shape> feed_shapes)
+Binder::Binder(std::shared_ptr<const Plan> plan, std::span<const tensor::Shape> feed_shapes,
+               const MayGoOn& may_go_on)
     : plan_(std::move(plan)),
       module_(plan_->module),
       out_(std::make_shared<Binding>()),
       last_uses_(module_),
-      uses_(ir::count_uses(module_)) {
+      uses_(ir::count_uses(module_)),
+      may_go_on_(may_go_on) {
   out_->plan = plan_;
   out_->feed_shapes.assign(feed_shapes.begin(), feed_shapes.end());
   out_->slots.push_back({SlotInit::Kind::arena, 0, nullptr, 0});
@@ -93,6 +95,7 @@ Expected<std::shared_ptr<const Binding>> Binder::bind() {
   SCANLOOM_CHECK_OK(walk());
   SCANLOOM_CHECK_OK(resolve_buffers());
   compile_bodies();
+  if (stopped_) return *std::move(stopped_);
   return std::shared_ptr<const Binding>(out_);
 }
 
@@ -259,8 +262,9 @@ Expected<void> Binder::resolve_buffers() {
 }
 
 Expected<std::shared_ptr<const Binding>> bind(std::shared_ptr<const Plan> plan,
-                                              std::span<const tensor::Shape> feed_shapes) {
-  return Binder(std::move(plan), feed_shapes).bind();
+                                              std::span<const tensor::Shape> feed_shapes,
+                                              const MayGoOn& may_go_on) {
+  return Binder(std::move(plan), feed_shapes, may_go_on).bind();
 }
 
 }  // namespace scanloom::plan

@@ -277,7 +277,12 @@ void Binder::compile_bodies() {
       continue;
     }
     if (loop.trip_count <= loop.steps_to_compile) continue;
-    Expected<jit::CompiledBody> body = compile_body(*plan_, *out_, loop);
+    if (stopped_) return;
+    Expected<jit::CompiledBody> body = compile_body(*plan_, *out_, loop, may_go_on_);
+    if (!body && is_of_limits(body.error())) {
+      stopped_ = std::move(body).error().at(module_.describe(loop.node));
+      return;
+    }
     if (!body) {
       loop.strategy += "; " + body.error().text();
       continue;
@@ -288,20 +293,29 @@ void Binder::compile_bodies() {
   }
 }
 
+namespace {
+
+Expected<jit::CompiledBody> compile_source(const Plan& plan, const jit::BodySource& source,
+                                           const MayGoOn& may_go_on) {
+  const jit::Plugin* const compiler = plan.options.compiler;
+  if (may_go_on) jit::load(*compiler);
+  return plan.bodies.get(source, may_go_on,
+                         [compiler, source] { return compiler->compile_body(source); });
+}
+
+}  // namespace
+
 Expected<jit::CompiledBody> compile_body(const Plan& plan, const Binding& binding,
-                                         const BoundLoop& loop) {
+                                         const BoundLoop& loop, const MayGoOn& may_go_on) {
   SCANLOOM_TRY(const Body body, describe_body(plan, binding, loop));
-  return plan.bodies.get(body.source,
-                         [&] { return plan.options.compiler->compile_body(body.source); });
+  return compile_source(plan, body.source, may_go_on);
 }
 
 Expected<TimedBody> compile_timed_body(const Plan& plan, const Binding& binding,
-                                       const BoundLoop& loop) {
+                                       const BoundLoop& loop, const MayGoOn& may_go_on) {
   SCANLOOM_TRY(Body body, describe_body(plan, binding, loop));
   body.source.timed = true;
-  SCANLOOM_TRY(jit::CompiledBody code, plan.bodies.get(body.source, [&] {
-    return plan.options.compiler->compile_body(body.source);
-  }));
+  SCANLOOM_TRY(jit::CompiledBody code, compile_source(plan, body.source, may_go_on));
   return TimedBody{std::move(code), std::move(body.nodes)};
 }
 

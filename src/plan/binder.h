@@ -39,7 +39,8 @@ inline std::int64_t bytes_of(DType dtype) { return static_cast<std::int64_t>(dty
 
 class Binder {
  public:
-  Binder(std::shared_ptr<const Plan> plan, std::span<const tensor::Shape> feed_shapes);
+  Binder(std::shared_ptr<const Plan> plan, std::span<const tensor::Shape> feed_shapes,
+         const MayGoOn& may_go_on);
   Expected<std::shared_ptr<const Binding>> bind();
 
  private:
@@ -226,6 +227,8 @@ class Binder {
   std::vector<Frame> frames_;
   std::vector<std::string> refusals_;  // of kernels for the node that is being bound
   int loop_depth_ = 0;
+  const MayGoOn& may_go_on_;
+  std::optional<Error> stopped_;  // by that, while a loop was compiled
 };
 
 }  // namespace scanloom::plan

@@ -229,7 +229,10 @@ bool Binder::bind_compiled(ir::NodeId id, BoundLoop& loop, const std::vector<Loc
     loop.source = std::make_shared<const jit::LoopSource>(std::move(source));
     return false;
   }
-  const Expected<jit::CompiledLoop> compiled = compile_loop(*plan_, source);
+  if (stopped_) return why_not = stopped_->text(), false;
+  const Expected<jit::CompiledLoop> compiled = compile_loop(*plan_, source, may_go_on_);
+  if (!compiled && is_of_limits(compiled.error()))
+    stopped_ = Error(compiled.error()).at(module_.describe(id));
   if (!compiled) return why_not = compiled.error().text(), false;
   bound.compiled = *compiled;
   bound.strategy = "compiled: " + what + ", " + bound.compiled.target;
@@ -324,8 +327,12 @@ std::optional<Expected<jit::CompiledLoop>> find_loop(const Plan& plan,
   return plan.loops.find(key_of(source));
 }
 
-Expected<jit::CompiledLoop> compile_loop(const Plan& plan, const jit::LoopSource& source) {
-  return plan.loops.get(key_of(source), [&] { return plan.options.compiler->compile(source); });
+Expected<jit::CompiledLoop> compile_loop(const Plan& plan, const jit::LoopSource& source,
+                                         const MayGoOn& may_go_on) {
+  const jit::Plugin* const compiler = plan.options.compiler;
+  if (may_go_on) jit::load(*compiler);
+  return plan.loops.get(key_of(source), may_go_on,
+                        [compiler, source] { return compiler->compile(source); });
 }
 
 }  // namespace scanloom::plan

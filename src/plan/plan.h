@@ -38,8 +38,9 @@ struct Plan {
 };
 
 /// The loop's machine code, compiled or taken from the plan's cache. Thread safe. Errors: those of
-/// the compiler.
-Expected<jit::CompiledLoop> compile_loop(const Plan& plan, const jit::LoopSource& source);
+/// the compiler and of `may_go_on`, after which it may be asked for again.
+Expected<jit::CompiledLoop> compile_loop(const Plan& plan, const jit::LoopSource& source,
+                                         const MayGoOn& may_go_on);
 
 /// The same if it is in the cache, code or error.
 std::optional<Expected<jit::CompiledLoop>> find_loop(const Plan& plan,
@@ -49,9 +50,10 @@ struct Binding;
 struct BoundLoop;
 
 /// Machine code for the steps of a stepped loop, compiled or taken from the plan's cache. Thread
-/// safe. Errors: unsupported (what cannot be part of machine code), those of the compiler.
+/// safe. Errors: unsupported (what cannot be part of machine code), those of the compiler and of
+/// `may_go_on`, after which it may be asked for again.
 Expected<jit::CompiledBody> compile_body(const Plan& plan, const Binding& binding,
-                                         const BoundLoop& loop);
+                                         const BoundLoop& loop, const MayGoOn& may_go_on);
 
 /// Code that adds up what each of its statements takes, and the nodes that each computes.
 struct TimedBody {
@@ -59,14 +61,16 @@ struct TimedBody {
   std::vector<std::vector<ir::NodeId>> nodes;
 };
 Expected<TimedBody> compile_timed_body(const Plan& plan, const Binding& binding,
-                                       const BoundLoop& loop);
+                                       const BoundLoop& loop, const MayGoOn& may_go_on);
 
 std::shared_ptr<const Plan> make_plan(ir::Module module, const PlanOptions& options);
 
 /// Errors: invalid_argument (sizes that do not fit the module's, naming inputs and numbers), and
-/// whatever inference finds; invalid_model, unsupported. Thread safe.
+/// whatever inference finds; invalid_model, unsupported; those of `may_go_on`, which is asked while
+/// loops are compiled. Thread safe.
 Expected<std::shared_ptr<const Binding>> bind(std::shared_ptr<const Plan> plan,
-                                              std::span<const tensor::Shape> feed_shapes);
+                                              std::span<const tensor::Shape> feed_shapes,
+                                              const MayGoOn& may_go_on = {});
 
 /// For people: how the loop is executed, and why not better. What runs have compiled since binding
 /// counts.

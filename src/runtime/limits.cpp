@@ -31,7 +31,7 @@ Expected<void> Watch::look(std::int64_t step, const LoopProgress& outermost, Pac
   const Clock::time_point now = Clock::now();
   if (pace != nullptr) pace->looked(now);
   const bool report = limits_.progress && now - reported_ > 100ms;
-  if (limits_.cancelled || limits_.deadline_seconds > 0) SCANLOOM_CHECK_OK(look_at(now, step));
+  if (may_stop()) SCANLOOM_CHECK_OK(look_at(now, step));
   if (report) {
     reported_ = now;
     limits_.progress(outermost.loop, outermost.step, outermost.steps);

@@ -6,17 +6,21 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "base/expected.h"
 
 namespace scanloom::runtime {
 
 struct Limits {
-  double deadline_seconds = 0;      ///< 0: none
-  std::int64_t max_steps = -1;      ///< -1: ir::kDefaultMaxSteps where there is no trip count
-  std::int64_t max_memory = 0;      ///< bytes; 0: three quarters of the machine's
-  std::function<bool()> cancelled;  ///< asked from the running thread
-  /// Of the outermost loop that is running: see LoopProgress.
+  double deadline_seconds = 0;  ///< from `start` on; 0: none
+  /// When the run began, if that was before it was executed.
+  std::optional<std::chrono::steady_clock::time_point> start = {};
+  std::int64_t max_steps = -1;  ///< -1: ir::kDefaultMaxSteps where there is no trip count
+  std::int64_t max_memory = 0;  ///< bytes; 0: three quarters of the machine's
+  /// Asked from any of the threads that run, by one at a time.
+  std::function<bool()> cancelled;
+  /// Of the outermost loop that is running: see LoopProgress. Called in the caller's thread.
   std::function<void(std::uint32_t loop, std::int64_t step, std::int64_t steps)> progress;
 };
 
@@ -57,11 +61,16 @@ struct LoopProgress {
 /// The limits of one run, from its start on.
 class Watch {
  public:
-  explicit Watch(const Limits& limits, Clock::time_point start = Clock::now())
+  explicit Watch(const Limits& limits) : Watch(limits, limits.start.value_or(Clock::now())) {}
+  Watch(const Limits& limits, Clock::time_point start)
       : limits_(limits), start_(start), reported_(start) {}
 
   [[nodiscard]] Clock::time_point start() const { return start_; }
   [[nodiscard]] const Limits& limits() const { return limits_; }
+  /// Whether a look may find a reason to stop.
+  [[nodiscard]] bool may_stop() const {
+    return limits_.cancelled != nullptr || limits_.deadline_seconds > 0;
+  }
   /// Cancellation and deadline. Errors: cancelled, limit_reached.
   Expected<void> look() const { return look_at(Clock::now(), -1); }
   /// The same after that many steps of a loop, and progress of the outermost one.

@@ -178,6 +178,14 @@ Expected<void> Run::State::check_limit(std::uint32_t index) const {
       .note("raise it with the option max_steps");
 }
 
+plan::MayGoOn Run::State::while_compiling(std::uint32_t index, Watch& watch) {
+  if (!watch.may_stop()) return {};
+  return [this, index, &watch] {
+    const std::uint32_t told = outermost == kNoLoop ? index : outermost;
+    return watch.look(loops[index].step, {told, loops[told].step, loops[told].shown});
+  };
+}
+
 /// Compiles the body once its steps, each counted here, show that this pays. Allocates and takes a
 /// lock, once per Run.
 Expected<void> Run::State::prepare_body(std::uint32_t index, Watch& watch) {
@@ -187,8 +195,13 @@ Expected<void> Run::State::prepare_body(std::uint32_t index, Watch& watch) {
   state.body_decided = true;
   if (binding->plan->options.compiler == nullptr) return {};
   const double before = seconds_now();
-  Expected<jit::CompiledBody> body = plan::compile_body(*binding->plan, *binding, loop);
+  Expected<jit::CompiledBody> body =
+      plan::compile_body(*binding->plan, *binding, loop, while_compiling(index, watch));
   began += seconds_now() - before;  // no time of a step
+  if (!body && plan::is_of_limits(body.error())) {
+    state.body_decided = false;  // another run may have the time
+    return std::move(body).error().at(describe(loop.node));
+  }
   if (body) state.body = *std::move(body);
   return look(index, watch);
 }
@@ -204,11 +217,16 @@ Expected<void> Run::State::prepare_timed_body(std::uint32_t index, Watch& watch)
       return {};
     state.timed_decided = true;
     const double before = seconds_now();
-    Expected<plan::TimedBody> body = plan::compile_timed_body(*binding->plan, *binding, loop);
+    Expected<plan::TimedBody> body =
+        plan::compile_timed_body(*binding->plan, *binding, loop, while_compiling(index, watch));
     const double taken = seconds_now() - before;
     began += taken;  // no time of a step
     profiled->loops[index].seconds -= taken;
     if (outermost != kNoLoop && outermost != index) profiled->loops[outermost].seconds -= taken;
+    if (!body && plan::is_of_limits(body.error())) {
+      state.timed_decided = false;
+      return std::move(body).error().at(describe(loop.node));
+    }
     if (body) state.timed = *std::move(body);
     SCANLOOM_CHECK_OK(look(index, watch));
   }
@@ -337,8 +355,11 @@ Expected<bool> Run::State::run_whole(std::uint32_t index, const Limits& limits, 
   if (!runs || state.trip < least) return false;
   if (state.compiled.run == nullptr) {
     const double before = seconds_now();
-    Expected<jit::CompiledLoop> compiled = plan::compile_loop(*binding->plan, *loop.source);
+    Expected<jit::CompiledLoop> compiled =
+        plan::compile_loop(*binding->plan, *loop.source, while_compiling(index, watch));
     began += seconds_now() - before;  // no time of a step
+    if (!compiled && plan::is_of_limits(compiled.error()))
+      return std::move(compiled).error().at(describe(loop.node));
     state.refused = !compiled;
     if (!compiled) return false;
     state.compiled = *std::move(compiled);

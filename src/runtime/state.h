@@ -253,6 +253,8 @@ struct Run::State {
   Expected<void> look(std::uint32_t index, Watch& watch);
   /// The same in a step, where so much time was spent that waiting for its end may be too long.
   Expected<void> look_in_step(Watch& watch);
+  /// Looks at limits while a loop is compiled; nothing where they are none.
+  [[nodiscard]] plan::MayGoOn while_compiling(std::uint32_t index, Watch& watch);
   /// The one element of a trip count or condition. Errors: invalid_argument (another number of
   /// elements).
   template <class T>

@@ -55,6 +55,14 @@ TEST(Pace, OneLongStretchIsEnough) {
   EXPECT_EQ(pace.chunk(), 10);
 }
 
+TEST(Watch, TimeCountsFromTheStartOfTheRun) {
+  Limits limits;
+  limits.deadline_seconds = 1000;
+  EXPECT_TRUE(Watch(limits).look());
+  limits.start = Clock::now() - 2000s;
+  EXPECT_FALSE(Watch(limits).look());
+}
+
 TEST(Watch, DeadlineAndCancellationNameTheSteps) {
   Limits limits;
   limits.deadline_seconds = 1e-9;
