@@ -56,7 +56,7 @@ class Run::State::Shares {
     for (int i = 0; i < threads; ++i)
       idle_.push_back(main.workers[static_cast<std::size_t>(i)].get());
     limits_.cancelled = [this] {
-      if (watch_.limits().cancelled && watch_.limits().cancelled()) stop_ = cancelled_ = true;
+      ask();
       return stop_.load(std::memory_order_relaxed);
     };
     // The caller's function is called in its own thread only.
@@ -99,6 +99,13 @@ class Run::State::Shares {
       const std::scoped_lock lock(mutex_);
       if (!thrown_) thrown_ = std::current_exception();
     }
+  }
+
+  /// The caller's function knows nothing of threads; one that is being asked need not be asked.
+  void ask() {
+    if (!watch_.limits().cancelled) return;
+    const std::unique_lock lock(asking_, std::try_to_lock);
+    if (lock.owns_lock() && watch_.limits().cancelled()) stop_ = cancelled_ = true;
   }
 
   void take(std::int64_t share) {
@@ -147,6 +154,7 @@ class Run::State::Shares {
   Limits limits_;
   std::atomic<bool> stop_ = false, cancelled_ = false;
   std::atomic<std::int64_t> done_ = 0;
+  std::mutex asking_;
   std::mutex mutex_;  // of what follows
   std::vector<State*> idle_;
   std::vector<StepResults> results_;
