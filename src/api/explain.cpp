@@ -200,9 +200,11 @@ std::string Session::explain() const {
 std::string Session::plan() const { return plan::print(*impl_->plan); }
 
 Expected<std::string> Session::plan(std::span<const Feed> feeds) const {
-  SCANLOOM_TRY(const Arranged arranged, impl_->arrange(feeds));
-  SCANLOOM_TRY(const auto entry, impl_->bind(arranged.shapes));
-  return plan::print(*entry->binding);
+  return guard([&]() -> Expected<std::string> {
+    SCANLOOM_TRY(const Arranged arranged, impl_->arrange(feeds));
+    SCANLOOM_TRY(const auto entry, impl_->bind(arranged.shapes));
+    return plan::print(*entry->binding);
+  });
 }
 
 }  // namespace scanloom

@@ -1,16 +1,20 @@
-// The border to exceptions: the library throws nothing, but the standard library may.
+// The border to the caller: the library throws nothing, but the standard library may; and it
+// computes by rules of its own, whatever rounding the caller's thread is set to.
 #pragma once
 
 #include <exception>
 #include <new>
 
 #include "base/expected.h"
+#include "base/fp_environment.h"
 
 namespace scanloom {
 
-/// Calls `work`; exceptions of the standard library become errors.
+/// Calls `work` under the floating-point rules of docs/numbers.md; exceptions of the standard
+/// library become errors.
 template <class Work>
 auto guard(Work work) -> decltype(work()) {
+  const FpEnvironment environment;
   try {
     return work();
   } catch (const std::bad_alloc&) {

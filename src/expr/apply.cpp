@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "base/fp_environment.h"
 #include "expr/stable.h"
 #include "ir/infer_node.h"
 
@@ -32,6 +33,7 @@ Expected<StaticType> static_type(const ir::OpDef& op, const Type& type) {
 
 Expected<std::vector<StaticType>> infer(const ir::OpDef& op, std::span<const Expr> inputs,
                                         std::span<const Attr> attrs, std::size_t outputs) {
+  const FpEnvironment environment;  // constants may be computed with
   DimTable dims;
   std::vector<Type> types(inputs.size());
   std::vector<std::shared_ptr<const ir::Known>> known(inputs.size());

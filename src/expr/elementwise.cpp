@@ -1,6 +1,7 @@
 // Operators and functions of single elements.
 #include <scanloom/expr.h>
 
+#include "base/fp_environment.h"
 #include "expr/apply.h"
 #include "expr/types.h"
 #include "ir/evaluate.h"
@@ -75,6 +76,7 @@ std::optional<Expr> cast_constant(const Expr& x, DType to) {
   if (value.elements() > kSmall) return std::nullopt;
   const std::vector<tensor::Attr> attrs{to};
   const std::vector types{tensor::Type::of(to, value.shape())};
+  const FpEnvironment environment;
   const auto results = ir::evaluate(ops::cast_op, {{value}}, attrs, types, kSmall);
   if (!results || !*results) return std::nullopt;
   return expr::constant_of((**results)[0]);
