@@ -1,5 +1,6 @@
 // What became of every loop, in words.
 #include <algorithm>
+#include <utility>
 
 #include "api/guard.h"
 #include "api/impl.h"
@@ -99,8 +100,8 @@ std::string memory_text(const plan::Binding& binding) {
   return text + "\n";
 }
 
-/// `bound`: the loop for some sizes of the inputs, where they are known.
-std::string ports_text(const ir::Module& module, const ir::Node& node,
+/// `binding`, `bound`: the loop for some sizes of the inputs, where they are known.
+std::string ports_text(const ir::Module& module, const ir::Node& node, const plan::Binding* binding,
                        const plan::BoundLoop* bound) {
   const ir::LoopPorts& ports = *node.loop;
   const ir::Region& body = module.region(node.regions[0]);
@@ -108,12 +109,9 @@ std::string ports_text(const ir::Module& module, const ir::Node& node,
   if (ports.captured > 0) text += row("captured", fmt::format("{} values", ports.captured));
   for (std::uint32_t i = 0; i < ports.carried; ++i) {
     const ir::ValueId state = body.args[ports.captured + i];
-    text += row("carried", type_text(module, state) +
-                               (is_object(module, state) ? ", a reference that is handed on"
-                                : bound != nullptr && bound->carried[i].in_place
-                                    ? ", updated in place"
-                                    : ", two buffers that take turns, read through a pointer at "
-                                      "the end"));
+    std::string place = is_object(module, state) ? ", a reference that is handed on" : "";
+    if (bound != nullptr) place = ", " + plan::describe_state(*binding, *bound, i);
+    text += row("carried", type_text(module, state) + place);
   }
   for (std::size_t i = 0; i < ports.scanned.size(); ++i) {
     const ir::ScannedPort& port = ports.scanned[i];
@@ -146,12 +144,12 @@ std::optional<std::vector<tensor::Shape>> fixed_shapes(const ir::Module& module)
   return shapes;
 }
 
-const plan::BoundLoop* bound_loop(const std::vector<std::shared_ptr<BoundEntry>>& bound,
-                                  ir::NodeId id) {
+std::pair<const plan::Binding*, const plan::BoundLoop*> bound_loop(
+    const std::vector<std::shared_ptr<BoundEntry>>& bound, ir::NodeId id) {
   for (const auto& entry : bound)
     for (const plan::BoundLoop& loop : entry->binding->loops)
-      if (loop.node == id) return &loop;
-  return nullptr;
+      if (loop.node == id) return {entry->binding.get(), &loop};
+  return {nullptr, nullptr};
 }
 
 }  // namespace
@@ -179,7 +177,8 @@ std::string Session::explain() const {
       const ir::Node& node = module.node(id);
       if (node.op != &ir::loop_op) continue;
       text += "loop " + module.describe(id) + "\n";
-      text += ports_text(module, node, bound_loop(bound, id));
+      const auto [binding, found] = bound_loop(bound, id);
+      text += ports_text(module, node, binding, found);
       bool known = false;
       for (const auto& entry : bound)
         for (std::size_t i = 0; i < entry->binding->loops.size(); ++i) {

@@ -1,4 +1,5 @@
 // What became of a loop, for people.
+#include <algorithm>
 #include <limits>
 
 #include "plan/binding.h"
@@ -33,7 +34,38 @@ std::string strategy_of(const Binding& binding, const BoundLoop& loop) {
   return strategy_of_body(plan, binding, loop);
 }
 
+/// The code that takes the steps is one element program's.
+bool is_element_program(const Binding& binding, const BoundLoop& loop) {
+  if (loop.compiled.run != nullptr) return true;
+  if (!loop.source || binding.plan->options.compiler == nullptr) return false;
+  const auto code = find_loop(*binding.plan, *loop.source);
+  return code && code->has_value();
+}
+
+/// The code that takes the steps, where it is that of a body, keeps the state in its own memory.
+bool is_local(const Binding& binding, const BoundLoop& loop, const BoundCarried& port) {
+  if (binding.plan->options.compiler == nullptr) return false;
+  const Expected<Body> body = describe_body(*binding.plan, binding, loop);
+  if (!body) return false;
+  const auto code = binding.plan->bodies.find(body->source);
+  return code && *code &&
+         std::ranges::any_of(body->source.states, [&](const jit::LocalState& state) {
+           return state.slot == port.argument.slot;
+         });
+}
+
 }  // namespace
+
+std::string describe_state(const Binding& binding, const BoundLoop& loop, std::size_t i) {
+  const BoundCarried& port = loop.carried[i];
+  if (port.argument.is_object()) return "a reference that is handed on";
+  if (port.in_place) return "updated in place";
+  if (is_element_program(binding, loop))
+    return "in registers of the code as far as they suffice, between two buffers";
+  if (is_local(binding, loop, port))
+    return "in registers or memory of the code from its first step to its last";
+  return "two buffers that take turns, read through a pointer at the end";
+}
 
 std::string describe_strategy(const Binding& binding, const BoundLoop& loop) {
   const std::string strategy = strategy_of(binding, loop);

@@ -189,6 +189,21 @@ TEST(Session, ExplainsStrategiesBeforeTheFirstRunWhereAllSizesAreFixed) {
               HasSubstr(unknown));
 }
 
+TEST(Session, ExplainsWhereStatesLie) {
+  const std::string in_turns = "f32[2], two buffers that take turns";
+  const std::string in_registers = "f32[2], in registers of the code";
+  for (const Execution execution : {Execution::stepped, Execution::compiled}) {
+    const Session session = load(running_sums(), {.execution = execution});
+    EXPECT_THAT(session.explain(), ::testing::Not(HasSubstr("buffers"))) << "not decided yet";
+    const std::vector<float> start(2, 1), xs(20, 1);
+    ASSERT_TRUE(
+        session.run({{"start", view(start.data(), {2})}, {"xs", view(xs.data(), {10, 2})}}));
+    const std::string text = session.explain();
+    const bool compiled = text.find("strategy  compiled") != std::string::npos;
+    EXPECT_THAT(text, HasSubstr(compiled ? in_registers : in_turns));
+  }
+}
+
 TEST(Session, ShowsTheProgramBeforePassesWithoutTheFile) {
   const std::filesystem::path path =
       std::filesystem::temp_directory_path() / "scanloom_session_before_passes.onnx";
