@@ -16,6 +16,7 @@
 #include "jit/emit_loop.h"
 #include "jit/emit_program.h"
 #include "jit/module_isa.h"
+#include "jit/rare_call.h"
 #include "jit/split_blocks.h"
 
 namespace scanloom::jit {
@@ -124,6 +125,7 @@ Expected<MachineCode> build(const std::string& name, Isa isa, const char* symbol
   llvm::raw_string_ostream problem_stream(problem);
   if (llvm::verifyModule(*module, &problem_stream))
     return fail(Code::internal, "loop '{}': malformed code: {}", name, problem);
+  inline_rare_calls(*module);
   if (optimised) optimise(*module, target_machine->get());
   if (auto error = (*jit)->addIRModule({std::move(module), std::move(context)}))
     return fail(Code::internal, "the compiler failed: {}", text_of(std::move(error)));

@@ -18,6 +18,7 @@
 #include "jit/emit_call.h"
 #include "jit/emit_remainder.h"
 #include "jit/module_isa.h"
+#include "jit/rare_call.h"
 
 namespace scanloom::jit {
 namespace {
@@ -98,6 +99,9 @@ class LlvmDomain {
     return {builder_.CreateAShr(a.value, static_cast<std::uint64_t>(n))};
   }
   F to_float(I a) const { return builder_.CreateSIToFP(a.value, type_); }
+  F replace_rare(Mask mask, F a, F x, math::PlainFunction<kBits> function) const {
+    return emit_rare_call<math::PlainNumber<kBits>>(builder_, mask.value, a, x, function);
+  }
   F copy_sign(F a, F b) const {
     return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, a, b);
   }

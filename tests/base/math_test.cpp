@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <random>
 
 namespace scanloom::math {
 namespace {
@@ -88,12 +89,6 @@ TEST(Math, F64WithinTheStatedBounds) {
   EXPECT_LE(
       worst_f64([](double x) { return erf(x); }, [](long double x) { return std::erf(x); }, -7, 7),
       2.0);
-  EXPECT_LE(worst_f64([](double x) { return sin(x); }, [](long double x) { return std::sin(x); },
-                      -1e3, 1e3),
-            2.0);
-  EXPECT_LE(worst_f64([](double x) { return cos(x); }, [](long double x) { return std::cos(x); },
-                      -1e3, 1e3),
-            2.0);
 }
 
 template <class T>
@@ -157,21 +152,92 @@ TEST(Math, InversesAndHyperbolicsWithinTheStatedBounds) {
   EXPECT_LE(worst<double>(&acosh<double>, &std::acosh, 1, 1e300), 2.5);
 }
 
-// Near the zeros of sin and cos the reduction's absolute error shows: 2 ulp of 2^-9 are allowed
-// there.
-TEST(Math, TrigonometryF32) {
-  for (std::uint32_t i = 0; i < 2'000'000; ++i) {
-    const float x = static_cast<float>(i) * 0.00409f - 4096.0f;
-    const long double sine = std::sin(static_cast<long double>(x));
-    const long double cosine = std::cos(static_cast<long double>(x));
-    const float scale = 2 * std::numeric_limits<float>::epsilon();
-    ASSERT_NEAR(sin(x), sine, std::max(std::fabs(sine), 0x1p-9L) * scale) << x;
-    ASSERT_NEAR(cos(x), cosine, std::max(std::fabs(cosine), 0x1p-9L) * scale) << x;
+TEST(Math, TrigonometryF32AllOverTheRange) {
+  EXPECT_LE(worst_f32([](float x) { return sin(x); }, [](long double x) { return std::sin(x); },
+                      -kMax32, kMax32),
+            1.0);
+  EXPECT_LE(worst_f32([](float x) { return cos(x); }, [](long double x) { return std::cos(x); },
+                      -kMax32, kMax32),
+            1.0);
+}
+
+void expect_near_angle(double x) {
+  for (const double angle : {x, -x}) {
+    const auto exact = static_cast<long double>(angle);
+    ASSERT_LE(ulps(sin(angle), std::sin(exact)), 1) << "sin " << angle;
+    ASSERT_LE(ulps(cos(angle), std::cos(exact)), 1) << "cos " << angle;
   }
-  for (const float x : {1e6f, -3e7f, 1e20f, kMax32}) {
-    EXPECT_LE(std::fabs(sin(x)), 1.0f);
-    EXPECT_LE(std::fabs(cos(x)), 1.0f);
+}
+
+// Random bits are numbers of every size; the ends of the quick reduction, and what is next to them.
+TEST(Math, TrigonometryF64AllOverTheRange) {
+  std::mt19937_64 random(5);
+  for (int i = 0; i < 200'000; ++i) {
+    const auto x = std::bit_cast<double>(random());
+    if (std::isfinite(x)) expect_near_angle(x);
   }
+  for (int i = 0; i <= 200'000; ++i) expect_near_angle(i * 0.7000001);
+  for (const double x : {12'800.0, 131'072.0, std::numeric_limits<double>::max()})
+    for (const double y : {std::nextafter(x, 0), x, std::nextafter(x, 1e9)}) expect_near_angle(y);
+}
+
+// Every multiple of pi / 2 that the quick reduction knows, and the numbers beside it.
+TEST(Math, TrigonometryF64NearItsZeros) {
+  constexpr long double kHalfPi = 1.570796326794896619231321691639751442L;
+  for (int n = 1; n < 83'500; ++n) {
+    const auto x = static_cast<double>(n * kHalfPi);
+    for (const double near : {std::nextafter(x, 0), x, std::nextafter(x, 1e9)})
+      expect_near_angle(near);
+  }
+}
+
+struct HardAngle {
+  double x;
+  long double sine, cosine;
+};
+
+/// The numbers that are nearest to a multiple of pi / 2, found by continued fractions for every
+/// exponent; values computed in 1,400 bits.
+constexpr HardAngle kHardF64[] = {
+    {0x1.6ac5b262ca1ffp+849, 1.0L, -4.687165924254627611123e-19L},
+    {0x1.6c6cbc45dc8dep+5, 1.0L, -6.189806365883577000151e-19L},
+    {0x1.6ac5b262ca1ffp+850, -9.374331848509255222245e-19L, -1.0L},
+    {0x1.6c6cbc45dc8dep+6, -1.23796127317671540003e-18L, -1.0L},
+    {0x1.b951f1572eba5p+23, -1.0L, -1.698503829898600379462e-18L},
+    {0x1.504cac51f1eafp+131, -1.0L, -1.820856637738217289305e-18L},
+    {0x1.6ac5b262ca1ffp+851, 1.874866369701851044449e-18L, 1.0L},
+    {0x1.e009c53148be1p+991, 1.0L, 2.014938667495223884095e-18L},
+    {0x1.6c6cbc45dc8dep+7, 2.47592254635343080006e-18L, 1.0L},
+    {0x1.4c96c11134d36p+577, -1.0L, 2.485366287618534701756e-18L},
+};
+constexpr HardAngle kHardF32[] = {
+    {0x1.f37c8ap+95, 0.9999999999999999986963L, -1.614769798247621187604e-9L},
+    {0x1.47d0fep+34, 0.9999999999999999979746L, -2.01264603191855257286e-9L},
+    {0x1.f37c8ap+96, -3.229539596495242370997e-9L, -0.999999999999999994785L},
+    {0x1.47d0fep+35, -4.025292063837105137567e-9L, -0.9999999999999999918985L},
+    {0x1.f9cbe2p+7, 0.9999999999999999912399L, -4.185706803757207633778e-9L},
+    {0x1.f37c8ap+97, 6.459079192990484708309e-9L, 0.9999999999999999791401L},
+    {0x1.32ede2p+85, 0.9999999999999999790834L, -6.467856984570354832771e-9L},
+    {0x1.628d4cp+40, -0.999999999999999976082L, -6.916359710572901394582e-9L},
+    {0x1.1309300p+76, 0.9999999999999999731182L, -7.332363136854398487267e-9L},
+    {0x1.47d0fep+36, 8.050584127674210209913e-9L, 0.999999999999999967594L},
+};
+
+TEST(Math, TrigonometryOfTheHardestAngles) {
+  for (const auto& [x, sine, cosine] : kHardF64) {
+    EXPECT_LE(ulps(sin(x), sine), 1) << x;
+    EXPECT_LE(ulps(sin(-x), -sine), 1) << x;
+    EXPECT_LE(ulps(cos(x), cosine), 1) << x;
+    EXPECT_LE(ulps(cos(-x), cosine), 1) << x;
+  }
+  for (const auto& [x, sine, cosine] : kHardF32) {
+    EXPECT_LE(ulps(sin(static_cast<float>(x)), sine), 1) << x;
+    EXPECT_LE(ulps(sin(static_cast<float>(-x)), -sine), 1) << x;
+    EXPECT_LE(ulps(cos(static_cast<float>(x)), cosine), 1) << x;
+  }
+  // What the reduction of Cody and Waite alone got wrong by many ulp.
+  for (const float x : {146161.812f, 9849526.0f, 1e6f, -3e7f, 1e20f, kMax32})
+    EXPECT_LE(ulps(sin(x), std::sin(static_cast<long double>(x))), 1) << x;
 }
 
 template <class T>

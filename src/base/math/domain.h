@@ -14,6 +14,8 @@
 //   add_int sub_int and_int or_int   wrap
 //   shift_left(i, n) shift_right(i, n)   n constant; right: arithmetic
 //   to_float(i)               exact for the small integers that occur here
+//   replace_rare(mask, a, x, function)   function(x), of plain numbers, where the mask is set, else
+//                             a; it rarely is, and x is not 0 there
 //
 // A domain may have more, for machines with an instruction for it. None of them makes another
 // result than the operations above:
@@ -31,8 +33,14 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace scanloom::math {
+
+template <int kBits>
+using PlainNumber = std::conditional_t<kBits == 32, float, double>;
+template <int kBits>
+using PlainFunction = PlainNumber<kBits> (*)(PlainNumber<kBits>);
 
 template <class M>
 concept MathDomain = requires(const M& m, typename M::F f, typename M::I i, typename M::Mask k) {
@@ -60,6 +68,7 @@ concept MathDomain = requires(const M& m, typename M::F f, typename M::I i, type
   { m.shift_left(i, 1) } -> std::same_as<typename M::I>;
   { m.shift_right(i, 1) } -> std::same_as<typename M::I>;
   { m.to_float(i) } -> std::same_as<typename M::F>;
+  { m.replace_rare(k, f, f, PlainFunction<M::kBits>()) } -> std::same_as<typename M::F>;
 };
 
 /// What the formats of 32 and 64 bits differ in.

@@ -41,6 +41,9 @@ struct ScalarDomain {
   I shift_left(I a, int n) const { return static_cast<I>(static_cast<U>(a) << n); }
   I shift_right(I a, int n) const { return a >> n; }
   F to_float(I a) const { return static_cast<F>(a); }
+  F replace_rare(Mask mask, F a, F x, PlainFunction<kBits> function) const {
+    return mask ? function(x) : a;
+  }
 };
 
 static_assert(MathDomain<ScalarDomain<float>> && MathDomain<ScalarDomain<double>>);

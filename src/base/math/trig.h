@@ -1,10 +1,12 @@
-// sin and cos: x = n pi/2 + r in three parts (Cody and Waite), then a polynomial on |r| <= pi/4.
-// f32 (Cephes' coefficients): absolute error 1.2e-7 up to |x| = 8,192, 1e-6 up to 1e5. f64
-// (FreeBSD's k_sin.c, k_cos.c): 2.4 ulp up to |x| = 1e6. Beyond, the reduction loses one bit per
-// doubling of x; results stay within [-1, 1].
+// sin and cos: x = n pi/2 + r - lost in four parts (f32) or three (f64) after Cody and Waite, then
+// a polynomial on |r| <= pi/4 (f32: Cephes' coefficients; f64: those of FreeBSD's k_sin.c,
+// k_cos.c). What lies beyond kNear is left to far_angle.h. 1 ulp everywhere.
 #pragma once
 
+#include <iterator>
+
 #include "base/math/domain.h"
+#include "base/math/far_angle.h"
 
 namespace scanloom::math {
 
@@ -13,7 +15,11 @@ struct TrigFormat;
 
 template <>
 struct TrigFormat<32> {
-  static constexpr double kHalfPi[] = {1.5703125, 4.837512969970703125e-4, 7.54978995489188216e-8};
+  /// pi/2 in parts of 8, 11, 11 and 24 bits; the products of all but the last with up to 2^13 are
+  /// exact.
+  static constexpr double kHalfPi[] = {0x1.92p0, 0x1.fb4p-12, 0x1.444p-24, 0x1.68c234p-39};
+  /// Where n is below 2^13.
+  static constexpr double kNear = 12'800;
   static constexpr double kSin[] = {-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4};
   static constexpr double kCos[] = {4.166664568298827e-2, -1.388731625493765e-3,
                                     2.443315711809948e-5};
@@ -21,8 +27,11 @@ struct TrigFormat<32> {
 
 template <>
 struct TrigFormat<64> {
-  static constexpr double kHalfPi[] = {1.57079632673412561417e+00, 6.07710050630396597660e-11,
-                                       2.02226624879595063154e-21};
+  /// pi/2 in parts of 33, 33 and 53 bits; the products of all but the last with up to 2^20 are
+  /// exact.
+  static constexpr double kHalfPi[] = {0x1.921fb544p+0, 0x1.0b4611a6p-34, 0x1.3198a2e037073p-69};
+  /// For all n up to there, the last product's rounding is below 0.6 ulp of the least r.
+  static constexpr double kNear = 0x1p17;
   static constexpr double kSin[] = {-1.66666666666666324348e-01, 8.33333333332248946124e-03,
                                     -1.98412698298579493134e-04, 2.75573137070700676789e-06,
                                     -2.50507602534068634195e-08, 1.58969099521155010221e-10};
@@ -31,43 +40,63 @@ struct TrigFormat<64> {
                                     2.08757232129817482790e-09, -1.13596475577881948265e-11};
 };
 
-/// sin(x + quarter_turns pi/2).
+/// sin(turns pi/2 + r - lost) for |r| <= pi/4, where `lost` is what r's rounding has lost.
 template <MathDomain M>
-typename M::F sin_shifted(const M& m, typename M::F x, int quarter_turns) {
+typename M::F sin_reduced(const M& m, typename M::F r, typename M::F lost, typename M::I turns) {
   using Trig = TrigFormat<M::kBits>;
   using Fmt = Format<M::kBits>;
-  const auto rounder = m.constant(Fmt::kRounder);
+  const auto z = m.mul(r, r);
+  const auto half_z = m.mul(m.constant(0.5), z);
+  const auto near_cosine = m.sub(m.constant(1), half_z);
+  // In this order -0 stays one.
+  const auto sine_rest =
+      m.sub(m.mul(lost, near_cosine), m.mul(m.mul(r, z), polynomial(m, z, Trig::kSin)));
+  const auto sine = m.sub(r, sine_rest);
+  const auto cosine_rest = m.add(m.mul(m.mul(z, z), polynomial(m, z, Trig::kCos)), m.mul(r, lost));
+  const auto rounded = m.sub(m.sub(m.constant(1), near_cosine), half_z);
+  const auto cosine = m.add(near_cosine, m.add(rounded, cosine_rest));
+  // The lowest bit of `turns` as a sign, of 1; the next one as a sign to flip.
+  const auto swaps =
+      m.from_bits(m.or_int(m.shift_left(turns, M::kBits - 1), m.integer(Fmt::kOneBits)));
+  const auto result = m.select(m.less(swaps, m.constant(0)), cosine, sine);
+  const auto flips = m.shift_left(m.and_int(turns, m.integer(2)), M::kBits - 2);
+  return m.from_bits(m.add_int(m.bits(result), flips));
+}
+
+/// sin(x + quarter_turns pi/2) up to kNear; NaN for NaN.
+template <MathDomain M>
+typename M::F near_sin_shifted(const M& m, typename M::F x, int quarter_turns) {
+  using Trig = TrigFormat<M::kBits>;
+  const auto rounder = m.constant(Format<M::kBits>::kRounder);
   const auto shifted = m.add(m.mul(x, m.constant(0.63661977236758134308)), rounder);
   const auto n = m.sub(shifted, rounder);
-  auto r = m.sub(x, m.mul(n, m.constant(Trig::kHalfPi[0])));
-  r = m.sub(r, m.mul(n, m.constant(Trig::kHalfPi[1])));
-  r = m.sub(r, m.mul(n, m.constant(Trig::kHalfPi[2])));
-  // Where the reduction has failed (huge x), any angle will do.
-  r = m.select(m.less(m.abs(r), m.constant(1)), r, m.constant(0));
-  const auto z = m.mul(r, r);
-  const auto sine = m.add(r, m.mul(m.mul(r, z), polynomial(m, z, Trig::kSin)));
-  const auto cosine = m.add(m.sub(m.constant(1), m.mul(m.constant(0.5), z)),
-                            m.mul(m.mul(z, z), polynomial(m, z, Trig::kCos)));
+  constexpr std::size_t kRounded = std::size(Trig::kHalfPi) - 2;
+  // Exact: the difference has no bit below the last one of both, nor above 1.
+  auto exact = x;
+  for (std::size_t i = 0; i < kRounded; ++i)
+    exact = add_exact(m, exact, n, m.constant(-Trig::kHalfPi[i]));
+  // Then rounded, unless the product is the larger: then the difference is exact as well.
+  const auto product = m.mul(n, m.constant(Trig::kHalfPi[kRounded]));
+  const auto r = m.sub(exact, product);
+  const auto lost =
+      m.add(m.sub(product, m.sub(exact, r)), m.mul(n, m.constant(Trig::kHalfPi[kRounded + 1])));
   // The low bits of `shifted` are n's.
-  const auto turns = m.add_int(m.bits(shifted), m.integer(quarter_turns));
-  const auto odd = m.equal(m.to_float(m.and_int(turns, m.integer(1))), m.constant(1));
-  auto result = m.select(odd, cosine, sine);
-  const auto flipped = m.equal(m.to_float(m.and_int(turns, m.integer(2))), m.constant(2));
-  result = m.select(flipped, m.neg(result), result);
-  result = at_least(m, at_most(m, result, 1), -1);
-  const auto infinite = m.equal(m.abs(x), m.constant(Fmt::kInfinity));
-  return m.select(m.either(infinite, m.is_nan(x)), m.constant(__builtin_nan("")), result);
+  return sin_reduced(m, r, lost, m.add_int(m.bits(shifted), m.integer(quarter_turns)));
+}
+
+template <MathDomain M>
+typename M::Mask is_far(const M& m, typename M::F x) {
+  return m.less(m.constant(TrigFormat<M::kBits>::kNear), m.abs(x));
 }
 
 template <MathDomain M>
 typename M::F sin(const M& m, typename M::F x) {
-  // Zero keeps its sign, which the reduction would lose.
-  return m.select(m.equal(x, m.constant(0)), x, sin_shifted(m, x, 0));
+  return m.replace_rare(is_far(m, x), near_sin_shifted(m, x, 0), x, &far_sin);
 }
 
 template <MathDomain M>
 typename M::F cos(const M& m, typename M::F x) {
-  return sin_shifted(m, x, 1);
+  return m.replace_rare(is_far(m, x), near_sin_shifted(m, x, 1), x, &far_cos);
 }
 
 }  // namespace scanloom::math
