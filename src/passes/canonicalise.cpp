@@ -238,12 +238,15 @@ std::optional<double> scalar_of(const ir::Module& module, ValueId value) {
   return static_cast<double>((*integers)[0]);
 }
 
-// x * x is correctly rounded and so at least as near as pow; a square root is not pow(x, 0.5),
-// which maps -infinity to infinity.
+// pow(x, 2) is x x by its definition; a square root is not pow(x, 0.5), which maps -infinity to
+// infinity. Integers to a real power are computed in f64, which neither wraps nor holds all of
+// them.
 Replacement simplify_pow(Rewriter& rewriter, const Node& node) {
   const auto exponent = scalar_of(rewriter.module(), node.inputs[1]);
   const ValueId x = node.inputs[0];
   if (!exponent || !rewriter.type(x).ranked || rewriter.type(x) != rewriter.type(node.outputs[0]))
+    return kStays;
+  if (is_integer(rewriter.type(x).dtype) && !is_integer(rewriter.type(node.inputs[1]).dtype))
     return kStays;
   if (*exponent == 1) return x;
   if (*exponent == 2) return rewriter.build().op(ops::mul_op, {x, x});
