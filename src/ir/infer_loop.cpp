@@ -74,7 +74,12 @@ Expected<void> InferDriver::count_trips(const Node& node, Frame& frame) {
     const Type* types[] = {&count};
     const Known* values[] = {known(node.inputs[input++]).get()};
     const auto numbers = InferCtx(types, values, {}, 0, dims_).integers(0);
-    if (numbers && numbers->size() == 1) frame.trips = dims_.max(0, numbers->front());
+    if (numbers && numbers->size() == 1) {
+      const Dim trips = numbers->front();
+      const bool without_end = trips.is_constant() && trips.value() >= kEndlessTripCount;
+      frame.trips = without_end && !ports.scanned.empty() ? count_slices(node)
+                                                          : std::optional(dims_.max(0, trips));
+    }
   } else {
     frame.trips = count_slices(node);
   }

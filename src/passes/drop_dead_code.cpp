@@ -84,14 +84,14 @@ class Liveness {
     for (const ValueId input : node.inputs) mark(input);
   }
 
-  // Without a trip count the scanned values decide how many steps there are, one for all that
-  // surely have as many slices.
+  // Without a trip count, or with one that stands for none, the scanned values decide how many
+  // steps there are, one for all that surely have as many slices.
   void mark_controls(const Node& node) {
     const LoopPorts& ports = *node.loop;
     for (std::size_t i = 0; i < ports.first_captured_input(); ++i) mark(node.inputs[i]);
     const Region& body = module_.region(node.regions[0]);
     if (ports.has_keep_going) mark(body.yields[0]);
-    if (ports.has_trip_count) return;
+    if (ports.has_trip_count && !counts_without_end(module_, node)) return;
     for (std::size_t i = 0; i < ports.scanned.size(); ++i)
       if (deciding_port(node, i) == i) mark(body.args[ports.captured + ports.carried + i]);
   }

@@ -8,6 +8,7 @@
 
 #include "ir/constants.h"
 #include "ir/op_def.h"
+#include "passes/loop_facts.h"
 #include "passes/pass.h"
 #include "passes/ports.h"
 
@@ -60,16 +61,8 @@ class Hoister {
     return fate(value.producer) != Fate::stays;
   }
 
-  /// Whether the loop takes a step whatever its inputs are.
-  [[nodiscard]] bool surely_steps() const {
-    const Node& loop = module_.node(loop_);
-    if (loop.loop->has_condition || !loop.loop->has_trip_count) return false;
-    const tensor::Tensor* const count = ir::constant_of(module_, loop.inputs[0]);
-    return count != nullptr && tensor::to_integers(*count)->front() > 0;
-  }
-
   /// Whether the sizes of all results follow from those of the operands.
-  [[nodiscard]] bool sizes_are_sure(const Node& node) const {
+  [[nodiscard]] bool sizes_follow(const Node& node) const {
     const auto given = [&](ir::Dim dim) {
       return std::ranges::any_of(node.inputs, [&](ValueId input) {
         if (!input.valid()) return false;
@@ -89,11 +82,11 @@ class Hoister {
   /// Sets each node's fate; whether there is anything to move.
   bool find_work() {
     bool any = false;
-    const bool may_skip = !surely_steps();
+    const bool may_skip = !surely_steps(module_, module_.node(loop_));
     for (const NodeId id : nodes()) {
       const Node& node = module_.node(id);
       const bool pure = node.op->effects == ir::Effects::pure && node.regions.empty() &&
-                        (!may_skip || sizes_are_sure(node));
+                        (!may_skip || sizes_follow(node));
       const bool all = pure && std::ranges::all_of(
                                    node.inputs, [&](ValueId input) { return is_invariant(input); });
       const bool free = node.op == &ir::constant_op || node.op->access == ir::Access::view;

@@ -26,6 +26,15 @@ std::optional<bool> first_runs(const Module& module, const Node& loop) {
   return known_boolean(module, loop.inputs[loop.loop->has_trip_count]);
 }
 
+/// A constant trip count as it is written, which may be endless.
+std::optional<std::int64_t> written_trip_count(const Module& module, const Node& loop) {
+  if (!loop.loop->has_trip_count) return std::nullopt;
+  const tensor::Tensor* count = constant_of(module, loop.inputs[0]);
+  if (count == nullptr || count->elements() != 1 || count->dtype() != DType::i64)
+    return std::nullopt;
+  return count->as<std::int64_t>()[0];
+}
+
 bool is_one_element(const Type& type) {
   return type.is_tensor() && type.is_static() && type.shape().elements() == 1;
 }
@@ -41,13 +50,13 @@ std::optional<bool> known_boolean(const Module& module, ValueId value) {
 }
 
 std::optional<std::int64_t> known_trip_count(const Module& module, const Node& loop) {
-  if (!loop.loop->has_trip_count) return std::nullopt;
-  const tensor::Tensor* count = constant_of(module, loop.inputs[0]);
-  if (count == nullptr || count->elements() != 1 || count->dtype() != DType::i64)
-    return std::nullopt;
-  const std::int64_t steps = count->as<std::int64_t>()[0];
-  if (steps >= ir::kEndlessTripCount) return std::nullopt;
-  return std::max<std::int64_t>(steps, 0);
+  const auto steps = written_trip_count(module, loop);
+  if (!steps || *steps >= ir::kEndlessTripCount) return std::nullopt;
+  return std::max<std::int64_t>(*steps, 0);
+}
+
+bool counts_without_end(const Module& module, const Node& loop) {
+  return written_trip_count(module, loop).value_or(0) >= ir::kEndlessTripCount;
 }
 
 bool runs_to_the_end(const Module& module, const Node& loop) {
@@ -108,7 +117,8 @@ std::optional<std::int64_t> known_steps(const Module& module, const Node& loop) 
 // A trip count without end leaves it to the slices, if there are any.
 bool surely_steps(const Module& module, const Node& loop) {
   if (first_runs(module, loop) != true) return false;
-  if (loop.loop->has_trip_count) return known_trip_count(module, loop).value_or(0) > 0;
+  if (loop.loop->has_trip_count && !counts_without_end(module, loop))
+    return known_trip_count(module, loop).value_or(0) > 0;
   if (loop.loop->scanned.empty()) return true;
   for (std::size_t i = 0; i < loop.loop->scanned.size(); ++i)
     if (known_slices(module, loop, i).value_or(0) > 0) return true;

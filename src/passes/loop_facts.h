@@ -13,6 +13,9 @@ namespace scanloom::passes {
 std::optional<bool> known_boolean(const ir::Module& module, ir::ValueId value);
 /// A constant trip count, not below 0; nullopt where there is none or it is too large to be one.
 std::optional<std::int64_t> known_trip_count(const ir::Module& module, const ir::Node& loop);
+/// Whether there is a constant trip count that stands for none: it leaves the number of steps to
+/// the slices, if there are any.
+bool counts_without_end(const ir::Module& module, const ir::Node& loop);
 /// Whether nothing but the trip count and the scanned values ends the loop.
 bool runs_to_the_end(const ir::Module& module, const ir::Node& loop);
 

@@ -210,6 +210,32 @@ TEST_P(EachPass, RewiredModulesKeepResults) {
   EXPECT_GT(sound, 20);
 }
 
+// What would fail in a step must not where there is none.
+TEST(HoistInvariant, LoopsOfNoRowsComputeNothing) {
+  ir::Module module = read(R"(module {
+  graph(%0 "x": f32[T], %1 "s": i64[1], %2 "h": f32[]) {
+    %3 = constant i64[] [9223372036854775807]
+    %4 = loop trip(%3) captured(%1, %2) carried(%2) scanned(%0 axis 0) : f32[] {
+      body(%5: i64[1], %6: f32[], %7: f32[], %8: f32[]) {
+        %9 = expand(%6, %5) : f32[?0]
+        %10 = reduce(%9) {kind = "sum", keepdims = 0} : f32[]
+        %11 = add(%7, %10) : f32[]
+        yield %11
+      }
+    }
+    yield %4 "y"
+  } })");
+  std::vector<Tensor> feeds{*Tensor::zeros(DType::f32, {0}), *Tensor::zeros(DType::i64, {1}),
+                            *Tensor::zeros(DType::f32, {})};
+  *static_cast<std::int64_t*>(feeds[1].mutable_data()) = -1;
+  const auto expected = interp::interpret(module, feeds);
+  ASSERT_TRUE(expected) << expected.error().message();
+  ASSERT_TRUE(run(module, {.disabled = {}, .verify_each = true, .dump = {}}));
+  const auto actual = interp::interpret(module, feeds);
+  ASSERT_TRUE(actual) << actual.error().message();
+  EXPECT_TRUE(same_values((*actual)[0], (*expected)[0]));
+}
+
 // Beyond that memory is what takes time. Not a case: to interpret them takes long.
 TEST(AffineBackward, LeavesSequencesThatCachesDoNotHold) {
   const auto fires = [](int steps) {
