@@ -6,6 +6,7 @@
 #include "plan/binder.h"
 #include "plan/cost.h"
 #include "plan/independent_steps.h"
+#include "plan/known_integer.h"
 #include "tensor/tensor.h"
 
 namespace scanloom::plan {
@@ -17,16 +18,6 @@ Expected<Location> Binder::control(ir::NodeId loop, ir::ValueId id, std::string_
   return location(id);
 }
 
-/// The trip count where the sizes of the inputs decide it.
-std::optional<std::int64_t> Binder::known_integer(ir::ValueId id) const {
-  const auto& known = inference_.known[id.index];
-  if (!known) return std::nullopt;
-  if (known->tensor) return tensor::to_integers(*known->tensor)->front();
-  if (known->integers && known->integers->size() == 1 && known->integers->front().is_constant())
-    return known->integers->front().value();
-  return std::nullopt;
-}
-
 Expected<BoundLoop> Binder::bind_controls(ir::NodeId id) {
   const ir::Node& node = module_.node(id);
   const ir::LoopPorts& ports = *node.loop;
@@ -36,7 +27,8 @@ Expected<BoundLoop> Binder::bind_controls(ir::NodeId id) {
   if (ports.has_trip_count) {
     SCANLOOM_TRY(const Location trip, control(id, node.inputs[0], "trip count"));
     loop.trip_operand = trip.spot;
-    if (const auto count = known_integer(node.inputs[0]); count && *count < ir::kEndlessTripCount)
+    const auto count = known_integer(inference_, node.inputs[0]);
+    if (count && *count < ir::kEndlessTripCount)
       loop.trip_count = std::max<std::int64_t>(*count, 0);
   } else if (!ports.scanned.empty()) {
     // Without a trip count the slices are all that is walked; the others are checked against it.

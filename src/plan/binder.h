@@ -141,7 +141,6 @@ class Binder {
   Expected<void> begin_loop(ir::NodeId id);
   Expected<BoundLoop> bind_controls(ir::NodeId id);
   Expected<Location> control(ir::NodeId loop, ir::ValueId id, std::string_view what);
-  [[nodiscard]] std::optional<std::int64_t> known_integer(ir::ValueId id) const;
   std::vector<Location> straight_states(ir::NodeId id, const std::optional<InPlaceStates>& kept);
   void bind_in_place(ir::NodeId id, std::uint32_t port, const std::vector<ir::ValueId>& values,
                      const Location& state, BoundLoop& loop);

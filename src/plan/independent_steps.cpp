@@ -4,19 +4,10 @@
 
 #include "ir/walk.h"
 #include "ops/ops.h"
+#include "plan/known_integer.h"
 
 namespace scanloom::plan {
 namespace {
-
-std::optional<std::int64_t> known_integer(const ir::Inference& inference, ir::ValueId id) {
-  const auto& known = inference.known[id.index];
-  if (!known) return std::nullopt;
-  if (known->tensor && known->tensor->elements() == 1)
-    return tensor::to_integers(*known->tensor)->front();
-  if (known->integers && known->integers->size() == 1 && known->integers->front().is_constant())
-    return known->integers->front().value();
-  return std::nullopt;
-}
 
 /// How much more than `argument` the value is, where that is the same in all steps.
 std::optional<std::int64_t> increment(const ir::Module& module, const ir::Inference& inference,
