@@ -7,12 +7,12 @@
 #include <concepts>
 #include <memory>
 #include <optional>
-#include <string_view>
 #include <type_traits>
 
 #include "base/math/math.h"
 #include "base/thread_pool.h"
 #include "kernels/kernel.h"
+#include "tensor/reduction.h"
 #include "tensor/scalar_arith.h"
 #include "tensor/visit.h"
 
@@ -21,28 +21,12 @@ namespace {
 
 using tensor::Call;
 using tensor::Operand;
+using tensor::Reduction;
 using tensor::Status;
 
 enum Attribute : std::size_t { kKind, kAxes, kKeepdims };
-// What is done with each element, and with the result at the end.
-enum class Fold : std::uint8_t { sum, max, min, prod, sum_square, l1 };
-enum class Finish : std::uint8_t { none, mean, sqrt, log };
-struct Kind {
-  std::string_view name;
-  Fold fold;
-  Finish finish = Finish::none;
-};
-constexpr Kind kKinds[] = {
-    {"sum", Fold::sum},
-    {"mean", Fold::sum, Finish::mean},
-    {"max", Fold::max},
-    {"min", Fold::min},
-    {"prod", Fold::prod},
-    {"sum_square", Fold::sum_square},
-    {"l1", Fold::l1},
-    {"l2", Fold::sum_square, Finish::sqrt},
-    {"log_sum", Fold::sum, Finish::log},
-};
+using Fold = Reduction::Fold;
+using Finish = Reduction::Finish;
 
 // Results made side by side.
 constexpr std::int64_t kLanes = 16;
@@ -210,7 +194,7 @@ void block(const Schedule& plan, const std::byte* x_bytes, std::byte* y_bytes, s
 }
 
 template <class T>
-BlockFn block_fn(const Kind& kind) {
+BlockFn block_fn(const Reduction& kind) {
   if (std::integral<T> && (kind.finish == Finish::sqrt || kind.finish == Finish::log))
     return nullptr;
   switch (kind.fold) {
@@ -230,7 +214,7 @@ BlockFn block_fn(const Kind& kind) {
   return nullptr;
 }
 
-BlockFn block_fn(DType dtype, const Kind& kind) {
+BlockFn block_fn(DType dtype, const Reduction& kind) {
   if (dtype == DType::f32) return block_fn<float>(kind);
   if (dtype == DType::f64) return block_fn<double>(kind);
   if (dtype == DType::f16) return block_fn<tensor::Half>(kind);
@@ -280,12 +264,6 @@ void join(Axes<Axis>& axes, const Axis& axis) {
   axes.add(axis);
 }
 
-bool is_reduced(const tensor::Attr& axes, int axis, int rank) {
-  if (!axes.present()) return true;
-  return std::ranges::any_of(
-      axes.integers(), [&](std::int64_t given) { return given == axis || given + rank == axis; });
-}
-
 Schedule plan_of(const PrepareCtx& ctx) {
   const Operand &x = ctx.inputs[0], &y = ctx.outputs[0];
   const bool keep = ctx.attrs[kKeepdims].integer() != 0;
@@ -293,7 +271,7 @@ Schedule plan_of(const PrepareCtx& ctx) {
   plan.bytes = static_cast<std::int64_t>(dtype_bytes(x.dtype));
   int to = 0;
   for (int axis = 0; axis < x.rank; ++axis) {
-    if (is_reduced(ctx.attrs[kAxes], axis, x.rank)) {
+    if (tensor::is_reduced(ctx.attrs[kAxes], axis, x.rank)) {
       join(plan.reduced, {x.dims[axis], x.strides[axis], 0});
       to += keep ? 1 : 0;
     } else {
@@ -324,8 +302,8 @@ Schedule plan_of(const PrepareCtx& ctx) {
 }
 
 Prepared prepare(const PrepareCtx& ctx) {
-  const auto* const kind = std::ranges::find(kKinds, ctx.attrs[kKind].text(), &Kind::name);
-  if (kind == std::end(kKinds)) return Prepared::no("a kind of reduction for the reference kernel");
+  const Reduction* const kind = tensor::find_reduction(ctx.attrs[kKind].text());
+  if (kind == nullptr) return Prepared::no("a kind of reduction for the reference kernel");
   if (ctx.inputs.size() > 1 && ctx.inputs[1].present()) return Prepared::no("axes as an operand");
   const BlockFn fn = block_fn(ctx.inputs[0].dtype, *kind);
   if (fn == nullptr) return Prepared::no("an element type for the reference kernel");

@@ -14,6 +14,7 @@
 #include "ops/named_axes.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
+#include "tensor/reduction.h"
 #include "tensor/scalar_arith.h"
 #include "tensor/visit.h"
 
@@ -280,15 +281,14 @@ struct Axes {
 // Inference has checked the axes.
 bool is_reduced(const tensor::Call& call, int axis) {
   const int rank = call.in(0).rank;
-  const auto names_it = [&](std::int64_t given) { return given == axis || given + rank == axis; };
   const Attr& axes = call.attrs[kAxes];
-  if (axes.present()) return std::ranges::any_of(axes.integers(), names_it);
-  if (!call.has(kAxesOperand)) return true;
+  if (axes.present() || !call.has(kAxesOperand)) return tensor::is_reduced(axes, axis, rank);
   const Operand& operand = call.in(kAxesOperand);
   const std::int64_t count = operand.elements();
   if (count == 0) return is_all(call.attrs[kEmptyIsAll]);
   for (std::int64_t i = 0; i < count; ++i)
-    if (names_it(listed_index(operand, i))) return true;
+    if (const std::int64_t given = listed_index(operand, i); given == axis || given + rank == axis)
+      return true;
   return false;
 }
 

@@ -1,7 +1,6 @@
 // Reductions, indices of extremes and products as nests with folds.
 #include <algorithm>
 #include <functional>
-#include <string_view>
 
 #include "ir/scalar_ctx.h"
 #include "ops/indices.h"
@@ -10,6 +9,7 @@
 #include "plan/fuse_nests.h"
 #include "plan/nest_source.h"
 #include "tensor/contraction.h"
+#include "tensor/reduction.h"
 
 namespace scanloom::plan {
 namespace {
@@ -18,25 +18,32 @@ using ir::Reg;
 using jit::Fold;
 using jit::Nest;
 using jit::NestOperand;
+using tensor::Reduction;
 using tensor::ScalarOp;
 
-/// The kinds of `reduce`: what is done with each element, and with the result at the end.
-struct Reduction {
-  std::string_view kind;
-  Fold::Kind fold;
-  std::optional<ScalarOp> each = std::nullopt, last = std::nullopt;
+/// A reduction in the words of machine code.
+struct FoldOf {
+  Fold::Kind kind;
+  std::optional<ScalarOp> each = std::nullopt;
 };
-constexpr Reduction kReductions[] = {
-    {"sum", Fold::Kind::sum},
-    {"prod", Fold::Kind::prod},
-    {"max", Fold::Kind::max},
-    {"min", Fold::Kind::min},
-    {"mean", Fold::Kind::sum, std::nullopt, ScalarOp::div},
-    {"sum_square", Fold::Kind::sum, ScalarOp::mul},
-    {"l1", Fold::Kind::sum, ScalarOp::abs},
-    {"l2", Fold::Kind::sum, ScalarOp::mul, ScalarOp::sqrt},
-    {"log_sum", Fold::Kind::sum, std::nullopt, ScalarOp::log},
-};
+
+FoldOf fold_of(Reduction::Fold fold) {
+  switch (fold) {
+    case Reduction::Fold::sum:
+      return {Fold::Kind::sum};
+    case Reduction::Fold::prod:
+      return {Fold::Kind::prod};
+    case Reduction::Fold::max:
+      return {Fold::Kind::max};
+    case Reduction::Fold::min:
+      return {Fold::Kind::min};
+    case Reduction::Fold::sum_square:
+      return {Fold::Kind::sum, ScalarOp::mul};
+    case Reduction::Fold::l1:
+      return {Fold::Kind::sum, ScalarOp::abs};
+  }
+  return {Fold::Kind::sum};
+}
 
 bool is_extreme(Fold::Kind kind) { return kind == Fold::Kind::max || kind == Fold::Kind::min; }
 
@@ -94,15 +101,28 @@ DividedAxes divide_axes(const CallView& call, bool keeps, const IsReduced& is_re
 DividedAxes reduced_axes(const CallView& call) {
   const tensor::Attr& named = call.node().attrs[1];
   const int rank = call.layout(call.spot(0)).dims.rank();
-  return divide_axes(call, call.node().attrs[2].integer() != 0, [&](int axis) {
-    return !named.present() || std::ranges::any_of(named.integers(), [&](std::int64_t given) {
-      return given == axis || given + rank == axis;
-    });
-  });
+  return divide_axes(call, call.node().attrs[2].integer() != 0,
+                     [&](int axis) { return tensor::is_reduced(named, axis, rank); });
 }
 
-void add_reduction(Nest& nest, const Reduction& kind, const DividedAxes& axes, DType dtype) {
-  Fold fold = plain_fold(kind.fold, dtype);
+/// What becomes of the fold at the end; `count`: how many elements it is of.
+Reg emit_finish(ir::ScalarCtx& end, Reduction::Finish finish, std::int64_t count, DType dtype) {
+  switch (finish) {
+    case Reduction::Finish::none:
+      return 0;
+    case Reduction::Finish::mean:
+      return end.binary(ScalarOp::div, 0, end.constant(static_cast<double>(count), dtype));
+    case Reduction::Finish::sqrt:
+      return end.unary(ScalarOp::sqrt, 0);
+    case Reduction::Finish::log:
+      return end.unary(ScalarOp::log, 0);
+  }
+  return 0;
+}
+
+void add_reduction(Nest& nest, const Reduction& reduction, const DividedAxes& axes, DType dtype) {
+  const FoldOf kind = fold_of(reduction.fold);
+  Fold fold = plain_fold(kind.kind, dtype);
   fold.sizes = axes.folded;
   fold.reads = {axes.read};
   const DType folded = fold.dtype;
@@ -114,11 +134,7 @@ void add_reduction(Nest& nest, const Reduction& kind, const DividedAxes& axes, D
   }
   add_fold(nest, std::move(fold));
   ir::ScalarCtx end(nest.program, {}, {});
-  Reg result = 0;
-  if (kind.last == ScalarOp::div)
-    result = end.binary(ScalarOp::div, 0, end.constant(static_cast<double>(axes.count), folded));
-  else if (kind.last)
-    result = end.unary(*kind.last, 0);
+  const Reg result = emit_finish(end, reduction.finish, axes.count, folded);
   nest.program.results = {as_dtype(nest.program, result, dtype)};
 }
 
@@ -127,17 +143,18 @@ void add_reduction(Nest& nest, const Reduction& kind, const DividedAxes& axes, D
 std::optional<Nest> reduction_nest(const CallView& call) {
   if (call.inputs() > 1 && call.spot(1).present()) return std::nullopt;
   const DType dtype = call.spot(0).dtype;
-  const auto* const kind =
-      std::ranges::find(kReductions, call.node().attrs[0].text(), &Reduction::kind);
-  if (kind == std::end(kReductions)) return std::nullopt;
-  if (!is_real(dtype) && (kind->each || kind->last || dtype_bytes(dtype) < 4))
+  const Reduction* const reduction = tensor::find_reduction(call.node().attrs[0].text());
+  if (reduction == nullptr) return std::nullopt;
+  const FoldOf fold = fold_of(reduction->fold);
+  const bool only_folds = !fold.each && reduction->finish == Reduction::Finish::none;
+  if (!is_real(dtype) && (!only_folds || dtype_bytes(dtype) < 4))
     return std::nullopt;  // computed in another type
   DividedAxes axes = reduced_axes(call);
   if (axes.count == 0 ||
-      (is_extreme(kind->fold) && axes.kept.empty() && axes.count > kMaxExtremeOfNest))
+      (is_extreme(fold.kind) && axes.kept.empty() && axes.count > kMaxExtremeOfNest))
     return std::nullopt;
   Nest nest;
-  add_reduction(nest, *kind, axes, dtype);
+  add_reduction(nest, *reduction, axes, dtype);
   nest.sizes = std::move(axes.kept);
   nest.writes = {std::move(axes.write)};
   return nest;

@@ -1,0 +1,28 @@
+// The kinds of `reduce` that are one ordered fold: what is done with each element, and with the
+// result at the end. For kernels and for machine code.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "tensor/attr.h"
+
+namespace scanloom::tensor {
+
+struct Reduction {
+  enum class Fold : std::uint8_t { sum, max, min, prod, sum_square, l1 };
+  enum class Finish : std::uint8_t { none, mean, sqrt, log };
+
+  std::string_view kind;
+  Fold fold;
+  Finish finish = Finish::none;
+};
+
+/// nullptr for kinds that are no fold.
+const Reduction* find_reduction(std::string_view kind);
+
+/// Whether an axis is among those that the attribute names, counted from either end; all are where
+/// it is absent.
+bool is_reduced(const Attr& axes, int axis, int rank);
+
+}  // namespace scanloom::tensor
