@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Compares two builds of Scanloom: bench/compare.py OLD NEW [--only NAME...]
 
-OLD and NEW are folders: a package (scanloom, or the folder that holds it), or a build (build/release),
-whose libraries are then run under the package that is installed. Each runs in a process of its own,
-both answer run.py's questions, and their samples alternate. Ends with 1 where results differ, or
-where the median of NEW / OLD is above the threshold twice. docs/benchmarks.md says more."""
+OLD and NEW are folders: a package (scanloom, or the folder that holds it), or a build
+(build/release), whose libraries are then run under the package that is installed. Each runs in a
+process of its own, both answer run.py's questions, and their samples alternate. Ends with 1 where
+results differ, or where the median of NEW / OLD is above the threshold twice. docs/benchmarks.md
+says more."""
 
 import argparse
 import contextlib
@@ -50,8 +51,8 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def package_in(folder: pathlib.Path, work: pathlib.Path) -> pathlib.Path:
-    """The package that the folder means, as a folder named scanloom, for which one in `work` may have
-    to be made. Of a build: the installed package with the build's libraries. Raises
+    """The package that the folder means, as a folder named scanloom, for which one in `work` may
+    have to be made. Of a build: the installed package with the build's libraries. Raises
     FileNotFoundError."""
     made = work / "package" / "scanloom"
     made.parent.mkdir(parents=True, exist_ok=True)
@@ -70,7 +71,8 @@ def package_in(folder: pathlib.Path, work: pathlib.Path) -> pathlib.Path:
         )
     installed = importlib.util.find_spec("scanloom")
     if installed is None:
-        raise FileNotFoundError("no package scanloom is installed to run the build's libraries under")
+        raise FileNotFoundError("no package scanloom is installed to run the build's libraries "
+                                "under")
     _remove(made)
     shutil.copytree(pathlib.Path(installed.origin).parent, made)
     for library in built:

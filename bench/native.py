@@ -25,7 +25,7 @@ def compiler() -> str:
 
 
 def _make_library(folder: pathlib.Path, name: str, flags: Sequence[str]) -> ctypes.CDLL:
-    """Compiled when it is first called. Linked without the flags: with -ffast-math the linker adds code that switches denormals off
+    """Linked without the flags: with -ffast-math the linker adds code that switches denormals off
     in the whole process."""
     folder.mkdir(parents=True, exist_ok=True)
     objects = []
@@ -38,7 +38,7 @@ def _make_library(folder: pathlib.Path, name: str, flags: Sequence[str]) -> ctyp
 
 
 class Baseline:
-    """Calls into the compiled loops. Outputs are the caller's arrays, so nothing is allocated."""
+    """Calls into the loops, compiled when they are first called. Outputs are the caller's arrays, so nothing is allocated."""
 
     def __init__(self, folder: pathlib.Path) -> None:
         self._folder = folder

@@ -1,4 +1,4 @@
-"""What run.py and compare.py ask: the modules of questions, and the options that select from them."""
+"""What run.py and compare.py ask: the modules of questions, and the options that select."""
 
 import argparse
 import importlib

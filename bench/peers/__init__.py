@@ -1,5 +1,5 @@
-"""Peers beyond onnxruntime, each there only where its package is installed: `make bench-peers`. oneDNN
-is a library of Debian's, the others are packages of Python.
+"""Peers beyond onnxruntime, each there only where its package is installed: `make bench-peers`.
+oneDNN is a library of Debian's, the others are packages of Python.
 
 A module of this package holds one peer: per workload a function that takes what the workload feeds
 and returns a function without arguments, which gives the results as arrays."""

@@ -1,5 +1,5 @@
-"""JAX: the workloads as lax.scan, lax.fori_loop and lax.while_loop, compiled once; one thread, where
-nothing else is said."""
+"""JAX: the workloads as lax.scan, lax.fori_loop and lax.while_loop, compiled once; one thread,
+where nothing else is said."""
 
 import os
 

@@ -1,5 +1,5 @@
-"""oneDNN: its product of float32 matrices, from Debian's library; it may pack what it is given in every
-call. One thread."""
+"""oneDNN: its product of float32 matrices, from Debian's library; it may pack what it is given in
+every call."""
 
 import ctypes
 import ctypes.util

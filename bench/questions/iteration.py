@@ -31,7 +31,8 @@ def _lorenz(place):
             Peer(plain(fast=True)),
             *optional("jax", "lorenz", feeds, LORENZ_STEPS, target=LORENZ_TARGET),
             *optional("numba", "lorenz", feeds, LORENZ_STEPS, target=LORENZ_TARGET),
-            *optional("pytensor", "lorenz", feeds, LORENZ_STEPS, module=SCANS, target=LORENZ_TARGET),
+            *optional("pytensor", "lorenz", feeds, LORENZ_STEPS, module=SCANS,
+                      target=LORENZ_TARGET),
         ],
         target=LORENZ_TARGET,
     )

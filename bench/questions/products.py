@@ -19,7 +19,7 @@ def _workload(m, k, n, is_constant):
     where = "constant" if is_constant else "fed"
     return Workload(
         name=f"products/{m}x{k}x{n}/{where}",
-        about=f"a product of {2e-6 * m * k * n:.3g} million operations, the right factor is {where}",
+        about=f"a product, {2e-6 * m * k * n:.3g} million operations, the right factor {where}",
         steps=1,
         unit="run",
         write=functools.partial(products.write, m=m, k=k, n=n, is_constant=is_constant),

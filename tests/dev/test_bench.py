@@ -51,8 +51,8 @@ def copied(tmp_path):
 
 
 def compare(tmp_path, old, new, *options):
-    command = [sys.executable, str(BENCH / "compare.py"), str(old), str(new), "--only", "empty_scan",
-               "--pairs", "3", "--sample", "0.001", "--work", str(tmp_path / "work"), *options]
+    command = [sys.executable, str(BENCH / "compare.py"), str(old), str(new),
+               "--only", "empty_scan", "--pairs", "3", "--sample", "0.001", "--work", str(tmp_path / "work"), *options]
     run = subprocess.run(command, capture_output=True, text=True)
     return run.returncode, run.stdout + run.stderr
 
