@@ -1,11 +1,9 @@
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <optional>
 
 #include "kernels/pointwise_plan.h"
 #include "kernels/simd.h"
-#include "tensor/for_each.h"
 
 namespace scanloom::kernels {
 namespace {
@@ -13,91 +11,6 @@ namespace {
 using tensor::Operand;
 using tensor::ScalarInstr;
 using tensor::ScalarOp;
-using tensor::Shape;
-
-// Below this, rows are too short to be windows of their own.
-constexpr std::int64_t kShortRow = 64;
-
-struct Axis {
-  std::int64_t dim = 1;
-  std::vector<std::int64_t> strides;  // in bytes, per operand
-};
-
-bool joins(const Axis& outer, const Axis& inner) {
-  for (std::size_t i = 0; i < outer.strides.size(); ++i)
-    if (outer.strides[i] != inner.strides[i] * inner.dim) return false;
-  return true;
-}
-
-Shape strides_within(const Operand& operand, const Operand& result) {
-  const auto rank = static_cast<std::size_t>(operand.rank);
-  return tensor::broadcast_strides({operand.dims, rank}, {operand.strides, rank},
-                                   {result.dims, static_cast<std::size_t>(result.rank)});
-}
-
-// The axes of all operands, in the order in which the first result lies in memory, joined.
-std::vector<Axis> axes_of(const std::vector<const Operand*>& operands, const Operand& result) {
-  std::vector<Axis> axes;
-  for (int i = 0; i < result.rank; ++i)
-    if (result.dims[i] != 1) axes.push_back({result.dims[i], {}});
-  for (const Operand* operand : operands) {
-    const Shape strides = strides_within(*operand, result);
-    const auto bytes = static_cast<std::int64_t>(dtype_bytes(operand->dtype));
-    std::size_t at = 0;
-    for (int i = 0; i < result.rank; ++i)
-      if (result.dims[i] != 1) axes[at++].strides.push_back(strides[i] * bytes);
-  }
-  const std::size_t first_result = operands.size() - 1;
-  std::ranges::stable_sort(axes, [first_result](const Axis& a, const Axis& b) {
-    return std::abs(a.strides[first_result]) > std::abs(b.strides[first_result]);
-  });
-  std::vector<Axis> kept;
-  for (Axis& axis : axes) {
-    if (!kept.empty() && joins(kept.back(), axis)) axis.dim *= kept.back().dim, kept.pop_back();
-    kept.push_back(std::move(axis));
-  }
-  return kept;
-}
-
-Lie lie_of(const PointwisePlan& plan, const PointwiseOperand& operand) {
-  bool single = plan.rank > plan.window, row = true;
-  std::int64_t expected = operand.bytes;
-  for (int axis = plan.rank - 1; axis >= plan.window; --axis) {
-    const auto i = static_cast<std::size_t>(axis);
-    single &= operand.strides[i] == 0;
-    row &= operand.strides[i] == expected;
-    expected *= plan.dims[i];
-  }
-  return row ? Lie::row : single ? Lie::single : Lie::strided;
-}
-
-void lay_out(const PrepareCtx& ctx, PointwisePlan& plan) {
-  std::vector<const Operand*> operands;
-  for (const Operand& input : ctx.inputs)
-    if (input.present()) operands.push_back(&input);
-  const std::size_t inputs = operands.size();
-  // The first result last but for the other results: axes_of sorts by the last operand it is given.
-  for (std::size_t i = ctx.outputs.size(); i-- > 0;) operands.push_back(&ctx.outputs[i]);
-  const std::vector<Axis> axes = axes_of(operands, ctx.outputs[0]);
-  plan.empty = ctx.outputs[0].elements() == 0;
-  plan.rank = static_cast<int>(axes.size());
-  plan.window =
-      plan.rank > 0 && (plan.rank == 1 || axes.back().dim >= kShortRow) ? plan.rank - 1 : 0;
-  for (std::size_t i = 0; i < axes.size(); ++i) plan.dims[i] = axes[i].dim;
-  for (int i = plan.window; i < plan.rank; ++i)
-    plan.window_elements *= plan.dims[static_cast<std::size_t>(i)];
-  for (std::size_t o = 0; o < operands.size(); ++o) {
-    PointwiseOperand operand;
-    operand.bytes = static_cast<std::uint8_t>(dtype_bytes(operands[o]->dtype));
-    for (std::size_t i = 0; i < axes.size(); ++i) operand.strides[i] = axes[i].strides[o];
-    operand.lie = lie_of(plan, operand);
-    const Operand* from = operands[o];
-    operand.index = static_cast<std::int16_t>(o < inputs ? from - ctx.inputs.data()
-                                                         : from - ctx.outputs.data());
-    (o < inputs ? plan.inputs : plan.outputs).push_back(operand);
-  }
-  std::ranges::reverse(plan.outputs);
-}
 
 template <int kBytes>
 void copy_column(std::byte* out, const std::byte* a, const std::byte*, const std::byte*,

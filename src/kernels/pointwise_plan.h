@@ -66,6 +66,10 @@ struct PointwisePlan {
   }
 };
 
+/// Axes, window and operands, but for the places of their columns. Precondition: the sizes of all
+/// operands broadcast to those of the first result, which the others have.
+void lay_out(const PrepareCtx& ctx, PointwisePlan& plan);
+
 /// Whether the program can be lowered; why_not says what stands against it.
 const char* lower(const PrepareCtx& ctx, PointwisePlan& plan);
 
