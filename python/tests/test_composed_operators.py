@@ -36,6 +36,29 @@ def test_trigonometry(op, dtype):
     np.testing.assert_allclose(result.astype(np.float64), wanted, rtol=4 * epsilon, atol=1e-12)
 
 
+GELUS = {
+    "none": lambda x: x / 2 * np.vectorize(math.erfc)(-x / math.sqrt(2)),
+    "tanh": lambda x: x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
+}
+
+
+@pytest.mark.parametrize("dtype", REALS, ids=lambda dtype: np.dtype(dtype).name)
+@pytest.mark.parametrize("approximate", GELUS)
+def test_gelu(approximate, dtype):
+    """Below zero the result is the small difference of two large numbers, of which f16 and bf16 have
+    too few bits: they are computed in f32 and rounded once."""
+    x = np.linspace(-9, 9, 1999).astype(dtype)
+    (result,) = run("Gelu", [x], approximate=approximate, opset=20)
+    assert result.dtype == dtype
+    epsilon = float(ml_dtypes.finfo(dtype).eps)
+    least = max(float(ml_dtypes.finfo(dtype).smallest_subnormal), 9 / 2 * min(epsilon, 2**-23))
+    np.testing.assert_allclose(result.astype(np.float64), GELUS[approximate](x.astype(np.float64)),
+                               rtol=epsilon, atol=least)  # fmt: skip
+    large = np.array([float(ml_dtypes.finfo(dtype).max)] * 2).astype(dtype)
+    (kept,) = run("Gelu", [large], approximate=approximate, opset=20)
+    assert kept.tobytes() == large.tobytes()
+
+
 # Losses.
 
 

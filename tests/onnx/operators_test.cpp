@@ -128,6 +128,12 @@ std::vector<Case> activation_cases() {
        {x},
        {f({3}, {-0.15880801f, 0.34571401f, 1.95459769f})},
        20},
+      {"Gelu_large", op("Gelu", 1), {f({2}, {3e38f, -3e38f})}, {f({2}, {3e38f, 0})}, 20},
+      {"Gelu_tanh_large",
+       op("Gelu", 1).text("approximate", "tanh"),
+       {f({2}, {3e38f, -3e38f})},
+       {f({2}, {3e38f, 0})},
+       20},
       {"Celu", op("Celu", 1).real("alpha", 2), {x}, {f({3}, {2 * std::expm1(-0.5f), 0.5f, 2})}},
   };
 }

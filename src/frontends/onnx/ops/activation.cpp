@@ -1,6 +1,7 @@
 // Activations: those with parameters, and those that are made of other operators.
 #include <cmath>
 
+#include "frontends/onnx/ops/composer.h"
 #include "frontends/onnx/ops/converters.h"
 #include "ops/ops.h"
 
@@ -128,40 +129,29 @@ Expected<void> convert_swish(NodeCtx& ctx) {
 namespace {
 
 /// sqrt(2 / pi) * (x + 0.044715 x^3), the argument of tanh in the approximate form.
-Expected<ValueId> gelu_tanh_argument(NodeCtx& ctx, ValueId x) {
-  const DType dtype = ctx.type(x).dtype;
-  SCANLOOM_TRY(const ValueId cubic_factor, ctx.scalar(0.044715, dtype));
-  SCANLOOM_TRY(const ValueId factor, ctx.scalar(std::sqrt(2 / 3.14159265358979323846), dtype));
-  SCANLOOM_TRY(const ValueId square, ctx.op(ops::mul_op, {x, x}));
-  SCANLOOM_TRY(const ValueId cube, ctx.op(ops::mul_op, {square, x}));
-  SCANLOOM_TRY(const ValueId scaled, ctx.op(ops::mul_op, {cubic_factor, cube}));
-  SCANLOOM_TRY(const ValueId sum, ctx.op(ops::add_op, {x, scaled}));
-  return ctx.op(ops::mul_op, {factor, sum});
+ValueId gelu_tanh_argument(Composer& c, ValueId x) {
+  const ValueId cube = c.mul(c.mul(x, x), x);
+  const ValueId sum = c.add(x, c.mul(c.like(0.044715, x), cube));
+  return c.mul(c.like(std::sqrt(2 / 3.14159265358979323846), x), sum);
 }
 
 }  // namespace
 
-// x / 2 * (1 + erf(x / sqrt 2)), or with tanh.
+// x / 2 * (1 + erf(x / sqrt 2)), or with tanh. f16 and bf16 are computed in f32 and rounded once:
+// of negative x the sum is the small difference of two large numbers. Half of x comes first, for
+// twice the result may be too large.
 Expected<void> convert_gelu(NodeCtx& ctx) {
-  SCANLOOM_TRY(const ValueId x, ctx.in(0));
-  SCANLOOM_TRY(const std::string approximate, ctx.text("approximate", "none"));
-  const DType dtype = ctx.type(x).dtype;
-  SCANLOOM_TRY(const ValueId half, ctx.scalar(0.5, dtype));
-  SCANLOOM_TRY(const ValueId one, ctx.scalar(1, dtype));
-  ValueId curve;
-  if (approximate == "tanh") {
-    SCANLOOM_TRY(const ValueId argument, gelu_tanh_argument(ctx, x));
-    SCANLOOM_TRY(curve, ctx.op(ops::tanh_op, {argument}));
-  } else if (approximate == "none") {
-    SCANLOOM_TRY(const ValueId root, ctx.scalar(std::sqrt(2.0), dtype));
-    SCANLOOM_TRY(const ValueId argument, ctx.op(ops::div_op, {x, root}));
-    SCANLOOM_TRY(curve, ctx.op(ops::erf_op, {argument}));
-  } else {
+  Composer c(ctx);
+  const ValueId given = c.in(0);
+  const std::string approximate = c.text("approximate", "none");
+  if (c.ok() && approximate != "tanh" && approximate != "none")
     return invalid_model("attribute 'approximate' is '{}', neither none nor tanh", approximate);
-  }
-  SCANLOOM_TRY(const ValueId gate, ctx.op(ops::add_op, {one, curve}));
-  SCANLOOM_TRY(const ValueId scaled, ctx.op(ops::mul_op, {x, gate}));
-  return ctx.emit(ops::mul_op, {half, scaled});
+  const ValueId x = c.cast(given, at_least_f32(c.dtype(given)));
+  const ValueId curve = approximate == "tanh"
+                            ? c.op(ops::tanh_op, {gelu_tanh_argument(c, x)})
+                            : c.op(ops::erf_op, {c.div(x, c.like(std::sqrt(2.0), x))});
+  const ValueId gate = c.add(c.like(1, x), curve);
+  return c.emit(c.cast(c.mul(c.mul(c.like(0.5, x), x), gate), c.dtype(given)));
 }
 
 namespace {

@@ -47,7 +47,7 @@ ValueId gelu(Composer& c, ValueId x, Parameters parameters) {
           : c.take(parameters.ctx.attributes.choice("approximation_mode", "erf", {"erf", "tanh"}));
   const ValueId curve = mode == "tanh" ? c.op(ops::tanh_op, {gelu_tanh_argument(c, x)})
                                        : c.op(ops::erf_op, {c.div(x, c.like(std::sqrt(2.0), x))});
-  return c.mul(c.like(0.5, x), c.mul(x, c.add(c.like(1, x), curve)));
+  return c.mul(c.mul(c.like(0.5, x), x), c.add(c.like(1, x), curve));
 }
 
 ValueId limited(Composer& c, ValueId x, double low, double high) {
