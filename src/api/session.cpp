@@ -6,6 +6,7 @@
 #include "api/impl.h"
 #include "api/jit_plugin.h"
 #include "base/cpu.h"
+#include "base/thread_pool.h"
 #include "base/utf8.h"
 
 namespace scanloom {
@@ -159,7 +160,8 @@ Expected<std::shared_ptr<Session::Impl>> Session::Impl::make(const Source& sourc
   add_aliases(impl->inputs, loaded.input_aliases);
   add_aliases(impl->outputs, loaded.output_aliases);
   impl->source = source;
-  if (!isa_warning().empty()) impl->warn(std::string(isa_warning()));
+  for (const std::string_view warning : {isa_warning(), threads_warning()})
+    if (!warning.empty()) impl->warn(std::string(warning));
   return impl;
 }
 

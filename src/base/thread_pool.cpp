@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -175,16 +176,41 @@ Pool& pool() {
   return *current.pool;
 }
 
+/// What SCANLOOM_THREADS says; 0: nothing.
+struct Wanted {
+  int count = 0;
+  std::string_view warning = {};
+};
+
+Wanted read_environment() {
+  constexpr int kMost = 256;
+  const char* const variable = std::getenv("SCANLOOM_THREADS");
+  if (variable == nullptr || *variable == '\0') return {};
+  const std::string_view text = variable;
+  int count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  const bool is_number = end == text.data() + text.size() && text[0] != '-';
+  if (is_number && (error == std::errc::result_out_of_range || count > kMost))
+    return {kMost, "SCANLOOM_THREADS is more than 256, which are taken"};
+  if (!is_number || error != std::errc{} || count == 0)
+    return {0, "SCANLOOM_THREADS is no number from 1 to 256; it is ignored"};
+  return {count, {}};
+}
+
+const Wanted& environment_threads() {
+  static const Wanted wanted = read_environment();
+  return wanted;
+}
+
 }  // namespace
 
 int pool_threads() {
-  static const int threads = [] {
-    const char* const text = std::getenv("SCANLOOM_THREADS");
-    const int wanted = text == nullptr ? 0 : std::atoi(text);
-    return wanted > 0 ? std::min(wanted, 256) : available_cores();
-  }();
+  static const int threads =
+      environment_threads().count > 0 ? environment_threads().count : available_cores();
   return threads;
 }
+
+std::string_view threads_warning() { return environment_threads().warning; }
 
 void parallel_for(std::int64_t chunks, int max_threads, FunctionRef<void(std::int64_t)> work) {
   const int threads = static_cast<int>(

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "base/function_ref.h"
 
@@ -16,5 +17,8 @@ void parallel_for(std::int64_t chunks, int max_threads, FunctionRef<void(std::in
 
 /// Threads that parallel_for may use, the caller included.
 int pool_threads();
+
+/// Why SCANLOOM_THREADS was not followed; empty when it was, or is not set.
+std::string_view threads_warning();
 
 }  // namespace scanloom

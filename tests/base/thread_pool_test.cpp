@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/cpu.h"
+
 namespace scanloom {
 namespace {
 
@@ -140,6 +142,11 @@ class ThreadsVariable : public testing::Test {
     std::exit(good ? 0 : 1);
   }
 
+  [[noreturn]] static void exit_with_warning(const char* value, int wanted, bool warns) {
+    setenv("SCANLOOM_THREADS", value, 1);
+    std::exit(pool_threads() == wanted && threads_warning().empty() == !warns ? 0 : 1);
+  }
+
   /// Every chunk waits until as many threads as there are chunks have met.
   [[noreturn]] static void exit_when_all_have_met(const char* value, int threads) {
     setenv("SCANLOOM_THREADS", value, 1);
@@ -159,6 +166,16 @@ TEST_F(ThreadsVariable, MayBeMoreThanTheCores) {
 
 TEST_F(ThreadsVariable, AllThreadsTakePart) {
   EXPECT_EXIT(exit_when_all_have_met("7", 7), testing::ExitedWithCode(0), "");
+}
+
+TEST_F(ThreadsVariable, UnknownValuesAreIgnoredAndReported) {
+  for (const char* value : {"nonsense", "0", "-3", "7x", " 7", "1.5"})
+    EXPECT_EXIT(exit_with_warning(value, available_cores(), true), testing::ExitedWithCode(0), "")
+        << value;
+  for (const char* value : {"1000", "99999999999999999999"})
+    EXPECT_EXIT(exit_with_warning(value, 256, true), testing::ExitedWithCode(0), "") << value;
+  EXPECT_EXIT(exit_with_warning("256", 256, false), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(exit_with_warning("", available_cores(), false), testing::ExitedWithCode(0), "");
 }
 
 // TSan cannot start threads in the child of a process that has threads.

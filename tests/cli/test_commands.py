@@ -187,3 +187,11 @@ def test_compare_without_anything_to_compare(sums, tmp_path):
     assert "nothing to compare" in scanloom("compare", sums, expect=BAD).stderr
     (tmp_path / "empty").mkdir()
     assert "holds 0 files .onnx" in scanloom("compare", tmp_path / "empty", expect=BAD).stderr
+
+
+@pytest.mark.parametrize("variable", ["SCANLOOM_ISA", "SCANLOOM_THREADS"])
+def test_variables_that_mean_nothing_are_told(sums, variable, monkeypatch):
+    monkeypatch.setenv(variable, "nonsense")
+    assert f"warning: {variable} is no" in scanloom("show", sums).stderr
+    monkeypatch.setenv(variable, "")
+    assert "warning" not in scanloom("show", sums).stderr
