@@ -99,7 +99,8 @@ class SCANLOOM_API Session {
 
   /// A stream over the model's own states and those named in SessionOptions::states. Where none is
   /// named, over the steps of the model's loops and recurrent layers: a push takes a piece of the
-  /// axis that they walk along, and what they carry is kept. The first such stream compiles the
+  /// axis that they walk along, and what they carry is kept. Which inputs these begin with is as
+  /// the model says it, whatever passes find out. The first such stream reads and compiles the
   /// model once more. Error: unsupported (a node that computes across the steps, by name; no loop
   /// walks along an open size).
   [[nodiscard]] Expected<Stream> stream() const;

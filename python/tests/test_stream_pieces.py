@@ -481,3 +481,167 @@ def test_a_failed_push_leaves_the_stream_as_it_was():
     other.push({"x": x[:7]})
     rest = {"x": x[7:]}
     assert stream.push(rest, ["y"])[0].tobytes() == other.push(rest, ["y"])[0].tobytes()
+
+
+def carrying(changes: str, inits: str, kept: list[str]):
+    """A Scan over x with the state s, which changes, between others that need not."""
+    states = ", ".join(f"float[3] {name}" for name in ["s", *kept])
+    ends = ", ".join(f"float[3] {name}_next" for name in ["s", *kept])
+    last = ", ".join(f"{name}_last" for name in ["s", *kept])
+    outputs = ", ".join(f"float[3] {name}_last" for name in ["s", *kept])
+    inputs = ", ".join(f"float[3] {name}" for name in dict.fromkeys(inits.split(", ")))
+    return parse(
+        f"""g (float[T,3] x, {inputs}) => ({outputs}, float[T,3] y) {{
+          {last}, y = Scan <num_scan_inputs = 1,
+            body = step ({states}, float[3] b) => ({ends}, float[3] d) {{ {changes} }}> ({inits}, x)
+        }}"""
+    )
+
+
+# The inputs of s, k, m and what else there is; what becomes of them in a step.
+KEPT_STATES = {
+    "one_of_two": ("t = Mul(s, k) s_next = Add(t, b) k_next = Identity(k) d = Tanh(s_next)",
+                   "s0, k0", ["k"]),
+    "two_of_three": ("""t = Mul(s, k) u = Add(t, m) s_next = Add(u, b) k_next = Identity(k)
+                        m_next = Identity(m) d = Identity(s_next)""", "s0, k0, m0", ["k", "m"]),
+    "swapped": ("""t = Mul(s, k) s_next = Add(t, b) k_next = Identity(m) m_next = Identity(k)
+                   d = Identity(s_next)""", "s0, k0, m0", ["k", "m"]),
+    "twice_the_same": ("""t = Mul(s, k) u = Add(t, m) s_next = Add(u, b) k_next = Identity(k)
+                          m_next = Identity(m) d = Identity(s_next)""", "s0, k0, k0", ["k", "m"]),
+    "all_alike": ("""s_next = Add(s, b) k_next = Add(k, b) m_next = Add(m, b) d = Identity(s_next)""",
+                  "s0, s0, s0", ["k", "m"]),
+    "read_by_nothing": ("s_next = Add(s, b) k_next = Add(k, b) d = Identity(s)", "s0, k0", ["k"]),
+    "none_changes": ("s_next = Identity(s) k_next = Identity(k) t = Mul(k, b) d = Add(t, s)",
+                     "s0, k0", ["k"]),
+    "delay": ("s_next = Identity(b) d = Add(s, b)", "s0", []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", KEPT_STATES)
+@pytest.mark.parametrize("optimize", [True, False])
+def test_states_that_stay_are_states(name, optimize):
+    """Which inputs a stream begins with does not depend on what passes find out."""
+    changes, inits, kept = KEPT_STATES[name]
+    options = scanloom.SessionOptions(optimize=optimize)
+    session = scanloom.InferenceSession(carrying(changes, inits, kept), options)
+    begin = tuple(end.name for end in session.get_inputs() if end.name != "x")
+    feeds = {"x": numbers(STEPS, 3), **{n: numbers(4, 3)[i + 1] for i, n in enumerate(begin)}}
+    check_pieces(session, feeds, begin)
+    stream = session.stream()
+    for given in begin:
+        stream.set(given, feeds[given])
+    stream.push({"x": feeds["x"][:7]})
+    with pytest.raises(scanloom.InvalidArgument, match="is read where a stream begins"):
+        stream.push({"x": feeds["x"][7:], begin[-1]: feeds[begin[-1]]})
+    rest = stream.push({"x": feeds["x"][7:]}, ["y"])[0]
+    assert rest.tobytes() == session.run(["y"], feeds)[0][7:].tobytes()
+    fresh = session.stream()
+    with pytest.raises(scanloom.InvalidArgument, match=f"'{begin[-1]}'.* is not fed"):
+        fresh.push({name: feeds[name] for name in feeds if name != begin[-1]})
+
+
+@pytest.mark.parametrize("optimize", [True, False])
+def test_some_states_are_read_by_no_result(optimize):
+    model = parse(
+        """g (float[T,3] x, float[3] s0, float[3] k0) => (float[T,3] y) {
+          s, k, y = Scan <num_scan_inputs = 1,
+            body = step (float[3] a, float[3] b, float[3] c) => (float[3] d, float[3] e, float[3] f) {
+              d = Add(a, c)
+              e = Add(b, c)
+              f = Identity(d)
+            }> (s0, k0, x)
+        }"""
+    )
+    session = scanloom.InferenceSession(model, scanloom.SessionOptions(optimize=optimize))
+    feeds = {"x": numbers(STEPS, 3), "s0": numbers(3), "k0": numbers(2, 3)[1]}
+    check_pieces(session, feeds, begin=("s0", "k0"))
+
+
+def test_random_states_with_and_without_passes():
+    """Models of several states, of which some stay, cut at random."""
+    random = np.random.default_rng(11)
+    for _ in range(6):
+        kept = [f"k{i}" for i in range(random.integers(1, 4))]
+        reads, steps = "s", []
+        for name in kept:
+            steps.append(f"r_{name} = {random.choice(['Mul', 'Add'])}({reads}, {name})")
+            reads = f"r_{name}"
+        for name in kept:
+            stays = random.random() < 0.6
+            steps.append(f"{name}_next = Identity({name})" if stays else f"{name}_next = Sin(r_{name})")
+        body = "\n".join([*steps, f"t = Tanh({reads})", "s_next = Add(t, b)", "d = Neg(s_next)"])
+        begin = tuple(["s0", *(f"{name}0" for name in kept)])
+        feeds = {"x": numbers(STEPS, 3), **{n: numbers(6, 3)[i + 1] for i, n in enumerate(begin)}}
+        given = carrying(body, ", ".join(begin), kept)
+        for optimize in (True, False):
+            options = scanloom.SessionOptions(optimize=optimize)
+            check_pieces(scanloom.InferenceSession(given, options), feeds, begin)
+
+
+MAPS = {
+    "pure": "float[3] b) => (float[3] d) { d = Tanh(b) }> (x)",
+    "captured": "float[3] b) => (float[3] d) { t = Tanh(b) d = Mul(t, w) }> (x)",
+    "sorted": """float[3] b) => (float[3] d) { n = Constant <value = int64[1] {3}> ()
+                 d, i = TopK(b, n) }> (x)""",
+}
+
+
+@pytest.mark.parametrize("name", MAPS)
+@pytest.mark.parametrize("optimize", [True, False])
+def test_loops_without_states_stream(name, optimize):
+    """Pieces do not depend on each other; what passes make of the loop does not matter."""
+    model = parse(
+        f"""g (float[T,3] x, float[3] w) => (float[T,3] y) {{
+          u = Scan <num_scan_inputs = 1, body = step ({MAPS[name]}
+          y = Add(u, w)
+        }}"""
+    )
+    session = scanloom.InferenceSession(model, scanloom.SessionOptions(optimize=optimize))
+    feeds = {"x": numbers(STEPS, 3), "w": numbers(3)}
+    (whole,) = session.run(None, feeds)
+    for seed in range(3):
+        stream = session.stream()
+        parts = [stream.push({**feeds, "x": feeds["x"][a:b]}) for a, b in pieces_of(STEPS, seed)]
+        assert np.concatenate(parts).tobytes() == whole.tobytes()
+
+
+@pytest.mark.parametrize("optimize", [True, False])
+def test_what_stands_behind_a_loop_without_states_is_named(optimize):
+    model = parse(
+        f"""g (float[T,3] x) => (float[3] y) {{
+          u = Scan <num_scan_inputs = 1, body = step ({MAPS["sorted"]}
+          a = Constant <value = int64[1] {{0}}> ()
+          y = ReduceMax <keepdims = 0> (u, a)
+        }}"""
+    )
+    session = scanloom.InferenceSession(model, scanloom.SessionOptions(optimize=optimize))
+    with pytest.raises(scanloom.Unsupported, match="ReduceMax.* computes across the steps"):
+        session.stream()
+
+
+def test_models_without_loops_name_what_reads_the_input():
+    session = scanloom.InferenceSession(parse("g (float[N] x) => (float[N] y) { y = Neg(x) }"))
+    with pytest.raises(scanloom.Unsupported, match=r"\(Neg-13\) making 'y' reads 'x' without one"):
+        session.stream()
+
+
+def test_a_state_that_stays_in_a_loop_that_counts():
+    """Its steps pick rows by their counter, which a pass writes as slices first."""
+    model = parse(
+        """g (float[T,3] x, float[3] s0, float[3] k0) => (float[3] s, float[3] k, float[T,3] y) {
+          n = Shape <start = 0, end = 1> (x)
+          z = Constant <value = int64[1] {0}> ()
+          m = Squeeze(n, z)
+          s, k, y = Loop <body = step (int64 i, bool c, float[3] a, float[3] b)
+                              => (bool go, float[3] a2, float[3] b2, float[3] d) {
+            r = Gather <axis = 0> (x, i)
+            t = Mul(a, b)
+            a2 = Add(t, r)
+            b2 = Identity(b)
+            d = Neg(a2)
+            go = Identity(c)
+          }> (m, , s0, k0)
+        }"""
+    )
+    feeds = {"x": numbers(STEPS, 3), "s0": numbers(3), "k0": numbers(2, 3)[1]}
+    check_pieces(scanloom.InferenceSession(model), feeds, begin=("s0", "k0"))

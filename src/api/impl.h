@@ -17,6 +17,10 @@
 #include "runtime/run.h"
 #include "tensor/boxed.h"
 
+namespace scanloom::passes {
+struct StreamForm;
+}
+
 namespace scanloom {
 
 /// A binding and its idle Runs; runs of the same sizes from several threads take one each.
@@ -114,6 +118,12 @@ struct Session::Impl {
   /// Of a module that is ready to plan.
   static std::shared_ptr<Impl> of_module(ir::Module module, const SessionOptions& options);
   void warn(std::string text) const;
+  /// The module as the file says it. Errors: those of loading, where the file has changed.
+  [[nodiscard]] Expected<ir::Module> read_again() const;
+  /// The same as the passes were given it.
+  [[nodiscard]] Expected<ir::Module> before_passes() const;
+  /// Call with program_mutex locked.
+  [[nodiscard]] Expected<passes::StreamForm> stream_form() const;
   /// Made when first asked for. Errors: those of stream_form.
   Expected<std::shared_ptr<const StreamProgram>> stream_program() const;
 

@@ -180,13 +180,22 @@ CheckReport check_bytes(std::span<const std::byte> bytes, const SessionOptions& 
   return check_source(Source{nullptr, view, {}, {}}, options);
 }
 
-std::string Session::ir(bool optimized) const {
-  if (optimized) return ir::print(impl_->plan->module);
-  // Rarely asked for, and large: not kept. The bytes are the same, external data may have gone.
+// Rarely asked for, and large: not kept. The bytes are the same, external data may have gone.
+Expected<ir::Module> Session::Impl::read_again() const {
   Diagnostics heard_before;
   onnx::ModelInfo info;
-  const Expected<ir::Module> module =
-      guard([&] { return read(impl_->source, impl_->options, heard_before, info); });
+  return guard([&] { return read(source, options, heard_before, info); });
+}
+
+Expected<ir::Module> Session::Impl::before_passes() const {
+  SCANLOOM_TRY(ir::Module module, read_again());
+  if (options.low_latency) SCANLOOM_CHECK_OK(to_low_latency(module, options));
+  return module;
+}
+
+std::string Session::ir(bool optimized) const {
+  if (optimized) return ir::print(impl_->plan->module);
+  const Expected<ir::Module> module = impl_->read_again();
   return module ? ir::print(*module) : "// it cannot be read again: " + module.error().message();
 }
 

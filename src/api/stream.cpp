@@ -4,9 +4,6 @@
 
 #include "api/guard.h"
 #include "api/impl.h"
-#include "ir/verify.h"
-#include "passes/run.h"
-#include "passes/stream_form.h"
 
 namespace scanloom {
 
@@ -69,31 +66,6 @@ Expected<void> check_sizes(const ValueInfo& info, const tensor::Shape& shape) {
 }  // namespace
 
 Stream::Stream(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
-
-Expected<std::shared_ptr<const Session::Impl::StreamProgram>> Session::Impl::stream_program()
-    const {
-  const std::scoped_lock lock(program_mutex);
-  if (program) return program;
-  SCANLOOM_TRY(passes::StreamForm form,
-               passes::stream_form(for_streams ? *for_streams : plan->module));
-  const auto optimised = [&](ir::Module& module) -> Expected<void> {
-    if (!options.optimize) return ir::verify(module);
-    passes::RunOptions pass_options;
-    pass_options.disabled = options.disabled_passes;
-    SCANLOOM_CHECK_OK(passes::run(module, pass_options));
-    return ir::verify(module);
-  };
-  StreamProgram made{.outputs = form.outputs, .computed = std::move(form.computed)};
-  SCANLOOM_CHECK_OK(optimised(form.module));
-  made.steps = of_module(std::move(form.module), options);
-  if (form.initial) {
-    SCANLOOM_CHECK_OK(optimised(*form.initial));
-    made.initial = of_module(std::move(*form.initial), options);
-  }
-  program = std::make_shared<const StreamProgram>(std::move(made));
-  for_streams.reset();
-  return program;
-}
 
 Expected<Stream> Session::stream() const {
   return guard([&]() -> Expected<Stream> {

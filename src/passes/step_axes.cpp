@@ -304,7 +304,10 @@ class Follower {
     if (!takes_all_steps(module_, id)) return across("a condition may end it");
     if (ports.has_trip_count && kind(node.inputs[0]) != Kind::count)
       return across("it takes a number of steps of its own");
+    const ir::Region& body = module_.region(node.regions[0]);
     for (std::uint32_t i = 0; i < ports.captured + ports.carried; ++i) {
+      // Captured once more than it is read, as slice_by_counter leaves it.
+      if (i < ports.captured && uses_[body.args[i].index] == 0) continue;
       const Kind read = kind(node.inputs[ports.first_captured_input() + i]);
       if (read == Kind::along) return across("its body reads all of them in each step");
       if (read == Kind::count || read == Kind::sizes)
@@ -321,7 +324,6 @@ class Follower {
       if (port.start != 0 || port.stride != 1 || port.part != 1 || flow.each != Dim(1))
         return across(port.stride < 0 ? "it walks backwards" : "it does not take one at a time");
     }
-    const ir::Region& body = module_.region(node.regions[0]);
     for (std::uint32_t i = 0; i < ports.carried; ++i) {
       axes_.sites.push_back({id, ports.first_carried_input() + i, i,
                              module_.value(body.args[ports.captured + i]).type});

@@ -75,12 +75,11 @@ void append_open(const Module& module, const std::set<Dim>& sizes, std::vector<D
         to.push_back(dim);
 }
 
-/// What may be the steps of a stream, loops first.
-std::vector<Dim> open_sizes(const Module& module) {
+/// The open ones that loops and layers take their steps along.
+std::vector<Dim> open_walked_sizes(const Module& module) {
   std::vector<Dim> sizes;
   append_open(module, walked_sizes(module), sizes);
   append_open(module, counted_sizes(module), sizes);
-  append_open(module, summed_sizes(module), sizes);
   return sizes;
 }
 
@@ -107,6 +106,33 @@ std::vector<bool> arguments_read(const Module& module) {
   std::vector<bool> result;
   for (const ValueId arg : module.region(module.top()).args) result.push_back(read[arg.index]);
   return result;
+}
+
+/// Names the first node that reads an input of an open size: it takes it as it is.
+Error nothing_walks(const Module& module) {
+  const auto is_open = [&](ValueId value) {
+    return value.valid() && !module.value(value).producer.valid() &&
+           !std::ranges::all_of(module.value(value).type.dims, &Dim::is_constant);
+  };
+  std::string reader;
+  for (const NodeId id : module.region(module.top()).nodes) {
+    const auto input = std::ranges::find_if(module.node(id).inputs, is_open);
+    if (input == module.node(id).inputs.end()) continue;
+    reader = fmt::format(", {} reads {} without one", module.describe(id), module.describe(*input));
+    break;
+  }
+  Error error = fail(Code::unsupported,
+                     "no loop or layer walks along an axis whose size is open{}: there is nothing "
+                     "to keep between pieces",
+                     reader);
+  if (reader.empty())
+    error.note(
+        "all sizes of the model's inputs are numbers: let it declare the length of the "
+        "sequence as '?' or by a name");
+  else
+    error.note("pieces that do not depend on each other are runs of the session");
+  error.note("a stream can be told which inputs outputs become: states={\"input\": \"output\"}");
+  return error;
 }
 
 /// Takes arguments away that no result depends on, and the nodes that read them all the same,
@@ -235,26 +261,27 @@ Expected<StreamForm> stream_form(const Module& module) {
   return former.finish();
 }
 
+bool walks_open_size(const Module& module) { return !open_walked_sizes(module).empty(); }
+
 Expected<StepAxes> streamed_axes(const Module& module) {
+  std::vector<Dim> sizes = open_walked_sizes(module);
+  const std::size_t walked = sizes.size();
+  append_open(module, summed_sizes(module), sizes);
   std::optional<Error> first_error;
-  for (const Dim steps : open_sizes(module)) {
-    Expected<StepAxes> axes = follow_steps(module, steps);
+  std::optional<StepAxes> without_states;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    Expected<StepAxes> axes = follow_steps(module, sizes[i]);
     if (!axes) {
       if (!first_error) first_error = std::move(axes).error();
-      continue;
+    } else if (!axes->sites.empty()) {
+      return axes;
+    } else if (!without_states && i < walked) {
+      without_states = *std::move(axes);
     }
-    if (!axes->sites.empty()) return axes;
   }
+  if (without_states) return *std::move(without_states);
   if (first_error) return *std::move(first_error);
-  Error error = fail(Code::unsupported,
-                     "no loop or layer carries values along an axis whose size is open: there is "
-                     "nothing to keep between pieces");
-  if (open_sizes(module).empty())
-    error.note(
-        "all sizes of the model's inputs are numbers: let it declare the length of the "
-        "sequence as '?' or by a name");
-  error.note("a stream can be told which inputs outputs become: states={\"input\": \"output\"}");
-  return error;
+  return nothing_walks(module);
 }
 
 }  // namespace scanloom::passes

@@ -28,8 +28,11 @@ struct StreamForm {
 /// invalid_argument.
 Expected<StreamForm> stream_form(const ir::Module& module);
 
-/// The open size that such pieces are cut along, followed through the module; at least one value is
-/// carried along it. Errors: as above.
+/// The open size that such pieces are cut along, followed through the module: one along which
+/// values are carried, or else one that a loop or layer walks along. Errors: as above.
 Expected<StepAxes> streamed_axes(const ir::Module& module);
+
+/// Whether a loop or layer walks along a size of the inputs that is open.
+[[nodiscard]] bool walks_open_size(const ir::Module& module);
 
 }  // namespace scanloom::passes

@@ -1,0 +1,79 @@
+// What a stream without named states runs: the module whose states are what the loops of the model
+// carry.
+#include <algorithm>
+#include <string_view>
+
+#include "api/impl.h"
+#include "ir/verify.h"
+#include "passes/run.h"
+#include "passes/stream_form.h"
+
+namespace scanloom {
+namespace {
+
+using passes::StreamForm;
+
+/// Runs passes that loops carry the same values after as before, but for those that grow, which
+/// become rows: only so much of which can be followed.
+Expected<void> simplify(ir::Module& module, const std::vector<std::string>& disabled) {
+  constexpr std::string_view kWanted[] = {"canonicalise", "fold_constants", "inline_branch",
+                                          "merge_common", "sink_constants", "slice_by_counter",
+                                          "stack_growth"};
+  passes::RunOptions options;
+  options.disabled = disabled;
+  for (const passes::PassDef& pass : passes::all_passes())
+    if (std::ranges::find(kWanted, pass.name) == std::end(kWanted))
+      options.disabled.emplace_back(pass.name);
+  SCANLOOM_CHECK_OK(passes::run(module, options));
+  return ir::verify(module);
+}
+
+/// Of the model as it was written, where its steps can be followed.
+Expected<StreamForm> declared_form(ir::Module module, const std::vector<std::string>& disabled) {
+  Expected<StreamForm> form = passes::stream_form(module);
+  if (form || !simplify(module, disabled)) return form;
+  Expected<StreamForm> simpler = passes::stream_form(module);
+  return simpler ? std::move(simpler) : std::move(form);
+}
+
+}  // namespace
+
+// Passes capture what is carried and never changes, drop what nothing reads and dissolve loops, but
+// which inputs a stream begins with is for the model to say.
+Expected<StreamForm> Session::Impl::stream_form() const {
+  const ir::Module& optimised = for_streams ? *for_streams : plan->module;
+  if (!options.optimize) return passes::stream_form(optimised);
+  Expected<ir::Module> module = before_passes();
+  if (!module) return passes::stream_form(optimised);
+  Expected<StreamForm> declared = declared_form(*std::move(module), options.disabled_passes);
+  if (declared) return declared;
+  Expected<StreamForm> form = passes::stream_form(optimised);
+  // The loops that stood in the way may be gone.
+  return form || passes::walks_open_size(optimised) ? std::move(form) : std::move(declared);
+}
+
+Expected<std::shared_ptr<const Session::Impl::StreamProgram>> Session::Impl::stream_program()
+    const {
+  const std::scoped_lock lock(program_mutex);
+  if (program) return program;
+  SCANLOOM_TRY(passes::StreamForm form, stream_form());
+  const auto optimised = [&](ir::Module& module) -> Expected<void> {
+    if (!options.optimize) return ir::verify(module);
+    passes::RunOptions pass_options;
+    pass_options.disabled = options.disabled_passes;
+    SCANLOOM_CHECK_OK(passes::run(module, pass_options));
+    return ir::verify(module);
+  };
+  StreamProgram made{.outputs = form.outputs, .computed = std::move(form.computed)};
+  SCANLOOM_CHECK_OK(optimised(form.module));
+  made.steps = of_module(std::move(form.module), options);
+  if (form.initial) {
+    SCANLOOM_CHECK_OK(optimised(*form.initial));
+    made.initial = of_module(std::move(*form.initial), options);
+  }
+  program = std::make_shared<const StreamProgram>(std::move(made));
+  for_streams.reset();
+  return program;
+}
+
+}  // namespace scanloom
