@@ -110,6 +110,11 @@ class SCANLOOM_API Session {
   [[nodiscard]] std::string explain() const;
   /// The module's text form before (`optimized` false: the model is read again) or after passes.
   [[nodiscard]] std::string ir(bool optimized = true) const;
+  /// What every pass did, in the order in which they ran: how many nodes, loops and ports there are
+  /// before and behind it, the lines of the text form that it took away and added, how often it
+  /// changed something and how long it took. For people: the model is read and optimised again.
+  /// Errors: those of load, where its file has changed.
+  [[nodiscard]] Expected<std::string> passes() const;
   /// The plan; with feeds also the binding for their sizes: buffers, offsets, kernels.
   [[nodiscard]] std::string plan() const;
   Expected<std::string> plan(std::span<const Feed> feeds) const;

@@ -279,6 +279,13 @@ class InferenceSession:
         """The program's text form, before or after rewriting."""
         return self._native.ir(optimized)
 
+    def passes(self) -> str:
+        """What every pass did: counts, lines of the text form that went and came, times.
+
+        The model is read and optimised again. Raises what loading raises, where its file has changed.
+        """
+        return self._native.passes()
+
     def plan(self, feeds: Union[Feeds, None] = None) -> str:
         """The plan; with feeds also buffers, offsets and kernels for their sizes."""
         return self._native.plan() if feeds is None else self._native.plan_for(feeds_of(feeds))

@@ -238,6 +238,13 @@ void bind_session(nb::module_& module) {
            })
       .def("explain", [](const Session& session) { return text(session.explain()); })
       .def("ir", [](const Session& session, bool optimized) { return text(session.ir(optimized)); })
+      .def("passes",
+           [](const Session& session) {
+             return text(value_or_raise([&] {
+               const nb::gil_scoped_release unlocked;
+               return session.passes();
+             }()));
+           })
       .def("plan", [](const Session& session) { return text(session.plan()); })
       .def("plan_for", &plan_for)
       .def("operators", &Session::operators);

@@ -252,6 +252,7 @@ def test_arguments_of_wrong_types(sums):
 def test_texts_for_people(sums):
     assert "loop" in sums.explain()
     assert "loop" in sums.ir() and "loop" in sums.ir(optimized=False)
+    assert "// round 1: " in sums.passes() and " in passes\n" in sums.passes()
     assert "loop" in sums.plan()
     assert len(sums.plan(feeds())) > len("loop")
     assert sums.operators()["loop"] == 1

@@ -63,7 +63,7 @@ class Printer {
 
   const Module& module_;
   const PrintOptions& options_;
-  std::vector<std::uint32_t> numbers_;  ///< of values, in the order in which they are written
+  std::vector<std::uint32_t> numbers_;  ///< of values, once they are written
   std::vector<bool> opened_;            ///< of regions; a broken module may name one twice
   std::vector<Frame> frames_;
   std::uint32_t value_count_ = 0;
@@ -379,7 +379,7 @@ void Printer::place(const Node& node) {
 
 void Printer::definition(ValueId id, bool with_name) {
   if (id.index < module_.value_count() && numbers_[id.index] == kNone)
-    numbers_[id.index] = value_count_++;
+    numbers_[id.index] = options_.by_id ? id.index : value_count_++;
   use(id);
   if (with_name && id.index < module_.value_count() && !module_.value(id).name.empty())
     name(module_.value(id).name);

@@ -173,6 +173,32 @@ TEST(Session, ShowsProgramPlanAndLoops) {
   EXPECT_TRUE(has_loop);
 }
 
+/// Of how often `part` occurs.
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST(Session, ShowsWhatEachPassDid) {
+  const std::string text = load(running_sums()).passes().value_or_throw();
+  EXPECT_THAT(text, HasSubstr("// round 1: canonicalise: from "));
+  EXPECT_THAT(text, HasSubstr(" nodes, 1 loop, "));
+  EXPECT_THAT(text, HasSubstr("  in node 'sums' (Scan-16)\n- %"));
+  EXPECT_THAT(text, HasSubstr("canonicalise           changed something "));
+  EXPECT_THAT(text, HasSubstr(" ms in passes\n"));
+  EXPECT_THAT(text, HasSubstr("// nothing to do for inline_branch, "));
+  EXPECT_THAT(text, HasSubstr("interchange_batch"));
+}
+
+TEST(Session, ShowsOnlyPassesThatRan) {
+  const std::string without =
+      load(running_sums(), {.disabled_passes = {"canonicalise"}}).passes().value_or_throw();
+  EXPECT_EQ(count_of(without, "canonicalise"), 0u);
+  EXPECT_THAT(load(running_sums(), {.optimize = false}).passes().value_or_throw(),
+              HasSubstr("no passes"));
+}
+
 TEST(Session, ExplainsStrategiesBeforeTheFirstRunWhereAllSizesAreFixed) {
   const std::string unknown = "chosen when the sizes of the inputs are known";
   EXPECT_THAT(load(running_sums()).explain(), HasSubstr(unknown));

@@ -91,10 +91,27 @@ def test_show_explains_the_plan(sums):
 def test_show_prints_the_program_and_the_plan(sums):
     assert "loop" in scanloom("show", sums, "--ir").stdout
     passes = scanloom("show", sums, "--passes").stdout
-    assert passes.index("// before passes") < passes.index("// after passes")
+    before, what, after = (passes.index(f"// {part}") for part in ("before passes", "passes\n", "after passes"))
+    assert before < what < after
+    assert "// round 1: " in passes[what:after] and "// nothing to do for " in passes[what:after]
+    assert "loop" in passes[before:what] and "loop" in passes[after:]
     assert scanloom("show", sums, "--plan").stdout
     bound = scanloom("show", sums, "--plan", "--dim", "T=7").stdout
     assert "7" in bound and bound != scanloom("show", sums, "--plan").stdout
+
+
+def test_show_prints_what_each_pass_did(sums):
+    """In order, with counts, the loop that changed, and the lines that went and came."""
+    passes = scanloom("show", sums, "--passes").stdout
+    assert "  in node 'sums' (Scan-16)\n- %" in passes
+    steps = [line for line in passes.splitlines() if line.startswith("// round ")]
+    assert all(" from " in line and " node" in line and " to " in line for line in steps)
+    assert steps == sorted(steps, key=lambda line: int(line.split()[2].rstrip(":")))
+    first = steps[0].split()[3].rstrip(":")
+    assert any(line.startswith(f"//   {first} ") and "changed something" in line for line in passes.splitlines())
+    without = scanloom("show", sums, "--passes", "--disable-pass", first).stdout
+    assert f": {first}: " not in without
+    assert "no passes" in scanloom("show", sums, "--passes", "--no-passes").stdout
 
 
 def test_explain_names_the_loop_and_its_strategy(sums):

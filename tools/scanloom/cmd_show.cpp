@@ -112,7 +112,9 @@ void show(const ShowArgs& args) {
   if (args.json) return print_json(session);
   if (!args.ir && !args.passes && !args.plan) return print_interface(session);
   if (args.passes)
-    std::cout << "// before passes\n" << plain_text(session.ir(false)) << "\n// after passes\n";
+    std::cout << "// before passes\n"
+              << plain_text(session.ir(false)) << "\n// passes\n"
+              << plain_text(session.passes().value_or_throw()) << "\n// after passes\n";
   if (args.ir || args.passes) std::cout << plain_text(session.ir(true));
   if (!args.plan) return;
   const bool sizes_known =
@@ -137,8 +139,8 @@ void add_show(CLI::App& app, int&) {
   add_threads_option(*command, args->model);
   add_feed_options(*command, args->feeds);
   CLI::Option* ir = command->add_flag("--ir", args->ir, "the program after passes");
-  CLI::Option* passes =
-      command->add_flag("--passes", args->passes, "the program before and after passes");
+  CLI::Option* passes = command->add_flag(
+      "--passes", args->passes, "the program before and after passes, and what each of them did");
   CLI::Option* plan = command->add_flag(
       "--plan", args->plan,
       "the plan; with --dim or --feed also buffers, kernels and strategies for these sizes");
