@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t kLocalAlignment = 64;
 
 static_assert(offsetof(BodyFrame, slots) == 0 && offsetof(BodyFrame, calls) == 8 &&
-              offsetof(BodyFrame, failed_call) == 16 && offsetof(BodyFrame, ticks) == 24);
+              offsetof(BodyFrame, failed_call) == 16 && offsetof(BodyFrame, numbers) == 24);
 
 /// One loop over the steps; in it the statements in their order, then the moves of the slots.
 class BodyEmitter {
@@ -35,7 +35,9 @@ class BodyEmitter {
     builder_.SetInsertPoint(entry);
     calls_ = field(offsetof(BodyFrame, calls));
     slots_ = field(offsetof(BodyFrame, slots));
-    find_slots();
+    collect_slots();
+    load_slots();
+    load_numbers();
     target_.with_fma = source_.isa != Isa::baseline;
     target_.registers = source_.isa == Isa::avx512 || source_.isa == Isa::neon ? 32 : 16;
     if (spends_time_) {
@@ -97,20 +99,31 @@ class BodyEmitter {
     return place(slots_, static_cast<std::size_t>(index) * sizeof(std::byte*));
   }
 
+  /// The place of a slot that moves.
   llvm::Value* slot(std::int32_t index) { return target_.slots.at(index); }
 
-  /// Pointers of slots lie in the code's own memory, that is in registers, unless kernels that are
-  /// called read them.
-  void find_slots() {
+  /// Which slots the code uses, which of them it moves, and whether it calls kernels.
+  void collect_slots() {
     if (source_.keep_going) slots_used_.insert(source_.keep_going->slot);
-    for (const SlotMove& move : source_.moves) slots_used_.insert(move.slot);
-    for (const SlotSwap& swap : source_.swaps) slots_used_.insert({swap.a, swap.b});
+    for (const SlotMove& move : source_.moves) slots_moved_.insert(move.slot);
+    for (const SlotSwap& swap : source_.swaps) slots_moved_.insert({swap.a, swap.b});
     for (const LocalState& state : source_.states) slots_used_.insert(state.slot);
-    find_slots(source_.statements);
+    collect_slots(source_.statements);
+    slots_used_.insert(slots_moved_.begin(), slots_moved_.end());
+  }
+
+  /// Pointers lie in registers: those of slots that move in the code's own memory, unless kernels
+  /// that are called read them.
+  void load_slots() {
     for (const std::int32_t index : slots_used_) {
       llvm::Value* place = slot_of_run(index);
-      if (!has_calls_) {
+      const bool moves = slots_moved_.contains(index);
+      if (!moves || !has_calls_) {
         llvm::Value* const pointer = builder_.CreateLoad(builder_.getPtrTy(), place);
+        if (!moves) {
+          target_.fixed[index] = pointer;
+          continue;
+        }
         place = builder_.CreateAlloca(builder_.getPtrTy());
         builder_.CreateStore(pointer, place);
       }
@@ -118,11 +131,18 @@ class BodyEmitter {
     }
   }
 
-  void find_slots(const std::vector<Statement>& statements) {
+  void load_numbers() {
+    llvm::Value* const numbers = field(offsetof(BodyFrame, numbers));
+    for (std::size_t i = 0; i < source_.numbers; ++i)
+      target_.numbers.push_back(
+          builder_.CreateLoad(builder_.getInt64Ty(), place(numbers, i * sizeof(std::int64_t))));
+  }
+
+  void collect_slots(const std::vector<Statement>& statements) {
     const auto add = [&](std::int32_t slot) {
       if (slot >= 0) slots_used_.insert(slot);
     };
-    const auto add_set = [&](const SlotSet& set) { add(set.slot), add(set.from); };
+    const auto add_set = [&](const SlotSet& set) { slots_moved_.insert(set.slot), add(set.from); };
     for (const Statement& statement : statements) {
       has_calls_ |= statement.kind == Statement::Kind::call;
       spends_time_ |= statement.kind == Statement::Kind::spend;
@@ -135,13 +155,13 @@ class BodyEmitter {
       if (statement.kind == Statement::Kind::set) add_set(statement.set);
       for (const SlotSet& set : statement.loop.before) add_set(set);
       for (const SlotSet& set : statement.loop.after) add_set(set);
-      for (const SlotMove& move : statement.loop.moves) add(move.slot);
+      for (const SlotMove& move : statement.loop.moves) slots_moved_.insert(move.slot);
       for (const InnerState& state : statement.loop.states) {
-        add(state.argument), add(state.next);
+        slots_moved_.insert({state.argument, state.next});
         add_set(state.second);
       }
-      find_slots(statement.inner);
-      find_slots(statement.otherwise);
+      collect_slots(statement.inner);
+      collect_slots(statement.otherwise);
     }
   }
 
@@ -218,13 +238,9 @@ class BodyEmitter {
     }
   }
 
-  llvm::Value* number(std::int64_t value) {
-    return builder_.getInt64(static_cast<std::uint64_t>(value));
-  }
+  llvm::Value* number(std::int64_t value) { return number_of(builder_, target_.numbers, value); }
 
-  llvm::Value* pointer_of(std::int32_t index) {
-    return builder_.CreateLoad(builder_.getPtrTy(), slot(index));
-  }
+  llvm::Value* pointer_of(std::int32_t index) { return jit::pointer_of(builder_, target_, index); }
 
   // Statements. The planner bounds how deep they nest.
 
@@ -318,7 +334,7 @@ class BodyEmitter {
     builder_.CreateCondBr(builder_.CreateICmpULT(index, number(pick.size)), inside, outside);
     builder_.SetInsertPoint(outside);
     if (!has_calls_)
-      for (const std::int32_t used : slots_used_) give_back(used);
+      for (const std::int32_t moved : slots_moved_) give_back(moved);
     emit_call(statement.call);
     builder_.CreateBr(after);
     builder_.SetInsertPoint(inside);
@@ -397,7 +413,7 @@ class BodyEmitter {
   NestTarget target_;
   llvm::Function* function_ = nullptr;
   llvm::Value* slots_ = nullptr;
-  std::set<std::int32_t> slots_used_;
+  std::set<std::int32_t> slots_used_, slots_moved_;
   std::vector<llvm::Value*> open_steps_;  ///< of the body, then of the loops that are being emitted
   bool has_calls_ = false, spends_time_ = false;
   llvm::Value* time_left_ = nullptr;

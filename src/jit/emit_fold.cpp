@@ -67,12 +67,13 @@ class GroupEmitter {
 
   Value load(std::size_t fold_index, std::size_t i, std::span<const Value> index) {
     const NestOperand& read = fold(fold_index).reads[i];
-    return load_lanes(builder_, read.dtype, address(fold_index, i, index), lane_stride(read),
-                      site_.width);
+    return load_lanes(builder_, read.dtype, address(fold_index, i, index),
+                      {site_.target.numbers, lane_stride(read)}, site_.width);
   }
 
   Value address(std::size_t fold_index, std::size_t i, std::span<const Value> index) {
-    return element_address(builder_, fold(fold_index).reads[i], site_.bases[fold_index][i], index);
+    return element_address(builder_, site_.target.numbers, fold(fold_index).reads[i],
+                           site_.bases[fold_index][i], index);
   }
 
   [[nodiscard]] std::int64_t lane_stride(const NestOperand& operand) const {
@@ -159,13 +160,15 @@ class GroupEmitter {
   std::vector<Value> transposed(std::size_t fold_index, std::size_t read_index,
                                 std::span<const Value> index) {
     const NestOperand& read = fold(fold_index).reads[read_index];
-    const std::int64_t bytes =
-        lane_stride(read) * static_cast<std::int64_t>(dtype_bytes(read.dtype));
+    Value const bytes =
+        builder_.CreateMul(number_of(builder_, site_.target.numbers, lane_stride(read)),
+                           number(static_cast<std::int64_t>(dtype_bytes(read.dtype))));
     Value const first = address(fold_index, read_index, index);
     std::vector<Value> rows;
     for (unsigned lane = 0; lane < site_.width; ++lane)
       rows.push_back(load_lanes(builder_, read.dtype,
-                                add_bytes(builder_, first, number(bytes * lane)), 1, site_.width));
+                                add_bytes(builder_, first, builder_.CreateMul(bytes, number(lane))),
+                                1, site_.width));
     return transpose(builder_, std::move(rows));
   }
 

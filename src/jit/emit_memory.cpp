@@ -8,9 +8,14 @@ namespace scanloom::jit {
 namespace {
 
 llvm::Value* lane_address(llvm::IRBuilder<>& builder, DType dtype, llvm::Value* address,
-                          std::int64_t stride, unsigned lane) {
-  const std::int64_t bytes = stride * lane * static_cast<std::int64_t>(dtype_bytes(dtype));
-  return add_bytes(builder, address, builder.getInt64(static_cast<std::uint64_t>(bytes)));
+                          LaneStride stride, unsigned lane) {
+  const std::int64_t bytes = lane * static_cast<std::int64_t>(dtype_bytes(dtype));
+  if (stride.told != nullptr)
+    return add_bytes(
+        builder, address,
+        builder.CreateMul(stride.told, builder.getInt64(static_cast<std::uint64_t>(bytes))));
+  return add_bytes(builder, address,
+                   builder.getInt64(static_cast<std::uint64_t>(bytes * stride.known)));
 }
 
 llvm::SmallVector<int> lanes_from(unsigned first, unsigned count) {
@@ -31,15 +36,21 @@ llvm::Value* add_bytes(llvm::IRBuilder<>& builder, llvm::Value* base, llvm::Valu
   return builder.CreateGEP(builder.getInt8Ty(), base, bytes);
 }
 
-llvm::Value* element_address(llvm::IRBuilder<>& builder, const NestOperand& operand,
-                             llvm::Value* base, std::span<llvm::Value* const> index) {
+llvm::Value* number_of(llvm::IRBuilder<>& builder, ToldNumbers told, std::int64_t number) {
+  return is_told(number) ? told[told_index(number)]
+                         : builder.getInt64(static_cast<std::uint64_t>(number));
+}
+
+llvm::Value* element_address(llvm::IRBuilder<>& builder, ToldNumbers told,
+                             const NestOperand& operand, llvm::Value* base,
+                             std::span<llvm::Value* const> index) {
+  llvm::Value* const element = builder.getInt64(dtype_bytes(operand.dtype));
   for (std::size_t i = 0; i < index.size(); ++i) {
-    const std::int64_t bytes =
-        operand.strides[i] * static_cast<std::int64_t>(dtype_bytes(operand.dtype));
-    if (bytes == 0) continue;
+    if (operand.strides[i] == 0) continue;
     const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(index[i]);
     if (constant != nullptr && constant->isZero()) continue;
-    llvm::Value* const factor = builder.getInt64(static_cast<std::uint64_t>(bytes));
+    llvm::Value* const factor =
+        builder.CreateMul(number_of(builder, told, operand.strides[i]), element);
     base = add_bytes(builder, base, builder.CreateMul(index[i], factor));
   }
   return base;
@@ -65,15 +76,15 @@ std::vector<llvm::Value*> transpose(llvm::IRBuilder<>& builder, std::vector<llvm
 }
 
 llvm::Value* load_lanes(llvm::IRBuilder<>& builder, DType dtype, llvm::Value* address,
-                        std::int64_t stride, unsigned width) {
+                        LaneStride stride, unsigned width) {
   const llvm::Align align(dtype_bytes(dtype));
   llvm::LLVMContext& context = builder.getContext();
   llvm::Type* const scalar = memory_type(context, dtype, 1);
   llvm::Value* value = nullptr;
-  if (width == 1 || stride == 0) {
+  if (width == 1 || stride.known == 0) {
     value = builder.CreateAlignedLoad(scalar, address, align);
     if (width > 1) value = builder.CreateVectorSplat(width, value);
-  } else if (stride == 1) {
+  } else if (stride.known == 1) {
     value = builder.CreateAlignedLoad(memory_type(context, dtype, width), address, align);
   } else {
     value = llvm::PoisonValue::get(memory_type(context, dtype, width));
@@ -87,13 +98,13 @@ llvm::Value* load_lanes(llvm::IRBuilder<>& builder, DType dtype, llvm::Value* ad
 }
 
 void store_lanes(llvm::IRBuilder<>& builder, DType dtype, llvm::Value* value, llvm::Value* address,
-                 std::int64_t stride, unsigned width) {
+                 LaneStride stride, unsigned width) {
   const llvm::Align align(dtype_bytes(dtype));
   if (dtype == DType::boolean)
     value = builder.CreateZExt(value, memory_type(builder.getContext(), dtype, width));
-  if (width == 1 || stride == 1) {
+  if (width == 1 || stride.known == 1) {
     builder.CreateAlignedStore(value, address, align);
-  } else if (stride == 0) {
+  } else if (stride.known == 0) {
     builder.CreateAlignedStore(builder.CreateExtractElement(value, std::uint64_t{0}), address,
                                align);
   } else {

@@ -15,10 +15,27 @@ namespace scanloom::jit {
 /// `base` and `bytes` more.
 llvm::Value* add_bytes(llvm::IRBuilder<>& builder, llvm::Value* base, llvm::Value* bytes);
 
+/// What the run has told, by told_index: values of i64.
+using ToldNumbers = std::span<llvm::Value* const>;
+
+/// Such a number, or that constant.
+llvm::Value* number_of(llvm::IRBuilder<>& builder, ToldNumbers told, std::int64_t number);
+
 /// The address of the element at `index`, of which there may be fewer than strides; `base` is that
 /// of the first.
-llvm::Value* element_address(llvm::IRBuilder<>& builder, const NestOperand& operand,
-                             llvm::Value* base, std::span<llvm::Value* const> index);
+llvm::Value* element_address(llvm::IRBuilder<>& builder, ToldNumbers told,
+                             const NestOperand& operand, llvm::Value* base,
+                             std::span<llvm::Value* const> index);
+
+/// What elements lie apart: a constant, or an i64.
+struct LaneStride {
+  std::int64_t known = 0;
+  llvm::Value* told = nullptr;
+
+  LaneStride(std::int64_t elements) : known(elements) {}  // NOLINT(google-explicit-constructor)
+  LaneStride(ToldNumbers numbers, std::int64_t elements)
+      : known(elements), told(is_told(elements) ? numbers[told_index(elements)] : nullptr) {}
+};
 
 /// Register i of the result holds lane i of each of `rows`, which are as many as their lanes, a
 /// power of two.
@@ -27,11 +44,11 @@ std::vector<llvm::Value*> transpose(llvm::IRBuilder<>& builder, std::vector<llvm
 /// `width` elements as a register, the first at `address`, each `stride` elements after the one
 /// before; with stride 0 they are one element.
 llvm::Value* load_lanes(llvm::IRBuilder<>& builder, DType dtype, llvm::Value* address,
-                        std::int64_t stride, unsigned width);
+                        LaneStride stride, unsigned width);
 
 /// With stride 0 the first lane is stored.
 void store_lanes(llvm::IRBuilder<>& builder, DType dtype, llvm::Value* value, llvm::Value* address,
-                 std::int64_t stride, unsigned width);
+                 LaneStride stride, unsigned width);
 
 /// The same for a block of lanes; `address` is that of its first lane. Preconditions: the stride is
 /// not 0, and it is 1 where lanes lie in the block twice.

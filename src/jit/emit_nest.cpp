@@ -46,9 +46,8 @@ class NestEmitter {
 
   /// The address of an operand's first element.
   Value base(const NestOperand& operand) {
-    Value slot = operand.slot < 0
-                     ? target_.locals[local_index(operand.slot)]
-                     : builder_.CreateLoad(builder_.getPtrTy(), target_.slots.at(operand.slot));
+    Value slot = operand.slot < 0 ? target_.locals[local_index(operand.slot)]
+                                  : pointer_of(builder_, target_, operand.slot);
     return operand.offset == 0 ? slot : add_bytes(builder_, slot, number(operand.offset));
   }
 
@@ -138,15 +137,19 @@ class NestEmitter {
               : target_.known.load(builder_, operand.slot, operand.dtype, *offset, lanes);
       if (known != nullptr) return lanes < width ? builder_.CreateVectorSplat(width, known) : known;
     }
-    return load_lanes(builder_, operand.dtype, element_address(builder_, operand, base, index),
-                      stride, width);
+    return load_lanes(builder_, operand.dtype, address(operand, base, index),
+                      {target_.numbers, stride}, width);
+  }
+
+  Value address(const NestOperand& operand, Value base, std::span<const Value> index) {
+    return element_address(builder_, target_.numbers, operand, base, index);
   }
 
   void store(const NestOperand& operand, Value base, std::span<const Value> index, Value value,
              unsigned width) {
     const std::int64_t stride = lane_stride(operand);
-    store_lanes(builder_, operand.dtype, value, element_address(builder_, operand, base, index),
-                stride, width);
+    store_lanes(builder_, operand.dtype, value, address(operand, base, index),
+                {target_.numbers, stride}, width);
     if (operand.slot >= 0) return;
     const auto offset = known_offset(operand, index);
     if (!in_loop_ && offset && (width == 1 || stride == 1))
@@ -177,6 +180,12 @@ class NestEmitter {
 };
 
 }  // namespace
+
+llvm::Value* pointer_of(llvm::IRBuilder<>& builder, const NestTarget& target, std::int32_t slot) {
+  const auto fixed = target.fixed.find(slot);
+  if (fixed != target.fixed.end()) return fixed->second;
+  return builder.CreateLoad(builder.getPtrTy(), target.slots.at(slot));
+}
 
 void emit_nest(llvm::IRBuilder<>& builder, const Nest& nest, NestTarget& target) {
   NestEmitter(builder, nest, target).emit();

@@ -14,13 +14,18 @@ namespace scanloom::jit {
 
 /// What the nests of one body share.
 struct NestTarget {
-  std::map<std::int32_t, llvm::Value*> slots;  ///< where the pointer of each slot lies
+  std::map<std::int32_t, llvm::Value*> slots;  ///< where the pointer of each slot lies that moves
+  std::map<std::int32_t, llvm::Value*> fixed;  ///< the pointers of the others
+  std::vector<llvm::Value*> numbers;           ///< that the run tells
   std::vector<llvm::Value*> locals;            ///< the addresses of the code's own memory
   unsigned vector_bytes = 0;                   ///< the width of the machine's vectors
   std::size_t registers = 16;                  ///< of vectors
   bool with_fma = false;                       ///< whether products are added with one rounding
   LocalValues known = {};                      ///< of the code's own memory
 };
+
+/// Where a slot points now.
+llvm::Value* pointer_of(llvm::IRBuilder<>& builder, const NestTarget& target, std::int32_t slot);
 
 /// Appends the nest at the builder's place, and notes what it has stored. Precondition: all
 /// programs are supported.

@@ -73,13 +73,24 @@ struct CompiledLoop {
   CodeSize size;
 };
 
+/// How a source names a number that the run tells the code (BodyFrame::numbers): what differs from
+/// one number of steps to the next, so that all of them share the code.
+constexpr std::int64_t told_number(std::size_t index) {
+  return std::numeric_limits<std::int64_t>::min() + static_cast<std::int64_t>(index);
+}
+inline constexpr std::size_t kMostTold = std::size_t{1} << 16;
+constexpr bool is_told(std::int64_t number) { return number < told_number(kMostTold); }
+constexpr std::size_t told_index(std::int64_t number) {
+  return static_cast<std::size_t>(number - told_number(0));
+}
+
 /// Element (i, j, ...) of an operand lies i * strides[0] + j * strides[1] + ... elements from the
 /// place that is `offset` bytes from where the slot points.
 struct NestOperand {
   std::int32_t slot = 0;  ///< or local_slot(index)
   DType dtype = DType::f32;
   std::int64_t offset = 0;
-  std::vector<std::int64_t> strides;
+  std::vector<std::int64_t> strides;  ///< may be told
   friend bool operator==(const NestOperand&, const NestOperand&) = default;
 };
 
@@ -135,7 +146,7 @@ struct SlotSwap {
 /// A slot that begins to point `offset` bytes from where slot `from` points.
 struct SlotSet {
   std::int32_t slot = 0, from = 0;
-  std::int64_t offset = 0;
+  std::int64_t offset = 0;  ///< may be told
   friend bool operator==(const SlotSet&, const SlotSet&) = default;
 };
 
@@ -148,7 +159,7 @@ struct InnerState {
 
 /// A loop inside a step, of as many steps as is known, one at least.
 struct InnerLoop {
-  std::int64_t trips = 1;
+  std::int64_t trips = 1;  ///< may be told
   std::vector<SlotSet> before, after;
   std::vector<SlotMove> moves;
   std::vector<InnerState> states;
@@ -160,7 +171,7 @@ struct InnerLoop {
 /// nest writes, and the reads behind the first.
 struct Pick {
   NestOperand index;
-  std::int64_t size = 0;  ///< of the axis
+  std::int64_t size = 0;  ///< of the axis; may be told
   std::int64_t bytes = 0;
   bool into = false;
   friend bool operator==(const Pick&, const Pick&) = default;
@@ -209,8 +220,9 @@ struct BodySource {
   std::optional<NestOperand> keep_going;  ///< a boolean; false ends the loop after this step
   std::vector<SlotMove> moves;
   std::vector<SlotSwap> swaps;
-  bool timed = false;      ///< whether the code adds up what each statement takes
-  Isa isa = active_isa();  ///< as above; products are added by fma where it has that
+  std::size_t numbers = 0;  ///< how many the run tells
+  bool timed = false;       ///< whether the code adds up what each statement takes
+  Isa isa = active_isa();   ///< as above; products are added by fma where it has that
   friend bool operator==(const BodySource&, const BodySource&) = default;
 };
 
@@ -222,6 +234,7 @@ struct BodyFrame {
   std::byte** slots;
   const tensor::HotCall* calls;
   std::int64_t failed_call;        ///< set where a kernel has found a fault
+  const std::int64_t* numbers;     ///< see told_number
   std::uint64_t* ticks = nullptr;  ///< of each statement, where the code is timed
   /// About how long statements that are counted may take in all: the code returns after the step
   /// that goes beyond it.

@@ -42,8 +42,7 @@ Binder::Binder(std::shared_ptr<const Plan> plan, std::span<const tensor::Shape> 
       may_go_on_(may_go_on) {
   out_->plan = plan_;
   out_->feed_shapes.assign(feed_shapes.begin(), feed_shapes.end());
-  out_->slots.push_back({SlotInit::Kind::arena, 0, nullptr, 0});
-  out_->slots.push_back({SlotInit::Kind::arena, 0, nullptr, 0});  // scratch, behind the buffers
+  new_slot({.kind = SlotInit::Kind::arena, .index = kNone});  // scratch, behind the buffers
   locations_.resize(module_.value_count());
   wanted_.resize(module_.value_count());
   owned_.resize(module_.value_count());
@@ -93,7 +92,7 @@ Expected<std::shared_ptr<const Binding>> Binder::bind() {
   SCANLOOM_TRY(inference_, ir::infer(module_, arguments, dims_, {.evaluate = true}));
   bind_arguments();
   SCANLOOM_CHECK_OK(walk());
-  SCANLOOM_CHECK_OK(resolve_buffers());
+  SCANLOOM_CHECK_OK(place_buffers());
   compile_bodies();
   if (stopped_) return *std::move(stopped_);
   return std::shared_ptr<const Binding>(out_);
@@ -230,32 +229,11 @@ Expected<void> Binder::finish_top() {
   return {};
 }
 
-Expected<void> Binder::resolve_buffers() {
+Expected<void> Binder::place_buffers() {
   SCANLOOM_CHECK_OK(arena_.place());
-  const auto fix = [&](Spot& spot) {
-    if (spot.buffer == kNone) return;
-    spot.offset += arena_.offset(spot.buffer);
-    spot.buffer = kNone;
-  };
-  for (Spot& spot : out_->operands) fix(spot);
-  for (Alias& alias : out_->aliases) fix(alias.from), fix(alias.to);
-  for (SizeCheck& check : out_->size_checks) fix(check.argument), fix(check.next);
-  for (BoundBranch& branch : out_->branches) fix(branch.condition);
-  for (BoundResult& result : out_->results) fix(result.source);
-  for (BoundLoop& loop : out_->loops) {
-    fix(loop.trip_operand), fix(loop.condition), fix(loop.keep_going);
-    for (Spot& spot : loop.captured) fix(spot);
-    for (Spot& spot : loop.operands) fix(spot);
-    for (BoundCarried& port : loop.carried) {
-      fix(port.initial), fix(port.argument), fix(port.next), fix(port.final);
-      if (port.buffer_a != kNone)
-        port.buffer_a = arena_.offset(static_cast<BufferId>(port.buffer_a));
-      if (port.buffer_b != kNone)
-        port.buffer_b = arena_.offset(static_cast<BufferId>(port.buffer_b));
-    }
-    for (BoundScanned& port : loop.scanned) fix(port.outer);
-    for (BoundStacked& port : loop.stacked) fix(port.row), fix(port.result);
-  }
+  for (SlotInit& slot : out_->slots)
+    if (slot.kind == SlotInit::Kind::arena && slot.index != kNone)
+      slot.offset = arena_.offset(slot.index);
   out_->arena_bytes = arena_.total_bytes();
   out_->slots[kScratchSlot].offset = arena_.total_bytes();
   return {};

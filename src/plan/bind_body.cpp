@@ -41,7 +41,7 @@ class BodyCheck {
 
   std::vector<Spot> spots;           ///< all that it reads and makes
   std::vector<Spot> spots_in_parts;  ///< of which a step touches a small part
-  std::vector<std::int64_t> state_buffers;
+  std::vector<SlotId> state_buffers;
   std::int64_t inner_steps = 0, most_inner_trips = 0;
 
   /// Returns what keeps instructions [first, last) from becoming code; empty: nothing.
@@ -175,7 +175,7 @@ void Binder::keep_apart(BoundLoop& loop) {
   for (const auto* spots : {&check.spots, &check.spots_in_parts})
     for (const Spot& spot : *spots)
       if (spot.buffer != kNone) arena_.use(spot.buffer);
-  for (const std::int64_t buffer : check.state_buffers) arena_.use(static_cast<BufferId>(buffer));
+  for (const SlotId slot : check.state_buffers) arena_.use(buffer_of(slot));
   loop.inner_steps = check.inner_steps;
   loop.most_inner_trips = check.most_inner_trips;
 }
@@ -278,7 +278,7 @@ void Binder::compile_bodies() {
     }
     if (loop.trip_count <= loop.steps_to_compile) continue;
     if (stopped_) return;
-    Expected<jit::CompiledBody> body = compile_body(*plan_, *out_, loop, may_go_on_);
+    Expected<BodyCode> body = compile_body(*plan_, *out_, loop, may_go_on_);
     if (!body && is_of_limits(body.error())) {
       stopped_ = std::move(body).error().at(module_.describe(loop.node));
       return;
@@ -289,34 +289,37 @@ void Binder::compile_bodies() {
     }
     end = loop.exit;
     loop.body_code = *std::move(body);
-    loop.strategy = "compiled step by step: " + loop.body_code.target;
+    loop.strategy = "compiled step by step: " + loop.body_code.code.target;
   }
 }
 
 namespace {
 
-Expected<jit::CompiledBody> compile_source(const Plan& plan, const jit::BodySource& source,
-                                           const MayGoOn& may_go_on) {
+Expected<BodyCode> compile_source(const Plan& plan, Body body, const MayGoOn& may_go_on) {
   const jit::Plugin* const compiler = plan.options.compiler;
   if (may_go_on) jit::load(*compiler);
-  return plan.bodies.get(source, may_go_on,
-                         [compiler, source] { return compiler->compile_body(source); });
+  SCANLOOM_TRY(jit::CompiledBody code,
+               plan.bodies.get(body.source, may_go_on, [compiler, source = body.source] {
+                 return compiler->compile_body(source);
+               }));
+  return BodyCode{std::move(code), std::move(body.numbers)};
 }
 
 }  // namespace
 
-Expected<jit::CompiledBody> compile_body(const Plan& plan, const Binding& binding,
-                                         const BoundLoop& loop, const MayGoOn& may_go_on) {
-  SCANLOOM_TRY(const Body body, describe_body(plan, binding, loop));
-  return compile_source(plan, body.source, may_go_on);
+Expected<BodyCode> compile_body(const Plan& plan, const Binding& binding, const BoundLoop& loop,
+                                const MayGoOn& may_go_on) {
+  SCANLOOM_TRY(Body body, describe_body(plan, binding, loop));
+  return compile_source(plan, std::move(body), may_go_on);
 }
 
 Expected<TimedBody> compile_timed_body(const Plan& plan, const Binding& binding,
                                        const BoundLoop& loop, const MayGoOn& may_go_on) {
   SCANLOOM_TRY(Body body, describe_body(plan, binding, loop));
   body.source.timed = true;
-  SCANLOOM_TRY(jit::CompiledBody code, compile_source(plan, body.source, may_go_on));
-  return TimedBody{std::move(code), std::move(body.nodes)};
+  std::vector<std::vector<ir::NodeId>> nodes = std::move(body.nodes);
+  SCANLOOM_TRY(BodyCode code, compile_source(plan, std::move(body), may_go_on));
+  return TimedBody{std::move(code), std::move(nodes)};
 }
 
 }  // namespace scanloom::plan

@@ -157,8 +157,8 @@ void Binder::bind_carried(ir::NodeId id, BoundLoop& loop, const std::vector<Loca
     const Location a = new_buffer(type(argument).dtype, type(argument).shape());
     const Location b = new_buffer(type(argument).dtype, type(argument).shape());
     carried.initial = initial.spot;
-    carried.buffer_a = a.spot.buffer;
-    carried.buffer_b = b.spot.buffer;
+    carried.buffer_a = a.spot.slot;
+    carried.buffer_b = b.spot.slot;
     Location any = initial;
     any.add_buffers({a.spot.buffer, b.spot.buffer});
     const auto moving = [&] {
@@ -282,8 +282,8 @@ Expected<void> Binder::finish_loop(Frame& frame) {
     if (port.in_place) {
       arena_.use(port.argument.buffer);
     } else if (port.buffer_a != kNone) {
-      arena_.use(static_cast<BufferId>(port.buffer_a));
-      arena_.use(static_cast<BufferId>(port.buffer_b));
+      arena_.use(buffer_of(port.buffer_a));
+      arena_.use(buffer_of(port.buffer_b));
     }
   if (!frame.faulty) make_beside(loop);
   keep_apart(loop);
@@ -351,7 +351,7 @@ void Binder::finish_carried(const ir::Node& node, std::uint32_t index, BoundLoop
     if (port.argument.is_dynamic()) {
       emit_alias(source, {port.next, {}}, producer.valid() && may_take_box(yield));
     } else {
-      const auto a = static_cast<BufferId>(port.buffer_a), b = static_cast<BufferId>(port.buffer_b);
+      const BufferId a = buffer_of(port.buffer_a), b = buffer_of(port.buffer_b);
       emit_copy(source, {port.next, {a, b}}, at);
     }
   }

@@ -33,7 +33,7 @@ Location Binder::new_buffer(DType dtype, const tensor::Shape& shape) {
   const std::int64_t bytes = shape.elements() * static_cast<std::int64_t>(dtype_bytes(dtype));
   const BufferId buffer = arena_.add(bytes);
   Location location;
-  location.spot.slot = kArenaSlot;
+  location.spot.slot = new_slot({.kind = SlotInit::Kind::arena, .index = buffer});
   location.spot.layout = contiguous_layout(shape);
   location.spot.buffer = buffer;
   location.spot.dtype = dtype;

@@ -69,7 +69,7 @@ class Binder {
   void push_frame(Frame frame);
   void give_up_region(Error error);
   Expected<void> finish_top();
-  Expected<void> resolve_buffers();
+  Expected<void> place_buffers();
   [[nodiscard]] bool all_outputs_known(const ir::Node& node) const;
   [[nodiscard]] bool is_static(ir::ValueId id) const { return type(id).is_static(); }
   [[nodiscard]] const tensor::Type& type(ir::ValueId id) const {
@@ -96,6 +96,9 @@ class Binder {
   /// The bytes of a value of known sizes; the largest is named where memory does not suffice.
   std::int64_t account_for(ir::ValueId id);
   SlotId new_slot(SlotInit init = {});
+  [[nodiscard]] BufferId buffer_of(SlotId slot) const {
+    return out_->slots[static_cast<std::size_t>(slot)].index;
+  }
   std::int32_t add_layout(const tensor::Shape& dims, const tensor::Shape& strides);
   std::int32_t contiguous_layout(const tensor::Shape& dims);
   [[nodiscard]] const Layout& layout(const Spot& spot) const {

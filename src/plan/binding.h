@@ -13,28 +13,26 @@
 #include "ir/scan_window.h"
 #include "jit/interface.h"
 #include "kernels/kernel.h"
+#include "plan/plan.h"
 #include "tensor/call.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 
 namespace scanloom::plan {
 
-struct Plan;
-
 using SlotId = std::int32_t;
 using DynamicId = std::int32_t;
 using ObjectId = std::int32_t;
 inline constexpr std::int32_t kNone = -1;
-inline constexpr SlotId kArenaSlot = 0;
-inline constexpr SlotId kScratchSlot = 1;
+inline constexpr SlotId kScratchSlot = 0;
 
 /// Where a slot points when a run begins. Moving slots are set by loops, branches and boxed values.
 struct SlotInit {
   enum class Kind : std::uint8_t { arena, constant, feed, result, moving };
   Kind kind = Kind::moving;
-  std::int64_t offset = 0;  ///< arena: from its base
+  std::int64_t offset = 0;  ///< arena: from its base, where every buffer has a slot of its own
   const std::byte* constant = nullptr;
-  std::int32_t index = 0;  ///< of the feed or result
+  std::int32_t index = 0;  ///< of the feed, the result or the arena's buffer
   bool of_plan = false;    ///< constant: it lives as long as the plan, not only the binding
 };
 
@@ -51,7 +49,7 @@ struct Spot {
   std::int32_t layout = kNone;
   DynamicId dynamic = kNone;
   ObjectId object = kNone;
-  std::int32_t buffer = kNone;  ///< of the arena; its offset is added when all buffers are placed
+  std::int32_t buffer = kNone;  ///< of the arena, which lives as long as such spots are used
   DType dtype = DType::f32;
 
   [[nodiscard]] bool present() const { return slot != kNone || object != kNone; }
@@ -115,7 +113,7 @@ struct BoundCarried {
   Spot initial, argument, next, final;
   bool moved = false;     ///< the initial object is handed over
   bool in_place = false;  ///< steps write to parts of it: all four are one place
-  std::int64_t buffer_a = kNone, buffer_b = kNone;  ///< arena offsets; of static states only
+  SlotId buffer_a = kNone, buffer_b = kNone;  ///< slots of two buffers; of static states only
 };
 
 struct BoundScanned {
@@ -165,7 +163,7 @@ struct BoundLoop {
   std::int64_t operations = 0;  ///< on elements, per step
   /// Of the steps after the first, which is stepped; none where the run decides or nothing
   /// compiles.
-  jit::CompiledBody body_code;
+  BodyCode body_code;
   std::int64_t inner_steps = 0;       ///< of the loops inside, per step; where it may become code
   std::int64_t most_inner_trips = 0;  ///< of one of them
   std::string why_no_body;  ///< what keeps the body from becoming code; empty: nothing yet

@@ -9,6 +9,7 @@
 #include "plan/inline_nests.h"
 #include "plan/keep_local.h"
 #include "plan/nest_source.h"
+#include "plan/tell_numbers.h"
 #include "tensor/scalar_functions.h"
 
 namespace scanloom::plan {
@@ -101,9 +102,12 @@ class BodyMaker {
     }
     for (const BoundCarried& port : loop_.carried)
       if (!port.in_place) source.swaps.push_back({port.argument.slot, port.next.slot});
-    inline_nests(parts, kArenaSlot, read_later);
-    std::vector<Part> fused = fuse_nests(std::move(parts), kArenaSlot, read_later);
-    keep_local(fused, kArenaSlot, read_later, source);
+    const auto is_buffer = [&](std::int32_t slot) {
+      return binding_.slots[static_cast<std::size_t>(slot)].kind == SlotInit::Kind::arena;
+    };
+    inline_nests(parts, is_buffer, read_later);
+    std::vector<Part> fused = fuse_nests(std::move(parts), is_buffer, read_later);
+    keep_local(fused, is_buffer, read_later, source);
     std::int64_t emitted = 0;
     for (Part& part : fused) {
       if (has_nest(part)) arrange_axes(part.statement.nest);
@@ -118,6 +122,7 @@ class BodyMaker {
       source.moves.push_back({port.argument.slot, port.step_bytes});
     for (const BoundStacked& port : loop_.stacked)
       source.moves.push_back({port.row.slot, port.step_bytes});
+    tell_numbers(body, binding_, loop_);
     return body;
   }
 
@@ -229,7 +234,7 @@ class BodyMaker {
   /// of two, or its last step's may be read.
   static std::vector<Statement> close_block(std::vector<Part> parts, Part& block) {
     std::vector<Statement> statements;
-    for (Part& part : fuse_nests(std::move(parts), kNone, {})) {
+    for (Part& part : fuse_nests(std::move(parts), no_buffer, {})) {
       block.reads.insert(block.reads.end(), part.reads.begin(), part.reads.end());
       block.writes.insert(block.writes.end(), part.writes.begin(), part.writes.end());
       if (has_nest(part)) arrange_axes(part.statement.nest);
@@ -266,9 +271,9 @@ class BodyMaker {
       add_use(port.initial, block.reads);
       if (port.in_place) continue;
       loop.before.push_back(set_to(port.argument, port.initial));
-      loop.before.push_back({port.next.slot, kArenaSlot, port.buffer_a});
+      loop.before.push_back({port.next.slot, port.buffer_a, 0});
       loop.states.push_back(
-          {port.argument.slot, port.next.slot, {port.next.slot, kArenaSlot, port.buffer_b}});
+          {port.argument.slot, port.next.slot, {port.next.slot, port.buffer_b, 0}});
       loop.after.push_back({port.final.slot, port.argument.slot, 0});
       block.writes.push_back(all_of(port.final.slot));
     }

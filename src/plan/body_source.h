@@ -10,6 +10,7 @@ namespace scanloom::plan {
 
 struct Body {
   jit::BodySource source;
+  std::vector<std::int64_t> numbers;           ///< that the run tells the code
   std::vector<std::vector<ir::NodeId>> nodes;  ///< that each statement computes
 };
 

@@ -22,7 +22,7 @@ std::string strategy_of_body(const Plan& plan, const Binding& binding, const Bou
 
 std::string strategy_of(const Binding& binding, const BoundLoop& loop) {
   const Plan& plan = *binding.plan;
-  const bool decided = loop.compiled.run != nullptr || loop.body_code.run != nullptr;
+  const bool decided = loop.compiled.run != nullptr || loop.body_code.code.run != nullptr;
   if (decided || plan.options.compiler == nullptr) return loop.strategy;
   if (loop.source) {
     const auto code = find_loop(plan, *loop.source);

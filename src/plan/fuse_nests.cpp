@@ -108,13 +108,14 @@ void drop_writes(Part& part, const std::vector<Use>& read) {
   nest.program.results.resize(kept);
 }
 
-void drop_unread(std::vector<Part>& parts, std::int32_t local, const std::vector<Use>& read_later) {
+void drop_unread(std::vector<Part>& parts, const IsBuffer& is_buffer,
+                 const std::vector<Use>& read_later) {
   std::vector<Use> read = read_later;
   for (const Part& part : parts) {
     read.insert(read.end(), part.reads.begin(), part.reads.end());
     // Slots of other kinds are states and rows.
     for (const Use& write : part.writes)
-      if (write.slot != local) read.push_back(write);
+      if (!is_buffer(write.slot)) read.push_back(write);
   }
   for (Part& part : parts)
     if (part.is_nest()) drop_writes(part, read);
@@ -143,7 +144,7 @@ std::int64_t cost_of_lanes(Nest& nest, std::size_t axis) {
 
 }  // namespace
 
-std::vector<Part> fuse_nests(std::vector<Part> parts, std::int32_t local,
+std::vector<Part> fuse_nests(std::vector<Part> parts, const IsBuffer& is_buffer,
                              const std::vector<Use>& read_later) {
   std::vector<Part> fused;
   for (Part& part : parts) {
@@ -151,7 +152,7 @@ std::vector<Part> fuse_nests(std::vector<Part> parts, std::int32_t local,
     fused.push_back(std::move(part));
     join_last(fused);
   }
-  drop_unread(fused, local, read_later);
+  drop_unread(fused, is_buffer, read_later);
   return fused;
 }
 

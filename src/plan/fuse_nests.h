@@ -10,9 +10,9 @@
 namespace scanloom::plan {
 
 /// Joins nests over the same axes, also across statements that neither depends on; what only the
-/// nest itself reads stays in its registers. `local` is the slot whose contents end with the step:
-/// what nobody in `parts` or `read_later` reads there is not written.
-std::vector<Part> fuse_nests(std::vector<Part> parts, std::int32_t local,
+/// nest itself reads stays in its registers. What nobody in `parts` or `read_later` reads of
+/// a buffer is not written.
+std::vector<Part> fuse_nests(std::vector<Part> parts, const IsBuffer& is_buffer,
                              const std::vector<Use>& read_later);
 
 /// Axes in the order in which vectors are best taken along the last, neighbours joined where all

@@ -114,8 +114,8 @@ void inline_into(const Nest& producer, const std::vector<std::optional<std::vect
 
 class Inliner {
  public:
-  Inliner(std::vector<Part>& parts, std::int32_t local, const std::vector<Use>& read_later)
-      : parts_(parts), local_(local), read_later_(read_later) {}
+  Inliner(std::vector<Part>& parts, const IsBuffer& is_buffer, const std::vector<Use>& read_later)
+      : parts_(parts), is_buffer_(is_buffer), read_later_(read_later) {}
 
   void run() {
     for (std::size_t at = 0; at < parts_.size(); ++at)
@@ -127,7 +127,7 @@ class Inliner {
     if (!part.is_nest() || !part.statement.nest.folds.empty() || part.writes.size() != 1)
       return false;
     const Use& made = part.writes[0];
-    return made.slot == local_ &&
+    return is_buffer_(made.slot) &&
            std::ranges::none_of(read_later_, [&](const Use& use) { return use.overlaps(made); });
   }
 
@@ -200,15 +200,15 @@ class Inliner {
   }
 
   std::vector<Part>& parts_;
-  std::int32_t local_;
+  const IsBuffer& is_buffer_;
   const std::vector<Use>& read_later_;
 };
 
 }  // namespace
 
-void inline_nests(std::vector<Part>& parts, std::int32_t local,
+void inline_nests(std::vector<Part>& parts, const IsBuffer& is_buffer,
                   const std::vector<Use>& read_later) {
-  Inliner(parts, local, read_later).run();
+  Inliner(parts, is_buffer, read_later).run();
 }
 
 }  // namespace scanloom::plan

@@ -29,9 +29,9 @@ void for_operands(jit::Nest& nest, F&& f) {
 
 class Localiser {
  public:
-  Localiser(std::vector<Part>& parts, std::int32_t arena, const std::vector<Use>& read_later,
+  Localiser(std::vector<Part>& parts, const IsBuffer& is_buffer, const std::vector<Use>& read_later,
             jit::BodySource& source)
-      : parts_(parts), arena_(arena), read_later_(read_later), source_(source) {}
+      : parts_(parts), is_buffer_(is_buffer), read_later_(read_later), source_(source) {}
 
   void run() {
     keep_values();
@@ -67,7 +67,7 @@ class Localiser {
   void keep_values() {
     for (const Part& part : parts_)
       for (const Use& use : part.writes)
-        if (use.slot == arena_) add(use);
+        if (is_buffer_(use.slot)) add(use);
     for (const Part& part : parts_)
       for (const Use& use : part.reads)
         if (is_known(use)) add(use);
@@ -128,7 +128,7 @@ class Localiser {
   }
 
   std::vector<Part>& parts_;
-  std::int32_t arena_;
+  const IsBuffer& is_buffer_;
   const std::vector<Use>& read_later_;
   jit::BodySource& source_;
   std::vector<Range> ranges_;
@@ -136,9 +136,9 @@ class Localiser {
 
 }  // namespace
 
-void keep_local(std::vector<Part>& parts, std::int32_t arena, const std::vector<Use>& read_later,
-                jit::BodySource& source) {
-  Localiser(parts, arena, read_later, source).run();
+void keep_local(std::vector<Part>& parts, const IsBuffer& is_buffer,
+                const std::vector<Use>& read_later, jit::BodySource& source) {
+  Localiser(parts, is_buffer, read_later, source).run();
 }
 
 }  // namespace scanloom::plan

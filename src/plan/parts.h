@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "ir/ids.h"
@@ -22,6 +23,11 @@ struct Use {
 
 /// The bytes between the first and the last element over axes of those sizes, none of them 0.
 Use use_of(const jit::NestOperand& operand, const std::vector<std::int64_t>& sizes);
+
+/// Whether the slot is that of a buffer, of which nobody reads after a step what the step has made,
+/// unless it is told apart.
+using IsBuffer = std::function<bool(std::int32_t slot)>;
+inline bool no_buffer(std::int32_t /*slot*/) { return false; }
 
 struct Part {
   jit::Statement statement;

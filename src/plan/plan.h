@@ -49,15 +49,21 @@ std::optional<Expected<jit::CompiledLoop>> find_loop(const Plan& plan,
 struct Binding;
 struct BoundLoop;
 
+/// Code that bindings share, and what one of them tells it (jit::told_number).
+struct BodyCode {
+  jit::CompiledBody code;
+  std::vector<std::int64_t> numbers;
+};
+
 /// Machine code for the steps of a stepped loop, compiled or taken from the plan's cache. Thread
 /// safe. Errors: unsupported (what cannot be part of machine code), those of the compiler and of
 /// `may_go_on`, after which it may be asked for again.
-Expected<jit::CompiledBody> compile_body(const Plan& plan, const Binding& binding,
-                                         const BoundLoop& loop, const MayGoOn& may_go_on);
+Expected<BodyCode> compile_body(const Plan& plan, const Binding& binding, const BoundLoop& loop,
+                                const MayGoOn& may_go_on);
 
 /// Code that adds up what each of its statements takes, and the nodes that each computes.
 struct TimedBody {
-  jit::CompiledBody code;
+  BodyCode body;
   std::vector<std::vector<ir::NodeId>> nodes;
 };
 Expected<TimedBody> compile_timed_body(const Plan& plan, const Binding& binding,

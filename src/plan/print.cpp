@@ -16,9 +16,11 @@ std::string spot_text(const Binding& binding, const Spot& spot) {
   const Layout& layout = binding.layouts[static_cast<std::size_t>(spot.layout)];
   const SlotInit& init = binding.slots[static_cast<std::size_t>(spot.slot)];
   std::string base;
+  std::int64_t offset = spot.offset;
   switch (init.kind) {
     case SlotInit::Kind::arena:
       base = "arena";
+      offset += init.offset;
       break;
     case SlotInit::Kind::constant:
       base = "constant";
@@ -34,7 +36,7 @@ std::string spot_text(const Binding& binding, const Spot& spot) {
       break;
   }
   std::string text =
-      fmt::format("{}+{} {}{}", base, spot.offset, dtype_name(spot.dtype), layout.dims.to_string());
+      fmt::format("{}+{} {}{}", base, offset, dtype_name(spot.dtype), layout.dims.to_string());
   if (!layout.contiguous) text += " strides " + layout.strides.to_string();
   return text;
 }
@@ -62,13 +64,17 @@ std::string loop_text(const Binding& binding, const BoundLoop& loop) {
   std::string text = describe(*binding.plan, loop.node) + ": " + loop.strategy + "\n";
   text += loop.trip_count >= 0 ? fmt::format("      steps    {}\n", loop.trip_count)
                                : std::string("      steps    known when running\n");
+  const auto place = [&](SlotId slot) {
+    return binding.slots[static_cast<std::size_t>(slot)].offset;
+  };
   for (const BoundCarried& port : loop.carried)
     text += fmt::format("      carried  {} from {}{}\n", spot_text(binding, port.argument),
                         spot_text(binding, port.initial),
-                        port.in_place            ? ", updated in place"
-                        : port.buffer_a == kNone ? std::string()
-                                                 : fmt::format(", buffers arena+{} and arena+{}",
-                                                               port.buffer_a, port.buffer_b));
+                        port.in_place ? ", updated in place"
+                        : port.buffer_a == kNone
+                            ? std::string()
+                            : fmt::format(", buffers arena+{} and arena+{}", place(port.buffer_a),
+                                          place(port.buffer_b)));
   for (const BoundScanned& port : loop.scanned)
     text += fmt::format("      scanned  {} of {}, {} bytes per step\n",
                         spot_text(binding, port.argument), spot_text(binding, port.outer),

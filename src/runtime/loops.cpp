@@ -70,7 +70,7 @@ Expected<bool> Run::State::begin_loop(std::uint32_t index, const Limits& limits)
     if (port.in_place) continue;
     const plan::Spot& first = runs ? port.argument : port.final;
     SCANLOOM_CHECK_OK(assign(port.initial, first, loop.node, port.moved));
-    if (port.buffer_a != plan::kNone) slot(port.next.slot) = slot(plan::kArenaSlot) + port.buffer_a;
+    if (port.buffer_a != plan::kNone) slot(port.next.slot) = slot(port.buffer_a);
   }
   if (!runs) {
     // Static rows have zero steps by their sizes already; boxed ones learn it here.
@@ -162,8 +162,8 @@ Expected<bool> Run::State::end_step(std::uint32_t index, Watch& watch) {
     SCANLOOM_CHECK_OK(next_slices(index));
     SCANLOOM_CHECK_OK(profiled == nullptr ? prepare_body(index, watch)
                                           : prepare_timed_body(index, watch));
-    const jit::CompiledBody& body = profiled == nullptr ? state.body : state.timed.code;
-    if (body.run == nullptr || !state.body_allowed) return true;
+    const jit::CompiledBody& code = (profiled == nullptr ? state.body : state.timed.body).code;
+    if (code.run == nullptr || !state.body_allowed) return true;
     SCANLOOM_CHECK_OK(run_body(index, watch));
     return false;
   }
@@ -195,7 +195,7 @@ Expected<void> Run::State::prepare_body(std::uint32_t index, Watch& watch) {
   state.body_decided = true;
   if (binding->plan->options.compiler == nullptr) return {};
   const double before = seconds_now();
-  Expected<jit::CompiledBody> body =
+  Expected<plan::BodyCode> body =
       plan::compile_body(*binding->plan, *binding, loop, while_compiling(index, watch));
   began += seconds_now() - before;  // no time of a step
   if (!body && plan::is_of_limits(body.error())) {
@@ -212,7 +212,7 @@ Expected<void> Run::State::prepare_timed_body(std::uint32_t index, Watch& watch)
   const plan::BoundLoop& loop = binding->loops[index];
   if (binding->plan->options.compiler == nullptr) return {};
   if (!state.timed_decided) {
-    if (state.body.run == nullptr &&
+    if (state.body.code.run == nullptr &&
         (state.body_decided || ++state.stepped < loop.steps_to_compile))
       return {};
     state.timed_decided = true;
@@ -266,14 +266,14 @@ Expected<void> Run::State::run_chunks(std::uint32_t index, Watch& watch, F&& run
 
 Expected<void> Run::State::run_body(std::uint32_t index, Watch& watch) {
   const LoopState& state = loops[index];
-  jit::BodyFrame frame{slots.data(), calls.data(), 0};
-  const jit::CompiledBodyFn run = profiled == nullptr ? state.body.run : state.timed.code.run;
+  const plan::BodyCode& body = profiled == nullptr ? state.body : state.timed.body;
+  jit::BodyFrame frame{slots.data(), calls.data(), 0, body.numbers.data()};
   const std::int64_t first = state.step;
   const double before = profiled == nullptr ? 0 : seconds_now();
   if (profiled != nullptr) frame.ticks = profiled->bodies[index].ticks.data();
   const Expected<void> ran = run_chunks(index, watch, [&](std::int64_t last) {
     frame.time_left = plan::kSpentBetweenLooks;
-    const std::int64_t done = run(&frame, state.step, last);
+    const std::int64_t done = body.code.run(&frame, state.step, last);
     if (done == jit::kBodyFault) find_fault(index, frame);
     return done;
   });
@@ -298,7 +298,7 @@ void Run::State::swap_states(const plan::BoundLoop& loop, bool first_step) {
       std::swap(box(port.argument), box(port.next));
     } else if (first_step) {
       // The initial value is not ours to write; from now on the two buffers take turns.
-      next = slot(plan::kArenaSlot) + port.buffer_b;
+      next = slot(port.buffer_b);
     }
   }
 }
@@ -375,7 +375,6 @@ Expected<void> Run::State::run_compiled(std::uint32_t index, const Limits& limit
   for (const plan::BoundCarried& port : loop.carried) slot(port.final.slot) = address(port.initial);
   if (!runs) return empty_rows(loop);
   SCANLOOM_CHECK_OK(begin_rows(index));
-  std::byte* const arena_base = slot(plan::kArenaSlot);
   for (std::size_t i = 0; i < loop.captured.size(); ++i)
     state.captured[i] = address(loop.captured[i]);
   for (std::size_t i = 0; i < loop.scanned.size(); ++i) {
@@ -395,7 +394,7 @@ Expected<void> Run::State::run_compiled(std::uint32_t index, const Limits& limit
     for (std::size_t i = 0; i < loop.carried.size(); ++i) {
       const plan::BoundCarried& port = loop.carried[i];
       state.carried_in[i] = slot(port.final.slot);
-      state.carried_out[i] = arena_base + (flip ? port.buffer_b : port.buffer_a);
+      state.carried_out[i] = slot(flip ? port.buffer_b : port.buffer_a);
       slot(port.final.slot) = state.carried_out[i];
     }
     flip = !flip;

@@ -131,7 +131,7 @@ void Run::State::materialise(int threads) {
     const plan::BoundLoop& loop = bound.loops[i];
     loops[i].rows.resize(loop.stacked.size());
     loops[i].body = loop.body_code;
-    loops[i].body_decided = loop.body_code.run != nullptr;
+    loops[i].body_decided = loop.body_code.code.run != nullptr;
     if (loop.compiled.run == nullptr && !loop.source) continue;
     loops[i].compiled = loop.compiled;
     loops[i].captured.resize(loop.captured.size());

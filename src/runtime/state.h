@@ -58,7 +58,7 @@ struct LoopState {
   std::int64_t room = 0;                          ///< steps whose rows have memory already
   std::vector<std::vector<tensor::Tensor>> rows;  ///< those kept apart, by stacked port
   Pace pace;
-  jit::CompiledBody body;     ///< runs the steps that are left
+  plan::BodyCode body;        ///< runs the steps that are left
   bool body_allowed = true;   ///< by the limits of this run
   bool body_decided = false;  ///< compiled, or it never will be
   plan::TimedBody timed;      ///< the same of profiled runs

@@ -56,7 +56,7 @@ const NestOperand kNext = f32_at(kState, 0, {1});
 TEST(FuseNests, WhatOnlyTheNestReadsStaysInRegisters) {
   const auto parts = fuse_nests({binary(ScalarOp::add, {8}, kX, kY, kTemporary),
                                  binary(ScalarOp::mul, {8}, kTemporary, kX, kNext)},
-                                kLocal, {});
+                                is_local, {});
   ASSERT_EQ(parts.size(), 1U);
   const Nest& nest = parts[0].statement.nest;
   EXPECT_EQ(nest.reads, (std::vector{kX, kY}));
@@ -69,24 +69,24 @@ TEST(FuseNests, WhatOnlyTheNestReadsStaysInRegisters) {
 
 TEST(FuseNests, WhatIsReadAfterTheStatementsIsWritten) {
   const auto parts =
-      fuse_nests({binary(ScalarOp::add, {8}, kX, kY, kTemporary)}, kLocal, {{kLocal, 0, 1}});
+      fuse_nests({binary(ScalarOp::add, {8}, kX, kY, kTemporary)}, is_local, {{kLocal, 0, 1}});
   ASSERT_EQ(parts.size(), 1U);
   EXPECT_EQ(parts[0].statement.nest.writes, (std::vector{kTemporary}));
-  EXPECT_TRUE(fuse_nests({binary(ScalarOp::add, {8}, kX, kY, kTemporary)}, kLocal, {}).empty());
+  EXPECT_TRUE(fuse_nests({binary(ScalarOp::add, {8}, kX, kY, kTemporary)}, is_local, {}).empty());
 }
 
 TEST(FuseNests, OtherElementsOfAResultAreNotThereYet) {
   const NestOperand shifted = f32_at(kLocal, 4, {1});
   const auto parts = fuse_nests({binary(ScalarOp::add, {8}, kX, kY, kTemporary),
                                  binary(ScalarOp::mul, {8}, shifted, kX, kNext)},
-                                kLocal, {});
+                                is_local, {});
   EXPECT_EQ(parts.size(), 2U);
 }
 
 TEST(FuseNests, OtherSizesAreOtherLoops) {
   const auto parts = fuse_nests({binary(ScalarOp::add, {8}, kX, kY, kTemporary),
                                  binary(ScalarOp::mul, {4}, kTemporary, kX, kNext)},
-                                kLocal, {});
+                                is_local, {});
   EXPECT_EQ(parts.size(), 2U);
 }
 
@@ -94,19 +94,19 @@ TEST(FuseNests, CallsThatNeitherDependsOnArePassed) {
   const auto passed = fuse_nests(
       {binary(ScalarOp::add, {8}, kX, kY, kTemporary), call_that_writes({kLocal, 64, 96}),
        binary(ScalarOp::mul, {8}, kTemporary, kX, kNext)},
-      kLocal, {});
+      is_local, {});
   EXPECT_EQ(passed.size(), 2U);
   const auto kept = fuse_nests(
       {binary(ScalarOp::add, {8}, kX, kY, kTemporary), call_that_writes({kLocal, 64, 96}),
        binary(ScalarOp::mul, {8}, kTemporary, kOther, kNext)},
-      kLocal, {});
+      is_local, {});
   EXPECT_EQ(kept.size(), 3U);
 }
 
 TEST(FuseNests, ResultsOfFoldsAreTakenFromTheirAccumulators) {
   const auto parts = fuse_nests({row_sums(8, 5, f32_at(kFeed, 0, {5, 1}), kTemporary),
                                  binary(ScalarOp::add, {8}, kTemporary, kTemporary, kNext)},
-                                kLocal, {});
+                                is_local, {});
   ASSERT_EQ(parts.size(), 1U);
   const Nest& nest = parts[0].statement.nest;
   EXPECT_TRUE(nest.reads.empty());
@@ -119,7 +119,7 @@ TEST(FuseNests, ResultsOfFoldsAreTakenFromTheirAccumulators) {
 TEST(FuseNests, AFoldReadsAllElementsOfWhatItFolds) {
   const auto parts = fuse_nests({binary(ScalarOp::add, {8}, kX, kY, kTemporary),
                                  row_sums(8, 8, f32_at(kLocal, 0, {0, 1}), kNext)},
-                                kLocal, {});
+                                is_local, {});
   EXPECT_EQ(parts.size(), 2U);
 }
 

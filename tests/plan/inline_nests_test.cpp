@@ -46,7 +46,7 @@ TEST(InlineNests, AFoldTakesTheProgramOfWhatItReads) {
   // The columns of what was computed row by row.
   std::vector<Part> parts{unary(ScalarOp::exp, {4, 8}, kMatrix, kProduct),
                           sums(8, 4, f32_at(kLocal, 0, {1, 8}), f32_at(kState, 0, {1}))};
-  inline_nests(parts, kLocal, {});
+  inline_nests(parts, is_local, {});
   const Fold& fold = parts[1].statement.nest.folds[0];
   ASSERT_EQ(fold.program.instrs.size(), 1U);
   EXPECT_EQ(fold.program.instrs[0].op, ScalarOp::exp);
@@ -59,7 +59,7 @@ TEST(InlineNests, SeveralReadersTakeWhatIsCheap) {
     std::vector<Part> parts{unary(op, {4, 8}, kMatrix, kProduct),
                             sums(8, 4, f32_at(kLocal, 0, {1, 8}), f32_at(kState, 0, {1})),
                             unary(ScalarOp::tanh, {4, 8}, kProduct, f32_at(kState, 64, {8, 1}))};
-    inline_nests(parts, kLocal, {});
+    inline_nests(parts, is_local, {});
     const bool moved = op == ScalarOp::neg;
     EXPECT_EQ(parts[1].statement.nest.folds[0].program.instrs.size(), moved ? 1U : 0U);
     EXPECT_EQ(parts[2].statement.nest.program.instrs.size(), moved ? 2U : 1U);
@@ -80,7 +80,7 @@ TEST(InlineNests, WhatIsReadTwiceIsComputedOnce) {
         nest.program.append({.op = ScalarOp::mul, .dtype = DType::f32, .args = {0, 1, -1}})};
     parts.push_back(part_of(std::move(nest), {}));
   }
-  inline_nests(parts, kLocal, {});
+  inline_nests(parts, is_local, {});
   EXPECT_EQ(parts.back().statement.nest.program.instrs.size(), 40U);
 }
 
@@ -89,7 +89,7 @@ TEST(InlineNests, NothingIsComputedForEachOfSeveralElements) {
   std::vector<Part> parts{
       unary(ScalarOp::neg, {8}, f32_at(kFeed, 0, {1}), f32_at(kLocal, 0, {1})),
       unary(ScalarOp::tanh, {4, 8}, f32_at(kLocal, 0, {0, 1}), f32_at(kState, 0, {8, 1}))};
-  inline_nests(parts, kLocal, {});
+  inline_nests(parts, is_local, {});
   EXPECT_EQ(parts[1].statement.nest.program.instrs.size(), 1U);
 }
 
@@ -97,20 +97,20 @@ TEST(InlineNests, WhatIsOverwrittenBeforeItIsReadStays) {
   std::vector<Part> parts{unary(ScalarOp::neg, {4, 8}, f32_at(kState, 0, {8, 1}), kProduct),
                           unary(ScalarOp::exp, {4, 8}, kMatrix, f32_at(kState, 0, {8, 1})),
                           sums(8, 4, f32_at(kLocal, 0, {1, 8}), f32_at(kState, 512, {1}))};
-  inline_nests(parts, kLocal, {});
+  inline_nests(parts, is_local, {});
   EXPECT_TRUE(parts[2].statement.nest.folds[0].program.instrs.empty());
 }
 
 TEST(InlineNests, WhatACallReadsOrTheLoopStays) {
   std::vector<Part> parts{unary(ScalarOp::neg, {4, 8}, kMatrix, kProduct),
                           sums(8, 4, f32_at(kLocal, 0, {1, 8}), f32_at(kState, 0, {1}))};
-  inline_nests(parts, kLocal, {{kLocal, 0, 4}});
+  inline_nests(parts, is_local, {{kLocal, 0, 4}});
   EXPECT_TRUE(parts[1].statement.nest.folds[0].program.instrs.empty());
   Part call;
   call.statement.kind = jit::Statement::Kind::call;
   call.reads = {{kLocal, 0, 16}};
   parts.push_back(call);
-  inline_nests(parts, kLocal, {});
+  inline_nests(parts, is_local, {});
   EXPECT_TRUE(parts[1].statement.nest.folds[0].program.instrs.empty());
 }
 
@@ -118,7 +118,7 @@ TEST(InlineNests, AFoldWithoutLanesTakesOnlyWhatIsCheap) {
   for (const ScalarOp op : {ScalarOp::neg, ScalarOp::exp}) {
     std::vector<Part> parts{unary(op, {32}, f32_at(kFeed, 0, {1}), f32_at(kLocal, 0, {1})),
                             sums(1, 32, f32_at(kLocal, 0, {1}), f32_at(kState, 0, {}))};
-    inline_nests(parts, kLocal, {});
+    inline_nests(parts, is_local, {});
     EXPECT_EQ(parts[1].statement.nest.folds[0].program.instrs.empty(), op == ScalarOp::exp);
   }
 }

@@ -11,9 +11,9 @@ namespace {
 using jit::Nest;
 using jit::NestOperand;
 
-using test::f32_at, test::kFeed;
+using test::f32_at, test::is_local, test::kFeed;
 
-constexpr std::int32_t kArena = 0, kNow = 3, kThen = 4;
+constexpr std::int32_t kArena = test::kLocal, kNow = 3, kThen = 4;
 
 Part copy(NestOperand from, NestOperand to, std::int64_t count = 4) {
   Nest nest;
@@ -31,7 +31,7 @@ TEST(KeepLocal, ValuesOfTheStepNeedNoArena) {
   std::vector<Part> parts{copy(f32_at(kFeed, 0), f32_at(kArena, 64)),
                           copy(f32_at(kArena, 64), f32_at(kThen, 0))};
   jit::BodySource source;
-  keep_local(parts, kArena, {}, source);
+  keep_local(parts, is_local, {}, source);
   EXPECT_EQ(source.locals, (std::vector<std::int64_t>{16}));
   EXPECT_EQ(write_of(parts[0]), f32_at(jit::local_slot(0), 0));
   EXPECT_EQ(read_of(parts[1]), f32_at(jit::local_slot(0), 0));
@@ -44,7 +44,7 @@ TEST(KeepLocal, WhatIsMadeBeforeTheLoopOrReadByOthersStays) {
   std::vector<Part> parts{copy(f32_at(kArena, 0), f32_at(kArena, 64)),
                           copy(f32_at(kFeed, 0), f32_at(kArena, 128)), call};
   jit::BodySource source;
-  keep_local(parts, kArena, {{kArena, 64, 65}}, source);
+  keep_local(parts, is_local, {{kArena, 64, 65}}, source);
   EXPECT_TRUE(source.locals.empty());
   EXPECT_EQ(read_of(parts[0]).slot, kArena);
 }
@@ -53,7 +53,7 @@ TEST(KeepLocal, SmallStatesAreCopiedInsteadOfSwapped) {
   std::vector<Part> parts{copy(f32_at(kNow, 0), f32_at(kThen, 0))};
   jit::BodySource source;
   source.swaps = {{kNow, kThen}};
-  keep_local(parts, kArena, {}, source);
+  keep_local(parts, is_local, {}, source);
   EXPECT_TRUE(source.swaps.empty());
   ASSERT_EQ(source.states.size(), 1U);
   EXPECT_EQ(source.states[0].slot, kNow);
@@ -70,7 +70,7 @@ TEST(KeepLocal, LargeStatesAndThoseThatCallsReadAreSwapped) {
     if (!large) parts.push_back(call);
     jit::BodySource source;
     source.swaps = {{kNow, kThen}};
-    keep_local(parts, kArena, {}, source);
+    keep_local(parts, is_local, {}, source);
     EXPECT_EQ(source.swaps.size(), 1U);
     EXPECT_TRUE(source.states.empty());
     EXPECT_EQ(read_of(parts[0]).slot, kNow);

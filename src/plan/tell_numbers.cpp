@@ -1,0 +1,96 @@
+#include "plan/tell_numbers.h"
+
+#include <cstdlib>
+#include <map>
+#include <utility>
+
+namespace scanloom::plan {
+namespace {
+
+using jit::NestOperand;
+using jit::Statement;
+
+/// Loops of no more steps may be written out, each step after the other.
+constexpr std::int64_t kMostWrittenOut = 16;
+
+class Teller {
+ public:
+  Teller(Body& body, const Binding& binding, const BoundLoop& loop)
+      : body_(body), binding_(binding) {
+    for (const BoundLoop& inner : binding.loops)
+      if (inner.body >= loop.body && inner.exit <= loop.exit) add_extents(inner);
+  }
+
+  void run() {
+    tell(body_.source.statements);
+    body_.source.numbers = body_.numbers.size();
+  }
+
+ private:
+  void add_extents(const BoundLoop& loop) {
+    for (const BoundScanned& port : loop.scanned)
+      add_extent(port.argument.slot, port.outer, port.slices.axis);
+    for (const BoundStacked& port : loop.stacked) add_extent(port.row.slot, port.result, port.axis);
+  }
+
+  /// What neighbours lie apart on an axis around that of the steps, at least.
+  void add_extent(SlotId slot, const Spot& whole, std::int64_t axis) {
+    if (!whole.present() || whole.is_dynamic() || whole.is_object()) return;
+    const Layout& layout = binding_.layouts[static_cast<std::size_t>(whole.layout)];
+    const int at = static_cast<int>(axis);
+    extents_[slot] = std::abs(layout.dims[at] * layout.strides[at]);
+  }
+
+  // The planner bounds how deep statements nest.
+  void tell(std::vector<Statement>& statements) {
+    for (Statement& statement : statements) {
+      for (NestOperand& read : statement.nest.reads) tell_strides(read);
+      for (NestOperand& write : statement.nest.writes) tell_strides(write);
+      for (jit::Fold& fold : statement.nest.folds)
+        for (NestOperand& read : fold.reads) tell_strides(read);
+      if (statement.kind == Statement::Kind::pick) add(statement.pick.size);
+      if (statement.kind == Statement::Kind::loop) tell_loop(statement.loop);
+      tell(statement.inner);
+      tell(statement.otherwise);
+    }
+  }
+
+  void tell_strides(NestOperand& operand) {
+    const auto extent = extents_.find(operand.slot);
+    if (extent == extents_.end()) return;
+    for (std::int64_t& stride : operand.strides) {
+      if (std::abs(stride) < extent->second || stride == 0 || stride == 1) continue;
+      const auto [known, is_new] = strides_.try_emplace({operand.slot, stride});
+      if (is_new) known->second = added(stride);
+      stride = known->second;
+    }
+  }
+
+  void tell_loop(jit::InnerLoop& loop) {
+    if (loop.trips <= kMostWrittenOut) return;
+    add(loop.trips);
+    for (jit::SlotSet& set : loop.before)
+      if (set.offset != 0) add(set.offset);
+  }
+
+  void add(std::int64_t& number) { number = added(number); }
+
+  std::int64_t added(std::int64_t number) {
+    body_.numbers.push_back(number);
+    return jit::told_number(body_.numbers.size() - 1);
+  }
+
+  Body& body_;
+  const Binding& binding_;
+  std::map<SlotId, std::int64_t> extents_;
+  /// Those that are told already, by slot and value.
+  std::map<std::pair<SlotId, std::int64_t>, std::int64_t> strides_;
+};
+
+}  // namespace
+
+void tell_numbers(Body& body, const Binding& binding, const BoundLoop& loop) {
+  Teller(body, binding, loop).run();
+}
+
+}  // namespace scanloom::plan
