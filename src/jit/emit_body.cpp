@@ -14,6 +14,8 @@ namespace scanloom::jit {
 namespace {
 
 constexpr std::uint64_t kLocalAlignment = 64;
+/// Pointers of so many slots registers do not hold, with what they point to.
+constexpr std::size_t kMostSlotsInRegisters = 64;
 
 static_assert(offsetof(BodyFrame, slots) == 0 && offsetof(BodyFrame, calls) == 8 &&
               offsetof(BodyFrame, failed_call) == 16 && offsetof(BodyFrame, numbers) == 24);
@@ -112,13 +114,15 @@ class BodyEmitter {
     slots_used_.insert(slots_moved_.begin(), slots_moved_.end());
   }
 
-  /// Pointers lie in registers: those of slots that move in the code's own memory, unless kernels
-  /// that are called read them.
+  /// Pointers lie in registers unless they are too many: those of slots that move in the code's own
+  /// memory, unless kernels that are called read them.
   void load_slots() {
+    const bool are_few = slots_used_.size() <= kMostSlotsInRegisters;
+    own_slots_ = are_few && !has_calls_;
     for (const std::int32_t index : slots_used_) {
       llvm::Value* place = slot_of_run(index);
       const bool moves = slots_moved_.contains(index);
-      if (!moves || !has_calls_) {
+      if (moves ? own_slots_ : are_few) {
         llvm::Value* const pointer = builder_.CreateLoad(builder_.getPtrTy(), place);
         if (!moves) {
           target_.fixed[index] = pointer;
@@ -166,7 +170,7 @@ class BodyEmitter {
   }
 
   void give_slots_back() {
-    if (has_calls_) return;
+    if (!own_slots_) return;
     for (const SlotMove& move : source_.moves) give_back(move.slot);
     for (const SlotSwap& swap : source_.swaps) {
       give_back(swap.a);
@@ -333,7 +337,7 @@ class BodyEmitter {
     llvm::BasicBlock* const after = block("picked");
     builder_.CreateCondBr(builder_.CreateICmpULT(index, number(pick.size)), inside, outside);
     builder_.SetInsertPoint(outside);
-    if (!has_calls_)
+    if (own_slots_)
       for (const std::int32_t moved : slots_moved_) give_back(moved);
     emit_call(statement.call);
     builder_.CreateBr(after);
@@ -415,7 +419,7 @@ class BodyEmitter {
   llvm::Value* slots_ = nullptr;
   std::set<std::int32_t> slots_used_, slots_moved_;
   std::vector<llvm::Value*> open_steps_;  ///< of the body, then of the loops that are being emitted
-  bool has_calls_ = false, spends_time_ = false;
+  bool has_calls_ = false, own_slots_ = true, spends_time_ = false;
   llvm::Value* time_left_ = nullptr;
   llvm::Value* calls_ = nullptr;
 };

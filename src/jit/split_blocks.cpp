@@ -25,6 +25,17 @@ bool is_bound(const llvm::Instruction& instruction) {
          instruction.isTerminator();
 }
 
+/// An address so far from another one: where it is read, it is computed again.
+bool is_fixed_address(const llvm::Value& value) {
+  const auto* const address = llvm::dyn_cast<llvm::GetElementPtrInst>(&value);
+  return address != nullptr && address->hasAllConstantIndices();
+}
+
+std::size_t length_of(const llvm::BasicBlock& block) {
+  return static_cast<std::size_t>(
+      llvm::count_if(block, [](const llvm::Instruction& each) { return !is_fixed_address(each); }));
+}
+
 /// Moves parts of one function's blocks out of it. Parts run one after the other, so one place in
 /// memory serves all.
 class Splitter {
@@ -34,7 +45,7 @@ class Splitter {
   void split() {
     std::vector<llvm::BasicBlock*> longer;
     for (llvm::BasicBlock& block : function_)
-      if (block.size() > kMostInstructions) longer.push_back(&block);
+      if (length_of(block) > kMostInstructions) longer.push_back(&block);
     for (llvm::BasicBlock* const block : longer) split(*block);
     if (shared_ == nullptr) return;
     shared_->setOperand(0, builder_.getInt64(most_bytes_));
@@ -72,13 +83,31 @@ class Splitter {
     most_bytes_ = std::max(most_bytes_, bytes_);
   }
 
-  /// What `body` reads of the function it comes from, and the call, which goes before `last`.
-  void hand_over(llvm::BasicBlock& body, llvm::BasicBlock& block, Iterator last) {
+  /// Fixed addresses that `body` reads are computed again there: of many operands that takes less
+  /// than to hand over an address of each.
+  void copy_addresses(llvm::BasicBlock& body) {
     Values read;
     for (llvm::Instruction& instruction : body)
       for (llvm::Value* const value : instruction.operands())
-        if (is_of_function(*value)) read.insert(value);
+        if (is_fixed_address(*value) && is_of_function(*value)) read.insert(value);
+    llvm::DenseMap<llvm::Value*, llvm::Value*> copies;
+    builder_.SetInsertPoint(&body, body.begin());
+    for (llvm::Value* const address : read)
+      copies[address] = builder_.Insert(llvm::cast<llvm::Instruction>(address)->clone());
+    for (llvm::Instruction& instruction : body)
+      for (llvm::Use& use : instruction.operands())
+        if (const auto found = copies.find(use.get()); found != copies.end())
+          use.set(found->second);
+  }
+
+  /// What `body` reads of the function it comes from, and the call, which goes before `last`.
+  void hand_over(llvm::BasicBlock& body, llvm::BasicBlock& block, Iterator last) {
+    Values read;
     llvm::DenseMap<llvm::Value*, llvm::Value*> known;
+    copy_addresses(body);
+    for (llvm::Instruction& instruction : body)
+      for (llvm::Value* const value : instruction.operands())
+        if (is_of_function(*value)) read.insert(value);
     const Iterator begin = body.begin();
     for (llvm::Value* const value : read) {
       const std::uint64_t offset = reserve(value->getType());
