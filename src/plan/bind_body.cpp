@@ -283,10 +283,7 @@ void Binder::compile_bodies() {
       stopped_ = std::move(body).error().at(module_.describe(loop.node));
       return;
     }
-    if (!body) {
-      loop.strategy += "; " + body.error().text();
-      continue;
-    }
+    if (!body) continue;  // describe_strategy says why
     end = loop.exit;
     loop.body_code = *std::move(body);
     loop.strategy = "compiled step by step: " + loop.body_code.code.target;

@@ -172,6 +172,8 @@ struct BoundLoop {
   std::optional<std::vector<CarriedRole>> independent;
   std::string made_beside;      ///< what its steps make beside their own, for people
   double step_nanoseconds = 0;  ///< of these, about, with all loops inside
+  std::string remarks;          ///< how else its steps are taken, for people
+  std::string why_not_whole;    ///< why no function runs all steps, for people; empty: they are few
   std::string strategy;         ///< "compiled" or "stepped", and why, for people
 };
 

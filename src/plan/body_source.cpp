@@ -1,16 +1,15 @@
 #include "plan/body_source.h"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 
 #include "plan/cost.h"
+#include "plan/emitted.h"
 #include "plan/fuse_nests.h"
 #include "plan/inline_nests.h"
 #include "plan/keep_local.h"
 #include "plan/nest_source.h"
 #include "plan/tell_numbers.h"
-#include "tensor/scalar_functions.h"
 
 namespace scanloom::plan {
 namespace {
@@ -19,68 +18,6 @@ using jit::Fold;
 using jit::Nest;
 using jit::NestOperand;
 using jit::Statement;
-using tensor::ScalarInstr;
-using tensor::ScalarOp;
-using tensor::ScalarProgram;
-
-bool is_remainder(ScalarOp op) { return op == ScalarOp::mod_floor || op == ScalarOp::mod_trunc; }
-
-/// Operations that LLVM emits lane by lane.
-bool is_per_lane(const ScalarInstr& instr) {
-  const bool divides = instr.op == ScalarOp::div || is_remainder(instr.op);
-  return instr.op == ScalarOp::pow || (divides && !is_real(instr.dtype));
-}
-
-bool is_function(const ScalarInstr& instr) {
-  return tensor::is_function(instr.op) || (is_remainder(instr.op) && is_real(instr.dtype));
-}
-
-/// Functions such as exp become many operations.
-constexpr std::int64_t kOperationsOfFunction = 24;
-
-/// Of blocks that are transposed, over all widths of vectors.
-constexpr std::int64_t kElementsInARow = 6;
-
-/// About how many operations a nest becomes: its programs are emitted once for each width of
-/// vectors that its lanes are divided into.
-std::int64_t emitted_of(const Nest& nest) {
-  const std::int64_t lanes = nest.sizes.empty() ? 1 : nest.sizes.back();
-  const std::int64_t widths =
-      std::min<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(lanes)), 8);
-  std::int64_t operations = 0;
-  const auto count = [&](const ScalarProgram& program, std::int64_t times) {
-    for (const ScalarInstr& instr : program.instrs)
-      operations += times * (is_per_lane(instr)   ? std::min<std::int64_t>(lanes, 64)
-                             : is_function(instr) ? kOperationsOfFunction * widths
-                                                  : widths);
-  };
-  const auto load = [&](const NestOperand& operand) {
-    const std::int64_t stride = nest.sizes.empty() ? 0 : operand.strides[nest.sizes.size() - 1];
-    operations += stride == 0 || stride == 1 ? widths : std::min<std::int64_t>(lanes, 64);
-  };
-  count(nest.program, 1);
-  for (const NestOperand& operand : nest.reads) load(operand);
-  for (const NestOperand& operand : nest.writes) load(operand);
-  for (const Fold& fold : nest.folds) {
-    const bool across = std::ranges::any_of(
-        fold.reads, [&](const NestOperand& read) { return jit::is_across(nest, read); });
-    // Blocks that are transposed are written out element by element; extremes have three forms.
-    const bool adds = fold.kind == Fold::Kind::sum || fold.kind == Fold::Kind::prod ||
-                      fold.kind == Fold::Kind::multiply_add;
-    count(fold.program, across ? kElementsInARow : adds ? 1 : 3);
-    for (const NestOperand& operand : fold.reads) load(operand);
-  }
-  return operations;
-}
-
-std::int64_t emitted_of(const jit::Statement& statement) {
-  const bool has_nest =
-      statement.kind == jit::Statement::Kind::nest || statement.kind == jit::Statement::Kind::pick;
-  std::int64_t operations = has_nest ? emitted_of(statement.nest) : 0;
-  for (const auto* block : {&statement.inner, &statement.otherwise})
-    for (const jit::Statement& inner : *block) operations += emitted_of(inner);
-  return operations;
-}
 
 class BodyMaker {
  public:
@@ -108,10 +45,10 @@ class BodyMaker {
     inline_nests(parts, is_buffer, read_later);
     std::vector<Part> fused = fuse_nests(std::move(parts), is_buffer, read_later);
     keep_local(fused, is_buffer, read_later, source);
-    std::int64_t emitted = 0;
-    for (Part& part : fused) {
+    for (Part& part : fused)
       if (has_nest(part)) arrange_axes(part.statement.nest);
-      emitted += emitted_of(part.statement);
+    const std::int64_t emitted = emitted_of(fused);
+    for (Part& part : fused) {
       source.statements.push_back(std::move(part.statement));
       body.nodes.push_back(std::move(part.nodes));
     }

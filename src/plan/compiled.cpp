@@ -173,12 +173,20 @@ class BodyProgram {
   std::map<std::uint32_t, ir::Reg> registers_;  // by ValueId
 };
 
-/// Whether so few steps take longer than compiling them.
-bool is_worth_compiling(const BodyProgram& body, std::int64_t steps) {
-  const double operations = static_cast<double>(body.program.instrs.size()) *
-                            static_cast<double>(body.lanes) * static_cast<double>(steps);
-  return operations >= kMinOperationsToCompile;
+/// Whether compiling the body, of so many nodes, pays for so many steps.
+bool is_worth_compiling(const BodyProgram& body, std::size_t nodes, std::size_t states,
+                        std::int64_t steps, std::int64_t least) {
+  const std::size_t instructions = body.program.instrs.size();
+  const auto lanes = static_cast<double>(body.lanes), taken = static_cast<double>(steps);
+  if (steps < least && static_cast<double>(instructions) * lanes * taken < kMinOperationsToCompile)
+    return false;
+  const double compiling = loop_compile_nanoseconds(instructions, states);
+  const double stepped =
+      taken * static_cast<double>(nodes) * (kNanosecondsPerCall + kNanosecondsPerElement * lanes);
+  return compiling <= kBriefCompileNanoseconds || compiling <= stepped;
 }
+
+std::size_t registers_of(Isa isa) { return isa == Isa::avx512 || isa == Isa::neon ? 32 : 16; }
 
 }  // namespace
 
@@ -191,11 +199,6 @@ bool Binder::bind_compiled(ir::NodeId id, BoundLoop& loop, const std::vector<Loc
   const std::int64_t least = least_steps(plan_->options);
   BodyProgram built(module_, inference_);
   why_not = built.build(body, ports.captured);
-  if (loop.trip_count >= 0 && loop.trip_count < least &&
-      (!why_not.empty() || !is_worth_compiling(built, loop.trip_count))) {
-    why_not = "fewer than " + std::to_string(least) + " steps do not pay for compiling";
-    return false;
-  }
   if (!why_not.empty()) return false;
   const std::size_t most =
       loop.trip_count < 0 ? kMaxInstructionsOfUnknownTrips : kMaxCompiledInstructions;
@@ -204,6 +207,14 @@ bool Binder::bind_compiled(ir::NodeId id, BoundLoop& loop, const std::vector<Loc
               " are the most that are compiled at once";
     return false;
   }
+  const std::size_t registers = registers_of(active_isa());
+  if (ports.carried > kMaxStatesOfRegister * registers)
+    return why_not = std::to_string(ports.carried) + " states do not stay in " +
+                     std::to_string(registers) + " registers",
+           false;
+  if (loop.trip_count >= 0 && !plan_->options.always_compile &&
+      !is_worth_compiling(built, body.nodes.size(), ports.carried, loop.trip_count, least))
+    return false;
   if (ports.has_keep_going && built.lanes != 1)
     return why_not = "a condition that is evaluated per step, over several lanes", false;
   jit::LoopSource source;

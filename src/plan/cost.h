@@ -14,10 +14,25 @@ inline constexpr std::int64_t kMinStepsToCompile = 256;
 /// takes 0.2 to 0.5 ns.
 inline constexpr double kMinOperationsToCompile = 1 << 24;
 
-/// Compiling takes about a tenth of a millisecond per operation of the body.
+/// Why a loop is stepped that would be compiled if it took more steps, for people.
+inline constexpr const char* kFewSteps = "so few steps do not pay for compiling";
+
+/// Operations of a body that is compiled at once.
 inline constexpr std::size_t kMaxCompiledInstructions = 2048;
 /// The same where nothing says yet how many steps there will be.
 inline constexpr std::size_t kMaxInstructionsOfUnknownTrips = 512;
+/// States over several lanes that one function holds, for each register of the machine: of twice as
+/// many as there are registers each step stores and loads half. Of hundreds, LLVM takes seconds to
+/// find out where, and what it finds is slower than states that lie in memory.
+inline constexpr std::size_t kMaxStatesOfRegister = 2;
+
+/// What compiling such a loop takes, with the library of the compiler: measured within a factor of
+/// 3 over 50 to 2000 operations, 1 to 64 states and 1 to 1000 lanes, on which it hardly depends.
+constexpr double loop_compile_nanoseconds(std::size_t instructions, std::size_t states) {
+  return 1e6 * (15 + 0.06 * static_cast<double>(instructions) + 0.3 * static_cast<double>(states));
+}
+/// So long does nobody wait for: it is compiled without asking whether this run wins it back.
+inline constexpr double kBriefCompileNanoseconds = 5e7;
 
 // Of bodies that are compiled step by step:
 
@@ -44,8 +59,8 @@ inline constexpr double kLeastSpentByCall = 20e3;
 /// hundred; a look takes less than a thousandth of it.
 inline constexpr std::int64_t kSpentBetweenLooks = 100'000;
 
-/// Calls and nests before they are joined.
-inline constexpr std::size_t kMaxStatementsOfBody = 512;
+/// Instructions of a binding: calls, and what becomes nests. By the above, two and a half seconds.
+inline constexpr std::size_t kMaxStatementsOfBody = 2560;
 /// Branches and loops inside it; the depth of what is described is theirs at most.
 inline constexpr int kMaxBlocksOfBody = 32;
 /// Steps of the loops inside, per step: limits are looked at between steps of the body.
@@ -55,16 +70,21 @@ inline constexpr std::int64_t kMaxInnerSteps = 4096;
 inline constexpr std::int64_t kLeastStepsApart = 64;
 /// What a step may take.
 inline constexpr double kMaxNanosecondsBetweenLooks = 2e7;
-/// Element operations that are emitted: those of programs once for each width of vectors, those
-/// that have no vector form once for each lane.
+/// Operations that are emitted (plan/emitted.h): those of programs once for each block of lanes
+/// that is not part of a loop, those that have no vector form once for each lane.
 inline constexpr std::int64_t kMaxEmittedOfBody = 16 * 1024;
 /// Bytes of the body's values, which get memory of their own; more do not fit into the cache. With
 /// loops inside, whose sequences count too, calls that reuse memory are faster from less on.
 inline constexpr std::int64_t kMaxBytesOfBody = std::int64_t{4} << 20;
 inline constexpr std::int64_t kMaxBytesOfNest = std::int64_t{1} << 20;
-/// Bytes of those that lie on the stack, and of a state that is copied instead of swapped.
+/// Bytes of those that lie on the stack; of a state that is copied instead of swapped, and of all
+/// such states: more do not stay in registers from step to step.
 inline constexpr std::int64_t kMaxLocalBytes = 16 * 1024;
 inline constexpr std::int64_t kMaxLocalState = 128;
+inline constexpr std::int64_t kMaxLocalStates = 64, kMaxBytesOfLocalStates = 4096;
+/// Operands of a nest that others have joined: registers hold no more, and joining gains little
+/// then.
+inline constexpr std::size_t kMaxOperandsOfNest = 64;
 /// Elements that a nest computes; kernels share more than that among threads.
 inline constexpr std::int64_t kMaxElementsOfNest = 64 * 1024;
 /// Multiplications of a product that is a nest; kernels keep tiles of larger ones in registers, and

@@ -4,26 +4,35 @@
 
 #include "plan/binding.h"
 #include "plan/body_source.h"
+#include "plan/cost.h"
 #include "plan/plan.h"
 
 namespace scanloom::plan {
 namespace {
 
+std::string compiled_step_by_step(const BoundLoop& loop, const std::string& target) {
+  const std::string text = "compiled step by step: " + target;
+  return loop.why_not_whole.empty() ? text
+                                    : text + "; not one program over lanes: " + loop.why_not_whole;
+}
+
 std::string strategy_of_body(const Plan& plan, const Binding& binding, const BoundLoop& loop) {
   const Expected<Body> body = describe_body(plan, binding, loop);
-  if (!body) return loop.strategy;  // which says why
+  if (!body) return loop.strategy + "; " + body.error().text();
   const auto code = plan.bodies.find(body->source);
   if (!code)
-    return fmt::format("{}; compiled after {} steps", loop.strategy, loop.steps_to_compile);
+    return fmt::format("stepped: {}{}; compiled after {} steps", kFewSteps, loop.remarks,
+                       loop.steps_to_compile);
   if (!*code) return loop.strategy + "; " + code->error().text();
-  return fmt::format("compiled step by step: {}, after {} steps", (*code)->target,
-                     loop.steps_to_compile);
+  return compiled_step_by_step(
+      loop, fmt::format("{}, after {} steps", (*code)->target, loop.steps_to_compile));
 }
 
 std::string strategy_of(const Binding& binding, const BoundLoop& loop) {
   const Plan& plan = *binding.plan;
-  const bool decided = loop.compiled.run != nullptr || loop.body_code.code.run != nullptr;
-  if (decided || plan.options.compiler == nullptr) return loop.strategy;
+  if (loop.body_code.code.run != nullptr)
+    return compiled_step_by_step(loop, loop.body_code.code.target);
+  if (loop.compiled.run != nullptr || plan.options.compiler == nullptr) return loop.strategy;
   if (loop.source) {
     const auto code = find_loop(plan, *loop.source);
     if (code) return *code ? "compiled: " + (*code)->target : "stepped: " + code->error().text();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "plan/cost.h"
+
 namespace scanloom::plan {
 namespace {
 
@@ -12,12 +14,14 @@ using jit::NestOperand;
 /// How many statements back a partner is looked for, which bounds the time for long bodies.
 constexpr std::size_t kReach = 64;
 
+std::size_t operands_of(const Nest& nest) { return nest.reads.size() + nest.writes.size(); }
+
 /// Whether `later` can run element by element together with `earlier`: what it reads of the other's
 /// results is the very element.
 bool joins(const Part& earlier, const Part& later) {
   const Nest &a = earlier.statement.nest, &b = later.statement.nest;
   if (a.sizes != b.sizes || overlap(earlier.writes, later.writes) ||
-      overlap(earlier.reads, later.writes))
+      overlap(earlier.reads, later.writes) || operands_of(a) + operands_of(b) > kMaxOperandsOfNest)
     return false;
   const auto conflicts = [&](const NestOperand& operand, const std::vector<std::int64_t>& sizes) {
     const Use use = use_of(operand, sizes);

@@ -103,6 +103,10 @@ class Localiser {
         read_later_, [&](const Use& use) { return use.slot == swap.a || use.slot == swap.b; });
     // All of the state is written in each step, or what is not would be lost.
     if (read_after || next.last < bytes || bytes == 0 || bytes > kMaxLocalState) return;
+    if (std::ssize(source_.states) >= kMaxLocalStates ||
+        state_bytes_ + bytes > kMaxBytesOfLocalStates)
+      return;
+    state_bytes_ += bytes;
     argument.last = next.last = bytes;
     const std::int32_t now = add_local(bytes), then = add_local(bytes);
     move_to(argument, now);
@@ -132,6 +136,7 @@ class Localiser {
   const std::vector<Use>& read_later_;
   jit::BodySource& source_;
   std::vector<Range> ranges_;
+  std::int64_t state_bytes_ = 0;  ///< of states that have become local
 };
 
 }  // namespace

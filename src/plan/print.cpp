@@ -61,7 +61,8 @@ std::string object_call_text(const Binding& binding, const ObjectCall& call) {
 }
 
 std::string loop_text(const Binding& binding, const BoundLoop& loop) {
-  std::string text = describe(*binding.plan, loop.node) + ": " + loop.strategy + "\n";
+  std::string text =
+      describe(*binding.plan, loop.node) + ": " + describe_strategy(binding, loop) + "\n";
   text += loop.trip_count >= 0 ? fmt::format("      steps    {}\n", loop.trip_count)
                                : std::string("      steps    known when running\n");
   const auto place = [&](SlotId slot) {

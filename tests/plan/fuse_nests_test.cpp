@@ -83,6 +83,16 @@ TEST(FuseNests, OtherElementsOfAResultAreNotThereYet) {
   EXPECT_EQ(parts.size(), 2U);
 }
 
+TEST(FuseNests, NestsOfManyOperandsAreNotJoined) {
+  std::vector<Part> parts;
+  for (std::int64_t i = 0; i < 100; ++i)
+    parts.push_back(binary(ScalarOp::add, {8}, kX, f32_at(kFeed, 64 + 32 * i, {1}),
+                           f32_at(kState, 32 * i, {1})));
+  const auto fused = fuse_nests(std::move(parts), kLocal, {});
+  EXPECT_GT(fused.size(), 2U);
+  EXPECT_LT(fused.size(), 10U);
+}
+
 TEST(FuseNests, OtherSizesAreOtherLoops) {
   const auto parts = fuse_nests({binary(ScalarOp::add, {8}, kX, kY, kTemporary),
                                  binary(ScalarOp::mul, {4}, kTemporary, kX, kNext)},

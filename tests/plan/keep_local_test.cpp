@@ -61,6 +61,18 @@ TEST(KeepLocal, SmallStatesAreCopiedInsteadOfSwapped) {
   EXPECT_EQ(write_of(parts[0]).slot, source.states[0].then);
 }
 
+TEST(KeepLocal, OfManySmallStatesTheFirstAreCopied) {
+  std::vector<Part> parts;
+  jit::BodySource source;
+  for (std::int32_t i = 0; i < 200; ++i) {
+    parts.push_back(copy(f32_at(10 + 2 * i, 0), f32_at(11 + 2 * i, 0)));
+    source.swaps.push_back({10 + 2 * i, 11 + 2 * i});
+  }
+  keep_local(parts, kArena, {}, source);
+  EXPECT_EQ(source.states.size(), 64U);
+  EXPECT_EQ(source.swaps.size(), 136U);
+}
+
 TEST(KeepLocal, LargeStatesAndThoseThatCallsReadAreSwapped) {
   Part call;
   call.statement.kind = jit::Statement::Kind::call;

@@ -1,0 +1,149 @@
+// Loops of more states than registers hold: which strategy they get, what the compiler is given to
+// translate, and that their results are those of steps that no code takes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+#include "api/jit_plugin.h"
+#include "ir/parse.h"
+#include "ops/ops.h"
+#include "plan/binding.h"
+#include "tests/differential/ways.h"
+
+namespace scanloom::differential {
+namespace {
+
+using std::chrono::steady_clock;
+using tensor::Shape;
+using tensor::Tensor;
+using testing::HasSubstr;
+
+/// s_i <- tanh(s_j * x) with j = i + 1, or 0 behind the last: each state is read by another one.
+std::string ring(std::size_t states, std::int64_t lanes, std::int64_t steps) {
+  const std::string type = "f32[" + std::to_string(lanes) + "]";
+  const auto value = [](std::size_t index) { return "%" + std::to_string(index); };
+  const std::size_t x = states, argument = 2 * states + 1, slice = argument + states;
+  std::string inputs, carried, types, arguments, body, yields;
+  for (std::size_t i = 0; i < states; ++i) {
+    const std::string comma = i == 0 ? "" : ", ";
+    inputs += value(i) + ": " + type + ", ";
+    carried += comma + value(i);
+    types += comma + type;
+    arguments += value(argument + i) + ": " + type + ", ";
+    const std::size_t product = slice + 1 + 2 * i, read = argument + (i + 1) % states;
+    body += value(product) + " = mul(" + value(read) + ", " + value(slice) + ") : " + type + "\n" +
+            value(product + 1) + " = tanh(" + value(product) + ") : " + type + "\n";
+    yields += comma + value(product + 1);
+  }
+  std::string results;
+  for (std::size_t i = 0; i < states; ++i) results += (i == 0 ? "" : ", ") + value(states + 1 + i);
+  std::string text = "module \"ring\" { graph(" + inputs + value(x) + ": f32[" +
+                     std::to_string(steps) + "," + std::to_string(lanes) + "]) {\n" + results +
+                     " = loop carried(" + carried + ") scanned(" + value(x) +
+                     " axis 0) : " + types + " { body(" + arguments + value(slice) + ": " + type +
+                     ") {\n" + body + "yield " + yields + " } }\nyield ";
+  for (std::size_t i = 0; i < states; ++i)
+    text += (i == 0 ? "" : ", ") + value(states + 1 + i) + " \"last" + std::to_string(i) + "\"";
+  return text + " } }";
+}
+
+class ManyStates : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string why_not;
+    compiler_ = jit_compiler(why_not);
+    if (compiler_ == nullptr) GTEST_SKIP() << why_not;
+  }
+
+  std::shared_ptr<const plan::Binding> bind(std::size_t states, std::int64_t lanes,
+                                            std::int64_t steps, bool always) {
+    const Expected<ir::Module> module = ir::parse(ring(states, lanes, steps), ops::find_op);
+    if (!module) return ADD_FAILURE() << module.error().message(), nullptr;
+    plan::PlanOptions options;
+    options.compiler = compiler_;
+    options.always_compile = always;
+    std::vector<Shape> shapes(states, Shape{lanes});
+    shapes.push_back({steps, lanes});
+    const auto binding = plan::bind(plan::make_plan(*module, options), shapes);
+    if (!binding) return ADD_FAILURE() << binding.error().message(), nullptr;
+    return *binding;
+  }
+
+  std::string strategy(std::size_t states, std::int64_t lanes, std::int64_t steps, bool always) {
+    const auto binding = bind(states, lanes, steps, always);
+    return binding == nullptr ? "" : describe_strategy(*binding, binding->loops[0]);
+  }
+
+  const jit::Plugin* compiler_ = nullptr;
+};
+
+TEST_F(ManyStates, FewAreOneFunctionAndManyLieInMemory) {
+  EXPECT_THAT(strategy(8, 64, 300, false), testing::StartsWith("compiled: "));
+  EXPECT_THAT(strategy(8, 64, 300, true), testing::StartsWith("compiled: "));
+  for (const std::int64_t lanes : {1, 16, 64, 1000}) {
+    const std::string text = strategy(100, lanes, 3, true);
+    EXPECT_THAT(text, testing::StartsWith("compiled step by step: "));
+    EXPECT_THAT(text, HasSubstr("not one program over lanes: 100 states do not stay in"));
+  }
+}
+
+TEST_F(ManyStates, AreSteppedUntilCompilingPays) {
+  for (const std::int64_t lanes : {1, 16, 64, 1000}) {
+    const std::string text = strategy(100, lanes, 100, false);
+    EXPECT_THAT(text, testing::StartsWith("stepped: so few steps do not pay for compiling; "));
+    EXPECT_THAT(text, HasSubstr("; compiled after "));
+  }
+  EXPECT_THAT(strategy(100, 64, 1'000'000, false), testing::StartsWith("compiled step by step: "));
+}
+
+// The reason is the one that will not go away with more steps.
+TEST_F(ManyStates, OfMoreThanAreCompiledTheNumberIsTold) {
+  EXPECT_THAT(strategy(1500, 4, 3, true), HasSubstr("are the most that are compiled at once"));
+  EXPECT_THAT(strategy(1000, 1000, 3, true), HasSubstr("are the most of a compiled body"));
+}
+
+TEST_F(ManyStates, GiveTheCompilerWhatGrowsLikeThem) {
+  for (const std::int64_t lanes : {1, 16, 64}) {
+    const auto small = bind(250, lanes, 3, true), large = bind(500, lanes, 3, true);
+    ASSERT_TRUE(small != nullptr && large != nullptr);
+    const jit::CodeSize few = small->loops[0].body_code.size, many = large->loops[0].body_code.size;
+    ASSERT_GT(few.instructions, 0U);
+    EXPECT_LE(many.instructions, few.instructions * 5 / 2) << lanes << " lanes";
+    EXPECT_LE(many.instructions, 500U * 50) << lanes << " lanes";
+  }
+}
+
+TEST_F(ManyStates, AThousandTakeSecondsAtMost) {
+  const auto before = steady_clock::now();
+  const auto binding = bind(1000, 64, 3, true);
+  ASSERT_TRUE(binding != nullptr);
+  ASSERT_NE(binding->loops[0].body_code.run, nullptr);
+  EXPECT_LT(steady_clock::now() - before, std::chrono::seconds(30));
+  EXPECT_LE(binding->loops[0].body_code.size.instructions, 1000U * 50);
+}
+
+TEST_F(ManyStates, HaveTheResultsOfSteps) {
+  struct Size {
+    std::size_t states;
+    std::int64_t lanes;
+  };
+  for (const auto& [states, lanes] : {Size{70, 1}, {70, 16}, {100, 21}, {100, 64}, {200, 1}}) {
+    const Expected<ir::Module> module = ir::parse(ring(states, lanes, 5), ops::find_op);
+    ASSERT_TRUE(module) << module.error().message();
+    const std::vector<Tensor> feeds = feeds_of(*module, 5);
+    std::string stepped, compiled;
+    const auto wanted = run_planned(plan_of(*module, nullptr), feeds, 1, stepped);
+    const auto got = run_planned(plan_of(*module, compiler_), feeds, 1, compiled);
+    ASSERT_TRUE(wanted && got);
+    EXPECT_THAT(compiled, testing::StartsWith("compiled step by step"));
+    const std::string where = std::to_string(states) + " states of " + std::to_string(lanes);
+    for (std::size_t i = 0; i < wanted->size(); ++i)
+      expect_identical((*got)[i], (*wanted)[i], where);
+  }
+}
+
+}  // namespace
+}  // namespace scanloom::differential
