@@ -88,7 +88,7 @@ TEST(FuseNests, NestsOfManyOperandsAreNotJoined) {
   for (std::int64_t i = 0; i < 100; ++i)
     parts.push_back(binary(ScalarOp::add, {8}, kX, f32_at(kFeed, 64 + 32 * i, {1}),
                            f32_at(kState, 32 * i, {1})));
-  const auto fused = fuse_nests(std::move(parts), kLocal, {});
+  const auto fused = fuse_nests(std::move(parts), is_local, {});
   EXPECT_GT(fused.size(), 2U);
   EXPECT_LT(fused.size(), 10U);
 }

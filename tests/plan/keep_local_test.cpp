@@ -68,7 +68,7 @@ TEST(KeepLocal, OfManySmallStatesTheFirstAreCopied) {
     parts.push_back(copy(f32_at(10 + 2 * i, 0), f32_at(11 + 2 * i, 0)));
     source.swaps.push_back({10 + 2 * i, 11 + 2 * i});
   }
-  keep_local(parts, kArena, {}, source);
+  keep_local(parts, is_local, {}, source);
   EXPECT_EQ(source.states.size(), 64U);
   EXPECT_EQ(source.swaps.size(), 136U);
 }
