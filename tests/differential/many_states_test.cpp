@@ -112,7 +112,8 @@ TEST_F(ManyStates, GiveTheCompilerWhatGrowsLikeThem) {
   for (const std::int64_t lanes : {1, 16, 64}) {
     const auto small = bind(250, lanes, 3, true), large = bind(500, lanes, 3, true);
     ASSERT_TRUE(small != nullptr && large != nullptr);
-    const jit::CodeSize few = small->loops[0].body_code.code.size, many = large->loops[0].body_code.code.size;
+    const jit::CodeSize few = small->loops[0].body_code.code.size,
+                        many = large->loops[0].body_code.code.size;
     ASSERT_GT(few.instructions, 0U);
     EXPECT_LE(many.instructions, few.instructions * 5 / 2) << lanes << " lanes";
     EXPECT_LE(many.instructions, 500 * kInstructionsOfState) << lanes << " lanes";
