@@ -27,6 +27,8 @@ def onnxruntime_session(path, optimize=True, threads=1):
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
+    # Its threads wait awake within a run, and not in the samples of others that follow it.
+    options.add_session_config_entry("session.force_spinning_stop", "1")
     if not optimize:
         level = onnxruntime.GraphOptimizationLevel
         options.graph_optimization_level = level.ORT_DISABLE_ALL
