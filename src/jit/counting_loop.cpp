@@ -1,6 +1,11 @@
 #include "jit/counting_loop.h"
 
 namespace scanloom::jit {
+namespace {
+
+constexpr unsigned kCacheLine = 64;  // bytes
+
+}  // namespace
 
 std::vector<llvm::Value*> emit_counting_loop(llvm::IRBuilder<>& builder, llvm::Value* first,
                                              llvm::Value* last, llvm::Value* step,
@@ -39,6 +44,18 @@ std::vector<llvm::Value*> counted(llvm::IRBuilder<>& builder, CountRange range,
   if (range.first + range.step >= range.last) return pass(number(range.first), carried);
   return emit_counting_loop(builder, number(range.first), number(range.last), number(range.step),
                             std::move(carried), pass);
+}
+
+void align_loop(llvm::BranchInst& back) {
+  llvm::LLVMContext& context = back.getContext();
+  const auto line = llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), kCacheLine);
+  llvm::MDNode* const aligned = llvm::MDNode::get(
+      context,
+      {llvm::MDString::get(context, "llvm.loop.align"), llvm::ConstantAsMetadata::get(line)});
+  // A loop's identifier is a node that names itself first.
+  llvm::MDNode* const loop = llvm::MDNode::getDistinct(context, {nullptr, aligned});
+  loop->replaceOperandWith(0, loop);
+  back.setMetadata(llvm::LLVMContext::MD_loop, loop);
 }
 
 }  // namespace scanloom::jit

@@ -26,4 +26,8 @@ struct CountRange {
 std::vector<llvm::Value*> counted(llvm::IRBuilder<>& builder, CountRange range,
                                   std::vector<llvm::Value*> carried, const Pass& pass);
 
+/// Lets the loop that the branch goes back to begin with a line of the cache. Of a body of few
+/// instructions the branch may else lie across two lines, and each pass take a cycle longer.
+void align_loop(llvm::BranchInst& back);
+
 }  // namespace scanloom::jit

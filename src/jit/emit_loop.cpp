@@ -226,7 +226,7 @@ class LoopEmitter {
     close_phis(states.uniform, next.uniform, steps);
     for (std::size_t i = 0; i < blocks_.size(); ++i)
       close_phis(states.of_blocks[i], next.of_blocks[i], steps);
-    builder_.CreateCondBr(goes_on(next_step), steps, after);
+    align_loop(*builder_.CreateCondBr(goes_on(next_step), steps, after));
     builder_.SetInsertPoint(after);
     store_states(next, at_lane(loop_.carried_out, lane));
   }
