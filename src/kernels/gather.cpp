@@ -22,6 +22,28 @@ struct Schedule {
   std::int64_t data_step = 0, y_step = 0;  ///< in bytes, from index to index
 };
 
+Status fail_outside(const Call& call, std::int64_t index, std::int64_t size) {
+  return call.fail("index {} is outside an axis of {} elements", index, size);
+}
+
+// Blocks of one element.
+template <class Index, class T>
+Status run_elements(const Call& call) noexcept {
+  const Schedule& plan = *static_cast<const Schedule*>(call.prepared);
+  const Index* const indices = call.in(1).data<const Index>();
+  const T* const data = call.in(0).data<const T>();
+  T* const y = call.out(0).data<T>();
+  constexpr std::int64_t kBytes = sizeof(T);
+  const std::int64_t data_step = plan.data_step / kBytes, y_step = plan.y_step / kBytes;
+  const std::int64_t size = plan.size, count = plan.count;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t index = indices[i];
+    if (index < -size || index >= size) return fail_outside(call, index, size);
+    y[i * y_step] = data[(index < 0 ? index + size : index) * data_step];
+  }
+  return Status::ok;
+}
+
 template <class Index>
 Status run(const Call& call) noexcept {
   const Schedule& plan = *static_cast<const Schedule*>(call.prepared);
@@ -30,11 +52,17 @@ Status run(const Call& call) noexcept {
   std::byte* y = call.out(0).data<std::byte>();
   for (std::int64_t i = 0; i < plan.count; ++i, y += plan.y_step) {
     const std::int64_t index = indices[i];
-    if (index < -plan.size || index >= plan.size)
-      return call.fail("index {} is outside an axis of {} elements", index, plan.size);
+    if (index < -plan.size || index >= plan.size) return fail_outside(call, index, plan.size);
     run_copy(plan.block, data + (index < 0 ? index + plan.size : index) * plan.data_step, y);
   }
   return Status::ok;
+}
+
+template <class Index>
+tensor::KernelFn run_of(std::int64_t block_elements, std::int64_t bytes) {
+  if (block_elements == 1 && bytes == 4) return run_elements<Index, std::uint32_t>;
+  if (block_elements == 1 && bytes == 8) return run_elements<Index, std::uint64_t>;
+  return run<Index>;
 }
 
 Prepared prepare(const PrepareCtx& ctx) {
@@ -63,8 +91,10 @@ Prepared prepare(const PrepareCtx& ctx) {
   plan->count = indices.elements();
   plan->data_step = data.strides[axis] * bytes;
   plan->y_step = step * bytes;
-  const bool narrow = indices.dtype == DType::i32;
-  return {.state = std::move(plan), .run = narrow ? run<std::int32_t> : run<std::int64_t>};
+  const std::int64_t elements = block.elements();
+  return {.state = std::move(plan),
+          .run = indices.dtype == DType::i32 ? run_of<std::int32_t>(elements, bytes)
+                                             : run_of<std::int64_t>(elements, bytes)};
 }
 
 }  // namespace

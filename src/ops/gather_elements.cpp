@@ -34,7 +34,7 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
-template <class T>
+template <class T, class Index>
 tensor::Status gather(const tensor::Call& call) {
   const Operand &data = call.in(0), &indices = call.in(1), &y = call.out(0);
   const int axis = checked_axis(call.attrs[kAxis], data.rank);
@@ -45,20 +45,27 @@ tensor::Status gather(const tensor::Call& call) {
   rows.add(others.data());
   rows.add(indices.strides);
   rows.add(y.strides);
-  for (rows.start(); !rows.done(); rows.next())
+  rows.start();
+  const std::int64_t from_step = rows.step(0), index_step = rows.step(1), to_step = rows.step(2);
+  for (; !rows.done(); rows.next()) {
+    const T* const from = data.data<const T>() + rows.offset(0);
+    const Index* const index = indices.data<const Index>() + rows.offset(1);
+    T* const to = y.data<T>() + rows.offset(2);
     for (std::int64_t i = 0; i < rows.length(); ++i) {
-      const std::int64_t index = index_at(indices, rows.offset(1) + i * rows.step(1));
-      const std::int64_t position = position_of(index, size);
-      if (position < 0) return call.fail("index {} is outside an axis of {} elements", index, size);
-      y.data<T>()[rows.offset(2) + i * rows.step(2)] =
-          data.data<const T>()[rows.offset(0) + i * rows.step(0) + position * stride];
+      const std::int64_t position = position_of(index[i * index_step], size);
+      if (position < 0)
+        return call.fail("index {} is outside an axis of {} elements", index[i * index_step], size);
+      to[i * to_step] = from[i * from_step + position * stride];
     }
+  }
   return tensor::Status::ok;
 }
 
 tensor::Status reference(const tensor::Call& call) noexcept {
-  return tensor::visit_bytes(call.out(0).dtype,
-                             [&]<class T>(std::type_identity<T>) { return gather<T>(call); });
+  return tensor::visit_bytes(call.out(0).dtype, [&]<class T>(std::type_identity<T>) {
+    return visit_index(
+        call.in(1), [&]<class Index>(std::type_identity<Index>) { return gather<T, Index>(call); });
+  });
 }
 
 }  // namespace

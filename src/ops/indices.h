@@ -2,10 +2,19 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
+#include <utility>
 
 #include "tensor/call.h"
 
 namespace scanloom::ops {
+
+/// f(std::type_identity<I>) with the type of the indices, i32 or i64.
+template <class F>
+auto visit_index(const tensor::Operand& indices, F&& f) {
+  if (indices.dtype == DType::i32) return f(std::type_identity<std::int32_t>{});
+  return f(std::type_identity<std::int64_t>{});
+}
 
 /// Element `at` elements behind the first. Precondition: the dtype is i64 or i32.
 [[nodiscard]] inline std::int64_t index_at(const tensor::Operand& operand, std::int64_t at) {

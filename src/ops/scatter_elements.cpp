@@ -46,8 +46,9 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return {};
 }
 
-template <class T>
-tensor::Status scatter(const tensor::Call& call, Reduction reduction) {
+/// update(there, with) for each element and its update.
+template <class T, class Index, class Update>
+tensor::Status scatter(const tensor::Call& call, const Update& update) {
   const Operand &indices = call.in(1), &updates = call.in(2), &y = call.out(0);
   const int axis = checked_axis(call.attrs[kAxis], y.rank);
   const std::int64_t size = y.dims[axis], stride = y.strides[axis];
@@ -57,28 +58,45 @@ tensor::Status scatter(const tensor::Call& call, Reduction reduction) {
   rows.add(others.data());
   rows.add(indices.strides);
   rows.add(updates.strides);
-  for (rows.start(); !rows.done(); rows.next())
+  rows.start();
+  const std::int64_t to_step = rows.step(0), index_step = rows.step(1), from_step = rows.step(2);
+  for (; !rows.done(); rows.next()) {
+    T* const to = y.data<T>() + rows.offset(0);
+    const Index* const index = indices.data<const Index>() + rows.offset(1);
+    const T* const from = updates.data<const T>() + rows.offset(2);
     for (std::int64_t i = 0; i < rows.length(); ++i) {
-      const std::int64_t index = index_at(indices, rows.offset(1) + i * rows.step(1));
-      const std::int64_t position = position_of(index, size);
-      if (position < 0) return call.fail("index {} is outside an axis of {} elements", index, size);
-      T& there = y.data<T>()[rows.offset(0) + i * rows.step(0) + position * stride];
-      const T update = updates.data<const T>()[rows.offset(2) + i * rows.step(2)];
-      there = reduction == Reduction::none ? update : combine(reduction, there, update);
+      const std::int64_t position = position_of(index[i * index_step], size);
+      if (position < 0)
+        return call.fail("index {} is outside an axis of {} elements", index[i * index_step], size);
+      T& there = to[i * to_step + position * stride];
+      there = update(there, from[i * from_step]);
     }
+  }
   return tensor::Status::ok;
+}
+
+template <class T, class Update>
+tensor::Status scatter_any(const tensor::Call& call, const Update& update) {
+  return visit_index(call.in(1), [&]<class Index>(std::type_identity<Index>) {
+    return scatter<T, Index>(call, update);
+  });
 }
 
 tensor::Status reference(const tensor::Call& call) noexcept {
   if (!tensor::is_same_place(call.in(0), call.out(0)))
     tensor::copy_in_order(call.in(0), call.out(0));
-  const auto reduction = reduction_of(call.attrs[kReduction].text());
-  if (reduction.value_or(Reduction::none) != Reduction::none)
-    return tensor::visit_dtype(call.out(0).dtype, [&]<class T>(std::type_identity<T>) {
-      return scatter<T>(call, *reduction);
+  const auto reduction = reduction_of(call.attrs[kReduction].text()).value_or(Reduction::none);
+  if (reduction == Reduction::none)
+    return tensor::visit_bytes(call.out(0).dtype, [&]<class T>(std::type_identity<T>) {
+      return scatter_any<T>(call, [](const T&, const T& update) { return update; });
     });
-  return tensor::visit_bytes(call.out(0).dtype, [&]<class T>(std::type_identity<T>) {
-    return scatter<T>(call, Reduction::none);
+  return tensor::visit_dtype(call.out(0).dtype, [&]<class T>(std::type_identity<T>) {
+    if (reduction == Reduction::add)  // by far the commonest, free of a choice per element
+      return scatter_any<T>(call, [](const T& there, const T& update) {
+        return combine(Reduction::add, there, update);
+      });
+    return scatter_any<T>(
+        call, [&](const T& there, const T& update) { return combine(reduction, there, update); });
   });
 }
 
