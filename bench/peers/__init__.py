@@ -12,6 +12,7 @@ from harness import Engine, Peer
 from peers import onednn_products
 
 SCANS = "pytensor_scans"  # the module of PyTensor's loops; pytensor_gradients is the usual one
+LOOPS = "jax_loops"  # further loops of JAX's
 
 threads = 1  # of those peers that are told once per process; set before the first of them runs
 

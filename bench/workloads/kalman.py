@@ -1,5 +1,5 @@
-"""Kalman filter in float64: a point in the plane with its velocity, whose place is measured. The
-inverse of two by two is written out."""
+"""Kalman filter in float64: a point in the plane with its velocity, whose place is measured; and
+the smoother of Rauch, Tung and Striebel, a Scan backwards behind it. Inverses are written out."""
 
 import numpy as np
 
@@ -22,8 +22,21 @@ def _invert(body, m):
     return body("Reshape", body("Div", adjugate, determinant), body.constant(np.array([2, 2])))
 
 
-def write(path):
-    graph = Graph()
+def _invert_blocks(body, m):
+    """Of a symmetric 4x4 matrix, by its blocks of 2x2."""
+    rows = body.many("Split", m, outputs=2, axis=0)
+    (a, b), (c, d) = (body.many("Split", row, outputs=2, axis=1) for row in rows)
+    inverse = _invert(body, a)
+    left, right = body("MatMul", c, inverse), body("MatMul", inverse, b)
+    rest = _invert(body, body("Sub", d, body("MatMul", c, right)))
+    across, down = body("MatMul", right, rest), body("MatMul", rest, left)
+    corner = body("Add", inverse, body("MatMul", across, left))
+    upper = body("Concat", corner, body("Neg", across), axis=1)
+    return body("Concat", upper, body("Concat", body("Neg", down), rest, axis=1), axis=0)
+
+
+def _filter(graph, keeps_covariances=False):
+    """A Scan over what is seen: the last mean and covariance, then all means, and covariances."""
     column, square = [STATES, 1], [STATES, STATES]
     x_start = graph.input("x_start", column, F64)
     p_start = graph.input("p_start", square, F64)
@@ -40,12 +53,50 @@ def write(path):
     error = body("Sub", z, body("MatMul", h, predicted))
     mean = body("Add", predicted, body("MatMul", gain, error))
     known = body("MatMul", gain, body("Transpose", cross, perm=[1, 0]))
+    covariance = body("Sub", ahead, known)
     body.output(mean, column, F64)
-    body.output(body("Sub", ahead, known), square, F64)
+    body.output(covariance, square, F64)
     body.output(mean, column, F64)
-    _, covariance, means = graph.scan(body, [x_start, p_start], [seen])
-    graph.output(means, ["steps", *column], F64)
-    graph.output(covariance, square, F64)
+    if keeps_covariances:
+        body.output(covariance, square, F64)
+    return graph.scan(body, [x_start, p_start], [seen])
+
+
+def write(path):
+    graph = Graph()
+    _, covariance, means = _filter(graph)
+    graph.output(means, ["steps", STATES, 1], F64)
+    graph.output(covariance, [STATES, STATES], F64)
+    graph.save(path)
+
+
+def write_smoother(path):
+    """All means given everything that is seen, and the first covariance."""
+    graph, column, square = Graph(), [STATES, 1], [STATES, STATES]
+    last, covariance, means, covariances = _filter(graph, keeps_covariances=True)
+    f, f_back, q = (graph.constant(m) for m in (F, F.T.copy(), Q))
+    first, end, axis = (graph.constant(np.array([n])) for n in (0, -1, 0))
+    scanned = [graph("Slice", rows, first, end, axis) for rows in (means, covariances)]
+    body = graph.body()
+    x_next, p_next = body.input("x_next", column, F64), body.input("p_next", square, F64)
+    x, p = body.input("x", column, F64), body.input("p", square, F64)
+    cross = body("MatMul", p, f_back)
+    ahead = body("Add", body("MatMul", f, cross), q)
+    gain = body("MatMul", cross, _invert_blocks(body, ahead))
+    moved = body("Sub", x_next, body("MatMul", f, x))
+    spread = body("MatMul", body("MatMul", gain, body("Sub", p_next, ahead)),
+                  body("Transpose", gain, perm=[1, 0]))
+    mean = body("Add", x, body("MatMul", gain, moved))
+    body.output(mean, column, F64)
+    body.output(body("Add", p, spread), square, F64)
+    body.output(mean, column, F64)
+    _, smoothed, rows = graph.scan(
+        body, [last, covariance], scanned, scan_input_directions=[1, 1],
+        scan_output_directions=[1],
+    )
+    last_row = graph("Unsqueeze", last, first)
+    graph.output(graph("Concat", rows, last_row, axis=0), ["steps", *column], F64)
+    graph.output(smoothed, square, F64)
     graph.save(path)
 
 
@@ -77,3 +128,31 @@ def plain(place, feeds, fast=False):
     means, p = np.empty((len(seen), STATES, 1)), np.empty((STATES, STATES))
     arguments = [len(seen), F, H, Q, R, feeds["x_start"], feeds["p_start"], seen, p, means]
     return place.baseline.engine("kalman", arguments, [means, p], fast)
+
+
+def smoother_reference(feeds):
+    """Bryson and Frazier's form: backwards go what the filter's errors say of the states, and no
+    covariance of a prediction is inverted."""
+    x, p, steps = feeds["x_start"], feeds["p_start"], []
+    for z in feeds["seen"]:
+        x, p = F @ x, F @ p @ F.T + Q
+        error, spread = z - H @ x, H @ p @ H.T + R
+        gain = np.linalg.solve(spread, H @ p).T
+        x, p = x + gain @ error, p - gain @ spread @ gain.T
+        steps.append((x, p, H.T @ np.linalg.inv(spread), error, np.eye(STATES) - gain @ H))
+    told, sure, rows = np.zeros((STATES, 1)), np.zeros((STATES, STATES)), []
+    for x, p, weight, error, kept in reversed(steps):
+        rows.append(x - p @ told)
+        first = p - p @ sure @ p
+        told = F.T @ (kept.T @ told - weight @ error)
+        sure = F.T @ (kept.T @ sure @ kept + weight @ H) @ F
+    return [np.stack(rows[::-1]), first]
+
+
+def plain_smoother(place, feeds, fast=False):
+    seen = feeds["seen"]
+    means, covariance = np.empty((len(seen), STATES, 1)), np.empty((STATES, STATES))
+    covariances = np.empty((len(seen), STATES, STATES))
+    arguments = [len(seen), F, H, Q, R, feeds["x_start"], feeds["p_start"], seen, covariances,
+                 covariance, means]
+    return place.baseline.engine("kalman_smoother", arguments, [means, covariance], fast)

@@ -1,4 +1,5 @@
-"""bench/: the comparison of two builds, the picture, and what --sizes selects."""
+"""bench/: the comparison of two builds, the picture, what --sizes selects, and workloads that every
+engine of the project computes right."""
 
 import importlib.util
 import json
@@ -14,6 +15,7 @@ BENCH = PROJECT / "bench"
 sys.path.insert(0, str(BENCH))
 
 import harness  # noqa: E402
+import native  # noqa: E402
 import picture  # noqa: E402
 import selection  # noqa: E402
 
@@ -164,3 +166,25 @@ def test_sizes_outside_of_a_table_are_all_combinations_of_what_is_named():
     assert further("h=128") == []
     assert further("h=128,512", "b=1,2") == [{"b": 1, "h": 512}, {"b": 2, "h": 128},
                                              {"b": 2, "h": 512}]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def baseline(tmp_path_factory):
+    return native.Baseline(tmp_path_factory.mktemp("baseline"))
+
+
+@pytest.mark.parametrize("name", [
+    "cascade/", "crf", "ctc", "dopri", "heat", "hmc", "pagerank", "rts_smoother", "sinkhorn",
+    "thomas",
+])  # fmt: skip
+def test_loops_compiled_stepped_and_in_c_give_the_reference(name, baseline, tmp_path):
+    place = harness.Place(tmp_path, None, None, {}, baseline, only=[name])
+    found = []
+    for _, module in selection.modules(place):
+        for question in selection.selected(module, place, "wall"):
+            engines = [question.ours, *(peer.engine for peer in question.peers)]
+            for engine in engines:
+                if engine.name in ("scanloom", "C loop", "C fast"):
+                    harness.check(question, engine)
+                    found.append(engine.execution or engine.name)
+    assert sorted(found) == ["C fast", "C loop", "compiled", "stepped"]
