@@ -38,9 +38,9 @@ class Targets:
 SIZES = {
     (1, 4): (1_000, Targets(1 / 8, 0.6), Targets()),
     (1, 32): (1_000, Targets(1 / 8, 0.6), Targets()),
-    (1, 128): (500, Targets(1 / 3.5, 0.85), Targets(NOT_BEHIND, NOT_BEHIND)),
-    (1, 256): (200, Targets(1 / 3, 0.8), Targets(NOT_BEHIND, NOT_BEHIND, 0.55)),
-    (32, 128): (50, Targets(NOT_BEHIND, NOT_BEHIND), Targets(NOT_BEHIND, NOT_BEHIND)),
+    (1, 128): (1_000, Targets(1 / 3.5, 0.85), Targets(NOT_BEHIND, NOT_BEHIND)),
+    (1, 256): (1_000, Targets(1 / 3, 0.8), Targets(NOT_BEHIND, NOT_BEHIND, 0.55)),
+    (32, 128): (100, Targets(NOT_BEHIND, NOT_BEHIND), Targets(NOT_BEHIND, NOT_BEHIND)),
 }
 
 

@@ -9,7 +9,7 @@ from workloads import hmm
 
 NAMES = ("hmm_forward", "viterbi")
 
-STEPS = 500
+STEPS = 10_000
 FORWARD_TARGET, VITERBI_TARGET = 0.6, 0.7
 
 

@@ -10,7 +10,7 @@ from workloads import iteration
 
 NAMES = ("lorenz", "power_iteration")
 
-LORENZ_STEPS = 500
+LORENZ_STEPS = 10_000
 LORENZ_TARGET, POWER_TARGET = 0.7, 0.8
 
 

@@ -10,7 +10,7 @@ from workload import Workload, ask
 from workloads import rbm
 
 NAMES = ("rbm",)
-STEPS = 10
+STEPS = 100
 TARGET = 1.1
 SHARE_TOLERANCE = 0.02
 

@@ -7,7 +7,7 @@ from workloads import selective_scan
 
 NAMES = ("selective_scan",)
 
-STEPS = 256
+STEPS = 2_048
 TARGET = 0.3
 
 
