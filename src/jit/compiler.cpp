@@ -138,12 +138,15 @@ Expected<MachineCode> build(const std::string& name, Isa isa, const char* symbol
       size};
 }
 
-Expected<void> check_statements(const std::vector<Statement>& statements) {
+/// Also that no more than `levels` blocks lie around each other, so that whatever recurses ends.
+Expected<void> check_statements(const std::vector<Statement>& statements, int levels) {
+  if (levels < 0 && !statements.empty())
+    return fail(Code::internal, "blocks of a body lie more than {} deep", kMaxStatementDepth);
   for (const Statement& statement : statements) {
     SCANLOOM_CHECK_OK(check_supported(statement.nest.program));
     for (const Fold& fold : statement.nest.folds) SCANLOOM_CHECK_OK(check_supported(fold.program));
-    SCANLOOM_CHECK_OK(check_statements(statement.inner));
-    SCANLOOM_CHECK_OK(check_statements(statement.otherwise));
+    SCANLOOM_CHECK_OK(check_statements(statement.inner, levels - 1));
+    SCANLOOM_CHECK_OK(check_statements(statement.otherwise, levels - 1));
   }
   return {};
 }
@@ -170,7 +173,7 @@ Expected<CompiledLoop> compile_loop(const LoopSource& source) {
 }
 
 Expected<CompiledBody> compile_body(const BodySource& source) {
-  SCANLOOM_CHECK_OK(check_statements(source.statements));
+  SCANLOOM_CHECK_OK(check_statements(source.statements, kMaxStatementDepth));
   Programs programs;
   add_programs(source.statements, programs);
   SCANLOOM_TRY(MachineCode code, build("body", source.isa, kBodySymbol, programs,

@@ -6,9 +6,7 @@
 #include <cstddef>
 #include <set>
 
-#include "jit/emit_memory.h"
-#include "jit/emit_nest.h"
-#include "jit/emit_program.h"
+#include "jit/body_builder.h"
 
 namespace scanloom::jit {
 namespace {
@@ -18,13 +16,13 @@ constexpr std::uint64_t kLocalAlignment = 64;
 constexpr std::size_t kMostSlotsInRegisters = 64;
 
 static_assert(offsetof(BodyFrame, slots) == 0 && offsetof(BodyFrame, calls) == 8 &&
-              offsetof(BodyFrame, failed_call) == 16 && offsetof(BodyFrame, numbers) == 24);
+              offsetof(BodyFrame, failed_call) == 16);
 
 /// One loop over the steps; in it the statements in their order, then the moves of the slots.
-class BodyEmitter {
+class BodyEmitter : BodyBuilder {
  public:
   BodyEmitter(llvm::Module& module, const BodySource& source, unsigned vector_bytes)
-      : source_(source), builder_(module.getContext()) {
+      : BodyBuilder(module.getContext()), source_(source) {
     target_.vector_bytes = vector_bytes;
     llvm::Type* const i64 = builder_.getInt64Ty();
     auto* type = llvm::FunctionType::get(i64, {builder_.getPtrTy(), i64, i64}, false);
@@ -44,7 +42,7 @@ class BodyEmitter {
     target_.registers = source_.isa == Isa::avx512 || source_.isa == Isa::neon ? 32 : 16;
     if (spends_time_) {
       time_left_ = builder_.CreateAlloca(builder_.getInt64Ty());
-      builder_.CreateStore(load_time_left(), time_left_);
+      reset_time_left();
     }
     for (const std::int64_t bytes : source_.locals) target_.locals.push_back(local(bytes));
     for (const LocalState& state : source_.states) copy(state, place_of(state), now(state));
@@ -85,24 +83,9 @@ class BodyEmitter {
   }
 
  private:
-  llvm::BasicBlock* block(const char* name) {
-    return llvm::BasicBlock::Create(builder_.getContext(), name, function_);
-  }
-
-  llvm::Value* place(llvm::Value* base, std::size_t bytes) {
-    return add_bytes(builder_, base, builder_.getInt64(bytes));
-  }
-
-  llvm::Value* field(std::size_t offset) {
-    return builder_.CreateLoad(builder_.getPtrTy(), place(function_->getArg(0), offset));
-  }
-
   llvm::Value* slot_of_run(std::int32_t index) {
     return place(slots_, static_cast<std::size_t>(index) * sizeof(std::byte*));
   }
-
-  /// The place of a slot that moves.
-  llvm::Value* slot(std::int32_t index) { return target_.slots.at(index); }
 
   /// Which slots the code uses, which of them it moves, and whether it calls kernels.
   void collect_slots() {
@@ -157,6 +140,10 @@ class BodyEmitter {
       if (statement.kind == Statement::Kind::pick) add(statement.pick.index.slot);
       if (statement.kind == Statement::Kind::branch) add(statement.condition.slot);
       if (statement.kind == Statement::Kind::set) add_set(statement.set);
+      for (const auto* operand :
+           {&statement.loop.trip_count, &statement.loop.condition, &statement.loop.keep_going})
+        if (*operand) add((*operand)->slot);
+      for (const SlotSet& set : statement.loop.skipped) add_set(set);
       for (const SlotSet& set : statement.loop.before) add_set(set);
       for (const SlotSet& set : statement.loop.after) add_set(set);
       for (const SlotMove& move : statement.loop.moves) slots_moved_.insert(move.slot);
@@ -199,10 +186,6 @@ class BodyEmitter {
     builder_.CreateMemCpy(to, llvm::MaybeAlign(), from, llvm::MaybeAlign(), bytes);
   }
 
-  llvm::Value* load_flag(const NestOperand& operand) {
-    return load_lanes(builder_, DType::boolean, base_of(operand), 0, 1);
-  }
-
   void emit_call(std::int32_t index) {
     llvm::Value* const hot =
         place(calls_, static_cast<std::size_t>(index) * sizeof(tensor::HotCall));
@@ -216,21 +199,8 @@ class BodyEmitter {
     llvm::BasicBlock* const fine = block("fine");
     builder_.CreateCondBr(builder_.CreateIsNull(status), fine, failed);
     builder_.SetInsertPoint(failed);
-    llvm::Value* const frame = function_->getArg(0);
-    builder_.CreateStore(builder_.getInt64(static_cast<std::uint64_t>(index)),
-                         place(frame, offsetof(BodyFrame, failed_call)));
-    for (std::size_t level = 0; level < std::min(open_steps_.size(), kLevelsTold); ++level)
-      builder_.CreateStore(open_steps_[level], place(frame, offsetof(BodyFrame, failed_steps) +
-                                                                level * sizeof(std::int64_t)));
-    builder_.CreateRet(builder_.getInt64(static_cast<std::uint64_t>(kBodyFault)));
+    fail_with(index);
     builder_.SetInsertPoint(fine);
-  }
-
-  void move_slots(const std::vector<SlotMove>& moves) {
-    for (const SlotMove& move : moves) {
-      llvm::Value* const moved = add_bytes(builder_, pointer_of(move.slot), number(move.bytes));
-      builder_.CreateStore(moved, slot(move.slot));
-    }
   }
 
   void swap_slots() {
@@ -242,11 +212,7 @@ class BodyEmitter {
     }
   }
 
-  llvm::Value* number(std::int64_t value) { return number_of(builder_, target_.numbers, value); }
-
-  llvm::Value* pointer_of(std::int32_t index) { return jit::pointer_of(builder_, target_, index); }
-
-  // Statements. The planner bounds how deep they nest.
+  // Statements. They recurse no deeper than kMaxStatementDepth.
 
   void emit_statements(const std::vector<Statement>& statements) {
     // What is known holds in straight code only; calls know nothing of the code's own memory.
@@ -305,21 +271,10 @@ class BodyEmitter {
     }
   }
 
-  llvm::Value* load_time_left() {
-    return builder_.CreateLoad(builder_.getInt64Ty(),
-                               place(function_->getArg(0), offsetof(BodyFrame, time_left)));
-  }
-
   /// The sum lies in a register: it is the function's own.
   void spend(std::int64_t nanoseconds) {
     llvm::Value* const left = builder_.CreateLoad(builder_.getInt64Ty(), time_left_);
     builder_.CreateStore(builder_.CreateSub(left, number(nanoseconds)), time_left_);
-  }
-
-  llvm::Value* base_of(const NestOperand& operand) {
-    llvm::Value* const base =
-        operand.slot < 0 ? target_.locals[local_index(operand.slot)] : pointer_of(operand.slot);
-    return place(base, static_cast<std::size_t>(operand.offset));
   }
 
   /// The kernel tells what is wrong with an index. It reads and writes slots of the run, so the
@@ -363,12 +318,6 @@ class BodyEmitter {
     builder_.SetInsertPoint(after);
   }
 
-  llvm::Value* place_of(const SlotSet& set) {
-    return add_bytes(builder_, pointer_of(set.from), number(set.offset));
-  }
-
-  void emit_set(const SlotSet& set) { builder_.CreateStore(place_of(set), slot(set.slot)); }
-
   void emit_branch(const Statement& branch) {
     llvm::BasicBlock* const yes = block("then");
     llvm::BasicBlock* const no = block("otherwise");
@@ -384,43 +333,15 @@ class BodyEmitter {
   }
 
   void emit_loop(const Statement& statement) {
-    const InnerLoop& loop = statement.loop;
-    for (const SlotSet& set : loop.before) emit_set(set);
-    llvm::BasicBlock* const before = builder_.GetInsertBlock();
-    llvm::BasicBlock* const again = block("inner");
-    builder_.CreateBr(again);
-    builder_.SetInsertPoint(again);
-    llvm::PHINode* const step = builder_.CreatePHI(builder_.getInt64Ty(), 2, "inner_step");
-    step->addIncoming(builder_.getInt64(0), before);
-    open_steps_.push_back(step);
+    OpenLoop open = begin_loop(statement.loop);
     emit_statements(statement.inner);
-    open_steps_.pop_back();
-    move_slots(loop.moves);
-    llvm::Value* const is_first = builder_.CreateIsNull(step);
-    for (const InnerState& state : loop.states) {
-      llvm::Value* const read = pointer_of(state.argument);
-      builder_.CreateStore(pointer_of(state.next), slot(state.argument));
-      // What the first step read is not the loop's to write.
-      builder_.CreateStore(builder_.CreateSelect(is_first, place_of(state.second), read),
-                           slot(state.next));
-    }
-    llvm::Value* const next = builder_.CreateAdd(step, builder_.getInt64(1));
-    step->addIncoming(next, builder_.GetInsertBlock());
-    llvm::BasicBlock* const after = block("left");
-    builder_.CreateCondBr(builder_.CreateICmpSLT(next, number(loop.trips)), again, after);
-    builder_.SetInsertPoint(after);
-    for (const SlotSet& set : loop.after) emit_set(set);
+    end_loop(open);
   }
 
   const BodySource& source_;
-  llvm::IRBuilder<> builder_;
-  NestTarget target_;
-  llvm::Function* function_ = nullptr;
   llvm::Value* slots_ = nullptr;
   std::set<std::int32_t> slots_used_, slots_moved_;
-  std::vector<llvm::Value*> open_steps_;  ///< of the body, then of the loops that are being emitted
   bool has_calls_ = false, own_slots_ = true, spends_time_ = false;
-  llvm::Value* time_left_ = nullptr;
   llvm::Value* calls_ = nullptr;
 };
 

@@ -157,12 +157,26 @@ struct InnerState {
   friend bool operator==(const InnerState&, const InnerState&) = default;
 };
 
-/// A loop inside a step, of as many steps as is known, one at least.
+/// A loop inside a step: of as many steps as is known, or as the run decides.
 struct InnerLoop {
-  std::int64_t trips = 1;  ///< may be told
+  std::int64_t trips = 1;                 ///< may be told; 1 at least, where nothing below is set
+  std::optional<NestOperand> trip_count;  ///< an i64, in the place of `trips`
+  /// A count that is no smaller, and `trips` where it is that, means no end: then there are as many
+  /// steps as slices, if there are slices, or as BodyFrame allows.
+  std::int64_t endless = std::numeric_limits<std::int64_t>::max();
+  std::int64_t slices = -1;               ///< may be told; more steps are a fault; -1: none
+  std::optional<NestOperand> condition;   ///< a boolean; false: no step is taken
+  std::optional<NestOperand> keep_going;  ///< a boolean; false: the last step is behind us
   std::vector<SlotSet> before, after;
+  std::vector<SlotSet> skipped;  ///< in the place of both where no step is taken
   std::vector<SlotMove> moves;
   std::vector<InnerState> states;
+  /// Of loops whose number of steps nobody knows beforehand: what a step counts for in
+  /// BodyFrame::steps_to_look, with the counted loops inside. 0: the loop is counted.
+  std::int64_t weight = 0;  ///< may be told
+  std::int32_t index = 0;   ///< in BodyFrame::steps_to_look; told where it is at fault
+
+  [[nodiscard]] bool is_counted() const { return weight == 0; }
   friend bool operator==(const InnerLoop&, const InnerLoop&) = default;
 };
 
@@ -213,8 +227,11 @@ constexpr std::int32_t local_slot(std::size_t index) {
 }
 constexpr std::size_t local_index(std::int32_t slot) { return static_cast<std::size_t>(-1 - slot); }
 
+/// How many blocks, branches and loops, lie around a statement at most: the compiler recurses.
+inline constexpr int kMaxStatementDepth = 32;
+
 struct BodySource {
-  std::vector<Statement> statements;
+  std::vector<Statement> statements;      ///< no deeper than kMaxStatementDepth
   std::vector<std::int64_t> locals = {};  ///< bytes of each; contents end with the step
   std::vector<LocalState> states = {};
   std::optional<NestOperand> keep_going;  ///< a boolean; false ends the loop after this step
@@ -229,15 +246,33 @@ struct BodySource {
 /// How many levels of loops tell the step in which a kernel has failed.
 inline constexpr std::size_t kLevelsTold = 8;
 
+/// What BodyFrame::failed_call says where no kernel has failed.
+inline constexpr std::int64_t kStopped = -1;  ///< `look` said so, behind a step of a loop inside
+inline constexpr std::int64_t kTooFewSlices = -2;  ///< a loop inside has fewer slices than steps
+inline constexpr std::int64_t kStepLimit = -3;     ///< a loop inside has reached its limit
+
 /// What a run lends to the code of a body.
 struct BodyFrame {
   std::byte** slots;
   const tensor::HotCall* calls;
-  std::int64_t failed_call;        ///< set where a kernel has found a fault
-  const std::int64_t* numbers;     ///< see told_number
+  std::int64_t failed_call;     ///< set where a kernel has found a fault, or one of the above
+  const std::int64_t* numbers;  ///< see told_number
+  /// By InnerLoop::index, of those that are not counted: how many steps the code may take before it
+  /// looks. It counts down here.
+  std::int64_t* steps_to_look = nullptr;
+  /// Called by the code once there are none left, or no time, behind so many steps of that loop, in
+  /// that step of the body; sets steps_to_look. Whether to go on.
+  bool (*look)(BodyFrame* frame, std::int64_t loop, std::int64_t steps,
+               std::int64_t body_step) = nullptr;
+  /// Steps that an inner loop may take whose number the run decides: one with a trip count, and
+  /// one without an end.
+  std::int64_t most_counted = 0, most_endless = 0;
+  std::int64_t failed_loop = 0;    ///< InnerLoop::index, where no kernel has failed
+  std::int64_t failed_trips = 0;   ///< how many steps it was to take, where it is at fault
   std::uint64_t* ticks = nullptr;  ///< of each statement, where the code is timed
-  /// About how long statements that are counted may take in all: the code returns after the step
-  /// that goes beyond it.
+  /// About how long statements that are counted may take in all: the code looks behind the step of
+  /// an inner loop that is not counted, or returns behind the step of the body, that goes beyond
+  /// it.
   std::int64_t time_left = std::numeric_limits<std::int64_t>::max();
   /// Set along with failed_call: the step of the body, then of each loop inside around the call.
   std::int64_t failed_steps[kLevelsTold] = {};
@@ -268,7 +303,7 @@ struct Plugin {
   /// Whether there is machine code for the program; the error says what is missing.
   Expected<void> (*check)(const tensor::ScalarProgram& program);
 };
-inline constexpr std::uint32_t kPluginVersion = 9;
+inline constexpr std::uint32_t kPluginVersion = 10;
 
 /// Loads the plug-in where a question does. A thread in which code is made must find it loaded:
 /// what it frees at the end of the process has to be younger than what waits for the thread.

@@ -2,6 +2,7 @@
 // all stepped loops are, and start so; the code takes over at the beginning of a step.
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "ops/ops.h"
 #include "plan/binder.h"
@@ -13,11 +14,23 @@ namespace scanloom::plan {
 
 namespace {
 
+bool is_plain(const Spot& spot) { return !spot.is_dynamic() && !spot.is_object(); }
+
+/// Whether all that the loop walks over has as many slices.
+bool slices_agree(const Binding& binding, const BoundLoop& loop) {
+  std::optional<std::int64_t> count;
+  return std::ranges::all_of(loop.scanned, [&](const BoundScanned& port) {
+    const std::int64_t own = slices_of(binding, port);
+    return std::exchange(count, own).value_or(own) == own;
+  });
+}
+
 /// What keeps a loop from being part of the code of the loop around it; empty: nothing.
-std::string why_not_inside(const BoundLoop& loop) {
+std::string why_not_inside(const Binding& binding, const BoundLoop& loop) {
   if (loop.compiled.run != nullptr) return "holds a loop that is compiled by itself";
-  if (loop.trip_count < 1 || loop.condition.present() || loop.keep_going.present())
-    return "holds a loop whose number of steps may change";
+  for (const Spot* const control : {&loop.trip_operand, &loop.condition, &loop.keep_going})
+    if (control->is_dynamic() || control->is_object())
+      return "holds a loop whose trip count or condition has a size that depends on data";
   const bool states_move = std::ranges::any_of(loop.carried, [](const BoundCarried& port) {
     return port.buffer_a == kNone && !port.in_place;
   });
@@ -25,14 +38,16 @@ std::string why_not_inside(const BoundLoop& loop) {
     return port.outer.is_dynamic() || port.argument.is_object();
   });
   const bool rows_move = std::ranges::any_of(loop.stacked, [](const BoundStacked& port) {
-    return port.result.is_dynamic() || port.result.is_object();
+    return port.result.is_object() || (port.result.is_dynamic() && !port.open);
   });
   if (states_move || slices_move || rows_move)
     return "holds a loop over values whose sizes depend on data";
+  if (std::ranges::any_of(loop.stacked, &BoundStacked::open))
+    return "holds a loop of which only the run knows how many rows it stacks";
+  if (loop.trip_count < 0 && !slices_agree(binding, loop))
+    return "holds a loop over sequences of different lengths";
   return {};
 }
-
-bool is_plain(const Spot& spot) { return !spot.is_dynamic() && !spot.is_object(); }
 
 /// The instructions of a loop's body, looked through for what machine code cannot be.
 class BodyCheck {
@@ -42,7 +57,8 @@ class BodyCheck {
   std::vector<Spot> spots;           ///< all that it reads and makes
   std::vector<Spot> spots_in_parts;  ///< of which a step touches a small part
   std::vector<SlotId> state_buffers;
-  std::int64_t inner_steps = 0, most_inner_trips = 0;
+  std::int64_t inner_steps = 0, steps_between_looks = 0, most_inner_trips = 0;
+  bool decides_late = false;
 
   /// Returns what keeps instructions [first, last) from becoming code; empty: nothing.
   std::string look_through(std::size_t first, std::size_t last) {
@@ -76,7 +92,7 @@ class BodyCheck {
       case Op::alias:
         return add_alias(binding_.aliases[instruction.index]);
       case Op::compiled_loop:
-        return why_not_inside(binding_.loops[instruction.index]);
+        return why_not_inside(binding_, binding_.loops[instruction.index]);
       case Op::object_call:
         return "holds a sequence, an optional or a string";
       case Op::fault:
@@ -110,16 +126,21 @@ class BodyCheck {
   }
 
   std::string enter(std::size_t at, const BoundLoop& loop) {
-    if (std::string why = why_not_inside(loop); !why.empty()) return why;
-    if (at < end_of_branches_) return "holds a loop inside a branch";
-    std::int64_t times = std::min(loop.trip_count, kMaxInnerSteps + 1);
+    if (std::string why = why_not_inside(binding_, loop); !why.empty()) return why;
+    const bool counted = has_known_trips(loop) && at >= end_of_branches_;
+    // Of others, each step is followed by a look when it is time.
+    std::int64_t times = counted ? std::min(loop.trip_count, kMaxInnerSteps + 1) : 1;
     for (const Repeat& repeat : repeats_)
       times = std::min(times * repeat.trips, kMaxInnerSteps + 1);
-    inner_steps += times;
-    most_inner_trips = std::max(most_inner_trips, loop.trip_count);
-    if (inner_steps > kMaxInnerSteps)
+    steps_between_looks += times;
+    if (counted && std::ranges::all_of(repeats_, &Repeat::counted)) inner_steps += times;
+    decides_late |= loop.source != nullptr;
+    if (counted) most_inner_trips = std::max(most_inner_trips, loop.trip_count);
+    if (steps_between_looks > kMaxInnerSteps)
       return fmt::format("holds loops of more than {} steps", kMaxInnerSteps);
-    repeats_.push_back({loop.exit, loop.trip_count});
+    repeats_.push_back({loop.exit, counted ? loop.trip_count : 1, counted});
+    for (const Spot* const control : {&loop.trip_operand, &loop.condition, &loop.keep_going})
+      if (control->present()) spots.push_back(*control);
     for (const BoundCarried& port : loop.carried) {
       spots.push_back(port.initial);
       if (!port.in_place) state_buffers.insert(state_buffers.end(), {port.buffer_a, port.buffer_b});
@@ -132,7 +153,8 @@ class BodyCheck {
   /// A loop whose body the instructions at hand are in.
   struct Repeat {
     std::size_t end;
-    std::int64_t trips;
+    std::int64_t trips;  ///< 1 where the run decides
+    bool counted;
   };
 
   const Binding& binding_;
@@ -166,7 +188,7 @@ void Binder::keep_apart(BoundLoop& loop) {
   for (const Spot& spot : check.spots)
     if (spot.buffer != kNone && !is_state(spot))
       bytes += layout(spot).dims.elements() * static_cast<std::int64_t>(dtype_bytes(spot.dtype));
-  const std::int64_t most = check.inner_steps > 0 ? kMaxBytesOfNest : kMaxBytesOfBody;
+  const std::int64_t most = check.steps_between_looks > 0 ? kMaxBytesOfNest : kMaxBytesOfBody;
   if (bytes > most) {
     loop.why_no_body =
         fmt::format("has operands of {} bytes, {} are the most of a compiled body", bytes, most);
@@ -177,6 +199,8 @@ void Binder::keep_apart(BoundLoop& loop) {
       if (spot.buffer != kNone) arena_.use(spot.buffer);
   for (const SlotId slot : check.state_buffers) arena_.use(buffer_of(slot));
   loop.inner_steps = check.inner_steps;
+  loop.steps_between_looks = check.steps_between_looks;
+  loop.decides_late = check.decides_late;
   loop.most_inner_trips = check.most_inner_trips;
 }
 
@@ -186,7 +210,7 @@ double Binder::step_nanoseconds(const BoundLoop& loop) const {
     const Instruction& instruction = out_->code[at];
     if (instruction.op == Op::call) sum += call_nanoseconds(out_->calls[instruction.index]);
   }
-  return sum * (1 + static_cast<double>(loop.inner_steps));
+  return sum * (1 + static_cast<double>(loop.steps_between_looks));
 }
 
 double Binder::whole_step_nanoseconds(const BoundLoop& loop) const {
@@ -266,17 +290,18 @@ void Binder::compile_bodies() {
     if (loop.compiled.run != nullptr) continue;
     const double step = step_nanoseconds(loop);
     if (step > kMaxNanosecondsBetweenLooks && loop.why_no_body.empty())
-      loop.why_no_body = loop.inner_steps > 0
+      loop.why_no_body = loop.steps_between_looks > 0
                              ? "holds loops that take too long between two looks at limits"
                              : "holds parts that take too long between two looks at limits";
     loop.steps_to_compile =
         plan_->options.always_compile ? 1 : steps_worth_compiling(loop.exit - loop.body, step);
     if (loop.exit <= end) {
       // Its steps run in the code of the loop around it, but for those of that loop's first step.
-      loop.steps_to_compile = std::numeric_limits<std::int64_t>::max();
+      if (has_known_trips(loop) && loop.trip_count <= kMaxInnerSteps)
+        loop.steps_to_compile = std::numeric_limits<std::int64_t>::max();
       continue;
     }
-    if (loop.trip_count <= loop.steps_to_compile) continue;
+    if (loop.trip_count <= loop.steps_to_compile || loop.decides_late) continue;
     if (stopped_) return;
     Expected<BodyCode> body = compile_body(*plan_, *out_, loop, may_go_on_);
     if (!body && is_of_limits(body.error())) {

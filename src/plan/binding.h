@@ -164,8 +164,13 @@ struct BoundLoop {
   /// Of the steps after the first, which is stepped; none where the run decides or nothing
   /// compiles.
   BodyCode body_code;
-  std::int64_t inner_steps = 0;       ///< of the loops inside, per step; where it may become code
-  std::int64_t most_inner_trips = 0;  ///< of one of them
+  std::int64_t inner_steps = 0;  ///< of counted loops inside, per step; where it may become code
+  /// Those and, of other loops inside, what a step of each holds: no limit is looked at meanwhile.
+  std::int64_t steps_between_looks = 0;
+  /// A loop inside may become code of its own, with its states in registers: what it takes shows
+  /// which is better.
+  bool decides_late = false;
+  std::int64_t most_inner_trips = 0;  ///< of one that is counted
   std::string why_no_body;  ///< what keeps the body from becoming code; empty: nothing yet
   std::int64_t steps_to_compile = 0;  ///< stepped ones of a Run, which show that code would pay
   /// The steps do not depend on each other and may be taken side by side; by carried value.

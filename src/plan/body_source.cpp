@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "ir/loop_ports.h"
 #include "plan/cost.h"
 #include "plan/emitted.h"
 #include "plan/fuse_nests.h"
@@ -28,7 +29,7 @@ class BodyMaker {
     if (!loop_.why_no_body.empty())
       return fail(Code::unsupported, "{} {}", describe(plan_, loop_.node), loop_.why_no_body);
     std::vector<Part> parts;
-    add_range(loop_.body, loop_.exit - 1, parts);
+    add_range(loop_.body, loop_.exit - 1, false, parts);
     Body body;
     jit::BodySource& source = body.source;
     std::vector<Use> read_later;
@@ -65,7 +66,8 @@ class BodyMaker {
 
  private:
   /// Instructions [first, last) as parts. Binding has bounded how deep blocks nest.
-  void add_range(std::uint32_t first, std::uint32_t last, std::vector<Part>& parts) {
+  void add_range(std::uint32_t first, std::uint32_t last, bool in_branch,
+                 std::vector<Part>& parts) {
     for (std::uint32_t at = first; at < last; ++at) {
       const Instruction& instruction = binding_.code[at];
       switch (instruction.op) {
@@ -79,7 +81,7 @@ class BodyMaker {
           parts.push_back(part_of_spend(instruction.index));
           break;
         case Op::loop_begin:
-          add_loop(binding_.loops[instruction.index], parts);
+          add_loop(instruction.index, in_branch, parts);
           at = binding_.loops[instruction.index].exit - 1;
           break;
         default:  // all that is left, see Binder::keep_apart
@@ -190,20 +192,50 @@ class BodyMaker {
         branch.condition.slot, DType::boolean, branch.condition.offset, {}};
     block.reads.push_back(use_of(block.statement.condition, {}));
     std::vector<Part> inner, otherwise;
-    add_range(at + 1, jump, inner);
-    add_range(branch.otherwise, end, otherwise);
+    add_range(at + 1, jump, true, inner);
+    add_range(branch.otherwise, end, true, otherwise);
     block.statement.inner = close_block(std::move(inner), block);
     block.statement.otherwise = close_block(std::move(otherwise), block);
     parts.push_back(std::move(block));
     return end - 1;
   }
 
-  void add_loop(const BoundLoop& inner, std::vector<Part>& parts) {
+  /// What decides at run time how many steps there are.
+  void add_control(const BoundLoop& inner, Part& block) const {
+    jit::InnerLoop& loop = block.statement.loop;
+    const auto operand = [&](const Spot& spot) {
+      block.reads.push_back(use_of(first_element(spot), {}));
+      return first_element(spot);
+    };
+    if (inner.trip_count >= 0)
+      loop.trips = inner.trip_count;
+    else if (inner.trip_operand.present())
+      loop.trip_count = operand(inner.trip_operand);
+    else
+      loop.trips = ir::kEndlessTripCount;
+    loop.endless = ir::kEndlessTripCount;
+    if (inner.trip_count < 0 && !inner.scanned.empty())
+      loop.slices = slices_of(binding_, inner.scanned[0]);
+    if (inner.condition.present()) loop.condition = operand(inner.condition);
+    if (inner.keep_going.present()) loop.keep_going = operand(inner.keep_going);
+  }
+
+  /// Steps of counted loops, for each time that the statements run.
+  static std::int64_t counted_steps(const std::vector<Statement>& statements) {
+    std::int64_t steps = 0;
+    for (const Statement& statement : statements)
+      if (statement.kind == Statement::Kind::loop && statement.loop.is_counted())
+        steps += statement.loop.trips * (1 + counted_steps(statement.inner));
+    return steps;
+  }
+
+  void add_loop(std::uint32_t index, bool in_branch, std::vector<Part>& parts) {
+    const BoundLoop& inner = binding_.loops[index];
     Part block;
     block.nodes = {inner.node};
     block.statement.kind = Statement::Kind::loop;
     jit::InnerLoop& loop = block.statement.loop;
-    loop.trips = inner.trip_count;
+    add_control(inner, block);
     for (const BoundCarried& port : inner.carried) {
       add_use(port.initial, block.reads);
       if (port.in_place) continue;
@@ -212,6 +244,7 @@ class BodyMaker {
       loop.states.push_back(
           {port.argument.slot, port.next.slot, {port.next.slot, port.buffer_b, 0}});
       loop.after.push_back({port.final.slot, port.argument.slot, 0});
+      loop.skipped.push_back(set_to(port.final, port.initial));
       block.writes.push_back(all_of(port.final.slot));
     }
     for (const BoundScanned& port : inner.scanned) {
@@ -225,8 +258,12 @@ class BodyMaker {
       add_use(port.result, block.writes);
     }
     std::vector<Part> steps;
-    add_range(inner.body, inner.exit - 1, steps);
+    add_range(inner.body, inner.exit - 1, in_branch, steps);
     block.statement.inner = close_block(std::move(steps), block);
+    if (in_branch || !has_known_trips(inner)) {
+      loop.index = static_cast<std::int32_t>(index);
+      loop.weight = 1 + counted_steps(block.statement.inner);
+    }
     parts.push_back(std::move(block));
   }
 
@@ -254,6 +291,15 @@ class BodyMaker {
 };
 
 }  // namespace
+
+bool has_known_trips(const BoundLoop& loop) {
+  return loop.trip_count >= 1 && !loop.condition.present() && !loop.keep_going.present();
+}
+
+std::int64_t slices_of(const Binding& binding, const BoundScanned& port) {
+  const Layout& outer = binding.layouts[static_cast<std::size_t>(port.outer.layout)];
+  return port.window(outer.dims[static_cast<int>(port.slices.axis)]).count;
+}
 
 Expected<Body> describe_body(const Plan& plan, const Binding& binding, const BoundLoop& loop) {
   for (const BoundCarried& port : loop.carried)

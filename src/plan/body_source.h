@@ -14,6 +14,11 @@ struct Body {
   std::vector<std::vector<ir::NodeId>> nodes;  ///< that each statement computes
 };
 
+/// Whether binding knows how many steps the loop takes, one at least.
+[[nodiscard]] bool has_known_trips(const BoundLoop& loop);
+/// Of a value of known sizes.
+[[nodiscard]] std::int64_t slices_of(const Binding& binding, const BoundScanned& port);
+
 /// The body of a loop that is bound to be stepped. The binding's buffers are placed, and those that
 /// the body makes share no memory. Errors: unsupported (what cannot be part of machine code, naming
 /// the node).

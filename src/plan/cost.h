@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "jit/interface.h"
+
 namespace scanloom::plan {
 
 /// Compiling a small loop takes 2 to 5 ms, a stepped step of a small body 10 to 100 ns; below this
@@ -63,7 +65,9 @@ inline constexpr std::int64_t kSpentBetweenLooks = 100'000;
 inline constexpr std::size_t kMaxStatementsOfBody = 2560;
 /// Branches and loops inside it; the depth of what is described is theirs at most.
 inline constexpr int kMaxBlocksOfBody = 32;
-/// Steps of the loops inside, per step: limits are looked at between steps of the body.
+static_assert(kMaxBlocksOfBody <= jit::kMaxStatementDepth);
+/// Steps of the loops inside, per step: limits are looked at between steps of the body, and of
+/// loops inside whose number of steps only the run knows.
 inline constexpr std::int64_t kMaxInnerSteps = 4096;
 /// From so many on, and where threads may share the steps around them, loops inside become code
 /// each for itself.

@@ -1,6 +1,5 @@
 // What became of a loop, for people.
 #include <algorithm>
-#include <limits>
 
 #include "plan/binding.h"
 #include "plan/body_source.h"
@@ -16,10 +15,30 @@ std::string compiled_step_by_step(const BoundLoop& loop, const std::string& targ
                                     : text + "; not one program over lanes: " + loop.why_not_whole;
 }
 
+/// A body whose code holds the loop, if there is one.
+const BoundLoop* code_around(const Binding& binding, const BoundLoop& loop) {
+  for (const BoundLoop& other : binding.loops) {
+    const bool is_stepped = other.body > 0;
+    if (!is_stepped || other.body >= loop.body || loop.exit >= other.exit) continue;
+    if (other.body_code.code.run != nullptr) return &other;
+    const Expected<Body> body = describe_body(*binding.plan, binding, other);
+    if (!body) continue;
+    const auto code = binding.plan->bodies.find(body->source);
+    if (code && *code) return &other;
+  }
+  return nullptr;
+}
+
 std::string strategy_of_body(const Plan& plan, const Binding& binding, const BoundLoop& loop) {
   const Expected<Body> body = describe_body(plan, binding, loop);
   if (!body) return loop.strategy + "; " + body.error().text();
   const auto code = plan.bodies.find(body->source);
+  if (!code && loop.decides_late)
+    return fmt::format(
+        "stepped: the first steps show how long loops inside are{}; compiled after {} steps, "
+        "unless "
+        "one of these takes {}",
+        loop.remarks, loop.steps_to_compile, kMinStepsToCompile);
   if (!code)
     return fmt::format("stepped: {}{}; compiled after {} steps", kFewSteps, loop.remarks,
                        loop.steps_to_compile);
@@ -33,13 +52,13 @@ std::string strategy_of(const Binding& binding, const BoundLoop& loop) {
   if (loop.body_code.code.run != nullptr)
     return compiled_step_by_step(loop, loop.body_code.code.target);
   if (loop.compiled.run != nullptr || plan.options.compiler == nullptr) return loop.strategy;
+  if (const BoundLoop* const around = code_around(binding, loop))
+    return "part of the code of " + describe(plan, around->node);
   if (loop.source) {
     const auto code = find_loop(plan, *loop.source);
     if (code) return *code ? "compiled: " + (*code)->target : "stepped: " + code->error().text();
     return loop.strategy;
   }
-  // Inside of a loop that is code.
-  if (loop.steps_to_compile == std::numeric_limits<std::int64_t>::max()) return loop.strategy;
   return strategy_of_body(plan, binding, loop);
 }
 

@@ -67,10 +67,14 @@ class Teller {
   }
 
   void tell_loop(jit::InnerLoop& loop) {
-    if (loop.trips <= kMostWrittenOut) return;
-    add(loop.trips);
-    for (jit::SlotSet& set : loop.before)
-      if (set.offset != 0) add(set.offset);
+    if (loop.slices != -1) add(loop.slices);
+    // The value that means no end stays what it is.
+    if (loop.trips > kMostWrittenOut && loop.trips < loop.endless) add(loop.trips);
+    if (loop.weight > 1) add(loop.weight);  // with the steps of counted loops inside
+    if (!jit::is_told(loop.trips) && loop.slices == -1) return;
+    for (auto* sets : {&loop.before, &loop.skipped})
+      for (jit::SlotSet& set : *sets)
+        if (set.offset != 0) add(set.offset);
   }
 
   void add(std::int64_t& number) { number = added(number); }

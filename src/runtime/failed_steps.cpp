@@ -26,11 +26,16 @@ std::vector<std::uint32_t> Run::State::loops_around(std::uint32_t at) const {
 }
 
 void Run::State::find_fault(std::uint32_t index, const jit::BodyFrame& frame) {
-  const auto call = static_cast<std::uint32_t>(frame.failed_call);
-  // A call stands in one place of the list.
+  // A call stands in one place of the list, and so does a loop.
+  plan::Op op = plan::Op::call;
+  if (frame.failed_call == jit::kTooFewSlices) op = plan::Op::loop_begin;
+  if (frame.failed_call == jit::kStepLimit || frame.failed_call == jit::kStopped)
+    op = plan::Op::loop_end;
+  const auto wanted =
+      static_cast<std::uint32_t>(op == plan::Op::call ? frame.failed_call : frame.failed_loop);
   failed_at = binding->loops[index].body;
   const auto is_it = [&](const plan::Instruction& instruction) {
-    return instruction.op == plan::Op::call && instruction.index == call;
+    return instruction.op == op && instruction.index == wanted;
   };
   while (!is_it(binding->code[failed_at])) ++failed_at;
   std::size_t level = 0;

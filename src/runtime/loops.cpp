@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "plan/cost.h"
-#include "runtime/state.h"
+#include "runtime/body_run.h"
 #include "tensor/fixed_sizes.h"
 
 namespace scanloom::runtime {
@@ -193,7 +193,7 @@ Expected<void> Run::State::prepare_body(std::uint32_t index, Watch& watch) {
   const plan::BoundLoop& loop = binding->loops[index];
   if (state.body_decided || ++state.stepped < loop.steps_to_compile) return {};
   state.body_decided = true;
-  if (binding->plan->options.compiler == nullptr) return {};
+  if (binding->plan->options.compiler == nullptr || holds_long_loop(index)) return {};
   const double before = seconds_now();
   Expected<plan::BodyCode> body =
       plan::compile_body(*binding->plan, *binding, loop, while_compiling(index, watch));
@@ -248,8 +248,7 @@ Expected<void> Run::State::run_chunks(std::uint32_t index, Watch& watch, F&& run
     const std::int64_t last =
         end - state.step > state.pace.chunk() ? state.step + state.pace.chunk() : end;
     const std::int64_t done = run_steps(last);
-    if (done == jit::kBodyFault)
-      return fault_error(binding->calls[binding->code[failed_at].index].node);
+    if (done == jit::kBodyFault) return {};  // see run_body
     const std::int64_t reached = done < 0 ? -1 - done : done;
     const bool due = state.pace.due_after(reached - state.step);
     const bool is_short = reached < last;  // the code has spent its time
@@ -267,21 +266,16 @@ Expected<void> Run::State::run_chunks(std::uint32_t index, Watch& watch, F&& run
 Expected<void> Run::State::run_body(std::uint32_t index, Watch& watch) {
   const LoopState& state = loops[index];
   const plan::BodyCode& body = profiled == nullptr ? state.body : state.timed.body;
-  jit::BodyFrame frame{slots.data(), calls.data(), 0, body.numbers.data()};
+  BodyRun run(*this, index, body, watch);
   const std::int64_t first = state.step;
   const double before = profiled == nullptr ? 0 : seconds_now();
-  if (profiled != nullptr) frame.ticks = profiled->bodies[index].ticks.data();
-  const Expected<void> ran = run_chunks(index, watch, [&](std::int64_t last) {
-    frame.time_left = plan::kSpentBetweenLooks;
-    const std::int64_t done = body.code.run(&frame, state.step, last);
-    if (done == jit::kBodyFault) find_fault(index, frame);
-    return done;
-  });
+  const Expected<void> ran =
+      run_chunks(index, watch, [&](std::int64_t last) { return run.take_steps(body.code, last); });
   if (profiled != nullptr) {
     profiled->bodies[index].steps += state.step - first;
     profiled->bodies[index].seconds += seconds_now() - before;
   }
-  return ran;
+  return run.has_failed() ? run.error() : ran;
 }
 
 void Run::State::swap_states(const plan::BoundLoop& loop, bool first_step) {
@@ -365,6 +359,7 @@ Expected<bool> Run::State::run_whole(std::uint32_t index, const Limits& limits, 
     state.compiled = *std::move(compiled);
   }
   SCANLOOM_CHECK_OK(run_compiled(index, limits, watch));
+  state.longest = std::max(state.longest, state.step);
   return true;
 }
 

@@ -126,6 +126,7 @@ void Run::State::materialise(int threads) {
   }
   chosen_kernels.resize(dynamic_calls.size());
   loops.resize(bound.loops.size());
+  steps_to_look.resize(bound.loops.size());
   times.resize(bound.loops.size());
   for (std::size_t i = 0; i < loops.size(); ++i) {
     const plan::BoundLoop& loop = bound.loops[i];

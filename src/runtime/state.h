@@ -58,6 +58,7 @@ struct LoopState {
   std::int64_t room = 0;                          ///< steps whose rows have memory already
   std::vector<std::vector<tensor::Tensor>> rows;  ///< those kept apart, by stacked port
   Pace pace;
+  std::int64_t granted = 0;   ///< of Run::State::steps_to_look, those that are not counted yet
   plan::BodyCode body;        ///< runs the steps that are left
   bool body_allowed = true;   ///< by the limits of this run
   bool body_decided = false;  ///< compiled, or it never will be
@@ -141,8 +142,9 @@ struct Run::State {
   tensor::Fault fault;
   std::vector<tensor::Draws> draws;  // of the random calls; they point here
   std::int64_t steps = 0;
-  std::int64_t time_left = 0;          // ns until the next look, of what is counted: Op::spend
-  Profile* profiled = nullptr;         // where the times of nodes go
+  std::vector<std::int64_t> steps_to_look;  // by loop, of those that code of a body runs
+  std::int64_t time_left = 0;               // ns until the next look, of what is counted: Op::spend
+  Profile* profiled = nullptr;              // where the times of nodes go
   std::uint32_t failed_at = kNowhere;  // the call that machine code was at when it found a fault
   std::uint64_t runs = 0;              // begun
   std::uint32_t outermost = kNoLoop;   // the outermost loop whose steps are running
@@ -274,8 +276,10 @@ struct Run::State {
   /// Runs the loop as one compiled call if it is one that pays for that now; whether it did.
   Expected<bool> run_whole(std::uint32_t index, const Limits& limits, Watch& watch);
   Expected<void> run_compiled(std::uint32_t index, const Limits& limits, Watch& watch);
+  [[nodiscard]] bool holds_long_loop(std::uint32_t index) const;
   Expected<void> prepare_body(std::uint32_t index, Watch& watch);
   Expected<void> prepare_timed_body(std::uint32_t index, Watch& watch);
+  class BodyRun;
   Expected<void> run_body(std::uint32_t index, Watch& watch);
   template <class F>
   Expected<void> run_chunks(std::uint32_t index, Watch& watch, F&& run_steps);

@@ -467,6 +467,15 @@ class Maker {
     return constant(scope, Tensor::scalar(chance(70)));
   }
 
+  /// A trip count that data decide, perhaps below 0.
+  ValueId decided_count(Scope& scope) {
+    const auto some = [&](int least, int most) {
+      return constant(scope, Tensor::scalar(static_cast<std::int64_t>(between(least, most))));
+    };
+    const ValueId many = some(1, 6), few = some(-1, 2);
+    return *add(scope, ops::where_op, {condition(scope), many, few});
+  }
+
   /// The state with something behind it, or before it, if anything fits.
   ValueId grown(Scope& scope, ValueId state, int axis) {
     const Type wanted = type(state);
@@ -564,11 +573,14 @@ class Maker {
       const auto count = static_cast<std::int64_t>(between(0, 6));
       inputs.push_back(constant(scope, Tensor::scalar(count)));
       steps = Dim(count);
+    } else if (scope.depth > 0 && chance(40)) {
+      inputs.push_back(decided_count(scope));
     }
     ports.has_trip_count = !inputs.empty();
-    const auto sequences = some_sequences(scope, steps);
-    if (!steps && sequences.empty()) return;
-    if (!steps) steps = dim(type(sequences[0].first), sequences[0].second);
+    std::vector<std::pair<ValueId, int>> sequences;
+    if (steps || inputs.empty()) sequences = some_sequences(scope, steps);
+    if (inputs.empty() && sequences.empty()) return;
+    if (inputs.empty()) steps = dim(type(sequences[0].first), sequences[0].second);
     if (chance(15)) {
       ports.has_condition = true;
       inputs.push_back(condition(scope));
@@ -604,13 +616,13 @@ class Maker {
         results[i].dims[static_cast<std::size_t>(growing_axes[i])] = module_.dims.fresh();
     const NodeId loop = module_.add_node(scope.region, ir::loop_op, std::move(inputs), {}, results);
     Scope body = open(scope, loop, arguments);
-    fill(body, loop, ports, *steps, growing_axes);
+    fill(body, loop, ports, steps, growing_axes);
     for (const ValueId output : module_.node(loop).outputs)
       if (elements_of(type(output)) <= kMostElements) scope.values.push_back(output);
   }
 
-  /// The body of a loop, its yields and its further ports.
-  void fill(Scope& body, NodeId loop, LoopPorts& ports, Dim steps,
+  /// The body of a loop, its yields and its further ports. `steps`: none where only data tell.
+  void fill(Scope& body, NodeId loop, LoopPorts& ports, std::optional<Dim> steps,
             const std::vector<int>& growing_axes) {
     const std::vector<ValueId> arguments = body.values;
     grow(body, between(1, 9));
@@ -624,12 +636,12 @@ class Maker {
       yields.push_back(growing_axes[i] < 0 ? like(body, state)
                                            : grown(body, state, growing_axes[i]));
     }
-    const bool counted = !ports.has_keep_going && !ports.has_condition;
+    const bool counted = steps && !ports.has_keep_going && !ports.has_condition;
     for (const ValueId row : some(body, between(ports.carried == 0 ? 1 : 0, 3))) {
       Type stacked = type(row);
       const bool insert = stacked.rank() == 0 || chance(90);
       const int axis = between(0, stacked.rank() - (insert ? 0 : 1));
-      const Dim rows = counted && insert ? steps : module_.dims.fresh();
+      const Dim rows = counted && insert ? *steps : module_.dims.fresh();
       if (insert) stacked.dims.insert(stacked.dims.begin() + axis, rows);
       stacked.dims[static_cast<std::size_t>(axis)] = rows;
       ports.stacked.push_back({.axis = axis, .reverse = chance(25), .insert = insert});

@@ -222,6 +222,10 @@ TEST(Strategy, OtherBodiesAreCompiledStepByStep) {
       "tiny_matrices",
       "factors_in_a_loop",
       "blocks_in_a_step",
+      "loops_that_stop_when_they_have_converged",
+      "loops_in_branches_three_deep",
+      "trip_counts_beyond_all_slices",
+      "counted_loops_in_a_loop_of_a_branch",
   };
   for (const std::string& text : read_cases()) {
     const std::string name = name_of(text);

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <stdexcept>
 #include <string>
 
 #include "api/jit_plugin.h"
@@ -52,6 +53,18 @@ class Explain : public testing::Test {
     return binding ? describe_strategy(**binding, (*binding)->loops[0]) : binding.error().message();
   }
 
+  /// Of an f32[8] and an i64[100].
+  std::shared_ptr<const Binding> bind(const std::string& text, bool always) {
+    const Expected<ir::Module> module = ir::parse(text, ops::find_op);
+    if (!module) throw std::runtime_error(module.error().message());
+    PlanOptions options;
+    options.compiler = compiler_;
+    options.always_compile = always;
+    auto binding = plan::bind(make_plan(*module, options), std::vector<tensor::Shape>{{8}, {100}});
+    if (!binding) throw std::runtime_error(binding.error().message());
+    return *std::move(binding);
+  }
+
   const jit::Plugin* compiler_ = nullptr;
 };
 
@@ -75,6 +88,42 @@ TEST_F(Explain, OneProgramNeedsNoReason) {
               AllOf(StartsWith("compiled: "), Not(HasSubstr("not one program"))));
   EXPECT_THAT(strategy(kScaled, 10),
               StartsWith("stepped: so few steps do not pay for compiling; compiled after "));
+}
+
+/// An outer loop, each step of which takes another loop of as many steps as a value says.
+std::string nested(const std::string& stacked, const std::string& inner_body) {
+  return R"(module { graph(%0 "s": f32[8], %1 "n": i64[100]) {
+    %2 = loop carried(%0) scanned(%1 axis 0) : f32[8] loc("node 'outer'") {
+      body(%3: f32[8], %4: i64[]) {
+        %5)" +
+         std::string(stacked.empty() ? "" : ", %6") + " = loop trip(%4) carried(%3) " + stacked +
+         (stacked.empty() ? " : f32[8]" : " : f32[8], f32[?0,8]") +
+         R"( loc("node 'inner'") { body(%7: f32[8]) { )" + inner_body + R"( } }
+        yield %5 } }
+    yield %2 "last" } })";
+}
+
+TEST_F(Explain, LoopsInsideAreToldToBePartsOfTheCode) {
+  const std::string text =
+      nested("", R"(%8 = reduce(%7) {axes = [0], keepdims = 1, kind = "mean"} : f32[1]
+                    %9 = sub(%7, %8) : f32[8] yield %9)");
+  const auto binding = bind(text, true);
+  EXPECT_THAT(describe_strategy(*binding, binding->loops[0]), StartsWith("compiled step by step"));
+  EXPECT_THAT(describe_strategy(*binding, binding->loops[1]),
+              AllOf(StartsWith("part of the code of "), HasSubstr("'outer'")));
+}
+
+TEST_F(Explain, LoopsInsideThatMayBecomeCodeThemselvesAreWaitedFor) {
+  const auto binding = bind(nested("", "%8 = neg(%7) : f32[8] yield %8"), false);
+  EXPECT_THAT(describe_strategy(*binding, binding->loops[0]),
+              AllOf(HasSubstr("the first steps show how long loops inside are"),
+                    HasSubstr("unless one of these takes 256")));
+}
+
+TEST_F(Explain, RowsOfALoopInsideAreTheReasonWhereOnlyTheRunKnowsTheirNumber) {
+  const auto binding = bind(nested("stacked(axis 0)", "%8 = neg(%7) : f32[8] yield %8, %8"), true);
+  EXPECT_THAT(describe_strategy(*binding, binding->loops[0]),
+              HasSubstr("holds a loop of which only the run knows how many rows it stacks"));
 }
 
 }  // namespace

@@ -1,0 +1,71 @@
+// What all parts of a body's code are written with: its function, the frame of the run, slots, and
+// the loops inside. emit_body.cpp builds on it; what is emitted goes to the builder's place.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "jit/emit_memory.h"
+#include "jit/emit_nest.h"
+
+namespace scanloom::jit {
+
+class BodyBuilder {
+ protected:
+  explicit BodyBuilder(llvm::LLVMContext& context) : builder_(context) {}
+
+  llvm::BasicBlock* block(const char* name);
+  llvm::Value* place(llvm::Value* base, std::size_t bytes);
+  /// Fields of the BodyFrame, by offset: a pointer, an i64.
+  llvm::Value* field(std::size_t offset);
+  llvm::Value* number_field(std::size_t offset);
+  void set_field(std::size_t offset, llvm::Value* value);
+  /// Begins to count time anew.
+  void reset_time_left();
+  /// Ends the code, telling what has failed (BodyFrame::failed_call) and in which steps.
+  void fail_with(std::int64_t what);
+
+  llvm::Value* number(std::int64_t value) { return number_of(builder_, target_.numbers, value); }
+  llvm::Value* pointer_of(std::int32_t slot) { return jit::pointer_of(builder_, target_, slot); }
+  /// The place of a slot that moves.
+  llvm::Value* slot(std::int32_t index) { return target_.slots.at(index); }
+  llvm::Value* base_of(const NestOperand& operand);
+  llvm::Value* load_flag(const NestOperand& operand);
+  llvm::Value* place_of(const SlotSet& set);
+  void emit_set(const SlotSet& set) { builder_.CreateStore(place_of(set), slot(set.slot)); }
+  void move_slots(const std::vector<SlotMove>& moves);
+
+  /// A loop inside whose steps are being emitted.
+  struct OpenLoop {
+    const InnerLoop& loop;
+    llvm::Value* count = nullptr;    ///< how many steps it may take
+    llvm::Value* limited = nullptr;  ///< to take them all is a fault; null: the loop is counted
+    llvm::BasicBlock *again = nullptr, *after = nullptr;
+    llvm::PHINode* step = nullptr;
+    llvm::PHINode* steps_to_look = nullptr;  ///< null: the loop is counted
+  };
+  // emit_inner_loop.cpp: around the statements of a step.
+  OpenLoop begin_loop(const InnerLoop& loop);
+  void end_loop(OpenLoop& open);
+
+  llvm::IRBuilder<> builder_;
+  NestTarget target_;
+  llvm::Function* function_ = nullptr;
+  std::vector<llvm::Value*> open_steps_;  ///< of the body, then of the loops that are being emitted
+  llvm::Value* time_left_ = nullptr;      ///< an i64 of the function; null: nothing is counted
+
+ private:
+  void find_trips(OpenLoop& open);
+  void skip_unless_runs(const OpenLoop& open);
+  void begin_steps(OpenLoop& open);
+  void turn_states(const OpenLoop& open);
+  llvm::Value* look_if_due(const OpenLoop& open);
+  llvm::Value* look(const OpenLoop& open);
+  llvm::Value* looks_counter(const InnerLoop& loop);
+  void fail_loop_if(llvm::Value* failed, std::int64_t what, const OpenLoop& open);
+};
+
+}  // namespace scanloom::jit
