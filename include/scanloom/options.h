@@ -76,7 +76,8 @@ struct Progress {
 [[nodiscard]] SCANLOOM_API std::int64_t default_max_memory() noexcept;
 
 struct RunOptions {
-  /// Seconds from the start of the run, looked at between steps of loops; 0: none.
+  /// Seconds from the start of the run, looked at between steps of loops and inside of long
+  /// recurrent layers, products and convolutions; 0: none.
   double deadline = 0;
   std::int64_t max_steps = -1;  ///< per execution of a loop; -1: 1e8 for loops without trip count
   /// Bytes of this run; 0: default_max_memory(). Interpreted runs count what they

@@ -555,6 +555,30 @@ def test_a_deadline_ends_a_run(model, execution):
     assert time.monotonic() - begin < 5
 
 
+def test_limits_end_a_layer_that_is_one_call():
+    layer = parse(
+        """g (float[T,1,1] x) => (float[1,1,64] h) {
+          w_sizes = Constant <value_ints = [1, 256, 1]> ()
+          r_sizes = Constant <value_ints = [1, 256, 64]> ()
+          w = ConstantOfShape <value = float[1] {0.1}> (w_sizes)
+          r = ConstantOfShape <value = float[1] {0.01}> (r_sizes)
+          _, h = LSTM <hidden_size = 64> (x, w, r)
+        }"""
+    )
+    session = scanloom.InferenceSession(layer)
+    x = np.ones((4_000_000, 1, 1), np.float32)  # two seconds
+    begin = time.monotonic()
+    with pytest.raises(scanloom.LimitReached, match="LSTM.*0.1"):
+        session.run(None, {"x": x}, scanloom.RunOptions(deadline=0.1))
+    assert time.monotonic() - begin < 0.8
+    options = scanloom.RunOptions()
+    threading.Timer(0.1, options.cancel).start()
+    begin = time.monotonic()
+    with pytest.raises(scanloom.Cancelled, match="LSTM"):
+        session.run(None, {"x": x}, options)
+    assert time.monotonic() - begin < 0.8
+
+
 @pytest.mark.parametrize("execution", ["automatic", "stepped", "interpreted"])
 def test_the_step_limit_names_the_count(execution):
     session = scanloom.InferenceSession(ENDLESS, execution=execution)

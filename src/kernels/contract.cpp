@@ -100,6 +100,7 @@ void one_product(const Schedule<T>& plan, const Call& call, const Offsets& at, b
   p.c_row = plan.c_row;
   p.c_column = plan.c_column;
   p.resume = resume;
+  p.stop = call.stop;
   if (plan.packing == Packing::per_call) return packed_in_blocks(plan, call, p, max_threads);
   if (plan.packing == Packing::once)
     p.packed = static_cast<const T*>(plan.packed.get()) + at.packed;
@@ -135,17 +136,17 @@ Status run(const Call& call) noexcept {
       const std::int64_t end = std::min((chunk + 1) * share, plan.outer_count);
       for (std::int64_t i = chunk * share; i < end; ++i) with_depth(plan, call, i, 1);
     });
-    return Status::ok;
+    return call.ok_or_stopped();
   }
   for (std::int64_t i = 0; i < plan.outer_count; ++i) with_depth(plan, call, i, call.max_threads);
-  return Status::ok;
+  return call.ok_or_stopped();
 }
 
 // One product without axes around it: the common case, and the one where overhead shows.
 template <class T>
 Status run_single(const Call& call) noexcept {
   one_product(*static_cast<const Schedule<T>*>(call.prepared), call, {}, false, call.max_threads);
-  return Status::ok;
+  return call.ok_or_stopped();
 }
 
 // A product of one strip, which needs no loops around it either.

@@ -123,6 +123,7 @@ void run_task(const Schedule& plan, const Call& call, const Memory& memory, std:
   const Windows windows = windows_of(plan, x, first, count, unfolded);
   Product<float> p;
   p.c = y;
+  p.stop = call.stop;
   if (plan.along_positions) {
     p.m = g.filters;
     p.a = call.in(1).data<const float>() + group * g.filters * plan.w_filter;
@@ -157,14 +158,14 @@ Status run(const Call& call) noexcept {
   if (!threads || tasks == 1) {
     for (std::int64_t task = 0; task < tasks; ++task)
       run_task(plan, call, memory, task, memory.unfolded, call.max_threads);
-    return Status::ok;
+    return call.ok_or_stopped();
   }
   const std::int64_t floats = plan.unfolds ? plan.k * plan.range : 0;
   parallel_for(plan.slots, call.max_threads, [&](std::int64_t slot) {
     for (std::int64_t task = slot; task < tasks; task += plan.slots)
       run_task(plan, call, memory, task, memory.unfolded + slot * floats, 1);
   });
-  return Status::ok;
+  return call.ok_or_stopped();
 }
 
 // Whether x is already the matrix of its windows, under some strides.

@@ -30,6 +30,8 @@ constexpr std::int64_t kThreadWork = 200'000;
 // Weights of one row's step from which on the products with x are made beside the steps before:
 // what stays in the first cache does not make the step wait.
 constexpr std::int64_t kBesideFloats = 8 * 1024;
+// Multiply-adds between two questions whether to stop: some 10 microseconds.
+constexpr std::int64_t kWorkBetweenQuestions = 200'000;
 // Weights of one step from which on threads share its units.
 constexpr std::int64_t kSharedFloats = 100'000;
 
@@ -129,6 +131,7 @@ class Task {
     load_state(kInitialC, c_);
     for (std::int64_t first = 0; first < plan_.steps; first += chunk_) {
       const std::int64_t count = std::min(chunk_, plan_.steps - first);
+      if (stops_before(count)) return;
       if (step_.beside.a == nullptr) project(first, count);
       make_beside(first + count);
       for (std::int64_t k = 0; k < count; ++k) {
@@ -142,6 +145,14 @@ class Task {
   }
 
  private:
+  /// Whether the run is to end; not asked before every few steps.
+  bool stops_before(std::int64_t steps) {
+    work_ += steps * rows_ * plan_.weights_floats;
+    if (work_ < kWorkBetweenQuestions) return false;
+    work_ = 0;
+    return call_.stop_requested();
+  }
+
   [[nodiscard]] std::int64_t time(std::int64_t k) const {
     return plan_.reverse || d_ == 1 ? plan_.steps - 1 - k : k;
   }
@@ -258,6 +269,7 @@ class Task {
   std::int64_t d_, first_;
   int threads_;
   std::int64_t rows_;
+  std::int64_t work_ = 0;  ///< multiply-adds since the last question
   bool beside_ = false;
   std::int64_t chunk_ = 1;
   float *h_, *c_, *xw_, *next_xw_;
@@ -292,7 +304,7 @@ Status run(const Call& call) noexcept {
   } else {
     for (std::int64_t task = 0; task < tasks; ++task) work(task, call.max_threads);
   }
-  return Status::ok;
+  return call.ok_or_stopped();
 }
 
 bool usual_activations(const tensor::Attr& names, std::int64_t directions) {

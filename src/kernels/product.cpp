@@ -60,10 +60,14 @@ Strip<T> columns_of(const ProductFns<T>& fns, Strip<T> s, std::int64_t first, st
   return s;
 }
 
+bool stop_requested(tensor::StopToken* stop) { return stop != nullptr && stop->stop_requested(); }
+
 // Blocks of k, in order; within one, a panel of B meets all rows before the next panel does.
 template <class T>
-void in_blocks(const ProductFns<T>& fns, const Strip<T>& whole, std::int64_t m) {
+void in_blocks(const ProductFns<T>& fns, const Strip<T>& whole, std::int64_t m,
+               tensor::StopToken* stop) {
   for (std::int64_t k = 0; k < whole.k; k += kBlockRows) {
+    if (stop_requested(stop)) return;
     Strip<T> block = whole;
     block.k = std::min(kBlockRows, whole.k - k);
     block.a += k * whole.a_step;
@@ -76,11 +80,11 @@ void in_blocks(const ProductFns<T>& fns, const Strip<T>& whole, std::int64_t m) 
 }
 
 template <class T>
-void task(const ProductFns<T>& fns, const Strip<T>& s, std::int64_t m) {
+void task(const ProductFns<T>& fns, const Strip<T>& s, std::int64_t m, tensor::StopToken* stop) {
   const bool blocks = m > fns.rows && s.k > kBlockRows &&
                       s.k * s.columns * static_cast<std::int64_t>(sizeof(T)) > kCachedBytes;
   if (blocks)
-    in_blocks(fns, s, m);
+    in_blocks(fns, s, m, stop);
   else
     all_rows(fns, s, m);
 }
@@ -138,18 +142,19 @@ void multiply(const ProductFns<T>& fns, const Product<T>& p, int max_threads) {
     if (p.m == 1)
       whole.backwards =
           goes_backwards(whole.b, p.b.n * p.b.k * static_cast<std::int64_t>(sizeof(T)));
-    return task(fns, whole, p.m);
+    return task(fns, whole, p.m, p.stop);
   }
   // Few rows: narrower tasks, so that there are enough of them.
   const std::int64_t width = p.m > kTaskRows ? kTaskColumns : kTaskColumns / 4;
   const std::int64_t across = (p.b.n + width - 1) / width;
   const std::int64_t down = (p.m + kTaskRows - 1) / kTaskRows;
   const auto work = [&](std::int64_t index) {
+    if (stop_requested(p.stop)) return;
     const std::int64_t row = index % down * kTaskRows, column = index / down * width;
     Strip<T> part = columns_of(fns, whole, column, std::min(width, p.b.n - column));
     part.a += row * part.a_row;
     part.c += row * part.c_row;
-    task(fns, part, std::min(kTaskRows, p.m - row));
+    task(fns, part, std::min(kTaskRows, p.m - row), p.stop);
   };
   if (threads) return parallel_for(across * down, max_threads, work);
   for (std::int64_t index = 0; index < across * down; ++index) work(index);

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "tensor/stop_token.h"
+
 namespace scanloom::kernels {
 
 /// A strip of rows of C = A B, all strides in elements. Column j of B stands at
@@ -70,7 +72,8 @@ struct Product {
   T* c = nullptr;
   std::int64_t c_row = 0, c_column = 1;
   bool resume = false;
-  const T* bias = nullptr;  ///< padded to whole panels
+  const T* bias = nullptr;            ///< padded to whole panels
+  tensor::StopToken* stop = nullptr;  ///< asked in products that take long
 };
 
 template <class T>

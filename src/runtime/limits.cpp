@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace scanloom::runtime {
 
@@ -48,6 +49,32 @@ Expected<void> Watch::look_at(Clock::time_point now, std::int64_t step) const {
     return fail(Code::limit_reached, "the deadline of {} s passed{} ({:.3f} s)",
                 limits_.deadline_seconds, when(), elapsed);
   return {};
+}
+
+bool KernelWatch::look() noexcept {
+  using namespace std::chrono_literals;
+  if (watch_ == nullptr) return false;
+  const std::unique_lock lock(looking_, std::try_to_lock);
+  if (!lock.owns_lock()) return false;
+  const Clock::time_point now = Clock::now();
+  if (now - looked_ < 500us) return false;
+  looked_ = now;
+  try {
+    Expected<void> looked = watch_->look();
+    if (looked) return false;
+    error_ = std::move(looked).error();
+  } catch (...) {
+    thrown_ = std::current_exception();
+  }
+  set_stopped(true);
+  return true;
+}
+
+Error KernelWatch::take_error() {
+  if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
+  Error error = *std::move(error_);
+  error_.reset();
+  return error;
 }
 
 }  // namespace scanloom::runtime

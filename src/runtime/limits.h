@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <functional>
+#include <mutex>
 #include <optional>
 
 #include "base/expected.h"
+#include "tensor/stop_token.h"
 
 namespace scanloom::runtime {
 
@@ -81,6 +84,39 @@ class Watch {
 
   const Limits& limits_;
   Clock::time_point start_, reported_;
+};
+
+/// Looks at limits for kernels, whose threads ask: one of them at a time, every half millisecond.
+class KernelWatch final : public tensor::StopToken {
+ public:
+  /// For as long as it lives, kernels are told to stop when that run is to end.
+  class Run {
+   public:
+    Run(KernelWatch& of, const Watch& watch) : of_(of) {
+      of_.set_stopped(false);
+      of_.error_.reset();
+      of_.looked_ = watch.start();
+      of_.watch_ = watch.may_stop() ? &watch : nullptr;
+    }
+    ~Run() { of_.watch_ = nullptr; }
+    Run(const Run&) = delete;
+    Run& operator=(const Run&) = delete;
+
+   private:
+    KernelWatch& of_;
+  };
+
+  /// Why kernels were told to stop. Throws what the caller's function has thrown.
+  Error take_error();
+
+ private:
+  bool look() noexcept override;
+
+  const Watch* watch_ = nullptr;  // null: nothing ends the run early
+  std::mutex looking_;            // of what follows
+  Clock::time_point looked_;
+  std::optional<Error> error_;
+  std::exception_ptr thrown_;
 };
 
 }  // namespace scanloom::runtime

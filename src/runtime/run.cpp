@@ -80,7 +80,8 @@ double seconds_now() {
   return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
 }
 
-Error Run::State::fault_error(ir::NodeId node) const {
+Error Run::State::fault_error(ir::NodeId node) {
+  if (stop.stopped()) return stop.take_error().at(describe(node));
   return tensor::to_error(fault).at(describe(node));
 }
 
@@ -109,6 +110,7 @@ void Run::State::materialise(int threads) {
     made.call.prepared = call.prepared.get();
     made.call.scratch = &slots[plan::kScratchSlot];
     made.call.fault = &fault;
+    made.call.stop = &stop;
     return made;
   };
   draws.reserve(bound.calls.size() + bound.dynamic_calls.size());
@@ -254,6 +256,7 @@ Expected<bool> Run::State::arrive(std::uint32_t index, const Limits& limits, Wat
 Expected<void> Run::State::execute(const Limits& limits, Watch& watch, Profile* profile) {
   std::uint32_t at = only_loop == kNoLoop ? 0 : binding->loops[only_loop].body;
   failed_at = kNowhere;
+  const KernelWatch::Run watching(stop, watch);
   Expected<void> done = execute_from(at, limits, watch, profile);
   if (!done) return in_steps(std::move(done).error(), failed_at == kNowhere ? at : failed_at);
   return {};

@@ -140,6 +140,7 @@ struct Run::State {
   std::byte* dynamic_scratch_slot = nullptr;
   std::int64_t dynamic_scratch_bytes = 0;
   tensor::Fault fault;
+  KernelWatch stop;
   std::vector<tensor::Draws> draws;  // of the random calls; they point here
   std::int64_t steps = 0;
   std::vector<std::int64_t> steps_to_look;  // by loop, of those that code of a body runs
@@ -178,7 +179,8 @@ struct Run::State {
   [[nodiscard]] std::string describe(ir::NodeId node) const {
     return plan::describe(*binding->plan, node);
   }
-  [[nodiscard]] Error fault_error(ir::NodeId node) const;
+  /// Of a call that has returned a status that is not ok.
+  [[nodiscard]] Error fault_error(ir::NodeId node);
 
   /// An outermost loop has ended.
   void add_time(std::uint32_t loop);

@@ -11,6 +11,7 @@
 
 #include "base/expected.h"
 #include "tensor/attr.h"
+#include "tensor/stop_token.h"
 
 namespace scanloom::tensor {
 
@@ -47,7 +48,8 @@ struct Operand {
   }
 };
 
-enum class Status : std::uint8_t { ok, fault };
+/// stopped: by the call's StopToken.
+enum class Status : std::uint8_t { ok, fault, stopped };
 
 /// What a kernel found wrong with its data: a text with up to two {} for the numbers,
 /// and {value}.
@@ -79,11 +81,17 @@ struct Call {
   const void* prepared = nullptr;       ///< what the kernel's prepare function made when binding
   std::byte* const* scratch = nullptr;  ///< as many bytes as the kernel asked for when binding
   Fault* fault = nullptr;
-  Draws* draws = nullptr;  ///< of random operators; null: the first execution of the first run
+  Draws* draws = nullptr;     ///< of random operators; null: the first execution of the first run
+  StopToken* stop = nullptr;  ///< null: nothing ends the call early
 
   [[nodiscard]] const Operand& in(int i) const { return inputs[i]; }
   [[nodiscard]] const Operand& out(int i) const { return outputs[i]; }
   [[nodiscard]] bool has(int i) const { return i < input_count && inputs[i].present(); }
+  [[nodiscard]] bool stop_requested() const { return stop != nullptr && stop->stop_requested(); }
+  /// Of a call that has asked, once its threads have returned.
+  [[nodiscard]] Status ok_or_stopped() const {
+    return stop != nullptr && stop->stopped() ? Status::stopped : Status::ok;
+  }
   [[nodiscard]] Status fail(const char* text, std::int64_t first = 0,
                             std::int64_t second = 0) const {
     *fault = {Code::invalid_argument, text, first, second, 0};

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <chrono>
+#include <thread>
 
 #include "tests/api/models.h"
 
@@ -293,6 +294,77 @@ TEST(Limits, ADeadlineHoldsOutsideOfLoopsToo) {
   const auto results = load(model.bytes()).run({{"x", view(x.data(), {300, 300})}}, options);
   ASSERT_FALSE(results);
   EXPECT_THAT(results.error().message(), HasSubstr("'square'"));
+}
+
+/// How long a run takes that an error ends which names the node.
+double seconds_to_stop(const Session& session, const std::vector<Feed>& feeds,
+                       const RunOptions& options, const char* node, Code code) {
+  const auto began = std::chrono::steady_clock::now();
+  const auto results = session.run(feeds, options);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - began;
+  EXPECT_FALSE(results);
+  if (results) return taken.count();
+  EXPECT_EQ(results.error().code(), code);
+  EXPECT_THAT(results.error().message(), HasSubstr(node));
+  return taken.count();
+}
+
+/// A layer of H = 64 over x f32[T, N, 1]: half a microsecond per step and row.
+std::string long_layer() {
+  constexpr std::int64_t kUnits = 64;
+  ModelBytes model;
+  model.graph.inputs = {value_info("x", kFloat, {"T", "N", 1})};
+  model.graph.initialisers = {
+      float_tensor("w", {1, 4 * kUnits, 1}, std::vector<float>(4 * kUnits, 0.1F)),
+      float_tensor("r", {1, 4 * kUnits, kUnits}, std::vector<float>(4 * kUnits * kUnits, 0.01F))};
+  model.graph.outputs = {value_info("last")};
+  model.graph.nodes = {NodeBytes("LSTM", {"x", "w", "r"}, {"", "last"})
+                           .name("layer")
+                           .integer("hidden_size", kUnits)};
+  return model.bytes();
+}
+
+// One call of a kernel takes all steps.
+TEST(Limits, HoldInTheStepsOfALayer) {
+  constexpr std::int64_t kSteps = 10'000'000;
+  for (const int threads : {1, 2})
+    for (const std::int64_t rows : {1, 20}) {
+      const std::vector<float> x(static_cast<std::size_t>(kSteps), 0.5F);
+      const Session session = load(long_layer(), {.threads = threads});
+      const std::vector<Feed> feeds{{"x", view(x.data(), {kSteps / rows, rows, 1})}};
+      RunOptions options;
+      options.deadline = 0.1;
+      EXPECT_LT(seconds_to_stop(session, feeds, options, "'layer'", Code::limit_reached), 0.8);
+      CancelFlag flag;
+      RunOptions cancelled;
+      cancelled.cancel = &flag;
+      std::thread canceller([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        flag.cancel();
+      });
+      EXPECT_LT(seconds_to_stop(session, feeds, cancelled, "'layer'", Code::cancelled), 0.8);
+      canceller.join();
+      // What was stopped leaves nothing behind.
+      const std::vector<Feed> few{{"x", view(x.data(), {5, 2, 1})}};
+      EXPECT_TRUE(session.run(few));
+    }
+}
+
+TEST(Limits, HoldInALargeProduct) {
+  constexpr std::int64_t kSize = 6000;
+  ModelBytes model;
+  model.graph.inputs = {value_info("x", kFloat, {"N", "N"})};
+  model.graph.outputs = {value_info("y")};
+  model.graph.nodes = {NodeBytes("MatMul", {"x", "x"}, {"y"}).name("square")};
+  const std::vector<float> x(kSize * kSize, 1);
+  for (const int threads : {1, 2}) {
+    const Session session = load(model.bytes(), {.threads = threads});
+    RunOptions options;
+    options.deadline = 0.2;
+    EXPECT_LT(seconds_to_stop(session, {{"x", view(x.data(), {kSize, kSize})}}, options, "'square'",
+                              Code::limit_reached),
+              1);
+  }
 }
 
 }  // namespace
