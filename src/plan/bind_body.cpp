@@ -27,10 +27,13 @@ bool slices_agree(const Binding& binding, const BoundLoop& loop) {
 
 /// What keeps a loop from being part of the code of the loop around it; empty: nothing.
 std::string why_not_inside(const Binding& binding, const BoundLoop& loop) {
-  if (loop.compiled.run != nullptr) return "holds a loop that is compiled by itself";
+  const auto holds = [&](const char* what) {
+    return fmt::format("holds {}, {}", describe(*binding.plan, loop.node), what);
+  };
+  if (loop.compiled.run != nullptr) return holds("a loop that is compiled by itself");
   for (const Spot* const control : {&loop.trip_operand, &loop.condition, &loop.keep_going})
     if (control->is_dynamic() || control->is_object())
-      return "holds a loop whose trip count or condition has a size that depends on data";
+      return holds("a loop whose trip count or condition has a size that depends on data");
   const bool states_move = std::ranges::any_of(loop.carried, [](const BoundCarried& port) {
     return port.buffer_a == kNone && !port.in_place;
   });
@@ -41,11 +44,32 @@ std::string why_not_inside(const Binding& binding, const BoundLoop& loop) {
     return port.result.is_object() || (port.result.is_dynamic() && !port.open);
   });
   if (states_move || slices_move || rows_move)
-    return "holds a loop over values whose sizes depend on data";
+    return holds("a loop over values whose sizes depend on data");
   if (std::ranges::any_of(loop.stacked, &BoundStacked::open))
-    return "holds a loop of which only the run knows how many rows it stacks";
+    return holds("a loop of which only the run knows how many rows it stacks");
   if (loop.trip_count < 0 && !slices_agree(binding, loop))
-    return "holds a loop over sequences of different lengths";
+    return holds("a loop over sequences of different lengths");
+  return {};
+}
+
+/// What of a loop's own values keeps its body from becoming code; empty: nothing.
+std::string why_not_over_values(const Plan& plan, const BoundLoop& loop) {
+  const ir::Module& module = plan.module;
+  const ir::Node& node = module.node(loop.node);
+  const ir::Region& body = module.region(node.regions[0]);
+  const auto depends = [](const std::string& name) {
+    return fmt::format("is over {}, whose size depends on data", name);
+  };
+  for (std::size_t i = 0; i < loop.carried.size(); ++i)
+    if (loop.carried[i].buffer_a == kNone && !loop.carried[i].in_place)
+      return depends(module.describe(body.args[node.loop->captured + i]));
+  for (std::size_t i = 0; i < loop.scanned.size(); ++i)
+    if (!is_plain(loop.scanned[i].argument)) return depends(describe_scanned(module, loop.node, i));
+  for (std::size_t i = 0; i < loop.stacked.size(); ++i) {
+    const BoundStacked& port = loop.stacked[i];
+    if (port.result.is_object() || (port.result.is_dynamic() && !port.open))
+      return depends(module.describe(node.outputs[loop.carried.size() + i]));
+  }
   return {};
 }
 
@@ -59,6 +83,9 @@ class BodyCheck {
   std::vector<SlotId> state_buffers;
   std::int64_t inner_steps = 0, steps_between_looks = 0, most_inner_trips = 0;
   bool decides_late = false;
+  bool looks = false;  ///< holds loops that look at limits themselves
+  std::size_t calls = 0;
+  std::int64_t spent = 0;  ///< ns that are counted, by both sides of branches
 
   /// Returns what keeps instructions [first, last) from becoming code; empty: nothing.
   std::string look_through(std::size_t first, std::size_t last) {
@@ -78,6 +105,7 @@ class BodyCheck {
     while (!repeats_.empty() && at >= repeats_.back().end) repeats_.pop_back();
     switch (instruction.op) {
       case Op::call:
+        ++calls;
         add_call(binding_.calls[instruction.index]);
         return {};
       case Op::branch:
@@ -85,21 +113,28 @@ class BodyCheck {
         return {};
       case Op::loop_begin:
         return enter(at, binding_.loops[instruction.index]);
+      case Op::spend:
+        spent += instruction.index;
+        return {};
       case Op::loop_end:
       case Op::jump:
-      case Op::spend:
         return {};
       case Op::alias:
         return add_alias(binding_.aliases[instruction.index]);
       case Op::compiled_loop:
         return why_not_inside(binding_, binding_.loops[instruction.index]);
       case Op::object_call:
-        return "holds a sequence, an optional or a string";
+        return fmt::format("holds {}, which reads or makes a sequence, an optional or a string",
+                           describe(*binding_.plan, binding_.object_calls[instruction.index].node));
       case Op::fault:
         return "holds a part that cannot run";
       case Op::dynamic_call:
+        return fmt::format(
+            "holds {}, whose sizes depend on data",
+            describe(*binding_.plan, binding_.dynamic_calls[instruction.index].call.node));
       case Op::check_sizes:
       case Op::look:
+      case Op::region:
       case Op::end:
         break;
     }
@@ -135,6 +170,7 @@ class BodyCheck {
     steps_between_looks += times;
     if (counted && std::ranges::all_of(repeats_, &Repeat::counted)) inner_steps += times;
     decides_late |= loop.source != nullptr;
+    looks |= !counted;
     if (counted) most_inner_trips = std::max(most_inner_trips, loop.trip_count);
     if (steps_between_looks > kMaxInnerSteps)
       return fmt::format("holds loops of more than {} steps", kMaxInnerSteps);
@@ -162,55 +198,132 @@ class BodyCheck {
   std::size_t end_of_branches_ = 0;
 };
 
+/// Behind the branch or loop that begins at that instruction, or behind the instruction.
+std::uint32_t end_of_block(const Binding& binding, std::uint32_t at) {
+  const Instruction& instruction = binding.code[at];
+  if (instruction.op == Op::branch)
+    return binding.code[binding.branches[instruction.index].otherwise - 1].index;
+  return instruction.op == Op::loop_begin ? binding.loops[instruction.index].exit : at + 1;
+}
+
+/// Whether its steps run in code of a part of a loop around it.
+bool is_in_region(const Binding& binding, const BoundLoop& loop) {
+  return std::ranges::any_of(binding.regions, [&](const BoundRegion& region) {
+    return region.code.code.run != nullptr && region.first < loop.body && loop.exit <= region.last;
+  });
+}
+
 }  // namespace
 
 /// Values of a body that may become machine code get memory of their own for as long as the loop
 /// runs: joined nests read and write them in another order than the instructions do. Otherwise the
-/// loop learns why not.
-void Binder::keep_apart(BoundLoop& loop) {
+/// loop learns why not, and parts of the body may become code.
+void Binder::keep_apart(BoundLoop& loop, std::uint32_t index) {
   if (plan_->options.compiler == nullptr) return;
-  const std::size_t count = out_->code.size() - loop.body;
-  if (count > kMaxStatementsOfBody) {
+  const auto end = static_cast<std::uint32_t>(out_->code.size());
+  if (const std::size_t count = end - loop.body; count > kMaxStatementsOfBody) {
     loop.why_no_body = fmt::format("has {} instructions, {} are the most that are compiled at once",
                                    count, kMaxStatementsOfBody);
     return;
   }
   BodyCheck check(*out_);
-  loop.why_no_body = check.look_through(loop.body, out_->code.size());
-  if (!loop.why_no_body.empty()) return;
-  std::int64_t bytes = 0;
-  // Of a state that is updated in place, steps touch a few elements.
-  const auto is_state = [&](const Spot& spot) {
-    return std::ranges::any_of(loop.carried, [&](const BoundCarried& port) {
-      return port.in_place && port.argument.buffer == spot.buffer;
-    });
-  };
-  for (const Spot& spot : check.spots)
-    if (spot.buffer != kNone && !is_state(spot))
-      bytes += layout(spot).dims.elements() * static_cast<std::int64_t>(dtype_bytes(spot.dtype));
+  loop.why_no_body = check.look_through(loop.body, end);
+  if (loop.why_no_body.empty()) loop.why_no_body = why_not_over_values(*plan_, loop);
+  if (!loop.why_no_body.empty()) {
+    find_regions(loop, index);
+    return;
+  }
+  const std::int64_t bytes = bytes_touched(check.spots, loop);
   const std::int64_t most = check.steps_between_looks > 0 ? kMaxBytesOfNest : kMaxBytesOfBody;
   if (bytes > most) {
     loop.why_no_body =
         fmt::format("has operands of {} bytes, {} are the most of a compiled body", bytes, most);
     return;
   }
-  for (const auto* spots : {&check.spots, &check.spots_in_parts})
-    for (const Spot& spot : *spots)
-      if (spot.buffer != kNone) arena_.use(spot.buffer);
-  for (const SlotId slot : check.state_buffers) arena_.use(buffer_of(slot));
+  keep_buffers(check.spots, check.spots_in_parts, check.state_buffers);
   loop.inner_steps = check.inner_steps;
   loop.steps_between_looks = check.steps_between_looks;
   loop.decides_late = check.decides_late;
   loop.most_inner_trips = check.most_inner_trips;
 }
 
+/// Of values in the arena, but for states that are updated in place: steps touch a few of their
+/// elements.
+std::int64_t Binder::bytes_touched(const std::vector<Spot>& spots, const BoundLoop& loop) const {
+  const auto is_state = [&](const Spot& spot) {
+    return std::ranges::any_of(loop.carried, [&](const BoundCarried& port) {
+      return port.in_place && port.argument.buffer == spot.buffer;
+    });
+  };
+  std::int64_t bytes = 0;
+  for (const Spot& spot : spots)
+    if (spot.buffer != kNone && !is_state(spot))
+      bytes += layout(spot).dims.elements() * bytes_of(spot.dtype);
+  return bytes;
+}
+
+void Binder::keep_buffers(const std::vector<Spot>& spots, const std::vector<Spot>& spots_in_parts,
+                          const std::vector<SlotId>& state_buffers) {
+  for (const auto* all : {&spots, &spots_in_parts})
+    for (const Spot& spot : *all)
+      if (spot.buffer != kNone) arena_.use(spot.buffer);
+  for (const SlotId slot : state_buffers) arena_.use(buffer_of(slot));
+}
+
+/// Instructions [first, last) of the body as a region, where that may become code and pays.
+void Binder::add_region(BoundLoop& loop, std::uint32_t index, std::uint32_t first,
+                        std::uint32_t last) {
+  BodyCheck check(*out_);
+  if (!check.look_through(first, last).empty() || check.calls < kLeastCallsOfRegion) return;
+  const std::int64_t most = check.inner_steps > 0 ? kMaxBytesOfNest : kMaxBytesOfBody;
+  if (loop.regions.size() == kMaxRegions || bytes_touched(check.spots, loop) > most) return;
+  keep_buffers(check.spots, check.spots_in_parts, check.state_buffers);
+  loop.regions.push_back(static_cast<std::uint32_t>(out_->regions.size()));
+  out_->regions.push_back({.loop = index,
+                           .first = first,
+                           .last = last,
+                           .inner_steps = check.inner_steps,
+                           .most_inner_trips = check.most_inner_trips,
+                           .spent = check.spent});
+}
+
+/// The longest runs of instructions that may become code, between those that may not. A branch that
+/// may not is one of these, but for what its sides hold; a loop looks after itself.
+void Binder::find_regions(BoundLoop& loop, std::uint32_t index) {
+  struct Range {
+    std::uint32_t first, last;
+  };
+  std::vector<Range> ranges{{loop.body, static_cast<std::uint32_t>(out_->code.size())}};
+  while (!ranges.empty()) {
+    const Range range = ranges.back();
+    ranges.pop_back();
+    std::uint32_t begin = range.first;
+    for (std::uint32_t at = range.first, next = at; at < range.last; at = next) {
+      next = end_of_block(*out_, at);
+      if (BodyCheck check(*out_); check.look_through(at, next).empty() && !check.looks) continue;
+      add_region(loop, index, begin, at);
+      begin = next;
+      if (out_->code[at].op != Op::branch) continue;
+      const std::uint32_t otherwise = out_->branches[out_->code[at].index].otherwise;
+      ranges.push_back({at + 1, otherwise - 1});
+      ranges.push_back({otherwise, next});
+    }
+    add_region(loop, index, begin, range.last);
+  }
+}
+
 double Binder::step_nanoseconds(const BoundLoop& loop) const {
-  double sum = kNanosecondsPerCall;
-  for (std::uint32_t at = loop.body; at + 1 < loop.exit; ++at) {
+  return (kNanosecondsPerCall + nanoseconds_of(loop.body, loop.exit - 1)) *
+         (1 + static_cast<double>(loop.steps_between_looks));
+}
+
+double Binder::nanoseconds_of(std::uint32_t first, std::uint32_t last) const {
+  double sum = 0;
+  for (std::uint32_t at = first; at < last; ++at) {
     const Instruction& instruction = out_->code[at];
     if (instruction.op == Op::call) sum += call_nanoseconds(out_->calls[instruction.index]);
   }
-  return sum * (1 + static_cast<double>(loop.steps_between_looks));
+  return sum;
 }
 
 double Binder::whole_step_nanoseconds(const BoundLoop& loop) const {
@@ -295,14 +408,18 @@ void Binder::compile_bodies() {
                              : "holds parts that take too long between two looks at limits";
     loop.steps_to_compile =
         plan_->options.always_compile ? 1 : steps_worth_compiling(loop.exit - loop.body, step);
-    if (loop.exit <= end) {
+    if (loop.exit <= end || is_in_region(*out_, loop)) {
       // Its steps run in the code of the loop around it, but for those of that loop's first step.
       if (has_known_trips(loop) && loop.trip_count <= kMaxInnerSteps)
         loop.steps_to_compile = std::numeric_limits<std::int64_t>::max();
       continue;
     }
-    if (loop.trip_count <= loop.steps_to_compile || loop.decides_late) continue;
     if (stopped_) return;
+    if (!loop.regions.empty()) {
+      compile_regions(loop);
+      continue;
+    }
+    if (loop.trip_count <= loop.steps_to_compile || loop.decides_late) continue;
     Expected<BodyCode> body = compile_body(*plan_, *out_, loop, may_go_on_);
     if (!body && is_of_limits(body.error())) {
       stopped_ = std::move(body).error().at(module_.describe(loop.node));
@@ -312,6 +429,32 @@ void Binder::compile_bodies() {
     end = loop.exit;
     loop.body_code = *std::move(body);
     loop.strategy = "compiled step by step: " + loop.body_code.code.target;
+  }
+}
+
+void Binder::compile_regions(BoundLoop& loop) {
+  double nanoseconds = 0;
+  std::size_t instructions = 0;
+  for (const std::uint32_t index : loop.regions) {
+    const BoundRegion& region = out_->regions[index];
+    nanoseconds +=
+        nanoseconds_of(region.first, region.last) * (1 + static_cast<double>(region.inner_steps));
+    instructions += region.last - region.first;
+  }
+  if (!plan_->options.always_compile)
+    loop.steps_to_compile = steps_worth_compiling(instructions, nanoseconds);
+  if (nanoseconds > kMaxNanosecondsBetweenLooks) loop.regions.clear();
+  if (loop.trip_count <= loop.steps_to_compile) return;
+  for (const std::uint32_t index : loop.regions) {
+    BoundRegion& region = out_->regions[index];
+    Expected<BodyCode> code = compile_region(*plan_, *out_, region, may_go_on_);
+    if (!code && is_of_limits(code.error())) {
+      stopped_ = std::move(code).error().at(module_.describe(loop.node));
+      return;
+    }
+    if (!code) continue;
+    region.code = *std::move(code);
+    loop.strategy = "compiled in parts: " + region.code.code.target;
   }
 }
 
@@ -332,6 +475,12 @@ Expected<BodyCode> compile_source(const Plan& plan, Body body, const MayGoOn& ma
 Expected<BodyCode> compile_body(const Plan& plan, const Binding& binding, const BoundLoop& loop,
                                 const MayGoOn& may_go_on) {
   SCANLOOM_TRY(Body body, describe_body(plan, binding, loop));
+  return compile_source(plan, std::move(body), may_go_on);
+}
+
+Expected<BodyCode> compile_region(const Plan& plan, const Binding& binding,
+                                  const BoundRegion& region, const MayGoOn& may_go_on) {
+  SCANLOOM_TRY(Body body, describe_region(plan, binding, region));
   return compile_source(plan, std::move(body), may_go_on);
 }
 

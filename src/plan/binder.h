@@ -203,16 +203,26 @@ class Binder {
                      std::string& why_not);
 
   // bind_body.cpp
-  void keep_apart(BoundLoop& loop);
+  void keep_apart(BoundLoop& loop, std::uint32_t index);
+  [[nodiscard]] std::int64_t bytes_touched(const std::vector<Spot>& spots,
+                                           const BoundLoop& loop) const;
+  void keep_buffers(const std::vector<Spot>& spots, const std::vector<Spot>& spots_in_parts,
+                    const std::vector<SlotId>& state_buffers);
+  void add_region(BoundLoop& loop, std::uint32_t index, std::uint32_t first, std::uint32_t last);
+  void find_regions(BoundLoop& loop, std::uint32_t index);
   /// About how long a step takes that is stepped.
   [[nodiscard]] double step_nanoseconds(const BoundLoop& loop) const;
   /// As above, every loop inside with its own number of steps, as far as they are known.
   [[nodiscard]] double whole_step_nanoseconds(const BoundLoop& loop) const;
+  /// Of the calls in instructions [first, last), each once.
+  [[nodiscard]] double nanoseconds_of(std::uint32_t first, std::uint32_t last) const;
   [[nodiscard]] double call_nanoseconds(const BoundCall& call) const;
   [[nodiscard]] double most_nanoseconds(const BoundCall& call) const;
   void emit_spend(double nanoseconds);
   void spend_side(std::uint32_t first);
   void compile_bodies();
+  /// What is between what cannot be code, where its steps are known to pay for that.
+  void compile_regions(BoundLoop& loop);
 
   std::shared_ptr<const Plan> plan_;
   const ir::Module& module_;

@@ -172,7 +172,8 @@ struct BoundLoop {
   bool decides_late = false;
   std::int64_t most_inner_trips = 0;  ///< of one that is counted
   std::string why_no_body;  ///< what keeps the body from becoming code; empty: nothing yet
-  std::int64_t steps_to_compile = 0;  ///< stepped ones of a Run, which show that code would pay
+  std::vector<std::uint32_t> regions;  ///< that may become code then, in Binding::regions
+  std::int64_t steps_to_compile = 0;   ///< stepped ones of a Run, which show that code would pay
   /// The steps do not depend on each other and may be taken side by side; by carried value.
   std::optional<std::vector<CarriedRole>> independent;
   std::string made_beside;      ///< what its steps make beside their own, for people
@@ -180,6 +181,17 @@ struct BoundLoop {
   std::string remarks;          ///< how else its steps are taken, for people
   std::string why_not_whole;    ///< why no function runs all steps, for people; empty: they are few
   std::string strategy;         ///< "compiled" or "stepped", and why, for people
+};
+
+/// A part of a loop's body between instructions that cannot be machine code: [first, last), a run
+/// of whole blocks.
+struct BoundRegion {
+  std::uint32_t loop = 0;
+  std::uint32_t first = 0, last = 0;
+  std::int64_t inner_steps = 0;       ///< of the loops inside
+  std::int64_t most_inner_trips = 0;  ///< of one of them
+  std::int64_t spent = 0;             ///< ns that Op::spend counts in it, at most
+  BodyCode code;                      ///< none where the run decides or nothing compiles
 };
 
 struct BoundBranch {
@@ -214,6 +226,7 @@ enum class Op : std::uint8_t {
   fault,          ///< faults[index]: what binding found wrong where the run may never come
   look,           ///< at limits, after node `index`, which may have taken long
   spend,          ///< counts that what came before took about `index` ns, see cost.h
+  region,         ///< regions[index] as code; in the list of a Run, over its first instruction
   end,
 };
 
@@ -239,6 +252,7 @@ struct Binding {
   std::vector<ObjectInit> objects;  ///< by ObjectId
   std::vector<ObjectCall> object_calls;
   std::vector<BoundLoop> loops;
+  std::vector<BoundRegion> regions;
   std::vector<BoundBranch> branches;
   std::vector<Alias> aliases;
   std::vector<SizeCheck> size_checks;

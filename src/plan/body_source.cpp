@@ -10,6 +10,7 @@
 #include "plan/inline_nests.h"
 #include "plan/keep_local.h"
 #include "plan/nest_source.h"
+#include "plan/slots_touched.h"
 #include "plan/tell_numbers.h"
 
 namespace scanloom::plan {
@@ -28,8 +29,6 @@ class BodyMaker {
   Expected<Body> make() {
     if (!loop_.why_no_body.empty())
       return fail(Code::unsupported, "{} {}", describe(plan_, loop_.node), loop_.why_no_body);
-    std::vector<Part> parts;
-    add_range(loop_.body, loop_.exit - 1, false, parts);
     Body body;
     jit::BodySource& source = body.source;
     std::vector<Use> read_later;
@@ -40,22 +39,8 @@ class BodyMaker {
     }
     for (const BoundCarried& port : loop_.carried)
       if (!port.in_place) source.swaps.push_back({port.argument.slot, port.next.slot});
-    const auto is_buffer = [&](std::int32_t slot) {
-      return binding_.slots[static_cast<std::size_t>(slot)].kind == SlotInit::Kind::arena;
-    };
-    inline_nests(parts, is_buffer, read_later);
-    std::vector<Part> fused = fuse_nests(std::move(parts), is_buffer, read_later);
-    keep_local(fused, is_buffer, read_later, source);
-    for (Part& part : fused)
-      if (has_nest(part)) arrange_axes(part.statement.nest);
-    const std::int64_t emitted = emitted_of(fused);
-    for (Part& part : fused) {
-      source.statements.push_back(std::move(part.statement));
-      body.nodes.push_back(std::move(part.nodes));
-    }
-    if (emitted > kMaxEmittedOfBody)
-      return fail(Code::unsupported, "{} takes {} operations of machine code, {} are the most",
-                  describe(plan_, loop_.node), emitted, kMaxEmittedOfBody);
+    const auto is_buffer = [&](std::int32_t slot) { return is_in_arena(slot); };
+    SCANLOOM_CHECK_OK(add_statements(loop_.body, loop_.exit - 1, is_buffer, read_later, body));
     for (const BoundScanned& port : loop_.scanned)
       source.moves.push_back({port.argument.slot, port.step_bytes});
     for (const BoundStacked& port : loop_.stacked)
@@ -64,7 +49,56 @@ class BodyMaker {
     return body;
   }
 
+  /// Of instructions [first, last) alone. What others touch, too, stays in memory.
+  Expected<Body> make_region(std::uint32_t first, std::uint32_t last) {
+    const std::vector<bool> touched = slots_touched_outside(binding_, first, last);
+    const auto is_buffer = [&](std::int32_t slot) {
+      return is_in_arena(slot) && !touched[static_cast<std::size_t>(slot)];
+    };
+    Body body;
+    SCANLOOM_CHECK_OK(add_statements(first, last, is_buffer, {}, body));
+    // Slots that are set must be the run's, too, when the code returns: as those that move.
+    add_set_slots(body.source.statements, body.source.moves);
+    tell_numbers(body, binding_, loop_);
+    return body;
+  }
+
  private:
+  [[nodiscard]] bool is_in_arena(std::int32_t slot) const {
+    return binding_.slots[static_cast<std::size_t>(slot)].kind == SlotInit::Kind::arena;
+  }
+
+  Expected<void> add_statements(std::uint32_t first, std::uint32_t last, const IsBuffer& is_buffer,
+                                const std::vector<Use>& read_later, Body& body) {
+    std::vector<Part> parts;
+    add_range(first, last, false, parts);
+    inline_nests(parts, is_buffer, read_later);
+    std::vector<Part> fused = fuse_nests(std::move(parts), is_buffer, read_later);
+    keep_local(fused, is_buffer, read_later, body.source);
+    for (Part& part : fused)
+      if (has_nest(part)) arrange_axes(part.statement.nest);
+    const std::int64_t emitted = emitted_of(fused);
+    for (Part& part : fused) {
+      body.source.statements.push_back(std::move(part.statement));
+      body.nodes.push_back(std::move(part.nodes));
+    }
+    if (emitted > kMaxEmittedOfBody)
+      return fail(Code::unsupported, "{} takes {} operations of machine code, {} are the most",
+                  describe(plan_, loop_.node), emitted, kMaxEmittedOfBody);
+    return {};
+  }
+
+  // The planner bounds how deep statements nest.
+  static void add_set_slots(const std::vector<Statement>& statements,
+                            std::vector<jit::SlotMove>& moves) {
+    for (const Statement& statement : statements) {
+      if (statement.kind == Statement::Kind::set) moves.push_back({statement.set.slot, 0});
+      for (const jit::SlotSet& set : statement.loop.after) moves.push_back({set.slot, 0});
+      add_set_slots(statement.inner, moves);
+      add_set_slots(statement.otherwise, moves);
+    }
+  }
+
   /// Instructions [first, last) as parts. Binding has bounded how deep blocks nest.
   void add_range(std::uint32_t first, std::uint32_t last, bool in_branch,
                  std::vector<Part>& parts) {
@@ -302,19 +336,13 @@ std::int64_t slices_of(const Binding& binding, const BoundScanned& port) {
 }
 
 Expected<Body> describe_body(const Plan& plan, const Binding& binding, const BoundLoop& loop) {
-  for (const BoundCarried& port : loop.carried)
-    if (port.buffer_a == kNone && !port.in_place)
-      return fail(Code::unsupported, "{}: the size of a state depends on data",
-                  describe(plan, loop.node));
-  for (const BoundScanned& port : loop.scanned)
-    if (port.argument.is_dynamic() || port.argument.is_object())
-      return fail(Code::unsupported, "{}: the size of a slice depends on data",
-                  describe(plan, loop.node));
-  for (const BoundStacked& port : loop.stacked)
-    if (port.result.is_object() || (port.result.is_dynamic() && !port.open))
-      return fail(Code::unsupported, "{}: the sizes of rows depend on data",
-                  describe(plan, loop.node));
   return BodyMaker(plan, binding, loop).make();
+}
+
+Expected<Body> describe_region(const Plan& plan, const Binding& binding,
+                               const BoundRegion& region) {
+  return BodyMaker(plan, binding, binding.loops[region.loop])
+      .make_region(region.first, region.last);
 }
 
 }  // namespace scanloom::plan

@@ -24,4 +24,7 @@ struct Body {
 /// the node).
 Expected<Body> describe_body(const Plan& plan, const Binding& binding, const BoundLoop& loop);
 
+/// A part of such a body, as the body of a loop that takes one step.
+Expected<Body> describe_region(const Plan& plan, const Binding& binding, const BoundRegion& region);
+
 }  // namespace scanloom::plan

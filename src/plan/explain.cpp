@@ -15,17 +15,28 @@ std::string compiled_step_by_step(const BoundLoop& loop, const std::string& targ
                                     : text + "; not one program over lanes: " + loop.why_not_whole;
 }
 
-/// A body whose code holds the loop, if there is one.
+/// Whether there is code of that body or part of one.
+bool has_code(const Plan& plan, const BodyCode& bound, const Expected<Body>& body) {
+  if (bound.code.run != nullptr) return true;
+  if (!body) return false;
+  const auto code = plan.bodies.find(body->source);
+  return code && *code;
+}
+
+/// A loop whose code holds this one, if there is one.
 const BoundLoop* code_around(const Binding& binding, const BoundLoop& loop) {
-  for (const BoundLoop& other : binding.loops) {
-    const bool is_stepped = other.body > 0;
-    if (!is_stepped || other.body >= loop.body || loop.exit >= other.exit) continue;
-    if (other.body_code.code.run != nullptr) return &other;
-    const Expected<Body> body = describe_body(*binding.plan, binding, other);
-    if (!body) continue;
-    const auto code = binding.plan->bodies.find(body->source);
-    if (code && *code) return &other;
-  }
+  const Plan& plan = *binding.plan;
+  const auto holds = [&](std::uint32_t first, std::uint32_t last) {
+    return first > 0 && first < loop.body && loop.exit <= last;
+  };
+  for (const BoundLoop& other : binding.loops)
+    if (holds(other.body, other.exit - 1) &&
+        has_code(plan, other.body_code, describe_body(plan, binding, other)))
+      return &other;
+  for (const BoundRegion& region : binding.regions)
+    if (holds(region.first, region.last) &&
+        has_code(plan, region.code, describe_region(plan, binding, region)))
+      return &binding.loops[region.loop];
   return nullptr;
 }
 
@@ -47,6 +58,28 @@ std::string strategy_of_body(const Plan& plan, const Binding& binding, const Bou
       loop, fmt::format("{}, after {} steps", (*code)->target, loop.steps_to_compile));
 }
 
+/// Of a body with parts that become code, though not all of it does.
+std::string strategy_of_regions(const Plan& plan, const Binding& binding, const BoundLoop& loop) {
+  const std::string why = describe(plan, loop.node) + " " + loop.why_no_body;
+  std::size_t parts = 0, instructions = 0;
+  std::string target;
+  for (const std::uint32_t index : loop.regions) {
+    const BoundRegion& region = binding.regions[index];
+    const Expected<Body> body = describe_region(plan, binding, region);
+    if (!body) continue;
+    const auto code = plan.bodies.find(body->source);
+    if (!code || !*code) continue;
+    target = (*code)->target;
+    ++parts;
+    instructions += region.last - region.first;
+  }
+  if (parts == 0)
+    return fmt::format("{}; {}; parts of it are compiled after {} steps", loop.strategy, why,
+                       loop.steps_to_compile);
+  return fmt::format("compiled in parts: {} of {} of {} instructions, {}; not as a whole: {}",
+                     parts, instructions, loop.exit - 1 - loop.body, target, why);
+}
+
 std::string strategy_of(const Binding& binding, const BoundLoop& loop) {
   const Plan& plan = *binding.plan;
   if (loop.body_code.code.run != nullptr)
@@ -59,7 +92,8 @@ std::string strategy_of(const Binding& binding, const BoundLoop& loop) {
     if (code) return *code ? "compiled: " + (*code)->target : "stepped: " + code->error().text();
     return loop.strategy;
   }
-  return strategy_of_body(plan, binding, loop);
+  return loop.regions.empty() ? strategy_of_body(plan, binding, loop)
+                              : strategy_of_regions(plan, binding, loop);
 }
 
 /// The code that takes the steps is one element program's.

@@ -48,6 +48,7 @@ std::optional<Expected<jit::CompiledLoop>> find_loop(const Plan& plan,
 
 struct Binding;
 struct BoundLoop;
+struct BoundRegion;
 
 /// Code that bindings share, and what one of them tells it (jit::told_number).
 struct BodyCode {
@@ -60,6 +61,10 @@ struct BodyCode {
 /// `may_go_on`, after which it may be asked for again.
 Expected<BodyCode> compile_body(const Plan& plan, const Binding& binding, const BoundLoop& loop,
                                 const MayGoOn& may_go_on);
+
+/// The same for a part of such steps.
+Expected<BodyCode> compile_region(const Plan& plan, const Binding& binding,
+                                  const BoundRegion& region, const MayGoOn& may_go_on);
 
 /// Code that adds up what each of its statements takes, and the nodes that each computes.
 struct TimedBody {

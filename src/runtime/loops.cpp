@@ -195,15 +195,24 @@ Expected<void> Run::State::prepare_body(std::uint32_t index, Watch& watch) {
   state.body_decided = true;
   if (binding->plan->options.compiler == nullptr || holds_long_loop(index)) return {};
   const double before = seconds_now();
-  Expected<plan::BodyCode> body =
-      plan::compile_body(*binding->plan, *binding, loop, while_compiling(index, watch));
+  Expected<void> done = loop.regions.empty()
+                            ? compile_body(index, while_compiling(index, watch))
+                            : compile_regions(index, while_compiling(index, watch));
   began += seconds_now() - before;  // no time of a step
-  if (!body && plan::is_of_limits(body.error())) {
+  if (!done) {
     state.body_decided = false;  // another run may have the time
-    return std::move(body).error().at(describe(loop.node));
+    return std::move(done).error().at(describe(loop.node));
   }
-  if (body) state.body = *std::move(body);
   return look(index, watch);
+}
+
+/// Error: that of limits; what cannot be compiled is stepped.
+Expected<void> Run::State::compile_body(std::uint32_t index, const plan::MayGoOn& may_go_on) {
+  Expected<plan::BodyCode> body =
+      plan::compile_body(*binding->plan, *binding, binding->loops[index], may_go_on);
+  if (!body && plan::is_of_limits(body.error())) return std::move(body).error();
+  if (body) loops[index].body = *std::move(body);
+  return {};
 }
 
 /// As above, where the code would have taken over in another run.

@@ -127,6 +127,7 @@ void Run::State::materialise(int threads) {
     give_draws(dynamic_calls.back(), call.call);
   }
   chosen_kernels.resize(dynamic_calls.size());
+  begin_regions();
   loops.resize(bound.loops.size());
   steps_to_look.resize(bound.loops.size());
   times.resize(bound.loops.size());
@@ -264,9 +265,10 @@ Expected<void> Run::State::execute(const Limits& limits, Watch& watch, Profile* 
 
 Expected<void> Run::State::execute_from(std::uint32_t& at, const Limits& limits, Watch& watch,
                                         Profile* profile) {
-  const plan::Instruction* const code = binding->code.data();
+  const bool as_code = !code.empty() && profile == nullptr && regions_allowed(limits);
+  const plan::Instruction* const list = as_code ? code.data() : binding->code.data();
   while (true) {
-    const plan::Instruction instruction = code[at];
+    const plan::Instruction instruction = list[at];
     const std::uint32_t index = instruction.index;
     switch (instruction.op) {
       case plan::Op::call: {
@@ -350,6 +352,10 @@ Expected<void> Run::State::execute_from(std::uint32_t& at, const Limits& limits,
         if (time_left < 0) [[unlikely]]
           SCANLOOM_CHECK_OK(look_in_step(watch));
         ++at;
+        break;
+      case plan::Op::region:
+        SCANLOOM_CHECK_OK(run_region(index, watch));
+        at = binding->regions[index].last;
         break;
       case plan::Op::end:
         return {};

@@ -1,4 +1,5 @@
 // Errors of a loop's steps tell the same steps however the loop is executed.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -89,6 +90,31 @@ constexpr const char* kSolving = R"(module "solving" {
   }
 })";
 
+// A part of the body is code, behind a size that depends on data.
+constexpr const char* kInParts = R"(module "in_parts" {
+  graph(%0 "x": f32[3], %1 "at": i64[T,2]) {
+    %2 = dim(%1) {axis = 0} : i64[]
+    %3 = constant f32[] [0]
+    %4 = loop trip(%2) captured(%0) carried(%3) scanned(%1 axis 0) : f32[] loc("node 'outer'") {
+      body(%5: f32[3], %6: f32[], %7: i64[2]) {
+        %8 = non_zero(%7) : i64[1,?0]
+        %9 = size(%8) : i64[]
+        %10 = cast(%9) {to = f32} : f32[]
+        %11 = add(%6, %10) : f32[]
+        %12 = loop captured(%5) carried(%11) scanned(%7 axis 0) : f32[] loc("node 'inner'") {
+          body(%13: f32[3], %14: f32[], %15: i64[]) {
+            %16 = gather(%13, %15) {axis = 0} : f32[] loc("node 'pick'")
+            %17 = add(%14, %16) : f32[]
+            yield %17
+          }
+        }
+        yield %12
+      }
+    }
+    yield %4 "sum"
+  }
+})";
+
 Tensor integers(const std::vector<std::int64_t>& values) {
   return Tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values);
 }
@@ -143,6 +169,19 @@ TEST(FailedSteps, AreToldOfEachLoop) {
 TEST(FailedSteps, AreToldWhereSizesDependOnData) {
   EXPECT_THAT(message_of(kGrowing, {*Tensor::zeros(DType::f32, {1}), integers({0, 1, 3, 0})}),
               HasSubstr("in step 2 of node 'grow'"));
+}
+
+TEST(FailedSteps, AreToldOfPartsOfABody) {
+  const Tensor x = *Tensor::zeros(DType::f32, {3});
+  for (const std::size_t failing : {0, 1, 7, 1200, 1201}) {
+    std::vector<std::int64_t> at(2000, 1);
+    at[failing] = 3;
+    const Tensor rows = Tensor::of<std::int64_t>({1000, 2}, at);
+    EXPECT_THAT(message_of(kInParts, {x, rows}),
+                ::testing::EndsWith(fmt::format("\n  note: in step {} of node 'inner'"
+                                                "\n  note: in step {} of node 'outer'",
+                                                failing % 2, failing / 2)));
+  }
 }
 
 TEST(FailedSteps, AreToldOfSingularMatrices) {

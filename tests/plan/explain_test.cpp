@@ -83,6 +83,21 @@ TEST_F(Explain, CodeOfABodyTellsWhatKeepsItFromOneProgram) {
               HasSubstr("is not element-wise")));
 }
 
+// What is known of sizes becomes code around the node in the way, which is named.
+TEST_F(Explain, PartsOfABodyTellWhatIsBetweenThem) {
+  const std::string body =
+      "%5 = mul(%3, %4) : f32[8] %7 = tanh(%5) : f32[8] %8 = non_zero(%7) : i64[1,?0] "
+      "loc(\"node 'find'\") %9 = size(%8) : i64[] %10 = cast(%9) {to = f32} : f32[] "
+      "%11 = mul(%7, %10) : f32[8] %6 = sin(%11) : f32[8]";
+  EXPECT_THAT(
+      strategy(body, 1000),
+      AllOf(StartsWith("stepped: "), HasSubstr("holds node 'find', whose sizes depend on data"),
+            HasSubstr("; parts of it are compiled after ")));
+  EXPECT_THAT(strategy(body, 1000, true),
+              AllOf(StartsWith("compiled in parts: 2 of "),
+                    HasSubstr("holds node 'find', whose sizes depend on data")));
+}
+
 TEST_F(Explain, OneProgramNeedsNoReason) {
   EXPECT_THAT(strategy(kScaled, 1000),
               AllOf(StartsWith("compiled: "), Not(HasSubstr("not one program"))));
