@@ -1,5 +1,5 @@
 """W1g, W3g, W4g: values and gradients of scans in one call, beside the values alone, JAX, PyTensor
-(Numba), and of the layer torch's own."""
+(Numba), and of the layer torch's own; and of the heat equation within a budget of memory."""
 
 from harness import Peer, Question
 from peers import optional
@@ -16,7 +16,18 @@ WORKLOADS = {
     "lstm_b32_h128": (
         lambda: gradients.Lstm(100, 32, 128), {"b": 32, "h": 128}, 100, 1e-3, 3.5, 1.1,
     ),
+    "heat": (lambda: gradients.Heat(500, 128), {"n": 128}, 500, 1e-4, 5, 1.1),
 }
+
+
+def _others(kind, workload):
+    """PyTensor, but for the heat, of which it would keep all states; of the layer torch."""
+    found = []
+    if kind != "heat":
+        found += optional("pytensor", kind, workload, target=BESIDE_PYTENSOR)
+    if kind == "lstm":
+        found += optional("torch", kind, workload, module="torch_gradients", target=BESIDE_TORCH)
+    return found
 
 
 def questions(place, clock):
@@ -36,14 +47,7 @@ def questions(place, clock):
             peers=[
                 Peer(forward, beside_values, unchecked=True),
                 *optional("jax", kind, workload, module="jax_gradients", target=beside_jax),
-                *optional("pytensor", kind, workload, target=BESIDE_PYTENSOR),
-                *(
-                    optional(
-                        "torch", kind, workload, module="torch_gradients", target=BESIDE_TORCH
-                    )
-                    if kind == "lstm"
-                    else []
-                ),
+                *_others(kind, workload),
             ],
             reference=workload.reference(),
             tolerance=tolerance,

@@ -157,3 +157,50 @@ class Lstm:
             by_w, by_r, by_bias = by_w + x.T @ z, by_r + h.T @ z, by_bias + z.sum(axis=0)
             back_h, back_c = z @ r.T, back_c * forget
         return [np.array(cost), by_w, by_r, by_bias]
+
+
+class Heat:
+    """Heat that spreads in the plane and grows where there is some, up to one; the gradient of the
+    last squares with respect to the first heat. All states are five times the budget."""
+
+    RATE, GROWTH = 0.2, 0.01
+
+    def __init__(self, steps, side):
+        self.steps, self.budget = steps, steps * side * side * 4 // 5
+        random = np.random.default_rng(9)
+        self.arrays = [random.uniform(0, 0.2, (side, side)).astype(np.float32)]
+
+    def engines(self):
+        start = T.fmatrix("start")
+
+        def step(heat):
+            rows = T.concatenate([heat[:1], heat, heat[-1:]], axis=0)
+            columns = T.concatenate([heat[:, :1], heat, heat[:, -1:]], axis=1)
+            around = rows[:-2] + rows[2:] + columns[:, :-2] + columns[:, 2:]
+            return heat + self.RATE * (around - 4 * heat) + self.GROWTH * (heat - heat**3)
+
+        rows, _ = theano.scan(
+            step, outputs_info=T.reshape(start, self.arrays[0].shape), n_steps=self.steps,
+            checkpoint={"budget": self.budget},
+        )
+        cost = (rows[-1] ** 2).sum()
+        return (
+            _engine("scanloom", [start], [cost, T.grad(cost, start)], self.arrays),
+            _engine("forward alone", [start], [cost], self.arrays),
+        )
+
+    def reference(self):
+        def spread(heat):
+            padded = np.pad(heat, 1, mode="edge")
+            rows, columns = padded[:, 1:-1], padded[1:-1]
+            around = rows[:-2] + rows[2:] + columns[:, :-2] + columns[:, 2:]
+            return heat + self.RATE * (around - 4 * heat)
+
+        heat, kept = self.arrays[0].astype(np.float64), []
+        for _ in range(self.steps):
+            kept.append(heat)
+            heat = spread(heat) + self.GROWTH * (heat - heat**3)
+        back = 2 * heat
+        for before in reversed(kept):
+            back = spread(back) + self.GROWTH * (1 - 3 * before**2) * back
+        return [np.array((heat**2).sum()), back]

