@@ -5,6 +5,7 @@
 #include "jit/counting_loop.h"
 #include "jit/emit_memory.h"
 #include "jit/emit_stages.h"
+#include "jit/emit_step_lanes.h"
 #include "jit/emit_wide_loop.h"
 #include "jit/lane_blocks.h"
 #include "jit/lane_program.h"
@@ -350,6 +351,10 @@ class LoopEmitter {
 }  // namespace
 
 bool emit_loop(llvm::Module& module, const LoopSource& source, unsigned vector_bytes) {
+  if (const auto increments = increments_of(source)) {
+    emit_step_lanes(module, source, *increments, vector_bytes);
+    return true;
+  }
   if (const auto stages = cut_into_stages(source)) {
     emit_stages(module, source, *stages, vector_bytes);
     return true;

@@ -41,7 +41,7 @@ LoopFunction::LoopFunction(llvm::Module& module, const LoopSource& loop)
   stacked = load_ports(source.stacked, kStacked, kStackedStrides);
 }
 
-bool LoopFunction::is_long() const {
+bool is_long(const LoopSource& source) {
   const std::size_t operands = source.scanned.size() + source.stacked.size();
   return source.program.instrs.size() + operands > kManyInstructions;
 }

@@ -10,6 +10,10 @@
 
 namespace scanloom::jit {
 
+/// Whether its program is so long that it will be cut (see split_blocks.h). Then what it reads is
+/// best loaded, and what it makes stored, where the program needs and makes it.
+[[nodiscard]] bool is_long(const LoopSource& source);
+
 class LoopFunction {
  public:
   /// One operand's base address and, of slices and rows, its bytes per step; the base is that of
@@ -27,9 +31,7 @@ class LoopFunction {
   /// The builder stands at the end of the function's first block.
   LoopFunction(llvm::Module& module, const LoopSource& source);
 
-  /// Whether its program is so long that it will be cut (see split_blocks.h). Then what it reads is
-  /// best loaded, and what it makes stored, where the program needs and makes it.
-  [[nodiscard]] bool is_long() const;
+  [[nodiscard]] bool is_long() const { return jit::is_long(source); }
 
   [[nodiscard]] llvm::Value* first_step() const { return function->getArg(1); }
   [[nodiscard]] llvm::Value* last_step() const { return function->getArg(2); }
