@@ -1,12 +1,15 @@
 // Layers of gated or simple recurrent units, and of long short-term memory over a batch of many
 // rows, become loops over their cells, which are then optimised and compiled as the same cells are
 // that a user has written out. The bits are those of the operators' reference: its sums and
-// products stand here in its order. Layers with sequence lengths, a clip, peepholes or activations
-// of their own stay. For few rows the LSTM's kernel is faster than a loop, which pays off by
+// products stand here in its order, those of f16 and bf16 in f32, and the states are rounded as
+// there. Steps behind a row's sequence length leave its states as they are. For few rows the LSTM's
+// kernel, which knows f32 and the usual activations, is faster than a loop, which pays off by
 // products of many rows and by threads (interchange_batch). It stands before the passes on bodies.
 #include <algorithm>
 
 #include "ops/ops.h"
+#include "ops/recurrent.h"
+#include "passes/recurrent_cells.h"
 #include "passes/rewriter.h"
 
 namespace scanloom::passes {
@@ -34,155 +37,6 @@ ValueId operand(const Node& node, std::size_t i) {
   return i < node.inputs.size() ? node.inputs[i] : ValueId{};
 }
 
-/// Adds nodes to one region.
-class Writer {
- public:
-  explicit Writer(Builder& builder) : builder_(builder) {}
-
-  [[nodiscard]] Builder& builder() { return builder_; }
-  Expected<ValueId> op(const ir::OpDef& def, std::vector<ValueId> inputs,
-                       std::vector<ir::NamedAttr> attrs = {}) {
-    return builder_.op(def, std::move(inputs), std::move(attrs));
-  }
-  ValueId list(std::vector<std::int64_t> values) {
-    const auto count = static_cast<std::int64_t>(values.size());
-    return builder_.constant(Tensor::of<std::int64_t>({count}, values));
-  }
-  /// Elements [first, last) of an axis.
-  Expected<ValueId> part(ValueId value, std::int64_t axis, std::int64_t first, std::int64_t last) {
-    return op(ops::slice_op, {value, list({first}), list({last}), list({axis})});
-  }
-  /// Element i of an axis, which goes away.
-  Expected<ValueId> at(ValueId value, std::int64_t axis, std::int64_t i) {
-    SCANLOOM_TRY(const ValueId one, part(value, axis, i, i + 1));
-    return op(ops::squeeze_op, {one}, {{"axes", std::vector<std::int64_t>{axis}}});
-  }
-  Expected<ValueId> add(ValueId a, ValueId b) { return op(ops::add_op, {a, b}); }
-  Expected<ValueId> mul(ValueId a, ValueId b) { return op(ops::mul_op, {a, b}); }
-  /// Rows times the rows of a weight.
-  Expected<ValueId> product(ValueId rows, ValueId weight) {
-    return op(ops::contract_op, {rows, weight}, {{"spec", "bi,ji->bj"}});
-  }
-
- private:
-  Builder& builder_;
-};
-
-/// What a cell reads, outside its loop or as the loop's arguments.
-struct CellWeights {
-  ValueId w, r, w_bias, r_bias;
-};
-
-/// h' = tanh((x . W + h . R) + (Wb + Rb))
-Expected<ValueId> rnn_cell(Writer& write, const CellWeights& weights, ValueId x, ValueId h) {
-  SCANLOOM_TRY(const ValueId xw, write.product(x, weights.w));
-  SCANLOOM_TRY(const ValueId hr, write.product(h, weights.r));
-  SCANLOOM_TRY(const ValueId bias, write.add(weights.w_bias, weights.r_bias));
-  SCANLOOM_TRY(const ValueId products, write.add(xw, hr));
-  SCANLOOM_TRY(const ValueId sum, write.add(products, bias));
-  return write.op(ops::tanh_op, {sum});
-}
-
-/// See ops/lstm.cpp; returns h' and c'.
-Expected<std::vector<ValueId>> lstm_cell(Writer& write, const CellWeights& weights,
-                                         std::int64_t hidden, ValueId x, ValueId h, ValueId c) {
-  SCANLOOM_TRY(const ValueId xw, write.product(x, weights.w));
-  SCANLOOM_TRY(const ValueId hr, write.product(h, weights.r));
-  SCANLOOM_TRY(const ValueId bias, write.add(weights.w_bias, weights.r_bias));
-  SCANLOOM_TRY(const ValueId products, write.add(xw, hr));
-  SCANLOOM_TRY(const ValueId sums, write.add(products, bias));
-  const auto gate = [&](const ir::OpDef& activation, std::int64_t index) -> Expected<ValueId> {
-    SCANLOOM_TRY(const ValueId sum, write.part(sums, 1, index * hidden, (index + 1) * hidden));
-    return write.op(activation, {sum});
-  };
-  SCANLOOM_TRY(const ValueId i, gate(ops::sigmoid_op, 0));
-  SCANLOOM_TRY(const ValueId o, gate(ops::sigmoid_op, 1));
-  SCANLOOM_TRY(const ValueId f, gate(ops::sigmoid_op, 2));
-  SCANLOOM_TRY(const ValueId g, gate(ops::tanh_op, 3));
-  SCANLOOM_TRY(const ValueId kept, write.mul(f, c));
-  SCANLOOM_TRY(const ValueId added, write.mul(i, g));
-  SCANLOOM_TRY(const ValueId next_c, write.add(kept, added));
-  SCANLOOM_TRY(const ValueId shown, write.op(ops::tanh_op, {next_c}));
-  SCANLOOM_TRY(const ValueId next_h, write.mul(o, shown));
-  return std::vector{next_h, next_c};
-}
-
-/// See ops/gru.cpp.
-class GruCell {
- public:
-  GruCell(Writer& write, const CellWeights& weights, std::int64_t hidden, bool linear)
-      : write_(write), weights_(weights), hidden_(hidden), linear_(linear) {}
-
-  Expected<ValueId> next(ValueId x, ValueId h) {
-    SCANLOOM_TRY(xw_, write_.product(x, weights_.w));
-    SCANLOOM_TRY(const ValueId gate_weights, write_.part(weights_.r, 0, 0, 2 * hidden_));
-    SCANLOOM_TRY(const ValueId hr, write_.product(h, gate_weights));
-    SCANLOOM_TRY(const ValueId xw, write_.part(xw_, 1, 0, 2 * hidden_));
-    SCANLOOM_TRY(const ValueId products, write_.add(xw, hr));
-    SCANLOOM_TRY(const ValueId bias, bias_of(0, 2 * hidden_));
-    SCANLOOM_TRY(const ValueId sums, write_.add(products, bias));
-    SCANLOOM_TRY(const ValueId gates, write_.op(ops::sigmoid_op, {sums}));
-    SCANLOOM_TRY(const ValueId z, write_.part(gates, 1, 0, hidden_));
-    SCANLOOM_TRY(const ValueId r, write_.part(gates, 1, hidden_, 2 * hidden_));
-    SCANLOOM_TRY(const ValueId content, linear_ ? linear_content(r, h) : reset_content(r, h));
-    SCANLOOM_TRY(const ValueId n, write_.op(ops::tanh_op, {content}));
-    SCANLOOM_TRY(const ValueId one, constant_one(n));
-    SCANLOOM_TRY(const ValueId rest, write_.op(ops::sub_op, {one, z}));
-    SCANLOOM_TRY(const ValueId fresh, write_.mul(rest, n));
-    SCANLOOM_TRY(const ValueId kept, write_.mul(z, h));
-    return write_.add(fresh, kept);
-  }
-
- private:
-  Expected<ValueId> bias_of(std::int64_t first, std::int64_t last) {
-    SCANLOOM_TRY(const ValueId w, write_.part(weights_.w_bias, 0, first, last));
-    SCANLOOM_TRY(const ValueId r, write_.part(weights_.r_bias, 0, first, last));
-    return write_.add(w, r);
-  }
-
-  Expected<ValueId> new_weights() { return write_.part(weights_.r, 0, 2 * hidden_, 3 * hidden_); }
-
-  /// (x . W + (r * h) . R) + (Wb + Rb)
-  Expected<ValueId> reset_content(ValueId r, ValueId h) {
-    SCANLOOM_TRY(const ValueId reset, write_.mul(r, h));
-    SCANLOOM_TRY(const ValueId weights, new_weights());
-    SCANLOOM_TRY(const ValueId hr, write_.product(reset, weights));
-    SCANLOOM_TRY(const ValueId xw, write_.part(xw_, 1, 2 * hidden_, 3 * hidden_));
-    SCANLOOM_TRY(const ValueId products, write_.add(xw, hr));
-    SCANLOOM_TRY(const ValueId bias, bias_of(2 * hidden_, 3 * hidden_));
-    return write_.add(products, bias);
-  }
-
-  /// (x . W + Wb) + r * (h . R + Rb)
-  Expected<ValueId> linear_content(ValueId r, ValueId h) {
-    SCANLOOM_TRY(const ValueId weights, new_weights());
-    SCANLOOM_TRY(const ValueId hr, write_.product(h, weights));
-    SCANLOOM_TRY(const ValueId r_bias, write_.part(weights_.r_bias, 0, 2 * hidden_, 3 * hidden_));
-    SCANLOOM_TRY(const ValueId inner, write_.add(hr, r_bias));
-    SCANLOOM_TRY(const ValueId reset, write_.mul(r, inner));
-    SCANLOOM_TRY(const ValueId xw, write_.part(xw_, 1, 2 * hidden_, 3 * hidden_));
-    SCANLOOM_TRY(const ValueId w_bias, write_.part(weights_.w_bias, 0, 2 * hidden_, 3 * hidden_));
-    SCANLOOM_TRY(const ValueId outer, write_.add(xw, w_bias));
-    return write_.add(outer, reset);
-  }
-
-  Expected<ValueId> constant_one(ValueId like) {
-    SCANLOOM_TRY(Tensor one, scalar_of(1, write_.builder().module().value(like).type.dtype));
-    return write_.builder().constant(std::move(one));
-  }
-
-  static Expected<Tensor> scalar_of(double value, DType dtype) {
-    if (dtype == DType::f64) return Tensor::scalar(value);
-    return Tensor::scalar(static_cast<float>(value));
-  }
-
-  Writer& write_;
-  const CellWeights& weights_;
-  std::int64_t hidden_;
-  bool linear_;
-  ValueId xw_;
-};
-
 /// One layer.
 class Layer {
  public:
@@ -192,6 +46,7 @@ class Layer {
         node_(node),
         write_(rewriter.build()),
         x_(rewriter.type(node.inputs[kX])),
+        computed_in_(x_.dtype == DType::f64 ? DType::f64 : DType::f32),
         hidden_(attr_of(node, "hidden_size").integer()),
         batch_first_(attr_of(node, "layout").integer() != 0) {}
 
@@ -201,6 +56,11 @@ class Layer {
     std::vector<ValueId> states;
     std::vector<std::vector<ValueId>> lasts(count_of_states());  // [state][direction]
     const std::int64_t count = direction == "bidirectional" ? 2 : 1;
+    SCANLOOM_TRY(activations_, ops::read_activations(attr_of(node_, "activations"),
+                                                     static_cast<int>(count), usual_activations()));
+    if (operand(node_, kLengths).valid()) {
+      SCANLOOM_TRY(lengths_, checked_lengths());
+    }
     for (std::int64_t d = 0; d < count; ++d) {
       SCANLOOM_TRY(const Results made, run(d, direction == "reverse" || d == 1));
       states.push_back(made.states);
@@ -230,21 +90,35 @@ class Layer {
   [[nodiscard]] bool is_lstm() const { return node_.op == &ops::lstm_op; }
   [[nodiscard]] std::size_t count_of_states() const { return is_lstm() ? 2 : 1; }
 
+  [[nodiscard]] std::span<const ops::ActivationKind> usual_activations() const {
+    if (is_lstm()) return ops::kLstmActivations;
+    if (node_.op == &ops::rnn_op) return ops::kRnnActivations;
+    return ops::kGruActivations;
+  }
+
+  [[nodiscard]] double clip() const {
+    const tensor::Attr& attr = attr_of(node_, "clip");
+    return attr.present() ? attr.real() : 0;
+  }
+
   [[nodiscard]] bool can_be_written() const {
-    const bool is_wide = x_.dtype == DType::f32 || x_.dtype == DType::f64;
-    if (!is_wide || !x_.ranked || operand(node_, kLengths).valid() ||
-        attr_of(node_, "clip").present() || attr_of(node_, "activations").present())
-      return false;
+    if (!is_real(x_.dtype) || dtype_bytes(x_.dtype) < 2 || !x_.ranked) return false;
     for (const std::size_t i : {kW, kR})
       if (!rewriter_.type(node_.inputs[i]).is_static()) return false;
     if (!sizes_are_sure()) return false;
-    if (is_lstm()) {
-      const Dim batch = x_.dims[batch_first_ ? 0 : 1];
-      return batch.is_constant() && batch.value() >= kLeastRowsOfLstm &&
-             hidden_ >= kLeastUnitsOfLstm && !operand(node_, kPeepholes).valid() &&
-             attr_of(node_, "input_forget").integer() == 0;
-    }
-    return node_.outputs.size() <= kReset || !is_read(node_.outputs[kReset]);
+    if (!is_lstm()) return node_.outputs.size() <= kReset || !is_read(node_.outputs[kReset]);
+    const Dim batch = x_.dims[batch_first_ ? 0 : 1];
+    const bool is_large =
+        batch.is_constant() && batch.value() >= kLeastRowsOfLstm && hidden_ >= kLeastUnitsOfLstm;
+    return is_large || !has_kernel();
+  }
+
+  /// As kernels/lstm.cpp.
+  [[nodiscard]] bool has_kernel() const {
+    return x_.dtype == DType::f32 && !operand(node_, kLengths).valid() &&
+           !operand(node_, kPeepholes).valid() && !(clip() > 0) &&
+           attr_of(node_, "input_forget").integer() == 0 &&
+           ops::unusual_activation(attr_of(node_, "activations"), usual_activations()).empty();
   }
 
   [[nodiscard]] bool is_read(ValueId value) const {
@@ -263,8 +137,10 @@ class Layer {
     };
     const std::vector<Dim> state = batch_first_ ? std::vector<Dim>{batch, directions, hidden_}
                                                 : std::vector<Dim>{directions, batch, hidden_};
-    return has(kB, {directions, 2 * rows.value()}) && has(kInitial, state) &&
-           (!is_lstm() || has(kInitial + 1, state));
+    const std::vector<Dim> peepholes = {directions, 3 * hidden_};
+    return has(kB, {directions, 2 * rows.value()}) && has(kLengths, {batch}) &&
+           has(kInitial, state) &&
+           (!is_lstm() || (has(kInitial + 1, state) && has(kPeepholes, peepholes)));
   }
 
   /// Each with a new axis there, one behind the other.
@@ -279,17 +155,26 @@ class Layer {
     return write_.op(ops::concat_op, std::move(parts), {{"axis", axis}});
   }
 
+  /// Row d of an operand, of the type that is computed in.
+  Expected<ValueId> row_of(std::size_t i, std::int64_t d) {
+    SCANLOOM_TRY(const ValueId row, write_.at(node_.inputs[i], 0, d));
+    return write_.cast(row, computed_in_);
+  }
+
   Expected<CellWeights> weights_of(std::int64_t d) {
     CellWeights weights;
-    SCANLOOM_TRY(weights.w, write_.at(node_.inputs[kW], 0, d));
-    SCANLOOM_TRY(weights.r, write_.at(node_.inputs[kR], 0, d));
+    SCANLOOM_TRY(weights.w, row_of(kW, d));
+    SCANLOOM_TRY(weights.r, row_of(kR, d));
+    if (is_lstm() && operand(node_, kPeepholes).valid()) {
+      SCANLOOM_TRY(weights.peepholes, row_of(kPeepholes, d));
+    }
     const std::int64_t rows = rewriter_.type(node_.inputs[kW]).dims[1].value();
     if (!operand(node_, kB).valid()) {
-      SCANLOOM_TRY(Tensor zeros, Tensor::zeros(x_.dtype, {rows}));
+      SCANLOOM_TRY(Tensor zeros, Tensor::zeros(computed_in_, {rows}));
       weights.w_bias = weights.r_bias = write_.builder().constant(std::move(zeros));
       return weights;
     }
-    SCANLOOM_TRY(const ValueId both, write_.at(node_.inputs[kB], 0, d));
+    SCANLOOM_TRY(const ValueId both, row_of(kB, d));
     SCANLOOM_TRY(weights.w_bias, write_.part(both, 0, 0, rows));
     SCANLOOM_TRY(weights.r_bias, write_.part(both, 0, rows, 2 * rows));
     return weights;
@@ -308,20 +193,71 @@ class Layer {
     return write_.op(ops::expand_op, {write_.builder().constant(std::move(zero)), sizes});
   }
 
-  Expected<Results> run(std::int64_t d, bool backwards) {
+  [[nodiscard]] Expected<ValueId> step_count() {
+    return write_.op(ops::dim_op, {node_.inputs[kX]}, {{"axis", batch_first_ ? 1 : 0}});
+  }
+
+  /// The lengths as i64, once they are between 0 and the number of steps.
+  Expected<ValueId> checked_lengths() {
+    const ValueId none = write_.list({0});
+    SCANLOOM_TRY(const ValueId lengths, write_.cast(node_.inputs[kLengths], DType::i64));
+    SCANLOOM_TRY(const ValueId all, write_.op(ops::concat_op, {lengths, none}, {{"axis", 0}}));
+    const auto extreme = [&](const char* kind) {
+      return write_.op(ops::reduce_op, {all},
+                       {{"kind", kind}, {"axes", std::vector<std::int64_t>{0}}, {"keepdims", 0}});
+    };
+    SCANLOOM_TRY(const ValueId least, extreme("min"));
+    SCANLOOM_TRY(const ValueId most, extreme("max"));
+    SCANLOOM_TRY(const ValueId steps, step_count());
+    const ValueId zero = write_.builder().constant(Tensor::of<std::int64_t>({}, {{0}}));
+    // The one that is wrong, if one is; and what it is compared with.
+    SCANLOOM_TRY(const ValueId worst, write_.where_less(least, zero, least, most));
+    SCANLOOM_TRY(const ValueId not_above, write_.where_less(steps, worst, steps, worst));
+    SCANLOOM_TRY(const ValueId right, write_.where_less(worst, zero, steps, not_above));
+    SCANLOOM_TRY(const ValueId checked,
+                 write_.op(ops::check_equal_op, {worst, right},
+                           {{"text", "sequence length {} is outside the {} steps of X"}}));
+    return write_.op(ops::min_op, {lengths, checked});
+  }
+
+  Expected<ValueId> step_numbers() {
+    const auto number = [&](std::int64_t value) {
+      return write_.builder().constant(Tensor::of<std::int64_t>({}, {{value}}));
+    };
+    SCANLOOM_TRY(const ValueId steps, step_count());
+    return write_.op(ops::range_op, {number(0), steps, number(1)});
+  }
+
+  /// What the loop of one direction reads.
+  struct Operands {
+    std::vector<ValueId> captured, initial, scanned;
+  };
+
+  Expected<Operands> operands_of(std::int64_t d) {
     SCANLOOM_TRY(const CellWeights outer, weights_of(d));
-    std::vector<ValueId> initial;
+    Operands operands{.captured = {outer.w, outer.r, outer.w_bias, outer.r_bias}};
+    for (const ValueId one : {outer.peepholes, lengths_})
+      if (one.valid()) operands.captured.push_back(one);
     for (std::size_t i = 0; i < count_of_states(); ++i) {
-      SCANLOOM_TRY(initial.emplace_back(), initial_state(i, d));
+      SCANLOOM_TRY(operands.initial.emplace_back(), initial_state(i, d));
     }
+    operands.scanned.push_back(node_.inputs[kX]);
+    if (lengths_.valid()) {
+      SCANLOOM_TRY(operands.scanned.emplace_back(), step_numbers());
+    }
+    return operands;
+  }
+
+  Expected<Results> run(std::int64_t d, bool backwards) {
+    SCANLOOM_TRY(const Operands operands, operands_of(d));
+    const auto& [captured, initial, scanned] = operands;
     Module& module = rewriter_.module();
     const std::int64_t axis = batch_first_ ? 1 : 0;  // of the steps
     const Dim steps = x_.dims[batch_first_ ? 1 : 0], batch = x_.dims[batch_first_ ? 0 : 1];
     const Type state = Type::of(x_.dtype, {batch, hidden_});
-    const std::vector<ValueId> captured = {outer.w, outer.r, outer.w_bias, outer.r_bias};
     std::vector<ValueId> inputs = captured;
     inputs.insert(inputs.end(), initial.begin(), initial.end());
-    inputs.push_back(node_.inputs[kX]);
+    inputs.insert(inputs.end(), scanned.begin(), scanned.end());
     std::vector<Type> results(initial.size(), state);
     results.push_back(Type::of(x_.dtype, batch_first_ ? std::vector<Dim>{batch, steps, hidden_}
                                                       : std::vector<Dim>{steps, batch, hidden_}));
@@ -330,43 +266,89 @@ class Layer {
     ir::LoopPorts ports{.fixed_sizes = true,
                         .captured = static_cast<std::uint32_t>(captured.size()),
                         .carried = static_cast<std::uint32_t>(initial.size())};
-    ports.scanned.push_back(
-        {.axis = axis, .start = backwards ? -1 : 0, .stride = backwards ? -1 : 1});
+    for (std::size_t i = 0; i < scanned.size(); ++i)
+      ports.scanned.push_back(
+          {.axis = i == 0 ? axis : 0, .start = backwards ? -1 : 0, .stride = backwards ? -1 : 1});
     ports.stacked.push_back({.axis = axis, .reverse = backwards});
     module.node(loop).loop = std::move(ports);
-    const ir::RegionId body = module.add_region(loop, "cell");
-    module.node(loop).regions.push_back(body);
-    std::vector<ValueId> arguments;
-    for (const ValueId value : captured)
-      arguments.push_back(module.add_argument(body, rewriter_.type(value)));
-    std::vector<ValueId> states;
-    for (std::size_t i = 0; i < initial.size(); ++i)
-      states.push_back(module.add_argument(body, state));
-    const ValueId x = module.add_argument(body, Type::of(x_.dtype, {batch, x_.dims[2]}));
-    Builder builder(module, body);
-    builder.set_place(node_.place);
-    Writer write(builder);
-    SCANLOOM_TRY(std::vector<ValueId> yields,
-                 cell(write, {arguments[0], arguments[1], arguments[2], arguments[3]}, x, states));
-    yields.push_back(yields[0]);
-    module.region(body).yields = std::move(yields);
+    SCANLOOM_CHECK_OK(add_body(loop, operands, d));
     std::vector<ValueId> lasts = module.node(loop).outputs;
     const ValueId all = lasts.back();
     lasts.pop_back();
     return Results{all, std::move(lasts)};
   }
 
-  /// The next states, h first.
-  Expected<std::vector<ValueId>> cell(Writer& write, const CellWeights& weights, ValueId x,
-                                      const std::vector<ValueId>& states) const {
-    if (is_lstm()) return lstm_cell(write, weights, hidden_, x, states[0], states[1]);
-    if (node_.op == &ops::rnn_op) {
-      SCANLOOM_TRY(const ValueId next, rnn_cell(write, weights, x, states[0]));
-      return std::vector{next};
+  Expected<void> add_body(ir::NodeId loop, const Operands& operands, std::int64_t d) {
+    Module& module = rewriter_.module();
+    const ir::RegionId body = module.add_region(loop, "cell");
+    module.node(loop).regions.push_back(body);
+    const Dim batch = x_.dims[batch_first_ ? 0 : 1];
+    std::vector<ValueId> arguments, states;
+    for (const ValueId value : operands.captured)
+      arguments.push_back(module.add_argument(body, rewriter_.type(value)));
+    for (std::size_t i = 0; i < operands.initial.size(); ++i)
+      states.push_back(module.add_argument(body, Type::of(x_.dtype, {batch, hidden_})));
+    const ValueId x = module.add_argument(body, Type::of(x_.dtype, {batch, x_.dims[2]}));
+    Builder builder(module, body);
+    builder.set_place(node_.place);
+    Writer write(builder);
+    CellWeights weights{arguments[0], arguments[1], arguments[2], arguments[3], {}};
+    if (is_lstm() && operand(node_, kPeepholes).valid()) weights.peepholes = arguments[4];
+    SCANLOOM_TRY(std::vector<ValueId> next, cell(write, weights, d, x, states));
+    ValueId row = next[0];
+    if (lengths_.valid()) {
+      const ValueId step = module.add_argument(body, Type::scalar(DType::i64));
+      SCANLOOM_TRY(row, keep_ended(write, step, arguments.back(), states, next));
     }
-    const bool linear = attr_of(node_, "linear_before_reset").integer() != 0;
-    SCANLOOM_TRY(const ValueId next, GruCell(write, weights, hidden_, linear).next(x, states[0]));
-    return std::vector{next};
+    next.push_back(row);
+    module.region(body).yields = std::move(next);
+    return {};
+  }
+
+  /// The next states, h first, of the type of the layer.
+  Expected<std::vector<ValueId>> cell(Writer& write, const CellWeights& weights, std::int64_t d,
+                                      ValueId x, const std::vector<ValueId>& states) const {
+    const std::size_t each = usual_activations().size();
+    const CellForm form{
+        .hidden = hidden_,
+        .clip = clip(),
+        .activations = std::span(activations_).subspan(static_cast<std::size_t>(d) * each, each),
+        .coupled = is_lstm() && attr_of(node_, "input_forget").integer() != 0,
+        .linear = node_.op == &ops::gru_op && attr_of(node_, "linear_before_reset").integer() != 0};
+    SCANLOOM_TRY(const ValueId wide_x, write.cast(x, computed_in_));
+    std::vector<ValueId> wide, next;
+    for (const ValueId state : states) {
+      SCANLOOM_TRY(wide.emplace_back(), write.cast(state, computed_in_));
+    }
+    if (is_lstm()) {
+      SCANLOOM_TRY(next, lstm_cell(write, weights, form, wide_x, wide[0], wide[1]));
+    } else if (node_.op == &ops::rnn_op) {
+      SCANLOOM_TRY(next, rnn_cell(write, weights, form, wide_x, wide[0]));
+    } else {
+      SCANLOOM_TRY(next, gru_cell(write, weights, form, wide_x, wide[0]));
+    }
+    for (ValueId& state : next) {
+      SCANLOOM_TRY(state, write.cast(state, x_.dtype));
+    }
+    return next;
+  }
+
+  /// In rows whose sequence has ended the next states are those before; returns the step's row,
+  /// which is 0 there.
+  Expected<ValueId> keep_ended(Writer& write, ValueId step, ValueId lengths,
+                               const std::vector<ValueId>& states,
+                               std::vector<ValueId>& next) const {
+    SCANLOOM_TRY(const ValueId goes_on, write.op(ops::less_op, {step, lengths}));
+    SCANLOOM_TRY(const ValueId rows,
+                 write.op(ops::unsqueeze_op, {goes_on}, {{"axes", std::vector<std::int64_t>{1}}}));
+    SCANLOOM_TRY(Tensor zero, Tensor::zeros(x_.dtype, {}));
+    SCANLOOM_TRY(
+        const ValueId row,
+        write.op(ops::where_op, {rows, next[0], write.builder().constant(std::move(zero))}));
+    for (std::size_t i = 0; i < next.size(); ++i) {
+      SCANLOOM_TRY(next[i], write.op(ops::where_op, {rows, next[i], states[i]}));
+    }
+    return row;
   }
 
   const std::vector<std::uint32_t>& uses_;  ///< of the values before the first rewrite
@@ -374,8 +356,11 @@ class Layer {
   const Node& node_;
   Writer write_;
   const Type x_;
+  const DType computed_in_;
   const std::int64_t hidden_;
   const bool batch_first_;
+  ops::Activations activations_;  ///< of both directions
+  ValueId lengths_;               ///< none: all rows take all steps
 };
 
 }  // namespace
