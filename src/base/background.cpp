@@ -5,6 +5,7 @@
 #include <atomic>
 #include <list>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 
@@ -55,17 +56,20 @@ bool run_in_background(std::function<void()> work) {
     if (is_done) job.thread.join();
     return is_done;
   });
-  Job& job = all.list.emplace_back();
+  std::list<Job> begun;  // of one
   try {
+    Job& job = begun.emplace_back();
     job.thread = std::thread([&job, work = std::move(work)]() mutable noexcept {
       work();
       work = nullptr;
       job.is_done.store(true, std::memory_order_release);
     });
   } catch (const std::system_error&) {
-    all.list.pop_back();
+    return false;
+  } catch (const std::bad_alloc&) {
     return false;
   }
+  all.list.splice(all.list.end(), begun);
   return true;
 }
 

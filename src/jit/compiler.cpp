@@ -55,13 +55,19 @@ Target target_for(Isa isa) {
   return {"generic", {}, 16, "128-bit vectors"};
 }
 
+/// Of longer code loops of a few passes stay loops. Written out they would make one block of all of
+/// it, on which several of LLVM's passes take time that grows with its square.
+constexpr std::size_t kMostUnrolled = 6000;
+
 /// Scalar loops need the optimiser; explicit vectors mostly do without, but it costs little here.
-void optimise(llvm::Module& module, llvm::TargetMachine* machine) {
+void optimise(llvm::Module& module, llvm::TargetMachine* machine, const CodeSize& size) {
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopUnrolling = size.instructions <= kMostUnrolled;
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager calls;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder passes(machine);
+  llvm::PassBuilder passes(machine, tuning);
   passes.registerModuleAnalyses(modules);
   passes.registerCGSCCAnalyses(calls);
   passes.registerFunctionAnalyses(functions);
@@ -126,7 +132,7 @@ Expected<MachineCode> build(const std::string& name, Isa isa, const char* symbol
   if (llvm::verifyModule(*module, &problem_stream))
     return fail(Code::internal, "loop '{}': malformed code: {}", name, problem);
   inline_rare_calls(*module);
-  if (optimised) optimise(*module, target_machine->get());
+  if (optimised) optimise(*module, target_machine->get(), size);
   if (auto error = (*jit)->addIRModule({std::move(module), std::move(context)}))
     return fail(Code::internal, "the compiler failed: {}", text_of(std::move(error)));
   auto found = (*jit)->lookup(symbol);
@@ -179,7 +185,7 @@ Expected<CompiledBody> compile_body(const BodySource& source) {
   SCANLOOM_TRY(MachineCode code, build("body", source.isa, kBodySymbol, programs,
                                        [&](llvm::Module& module, unsigned vector_bytes) {
                                          emit_body(module, source, vector_bytes);
-                                         return true;
+                                         return true;  // loops and addresses are scalar
                                        }));
   return CompiledBody{code.address.toPtr<CompiledBodyFn>(), std::move(code.target),
                       std::move(code.owner), code.size};

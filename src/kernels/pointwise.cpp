@@ -58,13 +58,14 @@ Status run_shared(const Call& call) noexcept {
   const Direct& direct = *static_cast<const Direct*>(call.prepared);
   const std::int64_t shares = (direct.count + kShare - 1) / kShare;
   parallel_for(shares, call.max_threads, [&](std::int64_t share) {
+    if (call.stop_requested()) return;
     const std::int64_t first = share * kShare;
     direct.fn(call.out(0).data<std::byte>() + first * direct.out_bytes,
               direct.arg(call, 0) + first * direct.step[0],
               direct.arg(call, 1) + first * direct.step[1],
               direct.arg(call, 2) + first * direct.step[2], std::min(kShare, direct.count - first));
   });
-  return Status::ok;
+  return call.ok_or_stopped();
 }
 
 Status run_blocks(const Call& call) noexcept {

@@ -85,6 +85,7 @@ class CodeCache {
   template <class Make>
   std::shared_ptr<Job> job_of(const Source& source, const Make& make) {
     const auto job = std::make_shared<Job>();
+    std::function<void()> work = [job, make] { job->run(make); };
     {
       const std::scoped_lock lock(mutex_);
       for (const auto& [of, begun] : jobs_)
@@ -93,13 +94,15 @@ class CodeCache {
       if (jobs_.size() == kCodes) jobs_.erase(jobs_.begin());
       jobs_.emplace_back(source, job);
     }
-    if (!run_in_background([job, make] { job->run(make); })) job->run(make);
+    if (!run_in_background(std::move(work))) job->run(make);
     return job;
   }
 
+  /// But for what may go better another time: there may be more memory then.
   Expected<Code> keep(const Source& source, Expected<Code> made) {
     const std::scoped_lock lock(mutex_);
     std::erase_if(jobs_, [&](const auto& entry) { return entry.first == source; });
+    if (!made && made.error().code() == scanloom::Code::internal) return made;
     if (std::ranges::find(entries_, source, &Entry::first) != entries_.end()) return made;
     if (entries_.size() == kCodes) entries_.pop_back();
     entries_.insert(entries_.begin(), {source, made});

@@ -8,6 +8,7 @@
 #include "ops/pointwise.h"
 #include "plan/binder.h"
 #include "plan/cost.h"
+#include "tensor/scalar_functions.h"
 
 namespace scanloom::plan {
 namespace {
@@ -186,6 +187,16 @@ bool is_worth_compiling(const BodyProgram& body, std::size_t nodes, std::size_t 
   return compiling <= kBriefCompileNanoseconds || compiling <= stepped;
 }
 
+/// About how long one step takes as machine code, at least.
+double step_nanoseconds_of(const BodyProgram& body) {
+  double one = 0;
+  for (const tensor::ScalarInstr& instr : body.program.instrs)
+    one += instr.op == tensor::ScalarOp::pow ? kNanosecondsPerPow
+           : tensor::is_function(instr.op)   ? kNanosecondsPerFunction
+                                             : kNanosecondsPerOperation;
+  return one * static_cast<double>(body.lanes);
+}
+
 std::size_t registers_of(Isa isa) { return isa == Isa::avx512 || isa == Isa::neon ? 32 : 16; }
 
 }  // namespace
@@ -207,6 +218,8 @@ bool Binder::bind_compiled(ir::NodeId id, BoundLoop& loop, const std::vector<Loc
               " are the most that are compiled at once";
     return false;
   }
+  if (step_nanoseconds_of(built) > kMaxNanosecondsBetweenLooks)
+    return why_not = "a step takes too long between two looks at limits", false;
   const std::size_t registers = registers_of(active_isa());
   if (ports.carried > kMaxStatesOfRegister * registers)
     return why_not = std::to_string(ports.carried) + " states do not stay in " +
