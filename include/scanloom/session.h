@@ -106,7 +106,8 @@ class SCANLOOM_API Session {
   [[nodiscard]] Expected<Stream> stream() const;
 
   /// What became of every loop: strategy, why not a better one, what each port costs. For people.
-  /// Before the first run as far as the model fixes the sizes of its inputs.
+  /// Before the first run as far as the model fixes the sizes of its inputs; may load the
+  /// compiler's library. Times are of runs that are not going on.
   [[nodiscard]] std::string explain() const;
   /// The module's text form before (`optimized` false: the model is read again) or after passes.
   [[nodiscard]] std::string ir(bool optimized = true) const;

@@ -107,10 +107,12 @@ std::string ports_text(const ir::Module& module, const ir::Node& node, const pla
   const ir::Region& body = module.region(node.regions[0]);
   std::string text;
   if (ports.captured > 0) text += row("captured", fmt::format("{} values", ports.captured));
+  const std::vector<std::string> places =
+      bound != nullptr ? plan::describe_states(*binding, *bound) : std::vector<std::string>();
   for (std::uint32_t i = 0; i < ports.carried; ++i) {
     const ir::ValueId state = body.args[ports.captured + i];
     std::string place = is_object(module, state) ? ", a reference that is handed on" : "";
-    if (bound != nullptr) place = ", " + plan::describe_state(*binding, *bound, i);
+    if (bound != nullptr) place = ", " + places[i];
     text += row("carried", type_text(module, state) + place);
   }
   for (std::size_t i = 0; i < ports.scanned.size(); ++i) {

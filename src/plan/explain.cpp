@@ -1,5 +1,7 @@
 // What became of a loop, for people.
 #include <algorithm>
+#include <set>
+#include <vector>
 
 #include "plan/binding.h"
 #include "plan/body_source.h"
@@ -104,29 +106,35 @@ bool is_element_program(const Binding& binding, const BoundLoop& loop) {
   return code && code->has_value();
 }
 
-/// The code that takes the steps, where it is that of a body, keeps the state in its own memory.
-bool is_local(const Binding& binding, const BoundLoop& loop, const BoundCarried& port) {
-  if (binding.plan->options.compiler == nullptr) return false;
+/// The states that the code keeps in its own memory, where a body's code takes the steps.
+std::set<SlotId> local_states(const Binding& binding, const BoundLoop& loop) {
+  std::set<SlotId> slots;
+  if (binding.plan->options.compiler == nullptr) return slots;
   const Expected<Body> body = describe_body(*binding.plan, binding, loop);
-  if (!body) return false;
-  const auto code = binding.plan->bodies.find(body->source);
-  return code && *code &&
-         std::ranges::any_of(body->source.states, [&](const jit::LocalState& state) {
-           return state.slot == port.argument.slot;
-         });
+  if (!body || !has_code(*binding.plan, loop.body_code, body)) return slots;
+  for (const jit::LocalState& state : body->source.states) slots.insert(state.slot);
+  return slots;
 }
 
 }  // namespace
 
-std::string describe_state(const Binding& binding, const BoundLoop& loop, std::size_t i) {
-  const BoundCarried& port = loop.carried[i];
-  if (port.argument.is_object()) return "a reference that is handed on";
-  if (port.in_place) return "updated in place";
-  if (is_element_program(binding, loop))
-    return "in registers of the code as far as they suffice, between two buffers";
-  if (is_local(binding, loop, port))
-    return "in registers or memory of the code from its first step to its last";
-  return "two buffers that take turns, read through a pointer at the end";
+std::vector<std::string> describe_states(const Binding& binding, const BoundLoop& loop) {
+  std::vector<std::string> states;
+  const bool is_program = is_element_program(binding, loop);
+  const std::set<SlotId> local = is_program ? std::set<SlotId>() : local_states(binding, loop);
+  for (const BoundCarried& port : loop.carried) {
+    if (port.argument.is_object())
+      states.emplace_back("a reference that is handed on");
+    else if (port.in_place)
+      states.emplace_back("updated in place");
+    else if (is_program)
+      states.emplace_back("in registers of the code as far as they suffice, between two buffers");
+    else if (local.contains(port.argument.slot))
+      states.emplace_back("in registers or memory of the code from its first step to its last");
+    else
+      states.emplace_back("two buffers that take turns, read through a pointer at the end");
+  }
+  return states;
 }
 
 std::string describe_strategy(const Binding& binding, const BoundLoop& loop) {

@@ -87,8 +87,8 @@ Expected<std::shared_ptr<const Binding>> bind(std::shared_ptr<const Plan> plan,
 /// counts.
 std::string describe_strategy(const Binding& binding, const BoundLoop& loop);
 
-/// For people: where the loop keeps carried value i from step to step.
-std::string describe_state(const Binding& binding, const BoundLoop& loop, std::size_t i);
+/// For people: where the loop keeps each carried value from step to step.
+std::vector<std::string> describe_states(const Binding& binding, const BoundLoop& loop);
 
 /// The user's node in the words of messages.
 std::string describe(const Plan& plan, ir::NodeId node);
