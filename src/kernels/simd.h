@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/cpu.h"
+#include "kernels/arg_search.h"
 #include "kernels/element_fns.h"
 #include "kernels/elimination.h"
 #include "kernels/lstm_step.h"
@@ -23,6 +24,7 @@ struct SimdTables {
   /// 0.
   void (*f32_affine)(const tensor::AffineScan<float>&);
   void (*f64_affine)(const tensor::AffineScan<double>&);
+  ArgSearchFns arg_search;
   void (*lstm_step)(const LstmStep&);
   /// Pairs of panels of a strip of one row that begins with 0, `backwards` or not, and beside that
   /// a round of another product. Null where that does not pay; then lstm_step takes none either.

@@ -16,6 +16,8 @@ struct Row {
 
 const std::array kRows = {
     Row{&ops::affine_scan_op, {KernelId::affine_scan}},
+    Row{&ops::argmax_op, {KernelId::argmax}},
+    Row{&ops::argmin_op, {KernelId::argmin}},
     Row{&ops::cholesky_op, {KernelId::cholesky}},
     Row{&ops::concat_op, {KernelId::concat}},
     Row{&ops::contract_op, {KernelId::contract}},

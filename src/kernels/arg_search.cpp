@@ -1,0 +1,157 @@
+#include "kernels/arg_search.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <memory>
+
+#include "base/thread_pool.h"
+#include "kernels/simd.h"
+
+namespace scanloom::kernels {
+namespace {
+
+using tensor::Call;
+using tensor::Operand;
+using tensor::Status;
+
+enum Attribute : std::size_t { kAxis, kKeepdims, kSelectLast };
+
+constexpr std::int64_t kThreadElements = 256 * 1024, kMostChunks = 64;
+
+struct Axis {
+  std::int64_t size = 1, x = 0, y = 0;
+};
+
+struct Schedule {
+  std::array<Axis, tensor::kMaxRank> kept{};  ///< but for the one that lanes are of
+  std::size_t kept_axes = 0;
+  std::int64_t kept_count = 1;
+  Axis lane;      ///< neighbouring lines
+  Axis searched;  ///< y is not used
+  bool greatest = true, last = false;
+  void (*lines)(const Schedule&, const Call&, std::int64_t index) = nullptr;
+  const SimdTables* tables = nullptr;
+};
+
+template <class T>
+ArgSearchFn<T> search_of(const ArgSearchFns& fns) {
+  if constexpr (std::is_same_v<T, float>) return fns.f32;
+  if constexpr (std::is_same_v<T, double>) return fns.f64;
+  if constexpr (std::is_same_v<T, std::int32_t>) return fns.i32;
+  if constexpr (std::is_same_v<T, std::int64_t>) return fns.i64;
+}
+
+/// All lines of one index of the kept axes.
+template <class T>
+void lines(const Schedule& plan, const Call& call, std::int64_t index) {
+  ArgSearch<T> search{.x = call.in(0).data<const T>(),
+                      .size = plan.searched.size,
+                      .step = plan.searched.x,
+                      .lanes = plan.lane.size,
+                      .y = call.out(0).data<std::int64_t>(),
+                      .y_step = plan.lane.y,
+                      .greatest = plan.greatest,
+                      .last = plan.last};
+  for (std::size_t i = plan.kept_axes; i-- > 0;) {
+    const Axis& axis = plan.kept[i];
+    search.x += index % axis.size * axis.x;
+    search.y += index % axis.size * axis.y;
+    index /= axis.size;
+  }
+  search_of<T>(plan.tables->arg_search)(search);
+}
+
+void add_axis(Schedule& plan, const Axis& axis) {
+  if (axis.size == 1) return;
+  plan.kept_count *= axis.size;
+  if (plan.kept_axes > 0) {
+    Axis& outer = plan.kept[plan.kept_axes - 1];
+    if (outer.x == axis.x * axis.size && outer.y == axis.y * axis.size) {
+      outer = {outer.size * axis.size, axis.x, axis.y};
+      return;
+    }
+  }
+  plan.kept[plan.kept_axes++] = axis;
+}
+
+/// Makes lanes of the kept axis whose elements are neighbours, if there is one.
+void choose_lanes(Schedule& plan) {
+  for (std::size_t i = 0; i < plan.kept_axes; ++i) {
+    if (plan.kept[i].x != 1) continue;
+    plan.lane = plan.kept[i];
+    plan.kept_count /= plan.lane.size;
+    for (--plan.kept_axes; i < plan.kept_axes; ++i) plan.kept[i] = plan.kept[i + 1];
+    return;
+  }
+}
+
+Schedule plan_of(const PrepareCtx& ctx, int searched) {
+  const Operand &x = ctx.inputs[0], &y = ctx.outputs[0];
+  const bool keeps = ctx.attrs[kKeepdims].integer() != 0;
+  Schedule plan;
+  int to = 0;
+  for (int axis = 0; axis < x.rank; ++axis) {
+    if (axis == searched) {
+      plan.searched = {x.dims[axis], x.strides[axis], 0};
+      to += keeps ? 1 : 0;
+    } else {
+      add_axis(plan, {x.dims[axis], x.strides[axis], y.strides[to++]});
+    }
+  }
+  return plan;
+}
+
+}  // namespace
+
+Prepared prepare_arg_search(const PrepareCtx& ctx, bool greatest) {
+  const Operand& x = ctx.inputs[0];
+  const std::int64_t given = ctx.attrs[kAxis].integer();
+  const int searched = static_cast<int>(given < 0 ? given + x.rank : given);
+  for (int axis = 0; axis < x.rank; ++axis)
+    if (x.dims[axis] == 0) return Prepared::no("an input without elements");
+  Schedule plan = plan_of(ctx, searched);
+  if (plan.searched.size > std::numeric_limits<std::int32_t>::max())
+    return Prepared::no("an axis of 2^31 elements or more");
+  // Along neighbours the line itself takes vectors.
+  if (plan.searched.x != 1 || plan.searched.size == 1) choose_lanes(plan);
+  switch (x.dtype) {
+    case DType::f32:
+      plan.lines = lines<float>;
+      break;
+    case DType::f64:
+      plan.lines = lines<double>;
+      break;
+    case DType::i32:
+      plan.lines = lines<std::int32_t>;
+      break;
+    case DType::i64:
+      plan.lines = lines<std::int64_t>;
+      break;
+    default:
+      return Prepared::no("an element type for the reference kernel");
+  }
+  plan.greatest = greatest;
+  plan.last = ctx.attrs[kSelectLast].integer() != 0;
+  plan.tables = &simd_tables(ctx.isa);
+  return {.state = std::make_shared<const Schedule>(plan)};
+}
+
+Status run_arg_search(const Call& call) noexcept {
+  const Schedule& plan = *static_cast<const Schedule*>(call.prepared);
+  const std::int64_t elements = plan.kept_count * plan.lane.size * plan.searched.size;
+  const bool shared = call.max_threads > 1 && elements > kThreadElements;
+  const std::int64_t chunks = shared ? std::min(plan.kept_count, kMostChunks) : 1;
+  const auto run = [&](std::int64_t chunk) {
+    const std::int64_t end = plan.kept_count * (chunk + 1) / chunks;
+    for (std::int64_t index = plan.kept_count * chunk / chunks; index < end; ++index)
+      plan.lines(plan, call, index);
+  };
+  if (chunks > 1)
+    parallel_for(chunks, call.max_threads, run);
+  else
+    run(0);
+  return Status::ok;
+}
+
+}  // namespace scanloom::kernels

@@ -1,0 +1,17 @@
+#include "kernels/arg_search.h"
+
+namespace scanloom::kernels {
+namespace {
+
+Prepared prepare(const PrepareCtx& ctx) { return prepare_arg_search(ctx, false); }
+
+}  // namespace
+
+extern constinit const KernelDef argmin_kernel{
+    .name = "argmin",
+    .doc = "Indices of the least elements, of several lines or parts of a line side by side.",
+    .prepare = prepare,
+    .run = run_arg_search,
+};
+
+}  // namespace scanloom::kernels
