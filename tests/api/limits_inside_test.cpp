@@ -113,7 +113,7 @@ TEST(Limits, OfLoopsWithoutEndHoldInsideOfACompiledBody) {
   }
 }
 
-/// "last": m0 f32[96,96]; the i-th of 2 steps takes cheap[i] steps over a number, then dear[i]
+/// "last": m0 f32[64,64]; the i-th of 2 steps takes cheap[i] steps over a number, then dear[i]
 /// steps, each of which multiplies m by itself.
 std::string cheap_and_dear() {
   GraphBytes add, multiply, outer;
@@ -133,7 +133,7 @@ std::string cheap_and_dear() {
       NodeBytes("Add", {"m", "a"}, {"b"}),
       NodeBytes("Loop", {"many", "", "b"}, {"next"}).name("dear").graph("body", multiply.bytes())};
   ModelBytes model;
-  model.graph.inputs = {value_info("m0", kFloat, {96, 96}), value_info("cheap", kInt64, {2}),
+  model.graph.inputs = {value_info("m0", kFloat, {64, 64}), value_info("cheap", kInt64, {2}),
                         value_info("dear", kInt64, {2})};
   model.graph.outputs = {value_info("last")};
   model.graph.nodes = {NodeBytes("Scan", {"m0", "cheap", "dear"}, {"last"})
@@ -145,13 +145,13 @@ std::string cheap_and_dear() {
 
 TEST(Limits, HoldInACompiledBodyWhoseLoopsInsideTakeStepsOfManyLengths) {
   const std::int64_t cheap[] = {1, 1 << 23}, dear[] = {1, std::int64_t{1} << 40};
-  const std::vector<float> m(std::size_t{96} * 96, 0);
+  const std::vector<float> m(std::size_t{64} * 64, 0);
   const Session session = load(cheap_and_dear(), {.execution = Execution::compiled});
   RunOptions options;
   options.deadline = 0.5;
   const auto begun = std::chrono::steady_clock::now();
   const auto results = session.run(
-      {{"m0", view(m.data(), {96, 96})}, {"cheap", view(cheap, {2})}, {"dear", view(dear, {2})}},
+      {{"m0", view(m.data(), {64, 64})}, {"cheap", view(cheap, {2})}, {"dear", view(dear, {2})}},
       options);
   const auto taken = std::chrono::steady_clock::now() - begun;
   ASSERT_FALSE(results);
