@@ -206,6 +206,11 @@ std::uint32_t end_of_block(const Binding& binding, std::uint32_t at) {
   return instruction.op == Op::loop_begin ? binding.loops[instruction.index].exit : at + 1;
 }
 
+/// Whether its steps, with those that were stepped before, show that code of its body pays.
+bool pays_now(const BoundLoop& loop) {
+  return loop.trip_count > loop.steps_to_compile - loop.stepped->load();
+}
+
 /// Whether its steps run in code of a part of a loop around it.
 bool is_in_region(const Binding& binding, const BoundLoop& loop) {
   return std::ranges::any_of(binding.regions, [&](const BoundRegion& region) {
@@ -419,7 +424,7 @@ void Binder::compile_bodies() {
       compile_regions(loop);
       continue;
     }
-    if (loop.trip_count <= loop.steps_to_compile || loop.decides_late) continue;
+    if (!pays_now(loop) || loop.decides_late) continue;
     Expected<BodyCode> body = compile_body(*plan_, *out_, loop, may_go_on_);
     if (!body && is_of_limits(body.error())) {
       stopped_ = std::move(body).error().at(module_.describe(loop.node));
@@ -444,7 +449,7 @@ void Binder::compile_regions(BoundLoop& loop) {
   if (!plan_->options.always_compile)
     loop.steps_to_compile = steps_worth_compiling(instructions, nanoseconds);
   if (nanoseconds > kMaxNanosecondsBetweenLooks) loop.regions.clear();
-  if (loop.trip_count <= loop.steps_to_compile) return;
+  if (!pays_now(loop)) return;
   for (const std::uint32_t index : loop.regions) {
     BoundRegion& region = out_->regions[index];
     Expected<BodyCode> code = compile_region(*plan_, *out_, region, may_go_on_);

@@ -68,9 +68,18 @@ std::vector<Location> Binder::straight_states(ir::NodeId id,
   return initial;
 }
 
+/// Steps are counted together where a step computes the same: of the same sizes, however many.
+std::shared_ptr<StepCounts::Count> Binder::count_of(ir::NodeId id) const {
+  std::string key = std::to_string(id.index);
+  for (const ir::ValueId argument : module_.region(module_.node(id).regions[0]).args)
+    key += is_object(argument) || !is_static(argument) ? "?" : type(argument).shape().to_string();
+  return plan_->steps.of(key);
+}
+
 Expected<void> Binder::begin_loop(ir::NodeId id) {
   const ir::Node& node = module_.node(id);
   SCANLOOM_TRY(BoundLoop loop, bind_controls(id));
+  if (plan_->options.compiler != nullptr) loop.stepped = count_of(id);
   std::optional<InPlaceStates> kept = in_place_states(module_, id, inference_, uses_);
   const std::vector<Location> initial = straight_states(id, kept);
   // From here to the loop's own instruction nothing else is emitted.

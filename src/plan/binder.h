@@ -142,6 +142,7 @@ class Binder {
 
   // bind_loop.cpp
   Expected<void> begin_loop(ir::NodeId id);
+  [[nodiscard]] std::shared_ptr<StepCounts::Count> count_of(ir::NodeId id) const;
   Expected<BoundLoop> bind_controls(ir::NodeId id);
   Expected<Location> control(ir::NodeId loop, ir::ValueId id, std::string_view what);
   std::vector<Location> straight_states(ir::NodeId id, const std::optional<InPlaceStates>& kept);

@@ -157,8 +157,10 @@ struct BoundLoop {
   std::vector<Spot> operands;
   // Of the compiled strategy:
   jit::CompiledLoop compiled;
-  /// Set where only the run knows how many steps there are: compiled once there are enough of them.
+  /// Set where only the run knows whether it pays: compiled once an execution takes
+  /// `steps_at_once`, or, with those that were stepped before, `steps_to_whole`.
   std::shared_ptr<const jit::LoopSource> source;
+  std::int64_t steps_at_once = 0, steps_to_whole = 0;
   std::vector<Spot> captured;
   std::int64_t operations = 0;  ///< on elements, per step
   /// Of the steps after the first, which is stepped; none where the run decides or nothing
@@ -173,7 +175,8 @@ struct BoundLoop {
   std::int64_t most_inner_trips = 0;  ///< of one that is counted
   std::string why_no_body;  ///< what keeps the body from becoming code; empty: nothing yet
   std::vector<std::uint32_t> regions;  ///< that may become code then, in Binding::regions
-  std::int64_t steps_to_compile = 0;   ///< stepped ones of a Run, which show that code would pay
+  std::int64_t steps_to_compile = 0;   ///< stepped ones of the session, which show that code pays
+  std::shared_ptr<StepCounts::Count> stepped;  ///< these, of earlier runs
   /// The steps do not depend on each other and may be taken side by side; by carried value.
   std::optional<std::vector<CarriedRole>> independent;
   std::string made_beside;      ///< what its steps make beside their own, for people

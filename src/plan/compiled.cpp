@@ -174,18 +174,23 @@ class BodyProgram {
   std::map<std::uint32_t, ir::Reg> registers_;  // by ValueId
 };
 
-/// Whether compiling the body, of so many nodes, pays for so many steps.
-bool is_worth_compiling(const BodyProgram& body, std::size_t nodes, std::size_t states,
-                        std::int64_t steps, std::int64_t least) {
-  const std::size_t instructions = body.program.instrs.size();
-  const auto lanes = static_cast<double>(body.lanes), taken = static_cast<double>(steps);
-  if (steps < least && static_cast<double>(instructions) * lanes * taken < kMinOperationsToCompile)
-    return false;
-  const double compiling = loop_compile_nanoseconds(instructions, states);
-  const double stepped =
-      taken * static_cast<double>(nodes) * (kNanosecondsPerCall + kNanosecondsPerElement * lanes);
-  return compiling <= kBriefCompileNanoseconds || compiling <= stepped;
-}
+/// From how many steps on compiling the body, of so many nodes, pays: of one execution, and,
+/// however few each takes, in all. `least`: below them an execution is short.
+struct StepsThatPay {
+  std::int64_t at_once, in_all;
+
+  StepsThatPay(const BodyProgram& body, std::size_t nodes, std::size_t states, std::int64_t least) {
+    const auto instructions = static_cast<double>(body.program.instrs.size());
+    const auto lanes = static_cast<double>(body.lanes);
+    const double compiling = loop_compile_nanoseconds(body.program.instrs.size(), states);
+    const double step = static_cast<double>(std::max<std::size_t>(nodes, 1)) *
+                        (kNanosecondsPerCall + kNanosecondsPerElement * lanes);
+    in_all = static_cast<std::int64_t>(compiling / step) + 1;
+    const double operations = std::max(instructions * lanes, 1.0);
+    at_once = std::min(least, static_cast<std::int64_t>(kMinOperationsToCompile / operations) + 1);
+    if (compiling > kBriefCompileNanoseconds) at_once = std::max(at_once, in_all);
+  }
+};
 
 /// About how long one step takes as machine code, at least.
 double step_nanoseconds_of(const BodyProgram& body) {
@@ -211,10 +216,8 @@ bool Binder::bind_compiled(ir::NodeId id, BoundLoop& loop, const std::vector<Loc
   BodyProgram built(module_, inference_);
   why_not = built.build(body, ports.captured);
   if (!why_not.empty()) return false;
-  const std::size_t most =
-      loop.trip_count < 0 ? kMaxInstructionsOfUnknownTrips : kMaxCompiledInstructions;
-  if (const std::size_t size = built.program.instrs.size(); size > most) {
-    why_not = std::to_string(size) + " operations, " + std::to_string(most) +
+  if (const std::size_t size = built.program.instrs.size(); size > kMaxCompiledInstructions) {
+    why_not = std::to_string(size) + " operations, " + std::to_string(kMaxCompiledInstructions) +
               " are the most that are compiled at once";
     return false;
   }
@@ -225,9 +228,14 @@ bool Binder::bind_compiled(ir::NodeId id, BoundLoop& loop, const std::vector<Loc
     return why_not = std::to_string(ports.carried) + " states do not stay in " +
                      std::to_string(registers) + " registers",
            false;
-  if (loop.trip_count >= 0 && !plan_->options.always_compile &&
-      !is_worth_compiling(built, body.nodes.size(), ports.carried, loop.trip_count, least))
-    return false;
+  const StepsThatPay pay(built, body.nodes.size(), ports.carried, least);
+  const bool always = plan_->options.always_compile;
+  loop.steps_at_once = always ? 1 : pay.at_once;
+  loop.steps_to_whole = always ? 1 : pay.in_all;
+  const bool pays = always || loop.trip_count >= loop.steps_at_once ||
+                    loop.trip_count + loop.stepped->load() >= loop.steps_to_whole;
+  // Loops inside of others are counted in the code of these.
+  if (loop.trip_count >= 0 && !pays && (loop_depth_ > 0 || loop.trip_count == 0)) return false;
   if (ports.has_keep_going && built.lanes != 1)
     return why_not = "a condition that is evaluated per step, over several lanes", false;
   jit::LoopSource source;
@@ -243,12 +251,15 @@ bool Binder::bind_compiled(ir::NodeId id, BoundLoop& loop, const std::vector<Loc
     return false;
   const std::string what =
       std::to_string(body.nodes.size()) + " nodes, " + std::to_string(source.lanes) + " lanes";
-  const bool may_end_early = source.has_keep_going && !plan_->options.always_compile;
-  if (may_end_early || (loop.trip_count < 0 && loop.has_trip_count)) {
-    loop.strategy =
-        source.has_keep_going
-            ? "compiled once it has taken " + std::to_string(least) + " steps: " + what
-            : "compiled from " + std::to_string(least) + " steps on, stepped before: " + what;
+  const bool may_end_early = source.has_keep_going && !always;
+  const bool is_short = loop.trip_count >= 0 && !pays;
+  if (may_end_early || is_short || (loop.trip_count < 0 && loop.has_trip_count)) {
+    loop.strategy = is_short ? fmt::format("stepped: {}; compiled after {} steps", kFewSteps,
+                                           loop.steps_to_whole)
+                    : source.has_keep_going
+                        ? fmt::format("compiled once it has taken {} steps: {}", least, what)
+                        : fmt::format("compiled from {} steps on, stepped before: {}",
+                                      loop.steps_at_once, what);
     loop.captured = std::move(bound.captured);
     loop.source = std::make_shared<const jit::LoopSource>(std::move(source));
     return false;

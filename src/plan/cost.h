@@ -11,7 +11,8 @@
 namespace scanloom::plan {
 
 /// Compiling a small loop takes 2 to 5 ms, a stepped step of a small body 10 to 100 ns; below this
-/// many steps a session would have to run hundreds of times to win the compilation back.
+/// many steps a session would have to run hundreds of times to win the compilation back, which is
+/// counted (StepCounts).
 inline constexpr std::int64_t kMinStepsToCompile = 256;
 /// Fewer steps pay where they compute so many elements in all: node by node, out of the cache, each
 /// takes 0.2 to 0.5 ns.
@@ -22,8 +23,6 @@ inline constexpr const char* kFewSteps = "so few steps do not pay for compiling"
 
 /// Operations of a body that is compiled at once.
 inline constexpr std::size_t kMaxCompiledInstructions = 2048;
-/// The same where nothing says yet how many steps there will be.
-inline constexpr std::size_t kMaxInstructionsOfUnknownTrips = 512;
 /// States over several lanes that one function holds, for each register of the machine: of twice as
 /// many as there are registers each step stores and loads half. Of hundreds, LLVM takes seconds to
 /// find out where, and what it finds is slower than states that lie in memory.

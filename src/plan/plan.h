@@ -11,6 +11,7 @@
 #include "jit/interface.h"
 #include "kernels/kernel.h"
 #include "plan/code_cache.h"
+#include "plan/step_counts.h"
 
 namespace scanloom::plan {
 
@@ -28,13 +29,15 @@ std::int64_t least_steps(const PlanOptions& options);
 /// Kernels that may run a node, fastest first; the reference kernel always comes after them.
 std::span<const kernels::KernelId> candidates(const ir::OpDef& op);
 
-/// Immutable but for caches that all bindings share: packed constants, compiled loops and bodies.
+/// Immutable but for what all bindings share: packed constants, compiled loops and bodies, and how
+/// many steps were stepped.
 struct Plan {
   ir::Module module;
   PlanOptions options;
   mutable kernels::PackCache packs;
   mutable CodeCache<std::string, jit::CompiledLoop> loops;
   mutable CodeCache<jit::BodySource, jit::CompiledBody> bodies;
+  mutable StepCounts steps;
 };
 
 /// The loop's machine code, compiled or taken from the plan's cache. Thread safe. Errors: those of

@@ -11,6 +11,20 @@
 
 namespace scanloom::runtime {
 
+void Run::State::begin_counts() {
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    const auto& count = binding->loops[i].stepped;
+    loops[i].before = count ? count->load(std::memory_order_relaxed) : 0;
+    loops[i].stepped = 0;
+  }
+}
+
+void Run::State::add_counts() {
+  for (std::size_t i = 0; i < loops.size(); ++i)
+    if (loops[i].stepped > 0 && binding->loops[i].stepped)
+      binding->loops[i].stepped->fetch_add(loops[i].stepped, std::memory_order_relaxed);
+}
+
 /// Reads the trip count and the first condition; whether any step runs.
 Expected<bool> Run::State::enter(std::uint32_t index, const Limits& limits) {
   const plan::BoundLoop& loop = binding->loops[index];
@@ -147,6 +161,7 @@ Expected<bool> Run::State::end_step(std::uint32_t index, Watch& watch) {
   }
   swap_states(loop, state.step == 0);
   ++state.step;
+  ++state.stepped;
   ++steps;
   if (state.pace.due()) SCANLOOM_CHECK_OK(look(index, watch));
   if (!keeps_going) return false;
@@ -191,7 +206,7 @@ plan::MayGoOn Run::State::while_compiling(std::uint32_t index, Watch& watch) {
 Expected<void> Run::State::prepare_body(std::uint32_t index, Watch& watch) {
   LoopState& state = loops[index];
   const plan::BoundLoop& loop = binding->loops[index];
-  if (state.body_decided || ++state.stepped < loop.steps_to_compile) return {};
+  if (state.body_decided || stepped(index) < loop.steps_to_compile) return {};
   state.body_decided = true;
   if (binding->plan->options.compiler == nullptr || holds_long_loop(index)) return {};
   const double before = seconds_now();
@@ -222,7 +237,7 @@ Expected<void> Run::State::prepare_timed_body(std::uint32_t index, Watch& watch)
   if (binding->plan->options.compiler == nullptr) return {};
   if (!state.timed_decided) {
     if (state.body.code.run == nullptr &&
-        (state.body_decided || ++state.stepped < loop.steps_to_compile))
+        (state.body_decided || stepped(index) < loop.steps_to_compile))
       return {};
     state.timed_decided = true;
     const double before = seconds_now();
@@ -347,15 +362,25 @@ Expected<void> Run::State::finish_loop(std::uint32_t index) {
   return {};
 }
 
+bool Run::State::pays_whole(std::uint32_t index, std::int64_t steps) const {
+  const plan::BoundLoop& loop = binding->loops[index];
+  const std::int64_t before = stepped(index);
+  if (before >= loop.steps_to_whole) return true;
+  // A condition may end it after a few steps. One that goes on for long is compiled step by step.
+  const std::int64_t least = plan::least_steps(binding->plan->options);
+  if (loop.keep_going.present() && least > 1)
+    return loops[index].longest >= least && steps >= loop.steps_at_once;
+  return steps >= loop.steps_at_once || steps >= loop.steps_to_whole - before;
+}
+
 Expected<bool> Run::State::run_whole(std::uint32_t index, const Limits& limits, Watch& watch) {
   const plan::BoundLoop& loop = binding->loops[index];
   LoopState& state = loops[index];
   if (!loop.source || state.refused) return false;
-  // A condition may end it after a few steps. One that goes on for long is compiled step by step.
-  const std::int64_t least = plan::least_steps(binding->plan->options);
-  if (loop.keep_going.present() && least > 1 && state.longest < least) return false;
+  constexpr std::int64_t kMany = std::numeric_limits<std::int64_t>::max();
+  if (!pays_whole(index, loop.trip_count >= 0 ? loop.trip_count : kMany)) return false;
   SCANLOOM_TRY(const bool runs, enter(index, limits));
-  if (!runs || state.trip < least) return false;
+  if (!runs || !pays_whole(index, state.trip)) return false;
   if (state.compiled.run == nullptr) {
     const double before = seconds_now();
     Expected<jit::CompiledLoop> compiled =

@@ -204,7 +204,10 @@ Expected<RunResult> Run::State::run(std::span<const std::byte* const> feeds, con
   SCANLOOM_TRY(RunResult result, take_results(feeds));
   Watch watch(limits);
   for (LoopState& loop : loops) loop.pace.start(watch.start());
-  SCANLOOM_CHECK_OK(execute(limits, watch, profile));
+  begin_counts();
+  Expected<void> executed = execute(limits, watch, profile);
+  add_counts();
+  if (!executed) return std::move(executed).error();
   SCANLOOM_CHECK_OK(copy_boxed_results(result));
   result.steps = steps;
   return result;

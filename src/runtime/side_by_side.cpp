@@ -223,6 +223,7 @@ void Run::State::begin_worker(State& worker, std::uint32_t index) {
   LoopState& state = worker.loops[index];
   state.shown = loops[index].shown;
   state.room = loops[index].room;
+  state.before = stepped(index);
   state.body_allowed = loops[index].body_allowed;
   if (!state.body_decided) {
     state.body = loops[index].body;

@@ -64,7 +64,8 @@ struct LoopState {
   bool body_decided = false;  ///< compiled, or it never will be
   plan::TimedBody timed;      ///< the same of profiled runs
   bool timed_decided = false;
-  std::int64_t stepped = 0;  ///< steps of all runs of this Run, until that is decided
+  std::int64_t before = 0;   ///< steps that earlier runs of the session stepped
+  std::int64_t stepped = 0;  ///< those of this run
   std::int64_t longest = 0;  ///< steps of one execution, of those by this Run
   // Of compiled loops, so that nothing is allocated when one begins:
   jit::CompiledLoop compiled;
@@ -254,6 +255,12 @@ struct Run::State {
   Expected<void> reserve_scratch(std::int64_t bytes, ir::NodeId node);
 
   // loops.cpp
+  /// What earlier runs of the session have stepped, and, afterwards, this one's as well.
+  void begin_counts();
+  void add_counts();
+  [[nodiscard]] std::int64_t stepped(std::uint32_t index) const {
+    return loops[index].before + loops[index].stepped;
+  }
   Expected<bool> enter(std::uint32_t index, const Limits& limits);
   /// Watch::look, its errors naming the loop.
   Expected<void> look(std::uint32_t index, Watch& watch);
@@ -277,6 +284,8 @@ struct Run::State {
   void swap_states(const plan::BoundLoop& loop, bool first_step);
   Expected<bool> end_step(std::uint32_t index, Watch& watch);
   Expected<void> finish_loop(std::uint32_t index);
+  /// Whether so many steps pay for one function, or those that were stepped before.
+  [[nodiscard]] bool pays_whole(std::uint32_t index, std::int64_t steps) const;
   /// Runs the loop as one compiled call if it is one that pays for that now; whether it did.
   Expected<bool> run_whole(std::uint32_t index, const Limits& limits, Watch& watch);
   Expected<void> run_compiled(std::uint32_t index, const Limits& limits, Watch& watch);
