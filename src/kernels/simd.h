@@ -4,6 +4,7 @@
 
 #include "base/cpu.h"
 #include "kernels/arg_search.h"
+#include "base/philox.h"
 #include "kernels/element_fns.h"
 #include "kernels/elimination.h"
 #include "kernels/lstm_step.h"
@@ -12,6 +13,10 @@
 #include "tensor/affine_scan.h"
 
 namespace scanloom::kernels {
+
+/// The first `count` random numbers that the blocks give.
+template <class T>
+using RandomFn = void (*)(const PhiloxBlocks& blocks, T* to, std::int64_t count);
 
 struct SimdTables {
   ProductFns<float> f32;
@@ -25,6 +30,8 @@ struct SimdTables {
   void (*f32_affine)(const tensor::AffineScan<float>&);
   void (*f64_affine)(const tensor::AffineScan<double>&);
   ArgSearchFns arg_search;
+  RandomFn<float> f32_uniform, f32_normal;
+  RandomFn<double> f64_uniform, f64_normal;
   void (*lstm_step)(const LstmStep&);
   /// Pairs of panels of a strip of one row that begins with 0, `backwards` or not, and beside that
   /// a round of another product. Null where that does not pay; then lstm_step takes none either.

@@ -2,6 +2,7 @@
 // is run again, for a gradient, draws the same.
 #include "ops/ops.h"
 #include "ops/random_laws.h"
+#include "tensor/random_blocks.h"
 
 namespace scanloom::ops {
 namespace {
@@ -16,23 +17,10 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return infer_random(ctx, 1, ctx.attr(kKind).text(), ctx.attr(kTo).dtype());
 }
 
-class Bits {
- public:
-  Bits(std::uint64_t draw, std::uint64_t stream) : draw_(draw), stream_(stream) {}
-  [[nodiscard]] PhiloxCounter block(std::uint64_t index) const {
-    return philox({low(index), high(index), low(draw_), high(draw_)},
-                  {low(stream_), high(stream_)});
-  }
-
- private:
-  std::uint64_t draw_, stream_;
-};
-
 tensor::Status reference(const tensor::Call& call) noexcept {
   const tensor::Operand& key = call.in(0);
   if (key.dims[0] != 2) return call.fail("the key has {} words, not 2", key.dims[0]);
-  const auto* words = key.data<const std::uint64_t>();
-  fill_randomly(call.attrs[kKind].text(), Bits(words[0], words[key.strides[0]]), call.out(0));
+  fill_randomly(call.attrs[kKind].text(), tensor::draw_blocks(call), call.out(0));
   return tensor::Status::ok;
 }
 

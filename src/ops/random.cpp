@@ -2,40 +2,21 @@
 // number of the run, that of the execution and i, on nothing else.
 #include "ops/ops.h"
 #include "ops/random_laws.h"
+#include "tensor/random_blocks.h"
 
 namespace scanloom::ops {
 namespace {
 
 using tensor::Type;
 
-constexpr int kKind = 0, kTo = 1, kSeed = 2, kStream = 3;
+constexpr int kKind = 0, kTo = 1;
 
 Expected<void> infer(ir::InferCtx& ctx) {
   return infer_random(ctx, 0, ctx.attr(kKind).text(), ctx.attr(kTo).dtype());
 }
 
-/// The bits of one execution, block by block.
-class Bits {
- public:
-  explicit Bits(const tensor::Call& call)
-      : seed_(static_cast<std::uint64_t>(call.attrs[kSeed].integer())),
-        stream_(static_cast<std::uint64_t>(call.attrs[kStream].integer())) {
-    if (call.draws != nullptr) draws_ = {call.draws->run, call.draws->execution++};
-  }
-  /// Blocks are below 2^40, of which 2^8 are left over for the high bits of the execution.
-  [[nodiscard]] PhiloxCounter block(std::uint64_t index) const {
-    const std::uint32_t rest = (high(index) & 0xffu) | high(draws_.execution) << 8;
-    return philox({low(index), rest, low(draws_.execution), low(draws_.run)},
-                  {low(seed_) ^ high(stream_), low(stream_) ^ high(seed_)});
-  }
-
- private:
-  std::uint64_t seed_, stream_;
-  tensor::Draws draws_;
-};
-
 tensor::Status reference(const tensor::Call& call) noexcept {
-  fill_randomly(call.attrs[kKind].text(), Bits(call), call.out(0));
+  fill_randomly(call.attrs[kKind].text(), tensor::random_blocks(call), call.out(0));
   return tensor::Status::ok;
 }
 

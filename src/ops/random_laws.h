@@ -16,9 +16,6 @@
 
 namespace scanloom::ops {
 
-inline std::uint32_t low(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
-inline std::uint32_t high(std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32); }
-
 /// In [0, 1), 53 bits.
 inline double unit(std::uint32_t first, std::uint32_t second) {
   return static_cast<double>((std::uint64_t{first} << 32 | second) >> 11) * 0x1p-53;
@@ -74,8 +71,8 @@ struct NormalF64 {
 };
 
 /// Elements are numbered in row-major order, whatever the strides.
-template <class Law, class Bits>
-void fill_by(const Bits& bits, const tensor::Operand& y) {
+template <class Law>
+void fill_by(const PhiloxBlocks& bits, const tensor::Operand& y) {
   typename Law::Element block[Law::kCount];
   std::uint64_t number = 0;
   const std::span dims(y.dims, static_cast<std::size_t>(y.rank));
@@ -89,9 +86,9 @@ void fill_by(const Bits& bits, const tensor::Operand& y) {
   });
 }
 
-/// Fills y with numbers of that kind; bits.block(i) are 128 random bits.
-template <class Bits>
-void fill_randomly(std::string_view kind, const Bits& bits, const tensor::Operand& y) {
+/// Fills y with numbers of that kind.
+inline void fill_randomly(std::string_view kind, const PhiloxBlocks& bits,
+                          const tensor::Operand& y) {
   const bool uniform = kind == "uniform";
   if (y.dtype == DType::f32)
     uniform ? fill_by<UniformF32>(bits, y) : fill_by<NormalF32>(bits, y);

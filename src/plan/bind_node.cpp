@@ -57,6 +57,7 @@ const char* Binder::try_kernel(ir::NodeId id, const kernels::KernelDef& def,
   call.attrs = node.attrs.data();
   call.prepared = std::move(prepared.state);
   call.node = id;
+  call.is_random = node.op->effects == ir::Effects::random;
   call.refusals = std::move(refusals_);
   emit_call(std::move(call));
   return nullptr;

@@ -24,6 +24,7 @@ const std::array kRows = {
     Row{&ops::conv_op, {KernelId::conv}},
     Row{&ops::dense_op, {KernelId::copy}},
     Row{&ops::dequantize_linear_op, {KernelId::dequantize}},
+    Row{&ops::draw_op, {KernelId::random}},
     Row{&ops::gather_op, {KernelId::gather}},
     Row{&ops::lstm_op, {KernelId::lstm}},
     Row{&ops::lu_factor_op, {KernelId::lu_factor}},
@@ -31,6 +32,7 @@ const std::array kRows = {
     Row{&ops::pad_op, {KernelId::pad}},
     Row{&ops::qlinear_conv_op, {KernelId::qlinear_conv}},
     Row{&ops::quantize_linear_op, {KernelId::quantize}},
+    Row{&ops::random_op, {KernelId::random}},
     Row{&ops::reduce_op, {KernelId::reduce}},
     Row{&ops::triangular_solve_op, {KernelId::triangular_solve}},
 };

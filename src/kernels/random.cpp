@@ -1,0 +1,51 @@
+// random: numbers by counter in vectors, with the bits of the reference.
+#include "kernels/kernel.h"
+#include "kernels/simd.h"
+#include "tensor/random_blocks.h"
+
+namespace scanloom::kernels {
+namespace {
+
+using tensor::Call;
+using tensor::Status;
+
+struct State {
+  RandomFn<float> f32;
+  RandomFn<double> f64;
+};
+
+Status fill(const Call& call, const PhiloxBlocks& blocks) noexcept {
+  const State& state = *static_cast<const State*>(call.prepared);
+  const tensor::Operand& y = call.out(0);
+  if (y.dtype == DType::f32)
+    state.f32(blocks, y.data<float>(), y.elements());
+  else
+    state.f64(blocks, y.data<double>(), y.elements());
+  return Status::ok;
+}
+
+Status run(const Call& call) noexcept { return fill(call, tensor::random_blocks(call)); }
+Status run_by_key(const Call& call) noexcept { return fill(call, tensor::draw_blocks(call)); }
+
+// The operator that draws by a key has one more operand.
+Prepared prepare(const PrepareCtx& ctx) {
+  const bool has_key = ctx.inputs.size() == 2;
+  if (has_key && ctx.inputs[0].dims[0] != 2) return Prepared::no("a key of another length");
+  if (!ctx.outputs[0].contiguous) return Prepared::no("numbers that are no neighbours");
+  const SimdTables& tables = simd_tables(ctx.isa);
+  const bool uniform = ctx.attrs[0].text() == "uniform";
+  const State state{uniform ? tables.f32_uniform : tables.f32_normal,
+                    uniform ? tables.f64_uniform : tables.f64_normal};
+  return {.state = std::make_shared<State>(state), .run = has_key ? run_by_key : nullptr};
+}
+
+}  // namespace
+
+extern constinit const KernelDef random_kernel{
+    .name = "random",
+    .doc = "Blocks of random bits side by side in vectors, for neighbours in memory.",
+    .prepare = prepare,
+    .run = run,
+};
+
+}  // namespace scanloom::kernels
