@@ -1,7 +1,7 @@
 // What a stream without named states runs: the module whose states are what the loops of the model
 // carry.
 #include <algorithm>
-#include <string_view>
+#include <iterator>
 
 #include "api/impl.h"
 #include "ir/verify.h"
@@ -16,13 +16,13 @@ using passes::StreamForm;
 /// Runs passes that loops carry the same values after as before, but for those that grow, which
 /// become rows: only so much of which can be followed.
 Expected<void> simplify(ir::Module& module, const std::vector<std::string>& disabled) {
-  constexpr std::string_view kWanted[] = {"canonicalise", "fold_constants", "inline_branch",
-                                          "merge_common", "sink_constants", "slice_by_counter",
-                                          "stack_growth"};
+  constexpr passes::PassFn kWanted[] = {
+      passes::canonicalise,   passes::fold_constants,   passes::inline_branch, passes::merge_common,
+      passes::sink_constants, passes::slice_by_counter, passes::stack_growth};
   passes::RunOptions options;
   options.disabled = disabled;
   for (const passes::PassDef& pass : passes::all_passes())
-    if (std::ranges::find(kWanted, pass.name) == std::end(kWanted))
+    if (std::ranges::find(kWanted, pass.run) == std::end(kWanted))
       options.disabled.emplace_back(pass.name);
   SCANLOOM_CHECK_OK(passes::run(module, options));
   return ir::verify(module);
