@@ -151,6 +151,42 @@ Expected<std::byte*> Run::State::first_slice(const plan::BoundScanned& port, ir:
   return address(port.outer) + first * (port.step_bytes / port.slices.stride);
 }
 
+/// The first row of those that are gathered, which says what sizes they have. While they are, axis
+/// 0 of the result counts steps and the others are the row's.
+Expected<void> Run::State::begin_gathering(const plan::BoundStacked& port, std::uint32_t index,
+                                           const tensor::Shape& dims) {
+  const ir::NodeId node = binding->loops[index].node;
+  BoxedValue& rows = box(port.result);
+  const std::int64_t axes = dims.rank() + (port.insert ? 1 : 0);
+  if (dims.rank() >= tensor::kMaxRank || port.axis >= axes)
+    return fail(Code::invalid_argument,
+                "{}: stacked rows have sizes {}, which leaves no axis {} below rank {}",
+                describe(node), dims.to_string(), port.axis, tensor::kMaxRank);
+  rows.storage.reset();
+  rows.dims = dims;
+  rows.dims.insert(0, 0);
+  if (!is_counted(index)) return {};
+  // The size of all is known.
+  const std::int64_t factors[] = {bytes_of(dims, port.result.dtype), loops[index].trip};
+  const std::int64_t all =
+      checked_product(factors).value_or(std::numeric_limits<std::int64_t>::max());
+  if (all > budget_left()) drop_kept();
+  if (all > budget_left())
+    return too_many_rows(describe(node), loops[index].trip, all, budget_left());
+  return {};
+}
+
+Expected<void> Run::State::check_row(const plan::BoundStacked& port, std::uint32_t index,
+                                     const tensor::Shape& dims) {
+  tensor::Shape expected = box(port.result).dims;
+  expected.erase(0);
+  if (expected == dims) return {};
+  return fail(Code::invalid_argument, "{}: the stacked row of step {} has sizes {}, before it {}",
+              describe(binding->loops[index].node), loops[index].step, dims.to_string(),
+              expected.to_string())
+      .note("all rows of a stacked output have the same sizes");
+}
+
 Expected<void> Run::State::append_row(const plan::BoundStacked& port, std::uint32_t index) {
   const std::int64_t step = loops[index].step;
   const ir::NodeId node = binding->loops[index].node;
@@ -164,34 +200,8 @@ Expected<void> Run::State::append_row(const plan::BoundStacked& port, std::uint3
   }
   const tensor::Operand row = operand(port.row);
   const tensor::Shape dims = row.shape();
-  // While rows are gathered, axis 0 of the result counts steps and the others are the row's.
-  if (step == 0) {
-    const std::int64_t axes = row.rank + (port.insert ? 1 : 0);
-    if (row.rank >= tensor::kMaxRank || port.axis >= axes)
-      return fail(Code::invalid_argument,
-                  "{}: stacked rows have sizes {}, which leaves no axis {} below rank {}",
-                  describe(node), dims.to_string(), port.axis, tensor::kMaxRank);
-    rows.storage.reset();
-    rows.dims = dims;
-    rows.dims.insert(0, 0);
-  } else {
-    tensor::Shape expected = rows.dims;
-    expected.erase(0);
-    if (!(expected == dims))
-      return fail(Code::invalid_argument,
-                  "{}: the stacked row of step {} has sizes {}, before it {}", describe(node), step,
-                  dims.to_string(), expected.to_string())
-          .note("all rows of a stacked output have the same sizes");
-  }
+  SCANLOOM_CHECK_OK(step == 0 ? begin_gathering(port, index, dims) : check_row(port, index, dims));
   const std::int64_t row_bytes = bytes_of(dims, port.result.dtype);
-  if (step == 0 && is_counted(index)) {  // its size is that of all rows
-    const std::int64_t factors[] = {row_bytes, loops[index].trip};
-    const std::int64_t all =
-        checked_product(factors).value_or(std::numeric_limits<std::int64_t>::max());
-    if (all > budget_left()) drop_kept();
-    if (all > budget_left())
-      return too_many_rows(describe(node), loops[index].trip, all, budget_left());
-  }
   const std::int64_t needed = row_bytes * (step + 1);
   if (!rows.storage || rows.storage.use_count() != 1 || rows.storage->capacity < needed) {
     const std::shared_ptr<Storage> old = rows.storage;

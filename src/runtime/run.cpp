@@ -98,56 +98,52 @@ void Run::State::materialise(int threads) {
   boxed.resize(static_cast<std::size_t>(bound.dynamic_count));
   operands.reserve(bound.operands.size());
   for (const plan::Spot& spot : bound.operands) operands.push_back(operand(spot));
-  const auto hot = [&](const plan::BoundCall& call) {
-    tensor::HotCall made;
-    made.run = call.run;
-    made.call.inputs = operands.data() + call.first_operand;
-    made.call.outputs = made.call.inputs + call.inputs;
-    made.call.input_count = call.inputs;
-    made.call.output_count = call.outputs;
-    made.call.max_threads = static_cast<std::uint16_t>(max_threads);
-    made.call.attrs = call.attrs;
-    made.call.prepared = call.prepared.get();
-    made.call.scratch = &slots[plan::kScratchSlot];
-    made.call.fault = &fault;
-    made.call.stop = &stop;
-    return made;
-  };
   draws.reserve(bound.calls.size() + bound.dynamic_calls.size());
-  const auto give_draws = [&](tensor::HotCall& made, const plan::BoundCall& call) {
-    if (call.is_random) made.call.draws = &draws.emplace_back();
-  };
-  for (const plan::BoundCall& call : bound.calls) {
-    calls.push_back(hot(call));
-    give_draws(calls.back(), call);
-  }
+  for (const plan::BoundCall& call : bound.calls) calls.push_back(hot_call(call));
   for (const plan::DynamicCall& call : bound.dynamic_calls) {
-    dynamic_calls.push_back(hot(call.call));
+    dynamic_calls.push_back(hot_call(call.call));
     dynamic_calls.back().call.scratch = &dynamic_scratch_slot;
-    give_draws(dynamic_calls.back(), call.call);
   }
   chosen_kernels.resize(dynamic_calls.size());
   begin_regions();
   loops.resize(bound.loops.size());
   steps_to_look.resize(bound.loops.size());
   times.resize(bound.loops.size());
-  for (std::size_t i = 0; i < loops.size(); ++i) {
-    const plan::BoundLoop& loop = bound.loops[i];
-    loops[i].rows.resize(loop.stacked.size());
-    loops[i].body = loop.body_code;
-    loops[i].body_decided = loop.body_code.code.run != nullptr;
-    if (loop.compiled.run == nullptr && !loop.source) continue;
-    loops[i].compiled = loop.compiled;
-    loops[i].captured.resize(loop.captured.size());
-    loops[i].carried_in.resize(loop.carried.size());
-    loops[i].carried_out.resize(loop.carried.size());
-    loops[i].scanned.resize(loop.scanned.size());
-    loops[i].stacked.resize(loop.stacked.size());
-    for (const plan::BoundScanned& port : loop.scanned)
-      loops[i].scanned_strides.push_back(port.step_bytes);
-    for (const plan::BoundStacked& port : loop.stacked)
-      loops[i].stacked_strides.push_back(port.step_bytes);
-  }
+  for (std::size_t i = 0; i < loops.size(); ++i) make_loop(bound.loops[i], loops[i]);
+}
+
+tensor::HotCall Run::State::hot_call(const plan::BoundCall& call) {
+  tensor::HotCall made;
+  made.run = call.run;
+  made.call.inputs = operands.data() + call.first_operand;
+  made.call.outputs = made.call.inputs + call.inputs;
+  made.call.input_count = call.inputs;
+  made.call.output_count = call.outputs;
+  made.call.max_threads = static_cast<std::uint16_t>(max_threads);
+  made.call.attrs = call.attrs;
+  made.call.prepared = call.prepared.get();
+  made.call.scratch = &slots[plan::kScratchSlot];
+  made.call.fault = &fault;
+  made.call.stop = &stop;
+  if (call.is_random) made.call.draws = &draws.emplace_back();
+  return made;
+}
+
+void Run::State::make_loop(const plan::BoundLoop& loop, LoopState& state) {
+  state.rows.resize(loop.stacked.size());
+  state.body = loop.body_code;
+  state.body_decided = loop.body_code.code.run != nullptr;
+  if (loop.compiled.run == nullptr && !loop.source) return;
+  state.compiled = loop.compiled;
+  state.captured.resize(loop.captured.size());
+  state.carried_in.resize(loop.carried.size());
+  state.carried_out.resize(loop.carried.size());
+  state.scanned.resize(loop.scanned.size());
+  state.stacked.resize(loop.stacked.size());
+  for (const plan::BoundScanned& port : loop.scanned)
+    state.scanned_strides.push_back(port.step_bytes);
+  for (const plan::BoundStacked& port : loop.stacked)
+    state.stacked_strides.push_back(port.step_bytes);
 }
 
 Run::Run(std::unique_ptr<State> state) : state_(std::move(state)) {}

@@ -190,6 +190,9 @@ struct Run::State {
 
   // run.cpp
   void materialise(int threads);
+  /// Adds the draws of a random one, for which there must be room: the calls point there.
+  tensor::HotCall hot_call(const plan::BoundCall& call);
+  static void make_loop(const plan::BoundLoop& loop, LoopState& state);
   Expected<RunResult> take_results(std::span<const std::byte* const> feeds);
   Expected<RunResult> run(std::span<const std::byte* const> feeds, const Limits& limits,
                           Profile* profile);
@@ -218,6 +221,11 @@ struct Run::State {
   Expected<void> assign(const plan::Spot& from, const plan::Spot& to, ir::NodeId node,
                         bool moved = false);
   Expected<void> append_row(const plan::BoundStacked& port, std::uint32_t loop);
+  Expected<void> begin_gathering(const plan::BoundStacked& port, std::uint32_t loop,
+                                 const tensor::Shape& dims);
+  /// Whether its sizes are those of the rows before.
+  Expected<void> check_row(const plan::BoundStacked& port, std::uint32_t loop,
+                           const tensor::Shape& dims);
   Expected<void> finish_rows(const plan::BoundStacked& port, std::int64_t steps, ir::NodeId node);
   Expected<void> empty_rows(const plan::BoundLoop& loop);
   /// Whether a loop that was entered is known to take its steps, all of them.
