@@ -1,5 +1,6 @@
-"""Peak memory of a loop whose rows are all read afterwards, and of one whose last row alone is: by
-how much the most memory of a fresh process grows from loading the model to the first result."""
+"""Peak memory of a loop whose rows are all read afterwards, of one whose last row alone is, and of a
+cell that is written out: by how much the most memory of a fresh process grows from loading the model
+to the first result."""
 
 import pathlib
 
@@ -7,16 +8,49 @@ import numpy as np
 
 import engines
 from harness import Peer, Question, Skip
-from workloads import rows
+from workloads import cells, rows
 
 NAMES = ("memory",)
 
 CASES = {"all_rows": (200_000, False), "last_row": (1_000_000, True)}
+CELL = cells.Cell("lstm", 1, 32, 100_000)
 
 
 def questions(place, clock):
     if not pathlib.Path("/proc/self/clear_refs").exists():
         raise Skip("this system does not tell the most memory of a process")
+    yield from _of_rows(place, clock)
+    if place.wants("memory/cell"):
+        yield _of_cell(place, clock)
+
+
+def _engines(path, feeds_path, clock):
+    return [engines.fresh_process(engine, path, feeds_path, clock, memory=True)
+            for engine in ("scanloom", "onnxruntime")]
+
+
+def _of_cell(place, clock):
+    """The memory of what is fed is not counted."""
+    feeds, path = cells.feeds(CELL), place.build / "memory_cell.onnx"
+    feeds_path = place.build / "memory_cell_feeds.npz"
+    np.savez(feeds_path, **feeds)
+    cells.write_scan(path, CELL, last_only=True)
+    ours, peer = _engines(path, feeds_path, clock)
+    return Question(
+        name="memory/cell",
+        sizes={"h": CELL.width},
+        about=f"an LSTM in primitives over {CELL.steps} steps, of which the last state is a result",
+        unit="run",
+        units=1,
+        ours=ours,
+        peers=[Peer(peer)],
+        reference=[x.reshape(-1) for x in cells.reference(CELL, feeds)[1:]],
+        tolerance=1e-4,
+        memory=True,
+    )
+
+
+def _of_rows(place, clock):
     feeds = rows.feeds()
     feeds_path = place.build / "rows_feeds.npz"
     np.savez(feeds_path, **feeds)
@@ -25,8 +59,7 @@ def questions(place, clock):
             continue
         path = place.build / f"rows_{name}.onnx"
         rows.write(path, steps, last_only)
-        engine = [engines.fresh_process(peer, path, feeds_path, clock, memory=True)
-                  for peer in ("scanloom", "onnxruntime")]
+        engine = _engines(path, feeds_path, clock)
         yield Question(
             name=f"memory/{name}",
             sizes={"n": rows.WIDTH},

@@ -39,8 +39,8 @@ def feeds(cell):
     return {"xs": np.random.default_rng(25).standard_normal(shape).astype(np.float32)}
 
 
-def write_scan(path, cell):
-    """The cell as a Scan; results: all h, the last h, for an LSTM the last c."""
+def write_scan(path, cell, last_only=False):
+    """The cell as a Scan; results: all h, unless `last_only`, the last h, for an LSTM the last c."""
     graph, state = Graph(), [cell.batch, cell.width]
     xs = graph.input("xs", ["steps", *state])
     arrays = weights(cell)
@@ -59,7 +59,8 @@ def write_scan(path, cell):
     for result in [*results, results[0]]:
         body.output(result, state)
     *lasts, rows = graph.scan(body, starts, [xs])
-    graph.output(rows, ["steps", *state])
+    if not last_only:
+        graph.output(rows, ["steps", *state])
     for last in lasts:
         graph.output(last, state)
     graph.save(path)

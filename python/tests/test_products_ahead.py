@@ -95,6 +95,13 @@ def test_a_bias_of_the_inputs(backwards):
         expect_equal(model, feeds(50, steps))
 
 
+@pytest.mark.parametrize("backwards", [False, True])
+def test_rows_that_are_made_in_blocks(backwards):
+    model = scan([200], 50, backwards, bias=True)
+    for steps in (1023, 1024, 1025, 1563):  # blocks of 512 steps and more
+        expect_equal(model, feeds(50, steps))
+
+
 def test_products_that_threads_share():
     expect_equal(scan([640, 200], 170), feeds(170, 45))
 

@@ -207,6 +207,11 @@ BesideCall call_of(const OneStep& step) {
 
 }  // namespace
 
+bool may_be_beside(std::int64_t a, std::int64_t b, std::int64_t result) {
+  return simd_tables(active_isa()).strip_beside != nullptr &&
+         std::min(a, b) * result == std::max(a, b) && std::max(a, b) >= kLeastFloats;
+}
+
 std::optional<BesideCalls> contract_beside(const PrepareCtx& all_ctx, const float* bias,
                                            const RowWalk& walk,
                                            std::span<const PrepareCtx> step_ctxs) {

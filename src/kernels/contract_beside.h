@@ -26,6 +26,10 @@ struct PackedProduct {
 /// nullopt: it is another product. Defined beside the kernel.
 std::optional<PackedProduct> packed_product(const PrepareCtx& ctx);
 
+/// Whether a product of f32, by the elements of its operands and of its result, may be one of a
+/// step that others are made beside, if it is one of a row by a constant matrix.
+bool may_be_beside(std::int64_t a, std::int64_t b, std::int64_t result);
+
 /// How a loop walks over rows: from where to where, in bytes.
 struct RowWalk {
   std::int64_t first_bytes = 0, step_bytes = 0;

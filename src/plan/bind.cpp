@@ -91,6 +91,7 @@ Expected<std::shared_ptr<const Binding>> Binder::bind() {
   SCANLOOM_TRY(const std::vector<tensor::Type> arguments, argument_types());
   SCANLOOM_TRY(inference_, ir::infer(module_, arguments, dims_, {.evaluate = true}));
   bind_arguments();
+  leave_to_loops();
   SCANLOOM_CHECK_OK(walk());
   SCANLOOM_CHECK_OK(place_buffers());
   compile_bodies();
@@ -196,7 +197,7 @@ bool Binder::all_outputs_known(const ir::Node& node) const {
 
 Expected<void> Binder::bind_node(ir::NodeId id) {
   const ir::Node& node = module_.node(id);
-  if (all_outputs_known(node)) return {};
+  if (all_outputs_known(node) || is_made_in_blocks_[id.index]) return {};
   if (node.op == &ir::loop_op) return begin_loop(id);
   if (node.op == &ir::branch_op) return begin_branch(id);
   constexpr std::size_t kMaxOperands = std::numeric_limits<std::uint16_t>::max();

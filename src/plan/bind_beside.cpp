@@ -106,7 +106,8 @@ std::optional<Binder::AllSteps> Binder::all_steps(const BoundLoop& loop, std::si
   const BoundCall& call = out_->calls[last];
   const Spot& made = out_->operands[call.first_operand + call.inputs];
   const bool same = made.slot == port.outer.slot && made.buffer == port.outer.buffer &&
-                    made.offset == port.outer.offset && made.layout == port.outer.layout;
+                    made.offset == port.outer.offset &&
+                    layout(made).strides == layout(port.outer).strides;
   return same && layout(made).contiguous ? std::optional(found) : std::nullopt;
 }
 
@@ -165,7 +166,8 @@ bool Binder::make_beside(BoundLoop& loop, std::size_t port, const AllSteps& all)
   const Spot x_spot = out_->operands[product.first_operand + a];
   Location x = location(module_.node(product.node).inputs[a]);
   // What lay otherwise than kernels want it has been copied.
-  if (x.spot.buffer != x_spot.buffer) x = {x_spot, {x_spot.buffer}};
+  if (x_spot.buffer != kNone && x.spot.buffer != x_spot.buffer) x.buffers = {x_spot.buffer};
+  x.spot = x_spot;  // of a block, where rows are made in blocks
   const ir::Node& node = module_.node(loop.node);
   const ir::ValueId rows_value = node.inputs[node.loop->first_scanned_input() + port];
   const Location rows = location(rows_value);
@@ -181,8 +183,8 @@ bool Binder::make_beside(BoundLoop& loop, std::size_t port, const AllSteps& all)
     call.outputs = 2;
     replace_call(call, made->steps[i]);
   }
-  loop.made_beside =
-      fmt::format("rows of {} are made beside its steps", module_.describe(rows_value));
+  loop.rows_made +=
+      fmt::format("; rows of {} are made beside its steps", module_.describe(rows_value));
   return true;
 }
 

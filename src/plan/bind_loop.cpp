@@ -80,8 +80,10 @@ Expected<void> Binder::begin_loop(ir::NodeId id) {
   const ir::Node& node = module_.node(id);
   SCANLOOM_TRY(BoundLoop loop, bind_controls(id));
   if (plan_->options.compiler != nullptr) loop.stepped = count_of(id);
+  SCANLOOM_CHECK_OK(begin_blocks(id, loop));
   std::optional<InPlaceStates> kept = in_place_states(module_, id, inference_, uses_);
   const std::vector<Location> initial = straight_states(id, kept);
+  touch_blocks(loop);
   // From here to the loop's own instruction nothing else is emitted.
   for (std::uint32_t i = 0; i < node.loop->first_captured_input(); ++i)
     touch(location(node.inputs[i]));
@@ -98,7 +100,9 @@ Expected<void> Binder::begin_loop(ir::NodeId id) {
   const auto index = static_cast<std::uint32_t>(out_->loops.size());
   out_->loops.push_back(std::move(loop));
   emit(Op::loop_begin, index);
+  end_blocks(out_->loops[index]);
   arena_.open_loop();
+  touch_blocks(out_->loops[index]);
   out_->loops[index].body = static_cast<std::uint32_t>(out_->code.size());
   const BoundLoop& bound = out_->loops[index];
   push_frame({.region = node.regions[0],
@@ -263,7 +267,10 @@ Expected<Location> Binder::bind_slices(ir::NodeId id, ir::ValueId outer, const B
   } else {
     dims[axis] = scanned.slices.part;
   }
-  scanned.first_bytes = window.first * stride * bytes_of(from.dtype);
+  const bool in_blocks = !loop.blocks.ports.empty() && loop.blocks.ports[loop.scanned.size()];
+  const std::int64_t first_of_block = scanned.slices.stride < 0 ? loop.blocks.steps - 1 : 0;
+  const std::int64_t first = in_blocks ? first_of_block : window.first;
+  scanned.first_bytes = first * stride * bytes_of(from.dtype);
   scanned.step_bytes = scanned.slices.stride * stride * bytes_of(from.dtype);
   Location argument;
   argument.spot = from;

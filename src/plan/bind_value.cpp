@@ -141,7 +141,10 @@ void Binder::want_source(ir::RegionId region, ir::ValueId value, Location destin
 }
 
 void Binder::touch(const Location& location) {
-  for (const BufferId buffer : location.buffers) arena_.use(buffer);
+  for (const BufferId buffer : location.buffers) {
+    arena_.use(buffer);
+    if (touched_in_blocks_) touched_in_blocks_->push_back(buffer);
+  }
 }
 
 std::uint32_t Binder::emit(Op op, std::uint32_t index) {

@@ -1,7 +1,8 @@
 // Binder: makes a Binding by walking the module once, in order, with an explicit stack of regions
 // (bodies may nest a thousand deep). Split over bind.cpp (the walk), bind_value.cpp (where values
 // lie, copies), bind_node.cpp (kernels, views), bind_object.cpp (sequences, optionals, strings),
-// bind_loop.cpp, bind_branch.cpp, bind_beside.cpp (products of inputs that steps make),
+// bind_loop.cpp, bind_branch.cpp, bind_blocks.cpp (inputs that are made in blocks of steps),
+// bind_beside.cpp (products of inputs that steps make),
 // compiled.cpp (loops that are one element program) and bind_body.cpp (the machine code of other
 // bodies).
 //
@@ -10,6 +11,7 @@
 // that it needs come first. Otherwise memory that it still reads would be given away.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -19,6 +21,7 @@
 #include "kernels/contract_beside.h"
 #include "plan/arena.h"
 #include "plan/binding.h"
+#include "plan/block_plan.h"
 #include "plan/in_place.h"
 #include "plan/plan.h"
 
@@ -169,6 +172,14 @@ class Binder {
   void finish_carried(const ir::Node& node, std::uint32_t index, BoundLoop& loop);
   void finish_stacked(const ir::Node& node, BoundLoop& loop);
 
+  // bind_blocks.cpp
+  void leave_to_loops();
+  bool reads_are_bound(const RowMakers& makers);
+  Expected<void> begin_blocks(ir::NodeId id, BoundLoop& loop);
+  Expected<void> bind_block(const RowMakers& makers, BoundLoop& loop);
+  void touch_blocks(const BoundLoop& loop);
+  void end_blocks(BoundLoop& loop);
+
   // bind_beside.cpp
   struct AllSteps;
   struct Question;
@@ -238,7 +249,11 @@ class Binder {
   std::vector<bool> has_own_box_;    // by ValueId: no other value lies there
   std::vector<bool> owned_;          // by ValueId: an object that no other value's spot refers to
   std::vector<Frame> frames_;
-  std::vector<std::string> refusals_;  // of kernels for the node that is being bound
+  std::vector<std::string> refusals_;               // of kernels for the node that is being bound
+  std::map<std::uint32_t, BlockPlan> block_plans_;  // by NodeId, of loops that are to be bound
+  std::vector<bool> is_made_in_blocks_;             // by NodeId: bound with the loop that reads it
+  std::vector<Instruction> block_code_;             // of the loop that is being bound
+  std::optional<std::vector<BufferId>> touched_in_blocks_;  // while it is bound
   int loop_depth_ = 0;
   const MayGoOn& may_go_on_;
   std::optional<Error> stopped_;  // by that, while a loop was compiled

@@ -116,10 +116,29 @@ struct BoundCarried {
   SlotId buffer_a = kNone, buffer_b = kNone;  ///< slots of two buffers; of static states only
 };
 
+/// A value that a loop's steps have rows of, as what makes a block of rows reads it.
+struct BlockInput {
+  SlotId slot = kNone;  ///< moves to the first of a block's rows
+  Spot from;
+  std::int64_t row_bytes = 0;
+  bool backwards = false;  ///< the last row is the first step's
+};
+
+/// Rows that a loop scans and that are made in blocks of steps. All are made equally long; of the
+/// first no more steps are taken than the others leave over.
+struct BoundBlocks {
+  std::int64_t rows = 0, steps = 0;  ///< in all; of a block, 0: there are none
+  std::uint32_t first = 0;           ///< the instruction that making a block begins with, up to end
+  std::vector<BlockInput> inputs;
+  std::vector<bool> ports;            ///< by scanned value: whether it is made so
+  std::vector<std::int32_t> buffers;  ///< of the arena, that it reads and writes
+};
+
 struct BoundScanned {
   Spot outer, argument;
   ir::ScannedPort slices;
-  /// Static only. Of a boxed outer value, where the first slice lies is known when running.
+  /// Static only. Of a boxed outer value, where the first slice lies is known when running. Where
+  /// rows are made in blocks, the first of a block.
   std::int64_t first_bytes = 0, step_bytes = 0;
 
   /// The slices of an outer axis of that size.
@@ -152,6 +171,7 @@ struct BoundLoop {
   std::vector<BoundCarried> carried;
   std::vector<BoundScanned> scanned;
   std::vector<BoundStacked> stacked;
+  BoundBlocks blocks;
   std::uint32_t body = 0, exit = 0;  ///< instruction indices
   /// With stacks that are boxed or objects: all of the node, to size those of no rows.
   std::vector<Spot> operands;
@@ -179,7 +199,7 @@ struct BoundLoop {
   std::shared_ptr<StepCounts::Count> stepped;  ///< these, of earlier runs
   /// The steps do not depend on each other and may be taken side by side; by carried value.
   std::optional<std::vector<CarriedRole>> independent;
-  std::string made_beside;      ///< what its steps make beside their own, for people
+  std::string rows_made;        ///< of what it scans: where, if not before the loop, for people
   double step_nanoseconds = 0;  ///< of these, about, with all loops inside
   std::string remarks;          ///< how else its steps are taken, for people
   std::string why_not_whole;    ///< why no function runs all steps, for people; empty: they are few
@@ -219,9 +239,9 @@ enum class Op : std::uint8_t {
   call,           ///< calls[index]
   dynamic_call,   ///< dynamic_calls[index]
   object_call,    ///< object_calls[index]
-  loop_begin,     ///< loops[index]; jumps to its exit when no step runs
+  loop_begin,     ///< loops[index]; jumps to its body, or to its exit when no step runs
   loop_end,       ///< loops[index]; jumps to its body for another step
-  compiled_loop,  ///< loops[index]
+  compiled_loop,  ///< loops[index]; jumps to its exit
   branch,         ///< branches[index]; falls through to the then side
   jump,           ///< to instruction `index`
   alias,          ///< aliases[index]
@@ -230,7 +250,7 @@ enum class Op : std::uint8_t {
   look,           ///< at limits, after node `index`, which may have taken long
   spend,          ///< counts that what came before took about `index` ns, see cost.h
   region,         ///< regions[index] as code; in the list of a Run, over its first instruction
-  end,
+  end,            ///< of all, or of what makes a block
 };
 
 struct Instruction {

@@ -277,6 +277,7 @@ bool Binder::bind_compiled(ir::NodeId id, BoundLoop& loop, const std::vector<Loc
   const auto index = static_cast<std::uint32_t>(out_->loops.size());
   out_->loops.push_back(std::move(bound));
   emit(Op::compiled_loop, index);
+  end_blocks(out_->loops[index]);
   out_->loops[index].exit = static_cast<std::uint32_t>(out_->code.size());
   return true;
 }

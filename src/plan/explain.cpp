@@ -138,8 +138,7 @@ std::vector<std::string> describe_states(const Binding& binding, const BoundLoop
 }
 
 std::string describe_strategy(const Binding& binding, const BoundLoop& loop) {
-  const std::string strategy = strategy_of(binding, loop);
-  return loop.made_beside.empty() ? strategy : strategy + "; " + loop.made_beside;
+  return strategy_of(binding, loop) + loop.rows_made;
 }
 
 }  // namespace scanloom::plan

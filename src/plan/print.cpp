@@ -80,6 +80,9 @@ std::string loop_text(const Binding& binding, const BoundLoop& loop) {
     text += fmt::format("      scanned  {} of {}, {} bytes per step\n",
                         spot_text(binding, port.argument), spot_text(binding, port.outer),
                         port.step_bytes);
+  if (loop.blocks.steps > 0)
+    text += fmt::format("      blocks   of {} steps are made from {} on\n", loop.blocks.steps,
+                        loop.blocks.first);
   for (const BoundStacked& port : loop.stacked)
     text +=
         fmt::format("      stacked  {} into {}, {} bytes per step\n", spot_text(binding, port.row),

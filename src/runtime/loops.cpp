@@ -31,6 +31,7 @@ Expected<bool> Run::State::enter(std::uint32_t index, const Limits& limits) {
   LoopState& state = loops[index];
   constexpr std::int64_t kEndless = std::numeric_limits<std::int64_t>::max();
   state.step = 0;
+  state.block_end = loop.blocks.steps > 0 ? 0 : kEndless;
   state.trip = kEndless;
   if (loop.trip_count >= 0) {
     state.trip = loop.trip_count;
@@ -77,9 +78,9 @@ Expected<void> Run::State::look_in_step(Watch& watch) {
   return {};
 }
 
-Expected<bool> Run::State::begin_loop(std::uint32_t index, const Limits& limits) {
+Expected<bool> Run::State::begin_loop(std::uint32_t index, Watch& watch) {
   const plan::BoundLoop& loop = binding->loops[index];
-  SCANLOOM_TRY(const bool runs, enter(index, limits));
+  SCANLOOM_TRY(const bool runs, enter(index, watch.limits()));
   for (const plan::BoundCarried& port : loop.carried) {
     if (port.in_place) continue;
     const plan::Spot& first = runs ? port.argument : port.final;
@@ -92,6 +93,7 @@ Expected<bool> Run::State::begin_loop(std::uint32_t index, const Limits& limits)
     return false;
   }
   SCANLOOM_CHECK_OK(begin_slices(loop, 0));
+  if (loop.blocks.steps > 0) SCANLOOM_CHECK_OK(make_block(index, watch));
   for (const plan::BoundStacked& port : loop.stacked)
     if (!port.result.is_dynamic() && !port.result.is_object())
       slot(port.row.slot) = address(port.result) + port.first_bytes;
@@ -175,6 +177,7 @@ Expected<bool> Run::State::end_step(std::uint32_t index, Watch& watch) {
     }
     if (state.step == state.room) SCANLOOM_CHECK_OK(grow_rows(index));
     SCANLOOM_CHECK_OK(next_slices(index));
+    if (state.step == state.block_end) SCANLOOM_CHECK_OK(make_block(index, watch));
     SCANLOOM_CHECK_OK(profiled == nullptr ? prepare_body(index, watch)
                                           : prepare_timed_body(index, watch));
     const jit::CompiledBody& code = (profiled == nullptr ? state.body : state.timed.body).code;
@@ -268,7 +271,8 @@ Expected<void> Run::State::run_chunks(std::uint32_t index, Watch& watch, F&& run
   const std::int64_t steps_inside = 1 + binding->loops[index].inner_steps;
   while (state.step < state.trip) {
     if (state.step == state.room) SCANLOOM_CHECK_OK(grow_rows(index));
-    const std::int64_t end = std::min(state.trip, state.room);
+    if (state.step == state.block_end) SCANLOOM_CHECK_OK(make_block(index, watch));
+    const std::int64_t end = std::min({state.trip, state.room, state.block_end});
     const std::int64_t last =
         end - state.step > state.pace.chunk() ? state.step + state.pace.chunk() : end;
     const std::int64_t done = run_steps(last);
@@ -333,6 +337,26 @@ Expected<void> Run::State::next_slices(std::uint32_t index) {
       slot(port.argument.slot) += port.step_bytes;
     }
   }
+  return {};
+}
+
+Expected<void> Run::State::make_block(std::uint32_t index, Watch& watch) {
+  const plan::BoundLoop& loop = binding->loops[index];
+  const plan::BoundBlocks& blocks = loop.blocks;
+  LoopState& state = loops[index];
+  const std::int64_t from_end = blocks.rows - blocks.steps - state.step;
+  for (const plan::BlockInput& input : blocks.inputs)
+    slot(input.slot) =
+        address(input.from) + (input.backwards ? from_end : state.step) * input.row_bytes;
+  std::uint32_t at = blocks.first;
+  SCANLOOM_CHECK_OK(execute_from(at, watch.limits(), watch, profiled));
+  for (std::size_t i = 0; i < loop.scanned.size(); ++i) {
+    const plan::BoundScanned& port = loop.scanned[i];
+    if (blocks.ports[i]) slot(port.argument.slot) = address(port.outer) + port.first_bytes;
+  }
+  const bool is_first = state.step == 0;
+  state.block_first = state.step;
+  state.block_end += is_first ? (blocks.rows - 1) % blocks.steps + 1 : blocks.steps;
   return {};
 }
 
@@ -418,6 +442,10 @@ Expected<void> Run::State::run_compiled(std::uint32_t index, const Limits& limit
                              state.stacked_strides.data()};
   bool flip = false;
   const auto run_steps = [&](std::int64_t last) {
+    for (std::size_t i = 0; i < loop.blocks.ports.size(); ++i)
+      if (loop.blocks.ports[i])
+        state.scanned[i] =
+            slot(loop.scanned[i].argument.slot) - state.block_first * loop.scanned[i].step_bytes;
     for (std::size_t i = 0; i < loop.stacked.size(); ++i)
       if (loop.stacked[i].open) state.stacked[i] = slot(loop.stacked[i].result.slot);
     for (std::size_t i = 0; i < loop.carried.size(); ++i) {

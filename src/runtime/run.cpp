@@ -239,7 +239,7 @@ Expected<bool> Run::State::arrive(std::uint32_t index, const Limits& limits, Wat
   SCANLOOM_TRY(const bool whole, run_whole(index, limits, watch));
   bool steps_follow = false;
   if (!whole) {
-    SCANLOOM_TRY(steps_follow, begin_loop(index, limits));
+    SCANLOOM_TRY(steps_follow, begin_loop(index, watch));
   }
   if (outermost == kNoLoop) {
     if (steps_follow)
@@ -298,7 +298,7 @@ Expected<void> Run::State::execute_from(std::uint32_t& at, const Limits& limits,
         start_loop(profile, index);
         SCANLOOM_TRY(const bool steps_follow, arrive(index, limits, watch));
         if (!steps_follow) stop_loop(profile, index);
-        at = steps_follow ? at + 1 : binding->loops[index].exit;
+        at = steps_follow ? binding->loops[index].body : binding->loops[index].exit;
         break;
       }
       case plan::Op::loop_end: {
@@ -316,7 +316,7 @@ Expected<void> Run::State::execute_from(std::uint32_t& at, const Limits& limits,
         if (outermost == kNoLoop) began = seconds_now();
         SCANLOOM_CHECK_OK(run_compiled(index, limits, watch));
         if (outermost == kNoLoop) add_time(index);
-        ++at;
+        at = binding->loops[index].exit;
         break;
       }
       case plan::Op::branch: {

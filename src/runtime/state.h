@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -53,9 +54,11 @@ struct BoxedValue {
 struct LoopState {
   std::int64_t trip = 0;  ///< steps to run, or the step limit where there is no trip count
   std::int64_t step = 0;
-  std::int64_t shown = -1;                        ///< trip count for progress; -1: not known
-  bool limited = false;                           ///< reaching `trip` is an error
-  std::int64_t room = 0;                          ///< steps whose rows have memory already
+  std::int64_t shown = -1;  ///< trip count for progress; -1: not known
+  bool limited = false;     ///< reaching `trip` is an error
+  std::int64_t room = 0;    ///< steps whose rows have memory already
+  /// Steps whose slices are made, see BoundBlocks; without such, no end is reached.
+  std::int64_t block_first = 0, block_end = std::numeric_limits<std::int64_t>::max();
   std::vector<std::vector<tensor::Tensor>> rows;  ///< those kept apart, by stacked port
   Pace pace;
   std::int64_t granted = 0;   ///< of Run::State::steps_to_look, those that are not counted yet
@@ -280,7 +283,7 @@ struct Run::State {
   /// elements).
   template <class T>
   Expected<T> single(const plan::Spot& spot, ir::NodeId node);
-  Expected<bool> begin_loop(std::uint32_t index, const Limits& limits);
+  Expected<bool> begin_loop(std::uint32_t index, Watch& watch);
   /// Comes to a loop: takes all of its steps at once where that is possible, or begins it. Whether
   /// steps follow, one after the other.
   Expected<bool> arrive(std::uint32_t index, const Limits& limits, Watch& watch);
@@ -289,6 +292,8 @@ struct Run::State {
   /// Those of that step.
   Expected<void> begin_slices(const plan::BoundLoop& loop, std::int64_t step);
   Expected<void> next_slices(std::uint32_t index);
+  /// Makes the slices of the next steps, those that are made in blocks.
+  Expected<void> make_block(std::uint32_t index, Watch& watch);
   void swap_states(const plan::BoundLoop& loop, bool first_step);
   Expected<bool> end_step(std::uint32_t index, Watch& watch);
   Expected<void> finish_loop(std::uint32_t index);
