@@ -219,6 +219,10 @@ void ArenaPlanner::use(BufferId buffer) {
   }
 }
 
+void ArenaPlanner::keep_until(BufferId buffer, std::int32_t moment) {
+  at(buffer).dies = std::max(at(buffer).dies, moment);
+}
+
 void ArenaPlanner::open_loop() {
   tick();
   loops_.push_back({now_, {}});

@@ -245,7 +245,10 @@ void Binder::keep_apart(BoundLoop& loop, std::uint32_t index) {
         fmt::format("has operands of {} bytes, {} are the most of a compiled body", bytes, most);
     return;
   }
-  keep_buffers(check.spots, check.spots_in_parts, check.state_buffers);
+  for (const auto* spots : {&check.spots, &check.spots_in_parts})
+    for (const Spot& spot : *spots)
+      if (spot.buffer != kNone) arena_.use(spot.buffer);
+  for (const SlotId slot : check.state_buffers) arena_.use(buffer_of(slot));
   loop.inner_steps = check.inner_steps;
   loop.steps_between_looks = check.steps_between_looks;
   loop.decides_late = check.decides_late;
@@ -267,12 +270,13 @@ std::int64_t Binder::bytes_touched(const std::vector<Spot>& spots, const BoundLo
   return bytes;
 }
 
-void Binder::keep_buffers(const std::vector<Spot>& spots, const std::vector<Spot>& spots_in_parts,
-                          const std::vector<SlotId>& state_buffers) {
-  for (const auto* all : {&spots, &spots_in_parts})
-    for (const Spot& spot : *all)
-      if (spot.buffer != kNone) arena_.use(spot.buffer);
-  for (const SlotId slot : state_buffers) arena_.use(buffer_of(slot));
+/// All live together at the last instruction before `last`, so that none shares memory.
+void Binder::keep_buffers(const std::vector<Spot>& spots, const std::vector<SlotId>& state_buffers,
+                          std::uint32_t last) {
+  const auto moment = static_cast<std::int32_t>(last) - 1;
+  for (const Spot& spot : spots)
+    if (spot.buffer != kNone) arena_.keep_until(spot.buffer, moment);
+  for (const SlotId slot : state_buffers) arena_.keep_until(buffer_of(slot), moment);
 }
 
 /// Instructions [first, last) of the body as a region, where that may become code and pays.
@@ -282,7 +286,8 @@ void Binder::add_region(BoundLoop& loop, std::uint32_t index, std::uint32_t firs
   if (!check.look_through(first, last).empty() || check.calls < kLeastCallsOfRegion) return;
   const std::int64_t most = check.inner_steps > 0 ? kMaxBytesOfNest : kMaxBytesOfBody;
   if (loop.regions.size() == kMaxRegions || bytes_touched(check.spots, loop) > most) return;
-  keep_buffers(check.spots, check.spots_in_parts, check.state_buffers);
+  keep_buffers(check.spots, check.state_buffers, last);
+  keep_buffers(check.spots_in_parts, {}, last);
   loop.regions.push_back(static_cast<std::uint32_t>(out_->regions.size()));
   out_->regions.push_back({.loop = index,
                            .first = first,

@@ -218,8 +218,8 @@ class Binder {
   void keep_apart(BoundLoop& loop, std::uint32_t index);
   [[nodiscard]] std::int64_t bytes_touched(const std::vector<Spot>& spots,
                                            const BoundLoop& loop) const;
-  void keep_buffers(const std::vector<Spot>& spots, const std::vector<Spot>& spots_in_parts,
-                    const std::vector<SlotId>& state_buffers);
+  void keep_buffers(const std::vector<Spot>& spots, const std::vector<SlotId>& state_buffers,
+                    std::uint32_t last);
   void add_region(BoundLoop& loop, std::uint32_t index, std::uint32_t first, std::uint32_t last);
   void find_regions(BoundLoop& loop, std::uint32_t index);
   /// About how long a step takes that is stepped.
