@@ -138,7 +138,7 @@ TEST_F(Explain, LoopsInsideThatMayBecomeCodeThemselvesAreWaitedFor) {
 TEST_F(Explain, RowsOfALoopInsideAreTheReasonWhereOnlyTheRunKnowsTheirNumber) {
   const auto binding = bind(nested("stacked(axis 0)", "%8 = neg(%7) : f32[8] yield %8, %8"), true);
   EXPECT_THAT(describe_strategy(*binding, binding->loops[0]),
-              HasSubstr("holds a loop of which only the run knows how many rows it stacks"));
+              HasSubstr("holds node 'inner', a loop of which only the run knows how many rows it stacks"));
 }
 
 }  // namespace
