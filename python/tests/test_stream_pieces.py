@@ -162,7 +162,7 @@ ACROSS = {
     "convolution": (dict(after="""k = Constant <value = float[1,3,2] {1,2,3,4,5,6}> ()
                                   u = Transpose <perm = [1,2,0]> (w) y = Conv(u, k)"""),
                     "Conv.*windows hold several of them"),
-    "softmax": (dict(after="y = Softmax <axis = 0> (w)"), "reduces over them"),
+    "softmax": (dict(after="y = Softmax <axis = 0> (w)"), "Softmax.*works along their axis"),
     "running_sum": (dict(after="a = Constant <value = int64 {0}> () y = CumSum(w, a)"),
                     "works along their axis"),
     "last_row": (dict(after="""s = Constant <value = int64[1] {0}> () e = Constant <value = int64[1] {5}> ()

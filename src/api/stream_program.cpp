@@ -45,11 +45,12 @@ Expected<StreamForm> Session::Impl::stream_form() const {
   if (!options.optimize) return passes::stream_form(optimised);
   Expected<ir::Module> module = before_passes();
   if (!module) return passes::stream_form(optimised);
+  const bool has_walk = passes::walks_open_size(*module);
   Expected<StreamForm> declared = declared_form(*std::move(module), options.disabled_passes);
   if (declared) return declared;
+  // What stood in the way may be gone; else it is named as the model has it.
   Expected<StreamForm> form = passes::stream_form(optimised);
-  // The loops that stood in the way may be gone.
-  return form || passes::walks_open_size(optimised) ? std::move(form) : std::move(declared);
+  return form || !has_walk ? std::move(form) : std::move(declared);
 }
 
 Expected<std::shared_ptr<const Session::Impl::StreamProgram>> Session::Impl::stream_program()

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "base/cpu.h"
-#include "kernels/arg_search.h"
 #include "base/philox.h"
+#include "kernels/arg_search.h"
 #include "kernels/element_fns.h"
 #include "kernels/elimination.h"
 #include "kernels/lstm_step.h"

@@ -174,8 +174,8 @@ class BodyProgram {
   std::map<std::uint32_t, ir::Reg> registers_;  // by ValueId
 };
 
-/// From how many steps on compiling the body, of so many nodes, pays: of one execution, and,
-/// however few each takes, in all. `least`: below them an execution is short.
+/// From how many steps on compiling the body, of so many nodes, pays: of each of many executions,
+/// and, however few each takes, in all. `least`: below them an execution is short.
 struct StepsThatPay {
   std::int64_t at_once, in_all;
 
@@ -230,7 +230,8 @@ bool Binder::bind_compiled(ir::NodeId id, BoundLoop& loop, const std::vector<Loc
            false;
   const StepsThatPay pay(built, body.nodes.size(), ports.carried, least);
   const bool always = plan_->options.always_compile;
-  loop.steps_at_once = always ? 1 : pay.at_once;
+  // A loop inside of others is run again and again; else one execution has to win it back.
+  loop.steps_at_once = always ? 1 : loop_depth_ > 0 ? pay.at_once : pay.in_all;
   loop.steps_to_whole = always ? 1 : pay.in_all;
   const bool pays = always || loop.trip_count >= loop.steps_at_once ||
                     loop.trip_count + loop.stepped->load() >= loop.steps_to_whole;

@@ -10,9 +10,10 @@
 
 namespace scanloom::plan {
 
-/// Compiling a small loop takes 2 to 5 ms, a stepped step of a small body 10 to 100 ns; below this
-/// many steps a session would have to run hundreds of times to win the compilation back, which is
-/// counted (StepCounts).
+/// An execution of fewer steps is short: of loops inside of others, which are run again and again,
+/// and of loops that a condition may end. Other ones are stepped until that has taken as long as
+/// compiling (StepCounts): then no choice would have been better by more than half, and the first
+/// result of a short loop does not wait for the compiler.
 inline constexpr std::int64_t kMinStepsToCompile = 256;
 /// Fewer steps pay where they compute so many elements in all: node by node, out of the cache, each
 /// takes 0.2 to 0.5 ns.
