@@ -178,8 +178,10 @@ Expected<bool> Run::State::end_step(std::uint32_t index, Watch& watch) {
     if (state.step == state.room) SCANLOOM_CHECK_OK(grow_rows(index));
     SCANLOOM_CHECK_OK(next_slices(index));
     if (state.step == state.block_end) SCANLOOM_CHECK_OK(make_block(index, watch));
-    SCANLOOM_CHECK_OK(profiled == nullptr ? prepare_body(index, watch)
-                                          : prepare_timed_body(index, watch));
+    if (profiled != nullptr)
+      SCANLOOM_CHECK_OK(prepare_timed_body(index, watch));
+    else if (!state.body_decided)
+      SCANLOOM_CHECK_OK(prepare_body(index, watch));
     const jit::CompiledBody& code = (profiled == nullptr ? state.body : state.timed.body).code;
     if (code.run == nullptr || !state.body_allowed) return true;
     SCANLOOM_CHECK_OK(run_body(index, watch));
@@ -204,12 +206,12 @@ plan::MayGoOn Run::State::while_compiling(std::uint32_t index, Watch& watch) {
   };
 }
 
-/// Compiles the body once its steps, each counted here, show that this pays. Allocates and takes a
-/// lock, once per Run.
+/// Compiles the body, on which is not decided yet, once its steps show that this pays. Allocates and
+/// takes a lock, once per Run.
 Expected<void> Run::State::prepare_body(std::uint32_t index, Watch& watch) {
   LoopState& state = loops[index];
   const plan::BoundLoop& loop = binding->loops[index];
-  if (state.body_decided || stepped(index) < loop.steps_to_compile) return {};
+  if (stepped(index) < loop.steps_to_compile) return {};
   state.body_decided = true;
   if (binding->plan->options.compiler == nullptr || holds_long_loop(index)) return {};
   const double before = seconds_now();

@@ -52,23 +52,25 @@ struct BoxedValue {
 };
 
 struct LoopState {
+  // What the end of each step reads, in a line or two of the cache:
   std::int64_t trip = 0;  ///< steps to run, or the step limit where there is no trip count
   std::int64_t step = 0;
-  std::int64_t shown = -1;  ///< trip count for progress; -1: not known
-  bool limited = false;     ///< reaching `trip` is an error
-  std::int64_t room = 0;    ///< steps whose rows have memory already
+  std::int64_t stepped = 0;  ///< steps of this run that were stepped
+  std::int64_t room = 0;     ///< steps whose rows have memory already
   /// Steps whose slices are made, see BoundBlocks; without such, no end is reached.
-  std::int64_t block_first = 0, block_end = std::numeric_limits<std::int64_t>::max();
-  std::vector<std::vector<tensor::Tensor>> rows;  ///< those kept apart, by stacked port
+  std::int64_t block_end = std::numeric_limits<std::int64_t>::max();
   Pace pace;
-  std::int64_t granted = 0;   ///< of Run::State::steps_to_look, those that are not counted yet
-  plan::BodyCode body;        ///< runs the steps that are left
-  bool body_allowed = true;   ///< by the limits of this run
   bool body_decided = false;  ///< compiled, or it never will be
-  plan::TimedBody timed;      ///< the same of profiled runs
+  bool body_allowed = true;   ///< by the limits of this run
+  bool limited = false;       ///< reaching `trip` is an error
+  plan::BodyCode body;        ///< runs the steps that are left
+  std::int64_t block_first = 0;
+  std::int64_t shown = -1;                        ///< trip count for progress; -1: not known
+  std::vector<std::vector<tensor::Tensor>> rows;  ///< those kept apart, by stacked port
+  std::int64_t granted = 0;  ///< of Run::State::steps_to_look, those that are not counted yet
+  plan::TimedBody timed;     ///< the body's code in profiled runs
   bool timed_decided = false;
   std::int64_t before = 0;   ///< steps that earlier runs of the session stepped
-  std::int64_t stepped = 0;  ///< those of this run
   std::int64_t longest = 0;  ///< steps of one execution, of those by this Run
   // Of compiled loops, so that nothing is allocated when one begins:
   jit::CompiledLoop compiled;
