@@ -1,10 +1,12 @@
 """Load to first result in a fresh process: first_result.py ENGINE MODEL FEEDS.npz CLOCK [memory].
-Of JAX, MODEL is the number of operators in the body (workloads/wide_body.py).
+Of JAX, MODEL is the number of operators in the body (workloads/wide_body.py); "scanloom compiled" is
+Scanloom that is told to compile.
 
 The import stands before the clock; everything that the engine does lazily stands after it.
 Prints one JSON line: the seconds, or with `memory` by how many bytes the most memory of the process
 has grown (Linux only), and the results."""
 
+import functools
 import json
 import pathlib
 import sys
@@ -32,8 +34,11 @@ def main() -> None:
     of_memory = what == ["memory"]
     feeds = dict(np.load(feeds_path))
     clock = CLOCKS[clock_name]
-    if engine == "scanloom":
-        from engines import scanloom_session as load
+    if engine.startswith("scanloom"):
+        from engines import scanloom_session
+
+        execution = engine.partition(" ")[2] or "automatic"
+        load = functools.partial(scanloom_session, execution=execution)
     elif engine == "jax":
         from peers.jax_scan import WideBody as load
     else:

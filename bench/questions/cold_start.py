@@ -1,6 +1,6 @@
 """Cold start: from loading a model to its first result in a fresh process, after the import, with
-bodies of 10 to 1000 operators. Scanloom compiles them, the library of the compiler included;
-of a few steps it does not. JAX traces and compiles. And the imports themselves."""
+bodies of 10 to 1000 operators. Scanloom is told to compile them, the library of the compiler
+included; by itself, it steps so many steps. JAX traces and compiles. And the imports themselves."""
 
 import importlib.util
 
@@ -21,9 +21,10 @@ def questions(place, clock):
     for operators, target in SIZES.items():
         if not place.wants(f"cold_start/{operators}", {"operators": operators}):
             continue
-        yield _first_result(place, clock, feeds, operators, f"{operators}", None, target)
+        yield _first_result(place, clock, feeds, operators, f"{operators}", " compiled", None, target)
     few = {"h0": feeds["h0"], "xs": feeds["xs"][:FEW_STEPS]}
-    yield _first_result(place, clock, few, 50, "50_few_steps", 1.0, None)
+    yield _first_result(place, clock, feeds, 50, "50_automatic", "", 1.0, None)
+    yield _first_result(place, clock, few, 50, "50_few_steps", "", 1.0, None)
     yield Question(
         name="cold_start/import",
         about="importing the package in a fresh process that has imported numpy",
@@ -36,7 +37,7 @@ def questions(place, clock):
     )
 
 
-def _first_result(place, clock, feeds, operators, name, target, jax_target):
+def _first_result(place, clock, feeds, operators, name, how, target, jax_target):
     path = place.build / f"cold_{operators}.onnx"
     wide_body.write(path, operators)
     feeds_path = place.build / f"cold_feeds_{name}.npz"
@@ -51,7 +52,7 @@ def _first_result(place, clock, feeds, operators, name, target, jax_target):
               f"{wide_body.WIDTH} floats, in a fresh process",
         unit="load",
         units=1,
-        ours=engines.fresh_process("scanloom", path, feeds_path, clock),
+        ours=engines.fresh_process("scanloom" + how, path, feeds_path, clock),
         peers=peers,
         reference=engines.unoptimised_results(path, feeds),
         reference_name="onnxruntime without rewrites",
