@@ -206,8 +206,8 @@ plan::MayGoOn Run::State::while_compiling(std::uint32_t index, Watch& watch) {
   };
 }
 
-/// Compiles the body, on which is not decided yet, once its steps show that this pays. Allocates and
-/// takes a lock, once per Run.
+/// Compiles the body, on which is not decided yet, once its steps show that this pays. Allocates
+/// and takes a lock, once per Run.
 Expected<void> Run::State::prepare_body(std::uint32_t index, Watch& watch) {
   LoopState& state = loops[index];
   const plan::BoundLoop& loop = binding->loops[index];

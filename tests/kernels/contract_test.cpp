@@ -144,6 +144,45 @@ TEST(Contract, LongSumsArePackedInBlocks) {
     }
 }
 
+// Which rows stand beside it changes no bit of a row.
+template <class T>
+void expect_rows_alone(std::int64_t k, std::int64_t n, bool constant, int threads) {
+  constexpr std::int64_t kRows = 100;
+  const auto row_of = [](Buffer& matrix, std::int64_t row, std::int64_t columns) {
+    const std::vector<T> all = elements_of<T>(matrix);
+    return std::vector<T>(all.begin() + row * columns, all.begin() + (row + 1) * columns);
+  };
+  for (const Isa isa : available_isas()) {
+    Buffer many(dtype_of<T>, {kRows, k}), b(dtype_of<T>, {k, n}), rows(dtype_of<T>, {kRows, n});
+    Buffer one(dtype_of<T>, {1, k}), row(dtype_of<T>, {1, n});
+    many.fill_random(1);
+    b.fill_random(2);
+    const auto multiply = [&](Buffer& a, Buffer& out) {
+      return run({.id = KernelId::contract,
+                  .inputs = {&a, &b},
+                  .outputs = {&out},
+                  .attrs = {Attr("mk,kn->mn")},
+                  .constant = {false, constant}},
+                 isa, threads);
+    };
+    ASSERT_EQ(multiply(many, rows), "");
+    for (const std::int64_t i : {std::int64_t{0}, std::int64_t{41}, kRows - 1}) {
+      one.fill(row_of(many, i, k));
+      ASSERT_EQ(multiply(one, row), "");
+      EXPECT_EQ(difference(row, row_of(rows, i, n)), "") << k << " x " << n << ' ' << isa_name(isa);
+    }
+  }
+}
+
+TEST(Contract, ARowHasTheBitsThatItHasAmongAHundred) {
+  for (const bool constant : {false, true})
+    for (const int threads : {1, 2, 7})
+      for (const auto& [k, n] : {std::pair{1, 1}, {7, 33}, {64, 256}, {300, 129}, {700, 900}}) {
+        expect_rows_alone<float>(k, n, constant, threads);
+        expect_rows_alone<double>(k, n, constant, threads);
+      }
+}
+
 TEST(Contract, AnyLayout) {
   for (const Layout a : kLayouts)
     for (const Layout b : kLayouts)
