@@ -359,8 +359,14 @@ double Binder::whole_step_nanoseconds(const BoundLoop& loop) const {
 
 double Binder::call_nanoseconds(const BoundCall& call) const {
   const CallWork work = work_of(*out_, call);
-  return kNanosecondsPerCall + (work.products > 0 ? work.products * kNanosecondsPerProduct
-                                                  : work.elements * kNanosecondsPerElement);
+  if (work.products > 0) return kNanosecondsPerCall + work.products * kNanosecondsPerProduct;
+  const Spot* const spots = out_->operands.data() + call.first_operand;
+  const bool of_halves =
+      std::any_of(spots, spots + call.inputs + call.outputs, [](const Spot& spot) {
+        return spot.present() && (spot.dtype == DType::f16 || spot.dtype == DType::bf16);
+      });
+  return kNanosecondsPerCall +
+         work.elements * (of_halves ? kNanosecondsPerHalf : kNanosecondsPerElement);
 }
 
 /// As above, but for operators that take far longer than the elements of their operands say.

@@ -174,6 +174,16 @@ class BodyProgram {
   std::map<std::uint32_t, ir::Reg> registers_;  // by ValueId
 };
 
+bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
+
+/// What a kernel takes, on average over the program's instructions.
+double nanoseconds_per_element(const tensor::ScalarProgram& program) {
+  const auto count = static_cast<double>(std::max<std::size_t>(program.instrs.size(), 1));
+  const auto halves = static_cast<double>(std::ranges::count_if(
+      program.instrs, [](const tensor::ScalarInstr& instr) { return is_half(instr.dtype); }));
+  return kNanosecondsPerElement + kNanosecondsPerHalf * halves / count;
+}
+
 /// From how many steps on compiling the body, of so many nodes, pays: of each of many executions,
 /// and, however few each takes, in all. `least`: below them an execution is short.
 struct StepsThatPay {
@@ -184,7 +194,7 @@ struct StepsThatPay {
     const auto lanes = static_cast<double>(body.lanes);
     const double compiling = loop_compile_nanoseconds(body.program.instrs.size(), states);
     const double step = static_cast<double>(std::max<std::size_t>(nodes, 1)) *
-                        (kNanosecondsPerCall + kNanosecondsPerElement * lanes);
+                        (kNanosecondsPerCall + nanoseconds_per_element(body.program) * lanes);
     in_all = static_cast<std::int64_t>(compiling / step) + 1;
     const double operations = std::max(instructions * lanes, 1.0);
     at_once = std::min(least, static_cast<std::int64_t>(kMinOperationsToCompile / operations) + 1);

@@ -53,6 +53,8 @@ constexpr std::int64_t steps_worth_compiling(std::size_t instructions, double st
 /// What a stepped call takes: for itself, and for each element or multiplication.
 inline constexpr double kNanosecondsPerCall = 20;
 inline constexpr double kNanosecondsPerElement = 0.5;
+/// Of f16 and bf16, which kernels widen and round one by one.
+inline constexpr double kNanosecondsPerHalf = 10;
 inline constexpr double kNanosecondsPerProduct = 0.0625;
 
 // Looks at limits inside of loops go by the steps before, which says nothing of a branch that was
