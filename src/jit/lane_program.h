@@ -35,8 +35,6 @@ class LaneProgram {
   /// `source` must outlive it.
   explicit LaneProgram(const LoopSource& source);
 
-  /// Whether a register of the program is one element for all lanes.
-  [[nodiscard]] bool is_uniform(std::size_t reg) const { return uniform_[reg]; }
   /// Rough numbers of machine instructions: of all lanes' elements, and of one vector of lanes.
   [[nodiscard]] std::int64_t uniform_work() const { return uniform_work_; }
   [[nodiscard]] std::int64_t lane_work() const { return lane_work_; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/assert.h"
 #include "ir/loop_ports.h"
 #include "plan/cost.h"
 #include "plan/emitted.h"
@@ -118,8 +119,20 @@ class BodyMaker {
           add_loop(instruction.index, in_branch, parts);
           at = binding_.loops[instruction.index].exit - 1;
           break;
-        default:  // all that is left, see Binder::keep_apart
+        case Op::call:
           add_call(instruction.index, parts);
+          break;
+        case Op::loop_end:
+        case Op::compiled_loop:
+        case Op::jump:
+        case Op::dynamic_call:
+        case Op::object_call:
+        case Op::check_sizes:
+        case Op::fault:
+        case Op::look:
+        case Op::region:
+        case Op::end:
+          SCANLOOM_ASSERT(!"Binder::keep_apart lets no such instruction pass");
       }
     }
   }
