@@ -566,17 +566,17 @@ def test_limits_end_a_layer_that_is_one_call():
         }"""
     )
     session = scanloom.InferenceSession(layer)
-    x = np.ones((4_000_000, 1, 1), np.float32)  # two seconds
+    x = np.ones((10_000_000, 1, 1), np.float32)  # five seconds
     begin = time.monotonic()
     with pytest.raises(scanloom.LimitReached, match="LSTM.*0.1"):
         session.run(None, {"x": x}, scanloom.RunOptions(deadline=0.1))
-    assert time.monotonic() - begin < 0.8
+    assert time.monotonic() - begin < 3
     options = scanloom.RunOptions()
     threading.Timer(0.1, options.cancel).start()
     begin = time.monotonic()
     with pytest.raises(scanloom.Cancelled, match="LSTM"):
         session.run(None, {"x": x}, options)
-    assert time.monotonic() - begin < 0.8
+    assert time.monotonic() - begin < 3
 
 
 @pytest.mark.parametrize("execution", ["automatic", "stepped", "interpreted"])

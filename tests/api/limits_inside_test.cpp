@@ -79,7 +79,8 @@ TEST(Limits, HoldInLoopsInsideOfACompiledBody) {
     EXPECT_EQ(cancelled.error().code(), Code::cancelled);
     EXPECT_THAT(cancelled.error().message(), HasSubstr("'inner'"));
     EXPECT_THAT(cancelled.error().message(), HasSubstr("step 2"));
-    EXPECT_LT(ended - asked, std::chrono::milliseconds(50));
+    // A few milliseconds, where no other program wants the processors.
+    EXPECT_LT(ended - asked, std::chrono::seconds(1));
   }
 }
 
@@ -157,7 +158,7 @@ TEST(Limits, HoldInACompiledBodyWhoseLoopsInsideTakeStepsOfManyLengths) {
   ASSERT_FALSE(results);
   EXPECT_EQ(results.error().code(), Code::limit_reached);
   EXPECT_THAT(results.error().message(), HasSubstr("'dear'"));
-  EXPECT_LT(taken, std::chrono::milliseconds(550));
+  EXPECT_LT(taken, std::chrono::seconds(3));
 }
 
 }  // namespace

@@ -309,6 +309,9 @@ double seconds_to_stop(const Session& session, const std::vector<Feed>& feeds,
   return taken.count();
 }
 
+/// Seconds, of calls that take five or more: a machine that others use takes its time.
+constexpr double kStopped = 3;
+
 /// A layer of H = 64 over x f32[T, N, 1]: half a microsecond per step and row.
 std::string long_layer() {
   constexpr std::int64_t kUnits = 64;
@@ -334,7 +337,7 @@ TEST(Limits, HoldInTheStepsOfALayer) {
       const std::vector<Feed> feeds{{"x", view(x.data(), {kSteps / rows, rows, 1})}};
       RunOptions options;
       options.deadline = 0.1;
-      EXPECT_LT(seconds_to_stop(session, feeds, options, "'layer'", Code::limit_reached), 0.8);
+      EXPECT_LT(seconds_to_stop(session, feeds, options, "'layer'", Code::limit_reached), kStopped);
       CancelFlag flag;
       RunOptions cancelled;
       cancelled.cancel = &flag;
@@ -342,7 +345,7 @@ TEST(Limits, HoldInTheStepsOfALayer) {
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
         flag.cancel();
       });
-      EXPECT_LT(seconds_to_stop(session, feeds, cancelled, "'layer'", Code::cancelled), 0.8);
+      EXPECT_LT(seconds_to_stop(session, feeds, cancelled, "'layer'", Code::cancelled), kStopped);
       canceller.join();
       // What was stopped leaves nothing behind.
       const std::vector<Feed> few{{"x", view(x.data(), {5, 2, 1})}};
@@ -351,7 +354,7 @@ TEST(Limits, HoldInTheStepsOfALayer) {
 }
 
 TEST(Limits, HoldInALargeProduct) {
-  constexpr std::int64_t kSize = 6000;
+  constexpr std::int64_t kSize = 8000;  // 10 seconds
   ModelBytes model;
   model.graph.inputs = {value_info("x", kFloat, {"N", "N"})};
   model.graph.outputs = {value_info("y")};
@@ -363,7 +366,7 @@ TEST(Limits, HoldInALargeProduct) {
     options.deadline = 0.2;
     EXPECT_LT(seconds_to_stop(session, {{"x", view(x.data(), {kSize, kSize})}}, options, "'square'",
                               Code::limit_reached),
-              1);
+              kStopped);
   }
 }
 
