@@ -4,12 +4,12 @@
 
 #include <llvm/IR/IRBuilder.h>
 
-#include <scanloom/dtype.h>
+#include "tensor/half.h"
 
 namespace scanloom::jit {
 
-/// Whether registers of that type hold bits that are computed in f32.
-constexpr bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
+/// Registers of such types hold bits that are computed in f32.
+using tensor::is_half;
 
 /// 16 bits as the f32 of the same value. A signaling NaN may stay one.
 llvm::Value* emit_widen(llvm::IRBuilder<>& builder, DType dtype, llvm::Value* bits);

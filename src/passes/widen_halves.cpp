@@ -7,6 +7,7 @@
 
 #include "ops/ops.h"
 #include "passes/rewriter.h"
+#include "tensor/half.h"
 
 namespace scanloom::passes {
 namespace {
@@ -29,15 +30,13 @@ bool is_wider_inside(const Node& node) {
   return std::ranges::find(kOps, node.op) != std::end(kOps) || is_sum(node);
 }
 
-bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
-
 Expected<bool> widen(Rewriter& rewriter, ir::NodeId id) {
   Module& module = rewriter.module();
   const Node node = module.node(id);  // by value: adding nodes may move it
   if (!is_wider_inside(node)) return false;
   Type type = rewriter.type(node.outputs[0]);
   const DType half = type.dtype;
-  if (!is_half(half)) return false;
+  if (!tensor::is_half(half)) return false;
   ir::Builder& build = rewriter.build();
   std::vector<ValueId> inputs = node.inputs;
   for (ValueId& input : inputs) {

@@ -9,6 +9,7 @@
 #include "plan/body_source.h"
 #include "plan/cost.h"
 #include "plan/step_work.h"
+#include "tensor/half.h"
 
 namespace scanloom::plan {
 
@@ -362,9 +363,8 @@ double Binder::call_nanoseconds(const BoundCall& call) const {
   if (work.products > 0) return kNanosecondsPerCall + work.products * kNanosecondsPerProduct;
   const Spot* const spots = out_->operands.data() + call.first_operand;
   const bool of_halves =
-      std::any_of(spots, spots + call.inputs + call.outputs, [](const Spot& spot) {
-        return spot.present() && (spot.dtype == DType::f16 || spot.dtype == DType::bf16);
-      });
+      std::any_of(spots, spots + call.inputs + call.outputs,
+                  [](const Spot& spot) { return spot.present() && tensor::is_half(spot.dtype); });
   return kNanosecondsPerCall +
          work.elements * (of_halves ? kNanosecondsPerHalf : kNanosecondsPerElement);
 }

@@ -8,6 +8,7 @@
 #include "ops/pointwise.h"
 #include "plan/binder.h"
 #include "plan/cost.h"
+#include "tensor/half.h"
 #include "tensor/scalar_functions.h"
 
 namespace scanloom::plan {
@@ -174,13 +175,12 @@ class BodyProgram {
   std::map<std::uint32_t, ir::Reg> registers_;  // by ValueId
 };
 
-bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
-
 /// What a kernel takes, on average over the program's instructions.
 double nanoseconds_per_element(const tensor::ScalarProgram& program) {
   const auto count = static_cast<double>(std::max<std::size_t>(program.instrs.size(), 1));
   const auto halves = static_cast<double>(std::ranges::count_if(
-      program.instrs, [](const tensor::ScalarInstr& instr) { return is_half(instr.dtype); }));
+      program.instrs,
+      [](const tensor::ScalarInstr& instr) { return tensor::is_half(instr.dtype); }));
   return kNanosecondsPerElement + kNanosecondsPerHalf * halves / count;
 }
 

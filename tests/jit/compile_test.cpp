@@ -9,11 +9,11 @@
 #include <limits>
 #include <random>
 
-#include "api/jit_plugin.h"
 #include "base/cpu.h"
 #include "jit/interface.h"
 #include "tensor/scalar_eval.h"
 #include "tensor/small_float.h"
+#include "tests/jit/compiler.h"
 
 namespace scanloom::jit {
 namespace {
@@ -25,11 +25,6 @@ using tensor::ScalarProgram;
 constexpr std::int64_t kSteps = 64;
 /// Whole vectors of every instruction set, and lanes that are left over for scalar code.
 constexpr std::int64_t kLanes = 21;
-
-const jit::Plugin* compiler() {
-  std::string why_not;
-  return jit_compiler(why_not);
-}
 
 /// Ordinary numbers, and among them those that go wrong.
 std::vector<std::byte> make_values(DType dtype, std::int64_t count, std::mt19937& random) {

@@ -6,10 +6,10 @@
 #include <cstring>
 #include <vector>
 
-#include "api/jit_plugin.h"
 #include "base/cpu.h"
 #include "jit/interface.h"
 #include "tensor/scalar_eval.h"
+#include "tests/jit/compiler.h"
 
 namespace scanloom::jit {
 namespace {
@@ -18,11 +18,6 @@ using tensor::ScalarOp;
 using tensor::ScalarProgram;
 
 constexpr std::int64_t kSteps = 5;
-
-const jit::Plugin* compiler() {
-  std::string why_not;
-  return jit_compiler(why_not);
-}
 
 /// Whether some operands are one element for all lanes.
 enum class Kind { lanes, mixed };

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "api/jit_plugin.h"
 #include "base/cpu.h"
 #include "jit/interface.h"
 #include "tensor/scalar_eval.h"
+#include "tests/jit/compiler.h"
 
 namespace scanloom::jit {
 namespace {
@@ -19,11 +19,6 @@ using tensor::ScalarOp;
 using tensor::ScalarReg;
 
 constexpr std::int64_t kMostSteps = 150;
-
-const jit::Plugin* compiler() {
-  std::string why_not;
-  return jit_compiler(why_not);
-}
 
 class StepLanes : public testing::TestWithParam<Isa> {
  protected:

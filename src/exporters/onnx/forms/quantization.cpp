@@ -1,8 +1,11 @@
 // Forms of quantisation.
 #include "exporters/onnx/forms.h"
+#include "tensor/half.h"
 
 namespace scanloom::exporters::onnx::forms {
 namespace {
+
+using tensor::is_half;
 
 constexpr std::size_t kScale = 1, kZero = 2;
 
@@ -20,8 +23,6 @@ int opset_of(DType quantised) {
       return 19;  // what narrow types need is known of the type itself
   }
 }
-
-bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
 
 }  // namespace
 
