@@ -177,13 +177,14 @@ std::optional<std::vector<std::int32_t>> increments_of(const LoopSource& source)
 
 void emit_step_lanes(llvm::Module& module, const LoopSource& source,
                      const std::vector<std::int32_t>& increments, unsigned vector_bytes) {
-  // Two vectors of the widest elements; narrow ones are rare.
+  // One vector of the widest elements: of two LLVM stores the second first, and a third of the time
+  // goes with rows that are not written in the order of their addresses.
   std::size_t widest = 4;
   for (std::size_t reg = 0; reg < source.program.inputs.size() + source.program.instrs.size();
        ++reg)
     widest = std::max(widest,
                       dtype_bytes(source.program.register_dtype(static_cast<std::int32_t>(reg))));
-  const auto width = static_cast<unsigned>(2 * vector_bytes / widest);
+  const auto width = static_cast<unsigned>(vector_bytes / widest);
   StepLanesEmitter(module, source, increments).emit(width);
 }
 
