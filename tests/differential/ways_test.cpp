@@ -154,48 +154,6 @@ TEST_P(Ways, PassesKeepTheBits) { check_passes(GetParam(), name_of(GetParam()));
 INSTANTIATE_TEST_SUITE_P(Cases, Ways, testing::ValuesIn(read_cases()),
                          [](const auto& info) { return name_of(info.param); });
 
-// Not a case: no Loop of ONNX ends with its slices.
-constexpr const char* kBeyondAllSlices = R"(module "trip_counts_beyond_all_slices" {
-  graph(%0 "x": f32[T,5], %1 "n": i64[T], %2 "s0": f32[4]) {
-    %3, %4 = loop carried(%2) scanned(%0 axis 0, %1 axis 0) stacked(axis 0) fixed : f32[4], f32[T,4] {
-      body(%5: f32[4], %6: f32[5], %7: i64[]) {
-        %8 = constant i64[] [0]
-        %9 = less(%7, %8) : boolean[]
-        %10 = constant i64[] [9007199254740992]
-        %11 = constant i64[] [9223372036854775807]
-        %12 = where(%9, %10, %11) : i64[]
-        %13 = loop trip(%12) carried(%5) scanned(%6 axis 0 start -1 stride -1) fixed : f32[4] {
-          body(%14: f32[4], %15: f32[]) {
-            %16 = add(%14, %15) : f32[4]
-            %17 = reduce(%16) {kind = "mean", axes = [0], keepdims = 1} : f32[1]
-            %18 = sub(%16, %17) : f32[4]
-            %19 = tanh(%18) : f32[4]
-            yield %19
-          }
-        }
-        %20 = loop trip(%12) condition(%9) carried(%13) fixed keep_going : f32[4] {
-          body(%21: f32[4]) {
-            %22 = constant f32[] [0.25]
-            %23 = mul(%21, %22) : f32[4]
-            %24 = reduce(%23) {kind = "l1", axes = [0], keepdims = 0} : f32[]
-            %25 = constant f32[] [0.01]
-            %26 = less(%25, %24) : boolean[]
-            yield %26, %23
-          }
-        }
-        yield %20, %13
-      }
-    }
-    yield %3 "s", %4 "ys"
-  }
-})";
-
-class EndlessWays : public Ways {};
-
-TEST_P(EndlessWays, AgreeToTheBit) { check_every_isa(GetParam()); }
-
-INSTANTIATE_TEST_SUITE_P(BeyondAllSlices, EndlessWays, testing::Values(kBeyondAllSlices));
-
 // Where the allowance for sums is made, it must be needed: the pass fires, and alone changes bits.
 TEST(SumsOfProducts, StandBehindTheLoopAndKeepTheBitsWithoutThePass) {
   int cases = 0;

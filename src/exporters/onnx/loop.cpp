@@ -120,8 +120,12 @@ class LoopForm {
 
   std::string trip_count() {
     NodeEmitter& out = loop_.out;
-    if (!loop_.is_endless()) return condition(out, out.in(0), out.in_type(0));
-    return loop_.ports.scanned.empty() ? "" : slice_count(loop_, 0);
+    if (loop_.is_endless()) return loop_.ports.scanned.empty() ? "" : slice_count(loop_, 0);
+    std::string count = condition(out, out.in(0), out.in_type(0));
+    if (loop_.ports.scanned.empty() || loop_.size_counted()) return count;
+    // A Loop does not end with its slices where the count means that there is no end.
+    const std::string ends = out.op("Less", {count, out.integer(ir::kEndlessTripCount)});
+    return out.op("Where", {ends, count, slice_count(loop_, 0)});
   }
   /// Without one, what the body says of going on means nothing.
   std::string condition_in() {

@@ -1,6 +1,7 @@
 #include "exporters/onnx/loop_parts.h"
 
 #include "exporters/onnx/loop.h"
+#include "ops/ops.h"
 
 namespace scanloom::exporters::onnx {
 
@@ -10,6 +11,25 @@ bool LoopParts::is_endless() const {
   if (count == nullptr) return false;
   const auto steps = tensor::to_integers(*count);
   return steps && !steps->empty() && steps->front() >= ir::kEndlessTripCount;
+}
+
+std::optional<tensor::Dim> LoopParts::size_counted() const {
+  const ir::Module& module = model.module();
+  if (const tensor::Tensor* const count = out.known(0)) {
+    const auto steps = tensor::to_integers(*count);
+    if (!steps || steps->size() != 1) return std::nullopt;
+    return tensor::Dim(steps->front());
+  }
+  ir::NodeId producer = module.value(out.node().inputs[0]).producer;
+  while (producer.valid() && module.node(producer).op == &ops::check_equal_op)
+    producer = module.value(module.node(producer).inputs[0]).producer;
+  if (!producer.valid() || module.node(producer).op != &ops::dim_op) return std::nullopt;
+  const ir::Node& size = module.node(producer);
+  const tensor::Type& type = module.value(size.inputs[0]).type;
+  const std::int64_t axis = size.attrs[0].integer();
+  const std::int64_t at = axis < 0 ? axis + type.rank() : axis;
+  if (!type.ranked || at < 0 || at >= type.rank()) return std::nullopt;
+  return type.dims[static_cast<std::size_t>(at)];
 }
 
 void LoopParts::name_captured() const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "exporters/onnx/emitter.h"
@@ -45,8 +46,10 @@ struct LoopParts {
   [[nodiscard]] ir::ValueId row(std::uint32_t i) const {
     return region.yields[ports.first_stacked_yield() + i];
   }
-  /// The trip count, if it is a constant that means one.
+  /// Whether there certainly is no trip count, or one that counts as none.
   [[nodiscard]] bool is_endless() const;
+  /// The size that the trip count is, where it is one; looks through checks that sizes agree.
+  [[nodiscard]] std::optional<tensor::Dim> size_counted() const;
 
   /// What a body reads of the outside has its outer name there.
   void name_captured() const;

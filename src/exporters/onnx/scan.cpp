@@ -13,31 +13,11 @@ using tensor::Type;
 bool is_forward(const ir::ScannedPort& port) { return port.start == 0 && port.stride == 1; }
 bool is_backward(const ir::ScannedPort& port) { return port.start == -1 && port.stride == -1; }
 
-/// The size that a trip count is, where it is one; looks through checks that sizes agree.
-std::optional<Dim> size_counted(const LoopParts& loop) {
-  const ir::Module& module = loop.model.module();
-  if (const tensor::Tensor* const count = loop.out.known(0)) {
-    const auto steps = tensor::to_integers(*count);
-    if (!steps || steps->size() != 1) return std::nullopt;
-    return Dim(steps->front());
-  }
-  ir::NodeId producer = module.value(loop.out.node().inputs[0]).producer;
-  while (producer.valid() && module.node(producer).op == &ops::check_equal_op)
-    producer = module.value(module.node(producer).inputs[0]).producer;
-  if (!producer.valid() || module.node(producer).op != &ops::dim_op) return std::nullopt;
-  const ir::Node& size = module.node(producer);
-  const Type& type = module.value(size.inputs[0]).type;
-  const std::int64_t axis = size.attrs[0].integer();
-  const std::int64_t at = axis < 0 ? axis + type.rank() : axis;
-  if (!type.ranked || at < 0 || at >= type.rank()) return std::nullopt;
-  return type.dims[static_cast<std::size_t>(at)];
-}
-
 /// Whether every step takes one element, from the first to the last or the other way, and there are
 /// as many steps as elements.
 bool walks_whole_axes(const LoopParts& loop) {
   const bool is_counted = !loop.is_endless();
-  const std::optional<Dim> count = is_counted ? size_counted(loop) : std::nullopt;
+  const std::optional<Dim> count = is_counted ? loop.size_counted() : std::nullopt;
   if (is_counted && !count) return false;
   for (std::uint32_t i = 0; i < loop.ports.scanned.size(); ++i) {
     const ir::ScannedPort& port = loop.ports.scanned[i];
