@@ -41,6 +41,8 @@ def main() -> None:
         load = functools.partial(scanloom_session, execution=execution)
     elif engine == "jax":
         from peers.jax_scan import WideBody as load
+    elif engine == "openvino":
+        from peers.openvino_model import Session as load
     else:
         from engines import onnxruntime_session as load
     if of_memory:

@@ -10,21 +10,26 @@ sys.modules["openvino_telemetry"] = None  # it would start a process that report
 import openvino  # noqa: E402
 
 
+class Session:
+    """A compiled model, with the interface that onnxruntime's sessions have."""
+
+    def __init__(self, path, threads=1):
+        options = {
+            "INFERENCE_NUM_THREADS": threads,
+            "NUM_STREAMS": 1,
+            "PERFORMANCE_HINT": "LATENCY",
+            "INFERENCE_PRECISION_HINT": "f32",
+            "EXECUTION_MODE_HINT": "ACCURACY",
+            "ENABLE_CPU_PINNING": False,
+        }
+        compiled = openvino.Core().compile_model(str(path), "CPU", options)
+        self._request = compiled.create_infer_request()
+
+    def run(self, _outputs, feeds):
+        found = self._request.infer(feeds, share_inputs=True, share_outputs=True)
+        return [np.asarray(found[output]) for output in self._request.model_outputs]
+
+
 def model(path, feeds, threads=1):
-    core = openvino.Core()
-    options = {
-        "INFERENCE_NUM_THREADS": threads,
-        "NUM_STREAMS": 1,
-        "PERFORMANCE_HINT": "LATENCY",
-        "INFERENCE_PRECISION_HINT": "f32",
-        "EXECUTION_MODE_HINT": "ACCURACY",
-        "ENABLE_CPU_PINNING": False,
-    }
-    request = core.compile_model(str(path), "CPU", options).create_infer_request()
-    outputs = request.model_outputs
-
-    def run():
-        found = request.infer(feeds, share_inputs=True, share_outputs=True)
-        return [np.asarray(found[output]) for output in outputs]
-
-    return run
+    session = Session(path, threads)
+    return lambda: session.run(None, feeds)

@@ -2,6 +2,7 @@
 cell that is written out: by how much the most memory of a fresh process grows from loading the model
 to the first result."""
 
+import importlib.util
 import pathlib
 
 import numpy as np
@@ -25,8 +26,13 @@ def questions(place, clock):
 
 
 def _engines(path, feeds_path, clock):
-    return [engines.fresh_process(engine, path, feeds_path, clock, memory=True)
-            for engine in ("scanloom", "onnxruntime")]
+    """Scanloom's and those of its peers."""
+    names = ["scanloom", "onnxruntime"]
+    if importlib.util.find_spec("openvino") is not None:
+        names.append("openvino")
+    ours, *peers = [engines.fresh_process(name, path, feeds_path, clock, memory=True)
+                    for name in names]
+    return ours, [Peer(peer) for peer in peers]
 
 
 def _of_cell(place, clock):
@@ -35,7 +41,7 @@ def _of_cell(place, clock):
     feeds_path = place.build / "memory_cell_feeds.npz"
     np.savez(feeds_path, **feeds)
     cells.write_scan(path, CELL, last_only=True)
-    ours, peer = _engines(path, feeds_path, clock)
+    ours, peers = _engines(path, feeds_path, clock)
     return Question(
         name="memory/cell",
         sizes={"h": CELL.width},
@@ -43,7 +49,7 @@ def _of_cell(place, clock):
         unit="run",
         units=1,
         ours=ours,
-        peers=[Peer(peer)],
+        peers=peers,
         reference=[x.reshape(-1) for x in cells.reference(CELL, feeds)[1:]],
         tolerance=1e-4,
         memory=True,
@@ -59,15 +65,15 @@ def _of_rows(place, clock):
             continue
         path = place.build / f"rows_{name}.onnx"
         rows.write(path, steps, last_only)
-        engine = _engines(path, feeds_path, clock)
+        ours, peers = _engines(path, feeds_path, clock)
         yield Question(
             name=f"memory/{name}",
             sizes={"n": rows.WIDTH},
             about=f"a Loop of {steps} steps that keeps {rows.WIDTH} floats in each",
             unit="run",
             units=1,
-            ours=engine[0],
-            peers=[Peer(engine[1])],
+            ours=ours,
+            peers=peers,
             reference=rows.reference(feeds, steps, last_only),
             tolerance=1e-4,
             memory=True,
