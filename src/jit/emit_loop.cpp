@@ -183,19 +183,32 @@ class LoopEmitter {
     }
     return made;
   }
+  Parts phis(const Parts& initial, llvm::BasicBlock* before) {
+    Parts made(blocks_.size());
+    made.uniform = phis(initial.uniform, before);
+    for (std::size_t i = 0; i < blocks_.size(); ++i)
+      made.of_blocks[i] = phis(initial.of_blocks[i], before);
+    return made;
+  }
   static void close_phis(const Values& made, const Values& next, llvm::BasicBlock* steps) {
     for (std::size_t i = 0; i < made.size(); ++i)
       if (made[i] != nullptr) llvm::cast<llvm::PHINode>(made[i])->addIncoming(next[i], steps);
   }
+  static void close_phis(const Parts& made, const Parts& next, llvm::BasicBlock* steps) {
+    close_phis(made.uniform, next.uniform, steps);
+    for (std::size_t i = 0; i < made.of_blocks.size(); ++i)
+      close_phis(made.of_blocks[i], next.of_blocks[i], steps);
+  }
+
+  /// Where the slices and rows of a step lie.
+  struct StepPlaces {
+    Values slices, rows;  ///< addresses that move from step to step; a long program has none
+    Value passed = nullptr, lane = nullptr;  ///< of a long one: steps of the call before, the group
+  };
 
   /// All steps of the group of lanes from that one on.
   void emit_steps(Value lane) {
-    splats_ = Splats();
-    const Parts captured = load(loop_.captured, at_lane(loop_.captured, lane));
-    // What no step changes is spread over vectors before them.
-    for (Value const element : captured.uniform)
-      for (const LaneBlock& block : blocks_)
-        if (element != nullptr) splats_.of(builder_, element, block.width);
+    const Parts captured = load_captured(lane);
     const Parts initial = load(loop_.carried_in, at_lane(loop_.carried_in, lane));
     // Of a long program each has an address of its own where it is loaded or stored.
     const Values first_slices = is_long_ ? Values() : at_lane(loop_.scanned, lane);
@@ -206,115 +219,109 @@ class LoopEmitter {
     builder_.CreateBr(steps);
     builder_.SetInsertPoint(steps);
     const Values step = phis({loop_.first_step()}, before);
-    const Values slices = phis(first_slices, before), rows = phis(first_rows, before);
-    Parts states(blocks_.size());
-    states.uniform = phis(initial.uniform, before);
-    for (std::size_t i = 0; i < blocks_.size(); ++i)
-      states.of_blocks[i] = phis(initial.of_blocks[i], before);
-
+    StepPlaces places;
+    places.slices = phis(first_slices, before);
+    places.rows = phis(first_rows, before);
+    const Parts states = phis(initial, before);
+    if (is_long_) {
+      places.passed = builder_.CreateSub(step[0], loop_.first_step());
+      places.lane = lane;
+    }
     Parts inputs = captured;
     inputs.append(states);
-    const Parts next =
-        is_long_ ? emit_long_step(inputs, builder_.CreateSub(step[0], loop_.first_step()), lane)
-                 : emit_step(inputs, slices, rows);
-
+    const Parts next = emit_step(inputs, places);
     Value const next_step = builder_.CreateAdd(step[0], builder_.getInt64(1));
     close_phis(step, {next_step}, steps);
-    if (!is_long_) {
-      close_phis(slices, advanced(loop_.scanned, slices), steps);
-      close_phis(rows, advanced(loop_.stacked, rows), steps);
-    }
-    close_phis(states.uniform, next.uniform, steps);
-    for (std::size_t i = 0; i < blocks_.size(); ++i)
-      close_phis(states.of_blocks[i], next.of_blocks[i], steps);
+    close_phis(places.slices, advanced(loop_.scanned, places.slices), steps);
+    close_phis(places.rows, advanced(loop_.stacked, places.rows), steps);
+    close_phis(states, next, steps);
     align_loop(*builder_.CreateCondBr(goes_on(next_step), steps, after));
     builder_.SetInsertPoint(after);
     store_states(next, at_lane(loop_.carried_out, lane));
   }
 
+  /// What no step changes is spread over vectors before them.
+  Parts load_captured(Value lane) {
+    splats_ = Splats();
+    Parts captured = load(loop_.captured, at_lane(loop_.captured, lane));
+    for (Value const element : captured.uniform)
+      for (const LaneBlock& block : blocks_)
+        if (element != nullptr) splats_.of(builder_, element, block.width);
+    return captured;
+  }
+
   /// One step of the group: stores its rows, returns its next states.
-  Parts emit_step(const Parts& inputs, const Values& slices, const Values& rows) {
+  Parts emit_step(const Parts& inputs, const StepPlaces& places) {
+    const std::vector<std::size_t> rows = program_.rows_left(is_long_);
     Parts next(blocks_.size());
-    Values elements = inputs.uniform;
-    const Values scanned = load_uniform(loop_.scanned, slices);
-    elements.insert(elements.end(), scanned.begin(), scanned.end());
-    const Values registers = program_.emit_uniform(builder_, std::move(elements));
+    const Values registers = emit_uniform(inputs.uniform, places);
     if (source_.has_keep_going) keep_going_ = uniform_result(registers, 0);
     for (std::size_t i = 0; i < loop_.carried_out.size(); ++i)
       next.uniform.push_back(uniform_result(registers, result_of_state(i)));
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      store_uniform(loop_.stacked[i], rows[i], uniform_result(registers, result_of_row(i)));
+    for (const std::size_t i : rows)
+      if (is_uniform(loop_.stacked[i]))
+        store_row(i, uniform_result(registers, result_of_row(i)), nullptr, places);
     for (std::size_t k = 0; k < blocks_.size(); ++k) {
       const LaneBlock& block = blocks_[k];
-      Values lanes = inputs.of_blocks[k];
-      const Values loaded = load_lanes_of(loop_.scanned, slices, block);
-      lanes.insert(lanes.end(), loaded.begin(), loaded.end());
-      const Values results = program_.emit_lanes(builder_, registers, lanes, block.width, splats_);
+      const Values results = emit_lanes(registers, inputs.of_blocks[k], block, places);
       for (std::size_t i = 0; i < loop_.carried_out.size(); ++i)
         next.of_blocks[k].push_back(results[result_of_state(i)]);
-      for (std::size_t i = 0; i < rows.size(); ++i)
-        store(loop_.stacked[i], rows[i], results[result_of_row(i)], block);
+      for (const std::size_t i : rows)
+        if (!is_uniform(loop_.stacked[i])) store_row(i, results[result_of_row(i)], &block, places);
     }
     return next;
   }
 
-  /// Where a slice or row lies of the step that is so many behind the first of the call.
-  Value address(const Port& port, Value passed, Value lane) {
-    return loop_.at_lane(*port.operand, loop_.at_step(port, passed), lane);
+  /// The registers of what is one element for all lanes.
+  Values emit_uniform(Values inputs, const StepPlaces& places) {
+    const Values slices =
+        is_long_ ? Values(loop_.scanned.size()) : load_uniform(loop_.scanned, places.slices);
+    inputs.insert(inputs.end(), slices.begin(), slices.end());
+    const LateAccess late = late_access(nullptr, places);
+    return program_.emit_uniform(builder_, std::move(inputs), is_long_ ? &late : nullptr);
   }
 
-  /// emit_step() of a long program: loads where they are needed first, rows stored as soon as they
-  /// are computed.
-  Parts emit_long_step(const Parts& inputs, Value passed, Value lane) {
-    const std::size_t first_slice = source_.captured.size() + source_.carried.size();
-    const auto store_row = [&](std::size_t i, Value value, const LaneBlock* block) {
-      const Port& port = loop_.stacked[i];
-      Value const at = address(port, passed, lane);
-      block == nullptr ? store_uniform(port, at, value) : store(port, at, value, *block);
-    };
-    const auto access = [&](const LaneBlock* block) {
-      return LateAccess{[=, this](std::size_t reg) {
-                          const Port& port = loop_.scanned[reg - first_slice];
-                          Value const at = address(port, passed, lane);
-                          if (is_uniform(port))
-                            return load_lanes(builder_, port.operand->dtype, at, 0, 1);
-                          return load_block(builder_, *port.operand, at_block(port, at, *block),
-                                            *block);
-                        },
-                        [=, this](std::size_t reg, Value made) {
-                          program_.for_rows_made(reg, block == nullptr,
-                                                 [&](std::size_t i) { store_row(i, made, block); });
-                        }};
-    };
-    const std::size_t slices = source_.scanned.size();
-    Parts next(blocks_.size());
-    Values elements = inputs.uniform;
-    elements.resize(elements.size() + slices);
-    const LateAccess of_uniform = access(nullptr);
-    const Values registers = program_.emit_uniform(builder_, std::move(elements), &of_uniform);
-    if (source_.has_keep_going) keep_going_ = uniform_result(registers, 0);
-    for (std::size_t i = 0; i < loop_.carried_out.size(); ++i)
-      next.uniform.push_back(uniform_result(registers, result_of_state(i)));
-    for (const std::size_t i : program_.rows_not_made())
-      if (is_uniform(loop_.stacked[i]))
-        store_row(i, uniform_result(registers, result_of_row(i)), nullptr);
-    for (std::size_t k = 0; k < blocks_.size(); ++k) {
-      Values lanes = inputs.of_blocks[k];
-      lanes.resize(lanes.size() + slices);
-      const LateAccess of_block = access(&blocks_[k]);
-      const Values results =
-          program_.emit_lanes(builder_, registers, lanes, blocks_[k].width, splats_, &of_block);
-      for (std::size_t i = 0; i < loop_.carried_out.size(); ++i)
-        next.of_blocks[k].push_back(results[result_of_state(i)]);
-      for (const std::size_t i : program_.rows_not_made())
-        if (!is_uniform(loop_.stacked[i])) store_row(i, results[result_of_row(i)], &blocks_[k]);
-    }
-    return next;
+  /// The results for a block of lanes.
+  Values emit_lanes(const Values& uniform, Values inputs, const LaneBlock& block,
+                    const StepPlaces& places) {
+    const Values slices = is_long_ ? Values(loop_.scanned.size())
+                                   : load_lanes_of(loop_.scanned, places.slices, block);
+    inputs.insert(inputs.end(), slices.begin(), slices.end());
+    const LateAccess late = late_access(&block, places);
+    return program_.emit_lanes(builder_, uniform, inputs, block.width, splats_,
+                               is_long_ ? &late : nullptr);
+  }
+
+  /// Of a long program, which loads slices where they are needed first, and stores rows as soon as
+  /// they are computed: one element (no block), or a block of lanes.
+  LateAccess late_access(const LaneBlock* block, const StepPlaces& places) {
+    return {[=, this, &places](std::size_t reg) {
+              const Port& port =
+                  loop_.scanned[reg - source_.captured.size() - source_.carried.size()];
+              Value const at = address(port, places);
+              if (is_uniform(port)) return load_lanes(builder_, port.operand->dtype, at, 0, 1);
+              return load_block(builder_, *port.operand, at_block(port, at, *block), *block);
+            },
+            [=, this, &places](std::size_t reg, Value made) {
+              program_.for_rows_made(reg, block == nullptr,
+                                     [&](std::size_t i) { store_row(i, made, block, places); });
+            }};
+  }
+
+  void store_row(std::size_t i, Value value, const LaneBlock* block, const StepPlaces& places) {
+    const Port& port = loop_.stacked[i];
+    Value const at = is_long_ ? address(port, places) : places.rows[i];
+    block == nullptr ? store_uniform(port, at, value) : store(port, at, value, *block);
+  }
+
+  /// Where a slice or row of a long program lies.
+  Value address(const Port& port, const StepPlaces& places) {
+    return loop_.at_lane(*port.operand, loop_.at_step(port, places.passed), places.lane);
   }
 
   Values advanced(const std::vector<Port>& ports, const Values& addresses) {
     Values next;
-    for (std::size_t i = 0; i < ports.size(); ++i)
+    for (std::size_t i = 0; i < addresses.size(); ++i)
       next.push_back(add_bytes(builder_, addresses[i], ports[i].step));
     return next;
   }

@@ -1,7 +1,6 @@
 #include "jit/emit_wide_loop.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "jit/counting_loop.h"
 #include "jit/emit_memory.h"
@@ -178,7 +177,7 @@ class WideEmitter {
                    return is_uniform(*port.operand) ? load_uniform(port, base) : nullptr;
                  }),
         is_long_ ? &late : nullptr);
-    for (const std::size_t i : rows_left())
+    for (const std::size_t i : program_.rows_left(is_long_))
       if (is_uniform(*loop_.stacked[i].operand)) store(i, registers[result_of_row(i)]);
     return registers;
   }
@@ -211,7 +210,7 @@ class WideEmitter {
         store_block(builder_, *port.operand, results[i],
                     loop_.at_lane(*port.operand, port.base, lane), block);
     }
-    for (const std::size_t i : rows_left())
+    for (const std::size_t i : program_.rows_left(is_long_))
       if (!is_uniform(*loop_.stacked[i].operand)) store(i, results[states + i]);
   }
 
@@ -226,14 +225,6 @@ class WideEmitter {
     llvm::Value* const at = loop_.at_step(port, passed_);
     if (is_uniform(*port.operand)) return load_uniform(port, at);
     return load_block(builder_, *port.operand, loop_.at_lane(*port.operand, at, lane), *block);
-  }
-
-  /// The rows that are stored behind the program.
-  std::vector<std::size_t> rows_left() const {
-    if (is_long_) return program_.rows_not_made();
-    std::vector<std::size_t> all(loop_.stacked.size());
-    std::iota(all.begin(), all.end(), std::size_t{0});
-    return all;
   }
 
   void store_row(const Port& port, llvm::Value* value, llvm::Value* address,

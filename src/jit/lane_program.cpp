@@ -1,6 +1,7 @@
 #include "jit/lane_program.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "jit/emit_half.h"
 #include "jit/emit_program.h"
@@ -47,7 +48,8 @@ llvm::Value* Splats::of(llvm::IRBuilder<>& builder, llvm::Value* element, unsign
   return splat;
 }
 
-LaneProgram::LaneProgram(const LoopSource& source) : program_(source.program) {
+LaneProgram::LaneProgram(const LoopSource& source)
+    : program_(source.program), rows_(source.stacked.size()) {
   for (const auto* operands : {&source.captured, &source.carried, &source.scanned})
     for (const LoopOperand& operand : *operands) {
       uniform_.push_back(operand.lane_stride == 0);
@@ -69,6 +71,13 @@ LaneProgram::LaneProgram(const LoopSource& source) : program_(source.program) {
     else
       rows_not_made_.push_back(i);
   }
+}
+
+std::vector<std::size_t> LaneProgram::rows_left(bool late) const {
+  if (late) return rows_not_made_;
+  std::vector<std::size_t> all(rows_);
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return all;
 }
 
 void LaneProgram::look_at_lanes(const LoopOperand& operand) {

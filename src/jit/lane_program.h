@@ -52,8 +52,9 @@ class LaneProgram {
     const auto [first, last] = rows_made_.equal_range({reg, uniform});
     for (auto row = first; row != last; ++row) f(row->second);
   }
-  /// The rows for which that will call nothing: of inputs, or lanes of what is one element.
-  [[nodiscard]] const std::vector<std::size_t>& rows_not_made() const { return rows_not_made_; }
+  /// The rows that are stored behind the program: all, or, of a program that hands on what it makes
+  /// (`late`), those for which that calls nothing: of inputs, or lanes of what is one element.
+  [[nodiscard]] std::vector<std::size_t> rows_left(bool late) const;
 
   /// Registers of the program, those per lane empty, from such inputs.
   std::vector<llvm::Value*> emit_uniform(llvm::IRBuilder<>& builder,
@@ -73,6 +74,7 @@ class LaneProgram {
   std::vector<bool> uniform_;
   std::multimap<std::pair<std::size_t, bool>, std::size_t> rows_made_;
   std::vector<std::size_t> rows_not_made_;
+  std::size_t rows_ = 0;
   std::int64_t uniform_work_ = 0, lane_work_ = 0;
   unsigned widest_ = 4;
   bool lane_by_lane_ = false;
