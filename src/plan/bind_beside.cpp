@@ -16,21 +16,12 @@ bool is_product(const BoundCall& call) {
   return !call.is_copy && std::string_view(call.kernel) == "contract";
 }
 
-/// Behind both sides.
-std::uint32_t end_of(const Binding& binding, const BoundBranch& branch) {
-  return binding.code[branch.otherwise - 1].index;
-}
-
 /// Of the products that every step makes, the calls.
 std::vector<std::uint32_t> products_of_step(const Binding& binding, std::uint32_t body) {
   std::vector<std::uint32_t> found;
-  for (std::uint32_t at = body; at < binding.code.size(); ++at) {
+  for (std::uint32_t at = body; at < binding.code.size(); at = end_of_block(binding, at)) {
     const Instruction& instruction = binding.code[at];
-    if (instruction.op == Op::branch)
-      at = end_of(binding, binding.branches[instruction.index]) - 1;
-    else if (instruction.op == Op::loop_begin)
-      at = binding.loops[instruction.index].exit - 1;
-    else if (instruction.op == Op::call && is_product(binding.calls[instruction.index]))
+    if (instruction.op == Op::call && is_product(binding.calls[instruction.index]))
       found.push_back(instruction.index);
   }
   return found;

@@ -1,18 +1,14 @@
-// Machine code for the bodies of loops that are more than one element program. They are bound as
-// all stepped loops are, and start so; the code takes over at the beginning of a step.
+// Which bodies of loops that are more than one element program may become machine code, and which
+// parts of the others. They are bound as all stepped loops are, and start so; the code, which
+// body_code.cpp has made, takes over at the beginning of a step.
 #include <algorithm>
-#include <limits>
 #include <utility>
 
-#include "ops/ops.h"
 #include "plan/binder.h"
 #include "plan/body_source.h"
 #include "plan/cost.h"
-#include "plan/step_work.h"
-#include "tensor/half.h"
 
 namespace scanloom::plan {
-
 namespace {
 
 bool is_plain(const Spot& spot) { return !spot.is_dynamic() && !spot.is_object(); }
@@ -110,7 +106,7 @@ class BodyCheck {
         add_call(binding_.calls[instruction.index]);
         return {};
       case Op::branch:
-        end_of_branches_ = std::max(end_of_branches_, end_of(binding_.branches[instruction.index]));
+        end_of_branches_ = std::max(end_of_branches_, std::size_t{end_of_block(binding_, at)});
         return {};
       case Op::loop_begin:
         return enter(at, binding_.loops[instruction.index]);
@@ -140,11 +136,6 @@ class BodyCheck {
         break;
     }
     return "holds a part whose sizes depend on data";
-  }
-
-  /// Where the code goes on behind both sides.
-  [[nodiscard]] std::size_t end_of(const BoundBranch& branch) const {
-    return binding_.code[branch.otherwise - 1].index;
   }
 
   void add_call(const BoundCall& call) {
@@ -198,26 +189,6 @@ class BodyCheck {
   std::vector<Repeat> repeats_;
   std::size_t end_of_branches_ = 0;
 };
-
-/// Behind the branch or loop that begins at that instruction, or behind the instruction.
-std::uint32_t end_of_block(const Binding& binding, std::uint32_t at) {
-  const Instruction& instruction = binding.code[at];
-  if (instruction.op == Op::branch)
-    return binding.code[binding.branches[instruction.index].otherwise - 1].index;
-  return instruction.op == Op::loop_begin ? binding.loops[instruction.index].exit : at + 1;
-}
-
-/// Whether its steps, with those that were stepped before, show that code of its body pays.
-bool pays_now(const BoundLoop& loop) {
-  return loop.trip_count > loop.steps_to_compile - loop.stepped->load();
-}
-
-/// Whether its steps run in code of a part of a loop around it.
-bool is_in_region(const Binding& binding, const BoundLoop& loop) {
-  return std::ranges::any_of(binding.regions, [&](const BoundRegion& region) {
-    return region.code.code.run != nullptr && region.first < loop.body && loop.exit <= region.last;
-  });
-}
 
 }  // namespace
 
@@ -321,192 +292,6 @@ void Binder::find_regions(BoundLoop& loop, std::uint32_t index) {
     }
     add_region(loop, index, begin, range.last);
   }
-}
-
-double Binder::step_nanoseconds(const BoundLoop& loop) const {
-  return (kNanosecondsPerCall + nanoseconds_of(loop.body, loop.exit - 1)) *
-         (1 + static_cast<double>(loop.steps_between_looks));
-}
-
-double Binder::nanoseconds_of(std::uint32_t first, std::uint32_t last) const {
-  double sum = 0;
-  for (std::uint32_t at = first; at < last; ++at) {
-    const Instruction& instruction = out_->code[at];
-    if (instruction.op == Op::call) sum += call_nanoseconds(out_->calls[instruction.index]);
-  }
-  return sum;
-}
-
-double Binder::whole_step_nanoseconds(const BoundLoop& loop) const {
-  struct Inside {
-    std::uint32_t exit;
-    double times;
-  };
-  std::vector<Inside> inside{{loop.exit, 1}};
-  double sum = 0;
-  for (std::uint32_t at = loop.body; at + 1 < loop.exit; ++at) {
-    while (at >= inside.back().exit) inside.pop_back();
-    const Instruction& instruction = out_->code[at];
-    if (instruction.op == Op::loop_begin) {
-      const BoundLoop& inner = out_->loops[instruction.index];
-      const auto trips = static_cast<double>(std::max<std::int64_t>(inner.trip_count, 1));
-      inside.push_back({inner.exit, inside.back().times * trips});
-    }
-    if (instruction.op == Op::call)
-      sum += inside.back().times * call_nanoseconds(out_->calls[instruction.index]);
-  }
-  return sum;
-}
-
-double Binder::call_nanoseconds(const BoundCall& call) const {
-  const CallWork work = work_of(*out_, call);
-  if (work.products > 0) return kNanosecondsPerCall + work.products * kNanosecondsPerProduct;
-  const Spot* const spots = out_->operands.data() + call.first_operand;
-  const bool of_halves =
-      std::any_of(spots, spots + call.inputs + call.outputs,
-                  [](const Spot& spot) { return spot.present() && tensor::is_half(spot.dtype); });
-  return kNanosecondsPerCall +
-         work.elements * (of_halves ? kNanosecondsPerHalf : kNanosecondsPerElement);
-}
-
-/// As above, but for operators that take far longer than the elements of their operands say.
-double Binder::most_nanoseconds(const BoundCall& call) const {
-  const auto elements = [&](std::size_t i) {
-    const Spot& spot = out_->operands[call.first_operand + i];
-    return spot.present() ? static_cast<double>(layout(spot).dims.elements()) : 0;
-  };
-  const auto size = [&](std::size_t i, int axis) {
-    const tensor::Shape& dims = layout(out_->operands[call.first_operand + i]).dims;
-    return axis < dims.rank() ? static_cast<double>(std::max<std::int64_t>(dims[axis], 1)) : 1.0;
-  };
-  const ir::OpDef* const op = call.is_copy ? nullptr : module_.node(call.node).op;
-  double products = 0;
-  if (op == &ops::conv_op || op == &ops::conv_transpose_op)
-    products = std::max(elements(0), elements(call.inputs)) * elements(1) / size(1, 0);
-  if (op == &ops::qlinear_conv_op) products = elements(call.inputs) * elements(3) / size(3, 0);
-  if (op == &ops::lstm_op || op == &ops::gru_op || op == &ops::rnn_op)
-    products = elements(0) / size(0, 2) * (elements(1) + elements(2));
-  return call_nanoseconds(call) + products * kNanosecondsPerProduct;
-}
-
-void Binder::emit_spend(double nanoseconds) {
-  constexpr double kMost = 4e9;
-  emit(Op::spend, static_cast<std::uint32_t>(std::min(nanoseconds, kMost)));
-}
-
-/// Behind a side of a branch, which begins at instruction `first`: what its calls take, but for
-/// those that are counted already. Loops inside have looks of their own, branches sides.
-void Binder::spend_side(std::uint32_t first) {
-  double sum = 0;
-  for (std::size_t at = first; at < out_->code.size(); ++at) {
-    const Instruction& instruction = out_->code[at];
-    if (instruction.op == Op::branch)
-      at = out_->code[out_->branches[instruction.index].otherwise - 1].index - 1;
-    else if (instruction.op == Op::loop_begin)
-      at = out_->loops[instruction.index].exit - 1;
-    else if (instruction.op == Op::call)
-      if (const double one = most_nanoseconds(out_->calls[instruction.index]);
-          one < kLeastSpentByCall)
-        sum += one;
-  }
-  if (sum >= kLeastSpentBySide) emit_spend(sum);
-}
-
-void Binder::compile_bodies() {
-  if (plan_->options.compiler == nullptr) return;
-  std::uint32_t end = 0;  // of the last one that has become code, with all loops inside
-  for (BoundLoop& loop : out_->loops) {
-    if (loop.compiled.run != nullptr) continue;
-    const double step = step_nanoseconds(loop);
-    if (step > kMaxNanosecondsBetweenLooks && loop.why_no_body.empty())
-      loop.why_no_body = loop.steps_between_looks > 0
-                             ? "holds loops that take too long between two looks at limits"
-                             : "holds parts that take too long between two looks at limits";
-    loop.steps_to_compile =
-        plan_->options.always_compile ? 1 : steps_worth_compiling(loop.exit - loop.body, step);
-    if (loop.exit <= end || is_in_region(*out_, loop)) {
-      // Its steps run in the code of the loop around it, but for those of that loop's first step.
-      if (has_known_trips(loop) && loop.trip_count <= kMaxInnerSteps)
-        loop.steps_to_compile = std::numeric_limits<std::int64_t>::max();
-      continue;
-    }
-    if (stopped_) return;
-    if (!loop.regions.empty()) {
-      compile_regions(loop);
-      continue;
-    }
-    if (!pays_now(loop) || loop.decides_late) continue;
-    Expected<BodyCode> body = compile_body(*plan_, *out_, loop, may_go_on_);
-    if (!body && is_of_limits(body.error())) {
-      stopped_ = std::move(body).error().at(module_.describe(loop.node));
-      return;
-    }
-    if (!body) continue;  // describe_strategy says why
-    end = loop.exit;
-    loop.body_code = *std::move(body);
-    loop.strategy = "compiled step by step: " + loop.body_code.code.target;
-  }
-}
-
-void Binder::compile_regions(BoundLoop& loop) {
-  double nanoseconds = 0;
-  std::size_t instructions = 0;
-  for (const std::uint32_t index : loop.regions) {
-    const BoundRegion& region = out_->regions[index];
-    nanoseconds +=
-        nanoseconds_of(region.first, region.last) * (1 + static_cast<double>(region.inner_steps));
-    instructions += region.last - region.first;
-  }
-  if (!plan_->options.always_compile)
-    loop.steps_to_compile = steps_worth_compiling(instructions, nanoseconds);
-  if (nanoseconds > kMaxNanosecondsBetweenLooks) loop.regions.clear();
-  if (!pays_now(loop)) return;
-  for (const std::uint32_t index : loop.regions) {
-    BoundRegion& region = out_->regions[index];
-    Expected<BodyCode> code = compile_region(*plan_, *out_, region, may_go_on_);
-    if (!code && is_of_limits(code.error())) {
-      stopped_ = std::move(code).error().at(module_.describe(loop.node));
-      return;
-    }
-    if (!code) continue;
-    region.code = *std::move(code);
-    loop.strategy = "compiled in parts: " + region.code.code.target;
-  }
-}
-
-namespace {
-
-Expected<BodyCode> compile_source(const Plan& plan, Body body, const MayGoOn& may_go_on) {
-  const jit::Plugin* const compiler = plan.options.compiler;
-  if (may_go_on) jit::load(*compiler);
-  SCANLOOM_TRY(jit::CompiledBody code,
-               plan.bodies.get(body.source, may_go_on, [compiler, source = body.source] {
-                 return compiler->compile_body(source);
-               }));
-  return BodyCode{std::move(code), std::move(body.numbers)};
-}
-
-}  // namespace
-
-Expected<BodyCode> compile_body(const Plan& plan, const Binding& binding, const BoundLoop& loop,
-                                const MayGoOn& may_go_on) {
-  SCANLOOM_TRY(Body body, describe_body(plan, binding, loop));
-  return compile_source(plan, std::move(body), may_go_on);
-}
-
-Expected<BodyCode> compile_region(const Plan& plan, const Binding& binding,
-                                  const BoundRegion& region, const MayGoOn& may_go_on) {
-  SCANLOOM_TRY(Body body, describe_region(plan, binding, region));
-  return compile_source(plan, std::move(body), may_go_on);
-}
-
-Expected<TimedBody> compile_timed_body(const Plan& plan, const Binding& binding,
-                                       const BoundLoop& loop, const MayGoOn& may_go_on) {
-  SCANLOOM_TRY(Body body, describe_body(plan, binding, loop));
-  body.source.timed = true;
-  std::vector<std::vector<ir::NodeId>> nodes = std::move(body.nodes);
-  SCANLOOM_TRY(BodyCode code, compile_source(plan, std::move(body), may_go_on));
-  return TimedBody{std::move(code), std::move(nodes)};
 }
 
 }  // namespace scanloom::plan

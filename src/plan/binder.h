@@ -3,8 +3,9 @@
 // lie, copies), bind_node.cpp (kernels, views), bind_object.cpp (sequences, optionals, strings),
 // bind_loop.cpp, bind_branch.cpp, bind_blocks.cpp (inputs that are made in blocks of steps),
 // bind_beside.cpp (products of inputs that steps make),
-// compiled.cpp (loops that are one element program) and bind_body.cpp (the machine code of other
-// bodies).
+// compiled.cpp (loops that are one element program), bind_body.cpp (what of other bodies may become
+// machine code), bind_time.cpp (how long steps take) and body_code.cpp (machine code that is made
+// at once).
 //
 // Time: emit() ends an instruction, and with it a moment of the ArenaPlanner. What an instruction
 // reads must be touched, and what it writes be made, after everything before it was emitted: copies
@@ -155,6 +156,9 @@ class Binder {
   void bind_captured(ir::NodeId id);
   void bind_carried(ir::NodeId id, BoundLoop& loop, const std::vector<Location>& initial,
                     const std::optional<InPlaceStates>& kept = std::nullopt);
+  BoundCarried bind_boxed_state(const ir::Node& node, std::uint32_t port, const Location& initial);
+  BoundCarried bind_swapped_state(const ir::Node& node, std::uint32_t port,
+                                  const Location& initial);
   Expected<void> bind_scanned(ir::NodeId id, BoundLoop& loop);
   Location bind_boxed_slices(ir::ValueId id, BoundScanned& scanned);
   Expected<Location> bind_slices(ir::NodeId id, ir::ValueId outer, const BoundLoop& loop,
@@ -166,6 +170,8 @@ class Binder {
   [[nodiscard]] bool has_open_rows(const ir::Node& node, std::size_t i) const;
   void open_rows(ir::RegionId body, ir::ValueId yield, BoundStacked& stacked);
   void bind_stacked(ir::NodeId id, BoundLoop& loop);
+  void place_rows(ir::RegionId body, ir::ValueId yield, const Location& result,
+                  BoundStacked& stacked);
   void bind_operands(const ir::Node& node, BoundLoop& loop);
   [[nodiscard]] bool sizes_fit(const ir::Node& node, std::uint32_t i) const;
   void find_independent_steps(BoundLoop& loop);
@@ -208,6 +214,10 @@ class Binder {
                      std::string& why_not);
   bool describe_reads(ir::NodeId id, BoundLoop& loop, jit::LoopSource& source,
                       const std::vector<ir::ValueId>& constants, std::string& why_not);
+  [[nodiscard]] std::string when_compiled(const BoundLoop& loop, const jit::LoopSource& source,
+                                          bool pays, const std::string& what) const;
+  bool compile_whole(const jit::LoopSource& source, BoundLoop& loop, std::string& why_not);
+  void emit_compiled(ir::NodeId id, BoundLoop loop, const std::vector<Location>& initial);
   [[nodiscard]] std::optional<jit::LoopOperand> lanes_of(const Spot& spot) const;
   bool describe_states(ir::NodeId id, const std::vector<Location>& initial, jit::LoopSource& source,
                        std::string& why_not);
@@ -222,6 +232,8 @@ class Binder {
                     std::uint32_t last);
   void add_region(BoundLoop& loop, std::uint32_t index, std::uint32_t first, std::uint32_t last);
   void find_regions(BoundLoop& loop, std::uint32_t index);
+
+  // bind_time.cpp
   /// About how long a step takes that is stepped.
   [[nodiscard]] double step_nanoseconds(const BoundLoop& loop) const;
   /// As above, every loop inside with its own number of steps, as far as they are known.
@@ -232,6 +244,8 @@ class Binder {
   [[nodiscard]] double most_nanoseconds(const BoundCall& call) const;
   void emit_spend(double nanoseconds);
   void spend_side(std::uint32_t first);
+
+  // body_code.cpp
   void compile_bodies();
   /// What is between what cannot be code, where its steps are known to pay for that.
   void compile_regions(BoundLoop& loop);

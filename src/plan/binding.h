@@ -291,4 +291,17 @@ struct Binding {
   std::int64_t largest_bytes = 0;
 };
 
+/// Behind the branch (both sides of it) or loop that begins at that instruction, or behind the
+/// instruction.
+inline std::uint32_t end_of_block(const Binding& binding, std::size_t at) {
+  const Instruction& instruction = binding.code[at];
+  if (instruction.op == Op::branch) {
+    // Its then side ends with the jump over the else side.
+    const std::uint32_t jump = binding.branches[instruction.index].otherwise - 1;
+    return binding.code[jump].index;
+  }
+  if (instruction.op == Op::loop_begin) return binding.loops[instruction.index].exit;
+  return static_cast<std::uint32_t>(at) + 1;
+}
+
 }  // namespace scanloom::plan

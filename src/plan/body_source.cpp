@@ -103,21 +103,20 @@ class BodyMaker {
   /// Instructions [first, last) as parts. Binding has bounded how deep blocks nest.
   void add_range(std::uint32_t first, std::uint32_t last, bool in_branch,
                  std::vector<Part>& parts) {
-    for (std::uint32_t at = first; at < last; ++at) {
+    for (std::uint32_t at = first; at < last; at = end_of_block(binding_, at)) {
       const Instruction& instruction = binding_.code[at];
       switch (instruction.op) {
         case Op::alias:
           parts.push_back(part_of_alias(binding_.aliases[instruction.index]));
           break;
         case Op::branch:
-          at = add_branch(at, binding_.branches[instruction.index], parts);
+          add_branch(at, parts);
           break;
         case Op::spend:
           parts.push_back(part_of_spend(instruction.index));
           break;
         case Op::loop_begin:
           add_loop(instruction.index, in_branch, parts);
-          at = binding_.loops[instruction.index].exit - 1;
           break;
         case Op::call:
           add_call(instruction.index, parts);
@@ -229,9 +228,8 @@ class BodyMaker {
     return statements;
   }
 
-  /// Returns where the branch's last instruction is.
-  std::uint32_t add_branch(std::uint32_t at, const BoundBranch& branch, std::vector<Part>& parts) {
-    const std::uint32_t jump = branch.otherwise - 1, end = binding_.code[jump].index;
+  void add_branch(std::uint32_t at, std::vector<Part>& parts) {
+    const BoundBranch& branch = binding_.branches[binding_.code[at].index];
     Part block;
     block.nodes = {branch.node};
     block.statement.kind = Statement::Kind::branch;
@@ -239,12 +237,11 @@ class BodyMaker {
         branch.condition.slot, DType::boolean, branch.condition.offset, {}};
     block.reads.push_back(use_of(block.statement.condition, {}));
     std::vector<Part> inner, otherwise;
-    add_range(at + 1, jump, true, inner);
-    add_range(branch.otherwise, end, true, otherwise);
+    add_range(at + 1, branch.otherwise - 1, true, inner);
+    add_range(branch.otherwise, end_of_block(binding_, at), true, otherwise);
     block.statement.inner = close_block(std::move(inner), block);
     block.statement.otherwise = close_block(std::move(otherwise), block);
     parts.push_back(std::move(block));
-    return end - 1;
   }
 
   /// What decides at run time how many steps there are.

@@ -55,8 +55,10 @@ double multiplications(const Binding& binding, const BoundCall& call) {
 /// Of instructions [first, last), both sides of branches.
 StepWork work_of_code(const Binding& binding, std::size_t first, std::size_t last) {
   StepWork work;
-  for (std::size_t at = first; at < last; ++at) {
+  for (std::size_t at = first; at < last;) {
     const Instruction& instruction = binding.code[at];
+    // Sides of branches are looked through.
+    at = instruction.op == Op::loop_begin ? end_of_block(binding, at) : at + 1;
     switch (instruction.op) {
       case Op::call: {
         const CallWork call = work_of(binding, binding.calls[instruction.index]);
@@ -65,15 +67,21 @@ StepWork work_of_code(const Binding& binding, std::size_t first, std::size_t las
         break;
       }
       case Op::loop_begin:
-        work.is_all = false;
-        at = binding.loops[instruction.index].exit - 1;
-        break;
       case Op::compiled_loop:
       case Op::dynamic_call:
       case Op::object_call:
         work.is_all = false;
         break;
-      default:
+      case Op::loop_end:
+      case Op::branch:
+      case Op::jump:
+      case Op::alias:
+      case Op::check_sizes:
+      case Op::fault:
+      case Op::look:
+      case Op::spend:
+      case Op::region:
+      case Op::end:
         break;
     }
   }

@@ -1,0 +1,124 @@
+// Machine code for bodies and for parts of them: what binding makes at once, because steps that are
+// known or were stepped before pay for it, and what a run asks for later.
+#include <limits>
+#include <utility>
+
+#include "plan/binder.h"
+#include "plan/body_source.h"
+#include "plan/cost.h"
+
+namespace scanloom::plan {
+namespace {
+
+/// Whether its steps, with those that were stepped before, show that code of its body pays.
+bool pays_now(const BoundLoop& loop) {
+  return loop.trip_count > loop.steps_to_compile - loop.stepped->load();
+}
+
+/// Whether its steps run in code of a part of a loop around it.
+bool is_in_region(const Binding& binding, const BoundLoop& loop) {
+  return std::ranges::any_of(binding.regions, [&](const BoundRegion& region) {
+    return region.code.code.run != nullptr && region.first < loop.body && loop.exit <= region.last;
+  });
+}
+
+}  // namespace
+
+void Binder::compile_bodies() {
+  if (plan_->options.compiler == nullptr) return;
+  std::uint32_t end = 0;  // of the last one that has become code, with all loops inside
+  for (BoundLoop& loop : out_->loops) {
+    if (loop.compiled.run != nullptr) continue;
+    const double step = step_nanoseconds(loop);
+    if (step > kMaxNanosecondsBetweenLooks && loop.why_no_body.empty())
+      loop.why_no_body = loop.steps_between_looks > 0
+                             ? "holds loops that take too long between two looks at limits"
+                             : "holds parts that take too long between two looks at limits";
+    loop.steps_to_compile =
+        plan_->options.always_compile ? 1 : steps_worth_compiling(loop.exit - loop.body, step);
+    if (loop.exit <= end || is_in_region(*out_, loop)) {
+      // Its steps run in the code of the loop around it, but for those of that loop's first step.
+      if (has_known_trips(loop) && loop.trip_count <= kMaxInnerSteps)
+        loop.steps_to_compile = std::numeric_limits<std::int64_t>::max();
+      continue;
+    }
+    if (stopped_) return;
+    if (!loop.regions.empty()) {
+      compile_regions(loop);
+      continue;
+    }
+    if (!pays_now(loop) || loop.decides_late) continue;
+    Expected<BodyCode> body = compile_body(*plan_, *out_, loop, may_go_on_);
+    if (!body && is_of_limits(body.error())) {
+      stopped_ = std::move(body).error().at(module_.describe(loop.node));
+      return;
+    }
+    if (!body) continue;  // describe_strategy says why
+    end = loop.exit;
+    loop.body_code = *std::move(body);
+    loop.strategy = "compiled step by step: " + loop.body_code.code.target;
+  }
+}
+
+void Binder::compile_regions(BoundLoop& loop) {
+  double nanoseconds = 0;
+  std::size_t instructions = 0;
+  for (const std::uint32_t index : loop.regions) {
+    const BoundRegion& region = out_->regions[index];
+    nanoseconds +=
+        nanoseconds_of(region.first, region.last) * (1 + static_cast<double>(region.inner_steps));
+    instructions += region.last - region.first;
+  }
+  if (!plan_->options.always_compile)
+    loop.steps_to_compile = steps_worth_compiling(instructions, nanoseconds);
+  if (nanoseconds > kMaxNanosecondsBetweenLooks) loop.regions.clear();
+  if (!pays_now(loop)) return;
+  for (const std::uint32_t index : loop.regions) {
+    BoundRegion& region = out_->regions[index];
+    Expected<BodyCode> code = compile_region(*plan_, *out_, region, may_go_on_);
+    if (!code && is_of_limits(code.error())) {
+      stopped_ = std::move(code).error().at(module_.describe(loop.node));
+      return;
+    }
+    if (!code) continue;
+    region.code = *std::move(code);
+    loop.strategy = "compiled in parts: " + region.code.code.target;
+  }
+}
+
+namespace {
+
+Expected<BodyCode> compile_source(const Plan& plan, Body body, const MayGoOn& may_go_on) {
+  const jit::Plugin* const compiler = plan.options.compiler;
+  if (may_go_on) jit::load(*compiler);
+  SCANLOOM_TRY(jit::CompiledBody code,
+               plan.bodies.get(body.source, may_go_on, [compiler, source = body.source] {
+                 return compiler->compile_body(source);
+               }));
+  return BodyCode{std::move(code), std::move(body.numbers)};
+}
+
+}  // namespace
+
+Expected<BodyCode> compile_body(const Plan& plan, const Binding& binding, const BoundLoop& loop,
+                                const MayGoOn& may_go_on) {
+  SCANLOOM_TRY(Body body, describe_body(plan, binding, loop));
+  return compile_source(plan, std::move(body), may_go_on);
+}
+
+Expected<BodyCode> compile_region(const Plan& plan, const Binding& binding,
+                                  const BoundRegion& region, const MayGoOn& may_go_on) {
+  SCANLOOM_TRY(Body body, describe_region(plan, binding, region));
+  return compile_source(plan, std::move(body), may_go_on);
+}
+
+Expected<TimedBody> compile_timed_body(const Plan& plan, const Binding& binding,
+                                       const BoundLoop& loop, const MayGoOn& may_go_on) {
+  SCANLOOM_TRY(Body body, describe_body(plan, binding, loop));
+  body.source.timed = true;
+  std::vector<std::vector<ir::NodeId>> nodes = std::move(body.nodes);
+  SCANLOOM_TRY(BodyCode code, compile_source(plan, std::move(body), may_go_on));
+  return TimedBody{std::move(code), std::move(nodes)};
+}
+
+}  // namespace scanloom::plan
