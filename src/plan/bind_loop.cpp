@@ -144,52 +144,62 @@ void Binder::bind_carried(ir::NodeId id, BoundLoop& loop, const std::vector<Loca
   const ir::Region& body = module_.region(node.regions[0]);
   for (std::uint32_t i = 0; i < ports.carried; ++i) {
     const ir::ValueId argument = body.args[ports.captured + i];
-    const ir::ValueId yield = body.yields[ports.first_carried_yield() + i];
-    const Location& initial = states[i];
-    if (is_object(argument)) {
+    if (is_object(argument))
       bind_carried_object(id, i, loop);
-      continue;
-    }
-    if (kept && !kept->values[i].empty()) {
-      bind_in_place(id, i, kept->values[i], initial, loop);
-      continue;
-    }
-    BoundCarried carried;
-    if (!is_static(argument)) {
-      const Location boxed = new_dynamic(type(argument).dtype);
-      carried.argument = boxed.spot;
-      has_own_box_[argument.index] = true;
-      carried.next = new_dynamic(type(argument).dtype).spot;
-      carried.final = new_dynamic(type(argument).dtype).spot;
-      carried.initial = initial.spot;
-      touch(initial);
-      set_location(argument, {boxed.spot, initial.buffers});
-      set_location(node.outputs[i], {carried.final, initial.buffers});
-      loop.carried.push_back(carried);
-      continue;
-    }
-    touch(initial);
-    const Location a = new_buffer(type(argument).dtype, type(argument).shape());
-    const Location b = new_buffer(type(argument).dtype, type(argument).shape());
-    carried.initial = initial.spot;
-    carried.buffer_a = a.spot.slot;
-    carried.buffer_b = b.spot.slot;
-    Location any = initial;
-    any.add_buffers({a.spot.buffer, b.spot.buffer});
-    const auto moving = [&] {
-      Spot spot = a.spot;
-      spot.slot = new_slot();
-      spot.buffer = kNone;
-      return spot;
-    };
-    carried.argument = moving();
-    carried.next = moving();
-    carried.final = moving();
-    set_location(argument, {carried.argument, any.buffers});
-    set_location(node.outputs[i], {carried.final, any.buffers});
-    want(node.regions[0], yield, {carried.next, {a.spot.buffer, b.spot.buffer}});
-    loop.carried.push_back(carried);
+    else if (kept && !kept->values[i].empty())
+      bind_in_place(id, i, kept->values[i], states[i], loop);
+    else if (!is_static(argument))
+      loop.carried.push_back(bind_boxed_state(node, i, states[i]));
+    else
+      loop.carried.push_back(bind_swapped_state(node, i, states[i]));
   }
+}
+
+BoundCarried Binder::bind_boxed_state(const ir::Node& node, std::uint32_t port,
+                                      const Location& initial) {
+  const ir::ValueId argument = module_.region(node.regions[0]).args[node.loop->captured + port];
+  BoundCarried carried;
+  const Location boxed = new_dynamic(type(argument).dtype);
+  carried.argument = boxed.spot;
+  has_own_box_[argument.index] = true;
+  carried.next = new_dynamic(type(argument).dtype).spot;
+  carried.final = new_dynamic(type(argument).dtype).spot;
+  carried.initial = initial.spot;
+  touch(initial);
+  set_location(argument, {boxed.spot, initial.buffers});
+  set_location(node.outputs[port], {carried.final, initial.buffers});
+  return carried;
+}
+
+/// The state and its successor take turns in two buffers.
+BoundCarried Binder::bind_swapped_state(const ir::Node& node, std::uint32_t port,
+                                        const Location& initial) {
+  const ir::LoopPorts& ports = *node.loop;
+  const ir::Region& body = module_.region(node.regions[0]);
+  const ir::ValueId argument = body.args[ports.captured + port];
+  touch(initial);
+  const Location a = new_buffer(type(argument).dtype, type(argument).shape());
+  const Location b = new_buffer(type(argument).dtype, type(argument).shape());
+  BoundCarried carried;
+  carried.initial = initial.spot;
+  carried.buffer_a = a.spot.slot;
+  carried.buffer_b = b.spot.slot;
+  Location any = initial;
+  any.add_buffers({a.spot.buffer, b.spot.buffer});
+  const auto moving = [&] {
+    Spot spot = a.spot;
+    spot.slot = new_slot();
+    spot.buffer = kNone;
+    return spot;
+  };
+  carried.argument = moving();
+  carried.next = moving();
+  carried.final = moving();
+  set_location(argument, {carried.argument, any.buffers});
+  set_location(node.outputs[port], {carried.final, any.buffers});
+  want(node.regions[0], body.yields[ports.first_carried_yield() + port],
+       {carried.next, {a.spot.buffer, b.spot.buffer}});
+  return carried;
 }
 
 Expected<void> Binder::bind_scanned(ir::NodeId id, BoundLoop& loop) {

@@ -6,6 +6,7 @@
 #include "tensor/tensor.h"
 
 namespace scanloom::plan {
+
 /// Whether stack i has a place and sizes before the loop begins.
 bool Binder::has_known_rows(const ir::Node& node, std::size_t i, const BoundLoop& loop) const {
   const ir::ValueId yield =
@@ -63,32 +64,38 @@ void Binder::bind_stacked(ir::NodeId id, BoundLoop& loop) {
     const Location result = output_location(output);
     set_location(output, result);
     touch(result);
-    const Layout whole = layout(result.spot);
-    const int axis = static_cast<int>(port.axis);
-    tensor::Shape dims = whole.dims, strides = whole.strides;
-    std::int64_t step = whole.strides[axis], rows = dims[axis];
-    if (port.insert) {
-      dims.erase(axis);
-      strides.erase(axis);
-    } else {
-      dims = type(yield).shape();
-      step *= dims[axis];
-      rows = dims[axis] > 0 ? rows / dims[axis] : 0;
-    }
-    step *= bytes_of(result.spot.dtype);
-    stacked.result = result.spot;
-    // Not by the trip count: a condition that is known to be false leaves one row.
-    stacked.first_bytes = port.reverse ? (rows - 1) * step : 0;
-    stacked.step_bytes = port.reverse ? -step : step;
-    Location row = result;
-    row.spot.slot = new_slot();
-    row.spot.offset = 0;
-    row.spot.buffer = kNone;
-    row.spot.layout = add_layout(dims, strides);
-    stacked.row = row.spot;
-    want(node.regions[0], yield, row);
+    place_rows(node.regions[0], yield, result, stacked);
     loop.stacked.push_back(stacked);
   }
+}
+
+/// The rows lie in the result, which is ready before the loop begins.
+void Binder::place_rows(ir::RegionId body, ir::ValueId yield, const Location& result,
+                        BoundStacked& stacked) {
+  const Layout whole = layout(result.spot);
+  const int axis = static_cast<int>(stacked.axis);
+  tensor::Shape dims = whole.dims, strides = whole.strides;
+  std::int64_t step = whole.strides[axis], rows = dims[axis];
+  if (stacked.insert) {
+    dims.erase(axis);
+    strides.erase(axis);
+  } else {
+    dims = type(yield).shape();
+    step *= dims[axis];
+    rows = dims[axis] > 0 ? rows / dims[axis] : 0;
+  }
+  step *= bytes_of(result.spot.dtype);
+  stacked.result = result.spot;
+  // Not by the trip count: a condition that is known to be false leaves one row.
+  stacked.first_bytes = stacked.reverse ? (rows - 1) * step : 0;
+  stacked.step_bytes = stacked.reverse ? -step : step;
+  Location row = result;
+  row.spot.slot = new_slot();
+  row.spot.offset = 0;
+  row.spot.buffer = kNone;
+  row.spot.layout = add_layout(dims, strides);
+  stacked.row = row.spot;
+  want(body, yield, row);
 }
 
 void Binder::bind_operands(const ir::Node& node, BoundLoop& loop) {

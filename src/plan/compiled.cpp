@@ -1,12 +1,9 @@
 // The compiled strategy: a loop whose whole body is one element program over equal lanes becomes a
 // single machine-code call. This file describes such loops to the compiler; src/jit knows the rest.
 #include <algorithm>
-#include <cstring>
-#include <map>
 
-#include "ops/ops.h"
-#include "ops/pointwise.h"
 #include "plan/binder.h"
+#include "plan/body_program.h"
 #include "plan/cost.h"
 #include "tensor/half.h"
 #include "tensor/scalar_functions.h"
@@ -55,126 +52,6 @@ std::string key_of(const jit::LoopSource& source) {
   return key;
 }
 
-/// Builds the element program of a loop body, node by node.
-class BodyProgram {
- public:
-  BodyProgram(const ir::Module& module, const ir::Inference& inference)
-      : module_(module), inference_(inference) {}
-
-  tensor::ScalarProgram program;
-  std::int64_t lanes = 1;
-  std::vector<ir::ValueId> constants;  ///< of several elements: inputs after the captured ones
-
-  /// Returns why the body is not one element program; empty when it is.
-  std::string build(const ir::Region& body, std::size_t captured) {
-    for (std::size_t i = 0; i <= body.args.size(); ++i) {
-      if (i == captured)
-        if (std::string why = add_constants(body); !why.empty()) return why;
-      if (i == body.args.size()) break;
-      if (std::string why = add_input(body.args[i]); !why.empty()) return why;
-    }
-    for (const ir::NodeId id : body.nodes)
-      if (std::string why = append(id); !why.empty()) return why;
-    for (const ir::ValueId yield : body.yields) {
-      if (read(yield) < 0) return module_.describe(yield) + " is a constant of several elements";
-      program.results.push_back(registers_[yield.index]);
-    }
-    return {};
-  }
-
- private:
-  [[nodiscard]] const tensor::Type& type(ir::ValueId id) const {
-    return inference_.types[id.index];
-  }
-
-  std::string add_input(ir::ValueId id) {
-    if (std::string why = admit(id); !why.empty()) return why;
-    registers_[id.index] = static_cast<std::int32_t>(program.inputs.size());
-    program.inputs.push_back(type(id).dtype);
-    return {};
-  }
-
-  std::string add_constants(const ir::Region& body) {
-    for (const ir::NodeId node : body.nodes)
-      for (const ir::ValueId input : module_.node(node).inputs) {
-        if (!input.valid() || registers_.contains(input.index)) continue;
-        const auto& known = inference_.known[input.index];
-        if (!known || !known->tensor || known->tensor->elements() == 1) continue;
-        if (module_.node(node).op->scalar == nullptr) continue;
-        if (std::string why = add_input(input); !why.empty()) return why;
-        constants.push_back(input);
-      }
-    return {};
-  }
-
-  /// Every value has one element or as many as there are lanes.
-  std::string admit(ir::ValueId id) {
-    if (!type(id).is_tensor() || type(id).dtype == DType::string)
-      return module_.describe(id) + " is no tensor of numbers";
-    if (!type(id).is_static()) return "the size of " + module_.describe(id) + " depends on data";
-    const std::int64_t elements = type(id).shape().elements();
-    if (elements == 1 || elements == lanes) return {};
-    if (lanes != 1 || elements == 0)
-      return module_.describe(id) + " has " + std::to_string(elements) + " elements, others have " +
-             std::to_string(lanes);
-    lanes = elements;
-    return {};
-  }
-
-  /// The register of a value, -1 if it has none. Constants of one element enter the program here.
-  ir::Reg read(ir::ValueId id) {
-    const auto entry = registers_.find(id.index);
-    if (entry != registers_.end()) return entry->second;
-    const auto& known = inference_.known[id.index];
-    if (!known || !known->tensor || known->tensor->elements() != 1) return -1;
-    tensor::ScalarInstr instr{.op = tensor::ScalarOp::constant, .dtype = known->tensor->dtype()};
-    if (dtype_bytes(instr.dtype) > sizeof instr.bits) return -1;
-    std::memcpy(&instr.bits, known->tensor->data(), dtype_bytes(instr.dtype));
-    return registers_[id.index] = program.append(instr);
-  }
-
-  std::string append(ir::NodeId id) {
-    const ir::Node& node = module_.node(id);
-    const bool known =
-        std::all_of(node.outputs.begin(), node.outputs.end(), [&](ir::ValueId output) {
-          return inference_.known[output.index] && inference_.known[output.index]->tensor;
-        });
-    if (known) return {};
-    const std::string name = module_.describe(id);
-    if (node.op->scalar == nullptr && node.op->view == nullptr)
-      return name + " is not element-wise";
-    for (const ir::ValueId output : node.outputs)
-      if (std::string why = admit(output); !why.empty()) return why;
-    std::vector<ir::Reg> inputs;
-    for (const ir::ValueId input : node.inputs) {
-      inputs.push_back(input.valid() ? read(input) : -1);
-      if (node.op->scalar == nullptr) break;
-      if (input.valid() && inputs.back() < 0)
-        return name + " reads " + module_.describe(input) + ", a constant of several elements";
-    }
-    if (node.op->scalar == nullptr) return append_view(node, inputs[0], name);
-    ir::ScalarCtx ctx(program, inputs, node.attrs);
-    registers_[node.outputs[0].index] = node.op->scalar(ctx);
-    return {};
-  }
-
-  /// A view that keeps the number and order of elements only renames its input.
-  std::string append_view(const ir::Node& node, ir::Reg input, const std::string& name) {
-    const tensor::Shape from = type(node.inputs[0]).shape(), to = type(node.outputs[0]).shape();
-    const bool keeps_order = node.op == &ops::reshape_op || node.op == &ops::squeeze_op ||
-                             node.op == &ops::unsqueeze_op || node.op == &ops::flatten_op ||
-                             node.op == &ops::identity_op;
-    if (input < 0 || from.elements() != to.elements() || (!keeps_order && to.elements() != 1))
-      return name + " reorders elements";
-    registers_[node.outputs[0].index] = input;
-    return {};
-  }
-
-  const ir::Module& module_;
-  const ir::Inference& inference_;
-  std::map<std::uint32_t, ir::Reg> registers_;  // by ValueId
-};
-
 /// What a kernel takes, on average over the program's instructions.
 double nanoseconds_per_element(const tensor::ScalarProgram& program) {
   const auto count = static_cast<double>(std::max<std::size_t>(program.instrs.size(), 1));
@@ -214,6 +91,19 @@ double step_nanoseconds_of(const BodyProgram& body) {
 
 std::size_t registers_of(Isa isa) { return isa == Isa::avx512 || isa == Isa::neon ? 32 : 16; }
 
+/// What keeps a body from being one function, however many steps that takes; empty: nothing.
+std::string why_too_large(const BodyProgram& body, std::size_t states) {
+  if (const std::size_t size = body.program.instrs.size(); size > kMaxCompiledInstructions)
+    return fmt::format("{} operations, {} are the most that are compiled at once", size,
+                       kMaxCompiledInstructions);
+  if (step_nanoseconds_of(body) > kMaxNanosecondsBetweenLooks)
+    return "a step takes too long between two looks at limits";
+  if (const std::size_t registers = registers_of(active_isa());
+      states > kMaxStatesOfRegister * registers)
+    return fmt::format("{} states do not stay in {} registers", states, registers);
+  return {};
+}
+
 }  // namespace
 
 bool Binder::bind_compiled(ir::NodeId id, BoundLoop& loop, const std::vector<Location>& initial,
@@ -222,23 +112,11 @@ bool Binder::bind_compiled(ir::NodeId id, BoundLoop& loop, const std::vector<Loc
   const ir::LoopPorts& ports = *node.loop;
   const ir::Region& body = module_.region(node.regions[0]);
   if (plan_->options.compiler == nullptr) return why_not = plan_->options.why_no_compiler, false;
-  const std::int64_t least = least_steps(plan_->options);
   BodyProgram built(module_, inference_);
   why_not = built.build(body, ports.captured);
+  if (why_not.empty()) why_not = why_too_large(built, ports.carried);
   if (!why_not.empty()) return false;
-  if (const std::size_t size = built.program.instrs.size(); size > kMaxCompiledInstructions) {
-    why_not = std::to_string(size) + " operations, " + std::to_string(kMaxCompiledInstructions) +
-              " are the most that are compiled at once";
-    return false;
-  }
-  if (step_nanoseconds_of(built) > kMaxNanosecondsBetweenLooks)
-    return why_not = "a step takes too long between two looks at limits", false;
-  const std::size_t registers = registers_of(active_isa());
-  if (ports.carried > kMaxStatesOfRegister * registers)
-    return why_not = std::to_string(ports.carried) + " states do not stay in " +
-                     std::to_string(registers) + " registers",
-           false;
-  const StepsThatPay pay(built, body.nodes.size(), ports.carried, least);
+  const StepsThatPay pay(built, body.nodes.size(), ports.carried, least_steps(plan_->options));
   const bool always = plan_->options.always_compile;
   // A loop inside of others is run again and again; else one execution has to win it back.
   loop.steps_at_once = always ? 1 : loop_depth_ > 0 ? pay.at_once : pay.in_all;
@@ -249,11 +127,7 @@ bool Binder::bind_compiled(ir::NodeId id, BoundLoop& loop, const std::vector<Loc
   if (loop.trip_count >= 0 && !pays && (loop_depth_ > 0 || loop.trip_count == 0)) return false;
   if (ports.has_keep_going && built.lanes != 1)
     return why_not = "a condition that is evaluated per step, over several lanes", false;
-  jit::LoopSource source;
-  source.name = module_.describe(id);
-  source.program = std::move(built.program);
-  source.lanes = built.lanes;
-  source.has_keep_going = ports.has_keep_going;
+  jit::LoopSource source = std::move(built).source(module_.describe(id), ports.has_keep_going);
   loop.operations = static_cast<std::int64_t>(source.program.instrs.size()) * source.lanes;
   BoundLoop bound = loop;
   if (!describe_states(id, initial, source, why_not) ||
@@ -262,35 +136,51 @@ bool Binder::bind_compiled(ir::NodeId id, BoundLoop& loop, const std::vector<Loc
     return false;
   const std::string what =
       std::to_string(body.nodes.size()) + " nodes, " + std::to_string(source.lanes) + " lanes";
-  const bool may_end_early = source.has_keep_going && !always;
-  const bool is_short = loop.trip_count >= 0 && !pays;
-  if (may_end_early || is_short || (loop.trip_count < 0 && loop.has_trip_count)) {
-    loop.strategy = is_short ? fmt::format("stepped: {}; compiled after {} steps", kFewSteps,
-                                           loop.steps_to_whole)
-                    : source.has_keep_going
-                        ? fmt::format("compiled once it has taken {} steps: {}", least, what)
-                        : fmt::format("compiled from {} steps on, stepped before: {}",
-                                      loop.steps_at_once, what);
+  if (std::string when = when_compiled(loop, source, pays, what); !when.empty()) {
+    loop.strategy = std::move(when);
     loop.captured = std::move(bound.captured);
     loop.source = std::make_shared<const jit::LoopSource>(std::move(source));
     return false;
   }
+  if (!compile_whole(source, bound, why_not)) return false;
+  bound.strategy = "compiled: " + what + ", " + bound.compiled.target;
+  emit_compiled(id, std::move(bound), initial);
+  return true;
+}
+
+/// Where only the run knows whether the one function pays: what it waits for; else empty.
+std::string Binder::when_compiled(const BoundLoop& loop, const jit::LoopSource& source, bool pays,
+                                  const std::string& what) const {
+  if (loop.trip_count >= 0 && !pays)
+    return fmt::format("stepped: {}; compiled after {} steps", kFewSteps, loop.steps_to_whole);
+  const bool may_end_early = source.has_keep_going && !plan_->options.always_compile;
+  const bool has_open_end = loop.trip_count < 0 && loop.has_trip_count;
+  if (!may_end_early && !has_open_end) return {};
+  return source.has_keep_going ? fmt::format("compiled once it has taken {} steps: {}",
+                                             least_steps(plan_->options), what)
+                               : fmt::format("compiled from {} steps on, stepped before: {}",
+                                             loop.steps_at_once, what);
+}
+
+bool Binder::compile_whole(const jit::LoopSource& source, BoundLoop& loop, std::string& why_not) {
   if (stopped_) return why_not = stopped_->text(), false;
   const Expected<jit::CompiledLoop> compiled = compile_loop(*plan_, source, may_go_on_);
   if (!compiled && is_of_limits(compiled.error()))
-    stopped_ = Error(compiled.error()).at(module_.describe(id));
+    stopped_ = Error(compiled.error()).at(module_.describe(loop.node));
   if (!compiled) return why_not = compiled.error().text(), false;
-  bound.compiled = *compiled;
-  bound.strategy = "compiled: " + what + ", " + bound.compiled.target;
-  bind_stacked(id, bound);
-  bind_carried(id, bound, initial);
-  bind_operands(node, bound);
+  loop.compiled = *compiled;
+  return true;
+}
+
+void Binder::emit_compiled(ir::NodeId id, BoundLoop loop, const std::vector<Location>& initial) {
+  bind_stacked(id, loop);
+  bind_carried(id, loop, initial);
+  bind_operands(module_.node(id), loop);
   const auto index = static_cast<std::uint32_t>(out_->loops.size());
-  out_->loops.push_back(std::move(bound));
+  out_->loops.push_back(std::move(loop));
   emit(Op::compiled_loop, index);
   end_blocks(out_->loops[index]);
   out_->loops[index].exit = static_cast<std::uint32_t>(out_->code.size());
-  return true;
 }
 
 /// How the lanes of a value lie; nullopt where no single stride walks them.
