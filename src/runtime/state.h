@@ -190,9 +190,6 @@ struct Run::State {
   /// Of a call that has returned a status that is not ok.
   [[nodiscard]] Error fault_error(ir::NodeId node);
 
-  /// An outermost loop has ended.
-  void add_time(std::uint32_t loop);
-
   // run.cpp
   void materialise(int threads);
   /// Adds the draws of a random one, for which there must be room: the calls point there.
@@ -201,12 +198,28 @@ struct Run::State {
   Expected<RunResult> take_results(std::span<const std::byte* const> feeds);
   Expected<RunResult> run(std::span<const std::byte* const> feeds, const Limits& limits,
                           Profile* profile);
+  Expected<void> copy_boxed_results(RunResult& result);
+  bool hand_over(const plan::Spot& spot, const tensor::Operand& source, tensor::Tensor& result);
+
+  // execute.cpp
   Expected<void> execute(const Limits& limits, Watch& watch, Profile* profile);
   /// From instruction `at` on, which becomes the one that has failed, if one does.
   Expected<void> execute_from(std::uint32_t& at, const Limits& limits, Watch& watch,
                               Profile* profile);
-  Expected<void> copy_boxed_results(RunResult& result);
-  bool hand_over(const plan::Spot& spot, const tensor::Operand& source, tensor::Tensor& result);
+  Expected<void> execute_dynamic(std::uint32_t index, Watch& watch, Profile* profile);
+  Expected<void> execute_object(std::uint32_t index, Watch& watch, Profile* profile);
+  Expected<void> execute_compiled(std::uint32_t index, const Limits& limits, Watch& watch,
+                                  Profile* profile);
+  /// Watch::look behind that node, which may have taken long; errors name it.
+  Expected<void> look_behind(ir::NodeId node, Watch& watch) const;
+  /// Returns the instruction to go on with.
+  Expected<std::uint32_t> come_to_loop(std::uint32_t index, const Limits& limits, Watch& watch,
+                                       Profile* profile);
+  /// Comes to a loop: takes all of its steps at once where that is possible, or begins it. Whether
+  /// steps follow, one after the other.
+  Expected<bool> arrive(std::uint32_t index, const Limits& limits, Watch& watch);
+  /// An outermost loop has ended.
+  void add_time(std::uint32_t loop);
 
   // failed_steps.cpp
   [[nodiscard]] std::vector<std::uint32_t> loops_around(std::uint32_t at) const;
@@ -279,16 +292,11 @@ struct Run::State {
   Expected<void> look(std::uint32_t index, Watch& watch);
   /// The same in a step, where so much time was spent that waiting for its end may be too long.
   Expected<void> look_in_step(Watch& watch);
-  /// Looks at limits while a loop is compiled; nothing where they are none.
-  [[nodiscard]] plan::MayGoOn while_compiling(std::uint32_t index, Watch& watch);
   /// The one element of a trip count or condition. Errors: invalid_argument (another number of
   /// elements).
   template <class T>
   Expected<T> single(const plan::Spot& spot, ir::NodeId node);
   Expected<bool> begin_loop(std::uint32_t index, Watch& watch);
-  /// Comes to a loop: takes all of its steps at once where that is possible, or begins it. Whether
-  /// steps follow, one after the other.
-  Expected<bool> arrive(std::uint32_t index, const Limits& limits, Watch& watch);
   Expected<void> check_sizes(const plan::SizeCheck& check);
   Expected<void> check_slices(const plan::BoundLoop& loop, std::int64_t& steps);
   /// Those of that step.
@@ -299,6 +307,12 @@ struct Run::State {
   void swap_states(const plan::BoundLoop& loop, bool first_step);
   Expected<bool> end_step(std::uint32_t index, Watch& watch);
   Expected<void> finish_loop(std::uint32_t index);
+  /// The error of a loop that has taken all the steps it may take, if it is one.
+  [[nodiscard]] Expected<void> check_limit(std::uint32_t index) const;
+
+  // loop_code.cpp
+  /// Looks at limits while a loop is compiled; nothing where they are none.
+  [[nodiscard]] plan::MayGoOn while_compiling(std::uint32_t index, Watch& watch);
   /// Whether so many steps pay for one function, or those that were stepped before.
   [[nodiscard]] bool pays_whole(std::uint32_t index, std::int64_t steps) const;
   /// Runs the loop as one compiled call if it is one that pays for that now; whether it did.
@@ -337,9 +351,6 @@ struct Run::State {
                                    Watch& watch);
   void end_worker();
   Expected<void> adopt(std::uint32_t index, std::vector<StepResults> results);
-
-  /// The error of a loop that has taken all the steps it may take, if it is one.
-  [[nodiscard]] Expected<void> check_limit(std::uint32_t index) const;
 };
 
 template <class T>
