@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
 
 #include "expr/apply.h"
 #include "expr/checkpoint.h"
 #include "expr/loop.h"
 #include "expr/loop_updates.h"
+#include "expr/scan_taps.h"
 #include "expr/shared.h"
 #include "expr/substitute.h"
 #include "ir/loop_ports.h"
@@ -22,41 +22,18 @@ namespace {
 
 using expr::Node;
 using expr::Replacements;
+using expr::ScanState;
 using expr::StaticType;
 
-/// Up to so many steps that taps look back, each is a port of the loop, which keeps them in
-/// registers: measured.
-constexpr std::int64_t kMostPorts = 16;
-/// Beyond, the rows that an output begins with are a tensor that somebody must have.
-constexpr std::int64_t kFarthest = std::int64_t{1} << 40;
 /// What a number of steps is at most where more of them would turn around.
 constexpr std::int64_t kMostSteps = ir::kEndlessTripCount - 1;
-
-std::int64_t earliest(const std::vector<std::int64_t>& taps) {
-  return std::min<std::int64_t>(0, *std::ranges::min_element(taps));
-}
-std::int64_t latest(const std::vector<std::int64_t>& taps) {
-  return std::max<std::int64_t>(0, *std::ranges::max_element(taps));
-}
 
 /// Whether that is known before anything runs.
 bool is_one_element(const Expr& x) {
   return std::ranges::all_of(x.sizes(), [](std::int64_t size) { return size == 1; });
 }
 
-StaticType row_type(const Expr& rows) {
-  StaticType type = expr::type_of(rows);
-  type.sizes.erase(type.sizes.begin());
-  return type;
-}
-
 /// One scan while it is built. Errors are returned by the first part that finds one.
-/// "x" for the step's own row, where that is the only tap; "x[t-1]" where there are others.
-std::string slice_name(std::string name, const std::vector<std::int64_t>& taps, std::int64_t tap) {
-  if (taps.size() == 1 && tap == 0) return name;
-  return name + "[t" + (tap > 0 ? "+" : "") + (tap == 0 ? "" : std::to_string(tap)) + "]";
-}
-
 class Scan {
  public:
   Scan(const ScanOptions& options, const std::function<Step(const StepInputs&)>& step)
@@ -78,17 +55,6 @@ class Scan {
   }
 
  private:
-  struct State {
-    std::vector<std::int64_t> taps;
-    std::vector<Expr> args;  ///< none: steps do not read the output
-    std::vector<Expr> initial;
-    /// 0: the arguments are the rows that taps may see, oldest first. Otherwise there are three: a
-    /// ring of so many rows, where in it the oldest lies, and the row of the step before.
-    std::int64_t ring = 0;
-
-    [[nodiscard]] const Expr& last() const { return args.back(); }
-  };
-
   Expected<void> check() const {
     std::vector<Expr> all = options_.captured;
     for (const Sequence& sequence : options_.sequences) all.push_back(sequence.input);
@@ -108,39 +74,13 @@ class Scan {
     return {};
   }
 
-  /// What a step is given; errors say so where it is read elsewhere.
-  [[nodiscard]] Expr of_step(StaticType type, std::string name) const {
-    Expr made = expr::placeholder(std::move(type), std::move(name));
-    made.node()->place = place();
-    return made;
-  }
-
-  /// Windows of a sequence, one per tap; those of one sequence are equally long.
   Expected<void> add_sequences() {
     for (std::size_t i = 0; i < options_.sequences.size(); ++i) {
-      const auto& [input, taps] = options_.sequences[i];
-      const std::string name = input.name().empty() ? std::to_string(i) : "'" + input.name() + "'";
-      if (!input.defined()) return fail(Code::invalid_argument, "sequence {} is missing", name);
-      if (input.rank() == 0)
-        return fail(Code::invalid_argument,
-                    "sequence {} is a single number; a sequence has at least one axis", name);
-      if (taps.empty()) return fail(Code::invalid_argument, "sequence {} has no taps", name);
-      for (const std::int64_t tap : taps)
-        if (tap < -kFarthest || tap > kFarthest)
-          return fail(Code::unsupported, "sequence {} has tap {}; taps look {} steps away at most",
-                      name, tap, kFarthest);
-      const std::string own =
-          input.name().empty() ? "sequence " + std::to_string(i) : std::string(input.name());
-      const std::int64_t low = earliest(taps), high = latest(taps);
-      for (const std::int64_t tap : taps) {
-        Expr window = input;
-        if (low != high) {
-          const Expr stop = size(input, 0) - (high - tap);
-          window = subtensor(input, {Index::slice(Expr(tap - low), maximum(stop, 0))});
-        }
-        if (window.error() != nullptr) return *window.error();
-        slices_.push_back(of_step(row_type(window), slice_name(own, taps, tap)));
-        windows_.push_back(std::move(window));
+      SCANLOOM_TRY(std::vector<expr::ScanWindow> windows,
+                   expr::windows_of(i, options_.sequences[i], place()));
+      for (expr::ScanWindow& window : windows) {
+        windows_.push_back(std::move(window.rows));
+        slices_.push_back(std::move(window.slice));
       }
     }
     return {};
@@ -187,98 +127,19 @@ class Scan {
     return {};
   }
 
-  Expected<void> add_state(std::size_t i, const Initial& initial) {
-    State state{initial.taps, {}, {}};
-    if (!initial.value.defined()) {
-      states_.push_back({});
-      return {};
-    }
-    std::set<std::int64_t> distinct;
-    for (const std::int64_t tap : initial.taps) {
-      if (tap < -kFarthest)
-        return fail(Code::unsupported, "output {} has tap {}; taps look back {} steps at most", i,
-                    tap, kFarthest);
-      if (tap >= 0)
-        return fail(Code::invalid_argument,
-                    "output {} has tap {}; taps of outputs look back: they are negative", i, tap);
-      if (!distinct.insert(tap).second)
-        return fail(Code::invalid_argument, "output {} has tap {} twice", i, tap);
-    }
-    const std::int64_t depth = -earliest(initial.taps);
-    if (depth == 0) return fail(Code::invalid_argument, "output {} has no taps", i);
-    if (!initial.rows) {
-      state.initial.push_back(initial.value);
-    } else {
-      SCANLOOM_TRY(const Expr rows, enough_rows(i, initial.value, depth));
-      if (depth > kMostPorts) state.ring = depth;
-      SCANLOOM_CHECK_OK(split_rows(rows, depth, state));
-    }
-    for (const Expr& first : state.initial)
-      state.args.push_back(of_step(expr::type_of(first), initial.value.name()));
-    states_.push_back(std::move(state));
-    return {};
-  }
-
-  /// The initial rows, of which a run checks that there are enough.
-  [[nodiscard]] Expected<Expr> enough_rows(std::size_t i, const Expr& rows,
-                                           std::int64_t depth) const {
-    if (rows.rank() == 0)
-      return fail(Code::invalid_argument,
-                  "the initial value of output {} is a single number; taps back to {} need an axis "
-                  "of {} rows",
-                  i, -depth, depth);
-    const std::int64_t known = rows.sizes()[0];
-    if (known >= 0 && known < depth)
-      return fail(Code::invalid_argument,
-                  "the initial value of output {} has {} rows, taps back to {} need {}", i, known,
-                  -depth, depth);
-    if (known < 0) {
-      const std::string whose = rows.name().empty() ? "" : ", " + expr::describe(rows) + ",";
-      const Expr count = expr::told_as(
-          expr::apply(ops::check_equal_op,
-                      {minimum(size(rows, 0), expr::integer(depth)), expr::integer(depth)},
-                      {{"text", "the initial value of output " + std::to_string(i) + whose +
-                                    " has {} rows, its taps need {}"}}),
-          place());
-      return subtensor(rows, {Index::slice({}, count)});
-    }
-    return rows;
-  }
-
-  static Expected<void> split_rows(const Expr& rows, std::int64_t depth, State& state) {
-    if (state.ring == 0) {
-      for (std::int64_t row = 0; row < depth; ++row) state.initial.push_back(rows[Expr(row)]);
-    } else {
-      Expr ring = subtensor(rows, {Index::slice({}, Expr(depth))});
-      if (ring.error() == nullptr) ring.node()->outputs[0].sizes[0] = depth;
-      state.initial = {std::move(ring), expr::integer(0), rows[Expr(depth - 1)]};
-    }
-    if (const Expr* bad = expr::first_failed(state.initial)) return *bad->error();
-    return {};
-  }
-
-  /// What a step sees of the output `back` steps ago. The row of as many steps as the ring holds
-  /// lies where this step's goes.
-  static Expr row_before(const State& state, std::int64_t back) {
-    if (state.ring == 0) return state.args[state.args.size() - static_cast<std::size_t>(back)];
-    if (back == 1) return state.last();
-    const Expr &ring = state.args[0], &oldest = state.args[1];
-    const Expr ahead = oldest + (state.ring - back);
-    const Expr at = back == state.ring ? oldest : where(oldest < back, ahead, oldest - back);
-    return expr::apply(ops::gather_op, {ring, at}, {{"axis", 0}});
-  }
-
   Expected<void> add_states() {
-    for (std::size_t i = 0; i < options_.initial.size(); ++i)
-      SCANLOOM_CHECK_OK(add_state(i, options_.initial[i]));
+    for (std::size_t i = 0; i < options_.initial.size(); ++i) {
+      SCANLOOM_TRY(ScanState state, expr::scan_state(i, options_.initial[i], place()));
+      states_.push_back(std::move(state));
+    }
     return {};
   }
 
   /// Arguments in Theano's order.
   Expected<Step> take_step() {
     std::vector<Expr> all = slices_;
-    for (const State& state : states_)
-      for (const std::int64_t tap : state.taps) all.push_back(row_before(state, -tap));
+    for (const ScanState& state : states_)
+      for (const std::int64_t tap : state.taps) all.push_back(state.row_before(-tap));
     all.insert(all.end(), options_.captured.begin(), options_.captured.end());
     Step made = step_(StepInputs(options_, std::move(all)));
     std::vector<Expr> checked = made.outputs;
@@ -463,28 +324,15 @@ class Scan {
   /// The carried ports of an output, oldest first, and the stacked one.
   void add_ports(expr::LoopSpec& spec, const Expr& output, std::size_t i, std::vector<Expr>& next,
                  std::vector<Expr>& rows) const {
-    const State& state = states_[i];
+    const ScanState& state = states_[i];
     for (std::size_t k = 0; k < state.args.size(); ++k) {
       spec.operands.push_back(state.initial[k]);
       spec.args.push_back(state.args[k]);
-      next.push_back(k + 1 == state.args.size() ? output
-                     : state.ring == 0          ? state.args[k + 1]
-                     : k == 0                   ? ring_with(state, output)
-                                                : next_place(state));
+      next.push_back(state.next(k, output));
     }
     spec.facts.state_of_row.push_back(state.args.empty() ? -1 : static_cast<int>(next.size()) - 1);
     spec.facts.ports.stacked.emplace_back();
     rows.push_back(output);
-  }
-
-  static Expr ring_with(const State& state, const Expr& output) {
-    return expr::apply(ops::scatter_nd_op, {state.args[0], shape_of({state.args[1]}), output},
-                       {{"reduction", "none"}});
-  }
-
-  static Expr next_place(const State& state) {
-    const Expr &oldest = state.args[1], next = oldest + 1;
-    return where(next < state.ring, next, expr::integer(0));
   }
 
   static ScanResult results(const std::vector<Expr>& loop, const Step& made, std::size_t carried) {
@@ -502,59 +350,12 @@ class Scan {
   bool backwards_ = options_.backwards;
   std::vector<Expr> windows_, slices_;
   Expr steps_;
-  std::vector<State> states_;
+  std::vector<ScanState> states_;
   std::vector<Expr> update_args_;
   Replacements hidden_, leaves_;
 };
 
 }  // namespace
-
-StepInputs::StepInputs(const ScanOptions& options, std::vector<Expr> all)
-    : options_(options), all_(std::move(all)) {
-  std::size_t at = 0;
-  for (const Sequence& sequence : options_.sequences) {
-    const std::size_t taps = sequence.taps.size();
-    slices_.push_back(taps == 1 ? all_[at]
-                                : expr::failed(fail(Code::invalid_argument,
-                                                    "sequence {} has {} taps: say which, with "
-                                                    "sequence({}, tap)",
-                                                    slices_.size(), taps, slices_.size())));
-    at += taps;
-  }
-  none_ = expr::failed(fail(Code::invalid_argument, "there are {} sequences, numbered from 0",
-                            options_.sequences.size()));
-}
-
-const Expr& StepInputs::operator[](std::size_t sequence) const {
-  return sequence < slices_.size() ? slices_[sequence] : none_;
-}
-
-Expr StepInputs::sequence(std::size_t sequence, std::int64_t tap) const {
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < sequence && i < options_.sequences.size(); ++i)
-    at += options_.sequences[i].taps.size();
-  if (sequence < options_.sequences.size())
-    for (std::size_t i = 0; i < options_.sequences[sequence].taps.size(); ++i)
-      if (options_.sequences[sequence].taps[i] == tap) return all_[at + i];
-  return expr::failed(
-      fail(Code::invalid_argument, "there is no tap {} of sequence {}", tap, sequence));
-}
-
-Expr StepInputs::state(std::size_t output, std::int64_t tap) const {
-  std::size_t at = 0;
-  for (const Sequence& sequence : options_.sequences) at += sequence.taps.size();
-  for (std::size_t i = 0; i < output && i < options_.initial.size(); ++i)
-    at += options_.initial[i].taps.size();
-  if (output < options_.initial.size())
-    for (std::size_t i = 0; i < options_.initial[output].taps.size(); ++i)
-      if (options_.initial[output].taps[i] == tap) return all_[at + i];
-  return expr::failed(fail(Code::invalid_argument, "there is no tap {} of output {}", tap, output));
-}
-
-Expr StepInputs::captured(std::size_t i) const {
-  if (i < options_.captured.size()) return all_[all_.size() - options_.captured.size() + i];
-  return expr::failed(fail(Code::invalid_argument, "there is no captured value {}", i));
-}
 
 ScanResult scan_steps(const ScanOptions& options,
                       const std::function<Step(const StepInputs&)>& step) {
