@@ -8,20 +8,18 @@
 #include <vector>
 
 #include "base/thread_pool.h"
-#include "kernels/kernel.h"
+#include "kernels/lstm_weights.h"
 #include "kernels/simd.h"
 
 namespace scanloom::kernels {
 namespace {
 
+using Schedule = LstmSchedule;
+using Weights = LstmWeights;
 using tensor::Call;
 using tensor::Operand;
 using tensor::Status;
 
-enum Input : int { kX, kW, kR, kB, kLens, kInitialH, kInitialC, kP };
-enum Attribute : std::size_t { kDirection, kHidden, kLayout, kInputForget, kClip, kActivations };
-
-constexpr std::int64_t kTaskRows = 16;
 // Rows of x that one product should have, so that W is read once for all of them: more of them
 // where W and R, which take turns in the second cache, are large.
 constexpr std::int64_t kProductRows = 32, kProductRowsOfLarge = 128;
@@ -35,73 +33,6 @@ constexpr std::int64_t kWorkBetweenQuestions = 200'000;
 // Weights of one step from which on threads share its units.
 constexpr std::int64_t kSharedFloats = 100'000;
 
-// One direction's weights as a step wants them: W and R in panels, Wb + Rb.
-struct Weights {
-  const float *w = nullptr, *r = nullptr, *bias = nullptr;
-};
-
-struct Schedule {
-  const SimdTables* simd = nullptr;
-  bool batch_first = false, reverse = false;
-  std::int64_t steps = 0, batch = 0, input = 0, hidden = 0, directions = 1;
-  std::int64_t units = 0;              ///< hidden, rounded up to whole vectors
-  std::int64_t chunk = 1;              ///< steps whose products with x are made together
-  bool beside = false;                 ///< they may be made beside the steps before
-  std::int64_t weights_floats = 0;     ///< of one direction
-  std::int64_t task_floats = 0;        ///< of scratch
-  std::shared_ptr<const void> packed;  ///< null: weights are packed at the start of every call
-
-  [[nodiscard]] std::int64_t tasks_per_direction() const {
-    return (batch + kTaskRows - 1) / kTaskRows;
-  }
-  [[nodiscard]] Weights weights(const float* all, std::int64_t direction) const {
-    const float* w = all + direction * weights_floats;
-    return {w, w + 4 * units * input, w + 4 * units * (input + hidden)};
-  }
-};
-
-// Column `column` of the packed matrices is this row of W, R or the biases; -1: padding.
-std::int64_t row_of_column(const Schedule& plan, std::int64_t column) {
-  const std::int64_t lanes = plan.simd->f32.panel / 2;
-  const std::int64_t block = column / (4 * lanes), gate = column / lanes % 4;
-  const std::int64_t unit = block * lanes + column % lanes;
-  return unit < plan.hidden ? gate * plan.hidden + unit : -1;
-}
-
-// Rows of `from` become columns of panels, k rows deep.
-void pack_matrix(const Schedule& plan, const float* from, std::int64_t row_stride,
-                 std::int64_t k_stride, std::int64_t k, float* to) {
-  const std::int64_t panel = plan.simd->f32.panel;
-  for (std::int64_t column = 0; column < 4 * plan.units; ++column) {
-    const std::int64_t row = row_of_column(plan, column);
-    float* at = to + column / panel * panel * k + column % panel;
-    for (std::int64_t i = 0; i < k; ++i)
-      at[i * panel] = row < 0 ? 0 : from[row * row_stride + i * k_stride];
-  }
-}
-
-struct Source {
-  const float* data = nullptr;
-  const Operand* operand = nullptr;
-};
-
-void pack_direction(const Schedule& plan, const Source& w, const Source& r, const Source& b,
-                    std::int64_t d, float* to) {
-  const std::int64_t *ws = w.operand->strides, *rs = r.operand->strides;
-  pack_matrix(plan, w.data + d * ws[0], ws[1], ws[2], plan.input, to);
-  to += 4 * plan.units * plan.input;
-  pack_matrix(plan, r.data + d * rs[0], rs[1], rs[2], plan.hidden, to);
-  to += 4 * plan.units * plan.hidden;
-  for (std::int64_t column = 0; column < 4 * plan.units; ++column) {
-    const std::int64_t row = row_of_column(plan, column);
-    to[column] = 0;
-    if (row < 0 || b.data == nullptr) continue;
-    const float* biases = b.data + d * b.operand->strides[0];
-    to[column] = biases[row * b.operand->strides[1]] +
-                 biases[(4 * plan.hidden + row) * b.operand->strides[1]];
-  }
-}
-
 // All steps of some rows in one direction.
 class Task {
  public:
@@ -113,8 +44,8 @@ class Task {
         d_(direction),
         first_(first_row),
         threads_(threads),
-        rows_(std::min(kTaskRows, plan.batch - first_row)) {
-    const std::int64_t state = kTaskRows * plan.units;
+        rows_(std::min(kLstmTaskRows, plan.batch - first_row)) {
+    const std::int64_t state = kLstmTaskRows * plan.units;
     h_ = scratch;
     c_ = scratch + 2 * state;
     xw_ = scratch + 3 * state;
@@ -282,18 +213,16 @@ Status run(const Call& call) noexcept {
   const float* all = static_cast<const float*>(plan.packed.get());
   if (all == nullptr) {
     const auto source = [&](int i) {
-      return call.has(i) ? Source{call.in(i).data<const float>(), &call.in(i)} : Source{};
+      return call.has(i) ? LstmSource{call.in(i).data<const float>(), &call.in(i)} : LstmSource{};
     };
-    for (std::int64_t d = 0; d < plan.directions; ++d)
-      pack_direction(plan, source(kW), source(kR), source(kB), d,
-                     scratch + d * plan.weights_floats);
+    pack_lstm_weights(plan, source(kW), source(kR), source(kB), scratch);
     all = scratch;
     scratch += plan.directions * plan.weights_floats;
   }
   const std::int64_t each = plan.tasks_per_direction(), tasks = plan.directions * each;
   const auto work = [&](std::int64_t task, int threads) {
     const std::int64_t d = task / each;
-    Task(plan, call, plan.weights(all, d), d, task % each * kTaskRows,
+    Task(plan, call, plan.weights(all, d), d, task % each * kLstmTaskRows,
          scratch + task * plan.task_floats, threads)
         .run();
   };
@@ -343,7 +272,7 @@ Schedule plan_of(const PrepareCtx& ctx) {
   plan.directions = ctx.inputs[kW].dims[0];
   const std::int64_t lanes = plan.simd->f32.panel / 2;
   plan.units = rounded_up(plan.hidden, lanes);
-  const std::int64_t rows = std::min(plan.batch, kTaskRows);
+  const std::int64_t rows = std::min(plan.batch, kLstmTaskRows);
   plan.weights_floats = rounded_up(4 * plan.units * (plan.input + plan.hidden + 1), 16);
   const std::int64_t product_rows =
       plan.weights_floats > kLargeFloats ? kProductRowsOfLarge : kProductRows;
@@ -355,50 +284,16 @@ Schedule plan_of(const PrepareCtx& ctx) {
                 plan.steps >= 2 * kRowsAhead && x.strides[2] == 1 &&
                 4 * plan.units * plan.hidden >= kBesideFloats;
   plan.task_floats =
-      rounded_up(3 * kTaskRows * plan.units + plan.chunk * rows * 4 * plan.units, 16);
+      rounded_up(3 * kLstmTaskRows * plan.units + plan.chunk * rows * 4 * plan.units, 16);
   return plan;
-}
-
-std::shared_ptr<const void> pack_constants(const PrepareCtx& ctx, const Schedule& plan) {
-  const auto source = [&](std::size_t i) {
-    const bool present = i < ctx.inputs.size() && ctx.inputs[i].present();
-    return present ? Source{static_cast<const float*>(ctx.constants[i]), &ctx.inputs[i]} : Source{};
-  };
-  std::shared_ptr<float> to = packed_memory<float>(plan.directions * plan.weights_floats);
-  for (std::int64_t d = 0; d < plan.directions; ++d)
-    pack_direction(plan, source(kW), source(kR), source(kB), d, to.get() + d * plan.weights_floats);
-  return to;
-}
-
-bool weights_are_constant(const PrepareCtx& ctx) {
-  const bool has_bias = ctx.inputs.size() > kB && ctx.inputs[kB].present();
-  return ctx.packs != nullptr && ctx.constants[kW] != nullptr && ctx.constants[kR] != nullptr &&
-         (!has_bias || ctx.constants[kB] != nullptr);
-}
-
-// W alone does not tell which R and B it goes with.
-std::vector<std::int64_t> layout_of(const PrepareCtx& ctx, const Schedule& plan) {
-  std::vector<std::int64_t> layout{static_cast<std::int64_t>(ctx.isa), plan.directions, plan.input,
-                                   plan.hidden};
-  for (const std::size_t i : {kW, kR, kB}) {
-    if (i >= ctx.inputs.size() || !ctx.inputs[i].present()) continue;
-    layout.push_back(reinterpret_cast<std::intptr_t>(ctx.constants[i]));
-    layout.insert(layout.end(), ctx.inputs[i].strides, ctx.inputs[i].strides + ctx.inputs[i].rank);
-  }
-  return layout;
 }
 
 Prepared prepare(const PrepareCtx& ctx) {
   if (const char* why = why_not(ctx)) return Prepared::no(why);
   auto plan = std::make_shared<Schedule>(plan_of(ctx));
   std::int64_t floats = plan->directions * plan->tasks_per_direction() * plan->task_floats;
-  if (weights_are_constant(ctx)) {
-    plan->packed =
-        ctx.packs->get({ctx.constants[kW], static_cast<int>(KernelId::lstm), layout_of(ctx, *plan)},
-                       [&] { return pack_constants(ctx, *plan); });
-  } else {
-    floats += plan->directions * plan->weights_floats;
-  }
+  plan->packed = constant_lstm_weights(ctx, *plan);
+  if (!plan->packed) floats += plan->directions * plan->weights_floats;
   return {.state = std::move(plan),
           .scratch_bytes = floats * static_cast<std::int64_t>(sizeof(float))};
 }

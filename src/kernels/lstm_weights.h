@@ -1,0 +1,64 @@
+// What the kernel of LSTM layers knows of a layer, and its weights in the order in which steps read
+// them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "kernels/kernel.h"
+#include "kernels/simd.h"
+
+namespace scanloom::kernels {
+
+enum LstmInput : int { kX, kW, kR, kB, kLens, kInitialH, kInitialC, kP };
+enum LstmAttribute : std::size_t {
+  kDirection,
+  kHidden,
+  kLayout,
+  kInputForget,
+  kClip,
+  kActivations
+};
+
+/// Of the batch, that one task takes through all steps.
+inline constexpr std::int64_t kLstmTaskRows = 16;
+
+/// One direction's weights as a step wants them: W and R in panels, Wb + Rb.
+struct LstmWeights {
+  const float *w = nullptr, *r = nullptr, *bias = nullptr;
+};
+
+struct LstmSchedule {
+  const SimdTables* simd = nullptr;
+  bool batch_first = false, reverse = false;
+  std::int64_t steps = 0, batch = 0, input = 0, hidden = 0, directions = 1;
+  std::int64_t units = 0;              ///< hidden, rounded up to whole vectors
+  std::int64_t chunk = 1;              ///< steps whose products with x are made together
+  bool beside = false;                 ///< they may be made beside the steps before
+  std::int64_t weights_floats = 0;     ///< of one direction
+  std::int64_t task_floats = 0;        ///< of scratch
+  std::shared_ptr<const void> packed;  ///< null: weights are packed at the start of every call
+
+  [[nodiscard]] std::int64_t tasks_per_direction() const {
+    return (batch + kLstmTaskRows - 1) / kLstmTaskRows;
+  }
+  [[nodiscard]] LstmWeights weights(const float* all, std::int64_t direction) const {
+    const float* w = all + direction * weights_floats;
+    return {w, w + 4 * units * input, w + 4 * units * (input + hidden)};
+  }
+};
+
+/// An operand and its data; none: it is missing.
+struct LstmSource {
+  const float* data = nullptr;
+  const tensor::Operand* operand = nullptr;
+};
+
+/// All directions, plan.weights_floats apart.
+void pack_lstm_weights(const LstmSchedule& plan, const LstmSource& w, const LstmSource& r,
+                       const LstmSource& b, float* to);
+
+/// The same, once for all calls, where they are constant; else null.
+std::shared_ptr<const void> constant_lstm_weights(const PrepareCtx& ctx, const LstmSchedule& plan);
+
+}  // namespace scanloom::kernels
