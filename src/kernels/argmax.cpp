@@ -1,3 +1,4 @@
+// argmax: the search of arg_search.h for the greatest.
 #include "kernels/arg_search.h"
 
 namespace scanloom::kernels {

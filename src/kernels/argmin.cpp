@@ -1,3 +1,4 @@
+// argmin: the search of arg_search.h for the least.
 #include "kernels/arg_search.h"
 
 namespace scanloom::kernels {

@@ -18,8 +18,8 @@ namespace scanloom::kernels {
 /// Rows and columns of a block: its rows of f64 fit into the first cache up to 256 columns.
 inline constexpr std::int64_t kMatrixBlock = 16;
 
-// Up to these sizes plain loops are quicker than vectors that are called: factorisations, solutions
-// for several right sides, and for one, of which vectors would hold one element each.
+/// Up to these sizes plain loops are quicker than vectors that are called: factorisations,
+/// solutions for several right sides, and for one, of which vectors would hold one element each.
 inline constexpr std::int64_t kSmallFactors = 8;
 inline constexpr std::int64_t kSmallTriangle = 4;
 inline constexpr std::int64_t kSmallTriangleOfOne = 64;

@@ -14,7 +14,7 @@ struct Bytes16 {
   std::uint64_t low, high;
 };
 
-// Joins axes that both sides walk in one stride; outermost first.
+/// Joins axes that both sides walk in one stride; outermost first.
 std::vector<Axis> joined(std::vector<Axis> axes) {
   std::ranges::stable_sort(
       axes, [](const Axis& a, const Axis& b) { return std::abs(a.to) > std::abs(b.to); });

@@ -1,3 +1,5 @@
+// The instructions of element programs as plain loops over columns: of those dtypes and operations
+// that no vectors are made for.
 #include <cmath>
 #include <concepts>
 #include <type_traits>
@@ -34,7 +36,7 @@ template <class T>
 T& at(std::byte* column, std::int64_t i) {
   return reinterpret_cast<T*>(column)[i];
 }
-// A feed's booleans may be any byte.
+/// A feed's booleans may be any byte.
 template <class T>
 T at(const std::byte* column, std::int64_t i) {
   if constexpr (std::same_as<T, bool>)
@@ -43,7 +45,7 @@ T at(const std::byte* column, std::int64_t i) {
     return reinterpret_cast<const T*>(column)[i];
 }
 
-// A captureless functor as a function over columns.
+/// A captureless functor as a function over columns.
 template <class Out, class In, class F>
 ElementFn unary(F) {
   return [](std::byte* out, const std::byte* a, const std::byte*, const std::byte*,

@@ -26,7 +26,7 @@ Status fail_outside(const Call& call, std::int64_t index, std::int64_t size) {
   return call.fail("index {} is outside an axis of {} elements", index, size);
 }
 
-// Blocks of one element.
+/// Blocks of one element.
 template <class Index, class T>
 Status run_elements(const Call& call) noexcept {
   const Schedule& plan = *static_cast<const Schedule*>(call.prepared);

@@ -20,20 +20,20 @@ using tensor::Call;
 using tensor::Operand;
 using tensor::Status;
 
-// Rows of x that one product should have, so that W is read once for all of them: more of them
-// where W and R, which take turns in the second cache, are large.
+/// Rows of x that one product should have, so that W is read once for all of them: more of them
+/// where W and R, which take turns in the second cache, are large.
 constexpr std::int64_t kProductRows = 32, kProductRowsOfLarge = 128;
 constexpr std::int64_t kLargeFloats = 16 * 1024;
 constexpr std::int64_t kThreadWork = 200'000;
-// Weights of one row's step from which on the products with x are made beside the steps before:
-// what stays in the first cache does not make the step wait.
+/// Weights of one row's step from which on the products with x are made beside the steps before:
+/// what stays in the first cache does not make the step wait.
 constexpr std::int64_t kBesideFloats = 8 * 1024;
-// Multiply-adds between two questions whether to stop: some 10 microseconds.
+/// Multiply-adds between two questions whether to stop: some 10 microseconds.
 constexpr std::int64_t kWorkBetweenQuestions = 200'000;
-// Weights of one step from which on threads share its units.
+/// Weights of one step from which on threads share its units.
 constexpr std::int64_t kSharedFloats = 100'000;
 
-// All steps of some rows in one direction.
+/// All steps of some rows in one direction.
 class Task {
  public:
   Task(const Schedule& plan, const Call& call, const Weights& weights, std::int64_t direction,
@@ -115,7 +115,7 @@ class Task {
       for (std::int64_t j = 0; j < plan_.hidden; ++j) to[j * stride] = from[j];
   }
 
-  // xw for `count` steps: one product where the rows of all of them are evenly spaced.
+  /// xw for `count` steps: one product where the rows of all of them are evenly spaced.
   void project(std::int64_t first, std::int64_t count) {
     const Operand& x = call_.in(kX);
     const std::int64_t step_stride = x.strides[plan_.batch_first ? 1 : 0];
@@ -142,8 +142,8 @@ class Task {
     }
   }
 
-  // The steps from `first` on are to make what project() would have made of a chunk beginning
-  // there.
+  /// The steps from `first` on are to make what project() would have made of a chunk beginning
+  /// there.
   void make_beside(std::int64_t first) {
     if (!beside_ || plan_.steps - first < kRowsAhead) {
       step_.beside = {};
@@ -161,11 +161,11 @@ class Task {
                     .panels = 4 * plan_.units / plan_.simd->f32.panel};
   }
 
-  // Products with x alone would have all threads.
+  /// Products with x alone would have all threads.
   [[nodiscard]] bool shares_units() const {
     return threads_ > 1 && 4 * plan_.units * plan_.hidden >= kSharedFloats;
   }
-  // Each thread has the weights of its units in its own cache.
+  /// Each thread has the weights of its units in its own cache.
   void take_step() const {
     if (!shares_units()) return plan_.simd->lstm_step(step_);
     parallel_for((step_.last_block + 1) / 2, threads_, [&](std::int64_t pair) {
@@ -176,8 +176,8 @@ class Task {
     });
   }
 
-  // Between steps little of what a step needs changes; to fill it anew costs a fifth of a small
-  // step.
+  /// Between steps little of what a step needs changes; to fill it anew costs a fifth of a small
+  /// step.
   void step(std::int64_t k, const float* xw) {
     const Operand& y = call_.out(0);
     const std::int64_t* s = y.strides;

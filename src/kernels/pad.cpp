@@ -18,10 +18,10 @@ using tensor::Status;
 
 enum Input : std::size_t { kX, kPads, kValue, kAxes };
 
-// Elements of the result along this have no source.
+/// Elements of the result along this have no source.
 constexpr std::int64_t kOutside = -1;
-// Tables of sources that have more entries than this, all together, are left to the reference
-// kernel: they are made when binding, and no limit of a run counts them.
+/// Tables of sources that have more entries than this, all together, are left to the reference
+/// kernel: they are made when binding, and no limit of a run counts them.
 constexpr std::int64_t kMostSources = std::int64_t{1} << 22;
 
 struct Axis {
@@ -35,7 +35,7 @@ struct Schedule {
   std::int64_t rows = 1;
 };
 
-// Which element of an axis stands at a place that may lie outside. Precondition: size > 0.
+/// Which element of an axis stands at a place that may lie outside. Precondition: size > 0.
 std::int64_t source_of(std::int64_t place, std::int64_t size, std::string_view mode) {
   if (place >= 0 && place < size) return place;
   if (mode == "constant") return kOutside;
@@ -99,7 +99,7 @@ std::int64_t integer_at(const Operand& operand, const void* data, std::int64_t i
                                      : static_cast<const std::int64_t*>(data)[at];
 }
 
-// Elements in front of the first one, per axis of x.
+/// Elements in front of the first one, per axis of x.
 std::vector<std::int64_t> begins_of(const PrepareCtx& ctx, bool has_axes) {
   const int rank = ctx.inputs[kX].rank;
   std::vector<std::int64_t> begins(static_cast<std::size_t>(rank), 0);

@@ -14,10 +14,10 @@ namespace {
 using tensor::Call;
 using tensor::Status;
 
-// Elements that one task takes when a call is shared among threads.
+/// Elements that one task takes when a call is shared among threads.
 constexpr std::int64_t kShare = 32 * 1024;
 
-// One function over whole operands. An argument is an input, or a constant (input < 0).
+/// One function over whole operands. An argument is an input, or a constant (input < 0).
 struct Direct {
   ElementFn fn = nullptr;
   std::int64_t count = 0;
@@ -32,7 +32,7 @@ struct Direct {
   }
 };
 
-// One argument, or one and a constant.
+/// One argument, or one and a constant.
 Status run_unary(const Call& call) noexcept {
   const Direct& direct = *static_cast<const Direct*>(call.prepared);
   direct.fn(call.out(0).data<std::byte>(), call.in(0).data<const std::byte>(),

@@ -11,7 +11,7 @@ namespace {
 using tensor::Operand;
 using tensor::Shape;
 
-// Below this, rows are too short to be windows of their own.
+/// Below this, rows are too short to be windows of their own.
 constexpr std::int64_t kShortRow = 64;
 
 struct Axis {
@@ -31,7 +31,7 @@ Shape strides_within(const Operand& operand, const Operand& result) {
                                    {result.dims, static_cast<std::size_t>(result.rank)});
 }
 
-// The axes of all operands, in the order in which the first result lies in memory, joined.
+/// The axes of all operands, in the order in which the first result lies in memory, joined.
 std::vector<Axis> axes_of(const std::vector<const Operand*>& operands, const Operand& result) {
   std::vector<Axis> axes;
   for (int i = 0; i < result.rank; ++i)

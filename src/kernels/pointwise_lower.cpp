@@ -1,3 +1,5 @@
+// An element program and the operands of a call become a plan: which functions run over which
+// columns, in which order.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -33,7 +35,7 @@ ElementFn copy_fn(int bytes) {
   }
 }
 
-// A value while steps are made; `column`s get their places at the end, when lifetimes are known.
+/// A value while steps are made; `column`s get their places at the end, when lifetimes are known.
 struct Value {
   enum class Kind : std::uint8_t { none, constant, column, input, output };
   Kind kind = Kind::none;

@@ -8,7 +8,7 @@ namespace {
 
 using tensor::Call;
 
-// Elements [start, start + count) of the window between their places and a column.
+/// Elements [start, start + count) of the window between their places and a column.
 template <class T, bool kGather>
 void move(const PointwisePlan& plan, const PointwiseOperand& operand, std::byte* base,
           std::int64_t start, std::int64_t count, std::byte* column) {
@@ -81,7 +81,7 @@ void spread(const Spread& what, std::byte* const* table, std::int64_t count) {
   }
 }
 
-// Constants and columns: the entries of the table that stay the same for a whole call.
+/// Constants and columns: the entries of the table that stay the same for a whole call.
 void fill_table(const PointwisePlan& plan, std::byte* scratch, std::byte** table) {
   for (std::size_t i = 0; i < plan.constants.size(); ++i)
     table[i] = const_cast<std::byte*>(reinterpret_cast<const std::byte*>(&plan.constants[i]));

@@ -28,7 +28,7 @@ enum Attribute : std::size_t { kKind, kAxes, kKeepdims };
 using Fold = Reduction::Fold;
 using Finish = Reduction::Finish;
 
-// Results made side by side.
+/// Results made side by side.
 constexpr std::int64_t kLanes = 16;
 constexpr std::int64_t kThreadElements = 256 * 1024;
 
@@ -115,7 +115,7 @@ W finish(const Schedule& plan, W sum) {
   return sum;
 }
 
-// f(first element of each row of reduced elements), in row-major order.
+/// f(first element of each row of reduced elements), in row-major order.
 template <class T, class F>
 void for_each_row(const Axes<Axis>& reduced, const T* x, F&& f) {
   std::array<std::int64_t, tensor::kMaxRank> index{};
@@ -134,7 +134,7 @@ void for_each_row(const Axes<Axis>& reduced, const T* x, F&& f) {
   }
 }
 
-// kStep: of x between lanes, when it is 1; 0: any. kCount: lanes, when they are all there; 0: any.
+/// kStep: of x between lanes, when it is 1; 0: any. kCount: lanes, when they are all there; 0: any.
 template <class T, Fold kFold, std::int64_t kStep, std::int64_t kCount>
 void lanes_of(const Schedule& plan, const T* x, T* y, std::int64_t lanes) {
   using W = Wide<T>;
@@ -155,7 +155,7 @@ void lanes_of(const Schedule& plan, const T* x, T* y, std::int64_t lanes) {
     y[j * plan.lane.y] = tensor::narrow<T>(finish(plan, sums[static_cast<std::size_t>(j)]));
 }
 
-// One result. Extremes do not depend on the order, so they are taken in lanes of neighbours.
+/// One result. Extremes do not depend on the order, so they are taken in lanes of neighbours.
 template <class T, Fold kFold>
 void single(const Schedule& plan, const T* x, T* y) {
   using W = Wide<T>;
@@ -224,7 +224,7 @@ BlockFn block_fn(DType dtype, const Reduction& kind) {
   return nullptr;
 }
 
-// All results of one index of the kept axes.
+/// All results of one index of the kept axes.
 void run_lanes(const Schedule& plan, const Call& call, std::int64_t index) {
   std::int64_t x_at = 0, y_at = 0;
   for (std::size_t i = plan.kept.count; i-- > 0;) {

@@ -1,3 +1,5 @@
+// Walks the module, region by region, and makes the Binding; what a node becomes stands in the
+// other files of Binder (binder.h).
 #include <algorithm>
 #include <limits>
 
