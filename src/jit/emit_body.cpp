@@ -33,6 +33,22 @@ class BodyEmitter : BodyBuilder {
   void emit() {
     llvm::BasicBlock* const entry = block("entry");
     builder_.SetInsertPoint(entry);
+    emit_entry();
+    llvm::BasicBlock* const steps = block("steps");
+    builder_.CreateBr(steps);
+    builder_.SetInsertPoint(steps);
+    llvm::PHINode* const step = builder_.CreatePHI(builder_.getInt64Ty(), 2, "step");
+    step->addIncoming(function_->getArg(1), entry);
+    open_steps_.push_back(step);
+    llvm::Value* const goes_on = emit_step();
+    llvm::Value* const next = builder_.CreateAdd(step, builder_.getInt64(1));
+    step->addIncoming(next, builder_.GetInsertBlock());
+    emit_end(steps, next, goes_on);
+  }
+
+ private:
+  /// What all steps use: slots, numbers, the code's own memory.
+  void emit_entry() {
     calls_ = field(offsetof(BodyFrame, calls));
     slots_ = field(offsetof(BodyFrame, slots));
     collect_slots();
@@ -46,12 +62,10 @@ class BodyEmitter : BodyBuilder {
     }
     for (const std::int64_t bytes : source_.locals) target_.locals.push_back(local(bytes));
     for (const LocalState& state : source_.states) copy(state, place_of(state), now(state));
-    llvm::BasicBlock* const steps = block("steps");
-    builder_.CreateBr(steps);
-    builder_.SetInsertPoint(steps);
-    llvm::PHINode* const step = builder_.CreatePHI(builder_.getInt64Ty(), 2, "step");
-    step->addIncoming(function_->getArg(1), entry);
-    open_steps_.push_back(step);
+  }
+
+  /// Returns whether the loop's condition lets another step follow; null: it has none.
+  llvm::Value* emit_step() {
     if (source_.timed)
       emit_timed(source_.statements);
     else
@@ -60,8 +74,11 @@ class BodyEmitter : BodyBuilder {
     move_slots(source_.moves);
     swap_slots();
     for (const LocalState& state : source_.states) copy(state, then(state), now(state));
-    llvm::Value* const next = builder_.CreateAdd(step, builder_.getInt64(1));
-    step->addIncoming(next, builder_.GetInsertBlock());
+    return goes_on;
+  }
+
+  /// Another step, or the return.
+  void emit_end(llvm::BasicBlock* steps, llvm::Value* next, llvm::Value* goes_on) {
     llvm::Value* result = function_->getArg(2);
     llvm::Value* again = builder_.CreateICmpSLT(next, function_->getArg(2));
     if (spends_time_) {
@@ -82,7 +99,6 @@ class BodyEmitter : BodyBuilder {
     builder_.CreateRet(result);
   }
 
- private:
   llvm::Value* slot_of_run(std::int32_t index) {
     return place(slots_, static_cast<std::size_t>(index) * sizeof(std::byte*));
   }

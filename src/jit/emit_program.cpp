@@ -2,6 +2,9 @@
 
 #include <llvm/IR/Intrinsics.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "jit/emit_half.h"
 #include "jit/emit_math.h"
 
@@ -12,27 +15,29 @@ using tensor::ScalarInstr;
 using tensor::ScalarOp;
 
 bool is_supported(DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-    case DType::f64:
-    case DType::f16:
-    case DType::bf16:
-    case DType::i8:
-    case DType::i16:
-    case DType::i32:
-    case DType::i64:
-    case DType::u8:
-    case DType::u16:
-    case DType::u32:
-    case DType::u64:
-    case DType::boolean:
-      return true;
-    default:
-      return false;
-  }
+  static constexpr DType kSupported[] = {
+      DType::f32, DType::f64, DType::f16, DType::bf16, DType::i8,  DType::i16,    DType::i32,
+      DType::i64, DType::u8,  DType::u16, DType::u32,  DType::u64, DType::boolean};
+  return std::ranges::find(kSupported, dtype) != std::end(kSupported);
 }
 
 bool is_signed(DType dtype) { return dtype_kind(dtype) == DTypeKind::signed_int; }
+
+using Binary = llvm::Instruction::BinaryOps;
+using Predicate = llvm::CmpInst::Predicate;
+using IntrinsicId = llvm::Intrinsic::IndependentIntrinsics;
+
+/// What LLVM calls an operation that is one instruction of its own.
+template <class Code>
+struct Row {
+  ScalarOp op;
+  Code code;
+};
+template <class Code, std::size_t kRows>
+const Code* find(const Row<Code> (&rows)[kRows], ScalarOp op) {
+  const auto* const row = std::ranges::find(rows, op, &Row<Code>::op);
+  return row == std::end(rows) ? nullptr : &row->code;
+}
 
 /// Emits one instruction at a time; `dtype` is what it computes in.
 class Emitter {
@@ -91,57 +96,41 @@ class Emitter {
     return function ? emit_math(builder_, op, a, b) : real(op, a, b);
   }
 
-  llvm::Value* unary(llvm::Intrinsic::ID id, llvm::Value* a) {
-    return builder_.CreateUnaryIntrinsic(id, a);
+  llvm::Value* real(ScalarOp op, llvm::Value* a, llvm::Value* b) {
+    static constexpr Row<Binary> kBinary[] = {{ScalarOp::add, llvm::Instruction::FAdd},
+                                              {ScalarOp::sub, llvm::Instruction::FSub},
+                                              {ScalarOp::mul, llvm::Instruction::FMul},
+                                              {ScalarOp::div, llvm::Instruction::FDiv}};
+    static constexpr Row<Predicate> kComparisons[] = {
+        {ScalarOp::equal, llvm::CmpInst::FCMP_OEQ},
+        {ScalarOp::less, llvm::CmpInst::FCMP_OLT},
+        {ScalarOp::less_equal, llvm::CmpInst::FCMP_OLE}};
+    static constexpr Row<IntrinsicId> kOfOne[] = {
+        {ScalarOp::abs, llvm::Intrinsic::fabs},
+        {ScalarOp::sqrt, llvm::Intrinsic::sqrt},
+        {ScalarOp::floor, llvm::Intrinsic::floor},
+        {ScalarOp::ceil, llvm::Intrinsic::ceil},
+        {ScalarOp::trunc, llvm::Intrinsic::trunc},
+        {ScalarOp::round_even, llvm::Intrinsic::roundeven}};
+    static constexpr Row<IntrinsicId> kOfTwo[] = {{ScalarOp::min, llvm::Intrinsic::minimum},
+                                                  {ScalarOp::max, llvm::Intrinsic::maximum}};
+    if (const Binary* const code = find(kBinary, op)) return builder_.CreateBinOp(*code, a, b);
+    if (const Predicate* const code = find(kComparisons, op))
+      return builder_.CreateFCmp(*code, a, b);
+    if (const IntrinsicId* const id = find(kOfOne, op))
+      return builder_.CreateUnaryIntrinsic(*id, a);
+    if (const IntrinsicId* const id = find(kOfTwo, op))
+      return builder_.CreateBinaryIntrinsic(*id, a, b);
+    if (op == ScalarOp::neg) return builder_.CreateFNeg(a);
+    if (op == ScalarOp::sign) return sign_of(a);
+    if (op == ScalarOp::is_nan) return builder_.CreateFCmpUNO(a, a);
+    if (op != ScalarOp::is_inf) return nothing(a);
+    return builder_.CreateFCmpOEQ(builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a),
+                                  llvm::ConstantFP::getInfinity(a->getType()));
   }
 
-  llvm::Value* real(ScalarOp op, llvm::Value* a, llvm::Value* b) {
-    using llvm::Intrinsic::IndependentIntrinsics;
-    llvm::Constant* const zero = llvm::Constant::getNullValue(a->getType());
-    switch (op) {
-      case ScalarOp::add:
-        return builder_.CreateFAdd(a, b);
-      case ScalarOp::sub:
-        return builder_.CreateFSub(a, b);
-      case ScalarOp::mul:
-        return builder_.CreateFMul(a, b);
-      case ScalarOp::div:
-        return builder_.CreateFDiv(a, b);
-      case ScalarOp::min:
-        return builder_.CreateBinaryIntrinsic(IndependentIntrinsics::minimum, a, b);
-      case ScalarOp::max:
-        return builder_.CreateBinaryIntrinsic(IndependentIntrinsics::maximum, a, b);
-      case ScalarOp::neg:
-        return builder_.CreateFNeg(a);
-      case ScalarOp::abs:
-        return unary(IndependentIntrinsics::fabs, a);
-      case ScalarOp::sign:
-        return sign_of(a);
-      case ScalarOp::sqrt:
-        return unary(IndependentIntrinsics::sqrt, a);
-      case ScalarOp::floor:
-        return unary(IndependentIntrinsics::floor, a);
-      case ScalarOp::ceil:
-        return unary(IndependentIntrinsics::ceil, a);
-      case ScalarOp::trunc:
-        return unary(IndependentIntrinsics::trunc, a);
-      case ScalarOp::round_even:
-        return unary(IndependentIntrinsics::roundeven, a);
-      case ScalarOp::equal:
-        return builder_.CreateFCmpOEQ(a, b);
-      case ScalarOp::less:
-        return builder_.CreateFCmpOLT(a, b);
-      case ScalarOp::less_equal:
-        return builder_.CreateFCmpOLE(a, b);
-      case ScalarOp::is_nan:
-        return builder_.CreateFCmpUNO(a, a);
-      case ScalarOp::is_inf:
-        return builder_.CreateFCmpOEQ(unary(IndependentIntrinsics::fabs, a),
-                                      llvm::ConstantFP::getInfinity(a->getType()));
-      default:
-        return zero;  // check_supported has refused the others
-    }
-  }
+  /// Of what check_supported has refused, or no operator asks for.
+  static llvm::Value* nothing(llvm::Value* a) { return llvm::Constant::getNullValue(a->getType()); }
 
   /// +0 for both zeros, NaN for NaN.
   llvm::Value* sign_of(llvm::Value* a) {
@@ -198,67 +187,47 @@ class Emitter {
   }
 
   llvm::Value* integer(ScalarOp op, DType dtype, llvm::Value* a, llvm::Value* b) {
+    static constexpr Row<Binary> kBinary[] = {{ScalarOp::add, llvm::Instruction::Add},
+                                              {ScalarOp::sub, llvm::Instruction::Sub},
+                                              {ScalarOp::mul, llvm::Instruction::Mul},
+                                              {ScalarOp::bit_and, llvm::Instruction::And},
+                                              {ScalarOp::logical_and, llvm::Instruction::And},
+                                              {ScalarOp::bit_or, llvm::Instruction::Or},
+                                              {ScalarOp::logical_or, llvm::Instruction::Or},
+                                              {ScalarOp::bit_xor, llvm::Instruction::Xor},
+                                              {ScalarOp::logical_xor, llvm::Instruction::Xor}};
+    if (const Binary* const code = find(kBinary, op)) return builder_.CreateBinOp(*code, a, b);
+    if (op == ScalarOp::div || op == ScalarOp::mod_floor || op == ScalarOp::mod_trunc)
+      return guarded_divide(op, dtype, a, b);
+    if (op == ScalarOp::shift_left || op == ScalarOp::shift_right) return shift(op, dtype, a, b);
+    if (op == ScalarOp::bit_not || op == ScalarOp::logical_not) return builder_.CreateNot(a);
+    if (op == ScalarOp::neg) return builder_.CreateNeg(a);
+    if (op == ScalarOp::equal) return builder_.CreateICmpEQ(a, b);
+    if (op == ScalarOp::sign || op == ScalarOp::abs) return of_sign(op, dtype, a);
+    if (op == ScalarOp::floor || op == ScalarOp::ceil || op == ScalarOp::trunc ||
+        op == ScalarOp::round_even)
+      return a;
     const bool sign = is_signed(dtype);
+    if (op == ScalarOp::less_equal)
+      return sign ? builder_.CreateICmpSLE(a, b) : builder_.CreateICmpULE(a, b);
+    llvm::Value* const less = sign ? builder_.CreateICmpSLT(a, b) : builder_.CreateICmpULT(a, b);
+    if (op == ScalarOp::min) return builder_.CreateSelect(less, a, b);
+    if (op == ScalarOp::max) return builder_.CreateSelect(less, b, a);
+    return op == ScalarOp::less ? less : nothing(a);
+  }
+
+  /// Sign or absolute value of integers.
+  llvm::Value* of_sign(ScalarOp op, DType dtype, llvm::Value* a) {
     llvm::Constant* const zero = llvm::Constant::getNullValue(a->getType());
-    switch (op) {
-      case ScalarOp::add:
-        return builder_.CreateAdd(a, b);
-      case ScalarOp::sub:
-        return builder_.CreateSub(a, b);
-      case ScalarOp::mul:
-        return builder_.CreateMul(a, b);
-      case ScalarOp::div:
-      case ScalarOp::mod_floor:
-      case ScalarOp::mod_trunc:
-        return guarded_divide(op, dtype, a, b);
-      case ScalarOp::min:
-        return builder_.CreateSelect(
-            sign ? builder_.CreateICmpSLT(a, b) : builder_.CreateICmpULT(a, b), a, b);
-      case ScalarOp::max:
-        return builder_.CreateSelect(
-            sign ? builder_.CreateICmpSLT(a, b) : builder_.CreateICmpULT(a, b), b, a);
-      case ScalarOp::neg:
-        return builder_.CreateNeg(a);
-      case ScalarOp::sign: {
-        llvm::Value* const above = builder_.CreateICmpUGT(a, zero);
-        return sign ? builder_.CreateSelect(builder_.CreateICmpSLT(a, zero),
-                                            llvm::ConstantInt::getAllOnesValue(a->getType()),
-                                            builder_.CreateZExt(above, a->getType()))
-                    : builder_.CreateZExt(above, a->getType());
-      }
-      case ScalarOp::abs:
-        return sign ? builder_.CreateSelect(builder_.CreateICmpSLT(a, zero), builder_.CreateNeg(a),
-                                            a)
-                    : a;
-      case ScalarOp::floor:
-      case ScalarOp::ceil:
-      case ScalarOp::trunc:
-      case ScalarOp::round_even:
-        return a;
-      case ScalarOp::bit_and:
-      case ScalarOp::logical_and:
-        return builder_.CreateAnd(a, b);
-      case ScalarOp::bit_or:
-      case ScalarOp::logical_or:
-        return builder_.CreateOr(a, b);
-      case ScalarOp::bit_xor:
-      case ScalarOp::logical_xor:
-        return builder_.CreateXor(a, b);
-      case ScalarOp::bit_not:
-      case ScalarOp::logical_not:
-        return builder_.CreateNot(a);
-      case ScalarOp::shift_left:
-      case ScalarOp::shift_right:
-        return shift(op, dtype, a, b);
-      case ScalarOp::equal:
-        return builder_.CreateICmpEQ(a, b);
-      case ScalarOp::less:
-        return sign ? builder_.CreateICmpSLT(a, b) : builder_.CreateICmpULT(a, b);
-      case ScalarOp::less_equal:
-        return sign ? builder_.CreateICmpSLE(a, b) : builder_.CreateICmpULE(a, b);
-      default:
-        return zero;  // check_supported has refused the others
-    }
+    const bool sign = is_signed(dtype);
+    if (op == ScalarOp::abs)
+      return sign ? builder_.CreateSelect(builder_.CreateICmpSLT(a, zero), builder_.CreateNeg(a), a)
+                  : a;
+    llvm::Value* const above = builder_.CreateICmpUGT(a, zero);
+    return sign ? builder_.CreateSelect(builder_.CreateICmpSLT(a, zero),
+                                        llvm::ConstantInt::getAllOnesValue(a->getType()),
+                                        builder_.CreateZExt(above, a->getType()))
+                : builder_.CreateZExt(above, a->getType());
   }
 
   /// NaN becomes 0 and what is out of range saturates, as everywhere.
@@ -292,7 +261,8 @@ class Emitter {
   unsigned width_;
 };
 
-/// Whether `op` has machine code for that dtype.
+/// Whether `op` has machine code for that dtype. All are named, so that a new one is not forgotten
+/// here.
 bool has_code(ScalarOp op, DType dtype) {
   switch (op) {
     case ScalarOp::sign:
@@ -310,9 +280,51 @@ bool has_code(ScalarOp op, DType dtype) {
     case ScalarOp::is_nan:
     case ScalarOp::is_inf:
       return is_real(dtype);
-    default:
-      return !tensor::is_function(op) || is_real(dtype);
+    case ScalarOp::exp:
+    case ScalarOp::expm1:
+    case ScalarOp::log:
+    case ScalarOp::log1p:
+    case ScalarOp::tanh:
+    case ScalarOp::sigmoid:
+    case ScalarOp::softplus:
+    case ScalarOp::sin:
+    case ScalarOp::cos:
+    case ScalarOp::asin:
+    case ScalarOp::acos:
+    case ScalarOp::atan:
+    case ScalarOp::sinh:
+    case ScalarOp::cosh:
+    case ScalarOp::asinh:
+    case ScalarOp::acosh:
+    case ScalarOp::atanh:
+    case ScalarOp::erf:
+    case ScalarOp::pow:
+      return is_real(dtype);
+    case ScalarOp::constant:
+    case ScalarOp::add:
+    case ScalarOp::sub:
+    case ScalarOp::mul:
+    case ScalarOp::div:
+    case ScalarOp::min:
+    case ScalarOp::max:
+    case ScalarOp::neg:
+    case ScalarOp::abs:
+    case ScalarOp::floor:
+    case ScalarOp::ceil:
+    case ScalarOp::trunc:
+    case ScalarOp::round_even:
+    case ScalarOp::equal:
+    case ScalarOp::less:
+    case ScalarOp::less_equal:
+    case ScalarOp::logical_and:
+    case ScalarOp::logical_or:
+    case ScalarOp::logical_xor:
+    case ScalarOp::logical_not:
+    case ScalarOp::select:
+    case ScalarOp::cast:
+      return true;
   }
+  return false;
 }
 
 }  // namespace
