@@ -83,12 +83,20 @@ Expected<void> Run::State::execute_from(std::uint32_t& at, const Limits& limits,
           return fault_error(binding->calls[index].node);
         break;
       }
-      case plan::Op::dynamic_call:
-        SCANLOOM_CHECK_OK(execute_dynamic(index, watch, profile));
+      case plan::Op::dynamic_call: {
+        const Timer timer(profile != nullptr ? &profile->dynamic_calls[index] : nullptr);
+        SCANLOOM_CHECK_OK(run_dynamic(index));
+        if (time_left < 0) [[unlikely]]
+          SCANLOOM_CHECK_OK(look_in_step(watch));
         break;
-      case plan::Op::object_call:
-        SCANLOOM_CHECK_OK(execute_object(index, watch, profile));
+      }
+      case plan::Op::object_call: {
+        const Timer timer(profile != nullptr ? &profile->object_calls[index] : nullptr);
+        SCANLOOM_CHECK_OK(run_object(index));
+        if (time_left < 0) [[unlikely]]
+          SCANLOOM_CHECK_OK(look_in_step(watch));
         break;
+      }
       case plan::Op::loop_begin: {
         SCANLOOM_TRY(at, come_to_loop(index, limits, watch, profile));
         continue;
@@ -144,22 +152,6 @@ Expected<void> Run::State::execute_from(std::uint32_t& at, const Limits& limits,
     }
     ++at;
   }
-}
-
-Expected<void> Run::State::execute_dynamic(std::uint32_t index, Watch& watch, Profile* profile) {
-  const Timer timer(profile != nullptr ? &profile->dynamic_calls[index] : nullptr);
-  SCANLOOM_CHECK_OK(run_dynamic(index));
-  if (time_left < 0) [[unlikely]]
-    return look_in_step(watch);
-  return {};
-}
-
-Expected<void> Run::State::execute_object(std::uint32_t index, Watch& watch, Profile* profile) {
-  const Timer timer(profile != nullptr ? &profile->object_calls[index] : nullptr);
-  SCANLOOM_CHECK_OK(run_object(index));
-  if (time_left < 0) [[unlikely]]
-    return look_in_step(watch);
-  return {};
 }
 
 Expected<std::uint32_t> Run::State::come_to_loop(std::uint32_t index, const Limits& limits,

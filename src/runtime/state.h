@@ -206,8 +206,6 @@ struct Run::State {
   /// From instruction `at` on, which becomes the one that has failed, if one does.
   Expected<void> execute_from(std::uint32_t& at, const Limits& limits, Watch& watch,
                               Profile* profile);
-  Expected<void> execute_dynamic(std::uint32_t index, Watch& watch, Profile* profile);
-  Expected<void> execute_object(std::uint32_t index, Watch& watch, Profile* profile);
   Expected<void> execute_compiled(std::uint32_t index, const Limits& limits, Watch& watch,
                                   Profile* profile);
   /// Watch::look behind that node, which may have taken long; errors name it.
