@@ -13,8 +13,6 @@ using tensor::Status;
 
 // Weights of a step that stay in the first cache do not make it wait.
 constexpr std::int64_t kLeastFloats = 9 * 1024;
-// Multiply-adds of a row from which on threads share it, as in multiply().
-constexpr std::int64_t kThreadWork = 100'000;
 // Blocks that one thread takes at a time.
 constexpr std::int64_t kTaskBlocks = 2;
 
@@ -111,7 +109,7 @@ void run_step(const OneStep& step, const Call& call, const ProductBeside<float>&
   const ProductBeside<float> own = share_beside(beside, simd.f32.panel, step.first_block,
                                                 step.first_block + step.blocks, step.all_blocks);
   Strip<float> s = strip_of(step, call);
-  if (call.max_threads > 1 && s.k * s.columns > kThreadWork) {
+  if (call.max_threads > 1 && s.k * s.columns > kLeastThreadWorkOfRow) {
     parallel_for((step.blocks + kTaskBlocks - 1) / kTaskBlocks, call.max_threads,
                  [&](std::int64_t task) {
                    const std::int64_t first = task * kTaskBlocks;
@@ -229,7 +227,7 @@ std::optional<BesideCalls> contract_beside(const PrepareCtx& all_ctx, const floa
     step->first_block = blocks;
     step->blocks = product->n / (2 * all->panel());
     blocks += step->blocks;
-    all->shared |= product->k * product->n > kThreadWork;
+    all->shared |= product->k * product->n > kLeastThreadWorkOfRow;
   }
   if (blocks == 0) return std::nullopt;
   BesideCalls calls{.first_rows = {.run = run_first_rows, .prepared = all},

@@ -23,7 +23,6 @@ using tensor::Status;
 constexpr std::int64_t kUnfoldedBytes = 256 * 1024;
 // Places for unfolded ranges, so that as many threads may work at once.
 constexpr std::int64_t kSlots = 8;
-constexpr std::int64_t kThreadWork = 200'000;
 
 struct Schedule {
   const ProductFns<float>* fns = nullptr;
@@ -154,7 +153,7 @@ Status run(const Call& call) noexcept {
   const Memory memory = prepare_memory(plan, call);
   const std::int64_t work =
       plan.k * plan.positions * plan.geometry.filters * plan.geometry.group * plan.geometry.batch;
-  const bool threads = call.max_threads > 1 && work > kThreadWork;
+  const bool threads = call.max_threads > 1 && work > kLeastThreadWork;
   if (!threads || tasks == 1) {
     for (std::int64_t task = 0; task < tasks; ++task)
       run_task(plan, call, memory, task, memory.unfolded, call.max_threads);

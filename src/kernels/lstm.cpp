@@ -24,7 +24,6 @@ using tensor::Status;
 /// where W and R, which take turns in the second cache, are large.
 constexpr std::int64_t kProductRows = 32, kProductRowsOfLarge = 128;
 constexpr std::int64_t kLargeFloats = 16 * 1024;
-constexpr std::int64_t kThreadWork = 200'000;
 /// Weights of one row's step from which on the products with x are made beside the steps before:
 /// what stays in the first cache does not make the step wait.
 constexpr std::int64_t kBesideFloats = 8 * 1024;
@@ -227,7 +226,7 @@ Status run(const Call& call) noexcept {
         .run();
   };
   const bool threads = call.max_threads > 1 && tasks > 1 &&
-                       plan.steps * plan.batch * plan.weights_floats > kThreadWork;
+                       plan.steps * plan.batch * plan.weights_floats > kLeastThreadWork;
   if (threads) {
     parallel_for(tasks, call.max_threads, [&](std::int64_t task) { work(task, 1); });
   } else {

@@ -15,9 +15,6 @@ constexpr std::int64_t kTaskRows = 96;
 constexpr std::int64_t kTaskColumnBytes = 2048;
 // B larger than this leaves the second cache between two strips; then blocks pay.
 constexpr std::int64_t kCachedBytes = 256 * 1024;
-// Multiply-adds below which a thread costs more than it brings: fewer for a single row, which waits
-// for memory.
-constexpr std::int64_t kThreadWork = 200'000, kThreadWorkOfRow = 100'000;
 
 template <class T>
 Strip<T> strip_of(const ProductFns<T>& fns, const Product<T>& p) {
@@ -125,7 +122,7 @@ void pack(const ProductFns<T>& fns, const MatrixB<T>& b, T* to, int max_threads)
     for (std::int64_t i = 0; i < b.k && count < fns.panel; ++i)
       std::fill(panel + i * fns.panel + count, panel + (i + 1) * fns.panel, T{0});
   };
-  const bool threads = max_threads > 1 && b.k * b.n > kThreadWork;
+  const bool threads = max_threads > 1 && b.k * b.n > kLeastThreadWork;
   if (threads) return parallel_for(panels, max_threads, pack_panel);
   for (std::int64_t index = 0; index < panels; ++index) pack_panel(index);
 }
@@ -136,8 +133,8 @@ void multiply(const ProductFns<T>& fns, const Product<T>& p, int max_threads) {
   constexpr std::int64_t kTaskColumns = kTaskColumnBytes / static_cast<std::int64_t>(sizeof(T));
   // One strip reads B once, in order: parts of it would only bring more beginnings.
   const bool small = p.m <= fns.rows || (p.m <= kTaskRows && p.b.n <= kTaskColumns);
-  const bool threads =
-      max_threads > 1 && p.m * p.b.n * p.b.k > (p.m == 1 ? kThreadWorkOfRow : kThreadWork);
+  const bool threads = max_threads > 1 &&
+                       p.m * p.b.n * p.b.k > (p.m == 1 ? kLeastThreadWorkOfRow : kLeastThreadWork);
   if (small && !threads) {
     if (p.m == 1)
       whole.backwards =

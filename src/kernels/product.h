@@ -33,6 +33,10 @@ bool goes_backwards(const void* weights, std::int64_t bytes);
 
 inline constexpr int kMaxStripRows = 8;
 
+/// Multiply-adds below which a thread costs more than it brings: fewer for a single row, which
+/// waits for memory.
+inline constexpr std::int64_t kLeastThreadWork = 200'000, kLeastThreadWorkOfRow = 100'000;
+
 /// The functions of one instruction set.
 template <class T>
 struct ProductFns {
