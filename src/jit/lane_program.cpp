@@ -15,20 +15,16 @@ using tensor::ScalarOp;
 
 constexpr std::int64_t kWorkOfFunction = 30, kWorkOfHalf = 8;
 
-bool is_remainder(ScalarOp op) { return op == ScalarOp::mod_floor || op == ScalarOp::mod_trunc; }
-bool divides(ScalarOp op) { return op == ScalarOp::div || is_remainder(op); }
-
 std::int64_t work_of(const ScalarInstr& instr) {
   if (instr.op == ScalarOp::constant) return 0;
-  if (tensor::is_function(instr.op)) return kWorkOfFunction;
-  if (is_real(instr.dtype) && is_remainder(instr.op)) return kWorkOfFunction;
+  if (tensor::is_written_out(instr)) return kWorkOfFunction;
   return is_half(instr.dtype) ? kWorkOfHalf : 1;
 }
 
 /// Whether LLVM, or emit_math, takes the lanes of a vector apart.
 bool takes_lanes_apart(const tensor::ScalarProgram& program, const ScalarInstr& instr) {
   if (instr.op == ScalarOp::pow) return true;
-  if (!divides(instr.op) || is_real(instr.dtype)) return false;
+  if (!tensor::divides(instr.op) || is_real(instr.dtype)) return false;
   const auto divisor = static_cast<std::size_t>(instr.args[1]);
   const std::size_t inputs = program.inputs.size();
   return divisor < inputs || program.instrs[divisor - inputs].op != ScalarOp::constant;

@@ -56,6 +56,15 @@ inline constexpr double kNanosecondsPerElement = 0.5;
 /// Of f16 and bf16, which kernels widen and round one by one.
 inline constexpr double kNanosecondsPerHalf = 10;
 inline constexpr double kNanosecondsPerProduct = 0.0625;
+/// What a call takes for an element, all of it of f16 or bf16, or none.
+constexpr double nanoseconds_per_element(bool of_halves) {
+  return of_halves ? kNanosecondsPerHalf : kNanosecondsPerElement;
+}
+/// The same of calls that are one instruction each, on average over so many, of which `halves` are
+/// of f16 or bf16.
+constexpr double nanoseconds_per_element(double instructions, double halves) {
+  return kNanosecondsPerElement + kNanosecondsPerHalf * halves / instructions;
+}
 
 // Looks at limits inside of loops go by the steps before, which says nothing of a branch that was
 // not taken yet: what is dear is counted where it runs, by its estimate.

@@ -29,16 +29,9 @@ constexpr std::int64_t kElementsInARow = 6;
 /// Lanes of a block of the widest vectors; so few blocks of lanes stand one after the other.
 constexpr std::int64_t kLanesOfBlock = 32, kBlocksInARow = 4;
 
-bool is_remainder(ScalarOp op) { return op == ScalarOp::mod_floor || op == ScalarOp::mod_trunc; }
-
 /// Operations that LLVM emits lane by lane.
 bool is_per_lane(const ScalarInstr& instr) {
-  const bool divides = instr.op == ScalarOp::div || is_remainder(instr.op);
-  return instr.op == ScalarOp::pow || (divides && !is_real(instr.dtype));
-}
-
-bool is_function(const ScalarInstr& instr) {
-  return tensor::is_function(instr.op) || (is_remainder(instr.op) && is_real(instr.dtype));
+  return instr.op == ScalarOp::pow || (tensor::divides(instr.op) && !is_real(instr.dtype));
 }
 
 /// Calls f(nest) for each nest of the statement and of those inside.
@@ -100,9 +93,10 @@ class Counter {
                                            std::int64_t blocks, std::int64_t forms) const {
     std::int64_t operations = 0;
     for (const ScalarInstr& instr : program.instrs)
-      operations += forms * (is_per_lane(instr)   ? std::min<std::int64_t>(lanes, 64)
-                             : is_function(instr) ? operations_of_function(instr.op) * blocks
-                                                  : blocks);
+      operations +=
+          forms * (is_per_lane(instr)              ? std::min<std::int64_t>(lanes, 64)
+                   : tensor::is_written_out(instr) ? operations_of_function(instr.op) * blocks
+                                                   : blocks);
     return operations;
   }
 

@@ -36,6 +36,9 @@ struct Plan {
   PlanOptions options;
   mutable kernels::PackCache packs;
   mutable CodeCache<std::string, jit::CompiledLoop> loops;
+  /// By whole sources, compared to the last operand: where a shorter key left something out, or two
+  /// had the same fingerprint, one body's steps would run in another's code. Most comparisons end
+  /// at the first statement, and none is made per step.
   mutable CodeCache<jit::BodySource, jit::CompiledBody> bodies;
   mutable StepCounts steps;
 };

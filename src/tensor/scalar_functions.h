@@ -1,4 +1,5 @@
-// Which instructions are functions of base/math: the costly ones, written out in many operations.
+// What instructions cost, roughly: which are functions of base/math, the costly ones, written out
+// in many operations, and which divide.
 #pragma once
 
 #include "tensor/scalar.h"
@@ -31,6 +32,16 @@ constexpr bool is_function(ScalarOp op) {
     default:
       return false;
   }
+}
+
+constexpr bool is_remainder(ScalarOp op) {
+  return op == ScalarOp::mod_floor || op == ScalarOp::mod_trunc;
+}
+constexpr bool divides(ScalarOp op) { return op == ScalarOp::div || is_remainder(op); }
+
+/// Whether the instruction becomes many operations: a function, or the remainder of reals.
+constexpr bool is_written_out(const ScalarInstr& instr) {
+  return is_function(instr.op) || (is_remainder(instr.op) && is_real(instr.dtype));
 }
 
 }  // namespace scanloom::tensor
