@@ -174,7 +174,7 @@ bool Binder::make_beside(BoundLoop& loop, std::size_t port, const AllSteps& all)
     call.outputs = 2;
     replace_call(call, made->steps[i]);
   }
-  loop.rows_made +=
+  loop.notes.rows_made +=
       fmt::format("; rows of {} are made beside its steps", module_.describe(rows_value));
   return true;
 }

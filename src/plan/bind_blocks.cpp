@@ -99,8 +99,8 @@ Expected<void> Binder::bind_block(const RowMakers& makers, BoundLoop& loop) {
   set_location(scanned, rows);
   loop.blocks.ports[makers.port] = true;
   if (loop.blocks.steps == loop.blocks.rows) return {};
-  loop.rows_made += fmt::format("; rows of {} are made in blocks of {} steps",
-                                module_.describe(scanned), loop.blocks.steps);
+  loop.notes.rows_made += fmt::format("; rows of {} are made in blocks of {} steps",
+                                      module_.describe(scanned), loop.blocks.steps);
   return {};
 }
 

@@ -91,8 +91,8 @@ Expected<void> Binder::begin_loop(ir::NodeId id) {
   std::string why_not;
   if (bind_compiled(id, loop, initial, why_not)) return {};
   if (!loop.source)
-    loop.strategy = "stepped: " + (why_not.empty() ? std::string(kFewSteps) : why_not);
-  loop.why_not_whole = std::move(why_not);
+    loop.notes.strategy = "stepped: " + (why_not.empty() ? std::string(kFewSteps) : why_not);
+  loop.notes.why_not_whole = std::move(why_not);
   bind_carried(id, loop, initial, kept);
   SCANLOOM_CHECK_OK(bind_scanned(id, loop));
   bind_stacked(id, loop);
@@ -337,9 +337,9 @@ void Binder::find_independent_steps(BoundLoop& loop) {
         return port.slices.part > 1 && port.slices.part == port.slices.stride;
       });
   if (groups)
-    loop.remarks = fmt::format("; its steps are groups of {}", loop.scanned[0].slices.part);
-  loop.remarks += "; its steps are taken side by side where they are long";
-  loop.strategy += loop.remarks;
+    loop.notes.remarks = fmt::format("; its steps are groups of {}", loop.scanned[0].slices.part);
+  loop.notes.remarks += "; its steps are taken side by side where they are long";
+  loop.notes.strategy += loop.notes.remarks;
   loop.step_nanoseconds = whole_step_nanoseconds(loop);
   if (loop.inner_steps >= kLeastStepsApart)
     loop.why_no_body = fmt::format("holds loops of {} steps, which become code", loop.inner_steps);

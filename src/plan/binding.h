@@ -161,6 +161,14 @@ struct BoundStacked {
   bool apart = false;
 };
 
+/// What people are told of a loop (explain.cpp). Nothing that runs reads it.
+struct LoopNotes {
+  std::string strategy;       ///< "compiled" or "stepped", and why
+  std::string remarks;        ///< how else its steps are taken
+  std::string why_not_whole;  ///< why no function runs all steps; empty: they are few
+  std::string rows_made;      ///< of what it scans: where, if not before the loop
+};
+
 /// One loop. Without trip count it takes as many steps as there are slices; without these either it
 /// runs on its conditions, up to the step limit.
 struct BoundLoop {
@@ -199,11 +207,8 @@ struct BoundLoop {
   std::shared_ptr<StepCounts::Count> stepped;  ///< these, of earlier runs
   /// The steps do not depend on each other and may be taken side by side; by carried value.
   std::optional<std::vector<CarriedRole>> independent;
-  std::string rows_made;        ///< of what it scans: where, if not before the loop, for people
   double step_nanoseconds = 0;  ///< of these, about, with all loops inside
-  std::string remarks;          ///< how else its steps are taken, for people
-  std::string why_not_whole;    ///< why no function runs all steps, for people; empty: they are few
-  std::string strategy;         ///< "compiled" or "stepped", and why, for people
+  LoopNotes notes;
 };
 
 /// A part of a loop's body between instructions that cannot be machine code: [first, last), a run

@@ -56,7 +56,7 @@ void Binder::compile_bodies() {
     if (!body) continue;  // describe_strategy says why
     end = loop.exit;
     loop.body_code = *std::move(body);
-    loop.strategy = "compiled step by step: " + loop.body_code.code.target;
+    loop.notes.strategy = "compiled step by step: " + loop.body_code.code.target;
   }
 }
 
@@ -82,7 +82,7 @@ void Binder::compile_regions(BoundLoop& loop) {
     }
     if (!code) continue;
     region.code = *std::move(code);
-    loop.strategy = "compiled in parts: " + region.code.code.target;
+    loop.notes.strategy = "compiled in parts: " + region.code.code.target;
   }
 }
 

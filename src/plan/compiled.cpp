@@ -52,13 +52,13 @@ std::string key_of(const jit::LoopSource& source) {
   return key;
 }
 
-/// What a kernel takes, on average over the program's instructions.
-double nanoseconds_per_element(const tensor::ScalarProgram& program) {
+/// What kernels take, on average over the program's instructions.
+double nanoseconds_of(const tensor::ScalarProgram& program) {
   const auto count = static_cast<double>(std::max<std::size_t>(program.instrs.size(), 1));
   const auto halves = static_cast<double>(std::ranges::count_if(
       program.instrs,
       [](const tensor::ScalarInstr& instr) { return tensor::is_half(instr.dtype); }));
-  return kNanosecondsPerElement + kNanosecondsPerHalf * halves / count;
+  return nanoseconds_per_element(count, halves);
 }
 
 /// From how many steps on compiling the body, of so many nodes, pays: of each of many executions,
@@ -71,7 +71,7 @@ struct StepsThatPay {
     const auto lanes = static_cast<double>(body.lanes);
     const double compiling = loop_compile_nanoseconds(body.program.instrs.size(), states);
     const double step = static_cast<double>(std::max<std::size_t>(nodes, 1)) *
-                        (kNanosecondsPerCall + nanoseconds_per_element(body.program) * lanes);
+                        (kNanosecondsPerCall + nanoseconds_of(body.program) * lanes);
     in_all = static_cast<std::int64_t>(compiling / step) + 1;
     const double operations = std::max(instructions * lanes, 1.0);
     at_once = std::min(least, static_cast<std::int64_t>(kMinOperationsToCompile / operations) + 1);
@@ -137,13 +137,13 @@ bool Binder::bind_compiled(ir::NodeId id, BoundLoop& loop, const std::vector<Loc
   const std::string what =
       std::to_string(body.nodes.size()) + " nodes, " + std::to_string(source.lanes) + " lanes";
   if (std::string when = when_compiled(loop, source, pays, what); !when.empty()) {
-    loop.strategy = std::move(when);
+    loop.notes.strategy = std::move(when);
     loop.captured = std::move(bound.captured);
     loop.source = std::make_shared<const jit::LoopSource>(std::move(source));
     return false;
   }
   if (!compile_whole(source, bound, why_not)) return false;
-  bound.strategy = "compiled: " + what + ", " + bound.compiled.target;
+  bound.notes.strategy = "compiled: " + what + ", " + bound.compiled.target;
   emit_compiled(id, std::move(bound), initial);
   return true;
 }

@@ -13,8 +13,9 @@ namespace {
 
 std::string compiled_step_by_step(const BoundLoop& loop, const std::string& target) {
   const std::string text = "compiled step by step: " + target;
-  return loop.why_not_whole.empty() ? text
-                                    : text + "; not one program over lanes: " + loop.why_not_whole;
+  return loop.notes.why_not_whole.empty()
+             ? text
+             : text + "; not one program over lanes: " + loop.notes.why_not_whole;
 }
 
 /// Whether there is code of that body or part of one.
@@ -44,18 +45,18 @@ const BoundLoop* code_around(const Binding& binding, const BoundLoop& loop) {
 
 std::string strategy_of_body(const Plan& plan, const Binding& binding, const BoundLoop& loop) {
   const Expected<Body> body = describe_body(plan, binding, loop);
-  if (!body) return loop.strategy + "; " + body.error().text();
+  if (!body) return loop.notes.strategy + "; " + body.error().text();
   const auto code = plan.bodies.find(body->source);
   if (!code && loop.decides_late)
     return fmt::format(
         "stepped: the first steps show how long loops inside are{}; compiled after {} steps, "
         "unless "
         "one of these takes {}",
-        loop.remarks, loop.steps_to_compile, kMinStepsToCompile);
+        loop.notes.remarks, loop.steps_to_compile, kMinStepsToCompile);
   if (!code)
-    return fmt::format("stepped: {}{}; compiled after {} steps", kFewSteps, loop.remarks,
+    return fmt::format("stepped: {}{}; compiled after {} steps", kFewSteps, loop.notes.remarks,
                        loop.steps_to_compile);
-  if (!*code) return loop.strategy + "; " + code->error().text();
+  if (!*code) return loop.notes.strategy + "; " + code->error().text();
   return compiled_step_by_step(
       loop, fmt::format("{}, after {} steps", (*code)->target, loop.steps_to_compile));
 }
@@ -76,7 +77,7 @@ std::string strategy_of_regions(const Plan& plan, const Binding& binding, const 
     instructions += region.last - region.first;
   }
   if (parts == 0)
-    return fmt::format("{}; {}; parts of it are compiled after {} steps", loop.strategy, why,
+    return fmt::format("{}; {}; parts of it are compiled after {} steps", loop.notes.strategy, why,
                        loop.steps_to_compile);
   return fmt::format("compiled in parts: {} of {} of {} instructions, {}; not as a whole: {}",
                      parts, instructions, loop.exit - 1 - loop.body, target, why);
@@ -86,13 +87,13 @@ std::string strategy_of(const Binding& binding, const BoundLoop& loop) {
   const Plan& plan = *binding.plan;
   if (loop.body_code.code.run != nullptr)
     return compiled_step_by_step(loop, loop.body_code.code.target);
-  if (loop.compiled.run != nullptr || plan.options.compiler == nullptr) return loop.strategy;
+  if (loop.compiled.run != nullptr || plan.options.compiler == nullptr) return loop.notes.strategy;
   if (const BoundLoop* const around = code_around(binding, loop))
     return "part of the code of " + describe(plan, around->node);
   if (loop.source) {
     const auto code = find_loop(plan, *loop.source);
     if (code) return *code ? "compiled: " + (*code)->target : "stepped: " + code->error().text();
-    return loop.strategy;
+    return loop.notes.strategy;
   }
   return loop.regions.empty() ? strategy_of_body(plan, binding, loop)
                               : strategy_of_regions(plan, binding, loop);
@@ -138,7 +139,7 @@ std::vector<std::string> describe_states(const Binding& binding, const BoundLoop
 }
 
 std::string describe_strategy(const Binding& binding, const BoundLoop& loop) {
-  return strategy_of(binding, loop) + loop.rows_made;
+  return strategy_of(binding, loop) + loop.notes.rows_made;
 }
 
 }  // namespace scanloom::plan

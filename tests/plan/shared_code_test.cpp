@@ -50,8 +50,8 @@ int codes_of(const char* text, const std::vector<std::vector<Shape>>& feeds,
   for (const std::vector<Shape>& shapes : feeds) {
     const auto binding = plan::bind(plan, shapes);
     if (!binding) throw std::runtime_error(binding.error().message());
-    EXPECT_TRUE((*binding)->loops[0].strategy.starts_with(strategy))
-        << (*binding)->loops[0].strategy;
+    EXPECT_TRUE((*binding)->loops[0].notes.strategy.starts_with(strategy))
+        << (*binding)->loops[0].notes.strategy;
   }
   return compiled;
 }

@@ -187,7 +187,7 @@ TEST(IndependentSteps, AreThoseThatNothingOrders) {
         "module { graph(%0 \"n\": i64[], %1 \"x\": f32[5,64], %2 \"s\": f32[64]) { %3 = loop " +
         std::string(ports) + " : " + std::string(results) + " { body(" + std::string(body) +
         " yield " + std::string(yields) + " } } yield %3 \"y\" } }";
-    return bind(text, {{}, {5, 64}, {64}})->loops[0].strategy;
+    return bind(text, {{}, {5, 64}, {64}})->loops[0].notes.strategy;
   };
   constexpr const char* kIndependent = "side by side";
   EXPECT_THAT(strategy("scanned(%1 axis 0) stacked(axis 0)", "f32[5,64]",
