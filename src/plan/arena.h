@@ -1,6 +1,6 @@
 // ArenaPlanner: offsets of buffers in one block of memory, from when each is first written and last
-// read. Time is the position in the flat list of instructions; inside a loop, time comes again, so
-// a buffer of outside that is used in a loop lives to the loop's end.
+// read. Time goes with the flat list of instructions; inside a loop, time comes again, so a buffer of
+// outside that is used in a loop lives to the loop's end.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,10 @@ class ArenaPlanner {
   void use(BufferId buffer);
   /// It was born before, and is kept to the end of that moment, at least.
   void keep_until(BufferId buffer, std::int32_t moment);
-  /// One instruction further.
+  /// One instruction further. Loops take moments of their own, so that these are no places in the
+  /// list.
   void tick() { ++now_; }
+  [[nodiscard]] std::int32_t now() const { return now_; }
 
   void open_loop();
   /// Buffers that were used inside but born outside live until here.

@@ -245,7 +245,7 @@ std::int64_t Binder::bytes_touched(const std::vector<Spot>& spots, const BoundLo
 /// All live together at the last instruction before `last`, so that none shares memory.
 void Binder::keep_buffers(const std::vector<Spot>& spots, const std::vector<SlotId>& state_buffers,
                           std::uint32_t last) {
-  const auto moment = static_cast<std::int32_t>(last) - 1;
+  const std::int32_t moment = moments_[last - 1];
   for (const Spot& spot : spots)
     if (spot.buffer != kNone) arena_.keep_until(spot.buffer, moment);
   for (const SlotId slot : state_buffers) arena_.keep_until(buffer_of(slot), moment);

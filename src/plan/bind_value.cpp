@@ -149,6 +149,8 @@ void Binder::touch(const Location& location) {
 
 std::uint32_t Binder::emit(Op op, std::uint32_t index) {
   out_->code.push_back({op, index});
+  moments_.resize(out_->code.size());
+  moments_.back() = arena_.now();
   arena_.tick();
   return static_cast<std::uint32_t>(out_->code.size() - 1);
 }

@@ -256,6 +256,7 @@ class Binder {
   tensor::DimTable dims_;
   ir::Inference inference_;
   ArenaPlanner arena_;
+  std::vector<std::int32_t> moments_;            ///< of each instruction, as the arena counts them
   std::vector<Location> locations_;              // by ValueId
   std::vector<std::optional<Location>> wanted_;  // by ValueId: where a value should be made
   ir::LastUses last_uses_;

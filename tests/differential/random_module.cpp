@@ -195,7 +195,9 @@ class Maker {
         &Maker::add_reduce,  &Maker::add_reduce, &Maker::add_product, &Maker::add_product,
         &Maker::add_concat,  &Maker::add_slice,  &Maker::add_gather,  &Maker::add_extreme,
         &Maker::add_softmax, &Maker::add_view,   &Maker::add_view,    &Maker::add_cumulative,
-        &Maker::add_number,  &Maker::add_branch, &Maker::add_loop,
+        &Maker::add_number,  &Maker::add_branch, &Maker::add_loop,    &Maker::add_power,
+        &Maker::add_scatter, &Maker::add_pick,   &Maker::add_levels,  &Maker::add_window,
+        &Maker::add_draw,
     };
     (this->*one_of(kSteps))(scope);
   }
@@ -413,6 +415,122 @@ class Maker {
     const auto axis = static_cast<std::int64_t>(between(0, type(*x).rank() - 1));
     add(scope, ops::cumsum_op, {*x, constant(scope, Tensor::scalar(axis))},
         {{"exclusive", chance(30)}, {"reverse", chance(30)}});
+  }
+
+  void add_power(Scope& scope) {
+    const auto a = pick(scope, [](const Type& t) { return t.dtype != DType::boolean; });
+    const auto b = a ? partner(scope, *a) : a;
+    if (!b) return;
+    if (chance(50))
+      add(scope, ops::mod_op, {*a, *b}, {{"fmod", is_float(type(*a).dtype) || chance(50)}});
+    else if (is_float(type(*a).dtype))
+      add(scope, ops::pow_op, {chance(50) ? *a : add(scope, ops::abs_op, {*a}).value_or(*a), *b});
+  }
+
+  /// Indices into `size` elements, some of them counted from the end.
+  ValueId some_indices(const Scope& scope, const Type& like, std::int64_t size) {
+    Shape shape;
+    for (const Dim dim : like.dims) shape.push_back(dim.value());
+    Tensor indices = *Tensor::zeros(DType::i64, shape);
+    const int last = static_cast<int>(size) - 1;
+    for (std::int64_t i = 0; i < shape.elements(); ++i)
+      static_cast<std::int64_t*>(indices.mutable_data())[i] = between(-last - 1, last);
+    return constant(scope, std::move(indices));
+  }
+
+  /// Whether `part` fits into `whole` but for one axis.
+  static bool fits_beside(const Type& part, const Type& whole, int axis) {
+    if (part.rank() != whole.rank() || !part.is_static()) return false;
+    for (int i = 0; i < part.rank(); ++i)
+      if (i != axis && dim(part, i).value() > dim(whole, i).value()) return false;
+    return true;
+  }
+
+  void add_scatter(Scope& scope) {
+    constexpr const char* kReductions[] = {"none", "none", "add", "add", "mul", "max", "min"};
+    const auto x = with_axes(scope);
+    if (!x) return;
+    const Type into = type(*x);
+    const int axis = between(0, into.rank() - 1);
+    const auto updates = pick(
+        scope, [&](const Type& t) { return t.dtype == into.dtype && fits_beside(t, into, axis); });
+    if (!updates) return;
+    const char* const reduction = into.dtype == DType::boolean ? "none" : one_of(kReductions);
+    const ValueId indices = some_indices(scope, type(*updates), dim(into, axis).value());
+    add(scope, ops::scatter_elements_op, {*x, indices, *updates},
+        {{"axis", axis}, {"reduction", reduction}});
+  }
+
+  void add_pick(Scope& scope) {
+    const auto x = with_axes(scope);
+    if (!x) return;
+    const Type from = type(*x);
+    const int axis = between(0, from.rank() - 1);
+    const auto shaped = pick(scope, [&](const Type& t) { return fits_beside(t, from, axis); });
+    if (!shaped) return;
+    const ValueId indices = some_indices(scope, type(*shaped), dim(from, axis).value());
+    add(scope, ops::gather_elements_op, {*x, indices}, {{"axis", axis}});
+  }
+
+  /// Quantized and, mostly, back again.
+  void add_levels(Scope& scope) {
+    const auto x = pick(scope, [](const Type& t) { return t.dtype == DType::f32; });
+    if (!x) return;
+    const ValueId scale =
+        constant(scope, Tensor::scalar(0.0625F * static_cast<float>(between(1, 9))));
+    const ValueId zero =
+        chance(50) ? constant(scope, Tensor::scalar(static_cast<std::uint8_t>(between(0, 255))))
+                   : constant(scope, Tensor::scalar(static_cast<std::int8_t>(between(-128, 127))));
+    const auto levels = add(scope, ops::quantize_linear_op, {*x, scale, zero}, {{"axis", 1}});
+    if (levels && chance(80))
+      add(scope, ops::dequantize_linear_op, {*levels, scale, zero}, {{"axis", 1}});
+  }
+
+  /// A convolution or a pool along the last axis.
+  void add_window(Scope& scope) {
+    const auto x = pick(scope, [](const Type& t) {
+      return t.rank() == 3 && t.is_static() && is_float(t.dtype) && elements_of(t) > 0;
+    });
+    if (!x) return;
+    const Type from = type(*x);
+    const std::int64_t channels = dim(from, 1).value();
+    const int longest = static_cast<int>(std::min<std::int64_t>(dim(from, 2).value(), 5));
+    const std::int64_t kernel = between(1, longest), stride = between(1, 2);
+    if (chance(50)) {
+      const Shape weights{between(1, 4), channels, kernel};
+      const ValueId w = constant(scope, some_tensor(from.dtype, weights));
+      add(scope, ops::conv_op, {*x, w}, {{"strides", Integers{stride}}});
+      return;
+    }
+    const bool most = chance(50);
+    std::vector<ir::NamedAttr> attrs = {{"ceil_mode", chance(20)},
+                                        {"kernel", Integers{kernel}},
+                                        {"strides", Integers{stride}},
+                                        {most ? "storage_order" : "count_include_pad", false}};
+    if (!most) {
+      add(scope, ops::average_pool_op, {*x}, std::move(attrs));
+      return;
+    }
+    const auto pool =
+        ir::Builder(module_, scope.region).node(ops::max_pool_op, {*x}, std::move(attrs), 2);
+    if (!pool) return;
+    for (const ValueId output : module_.node(*pool).outputs)
+      if (type(output).ranked) scope.values.push_back(output);
+  }
+
+  /// Numbers by a key, which may depend on the step.
+  void add_draw(Scope& scope) {
+    const auto x = pick(scope, [](const Type& t) { return t.dtype == DType::i64; });
+    Tensor words = *Tensor::zeros(DType::u64, {2});
+    static_cast<std::uint64_t*>(words.mutable_data())[0] = random_();
+    ValueId key = constant(scope, std::move(words));
+    if (x && chance(70))
+      if (const auto number = summary(scope, DType::i64))
+        if (const auto word = add(scope, ops::cast_op, {*number}, {{"to", DType::u64}}))
+          key = add(scope, ops::add_op, {key, *word}).value_or(key);
+    add(scope, ops::draw_op, {key, integers(scope, {between(1, 40)})},
+        {{"kind", chance(50) ? "uniform" : "normal"},
+         {"to", chance(70) ? DType::f32 : DType::f64}});
   }
 
   void add_number(Scope& scope) {

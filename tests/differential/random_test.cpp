@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <map>
 #include <random>
+#include <string>
 
 #include "api/jit_plugin.h"
 #include "base/cpu.h"
 #include "interp/interpreter.h"
+#include "ir/op_def.h"
 #include "ir/print.h"
 #include "passes/run.h"
 #include "tests/differential/random_module.h"
@@ -139,6 +142,42 @@ TEST_F(RandomModules, GiveTheSameBitsInEveryWay) {
   for (; goes_on() && !HasFailure(); ++count) check(first + count);
   std::printf("%llu modules, beginning with seed %llu\n", static_cast<unsigned long long>(count),
               static_cast<unsigned long long>(first));
+}
+
+// What is refused when it is made would be missing without a word.
+TEST_F(RandomModules, HoldOperatorsOfEveryKind) {
+  std::map<std::string, int> counts;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    const ir::Module module = random_module(seed);
+    for (std::uint32_t i = 0; i < module.node_count(); ++i)
+      ++counts[std::string(module.node(ir::NodeId(i)).op->name)];
+  }
+  for (const char* name : {"add",
+                           "argmax",
+                           "average_pool",
+                           "branch",
+                           "cast",
+                           "concat",
+                           "contract",
+                           "conv",
+                           "cumsum",
+                           "dequantize_linear",
+                           "draw",
+                           "exp",
+                           "gather",
+                           "gather_elements",
+                           "loop",
+                           "max_pool",
+                           "mod",
+                           "pow",
+                           "quantize_linear",
+                           "reduce",
+                           "reshape",
+                           "scatter_elements",
+                           "slice",
+                           "softmax",
+                           "where"})
+    EXPECT_GE(counts[name], 5) << name;
 }
 
 }  // namespace
