@@ -2,6 +2,7 @@
 // parts of the others. They are bound as all stepped loops are, and start so; the code, which
 // body_code.cpp has made, takes over at the beginning of a step.
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "plan/binder.h"
@@ -210,8 +211,10 @@ void Binder::keep_apart(BoundLoop& loop, std::uint32_t index) {
     find_regions(loop, index);
     return;
   }
-  const std::int64_t bytes = bytes_touched(check.spots, loop);
-  const std::int64_t most = check.steps_between_looks > 0 ? kMaxBytesOfNest : kMaxBytesOfBody;
+  const bool has_loops = check.steps_between_looks > 0;
+  const std::int64_t bytes =
+      has_loops ? bytes_touched(check.spots, loop) : bytes_of_values(check.spots, loop);
+  const std::int64_t most = has_loops ? kMaxBytesOfNest : kMaxBytesOfBody;
   if (bytes > most) {
     loop.why_no_body =
         fmt::format("has operands of {} bytes, {} are the most of a compiled body", bytes, most);
@@ -227,19 +230,40 @@ void Binder::keep_apart(BoundLoop& loop, std::uint32_t index) {
   loop.most_inner_trips = check.most_inner_trips;
 }
 
-/// Of values in the arena, but for states that are updated in place: steps touch a few of their
-/// elements.
+namespace {
+
+/// Whether it is in the arena, and no state that is updated in place: steps touch a few elements of
+/// such a one.
+bool is_touched(const Spot& spot, const BoundLoop& loop) {
+  return spot.buffer != kNone && std::ranges::none_of(loop.carried, [&](const BoundCarried& port) {
+           return port.in_place && port.argument.buffer == spot.buffer;
+         });
+}
+
+}  // namespace
+
+/// Of all that is read and made, as often as it is.
 std::int64_t Binder::bytes_touched(const std::vector<Spot>& spots, const BoundLoop& loop) const {
-  const auto is_state = [&](const Spot& spot) {
-    return std::ranges::any_of(loop.carried, [&](const BoundCarried& port) {
-      return port.in_place && port.argument.buffer == spot.buffer;
-    });
-  };
   std::int64_t bytes = 0;
   for (const Spot& spot : spots)
-    if (spot.buffer != kNone && !is_state(spot))
-      bytes += layout(spot).dims.elements() * bytes_of(spot.dtype);
+    if (is_touched(spot, loop)) bytes += layout(spot).dims.elements() * bytes_of(spot.dtype);
   return bytes;
+}
+
+/// Of the memory that values take, each once, however many nodes read it, and each state twice.
+std::int64_t Binder::bytes_of_values(const std::vector<Spot>& spots, const BoundLoop& loop) const {
+  std::map<std::int32_t, std::int64_t> by_buffer;
+  for (const Spot& spot : spots) {
+    if (!is_touched(spot, loop)) continue;
+    std::int64_t& bytes = by_buffer[spot.buffer];
+    bytes = std::max(bytes, layout(spot).dims.elements() * bytes_of(spot.dtype));
+  }
+  std::int64_t sum = 0;
+  for (const auto& [buffer, bytes] : by_buffer) sum += bytes;
+  for (const BoundCarried& port : loop.carried)
+    if (port.buffer_a != kNone)
+      sum += 2 * layout(port.argument).dims.elements() * bytes_of(port.argument.dtype);
+  return sum;
 }
 
 /// All live together at the last instruction before `last`, so that none shares memory.
@@ -256,8 +280,11 @@ void Binder::add_region(BoundLoop& loop, std::uint32_t index, std::uint32_t firs
                         std::uint32_t last) {
   BodyCheck check(*out_);
   if (!check.look_through(first, last).empty() || check.calls < kLeastCallsOfRegion) return;
-  const std::int64_t most = check.inner_steps > 0 ? kMaxBytesOfNest : kMaxBytesOfBody;
-  if (loop.regions.size() == kMaxRegions || bytes_touched(check.spots, loop) > most) return;
+  const bool has_loops = check.inner_steps > 0;
+  const std::int64_t bytes =
+      has_loops ? bytes_touched(check.spots, loop) : bytes_of_values(check.spots, loop);
+  const std::int64_t most = has_loops ? kMaxBytesOfNest : kMaxBytesOfBody;
+  if (loop.regions.size() == kMaxRegions || bytes > most) return;
   keep_buffers(check.spots, check.state_buffers, last);
   keep_buffers(check.spots_in_parts, {}, last);
   loop.regions.push_back(static_cast<std::uint32_t>(out_->regions.size()));

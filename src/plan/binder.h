@@ -228,6 +228,8 @@ class Binder {
   void keep_apart(BoundLoop& loop, std::uint32_t index);
   [[nodiscard]] std::int64_t bytes_touched(const std::vector<Spot>& spots,
                                            const BoundLoop& loop) const;
+  [[nodiscard]] std::int64_t bytes_of_values(const std::vector<Spot>& spots,
+                                             const BoundLoop& loop) const;
   void keep_buffers(const std::vector<Spot>& spots, const std::vector<SlotId>& state_buffers,
                     std::uint32_t last);
   void add_region(BoundLoop& loop, std::uint32_t index, std::uint32_t first, std::uint32_t last);

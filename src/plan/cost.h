@@ -98,7 +98,8 @@ inline constexpr double kMaxNanosecondsBetweenLooks = 2e7;
 /// that is not part of a loop, those that have no vector form once for each lane.
 inline constexpr std::int64_t kMaxEmittedOfBody = 16 * 1024;
 /// Bytes of the body's values, which get memory of their own; more do not fit into the cache. With
-/// loops inside, whose sequences count too, calls that reuse memory are faster from less on.
+/// loops inside, of all that is read and made, sequences too: calls that reuse memory are faster
+/// from less on.
 inline constexpr std::int64_t kMaxBytesOfBody = std::int64_t{4} << 20;
 inline constexpr std::int64_t kMaxBytesOfNest = std::int64_t{1} << 20;
 /// Bytes of those that lie on the stack; of a state that is copied instead of swapped, and of all

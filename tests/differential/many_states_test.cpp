@@ -50,6 +50,20 @@ std::string ring(std::size_t states, std::int64_t lanes, std::int64_t steps) {
   return text + " } }";
 }
 
+/// A state that moves by one place and is then summed up with itself, again and again.
+std::string sums(std::size_t count, std::int64_t size) {
+  const std::string type = "f32[" + std::to_string(size) + "]";
+  const auto value = [](std::size_t index) { return "%" + std::to_string(index); };
+  std::string body =
+      "%4 = constant i64[2] [1, -1]\n%5 = pad(%3, %4) {mode = \"constant\"} : " + type;
+  for (std::size_t i = 6; i < 6 + count; ++i)
+    body += "\n" + value(i) + " = add(" + value(i - 1) + ", " + value(i == 6 ? 3 : i - 2) +
+            ") : " + type;
+  return "module \"sums\" { graph(%0: " + type + ") {\n%1 = constant i64[] [3]\n" +
+         "%2 = loop trip(%1) carried(%0) : " + type + " { body(%3: " + type + ") {\n" + body +
+         "\nyield " + value(5 + count) + " } }\nyield %2 \"last\" } }";
+}
+
 /// Of each state of 64 lanes at most: with vectors of 32 bytes, 62 in four blocks.
 constexpr std::size_t kInstructionsOfState = 80;
 
@@ -107,6 +121,19 @@ TEST_F(ManyStates, AreSteppedUntilCompilingPays) {
 TEST_F(ManyStates, OfMoreThanAreCompiledTheNumberIsTold) {
   EXPECT_THAT(strategy(1500, 4, 3, true), HasSubstr("are the most that are compiled at once"));
   EXPECT_THAT(strategy(1000, 1000, 3, true), HasSubstr("are the most of a compiled body"));
+}
+
+// Of 32 values of 64 KiB each is made once and read twice: together 6 MiB are read and made.
+TEST_F(ManyStates, ValuesCountOnceHoweverManyReadThem) {
+  const Expected<ir::Module> module = ir::parse(sums(32, 16384), ops::find_op);
+  ASSERT_TRUE(module) << module.error().message();
+  plan::PlanOptions options;
+  options.compiler = compiler_;
+  options.always_compile = true;
+  const auto binding = plan::bind(plan::make_plan(*module, options), {{Shape{16384}}});
+  ASSERT_TRUE(binding) << binding.error().message();
+  EXPECT_THAT(describe_strategy(**binding, (*binding)->loops[0]),
+              testing::StartsWith("compiled step by step: "));
 }
 
 TEST_F(ManyStates, GiveTheCompilerWhatGrowsLikeThem) {
