@@ -159,7 +159,10 @@ void multiply(const ProductFns<T>& fns, const Product<T>& p, int max_threads) {
 
 template void pack(const ProductFns<float>&, const MatrixB<float>&, float*, int);
 template void pack(const ProductFns<double>&, const MatrixB<double>&, double*, int);
+template void pack(const ProductFns<std::int32_t>&, const MatrixB<std::int32_t>&, std::int32_t*,
+                   int);
 template void multiply(const ProductFns<float>&, const Product<float>&, int);
 template void multiply(const ProductFns<double>&, const Product<double>&, int);
+template void multiply(const ProductFns<std::int32_t>&, const Product<std::int32_t>&, int);
 
 }  // namespace scanloom::kernels

@@ -7,6 +7,7 @@
 #include "kernels/arg_search.h"
 #include "kernels/element_fns.h"
 #include "kernels/elimination.h"
+#include "kernels/integer_pairs.h"
 #include "kernels/lstm_step.h"
 #include "kernels/product.h"
 #include "kernels/tile_beside.h"
@@ -21,6 +22,9 @@ using RandomFn = void (*)(const PhiloxBlocks& blocks, T* to, std::int64_t count)
 struct SimdTables {
   ProductFns<float> f32;
   ProductFns<double> f64;
+  ProductFns<std::int32_t> i32;        ///< products and sums wrap
+  ProductFns<std::int32_t> i32_pairs;  ///< of pairs of 16-bit numbers (integer_pairs.h)
+  PairFns pairs;
   VectorFns (*f32_elements)(tensor::ScalarOp);
   VectorFns (*f64_elements)(tensor::ScalarOp);
   EliminateFn<float> f32_eliminate;

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <concepts>
 #include <map>
 #include <string>
 #include <vector>
@@ -76,7 +77,12 @@ std::vector<T> naive(const Einsum& e, Buffer& a_buffer, Buffer& b_buffer, Isa is
     T sum = 0;
     for (std::int64_t k = 0; k < count; ++k) {
       at.place(summed, k);
-      sum = multiply_add(isa, a[at.number(e.a)], b[at.number(e.b)], sum);
+      const T x = a[at.number(e.a)], y = b[at.number(e.b)];
+      if constexpr (std::integral<T>)
+        sum = static_cast<T>(static_cast<std::uint32_t>(sum) +
+                             static_cast<std::uint32_t>(x) * static_cast<std::uint32_t>(y));
+      else
+        sum = multiply_add(isa, x, y, sum);
     }
     result.push_back(sum);
   }
@@ -87,6 +93,7 @@ struct How {
   Layout a = Layout::contiguous, b = Layout::contiguous, out = Layout::contiguous;
   bool a_constant = false, b_constant = false;
   int threads = 1;
+  std::int64_t a_wide = -1, b_wide = -1;  ///< of integers: an element that 16 bits do not hold
 };
 
 template <class T>
@@ -96,6 +103,8 @@ void expect_product(const Einsum& e, const std::string& spec, const How& how) {
     Buffer out(dtype_of<T>, e.shape(e.out), how.out);
     a.fill_random(1);
     b.fill_random(2);
+    if (how.a_wide >= 0) a.at<T>(how.a_wide % a.elements()) = static_cast<T>(-2'000'000'001);
+    if (how.b_wide >= 0) b.at<T>(how.b_wide % b.elements()) = static_cast<T>(32'768);
     const Use use{.id = KernelId::contract,
                   .inputs = {&a, &b},
                   .outputs = {&out},
@@ -297,12 +306,85 @@ TEST(Contract, OneConstantReadInTwoWaysIsPackedForEach) {
   }
 }
 
+TEST(Contract, IntegersOfAllSmallSizes) {
+  for (const std::int64_t m : {0, 1, 2, 3, 4, 5, 8, 9, 17})
+    for (const std::int64_t k : {0, 1, 2, 3, 7, 20, 33})
+      for (const std::int64_t n : {0, 1, 3, 4, 8, 15, 16, 17, 31, 32, 33, 65, 130})
+        for (const bool constant : {false, true})
+          expect_product<std::int32_t>(matmul(m, k, n), "", {.b_constant = constant});
+  expect_product<std::uint32_t>(matmul(9, 20, 33), "", {});
+}
+
+// They are multiplied in pairs where 16 bits hold them, else as they are.
+TEST(Contract, WideIntegersBesideOthers) {
+  for (const std::int64_t m : {1, 3, 7, 300})
+    for (const std::int64_t n : {1, 5, 40, 70})
+      for (const std::int64_t k : {2, 33, 600})
+        for (const bool constant : {false, true})
+          for (const int which : {1, 2, 3})
+            expect_product<std::int32_t>(matmul(m, k, n), "",
+                                         {.b_constant = constant,
+                                          .a_wide = (which & 1) != 0 ? m * k / 2 : -1,
+                                          .b_wide = (which & 2) != 0 ? n * k / 3 : -1});
+}
+
+TEST(Contract, LargeIntegerMatricesGoThroughBlocks) {
+  for (const bool constant : {false, true})
+    for (const int threads : {1, 7})
+      for (const std::int64_t wide : {-1, 100 * 1300 + 5}) {
+        const How how{.b_constant = constant, .threads = threads, .a_wide = wide};
+        expect_product<std::int32_t>(matmul(230, 1301, 70), "", how);
+        expect_product<std::int32_t>(matmul(1, 1301, 300), "", how);
+      }
+}
+
+TEST(Contract, IntegersInAnyLayout) {
+  const std::map<char, std::int64_t> sizes{{'a', 3},  {'b', 4}, {'m', 5}, {'p', 2},
+                                           {'n', 19}, {'q', 3}, {'k', 6}, {'l', 3}};
+  const std::vector<Einsum> cases = {
+      {"k", "k", "", sizes},       {"k", "kn", "n", sizes},       {"mk", "k", "m", sizes},
+      {"m", "n", "mn", sizes},     {"km", "nk", "nm", sizes},     {"amk", "akn", "amn", sizes},
+      {"mkl", "kln", "mn", sizes}, {"mpk", "nkq", "mnpq", sizes}, {"kamlb", "blkn", "mabn", sizes},
+  };
+  for (const Einsum& e : cases)
+    for (const bool a_constant : {false, true})
+      for (const bool b_constant : {false, true})
+        expect_product<std::int32_t>(e, e.a + "," + e.b + "->" + e.out,
+                                     {.a_constant = a_constant, .b_constant = b_constant});
+  for (const Layout a : kLayouts)
+    for (const Layout b : kLayouts)
+      for (const Layout out : kLayouts)
+        for (const std::int64_t wide : {-1, 9}) {
+          const How how{.a = a, .b = b, .out = out, .a_wide = wide};
+          expect_product<std::int32_t>(matmul(7, 11, 40), "", how);
+        }
+}
+
+// Products of two such numbers, -32768 each, do not fit 32 bits when they are added up.
+TEST(Contract, SumsOfPairsWrap) {
+  for (const Isa isa : available_isas())
+    for (const bool constant : {false, true}) {
+      const Einsum e = matmul(5, 7, 20);
+      Buffer a(DType::i32, {5, 7}), b(DType::i32, {7, 20}), out(DType::i32, {5, 20});
+      a.fill<std::int32_t>({-32'768});
+      b.fill<std::int32_t>({-32'768, -32'768, 32'767});
+      ASSERT_EQ(run({.id = KernelId::contract,
+                     .inputs = {&a, &b},
+                     .outputs = {&out},
+                     .attrs = {Attr("")},
+                     .constant = {false, constant}},
+                    isa),
+                "");
+      EXPECT_EQ(difference(out, naive<std::int32_t>(e, a, b, isa)), "");
+    }
+}
+
 TEST(Contract, DeclinesOtherTypes) {
-  Buffer a(DType::i32, {2, 2}), out(DType::i32, {2, 2});
+  Buffer a(DType::i64, {2, 2}), out(DType::i64, {2, 2});
   EXPECT_EQ(
       run({.id = KernelId::contract, .inputs = {&a, &a}, .outputs = {&out}, .attrs = {Attr("")}},
           active_isa()),
-      "only f32 and f64");
+      "only f32, f64, i32 and u32");
 }
 
 }  // namespace

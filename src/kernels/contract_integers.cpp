@@ -1,0 +1,217 @@
+// Most integers that are multiplied come from bytes: 16 bits hold them, and products of pairs
+// (integer_pairs.h) take a third of the time. Whether 16 bits hold an operand is seen while it is
+// packed, constants once and others in each call; rows that do not fit are multiplied as they are.
+// Both ways are exact modulo 2^32, as the reference is, so nobody can tell.
+#include "kernels/contract_integers.h"
+
+#include <algorithm>
+
+#include "kernels/contract_plan.h"
+#include "kernels/simd.h"
+
+namespace scanloom::kernels {
+namespace {
+
+using tensor::Call;
+using tensor::Status;
+
+// Rows of A that are packed at a time: bytes, which stay in the second cache.
+constexpr std::int64_t kPackedBytes = 256 * 1024;
+// Rows from which pairing a B that changes per call pays.
+constexpr std::int64_t kRowsToPair = 4;
+
+enum class Pairing : std::uint8_t { never, constant, per_call };
+
+struct IntegerPlan {
+  Schedule<std::int32_t> wide;  ///< its packing is of pairs where these are constant
+  const ProductFns<std::int32_t>* fns = nullptr;  ///< of pairs
+  PairFns pair;
+  Pairing pairing = Pairing::never;
+  std::int64_t pairs = 0;   ///< of a row of A: its elements, rounded up
+  std::int64_t rows = 0;    ///< of A, packed at a time
+  std::int64_t packed = 0;  ///< elements of scratch for B, where that is paired per call
+};
+
+bool pack_pairs(const IntegerPlan& plan, const MatrixB<std::int32_t>& b, std::int32_t* to) {
+  const std::int64_t panel = plan.fns->panel, pairs = (b.k + 1) / 2;
+  const auto at = [&](std::int64_t i, std::int64_t j) {
+    return i < b.k ? b.data[i * b.step + j * b.column] : 0;
+  };
+  bool fits = true;
+  for (std::int64_t first = 0; first < b.n; first += panel)
+    for (std::int64_t i = 0; i < pairs; ++i, to += panel) {
+      const std::int64_t count = std::min(panel, b.n - first);
+      if (b.column == 1 && 2 * i + 1 < b.k) {
+        const std::int32_t* row = b.data + 2 * i * b.step + first;
+        fits &= plan.pair.of_rows(row, row + b.step, count, to);
+      } else {
+        for (std::int64_t j = 0; j < count; ++j) {
+          const std::int32_t one = at(2 * i, first + j), two = at(2 * i + 1, first + j);
+          fits &= fits_half(one) && fits_half(two);
+          to[j] = pair_of(one, two);
+        }
+      }
+      std::fill(to + count, to + panel, 0);
+    }
+  return fits;
+}
+
+bool pack_row(const IntegerPlan& plan, const std::int32_t* a, std::int32_t* to) {
+  const std::int64_t whole = plan.wide.k / 2, step = plan.wide.a_step;
+  bool fits = true;
+  if (step == 1) {
+    fits = plan.pair.of_neighbours(a, whole, to);
+  } else {
+    for (std::int64_t i = 0; i < whole; ++i) {
+      const std::int32_t one = a[2 * i * step], two = a[(2 * i + 1) * step];
+      fits &= fits_half(one) && fits_half(two);
+      to[i] = pair_of(one, two);
+    }
+  }
+  if (whole == plan.pairs) return fits;
+  const std::int32_t last = a[2 * whole * step];
+  to[whole] = pair_of(last, 0);
+  return fits && fits_half(last);
+}
+
+bool pack_rows(const IntegerPlan& plan, const std::int32_t* a, std::int64_t rows,
+               std::int32_t* to) {
+  bool fits = true;
+  for (std::int64_t r = 0; r < rows && fits; ++r)
+    fits = pack_row(plan, a + r * plan.wide.a_row, to + r * plan.pairs);
+  return fits;
+}
+
+void multiply_wide(const IntegerPlan& plan, const Call& call, const Product<std::int32_t>& p) {
+  if (must_pack(plan.wide)) return packed_in_blocks(plan.wide, call, p, call.max_threads);
+  multiply(*plan.wide.fns, p, call.max_threads);
+}
+
+/// B in pairs, or null where 16 bits do not hold it.
+const std::int32_t* paired(const IntegerPlan& plan, const Product<std::int32_t>& p, std::int64_t at,
+                           std::int32_t* scratch) {
+  if (plan.pairing == Pairing::constant)
+    return static_cast<const std::int32_t*>(plan.wide.packed.get()) + at;
+  return pack_pairs(plan, p.b, scratch) ? scratch : nullptr;
+}
+
+void one_product(const IntegerPlan& plan, const Call& call, const Offsets& at, bool resume) {
+  const Product<std::int32_t> whole = product_at(plan.wide, call, at, resume);
+  auto* const scratch = reinterpret_cast<std::int32_t*>(*call.scratch);
+  const std::int32_t* const b = paired(plan, whole, at.packed, scratch);
+  if (b == nullptr) return multiply_wide(plan, call, whole);
+  std::int32_t* const rows = scratch + plan.packed;
+  for (std::int64_t row = 0; row < whole.m; row += plan.rows) {
+    Product<std::int32_t> p = whole;
+    p.m = std::min(plan.rows, whole.m - row);
+    p.a += row * p.a_row;
+    p.c += row * p.c_row;
+    if (!pack_rows(plan, p.a, p.m, rows)) {
+      multiply_wide(plan, call, p);
+      // Which may have packed B where its pairs were.
+      if (plan.pairing == Pairing::per_call && must_pack(plan.wide))
+        pack_pairs(plan, whole.b, scratch);
+      continue;
+    }
+    p.a = rows;
+    p.a_row = plan.pairs;
+    p.a_step = 1;
+    p.b.k = plan.pairs;
+    p.packed = b;
+    multiply(*plan.fns, p, call.max_threads);
+  }
+}
+
+void one_wide_product(const IntegerPlan& plan, const Call& call, const Offsets& at, bool resume) {
+  Product<std::int32_t> p = product_at(plan.wide, call, at, resume);
+  if (plan.wide.packing != Packing::once) return multiply_wide(plan, call, p);
+  p.packed = static_cast<const std::int32_t*>(plan.wide.packed.get()) + at.packed;
+  multiply(*plan.wide.fns, p, call.max_threads);
+}
+
+Status run(const Call& call) noexcept {
+  const IntegerPlan& plan = *static_cast<const IntegerPlan*>(call.prepared);
+  if (plan.wide.empty) return Status::ok;
+  const auto product = plan.pairing == Pairing::never ? one_wide_product : one_product;
+  for (std::int64_t i = 0; i < plan.wide.outer_count; ++i) {
+    const Offsets outer = offsets_at(plan.wide.outer, i);
+    for (std::int64_t d = 0; d < plan.wide.depth_count; ++d) {
+      Offsets at = offsets_at(plan.wide.depth, d);
+      at.a += outer.a;
+      at.b += outer.b;
+      at.out += outer.out;
+      at.packed += outer.packed;
+      product(plan, call, at, d > 0);
+    }
+  }
+  return call.ok_or_stopped();
+}
+
+// Forms of packed constants, beside the sizes of elements that contract packs as they are.
+constexpr std::int64_t kWideForm = 32, kPairForm = 16;
+
+void pack_constant_b(const PrepareCtx& ctx, IntegerPlan& plan) {
+  // Asked of the constant itself: what another binding has packed does not tell.
+  bool fits = true;
+  const auto look = [&](const MatrixB<std::int32_t>& b, std::int64_t) {
+    for (std::int64_t i = 0; i < b.k; ++i)
+      for (std::int64_t j = 0; j < b.n; ++j) fits &= fits_half(b.data[i * b.step + j * b.column]);
+  };
+  for_each_matrix_of_b(plan.wide, ctx.constants[static_cast<std::size_t>(1 - plan.wide.a_input)],
+                       look);
+  if (fits) {
+    pack_constant(
+        ctx, plan.wide, kPairForm, packed_elements(*plan.fns, plan.pairs, plan.wide.n),
+        [&](const MatrixB<std::int32_t>& b, std::int32_t* to) { pack_pairs(plan, b, to); });
+    plan.pairing = Pairing::constant;
+  } else {
+    pack_constant(
+        ctx, plan.wide, kWideForm, packed_elements(*plan.wide.fns, plan.wide.k, plan.wide.n),
+        [&](const MatrixB<std::int32_t>& b, std::int32_t* to) { pack(*plan.wide.fns, b, to, 1); });
+  }
+}
+
+/// Bytes for what is packed per call: B, and rows of A, or B alone.
+std::int64_t scratch_bytes(IntegerPlan& plan) {
+  const Schedule<std::int32_t>& wide = plan.wide;
+  std::int64_t elements = 0;
+  if (plan.pairing != Pairing::never) {
+    const std::int64_t row = plan.pairs * std::int64_t{sizeof(std::int32_t)};
+    plan.rows = std::clamp<std::int64_t>(kPackedBytes / std::max<std::int64_t>(row, 1), 96,
+                                         std::max<std::int64_t>(wide.m, 96));
+    if (plan.pairing == Pairing::per_call)
+      plan.packed = packed_elements(*plan.fns, plan.pairs, wide.n);
+    elements = plan.packed + std::min(plan.rows, wide.m) * plan.pairs;
+  }
+  const bool may_be_wide = plan.pairing != Pairing::never || wide.packing != Packing::once;
+  if (may_be_wide && must_pack(wide))
+    elements =
+        std::max(elements, packed_elements(*wide.fns, std::min(wide.k, kPackedDepth), wide.n));
+  return elements * std::int64_t{sizeof(std::int32_t)};
+}
+
+}  // namespace
+
+Prepared prepare_integer_product(const PrepareCtx& ctx) {
+  const SimdTables& tables = simd_tables(ctx.isa);
+  const std::string_view spec = ctx.attrs[0].present() ? ctx.attrs[0].text() : std::string_view();
+  const auto contraction =
+      tensor::contraction_of(spec, ctx.inputs[0], ctx.inputs[1], ctx.outputs[0]);
+  if (!contraction) return Prepared::no("sizes do not fit the specification");
+  const bool a_constant = ctx.constants[0] != nullptr, b_constant = ctx.constants[1] != nullptr;
+  const bool swap = should_swap(*contraction, tables.i32.panel / 2, a_constant, b_constant);
+  auto plan = std::make_shared<IntegerPlan>();
+  plan->wide = plan_of<std::int32_t>(*contraction, swap, tables.i32);
+  plan->fns = &tables.i32_pairs;
+  plan->pair = tables.pairs;
+  plan->pairs = (plan->wide.k + 1) / 2;
+  const bool constant = (swap ? a_constant : b_constant) && ctx.packs != nullptr;
+  if (!plan->wide.empty && constant && worth_packing_once(plan->wide))
+    pack_constant_b(ctx, *plan);
+  else if (!plan->wide.empty && plan->wide.m >= kRowsToPair && plan->wide.k > 1)
+    plan->pairing = Pairing::per_call;
+  const std::int64_t scratch = scratch_bytes(*plan);
+  return {.state = std::move(plan), .scratch_bytes = scratch, .run = run};
+}
+
+}  // namespace scanloom::kernels
