@@ -1,5 +1,5 @@
 // The instructions of element programs as functions over columns of elements: vectors per
-// instruction set for f32 and f64, plain loops for everything else. Same bits as eval_scalar.
+// instruction set for f32, f64 and i32, plain loops for everything else. Same bits as eval_scalar.
 #pragma once
 
 #include <cstddef>

@@ -70,6 +70,7 @@ class Lowering {
   }
 
  private:
+  [[nodiscard]] const SimdTables& simd() const { return simd_tables(ctx_.isa); }
   [[nodiscard]] const Value& value(std::int32_t reg) const {
     return values_[static_cast<std::size_t>(reg)];
   }
@@ -129,7 +130,8 @@ class Lowering {
   std::optional<Value> as_compute(const Value& v) {
     const DType compute = compute_dtype(v.dtype);
     if (compute == v.dtype) return v;
-    const ElementFn fn = widen_fn(v.dtype);
+    ElementFn fn = simd().conversion(v.dtype, compute);
+    if (fn == nullptr) fn = widen_fn(v.dtype);
     if (fn == nullptr) return std::nullopt;
     return emit_columns(fn, compute, {v});
   }
@@ -151,6 +153,8 @@ class Lowering {
   std::optional<Value> lower_cast(const ScalarInstr& instr) {
     const Value& from = value(instr.args[0]);
     if (from.dtype == instr.dtype) return from;
+    if (const ElementFn direct = simd().conversion(from.dtype, instr.dtype); direct != nullptr)
+      return emit_columns(direct, instr.dtype, {from});
     const std::optional<Value> wide = as_compute(from);
     if (!wide) return std::nullopt;
     const ElementFn fn = convert_fn(wide->dtype, instr.dtype);
@@ -158,7 +162,16 @@ class Lowering {
     return emit_columns(fn, instr.dtype, {*wide});
   }
 
+  // As i32, of which the low bits are those of the same in i64.
+  std::optional<Value> lower_integers(const ScalarInstr& instr) {
+    std::array<Value, 3> args;
+    for (std::size_t i = 0; i < 2 && instr.args[i] >= 0; ++i) args[i] = value(instr.args[i]);
+    return emit_vectors(instr.op, DType::i32, DType::i32, args);
+  }
+
   std::optional<Value> lower_arithmetic(const ScalarInstr& instr) {
+    if (instr.dtype == DType::i32)
+      if (const std::optional<Value> out = lower_integers(instr)) return out;
     const DType compute = compute_dtype(instr.dtype);
     std::array<Value, 3> args;
     for (std::size_t i = 0; i < 2 && instr.args[i] >= 0; ++i) {
@@ -175,15 +188,16 @@ class Lowering {
       out = emit_columns(fn, result, args);
     }
     if (compares || compute == instr.dtype) return out;
-    return emit_columns(narrow_fn(instr.dtype), instr.dtype, {*out});
+    const ElementFn direct = simd().conversion(compute, instr.dtype);
+    return emit_columns(direct != nullptr ? direct : narrow_fn(instr.dtype), instr.dtype, {*out});
   }
 
   std::optional<Value> emit_vectors(ScalarOp op, DType dtype, DType result,
                                     const std::array<Value, 3>& args) {
-    const SimdTables& simd = simd_tables(ctx_.isa);
     VectorFns fns;
-    if (dtype == DType::f32) fns = simd.f32_elements(op);
-    if (dtype == DType::f64) fns = simd.f64_elements(op);
+    if (dtype == DType::f32) fns = simd().f32_elements(op);
+    if (dtype == DType::f64) fns = simd().f64_elements(op);
+    if (dtype == DType::i32) fns = simd().i32_elements(op);
     if (fns.columns == nullptr) return std::nullopt;
     const bool first = is_single(args[0]), second = is_single(args[1]);
     if (first && !second && fns.first_single != nullptr)

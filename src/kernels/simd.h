@@ -27,6 +27,9 @@ struct SimdTables {
   PairFns pairs;
   VectorFns (*f32_elements)(tensor::ScalarOp);
   VectorFns (*f64_elements)(tensor::ScalarOp);
+  VectorFns (*i32_elements)(tensor::ScalarOp);
+  /// Null where there are no vectors for that.
+  ElementFn (*conversion)(DType from, DType to);
   EliminateFn<float> f32_eliminate;
   EliminateFn<double> f64_eliminate;
   /// Of neighbours in memory, one way or the other: steps of y are 1 or -1, those of a and b may be

@@ -53,8 +53,8 @@ constexpr std::int64_t steps_worth_compiling(std::size_t instructions, double st
 /// What a stepped call takes: for itself, and for each element or multiplication.
 inline constexpr double kNanosecondsPerCall = 20;
 inline constexpr double kNanosecondsPerElement = 0.5;
-/// Of f16 and bf16, which kernels widen and round one by one.
-inline constexpr double kNanosecondsPerHalf = 10;
+/// Of f16 and bf16, which kernels widen and round besides.
+inline constexpr double kNanosecondsPerHalf = 1;
 inline constexpr double kNanosecondsPerProduct = 0.0625;
 /// What a call takes for an element, all of it of f16 or bf16, or none.
 constexpr double nanoseconds_per_element(bool of_halves) {

@@ -1,11 +1,14 @@
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "tensor/scalar_arith.h"
 #include "tensor/scalar_eval.h"
+#include "tensor/small_float.h"
 #include "tests/kernels/harness.h"
 
 namespace scanloom::kernels::testing {
@@ -134,9 +137,74 @@ TEST(Pointwise, EveryCastGivesTheOraclesBits) {
       program.results = {program.append({.op = ScalarOp::cast, .dtype = to, .args = {0, -1, -1}})};
       Buffer x(from, {200}), y(to, {200});
       fill_special(x, 5);
-      EXPECT_EQ(check(program, {&x}, {&y}, available_isas().back()), "")
-          << dtype_name(from) << " to " << dtype_name(to);
+      for (const Isa isa : available_isas())
+        EXPECT_EQ(check(program, {&x}, {&y}, isa), "")
+            << dtype_name(from) << " to " << dtype_name(to) << " " << isa_name(isa);
     }
+}
+
+template <class From, class To>
+std::vector<To> cast_on(Isa isa, const std::vector<From>& values) {
+  ScalarProgram program;
+  program.inputs = {dtype_of<From>};
+  program.results = {
+      program.append({.op = ScalarOp::cast, .dtype = dtype_of<To>, .args = {0, -1, -1}})};
+  const auto count = static_cast<std::int64_t>(values.size());
+  Buffer x(dtype_of<From>, {count}), y(dtype_of<To>, {count});
+  x.fill(values);
+  EXPECT_EQ(
+      run({.id = KernelId::pointwise, .inputs = {&x}, .outputs = {&y}, .program = &program}, isa),
+      "");
+  std::vector<To> result;
+  for (std::int64_t i = 0; i < count; ++i) result.push_back(y.at<To>(i));
+  return result;
+}
+
+// Down to what NaNs hold. Of f32: every half, what lies around the middle to the next one, and
+// numbers beyond them.
+template <class Half>
+void expect_all_halves() {
+  std::vector<Half> halves;
+  std::vector<float> floats;
+  for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
+    halves.push_back(Half::from_bits(static_cast<std::uint16_t>(bits)));
+    const auto wide = std::bit_cast<std::uint32_t>(halves.back().to_float());
+    for (const std::uint32_t more : {0u, 1u, 0xfffu, 0x1000u, 0x1001u, 0x7fffu, 0x8000u, 0x8001u})
+      floats.push_back(std::bit_cast<float>(wide + more));
+    floats.push_back(std::bit_cast<float>(bits * 0x10001u));
+  }
+  for (const Isa isa : available_isas()) {
+    const std::vector<float> wide = cast_on<Half, float>(isa, halves);
+    const std::vector<Half> narrow = cast_on<float, Half>(isa, floats);
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < halves.size(); ++i)
+      wrong += std::bit_cast<std::uint32_t>(wide[i]) !=
+               std::bit_cast<std::uint32_t>(halves[i].to_float());
+    for (std::size_t i = 0; i < floats.size(); ++i) wrong += narrow[i] != Half::from(floats[i]);
+    EXPECT_EQ(wrong, 0U) << isa_name(isa);
+  }
+}
+
+TEST(Pointwise, EveryHalfIsConvertedToTheBit) {
+  expect_all_halves<tensor::Half>();
+  expect_all_halves<tensor::BFloat16>();
+}
+
+TEST(Pointwise, IntegersTakeWhatTheyHoldOfReals) {
+  const std::vector<float> reals = {
+      0.0f,          -0.0f,          0.9f,           -0.9f, 127.5f,   128.0f,    -128.9f,
+      255.9f,        256.0f,         -1.0f,          NAN,   INFINITY, -INFINITY, 2147483520.0f,
+      2147483648.0f, -2147483648.0f, -2147483904.0f, 3e38f, 1e-40f};
+  for (const Isa isa : available_isas()) {
+    const auto i8 = cast_on<float, std::int8_t>(isa, reals);
+    const auto u8 = cast_on<float, std::uint8_t>(isa, reals);
+    const auto i32 = cast_on<float, std::int32_t>(isa, reals);
+    for (std::size_t i = 0; i < reals.size(); ++i) {
+      EXPECT_EQ(i8[i], tensor::arith::cast<std::int8_t>(reals[i])) << reals[i] << isa_name(isa);
+      EXPECT_EQ(u8[i], tensor::arith::cast<std::uint8_t>(reals[i])) << reals[i] << isa_name(isa);
+      EXPECT_EQ(i32[i], tensor::arith::cast<std::int32_t>(reals[i])) << reals[i] << isa_name(isa);
+    }
+  }
 }
 
 TEST(Pointwise, AnyLength) {
