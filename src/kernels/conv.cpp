@@ -1,8 +1,9 @@
-// conv: a convolution of f32 as products of matrices, in the order of sums that ops/conv.cpp
+// conv: a convolution of f32 or f64 as products of matrices, in the order of sums that ops/conv.cpp
 // states. Vectors lie along the output positions where there are enough of them (weights are read
 // as they lie), else along the filters (weights are packed). Windows are unfolded range by range,
 // unless x can be read as the matrix it would become.
 #include <algorithm>
+#include <concepts>
 #include <memory>
 #include <vector>
 
@@ -24,8 +25,9 @@ constexpr std::int64_t kUnfoldedBytes = 256 * 1024;
 // Places for unfolded ranges, so that as many threads may work at once.
 constexpr std::int64_t kSlots = 8;
 
+template <class T>
 struct Schedule {
-  const ProductFns<float>* fns = nullptr;
+  const ProductFns<T>* fns = nullptr;
   ConvGeometry geometry;
   std::int64_t k = 0, positions = 0;
   std::int64_t x_image = 0, x_channel = 0, x_axis[tensor::kMaxSpatial] = {};
@@ -35,7 +37,7 @@ struct Schedule {
   std::int64_t x_position = 0, x_k = 0;
   std::int64_t range = 1, ranges = 1;  ///< positions that are unfolded together, and how many times
   std::int64_t slots = 1;
-  std::int64_t packed_floats = 0;      ///< of one group
+  std::int64_t packed_size = 0;        ///< of one group
   std::shared_ptr<const void> packed;  ///< null, but along filters: packed at the start of a call
 
   [[nodiscard]] std::int64_t padded_filters() const {
@@ -44,30 +46,33 @@ struct Schedule {
   [[nodiscard]] std::int64_t tasks() const { return geometry.batch * geometry.group * ranges; }
 };
 
-void pack_group(const Schedule& plan, const float* w, std::int64_t group, float* to) {
-  const float* from = w + group * plan.geometry.filters * plan.w_filter;
-  pack(*plan.fns, MatrixB<float>{from, plan.k, plan.geometry.filters, 1, plan.w_filter},
-       to + group * plan.packed_floats, 1);
+template <class T>
+void pack_group(const Schedule<T>& plan, const T* w, std::int64_t group, T* to) {
+  const T* from = w + group * plan.geometry.filters * plan.w_filter;
+  pack(*plan.fns, MatrixB<T>{from, plan.k, plan.geometry.filters, 1, plan.w_filter},
+       to + group * plan.packed_size, 1);
 }
 
 // Scratch of a call: packed weights and biases where needed, then one unfolded range per slot.
+template <class T>
 struct Memory {
-  const float* packed = nullptr;
-  const float* bias = nullptr;  ///< of all groups, each padded to whole panels
-  float* unfolded = nullptr;
+  const T* packed = nullptr;
+  const T* bias = nullptr;  ///< of all groups, each padded to whole panels
+  T* unfolded = nullptr;
 };
 
-Memory prepare_memory(const Schedule& plan, const Call& call) {
-  float* scratch = reinterpret_cast<float*>(*call.scratch);
+template <class T>
+Memory<T> prepare_memory(const Schedule<T>& plan, const Call& call) {
+  T* scratch = reinterpret_cast<T*>(*call.scratch);
   const ConvGeometry& g = plan.geometry;
-  Memory memory;
+  Memory<T> memory;
   if (!plan.along_positions) {
-    memory.packed = static_cast<const float*>(plan.packed.get());
+    memory.packed = static_cast<const T*>(plan.packed.get());
     if (memory.packed == nullptr) {
       for (std::int64_t group = 0; group < g.group; ++group)
-        pack_group(plan, call.in(1).data<const float>(), group, scratch);
+        pack_group(plan, call.in(1).data<const T>(), group, scratch);
       memory.packed = scratch;
-      scratch += g.group * plan.packed_floats;
+      scratch += g.group * plan.packed_size;
     }
     if (call.has(2)) {
       const Operand& bias = call.in(2);
@@ -76,8 +81,7 @@ Memory prepare_memory(const Schedule& plan, const Call& call) {
         const std::int64_t filter = i % padded;
         const bool real = filter < g.filters;
         scratch[i] =
-            real ? bias.data<const float>()[(i / padded * g.filters + filter) * bias.strides[0]]
-                 : 0;
+            real ? bias.data<const T>()[(i / padded * g.filters + filter) * bias.strides[0]] : 0;
       }
       memory.bias = scratch;
       scratch += g.group * padded;
@@ -88,44 +92,47 @@ Memory prepare_memory(const Schedule& plan, const Call& call) {
 }
 
 // The windows of a range as a matrix: element (k, position) at data[k * step + position * column].
+template <class T>
 struct Windows {
-  const float* data = nullptr;
+  const T* data = nullptr;
   std::int64_t step = 0, column = 1;
 };
 
-Windows windows_of(const Schedule& plan, const float* x, std::int64_t first, std::int64_t count,
-                   float* unfolded) {
+template <class T>
+Windows<T> windows_of(const Schedule<T>& plan, const T* x, std::int64_t first, std::int64_t count,
+                      T* unfolded) {
   if (!plan.unfolds) return {x + first * plan.x_position, plan.x_k, plan.x_position};
   unfold(plan.geometry, x, plan.x_channel, plan.x_axis, first, count, unfolded);
   return {unfolded, count, 1};
 }
 
-void add_bias(const Operand& bias, std::int64_t first_filter, std::int64_t filters, float* y,
+template <class T>
+void add_bias(const Operand& bias, std::int64_t first_filter, std::int64_t filters, T* y,
               std::int64_t y_filter, std::int64_t count) {
   for (std::int64_t f = 0; f < filters; ++f) {
-    const float value = bias.data<const float>()[(first_filter + f) * bias.strides[0]];
-    float* row = y + f * y_filter;
+    const T value = bias.data<const T>()[(first_filter + f) * bias.strides[0]];
+    T* row = y + f * y_filter;
     for (std::int64_t i = 0; i < count; ++i) row[i] += value;
   }
 }
 
-void run_task(const Schedule& plan, const Call& call, const Memory& memory, std::int64_t task,
-              float* unfolded, int max_threads) {
+template <class T>
+void run_task(const Schedule<T>& plan, const Call& call, const Memory<T>& memory, std::int64_t task,
+              T* unfolded, int max_threads) {
   const ConvGeometry& g = plan.geometry;
   const std::int64_t first = task % plan.ranges * plan.range;
   const std::int64_t count = std::min(plan.range, plan.positions - first);
   const std::int64_t group = task / plan.ranges % g.group, image = task / plan.ranges / g.group;
-  const float* x =
-      call.in(0).data<const float>() + image * plan.x_image + group * g.channels * plan.x_channel;
-  float* y =
-      call.out(0).data<float>() + image * plan.y_image + group * g.filters * plan.y_filter + first;
-  const Windows windows = windows_of(plan, x, first, count, unfolded);
-  Product<float> p;
+  const T* x =
+      call.in(0).data<const T>() + image * plan.x_image + group * g.channels * plan.x_channel;
+  T* y = call.out(0).data<T>() + image * plan.y_image + group * g.filters * plan.y_filter + first;
+  const Windows<T> windows = windows_of(plan, x, first, count, unfolded);
+  Product<T> p;
   p.c = y;
   p.stop = call.stop;
   if (plan.along_positions) {
     p.m = g.filters;
-    p.a = call.in(1).data<const float>() + group * g.filters * plan.w_filter;
+    p.a = call.in(1).data<const T>() + group * g.filters * plan.w_filter;
     p.a_row = plan.w_filter;
     p.a_step = 1;
     p.b = {windows.data, plan.k, count, windows.step, 1};
@@ -139,18 +146,19 @@ void run_task(const Schedule& plan, const Call& call, const Memory& memory, std:
   p.a_row = windows.column;
   p.a_step = windows.step;
   p.b = {nullptr, plan.k, g.filters, 0, 1};
-  p.packed = memory.packed + group * plan.packed_floats;
+  p.packed = memory.packed + group * plan.packed_size;
   p.c_row = 1;
   p.c_column = plan.y_filter;
   p.bias = memory.bias == nullptr ? nullptr : memory.bias + group * plan.padded_filters();
   multiply(*plan.fns, p, max_threads);
 }
 
+template <class T>
 Status run(const Call& call) noexcept {
-  const Schedule& plan = *static_cast<const Schedule*>(call.prepared);
+  const Schedule<T>& plan = *static_cast<const Schedule<T>*>(call.prepared);
   const std::int64_t tasks = plan.positions == 0 ? 0 : plan.tasks();
   if (tasks == 0) return Status::ok;
-  const Memory memory = prepare_memory(plan, call);
+  const Memory<T> memory = prepare_memory(plan, call);
   const std::int64_t work =
       plan.k * plan.positions * plan.geometry.filters * plan.geometry.group * plan.geometry.batch;
   const bool threads = call.max_threads > 1 && work > kLeastThreadWork;
@@ -159,16 +167,17 @@ Status run(const Call& call) noexcept {
       run_task(plan, call, memory, task, memory.unfolded, call.max_threads);
     return call.ok_or_stopped();
   }
-  const std::int64_t floats = plan.unfolds ? plan.k * plan.range : 0;
+  const std::int64_t elements = plan.unfolds ? plan.k * plan.range : 0;
   parallel_for(plan.slots, call.max_threads, [&](std::int64_t slot) {
     for (std::int64_t task = slot; task < tasks; task += plan.slots)
-      run_task(plan, call, memory, task, memory.unfolded + slot * floats, 1);
+      run_task(plan, call, memory, task, memory.unfolded + slot * elements, 1);
   });
   return call.ok_or_stopped();
 }
 
 // Whether x is already the matrix of its windows, under some strides.
-bool read_in_place(const Operand& x, Schedule& plan) {
+template <class T>
+bool read_in_place(const Operand& x, Schedule<T>& plan) {
   const ConvGeometry& g = plan.geometry;
   bool pads = false, strides = false;
   for (int axis = 0; axis < g.spatial; ++axis) {
@@ -190,8 +199,9 @@ bool read_in_place(const Operand& x, Schedule& plan) {
   return true;
 }
 
-void choose_ranges(Schedule& plan) {
-  const std::int64_t column = plan.k * static_cast<std::int64_t>(sizeof(float));
+template <class T>
+void choose_ranges(Schedule<T>& plan) {
+  const std::int64_t column = plan.k * static_cast<std::int64_t>(sizeof(T));
   plan.range = plan.positions;
   if (plan.unfolds && column * plan.positions > kUnfoldedBytes)
     plan.range = std::clamp<std::int64_t>(kUnfoldedBytes / column / 64 * 64, 64, plan.positions);
@@ -208,10 +218,14 @@ bool weights_are_rows(const Operand& w) {
   return true;
 }
 
-Schedule plan_of(const PrepareCtx& ctx, const ConvGeometry& geometry) {
+template <class T>
+Schedule<T> plan_of(const PrepareCtx& ctx, const ConvGeometry& geometry) {
   const Operand &x = ctx.inputs[0], &y = ctx.outputs[0];
-  Schedule plan;
-  plan.fns = &simd_tables(ctx.isa).f32;
+  Schedule<T> plan;
+  if constexpr (std::same_as<T, float>)
+    plan.fns = &simd_tables(ctx.isa).f32;
+  else
+    plan.fns = &simd_tables(ctx.isa).f64;
   plan.geometry = geometry;
   plan.k = geometry.channels * geometry.kernel_positions();
   plan.positions = geometry.out_positions();
@@ -224,27 +238,50 @@ Schedule plan_of(const PrepareCtx& ctx, const ConvGeometry& geometry) {
   const std::int64_t lanes = plan.fns->panel / 2;
   plan.along_positions = plan.positions >= lanes || geometry.filters < lanes;
   plan.unfolds = !read_in_place(x, plan);
-  plan.packed_floats = packed_elements(*plan.fns, plan.k, geometry.filters);
+  plan.packed_size = packed_elements(*plan.fns, plan.k, geometry.filters);
   choose_ranges(plan);
   return plan;
 }
 
-std::shared_ptr<const void> pack_constant(const PrepareCtx& ctx, const Schedule& plan) {
+template <class T>
+std::shared_ptr<const void> pack_constant(const PrepareCtx& ctx, const Schedule<T>& plan) {
   const auto make = [&]() -> std::shared_ptr<const void> {
-    std::shared_ptr<float> memory = packed_memory<float>(plan.geometry.group * plan.packed_floats);
+    std::shared_ptr<T> memory = packed_memory<T>(plan.geometry.group * plan.packed_size);
     for (std::int64_t group = 0; group < plan.geometry.group; ++group)
-      pack_group(plan, static_cast<const float*>(ctx.constants[1]), group, memory.get());
+      pack_group(plan, static_cast<const T*>(ctx.constants[1]), group, memory.get());
     return memory;
   };
-  std::vector<std::int64_t> layout{static_cast<std::int64_t>(ctx.isa), plan.geometry.group,
-                                   plan.geometry.filters, plan.k, plan.w_filter};
+  std::vector<std::int64_t> layout{static_cast<std::int64_t>(ctx.isa),
+                                   std::int64_t{sizeof(T)},
+                                   plan.geometry.group,
+                                   plan.geometry.filters,
+                                   plan.k,
+                                   plan.w_filter};
   return ctx.packs->get({ctx.constants[1], static_cast<int>(KernelId::conv), std::move(layout)},
                         make);
 }
 
+template <class T>
+Prepared prepare_typed(const PrepareCtx& ctx, const ConvGeometry& geometry) {
+  auto plan = std::make_shared<Schedule<T>>(plan_of<T>(ctx, geometry));
+  std::int64_t elements = plan->unfolds ? plan->slots * plan->k * plan->range : 0;
+  if (!plan->along_positions) {
+    elements += geometry.group * plan->padded_filters();
+    if (ctx.constants[1] != nullptr && ctx.packs != nullptr)
+      plan->packed = pack_constant(ctx, *plan);
+    else
+      elements += geometry.group * plan->packed_size;
+  }
+  return {.state = std::move(plan),
+          .scratch_bytes = elements * static_cast<std::int64_t>(sizeof(T)),
+          .run = run<T>};
+}
+
 const char* why_not(const PrepareCtx& ctx) {
-  for (std::size_t i = 0; i < ctx.inputs.size(); ++i)
-    if (ctx.inputs[i].present() && ctx.inputs[i].dtype != DType::f32) return "only f32";
+  const DType dtype = ctx.outputs[0].dtype;
+  if (dtype != DType::f32 && dtype != DType::f64) return "only f32 and f64";
+  for (const Operand& input : ctx.inputs)
+    if (input.present() && input.dtype != dtype) return "operands of different element types";
   if (!weights_are_rows(ctx.inputs[1])) return "weights that are not contiguous";
   if (!spatial_is_contiguous(ctx.outputs[0])) return "a result that is not contiguous";
   return products_agree(ctx.isa) ? nullptr : "the instruction set is masked";
@@ -255,26 +292,18 @@ Prepared prepare(const PrepareCtx& ctx) {
   const auto geometry =
       tensor::conv_geometry(ctx.inputs[0].shape(), ctx.inputs[1].shape(), ctx.attrs);
   if (!geometry) return Prepared::no("the operands do not fit the attributes");
-  auto plan = std::make_shared<Schedule>(plan_of(ctx, *geometry));
-  std::int64_t floats = plan->unfolds ? plan->slots * plan->k * plan->range : 0;
-  if (!plan->along_positions) {
-    floats += geometry->group * plan->padded_filters();
-    if (ctx.constants[1] != nullptr && ctx.packs != nullptr)
-      plan->packed = pack_constant(ctx, *plan);
-    else
-      floats += geometry->group * plan->packed_floats;
-  }
-  return {.state = std::move(plan),
-          .scratch_bytes = floats * static_cast<std::int64_t>(sizeof(float))};
+  return ctx.outputs[0].dtype == DType::f32 ? prepare_typed<float>(ctx, *geometry)
+                                            : prepare_typed<double>(ctx, *geometry);
 }
 
 }  // namespace
 
 extern constinit const KernelDef conv_kernel{
     .name = "conv",
-    .doc = "Convolutions of f32 as products of weights and unfolded windows, summed in order.",
+    .doc =
+        "Convolutions of f32 or f64 as products of weights and unfolded windows, summed in order.",
     .prepare = prepare,
-    .run = run,
+    .run = run<float>,
 };
 
 }  // namespace scanloom::kernels

@@ -39,28 +39,30 @@ std::int64_t start_of(const ConvGeometry& geometry, std::size_t axis, std::int64
 }
 
 // A run of outputs along the last axis: zeros, elements of x, zeros.
-void unfold_run(const float* x, std::int64_t x_step, std::int64_t start, std::int64_t stride,
-                std::int64_t in, std::int64_t count, float* to) {
+template <class T>
+void unfold_run(const T* x, std::int64_t x_step, std::int64_t start, std::int64_t stride,
+                std::int64_t in, std::int64_t count, T* to) {
   const std::int64_t before = start >= 0 ? 0 : std::min(count, (-start + stride - 1) / stride);
   const std::int64_t end = start >= in ? 0 : std::min(count, (in - 1 - start) / stride + 1);
   const std::int64_t inside = std::max<std::int64_t>(0, end - before);
-  std::fill_n(to, before, 0.0f);
-  const float* from = x + (start + before * stride) * x_step;
+  std::fill_n(to, before, T{0});
+  const T* from = x + (start + before * stride) * x_step;
   const std::int64_t step = stride * x_step;
   if (step == 1)
-    std::memcpy(to + before, from, static_cast<std::size_t>(inside) * sizeof(float));
+    std::memcpy(to + before, from, static_cast<std::size_t>(inside) * sizeof(T));
   else
     for (std::int64_t i = 0; i < inside; ++i) to[before + i] = from[i * step];
-  std::fill_n(to + before + inside, count - before - inside, 0.0f);
+  std::fill_n(to + before + inside, count - before - inside, T{0});
 }
 
 // One row of the matrix: all outputs of the range for one channel and kernel position.
-void unfold_row(const ConvGeometry& geometry, const float* x, const std::int64_t* x_axis,
-                const Index& tap, Index out, std::int64_t count, float* to) {
+template <class T>
+void unfold_row(const ConvGeometry& geometry, const T* x, const std::int64_t* x_axis,
+                const Index& tap, Index out, std::int64_t count, T* to) {
   const auto last = static_cast<std::size_t>(geometry.spatial - 1);
   while (count > 0) {
     const std::int64_t run = std::min(count, geometry.out[last] - out[last]);
-    const float* line = x;
+    const T* line = x;
     bool inside = true;
     for (std::size_t axis = 0; axis < last; ++axis) {
       const std::int64_t at = start_of(geometry, axis, out[axis], tap[axis]);
@@ -71,7 +73,7 @@ void unfold_row(const ConvGeometry& geometry, const float* x, const std::int64_t
       unfold_run(line, x_axis[last], start_of(geometry, last, out[last], tap[last]),
                  geometry.stride[last], geometry.in[last], run, to);
     else
-      std::fill_n(to, run, 0.0f);
+      std::fill_n(to, run, T{0});
     to += run;
     count -= run;
     out[last] = 0;
@@ -81,8 +83,9 @@ void unfold_row(const ConvGeometry& geometry, const float* x, const std::int64_t
 
 }  // namespace
 
-void unfold(const ConvGeometry& geometry, const float* x, std::int64_t x_channel,
-            const std::int64_t* x_axis, std::int64_t first, std::int64_t count, float* to) {
+template <class T>
+void unfold(const ConvGeometry& geometry, const T* x, std::int64_t x_channel,
+            const std::int64_t* x_axis, std::int64_t first, std::int64_t count, T* to) {
   const Index out = index_at(geometry, first);
   for (std::int64_t channel = 0; channel < geometry.channels; ++channel) {
     Index tap{};
@@ -92,5 +95,10 @@ void unfold(const ConvGeometry& geometry, const float* x, std::int64_t x_channel
     } while (advance(tap, geometry.kernel, geometry.spatial));
   }
 }
+
+template void unfold(const ConvGeometry&, const float*, std::int64_t, const std::int64_t*,
+                     std::int64_t, std::int64_t, float*);
+template void unfold(const ConvGeometry&, const double*, std::int64_t, const std::int64_t*,
+                     std::int64_t, std::int64_t, double*);
 
 }  // namespace scanloom::kernels

@@ -10,8 +10,9 @@ namespace scanloom::kernels {
 
 /// Elements [first, first + count) of the output positions in row-major order; `x` is the first
 /// channel of a group, x_channel and x_axis its strides in elements. Rows of `to` are `count`
-/// apart.
-void unfold(const tensor::ConvGeometry& geometry, const float* x, std::int64_t x_channel,
-            const std::int64_t* x_axis, std::int64_t first, std::int64_t count, float* to);
+/// apart. T: float or double.
+template <class T>
+void unfold(const tensor::ConvGeometry& geometry, const T* x, std::int64_t x_channel,
+            const std::int64_t* x_axis, std::int64_t first, std::int64_t count, T* to);
 
 }  // namespace scanloom::kernels
