@@ -98,6 +98,8 @@ void unfold(const ConvGeometry& geometry, const T* x, std::int64_t x_channel,
 
 template void unfold(const ConvGeometry&, const float*, std::int64_t, const std::int64_t*,
                      std::int64_t, std::int64_t, float*);
+template void unfold(const ConvGeometry&, const std::int16_t*, std::int64_t, const std::int64_t*,
+                     std::int64_t, std::int64_t, std::int16_t*);
 template void unfold(const ConvGeometry&, const double*, std::int64_t, const std::int64_t*,
                      std::int64_t, std::int64_t, double*);
 

@@ -1,5 +1,6 @@
 // Unfolding: the windows of a convolution as the columns of a matrix, [channels * kernel positions]
-// rows by output positions, with zeros where a window reaches into the padding. Used by conv.
+// rows by output positions, with zeros where a window reaches into the padding. Used by conv and
+// qlinear_conv.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@ namespace scanloom::kernels {
 
 /// Elements [first, first + count) of the output positions in row-major order; `x` is the first
 /// channel of a group, x_channel and x_axis its strides in elements. Rows of `to` are `count`
-/// apart. T: float or double.
+/// apart. T: float, double or int16_t.
 template <class T>
 void unfold(const tensor::ConvGeometry& geometry, const T* x, std::int64_t x_channel,
             const std::int64_t* x_axis, std::int64_t first, std::int64_t count, T* to);

@@ -14,7 +14,21 @@ struct PairFns {
   /// to[i] = {first[i], second[i]}; whether 16 bits hold all of them.
   bool (*of_rows)(const std::int32_t* first, const std::int32_t* second, std::int64_t count,
                   std::int32_t* to);
+  /// The same of numbers that have 16 bits.
+  void (*of_half_rows)(const std::int16_t* first, const std::int16_t* second, std::int64_t count,
+                       std::int32_t* to);
 };
+
+/// Sums of products of quantized numbers to bytes: f32(sum + bias) * scale, rounded to nearest
+/// even, plus zero, limited to the range of the bytes; NaN is 0. No sum + bias may overflow.
+struct Requantize {
+  const std::int32_t* sums = nullptr;
+  std::int64_t count = 0;
+  std::int32_t bias = 0, zero = 0;
+  float scale = 1;
+};
+template <class T>
+using RequantizeFn = void (*)(const Requantize& from, T* to);
 
 inline bool fits_half(std::int32_t value) { return value == static_cast<std::int16_t>(value); }
 

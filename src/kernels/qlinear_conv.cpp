@@ -1,13 +1,19 @@
 // qlinear_conv: sums of products of centred 8-bit numbers, exact in 32 bits; ops/qlinear_conv.cpp
-// states what becomes of them. Each window is gathered once, as 16-bit numbers, and meets the
-// packed weights of all filters.
+// states what becomes of them. An image less its zero point is unfolded as 16-bit numbers, range by
+// range, and multiplied with the weights in pairs (integer_pairs.h). Vectors lie along the
+// positions where there are enough of them, else along the filters.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
 #include <vector>
 
+#include "base/thread_pool.h"
+#include "kernels/conv_unfold.h"
 #include "kernels/kernel.h"
+#include "kernels/simd.h"
 #include "tensor/conv_geometry.h"
+#include "tensor/for_each.h"
 
 namespace scanloom::kernels {
 namespace {
@@ -31,11 +37,33 @@ enum Input : std::size_t {
 
 // Windows below this sum to less than 2^31.
 constexpr std::int64_t kMaxWindow = 32'768;
+// Of two differences of bytes.
+constexpr std::int64_t kMaxProduct = 255 * 255;
+
+// Of a range that is unfolded together; it stays in the second cache.
+constexpr std::int64_t kUnfoldedBytes = 256 * 1024;
+// Places for unfolded ranges, so that as many threads may work at once.
+constexpr std::int64_t kSlots = 8;
+constexpr std::int64_t kThreadWork = 200'000;
 
 struct Schedule {
   ConvGeometry geometry;
-  std::int64_t k = 0, positions = 0;
-  std::vector<std::int16_t> weights;  ///< [group * filters][k], less their zero points
+  const ProductFns<std::int32_t>* fns = nullptr;  ///< of pairs
+  PairFns pair;
+  RequantizeFn<std::uint8_t> to_u8;
+  RequantizeFn<std::int8_t> to_i8;
+  std::int64_t k = 0, pairs = 0, positions = 0, image = 0;  ///< image: elements of x
+  bool along_positions = true;                              ///< where vectors lie
+  std::int64_t range = 1, ranges = 1, slots = 1;
+  std::int64_t packed = 0;            ///< elements of the weights of a group
+  std::vector<std::int32_t> weights;  ///< less their zero points: rows of pairs, or panels
+  std::int64_t x_axis[tensor::kMaxSpatial] = {}, x_channel = 1;  ///< of the centred image
+
+  /// Elements of a slot: pairs, sums, and 16-bit numbers that are unfolded.
+  [[nodiscard]] std::int64_t slot_elements() const {
+    return (2 * pairs + geometry.filters) * range;
+  }
+  [[nodiscard]] std::int64_t image_elements() const { return (image + 31) / 32 * 16; }
 };
 
 std::int16_t byte_at(const Operand& operand, const void* data, std::int64_t at) {
@@ -48,40 +76,57 @@ std::int64_t of_filter(const Operand& operand, std::int64_t filter) {
   return operand.rank == 1 && operand.dims[0] != 1 ? filter * operand.strides[0] : 0;
 }
 
-// The window of one output position; what lies in the padding is zero.
+// The image less its zero point, row-major.
 template <class T>
-void gather_window(const ConvGeometry& g, const Operand& x, const T* group, std::int64_t position,
-                   int zero, std::int16_t* to) {
-  std::int64_t start[tensor::kMaxSpatial], tap[tensor::kMaxSpatial] = {};
-  for (int axis = g.spatial - 1; axis >= 0; --axis) {
-    const auto i = static_cast<std::size_t>(axis);
-    start[i] = position % g.out[i] * g.stride[i] - g.pad[i];
-    position /= g.out[i];
-  }
-  const std::int64_t taps = g.kernel_positions();
-  for (std::int64_t channel = 0; channel < g.channels; ++channel)
-    for (std::int64_t t = 0; t < taps; ++t) {
-      std::int64_t at = channel * x.strides[1];
-      bool inside = true;
-      for (int axis = 0; axis < g.spatial; ++axis) {
-        const auto i = static_cast<std::size_t>(axis);
-        const std::int64_t place = start[i] + tap[i] * g.dilation[i];
-        inside &= place >= 0 && place < g.in[i];
-        at += place * x.strides[axis + 2];
-      }
-      *to++ = inside ? static_cast<std::int16_t>(group[at] - zero) : std::int16_t{0};
-      for (int axis = g.spatial - 1; axis >= 0; --axis) {
-        const auto i = static_cast<std::size_t>(axis);
-        if (++tap[i] < g.kernel[i]) break;
-        tap[i] = 0;
-      }
-    }
+void centre(const Operand& x, std::int64_t image, int zero, std::int16_t* to) {
+  const T* from = x.data<const T>() + image * x.strides[0];
+  const int last = x.rank - 1;
+  const std::int64_t step = x.strides[last], length = x.dims[last];
+  const tensor::Shape outer(std::span(x.dims + 1, static_cast<std::size_t>(x.rank - 2)));
+  tensor::for_each_index(outer.dims(), [&](const tensor::Shape& index) {
+    const T* line = from + tensor::offset_of(index, x.strides + 1);
+    if (step == 1)
+      for (std::int64_t i = 0; i < length; ++i) to[i] = static_cast<std::int16_t>(line[i] - zero);
+    else
+      for (std::int64_t i = 0; i < length; ++i)
+        to[i] = static_cast<std::int16_t>(line[i * step] - zero);
+    to += length;
+  });
 }
 
-std::int32_t dot(const std::int16_t* a, const std::int16_t* b, std::int64_t k) {
-  std::int32_t sum = 0;
-  for (std::int64_t i = 0; i < k; ++i) sum += std::int32_t{a[i]} * std::int32_t{b[i]};
-  return sum;
+// The windows of a range as pairs: of neighbours in k, [pairs][count].
+void unfold_pairs(const Schedule& plan, const std::int16_t* x, std::int64_t first,
+                  std::int64_t count, std::int16_t* rows, std::int32_t* to) {
+  unfold(plan.geometry, x, plan.x_channel, plan.x_axis, first, count, rows);
+  if (plan.k % 2 != 0) std::fill_n(rows + plan.k * count, count, std::int16_t{0});
+  for (std::int64_t i = 0; i < plan.pairs; ++i)
+    plan.pair.of_half_rows(rows + 2 * i * count, rows + (2 * i + 1) * count, count, to + i * count);
+}
+
+// Sums of a range for all filters of a group, [filters][count].
+void multiply_range(const Schedule& plan, std::int64_t group, const std::int32_t* windows,
+                    std::int64_t count, std::int32_t* sums) {
+  Product<std::int32_t> p;
+  const std::int32_t* const weights = plan.weights.data() + group * plan.packed;
+  p.c = sums;
+  if (plan.along_positions) {
+    p.m = plan.geometry.filters;
+    p.a = weights;
+    p.a_row = plan.pairs;
+    p.a_step = 1;
+    p.b = {windows, plan.pairs, count, count, 1};
+    p.c_row = count;
+  } else {
+    p.m = count;
+    p.a = windows;
+    p.a_row = 1;
+    p.a_step = count;
+    p.b = {nullptr, plan.pairs, plan.geometry.filters, 0, 1};
+    p.packed = weights;
+    p.c_row = 1;
+    p.c_column = count;
+  }
+  multiply(*plan.fns, p, 1);
 }
 
 template <class T>
@@ -93,22 +138,49 @@ T limited(float scaled, int zero) {
   return static_cast<T>(value);
 }
 
+// With a bias beside which sums do not fit in 32 bits.
 template <class Y>
-void filters_of_window(const Schedule& plan, const Call& call, const std::int16_t* window,
-                       std::int64_t group, Y* y) {
-  const Operand &w_scale = call.in(kWScale), &out = call.out(0);
+void finish_wide(const Requantize& row, std::int64_t bias, Y* y) {
+  for (std::int64_t i = 0; i < row.count; ++i)
+    y[i] = limited<Y>(static_cast<float>(row.sums[i] + bias) * row.scale, row.zero);
+}
+
+template <class Y>
+void finish_range(const Schedule& plan, const Call& call, std::int64_t group,
+                  const std::int32_t* sums, std::int64_t count, Y* y) {
+  const Operand& w_scale = call.in(kWScale);
   const float x_scale = *call.in(kXScale).data<const float>();
   const float y_scale = *call.in(kYScale).data<const float>();
-  const int y_zero = byte_at(call.in(kYZero), call.in(kYZero).data<const void*>(), 0);
-  const std::int64_t filters = plan.geometry.filters;
-  for (std::int64_t f = group * filters; f < (group + 1) * filters; ++f) {
-    std::int64_t sum = dot(window, plan.weights.data() + f * plan.k, plan.k);
+  const std::int64_t greatest = std::numeric_limits<std::int32_t>::max() - kMaxProduct * plan.k;
+  Requantize row{.count = count};
+  row.zero = byte_at(call.in(kYZero), call.in(kYZero).data<const void*>(), 0);
+  for (std::int64_t i = 0; i < plan.geometry.filters; ++i) {
+    const std::int64_t f = group * plan.geometry.filters + i;
+    row.sums = sums + i * count;
+    row.scale = x_scale * w_scale.data<const float>()[of_filter(w_scale, f)] / y_scale;
+    row.bias = 0;
     if (call.has(kBias))
-      sum += call.in(kBias).data<const std::int32_t>()[f * call.in(kBias).strides[0]];
-    const float scale = w_scale.data<const float>()[of_filter(w_scale, f)];
-    const float scaled = static_cast<float>(sum) * (x_scale * scale / y_scale);
-    y[f * out.strides[1]] = limited<Y>(scaled, y_zero);
+      row.bias = call.in(kBias).data<const std::int32_t>()[f * call.in(kBias).strides[0]];
+    Y* const to = y + f * call.out(0).strides[1];
+    if (row.bias > greatest || row.bias < -greatest)
+      finish_wide(row, row.bias, to);
+    else if constexpr (std::same_as<Y, std::uint8_t>)
+      plan.to_u8(row, to);
+    else
+      plan.to_i8(row, to);
   }
+}
+
+template <class Y>
+void run_task(const Schedule& plan, const Call& call, const std::int16_t* x, std::int64_t task,
+              Y* y, std::int32_t* slot) {
+  const std::int64_t group = task / plan.ranges, first = task % plan.ranges * plan.range;
+  const std::int64_t count = std::min(plan.range, plan.positions - first);
+  std::int32_t* const sums = slot + plan.pairs * plan.range;
+  auto* const rows = reinterpret_cast<std::int16_t*>(sums + plan.geometry.filters * plan.range);
+  unfold_pairs(plan, x + group * plan.geometry.channels * plan.x_channel, first, count, rows, slot);
+  multiply_range(plan, group, slot, count, sums);
+  finish_range(plan, call, group, sums, count, y + first);
 }
 
 template <class X, class Y>
@@ -116,17 +188,28 @@ Status run(const Call& call) noexcept {
   const Schedule& plan = *static_cast<const Schedule*>(call.prepared);
   const ConvGeometry& g = plan.geometry;
   const Operand &x = call.in(kX), &y = call.out(0);
+  if (y.empty()) return Status::ok;
   const int zero = byte_at(call.in(kXZero), call.in(kXZero).data<const void*>(), 0);
-  auto* window = reinterpret_cast<std::int16_t*>(*call.scratch);
-  for (std::int64_t image = 0; image < g.batch; ++image)
-    for (std::int64_t group = 0; group < g.group; ++group) {
-      const X* from = x.data<const X>() + image * x.strides[0] + group * g.channels * x.strides[1];
-      for (std::int64_t position = 0; position < plan.positions; ++position) {
-        gather_window(g, x, from, position, zero, window);
-        filters_of_window(plan, call, window, group, y.data<Y>() + image * y.strides[0] + position);
+  auto* const image = reinterpret_cast<std::int16_t*>(*call.scratch);
+  auto* const slots = reinterpret_cast<std::int32_t*>(*call.scratch) + plan.image_elements();
+  const std::int64_t tasks = g.group * plan.ranges;
+  const std::int64_t work = tasks * plan.range * plan.k * g.filters;
+  const int threads = work > kThreadWork ? call.max_threads : 1;
+  for (std::int64_t i = 0; i < g.batch; ++i) {
+    centre<X>(x, i, zero, image);
+    Y* const to = y.data<Y>() + i * y.strides[0];
+    const auto work_of = [&](std::int64_t slot) {
+      for (std::int64_t task = slot; task < tasks; task += plan.slots) {
+        if (call.stop_requested()) return;
+        run_task(plan, call, image, task, to, slots + slot * plan.slot_elements());
       }
-    }
-  return Status::ok;
+    };
+    if (threads > 1 && plan.slots > 1)
+      parallel_for(plan.slots, threads, work_of);
+    else
+      for (std::int64_t slot = 0; slot < plan.slots; ++slot) work_of(slot);
+  }
+  return call.ok_or_stopped();
 }
 
 const char* why_not(const PrepareCtx& ctx) {
@@ -136,14 +219,58 @@ const char* why_not(const PrepareCtx& ctx) {
   return spatial_is_contiguous(ctx.outputs[0]) ? nullptr : "a result that is not contiguous";
 }
 
+// Pairs of the weights: a row for each filter, or panels of filters.
 void pack_weights(const PrepareCtx& ctx, Schedule& plan) {
   const Operand &w = ctx.inputs[kW], &w_zero = ctx.inputs[kWZero];
-  for (std::int64_t f = 0; f < plan.geometry.group * plan.geometry.filters; ++f) {
+  const std::int64_t filters = plan.geometry.filters, panel = plan.fns->panel;
+  plan.packed =
+      plan.along_positions ? filters * plan.pairs : packed_elements(*plan.fns, plan.pairs, filters);
+  plan.weights.resize(static_cast<std::size_t>(plan.geometry.group * plan.packed));
+  for (std::int64_t f = 0; f < plan.geometry.group * filters; ++f) {
     const int zero = byte_at(w_zero, ctx.constants[kWZero], of_filter(w_zero, f));
-    for (std::int64_t i = 0; i < plan.k; ++i)
-      plan.weights.push_back(
-          static_cast<std::int16_t>(byte_at(w, ctx.constants[kW], f * plan.k + i) - zero));
+    const auto at = [&](std::int64_t i) {
+      return i < plan.k ? byte_at(w, ctx.constants[kW], f * plan.k + i) - zero : 0;
+    };
+    std::int32_t* const group = plan.weights.data() + f / filters * plan.packed;
+    const std::int64_t own = f % filters;
+    for (std::int64_t i = 0; i < plan.pairs; ++i) {
+      const std::int64_t to = plan.along_positions
+                                  ? own * plan.pairs + i
+                                  : (own / panel * plan.pairs + i) * panel + own % panel;
+      group[to] = pair_of(at(2 * i), at(2 * i + 1));
+    }
   }
+}
+
+void choose_ranges(Schedule& plan) {
+  const std::int64_t column = plan.pairs * std::int64_t{sizeof(std::int32_t)};
+  plan.range = plan.positions;
+  if (column * plan.positions > kUnfoldedBytes)
+    plan.range = std::clamp<std::int64_t>(kUnfoldedBytes / column / 64 * 64, 64, plan.positions);
+  plan.ranges = plan.range == 0 ? 0 : (plan.positions + plan.range - 1) / plan.range;
+  plan.slots = std::clamp<std::int64_t>(plan.geometry.group * plan.ranges, 1, kSlots);
+}
+
+Schedule plan_of(const PrepareCtx& ctx, const ConvGeometry& geometry) {
+  const SimdTables& tables = simd_tables(ctx.isa);
+  Schedule plan;
+  plan.geometry = geometry;
+  plan.fns = &tables.i32_pairs;
+  plan.pair = tables.pairs;
+  plan.to_u8 = tables.to_u8;
+  plan.to_i8 = tables.to_i8;
+  plan.k = geometry.channels * geometry.kernel_positions();
+  plan.pairs = (plan.k + 1) / 2;
+  plan.positions = geometry.out_positions();
+  for (int axis = geometry.spatial - 1; axis >= 0; --axis) {
+    plan.x_axis[axis] = plan.x_channel;
+    plan.x_channel *= geometry.in[static_cast<std::size_t>(axis)];
+  }
+  plan.image = geometry.group * geometry.channels * plan.x_channel;
+  const std::int64_t lanes = plan.fns->panel / 2;
+  plan.along_positions = plan.positions >= lanes || geometry.filters < lanes;
+  choose_ranges(plan);
+  return plan;
 }
 
 tensor::KernelFn run_of(DType x, DType y) {
@@ -157,15 +284,12 @@ Prepared prepare(const PrepareCtx& ctx) {
   const auto geometry =
       tensor::conv_geometry(ctx.inputs[kX].shape(), ctx.inputs[kW].shape(), ctx.attrs);
   if (!geometry) return Prepared::no("the operands do not fit the attributes");
-  auto plan = std::make_shared<Schedule>();
-  plan->geometry = *geometry;
-  plan->k = geometry->channels * geometry->kernel_positions();
-  plan->positions = geometry->out_positions();
+  auto plan = std::make_shared<Schedule>(plan_of(ctx, *geometry));
   if (plan->k >= kMaxWindow) return Prepared::no("sums that may not fit in 32 bits");
   pack_weights(ctx, *plan);
-  const std::int64_t scratch = plan->k * static_cast<std::int64_t>(sizeof(std::int16_t));
+  const std::int64_t scratch = plan->image_elements() + plan->slots * plan->slot_elements();
   return {.state = std::move(plan),
-          .scratch_bytes = scratch,
+          .scratch_bytes = scratch * std::int64_t{sizeof(std::int32_t)},
           .run = run_of(ctx.inputs[kX].dtype, ctx.outputs[0].dtype)};
 }
 
@@ -173,7 +297,8 @@ Prepared prepare(const PrepareCtx& ctx) {
 
 extern constinit const KernelDef qlinear_conv_kernel{
     .name = "qlinear_conv",
-    .doc = "Quantized convolutions: exact sums of 16-bit products over gathered windows.",
+    .doc =
+        "Quantized convolutions: exact products of pairs of 16-bit numbers over unfolded windows.",
     .prepare = prepare,
     .run = run<std::uint8_t, std::uint8_t>,
 };

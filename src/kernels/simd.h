@@ -25,6 +25,8 @@ struct SimdTables {
   ProductFns<std::int32_t> i32;        ///< products and sums wrap
   ProductFns<std::int32_t> i32_pairs;  ///< of pairs of 16-bit numbers (integer_pairs.h)
   PairFns pairs;
+  RequantizeFn<std::uint8_t> to_u8;
+  RequantizeFn<std::int8_t> to_i8;
   VectorFns (*f32_elements)(tensor::ScalarOp);
   VectorFns (*f64_elements)(tensor::ScalarOp);
   VectorFns (*i32_elements)(tensor::ScalarOp);

@@ -74,8 +74,11 @@ void expect_conv(const Case& c, Layout layout) {
       .outputs = {&y},
       .attrs = {Attr(), Attr(), Attr(c.group), list(c.pad, 2 * axes), list(c.stride, axes)},
       .constant = {false, true, true, true, true, true}};
-  ASSERT_EQ(run(use, active_isa()), "");
-  EXPECT_EQ(difference(y, expected), "");
+  for (const Isa isa : available_isas())
+    for (const int threads : {1, 3}) {
+      ASSERT_EQ(run(use, isa, threads), "");
+      EXPECT_EQ(difference(y, expected), "") << isa_name(isa);
+    }
 }
 
 TEST(QlinearConv, GivesTheNumbersOfTheNaiveLoop) {
@@ -86,6 +89,10 @@ TEST(QlinearConv, GivesTheNumbersOfTheNaiveLoop) {
       {{1, 2, 7, 8}, {3, 2, 3, 3}, 1, 1, 1, false, true},
       {{2, 8, 5, 5}, {8, 1, 3, 3}, 8, 2, 1, true, true},
       {{1, 64, 4}, {3, 64, 2}, 1, 1, 0, false, false},
+      {{1, 16, 3}, {70, 16, 3}, 1, 1, 1, true, true},
+      {{2, 32, 2}, {130, 16, 1}, 2, 1, 0, true, true},
+      {{1, 3, 40, 41}, {9, 3, 3, 3}, 1, 1, 1, true, true},
+      {{2, 260, 10, 11}, {5, 260, 3, 3}, 1, 1, 1, true, true},
   };
   for (const Case& c : cases)
     for (const Layout layout : kLayouts) {
@@ -93,6 +100,43 @@ TEST(QlinearConv, GivesTheNumbersOfTheNaiveLoop) {
       expect_conv<std::int8_t, std::int8_t>(c, layout);
       expect_conv<std::uint8_t, std::int8_t>(c, layout);
       expect_conv<std::int8_t, std::uint8_t>(c, layout);
+    }
+}
+
+// Beside such biases sums do not fit in 32 bits; a scale of 0 makes NaN of 0, and infinities.
+TEST(QlinearConv, LargeBiasesAndScalesThatAreNotNumbers) {
+  for (const Isa isa : available_isas())
+    for (const float y_scale : {1e9f, 0.0f}) {
+      Buffer x(DType::u8, {1, 1, 20}), w(DType::i8, {3, 1, 1}), y(DType::u8, {1, 3, 20});
+      Buffer scale(DType::f32, {}), ys(DType::f32, {}), z(DType::u8, {}), wz(DType::i8, {});
+      Buffer b(DType::i32, {3});
+      x.fill<std::uint8_t>({0, 255, 7});
+      w.fill<std::int8_t>({127, -128, 1});
+      b.fill<std::int32_t>({2'147'483'647, -2'147'483'647, 0});
+      scale.fill<float>({10.0f});
+      ys.fill<float>({y_scale});
+      z.fill<std::uint8_t>({0});
+      wz.fill<std::int8_t>({0});
+      ASSERT_EQ(run({.id = KernelId::qlinear_conv,
+                     .inputs = {&x, &scale, &z, &w, &scale, &wz, &ys, &z, &b},
+                     .outputs = {&y},
+                     .attrs = {Attr(), Attr(), Attr(), Attr(), Attr()},
+                     .constant = {false, true, true, true, true, true}},
+                    isa),
+                "");
+      std::vector<std::uint8_t> expected;
+      for (std::int64_t f = 0; f < 3; ++f)
+        for (std::int64_t i = 0; i < 20; ++i) {
+          const std::int64_t sum =
+              std::int64_t{x.at<std::uint8_t>(i)} * w.at<std::int8_t>(f) + b.at<std::int32_t>(f);
+          const float scaled = static_cast<float>(sum) * (10.0f * 10.0f / y_scale);
+          const double value = std::nearbyint(static_cast<double>(scaled));
+          expected.push_back(value != value ? 0
+                             : value < 0    ? 0
+                             : value > 255  ? 255
+                                            : static_cast<std::uint8_t>(value));
+        }
+      EXPECT_EQ(difference(y, expected), "") << y_scale << isa_name(isa);
     }
 }
 
