@@ -9,6 +9,7 @@
 #include "kernels/elimination.h"
 #include "kernels/integer_pairs.h"
 #include "kernels/lstm_step.h"
+#include "kernels/pool_line.h"
 #include "kernels/product.h"
 #include "kernels/tile_beside.h"
 #include "tensor/affine_scan.h"
@@ -39,6 +40,10 @@ struct SimdTables {
   void (*f32_affine)(const tensor::AffineScan<float>&);
   void (*f64_affine)(const tensor::AffineScan<double>&);
   ArgSearchFns arg_search;
+  PoolFns<float> f32_pool;
+  PoolFns<double> f64_pool;
+  PoolFns<std::uint8_t> u8_pool;
+  PoolFns<std::int8_t> i8_pool;
   RandomFn<float> f32_uniform, f32_normal;
   RandomFn<double> f64_uniform, f64_normal;
   void (*lstm_step)(const LstmStep&);

@@ -11,6 +11,8 @@ namespace scanloom::ops {
 namespace {
 
 using tensor::Operand;
+using tensor::PoolAxis;
+using tensor::PoolTaps;
 
 Expected<void> infer(ir::InferCtx& ctx) {
   SCANLOOM_TRY(tensor::Type y, pooled_type(ctx));
@@ -28,9 +30,9 @@ std::int64_t divisor(const PoolGeometry& geometry, const PoolWindow& window,
   for (int i = 0; i < geometry.spatial; ++i) {
     const auto at = static_cast<std::size_t>(i);
     const PoolAxis& axis = geometry.axes[at];
-    const PoolTaps taps = with_padding
-                              ? taps_within(axis, position[i], -axis.pad, axis.covered - axis.pad)
-                              : window.taps[at];
+    const PoolTaps taps =
+        with_padding ? tensor::taps_within(axis, position[i], -axis.pad, axis.covered - axis.pad)
+                     : window.taps[at];
     count *= taps.last - taps.first;
   }
   return count;
@@ -41,16 +43,17 @@ void average(const tensor::Call& call, const PoolGeometry& geometry) {
   using Sum = decltype(tensor::widen(T{}));
   const Operand &x = call.in(0), &y = call.out(0);
   const bool with_padding = call.attrs[kPoolOwn].integer() != 0;
-  for_each_window<1>(geometry, x, {&y},
-                     [&](std::int64_t plane, const auto& at, const tensor::Shape& position,
-                         const PoolWindow& window) {
-                       const T* const from = x.data<const T>() + plane;
-                       Sum sum = 0;
-                       for_each_tap(geometry, x, window,
-                                    [&](std::int64_t i) { sum += tensor::widen(from[i]); });
-                       const auto count = divisor(geometry, window, position, with_padding);
-                       y.data<T>()[at[0]] = tensor::narrow<T>(sum / static_cast<Sum>(count));
-                     });
+  tensor::for_each_window<1>(
+      geometry, x, {&y},
+      [&](std::int64_t plane, const auto& at, const tensor::Shape& position,
+          const PoolWindow& window) {
+        const T* const from = x.data<const T>() + plane;
+        Sum sum = 0;
+        tensor::for_each_tap(geometry, x, window,
+                             [&](std::int64_t i) { sum += tensor::widen(from[i]); });
+        const auto count = divisor(geometry, window, position, with_padding);
+        y.data<T>()[at[0]] = tensor::narrow<T>(sum / static_cast<Sum>(count));
+      });
 }
 
 tensor::Status reference(const tensor::Call& call) noexcept {

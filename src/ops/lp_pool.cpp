@@ -42,12 +42,12 @@ void pool(const tensor::Call& call, const PoolGeometry& geometry) {
   using Real = decltype(tensor::widen(T{}));
   const Operand &x = call.in(0), &y = call.out(0);
   const Real p = static_cast<Real>(call.attrs[kPoolOwn].real());
-  for_each_window<1>(
+  tensor::for_each_window<1>(
       geometry, x, {&y},
       [&](std::int64_t plane, const auto& at, const tensor::Shape&, const PoolWindow& window) {
         const T* const from = x.data<const T>() + plane;
         Real sum = 0;
-        for_each_tap(geometry, x, window, [&](std::int64_t i) {
+        tensor::for_each_tap(geometry, x, window, [&](std::int64_t i) {
           sum += power<Real>(std::fabs(tensor::widen(from[i])), p);
         });
         y.data<T>()[at[0]] = tensor::narrow<T>(root<Real>(sum, p));

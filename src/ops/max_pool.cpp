@@ -11,6 +11,7 @@ namespace scanloom::ops {
 namespace {
 
 using tensor::Operand;
+using tensor::PoolAxis;
 
 Expected<void> infer(ir::InferCtx& ctx) {
   const std::int64_t order = ctx.attr(kPoolOwn).integer();
@@ -87,25 +88,25 @@ void pool(const tensor::Call& call, const PoolGeometry& geometry) {
   const Numbers numbers(geometry, call.attrs[kPoolOwn].integer() == 1);
   std::int64_t done = 0, positions = 1;
   for (int i = 0; i < geometry.spatial; ++i) positions *= y.dims[i + 2];
-  for_each_window<2>(geometry, x, {&y, &indices},
-                     [&](std::int64_t plane, const auto& at, const tensor::Shape& position,
-                         const PoolWindow& window) {
-                       const T* const from = x.data<const T>() + plane;
-                       T best = least<T>();
-                       std::int64_t count = 0, found = -1;
-                       for_each_tap(geometry, x, window, [&](std::int64_t i) {
-                         if (found < 0 || compare(from[i], best) > 0) {
-                           best = from[i];
-                           found = count;
-                         }
-                         ++count;
-                       });
-                       y.data<T>()[at[0]] = best;
-                       indices.data<std::int64_t>()[at[1]] =
-                           found < 0 ? -1
-                                     : numbers.number(done / positions, position, window, found);
-                       ++done;
-                     });
+  tensor::for_each_window<2>(
+      geometry, x, {&y, &indices},
+      [&](std::int64_t plane, const auto& at, const tensor::Shape& position,
+          const PoolWindow& window) {
+        const T* const from = x.data<const T>() + plane;
+        T best = least<T>();
+        std::int64_t count = 0, found = -1;
+        tensor::for_each_tap(geometry, x, window, [&](std::int64_t i) {
+          if (found < 0 || compare(from[i], best) > 0) {
+            best = from[i];
+            found = count;
+          }
+          ++count;
+        });
+        y.data<T>()[at[0]] = best;
+        indices.data<std::int64_t>()[at[1]] =
+            found < 0 ? -1 : numbers.number(done / positions, position, window, found);
+        ++done;
+      });
 }
 
 tensor::Status reference(const tensor::Call& call) noexcept {

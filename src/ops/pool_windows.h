@@ -1,21 +1,20 @@
-// The windows of average_pool, lp_pool and max_pool: their attributes, sizes, and the walk over
-// them.
+// The windows of average_pool, lp_pool and max_pool (tensor/pool_geometry.h) as operators have
+// them: declarations of their attributes, and the sizes of the result.
 #pragma once
 
-#include <array>
 #include <string_view>
 
 #include "ir/op_def.h"
-#include "tensor/call.h"
-#include "tensor/conv_geometry.h"
-#include "tensor/for_each.h"
+#include "tensor/pool_geometry.h"
 
 namespace scanloom::ops {
 
-/// The attributes that all pools begin with. Attribute `kPoolOwn` is the operator's own.
-enum class PoolAttr : std::uint8_t { auto_pad, ceil_mode, dilations, kernel, pads, strides };
-inline constexpr int kPoolOwn = 6;
+using tensor::kPoolOwn;
+using tensor::pool_geometry;
+using tensor::PoolGeometry;
+using tensor::PoolWindow;
 
+/// The attributes that all pools begin with. Attribute `kPoolOwn` is the operator's own.
 constexpr decltype(ir::OpDef::attrs) pool_attrs(std::string_view own, tensor::AttrKind kind) {
   return {{"auto_pad", tensor::AttrKind::text, true},
           {"ceil_mode", tensor::AttrKind::integer},
@@ -26,113 +25,8 @@ constexpr decltype(ir::OpDef::attrs) pool_attrs(std::string_view own, tensor::At
           {own, kind}};
 }
 
-/// Element o of an axis of the result sees the elements o * stride - pad + k * dilation of x, 0 <=
-/// k < kernel, that exist; `covered` elements from -pad on count as padding or x.
-struct PoolAxis {
-  std::int64_t in = 0, out = 0, kernel = 1, stride = 1, dilation = 1, pad = 0, covered = 0;
-};
-
-struct PoolGeometry {
-  int spatial = 0;
-  std::array<PoolAxis, tensor::kMaxSpatial> axes{};
-};
-
-/// Precondition: x has three axes or more. Errors: invalid_model, of attributes that do not fit.
-Expected<PoolGeometry> pool_geometry(const tensor::Shape& x, std::span<const tensor::Attr> attrs);
-
 /// The sizes of the result, which need not be numbers; unranked where x is. Errors as above, and x
 /// with fewer than three axes.
 Expected<tensor::Type> pooled_type(ir::InferCtx& ctx);
-
-/// The taps of one window along one axis that lie in x: k in [first, last).
-struct PoolTaps {
-  std::int64_t first = 0, last = 0;
-};
-
-[[nodiscard]] inline std::int64_t divided_up(std::int64_t a, std::int64_t b) {
-  return b == 1 ? a : (a + b - 1) / b;
-}
-
-/// The taps of window `o` that lie in the elements [begin, end) of the axis, which need not exist.
-[[nodiscard]] inline PoolTaps taps_within(const PoolAxis& axis, std::int64_t o, std::int64_t begin,
-                                          std::int64_t end) {
-  const std::int64_t start = o * axis.stride - axis.pad;
-  PoolTaps taps;
-  taps.first = start >= begin ? 0 : std::min(axis.kernel, divided_up(begin - start, axis.dilation));
-  taps.last = start >= end ? 0 : std::min(axis.kernel, divided_up(end - start, axis.dilation));
-  taps.last = std::max(taps.last, taps.first);
-  return taps;
-}
-
-/// A window over one plane of x: the taps of each axis and where the first of them lies.
-struct PoolWindow {
-  std::array<PoolTaps, tensor::kMaxSpatial> taps{};
-  std::int64_t first = 0;  ///< offset of the first tap of each axis, if all axes have one
-};
-
-/// f(offset in x, offsets in the results, window) for every element of the results, images and
-/// channels first. offset in x: of the plane's first element.
-template <std::size_t kResults, class F>
-void for_each_window(const PoolGeometry& geometry, const tensor::Operand& x,
-                     const std::array<const tensor::Operand*, kResults>& results, F&& f) {
-  const tensor::Operand& y = *results[0];
-  if (y.empty()) return;
-  const std::span out(y.dims + 2, static_cast<std::size_t>(geometry.spatial));
-  PoolWindow window;
-  for (std::int64_t image = 0; image < y.dims[0]; ++image)
-    for (std::int64_t channel = 0; channel < y.dims[1]; ++channel) {
-      const std::int64_t plane = image * x.strides[0] + channel * x.strides[1];
-      tensor::for_each_index(out, [&](const tensor::Shape& position) {
-        window.first = 0;
-        for (int i = 0; i < geometry.spatial; ++i) {
-          const PoolAxis& axis = geometry.axes[static_cast<std::size_t>(i)];
-          const PoolTaps taps = taps_within(axis, position[i], 0, axis.in);
-          window.taps[static_cast<std::size_t>(i)] = taps;
-          // Places outside may lie so far away that their offsets overflow.
-          if (taps.first == taps.last) continue;
-          const std::int64_t start = position[i] * axis.stride - axis.pad;
-          window.first += (start + taps.first * axis.dilation) * x.strides[i + 2];
-        }
-        std::array<std::int64_t, kResults> at{};
-        for (std::size_t i = 0; i < kResults; ++i)
-          at[i] = image * results[i]->strides[0] + channel * results[i]->strides[1] +
-                  tensor::offset_of(position, results[i]->strides + 2);
-        f(plane, at, position, window);
-      });
-    }
-}
-
-/// f(offset from the plane's first element) for every element of x in the window, in row-major
-/// order.
-template <class F>
-void for_each_tap(const PoolGeometry& geometry, const tensor::Operand& x, const PoolWindow& window,
-                  F&& f) {
-  const int last = geometry.spatial - 1;
-  std::array<std::int64_t, tensor::kMaxSpatial> tap{};
-  std::int64_t at = window.first;
-  std::array<std::int64_t, tensor::kMaxSpatial> step{};
-  for (int i = 0; i <= last; ++i) {
-    const auto axis = static_cast<std::size_t>(i);
-    const std::int64_t count = window.taps[axis].last - window.taps[axis].first;
-    if (count == 0) return;
-    // The step behind a single tap leads nowhere, and may overflow.
-    step[axis] = count == 1 ? 0 : geometry.axes[axis].dilation * x.strides[i + 2];
-    tap[axis] = window.taps[axis].first;
-  }
-  const auto inner = static_cast<std::size_t>(last);
-  const std::int64_t count = window.taps[inner].last - window.taps[inner].first;
-  while (true) {
-    for (std::int64_t k = 0; k < count; ++k) f(at + k * step[inner]);
-    int i = last - 1;
-    for (; i >= 0; --i) {
-      const auto axis = static_cast<std::size_t>(i);
-      at += step[axis];
-      if (++tap[axis] < window.taps[axis].last) break;
-      at -= (tap[axis] - window.taps[axis].first) * step[axis];
-      tap[axis] = window.taps[axis].first;
-    }
-    if (i < 0) return;
-  }
-}
 
 }  // namespace scanloom::ops

@@ -1,0 +1,24 @@
+// One tap of the windows of a line of pooled elements: what the kernel pool does in vectors.
+#pragma once
+
+#include <cstdint>
+
+namespace scanloom::kernels {
+
+/// y[i] meets x[i * step], 0 <= i < count, whose number is first + i * step.
+template <class T>
+struct PoolLine {
+  const T* x = nullptr;
+  std::int64_t step = 1, count = 0, first = 0;
+  T* y = nullptr;
+  std::int64_t* at = nullptr;  ///< of maxima: the number of y[i]
+};
+
+template <class T>
+struct PoolFns {
+  void (*add)(const PoolLine<T>&);
+  /// Where x is greater, or the first NaN: y and its number become those of x.
+  void (*take_greater)(const PoolLine<T>&);
+};
+
+}  // namespace scanloom::kernels
