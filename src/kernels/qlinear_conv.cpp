@@ -11,29 +11,18 @@
 #include "base/thread_pool.h"
 #include "kernels/conv_unfold.h"
 #include "kernels/kernel.h"
+#include "kernels/qlinear_conv_few.h"
 #include "kernels/simd.h"
 #include "tensor/conv_geometry.h"
 #include "tensor/for_each.h"
 
 namespace scanloom::kernels {
+namespace qlinear_conv {
 namespace {
 
 using tensor::Call;
 using tensor::ConvGeometry;
-using tensor::Operand;
 using tensor::Status;
-
-enum Input : std::size_t {
-  kX,
-  kXScale,
-  kXZero,
-  kW,
-  kWScale,
-  kWZero,
-  kYScale,
-  kYZero,
-  kBias,
-};
 
 // Windows below this sum to less than 2^31.
 constexpr std::int64_t kMaxWindow = 32'768;
@@ -65,16 +54,6 @@ struct Schedule {
   }
   [[nodiscard]] std::int64_t image_elements() const { return (image + 31) / 32 * 16; }
 };
-
-std::int16_t byte_at(const Operand& operand, const void* data, std::int64_t at) {
-  return operand.dtype == DType::u8 ? std::int16_t{static_cast<const std::uint8_t*>(data)[at]}
-                                    : std::int16_t{static_cast<const std::int8_t*>(data)[at]};
-}
-
-/// Where the parameter of a filter stands: parameters with one element serve all.
-std::int64_t of_filter(const Operand& operand, std::int64_t filter) {
-  return operand.rank == 1 && operand.dims[0] != 1 ? filter * operand.strides[0] : 0;
-}
 
 // The image less its zero point, row-major.
 template <class T>
@@ -127,15 +106,6 @@ void multiply_range(const Schedule& plan, std::int64_t group, const std::int32_t
     p.c_column = count;
   }
   multiply(*plan.fns, p, 1);
-}
-
-template <class T>
-T limited(float scaled, int zero) {
-  const double value = std::nearbyint(static_cast<double>(scaled)) + zero;
-  if (value != value) return 0;
-  if (value < std::numeric_limits<T>::min()) return std::numeric_limits<T>::min();
-  if (value > std::numeric_limits<T>::max()) return std::numeric_limits<T>::max();
-  return static_cast<T>(value);
 }
 
 // With a bias beside which sums do not fit in 32 bits.
@@ -284,6 +254,7 @@ Prepared prepare(const PrepareCtx& ctx) {
   const auto geometry =
       tensor::conv_geometry(ctx.inputs[kX].shape(), ctx.inputs[kW].shape(), ctx.attrs);
   if (!geometry) return Prepared::no("the operands do not fit the attributes");
+  if (has_few_products(*geometry)) return prepare_few_products(ctx, *geometry);
   auto plan = std::make_shared<Schedule>(plan_of(ctx, *geometry));
   if (plan->k >= kMaxWindow) return Prepared::no("sums that may not fit in 32 bits");
   pack_weights(ctx, *plan);
@@ -294,13 +265,14 @@ Prepared prepare(const PrepareCtx& ctx) {
 }
 
 }  // namespace
+}  // namespace qlinear_conv
 
 extern constinit const KernelDef qlinear_conv_kernel{
     .name = "qlinear_conv",
     .doc =
         "Quantized convolutions: exact products of pairs of 16-bit numbers over unfolded windows.",
-    .prepare = prepare,
-    .run = run<std::uint8_t, std::uint8_t>,
+    .prepare = qlinear_conv::prepare,
+    .run = qlinear_conv::run<std::uint8_t, std::uint8_t>,
 };
 
 }  // namespace scanloom::kernels

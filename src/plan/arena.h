@@ -1,6 +1,6 @@
 // ArenaPlanner: offsets of buffers in one block of memory, from when each is first written and last
-// read. Time goes with the flat list of instructions; inside a loop, time comes again, so a buffer of
-// outside that is used in a loop lives to the loop's end.
+// read. Time goes with the flat list of instructions; inside a loop, time comes again, so a buffer
+// of outside that is used in a loop lives to the loop's end.
 #pragma once
 
 #include <cstdint>
