@@ -17,6 +17,7 @@ constexpr std::int64_t kMostPorts = 16;
 /// Beyond, the rows that an output begins with are a tensor that somebody must have.
 constexpr std::int64_t kFarthest = std::int64_t{1} << 40;
 
+/// Precondition: there is a tap.
 std::int64_t earliest(const std::vector<std::int64_t>& taps) {
   return std::min<std::int64_t>(0, *std::ranges::min_element(taps));
 }
@@ -60,6 +61,7 @@ Expected<void> check_sequence(std::size_t i, const Sequence& sequence) {
 
 /// Returns how far the taps look back.
 Expected<std::int64_t> depth_of(std::size_t i, const std::vector<std::int64_t>& taps) {
+  if (taps.empty()) return fail(Code::invalid_argument, "output {} has no taps", i);
   std::set<std::int64_t> distinct;
   for (const std::int64_t tap : taps) {
     if (tap < -kFarthest)
@@ -71,9 +73,7 @@ Expected<std::int64_t> depth_of(std::size_t i, const std::vector<std::int64_t>& 
     if (!distinct.insert(tap).second)
       return fail(Code::invalid_argument, "output {} has tap {} twice", i, tap);
   }
-  const std::int64_t depth = -earliest(taps);
-  if (depth == 0) return fail(Code::invalid_argument, "output {} has no taps", i);
-  return depth;
+  return -earliest(taps);
 }
 
 /// The initial rows, of which a run checks that there are enough.

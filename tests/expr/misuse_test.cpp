@@ -133,6 +133,13 @@ TEST(MisuseTest, TheErrorSaysWhichTapsThereAre) {
   EXPECT_THAT(error_of(y), HasSubstr("sequence 0 has 2 taps"));
 }
 
+TEST(MisuseTest, AnOutputWithRowsBeforeHasTaps) {
+  const Expr x = input("x", DType::f64, {-1});
+  const Expr y = scan({.sequences = {x}, .initial = {Initial(x, Taps{})}},
+                      [](const StepInputs& step) { return step[0] * 2; });
+  EXPECT_THAT(error_of(y), HasSubstr("output 0 has no taps"));
+}
+
 TEST(MisuseTest, NothingCanBeNamed) {
   Expr nothing;
   EXPECT_EQ(nothing.named("a").name(), "");
