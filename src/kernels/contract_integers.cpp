@@ -20,6 +20,9 @@ constexpr std::int64_t kPackedBytes = 256 * 1024;
 // Rows from which pairing a B that changes per call pays.
 constexpr std::int64_t kRowsToPair = 4;
 
+// Pairs of a B that changes per call whose memory does not matter.
+constexpr std::int64_t kSmallPairs = 64 * 1024;
+
 enum class Pairing : std::uint8_t { never, constant, per_call };
 
 struct IntegerPlan {
@@ -171,6 +174,12 @@ void pack_constant_b(const PrepareCtx& ctx, IntegerPlan& plan) {
   }
 }
 
+/// Whether pairs of B, in whole panels, take no more memory than B; a few columns make long ones.
+bool pairs_take_little(const IntegerPlan& plan) {
+  const std::int64_t packed = packed_elements(*plan.fns, plan.pairs, plan.wide.n);
+  return packed <= std::max(kSmallPairs, plan.wide.k * plan.wide.n);
+}
+
 /// Bytes for what is packed per call: B, and rows of A, or B alone.
 std::int64_t scratch_bytes(IntegerPlan& plan) {
   const Schedule<std::int32_t>& wide = plan.wide;
@@ -208,7 +217,8 @@ Prepared prepare_integer_product(const PrepareCtx& ctx) {
   const bool constant = (swap ? a_constant : b_constant) && ctx.packs != nullptr;
   if (!plan->wide.empty && constant && worth_packing_once(plan->wide))
     pack_constant_b(ctx, *plan);
-  else if (!plan->wide.empty && plan->wide.m >= kRowsToPair && plan->wide.k > 1)
+  else if (!plan->wide.empty && plan->wide.m >= kRowsToPair && plan->wide.k > 1 &&
+           pairs_take_little(*plan))
     plan->pairing = Pairing::per_call;
   const std::int64_t scratch = scratch_bytes(*plan);
   return {.state = std::move(plan), .scratch_bytes = scratch, .run = run};

@@ -204,7 +204,8 @@ void choose_ranges(Schedule<T>& plan) {
   const std::int64_t column = plan.k * static_cast<std::int64_t>(sizeof(T));
   plan.range = plan.positions;
   if (plan.unfolds && column * plan.positions > kUnfoldedBytes)
-    plan.range = std::clamp<std::int64_t>(kUnfoldedBytes / column / 64 * 64, 64, plan.positions);
+    plan.range =
+        std::min(plan.positions, std::max<std::int64_t>(kUnfoldedBytes / column / 64 * 64, 64));
   plan.ranges = plan.range == 0 ? 0 : (plan.positions + plan.range - 1) / plan.range;
   plan.slots = std::clamp<std::int64_t>(plan.tasks(), 1, kSlots);
 }

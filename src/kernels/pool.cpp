@@ -26,6 +26,12 @@ using tensor::Status;
 
 // Elements of the result from which threads share the planes.
 constexpr std::int64_t kThreadWork = 20'000;
+// Taps between two questions whether to stop.
+constexpr std::int64_t kTapsBetweenQuestions = 100'000;
+// Windows whose taps are kept on the stack.
+constexpr std::int64_t kWindowsAtOnce = 256;
+// Offsets of taps are kept in 32 bits.
+constexpr std::int64_t kMostOfPlane = std::numeric_limits<std::int32_t>::max() / 2;
 
 template <class T>
 struct Schedule {
@@ -44,15 +50,34 @@ T least() {
   return std::numeric_limits<T>::min();
 }
 
+// Asks now and then whether the run is to end.
+class Pace {
+ public:
+  explicit Pace(const Call& call) : call_(call) {}
+
+  [[nodiscard]] bool stops_before(std::int64_t taps) {
+    taps_ += taps;
+    if (taps_ < kTapsBetweenQuestions) return stopped_;
+    taps_ = 0;
+    return stopped_ = stopped_ || call_.stop_requested();
+  }
+
+ private:
+  const Call& call_;
+  std::int64_t taps_ = 0;
+  bool stopped_ = false;
+};
+
 // A line of the result: which rows of x its windows see.
 template <class T>
 struct Line {
   const T* x;               ///< the plane
   std::int64_t number = 0;  ///< of the plane's first element
   PoolWindow rows;
-  std::int64_t divisor = 1;  ///< of an average: rows that count
+  double divisor = 1;  ///< of an average: rows that count, which may be more than fit in 64 bits
   T* y;
   std::int64_t* at = nullptr;
+  Pace* pace = nullptr;
 };
 
 // f(offset of the row in the plane) for every row that the line's windows see, in order.
@@ -62,38 +87,47 @@ void for_each_row(const Schedule<T>& plan, const Operand& x, const Line<T>& line
   tensor::for_each_tap(plan.outer, x, line.rows, f);
 }
 
+// f(window, its taps) for those along the last axis that do not lie in x as a whole.
+template <class T, class F>
+void for_each_edge(const Schedule<T>& plan, const Line<T>& line, F&& f) {
+  const auto visit = [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t o = first; o < last; ++o) {
+      const PoolTaps taps = tensor::taps_within(plan.inner, o, 0, plan.inner.in);
+      if (line.pace->stops_before(1 + taps.last - taps.first)) return;
+      f(o, taps);
+    }
+  };
+  visit(0, plan.begin);
+  visit(plan.end, plan.inner.out);
+}
+
 template <class T>
 void average_line(const Schedule<T>& plan, const Operand& x, const Line<T>& line) {
   const PoolAxis& axis = plan.inner;
+  const std::int64_t whole = plan.end - plan.begin;
   std::fill_n(line.y, axis.out, T{0});
   for_each_row(plan, x, line, [&](std::int64_t row) {
     const T* const from = line.x + row;
     const std::int64_t start = plan.begin * axis.stride - axis.pad;
-    if (plan.begin < plan.end)
-      for (std::int64_t k = 0; k < axis.kernel; ++k)
-        plan.fns.add({.x = from + start + k * axis.dilation,
-                      .step = axis.stride,
-                      .count = plan.end - plan.begin,
-                      .y = line.y + plan.begin});
-    for (std::int64_t o = 0; o < axis.out; ++o) {
-      if (o == plan.begin && plan.begin < plan.end) o = plan.end;
-      if (o == axis.out) break;
-      const PoolTaps taps = tensor::taps_within(axis, o, 0, axis.in);
+    for (std::int64_t k = 0; whole > 0 && k < axis.kernel; ++k) {
+      if (line.pace->stops_before(whole)) return;
+      plan.fns.add({.x = from + start + k * axis.dilation,
+                    .step = axis.stride,
+                    .count = whole,
+                    .y = line.y + plan.begin});
+    }
+    for_each_edge(plan, line, [&](std::int64_t o, const PoolTaps& taps) {
       const std::int64_t at = o * axis.stride - axis.pad;
       for (std::int64_t k = taps.first; k < taps.last; ++k)
         line.y[o] += from[at + k * axis.dilation];
-    }
+    });
   });
-  const auto divide = [&](std::int64_t o) {
-    const PoolTaps taps = plan.with_padding
-                              ? tensor::taps_within(axis, o, -axis.pad, axis.covered - axis.pad)
-                              : tensor::taps_within(axis, o, 0, axis.in);
-    line.y[o] /= static_cast<T>(line.divisor * (taps.last - taps.first));
-  };
-  for (std::int64_t o = 0; o < std::min(plan.begin, axis.out); ++o) divide(o);
-  const auto count = static_cast<T>(line.divisor * axis.kernel);
+  for_each_edge(plan, line, [&](std::int64_t o, PoolTaps taps) {
+    if (plan.with_padding) taps = tensor::taps_within(axis, o, -axis.pad, axis.covered - axis.pad);
+    line.y[o] /= static_cast<T>(line.divisor * static_cast<double>(taps.last - taps.first));
+  });
+  const auto count = static_cast<T>(line.divisor * static_cast<double>(axis.kernel));
   for (std::int64_t o = plan.begin; o < plan.end; ++o) line.y[o] /= count;
-  for (std::int64_t o = std::max(plan.begin, plan.end); o < axis.out; ++o) divide(o);
 }
 
 template <class T>
@@ -104,34 +138,52 @@ void take(const Line<T>& line, std::int64_t o, std::int64_t offset) {
   line.at[o] = line.number + offset;
 }
 
+// Windows [first, first + count), which lie in x along the last axis. Of each the tap is kept that
+// was taken last, as the offset between the window's place and the element.
+template <class T>
+void maximum_of_whole(const Schedule<T>& plan, const Operand& x, const Line<T>& line,
+                      std::int64_t first, std::int64_t count) {
+  const PoolAxis& axis = plan.inner;
+  std::int32_t taps[kWindowsAtOnce];
+  bool is_first = true;
+  for_each_row(plan, x, line, [&](std::int64_t row) {
+    for (std::int64_t k = 0; k < axis.kernel; ++k) {
+      if (line.pace->stops_before(count)) return;
+      const std::int64_t tap = row + k * axis.dilation - axis.pad;
+      const T* const from = line.x + tap + first * axis.stride;
+      // The first tap of a window is taken whatever it is.
+      if (is_first) {
+        for (std::int64_t i = 0; i < count; ++i) line.y[first + i] = from[i * axis.stride];
+        std::fill_n(taps, count, static_cast<std::int32_t>(tap));
+      } else {
+        plan.fns.take_greater({.x = from,
+                               .step = axis.stride,
+                               .count = count,
+                               .y = line.y + first,
+                               .tap = static_cast<std::int32_t>(tap),
+                               .taps = taps});
+      }
+      is_first = false;
+    }
+  });
+  if (is_first) return;  // no row lies in x
+  for (std::int64_t i = 0; i < count; ++i)
+    line.at[first + i] = line.number + taps[i] + (first + i) * axis.stride;
+}
+
 template <class T>
 void maximum_line(const Schedule<T>& plan, const Operand& x, const Line<T>& line) {
   const PoolAxis& axis = plan.inner;
   std::fill_n(line.y, axis.out, least<T>());
   std::fill_n(line.at, axis.out, std::int64_t{-1});
-  bool is_first = true;
+  for (std::int64_t o = plan.begin; o < plan.end; o += kWindowsAtOnce)
+    maximum_of_whole(plan, x, line, o, std::min(kWindowsAtOnce, plan.end - o));
+  if (plan.begin == 0 && plan.end == axis.out) return;
   for_each_row(plan, x, line, [&](std::int64_t row) {
-    const std::int64_t start = row + plan.begin * axis.stride - axis.pad;
-    // The first tap of a window is taken whatever it is.
-    if (is_first)
-      for (std::int64_t o = plan.begin; o < plan.end; ++o)
-        take(line, o, row + o * axis.stride - axis.pad);
-    if (plan.begin < plan.end)
-      for (std::int64_t k = is_first ? 1 : 0; k < axis.kernel; ++k)
-        plan.fns.take_greater({.x = line.x + start + k * axis.dilation,
-                               .step = axis.stride,
-                               .count = plan.end - plan.begin,
-                               .first = line.number + start + k * axis.dilation,
-                               .y = line.y + plan.begin,
-                               .at = line.at + plan.begin});
-    is_first = false;
-    for (std::int64_t o = 0; o < axis.out; ++o) {
-      if (o == plan.begin && plan.begin < plan.end) o = plan.end;
-      if (o == axis.out) break;
-      const PoolTaps taps = tensor::taps_within(axis, o, 0, axis.in);
+    for_each_edge(plan, line, [&](std::int64_t o, const PoolTaps& taps) {
       for (std::int64_t k = taps.first; k < taps.last; ++k)
         take(line, o, row + o * axis.stride - axis.pad + k * axis.dilation);
-    }
+    });
   });
 }
 
@@ -150,7 +202,7 @@ void place_rows(const Schedule<T>& plan, const Operand& x, std::int64_t number, 
         plan.with_padding ? tensor::taps_within(axis, position, -axis.pad, axis.covered - axis.pad)
                           : taps;
     line.rows.taps[at] = taps;
-    line.divisor *= counted.last - counted.first;
+    line.divisor *= static_cast<double>(counted.last - counted.first);
     // Places outside may lie so far away that their offsets overflow.
     if (taps.first == taps.last) continue;
     line.rows.first +=
@@ -164,12 +216,14 @@ Status run(const Call& call) noexcept {
   const Operand &x = call.in(0), &y = call.out(0);
   if (y.empty()) return Status::ok;
   const auto plane_of = [&](std::int64_t plane) {
+    Pace pace(call);
     const std::int64_t image = plane / x.dims[1], channel = plane % x.dims[1];
     const auto first = [&](const Operand& operand) {
       return image * operand.strides[0] + channel * operand.strides[1];
     };
-    Line<T> line{.x = x.data<const T>() + first(x), .number = plane * plan.x_plane};
+    Line<T> line{.x = x.data<const T>() + first(x), .number = plane * plan.x_plane, .pace = &pace};
     for (std::int64_t i = 0; i < plan.lines; ++i) {
+      if (pace.stops_before(plan.inner.out)) return;
       place_rows(plan, x, i, line);
       line.y = y.data<T>() + first(y) + i * plan.inner.out;
       if constexpr (kMaximum) {
@@ -185,7 +239,7 @@ Status run(const Call& call) noexcept {
     parallel_for(plan.planes, call.max_threads, plane_of);
   else
     for (std::int64_t plane = 0; plane < plan.planes; ++plane) plane_of(plane);
-  return Status::ok;
+  return call.ok_or_stopped();
 }
 
 template <class T, bool kMaximum>
@@ -201,13 +255,11 @@ Prepared prepare_typed(const PrepareCtx& ctx, const PoolGeometry& geometry, Pool
   for (int i = 2; i < x.rank; ++i) plan->x_plane *= x.dims[i];
   for (int i = 2; i + 1 < y.rank; ++i) plan->lines *= y.dims[i];
   const PoolAxis& axis = plan->inner;
-  const auto inside = [&](std::int64_t o) {
-    const PoolTaps taps = tensor::taps_within(axis, o, 0, axis.in);
-    return taps.first == 0 && taps.last == axis.kernel;
-  };
-  while (plan->begin < axis.out && !inside(plan->begin)) ++plan->begin;
-  plan->end = plan->begin;
-  while (plan->end < axis.out && inside(plan->end)) ++plan->end;
+  // The last place from which all taps lie in x; they are so few that none of this overflows.
+  const std::int64_t last = axis.in - 1 - (axis.kernel - 1) * axis.dilation + axis.pad;
+  plan->begin = std::min(axis.out, (axis.pad + axis.stride - 1) / axis.stride);
+  plan->end = last < 0 ? 0 : std::min(axis.out, last / axis.stride + 1);
+  plan->end = std::max(plan->begin, plan->end);
   return {.state = std::move(plan), .run = run<T, kMaximum>};
 }
 
@@ -221,11 +273,20 @@ const char* why_not(const PrepareCtx& ctx, bool maximum) {
   return nullptr;
 }
 
+bool has_small_offsets(const Operand& x, const PoolGeometry& geometry) {
+  std::int64_t plane = 1;
+  for (int i = 2; i < x.rank; ++i) plane *= x.dims[i];
+  const PoolAxis& inner = geometry.axes[static_cast<std::size_t>(geometry.spatial - 1)];
+  return plane <= kMostOfPlane && inner.pad <= kMostOfPlane;
+}
+
 Prepared prepare(const PrepareCtx& ctx) {
   const bool maximum = ctx.outputs.size() == 2;
   if (const char* why = why_not(ctx, maximum)) return Prepared::no(why);
   const auto geometry = tensor::pool_geometry(ctx.inputs[0].shape(), ctx.attrs);
   if (!geometry) return Prepared::no("the operands do not fit the attributes");
+  if (maximum && !has_small_offsets(ctx.inputs[0], *geometry))
+    return Prepared::no("planes of a thousand million elements");
   const SimdTables& tables = simd_tables(ctx.isa);
   switch (ctx.outputs[0].dtype) {
     case DType::f32:

@@ -216,7 +216,8 @@ void choose_ranges(Schedule& plan) {
   const std::int64_t column = plan.pairs * std::int64_t{sizeof(std::int32_t)};
   plan.range = plan.positions;
   if (column * plan.positions > kUnfoldedBytes)
-    plan.range = std::clamp<std::int64_t>(kUnfoldedBytes / column / 64 * 64, 64, plan.positions);
+    plan.range =
+        std::min(plan.positions, std::max<std::int64_t>(kUnfoldedBytes / column / 64 * 64, 64));
   plan.ranges = plan.range == 0 ? 0 : (plan.positions + plan.range - 1) / plan.range;
   plan.slots = std::clamp<std::int64_t>(plan.geometry.group * plan.ranges, 1, kSlots);
 }

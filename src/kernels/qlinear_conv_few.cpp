@@ -38,7 +38,8 @@ void add_places(const ConvGeometry& g, const Operand& x, std::int64_t position, 
       const auto i = static_cast<std::size_t>(axis);
       const std::int64_t on_axis = start[i] + tap[i] * g.dilation[i];
       inside &= on_axis >= 0 && on_axis < g.in[i];
-      place += on_axis * x.strides[axis + 2];
+      // Places outside may lie so far away that their offsets overflow.
+      if (inside) place += on_axis * x.strides[axis + 2];
     }
     windows.places.push_back(inside ? place : kPadding);
     for (int axis = g.spatial - 1; axis >= 0; --axis) {

@@ -23,17 +23,18 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return set_sizes(ctx, 0, y.dtype, std::move(y.dims));
 }
 
-/// How many elements the window averages over: those of x, or also those of the padding.
-std::int64_t divisor(const PoolGeometry& geometry, const PoolWindow& window,
-                     const tensor::Shape& position, bool with_padding) {
-  std::int64_t count = 1;
+/// How many elements the window averages over: those of x, or also those of the padding, which may
+/// be more than fit in 64 bits.
+double divisor(const PoolGeometry& geometry, const PoolWindow& window,
+               const tensor::Shape& position, bool with_padding) {
+  double count = 1;
   for (int i = 0; i < geometry.spatial; ++i) {
     const auto at = static_cast<std::size_t>(i);
     const PoolAxis& axis = geometry.axes[at];
     const PoolTaps taps =
         with_padding ? tensor::taps_within(axis, position[i], -axis.pad, axis.covered - axis.pad)
                      : window.taps[at];
-    count *= taps.last - taps.first;
+    count *= static_cast<double>(taps.last - taps.first);
   }
   return count;
 }

@@ -235,6 +235,7 @@ class Body {
     if (!may_be_elementwise()) return {};
     for (const NodeId id : body_.nodes)
       if (moves_elements(module_.node(id)) && !add_group(id)) return {};
+    if (std::ranges::any_of(body_.nodes, [&](NodeId id) { return is_taken_across(id); })) return {};
     return has_equal_lanes() && pays() ? std::move(splits_) : Splits();
   }
 
@@ -249,6 +250,14 @@ class Body {
         return false;
     }
     return moves;
+  }
+
+  /// Whether the node leaves out an axis, so that its result has other axes at the places that its
+  /// operand's have, and is split along one.
+  [[nodiscard]] bool is_taken_across(NodeId id) const {
+    const Node& node = module_.node(id);
+    return moves_elements(node) && splits_.contains(node.outputs[0]) &&
+           module_.value(node.outputs[0]).type.rank() < module_.value(node.inputs[0]).type.rank();
   }
 
   /// The group of what the node moves, unless it is known.

@@ -250,7 +250,8 @@ std::int64_t Binder::bytes_touched(const std::vector<Spot>& spots, const BoundLo
   return bytes;
 }
 
-/// Of the memory that values take, each once, however many nodes read it, and each state twice.
+/// Of the memory that values take, each once, however many nodes read it, and each state that is
+/// read or made twice.
 std::int64_t Binder::bytes_of_values(const std::vector<Spot>& spots, const BoundLoop& loop) const {
   std::map<std::int32_t, std::int64_t> by_buffer;
   for (const Spot& spot : spots) {
@@ -260,8 +261,13 @@ std::int64_t Binder::bytes_of_values(const std::vector<Spot>& spots, const Bound
   }
   std::int64_t sum = 0;
   for (const auto& [buffer, bytes] : by_buffer) sum += bytes;
+  const auto is_of = [&](const BoundCarried& port) {
+    return std::ranges::any_of(spots, [&](const Spot& spot) {
+      return spot.slot == port.argument.slot || spot.slot == port.next.slot;
+    });
+  };
   for (const BoundCarried& port : loop.carried)
-    if (port.buffer_a != kNone)
+    if (port.buffer_a != kNone && is_of(port))
       sum += 2 * layout(port.argument).dims.elements() * bytes_of(port.argument.dtype);
   return sum;
 }

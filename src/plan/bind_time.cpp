@@ -7,8 +7,21 @@
 #include "plan/cost.h"
 #include "plan/step_work.h"
 #include "tensor/half.h"
+#include "tensor/pool_geometry.h"
 
 namespace scanloom::plan {
+namespace {
+
+/// At most so many elements of x does a window see.
+double taps_of_pool(const ir::Node& node, const tensor::Shape& x) {
+  double taps = 1;
+  const auto kernel = node.attrs[static_cast<std::size_t>(tensor::PoolAttr::kernel)].integers();
+  for (int i = 0; i < std::min(x.rank() - 2, static_cast<int>(kernel.size())); ++i)
+    taps *= static_cast<double>(std::min(kernel[static_cast<std::size_t>(i)], x[i + 2]));
+  return taps;
+}
+
+}  // namespace
 
 double Binder::step_nanoseconds(const BoundLoop& loop) const {
   return (kNanosecondsPerCall + nanoseconds_of(loop.body, loop.exit - 1)) *
@@ -70,6 +83,10 @@ double Binder::most_nanoseconds(const BoundCall& call) const {
   if (op == &ops::conv_op || op == &ops::conv_transpose_op)
     products = std::max(elements(0), elements(call.inputs)) * elements(1) / size(1, 0);
   if (op == &ops::qlinear_conv_op) products = elements(call.inputs) * elements(3) / size(3, 0);
+  if (op == &ops::max_pool_op || op == &ops::average_pool_op)
+    products =
+        elements(call.inputs) *
+        taps_of_pool(module_.node(call.node), layout(out_->operands[call.first_operand]).dims);
   if (op == &ops::lstm_op || op == &ops::gru_op || op == &ops::rnn_op)
     products = elements(0) / size(0, 2) * (elements(1) + elements(2));
   return call_nanoseconds(call) + products * kNanosecondsPerProduct;
