@@ -222,7 +222,7 @@ void Binder::keep_apart(BoundLoop& loop, std::uint32_t index) {
   }
   for (const auto* spots : {&check.spots, &check.spots_in_parts})
     for (const Spot& spot : *spots)
-      if (spot.buffer != kNone) arena_.use(spot.buffer);
+      for (const BufferId buffer : buffers_of_spot(spot)) arena_.use(buffer);
   for (const SlotId slot : check.state_buffers) arena_.use(buffer_of(slot));
   loop.inner_steps = check.inner_steps;
   loop.steps_between_looks = check.steps_between_looks;
@@ -272,12 +272,20 @@ std::int64_t Binder::bytes_of_values(const std::vector<Spot>& spots, const Bound
   return sum;
 }
 
+/// The buffer in which it lies, or those in which it may.
+std::vector<BufferId> Binder::buffers_of_spot(const Spot& spot) const {
+  if (spot.buffer != kNone) return {spot.buffer};
+  const auto behind = buffers_behind_.find(spot.slot);
+  if (behind == buffers_behind_.end()) return {};
+  return {behind->second.begin(), behind->second.end()};
+}
+
 /// All live together at the last instruction before `last`, so that none shares memory.
 void Binder::keep_buffers(const std::vector<Spot>& spots, const std::vector<SlotId>& state_buffers,
                           std::uint32_t last) {
   const std::int32_t moment = moments_[last - 1];
   for (const Spot& spot : spots)
-    if (spot.buffer != kNone) arena_.keep_until(spot.buffer, moment);
+    for (const BufferId buffer : buffers_of_spot(spot)) arena_.keep_until(buffer, moment);
   for (const SlotId slot : state_buffers) arena_.keep_until(buffer_of(slot), moment);
 }
 

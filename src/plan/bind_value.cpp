@@ -141,6 +141,8 @@ void Binder::want_source(ir::RegionId region, ir::ValueId value, Location destin
 }
 
 void Binder::touch(const Location& location) {
+  if (location.spot.buffer == kNone && !location.buffers.empty())
+    buffers_behind_[location.spot.slot].insert(location.buffers.begin(), location.buffers.end());
   for (const BufferId buffer : location.buffers) {
     arena_.use(buffer);
     if (touched_in_blocks_) touched_in_blocks_->push_back(buffer);

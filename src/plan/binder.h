@@ -13,7 +13,7 @@
 #pragma once
 
 #include <map>
-#include <optional>
+#include <set>
 #include <vector>
 
 #include "ir/infer.h"
@@ -230,6 +230,7 @@ class Binder {
                                            const BoundLoop& loop) const;
   [[nodiscard]] std::int64_t bytes_of_values(const std::vector<Spot>& spots,
                                              const BoundLoop& loop) const;
+  [[nodiscard]] std::vector<BufferId> buffers_of_spot(const Spot& spot) const;
   void keep_buffers(const std::vector<Spot>& spots, const std::vector<SlotId>& state_buffers,
                     std::uint32_t last);
   void add_region(BoundLoop& loop, std::uint32_t index, std::uint32_t first, std::uint32_t last);
@@ -258,7 +259,9 @@ class Binder {
   tensor::DimTable dims_;
   ir::Inference inference_;
   ArenaPlanner arena_;
-  std::vector<std::int32_t> moments_;            ///< of each instruction, as the arena counts them
+  std::vector<std::int32_t> moments_;  ///< of each instruction, as the arena counts them
+  /// Of values that are read through a slot that moves: slices, states, what loops end with.
+  std::map<SlotId, std::set<BufferId>> buffers_behind_;
   std::vector<Location> locations_;              // by ValueId
   std::vector<std::optional<Location>> wanted_;  // by ValueId: where a value should be made
   ir::LastUses last_uses_;
