@@ -197,7 +197,7 @@ class Maker {
         &Maker::add_softmax, &Maker::add_view,   &Maker::add_view,    &Maker::add_cumulative,
         &Maker::add_number,  &Maker::add_branch, &Maker::add_loop,    &Maker::add_power,
         &Maker::add_scatter, &Maker::add_pick,   &Maker::add_levels,  &Maker::add_window,
-        &Maker::add_draw,
+        &Maker::add_draw,    &Maker::add_places,
     };
     (this->*one_of(kSteps))(scope);
   }
@@ -516,6 +516,13 @@ class Maker {
     if (!pool) return;
     for (const ValueId output : module_.node(*pool).outputs)
       if (type(output).ranked) scope.values.push_back(output);
+  }
+
+  /// The sum of the places of what is not zero, whose number only the run knows: no machine code.
+  void add_places(Scope& scope) {
+    const auto x = pick(scope, [](const Type& t) { return t.rank() > 0 && t.is_static(); });
+    const auto places = x ? add(scope, ops::non_zero_op, {*x}) : std::nullopt;
+    if (places) reduce(scope, *places, "sum", {0, 1}, false);
   }
 
   /// Numbers by a key, which may depend on the step.

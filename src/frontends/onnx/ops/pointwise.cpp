@@ -4,6 +4,7 @@
 #include "frontends/onnx/old_broadcast.h"
 #include "frontends/onnx/ops/converters.h"
 #include "ops/ops.h"
+#include "tensor/half.h"
 
 namespace scanloom::onnx {
 namespace {
@@ -114,10 +115,17 @@ Expected<void> convert_reciprocal(NodeCtx& ctx) {
 }
 
 Expected<void> convert_tan(NodeCtx& ctx) {
-  SCANLOOM_TRY(const ir::ValueId x, ctx.in(0));
+  SCANLOOM_TRY(ir::ValueId x, ctx.in(0));
+  const DType dtype = ctx.type(x).dtype;
+  // One function, so that a half is rounded once.
+  if (tensor::is_half(dtype)) {
+    SCANLOOM_TRY(x, ctx.op(ops::cast_op, {x}, {{"to", DType::f32}}));
+  }
   SCANLOOM_TRY(const ir::ValueId sine, ctx.op(ops::sin_op, {x}));
   SCANLOOM_TRY(const ir::ValueId cosine, ctx.op(ops::cos_op, {x}));
-  return ctx.emit(ops::div_op, {sine, cosine});
+  if (!tensor::is_half(dtype)) return ctx.emit(ops::div_op, {sine, cosine});
+  SCANLOOM_TRY(const ir::ValueId quotient, ctx.op(ops::div_op, {sine, cosine}));
+  return ctx.emit(ops::cast_op, {quotient}, {{"to", dtype}});
 }
 
 }  // namespace scanloom::onnx
