@@ -15,7 +15,7 @@ WORDS = {
     "bool": ("boolean", "BOOL"), "int8": ("i8", "I8"), "int16": ("i16", "I16"),
     "int32": ("i32", "I32"), "int64": ("i64", "I64"), "uint8": ("u8", "U8"),
     "uint16": ("u16", "U16"), "uint32": ("u32", "U32"), "uint64": ("u64", "U64"),
-    "object": ("string", "STRING"),
+    "bfloat16": ("bf16", "BF16"), "object": ("string", "STRING"),
 }  # fmt: skip
 
 

@@ -6,6 +6,7 @@
 #include "expr/types.h"
 #include "ir/evaluate.h"
 #include "ops/ops.h"
+#include "tensor/half.h"
 
 namespace scanloom {
 
@@ -183,7 +184,13 @@ Expr sqrt(const Expr& x) { return real_function(ops::sqrt_op, x); }
 Expr square(const Expr& x) { return x * x; }
 Expr sin(const Expr& x) { return real_function(ops::sin_op, x); }
 Expr cos(const Expr& x) { return real_function(ops::cos_op, x); }
-Expr tan(const Expr& x) { return sin(x) / cos(x); }
+// As the Composer of front-ends writes it (ops/composer.h): halves are rounded once.
+Expr tan(const Expr& x) {
+  if (x.error() != nullptr) return x;
+  const Expr wide = tensor::is_half(x.dtype()) ? cast(x, DType::f32) : x;
+  const Expr quotient = sin(wide) / cos(wide);
+  return cast(quotient, expr::real_of(x.dtype()));
+}
 Expr asin(const Expr& x) { return real_function(ops::asin_op, x); }
 Expr acos(const Expr& x) { return real_function(ops::acos_op, x); }
 Expr atan(const Expr& x) { return real_function(ops::atan_op, x); }

@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "tensor/half.h"
 #include "tensor/scalar_eval.h"
 
 namespace scanloom::ops {
@@ -57,6 +58,12 @@ ValueId Composer::list(const Ints& values) {
 ValueId Composer::op(const ir::OpDef& op, std::vector<ValueId> inputs,
                      std::vector<ir::NamedAttr> attrs) {
   return ok() ? take(builder_.op(op, std::move(inputs), std::move(attrs))) : ValueId{};
+}
+
+ValueId Composer::tan(ValueId x) {
+  const DType own = dtype(x);
+  const ValueId wide = tensor::is_half(own) ? cast(x, DType::f32) : x;
+  return cast(div(sin(wide), cos(wide)), own);
 }
 
 ValueId Composer::cast(ValueId x, DType to) {

@@ -70,7 +70,10 @@ class Composer {
   ValueId sqrt(ValueId x) { return op(ops::sqrt_op, {x}); }
   ValueId exp(ValueId x) { return op(ops::exp_op, {x}); }
   ValueId log(ValueId x) { return op(ops::log_op, {x}); }
+  ValueId sin(ValueId x) { return op(ops::sin_op, {x}); }
   ValueId cos(ValueId x) { return op(ops::cos_op, {x}); }
+  /// The quotient of sine and cosine; of halves, rounded once.
+  ValueId tan(ValueId x);
   ValueId less(ValueId a, ValueId b) { return op(ops::less_op, {a, b}); }
   ValueId less_equal(ValueId a, ValueId b) { return op(ops::less_equal_op, {a, b}); }
   ValueId equal(ValueId a, ValueId b) { return op(ops::equal_op, {a, b}); }

@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "frontends/onnx/old_broadcast.h"
+#include "frontends/onnx/ops/composer.h"
 #include "frontends/onnx/ops/converters.h"
 #include "ops/ops.h"
-#include "tensor/half.h"
 
 namespace scanloom::onnx {
 namespace {
@@ -115,17 +115,8 @@ Expected<void> convert_reciprocal(NodeCtx& ctx) {
 }
 
 Expected<void> convert_tan(NodeCtx& ctx) {
-  SCANLOOM_TRY(ir::ValueId x, ctx.in(0));
-  const DType dtype = ctx.type(x).dtype;
-  // One function, so that a half is rounded once.
-  if (tensor::is_half(dtype)) {
-    SCANLOOM_TRY(x, ctx.op(ops::cast_op, {x}, {{"to", DType::f32}}));
-  }
-  SCANLOOM_TRY(const ir::ValueId sine, ctx.op(ops::sin_op, {x}));
-  SCANLOOM_TRY(const ir::ValueId cosine, ctx.op(ops::cos_op, {x}));
-  if (!tensor::is_half(dtype)) return ctx.emit(ops::div_op, {sine, cosine});
-  SCANLOOM_TRY(const ir::ValueId quotient, ctx.op(ops::div_op, {sine, cosine}));
-  return ctx.emit(ops::cast_op, {quotient}, {{"to", dtype}});
+  Composer c(ctx);
+  return c.emit(c.tan(c.in(0)));
 }
 
 }  // namespace scanloom::onnx

@@ -86,9 +86,7 @@ ValueId swish(Composer& c, ValueId x, Parameters parameters) {
   return c.mul(x, c.op(ops::sigmoid_op, {c.mul(parameters.input(1, 1), x)}));
 }
 
-ValueId tangent(Composer& c, ValueId x, Parameters) {
-  return c.div(c.op(ops::sin_op, {x}), c.cos(x));
-}
+ValueId tangent(Composer& c, ValueId x, Parameters) { return c.tan(x); }
 
 // To the even neighbour, or away from zero, of what lies in the middle of two.
 ValueId rounded(Composer& c, ValueId x, Parameters parameters) {
