@@ -19,10 +19,6 @@ namespace {
 using tensor::Call;
 using tensor::Status;
 
-constexpr std::int64_t kThreadWork = 200'000;
-// Of products that are one strip, which one thread makes: below what multiply() cuts up.
-constexpr std::int64_t kStripWork = 100'000;
-
 template <class T>
 void one_product(const Schedule<T>& plan, const Call& call, const Offsets& at, bool resume,
                  int max_threads) {
@@ -51,12 +47,12 @@ Status run(const Call& call) noexcept {
   const Schedule<T>& plan = *static_cast<const Schedule<T>*>(call.prepared);
   if (plan.empty) return Status::ok;
   const std::int64_t each = plan.m * plan.n * plan.k * plan.depth_count;
-  const bool over_outer = call.max_threads > 1 && plan.outer_count > 1 && each < kThreadWork &&
+  const bool over_outer = call.max_threads > 1 && plan.outer_count > 1 && each < kLeastThreadWork &&
                           plan.packing != Packing::per_call &&
-                          each * plan.outer_count > kThreadWork;
+                          each * plan.outer_count > kLeastThreadWork;
   if (over_outer) {
     const std::int64_t share =
-        std::max<std::int64_t>(1, kThreadWork / 4 / std::max<std::int64_t>(each, 1));
+        std::max<std::int64_t>(1, kLeastThreadWork / 4 / std::max<std::int64_t>(each, 1));
     const std::int64_t chunks = (plan.outer_count + share - 1) / share;
     parallel_for(chunks, call.max_threads, [&](std::int64_t chunk) {
       const std::int64_t end = std::min((chunk + 1) * share, plan.outer_count);
@@ -98,10 +94,11 @@ Status run_strip(const Call& call) noexcept {
   return Status::ok;
 }
 
+/// Whether one thread makes it as one strip: multiply() cuts nothing up.
 template <class T>
 bool is_strip(const Schedule<T>& plan) {
   return plan.m <= plan.fns->rows && plan.packing != Packing::per_call &&
-         plan.m * plan.n * plan.k <= kStripWork;
+         plan.m * plan.n * plan.k <= kLeastThreadWorkOfRow;
 }
 
 template <class T>

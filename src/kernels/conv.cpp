@@ -20,11 +20,6 @@ using tensor::ConvGeometry;
 using tensor::Operand;
 using tensor::Status;
 
-// An unfolded range stays in the second cache.
-constexpr std::int64_t kUnfoldedBytes = 256 * 1024;
-// Places for unfolded ranges, so that as many threads may work at once.
-constexpr std::int64_t kSlots = 8;
-
 template <class T>
 struct Schedule {
   const ProductFns<T>* fns = nullptr;
@@ -35,15 +30,16 @@ struct Schedule {
   bool along_positions = false;  ///< where vectors lie; else along filters
   bool unfolds = true;           ///< else x is read by x_position and x_k
   std::int64_t x_position = 0, x_k = 0;
-  std::int64_t range = 1, ranges = 1;  ///< positions that are unfolded together, and how many times
-  std::int64_t slots = 1;
+  UnfoldedRanges ranges;
   std::int64_t packed_size = 0;        ///< of one group
   std::shared_ptr<const void> packed;  ///< null, but along filters: packed at the start of a call
 
   [[nodiscard]] std::int64_t padded_filters() const {
     return (geometry.filters + fns->panel - 1) / fns->panel * fns->panel;
   }
-  [[nodiscard]] std::int64_t tasks() const { return geometry.batch * geometry.group * ranges; }
+  [[nodiscard]] std::int64_t tasks() const {
+    return geometry.batch * geometry.group * ranges.count;
+  }
 };
 
 template <class T>
@@ -120,9 +116,10 @@ template <class T>
 void run_task(const Schedule<T>& plan, const Call& call, const Memory<T>& memory, std::int64_t task,
               T* unfolded, int max_threads) {
   const ConvGeometry& g = plan.geometry;
-  const std::int64_t first = task % plan.ranges * plan.range;
-  const std::int64_t count = std::min(plan.range, plan.positions - first);
-  const std::int64_t group = task / plan.ranges % g.group, image = task / plan.ranges / g.group;
+  const std::int64_t first = task % plan.ranges.count * plan.ranges.size;
+  const std::int64_t count = std::min(plan.ranges.size, plan.positions - first);
+  const std::int64_t group = task / plan.ranges.count % g.group,
+                     image = task / plan.ranges.count / g.group;
   const T* x =
       call.in(0).data<const T>() + image * plan.x_image + group * g.channels * plan.x_channel;
   T* y = call.out(0).data<T>() + image * plan.y_image + group * g.filters * plan.y_filter + first;
@@ -167,9 +164,9 @@ Status run(const Call& call) noexcept {
       run_task(plan, call, memory, task, memory.unfolded, call.max_threads);
     return call.ok_or_stopped();
   }
-  const std::int64_t elements = plan.unfolds ? plan.k * plan.range : 0;
-  parallel_for(plan.slots, call.max_threads, [&](std::int64_t slot) {
-    for (std::int64_t task = slot; task < tasks; task += plan.slots)
+  const std::int64_t elements = plan.unfolds ? plan.k * plan.ranges.size : 0;
+  parallel_for(plan.ranges.slots, call.max_threads, [&](std::int64_t slot) {
+    for (std::int64_t task = slot; task < tasks; task += plan.ranges.slots)
       run_task(plan, call, memory, task, memory.unfolded + slot * elements, 1);
   });
   return call.ok_or_stopped();
@@ -197,17 +194,6 @@ bool read_in_place(const Operand& x, Schedule<T>& plan) {
   plan.x_position = 1;
   plan.x_k = plan.x_channel;
   return true;
-}
-
-template <class T>
-void choose_ranges(Schedule<T>& plan) {
-  const std::int64_t column = plan.k * static_cast<std::int64_t>(sizeof(T));
-  plan.range = plan.positions;
-  if (plan.unfolds && column * plan.positions > kUnfoldedBytes)
-    plan.range =
-        std::min(plan.positions, std::max<std::int64_t>(kUnfoldedBytes / column / 64 * 64, 64));
-  plan.ranges = plan.range == 0 ? 0 : (plan.positions + plan.range - 1) / plan.range;
-  plan.slots = std::clamp<std::int64_t>(plan.tasks(), 1, kSlots);
 }
 
 bool weights_are_rows(const Operand& w) {
@@ -240,7 +226,8 @@ Schedule<T> plan_of(const PrepareCtx& ctx, const ConvGeometry& geometry) {
   plan.along_positions = plan.positions >= lanes || geometry.filters < lanes;
   plan.unfolds = !read_in_place(x, plan);
   plan.packed_size = packed_elements(*plan.fns, plan.k, geometry.filters);
-  choose_ranges(plan);
+  const std::int64_t column = plan.unfolds ? plan.k * static_cast<std::int64_t>(sizeof(T)) : 0;
+  plan.ranges = unfolded_ranges(plan.positions, column, geometry.batch * geometry.group);
   return plan;
 }
 
@@ -265,7 +252,7 @@ std::shared_ptr<const void> pack_constant(const PrepareCtx& ctx, const Schedule<
 template <class T>
 Prepared prepare_typed(const PrepareCtx& ctx, const ConvGeometry& geometry) {
   auto plan = std::make_shared<Schedule<T>>(plan_of<T>(ctx, geometry));
-  std::int64_t elements = plan->unfolds ? plan->slots * plan->k * plan->range : 0;
+  std::int64_t elements = plan->unfolds ? plan->ranges.slots * plan->k * plan->ranges.size : 0;
   if (!plan->along_positions) {
     elements += geometry.group * plan->padded_filters();
     if (ctx.constants[1] != nullptr && ctx.packs != nullptr)

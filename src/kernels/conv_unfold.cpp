@@ -11,6 +11,9 @@ using tensor::ConvGeometry;
 using tensor::kMaxSpatial;
 using Index = std::array<std::int64_t, kMaxSpatial>;
 
+constexpr std::int64_t kUnfoldedBytes = 256 * 1024;
+constexpr std::int64_t kMaxSlots = 8;
+
 Index index_at(const ConvGeometry& geometry, std::int64_t position) {
   Index index{};
   for (int axis = geometry.spatial - 1; axis >= 0; --axis) {
@@ -82,6 +85,17 @@ void unfold_row(const ConvGeometry& geometry, const T* x, const std::int64_t* x_
 }
 
 }  // namespace
+
+UnfoldedRanges unfolded_ranges(std::int64_t positions, std::int64_t column_bytes,
+                               std::int64_t times) {
+  UnfoldedRanges ranges{.size = positions};
+  if (column_bytes > 0 && positions > kUnfoldedBytes / column_bytes)
+    ranges.size =
+        std::min(positions, std::max<std::int64_t>(kUnfoldedBytes / column_bytes / 64 * 64, 64));
+  ranges.count = ranges.size == 0 ? 0 : (positions + ranges.size - 1) / ranges.size;
+  ranges.slots = std::clamp<std::int64_t>(times * ranges.count, 1, kMaxSlots);
+  return ranges;
+}
 
 template <class T>
 void unfold(const ConvGeometry& geometry, const T* x, std::int64_t x_channel,

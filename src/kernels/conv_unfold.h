@@ -9,6 +9,17 @@
 
 namespace scanloom::kernels {
 
+/// How output positions are unfolded range by range: a range stays in the second cache.
+struct UnfoldedRanges {
+  std::int64_t size = 0, count = 0;  ///< positions of a range, but of the last one; ranges
+  std::int64_t slots = 1;  ///< places for unfolded ranges: as many threads may work at once
+};
+
+/// A position takes `column_bytes`, 0 where nothing has to be unfolded: then all are one range. All
+/// ranges are walked `times` times.
+UnfoldedRanges unfolded_ranges(std::int64_t positions, std::int64_t column_bytes,
+                               std::int64_t times);
+
 /// Elements [first, first + count) of the output positions in row-major order; `x` is the first
 /// channel of a group, x_channel and x_axis its strides in elements. Rows of `to` are `count`
 /// apart. T: float, double or int16_t.

@@ -29,12 +29,6 @@ constexpr std::int64_t kMaxWindow = 32'768;
 // Of two differences of bytes.
 constexpr std::int64_t kMaxProduct = 255 * 255;
 
-// Of a range that is unfolded together; it stays in the second cache.
-constexpr std::int64_t kUnfoldedBytes = 256 * 1024;
-// Places for unfolded ranges, so that as many threads may work at once.
-constexpr std::int64_t kSlots = 8;
-constexpr std::int64_t kThreadWork = 200'000;
-
 struct Schedule {
   ConvGeometry geometry;
   const ProductFns<std::int32_t>* fns = nullptr;  ///< of pairs
@@ -43,14 +37,14 @@ struct Schedule {
   RequantizeFn<std::int8_t> to_i8;
   std::int64_t k = 0, pairs = 0, positions = 0, image = 0;  ///< image: elements of x
   bool along_positions = true;                              ///< where vectors lie
-  std::int64_t range = 1, ranges = 1, slots = 1;
+  UnfoldedRanges ranges;
   std::int64_t packed = 0;            ///< elements of the weights of a group
   std::vector<std::int32_t> weights;  ///< less their zero points: rows of pairs, or panels
   std::int64_t x_axis[tensor::kMaxSpatial] = {}, x_channel = 1;  ///< of the centred image
 
   /// Elements of a slot: pairs, sums, and 16-bit numbers that are unfolded.
   [[nodiscard]] std::int64_t slot_elements() const {
-    return (2 * pairs + geometry.filters) * range;
+    return (2 * pairs + geometry.filters) * ranges.size;
   }
   [[nodiscard]] std::int64_t image_elements() const { return (image + 31) / 32 * 16; }
 };
@@ -144,10 +138,12 @@ void finish_range(const Schedule& plan, const Call& call, std::int64_t group,
 template <class Y>
 void run_task(const Schedule& plan, const Call& call, const std::int16_t* x, std::int64_t task,
               Y* y, std::int32_t* slot) {
-  const std::int64_t group = task / plan.ranges, first = task % plan.ranges * plan.range;
-  const std::int64_t count = std::min(plan.range, plan.positions - first);
-  std::int32_t* const sums = slot + plan.pairs * plan.range;
-  auto* const rows = reinterpret_cast<std::int16_t*>(sums + plan.geometry.filters * plan.range);
+  const std::int64_t group = task / plan.ranges.count,
+                     first = task % plan.ranges.count * plan.ranges.size;
+  const std::int64_t count = std::min(plan.ranges.size, plan.positions - first);
+  std::int32_t* const sums = slot + plan.pairs * plan.ranges.size;
+  auto* const rows =
+      reinterpret_cast<std::int16_t*>(sums + plan.geometry.filters * plan.ranges.size);
   unfold_pairs(plan, x + group * plan.geometry.channels * plan.x_channel, first, count, rows, slot);
   multiply_range(plan, group, slot, count, sums);
   finish_range(plan, call, group, sums, count, y + first);
@@ -162,22 +158,22 @@ Status run(const Call& call) noexcept {
   const int zero = byte_at(call.in(kXZero), call.in(kXZero).data<const void*>(), 0);
   auto* const image = reinterpret_cast<std::int16_t*>(*call.scratch);
   auto* const slots = reinterpret_cast<std::int32_t*>(*call.scratch) + plan.image_elements();
-  const std::int64_t tasks = g.group * plan.ranges;
-  const std::int64_t work = tasks * plan.range * plan.k * g.filters;
-  const int threads = work > kThreadWork ? call.max_threads : 1;
+  const std::int64_t tasks = g.group * plan.ranges.count;
+  const std::int64_t work = tasks * plan.ranges.size * plan.k * g.filters;
+  const int threads = work > kLeastThreadWork ? call.max_threads : 1;
   for (std::int64_t i = 0; i < g.batch; ++i) {
     centre<X>(x, i, zero, image);
     Y* const to = y.data<Y>() + i * y.strides[0];
     const auto work_of = [&](std::int64_t slot) {
-      for (std::int64_t task = slot; task < tasks; task += plan.slots) {
+      for (std::int64_t task = slot; task < tasks; task += plan.ranges.slots) {
         if (call.stop_requested()) return;
         run_task(plan, call, image, task, to, slots + slot * plan.slot_elements());
       }
     };
-    if (threads > 1 && plan.slots > 1)
-      parallel_for(plan.slots, threads, work_of);
+    if (threads > 1 && plan.ranges.slots > 1)
+      parallel_for(plan.ranges.slots, threads, work_of);
     else
-      for (std::int64_t slot = 0; slot < plan.slots; ++slot) work_of(slot);
+      for (std::int64_t slot = 0; slot < plan.ranges.slots; ++slot) work_of(slot);
   }
   return call.ok_or_stopped();
 }
@@ -212,16 +208,6 @@ void pack_weights(const PrepareCtx& ctx, Schedule& plan) {
   }
 }
 
-void choose_ranges(Schedule& plan) {
-  const std::int64_t column = plan.pairs * std::int64_t{sizeof(std::int32_t)};
-  plan.range = plan.positions;
-  if (column * plan.positions > kUnfoldedBytes)
-    plan.range =
-        std::min(plan.positions, std::max<std::int64_t>(kUnfoldedBytes / column / 64 * 64, 64));
-  plan.ranges = plan.range == 0 ? 0 : (plan.positions + plan.range - 1) / plan.range;
-  plan.slots = std::clamp<std::int64_t>(plan.geometry.group * plan.ranges, 1, kSlots);
-}
-
 Schedule plan_of(const PrepareCtx& ctx, const ConvGeometry& geometry) {
   const SimdTables& tables = simd_tables(ctx.isa);
   Schedule plan;
@@ -240,14 +226,9 @@ Schedule plan_of(const PrepareCtx& ctx, const ConvGeometry& geometry) {
   plan.image = geometry.group * geometry.channels * plan.x_channel;
   const std::int64_t lanes = plan.fns->panel / 2;
   plan.along_positions = plan.positions >= lanes || geometry.filters < lanes;
-  choose_ranges(plan);
+  plan.ranges = unfolded_ranges(plan.positions, plan.pairs * std::int64_t{sizeof(std::int32_t)},
+                                geometry.group);
   return plan;
-}
-
-tensor::KernelFn run_of(DType x, DType y) {
-  if (x == DType::u8)
-    return y == DType::u8 ? run<std::uint8_t, std::uint8_t> : run<std::uint8_t, std::int8_t>;
-  return y == DType::u8 ? run<std::int8_t, std::uint8_t> : run<std::int8_t, std::int8_t>;
 }
 
 Prepared prepare(const PrepareCtx& ctx) {
@@ -259,10 +240,11 @@ Prepared prepare(const PrepareCtx& ctx) {
   auto plan = std::make_shared<Schedule>(plan_of(ctx, *geometry));
   if (plan->k >= kMaxWindow) return Prepared::no("sums that may not fit in 32 bits");
   pack_weights(ctx, *plan);
-  const std::int64_t scratch = plan->image_elements() + plan->slots * plan->slot_elements();
-  return {.state = std::move(plan),
-          .scratch_bytes = scratch * std::int64_t{sizeof(std::int32_t)},
-          .run = run_of(ctx.inputs[kX].dtype, ctx.outputs[0].dtype)};
+  const std::int64_t scratch = plan->image_elements() + plan->ranges.slots * plan->slot_elements();
+  return {
+      .state = std::move(plan),
+      .scratch_bytes = scratch * std::int64_t{sizeof(std::int32_t)},
+      .run = run_of_bytes(ctx, []<class X, class Y>() -> tensor::KernelFn { return run<X, Y>; })};
 }
 
 }  // namespace

@@ -102,12 +102,6 @@ Status run(const Call& call) noexcept {
   return Status::ok;
 }
 
-tensor::KernelFn run_of(DType x, DType y) {
-  if (x == DType::u8)
-    return y == DType::u8 ? run<std::uint8_t, std::uint8_t> : run<std::uint8_t, std::int8_t>;
-  return y == DType::u8 ? run<std::int8_t, std::uint8_t> : run<std::int8_t, std::int8_t>;
-}
-
 }  // namespace
 
 bool has_few_products(const ConvGeometry& g) {
@@ -130,7 +124,9 @@ Prepared prepare_few_products(const PrepareCtx& ctx, const ConvGeometry& geometr
   for (std::int64_t position = 0; position < windows->positions; ++position)
     add_places(geometry, ctx.inputs[kX], position, *windows);
   add_weights(ctx, *windows);
-  return {.state = std::move(windows), .run = run_of(ctx.inputs[kX].dtype, ctx.outputs[0].dtype)};
+  return {
+      .state = std::move(windows),
+      .run = run_of_bytes(ctx, []<class X, class Y>() -> tensor::KernelFn { return run<X, Y>; })};
 }
 
 }  // namespace scanloom::kernels::qlinear_conv

@@ -47,6 +47,17 @@ T limited(float scaled, int zero) {
   return static_cast<T>(value);
 }
 
+/// What `run_of.operator()<X, Y>()` gives for the types of x and y.
+template <class RunOf>
+tensor::KernelFn run_of_bytes(const PrepareCtx& ctx, const RunOf& run_of) {
+  using U8 = std::uint8_t;
+  using I8 = std::int8_t;
+  const bool y_is_u8 = ctx.outputs[0].dtype == DType::u8;
+  if (ctx.inputs[kX].dtype == DType::u8)
+    return y_is_u8 ? run_of.template operator()<U8, U8>() : run_of.template operator()<U8, I8>();
+  return y_is_u8 ? run_of.template operator()<I8, U8>() : run_of.template operator()<I8, I8>();
+}
+
 /// Whether images are so small that to unfold them takes longer than their products.
 [[nodiscard]] bool has_few_products(const tensor::ConvGeometry& geometry);
 /// Precondition: the weights and their zero points are constant.
