@@ -41,20 +41,25 @@ std::int64_t start_of(const ConvGeometry& geometry, std::size_t axis, std::int64
   return out * geometry.stride[axis] - geometry.pad[axis] + tap * geometry.dilation[axis];
 }
 
-// A run of outputs along the last axis: zeros, elements of x, zeros.
 template <class T>
-void unfold_run(const T* x, std::int64_t x_step, std::int64_t start, std::int64_t stride,
-                std::int64_t in, std::int64_t count, T* to) {
+void copy_run(const T* from, std::int64_t step, std::int64_t count, T* to) {
+  if (step == 1)
+    std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
+  else
+    for (std::int64_t i = 0; i < count; ++i) to[i] = from[i * step];
+}
+
+// A run of outputs along the last axis: zeros, elements of the line of x that begins at `line`,
+// zeros. Where nothing is read, there may be no such place: none is pointed to.
+template <class T>
+void unfold_run(const T* x, std::int64_t line, std::int64_t x_step, std::int64_t start,
+                std::int64_t stride, std::int64_t in, std::int64_t count, T* to) {
   const std::int64_t before = start >= 0 ? 0 : std::min(count, (-start + stride - 1) / stride);
   const std::int64_t end = start >= in ? 0 : std::min(count, (in - 1 - start) / stride + 1);
   const std::int64_t inside = std::max<std::int64_t>(0, end - before);
   std::fill_n(to, before, T{0});
-  const T* from = x + (start + before * stride) * x_step;
-  const std::int64_t step = stride * x_step;
-  if (step == 1)
-    std::memcpy(to + before, from, static_cast<std::size_t>(inside) * sizeof(T));
-  else
-    for (std::int64_t i = 0; i < inside; ++i) to[before + i] = from[i * step];
+  if (inside > 0)
+    copy_run(x + (line + (start + before * stride) * x_step), stride * x_step, inside, to + before);
   std::fill_n(to + before + inside, count - before - inside, T{0});
 }
 
@@ -65,15 +70,16 @@ void unfold_row(const ConvGeometry& geometry, const T* x, const std::int64_t* x_
   const auto last = static_cast<std::size_t>(geometry.spatial - 1);
   while (count > 0) {
     const std::int64_t run = std::min(count, geometry.out[last] - out[last]);
-    const T* line = x;
+    std::int64_t line = 0;
     bool inside = true;
     for (std::size_t axis = 0; axis < last; ++axis) {
       const std::int64_t at = start_of(geometry, axis, out[axis], tap[axis]);
       inside &= at >= 0 && at < geometry.in[axis];
-      line += at * x_axis[axis];
+      // Places outside may lie so far away that their offsets overflow.
+      if (inside) line += at * x_axis[axis];
     }
     if (inside)
-      unfold_run(line, x_axis[last], start_of(geometry, last, out[last], tap[last]),
+      unfold_run(x, line, x_axis[last], start_of(geometry, last, out[last], tap[last]),
                  geometry.stride[last], geometry.in[last], run, to);
     else
       std::fill_n(to, run, T{0});
