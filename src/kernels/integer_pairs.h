@@ -10,25 +10,14 @@ namespace scanloom::kernels {
 /// The functions of one instruction set. What 16 bits do not hold is cut off.
 struct PairFns {
   /// to[i] = {from[2 i], from[2 i + 1]}; whether 16 bits hold all of them.
-  bool (*of_neighbours)(const std::int32_t* from, std::int64_t count, std::int32_t* to);
+  bool (*of_neighbours)(const std::int32_t* from, std::int64_t count, std::int32_t* to) = nullptr;
   /// to[i] = {first[i], second[i]}; whether 16 bits hold all of them.
   bool (*of_rows)(const std::int32_t* first, const std::int32_t* second, std::int64_t count,
-                  std::int32_t* to);
+                  std::int32_t* to) = nullptr;
   /// The same of numbers that have 16 bits.
   void (*of_half_rows)(const std::int16_t* first, const std::int16_t* second, std::int64_t count,
-                       std::int32_t* to);
+                       std::int32_t* to) = nullptr;
 };
-
-/// Sums of products of quantized numbers to bytes: f32(sum + bias) * scale, rounded to nearest
-/// even, plus zero, limited to the range of the bytes; NaN is 0. No sum + bias may overflow.
-struct Requantize {
-  const std::int32_t* sums = nullptr;
-  std::int64_t count = 0;
-  std::int32_t bias = 0, zero = 0;
-  float scale = 1;
-};
-template <class T>
-using RequantizeFn = void (*)(const Requantize& from, T* to);
 
 inline bool fits_half(std::int32_t value) { return value == static_cast<std::int16_t>(value); }
 

@@ -40,11 +40,13 @@ inline constexpr std::int64_t kLeastThreadWork = 200'000, kLeastThreadWorkOfRow 
 /// The functions of one instruction set.
 template <class T>
 struct ProductFns {
-  int rows;                                       ///< of the tallest strip
-  std::int64_t panel;                             ///< columns of a panel
-  void (*strip[kMaxStripRows])(const Strip<T>&);  ///< by the strip's rows - 1; null beyond `rows`
+  int rows = 0;            ///< of the tallest strip
+  std::int64_t panel = 0;  ///< columns of a panel
+  /// By the strip's rows - 1; null beyond `rows`.
+  void (*strip[kMaxStripRows])(const Strip<T>&) = {};
   /// Four rows of k-consecutive elements into columns: to[i * panel + j] = from[j * row + i].
-  void (*transpose4)(const T* from, std::int64_t row, std::int64_t k, std::int64_t panel, T* to);
+  void (*transpose4)(const T* from, std::int64_t row, std::int64_t k, std::int64_t panel,
+                     T* to) = nullptr;
 };
 
 /// Where B lies: element (i, j) at data[i * step + j * column].

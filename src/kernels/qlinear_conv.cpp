@@ -33,8 +33,8 @@ struct Schedule {
   ConvGeometry geometry;
   const ProductFns<std::int32_t>* fns = nullptr;  ///< of pairs
   PairFns pair;
-  RequantizeFn<std::uint8_t> to_u8;
-  RequantizeFn<std::int8_t> to_i8;
+  RequantizeFn<std::uint8_t> to_u8 = nullptr;
+  RequantizeFn<std::int8_t> to_i8 = nullptr;
   std::int64_t k = 0, pairs = 0, positions = 0, image = 0;  ///< image: elements of x
   bool along_positions = true;                              ///< where vectors lie
   UnfoldedRanges ranges;

@@ -11,6 +11,7 @@
 #include "kernels/lstm_step.h"
 #include "kernels/pool_line.h"
 #include "kernels/product.h"
+#include "kernels/requantize.h"
 #include "kernels/tile_beside.h"
 #include "tensor/affine_scan.h"
 
@@ -26,8 +27,8 @@ struct SimdTables {
   ProductFns<std::int32_t> i32;        ///< products and sums wrap
   ProductFns<std::int32_t> i32_pairs;  ///< of pairs of 16-bit numbers (integer_pairs.h)
   PairFns pairs;
-  RequantizeFn<std::uint8_t> to_u8;
-  RequantizeFn<std::int8_t> to_i8;
+  RequantizeFn<std::uint8_t> to_u8 = nullptr;
+  RequantizeFn<std::int8_t> to_i8 = nullptr;
   VectorFns (*f32_elements)(tensor::ScalarOp);
   VectorFns (*f64_elements)(tensor::ScalarOp);
   VectorFns (*i32_elements)(tensor::ScalarOp);
