@@ -91,8 +91,7 @@ class Emitter {
   }
 
   llvm::Value* of_reals(ScalarOp op, llvm::Value* a, llvm::Value* b) {
-    const bool function =
-        tensor::is_function(op) || tensor::is_remainder(op);
+    const bool function = tensor::is_function(op) || tensor::is_remainder(op);
     return function ? emit_math(builder_, op, a, b) : real(op, a, b);
   }
 

@@ -1,6 +1,7 @@
 // The flat list of instructions, executed one after the other.
 #include <chrono>
 
+#include "base/assert.h"
 #include "runtime/state.h"
 
 namespace scanloom::runtime {
@@ -66,8 +67,8 @@ Expected<void> Run::State::execute(const Limits& limits, Watch& watch, Profile* 
   return {};
 }
 
-/// All that runs comes through here. What an instruction does stands elsewhere, where that is more
-/// than a line or two: here is where the list goes on, behind it unless it says otherwise.
+/// All that runs comes through here: calls, and where the list goes on, behind an instruction
+/// unless it says otherwise.
 Expected<void> Run::State::execute_from(std::uint32_t& at, const Limits& limits, Watch& watch,
                                         Profile* profile) {
   const bool as_code = !code.empty() && profile == nullptr && regions_allowed(limits);
@@ -83,34 +84,16 @@ Expected<void> Run::State::execute_from(std::uint32_t& at, const Limits& limits,
           return fault_error(binding->calls[index].node);
         break;
       }
-      case plan::Op::dynamic_call: {
-        const Timer timer(profile != nullptr ? &profile->dynamic_calls[index] : nullptr);
-        SCANLOOM_CHECK_OK(run_dynamic(index));
-        if (time_left < 0) [[unlikely]]
-          SCANLOOM_CHECK_OK(look_in_step(watch));
-        break;
-      }
-      case plan::Op::object_call: {
-        const Timer timer(profile != nullptr ? &profile->object_calls[index] : nullptr);
-        SCANLOOM_CHECK_OK(run_object(index));
-        if (time_left < 0) [[unlikely]]
-          SCANLOOM_CHECK_OK(look_in_step(watch));
-        break;
-      }
       case plan::Op::loop_begin: {
         SCANLOOM_TRY(at, come_to_loop(index, limits, watch, profile));
         continue;
       }
       case plan::Op::loop_end: {
         SCANLOOM_TRY(const bool again, end_step(index, watch));
-        if (again) {
-          at = binding->loops[index].body;
-          continue;
-        }
-        if (only_loop == index) return {};
-        SCANLOOM_CHECK_OK(finish_loop(index));
-        stop_loop(profile, index);
-        break;
+        if (!again && only_loop == index) return {};
+        if (!again) SCANLOOM_CHECK_OK(leave_loop(index, profile));
+        at = again ? binding->loops[index].body : binding->loops[index].exit;
+        continue;
       }
       case plan::Op::compiled_loop:
         SCANLOOM_CHECK_OK(execute_compiled(index, limits, watch, profile));
@@ -125,33 +108,66 @@ Expected<void> Run::State::execute_from(std::uint32_t& at, const Limits& limits,
       case plan::Op::jump:
         at = index;
         continue;
-      case plan::Op::alias: {
-        const plan::Alias& alias = binding->aliases[index];
-        SCANLOOM_CHECK_OK(assign(alias.from, alias.to, {}, alias.moved));
-        break;
-      }
-      case plan::Op::check_sizes:
-        SCANLOOM_CHECK_OK(check_sizes(binding->size_checks[index]));
-        break;
-      case plan::Op::fault:
-        return binding->faults[index];
-      case plan::Op::look:
-        SCANLOOM_CHECK_OK(look_behind(ir::NodeId{index}, watch));
-        break;
-      case plan::Op::spend:
-        time_left -= index;
-        if (time_left < 0) [[unlikely]]
-          SCANLOOM_CHECK_OK(look_in_step(watch));
-        break;
       case plan::Op::region:
         SCANLOOM_CHECK_OK(run_region(index, watch));
         at = binding->regions[index].last;
         continue;
       case plan::Op::end:
         return {};
+      case plan::Op::dynamic_call:
+      case plan::Op::object_call:
+      case plan::Op::alias:
+      case plan::Op::check_sizes:
+      case plan::Op::fault:
+      case plan::Op::look:
+      case plan::Op::spend:
+        SCANLOOM_CHECK_OK(execute_one(instruction, watch, profile));
     }
     ++at;
   }
+}
+
+/// What is neither a call of a kernel whose sizes are known nor says where the list goes on.
+Expected<void> Run::State::execute_one(plan::Instruction instruction, Watch& watch,
+                                       Profile* profile) {
+  const std::uint32_t index = instruction.index;
+  switch (instruction.op) {
+    case plan::Op::dynamic_call: {
+      const Timer timer(profile != nullptr ? &profile->dynamic_calls[index] : nullptr);
+      SCANLOOM_CHECK_OK(run_dynamic(index));
+      break;
+    }
+    case plan::Op::object_call: {
+      const Timer timer(profile != nullptr ? &profile->object_calls[index] : nullptr);
+      SCANLOOM_CHECK_OK(run_object(index));
+      break;
+    }
+    case plan::Op::alias: {
+      const plan::Alias& alias = binding->aliases[index];
+      return assign(alias.from, alias.to, {}, alias.moved);
+    }
+    case plan::Op::check_sizes:
+      return check_sizes(binding->size_checks[index]);
+    case plan::Op::fault:
+      return binding->faults[index];
+    case plan::Op::look:
+      return look_behind(ir::NodeId{index}, watch);
+    case plan::Op::spend:
+      time_left -= index;
+      break;
+    case plan::Op::call:
+    case plan::Op::loop_begin:
+    case plan::Op::loop_end:
+    case plan::Op::compiled_loop:
+    case plan::Op::branch:
+    case plan::Op::jump:
+    case plan::Op::region:
+    case plan::Op::end:
+      SCANLOOM_ASSERT(!"execute_from takes them");
+  }
+  if (time_left < 0) [[unlikely]]
+    return look_in_step(watch);
+  return {};
 }
 
 Expected<std::uint32_t> Run::State::come_to_loop(std::uint32_t index, const Limits& limits,
@@ -160,6 +176,12 @@ Expected<std::uint32_t> Run::State::come_to_loop(std::uint32_t index, const Limi
   SCANLOOM_TRY(const bool steps_follow, arrive(index, limits, watch));
   if (!steps_follow) stop_loop(profile, index);
   return steps_follow ? binding->loops[index].body : binding->loops[index].exit;
+}
+
+Expected<void> Run::State::leave_loop(std::uint32_t index, Profile* profile) {
+  SCANLOOM_CHECK_OK(finish_loop(index));
+  stop_loop(profile, index);
+  return {};
 }
 
 Expected<void> Run::State::execute_compiled(std::uint32_t index, const Limits& limits, Watch& watch,

@@ -206,6 +206,9 @@ struct Run::State {
   /// From instruction `at` on, which becomes the one that has failed, if one does.
   Expected<void> execute_from(std::uint32_t& at, const Limits& limits, Watch& watch,
                               Profile* profile);
+  /// An instruction behind which the list goes on.
+  Expected<void> execute_one(plan::Instruction instruction, Watch& watch, Profile* profile);
+  Expected<void> leave_loop(std::uint32_t index, Profile* profile);
   Expected<void> execute_compiled(std::uint32_t index, const Limits& limits, Watch& watch,
                                   Profile* profile);
   /// Watch::look behind that node, which may have taken long; errors name it.
