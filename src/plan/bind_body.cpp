@@ -86,9 +86,9 @@ class BodyCheck {
   std::int64_t spent = 0;  ///< ns that are counted, by both sides of branches
 
   /// Returns what keeps instructions [first, last) from becoming code; empty: nothing.
-  std::string look_through(std::size_t first, std::size_t last) {
+  std::string look_through(std::uint32_t first, std::uint32_t last) {
     int blocks = 0;
-    for (std::size_t at = first; at < last; ++at) {
+    for (std::uint32_t at = first; at < last; ++at) {
       const Instruction& instruction = binding_.code[at];
       const bool opens = instruction.op == Op::branch || instruction.op == Op::loop_begin;
       if (opens && ++blocks > kMaxBlocksOfBody)
@@ -99,7 +99,7 @@ class BodyCheck {
   }
 
  private:
-  std::string look_at(std::size_t at, const Instruction& instruction) {
+  std::string look_at(std::uint32_t at, const Instruction& instruction) {
     while (!repeats_.empty() && at >= repeats_.back().end) repeats_.pop_back();
     switch (instruction.op) {
       case Op::call:
@@ -107,7 +107,7 @@ class BodyCheck {
         add_call(binding_.calls[instruction.index]);
         return {};
       case Op::branch:
-        end_of_branches_ = std::max(end_of_branches_, std::size_t{end_of_block(binding_, at)});
+        end_of_branches_ = std::max(end_of_branches_, end_of_block(binding_, at));
         return {};
       case Op::loop_begin:
         return enter(at, binding_.loops[instruction.index]);
@@ -153,7 +153,7 @@ class BodyCheck {
     return {};
   }
 
-  std::string enter(std::size_t at, const BoundLoop& loop) {
+  std::string enter(std::uint32_t at, const BoundLoop& loop) {
     if (std::string why = why_not_inside(binding_, loop); !why.empty()) return why;
     const bool counted = has_known_trips(loop) && at >= end_of_branches_;
     // Of others, each step is followed by a look when it is time.
@@ -181,14 +181,14 @@ class BodyCheck {
 
   /// A loop whose body the instructions at hand are in.
   struct Repeat {
-    std::size_t end;
+    std::uint32_t end;
     std::int64_t trips;  ///< 1 where the run decides
     bool counted;
   };
 
   const Binding& binding_;
   std::vector<Repeat> repeats_;
-  std::size_t end_of_branches_ = 0;
+  std::uint32_t end_of_branches_ = 0;
 };
 
 }  // namespace
@@ -313,12 +313,9 @@ void Binder::add_region(BoundLoop& loop, std::uint32_t index, std::uint32_t firs
 /// The longest runs of instructions that may become code, between those that may not. A branch that
 /// may not is one of these, but for what its sides hold; a loop looks after itself.
 void Binder::find_regions(BoundLoop& loop, std::uint32_t index) {
-  struct Range {
-    std::uint32_t first, last;
-  };
-  std::vector<Range> ranges{{loop.body, static_cast<std::uint32_t>(out_->code.size())}};
+  std::vector<CodeRange> ranges{{loop.body, static_cast<std::uint32_t>(out_->code.size())}};
   while (!ranges.empty()) {
-    const Range range = ranges.back();
+    const CodeRange range = ranges.back();
     ranges.pop_back();
     std::uint32_t begin = range.first;
     for (std::uint32_t at = range.first, next = at; at < range.last; at = next) {
@@ -327,9 +324,9 @@ void Binder::find_regions(BoundLoop& loop, std::uint32_t index) {
       add_region(loop, index, begin, at);
       begin = next;
       if (out_->code[at].op != Op::branch) continue;
-      const std::uint32_t otherwise = out_->branches[out_->code[at].index].otherwise;
-      ranges.push_back({at + 1, otherwise - 1});
-      ranges.push_back({otherwise, next});
+      const BranchSides sides = sides_of(*out_, at);
+      ranges.push_back(sides.then);
+      ranges.push_back(sides.otherwise);
     }
     add_region(loop, index, begin, range.last);
   }

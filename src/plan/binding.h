@@ -296,17 +296,28 @@ struct Binding {
   std::int64_t largest_bytes = 0;
 };
 
+/// Instructions [first, last).
+struct CodeRange {
+  std::uint32_t first = 0, last = 0;
+};
+struct BranchSides {
+  CodeRange then, otherwise;
+};
+
+/// Of the branch that begins at that instruction; between them is the jump over the else side.
+inline BranchSides sides_of(const Binding& binding, std::uint32_t at) {
+  const std::uint32_t otherwise = binding.branches[binding.code[at].index].otherwise;
+  const std::uint32_t jump = otherwise - 1;
+  return {{at + 1, jump}, {otherwise, binding.code[jump].index}};
+}
+
 /// Behind the branch (both sides of it) or loop that begins at that instruction, or behind the
 /// instruction.
-inline std::uint32_t end_of_block(const Binding& binding, std::size_t at) {
+inline std::uint32_t end_of_block(const Binding& binding, std::uint32_t at) {
   const Instruction& instruction = binding.code[at];
-  if (instruction.op == Op::branch) {
-    // Its then side ends with the jump over the else side.
-    const std::uint32_t jump = binding.branches[instruction.index].otherwise - 1;
-    return binding.code[jump].index;
-  }
+  if (instruction.op == Op::branch) return sides_of(binding, at).otherwise.last;
   if (instruction.op == Op::loop_begin) return binding.loops[instruction.index].exit;
-  return static_cast<std::uint32_t>(at) + 1;
+  return at + 1;
 }
 
 }  // namespace scanloom::plan

@@ -237,8 +237,9 @@ class BodyMaker {
         branch.condition.slot, DType::boolean, branch.condition.offset, {}};
     block.reads.push_back(use_of(block.statement.condition, {}));
     std::vector<Part> inner, otherwise;
-    add_range(at + 1, branch.otherwise - 1, true, inner);
-    add_range(branch.otherwise, end_of_block(binding_, at), true, otherwise);
+    const BranchSides sides = sides_of(binding_, at);
+    add_range(sides.then.first, sides.then.last, true, inner);
+    add_range(sides.otherwise.first, sides.otherwise.last, true, otherwise);
     block.statement.inner = close_block(std::move(inner), block);
     block.statement.otherwise = close_block(std::move(otherwise), block);
     parts.push_back(std::move(block));

@@ -53,9 +53,9 @@ double multiplications(const Binding& binding, const BoundCall& call) {
 }
 
 /// Of instructions [first, last), both sides of branches.
-StepWork work_of_code(const Binding& binding, std::size_t first, std::size_t last) {
+StepWork work_of_code(const Binding& binding, std::uint32_t first, std::uint32_t last) {
   StepWork work;
-  for (std::size_t at = first; at < last;) {
+  for (std::uint32_t at = first; at < last;) {
     const Instruction& instruction = binding.code[at];
     // Sides of branches are looked through.
     at = instruction.op == Op::loop_begin ? end_of_block(binding, at) : at + 1;
