@@ -85,6 +85,8 @@ class BodyCheck {
   std::size_t calls = 0;
   std::int64_t spent = 0;  ///< ns that are counted, by both sides of branches
 
+  [[nodiscard]] bool has_loops() const { return steps_between_looks > 0; }
+
   /// Returns what keeps instructions [first, last) from becoming code; empty: nothing.
   std::string look_through(std::uint32_t first, std::uint32_t last) {
     int blocks = 0;
@@ -211,13 +213,10 @@ void Binder::keep_apart(BoundLoop& loop, std::uint32_t index) {
     find_regions(loop, index);
     return;
   }
-  const bool has_loops = check.steps_between_looks > 0;
-  const std::int64_t bytes =
-      has_loops ? bytes_touched(check.spots, loop) : bytes_of_values(check.spots, loop);
-  const std::int64_t most = has_loops ? kMaxBytesOfNest : kMaxBytesOfBody;
-  if (bytes > most) {
-    loop.why_no_body =
-        fmt::format("has operands of {} bytes, {} are the most of a compiled body", bytes, most);
+  const BytesOfCode bytes = bytes_of_code(check.spots, check.has_loops(), loop);
+  if (bytes.all > bytes.most) {
+    loop.why_no_body = fmt::format("has operands of {} bytes, {} are the most of a compiled body",
+                                   bytes.all, bytes.most);
     return;
   }
   for (const auto* spots : {&check.spots, &check.spots_in_parts})
@@ -272,6 +271,12 @@ std::int64_t Binder::bytes_of_values(const std::vector<Spot>& spots, const Bound
   return sum;
 }
 
+Binder::BytesOfCode Binder::bytes_of_code(const std::vector<Spot>& spots, bool has_loops,
+                                          const BoundLoop& loop) const {
+  if (has_loops) return {bytes_touched(spots, loop), kMaxBytesOfNest};
+  return {bytes_of_values(spots, loop), kMaxBytesOfBody};
+}
+
 /// The buffer in which it lies, or those in which it may.
 std::vector<BufferId> Binder::buffers_of_spot(const Spot& spot) const {
   if (spot.buffer != kNone) return {spot.buffer};
@@ -294,11 +299,8 @@ void Binder::add_region(BoundLoop& loop, std::uint32_t index, std::uint32_t firs
                         std::uint32_t last) {
   BodyCheck check(*out_);
   if (!check.look_through(first, last).empty() || check.calls < kLeastCallsOfRegion) return;
-  const bool has_loops = check.inner_steps > 0;
-  const std::int64_t bytes =
-      has_loops ? bytes_touched(check.spots, loop) : bytes_of_values(check.spots, loop);
-  const std::int64_t most = has_loops ? kMaxBytesOfNest : kMaxBytesOfBody;
-  if (loop.regions.size() == kMaxRegions || bytes > most) return;
+  const BytesOfCode bytes = bytes_of_code(check.spots, check.has_loops(), loop);
+  if (loop.regions.size() == kMaxRegions || bytes.all > bytes.most) return;
   keep_buffers(check.spots, check.state_buffers, last);
   keep_buffers(check.spots_in_parts, {}, last);
   loop.regions.push_back(static_cast<std::uint32_t>(out_->regions.size()));

@@ -230,6 +230,12 @@ class Binder {
                                            const BoundLoop& loop) const;
   [[nodiscard]] std::int64_t bytes_of_values(const std::vector<Spot>& spots,
                                              const BoundLoop& loop) const;
+  /// What code would read and make, and how much of that it may.
+  struct BytesOfCode {
+    std::int64_t all, most;
+  };
+  [[nodiscard]] BytesOfCode bytes_of_code(const std::vector<Spot>& spots, bool has_loops,
+                                          const BoundLoop& loop) const;
   [[nodiscard]] std::vector<BufferId> buffers_of_spot(const Spot& spot) const;
   void keep_buffers(const std::vector<Spot>& spots, const std::vector<SlotId>& state_buffers,
                     std::uint32_t last);
