@@ -20,8 +20,10 @@ using ir::Type;
 using ir::ValueId;
 using Splits = std::map<ValueId, Split>;
 
-/// Of an axis; as many states as a compiled loop takes (plan/cost.h).
+/// Of an axis.
 constexpr std::int64_t kMaxParts = 32;
+/// As many as one function holds on every machine: kMaxStatesOfRegister (plan/cost.h) of each of 16
+/// registers; others have 32.
 constexpr std::int64_t kMaxStates = 32;
 /// Longer axes are not looked at.
 constexpr std::int64_t kMaxRows = std::int64_t{1} << 16;
