@@ -1,5 +1,6 @@
 #include "ops/composer.h"
 
+#include <cmath>
 #include <numeric>
 
 #include "tensor/half.h"
@@ -64,6 +65,20 @@ ValueId Composer::tan(ValueId x) {
   const DType own = dtype(x);
   const ValueId wide = tensor::is_half(own) ? cast(x, DType::f32) : x;
   return cast(div(sin(wide), cos(wide)), own);
+}
+
+ValueId Composer::gelu(ValueId x, bool by_tanh) {
+  ValueId curve;
+  if (by_tanh) {
+    const ValueId cube = mul(mul(x, x), x);
+    const ValueId sum = add(x, mul(like(0.044715, x), cube));
+    curve = op(tanh_op, {mul(like(std::sqrt(2 / 3.14159265358979323846), x), sum)});
+  } else {
+    curve = op(erf_op, {div(x, like(std::sqrt(2.0), x))});
+  }
+  // Half of x comes first, for twice the result may be too large.
+  const ValueId half = mul(like(0.5, x), x);
+  return mul(half, add(like(1, x), curve));
 }
 
 ValueId Composer::cast(ValueId x, DType to) {

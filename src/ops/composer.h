@@ -74,6 +74,8 @@ class Composer {
   ValueId cos(ValueId x) { return op(ops::cos_op, {x}); }
   /// The quotient of sine and cosine; of halves, rounded once.
   ValueId tan(ValueId x);
+  /// x / 2 * (1 + erf(x / sqrt 2)), or about that by tanh.
+  ValueId gelu(ValueId x, bool by_tanh);
   ValueId less(ValueId a, ValueId b) { return op(ops::less_op, {a, b}); }
   ValueId less_equal(ValueId a, ValueId b) { return op(ops::less_equal_op, {a, b}); }
   ValueId equal(ValueId a, ValueId b) { return op(ops::equal_op, {a, b}); }
@@ -153,6 +155,12 @@ Expected<tensor::Tensor> scalar_of(double value, DType dtype);
 /// What f16 and bf16 are computed in where one rounding at the end is wanted.
 [[nodiscard]] inline DType at_least_f32(DType dtype) {
   return dtype == DType::f64 ? DType::f64 : DType::f32;
+}
+
+/// Reals that hold all numbers of that type: f32 where it does.
+[[nodiscard]] inline DType real_that_holds(DType dtype) {
+  const bool narrow = is_real(dtype) ? dtype_bytes(dtype) < 8 : dtype_bytes(dtype) <= 2;
+  return narrow ? DType::f32 : DType::f64;
 }
 
 /// The axes first .. last - 1.

@@ -1,5 +1,4 @@
 // Activations: those with parameters, and those that are made of other operators.
-#include <cmath>
 
 #include "frontends/onnx/ops/composer.h"
 #include "frontends/onnx/ops/converters.h"
@@ -126,20 +125,7 @@ Expected<void> convert_swish(NodeCtx& ctx) {
   return ctx.emit(ops::mul_op, {x, gate});
 }
 
-namespace {
-
-/// sqrt(2 / pi) * (x + 0.044715 x^3), the argument of tanh in the approximate form.
-ValueId gelu_tanh_argument(Composer& c, ValueId x) {
-  const ValueId cube = c.mul(c.mul(x, x), x);
-  const ValueId sum = c.add(x, c.mul(c.like(0.044715, x), cube));
-  return c.mul(c.like(std::sqrt(2 / 3.14159265358979323846), x), sum);
-}
-
-}  // namespace
-
-// x / 2 * (1 + erf(x / sqrt 2)), or with tanh. f16 and bf16 are computed in f32 and rounded once:
-// of negative x the sum is the small difference of two large numbers. Half of x comes first, for
-// twice the result may be too large.
+// f16 and bf16 are computed in f32 and rounded once: of negative x, 1 and the curve nearly cancel.
 Expected<void> convert_gelu(NodeCtx& ctx) {
   Composer c(ctx);
   const ValueId given = c.in(0);
@@ -147,11 +133,7 @@ Expected<void> convert_gelu(NodeCtx& ctx) {
   if (c.ok() && approximate != "tanh" && approximate != "none")
     return invalid_model("attribute 'approximate' is '{}', neither none nor tanh", approximate);
   const ValueId x = c.cast(given, at_least_f32(c.dtype(given)));
-  const ValueId curve = approximate == "tanh"
-                            ? c.op(ops::tanh_op, {gelu_tanh_argument(c, x)})
-                            : c.op(ops::erf_op, {c.div(x, c.like(std::sqrt(2.0), x))});
-  const ValueId gate = c.add(c.like(1, x), curve);
-  return c.emit(c.cast(c.mul(c.mul(c.like(0.5, x), x), gate), c.dtype(given)));
+  return c.emit(c.cast(c.gelu(x, approximate == "tanh"), c.dtype(given)));
 }
 
 namespace {

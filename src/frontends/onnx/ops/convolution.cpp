@@ -2,6 +2,7 @@
 // and bf16 in f32 and round once.
 #include "frontends/onnx/ops/converters.h"
 #include "frontends/onnx/ops/window_attributes.h"
+#include "ops/composer.h"
 #include "ops/ops.h"
 
 namespace scanloom::onnx {
@@ -23,13 +24,11 @@ Expected<void> add_lists(NodeCtx& ctx, std::initializer_list<const char*> names,
   return {};
 }
 
-DType wide(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
-
 /// Input i in the type to compute in; an invalid id when it is absent.
 Expected<ValueId> wide_in(NodeCtx& ctx, int i) {
   SCANLOOM_TRY(const ValueId value, ctx.optional_in(i));
   if (!value.valid()) return value;
-  return ctx.cast(value, wide(ctx.type(value).dtype));
+  return ctx.cast(value, ops::at_least_f32(ctx.type(value).dtype));
 }
 
 /// Sets output 0 to the value in the element type of input 0.
@@ -79,7 +78,7 @@ Expected<void> convert_col2im(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId image, ctx.in(1));
   SCANLOOM_TRY(const ValueId block, ctx.in(2));
   if (is_real(ctx.type(x).dtype)) {
-    SCANLOOM_TRY(x, ctx.cast(x, wide(ctx.type(x).dtype)));
+    SCANLOOM_TRY(x, ctx.cast(x, ops::at_least_f32(ctx.type(x).dtype)));
   }
   std::vector<ir::NamedAttr> attrs;
   SCANLOOM_CHECK_OK(add_lists(ctx, {"dilations", "pads", "strides"}, attrs));

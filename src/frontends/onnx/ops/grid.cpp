@@ -1,5 +1,6 @@
 // AffineGrid, GridSample.
 #include "frontends/onnx/ops/converters.h"
+#include "ops/composer.h"
 #include "ops/ops.h"
 
 namespace scanloom::onnx {
@@ -19,12 +20,6 @@ namespace {
 std::string mode_name(const std::string& mode) {
   if (mode == "bilinear") return "linear";
   return mode == "bicubic" ? "cubic" : mode;
-}
-
-/// The type that elements are interpolated in: f32 where that holds all of them.
-DType computed_in(DType dtype) {
-  const bool exact = is_real(dtype) ? dtype_bytes(dtype) < 8 : dtype_bytes(dtype) <= 2;
-  return exact ? DType::f32 : DType::f64;
 }
 
 }  // namespace
@@ -47,10 +42,10 @@ Expected<void> convert_grid_sample(NodeCtx& ctx) {
   if (!moves && !is_real(dtype) && !is_integer(dtype))
     return invalid_model("{} has elements of type {}, which cannot be interpolated",
                          ctx.describe_input(0), dtype_onnx_name(dtype));
-  SCANLOOM_TRY(grid, ctx.cast(grid, computed_in(ctx.type(grid).dtype)));
+  SCANLOOM_TRY(grid, ctx.cast(grid, ops::real_that_holds(ctx.type(grid).dtype)));
   ValueId y = x;
   if (!moves) {
-    SCANLOOM_TRY(y, ctx.cast(x, computed_in(dtype)));
+    SCANLOOM_TRY(y, ctx.cast(x, ops::real_that_holds(dtype)));
   }
   SCANLOOM_TRY(y, ctx.op(ops::grid_sample_op, {y, grid},
                          {{"mode", mode}, {"padding", padding}, {"align_corners", align != 0}}));

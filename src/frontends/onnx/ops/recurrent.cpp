@@ -1,6 +1,4 @@
-// GRU and RNN: they stay whole, the IR has the same operators.
-#include "frontends/onnx/ops/recurrent.h"
-
+// GRU, LSTM and RNN: they stay whole, the IR has the same operators.
 #include "frontends/onnx/ops/converters.h"
 #include "ops/ops.h"
 #include "ops/recurrent_activations.h"
@@ -12,15 +10,6 @@ using ir::ValueId;
 namespace {
 
 constexpr std::size_t kRecurrence = 2;  // the operand R
-
-/// Without attribute hidden_size, the recurrence weights [directions, gates * size, size] say it.
-Expected<std::int64_t> hidden_size(NodeCtx& ctx, ValueId recurrence) {
-  if (ctx.has_attribute("hidden_size")) return ctx.integer("hidden_size", 0);
-  const tensor::Type& type = ctx.type(recurrence);
-  if (!type.ranked || type.rank() != 3 || !type.dims[2].is_constant())
-    return invalid_model("attribute 'hidden_size' is missing");
-  return type.dims[2].value();
-}
 
 /// Each list of parameters holds those of the activations that take one, in order.
 class Parameters {
@@ -36,8 +25,18 @@ class Parameters {
   std::size_t used_ = 0;
 };
 
-}  // namespace
+/// Without attribute hidden_size, the recurrence weights [directions, gates * size, size] say it.
+Expected<std::int64_t> hidden_size(NodeCtx& ctx, ValueId recurrence) {
+  if (ctx.has_attribute("hidden_size")) return ctx.integer("hidden_size", 0);
+  const tensor::Type& type = ctx.type(recurrence);
+  if (!type.ranked || type.rank() != 3 || !type.dims[2].is_constant())
+    return invalid_model("attribute 'hidden_size' is missing");
+  return type.dims[2].value();
+}
 
+/// Attribute activations: `count` names joined by commas, with the parameters of activation_alpha
+/// and activation_beta behind colons, each in the order of the activations that take one. Empty:
+/// there are none.
 Expected<std::string> joined_activations(NodeCtx& ctx, std::size_t count) {
   SCANLOOM_TRY(const auto names, ctx.texts("activations"));
   SCANLOOM_TRY(auto alpha, ctx.reals("activation_alpha"));
@@ -62,8 +61,6 @@ Expected<std::string> joined_activations(NodeCtx& ctx, std::size_t count) {
   return joined;
 }
 
-namespace {
-
 Expected<std::vector<ir::NamedAttr>> common_attributes(NodeCtx& ctx, ValueId recurrence,
                                                        std::size_t per_direction) {
   SCANLOOM_TRY(const std::string direction, ctx.text("direction", "forward"));
@@ -81,13 +78,12 @@ Expected<std::vector<ir::NamedAttr>> common_attributes(NodeCtx& ctx, ValueId rec
     attrs.push_back({"clip", clip});
   }
   if (!names.empty()) attrs.push_back({"activations", names});
-  ctx.ignore("output_sequence");  // up to version 3: which results the node has says the same
   return attrs;
 }
 
-Expected<std::vector<ValueId>> operands_of(NodeCtx& ctx) {
+Expected<std::vector<ValueId>> operands_of(NodeCtx& ctx, int count) {
   std::vector<ValueId> operands;
-  for (int i = 0; i < 6; ++i) {
+  for (int i = 0; i < count; ++i) {
     SCANLOOM_TRY(const ValueId operand, i < 3 ? ctx.in(i) : ctx.optional_in(i));
     operands.push_back(operand);
   }
@@ -95,28 +91,42 @@ Expected<std::vector<ValueId>> operands_of(NodeCtx& ctx) {
 }
 
 Expected<void> finish(NodeCtx& ctx, const ir::OpDef& op, std::vector<ValueId> operands,
-                      std::vector<ir::NamedAttr> attrs) {
+                      std::vector<ir::NamedAttr> attrs, int results) {
   SCANLOOM_TRY(const ir::NodeId node,
                ctx.builder().node(op, std::move(operands), std::move(attrs), op.outputs.size()));
-  for (int i = 0; i < 2; ++i)
+  for (int i = 0; i < results; ++i)
     ctx.set_output(i, ctx.module().node(node).outputs[static_cast<std::size_t>(i)]);
   return {};
 }
 
 }  // namespace
 
+// Up to version 3 GRU and RNN have the attribute output_sequence, LSTM up to version 6: which
+// results the node has says the same.
+
 Expected<void> convert_gru(NodeCtx& ctx) {
-  SCANLOOM_TRY(auto operands, operands_of(ctx));
+  ctx.ignore("output_sequence");
+  SCANLOOM_TRY(auto operands, operands_of(ctx, 6));
   SCANLOOM_TRY(auto attrs, common_attributes(ctx, operands[kRecurrence], 2));
   SCANLOOM_TRY(const std::int64_t linear, ctx.integer("linear_before_reset", 0));
   attrs.push_back({"linear_before_reset", linear != 0});
-  return finish(ctx, ops::gru_op, std::move(operands), std::move(attrs));
+  return finish(ctx, ops::gru_op, std::move(operands), std::move(attrs), 2);
+}
+
+Expected<void> convert_lstm(NodeCtx& ctx) {
+  if (ctx.version() < 7) ctx.ignore("output_sequence");
+  SCANLOOM_TRY(auto operands, operands_of(ctx, 8));
+  SCANLOOM_TRY(auto attrs, common_attributes(ctx, operands[kRecurrence], 3));
+  SCANLOOM_TRY(const std::int64_t input_forget, ctx.integer("input_forget", 0));
+  attrs.push_back({"input_forget", input_forget != 0});
+  return finish(ctx, ops::lstm_op, std::move(operands), std::move(attrs), 3);
 }
 
 Expected<void> convert_rnn(NodeCtx& ctx) {
-  SCANLOOM_TRY(auto operands, operands_of(ctx));
+  ctx.ignore("output_sequence");
+  SCANLOOM_TRY(auto operands, operands_of(ctx, 6));
   SCANLOOM_TRY(auto attrs, common_attributes(ctx, operands[kRecurrence], 1));
-  return finish(ctx, ops::rnn_op, std::move(operands), std::move(attrs));
+  return finish(ctx, ops::rnn_op, std::move(operands), std::move(attrs), 2);
 }
 
 }  // namespace scanloom::onnx

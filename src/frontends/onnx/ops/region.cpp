@@ -1,5 +1,6 @@
 // MaxRoiPool, MaxUnpool, RoiAlign.
 #include "frontends/onnx/ops/converters.h"
+#include "ops/composer.h"
 #include "ops/ops.h"
 
 namespace scanloom::onnx {
@@ -7,9 +8,6 @@ namespace scanloom::onnx {
 using ir::ValueId;
 
 namespace {
-
-/// The type to compute in: f32 for narrower reals, whose results are rounded once.
-DType wide(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
 
 Expected<void> finish(NodeCtx& ctx, ValueId y, DType dtype) {
   SCANLOOM_TRY(const ValueId narrow, ctx.cast(y, dtype));
@@ -20,7 +18,7 @@ Expected<void> finish(NodeCtx& ctx, ValueId y, DType dtype) {
 /// Input i in the type to compute in.
 Expected<ValueId> wide_in(NodeCtx& ctx, int i) {
   SCANLOOM_TRY(const ValueId value, ctx.in(i));
-  return ctx.cast(value, wide(ctx.type(value).dtype));
+  return ctx.cast(value, ops::at_least_f32(ctx.type(value).dtype));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "frontends/onnx/ops/converters.h"
+#include "ops/composer.h"
 #include "ops/ops.h"
 
 namespace scanloom::onnx {
@@ -162,12 +163,6 @@ Expected<void> add_regions(NodeCtx& ctx, std::size_t axes, std::vector<AxisPlan>
   return {};
 }
 
-/// The type that elements are interpolated in.
-DType computed_in(DType dtype) {
-  const bool exact = is_real(dtype) ? dtype_bytes(dtype) < 8 : dtype_bytes(dtype) <= 2;
-  return exact ? DType::f32 : DType::f64;
-}
-
 Expected<ValueId> back(NodeCtx& ctx, ValueId y, DType dtype) {
   if (is_integer(dtype)) {
     SCANLOOM_TRY(y, ctx.op(ops::round_op, {y}));
@@ -184,7 +179,7 @@ Expected<void> resample_axes(NodeCtx& ctx, ValueId x, const Axes& axes,
                          ctx.describe_input(0), dtype_onnx_name(dtype));
   ValueId y = x;
   if (!nearest) {
-    SCANLOOM_TRY(y, ctx.cast(x, computed_in(dtype)));
+    SCANLOOM_TRY(y, ctx.cast(x, ops::real_that_holds(dtype)));
   }
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (plans[i].is_same) continue;

@@ -32,22 +32,12 @@ ValueId elu(Composer& c, ValueId x, Parameters parameters) {
   return c.op(ops::elu_op, {x}, {{"alpha", alpha}});
 }
 
-// sqrt(2 / pi) * (x + 0.044715 x^3)
-ValueId gelu_tanh_argument(Composer& c, ValueId x) {
-  const ValueId cube = c.mul(c.mul(x, x), x);
-  const ValueId sum = c.add(x, c.mul(c.like(0.044715, x), cube));
-  return c.mul(c.like(std::sqrt(2 / 3.14159265358979323846), x), sum);
-}
-
-// x / 2 * (1 + erf(x / sqrt 2)), or from version 7 on with tanh.
 ValueId gelu(Composer& c, ValueId x, Parameters parameters) {
   const std::string mode =
       parameters.ctx.version() < 7
           ? "erf"
           : c.take(parameters.ctx.attributes.choice("approximation_mode", "erf", {"erf", "tanh"}));
-  const ValueId curve = mode == "tanh" ? c.op(ops::tanh_op, {gelu_tanh_argument(c, x)})
-                                       : c.op(ops::erf_op, {c.div(x, c.like(std::sqrt(2.0), x))});
-  return c.mul(c.mul(c.like(0.5, x), x), c.add(c.like(1, x), curve));
+  return c.gelu(x, mode == "tanh");
 }
 
 ValueId limited(Composer& c, ValueId x, double low, double high) {
