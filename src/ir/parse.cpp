@@ -62,12 +62,6 @@ class Parser {
   std::vector<Frame> frames_;
 };
 
-std::string_view region_label(const OpDef* op, std::size_t index) {
-  if (op == &loop_op) return "body";
-  if (op == &branch_op) return index == 0 ? "then" : "else";
-  return "region";
-}
-
 Expected<Module> Parser::run() {
   SCANLOOM_CHECK_OK(head());
   frames_.push_back({});
@@ -121,7 +115,7 @@ Expected<void> Parser::region(Frame& frame) {
   RegionId id = module_.top();
   if (frame.owner.valid()) {
     const Node& owner = module_.node(frame.owner);
-    SCANLOOM_CHECK_OK(reader_.expect_keyword(region_label(owner.op, owner.regions.size())));
+    SCANLOOM_CHECK_OK(reader_.expect_keyword(text::region_label(owner.op, owner.regions.size())));
     id = module_.add_region(frame.owner);
     module_.node(frame.owner).regions.push_back(id);
   } else {

@@ -70,12 +70,6 @@ class Printer {
   std::string out_;
 };
 
-std::string_view region_label(const OpDef* op, std::size_t index) {
-  if (op == &loop_op) return "body";
-  if (op == &branch_op) return index == 0 ? "then" : "else";
-  return "region";
-}
-
 template <class T, class Write>
 void join(std::string& out, std::span<const T> items, Write&& write) {
   for (std::size_t i = 0; i < items.size(); ++i) {
@@ -162,7 +156,7 @@ void Printer::open_region(Frame& frame) {
   } else {
     const Node& owner = module_.node(frame.owner);
     id = owner.regions[index];
-    out_ += region_label(owner.op, index);
+    out_ += text::region_label(owner.op, index);
   }
   if (id.index >= module_.region_count() || opened_[id.index]) {
     out_ += " ?\n";

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "base/expected.h"
+#include "ir/op_def.h"
 #include "tensor/visit.h"
 
 namespace scanloom::ir::text {
@@ -179,6 +180,12 @@ bool is_name_char(char c) {
 bool is_name(std::string_view text) {
   if (text.empty() || text[0] == '.' || (text[0] >= '0' && text[0] <= '9')) return false;
   return std::all_of(text.begin(), text.end(), is_name_char);
+}
+
+std::string_view region_label(const OpDef* op, std::size_t index) {
+  if (op == &loop_op) return "body";
+  if (op == &branch_op) return index == 0 ? "then" : "else";
+  return "region";
 }
 
 std::string described_node(std::string_view op) {

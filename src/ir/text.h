@@ -9,6 +9,10 @@
 
 #include <scanloom/dtype.h>
 
+namespace scanloom::ir {
+struct OpDef;
+}
+
 namespace scanloom::ir::text {
 
 /// Letters, digits, '_' and '.', not beginning with a digit or a dot.
@@ -17,6 +21,9 @@ namespace scanloom::ir::text {
 
 /// What a node of that operator is called where it has no name: "an add node".
 [[nodiscard]] std::string described_node(std::string_view op);
+
+/// What stands before region `index` of a node of that operator: body, then, else.
+[[nodiscard]] std::string_view region_label(const OpDef* op, std::size_t index);
 
 /// In double quotes; what is not printable ASCII becomes \xNN.
 void append_quoted(std::string& out, std::string_view text);

@@ -151,12 +151,19 @@ ValueId ValueMap::operator[](ValueId id) const {
   return id;
 }
 
+void ValueMap::apply(std::vector<ValueId>& values) const {
+  for (ValueId& value : values) value = (*this)[value];
+}
+
 void ValueMap::apply(Module& module) const {
   if (empty()) return;
-  for (std::size_t i = 0; i < module.node_count(); ++i)
-    for (ValueId& input : module.node(NodeId(i)).inputs) input = (*this)[input];
-  for (std::size_t i = 0; i < module.region_count(); ++i)
-    for (ValueId& yield : module.region(RegionId(i)).yields) yield = (*this)[yield];
+  for (std::size_t i = 0; i < module.node_count(); ++i) apply(module.node(NodeId(i)).inputs);
+  for (std::size_t i = 0; i < module.region_count(); ++i) apply(module.region(RegionId(i)).yields);
+}
+
+void move_node(Module& module, NodeId node, RegionId region) {
+  module.node(node).parent = region;
+  for (const ValueId output : module.node(node).outputs) module.value(output).region = region;
 }
 
 std::vector<std::uint32_t> count_uses(const Module& module) {

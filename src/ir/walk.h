@@ -20,6 +20,8 @@ class ValueMap {
   void set(ValueId from, ValueId to);
   [[nodiscard]] ValueId operator[](ValueId id) const;
   [[nodiscard]] bool empty() const { return count_ == 0; }
+  /// Rewrites inputs of a node, or yields.
+  void apply(std::vector<ValueId>& values) const;
   /// Rewrites inputs and yields of every region.
   void apply(Module& module) const;
 
@@ -27,6 +29,9 @@ class ValueMap {
   std::vector<ValueId> to_;
   std::size_t count_ = 0;
 };
+
+/// The node and its results become that region's, whose list and those of others are the caller's.
+void move_node(Module& module, NodeId node, RegionId region);
 
 /// How often each value is read (inputs and yields), by ValueId, over the whole module.
 std::vector<std::uint32_t> count_uses(const Module& module);

@@ -3,7 +3,6 @@
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <algorithm>
-#include <numeric>
 #include <vector>
 
 #include "base/math/erf.h"
@@ -16,6 +15,7 @@
 #include "base/math/trig.h"
 #include "jit/called_functions.h"
 #include "jit/emit_call.h"
+#include "jit/emit_memory.h"
 #include "jit/emit_remainder.h"
 #include "jit/module_isa.h"
 #include "jit/rare_call.h"
@@ -130,11 +130,6 @@ class LlvmDomain {
   }
 
  private:
-  static llvm::SmallVector<int> lanes_from(unsigned first, unsigned count) {
-    llvm::SmallVector<int> lanes(count);
-    std::iota(lanes.begin(), lanes.end(), static_cast<int>(first));
-    return lanes;
-  }
   /// A register of 16 bytes that begins with the lanes of `a`.
   F widened(F a) const {
     auto* const type = llvm::FixedVectorType::get(type_->getScalarType(), 128 / kBits);

@@ -18,12 +18,6 @@ llvm::Value* lane_address(llvm::IRBuilder<>& builder, DType dtype, llvm::Value* 
                    builder.getInt64(static_cast<std::uint64_t>(bytes * stride.known)));
 }
 
-llvm::SmallVector<int> lanes_from(unsigned first, unsigned count) {
-  llvm::SmallVector<int> lanes(count);
-  std::iota(lanes.begin(), lanes.end(), static_cast<int>(first));
-  return lanes;
-}
-
 /// Where the second half of a block begins whose lanes do not fill it.
 llvm::Value* second_half(llvm::IRBuilder<>& builder, DType dtype, llvm::Value* address,
                          const LaneBlock& block) {
@@ -31,6 +25,12 @@ llvm::Value* second_half(llvm::IRBuilder<>& builder, DType dtype, llvm::Value* a
 }
 
 }  // namespace
+
+llvm::SmallVector<int> lanes_from(unsigned first, unsigned count) {
+  llvm::SmallVector<int> lanes(count);
+  std::iota(lanes.begin(), lanes.end(), static_cast<int>(first));
+  return lanes;
+}
 
 llvm::Value* add_bytes(llvm::IRBuilder<>& builder, llvm::Value* base, llvm::Value* bytes) {
   return builder.CreateGEP(builder.getInt8Ty(), base, bytes);

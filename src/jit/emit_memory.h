@@ -12,6 +12,9 @@
 
 namespace scanloom::jit {
 
+/// What a shuffle takes: `count` lanes, from that one on.
+llvm::SmallVector<int> lanes_from(unsigned first, unsigned count);
+
 /// `base` and `bytes` more.
 llvm::Value* add_bytes(llvm::IRBuilder<>& builder, llvm::Value* base, llvm::Value* bytes);
 

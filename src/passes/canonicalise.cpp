@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/ops.h"
+#include "passes/body_kinds.h"
 #include "passes/rewriter.h"
 
 namespace scanloom::passes {
@@ -125,18 +126,12 @@ bool shape_stands_alone(const ir::Module& module, const Node& node) {
   return attr_of(node, "allowzero").integer() != 0 || std::ranges::find(*sizes, 0) == sizes->end();
 }
 
-tensor::Dim element_count(ir::Module& module, const Type& type) {
-  tensor::Dim count = 1;
-  for (const tensor::Dim size : type.dims) count = module.dims.mul(count, size);
-  return count;
-}
-
 /// Whether a node that gives its input another shape can do so whatever the symbols are.
 bool surely_fits(ir::Module& module, const Node& node) {
   const Type& from = module.value(node.inputs[0]).type;
   const Type& to = module.value(node.outputs[0]).type;
   if (!from.ranked || !to.ranked) return false;
-  if (element_count(module, from) != element_count(module, to)) return false;
+  if (elements_of(module, from) != elements_of(module, to)) return false;
   // A size that is left over cannot be told where the others are 0, as a symbol may be.
   return node.op != &ops::reshape_op || from.is_static() || shape_stands_alone(module, node);
 }

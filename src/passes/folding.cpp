@@ -73,7 +73,7 @@ class Folder {
     const std::vector<NodeId> nodes = std::move(module_.region(region).nodes);
     module_.region(region).nodes.clear();
     for (const NodeId id : nodes) {
-      for (ValueId& input : module_.node(id).inputs) input = map_[input];
+      map_.apply(module_.node(id).inputs);
       if (auto values = fold(module_.node(id))) {
         replace(id, region, *std::move(values));
         change.changed = true;
@@ -81,7 +81,7 @@ class Folder {
         module_.region(region).nodes.push_back(id);
       }
     }
-    for (ValueId& yield : module_.region(region).yields) yield = map_[yield];
+    map_.apply(module_.region(region).yields);
     return change;
   }
 

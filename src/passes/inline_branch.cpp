@@ -29,7 +29,7 @@ class Inliner {
       if (!inline_node(module_.node(node))) nodes.push_back(node);
     }
     module_.region(region_).nodes = std::move(nodes);
-    for (ValueId& yield : module_.region(region_).yields) yield = map_[yield];
+    map_.apply(module_.region(region_).yields);
     return change_;
   }
 
@@ -39,10 +39,8 @@ class Inliner {
   }
 
   void adopt(NodeId id) {
-    Node& node = module_.node(id);
-    node.parent = region_;
-    for (ValueId& input : node.inputs) input = map_[input];
-    for (const ValueId output : node.outputs) module_.value(output).region = region_;
+    ir::move_node(module_, id, region_);
+    map_.apply(module_.node(id).inputs);
   }
 
   bool inline_node(const Node& node) {

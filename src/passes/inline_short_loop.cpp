@@ -56,7 +56,7 @@ class Inliner {
       change_.changed |= inlined;
       if (!inlined) module_.region(region_).nodes.push_back(next.node);
     }
-    for (ValueId& yield : module_.region(region_).yields) yield = map_[yield];
+    map_.apply(module_.region(region_).yields);
     return change_;
   }
 
@@ -72,10 +72,8 @@ class Inliner {
   }
 
   void adopt(NodeId id) {
-    Node& node = module_.node(id);
-    node.parent = region_;
-    for (ValueId& input : node.inputs) input = map_[input];
-    for (const ValueId output : node.outputs) module_.value(output).region = region_;
+    ir::move_node(module_, id, region_);
+    map_.apply(module_.node(id).inputs);
   }
 
   Expected<bool> inline_loop(NodeId id) {
@@ -124,7 +122,7 @@ class Inliner {
     const Node node = module_.node(id);  // by value: adding nodes may move it
     builder_.set_place(node.place);
     std::vector<ValueId> yields = module_.region(node.regions[0]).yields;
-    for (ValueId& yield : yields) yield = map_[yield];
+    map_.apply(yields);
     return set_results(node, {std::move(yields)});
   }
 

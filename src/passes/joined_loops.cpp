@@ -72,10 +72,7 @@ void own_everything(Module& module, NodeId id) {
     arg.region = body;
     arg.index = static_cast<std::uint32_t>(i);
   }
-  for (const NodeId inner : module.region(body).nodes) {
-    module.node(inner).parent = body;
-    for (const ValueId output : module.node(inner).outputs) module.value(output).region = body;
-  }
+  for (const NodeId inner : module.region(body).nodes) ir::move_node(module, inner, body);
 }
 
 /// Whether there were any that are not placed yet.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/ops.h"
+#include "passes/body_kinds.h"
 #include "passes/rewriter.h"
 
 namespace scanloom::passes {
@@ -19,12 +20,6 @@ namespace {
 
 const Type& result_type(const Module& module, const Node& node) {
   return module.value(node.outputs[0]).type;
-}
-
-Dim element_count(Module& module, const Type& type) {
-  Dim count = 1;
-  for (const Dim size : type.dims) count = module.dims.mul(count, size);
-  return count;
 }
 
 /// What a reshape writes for an axis of the result: its size, or 0 for that of the same axis of the
@@ -77,7 +72,7 @@ Expected<Lifted> lift_expand(Builder& builder, const Node& node, const Operands&
 
 bool can_lift_reshape(Module& module, const Node& node, const std::vector<bool>&) {
   const Type from = type_of(module, node), to = result_type(module, node);
-  if (element_count(module, from) != element_count(module, to)) return false;
+  if (elements_of(module, from) != elements_of(module, to)) return false;
   for (std::size_t axis = 0; axis < to.dims.size(); ++axis)
     if (!shape_entry(from, to, axis)) return false;
   return true;

@@ -116,7 +116,7 @@ Change merge_in(Module& module, ir::RegionId region, ir::ValueMap& map) {
   Change change;
   Seen seen(module);
   std::erase_if(module.region(region).nodes, [&](NodeId id) {
-    for (ir::ValueId& input : module.node(id).inputs) input = map[input];
+    map.apply(module.node(id).inputs);
     if (!can_merge(module.node(id))) return false;
     const NodeId kept = seen.find_or_add(id);
     if (!kept.valid()) return false;
@@ -124,7 +124,7 @@ Change merge_in(Module& module, ir::RegionId region, ir::ValueMap& map) {
     change.changed = true;
     return true;
   });
-  for (ir::ValueId& yield : module.region(region).yields) yield = map[yield];
+  map.apply(module.region(region).yields);
   return change;
 }
 

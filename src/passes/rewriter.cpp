@@ -26,7 +26,7 @@ Expected<Change> Rewriter::sweep_region(ir::RegionId id, const Rule& rule) {
   module_.region(id).nodes.clear();
   std::optional<Error> error;
   for (const ir::NodeId node : nodes) {
-    for (ir::ValueId& input : module_.node(node).inputs) input = map_[input];
+    map_.apply(module_.node(node).inputs);
     builder.set_place(module_.node(node).place);
     bool replaced = false;
     if (!error) {
@@ -40,13 +40,9 @@ Expected<Change> Rewriter::sweep_region(ir::RegionId id, const Rule& rule) {
     change.changed |= replaced;
     if (!replaced) module_.region(id).nodes.push_back(node);
   }
-  for (ir::ValueId& yield : module_.region(id).yields) yield = map_[yield];
+  map_.apply(module_.region(id).yields);
   if (error) return *std::move(error);
   return change;
-}
-
-const ir::Attr& attr_of(const ir::Node& node, std::string_view name) {
-  return node.attrs[static_cast<std::size_t>(node.op->attr_index(name))];
 }
 
 std::vector<ir::NamedAttr> attrs_of(const ir::Node& node) {
@@ -92,11 +88,11 @@ Change sweep_loops(ir::Module& module,
   for (const ir::RegionId region : regions_inner_first(module, module.top())) {
     const std::vector<ir::NodeId> nodes = std::exchange(module.region(region).nodes, {});
     for (const ir::NodeId id : nodes) {
-      for (ir::ValueId& input : module.node(id).inputs) input = map[input];
+      map.apply(module.node(id).inputs);
       module.region(region).nodes.push_back(id);
       if (module.node(id).op == &ir::loop_op) change |= visit(id, map);
     }
-    for (ir::ValueId& yield : module.region(region).yields) yield = map[yield];
+    map.apply(module.region(region).yields);
   }
   return change;
 }

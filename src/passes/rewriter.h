@@ -10,6 +10,7 @@
 
 #include "ir/builder.h"
 #include "ir/constants.h"
+#include "ir/node_attr.h"
 #include "ir/walk.h"
 #include "passes/pass.h"
 
@@ -39,8 +40,7 @@ class Rewriter {
   ir::Builder* builder_ = nullptr;
 };
 
-/// An attribute that the operator declares.
-const ir::Attr& attr_of(const ir::Node& node, std::string_view name);
+using ir::attr_of;
 /// Those that are present, to make another node of the operator.
 std::vector<ir::NamedAttr> attrs_of(const ir::Node& node);
 /// The axes that the attribute `axes` names, in [0, rank), sorted; nullopt where it is left out or

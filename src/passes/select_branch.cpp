@@ -104,10 +104,8 @@ class Selector {
     for (std::size_t i = 0; i < region.args.size(); ++i)
       map_.set(region.args[i], node.inputs[i + 1]);
     for (const NodeId id : region.nodes) {
-      Node& moved = module_.node(id);
-      moved.parent = node.parent;
-      for (ValueId& input : moved.inputs) input = map_[input];
-      for (const ValueId output : moved.outputs) module_.value(output).region = node.parent;
+      ir::move_node(module_, id, node.parent);
+      map_.apply(module_.node(id).inputs);
       module_.region(node.parent).nodes.push_back(id);
     }
   }

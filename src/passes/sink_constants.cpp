@@ -44,9 +44,8 @@ void sink(Module& module, NodeId id, ir::RegionId region, std::size_t first,
   }
   std::vector<NodeId>& nodes = module.region(region).nodes;
   std::rotate(nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(before), nodes.end());
-  for (const NodeId node : nodes)
-    for (ValueId& input : module.node(node).inputs) input = map[input];
-  for (ValueId& yield : module.region(region).yields) yield = map[yield];
+  for (const NodeId node : nodes) map.apply(module.node(node).inputs);
+  map.apply(module.region(region).yields);
 }
 
 }  // namespace

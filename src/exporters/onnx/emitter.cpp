@@ -4,6 +4,7 @@
 
 #include "exporters/onnx/model_writer.h"
 #include "ir/constants.h"
+#include "ir/node_attr.h"
 #include "ir/op_def.h"
 
 namespace scanloom::exporters::onnx {
@@ -85,7 +86,7 @@ const tensor::Type& NodeEmitter::out_type(std::size_t i) const {
 }
 
 const tensor::Attr& NodeEmitter::attr(std::string_view name) const {
-  return node_.attrs[static_cast<std::size_t>(node_.op->attr_index(name))];
+  return ir::attr_of(node_, name);
 }
 
 const Tensor* NodeEmitter::known(std::size_t i) const {

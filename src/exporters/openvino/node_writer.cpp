@@ -4,6 +4,7 @@
 
 #include "exporters/openvino/element_types.h"
 #include "ir/constants.h"
+#include "ir/node_attr.h"
 #include "ir/op_def.h"
 #include "ops/composer.h"
 
@@ -65,7 +66,7 @@ const ir::OpDef* NodeWriter::made_by(std::size_t i) const {
 }
 
 const tensor::Attr& NodeWriter::attr(std::string_view name) const {
-  return node().attrs[static_cast<std::size_t>(node().op->attr_index(name))];
+  return ir::attr_of(node(), name);
 }
 
 void NodeWriter::set(std::size_t i, Output value) {

@@ -5,6 +5,7 @@
 #include "exporters/onnx/forms.h"
 #include "exporters/onnx/model_writer.h"
 #include "ir/constants.h"
+#include "ir/node_attr.h"
 #include "ops/ops.h"
 
 namespace scanloom::exporters::onnx::forms {
@@ -20,16 +21,12 @@ struct ResizedAxis {
 
 constexpr std::size_t kSize = 1, kScale = 2, kRegion = 3;
 
-const tensor::Attr& attr_of(const ir::Node& node, std::string_view name) {
-  return node.attrs[static_cast<std::size_t>(node.op->attr_index(name))];
-}
-
 /// Whether both resize in the same way, but for the axis.
 bool same_settings(const ir::Node& a, const ir::Node& b) {
   const auto axis = static_cast<std::size_t>(a.op->attr_index("axis"));
   for (std::size_t i = 0; i < a.attrs.size(); ++i)
     if (i != axis && !(a.attrs[i] == b.attrs[i])) return false;
-  return attr_of(a, "axis").integer() != attr_of(b, "axis").integer();
+  return ir::attr_of(a, "axis").integer() != ir::attr_of(b, "axis").integer();
 }
 
 const ir::Node* producer_of(const ir::Module& module, ir::ValueId value) {
@@ -66,7 +63,7 @@ Given given_by(const ModelWriter& model, const ResizedAxis& axis) {
   const Tensor *const size = ir::constant_of(module, axis.size), *const scale = ir::constant_of(
                                                                      module, axis.scale);
   const tensor::Type& type = model.type(axis.node->inputs[0]);
-  const std::int64_t at = attr_of(*axis.node, "axis").integer();
+  const std::int64_t at = ir::attr_of(*axis.node, "axis").integer();
   if (scale == nullptr) {
     const ir::Node* const producer = producer_of(module, axis.scale);
     if (producer == nullptr) return Given::neither;
@@ -179,7 +176,7 @@ void resample(NodeEmitter& node) {
     const Given own = given_by(model, axis);
     if (own == Given::neither || own != given)
       return node.refuse("by factors that its sizes do not follow from");
-    numbers.push_back(attr_of(*axis.node, "axis").integer());
+    numbers.push_back(ir::attr_of(*axis.node, "axis").integer());
     operands.push_back(
         node.one_element_list(node.model().name(own == Given::size ? axis.size : axis.scale)));
   }

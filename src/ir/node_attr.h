@@ -1,0 +1,17 @@
+// Attributes of a node by their names. Used by passes and exporters.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "ir/module.h"
+#include "ir/op_def.h"
+
+namespace scanloom::ir {
+
+/// One that the operator declares.
+inline const Attr& attr_of(const Node& node, std::string_view name) {
+  return node.attrs[static_cast<std::size_t>(node.op->attr_index(name))];
+}
+
+}  // namespace scanloom::ir
