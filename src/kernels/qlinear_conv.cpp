@@ -3,7 +3,6 @@
 // range, and multiplied with the weights in pairs (integer_pairs.h). Vectors lie along the
 // positions where there are enough of them, else along the filters.
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -117,7 +116,7 @@ void finish_range(const Schedule& plan, const Call& call, std::int64_t group,
   const float y_scale = *call.in(kYScale).data<const float>();
   const std::int64_t greatest = std::numeric_limits<std::int32_t>::max() - kMaxProduct * plan.k;
   Requantize row{.count = count};
-  row.zero = byte_at(call.in(kYZero), call.in(kYZero).data<const void*>(), 0);
+  row.zero = byte_at(call.in(kYZero), 0);
   for (std::int64_t i = 0; i < plan.geometry.filters; ++i) {
     const std::int64_t f = group * plan.geometry.filters + i;
     row.sums = sums + i * count;
@@ -155,7 +154,7 @@ Status run(const Call& call) noexcept {
   const ConvGeometry& g = plan.geometry;
   const Operand &x = call.in(kX), &y = call.out(0);
   if (y.empty()) return Status::ok;
-  const int zero = byte_at(call.in(kXZero), call.in(kXZero).data<const void*>(), 0);
+  const int zero = byte_at(call.in(kXZero), 0);
   auto* const image = reinterpret_cast<std::int16_t*>(*call.scratch);
   auto* const slots = reinterpret_cast<std::int32_t*>(*call.scratch) + plan.image_elements();
   const std::int64_t tasks = g.group * plan.ranges.count;

@@ -2,6 +2,7 @@
 // known before the run; each window is gathered once and meets the weights of all filters.
 #include "kernels/qlinear_conv_few.h"
 
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -66,7 +67,7 @@ void finish_window(const Windows& windows, const Call& call, const std::int16_t*
   const Operand& w_scale = call.in(kWScale);
   const float x_scale = *call.in(kXScale).data<const float>();
   const float y_scale = *call.in(kYScale).data<const float>();
-  const int y_zero = byte_at(call.in(kYZero), call.in(kYZero).data<const void*>(), 0);
+  const int y_zero = byte_at(call.in(kYZero), 0);
   const std::int64_t filters = windows.geometry.filters;
   for (std::int64_t f = group * filters; f < (group + 1) * filters; ++f) {
     const std::int16_t* const weights = windows.weights.data() + f * windows.k;
@@ -86,7 +87,7 @@ Status run(const Call& call) noexcept {
   const Windows& windows = *static_cast<const Windows*>(call.prepared);
   const ConvGeometry& g = windows.geometry;
   const Operand &x = call.in(kX), &y = call.out(0);
-  const int zero = byte_at(call.in(kXZero), call.in(kXZero).data<const void*>(), 0);
+  const int zero = byte_at(call.in(kXZero), 0);
   std::int16_t window[kFewProducts];
   for (std::int64_t image = 0; image < g.batch; ++image)
     for (std::int64_t group = 0; group < g.group; ++group) {

@@ -1,31 +1,23 @@
 // Sums are exact integers; padding is x's zero point, so it adds nothing. A sum s becomes
 // round(f32(s) * (x_scale * w_scale / y_scale)) + y_zero, as ONNX Runtime computes it.
-#include <cmath>
-
 #include "ops/conv_sizes.h"
 #include "ops/conv_windows.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
-#include "tensor/scalar_arith.h"
+#include "tensor/quantized_conv.h"
 #include "tensor/visit.h"
 
 namespace scanloom::ops {
 namespace {
 
+using enum tensor::qlinear_conv::Input;
 using tensor::ConvGeometry;
 using tensor::Operand;
 using tensor::Shape;
 using tensor::Type;
-
-constexpr int kX = 0;
-constexpr int kXScale = 1;
-constexpr int kXZero = 2;
-constexpr int kW = 3;
-constexpr int kWScale = 4;
-constexpr int kWZero = 5;
-constexpr int kYScale = 6;
-constexpr int kYZero = 7;
-constexpr int kBias = 8;
+using tensor::qlinear_conv::byte_at;
+using tensor::qlinear_conv::limited;
+using tensor::qlinear_conv::of_filter;
 
 Expected<void> check_dtypes(const ir::InferCtx& ctx) {
   for (const int i : {kX, kXZero, kW, kWZero, kYZero})
@@ -37,7 +29,7 @@ Expected<void> check_dtypes(const ir::InferCtx& ctx) {
       return invalid_model("input {} has elements of type {}, not f32", i,
                            dtype_name(ctx.dtype(i)));
   if (ctx.has(kBias) && ctx.dtype(kBias) != DType::i32)
-    return invalid_model("input {} has elements of type {}, not i32", kBias,
+    return invalid_model("input {} has elements of type {}, not i32", int{kBias},
                          dtype_name(ctx.dtype(kBias)));
   return {};
 }
@@ -65,30 +57,23 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return set_sizes(ctx, 0, dtype, std::move(sizes));
 }
 
-std::int64_t byte_at(const Operand& operand, std::int64_t at) {
-  return operand.dtype == DType::u8 ? std::int64_t{operand.data<const std::uint8_t>()[at]}
-                                    : std::int64_t{operand.data<const std::int8_t>()[at]};
-}
-
-/// Where the parameter of a filter stands: parameters with one element serve all.
-std::int64_t of_filter(const Operand& operand, std::int64_t filter) {
-  return operand.rank == 1 && operand.dims[0] != 1 ? filter * operand.strides[0] : 0;
-}
-
 template <class T>
 void convolve(const tensor::Call& call, const ConvGeometry& geometry) {
   const Operand &x = call.in(kX), &w = call.in(kW), &y = call.out(0);
-  const std::int64_t x_zero = byte_at(call.in(kXZero), 0), y_zero = byte_at(call.in(kYZero), 0);
+  const int x_zero = byte_at(call.in(kXZero), 0);
+  const int y_zero = byte_at(call.in(kYZero), 0);
   const float x_scale = *call.in(kXScale).data<const float>();
   const float y_scale = *call.in(kYScale).data<const float>();
   for_each_output(
       geometry, y,
       [&](std::int64_t image, std::int64_t filter, std::int64_t at, const Shape& position) {
-        const std::int64_t w_zero = byte_at(call.in(kWZero), of_filter(call.in(kWZero), filter));
+        const Operand& w_zeros = call.in(kWZero);
+        const int w_zero = byte_at(w_zeros, of_filter(w_zeros, filter));
         std::int64_t sum = 0;
         for_each_tap(geometry, x, w, image, filter, position,
                      [&](std::int64_t w_at, bool inside, std::int64_t x_at) {
-                       if (inside) sum += (byte_at(x, x_at) - x_zero) * (byte_at(w, w_at) - w_zero);
+                       if (!inside) return;
+                       sum += (byte_at(x, x_at) - x_zero) * (byte_at(w, w_at) - w_zero);
                      });
         if (call.has(kBias)) {
           const Operand& bias = call.in(kBias);
@@ -97,8 +82,7 @@ void convolve(const tensor::Call& call, const ConvGeometry& geometry) {
         const Operand& scales = call.in(kWScale);
         const float w_scale = scales.data<const float>()[of_filter(scales, filter)];
         const float scaled = static_cast<float>(sum) * (x_scale * w_scale / y_scale);
-        y.data<T>()[at] = tensor::arith::convert<T>(std::nearbyint(static_cast<double>(scaled)) +
-                                                    static_cast<double>(y_zero));
+        y.data<T>()[at] = limited<T>(scaled, y_zero);
       });
 }
 
