@@ -65,7 +65,7 @@ double Binder::call_nanoseconds(const BoundCall& call) const {
   const bool of_halves =
       std::any_of(spots, spots + call.inputs + call.outputs,
                   [](const Spot& spot) { return spot.present() && tensor::is_half(spot.dtype); });
-  return kNanosecondsPerCall + work.elements * nanoseconds_per_element(of_halves);
+  return kNanosecondsPerCall + work.elements * nanoseconds_per_element(of_halves ? 1 : 0);
 }
 
 /// As above, but for operators that take far longer than the elements of their operands say.

@@ -58,7 +58,7 @@ double nanoseconds_of(const tensor::ScalarProgram& program) {
   const auto halves = static_cast<double>(std::ranges::count_if(
       program.instrs,
       [](const tensor::ScalarInstr& instr) { return tensor::is_half(instr.dtype); }));
-  return nanoseconds_per_element(count, halves);
+  return nanoseconds_per_element(halves / count);
 }
 
 /// From how many steps on compiling the body, of so many nodes, pays: of each of many executions,
