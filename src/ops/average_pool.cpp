@@ -11,8 +11,6 @@ namespace scanloom::ops {
 namespace {
 
 using tensor::Operand;
-using tensor::PoolAxis;
-using tensor::PoolTaps;
 
 Expected<void> infer(ir::InferCtx& ctx) {
   SCANLOOM_TRY(tensor::Type y, pooled_type(ctx));
@@ -21,22 +19,6 @@ Expected<void> infer(ir::InferCtx& ctx) {
     return {};
   }
   return set_sizes(ctx, 0, y.dtype, std::move(y.dims));
-}
-
-/// How many elements the window averages over: those of x, or also those of the padding, which may
-/// be more than fit in 64 bits.
-double divisor(const PoolGeometry& geometry, const PoolWindow& window,
-               const tensor::Shape& position, bool with_padding) {
-  double count = 1;
-  for (int i = 0; i < geometry.spatial; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    const PoolAxis& axis = geometry.axes[at];
-    const PoolTaps taps =
-        with_padding ? tensor::taps_within(axis, position[i], -axis.pad, axis.covered - axis.pad)
-                     : window.taps[at];
-    count *= static_cast<double>(taps.last - taps.first);
-  }
-  return count;
 }
 
 template <class T>
@@ -52,7 +34,7 @@ void average(const tensor::Call& call, const PoolGeometry& geometry) {
         Sum sum = 0;
         tensor::for_each_tap(geometry, x, window,
                              [&](std::int64_t i) { sum += tensor::widen(from[i]); });
-        const auto count = divisor(geometry, window, position, with_padding);
+        const double count = tensor::averaged_elements(geometry, position, with_padding);
         y.data<T>()[at[0]] = tensor::narrow<T>(sum / static_cast<Sum>(count));
       });
 }

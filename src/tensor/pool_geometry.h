@@ -73,35 +73,75 @@ struct PoolTaps {
   return taps;
 }
 
+/// The windows [begin, end) of the axis of which all taps lie in x.
+struct PoolWhole {
+  std::int64_t begin = 0, end = 0;
+};
+[[nodiscard]] inline PoolWhole whole_windows(const PoolAxis& axis) {
+  // The last place from which all taps lie in x; they are so few that none of this overflows.
+  const std::int64_t last = axis.in - 1 - (axis.kernel - 1) * axis.dilation + axis.pad;
+  PoolWhole whole;
+  whole.begin = std::min(axis.out, (axis.pad + axis.stride - 1) / axis.stride);
+  whole.end = last < 0 ? 0 : std::min(axis.out, last / axis.stride + 1);
+  whole.end = std::max(whole.begin, whole.end);
+  return whole;
+}
+
 /// A window over one plane of x: the taps of each axis and where the first of them lies.
 struct PoolWindow {
   std::array<PoolTaps, kMaxSpatial> taps{};
   std::int64_t first = 0;  ///< offset of the first tap of each axis, if all axes have one
 };
 
-/// f(offset in x, offsets in the results, window) for every element of the results, images and
-/// channels first. offset in x: of the plane's first element.
+/// The window of the element at that position. The place of the first tap counts only where all
+/// axes have taps: others may lie so far away that their offsets would overflow.
+[[nodiscard]] inline PoolWindow window_at(const PoolGeometry& geometry, const Operand& x,
+                                          const Shape& position) {
+  PoolWindow window;
+  for (int i = 0; i < geometry.spatial; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const PoolAxis& axis = geometry.axes[at];
+    const PoolTaps taps = taps_within(axis, position[i], 0, axis.in);
+    window.taps[at] = taps;
+    if (taps.first == taps.last) continue;
+    window.first +=
+        (position[i] * axis.stride - axis.pad + taps.first * axis.dilation) * x.strides[i + 2];
+  }
+  return window;
+}
+
+/// Over how many elements along the axis window `o` averages: those of x, or those of the padding,
+/// too.
+[[nodiscard]] inline std::int64_t averaged_along(const PoolAxis& axis, std::int64_t o,
+                                                 bool with_padding) {
+  const PoolTaps taps = with_padding ? taps_within(axis, o, -axis.pad, axis.covered - axis.pad)
+                                     : taps_within(axis, o, 0, axis.in);
+  return taps.last - taps.first;
+}
+
+/// The same along all axes, which may be more than fit in 64 bits.
+[[nodiscard]] inline double averaged_elements(const PoolGeometry& geometry, const Shape& position,
+                                              bool with_padding) {
+  double count = 1;
+  for (int i = 0; i < geometry.spatial; ++i)
+    count *= static_cast<double>(
+        averaged_along(geometry.axes[static_cast<std::size_t>(i)], position[i], with_padding));
+  return count;
+}
+
+/// f(offset in x, offsets in the results, position, window) for every element of the results,
+/// images and channels first. offset in x: of the plane's first element.
 template <std::size_t kResults, class F>
 void for_each_window(const PoolGeometry& geometry, const Operand& x,
                      const std::array<const Operand*, kResults>& results, F&& f) {
   const Operand& y = *results[0];
   if (y.empty()) return;
   const std::span out(y.dims + 2, static_cast<std::size_t>(geometry.spatial));
-  PoolWindow window;
   for (std::int64_t image = 0; image < y.dims[0]; ++image)
     for (std::int64_t channel = 0; channel < y.dims[1]; ++channel) {
       const std::int64_t plane = image * x.strides[0] + channel * x.strides[1];
       for_each_index(out, [&](const Shape& position) {
-        window.first = 0;
-        for (int i = 0; i < geometry.spatial; ++i) {
-          const PoolAxis& axis = geometry.axes[static_cast<std::size_t>(i)];
-          const PoolTaps taps = taps_within(axis, position[i], 0, axis.in);
-          window.taps[static_cast<std::size_t>(i)] = taps;
-          // Places outside may lie so far away that their offsets overflow.
-          if (taps.first == taps.last) continue;
-          const std::int64_t start = position[i] * axis.stride - axis.pad;
-          window.first += (start + taps.first * axis.dilation) * x.strides[i + 2];
-        }
+        const PoolWindow window = window_at(geometry, x, position);
         std::array<std::int64_t, kResults> at{};
         for (std::size_t i = 0; i < kResults; ++i)
           at[i] = image * results[i]->strides[0] + channel * results[i]->strides[1] +
