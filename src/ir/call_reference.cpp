@@ -46,7 +46,8 @@ class Operands {
 
 bool makes_nothing(const OpDef& op, std::span<const Operand> results) {
   return op.effects == Effects::pure && !results.empty() &&
-         std::ranges::all_of(results, [](const Operand& result) { return result.empty(); });
+         std::ranges::all_of(
+             results, [](const Operand& result) { return !result.present() || result.empty(); });
 }
 
 Expected<void> call_reference(const OpDef& op, std::span<const Tensor> inputs,

@@ -21,9 +21,9 @@ enum class KernelId : std::uint8_t {
 
 /// What binding knows of a call: all sizes, strides and dtypes, and the data of constant operands.
 struct PrepareCtx {
-  std::span<const tensor::Operand> inputs;  ///< slots are not set yet, but for presence
-  std::span<const tensor::Operand> outputs;
-  std::span<const void* const> constants;  ///< per input: its first element, or null
+  std::span<const tensor::Operand> inputs;   ///< slots are not set yet, but for presence
+  std::span<const tensor::Operand> outputs;  ///< see KernelDef::leaves_out_unread
+  std::span<const void* const> constants;    ///< per input: its first element, or null
   std::span<const tensor::Attr> attrs;
   const tensor::ScalarProgram* program = nullptr;  ///< of pointwise operators
   PackCache* packs = nullptr;                      ///< shared by all bindings of a plan
@@ -45,7 +45,8 @@ struct KernelDef {
   const char* doc;
   Prepared (*prepare)(const PrepareCtx&);
   tensor::KernelFn run;
-  bool reassociates = false;  ///< may differ from the reference in the last bits
+  bool reassociates = false;       ///< may differ from the reference in the last bits
+  bool leaves_out_unread = false;  ///< results but the first are absent where nothing reads them
 };
 
 /// The kernel's definition; one static table.

@@ -100,15 +100,24 @@ bool Binder::bind_view(ir::NodeId id) {
   return true;
 }
 
+Location Binder::result_location(const ir::Node& node, std::size_t output) {
+  std::optional<Location> rows = unread_rows(node, output);
+  Location location = rows ? *std::move(rows) : output_location(node.outputs[output]);
+  set_location(node.outputs[output], location);
+  return location;
+}
+
 Expected<void> Binder::bind_kernel(ir::NodeId id) {
   const ir::Node& node = module_.node(id);
   std::vector<Location> inputs, outputs;
   for (const ir::ValueId input : node.inputs)
     inputs.push_back(input.valid() ? location(input) : Location{});
+  const bool leaves_out = std::ranges::any_of(candidates(*node.op), [](kernels::KernelId id) {
+    return kernels::kernel(id).leaves_out_unread;
+  });
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-    std::optional<Location> rows = unread_rows(node, i);
-    outputs.push_back(rows ? *std::move(rows) : output_location(node.outputs[i]));
-    set_location(node.outputs[i], outputs.back());
+    const bool left_out = leaves_out && i > 0 && uses_[node.outputs[i].index] == 0;
+    outputs.push_back(left_out ? Location{} : result_location(node, i));
   }
   const auto try_all = [&] {
     return std::ranges::any_of(candidates(*node.op), [&](kernels::KernelId candidate) {
@@ -132,6 +141,8 @@ Expected<void> Binder::bind_kernel(ir::NodeId id) {
   if (node.op->reference == nullptr)
     return fail(Code::unsupported, "{}: operator '{}' has no kernel", module_.describe(id),
                 node.op->name);
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (!outputs[i].spot.present()) outputs[i] = result_location(node, i);
   BoundCall call;
   call.run = nothing ? tensor::do_nothing : node.op->reference;
   call.kernel = nothing ? "nothing" : "reference";

@@ -129,6 +129,7 @@ class Binder {
 
   // bind_node.cpp
   bool bind_view(ir::NodeId id);
+  Location result_location(const ir::Node& node, std::size_t output);
   Expected<void> bind_kernel(ir::NodeId id);
   Expected<void> bind_dynamic(ir::NodeId id);
   const char* try_kernel(ir::NodeId id, const kernels::KernelDef& def,

@@ -17,7 +17,7 @@ namespace scanloom::tensor {
 
 /// One strided tensor argument. Strides are in elements and may be zero or negative.
 struct Operand {
-  std::byte** slot = nullptr;  ///< null: an optional input that is absent
+  std::byte** slot = nullptr;  ///< null: absent, an optional input or an unread result
   std::int64_t offset = 0;     ///< bytes from *slot to the first element
   const std::int64_t* dims = nullptr;
   const std::int64_t* strides = nullptr;

@@ -92,7 +92,8 @@ std::string run(const Use& use, Isa isa, int threads) {
     const bool constant = i < use.constant.size() && use.constant[i] && use.inputs[i] != nullptr;
     constants.push_back(constant ? inputs.back().data<const void*>() : nullptr);
   }
-  for (Buffer* output : use.outputs) outputs.push_back(output->operand());
+  for (Buffer* output : use.outputs)
+    outputs.push_back(output == nullptr ? tensor::Operand() : output->operand());
   PackCache own_packs;
   PackCache* packs = use.packs != nullptr ? use.packs : &own_packs;
   const KernelDef& def = kernel(use.id);

@@ -65,7 +65,7 @@ class Buffer {
   std::byte* slot_ = nullptr;
 };
 
-/// One call of a kernel. Null inputs are absent.
+/// One call of a kernel. Null operands are absent.
 struct Use {
   KernelId id;
   std::vector<Buffer*> inputs, outputs;
