@@ -83,7 +83,7 @@ double Binder::most_nanoseconds(const BoundCall& call) const {
   if (op == &ops::conv_op || op == &ops::conv_transpose_op)
     products = std::max(elements(0), elements(call.inputs)) * elements(1) / size(1, 0);
   if (op == &ops::qlinear_conv_op) products = elements(call.inputs) * elements(3) / size(3, 0);
-  if (op == &ops::max_pool_op || op == &ops::average_pool_op)
+  if (op == &ops::max_pool_op || op == &ops::average_pool_op || op == &ops::lp_pool_op)
     products =
         elements(call.inputs) *
         taps_of_pool(module_.node(call.node), layout(out_->operands[call.first_operand]).dims);

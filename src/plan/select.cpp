@@ -27,6 +27,7 @@ const std::array kRows = {
     Row{&ops::dequantize_linear_op, {KernelId::dequantize}},
     Row{&ops::draw_op, {KernelId::random}},
     Row{&ops::gather_op, {KernelId::gather}},
+    Row{&ops::lp_pool_op, {KernelId::pool}},
     Row{&ops::lstm_op, {KernelId::lstm}},
     Row{&ops::lu_factor_op, {KernelId::lu_factor}},
     Row{&ops::lu_solve_op, {KernelId::lu_solve}},

@@ -3,6 +3,9 @@
 #include <limits>
 #include <vector>
 
+#include "ops/ops.h"
+#include "tensor/pool_geometry.h"
+#include "tensor/scalar_eval.h"
 #include "tests/kernels/harness.h"
 
 namespace scanloom::kernels::testing {
@@ -140,22 +143,173 @@ TEST(Pool, MaximaAndTheirNumbersAreThoseOfTheNaiveLoop) {
       }
 }
 
+// Any number of axes; pads: all begins, then all ends.
+struct Windows {
+  Shape x;
+  Ints kernel, stride, dilation, pads;
+  bool ceil = false;
+};
+
+// Around the lengths of vectors and blocks, strides with and without vectors, windows beyond x.
+std::vector<Windows> windows() {
+  std::vector<Windows> all = {
+      {{1, 2, 5, 4100}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+      {{1, 1, 3, 5000}, {2, 2}, {2, 2}, {1, 1}, {0, 1, 0, 1}},
+      {{1, 40, 14, 14}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+      {{2, 1, 120, 90}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
+      {{1, 2, 20, 20}, {5, 5}, {1, 1}, {1, 1}, {2, 2, 2, 2}},
+      {{1, 2, 20, 20}, {13, 13}, {1, 1}, {1, 1}, {6, 6, 6, 6}},
+      {{1, 2, 19, 33}, {5, 4}, {1, 2}, {2, 3}, {4, 5, 4, 3}},
+      {{1, 2, 15, 17}, {7, 7}, {7, 7}, {1, 1}, {3, 3, 3, 3}, true},
+      {{2, 2, 5, 6, 35}, {2, 3, 3}, {1, 2, 2}, {1, 1, 1}, {1, 1, 1, 0, 1, 1}},
+      {{1, 1, 3, 4, 5, 6}, {2, 2, 2, 2}, {1, 1, 1, 1}, {1, 1, 1, 1}, {1, 0, 1, 0, 0, 1, 0, 1}},
+      {{1, 3, 9}, {3}, {1}, {4}, {0, 0}},
+      {{1, 2, 200}, {70}, {1}, {1}, {0, 0}},
+      {{1, 2, 200}, {3}, {9}, {1}, {1, 1}},
+      {{1, 1, 90, 8}, {70, 2}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
+      {{1, 1, 4, 4}, {2, 2}, {1, 1}, {1, 1}, {6, 7, 5, 6}},
+      {{1, 1, 2, 3}, {2, 2}, {5, 5}, {1, 1}, {20, 30, 20, 30}, true},
+      {{1, 1, 4, 9}, {2, 3}, {1, 1}, {9000, 5000}, {9000, 10000, 0, 0}},
+      {{1, 2, 0, 4}, {2, 2}, {1, 1}, {1, 1}, {2, 2, 2, 2}},
+  };
+  for (std::int64_t width = 1; width <= 40; ++width)
+    for (const std::int64_t stride : {1, 2, 3})
+      all.push_back({{1, 1, 3, width}, {2, 3}, {1, stride}, {1, 1}, {0, 1, 1, 1}});
+  return all;
+}
+
+struct Pooled {
+  const ir::OpDef* op;
+  DType dtype;
+  Attr own;
+  bool numbered = false;
+};
+
+std::vector<Pooled> pooled() {
+  std::vector<Pooled> all;
+  for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
+    all.push_back({&ops::average_pool_op, dtype, Attr(0)});
+    all.push_back({&ops::average_pool_op, dtype, Attr(1)});
+    all.push_back({&ops::lp_pool_op, dtype, Attr(1.0)});
+    all.push_back({&ops::lp_pool_op, dtype, Attr(2.0)});
+  }
+  for (const DType dtype :
+       {DType::f32, DType::f64, DType::f16, DType::bf16, DType::u8, DType::i8}) {
+    all.push_back({&ops::max_pool_op, dtype, Attr(0)});
+    all.push_back({&ops::max_pool_op, dtype, Attr(0), true});
+  }
+  return all;
+}
+
+/// Numbers of which many are equal, and some special.
+void fill(Buffer& x, bool with_nan) {
+  x.fill_random(5);
+  const std::vector<double> special = {0.0, -0.0, -INFINITY, 1e-40, -3, -3, with_nan ? NAN : 7};
+  for (std::int64_t i = 0; i < x.elements() && is_real(x.dtype()); ++i) {
+    if (i % 5 > 2) continue;
+    const double value = special[static_cast<std::size_t>(i * i + i / 7) % special.size()];
+    const std::uint64_t bits = tensor::scalar_bits(value, x.dtype());
+    std::memcpy(x.element(i), &bits, dtype_bytes(x.dtype()));
+  }
+}
+
+void expect_as_reference(const Pooled& pooled, const Windows& c, bool with_nan, Isa isa,
+                         int threads) {
+  const std::vector<Attr> attrs = {Attr(),       Attr(c.ceil),   Attr(c.dilation), Attr(c.kernel),
+                                   Attr(c.pads), Attr(c.stride), pooled.own};
+  const auto geometry = tensor::pool_geometry(c.x, attrs);
+  ASSERT_TRUE(geometry) << c.x.to_string();
+  Shape result{c.x[0], c.x[1]};
+  for (int i = 0; i < geometry->spatial; ++i)
+    result.push_back(geometry->axes[static_cast<std::size_t>(i)].out);
+  Buffer x(pooled.dtype, c.x), y(pooled.dtype, result), indices(DType::i64, result);
+  Buffer expected(pooled.dtype, result), expected_indices(DType::i64, result);
+  fill(x, with_nan);
+  const bool maximum = pooled.op == &ops::max_pool_op;
+  const tensor::Operand in[] = {x.operand()};
+  const tensor::Operand out[] = {expected.operand(), expected_indices.operand()};
+  tensor::Fault fault;
+  ASSERT_EQ(pooled.op->reference({.inputs = in,
+                                  .outputs = out,
+                                  .input_count = 1,
+                                  .output_count = static_cast<std::uint16_t>(maximum ? 2 : 1),
+                                  .attrs = attrs.data(),
+                                  .fault = &fault}),
+            tensor::Status::ok);
+  Use use{.id = KernelId::pool, .inputs = {&x}, .outputs = {&y}, .attrs = attrs};
+  if (maximum) use.outputs.push_back(pooled.numbered ? &indices : nullptr);
+  const std::string why_not = run(use, isa, threads);
+  if (why_not == "an element type for the reference kernel" ||
+      why_not == "planes of a thousand million elements")
+    return;
+  ASSERT_EQ(why_not, "");
+  const auto place = [&](std::int64_t i) {
+    return std::string(pooled.op->name) + " of " + std::string(dtype_name(pooled.dtype)) +
+           c.x.to_string() + " on " + std::string(isa_name(isa)) + ", element " + std::to_string(i);
+  };
+  for (std::int64_t i = 0; i < y.elements(); ++i) {
+    ASSERT_TRUE(same_bits(pooled.dtype, y.element(i), expected.element(i))) << place(i);
+    if (!pooled.numbered) continue;
+    ASSERT_EQ(indices.at<std::int64_t>(i), expected_indices.at<std::int64_t>(i)) << place(i);
+  }
+  EXPECT_TRUE(y.untouched_between()) << place(-1);
+}
+
+TEST(Pool, HasTheBitsOfTheReference) {
+  for (const Isa isa : available_isas())
+    for (const Pooled& pooled : pooled())
+      for (const Windows& c : windows())
+        for (const bool with_nan : {false, true})
+          for (const int threads : {1, 3}) {
+            if (threads > 1 && c.x.elements() < 1000) continue;
+            expect_as_reference(pooled, c, with_nan, isa, threads);
+            if (HasFatalFailure()) return;
+          }
+}
+
+// Of these, kernels take all: others are so large or wide that the reference may have them.
+TEST(Pool, TakesTheUsualWindowsOfAllTypes) {
+  const Windows c{{1, 2, 9, 30}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}};
+  for (const Pooled& pooled : pooled()) {
+    if (pooled.numbered) continue;
+    Buffer x(pooled.dtype, c.x), y(pooled.dtype, {1, 2, 5, 15});
+    x.fill_random(1);
+    Use use{.id = KernelId::pool,
+            .inputs = {&x},
+            .outputs = {&y},
+            .attrs = {Attr(), Attr(0), Attr(c.dilation), Attr(c.kernel), Attr(c.pads),
+                      Attr(c.stride), pooled.own}};
+    if (pooled.op == &ops::max_pool_op) use.outputs.push_back(nullptr);
+    EXPECT_EQ(run(use, active_isa()), "") << pooled.op->name << dtype_name(pooled.dtype);
+  }
+}
+
+// Attributes whose sizes and products nobody could hold.
+TEST(Pool, HostileWindowsNeedNoMemory) {
+  constexpr std::int64_t kHuge = (std::int64_t{1} << 31) - 1;
+  for (const Windows& c :
+       {Windows{{1, 1, 3, 8}, {kHuge, kHuge}, {1, 1}, {1, 1}, {kHuge - 2, kHuge - 2, 0, 0}},
+        Windows{{1, 1, 3, 8}, {3, 3}, {kHuge, kHuge}, {kHuge, kHuge}, {kHuge, kHuge, kHuge, kHuge}},
+        Windows{{1, 1, 3, 8}, {2, 2}, {1, 1}, {kHuge - 1, 4000}, {kHuge - 3, 4000, 0, 0}}}) {
+    for (const Pooled& pooled : pooled()) expect_as_reference(pooled, c, false, active_isa(), 1);
+  }
+}
+
 TEST(Pool, DeclinesWhatIsLeftToTheReference) {
   const Case c = cases()[1];
   const Shape result{2, 3, 4, 33};
-  Buffer halves(DType::f16, c.x), averages(DType::f16, result), indices(DType::i64, result);
-  EXPECT_EQ(run({.id = KernelId::pool,
-                 .inputs = {&halves},
-                 .outputs = {&averages},
-                 .attrs = attrs_of(c, 0)},
-                active_isa()),
-            "only f32 and f64, and bytes of maxima");
-  EXPECT_EQ(run({.id = KernelId::pool,
-                 .inputs = {&halves},
-                 .outputs = {&averages, &indices},
-                 .attrs = attrs_of(c, 1)},
-                active_isa()),
+  Buffer halves(DType::f16, c.x), maxima(DType::f16, result), indices(DType::i64, result);
+  const auto why_not = [&](std::vector<Buffer*> outputs, const Attr& own) {
+    std::vector<Attr> attrs = attrs_of(c, 0);
+    attrs.back() = own;
+    return run(
+        {.id = KernelId::pool, .inputs = {&halves}, .outputs = std::move(outputs), .attrs = attrs},
+        active_isa());
+  };
+  EXPECT_EQ(why_not({&maxima, &indices}, Attr(0)), "an element type for the reference kernel");
+  EXPECT_EQ(why_not({&maxima, &indices}, Attr(1)),
             "elements that are numbered with the first axis fastest");
+  EXPECT_EQ(why_not({&maxima}, Attr(3.0)), "a norm of another order than 1 and 2");
 }
 
 }  // namespace

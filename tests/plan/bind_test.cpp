@@ -89,6 +89,23 @@ TEST(Bind, RowsOfALayerThatNothingReadsLieOnEachOther) {
   EXPECT_EQ(arena_of(3), arena_of(3000));
 }
 
+constexpr const char* kNumberedMaxima = R"(module "maxima" {
+  graph(%0 "x": f32[1,2,5,8]) {
+    %1, %2 = max_pool(%0) {ceil_mode = 0, kernel = [2, 2], storage_order = 0} : f32[1,2,4,7], i64[1,2,4,7]
+    yield %1 "y"
+  }
+}
+)";
+
+TEST(Bind, ResultsThatNothingReadsAreLeftOut) {
+  const auto binding = bind_text(kNumberedMaxima, {{1, 2, 5, 8}});
+  ASSERT_TRUE(binding) << binding.error().message();
+  ASSERT_EQ((*binding)->calls.size(), 1u);
+  EXPECT_STREQ((*binding)->calls[0].kernel, "pool");
+  EXPECT_EQ((*binding)->arena_bytes, 0);
+  EXPECT_NE(print(**binding).find("f32[1,2,4,7], -"), std::string::npos) << print(**binding);
+}
+
 TEST(Bind, ResultsUnderOtherSizesAreWrittenWhereTheyBelong) {
   const auto binding = bind_text(R"(module "views" {
   graph(%0 "x": f32[T,4]) {
