@@ -37,8 +37,9 @@ struct Schedule {
   std::int64_t k = 0, pairs = 0, positions = 0, image = 0;  ///< image: elements of x
   bool along_positions = true;                              ///< where vectors lie
   UnfoldedRanges ranges;
-  std::int64_t packed = 0;            ///< elements of the weights of a group
-  std::vector<std::int32_t> weights;  ///< less their zero points: rows of pairs, or panels
+  std::int64_t packed = 0;  ///< elements of the weights of a group
+  /// Less their zero points: rows of pairs, or panels.
+  std::shared_ptr<const void> weights;
   std::int64_t x_axis[tensor::kMaxSpatial] = {}, x_channel = 1;  ///< of the centred image
 
   /// Elements of a slot: pairs, sums, and 16-bit numbers that are unfolded.
@@ -79,7 +80,8 @@ void unfold_pairs(const Schedule& plan, const std::int16_t* x, std::int64_t firs
 void multiply_range(const Schedule& plan, std::int64_t group, const std::int32_t* windows,
                     std::int64_t count, std::int32_t* sums) {
   Product<std::int32_t> p;
-  const std::int32_t* const weights = plan.weights.data() + group * plan.packed;
+  const auto* const weights =
+      static_cast<const std::int32_t*>(plan.weights.get()) + group * plan.packed;
   p.c = sums;
   if (plan.along_positions) {
     p.m = plan.geometry.filters;
@@ -185,18 +187,16 @@ const char* why_not(const PrepareCtx& ctx) {
 }
 
 // Pairs of the weights: a row for each filter, or panels of filters.
-void pack_weights(const PrepareCtx& ctx, Schedule& plan) {
+std::shared_ptr<const void> pack_weights(const PrepareCtx& ctx, const Schedule& plan) {
   const Operand &w = ctx.inputs[kW], &w_zero = ctx.inputs[kWZero];
   const std::int64_t filters = plan.geometry.filters, panel = plan.fns->panel;
-  plan.packed =
-      plan.along_positions ? filters * plan.pairs : packed_elements(*plan.fns, plan.pairs, filters);
-  plan.weights.resize(static_cast<std::size_t>(plan.geometry.group * plan.packed));
+  const auto weights = packed_memory<std::int32_t>(plan.geometry.group * plan.packed);
   for (std::int64_t f = 0; f < plan.geometry.group * filters; ++f) {
     const int zero = byte_at(w_zero, ctx.constants[kWZero], of_filter(w_zero, f));
     const auto at = [&](std::int64_t i) {
       return i < plan.k ? byte_at(w, ctx.constants[kW], f * plan.k + i) - zero : 0;
     };
-    std::int32_t* const group = plan.weights.data() + f / filters * plan.packed;
+    std::int32_t* const group = weights.get() + f / filters * plan.packed;
     const std::int64_t own = f % filters;
     for (std::int64_t i = 0; i < plan.pairs; ++i) {
       const std::int64_t to = plan.along_positions
@@ -205,6 +205,28 @@ void pack_weights(const PrepareCtx& ctx, Schedule& plan) {
       group[to] = pair_of(at(2 * i), at(2 * i + 1));
     }
   }
+  return weights;
+}
+
+// Packed once for all bindings of a plan.
+void take_weights(const PrepareCtx& ctx, Schedule& plan) {
+  const Operand &w = ctx.inputs[kW], &w_zero = ctx.inputs[kWZero];
+  const std::int64_t filters = plan.geometry.filters;
+  plan.packed =
+      plan.along_positions ? filters * plan.pairs : packed_elements(*plan.fns, plan.pairs, filters);
+  const auto make = [&] { return pack_weights(ctx, plan); };
+  if (ctx.packs == nullptr) {
+    plan.weights = make();
+    return;
+  }
+  std::vector<std::int64_t> layout{static_cast<std::int64_t>(ctx.isa), plan.along_positions ? 1 : 0,
+                                   plan.geometry.group, filters, plan.k,
+                                   static_cast<std::int64_t>(w.dtype),
+                                   static_cast<std::int64_t>(w_zero.dtype), of_filter(w_zero, 1),
+                                   // Of another constant, which lives as long.
+                                   reinterpret_cast<std::intptr_t>(ctx.constants[kWZero])};
+  plan.weights = ctx.packs->get(
+      {ctx.constants[kW], static_cast<int>(KernelId::qlinear_conv), std::move(layout)}, make);
 }
 
 Schedule plan_of(const PrepareCtx& ctx, const ConvGeometry& geometry) {
@@ -238,7 +260,7 @@ Prepared prepare(const PrepareCtx& ctx) {
   if (has_few_products(*geometry)) return prepare_few_products(ctx, *geometry);
   auto plan = std::make_shared<Schedule>(plan_of(ctx, *geometry));
   if (plan->k >= kMaxWindow) return Prepared::no("sums that may not fit in 32 bits");
-  pack_weights(ctx, *plan);
+  take_weights(ctx, *plan);
   const std::int64_t scratch = plan->image_elements() + plan->ranges.slots * plan->slot_elements();
   return {
       .state = std::move(plan),

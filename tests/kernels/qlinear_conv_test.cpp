@@ -93,6 +93,12 @@ TEST(QlinearConv, GivesTheNumbersOfTheNaiveLoop) {
       {{2, 32, 2}, {130, 16, 1}, 2, 1, 0, true, true},
       {{1, 3, 40, 41}, {9, 3, 3, 3}, 1, 1, 1, true, true},
       {{2, 260, 10, 11}, {5, 260, 3, 3}, 1, 1, 1, true, true},
+      {{1, 3, 30, 31}, {4, 3, 3, 3}, 1, 3, 1, true, true},
+      {{1, 2, 33, 70}, {5, 2, 3, 3}, 1, 2, 1, false, true},
+      {{1, 4, 100, 9}, {3, 4, 3, 3}, 1, 1, 0, true, true},
+      {{1, 8, 6, 6}, {20, 8, 1, 1}, 1, 1, 0, true, false},
+      // So much padding that the image is kept without it.
+      {{1, 1, 5}, {8, 1, 3}, 1, 1, 40'000, false, true},
   };
   for (const Case& c : cases)
     for (const Layout layout : kLayouts) {
