@@ -5,7 +5,10 @@
 #include "kernels/contract_integers.h"
 
 #include <algorithm>
+#include <memory>
+#include <vector>
 
+#include "base/thread_pool.h"
 #include "kernels/contract_plan.h"
 #include "kernels/simd.h"
 
@@ -22,6 +25,8 @@ constexpr std::int64_t kRowsToPair = 4;
 
 // Pairs of a B that changes per call whose memory does not matter.
 constexpr std::int64_t kSmallPairs = 64 * 1024;
+// Shares of the outer axes, at most.
+constexpr std::int64_t kSlots = 16;
 
 enum class Pairing : std::uint8_t { never, constant, per_call };
 
@@ -33,6 +38,8 @@ struct IntegerPlan {
   std::int64_t pairs = 0;   ///< of a row of A: its elements, rounded up
   std::int64_t rows = 0;    ///< of A, packed at a time
   std::int64_t packed = 0;  ///< elements of scratch for B, where that is paired per call
+  std::int64_t slots = 1;   ///< shares of the outer axes, each with scratch of its own
+  std::int64_t slot_bytes = 0;
 };
 
 bool pack_pairs(const IntegerPlan& plan, const MatrixB<std::int32_t>& b, std::int32_t* to) {
@@ -132,11 +139,9 @@ void one_wide_product(const IntegerPlan& plan, const Call& call, const Offsets& 
   multiply(*plan.wide.fns, p, call.max_threads);
 }
 
-Status run(const Call& call) noexcept {
-  const IntegerPlan& plan = *static_cast<const IntegerPlan*>(call.prepared);
-  if (plan.wide.empty) return Status::ok;
+void products(const IntegerPlan& plan, const Call& call, std::int64_t first, std::int64_t last) {
   const auto product = plan.pairing == Pairing::never ? one_wide_product : one_product;
-  for (std::int64_t i = 0; i < plan.wide.outer_count; ++i) {
+  for (std::int64_t i = first; i < last; ++i) {
     const Offsets outer = offsets_at(plan.wide.outer, i);
     for (std::int64_t d = 0; d < plan.wide.depth_count; ++d) {
       Offsets at = offsets_at(plan.wide.depth, d);
@@ -147,22 +152,53 @@ Status run(const Call& call) noexcept {
       product(plan, call, at, d > 0);
     }
   }
+}
+
+Status run(const Call& call) noexcept {
+  const IntegerPlan& plan = *static_cast<const IntegerPlan*>(call.prepared);
+  if (plan.wide.empty) return Status::ok;
+  const std::int64_t count = plan.wide.outer_count;
+  if (call.max_threads > 1 && plan.slots > 1) {
+    parallel_for(plan.slots, call.max_threads, [&](std::int64_t slot) {
+      std::byte* own = *call.scratch + slot * plan.slot_bytes;
+      Call share = call;
+      share.scratch = &own;
+      share.max_threads = 1;
+      products(plan, share, count * slot / plan.slots, count * (slot + 1) / plan.slots);
+    });
+  } else {
+    products(plan, call, 0, count);
+  }
   return call.ok_or_stopped();
 }
 
 // Forms of packed constants, beside the sizes of elements that contract packs as they are.
 constexpr std::int64_t kWideForm = 32, kPairForm = 16;
+// Beside these: whether 16 bits hold a constant.
+constexpr std::int64_t kFitsForm = 1;
+
+/// Looked at once for all bindings that read the constant in that way.
+bool constant_b_fits(const PrepareCtx& ctx, const IntegerPlan& plan) {
+  const void* const constant = ctx.constants[static_cast<std::size_t>(1 - plan.wide.a_input)];
+  const Schedule<std::int32_t>& wide = plan.wide;
+  std::vector<std::int64_t> layout{kFitsForm, wide.k, wide.n, wide.b_step, wide.b_column};
+  for (const OuterAxis& axis : axes_of_b(wide.depth, wide.outer))
+    layout.insert(layout.end(), {axis.size, axis.b});
+  const auto look = [&]() -> std::shared_ptr<const void> {
+    bool fits = true;
+    for_each_matrix_of_b(wide, constant, [&](const MatrixB<std::int32_t>& b, std::int64_t) {
+      for (std::int64_t i = 0; i < b.k; ++i)
+        for (std::int64_t j = 0; j < b.n; ++j) fits &= fits_half(b.data[i * b.step + j * b.column]);
+    });
+    return std::make_shared<const bool>(fits);
+  };
+  const auto found =
+      ctx.packs->get({constant, static_cast<int>(KernelId::contract), std::move(layout)}, look);
+  return *static_cast<const bool*>(found.get());
+}
 
 void pack_constant_b(const PrepareCtx& ctx, IntegerPlan& plan) {
-  // Asked of the constant itself: what another binding has packed does not tell.
-  bool fits = true;
-  const auto look = [&](const MatrixB<std::int32_t>& b, std::int64_t) {
-    for (std::int64_t i = 0; i < b.k; ++i)
-      for (std::int64_t j = 0; j < b.n; ++j) fits &= fits_half(b.data[i * b.step + j * b.column]);
-  };
-  for_each_matrix_of_b(plan.wide, ctx.constants[static_cast<std::size_t>(1 - plan.wide.a_input)],
-                       look);
-  if (fits) {
+  if (constant_b_fits(ctx, plan)) {
     pack_constant(
         ctx, plan.wide, kPairForm, packed_elements(*plan.fns, plan.pairs, plan.wide.n),
         [&](const MatrixB<std::int32_t>& b, std::int32_t* to) { pack_pairs(plan, b, to); });
@@ -178,6 +214,13 @@ void pack_constant_b(const PrepareCtx& ctx, IntegerPlan& plan) {
 bool pairs_take_little(const IntegerPlan& plan) {
   const std::int64_t packed = packed_elements(*plan.fns, plan.pairs, plan.wide.n);
   return packed <= std::max(kSmallPairs, plan.wide.k * plan.wide.n);
+}
+
+/// How many threads may share the outer axes; where products are large, they are shared instead.
+std::int64_t slots_of(const Schedule<std::int32_t>& wide) {
+  const std::int64_t each = wide.m * wide.n * wide.k * wide.depth_count;
+  const bool shares = each < kLeastThreadWork && each * wide.outer_count > kLeastThreadWork;
+  return shares ? std::min(wide.outer_count, kSlots) : 1;
 }
 
 /// Bytes for what is packed per call: B, and rows of A, or B alone.
@@ -196,7 +239,8 @@ std::int64_t scratch_bytes(IntegerPlan& plan) {
   if (may_be_wide && must_pack(wide))
     elements =
         std::max(elements, packed_elements(*wide.fns, std::min(wide.k, kPackedDepth), wide.n));
-  return elements * std::int64_t{sizeof(std::int32_t)};
+  // Slots begin with a line of the cache.
+  return (elements + 15) / 16 * 16 * std::int64_t{sizeof(std::int32_t)};
 }
 
 }  // namespace
@@ -220,7 +264,9 @@ Prepared prepare_integer_product(const PrepareCtx& ctx) {
   else if (!plan->wide.empty && plan->wide.m >= kRowsToPair && plan->wide.k > 1 &&
            pairs_take_little(*plan))
     plan->pairing = Pairing::per_call;
-  const std::int64_t scratch = scratch_bytes(*plan);
+  plan->slot_bytes = scratch_bytes(*plan);
+  if (!plan->wide.empty) plan->slots = slots_of(plan->wide);
+  const std::int64_t scratch = plan->slots * plan->slot_bytes;
   return {.state = std::move(plan), .scratch_bytes = scratch, .run = run};
 }
 

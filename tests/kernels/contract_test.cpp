@@ -360,6 +360,19 @@ TEST(Contract, IntegersInAnyLayout) {
         }
 }
 
+TEST(Contract, ThreadsShareManySmallProductsOfIntegers) {
+  const std::map<char, std::int64_t> sizes{{'b', 50}, {'m', 9}, {'k', 25}, {'n', 33}};
+  for (const char* labels_of_b : {"bkn", "bnk", "kn"})
+    for (const bool constant : {false, true})
+      for (const std::int64_t wide : {-1, 25 * 9 * 30}) {
+        const Einsum e{"bmk", labels_of_b, "bmn", sizes};
+        for (const std::int64_t b_wide : {std::int64_t{-1}, wide})
+          expect_product<std::int32_t>(
+              e, e.a + "," + e.b + "->" + e.out,
+              {.b_constant = constant, .threads = 7, .a_wide = wide, .b_wide = b_wide});
+      }
+}
+
 // Products of two such numbers, -32768 each, do not fit 32 bits when they are added up.
 TEST(Contract, SumsOfPairsWrap) {
   for (const Isa isa : available_isas())
