@@ -7,6 +7,21 @@
 
 namespace scanloom::kernels {
 
+/// Elements of lines that a tap of neighbouring windows meets: of each run `count` from `at` on,
+/// `step` apart.
+struct PairRun {
+  std::int64_t at = 0, count = 0;
+};
+struct PairRuns {
+  const std::int16_t* first = nullptr;  ///< with a second one in pairs
+  const std::int16_t* second = nullptr;
+  const PairRun* runs = nullptr;
+  std::int64_t run_count = 0, step = 1;
+  std::int32_t* to = nullptr;  ///< run after run
+};
+/// Bytes behind a run that may be read.
+inline constexpr std::int64_t kPairSlackBytes = 128;
+
 /// The functions of one instruction set. What 16 bits do not hold is cut off.
 struct PairFns {
   /// to[i] = {from[2 i], from[2 i + 1]}; whether 16 bits hold all of them.
@@ -17,6 +32,7 @@ struct PairFns {
   /// The same of numbers that have 16 bits.
   void (*of_half_rows)(const std::int16_t* first, const std::int16_t* second, std::int64_t count,
                        std::int32_t* to) = nullptr;
+  void (*of_runs)(const PairRuns&) = nullptr;
 };
 
 inline bool fits_half(std::int32_t value) { return value == static_cast<std::int16_t>(value); }

@@ -1,7 +1,7 @@
 // qlinear_conv: sums of products of centred 8-bit numbers, exact in 32 bits; ops/qlinear_conv.cpp
-// states what becomes of them. An image less its zero point is unfolded as 16-bit numbers, range by
-// range, and multiplied with the weights in pairs (integer_pairs.h). Vectors lie along the
-// positions where there are enough of them, else along the filters.
+// states what becomes of them. An image less its zero point, with its padding, is unfolded in pairs
+// of 16-bit numbers (integer_pairs.h), range by range, and multiplied with the weights. Vectors lie
+// along the positions where there are enough of them, else along the filters.
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -28,6 +28,9 @@ constexpr std::int64_t kMaxWindow = 32'768;
 // Of two differences of bytes.
 constexpr std::int64_t kMaxProduct = 255 * 255;
 
+// Runs of positions that are paired together.
+constexpr std::int64_t kRuns = 64;
+
 struct Schedule {
   ConvGeometry geometry;
   const ProductFns<std::int32_t>* fns = nullptr;  ///< of pairs
@@ -41,35 +44,97 @@ struct Schedule {
   /// Less their zero points: rows of pairs, or panels.
   std::shared_ptr<const void> weights;
   std::int64_t x_axis[tensor::kMaxSpatial] = {}, x_channel = 1;  ///< of the centred image
+  /// Where each tap of the first window lies in a group of the centred image. None: padding is so
+  /// wide that the image is kept without it.
+  std::vector<std::int64_t> taps;
 
-  /// Elements of a slot: pairs, sums, and 16-bit numbers that are unfolded.
+  /// Elements of a slot: pairs, sums, and 16-bit numbers that are unfolded before they are paired.
   [[nodiscard]] std::int64_t slot_elements() const {
-    return (2 * pairs + geometry.filters) * ranges.size;
+    return ((taps.empty() ? 2 : 1) * pairs + geometry.filters) * ranges.size;
   }
-  [[nodiscard]] std::int64_t image_elements() const { return (image + 31) / 32 * 16; }
+  [[nodiscard]] std::int64_t image_elements() const {
+    return (image + kPairSlackBytes / 2 + 31) / 32 * 16;
+  }
 };
 
-// The image less its zero point, row-major.
+// The image less its zero point, row-major, in its padding, which is 0 already.
 template <class T>
-void centre(const Operand& x, std::int64_t image, int zero, std::int16_t* to) {
+void centre(const Schedule& plan, const Operand& x, std::int64_t image, int zero,
+            std::int16_t* padded) {
+  const bool pads = !plan.taps.empty();
   const T* from = x.data<const T>() + image * x.strides[0];
   const int last = x.rank - 1;
   const std::int64_t step = x.strides[last], length = x.dims[last];
   const tensor::Shape outer(std::span(x.dims + 1, static_cast<std::size_t>(x.rank - 2)));
   tensor::for_each_index(outer.dims(), [&](const tensor::Shape& index) {
     const T* line = from + tensor::offset_of(index, x.strides + 1);
+    std::int16_t* to = padded + index[0] * plan.x_channel;
+    for (int axis = 0; axis + 2 < x.rank; ++axis) {
+      const std::int64_t pad = pads ? plan.geometry.pad[static_cast<std::size_t>(axis)] : 0;
+      const std::int64_t at = axis + 3 < x.rank ? index[axis + 1] : 0;
+      to += (at + pad) * plan.x_axis[axis];
+    }
     if (step == 1)
       for (std::int64_t i = 0; i < length; ++i) to[i] = static_cast<std::int16_t>(line[i] - zero);
     else
       for (std::int64_t i = 0; i < length; ++i)
         to[i] = static_cast<std::int16_t>(line[i * step] - zero);
-    to += length;
   });
+}
+
+// Of positions [first, first + count), where the first taps lie; neighbours are joined. Returns how
+// many runs there are, at most kRuns; `done` positions are in them.
+std::int64_t find_runs(const Schedule& plan, std::int64_t first, std::int64_t count, PairRun* runs,
+                       std::int64_t& done) {
+  const ConvGeometry& g = plan.geometry;
+  const int last = g.spatial - 1;
+  const std::int64_t width = g.out[static_cast<std::size_t>(last)];
+  const std::int64_t stride = g.stride[static_cast<std::size_t>(last)];
+  std::int64_t found = 0;
+  for (done = 0; done < count;) {
+    std::int64_t position = (first + done) / width;
+    const std::int64_t along = (first + done) % width;
+    std::int64_t at = along * stride;
+    for (int axis = last - 1; axis >= 0; --axis) {
+      const auto i = static_cast<std::size_t>(axis);
+      at += position % g.out[i] * g.stride[i] * plan.x_axis[axis];
+      position /= g.out[i];
+    }
+    const std::int64_t length = std::min(width - along, count - done);
+    PairRun* const before = found == 0 ? nullptr : runs + found - 1;
+    if (before != nullptr && before->at + before->count * stride == at)
+      before->count += length;
+    else if (found == kRuns)
+      return found;
+    else
+      runs[found++] = {at, length};
+    done += length;
+  }
+  return found;
 }
 
 // The windows of a range as pairs: of neighbours in k, [pairs][count].
 void unfold_pairs(const Schedule& plan, const std::int16_t* x, std::int64_t first,
-                  std::int64_t count, std::int16_t* rows, std::int32_t* to) {
+                  std::int64_t count, std::int32_t* to) {
+  PairRun runs[kRuns];
+  PairRuns pairs{.runs = runs};
+  pairs.step = plan.geometry.stride[static_cast<std::size_t>(plan.geometry.spatial - 1)];
+  for (std::int64_t begin = 0, done = 0; begin < count; begin += done) {
+    pairs.run_count = find_runs(plan, first + begin, count - begin, runs, done);
+    for (std::int64_t i = 0; i < plan.pairs; ++i) {
+      // The weight of a second one that is missing is 0.
+      const auto at = static_cast<std::size_t>(2 * i);
+      pairs.first = x + plan.taps[at];
+      pairs.second = x + plan.taps[std::min(at + 1, plan.taps.size() - 1)];
+      pairs.to = to + i * count + begin;
+      plan.pair.of_runs(pairs);
+    }
+  }
+}
+
+// The same of an image without padding.
+void unfold_unpadded(const Schedule& plan, const std::int16_t* x, std::int64_t first,
+                     std::int64_t count, std::int16_t* rows, std::int32_t* to) {
   unfold(plan.geometry, x, plan.x_channel, plan.x_axis, first, count, rows);
   if (plan.k % 2 != 0) std::fill_n(rows + plan.k * count, count, std::int16_t{0});
   for (std::int64_t i = 0; i < plan.pairs; ++i)
@@ -145,7 +210,11 @@ void run_task(const Schedule& plan, const Call& call, const std::int16_t* x, std
   std::int32_t* const sums = slot + plan.pairs * plan.ranges.size;
   auto* const rows =
       reinterpret_cast<std::int16_t*>(sums + plan.geometry.filters * plan.ranges.size);
-  unfold_pairs(plan, x + group * plan.geometry.channels * plan.x_channel, first, count, rows, slot);
+  const std::int16_t* const own = x + group * plan.geometry.channels * plan.x_channel;
+  if (plan.taps.empty())
+    unfold_unpadded(plan, own, first, count, rows, slot);
+  else
+    unfold_pairs(plan, own, first, count, slot);
   multiply_range(plan, group, slot, count, sums);
   finish_range(plan, call, group, sums, count, y + first);
 }
@@ -162,8 +231,9 @@ Status run(const Call& call) noexcept {
   const std::int64_t tasks = g.group * plan.ranges.count;
   const std::int64_t work = tasks * plan.ranges.size * plan.k * g.filters;
   const int threads = work > kLeastThreadWork ? call.max_threads : 1;
+  if (!plan.taps.empty()) std::fill_n(image, plan.image, std::int16_t{0});
   for (std::int64_t i = 0; i < g.batch; ++i) {
-    centre<X>(x, i, zero, image);
+    centre<X>(plan, x, i, zero, image);
     Y* const to = y.data<Y>() + i * y.strides[0];
     const auto work_of = [&](std::int64_t slot) {
       for (std::int64_t task = slot; task < tasks; task += plan.ranges.slots) {
@@ -229,6 +299,41 @@ void take_weights(const PrepareCtx& ctx, Schedule& plan) {
       {ctx.constants[kW], static_cast<int>(KernelId::qlinear_conv), std::move(layout)}, make);
 }
 
+/// Elements of the axis that windows see, padding included: from -pad on.
+std::int64_t padded_size(const ConvGeometry& g, std::size_t axis) {
+  return std::max((g.out[axis] - 1) * g.stride[axis] + (g.kernel[axis] - 1) * g.dilation[axis] + 1,
+                  g.pad[axis] + g.in[axis]);
+}
+
+// Sizes and strides of the centred image, and where the taps lie in it.
+void place_image(Schedule& plan) {
+  const ConvGeometry& g = plan.geometry;
+  // Padding that makes a large image many times larger is left to unfolding.
+  constexpr double kMostPadding = 4, kSmall = 64 * 1024;
+  double given = static_cast<double>(g.group * g.channels), padded = given;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(g.spatial); ++i) {
+    given *= static_cast<double>(g.in[i]);
+    padded *= static_cast<double>(padded_size(g, i));
+  }
+  const bool pads = plan.k > 0 && plan.k < kMaxWindow && plan.positions > 0 &&
+                    padded <= std::max(kMostPadding * given, kSmall);
+  for (int axis = g.spatial - 1; axis >= 0; --axis) {
+    const auto i = static_cast<std::size_t>(axis);
+    plan.x_axis[axis] = plan.x_channel;
+    plan.x_channel *= pads ? padded_size(g, i) : g.in[i];
+  }
+  plan.image = g.group * g.channels * plan.x_channel;
+  if (!pads) return;
+  const tensor::Shape kernel(std::span(g.kernel).first(static_cast<std::size_t>(g.spatial)));
+  for (std::int64_t channel = 0; channel < g.channels; ++channel)
+    tensor::for_each_index(kernel.dims(), [&](const tensor::Shape& tap) {
+      std::int64_t at = channel * plan.x_channel;
+      for (int axis = 0; axis < g.spatial; ++axis)
+        at += tap[axis] * g.dilation[static_cast<std::size_t>(axis)] * plan.x_axis[axis];
+      plan.taps.push_back(at);
+    });
+}
+
 Schedule plan_of(const PrepareCtx& ctx, const ConvGeometry& geometry) {
   const SimdTables& tables = simd_tables(ctx.isa);
   Schedule plan;
@@ -240,11 +345,7 @@ Schedule plan_of(const PrepareCtx& ctx, const ConvGeometry& geometry) {
   plan.k = geometry.channels * geometry.kernel_positions();
   plan.pairs = (plan.k + 1) / 2;
   plan.positions = geometry.out_positions();
-  for (int axis = geometry.spatial - 1; axis >= 0; --axis) {
-    plan.x_axis[axis] = plan.x_channel;
-    plan.x_channel *= geometry.in[static_cast<std::size_t>(axis)];
-  }
-  plan.image = geometry.group * geometry.channels * plan.x_channel;
+  place_image(plan);
   const std::int64_t lanes = plan.fns->panel / 2;
   plan.along_positions = plan.positions >= lanes || geometry.filters < lanes;
   plan.ranges = unfolded_ranges(plan.positions, plan.pairs * std::int64_t{sizeof(std::int32_t)},
