@@ -151,6 +151,9 @@ class BodyEmitter : BodyBuilder {
       spends_time_ |= statement.kind == Statement::Kind::spend;
       for (const NestOperand& read : statement.nest.reads) add(read.slot);
       for (const NestOperand& write : statement.nest.writes) add(write.slot);
+      for (const auto* operands : {&statement.nest.reads, &statement.nest.writes})
+        for (const NestOperand& operand : *operands)
+          for (const NestIndex& index : operand.indices) add(index.slot);
       for (const Fold& fold : statement.nest.folds)
         for (const NestOperand& read : fold.reads) add(read.slot);
       if (statement.kind == Statement::Kind::pick) add(statement.pick.index.slot);
@@ -262,7 +265,7 @@ class BodyEmitter : BodyBuilder {
   void emit_statement(const Statement& statement) {
     switch (statement.kind) {
       case Statement::Kind::nest:
-        emit_nest(builder_, statement.nest, target_);
+        emit_nest_or_calls(statement.nest);
         break;
       case Statement::Kind::pick:
         emit_pick(statement);
@@ -291,6 +294,21 @@ class BodyEmitter : BodyBuilder {
   void spend(std::int64_t nanoseconds) {
     llvm::Value* const left = builder_.CreateLoad(builder_.getInt64Ty(), time_left_);
     builder_.CreateStore(builder_.CreateSub(left, number(nanoseconds)), time_left_);
+  }
+
+  /// Kernels tell what is wrong with an index, of which each reads its own in slots of the run.
+  void emit_nest_or_calls(const Nest& nest) {
+    if (!nest.may_fail()) return emit_nest(builder_, nest, target_);
+    llvm::BasicBlock* const after = block("picked");
+    target_.outside = block("outside");
+    emit_nest(builder_, nest, target_);
+    builder_.CreateBr(after);
+    builder_.SetInsertPoint(target_.outside);
+    if (own_slots_)
+      for (const std::int32_t moved : slots_moved_) give_back(moved);
+    for (const std::int32_t call : nest.calls) emit_call(call);
+    builder_.CreateBr(after);
+    builder_.SetInsertPoint(after);
   }
 
   /// The kernel tells what is wrong with an index. It reads and writes slots of the run, so the

@@ -116,6 +116,7 @@ class NestEmitter {
   }
 
   void elements(std::span<const Value> index, unsigned width) {
+    positions_.clear();
     std::vector<Value> inputs;
     for (std::size_t i = 0; i < nest_.reads.size(); ++i)
       inputs.push_back(load(nest_.reads[i], reads_[i], index, width));
@@ -128,6 +129,7 @@ class NestEmitter {
   }
 
   Value load(const NestOperand& operand, Value base, std::span<const Value> index, unsigned width) {
+    if (!operand.indices.empty()) return load_picked(operand, base, index, width);
     const std::int64_t stride = lane_stride(operand);
     if (const auto offset = known_offset(operand, index)) {
       const unsigned lanes = stride == 0 ? 1 : width;
@@ -147,6 +149,7 @@ class NestEmitter {
 
   void store(const NestOperand& operand, Value base, std::span<const Value> index, Value value,
              unsigned width) {
+    if (!operand.indices.empty()) return store_picked(operand, base, index, value, width);
     const std::int64_t stride = lane_stride(operand);
     store_lanes(builder_, operand.dtype, value, address(operand, base, index),
                 {target_.numbers, stride}, width);
@@ -156,6 +159,101 @@ class NestEmitter {
       target_.known.store(operand.slot, operand.dtype, *offset, width, value);
     else
       target_.known.forget(operand.slot);
+  }
+
+  // What indices point to: lane by lane, since machines that gather do so no faster, and in order,
+  // since several may point to the same.
+
+  Value load_picked(const NestOperand& operand, Value base, std::span<const Value> index,
+                    unsigned width) {
+    const std::vector<Value> lanes = picked_lanes(operand, base, index, width);
+    if (width == 1 || lanes.size() == 1) {
+      Value const one = load_lanes(builder_, operand.dtype, lanes[0], 0, 1);
+      return width == 1 ? one : builder_.CreateVectorSplat(width, one);
+    }
+    // Bytes are joined before they become booleans.
+    const DType loaded = operand.dtype == DType::boolean ? DType::u8 : operand.dtype;
+    Value value = llvm::PoisonValue::get(memory_type(builder_.getContext(), loaded, width));
+    for (unsigned i = 0; i < width; ++i)
+      value = builder_.CreateInsertElement(value, load_lanes(builder_, loaded, lanes[i], 0, 1), i);
+    if (loaded == operand.dtype) return value;
+    return builder_.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType()));
+  }
+
+  void store_picked(const NestOperand& operand, Value base, std::span<const Value> index,
+                    Value value, unsigned width) {
+    const std::vector<Value> lanes = picked_lanes(operand, base, index, width);
+    for (unsigned i = 0; i < width; ++i) {
+      Value lane = width == 1 ? value : builder_.CreateExtractElement(value, i);
+      Value const at = lanes[lanes.size() == 1 ? 0 : i];
+      if (!nest_.update.instrs.empty()) {
+        const std::vector<Value> inputs{load_lanes(builder_, operand.dtype, at, 0, 1), lane};
+        const std::vector<Value> registers = emit_program(builder_, nest_.update, inputs, 1);
+        lane = registers[static_cast<std::size_t>(nest_.update.results[0])];
+      }
+      store_lanes(builder_, operand.dtype, lane, at, 0, 1);
+    }
+    target_.known.forget(operand.slot);
+  }
+
+  /// The address of each lane's element; one where all are the same.
+  std::vector<Value> picked_lanes(const NestOperand& operand, Value base,
+                                  std::span<const Value> index, unsigned width) {
+    std::vector<std::pair<Value, std::int64_t>> moves;  // by an index or a vector of such, in bytes
+    bool are_same = lane_stride(operand) == 0;
+    for (const NestIndex& picked : operand.indices) {
+      moves.emplace_back(positions_of(picked, index, width), picked.bytes);
+      are_same &= !moves.back().first->getType()->isVectorTy();
+    }
+    Value const first = address(operand, base, index);
+    Value const stride =
+        builder_.CreateMul(number_of(builder_, target_.numbers, lane_stride(operand)),
+                           number(bytes_of(operand.dtype)));
+    std::vector<Value> lanes;
+    for (unsigned i = 0; i < (are_same ? 1 : width); ++i) {
+      Value at = first;
+      if (i > 0 && lane_stride(operand) != 0)
+        at = add_bytes(builder_, at, builder_.CreateMul(stride, number(i)));
+      for (const auto& [positions, bytes] : moves) {
+        Value const position = positions->getType()->isVectorTy()
+                                   ? builder_.CreateExtractElement(positions, i)
+                                   : positions;
+        at = add_bytes(builder_, at, builder_.CreateMul(position, number(bytes)));
+      }
+      lanes.push_back(at);
+    }
+    return lanes;
+  }
+
+  /// Where on its axis each lane's index points, as i64; one where all lanes have the same. Leaves
+  /// the nest where one is outside.
+  Value positions_of(const NestIndex& picked, std::span<const Value> index, unsigned width) {
+    for (const auto& [known, positions] : positions_)
+      if (*known == picked) return positions;
+    const NestOperand operand{picked.slot, picked.dtype, picked.offset, picked.strides};
+    const std::int64_t stride = lane_stride(operand);
+    const unsigned lanes = stride == 0 ? 1 : width;
+    Value const given = load_lanes(builder_, picked.dtype, address(operand, base(operand), index),
+                                   {target_.numbers, stride}, lanes);
+    llvm::Type* const i64 = register_type(builder_.getContext(), DType::i64, lanes);
+    Value const wide = builder_.CreateSExt(given, i64);
+    Value size = number_of(builder_, target_.numbers, picked.size);
+    Value most = builder_.CreateSub(size, number(1));
+    if (lanes > 1) {
+      size = builder_.CreateVectorSplat(lanes, size);
+      most = builder_.CreateVectorSplat(lanes, most);
+    }
+    Value const below = builder_.CreateICmpSLT(wide, llvm::Constant::getNullValue(i64));
+    Value const positions = builder_.CreateSelect(below, builder_.CreateAdd(wide, size), wide);
+    // Below 0 in the first bit of either.
+    Value bad = builder_.CreateOr(positions, builder_.CreateSub(most, positions));
+    if (lanes > 1) bad = builder_.CreateOrReduce(bad);
+    auto* const inside = llvm::BasicBlock::Create(builder_.getContext(), "inside",
+                                                  builder_.GetInsertBlock()->getParent());
+    builder_.CreateCondBr(builder_.CreateICmpSLT(bad, number(0)), target_.outside, inside);
+    builder_.SetInsertPoint(inside);
+    positions_.emplace_back(&picked, positions);
+    return positions;
   }
 
   /// Where the element lies in the code's own memory, if that is known.
@@ -177,6 +275,8 @@ class NestEmitter {
   bool in_loop_ = false;
   std::vector<Value> reads_, writes_;
   std::vector<std::vector<Value>> folds_;
+  /// What the indices of the block at hand have become.
+  std::vector<std::pair<const NestIndex*, Value>> positions_;
 };
 
 }  // namespace

@@ -22,6 +22,7 @@ struct NestTarget {
   std::size_t registers = 16;                  ///< of vectors
   bool with_fma = false;                       ///< whether products are added with one rounding
   LocalValues known = {};                      ///< of the code's own memory
+  llvm::BasicBlock* outside = nullptr;         ///< where a nest goes on that meets such an index
 };
 
 /// Where a slot points now.

@@ -84,13 +84,27 @@ constexpr std::size_t told_index(std::int64_t number) {
   return static_cast<std::size_t>(number - told_number(0));
 }
 
+/// An i32 or i64 for each element of a nest, which lies as operands do, in a slot of the run: how
+/// many elements along an axis of `size`, below 0 from the end, an operand begins further on.
+struct NestIndex {
+  std::int32_t slot = 0;
+  DType dtype = DType::i64;
+  std::int64_t offset = 0;
+  std::vector<std::int64_t> strides = {};  ///< may be told
+  std::int64_t size = 0;                   ///< may be told; 1 at least
+  std::int64_t bytes = 0;                  ///< from one element of that axis to the next
+  friend bool operator==(const NestIndex&, const NestIndex&) = default;
+};
+
 /// Element (i, j, ...) of an operand lies i * strides[0] + j * strides[1] + ... elements from the
-/// place that is `offset` bytes from where the slot points.
+/// place that is `offset` bytes from where the slot points, and further on by its indices. Those of
+/// folds have none.
 struct NestOperand {
   std::int32_t slot = 0;  ///< or local_slot(index)
   DType dtype = DType::f32;
   std::int64_t offset = 0;
   std::vector<std::int64_t> strides;  ///< may be told
+  std::vector<NestIndex> indices = {};
   friend bool operator==(const NestOperand&, const NestOperand&) = default;
 };
 
@@ -112,12 +126,24 @@ struct Fold {
 
 /// Independent elements over the axes `sizes`, of which vectors are taken along the last. A write
 /// may equal a read of the same nest, element for element; otherwise no write overlaps any operand.
+/// A write with indices is the only one; its elements are written in the order of the axes.
 struct Nest {
   std::vector<std::int64_t> sizes;
   std::vector<NestOperand> reads;
   std::vector<Fold> folds;
   tensor::ScalarProgram program;    ///< of the reads, then of the folds' results
   std::vector<NestOperand> writes;  ///< of its results
+  /// Of what lies where an index points and of the result, what is written there; without
+  /// instructions: the result.
+  tensor::ScalarProgram update = {};
+  /// Where an index is outside, these of BodyFrame::calls, one of which fails by that index, and
+  /// nothing else of the nest.
+  std::vector<std::int32_t> calls = {};
+
+  [[nodiscard]] bool may_fail() const { return !calls.empty(); }
+  [[nodiscard]] bool writes_by_index() const {
+    return writes.size() == 1 && !writes[0].indices.empty();
+  }
   friend bool operator==(const Nest&, const Nest&) = default;
 };
 
@@ -303,7 +329,7 @@ struct Plugin {
   /// Whether there is machine code for the program; the error says what is missing.
   Expected<void> (*check)(const tensor::ScalarProgram& program);
 };
-inline constexpr std::uint32_t kPluginVersion = 10;
+inline constexpr std::uint32_t kPluginVersion = 11;
 
 /// Loads the plug-in where a question does. A thread in which code is made must find it loaded:
 /// what it frees at the end of the process has to be younger than what waits for the thread.

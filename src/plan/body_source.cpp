@@ -40,7 +40,7 @@ class BodyMaker {
     }
     for (const BoundCarried& port : loop_.carried)
       if (!port.in_place) source.swaps.push_back({port.argument.slot, port.next.slot});
-    const auto is_buffer = [&](std::int32_t slot) { return is_in_arena(slot); };
+    const auto is_buffer = [&](std::int32_t slot) { return is_in_arena(slot) && !is_state(slot); };
     SCANLOOM_CHECK_OK(add_statements(loop_.body, loop_.exit - 1, is_buffer, read_later, body));
     for (const BoundScanned& port : loop_.scanned)
       source.moves.push_back({port.argument.slot, port.step_bytes});
@@ -65,6 +65,12 @@ class BodyMaker {
   }
 
  private:
+  /// Whether a state lies there from step to step, as those do that are updated in place.
+  [[nodiscard]] bool is_state(std::int32_t slot) const {
+    return std::ranges::any_of(loop_.carried, [&](const BoundCarried& port) {
+      return port.in_place && (port.argument.slot == slot || port.next.slot == slot);
+    });
+  }
   [[nodiscard]] bool is_in_arena(std::int32_t slot) const {
     return binding_.slots[static_cast<std::size_t>(slot)].kind == SlotInit::Kind::arena;
   }
@@ -149,6 +155,7 @@ class BodyMaker {
         parts.push_back(part_of_pick(view, index, *std::move(picked)));
         return;
       }
+      if (nests.empty()) nests = indexed_nests(view, static_cast<std::int32_t>(index));
     }
     const bool taken = !nests.empty() && std::ranges::all_of(nests, [&](const Nest& nest) {
       return is_small(nest) && is_supported(nest);

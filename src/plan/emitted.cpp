@@ -24,6 +24,8 @@ using tensor::ScalarProgram;
 constexpr std::int64_t kOperationsOfFunction = 24, kOperationsOfCall = 2;
 /// Where more are in a body than that, each is called (jit/called_functions.h).
 constexpr std::int64_t kMostWrittenOut = 4;
+/// Of each lane of an operand with indices.
+constexpr std::int64_t kOperationsOfIndexed = 3;
 /// Of blocks that are transposed, over all widths of vectors.
 constexpr std::int64_t kElementsInARow = 6;
 /// Lanes of a block of the widest vectors; so few blocks of lanes stand one after the other.
@@ -110,6 +112,9 @@ class Counter {
   static std::int64_t accesses_of(const Nest& nest, const NestOperand& operand,
                                   std::int64_t blocks) {
     const std::size_t axes = nest.sizes.size();
+    if (!operand.indices.empty())
+      return kOperationsOfIndexed * blocks *
+             std::min<std::int64_t>(axes == 0 ? 1 : nest.sizes.back(), kLanesOfBlock);
     const std::int64_t stride = axes == 0 ? 0 : operand.strides[axes - 1];
     return stride == 0 || stride == 1 ? blocks : std::min<std::int64_t>(nest.sizes.back(), 64);
   }

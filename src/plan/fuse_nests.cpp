@@ -21,7 +21,9 @@ std::size_t operands_of(const Nest& nest) { return nest.reads.size() + nest.writ
 bool joins(const Part& earlier, const Part& later) {
   const Nest &a = earlier.statement.nest, &b = later.statement.nest;
   if (a.sizes != b.sizes || overlap(earlier.writes, later.writes) ||
-      overlap(earlier.reads, later.writes) || operands_of(a) + operands_of(b) > kMaxOperandsOfNest)
+      overlap(earlier.reads, later.writes) ||
+      operands_of(a) + operands_of(b) > kMaxOperandsOfNest || a.writes_by_index() ||
+      b.writes_by_index())
     return false;
   const auto conflicts = [&](const NestOperand& operand, const std::vector<std::int64_t>& sizes) {
     const Use use = use_of(operand, sizes);
@@ -31,6 +33,11 @@ bool joins(const Part& earlier, const Part& later) {
   for (const NestOperand& read : b.reads)
     if (conflicts(read, b.sizes) && std::ranges::find(a.writes, read) == a.writes.end())
       return false;
+  bool makes_index = false;
+  for_indices(b, [&](const jit::NestIndex& index) {
+    makes_index |= overlap(earlier.writes, {use_of(index, b.sizes)});
+  });
+  if (makes_index) return false;
   for (const Fold& fold : b.folds) {
     const std::vector<std::int64_t> sizes = axes_of(b, fold);
     for (const NestOperand& read : fold.reads)
@@ -76,6 +83,8 @@ Nest joined(const Nest& earlier, const Nest& later) {
   nest.program.results.insert(nest.program.results.end(), more.begin(), more.end());
   nest.writes = earlier.writes;
   nest.writes.insert(nest.writes.end(), later.writes.begin(), later.writes.end());
+  nest.calls = earlier.calls;
+  nest.calls.insert(nest.calls.end(), later.calls.begin(), later.calls.end());
   return nest;
 }
 
@@ -91,7 +100,8 @@ void join_last(std::vector<Part>& parts) {
       parts.pop_back();
       return;
     }
-    if (!independent(candidate, last)) return;
+    // Of two faults the first one counts.
+    if (!independent(candidate, last) || (candidate.may_fail() && last.may_fail())) return;
   }
 }
 
@@ -123,24 +133,26 @@ void drop_unread(std::vector<Part>& parts, const IsBuffer& is_buffer,
   }
   for (Part& part : parts)
     if (part.is_nest()) drop_writes(part, read);
-  std::erase_if(
-      parts, [](const Part& part) { return part.is_nest() && part.statement.nest.writes.empty(); });
+  std::erase_if(parts, [](const Part& part) {
+    return !part.may_fail() && part.statement.nest.writes.empty();
+  });
 }
 
-/// Calls f(operand) for every operand that moves along the nest's axes.
+/// Calls f(strides) for everything that moves along the nest's axes.
 template <class F>
-void for_operands(Nest& nest, F&& f) {
-  for (NestOperand& operand : nest.reads) f(operand);
-  for (NestOperand& operand : nest.writes) f(operand);
+void for_strides(Nest& nest, F&& f) {
+  for (NestOperand& operand : nest.reads) f(operand.strides);
+  for (NestOperand& operand : nest.writes) f(operand.strides);
+  for_indices(nest, [&](jit::NestIndex& index) { f(index.strides); });
   for (Fold& fold : nest.folds)
-    for (NestOperand& operand : fold.reads) f(operand);
+    for (NestOperand& operand : fold.reads) f(operand.strides);
 }
 
 /// What vectors along that axis cost: strides other than 1 and 0 take a load for each lane.
 std::int64_t cost_of_lanes(Nest& nest, std::size_t axis) {
   std::int64_t cost = 0;
-  for_operands(nest, [&](const NestOperand& operand) {
-    const std::int64_t stride = operand.strides[axis];
+  for_strides(nest, [&](const std::vector<std::int64_t>& strides) {
+    const std::int64_t stride = strides[axis];
     cost += stride == 1 || stride == 0 ? 0 : 4;
   });
   return cost;
@@ -161,7 +173,7 @@ std::vector<Part> fuse_nests(std::vector<Part> parts, const IsBuffer& is_buffer,
 }
 
 void arrange_axes(Nest& nest) {
-  if (nest.sizes.empty()) return;
+  if (nest.sizes.empty() || nest.writes_by_index()) return;
   const std::size_t last = nest.sizes.size() - 1;
   std::size_t best = last;
   for (std::size_t axis = last; axis-- > 0;) {
@@ -174,19 +186,19 @@ void arrange_axes(Nest& nest) {
     std::rotate(at, at + 1, list.begin() + static_cast<std::ptrdiff_t>(last) + 1);
   };
   move_last(nest.sizes);
-  for_operands(nest, [&](NestOperand& operand) { move_last(operand.strides); });
+  for_strides(nest, [&](std::vector<std::int64_t>& strides) { move_last(strides); });
   // Joined from the inside out.
   for (std::size_t axis = last; axis-- > 0;) {
     bool one_stride = true;
-    for_operands(nest, [&](const NestOperand& operand) {
-      one_stride &= operand.strides[axis] == operand.strides[axis + 1] * nest.sizes[axis + 1];
+    for_strides(nest, [&](const std::vector<std::int64_t>& strides) {
+      one_stride &= strides[axis] == strides[axis + 1] * nest.sizes[axis + 1];
     });
     if (!one_stride) continue;
     const auto at = static_cast<std::ptrdiff_t>(axis);
     nest.sizes[axis + 1] *= nest.sizes[axis];
     nest.sizes.erase(nest.sizes.begin() + at);
-    for_operands(
-        nest, [&](NestOperand& operand) { operand.strides.erase(operand.strides.begin() + at); });
+    for_strides(nest,
+                [&](std::vector<std::int64_t>& strides) { strides.erase(strides.begin() + at); });
   }
 }
 

@@ -45,7 +45,8 @@ std::int64_t functions_in(const ScalarProgram& program) {
 std::optional<std::vector<int>> axes_read(const Nest& producer, const NestOperand& read,
                                           const std::vector<std::int64_t>& sizes) {
   const NestOperand& write = producer.writes[0];
-  if (read.offset != write.offset || read.dtype != write.dtype) return std::nullopt;
+  if (read.offset != write.offset || read.dtype != write.dtype || !read.indices.empty())
+    return std::nullopt;
   std::vector<int> map;
   std::vector<bool> walked(producer.sizes.size());
   for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
@@ -61,6 +62,14 @@ std::optional<std::vector<int>> axes_read(const Nest& producer, const NestOperan
   }
   if (!std::ranges::all_of(walked, [](bool value) { return value; })) return std::nullopt;
   return map;
+}
+
+/// The strides of those axes.
+std::vector<std::int64_t> along(const std::vector<int>& axes,
+                                const std::vector<std::int64_t>& strides) {
+  std::vector<std::int64_t> picked;
+  for (const int axis : axes) picked.push_back(strides[static_cast<std::size_t>(axis)]);
+  return picked;
 }
 
 /// `program` of `reads` and then further inputs, with what `producer` computes in the place of each
@@ -82,9 +91,11 @@ void inline_into(const Nest& producer, const std::vector<std::optional<std::vect
       continue;
     }
     for (const NestOperand& from : producer.reads) {
-      NestOperand read{from.slot, from.dtype, from.offset, {}};
-      for (const int axis : *maps[i])
-        read.strides.push_back(from.strides[static_cast<std::size_t>(axis)]);
+      NestOperand read{from.slot, from.dtype, from.offset, along(*maps[i], from.strides)};
+      for (jit::NestIndex index : from.indices) {
+        index.strides = along(*maps[i], index.strides);
+        read.indices.push_back(std::move(index));
+      }
       taken[i].push_back(place_of(std::move(read)));
     }
   }
@@ -120,11 +131,13 @@ class Inliner {
   void run() {
     for (std::size_t at = 0; at < parts_.size(); ++at)
       if (is_candidate(parts_[at])) try_inline(at);
+    std::erase_if(parts_, [](const Part& part) { return !part.may_fail() && part.writes.empty(); });
   }
 
  private:
   [[nodiscard]] bool is_candidate(const Part& part) const {
-    if (!part.is_nest() || !part.statement.nest.folds.empty() || part.writes.size() != 1)
+    if (!part.is_nest() || !part.statement.nest.folds.empty() || part.writes.size() != 1 ||
+        part.statement.nest.writes_by_index())
       return false;
     const Use& made = part.writes[0];
     return is_buffer_(made.slot) &&
@@ -136,15 +149,20 @@ class Inliner {
   std::optional<std::vector<std::size_t>> readers_of(std::size_t producer) const {
     const Part& made = parts_[producer];
     std::vector<std::size_t> readers;
-    bool overwritten = false;
+    bool overwritten = false, fails_before = false;
     for (std::size_t at = producer + 1; at < parts_.size(); ++at) {
       const Part& part = parts_[at];
       const bool reads = overlap(part.reads, made.writes);
       overwritten |= overlap(part.writes, made.reads);
       if (overlap(part.writes, made.writes)) return std::nullopt;
-      if (!reads) continue;
-      if (overwritten || !part.is_nest() || !takes(part.statement.nest, made)) return std::nullopt;
-      readers.push_back(at);
+      if (reads) {
+        // Of two faults the first one counts.
+        const bool too_late = made.may_fail() && (fails_before || !readers.empty());
+        if (overwritten || too_late || !part.is_nest() || !takes(part.statement.nest, made))
+          return std::nullopt;
+        readers.push_back(at);
+      }
+      fails_before |= part.may_fail();
     }
     return readers;
   }
@@ -155,6 +173,11 @@ class Inliner {
       return !use_of(read, sizes).overlaps(made.writes[0]) ||
              axes_read(made.statement.nest, read, sizes);
     };
+    bool is_index = false;
+    for_indices(reader, [&](const jit::NestIndex& index) {
+      is_index |= use_of(index, reader.sizes).overlaps(made.writes[0]);
+    });
+    if (is_index) return false;
     const bool has_lanes =
         is_cheap(made.statement.nest.program) ||
         std::ranges::any_of(reader.sizes, [](std::int64_t size) { return size >= kMinLanes; });
@@ -162,9 +185,10 @@ class Inliner {
                                [&](const NestOperand& read) { return fits(read, reader.sizes); }) &&
            std::ranges::all_of(reader.folds, [&](const Fold& fold) {
              const std::vector<std::int64_t> sizes = axes_of(reader, fold);
-             const bool pays = has_lanes && functions_in(made.statement.nest.program) +
-                                                    functions_in(fold.program) <=
-                                                kMostFunctionsOfFold;
+             const bool pays =
+                 has_lanes && !made.may_fail() &&
+                 functions_in(made.statement.nest.program) + functions_in(fold.program) <=
+                     kMostFunctionsOfFold;
              return std::ranges::all_of(fold.reads, [&](const NestOperand& read) {
                return fits(read, sizes) && (pays || !use_of(read, sizes).overlaps(made.writes[0]));
              });
@@ -182,6 +206,8 @@ class Inliner {
       substitute(made, nest);
       parts_[at] = part_of(std::move(nest), nodes_of(parts_[producer], parts_[at]));
     }
+    // Others stay until it is known that nobody reads them; what may fail would be kept.
+    if (made.may_fail()) parts_[producer] = part_of({}, {});
   }
 
   static void substitute(const Nest& made, Nest& nest) {
@@ -195,6 +221,7 @@ class Inliner {
       return maps;
     };
     inline_into(made, maps_of(nest.reads, nest.sizes), nest.program, nest.reads);
+    nest.calls.insert(nest.calls.begin(), made.calls.begin(), made.calls.end());
     for (Fold& fold : nest.folds)
       inline_into(made, maps_of(fold.reads, axes_of(nest, fold)), fold.program, fold.reads);
   }

@@ -27,6 +27,14 @@ void for_operands(jit::Nest& nest, F&& f) {
   }
 }
 
+/// Kernels read them where they are outside.
+std::vector<Use> indices_of(const jit::Nest& nest) {
+  std::vector<Use> uses;
+  for_indices(nest,
+              [&](const jit::NestIndex& index) { uses.push_back(use_of(index, nest.sizes)); });
+  return uses;
+}
+
 class Localiser {
  public:
   Localiser(std::vector<Part>& parts, const IsBuffer& is_buffer, const std::vector<Use>& read_later,
@@ -73,7 +81,10 @@ class Localiser {
         if (is_known(use)) add(use);
     exclude(read_later_);
     for (const Part& part : parts_) {
-      if (part.is_nest()) continue;
+      if (part.is_nest()) {
+        exclude(indices_of(part.statement.nest));
+        continue;
+      }
       exclude(part.reads);
       exclude(part.writes);
     }
@@ -93,7 +104,8 @@ class Localiser {
       for (const auto* uses : {&part.reads, &part.writes})
         for (const Use& use : *uses) {
           if (use.slot != swap.a && use.slot != swap.b) continue;
-          if (!part.is_nest() || use.first < 0) return;
+          if (!part.is_nest() || use.first < 0 || overlap({use}, indices_of(part.statement.nest)))
+            return;
           Use& all = use.slot == swap.a ? argument : next;
           all.last = std::max(all.last, use.last);
         }

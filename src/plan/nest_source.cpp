@@ -52,18 +52,6 @@ std::optional<std::uint64_t> single_constant(const CallView& call, const Spot& s
   return bits;
 }
 
-/// A nest that gives what it reads.
-Nest copying(std::vector<std::int64_t> sizes, NestOperand from, NestOperand to) {
-  // All bits, also of booleans that are neither 0 nor 1.
-  if (to.dtype == DType::boolean) from.dtype = to.dtype = DType::u8;
-  Nest nest;
-  nest.sizes = std::move(sizes);
-  nest.program = {.inputs = {from.dtype}, .instrs = {}, .results = {0}};
-  nest.reads = {std::move(from)};
-  nest.writes = {std::move(to)};
-  return nest;
-}
-
 std::vector<Nest> copy_nests(const CallView& call) {
   const Spot &from = call.spot(0), &to = call.output();
   if (from.dtype != to.dtype || !(call.layout(from).dims == call.layout(to).dims)) return {};
@@ -173,6 +161,17 @@ std::optional<std::vector<std::int64_t>> constant_positions(const CallView& call
 }
 
 }  // namespace
+
+Nest copying(std::vector<std::int64_t> sizes, NestOperand from, NestOperand to) {
+  // All bits, also of booleans that are neither 0 nor 1.
+  if (to.dtype == DType::boolean) from.dtype = to.dtype = DType::u8;
+  Nest nest;
+  nest.sizes = std::move(sizes);
+  nest.program = {.inputs = {from.dtype}, .instrs = {}, .results = {0}};
+  nest.reads = {std::move(from)};
+  nest.writes = {std::move(to)};
+  return nest;
+}
 
 NestOperand first_element(const Spot& spot) { return {spot.slot, spot.dtype, spot.offset, {}}; }
 

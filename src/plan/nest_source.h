@@ -56,6 +56,9 @@ std::optional<jit::Nest> quantization_nest(const CallView& call);
 std::vector<jit::Nest> concat_nests(const CallView& call);
 std::vector<jit::Nest> gather_nests(const CallView& call);
 
+/// The same for gathers and scatters by any number of indices. `index` is that of the call.
+std::vector<jit::Nest> indexed_nests(const CallView& call, std::int32_t index);
+
 /// What a gather, or a scatter in place, by one index does that only the run knows; nullopt for
 /// other calls.
 struct PickedNest {
@@ -69,5 +72,7 @@ bool updates_in_place(const ir::OpDef* op, const Spot& from, const Spot& to);
 
 /// The element of the operand that lies first.
 jit::NestOperand first_element(const Spot& spot);
+/// A nest that gives what it reads.
+jit::Nest copying(std::vector<std::int64_t> sizes, jit::NestOperand from, jit::NestOperand to);
 
 }  // namespace scanloom::plan

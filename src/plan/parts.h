@@ -23,6 +23,15 @@ struct Use {
 
 /// The bytes between the first and the last element over axes of those sizes, none of them 0.
 Use use_of(const jit::NestOperand& operand, const std::vector<std::int64_t>& sizes);
+Use use_of(const jit::NestIndex& index, const std::vector<std::int64_t>& sizes);
+
+/// Calls f(index) for each index of an operand of the nest.
+template <class Nest, class F>
+void for_indices(Nest& nest, F&& f) {
+  for (auto* operands : {&nest.reads, &nest.writes})
+    for (auto& operand : *operands)
+      for (auto& index : operand.indices) f(index);
+}
 
 /// Whether the slot is that of a buffer, of which nobody reads after a step what the step has made,
 /// unless it is told apart.
@@ -35,6 +44,8 @@ struct Part {
   std::vector<ir::NodeId> nodes;  ///< that it computes, wholly or in part
 
   [[nodiscard]] bool is_nest() const { return statement.kind == jit::Statement::Kind::nest; }
+  /// Whether data decide that the run ends here.
+  [[nodiscard]] bool may_fail() const { return !is_nest() || statement.nest.may_fail(); }
 };
 
 /// A nest with the memory that it touches.

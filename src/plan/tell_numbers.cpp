@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "plan/parts.h"
+
 namespace scanloom::plan {
 namespace {
 
@@ -48,6 +50,10 @@ class Teller {
       for (NestOperand& write : statement.nest.writes) tell_strides(write);
       for (jit::Fold& fold : statement.nest.folds)
         for (NestOperand& read : fold.reads) tell_strides(read);
+      for_indices(statement.nest, [&](jit::NestIndex& index) {
+        tell_strides(index);
+        add(index.size);
+      });
       if (statement.kind == Statement::Kind::pick) add(statement.pick.size);
       if (statement.kind == Statement::Kind::loop) tell_loop(statement.loop);
       tell(statement.inner);
@@ -55,7 +61,8 @@ class Teller {
     }
   }
 
-  void tell_strides(NestOperand& operand) {
+  template <class Operand>
+  void tell_strides(Operand& operand) {
     const auto extent = extents_.find(operand.slot);
     if (extent == extents_.end()) return;
     for (std::int64_t& stride : operand.strides) {

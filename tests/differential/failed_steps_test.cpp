@@ -115,6 +115,24 @@ constexpr const char* kInParts = R"(module "in_parts" {
   }
 })";
 
+// What is gathered, scaled and added up is one statement; both nodes may be at fault.
+constexpr const char* kHandedOn = R"(module "handed_on" {
+  graph(%0 "x": f32[4], %1 "from": i64[T,3], %2 "to": i64[T,3]) {
+    %3 = dim(%1) {axis = 0} : i64[]
+    %4 = loop trip(%3) carried(%0) scanned(%1 axis 0, %2 axis 0) : f32[4] loc("node 'march'") {
+      body(%5: f32[4], %6: i64[3], %7: i64[3]) {
+        %8 = gather(%5, %6) {axis = 0} : f32[3] loc("node 'pick'")
+        %9 = constant f32[] [0.5]
+        %10 = mul(%8, %9) : f32[3]
+        %11 = scatter_elements(%5, %7, %10) {axis = 0, reduction = "add"} : f32[4] loc("node 'put'")
+        %12 = tanh(%11) : f32[4]
+        yield %12
+      }
+    }
+    yield %4 "y"
+  }
+})";
+
 Tensor integers(const std::vector<std::int64_t>& values) {
   return Tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values);
 }
@@ -182,6 +200,23 @@ TEST(FailedSteps, AreToldOfPartsOfABody) {
                                                 "\n  note: in step {} of node 'outer'",
                                                 failing % 2, failing / 2)));
   }
+}
+
+TEST(FailedSteps, AreToldOfWhicheverOfSeveralIndicesComesFirst) {
+  const Tensor x = *Tensor::zeros(DType::f32, {4});
+  for (const std::size_t picking : {0, 2001, 6000})
+    for (const std::size_t putting : {1, 2000, 2999}) {
+      std::vector<std::int64_t> from(3000, -4), to(3000, 3);
+      if (picking < from.size()) from[picking] = 4;
+      to[putting] = -5;
+      const bool is_first = picking / 3 <= putting / 3;
+      EXPECT_EQ(message_of(kHandedOn, {x, Tensor::of<std::int64_t>({1000, 3}, from),
+                                       Tensor::of<std::int64_t>({1000, 3}, to)}),
+                fmt::format("node '{}': index {} is outside an axis of 4 elements"
+                            "\n  note: in step {} of node 'march'",
+                            is_first ? "pick" : "put", is_first ? 4 : -5,
+                            (is_first ? picking : putting) / 3));
+    }
 }
 
 TEST(FailedSteps, AreToldOfSingularMatrices) {

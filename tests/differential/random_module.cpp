@@ -197,7 +197,7 @@ class Maker {
         &Maker::add_softmax, &Maker::add_view,   &Maker::add_view,    &Maker::add_cumulative,
         &Maker::add_number,  &Maker::add_branch, &Maker::add_loop,    &Maker::add_power,
         &Maker::add_scatter, &Maker::add_pick,   &Maker::add_levels,  &Maker::add_window,
-        &Maker::add_draw,    &Maker::add_places,
+        &Maker::add_draw,    &Maker::add_places, &Maker::add_tuples,  &Maker::add_pad,
     };
     (this->*one_of(kSteps))(scope);
   }
@@ -353,6 +353,11 @@ class Maker {
                dim(t, 0).value() >= 1 && dim(t, 0).value() <= size;
       });
       if (!from) return;
+      if (chance(40)) {
+        const Type shape = type(*from);
+        add(scope, ops::gather_op, {*x, some_indices(scope, shape, size)}, {{"axis", axis}});
+        return;
+      }
       const auto place = add(scope, ops::argmax_op, {*from},
                              {{"axis", 0}, {"keepdims", chance(50)}, {"select_last_index", false}});
       if (place) add(scope, ops::gather_op, {*x, *place}, {{"axis", axis}});
@@ -427,8 +432,22 @@ class Maker {
       add(scope, ops::pow_op, {chance(50) ? *a : add(scope, ops::abs_op, {*a}).value_or(*a), *b});
   }
 
-  /// Indices into `size` elements, some of them counted from the end.
-  ValueId some_indices(const Scope& scope, const Type& like, std::int64_t size) {
+  /// Indices into `size` elements, some of them counted from the end; of data, where any fit.
+  ValueId some_indices(Scope& scope, const Type& like, std::int64_t size) {
+    const auto data = pick(scope, [&](const Type& t) {
+      return (t.dtype == DType::i64 || t.dtype == DType::i32) && t.dims == like.dims;
+    });
+    if (data && chance(60)) {
+      const auto number = [&](std::int64_t value) {
+        return type(*data).dtype == DType::i64
+                   ? constant(scope, Tensor::scalar(value))
+                   : constant(scope, Tensor::scalar(static_cast<std::int32_t>(value)));
+      };
+      const auto inside = add(scope, ops::mod_op, {*data, number(size)}, {{"fmod", false}});
+      const auto from_end =
+          inside && chance(30) ? add(scope, ops::sub_op, {*inside, number(size)}) : inside;
+      if (from_end) return *from_end;
+    }
     Shape shape;
     for (const Dim dim : like.dims) shape.push_back(dim.value());
     Tensor indices = *Tensor::zeros(DType::i64, shape);
@@ -447,18 +466,22 @@ class Maker {
   }
 
   void add_scatter(Scope& scope) {
+    if (const auto x = with_axes(scope)) scattered(scope, *x);
+  }
+
+  /// The value with others scattered into it, if any fit.
+  std::optional<ValueId> scattered(Scope& scope, ValueId x) {
     constexpr const char* kReductions[] = {"none", "none", "add", "add", "mul", "max", "min"};
-    const auto x = with_axes(scope);
-    if (!x) return;
-    const Type into = type(*x);
+    const Type into = type(x);
+    if (into.rank() == 0 || !into.is_static() || elements_of(into) == 0) return std::nullopt;
     const int axis = between(0, into.rank() - 1);
     const auto updates = pick(
         scope, [&](const Type& t) { return t.dtype == into.dtype && fits_beside(t, into, axis); });
-    if (!updates) return;
+    if (!updates) return std::nullopt;
     const char* const reduction = into.dtype == DType::boolean ? "none" : one_of(kReductions);
     const ValueId indices = some_indices(scope, type(*updates), dim(into, axis).value());
-    add(scope, ops::scatter_elements_op, {*x, indices, *updates},
-        {{"axis", axis}, {"reduction", reduction}});
+    return add(scope, ops::scatter_elements_op, {x, indices, *updates},
+               {{"axis", axis}, {"reduction", reduction}});
   }
 
   void add_pick(Scope& scope) {
@@ -470,6 +493,43 @@ class Maker {
     if (!shaped) return;
     const ValueId indices = some_indices(scope, type(*shaped), dim(from, axis).value());
     add(scope, ops::gather_elements_op, {*x, indices}, {{"axis", axis}});
+  }
+
+  /// Tuples of indices along the last axis.
+  void add_tuples(Scope& scope) {
+    const auto x = with_axes(scope);
+    if (!x) return;
+    const Type from = type(*x);
+    const int length = between(1, from.rank());
+    std::int64_t least = dim(from, 0).value();
+    for (int i = 1; i < length; ++i) least = std::min(least, dim(from, i).value());
+    Type tuples = Type::of(DType::i64, {});
+    const auto outer = pick(scope, [](const Type& t) {
+      return t.rank() > 0 && t.rank() < 3 && t.is_static() && elements_of(t) < 64;
+    });
+    if (outer) tuples.dims = type(*outer).dims;
+    tuples.dims.emplace_back(length);
+    const ValueId indices = some_indices(scope, tuples, least);
+    const auto found = add(scope, ops::gather_nd_op, {*x, indices}, {{"batch_dims", 0}});
+    if (!found || chance(50)) return;
+    constexpr const char* kReductions[] = {"none", "add", "add", "mul", "max", "min"};
+    const char* const reduction = from.dtype == DType::boolean ? "none" : one_of(kReductions);
+    add(scope, ops::scatter_nd_op, {*x, indices, *found}, {{"reduction", reduction}});
+  }
+
+  /// Around some axes, or cut from them.
+  void add_pad(Scope& scope) {
+    constexpr const char* kModes[] = {"constant", "constant", "constant",
+                                      "edge",     "reflect",  "wrap"};
+    const auto x = with_axes(scope);
+    if (!x) return;
+    const int rank = type(*x).rank();
+    Integers pads(static_cast<std::size_t>(2 * rank), 0);
+    for (std::int64_t& pad : pads)
+      if (chance(40)) pad = between(-1, 3);
+    std::vector<ValueId> inputs = {*x, integers(scope, pads)};
+    if (chance(30)) inputs.push_back(constant(scope, some_tensor(type(*x).dtype, {})));
+    add(scope, ops::pad_op, std::move(inputs), {{"mode", one_of(kModes)}});
   }
 
   /// Quantized and, mostly, back again.
@@ -564,6 +624,8 @@ class Maker {
     if (same && *same != base && chance(60)) return *same;
     if (wanted.dtype == DType::boolean)
       return add(scope, ops::logical_not_op, {same.value_or(base)}).value_or(base);
+    if (chance(10))
+      if (const auto put = scattered(scope, base)) return *put;
     static constexpr const ir::OpDef* kOps[] = {&ops::add_op, &ops::sub_op, &ops::min_op,
                                                 &ops::max_op};
     const auto one = summary(scope, wanted.dtype);

@@ -152,5 +152,49 @@ TEST(ArrangeAxes, TakesVectorsWhereElementsAreNeighbours) {
   EXPECT_EQ(nest.folds[0].reads[0].strides, (std::vector<std::int64_t>{100, 1, 1600}));
 }
 
+/// to[i] = a[at[i]] + b[i], or to[at[i]] = a[i] + b[i].
+Part indexed(NestOperand a, NestOperand b, NestOperand to, std::int32_t call, bool into = false) {
+  Part part = binary(ScalarOp::add, {8}, std::move(a), std::move(b), std::move(to));
+  Nest& nest = part.statement.nest;
+  NestOperand& moved = into ? nest.writes[0] : nest.reads[0];
+  moved.strides = {0};
+  moved.indices = {{.slot = kFeed + 1, .strides = {1}, .size = 8, .bytes = 4}};
+  nest.calls = {call};
+  return part;
+}
+
+TEST(FuseNests, NestsThatMayFailJoinInTheirOrder) {
+  const Part first = indexed(kX, kY, kTemporary, 2), second = indexed(kY, kX, kNext, 5);
+  auto parts = fuse_nests({first, second}, is_local, {});
+  ASSERT_EQ(parts.size(), 1U);
+  EXPECT_EQ(parts[0].statement.nest.calls, (std::vector{2, 5}));
+  // Not across another one: of two faults the first one counts.
+  const Part between =
+      binary(ScalarOp::add, {4}, f32_at(kFeed, 128), f32_at(kFeed, 160), f32_at(kState, 256));
+  EXPECT_EQ(fuse_nests({first, between, second}, is_local, {}).size(), 2U);
+  EXPECT_EQ(fuse_nests({first, call_that_writes({kState, 256, 260}), second}, is_local, {}).size(),
+            3U);
+}
+
+TEST(FuseNests, WhatMayFailIsKeptThoughNobodyReadsIt) {
+  const auto parts = fuse_nests({indexed(kX, kY, kTemporary, 2)}, is_local, {});
+  ASSERT_EQ(parts.size(), 1U);
+  EXPECT_TRUE(parts[0].statement.nest.writes.empty());
+}
+
+TEST(FuseNests, WhatIsWrittenByIndexIsWrittenInOrder) {
+  const Part put = indexed(kX, kY, kTemporary, 2, true);
+  const Part other = binary(ScalarOp::mul, {8}, kX, kY, kOther);
+  EXPECT_EQ(fuse_nests({other, put}, is_local, {{kLocal, 0, 128}}).size(), 2U);
+  EXPECT_EQ(fuse_nests({put, other}, is_local, {{kLocal, 0, 128}}).size(), 2U);
+  Nest nest = put.statement.nest;
+  nest.sizes = {32, 2};
+  for (auto* operands : {&nest.reads, &nest.writes})
+    for (NestOperand& operand : *operands) operand.strides.push_back(1);
+  const std::vector<std::int64_t> sizes = nest.sizes;
+  arrange_axes(nest);
+  EXPECT_EQ(nest.sizes, sizes);
+}
+
 }  // namespace
 }  // namespace scanloom::plan

@@ -123,5 +123,48 @@ TEST(InlineNests, AFoldWithoutLanesTakesOnlyWhatIsCheap) {
   }
 }
 
+/// to[i] = from[at[i]].
+Part gathered(NestOperand from, std::int32_t at, NestOperand to, std::int32_t call) {
+  Part part = unary(ScalarOp::neg, {8}, std::move(from), std::move(to));
+  Nest nest = std::move(part.statement.nest);
+  nest.reads[0].strides = {0};
+  nest.reads[0].indices = {{.slot = at, .strides = {1}, .size = 4, .bytes = 4}};
+  nest.calls = {call};
+  return part_of(std::move(nest), {});
+}
+
+TEST(InlineNests, WhatIsPickedByIndexMovesToItsOnlyReader) {
+  const NestOperand picked = f32_at(kLocal, 0), table = f32_at(kFeed, 0);
+  std::vector<Part> parts{gathered(table, kFeed + 1, picked, 3),
+                          unary(ScalarOp::exp, {8}, picked, f32_at(kState, 0))};
+  inline_nests(parts, is_local, {});
+  ASSERT_EQ(parts.size(), 1U);
+  const Nest& nest = parts[0].statement.nest;
+  EXPECT_EQ(nest.program.instrs.size(), 2U);
+  EXPECT_EQ(nest.calls, (std::vector{3}));
+  ASSERT_EQ(nest.reads.size(), 1U);
+  ASSERT_EQ(nest.reads[0].indices.size(), 1U);
+  EXPECT_EQ(nest.reads[0].indices[0].strides, (std::vector<std::int64_t>{1}));
+}
+
+TEST(InlineNests, WhatIsPickedByIndexStaysWhereItMayFail) {
+  const NestOperand picked = f32_at(kLocal, 0), table = f32_at(kFeed, 0);
+  const Part reader = unary(ScalarOp::exp, {8}, picked, f32_at(kState, 0));
+  // Before another one that may fail, for two readers, and where it is an index itself.
+  std::vector<Part> parts{gathered(table, kFeed + 1, picked, 3),
+                          gathered(table, kFeed + 2, f32_at(kState, 64), 4), reader};
+  inline_nests(parts, is_local, {});
+  EXPECT_EQ(parts.size(), 3U);
+  parts = {gathered(table, kFeed + 1, picked, 3), reader,
+           unary(ScalarOp::tanh, {8}, picked, f32_at(kState, 64))};
+  inline_nests(parts, is_local, {});
+  EXPECT_EQ(parts.size(), 3U);
+  parts = {unary(ScalarOp::neg, {8}, table, picked),
+           gathered(table, kLocal, f32_at(kState, 64), 4)};
+  inline_nests(parts, is_local, {});
+  EXPECT_EQ(parts[1].statement.nest.reads[0].indices[0].slot, kLocal);
+  EXPECT_EQ(parts[1].statement.nest.program.instrs.size(), 1U);
+}
+
 }  // namespace
 }  // namespace scanloom::plan

@@ -49,6 +49,19 @@ TEST(KeepLocal, WhatIsMadeBeforeTheLoopOrReadByOthersStays) {
   EXPECT_EQ(read_of(parts[0]).slot, kArena);
 }
 
+TEST(KeepLocal, IndicesStayWhereKernelsReadThem) {
+  std::vector<Part> parts{copy(f32_at(kFeed, 0), f32_at(kArena, 64)),
+                          copy(f32_at(kFeed, 32), f32_at(kThen, 0))};
+  Nest& nest = parts[1].statement.nest;
+  nest.reads[0].strides = {0};
+  nest.reads[0].indices = {{.slot = kArena, .offset = 64, .strides = {1}, .size = 4, .bytes = 4}};
+  parts[1] = part_of(nest, {});
+  jit::BodySource source;
+  keep_local(parts, is_local, {}, source);
+  EXPECT_TRUE(source.locals.empty());
+  EXPECT_EQ(write_of(parts[0]).slot, kArena);
+}
+
 TEST(KeepLocal, SmallStatesAreCopiedInsteadOfSwapped) {
   std::vector<Part> parts{copy(f32_at(kNow, 0), f32_at(kThen, 0))};
   jit::BodySource source;
