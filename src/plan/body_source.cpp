@@ -12,6 +12,7 @@
 #include "plan/keep_local.h"
 #include "plan/nest_source.h"
 #include "plan/slots_touched.h"
+#include "plan/split_nests.h"
 #include "plan/tell_numbers.h"
 
 namespace scanloom::plan {
@@ -79,8 +80,13 @@ class BodyMaker {
                                 const std::vector<Use>& read_later, Body& body) {
     std::vector<Part> parts;
     add_range(first, last, false, parts);
-    inline_nests(parts, is_buffer, read_later);
-    std::vector<Part> fused = fuse_nests(std::move(parts), is_buffer, read_later);
+    std::vector<Part> given;
+    if (has_pieces(parts)) given = parts;
+    std::vector<Part> fused = joined(std::move(parts), is_buffer, read_later);
+    if (!given.empty() && emitted_of(fused) > kMaxEmittedToSplit) {
+      for (Part& part : given) part.whole.reset();
+      fused = joined(std::move(given), is_buffer, read_later);
+    }
     keep_local(fused, is_buffer, read_later, body.source);
     for (Part& part : fused)
       if (has_nest(part)) arrange_axes(part.statement.nest);
@@ -93,6 +99,21 @@ class BodyMaker {
       return fail(Code::unsupported, "{} takes {} operations of machine code, {} are the most",
                   describe(plan_, loop_.node), emitted, kMaxEmittedOfBody);
     return {};
+  }
+
+  static bool has_pieces(const std::vector<Part>& parts) {
+    return std::ranges::any_of(parts, [](const Part& part) { return part.whole.has_value(); });
+  }
+
+  /// As few parts as can be.
+  static std::vector<Part> joined(std::vector<Part> parts, const IsBuffer& is_buffer,
+                                  const std::vector<Use>& read_later) {
+    inline_nests(parts, is_buffer, read_later);
+    if (has_pieces(parts)) {
+      split_nests(parts, is_buffer, read_later);
+      inline_nests(parts, is_buffer, read_later);
+    }
+    return fuse_nests(std::move(parts), is_buffer, read_later);
   }
 
   // The planner bounds how deep statements nest.
@@ -161,9 +182,30 @@ class BodyMaker {
       return is_small(nest) && is_supported(nest);
     });
     if (taken)
-      for (Nest& nest : nests) parts.push_back(part_of(std::move(nest), {call.node}));
+      add_nests(view, std::move(nests), parts);
     else
       parts.push_back(part_of_call(view, index));
+  }
+
+  static void add_nests(const CallView& view, std::vector<Nest> nests, std::vector<Part>& parts) {
+    const bool are_pieces =
+        nests.size() > 1 && nests.back().update.instrs.empty() && !nests.back().may_fail();
+    for (Nest& nest : nests) {
+      Part part = part_of(std::move(nest), {view.node_id()});
+      if (are_pieces) part.whole = whole_of(view);
+      parts.push_back(std::move(part));
+    }
+  }
+
+  static std::optional<Whole> whole_of(const CallView& view) {
+    const Spot& spot = view.output();
+    const Layout& layout = view.layout(spot);
+    if (!layout.contiguous) return std::nullopt;
+    return Whole{spot.slot,
+                 spot.dtype,
+                 spot.offset,
+                 {layout.dims.begin(), layout.dims.end()},
+                 {layout.strides.begin(), layout.strides.end()}};
   }
 
   [[nodiscard]] Part part_of_call(const CallView& view, std::uint32_t index) const {

@@ -93,6 +93,8 @@ inline constexpr double kMaxNanosecondsBetweenLooks = 2e7;
 /// Operations that are emitted (plan/emitted.h): those of programs once for each block of lanes
 /// that is not part of a loop, those that have no vector form once for each lane.
 inline constexpr std::int64_t kMaxEmittedOfBody = 16 * 1024;
+/// Where more are, nests that read values in pieces are not split: each part is emitted.
+inline constexpr std::int64_t kMaxEmittedToSplit = 8 * 1024;
 /// Bytes of the body's values, which get memory of their own; more do not fit into the cache. With
 /// loops inside, of all that is read and made, sequences too: calls that reuse memory are faster
 /// from less on.

@@ -158,7 +158,8 @@ class Inliner {
       if (reads) {
         // Of two faults the first one counts.
         const bool too_late = made.may_fail() && (fails_before || !readers.empty());
-        if (overwritten || too_late || !part.is_nest() || !takes(part.statement.nest, made))
+        if (overwritten || too_late || !part.is_nest() || part.whole ||
+            !takes(part.statement.nest, made))
           return std::nullopt;
         readers.push_back(at);
       }

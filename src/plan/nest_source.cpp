@@ -324,6 +324,7 @@ std::vector<Nest> nests_of(const CallView& call) {
     return alone(quantization_nest(call));
   if (op == &ops::concat_op) return concat_nests(call);
   if (op == &ops::gather_op) return gather_nests(call);
+  if (op == &ops::pad_op) return pad_nests(call);
   return {};
 }
 

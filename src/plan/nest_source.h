@@ -55,6 +55,7 @@ std::optional<jit::Nest> product_nest(const CallView& call);
 std::optional<jit::Nest> quantization_nest(const CallView& call);
 std::vector<jit::Nest> concat_nests(const CallView& call);
 std::vector<jit::Nest> gather_nests(const CallView& call);
+std::vector<jit::Nest> pad_nests(const CallView& call);
 
 /// The same for gathers and scatters by any number of indices. `index` is that of the call.
 std::vector<jit::Nest> indexed_nests(const CallView& call, std::int32_t index);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "ir/ids.h"
@@ -38,10 +39,20 @@ void for_indices(Nest& nest, F&& f) {
 using IsBuffer = std::function<bool(std::int32_t slot)>;
 inline bool no_buffer(std::int32_t /*slot*/) { return false; }
 
+/// A value that several nests put together, row by row in memory of its own.
+struct Whole {
+  std::int32_t slot = 0;
+  DType dtype = DType::f32;
+  std::int64_t offset = 0;
+  std::vector<std::int64_t> dims, strides;
+  friend bool operator==(const Whole&, const Whole&) = default;
+};
+
 struct Part {
   jit::Statement statement;
   std::vector<Use> reads, writes;
-  std::vector<ir::NodeId> nodes;  ///< that it computes, wholly or in part
+  std::vector<ir::NodeId> nodes;    ///< that it computes, wholly or in part
+  std::optional<Whole> whole = {};  ///< of which the nest makes a piece
 
   [[nodiscard]] bool is_nest() const { return statement.kind == jit::Statement::Kind::nest; }
   /// Whether data decide that the run ends here.
