@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "ir/scan_window.h"
+#include "tensor/axis_words.h"
 
 namespace scanloom::openvino {
 
@@ -92,8 +93,7 @@ Expected<SlicedInput> made(LayerCtx& ctx, const std::string& entry, const PortEn
     return fail(Code::unsupported, "input port {} has an unknown number of axes",
                 port.external_port);
   const auto axis = tensor::normalise_axis(*port.axis, type.rank());
-  if (!axis)
-    return invalid_model("axis is {}, outside [-{}, {})", *port.axis, type.rank(), type.rank());
+  if (!axis) return invalid_model("axis is {}, {}", *port.axis, tensor::outside_axes(type.rank()));
   const tensor::Dim size = type.dims[static_cast<std::size_t>(*axis)];
   const bool forwards = port.stride > 0;
   const ir::ScannedPort scanned{*axis, forwards ? 0 : -1, port.stride, port.part_size, false};

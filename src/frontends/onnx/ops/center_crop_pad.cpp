@@ -1,6 +1,7 @@
 // CenterCropPad.
 #include "frontends/onnx/ops/composer.h"
 #include "frontends/onnx/ops/converters.h"
+#include "tensor/axis_words.h"
 
 namespace scanloom::onnx {
 
@@ -18,7 +19,7 @@ Expected<void> convert_center_crop_pad(NodeCtx& ctx) {
   for (std::int64_t& axis : axes) {
     const auto normal = tensor::normalise_axis(axis, rank);
     if (!normal)
-      return invalid_model("attribute 'axes' has {}, outside [-{}, {})", axis, rank, rank);
+      return invalid_model("attribute 'axes' has {}, {}", axis, tensor::outside_axes(rank));
     axis = *normal;
   }
   if (const std::int64_t count = c.known_size(target, 0);

@@ -1,5 +1,7 @@
 #include "frontends/onnx/ops/composer.h"
 
+#include "tensor/axis_words.h"
+
 namespace scanloom::onnx {
 
 Expected<void> Composer::emit(ValueId value) {
@@ -39,7 +41,7 @@ int Composer::axis(std::string_view name, std::int64_t fallback, int rank) {
   const std::int64_t given = integer(name, fallback);
   const auto axis = tensor::normalise_axis(given, rank);
   if (axis) return *axis;
-  refuse(invalid_model("attribute '{}' is {}, outside [-{}, {})", name, given, rank, rank));
+  refuse(invalid_model("attribute '{}' is {}, {}", name, given, tensor::outside_axes(rank)));
   return 0;
 }
 

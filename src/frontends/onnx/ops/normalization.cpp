@@ -3,6 +3,7 @@
 
 #include "frontends/onnx/ops/converters.h"
 #include "ops/ops.h"
+#include "tensor/axis_words.h"
 
 namespace scanloom::onnx {
 
@@ -151,7 +152,7 @@ Expected<Normalised> normalised_input(NodeCtx& ctx, ValueId x) {
   SCANLOOM_TRY(const std::int64_t stash, ctx.integer("stash_type", 1));
   SCANLOOM_TRY(const int rank, ctx.rank(0, x, 1));
   const auto first = tensor::normalise_axis(axis, rank);
-  if (!first) return invalid_model("attribute 'axis' is {}, outside [-{}, {})", axis, rank, rank);
+  if (!first) return invalid_model("attribute 'axis' is {}, {}", axis, tensor::outside_axes(rank));
   Normalised result;
   for (int i = *first; i < rank; ++i) result.axes.push_back(i);
   SCANLOOM_TRY(const DType wide, dtype_of_number(stash));

@@ -1,6 +1,7 @@
 // Range, and operators that compare the positions of elements: EyeLike, Hardmax, OneHot, Trilu.
 #include "frontends/onnx/ops/converters.h"
 #include "ops/ops.h"
+#include "tensor/axis_words.h"
 
 namespace scanloom::onnx {
 
@@ -57,7 +58,7 @@ namespace {
 /// 1 at the greatest element along the axis, the first among equals, 0 elsewhere.
 Expected<ValueId> hardmax(NodeCtx& ctx, ValueId x, std::int64_t given, int rank) {
   const auto axis = tensor::normalise_axis(given, rank);
-  if (!axis) return invalid_model("attribute 'axis' is {}, outside [-{}, {})", given, rank, rank);
+  if (!axis) return invalid_model("attribute 'axis' is {}, {}", given, tensor::outside_axes(rank));
   SCANLOOM_TRY(
       const ValueId best,
       ctx.op(ops::argmax_op, {x}, {{"axis", *axis}, {"keepdims", 1}, {"select_last_index", 0}}));

@@ -6,6 +6,7 @@
 #include "frontends/onnx/ops/converters.h"
 #include "ops/composer.h"
 #include "ops/ops.h"
+#include "tensor/axis_words.h"
 
 namespace scanloom::onnx {
 
@@ -247,7 +248,7 @@ Expected<Axes> resized_axes(NodeCtx& ctx, int rank) {
     for (int axis = 0; axis < rank; ++axis) axes.push_back(axis);
   for (const std::int64_t one : given) {
     const auto axis = tensor::normalise_axis(one, rank);
-    if (!axis) return invalid_model("attribute 'axes' has {}, outside [-{}, {})", one, rank, rank);
+    if (!axis) return invalid_model("attribute 'axes' has {}, {}", one, tensor::outside_axes(rank));
     if (std::ranges::find(axes, *axis) != axes.end())
       return invalid_model("attribute 'axes' names axis {} twice", *axis);
     axes.push_back(*axis);

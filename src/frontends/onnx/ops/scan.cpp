@@ -5,6 +5,7 @@
 #include "frontends/onnx/ops/scan_parts.h"
 #include "frontends/onnx/types.h"
 #include "ops/ops.h"
+#include "tensor/axis_words.h"
 
 namespace scanloom::onnx {
 
@@ -146,7 +147,7 @@ Expected<ScanInput> ScanInput::of(NodeCtx& ctx, const Body& body, std::size_t st
                 axis);
   const auto normal = rank ? tensor::normalise_axis(axis, *rank) : static_cast<int>(axis);
   if (!normal)
-    return invalid_model("{} has axis {}, outside [-{}, {})", input.words, axis, *rank, *rank);
+    return invalid_model("{} has axis {}, {}", input.words, axis, tensor::outside_axes(*rank));
   input.axis = *normal;
   if (input.slice.ranked) input.slice.dims.erase(input.slice.dims.begin() + input.axis);
   SCANLOOM_TRY(input.slice, body.formal_type(ctx, states + i, input.slice));

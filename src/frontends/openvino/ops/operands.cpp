@@ -4,6 +4,7 @@
 
 #include "frontends/openvino/converter.h"
 #include "frontends/openvino/wide_sizes.h"
+#include "tensor/axis_words.h"
 
 namespace scanloom::openvino {
 
@@ -14,7 +15,7 @@ namespace {
 Expected<int> axis_of(std::string_view what, std::int64_t given, int rank) {
   const auto axis = tensor::normalise_axis(given, rank);
   if (axis) return *axis;
-  return invalid_model("{} is {}, outside [-{}, {})", what, given, rank, rank);
+  return invalid_model("{} is {}, {}", what, given, tensor::outside_axes(rank));
 }
 
 }  // namespace
