@@ -86,6 +86,14 @@ TEST(If, BodiesMayReuseTheNamesOfTheNodesOwnOutputs) {
               ElementsAre(-1, 2, 1, 2));
 }
 
+TEST(If, AnInitialiserHidesWhatTheOtherSideReads) {
+  EXPECT_THAT(run_both(model_of({NodeBytes("Neg", {"x"}, {"a"}),
+                                 if_node(branch({"t"}, {NodeBytes("Add", {"a", "a"}, {"t"})}),
+                                         branch({"e"}, {NodeBytes("Add", {"a", "x"}, {"e"})},
+                                                {float_tensor("a", {2}, {10, 20})}))})),
+              ElementsAre(-2, 4, 11, 18));
+}
+
 TEST(If, NodesOutOfOrderAreSorted) {
   EXPECT_THAT(run_both(model_of({if_node(branch({"t"}, {NodeBytes("Add", {"u", "x"}, {"t"}),
                                                         NodeBytes("Neg", {"late"}, {"u"})}),

@@ -73,6 +73,7 @@ void Importer::push(BodyRequest request, std::string label) {
   frame->label = std::move(label);
   frame->errors_before = reading_.diagnostics.error_count();
   for (auto& [name, binding] : request.bindings) frame->scope.bind(name, std::move(binding));
+  check_names(*frame);
   for (const NameId name : reading_.facts[frame->graph].inputs) show(*frame, name);
   enter_initialisers(*frame);
   enter_declared(*frame);
@@ -92,9 +93,7 @@ void Importer::enter_initialisers(Frame& frame) {
   const GraphFacts& facts = reading_.facts[frame.graph];
   const auto enter = [&](NameId name, Expected<tensor::Tensor> tensor) {
     if (!name.valid()) return fail_at(frame, "an initialiser", invalid_model("it has no name"));
-    if (frame.scope.find(name) != nullptr)
-      return fail_at(frame, fmt::format("initialiser '{}'", reading_.names.text(name)),
-                     invalid_model("the name is taken already"));
+    if (frame.clashing.contains(name.index)) return;
     show(frame, name);
     if (!tensor) {
       frame.scope.bind(name, Binding::poison());
@@ -131,7 +130,16 @@ void Importer::enter_order(Frame& frame) {
   if (count > kNamedNodes) names += fmt::format(" and {} more", count - kNamedNodes);
   Error error = invalid_model("onnx: these nodes wait for each other: {}", names);
   if (!frame.label.empty()) error.note("in " + frame.label);
-  reading_.diagnostics.error(std::move(error));
+  for (const std::uint32_t node : frame.order.cycle)
+    for (const NameId name : facts.nodes[node].outputs)
+      if (const auto outer = frame.root->visible.find(name.index);
+          outer != frame.root->visible.end() && outer->second > 0)
+        error.note(
+            fmt::format("'{}' is also a value outside, which nodes of a body that makes one "
+                        "of that name cannot read",
+                        shown_name(reading_.names.text(name))));
+  // Where names clash, nobody knows which node is waited for.
+  if (frame.clashing.empty()) reading_.diagnostics.error(std::move(error));
   std::vector<bool> placed(facts.nodes.size());
   for (const std::uint32_t node : frame.order.nodes) placed[node] = true;
   for (std::size_t node = 0; node < placed.size(); ++node)
@@ -222,7 +230,7 @@ void Importer::continue_open(Frame& frame) {
   if (frame.open == nullptr) bind_outputs(frame, step, ctx);
 }
 
-Importer::Step Importer::describe(Frame& frame, std::uint32_t index) const {
+Importer::Step Importer::describe(const Frame& frame, std::uint32_t index) const {
   const NodeProto& node = reading_.model.graphs[frame.graph].nodes[index];
   Step step{
       node, reading_.facts[frame.graph].nodes[index], index, functions_.find(node), nullptr, 0, {}};
@@ -327,13 +335,13 @@ void Importer::bind_outputs(Frame& frame, const Step& step, NodeCtx& ctx) {
 }
 
 Expected<void> Importer::bind_output(Frame& frame, const Step& step, NameId name, Binding binding) {
+  if (frame.clashing.contains(name.index)) return {};
   const std::string_view text = reading_.names.text(name);
-  if (frame.scope.find(name) != nullptr)
-    return invalid_model("output '{}' is made already, by another node or an input", text);
   const auto visible = frame.root->visible.find(name.index);
   if (visible != frame.root->visible.end() && visible->second > 0) {
     if (!reading_.options.lenient)
-      return invalid_model("output '{}' has the name of a value outside {}", text, frame.label);
+      return invalid_model("output '{}' has the name of a value outside {}: {}", text, frame.label,
+                           describe_outer(name));
     reading_.diagnostics.warning(fmt::format(
         "onnx: {}: output '{}' hides the value of that name outside", step.place, text));
   }

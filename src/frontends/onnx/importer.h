@@ -17,6 +17,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "frontends/onnx/converter.h"
@@ -42,7 +43,8 @@ class Importer {
     std::string label;  ///< "the body of node 'gru' (Scan-11)"; empty: the main graph
     Scope scope;
     NodeOrder order;
-    std::size_t next = 0;       ///< in order.nodes
+    std::unordered_set<std::uint32_t> clashing;  ///< names of several values, NameId::index
+    std::size_t next = 0;                        ///< in order.nodes
     std::vector<NameId> shown;  ///< names that this graph makes visible to its bodies
     std::unordered_map<std::uint32_t, const TypeProto*> declared;  ///< by NameId::index
     std::unique_ptr<OpenNode> open;  ///< the node before `next`, whose bodies are being read
@@ -63,12 +65,17 @@ class Importer {
     std::string place;
   };
 
+  struct Maker;
+
   void report_unknown_operators();
   void enter_main();
   void enter_inputs(Frame& frame, const GraphProto& graph, const GraphFacts& facts);
   void leave_main(Frame& frame);
 
   void push(BodyRequest request, std::string label);
+  void check_names(Frame& frame);
+  template <class Take>
+  void for_each_made(const Frame& frame, const Take& take) const;
   void enter_initialisers(Frame& frame);
   [[nodiscard]] bool is_fed_default(const Frame& frame, NameId name) const;
   void enter_declared(Frame& frame);
@@ -83,7 +90,9 @@ class Importer {
   void advance(Frame& frame);
   void continue_open(Frame& frame);
   void read_node(Frame& frame, std::uint32_t index);
-  [[nodiscard]] Step describe(Frame& frame, std::uint32_t index) const;
+  [[nodiscard]] Step describe(const Frame& frame, std::uint32_t index) const;
+  [[nodiscard]] std::string describe(const Frame& frame, const Maker& maker) const;
+  [[nodiscard]] std::string describe_outer(NameId wanted) const;
   [[nodiscard]] NodeSite site(Frame& frame, const Step& step);
   /// Errors; false without an error: an input failed before.
   Expected<bool> inputs_are_ready(Frame& frame, const Step& step) const;

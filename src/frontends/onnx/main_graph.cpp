@@ -71,10 +71,7 @@ void Importer::enter_inputs(Frame& frame, const GraphProto& graph, const GraphFa
       continue;
     }
     if (initialised.contains(name) && !is_fed_default(frame, name)) continue;
-    if (frame.scope.find(name) != nullptr) {
-      fail_at(frame, place, invalid_model("the name is taken already"));
-      continue;
-    }
+    if (frame.clashing.contains(name.index)) continue;
     Expected<Type> type = make_type(graph.inputs[i].type, reading_.module.dims);
     if (!type) {
       fail_at(frame, place, std::move(type).error());

@@ -1,0 +1,79 @@
+// Importer's check that every name of a graph stands for one value. What follows relies on it: the
+// order of nodes, and which outer values a body reads.
+#include "frontends/onnx/importer.h"
+
+namespace scanloom::onnx {
+
+namespace {
+
+/// Errors that tell who else has a name: for each of them the graphs around are searched.
+constexpr std::size_t kToldMakers = 50;
+
+}  // namespace
+
+/// Who makes a value of a graph: an input, an initialiser or, with a kind of "output", a node.
+struct Importer::Maker {
+  std::string_view kind;
+  std::size_t index = 0;
+  std::uint32_t node = 0;
+
+  [[nodiscard]] bool is_node() const { return kind == "output"; }
+};
+
+/// Calls take(name, maker) for every name that the graph of the frame makes.
+template <class Take>
+void Importer::for_each_made(const Frame& frame, const Take& take) const {
+  const GraphFacts& facts = reading_.facts[frame.graph];
+  const auto each = [&](const std::vector<NameId>& names, Maker maker) {
+    for (maker.index = 0; maker.index < names.size(); ++maker.index)
+      if (names[maker.index].valid()) take(names[maker.index], maker);
+  };
+  each(facts.inputs, {frame.label.empty() ? "graph input" : "input"});
+  each(facts.initialisers, {"initialiser"});
+  each(facts.sparse_initialisers, {"sparse initialiser"});
+  for (std::uint32_t node = 0; node < facts.nodes.size(); ++node)
+    each(facts.nodes[node].outputs, {"output", 0, node});
+}
+
+std::string Importer::describe(const Frame& frame, const Maker& maker) const {
+  const std::string text = fmt::format("{} {}", maker.kind, maker.index);
+  return maker.is_node() ? text + " of " + describe(frame, maker.node).place : text;
+}
+
+/// An initialiser may have the name of an input, whose default value it is then; Body::of tells of
+/// bodies in which that is not so.
+void Importer::check_names(Frame& frame) {
+  std::unordered_map<std::uint32_t, Maker> makers;  // looked up, never walked
+  for_each_made(frame, [&](NameId name, const Maker& maker) {
+    const auto [other, is_new] = makers.try_emplace(name.index, maker);
+    if (is_new) return;
+    const bool is_input = other->second.kind.ends_with("input");
+    if (is_input && maker.kind.ends_with("initialiser")) {
+      other->second = maker;
+      return;
+    }
+    frame.clashing.insert(name.index);
+    frame.scope.bind(name, Binding::poison());
+    const std::string text =
+        fmt::format("{} {} '{}'", maker.kind, maker.index, shown_name(reading_.names.text(name)));
+    const std::string first = describe(frame, other->second);
+    Error error = maker.is_node() ? invalid_model("{} has the name of {}", text, first)
+                                  : invalid_model("it has the name of {}", first);
+    error.note("in a graph every name stands for one value");
+    fail_at(frame, maker.is_node() ? describe(frame, maker.node).place : text, std::move(error));
+  });
+}
+
+/// Of the value of that name that the innermost graph around a body makes.
+std::string Importer::describe_outer(NameId wanted) const {
+  if (reading_.diagnostics.error_count() >= kToldMakers)
+    return "a value of one of the graphs around";
+  std::string text;
+  for (std::size_t i = stack_.size() - 1; i-- > 0 && text.empty();)
+    for_each_made(*stack_[i], [&](NameId name, const Maker& maker) {
+      if (name == wanted && text.empty()) text = describe(*stack_[i], maker);
+    });
+  return text;
+}
+
+}  // namespace scanloom::onnx
