@@ -98,7 +98,7 @@ class SessionOptions(_Options):
 
     threads (also intra_op_num_threads): at most so many per run; 0: all cores of the process.
     execution: "automatic" (loops are compiled where that pays), "stepped" (no machine code),
-        "interpreted" (the oracle), or "compiled" (every loop that can be, at once).
+        "interpreted" (the oracle), or "compiled" (every loop that can be, at once); docs/execution.md.
     optimize (also graph_optimization_level): False runs the model as it was read.
     disabled_passes: names of rewrites to leave out.
     lenient: accept names in bodies that shadow outer names.

@@ -106,7 +106,7 @@ std::string ports_text(const ir::Module& module, const ir::Node& node, const pla
   const ir::LoopPorts& ports = *node.loop;
   const ir::Region& body = module.region(node.regions[0]);
   std::string text;
-  if (ports.captured > 0) text += row("captured", fmt::format("{} values", ports.captured));
+  if (ports.captured > 0) text += row("captured", plan::counted(ports.captured, "value"));
   const std::vector<std::string> places =
       bound != nullptr ? plan::describe_states(*binding, *bound) : std::vector<std::string>();
   for (std::uint32_t i = 0; i < ports.carried; ++i) {

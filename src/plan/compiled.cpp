@@ -134,8 +134,10 @@ bool Binder::bind_compiled(ir::NodeId id, BoundLoop& loop, const std::vector<Loc
       !describe_reads(id, bound, source, built.constants, why_not) ||
       !describe_rows(id, loop, source, why_not))
     return false;
-  const std::string what =
-      std::to_string(body.nodes.size()) + " nodes, " + std::to_string(source.lanes) + " lanes";
+  const std::string what = body.nodes.empty()
+                               ? "a body without nodes"
+                               : counted(static_cast<std::int64_t>(body.nodes.size()), "node") +
+                                     ", each of " + counted(source.lanes, "element");
   if (std::string when = when_compiled(loop, source, pays, what); !when.empty()) {
     loop.notes.strategy = std::move(when);
     loop.captured = std::move(bound.captured);

@@ -15,7 +15,7 @@ std::string compiled_step_by_step(const BoundLoop& loop, const std::string& targ
   const std::string text = "compiled step by step: " + target;
   return loop.notes.why_not_whole.empty()
              ? text
-             : text + "; not one program over lanes: " + loop.notes.why_not_whole;
+             : text + "; not one program for each element: " + loop.notes.why_not_whole;
 }
 
 /// Whether there is code of that body or part of one.
@@ -53,18 +53,19 @@ std::string strategy_of_body(const Plan& plan, const Binding& binding, const Bou
         "unless "
         "one of these takes {}",
         loop.notes.remarks, loop.steps_to_compile, kMinStepsToCompile);
+  if (!code && plan.options.always_compile) return "compiled when it runs" + loop.notes.remarks;
   if (!code)
-    return fmt::format("stepped: {}{}; compiled after {} steps", kFewSteps, loop.notes.remarks,
-                       loop.steps_to_compile);
+    return fmt::format("stepped: {}{}; compiled after {}", kFewSteps, loop.notes.remarks,
+                       counted(loop.steps_to_compile, "step"));
   if (!*code) return loop.notes.strategy + "; " + code->error().text();
   return compiled_step_by_step(
-      loop, fmt::format("{}, after {} steps", (*code)->target, loop.steps_to_compile));
+      loop, fmt::format("{}, after {}", (*code)->target, counted(loop.steps_to_compile, "step")));
 }
 
 /// Of a body with parts that become code, though not all of it does.
 std::string strategy_of_regions(const Plan& plan, const Binding& binding, const BoundLoop& loop) {
   const std::string why = describe(plan, loop.node) + " " + loop.why_no_body;
-  std::size_t parts = 0, instructions = 0;
+  std::int64_t parts = 0, instructions = 0;
   std::string target;
   for (const std::uint32_t index : loop.regions) {
     const BoundRegion& region = binding.regions[index];
@@ -77,10 +78,12 @@ std::string strategy_of_regions(const Plan& plan, const Binding& binding, const 
     instructions += region.last - region.first;
   }
   if (parts == 0)
-    return fmt::format("{}; {}; parts of it are compiled after {} steps", loop.notes.strategy, why,
-                       loop.steps_to_compile);
-  return fmt::format("compiled in parts: {} of {} of {} instructions, {}; not as a whole: {}",
-                     parts, instructions, loop.exit - 1 - loop.body, target, why);
+    return fmt::format("{}; {}; parts of it are compiled after {}", loop.notes.strategy, why,
+                       counted(loop.steps_to_compile, "step"));
+  return fmt::format(
+      "compiled in parts: {} of code, with {} of the body's {} instructions, {}; not as a whole: "
+      "{}",
+      counted(parts, "piece"), instructions, loop.exit - 1 - loop.body, target, why);
 }
 
 std::string strategy_of(const Binding& binding, const BoundLoop& loop) {

@@ -13,6 +13,10 @@ std::string describe(const Plan& plan, ir::NodeId node) {
   return node.valid() ? plan.module.describe(node) : std::string("the model");
 }
 
+std::string counted(std::int64_t count, std::string_view one) {
+  return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
+}
+
 std::string describe_scanned(const ir::Module& module, ir::NodeId loop, std::size_t i) {
   const ir::Node& node = module.node(loop);
   const ir::LoopPorts& ports = *node.loop;

@@ -98,6 +98,8 @@ std::vector<std::string> describe_states(const Binding& binding, const BoundLoop
 
 /// The user's node in the words of messages.
 std::string describe(const Plan& plan, ir::NodeId node);
+/// "1 node", "3 nodes".
+std::string counted(std::int64_t count, std::string_view one);
 /// What a loop scans, by its place among the scanned values: its name, or that of its slices.
 std::string describe_scanned(const ir::Module& module, ir::NodeId loop, std::size_t i);
 /// What would help where a scanned value has fewer slices than steps are to be taken, or more.

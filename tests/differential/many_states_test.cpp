@@ -104,7 +104,7 @@ TEST_F(ManyStates, FewAreOneFunctionAndManyLieInMemory) {
   for (const std::int64_t lanes : {1, 16, 64, 1000}) {
     const std::string text = strategy(100, lanes, 3, true);
     EXPECT_THAT(text, testing::StartsWith("compiled step by step: "));
-    EXPECT_THAT(text, HasSubstr("not one program over lanes: 100 states do not stay in"));
+    EXPECT_THAT(text, HasSubstr("not one program for each element: 100 states do not stay in"));
   }
 }
 

@@ -79,8 +79,8 @@ TEST_F(Explain, CodeOfABodyTellsWhatKeepsItFromOneProgram) {
   for (const bool always : {false, true})
     EXPECT_THAT(
         strategy(kSum, always ? 1000 : 100'000'000, always),
-        AllOf(StartsWith("compiled step by step: "), HasSubstr("; not one program over lanes: "),
-              HasSubstr("is not element-wise")));
+        AllOf(StartsWith("compiled step by step: "),
+              HasSubstr("; not one program for each element: "), HasSubstr("is not element-wise")));
 }
 
 // What is known of sizes becomes code around the node in the way, which is named.
@@ -94,7 +94,7 @@ TEST_F(Explain, PartsOfABodyTellWhatIsBetweenThem) {
       AllOf(StartsWith("stepped: "), HasSubstr("holds node 'find', whose sizes depend on data"),
             HasSubstr("; parts of it are compiled after ")));
   EXPECT_THAT(strategy(body, 1000, true),
-              AllOf(StartsWith("compiled in parts: 2 of "),
+              AllOf(StartsWith("compiled in parts: 2 pieces of code, with "),
                     HasSubstr("holds node 'find', whose sizes depend on data")));
 }
 
