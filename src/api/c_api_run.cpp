@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "api/c_api.h"
+#include "api/impl.h"
 
 namespace scanloom::c_api {
 namespace {
@@ -90,7 +91,8 @@ Expected<std::vector<size_t>> wanted_outputs(const Call& call, const Session& se
   for (size_t i = 0; i < call.output_count; ++i) {
     const auto found = std::ranges::find(outputs, call.output_names[i], &ValueInfo::name);
     if (found == outputs.end())
-      return fail(Code::invalid_argument, "the model has no output '{}'", call.output_names[i]);
+      return fail(Code::invalid_argument, "the model has no output '{}'", call.output_names[i])
+          .note("its outputs are: " + names_of(outputs));
     wanted.push_back(static_cast<size_t>(found - outputs.begin()));
   }
   return wanted;

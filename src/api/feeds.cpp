@@ -65,6 +65,12 @@ Expected<tensor::BoxRef> to_box(const View& view, const tensor::Type& type, std:
   return sequence;
 }
 
+std::string names_of(std::span<const ValueInfo> infos) {
+  std::string names;
+  for (const ValueInfo& info : infos) names += (names.empty() ? "" : ", ") + info.name;
+  return names;
+}
+
 std::size_t find_by_name(std::span<const ValueInfo> infos, std::string_view name) {
   for (std::size_t i = 0; i < infos.size(); ++i)
     if (infos[i].name == name) return i;
@@ -77,13 +83,9 @@ Expected<Arranged> Session::Impl::arrange(std::span<const Feed> feeds) const {
   std::vector<const Feed*> by_input(inputs.size(), nullptr);
   for (const Feed& feed : feeds) {
     const std::size_t found = find_by_name(inputs, feed.name);
-    if (found == inputs.size()) {
-      std::string names;
-      for (const ValueInfo& input : std::span(inputs).first(own_inputs))
-        names += (names.empty() ? "" : ", ") + input.name;
+    if (found == inputs.size())
       return fail(Code::invalid_argument, "the model has no input '{}'", feed.name)
-          .note("its inputs are: " + names);
-    }
+          .note("its inputs are: " + names_of(std::span(inputs).first(own_inputs)));
     const Feed*& slot = by_input[found];
     if (slot != nullptr)
       return fail(Code::invalid_argument, "input '{}' is fed twice", inputs[found].name);

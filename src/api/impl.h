@@ -54,6 +54,8 @@ struct Loaded {
 
 /// By name or else by alias; the size of `infos` where there is none.
 std::size_t find_by_name(std::span<const ValueInfo> infos, std::string_view name);
+/// "x, h0".
+std::string names_of(std::span<const ValueInfo> infos);
 
 /// The bytes of a model, which `owner` keeps alive, and the folder of its external data and its own
 /// path, empty where it comes from no file.

@@ -134,7 +134,8 @@ Expected<Results> Session::Impl::run(std::span<const Feed> feeds, const RunOptio
   for (const std::string& name : wanted) {
     const std::size_t found = find_by_name(outputs, name);
     if (found == outputs.size())
-      return fail(Code::invalid_argument, "the model has no output '{}'", name);
+      return fail(Code::invalid_argument, "the model has no output '{}'", name)
+          .note("its outputs are: " + names_of(std::span(outputs).first(own_outputs)));
     indices.push_back(found);
   }
   if (wanted.empty())

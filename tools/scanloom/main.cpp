@@ -17,6 +17,7 @@ namespace {
 int refuse(const CLI::App& app, const CLI::ParseError& wrong) {
   std::string text = wrong.what();
   const std::vector<std::string> rest = app.remaining();
+  if (app.get_subcommands().empty() && rest.empty()) text = "no command is given";
   if (app.get_subcommands().empty() && !rest.empty())
     text = (rest[0].starts_with("-") ? "there is no option '" : "there is no command '") + rest[0] +
            "'";
