@@ -54,7 +54,7 @@ constexpr std::int64_t steps_worth_compiling(std::size_t instructions, double st
 inline constexpr double kNanosecondsPerCall = 20;
 inline constexpr double kNanosecondsPerElement = 0.5;
 /// Of f16 and bf16, which kernels widen and round besides: from additions to divisions, f16 takes
-/// 1.7 to 2.1 times as long as f32, bf16 three to four times.
+/// 1.6 to 2.1 times as long as f32, bf16 three to four times.
 inline constexpr double kNanosecondsPerHalf = 1;
 inline constexpr double kNanosecondsPerProduct = 0.0625;
 /// What calls take for an element, on average, where that share of them is of f16 or bf16.
