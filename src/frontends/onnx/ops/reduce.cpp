@@ -68,18 +68,11 @@ Expected<void> convert_reduce(NodeCtx& ctx) {
 }
 
 Expected<void> convert_arg_extreme(NodeCtx& ctx) {
-  SCANLOOM_TRY(ValueId x, ctx.in(0));
+  SCANLOOM_TRY(const ValueId x, ctx.in(0));
   SCANLOOM_TRY(const std::int64_t axis, ctx.integer("axis", 0));
   SCANLOOM_TRY(const std::int64_t keep, ctx.integer("keepdims", 1));
   SCANLOOM_TRY(const std::int64_t last, ctx.integer("select_last_index", 0));
-  // The first NaN is the least as well, as in numpy, by which the format shows what its operators
-  // compute; for argmin it is the greatest.
-  const bool is_least = ctx.op_type() == "ArgMin";
-  const bool mirrored = is_least && is_real(ctx.type(x).dtype);
-  if (mirrored) {
-    SCANLOOM_TRY(x, ctx.builder().op(ops::neg_op, {x}));
-  }
-  const ir::OpDef& op = is_least && !mirrored ? ops::argmin_op : ops::argmax_op;
+  const ir::OpDef& op = ctx.op_type() == "ArgMax" ? ops::argmax_op : ops::argmin_op;
   return ctx.emit(op, {x},
                   {{"axis", axis}, {"keepdims", keep != 0}, {"select_last_index", last != 0}});
 }
