@@ -307,7 +307,9 @@ class BodyEmitter : BodyBuilder {
     if (own_slots_)
       for (const std::int32_t moved : slots_moved_) give_back(moved);
     for (const std::int32_t call : nest.calls) emit_call(call);
-    builder_.CreateBr(after);
+    // One of them has failed. No way leads on, so what the nest leaves in registers is known
+    // behind.
+    fail_with(nest.calls.back());
     builder_.SetInsertPoint(after);
   }
 

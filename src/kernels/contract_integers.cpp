@@ -174,14 +174,14 @@ Status run(const Call& call) noexcept {
 
 // Forms of packed constants, beside the sizes of elements that contract packs as they are.
 constexpr std::int64_t kWideForm = 32, kPairForm = 16;
-// Beside these: whether 16 bits hold a constant.
-constexpr std::int64_t kFitsForm = 1;
+// Whether 16 bits hold a constant: kept beside them, of no instruction set.
+constexpr std::int64_t kNoIsa = -1, kFitsForm = 1;
 
 /// Looked at once for all bindings that read the constant in that way.
 bool constant_b_fits(const PrepareCtx& ctx, const IntegerPlan& plan) {
   const void* const constant = ctx.constants[static_cast<std::size_t>(1 - plan.wide.a_input)];
   const Schedule<std::int32_t>& wide = plan.wide;
-  std::vector<std::int64_t> layout{kFitsForm, wide.k, wide.n, wide.b_step, wide.b_column};
+  std::vector<std::int64_t> layout{kNoIsa, kFitsForm, wide.k, wide.n, wide.b_step, wide.b_column};
   for (const OuterAxis& axis : axes_of_b(wide.depth, wide.outer))
     layout.insert(layout.end(), {axis.size, axis.b});
   const auto look = [&]() -> std::shared_ptr<const void> {

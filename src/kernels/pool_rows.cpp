@@ -3,7 +3,8 @@
 // neighbouring windows is a vector of neighbours, and all taps are folded in registers. Padding is
 // the fold's neutral element, of which no bit is seen: no maximum is less, and no sum that began
 // with 0 is -0. Where that saves work, a kept row holds the maxima along it, from left to right, so
-// that the first of equal elements still wins. Halves are pooled as f32, as the operators do.
+// that the first of equal elements still wins. Halves are pooled as f32, as the operators do, which
+// makes signalling NaN quiet.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -249,15 +250,16 @@ template <class T>
 Status run(const Call& call) noexcept {
   const Schedule<T>& plan = *static_cast<const Schedule<T>*>(call.prepared);
   const std::int64_t tasks = plan.tasks();
+  const std::int64_t slots = call.max_threads > 1 ? plan.slots : 1;
   const auto work_of = [&](std::int64_t slot) {
     Worker<T> worker(plan, call, slot);
-    for (std::int64_t task = slot; task < tasks && !call.stop_requested(); task += plan.slots)
+    for (std::int64_t task = slot; task < tasks && !call.stop_requested(); task += slots)
       worker.run(task);
   };
-  if (call.max_threads > 1 && plan.slots > 1)
-    parallel_for(plan.slots, call.max_threads, work_of);
+  if (slots > 1)
+    parallel_for(slots, call.max_threads, work_of);
   else
-    for (std::int64_t slot = 0; slot < plan.slots; ++slot) work_of(slot);
+    work_of(0);
   return call.ok_or_stopped();
 }
 

@@ -78,14 +78,10 @@ class BodyMaker {
 
   Expected<void> add_statements(std::uint32_t first, std::uint32_t last, const IsBuffer& is_buffer,
                                 const std::vector<Use>& read_later, Body& body) {
-    std::vector<Part> parts;
-    add_range(first, last, false, parts);
-    std::vector<Part> given;
-    if (has_pieces(parts)) given = parts;
-    std::vector<Part> fused = joined(std::move(parts), is_buffer, read_later);
-    if (!given.empty() && emitted_of(fused) > kMaxEmittedToSplit) {
-      for (Part& part : given) part.whole.reset();
-      fused = joined(std::move(given), is_buffer, read_later);
+    std::vector<Part> fused = as_nests(first, last, is_buffer, read_later);
+    if (takes_indices_ && emitted_of(fused) > kMaxEmittedOfBody) {
+      takes_indices_ = false;
+      fused = as_nests(first, last, is_buffer, read_later);
     }
     keep_local(fused, is_buffer, read_later, body.source);
     for (Part& part : fused)
@@ -99,6 +95,20 @@ class BodyMaker {
       return fail(Code::unsupported, "{} takes {} operations of machine code, {} are the most",
                   describe(plan_, loop_.node), emitted, kMaxEmittedOfBody);
     return {};
+  }
+
+  /// Instructions [first, last) as few parts. Nests are not read in pieces where code would take
+  /// too much for that.
+  std::vector<Part> as_nests(std::uint32_t first, std::uint32_t last, const IsBuffer& is_buffer,
+                             const std::vector<Use>& read_later) {
+    std::vector<Part> parts;
+    add_range(first, last, false, parts);
+    std::vector<Part> given;
+    if (has_pieces(parts)) given = parts;
+    std::vector<Part> fused = joined(std::move(parts), is_buffer, read_later);
+    if (given.empty() || emitted_of(fused) <= kMaxEmittedToSplit) return fused;
+    for (Part& part : given) part.whole.reset();
+    return joined(std::move(given), is_buffer, read_later);
   }
 
   static bool has_pieces(const std::vector<Part>& parts) {
@@ -176,7 +186,8 @@ class BodyMaker {
         parts.push_back(part_of_pick(view, index, *std::move(picked)));
         return;
       }
-      if (nests.empty()) nests = indexed_nests(view, static_cast<std::int32_t>(index));
+      if (nests.empty() && takes_indices_)
+        nests = indexed_nests(view, static_cast<std::int32_t>(index));
     }
     const bool taken = !nests.empty() && std::ranges::all_of(nests, [&](const Nest& nest) {
       return is_small(nest) && is_supported(nest);
@@ -382,6 +393,9 @@ class BodyMaker {
   const Plan& plan_;
   const Binding& binding_;
   const BoundLoop& loop_;
+  /// Gathers and scatters by many indices are nests: long code, for each lane is an access of its
+  /// own.
+  bool takes_indices_ = true;
 };
 
 }  // namespace

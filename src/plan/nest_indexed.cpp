@@ -170,23 +170,26 @@ std::vector<Nest> scattered_tuples(const CallView& call) {
   return scattered(call, axes, tuple_of(call, to, call.output().dtype, 0), 0);
 }
 
-std::vector<Nest> nests_by_operator(const CallView& call) {
-  const ir::OpDef* const op = call.node().op;
-  if (op == &ops::gather_op) return gathered(call);
-  if (op == &ops::gather_elements_op) return gathered_elements(call);
-  if (op == &ops::gather_nd_op) return gathered_tuples(call);
-  if (op == &ops::scatter_elements_op) return scattered_elements(call);
-  if (op == &ops::scatter_nd_op) return scattered_tuples(call);
-  return {};
+using NestsOf = std::vector<Nest> (*)(const CallView&);
+
+/// All operands of these are there. nullptr: another operator.
+NestsOf nests_by_operator(const ir::OpDef* op) {
+  if (op == &ops::gather_op) return gathered;
+  if (op == &ops::gather_elements_op) return gathered_elements;
+  if (op == &ops::gather_nd_op) return gathered_tuples;
+  if (op == &ops::scatter_elements_op) return scattered_elements;
+  if (op == &ops::scatter_nd_op) return scattered_tuples;
+  return nullptr;
 }
 
 }  // namespace
 
 std::vector<Nest> indexed_nests(const CallView& call, std::int32_t index) {
-  if (call.is_copy()) return {};
+  const NestsOf nests_of_call = nests_by_operator(call.node().op);
+  if (nests_of_call == nullptr || call.is_copy()) return {};
   for (std::size_t i = 0; i < call.inputs(); ++i)
     if (call.layout(call.spot(i)).dims.elements() == 0) return {};
-  std::vector<Nest> nests = nests_by_operator(call);
+  std::vector<Nest> nests = nests_of_call(call);
   if (!nests.empty()) nests.back().calls = {index};
   return nests;
 }

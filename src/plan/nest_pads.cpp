@@ -30,15 +30,6 @@ std::int64_t bytes_of(DType dtype, std::int64_t elements) {
   return elements * static_cast<std::int64_t>(dtype_bytes(dtype));
 }
 
-/// The operand of the node, which may be absent; nullptr then.
-const Spot* operand(const CallView& call, std::size_t input) {
-  const ir::Node& node = call.node();
-  if (input >= node.inputs.size() || !node.inputs[input].valid()) return nullptr;
-  return &call.spot(static_cast<std::size_t>(
-      std::count_if(node.inputs.begin(), node.inputs.begin() + static_cast<std::ptrdiff_t>(input),
-                    [](ir::ValueId id) { return id.valid(); })));
-}
-
 std::int64_t number_at(const CallView& call, const Spot& spot, std::int64_t i) {
   const Layout& layout = call.layout(spot);
   const std::int64_t at = layout.dims.rank() == 0 ? 0 : i * layout.strides[0];
@@ -55,14 +46,15 @@ std::int64_t number_at(const CallView& call, const Spot& spot, std::int64_t i) {
 
 /// Elements in front of the first one, by axis; none where only the run knows.
 std::optional<std::vector<std::int64_t>> begins_of(const CallView& call, int rank) {
-  const Spot *const pads = operand(call, kPads), *const axes = operand(call, kAxes);
+  const Spot *const pads = &call.spot(kPads), *const axes = call.optional_input(kAxes);
   if (call.constant(*pads) == nullptr || (axes != nullptr && call.constant(*axes) == nullptr))
     return std::nullopt;
   std::vector<std::int64_t> begins(static_cast<std::size_t>(rank), 0);
   const std::int64_t count = call.layout(*pads).dims.elements() / 2;
   for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t axis = axes == nullptr ? i : number_at(call, *axes, i);
-    begins[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)] = number_at(call, *pads, i);
+    const auto axis = tensor::normalise_axis(axes == nullptr ? i : number_at(call, *axes, i), rank);
+    if (!axis) return std::nullopt;
+    begins[static_cast<std::size_t>(*axis)] = number_at(call, *pads, i);
   }
   return begins;
 }
@@ -125,7 +117,7 @@ class PadNests {
   }
 
   [[nodiscard]] Nest filled(std::vector<std::int64_t> sizes, NestOperand to) const {
-    const Spot* const value = operand(call_, kValue);
+    const Spot* const value = call_.optional_input(kValue);
     std::uint64_t bits = 0;
     if (value != nullptr && call_.constant(*value) == nullptr) {
       NestOperand from = first_element(*value);

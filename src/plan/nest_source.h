@@ -21,9 +21,14 @@ class CallView {
   [[nodiscard]] bool is_copy() const { return call_.is_copy; }
   [[nodiscard]] std::size_t inputs() const { return call_.inputs; }
   [[nodiscard]] std::size_t outputs() const { return call_.outputs; }
-  /// The i-th operand that is there; outputs follow the inputs.
+  /// Operand i of the node, which may be absent (of an element program: the i-th that is there);
+  /// outputs follow the inputs.
   [[nodiscard]] const Spot& spot(std::size_t i) const {
     return binding_.operands[call_.first_operand + i];
+  }
+  /// An input that may be absent; nullptr then. Not of element programs.
+  [[nodiscard]] const Spot* optional_input(std::size_t i) const {
+    return i < inputs() && spot(i).present() ? &spot(i) : nullptr;
   }
   [[nodiscard]] const Spot& output() const { return spot(inputs()); }
   [[nodiscard]] const Layout& layout(const Spot& spot) const {
