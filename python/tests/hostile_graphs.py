@@ -311,13 +311,14 @@ def structure() -> list[Hostile]:
         model.graph.output[0].name = ""
 
     return [
-        changed("input_twice", twice_input, "input 1 'x'", "taken"),
+        changed("input_twice", twice_input, "input 1 'x'", "has the name of graph input 0"),
         changed("input_without_name", nameless_input, "input 0", "no name"),
         changed("input_without_type", untyped_input, "input 0 'x'", "type"),
         changed("input_is_a_map", map_input, "input 0 'x'", codes=(MODEL, UNSUPPORTED)),
-        changed("initialiser_twice", twice_initialiser, "'w'", "taken"),
+        changed("initialiser_twice", twice_initialiser, "'w'", "has the name of"),
         changed("initialiser_without_name", nameless_initialiser, "initialiser", "no name"),
-        changed("initialiser_is_made_too", initialiser_is_made, "node 'minus'", "'y'", "already"),
+        changed("initialiser_is_made_too", initialiser_is_made, "node 'minus'", "'y'",
+                "has the name of"),
         changed("declared_size_huge", huge_size, "node 'minus'", str(HUGE), "2^40"),
         changed("no_graph", no_graph, "no graph"),
         changed("domain_not_imported", no_opset_of_domain, "Neg", codes=(MODEL, UNSUPPORTED)),

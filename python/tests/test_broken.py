@@ -217,7 +217,7 @@ def broken_graphs() -> list[Broken]:
             "name_made_twice",
             "g (float[2] a) => (float[2] y) { [one] y = Neg(a) [two] y = Abs(a) }",
             "node 'two' (Abs-13)",
-            "output 'y'",
+            "output 0 'y' has the name of output 0 of node 'one' (Neg-13)",
         ),
         at_load(
             "output_of_nothing", "g (float[2] a) => (float[2] z) { y = Neg(a) }", "output 0 'z'"

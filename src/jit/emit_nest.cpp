@@ -218,7 +218,8 @@ class NestEmitter {
         Value const position = positions->getType()->isVectorTy()
                                    ? builder_.CreateExtractElement(positions, i)
                                    : positions;
-        at = add_bytes(builder_, at, builder_.CreateMul(position, number(bytes)));
+        at = add_bytes(builder_, at,
+                       builder_.CreateMul(position, number_of(builder_, target_.numbers, bytes)));
       }
       lanes.push_back(at);
     }

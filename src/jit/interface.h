@@ -92,7 +92,7 @@ struct NestIndex {
   std::int64_t offset = 0;
   std::vector<std::int64_t> strides = {};  ///< may be told
   std::int64_t size = 0;                   ///< may be told; 1 at least
-  std::int64_t bytes = 0;                  ///< from one element of that axis to the next
+  std::int64_t bytes = 0;  ///< from one element of that axis to the next; may be told
   friend bool operator==(const NestIndex&, const NestIndex&) = default;
 };
 
@@ -211,8 +211,8 @@ struct InnerLoop {
 /// nest writes, and the reads behind the first.
 struct Pick {
   NestOperand index;
-  std::int64_t size = 0;  ///< of the axis; may be told
-  std::int64_t bytes = 0;
+  std::int64_t size = 0;   ///< of the axis; may be told
+  std::int64_t bytes = 0;  ///< from one element of that axis to the next; may be told
   bool into = false;
   friend bool operator==(const Pick&, const Pick&) = default;
 };

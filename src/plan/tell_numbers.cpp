@@ -50,11 +50,9 @@ class Teller {
       for (NestOperand& write : statement.nest.writes) tell_strides(write);
       for (jit::Fold& fold : statement.nest.folds)
         for (NestOperand& read : fold.reads) tell_strides(read);
-      for_indices(statement.nest, [&](jit::NestIndex& index) {
-        tell_strides(index);
-        add(index.size);
-      });
-      if (statement.kind == Statement::Kind::pick) add(statement.pick.size);
+      for (auto* operands : {&statement.nest.reads, &statement.nest.writes})
+        for (NestOperand& operand : *operands) tell_indices(operand);
+      if (statement.kind == Statement::Kind::pick) tell_pick(statement);
       if (statement.kind == Statement::Kind::loop) tell_loop(statement.loop);
       tell(statement.inner);
       tell(statement.otherwise);
@@ -67,10 +65,30 @@ class Teller {
     if (extent == extents_.end()) return;
     for (std::int64_t& stride : operand.strides) {
       if (std::abs(stride) < extent->second || stride == 0 || stride == 1) continue;
-      const auto [known, is_new] = strides_.try_emplace({operand.slot, stride});
-      if (is_new) known->second = added(stride);
-      stride = known->second;
+      stride = told_once(operand.slot, stride);
     }
+  }
+
+  void tell_indices(NestOperand& operand) {
+    for (jit::NestIndex& index : operand.indices) {
+      tell_strides(index);
+      tell_move(operand, index.bytes);
+      add(index.size);
+    }
+  }
+  void tell_pick(Statement& statement) {
+    tell_move(statement.pick.into ? statement.nest.writes[0] : statement.nest.reads[0],
+              statement.pick.bytes);
+    add(statement.pick.size);
+  }
+
+  /// By how many bytes an index moves the operand: told where a stride would be.
+  void tell_move(const NestOperand& operand, std::int64_t& bytes) {
+    const auto extent = extents_.find(operand.slot);
+    const auto element = static_cast<std::int64_t>(dtype_bytes(operand.dtype));
+    if (extent != extents_.end() && std::abs(bytes) >= extent->second * element &&
+        std::abs(bytes) > element)
+      bytes = told_once(operand.slot, bytes);
   }
 
   void tell_loop(jit::InnerLoop& loop) {
@@ -82,6 +100,12 @@ class Teller {
     for (auto* sets : {&loop.before, &loop.skipped})
       for (jit::SlotSet& set : *sets)
         if (set.offset != 0) add(set.offset);
+  }
+
+  std::int64_t told_once(SlotId slot, std::int64_t number) {
+    const auto [known, is_new] = strides_.try_emplace({slot, number});
+    if (is_new) known->second = added(number);
+    return known->second;
   }
 
   void add(std::int64_t& number) { number = added(number); }

@@ -123,6 +123,28 @@ TEST_F(SharedCode, OfABodyOverSequencesOneAfterTheOther) {
   EXPECT_EQ(codes_of(kText, feeds, "compiled step by step"), 1);
 }
 
+// Rows that an index picks of a slice lie as far apart as all steps' rows.
+TEST_F(SharedCode, OfABodyThatGathersAcrossTheSteps) {
+  constexpr const char* kText = R"(module "across" {
+  graph(%0 "x": f32[5,T,4], %1 "h0": f32[4], %2 "at": i64[3]) {
+    %3 = loop captured(%2) carried(%1) scanned(%0 axis 1) fixed : f32[4] {
+      body(%4: i64[3], %5: f32[4], %6: f32[5,4]) {
+        %7 = gather(%6, %4) {axis = 0} : f32[3,4]
+        %8 = reduce(%7) {axes = [0], keepdims = 0, kind = "sum"} : f32[4]
+        %9 = softmax(%8) {axis = 0} : f32[4]
+        %10 = add(%9, %5) : f32[4]
+        yield %10
+      }
+    }
+    yield %3 "h"
+  }
+}
+)";
+  const auto feeds = with_steps({100, 101, 200, 1000},
+                                [](std::int64_t steps) { return Shape{5, steps, 4}; }, {{4}, {3}});
+  EXPECT_EQ(codes_of(kText, feeds, "compiled step by step"), 1);
+}
+
 TEST_F(SharedCode, OfALoopFunction) {
   constexpr const char* kText = R"(module "average" {
   graph(%0 "x": f32[T,7], %1 "s0": f32[7]) {
