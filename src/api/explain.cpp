@@ -191,7 +191,10 @@ std::string Session::explain() const {
           text += row("cost", cost_text(*entry, i));
           known = true;
         }
-      if (!known) text += row("strategy", "chosen when the sizes of the inputs are known");
+      if (!known)
+        text += row("strategy", impl_->options.execution == Execution::interpreted
+                                    ? "interpreted: node by node with the reference kernels"
+                                    : "chosen when the sizes of the inputs are known");
     }
   if (text.empty()) text = "no loops are left after optimization\n";
   for (const auto& entry : bound) text += memory_text(*entry->binding);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "plan/plan.h"
+
 namespace scanloom::runtime {
 
 std::int64_t default_max_memory() {
@@ -41,7 +43,9 @@ Expected<void> Watch::look(std::int64_t step, const LoopProgress& outermost, Pac
 }
 
 Expected<void> Watch::look_at(Clock::time_point now, std::int64_t step) const {
-  const auto when = [&] { return step < 0 ? "" : fmt::format(" after {} steps", step); };
+  const auto when = [&] {
+    return step < 0 ? "" : fmt::format(" after {}", plan::counted(step, "step"));
+  };
   if (limits_.cancelled && limits_.cancelled())
     return fail(Code::cancelled, "the run was cancelled{}", when());
   const double elapsed = std::chrono::duration<double>(now - start_).count();
