@@ -23,14 +23,11 @@ struct Axis {
 
 NestIndex index_of(const Spot& spot, std::int64_t elements_on, const Layout& picked, DType dtype,
                    int axis) {
-  const auto bytes = [](DType of, std::int64_t elements) {
-    return elements * static_cast<std::int64_t>(dtype_bytes(of));
-  };
   return {.slot = spot.slot,
           .dtype = spot.dtype,
-          .offset = spot.offset + bytes(spot.dtype, elements_on),
+          .offset = spot.offset + bytes_of(spot.dtype, elements_on),
           .size = picked.dims[axis],
-          .bytes = bytes(dtype, picked.strides[axis])};
+          .bytes = bytes_of(dtype, picked.strides[axis])};
 }
 
 /// A copy along the axes, of which `indices` move what is read or, `into`, what is written.

@@ -26,10 +26,6 @@ struct Run {
 };
 using Runs = std::vector<Run>;
 
-std::int64_t bytes_of(DType dtype, std::int64_t elements) {
-  return elements * static_cast<std::int64_t>(dtype_bytes(dtype));
-}
-
 std::int64_t number_at(const CallView& call, const Spot& spot, std::int64_t i) {
   const Layout& layout = call.layout(spot);
   const std::int64_t at = layout.dims.rank() == 0 ? 0 : i * layout.strides[0];

@@ -90,11 +90,6 @@ std::vector<Nest> pointwise_nests(const CallView& call) {
   return {std::move(nest)};
 }
 
-/// The bytes that `elements` elements take.
-std::int64_t bytes_of(DType dtype, std::int64_t elements) {
-  return elements * static_cast<std::int64_t>(dtype_bytes(dtype));
-}
-
 /// A copy of `from`, given its place and strides, to the part of the result that begins at `first`
 /// on `axis`.
 Nest part_of_result(const CallView& call, NestOperand from, const tensor::Shape& dims,

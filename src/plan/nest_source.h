@@ -76,6 +76,10 @@ std::optional<PickedNest> picked_nest(const CallView& call);
 /// Whether the call writes to a part of its first operand, which is its result, too.
 bool updates_in_place(const ir::OpDef* op, const Spot& from, const Spot& to);
 
+/// The bytes that `elements` elements take.
+inline std::int64_t bytes_of(DType dtype, std::int64_t elements) {
+  return elements * static_cast<std::int64_t>(dtype_bytes(dtype));
+}
 /// The element of the operand that lies first.
 jit::NestOperand first_element(const Spot& spot);
 /// A nest that gives what it reads.
