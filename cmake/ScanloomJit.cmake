@@ -13,6 +13,9 @@ target_include_directories(scanloom_jit SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
 target_compile_definitions(scanloom_jit PRIVATE ${LLVM_DEFINITIONS})
 # LLVM does the work, and is optimised already.
 target_compile_options(scanloom_jit PRIVATE -fno-rtti $<$<CONFIG:Release>:-O1>)
+if(SCANLOOM_SANITIZE MATCHES "undefined")
+  target_compile_options(scanloom_jit PRIVATE -fno-sanitize=alignment)  # as the layers of programs
+endif()
 target_link_libraries(scanloom_jit PRIVATE LLVM fmt::fmt Threads::Threads)
 target_link_directories(scanloom_jit PRIVATE ${LLVM_LIBRARY_DIRS})
 install(TARGETS scanloom_jit LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)

@@ -10,17 +10,21 @@ function(scanloom_precompile target group)
   endif()
 endfunction()
 
-# scanloom_layer(<folder> [INNER_LOOPS | ONCE] [USES <folders>] [LIBRARIES <targets>]): one object library
-# per folder of src/, which sees only the folders it uses. Sources are listed by the folder itself,
+# scanloom_layer(<folder> [INNER_LOOPS | ONCE] [JOINED] [USES <folders>] [LIBRARIES <targets>]): one
+# object library per folder of src/, which sees only the folders it uses. Sources are listed by the folder itself,
 # so that adding an operator, a pass or a kernel touches no build file.
 # INNER_LOOPS: most of a model's time passes there. Such layers are optimised further, and precompile
 # the headers of others; everything above ir precompiles ir's headers too. ONCE: it runs when a model
-# is loaded, and is compiled quickly.
+# is loaded, and is compiled quickly. JOINED: small sources, whose headers take longer than they do, are
+# compiled a few at a time (SCANLOOM_JOIN_SOURCES), so what is named in one is named in no other.
 function(scanloom_layer folder)
-  cmake_parse_arguments(LAYER "INNER_LOOPS;ONCE" "" "USES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(LAYER "INNER_LOOPS;ONCE;JOINED" "" "USES;LIBRARIES" ${ARGN})
   string(REPLACE "/" "_" name ${folder})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${folder}/*.cpp)
   add_library(scanloom_${name} OBJECT ${sources})
+  if(LAYER_JOINED AND SCANLOOM_JOIN_SOURCES)
+    set_target_properties(scanloom_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+  endif()
   target_include_directories(scanloom_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src
                                                      ${PROJECT_SOURCE_DIR}/include)
   target_compile_definitions(scanloom_${name} PRIVATE SCANLOOM_BUILDING=1)
@@ -28,11 +32,21 @@ function(scanloom_layer folder)
                                                 ${LAYER_LIBRARIES})
   set(headers <algorithm> <array> <cmath> <cstdint> <cstring> <functional> <map> <memory> <optional>
               <span> <string> <string_view> <unordered_map> <variant> <vector> <fmt/format.h>)
+  if(SCANLOOM_SANITIZE MATCHES "undefined" AND NOT LAYER_INNER_LOOPS AND NOT folder STREQUAL ops)
+    # Elements may lie at any address, the objects of programs do not.
+    target_compile_options(scanloom_${name} PRIVATE -fno-sanitize=alignment)
+  endif()
+  set(group_suffix "")
+  if(SCANLOOM_BUILD_FUZZERS AND folder MATCHES "^(base|tensor|ir|ops|frontends/.*)$")
+    # What a reader runs leads the fuzzer: tests/fuzz links these layers alone.
+    target_compile_options(scanloom_${name} PRIVATE -fsanitize=fuzzer-no-link)
+    set(group_suffix _fuzzed)
+  endif()
   if(LAYER_INNER_LOOPS)
-    scanloom_precompile(scanloom_${name} inner_loops ${headers})
+    scanloom_precompile(scanloom_${name} inner_loops${group_suffix} ${headers})
   else()
     target_compile_options(scanloom_${name} PRIVATE $<$<CONFIG:Release>:-O$<IF:$<BOOL:${LAYER_ONCE}>,1,2>>)
-    scanloom_precompile(scanloom_${name} programs ${headers}
+    scanloom_precompile(scanloom_${name} programs${group_suffix} ${headers}
       [["ir/infer.h"]] [["ir/module.h"]] [["ir/op_def.h"]] [["tensor/visit.h"]])
   endif()
   foreach(used IN LISTS LAYER_USES)

@@ -52,8 +52,11 @@ if(SCANLOOM_SANITIZE)
   add_compile_options(-fsanitize=${SCANLOOM_SANITIZE} -fno-omit-frame-pointer)
   if(SCANLOOM_SANITIZE MATCHES "undefined")
     # The plug-in is built without run-time types, as LLVM is, and compiled loops carry no mark of
-    # their type before their first instruction, so there is nothing to check there.
-    add_compile_options(-fno-sanitize=vptr $<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=function>)
+    # their type before their first instruction, so there is nothing to check there. Addresses that
+    # are null or beside an object are found by the other sanitizer; to ask at each access costs
+    # half as much compile time again.
+    add_compile_options(-fno-sanitize=vptr,null,object-size
+                        $<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=function>)
   endif()
   add_link_options(-fsanitize=${SCANLOOM_SANITIZE})
 endif()
@@ -61,7 +64,6 @@ if(SCANLOOM_BUILD_FUZZERS)
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     message(FATAL_ERROR "libFuzzer comes with Clang: cmake --preset asan-ubsan")
   endif()
-  add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 # Our own mistakes are checked everywhere but in an optimised build.
 add_compile_definitions($<$<NOT:$<CONFIG:Release>>:SCANLOOM_CHECKED=1>)
