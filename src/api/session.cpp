@@ -186,6 +186,8 @@ std::shared_ptr<Session::Impl> Session::Impl::of_module(ir::Module module,
   plan_options.always_compile = options.execution == Execution::compiled;
   if (options.execution == Execution::automatic || plan_options.always_compile)
     plan_options.compiler = jit_compiler(plan_options.why_no_compiler);
+  else if (options.execution == Execution::interpreted)
+    plan_options.why_no_compiler = "the interpreter is asked for";
   impl->plan = plan::make_plan(std::move(module), plan_options);
   return impl;
 }

@@ -104,7 +104,13 @@ std::string Module::describe_step(NodeId id, std::int64_t step) const {
 std::string Module::describe(ValueId id) const {
   if (id.valid() && id.index < values_.size() && !value(id).name.empty())
     return "'" + value(id).name + "'";
-  return "%" + (id.valid() ? std::to_string(id.index) : std::string("none"));
+  std::string text = "%" + (id.valid() ? std::to_string(id.index) : std::string("none"));
+  // Numbers of values are our own; who reads the message knows the nodes.
+  if (!id.valid() || id.index >= values_.size()) return text;
+  const NodeId producer = value(id).producer;
+  if (producer.valid() && producer.index < nodes_.size() && node(producer).place.valid())
+    text += " of " + describe(producer);
+  return text;
 }
 
 }  // namespace scanloom::ir

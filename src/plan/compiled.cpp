@@ -222,10 +222,15 @@ bool Binder::describe_reads(ir::NodeId id, BoundLoop& loop, jit::LoopSource& sou
   }
   if (Expected<void> scanned = bind_scanned(id, loop); !scanned)
     return why_not = scanned.error().text(), false;
-  for (const BoundScanned& port : loop.scanned) {
+  for (std::size_t i = 0; i < loop.scanned.size(); ++i) {
+    const BoundScanned& port = loop.scanned[i];
+    const auto slice = [&] {
+      return module_.describe(body.args[ports.captured + ports.carried + i]);
+    };
     if (port.argument.is_dynamic())
-      return why_not = "the size of a scanned input depends on data", false;
-    if (!lanes_of(port.argument)) return why_not = "a slice has no single stride", false;
+      return why_not = "the size of slice " + slice() + " depends on data", false;
+    if (!lanes_of(port.argument))
+      return why_not = "slice " + slice() + " has no single stride", false;
     source.scanned.push_back(*lanes_of(port.argument));
   }
   return true;
@@ -237,7 +242,8 @@ bool Binder::describe_rows(ir::NodeId id, const BoundLoop& loop, jit::LoopSource
   const ir::LoopPorts& ports = *node.loop;
   const ir::Region& body = module_.region(node.regions[0]);
   for (const ir::ValueId yield : body.yields)
-    if (!is_static(yield)) return why_not = "the size of a row depends on data", false;
+    if (!is_static(yield))
+      return why_not = "the size of " + module_.describe(yield) + " depends on data", false;
   for (std::size_t i = 0; i < ports.stacked.size(); ++i) {
     const ir::ValueId output = node.outputs[ports.carried + i];
     const tensor::Type& row = type(body.yields[ports.first_stacked_yield() + i]);
@@ -249,7 +255,8 @@ bool Binder::describe_rows(ir::NodeId id, const BoundLoop& loop, jit::LoopSource
     Layout rows{row.shape(), tensor::contiguous_strides(type(output).shape())};
     if (ports.stacked[i].insert) rows.strides.erase(static_cast<int>(ports.stacked[i].axis));
     const std::optional<std::int64_t> stride = lane_stride(rows);
-    if (!stride) return why_not = "a row has no single stride", false;
+    if (!stride)
+      return why_not = "the rows of " + module_.describe(output) + " have no single stride", false;
     // Lanes of rows that no step makes need not lie apart.
     if (*stride == 0 && rows.dims.elements() > 1) return why_not = "it takes no step", false;
     source.stacked.push_back({row.dtype, rows.dims.elements() == 1 ? 0 : *stride});

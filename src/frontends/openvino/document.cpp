@@ -18,7 +18,9 @@ constexpr std::int64_t kOldestVersion = 10, kNewestVersion = 11;
 /// Of a name or an attribute in messages.
 constexpr std::size_t kShownBytes = 200;
 
-std::string shown_text(std::string_view text) { return shortened(to_valid_utf8(text), kShownBytes); }
+std::string shown_text(std::string_view text) {
+  return shortened(to_valid_utf8(text), kShownBytes);
+}
 
 Expected<std::int64_t> integer_in(std::string_view text, std::string_view what) {
   const std::string_view digits = trimmed(text);
@@ -204,7 +206,8 @@ bool looks_like_xml(std::string_view bytes) {
 
 std::string describe(const Layer& layer) {
   if (layer.name.empty()) return fmt::format("layer {} ({})", layer.id, shown_text(layer.type));
-  return fmt::format("layer {} '{}' ({})", layer.id, shown_text(layer.name), shown_text(layer.type));
+  return fmt::format("layer {} '{}' ({})", layer.id, shown_text(layer.name),
+                     shown_text(layer.type));
 }
 
 Expected<Document> parse_document(std::string_view bytes) {

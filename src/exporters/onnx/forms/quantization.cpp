@@ -36,7 +36,8 @@ void dequantize_linear(NodeEmitter& node) {
 void quantize_linear(NodeEmitter& node) {
   node.need_opset(opset_of(node.out_type().dtype));
   if (is_half(node.dtype())) node.need_opset(19);
-  if (node.dtype() == DType::f64 || node.dtype(kScaleInput) == DType::f64) return node.refuse("of f64");
+  if (node.dtype() == DType::f64 || node.dtype(kScaleInput) == DType::f64)
+    return node.refuse("of f64");
   const bool mixes = node.dtype() != node.dtype(kScaleInput) && node.dtype() != DType::i32;
   if (mixes) node.need_opset(23);
   if (!node.has(kZero) && node.out_type().dtype != DType::u8)

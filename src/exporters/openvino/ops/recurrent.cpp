@@ -15,8 +15,6 @@ using tensor::Tensor;
 
 namespace {
 
-enum : std::size_t { kX, kW, kR, kB, kLengths, kInitialH, kInitialC, kPeepholes };
-
 /// One kind of layer: its gates, in the order of the IR by their places in the operator's.
 struct Kind {
   const char* type;

@@ -17,7 +17,6 @@ using tensor::Type;
 
 namespace {
 
-enum : std::size_t { kX, kW, kR, kB, kLengths, kInitialH, kInitialC, kPeepholes };
 constexpr std::size_t kReset = 2;  // of the results of gru
 
 /// Formulas of elements of one type.

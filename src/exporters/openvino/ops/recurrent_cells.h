@@ -3,12 +3,16 @@
 // result.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "exporters/openvino/node_writer.h"
 #include "ops/recurrent_activations.h"
 
 namespace scanloom::exporters::openvino {
+
+/// The inputs of lstm, gru and rnn.
+enum CellInput : std::size_t { kX, kW, kR, kB, kLengths, kInitialH, kInitialC, kPeepholes };
 
 enum class Cell : std::uint8_t { rnn, gru, lstm };
 
