@@ -10,21 +10,17 @@ function(scanloom_precompile target group)
   endif()
 endfunction()
 
-# scanloom_layer(<folder> [INNER_LOOPS | ONCE] [JOINED] [USES <folders>] [LIBRARIES <targets>]): one
+# scanloom_layer(<folder> [INNER_LOOPS | ONCE] [USES <folders>] [LIBRARIES <targets>]): one
 # object library per folder of src/, which sees only the folders it uses. Sources are listed by the folder itself,
 # so that adding an operator, a pass or a kernel touches no build file.
 # INNER_LOOPS: most of a model's time passes there. Such layers are optimised further, and precompile
 # the headers of others; everything above ir precompiles ir's headers too. ONCE: it runs when a model
-# is loaded, and is compiled quickly. JOINED: small sources, whose headers take longer than they do, are
-# compiled a few at a time (SCANLOOM_JOIN_SOURCES), so what is named in one is named in no other.
+# is loaded, and is compiled quickly.
 function(scanloom_layer folder)
-  cmake_parse_arguments(LAYER "INNER_LOOPS;ONCE;JOINED" "" "USES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(LAYER "INNER_LOOPS;ONCE" "" "USES;LIBRARIES" ${ARGN})
   string(REPLACE "/" "_" name ${folder})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${folder}/*.cpp)
   add_library(scanloom_${name} OBJECT ${sources})
-  if(LAYER_JOINED AND SCANLOOM_JOIN_SOURCES)
-    set_target_properties(scanloom_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
-  endif()
   target_include_directories(scanloom_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src
                                                      ${PROJECT_SOURCE_DIR}/include)
   target_compile_definitions(scanloom_${name} PRIVATE SCANLOOM_BUILDING=1)
