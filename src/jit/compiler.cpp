@@ -152,8 +152,11 @@ Expected<void> check_statements(const std::vector<Statement>& statements, int le
   if (levels < 0 && !statements.empty())
     return fail(Code::internal, "blocks of a body lie more than {} deep", kMaxStatementDepth);
   for (const Statement& statement : statements) {
-    SCANLOOM_CHECK_OK(check_supported(statement.nest.program));
-    for (const Fold& fold : statement.nest.folds) SCANLOOM_CHECK_OK(check_supported(fold.program));
+    Expected<void> supported;
+    for_programs(statement.nest, [&](const tensor::ScalarProgram& program) {
+      if (supported) supported = check_supported(program);
+    });
+    if (!supported) return supported;
     SCANLOOM_CHECK_OK(check_statements(statement.inner, levels - 1));
     SCANLOOM_CHECK_OK(check_statements(statement.otherwise, levels - 1));
   }
@@ -162,8 +165,8 @@ Expected<void> check_statements(const std::vector<Statement>& statements, int le
 
 void add_programs(const std::vector<Statement>& statements, Programs& programs) {
   for (const Statement& statement : statements) {
-    programs.push_back(&statement.nest.program);
-    for (const Fold& fold : statement.nest.folds) programs.push_back(&fold.program);
+    for_programs(statement.nest,
+                 [&](const tensor::ScalarProgram& program) { programs.push_back(&program); });
     add_programs(statement.inner, programs);
     add_programs(statement.otherwise, programs);
   }

@@ -161,76 +161,101 @@ class NestEmitter {
       target_.known.forget(operand.slot);
   }
 
-  // What indices point to: lane by lane, since machines that gather do so no faster, and in order,
-  // since several may point to the same.
+  // What indices point to. Where they are the same for all lanes, these are neighbours of each
+  // other. Otherwise lane by lane, since machines that gather do so no faster, and in order, since
+  // several may point to the same.
 
   Value load_picked(const NestOperand& operand, Value base, std::span<const Value> index,
                     unsigned width) {
-    const std::vector<Value> lanes = picked_lanes(operand, base, index, width);
-    if (width == 1 || lanes.size() == 1) {
-      Value const one = load_lanes(builder_, operand.dtype, lanes[0], 0, 1);
-      return width == 1 ? one : builder_.CreateVectorSplat(width, one);
-    }
+    const Moves moves = moves_of(operand, index, width);
+    Value const first = address(operand, base, index);
+    if (are_shared(moves))
+      return load_lanes(builder_, operand.dtype, moved(first, moves),
+                        {target_.numbers, lane_stride(operand)}, width);
     // Bytes are joined before they become booleans.
     const DType loaded = operand.dtype == DType::boolean ? DType::u8 : operand.dtype;
     Value value = llvm::PoisonValue::get(memory_type(builder_.getContext(), loaded, width));
     for (unsigned i = 0; i < width; ++i)
-      value = builder_.CreateInsertElement(value, load_lanes(builder_, loaded, lanes[i], 0, 1), i);
+      value = builder_.CreateInsertElement(
+          value, load_lanes(builder_, loaded, picked_lane(operand, first, moves, i), 0, 1), i);
     if (loaded == operand.dtype) return value;
     return builder_.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType()));
   }
 
   void store_picked(const NestOperand& operand, Value base, std::span<const Value> index,
                     Value value, unsigned width) {
-    const std::vector<Value> lanes = picked_lanes(operand, base, index, width);
-    for (unsigned i = 0; i < width; ++i) {
-      Value lane = width == 1 ? value : builder_.CreateExtractElement(value, i);
-      Value const at = lanes[lanes.size() == 1 ? 0 : i];
-      if (!nest_.update.instrs.empty()) {
-        const std::vector<Value> inputs{load_lanes(builder_, operand.dtype, at, 0, 1), lane};
-        const std::vector<Value> registers = emit_program(builder_, nest_.update, inputs, 1);
-        lane = registers[static_cast<std::size_t>(nest_.update.results[0])];
-      }
-      store_lanes(builder_, operand.dtype, lane, at, 0, 1);
+    const Moves moves = moves_of(operand, index, width);
+    Value const first = address(operand, base, index);
+    const std::int64_t stride = lane_stride(operand);
+    // Lanes without a stride all write to one place.
+    if (are_shared(moves) && (stride != 0 || width == 1)) {
+      store_updated(operand, moved(first, moves), value, stride, width);
+    } else {
+      for (unsigned i = 0; i < width; ++i)
+        store_updated(operand, picked_lane(operand, first, moves, i),
+                      builder_.CreateExtractElement(value, i), 0, 1);
     }
     target_.known.forget(operand.slot);
   }
 
-  /// The address of each lane's element; one where all are the same.
-  std::vector<Value> picked_lanes(const NestOperand& operand, Value base,
-                                  std::span<const Value> index, unsigned width) {
-    std::vector<std::pair<Value, std::int64_t>> moves;  // by an index or a vector of such, in bytes
-    bool are_same = lane_stride(operand) == 0;
-    for (const NestIndex& picked : operand.indices) {
-      moves.emplace_back(positions_of(picked, index, width), picked.bytes);
-      are_same &= !moves.back().first->getType()->isVectorTy();
+  /// The value, or what the nest's update makes of it and of what lies there.
+  void store_updated(const NestOperand& operand, Value at, Value value, std::int64_t stride,
+                     unsigned width) {
+    const LaneStride apart{target_.numbers, stride};
+    if (!nest_.update.instrs.empty()) {
+      const std::vector<Value> inputs{load_lanes(builder_, operand.dtype, at, apart, width), value};
+      const std::vector<Value> registers = emit_program(builder_, nest_.update, inputs, width);
+      value = registers[static_cast<std::size_t>(nest_.update.results[0])];
     }
-    Value const first = address(operand, base, index);
+    store_lanes(builder_, operand.dtype, value, at, apart, width);
+  }
+
+  /// By an index, or a vector of one for each lane, and how many bytes each counts.
+  using Moves = std::vector<std::pair<Value, std::int64_t>>;
+
+  Moves moves_of(const NestOperand& operand, std::span<const Value> index, unsigned width) {
+    Moves moves;
+    for (const NestIndex& picked : operand.indices)
+      moves.emplace_back(positions_of(picked, index, width), picked.bytes);
+    return moves;
+  }
+
+  static bool are_shared(const Moves& moves) {
+    return std::ranges::none_of(
+        moves, [](const auto& move) { return move.first->getType()->isVectorTy(); });
+  }
+
+  /// Where one lane's element lies, that of the first lane lying at `first` before indices move it.
+  Value picked_lane(const NestOperand& operand, Value first, const Moves& moves, unsigned lane) {
+    if (lane == 0 || lane_stride(operand) == 0) return moved(first, moves, lane);
     Value const stride =
         builder_.CreateMul(number_of(builder_, target_.numbers, lane_stride(operand)),
                            number(bytes_of(operand.dtype)));
-    std::vector<Value> lanes;
-    for (unsigned i = 0; i < (are_same ? 1 : width); ++i) {
-      Value at = first;
-      if (i > 0 && lane_stride(operand) != 0)
-        at = add_bytes(builder_, at, builder_.CreateMul(stride, number(i)));
-      for (const auto& [positions, bytes] : moves) {
-        Value const position = positions->getType()->isVectorTy()
-                                   ? builder_.CreateExtractElement(positions, i)
-                                   : positions;
-        at = add_bytes(builder_, at,
-                       builder_.CreateMul(position, number_of(builder_, target_.numbers, bytes)));
-      }
-      lanes.push_back(at);
+    return moved(add_bytes(builder_, first, builder_.CreateMul(stride, number(lane))), moves, lane);
+  }
+
+  Value moved(Value at, const Moves& moves, unsigned lane = 0) {
+    for (const auto& [positions, bytes] : moves) {
+      Value const position = positions->getType()->isVectorTy()
+                                 ? builder_.CreateExtractElement(positions, lane)
+                                 : positions;
+      at = add_bytes(builder_, at,
+                     builder_.CreateMul(position, number_of(builder_, target_.numbers, bytes)));
     }
-    return lanes;
+    return at;
+  }
+
+  /// Whether both are one index of axes of one size, whatever it moves by.
+  static bool is_same_index(const NestIndex& a, const NestIndex& b) {
+    return a.slot == b.slot && a.offset == b.offset && a.dtype == b.dtype && a.size == b.size &&
+           a.strides == b.strides;
   }
 
   /// Where on its axis each lane's index points, as i64; one where all lanes have the same. Leaves
   /// the nest where one is outside.
   Value positions_of(const NestIndex& picked, std::span<const Value> index, unsigned width) {
     for (const auto& [known, positions] : positions_)
-      if (*known == picked) return positions;
+      if (is_same_index(*known, picked)) return positions;
     const NestOperand operand{picked.slot, picked.dtype, picked.offset, picked.strides};
     const std::int64_t stride = lane_stride(operand);
     const unsigned lanes = stride == 0 ? 1 : width;

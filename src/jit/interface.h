@@ -147,6 +147,14 @@ struct Nest {
   friend bool operator==(const Nest&, const Nest&) = default;
 };
 
+/// Calls f(program) for each program of the nest.
+template <class F>
+void for_programs(const Nest& nest, F&& f) {
+  f(nest.program);
+  for (const Fold& fold : nest.folds) f(fold.program);
+  f(nest.update);
+}
+
 /// Whether lanes of a fold's read lie apart while neighbours of the fold's last axis lie side by
 /// side.
 inline bool is_across(const Nest& nest, const NestOperand& read) {

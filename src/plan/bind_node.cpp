@@ -112,16 +112,21 @@ Expected<void> Binder::bind_kernel(ir::NodeId id) {
   std::vector<Location> inputs, outputs;
   for (const ir::ValueId input : node.inputs)
     inputs.push_back(input.valid() ? location(input) : Location{});
-  const bool leaves_out = std::ranges::any_of(candidates(*node.op), [](kernels::KernelId id) {
-    return kernels::kernel(id).leaves_out_unread;
-  });
+  const bool leaves_out = std::ranges::any_of(
+      candidates(*node.op),
+      [](kernels::KernelId candidate) { return kernels::kernel(candidate).leaves_out_unread; });
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     const bool left_out = leaves_out && i > 0 && uses_[node.outputs[i].index] == 0;
     outputs.push_back(left_out ? Location{} : result_location(node, i));
   }
+  const auto place_all = [&] {
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      if (!outputs[i].spot.present()) outputs[i] = result_location(node, i);
+  };
   const auto try_all = [&] {
     return std::ranges::any_of(candidates(*node.op), [&](kernels::KernelId candidate) {
       const kernels::KernelDef& def = kernels::kernel(candidate);
+      if (leaves_out && !def.leaves_out_unread) place_all();
       const char* why_not = try_kernel(id, def, inputs, outputs);
       if (why_not != nullptr) refusals_.push_back(std::string(def.name) + ": " + why_not);
       return why_not == nullptr;
@@ -141,8 +146,7 @@ Expected<void> Binder::bind_kernel(ir::NodeId id) {
   if (node.op->reference == nullptr)
     return fail(Code::unsupported, "{}: operator '{}' has no kernel", module_.describe(id),
                 node.op->name);
-  for (std::size_t i = 0; i < outputs.size(); ++i)
-    if (!outputs[i].spot.present()) outputs[i] = result_location(node, i);
+  place_all();
   BoundCall call;
   call.run = nothing ? tensor::do_nothing : node.op->reference;
   call.kernel = nothing ? "nothing" : "reference";

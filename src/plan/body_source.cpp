@@ -384,10 +384,11 @@ class BodyMaker {
   }
 
   [[nodiscard]] bool is_supported(const Nest& nest) const {
-    return plan_.options.compiler->check(nest.program) &&
-           std::ranges::all_of(nest.folds, [&](const Fold& fold) {
-             return plan_.options.compiler->check(fold.program).has_value();
-           });
+    bool supported = true;
+    jit::for_programs(nest, [&](const tensor::ScalarProgram& program) {
+      supported = supported && plan_.options.compiler->check(program).has_value();
+    });
+    return supported;
   }
 
   const Plan& plan_;

@@ -24,8 +24,8 @@ using tensor::ScalarProgram;
 constexpr std::int64_t kOperationsOfFunction = 24, kOperationsOfCall = 2;
 /// Where more are in a body than that, each is called (jit/called_functions.h).
 constexpr std::int64_t kMostWrittenOut = 4;
-/// Of each lane of an operand with indices.
-constexpr std::int64_t kOperationsOfIndexed = 3;
+/// Of each lane of an operand with indices, and more for each of these.
+constexpr std::int64_t kOperationsOfIndexed = 2, kOperationsOfIndex = 3;
 /// Of blocks that are transposed, over all widths of vectors.
 constexpr std::int64_t kElementsInARow = 6;
 /// Lanes of a block of the widest vectors; so few blocks of lanes stand one after the other.
@@ -50,8 +50,7 @@ class Counter {
   explicit Counter(std::span<const Part> parts) {
     for (const Part& part : parts)
       for_nests(part.statement, [&](const Nest& nest) {
-        count_functions(nest.program);
-        for (const Fold& fold : nest.folds) count_functions(fold.program);
+        jit::for_programs(nest, [&](const ScalarProgram& program) { count_functions(program); });
       });
   }
 
@@ -60,6 +59,8 @@ class Counter {
     const std::int64_t lanes = nest.sizes.empty() ? 1 : nest.sizes.back();
     const std::int64_t times = blocks_of(lanes, !nest.folds.empty());
     std::int64_t operations = operations_of(nest.program, lanes, times, 1);
+    if (nest.writes_by_index())
+      operations += operations_of(nest.update, lanes, times * lanes_apart(nest, nest.writes[0]), 1);
     for (const auto* operands : {&nest.reads, &nest.writes})
       for (const NestOperand& operand : *operands) operations += accesses_of(nest, operand, times);
     for (const Fold& fold : nest.folds) {
@@ -108,13 +109,24 @@ class Counter {
                                                                         : kOperationsOfFunction;
   }
 
+  /// Lanes of a block that are taken one by one, since each has an index of its own.
+  static std::int64_t lanes_apart(const Nest& nest, const NestOperand& operand) {
+    const std::size_t axes = nest.sizes.size();
+    const bool apart = axes > 0 && std::ranges::any_of(operand.indices, [&](const auto& index) {
+                         return index.strides[axes - 1] != 0;
+                       });
+    return apart ? std::min<std::int64_t>(nest.sizes.back(), kLanesOfBlock) : 1;
+  }
+
   /// Elements that lie apart are taken one by one.
   static std::int64_t accesses_of(const Nest& nest, const NestOperand& operand,
                                   std::int64_t blocks) {
     const std::size_t axes = nest.sizes.size();
-    if (!operand.indices.empty())
-      return kOperationsOfIndexed * blocks *
-             std::min<std::int64_t>(axes == 0 ? 1 : nest.sizes.back(), kLanesOfBlock);
+    if (!operand.indices.empty()) {
+      const auto indices = static_cast<std::int64_t>(operand.indices.size());
+      return (kOperationsOfIndexed + kOperationsOfIndex * indices) * blocks *
+             lanes_apart(nest, operand);
+    }
     const std::int64_t stride = axes == 0 ? 0 : operand.strides[axes - 1];
     return stride == 0 || stride == 1 ? blocks : std::min<std::int64_t>(nest.sizes.back(), 64);
   }

@@ -110,7 +110,9 @@ void drop_writes(Part& part, const std::vector<Use>& read) {
   Nest& nest = part.statement.nest;
   std::size_t kept = 0;
   for (std::size_t i = 0; i < nest.writes.size(); ++i) {
+    // An index is checked where it is used.
     const bool needed =
+        !nest.writes[i].indices.empty() ||
         std::ranges::any_of(read, [&](const Use& use) { return use.overlaps(part.writes[i]); });
     if (!needed) continue;
     nest.writes[kept] = nest.writes[i];

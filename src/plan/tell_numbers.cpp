@@ -73,7 +73,8 @@ class Teller {
     for (jit::NestIndex& index : operand.indices) {
       tell_strides(index);
       tell_move(operand, index.bytes);
-      add(index.size);
+      // Operands that share an index have one check of it.
+      index.size = told_once(index.slot, index.size);
     }
   }
   void tell_pick(Statement& statement) {

@@ -52,7 +52,11 @@ double seconds_now() {
 
 Error Run::State::fault_error(ir::NodeId node) {
   if (stop.stopped()) return stop.take_error().at(describe(node));
-  return tensor::to_error(fault).at(describe(node));
+  const tensor::Fault told = std::exchange(fault, {});
+  // The kernels found nothing where machine code did.
+  if (*told.text == '\0')
+    return fail(Code::invalid_argument, "{}: an input changed while it was read", describe(node));
+  return tensor::to_error(told).at(describe(node));
 }
 
 void Run::State::materialise(int threads) {

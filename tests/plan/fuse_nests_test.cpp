@@ -180,6 +180,9 @@ TEST(FuseNests, WhatMayFailIsKeptThoughNobodyReadsIt) {
   const auto parts = fuse_nests({indexed(kX, kY, kTemporary, 2)}, is_local, {});
   ASSERT_EQ(parts.size(), 1U);
   EXPECT_TRUE(parts[0].statement.nest.writes.empty());
+  const auto put = fuse_nests({indexed(kX, kY, kTemporary, 2, true)}, is_local, {});
+  ASSERT_EQ(put.size(), 1U);
+  EXPECT_EQ(put[0].statement.nest.writes.size(), 1U) << "with its index";
 }
 
 TEST(FuseNests, WhatIsWrittenByIndexIsWrittenInOrder) {

@@ -130,10 +130,11 @@ void Importer::enter_order(Frame& frame) {
   if (count > kNamedNodes) names += fmt::format(" and {} more", count - kNamedNodes);
   Error error = invalid_model("onnx: these nodes wait for each other: {}", names);
   if (!frame.label.empty()) error.note("in " + frame.label);
+  std::size_t notes = 0;
   for (const std::uint32_t node : frame.order.cycle)
     for (const NameId name : facts.nodes[node].outputs)
       if (const auto outer = frame.root->visible.find(name.index);
-          outer != frame.root->visible.end() && outer->second > 0)
+          outer != frame.root->visible.end() && outer->second > 0 && notes++ < kNamedNodes)
         error.note(
             fmt::format("'{}' is also a value outside, which nodes of a body that makes one "
                         "of that name cannot read",
