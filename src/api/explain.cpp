@@ -113,7 +113,9 @@ std::string ports_text(const ir::Module& module, const ir::Node& node, const pla
     const ir::ValueId state = body.args[ports.captured + i];
     std::string place = is_object(module, state) ? ", a reference that is handed on" : "";
     if (bound != nullptr) place = ", " + places[i];
-    text += row("carried", type_text(module, state) + place);
+    const std::string& name = module.value(state).name;
+    text +=
+        row("carried", (name.empty() ? "" : "'" + name + "' ") + type_text(module, state) + place);
   }
   for (std::size_t i = 0; i < ports.scanned.size(); ++i) {
     const ir::ScannedPort& port = ports.scanned[i];
@@ -172,7 +174,9 @@ std::vector<std::shared_ptr<BoundEntry>> Session::Impl::known_bindings() const {
 
 std::string Session::explain() const {
   const ir::Module& module = impl_->plan->module;
-  const std::vector<std::shared_ptr<BoundEntry>> bound = impl_->known_bindings();
+  const bool interprets = impl_->options.execution == Execution::interpreted;
+  const std::vector<std::shared_ptr<BoundEntry>> bound =
+      interprets ? std::vector<std::shared_ptr<BoundEntry>>() : impl_->known_bindings();
   std::string text;
   for (const ir::RegionId region : ir::regions_outer_first(module, module.top()))
     for (const ir::NodeId id : module.region(region).nodes) {
@@ -192,9 +196,8 @@ std::string Session::explain() const {
           known = true;
         }
       if (!known)
-        text += row("strategy", impl_->options.execution == Execution::interpreted
-                                    ? "interpreted: node by node with the reference kernels"
-                                    : "chosen when the sizes of the inputs are known");
+        text += row("strategy", interprets ? "interpreted: node by node with the reference kernels"
+                                           : "chosen when the sizes of the inputs are known");
     }
   if (text.empty()) text = "no loops are left after optimization\n";
   for (const auto& entry : bound) text += memory_text(*entry->binding);

@@ -164,6 +164,7 @@ struct BoundStacked {
 /// What people are told of a loop (explain.cpp). Nothing that runs reads it.
 struct LoopNotes {
   std::string strategy;       ///< "compiled" or "stepped", and why
+  std::string work;           ///< of code that the run makes: "5 nodes, each of 40 elements"
   std::string remarks;        ///< how else its steps are taken
   std::string why_not_whole;  ///< why no function runs all steps; empty: they are few
   std::string rows_made;      ///< of what it scans: where, if not before the loop

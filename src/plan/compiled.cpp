@@ -140,6 +140,7 @@ bool Binder::bind_compiled(ir::NodeId id, BoundLoop& loop, const std::vector<Loc
                                      ", each of " + counted(source.lanes, "element");
   if (std::string when = when_compiled(loop, source, pays, what); !when.empty()) {
     loop.notes.strategy = std::move(when);
+    loop.notes.work = what;
     loop.captured = std::move(bound.captured);
     loop.source = std::make_shared<const jit::LoopSource>(std::move(source));
     return false;
@@ -160,8 +161,8 @@ std::string Binder::when_compiled(const BoundLoop& loop, const jit::LoopSource& 
   if (!may_end_early && !has_open_end) return {};
   return source.has_keep_going ? fmt::format("compiled once it has taken {} steps: {}",
                                              least_steps(plan_->options), what)
-                               : fmt::format("compiled from {} steps on, stepped before: {}",
-                                             loop.steps_at_once, what);
+                               : fmt::format("compiled from {} on, stepped before: {}",
+                                             counted(loop.steps_at_once, "step"), what);
 }
 
 bool Binder::compile_whole(const jit::LoopSource& source, BoundLoop& loop, std::string& why_not) {

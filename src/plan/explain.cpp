@@ -95,7 +95,8 @@ std::string strategy_of(const Binding& binding, const BoundLoop& loop) {
     return "part of the code of " + describe(plan, around->node);
   if (loop.source) {
     const auto code = find_loop(plan, *loop.source);
-    if (code) return *code ? "compiled: " + (*code)->target : "stepped: " + code->error().text();
+    if (code && !*code) return "stepped: " + code->error().text();
+    if (code) return "compiled: " + loop.notes.work + ", " + (*code)->target;
     return loop.notes.strategy;
   }
   return loop.regions.empty() ? strategy_of_body(plan, binding, loop)

@@ -525,8 +525,13 @@ class Maker {
     if (!x) return;
     const int rank = type(*x).rank();
     Integers pads(static_cast<std::size_t>(2 * rank), 0);
-    for (std::int64_t& pad : pads)
-      if (chance(40)) pad = between(-1, 3);
+    for (int axis = 0; axis < rank; ++axis) {
+      const auto begin = static_cast<std::size_t>(axis),
+                 end = static_cast<std::size_t>(axis + rank);
+      if (chance(40)) pads[begin] = between(-1, 3);
+      // An axis of one element cannot be cut twice.
+      if (chance(40)) pads[end] = between(pads[begin] < 0 ? 0 : -1, 3);
+    }
     std::vector<ValueId> inputs = {*x, integers(scope, pads)};
     if (chance(30)) inputs.push_back(constant(scope, some_tensor(type(*x).dtype, {})));
     add(scope, ops::pad_op, std::move(inputs), {{"mode", one_of(kModes)}});

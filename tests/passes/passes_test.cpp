@@ -190,10 +190,15 @@ std::string rewired(const std::string& text, std::mt19937& random) {
 // Cases with values exchanged at random: whatever is still a module keeps its results, or its
 // fault.
 TEST_P(EachPass, RewiredModulesKeepResults) {
+#ifdef SCANLOOM_SANITIZED
+  constexpr int kMost = 400, kUsual = 40;
+#else
+  constexpr int kMost = 400, kUsual = 200;
+#endif
   std::mt19937 random(static_cast<unsigned>(GetParam()));
   int sound = 0;
   for (const Case& c : cases_of(all_passes()[GetParam()]))
-    for (int i = 0; i < (sound > 20 ? 200 : 400); ++i) {
+    for (int i = 0; i < (sound > 20 ? kUsual : kMost); ++i) {
       std::string text = c.parts[0];
       for (int k = 0; k < 1 + i % 3; ++k) text = rewired(text, random);
       auto module = ir::parse(text, ops::find_op);

@@ -32,7 +32,9 @@ std::string time_text(double seconds) {
 std::string profile_table(const RunReport& report) {
   std::string text = "       time   share     calls  node\n";
   int left_out = 0;
+  double within = 0;  // nodes
   for (const NodeTime& row : report.profile) {
+    if (row.depth == 0) within += row.seconds;
     const double share = report.seconds > 0 ? 100 * row.seconds / report.seconds : 0;
     if (share < kLeastShare) {
       ++left_out;
@@ -45,7 +47,12 @@ std::string profile_table(const RunReport& report) {
   }
   if (left_out > 0)
     text += std::string(31, ' ') + "and " + std::to_string(left_out) +
-            " nodes of less than 0.1% each\n";
+            (left_out == 1 ? " node of less than 0.1%\n" : " nodes of less than 0.1% each\n");
+  const double rest = report.seconds - within;
+  if (100 * rest >= kLeastShare * report.seconds)
+    text += formatted("%11s  %5.1f%%            ", time_text(rest).c_str(),
+                      100 * rest / report.seconds) +
+            "outside of nodes: binding to the sizes, compiling, inputs and results\n";
   return text;
 }
 
