@@ -32,7 +32,7 @@ TEST(ModuleTest, DescribesInTheUsersWords) {
   EXPECT_EQ(m.describe(named), "node 'a' (Add-14)");
   EXPECT_EQ(m.describe(unnamed), "a same node");
   EXPECT_EQ(m.describe(x), "'x'");
-  EXPECT_EQ(m.describe(m.node(named).outputs[0]), "%1");
+  EXPECT_EQ(m.describe(m.node(named).outputs[0]), "%1 of node 'a' (Add-14)");
   EXPECT_EQ(m.describe(ValueId{}), "%none");
   EXPECT_EQ(m.place(m.merge_places(a, b)).nodes.size(), 2u);
   EXPECT_EQ(m.merge_places(a, a), a);
