@@ -34,7 +34,7 @@ TEST(Diagnostics, TheFirstErrorTellsOfTheOthers) {
 
 TEST(Diagnostics, KeepsABoundedNumberOfBoundedTexts) {
   Diagnostics diagnostics;
-  const std::string text(1 << 20, 'x');
+  const std::string text(1 << 16, 'x');
   for (int i = 0; i < 1500; ++i) {
     diagnostics.error(fail(Code::invalid_model, "{}", text).note("in the body"));
     diagnostics.warning(text);
