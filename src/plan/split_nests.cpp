@@ -218,7 +218,6 @@ class Cutter {
 
   [[nodiscard]] bool add_piece(const NestOperand& read, const std::vector<std::int64_t>& sizes,
                                Reads& reads) const {
-    // Axes of one element still say where the whole is walked along.
     const auto box = box_of(whole_, read, sizes);
     if (!box) return false;
     const auto found = std::ranges::find_if(pieces_, [&](const Piece& piece) {
