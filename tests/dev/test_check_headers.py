@@ -15,6 +15,18 @@ def test_names_the_header_that_leans_on_another(tree):
     assert "1 compiled: 1 problem" in tree.fails("check_headers.py")
 
 
+def test_gives_no_header_what_others_include(tree):
+    includes = "#include <functional>\n#include <string>\n#include <vector>\n"
+    for i in range(6):
+        tree.write(f"src/ir/part{i}.h", f"#pragma once\n{includes}std::vector<int> part{i};\n")
+    tree.write("src/ir/node.h", "#pragma once\n#include <string>\nstd::vector<std::string> nodes;\n")
+    conditional = "#if 0\n#include <vector>\n#endif\n"
+    tree.write("src/ir/edge.h", f"#pragma once\n#include <string>\n{conditional}std::vector<int> edges;\n")
+    output = tree.fails("check_headers.py")
+    assert "8 compiled: 2 problems" in output
+    assert "src/ir/node.h: does not" in output and "src/ir/edge.h: does not" in output
+
+
 def test_wants_pragma_once(tree):
     tree.write("include/scanloom/api.h", "struct Api {};\n")
     assert "api.h: has no #pragma once" in tree.fails("check_headers.py")
