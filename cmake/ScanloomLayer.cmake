@@ -10,8 +10,8 @@ function(scanloom_precompile target group)
   endif()
 endfunction()
 
-# scanloom_layer(<folder> [INNER_LOOPS | ONCE] [USES <folders>] [LIBRARIES <targets>]): one
-# object library per folder of src/, which sees only the folders it uses. Sources are listed by the folder itself,
+# scanloom_layer(<folder> [INNER_LOOPS | ONCE] [USES <folders>] [LIBRARIES <targets>]): one object library
+# per folder of src/, which sees only the folders it uses. Sources are listed by the folder itself,
 # so that adding an operator, a pass or a kernel touches no build file.
 # INNER_LOOPS: most of a model's time passes there. Such layers are optimised further, and precompile
 # the headers of others; everything above ir precompiles ir's headers too. ONCE: it runs when a model

@@ -158,11 +158,13 @@ std::pair<const plan::Binding*, const plan::BoundLoop*> bound_loop(
 
 }  // namespace
 
-/// Those that were used; before that the only one that there may be.
+/// Those that were used; before that the only one that there may be. None where the interpreter
+/// runs: what was bound for other questions (Session::plan) says nothing of it.
 std::vector<std::shared_ptr<BoundEntry>> Session::Impl::known_bindings() const {
+  if (options.execution == Execution::interpreted) return {};
   {
     const std::scoped_lock lock(mutex);
-    if (!bound.empty() || options.execution == Execution::interpreted) return bound;
+    if (!bound.empty()) return bound;
   }
   const auto shapes = fixed_shapes(plan->module);
   if (!shapes) return {};
@@ -174,9 +176,7 @@ std::vector<std::shared_ptr<BoundEntry>> Session::Impl::known_bindings() const {
 
 std::string Session::explain() const {
   const ir::Module& module = impl_->plan->module;
-  const bool interprets = impl_->options.execution == Execution::interpreted;
-  const std::vector<std::shared_ptr<BoundEntry>> bound =
-      interprets ? std::vector<std::shared_ptr<BoundEntry>>() : impl_->known_bindings();
+  const std::vector<std::shared_ptr<BoundEntry>> bound = impl_->known_bindings();
   std::string text;
   for (const ir::RegionId region : ir::regions_outer_first(module, module.top()))
     for (const ir::NodeId id : module.region(region).nodes) {
@@ -196,8 +196,9 @@ std::string Session::explain() const {
           known = true;
         }
       if (!known)
-        text += row("strategy", interprets ? "interpreted: node by node with the reference kernels"
-                                           : "chosen when the sizes of the inputs are known");
+        text += row("strategy", impl_->options.execution == Execution::interpreted
+                                    ? "interpreted: node by node with the reference kernels"
+                                    : "chosen when the sizes of the inputs are known");
     }
   if (text.empty()) text = "no loops are left after optimization\n";
   for (const auto& entry : bound) text += memory_text(*entry->binding);

@@ -52,7 +52,7 @@ struct Accumulator {
 };
 
 /// The specification of a product, for which an element-wise one that broadcasts is taken too.
-std::optional<Einsum> einsum_of_sum(const Module& module, const Node& node) {
+std::optional<Einsum> einsum_of(const Module& module, const Node& node) {
   const bool outer = node.op == &ops::mul_op;
   if (!outer && node.op != &ops::contract_op) return std::nullopt;
   const Type &a = module.value(node.inputs[0]).type, &b = module.value(node.inputs[1]).type;
@@ -98,7 +98,7 @@ std::optional<Accumulator> accumulator_of(const Module& module, NodeId loop, std
   const bool one_type = module.value(addend).type == type && module.value(initial).type == type;
   // Other types have no kernel that packs and blocks.
   const bool real = type.dtype == DType::f32 || type.dtype == DType::f64;
-  if (!product.valid() || !one_type || !real || !einsum_of_sum(module, module.node(product)))
+  if (!product.valid() || !one_type || !real || !einsum_of(module, module.node(product)))
     return std::nullopt;
   for (const ValueId value : {state, next, addend})
     if (reads.at(value) != 1) return std::nullopt;
@@ -287,7 +287,7 @@ class Accumulation {
     for (const std::size_t i : {0, 1}) {
       SCANLOOM_TRY(operands[i], in_order(outside, product.inputs[i]));
     }
-    const auto spec = over_steps(*einsum_of_sum(module_, product));
+    const auto spec = over_steps(*einsum_of(module_, product));
     if (!spec) return fail(Code::internal, "a product cannot be written with one more axis");
     ir::Builder& builder = outside.builder();
     builder.set_place(product.place);

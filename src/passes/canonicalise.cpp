@@ -321,12 +321,12 @@ Replacement join_parts(Rewriter& rewriter, const Node& node) {
   return rewriter.build().op(ops::pad_op, {both, around}, {{"mode", "constant"}});
 }
 
-struct SimplifierRow {
+struct Row {
   const ir::OpDef* op;
   Replacement (*simplify)(Rewriter&, const Node&);
 };
 
-constexpr SimplifierRow kSimplifiers[] = {
+constexpr Row kRows[] = {
     {&ops::add_op, join_parts},           {&ops::bit_not_op, twice_is_nothing},
     {&ops::cast_op, simplify_cast},       {&ops::check_equal_op, drop_certain_check},
     {&ops::clip_op, simplify_clip},       {&ops::concat_op, simplify_concat},
@@ -403,8 +403,8 @@ Expected<bool> simplify(Rewriter& rewriter, ir::NodeId id) {
   if (node.op == &ops::lu_solve_op) return drop_matrix(rewriter, node, 3);
   if (node.op == &ops::lu_det_op) return drop_matrix(rewriter, node, 2);
   if (node.op == &ops::split_op) return split_to_slices(rewriter, node);
-  const SimplifierRow* row = std::ranges::find(kSimplifiers, node.op, &SimplifierRow::op);
-  if (row == std::end(kSimplifiers)) return false;
+  const Row* row = std::ranges::find(kRows, node.op, &Row::op);
+  if (row == std::end(kRows)) return false;
   SCANLOOM_TRY(const ValueId replacement, row->simplify(rewriter, node));
   if (!replacement.valid()) return false;
   rewriter.replace(node.outputs[0], replacement);

@@ -14,9 +14,9 @@ using ir::NodeId;
 using ir::ValueId;
 
 /// One region: nodes are taken from a stack, on which the nodes of a side replace their branch.
-class BranchInliner {
+class Inliner {
  public:
-  BranchInliner(Module& module, ir::ValueMap& map, ir::RegionId region)
+  Inliner(Module& module, ir::ValueMap& map, ir::RegionId region)
       : module_(module), map_(map), region_(region) {}
 
   Change run() {
@@ -71,7 +71,7 @@ class BranchInliner {
 Expected<Change> inline_branch(ir::Module& module) {
   ir::ValueMap map(module);
   return sweep_reached(module, [&](ir::RegionId region) -> Expected<Change> {
-    return BranchInliner(module, map, region).run();
+    return Inliner(module, map, region).run();
   });
 }
 

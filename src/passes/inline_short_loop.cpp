@@ -36,9 +36,9 @@ void renew_sizes(Module& module, std::size_t first_value) {
 
 /// One region, whose list of nodes is made anew: nodes are taken from a stack, on which those of a
 /// body replace their loop.
-class LoopInliner {
+class Inliner {
  public:
-  LoopInliner(Module& module, ir::ValueMap& map, ir::RegionId region)
+  Inliner(Module& module, ir::ValueMap& map, ir::RegionId region)
       : module_(module), map_(map), region_(region), builder_(module, region) {}
 
   Expected<Change> run() {
@@ -240,7 +240,7 @@ class LoopInliner {
 Expected<Change> inline_short_loop(ir::Module& module) {
   ir::ValueMap map(module);
   return sweep_reached(module, [&](ir::RegionId region) -> Expected<Change> {
-    return LoopInliner(module, map, region).run();
+    return Inliner(module, map, region).run();
   });
 }
 

@@ -25,7 +25,7 @@ using ir::Type;
 using ir::ValueId;
 
 /// A state that is not there yet starts as zeros of at most so many elements.
-constexpr std::int64_t kMaxRowElements = std::int64_t{1} << 20;
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 20;
 
 /// The loops of one region.
 class Keeper {
@@ -110,7 +110,7 @@ class Keeper {
       if (yields[ports.first_carried_yield() + i] == row) return node.outputs[i];
     if (!type.is_static() || type.dtype == DType::string) return std::nullopt;
     const auto elements = type.shape().checked_elements();
-    if (!elements || *elements > kMaxRowElements) return std::nullopt;
+    if (!elements || *elements > kMaxElements) return std::nullopt;
     auto zeros = tensor::Tensor::zeros(type.dtype, type.shape());
     if (!zeros) return std::nullopt;
     // Nothing reads its elements: there is a step. It stands before the loop, which is not in the

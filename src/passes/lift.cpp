@@ -140,15 +140,15 @@ Expected<Lifted> lift_pointwise(Builder& builder, const Node& node, const Operan
 
 // --- all of them
 
-struct LiftRow {
+struct Row {
   const ir::OpDef* op;
   CanLift* can;
   LiftNode* lift;
 };
 
-constexpr LiftRow kLiftPointwise{nullptr, can_lift_pointwise, lift_pointwise};
+constexpr Row kPointwise{nullptr, can_lift_pointwise, lift_pointwise};
 // Of operators that may fail, only what fails where a step does can be lifted.
-constexpr LiftRow kLifts[] = {
+constexpr Row kRows[] = {
     {&ops::argmax_op, can_lift_arg_extreme, lift_arg_extreme},
     {&ops::argmin_op, can_lift_arg_extreme, lift_arg_extreme},
     {&ops::average_pool_op, can_lift_windows, lift_windows},
@@ -179,10 +179,10 @@ constexpr LiftRow kLifts[] = {
     {&ops::unsqueeze_op, can_lift_unsqueeze, lift_unsqueeze},
 };
 
-const LiftRow* row_of(const Node& node) {
-  if (node.op->scalar != nullptr) return &kLiftPointwise;
-  const LiftRow* row = std::ranges::find(kLifts, node.op, &LiftRow::op);
-  return row != std::end(kLifts) ? row : nullptr;
+const Row* row_of(const Node& node) {
+  if (node.op->scalar != nullptr) return &kPointwise;
+  const Row* row = std::ranges::find(kRows, node.op, &Row::op);
+  return row != std::end(kRows) ? row : nullptr;
 }
 
 }  // namespace
@@ -264,7 +264,7 @@ bool KnownSizes::has(const Module& module, ValueId value) const {
 bool can_lift(Module& module, const KnownSizes& sizes, ir::NodeId id,
               const std::vector<bool>& varies) {
   const Node& node = module.node(id);
-  const LiftRow* row = row_of(node);
+  const Row* row = row_of(node);
   if (row == nullptr) return false;
   const auto fits = [&](ValueId value) {
     return !value.valid() ||

@@ -35,9 +35,9 @@ using ir::Type;
 using ir::ValueId;
 
 /// All values of a step may be that many times as large as what it reads of sequences and writes.
-constexpr std::int64_t kMostGrowthOfMap = 4;
+constexpr std::int64_t kMostGrowth = 4;
 /// Bytes of the values of all steps: more than caches hold would be written and read again.
-constexpr std::int64_t kMostBytesOfMap = 64 << 20;
+constexpr std::int64_t kMostBytes = 64 << 20;
 
 std::int64_t known_bytes(const Type& type) {
   const auto bytes = static_cast<std::int64_t>(dtype_bytes(type.dtype));
@@ -166,9 +166,8 @@ class Mapper {
       kept = saturating_sum(kept, known_bytes(module_.value(row(i)).type));
     const ir::Dim steps = courses_.front().steps;
     const std::int64_t known_steps = steps.is_constant() ? steps.value() : 1;
-    return gains && made / kMostGrowthOfMap <= kept &&
-           checked_product(std::array{made, known_steps}).value_or(kMostBytesOfMap + 1) <=
-               kMostBytesOfMap;
+    return gains && made / kMostGrowth <= kept &&
+           checked_product(std::array{made, known_steps}).value_or(kMostBytes + 1) <= kMostBytes;
   }
 
   // --- building

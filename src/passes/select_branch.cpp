@@ -21,14 +21,14 @@ using ir::Type;
 using ir::ValueId;
 
 /// Of both sides together.
-constexpr std::size_t kMaxBranchNodes = 8;
+constexpr std::size_t kMaxNodes = 8;
 /// Of each value: computing them takes no longer than what a stepped node costs anyway.
-constexpr std::int64_t kMaxBranchElements = 256;
+constexpr std::int64_t kMaxElements = 256;
 
 bool is_small(const Type& type) {
   if (!type.is_tensor() || !type.is_static()) return false;
   const auto elements = type.shape().checked_elements();
-  return elements && *elements <= kMaxBranchElements;
+  return elements && *elements <= kMaxElements;
 }
 
 bool can_select(DType dtype) {
@@ -49,7 +49,7 @@ class Selector {
     std::size_t count = 0;
     for (const ir::RegionId side : node.regions) {
       count += count_work(side);
-      if (count > kMaxBranchNodes || !is_cheap(side)) return false;
+      if (count > kMaxNodes || !is_cheap(side)) return false;
     }
     return results_agree() && is_in_loop(module_, node.parent);
   }

@@ -72,7 +72,7 @@ std::optional<std::string> without_transpose(Rewriter& rewriter, const Node& nod
   return text_of(changed);
 }
 
-Expected<bool> simplify_product(Rewriter& rewriter, ir::NodeId id) {
+Expected<bool> simplify(Rewriter& rewriter, ir::NodeId id) {
   Node node = rewriter.module().node(id);  // by value: adding nodes may move it
   if (node.op != &ops::contract_op) return false;
   std::string spec = node.attrs[0].text();
@@ -108,8 +108,6 @@ Expected<bool> simplify_product(Rewriter& rewriter, ir::NodeId id) {
 
 }  // namespace
 
-Expected<Change> simplify_contract(ir::Module& module) {
-  return Rewriter(module).sweep(simplify_product);
-}
+Expected<Change> simplify_contract(ir::Module& module) { return Rewriter(module).sweep(simplify); }
 
 }  // namespace scanloom::passes

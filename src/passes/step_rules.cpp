@@ -228,14 +228,14 @@ Expected<StepFlow> reshape(const StepSite& s) {
   return across("it mixes their axis with others");
 }
 
-struct RuleRow {
+struct Row {
   const ir::OpDef* op;
   Expected<int> (*axis)(const StepSite&);
   bool any_operand = false;  ///< others than the first may have the steps
 };
 
-constexpr RuleRow kPointwiseRule{nullptr, pointwise, true};
-constexpr RuleRow kRules[] = {
+constexpr Row kPointwise{nullptr, pointwise, true};
+constexpr Row kRows[] = {
     {&ops::argmax_op, arg_extreme},
     {&ops::argmin_op, arg_extreme},
     {&ops::average_pool_op, steps_of_pool},
@@ -319,8 +319,8 @@ Error across(std::string reason) { return fail(Code::unsupported, "{}", reason);
 
 Expected<StepFlow> flow_of_results(const StepSite& s) {
   const bool reshapes = s.node.op == &ops::reshape_op || s.node.op == &ops::flatten_op;
-  const RuleRow* row = std::ranges::find(kRules, s.node.op, &RuleRow::op);
-  if (row == std::end(kRules)) row = s.node.op->scalar != nullptr ? &kPointwiseRule : nullptr;
+  const Row* row = std::ranges::find(kRows, s.node.op, &Row::op);
+  if (row == std::end(kRows)) row = s.node.op->scalar != nullptr ? &kPointwise : nullptr;
   if (row == nullptr && !reshapes)
     return across(fmt::format("'{}' has no rule for streams", s.node.op->name));
   const bool any_operand = !reshapes && row->any_operand;

@@ -13,10 +13,10 @@ using ir::Node;
 using ir::NodeId;
 using ir::ValueId;
 
-class InPlaceFinder {
+class Finder {
  public:
-  InPlaceFinder(const ir::Module& module, NodeId loop, const ir::Inference& inference,
-                const std::vector<std::uint32_t>& uses)
+  Finder(const ir::Module& module, NodeId loop, const ir::Inference& inference,
+         const std::vector<std::uint32_t>& uses)
       : module_(module),
         node_(module.node(loop)),
         body_(module.region(node_.regions[0])),
@@ -152,7 +152,7 @@ class InPlaceFinder {
 std::optional<InPlaceStates> in_place_states(const ir::Module& module, ir::NodeId loop,
                                              const ir::Inference& inference,
                                              const std::vector<std::uint32_t>& uses) {
-  return InPlaceFinder(module, loop, inference, uses).find();
+  return Finder(module, loop, inference, uses).find();
 }
 
 }  // namespace scanloom::plan

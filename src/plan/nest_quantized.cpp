@@ -16,7 +16,7 @@ using jit::NestOperand;
 using tensor::ScalarOp;
 
 // Operands of the call, and their registers.
-constexpr Reg kQuantized = 0, kQuantizedScale = 1, kQuantizedZero = 2;
+constexpr Reg kX = 0, kScale = 1, kZero = 2;
 
 /// A scale or zero point, which has one element or lies along `axis`.
 NestOperand parameter(const CallView& call, Reg index, int axis) {
@@ -31,33 +31,33 @@ NestOperand parameter(const CallView& call, Reg index, int axis) {
 
 Reg quantized(ir::ScalarCtx& ctx, bool has_zero, DType to) {
   const DType sum = dtype_bytes(to) <= 2 ? DType::f32 : DType::f64;
-  const Reg x = ctx.as(kQuantized, DType::f32), scale = ctx.as(kQuantizedScale, DType::f32);
+  const Reg x = ctx.as(kX, DType::f32), scale = ctx.as(kScale, DType::f32);
   const Reg scaled = ctx.as(ctx.binary(ScalarOp::div, x, scale), sum);
   Reg whole = ctx.unary(ScalarOp::round_even, scaled);
-  if (has_zero) whole = ctx.binary(ScalarOp::add, whole, ctx.as(kQuantizedZero, sum));
+  if (has_zero) whole = ctx.binary(ScalarOp::add, whole, ctx.as(kZero, sum));
   return ctx.as(whole, to);
 }
 
 Reg dequantized(ir::ScalarCtx& ctx, bool has_zero, DType to) {
-  const DType from = ctx.dtype(kQuantized);
+  const DType from = ctx.dtype(kX);
   const DType difference = is_real(from)            ? DType::f32
                            : dtype_bytes(from) <= 2 ? DType::i32
                                                     : DType::i64;
-  Reg x = ctx.as(kQuantized, difference);
-  if (has_zero) x = ctx.binary(ScalarOp::sub, x, ctx.as(kQuantizedZero, difference));
-  const Reg scale = ctx.as(kQuantizedScale, DType::f32);
+  Reg x = ctx.as(kX, difference);
+  if (has_zero) x = ctx.binary(ScalarOp::sub, x, ctx.as(kZero, difference));
+  const Reg scale = ctx.as(kScale, DType::f32);
   return ctx.as(ctx.binary(ScalarOp::mul, ctx.as(x, DType::f32), scale), to);
 }
 
 }  // namespace
 
 std::optional<Nest> quantization_nest(const CallView& call) {
-  const Layout &from = call.layout(call.spot(kQuantized)), &to = call.layout(call.output());
-  const DType x = call.spot(kQuantized).dtype, y = call.output().dtype;
+  const Layout &from = call.layout(call.spot(kX)), &to = call.layout(call.output());
+  const DType x = call.spot(kX).dtype, y = call.output().dtype;
   if (!is_real(x) && !is_integer(x)) return std::nullopt;
   const int axis = ops::checked_axis(call.node().attrs[0], to.dims.rank());
   Nest nest;
-  NestOperand read = first_element(call.spot(kQuantized)), write = first_element(call.output());
+  NestOperand read = first_element(call.spot(kX)), write = first_element(call.output());
   for (int i = 0; i < to.dims.rank(); ++i) {
     if (to.dims[i] == 1) continue;
     nest.sizes.push_back(to.dims[i]);
@@ -65,10 +65,10 @@ std::optional<Nest> quantization_nest(const CallView& call) {
     write.strides.push_back(to.strides[i]);
   }
   nest.reads = {std::move(read)};
-  const bool has_zero = call.inputs() > static_cast<std::size_t>(kQuantizedZero) &&
-                        call.spot(kQuantizedZero).present();
-  const Reg operands = has_zero ? kQuantizedZero + 1 : kQuantizedZero;
-  for (Reg i = kQuantizedScale; i < operands; ++i) nest.reads.push_back(parameter(call, i, axis));
+  const bool has_zero =
+      call.inputs() > static_cast<std::size_t>(kZero) && call.spot(kZero).present();
+  const Reg operands = has_zero ? kZero + 1 : kZero;
+  for (Reg i = kScale; i < operands; ++i) nest.reads.push_back(parameter(call, i, axis));
   for (const NestOperand& operand : nest.reads) nest.program.inputs.push_back(operand.dtype);
   ir::ScalarCtx ctx(nest.program, {}, {});
   nest.program.results = {call.node().op == &ops::quantize_linear_op

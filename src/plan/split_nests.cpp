@@ -15,9 +15,9 @@ using jit::Nest;
 using jit::NestOperand;
 
 /// Of all readers of one value.
-constexpr std::size_t kMostPartsRead = 32;
+constexpr std::size_t kMostParts = 32;
 /// As the code's blocks: lanes of one, and what a function takes beside an addition.
-constexpr std::int64_t kLanesCounted = 16, kOperationsCounted = 24;
+constexpr std::int64_t kLanesOfBlock = 16, kOperationsOfFunction = 24;
 
 std::int64_t bytes_of(DType dtype) { return static_cast<std::int64_t>(dtype_bytes(dtype)); }
 
@@ -63,7 +63,7 @@ std::optional<Box> box_of(const Whole& whole, const NestOperand& operand,
 std::int64_t operations_of(const tensor::ScalarProgram& program) {
   std::int64_t operations = 0;
   for (const tensor::ScalarInstr& instr : program.instrs)
-    operations += tensor::is_function(instr.op) ? kOperationsCounted : 1;
+    operations += tensor::is_function(instr.op) ? kOperationsOfFunction : 1;
   return operations;
 }
 
@@ -75,7 +75,7 @@ std::int64_t work_of(const Nest& nest) {
   for (std::size_t axis = 0; axis < nest.sizes.size(); ++axis) {
     const std::int64_t lanes = nest.sizes[axis];
     const std::int64_t blocks =
-        lanes / kLanesCounted + std::popcount(static_cast<std::uint64_t>(lanes % kLanesCounted));
+        lanes / kLanesOfBlock + std::popcount(static_cast<std::uint64_t>(lanes % kLanesOfBlock));
     std::int64_t row = operations * blocks;
     for (const auto* operands : {&nest.reads, &nest.writes})
       for (const NestOperand& operand : *operands)
@@ -143,7 +143,7 @@ class Cutter {
       std::ranges::sort(cuts[axis]);
       cuts[axis].erase(std::unique(cuts[axis].begin(), cuts[axis].end()), cuts[axis].end());
       count *= cuts[axis].size();
-      if (count > kMostPartsRead) return {};
+      if (count > kMostParts) return {};
     }
     std::vector<Part> parts;
     for (std::size_t number = 0; number < count; ++number) {
@@ -319,7 +319,7 @@ class Splitter {
       if (sources_changed || !part.is_nest() || part.may_fail() || !nest.folds.empty()) return;
       std::vector<Part> cut = cutter.cut(part);
       made += cut.size();
-      if (cut.empty() || made > kMostPartsRead) return;
+      if (cut.empty() || made > kMostParts) return;
       before += work_of(nest);
       for (const Part& piece : cut) after += work_of(piece.statement.nest);
       cuts.emplace(at, std::move(cut));

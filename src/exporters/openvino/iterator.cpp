@@ -15,7 +15,7 @@ pugi::xml_node add_port(pugi::xml_node map, const char* kind, std::size_t extern
   return entry;
 }
 
-void set_window(pugi::xml_node entry, const Window& window) {
+void add_window(pugi::xml_node entry, const Window& window) {
   for (const auto& [name, value] : window_data(window))
     entry.append_attribute(name.c_str()).set_value(value.c_str());
 }
@@ -38,7 +38,7 @@ Output Iterator::enter(Output x, const tensor::Type& type, std::string_view name
 Output Iterator::slice(Output x, tensor::Type type, const Window& window) {
   type.dims[static_cast<std::size_t>(window.axis)] = tensor::Dim(window.part);
   const Output parameter = enter(x, type, "slice");
-  set_window(map_.last_child(), window);
+  add_window(map_.last_child(), window);
   return parameter;
 }
 
@@ -77,7 +77,7 @@ std::vector<Output> Iterator::finish() {
     set(edge, "to-layer", state.parameter);
   }
   for (const Stack& stack : stacks_)
-    set_window(add_port(map_, "output", external++, stack.result), stack.window);
+    add_window(add_port(map_, "output", external++, stack.result), stack.window);
   pugi::xml_node layer = out_.graph().element(made.front().layer);
   for (const char* const part : {"port_map", "back_edges", "body"})
     layer.append_copy(parts_.child(part));

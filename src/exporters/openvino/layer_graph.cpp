@@ -10,7 +10,7 @@ namespace scanloom::exporters::openvino {
 
 namespace {
 
-void set_valid(pugi::xml_node element, const char* name, std::string_view value) {
+void set(pugi::xml_node element, const char* name, std::string_view value) {
   element.append_attribute(name).set_value(xml_text(value).c_str());
 }
 
@@ -44,33 +44,33 @@ std::string LayerGraph::distinct(std::string_view name, std::string_view type) {
 int LayerGraph::add(const NewLayer& layer) {
   const auto id = static_cast<int>(elements_.size());
   pugi::xml_node element = layers_.append_child("layer");
-  set_valid(element, "id", std::to_string(id));
-  set_valid(element, "name", distinct(layer.name, layer.type));
-  set_valid(element, "type", layer.type);
-  set_valid(element, "version", fmt::format("opset{}", layer.opset));
+  set(element, "id", std::to_string(id));
+  set(element, "name", distinct(layer.name, layer.type));
+  set(element, "type", layer.type);
+  set(element, "version", fmt::format("opset{}", layer.opset));
   elements_.push_back(element);
   if (!layer.data.empty()) {
     pugi::xml_node data = element.append_child("data");
-    for (const auto& [key, value] : layer.data) set_valid(data, key.c_str(), value);
+    for (const auto& [key, value] : layer.data) set(data, key.c_str(), value);
   }
   int at = 0;
   if (!layer.inputs.empty()) {
     pugi::xml_node inputs = element.append_child("input");
     for (const Output& from : layer.inputs) {
-      set_valid(inputs.append_child("port"), "id", std::to_string(at));
+      set(inputs.append_child("port"), "id", std::to_string(at));
       pugi::xml_node edge = edges_.append_child("edge");
-      set_valid(edge, "from-layer", std::to_string(from.layer));
-      set_valid(edge, "from-port", std::to_string(from.port));
-      set_valid(edge, "to-layer", std::to_string(id));
-      set_valid(edge, "to-port", std::to_string(at++));
+      set(edge, "from-layer", std::to_string(from.layer));
+      set(edge, "from-port", std::to_string(from.port));
+      set(edge, "to-layer", std::to_string(id));
+      set(edge, "to-port", std::to_string(at++));
     }
   }
   if (!layer.results.empty()) {
     pugi::xml_node outputs = element.append_child("output");
     for (const DType dtype : layer.results) {
       pugi::xml_node made = outputs.append_child("port");
-      set_valid(made, "id", std::to_string(at++));
-      set_valid(made, "precision", port_precision(dtype));
+      set(made, "id", std::to_string(at++));
+      set(made, "precision", port_precision(dtype));
     }
   }
   return id;
@@ -127,7 +127,7 @@ void LayerGraph::name_tensor(Output output, std::span<const std::string> names) 
       escaped += c;
     }
   }
-  set_valid(port(output), "names", escaped);
+  set(port(output), "names", escaped);
 }
 
 bool LayerGraph::is_named(Output output) const { return !!port(output).attribute("names"); }

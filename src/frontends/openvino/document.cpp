@@ -18,24 +18,22 @@ constexpr std::int64_t kOldestVersion = 10, kNewestVersion = 11;
 /// Of a name or an attribute in messages.
 constexpr std::size_t kShownBytes = 200;
 
-std::string shown_text(std::string_view text) {
-  return shortened(to_valid_utf8(text), kShownBytes);
-}
+std::string shown(std::string_view text) { return shortened(to_valid_utf8(text), kShownBytes); }
 
-Expected<std::int64_t> integer_in(std::string_view text, std::string_view what) {
+Expected<std::int64_t> integer_of(std::string_view text, std::string_view what) {
   const std::string_view digits = trimmed(text);
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error == std::errc::result_out_of_range)
-    return invalid_model("{} is {}, which needs more than 64 bits", what, shown_text(digits));
+    return invalid_model("{} is {}, which needs more than 64 bits", what, shown(digits));
   if (error != std::errc() || end != digits.data() + digits.size() || digits.empty())
-    return invalid_model("{} is '{}', an integer is needed", what, shown_text(text));
+    return invalid_model("{} is '{}', an integer is needed", what, shown(text));
   return value;
 }
 
 /// Which element it is, as far as its attributes tell.
 std::string described(const xml_node& node) {
-  const auto text = [&](const char* name) { return shown_text(node.attribute(name).value()); };
+  const auto text = [&](const char* name) { return shown(node.attribute(name).value()); };
   if (std::strcmp(node.name(), "layer") == 0)
     return fmt::format("layer '{}' ({})", text("name"), text("type"));
   if (std::strcmp(node.name(), "edge") == 0)
@@ -50,7 +48,7 @@ Expected<std::optional<std::int64_t>> optional_integer(const xml_node& node, con
   if (!attribute) return std::optional<std::int64_t>();
   SCANLOOM_TRY(
       const std::int64_t value,
-      integer_in(attribute.value(), fmt::format("{}: attribute '{}'", described(node), name)));
+      integer_of(attribute.value(), fmt::format("{}: attribute '{}'", described(node), name)));
   return std::optional<std::int64_t>(value);
 }
 
@@ -154,7 +152,7 @@ class Parser {
       port.names = names_of(child.attribute("names").value());
       for (const xml_node& dim : child.children("dim")) {
         SCANLOOM_TRY(const std::int64_t size,
-                     integer_in(dim.child_value(), fmt::format("a dim of port {}", port.id)));
+                     integer_of(dim.child_value(), fmt::format("a dim of port {}", port.id)));
         if (size < -1) return invalid_model("a dim of port {} is {}", port.id, size);
         port.dims.push_back(size);
       }
@@ -205,9 +203,8 @@ bool looks_like_xml(std::string_view bytes) {
 }
 
 std::string describe(const Layer& layer) {
-  if (layer.name.empty()) return fmt::format("layer {} ({})", layer.id, shown_text(layer.type));
-  return fmt::format("layer {} '{}' ({})", layer.id, shown_text(layer.name),
-                     shown_text(layer.type));
+  if (layer.name.empty()) return fmt::format("layer {} ({})", layer.id, shown(layer.type));
+  return fmt::format("layer {} '{}' ({})", layer.id, shown(layer.name), shown(layer.type));
 }
 
 Expected<Document> parse_document(std::string_view bytes) {
@@ -232,7 +229,7 @@ Expected<Document> parse_document(std::string_view bytes) {
   const xml_node net = xml.document_element();
   if (std::strcmp(net.name(), "net") != 0)
     return invalid_model("the XML holds '{}', no 'net': it is no IR of OpenVINO",
-                         shown_text(net.name()));
+                         shown(net.name()));
   Document document;
   document.name = net.attribute("name").value();
   SCANLOOM_TRY(document.version, required_integer(net, "version"));

@@ -7,7 +7,7 @@ namespace {
 
 using tensor::is_half;
 
-constexpr std::size_t kScaleInput = 1, kZero = 2;
+constexpr std::size_t kScale = 1, kZero = 2;
 
 /// The first version in which quantised elements may have that type.
 int opset_of(DType quantised) {
@@ -28,17 +28,16 @@ int opset_of(DType quantised) {
 
 void dequantize_linear(NodeEmitter& node) {
   node.need_opset(opset_of(node.dtype()));
-  if (is_half(node.dtype(kScaleInput))) node.need_opset(19);
-  if (node.dtype(kScaleInput) == DType::f64) return node.refuse("with scales of f64");
+  if (is_half(node.dtype(kScale))) node.need_opset(19);
+  if (node.dtype(kScale) == DType::f64) return node.refuse("with scales of f64");
   node.finish("DequantizeLinear", node.attributes());
 }
 
 void quantize_linear(NodeEmitter& node) {
   node.need_opset(opset_of(node.out_type().dtype));
   if (is_half(node.dtype())) node.need_opset(19);
-  if (node.dtype() == DType::f64 || node.dtype(kScaleInput) == DType::f64)
-    return node.refuse("of f64");
-  const bool mixes = node.dtype() != node.dtype(kScaleInput) && node.dtype() != DType::i32;
+  if (node.dtype() == DType::f64 || node.dtype(kScale) == DType::f64) return node.refuse("of f64");
+  const bool mixes = node.dtype() != node.dtype(kScale) && node.dtype() != DType::i32;
   if (mixes) node.need_opset(23);
   if (!node.has(kZero) && node.out_type().dtype != DType::u8)
     return node.refuse("to " + std::string(dtype_name(node.out_type().dtype)) +

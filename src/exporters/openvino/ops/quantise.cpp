@@ -6,7 +6,7 @@ namespace scanloom::exporters::openvino {
 
 namespace {
 
-constexpr std::size_t kScaleInput = 1, kZero = 2;
+constexpr std::size_t kScale = 1, kZero = 2;
 
 Output as_f32(NodeWriter& out, std::size_t i) {
   return out.dtype(i) == DType::f32 ? out.in(i) : out.convert(out.in(i), DType::f32);
@@ -29,7 +29,7 @@ Output along_axis(NodeWriter& out, Output value, std::size_t i, DType dtype) {
 
 void write_quantize_linear(NodeWriter& out) {
   const DType f32 = DType::f32, to = out.result_type().dtype;
-  const Output scale = along_axis(out, as_f32(out, kScaleInput), kScaleInput, f32);
+  const Output scale = along_axis(out, as_f32(out, kScale), kScale, f32);
   const Output zero =
       out.has(kZero) ? along_axis(out, as_f32(out, kZero), kZero, f32) : out.scalar(0, f32);
   if (!scale.valid() || !zero.valid())
@@ -57,7 +57,7 @@ void write_dequantize_linear(NodeWriter& out) {
     x = out.binary("Subtract", x, zero, middle);
   }
   if (middle != f32) x = out.convert(x, f32);
-  const Output scale = along_axis(out, as_f32(out, kScaleInput), kScaleInput, f32);
+  const Output scale = along_axis(out, as_f32(out, kScale), kScale, f32);
   if (!scale.valid()) return out.refuse("its scale has an unknown number of axes");
   const Output scaled = out.binary("Multiply", x, scale, f32);
   out.set(result == f32 ? scaled : out.convert(scaled, result));

@@ -12,9 +12,9 @@ namespace {
 constexpr std::size_t kRecurrence = 2;  // the operand R
 
 /// Each list of parameters holds those of the activations that take one, in order.
-class ActivationParameters {
+class Parameters {
  public:
-  explicit ActivationParameters(std::vector<double> values) : values_(std::move(values)) {}
+  explicit Parameters(std::vector<double> values) : values_(std::move(values)) {}
   /// ":" and the next number, or nothing where the list has ended.
   std::string next() {
     return used_ < values_.size() ? fmt::format(":{}", values_[used_++]) : std::string();
@@ -45,7 +45,7 @@ Expected<std::string> joined_activations(NodeCtx& ctx, std::size_t count) {
   if (names.size() != count)
     return invalid_model("attribute 'activations' has {} names, {} are needed", names.size(),
                          count);
-  ActivationParameters alphas(std::move(alpha)), betas(std::move(beta));
+  Parameters alphas(std::move(alpha)), betas(std::move(beta));
   std::string joined;
   for (const std::string& name : names) {
     const int parameters = ops::activation_parameters(name);

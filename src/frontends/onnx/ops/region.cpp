@@ -16,7 +16,7 @@ Expected<void> finish(NodeCtx& ctx, ValueId y, DType dtype) {
 }
 
 /// Input i in the type to compute in.
-Expected<ValueId> needed_wide_in(NodeCtx& ctx, int i) {
+Expected<ValueId> wide_in(NodeCtx& ctx, int i) {
   SCANLOOM_TRY(const ValueId value, ctx.in(i));
   return ctx.cast(value, ops::at_least_f32(ctx.type(value).dtype));
 }
@@ -40,8 +40,8 @@ Expected<void> convert_max_unpool(NodeCtx& ctx) {
 
 Expected<void> convert_max_roi_pool(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId given, ctx.in(0));
-  SCANLOOM_TRY(const ValueId x, needed_wide_in(ctx, 0));
-  SCANLOOM_TRY(const ValueId rois, needed_wide_in(ctx, 1));
+  SCANLOOM_TRY(const ValueId x, wide_in(ctx, 0));
+  SCANLOOM_TRY(const ValueId rois, wide_in(ctx, 1));
   SCANLOOM_TRY(const auto shape, ctx.integers("pooled_shape"));
   if (shape.size() != 2)
     return invalid_model("attribute 'pooled_shape' has {} numbers, not 2", shape.size());
@@ -55,8 +55,8 @@ Expected<void> convert_max_roi_pool(NodeCtx& ctx) {
 // Version 10 does not move the corners.
 Expected<void> convert_roi_align(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId given, ctx.in(0));
-  SCANLOOM_TRY(const ValueId x, needed_wide_in(ctx, 0));
-  SCANLOOM_TRY(const ValueId rois, needed_wide_in(ctx, 1));
+  SCANLOOM_TRY(const ValueId x, wide_in(ctx, 0));
+  SCANLOOM_TRY(const ValueId rois, wide_in(ctx, 1));
   SCANLOOM_TRY(const ValueId batch, ctx.in(2));
   SCANLOOM_TRY(const std::int64_t height, ctx.integer("output_height", 1));
   SCANLOOM_TRY(const std::int64_t width, ctx.integer("output_width", 1));
