@@ -1,8 +1,11 @@
 #include "jit/emit_math.h"
 
 #include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/IR/Module.h>
 
 #include <algorithm>
+#include <bit>
+#include <string>
 #include <vector>
 
 #include "base/math/erf.h"
@@ -52,6 +55,30 @@ llvm::Value* scale_register(llvm::IRBuilder<>& builder, llvm::Value* a, llvm::Va
   return builder.CreateIntrinsic(scalef(bytes, wide_lanes), {}, arguments);
 }
 
+/// `value` in all lanes of the vector, for AVX2. A constant that LLVM sees it broadcasts to a
+/// register again and again: an instruction and a renamed register each, of which long bodies run
+/// out. This one lies in memory, every lane of it, for instructions to have as an operand.
+llvm::Value* constant_in_memory(llvm::IRBuilder<>& builder, llvm::FixedVectorType* type,
+                                double value) {
+  constexpr unsigned kRegisterBits = 256;
+  const unsigned bits = type->getNumElements() * type->getScalarSizeInBits();
+  llvm::Module& module = *builder.GetInsertBlock()->getModule();
+  const std::string name = "math.constant." + std::to_string(type->getScalarSizeInBits()) + '.' +
+                           std::to_string(type->getNumElements()) + '.' +
+                           std::to_string(std::bit_cast<std::uint64_t>(value));
+  llvm::GlobalVariable* memory = module.getGlobalVariable(name, true);
+  if (memory == nullptr) {
+    memory = new llvm::GlobalVariable(module, type, true, llvm::GlobalValue::InternalLinkage,
+                                      llvm::ConstantFP::get(type, value), name);
+    memory->setExternallyInitialized(true);  // so that LLVM does not look into it
+    memory->setAlignment(llvm::Align(std::min(bits, kRegisterBits) / 8));
+  }
+  llvm::LoadInst* const load = builder.CreateAlignedLoad(type, memory, memory->getAlign());
+  load->setMetadata(llvm::LLVMContext::MD_invariant_load,
+                    llvm::MDNode::get(module.getContext(), {}));
+  return load;
+}
+
 /// The math domain whose values are LLVM values: each operation appends one instruction.
 template <int kWidthOfLane>
 class LlvmDomain {
@@ -71,6 +98,8 @@ class LlvmDomain {
   F constant(double value) const {
     // Rounded to the lane's type here, as a C++ conversion rounds.
     if constexpr (kBits == 32) value = static_cast<float>(value);
+    auto* const vector = llvm::dyn_cast<llvm::FixedVectorType>(type_);
+    if (vector != nullptr && isa_ == Isa::avx2) return constant_in_memory(builder_, vector, value);
     return llvm::ConstantFP::get(type_, value);
   }
   I integer(std::int64_t value) const { return {llvm::ConstantInt::getSigned(int_type_, value)}; }
@@ -104,6 +133,10 @@ class LlvmDomain {
   }
   F copy_sign(F a, F b) const {
     return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, a, b);
+  }
+  F by_sign(F x, F a, F b) const {
+    // On bits: blends look at the sign alone.
+    return select({builder_.CreateICmpSLT(bits(x).value, integer(0).value)}, a, b);
   }
   F add_exact(F a, F b, F c) const {
     if (isa_ == Isa::baseline) return add(a, mul(b, c));
@@ -160,6 +193,8 @@ llvm::Value* emit_in(const M& m, ScalarOp op, llvm::Value* a) {
   switch (op) {
     case ScalarOp::exp:
       return math::exp(m, a);
+    case ScalarOp::exp_nonpositive:
+      return math::exp_nonpositive(m, a);
     case ScalarOp::expm1:
       return math::expm1(m, a);
     case ScalarOp::log:

@@ -280,6 +280,7 @@ bool has_code(ScalarOp op, DType dtype) {
     case ScalarOp::is_inf:
       return is_real(dtype);
     case ScalarOp::exp:
+    case ScalarOp::exp_nonpositive:
     case ScalarOp::expm1:
     case ScalarOp::log:
     case ScalarOp::log1p:

@@ -61,6 +61,29 @@ std::vector<Nest> copy_nests(const CallView& call) {
   return {copying(std::move(nest.sizes), std::move(read), std::move(nest.writes[0]))};
 }
 
+/// Whether the value is x - m with m the greatest of the elements of x around each, as softmax and
+/// log-sum-exp have it: never more than 0, but maybe NaN.
+bool is_less_than_greatest(const ir::Module& module, ir::ValueId value) {
+  const auto maker = [&](ir::ValueId of, const ir::OpDef& op) -> const ir::Node* {
+    const ir::NodeId producer = module.value(of).producer;
+    return producer.valid() && module.node(producer).op == &op ? &module.node(producer) : nullptr;
+  };
+  const ir::Node* const difference = maker(value, ops::sub_op);
+  if (difference == nullptr) return false;
+  constexpr std::size_t kKind = 0, kAxes = 1, kKeepdims = 2;  // attributes of a reduction
+  const ir::Node* const added = maker(difference->inputs[1], ops::unsqueeze_op);
+  const ir::Node* const greatest =
+      maker(added == nullptr ? difference->inputs[1] : added->inputs[0], ops::reduce_op);
+  if (greatest == nullptr || greatest->attrs[kKind].text() != "max" ||
+      greatest->inputs[0] != difference->inputs[0])
+    return false;
+  // Each greatest element stands where those do that it is the greatest of.
+  const bool keeps = greatest->attrs[kKeepdims].integer() != 0;
+  return added == nullptr
+             ? keeps
+             : !keeps && added->attrs[0].present() && added->attrs[0] == greatest->attrs[kAxes];
+}
+
 std::vector<Nest> pointwise_nests(const CallView& call) {
   const ir::Node& node = call.node();
   // The operands of the call are those of the node that are there. Constants become instructions,
@@ -87,6 +110,8 @@ std::vector<Nest> pointwise_nests(const CallView& call) {
     by_input.push_back(input.valid() ? registers[i++] : -1);
   ir::ScalarCtx ctx(nest.program, by_input, node.attrs);
   nest.program.results = {node.op->scalar(ctx)};
+  if (node.op == &ops::exp_op && is_less_than_greatest(call.module(), node.inputs[0]))
+    nest.program.instrs.back().op = ScalarOp::exp_nonpositive;
   return {std::move(nest)};
 }
 

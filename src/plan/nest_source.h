@@ -17,6 +17,7 @@ class CallView {
       : plan_(plan), binding_(binding), call_(call) {}
 
   [[nodiscard]] ir::NodeId node_id() const { return call_.node; }
+  [[nodiscard]] const ir::Module& module() const { return plan_.module; }
   [[nodiscard]] const ir::Node& node() const { return plan_.module.node(call_.node); }
   [[nodiscard]] bool is_copy() const { return call_.is_copy; }
   [[nodiscard]] std::size_t inputs() const { return call_.inputs; }

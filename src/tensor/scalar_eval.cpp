@@ -142,6 +142,7 @@ bool apply(ScalarOp op, int, Columns<R>& x) {
     case ScalarOp::round_even:
       return x.unary([](R a) { return std::nearbyint(a); });
     case ScalarOp::exp:
+    case ScalarOp::exp_nonpositive:
       return x.unary([](R a) { return math::exp(a); });
     case ScalarOp::expm1:
       return x.unary([](R a) { return math::expm1(a); });

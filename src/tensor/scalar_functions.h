@@ -10,6 +10,7 @@ namespace scanloom::tensor {
 constexpr bool is_function(ScalarOp op) {
   switch (op) {
     case ScalarOp::exp:
+    case ScalarOp::exp_nonpositive:
     case ScalarOp::expm1:
     case ScalarOp::log:
     case ScalarOp::log1p:

@@ -27,6 +27,8 @@
 //   at_most(a, bound)         bound where a is more
 //   add_exact(a, b, c)        a + b c, whose product is exact: a fused one rounds as it does
 //   copy_sign(a, b)           a's absolute value with b's sign
+//   by_sign(x, a, b)          a where x is less than 0, b where it is more; either where it is 0 or
+//                             NaN
 #pragma once
 
 #include <bit>
@@ -78,7 +80,6 @@ struct Format;
 template <>
 struct Format<32> {
   static constexpr int kMantissaBits = 23;
-  static constexpr std::int64_t kBias = 127;
   static constexpr std::int64_t kSignMask = INT32_MIN;
   static constexpr std::int64_t kMantissaMask = 0x007fffff;
   static constexpr std::int64_t kOneBits = 0x3f800000;
@@ -86,20 +87,17 @@ struct Format<32> {
   static constexpr double kSmallestNormal = 0x1p-126;
   /// Adding it rounds to an integer, whose value is then in the low bits.
   static constexpr double kRounder = 0x1.8p23;
-  static constexpr std::int64_t kRounderBits = 0x4b400000;
 };
 
 template <>
 struct Format<64> {
   static constexpr int kMantissaBits = 52;
-  static constexpr std::int64_t kBias = 1023;
   static constexpr std::int64_t kSignMask = INT64_MIN;
   static constexpr std::int64_t kMantissaMask = 0x000fffffffffffff;
   static constexpr std::int64_t kOneBits = 0x3ff0000000000000;
   static constexpr double kInfinity = __builtin_inf();
   static constexpr double kSmallestNormal = 0x1p-1022;
   static constexpr double kRounder = 0x1.8p52;
-  static constexpr std::int64_t kRounderBits = 0x4338000000000000;
 };
 
 /// coefficients[0] + coefficients[1] x + ..., by Horner's rule.
@@ -170,6 +168,16 @@ typename M::F at_most(const M& m, typename M::F x, double bound) {
     return m.at_most(x, limit);
   else
     return m.select(m.less(limit, x), limit, x);
+}
+
+/// `below` where x is less than 0, `above` where it is more. Where x is 0 or NaN, either: domains
+/// differ.
+template <MathDomain M>
+typename M::F by_sign(const M& m, typename M::F x, typename M::F below, typename M::F above) {
+  if constexpr (requires { m.by_sign(x, below, above); })
+    return m.by_sign(x, below, above);
+  else
+    return m.select(m.less(x, m.constant(0)), below, above);
 }
 
 /// a + b c. Precondition: b c is exact, or a NaN.

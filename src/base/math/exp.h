@@ -57,19 +57,18 @@ typename M::F round(const M& m, typename M::F a) {
     return a;  // never asked for
 }
 
-/// x = n ln 2 + r; n as a number and, where the machine does not scale by numbers, as an integer
-/// lane. Precondition: |x| below 2^10, or NaN (then r and the number n are NaN).
+/// x = n ln 2 + r; n as a number and, where the machine does not scale by numbers, in the low bits
+/// of an integer lane. Precondition: |x| below 2^10, or NaN (then r and the number n are NaN).
 template <MathDomain M>
 struct ReducedByLn2 {
   typename M::F number_n;
-  typename M::I n;
+  typename M::I low_bits_n;
   typename M::F r;
 };
 
 template <MathDomain M>
 ReducedByLn2<M> reduce_by_ln2(const M& m, typename M::F x) {
   using Exp = ExpFormat<M::kBits>;
-  using Fmt = Format<M::kBits>;
   const auto quotient = m.mul(x, m.constant(1.44269504088896340736));
   // The upper part of ln 2 has so few bits that products with n are exact.
   const auto rest = [&](typename M::F n) {
@@ -80,10 +79,10 @@ ReducedByLn2<M> reduce_by_ln2(const M& m, typename M::F x) {
     const auto n = round(m, quotient);
     return {n, m.bits(n), rest(n)};
   }
-  const auto rounder = m.constant(Fmt::kRounder);
+  const auto rounder = m.constant(Format<M::kBits>::kRounder);
   const auto shifted = m.add(quotient, rounder);
   const auto n = m.sub(shifted, rounder);
-  return {n, m.sub_int(m.bits(shifted), m.integer(Fmt::kRounderBits)), rest(n)};
+  return {n, m.bits(shifted), rest(n)};
 }
 
 /// exp(r) - 1 for |r| <= ln 2 / 2.
@@ -94,12 +93,16 @@ typename M::F expm1_reduced(const M& m, typename M::F r) {
                r);
 }
 
-/// 2^n for n within the normal exponents.
+/// power 2^n, all of them powers of two within the normal exponents: n is added to the exponent.
 template <MathDomain M>
-typename M::F power_of_two(const M& m, typename M::I n) {
-  using Fmt = Format<M::kBits>;
-  return m.from_bits(m.shift_left(m.add_int(n, m.integer(Fmt::kBias)), Fmt::kMantissaBits));
+typename M::F raised_power(const M& m, typename M::I low_bits_n, typename M::F power) {
+  return m.from_bits(
+      m.add_int(m.shift_left(low_bits_n, Format<M::kBits>::kMantissaBits), m.bits(power)));
 }
+
+/// A power of two by which 2^n becomes normal for all n that lead to denormal results, and its
+/// inverse one for all that lead to infinite ones.
+inline constexpr double kLift = 0x1p64, kSink = 0x1p-64;
 
 /// exp(x) / 2^kHalvings, which may be finite where exp(x) is not. NaN passes through everything.
 template <int kHalvings, MathDomain M>
@@ -112,12 +115,12 @@ typename M::F exp_halved(const M& m, typename M::F x) {
     const auto n = reduced.number_n;
     return scale(m, mantissa, kHalvings == 0 ? n : m.sub(n, m.constant(kHalvings)));
   }
-  auto exponent = reduced.n;
-  if constexpr (kHalvings != 0) exponent = m.sub_int(exponent, m.integer(kHalvings));
-  // In two halves, so that results may be denormal, rounded once, or overflow to infinity.
-  const auto half = m.shift_right(exponent, 1);
-  const auto scaled = m.mul(mantissa, power_of_two(m, half));
-  return m.mul(scaled, power_of_two(m, m.sub_int(exponent, half)));
+  // The first product is exact, so that results which are denormal are rounded once, and those
+  // beyond the largest number become infinity.
+  constexpr double kHalved = 1.0 / (1 << kHalvings);
+  const auto lift = by_sign(m, x, m.constant(kLift * kHalved), m.constant(kSink * kHalved));
+  const auto scaled = m.mul(mantissa, raised_power(m, reduced.low_bits_n, lift));
+  return m.mul(scaled, by_sign(m, x, m.constant(kSink), m.constant(kLift)));
 }
 
 template <MathDomain M>
@@ -128,23 +131,19 @@ typename M::F exp(const M& m, typename M::F x) {
 /// exp(x) to the bit for x <= 0, or NaN, in fewer operations.
 template <MathDomain M>
 typename M::F exp_nonpositive(const M& m, typename M::F x) {
-  using Fmt = Format<M::kBits>;
   const auto reduced = reduce_by_ln2(m, at_least(m, x, ExpFormat<M::kBits>::kLowest));
   const auto mantissa = m.add(expm1_reduced(m, reduced.r), m.constant(1));
   if (scales(m)) return scale(m, mantissa, reduced.number_n);
-  // The first product is exact, so that results which are denormal are rounded once.
-  constexpr int kLift = 64;
-  const auto lifted = m.from_bits(
-      m.shift_left(m.add_int(reduced.n, m.integer(Fmt::kBias + kLift)), Fmt::kMantissaBits));
-  return m.mul(m.mul(mantissa, lifted), m.constant(0x1p-64));
+  const auto lifted = raised_power(m, reduced.low_bits_n, m.constant(kLift));
+  return m.mul(m.mul(mantissa, lifted), m.constant(kSink));
 }
 
 /// exp(x) - 1 for 0 <= x <= 64, or NaN. 2.3 ulp.
 template <MathDomain M>
 typename M::F expm1_bounded(const M& m, typename M::F x) {
   const auto reduced = reduce_by_ln2(m, x);
-  const auto power =
-      scales(m) ? scale(m, m.constant(1), reduced.number_n) : power_of_two(m, reduced.n);
+  const auto power = scales(m) ? scale(m, m.constant(1), reduced.number_n)
+                               : raised_power(m, reduced.low_bits_n, m.constant(1));
   return add_exact(m, m.sub(power, m.constant(1)), expm1_reduced(m, reduced.r), power);
 }
 
@@ -157,7 +156,7 @@ typename M::F expm1(const M& m, typename M::F x) {
   const auto rest = expm1_reduced(m, reduced.r);
   // Half the power, which is finite where the result is; doubling overflows where that does.
   const auto half = scales(m) ? scale(m, m.constant(0.5), reduced.number_n)
-                              : power_of_two(m, m.sub_int(reduced.n, m.integer(1)));
+                              : raised_power(m, reduced.low_bits_n, m.constant(0.5));
   const auto halved = m.add(m.mul(rest, half), m.sub(half, m.constant(0.5)));
   // Near 0 halving might round, and -0 stays one.
   const auto is_near = m.equal(reduced.number_n, m.constant(0));

@@ -12,7 +12,7 @@ template <MathDomain M>
 typename M::F sigmoid(const M& m, typename M::F x) {
   const auto decay = exp_nonpositive(m, m.neg(m.abs(x)));
   const auto one = m.constant(1);
-  const auto above = m.select(m.less(x, m.constant(0)), decay, one);
+  const auto above = by_sign(m, x, decay, one);
   return m.div(above, m.add(one, decay));
 }
 
