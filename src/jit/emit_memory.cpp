@@ -1,5 +1,6 @@
 #include "jit/emit_memory.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "jit/emit_program.h"
@@ -22,6 +23,44 @@ llvm::Value* lane_address(llvm::IRBuilder<>& builder, DType dtype, llvm::Value* 
 llvm::Value* second_half(llvm::IRBuilder<>& builder, DType dtype, llvm::Value* address,
                          const LaneBlock& block) {
   return lane_address(builder, dtype, address, 1, block.lanes - block.width / 2);
+}
+
+/// Shuffles within segments of so many bits, and of whole ones, are single instructions.
+constexpr unsigned kSegmentBits = 128;
+
+/// Of two rows cut into blocks of `size` lanes, `first`'s odd blocks and `second`'s even ones take
+/// each other's places.
+void exchange_blocks(llvm::IRBuilder<>& builder, llvm::Value*& first, llvm::Value*& second,
+                     unsigned size) {
+  const unsigned count = llvm::cast<llvm::FixedVectorType>(first->getType())->getNumElements();
+  std::vector<int> even, odd;
+  for (unsigned lane = 0; lane < count; ++lane) {
+    const bool moves = (lane & size) != 0;
+    even.push_back(static_cast<int>(moves ? count + lane - size : lane));
+    odd.push_back(static_cast<int>(moves ? count + lane : lane + size));
+  }
+  llvm::Value* const with_even = builder.CreateShuffleVector(first, second, even);
+  second = builder.CreateShuffleVector(first, second, odd);
+  first = with_even;
+}
+
+struct Zip {
+  unsigned segment;  ///< lanes
+  unsigned unit;     ///< lanes that stay together
+  bool upper;        ///< the upper halves of segments, else the lower ones
+};
+
+/// In each segment the units of one half of a's and b's, in turns.
+llvm::Value* zipped(llvm::IRBuilder<>& builder, llvm::Value* a, llvm::Value* b, Zip zip) {
+  const unsigned count = llvm::cast<llvm::FixedVectorType>(a->getType())->getNumElements();
+  std::vector<int> mask;
+  for (unsigned lane = 0; lane < count; ++lane) {
+    const unsigned place = lane % zip.segment, unit = place / zip.unit;
+    const unsigned from =
+        lane - place + unit / 2 * zip.unit + place % zip.unit + (zip.upper ? zip.segment / 2 : 0);
+    mask.push_back(static_cast<int>(unit % 2 == 0 ? from : count + from));
+  }
+  return builder.CreateShuffleVector(a, b, mask);
 }
 
 }  // namespace
@@ -57,19 +96,20 @@ llvm::Value* element_address(llvm::IRBuilder<>& builder, ToldNumbers told,
 }
 
 std::vector<llvm::Value*> transpose(llvm::IRBuilder<>& builder, std::vector<llvm::Value*> rows) {
-  // As often as halving leads to one: rows i and i + half become their lanes in turns.
-  const std::size_t count = rows.size(), half = count / 2;
-  std::vector<int> low, high;
-  for (std::size_t lane = 0; lane < count; ++lane) {
-    low.push_back(static_cast<int>(lane / 2 + (lane % 2) * count));
-    high.push_back(low.back() + static_cast<int>(half));
-  }
-  for (std::size_t left = count; left > 1; left /= 2) {
+  const auto count = static_cast<unsigned>(rows.size());
+  const unsigned held = std::min(count, kSegmentBits / rows[0]->getType()->getScalarSizeInBits());
+  for (unsigned apart = held; apart < count; apart *= 2)
+    for (unsigned i = 0; i < count; ++i)
+      if ((i & apart) == 0) exchange_blocks(builder, rows[i], rows[i + apart], apart);
+  // Each of the registers holds `unit` rows' elements of some columns, in every segment; at last
+  // one column's of all rows. First the registers of the same rows lie together, then those of
+  // columns.
+  for (unsigned unit = 1; unit < held; unit *= 2) {
     std::vector<llvm::Value*> next;
-    for (std::size_t i = 0; i < half; ++i) {
-      next.push_back(builder.CreateShuffleVector(rows[i], rows[i + half], low));
-      next.push_back(builder.CreateShuffleVector(rows[i], rows[i + half], high));
-    }
+    for (unsigned group = 0; group < count; group += 2 * unit)
+      for (unsigned i = group; i < group + unit; ++i)
+        for (const bool upper : {false, true})
+          next.push_back(zipped(builder, rows[i], rows[i + unit], {held, unit, upper}));
     rows = std::move(next);
   }
   return rows;
