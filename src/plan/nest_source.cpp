@@ -1,5 +1,6 @@
 #include "plan/nest_source.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "ir/scalar_ctx.h"
@@ -61,27 +62,37 @@ std::vector<Nest> copy_nests(const CallView& call) {
   return {copying(std::move(nest.sizes), std::move(read), std::move(nest.writes[0]))};
 }
 
-/// Whether the value is x - m with m the greatest of the elements of x around each, as softmax and
-/// log-sum-exp have it: never more than 0, but maybe NaN.
-bool is_less_than_greatest(const ir::Module& module, ir::ValueId value) {
-  const auto maker = [&](ir::ValueId of, const ir::OpDef& op) -> const ir::Node* {
-    const ir::NodeId producer = module.value(of).producer;
-    return producer.valid() && module.node(producer).op == &op ? &module.node(producer) : nullptr;
-  };
-  const ir::Node* const difference = maker(value, ops::sub_op);
-  if (difference == nullptr) return false;
+/// The node that makes the value, if it is one of that operator.
+const ir::Node* maker(const ir::Module& module, ir::ValueId value, const ir::OpDef& op) {
+  const ir::NodeId producer = module.value(value).producer;
+  return producer.valid() && module.node(producer).op == &op ? &module.node(producer) : nullptr;
+}
+
+/// Whether `greatest` has, where it meets an element of x, the greatest of that one and others.
+/// Looks at trees of so many levels of greater ones of two: each one doubles what there is to see.
+bool is_greatest_around(const ir::Module& module, ir::ValueId greatest, ir::ValueId x,
+                        int levels = 4) {
+  if (const ir::Node* const of_two = maker(module, greatest, ops::max_op))
+    return levels > 0 && std::ranges::any_of(of_two->inputs, [&](ir::ValueId operand) {
+             return operand == x || is_greatest_around(module, operand, x, levels - 1);
+           });
   constexpr std::size_t kKind = 0, kAxes = 1, kKeepdims = 2;  // attributes of a reduction
-  const ir::Node* const added = maker(difference->inputs[1], ops::unsqueeze_op);
-  const ir::Node* const greatest =
-      maker(added == nullptr ? difference->inputs[1] : added->inputs[0], ops::reduce_op);
-  if (greatest == nullptr || greatest->attrs[kKind].text() != "max" ||
-      greatest->inputs[0] != difference->inputs[0])
+  const ir::Node* const added = maker(module, greatest, ops::unsqueeze_op);
+  const ir::Node* const reduced =
+      maker(module, added == nullptr ? greatest : added->inputs[0], ops::reduce_op);
+  if (reduced == nullptr || reduced->attrs[kKind].text() != "max" || reduced->inputs[0] != x)
     return false;
-  // Each greatest element stands where those do that it is the greatest of.
-  const bool keeps = greatest->attrs[kKeepdims].integer() != 0;
-  return added == nullptr
-             ? keeps
-             : !keeps && added->attrs[0].present() && added->attrs[0] == greatest->attrs[kAxes];
+  const bool keeps = reduced->attrs[kKeepdims].integer() != 0;
+  if (added == nullptr) return keeps;
+  return !keeps && added->attrs[0].present() && added->attrs[0] == reduced->attrs[kAxes];
+}
+
+/// Whether the value is x - m with m the greatest of elements of x and others, as softmax and
+/// log-sum-exp have it: never more than 0, but maybe NaN.
+bool is_difference_from_greatest(const ir::Module& module, ir::ValueId value) {
+  const ir::Node* const difference = maker(module, value, ops::sub_op);
+  return difference != nullptr &&
+         is_greatest_around(module, difference->inputs[1], difference->inputs[0]);
 }
 
 std::vector<Nest> pointwise_nests(const CallView& call) {
@@ -110,7 +121,7 @@ std::vector<Nest> pointwise_nests(const CallView& call) {
     by_input.push_back(input.valid() ? registers[i++] : -1);
   ir::ScalarCtx ctx(nest.program, by_input, node.attrs);
   nest.program.results = {node.op->scalar(ctx)};
-  if (node.op == &ops::exp_op && is_less_than_greatest(call.module(), node.inputs[0]))
+  if (node.op == &ops::exp_op && is_difference_from_greatest(call.module(), node.inputs[0]))
     nest.program.instrs.back().op = ScalarOp::exp_nonpositive;
   return {std::move(nest)};
 }
