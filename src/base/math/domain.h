@@ -150,6 +150,12 @@ typename M::F copy_sign(const M& m, typename M::F magnitude, typename M::F sign)
   }
 }
 
+/// -|x|.
+template <MathDomain M>
+typename M::F negated_size(const M& m, typename M::F x) {
+  return m.from_bits(m.or_int(m.bits(x), m.integer(Format<M::kBits>::kSignMask)));
+}
+
 /// x, but `bound` where x is less. NaN stays NaN.
 template <MathDomain M>
 typename M::F at_least(const M& m, typename M::F x, double bound) {

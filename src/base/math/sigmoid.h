@@ -10,7 +10,7 @@ namespace scanloom::math {
 
 template <MathDomain M>
 typename M::F sigmoid(const M& m, typename M::F x) {
-  const auto decay = exp_nonpositive(m, m.neg(m.abs(x)));
+  const auto decay = exp_nonpositive(m, negated_size(m, x));
   const auto one = m.constant(1);
   const auto above = by_sign(m, x, decay, one);
   return m.div(above, m.add(one, decay));
@@ -29,7 +29,7 @@ template <MathDomain M>
 typename M::F softplus(const M& m, typename M::F x) {
   const auto zero = m.constant(0);
   const auto positive = m.select(m.less(zero, x), x, zero);
-  const auto result = m.add(positive, log1p_positive(m, exp_nonpositive(m, m.neg(m.abs(x)))));
+  const auto result = m.add(positive, log1p_positive(m, exp_nonpositive(m, negated_size(m, x))));
   return m.select(m.is_nan(x), x, result);
 }
 
