@@ -1,7 +1,6 @@
 #include "plan/split_nests.h"
 
 #include <algorithm>
-#include <bit>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -16,8 +15,11 @@ using jit::NestOperand;
 
 /// Of all readers of one value.
 constexpr std::size_t kMostParts = 32;
-/// As the code's blocks: lanes of one, and what a function takes beside an addition.
-constexpr std::int64_t kLanesOfBlock = 16, kOperationsOfFunction = 24;
+/// Of a vector, and what a function takes beside an addition.
+constexpr std::int64_t kVectorBytes = 32, kOperationsOfFunction = 24;
+/// A load of what two stores have just written waits until both are in the cache: in operations
+/// that could have been done meanwhile.
+constexpr std::int64_t kOperationsOfWait = 16;
 
 std::int64_t bytes_of(DType dtype) { return static_cast<std::int64_t>(dtype_bytes(dtype)); }
 
@@ -71,15 +73,15 @@ std::int64_t operations_of(const tensor::ScalarProgram& program) {
 std::int64_t work_of(const Nest& nest) {
   const std::int64_t operations = 1 + operations_of(nest.program);
   const std::int64_t elements = tensor::Shape(nest.sizes).elements();
+  const std::int64_t held = kVectorBytes / bytes_of(nest.writes[0].dtype);
   std::int64_t least = elements * (operations + std::ssize(nest.reads) + std::ssize(nest.writes));
   for (std::size_t axis = 0; axis < nest.sizes.size(); ++axis) {
-    const std::int64_t lanes = nest.sizes[axis];
-    const std::int64_t blocks =
-        lanes / kLanesOfBlock + std::popcount(static_cast<std::uint64_t>(lanes % kLanesOfBlock));
-    std::int64_t row = operations * blocks;
+    // The last vector of a row may begin earlier than the one before ends.
+    const std::int64_t lanes = nest.sizes[axis], vectors = (lanes + held - 1) / held;
+    std::int64_t row = operations * vectors;
     for (const auto* operands : {&nest.reads, &nest.writes})
       for (const NestOperand& operand : *operands)
-        row += operand.strides[axis] == 0 || operand.strides[axis] == 1 ? blocks : lanes;
+        row += operand.strides[axis] == 0 || operand.strides[axis] == 1 ? vectors : lanes;
     least = std::min(least, elements / lanes * row);
   }
   return least;
@@ -305,7 +307,7 @@ class Splitter {
     std::map<std::size_t, std::vector<Part>> cuts;  // by reader
     std::int64_t before = 0, after = 0;
     std::size_t made = 0;
-    bool sources_changed = false;
+    bool sources_changed = false, waits = false;
     for (const Piece& piece : pieces) before += work_of(piece.part->statement.nest);
     for (std::size_t at = first + pieces.size(); at < parts_.size(); ++at) {
       const Part& part = parts_[at];
@@ -320,10 +322,12 @@ class Splitter {
       std::vector<Part> cut = cutter.cut(part);
       made += cut.size();
       if (cut.empty() || made > kMostParts) return;
+      waits |= cut.size() > 1;
       before += work_of(nest);
       for (const Part& piece : cut) after += work_of(piece.statement.nest);
       cuts.emplace(at, std::move(cut));
     }
+    if (waits) before += kOperationsOfWait;
     if (made == 0 || after > before) return;
     replace(std::move(cuts));
   }
