@@ -98,7 +98,7 @@ std::vector<NodeTime> profile_rows(const plan::Binding& binding, const runtime::
       case plan::Op::fault:
       case plan::Op::look:
       case plan::Op::spend:
-      case plan::Op::region:
+      case plan::Op::section:
       case plan::Op::end:
         break;
     }

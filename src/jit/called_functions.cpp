@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 
+#include "jit/interface.h"
+
 namespace scanloom::jit {
 namespace {
 
@@ -57,7 +59,7 @@ llvm::Value* call_once_emitted(
     function = llvm::Function::Create(type, llvm::Function::InternalLinkage, name, module);
     for (const auto attribute : {llvm::Attribute::NoUnwind, llvm::Attribute::NoInline})
       function->addFnAttr(attribute);
-    function->setDoesNotAccessMemory();
+    function->setDoesNotAccessMemory();  // constants in memory are no part of it
     llvm::IRBuilder<> inside(llvm::BasicBlock::Create(module.getContext(), "entry", function));
     inside.CreateRet(emit(inside, function->getArg(0)));
   }

@@ -12,10 +12,6 @@
 
 namespace scanloom::jit {
 
-/// A function that occurs at most so often is written out everywhere: a call stores all vector
-/// registers that are needed behind it.
-inline constexpr int kMostWrittenOut = 4;
-
 /// Notes in the module which functions to call, by how often they occur in what it is made of.
 void set_called(llvm::Module& module, std::span<const tensor::ScalarProgram* const> programs);
 

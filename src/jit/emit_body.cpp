@@ -55,7 +55,7 @@ class BodyEmitter : BodyBuilder {
     load_slots();
     load_numbers();
     target_.with_fma = source_.isa != Isa::baseline;
-    target_.registers = source_.isa == Isa::avx512 || source_.isa == Isa::neon ? 32 : 16;
+    target_.registers = vector_registers(source_.isa);
     if (spends_time_) {
       time_left_ = builder_.CreateAlloca(builder_.getInt64Ty());
       reset_time_left();

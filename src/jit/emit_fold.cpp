@@ -15,8 +15,8 @@ using Value = llvm::Value*;
 
 /// Vectors that one block of lanes spans at most: independent chains hide the latency of folds.
 constexpr std::size_t kMostVectors = 8;
-/// Of functions one vector holds many instructions already.
-constexpr std::size_t kMostVectorsOfMath = 2;
+/// Of functions, which hold many values, fewer stay in registers.
+constexpr std::size_t kMostVectorsOfMath = 4;
 /// Blocks of fewer lanes are loaded one by one rather than transposed.
 constexpr unsigned kLeastOfTransposed = 4;
 

@@ -49,7 +49,8 @@ Groups deal_out(const LoopSource& source, const LaneProgram& program, unsigned v
 /// Whether to take all lanes of a step before the next step, although their states lie in memory
 /// then: several groups would read rows in pieces, repeat what is one element for all lanes, wait
 /// for what two vectors compute, or keep in memory what does not fit into registers.
-bool is_step_by_step(const LoopSource& source, const LaneProgram& program, unsigned vector_bytes) {
+bool takes_all_lanes_per_step(const LoopSource& source, const LaneProgram& program,
+                              unsigned vector_bytes) {
   if (is_wide(source)) return true;
   // A little more than fits is taken along by the only group.
   if (4 * source.lanes <= 5 * deal_out(source, program, vector_bytes).lanes) return false;
@@ -61,16 +62,16 @@ bool is_step_by_step(const LoopSource& source, const LaneProgram& program, unsig
       bytes += source.lanes * static_cast<std::int64_t>(dtype_bytes(operand.dtype));
     }
   if (bytes > kMostBytesOfStates) return false;
-  const std::int64_t registers = vector_bytes == 64 ? 32 : 16;
+  const auto registers = static_cast<std::int64_t>(vector_registers(source.isa));
   return has_rows(source) || program.uniform_work() > 0 ||
          blocks_side_by_side(program) < kMostBlocks || 2 * kMostBlocks * kept > registers;
 }
 
 /// What a group holds of some operands: the elements that are one for all lanes, and the registers
 /// of each block of lanes; of each operand there is either, the other is null.
-struct Parts {
-  explicit Parts(std::size_t blocks) : of_blocks(blocks) {}
-  void append(const Parts& other) {
+struct GroupValues {
+  explicit GroupValues(std::size_t blocks) : of_blocks(blocks) {}
+  void append(const GroupValues& other) {
     uniform.insert(uniform.end(), other.uniform.begin(), other.uniform.end());
     for (std::size_t i = 0; i < of_blocks.size(); ++i)
       of_blocks[i].insert(of_blocks[i].end(), other.of_blocks[i].begin(), other.of_blocks[i].end());
@@ -154,8 +155,8 @@ class LoopEmitter {
                                         at_block(ports[i], addresses[i], block), block));
     return loaded;
   }
-  Parts load(const std::vector<Port>& ports, const Values& addresses) {
-    Parts parts(blocks_.size());
+  GroupValues load(const std::vector<Port>& ports, const Values& addresses) {
+    GroupValues parts(blocks_.size());
     parts.uniform = load_uniform(ports, addresses);
     for (std::size_t i = 0; i < blocks_.size(); ++i)
       parts.of_blocks[i] = load_lanes_of(ports, addresses, blocks_[i]);
@@ -183,8 +184,8 @@ class LoopEmitter {
     }
     return made;
   }
-  Parts phis(const Parts& initial, llvm::BasicBlock* before) {
-    Parts made(blocks_.size());
+  GroupValues phis(const GroupValues& initial, llvm::BasicBlock* before) {
+    GroupValues made(blocks_.size());
     made.uniform = phis(initial.uniform, before);
     for (std::size_t i = 0; i < blocks_.size(); ++i)
       made.of_blocks[i] = phis(initial.of_blocks[i], before);
@@ -194,7 +195,8 @@ class LoopEmitter {
     for (std::size_t i = 0; i < made.size(); ++i)
       if (made[i] != nullptr) llvm::cast<llvm::PHINode>(made[i])->addIncoming(next[i], steps);
   }
-  static void close_phis(const Parts& made, const Parts& next, llvm::BasicBlock* steps) {
+  static void close_phis(const GroupValues& made, const GroupValues& next,
+                         llvm::BasicBlock* steps) {
     close_phis(made.uniform, next.uniform, steps);
     for (std::size_t i = 0; i < made.of_blocks.size(); ++i)
       close_phis(made.of_blocks[i], next.of_blocks[i], steps);
@@ -208,8 +210,8 @@ class LoopEmitter {
 
   /// All steps of the group of lanes from that one on.
   void emit_steps(Value lane) {
-    const Parts captured = load_captured(lane);
-    const Parts initial = load(loop_.carried_in, at_lane(loop_.carried_in, lane));
+    const GroupValues captured = load_captured(lane);
+    const GroupValues initial = load(loop_.carried_in, at_lane(loop_.carried_in, lane));
     // Of a long program each has an address of its own where it is loaded or stored.
     const Values first_slices = is_long_ ? Values() : at_lane(loop_.scanned, lane);
     const Values first_rows = is_long_ ? Values() : at_lane(loop_.stacked, lane);
@@ -222,14 +224,14 @@ class LoopEmitter {
     StepPlaces places;
     places.slices = phis(first_slices, before);
     places.rows = phis(first_rows, before);
-    const Parts states = phis(initial, before);
+    const GroupValues states = phis(initial, before);
     if (is_long_) {
       places.passed = builder_.CreateSub(step[0], loop_.first_step());
       places.lane = lane;
     }
-    Parts inputs = captured;
+    GroupValues inputs = captured;
     inputs.append(states);
-    const Parts next = emit_step(inputs, places);
+    const GroupValues next = emit_step(inputs, places);
     Value const next_step = builder_.CreateAdd(step[0], builder_.getInt64(1));
     close_phis(step, {next_step}, steps);
     close_phis(places.slices, advanced(loop_.scanned, places.slices), steps);
@@ -241,9 +243,9 @@ class LoopEmitter {
   }
 
   /// What no step changes is spread over vectors before them.
-  Parts load_captured(Value lane) {
+  GroupValues load_captured(Value lane) {
     splats_ = Splats();
-    Parts captured = load(loop_.captured, at_lane(loop_.captured, lane));
+    GroupValues captured = load(loop_.captured, at_lane(loop_.captured, lane));
     for (Value const element : captured.uniform)
       for (const LaneBlock& block : blocks_)
         if (element != nullptr) splats_.of(builder_, element, block.width);
@@ -251,9 +253,9 @@ class LoopEmitter {
   }
 
   /// One step of the group: stores its rows, returns its next states.
-  Parts emit_step(const Parts& inputs, const StepPlaces& places) {
+  GroupValues emit_step(const GroupValues& inputs, const StepPlaces& places) {
     const std::vector<std::size_t> rows = program_.rows_left(is_long_);
-    Parts next(blocks_.size());
+    GroupValues next(blocks_.size());
     const Values registers = emit_uniform(inputs.uniform, places);
     if (source_.has_keep_going) keep_going_ = uniform_result(registers, 0);
     for (std::size_t i = 0; i < loop_.carried_out.size(); ++i)
@@ -334,7 +336,7 @@ class LoopEmitter {
     return builder_.CreateAnd(more, keep_going_);
   }
 
-  void store_states(const Parts& states, const Values& addresses) {
+  void store_states(const GroupValues& states, const Values& addresses) {
     for (std::size_t i = 0; i < addresses.size(); ++i) {
       const Port& port = loop_.carried_out[i];
       store_uniform(port, addresses[i], states.uniform[i]);
@@ -367,7 +369,7 @@ bool emit_loop(llvm::Module& module, const LoopSource& source, unsigned vector_b
     return true;
   }
   const LaneProgram program(source);
-  if (is_step_by_step(source, program, vector_bytes)) {
+  if (takes_all_lanes_per_step(source, program, vector_bytes)) {
     emit_wide_loop(module, source, program, vector_bytes);
     return is_wide(source) || program.lane_work() <= kShortProgram;
   }

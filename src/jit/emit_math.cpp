@@ -55,9 +55,10 @@ llvm::Value* scale_register(llvm::IRBuilder<>& builder, llvm::Value* a, llvm::Va
   return builder.CreateIntrinsic(scalef(bytes, wide_lanes), {}, arguments);
 }
 
-/// `value` in all lanes of the vector, for AVX2. A constant that LLVM sees it broadcasts to a
-/// register again and again: an instruction and a renamed register each, of which long bodies run
-/// out. This one lies in memory, every lane of it, for instructions to have as an operand.
+/// `value` in all lanes of the vector, which are a power of two, for AVX2. A constant that LLVM
+/// sees it broadcasts to a register again and again: an instruction and a renamed register each, of
+/// which long bodies run out. This one lies in memory, every lane of it, for instructions to have
+/// as an operand. (For SSE4.2 LLVM does that by itself, and AVX-512 broadcasts in the operand.)
 llvm::Value* constant_in_memory(llvm::IRBuilder<>& builder, llvm::FixedVectorType* type,
                                 double value) {
   constexpr unsigned kRegisterBits = 256;
@@ -135,7 +136,10 @@ class LlvmDomain {
     return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, a, b);
   }
   F by_sign(F x, F a, F b) const {
-    // On bits: blends look at the sign alone.
+    // Vectors, and single numbers if both are constants, are chosen by the sign's bit alone; of
+    // other single numbers LLVM would make a branch.
+    const bool constants = llvm::isa<llvm::Constant>(a) && llvm::isa<llvm::Constant>(b);
+    if (!type_->isVectorTy() && !constants) return select(less(x, constant(0)), a, b);
     return select({builder_.CreateICmpSLT(bits(x).value, integer(0).value)}, a, b);
   }
   F add_exact(F a, F b, F c) const {

@@ -9,16 +9,16 @@
 #include "jit/emit_fold.h"
 #include "jit/emit_memory.h"
 #include "jit/emit_program.h"
+#include "jit/fold_forms.h"
 
 namespace scanloom::jit {
 namespace {
 
 using Value = llvm::Value*;
 
-/// Vectors that one block of lanes spans where nothing is folded.
-constexpr unsigned kVectorsOfProgram = 2;
-/// So few blocks of lanes are written one after the other rather than as a loop.
-constexpr std::int64_t kBlocksInARow = 4;
+/// Vectors that one block of lanes spans where nothing is folded. Each function is a chain of some
+/// twenty instructions that wait for each other, so more of them stand side by side.
+constexpr unsigned kVectorsOfProgram = 2, kVectorsOfFunctions = 4;
 
 std::int64_t bytes_of(DType dtype) { return static_cast<std::int64_t>(dtype_bytes(dtype)); }
 
@@ -71,9 +71,10 @@ class NestEmitter {
   /// Blocks of many lanes first, then of half as many for those that are left, down to one.
   void lanes(std::vector<Value>& index) {
     const std::int64_t count = nest_.sizes.empty() ? 1 : nest_.sizes.back();
-    unsigned width = nest_.folds.empty() ? kVectorsOfProgram * target_.vector_bytes /
-                                               static_cast<unsigned>(widest())
-                                         : lanes_of_folds(nest_, target_);
+    const unsigned vectors = has_math(nest_.program) ? kVectorsOfFunctions : kVectorsOfProgram;
+    unsigned width = nest_.folds.empty()
+                         ? vectors * target_.vector_bytes / static_cast<unsigned>(widest())
+                         : lanes_of_folds(nest_, target_);
     std::int64_t lane = 0;
     for (; width > 0; width /= 2) {
       const std::int64_t last = lane + (count - lane) / width * width;

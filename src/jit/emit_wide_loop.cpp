@@ -16,9 +16,8 @@ constexpr std::int64_t kLeastWideLanes = 128;
 /// Rows of one call: calls grow, so twice as many bytes have been written with it, more than fit.
 constexpr std::int64_t kLeastBytesPastCaches = std::int64_t{1} << 20;
 
-/// So few blocks of lanes are written one after the other rather than as a loop, unless they are
-/// long.
-constexpr std::int64_t kBlocksInARow = 4, kInstructionsInARow = 1600;
+/// Blocks that stand one after the other are no longer together.
+constexpr std::int64_t kInstructionsInARow = 1600;
 
 /// States lie where they belong after the last step and are updated there. What is one element for
 /// all lanes is computed apart, once per step.

@@ -7,15 +7,20 @@
 
 namespace scanloom::jit {
 
+/// Whether the result is where an extreme stands.
 bool finds_index(const Fold& fold);
+/// Whether it is the extreme.
 bool finds_extreme(const Fold& fold);
+/// Whether the extreme, which the result is or where it stands, is the greatest.
 bool finds_greatest(const Fold& fold);
 
 /// The type of what is folded.
 DType term_dtype(const Fold& fold);
 
+/// Whether both fold the same numbers.
 bool same_terms(const Fold& a, const Fold& b);
 
+/// Whether it has functions of base/math.
 bool has_math(const tensor::ScalarProgram& program);
 
 /// Whether blocks of its reads are transposed.

@@ -216,7 +216,9 @@ struct InnerLoop {
 
 /// What a nest reads first begins `bytes` bytes further on for each element of an axis that an
 /// index names: an i32 or i64, below 0 from the end. into: not that read begins there, but what the
-/// nest writes, and the reads behind the first.
+/// nest writes, and the reads behind the first. Unlike a NestIndex, of which each element of a nest
+/// has its own, it moves the whole operand, and where it is outside the call of the kernel takes
+/// over, which knows the error.
 struct Pick {
   NestOperand index;
   std::int64_t size = 0;   ///< of the axis; may be told
@@ -333,11 +335,40 @@ struct Plugin {
   /// Errors: unsupported (an instruction or dtype that has no machine code), internal.
   /// Thread safe. The same source yields code with the same results.
   Expected<CompiledLoop> (*compile)(const LoopSource& source);
+  /// The same of a body.
   Expected<CompiledBody> (*compile_body)(const BodySource& source);
-  /// Whether there is machine code for the program; the error says what is missing.
+  /// Whether there is machine code for the program. Errors: unsupported, which says what is
+  /// missing. Thread safe.
   Expected<void> (*check)(const tensor::ScalarProgram& program);
 };
-inline constexpr std::uint32_t kPluginVersion = 11;
+
+/// Of what crosses the seam beside the instructions of programs.
+inline constexpr std::uint32_t kSeamVersion = 12;
+
+/// Instructions cross the seam as numbers: with others, or in another order, it is another version.
+constexpr std::uint32_t plugin_version() {
+  constexpr const char* kNames =
+#define SCANLOOM_SCALAR(name, arguments, result) #name " "
+#include "tensor/scalar_ops.inc"
+#undef SCANLOOM_SCALAR
+      ;
+  std::uint32_t hash = 2166136261U ^ kSeamVersion;  // FNV-1a
+  for (const char* at = kNames; *at != 0; ++at)
+    hash = (hash ^ static_cast<unsigned char>(*at)) * 16777619U;
+  return hash;
+}
+inline constexpr std::uint32_t kPluginVersion = plugin_version();
+
+// What the planner weighs code by, and the compiler writes it by.
+
+constexpr std::size_t vector_registers(Isa isa) {
+  return isa == Isa::avx512 || isa == Isa::neon ? 32 : 16;
+}
+/// A function that occurs at most so often is written out everywhere: a call stores all vector
+/// registers that are needed behind it.
+inline constexpr int kMostWrittenOut = 4;
+/// So few blocks of lanes stand one after the other rather than in a loop.
+inline constexpr std::int64_t kBlocksInARow = 4;
 
 /// Loads the plug-in where a question does. A thread in which code is made must find it loaded:
 /// what it frees at the end of the process has to be younger than what waits for the thread.

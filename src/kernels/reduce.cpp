@@ -24,7 +24,6 @@ using tensor::Operand;
 using tensor::Reduction;
 using tensor::Status;
 
-enum Attribute : std::size_t { kKind, kAxes, kKeepdims };
 using Fold = Reduction::Fold;
 using Finish = Reduction::Finish;
 
@@ -266,12 +265,12 @@ void join(Axes<Axis>& axes, const Axis& axis) {
 
 Schedule plan_of(const PrepareCtx& ctx) {
   const Operand &x = ctx.inputs[0], &y = ctx.outputs[0];
-  const bool keep = ctx.attrs[kKeepdims].integer() != 0;
+  const bool keep = ctx.attrs[tensor::kReduceKeepdims].integer() != 0;
   Schedule plan;
   plan.bytes = static_cast<std::int64_t>(dtype_bytes(x.dtype));
   int to = 0;
   for (int axis = 0; axis < x.rank; ++axis) {
-    if (tensor::is_reduced(ctx.attrs[kAxes], axis, x.rank)) {
+    if (tensor::is_reduced(ctx.attrs[tensor::kReduceAxes], axis, x.rank)) {
       join(plan.reduced, {x.dims[axis], x.strides[axis], 0});
       to += keep ? 1 : 0;
     } else {
@@ -302,7 +301,7 @@ Schedule plan_of(const PrepareCtx& ctx) {
 }
 
 Prepared prepare(const PrepareCtx& ctx) {
-  const Reduction* const kind = tensor::find_reduction(ctx.attrs[kKind].text());
+  const Reduction* const kind = tensor::find_reduction(ctx.attrs[tensor::kReduceKind].text());
   if (kind == nullptr) return Prepared::no("a kind of reduction for the reference kernel");
   if (ctx.inputs.size() > 1 && ctx.inputs[1].present()) return Prepared::no("axes as an operand");
   const BlockFn fn = block_fn(ctx.inputs[0].dtype, *kind);

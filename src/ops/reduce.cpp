@@ -27,10 +27,10 @@ using tensor::Operand;
 using tensor::Shape;
 using tensor::Type;
 
-constexpr int kKind = 0;
-constexpr int kAxes = 1;
-constexpr int kKeepdims = 2;
-constexpr int kEmptyIsAll = 3;
+constexpr int kKind = tensor::kReduceKind;
+constexpr int kAxes = tensor::kReduceAxes;
+constexpr int kKeepdims = tensor::kReduceKeepdims;
+constexpr int kEmptyIsAll = tensor::kReduceEmptyIsAll;
 constexpr int kAxesOperand = 1;
 
 enum class Kind : std::uint8_t {

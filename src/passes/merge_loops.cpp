@@ -5,7 +5,7 @@
 //
 // Which two do not depend on each other is told by levels: a node's is that of its operands, a
 // loop's one more, so that loops of one level cannot lead to each other. Loops join only where
-// their bodies become machine code in the same way (plan/compiled.cpp: one element program over
+// their bodies become machine code in the same way (plan/bind_whole.cpp: one element program over
 // equal lanes; plan/bind_body.cpp: anything else that is not too large), or else one would slow
 // down the other.
 #include <algorithm>

@@ -5,6 +5,7 @@
 
 #include "ops/ops.h"
 #include "passes/rewriter.h"
+#include "tensor/reduction.h"
 
 namespace scanloom::passes {
 namespace {
@@ -20,7 +21,7 @@ class LogSumExp {
   Expected<ValueId> write() {
     ir::Builder& build = rewriter_.build();
     const ValueId x = node_.inputs[0];
-    const bool keeps = node_.attrs[kKeepdims].integer() != 0;
+    const bool keeps = node_.attrs[tensor::kReduceKeepdims].integer() != 0;
     SCANLOOM_TRY(const ValueId most, reduced(x, "max"));
     SCANLOOM_TRY(const ValueId greatest,
                  keeps ? most : build.op(ops::unsqueeze_op, {most}, {{"axes", axes()}}));
@@ -38,19 +39,18 @@ class LogSumExp {
   }
 
  private:
-  static constexpr std::size_t kAxes = 1, kKeepdims = 2, kEmptyIsAll = 3;
-
   Expected<ValueId> reduced(ValueId x, const char* kind) {
     return rewriter_.build().op(ops::reduce_op, {x},
                                 {{"kind", kind},
-                                 {"axes", node_.attrs[kAxes]},
-                                 {"keepdims", node_.attrs[kKeepdims]},
-                                 {"empty_is_all", node_.attrs[kEmptyIsAll]}});
+                                 {"axes", node_.attrs[tensor::kReduceAxes]},
+                                 {"keepdims", node_.attrs[tensor::kReduceKeepdims]},
+                                 {"empty_is_all", node_.attrs[tensor::kReduceEmptyIsAll]}});
   }
 
   /// Those that are reduced; without the attribute all are.
   [[nodiscard]] std::vector<std::int64_t> axes() const {
-    if (node_.attrs[kAxes].present()) return node_.attrs[kAxes].integers();
+    if (node_.attrs[tensor::kReduceAxes].present())
+      return node_.attrs[tensor::kReduceAxes].integers();
     std::vector<std::int64_t> all(rewriter_.type(node_.inputs[0]).dims.size());
     std::iota(all.begin(), all.end(), 0);
     return all;
@@ -62,7 +62,8 @@ class LogSumExp {
 
 Expected<bool> spell(Rewriter& rewriter, ir::NodeId id) {
   const Node node = rewriter.module().node(id);  // by value: adding nodes may move it
-  if (node.op != &ops::reduce_op || node.attrs[0].text() != "log_sum_exp") return false;
+  if (node.op != &ops::reduce_op || node.attrs[tensor::kReduceKind].text() != "log_sum_exp")
+    return false;
   const ir::Type& x = rewriter.type(node.inputs[0]);
   // Other types are computed in wider ones and rounded once.
   const bool is_wide = x.dtype == DType::f32 || x.dtype == DType::f64;

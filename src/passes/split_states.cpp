@@ -1,7 +1,7 @@
 // States that steps take apart and put together again become a state per part: the delays of a
 // cascade of filters, the coordinates of an equation. Without the slices and concats the body is
-// one element program, whose states stay in registers (plan/compiled.cpp). Slices that it scans or
-// captures are cut before the loop, where they are views; final values and rows are put together
+// one element program, whose states stay in registers (plan/bind_whole.cpp). Slices that it scans
+// or captures are cut before the loop, where they are views; final values and rows are put together
 // behind it.
 //
 // It stands behind the passes that make slices of what models write in other ways, and before those

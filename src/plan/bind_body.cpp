@@ -134,7 +134,7 @@ class BodyCheck {
             describe(*binding_.plan, binding_.dynamic_calls[instruction.index].call.node));
       case Op::check_sizes:
       case Op::look:
-      case Op::region:
+      case Op::section:
       case Op::end:
         break;
     }
@@ -195,10 +195,10 @@ class BodyCheck {
 
 }  // namespace
 
-/// Values of a body that may become machine code get memory of their own for as long as the loop
-/// runs: joined nests read and write them in another order than the instructions do. Otherwise the
-/// loop learns why not, and parts of the body may become code.
-void Binder::keep_apart(BoundLoop& loop, std::uint32_t index) {
+/// Whether the body may become machine code. Then its values get memory of their own for as long as
+/// the loop runs: joined nests read and write them in another order than the instructions do.
+/// Otherwise the loop learns why not, and sections of the body may become code.
+void Binder::judge_body(BoundLoop& loop, std::uint32_t index) {
   if (plan_->options.compiler == nullptr) return;
   const auto end = static_cast<std::uint32_t>(out_->code.size());
   if (const std::size_t count = end - loop.body; count > kMaxStatementsOfBody) {
@@ -210,7 +210,7 @@ void Binder::keep_apart(BoundLoop& loop, std::uint32_t index) {
   loop.why_no_body = check.look_through(loop.body, end);
   if (loop.why_no_body.empty()) loop.why_no_body = why_not_over_values(*plan_, loop);
   if (!loop.why_no_body.empty()) {
-    find_regions(loop, index);
+    find_sections(loop, index);
     return;
   }
   const BytesOfCode bytes = bytes_of_code(check.spots, check.has_loops(), loop);
@@ -294,27 +294,27 @@ void Binder::keep_buffers(const std::vector<Spot>& spots, const std::vector<Slot
   for (const SlotId slot : state_buffers) arena_.keep_until(buffer_of(slot), moment);
 }
 
-/// Instructions [first, last) of the body as a region, where that may become code and pays.
-void Binder::add_region(BoundLoop& loop, std::uint32_t index, std::uint32_t first,
-                        std::uint32_t last) {
+/// Instructions [first, last) of the body as a section, where that may become code and pays.
+void Binder::add_section(BoundLoop& loop, std::uint32_t index, std::uint32_t first,
+                         std::uint32_t last) {
   BodyCheck check(*out_);
-  if (!check.look_through(first, last).empty() || check.calls < kLeastCallsOfRegion) return;
+  if (!check.look_through(first, last).empty() || check.calls < kLeastCallsOfSection) return;
   const BytesOfCode bytes = bytes_of_code(check.spots, check.has_loops(), loop);
-  if (loop.regions.size() == kMaxRegions || bytes.all > bytes.most) return;
+  if (loop.sections.size() == kMaxSections || bytes.all > bytes.most) return;
   keep_buffers(check.spots, check.state_buffers, last);
   keep_buffers(check.spots_in_parts, {}, last);
-  loop.regions.push_back(static_cast<std::uint32_t>(out_->regions.size()));
-  out_->regions.push_back({.loop = index,
-                           .first = first,
-                           .last = last,
-                           .inner_steps = check.inner_steps,
-                           .most_inner_trips = check.most_inner_trips,
-                           .spent = check.spent});
+  loop.sections.push_back(static_cast<std::uint32_t>(out_->sections.size()));
+  out_->sections.push_back({.loop = index,
+                            .first = first,
+                            .last = last,
+                            .inner_steps = check.inner_steps,
+                            .most_inner_trips = check.most_inner_trips,
+                            .spent = check.spent});
 }
 
 /// The longest runs of instructions that may become code, between those that may not. A branch that
 /// may not is one of these, but for what its sides hold; a loop looks after itself.
-void Binder::find_regions(BoundLoop& loop, std::uint32_t index) {
+void Binder::find_sections(BoundLoop& loop, std::uint32_t index) {
   std::vector<CodeRange> ranges{{loop.body, static_cast<std::uint32_t>(out_->code.size())}};
   while (!ranges.empty()) {
     const CodeRange range = ranges.back();
@@ -323,14 +323,14 @@ void Binder::find_regions(BoundLoop& loop, std::uint32_t index) {
     for (std::uint32_t at = range.first, next = at; at < range.last; at = next) {
       next = end_of_block(*out_, at);
       if (BodyCheck check(*out_); check.look_through(at, next).empty() && !check.looks) continue;
-      add_region(loop, index, begin, at);
+      add_section(loop, index, begin, at);
       begin = next;
       if (out_->code[at].op != Op::branch) continue;
       const BranchSides sides = sides_of(*out_, at);
       ranges.push_back(sides.then);
       ranges.push_back(sides.otherwise);
     }
-    add_region(loop, index, begin, range.last);
+    add_section(loop, index, begin, range.last);
   }
 }
 

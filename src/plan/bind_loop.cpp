@@ -314,7 +314,7 @@ Expected<void> Binder::finish_loop(Frame& frame) {
       arena_.use(buffer_of(port.buffer_b));
     }
   if (!frame.faulty) make_beside(loop);
-  keep_apart(loop, frame.index);
+  judge_body(loop, frame.index);
   emit(Op::loop_end, frame.index);
   arena_.close_loop();
   loop.exit = static_cast<std::uint32_t>(out_->code.size());

@@ -3,9 +3,9 @@
 // lie, copies), bind_node.cpp (kernels, views), bind_object.cpp (sequences, optionals, strings),
 // bind_loop.cpp, bind_branch.cpp, bind_blocks.cpp (inputs that are made in blocks of steps),
 // bind_beside.cpp (products of inputs that steps make),
-// compiled.cpp (loops that are one element program), bind_body.cpp (what of other bodies may become
-// machine code), bind_time.cpp (how long steps take) and body_code.cpp (machine code that is made
-// at once).
+// bind_whole.cpp (loops that are one element program), bind_body.cpp (what of other bodies may
+// become machine code), bind_time.cpp (how long steps take) and body_code.cpp (machine code that is
+// made at once).
 //
 // Time: emit() ends an instruction, and with it a moment of the ArenaPlanner. What an instruction
 // reads must be touched, and what it writes be made, after everything before it was emitted: copies
@@ -208,7 +208,7 @@ class Binder {
   void finish_side(Frame& frame);
   void finish_then_side(Frame& frame);
 
-  // compiled.cpp
+  // bind_whole.cpp
   /// Whether the loop was bound as one machine-code call; otherwise `why_not` says what prevents
   /// it.
   bool bind_compiled(ir::NodeId id, BoundLoop& loop, const std::vector<Location>& initial,
@@ -226,7 +226,7 @@ class Binder {
                      std::string& why_not);
 
   // bind_body.cpp
-  void keep_apart(BoundLoop& loop, std::uint32_t index);
+  void judge_body(BoundLoop& loop, std::uint32_t index);
   [[nodiscard]] std::int64_t bytes_touched(const std::vector<Spot>& spots,
                                            const BoundLoop& loop) const;
   [[nodiscard]] std::int64_t bytes_of_values(const std::vector<Spot>& spots,
@@ -240,8 +240,8 @@ class Binder {
   [[nodiscard]] std::vector<BufferId> buffers_of_spot(const Spot& spot) const;
   void keep_buffers(const std::vector<Spot>& spots, const std::vector<SlotId>& state_buffers,
                     std::uint32_t last);
-  void add_region(BoundLoop& loop, std::uint32_t index, std::uint32_t first, std::uint32_t last);
-  void find_regions(BoundLoop& loop, std::uint32_t index);
+  void add_section(BoundLoop& loop, std::uint32_t index, std::uint32_t first, std::uint32_t last);
+  void find_sections(BoundLoop& loop, std::uint32_t index);
 
   // bind_time.cpp
   /// About how long a step takes that is stepped.
@@ -258,7 +258,7 @@ class Binder {
   // body_code.cpp
   void compile_bodies();
   /// What is between what cannot be code, where its steps are known to pay for that.
-  void compile_regions(BoundLoop& loop);
+  void compile_sections(BoundLoop& loop);
 
   std::shared_ptr<const Plan> plan_;
   const ir::Module& module_;

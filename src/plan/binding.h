@@ -203,8 +203,8 @@ struct BoundLoop {
   bool decides_late = false;
   std::int64_t most_inner_trips = 0;  ///< of one that is counted
   std::string why_no_body;  ///< what keeps the body from becoming code; empty: nothing yet
-  std::vector<std::uint32_t> regions;  ///< that may become code then, in Binding::regions
-  std::int64_t steps_to_compile = 0;   ///< stepped ones of the session, which show that code pays
+  std::vector<std::uint32_t> sections;  ///< that may become code then, in Binding::sections
+  std::int64_t steps_to_compile = 0;    ///< stepped ones of the session, which show that code pays
   std::shared_ptr<StepCounts::Count> stepped;  ///< these, of earlier runs
   /// The steps do not depend on each other and may be taken side by side; by carried value.
   std::optional<std::vector<CarriedRole>> independent;
@@ -214,7 +214,7 @@ struct BoundLoop {
 
 /// A part of a loop's body between instructions that cannot be machine code: [first, last), a run
 /// of whole blocks.
-struct BoundRegion {
+struct BoundSection {
   std::uint32_t loop = 0;
   std::uint32_t first = 0, last = 0;
   std::int64_t inner_steps = 0;       ///< of the loops inside
@@ -255,7 +255,7 @@ enum class Op : std::uint8_t {
   fault,          ///< faults[index]: what binding found wrong where the run may never come
   look,           ///< at limits, after node `index`, which may have taken long
   spend,          ///< counts that what came before took about `index` ns, see cost.h
-  region,         ///< regions[index] as code; in the list of a Run, over its first instruction
+  section,        ///< sections[index] as code; in the list of a Run, over its first instruction
   end,            ///< of all, or of what makes a block
 };
 
@@ -281,7 +281,7 @@ struct Binding {
   std::vector<ObjectInit> objects;  ///< by ObjectId
   std::vector<ObjectCall> object_calls;
   std::vector<BoundLoop> loops;
-  std::vector<BoundRegion> regions;
+  std::vector<BoundSection> sections;
   std::vector<BoundBranch> branches;
   std::vector<Alias> aliases;
   std::vector<SizeCheck> size_checks;

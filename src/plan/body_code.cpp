@@ -16,9 +16,10 @@ bool pays_now(const BoundLoop& loop) {
 }
 
 /// Whether its steps run in code of a part of a loop around it.
-bool is_in_region(const Binding& binding, const BoundLoop& loop) {
-  return std::ranges::any_of(binding.regions, [&](const BoundRegion& region) {
-    return region.code.code.run != nullptr && region.first < loop.body && loop.exit <= region.last;
+bool is_in_section(const Binding& binding, const BoundLoop& loop) {
+  return std::ranges::any_of(binding.sections, [&](const BoundSection& section) {
+    return section.code.code.run != nullptr && section.first < loop.body &&
+           loop.exit <= section.last;
   });
 }
 
@@ -36,15 +37,15 @@ void Binder::compile_bodies() {
                              : "holds parts that take too long between two looks at limits";
     loop.steps_to_compile =
         plan_->options.always_compile ? 1 : steps_worth_compiling(loop.exit - loop.body, step);
-    if (loop.exit <= end || is_in_region(*out_, loop)) {
+    if (loop.exit <= end || is_in_section(*out_, loop)) {
       // Its steps run in the code of the loop around it, but for those of that loop's first step.
       if (has_known_trips(loop) && loop.trip_count <= kMaxInnerSteps)
         loop.steps_to_compile = std::numeric_limits<std::int64_t>::max();
       continue;
     }
     if (stopped_) return;
-    if (!loop.regions.empty()) {
-      compile_regions(loop);
+    if (!loop.sections.empty()) {
+      compile_sections(loop);
       continue;
     }
     if (!pays_now(loop) || loop.decides_late) continue;
@@ -60,29 +61,29 @@ void Binder::compile_bodies() {
   }
 }
 
-void Binder::compile_regions(BoundLoop& loop) {
+void Binder::compile_sections(BoundLoop& loop) {
   double nanoseconds = 0;
   std::size_t instructions = 0;
-  for (const std::uint32_t index : loop.regions) {
-    const BoundRegion& region = out_->regions[index];
-    nanoseconds +=
-        nanoseconds_of(region.first, region.last) * (1 + static_cast<double>(region.inner_steps));
-    instructions += region.last - region.first;
+  for (const std::uint32_t index : loop.sections) {
+    const BoundSection& section = out_->sections[index];
+    nanoseconds += nanoseconds_of(section.first, section.last) *
+                   (1 + static_cast<double>(section.inner_steps));
+    instructions += section.last - section.first;
   }
   if (!plan_->options.always_compile)
     loop.steps_to_compile = steps_worth_compiling(instructions, nanoseconds);
-  if (nanoseconds > kMaxNanosecondsBetweenLooks) loop.regions.clear();
+  if (nanoseconds > kMaxNanosecondsBetweenLooks) loop.sections.clear();
   if (!pays_now(loop)) return;
-  for (const std::uint32_t index : loop.regions) {
-    BoundRegion& region = out_->regions[index];
-    Expected<BodyCode> code = compile_region(*plan_, *out_, region, may_go_on_);
+  for (const std::uint32_t index : loop.sections) {
+    BoundSection& section = out_->sections[index];
+    Expected<BodyCode> code = compile_section(*plan_, *out_, section, may_go_on_);
     if (!code && is_of_limits(code.error())) {
       stopped_ = std::move(code).error().at(module_.describe(loop.node));
       return;
     }
     if (!code) continue;
-    region.code = *std::move(code);
-    loop.notes.strategy = "compiled in parts: " + region.code.code.target;
+    section.code = *std::move(code);
+    loop.notes.strategy = "compiled in parts: " + section.code.code.target;
   }
 }
 
@@ -106,9 +107,9 @@ Expected<BodyCode> compile_body(const Plan& plan, const Binding& binding, const 
   return compile_source(plan, std::move(body), may_go_on);
 }
 
-Expected<BodyCode> compile_region(const Plan& plan, const Binding& binding,
-                                  const BoundRegion& region, const MayGoOn& may_go_on) {
-  SCANLOOM_TRY(Body body, describe_region(plan, binding, region));
+Expected<BodyCode> compile_section(const Plan& plan, const Binding& binding,
+                                   const BoundSection& section, const MayGoOn& may_go_on) {
+  SCANLOOM_TRY(Body body, describe_section(plan, binding, section));
   return compile_source(plan, std::move(body), may_go_on);
 }
 

@@ -52,7 +52,7 @@ class BodyMaker {
   }
 
   /// Of instructions [first, last) alone. What others touch, too, stays in memory.
-  Expected<Body> make_region(std::uint32_t first, std::uint32_t last) {
+  Expected<Body> make_section(std::uint32_t first, std::uint32_t last) {
     const std::vector<bool> touched = slots_touched_outside(binding_, first, last);
     const auto is_buffer = [&](std::int32_t slot) {
       return is_in_arena(slot) && !touched[static_cast<std::size_t>(slot)];
@@ -166,9 +166,9 @@ class BodyMaker {
         case Op::check_sizes:
         case Op::fault:
         case Op::look:
-        case Op::region:
+        case Op::section:
         case Op::end:
-          SCANLOOM_ASSERT(!"Binder::keep_apart lets no such instruction pass");
+          SCANLOOM_ASSERT(!"Binder::judge_body lets no such instruction pass");
       }
     }
   }
@@ -414,10 +414,10 @@ Expected<Body> describe_body(const Plan& plan, const Binding& binding, const Bou
   return BodyMaker(plan, binding, loop).make();
 }
 
-Expected<Body> describe_region(const Plan& plan, const Binding& binding,
-                               const BoundRegion& region) {
-  return BodyMaker(plan, binding, binding.loops[region.loop])
-      .make_region(region.first, region.last);
+Expected<Body> describe_section(const Plan& plan, const Binding& binding,
+                                const BoundSection& section) {
+  return BodyMaker(plan, binding, binding.loops[section.loop])
+      .make_section(section.first, section.last);
 }
 
 }  // namespace scanloom::plan

@@ -25,6 +25,7 @@ struct Body {
 Expected<Body> describe_body(const Plan& plan, const Binding& binding, const BoundLoop& loop);
 
 /// A part of such a body, as the body of a loop that takes one step.
-Expected<Body> describe_region(const Plan& plan, const Binding& binding, const BoundRegion& region);
+Expected<Body> describe_section(const Plan& plan, const Binding& binding,
+                                const BoundSection& section);
 
 }  // namespace scanloom::plan

@@ -77,8 +77,8 @@ inline constexpr std::int64_t kSpentBetweenLooks = 100'000;
 inline constexpr std::size_t kMaxStatementsOfBody = 2560;
 /// Where not all of a body can become code: parts of it that do, and calls that make one worth
 /// while (entering it takes as long as one or two).
-inline constexpr std::size_t kMaxRegions = 16;
-inline constexpr std::size_t kLeastCallsOfRegion = 2;
+inline constexpr std::size_t kMaxSections = 16;
+inline constexpr std::size_t kLeastCallsOfSection = 2;
 /// Branches and loops inside it; the depth of what is described is theirs at most.
 inline constexpr int kMaxBlocksOfBody = 32;
 static_assert(kMaxBlocksOfBody <= jit::kMaxStatementDepth);

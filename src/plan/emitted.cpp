@@ -22,14 +22,12 @@ using tensor::ScalarProgram;
 
 /// Functions such as exp become many operations, or one call.
 constexpr std::int64_t kOperationsOfFunction = 24, kOperationsOfCall = 2;
-/// Where more are in a body than that, each is called (jit/called_functions.h).
-constexpr std::int64_t kMostWrittenOut = 4;
 /// Of each lane of an operand with indices, and more for each of these.
 constexpr std::int64_t kOperationsOfIndexed = 2, kOperationsOfIndex = 3;
 /// Of blocks that are transposed, over all widths of vectors.
 constexpr std::int64_t kElementsInARow = 6;
-/// Lanes of a block of the widest vectors; so few blocks of lanes stand one after the other.
-constexpr std::int64_t kLanesOfBlock = 32, kBlocksInARow = 4;
+/// Lanes of a block of the widest vectors.
+constexpr std::int64_t kLanesOfBlock = 32;
 
 /// Operations that LLVM emits lane by lane.
 bool is_per_lane(const ScalarInstr& instr) {
@@ -89,7 +87,7 @@ class Counter {
     const auto bits = [](std::int64_t count) { return static_cast<std::uint64_t>(count); };
     if (folds) return std::min<std::int64_t>(std::bit_width(bits(lanes)), 8);
     const std::int64_t whole = lanes / kLanesOfBlock;
-    return (whole <= kBlocksInARow ? whole : 1) + std::popcount(bits(lanes % kLanesOfBlock));
+    return (whole <= jit::kBlocksInARow ? whole : 1) + std::popcount(bits(lanes % kLanesOfBlock));
   }
 
   [[nodiscard]] std::int64_t operations_of(const ScalarProgram& program, std::int64_t lanes,
@@ -105,8 +103,9 @@ class Counter {
 
   [[nodiscard]] std::int64_t operations_of_function(ScalarOp op) const {
     const auto count = functions_.find(op);
-    return count != functions_.end() && count->second > kMostWrittenOut ? kOperationsOfCall
-                                                                        : kOperationsOfFunction;
+    return count != functions_.end() && count->second > jit::kMostWrittenOut
+               ? kOperationsOfCall
+               : kOperationsOfFunction;
   }
 
   /// Lanes of a block that are taken one by one, since each has an index of its own.

@@ -36,10 +36,10 @@ const BoundLoop* code_around(const Binding& binding, const BoundLoop& loop) {
     if (holds(other.body, other.exit - 1) &&
         has_code(plan, other.body_code, describe_body(plan, binding, other)))
       return &other;
-  for (const BoundRegion& region : binding.regions)
-    if (holds(region.first, region.last) &&
-        has_code(plan, region.code, describe_region(plan, binding, region)))
-      return &binding.loops[region.loop];
+  for (const BoundSection& section : binding.sections)
+    if (holds(section.first, section.last) &&
+        has_code(plan, section.code, describe_section(plan, binding, section)))
+      return &binding.loops[section.loop];
   return nullptr;
 }
 
@@ -63,19 +63,19 @@ std::string strategy_of_body(const Plan& plan, const Binding& binding, const Bou
 }
 
 /// Of a body with parts that become code, though not all of it does.
-std::string strategy_of_regions(const Plan& plan, const Binding& binding, const BoundLoop& loop) {
+std::string strategy_of_sections(const Plan& plan, const Binding& binding, const BoundLoop& loop) {
   const std::string why = describe(plan, loop.node) + " " + loop.why_no_body;
   std::int64_t parts = 0, instructions = 0;
   std::string target;
-  for (const std::uint32_t index : loop.regions) {
-    const BoundRegion& region = binding.regions[index];
-    const Expected<Body> body = describe_region(plan, binding, region);
+  for (const std::uint32_t index : loop.sections) {
+    const BoundSection& section = binding.sections[index];
+    const Expected<Body> body = describe_section(plan, binding, section);
     if (!body) continue;
     const auto code = plan.bodies.find(body->source);
     if (!code || !*code) continue;
     target = (*code)->target;
     ++parts;
-    instructions += region.last - region.first;
+    instructions += section.last - section.first;
   }
   if (parts == 0)
     return fmt::format("{}; {}; parts of it are compiled after {}", loop.notes.strategy, why,
@@ -99,8 +99,8 @@ std::string strategy_of(const Binding& binding, const BoundLoop& loop) {
     if (code) return "compiled: " + loop.notes.work + ", " + (*code)->target;
     return loop.notes.strategy;
   }
-  return loop.regions.empty() ? strategy_of_body(plan, binding, loop)
-                              : strategy_of_regions(plan, binding, loop);
+  return loop.sections.empty() ? strategy_of_body(plan, binding, loop)
+                               : strategy_of_sections(plan, binding, loop);
 }
 
 /// The code that takes the steps is one element program's.

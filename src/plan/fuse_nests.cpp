@@ -105,6 +105,30 @@ void join_last(std::vector<Part>& parts) {
   }
 }
 
+/// Leaves out instructions that no result depends on.
+void drop_dead(tensor::ScalarProgram& program) {
+  const std::size_t inputs = program.inputs.size();
+  std::vector<std::int32_t> registers(inputs + program.instrs.size(), -1);  // new ones
+  std::vector<bool> needed(registers.size());
+  for (const std::int32_t result : program.results) needed[static_cast<std::size_t>(result)] = true;
+  for (std::size_t i = registers.size(); i-- > inputs;)
+    if (needed[i])
+      for (const std::int32_t arg : program.instrs[i - inputs].args)
+        if (arg >= 0) needed[static_cast<std::size_t>(arg)] = true;
+  std::vector<tensor::ScalarInstr> kept;
+  const auto moved = [&](std::int32_t index) { return registers[static_cast<std::size_t>(index)]; };
+  for (std::size_t i = 0; i < registers.size(); ++i) {
+    if (i >= inputs && !needed[i]) continue;
+    registers[i] = static_cast<std::int32_t>(i < inputs ? i : inputs + kept.size());
+    if (i < inputs) continue;
+    kept.push_back(program.instrs[i - inputs]);
+    for (std::int32_t& arg : kept.back().args)
+      if (arg >= 0) arg = moved(arg);
+  }
+  program.instrs = std::move(kept);
+  for (std::int32_t& result : program.results) result = moved(result);
+}
+
 /// Leaves out what nobody reads.
 void drop_writes(Part& part, const std::vector<Use>& read) {
   Nest& nest = part.statement.nest;
@@ -119,9 +143,11 @@ void drop_writes(Part& part, const std::vector<Use>& read) {
     part.writes[kept] = part.writes[i];
     nest.program.results[kept++] = nest.program.results[i];
   }
+  if (kept == nest.writes.size()) return;
   nest.writes.resize(kept);
   part.writes.resize(kept);
   nest.program.results.resize(kept);
+  drop_dead(nest.program);
 }
 
 void drop_unread(std::vector<Part>& parts, const IsBuffer& is_buffer,
@@ -164,9 +190,12 @@ std::int64_t cost_of_lanes(Nest& nest, std::size_t axis) {
 
 std::vector<Part> fuse_nests(std::vector<Part> parts, const IsBuffer& is_buffer,
                              const std::vector<Use>& read_later) {
+  for (Part& part : parts)
+    if (part.is_nest()) part = part_of(std::move(part.statement.nest), std::move(part.nodes));
+  // What readers have taken in would be computed once more for each of them.
+  drop_unread(parts, is_buffer, read_later);
   std::vector<Part> fused;
   for (Part& part : parts) {
-    if (part.is_nest()) part = part_of(std::move(part.statement.nest), std::move(part.nodes));
     fused.push_back(std::move(part));
     join_last(fused);
   }

@@ -99,9 +99,9 @@ DividedAxes divide_axes(const CallView& call, bool keeps, const IsReduced& is_re
 }
 
 DividedAxes reduced_axes(const CallView& call) {
-  const tensor::Attr& named = call.node().attrs[1];
+  const tensor::Attr& named = call.node().attrs[tensor::kReduceAxes];
   const int rank = call.layout(call.spot(0)).dims.rank();
-  return divide_axes(call, call.node().attrs[2].integer() != 0,
+  return divide_axes(call, call.node().attrs[tensor::kReduceKeepdims].integer() != 0,
                      [&](int axis) { return tensor::is_reduced(named, axis, rank); });
 }
 
@@ -143,7 +143,8 @@ void add_reduction(Nest& nest, const Reduction& reduction, const DividedAxes& ax
 std::optional<Nest> reduction_nest(const CallView& call) {
   if (call.inputs() > 1 && call.spot(1).present()) return std::nullopt;
   const DType dtype = call.spot(0).dtype;
-  const Reduction* const reduction = tensor::find_reduction(call.node().attrs[0].text());
+  const Reduction* const reduction =
+      tensor::find_reduction(call.node().attrs[tensor::kReduceKind].text());
   if (reduction == nullptr) return std::nullopt;
   const FoldOf fold = fold_of(reduction->fold);
   const bool only_folds = !fold.each && reduction->finish == Reduction::Finish::none;

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/assert.h"
 #include "ir/scalar_ctx.h"
 #include "ops/indices.h"
 #include "ops/ops.h"
+#include "tensor/reduction.h"
 
 namespace scanloom::plan {
 namespace {
@@ -68,23 +70,32 @@ const ir::Node* maker(const ir::Module& module, ir::ValueId value, const ir::OpD
   return producer.valid() && module.node(producer).op == &op ? &module.node(producer) : nullptr;
 }
 
-/// Whether `greatest` has, where it meets an element of x, the greatest of that one and others.
-/// Looks at trees of so many levels of greater ones of two: each one doubles what there is to see.
-bool is_greatest_around(const ir::Module& module, ir::ValueId greatest, ir::ValueId x,
-                        int levels = 4) {
-  if (const ir::Node* const of_two = maker(module, greatest, ops::max_op))
-    return levels > 0 && std::ranges::any_of(of_two->inputs, [&](ir::ValueId operand) {
-             return operand == x || is_greatest_around(module, operand, x, levels - 1);
+/// Levels of greater ones of two that are looked at: each doubles what there is to see.
+constexpr int kMostLevels = 4;
+
+/// Whether in x - `greatest` no element is more than 0: what stands beside each element of x is the
+/// greatest of some numbers of which it is one. Both operands of a difference are broadcast alike,
+/// and so are those of the greater of two; a reduction of x that keeps its axes, or that has them
+/// put back where they were, has x's rank, so that lists of axes which are equal mean the same
+/// ones, also those counted from the end.
+bool is_never_less(const ir::Module& module, ir::ValueId greatest, ir::ValueId x,
+                   int levels = kMostLevels) {
+  if (const ir::Node* const greater = maker(module, greatest, ops::max_op))
+    return levels > 0 && std::ranges::any_of(greater->inputs, [&](ir::ValueId operand) {
+             return operand == x || is_never_less(module, operand, x, levels - 1);
            });
-  constexpr std::size_t kKind = 0, kAxes = 1, kKeepdims = 2;  // attributes of a reduction
-  const ir::Node* const added = maker(module, greatest, ops::unsqueeze_op);
+  const ir::Node* const unsqueezed = maker(module, greatest, ops::unsqueeze_op);
   const ir::Node* const reduced =
-      maker(module, added == nullptr ? greatest : added->inputs[0], ops::reduce_op);
-  if (reduced == nullptr || reduced->attrs[kKind].text() != "max" || reduced->inputs[0] != x)
+      maker(module, unsqueezed == nullptr ? greatest : unsqueezed->inputs[0], ops::reduce_op);
+  if (reduced == nullptr || reduced->attrs[tensor::kReduceKind].text() != "max" ||
+      reduced->inputs[0] != x)
     return false;
-  const bool keeps = reduced->attrs[kKeepdims].integer() != 0;
-  if (added == nullptr) return keeps;
-  return !keeps && added->attrs[0].present() && added->attrs[0] == reduced->attrs[kAxes];
+  const bool keeps = reduced->attrs[tensor::kReduceKeepdims].integer() != 0;
+  const tensor::Attr& axes = reduced->attrs[tensor::kReduceAxes];
+  const bool of_all = !axes.present() && reduced->inputs.size() == 1;  // a scalar, unless it keeps
+  if (unsqueezed == nullptr) return keeps || of_all;
+  const tensor::Attr& put_back = unsqueezed->attrs[0];
+  return !keeps && (of_all || (axes.present() && put_back == axes));
 }
 
 /// Whether the value is x - m with m the greatest of elements of x and others, as softmax and
@@ -92,7 +103,7 @@ bool is_greatest_around(const ir::Module& module, ir::ValueId greatest, ir::Valu
 bool is_difference_from_greatest(const ir::Module& module, ir::ValueId value) {
   const ir::Node* const difference = maker(module, value, ops::sub_op);
   return difference != nullptr &&
-         is_greatest_around(module, difference->inputs[1], difference->inputs[0]);
+         is_never_less(module, difference->inputs[1], difference->inputs[0]);
 }
 
 std::vector<Nest> pointwise_nests(const CallView& call) {
@@ -121,8 +132,10 @@ std::vector<Nest> pointwise_nests(const CallView& call) {
     by_input.push_back(input.valid() ? registers[i++] : -1);
   ir::ScalarCtx ctx(nest.program, by_input, node.attrs);
   nest.program.results = {node.op->scalar(ctx)};
-  if (node.op == &ops::exp_op && is_difference_from_greatest(call.module(), node.inputs[0]))
+  if (node.op == &ops::exp_op && is_difference_from_greatest(call.module(), node.inputs[0])) {
+    SCANLOOM_ASSERT(nest.program.instrs.back().op == ScalarOp::exp);
     nest.program.instrs.back().op = ScalarOp::exp_nonpositive;
+  }
   return {std::move(nest)};
 }
 

@@ -48,6 +48,7 @@ struct Whole {
   friend bool operator==(const Whole&, const Whole&) = default;
 };
 
+/// A statement of a body, and what binding knows of it.
 struct Part {
   jit::Statement statement;
   std::vector<Use> reads, writes;

@@ -54,7 +54,7 @@ std::optional<Expected<jit::CompiledLoop>> find_loop(const Plan& plan,
 
 struct Binding;
 struct BoundLoop;
-struct BoundRegion;
+struct BoundSection;
 
 /// Code that bindings share, and what one of them tells it (jit::told_number).
 struct BodyCode {
@@ -69,8 +69,8 @@ Expected<BodyCode> compile_body(const Plan& plan, const Binding& binding, const 
                                 const MayGoOn& may_go_on);
 
 /// The same for a part of such steps.
-Expected<BodyCode> compile_region(const Plan& plan, const Binding& binding,
-                                  const BoundRegion& region, const MayGoOn& may_go_on);
+Expected<BodyCode> compile_section(const Plan& plan, const Binding& binding,
+                                   const BoundSection& section, const MayGoOn& may_go_on);
 
 /// Code that adds up what each of its statements takes, and the nodes that each computes.
 struct TimedBody {

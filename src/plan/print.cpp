@@ -123,8 +123,8 @@ std::string instruction_text(const Binding& binding, const Instruction& instruct
       return "look       at limits";
     case Op::spend:
       return fmt::format("spend      {} ns", i);
-    case Op::region:
-      return fmt::format("region, up to {}", binding.regions[i].last);
+    case Op::section:
+      return fmt::format("section, up to {}", binding.sections[i].last);
     case Op::end:
       return "end";
   }

@@ -40,7 +40,7 @@ class Toucher {
       case Op::fault:
       case Op::look:
       case Op::spend:
-      case Op::region:
+      case Op::section:
       case Op::end:
         break;
     }

@@ -80,7 +80,7 @@ StepWork work_of_code(const Binding& binding, std::uint32_t first, std::uint32_t
       case Op::fault:
       case Op::look:
       case Op::spend:
-      case Op::region:
+      case Op::section:
       case Op::end:
         break;
     }

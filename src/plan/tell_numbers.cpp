@@ -13,7 +13,7 @@ using jit::NestOperand;
 using jit::Statement;
 
 /// Loops of no more steps may be written out, each step after the other.
-constexpr std::int64_t kMostWrittenOut = 16;
+constexpr std::int64_t kMostStepsInARow = 16;
 
 class Teller {
  public:
@@ -95,7 +95,7 @@ class Teller {
   void tell_loop(jit::InnerLoop& loop) {
     if (loop.slices != -1) add(loop.slices);
     // The value that means no end stays what it is.
-    if (loop.trips > kMostWrittenOut && loop.trips < loop.endless) add(loop.trips);
+    if (loop.trips > kMostStepsInARow && loop.trips < loop.endless) add(loop.trips);
     if (loop.weight > 1) add(loop.weight);  // with the steps of counted loops inside
     if (!jit::is_told(loop.trips) && loop.slices == -1) return;
     for (auto* sets : {&loop.before, &loop.skipped})

@@ -71,7 +71,7 @@ Expected<void> Run::State::execute(const Limits& limits, Watch& watch, Profile* 
 /// unless it says otherwise.
 Expected<void> Run::State::execute_from(std::uint32_t& at, const Limits& limits, Watch& watch,
                                         Profile* profile) {
-  const bool as_code = !code.empty() && profile == nullptr && regions_allowed(limits);
+  const bool as_code = !code.empty() && profile == nullptr && sections_allowed(limits);
   const plan::Instruction* const list = as_code ? code.data() : binding->code.data();
   while (true) {
     const plan::Instruction instruction = list[at];
@@ -108,9 +108,9 @@ Expected<void> Run::State::execute_from(std::uint32_t& at, const Limits& limits,
       case plan::Op::jump:
         at = index;
         continue;
-      case plan::Op::region:
-        SCANLOOM_CHECK_OK(run_region(index, watch));
-        at = binding->regions[index].last;
+      case plan::Op::section:
+        SCANLOOM_CHECK_OK(run_section(index, watch));
+        at = binding->sections[index].last;
         continue;
       case plan::Op::end:
         return {};
@@ -161,7 +161,7 @@ Expected<void> Run::State::execute_one(plan::Instruction instruction, Watch& wat
     case plan::Op::compiled_loop:
     case plan::Op::branch:
     case plan::Op::jump:
-    case plan::Op::region:
+    case plan::Op::section:
     case plan::Op::end:
       SCANLOOM_ASSERT(!"execute_from takes them");
   }

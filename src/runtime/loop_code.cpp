@@ -24,9 +24,9 @@ Expected<void> Run::State::prepare_body(std::uint32_t index, Watch& watch) {
   state.body_decided = true;
   if (binding->plan->options.compiler == nullptr || holds_long_loop(index)) return {};
   const double before = seconds_now();
-  Expected<void> done = loop.regions.empty()
+  Expected<void> done = loop.sections.empty()
                             ? compile_body(index, while_compiling(index, watch))
-                            : compile_regions(index, while_compiling(index, watch));
+                            : compile_sections(index, while_compiling(index, watch));
   began += seconds_now() - before;  // no time of a step
   if (!done) {
     state.body_decided = false;  // another run may have the time

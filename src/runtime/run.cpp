@@ -80,7 +80,7 @@ void Run::State::materialise(int threads) {
     dynamic_calls.back().call.scratch = &dynamic_scratch_slot;
   }
   chosen_kernels.resize(dynamic_calls.size());
-  begin_regions();
+  begin_sections();
   loops.resize(bound.loops.size());
   steps_to_look.resize(bound.loops.size());
   times.resize(bound.loops.size());

@@ -229,9 +229,9 @@ void Run::State::begin_worker(State& worker, std::uint32_t index) {
     state.body = loops[index].body;
     state.body_decided = loops[index].body_decided;
   }
-  for (std::size_t i = 0; i < regions.size(); ++i)
-    if (worker.regions[i].code.run == nullptr && regions[i].code.run != nullptr)
-      worker.set_region(i, regions[i]);
+  for (std::size_t i = 0; i < sections.size(); ++i)
+    if (worker.sections[i].code.run == nullptr && sections[i].code.run != nullptr)
+      worker.set_section(i, sections[i]);
 }
 
 /// Steps [first, last), as a worker of `main`.

@@ -135,9 +135,9 @@ struct Run::State {
   std::vector<tensor::Operand> operands;
   std::vector<tensor::HotCall> calls, dynamic_calls;
   std::vector<LoopState> loops;
-  std::vector<plan::BodyCode> regions;  // by region: its code, once there is some
-  std::vector<plan::Instruction> code;  // the binding's, with these in it; empty: no regions
-  Budget budget;                        // outlives the values that count on it
+  std::vector<plan::BodyCode> sections;  // by section: its code, once there is some
+  std::vector<plan::Instruction> code;   // the binding's, with these in it; empty: no sections
+  Budget budget;                         // outlives the values that count on it
   std::vector<BoxedValue> boxed;
   std::vector<tensor::BoxRef> objects;                        // by ObjectId; empty between runs
   tensor::MemoryAccount account{0};                           // of objects; a new one for each run
@@ -328,14 +328,14 @@ struct Run::State {
   template <class F>
   Expected<void> run_chunks(std::uint32_t index, Watch& watch, F&& run_steps);
 
-  // regions.cpp: parts of bodies that are code
-  void begin_regions();
-  void set_region(std::size_t index, const plan::BodyCode& made);
+  // sections.cpp: parts of bodies that are code
+  void begin_sections();
+  void set_section(std::size_t index, const plan::BodyCode& made);
   /// Whether the limits allow all steps of the loops inside at once.
-  [[nodiscard]] bool regions_allowed(const Limits& limits) const;
+  [[nodiscard]] bool sections_allowed(const Limits& limits) const;
   /// Compiles those of the loop. Error: that of limits.
-  Expected<void> compile_regions(std::uint32_t loop, const plan::MayGoOn& may_go_on);
-  Expected<void> run_region(std::uint32_t index, Watch& watch);
+  Expected<void> compile_sections(std::uint32_t loop, const plan::MayGoOn& may_go_on);
+  Expected<void> run_section(std::uint32_t index, Watch& watch);
 
   // side_by_side.cpp
   /// Takes the steps that are left on several threads, if they do not depend on each other and are

@@ -2,12 +2,16 @@
 // result at the end. For kernels and for machine code.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 #include "tensor/attr.h"
 
 namespace scanloom::tensor {
+
+/// The attributes of `reduce`, by place.
+enum ReduceAttr : std::size_t { kReduceKind, kReduceAxes, kReduceKeepdims, kReduceEmptyIsAll };
 
 struct Reduction {
   enum class Fold : std::uint8_t { sum, max, min, prod, sum_square, l1 };

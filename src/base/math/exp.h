@@ -102,7 +102,7 @@ typename M::F raised_power(const M& m, typename M::I low_bits_n, typename M::F p
 
 /// A power of two by which 2^n becomes normal for all n that lead to denormal results, and its
 /// inverse one for all that lead to infinite ones.
-inline constexpr double kLift = 0x1p64, kSink = 0x1p-64;
+inline constexpr double kExpLift = 0x1p64, kExpSink = 0x1p-64;
 
 /// exp(x) / 2^kHalvings, which may be finite where exp(x) is not. NaN passes through everything.
 template <int kHalvings, MathDomain M>
@@ -118,9 +118,9 @@ typename M::F exp_halved(const M& m, typename M::F x) {
   // The first product is exact, so that results which are denormal are rounded once, and those
   // beyond the largest number become infinity.
   constexpr double kHalved = 1.0 / (1 << kHalvings);
-  const auto lift = by_sign(m, x, m.constant(kLift * kHalved), m.constant(kSink * kHalved));
+  const auto lift = by_sign(m, x, m.constant(kExpLift * kHalved), m.constant(kExpSink * kHalved));
   const auto scaled = m.mul(mantissa, raised_power(m, reduced.low_bits_n, lift));
-  return m.mul(scaled, by_sign(m, x, m.constant(kSink), m.constant(kLift)));
+  return m.mul(scaled, by_sign(m, x, m.constant(kExpSink), m.constant(kExpLift)));
 }
 
 template <MathDomain M>
@@ -134,8 +134,8 @@ typename M::F exp_nonpositive(const M& m, typename M::F x) {
   const auto reduced = reduce_by_ln2(m, at_least(m, x, ExpFormat<M::kBits>::kLowest));
   const auto mantissa = m.add(expm1_reduced(m, reduced.r), m.constant(1));
   if (scales(m)) return scale(m, mantissa, reduced.number_n);
-  const auto lifted = raised_power(m, reduced.low_bits_n, m.constant(kLift));
-  return m.mul(m.mul(mantissa, lifted), m.constant(kSink));
+  const auto lifted = raised_power(m, reduced.low_bits_n, m.constant(kExpLift));
+  return m.mul(m.mul(mantissa, lifted), m.constant(kExpSink));
 }
 
 /// exp(x) - 1 for 0 <= x <= 64, or NaN. 2.3 ulp.

@@ -89,8 +89,6 @@ double step_nanoseconds_of(const BodyProgram& body) {
   return one * static_cast<double>(body.lanes);
 }
 
-std::size_t registers_of(Isa isa) { return isa == Isa::avx512 || isa == Isa::neon ? 32 : 16; }
-
 /// What keeps a body from being one function, however many steps that takes; empty: nothing.
 std::string why_too_large(const BodyProgram& body, std::size_t states) {
   if (const std::size_t size = body.program.instrs.size(); size > kMaxCompiledInstructions)
@@ -98,7 +96,7 @@ std::string why_too_large(const BodyProgram& body, std::size_t states) {
                        kMaxCompiledInstructions);
   if (step_nanoseconds_of(body) > kMaxNanosecondsBetweenLooks)
     return "a step takes too long between two looks at limits";
-  if (const std::size_t registers = registers_of(active_isa());
+  if (const std::size_t registers = jit::vector_registers(active_isa());
       states > kMaxStatesOfRegister * registers)
     return fmt::format("{} states do not stay in {} registers", states, registers);
   return {};
