@@ -349,6 +349,8 @@ SCANLOOM_API scanloom_code scanloom_stream_set(scanloom_stream* stream, const ch
                                                const scanloom_value* value, scanloom_error** error);
 /// Back to the initial values.
 SCANLOOM_API void scanloom_stream_reset(scanloom_stream* stream);
+/// As scanloom_session_explain, of the loops that the pushes run.
+SCANLOOM_API char* scanloom_stream_explain(const scanloom_stream* stream);
 
 #ifdef __cplusplus
 }

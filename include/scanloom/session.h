@@ -147,6 +147,8 @@ class SCANLOOM_API Stream {
   [[nodiscard]] Expected<Value> get(std::string_view state) const;
   /// Back to the initial values.
   void reset();
+  /// As Session::explain, of the loops that the pushes run.
+  [[nodiscard]] std::string explain() const;
 
  private:
   friend class Session;

@@ -75,6 +75,10 @@ class Stream:
 
     reset_state = reset  # as OpenVINO calls it
 
+    def explain(self) -> str:
+        """What became of the loops that the pushes run, as the session's explain() tells it."""
+        return self._native.explain()
+
     def _refuse_kept(self, feeds: Feeds) -> None:
         """Raises InvalidArgument for what the stream has a value of."""
         for name in feeds:

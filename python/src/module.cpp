@@ -252,7 +252,14 @@ void bind_session(nb::module_& module) {
       .def("push", &push)
       .def("set", &set_state)
       .def("get", &get_state)
-      .def("reset", &reset_states);
+      .def("reset", &reset_states)
+      .def("explain", [](const BoundStream& bound) {
+        return text([&] {
+          const nb::gil_scoped_release unlocked;
+          const std::scoped_lock turn(*bound.turn);
+          return bound.stream.explain();
+        }());
+      });
 }
 
 }  // namespace

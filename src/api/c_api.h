@@ -82,6 +82,9 @@ auto or_null(Work work) noexcept -> decltype(work()) {
   }
 }
 
+/// The text, for scanloom_text_free; nullptr when memory has run out.
+char* copy_of(const std::string& text);
+
 /// An error that names the argument, unless it is there.
 Expected<void> require(const void* argument, std::string_view name);
 

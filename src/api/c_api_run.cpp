@@ -232,4 +232,9 @@ scanloom_code scanloom_stream_set(scanloom_stream* stream, const char* input,
 
 void scanloom_stream_reset(scanloom_stream* stream) { stream->stream.reset(); }
 
+char* scanloom_stream_explain(const scanloom_stream* stream) {
+  return scanloom::c_api::or_null(
+      [&] { return scanloom::c_api::copy_of(stream->stream.explain()); });
+}
+
 }  // extern "C"

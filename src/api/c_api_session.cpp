@@ -7,6 +7,13 @@
 #include "api/c_api.h"
 
 namespace scanloom::c_api {
+
+char* copy_of(const std::string& text) {
+  auto* const copy = static_cast<char*>(std::malloc(text.size() + 1));
+  if (copy != nullptr) std::memcpy(copy, text.c_str(), text.size() + 1);
+  return copy;
+}
+
 namespace {
 
 Expected<SessionOptions> options_of(const scanloom_session_options* given) {
@@ -211,12 +218,8 @@ const char* scanloom_info_symbol(const scanloom_info* info, size_t axis) {
 }
 
 char* scanloom_session_explain(const scanloom_session* session) {
-  return scanloom::c_api::or_null([&]() -> char* {
-    const std::string text = session->session.explain();
-    auto* const copy = static_cast<char*>(std::malloc(text.size() + 1));
-    if (copy != nullptr) std::memcpy(copy, text.c_str(), text.size() + 1);
-    return copy;
-  });
+  return scanloom::c_api::or_null(
+      [&] { return scanloom::c_api::copy_of(session->session.explain()); });
 }
 
 void scanloom_text_free(char* text) { std::free(text); }

@@ -22,7 +22,8 @@ Expected<std::int64_t> element_count(const std::int64_t* sizes, size_t rank) {
   const tensor::Shape shape{std::span(sizes, rank)};
   const std::optional<std::int64_t> elements = shape.checked_elements();
   if (!elements)
-    return fail(Code::invalid_argument, "the value has sizes {}: negative, or more than 2^40",
+    return fail(Code::invalid_argument,
+                "the value has sizes {}: one is negative, or they make more than 2^40 elements",
                 shape.to_string());
   return *elements;
 }

@@ -174,9 +174,11 @@ std::vector<std::shared_ptr<BoundEntry>> Session::Impl::known_bindings() const {
   return {*entry};
 }
 
-std::string Session::explain() const {
-  const ir::Module& module = impl_->plan->module;
-  const std::vector<std::shared_ptr<BoundEntry>> bound = impl_->known_bindings();
+std::string Session::explain() const { return impl_->explain(); }
+
+std::string Session::Impl::explain() const {
+  const ir::Module& module = plan->module;
+  const std::vector<std::shared_ptr<BoundEntry>> bound = known_bindings();
   std::string text;
   for (const ir::RegionId region : ir::regions_outer_first(module, module.top()))
     for (const ir::NodeId id : module.region(region).nodes) {
@@ -196,7 +198,7 @@ std::string Session::explain() const {
           known = true;
         }
       if (!known)
-        text += row("strategy", impl_->options.execution == Execution::interpreted
+        text += row("strategy", options.execution == Execution::interpreted
                                     ? "interpreted: node by node with the reference kernels"
                                     : "chosen when the sizes of the inputs are known");
     }

@@ -138,6 +138,7 @@ struct Session::Impl {
   Expected<std::shared_ptr<BoundEntry>> bind(const std::vector<tensor::Shape>& shapes,
                                              const plan::MayGoOn& may_go_on = {}) const;
   [[nodiscard]] std::vector<std::shared_ptr<BoundEntry>> known_bindings() const;
+  [[nodiscard]] std::string explain() const;
   /// `hidden`: also what the model's own states make.
   Expected<Results> run(std::span<const Feed> feeds, const RunOptions& options,
                         std::span<const std::string> wanted, bool hidden = false) const;

@@ -23,6 +23,8 @@ struct Stream::Impl {
   [[nodiscard]] std::optional<std::size_t> state_of(std::string_view input) const;
   /// Whether only first values are made from it.
   [[nodiscard]] bool is_start(std::string_view input) const;
+  /// Names those that there are.
+  [[nodiscard]] Error unknown_state(std::string_view input) const;
   /// A copy of what input `index` of `impl` is to be.
   static Expected<Value> value_of(const Session::Impl& impl, std::size_t index, const View& value);
   /// `left`, of the memory budget of the run, pays for zeros.
@@ -133,6 +135,15 @@ std::optional<std::size_t> Stream::Impl::state_of(std::string_view input) const 
   return std::nullopt;
 }
 
+Error Stream::Impl::unknown_state(std::string_view input) const {
+  std::string names;
+  for (const ValueInfo& info : model->inputs)
+    if (state_of(info.name) || is_start(info.name))
+      names += (names.empty() ? "'" : ", '") + info.name + "'";
+  return Error(Code::not_found, fmt::format("the session keeps no state '{}'", input))
+      .note(names.empty() ? "no input of it begins a state" : "states begin with " + names);
+}
+
 bool Stream::Impl::is_start(std::string_view input) const {
   return program && program->initial && index_of(program->initial->inputs, input) &&
          !index_of(session->inputs, input);
@@ -239,7 +250,8 @@ Expected<Value> Stream::Impl::value_of(const Session::Impl& impl, std::size_t in
                 tensor::kMaxRank);
   const tensor::Shape shape{std::span<const std::int64_t>(value.shape)};
   if (!shape.checked_elements())
-    return fail(Code::invalid_argument, "state '{}' has sizes {}: negative, or more than 2^40",
+    return fail(Code::invalid_argument,
+                "state '{}' has sizes {}: one is negative, or they make more than 2^40 elements",
                 info.name, shape.to_string());
   SCANLOOM_CHECK_OK(check_sizes(info, shape));
   if (value.data == nullptr && shape.elements() > 0)
@@ -259,8 +271,7 @@ Expected<void> Stream::set(std::string_view input, const View& value) {
       SCANLOOM_TRY(impl_->values[*state], Impl::value_of(*impl_->session, at, value));
       return {};
     }
-    if (!impl_->is_start(input))
-      return fail(Code::not_found, "the session keeps no state '{}'", input);
+    if (!impl_->is_start(input)) return impl_->unknown_state(input);
     if (impl_->begun)
       return fail(Code::invalid_argument,
                   "input '{}' is read where a stream begins, and this one has begun", input)
@@ -287,6 +298,8 @@ Expected<Value> Stream::get(std::string_view state) const {
     return impl_->initial(*found, {}, left);
   });
 }
+
+std::string Stream::explain() const { return impl_->session->explain(); }
 
 void Stream::reset() {
   std::fill(impl_->values.begin(), impl_->values.end(), std::nullopt);

@@ -15,7 +15,8 @@ Expected<Shape> shape_of(const View& view, std::string_view what) {
                 view.shape.size(), kMaxRank);
   const Shape shape{std::span<const std::int64_t>(view.shape)};
   if (!shape.checked_elements())
-    return fail(Code::invalid_argument, "{} has sizes {}: negative, or more than 2^40", what,
+    return fail(Code::invalid_argument,
+                "{} has sizes {}: one is negative, or they make more than 2^40 elements", what,
                 shape.to_string());
   if (!view.strides.empty() && view.strides.size() != view.shape.size())
     return fail(Code::invalid_argument, "{} has rank {} but {} strides", what, view.shape.size(),

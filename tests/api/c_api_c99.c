@@ -79,6 +79,7 @@ static const any_function kFunctions[] = {
     (any_function)scanloom_stream_push,
     (any_function)scanloom_stream_set,
     (any_function)scanloom_stream_reset,
+    (any_function)scanloom_stream_explain,
 };
 
 int scanloom_c99_functions(void) {

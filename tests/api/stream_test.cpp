@@ -107,6 +107,13 @@ TEST(Stream, TakesAsManyStepsAsASequenceHasThatNobodyReads) {
   }
 }
 
+TEST(Stream, ExplainsTheLoopsThatItRuns) {
+  Stream stream = streaming().stream().value_or_throw();
+  EXPECT_THAT(stream.explain(), HasSubstr("strategy  "));
+  ASSERT_TRUE(stream.push({{"xs", view(kXs, {2, 2})}}));
+  EXPECT_THAT(stream.explain(), HasSubstr("(2 steps)"));
+}
+
 TEST(Stream, SetAndReset) {
   Stream stream = streaming().stream().value_or_throw();
   const float start[] = {100, 200};
@@ -219,7 +226,9 @@ TEST(Stream, AFailedFirstPushSetsNoState) {
 TEST(Stream, RefusesWrongStates) {
   Stream stream = streaming().stream().value_or_throw();
   const double wide[] = {1, 2};
-  EXPECT_EQ(stream.set("begin", view(kXs, {2})).error().code(), Code::not_found);
+  const Expected<void> unknown = stream.set("begin", view(kXs, {2}));
+  EXPECT_EQ(unknown.error().code(), Code::not_found);
+  EXPECT_EQ(unknown.error().notes().size(), 1U);
   EXPECT_THAT(stream.set("start", view(wide, {2})).error().message(),
               HasSubstr("state 'start' is float, the value is double"));
   EXPECT_FALSE(stream.set("start", view(kXs, {-2})));

@@ -83,6 +83,10 @@ TEST_F(Explain, CodeOfABodyTellsWhatKeepsItFromOneProgram) {
               HasSubstr("; not one program for each element: "), HasSubstr("is not element-wise")));
 }
 
+TEST_F(Explain, OneStepIsStepped) {
+  EXPECT_THAT(strategy(kSum, 1, true), StartsWith("stepped: code of such a body takes over"));
+}
+
 // What is known of sizes becomes code around the node in the way, which is named.
 TEST_F(Explain, PartsOfABodyTellWhatIsBetweenThem) {
   const std::string body =

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "plan/fuse_nests.h"
+#include "plan/inline_nests.h"
 #include "tests/plan/nests.h"
 
 namespace scanloom::plan {
@@ -131,6 +132,27 @@ TEST(FuseNests, AFoldReadsAllElementsOfWhatItFolds) {
                                  row_sums(8, 8, f32_at(kLocal, 0, {0, 1}), kNext)},
                                 is_local, {});
   EXPECT_EQ(parts.size(), 2U);
+}
+
+TEST(FuseNests, WhatReadersHaveTakenInIsComputedOnce) {
+  // A chain of square roots, each of which only the next one reads.
+  constexpr int kCount = 20;
+  std::vector<Part> parts;
+  for (int i = 0; i < kCount; ++i) {
+    Nest nest;
+    nest.sizes = {8};
+    nest.reads = {f32_at(i == 0 ? kFeed : kLocal, i == 0 ? 0 : std::int64_t{32} * (i - 1))};
+    nest.writes = {
+        f32_at(i + 1 == kCount ? kState : kLocal, i + 1 == kCount ? 0 : std::int64_t{32} * i)};
+    nest.program.inputs = {DType::f32};
+    nest.program.results = {
+        nest.program.append({.op = ScalarOp::sqrt, .dtype = DType::f32, .args = {0, -1, -1}})};
+    parts.push_back(part_of(std::move(nest), {}));
+  }
+  inline_nests(parts, is_local, {});
+  parts = fuse_nests(std::move(parts), is_local, {});
+  ASSERT_EQ(parts.size(), 1U);
+  EXPECT_EQ(parts[0].statement.nest.program.instrs.size(), static_cast<std::size_t>(kCount));
 }
 
 TEST(ArrangeAxes, JoinsWhatLiesInOneStride) {
