@@ -16,7 +16,7 @@ using Value = llvm::Value*;
 /// Vectors that one block of lanes spans at most: independent chains hide the latency of folds.
 constexpr std::size_t kMostVectors = 8;
 /// Of functions, which hold many values, fewer stay in registers.
-constexpr std::size_t kMostVectorsOfMath = 4;
+constexpr std::size_t kMostVectorsOfMath = 4, kMostVectorsOfCalls = 2;
 /// Blocks of fewer lanes are loaded one by one rather than transposed.
 constexpr unsigned kLeastOfTransposed = 4;
 
@@ -315,7 +315,8 @@ unsigned lanes_of_folds(const Nest& nest, const NestTarget& target) {
       const Fold& fold = nest.folds[i];
       taken += registers_of(fold);
       bytes = std::max(bytes, static_cast<std::int64_t>(dtype_bytes(term_dtype(fold))));
-      if (has_math(fold.program)) vectors = kMostVectorsOfMath;
+      if (has_math(fold.program)) vectors = std::min(vectors, kMostVectorsOfMath);
+      if (has_calls_of_lanes(fold.program)) vectors = std::min(vectors, kMostVectorsOfCalls);
       if (has_across(nest, fold)) vectors = 1;
     }
     while (vectors > 1 && vectors * taken > target.registers) vectors /= 2;

@@ -71,7 +71,8 @@ class NestEmitter {
   /// Blocks of many lanes first, then of half as many for those that are left, down to one.
   void lanes(std::vector<Value>& index) {
     const std::int64_t count = nest_.sizes.empty() ? 1 : nest_.sizes.back();
-    const unsigned vectors = has_math(nest_.program) ? kVectorsOfFunctions : kVectorsOfProgram;
+    const bool has_chains = has_math(nest_.program) && !has_calls_of_lanes(nest_.program);
+    const unsigned vectors = has_chains ? kVectorsOfFunctions : kVectorsOfProgram;
     unsigned width = nest_.folds.empty()
                          ? vectors * target_.vector_bytes / static_cast<unsigned>(widest())
                          : lanes_of_folds(nest_, target_);

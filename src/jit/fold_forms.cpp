@@ -47,6 +47,12 @@ bool has_math(const tensor::ScalarProgram& program) {
   });
 }
 
+bool has_calls_of_lanes(const tensor::ScalarProgram& program) {
+  return std::ranges::any_of(program.instrs, [](const tensor::ScalarInstr& instr) {
+    return instr.op == tensor::ScalarOp::pow;
+  });
+}
+
 bool has_across(const Nest& nest, const Fold& fold) {
   return is_light(fold) && std::ranges::any_of(fold.reads, [&](const NestOperand& read) {
            return is_across(nest, read);

@@ -22,6 +22,8 @@ bool same_terms(const Fold& a, const Fold& b);
 
 /// Whether it has functions of base/math.
 bool has_math(const tensor::ScalarProgram& program);
+/// Whether it has one that is called for each lane: more lanes at once are only more code.
+bool has_calls_of_lanes(const tensor::ScalarProgram& program);
 
 /// Whether blocks of its reads are transposed.
 bool has_across(const Nest& nest, const Fold& fold);

@@ -7,6 +7,7 @@
 // It stands behind the passes that make slices of what models write in other ways, and before those
 // that join loops, which ask what becomes of bodies.
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "ops/ops.h"
@@ -96,11 +97,14 @@ class Splitter {
       if (const std::uint32_t first = ports.captured + ports.carried; i >= first)
         axis += ports.scanned[i - first].axis <= axis ? 1 : 0;
       SCANLOOM_TRY(outer[before.args[i]], cut_all(builder, input, *split, axis));
+      name_parts(input, outer[before.args[i]]);
     }
     module_.region(region_).nodes.push_back(loop_);
     for (std::uint32_t i = 0; i < before.args.size(); ++i)
-      if (const auto found = outer.find(before.args[i]); found != outer.end())
-        parts_[before.args[i]] = add_ports(ports, i, found->second);
+      if (const auto found = outer.find(before.args[i]); found != outer.end()) {
+        const Parts& parts = parts_[before.args[i]] = add_ports(ports, i, found->second);
+        name_parts(before.args[i], parts);
+      }
     return {};
   }
 
@@ -121,6 +125,14 @@ class Splitter {
     kept_.scanned.resize(kept_.scanned.size() + outer.size(), true);
     const std::vector<ir::ScannedPort> same(outer.size(), ports.scanned[scanned]);
     return add_scanned(module_, loop_, outer, same);
+  }
+
+  /// As elements of the whole, for people.
+  void name_parts(ValueId whole, const Parts& parts) {
+    const std::string name = module_.value(whole).name;
+    if (name.empty()) return;
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      module_.value(parts[i]).name = name + '[' + std::to_string(i) + ']';
   }
 
   /// States that begin with these values. What they become follows when the body is split.
@@ -286,7 +298,9 @@ class Splitter {
     const std::vector<ir::Type> types(rows.size(), type);
     kept_.stacked[i] = false;
     kept_.stacked.resize(kept_.stacked.size() + rows.size(), true);
-    return join(builder, stack, add_stacked(module_, loop_, rows, ports, types), axis);
+    const Parts stacks = add_stacked(module_, loop_, rows, ports, types);
+    name_parts(stack, stacks);
+    return join(builder, stack, stacks, axis);
   }
 
   Expected<void> join(ir::Builder& builder, ValueId whole, const Parts& parts, int axis) {
