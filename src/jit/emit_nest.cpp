@@ -1,6 +1,7 @@
 #include "jit/emit_nest.h"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <span>
 #include <utility>
@@ -19,6 +20,8 @@ using Value = llvm::Value*;
 /// Vectors that one block of lanes spans where nothing is folded. Each function is a chain of some
 /// twenty instructions that wait for each other, so more of them stand side by side.
 constexpr unsigned kVectorsOfProgram = 2, kVectorsOfFunctions = 4;
+/// Rows of fewer lanes are taken one by one.
+constexpr std::int64_t kLeastOfRow = 4;
 
 std::int64_t bytes_of(DType dtype) { return static_cast<std::int64_t>(dtype_bytes(dtype)); }
 
@@ -52,30 +55,92 @@ class NestEmitter {
   }
 
   void outer(std::size_t axis, std::vector<Value>& index) {
-    if (axis + 1 < nest_.sizes.size()) {
-      counted(builder_, {0, nest_.sizes[axis], 1}, {}, [&](Value i, const std::vector<Value>&) {
+    if (axis + 1 >= nest_.sizes.size()) return lanes(index);
+    const std::int64_t size = nest_.sizes[axis];
+    const unsigned rows = axis + 2 == nest_.sizes.size() ? rows_of_block() : 1;
+    const std::int64_t whole = rows > 1 ? size / rows * rows : 0;
+    const auto pass = [&](std::int64_t first, std::int64_t last, unsigned step) {
+      if (first == last) return;
+      counted(builder_, {first, last, step}, {}, [&](Value i, const std::vector<Value>&) {
         index.push_back(i);
-        outer(axis + 1, index);
+        step > 1 ? elements_of_rows(index, step) : outer(axis + 1, index);
         index.pop_back();
         return std::vector<Value>{};
       });
-      return;
-    }
-    lanes(index);
+    };
+    pass(0, whole, rows);
+    pass(whole, size, 1);
   }
 
   void forget_writes() {
     for (const NestOperand& write : nest_.writes) target_.known.forget(write.slot);
   }
 
+  /// Whether the program has functions that are written out in vectors.
+  [[nodiscard]] bool has_chains() const {
+    return has_math(nest_.program) && !has_calls_of_lanes(nest_.program);
+  }
+
+  /// Lanes of a block, where nothing is folded.
+  [[nodiscard]] unsigned lanes_of_block() const {
+    const unsigned vectors = has_chains() ? kVectorsOfFunctions : kVectorsOfProgram;
+    return vectors * target_.vector_bytes / static_cast<unsigned>(widest());
+  }
+
+  /// How many rows of the innermost axis make one block: several where they are short and have
+  /// functions, whose chains stand side by side then.
+  [[nodiscard]] unsigned rows_of_block() const {
+    const auto is_plain = [](const NestOperand& operand) { return operand.indices.empty(); };
+    if (!nest_.folds.empty() || !has_chains() || !std::ranges::all_of(nest_.reads, is_plain) ||
+        !std::ranges::all_of(nest_.writes, is_plain))
+      return 1;
+    const std::int64_t lanes = nest_.sizes.back();
+    if (lanes < kLeastOfRow || !std::has_single_bit(static_cast<std::uint64_t>(lanes))) return 1;
+    return std::max(
+        lanes_of_block() / static_cast<unsigned>(std::min<std::int64_t>(lanes, 1 << 16)), 1U);
+  }
+
+  /// All lanes of as many rows, whose first one `index` names.
+  void elements_of_rows(std::vector<Value>& index, unsigned rows) {
+    const auto lanes = static_cast<unsigned>(nest_.sizes.back());
+    Value const first = index.back();
+    index.push_back(number(0));
+    const auto at_row = [&](unsigned row, auto&& f) {
+      index[index.size() - 2] = builder_.CreateAdd(first, number(row));
+      return f();
+    };
+    std::vector<Value> inputs;
+    for (std::size_t i = 0; i < nest_.reads.size(); ++i) {
+      std::vector<Value> parts;
+      for (unsigned row = 0; row < rows; ++row)
+        parts.push_back(at_row(row, [&] { return load(nest_.reads[i], reads_[i], index, lanes); }));
+      for (unsigned width = 2 * lanes; parts.size() > 1; width *= 2) {
+        std::vector<Value> pairs;
+        for (std::size_t k = 0; k < parts.size(); k += 2)
+          pairs.push_back(
+              builder_.CreateShuffleVector(parts[k], parts[k + 1], lanes_from(0, width)));
+        parts = std::move(pairs);
+      }
+      inputs.push_back(parts[0]);
+    }
+    const std::vector<Value> registers =
+        emit_program(builder_, nest_.program, inputs, rows * lanes);
+    for (std::size_t i = 0; i < nest_.writes.size(); ++i) {
+      Value const result = registers[static_cast<std::size_t>(nest_.program.results[i])];
+      for (unsigned row = 0; row < rows; ++row)
+        at_row(row, [&] {
+          Value const part = builder_.CreateShuffleVector(result, lanes_from(row * lanes, lanes));
+          store(nest_.writes[i], writes_[i], index, part, lanes);
+        });
+    }
+    index.pop_back();
+    index.back() = first;
+  }
+
   /// Blocks of many lanes first, then of half as many for those that are left, down to one.
   void lanes(std::vector<Value>& index) {
     const std::int64_t count = nest_.sizes.empty() ? 1 : nest_.sizes.back();
-    const bool has_chains = has_math(nest_.program) && !has_calls_of_lanes(nest_.program);
-    const unsigned vectors = has_chains ? kVectorsOfFunctions : kVectorsOfProgram;
-    unsigned width = nest_.folds.empty()
-                         ? vectors * target_.vector_bytes / static_cast<unsigned>(widest())
-                         : lanes_of_folds(nest_, target_);
+    unsigned width = nest_.folds.empty() ? lanes_of_block() : lanes_of_folds(nest_, target_);
     std::int64_t lane = 0;
     for (; width > 0; width /= 2) {
       const std::int64_t last = lane + (count - lane) / width * width;
