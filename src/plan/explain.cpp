@@ -44,10 +44,10 @@ const BoundLoop* code_around(const Binding& binding, const BoundLoop& loop) {
 }
 
 std::string strategy_of_body(const Plan& plan, const Binding& binding, const BoundLoop& loop) {
-  if (has_known_trips(loop) && loop.trip_count == 1)
-    return "stepped: code of such a body takes over at the second step" + loop.notes.remarks;
   const Expected<Body> body = describe_body(plan, binding, loop);
   if (!body) return loop.notes.strategy + "; " + body.error().text();
+  if (has_known_trips(loop) && loop.trip_count == 1)
+    return "stepped: code of such a body takes over at the second step" + loop.notes.remarks;
   const auto code = plan.bodies.find(body->source);
   if (!code && loop.decides_late)
     return fmt::format(

@@ -328,7 +328,7 @@ struct Run::State {
   template <class F>
   Expected<void> run_chunks(std::uint32_t index, Watch& watch, F&& run_steps);
 
-  // sections.cpp: parts of bodies that are code
+  // sections.cpp: sections of bodies that are code
   void begin_sections();
   void set_section(std::size_t index, const plan::BodyCode& made);
   /// Whether the limits allow all steps of the loops inside at once.
