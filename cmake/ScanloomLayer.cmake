@@ -1,5 +1,6 @@
 # scanloom_precompile(<target> <group> <headers>...): headers that most sources of the
 # group read, compiled once, by the group's first target. Each source still includes what it uses.
+# Targets of the same group may be optimised less than its first one, not further: GCC 12 crashes.
 function(scanloom_precompile target group)
   get_property(first GLOBAL PROPERTY SCANLOOM_PRECOMPILED_${group})
   if(first)

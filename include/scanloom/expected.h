@@ -1,6 +1,7 @@
 // Expected<T>: a value or the Error that prevented it, shaped like C++23's std::expected.
 #pragma once
 
+#include <optional>
 #include <stdexcept>
 #include <utility>
 #include <variant>
@@ -57,20 +58,20 @@ class [[nodiscard]] Expected<void> {
  public:
   using value_type = void;
   Expected() = default;
-  Expected(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+  Expected(Error error) : error_(std::move(error)) {}
 
-  [[nodiscard]] bool has_value() const noexcept { return state_.index() == 0; }
+  [[nodiscard]] bool has_value() const noexcept { return !error_.has_value(); }
   explicit operator bool() const noexcept { return has_value(); }
   void operator*() const noexcept {}
-  Error& error() & noexcept { return *std::get_if<1>(&state_); }
-  const Error& error() const& noexcept { return *std::get_if<1>(&state_); }
-  Error&& error() && noexcept { return std::move(*std::get_if<1>(&state_)); }
+  Error& error() & noexcept { return *error_; }
+  const Error& error() const& noexcept { return *error_; }
+  Error&& error() && noexcept { return *std::move(error_); }
   void value_or_throw() && {
     if (!has_value()) throw Failure(std::move(*this).error());
   }
 
  private:
-  std::variant<std::monostate, Error> state_;
+  std::optional<Error> error_;
 };
 
 }  // namespace scanloom

@@ -3,7 +3,10 @@ them."""
 
 from __future__ import annotations
 
+import dataclasses
 import pathlib
+import shutil
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,15 +27,52 @@ NOT_THERE = {
 }  # fmt: skip
 
 
+# Models that OpenVINO compiles as one: the time of compiling hardly depends on what is in a model.
+TOGETHER = 32
+
+
+@dataclasses.dataclass
+class Waiting:
+    """A model whose IR OpenVINO is yet to run."""
+
+    name: str
+    original: pathlib.Path
+    path: pathlib.Path
+    feeds: converted.Feeds
+    wanted: list[Any]
+    known: str
+
+
 class Tally(converted.Tally):
+    """settle() before it is read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waiting: list[Waiting] = []
+        self.failures: list[str] = []  # of comparisons with OpenVINO
+
     def line(self, title: str) -> str:
+        assert not self.waiting
         return super().line(title).replace("as ONNX", "as IR").replace("onnxruntime", "OpenVINO")
+
+    def settle(self) -> None:
+        """Runs in OpenVINO what waits for it."""
+        waiting, self.waiting = self.waiting, []
+        for each, found in zip(waiting, run_together(waiting), strict=True):
+            try:
+                if found is not None and not each.known and _agrees(found, each.wanted):
+                    self.equal_there += 1
+                else:  # on its own, which gives the reason
+                    _check_there(each, self)
+            except Exception as error:  # whatever happens, the others are tried
+                self.failures.append(f"{each.name}: {str(error).strip()[:600]}")
 
 
 def check(path: str | pathlib.Path, feeds: converted.Feeds, folder: pathlib.Path, tally: Tally,
-          tolerance: float = 2e-6, known: str = "") -> None:  # fmt: skip
-    """Converts the model and compares what it gives; AssertionError where that differs. `known`: why
-    OpenVINO gives other results of it, which is then checked to be so still."""
+          tolerance: float = 2e-6, known: str = "", name: str = "") -> None:  # fmt: skip
+    """Converts the model and compares what it gives; AssertionError where that differs. OpenVINO
+    follows when the tally is settled. `known`: why it gives other results of the model, which is then
+    checked to be so still. `name`: what a failure there is told of; the file's if there is none."""
     target = folder / "converted.xml"
     try:
         scanloom.convert(path, target)
@@ -46,7 +86,26 @@ def check(path: str | pathlib.Path, feeds: converted.Feeds, folder: pathlib.Path
     wanted, found = before.run(None, feeds), after.run(None, feeds)
     tally.same_bits += all(map(converted.same_bits, found, wanted))
     converted.compare(found, wanted, tolerance, "Scanloom")
-    _check_there(path, target, feeds, found, tally, known)
+    if reason := narrowed([*feeds.values(), *found]):
+        tally.skipped[reason] += 1
+        return
+    number = len(tally.waiting)
+    original, ir = _kept(path, folder, f"original_{number}"), _kept(target, folder, f"waiting_{number}")
+    tally.waiting.append(Waiting(name or str(path), original, ir, feeds, found, known))
+    if len(tally.waiting) == TOGETHER:
+        tally.settle()
+
+
+def _kept(path: str | pathlib.Path, folder: pathlib.Path, name: str) -> pathlib.Path:
+    """Under a name that the next model of the test leaves alone; where its models are not, the path."""
+    path = pathlib.Path(path)
+    if path.parent not in (folder, *folder.parents):
+        return path
+    kept = path.with_name(name + path.suffix)
+    shutil.copyfile(path, kept)
+    if path.suffix == ".xml" and path.with_suffix(".bin").exists():
+        shutil.copyfile(path.with_suffix(".bin"), kept.with_suffix(".bin"))
+    return kept
 
 
 def narrowed(arrays: list[Any]) -> str:
@@ -61,40 +120,75 @@ def narrowed(arrays: list[Any]) -> str:
     return ""
 
 
+def arrays_of(feeds: converted.Feeds) -> dict[str, np.ndarray]:
+    arrays = {name: np.asarray(x) for name, x in feeds.items()}
+    return {name: x.astype(str) if x.dtype == object else x for name, x in arrays.items()}
+
+
 def run_there(path: str | pathlib.Path, feeds: converted.Feeds) -> list[np.ndarray]:
     """Raises RuntimeError."""
     # One for each: a Core that has seen many models crashes.
     core = openvino.Core()
     request = core.compile_model(core.read_model(path), "CPU", PRECISE).create_infer_request()
-    arrays = {name: np.asarray(x) for name, x in feeds.items()}
-    results = request.infer({name: x.astype(str) if x.dtype == object else x for name, x in arrays.items()})
-    return [np.array(value) for value in results.values()]
+    return [np.array(value) for value in request.infer(arrays_of(feeds)).values()]
 
 
-def _differs_there(path: str | pathlib.Path, feeds: converted.Feeds, wanted: list[Any]) -> bool:
+def run_together(models: Sequence[Waiting]) -> list[list[np.ndarray] | None]:
+    """The results of each; None of those that OpenVINO does not run, or not beside others."""
+    if not models:
+        return []
+    try:
+        return list(_as_one(models))
+    except RuntimeError:
+        half = len(models) // 2
+        return [*run_together(models[:half]), *run_together(models[half:])] if half else [None]
+
+
+def _as_one(models: Sequence[Waiting]) -> list[list[np.ndarray] | None]:
+    """As run_together; RuntimeError where one of them is not run."""
+    core = openvino.Core()
+    read = [core.read_model(each.path) for each in models]
+    alone = [bool(each.get_sinks()) for each in read]  # states would meet
+    parts = [(model, each) for model, each, single in zip(read, models, alone, strict=True) if not single]
+    results = [result for model, _ in parts for result in model.get_results()]
+    parameters = [parameter for model, _ in parts for parameter in model.get_parameters()]
+    feeds = [arrays_of(each.feeds)[port.any_name] for model, each in parts for port in model.inputs]
+    if not parts:
+        return [None] * len(models)
+    model = openvino.Model(results, parameters, "together")
+    request = core.compile_model(model, "CPU", PRECISE).create_infer_request()
+    request.infer(feeds)
+    found = iter([np.array(request.get_output_tensor(i).data) for i in range(len(results))])
+    return [None if single else [next(found) for _ in one.outputs] for one, single in zip(read, alone, strict=True)]
+
+
+def _agrees(found: list[np.ndarray], wanted: list[Any]) -> bool:
+    try:
+        converted.compare(found, wanted, 1e-3, "OpenVINO")
+    except AssertionError:
+        return False
+    return True
+
+
+def _differs_there(each: Waiting) -> bool:
     """Whether OpenVINO fails or gives other results of the model that was converted, too."""
     try:
-        converted.compare(run_there(path, feeds), wanted, 1e-3, "OpenVINO")
-    except (AssertionError, RuntimeError):
+        return not _agrees(run_there(each.original, each.feeds), each.wanted)
+    except RuntimeError:
         return True
-    return False
 
 
-def _check_there(original: str | pathlib.Path, path: pathlib.Path, feeds: converted.Feeds,
-                 wanted: list[Any], tally: Tally, known: str) -> None:  # fmt: skip
-    if reason := narrowed([*feeds.values(), *wanted]):
-        tally.skipped[reason] += 1
-        return
+def _check_there(each: Waiting, tally: Tally) -> None:
     try:
-        converted.compare(run_there(path, feeds), wanted, 1e-3, "OpenVINO")
+        converted.compare(run_there(each.path, each.feeds), each.wanted, 1e-3, "OpenVINO")
     except (AssertionError, RuntimeError) as error:
         reasons = [reason for sign, reason in NOT_THERE.items() if sign in str(error)]
-        reasons += [known] * bool(known)
-        if not reasons and _differs_there(original, feeds, wanted):
+        reasons += [each.known] * bool(each.known)
+        if not reasons and _differs_there(each):
             reasons.append("other results of the original, too")
         if not reasons:
             raise
         tally.skipped[reasons[0]] += 1
         return
-    assert not known, f"OpenVINO is right by now: {known}"
+    assert not each.known, f"OpenVINO is right by now: {each.known}"
     tally.equal_there += 1

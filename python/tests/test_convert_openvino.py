@@ -50,9 +50,11 @@ def check_all(title: str, models: Any, folder: pathlib.Path, report: Report) -> 
     tally, failures = converted_openvino.Tally(), []
     for name, path, feeds in models:
         try:
-            converted_openvino.check(path, feeds, folder, tally, known=known_of(name))
+            converted_openvino.check(path, feeds, folder, tally, known=known_of(name), name=name)
         except Exception as error:  # whatever happens, the others are tried
             failures.append(f"{name}: {str(error).strip()[:600]}")
+    tally.settle()
+    failures += tally.failures
     report(tally.line(title))
     assert not failures, f"{len(failures)}:\n" + "\n".join(failures)
     return tally
@@ -111,5 +113,6 @@ def test_loops_of_openvino(test, tmp_path, report, monkeypatch):
     monkeypatch.setattr(test_openvino_loops, "runs", runs)
     for arguments in converted.calls_of(test):
         test(tmp_path, **arguments)
-    assert tally.models > 0 and not tally.unsupported
+    tally.settle()
+    assert tally.models > 0 and not tally.unsupported and not tally.failures
     report(tally.line(test.__name__[5:].replace("_", " ")))

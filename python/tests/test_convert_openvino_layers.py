@@ -391,10 +391,12 @@ def test_layers(family: str, tmp_path: pathlib.Path, report: Report) -> None:
             before = tally.same_bits
             try:
                 path, feeds = write(case, tmp_path, symbolic)
-                converted_openvino.check(path, feeds, tmp_path, tally, case.tolerance, case.differs)
+                converted_openvino.check(path, feeds, tmp_path, tally, case.tolerance, case.differs, str(case))
                 assert not case.bits or tally.same_bits > before, "other bits than those of the model"
             except Exception as error:  # whatever happens, the others are tried
                 failures.append(f"{case}{' of open sizes' if symbolic else ''}: {str(error).strip()[:500]}")
+    tally.settle()
+    failures += tally.failures
     report(tally.line(family))
     assert not failures and not tally.unsupported, f"{len(failures)}:\n" + "\n".join(failures + tally.unsupported)
 

@@ -83,6 +83,8 @@ def go_all(title: str, models: Iterator[tuple[str, Any, dict[str, Any]]], folder
             trips.go(path, feeds, ZERO_STEPS.get(name, ""))
         except Exception as error:  # whatever happens, the others are tried
             failures.append(f"{name}: {str(error).strip()[:600]}")
+    trips.openvino.settle()
+    failures += trips.openvino.failures
     report(trips.line(title))
     assert not failures, f"{len(failures)}:\n" + "\n".join(failures)
     return trips
@@ -132,6 +134,7 @@ def test_loops_of_openvino(test, tmp_path, report, monkeypatch):
     monkeypatch.setattr(test_openvino_loops, "runs", runs)
     for arguments in converted.calls_of(test):
         test(tmp_path, **arguments)
-    assert trips.models + trips.sequences > 0
+    trips.openvino.settle()
+    assert trips.models + trips.sequences > 0 and not trips.openvino.failures
     assert trips.sequences <= SEQUENCES.get(test.__name__, 0)
     report(trips.line(test.__name__[5:].replace("_", " ")))

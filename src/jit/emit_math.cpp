@@ -195,44 +195,11 @@ class LlvmDomain {
 template <class M>
 llvm::Value* emit_in(const M& m, ScalarOp op, llvm::Value* a) {
   switch (op) {
-    case ScalarOp::exp:
-      return math::exp(m, a);
-    case ScalarOp::exp_nonpositive:
-      return math::exp_nonpositive(m, a);
-    case ScalarOp::expm1:
-      return math::expm1(m, a);
-    case ScalarOp::log:
-      return math::log(m, a);
-    case ScalarOp::log1p:
-      return math::log1p(m, a);
-    case ScalarOp::tanh:
-      return math::tanh(m, a);
-    case ScalarOp::sigmoid:
-      return math::sigmoid(m, a);
-    case ScalarOp::softplus:
-      return math::softplus(m, a);
-    case ScalarOp::sin:
-      return math::sin(m, a);
-    case ScalarOp::cos:
-      return math::cos(m, a);
-    case ScalarOp::asin:
-      return math::asin(m, a);
-    case ScalarOp::acos:
-      return math::acos(m, a);
-    case ScalarOp::atan:
-      return math::atan(m, a);
-    case ScalarOp::sinh:
-      return math::sinh(m, a);
-    case ScalarOp::cosh:
-      return math::cosh(m, a);
-    case ScalarOp::asinh:
-      return math::asinh(m, a);
-    case ScalarOp::acosh:
-      return math::acosh(m, a);
-    case ScalarOp::atanh:
-      return math::atanh(m, a);
-    case ScalarOp::erf:
-      return math::erf(m, a);
+#define SCANLOOM_SCALAR_FUNCTION(name) \
+  case ScalarOp::name:                 \
+    return math::name(m, a);
+#include "tensor/scalar_functions.inc"
+#undef SCANLOOM_SCALAR_FUNCTION
     default:
       return a;  // is_function names no others
   }

@@ -279,25 +279,9 @@ bool has_code(ScalarOp op, DType dtype) {
     case ScalarOp::is_nan:
     case ScalarOp::is_inf:
       return is_real(dtype);
-    case ScalarOp::exp:
-    case ScalarOp::exp_nonpositive:
-    case ScalarOp::expm1:
-    case ScalarOp::log:
-    case ScalarOp::log1p:
-    case ScalarOp::tanh:
-    case ScalarOp::sigmoid:
-    case ScalarOp::softplus:
-    case ScalarOp::sin:
-    case ScalarOp::cos:
-    case ScalarOp::asin:
-    case ScalarOp::acos:
-    case ScalarOp::atan:
-    case ScalarOp::sinh:
-    case ScalarOp::cosh:
-    case ScalarOp::asinh:
-    case ScalarOp::acosh:
-    case ScalarOp::atanh:
-    case ScalarOp::erf:
+#define SCANLOOM_SCALAR_FUNCTION(name) case ScalarOp::name:
+#include "tensor/scalar_functions.inc"
+#undef SCANLOOM_SCALAR_FUNCTION
     case ScalarOp::pow:
       return is_real(dtype);
     case ScalarOp::constant:

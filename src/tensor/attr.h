@@ -16,17 +16,24 @@ enum class AttrKind : std::uint8_t { none, integer, real, text, integers, reals,
 /// The alternatives stand in AttrKind's order; none: an optional attribute that is absent.
 class Attr {
  public:
-  Attr() = default;
-  Attr(std::int64_t value) : value_(value) {}
-  Attr(int value) : value_(std::int64_t{value}) {}
-  Attr(bool value) : value_(std::int64_t{value}) {}
-  Attr(double value) : value_(value) {}
-  Attr(std::string value) : value_(std::move(value)) {}
-  Attr(const char* value) : value_(std::string(value)) {}
-  Attr(std::vector<std::int64_t> value) : value_(std::move(value)) {}
-  Attr(std::vector<double> value) : value_(std::move(value)) {}
-  Attr(Tensor value) : value_(std::move(value)) {}
-  Attr(DType value) : value_(value) {}
+  // What makes, copies and moves all alternatives is compiled once, in attr.cpp, not in every
+  // source.
+  Attr() noexcept;
+  Attr(std::int64_t value);
+  Attr(int value);
+  Attr(bool value);
+  Attr(double value);
+  Attr(std::string value);
+  Attr(const char* value);
+  Attr(std::vector<std::int64_t> value);
+  Attr(std::vector<double> value);
+  Attr(Tensor value);
+  Attr(DType value);
+  Attr(const Attr& other);
+  Attr(Attr&& other) noexcept;
+  Attr& operator=(const Attr& other);
+  Attr& operator=(Attr&& other) noexcept;
+  ~Attr();
 
   [[nodiscard]] AttrKind kind() const { return static_cast<AttrKind>(value_.index()); }
   [[nodiscard]] bool present() const { return kind() != AttrKind::none; }

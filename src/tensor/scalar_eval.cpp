@@ -141,43 +141,11 @@ bool apply(ScalarOp op, int, Columns<R>& x) {
       return x.unary([](R a) { return std::trunc(a); });
     case ScalarOp::round_even:
       return x.unary([](R a) { return std::nearbyint(a); });
-    case ScalarOp::exp:
-    case ScalarOp::exp_nonpositive:
-      return x.unary([](R a) { return math::exp(a); });
-    case ScalarOp::expm1:
-      return x.unary([](R a) { return math::expm1(a); });
-    case ScalarOp::log:
-      return x.unary([](R a) { return math::log(a); });
-    case ScalarOp::log1p:
-      return x.unary([](R a) { return math::log1p(a); });
-    case ScalarOp::tanh:
-      return x.unary([](R a) { return math::tanh(a); });
-    case ScalarOp::sigmoid:
-      return x.unary([](R a) { return math::sigmoid(a); });
-    case ScalarOp::sin:
-      return x.unary([](R a) { return math::sin(a); });
-    case ScalarOp::cos:
-      return x.unary([](R a) { return math::cos(a); });
-    case ScalarOp::asin:
-      return x.unary([](R a) { return math::asin(a); });
-    case ScalarOp::acos:
-      return x.unary([](R a) { return math::acos(a); });
-    case ScalarOp::atan:
-      return x.unary([](R a) { return math::atan(a); });
-    case ScalarOp::sinh:
-      return x.unary([](R a) { return math::sinh(a); });
-    case ScalarOp::cosh:
-      return x.unary([](R a) { return math::cosh(a); });
-    case ScalarOp::asinh:
-      return x.unary([](R a) { return math::asinh(a); });
-    case ScalarOp::acosh:
-      return x.unary([](R a) { return math::acosh(a); });
-    case ScalarOp::atanh:
-      return x.unary([](R a) { return math::atanh(a); });
-    case ScalarOp::erf:
-      return x.unary([](R a) { return math::erf(a); });
-    case ScalarOp::softplus:
-      return x.unary([](R a) { return math::softplus(a); });
+#define SCANLOOM_SCALAR_FUNCTION(name) \
+  case ScalarOp::name:                 \
+    return x.unary([](R a) { return math::name(a); });
+#include "tensor/scalar_functions.inc"
+#undef SCANLOOM_SCALAR_FUNCTION
     default:
       return false;
   }

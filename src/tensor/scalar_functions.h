@@ -9,25 +9,9 @@ namespace scanloom::tensor {
 /// Whether `op` is one of them.
 constexpr bool is_function(ScalarOp op) {
   switch (op) {
-    case ScalarOp::exp:
-    case ScalarOp::exp_nonpositive:
-    case ScalarOp::expm1:
-    case ScalarOp::log:
-    case ScalarOp::log1p:
-    case ScalarOp::tanh:
-    case ScalarOp::sigmoid:
-    case ScalarOp::softplus:
-    case ScalarOp::sin:
-    case ScalarOp::cos:
-    case ScalarOp::asin:
-    case ScalarOp::acos:
-    case ScalarOp::atan:
-    case ScalarOp::sinh:
-    case ScalarOp::cosh:
-    case ScalarOp::asinh:
-    case ScalarOp::acosh:
-    case ScalarOp::atanh:
-    case ScalarOp::erf:
+#define SCANLOOM_SCALAR_FUNCTION(name) case ScalarOp::name:
+#include "tensor/scalar_functions.inc"
+#undef SCANLOOM_SCALAR_FUNCTION
     case ScalarOp::pow:
       return true;
     default:

@@ -139,7 +139,7 @@ def test_texts_that_numpy_cannot_hold_are_refused(texts):
         arguments = ["--feed", "x=x.pb", "--out", "y.npz"]
         answer = scanloom("run", "model.onnx", *arguments, cwd=texts, expect=BAD)
         assert words in answer.stderr
-    many = helper.make_tensor("x", TensorProto.STRING, [1, 3000], [b"a" * 1000000] + [b""] * 2999)
+    many = TensorProto(data_type=TensorProto.STRING, dims=[1, 3000], string_data=[b"a" * 1000000] + [b""] * 2999)
     (texts / "x.pb").write_bytes(many.SerializeToString())
     answer = scanloom("run", "model.onnx", *arguments, cwd=texts, expect=BAD)
     assert "more than 2 GiB" in answer.stderr

@@ -96,6 +96,9 @@ ScalarProgram one(ScalarOp op, DType dtype) {
     program.inputs.push_back(op == ScalarOp::select && i == 0 ? DType::boolean : dtype);
     instr.args[i] = i;
   }
+  if (op == ScalarOp::exp_nonpositive)  // of -|x|
+    for (const ScalarOp made : {ScalarOp::abs, ScalarOp::neg})
+      instr.args[0] = program.append({.op = made, .dtype = dtype, .args = {instr.args[0], -1, -1}});
   program.results = {program.append(instr)};
   return program;
 }
