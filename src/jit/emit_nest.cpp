@@ -101,19 +101,27 @@ class NestEmitter {
   }
 
   /// All lanes of as many rows, whose first one `index` names.
-  void elements_of_rows(std::vector<Value>& index, unsigned rows) {
-    const auto lanes = static_cast<unsigned>(nest_.sizes.back());
-    Value const first = index.back();
-    index.push_back(number(0));
-    const auto at_row = [&](unsigned row, auto&& f) {
-      index[index.size() - 2] = builder_.CreateAdd(first, number(row));
-      return f();
-    };
+  void elements_of_rows(std::span<const Value> index, unsigned rows) {
+    std::vector<std::vector<Value>> begins;
+    for (unsigned row = 0; row < rows; ++row) {
+      std::vector<Value>& begin = begins.emplace_back(index.begin(), index.end());
+      begin.back() = builder_.CreateAdd(begin.back(), number(row));
+      begin.push_back(number(0));
+    }
+    elements_side_by_side(begins, static_cast<unsigned>(nest_.sizes.back()));
+  }
+
+  /// As many lanes from each of these places on, 2^n of them. All are read before any is written,
+  /// so that lanes may overlap.
+  void elements_side_by_side(const std::vector<std::vector<Value>>& begins, unsigned lanes) {
+    const auto count = static_cast<unsigned>(begins.size());
     std::vector<Value> inputs;
     for (std::size_t i = 0; i < nest_.reads.size(); ++i) {
       std::vector<Value> parts;
-      for (unsigned row = 0; row < rows; ++row)
-        parts.push_back(at_row(row, [&] { return load(nest_.reads[i], reads_[i], index, lanes); }));
+      for (const std::vector<Value>& begin : begins) {
+        positions_.clear();
+        parts.push_back(load(nest_.reads[i], reads_[i], begin, lanes));
+      }
       for (unsigned width = 2 * lanes; parts.size() > 1; width *= 2) {
         std::vector<Value> pairs;
         for (std::size_t k = 0; k < parts.size(); k += 2)
@@ -124,29 +132,66 @@ class NestEmitter {
       inputs.push_back(parts[0]);
     }
     const std::vector<Value> registers =
-        emit_program(builder_, nest_.program, inputs, rows * lanes);
+        emit_program(builder_, nest_.program, inputs, count * lanes);
     for (std::size_t i = 0; i < nest_.writes.size(); ++i) {
       Value const result = registers[static_cast<std::size_t>(nest_.program.results[i])];
-      for (unsigned row = 0; row < rows; ++row)
-        at_row(row, [&] {
-          Value const part = builder_.CreateShuffleVector(result, lanes_from(row * lanes, lanes));
-          store(nest_.writes[i], writes_[i], index, part, lanes);
-        });
+      for (unsigned k = 0; k < count; ++k) {
+        Value const part = builder_.CreateShuffleVector(result, lanes_from(k * lanes, lanes));
+        store(nest_.writes[i], writes_[i], begins[k], part, lanes);
+      }
     }
-    index.pop_back();
-    index.back() = first;
+  }
+
+  /// Whether elements may be computed twice: nothing is added up, and each has its own place.
+  [[nodiscard]] bool may_repeat() const {
+    return nest_.folds.empty() && std::ranges::all_of(nest_.writes, [](const NestOperand& write) {
+             return write.indices.empty();
+           });
+  }
+
+  /// Vectors of `lanes` side by side, the first one from `first` on, the last one up to the row's
+  /// end.
+  struct LastVectors {
+    std::int64_t first, lanes;
+    unsigned count;
+  };
+
+  /// Of rows of functions that are no whole number of vectors: the last vector begins earlier than
+  /// the one before ends, and is computed beside it. In pieces of 4, 2 and 1 lanes each would wait
+  /// for its own chain.
+  [[nodiscard]] std::optional<LastVectors> last_vectors(std::int64_t row) const {
+    if (row < 3 || !has_chains() || !may_repeat()) return std::nullopt;
+    const auto floor = [](std::int64_t value) {
+      return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(value)));
+    };
+    const std::int64_t lanes =
+        std::min(static_cast<std::int64_t>(target_.vector_bytes) / widest(), floor(row));
+    if (row % lanes == 0) return std::nullopt;
+    const std::int64_t vectors = row / lanes + 1;
+    const std::int64_t beside = std::min(floor(vectors), std::int64_t{kVectorsOfFunctions});
+    return LastVectors{(vectors - beside) * lanes, lanes, static_cast<unsigned>(beside)};
   }
 
   /// Blocks of many lanes first, then of half as many for those that are left, down to one.
   void lanes(std::vector<Value>& index) {
-    const std::int64_t count = nest_.sizes.empty() ? 1 : nest_.sizes.back();
+    std::int64_t count = nest_.sizes.empty() ? 1 : nest_.sizes.back();
+    const std::int64_t row = count;
+    const std::optional<LastVectors> last = last_vectors(row);
+    if (last) count = last->first;
     unsigned width = nest_.folds.empty() ? lanes_of_block() : lanes_of_folds(nest_, target_);
     std::int64_t lane = 0;
     for (; width > 0; width /= 2) {
-      const std::int64_t last = lane + (count - lane) / width * width;
-      if (last > lane) blocks(lane, last, width, index);
-      lane = last;
+      const std::int64_t end = lane + (count - lane) / width * width;
+      if (end > lane) blocks(lane, end, width, index);
+      lane = end;
     }
+    if (!last) return;
+    std::vector<std::vector<Value>> begins(last->count, index);
+    for (std::vector<Value>& begin : begins) {
+      begin.push_back(number(std::min(lane, row - last->lanes)));
+      lane += last->lanes;
+    }
+    elements_side_by_side(begins, static_cast<unsigned>(last->lanes));
   }
 
   void blocks(std::int64_t first, std::int64_t last, unsigned width, std::vector<Value>& index) {

@@ -13,9 +13,6 @@ using ir::ValueId;
 using tensor::Shape;
 using tensor::Tensor;
 
-namespace {
-
-/// Whether numpy's broadcasting takes both.
 bool broadcast(const Type& a, const Type& b) {
   for (int i = 1; i <= std::min(a.rank(), b.rank()); ++i) {
     const Dim x = a.dims[static_cast<std::size_t>(a.rank() - i)];
@@ -24,8 +21,6 @@ bool broadcast(const Type& a, const Type& b) {
   }
   return true;
 }
-
-}  // namespace
 
 std::int64_t elements_of(const Type& type) {
   std::int64_t elements = 1;
@@ -104,7 +99,7 @@ ValueId Maker::integers(const Scope& scope, const Integers& numbers) {
 }
 
 std::optional<ValueId> Maker::add(Scope& scope, const ir::OpDef& op, std::vector<ValueId> inputs,
-                                  std::vector<ir::NamedAttr> attrs = {}) {
+                                  std::vector<ir::NamedAttr> attrs) {
   const auto made = ir::Builder(module_, scope.region).op(op, std::move(inputs), std::move(attrs));
   if (!made || !type(*made).ranked) return std::nullopt;
   if (elements_of(type(*made)) <= kMostElements && type(*made).rank() <= 5)

@@ -30,6 +30,9 @@ inline bool is_float(DType dtype) {
 /// Sizes that only a run knows are taken as if they were 32.
 std::int64_t elements_of(const ir::Type& type);
 
+/// Whether numpy's broadcasting takes both.
+bool broadcast(const ir::Type& a, const ir::Type& b);
+
 /// Makes one module.
 class Maker {
  public:
