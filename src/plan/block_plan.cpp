@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <optional>
 
 #include "base/checked.h"
@@ -12,6 +13,7 @@
 #include "ops/reshape_view.h"
 #include "plan/independent_steps.h"
 #include "tensor/contraction.h"
+#include "tensor/reduction.h"
 
 namespace scanloom::plan {
 namespace {
@@ -38,12 +40,16 @@ std::optional<std::array<int, 2>> operand_axes(const ir::Node& node, int rank_a,
   return std::array{einsum->a.find(label), einsum->b.find(label)};
 }
 
-/// False: the value is read along another axis already, and cannot lie in two places.
-bool add_read(RowMakers& makers, const RowsOf& rows) {
-  const auto known = std::ranges::find(makers.read, rows.value, &RowsOf::value);
-  if (known != makers.read.end()) return known->axis == rows.axis;
-  makers.read.push_back(rows);
-  return true;
+/// The axis of a reduce's operand that the axis of its result walks along; -1: none is.
+int reduced_axis(const ir::Node& node, int rank, int axis) {
+  const tensor::Attr& axes = node.attrs[tensor::kReduceAxes];
+  const bool keeps = node.attrs[tensor::kReduceKeepdims].integer() != 0;
+  for (int from = 0, to = 0; from < rank; ++from) {
+    const bool is_reduced = tensor::is_reduced(axes, from, rank);
+    if (to == axis && !is_reduced) return from;
+    if (!is_reduced || keeps) ++to;
+  }
+  return -1;
 }
 
 bool keeps_rows(const ir::OpDef& op) {
@@ -58,9 +64,16 @@ struct Operands {
 
 class Finder {
  public:
-  Finder(const ir::Module& module, const ir::Inference& inference,
-         const std::vector<std::uint32_t>& uses)
-      : module_(module), inference_(inference), uses_(uses) {}
+  Finder(const ir::Module& module, const ir::Inference& inference, std::vector<std::uint32_t> uses)
+      : module_(module), inference_(inference), uses_(std::move(uses)) {
+    const std::vector<ir::NodeId>& nodes = module_.region(module_.top()).nodes;
+    place_.resize(module_.node_count());
+    for (std::size_t i = 0; i < nodes.size(); ++i) place_[nodes[i].index] = i;
+    // Who asks for sizes alone does not need the value.
+    for (const ir::NodeId id : nodes)
+      if (const ir::Node& node = module_.node(id); asks_for_size(node))
+        --uses_[node.inputs[0].index];
+  }
 
   /// The loop's rows that are made in blocks; no ports: none are.
   [[nodiscard]] BlockPlan plan_of(ir::NodeId loop) const {
@@ -99,6 +112,10 @@ class Finder {
     return known && known->tensor;
   }
 
+  [[nodiscard]] bool asks_for_size(const ir::Node& node) const {
+    return (node.op == &ops::dim_op || node.op == &ops::shape_op) && is_known(node.outputs[0]);
+  }
+
   /// The operands of a node that have rows, given that its result has; nullopt: the node does not
   /// make it row by row.
   [[nodiscard]] std::optional<Operands> operands_of(ir::NodeId id, int axis,
@@ -123,6 +140,8 @@ class Finder {
       const int rank = type(node.outputs[0]).rank();
       for (std::size_t i = 0; i < node.inputs.size(); ++i)
         if (node.inputs[i].valid()) add(i, axis - rank + type(node.inputs[i]).rank());
+    } else if (node.op == &ops::reduce_op && node.attrs[tensor::kReduceAxes].present()) {
+      add(0, reduced_axis(node, type(node.inputs[0]).rank(), axis));
     } else if (keeps_rows(*node.op) && axis == 0 && type(node.inputs[0]).rank() > 0) {
       add(0, 0);
     }
@@ -130,13 +149,30 @@ class Finder {
     return found;
   }
 
-  /// Whether nothing but its one reader needs the value as a whole.
-  [[nodiscard]] bool is_made_for_one(ir::ValueId value) const {
+  /// Whether nothing needs the value as a whole but these readers of its rows.
+  [[nodiscard]] bool is_made_for(ir::ValueId value, std::uint32_t readers) const {
     const ir::NodeId producer = module_.value(value).producer;
-    if (!producer.valid() || uses_[value.index] != 1 || is_known(value)) return false;
+    if (!producer.valid() || uses_[value.index] != readers || is_known(value)) return false;
     const ir::Node& node = module_.node(producer);
     return node.parent == module_.top() && node.outputs.size() == 1 &&
            node.op->effects == ir::Effects::pure && is_static(value) && !is_object(value);
+  }
+
+  /// Values whose rows are read, and how often, by where they are made: the last ones first.
+  struct Wanted {
+    RowsOf rows;
+    std::uint32_t readers = 1;
+  };
+  using WantedByPlace = std::map<std::pair<std::size_t, std::uint32_t>, Wanted, std::greater<>>;
+
+  /// False: the value is read along another axis already, and cannot lie in two places.
+  [[nodiscard]] bool want(const RowsOf& rows, WantedByPlace& wanted) const {
+    const ir::NodeId producer = module_.value(rows.value).producer;
+    const bool is_here = producer.valid() && module_.node(producer).parent == module_.top();
+    const std::size_t place = is_here ? place_[producer.index] + 1 : 0;
+    const auto [at, is_new] = wanted.try_emplace({place, rows.value.index}, Wanted{rows});
+    if (!is_new) ++at->second.readers;
+    return at->second.rows.axis == rows.axis;
   }
 
   [[nodiscard]] std::optional<RowMakers> row_makers(ir::NodeId loop, std::size_t port) const {
@@ -144,35 +180,38 @@ class Finder {
     const ir::ScannedPort& slices = node.loop->scanned[port];
     const ir::ValueId scanned = node.inputs[node.loop->first_scanned_input() + port];
     const int axis = static_cast<int>(slices.axis);
-    if (!is_made_for_one(scanned) || axis >= type(scanned).rank()) return std::nullopt;
+    if (!is_made_for(scanned, 1) || axis >= type(scanned).rank()) return std::nullopt;
     const std::int64_t rows = type(scanned).shape()[axis];
     const bool all = slices.part == 1 && (slices.stride == 1 || slices.stride == -1) &&
                      ir::scan_window(slices, rows).count == rows;
     if (!all || rows < 1) return std::nullopt;
     RowMakers makers{.port = port, .backwards = slices.stride < 0};
-    std::vector<RowsOf> open{{scanned, axis}};
+    WantedByPlace wanted;
     std::vector<ir::ValueId> whole;
-    while (!open.empty()) {
-      const RowsOf next = open.back();
-      open.pop_back();
-      const ir::NodeId producer = module_.value(next.value).producer;
-      const auto operands =
-          is_made_for_one(next.value) ? operands_of(producer, next.axis, rows) : std::nullopt;
+    bool agree = want({scanned, axis}, wanted);
+    // Readers are seen before what they read, so all of a value's are counted when it is taken.
+    while (!wanted.empty()) {
+      const Wanted next = wanted.begin()->second;
+      wanted.erase(wanted.begin());
+      const ir::NodeId producer = module_.value(next.rows.value).producer;
+      const auto operands = is_made_for(next.rows.value, next.readers)
+                                ? operands_of(producer, next.rows.axis, rows)
+                                : std::nullopt;
       if (!operands) {
-        if (!add_read(makers, next)) return std::nullopt;
+        makers.read.push_back(next.rows);
         continue;
       }
-      makers.made.push_back(next);
+      makers.made.push_back(next.rows);
       makers.nodes.push_back(producer);
-      add_size(next, makers);
-      open.insert(open.end(), operands->rows.begin(), operands->rows.end());
+      add_size(next.rows, makers);
+      for (const RowsOf& operand : operands->rows) agree = want(operand, wanted) && agree;
       whole.insert(whole.end(), operands->whole.begin(), operands->whole.end());
     }
     const bool in_both_ways = std::ranges::any_of(makers.read, [&](const RowsOf& read) {
       return std::ranges::find(whole, read.value) != whole.end();
     });
     // Or views alone, or nothing in them.
-    if (in_both_ways || makers.row_bytes == 0) return std::nullopt;
+    if (!agree || in_both_ways || makers.row_bytes == 0) return std::nullopt;
     std::ranges::reverse(makers.nodes);
     return makers;
   }
@@ -211,7 +250,8 @@ class Finder {
 
   const ir::Module& module_;
   const ir::Inference& inference_;
-  const std::vector<std::uint32_t>& uses_;
+  std::vector<std::uint32_t> uses_;  ///< of elements
+  std::vector<std::size_t> place_;   ///< of the nodes of the top region, in their order
 };
 
 }  // namespace

@@ -54,6 +54,16 @@ TEST(BlockPlan, MemoryDoesNotGrowWithTheSteps) {
            "%5 = unsqueeze(%0) {axes = [1]} : f32[T,1,3]\n"
            "%6 = contract(%5, %1) {spec = \"tbk,kn->tbn\"} : f32[T,1,64]\n"
            "%8 = squeeze(%6) {axes = [1]} : f32[T,64]",
+           // Rows that several others are made of, and reductions of them.
+           "%5 = contract(%0, %1) {spec = \"tk,kn->tn\"} : f32[T,64]\n"
+           "%6 = reduce(%5) {kind = \"max\", axes = [1], keepdims = 0} : f32[T]\n"
+           "%7 = unsqueeze(%6) {axes = [1]} : f32[T,1]\n"
+           "%8 = sub(%5, %7) : f32[T,64]",
+           "%5 = contract(%0, %1) {spec = \"tk,kn->tn\"} : f32[T,64]\n"
+           "%6 = exp(%5) : f32[T,64]\n"
+           "%7 = reduce(%6) {kind = \"sum\", axes = [-1], keepdims = 1} : f32[T,1]\n"
+           "%8 = div(%6, %7) : f32[T,64]\n"
+           "%9 = dim(%8) {axis = 0} : i64[]",
        }) {
     const auto few = bound(module_with(makers), 4000), many = bound(module_with(makers), 400'000);
     ASSERT_TRUE(few && many);
