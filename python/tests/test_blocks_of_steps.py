@@ -55,6 +55,33 @@ STOPPING = parse(
 )
 
 
+# Rows that several others are made of, reduced with and without their axis; walked along axis 1, and
+# backwards; two ports read rows of one input.
+NORMALISED = parse(
+    """g (float[3,T,40] xs, float[T,40] zs, float[3,40] h0) => (float[3,40] h, float[T,3,40] ys) {
+      last = Constant <value = int64[1] {-1}> ()
+      one = Constant <value = int64[1] {1}> ()
+      mean = ReduceMean <keepdims = 1> (xs, last)
+      apart = Sub(xs, mean)
+      square = Mul(apart, apart)
+      spread = ReduceMean <keepdims = 0> (square, last)
+      axis = Unsqueeze(spread, last)
+      root = Sqrt(axis)
+      rows = Div(apart, root)
+      chances = LogSoftmax <axis = 1> (zs)
+      best = ReduceMax <keepdims = 0> (zs, one)
+      h, ys = Scan <num_scan_inputs = 3, scan_input_axes = [1, 0, 0], scan_input_directions = [1, 0, 1],
+        body = step (float[3,40] h1, float[3,40] x, float[40] z, float m) => (float[3,40] h2, float[3,40] y) {
+          a = Mul(h1, x)
+          b = Add(a, z)
+          c = Sub(b, m)
+          h2 = Tanh(c)
+          y = Identity(h2)
+        }> (h0, rows, chances, best)
+    }"""
+)
+
+
 def array(*shape: int) -> np.ndarray:
     return RANDOM.standard_normal(shape).astype(np.float32) / 4
 
@@ -81,6 +108,14 @@ def test_lengths_around_the_ends_of_blocks(backwards):
     sessions = every_way(parse(CELL.format(backwards)))
     for steps in (0, 1, 2, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK - 1, 2 * BLOCK, 2 * BLOCK + 1, 3 * BLOCK + 7, 1500):
         expect_equal(sessions, cell_feeds(steps))
+
+
+def test_rows_that_several_are_made_of():
+    sessions = every_way(NORMALISED)
+    for steps in (0, 1, 2, 39, 40, 41, 130, 170, 171, 500, 1501):
+        given = {"xs": array(3, steps, 40), "zs": array(steps, 40), "h0": array(3, 40)}
+        expect_equal(sessions, given)
+    assert sessions[1].explain().count("are made in blocks of") == 3
 
 
 @pytest.mark.parametrize("steps", [BLOCK + 1, 2 * BLOCK + 1, 3 * BLOCK])

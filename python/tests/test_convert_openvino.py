@@ -114,5 +114,6 @@ def test_loops_of_openvino(test, tmp_path, report, monkeypatch):
     for arguments in converted.calls_of(test):
         test(tmp_path, **arguments)
     tally.settle()
-    assert tally.models > 0 and not tally.unsupported and not tally.failures
+    assert not tally.failures, "\n".join(tally.failures)
+    assert tally.models > 0 and not tally.unsupported
     report(tally.line(test.__name__[5:].replace("_", " ")))

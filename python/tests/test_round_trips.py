@@ -42,12 +42,12 @@ class Trips:
         self.onnx, self.openvino = converted.Tally(), converted_openvino.Tally()
         self.models = self.same_bits = self.sequences = 0
 
-    def go(self, path: str | pathlib.Path, feeds: dict[str, Any], known: str = "") -> None:
-        """From a file of one format to the other and back."""
+    def go(self, path: str | pathlib.Path, feeds: dict[str, Any], known: str = "", name: str = "") -> None:
+        """From a file of one format to the other and back. `name`: in failures of OpenVINO."""
         back = self.folder / "back"
         back.mkdir(exist_ok=True)
         to_onnx = lambda one, folder: converted.check(one, feeds, folder, self.onnx, known=known)  # noqa: E731
-        to_ir = lambda one, folder: converted_openvino.check(one, feeds, folder, self.openvino)  # noqa: E731
+        to_ir = lambda one, folder: converted_openvino.check(one, feeds, folder, self.openvino, name=name)  # noqa: E731
         if str(path).endswith(".xml"):
             to_onnx(path, self.folder)
             to_ir(self.folder / "converted.onnx", back)
@@ -80,7 +80,7 @@ def go_all(title: str, models: Iterator[tuple[str, Any, dict[str, Any]]], folder
     trips, failures = Trips(folder), []
     for name, path, feeds in models:
         try:
-            trips.go(path, feeds, ZERO_STEPS.get(name, ""))
+            trips.go(path, feeds, ZERO_STEPS.get(name, ""), name)
         except Exception as error:  # whatever happens, the others are tried
             failures.append(f"{name}: {str(error).strip()[:600]}")
     trips.openvino.settle()
@@ -135,6 +135,7 @@ def test_loops_of_openvino(test, tmp_path, report, monkeypatch):
     for arguments in converted.calls_of(test):
         test(tmp_path, **arguments)
     trips.openvino.settle()
-    assert trips.models + trips.sequences > 0 and not trips.openvino.failures
+    assert not trips.openvino.failures, "\n".join(trips.openvino.failures)
+    assert trips.models + trips.sequences > 0
     assert trips.sequences <= SEQUENCES.get(test.__name__, 0)
     report(trips.line(test.__name__[5:].replace("_", " ")))

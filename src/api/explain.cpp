@@ -120,10 +120,13 @@ std::string ports_text(const ir::Module& module, const ir::Node& node, const pla
   for (std::size_t i = 0; i < ports.scanned.size(); ++i) {
     const ir::ScannedPort& port = ports.scanned[i];
     const ir::ValueId outer = node.inputs[ports.first_scanned_input() + i];
-    text += row("scanned", fmt::format("{} along axis {}{}: a {}", module.describe(outer),
-                                       port.axis, port.stride < 0 ? ", backwards" : "",
-                                       is_object(module, outer) ? "copy of each slice of strings"
-                                                                : "view, no copy"));
+    const bool in_blocks =
+        bound != nullptr && bound->blocks.steps < bound->blocks.rows && bound->blocks.ports[i];
+    text += row("scanned", fmt::format("{} along axis {}{}: {}", module.describe(outer), port.axis,
+                                       port.stride < 0 ? ", backwards" : "",
+                                       is_object(module, outer) ? "a copy of each slice of strings"
+                                       : in_blocks ? "rows of a block of steps, no copy"
+                                                   : "a view, no copy"));
   }
   for (std::size_t i = 0; i < ports.stacked.size(); ++i)
     text += row("stacked",

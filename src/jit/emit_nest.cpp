@@ -45,6 +45,13 @@ class NestEmitter {
   }
 
  private:
+  /// Vectors of `lanes` side by side, the first one from `first` on, the last one up to the row's
+  /// end.
+  struct LastVectors {
+    std::int64_t first, lanes;
+    unsigned count;
+  };
+
   Value number(std::int64_t value) { return builder_.getInt64(static_cast<std::uint64_t>(value)); }
 
   /// The address of an operand's first element.
@@ -115,21 +122,22 @@ class NestEmitter {
   /// so that lanes may overlap.
   void elements_side_by_side(const std::vector<std::vector<Value>>& begins, unsigned lanes) {
     const auto count = static_cast<unsigned>(begins.size());
+    std::vector<std::vector<Value>> parts(nest_.reads.size());
+    for (const std::vector<Value>& begin : begins) {
+      positions_.clear();
+      for (std::size_t i = 0; i < parts.size(); ++i)
+        parts[i].push_back(load(nest_.reads[i], reads_[i], begin, lanes));
+    }
     std::vector<Value> inputs;
-    for (std::size_t i = 0; i < nest_.reads.size(); ++i) {
-      std::vector<Value> parts;
-      for (const std::vector<Value>& begin : begins) {
-        positions_.clear();
-        parts.push_back(load(nest_.reads[i], reads_[i], begin, lanes));
-      }
-      for (unsigned width = 2 * lanes; parts.size() > 1; width *= 2) {
+    for (std::vector<Value>& joined : parts) {
+      for (unsigned width = 2 * lanes; joined.size() > 1; width *= 2) {
         std::vector<Value> pairs;
-        for (std::size_t k = 0; k < parts.size(); k += 2)
+        for (std::size_t k = 0; k < joined.size(); k += 2)
           pairs.push_back(
-              builder_.CreateShuffleVector(parts[k], parts[k + 1], lanes_from(0, width)));
-        parts = std::move(pairs);
+              builder_.CreateShuffleVector(joined[k], joined[k + 1], lanes_from(0, width)));
+        joined = std::move(pairs);
       }
-      inputs.push_back(parts[0]);
+      inputs.push_back(joined[0]);
     }
     const std::vector<Value> registers =
         emit_program(builder_, nest_.program, inputs, count * lanes);
@@ -149,26 +157,19 @@ class NestEmitter {
            });
   }
 
-  /// Vectors of `lanes` side by side, the first one from `first` on, the last one up to the row's
-  /// end.
-  struct LastVectors {
-    std::int64_t first, lanes;
-    unsigned count;
-  };
-
   /// Of rows of functions that are no whole number of vectors: the last vector begins earlier than
   /// the one before ends, and is computed beside it. In pieces of 4, 2 and 1 lanes each would wait
   /// for its own chain.
   [[nodiscard]] std::optional<LastVectors> last_vectors(std::int64_t row) const {
     if (row < 3 || !has_chains() || !may_repeat()) return std::nullopt;
-    const auto floor = [](std::int64_t value) {
+    const auto power_below = [](std::int64_t value) {
       return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(value)));
     };
     const std::int64_t lanes =
-        std::min(static_cast<std::int64_t>(target_.vector_bytes) / widest(), floor(row));
+        std::min(static_cast<std::int64_t>(target_.vector_bytes) / widest(), power_below(row));
     if (row % lanes == 0) return std::nullopt;
     const std::int64_t vectors = row / lanes + 1;
-    const std::int64_t beside = std::min(floor(vectors), std::int64_t{kVectorsOfFunctions});
+    const std::int64_t beside = std::min(power_below(vectors), std::int64_t{kVectorsOfFunctions});
     return LastVectors{(vectors - beside) * lanes, lanes, static_cast<unsigned>(beside)};
   }
 

@@ -1,6 +1,7 @@
 #include "jit/local_values.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace scanloom::jit {
 namespace {
@@ -39,13 +40,23 @@ llvm::Value* blended(llvm::IRBuilder<>& builder, llvm::Value* a, llvm::Value* b,
 
 void LocalValues::store(std::int32_t slot, DType dtype, std::int64_t offset, unsigned width,
                         llvm::Value* value) {
-  std::vector<Piece>& pieces = pieces_[slot];
-  const std::int64_t end = offset + width * static_cast<std::int64_t>(dtype_bytes(dtype));
-  std::erase_if(pieces,
-                [&](const Piece& piece) { return piece.begin < end && offset < piece.end; });
-  if (dtype == DType::boolean) return;  // a bit in registers, a byte in memory
-  const auto after = std::ranges::upper_bound(pieces, offset, {}, &Piece::begin);
-  pieces.insert(after, {dtype, offset, end, value});
+  const auto bytes = static_cast<std::int64_t>(dtype_bytes(dtype));
+  const std::int64_t end = offset + width * bytes;
+  std::vector<Piece> pieces;
+  for (const Piece& piece : std::exchange(pieces_[slot], {})) {
+    const bool apart = piece.end <= offset || end <= piece.begin;
+    if (apart) pieces.push_back(piece);
+    // Of what is stored over in part the rest stays known, in whole elements.
+    if (apart || piece.dtype != dtype || (offset - piece.origin) % bytes != 0) continue;
+    if (piece.begin < offset)
+      pieces.push_back({dtype, piece.begin, offset, piece.origin, piece.value});
+    if (end < piece.end) pieces.push_back({dtype, end, piece.end, piece.origin, piece.value});
+  }
+  if (dtype != DType::boolean) {  // a bit in registers, a byte in memory
+    const auto after = std::ranges::upper_bound(pieces, offset, {}, &Piece::begin);
+    pieces.insert(after, {dtype, offset, end, offset, value});
+  }
+  pieces_[slot] = std::move(pieces);
 }
 
 llvm::Value* LocalValues::load(llvm::IRBuilder<>& builder, std::int32_t slot, DType dtype,
@@ -69,15 +80,16 @@ llvm::Value* LocalValues::load(llvm::IRBuilder<>& builder, std::int32_t slot, DT
   const auto lanes = [&](std::int64_t size) { return static_cast<unsigned>(size / bytes); };
   if (width == 1)
     return first->value->getType()->isVectorTy()
-               ? builder.CreateExtractElement(first->value, lanes(offset - first->begin))
+               ? builder.CreateExtractElement(first->value, lanes(offset - first->origin))
                : first->value;
-  if (first->begin == offset && first->end == end) return first->value;
+  if (first->origin == offset && first->end == end && lanes_of(first->value) == width)
+    return first->value;
   llvm::Value* found = nullptr;
   for (auto piece = first; piece != last; ++piece) {
     const std::int64_t from = std::max(piece->begin, offset), to = std::min(piece->end, end);
     const unsigned at = lanes(from - offset), count = lanes(to - from);
     llvm::Value* const part =
-        spread(builder, piece->value, lanes(from - piece->begin), count, at, width);
+        spread(builder, piece->value, lanes(from - piece->origin), count, at, width);
     found = found == nullptr ? part : blended(builder, found, part, at, count);
   }
   return found;

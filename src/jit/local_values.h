@@ -30,6 +30,7 @@ class LocalValues {
   struct Piece {
     DType dtype;
     std::int64_t begin, end;  ///< bytes
+    std::int64_t origin;      ///< where the value's first lane would lie
     llvm::Value* value;
   };
   /// Of each slot, in order, without overlap.

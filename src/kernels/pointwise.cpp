@@ -69,13 +69,13 @@ Status run_shared(const Call& call) noexcept {
 }
 
 Status run_blocks(const Call& call) noexcept {
-  run_plan(*static_cast<const PointwisePlan*>(call.prepared), call);
-  return Status::ok;
+  const auto& plan = *static_cast<const PointwisePlan*>(call.prepared);
+  return run_plan(plan, call) ? Status::ok : Status::stopped;
 }
 
 Status run_flat_blocks(const Call& call) noexcept {
-  run_flat(*static_cast<const PointwisePlan*>(call.prepared), call);
-  return Status::ok;
+  const auto& plan = *static_cast<const PointwisePlan*>(call.prepared);
+  return run_flat(plan, call) ? Status::ok : Status::stopped;
 }
 
 bool is_direct(const PointwisePlan& plan) {

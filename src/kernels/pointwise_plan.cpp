@@ -8,6 +8,28 @@ namespace {
 
 using tensor::Call;
 
+/// Elements between two questions whether to stop: some 100 microseconds of a few instructions.
+constexpr std::int64_t kElementsBetweenQuestions = 64 * 1024;
+
+/// `count` elements `step` bytes apart, from `at` on, to a column or from it.
+template <class T, bool kGather>
+void move_row(std::byte* at, std::int64_t step, std::int64_t count, T* column) {
+  constexpr auto kBytes = static_cast<std::int64_t>(sizeof(T));
+  const auto bytes = static_cast<std::size_t>(count) * sizeof(T);
+  if (kGather && step == 0) {
+    std::fill_n(column, count, *reinterpret_cast<const T*>(at));
+  } else if (step == kBytes) {
+    kGather ? std::memcpy(column, at, bytes) : std::memcpy(at, column, bytes);
+  } else {
+    for (std::int64_t k = 0; k < count; ++k, at += step) {
+      if constexpr (kGather)
+        column[k] = *reinterpret_cast<const T*>(at);
+      else
+        *reinterpret_cast<T*>(at) = column[k];
+    }
+  }
+}
+
 /// Elements [start, start + count) of the window between their places and a column.
 template <class T, bool kGather>
 void move(const PointwisePlan& plan, const PointwiseOperand& operand, std::byte* base,
@@ -26,12 +48,8 @@ void move(const PointwisePlan& plan, const PointwiseOperand& operand, std::byte*
   const std::int64_t step = operand.strides[last];
   while (true) {
     const std::int64_t run = std::min(count, plan.dims[last] - index[last]);
-    for (std::int64_t k = 0; k < run; ++k, at += step) {
-      if constexpr (kGather)
-        values[k] = *reinterpret_cast<const T*>(at);
-      else
-        *reinterpret_cast<T*>(at) = values[k];
-    }
+    move_row<T, kGather>(at, step, run, values);
+    at += run * step;
     values += run;
     count -= run;
     if (count == 0) return;
@@ -97,16 +115,28 @@ class Run {
     fill_table(plan, *call.scratch, table_);
   }
 
-  // The window at this index of the outer axes.
-  void window(const std::array<std::int64_t, tensor::kMaxRank>& index) {
+  /// The window at this index of the outer axes. False: the run is to end.
+  bool window(const std::array<std::int64_t, tensor::kMaxRank>& index) {
     const std::int64_t total = plan_.window_elements;
     point_singles(index);
     for (const Spread& what : plan_.spreads) spread(what, table_, std::min(total, kBlock));
-    for (std::int64_t start = 0; start < total; start += kBlock)
-      block(index, start, std::min(kBlock, total - start));
+    for (std::int64_t start = 0; start < total; start += kBlock) {
+      const std::int64_t count = std::min(kBlock, total - start);
+      if (stops_before(count)) return false;
+      block(index, start, count);
+    }
+    return true;
   }
 
  private:
+  /// Whether the run is to end; not asked before every few elements.
+  bool stops_before(std::int64_t elements) {
+    unasked_ += elements;
+    if (unasked_ < kElementsBetweenQuestions) return false;
+    unasked_ = 0;
+    return call_.stop_requested();
+  }
+
   std::byte* base(const PointwiseOperand& operand, const tensor::Operand& bound,
                   const std::array<std::int64_t, tensor::kMaxRank>& index) const {
     std::byte* at = bound.data<std::byte>();
@@ -146,11 +176,12 @@ class Run {
   const PointwisePlan& plan_;
   const Call& call_;
   std::byte** table_;
+  std::int64_t unasked_ = 0;  ///< elements since the last question
 };
 
 }  // namespace
 
-void run_flat(const PointwisePlan& plan, const Call& call) noexcept {
+bool run_flat(const PointwisePlan& plan, const Call& call) noexcept {
   std::byte** const table = reinterpret_cast<std::byte**>(*call.scratch);
   const std::int64_t total = plan.window_elements;
   fill_table(plan, *call.scratch, table);
@@ -160,11 +191,12 @@ void run_flat(const PointwisePlan& plan, const Call& call) noexcept {
     table[operand.value] = call.out(operand.index).data<std::byte>();
   for (const Spread& what : plan.spreads) spread(what, table, std::min(total, kBlock));
   for (std::int64_t start = 0;;) {
+    if (start % kElementsBetweenQuestions == 0 && start > 0 && call.stop_requested()) return false;
     const std::int64_t count = std::min(kBlock, total - start);
     for (const PointwiseStep& step : plan.steps)
       step.fn(table[step.out], table[step.a], table[step.b], table[step.c], count);
     start += count;
-    if (start >= total) return;
+    if (start >= total) return true;
     for (const PointwiseOperand& operand : plan.inputs)
       if (operand.lie == Lie::row) table[operand.value] += count * operand.bytes;
     for (const PointwiseOperand& operand : plan.outputs)
@@ -172,19 +204,19 @@ void run_flat(const PointwisePlan& plan, const Call& call) noexcept {
   }
 }
 
-void run_plan(const PointwisePlan& plan, const Call& call) noexcept {
-  if (plan.empty) return;
+bool run_plan(const PointwisePlan& plan, const Call& call) noexcept {
+  if (plan.empty) return true;
   Run run(plan, call);
   std::array<std::int64_t, tensor::kMaxRank> index{};
   while (true) {
-    run.window(index);
+    if (!run.window(index)) return false;
     int axis = plan.window - 1;
     for (; axis >= 0; --axis) {
       const auto i = static_cast<std::size_t>(axis);
       if (++index[i] < plan.dims[i]) break;
       index[i] = 0;
     }
-    if (axis < 0) return;
+    if (axis < 0) return true;
   }
 }
 

@@ -73,11 +73,12 @@ void lay_out(const PrepareCtx& ctx, PointwisePlan& plan);
 /// Whether the program can be lowered; why_not says what stands against it.
 const char* lower(const PrepareCtx& ctx, PointwisePlan& plan);
 
-void run_plan(const PointwisePlan& plan, const tensor::Call& call) noexcept;
+/// False: it was asked to stop, and has.
+bool run_plan(const PointwisePlan& plan, const tensor::Call& call) noexcept;
 
 /// Whether all is one window whose operands lie in rows, and there is something to do: run_flat.
 bool is_flat(const PointwisePlan& plan);
 /// The same with less to set up: loops over a few elements spend most of their time there.
-void run_flat(const PointwisePlan& plan, const tensor::Call& call) noexcept;
+bool run_flat(const PointwisePlan& plan, const tensor::Call& call) noexcept;
 
 }  // namespace scanloom::kernels

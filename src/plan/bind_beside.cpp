@@ -49,7 +49,8 @@ std::optional<std::uint32_t> Binder::call_of(ir::NodeId node, std::string_view k
 std::optional<std::uint32_t> Binder::product_call(ir::ValueId rows) const {
   const ir::NodeId producer = module_.value(rows).producer;
   const bool fits = producer.valid() && module_.node(producer).op == &ops::contract_op &&
-                    module_.node(producer).parent == module_.top() && uses_[rows.index] == 1;
+                    module_.node(producer).parent == module_.top() &&
+                    uses_of_elements_[rows.index] == 1;
   return fits ? call_of(producer, "contract") : std::nullopt;
 }
 
@@ -80,7 +81,7 @@ std::optional<Binder::AllSteps> Binder::all_steps(const BoundLoop& loop, std::si
   } else {
     const ir::NodeId sum = module_.value(rows).producer;
     if (!sum.valid() || module_.node(sum).op != &ops::add_op ||
-        module_.node(sum).parent != module_.top() || uses_[rows.index] != 1)
+        module_.node(sum).parent != module_.top() || uses_of_elements_[rows.index] != 1)
       return std::nullopt;
     const std::vector<ir::ValueId>& terms = module_.node(sum).inputs;
     const std::size_t at = product_call(terms[0]) ? 0 : 1;

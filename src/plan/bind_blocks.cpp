@@ -11,7 +11,8 @@ namespace scanloom::plan {
 
 /// Nodes whose results are made in blocks are bound with the loop that scans these.
 void Binder::leave_to_loops() {
-  block_plans_ = find_blocks(module_, inference_, uses_);
+  uses_of_elements_ = uses_of_elements(module_, inference_);
+  block_plans_ = find_blocks(module_, inference_, uses_of_elements_);
   is_made_in_blocks_.resize(module_.node_count());
   for (const auto& [loop, plan] : block_plans_)
     for (const RowMakers& makers : plan.ports)

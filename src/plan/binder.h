@@ -272,9 +272,10 @@ class Binder {
   std::vector<Location> locations_;              // by ValueId
   std::vector<std::optional<Location>> wanted_;  // by ValueId: where a value should be made
   ir::LastUses last_uses_;
-  std::vector<std::uint32_t> uses_;  // by ValueId
-  std::vector<bool> has_own_box_;    // by ValueId: no other value lies there
-  std::vector<bool> owned_;          // by ValueId: an object that no other value's spot refers to
+  std::vector<std::uint32_t> uses_;              // by ValueId
+  std::vector<std::uint32_t> uses_of_elements_;  // by ValueId, of block_plan.h
+  std::vector<bool> has_own_box_;                // by ValueId: no other value lies there
+  std::vector<bool> owned_;  // by ValueId: an object that no other value's spot refers to
   std::vector<Frame> frames_;
   std::vector<std::string> refusals_;               // of kernels for the node that is being bound
   std::map<std::uint32_t, BlockPlan> block_plans_;  // by NodeId, of loops that are to be bound

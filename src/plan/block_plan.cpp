@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <map>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/checked.h"
 #include "ir/op_def.h"
 #include "ir/scan_window.h"
+#include "ir/walk.h"
 #include "kernels/contract_beside.h"
 #include "ops/ops.h"
 #include "ops/reshape_view.h"
@@ -56,6 +60,11 @@ bool keeps_rows(const ir::OpDef& op) {
   return op.view == ops::reshape_view || &op == &ops::identity_op;
 }
 
+bool is_known(const ir::Inference& inference, ir::ValueId id) {
+  const auto& known = inference.known[id.index];
+  return known && known->tensor;
+}
+
 /// What a node reads that makes its result row by row.
 struct Operands {
   std::vector<RowsOf> rows;
@@ -64,15 +73,12 @@ struct Operands {
 
 class Finder {
  public:
-  Finder(const ir::Module& module, const ir::Inference& inference, std::vector<std::uint32_t> uses)
-      : module_(module), inference_(inference), uses_(std::move(uses)) {
+  Finder(const ir::Module& module, const ir::Inference& inference,
+         const std::vector<std::uint32_t>& uses)
+      : module_(module), inference_(inference), uses_(uses) {
     const std::vector<ir::NodeId>& nodes = module_.region(module_.top()).nodes;
     place_.resize(module_.node_count());
     for (std::size_t i = 0; i < nodes.size(); ++i) place_[nodes[i].index] = i;
-    // Who asks for sizes alone does not need the value.
-    for (const ir::NodeId id : nodes)
-      if (const ir::Node& node = module_.node(id); asks_for_size(node))
-        --uses_[node.inputs[0].index];
   }
 
   /// The loop's rows that are made in blocks; no ports: none are.
@@ -100,6 +106,13 @@ class Finder {
   }
 
  private:
+  /// Values whose rows are read, and how often, by where they are made: the last ones first.
+  struct Wanted {
+    RowsOf rows;
+    std::uint32_t readers = 1;
+  };
+  using WantedByPlace = std::map<std::pair<std::size_t, std::uint32_t>, Wanted, std::greater<>>;
+
   [[nodiscard]] const tensor::Type& type(ir::ValueId id) const {
     return inference_.types[id.index];
   }
@@ -107,15 +120,6 @@ class Finder {
   [[nodiscard]] bool is_object(ir::ValueId id) const {
     return !type(id).is_tensor() || type(id).dtype == DType::string;
   }
-  [[nodiscard]] bool is_known(ir::ValueId id) const {
-    const auto& known = inference_.known[id.index];
-    return known && known->tensor;
-  }
-
-  [[nodiscard]] bool asks_for_size(const ir::Node& node) const {
-    return (node.op == &ops::dim_op || node.op == &ops::shape_op) && is_known(node.outputs[0]);
-  }
-
   /// The operands of a node that have rows, given that its result has; nullopt: the node does not
   /// make it row by row.
   [[nodiscard]] std::optional<Operands> operands_of(ir::NodeId id, int axis,
@@ -152,21 +156,16 @@ class Finder {
   /// Whether nothing needs the value as a whole but these readers of its rows.
   [[nodiscard]] bool is_made_for(ir::ValueId value, std::uint32_t readers) const {
     const ir::NodeId producer = module_.value(value).producer;
-    if (!producer.valid() || uses_[value.index] != readers || is_known(value)) return false;
+    if (!producer.valid() || uses_[value.index] != readers || is_known(inference_, value))
+      return false;
     const ir::Node& node = module_.node(producer);
     return node.parent == module_.top() && node.outputs.size() == 1 &&
            node.op->effects == ir::Effects::pure && is_static(value) && !is_object(value);
   }
 
-  /// Values whose rows are read, and how often, by where they are made: the last ones first.
-  struct Wanted {
-    RowsOf rows;
-    std::uint32_t readers = 1;
-  };
-  using WantedByPlace = std::map<std::pair<std::size_t, std::uint32_t>, Wanted, std::greater<>>;
-
-  /// False: the value is read along another axis already, and cannot lie in two places.
-  [[nodiscard]] bool want(const RowsOf& rows, WantedByPlace& wanted) const {
+  /// Counts a reader. False: the value is read along another axis already, and cannot lie in two
+  /// places.
+  [[nodiscard]] bool count_reader(const RowsOf& rows, WantedByPlace& wanted) const {
     const ir::NodeId producer = module_.value(rows.value).producer;
     const bool is_here = producer.valid() && module_.node(producer).parent == module_.top();
     const std::size_t place = is_here ? place_[producer.index] + 1 : 0;
@@ -188,7 +187,7 @@ class Finder {
     RowMakers makers{.port = port, .backwards = slices.stride < 0};
     WantedByPlace wanted;
     std::vector<ir::ValueId> whole;
-    bool agree = want({scanned, axis}, wanted);
+    bool agree = count_reader({scanned, axis}, wanted);
     // Readers are seen before what they read, so all of a value's are counted when it is taken.
     while (!wanted.empty()) {
       const Wanted next = wanted.begin()->second;
@@ -204,7 +203,7 @@ class Finder {
       makers.made.push_back(next.rows);
       makers.nodes.push_back(producer);
       add_size(next.rows, makers);
-      for (const RowsOf& operand : operands->rows) agree = want(operand, wanted) && agree;
+      for (const RowsOf& operand : operands->rows) agree = count_reader(operand, wanted) && agree;
       whole.insert(whole.end(), operands->whole.begin(), operands->whole.end());
     }
     const bool in_both_ways = std::ranges::any_of(makers.read, [&](const RowsOf& read) {
@@ -250,11 +249,22 @@ class Finder {
 
   const ir::Module& module_;
   const ir::Inference& inference_;
-  std::vector<std::uint32_t> uses_;  ///< of elements
-  std::vector<std::size_t> place_;   ///< of the nodes of the top region, in their order
+  const std::vector<std::uint32_t>& uses_;
+  std::vector<std::size_t> place_;  ///< of the nodes of the top region, in their order
 };
 
 }  // namespace
+
+std::vector<std::uint32_t> uses_of_elements(const ir::Module& module,
+                                            const ir::Inference& inference) {
+  std::vector<std::uint32_t> uses = ir::count_uses(module);
+  for (const ir::NodeId id : module.region(module.top()).nodes) {
+    const ir::Node& node = module.node(id);
+    const bool asks_for_size = node.op == &ops::dim_op || node.op == &ops::shape_op;
+    if (asks_for_size && is_known(inference, node.outputs[0])) --uses[node.inputs[0].index];
+  }
+  return uses;
+}
 
 std::map<std::uint32_t, BlockPlan> find_blocks(const ir::Module& module,
                                                const ir::Inference& inference,

@@ -1,5 +1,6 @@
 // Which values that a loop scans are made in blocks of steps: those that exist only to be scanned
-// by this loop, or for such, and each of whose rows is made of the same row of others. Rows do not
+// by this loop, or for such (who asks for sizes alone is no reader), and each of whose rows is made
+// of the same row of others. Rows do not
 // depend on how many are made at a time, so neither do bits. Used by bind_blocks.cpp.
 #pragma once
 
@@ -35,8 +36,12 @@ struct BlockPlan {
   std::vector<RowMakers> ports;
 };
 
+/// ir::count_uses but for nodes of the top region that ask for sizes which are known.
+std::vector<std::uint32_t> uses_of_elements(const ir::Module& module,
+                                            const ir::Inference& inference);
+
 /// Of the loops of the top region that have such values, whose sizes must be known, by NodeId.
-/// `uses`: of ir::count_uses.
+/// `uses`: of uses_of_elements.
 std::map<std::uint32_t, BlockPlan> find_blocks(const ir::Module& module,
                                                const ir::Inference& inference,
                                                const std::vector<std::uint32_t>& uses);

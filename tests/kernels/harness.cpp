@@ -118,8 +118,11 @@ std::string run(const Use& use, Isa isa, int threads) {
   call.prepared = prepared.state.get();
   call.scratch = &scratch;
   call.fault = &fault;
+  call.stop = use.stop;
   const tensor::KernelFn fn = prepared.run != nullptr ? prepared.run : def.run;
-  if (fn(call) != tensor::Status::ok) return fault.text;
+  const tensor::Status status = fn(call);
+  if (status == tensor::Status::stopped) return "stopped";
+  if (status != tensor::Status::ok) return fault.text;
   const bool intact = std::all_of(scratch + bytes, scratch + bytes + kGuard,
                                   [](std::byte b) { return b == kPattern; });
   return intact ? "" : "wrote beyond its scratch";

@@ -73,6 +73,7 @@ struct Use {
   const tensor::ScalarProgram* program = nullptr;
   std::vector<bool> constant = {};  ///< per input; absent: false
   PackCache* packs = nullptr;       ///< absent: one of its own
+  tensor::StopToken* stop = nullptr;
 };
 
 /// Prepares and runs; the reason when the kernel declines, else empty.

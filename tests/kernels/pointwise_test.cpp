@@ -210,6 +210,33 @@ TEST(Pointwise, IntegersTakeWhatTheyHoldOfReals) {
   }
 }
 
+class StopsAtOnce final : public tensor::StopToken {
+  bool look() noexcept override {
+    set_stopped(true);
+    return true;
+  }
+};
+
+// Of one instruction and of several, over rows short and long, and over one element for each row.
+TEST(Pointwise, StopsBetweenParts) {
+  ScalarProgram several = one(ScalarOp::sub, DType::f32);
+  several.results = {
+      several.append({.op = ScalarOp::neg, .dtype = DType::f32, .args = {2, -1, -1}})};
+  for (const ScalarProgram& program : {one(ScalarOp::sub, DType::f32), several})
+    for (const std::int64_t row : {std::int64_t{13}, std::int64_t{200}})
+      for (const Shape& other :
+           {Shape{1, row}, Shape{1'000'000 / row, 1}, Shape{1'000'000 / row, row}}) {
+        Buffer x(DType::f32, {1'000'000 / row, row}), m(DType::f32, other), y(DType::f32, x.dims());
+        StopsAtOnce stop;
+        const Use use{.id = KernelId::pointwise,
+                      .inputs = {&x, &m},
+                      .outputs = {&y},
+                      .program = &program,
+                      .stop = &stop};
+        EXPECT_EQ(run(use, active_isa()), "stopped") << row;
+      }
+}
+
 TEST(Pointwise, AnyLength) {
   for (const Isa isa : available_isas())
     for (const std::int64_t length : kLengths)

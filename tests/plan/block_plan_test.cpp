@@ -91,7 +91,14 @@ TEST(BlockPlan, WhatIsNeededAsAWholeIsMadeAsAWhole) {
       "%6 = contract(%0, %0) {spec = \"tk,sk->ts\"} : f32[T,T]\n"
       "%7 = contract(%0, %1) {spec = \"sk,kn->sn\"} : f32[T,64]\n"
       "%8 = contract(%6, %7) {spec = \"ts,sn->tn\"} : f32[T,64]");
-  for (const std::string& text : {read_twice, across, with_all}) {
+  // The product reads x by rows, the reduction makes all of x's rows into one.
+  const std::string also_as_one = module_with(
+      "%5 = reduce(%0) {kind = \"max\", axes = [0], keepdims = 1} : f32[1,3]\n"
+      "%6 = sub(%0, %5) : f32[T,3]\n"
+      "%7 = contract(%6, %6) {spec = \"tk,sk->ts\"} : f32[T,T]\n"
+      "%9 = contract(%6, %1) {spec = \"sk,kn->sn\"} : f32[T,64]\n"
+      "%8 = contract(%7, %9) {spec = \"ts,sn->tn\"} : f32[T,64]");
+  for (const std::string& text : {read_twice, across, with_all, also_as_one}) {
     const auto binding = bound(text, 1000);
     ASSERT_TRUE(binding);
     EXPECT_EQ(binding->loops[0].blocks.steps, 0) << text;
