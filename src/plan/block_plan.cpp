@@ -120,6 +120,7 @@ class Finder {
   [[nodiscard]] bool is_object(ir::ValueId id) const {
     return !type(id).is_tensor() || type(id).dtype == DType::string;
   }
+
   /// The operands of a node that have rows, given that its result has; nullopt: the node does not
   /// make it row by row.
   [[nodiscard]] std::optional<Operands> operands_of(ir::NodeId id, int axis,

@@ -18,7 +18,7 @@ template <std::floating_point T>
 T exp(T x) {
   return exp(ScalarDomain<T>{}, x);
 }
-/// The bits of exp's vectors that know it (exp.h); numbers on their own save nothing by that.
+/// Of x <= 0, the same bits as exp; single numbers gain nothing from its shorter form (exp.h).
 template <std::floating_point T>
 T exp_nonpositive(T x) {
   return exp(x);
