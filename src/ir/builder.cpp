@@ -77,7 +77,7 @@ Expected<NodeId> Builder::node(const OpDef& op, std::vector<ValueId> inputs,
     if (!sizeless && op.boxed != nullptr) return std::move(result).error().at(place());
     const DType dtype = types.empty() || types[0] == nullptr ? DType::f32 : types[0]->dtype;
     result = sizeless ? *std::move(sizeless)
-                      : NodeTypes{std::vector<Type>(outputs, Type::unranked(dtype)), {}};
+                      : NodeTypes{std::vector<Type>(outputs, Type::unranked(dtype)), {}, 0};
     result->known.resize(outputs);
   }
   const NodeId id = module_.add_node(region_, op, std::move(inputs), *std::move(ordered),

@@ -3,6 +3,7 @@
 // what is known from sizes alone, and learns which sizes only the data decide.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -24,6 +25,17 @@ struct Inference {
   std::vector<bool> visited;
   /// Whether some size depends on the step of a loop or on which side of a branch ran.
   bool varying_sizes = false;
+
+  /// The value, where all of it is known before any run; nullptr otherwise.
+  [[nodiscard]] const tensor::Tensor* constant(ValueId id) const {
+    const std::shared_ptr<const Known>& value = known[id.index];
+    return value && value->tensor ? &*value->tensor : nullptr;
+  }
+  [[nodiscard]] bool is_constant(ValueId id) const { return constant(id) != nullptr; }
+  /// Whether all results are: the node need not run.
+  [[nodiscard]] bool makes_constants(const Node& node) const {
+    return std::ranges::all_of(node.outputs, [&](ValueId output) { return is_constant(output); });
+  }
 };
 
 struct InferOptions {

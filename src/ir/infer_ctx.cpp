@@ -32,14 +32,21 @@ InferCtx::InferCtx(std::span<const Type* const> types, std::span<const Known* co
       outputs_(output_count),
       output_integers_(output_count) {}
 
+const Known* InferCtx::ask(int i) const {
+  if (!has(i)) return nullptr;
+  values_asked_ |= value_bit(at(i));
+  return known_[at(i)];
+}
+
 const Tensor* InferCtx::constant(int i) const {
-  if (!has(i) || known_[at(i)] == nullptr || !known_[at(i)]->tensor) return nullptr;
-  return &*known_[at(i)]->tensor;
+  const Known* const known = ask(i);
+  return known != nullptr && known->tensor ? &*known->tensor : nullptr;
 }
 
 std::optional<std::vector<Dim>> InferCtx::integers(int i) const {
-  if (!has(i) || known_[at(i)] == nullptr) return std::nullopt;
-  if (known_[at(i)]->integers) return known_[at(i)]->integers;
+  const Known* const known = ask(i);
+  if (known == nullptr) return std::nullopt;
+  if (known->integers) return known->integers;
   const Tensor* tensor = constant(i);
   if (tensor == nullptr || tensor->shape().rank() > 1 || tensor->elements() > kMaxTracked)
     return std::nullopt;

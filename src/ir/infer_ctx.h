@@ -2,6 +2,7 @@
 // symbolic sizes, and again when binding, with numbers; the rules are written once.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,6 +21,11 @@ struct Known {
   std::optional<std::vector<tensor::Dim>> integers;
 };
 
+/// The bit of input i in InferCtx::values_asked().
+constexpr std::uint64_t value_bit(std::size_t i) {
+  return std::uint64_t{1} << (i < 63 ? i : std::size_t{63});
+}
+
 class InferCtx {
  public:
   /// types[i] is null for an absent optional input; known[i] may be null.
@@ -35,6 +41,9 @@ class InferCtx {
   [[nodiscard]] const tensor::Attr& attr(int i) const { return attrs_[at(i)]; }
   [[nodiscard]] std::span<const tensor::Attr> attrs() const { return attrs_; }
   [[nodiscard]] tensor::DimTable& dims() { return dims_; }
+  /// The inputs whose values the operator has asked for, known or not: bit i for input i, the last
+  /// bit for all from there on. The other inputs have decided by their types alone.
+  [[nodiscard]] std::uint64_t values_asked() const { return values_asked_; }
 
   /// The whole value of input i where it is known already; nullptr otherwise.
   [[nodiscard]] const tensor::Tensor* constant(int i) const;
@@ -66,6 +75,8 @@ class InferCtx {
 
  private:
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+  /// What is known of input i; nullptr: nothing.
+  [[nodiscard]] const Known* ask(int i) const;
 
   std::span<const tensor::Type* const> types_;
   std::span<const Known* const> known_;
@@ -73,6 +84,7 @@ class InferCtx {
   tensor::DimTable& dims_;
   std::vector<tensor::Type> outputs_;
   std::vector<std::optional<std::vector<tensor::Dim>>> output_integers_;
+  mutable std::uint64_t values_asked_ = 0;
 };
 
 }  // namespace scanloom::ir

@@ -62,7 +62,7 @@ Expected<NodeTypes> infer_node(const OpDef& op, std::span<const Type* const> typ
   SCANLOOM_CHECK_OK(check_signature(op, types, attrs, dims));
   InferCtx ctx(types, known, attrs, outputs, dims);
   SCANLOOM_CHECK_OK(op.infer(ctx));
-  NodeTypes result{std::move(ctx.outputs()), {}};
+  NodeTypes result{std::move(ctx.outputs()), {}, ctx.values_asked()};
   result.known.resize(outputs);
   for (std::size_t i = 0; i < outputs; ++i) {
     SCANLOOM_CHECK_OK(check_type(result.types[i], dims));

@@ -13,6 +13,7 @@ namespace scanloom::ir {
 struct NodeTypes {
   std::vector<tensor::Type> types;
   std::vector<std::shared_ptr<const Known>> known;  ///< per output; null where nothing is known
+  std::uint64_t values_asked = 0;                   ///< InferCtx::values_asked()
 };
 
 /// Checks operands and attributes, runs op.infer and checks what it says (ranks, sizes). types[i]

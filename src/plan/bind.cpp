@@ -187,19 +187,9 @@ Expected<void> Binder::finish_region(Frame& frame) {
   return {};
 }
 
-const tensor::Tensor* Binder::known(ir::ValueId id) const {
-  const auto& known = inference_.known[id.index];
-  return known && known->tensor ? &*known->tensor : nullptr;
-}
-
-bool Binder::all_outputs_known(const ir::Node& node) const {
-  return std::all_of(node.outputs.begin(), node.outputs.end(),
-                     [&](ir::ValueId id) { return known(id) != nullptr; });
-}
-
 Expected<void> Binder::bind_node(ir::NodeId id) {
   const ir::Node& node = module_.node(id);
-  if (all_outputs_known(node) || is_made_in_blocks_[id.index]) return {};
+  if (inference_.makes_constants(node) || is_made_in_blocks_[id.index]) return {};
   if (node.op == &ir::loop_op) return begin_loop(id);
   if (node.op == &ir::branch_op) return begin_branch(id);
   constexpr std::size_t kMaxOperands = std::numeric_limits<std::uint16_t>::max();

@@ -86,7 +86,7 @@ bool Binder::bind_view(ir::NodeId id) {
   for (std::size_t i = 1; i < node.inputs.size(); ++i) {
     if (!node.inputs[i].valid())
       integers[i].emplace();
-    else if (const tensor::Tensor* value = known(node.inputs[i]))
+    else if (const tensor::Tensor* value = inference_.constant(node.inputs[i]))
       integers[i] = to_integers(*value);
   }
   const Layout& from = layout(location.spot);

@@ -74,7 +74,7 @@ Location Binder::constant_location(const tensor::Tensor& value, bool of_plan) {
 Location Binder::location(ir::ValueId id) {
   Location& found = locations_[id.index];
   if (!found.spot.present())
-    if (const tensor::Tensor* value = known(id)) {
+    if (const tensor::Tensor* value = inference_.constant(id)) {
       const ir::NodeId producer = module_.value(id).producer;
       const bool of_plan = producer.valid() && module_.node(producer).op == &ir::constant_op;
       found = constant_location(*value, of_plan);
@@ -118,7 +118,7 @@ std::int64_t Binder::account_for(ir::ValueId id) {
 /// the region itself whose result nobody wants elsewhere already.
 void Binder::want(ir::RegionId region, ir::ValueId value, const Location& destination) {
   const ir::NodeId producer = module_.value(value).producer;
-  if (!producer.valid() || wanted_[value.index] || known(value) != nullptr) return;
+  if (!producer.valid() || wanted_[value.index] || inference_.is_constant(value)) return;
   const ir::Node& node = module_.node(producer);
   if (node.parent != region || !is_static(value) || is_object(value)) return;
   if (!layout(destination.spot).contiguous || layout(destination.spot).dims != type(value).shape())

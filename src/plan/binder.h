@@ -74,7 +74,6 @@ class Binder {
   void give_up_region(Error error);
   Expected<void> finish_top();
   Expected<void> place_buffers();
-  [[nodiscard]] bool all_outputs_known(const ir::Node& node) const;
   [[nodiscard]] bool is_static(ir::ValueId id) const { return type(id).is_static(); }
   [[nodiscard]] const tensor::Type& type(ir::ValueId id) const {
     return inference_.types[id.index];
@@ -83,7 +82,6 @@ class Binder {
   [[nodiscard]] bool is_object(ir::ValueId id) const {
     return !type(id).is_tensor() || type(id).dtype == DType::string;
   }
-  [[nodiscard]] const tensor::Tensor* known(ir::ValueId id) const;
 
   // bind_value.cpp
   Location location(ir::ValueId id);

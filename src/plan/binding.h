@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ir/ids.h"
+#include "ir/infer_ctx.h"
 #include "ir/scan_window.h"
 #include "jit/interface.h"
 #include "kernels/kernel.h"
@@ -82,14 +83,22 @@ struct BoundCall {
   std::int64_t bytes_beside = 0;
 };
 
+/// Sizes of the results of a call, and which inputs' values have decided them beside the inputs'
+/// own sizes.
+struct ResultSizes {
+  std::vector<tensor::Shape> shapes;
+  std::uint64_t values_read = 0;  ///< bits as of value_bit
+};
+using ir::value_bit;
+
 /// A call whose sizes are only known when it runs: `resolve` infers them from the operands, and a
 /// kernel is chosen for them, of which `call` holds the last resort.
 struct DynamicCall {
   BoundCall call;
   std::shared_ptr<const tensor::ScalarProgram> program = nullptr;  ///< of pointwise operators
   /// Sizes of all outputs from the actual inputs. Errors name the node.
-  Expected<std::vector<tensor::Shape>> (*resolve)(
-      const Plan& plan, ir::NodeId node, std::span<const tensor::Operand> inputs) = nullptr;
+  Expected<ResultSizes> (*resolve)(const Plan& plan, ir::NodeId node,
+                                   std::span<const tensor::Operand> inputs) = nullptr;
   /// Of a concat to a state that nothing else reads: the axis that grows.
   std::int32_t grows_along = kNone;
 };

@@ -60,11 +60,6 @@ bool keeps_rows(const ir::OpDef& op) {
   return op.view == ops::reshape_view || &op == &ops::identity_op;
 }
 
-bool is_known(const ir::Inference& inference, ir::ValueId id) {
-  const auto& known = inference.known[id.index];
-  return known && known->tensor;
-}
-
 /// What a node reads that makes its result row by row.
 struct Operands {
   std::vector<RowsOf> rows;
@@ -157,7 +152,7 @@ class Finder {
   /// Whether nothing needs the value as a whole but these readers of its rows.
   [[nodiscard]] bool is_made_for(ir::ValueId value, std::uint32_t readers) const {
     const ir::NodeId producer = module_.value(value).producer;
-    if (!producer.valid() || uses_[value.index] != readers || is_known(inference_, value))
+    if (!producer.valid() || uses_[value.index] != readers || inference_.is_constant(value))
       return false;
     const ir::Node& node = module_.node(producer);
     return node.parent == module_.top() && node.outputs.size() == 1 &&
@@ -262,7 +257,7 @@ std::vector<std::uint32_t> uses_of_elements(const ir::Module& module,
   for (const ir::NodeId id : module.region(module.top()).nodes) {
     const ir::Node& node = module.node(id);
     const bool asks_for_size = node.op == &ops::dim_op || node.op == &ops::shape_op;
-    if (asks_for_size && is_known(inference, node.outputs[0])) --uses[node.inputs[0].index];
+    if (asks_for_size && inference.is_constant(node.outputs[0])) --uses[node.inputs[0].index];
   }
   return uses;
 }

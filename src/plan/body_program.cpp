@@ -46,8 +46,8 @@ std::string BodyProgram::add_constants(const ir::Region& body) {
   for (const ir::NodeId node : body.nodes)
     for (const ir::ValueId input : module_.node(node).inputs) {
       if (!input.valid() || registers_.contains(input.index)) continue;
-      const auto& known = inference_.known[input.index];
-      if (!known || !known->tensor || known->tensor->elements() == 1) continue;
+      const tensor::Tensor* const constant = inference_.constant(input);
+      if (constant == nullptr || constant->elements() == 1) continue;
       if (module_.node(node).op->scalar == nullptr) continue;
       if (std::string why = add_input(input); !why.empty()) return why;
       constants.push_back(input);
@@ -73,20 +73,17 @@ std::string BodyProgram::admit(ir::ValueId id) {
 ir::Reg BodyProgram::read(ir::ValueId id) {
   const auto entry = registers_.find(id.index);
   if (entry != registers_.end()) return entry->second;
-  const auto& known = inference_.known[id.index];
-  if (!known || !known->tensor || known->tensor->elements() != 1) return -1;
-  tensor::ScalarInstr instr{.op = tensor::ScalarOp::constant, .dtype = known->tensor->dtype()};
+  const tensor::Tensor* const constant = inference_.constant(id);
+  if (constant == nullptr || constant->elements() != 1) return -1;
+  tensor::ScalarInstr instr{.op = tensor::ScalarOp::constant, .dtype = constant->dtype()};
   if (dtype_bytes(instr.dtype) > sizeof instr.bits) return -1;
-  std::memcpy(&instr.bits, known->tensor->data(), dtype_bytes(instr.dtype));
+  std::memcpy(&instr.bits, constant->data(), dtype_bytes(instr.dtype));
   return registers_[id.index] = program.append(instr);
 }
 
 std::string BodyProgram::append(ir::NodeId id) {
   const ir::Node& node = module_.node(id);
-  const bool known = std::all_of(node.outputs.begin(), node.outputs.end(), [&](ir::ValueId output) {
-    return inference_.known[output.index] && inference_.known[output.index]->tensor;
-  });
-  if (known) return {};
+  if (inference_.makes_constants(node)) return {};
   const std::string name = module_.describe(id);
   if (node.op->scalar == nullptr && node.op->view == nullptr) return name + " is not element-wise";
   for (const ir::ValueId output : node.outputs)

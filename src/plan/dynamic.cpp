@@ -23,29 +23,47 @@ Expected<tensor::Tensor> as_tensor(const tensor::Operand& operand) {
   return copy;
 }
 
-Expected<std::vector<tensor::Shape>> resolve_shapes(const Plan& plan, ir::NodeId id,
-                                                    std::span<const tensor::Operand> inputs) {
+namespace {
+
+/// `values`: the inputs', or none of them. Errors do not name the node.
+Expected<ResultSizes> infer_sizes(const ir::Node& node, std::span<const tensor::Type* const> types,
+                                  std::span<const ir::Known* const> values) {
+  tensor::DimTable dims;
+  SCANLOOM_TRY(const ir::NodeTypes inferred,
+               ir::infer_node(*node.op, types, values, node.attrs, node.outputs.size(), dims));
+  SCANLOOM_CHECK_OK(ir::check_sizes_told(*node.op, types, inferred.types, dims));
+  ResultSizes sizes{.shapes = {}, .values_read = inferred.values_asked};
+  for (const tensor::Type& type : inferred.types) sizes.shapes.push_back(type.shape());
+  return sizes;
+}
+
+}  // namespace
+
+Expected<ResultSizes> resolve_shapes(const Plan& plan, ir::NodeId id,
+                                     std::span<const tensor::Operand> inputs) {
   const ir::Node& node = plan.module.node(id);
   std::vector<tensor::Type> types(inputs.size());
-  std::vector<ir::Known> known(inputs.size());
   std::vector<const tensor::Type*> type_pointers(inputs.size(), nullptr);
   std::vector<const ir::Known*> known_pointers(inputs.size(), nullptr);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].present()) continue;
     types[i] = tensor::Type::of(inputs[i].dtype, inputs[i].shape());
-    SCANLOOM_TRY(known[i].tensor, as_tensor(inputs[i]));
     type_pointers[i] = &types[i];
+  }
+  // Sizes that are known without any value are those for all values.
+  if (Expected<ResultSizes> sizes = infer_sizes(node, type_pointers, known_pointers)) {
+    sizes->values_read = 0;
+    return sizes;
+  }
+  std::vector<ir::Known> known(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].present()) continue;
+    SCANLOOM_TRY(known[i].tensor, as_tensor(inputs[i]));
     known_pointers[i] = &known[i];
   }
-  tensor::DimTable dims;
-  auto inferred = ir::infer_node(*node.op, type_pointers, known_pointers, node.attrs,
-                                 node.outputs.size(), dims);
-  if (!inferred) return std::move(inferred).error().at(plan.module.describe(id));
-  if (auto told = ir::check_sizes_told(*node.op, type_pointers, inferred->types, dims); !told)
-    return std::move(told).error().at(plan.module.describe(id));
-  std::vector<tensor::Shape> shapes;
-  for (const tensor::Type& type : inferred->types) shapes.push_back(type.shape());
-  return shapes;
+  Expected<ResultSizes> sizes = infer_sizes(node, type_pointers, known_pointers);
+  if (!sizes) return std::move(sizes).error().at(plan.module.describe(id));
+  return sizes;
 }
 
 bool makes_nothing(const Plan& plan, const DynamicCall& dynamic,
@@ -75,9 +93,9 @@ kernels::Prepared prepare_kernel(const Plan& plan, const DynamicCall& dynamic,
   return kernels::Prepared::no("no kernel takes these operands");
 }
 
-Expected<std::vector<tensor::Shape>> sizes_of_input(const Plan&, ir::NodeId,
-                                                    std::span<const tensor::Operand> inputs) {
-  return std::vector<tensor::Shape>{inputs[0].shape()};
+Expected<ResultSizes> sizes_of_input(const Plan&, ir::NodeId,
+                                     std::span<const tensor::Operand> inputs) {
+  return ResultSizes{.shapes = {inputs[0].shape()}};
 }
 
 Expected<std::vector<tensor::Shape>> empty_stacks(const Plan& plan, ir::NodeId loop,

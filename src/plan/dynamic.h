@@ -16,6 +16,7 @@ namespace scanloom::plan {
 
 struct DynamicCall;
 struct Plan;
+struct ResultSizes;
 
 /// The operand as a Tensor: over the same memory where it is row-major, otherwise a copy.
 Expected<tensor::Tensor> as_tensor(const tensor::Operand& operand);
@@ -26,8 +27,8 @@ Expected<void> run_object(const Plan& plan, ir::NodeId node, std::span<tensor::B
 
 /// The sizes of all outputs of `node` for these inputs, whose data may be read. Thread safe.
 /// Errors name the node.
-Expected<std::vector<tensor::Shape>> resolve_shapes(const Plan& plan, ir::NodeId node,
-                                                    std::span<const tensor::Operand> inputs);
+Expected<ResultSizes> resolve_shapes(const Plan& plan, ir::NodeId node,
+                                     std::span<const tensor::Operand> inputs);
 
 /// Whether there is nothing to compute for these results.
 bool makes_nothing(const Plan& plan, const DynamicCall& dynamic,
@@ -39,8 +40,8 @@ kernels::Prepared prepare_kernel(const Plan& plan, const DynamicCall& dynamic,
                                  std::span<const tensor::Operand> outputs);
 
 /// resolve_shapes for a copy of the one input.
-Expected<std::vector<tensor::Shape>> sizes_of_input(const Plan& plan, ir::NodeId node,
-                                                    std::span<const tensor::Operand> inputs);
+Expected<ResultSizes> sizes_of_input(const Plan& plan, ir::NodeId node,
+                                     std::span<const tensor::Operand> inputs);
 
 /// The sizes of the stacked results of a loop that takes no step, from its actual operands; those
 /// that are no tensors are not defined. Errors name the node.

@@ -61,7 +61,7 @@ class Finder {
       const NodeId producer = module_.value(at).producer;
       const bool fits = producer.valid() && module_.node(producer).parent == node_.regions[0] &&
                         writes_to_part(module_.node(producer)) && type(at).is_static() &&
-                        type(at).shape() == type(argument).shape() && !is_known(at);
+                        type(at).shape() == type(argument).shape() && !inference_.is_constant(at);
       if (!fits) return values.clear();
       values.push_back(at);
       at = module_.node(producer).inputs[0];
@@ -99,14 +99,6 @@ class Finder {
            });
   }
 
-  [[nodiscard]] bool is_known(ValueId id) const {
-    const auto& known = inference_.known[id.index];
-    return known && known->tensor;
-  }
-  [[nodiscard]] bool is_known(const Node& node) const {
-    return std::ranges::all_of(node.outputs, [&](ValueId output) { return is_known(output); });
-  }
-
   /// Counts the uses that do not; what yields and inner regions read is not among them.
   void count_uses_before() {
     for (auto& [value, link] : links_) link.written = std::numeric_limits<std::size_t>::max();
@@ -122,7 +114,7 @@ class Finder {
         const bool own = writes != written_by.end() && writes->second == read->first;
         if (own && i == 0)
           ++link.seen;
-        else if (is_known(node) || (!own && copies(node) && at < link.written))
+        else if (inference_.makes_constants(node) || (!own && copies(node) && at < link.written))
           ++link.seen;
       }
       if (writes != written_by.end()) links_.at(writes->second).written = at;

@@ -1,5 +1,5 @@
 // Calls whose sizes only the run knows: sizes are inferred, memory is reserved, and a kernel is
-// prepared for them, which stays for as long as sizes and strides do.
+// prepared for them; what sizes and kernel that were is kept (choices.h).
 #include <algorithm>
 #include <cstring>
 
@@ -10,7 +10,7 @@ namespace scanloom::runtime {
 namespace {
 
 constexpr std::int64_t kMostAlongAxis = std::int64_t{1} << 40;
-/// Preparing a kernel takes longer than the reference needs for fewer elements than that.
+/// Preparing a kernel takes longer than the reference needs once for fewer elements than that.
 constexpr std::int64_t kElementsWorthAKernel = 256;
 
 std::int64_t elements_of(std::span<const tensor::Operand> operands) {
@@ -24,17 +24,6 @@ std::int64_t elements_of(std::span<const tensor::Operand> operands) {
 /// known of the operator.
 constexpr std::int64_t nanoseconds_of(std::int64_t elements) { return 2 * elements; }
 
-/// Sizes and strides of all operands, one list.
-void describe_layouts(std::span<const tensor::Operand> operands, std::vector<std::int64_t>& key) {
-  key.clear();
-  for (const tensor::Operand& operand : operands) {
-    key.push_back(operand.present() ? operand.rank : -1);
-    if (!operand.present()) continue;
-    key.insert(key.end(), operand.dims, operand.dims + operand.rank);
-    key.insert(key.end(), operand.strides, operand.strides + operand.rank);
-  }
-}
-
 }  // namespace
 
 Expected<void> Run::State::run_dynamic(std::uint32_t index) {
@@ -45,22 +34,47 @@ Expected<void> Run::State::run_dynamic(std::uint32_t index) {
   for (std::size_t i = 0; i < call.inputs; ++i)
     if (spots[i].is_dynamic()) operand_of[i] = operand(spots[i]);
   if (bound.grows_along != plan::kNone && can_grow_in_place(index)) return grow_in_place(index);
-  SCANLOOM_TRY(const std::vector<tensor::Shape> shapes,
-               bound.resolve(*binding->plan, call.node, std::span(operand_of, call.inputs)));
-  for (std::size_t i = 0; i < call.outputs; ++i) {
-    const plan::Spot& spot = spots[call.inputs + i];
-    if (spot.is_dynamic()) {
-      SCANLOOM_CHECK_OK(reserve(spot, shapes[i], call.node));
-      operand_of[call.inputs + i] = operand(spot);
-    } else if (!(operand_of[call.inputs + i].shape() == shapes[i])) {
-      return fail(Code::internal, "{}: sizes {} were bound, {} came out", describe(call.node),
-                  operand_of[call.inputs + i].shape().to_string(), shapes[i].to_string());
-    }
-  }
-  SCANLOOM_CHECK_OK(choose_kernel(index));
+  SCANLOOM_TRY(Choice* const choice, find_choice(index));
+  SCANLOOM_CHECK_OK(place_results(index, choice->results));
+  SCANLOOM_CHECK_OK(choose_kernel(index, *choice));
   const tensor::HotCall& hot = dynamic_calls[index];
   if (hot.run(hot.call) != tensor::Status::ok) return fault_error(call.node);
   time_left -= nanoseconds_of(elements_of(std::span(operand_of, call.inputs + call.outputs)));
+  return {};
+}
+
+Expected<Choice*> Run::State::find_choice(std::uint32_t index) {
+  const plan::DynamicCall& bound = binding->dynamic_calls[index];
+  DynamicState& state = dynamic_states[index];
+  const std::span inputs(operands.data() + bound.call.first_operand, bound.call.inputs);
+  bool may_keep = describe_inputs(inputs, state.values_read, key_now);
+  if (Choice* const made = may_keep ? state.choices.find(key_now) : nullptr) return made;
+  SCANLOOM_TRY(plan::ResultSizes sizes, bound.resolve(*binding->plan, bound.call.node, inputs));
+  if ((sizes.values_read & ~state.values_read) != 0) {
+    // Earlier keys lack elements that can decide.
+    state.choices.clear(choices_left);
+    state.values_read |= sizes.values_read;
+    may_keep = describe_inputs(inputs, state.values_read, key_now);
+  }
+  Choice choice{.results = std::move(sizes.shapes)};
+  return &state.choices.add(may_keep ? &key_now : nullptr, std::move(choice), choices_left);
+}
+
+Expected<void> Run::State::place_results(std::uint32_t index,
+                                         std::span<const tensor::Shape> sizes) {
+  const plan::BoundCall& call = binding->dynamic_calls[index].call;
+  const std::size_t first = call.first_operand + call.inputs;
+  for (std::size_t i = 0; i < call.outputs; ++i) {
+    const plan::Spot& spot = binding->operands[first + i];
+    tensor::Operand& result = operands[first + i];
+    if (spot.is_dynamic()) {
+      SCANLOOM_CHECK_OK(reserve(spot, sizes[i], call.node));
+      result = operand(spot);
+    } else if (!(result.shape() == sizes[i])) {
+      return fail(Code::internal, "{}: sizes {} were bound, {} came out", describe(call.node),
+                  result.shape().to_string(), sizes[i].to_string());
+    }
+  }
   return {};
 }
 
@@ -99,7 +113,7 @@ Expected<void> Run::State::grow_in_place(std::uint32_t index) {
   const auto item = static_cast<std::int64_t>(dtype_bytes(spots[0].dtype));
   std::int64_t at = inputs[0].elements() * item;
   const std::int64_t bytes = dims.elements() * item;
-  Growth& growth = chosen_kernels[index].growth;
+  Growth& growth = dynamic_states[index].growth;
   growth.note(runs, bytes);
   if (from.storage->capacity >= bytes) {
     std::swap(from.storage, to.storage);
@@ -119,37 +133,36 @@ Expected<void> Run::State::grow_in_place(std::uint32_t index) {
   return {};
 }
 
-Expected<void> Run::State::choose_kernel(std::uint32_t index) {
+Expected<void> Run::State::choose_kernel(std::uint32_t index, Choice& choice) {
   const plan::DynamicCall& bound = binding->dynamic_calls[index];
   tensor::HotCall& hot = dynamic_calls[index];
-  ChosenKernel& chosen = chosen_kernels[index];
   const std::span inputs(hot.call.inputs, bound.call.inputs);
   const std::span outputs(hot.call.outputs, bound.call.outputs);
-  const std::span all(hot.call.inputs, inputs.size() + outputs.size());
-  describe_layouts(all, layouts_now);
-  if (layouts_now == chosen.layouts) return {};
-  std::swap(chosen.layouts, layouts_now);
-  chosen.state.reset();
-  hot.run = bound.call.run;
-  hot.call.prepared = nullptr;
-  if (plan::makes_nothing(*binding->plan, bound, outputs)) {
-    hot.run = tensor::do_nothing;
-    return {};
+  const bool again = choice.uses++ > 0;
+  if (!choice.has_kernel) {
+    choice.run = bound.call.run;
+    if (plan::makes_nothing(*binding->plan, bound, outputs)) {
+      choice.run = tensor::do_nothing;
+      choice.has_kernel = true;
+    } else if (again || elements_of(std::span(hot.call.inputs, inputs.size() + outputs.size())) >=
+                            kElementsWorthAKernel) {
+      kernels::Prepared prepared = plan::prepare_kernel(*binding->plan, bound, inputs, outputs);
+      if (prepared.why_not == nullptr) {
+        choice.run = prepared.run;
+        choice.prepared = std::move(prepared.state);
+        choice.scratch_bytes = prepared.scratch_bytes;
+      }
+      choice.has_kernel = true;
+    }
   }
-  if (elements_of(all) < kElementsWorthAKernel) return {};
-  kernels::Prepared prepared = plan::prepare_kernel(*binding->plan, bound, inputs, outputs);
-  if (prepared.why_not != nullptr) return {};
-  SCANLOOM_CHECK_OK(reserve_scratch(prepared.scratch_bytes, bound.call.node));
-  chosen.state = std::move(prepared.state);
-  hot.run = prepared.run;
-  hot.call.prepared = chosen.state.get();
+  SCANLOOM_CHECK_OK(reserve_scratch(choice.scratch_bytes, bound.call.node));
+  hot.run = choice.run;
+  hot.call.prepared = choice.prepared.get();
   return {};
 }
 
-/// Every call that was prepared asks for scratch again.
 void Run::State::drop_scratch() {
   if (dynamic_scratch_bytes == 0) return;
-  for (ChosenKernel& chosen : chosen_kernels) chosen.layouts.clear();
   dynamic_scratch.reset();
   dynamic_scratch_slot = nullptr;
   budget.used -= dynamic_scratch_bytes;

@@ -79,7 +79,7 @@ void Run::State::materialise(int threads) {
     dynamic_calls.push_back(hot_call(call.call));
     dynamic_calls.back().call.scratch = &dynamic_scratch_slot;
   }
-  chosen_kernels.resize(dynamic_calls.size());
+  dynamic_states.resize(dynamic_calls.size());
   begin_sections();
   loops.resize(bound.loops.size());
   steps_to_look.resize(bound.loops.size());

@@ -12,6 +12,7 @@
 
 #include "plan/binding.h"
 #include "plan/plan.h"
+#include "runtime/choices.h"
 #include "runtime/limits.h"
 #include "runtime/run.h"
 #include "tensor/boxed.h"
@@ -99,11 +100,11 @@ class Growth {
   std::uint64_t run_ = 0;
 };
 
-/// What a dynamic call was prepared for, and how.
-struct ChosenKernel {
-  std::vector<std::int64_t> layouts;
-  std::shared_ptr<const void> state;
-  Growth growth;  ///< of a concat that grows in place
+/// Of a call whose sizes only the run knows.
+struct DynamicState {
+  Choices choices;
+  std::uint64_t values_read = 0;  ///< by any choice, bits as of plan::value_bit
+  Growth growth;                  ///< of a concat that grows in place
 };
 
 struct AlignedDelete {
@@ -142,9 +143,10 @@ struct Run::State {
   std::vector<tensor::BoxRef> objects;                        // by ObjectId; empty between runs
   tensor::MemoryAccount account{0};                           // of objects; a new one for each run
   std::vector<tensor::BoxRef> object_inputs, object_outputs;  // of the call at hand
-  std::vector<ChosenKernel> chosen_kernels;                   // by dynamic call
-  std::vector<std::int64_t> layouts_now;  // of the call at hand; kept for its memory
-  AlignedBytes dynamic_scratch;           // of kernels of dynamic calls
+  std::vector<DynamicState> dynamic_states;                   // by dynamic call
+  std::int64_t choices_left = 4096;                           // that dynamic calls may still keep
+  ChoiceKey key_now;             // of the call at hand; kept for its memory
+  AlignedBytes dynamic_scratch;  // of kernels of dynamic calls
   std::byte* dynamic_scratch_slot = nullptr;
   std::int64_t dynamic_scratch_bytes = 0;
   tensor::Fault fault;
@@ -277,7 +279,11 @@ struct Run::State {
   Expected<void> run_dynamic(std::uint32_t index);
   [[nodiscard]] bool can_grow_in_place(std::uint32_t index);
   Expected<void> grow_in_place(std::uint32_t index);
-  Expected<void> choose_kernel(std::uint32_t index);
+  /// What is known of the call for its inputs as they are; infers sizes where nothing is.
+  Expected<Choice*> find_choice(std::uint32_t index);
+  /// Memory of those sizes for the results.
+  Expected<void> place_results(std::uint32_t index, std::span<const tensor::Shape> sizes);
+  Expected<void> choose_kernel(std::uint32_t index, Choice& choice);
   void drop_scratch();
   Expected<void> reserve_scratch(std::int64_t bytes, ir::NodeId node);
 
