@@ -8,6 +8,7 @@
 #include <string>
 
 #include "jit/interface.h"
+#include "jit/module_isa.h"
 
 namespace scanloom::jit {
 namespace {
@@ -28,6 +29,31 @@ std::string name_of(ScalarOp op, llvm::Type* type) {
          (type->getScalarType()->isDoubleTy() ? ".f64." : ".f32.") + std::to_string(lanes);
 }
 
+/// Which functions gain by it was measured, one by one: those that lack here do not, or lose.
+constexpr bool is_long(ScalarOp op) {
+  switch (op) {
+    case ScalarOp::log:
+    case ScalarOp::log1p:
+    case ScalarOp::softplus:
+    case ScalarOp::erf:
+    case ScalarOp::sin:
+    case ScalarOp::cos:
+    case ScalarOp::atan:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// Whether vectors of that type take more than one register, of which there are few.
+bool fills_registers(Isa isa, const llvm::Type* type) {
+  constexpr std::size_t kFew = 16;
+  const auto* const vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  if (vector == nullptr || vector_registers(isa) > kFew) return false;
+  const unsigned register_bits = isa == Isa::avx2 ? 256 : 128;
+  return vector->getNumElements() * vector->getScalarSizeInBits() > register_bits;
+}
+
 }  // namespace
 
 void set_called(llvm::Module& module, std::span<const tensor::ScalarProgram* const> programs) {
@@ -42,7 +68,8 @@ void set_called(llvm::Module& module, std::span<const tensor::ScalarProgram* con
   module.addModuleFlag(llvm::Module::Warning, kFlag, bits);
 }
 
-bool is_called(const llvm::IRBuilder<>& builder, ScalarOp op) {
+bool is_called(const llvm::IRBuilder<>& builder, ScalarOp op, const llvm::Type* argument) {
+  if (is_long(op) && fills_registers(isa_of(builder), argument)) return true;
   const auto* const flag = llvm::mdconst::extract<llvm::ConstantInt>(
       builder.GetInsertBlock()->getModule()->getModuleFlag(kFlag));
   return (flag->getZExtValue() & bit_of(op)) != 0;

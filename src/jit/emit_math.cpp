@@ -220,7 +220,7 @@ llvm::Value* emit_math(llvm::IRBuilder<>& builder, ScalarOp op, llvm::Value* a, 
     return a->getType()->getScalarType()->isDoubleTy()
                ? emit_call<double>(builder, &math::pow, a, b)
                : emit_call<float>(builder, &math::pow, a, b);
-  if (!is_called(builder, op)) return write_out(builder, op, a);
+  if (!is_called(builder, op, a->getType())) return write_out(builder, op, a);
   return call_once_emitted(builder, op, a, [op](llvm::IRBuilder<>& inside, llvm::Value* argument) {
     return write_out(inside, op, argument);
   });

@@ -107,12 +107,16 @@ Expected<void> Run::State::run_body(std::uint32_t index, Watch& watch) {
   const plan::BodyCode& body = profiled == nullptr ? state.body : state.timed.body;
   BodyRun run(*this, index, body, watch);
   const std::int64_t first = state.step;
-  const double before = profiled == nullptr ? 0 : seconds_now();
-  const Expected<void> ran =
-      run_chunks(index, watch, [&](std::int64_t last) { return run.take_steps(body.code, last); });
+  double seconds = 0;  // of the steps, without the blocks of rows that are made between them
+  const Expected<void> ran = run_chunks(index, watch, [&](std::int64_t last) {
+    const double before = profiled == nullptr ? 0 : seconds_now();
+    const std::int64_t reached = run.take_steps(body.code, last);
+    if (profiled != nullptr) seconds += seconds_now() - before;
+    return reached;
+  });
   if (profiled != nullptr) {
     profiled->bodies[index].steps += state.step - first;
-    profiled->bodies[index].seconds += seconds_now() - before;
+    profiled->bodies[index].seconds += seconds;
   }
   return run.has_failed() ? run.error() : ran;
 }
