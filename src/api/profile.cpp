@@ -1,7 +1,10 @@
 #include "api/profile.h"
 
 #include <chrono>
+#include <functional>
+#include <map>
 #include <numeric>
+#include <set>
 
 #include "plan/plan.h"
 
@@ -13,6 +16,20 @@ std::string names_of(const plan::Plan& plan, const std::vector<ir::NodeId>& node
   for (const ir::NodeId node : nodes)
     names += (names.empty() ? "" : " + ") + plan::describe(plan, node);
   return names.empty() ? "views and pointers" : names;
+}
+
+/// The operators that each node of the user has become, by how it is told.
+using Parts = std::map<std::string, std::set<const ir::OpDef*>, std::less<>>;
+
+Parts parts_of(const plan::Binding& binding) {
+  Parts parts;
+  const auto add = [&](ir::NodeId node) {
+    parts[plan::describe(*binding.plan, node)].insert(binding.plan->module.node(node).op);
+  };
+  for (const plan::BoundCall& call : binding.calls) add(call.node);
+  for (const plan::DynamicCall& dynamic : binding.dynamic_calls) add(dynamic.call.node);
+  for (const plan::ObjectCall& call : binding.object_calls) add(call.node);
+  return parts;
 }
 
 std::uint64_t read_clock() {
@@ -59,10 +76,15 @@ void add_body(const plan::Plan& plan, const runtime::Profile::Body& body, int de
 std::vector<NodeTime> profile_rows(const plan::Binding& binding, const runtime::Profile& profile) {
   std::vector<NodeTime> rows;
   int depth = 0;
+  const Parts parts = parts_of(binding);
   const auto add = [&](ir::NodeId node, std::string kernel, const runtime::Profile::Entry& entry) {
-    if (entry.calls > 0)
-      rows.push_back({plan::describe(*binding.plan, node), std::move(kernel), entry.calls,
-                      entry.seconds, depth});
+    if (entry.calls == 0) return;
+    std::string name = plan::describe(*binding.plan, node);
+    const auto found = parts.find(name);
+    const std::string_view op = binding.plan->module.node(node).op->name;
+    if (found != parts.end() && found->second.size() > 1 && op != kernel)
+      kernel = std::string(op) + " by " + kernel;
+    rows.push_back({std::move(name), std::move(kernel), entry.calls, entry.seconds, depth});
   };
   for (const plan::Instruction& instruction : binding.code) {
     const std::size_t i = instruction.index;

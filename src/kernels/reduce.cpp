@@ -11,7 +11,9 @@
 
 #include "base/math/math.h"
 #include "base/thread_pool.h"
+#include "kernels/element_fns.h"
 #include "kernels/kernel.h"
+#include "kernels/simd.h"
 #include "tensor/reduction.h"
 #include "tensor/scalar_arith.h"
 #include "tensor/visit.h"
@@ -29,6 +31,8 @@ using Finish = Reduction::Finish;
 
 /// Results made side by side.
 constexpr std::int64_t kLanes = 16;
+/// Elements of each of them that are turned at a time, and from how many on that pays.
+constexpr std::int64_t kTurned = 32, kLeastTurned = 8;
 constexpr std::int64_t kThreadElements = 256 * 1024;
 
 struct Axis {
@@ -54,6 +58,8 @@ struct Schedule {
   std::int64_t bytes = 4;
   Finish finish = Finish::none;
   BlockFn block = nullptr;
+  const SimdTables* simd = nullptr;
+  ElementFn extreme = nullptr;  ///< of max and min of f32: the same of two, in vectors
 };
 
 template <class T>
@@ -154,6 +160,51 @@ void lanes_of(const Schedule& plan, const T* x, T* y, std::int64_t lanes) {
     y[j * plan.lane.y] = tensor::narrow<T>(finish(plan, sums[static_cast<std::size_t>(j)]));
 }
 
+/// Of rows of all lanes and what `sums` holds. Extremes do not depend on the order, so halves of
+/// the rows meet each other.
+void take_extremes(ElementFn extreme, float* rows, std::int64_t count, float* sums) {
+  const auto take = [&](float* into, const float* from, std::int64_t taken) {
+    extreme(reinterpret_cast<std::byte*>(into), reinterpret_cast<const std::byte*>(into),
+            reinterpret_cast<const std::byte*>(from), nullptr, taken * kLanes);
+  };
+  while (count > 1) {
+    const std::int64_t half = count / 2;
+    count -= half;
+    take(rows, rows + count * kLanes, half);
+  }
+  take(sums, rows, 1);
+}
+
+/// All lanes, each over rows of neighbours: some columns at a time are turned into rows, in which
+/// the lanes are neighbours.
+template <Fold kFold>
+void turned(const Schedule& plan, const float* x, float* y) {
+  const Axis& inner = plan.reduced.list[plan.reduced.count - 1];
+  alignas(64) std::array<float, kTurned * kLanes> columns;
+  alignas(64) std::array<float, kLanes> sums;
+  for (std::int64_t j = 0; j < kLanes; ++j)
+    sums[static_cast<std::size_t>(j)] = start<kFold, float>(x[j * plan.lane.x]);
+  for_each_row(plan.reduced, x, [&](const float* row) {
+    for (std::int64_t first = 0; first < inner.size; first += kTurned) {
+      const std::int64_t count = std::min(kTurned, inner.size - first);
+      for (std::int64_t j = 0; j < kLanes; j += 4)
+        plan.simd->f32.transpose4(row + first + j * plan.lane.x, plan.lane.x, count, kLanes,
+                                  columns.data() + j);
+      if (plan.extreme != nullptr) {
+        take_extremes(plan.extreme, columns.data(), count, sums.data());
+        continue;
+      }
+      for (std::int64_t i = 0; i < count; ++i)
+        for (std::int64_t j = 0; j < kLanes; ++j) {
+          float& sum = sums[static_cast<std::size_t>(j)];
+          sum = fold<kFold, float>(sum, columns[static_cast<std::size_t>(i * kLanes + j)]);
+        }
+    }
+  });
+  for (std::int64_t j = 0; j < kLanes; ++j)
+    y[j * plan.lane.y] = finish(plan, sums[static_cast<std::size_t>(j)]);
+}
+
 /// One result. Extremes do not depend on the order, so they are taken in lanes of neighbours.
 template <class T, Fold kFold>
 void single(const Schedule& plan, const T* x, T* y) {
@@ -184,6 +235,11 @@ void block(const Schedule& plan, const std::byte* x_bytes, std::byte* y_bytes, s
   const T* x = reinterpret_cast<const T*>(x_bytes);
   T* y = reinterpret_cast<T*>(y_bytes);
   if (lanes == 1) return single<T, kFold>(plan, x, y);
+  if constexpr (std::same_as<T, float>) {
+    const Axis& inner = plan.reduced.list[plan.reduced.count - 1];
+    if (lanes == kLanes && plan.lane.x != 1 && inner.x == 1 && inner.size >= kLeastTurned)
+      return turned<kFold>(plan, x, y);
+  }
   if constexpr (std::floating_point<T>) {
     if (lanes == kLanes && plan.lane.x == 1)
       return lanes_of<T, kFold, 1, kLanes>(plan, x, y, lanes);
@@ -310,6 +366,12 @@ Prepared prepare(const PrepareCtx& ctx) {
   if (plan.reduced_count == 0) return Prepared::no("a reduction of nothing");
   plan.finish = kind->finish;
   plan.block = fn;
+  plan.simd = &simd_tables(ctx.isa);
+  if (ctx.inputs[0].dtype == DType::f32 && (kind->fold == Fold::max || kind->fold == Fold::min))
+    plan.extreme =
+        plan.simd
+            ->f32_elements(kind->fold == Fold::max ? tensor::ScalarOp::max : tensor::ScalarOp::min)
+            .columns;
   return {.state = std::make_shared<const Schedule>(plan)};
 }
 

@@ -156,6 +156,25 @@ TEST(Reduce, ExtremesOfNansAndZeros) {
     }
 }
 
+TEST(Reduce, ExtremesOfNansAndZerosInManyRows) {
+  constexpr std::int64_t kRows = 33, kColumns = 45;
+  for (const std::string kind : {"max", "min"}) {
+    Buffer x(DType::f32, {kRows, kColumns}), y(DType::f32, {kRows});
+    x.fill<float>({0.0f, -0.0f, -0.0f});
+    for (std::int64_t row = 0; row < kRows; row += 3) x.at<float>(row * kColumns + row) = NAN;
+    const Use use{.id = KernelId::reduce,
+                  .inputs = {&x},
+                  .outputs = {&y},
+                  .attrs = {Attr(kind), Attr(std::vector<std::int64_t>{1}), Attr(false)}};
+    ASSERT_EQ(run(use, active_isa()), "");
+    for (std::int64_t row = 0; row < kRows; ++row) {
+      const float got = y.at<float>(row);
+      EXPECT_EQ(std::isnan(got), row % 3 == 0) << kind << row;
+      EXPECT_EQ(std::signbit(got) || row % 3 == 0, kind == "min" || row % 3 == 0) << row;
+    }
+  }
+}
+
 TEST(Reduce, DeclinesWhatIsLeftToTheReference) {
   Buffer x(DType::f32, {0}), text(DType::boolean, {2}), y(DType::f32, {}), b(DType::boolean, {});
   Use use{.id = KernelId::reduce,
