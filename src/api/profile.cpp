@@ -18,13 +18,21 @@ std::string names_of(const plan::Plan& plan, const std::vector<ir::NodeId>& node
   return names.empty() ? "views and pointers" : names;
 }
 
+/// The operator of a call's node; null for what the model, a loop or a branch hands on.
+const ir::OpDef* operator_of(const plan::Plan& plan, ir::NodeId node) {
+  if (!node.valid()) return nullptr;
+  const ir::OpDef* const op = plan.module.node(node).op;
+  return op == &ir::loop_op || op == &ir::branch_op ? nullptr : op;
+}
+
 /// The operators that each node of the user has become, by how it is told.
 using Parts = std::map<std::string, std::set<const ir::OpDef*>, std::less<>>;
 
 Parts parts_of(const plan::Binding& binding) {
   Parts parts;
   const auto add = [&](ir::NodeId node) {
-    parts[plan::describe(*binding.plan, node)].insert(binding.plan->module.node(node).op);
+    if (const ir::OpDef* const op = operator_of(*binding.plan, node))
+      parts[plan::describe(*binding.plan, node)].insert(op);
   };
   for (const plan::BoundCall& call : binding.calls) add(call.node);
   for (const plan::DynamicCall& dynamic : binding.dynamic_calls) add(dynamic.call.node);
@@ -80,10 +88,9 @@ std::vector<NodeTime> profile_rows(const plan::Binding& binding, const runtime::
   const auto add = [&](ir::NodeId node, std::string kernel, const runtime::Profile::Entry& entry) {
     if (entry.calls == 0) return;
     std::string name = plan::describe(*binding.plan, node);
-    const auto found = parts.find(name);
-    const std::string_view op = binding.plan->module.node(node).op->name;
-    if (found != parts.end() && found->second.size() > 1 && op != kernel)
-      kernel = std::string(op) + " by " + kernel;
+    const ir::OpDef* const op = operator_of(*binding.plan, node);
+    if (op != nullptr && op->name != kernel && parts.at(name).size() > 1)
+      kernel = std::string(op->name) + " by " + kernel;
     rows.push_back({std::move(name), std::move(kernel), entry.calls, entry.seconds, depth});
   };
   for (const plan::Instruction& instruction : binding.code) {

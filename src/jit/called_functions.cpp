@@ -3,6 +3,7 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Module.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -29,21 +30,9 @@ std::string name_of(ScalarOp op, llvm::Type* type) {
          (type->getScalarType()->isDoubleTy() ? ".f64." : ".f32.") + std::to_string(lanes);
 }
 
-/// Which functions gain by it was measured, one by one: those that lack here do not, or lose.
-constexpr bool is_long(ScalarOp op) {
-  switch (op) {
-    case ScalarOp::log:
-    case ScalarOp::log1p:
-    case ScalarOp::softplus:
-    case ScalarOp::erf:
-    case ScalarOp::sin:
-    case ScalarOp::cos:
-    case ScalarOp::atan:
-      return true;
-    default:
-      return false;
-  }
-}
+/// Measured one by one: the other functions gain nothing by being called, or lose.
+constexpr std::array kLong = {ScalarOp::log, ScalarOp::log1p, ScalarOp::softplus, ScalarOp::erf,
+                              ScalarOp::sin, ScalarOp::cos,   ScalarOp::atan};
 
 /// Whether vectors of that type take more than one register, of which there are few.
 bool fills_registers(Isa isa, const llvm::Type* type) {
@@ -69,7 +58,8 @@ void set_called(llvm::Module& module, std::span<const tensor::ScalarProgram* con
 }
 
 bool is_called(const llvm::IRBuilder<>& builder, ScalarOp op, const llvm::Type* argument) {
-  if (is_long(op) && fills_registers(isa_of(builder), argument)) return true;
+  if (std::ranges::find(kLong, op) != kLong.end() && fills_registers(isa_of(builder), argument))
+    return true;
   const auto* const flag = llvm::mdconst::extract<llvm::ConstantInt>(
       builder.GetInsertBlock()->getModule()->getModuleFlag(kFlag));
   return (flag->getZExtValue() & bit_of(op)) != 0;

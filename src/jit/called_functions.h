@@ -6,7 +6,7 @@
 // LLVM's register allocation takes time that grows with the square of these. Long ones: LLVM orders
 // the instructions of a block so that few registers are taken, which puts the chains of vectors
 // that stand side by side behind each other and makes each wait; by itself such a function is
-// ordered better (CTC took 1.3 times as long with its logarithm written out).
+// ordered better.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -20,7 +20,7 @@ namespace scanloom::jit {
 /// Notes in the module which functions to call, by how often they occur in what it is made of.
 void set_called(llvm::Module& module, std::span<const tensor::ScalarProgram* const> programs);
 
-/// Whether `op` of such an argument is one of them, in the module that the builder appends to.
+/// Whether `op` of such an argument is a called function in the module that the builder appends to.
 bool is_called(const llvm::IRBuilder<>& builder, tensor::ScalarOp op, const llvm::Type* argument);
 
 /// The module's function of `op` for arguments like `a`; made where it is not there yet, its

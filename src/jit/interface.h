@@ -364,8 +364,8 @@ inline constexpr std::uint32_t kPluginVersion = plugin_version();
 constexpr std::size_t vector_registers(Isa isa) {
   return isa == Isa::avx512 || isa == Isa::neon ? 32 : 16;
 }
-/// A function that occurs at most so often is written out everywhere: a call stores all vector
-/// registers that are needed behind it.
+/// A function that occurs at most so often is written out everywhere, unless it is a long one: a
+/// call stores all vector registers that are needed behind it.
 inline constexpr int kMostWrittenOut = 4;
 /// So few blocks of lanes stand one after the other rather than in a loop.
 inline constexpr std::int64_t kBlocksInARow = 4;

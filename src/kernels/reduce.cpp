@@ -1,6 +1,7 @@
 // reduce: sums, extremes and the like, each result over its elements in row-major order, as
 // ops/reduce.cpp states. Several results are made side by side, along the axis that stays: in
-// vectors where they are neighbours, else as independent chains.
+// vectors where they are neighbours or, of f32, are made so by transposing blocks of rows, else as
+// independent chains.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -31,8 +32,8 @@ using Finish = Reduction::Finish;
 
 /// Results made side by side.
 constexpr std::int64_t kLanes = 16;
-/// Elements of each of them that are turned at a time, and from how many on that pays.
-constexpr std::int64_t kTurned = 32, kLeastTurned = 8;
+/// Elements of each of them that are transposed at a time, and from how many on that pays.
+constexpr std::int64_t kTransposed = 32, kLeastTransposed = 8;
 constexpr std::int64_t kThreadElements = 256 * 1024;
 
 struct Axis {
@@ -59,7 +60,7 @@ struct Schedule {
   Finish finish = Finish::none;
   BlockFn block = nullptr;
   const SimdTables* simd = nullptr;
-  ElementFn extreme = nullptr;  ///< of max and min of f32: the same of two, in vectors
+  ElementFn greater_or_less = nullptr;  ///< of f32's max and min: of two columns, in vectors
 };
 
 template <class T>
@@ -160,12 +161,12 @@ void lanes_of(const Schedule& plan, const T* x, T* y, std::int64_t lanes) {
     y[j * plan.lane.y] = tensor::narrow<T>(finish(plan, sums[static_cast<std::size_t>(j)]));
 }
 
-/// Of rows of all lanes and what `sums` holds. Extremes do not depend on the order, so halves of
-/// the rows meet each other.
-void take_extremes(ElementFn extreme, float* rows, std::int64_t count, float* sums) {
+/// Of rows of all lanes and what `sums` holds. But for which NaN it is, an extreme does not depend
+/// on the order, so halves of the rows meet each other.
+void take_extremes(ElementFn greater_or_less, float* rows, std::int64_t count, float* sums) {
   const auto take = [&](float* into, const float* from, std::int64_t taken) {
-    extreme(reinterpret_cast<std::byte*>(into), reinterpret_cast<const std::byte*>(into),
-            reinterpret_cast<const std::byte*>(from), nullptr, taken * kLanes);
+    greater_or_less(reinterpret_cast<std::byte*>(into), reinterpret_cast<const std::byte*>(into),
+                    reinterpret_cast<const std::byte*>(from), nullptr, taken * kLanes);
   };
   while (count > 1) {
     const std::int64_t half = count / 2;
@@ -175,23 +176,23 @@ void take_extremes(ElementFn extreme, float* rows, std::int64_t count, float* su
   take(sums, rows, 1);
 }
 
-/// All lanes, each over rows of neighbours: some columns at a time are turned into rows, in which
-/// the lanes are neighbours.
+/// All lanes, each over rows of neighbours: some columns at a time are transposed into rows, in
+/// which the lanes are neighbours.
 template <Fold kFold>
-void turned(const Schedule& plan, const float* x, float* y) {
+void reduce_transposed(const Schedule& plan, const float* x, float* y) {
   const Axis& inner = plan.reduced.list[plan.reduced.count - 1];
-  alignas(64) std::array<float, kTurned * kLanes> columns;
+  alignas(64) std::array<float, kTransposed * kLanes> columns;
   alignas(64) std::array<float, kLanes> sums;
   for (std::int64_t j = 0; j < kLanes; ++j)
     sums[static_cast<std::size_t>(j)] = start<kFold, float>(x[j * plan.lane.x]);
   for_each_row(plan.reduced, x, [&](const float* row) {
-    for (std::int64_t first = 0; first < inner.size; first += kTurned) {
-      const std::int64_t count = std::min(kTurned, inner.size - first);
+    for (std::int64_t first = 0; first < inner.size; first += kTransposed) {
+      const std::int64_t count = std::min(kTransposed, inner.size - first);
       for (std::int64_t j = 0; j < kLanes; j += 4)
         plan.simd->f32.transpose4(row + first + j * plan.lane.x, plan.lane.x, count, kLanes,
                                   columns.data() + j);
-      if (plan.extreme != nullptr) {
-        take_extremes(plan.extreme, columns.data(), count, sums.data());
+      if (plan.greater_or_less != nullptr) {
+        take_extremes(plan.greater_or_less, columns.data(), count, sums.data());
         continue;
       }
       for (std::int64_t i = 0; i < count; ++i)
@@ -237,8 +238,8 @@ void block(const Schedule& plan, const std::byte* x_bytes, std::byte* y_bytes, s
   if (lanes == 1) return single<T, kFold>(plan, x, y);
   if constexpr (std::same_as<T, float>) {
     const Axis& inner = plan.reduced.list[plan.reduced.count - 1];
-    if (lanes == kLanes && plan.lane.x != 1 && inner.x == 1 && inner.size >= kLeastTurned)
-      return turned<kFold>(plan, x, y);
+    if (lanes == kLanes && plan.lane.x != 1 && inner.x == 1 && inner.size >= kLeastTransposed)
+      return reduce_transposed<kFold>(plan, x, y);
   }
   if constexpr (std::floating_point<T>) {
     if (lanes == kLanes && plan.lane.x == 1)
@@ -368,7 +369,7 @@ Prepared prepare(const PrepareCtx& ctx) {
   plan.block = fn;
   plan.simd = &simd_tables(ctx.isa);
   if (ctx.inputs[0].dtype == DType::f32 && (kind->fold == Fold::max || kind->fold == Fold::min))
-    plan.extreme =
+    plan.greater_or_less =
         plan.simd
             ->f32_elements(kind->fold == Fold::max ? tensor::ScalarOp::max : tensor::ScalarOp::min)
             .columns;

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "ir/ids.h"
-#include "ir/infer_ctx.h"
 #include "ir/scan_window.h"
 #include "jit/interface.h"
 #include "kernels/kernel.h"
@@ -83,22 +82,25 @@ struct BoundCall {
   std::int64_t bytes_beside = 0;
 };
 
-/// Sizes of the results of a call, and which inputs' values have decided them beside the inputs'
-/// own sizes.
+/// Inputs of a call whose values decide sizes of its results, beside all inputs' own sizes: bits as
+/// of ir::value_bit.
+using DecidingValues = std::uint64_t;
+
 struct ResultSizes {
   std::vector<tensor::Shape> shapes;
-  std::uint64_t values_read = 0;  ///< bits as of value_bit
+  DecidingValues deciding = 0;
 };
-using ir::value_bit;
 
 /// A call whose sizes are only known when it runs: `resolve` infers them from the operands, and a
 /// kernel is chosen for them, of which `call` holds the last resort.
 struct DynamicCall {
   BoundCall call;
   std::shared_ptr<const tensor::ScalarProgram> program = nullptr;  ///< of pointwise operators
-  /// Sizes of all outputs from the actual inputs. Errors name the node.
+  /// Sizes of all outputs from the actual inputs; `deciding`: what calls before have found. Errors
+  /// name the node.
   Expected<ResultSizes> (*resolve)(const Plan& plan, ir::NodeId node,
-                                   std::span<const tensor::Operand> inputs) = nullptr;
+                                   std::span<const tensor::Operand> inputs,
+                                   DecidingValues deciding) = nullptr;
   /// Of a concat to a state that nothing else reads: the axis that grows.
   std::int32_t grows_along = kNone;
 };

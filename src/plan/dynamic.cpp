@@ -1,11 +1,15 @@
 #include "plan/dynamic.h"
 
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <optional>
+
 #include "ir/call_reference.h"
 #include "ir/empty_stacks.h"
 #include "ir/infer_node.h"
 #include "ir/op_def.h"
 #include "ir/run_node.h"
-#include "plan/binding.h"
 #include "plan/plan.h"
 #include "tensor/strided_copy.h"
 
@@ -25,14 +29,76 @@ Expected<tensor::Tensor> as_tensor(const tensor::Operand& operand) {
 
 namespace {
 
-/// `values`: the inputs', or none of them. Errors do not name the node.
-Expected<ResultSizes> infer_sizes(const ir::Node& node, std::span<const tensor::Type* const> types,
-                                  std::span<const ir::Known* const> values) {
-  tensor::DimTable dims;
-  SCANLOOM_TRY(const ir::NodeTypes inferred,
-               ir::infer_node(*node.op, types, values, node.attrs, node.outputs.size(), dims));
-  SCANLOOM_CHECK_OK(ir::check_sizes_told(*node.op, types, inferred.types, dims));
-  ResultSizes sizes{.shapes = {}, .values_read = inferred.values_asked};
+/// Words of one input's elements in a key: sizes, axes, beginnings and ends fit.
+constexpr std::int64_t kMostValueWords = 32;
+
+bool append_values(const tensor::Operand& operand, CallKey& key) {
+  constexpr std::int64_t kWord = sizeof(std::int64_t);
+  const std::int64_t bytes =
+      operand.elements() * static_cast<std::int64_t>(dtype_bytes(operand.dtype));
+  const std::int64_t words = (bytes + kWord - 1) / kWord;
+  if (!operand.contiguous || words > kMostValueWords) return false;
+  const std::size_t at = key.size();
+  key.resize(at + static_cast<std::size_t>(words), 0);
+  if (bytes != 0)
+    std::memcpy(key.data() + at, operand.data<const std::byte>(), static_cast<std::size_t>(bytes));
+  return true;
+}
+
+/// Shape inference of one node for actual operands, of which it is told some values.
+class SizeInference {
+ public:
+  SizeInference(const ir::Node& node, std::span<const tensor::Operand> inputs)
+      : node_(node),
+        inputs_(inputs),
+        types_(inputs.size()),
+        known_(inputs.size()),
+        type_pointers_(inputs.size(), nullptr),
+        known_pointers_(inputs.size(), nullptr) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (!inputs[i].present()) continue;
+      types_[i] = tensor::Type::of(inputs[i].dtype, inputs[i].shape());
+      type_pointers_[i] = &types_[i];
+    }
+  }
+
+  Expected<ir::NodeTypes> infer(DecidingValues told) {
+    dims_ = tensor::DimTable();
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      known_pointers_[i] = nullptr;
+      if (!inputs_[i].present() || (told & ir::value_bit(i)) == 0) continue;
+      if (!known_[i].tensor) {
+        SCANLOOM_TRY(known_[i].tensor, as_tensor(inputs_[i]));
+      }
+      known_pointers_[i] = &known_[i];
+    }
+    return ir::infer_node(*node_.op, type_pointers_, known_pointers_, node_.attrs,
+                          node_.outputs.size(), dims_);
+  }
+  /// The same, where that is enough for all sizes.
+  std::optional<ir::NodeTypes> infer_all_sizes(DecidingValues told) {
+    auto inferred = infer(told);
+    if (!inferred || !std::ranges::all_of(inferred->types, &tensor::Type::is_static))
+      return std::nullopt;
+    return *std::move(inferred);
+  }
+  /// Of what infer() made last.
+  [[nodiscard]] Expected<void> check_sizes_told(const ir::NodeTypes& inferred) const {
+    return ir::check_sizes_told(*node_.op, type_pointers_, inferred.types, dims_);
+  }
+
+ private:
+  const ir::Node& node_;
+  std::span<const tensor::Operand> inputs_;
+  std::vector<tensor::Type> types_;
+  std::vector<ir::Known> known_;
+  std::vector<const tensor::Type*> type_pointers_;
+  std::vector<const ir::Known*> known_pointers_;
+  tensor::DimTable dims_;
+};
+
+ResultSizes sizes_of(const ir::NodeTypes& inferred, DecidingValues deciding) {
+  ResultSizes sizes{.shapes = {}, .deciding = deciding};
   for (const tensor::Type& type : inferred.types) sizes.shapes.push_back(type.shape());
   return sizes;
 }
@@ -40,30 +106,36 @@ Expected<ResultSizes> infer_sizes(const ir::Node& node, std::span<const tensor::
 }  // namespace
 
 Expected<ResultSizes> resolve_shapes(const Plan& plan, ir::NodeId id,
-                                     std::span<const tensor::Operand> inputs) {
-  const ir::Node& node = plan.module.node(id);
-  std::vector<tensor::Type> types(inputs.size());
-  std::vector<const tensor::Type*> type_pointers(inputs.size(), nullptr);
-  std::vector<const ir::Known*> known_pointers(inputs.size(), nullptr);
+                                     std::span<const tensor::Operand> inputs,
+                                     DecidingValues deciding) {
+  SizeInference inference(plan.module.node(id), inputs);
+  // Sizes that follow from some values are the same whatever the others are.
+  if (const auto inferred = inference.infer_all_sizes(deciding))
+    return sizes_of(*inferred, deciding);
+  auto inferred = inference.infer(~DecidingValues{0});
+  if (!inferred) return std::move(inferred).error().at(plan.module.describe(id));
+  if (auto told = inference.check_sizes_told(*inferred); !told)
+    return std::move(told).error().at(plan.module.describe(id));
+  // Inference also asks for values that it only hands on.
+  DecidingValues needed = inferred->values_asked;
+  for (std::size_t i = 0; i < std::numeric_limits<DecidingValues>::digits; ++i)
+    if ((needed & ir::value_bit(i)) != 0 && inference.infer_all_sizes(needed & ~ir::value_bit(i)))
+      needed &= ~ir::value_bit(i);
+  return sizes_of(*inferred, deciding | needed);
+}
+
+bool describe_inputs(std::span<const tensor::Operand> inputs, DecidingValues deciding,
+                     CallKey& key) {
+  key.clear();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].present()) continue;
-    types[i] = tensor::Type::of(inputs[i].dtype, inputs[i].shape());
-    type_pointers[i] = &types[i];
+    const tensor::Operand& operand = inputs[i];
+    key.push_back(operand.present() ? operand.rank : -1);
+    if (!operand.present()) continue;
+    key.insert(key.end(), operand.dims, operand.dims + operand.rank);
+    key.insert(key.end(), operand.strides, operand.strides + operand.rank);
+    if ((deciding & ir::value_bit(i)) != 0 && !append_values(operand, key)) return false;
   }
-  // Sizes that are known without any value are those for all values.
-  if (Expected<ResultSizes> sizes = infer_sizes(node, type_pointers, known_pointers)) {
-    sizes->values_read = 0;
-    return sizes;
-  }
-  std::vector<ir::Known> known(inputs.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].present()) continue;
-    SCANLOOM_TRY(known[i].tensor, as_tensor(inputs[i]));
-    known_pointers[i] = &known[i];
-  }
-  Expected<ResultSizes> sizes = infer_sizes(node, type_pointers, known_pointers);
-  if (!sizes) return std::move(sizes).error().at(plan.module.describe(id));
-  return sizes;
+  return true;
 }
 
 bool makes_nothing(const Plan& plan, const DynamicCall& dynamic,
@@ -94,7 +166,7 @@ kernels::Prepared prepare_kernel(const Plan& plan, const DynamicCall& dynamic,
 }
 
 Expected<ResultSizes> sizes_of_input(const Plan&, ir::NodeId,
-                                     std::span<const tensor::Operand> inputs) {
+                                     std::span<const tensor::Operand> inputs, DecidingValues) {
   return ResultSizes{.shapes = {inputs[0].shape()}};
 }
 

@@ -8,15 +8,12 @@
 #include "base/expected.h"
 #include "ir/ids.h"
 #include "kernels/kernel.h"
+#include "plan/binding.h"
 #include "tensor/boxed.h"
 #include "tensor/call.h"
 #include "tensor/shape.h"
 
 namespace scanloom::plan {
-
-struct DynamicCall;
-struct Plan;
-struct ResultSizes;
 
 /// The operand as a Tensor: over the same memory where it is row-major, otherwise a copy.
 Expected<tensor::Tensor> as_tensor(const tensor::Operand& operand);
@@ -25,10 +22,18 @@ Expected<tensor::Tensor> as_tensor(const tensor::Operand& operand);
 Expected<void> run_object(const Plan& plan, ir::NodeId node, std::span<tensor::BoxRef> inputs,
                           std::span<tensor::BoxRef> outputs, tensor::MemoryAccount& memory);
 
-/// The sizes of all outputs of `node` for these inputs, whose data may be read. Thread safe.
-/// Errors name the node.
+/// The sizes of all outputs of `node` for these inputs, whose values are looked at where sizes do
+/// not follow from types and the values `deciding`. Thread safe. Errors name the node.
 Expected<ResultSizes> resolve_shapes(const Plan& plan, ir::NodeId node,
-                                     std::span<const tensor::Operand> inputs);
+                                     std::span<const tensor::Operand> inputs,
+                                     DecidingValues deciding);
+
+/// Sizes and strides of a call's inputs, and the elements of those whose values decide.
+using CallKey = std::vector<std::int64_t>;
+
+/// Sets `key`. False where values that decide are too many to be worth it.
+bool describe_inputs(std::span<const tensor::Operand> inputs, DecidingValues deciding,
+                     CallKey& key);
 
 /// Whether there is nothing to compute for these results.
 bool makes_nothing(const Plan& plan, const DynamicCall& dynamic,
@@ -41,7 +46,8 @@ kernels::Prepared prepare_kernel(const Plan& plan, const DynamicCall& dynamic,
 
 /// resolve_shapes for a copy of the one input.
 Expected<ResultSizes> sizes_of_input(const Plan& plan, ir::NodeId node,
-                                     std::span<const tensor::Operand> inputs);
+                                     std::span<const tensor::Operand> inputs,
+                                     DecidingValues deciding);
 
 /// The sizes of the stacked results of a loop that takes no step, from its actual operands; those
 /// that are no tensors are not defined. Errors name the node.

@@ -1,5 +1,6 @@
 // Calls whose sizes only the run knows: sizes are inferred, memory is reserved, and a kernel is
-// prepared for them; what sizes and kernel that were is kept (choices.h).
+// prepared for them. Sizes and kernel are kept for when the same inputs' sizes come again
+// (choices.h).
 #include <algorithm>
 #include <cstring>
 
@@ -47,14 +48,15 @@ Expected<Choice*> Run::State::find_choice(std::uint32_t index) {
   const plan::DynamicCall& bound = binding->dynamic_calls[index];
   DynamicState& state = dynamic_states[index];
   const std::span inputs(operands.data() + bound.call.first_operand, bound.call.inputs);
-  bool may_keep = describe_inputs(inputs, state.values_read, key_now);
+  bool may_keep = plan::describe_inputs(inputs, state.deciding, key_now);
   if (Choice* const made = may_keep ? state.choices.find(key_now) : nullptr) return made;
-  SCANLOOM_TRY(plan::ResultSizes sizes, bound.resolve(*binding->plan, bound.call.node, inputs));
-  if ((sizes.values_read & ~state.values_read) != 0) {
+  SCANLOOM_TRY(plan::ResultSizes sizes,
+               bound.resolve(*binding->plan, bound.call.node, inputs, state.deciding));
+  if (sizes.deciding != state.deciding) {
     // Earlier keys lack elements that can decide.
-    state.choices.clear(choices_left);
-    state.values_read |= sizes.values_read;
-    may_keep = describe_inputs(inputs, state.values_read, key_now);
+    state.choices.clear();
+    state.deciding = sizes.deciding;
+    may_keep = plan::describe_inputs(inputs, state.deciding, key_now);
   }
   Choice choice{.results = std::move(sizes.shapes)};
   return &state.choices.add(may_keep ? &key_now : nullptr, std::move(choice), choices_left);
@@ -133,17 +135,18 @@ Expected<void> Run::State::grow_in_place(std::uint32_t index) {
   return {};
 }
 
+/// A kernel is prepared at once where there is much to compute, otherwise with the second use.
 Expected<void> Run::State::choose_kernel(std::uint32_t index, Choice& choice) {
   const plan::DynamicCall& bound = binding->dynamic_calls[index];
   tensor::HotCall& hot = dynamic_calls[index];
   const std::span inputs(hot.call.inputs, bound.call.inputs);
   const std::span outputs(hot.call.outputs, bound.call.outputs);
   const bool again = choice.uses++ > 0;
-  if (!choice.has_kernel) {
+  if (!choice.has_decided) {
     choice.run = bound.call.run;
     if (plan::makes_nothing(*binding->plan, bound, outputs)) {
       choice.run = tensor::do_nothing;
-      choice.has_kernel = true;
+      choice.has_decided = true;
     } else if (again || elements_of(std::span(hot.call.inputs, inputs.size() + outputs.size())) >=
                             kElementsWorthAKernel) {
       kernels::Prepared prepared = plan::prepare_kernel(*binding->plan, bound, inputs, outputs);
@@ -152,7 +155,7 @@ Expected<void> Run::State::choose_kernel(std::uint32_t index, Choice& choice) {
         choice.prepared = std::move(prepared.state);
         choice.scratch_bytes = prepared.scratch_bytes;
       }
-      choice.has_kernel = true;
+      choice.has_decided = true;
     }
   }
   SCANLOOM_CHECK_OK(reserve_scratch(choice.scratch_bytes, bound.call.node));

@@ -103,8 +103,8 @@ class Growth {
 /// Of a call whose sizes only the run knows.
 struct DynamicState {
   Choices choices;
-  std::uint64_t values_read = 0;  ///< by any choice, bits as of plan::value_bit
-  Growth growth;                  ///< of a concat that grows in place
+  plan::DecidingValues deciding = 0;  ///< as found so far
+  Growth growth;                      ///< of a concat that grows in place
 };
 
 struct AlignedDelete {
@@ -144,8 +144,8 @@ struct Run::State {
   tensor::MemoryAccount account{0};                           // of objects; a new one for each run
   std::vector<tensor::BoxRef> object_inputs, object_outputs;  // of the call at hand
   std::vector<DynamicState> dynamic_states;                   // by dynamic call
-  std::int64_t choices_left = 4096;                           // that dynamic calls may still keep
-  ChoiceKey key_now;             // of the call at hand; kept for its memory
+  std::int64_t choices_left = kMostChoices;                   // that dynamic calls may still keep
+  plan::CallKey key_now;         // of the call at hand; kept for its memory
   AlignedBytes dynamic_scratch;  // of kernels of dynamic calls
   std::byte* dynamic_scratch_slot = nullptr;
   std::int64_t dynamic_scratch_bytes = 0;

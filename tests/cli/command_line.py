@@ -85,6 +85,16 @@ def endless_model(path):
     return save(graph, path)
 
 
+def softmax_model(path):
+    """A node that is spelled out, and an output that is an input: what no node makes."""
+    nodes = [
+        helper.make_node("Softmax", ["x"], ["y"], name="chances", axis=1),
+        helper.make_node("Identity", ["x"], ["same"]),
+    ]
+    outputs = [tensor(name, [20, 30]) for name in ("y", "same")]
+    return save(helper.make_graph(nodes, "softmax", [tensor("x", [20, 30])], outputs), path)
+
+
 def product_model(path):
     """h' = tanh(h W + x): a Scan whose body is no element program."""
     width = 40

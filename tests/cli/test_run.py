@@ -15,6 +15,7 @@ from command_line import (
     product_model,
     save_tensor,
     scanloom,
+    softmax_model,
     sums_model,
     typed_model,
 )
@@ -170,6 +171,13 @@ def test_nodes_in_machine_code_are_timed(tmp_path):
     (loop,) = (event for event in trace if event["cat"] == "compiled step by step")
     assert sum(event["dur"] for event in code) <= loop["dur"] * 1.01
     assert any(event["name"] == "of these: reading the clock" for event in trace)
+
+
+def test_profile_names_the_parts_of_a_node(tmp_path):
+    model = softmax_model(tmp_path / "softmax.onnx")
+    answer = scanloom("run", model, "--random", "--profile", cwd=tmp_path)
+    assert "'chances' (Softmax-13) (exp by pointwise)" in answer.stdout
+    assert "'chances' (Softmax-13) (reduce)" in answer.stdout
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "plan/binding.h"
+#include "ir/infer_ctx.h"
 
 namespace scanloom::runtime {
 namespace {
@@ -29,18 +29,18 @@ struct Numbers {
   std::byte* bytes = nullptr;
 };
 
-ChoiceKey key_of(Numbers& a, Numbers& b, std::uint64_t values_read) {
+plan::CallKey key_of(Numbers& a, Numbers& b, plan::DecidingValues deciding) {
   const std::array inputs{a.operand(), b.operand()};
-  ChoiceKey key;
-  EXPECT_TRUE(describe_inputs(inputs, values_read, key));
+  plan::CallKey key;
+  EXPECT_TRUE(plan::describe_inputs(inputs, deciding, key));
   return key;
 }
 
 Choice choice_of(std::int64_t size) { return {.results = {tensor::Shape{size}}}; }
 
-TEST(ChoiceKeys, HoldValuesOfInputsThatAreReadAlone) {
+TEST(ChoiceKeys, HoldValuesOfInputsThatDecideAlone) {
   Numbers a({1, 2}), b({3, 4}), other({3, 5});
-  const std::uint64_t second = plan::value_bit(1);
+  const std::uint64_t second = ir::value_bit(1);
   EXPECT_EQ(key_of(a, b, 0), key_of(b, a, 0));
   EXPECT_EQ(key_of(a, b, second), key_of(b, b, second));
   EXPECT_NE(key_of(a, b, second), key_of(a, other, second));
@@ -49,60 +49,96 @@ TEST(ChoiceKeys, HoldValuesOfInputsThatAreReadAlone) {
 }
 
 TEST(ChoiceKeys, InputsFromTheLastBitOnShareIt) {
-  EXPECT_EQ(plan::value_bit(63), plan::value_bit(64));
-  EXPECT_NE(plan::value_bit(62), plan::value_bit(63));
+  EXPECT_EQ(ir::value_bit(63), ir::value_bit(64));
+  EXPECT_NE(ir::value_bit(62), ir::value_bit(63));
 }
 
 TEST(ChoiceKeys, AreNotMadeOfManyValuesOrOfSpreadOnes) {
   Numbers many(std::vector<std::int64_t>(33, 7)), spread({1, 2});
   spread.step = 2;
-  ChoiceKey key;
+  plan::CallKey key;
   std::array inputs{many.operand()};
-  EXPECT_TRUE(describe_inputs(inputs, 0, key));
-  EXPECT_FALSE(describe_inputs(inputs, plan::value_bit(0), key));
+  EXPECT_TRUE(plan::describe_inputs(inputs, 0, key));
+  EXPECT_FALSE(plan::describe_inputs(inputs, ir::value_bit(0), key));
   inputs = {spread.operand()};
   inputs[0].contiguous = false;
-  EXPECT_FALSE(describe_inputs(inputs, plan::value_bit(0), key));
+  EXPECT_FALSE(plan::describe_inputs(inputs, ir::value_bit(0), key));
 }
 
 TEST(Choices, AreFoundAgain) {
   Choices choices;
-  std::int64_t left = 10;
+  std::int64_t left = 0;
+  EXPECT_EQ(choices.find({1}), nullptr);
   choices.add(nullptr, choice_of(1), left);
-  EXPECT_EQ(left, 10);
-  const ChoiceKey one{1}, two{2};
+  const plan::CallKey one{1}, two{2};
   choices.add(&one, choice_of(1), left);
   choices.add(&two, choice_of(2), left);
-  EXPECT_EQ(left, 8);
   ASSERT_NE(choices.find(one), nullptr);
   EXPECT_EQ(choices.find(one)->results[0], tensor::Shape{1});
+  ASSERT_NE(choices.find(two), nullptr);
   EXPECT_EQ(choices.find(two)->results[0], tensor::Shape{2});
   EXPECT_EQ(choices.find({3}), nullptr);
-  choices.clear(left);
-  EXPECT_EQ(left, 10);
+  choices.clear();
   EXPECT_EQ(choices.find(one), nullptr);
 }
 
-TEST(Choices, AreBoundedAndTheLatestIsAlwaysThere) {
-  Choices choices;
-  std::int64_t left = 4096;
-  for (std::int64_t size = 0; size < 1000; ++size) {
-    const ChoiceKey key{size};
+std::int64_t count_found(Choices& choices, std::int64_t sizes) {
+  std::int64_t found = 0;
+  for (std::int64_t size = 0; size < sizes; ++size)
+    if (Choice* const choice = choices.find({size})) {
+      ++found;
+      EXPECT_EQ(choice->results[0], tensor::Shape{size});
+    }
+  return found;
+}
+
+void add_sizes(Choices& choices, std::int64_t sizes, std::int64_t& left) {
+  for (std::int64_t size = 0; size < sizes; ++size) {
+    const plan::CallKey key{size};
+    if (choices.find(key) != nullptr) continue;
     EXPECT_EQ(choices.add(&key, choice_of(size), left).results[0], tensor::Shape{size});
     ASSERT_NE(choices.find(key), nullptr);
   }
-  EXPECT_EQ(left, 4096 - 256);
 }
 
-TEST(Choices, OfAllCallsTogetherAreBounded) {
+TEST(Choices, OfSomeHundredSizesAreAllFound) {
+  Choices choices;
+  std::int64_t left = kMostChoices;
+  add_sizes(choices, 100, left);
+  EXPECT_EQ(count_found(choices, 100), 100);
+}
+
+TEST(Choices, AreBoundedAndSomeOfTooManyAreFound) {
+  Choices choices;
+  std::int64_t left = kMostChoices;
+  for (int round = 0; round < 3; ++round) add_sizes(choices, 2000, left);
+  EXPECT_GE(left, kMostChoices - 512);
+  EXPECT_GT(count_found(choices, 2000), 400);
+  EXPECT_LE(count_found(choices, 2000), 512);
+}
+
+TEST(Choices, OfAllCallsTogetherAreBoundedButEachKeepsTheLast) {
+  std::int64_t left = 0;
   Choices first, second;
-  std::int64_t left = 2;
-  const ChoiceKey one{1}, two{2};
-  first.add(&one, choice_of(1), left);
-  first.add(&two, choice_of(2), left);
-  EXPECT_EQ(second.add(&one, choice_of(7), left).results[0], tensor::Shape{7});
-  EXPECT_EQ(second.find(one), nullptr);
+  for (Choices* const choices : {&first, &second}) {
+    add_sizes(*choices, 1000, left);
+    EXPECT_NE(choices->find({999}), nullptr);
+    EXPECT_LE(count_found(*choices, 1000), 4);
+  }
   EXPECT_EQ(left, 0);
+}
+
+TEST(Choices, AreGivenUpForOneOfALongKey) {
+  std::int64_t left = kMostChoices;
+  Choices choices;
+  add_sizes(choices, 10, left);
+  const plan::CallKey other(1000, 1), again(1000, 2);
+  choices.add(&other, choice_of(1), left);
+  EXPECT_NE(choices.find(other), nullptr);
+  EXPECT_EQ(count_found(choices, 10), 0);
+  choices.add(&again, choice_of(2), left);
+  EXPECT_NE(choices.find(again), nullptr);
+  EXPECT_EQ(choices.find(other), nullptr);
 }
 
 }  // namespace
