@@ -98,6 +98,8 @@ Expected<Type> InferCtx::broadcast(const Type& a, const Type& b, DType dtype) {
 
 Expected<int> InferCtx::axis(std::int64_t axis, int rank) const {
   const auto normalised = tensor::normalise_axis(axis, rank);
+  if (!normalised && rank == 0)
+    return invalid_model("axis {} is given, but a scalar has no axes", axis);
   if (!normalised) return invalid_model("axis {} is outside [{}, {})", axis, -rank, rank);
   return *normalised;
 }

@@ -1,18 +1,19 @@
 #include "runtime/choices.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace scanloom::runtime {
 namespace {
 
-constexpr std::size_t kBucket = 4;
-/// Of one call: a value that grows by a row per step has as many sizes as there are steps.
-constexpr std::size_t kMostEntries = 512;
+constexpr std::size_t kBucket = 8;
+/// A value that grows by a row per step has as many sizes as there are steps.
+constexpr std::size_t kMostOfCall = 1024, kMostOfRun = 8192;
 /// Words of a key from which on one is enough: of operands by the thousand.
 constexpr std::size_t kLongKey = 512;
 
-std::size_t hash_of(const plan::CallKey& key) {
+std::uint64_t hash_of(const plan::CallKey& key) {
   std::uint64_t hash = key.size();
   for (const std::int64_t word : key) {
     hash = (hash ^ static_cast<std::uint64_t>(word)) * 0x9E37'79B9'7F4A'7C15;
@@ -23,48 +24,50 @@ std::size_t hash_of(const plan::CallKey& key) {
 
 }  // namespace
 
-std::span<Choices::Entry> Choices::bucket_of(const plan::CallKey& key) {
+std::size_t most_choices(std::size_t calls) {
+  const std::size_t share = kMostOfRun / std::max<std::size_t>(calls, 1);
+  return std::clamp(std::bit_floor(share), kBucket, kMostOfCall);
+}
+
+std::span<Choices::Entry> Choices::bucket_of(std::uint64_t hash) {
   const std::size_t buckets = entries_.size() / kBucket;
-  return std::span(entries_).subspan(hash_of(key) % buckets * kBucket, kBucket);
+  return std::span(entries_).subspan(hash % buckets * kBucket, kBucket);
 }
 
 Choice* Choices::find(const plan::CallKey& key) {
   if (entries_.empty()) return nullptr;
-  for (Entry& entry : bucket_of(key))
-    if (entry.taken && entry.key == key) return &entry.choice;
+  const std::uint64_t hash = hash_of(key);
+  for (Entry& entry : bucket_of(hash))
+    if (entry.taken && entry.hash == hash && entry.key == key) return &entry.choice;
   return nullptr;
 }
 
 /// A free entry of the key's bucket, or one that is given up. Which one hardly matters, as long as
 /// it is not always the oldest: of sizes that come in turn, but are too many, none would be found.
-Choices::Entry& Choices::place(const plan::CallKey& key) {
-  const std::span<Entry> bucket = bucket_of(key);
+Choices::Entry& Choices::place(std::uint64_t hash) {
+  const std::span<Entry> bucket = bucket_of(hash);
   const auto free = std::ranges::find(bucket, false, &Entry::taken);
   return free != bucket.end() ? *free : bucket[next_++ % kBucket];
 }
 
-void Choices::grow(std::int64_t& left) {
-  left -= static_cast<std::int64_t>(entries_.size());
+void Choices::grow() {
   std::vector<Entry> old(2 * entries_.size());
   std::swap(old, entries_);
   for (Entry& entry : old)
     if (entry.taken) {
-      Entry& to = place(entry.key);
+      Entry& to = place(entry.hash);
       to = std::move(entry);
     }
 }
 
-Choice& Choices::add(const plan::CallKey* key, Choice choice, std::int64_t& left) {
+Choice& Choices::add(const plan::CallKey* key, Choice choice, std::size_t most) {
   if (key == nullptr) return unkept_ = std::move(choice);
   if (entries_.empty()) entries_.resize(kBucket);
   if (key->size() >= kLongKey) clear();
-  const auto is_full = [&] {
-    return std::ranges::all_of(bucket_of(*key), &Entry::taken) && entries_.size() < kMostEntries &&
-           left >= static_cast<std::int64_t>(entries_.size());
-  };
-  while (is_full()) grow(left);
-  Entry& entry = place(*key);
-  entry = {true, *key, std::move(choice)};
+  const std::uint64_t hash = hash_of(*key);
+  while (entries_.size() < most && std::ranges::all_of(bucket_of(hash), &Entry::taken)) grow();
+  Entry& entry = place(hash);
+  entry = {true, hash, *key, std::move(choice)};
   return entry.choice;
 }
 

@@ -14,8 +14,9 @@
 
 namespace scanloom::runtime {
 
-/// Of all calls of a Run: some kilobytes each.
-inline constexpr std::int64_t kMostChoices = 4096;
+/// How many choices each of so many calls of a Run may keep. One takes a kilobyte or two, and all
+/// of them together no more than some megabytes.
+std::size_t most_choices(std::size_t calls);
 
 struct Choice {
   std::vector<tensor::Shape> results;
@@ -26,27 +27,27 @@ struct Choice {
   std::int64_t scratch_bytes = 0;
 };
 
-/// Those of one call. The last few are always kept; more, up to some hundred, as long as all calls
-/// of a Run together may. One whose inputs take a long description is kept alone.
+/// Those of one call. One whose inputs take a long description is kept alone.
 class Choices {
  public:
   /// nullptr: none is kept. Valid until the next add() or clear().
   Choice* find(const plan::CallKey& key);
-  /// To be found by that key, which nothing is kept by; null: not at all. `left`: how many more all
-  /// calls together may keep.
-  Choice& add(const plan::CallKey* key, Choice choice, std::int64_t& left);
+  /// To be found by that key, which nothing is kept by; null: not at all. `most`: as many are kept,
+  /// a power of two.
+  Choice& add(const plan::CallKey* key, Choice choice, std::size_t most);
   void clear();
 
  private:
   struct Entry {
     bool taken = false;
+    std::uint64_t hash = 0;  ///< of the key, which lies elsewhere in memory
     plan::CallKey key;
     Choice choice;
   };
-  /// Entries of the bucket that the key falls into.
-  [[nodiscard]] std::span<Entry> bucket_of(const plan::CallKey& key);
-  Entry& place(const plan::CallKey& key);
-  void grow(std::int64_t& left);
+  /// Entries of the bucket that a key of that hash falls into.
+  [[nodiscard]] std::span<Entry> bucket_of(std::uint64_t hash);
+  Entry& place(std::uint64_t hash);
+  void grow();
 
   std::vector<Entry> entries_;  ///< bucket after bucket, a power of two of them
   std::size_t next_ = 0;        ///< to be given up, of a full bucket

@@ -59,7 +59,8 @@ Expected<Choice*> Run::State::find_choice(std::uint32_t index) {
     may_keep = plan::describe_inputs(inputs, state.deciding, key_now);
   }
   Choice choice{.results = std::move(sizes.shapes)};
-  return &state.choices.add(may_keep ? &key_now : nullptr, std::move(choice), choices_left);
+  return &state.choices.add(may_keep ? &key_now : nullptr, std::move(choice),
+                            most_choices(dynamic_calls.size()));
 }
 
 Expected<void> Run::State::place_results(std::uint32_t index,

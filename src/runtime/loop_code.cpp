@@ -144,7 +144,9 @@ Expected<bool> Run::State::run_whole(std::uint32_t index, const Limits& limits, 
     const double before = seconds_now();
     Expected<jit::CompiledLoop> compiled =
         plan::compile_loop(*binding->plan, *loop.source, while_compiling(index, watch));
-    began += seconds_now() - before;  // no time of a step
+    const double compiling = seconds_now() - before;  // no time of a step
+    began += compiling;
+    if (profiled != nullptr) profiled->loops[index].seconds -= compiling;
     if (!compiled && plan::is_of_limits(compiled.error()))
       return std::move(compiled).error().at(describe(loop.node));
     state.refused = !compiled;

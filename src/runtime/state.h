@@ -144,7 +144,6 @@ struct Run::State {
   tensor::MemoryAccount account{0};                           // of objects; a new one for each run
   std::vector<tensor::BoxRef> object_inputs, object_outputs;  // of the call at hand
   std::vector<DynamicState> dynamic_states;                   // by dynamic call
-  std::int64_t choices_left = kMostChoices;                   // that dynamic calls may still keep
   plan::CallKey key_now;         // of the call at hand; kept for its memory
   AlignedBytes dynamic_scratch;  // of kernels of dynamic calls
   std::byte* dynamic_scratch_slot = nullptr;

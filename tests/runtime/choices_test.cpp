@@ -67,12 +67,11 @@ TEST(ChoiceKeys, AreNotMadeOfManyValuesOrOfSpreadOnes) {
 
 TEST(Choices, AreFoundAgain) {
   Choices choices;
-  std::int64_t left = 0;
   EXPECT_EQ(choices.find({1}), nullptr);
-  choices.add(nullptr, choice_of(1), left);
+  choices.add(nullptr, choice_of(1), 8);
   const plan::CallKey one{1}, two{2};
-  choices.add(&one, choice_of(1), left);
-  choices.add(&two, choice_of(2), left);
+  choices.add(&one, choice_of(1), 8);
+  choices.add(&two, choice_of(2), 8);
   ASSERT_NE(choices.find(one), nullptr);
   EXPECT_EQ(choices.find(one)->results[0], tensor::Shape{1});
   ASSERT_NE(choices.find(two), nullptr);
@@ -92,51 +91,46 @@ std::int64_t count_found(Choices& choices, std::int64_t sizes) {
   return found;
 }
 
-void add_sizes(Choices& choices, std::int64_t sizes, std::int64_t& left) {
+void add_sizes(Choices& choices, std::int64_t sizes, std::size_t most) {
   for (std::int64_t size = 0; size < sizes; ++size) {
     const plan::CallKey key{size};
     if (choices.find(key) != nullptr) continue;
-    EXPECT_EQ(choices.add(&key, choice_of(size), left).results[0], tensor::Shape{size});
+    EXPECT_EQ(choices.add(&key, choice_of(size), most).results[0], tensor::Shape{size});
     ASSERT_NE(choices.find(key), nullptr);
   }
 }
 
-TEST(Choices, OfSomeHundredSizesAreAllFound) {
+TEST(Choices, OfHalfAsManySizesAreAllFound) {
   Choices choices;
-  std::int64_t left = kMostChoices;
-  add_sizes(choices, 100, left);
-  EXPECT_EQ(count_found(choices, 100), 100);
+  add_sizes(choices, 250, 512);
+  EXPECT_EQ(count_found(choices, 250), 250);
 }
 
 TEST(Choices, AreBoundedAndSomeOfTooManyAreFound) {
   Choices choices;
-  std::int64_t left = kMostChoices;
-  for (int round = 0; round < 3; ++round) add_sizes(choices, 2000, left);
-  EXPECT_GE(left, kMostChoices - 512);
+  for (int round = 0; round < 3; ++round) add_sizes(choices, 2000, 512);
   EXPECT_GT(count_found(choices, 2000), 400);
   EXPECT_LE(count_found(choices, 2000), 512);
 }
 
-TEST(Choices, OfAllCallsTogetherAreBoundedButEachKeepsTheLast) {
-  std::int64_t left = 0;
-  Choices first, second;
-  for (Choices* const choices : {&first, &second}) {
-    add_sizes(*choices, 1000, left);
-    EXPECT_NE(choices->find({999}), nullptr);
-    EXPECT_LE(count_found(*choices, 1000), 4);
-  }
-  EXPECT_EQ(left, 0);
+TEST(Choices, OfManyCallsAreFewOfEach) {
+  EXPECT_EQ(most_choices(1), 1024);
+  EXPECT_EQ(most_choices(26), 256);
+  EXPECT_EQ(most_choices(1'000'000), 8);
+  Choices choices;
+  add_sizes(choices, 1000, most_choices(1'000'000));
+  EXPECT_NE(choices.find({999}), nullptr);
+  EXPECT_EQ(count_found(choices, 1000), 8);
 }
 
 TEST(Choices, AreGivenUpForOneOfALongKey) {
-  std::int64_t left = kMostChoices;
   Choices choices;
-  add_sizes(choices, 10, left);
+  add_sizes(choices, 10, 512);
   const plan::CallKey other(1000, 1), again(1000, 2);
-  choices.add(&other, choice_of(1), left);
+  choices.add(&other, choice_of(1), 512);
   EXPECT_NE(choices.find(other), nullptr);
   EXPECT_EQ(count_found(choices, 10), 0);
-  choices.add(&again, choice_of(2), left);
+  choices.add(&again, choice_of(2), 512);
   EXPECT_NE(choices.find(again), nullptr);
   EXPECT_EQ(choices.find(other), nullptr);
 }

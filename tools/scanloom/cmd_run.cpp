@@ -159,6 +159,10 @@ void run(const RunArgs& args) {
   else
     print_results(args, session, results, seconds);
   if (!args.profile) return;
+  if (args.model.interpret) {
+    std::cerr << "note: --profile times no nodes of an interpreted run\n";
+    return;
+  }
   write_trace(args.trace, results.report);
   if (args.json) return;
   std::cout << '\n'

@@ -66,7 +66,7 @@ void print_interface(const Session& session) {
   if (!states.empty()) print_values("states", states);
   std::cout << "operators after passes\n ";
   for (const auto& [name, count] : session.operators()) std::cout << ' ' << name << ' ' << count;
-  std::cout << '\n';
+  std::cout << (session.operators().empty() ? " none\n" : "\n");
 }
 
 nlohmann::ordered_json json_of_values(std::span<const ValueInfo> values) {
