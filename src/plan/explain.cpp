@@ -132,6 +132,8 @@ std::vector<std::string> describe_states(const Binding& binding, const BoundLoop
   for (const BoundCarried& port : loop.carried) {
     if (port.argument.is_object())
       states.emplace_back("a reference that is handed on");
+    else if (port.argument.is_dynamic())
+      states.emplace_back("in memory that is reserved when the run knows its size");
     else if (port.in_place)
       states.emplace_back("updated in place");
     else if (is_program)

@@ -139,6 +139,23 @@ TEST_F(Explain, LoopsInsideThatMayBecomeCodeThemselvesAreWaitedFor) {
                     HasSubstr("unless one of these takes 256")));
 }
 
+TEST_F(Explain, StatesWhoseSizeOnlyTheRunKnowsHaveNoTwoBuffers) {
+  const auto binding = bind(R"(module { graph(%0 "x": f32[8], %1 "counts": i64[100]) {
+    %2, %3 = loop captured(%1) carried(%0, %0) scanned(%1 axis 0) : f32[?0], f32[8] {
+      body(%4: i64[100], %5: f32[?0], %6: f32[8], %7: i64[]) {
+        %8 = concat(%5, %6) {axis = 0} : f32[?1]
+        %9 = neg(%6) : f32[8]
+        yield %8, %9
+      }
+    }
+    yield %2 "grown", %3 "last"
+  } })",
+                            false);
+  EXPECT_THAT(describe_states(*binding, binding->loops[0]),
+              testing::ElementsAre(HasSubstr("reserved when the run knows"),
+                                   HasSubstr("two buffers that take turns")));
+}
+
 TEST_F(Explain, RowsOfALoopInsideAreTheReasonWhereOnlyTheRunKnowsTheirNumber) {
   const auto binding = bind(nested("stacked(axis 0)", "%8 = neg(%7) : f32[8] yield %8, %8"), true);
   EXPECT_THAT(
