@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "ir/op_def.h"
 #include "plan/plan.h"
 
 namespace scanloom {
