@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tensor/axis_words.h"
 #include "tensor/shape.h"
 
 namespace scanloom::ir {
@@ -98,9 +99,9 @@ Expected<Type> InferCtx::broadcast(const Type& a, const Type& b, DType dtype) {
 
 Expected<int> InferCtx::axis(std::int64_t axis, int rank) const {
   const auto normalised = tensor::normalise_axis(axis, rank);
-  if (!normalised && rank == 0)
-    return invalid_model("axis {} is given, but a scalar has no axes", axis);
-  if (!normalised) return invalid_model("axis {} is outside [{}, {})", axis, -rank, rank);
+  if (!normalised)
+    return invalid_model("axis {} {} {}", axis, rank == 0 ? "is given," : "is",
+                         tensor::outside_axes(rank));
   return *normalised;
 }
 
