@@ -34,7 +34,8 @@ Expected<void> add_input(ir::InferCtx& ctx, int i, std::size_t along, std::vecto
       sizes[axis] = x.dims[axis];
     } else {
       SCANLOOM_TRY(sizes[axis],
-                   same_size(ctx, sizes[axis], x.dims[axis], fmt::format("axis {}", axis)));
+                   same_size(ctx, sizes[axis], x.dims[axis],
+                             fmt::format("axis {} of input {} and those before it", axis, i)));
     }
   }
   return {};

@@ -39,9 +39,10 @@ Expected<std::vector<Dim>> part_sizes(ir::InferCtx& ctx, Dim size) {
   if (given->size() != static_cast<std::size_t>(count))
     return invalid_model("{} sizes are given for {} results", given->size(), count);
   Dim sum = 0;
-  for (const Dim part : *given) {
+  for (std::size_t i = 0; i < given->size(); ++i) {
+    const Dim part = (*given)[i];
     if (part.is_constant() && part.value() < 0)
-      return invalid_model("a part has size {}, less than 0", part.value());
+      return invalid_model("part {} has size {}, less than 0", i, part.value());
     sum = ctx.dims().add(sum, part);
   }
   if (sum.is_constant() && size.is_constant() && sum != size)

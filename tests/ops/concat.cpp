@@ -27,7 +27,7 @@ std::vector<Sample> concat_samples() {
       {.name = "sizes_differ",
        .inputs = {f32({2, 1}, {0, 1}), f32({3, 1}, {0, 1, 2})},
        .attrs = {{"axis", 1}},
-       .error = "axis 0 has sizes 2 and 3"},
+       .error = "axis 0 of input 1 and those before it has sizes 2 and 3"},
       {.name = "ranks_differ",
        .inputs = {f32({2, 1}, {0, 1}), f32({3}, {0, 1, 2})},
        .attrs = {{"axis", 0}},
