@@ -39,8 +39,7 @@ bool fills_registers(Isa isa, const llvm::Type* type) {
   constexpr std::size_t kFew = 16;
   const auto* const vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
   if (vector == nullptr || vector_registers(isa) > kFew) return false;
-  const unsigned register_bits = isa == Isa::avx2 ? 256 : 128;
-  return vector->getNumElements() * vector->getScalarSizeInBits() > register_bits;
+  return vector->getNumElements() * vector->getScalarSizeInBits() > 8 * vector_bytes(isa);
 }
 
 }  // namespace

@@ -38,22 +38,21 @@ void initialise_once() {
 struct Target {
   std::string cpu;
   std::vector<std::string> features;
-  unsigned vector_bytes;
   const char* shown;
 };
 
 Target target_for(Isa isa) {
   switch (isa) {
     case Isa::avx512:
-      return {"x86-64-v4", {"+fma", "-prefer-256-bit"}, 64, "x86-64-v4, 512-bit vectors"};
+      return {"x86-64-v4", {"+fma", "-prefer-256-bit"}, "x86-64-v4, 512-bit vectors"};
     case Isa::avx2:
-      return {"x86-64-v3", {"+fma"}, 32, "x86-64-v3, 256-bit vectors"};
+      return {"x86-64-v3", {"+fma"}, "x86-64-v3, 256-bit vectors"};
     case Isa::baseline:
-      return {"x86-64-v2", {}, 16, "x86-64-v2, 128-bit vectors"};
+      return {"x86-64-v2", {}, "x86-64-v2, 128-bit vectors"};
     case Isa::neon:
-      return {"generic", {"+neon"}, 16, "AArch64, 128-bit vectors"};
+      return {"generic", {"+neon"}, "AArch64, 128-bit vectors"};
   }
-  return {"generic", {}, 16, "128-bit vectors"};
+  return {"generic", {}, "128-bit vectors"};
 }
 
 /// Of longer code loops of a few passes stay loops. Written out they would make one block of all of
@@ -122,12 +121,12 @@ Expected<MachineCode> build(const std::string& name, Isa isa, const char* symbol
   module->setTargetTriple((*target_machine)->getTargetTriple().str());
   set_isa(*module, isa);
   set_called(*module, programs);
-  const bool optimised = emit(*module, target.vector_bytes);
+  const bool optimised = emit(*module, vector_bytes(isa));
   split_long_blocks(*module);
   const CodeSize size = measure(*module);
   for (llvm::Function& function : *module)
     if (!function.isDeclaration())
-      function.addFnAttr("prefer-vector-width", std::to_string(8 * target.vector_bytes));
+      function.addFnAttr("prefer-vector-width", std::to_string(8 * vector_bytes(isa)));
   std::string problem;
   llvm::raw_string_ostream problem_stream(problem);
   const bool is_malformed = llvm::verifyModule(*module, &problem_stream);

@@ -364,6 +364,10 @@ inline constexpr std::uint32_t kPluginVersion = plugin_version();
 constexpr std::size_t vector_registers(Isa isa) {
   return isa == Isa::avx512 || isa == Isa::neon ? 32 : 16;
 }
+/// Of one of them.
+constexpr unsigned vector_bytes(Isa isa) {
+  return isa == Isa::avx512 ? 64 : isa == Isa::avx2 ? 32 : 16;
+}
 /// A function that occurs at most so often is written out everywhere, unless it is a long one: a
 /// call stores all vector registers that are needed behind it.
 inline constexpr int kMostWrittenOut = 4;
