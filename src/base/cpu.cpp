@@ -100,7 +100,7 @@ Isa active_isa() {
 
 std::string_view isa_warning() { return choice().warning; }
 
-bool has_fma() { return active_isa() != Isa::baseline; }
+bool has_fma() { return fuses(active_isa()); }
 
 void mask_isa_for_test(Isa isa) {
   const Isa best = choice().isa;

@@ -22,7 +22,16 @@ std::string_view isa_name(Isa isa);
 Isa active_isa();
 /// Why SCANLOOM_ISA was not followed; empty when it was, or is not set.
 std::string_view isa_warning();
-/// Whether the active set multiplies and adds with one rounding.
+
+/// Whether products that are added are rounded once, with the sum; where the set has no fused
+/// multiply-add, twice.
+constexpr bool fuses(Isa isa) {
+#if defined(__aarch64__)
+  return true;  // baseline has it too
+#endif
+  return isa != Isa::baseline;
+}
+/// fuses(active_isa()).
 bool has_fma();
 
 /// For tests: lowers active_isa() from now on; sets that the machine lacks are ignored.

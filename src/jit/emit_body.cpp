@@ -54,7 +54,7 @@ class BodyEmitter : BodyBuilder {
     collect_slots();
     load_slots();
     load_numbers();
-    target_.with_fma = source_.isa != Isa::baseline;
+    target_.with_fma = fuses(source_.isa);
     target_.registers = vector_registers(source_.isa);
     if (spends_time_) {
       time_left_ = builder_.CreateAlloca(builder_.getInt64Ty());

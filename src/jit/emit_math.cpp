@@ -108,6 +108,10 @@ class LlvmDomain {
   F sub(F a, F b) const { return builder_.CreateFSub(a, b); }
   F mul(F a, F b) const { return builder_.CreateFMul(a, b); }
   F div(F a, F b) const { return builder_.CreateFDiv(a, b); }
+  F mul_add(F a, F b, F c) const {
+    if (!fuses(isa_)) return add(mul(a, b), c);
+    return builder_.CreateIntrinsic(llvm::Intrinsic::fma, {type_}, {a, b, c});
+  }
   F neg(F a) const { return builder_.CreateFNeg(a); }
   F abs(F a) const { return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a); }
   F sqrt(F a) const { return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, a); }
@@ -142,14 +146,9 @@ class LlvmDomain {
     if (!type_->isVectorTy() && !constants) return select(less(x, constant(0)), a, b);
     return select({builder_.CreateICmpSLT(bits(x).value, integer(0).value)}, a, b);
   }
-  F add_exact(F a, F b, F c) const {
-    if (isa_ == Isa::baseline) return add(a, mul(b, c));
-    return builder_.CreateIntrinsic(llvm::Intrinsic::fma, {type_}, {b, c, a});
-  }
   /// Whether there is AVX-512's instruction that scales by powers of two: the same results, from
   /// fewer instructions.
   [[nodiscard]] bool scales() const { return isa_ == Isa::avx512; }
-  F round(F a) const { return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, a); }
   F scale(F a, F n) const {
     constexpr unsigned kMost = 512 / kBits, kLeast = 128 / kBits;
     auto* const vector = llvm::dyn_cast<llvm::FixedVectorType>(type_);
@@ -195,11 +194,11 @@ class LlvmDomain {
 template <class M>
 llvm::Value* emit_in(const M& m, ScalarOp op, llvm::Value* a) {
   switch (op) {
-#define SCANLOOM_SCALAR_FUNCTION(name) \
-  case ScalarOp::name:                 \
+#define SCANLOOM_MATH_FUNCTION(name) \
+  case ScalarOp::name:               \
     return math::name(m, a);
-#include "tensor/scalar_functions.inc"
-#undef SCANLOOM_SCALAR_FUNCTION
+#include "base/math/functions.inc"
+#undef SCANLOOM_MATH_FUNCTION
     default:
       return a;  // is_function names no others
   }

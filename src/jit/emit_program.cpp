@@ -279,9 +279,9 @@ bool has_code(ScalarOp op, DType dtype) {
     case ScalarOp::is_nan:
     case ScalarOp::is_inf:
       return is_real(dtype);
-#define SCANLOOM_SCALAR_FUNCTION(name) case ScalarOp::name:
-#include "tensor/scalar_functions.inc"
-#undef SCANLOOM_SCALAR_FUNCTION
+#define SCANLOOM_MATH_FUNCTION(name) case ScalarOp::name:
+#include "base/math/functions.inc"
+#undef SCANLOOM_MATH_FUNCTION
     case ScalarOp::pow:
       return is_real(dtype);
     case ScalarOp::constant:

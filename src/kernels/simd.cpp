@@ -33,6 +33,4 @@ extern const SimdTables kTables;
 const SimdTables& simd_tables(Isa) { return N_NEON::kTables; }
 #endif
 
-bool products_agree(Isa isa) { return simd_tables(isa).fuses == (isa != Isa::baseline); }
-
 }  // namespace scanloom::kernels

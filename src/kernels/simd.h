@@ -51,14 +51,9 @@ struct SimdTables {
   /// Pairs of panels of a strip of one row that begins with 0, `backwards` or not, and beside that
   /// a round of another product. Null where that does not pay; then lstm_step takes none either.
   void (*strip_beside)(const Strip<float>&, const ProductBeside<float>&);
-  bool fuses;  ///< products multiply and add with one rounding
 };
 
 /// The best table that `isa` permits.
 const SimdTables& simd_tables(Isa isa);
-
-/// Whether products made by that table round as the reference kernels do: not on an AArch64 that is
-/// masked to baseline, whose vectors always fuse.
-bool products_agree(Isa isa);
 
 }  // namespace scanloom::kernels

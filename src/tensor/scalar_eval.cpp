@@ -141,11 +141,11 @@ bool apply(ScalarOp op, int, Columns<R>& x) {
       return x.unary([](R a) { return std::trunc(a); });
     case ScalarOp::round_even:
       return x.unary([](R a) { return std::nearbyint(a); });
-#define SCANLOOM_SCALAR_FUNCTION(name) \
-  case ScalarOp::name:                 \
+#define SCANLOOM_MATH_FUNCTION(name) \
+  case ScalarOp::name:               \
     return x.unary([](R a) { return math::name(a); });
-#include "tensor/scalar_functions.inc"
-#undef SCANLOOM_SCALAR_FUNCTION
+#include "base/math/functions.inc"
+#undef SCANLOOM_MATH_FUNCTION
     default:
       return false;
   }

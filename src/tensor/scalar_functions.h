@@ -9,9 +9,9 @@ namespace scanloom::tensor {
 /// Whether `op` is one of them.
 constexpr bool is_function(ScalarOp op) {
   switch (op) {
-#define SCANLOOM_SCALAR_FUNCTION(name) case ScalarOp::name:
-#include "tensor/scalar_functions.inc"
-#undef SCANLOOM_SCALAR_FUNCTION
+#define SCANLOOM_MATH_FUNCTION(name) case ScalarOp::name:
+#include "base/math/functions.inc"
+#undef SCANLOOM_MATH_FUNCTION
     case ScalarOp::pow:
       return true;
     default:

@@ -6,6 +6,11 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <string>
+
+#include "base/cpu.h"
+#include "base/math/exp.h"
+#include "base/math/scalar_domain.h"
 
 namespace scanloom::math {
 namespace {
@@ -57,7 +62,23 @@ long double exact_softplus(long double x) {
 
 constexpr float kMax32 = std::numeric_limits<float>::max();
 
-TEST(Math, F32WithinTheStatedBounds) {
+/// Of either kind of machine, as far as this one can do both: with fused multiply-add and without.
+class Math : public testing::TestWithParam<bool> {
+ protected:
+  Math() {
+    if (!GetParam()) mask_isa_for_test(Isa::baseline);
+  }
+  ~Math() override { mask_isa_for_test(best_); }
+
+ private:
+  const Isa best_ = active_isa();
+};
+
+INSTANTIATE_TEST_SUITE_P(, Math, testing::Bool(), [](const auto& info) {
+  return std::string(info.param ? "Best" : "Baseline");
+});
+
+TEST_P(Math, F32WithinTheStatedBounds) {
   EXPECT_LE(worst_f32([](float x) { return exp(x); }, [](long double x) { return std::exp(x); },
                       -110, 95),
             1.1);
@@ -74,7 +95,7 @@ TEST(Math, F32WithinTheStatedBounds) {
             2.0);
 }
 
-TEST(Math, F64WithinTheStatedBounds) {
+TEST_P(Math, F64WithinTheStatedBounds) {
   EXPECT_LE(worst_f64([](double x) { return exp(x); }, [](long double x) { return std::exp(x); },
                       -745, 709),
             1.1);
@@ -108,18 +129,25 @@ struct Bounded {
   double ulps;
 };
 
-TEST(Exp, IsTheSameWhereOnlyNonpositiveNumbersAreAsked) {
-  const ScalarDomain<float> f32;
-  const ScalarDomain<double> f64;
-  for (float x = 0; x > -110; x = std::nextafter(x, -1000.0F) - 1e-3F)
-    ASSERT_EQ(exp_nonpositive(f32, x), exp(x)) << x;
-  for (double x = 0; x > -760; x = std::nextafter(x, -1000.0) - 7e-3)
-    ASSERT_EQ(exp_nonpositive(f64, x), exp(x)) << x;
-  EXPECT_EQ(exp_nonpositive(f32, -std::numeric_limits<float>::infinity()), 0);
-  EXPECT_TRUE(std::isnan(exp_nonpositive(f32, std::numeric_limits<float>::quiet_NaN())));
+template <class T, bool kFuses>
+void expect_same_below_zero() {
+  const ScalarDomain<T, kFuses> m;
+  constexpr bool kShort = sizeof(T) == 4;
+  for (T x = 0; x > T(kShort ? -110 : -760);
+       x = std::nextafter(x, T(-1000)) - T(kShort ? 1e-3 : 7e-3))
+    ASSERT_EQ(exp_nonpositive(m, x), exp(m, x)) << x;
+  EXPECT_EQ(exp_nonpositive(m, -std::numeric_limits<T>::infinity()), 0);
+  EXPECT_TRUE(std::isnan(exp_nonpositive(m, std::numeric_limits<T>::quiet_NaN())));
 }
 
-TEST(Math, InversesAndHyperbolicsWithinTheStatedBounds) {
+TEST(Exp, IsTheSameWhereOnlyNonpositiveNumbersAreAsked) {
+  expect_same_below_zero<float, false>();
+  expect_same_below_zero<float, true>();
+  expect_same_below_zero<double, false>();
+  expect_same_below_zero<double, true>();
+}
+
+TEST_P(Math, InversesAndHyperbolicsWithinTheStatedBounds) {
   const Bounded functions[] = {
       {"asin", &asin<float>, &asin<double>, &std::asin, -1, 1, 2.5},
       {"acos", &acos<float>, &acos<double>, &std::acos, -1, 1, 1.5},
@@ -152,7 +180,7 @@ TEST(Math, InversesAndHyperbolicsWithinTheStatedBounds) {
   EXPECT_LE(worst<double>(&acosh<double>, &std::acosh, 1, 1e300), 2.5);
 }
 
-TEST(Math, TrigonometryF32AllOverTheRange) {
+TEST_P(Math, TrigonometryF32AllOverTheRange) {
   EXPECT_LE(worst_f32([](float x) { return sin(x); }, [](long double x) { return std::sin(x); },
                       -kMax32, kMax32),
             1.0);
@@ -170,7 +198,7 @@ void expect_near_angle(double x) {
 }
 
 // Random bits are numbers of every size; the ends of the quick reduction, and what is next to them.
-TEST(Math, TrigonometryF64AllOverTheRange) {
+TEST_P(Math, TrigonometryF64AllOverTheRange) {
   std::mt19937_64 random(5);
   for (int i = 0; i < 200'000; ++i) {
     const auto x = std::bit_cast<double>(random());
@@ -182,7 +210,7 @@ TEST(Math, TrigonometryF64AllOverTheRange) {
 }
 
 // Every multiple of pi / 2 that the quick reduction knows, and the numbers beside it.
-TEST(Math, TrigonometryF64NearItsZeros) {
+TEST_P(Math, TrigonometryF64NearItsZeros) {
   constexpr long double kHalfPi = 1.570796326794896619231321691639751442L;
   for (int n = 1; n < 83'500; ++n) {
     const auto x = static_cast<double>(n * kHalfPi);
@@ -223,7 +251,7 @@ constexpr HardAngle kHardF32[] = {
     {0x1.47d0fep+36, 8.050584127674210209913e-9L, 0.999999999999999967594L},
 };
 
-TEST(Math, TrigonometryOfTheHardestAngles) {
+TEST_P(Math, TrigonometryOfTheHardestAngles) {
   for (const auto& [x, sine, cosine] : kHardF64) {
     EXPECT_LE(ulps(sin(x), sine), 1) << x;
     EXPECT_LE(ulps(sin(-x), -sine), 1) << x;
@@ -298,12 +326,12 @@ void check_special_values() {
   EXPECT_EQ(acosh(infinity), infinity);
 }
 
-TEST(Math, SpecialValues) {
+TEST_P(Math, SpecialValues) {
   check_special_values<float>();
   check_special_values<double>();
 }
 
-TEST(Math, Pow) {
+TEST_P(Math, Pow) {
   EXPECT_EQ(pow(0.0f, 0.0f), 1.0f);
   EXPECT_EQ(pow(-2.0f, 3.0f), -8.0f);
   EXPECT_TRUE(std::isnan(pow(-2.0f, 0.5f)));
@@ -311,7 +339,7 @@ TEST(Math, Pow) {
 }
 
 // The C library's is off by one in the last place for this one, and for one in 1,200.
-TEST(Math, SquaresAreRoundedRight) {
+TEST_P(Math, SquaresAreRoundedRight) {
   EXPECT_EQ(pow(1.7079579852470808, 2.0), 1.7079579852470808 * 1.7079579852470808);
   std::mt19937_64 random(3);
   for (int i = 0; i < 100'000; ++i) {

@@ -85,6 +85,7 @@ bool Buffer::untouched_between() {
 }
 
 std::string run(const Use& use, Isa isa, int threads) {
+  const Masked masked(isa);
   std::vector<tensor::Operand> inputs, outputs;
   std::vector<const void*> constants;
   for (std::size_t i = 0; i < use.inputs.size(); ++i) {

@@ -82,10 +82,22 @@ std::string run(const Use& use, Isa isa, int threads = 1);
 /// The sets that this machine has, the smallest first.
 std::vector<Isa> available_isas();
 
+/// While it lives, plain code computes as vectors of that set do.
+class Masked {
+ public:
+  explicit Masked(Isa isa) : before_(active_isa()) { mask_isa_for_test(isa); }
+  ~Masked() { mask_isa_for_test(before_); }
+  Masked(const Masked&) = delete;
+  Masked& operator=(const Masked&) = delete;
+
+ private:
+  Isa before_;
+};
+
 /// a * b + c as products of that set round.
 template <class T>
 T multiply_add(Isa isa, T a, T b, T c) {
-  return isa == Isa::baseline ? a * b + c : std::fma(a, b, c);
+  return fuses(isa) ? std::fma(a, b, c) : a * b + c;
 }
 
 /// The same bits, or both NaN.

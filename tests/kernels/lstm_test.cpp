@@ -121,6 +121,7 @@ std::vector<Attr> attributes(const Case& k) {
 }
 
 void expect_lstm(const Case& k, Isa isa, bool constant, int threads, Layout layout) {
+  const Masked masked(isa);
   Operands o(k, layout);
   const Use use{.id = KernelId::lstm,
                 .inputs = {&o.x, &o.w, &o.r, k.bias ? &o.b : nullptr, nullptr,

@@ -68,6 +68,7 @@ std::vector<ScalarReg> evaluate(const ScalarProgram& program, const std::vector<
 
 std::string check(const ScalarProgram& program, const std::vector<Buffer*>& inputs,
                   const std::vector<Buffer*>& outputs, Isa isa, int threads = 1) {
+  const Masked masked(isa);
   std::vector<std::vector<ScalarReg>> expected;
   for (std::size_t r = 0; r < outputs.size(); ++r)
     expected.push_back(evaluate(program, inputs, outputs[0]->dims(), r));

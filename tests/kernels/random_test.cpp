@@ -47,6 +47,7 @@ constexpr std::uint64_t kSeed = 0x123456789abcdef0, kStream = 0xfedcba9876543210
 /// Of no run and no execution, or by a key.
 template <class T>
 void expect_numbers(DType to, bool uniform, std::int64_t count, bool by_key, Isa isa) {
+  const Masked masked(isa);
   Buffer shape(DType::i64, {1}), key(DType::u64, {2}), y(to, {count});
   shape.fill<std::int64_t>({count});
   key.fill<std::uint64_t>({kSeed, kStream});

@@ -1,10 +1,12 @@
 // MathDomain: the exact operations that the functions of base/math are written in. Scalar code
 // (scalar_domain.h), vector kernels (kernels/simd) and machine code (jit/emit_math.cpp) each
-// provide one, so all three compute every function with the same bits. Nothing is fused that
-// rounds: bits do not depend on the machine.
+// provide one, so all three compute every function with the same bits. Those depend on one thing
+// alone of the machine: whether it has fused multiply-add.
 //
 //   m.constant(double)        the value rounded to the lane's type; m.integer(int64)
 //   add sub mul div           IEEE, to nearest even
+//   mul_add(a, b, c)          a b + c, rounded once where the machine fuses (fuses() of
+//                             base/cpu.h), else twice
 //   neg abs                   on the sign bit alone
 //   sqrt                      IEEE; NaN below 0
 //   less equal is_nan         masks; false for NaN, but for is_nan
@@ -22,10 +24,8 @@
 //
 //   scales(), scale(a, n)     whether there is such an instruction; a 2^n, rounded once, n an
 //                             integer
-//   round(a)                  to the nearest integer, to even; if it scales
 //   at_least(a, bound)        bound where a is less; bound is no NaN and not 0
 //   at_most(a, bound)         bound where a is more
-//   add_exact(a, b, c)        a + b c, whose product is exact: a fused one rounds as it does
 //   copy_sign(a, b)           a's absolute value with b's sign
 //   by_sign(x, a, b)          a where x is less than 0, b where it is more; either where it is 0 or
 //                             NaN
@@ -53,6 +53,7 @@ concept MathDomain = requires(const M& m, typename M::F f, typename M::I i, type
   { m.sub(f, f) } -> std::same_as<typename M::F>;
   { m.mul(f, f) } -> std::same_as<typename M::F>;
   { m.div(f, f) } -> std::same_as<typename M::F>;
+  { m.mul_add(f, f, f) } -> std::same_as<typename M::F>;
   { m.neg(f) } -> std::same_as<typename M::F>;
   { m.abs(f) } -> std::same_as<typename M::F>;
   { m.sqrt(f) } -> std::same_as<typename M::F>;
@@ -104,8 +105,7 @@ struct Format<64> {
 template <MathDomain M, std::size_t kCount>
 typename M::F polynomial(const M& m, typename M::F x, const double (&coefficients)[kCount]) {
   typename M::F sum = m.constant(coefficients[kCount - 1]);
-  for (std::size_t i = kCount - 1; i-- > 0;)
-    sum = m.add(m.mul(sum, x), m.constant(coefficients[i]));
+  for (std::size_t i = kCount - 1; i-- > 0;) sum = m.mul_add(sum, x, m.constant(coefficients[i]));
   return sum;
 }
 
@@ -119,7 +119,7 @@ typename M::F paired_terms(const M& m, const typename M::F* powers,
     constexpr std::size_t kLow = std::bit_floor(kCount - 1);
     const auto low = paired_terms<kFirst, kLow>(m, powers, coefficients);
     const auto high = paired_terms<kFirst + kLow, kCount - kLow>(m, powers, coefficients);
-    return m.add(m.mul(high, powers[std::countr_zero(kLow)]), low);
+    return m.mul_add(high, powers[std::countr_zero(kLow)], low);
   }
 }
 
@@ -184,15 +184,6 @@ typename M::F by_sign(const M& m, typename M::F x, typename M::F below, typename
     return m.by_sign(x, below, above);
   else
     return m.select(m.less(x, m.constant(0)), below, above);
-}
-
-/// a + b c. Precondition: b c is exact, or a NaN.
-template <MathDomain M>
-typename M::F add_exact(const M& m, typename M::F a, typename M::F b, typename M::F c) {
-  if constexpr (requires { m.add_exact(a, b, c); })
-    return m.add_exact(a, b, c);
-  else
-    return m.add(a, m.mul(b, c));
 }
 
 }  // namespace scanloom::math

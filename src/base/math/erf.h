@@ -14,7 +14,7 @@ typename M::F erf(const M& m, typename M::F x) {
   static constexpr double kFar[] = {-1.28717512e-1, -6.34846687e-1, -1.06777877e-1, 2.42546219e-2,
                                     -3.88396438e-3, 3.83197126e-4,  -1.72853470e-5};
   const auto size = m.abs(x);
-  const auto near = m.add(x, m.mul(x, polynomial(m, m.mul(x, x), kNear)));
+  const auto near = m.mul_add(x, polynomial(m, m.mul(x, x), kNear), x);
   const auto bounded = at_most(m, size, 4);
   const auto exponent = m.sub(m.mul(bounded, polynomial(m, bounded, kFar)), bounded);
   const auto far = copy_sign(m, m.sub(m.constant(1), exp(m, exponent)), x);
@@ -76,7 +76,7 @@ typename M::F erf(const M& m, typename M::F x) {
   using namespace erf64;
   const auto size = m.abs(x);
   const auto square = m.mul(x, x);
-  const auto near = m.add(x, m.mul(x, m.div(polynomial(m, square, kP), polynomial(m, square, kQ))));
+  const auto near = m.mul_add(x, m.div(polynomial(m, square, kP), polynomial(m, square, kQ)), x);
   const auto one = m.constant(1);
   const auto s = m.sub(size, one);
   const auto middle = m.add(m.constant(8.45062911510467529297e-01),
@@ -88,8 +88,8 @@ typename M::F erf(const M& m, typename M::F x) {
   const auto ratio = m.select(m.less(bounded, m.constant(1 / 0.35)), early, late);
   // exp(-x^2) in two factors; the first exponent is exact because z has half the bits.
   const auto z = m.from_bits(m.and_int(m.bits(bounded), m.integer(-(std::int64_t{1} << 32))));
-  const auto first = exp(m, m.sub(m.mul(m.neg(z), z), m.constant(0.5625)));
-  const auto second = exp(m, m.add(m.mul(m.sub(z, bounded), m.add(z, bounded)), ratio));
+  const auto first = exp(m, m.mul_add(m.neg(z), z, m.constant(-0.5625)));
+  const auto second = exp(m, m.mul_add(m.sub(z, bounded), m.add(z, bounded), ratio));
   const auto far = m.sub(one, m.div(m.mul(first, second), bounded));
   auto result = m.select(m.less(size, m.constant(1.25)), middle, far);
   result = m.select(m.less(size, m.constant(0.84375)), near, copy_sign(m, result, x));

@@ -48,17 +48,8 @@ typename M::F scale(const M& m, typename M::F a, typename M::F n) {
     return a;  // never asked for
 }
 
-/// To the nearest integer where scales(m).
-template <MathDomain M>
-typename M::F round(const M& m, typename M::F a) {
-  if constexpr (requires { m.round(a); })
-    return m.round(a);
-  else
-    return a;  // never asked for
-}
-
-/// x = n ln 2 + r; n as a number and, where the machine does not scale by numbers, in the low bits
-/// of an integer lane. Precondition: |x| below 2^10, or NaN (then r and the number n are NaN).
+/// x = n ln 2 + r; n as a number and in the low bits of an integer lane. Precondition: |x| below
+/// 2^10, or NaN (then r and the number n are NaN).
 template <MathDomain M>
 struct ReducedByLn2 {
   typename M::F number_n;
@@ -69,28 +60,19 @@ struct ReducedByLn2 {
 template <MathDomain M>
 ReducedByLn2<M> reduce_by_ln2(const M& m, typename M::F x) {
   using Exp = ExpFormat<M::kBits>;
-  const auto quotient = m.mul(x, m.constant(1.44269504088896340736));
-  // The upper part of ln 2 has so few bits that products with n are exact.
-  const auto rest = [&](typename M::F n) {
-    return m.sub(add_exact(m, x, n, m.constant(-Exp::kLn2High)),
-                 m.mul(n, m.constant(Exp::kLn2Low)));
-  };
-  if (scales(m)) {
-    const auto n = round(m, quotient);
-    return {n, m.bits(n), rest(n)};
-  }
   const auto rounder = m.constant(Format<M::kBits>::kRounder);
-  const auto shifted = m.add(quotient, rounder);
+  const auto shifted = m.mul_add(x, m.constant(1.44269504088896340736), rounder);
   const auto n = m.sub(shifted, rounder);
-  return {n, m.bits(shifted), rest(n)};
+  // The upper part of ln 2 has so few bits that products with n are exact.
+  const auto upper = m.mul_add(n, m.constant(-Exp::kLn2High), x);
+  return {n, m.bits(shifted), m.mul_add(n, m.constant(-Exp::kLn2Low), upper)};
 }
 
 /// exp(r) - 1 for |r| <= ln 2 / 2.
 template <MathDomain M>
 typename M::F expm1_reduced(const M& m, typename M::F r) {
   const auto square = m.mul(r, r);
-  return m.add(m.mul(paired_polynomial(m, r, square, ExpFormat<M::kBits>::kCoefficients), square),
-               r);
+  return m.mul_add(paired_polynomial(m, r, square, ExpFormat<M::kBits>::kCoefficients), square, r);
 }
 
 /// power 2^n, all of them powers of two within the normal exponents: n is added to the exponent.
@@ -144,7 +126,7 @@ typename M::F expm1_bounded(const M& m, typename M::F x) {
   const auto reduced = reduce_by_ln2(m, x);
   const auto power = scales(m) ? scale(m, m.constant(1), reduced.number_n)
                                : raised_power(m, reduced.low_bits_n, m.constant(1));
-  return add_exact(m, m.sub(power, m.constant(1)), expm1_reduced(m, reduced.r), power);
+  return m.mul_add(expm1_reduced(m, reduced.r), power, m.sub(power, m.constant(1)));
 }
 
 /// exp(x) - 1 for any x: 2.3 ulp.
@@ -157,7 +139,7 @@ typename M::F expm1(const M& m, typename M::F x) {
   // Half the power, which is finite where the result is; doubling overflows where that does.
   const auto half = scales(m) ? scale(m, m.constant(0.5), reduced.number_n)
                               : raised_power(m, reduced.low_bits_n, m.constant(0.5));
-  const auto halved = m.add(m.mul(rest, half), m.sub(half, m.constant(0.5)));
+  const auto halved = m.mul_add(rest, half, m.sub(half, m.constant(0.5)));
   // Near 0 halving might round, and -0 stays one.
   const auto is_near = m.equal(reduced.number_n, m.constant(0));
   const auto result = m.select(is_near, rest, m.add(halved, halved));

@@ -91,7 +91,7 @@ FarAngle reduced(double x) {
 double far_sin_shifted(double x, int quarter_turns) {
   if (!std::isfinite(x)) return __builtin_nan("");
   const FarAngle angle = reduced(x);
-  const ScalarDomain<double> m;
+  const ScalarDomain<double, false> m;
   return sin_reduced(m, angle.r, angle.lost, std::int64_t{angle.turns + quarter_turns});
 }
 

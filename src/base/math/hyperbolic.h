@@ -52,7 +52,7 @@ typename M::F acosh(const M& m, typename M::F x) {
   const auto is_far = m.less(limit, x);
   // Below 1 the root is of a negative number, NaN, but for -1 and less.
   const auto t = m.sub(m.select(is_far, limit, x), one);
-  const auto near = log1p_positive(m, m.add(t, m.sqrt(m.add(m.add(t, t), m.mul(t, t)))));
+  const auto near = log1p_positive(m, m.add(t, m.sqrt(m.mul_add(t, t, m.add(t, t)))));
   const auto far = m.add(log(m, x), m.constant(kLn2));
   const auto result = m.select(is_far, far, near);
   const auto nan = m.constant(__builtin_nan(""));

@@ -59,7 +59,7 @@ typename M::F atan(const M& m, typename M::F x) {
   const auto half_more = m.constant(1.5);
   beyond(0.4375, 0, m.sub(m.add(size, size), one), m.add(m.constant(2), size));
   beyond(0.6875, 1, m.sub(size, one), m.add(size, one));
-  beyond(1.1875, 2, m.sub(size, half_more), m.add(one, m.mul(half_more, size)));
+  beyond(1.1875, 2, m.sub(size, half_more), m.mul_add(half_more, size, one));
   beyond(2.4375, 3, m.neg(one), size);
   const auto t = m.div(above, below);
   const auto z = m.mul(t, t);
@@ -81,7 +81,7 @@ template <MathDomain M>
 typename M::F half_acos(const M& m, typename M::F size) {
   const auto z = m.mul(m.constant(0.5), m.sub(m.constant(1), size));
   const auto s = m.sqrt(z);
-  return m.add(s, m.mul(s, asin_rest(m, z)));
+  return m.mul_add(s, asin_rest(m, z), s);
 }
 
 template <MathDomain M>
@@ -91,7 +91,7 @@ typename M::F asin(const M& m, typename M::F x) {
   const auto half = half_acos(m, size);
   const auto far = m.sub(m.constant(Angles::kAngleHigh[3]),
                          m.sub(m.add(half, half), m.constant(Angles::kAngleLow[3])));
-  const auto near = m.add(size, m.mul(size, asin_rest(m, m.mul(size, size))));
+  const auto near = m.mul_add(size, asin_rest(m, m.mul(size, size)), size);
   const auto result = m.select(m.less(size, m.constant(0.5)), near, far);
   return m.select(m.is_nan(result), m.constant(__builtin_nan("")), copy_sign(m, result, x));
 }

@@ -48,10 +48,10 @@ typename M::F log(const M& m, typename M::F x) {
   const auto f = m.sub(mantissa, m.constant(1));
   const auto s = m.div(f, m.add(m.constant(2), f));
   const auto z = m.mul(s, s);
-  const auto rest = m.mul(z, polynomial(m, z, Log::kCoefficients));
   const auto half_square = m.mul(m.mul(m.constant(0.5), f), f);
-  const auto low = m.add(m.mul(s, m.add(half_square, rest)), m.mul(k, m.constant(Log::kLn2Low)));
-  auto result = m.sub(m.mul(k, m.constant(Log::kLn2High)), m.sub(m.sub(half_square, low), f));
+  const auto rest = m.mul_add(z, polynomial(m, z, Log::kCoefficients), half_square);
+  const auto low = m.mul_add(s, rest, m.mul(k, m.constant(Log::kLn2Low)));
+  auto result = m.mul_add(k, m.constant(Log::kLn2High), m.sub(f, m.sub(half_square, low)));
 
   const auto infinity = m.constant(Fmt::kInfinity);
   result = m.select(m.equal(x, infinity), infinity, result);

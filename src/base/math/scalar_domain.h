@@ -1,4 +1,4 @@
-// The math domain of plain C++ numbers, one at a time.
+// The math domains of plain C++ numbers, one at a time.
 #pragma once
 
 #include <bit>
@@ -10,7 +10,8 @@
 
 namespace scanloom::math {
 
-template <class T>
+/// kFuses: as machines with fused multiply-add. Code for others calls the C library then.
+template <class T, bool kFuses>
 struct ScalarDomain {
   using F = T;
   using I = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
@@ -24,6 +25,14 @@ struct ScalarDomain {
   F sub(F a, F b) const { return a - b; }
   F mul(F a, F b) const { return a * b; }
   F div(F a, F b) const { return a / b; }
+  F mul_add(F a, F b, F c) const {
+    if constexpr (!kFuses)
+      return a * b + c;
+    else if constexpr (kBits == 32)
+      return __builtin_fmaf(a, b, c);
+    else
+      return __builtin_fma(a, b, c);
+  }
   F neg(F a) const { return -a; }
   F abs(F a) const { return std::fabs(a); }
   F sqrt(F a) const { return std::sqrt(a); }
@@ -46,6 +55,6 @@ struct ScalarDomain {
   }
 };
 
-static_assert(MathDomain<ScalarDomain<float>> && MathDomain<ScalarDomain<double>>);
+static_assert(MathDomain<ScalarDomain<float, false>> && MathDomain<ScalarDomain<double, true>>);
 
 }  // namespace scanloom::math

@@ -1,0 +1,35 @@
+#include "base/math/math.h"
+
+#include "base/cpu.h"
+#include "base/math/erf.h"
+#include "base/math/exp.h"
+#include "base/math/hyperbolic.h"
+#include "base/math/inverse_trig.h"
+#include "base/math/log.h"
+#include "base/math/scalar_domain.h"
+#include "base/math/sigmoid.h"
+#include "base/math/trig.h"
+
+#if defined(__x86_64__)
+#define SCANLOOM_TARGET_FMA __attribute__((target("fma"), flatten))
+#else
+#define SCANLOOM_TARGET_FMA
+#endif
+
+namespace scanloom::math {
+
+#define SCANLOOM_MATH_FUNCTION(name)                                        \
+  template <class T>                                                        \
+  SCANLOOM_TARGET_FMA static T fused_##name(T x) {                          \
+    return name(ScalarDomain<T, true>{}, x);                                \
+  }                                                                         \
+  template <std::floating_point T>                                          \
+  T name(T x) {                                                             \
+    return has_fma() ? fused_##name(x) : name(ScalarDomain<T, false>{}, x); \
+  }                                                                         \
+  template float name(float);                                               \
+  template double name(double);
+#include "base/math/functions.inc"
+#undef SCANLOOM_MATH_FUNCTION
+
+}  // namespace scanloom::math
