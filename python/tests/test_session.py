@@ -588,27 +588,6 @@ def test_the_step_limit_names_the_count(execution):
         )
 
 
-def test_the_memory_budget_names_the_bytes():
-    model = parse(
-        """g (int64[1] n) => (float[N] y) {
-          y = ConstantOfShape(n)
-        }"""
-    )
-    session = scanloom.InferenceSession(model)
-    with pytest.raises((scanloom.LimitReached, scanloom.OutOfMemory), match="4000000"):
-        session.run(None, {"n": [1_000_000]}, scanloom.RunOptions(max_memory=1_000_000))
-    assert session.run(None, {"n": [5]})[0].shape == (5,)
-
-
-def test_what_a_large_run_leaves_fails_no_small_one():
-    model = parse("g (int64[1] n) => (float[N] y) { y = ConstantOfShape(n) }")
-    session = scanloom.InferenceSession(model)
-    assert session.run(None, {"n": [1_000_000]})[0].shape == (1_000_000,)
-    small = scanloom.RunOptions(max_memory=100_000)
-    assert session.run(None, {"n": [5]}, small)[0].shape == (5,)
-    assert session.run(None, {"n": [1_000_000]})[0].shape == (1_000_000,)
-
-
 @pytest.mark.parametrize("execution", ["automatic", "stepped", "interpreted"])
 def test_any_byte_but_zero_is_true(execution):
     model = parse(

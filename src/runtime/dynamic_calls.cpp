@@ -37,7 +37,7 @@ Expected<void> Run::State::run_dynamic(std::uint32_t index) {
   if (bound.grows_along != plan::kNone && can_grow_in_place(index)) return grow_in_place(index);
   SCANLOOM_TRY(Choice* const choice, find_choice(index));
   SCANLOOM_CHECK_OK(place_results(index, choice->results));
-  SCANLOOM_CHECK_OK(choose_kernel(index, *choice));
+  choose_kernel(index, *choice);
   const tensor::HotCall& hot = dynamic_calls[index];
   if (hot.run(hot.call) != tensor::Status::ok) return fault_error(call.node);
   time_left -= nanoseconds_of(elements_of(std::span(operand_of, call.inputs + call.outputs)));
@@ -137,7 +137,8 @@ Expected<void> Run::State::grow_in_place(std::uint32_t index) {
 }
 
 /// A kernel is prepared at once where there is much to compute, otherwise with the second use.
-Expected<void> Run::State::choose_kernel(std::uint32_t index, Choice& choice) {
+/// Where there is no room for its scratch, the reference computes the same.
+void Run::State::choose_kernel(std::uint32_t index, Choice& choice) {
   const plan::DynamicCall& bound = binding->dynamic_calls[index];
   tensor::HotCall& hot = dynamic_calls[index];
   const std::span inputs(hot.call.inputs, bound.call.inputs);
@@ -159,10 +160,9 @@ Expected<void> Run::State::choose_kernel(std::uint32_t index, Choice& choice) {
       choice.has_decided = true;
     }
   }
-  SCANLOOM_CHECK_OK(reserve_scratch(choice.scratch_bytes, bound.call.node));
-  hot.run = choice.run;
-  hot.call.prepared = choice.prepared.get();
-  return {};
+  const bool has_scratch = reserve_scratch(choice.scratch_bytes);
+  hot.run = has_scratch ? choice.run : bound.call.run;
+  hot.call.prepared = has_scratch ? choice.prepared.get() : nullptr;
 }
 
 void Run::State::drop_scratch() {
@@ -173,28 +173,21 @@ void Run::State::drop_scratch() {
   dynamic_scratch_bytes = 0;
 }
 
-Expected<void> Run::State::reserve_scratch(std::int64_t bytes, ir::NodeId node) {
-  if (bytes <= dynamic_scratch_bytes) return {};
+bool Run::State::reserve_scratch(std::int64_t bytes) {
+  if (bytes <= dynamic_scratch_bytes) return true;
   std::int64_t wanted = std::max(bytes, 2 * dynamic_scratch_bytes);
+  drop_scratch();
   if (wanted > budget_left()) {
     drop_kept();
     wanted = bytes;
   }
-  if (wanted > budget_left())
-    return fail(Code::limit_reached,
-                "{}: {} bytes of scratch exceed the memory budget, {} bytes are left",
-                describe(node), wanted, budget_left())
-        .note("raise it with the option max_memory");
-  dynamic_scratch.reset();
-  budget.used -= dynamic_scratch_bytes;
-  dynamic_scratch_bytes = 0;
+  if (wanted > budget_left()) return false;
   dynamic_scratch = allocate_aligned(wanted);
   dynamic_scratch_slot = dynamic_scratch.get();
-  if (!dynamic_scratch)
-    return fail(Code::out_of_memory, "{}: no memory for {} bytes", describe(node), wanted);
+  if (!dynamic_scratch) return false;
   dynamic_scratch_bytes = wanted;
   budget.used += wanted;
-  return {};
+  return true;
 }
 
 }  // namespace scanloom::runtime

@@ -151,6 +151,7 @@ Expected<RunResult> Run::execute(std::span<const std::byte* const> feeds, const 
   const std::int64_t budget = limits.max_memory > 0 ? limits.max_memory : default_max_memory();
   SCANLOOM_CHECK_OK(check_fixed(bound, budget));
   state.budget.limit = budget - bound.arena_bytes - bound.scratch_bytes - bound.result_bytes;
+  state.budget_is_given = limits.max_memory > 0;
   ++state.runs;
   if (state.budget.used > state.budget.limit) state.drop_kept();
   state.steps = 0;

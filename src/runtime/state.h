@@ -139,6 +139,7 @@ struct Run::State {
   std::vector<plan::BodyCode> sections;  // by section: its code, once there is some
   std::vector<plan::Instruction> code;   // the binding's, with these in it; empty: no sections
   Budget budget;                         // outlives the values that count on it
+  bool budget_is_given = false;          // by who called the run, not by the machine
   std::vector<BoxedValue> boxed;
   std::vector<tensor::BoxRef> objects;                        // by ObjectId; empty between runs
   tensor::MemoryAccount account{0};                           // of objects; a new one for each run
@@ -282,9 +283,10 @@ struct Run::State {
   Expected<Choice*> find_choice(std::uint32_t index);
   /// Memory of those sizes for the results.
   Expected<void> place_results(std::uint32_t index, std::span<const tensor::Shape> sizes);
-  Expected<void> choose_kernel(std::uint32_t index, Choice& choice);
+  void choose_kernel(std::uint32_t index, Choice& choice);
   void drop_scratch();
-  Expected<void> reserve_scratch(std::int64_t bytes, ir::NodeId node);
+  /// False: there is no room for that.
+  bool reserve_scratch(std::int64_t bytes);
 
   // loops.cpp
   /// What earlier runs of the session have stepped, and, afterwards, this one's as well.
