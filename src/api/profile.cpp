@@ -19,21 +19,24 @@ std::string names_of(const plan::Plan& plan, const std::vector<ir::NodeId>& node
   return names.empty() ? "views and pointers" : names;
 }
 
-/// The operator of a call's node; null for what the model, a loop or a branch hands on.
-const ir::OpDef* operator_of(const plan::Plan& plan, ir::NodeId node) {
-  if (!node.valid()) return nullptr;
-  const ir::OpDef* const op = plan.module.node(node).op;
-  return op == &ir::loop_op || op == &ir::branch_op ? nullptr : op;
+/// What a call's node does: its operator or, where that is of several kinds, the kind ("max" of
+/// reduce). Empty for what the model, a loop or a branch hands on.
+std::string_view operation_of(const plan::Plan& plan, ir::NodeId id) {
+  if (!id.valid()) return {};
+  const ir::Node& node = plan.module.node(id);
+  if (node.op == &ir::loop_op || node.op == &ir::branch_op) return {};
+  const int kind = node.op->attr_index("kind");
+  return kind < 0 ? node.op->name : node.attrs[static_cast<std::size_t>(kind)].text();
 }
 
-/// The operators that each node of the user has become, by how it is told.
-using Parts = std::map<std::string, std::set<const ir::OpDef*>, std::less<>>;
+/// What each node of the user has become, by how it is told.
+using Parts = std::map<std::string, std::set<std::string_view>, std::less<>>;
 
 Parts parts_of(const plan::Binding& binding) {
   Parts parts;
   const auto add = [&](ir::NodeId node) {
-    if (const ir::OpDef* const op = operator_of(*binding.plan, node))
-      parts[plan::describe(*binding.plan, node)].insert(op);
+    if (const std::string_view operation = operation_of(*binding.plan, node); !operation.empty())
+      parts[plan::describe(*binding.plan, node)].insert(operation);
   };
   for (const plan::BoundCall& call : binding.calls) add(call.node);
   for (const plan::DynamicCall& dynamic : binding.dynamic_calls) add(dynamic.call.node);
@@ -89,9 +92,9 @@ std::vector<NodeTime> profile_rows(const plan::Binding& binding, const runtime::
   const auto add = [&](ir::NodeId node, std::string kernel, const runtime::Profile::Entry& entry) {
     if (entry.calls == 0) return;
     std::string name = plan::describe(*binding.plan, node);
-    const ir::OpDef* const op = operator_of(*binding.plan, node);
-    if (op != nullptr && op->name != kernel && parts.at(name).size() > 1)
-      kernel = std::string(op->name) + " by " + kernel;
+    const std::string_view operation = operation_of(*binding.plan, node);
+    if (!operation.empty() && operation != kernel && parts.at(name).size() > 1)
+      kernel = std::string(operation) + " by " + kernel;
     rows.push_back({std::move(name), std::move(kernel), entry.calls, entry.seconds, depth});
   };
   for (const plan::Instruction& instruction : binding.code) {

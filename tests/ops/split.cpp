@@ -24,6 +24,10 @@ std::vector<Sample> split_samples() {
        .inputs = {f32({2}, {0, 1}), i64({2}, {0, 2})},
        .attrs = {{"axis", 0}},
        .outputs = {f32({0}, {}), f32({2}, {0, 1})}},
+      {.name = "negative_size",
+       .inputs = {f32({2}, {0, 1}), i64({1}, {-1})},
+       .attrs = {{"axis", 0}},
+       .error = "part 0 has size -1, less than 0"},
   };
 }
 
