@@ -40,13 +40,6 @@ bool is_mask(const Index& item) {
 /// How many axes of the tensor the item is for.
 int axes_of(const Index& item) { return is_mask(item) ? item.at.rank() : takes_axis(item) ? 1 : 0; }
 
-/// So that an index that is outside is told by what it was an index of.
-Expr indexing(const Expr& picked, const Expr& x) {
-  if (picked.error() == nullptr && picked.node()->op != nullptr)
-    picked.node()->place = "an index of " + describe(x);
-  return picked;
-}
-
 std::optional<Error> check_item(const Index& item) {
   for (const Expr* x : {&item.at, &item.start, &item.stop, &item.step})
     if (x->defined() && x->error() != nullptr) return *x->error();
