@@ -6,6 +6,7 @@
 #include <new>
 
 #include "base/checked.h"
+#include "base/large_pages.h"
 #include "plan/dynamic.h"
 #include "runtime/state.h"
 #include "tensor/strided_copy.h"
@@ -93,6 +94,7 @@ Expected<void> Run::State::reserve(const plan::Spot& spot, const tensor::Shape& 
                                             std::byte[static_cast<std::size_t>(capacity)]);
     if (!memory)
       return fail(Code::out_of_memory, "{}: no memory for {} bytes", describe(node), capacity);
+    prefer_large_pages(memory.get(), static_cast<std::size_t>(capacity));
     value.storage = std::make_shared<Storage>(std::move(memory), capacity, budget);
   }
   value.storage->run = runs;

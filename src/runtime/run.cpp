@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "base/fp_environment.h"
+#include "base/large_pages.h"
 #include "runtime/state.h"
 
 namespace scanloom::runtime {
@@ -43,7 +44,9 @@ void AlignedDelete::operator()(std::byte* data) const { ::operator delete[](data
 
 AlignedBytes allocate_aligned(std::int64_t bytes) {
   const std::size_t size = static_cast<std::size_t>((bytes + 127) / 64 * 64);
-  return AlignedBytes(static_cast<std::byte*>(::operator new[](size, kAlignment, std::nothrow)));
+  void* const memory = ::operator new[](size, kAlignment, std::nothrow);
+  prefer_large_pages(memory, size);
+  return AlignedBytes(static_cast<std::byte*>(memory));
 }
 
 double seconds_now() {
