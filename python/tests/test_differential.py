@@ -104,6 +104,6 @@ def test_masked_processors_and_thread_counts_keep_the_bits(setting):
     differing = [name for name, ways in theirs.items() if len(set(ways)) != 1]
     assert differing == []
     if setting.get("SCANLOOM_ISA") == "baseline":
-        return  # its products round twice, where a fused multiply-add rounds once
+        return  # it multiplies and adds with two roundings, where a fused multiply-add has one
     ours = {case.name: digests.digest(digests.run(case, "interpreted")) for case in CASES}
     assert [name for name in NAMES if theirs[name][0] != ours[name]] == []

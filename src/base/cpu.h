@@ -8,7 +8,7 @@
 namespace scanloom {
 
 enum class Isa : std::uint8_t {
-  baseline,  ///< x86-64-v2 (SSE 4.2), or plain C++ elsewhere
+  baseline,  ///< what every machine of its kind has: x86-64-v2 (SSE 4.2), Armv8-A
   avx2,      ///< with FMA and F16C
   avx512,    ///< F, BW, DQ, VL, CD, on top of avx2
   neon,
@@ -25,11 +25,12 @@ std::string_view isa_warning();
 
 /// Whether products that are added are rounded once, with the sum; where the set has no fused
 /// multiply-add, twice.
-constexpr bool fuses(Isa isa) {
+constexpr bool fuses([[maybe_unused]] Isa isa) {
 #if defined(__aarch64__)
   return true;  // baseline has it too
-#endif
+#else
   return isa != Isa::baseline;
+#endif
 }
 /// fuses(active_isa()).
 bool has_fma();

@@ -48,7 +48,9 @@ Target target_for(Isa isa) {
     case Isa::avx2:
       return {"x86-64-v3", {"+fma"}, "x86-64-v3, 256-bit vectors"};
     case Isa::baseline:
+#if defined(__x86_64__)
       return {"x86-64-v2", {}, "x86-64-v2, 128-bit vectors"};
+#endif
     case Isa::neon:
       return {"generic", {"+neon"}, "AArch64, 128-bit vectors"};
   }

@@ -4,8 +4,9 @@
 //   n = g((xw_n + (r * h) . R[row]) + (Wb_n + Rb_n)), or with linear_before_reset
 //   n = g((xw_n + Wb_n) + r * (hr_n + Rb_n))
 //   h' = (1 - z) * n + z * h
-// without fma, the arguments of f and g limited to [-clip, clip] where there is a clip. For f16 and
-// bf16 all of it is f32, and the state is rounded once per step. A row's steps end with its
+// whose products are rounded before they are added; the arguments of f and g limited to [-clip,
+// clip] where there is a clip. For f16 and bf16 all of it is f32, and the state is rounded once per
+// step. A row's steps end with its
 // sequence length: later rows of Y are 0, Y_h holds the last valid state, which is the initial one
 // for a length of 0; backwards only the valid prefix is reversed.
 #include "ops/ops.h"

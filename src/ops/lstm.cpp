@@ -7,10 +7,10 @@
 //   i = f(z_i + p_i * c), f = f(z_f + p_f * c) or with input_forget 1 - i, g = g(z_c)
 //   c' = f * c + i * g
 //   o = f(z_o + p_o * c'), h' = o * h(c')
-// without fma. sigmoid and tanh are those of base/math. For f16 and bf16 all of it is f32, and the
-// states are rounded once per step. A row's steps end with its sequence length: later rows of Y are
-// 0, Y_h and Y_c hold the last valid state, which is the initial one for a length of 0; backwards
-// only the valid prefix is reversed.
+// whose products are rounded before they are added. sigmoid and tanh are those of base/math. For
+// f16 and bf16 all of it is f32, and the states are rounded once per step. A row's steps end with
+// its sequence length: later rows of Y are 0, Y_h and Y_c hold the last valid state, which is the
+// initial one for a length of 0; backwards only the valid prefix is reversed.
 #include "ops/lstm.h"
 
 #include "ops/ops.h"

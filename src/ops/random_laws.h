@@ -1,13 +1,16 @@
 // What random numbers are made of: laws that turn blocks of 128 bits into elements. Uniform numbers
 // are multiples of 2^-24 or 2^-53; normal ones come in pairs by the formula of Box and Muller,
-// computed in f64. The operators differ in where their blocks come from.
+// computed in f64 without fused multiply-add, so that they are the same on all machines. The
+// operators differ in where their blocks come from.
 #pragma once
 
 #include <cmath>
 #include <span>
 #include <string_view>
 
-#include "base/math/math.h"
+#include "base/math/log.h"
+#include "base/math/scalar_domain.h"
+#include "base/math/trig.h"
 #include "base/philox.h"
 #include "ir/infer_ctx.h"
 #include "ops/sizes.h"
@@ -28,8 +31,9 @@ struct Pair {
 /// Two independent normal numbers of two uniform ones in [0, 1).
 inline Pair box_muller(double a, double b) {
   constexpr double kTwoPi = 6.28318530717958647692;
-  const double radius = std::sqrt(-2 * math::log(1 - a));
-  return {radius * math::cos(kTwoPi * b), radius * math::sin(kTwoPi * b)};
+  const math::ScalarDomain<double, false> m;
+  const double radius = std::sqrt(-2 * math::log(m, 1 - a));
+  return {radius * math::cos(m, kTwoPi * b), radius * math::sin(m, kTwoPi * b)};
 }
 
 // Elements that one block gives: four numbers of f32, two of f64.

@@ -50,6 +50,15 @@ TEST_F(IsaVariable, SetsThatTheMachineLacksAreReported) {
 #endif
 }
 
+TEST(Cpu, OnlyBaselineOfX86DoesNotFuse) {
+#if defined(__x86_64__)
+  EXPECT_FALSE(fuses(Isa::baseline));
+#else
+  EXPECT_TRUE(fuses(Isa::baseline));
+#endif
+  for (const Isa isa : {Isa::avx2, Isa::avx512, Isa::neon}) EXPECT_TRUE(fuses(isa));
+}
+
 TEST(Cpu, MaskingLowersAndNeverRaises) {
   const Isa best = active_isa();
   mask_isa_for_test(Isa::baseline);

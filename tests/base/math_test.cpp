@@ -344,9 +344,13 @@ TEST_P(Math, SquaresAreRoundedRight) {
   std::mt19937_64 random(3);
   for (int i = 0; i < 100'000; ++i) {
     const auto x = std::bit_cast<double>(random());
-    if (!std::isnan(x)) ASSERT_EQ(pow(x, 2.0), x * x) << x;
+    if (!std::isnan(x)) {
+      ASSERT_EQ(pow(x, 2.0), x * x) << x;
+    }
     const auto y = std::bit_cast<float>(static_cast<std::uint32_t>(random()));
-    if (!std::isnan(y)) ASSERT_EQ(pow(y, 2.0f), y * y) << y;
+    if (!std::isnan(y)) {
+      ASSERT_EQ(pow(y, 2.0f), y * y) << y;
+    }
   }
 }
 

@@ -10,17 +10,19 @@
 #include "base/math/sigmoid.h"
 #include "base/math/trig.h"
 
+// The formulas are templates for the baseline. What calls them with the instruction has to take
+// them in (flatten), else each multiply-add would be a call.
 #if defined(__x86_64__)
-#define SCANLOOM_TARGET_FMA __attribute__((target("fma"), flatten))
+#define SCANLOOM_WITH_FMA __attribute__((target("fma"), flatten))
 #else
-#define SCANLOOM_TARGET_FMA
+#define SCANLOOM_WITH_FMA
 #endif
 
 namespace scanloom::math {
 
 #define SCANLOOM_MATH_FUNCTION(name)                                        \
   template <class T>                                                        \
-  SCANLOOM_TARGET_FMA static T fused_##name(T x) {                          \
+  SCANLOOM_WITH_FMA static T fused_##name(T x) {                            \
     return name(ScalarDomain<T, true>{}, x);                                \
   }                                                                         \
   template <std::floating_point T>                                          \

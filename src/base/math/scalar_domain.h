@@ -10,7 +10,8 @@
 
 namespace scanloom::math {
 
-/// kFuses: as machines with fused multiply-add. Code for others calls the C library then.
+/// kFuses: as machines with fused multiply-add. Where the code is compiled for others, that calls
+/// the C library: the same bits, slowly.
 template <class T, bool kFuses>
 struct ScalarDomain {
   using F = T;
