@@ -70,8 +70,12 @@ Expected<void> check(const tensor::ScalarProgram& program) {
   return plugin->check(program);
 }
 
+void prepare() {
+  if (const auto plugin = loaded_plugin()) (*plugin)->prepare();
+}
+
 /// The plug-in stays closed until a loop needs it: loading LLVM costs more than most runs.
-constexpr jit::Plugin kLoadedAtFirstUse{jit::kPluginVersion, compile, compile_body, check};
+constexpr jit::Plugin kLoadedAtFirstUse{jit::kPluginVersion, compile, compile_body, check, prepare};
 
 }  // namespace
 

@@ -173,7 +173,26 @@ void add_programs(const std::vector<Statement>& statements, Programs& programs) 
   }
 }
 
+/// A function that does nothing.
+bool emit_nothing(llvm::Module& module, const char* symbol) {
+  llvm::LLVMContext& context = module.getContext();
+  auto* const type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), false);
+  auto* const function =
+      llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, module);
+  llvm::IRBuilder<>(llvm::BasicBlock::Create(context, "entry", function)).CreateRetVoid();
+  return true;
+}
+
 }  // namespace
+
+void prepare_compiler() {
+  static const bool made = [] {
+    constexpr const char* kNothing = "nothing";
+    const auto emit = [](llvm::Module& module, unsigned) { return emit_nothing(module, kNothing); };
+    return build(kNothing, Isa::baseline, kNothing, {}, emit).has_value();
+  }();
+  (void)made;
+}
 
 Expected<CompiledLoop> compile_loop(const LoopSource& source) {
   SCANLOOM_CHECK_OK(check_supported(source.program));

@@ -9,5 +9,7 @@ namespace scanloom::jit {
 Expected<CompiledLoop> compile_loop(const LoopSource& source);
 /// Plugin::compile_body.
 Expected<CompiledBody> compile_body(const BodySource& source);
+/// Plugin::prepare.
+void prepare_compiler();
 
 }  // namespace scanloom::jit

@@ -340,6 +340,9 @@ struct Plugin {
   /// Whether there is machine code for the program. Errors: unsupported, which says what is
   /// missing. Thread safe.
   Expected<void> (*check)(const tensor::ScalarProgram& program);
+  /// Makes what the compiler keeps for as long as the process lives, which it would make with its
+  /// first code. Thread safe.
+  void (*prepare)();
 };
 
 /// Of what crosses the seam beside the instructions of programs, and of what these compute: the
@@ -375,8 +378,9 @@ inline constexpr int kMostWrittenOut = 4;
 /// So few blocks of lanes stand one after the other rather than in a loop.
 inline constexpr std::int64_t kBlocksInARow = 4;
 
-/// Loads the plug-in where a question does. A thread in which code is made must find it loaded:
-/// what it frees at the end of the process has to be younger than what waits for the thread.
-inline void load(const Plugin& plugin) { (void)plugin.check({}); }
+/// To be called before code is made in another thread. What the process frees as it ends goes in
+/// the reverse of the order in which it was made: what the compiler keeps has to be older than what
+/// waits for the thread (base/background.h), else it would be freed while the thread reads it.
+inline void prepare(const Plugin& plugin) { plugin.prepare(); }
 
 }  // namespace scanloom::jit

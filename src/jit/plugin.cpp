@@ -5,4 +5,4 @@
 extern "C" __attribute__((visibility("default"))) const scanloom::jit::Plugin scanloom_jit_plugin;
 const scanloom::jit::Plugin scanloom_jit_plugin{
     scanloom::jit::kPluginVersion, &scanloom::jit::compile_loop, &scanloom::jit::compile_body,
-    &scanloom::jit::check_supported};
+    &scanloom::jit::check_supported, &scanloom::jit::prepare_compiler};

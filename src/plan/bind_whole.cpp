@@ -275,7 +275,7 @@ std::optional<Expected<jit::CompiledLoop>> find_loop(const Plan& plan,
 Expected<jit::CompiledLoop> compile_loop(const Plan& plan, const jit::LoopSource& source,
                                          const MayGoOn& may_go_on) {
   const jit::Plugin* const compiler = plan.options.compiler;
-  if (may_go_on) jit::load(*compiler);
+  if (may_go_on) jit::prepare(*compiler);
   return plan.loops.get(key_of(source), may_go_on,
                         [compiler, source] { return compiler->compile(source); });
 }

@@ -91,7 +91,7 @@ namespace {
 
 Expected<BodyCode> compile_source(const Plan& plan, Body body, const MayGoOn& may_go_on) {
   const jit::Plugin* const compiler = plan.options.compiler;
-  if (may_go_on) jit::load(*compiler);
+  if (may_go_on) jit::prepare(*compiler);
   SCANLOOM_TRY(jit::CompiledBody code,
                plan.bodies.get(body.source, may_go_on, [compiler, source = body.source] {
                  return compiler->compile_body(source);

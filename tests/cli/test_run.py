@@ -251,6 +251,20 @@ def test_limits(tmp_path, limit, message, way):
     assert message in answer.stderr
 
 
+def test_the_process_ends_while_code_is_made(tmp_path):
+    model = endless_model(tmp_path / "endless.onnx")
+    runs = [
+        subprocess.Popen(
+            [str(PROGRAM), "run", str(model), "--deadline", "0.05"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        )
+        for _ in range(24)
+    ]  # many at once, so that making code takes long
+    for run in runs:
+        errors = run.communicate(timeout=120)[1]
+        assert run.returncode == LIMIT, errors
+
+
 def test_memory_budget(sums):
     arguments = ["--random", "--dim", "T=100000", "--max-memory", "64KB"]
     answer = scanloom("run", sums, *arguments, expect=LIMIT)

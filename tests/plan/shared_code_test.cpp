@@ -33,7 +33,8 @@ const jit::Plugin* counting_compiler() {
                                           ++compiled;
                                           return real->compile_body(source);
                                         },
-                                    .check = real->check};
+                                    .check = real->check,
+                                    .prepare = real->prepare};
   return &counting;
 }
 
