@@ -68,16 +68,11 @@ Expected<void> Run::State::reserve(const plan::Spot& spot, const tensor::Shape& 
                                    ir::NodeId node, std::int64_t wish) {
   BoxedValue& value = box(spot);
   const std::int64_t bytes = bytes_of(dims, spot.dtype);
-  const std::int64_t least = std::max<std::int64_t>({bytes, wish, 64});
-  // A run within a given budget neither fails nor goes through by what an earlier one left.
-  if (budget_is_given && value.storage && value.storage->run != runs &&
-      value.storage->capacity != least)
-    value.storage.reset();
   const bool fits =
       value.storage && value.storage.use_count() == 1 && value.storage->capacity >= bytes;
   if (!fits) {
     const std::int64_t old = value.storage ? value.storage->capacity : 0;
-    std::int64_t capacity = std::max(least, std::min(2 * old, 2 * bytes));
+    std::int64_t capacity = std::max<std::int64_t>({bytes, std::min(2 * old, 2 * bytes), wish, 64});
     // What it holds now is not needed any more: let it go first.
     value.storage.reset();
     value.lender.reset();

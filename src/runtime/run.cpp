@@ -154,9 +154,12 @@ Expected<RunResult> Run::execute(std::span<const std::byte* const> feeds, const 
   const std::int64_t budget = limits.max_memory > 0 ? limits.max_memory : default_max_memory();
   SCANLOOM_CHECK_OK(check_fixed(bound, budget));
   state.budget.limit = budget - bound.arena_bytes - bound.scratch_bytes - bound.result_bytes;
-  state.budget_is_given = limits.max_memory > 0;
   ++state.runs;
-  if (state.budget.used > state.budget.limit) state.drop_kept();
+  // Within a given budget a run neither fails nor goes through by what an earlier one left or grew.
+  const bool is_given = limits.max_memory > 0;
+  if (is_given || state.budget.used > state.budget.limit) state.drop_kept();
+  if (is_given)
+    for (DynamicState& call : state.dynamic_states) call.growth = {};
   state.steps = 0;
   state.profiled = profile;
   state.outermost = State::kNoLoop;

@@ -139,7 +139,6 @@ struct Run::State {
   std::vector<plan::BodyCode> sections;  // by section: its code, once there is some
   std::vector<plan::Instruction> code;   // the binding's, with these in it; empty: no sections
   Budget budget;                         // outlives the values that count on it
-  bool budget_is_given = false;          // by who called the run, not by the machine
   std::vector<BoxedValue> boxed;
   std::vector<tensor::BoxRef> objects;                        // by ObjectId; empty between runs
   tensor::MemoryAccount account{0};                           // of objects; a new one for each run
