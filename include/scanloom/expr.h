@@ -191,9 +191,8 @@ SCANLOOM_API Expr contract(const Expr& a, const Expr& b, std::string_view spec);
 // of f16 and bf16 in f32. Sizes that are known to be wrong are errors at once, others when it runs;
 // a matrix that cannot be factored or solved is an error of the run that names the pivot, from 0.
 // Results have the same bits on every machine and for any number of threads; but for logarithms of
-// determinants, which are log's. Gradients exist (Giles
-// 2008; of cholesky Murray 2016), of any order; that of a determinant needs a matrix that is not
-// singular.
+// determinants, which are log's. Gradients exist (Giles 2008; of cholesky Murray 2016), of any
+// order; that of a determinant needs a matrix that is not singular.
 
 /// L of L L^T = x, from the lower triangle of x; if not `lower` U of U^T U = x, from the upper one.
 /// Error of the run: x is not positive definite.

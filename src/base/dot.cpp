@@ -3,19 +3,14 @@
 #include <cmath>
 
 #include "base/cpu.h"
-
-#if defined(__x86_64__)
-#define SCANLOOM_TARGET_FMA __attribute__((target("fma")))
-#else
-#define SCANLOOM_TARGET_FMA
-#endif
+#include "base/with_fma.h"
 
 namespace scanloom {
 namespace {
 
 template <class T>
-SCANLOOM_TARGET_FMA T dot_fused(const T* a, std::int64_t stride_a, const T* b,
-                                std::int64_t stride_b, std::int64_t n, T sum) noexcept {
+SCANLOOM_WITH_FMA T dot_fused(const T* a, std::int64_t stride_a, const T* b, std::int64_t stride_b,
+                              std::int64_t n, T sum) noexcept {
   for (std::int64_t k = 0; k < n; ++k) {
     if constexpr (sizeof(T) == sizeof(float)) {
       sum = __builtin_fmaf(a[k * stride_a], b[k * stride_b], sum);

@@ -9,14 +9,7 @@
 #include "base/math/scalar_domain.h"
 #include "base/math/sigmoid.h"
 #include "base/math/trig.h"
-
-// The formulas are templates for the baseline. What calls them with the instruction has to take
-// them in (flatten), else each multiply-add would be a call.
-#if defined(__x86_64__)
-#define SCANLOOM_WITH_FMA __attribute__((target("fma"), flatten))
-#else
-#define SCANLOOM_WITH_FMA
-#endif
+#include "base/with_fma.h"
 
 namespace scanloom::math {
 
