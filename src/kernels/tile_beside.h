@@ -40,7 +40,8 @@ ProductBeside<T> share_beside(ProductBeside<T> whole, std::int64_t panel, std::i
   return whole;
 }
 
-/// Block `index` of `count` of a row's product: two panels, k elements deep.
+/// Block `index` of the `count` of a row's product, in the order in which they are made: two
+/// panels, k elements deep.
 template <class T>
 struct RowBlock {
   const T* a = nullptr;
@@ -48,6 +49,7 @@ struct RowBlock {
   std::int64_t k = 0;
   T* c = nullptr;
   std::int64_t index = 0, count = 0;
+  std::int64_t step = 1;  ///< -1: the next to be made is the one before it in b and c
 };
 
 }  // namespace scanloom::kernels

@@ -168,7 +168,7 @@ TEST(ContractBeside, SeveralProductsOfTheState) {
 }
 
 TEST(ContractBeside, ABias) {
-  for (const std::int64_t columns : {64, 100, 200})
+  for (const std::int64_t columns : {64, 100, 192, 200})
     for (const bool backwards : {false, true})
       expect_rows({50, 30, columns, 64, {192}, backwards, Layout::contiguous, true});
 }
