@@ -98,19 +98,21 @@ def test_a_bias_of_the_inputs(backwards):
 @pytest.mark.parametrize("backwards", [False, True])
 def test_rows_that_are_made_in_blocks(backwards):
     model = scan([200], 50, backwards, bias=True)
-    for steps in (1023, 1024, 1025, 1563):  # blocks of 512 steps and more
+    # Rows of 800 bytes: four blocks of 176 steps and more, the first of 1 to 176.
+    for steps in (703, 704, 705, 719, 720, 721, 735, 736, 737, 880, 1563):
         expect_equal(model, feeds(50, steps))
 
 
 def test_products_that_threads_share():
-    expect_equal(scan([640, 200], 170), feeds(170, 45))
+    for steps in (45, 300):  # in one block and in blocks of 64
+        expect_equal(scan([640, 200], 170), feeds(170, steps))
 
 
 def test_a_session_takes_sequences_of_any_length():
     model = scan([200], 50)
     session = scanloom.InferenceSession(model, threads=1)
     interpreted = scanloom.InferenceSession(model, execution="interpreted")
-    for steps in (70, 3, 32, 200, 16, 70):
+    for steps in (70, 3, 32, 200, 16, 800, 70, 900):
         given = feeds(50, steps)
         for got, wanted in zip(session.run(None, given), interpreted.run(None, given)):
             np.testing.assert_array_equal(got, wanted)
@@ -118,12 +120,13 @@ def test_a_session_takes_sequences_of_any_length():
 
 def test_pieces_of_a_stream_give_the_bits_of_the_whole():
     model = scan([200], 50)
-    given = feeds(50, 150)
+    steps = 1600
+    given = feeds(50, steps)
     session = scanloom.InferenceSession(model, threads=1)
     _, whole = session.run(None, given)
-    for cuts in ([40, 100], [1, 33, 80], [75, 107]):
+    for cuts in ([40, 100], [1, 33, 80], [75, 107], [705, 800]):
         stream, pieces = session.stream(), []
-        for first, last in zip([0, *cuts], [*cuts, 150]):
+        for first, last in zip([0, *cuts], [*cuts, steps]):
             piece = {"xs": given["xs"][first:last]}
             if first == 0:
                 piece["h0"] = given["h0"]
@@ -167,9 +170,10 @@ def stopping(limit: float) -> bytes:
     return helper.make_model(graph, ir_version=8, opset_imports=opsets).SerializeToString()
 
 
+@pytest.mark.parametrize("steps", [90, 800])
 @pytest.mark.parametrize("limit", [-1e9, 0.5, 1e30])
-def test_a_loop_that_may_end_early(limit):
-    expect_equal(stopping(limit), feeds(50, 90))
+def test_a_loop_that_may_end_early(limit, steps):
+    expect_equal(stopping(limit), feeds(50, steps))
 
 
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])

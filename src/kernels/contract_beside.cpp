@@ -15,11 +15,32 @@ using tensor::Status;
 constexpr std::int64_t kLeastFloats = 9 * 1024;
 // Blocks that one thread takes at a time.
 constexpr std::int64_t kTaskBlocks = 2;
+// Steps from which on a block's rows may be made by its own steps: those of the next block's first
+// steps are made where rows lie that have been read.
+constexpr std::int64_t kLeastSteps = 2 * kRowsAhead;
 
-// The product of all steps.
+// Steps whose rows lie there at the same time. Beside each whole chunk of kRowsAhead of them the
+// rows of the next are made; the last chunk ends with the block.
+struct StepBlock {
+  std::int64_t first = 0, steps = 0;
+  bool is_last = false;
+
+  [[nodiscard]] bool is_short() const { return steps < kLeastSteps; }
+  /// Steps before the first whole chunk.
+  [[nodiscard]] std::int64_t lead() const { return first == 0 ? steps % kRowsAhead : 0; }
+  /// Steps whose rows are made before the first of them; all are where that is short. Then the
+  /// first chunk of the next block has not been made either.
+  [[nodiscard]] std::int64_t made_before() const {
+    if (is_short()) return steps;
+    return first == 0 ? lead() + kRowsAhead : first < kLeastSteps ? kRowsAhead : 0;
+  }
+};
+
+// The product of all steps, or of a block of them.
 struct AllSteps {
   const SimdTables* simd = nullptr;
   PackedProduct product;
+  std::int64_t steps = 0;   ///< product.m, or more: of all blocks
   std::vector<float> bias;  ///< of whole panels; empty: none
   bool backwards = false;   ///< the last row is the first step's
   /// The products of a step are long enough for threads to share them. Otherwise these had better
@@ -34,30 +55,52 @@ struct AllSteps {
     return bias.empty() ? nullptr : bias.data() + column;
   }
 
-  /// Some steps' rows of some columns, from a panel on.
-  void make(const float* x, float* rows, std::int64_t step, std::int64_t count, std::int64_t column,
-            int threads) const {
-    const std::int64_t sign = backwards ? -1 : 1;
-    const std::int64_t row = backwards ? product.m - 1 - step : step;
+  /// The row of a step of a block, or the step of a row; of steps behind the block, too.
+  [[nodiscard]] std::int64_t row_of(std::int64_t step) const {
+    return backwards ? product.m - 1 - step : step;
+  }
+  [[nodiscard]] std::int64_t sign() const { return backwards ? -1 : 1; }
+
+  /// Of the block at x, which begins at `whole`.
+  [[nodiscard]] StepBlock block_at(const float* x, const float* whole) const {
+    StepBlock block;
+    if (steps > product.m) {
+      const std::int64_t row = (x - whole) / product.a_row;
+      block.first = backwards ? steps - product.m - row : row;
+    }
+    block.steps = block.first == 0 ? (steps - 1) % product.m + 1 : product.m;
+    block.is_last = block.first + block.steps == steps;
+    return block;
+  }
+
+  /// Some columns, from a panel on, of the rows of `count` steps from `step` on, which lie where
+  /// those of the block's steps from `place` on do.
+  void make(const float* x, float* rows, std::int64_t step, std::int64_t place, std::int64_t count,
+            std::int64_t column, int threads) const {
     Product<float> p;
     p.m = count;
-    p.a = x + row * product.a_row;
-    p.a_row = sign * product.a_row;
+    p.a = x + row_of(step) * product.a_row;
+    p.a_row = sign() * product.a_row;
     p.a_step = product.a_step;
     p.b = {nullptr, product.k, product.n - column, 0, 1};
     p.packed = static_cast<const float*>(product.packed.get()) + column * product.k;
-    p.c = rows + row * product.c_row + column;
-    p.c_row = sign * product.c_row;
+    p.c = rows + row_of(place) * product.c_row + column;
+    p.c_row = sign() * product.c_row;
     p.bias = bias_of(column);
     multiply(simd->f32, p, threads);
   }
 };
 
+// The input of a call of the first rows, behind those of a product.
+constexpr int kWholeOfFirstRows = 2;
+
 Status run_first_rows(const Call& call) noexcept {
   const AllSteps& all = *static_cast<const AllSteps*>(call.prepared);
+  const float* x = call.in(all.product.a_input).data<const float>();
+  const StepBlock block = all.block_at(x, call.in(kWholeOfFirstRows).data<const float>());
   const bool beside = all.is_beside(call.max_threads);
-  all.make(call.in(all.product.a_input).data<const float>(), call.out(0).data<float>(), 0,
-           beside ? kRowsAhead : all.product.m, 0, call.max_threads);
+  const std::int64_t count = beside ? block.made_before() : block.steps;
+  if (count > 0) all.make(x, call.out(0).data<float>(), 0, 0, count, 0, call.max_threads);
   return Status::ok;
 }
 
@@ -70,7 +113,7 @@ struct OneStep {
   std::int64_t first_block = 0, blocks = 0, all_blocks = 0;  ///< among those of a step
 };
 
-constexpr int kRowsInput = 2, kSliceInput = 3, kRowsOutput = 1;
+constexpr int kRowsInput = 2, kSliceInput = 3, kWholeInput = 4, kRowsOutput = 1;
 
 Status run_alone(const OneStep& step, Call call) {
   call.prepared = step.alone.state.get();
@@ -135,26 +178,26 @@ Status run_one_step(const Call& call) noexcept {
   if (!all.is_beside(call.max_threads)) return run_alone(step, call);
   const float* x = call.in(kRowsInput).data<const float>();
   float* rows = call.out(kRowsOutput).data<float>();
+  const StepBlock block = all.block_at(x, call.in(kWholeInput).data<const float>());
   const std::int64_t row = (call.in(kSliceInput).data<const float>() - rows) / product.c_row;
-  const std::int64_t number = all.backwards ? product.m - 1 - row : row;
-  const std::int64_t round = number % kRowsAhead, next = number - round + kRowsAhead;
-  const std::int64_t count = std::min(kRowsAhead, product.m - next);
-  if (count <= 0) return run_alone(step, call);
-  const bool whole = count == kRowsAhead;
-  // What is no whole tile is made at once.
-  const std::int64_t beside_columns = whole ? all.whole_panels() * all.panel() : 0;
+  const std::int64_t in_chunks = all.row_of(row) - block.lead();
+  if (block.is_short() || in_chunks < 0) return run_alone(step, call);
+  const std::int64_t round = in_chunks % kRowsAhead;
+  const std::int64_t next = all.row_of(row) - round + kRowsAhead;
+  const bool in_next_block = next == block.steps;
+  if (in_next_block && block.is_last) return run_alone(step, call);
+  const std::int64_t place = in_next_block ? 0 : next;
+  // What is no whole panel is made at once.
+  const std::int64_t beside_columns = all.whole_panels() * all.panel();
   if (round == 0 && step.first_block == 0 && beside_columns < product.n)
-    all.make(x, rows, next, count, beside_columns, call.max_threads);
-  if (!whole) return run_alone(step, call);
-  const std::int64_t sign = all.backwards ? -1 : 1;
-  const std::int64_t next_row = all.backwards ? product.m - 1 - next : next;
+    all.make(x, rows, next, place, kRowsAhead, beside_columns, call.max_threads);
   run_step(step, call,
-           {.a = x + next_row * product.a_row,
-            .a_row = sign * product.a_row,
+           {.a = x + all.row_of(next) * product.a_row,
+            .a_row = all.sign() * product.a_row,
             .b = static_cast<const float*>(product.packed.get()),
             .k = product.k,
-            .c = rows + next_row * product.c_row,
-            .c_row = sign * product.c_row,
+            .c = rows + all.row_of(place) * product.c_row,
+            .c_row = all.sign() * product.c_row,
             .bias = all.bias_of(0),
             .panels = all.whole_panels(),
             .round = round});
@@ -165,16 +208,20 @@ std::shared_ptr<AllSteps> all_steps_of(const PrepareCtx& ctx, const float* bias,
                                        const RowWalk& walk) {
   const std::optional<PackedProduct> product = packed_product(ctx);
   const SimdTables& simd = simd_tables(ctx.isa);
-  if (!product || simd.strip_beside == nullptr || product->m < 2 * kRowsAhead ||
+  if (!product || simd.strip_beside == nullptr || product->m < kLeastSteps ||
       product->n < simd.f32.panel || product->a_step != 1 || product->c_column != 1)
     return nullptr;
+  // Otherwise each block is made by itself.
+  const bool go_on = walk.steps > product->m && product->m % kRowsAhead == 0 && product->a_row != 0;
   const std::int64_t row_bytes = product->c_row * static_cast<std::int64_t>(sizeof(float));
   const bool backwards = walk.step_bytes < 0;
   if (row_bytes <= 0 || walk.step_bytes != (backwards ? -row_bytes : row_bytes) ||
       walk.first_bytes != (backwards ? (product->m - 1) * row_bytes : 0))
     return nullptr;
-  auto all = std::make_shared<AllSteps>(
-      AllSteps{.simd = &simd, .product = *product, .backwards = backwards});
+  auto all = std::make_shared<AllSteps>(AllSteps{.simd = &simd,
+                                                 .product = *product,
+                                                 .steps = go_on ? walk.steps : product->m,
+                                                 .backwards = backwards});
   if (bias != nullptr) {
     const std::int64_t panels = (product->n + simd.f32.panel - 1) / simd.f32.panel;
     all->bias.resize(static_cast<std::size_t>(panels * simd.f32.panel));
@@ -208,6 +255,10 @@ BesideCall call_of(const OneStep& step) {
 bool may_be_beside(std::int64_t a, std::int64_t b, std::int64_t result) {
   return simd_tables(active_isa()).strip_beside != nullptr &&
          std::min(a, b) * result == std::max(a, b) && std::max(a, b) >= kLeastFloats;
+}
+
+std::int64_t steps_of_blocks_beside(std::int64_t steps) {
+  return std::max((steps + kRowsAhead - 1) / kRowsAhead * kRowsAhead, kLeastSteps);
 }
 
 std::optional<BesideCalls> contract_beside(const PrepareCtx& all_ctx, const float* bias,

@@ -30,9 +30,16 @@ std::optional<PackedProduct> packed_product(const PrepareCtx& ctx);
 /// step that others are made beside, if it is one of a row by a constant matrix.
 bool may_be_beside(std::int64_t a, std::int64_t b, std::int64_t result);
 
-/// How a loop walks over rows: from where to where, in bytes.
+/// As many steps, or a few more: of blocks that can make the first rows of the next (RowWalk).
+std::int64_t steps_of_blocks_beside(std::int64_t steps);
+
+/// How a loop walks over rows: from where to where, in bytes. With more steps than the product has
+/// rows these are of a block: as many steps as it has rows, in the first block what the others
+/// leave over. The steps of a block make the first rows of the next where the blocks have whole
+/// chunks of kRowsAhead.
 struct RowWalk {
   std::int64_t first_bytes = 0, step_bytes = 0;
+  std::int64_t steps = 0;  ///< of the loop; 0: each block is taken for all
 };
 
 /// A call that takes the place of one of contract.
@@ -44,11 +51,13 @@ struct BesideCall {
 };
 
 struct BesideCalls {
-  /// In the place of the product of all steps: makes the rows of the first steps.
+  /// In the place of the product of all steps, or of each block: makes the rows of the first steps.
+  /// It has one more input: the operand with a row for every step, where it begins.
   BesideCall first_rows;
   int a_input = 0;  ///< of that product: the operand that has a row for every step
-  /// In the place of the others. After the inputs that these have, such a call has two more: that
-  /// operand, and the step's slice of the product of all steps; and another result: this product.
+  /// In the place of the others. After the inputs that these have, such a call has three more: that
+  /// operand, of the block, the step's slice of the product of all steps, and where the operand
+  /// begins; and another result: this product.
   std::vector<BesideCall> steps;
 };
 

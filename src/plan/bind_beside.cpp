@@ -131,6 +131,17 @@ Binder::Question Binder::question_of(std::uint32_t index) {
   return asked;
 }
 
+/// Of the rows that a product of a block reads, where others have made them for all steps.
+const BlockInput* Binder::input_of_block(const BoundLoop& loop, std::uint32_t product) const {
+  const BoundCall& call = out_->calls[product];
+  for (const BlockInput& input : loop.blocks.inputs)
+    for (std::uint32_t i = 0; i < call.inputs; ++i) {
+      const Spot& spot = out_->operands[call.first_operand + i];
+      if (spot.slot == input.slot && spot.offset == 0) return &input;
+    }
+  return nullptr;
+}
+
 void Binder::make_beside(BoundLoop& loop) {
   const ir::Node& node = module_.node(loop.node);
   if (loop_depth_ != 1 || node.parent != module_.top() ||
@@ -150,8 +161,10 @@ bool Binder::make_beside(BoundLoop& loop, std::size_t port, const AllSteps& all)
   std::vector<kernels::PrepareCtx> ctxs;
   for (const Question& question : asked) ctxs.push_back(question.ctx());
   const BoundScanned& walk = loop.scanned[port];
-  const auto made = kernels::contract_beside(asked_of_all.ctx(), all.bias,
-                                             {walk.first_bytes, walk.step_bytes}, ctxs);
+  const BlockInput* const input = input_of_block(loop, all.product);
+  const auto made = kernels::contract_beside(
+      asked_of_all.ctx(), all.bias,
+      {walk.first_bytes, walk.step_bytes, input != nullptr ? loop.blocks.rows : 0}, ctxs);
   if (!made) return false;
   const BoundCall& product = out_->calls[all.product];
   const auto a = static_cast<std::uint32_t>(made->a_input);
@@ -163,15 +176,17 @@ bool Binder::make_beside(BoundLoop& loop, std::size_t port, const AllSteps& all)
   const ir::Node& node = module_.node(loop.node);
   const ir::ValueId rows_value = node.inputs[node.loop->first_scanned_input() + port];
   const Location rows = location(rows_value);
-  make_first_rows(all, made->first_rows, rows);
+  // Where the first row of all is; binding keeps alive what blocks read.
+  const Location whole = input != nullptr ? Location{input->from, {}} : x;
+  make_first_rows(all, made->first_rows, whole, rows);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (made->steps[i].run == nullptr) continue;
     BoundCall& call = out_->calls[steps[i]];
     const std::span<const Spot> spots = std::span(out_->operands).subspan(call.first_operand);
     const std::vector<Location> inputs{
-        {spots[0], {}}, {spots[1], {}}, x, {walk.argument, rows.buffers}};
+        {spots[0], {}}, {spots[1], {}}, x, {walk.argument, rows.buffers}, whole};
     call.first_operand = add_operands(inputs, {{spots[2], {}}, rows});
-    call.inputs = 4;
+    call.inputs = 5;
     call.outputs = 2;
     replace_call(call, made->steps[i]);
   }
@@ -182,16 +197,16 @@ bool Binder::make_beside(BoundLoop& loop, std::size_t port, const AllSteps& all)
 
 /// Where the rows are made: before that, their memory may be another value's.
 void Binder::make_first_rows(const AllSteps& all, const kernels::BesideCall& with,
-                             const Location& rows) {
+                             const Location& whole, const Location& rows) {
   BoundCall& product = out_->calls[all.product];
-  if (!all.sum) return replace_call(product, with);
-  BoundCall& sum = out_->calls[*all.sum];
+  BoundCall& first = out_->calls[all.sum.value_or(all.product)];
   const std::span<const Spot> spots = std::span(out_->operands).subspan(product.first_operand);
-  sum.first_operand = add_operands({{spots[0], {}}, {spots[1], {}}}, {rows});
-  sum.inputs = 2;
-  sum.outputs = 1;
-  sum.kernel = product.kernel;
-  replace_call(sum, with);
+  first.first_operand = add_operands({{spots[0], {}}, {spots[1], {}}, whole}, {rows});
+  first.inputs = 3;
+  first.outputs = 1;
+  first.kernel = product.kernel;
+  replace_call(first, with);
+  if (!all.sum) return;
   product.kernel = "nothing";
   product.run = tensor::do_nothing;
 }

@@ -197,7 +197,10 @@ class Binder {
   /// Products of the loop's inputs that its steps make, as far as there are such.
   void make_beside(BoundLoop& loop);
   bool make_beside(BoundLoop& loop, std::size_t port, const AllSteps& all);
-  void make_first_rows(const AllSteps& all, const kernels::BesideCall& with, const Location& rows);
+  [[nodiscard]] const BlockInput* input_of_block(const BoundLoop& loop,
+                                                 std::uint32_t product) const;
+  void make_first_rows(const AllSteps& all, const kernels::BesideCall& with, const Location& whole,
+                       const Location& rows);
   static void replace_call(BoundCall& call, const kernels::BesideCall& with);
 
   // bind_branch.cpp

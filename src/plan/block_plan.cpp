@@ -30,6 +30,11 @@ constexpr std::int64_t kLeastProductRows = 128;
 /// Steps of a block whose rows are made beside these: those of the first 16 are not, which then is
 /// little.
 constexpr std::int64_t kLeastStepsBeside = 512;
+/// Where the last steps of a block make the first rows of the next one: little, for the second
+/// cache holds the weights of the steps, too.
+constexpr std::int64_t kBlockBytesBeside = 128 * 1024;
+/// With fewer blocks all steps are one: the rows of the first steps are not made beside others.
+constexpr std::int64_t kLeastBlocksBeside = 4;
 
 /// The axes of a contract's operands that the axis of its result walks along; -1: none. nullopt:
 /// not row by row.
@@ -81,6 +86,7 @@ class Finder {
     const ir::Node& node = module_.node(loop);
     BlockPlan plan;
     std::int64_t bytes = 0, least = 1;
+    bool goes_on = false;  // from block to block
     for (std::size_t i = 0; i < node.loop->scanned.size(); ++i) {
       std::optional<RowMakers> makers = row_makers(loop, i);
       if (!makers) continue;
@@ -89,11 +95,21 @@ class Finder {
       if (!plan.ports.empty() && plan.rows != rows) continue;
       plan.rows = rows;
       bytes = saturating_sum(bytes, makers->row_bytes);
-      least = std::max(least, makers->least_steps);
-      if (is_beside_likely(loop, *makers)) least = std::max(least, kLeastStepsBeside);
+      const bool beside = is_beside_likely(loop, *makers);
+      if (beside && !goes_on && is_made_ahead(*makers)) {
+        goes_on = true;
+      } else {
+        least = std::max(least, makers->least_steps);
+        if (beside) least = std::max(least, kLeastStepsBeside);
+      }
       plan.ports.push_back(*std::move(makers));
     }
     if (plan.ports.empty()) return plan;
+    if (goes_on) {
+      plan.steps = kernels::steps_of_blocks_beside(std::max(least, kBlockBytesBeside / bytes));
+      if (plan.rows < kLeastBlocksBeside * plan.steps) plan.steps = plan.rows;
+      return plan;
+    }
     const std::int64_t usual = std::max(least, kBlockBytes / bytes);
     const std::int64_t count = std::max<std::int64_t>(plan.rows / usual, 1);
     plan.steps = (plan.rows + count - 1) / count;
@@ -241,6 +257,15 @@ class Finder {
              kernels::may_be_beside(elements(node.inputs[0]), elements(node.inputs[1]),
                                     elements(node.outputs[0]));
     });
+  }
+
+  /// Whether a product makes the rows, and perhaps one more node, of what is there for all steps:
+  /// then the steps of a block can make the first rows of the next one, too.
+  [[nodiscard]] bool is_made_ahead(const RowMakers& makers) const {
+    std::vector<const ir::OpDef*> ops;
+    for (const ir::NodeId id : makers.nodes)
+      if (const ir::OpDef* const op = module_.node(id).op; !keeps_rows(*op)) ops.push_back(op);
+    return !ops.empty() && ops.size() <= 2 && ops[0] == &ops::contract_op;
   }
 
   const ir::Module& module_;

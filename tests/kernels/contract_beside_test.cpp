@@ -22,6 +22,9 @@ struct Case {
   bool backwards = false;
   Layout layout = Layout::contiguous;  ///< of x
   bool bias = false;
+  std::int64_t block = 0;  ///< steps whose rows lie there at once; 0: all
+
+  [[nodiscard]] std::int64_t rows() const { return block > 0 ? block : steps; }
 };
 
 std::vector<float> product(Isa isa, Buffer& a, Buffer& b, bool b_across) {
@@ -46,7 +49,7 @@ class Loop {
         isa_(isa),
         x_(DType::f32, {c.steps, c.input}, c.layout),
         w_(DType::f32, {c.input, c.columns}),
-        rows_(DType::f32, {c.steps, c.columns}),
+        rows_(DType::f32, {c.rows(), c.columns}),
         h_(DType::f32, {1, c.hidden}),
         bias_(DType::f32, {c.columns}) {
     unsigned seed = 1;
@@ -59,7 +62,7 @@ class Loop {
   }
 
   bool prepare() {
-    const std::vector<Operand> inputs{x_.operand(), w_.operand()}, outputs{rows_.operand()};
+    const std::vector<Operand> inputs{block_of_x(), w_.operand()}, outputs{rows_.operand()};
     const std::vector<const void*> constants{nullptr, w_.element(0)};
     const std::vector<Attr> attrs{Attr(std::string("mk,kn->mn"))};
     const std::vector<Attr> across{Attr(std::string("mk,nk->mn"))};
@@ -74,7 +77,8 @@ class Loop {
     for (std::size_t i = 0; i < r_.size(); ++i)
       steps.push_back({in[i], out[i], known[i], across, nullptr, &packs_, isa_});
     const std::int64_t row = case_.columns * 4;
-    const RowWalk walk = case_.backwards ? RowWalk{(case_.steps - 1) * row, -row} : RowWalk{0, row};
+    RowWalk walk{0, row, case_.steps};
+    if (case_.backwards) walk = {(case_.rows() - 1) * row, -row, case_.steps};
     calls_ = contract_beside({inputs, outputs, constants, attrs, nullptr, &packs_, isa_},
                              case_.bias ? &bias_.at<float>(0) : nullptr, walk, steps);
     return calls_.has_value();
@@ -82,38 +86,58 @@ class Loop {
 
   /// Each step reads its own row.
   void run(int threads) {
-    const std::vector<Operand> all{x_.operand(), w_.operand()}, all_rows{rows_.operand()};
-    execute(calls_->first_rows, all, all_rows, threads);
-    std::vector<float> expected = product(isa_, x_, w_, false);
-    for (std::size_t i = 0; i < expected.size() && case_.bias; ++i)
-      expected[i] += bias_.at<float>(static_cast<std::int64_t>(i) % case_.columns);
-    std::vector<std::vector<float>> expected_of_step;
-    for (const auto& r : r_) expected_of_step.push_back(product(isa_, h_, *r, true));
-    for (std::int64_t step = 0; step < case_.steps; ++step) {
-      const std::int64_t row = case_.backwards ? case_.steps - 1 - step : step;
+    expected_ = product(isa_, x_, w_, false);
+    for (std::size_t i = 0; i < expected_.size() && case_.bias; ++i)
+      expected_[i] += bias_.at<float>(static_cast<std::int64_t>(i) % case_.columns);
+    for (const auto& r : r_) expected_of_step_.push_back(product(isa_, h_, *r, true));
+    for (std::int64_t first = 0, end = 0; first < case_.steps; first = end) {
+      end = first + (first == 0 ? (case_.steps - 1) % case_.rows() + 1 : case_.rows());
+      run_block(first, end, threads);
+      if (::testing::Test::HasFatalFailure()) return;
+    }
+  }
+
+  [[nodiscard]] bool writes_elsewhere() { return !rows_.untouched_between(); }
+  [[nodiscard]] const BesideCalls& calls() const { return *calls_; }
+
+ private:
+  void run_block(std::int64_t first, std::int64_t end, int threads) {
+    const std::int64_t from_end = case_.steps - case_.rows() - first;
+    const Operand x = block_of_x((case_.backwards ? from_end : first) * case_.input);
+    execute(calls_->first_rows, {x, w_.operand(), x_.operand()}, {rows_.operand()}, threads);
+    for (std::int64_t step = first; step < end; ++step) {
+      const std::int64_t in_block = step - first;
+      const std::int64_t row = case_.backwards ? case_.rows() - 1 - in_block : in_block;
       std::byte* slice = rows_.element(row * case_.columns);
       Operand slice_operand = rows_.operand();
       slice_operand.slot = &slice;
       slice_operand.offset = 0;
       for (std::size_t i = 0; i < r_.size(); ++i) {
         if (calls_->steps[i].run == nullptr) continue;
-        const std::vector<Operand> inputs{h_.operand(), r_[i]->operand(), x_.operand(),
-                                          slice_operand};
-        const std::vector<Operand> outputs{z_[i]->operand(), rows_.operand()};
-        execute(calls_->steps[i], inputs, outputs, threads);
-        ASSERT_EQ(difference(*z_[i], expected_of_step[i]), "") << "step " << step;
+        execute(calls_->steps[i], {h_.operand(), r_[i]->operand(), x, slice_operand, x_.operand()},
+                {z_[i]->operand(), rows_.operand()}, threads);
+        ASSERT_EQ(difference(*z_[i], expected_of_step_[i]), "") << "step " << step;
       }
+      const std::int64_t in_all = case_.backwards ? case_.steps - 1 - step : step;
       for (std::int64_t j = 0; j < case_.columns; ++j)
         ASSERT_EQ(rows_.at<float>(row * case_.columns + j),
-                  expected[static_cast<std::size_t>(row * case_.columns + j)])
+                  expected_[static_cast<std::size_t>(in_all * case_.columns + j)])
             << "step " << step << ", column " << j;
     }
-    EXPECT_EQ(difference(rows_, expected), "");
   }
 
-  [[nodiscard]] const BesideCalls& calls() const { return *calls_; }
+  /// The rows of x that a block reads, from an element on.
+  Operand block_of_x(std::int64_t element = 0) {
+    block_begin_ = x_.element(element);
+    block_dims_[0] = case_.rows();
+    block_dims_[1] = case_.input;
+    Operand block = x_.operand();
+    block.slot = &block_begin_;
+    block.offset = 0;
+    block.dims = block_dims_;
+    return block;
+  }
 
- private:
   static void execute(const BesideCall& with, const std::vector<Operand>& inputs,
                       const std::vector<Operand>& outputs, int threads) {
     Call call;
@@ -131,6 +155,10 @@ class Loop {
   PackCache packs_;
   Buffer x_, w_, rows_, h_, bias_;
   std::vector<std::unique_ptr<Buffer>> r_, z_;
+  std::byte* block_begin_ = nullptr;
+  std::int64_t block_dims_[2] = {};
+  std::vector<float> expected_;
+  std::vector<std::vector<float>> expected_of_step_;
   std::optional<BesideCalls> calls_;
 };
 
@@ -146,6 +174,7 @@ void expect_rows(const Case& c) {
       Loop loop(c, isa);
       ASSERT_TRUE(loop.prepare());
       loop.run(threads);
+      EXPECT_FALSE(loop.writes_elsewhere());
     }
   }
 }
@@ -171,6 +200,38 @@ TEST(ContractBeside, ABias) {
   for (const std::int64_t columns : {64, 100, 192, 200})
     for (const bool backwards : {false, true})
       expect_rows({50, 30, columns, 64, {192}, backwards, Layout::contiguous, true});
+}
+
+// The first block has what the others leave over: fewer steps than are made ahead, chunks and what
+// is left of one, or as many as the others.
+TEST(ContractBeside, BlocksThatMakeRowsOfTheNext) {
+  for (const std::int64_t block : {32, 48})
+    for (const std::int64_t left : {1, 15, 16, 17, 31, 32})
+      for (const bool backwards : {false, true})
+        expect_rows({.steps = 2 * block + left,
+                     .input = 24,
+                     .columns = 200,
+                     .hidden = 48,
+                     .state_columns = {192},
+                     .backwards = backwards,
+                     .bias = left == 17,
+                     .block = block});
+  expect_rows({.steps = 100,
+               .input = 60,
+               .columns = 700,
+               .hidden = 160,
+               .state_columns = {650, 200},
+               .block = 32});
+}
+
+// Each is made by itself: whole chunks are needed for more.
+TEST(ContractBeside, BlocksOfAnyLength) {
+  expect_rows({.steps = 129,
+               .input = 24,
+               .columns = 192,
+               .hidden = 48,
+               .state_columns = {192},
+               .block = 43});
 }
 
 TEST(ContractBeside, ProductsThatThreadsShare) { expect_rows({40, 60, 700, 160, {650, 200}}); }
