@@ -22,7 +22,7 @@ using tensor::Status;
 
 /// Rows of x that one product should have, so that W is read once for all of them: more of them
 /// where W and R, which take turns in the second cache, are large.
-constexpr std::int64_t kProductRows = 32, kProductRowsOfLarge = 128;
+constexpr std::int64_t kProductRows = 64, kProductRowsOfLarge = 128;
 constexpr std::int64_t kLargeFloats = 16 * 1024;
 /// Weights of one row's step from which on the products with x are made beside the steps before:
 /// what stays in the first cache does not make the step wait.
