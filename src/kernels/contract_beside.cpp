@@ -25,14 +25,17 @@ struct StepBlock {
   std::int64_t first = 0, steps = 0;
   bool is_last = false;
 
+  /// Only the first may be: blocks have kLeastSteps and more.
   [[nodiscard]] bool is_short() const { return steps < kLeastSteps; }
+  [[nodiscard]] bool follows_short() const { return first > 0 && first < kLeastSteps; }
   /// Steps before the first whole chunk.
   [[nodiscard]] std::int64_t lead() const { return first == 0 ? steps % kRowsAhead : 0; }
-  /// Steps whose rows are made before the first of them; all are where that is short. Then the
-  /// first chunk of the next block has not been made either.
+  /// Steps whose rows are made before the first of them: of a short block all, and then the first
+  /// chunk of the next has not been made either.
   [[nodiscard]] std::int64_t made_before() const {
     if (is_short()) return steps;
-    return first == 0 ? lead() + kRowsAhead : first < kLeastSteps ? kRowsAhead : 0;
+    if (first == 0) return lead() + kRowsAhead;
+    return follows_short() ? kRowsAhead : 0;
   }
 };
 
@@ -40,7 +43,7 @@ struct StepBlock {
 struct AllSteps {
   const SimdTables* simd = nullptr;
   PackedProduct product;
-  std::int64_t steps = 0;   ///< product.m, or more: of all blocks
+  std::int64_t steps = 0;   ///< product.m, or more: of all blocks, which make rows of the next
   std::vector<float> bias;  ///< of whole panels; empty: none
   bool backwards = false;   ///< the last row is the first step's
   /// The products of a step are long enough for threads to share them. Otherwise these had better
@@ -68,7 +71,7 @@ struct AllSteps {
       const std::int64_t row = (x - whole) / product.a_row;
       block.first = backwards ? steps - product.m - row : row;
     }
-    block.steps = block.first == 0 ? (steps - 1) % product.m + 1 : product.m;
+    block.steps = block.first == 0 ? steps_of_first_block(steps, product.m) : product.m;
     block.is_last = block.first + block.steps == steps;
     return block;
   }
@@ -208,11 +211,13 @@ std::shared_ptr<AllSteps> all_steps_of(const PrepareCtx& ctx, const float* bias,
                                        const RowWalk& walk) {
   const std::optional<PackedProduct> product = packed_product(ctx);
   const SimdTables& simd = simd_tables(ctx.isa);
-  if (!product || simd.strip_beside == nullptr || product->m < kLeastSteps ||
-      product->n < simd.f32.panel || product->a_step != 1 || product->c_column != 1)
+  // Of a step that reads several rows of the product, others are its rows.
+  if (!product || simd.strip_beside == nullptr || product->m != walk.rows ||
+      product->m < kLeastSteps || product->n < simd.f32.panel || product->a_step != 1 ||
+      product->c_column != 1)
     return nullptr;
-  // Otherwise each block is made by itself.
-  const bool go_on = walk.steps > product->m && product->m % kRowsAhead == 0 && product->a_row != 0;
+  const bool makes_next =
+      walk.steps > product->m && product->m % kRowsAhead == 0 && product->a_row != 0;
   const std::int64_t row_bytes = product->c_row * static_cast<std::int64_t>(sizeof(float));
   const bool backwards = walk.step_bytes < 0;
   if (row_bytes <= 0 || walk.step_bytes != (backwards ? -row_bytes : row_bytes) ||
@@ -220,7 +225,7 @@ std::shared_ptr<AllSteps> all_steps_of(const PrepareCtx& ctx, const float* bias,
     return nullptr;
   auto all = std::make_shared<AllSteps>(AllSteps{.simd = &simd,
                                                  .product = *product,
-                                                 .steps = go_on ? walk.steps : product->m,
+                                                 .steps = makes_next ? walk.steps : product->m,
                                                  .backwards = backwards});
   if (bias != nullptr) {
     const std::int64_t panels = (product->n + simd.f32.panel - 1) / simd.f32.panel;
@@ -257,8 +262,14 @@ bool may_be_beside(std::int64_t a, std::int64_t b, std::int64_t result) {
          std::min(a, b) * result == std::max(a, b) && std::max(a, b) >= kLeastFloats;
 }
 
-std::int64_t steps_of_blocks_beside(std::int64_t steps) {
-  return std::max((steps + kRowsAhead - 1) / kRowsAhead * kRowsAhead, kLeastSteps);
+std::int64_t steps_of_blocks_beside(std::int64_t steps, std::int64_t least) {
+  const auto whole_chunks = [](std::int64_t count) {
+    return (count + kRowsAhead - 1) / kRowsAhead * kRowsAhead;
+  };
+  const std::int64_t shortest = std::max(whole_chunks(least), kLeastSteps);
+  for (std::int64_t block = shortest; block <= 4 * shortest && block < steps; block += kRowsAhead)
+    if (!StepBlock{.steps = steps_of_first_block(steps, block)}.is_short()) return block;
+  return steps <= 4 * shortest ? steps : shortest;
 }
 
 std::optional<BesideCalls> contract_beside(const PrepareCtx& all_ctx, const float* bias,

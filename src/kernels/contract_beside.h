@@ -30,16 +30,23 @@ std::optional<PackedProduct> packed_product(const PrepareCtx& ctx);
 /// step that others are made beside, if it is one of a row by a constant matrix.
 bool may_be_beside(std::int64_t a, std::int64_t b, std::int64_t result);
 
-/// As many steps, or a few more: of blocks that can make the first rows of the next (RowWalk).
-std::int64_t steps_of_blocks_beside(std::int64_t steps);
+/// Of the first of all blocks of a loop's steps, which are as long as the others: the steps that
+/// are taken, those that the others leave over.
+constexpr std::int64_t steps_of_first_block(std::int64_t steps, std::int64_t block) {
+  return (steps - 1) % block + 1;
+}
 
-/// How a loop walks over rows: from where to where, in bytes. With more steps than the product has
-/// rows these are of a block: as many steps as it has rows, in the first block what the others
-/// leave over. The steps of a block make the first rows of the next where the blocks have whole
-/// chunks of kRowsAhead.
+/// Steps of blocks, `least` or some more, that can make the first rows of the next (RowWalk); as
+/// far as there are such that the first block has enough of them to make rows, too.
+std::int64_t steps_of_blocks_beside(std::int64_t steps, std::int64_t least);
+
+/// How a loop walks over rows, of all its steps or of a block of them.
 struct RowWalk {
-  std::int64_t first_bytes = 0, step_bytes = 0;
-  std::int64_t steps = 0;  ///< of the loop; 0: each block is taken for all
+  std::int64_t first_bytes = 0, step_bytes = 0;  ///< from where to where
+  std::int64_t rows = 0;  ///< one for each step, of a block if there are such
+  /// Of the loop. With more of them than rows the steps of a block make the first rows of the next
+  /// where blocks have whole chunks of kRowsAhead; otherwise each block is made by itself.
+  std::int64_t steps = 0;
 };
 
 /// A call that takes the place of one of contract.

@@ -1,7 +1,8 @@
 // Products of a recurrent loop's inputs, made beside those of its state
 // (kernels/contract_beside.h). Both have been bound as usual; here their calls are replaced. The
-// rows of the first lie where they did: those of the first steps are made before the loop, the
-// others by its steps, each long before the loop reads it. Nothing else reads them.
+// rows of the first lie where they did: those of the first steps are made before the loop, or
+// before a block, the others by its steps, each long before the loop reads it. Nothing else reads
+// them.
 #include <algorithm>
 
 #include "kernels/contract_beside.h"
@@ -154,17 +155,22 @@ void Binder::make_beside(BoundLoop& loop) {
 }
 
 bool Binder::make_beside(BoundLoop& loop, std::size_t port, const AllSteps& all) {
-  const std::vector<std::uint32_t> steps = products_of_step(*out_, loop.body);
+  const std::vector<std::uint32_t> products = products_of_step(*out_, loop.body);
   std::vector<Question> asked;
-  for (const std::uint32_t index : steps) asked.push_back(question_of(index));
+  for (const std::uint32_t index : products) asked.push_back(question_of(index));
   const Question asked_of_all = question_of(all.product);
   std::vector<kernels::PrepareCtx> ctxs;
   for (const Question& question : asked) ctxs.push_back(question.ctx());
   const BoundScanned& walk = loop.scanned[port];
+  const ir::Node& node = module_.node(loop.node);
+  const ir::ValueId rows_value = node.inputs[node.loop->first_scanned_input() + port];
   const BlockInput* const input = input_of_block(loop, all.product);
+  const std::int64_t steps = type(rows_value).shape()[static_cast<int>(walk.slices.axis)];
+  const std::int64_t rows =
+      loop.blocks.ports.empty() || !loop.blocks.ports[port] ? steps : loop.blocks.steps;
   const auto made = kernels::contract_beside(
       asked_of_all.ctx(), all.bias,
-      {walk.first_bytes, walk.step_bytes, input != nullptr ? loop.blocks.rows : 0}, ctxs);
+      {walk.first_bytes, walk.step_bytes, rows, input != nullptr ? steps : rows}, ctxs);
   if (!made) return false;
   const BoundCall& product = out_->calls[all.product];
   const auto a = static_cast<std::uint32_t>(made->a_input);
@@ -173,19 +179,17 @@ bool Binder::make_beside(BoundLoop& loop, std::size_t port, const AllSteps& all)
   // What lay otherwise than kernels want it has been copied.
   if (x_spot.buffer != kNone && x.spot.buffer != x_spot.buffer) x.buffers = {x_spot.buffer};
   x.spot = x_spot;  // of a block, where rows are made in blocks
-  const ir::Node& node = module_.node(loop.node);
-  const ir::ValueId rows_value = node.inputs[node.loop->first_scanned_input() + port];
-  const Location rows = location(rows_value);
+  const Location rows_at = location(rows_value);
   // Where the first row of all is; binding keeps alive what blocks read.
   const Location whole = input != nullptr ? Location{input->from, {}} : x;
-  make_first_rows(all, made->first_rows, whole, rows);
-  for (std::size_t i = 0; i < steps.size(); ++i) {
+  make_first_rows(all, made->first_rows, whole, rows_at);
+  for (std::size_t i = 0; i < products.size(); ++i) {
     if (made->steps[i].run == nullptr) continue;
-    BoundCall& call = out_->calls[steps[i]];
+    BoundCall& call = out_->calls[products[i]];
     const std::span<const Spot> spots = std::span(out_->operands).subspan(call.first_operand);
     const std::vector<Location> inputs{
-        {spots[0], {}}, {spots[1], {}}, x, {walk.argument, rows.buffers}, whole};
-    call.first_operand = add_operands(inputs, {{spots[2], {}}, rows});
+        {spots[0], {}}, {spots[1], {}}, x, {walk.argument, rows_at.buffers}, whole};
+    call.first_operand = add_operands(inputs, {{spots[2], {}}, rows_at});
     call.inputs = 5;
     call.outputs = 2;
     replace_call(call, made->steps[i]);

@@ -33,9 +33,6 @@ constexpr std::int64_t kLeastStepsBeside = 512;
 /// Where the last steps of a block make the first rows of the next one: little, for the second
 /// cache holds the weights of the steps, too.
 constexpr std::int64_t kBlockBytesBeside = 128 * 1024;
-/// With fewer blocks all steps are one: the rows of the first steps are not made beside others.
-constexpr std::int64_t kLeastBlocksBeside = 4;
-
 /// The axes of a contract's operands that the axis of its result walks along; -1: none. nullopt:
 /// not row by row.
 std::optional<std::array<int, 2>> operand_axes(const ir::Node& node, int rank_a, int rank_b,
@@ -86,7 +83,7 @@ class Finder {
     const ir::Node& node = module_.node(loop);
     BlockPlan plan;
     std::int64_t bytes = 0, least = 1;
-    bool goes_on = false;  // from block to block
+    bool makes_next = false;  // the steps of a block make rows of the next one
     for (std::size_t i = 0; i < node.loop->scanned.size(); ++i) {
       std::optional<RowMakers> makers = row_makers(loop, i);
       if (!makers) continue;
@@ -96,8 +93,8 @@ class Finder {
       plan.rows = rows;
       bytes = saturating_sum(bytes, makers->row_bytes);
       const bool beside = is_beside_likely(loop, *makers);
-      if (beside && !goes_on && is_made_ahead(*makers)) {
-        goes_on = true;
+      if (beside && !makes_next && can_make_next(*makers)) {
+        makes_next = true;
       } else {
         least = std::max(least, makers->least_steps);
         if (beside) least = std::max(least, kLeastStepsBeside);
@@ -105,9 +102,9 @@ class Finder {
       plan.ports.push_back(*std::move(makers));
     }
     if (plan.ports.empty()) return plan;
-    if (goes_on) {
-      plan.steps = kernels::steps_of_blocks_beside(std::max(least, kBlockBytesBeside / bytes));
-      if (plan.rows < kLeastBlocksBeside * plan.steps) plan.steps = plan.rows;
+    if (makes_next) {
+      plan.steps =
+          kernels::steps_of_blocks_beside(plan.rows, std::max(least, kBlockBytesBeside / bytes));
       return plan;
     }
     const std::int64_t usual = std::max(least, kBlockBytes / bytes);
@@ -259,13 +256,31 @@ class Finder {
     });
   }
 
-  /// Whether a product makes the rows, and perhaps one more node, of what is there for all steps:
-  /// then the steps of a block can make the first rows of the next one, too.
-  [[nodiscard]] bool is_made_ahead(const RowMakers& makers) const {
-    std::vector<const ir::OpDef*> ops;
-    for (const ir::NodeId id : makers.nodes)
-      if (const ir::OpDef* const op = module_.node(id).op; !keeps_rows(*op)) ops.push_back(op);
-    return !ops.empty() && ops.size() <= 2 && ops[0] == &ops::contract_op;
+  /// Whether the steps of a block can make the first rows of the next one, too: a product by
+  /// constants makes them, and perhaps a sum with constants, of rows that are there for all steps.
+  [[nodiscard]] bool can_make_next(const RowMakers& makers) const {
+    const auto producer = [&](ir::ValueId value) { return module_.value(value).producer; };
+    const auto is_product = [&](ir::NodeId id) {
+      return id.valid() && module_.node(id).op == &ops::contract_op;
+    };
+    ir::NodeId product = producer(makers.made[0].value);
+    if (module_.node(product).op == &ops::add_op) {
+      const std::vector<ir::ValueId>& terms = module_.node(product).inputs;
+      const std::size_t at = is_product(producer(terms[0])) ? 0 : 1;
+      if (!inference_.is_constant(terms[1 - at])) return false;
+      product = producer(terms[at]);
+    }
+    if (!is_product(product)) return false;
+    const std::vector<ir::ValueId>& factors = module_.node(product).inputs;
+    const std::size_t at = inference_.is_constant(factors[1]) ? 0 : 1;
+    if (!inference_.is_constant(factors[1 - at])) return false;
+    ir::ValueId rows = factors[at];
+    while (std::ranges::find(makers.read, rows, &RowsOf::value) == makers.read.end()) {
+      const ir::Node& node = module_.node(producer(rows));
+      if (!keeps_rows(*node.op)) return false;
+      rows = node.inputs[0];
+    }
+    return true;
   }
 
   const ir::Module& module_;

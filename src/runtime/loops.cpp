@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "kernels/contract_beside.h"
 #include "plan/cost.h"
 #include "runtime/state.h"
 #include "tensor/fixed_sizes.h"
@@ -247,7 +248,8 @@ Expected<void> Run::State::make_block(std::uint32_t index, Watch& watch) {
   }
   const bool is_first = state.step == 0;
   state.block_first = state.step;
-  state.block_end += is_first ? (blocks.rows - 1) % blocks.steps + 1 : blocks.steps;
+  state.block_end +=
+      is_first ? kernels::steps_of_first_block(blocks.rows, blocks.steps) : blocks.steps;
   return {};
 }
 

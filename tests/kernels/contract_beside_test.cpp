@@ -22,7 +22,9 @@ struct Case {
   bool backwards = false;
   Layout layout = Layout::contiguous;  ///< of x
   bool bias = false;
-  std::int64_t block = 0;  ///< steps whose rows lie there at once; 0: all
+  std::int64_t block = 0;        ///< steps whose rows lie there at once; 0: all
+  bool makes_next = true;        ///< rows of the next block
+  std::int64_t walked_rows = 0;  ///< 0: one for each row of x
 
   [[nodiscard]] std::int64_t rows() const { return block > 0 ? block : steps; }
 };
@@ -77,8 +79,13 @@ class Loop {
     for (std::size_t i = 0; i < r_.size(); ++i)
       steps.push_back({in[i], out[i], known[i], across, nullptr, &packs_, isa_});
     const std::int64_t row = case_.columns * 4;
-    RowWalk walk{0, row, case_.steps};
-    if (case_.backwards) walk = {(case_.rows() - 1) * row, -row, case_.steps};
+    RowWalk walk{.step_bytes = row,
+                 .rows = case_.walked_rows > 0 ? case_.walked_rows : case_.rows(),
+                 .steps = case_.makes_next ? case_.steps : case_.rows()};
+    if (case_.backwards) {
+      walk.first_bytes = (case_.rows() - 1) * row;
+      walk.step_bytes = -row;
+    }
     calls_ = contract_beside({inputs, outputs, constants, attrs, nullptr, &packs_, isa_},
                              case_.bias ? &bias_.at<float>(0) : nullptr, walk, steps);
     return calls_.has_value();
@@ -202,36 +209,54 @@ TEST(ContractBeside, ABias) {
       expect_rows({50, 30, columns, 64, {192}, backwards, Layout::contiguous, true});
 }
 
-// The first block has what the others leave over: fewer steps than are made ahead, chunks and what
-// is left of one, or as many as the others.
+// The first block has what the others leave over: fewer steps than are made ahead, whole chunks and
+// steps before these, or as many as the others.
 TEST(ContractBeside, BlocksThatMakeRowsOfTheNext) {
-  for (const std::int64_t block : {32, 48})
-    for (const std::int64_t left : {1, 15, 16, 17, 31, 32})
-      for (const bool backwards : {false, true})
-        expect_rows({.steps = 2 * block + left,
-                     .input = 24,
-                     .columns = 200,
-                     .hidden = 48,
-                     .state_columns = {192},
-                     .backwards = backwards,
-                     .bias = left == 17,
-                     .block = block});
-  expect_rows({.steps = 100,
-               .input = 60,
-               .columns = 700,
-               .hidden = 160,
-               .state_columns = {650, 200},
-               .block = 32});
+  const auto expect_blocks = [](std::int64_t block, std::int64_t first, bool backwards) {
+    expect_rows({.steps = first + 2 * block,
+                 .input = 24,
+                 .columns = 200,
+                 .hidden = 48,
+                 .state_columns = {192},
+                 .backwards = backwards,
+                 .bias = first == 17,
+                 .block = block});
+  };
+  for (const bool backwards : {false, true}) {
+    for (const std::int64_t first : {1, 15, 16, 17, 31, 32}) expect_blocks(32, first, backwards);
+    for (const std::int64_t first : {1, 31, 33, 40, 47, 48}) expect_blocks(48, first, backwards);
+  }
 }
 
-// Each is made by itself: whole chunks are needed for more.
-TEST(ContractBeside, BlocksOfAnyLength) {
-  expect_rows({.steps = 129,
-               .input = 24,
-               .columns = 192,
-               .hidden = 48,
-               .state_columns = {192},
-               .block = 43});
+TEST(ContractBeside, BlocksAndThreadsThatShareProducts) {
+  for (const std::int64_t steps : {100, 130})
+    expect_rows({.steps = steps,
+                 .input = 60,
+                 .columns = 700,
+                 .hidden = 160,
+                 .state_columns = {650, 200},
+                 .block = 48});
+}
+
+TEST(ContractBeside, BlocksThatAreMadeByThemselves) {
+  for (const bool backwards : {false, true}) {
+    expect_rows({.steps = 129,  // blocks that have no whole chunks
+                 .input = 24,
+                 .columns = 192,
+                 .hidden = 48,
+                 .state_columns = {192},
+                 .backwards = backwards,
+                 .block = 43});
+    for (const std::int64_t steps : {96, 111})
+      expect_rows({.steps = steps,
+                   .input = 24,
+                   .columns = 192,
+                   .hidden = 48,
+                   .state_columns = {192},
+                   .backwards = backwards,
+                   .block = 48,
+                   .makes_next = false});
+  }
 }
 
 TEST(ContractBeside, ProductsThatThreadsShare) { expect_rows({40, 60, 700, 160, {650, 200}}); }
@@ -245,6 +270,9 @@ TEST(ContractBeside, OnlyWhereItPays) {
   EXPECT_FALSE(is_made({32, 48, 192, 32, {128}}, isa));  // weights that stay in the cache
   EXPECT_FALSE(is_made({32, 48, 192, 48, {}}, isa));     // no product of the state
   EXPECT_FALSE(is_made({32, 48, 192, 48, {192}, false, Layout::gapped}, isa));
+  Case two_rows_a_step{64, 48, 192, 48, {192}};
+  two_rows_a_step.walked_rows = 32;
+  EXPECT_FALSE(is_made(two_rows_a_step, isa));
 }
 
 TEST(ContractBeside, CallsSayWhatTheyDo) {
