@@ -78,7 +78,7 @@ def blocks_of(model: bytes, given: dict[str, np.ndarray]) -> int | None:
     session = scanloom.InferenceSession(model, threads=1)
     session.run(None, given)
     explained = session.explain()
-    if "are made beside its steps" not in explained:
+    if "beside the steps" not in explained:
         return None
     found = re.search(r"are made in blocks of (\d+) steps", explained)
     return int(found.group(1)) if found else 0
@@ -116,6 +116,16 @@ def test_rows_that_are_made_in_blocks(backwards):
         assert blocks_of(model, feeds(50, steps)) in (None, block)
     for steps in (177, 207, 208, 352, 353, 383, 705, 737, 880, 1563):
         expect_equal(model, feeds(50, steps))
+
+
+def test_one_step_is_told_as_one_step_whatever_ran_before():
+    model = scan([200], 50)
+    session = scanloom.InferenceSession(model, threads=1, execution="compiled")
+    for steps in (300, 1):
+        session.run(None, feeds(50, steps))
+    explained = session.explain()
+    assert "takes over at the second step (1 step)" in explained
+    assert "over 1 step\n" in explained
 
 
 def test_products_that_threads_share():

@@ -74,8 +74,9 @@ std::string cost_text(BoundEntry& entry, std::size_t index) {
                                  operations_text(work.operations), bytes_text(work.state_bytes));
   const runtime::LoopTime time = measured(entry, index);
   if (time.steps > 0)
-    text += fmt::format("; measured {} per step over {} steps",
-                        time_text(time.seconds / static_cast<double>(time.steps)), time.steps);
+    text += fmt::format("; measured {} per step over {}",
+                        time_text(time.seconds / static_cast<double>(time.steps)),
+                        plan::counted(time.steps, "step"));
   if (time.threads > 1) text += fmt::format(", on {} threads", time.threads);
   const std::optional<MachineFigures> figures = known_figures();
   if (!figures || !work.is_all || work.bytes + work.state_bytes == 0) return text;

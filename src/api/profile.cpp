@@ -1,5 +1,6 @@
 #include "api/profile.h"
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -11,13 +12,6 @@
 
 namespace scanloom {
 namespace {
-
-std::string names_of(const plan::Plan& plan, const std::vector<ir::NodeId>& nodes) {
-  std::string names;
-  for (const ir::NodeId node : nodes)
-    names += (names.empty() ? "" : " + ") + plan::describe(plan, node);
-  return names.empty() ? "views and pointers" : names;
-}
 
 /// What a call's node does: its operator or, where that is of several kinds, the kind ("max" of
 /// reduce). Empty for what the model, a loop or a branch hands on.
@@ -42,6 +36,29 @@ Parts parts_of(const plan::Binding& binding) {
   for (const plan::DynamicCall& dynamic : binding.dynamic_calls) add(dynamic.call.node);
   for (const plan::ObjectCall& call : binding.object_calls) add(call.node);
   return parts;
+}
+
+/// Each node of the user once; where it has become several parts, with what these do.
+std::string names_of(const plan::Plan& plan, const std::vector<ir::NodeId>& nodes,
+                     const Parts& parts) {
+  std::vector<std::string> names;
+  std::map<std::string, std::vector<std::string_view>, std::less<>> operations;
+  for (const ir::NodeId node : nodes) {
+    std::string name = plan::describe(plan, node);
+    if (operations.find(name) == operations.end()) names.push_back(name);
+    std::vector<std::string_view>& of_name = operations[std::move(name)];
+    const std::string_view operation = operation_of(plan, node);
+    if (!operation.empty() && std::ranges::find(of_name, operation) == of_name.end())
+      of_name.push_back(operation);
+  }
+  std::string text;
+  for (const std::string& name : names) {
+    text += (text.empty() ? "" : " + ") + name;
+    const auto found = parts.find(name);
+    if (found != parts.end() && found->second.size() > 1 && !operations[name].empty())
+      text += fmt::format(" [{}]", fmt::join(operations[name], ", "));
+  }
+  return text.empty() ? "views and pointers" : text;
 }
 
 std::uint64_t read_clock() {
@@ -70,12 +87,12 @@ double seconds_of_reading() {
 
 /// What the statements of a body took of its time, in the proportion of their ticks; and what
 /// looking at the clock so often takes, which is part of that.
-void add_body(const plan::Plan& plan, const runtime::Profile::Body& body, int depth,
-              std::vector<NodeTime>& rows) {
+void add_body(const plan::Plan& plan, const runtime::Profile::Body& body, const Parts& parts,
+              int depth, std::vector<NodeTime>& rows) {
   const auto ticks = std::accumulate(body.ticks.begin(), body.ticks.end(), std::uint64_t{0});
   if (body.steps == 0 || ticks == 0) return;
   for (std::size_t i = 0; i < body.ticks.size(); ++i)
-    rows.push_back({names_of(plan, body.nodes[i]), "machine code", body.steps,
+    rows.push_back({names_of(plan, body.nodes[i], parts), "machine code", body.steps,
                     body.seconds * static_cast<double>(body.ticks[i]) / static_cast<double>(ticks),
                     depth});
   const std::int64_t readings = body.steps * static_cast<std::int64_t>(body.ticks.size() + 1);
@@ -89,19 +106,24 @@ std::vector<NodeTime> profile_rows(const plan::Binding& binding, const runtime::
   std::vector<NodeTime> rows;
   int depth = 0;
   const Parts parts = parts_of(binding);
-  const auto add = [&](ir::NodeId node, std::string kernel, const runtime::Profile::Entry& entry) {
+  const auto add = [&](ir::NodeId node, std::string kernel, const runtime::Profile::Entry& entry,
+                       ir::NodeId beside = {}) {
     if (entry.calls == 0) return;
     std::string name = plan::describe(*binding.plan, node);
     const std::string_view operation = operation_of(*binding.plan, node);
     if (!operation.empty() && operation != kernel && parts.at(name).size() > 1)
       kernel = std::string(operation) + " by " + kernel;
+    if (const std::string other = plan::describe(*binding.plan, beside);
+        beside.valid() && other != name)
+      name += " + " + other;
     rows.push_back({std::move(name), std::move(kernel), entry.calls, entry.seconds, depth});
   };
   for (const plan::Instruction& instruction : binding.code) {
     const std::size_t i = instruction.index;
     switch (instruction.op) {
       case plan::Op::call:
-        add(binding.calls[i].node, binding.calls[i].kernel, profile.calls[i]);
+        add(binding.calls[i].node, binding.calls[i].kernel, profile.calls[i],
+            binding.calls[i].node_beside);
         break;
       case plan::Op::dynamic_call:
         add(binding.dynamic_calls[i].call.node, "boxed", profile.dynamic_calls[i]);
@@ -116,7 +138,7 @@ std::vector<NodeTime> profile_rows(const plan::Binding& binding, const runtime::
                                         : "stepped",
             profile.loops[i]);
         ++depth;
-        add_body(*binding.plan, profile.bodies[i], depth, rows);
+        add_body(*binding.plan, profile.bodies[i], parts, depth, rows);
         break;
       case plan::Op::compiled_loop:
         add(binding.loops[i].node, "compiled", profile.loops[i]);

@@ -219,6 +219,8 @@ void ArenaPlanner::use(BufferId buffer) {
   }
 }
 
+void ArenaPlanner::drop(BufferId buffer) { at(buffer).bytes = kAlignment; }
+
 void ArenaPlanner::keep_until(BufferId buffer, std::int32_t moment) {
   at(buffer).dies = std::max(at(buffer).dies, moment);
 }

@@ -18,6 +18,8 @@ class ArenaPlanner {
   BufferId add(std::int64_t bytes);
   /// The buffer is read or written now.
   void use(BufferId buffer);
+  /// Nobody reads or writes the buffer after all.
+  void drop(BufferId buffer);
   /// It was born before, and is kept to the end of that moment, at least.
   void keep_until(BufferId buffer, std::int32_t moment);
   /// One instruction further. Loops take moments of their own, so that these are no places in the

@@ -192,10 +192,14 @@ bool Binder::make_beside(BoundLoop& loop, std::size_t port, const AllSteps& all)
     call.first_operand = add_operands(inputs, {{spots[2], {}}, rows_at});
     call.inputs = 5;
     call.outputs = 2;
+    call.node_beside = module_.value(rows_value).producer;
     replace_call(call, made->steps[i]);
   }
+  // The note of the blocks is of this port.
+  const bool noted = rows < steps && std::ranges::count(loop.blocks.ports, true) == 1;
   loop.notes.rows_made +=
-      fmt::format("; rows of {} are made beside its steps", module_.describe(rows_value));
+      noted ? ", beside the steps"
+            : fmt::format("; rows of {} are made beside the steps", module_.describe(rows_value));
   return true;
 }
 
@@ -211,8 +215,11 @@ void Binder::make_first_rows(const AllSteps& all, const kernels::BesideCall& wit
   first.kernel = product.kernel;
   replace_call(first, with);
   if (!all.sum) return;
+  const Spot& made = out_->operands[product.first_operand + product.inputs];
+  if (made.buffer != kNone && made.buffer != rows.spot.buffer) arena_.drop(made.buffer);
   product.kernel = "nothing";
   product.run = tensor::do_nothing;
+  product.inputs = product.outputs = 0;
 }
 
 void Binder::replace_call(BoundCall& call, const kernels::BesideCall& with) {

@@ -80,6 +80,7 @@ struct BoundCall {
   /// operands after its own two, and the second result.
   double products_beside = 0;
   std::int64_t bytes_beside = 0;
+  ir::NodeId node_beside;  ///< of that other one
 };
 
 /// Inputs of a call whose values decide sizes of its results, beside all inputs' own sizes: bits as

@@ -222,6 +222,8 @@ class BodyMaker {
   [[nodiscard]] Part part_of_call(const CallView& view, std::uint32_t index) const {
     Part part;
     part.nodes = {view.node_id()};
+    if (const ir::NodeId beside = binding_.calls[index].node_beside; beside.valid())
+      part.nodes.push_back(beside);
     part.statement.kind = Statement::Kind::call;
     part.statement.call = static_cast<std::int32_t>(index);
     for (std::size_t i = 0; i < view.inputs() + view.outputs(); ++i)

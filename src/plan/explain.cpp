@@ -43,11 +43,16 @@ const BoundLoop* code_around(const Binding& binding, const BoundLoop& loop) {
   return nullptr;
 }
 
+bool takes_one_step(const BoundLoop& loop) { return has_known_trips(loop) && loop.trip_count == 1; }
+
+std::string stepped_once(const BoundLoop& loop) {
+  return "stepped: code of such a body takes over at the second step" + loop.notes.remarks;
+}
+
 std::string strategy_of_body(const Plan& plan, const Binding& binding, const BoundLoop& loop) {
   const Expected<Body> body = describe_body(plan, binding, loop);
   if (!body) return loop.notes.strategy + "; " + body.error().text();
-  if (has_known_trips(loop) && loop.trip_count == 1)
-    return "stepped: code of such a body takes over at the second step" + loop.notes.remarks;
+  if (takes_one_step(loop)) return stepped_once(loop);
   const auto code = plan.bodies.find(body->source);
   if (!code && loop.decides_late)
     return fmt::format(
@@ -90,6 +95,7 @@ std::string strategy_of_sections(const Plan& plan, const Binding& binding, const
 
 std::string strategy_of(const Binding& binding, const BoundLoop& loop) {
   const Plan& plan = *binding.plan;
+  if (loop.body_code.code.run != nullptr && takes_one_step(loop)) return stepped_once(loop);
   if (loop.body_code.code.run != nullptr)
     return compiled_step_by_step(loop, loop.body_code.code.target);
   if (loop.compiled.run != nullptr || plan.options.compiler == nullptr) return loop.notes.strategy;

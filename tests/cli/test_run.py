@@ -4,7 +4,9 @@ import subprocess
 import time
 
 import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 from command_line import (
     BAD,
     FINE,
@@ -179,6 +181,24 @@ def test_profile_names_the_parts_of_a_node(tmp_path):
     assert "'chances' (Softmax-13) (exp by pointwise)" in answer.stdout
     for kind in ("max", "sum"):
         assert f"'chances' (Softmax-13) ({kind} by reduce)" in answer.stdout
+
+
+def test_profile_names_the_parts_of_a_node_in_machine_code(tmp_path):
+    rng = np.random.default_rng(0)
+    weights = {"w": rng.normal(size=(1, 300, 40)), "r": rng.normal(size=(1, 300, 100)) / 30}
+    graph = helper.make_graph(
+        [helper.make_node("GRU", ["xs", "w", "r"], ["ys"], hidden_size=100, name="layer")],
+        "g",
+        [helper.make_tensor_value_info("xs", TensorProto.FLOAT, ["T", 1, 40])],
+        [helper.make_tensor_value_info("ys", TensorProto.FLOAT, ["T", 1, 1, 100])],
+        [numpy_helper.from_array(array.astype(np.float32), name) for name, array in weights.items()],
+    )
+    model = tmp_path / "gru.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)]), model)
+    answer = scanloom("run", model, "--random", "--dim", "T=500", "--jit", "--profile", cwd=tmp_path)
+    rows = [line for line in answer.stdout.splitlines() if "(machine code)" in line]
+    assert any("node 'layer' (GRU-14) [contract]" in row for row in rows)
+    assert not any("'layer' (GRU-14) + node 'layer'" in row for row in rows)
 
 
 @pytest.mark.parametrize(
