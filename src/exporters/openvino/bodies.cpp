@@ -122,10 +122,19 @@ class LoopWriter {
       return out_.number(count >= kMost ? -1 : std::max<std::int64_t>(count, 0));
     }
     const Output given = out_.in(0);
+    if (is_size(out_.node().inputs[0])) return given;
     const Output is_endless =
         out_.binary("GreaterEqual", given, out_.number(kMost), DType::boolean);
     const Output count = out_.binary("Maximum", given, out_.number(0), DType::i64);
     return out_.layer("Select", 1, {is_endless, out_.number(-1), count}, DType::i64);
+  }
+
+  /// Sizes are not negative, and readers see that one of a scanned value is met by its slices.
+  [[nodiscard]] bool is_size(ValueId value) const {
+    ir::NodeId producer = writing_.module.value(value).producer;
+    while (producer.valid() && writing_.module.node(producer).op == &ops::check_equal_op)
+      producer = writing_.module.value(writing_.module.node(producer).inputs[0]).producer;
+    return producer.valid() && writing_.module.node(producer).op == &ops::dim_op;
   }
 
   Output first_condition() {
