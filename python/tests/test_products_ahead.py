@@ -250,6 +250,39 @@ def test_several_values_that_are_scanned(pre, shared, backwards):
         expect_equal(model, given)
 
 
+@pytest.mark.parametrize("steps", [40, 300, 2000])
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("constant", ["xs", "w", None])
+def test_which_operand_is_constant(constant, bias, steps):
+    nodes = [
+        helper.make_node("MatMul", ["h", "r"], ["hr"]),
+        helper.make_node("Add", ["xw", "hr"], ["sum"]),
+        helper.make_node("Tanh", ["sum"], ["h_next"]),
+        helper.make_node("Identity", ["h_next"], ["y"]),
+    ]
+    body = helper.make_graph(
+        nodes, "body", [tensor("h", 1, 100), tensor("xw", 1, 100)],
+        [tensor("h_next", 1, 100), tensor("y", 1, 100)],
+        [numpy_helper.from_array(weights(100, 100), "r")],
+    )  # fmt: skip
+    given = {"h0": weights(1, 100), "xs": weights(steps, 1, 40), "w": weights(40, 100)}
+    outer = [helper.make_node("MatMul", ["xs", "w"], ["product"])]
+    if bias:
+        given["bias"] = weights(100)
+        outer.append(helper.make_node("Add", ["product", "bias"], ["with_bias"]))
+    rows = "with_bias" if bias else "product"
+    outer.append(helper.make_node("Scan", ["h0", rows], ["h", "ys"], num_scan_inputs=1, body=body))
+    known = [numpy_helper.from_array(given.pop(constant), constant)] if constant else []
+    graph = helper.make_graph(
+        outer, "g", [tensor(name, *array.shape) for name, array in given.items()],
+        [tensor("h", 1, 100), tensor("ys", steps, 1, 100)], known,
+    )  # fmt: skip
+    opsets = [helper.make_opsetid("", 18)]
+    expect_equal(
+        helper.make_model(graph, ir_version=8, opset_imports=opsets).SerializeToString(), given
+    )
+
+
 @pytest.mark.parametrize("steps", [3, 16, 40, 100, 383, 800, 3000])
 def test_steps_that_read_two_rows_of_a_product(steps):
     """Of an axis that is not the first: the rows of a step do not follow those of the one before."""

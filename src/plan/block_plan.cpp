@@ -33,6 +33,7 @@ constexpr std::int64_t kLeastStepsBeside = 512;
 /// Where the last steps of a block make the first rows of the next one: little, for the second
 /// cache holds the weights of the steps, too.
 constexpr std::int64_t kBlockBytesBeside = 128 * 1024;
+
 /// The axes of a contract's operands that the axis of its result walks along; -1: none. nullopt:
 /// not row by row.
 std::optional<std::array<int, 2>> operand_axes(const ir::Node& node, int rank_a, int rank_b,
@@ -276,9 +277,9 @@ class Finder {
     if (!inference_.is_constant(factors[1 - at])) return false;
     ir::ValueId rows = factors[at];
     while (std::ranges::find(makers.read, rows, &RowsOf::value) == makers.read.end()) {
-      const ir::Node& node = module_.node(producer(rows));
-      if (!keeps_rows(*node.op)) return false;
-      rows = node.inputs[0];
+      const ir::NodeId view = producer(rows);
+      if (!view.valid() || !keeps_rows(*module_.node(view).op)) return false;
+      rows = module_.node(view).inputs[0];
     }
     return true;
   }
