@@ -1,7 +1,8 @@
-# libscanloom.so from all layers, scanloom_core (the same objects, statically) for the tests, and the
-# install rules that find_package(scanloom) reads.
+# libscanloom.so from all layers, scanloom_core (the same objects, statically) for the tests, and
+# what find_package(scanloom) and pkg-config read, of the installed library and of the build tree.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
+include(ScanloomPkgConfig)
 
 get_property(layers GLOBAL PROPERTY SCANLOOM_LAYERS)
 set(objects)
@@ -30,6 +31,8 @@ install(TARGETS scanloom EXPORT scanloom-targets
 install(DIRECTORY include/scanloom DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 install(EXPORT scanloom-targets NAMESPACE scanloom::
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/scanloom COMPONENT development)
+export(EXPORT scanloom-targets NAMESPACE scanloom::
+       FILE ${PROJECT_BINARY_DIR}/scanloom-targets.cmake)
 configure_package_config_file(cmake/scanloom-config.cmake.in
   ${PROJECT_BINARY_DIR}/scanloom-config.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/scanloom)
@@ -38,3 +41,16 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/scanloom-config-version.c
 install(FILES ${PROJECT_BINARY_DIR}/scanloom-config.cmake
               ${PROJECT_BINARY_DIR}/scanloom-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/scanloom COMPONENT development)
+
+scanloom_installed_pc(${PROJECT_BINARY_DIR}/scanloom.pc)
+scanloom_write_pc(${PROJECT_BINARY_DIR}/scanloom-uninstalled.pc "\${pcfiledir}"
+                  "\${prefix}/lib" ${PROJECT_SOURCE_DIR}/include)
+install(FILES ${PROJECT_BINARY_DIR}/scanloom.pc
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+
+# As they lie in the tree, so that the links between them hold.
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT library)
+install(FILES README.md CHANGELOG.md ARCHITECTURE.md CONTRIBUTING.md SECURITY.md
+        DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT documentation)
+install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT documentation
+        PATTERN __pycache__ EXCLUDE)

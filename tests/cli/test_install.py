@@ -1,4 +1,4 @@
-"""An installed Scanloom is found and used by a project outside the tree."""
+"""An installed Scanloom, and the one in the build tree, are found and used from outside the tree."""
 
 import os
 import re
@@ -43,6 +43,118 @@ def test_a_project_outside_the_tree_builds_with_it(prefix, tmp_path):
     assert run(build / "recurrence").startswith("h ")
 
 
+MAIN_C = """#include <scanloom/scanloom.h>
+#include <stdio.h>
+int main(void) { printf("%s", scanloom_version()); return 0; }
+"""
+MAIN_CPP = """#include <scanloom/session.h>
+#include <iostream>
+int main() {
+  const auto session = scanloom::Session::load("nothere.onnx");
+  std::cout << scanloom::version() << ' ' << (session ? "" : code_name(session.error().code()));
+}
+"""
+PROGRAMS = {
+    "c": ("main.c", MAIN_C, ["cc", "-std=c99", "-pedantic"], "0.1.0"),
+    "c++": ("main.cpp", MAIN_CPP, ["c++", "-std=c++20"], "0.1.0 not_found"),
+}
+
+
+def pkg_config(folder, *arguments):
+    environment = {**os.environ, "PKG_CONFIG_PATH": str(folder)}
+    return run("pkg-config", *arguments, "scanloom", env=environment).split()
+
+
+def build_with_pkg_config(language, pc_folder, folder):
+    """As docs/c-api.md says; what the program prints."""
+    name, text, compiler, printed = PROGRAMS[language]
+    (folder / name).write_text(text)
+    flags = pkg_config(pc_folder, "--cflags", "--libs")
+    (libraries,) = pkg_config(pc_folder, "--variable=libdir")
+    run(*compiler, "-Wall", "-Wextra", "-Werror", name, *flags, f"-Wl,-rpath,{libraries}",
+        "-o", folder / "main", cwd=folder)  # fmt: skip
+    environment = {key: text for key, text in os.environ.items() if key != "LD_LIBRARY_PATH"}
+    assert run(folder / "main", env=environment) == printed
+    return flags
+
+
+@pytest.mark.parametrize("language", PROGRAMS)
+def test_pkg_config_finds_the_build_tree(language, tmp_path):
+    flags = build_with_pkg_config(language, BUILD, tmp_path)
+    assert f"-I{PROJECT / 'include'}" in flags
+    assert pkg_config(BUILD, "--modversion") == ["0.1.0"]
+
+
+@pytest.mark.parametrize("language", PROGRAMS)
+def test_pkg_config_finds_an_installation_that_was_moved(language, prefix, tmp_path):
+    moved = tmp_path / "elsewhere"
+    shutil.copytree(prefix, moved, symlinks=True)
+    (pc,) = moved.rglob("scanloom.pc")
+    assert pc.parent.name == "pkgconfig"
+    assert str(prefix) not in pc.read_text() and str(PROJECT) not in pc.read_text()
+    flags = build_with_pkg_config(language, pc.parent, tmp_path)
+    assert all(str(prefix) not in flag and str(PROJECT) not in flag for flag in flags)
+    assert pkg_config(pc.parent, "--modversion") == ["0.1.0"]
+
+
+def test_the_commands_of_the_page_on_c(prefix, tmp_path):
+    page = (PROJECT / "docs" / "c-api.md").read_text(encoding="utf-8")
+    (commands,) = re.findall(r"^```sh\n(.*?)^```$", page, re.M | re.S)
+    assert "WHERE" in commands
+    (tmp_path / "main.c").write_text(MAIN_C)
+    run("bash", "-ec", commands.replace("WHERE", str(prefix)), cwd=tmp_path)
+    assert run(tmp_path / "main") == "0.1.0"
+
+
+@pytest.mark.parametrize(
+    ("libdir", "includedir", "place", "found"),
+    [
+        ("lib", "include", "lib", ["/lib", "/include"]),
+        ("lib64", "include", "lib64", ["/lib64", "/include"]),
+        ("lib/x86_64-linux-gnu", "include/more", "lib/x86_64-linux-gnu",
+         ["/lib/x86_64-linux-gnu", "/include/more"]),
+        ("/opt/libraries", "/opt/headers", "anywhere", ["=/opt/libraries", "=/opt/headers"]),
+        ("lib", "/opt/headers", "lib", ["/lib", "=/opt/headers"]),
+    ],
+)  # fmt: skip
+def test_pkg_config_names_the_folders_that_cmake_was_told(libdir, includedir, place, found, tmp_path):
+    prefix = tmp_path / "prefix"
+    pc = prefix / place / "pkgconfig" / "scanloom.pc"
+    pc.parent.mkdir(parents=True)
+    (tmp_path / "write.cmake").write_text(
+        f"set(PROJECT_VERSION 1.2.3)\nset(CMAKE_INSTALL_PREFIX /usr/local)\n"
+        f"set(CMAKE_INSTALL_LIBDIR {libdir})\nset(CMAKE_INSTALL_INCLUDEDIR {includedir})\n"
+        f"include({PROJECT / 'cmake' / 'ScanloomPkgConfig.cmake'})\nscanloom_installed_pc({pc})\n"
+    )
+    run("cmake", "-P", tmp_path / "write.cmake")
+    expected = [text[1:] if text.startswith("=") else f"{prefix}{text}" for text in found]
+    assert [
+        os.path.normpath(pkg_config(pc.parent, f"--variable={name}")[0])
+        for name in ("libdir", "includedir")
+    ] == expected
+
+
+@pytest.mark.parametrize("variable", ["CMAKE_PREFIX_PATH", "scanloom_DIR"])
+def test_cmake_finds_the_build_tree(variable, tmp_path):
+    (tmp_path / "CMakeLists.txt").write_text(C_PROJECT)
+    (tmp_path / "main.c").write_text(MAIN_C)
+    build = tmp_path / "build"
+    run("cmake", "-G", "Ninja", "-S", tmp_path, "-B", build, f"-D{variable}={BUILD}")
+    run("cmake", "--build", build)
+    assert run(build / "c_only") == "0.1.0"
+
+
+def test_licence_and_documents_are_installed(prefix):
+    folder = prefix / "share" / "doc" / "scanloom"
+    assert (folder / "LICENSE").read_text() == (PROJECT / "LICENSE").read_text()
+    shown = sorted(path.relative_to(PROJECT) for path in (PROJECT / "docs").iterdir())
+    assert all((folder / path).is_file() for path in ["README.md", "CHANGELOG.md", *shown])
+    # Their links lead to what is installed.
+    for document in folder.rglob("*.md"):
+        for target in re.findall(r"\]\(([^)#\s]+)[)#]", document.read_text(encoding="utf-8")):
+            assert "://" in target or (document.parent / target).exists(), (document, target)
+
+
 C_PROJECT = """cmake_minimum_required(VERSION 3.25)
 project(c_only LANGUAGES C)
 find_package(scanloom 0.1 REQUIRED)
@@ -79,5 +191,7 @@ def test_headers_name_no_folder_of_the_tree(prefix):
     headers = list((prefix / "include" / "scanloom").iterdir())
     assert any(header.name == "session.h" for header in headers)
     assert not any(str(PROJECT) in header.read_text() for header in headers)
-    for config in (prefix / "lib").rglob("scanloom*.cmake"):
+    configs = list((prefix / "lib").rglob("scanloom*.cmake"))
+    assert len(configs) > 2
+    for config in configs:
         assert str(PROJECT) not in config.read_text()
