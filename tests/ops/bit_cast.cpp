@@ -1,6 +1,17 @@
+#include <complex>
+
+#include "tensor/visit.h"
 #include "tests/ops/samples.h"
 
 namespace scanloom::ops {
+namespace {
+
+template <class T>
+Tensor bit_cast_complex(const Shape& shape, std::initializer_list<std::complex<T>> values) {
+  return Tensor::of<std::complex<T>>(shape, {values.begin(), values.size()});
+}
+
+}  // namespace
 
 std::vector<Sample> bit_cast_samples() {
   return {
@@ -36,6 +47,34 @@ std::vector<Sample> bit_cast_samples() {
        .inputs = {integers(DType::i2, {2}, {-1, -2})},
        .attrs = {{"to", DType::u2}},
        .outputs = {integers(DType::u2, {2}, {3, 2})}},
+      {.name = "c128_to_parts",
+       .inputs = {bit_cast_complex<double>({2}, {{1, -2}, {0.5, -0.0}})},
+       .attrs = {{"to", DType::f64}},
+       .outputs = {f64({2, 2}, {1, -2, 0.5, -0.0})}},
+      {.name = "parts_to_c128",
+       .inputs = {f64({1, 2, 2}, {1, -2, kInf, 3})},
+       .attrs = {{"to", DType::c128}},
+       .outputs = {bit_cast_complex<double>({1, 2}, {{1, -2}, {kInf, 3}})}},
+      {.name = "c64_scalar_to_parts",
+       .inputs = {bit_cast_complex<float>({}, {{1.5, 2.5}})},
+       .attrs = {{"to", DType::f32}},
+       .outputs = {f32({2}, {1.5, 2.5})}},
+      {.name = "parts_to_c64",
+       .inputs = {f32({2, 2}, {1, 2, 3, 4})},
+       .attrs = {{"to", DType::c64}},
+       .outputs = {bit_cast_complex<float>({2}, {{1, 2}, {3, 4}})}},
+      {.name = "no_complex_numbers",
+       .inputs = {f32({0, 2}, {})},
+       .attrs = {{"to", DType::c64}},
+       .outputs = {bit_cast_complex<float>({0}, {})}},
+      {.name = "three_parts",
+       .inputs = {f32({2, 3}, {1, 2, 3, 4, 5, 6})},
+       .attrs = {{"to", DType::c64}},
+       .error = "a last axis of size 2, but x is f32[2,3]"},
+      {.name = "parts_of_other_width",
+       .inputs = {f32({2}, {1, 2})},
+       .attrs = {{"to", DType::c128}},
+       .error = "elements of type f32 have 32 bits, those of type c128 have 128"},
       {.name = "scalar",
        .inputs = {i32({}, {0x40490fdb})},
        .attrs = {{"to", DType::f32}},

@@ -53,6 +53,8 @@ std::string shift(NodeEmitter& node, const std::string& x, const char* direction
 
 void bit_cast(NodeEmitter& node) {
   constexpr int kFirst = 26;
+  if (dtype_file_bits(node.dtype()) != dtype_file_bits(node.out_type().dtype))
+    return node.refuse("between complex numbers and their parts");
   node.need_opset(kFirst);
   node.finish("BitCast", {node.attribute_as("to", "to")});
 }
