@@ -145,6 +145,26 @@ SCANLOOM_API Expr ceil(const Expr& x);
 SCANLOOM_API Expr round(const Expr& x);
 SCANLOOM_API Expr is_nan(const Expr& x);
 SCANLOOM_API Expr is_inf(const Expr& x);
+
+// Complex numbers, c64 and c128. Arithmetic, equal and not_equal, exp, expm1, log, log1p, sqrt,
+// pow, sin to atanh, abs, sums, means, products, indexing, shapes, scans and branches take them,
+// with numpy's values and branch cuts (docs/numbers.md); what needs an order does not. Beside a
+// complex tensor reals become complex.
+
+/// re + i im, of reals of any type: c64 where f32 holds both, else c128.
+SCANLOOM_API Expr make_complex(const Expr& re, const Expr& im);
+/// length (cos angle + i sin angle).
+SCANLOOM_API Expr from_polar(const Expr& length, const Expr& angle);
+/// The real and the imaginary part; of reals x itself, and zeros.
+SCANLOOM_API Expr real(const Expr& x);
+SCANLOOM_API Expr imag(const Expr& x);
+/// The complex conjugate; of reals x itself.
+SCANLOOM_API Expr conj(const Expr& x);
+/// The angle to the positive real axis, from -pi to pi; of reals 0 or pi.
+SCANLOOM_API Expr angle(const Expr& x);
+/// A complex number written in the program. It adapts as other numbers do: c64 beside f32.
+[[nodiscard]] SCANLOOM_API Expr complex_number(double re, double im);
+
 /// Along one axis, the last one unless said.
 SCANLOOM_API Expr softmax(const Expr& x, int axis = -1);
 SCANLOOM_API Expr log_softmax(const Expr& x, int axis = -1);

@@ -4,8 +4,11 @@
 
 #include "base/assert.h"
 #include "base/fp_environment.h"
+#include "expr/complex_rules.h"
 #include "expr/stable.h"
+#include "expr/types.h"
 #include "ir/infer_node.h"
+#include "ops/ops.h"
 
 namespace scanloom::expr {
 namespace {
@@ -31,8 +34,10 @@ Expected<StaticType> static_type(const ir::OpDef& op, const Type& type) {
   return result;
 }
 
+/// `of_parts`: with one part of complex operands in the place of each.
 Expected<std::vector<StaticType>> infer(const ir::OpDef& op, std::span<const Expr> inputs,
-                                        std::span<const Attr> attrs, std::size_t outputs) {
+                                        std::span<const Attr> attrs, std::size_t outputs,
+                                        bool of_parts) {
   const FpEnvironment environment;  // constants may be computed with
   DimTable dims;
   std::vector<Type> types(inputs.size());
@@ -42,9 +47,11 @@ Expected<std::vector<StaticType>> infer(const ir::OpDef& op, std::span<const Exp
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].defined()) continue;
     types[i] = ir_type(type_of(inputs[i]), dims);
+    const bool is_part = of_parts && is_complex(types[i].dtype);
+    if (is_part) types[i].dtype = part_of(types[i].dtype);
     type_at[i] = &types[i];
     const Node& node = *inputs[i].node();
-    if (node.kind == Kind::constant) known[i] = ir::known_tensor(node.value);
+    if (node.kind == Kind::constant && !is_part) known[i] = ir::known_tensor(node.value);
     known_at[i] = known[i].get();
   }
   SCANLOOM_TRY(const ir::NodeTypes inferred,
@@ -55,6 +62,22 @@ Expected<std::vector<StaticType>> infer(const ir::OpDef& op, std::span<const Exp
     results.push_back(std::move(result));
   }
   return results;
+}
+
+/// Types of what has to do with complex numbers (expr/complex_rules.h).
+Expected<std::vector<StaticType>> infer_complex(const ir::OpDef& op, std::span<const Expr> inputs,
+                                                const std::vector<Attr>& attrs,
+                                                std::size_t outputs) {
+  SCANLOOM_TRY(const ComplexRow* row, complex_row(op, attrs));
+  std::vector<Attr> of_parts = attrs;
+  for (Attr& attr : of_parts)
+    if (attr.kind() == tensor::AttrKind::dtype) attr = part_of(attr.dtype());
+  SCANLOOM_TRY(std::vector<StaticType> types, infer(op, inputs, of_parts, outputs, true));
+  for (StaticType& type : types) {
+    if (row->result == ComplexResult::complex) type.dtype = complex_of(type.dtype);
+    if (row->result == ComplexResult::as_said) type.dtype = attrs[0].dtype();
+  }
+  return types;
 }
 
 std::string operands(std::span<const Expr> inputs) {
@@ -80,7 +103,10 @@ std::vector<Expr> made(const ir::OpDef& op, std::vector<Expr> inputs, std::vecto
       return std::vector(outputs, failed(fail(Code::invalid_argument, "{}: operand '{}' is missing",
                                               op.name, operand.name)));
   }
-  auto types = infer(op, inputs, attrs, outputs);
+  // Bits that are read as complex numbers are those of leaves, which lowering takes apart.
+  const bool is_plain = &op == &ops::bit_cast_op || !is_complex_use(op, inputs, attrs);
+  auto types = is_plain ? infer(op, inputs, attrs, outputs, false)
+                        : infer_complex(op, inputs, attrs, outputs);
   if (!types) {
     const Error& error = types.error();
     Error told =

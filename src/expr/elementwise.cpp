@@ -3,6 +3,7 @@
 
 #include "base/fp_environment.h"
 #include "expr/apply.h"
+#include "expr/complex_rules.h"
 #include "expr/types.h"
 #include "ir/evaluate.h"
 #include "ops/ops.h"
@@ -65,6 +66,12 @@ std::optional<double> constant_number(const Expr& x) {
   if (!x.defined() || x.error() != nullptr || x.node()->kind != expr::Kind::constant ||
       x.rank() != 0)
     return std::nullopt;
+  if (expr::is_complex(x.dtype())) {
+    const auto im = expr::part_of_complex(x.node()->value, true);
+    const auto re = expr::part_of_complex(x.node()->value, false);
+    if (!re || !im || !expr::holds_only_zeros(*im)) return std::nullopt;
+    return constant_number(expr::constant_of(*re));
+  }
   const Expr wide = cast(x, DType::f64);
   if (wide.node()->kind != expr::Kind::constant) return std::nullopt;
   return wide.node()->value.as<double>()[0];
@@ -74,7 +81,8 @@ std::optional<double> constant_number(const Expr& x) {
 std::optional<Expr> cast_constant(const Expr& x, DType to) {
   constexpr std::int64_t kSmall = 64;
   const tensor::Tensor& value = x.node()->value;
-  if (value.elements() > kSmall) return std::nullopt;
+  const bool loses_part = expr::is_complex(value.dtype()) && !expr::is_complex(to);
+  if (value.elements() > kSmall || loses_part) return std::nullopt;
   const std::vector<tensor::Attr> attrs{to};
   const std::vector types{tensor::Type::of(to, value.shape())};
   const FpEnvironment environment;
@@ -129,8 +137,8 @@ Expr pow(const Expr& a, const Expr& b) {
   if (exponent == 1.0) return both[0];
   // As Theano does: the bits differ from those of pow in the last place.
   if (exponent == 3.0) return both[0] * both[0] * both[0];
-  if (exponent == 0.5 && is_real(both[0].dtype())) return sqrt(both[0]);
-  if (exponent == -1.0 && is_real(both[0].dtype())) return number(1, both[0].dtype()) / both[0];
+  if (exponent == 0.5 && !is_whole(both[0])) return sqrt(both[0]);
+  if (exponent == -1.0 && !is_whole(both[0])) return number(1, both[0].dtype()) / both[0];
   return apply(ops::pow_op, std::move(both));
 }
 
@@ -187,6 +195,10 @@ Expr cos(const Expr& x) { return real_function(ops::cos_op, x); }
 // As the Composer of front-ends writes it (ops/composer.h): halves are rounded once.
 Expr tan(const Expr& x) {
   if (x.error() != nullptr) return x;
+  if (expr::is_complex(x.dtype())) {  // -i tanh(i x), whose terms do not overflow
+    const Expr turned = tanh(make_complex(-imag(x), real(x)));
+    return make_complex(imag(turned), -real(turned));
+  }
   const Expr wide = tensor::is_half(x.dtype()) ? cast(x, DType::f32) : x;
   const Expr quotient = sin(wide) / cos(wide);
   return cast(quotient, expr::real_of(x.dtype()));
@@ -210,6 +222,7 @@ Expr round(const Expr& x) { return real_function(ops::round_op, x); }
 Expr is_nan(const Expr& x) { return real_function(ops::is_nan_op, x); }
 Expr is_inf(const Expr& x) {
   if (x.error() != nullptr) return x;
+  if (expr::is_complex(x.dtype())) return is_inf(real(x)) | is_inf(imag(x));
   return equal(abs(cast(x, expr::real_of(x.dtype()))),
                number(std::numeric_limits<double>::infinity(), expr::real_of(x.dtype())));
 }

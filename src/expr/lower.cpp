@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "expr/complex_parts.h"
 #include "expr/lazy_loops.h"
 #include "expr/places.h"
 #include "expr/relate_sizes.h"
@@ -50,7 +51,8 @@ class Lowering {
     Replacements kept;
     for (const auto& [key, value] : scope.values)
       kept.emplace(key, Expr(const_cast<Node*>(key.node)->shared_from_this(), key.output));
-    const std::vector<Expr> yields = with_lazy_loops({wanted.begin(), wanted.end()}, kept);
+    const std::vector<Expr> yields =
+        with_real_parts(with_lazy_loops({wanted.begin(), wanted.end()}, kept));
     if (const Expr* bad = first_failed(yields)) return *bad->error();
     // What is given a value is not computed again: the form as it was written reads it.
     const auto is_free = [&](const Node& node) {

@@ -1,5 +1,6 @@
 // Reductions and other operators along axes.
 #include <scanloom/expr.h>
+#include <scanloom/scan.h>
 
 #include <algorithm>
 
@@ -101,18 +102,69 @@ std::vector<Expr> sorted(const Expr& x, int axis) {
   return both;
 }
 
+std::vector<Expr> sizes_of_row(const Expr& x) {
+  std::vector<Expr> sizes;
+  for (int axis = 1; axis < x.rank(); ++axis) sizes.push_back(size(x, axis));
+  return sizes;
+}
+
+/// How many elements there are along these axes.
+Expr number_of(const Expr& x, const std::vector<std::int64_t>& axes) {
+  Expr count = expr::integer(1);
+  for (const std::int64_t axis : axes) count = count * size(x, static_cast<int>(axis));
+  return count;
+}
+
+/// The products of the rows of x, from the first on. Machine code multiplies complex numbers one
+/// by one like anything else that a loop does.
+Expr row_products(const Expr& x) {
+  const Expr first = full(shape_of(sizes_of_row(x)), number(1, x.dtype()));
+  return scan({.sequences = {x}, .initial = {first}, .name = "product of complex numbers"},
+              [](const StepInputs& step) { return step.state(0) * step[0]; });
+}
+
+Expr complex_prod(const Expr& x, const Axes& axes, bool keepdims) {
+  auto along = normalised(x, axes, "prod");
+  if (!along) return expr::failed(std::move(along).error());
+  if (along->empty())
+    for (std::int64_t axis = 0; axis < x.rank(); ++axis) along->push_back(axis);
+  if (along->empty()) return x;
+  Axes order = *along;
+  std::vector<Expr> sizes{number_of(x, *along)};
+  for (int axis = 0; axis < x.rank(); ++axis)
+    if (std::ranges::find(*along, axis) == along->end()) {
+      order.push_back(axis);
+      sizes.push_back(size(x, axis));
+    }
+  std::ranges::sort(*along);
+  const Expr products = row_products(reshape(dimshuffle(x, order), sizes))[-1];
+  return keepdims ? expand_dims(products, *along) : products;
+}
+
+Expr complex_cumprod(const Expr& x, int axis) {
+  const auto along = normalised(x, {axis}, "cumprod");
+  if (!along) return expr::failed(along.error());
+  Axes front{along->front()}, back;
+  for (std::int64_t i = 0; i < x.rank(); ++i) {
+    if (i != front[0]) front.push_back(i);
+    back.push_back(i == along->front() ? 0 : i < along->front() ? i + 1 : i);
+  }
+  return dimshuffle(row_products(dimshuffle(x, front)), back);
+}
+
 }  // namespace
 
 Expr sum(const Expr& x, const Axes& axes, bool keepdims) {
   return reduce("sum", widened(x), axes, keepdims);
 }
 Expr prod(const Expr& x, const Axes& axes, bool keepdims) {
+  if (x.error() == nullptr && expr::is_complex(x.dtype())) return complex_prod(x, axes, keepdims);
   return reduce("prod", widened(x), axes, keepdims);
 }
 Expr mean(const Expr& x, const Axes& axes, bool keepdims) {
   if (x.error() != nullptr) return x;
-  const DType real = is_real(x.dtype()) ? x.dtype() : DType::f64;
-  return reduce("mean", cast(x, real), axes, keepdims);
+  const bool has_means = is_real(x.dtype()) || expr::is_complex(x.dtype());
+  return reduce("mean", has_means ? x : cast(x, DType::f64), axes, keepdims);
 }
 Expr max(const Expr& x, const Axes& axes, bool keepdims) {
   return reduce("max", x, axes, keepdims);
@@ -137,6 +189,9 @@ Expr log_softmax(const Expr& x, int axis) { return along_axis(ops::log_softmax_o
 Expr cumsum(const Expr& x, int axis) { return cumulative(ops::cumsum_op, x, axis); }
 Expr sort(const Expr& x, int axis) { return sorted(x, axis)[0]; }
 Expr argsort(const Expr& x, int axis) { return sorted(x, axis)[1]; }
-Expr cumprod(const Expr& x, int axis) { return cumulative(ops::cumprod_op, x, axis); }
+Expr cumprod(const Expr& x, int axis) {
+  if (x.error() == nullptr && expr::is_complex(x.dtype())) return complex_cumprod(x, axis);
+  return cumulative(ops::cumprod_op, x, axis);
+}
 
 }  // namespace scanloom

@@ -3,6 +3,7 @@
 #include "expr/loop.h"
 #include "expr/patterns.h"
 #include "expr/stable_log.h"
+#include "expr/types.h"
 #include "ops/ops.h"
 
 namespace scanloom::expr {
@@ -37,10 +38,11 @@ std::unique_ptr<const StableForm> stable_form(const ir::OpDef& op, std::span<con
                                               std::span<const tensor::Attr> attrs,
                                               const StaticType& type) {
   StableForm form;
-  if (&op == &ops::log_op) form = stable_log(inputs[0]);
-  if (&op == &ops::log1p_op) form = stable_log1p(inputs[0]);
-  if (&op == &ops::div_op) form = stable_div(inputs[0], inputs[1]);
-  if (&op == &ops::sub_op) form = stable_sub(inputs[0], inputs[1]);
+  const bool real = !is_complex(type.dtype);
+  if (real && &op == &ops::log_op) form = stable_log(inputs[0]);
+  if (real && &op == &ops::log1p_op) form = stable_log1p(inputs[0]);
+  if (real && &op == &ops::div_op) form = stable_div(inputs[0], inputs[1]);
+  if (real && &op == &ops::sub_op) form = stable_sub(inputs[0], inputs[1]);
   if (&op == &ops::gather_op && attrs[0].integer() == 0) form = stable_gather(inputs[0], inputs[1]);
   const Expr& value = form.value;
   const bool serves = value.defined() && value.error() == nullptr && value.dtype() == type.dtype &&

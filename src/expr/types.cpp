@@ -31,9 +31,9 @@ bool is_weak(const Expr& x) { return x.node()->weak; }
 /// The type of a number beside tensors of type `other`.
 DType beside(const Expr& number, DType other) {
   const DType own = type_of(number).dtype;
-  const bool other_is_real = is_real(other) || dtype_kind(other) == DTypeKind::complex;
-  if (other_is_real) return other;
-  return promote(own, other);
+  if (is_complex(other)) return other;
+  if (is_complex(own) && is_real(other)) return complex_of(other);
+  return is_real(other) ? other : promote(own, other);
 }
 
 }  // namespace
@@ -42,8 +42,7 @@ DType promote(DType a, DType b) {
   if (a == b) return a;
   if (a == DType::boolean) return b;
   if (b == DType::boolean) return a;
-  const DTypeKind kind_a = dtype_kind(a), kind_b = dtype_kind(b);
-  if (kind_a == DTypeKind::complex || kind_b == DTypeKind::complex) {
+  if (is_complex(a) || is_complex(b)) {
     const bool wide = a == DType::c128 || b == DType::c128 || a == DType::f64 || b == DType::f64 ||
                       (is_integer(a) && bits(a) > 16) || (is_integer(b) && bits(b) > 16);
     return wide ? DType::c128 : DType::c64;
@@ -76,8 +75,14 @@ std::vector<Expr> promoted(std::vector<Expr> xs) {
   return xs;
 }
 
+DType part_of(DType dtype) {
+  return dtype == DType::c64 ? DType::f32 : dtype == DType::c128 ? DType::f64 : dtype;
+}
+
+DType complex_of(DType dtype) { return promote(dtype, DType::c64); }
+
 DType real_of(DType dtype) {
-  if (is_real(dtype) || dtype_kind(dtype) == DTypeKind::complex) return dtype;
+  if (is_real(dtype) || is_complex(dtype)) return dtype;
   return bits(dtype) <= 16 ? DType::f32 : DType::f64;
 }
 

@@ -15,7 +15,14 @@ namespace scanloom::expr {
 [[nodiscard]] DType common_dtype(std::span<const Expr> xs);
 /// All in their common element type; errors and undefined ones as they are.
 [[nodiscard]] std::vector<Expr> promoted(std::vector<Expr> xs);
-/// The real type in which functions of that one are computed: itself where it is real.
+[[nodiscard]] inline bool is_complex(DType dtype) {
+  return dtype_kind(dtype) == DTypeKind::complex;
+}
+/// The type of both parts of complex numbers; any other as it is.
+[[nodiscard]] DType part_of(DType dtype);
+/// The complex numbers whose parts hold such reals or integers; complex ones as they are.
+[[nodiscard]] DType complex_of(DType dtype);
+/// The real type in which functions of that one are computed: itself where it is real or complex.
 [[nodiscard]] DType real_of(DType dtype);
 
 }  // namespace scanloom::expr

@@ -1,6 +1,10 @@
-// Rules of operators on single elements.
+// Rules of operators on single elements. The cotangent of a complex value z is that of its real
+// part plus i times that of its imaginary part; so an analytic function hands on its cotangent
+// times the conjugate of its derivative (conj of reals is nothing), and a step along the gradient
+// of a cost is the steepest one.
 #include <numbers>
 
+#include "expr/types.h"
 #include "grad/rules.h"
 #include "ops/ops.h"
 
@@ -20,33 +24,46 @@ void pull_sub(Pull& p) {
   if (p.wanted[1]) p.give(1, -p.g());
 }
 void pull_mul(Pull& p) {
-  if (p.wanted[0]) p.give(0, p.g() * p.in(1));
-  if (p.wanted[1]) p.give(1, p.g() * p.in(0));
+  if (p.wanted[0]) p.give(0, p.g() * conj(p.in(1)));
+  if (p.wanted[1]) p.give(1, p.g() * conj(p.in(0)));
 }
 void pull_div(Pull& p) {
-  const Expr part = p.g() / p.in(1);
+  const Expr part = p.g() / conj(p.in(1));
   p.give(0, part);
-  if (p.wanted[1]) p.give(1, -(part * p.out()));
+  if (p.wanted[1]) p.give(1, -(part * conj(p.out())));
 }
 void pull_neg(Pull& p) { p.give(0, -p.g()); }
-void pull_abs(Pull& p) { p.give(0, p.g() * sign(p.in(0))); }
-void pull_exp(Pull& p) { p.give(0, p.g() * p.out()); }
+/// Of a complex number the direction in which it grows: none from 0.
+void pull_abs(Pull& p) {
+  const Expr& x = p.in(0);
+  if (!expr::is_complex(x.dtype())) return p.give(0, p.g() * sign(x));
+  const Expr zero = number(0, p.g().dtype());
+  const Expr is_zero = equal(p.out(), zero);
+  const Expr slope = where(is_zero, zero, p.g() / where(is_zero, number(1, zero.dtype()), p.out()));
+  p.give(0, slope * x);
+}
+void pull_exp(Pull& p) { p.give(0, p.g() * conj(p.out())); }
 /// Not of the result: where that is about -1, nothing is left of exp(x).
-void pull_expm1(Pull& p) { p.give(0, p.g() * exp(p.in(0))); }
-void pull_log(Pull& p) { p.give(0, p.g() / p.in(0)); }
-void pull_log1p(Pull& p) { p.give(0, p.g() / (1 + p.in(0))); }
-void pull_sqrt(Pull& p) { p.give(0, p.g() * 0.5 / p.out()); }
-void pull_sin(Pull& p) { p.give(0, p.g() * cos(p.in(0))); }
-void pull_cos(Pull& p) { p.give(0, -(p.g() * sin(p.in(0)))); }
-void pull_asin(Pull& p) { p.give(0, p.g() / sqrt(1 - p.in(0) * p.in(0))); }
-void pull_acos(Pull& p) { p.give(0, -(p.g() / sqrt(1 - p.in(0) * p.in(0)))); }
-void pull_atan(Pull& p) { p.give(0, p.g() / (1 + p.in(0) * p.in(0))); }
-void pull_sinh(Pull& p) { p.give(0, p.g() * cosh(p.in(0))); }
-void pull_cosh(Pull& p) { p.give(0, p.g() * sinh(p.in(0))); }
-void pull_tanh(Pull& p) { p.give(0, p.g() * (1 - p.out() * p.out())); }
-void pull_asinh(Pull& p) { p.give(0, p.g() / sqrt(p.in(0) * p.in(0) + 1)); }
-void pull_acosh(Pull& p) { p.give(0, p.g() / sqrt(p.in(0) * p.in(0) - 1)); }
-void pull_atanh(Pull& p) { p.give(0, p.g() / (1 - p.in(0) * p.in(0))); }
+void pull_expm1(Pull& p) { p.give(0, p.g() * exp(conj(p.in(0)))); }
+void pull_log(Pull& p) { p.give(0, p.g() / conj(p.in(0))); }
+void pull_log1p(Pull& p) { p.give(0, p.g() / (1 + conj(p.in(0)))); }
+void pull_sqrt(Pull& p) { p.give(0, p.g() * 0.5 / conj(p.out())); }
+void pull_sin(Pull& p) { p.give(0, p.g() * cos(conj(p.in(0)))); }
+void pull_cos(Pull& p) { p.give(0, -(p.g() * sin(conj(p.in(0))))); }
+void pull_asin(Pull& p) { p.give(0, p.g() / conj(sqrt(1 - p.in(0) * p.in(0)))); }
+void pull_acos(Pull& p) { p.give(0, -(p.g() / conj(sqrt(1 - p.in(0) * p.in(0))))); }
+void pull_atan(Pull& p) { p.give(0, p.g() / conj(1 + p.in(0) * p.in(0))); }
+void pull_sinh(Pull& p) { p.give(0, p.g() * conj(cosh(p.in(0)))); }
+void pull_cosh(Pull& p) { p.give(0, p.g() * conj(sinh(p.in(0)))); }
+void pull_tanh(Pull& p) { p.give(0, p.g() * conj(1 - p.out() * p.out())); }
+void pull_asinh(Pull& p) { p.give(0, p.g() / conj(sqrt(p.in(0) * p.in(0) + 1))); }
+/// Of a complex number by two roots, whose product has the cut of acosh.
+void pull_acosh(Pull& p) {
+  const Expr& x = p.in(0);
+  const Expr slope = expr::is_complex(x.dtype()) ? sqrt(x - 1) * sqrt(x + 1) : sqrt(x * x - 1);
+  p.give(0, p.g() / conj(slope));
+}
+void pull_atanh(Pull& p) { p.give(0, p.g() / conj(1 - p.in(0) * p.in(0))); }
 void pull_erf(Pull& p) {
   const double factor = 2 * std::numbers::inv_sqrtpi;
   p.give(0, p.g() * (factor * exp(-(p.in(0) * p.in(0)))));
@@ -67,11 +84,12 @@ void pull_pow(Pull& p) {
   // Nothing to the power 0 changes, not even 0.
   const Expr zero = number(0, p.in(1).dtype());
   if (p.wanted[0])
-    p.give(0, masked(not_equal(p.in(1), zero), p.g() * p.in(1) * pow(p.in(0), p.in(1) - 1)));
+    p.give(0, masked(not_equal(p.in(1), zero),
+                     p.g() * conj(p.in(1)) * conj(pow(p.in(0), p.in(1) - 1))));
   // 0 to a power does not change with it.
   if (p.wanted[1])
-    p.give(1,
-           masked(not_equal(p.in(0), number(0, p.in(0).dtype())), p.g() * p.out() * log(p.in(0))));
+    p.give(1, masked(not_equal(p.in(0), number(0, p.in(0).dtype())),
+                     p.g() * conj(p.out()) * conj(log(p.in(0)))));
 }
 /// Among equals the first gets it all, as in Theano.
 void pull_extreme(Pull& p) {
@@ -90,7 +108,11 @@ void pull_clip(Pull& p) {
     if (i < p.wanted.size() && p.wanted[i])
       p.give(i, sum(masked(~inside & equal(p.out(), p.in(i)), p.g())));
 }
-void pull_cast(Pull& p) { p.give(0, cast(p.g(), p.in(0).dtype())); }
+/// A real number that became complex has the real part alone.
+void pull_cast(Pull& p) {
+  const DType to = p.in(0).dtype();
+  p.give(0, cast(expr::is_complex(to) ? p.g() : real(p.g()), to));
+}
 void pull_identity(Pull& p) { p.give(0, p.g()); }
 /// a - trunc(a / b) b, or floor.
 void pull_mod(Pull& p) {

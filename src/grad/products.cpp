@@ -59,7 +59,7 @@ void pull_factor(Pull& p, std::size_t i, const std::string& factor, const std::s
   const bool dots = holds(other, '.') || holds(y, '.');
   const bool missing = dots && !holds(factor, '.');
   const std::string to = missing ? "..." + rest : rest;
-  Expr cotangent = contract(p.g(), with, y + "," + other + "->" + to);
+  Expr cotangent = contract(p.g(), conj(with), y + "," + other + "->" + to);
   if (!own.empty()) {
     if (dots) {
       p.result[i] = expr::failed(

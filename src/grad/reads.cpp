@@ -3,6 +3,7 @@
 #include <map>
 
 #include "expr/substitute.h"
+#include "expr/types.h"
 #include "grad/rules.h"
 
 namespace scanloom::autodiff {
@@ -11,8 +12,14 @@ using expr::ExprKey;
 using expr::Kind;
 using expr::Node;
 
+namespace {
+
+bool has_gradients(DType dtype) { return is_real(dtype) || expr::is_complex(dtype); }
+
+}  // namespace
+
 bool lets_through(const Node& node, std::uint32_t output) {
-  if (!is_real(node.outputs[output].dtype) || node.stops_gradient) return false;
+  if (!has_gradients(node.outputs[output].dtype) || node.stops_gradient) return false;
   if (node.kind != Kind::op) return true;
   const RuleRow* row = find_rule(*node.op);
   return row == nullptr || !row->constant;
@@ -36,7 +43,7 @@ class BodyReads {
  public:
   explicit BodyReads(const expr::Body& body) : args_(body.args.size()) {
     for (std::size_t i = 0; i < args_; ++i)
-      if (is_real(body.args[i].dtype())) row(body.args[i]).add(0, i);
+      if (has_gradients(body.args[i].dtype())) row(body.args[i]).add(0, i);
     for (const Node* node : expr::reachable(body.yields)) visit(*node);
   }
 
@@ -89,7 +96,7 @@ Reads results_read(const Node& loop) {
   for (std::uint32_t i = 0; i < loop.outputs.size(); ++i) {
     if (const Reads* read = step.find(body.yields[ports.first_carried_yield() + i]))
       results.add_all(i, *read, 0);
-    if (i < ports.carried && is_real(body.args[ports.captured + i].dtype()))
+    if (i < ports.carried && has_gradients(body.args[ports.captured + i].dtype()))
       results.add(i, ports.captured + i);
   }
   for (bool grown = true; grown;) {

@@ -33,7 +33,7 @@ const RuleRow* find_rule(const ir::OpDef& op) {
     std::map<const ir::OpDef*, const RuleRow*> all;
     for (const auto& part : {elementwise_rules(), reduction_rules(), product_rules(),
                              convolution_rules(), matrix_rules(), pool_rules(), recurrent_rules(),
-                             shape_rules(), index_rules(), remaining_rules()})
+                             shape_rules(), index_rules(), complex_rules(), remaining_rules()})
       for (const RuleRow& row : part) all.emplace(row.op, &row);
     return all;
   }();

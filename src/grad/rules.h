@@ -48,6 +48,7 @@ struct RuleRow {
 [[nodiscard]] std::span<const RuleRow> matrix_rules();
 [[nodiscard]] std::span<const RuleRow> shape_rules();
 [[nodiscard]] std::span<const RuleRow> index_rules();
+[[nodiscard]] std::span<const RuleRow> complex_rules();
 [[nodiscard]] std::span<const RuleRow> remaining_rules();
 
 /// The sum of two cotangents of one value. One that is zero but for some elements is added to the

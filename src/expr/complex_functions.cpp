@@ -1,0 +1,239 @@
+// Functions of complex numbers, by their parts. Cuts lie where C99 and numpy have them, and the
+// sign of a zero tells their sides apart. The inverse functions are Kahan's ("Branch cuts for
+// complex elementary functions", 1987), which neither cancel nor overflow early.
+#include <cmath>
+#include <numbers>
+#include <optional>
+
+#include "expr/complex_ops.h"
+#include "expr/complex_rules.h"
+#include "expr/types.h"
+#include "ops/ops.h"
+
+namespace scanloom::expr {
+namespace {
+
+std::vector<Parts> one(Parts parts) { return {std::move(parts)}; }
+
+/// Whether x is below 0, or -0.
+Expr is_negative(const Expr& x) { return where(equal(x, 0), 1 / x, x) < 0; }
+
+/// A size with the sign of `of`.
+Expr with_sign(const Expr& size, const Expr& of) { return where(is_negative(of), -size, size); }
+
+/// The length of a vector: scaled by powers of two where squares would overflow or vanish.
+Expr length(const Expr& x, const Expr& y) {
+  const bool wide = x.dtype() == DType::f64;
+  const double up = std::ldexp(1, wide ? 600 : 100), down = std::ldexp(1, wide ? -600 : -80);
+  const Expr longest = maximum(abs(x), abs(y));
+  const Expr is_large = std::ldexp(1, wide ? 500 : 60) < longest;
+  const Expr is_small = longest < std::ldexp(1, wide ? -500 : -60);
+  const auto number_of = [&](double value) { return number(value, x.dtype()); };
+  const Expr one_ = number_of(1);
+  const Expr scale = where(is_large, number_of(down), where(is_small, number_of(up), one_));
+  const Expr back = where(is_large, number_of(1 / down), where(is_small, number_of(1 / up), one_));
+  return sqrt(square(x * scale) + square(y * scale)) * back;
+}
+Expr length(const Parts& z) { return z.is_real() ? abs(z.re) : length(z.re, z.im); }
+
+/// The angle of the point (x, y). Quotients are at most 1.
+Expr angle_of(const Expr& y, const Expr& x) {
+  const Expr behind = is_negative(x);
+  const Expr is_flat = abs(y) <= abs(x);
+  const Expr both = is_inf(x) & is_inf(y);
+  const Expr divisor = where(is_flat, where(equal(x, 0), number(1, x.dtype()), x), y);
+  const Expr ratio = where(is_flat, y, x) / divisor;
+  const Expr arc = atan(where(
+      both, where(is_negative(x) ^ is_negative(y), number(-1, x.dtype()), number(1, x.dtype())),
+      ratio));
+  const Expr turn = with_sign(number(std::numbers::pi, x.dtype()), y);
+  const Expr quarter = with_sign(number(std::numbers::pi / 2, x.dtype()), y);
+  return where(is_flat, where(behind, arc + turn, arc), quarter - arc);
+}
+
+// Parts of z; of a real number the imaginary one is 0.
+struct Point {
+  Expr x, y;
+
+  explicit Point(const Parts& z) : x(z.re), y(z.imaginary()) {}
+  Point(Expr re, Expr im) : x(std::move(re)), y(std::move(im)) {}
+  [[nodiscard]] Parts parts() const { return {x, y}; }
+};
+
+Point times_i(const Point& z) { return {-z.y, z.x}; }
+Point times_minus_i(const Point& z) { return {z.y, -z.x}; }
+
+Point sqrt_of(const Point& z) {
+  // Not abs(x): a root of 0.5 x + 0.5 |z| has no kink at 0.
+  const Expr size = where(z.x < 0, -z.x, z.x);
+  const Expr root = sqrt(0.5 * size + 0.5 * length(z.x, z.y));
+  const Expr other = where(equal(root, 0), z.y, z.y / (2 * root));
+  const Expr left = z.x < 0;
+  return {where(left, where(is_negative(z.y), -other, other), root),
+          where(left, with_sign(root, z.y), other)};
+}
+
+/// The logarithm of |z|: near 1 of what |z| and 1 differ by.
+Expr log_length(const Point& z) {
+  const Expr size = length(z.x, z.y);
+  const Expr a = maximum(abs(z.x), abs(z.y)), b = minimum(abs(z.x), abs(z.y));
+  return where((0.5 < size) & (size < 2), 0.5 * log1p((a - 1) * (a + 1) + b * b), log(size));
+}
+Point log_of(const Point& z) { return {log_length(z), angle_of(z.y, z.x)}; }
+
+Point exp_of(const Point& z) {
+  const Expr size = exp(z.x);
+  return {size * cos(z.y), size * sin(z.y)};
+}
+
+Point sinh_of(const Point& z) { return {sinh(z.x) * cos(z.y), cosh(z.x) * sin(z.y)}; }
+Point cosh_of(const Point& z) { return {cosh(z.x) * cos(z.y), sinh(z.x) * sin(z.y)}; }
+Point sin_of(const Point& z) { return times_minus_i(sinh_of(times_i(z))); }
+Point cos_of(const Point& z) { return cosh_of(times_i(z)); }
+
+/// Kahan's; where the square of the hyperbolic sine would overflow, what is left of it.
+Point tanh_of(const Point& z) {
+  const Expr limit = number(z.x.dtype() == DType::f64 ? 22 : 11, z.x.dtype());
+  const Expr is_far = limit < abs(z.x);
+  const Expr x = where(is_far, with_sign(limit, z.x), z.x);
+  const Expr t = tan(z.y), s = sinh(x);
+  const Expr beta = 1 + t * t, below = 1 + beta * s * s;
+  const Expr rest = 4 * sin(z.y) * cos(z.y) * exp(-2 * abs(z.x));
+  return {where(is_far, with_sign(number(1, x.dtype()), z.x), beta * sqrt(1 + s * s) * s / below),
+          where(is_far, rest, t / below)};
+}
+
+Point asin_of(const Point& z) {
+  const Point a = sqrt_of({1 - z.x, -z.y}), b = sqrt_of({1 + z.x, z.y});
+  return {angle_of(z.x, a.x * b.x - a.y * b.y), asinh(a.x * b.y - a.y * b.x)};
+}
+Point acos_of(const Point& z) {
+  const Point a = sqrt_of({1 - z.x, -z.y}), b = sqrt_of({1 + z.x, z.y});
+  return {2 * angle_of(a.x, b.x), asinh(b.x * a.y - b.y * a.x)};
+}
+Point asinh_of(const Point& z) { return times_minus_i(asin_of(times_i(z))); }
+Point acosh_of(const Point& z) {
+  const Point a = sqrt_of({z.x - 1, z.y}), b = sqrt_of({z.x + 1, z.y});
+  return {asinh(a.x * b.x + a.y * b.y), 2 * angle_of(a.y, b.x)};
+}
+
+/// For numbers on the right; others are mirrored. Far away 1 / z is what is left of the real part.
+Point atanh_of(const Point& z) {
+  const Expr behind = is_negative(z.x);
+  const Expr x = abs(z.x), y = where(behind, -z.y, z.y);
+  const bool wide = x.dtype() == DType::f64;
+  const Expr size = length(x, y);
+  const Expr is_far = std::ldexp(1, wide ? 500 : 60) < size;
+  const Expr one_ = number(1, x.dtype());
+  const Expr near_x = where(is_far, one_, x), near_y = where(is_far, one_, y);
+  const Expr gap = 1 - near_x;
+  const Expr re = 0.25 * log1p(4 * near_x / (gap * gap + near_y * near_y));
+  const Expr im = 0.5 * angle_of(2 * near_y, gap * (1 + near_x) - near_y * near_y);
+  const Expr far_re = x / size / size;
+  const Expr far_im = with_sign(number(std::numbers::pi / 2, x.dtype()), y);
+  const Expr made_re = where(is_far, far_re, re), made_im = where(is_far, far_im, im);
+  return {where(behind, -made_re, made_re), where(behind, -made_im, made_im)};
+}
+Point atan_of(const Point& z) { return times_minus_i(atanh_of(times_i(z))); }
+
+/// exp(x) - 1, exact near 0: cos(y) - 1 is -2 sin(y / 2)^2.
+Point expm1_of(const Point& z) {
+  const Expr half = sin(0.5 * z.y);
+  return {expm1(z.x) * cos(z.y) - 2 * half * half, exp(z.x) * sin(z.y)};
+}
+Point log1p_of(const Point& z) {
+  const Point sum{1 + z.x, z.y};
+  const Expr near = 0.5 * log1p(z.x * (2 + z.x) + z.y * z.y);
+  return {where(length(z.x, z.y) < 0.5, near, log_length(sum)), angle_of(z.y, sum.x)};
+}
+
+template <Point (*kFunction)(const Point&)>
+std::vector<Parts> by_parts(const ComplexCall& call) {
+  return one(kFunction(Point(call.in(0))).parts());
+}
+
+/// The value of a scalar constant, or of the sum or difference of two, as rules of gradients write
+/// exponents.
+std::optional<double> constant_value(const Expr& x) {
+  const Node& node = *x.node();
+  if (x.rank() != 0) return std::nullopt;
+  if (node.kind == Kind::constant) {
+    const Expr wide = cast(x, DType::f64);
+    return wide.node()->kind == Kind::constant ? std::optional(wide.node()->value.as<double>()[0])
+                                               : std::nullopt;
+  }
+  if (node.op != &ops::add_op && node.op != &ops::sub_op) return std::nullopt;
+  for (const Expr& operand : node.inputs)
+    if (operand.node()->kind != Kind::constant) return std::nullopt;
+  const auto a = constant_value(node.inputs[0]), b = constant_value(node.inputs[1]);
+  if (!a || !b) return std::nullopt;
+  return node.op == &ops::add_op ? *a + *b : *a - *b;
+}
+
+/// A whole number of moderate size that the exponent is known to be.
+std::optional<int> whole_exponent(const Parts& w) {
+  constexpr double kMost = 64;
+  const auto value = w.is_real() ? constant_value(w.re) : std::nullopt;
+  if (!value || *value != std::nearbyint(*value) || std::abs(*value) > kMost) return std::nullopt;
+  return static_cast<int>(*value);
+}
+
+Parts whole_power(const Parts& z, int exponent) {
+  if (exponent == 0) return {ones_like(z.re), {}};
+  std::optional<Parts> power;
+  Parts square = z;
+  for (int rest = std::abs(exponent); rest > 0; rest /= 2) {
+    if (rest % 2 == 1) power = power ? *power * square : square;
+    if (rest > 1) square = square * square;
+  }
+  return exponent < 0 ? Parts{number(1, z.re.dtype()), {}} / *power : *power;
+}
+
+/// |z|^c e^(-d a), at the angle c a + d log|z|, of the exponent c + i d and the angle a of z.
+std::vector<Parts> pow_parts(const ComplexCall& call) {
+  const Parts &z = call.in(0), &w = call.in(1);
+  if (const auto exponent = whole_exponent(w)) return one(whole_power(z, *exponent));
+  const Point base(z);
+  const Expr size = length(base.x, base.y), turn = angle_of(base.y, base.x);
+  Expr power = pow(size, w.re), phase = w.re * turn;
+  if (!w.is_real()) {
+    power = power * exp(-w.im * turn);
+    phase = phase + w.im * where(equal(size, 0), 0 * size, log_length(base));
+  }
+  return one({power * cos(phase), power * sin(phase)});
+}
+
+std::vector<Parts> abs_parts(const ComplexCall& call) { return one({length(call.in(0)), {}}); }
+std::vector<Parts> angle_parts(const ComplexCall& call) {
+  const Point z(call.in(0));
+  return one({angle_of(z.y, z.x), {}});
+}
+
+}  // namespace
+
+std::span<const ComplexRow> complex_functions() {
+  static const ComplexRow rows[] = {
+      {&ops::abs_op, abs_parts, ComplexResult::real},
+      {&angle_op, angle_parts, ComplexResult::real},
+      {&ops::pow_op, pow_parts},
+      {&ops::exp_op, by_parts<exp_of>},
+      {&ops::expm1_op, by_parts<expm1_of>},
+      {&ops::log_op, by_parts<log_of>},
+      {&ops::log1p_op, by_parts<log1p_of>},
+      {&ops::sqrt_op, by_parts<sqrt_of>},
+      {&ops::sin_op, by_parts<sin_of>},
+      {&ops::cos_op, by_parts<cos_of>},
+      {&ops::sinh_op, by_parts<sinh_of>},
+      {&ops::cosh_op, by_parts<cosh_of>},
+      {&ops::tanh_op, by_parts<tanh_of>},
+      {&ops::asin_op, by_parts<asin_of>},
+      {&ops::acos_op, by_parts<acos_of>},
+      {&ops::atan_op, by_parts<atan_of>},
+      {&ops::asinh_op, by_parts<asinh_of>},
+      {&ops::acosh_op, by_parts<acosh_of>},
+      {&ops::atanh_op, by_parts<atanh_of>},
+  };
+  return rows;
+}
+
+}  // namespace scanloom::expr

@@ -1,0 +1,70 @@
+// What operators do with complex numbers, said in terms of their parts. A node of an expression may
+// hold complex values; lowering computes with both parts of each, so that passes, kernels and
+// machine code see reals alone, and all executions agree on the bits.
+#pragma once
+
+#include <vector>
+
+#include "expr/node.h"
+
+namespace scanloom::expr {
+
+/// Of a complex value its parts, which have its sizes; of a real one itself, as `re`.
+struct Parts {
+  Expr re;
+  Expr im;  ///< undefined: a real number, 0
+
+  [[nodiscard]] bool is_real() const { return !im.defined(); }
+  /// The imaginary part, zeros where there is none.
+  [[nodiscard]] Expr imaginary() const;
+};
+
+/// One part of every element. Error: out_of_memory.
+[[nodiscard]] Expected<tensor::Tensor> part_of_complex(const tensor::Tensor& value, bool imaginary);
+
+/// Whether all elements are 0, none -0.
+[[nodiscard]] bool holds_only_zeros(const tensor::Tensor& value);
+
+/// A node whose operands are known by their parts.
+struct ComplexCall {
+  const Node& node;
+  std::vector<Parts> inputs;  ///< undefined parts: an operand that is absent
+
+  [[nodiscard]] const Parts& in(std::size_t i) const { return inputs[i]; }
+  [[nodiscard]] const tensor::Attr& attr(std::string_view name) const;
+  /// The element type of both parts of the result.
+  [[nodiscard]] DType part() const;
+};
+
+/// What a node makes of complex operands, by output.
+using ComplexRule = std::vector<Parts> (*)(const ComplexCall&);
+
+enum class ComplexResult : std::uint8_t {
+  complex,
+  real,     ///< or integers, or booleans: as of reals
+  as_said,  ///< by the attribute `to`
+};
+
+struct ComplexRow {
+  const ir::OpDef* op;
+  ComplexRule rule;
+  ComplexResult result = ComplexResult::complex;
+};
+
+/// Whether a use of the operator has to do with complex numbers.
+[[nodiscard]] bool is_complex_use(const ir::OpDef& op, std::span<const Expr> inputs,
+                                  std::span<const tensor::Attr> attrs);
+/// The row of an operator that is used so. Error: it does not take complex numbers; what to write.
+[[nodiscard]] Expected<const ComplexRow*> complex_row(const ir::OpDef& op,
+                                                      std::span<const tensor::Attr> attrs);
+
+/// Rows by subject: moves, arithmetic and comparisons; functions.
+[[nodiscard]] std::span<const ComplexRow> complex_arithmetic();
+[[nodiscard]] std::span<const ComplexRow> complex_functions();
+
+[[nodiscard]] Parts operator+(const Parts& a, const Parts& b);
+[[nodiscard]] Parts operator-(const Parts& a, const Parts& b);
+[[nodiscard]] Parts operator*(const Parts& a, const Parts& b);
+[[nodiscard]] Parts operator/(const Parts& a, const Parts& b);
+
+}  // namespace scanloom::expr
