@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-_COMPLEX = "complex numbers are made and passed, but not computed with; use two real variables"
 _SPECIAL = "there is no such function in the library"
 _OWN = "operations cannot be added; write what it computes with the functions of T"
 
@@ -14,7 +13,6 @@ _WIDE = "write T.TensorType(dtype, [False] * axes)(name)"
 _POOLS = "write T.signal.pool.pool_2d"
 
 TENSOR = {
-    **dict.fromkeys(["real", "imag", "conj", "angle", "complex", "complex_from_polar"], _COMPLEX),
     **dict.fromkeys(
         ["gamma", "gammaln", "psi", "tri_gamma", "chi2sf", "j0", "j1", "jv", "i0", "i1", "iv",
          "erfinv", "erfcinv", "erfcx", "fft"],
@@ -170,7 +168,6 @@ STREAMS = {
 VARIABLE = {
     **dict.fromkeys(["owner", "index", "clients", "get_parents", "auto_name"], _GRAPH),
     **dict.fromkeys(["item", "tolist"], _VALUES),
-    **dict.fromkeys(["real", "imag", "conj"], _COMPLEX),
     "clone": "write x.type(name) for another input, scanloom.clone(x, replace=...) for an expression",
     "required": "write x.sum() and T.grad",
     "searchsorted": TENSOR["searchsorted"],

@@ -106,6 +106,22 @@ class TensorVariable:
     def T(self) -> "TensorVariable":  # noqa: N802 - numpy's name
         return TensorVariable(_native.transpose(self._expr))
 
+    @property
+    def real(self) -> "TensorVariable":
+        """The real part; of reals the variable itself."""
+        return TensorVariable(_native.real_part(self._expr))
+
+    @property
+    def imag(self) -> "TensorVariable":
+        """The imaginary part; of reals zeros."""
+        return TensorVariable(_native.imaginary_part(self._expr))
+
+    def conj(self) -> "TensorVariable":
+        """The complex conjugate; of reals the variable itself."""
+        return TensorVariable(_native.conj(self._expr))
+
+    conjugate = conj
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TensorVariable) and self._expr == other._expr
 
@@ -313,10 +329,12 @@ class TensorVariable:
     def _accumulated(
         self, function: Any, axis: _Axis, keepdims: bool, dtype: Any, acc_dtype: Any
     ) -> "TensorVariable":
-        """In Theano's default, acc_dtype is float64 for narrower reals; the result is narrow again."""
-        if self.dtype not in ("float32", "float16", "bfloat16"):
+        """In Theano's default, acc_dtype is float64 for narrower reals, complex128 for complex64; the
+        result is narrow again."""
+        if self.dtype not in ("float32", "float16", "bfloat16", "complex64"):
             return self._reduced(function, axis, keepdims, dtype)
-        wide = self.astype("float64" if acc_dtype is None else acc_dtype)
+        widest = "complex128" if self.dtype == "complex64" else "float64"
+        wide = self.astype(widest if acc_dtype is None else acc_dtype)
         made = wide._reduced(function, axis, keepdims)
         return made.astype(self.dtype if dtype is None else dtype)
 
@@ -344,8 +362,10 @@ class TensorVariable:
         self, axis: _Axis = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False
     ) -> "TensorVariable":
         distance = self - self.mean(axis, keepdims=True)
+        if self.dtype in ("complex64", "complex128"):
+            distance = abs(distance)  # as numpy has it
         squares = (distance * distance).sum(axis, keepdims=keepdims)
-        counts = self.ones_like().sum(axis, keepdims=keepdims)
+        counts = distance.ones_like().sum(axis, keepdims=keepdims)
         return squares / (counts - ddof).astype(squares.dtype)
 
     def std(
@@ -362,7 +382,7 @@ class TensorVariable:
         if L == 0:
             zero = as_tensor_variable(np.zeros((), self.dtype))
             differs = TensorVariable(_native.neq(self._expr, zero._expr))
-            return differs.astype(self.dtype).sum(axis, keepdims=keepdims)
+            return differs.astype(size.dtype).sum(axis, keepdims=keepdims)
         if L == float("inf"):
             return size.max(axis, keepdims)
         if L == -float("inf"):
@@ -609,6 +629,8 @@ def expr_of(value: Any) -> _native.Expr:
         return _native.real(value)
     if type(value) is int and -(2**63) <= value < 2**63:
         return _native.whole(value)
+    if type(value) is complex:
+        return _native.complex_number(value.real, value.imag)
     return as_tensor_variable(value)._expr
 
 

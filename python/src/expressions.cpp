@@ -78,6 +78,10 @@ constexpr std::pair<const char*, Unary> kUnary[] = {{"neg", &operator- },
                                                          {"disconnected", &disconnected},
                                                          {"inverse", &inverse},
                                                          {"det", &det},
+                                                         {"real_part", &real},
+                                                         {"imaginary_part", &imag},
+                                                         {"conj", &conj},
+                                                         {"angle", &angle},
 };
 
 constexpr std::pair<const char*, Binary> kBinary[] = {
@@ -105,6 +109,8 @@ constexpr std::pair<const char*, Binary> kBinary[] = {
                   {"full", &full},
                   {"set_subtensor", &set_subtensor},
                   {"increment_subtensor", &increment_subtensor},
+                  {"make_complex", &make_complex},
+                  {"from_polar", &from_polar},
              };
 
 constexpr std::pair<const char*, Ternary> kTernary[] = {
@@ -143,6 +149,7 @@ void bind_leaves(nb::module_& module) {
   // Numbers of Python, which adapt to the tensors beside them.
   module.def("whole", [](std::int64_t value) { return Expr(value); });
   module.def("real", [](double value) { return Expr(value); });
+  module.def("complex_number", [](double re, double im) { return complex_number(re, im); });
   module.def("cast", [](const Expr& x, std::string_view dtype) {
     return checked(cast(x, dtype_of_numpy(dtype)));
   });
