@@ -8,6 +8,7 @@
 #include "api/guard.h"
 #include "api/impl.h"
 #include "api/output_files.h"
+#include "api/part_updates.h"
 #include "api/plain_form.h"
 #include "api/saved_function.h"
 #include "api/specialised.h"
@@ -26,15 +27,27 @@ struct Function::Export {
   exporters::WriteOptions names;
 };
 
+namespace {
+
+/// Where the item stands; the size where it does not.
+template <class T>
+std::size_t position(const std::vector<T>& items, const T& item) {
+  return static_cast<std::size_t>(std::ranges::find(items, item) - items.begin());
+}
+
+}  // namespace
+
 struct Function::Impl {
-  Impl(ir::Module module, const SessionOptions& options) : programs(std::move(module), options) {}
+  Impl(ir::Module module, SplitUpdates split, const SessionOptions& options)
+      : programs(std::move(module), std::move(split.module), options),
+        updates(std::move(split.updates)) {}
 
   Specialised programs;
+  std::vector<SharedUpdate> updates;    ///< of `updated`
   std::size_t inputs = 0, outputs = 0;  ///< the caller's own
   std::vector<Shared> variables;        ///< those that are read, then those that are set alone
-  /// Fed behind the inputs, and set to what comes behind the outputs.
+  /// Fed behind the inputs, and set by `updates`.
   expr::SharedVariables read, updated;
-
   void add_read(const Expr& variable) {
     variables.emplace_back(variable);
     read.push_back(variable.node()->shared);
@@ -64,9 +77,9 @@ struct Function::Impl {
     arranged.objects.resize(open.inputs.size());
     for (std::size_t i = 0; i < inputs; ++i)
       SCANLOOM_CHECK_OK(open.arrange_one(i, values[i], arranged));
-    const std::vector<tensor::Tensor> kept = expr::values_of(read);
+    expr::HeldValues held(read);
     for (std::size_t i = 0; i < read.size(); ++i) {
-      const tensor::Tensor& now = kept[i];
+      const tensor::Tensor& now = held[i];
       const View view{now.dtype(), {now.shape().begin(), now.shape().end()}, now.data()};
       SCANLOOM_CHECK_OK(open.arrange_one(inputs + i, view, arranged));
     }
@@ -76,17 +89,30 @@ struct Function::Impl {
     SCANLOOM_TRY(std::vector<Value> results, session->options.execution == Execution::interpreted
                                                  ? session->run_interpreted(arranged, options, told)
                                                  : session->run_bound(arranged, options, told));
-    for (std::size_t i = 0; i < updated.size(); ++i)
-      SCANLOOM_CHECK_OK(expr::check_sizes(*updated[i], results[outputs + i].shape()));
-    std::vector<tensor::Tensor> next;
-    for (std::size_t i = 0; i < updated.size(); ++i) {
-      const Value& value = results[outputs + i];
-      const tensor::Shape shape{std::span<const std::int64_t>(value.shape())};
-      next.emplace_back(value.dtype(), shape, value.owner(), value.data());
-    }
-    expr::set_values(updated, std::move(next));
+    SCANLOOM_CHECK_OK(update(results, held));
     results.resize(outputs);
     return results;
+  }
+
+ private:
+  /// All of them, or, where something is wrong, none.
+  Expected<void> update(std::span<const Value> results, expr::HeldValues& held) const {
+    std::vector<expr::NextValue> next;
+    for (std::size_t i = 0; i < updated.size(); ++i) {
+      if (updates[i].writes.empty()) {
+        const Value& value = results[updates[i].whole];
+        SCANLOOM_CHECK_OK(expr::check_sizes(*updated[i], value.shape()));
+        const tensor::Shape shape{std::span<const std::int64_t>(value.shape())};
+        next.push_back({{value.dtype(), shape, value.owner(), value.data()}, {}});
+        continue;
+      }
+      tensor::Tensor before = held.take(position(read, updated[i]));
+      SCANLOOM_TRY(WriteParts write,
+                   prepare_writes(updates[i], before.dtype(), before.shape(), results));
+      next.push_back({std::move(before), std::move(write)});
+    }
+    held.give_back();
+    return expr::set_values(updated, std::move(next));
   }
 };
 
@@ -154,7 +180,15 @@ Expected<Function> Function::compile(const std::vector<Expr>& inputs,
     if (!options.givens.empty()) all = substitute(all, options.givens);
     SCANLOOM_TRY(expr::Lowered lowered, expr::lower(inputs, all, options.name));
     SCANLOOM_CHECK_OK(ir::verify(lowered.module));
-    auto impl = std::make_shared<Impl>(std::move(lowered.module), options.session);
+    UpdateSites sites{outputs.size(), {}};
+    for (const auto& [variable, next] : updates.entries()) {
+      const std::size_t at = position(lowered.shared, variable.variable());
+      const bool is_read = at < lowered.shared.size();
+      sites.arguments.push_back(is_read ? std::optional(inputs.size() + at) : std::nullopt);
+    }
+    SplitUpdates split = split_updates(lowered.module, sites);
+    auto impl =
+        std::make_shared<Impl>(std::move(lowered.module), std::move(split), options.session);
     impl->inputs = inputs.size();
     impl->outputs = outputs.size();
     for (const Expr& variable : lowered.shared) impl->add_read(variable);
@@ -198,21 +232,28 @@ Expected<Function> Function::load(const std::string& path, const SessionOptions&
     SCANLOOM_TRY(const auto file, MappedFile::open(path));
     SCANLOOM_TRY(SavedFunction saved, function_of_bytes(file->bytes()));
     if (note != nullptr) *note = saved.note;
-    auto impl = std::make_shared<Impl>(std::move(saved.module), options);
-    impl->inputs = static_cast<std::size_t>(saved.inputs);
-    impl->outputs = static_cast<std::size_t>(saved.outputs);
-    std::vector<std::pair<std::int64_t, Expr>> updated;
-    for (std::size_t i = 0; i < saved.shared.size(); ++i) {
-      const auto& [name, sizes, value, update] = saved.shared[i];
-      const Expr variable = expr::shared_of(name, value, sizes);
-      if (std::cmp_less(i, saved.read))
+    const auto inputs = static_cast<std::size_t>(saved.inputs);
+    std::vector<std::pair<std::int64_t, std::size_t>> updated;  // the result, the variable
+    for (std::size_t i = 0; i < saved.shared.size(); ++i)
+      if (saved.shared[i].update >= 0) updated.emplace_back(saved.shared[i].update, i);
+    std::ranges::sort(updated);
+    UpdateSites sites{static_cast<std::size_t>(saved.outputs), {}};
+    for (const auto& [result, at] : updated)
+      sites.arguments.push_back(std::cmp_less(at, saved.read) ? std::optional(inputs + at)
+                                                              : std::nullopt);
+    SplitUpdates split = split_updates(saved.module, sites);
+    auto impl = std::make_shared<Impl>(std::move(saved.module), std::move(split), options);
+    impl->inputs = inputs;
+    impl->outputs = sites.first;
+    std::vector<Expr> variables;
+    for (const auto& [name, sizes, value, update] : saved.shared) {
+      const Expr& variable = variables.emplace_back(expr::shared_of(name, value, sizes));
+      if (std::cmp_less(impl->read.size(), saved.read))
         impl->add_read(variable);
       else
         impl->variables.emplace_back(variable);
-      if (update >= 0) updated.emplace_back(update, variable);
     }
-    std::ranges::sort(updated, {}, [](const auto& each) { return each.first; });
-    for (const auto& [result, variable] : updated) impl->add_updated(variable);
+    for (const auto& [result, at] : updated) impl->add_updated(variables[at]);
     return Function(std::move(impl));
   });
 }

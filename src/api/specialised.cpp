@@ -22,8 +22,10 @@ bool fits(const std::vector<std::vector<std::int64_t>>& sizes,
 
 }  // namespace
 
-Specialised::Specialised(ir::Module module, SessionOptions options)
-    : options_(std::move(options)), open_(Session::Impl::of_module(std::move(module), options_)) {}
+Specialised::Specialised(ir::Module module, ir::Module versions, SessionOptions options)
+    : options_(std::move(options)),
+      open_(Session::Impl::of_module(std::move(module), options_)),
+      source_(std::move(versions)) {}
 
 /// One symbol is one size.
 Expected<void> Specialised::check(const std::vector<tensor::Shape>& shapes) const {
@@ -67,7 +69,7 @@ Specialised::Sizes Specialised::widened(const std::vector<tensor::Shape>& shapes
 }
 
 Expected<std::shared_ptr<Session::Impl>> Specialised::make(const Sizes& sizes) const {
-  Loaded loaded{.module = open_->plan->module, .info = {}, .defaults = {}};
+  Loaded loaded{.module = source_, .info = {}, .defaults = {}};
   ir::Module& module = loaded.module;
   // A symbol of which one size is open is open everywhere.
   std::map<tensor::Dim, std::int64_t> numbers;

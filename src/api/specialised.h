@@ -15,7 +15,8 @@ namespace scanloom {
 /// Thread safe.
 class Specialised {
  public:
-  Specialised(ir::Module module, SessionOptions options);
+  /// `versions`: what versions are made of; the same arguments.
+  Specialised(ir::Module module, ir::Module versions, SessionOptions options);
 
   /// The module without passes, with open sizes: what feeds are checked against.
   [[nodiscard]] const Session::Impl& open() const { return *open_; }
@@ -42,6 +43,7 @@ class Specialised {
 
   SessionOptions options_;
   std::shared_ptr<Session::Impl> open_;
+  ir::Module source_;  ///< of the versions
   mutable std::mutex mutex_;
   mutable std::vector<Version> versions_;  ///< guarded; the last used first
 };

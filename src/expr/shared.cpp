@@ -14,12 +14,14 @@ namespace expr {
 
 tensor::Tensor value_of(SharedVariable& variable) {
   const std::scoped_lock lock(variable.mutex);
+  variable.is_own = false;
   return variable.value;
 }
 
-void set_value(SharedVariable& variable, tensor::Tensor value) {
+void set_value(SharedVariable& variable, tensor::Tensor value, bool is_own) {
   const std::scoped_lock lock(variable.mutex);
   variable.value = std::move(value);
+  variable.is_own = is_own;
 }
 
 namespace {
@@ -42,14 +44,59 @@ std::vector<tensor::Tensor> values_of(const SharedVariables& variables) {
   std::vector<tensor::Tensor> values;
   values.reserve(variables.size());
   const auto locks = locked(variables);
-  for (const auto& variable : variables) values.push_back(variable->value);
+  for (const auto& variable : variables) {
+    variable->is_own = false;
+    values.push_back(variable->value);
+  }
   return values;
 }
 
-void set_values(const SharedVariables& variables, std::vector<tensor::Tensor> values) {
-  const auto locks = locked(variables);
-  // What was there before is released behind the locks.
-  for (std::size_t i = 0; i < variables.size(); ++i) std::swap(variables[i]->value, values[i]);
+HeldValues::HeldValues(SharedVariables variables) : variables_(std::move(variables)) {
+  values_.reserve(variables_.size());
+  const auto locks = locked(variables_);
+  for (const auto& variable : variables_) values_.push_back(variable->value);
+}
+
+void HeldValues::give_back() {
+  const auto locks = locked(variables_);
+  values_.clear();
+}
+
+namespace {
+
+/// Whether nobody else holds the value that is to be written to. Precondition: the variable's lock.
+bool may_write(const SharedVariable& variable, const tensor::Tensor& value) {
+  const bool is_value = variable.value.data() == value.data();
+  return is_value && variable.is_own && value.owner().use_count() == 2;
+}
+
+}  // namespace
+
+Expected<void> set_values(const SharedVariables& variables, std::vector<NextValue> next) {
+  std::vector<bool> copied(next.size());
+  for (std::size_t i = 0; i < next.size();) {
+    // Large copies are made without the locks. What is held stays as it is: calls that write to it
+    // wait for their turn.
+    auto locks = locked(variables);
+    for (i = 0; i < next.size(); ++i)
+      if (next[i].write && !copied[i] && !may_write(*variables[i], next[i].value)) break;
+    if (i < next.size()) {
+      locks.clear();
+      const tensor::Tensor& value = next[i].value;
+      SCANLOOM_TRY(next[i].value,
+                   tensor::Tensor::copy_of(value.dtype(), value.shape(), value.data()));
+      copied[i] = true;
+      i = 0;
+      continue;
+    }
+    for (std::size_t k = 0; k < next.size(); ++k) {
+      if (next[k].write) next[k].write(const_cast<void*>(next[k].value.data()));
+      variables[k]->is_own = static_cast<bool>(next[k].write);
+      // What was there before is released behind the locks.
+      std::swap(variables[k]->value, next[k].value);
+    }
+  }
+  return {};
 }
 
 Turn::~Turn() {
@@ -156,6 +203,7 @@ Shared::Shared(std::string name, const View& value, const Axes& units) {
     sizes[static_cast<std::size_t>(axis)] = 1;
   }
   variable_ = expr::shared_of(std::move(name), *std::move(copy), std::move(sizes));
+  variable_.node()->shared->is_own = true;
   const Expected<void> fits = expr::check_sizes(*variable_.node()->shared, value.shape);
   if (!fits) variable_ = expr::failed(fits.error());
 }
@@ -175,7 +223,7 @@ Expected<void> Shared::set(const View& value) {
                 dtype_name(value.dtype), value.shape.size());
   SCANLOOM_CHECK_OK(expr::check_sizes(*variable_.node()->shared, value.shape));
   SCANLOOM_TRY(tensor::Tensor copy, tensor::copy_of(value, expr::describe(variable_)));
-  expr::set_value(*variable_.node()->shared, std::move(copy));
+  expr::set_value(*variable_.node()->shared, std::move(copy), true);
   return {};
 }
 

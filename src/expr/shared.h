@@ -1,6 +1,7 @@
 // What stands behind a Shared: the value, and how it is made by default.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -10,7 +11,8 @@
 
 namespace scanloom::expr {
 
-/// `value` is replaced as a whole, never written to: who holds a copy keeps what it saw.
+/// Who holds a copy of `value` keeps what it saw: it is replaced as a whole, or written to where
+/// nobody does.
 struct SharedVariable {
   std::string name;
   std::vector<std::int64_t> sizes;  ///< of its type; -1: open
@@ -18,7 +20,9 @@ struct SharedVariable {
   bool is_updated = false;          ///< guarded by turn: such a call runs
   std::mutex mutex;
   tensor::Tensor value;  ///< guarded by mutex
-  bool counts = false;   ///< of a random stream: the number of the next draw, and the key
+  /// Guarded by mutex: its memory was made for this value and was handed to nobody but HeldValues.
+  bool is_own = false;
+  bool counts = false;  ///< of a random stream: the number of the next draw, and the key
   /// The default update as an expression of `self`, a placeholder: an expression of the variable
   /// itself would own it.
   Expr self, next;
@@ -27,11 +31,40 @@ struct SharedVariable {
 using SharedVariables = std::vector<std::shared_ptr<SharedVariable>>;
 
 [[nodiscard]] tensor::Tensor value_of(SharedVariable& variable);
-void set_value(SharedVariable& variable, tensor::Tensor value);
+/// is_own: nobody else knows the memory of the value.
+void set_value(SharedVariable& variable, tensor::Tensor value, bool is_own);
 /// The values that they have at one moment.
 [[nodiscard]] std::vector<tensor::Tensor> values_of(const SharedVariables& variables);
-/// Sets all of them, distinct ones, at one moment.
-void set_values(const SharedVariables& variables, std::vector<tensor::Tensor> values);
+
+/// The values of one moment for a run: they are given back under the locks of the variables, so
+/// that whoever writes to their memory then comes after all that the run has read.
+class HeldValues {
+ public:
+  explicit HeldValues(SharedVariables variables);
+  HeldValues(const HeldValues&) = delete;
+  HeldValues& operator=(const HeldValues&) = delete;
+  ~HeldValues() { give_back(); }
+
+  [[nodiscard]] const tensor::Tensor& operator[](std::size_t i) const { return values_[i]; }
+  /// Of a variable that set_values is given this for.
+  [[nodiscard]] tensor::Tensor take(std::size_t i) { return std::move(values_[i]); }
+  void give_back();
+
+ private:
+  SharedVariables variables_;
+  std::vector<tensor::Tensor> values_;
+};
+
+/// What a variable is set to: a value, or, with `write`, the one that it had with parts written
+/// over.
+struct NextValue {
+  tensor::Tensor value;
+  std::function<void(void* elements)> write;
+};
+
+/// Sets all of them, distinct ones, at one moment. Parts are written to a value where it lies,
+/// unless somebody else holds it: then to a copy. Errors: out_of_memory, and none is set.
+Expected<void> set_values(const SharedVariables& variables, std::vector<NextValue> next);
 
 /// The turn of a call: those that update the same variable run one after the other.
 class Turn {

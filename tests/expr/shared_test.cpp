@@ -9,6 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "expr/shared.h"
+
 namespace scanloom {
 namespace {
 
@@ -145,6 +147,135 @@ TEST(SharedTest, StrictLoopsMayReadTheirSequences) {
                       [&](const StepInputs& step) { return step[0] * sum(w); });
   const Function f = Function::compile({}, {y}).value_or_throw();
   EXPECT_THAT(f({}).value_or_throw()[0].as<double>(), testing::ElementsAre(6, 12, 18));
+}
+
+/// A table of 4 rows of 2 elements: 0, 1, 2 ...
+Shared table_of_eight() {
+  const std::vector<double> elements{0, 1, 2, 3, 4, 5, 6, 7};
+  return Shared("table", view(elements.data(), {4, 2}));
+}
+
+/// Where the elements lie; asked in a way that does not keep them.
+const void* place_of(const Shared& variable) {
+  return variable.variable().node()->shared->value.data();
+}
+
+TEST(SharedPartsTest, RowsAreWrittenWhereTheyLie) {
+  const Shared table = table_of_eight();
+  const Expr rows = input("rows", DType::i64, {-1});
+  const Expr new_value = increment_subtensor(subtensor(table, {Index::of(rows)}), 10.0);
+  const Function f =
+      Function::compile({rows}, {sum(table)}, {.updates = {{table, new_value}}}).value_or_throw();
+  const void* const place = place_of(table);
+  const std::vector<std::int64_t> which{2, -1, 2};
+  EXPECT_EQ(number_of(f({view(which.data(), {3})}).value_or_throw()[0]), 28);
+  EXPECT_EQ(number_of(f({view(which.data(), {3})}).value_or_throw()[0]), 88);
+  EXPECT_EQ(place_of(table), place);
+  EXPECT_THAT(table.value().as<double>(), testing::ElementsAre(0, 1, 2, 3, 44, 45, 26, 27));
+}
+
+TEST(SharedPartsTest, WhoHoldsTheValueKeepsIt) {
+  const Shared table = table_of_eight();
+  const Expr row = input("row", DType::i64);
+  const Function f =
+      Function::compile({row}, {table}, {.updates = {{table, set_subtensor(table[row], -1.0)}}})
+          .value_or_throw();
+  const std::int64_t first = 0, last = 3;
+  const Value before = table.value();
+  const Value result = f({view(&first, {})}).value_or_throw()[0];
+  const Value between = table.value();
+  ASSERT_TRUE(f({view(&last, {})}));
+  EXPECT_THAT(before.as<double>(), testing::ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+  EXPECT_THAT(result.as<double>(), testing::ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+  EXPECT_THAT(between.as<double>(), testing::ElementsAre(-1, -1, 2, 3, 4, 5, 6, 7));
+  EXPECT_THAT(table.value().as<double>(), testing::ElementsAre(-1, -1, 2, 3, 4, 5, -1, -1));
+}
+
+TEST(SharedPartsTest, ALoadedFunctionNeverWritesToWhatItWasReadFrom) {
+  const Shared table = table_of_eight();
+  const Expr row = input("row", DType::i64);
+  const Function f = Function::compile({row}, {table[row]},
+                                       {.updates = {{table, set_subtensor(table[row], -1.0)}}})
+                         .value_or_throw();
+  const std::string path = testing::TempDir() + "scanloom_parts";
+  ASSERT_TRUE(f.save(path));
+  const std::int64_t second = 1;
+  for (int i = 0; i < 2; ++i) {
+    const Function loaded = Function::load(path).value_or_throw();
+    for (const double want : {2.0, -1.0})
+      EXPECT_EQ(number_of(loaded({view(&second, {})}).value_or_throw()[0]), want);
+  }
+  EXPECT_EQ(number_of(f({view(&second, {})}).value_or_throw()[0]), 2);
+}
+
+/// Updates of three variables, of which the last fails where `row` is outside.
+struct ThreeUpdates {
+  Shared count{"count", 0.0};
+  Shared table = table_of_eight();
+  Shared other = table_of_eight();
+  Expr row = input("row", DType::i64), steps = input("steps", DType::i64);
+
+  [[nodiscard]] Function compiled() const {
+    const Expr last = scan({.initial = {number(0, DType::f64)}, .steps = steps},
+                           [](const StepInputs& step) { return sin(step.state(0)) + 1; })[-1];
+    return Function::compile({row, steps}, {last},
+                             {.updates = {{count, count + 1},
+                                          {table, increment_subtensor(table[Expr(0)], last)},
+                                          {other, set_subtensor(other[row], 0.0)}}})
+        .value_or_throw();
+  }
+  [[nodiscard]] bool is_unchanged() const {
+    const auto eight = testing::ElementsAre(0, 1, 2, 3, 4, 5, 6, 7);
+    return number_of(count.value()) == 0 && testing::Matches(eight)(table.value().as<double>()) &&
+           testing::Matches(eight)(other.value().as<double>());
+  }
+};
+
+TEST(SharedPartsTest, ACallThatFailsChangesNothing) {
+  const ThreeUpdates updates;
+  const Function f = updates.compiled();
+  std::int64_t row = 4, steps = 3;
+  const std::vector<View> values{view(&row, {}), view(&steps, {})};
+  const auto failed = f.call(values);
+  ASSERT_FALSE(failed);
+  EXPECT_THAT(failed.error().message(), HasSubstr("index 4 is outside an axis of 4 elements"));
+  EXPECT_TRUE(updates.is_unchanged());
+  row = 1;
+  ASSERT_TRUE(f.call(values));
+  EXPECT_EQ(number_of(updates.count.value()), 1);
+}
+
+TEST(SharedPartsTest, ACallThatIsStoppedChangesNothing) {
+  const ThreeUpdates updates;
+  const Function f = updates.compiled();
+  const std::int64_t row = 1, steps = 100'000'000;
+  const std::vector<View> values{view(&row, {}), view(&steps, {})};
+  EXPECT_FALSE(f.call(values, {.deadline = 0.01}));
+  EXPECT_FALSE(f.call(values, {.max_steps = 1000}));
+  CancelFlag flag;
+  RunOptions options;
+  options.cancel = &flag;
+  options.progress = [&](const auto&...) { flag.cancel(); };
+  EXPECT_FALSE(f.call(values, options));
+  EXPECT_TRUE(updates.is_unchanged());
+}
+
+TEST(SharedPartsTest, EveryExecutionDoesTheSame) {
+  for (const Execution execution :
+       {Execution::automatic, Execution::stepped, Execution::compiled, Execution::interpreted})
+    for (const bool optimize : {true, false}) {
+      const Shared table = table_of_eight();
+      const Expr rows = input("rows", DType::i32, {-1});
+      const Expr part = subtensor(table, {Index::of(rows)});
+      const Expr twice = set_subtensor(increment_subtensor(part, part)[Expr(3)], 9.0);
+      FunctionOptions options{.updates = {{table, twice}}};
+      options.session.execution = execution;
+      options.session.optimize = optimize;
+      const Function f = Function::compile({rows}, {sum(part)}, options).value_or_throw();
+      const std::vector<std::int32_t> which{1, 1, -4};
+      EXPECT_EQ(number_of(f({view(which.data(), {3})}).value_or_throw()[0]), 11);
+      EXPECT_THAT(table.value().as<double>(), testing::ElementsAre(0, 2, 6, 9, 4, 5, 9, 9));
+    }
 }
 
 }  // namespace
