@@ -1,5 +1,5 @@
-"""The examples: in C++, C and Python over the demo's recordings, recurrences in C++, and digits from a
-Boltzmann machine in Python."""
+"""The examples: in C++, C and Python over the demo's recordings, recurrences in C++, the Mandelbrot set
+and digits from a Boltzmann machine in Python."""
 
 import importlib.util
 import os
@@ -122,6 +122,24 @@ def test_recurrences():
         steps += len(x) - 2
         assert line.split() == ["last", "x", f"{x[-1]:.4f}"]
         assert counted.split() == ["steps", "so", "far", str(steps)]
+    assert answer.stdout in (PROJECT / "examples" / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_mandelbrot_set():
+    program = str(PROJECT / "examples" / "mandelbrot.py")
+    answer = subprocess.run(
+        [sys.executable, program, "--width", "48"], capture_output=True, text=True, timeout=120
+    )
+    assert (answer.returncode, answer.stderr) == (0, "")
+    lines = [line.ljust(48) for line in answer.stdout.splitlines()]
+    shades = " .:-=+*#%@"
+    for line, y in zip(lines, np.linspace(1.1, -1.1, 16), strict=True):
+        for letter, x in zip(line, np.linspace(-2.1, 0.7, 48), strict=True):
+            z, steps, stays = 0j, 0, True
+            while stays and steps < 200:
+                stays = abs(z) <= 2
+                z, steps = z * z + complex(x, y), steps + 1
+            assert letter == shades[int(np.log(steps) / np.log(200) * 9)], (x, y)
     assert answer.stdout in (PROJECT / "examples" / "README.md").read_text(encoding="utf-8")
 
 
