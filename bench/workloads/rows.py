@@ -1,4 +1,4 @@
-"""A Loop that keeps every state, of which the last alone, or all, are read afterwards."""
+"""A Loop that keeps every state, of which all, or the last ones alone, are read afterwards."""
 
 import numpy as np
 
@@ -8,9 +8,12 @@ WIDTH = 16
 FACTOR, ADDED = np.float32(0.999), np.float32(0.001)
 
 
-def write(path, steps, last_only):
+def write(path, steps, count):
+    """count: how many of the last rows are the result; 0: the most of all. More than one are of as
+    many steps as an input says."""
     graph = Graph()
     start = graph.input("start", [WIDTH])
+    trip = graph.input("steps", [], I64) if count > 1 else graph.constant(np.int64(steps))
     body = graph.body()
     body.input("step", [], I64)
     going, h = body.input("going", [], BOOL), body.input("h", [WIDTH])
@@ -18,21 +21,26 @@ def write(path, steps, last_only):
     body.output(going, [], BOOL)
     body.output(after, [WIDTH])
     body.output(after, [WIDTH])
-    _, rows = graph.loop(body, graph.constant(np.int64(steps)), [start])
-    if last_only:
+    _, rows = graph.loop(body, trip, [start])
+    if count == 0:
+        graph.output(graph("ReduceMax", rows, keepdims=0), [])
+    elif count == 1:
         graph.output(graph("Gather", rows, graph.constant(np.int64(-1)), axis=0), [WIDTH])
     else:
-        graph.output(graph("ReduceMax", rows, keepdims=0), [])
+        ends = (graph.constant(np.array([x])) for x in (-count, np.iinfo(np.int64).max))
+        graph.output(graph("Slice", rows, *ends), [None, WIDTH])
     graph.save(path)
 
 
-def feeds():
-    return {"start": np.linspace(-2, 2, WIDTH, dtype=np.float32)}
+def feeds(steps, count):
+    start = {"start": np.linspace(-2, 2, WIDTH, dtype=np.float32)}
+    return start | ({"steps": np.int64(steps)} if count > 1 else {})
 
 
-def reference(feeds, steps, last_only):
-    h, most = feeds["start"], np.float32(-np.inf)
+def reference(feeds, steps, count):
+    h, most, last = feeds["start"], np.float32(-np.inf), []
     for _ in range(steps):
         h = h * FACTOR + ADDED
         most = max(most, h.max())
-    return [h if last_only else most]
+        last = [*last, h][-max(count, 1) :]
+    return [most if count == 0 else h if count == 1 else np.concatenate(last)]
