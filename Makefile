@@ -30,15 +30,29 @@ help:
 setup:
 	@tools/dev/setup.sh build test bench demo
 
+# Says how long to wait, where nothing is built yet: the first argument is in minutes of one core.
+announce = @[[ -e build/release/lib/libscanloom.so ]] || printf \
+    'Compiling Scanloom for the first time takes about %d minutes on %d cores.\n' \
+    $$((($(1) + $$(nproc) - 1) / $$(nproc))) $$(nproc)
+
 .PHONY: build
 build:
 	@tools/dev/setup.sh build
+	$(call announce,16)
 	cmake --preset release -DSCANLOOM_BUILD_TESTS=OFF
 	cmake --build --preset release
 
+# What the Python package needs of build/release: neither the command line nor the examples.
+.PHONY: library
+library:
+	@tools/dev/setup.sh build
+	$(call announce,14)
+	cmake --preset release -DSCANLOOM_BUILD_TESTS=OFF
+	cmake --build --preset release --target scanloom scanloom_jit
+
 # The library is taken from build/release, so that only the extension is compiled here.
 .PHONY: python
-python: build
+python: library
 	@tools/dev/setup.sh build python
 	$(VENV) -m pip install --quiet --no-deps --no-build-isolation \
 	    --config-settings=build-dir=build/python \
@@ -47,7 +61,7 @@ python: build
 .PHONY: demo
 demo:
 	@tools/dev/setup.sh build python demo
-	@$(MAKE) --no-print-directory build python
+	@$(MAKE) --no-print-directory python
 	@$(VENV) demo/run.py
 
 # The test runners come last, so that the last lines are their summaries.

@@ -16,6 +16,7 @@ target_compile_options(scanloom_jit PRIVATE -fno-rtti $<$<CONFIG:Release>:-O1>)
 if(SCANLOOM_SANITIZE MATCHES "undefined")
   target_compile_options(scanloom_jit PRIVATE -fno-sanitize=alignment)  # as the layers of programs
 endif()
+scanloom_join_sources(scanloom_jit)
 scanloom_precompile(scanloom_jit jit <algorithm> <array> <cstdint> <functional> <map> <memory> <optional> <span>
                     <string> <variant> <vector> <llvm/IR/IRBuilder.h> <llvm/IR/Module.h>)
 target_link_libraries(scanloom_jit PRIVATE LLVM fmt::fmt Threads::Threads)

@@ -11,6 +11,16 @@ function(scanloom_precompile target group)
   endif()
 endfunction()
 
+# scanloom_join_sources(<target>): compiles several sources of a target as one, where SCANLOOM_UNITY is
+# on. Most of the time of a source that runs once per model goes into the headers and the standard
+# containers that its neighbours use too: joined by eight, such layers take half the time to compile.
+# Each source still includes what it uses, and compiles alone: the presets debug and tsan do so.
+function(scanloom_join_sources target)
+  if(SCANLOOM_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  endif()
+endfunction()
+
 # scanloom_layer(<folder> [INNER_LOOPS | ONCE] [USES <folders>] [LIBRARIES <targets>]): one object library
 # per folder of src/, which sees only the folders it uses. Sources are listed by the folder itself,
 # so that adding an operator, a pass or a kernel touches no build file.
@@ -42,6 +52,9 @@ function(scanloom_layer folder)
   if(LAYER_INNER_LOOPS)
     scanloom_precompile(scanloom_${name} inner_loops${group_suffix} ${headers})
   else()
+    if(NOT folder STREQUAL ops)  # whose files each have an `infer` and a `reference`
+      scanloom_join_sources(scanloom_${name})
+    endif()
     target_compile_options(scanloom_${name} PRIVATE $<$<CONFIG:Release>:-O$<IF:$<BOOL:${LAYER_ONCE}>,1,2>>)
     scanloom_precompile(scanloom_${name} programs${group_suffix} ${headers}
       [["ir/infer.h"]] [["ir/module.h"]] [["ir/op_def.h"]] [["tensor/visit.h"]])

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kFileName = "libscanloom_jit.so";
 
-struct Loaded {
+struct LoadedPlugin {
   const jit::Plugin* plugin = nullptr;
   std::string why_not;
 };
@@ -26,8 +26,8 @@ std::vector<std::string> places_to_look() {
   return {(folder / kFileName).string(), (folder / ".." / "lib" / kFileName).string()};
 }
 
-Loaded load_plugin() {
-  Loaded loaded;
+LoadedPlugin load_plugin() {
+  LoadedPlugin loaded;
   loaded.why_not = "the loop compiler (" + std::string(kFileName) + ") is not installed";
   for (const std::string& place : places_to_look()) {
     std::error_code error;
@@ -50,7 +50,7 @@ Loaded load_plugin() {
 }
 
 Expected<const jit::Plugin*> loaded_plugin() {
-  static const Loaded loaded = load_plugin();
+  static const LoadedPlugin loaded = load_plugin();
   if (loaded.plugin == nullptr) return fail(Code::unsupported, "{}", loaded.why_not);
   return loaded.plugin;
 }

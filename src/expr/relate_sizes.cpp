@@ -12,7 +12,6 @@
 namespace scanloom::expr {
 namespace {
 
-using ir::Node;
 using tensor::Dim;
 using tensor::Type;
 
@@ -56,7 +55,7 @@ bool relate(const Type& a, const Type& b, Equalities& equal) {
 }
 
 /// Axes of the factors with one label.
-bool relate_factors(const ir::Module& module, const Node& node, Equalities& equal) {
+bool relate_factors(const ir::Module& module, const ir::Node& node, Equalities& equal) {
   const Type &a = module.value(node.inputs[0]).type, &b = module.value(node.inputs[1]).type;
   if (!a.ranked || !b.ranked) return false;
   const auto einsum = tensor::parse_einsum(node.attrs[0].text(), a.rank(), b.rank());
@@ -70,7 +69,7 @@ bool relate_factors(const ir::Module& module, const Node& node, Equalities& equa
 }
 
 /// A state keeps its sizes.
-bool relate_states(const ir::Module& module, const Node& node, Equalities& equal) {
+bool relate_states(const ir::Module& module, const ir::Node& node, Equalities& equal) {
   const ir::LoopPorts& ports = *node.loop;
   if (!ports.fixed_sizes) return false;
   const ir::Region& body = module.region(node.regions[0]);
@@ -83,7 +82,7 @@ bool relate_states(const ir::Module& module, const Node& node, Equalities& equal
   return learned;
 }
 
-bool relate_operands(const ir::Module& module, const Node& node, Equalities& equal) {
+bool relate_operands(const ir::Module& module, const ir::Node& node, Equalities& equal) {
   if (node.loop) return relate_states(module, node, equal);
   if (node.op == &ops::contract_op) return relate_factors(module, node, equal);
   if (node.op->access != ir::Access::pointwise) return false;
@@ -99,7 +98,7 @@ bool relate_operands(const ir::Module& module, const Node& node, Equalities& equ
 /// branches.
 bool always_runs(const ir::Module& module, ir::RegionId region) {
   while (module.region(region).owner.valid()) {
-    const Node& owner = module.node(module.region(region).owner);
+    const ir::Node& owner = module.node(module.region(region).owner);
     if (!owner.loop) return false;
     region = owner.parent;
   }

@@ -29,7 +29,7 @@ constexpr std::int64_t kMaxStates = 32;
 constexpr std::int64_t kMaxRows = std::int64_t{1} << 16;
 /// So many nodes more, at most, for each one that moves elements and goes.
 constexpr std::int64_t kNodesPerMove = 4;
-constexpr std::int64_t kMaxNodes = 512;
+constexpr std::int64_t kMaxBodyNodes = 512;
 
 bool is_elementwise(const Node& node) {
   return node.op->access == ir::Access::pointwise && node.op->scalar != nullptr;
@@ -329,7 +329,7 @@ class Body {
       const auto split = splits_.find(body_.args[ports.captured + i]);
       states += split == splits_.end() ? 1 : split->second.count;
     }
-    return more <= kNodesPerMove * moves && nodes <= kMaxNodes && states <= kMaxStates;
+    return more <= kNodesPerMove * moves && nodes <= kMaxBodyNodes && states <= kMaxStates;
   }
 
   const Module& module_;

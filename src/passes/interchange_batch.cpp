@@ -44,7 +44,7 @@ constexpr std::int64_t kMostWeights = 512 * 1024;
 /// Multiplications of a group in a step, below which taking more steps costs more than it gains.
 constexpr std::int64_t kLeastProducts = 256 * 1024;
 /// Each loop costs a walk over its body.
-constexpr std::size_t kMaxNodes = 512;
+constexpr std::size_t kMaxBatchedNodes = 512;
 
 /// The fewest rows, `least` or up to twice as many, of which all groups are equal; nullopt: there
 /// are not two such groups.
@@ -308,7 +308,7 @@ class Divider {
 bool may_be_divided(const Module& module, NodeId id) {
   const Node& node = module.node(id);
   return node.op == &ir::loop_op && takes_all_steps(module, id) && node.loop->carried > 0 &&
-         module.region(node.regions[0]).nodes.size() <= kMaxNodes &&
+         module.region(node.regions[0]).nodes.size() <= kMaxBatchedNodes &&
          is_plain(module, node.regions[0], false);
 }
 

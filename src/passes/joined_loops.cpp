@@ -22,7 +22,7 @@ using ir::Region;
 using ir::Type;
 using ir::ValueId;
 
-constexpr std::size_t kMaxNodes = 128;
+constexpr std::size_t kMaxJoinedNodes = 128;
 constexpr std::int64_t kMaxBytes = 256 * 1024;
 
 /// The slices of all scanned values, where they surely are equally many.
@@ -123,7 +123,7 @@ std::optional<StepCount> count_steps(const Module& module, const Node& loop) {
 bool can_be_joined(const Module& module, const Node& loop) {
   if (loop.loop->has_condition || loop.loop->has_keep_going) return false;
   const ir::RegionId body = loop.regions[0];
-  if (module.region(body).nodes.size() > kMaxNodes) return false;
+  if (module.region(body).nodes.size() > kMaxJoinedNodes) return false;
   const auto has_sizes = [&](ValueId value) {
     const Type& type = module.value(value).type;
     return type.is_tensor() && sizes_are_sure(module, type);
@@ -133,7 +133,7 @@ bool can_be_joined(const Module& module, const Node& loop) {
 
 bool bodies_fit_together(const Module& module, NodeId a, NodeId b) {
   const ir::RegionId of_a = module.node(a).regions[0], of_b = module.node(b).regions[0];
-  return module.region(of_a).nodes.size() + module.region(of_b).nodes.size() <= kMaxNodes &&
+  return module.region(of_a).nodes.size() + module.region(of_b).nodes.size() <= kMaxJoinedNodes &&
          bytes_of(module, of_a) + bytes_of(module, of_b) <= kMaxBytes;
 }
 

@@ -58,9 +58,9 @@ Expected<void> leave_to_variables(const Module& module, std::vector<CarriedSite>
   return {};
 }
 
-class Keeper {
+class StateKeeper {
  public:
-  explicit Keeper(Module& module) : module_(module), inputs_(args()) {}
+  explicit StateKeeper(Module& module) : module_(module), inputs_(args()) {}
 
   Expected<void> keep(const CarriedSite& site) {
     const std::size_t number = kept_[site.node]++;
@@ -210,7 +210,7 @@ class Keeper {
 Expected<void> keep_loop_states(Module& module) {
   SCANLOOM_TRY(StepAxes axes, streamed_axes(module));
   SCANLOOM_CHECK_OK(leave_to_variables(module, axes.sites));
-  Keeper keeper(module);
+  StateKeeper keeper(module);
   for (const CarriedSite& site : axes.sites) SCANLOOM_CHECK_OK(keeper.keep(site));
   return ir::infer_types(module);
 }

@@ -26,7 +26,7 @@ using ir::NodeId;
 using ir::ValueId;
 
 // With so many loops of the same kind each one is compared; this bounds what a model can cost.
-constexpr std::size_t kMaxCompared = 8;
+constexpr std::size_t kMaxCandidates = 8;
 
 /// Loops with equal keys may become one.
 struct Key {
@@ -73,7 +73,7 @@ class Merger {
         change_.changed = true;
         return;
       }
-    if (candidates.size() < kMaxCompared) candidates.push_back(id);
+    if (candidates.size() < kMaxCandidates) candidates.push_back(id);
   }
 
   std::optional<Key> key_of(NodeId id) {

@@ -21,7 +21,7 @@ using ir::Type;
 using ir::ValueId;
 
 /// Of both sides together.
-constexpr std::size_t kMaxNodes = 8;
+constexpr std::size_t kMaxRegionNodes = 8;
 /// Of each value: computing them takes no longer than what a stepped node costs anyway.
 constexpr std::int64_t kMaxElements = 256;
 
@@ -49,7 +49,7 @@ class Selector {
     std::size_t count = 0;
     for (const ir::RegionId side : node.regions) {
       count += count_work(side);
-      if (count > kMaxNodes || !is_cheap(side)) return false;
+      if (count > kMaxRegionNodes || !is_cheap(side)) return false;
     }
     return results_agree() && is_in_loop(module_, node.parent);
   }

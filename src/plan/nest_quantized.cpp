@@ -16,7 +16,7 @@ using jit::NestOperand;
 using tensor::ScalarOp;
 
 // Operands of the call, and their registers.
-constexpr Reg kX = 0, kScale = 1, kZero = 2;
+constexpr Reg kElements = 0, kScale = 1, kZero = 2;
 
 /// A scale or zero point, which has one element or lies along `axis`.
 NestOperand parameter(const CallView& call, Reg index, int axis) {
@@ -31,7 +31,7 @@ NestOperand parameter(const CallView& call, Reg index, int axis) {
 
 Reg quantized(ir::ScalarCtx& ctx, bool has_zero, DType to) {
   const DType sum = dtype_bytes(to) <= 2 ? DType::f32 : DType::f64;
-  const Reg x = ctx.as(kX, DType::f32), scale = ctx.as(kScale, DType::f32);
+  const Reg x = ctx.as(kElements, DType::f32), scale = ctx.as(kScale, DType::f32);
   const Reg scaled = ctx.as(ctx.binary(ScalarOp::div, x, scale), sum);
   Reg whole = ctx.unary(ScalarOp::round_even, scaled);
   if (has_zero) whole = ctx.binary(ScalarOp::add, whole, ctx.as(kZero, sum));
@@ -39,11 +39,11 @@ Reg quantized(ir::ScalarCtx& ctx, bool has_zero, DType to) {
 }
 
 Reg dequantized(ir::ScalarCtx& ctx, bool has_zero, DType to) {
-  const DType from = ctx.dtype(kX);
+  const DType from = ctx.dtype(kElements);
   const DType difference = is_real(from)            ? DType::f32
                            : dtype_bytes(from) <= 2 ? DType::i32
                                                     : DType::i64;
-  Reg x = ctx.as(kX, difference);
+  Reg x = ctx.as(kElements, difference);
   if (has_zero) x = ctx.binary(ScalarOp::sub, x, ctx.as(kZero, difference));
   const Reg scale = ctx.as(kScale, DType::f32);
   return ctx.as(ctx.binary(ScalarOp::mul, ctx.as(x, DType::f32), scale), to);
@@ -52,12 +52,12 @@ Reg dequantized(ir::ScalarCtx& ctx, bool has_zero, DType to) {
 }  // namespace
 
 std::optional<Nest> quantization_nest(const CallView& call) {
-  const Layout &from = call.layout(call.spot(kX)), &to = call.layout(call.output());
-  const DType x = call.spot(kX).dtype, y = call.output().dtype;
+  const Layout &from = call.layout(call.spot(kElements)), &to = call.layout(call.output());
+  const DType x = call.spot(kElements).dtype, y = call.output().dtype;
   if (!is_real(x) && !is_integer(x)) return std::nullopt;
   const int axis = ops::checked_axis(call.node().attrs[0], to.dims.rank());
   Nest nest;
-  NestOperand read = first_element(call.spot(kX)), write = first_element(call.output());
+  NestOperand read = first_element(call.spot(kElements)), write = first_element(call.output());
   for (int i = 0; i < to.dims.rank(); ++i) {
     if (to.dims[i] == 1) continue;
     nest.sizes.push_back(to.dims[i]);

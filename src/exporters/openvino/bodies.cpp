@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "exporters/openvino/port_map.h"
 #include "exporters/openvino/region_writer.h"
 #include "exporters/openvino/running.h"
 #include "exporters/openvino/windows.h"
@@ -30,22 +31,6 @@ std::vector<bool> read_arguments(const ir::Module& module, RegionId region) {
     for (const ValueId input : module.node(node).inputs) note(input);
   for (const ValueId yield : module.region(region).yields) note(yield);
   return is_read;
-}
-
-void set(pugi::xml_node element, const char* name, std::string_view value) {
-  element.append_attribute(name).set_value(std::string(value).c_str());
-}
-
-/// An entry of a port_map.
-pugi::xml_node add_port(pugi::xml_node map, const char* kind, std::int64_t external, int internal) {
-  pugi::xml_node entry = map.append_child(kind);
-  set(entry, "external_port_id", std::to_string(external));
-  set(entry, "internal_layer_id", std::to_string(internal));
-  return entry;
-}
-
-void add_window(pugi::xml_node entry, const Window& window) {
-  for (const auto& [name, value] : window_data(window)) set(entry, name.c_str(), value);
 }
 
 /// A loop as a TensorIterator, where its slices alone say how many steps there are, or as a Loop.
@@ -191,7 +176,9 @@ class LoopWriter {
     if (!is_iterator_) {
       const Output going = ports_.has_keep_going ? inside.output(region_.yields[0])
                                                  : body.constant(Tensor::scalar(true));
-      set(add_port(map_, "output", -1, body.result(going)), "purpose", "execution_condition");
+      add_port(map_, "output", -1, body.result(going))
+          .append_attribute("purpose")
+          .set_value("execution_condition");
     }
     auto external = static_cast<std::int64_t>(operands_.size());
     for (std::uint32_t i = 0; i < ports_.carried; ++i) {
@@ -200,9 +187,7 @@ class LoopWriter {
       if (is_other_state(next, i)) value = copied(body, value, type(next).dtype);
       const int result = body.result(value);
       add_port(map_, "output", external++, result);
-      pugi::xml_node edge = back_edges_.append_child("edge");
-      set(edge, "from-layer", std::to_string(result));
-      set(edge, "to-layer", std::to_string(states_[i]));
+      add_back_edge(back_edges_, result, states_[i]);
     }
     for (std::uint32_t i = 0; i < ports_.stacked.size(); ++i)
       leave_row(i, external++, body, inside);
@@ -350,7 +335,7 @@ Output write_running(NodeWriter& out, const Running& running, Output x, const te
   const Output made = out.layer("TensorIterator", 1, {x, initial}, row.dtype);
   pugi::xml_node layer = out.graph().element(made.layer);
   pugi::xml_node map = layer.append_child("port_map");
-  pugi::xml_node edge = layer.append_child("back_edges").append_child("edge");
+  const pugi::xml_node edges = layer.append_child("back_edges");
   LayerGraph body(layer.append_child("body"), out.graph().weights());
   const Output slice = body.parameter("slice", row), state = body.parameter("state", row);
   const Output next{
@@ -360,8 +345,7 @@ Output write_running(NodeWriter& out, const Running& running, Output x, const te
   add_port(map, "input", 1, state.layer);
   add_window(add_port(map, "output", made.port, body.result(running.exclusive ? state : next)),
              window);
-  set(edge, "from-layer", std::to_string(carried));
-  set(edge, "to-layer", std::to_string(state.layer));
+  add_back_edge(edges, carried, state.layer);
   return made;
 }
 

@@ -1,26 +1,8 @@
 #include "exporters/openvino/iterator.h"
 
+#include "exporters/openvino/port_map.h"
+
 namespace scanloom::exporters::openvino {
-
-namespace {
-
-void set(pugi::xml_node element, const char* name, std::int64_t value) {
-  element.append_attribute(name).set_value(std::to_string(value).c_str());
-}
-
-pugi::xml_node add_port(pugi::xml_node map, const char* kind, std::size_t external, int internal) {
-  pugi::xml_node entry = map.append_child(kind);
-  set(entry, "external_port_id", static_cast<std::int64_t>(external));
-  set(entry, "internal_layer_id", internal);
-  return entry;
-}
-
-void add_window(pugi::xml_node entry, const Window& window) {
-  for (const auto& [name, value] : window_data(window))
-    entry.append_attribute(name.c_str()).set_value(value.c_str());
-}
-
-}  // namespace
 
 Iterator::Iterator(NodeWriter& out)
     : out_(out),
@@ -30,7 +12,7 @@ Iterator::Iterator(NodeWriter& out)
 
 Output Iterator::enter(Output x, const tensor::Type& type, std::string_view name) {
   const Output parameter = body_.parameter(name, type);
-  add_port(map_, "input", operands_.size(), parameter.layer);
+  add_port(map_, "input", static_cast<std::int64_t>(operands_.size()), parameter.layer);
   operands_.push_back(x);
   return parameter;
 }
@@ -67,14 +49,12 @@ std::vector<Output> Iterator::finish() {
   std::vector<DType> dtypes;
   for (const State& state : states_) dtypes.push_back(state.dtype);
   for (const Stack& stack : stacks_) dtypes.push_back(stack.dtype);
-  std::size_t external = operands_.size();
+  auto external = static_cast<std::int64_t>(operands_.size());
   std::vector<Output> made = out_.layers("TensorIterator", 1, std::move(operands_), dtypes);
   pugi::xml_node edges = parts_.append_child("back_edges");
   for (const State& state : states_) {
     add_port(map_, "output", external++, state.result);
-    pugi::xml_node edge = edges.append_child("edge");
-    set(edge, "from-layer", state.result);
-    set(edge, "to-layer", state.parameter);
+    add_back_edge(edges, state.result, state.parameter);
   }
   for (const Stack& stack : stacks_)
     add_window(add_port(map_, "output", external++, stack.result), stack.window);

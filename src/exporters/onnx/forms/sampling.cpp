@@ -19,7 +19,7 @@ struct ResizedAxis {
   ir::ValueId size, scale, region;
 };
 
-constexpr std::size_t kSize = 1, kScale = 2, kRegion = 3;
+constexpr std::size_t kSizes = 1, kScales = 2, kRegion = 3;
 
 /// Whether both resize in the same way, but for the axis.
 bool same_settings(const ir::Node& a, const ir::Node& b) {
@@ -167,7 +167,7 @@ void resample(NodeEmitter& node) {
     const auto operand = [&](std::size_t i) {
       return i < each->inputs.size() ? each->inputs[i] : ir::ValueId();
     };
-    axes.insert(axes.begin(), {each, operand(kSize), operand(kScale), operand(kRegion)});
+    axes.insert(axes.begin(), {each, operand(kSizes), operand(kScales), operand(kRegion)});
   }
   const Given given = given_by(model, axes.front());
   std::vector<std::int64_t> numbers;

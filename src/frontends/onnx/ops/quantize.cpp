@@ -12,13 +12,13 @@ using ir::ValueId;
 namespace {
 
 /// Along which axis scales and zero points change, and after how many elements; 0: after each.
-struct Parameters {
+struct QuantizeParameters {
   std::int64_t axis = 1;  // before version 13 there is one scale for all
   std::int64_t block = 0;
 };
 
-Expected<Parameters> parameters(NodeCtx& ctx) {
-  Parameters result;
+Expected<QuantizeParameters> parameters(NodeCtx& ctx) {
+  QuantizeParameters result;
   SCANLOOM_TRY(result.block, ctx.integer("block_size", 0));
   if (result.block < 0)
     return invalid_model("attribute 'block_size' is {}, less than 0", result.block);
@@ -28,7 +28,7 @@ Expected<Parameters> parameters(NodeCtx& ctx) {
 
 /// A scale or zero point of blocks, for every element of x.
 Expected<ValueId> spread_blocks(NodeCtx& ctx, ValueId x, ValueId of_blocks,
-                                const Parameters& parameters) {
+                                const QuantizeParameters& parameters) {
   SCANLOOM_TRY(const ValueId size, ctx.op(ops::dim_op, {x}, {{"axis", parameters.axis}}));
   SCANLOOM_TRY(const ValueId places,
                ctx.op(ops::range_op, {ctx.integer_value(0), size, ctx.integer_value(1)}));
@@ -39,7 +39,7 @@ Expected<ValueId> spread_blocks(NodeCtx& ctx, ValueId x, ValueId of_blocks,
 
 /// (x - zero) * scale, in f32.
 Expected<ValueId> dequantize_blocks(NodeCtx& ctx, ValueId x, ValueId scale, ValueId zero,
-                                    const Parameters& parameters) {
+                                    const QuantizeParameters& parameters) {
   SCANLOOM_TRY(ValueId factor, spread_blocks(ctx, x, scale, parameters));
   SCANLOOM_TRY(factor, ctx.cast(factor, DType::f32));
   const DType exact = is_integer(ctx.type(x).dtype) ? DType::i64 : DType::f32;
@@ -57,7 +57,7 @@ Expected<ValueId> dequantize_blocks(NodeCtx& ctx, ValueId x, ValueId scale, Valu
 /// round(x / scale) + zero, limited to the range of the type. Sums of whole numbers in f64 are
 /// exact, so only the division and the rounding lose anything.
 Expected<ValueId> quantize_blocks(NodeCtx& ctx, ValueId x, ValueId scale, ValueId zero,
-                                  const Parameters& parameters) {
+                                  const QuantizeParameters& parameters) {
   const DType to = zero.valid() ? ctx.type(zero).dtype : DType::u8;
   SCANLOOM_TRY(ValueId divisor, spread_blocks(ctx, x, scale, parameters));
   SCANLOOM_TRY(divisor, ctx.cast(divisor, DType::f32));
@@ -94,7 +94,7 @@ Expected<void> convert_quantize_linear(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   SCANLOOM_TRY(const ValueId scale, ctx.in(1));
   SCANLOOM_TRY(ValueId zero, ctx.optional_in(2));
-  SCANLOOM_TRY(const Parameters given, parameters(ctx));
+  SCANLOOM_TRY(const QuantizeParameters given, parameters(ctx));
   SCANLOOM_TRY(const auto wanted, output_dtype(ctx));
   SCANLOOM_TRY(const std::int64_t saturate, ctx.integer("saturate", 1));
   ctx.ignore("precision");
@@ -120,7 +120,7 @@ Expected<void> convert_dequantize_linear(NodeCtx& ctx) {
   SCANLOOM_TRY(const ValueId x, ctx.in(0));
   SCANLOOM_TRY(const ValueId scale, ctx.in(1));
   SCANLOOM_TRY(const ValueId zero, ctx.optional_in(2));
-  SCANLOOM_TRY(const Parameters given, parameters(ctx));
+  SCANLOOM_TRY(const QuantizeParameters given, parameters(ctx));
   SCANLOOM_TRY(const auto wanted, output_dtype(ctx));
   ValueId y;
   if (given.block == 0) {
