@@ -289,3 +289,47 @@ def pooled_regions(x: np.ndarray, rois: np.ndarray, size: Ints, scale: float) ->
             seen = x[(int(image), slice(None), *(slice(max(a, 0), max(b, 0)) for a, b in limits))]  # fmt: skip
             y[n, :, i, j] = seen.max((1, 2)) if seen.size else 0
     return y
+
+
+def inside(at: float, size: int, padding: str, align: bool) -> float:
+    """A place, or an element, of an axis as the padding moves it; "zeros" leaves it where it is."""
+    if padding == "zeros":
+        return at
+    if padding == "reflection":
+        low, high = (0.0, size - 1.0) if align else (-0.5, size - 0.5)
+        turns, rest = divmod(abs(at - low), high - low) if high > low else (0.0, 0.0)
+        at = low + rest if turns % 2 == 0 else high - rest
+    return min(max(at, 0.0), size - 1.0)
+
+
+def cubic_weight(distance: float) -> float:
+    a, t = -0.75, abs(distance)
+    if t <= 1:
+        return ((a + 2) * t - (a + 3)) * t * t + 1
+    return ((a * t - 5 * a) * t + 8 * a) * t - 4 * a
+
+
+def taps(at: float, size: int, mode: str, padding: str, align: bool) -> list[tuple[int, float]]:
+    """Elements along one axis and their weights. A place is moved before it is rounded or
+    interpolated, but for bicubic, where each of the four elements is moved instead."""
+    if mode == "nearest":
+        return [(int(np.rint(inside(at, size, padding, align))), 1.0)]
+    if mode == "bilinear":
+        at = inside(at, size, padding, align)
+        low = int(np.floor(at))
+        return [(low, 1 - (at - low)), (low + 1, at - low)]
+    low = int(np.floor(at))
+    return [(int(inside(low + i, size, padding, align)), cubic_weight(at - low - i)) for i in (-1, 0, 1, 2)]
+
+
+def grid_sample(x: np.ndarray, grid: np.ndarray, mode: str, padding: str, align: bool) -> np.ndarray:
+    """The rule of OpenVINO and of torch.nn.functional.grid_sample."""
+    y = np.zeros((*x.shape[:2], *grid.shape[1:3]))
+    for n, row, column in np.ndindex(*grid.shape[:3]):
+        axes = []
+        for coordinate, size in zip(grid[n, row, column, ::-1].astype(float), x.shape[2:], strict=True):
+            at = (coordinate + 1) / 2 * (size - 1) if align else ((coordinate + 1) * size - 1) / 2
+            axes.append([(i, w) for i, w in taps(at, size, mode, padding, align) if 0 <= i < size])
+        for (i, wi), (j, wj) in itertools.product(*axes):
+            y[n, :, row, column] += x[n, :, i, j].astype(float) * wi * wj
+    return y.astype(x.dtype)

@@ -285,16 +285,12 @@ def interpolate_cases() -> list[Case]:
 
 
 def sampling_cases() -> list[Case]:
-    x, grid = randoms(2, 3, 5, 6), np.clip(randoms(2, 4, 3, 2) * 0.7, -1.4, 1.4)
-    modes = {"bilinear": "linear", "bicubic": "cubic", "nearest": "nearest"}
+    x, grid = randoms(2, 3, 5, 6), np.clip(randoms(2, 4, 3, 2) * 0.9, -1.7, 1.7)
     cases = [
-        Case("GridSample", 9, [x, grid],
-             formulas.by_onnx("GridSample", [x, grid], mode=modes[mode], padding_mode=padding,
-                              align_corners=int(align)),
+        Case("GridSample", 9, [x, grid], formulas.grid_sample(x, grid, mode, padding, align),
              {"mode": mode, "padding_mode": padding, "align_corners": align}, note=f"{mode}-{padding}-{align}")
-        for mode, padding, align in [("bilinear", "zeros", False), ("bilinear", "border", True),
-                                     ("bicubic", "zeros", True), ("nearest", "reflection", False),
-                                     ("bilinear", "reflection", True)]
+        for mode in ("bilinear", "bicubic", "nearest") for padding in ("zeros", "border", "reflection")
+        for align in (False, True)
     ]  # fmt: skip
     corners = np.float32([[0, 0, 4, 4], [1, 0.5, 9, 7], [2, 3, 2.5, 3.5]])
     images = np.array([0, 1, 1], np.int64)

@@ -136,7 +136,9 @@ Neighbours<Real> neighbours(const Axis<Real>& axis, Real x, Mode mode, Padding p
     result.weight[0] = 1;
     return result;
   }
-  x = axis.padded(x, padding);
+  // The taps of cubic convolution are clipped one by one: a place beyond the border still weighs
+  // the elements that lie within two of it.
+  if (mode == Mode::linear || padding != Padding::border) x = axis.padded(x, padding);
   const Real low = std::floor(x), ratio = x - low;
   result.count = mode == Mode::linear ? 2 : 4;
   const int first = mode == Mode::linear ? 0 : -1;

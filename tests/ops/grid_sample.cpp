@@ -87,14 +87,31 @@ std::vector<Sample> grid_sample_first_part() {
                   f32({1, 2, 3, 2}, {1.25, 1.25, -0.375, -0.25, 0, -1.25, -1.125, 0.875, 0.75, -1,
                                      0.375, 0.375})},
        .attrs = {{"mode", "cubic"}, {"padding", "border"}, {"align_corners", 0}},
-       .outputs = {f32({1, 2, 2, 3}, {4, 2.931343, 1.28125, 5, 1.625, 2.446895, 4, 0.13695526,
-                                      8.8125, -4.553894, 8.28125, 5.368433})},
+       .outputs = {f32({1, 2, 2, 3},
+                       {3.9794922, 2.931343, 1.2745209, 4.878953, 1.625, 2.446895, 3.9897461,
+                        0.13695526, 8.914719, -4.4913707, 8.28125, 5.3684325})},
        .ulps = 256},
   };
 }
 
 std::vector<Sample> grid_sample_second_part() {
   return {
+      {.name = "cubic_border_aligned",
+       .inputs = {f32({1, 2, 3, 4}, {-3, 2, 0, 2, 5, 4,  1, 6, 5,  8,  3, 4,
+                                     -7, 7, 8, 8, 1, -3, 2, 5, -4, -6, 7, 4}),
+                  f32({1, 2, 3, 2}, {1.25, 1.25, -0.375, -0.25, 0, -1.25, -1.125, 0.875, 0.75, -1,
+                                     0.375, 0.375})},
+       .attrs = {{"mode", "cubic"}, {"padding", "border"}, {"align_corners", 1}},
+       .outputs = {f32({1, 2, 2, 3},
+                       {3.8525772, 3.233677, 1.2120361, 4.848041, 1.1474609, 1.8659271, 3.4954185,
+                        -0.54526615, 9.863892, -3.1733034, 8.065918, 3.5434484})},
+       .ulps = 256},
+      {.name = "cubic_border_far_away",
+       .inputs = {f32({1, 1, 2, 2}, {1, 2, 3, 4}),
+                  f32({1, 1, 4, 2}, {kInf, kInf, -kInf, 1e30F, 1e9F, -5, 3, -1e7F})},
+       .attrs = {{"mode", "cubic"}, {"padding", "border"}, {"align_corners", 0}},
+       .outputs = {f32({1, 1, 1, 4}, {4, 3, 2, 2})},
+       .ulps = 256},
       {.name = "cubic_reflection",
        .inputs = {f32({1, 2, 3, 4}, {-3, 2, 0, 2, 5, 4,  1, 6, 5,  8,  3, 4,
                                      -7, 7, 8, 8, 1, -3, 2, 5, -4, -6, 7, 4}),
@@ -146,6 +163,11 @@ std::vector<Sample> grid_sample_second_part() {
        .inputs = {f32({1, 1, 2, 2}, {1, 1, 1, 1}), f32({1, 1, 1, 2}, {kInf, kInf})},
        .attrs = {{"mode", "linear"}, {"padding", "border"}, {"align_corners", 0}},
        .outputs = {f32({1, 1, 1, 1}, {1})}},
+  };
+}
+
+std::vector<Sample> grid_sample_errors() {
+  return {
       {.name = "wrong_coordinates",
        .inputs = {f32({1, 2, 3, 4}, {-3, 2, 0, 2, 5, 4,  1, 6, 5,  8,  3, 4,
                                      -7, 7, 8, 8, 1, -3, 2, 5, -4, -6, 7, 4}),
@@ -183,7 +205,8 @@ std::vector<Sample> grid_sample_second_part() {
 
 std::vector<Sample> grid_sample_samples() {
   std::vector<Sample> samples;
-  for (const auto& part : {grid_sample_first_part(), grid_sample_second_part()})
+  for (const auto& part :
+       {grid_sample_first_part(), grid_sample_second_part(), grid_sample_errors()})
     samples.insert(samples.end(), part.begin(), part.end());
   return samples;
 }
