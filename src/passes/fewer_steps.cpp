@@ -35,7 +35,7 @@ bool cannot_fail(const Module& module, const Node& loop) {
 
 /// How many steps make all rows that are read; nullopt where that cannot be told.
 std::optional<std::int64_t> steps_read(const Module& module, const Node& loop,
-                                       const StackReaders& readers, std::int64_t steps) {
+                                       const Readers& readers, std::int64_t steps) {
   std::int64_t needed = 0;
   for (std::size_t i = 0; i < loop.loop->stacked.size(); ++i) {
     const ir::StackedPort& port = loop.loop->stacked[i];
@@ -55,7 +55,7 @@ std::optional<std::int64_t> steps_read(const Module& module, const Node& loop,
 }
 
 /// The number of steps that suffices, where the loop takes more.
-std::optional<std::int64_t> fewer(const Module& module, NodeId id, const StackReaders& readers,
+std::optional<std::int64_t> fewer(const Module& module, NodeId id, const Readers& readers,
                                   const std::vector<std::uint32_t>& uses) {
   const Node& loop = module.node(id);
   if (loop.op != &ir::loop_op || !runs_to_the_end(module, loop)) return std::nullopt;
@@ -91,7 +91,7 @@ Expected<Change> fewer_steps(ir::Module& module) {
   Change change;
   const std::vector<std::uint32_t> uses = count_uses(module);
   for (const ir::RegionId region : regions_outer_first(module, module.top())) {
-    const StackReaders readers(module, region);
+    const Readers readers(module, region);
     const std::vector<NodeId> nodes = std::exchange(module.region(region).nodes, {});
     for (const NodeId id : nodes) {
       if (const auto steps = fewer(module, id, readers, uses)) {

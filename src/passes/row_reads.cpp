@@ -58,46 +58,64 @@ std::optional<RowRead> gathered(const Module& module, const Node& node,
   return read;
 }
 
-/// Slices of at least one row, in steps forward.
+/// A bound that can only mean the first row and before, of steps back.
+bool is_open_front(std::int64_t end) { return end < -(std::int64_t{1} << 40); }
+
+/// Rows between the bounds of a slice where nobody knows how many there are.
+std::optional<RowRead> sliced_of_any(std::int64_t start, std::int64_t end, std::int64_t step) {
+  RowRead read;
+  if (step > 0 ? end <= start : start <= end) return std::nullopt;
+  if (step > 0) {
+    const bool from_back = start < 0 && (end < 0 || is_open_end(end));
+    if (!from_back && (start < 0 || end < 0 || is_open_end(end))) return std::nullopt;
+    read.first = start;
+    read.last = from_back && end >= 0 ? -1 : end - 1;
+  } else {
+    const bool from_back = (start < 0 || is_open_end(start)) && end < 0 && !is_open_front(end);
+    if (!from_back && (start < 0 || is_open_end(start) || (end < 0 && !is_open_front(end))))
+      return std::nullopt;
+    read.first = !from_back && end < 0 ? 0 : end + 1;
+    read.last = from_back && start >= 0 ? -1 : start;
+  }
+  if (read.first > read.last) return std::nullopt;
+  return read;
+}
+
+/// Slices of at least one row. As ops/slice.cpp cuts them.
 std::optional<RowRead> sliced(const Module& module, const Node& node, std::int64_t start,
                               std::int64_t end, std::optional<std::int64_t> rows) {
   const auto step = single(module, node, kSteps, 1);
-  if (!step || *step < 1) return std::nullopt;
-  RowRead read{.from_front = start >= 0 && end >= 0};
-  if (!rows) {
-    const bool is_last = start == -1 && is_open_end(end), is_first = start == 0 && end == 1;
-    if (!is_last && !is_first) return std::nullopt;
-    read.first = read.last = start;
-    return read;
-  }
-  const auto cut = [&](std::int64_t bound) {
-    return std::clamp<std::int64_t>(bound < 0 ? bound + *rows : bound, 0, *rows);
+  if (!step || *step == 0 || *step == std::numeric_limits<std::int64_t>::min()) return std::nullopt;
+  if (!rows) return sliced_of_any(start, end, *step);
+  const bool forward = *step > 0;
+  const auto cut = [&](std::int64_t bound, std::int64_t least) {
+    return std::clamp<std::int64_t>(bound < 0 ? bound + *rows : bound, least,
+                                    forward ? *rows : *rows - 1);
   };
-  const std::int64_t first = cut(start), span = cut(end) - first;
+  const std::int64_t from = cut(start, 0), to = cut(end, forward ? 0 : -1);
+  const std::int64_t span = forward ? to - from : from - to, stride = forward ? *step : -*step;
   if (span < 1) return std::nullopt;
-  read.first = first;
-  read.last = first + (span - 1) / *step * *step;
-  return read;
+  const std::int64_t reach = (span - 1) / stride * stride;
+  return RowRead{.first = forward ? from : from - reach,
+                 .last = forward ? from + reach : from,
+                 .from_front = forward && start >= 0 && end >= 0};
 }
 
 }  // namespace
 
-StackReaders::StackReaders(const Module& module, ir::RegionId region) {
+Readers::Readers(const Module& module, ir::RegionId region) {
   for (const NodeId id : module.region(region).nodes)
     for (const ValueId input : module.node(id).inputs) add(module, input, id);
   for (const ValueId yield : module.region(region).yields) add(module, yield, {});
   std::ranges::sort(entries_);
 }
 
-void StackReaders::add(const Module& module, ValueId value, NodeId reader) {
-  if (!value.valid() || !module.value(value).producer.valid()) return;
-  const Node& producer = module.node(module.value(value).producer);
-  if (producer.op != &ir::loop_op || module.value(value).index < producer.loop->carried) return;
-  entries_.push_back({value, reader});
+void Readers::add(const Module& module, ValueId value, NodeId reader) {
+  if (value.valid() && module.value(value).producer.valid()) entries_.push_back({value, reader});
 }
 
-std::optional<std::vector<NodeId>> StackReaders::of(ValueId stack) const {
-  const auto [begin, end] = std::ranges::equal_range(entries_, stack, {}, &Entry::stack);
+std::optional<std::vector<NodeId>> Readers::of(ValueId value) const {
+  const auto [begin, end] = std::ranges::equal_range(entries_, value, {}, &Entry::value);
   std::vector<NodeId> readers;
   for (auto entry = begin; entry != end; ++entry) {
     if (!entry->reader.valid()) return std::nullopt;

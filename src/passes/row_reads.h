@@ -17,17 +17,17 @@ struct RowRead {
   bool from_front = false;  ///< the node names rows from the front: it reads the same of fewer rows
 };
 
-/// By stacked result of the loops of one region: the nodes that read it.
-class StackReaders {
+/// By value that the nodes of one region make: the nodes that read it.
+class Readers {
  public:
-  StackReaders(const ir::Module& module, ir::RegionId region);
+  Readers(const ir::Module& module, ir::RegionId region);
 
-  /// nullopt: it is yielded.
-  [[nodiscard]] std::optional<std::vector<ir::NodeId>> of(ir::ValueId stack) const;
+  /// Each once; nullopt: it is yielded.
+  [[nodiscard]] std::optional<std::vector<ir::NodeId>> of(ir::ValueId value) const;
 
  private:
   struct Entry {
-    ir::ValueId stack;
+    ir::ValueId value;
     ir::NodeId reader;  ///< invalid: a yield
     friend auto operator<=>(const Entry&, const Entry&) = default;
   };
@@ -36,9 +36,10 @@ class StackReaders {
   std::vector<Entry> entries_;  // sorted
 };
 
-/// What a node reads of a stack of rows along an axis: a gather, or a slice along that axis alone.
-/// `rows`, at least 1: how many there are, if that is known. nullopt: other rows, or something
-/// else, or an error.
+/// Returns what a node reads of a stack of rows along an axis: a gather, or a slice along that axis
+/// alone, in steps forward or back. `rows`, at least 1: how many there are, if that is known; if it
+/// is not, all bounds must count from the same end, and fewer rows may be there than are named.
+/// nullopt: other rows, or something else, or an error.
 std::optional<RowRead> row_read(const ir::Module& module, const ir::Node& reader, ir::ValueId stack,
                                 std::int64_t axis, std::optional<std::int64_t> rows);
 

@@ -1,0 +1,24 @@
+// Stacks of which rows of the last steps alone are read give way to these rows, which the loop
+// carries (tail_rows.h): it keeps as many rows as are read, however many steps it takes. Shared by
+// the passes that do it: keep_last_rows and keep_open_rows.
+#pragma once
+
+#include "passes/pass.h"
+
+namespace scanloom::passes {
+
+enum class Counted {
+  /// Loops whose number of steps is known or given as a value, or that a condition may end.
+  by_values,
+  /// Those as well of which sizes of what they scan say how many steps they take: a stream cuts
+  /// these, and must find the stack.
+  by_sizes_too,
+};
+
+/// Puts the rows of the last steps in the place of such stacks. remove_stacks: also removes the
+/// stacks, which nothing reads any more. Errors: internal.
+Expected<Change> keep_rows_of_last_steps(ir::Module& module, Counted counted, bool remove_stacks);
+/// Whether there is such a stack.
+[[nodiscard]] bool has_rows_of_last_steps(ir::Module& module, Counted counted);
+
+}  // namespace scanloom::passes
