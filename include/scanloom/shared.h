@@ -19,7 +19,9 @@ struct SharedVariable;
 
 /// A handle; copies name the same variable. It can stand wherever an Expr can. Reading and setting
 /// are safe from any thread. A call of a function sees one value throughout: what is set while it
-/// runs it does not see, and replaces where it updates the variable.
+/// runs it does not see, and replaces where it updates the variable. An update that writes to a part
+/// of the value (set_subtensor, increment_subtensor) costs the part, not the value, unless somebody
+/// has asked for the value since the last one: that is never written to.
 class SCANLOOM_API Shared {
  public:
   /// The elements of `value` are copied. Axes named in `units` are of size 1 and stay so, which
@@ -32,7 +34,8 @@ class SCANLOOM_API Shared {
 
   operator const Expr&() const noexcept { return variable_; }
   [[nodiscard]] const Expr& variable() const noexcept { return variable_; }
-  /// f32[] without elements of what is no shared variable, or holds an error.
+  /// Shares memory with the variable until that changes, and stays as it is. f32[] without elements
+  /// of what is no shared variable, or holds an error.
   [[nodiscard]] Value value() const;
   /// Error: it is no shared variable; another element type or rank, or an axis that is of size 1 by
   /// type and is not here.
