@@ -32,7 +32,8 @@ struct Sequence {
 struct Initial {
   Expr value;
   std::vector<std::int64_t> taps;
-  bool rows = false;  ///< whether `value` has rows
+  bool rows = false;    ///< whether `value` has rows
+  bool adapts = false;  ///< whether it is a number, or several, without a type: see scan_steps
 
   Initial() = default;
   Initial(Expr first) : value(std::move(first)), taps{-1} {}
@@ -67,6 +68,7 @@ struct ScanOptions {
   std::int64_t truncate_gradient = -1;
   Checkpoint checkpoint = {};  ///< other than all: not with a step that says when to stop
   std::string name = {};
+  DType real = DType::f64;  ///< of states that begin with a number and meet no tensor
 };
 
 /// What a step makes: its outputs, and if need be updates of shared variables and a condition
@@ -113,7 +115,10 @@ struct ScanResult {
   Updates updates;
 };
 
-/// The general form; errors are held by the outputs and by the updates.
+/// The general form; errors are held by the outputs and by the updates. An output that begins with
+/// a number, such as Expr(0), or one whose Initial adapts, has the type that steps make of it: that
+/// of the tensors it meets, i64 or `real` where it meets none. `step` is called once more where it
+/// shows another type than that.
 SCANLOOM_API ScanResult scan_steps(const ScanOptions& options,
                                    const std::function<Step(const StepInputs&)>& step);
 

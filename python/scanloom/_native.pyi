@@ -286,7 +286,7 @@ class Scanning:
     def __init__(
         self,
         sequences: list[tuple[Expr, list[int]]],
-        initial: list[Optional[tuple[Expr, list[int], bool]]],
+        initial: list[Optional[tuple[Expr, list[int], bool, bool]]],
         captured: list[Expr],
         steps: Optional[Expr],
         backwards: bool,
@@ -294,6 +294,7 @@ class Scanning:
         truncate_gradient: int,
         checkpoint: tuple[str, int],
         name: str,
+        real: str,
         /,
     ) -> None: ...
 

@@ -20,11 +20,15 @@ from ._variable import TensorVariable, as_tensor_variable
 Outputs = Any  # a variable, a list of them, or None
 
 
+# How an output begins: (value, taps, whether it has rows, whether it is a number without a type).
+_Begin = tuple[_native.Expr, list[int], bool, bool]
+
+
 class _Loop(NamedTuple):
     """Arguments of scan as the library takes them."""
 
     sequences: list[tuple[_native.Expr, list[int]]]
-    initial: list[Union[tuple[_native.Expr, list[int], bool], None]]
+    initial: list[Union[_Begin, None]]
     captured: list[TensorVariable]
 
 
@@ -44,14 +48,16 @@ def scan(
     return_list: bool = False,
     checkpoint: Any = None,
 ) -> tuple[Outputs, OrderedUpdates]:
-    """Calls `fn` once to learn what a step computes, and makes a loop of it.
+    """Calls `fn` to learn what a step computes, and makes a loop of it.
 
     fn gets slices of the sequences, by sequence and tap; earlier values of the outputs, by output
     and tap; then the non_sequences. It gives outputs, updates of shared variables and until(...).
 
     sequences: variables, or dict(input=, taps=); step t takes row t + tap of each.
     outputs_info: by output its value before the first step, dict(initial=, taps=) with as many rows
-        as the earliest tap looks back, or None where steps do not read it.
+        as the earliest tap looks back, or None where steps do not read it. A number of Python takes
+        the dtype that the step makes of it: that of the variables it meets, else int64 or
+        config.floatX. `fn` is called once more where it shows another dtype than these.
     n_steps: an integer or a variable; as many as the shortest sequence gives where it is left out.
         Negative: that many steps, backwards.
     checkpoint: what a gradient keeps of the steps: "all", its default; {"every": n}, the states
@@ -105,7 +111,7 @@ def _run(
     captured = [value._expr for value in loop.captured]
     native = _native.Scanning(
         loop.sequences, loop.initial, captured, steps, go_backwards, strict, truncate_gradient,
-        checkpoint, name or "",
+        checkpoint, name or "", config.floatX,
     )  # fmt: skip
     place = _place(name)
     slices = sum(len(taps) for _, taps in loop.sequences)
@@ -164,14 +170,14 @@ def _sequences(given: Any, place: str) -> list[tuple[_native.Expr, list[int]]]:
     return sequences
 
 
-def _initial(given: Any, place: str) -> list[Union[tuple[_native.Expr, list[int], bool], None]]:
+def _initial(given: Any, place: str) -> list[Union[_Begin, None]]:
+    listed = _listed(given, f"{place}: outputs_info")
     if isinstance(given, dict) and not given:
         return []
     return [_begin(entry, f"{place}: output {i}") for i, entry in enumerate(_listed(given))]
 
 
-def _begin(entry: Any, what: str) -> Union[tuple[_native.Expr, list[int], bool], None]:
-    """How an output begins: (value, taps, whether the value has rows), or None."""
+def _begin(entry: Any, what: str) -> Union[_Begin, None]:
     if entry is None:
         return None
     taps: Any = [-1]
@@ -192,7 +198,15 @@ def _begin(entry: Any, what: str) -> Union[tuple[_native.Expr, list[int], bool],
     if isinstance(taps, (int, np.integer)):
         raise InvalidType(f"{what} has taps {taps}; write a list: taps=[{taps}]")
     listed = _taps(taps, what, False)
-    return _variable(value, f"{what}: its initial value")._expr, listed, listed != [-1]
+    first = _variable(value, f"{what}: its initial value")._expr
+    return first, listed, listed != [-1], _is_untyped(value)
+
+
+def _is_untyped(value: Any) -> bool:
+    """Whether it is a number of Python, or a list of such."""
+    if isinstance(value, (list, tuple, range)):
+        return len(value) > 0 and all(map(_is_untyped, value))
+    return type(value) in (bool, int, float)
 
 
 def _taps(taps: Any, what: str, of_sequence: bool) -> list[int]:

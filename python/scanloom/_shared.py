@@ -9,7 +9,8 @@ import numpy as np
 
 from . import _native
 from ._errors import Contradiction, InvalidArgument, InvalidType
-from ._types import as_array, dtype_name, fitted
+from ._types import as_array, dtype_name, fitted, is_real
+from ._unpack import NoVariable, refuse_misread
 from ._variable import TensorVariable, as_tensor_variable, constant
 
 
@@ -26,7 +27,7 @@ class SharedVariable(TensorVariable):
 
     def set_value(self, value: Any, borrow: bool = False) -> None:
         """Sizes may change; dtype and number of axes stay. Raises InvalidType."""
-        self._shared.set(fitted(value, self.dtype, self.ndim, f"shared variable {self}"))
+        self._shared.set(_value_for(self, value, f"shared variable {self}"))
 
     @property
     def default_update(self) -> Union[TensorVariable, None]:
@@ -98,6 +99,13 @@ def shared(
     return SharedVariable(_native.Shared(name or "", array, units))
 
 
+def _value_for(variable: SharedVariable, value: Any, what: str) -> np.ndarray[Any, Any]:
+    """The value as an array of the variable's type; a number of Python is rounded to reals of any
+    precision."""
+    downcast = True if type(value) is float and is_real(variable.dtype) else None
+    return fitted(value, variable.dtype, variable.ndim, what, downcast)
+
+
 def next_of(variable: SharedVariable, value: Any) -> TensorVariable:
     """The value that an update gives, as a variable; numbers and arrays take the variable's dtype.
 
@@ -106,8 +114,7 @@ def next_of(variable: SharedVariable, value: Any) -> TensorVariable:
     if isinstance(value, (list, tuple)) and any(isinstance(v, TensorVariable) for v in value):
         value = as_tensor_variable(value)
     if not isinstance(value, TensorVariable):
-        what = f"the update of shared variable {variable}"
-        return constant(fitted(value, variable.dtype, variable.ndim, what))
+        return constant(_value_for(variable, value, f"the update of shared variable {variable}"))
     if value.dtype != variable.dtype and np.can_cast(value.dtype, variable.dtype, "safe"):
         value = value.astype(variable.dtype)
     if value.dtype != variable.dtype or value.ndim != variable.ndim:

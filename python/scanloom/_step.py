@@ -104,7 +104,8 @@ def _check_parts(made: Any, depth: int = 0) -> None:
         for key, value in made.items():
             if not isinstance(key, SharedVariable):
                 raise InvalidType(f"keys of updates are shared variables, not {key!r}")
-            _check_parts(value, depth + 1)
+            if type(value) not in (bool, int, float):  # which take the variable's dtype
+                _check_parts(value, depth + 1)
     elif not isinstance(made, (TensorVariable, until)):
         raise InvalidType(
             f"the step gives {made!r:.80}, which is no variable",

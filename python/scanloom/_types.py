@@ -40,6 +40,11 @@ _PLAIN = frozenset(
 )
 
 
+def is_real(dtype: str) -> bool:
+    """Whether its elements are floating-point numbers."""
+    return dtype in ("float16", "float32", "float64", "bfloat16")
+
+
 class TensorType:
     """What is known of a variable: its dtype and, by axis, whether its size is 1 for certain.
 

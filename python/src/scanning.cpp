@@ -3,6 +3,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -19,8 +20,8 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 using Entries = std::vector<std::pair<Shared, Expr>>;
-/// (value, taps, whether it has rows); None where steps do not read the output.
-using Begin = std::optional<std::tuple<Expr, Numbers, bool>>;
+/// (value, taps, whether it has rows, whether it adapts); None where steps do not read the output.
+using Begin = std::optional<std::tuple<Expr, Numbers, bool, bool>>;
 /// What a step function gives: outputs, updates, and the condition that ends the loop.
 using Made = std::tuple<std::vector<Expr>, Entries, std::optional<Expr>>;
 
@@ -41,12 +42,13 @@ Scanning scanning(const std::vector<std::pair<Expr, Numbers>>& sequences,
                   const std::vector<Begin>& initial, std::vector<Expr> captured,
                   const std::optional<Expr>& steps, bool backwards, bool strict,
                   std::int64_t truncate_gradient,
-                  const std::pair<std::string, std::int64_t>& checkpoint, std::string name) {
+                  const std::pair<std::string, std::int64_t>& checkpoint, std::string name,
+                  std::string_view real) {
   ScanOptions options;
   for (const auto& [input, taps] : sequences) options.sequences.emplace_back(input, Taps{taps});
   for (const Begin& begin : initial) {
     Initial first;
-    if (begin) std::tie(first.value, first.taps, first.rows) = *begin;
+    if (begin) std::tie(first.value, first.taps, first.rows, first.adapts) = *begin;
     options.initial.push_back(std::move(first));
   }
   options.captured = std::move(captured);
@@ -56,6 +58,7 @@ Scanning scanning(const std::vector<std::pair<Expr, Numbers>>& sequences,
   options.truncate_gradient = truncate_gradient;
   options.checkpoint = checkpoint_of(checkpoint);
   options.name = std::move(name);
+  options.real = dtype_of_numpy(real);
   return {std::move(options)};
 }
 

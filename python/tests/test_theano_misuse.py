@@ -105,7 +105,7 @@ def test_checkpoints_take_no_taps():
 
 def test_messages_name_the_loop():
     with pytest.raises(ValueError, match="decoder"):
-        theano.scan(lambda x, s: s + x, T.dvector(), 0, name="decoder")
+        theano.scan(lambda x, s: s + x, T.dvector(), T.constant(0), name="decoder")
 
 
 def test_rows_that_are_missing_when_a_function_runs():

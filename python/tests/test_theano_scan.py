@@ -574,7 +574,7 @@ def test_states_keep_their_dtype(dtype):
     np.testing.assert_array_equal(found, [3, 4, 5])
 
 
-@pytest.mark.parametrize("initial", [0, T.constant(0), np.int64(0), 0.0])
+@pytest.mark.parametrize("initial", [T.constant(0), np.int64(0), T.constant(0.0), np.float32(0)])
 def test_a_state_that_changes_its_dtype(initial):
     with pytest.raises(ValueError, match="f64|float64"):
         theano.scan(lambda x, s: s + x, T.dvector(), initial)

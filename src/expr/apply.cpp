@@ -90,6 +90,26 @@ std::string operands(std::span<const Expr> inputs) {
   return text;
 }
 
+/// Operands whose elements make the result's: the others are conditions, indices and sizes.
+std::span<const Expr> elements_of(const ir::OpDef& op, std::span<const Expr> inputs) {
+  if (&op == &ops::where_op) return inputs.subspan(1);
+  static const ir::OpDef* const kOfFirst[] = {&ops::expand_op, &ops::gather_op, &ops::reshape_op,
+                                              &ops::slice_op};
+  return std::ranges::find(kOfFirst, &op) == std::end(kOfFirst) ? inputs : inputs.first(1);
+}
+
+/// Whether the result is made of numbers alone, one of which steps of a loop have yet to give a
+/// type.
+bool is_weak(const ir::OpDef& op, std::span<const Expr> inputs) {
+  bool open = false;
+  for (const Expr& x : elements_of(op, inputs)) {
+    if (!x.defined()) continue;
+    if (!x.node()->weak) return false;
+    open |= x.node()->kind != Kind::constant;
+  }
+  return open;
+}
+
 /// `any_form`: the node may have a stable form.
 std::vector<Expr> made(const ir::OpDef& op, std::vector<Expr> inputs, std::vector<Attr> attrs,
                        std::size_t outputs, bool any_form) {
@@ -119,6 +139,7 @@ std::vector<Expr> made(const ir::OpDef& op, std::vector<Expr> inputs, std::vecto
   auto node = std::make_shared<Node>(Kind::op, *std::move(types));
   node->op = &op;
   node->stable = std::move(stable);
+  node->weak = is_weak(op, inputs);
   node->inputs = std::move(inputs);
   node->attrs = std::move(attrs);
   std::vector<Expr> results;

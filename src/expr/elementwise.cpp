@@ -101,7 +101,7 @@ Expr operator/(const Expr& a, const Expr& b) {
   std::vector<Expr> both = numbers(a, b);
   if (const Expr* bad = expr::first_failed(both)) return *bad;
   if (is_whole(both[0]))
-    for (Expr& x : both) x = cast(x, DType::f64);
+    for (Expr& x : both) x = expr::converted(x, DType::f64);
   return apply(ops::div_op, std::move(both));
 }
 

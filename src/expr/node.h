@@ -78,7 +78,7 @@ struct Node : std::enable_shared_from_this<Node> {
   std::vector<StaticType> outputs;
   std::vector<std::string> names;  ///< by output; shorter: the rest has none
   tensor::Tensor value;            ///< of a constant
-  bool weak = false;               ///< a number that adapts to the type of tensors
+  bool weak = false;  ///< a number, or made of numbers alone: adapts to the type of tensors
   std::shared_ptr<SharedVariable> shared;
   std::optional<Error> error;
   std::optional<LoopFacts> loop;

@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <unordered_set>
 
 #include "expr/apply.h"
 #include "expr/checkpoint.h"
 #include "expr/loop.h"
 #include "expr/loop_updates.h"
+#include "expr/number_states.h"
 #include "expr/scan_taps.h"
 #include "expr/shared.h"
 #include "expr/substitute.h"
@@ -43,8 +45,7 @@ class Scan {
     SCANLOOM_CHECK_OK(check());
     SCANLOOM_CHECK_OK(add_sequences());
     SCANLOOM_CHECK_OK(count_steps());
-    SCANLOOM_CHECK_OK(add_states());
-    SCANLOOM_TRY(Step made, take_step());
+    SCANLOOM_TRY(Step made, take_settled_step());
     SCANLOOM_CHECK_OK(add_updates(made));
     SCANLOOM_CHECK_OK(check_outputs(made));
     return finish(made);
@@ -127,12 +128,42 @@ class Scan {
     return {};
   }
 
-  Expected<void> add_states() {
+  Expected<void> add_states(const expr::NumberStates& numbers) {
+    states_.clear();
     for (std::size_t i = 0; i < options_.initial.size(); ++i) {
-      SCANLOOM_TRY(ScanState state, expr::scan_state(i, options_.initial[i], place()));
+      SCANLOOM_TRY(const Initial initial, numbers.initial(i));
+      SCANLOOM_TRY(ScanState state, expr::scan_state(i, initial, place()));
+      numbers.let_adapt(i, state);
       states_.push_back(std::move(state));
     }
     return {};
+  }
+
+  /// What a step gives where states that begin with numbers have the types that it makes of them.
+  Expected<Step> take_settled_step() {
+    expr::NumberStates numbers(options_);
+    for (;;) {
+      SCANLOOM_CHECK_OK(add_states(numbers));
+      SCANLOOM_TRY(Step made, take_step());
+      if (!numbers.settle(made)) continue;
+      if (numbers.any()) keep_types(made);
+      return made;
+    }
+  }
+
+  /// What a step has made of the states no longer adapts to tensors that it meets.
+  void keep_types(const Step& made) const {
+    std::unordered_set<const Node*> inside;
+    const auto is_inside = [&](const Expr& x) {
+      return x.defined() && inside.contains(x.node().get());
+    };
+    for (const ScanState& state : states_)
+      for (const Expr& arg : state.args) inside.insert(arg.node().get());
+    for (const Node* node : expr::reachable_in_any_form(roots(made)))
+      if (inside.contains(node) || std::ranges::any_of(node->inputs, is_inside)) {
+        inside.insert(node);
+        const_cast<Node*>(node)->weak = false;
+      }
   }
 
   /// Arguments in Theano's order.

@@ -28,6 +28,8 @@ DType real_with_integer(DType real, DType integer) {
 
 bool is_weak(const Expr& x) { return x.node()->weak; }
 
+thread_local constinit std::uint64_t adapted = 0;
+
 /// The type of a number beside tensors of type `other`.
 DType beside(const Expr& number, DType other) {
   const DType own = type_of(number).dtype;
@@ -62,16 +64,23 @@ DType common_dtype(std::span<const Expr> xs) {
   for (const Expr& x : xs)
     if (x.defined() && !is_weak(x)) take(type_of(x).dtype);
   const std::optional<DType> tensors = common;
-  for (const Expr& x : xs)
-    if (x.defined() && is_weak(x)) take(tensors ? beside(x, *tensors) : type_of(x).dtype);
+  for (const Expr& x : xs) {
+    if (!x.defined() || !is_weak(x)) continue;
+    take(tensors ? beside(x, *tensors) : type_of(x).dtype);
+    if (tensors && x.node()->kind != Kind::constant &&
+        promote(type_of(x).dtype, *tensors) != *common)
+      ++adapted;
+  }
   return common.value_or(DType::f32);
 }
+
+std::uint64_t adaptations() { return adapted; }
 
 std::vector<Expr> promoted(std::vector<Expr> xs) {
   if (first_failed(xs) != nullptr) return xs;
   const DType common = common_dtype(xs);
   for (Expr& x : xs)
-    if (x.defined()) x = cast(x, common);
+    if (x.defined()) x = converted(x, common);
   return xs;
 }
 
@@ -80,6 +89,13 @@ DType part_of(DType dtype) {
 }
 
 DType complex_of(DType dtype) { return promote(dtype, DType::c64); }
+
+Expr converted(const Expr& x, DType to) {
+  if (x.error() != nullptr || x.dtype() == to) return x;
+  Expr other = cast(x, to);
+  if (other.error() == nullptr) other.node()->weak = is_weak(x);
+  return other;
+}
 
 DType real_of(DType dtype) {
   if (is_real(dtype) || is_complex(dtype)) return dtype;

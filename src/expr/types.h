@@ -2,6 +2,7 @@
 // written in the program adapt to tensors.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -13,6 +14,9 @@ namespace scanloom::expr {
 [[nodiscard]] DType promote(DType a, DType b);
 /// Of all of them; undefined ones do not count. Precondition: one is defined.
 [[nodiscard]] DType common_dtype(std::span<const Expr> xs);
+/// How often, in this thread, a value that is weak and no constant has had another type than it
+/// would have had as a tensor.
+[[nodiscard]] std::uint64_t adaptations();
 /// All in their common element type; errors and undefined ones as they are.
 [[nodiscard]] std::vector<Expr> promoted(std::vector<Expr> xs);
 [[nodiscard]] inline bool is_complex(DType dtype) {
@@ -22,6 +26,8 @@ namespace scanloom::expr {
 [[nodiscard]] DType part_of(DType dtype);
 /// The complex numbers whose parts hold such reals or integers; complex ones as they are.
 [[nodiscard]] DType complex_of(DType dtype);
+/// The same in another type, as an operator needs it: a number that adapts still does.
+[[nodiscard]] Expr converted(const Expr& x, DType to);
 /// The real type in which functions of that one are computed: itself where it is real or complex.
 [[nodiscard]] DType real_of(DType dtype);
 

@@ -112,6 +112,54 @@ TEST(Scan, DrawsAnewInLoopsInALoop) {
   EXPECT_EQ(all.size(), 12u);
 }
 
+TEST(Scan, NumbersTakeTheTypeThatStepsMakeOfThem) {
+  const auto type_of = [](const Expr& x, const Expr& first, DType real) {
+    return scan({.sequences = {x}, .initial = {first}, .real = real},
+                [](const StepInputs& step) { return step.state(0) * 2 + step[0]; })
+        .dtype();
+  };
+  for (const DType dtype : {DType::f16, DType::bf16, DType::f32, DType::f64})
+    for (const Expr& first : {Expr(0), Expr(0.5)})
+      EXPECT_EQ(type_of(input("x", dtype, {-1}), first, DType::f64), dtype);
+  for (const DType dtype : {DType::i8, DType::u16, DType::i64})
+    EXPECT_EQ(type_of(input("x", dtype, {-1}), Expr(0), DType::f64), DType::i64);
+  // Another type is one that was written.
+  EXPECT_EQ(type_of(input("x", DType::i8, {-1}), number(0, DType::i8), DType::f64), DType::i8);
+  for (const DType real : {DType::f32, DType::f64}) {
+    const Expr alone = scan({.initial = {Expr(1)}, .steps = 2, .real = real},
+                            [](const StepInputs& step) { return step.state(0) / 2; });
+    EXPECT_EQ(alone.dtype(), real);
+  }
+}
+
+TEST(Scan, CountersDoNotWrapAround) {
+  int calls = 0;
+  const Expr counted = scan({.initial = {Expr(0)}, .steps = 300}, [&](const StepInputs& step) {
+    ++calls;
+    return step.state(0) + 1;
+  });
+  EXPECT_EQ(calls, 1);
+  const auto results = compiled({}, {counted[-1]})({}).value_or_throw();
+  EXPECT_THAT(elements<std::int64_t>(results[0]), ElementsAre(300));
+}
+
+TEST(Scan, NumbersThatATypeDoesNotHoldAreErrors) {
+  const Expr x = input("x", DType::f64, {-1});
+  const auto made = [&](const Expr& first, DType dtype) {
+    return scan({.sequences = {x}, .initial = {first}},
+                [&](const StepInputs& step) { return cast(step[0] + step.state(0), dtype); });
+  };
+  EXPECT_EQ(made(Expr(1.0), DType::i8).dtype(), DType::i8);
+  for (const auto& [first, dtype] : {std::pair(Expr(300), DType::i8),
+                                     {Expr(0.5), DType::i64},
+                                     {Expr(-1), DType::u64},
+                                     {Expr(2), DType::boolean}}) {
+    const Expr bad = made(first, dtype);
+    ASSERT_NE(bad.error(), nullptr);
+    EXPECT_THAT(bad.error()->text(), testing::HasSubstr("output 0 begins with"));
+  }
+}
+
 TEST(Scan, MissingValuesAreErrors) {
   const Expr x = input("x", DType::f64, {-1}), nothing;
   for (const Expr& made :

@@ -1,0 +1,40 @@
+// States of a scan that begin with a number, which has no type of its own: it takes the type that
+// the steps make of it.
+#pragma once
+
+#include <scanloom/scan.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/expected.h"
+#include "expr/scan_taps.h"
+
+namespace scanloom::expr {
+
+/// Which types such states have. The steps are described once with numbers that adapt to tensors;
+/// where that shows another type, they are described again, with states of that type.
+class NumberStates {
+ public:
+  explicit NumberStates(const ScanOptions& options);
+
+  [[nodiscard]] bool any() const;
+  /// How output i begins in this round. Error: its number is none of the state's type.
+  [[nodiscard]] Expected<Initial> initial(std::size_t i) const;
+  /// Lets what a step is given of output i adapt, in the first round.
+  void let_adapt(std::size_t i, ScanState& state) const;
+  /// Whether the states have the types that the steps, which gave `made` in this round, make of
+  /// them. Otherwise begins another round, unless there have been enough.
+  [[nodiscard]] bool settle(const Step& made);
+
+ private:
+  [[nodiscard]] DType type_made(std::size_t i, const Expr& output) const;
+
+  const ScanOptions& options_;
+  std::vector<std::optional<DType>> types_;  ///< by output; none: it begins with no number
+  int round_ = 0;
+  std::uint64_t adaptations_;  ///< when the round began
+};
+
+}  // namespace scanloom::expr
