@@ -328,6 +328,9 @@ SCANLOOM_API std::vector<Expr> substitute(const std::vector<Expr>& outputs,
                                           const std::vector<std::pair<Expr, Expr>>& replacements);
 /// The inputs and shared variables that the expressions read, in the order of their making.
 [[nodiscard]] SCANLOOM_API std::vector<Expr> leaves(const std::vector<Expr>& outputs);
+/// The inputs and shared variables that the expressions were built from, in the order of their
+/// making: also those that a simplification, or a gradient, has left out.
+[[nodiscard]] SCANLOOM_API std::vector<Expr> origins(const std::vector<Expr>& outputs);
 /// a, one integer, if it equals b; otherwise the run fails with `text`, in which {} and {} stand
 /// for both numbers, told of `where`.
 SCANLOOM_API Expr checked_equal(const Expr& a, const Expr& b, std::string text,

@@ -30,7 +30,10 @@ struct GradOptions {
 [[nodiscard]] SCANLOOM_API bool depends_on(const std::vector<Expr>& outputs, const Expr& x,
                                            const std::vector<Expr>& constants = {});
 
-/// The same for one; zeros where the cost does not depend on it.
+/// The gradient with respect to what no output depends on: zeros like it.
+[[nodiscard]] SCANLOOM_API Expr zero_gradient(const std::vector<Expr>& outputs, const Expr& wrt);
+
+/// The gradient of a cost with respect to one; zeros where the cost does not depend on it.
 [[nodiscard]] SCANLOOM_API Expr grad(const Expr& cost, const Expr& wrt);
 
 /// The transposed Jacobian of outputs times `cotangents`: one row vector for each of `wrt`.

@@ -371,7 +371,8 @@ def function(
     updates: what shared variables are set to after a call, a dictionary or pairs.
     givens: what stands for variables, a dictionary or pairs.
     no_default_updates: True, or the shared variables whose default updates are left out.
-    on_unused_input: "raise", "warn" or "ignore".
+    on_unused_input: "raise", "warn" or "ignore" an input of which nothing that is computed was built;
+        what a gradient, or a simplification, has left out of an expression counts as used.
     max_memory: bytes that a call may take; None: three quarters of the machine's memory. What is
         known to need more, the rows of a loop included, is LimitReached before any step runs.
 
@@ -518,9 +519,9 @@ def _check_used(
     roots = outputs + [value._expr for value in updates.values()]
     if givens:
         roots = _native.substitute(roots, givens)
-    read = set(_native.leaves(roots))
+    used = set(_native.origins(roots))
     for place, leaf in enumerate(inputs):
-        if leaf in read:
+        if leaf in used:
             continue
         what = f"input '{leaf.name}'" if leaf.name else f"input {place}"
         text = f"no output or update needs {what} of the function"

@@ -76,7 +76,7 @@ def grad(
     outputs = [x for x, _ in known] if cost is None else [cost._expr, *(x for x, _ in known)]
     found = _zeros_of_steps(found, outputs, variables, fixed)
     results = [
-        _connected(x, gradient, disconnected_inputs, return_disconnected)
+        _connected(x, gradient, disconnected_inputs, return_disconnected, outputs)
         for x, gradient in zip(variables, found)
     ]
     if add_names:
@@ -138,8 +138,9 @@ def Rop(  # noqa: N802 - Theano's name
     found = _native.push_forward(
         [y._expr for y in outputs], [x._expr for x in variables], [p._expr for p in points]
     )
+    read = [x._expr for x in (*outputs, *variables, *points)]
     results = [
-        _connected(y, pushed, disconnected_outputs, return_disconnected, "an output of Rop")
+        _connected(y, pushed, disconnected_outputs, return_disconnected, read, "an output of Rop")
         for y, pushed in zip(outputs, found)
     ]
     return _like(f, results)
@@ -161,8 +162,10 @@ def Lop(  # noqa: N802 - Theano's name
     found = _zeros_of_steps(
         found, [y._expr for y in outputs], variables, [x._expr for x in fixed]
     )
+    read = [y._expr for y in (*outputs, *points)]
     results = [
-        _connected(x, pulled, disconnected_inputs, "zero") for x, pulled in zip(variables, found)
+        _connected(x, pulled, disconnected_inputs, "zero", read)
+        for x, pulled in zip(variables, found)
     ]
     return _like(wrt, results)
 
@@ -360,7 +363,7 @@ def _zeros_of_steps(
 ) -> list[Union[_native.Expr, None]]:
     """Zeros where the outputs read a variable by step functions, such as floor, alone."""
     return [
-        x.zeros_like()._expr
+        _native.zero_gradient(outputs, x._expr)
         if gradient is None and _native.depends_on(outputs, x._expr, fixed) else gradient
         for x, gradient in zip(variables, found)
     ]
@@ -368,12 +371,12 @@ def _zeros_of_steps(
 
 def _connected(
     x: TensorVariable, found: Union[_native.Expr, None], disconnected: str, give: str,
-    what: str = "a variable",
+    outputs: list[_native.Expr], what: str = "a variable",
 ) -> Union[TensorVariable, None]:
     if found is not None:
         return TensorVariable(found)
     _tell_disconnected(x, disconnected, what)
-    return x.zeros_like() if give == "zero" else None
+    return TensorVariable(_native.zero_gradient(outputs, x._expr)) if give == "zero" else None
 
 
 def _tell_disconnected(x: TensorVariable, disconnected: str, what: str) -> None:

@@ -211,6 +211,7 @@ void bind_rewriting(nb::module_& module) {
                return checked(checked_equal(a, b, std::move(text), std::move(where)));
              });
   module.def("leaves", &leaves);
+  module.def("origins", &origins);
   module.def("substitute", [](const std::vector<Expr>& outputs,
                               const std::vector<std::pair<Expr, Expr>>& replacements) {
     std::vector<Expr> results = substitute(outputs, replacements);

@@ -40,6 +40,9 @@ void bind_gradients(nb::module_& module) {
   module.def("depends_on", [](const Exprs& outputs, const Expr& x, const Exprs& constants) {
     return depends_on(outputs, x, constants);
   });
+  module.def("zero_gradient", [](const Exprs& outputs, const Expr& wrt) {
+    return checked(zero_gradient(outputs, wrt));
+  });
   module.def("pull_back", [](const Exprs& outputs, const Exprs& cotangents, const Exprs& wrt,
                              const Exprs& constants) {
     return found(pull_back(outputs, cotangents, wrt, {.constants = constants, .known = {}}));

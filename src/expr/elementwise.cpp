@@ -178,7 +178,7 @@ Expr cast(const Expr& x, DType to) {
   if (Expr bad = expr::unusable(x); bad.defined()) return bad;
   if (x.dtype() == to) return x;
   if (x.node()->kind == expr::Kind::constant)
-    if (const auto folded = cast_constant(x, to)) return *folded;
+    if (const auto folded = cast_constant(x, to)) return expr::built_of(*folded, {{x}});
   return apply(ops::cast_op, {x}, {{"to", to}});
 }
 

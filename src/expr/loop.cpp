@@ -143,6 +143,9 @@ std::vector<Expr> made_loop(LoopSpec spec, bool lazy) {
   node->loop = std::move(spec.facts);
   node->loop->state_of_row.resize(node->loop->ports.stacked.size(), -1);
   node->body = {std::move(spec.args), std::move(spec.yields)};
+  node->built_of = std::move(spec.built_of);
+  for (const Node* inner : reachable_in_any_form(node->body.yields))
+    node->built_of.insert(node->built_of.end(), inner->built_of.begin(), inner->built_of.end());
   node->place = std::move(spec.place);
   std::vector<Expr> outputs;
   for (std::uint32_t i = 0; i < results; ++i) outputs.emplace_back(node, i);

@@ -16,6 +16,7 @@ struct LoopSpec {
   std::vector<Expr> operands;
   std::vector<Expr> args, yields;
   std::string place;
+  std::vector<Expr> built_of = {};  ///< what it was made of besides
 };
 
 /// The results of the loop. Errors: states whose element type or rank changes, stacks and slices

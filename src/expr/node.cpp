@@ -37,6 +37,7 @@ Node::~Node() {
   const bool outermost = dead_values == nullptr;
   if (outermost) dead_values = &own;
   for (Expr& x : inputs) bury(x);
+  for (Expr& x : built_of) bury(x);
   if (stable != nullptr) {
     StableForm form = *stable;
     bury(form.value);
@@ -97,6 +98,13 @@ Expr placeholder(StaticType type, std::string name) {
   auto node = std::make_shared<Node>(Kind::input, std::vector{std::move(type)});
   node->names = {std::move(name)};
   return Expr(std::move(node));
+}
+
+Expr built_of(Expr x, std::span<const Expr> parts) {
+  if (x.error() != nullptr) return x;
+  for (const Expr& part : parts)
+    if (part.defined()) x.node()->built_of.push_back(part);
+  return x;
 }
 
 std::optional<std::vector<std::int64_t>> constant_integers(const Expr& x) {

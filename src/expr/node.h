@@ -97,6 +97,8 @@ struct Node : std::enable_shared_from_this<Node> {
     return stops_gradient || gradient_limits || gradient_factor || no_gradient;
   }
   std::string place;  ///< the user's name of a loop, "" where there is none
+  /// What it was built from and need not read: origins() follows these.
+  std::vector<Expr> built_of;
 };
 
 using NodePtr = std::shared_ptr<Node>;
@@ -121,6 +123,8 @@ constexpr int kDeepestNest = 1000;
 [[nodiscard]] Expr constant_of(tensor::Tensor value);
 /// A placeholder: what a body reads.
 [[nodiscard]] Expr placeholder(StaticType type, std::string name = {});
+/// Notes that x, a node that nothing else reads yet, was built from `parts`. Returns x.
+Expr built_of(Expr x, std::span<const Expr> parts);
 /// The elements of an integer constant; nullopt where x is none.
 [[nodiscard]] std::optional<std::vector<std::int64_t>> constant_integers(const Expr& x);
 

@@ -307,6 +307,11 @@ class Scan {
   Expected<ScanResult> finish(const Step& made) {
     expr::LoopSpec spec;
     spec.place = place();
+    spec.built_of = options_.captured;
+    for (const Sequence& sequence : options_.sequences) spec.built_of.push_back(sequence.input);
+    for (const Initial& initial : options_.initial) spec.built_of.push_back(initial.value);
+    spec.built_of.push_back(options_.steps);
+    std::erase_if(spec.built_of, [](const Expr& x) { return !x.defined(); });
     ir::LoopPorts& ports = spec.facts.ports;
     ports.has_trip_count = true;
     ports.fixed_sizes = true;

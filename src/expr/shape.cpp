@@ -11,8 +11,10 @@
 namespace scanloom {
 
 using expr::apply;
+using expr::built_of;
 using expr::called;
 using expr::describe;
+using expr::integers;
 using expr::told_as;
 
 namespace {
@@ -73,7 +75,7 @@ Expr as_sizes(const Expr& x) {
         fail(Code::invalid_argument, "{} is no size: sizes are integers", describe(x)));
   const Expr wide = cast(x, DType::i64);
   if (x.rank() == 1) return wide;
-  if (const auto value = expr::constant_integers(wide)) return expr::integers(*value);
+  if (const auto value = expr::constant_integers(wide)) return built_of(integers(*value), {{x}});
   return apply(ops::unsqueeze_op, {wide}, {{"axes", Sizes{0}}});
 }
 
@@ -90,7 +92,7 @@ Expr shape_of(const std::vector<Expr>& sizes) {
     constant &= values.has_value();
     if (values) numbers.insert(numbers.end(), values->begin(), values->end());
   }
-  if (constant) return expr::integers(numbers);
+  if (constant) return built_of(integers(numbers), parts);
   return parts.size() == 1 ? parts[0] : apply(ops::concat_op, std::move(parts), {{"axis", 0}});
 }
 
@@ -101,14 +103,14 @@ Expr size(const Expr& x, int axis) {
     return expr::failed(fail(Code::invalid_argument, "axis {} is outside the {} axes of {}", axis,
                              x.rank(), describe(x)));
   const std::int64_t known = x.sizes()[static_cast<std::size_t>(*normal)];
-  if (known >= 0) return expr::integer(known);
+  if (known >= 0) return built_of(expr::integer(known), {{x}});
   return apply(ops::dim_op, {x}, {{"axis", *normal}});
 }
 
 Expr shape(const Expr& x) {
   if (Expr bad = expr::unusable(x); bad.defined()) return bad;
   if (std::ranges::all_of(x.sizes(), [](std::int64_t size) { return size >= 0; }))
-    return expr::integers({x.sizes().begin(), x.sizes().end()});
+    return built_of(integers({x.sizes().begin(), x.sizes().end()}), {{x}});
   return apply(ops::shape_op, {x}, {{"start", 0}});
 }
 
@@ -245,7 +247,7 @@ Expr zeros_like(const Expr& x) {
   // Without reading x, which may be what only a side of a branch may compute.
   const std::vector<std::int64_t>& sizes = expr::type_of(x).sizes;
   const bool is_known = std::ranges::none_of(sizes, [](std::int64_t size) { return size < 0; });
-  return zeros(is_known ? expr::integers(sizes) : shape(x), x.dtype());
+  return built_of(zeros(is_known ? integers(sizes) : shape(x), x.dtype()), {{x}});
 }
 Expr ones_like(const Expr& x) {
   if (Expr bad = expr::unusable(x); bad.defined()) return bad;

@@ -43,6 +43,7 @@ std::vector<Expr> with_inputs(const Node& node, std::vector<Expr> inputs) {
     if (node.gradient_limits) made.gradient_limits = node.gradient_limits;
     if (node.gradient_factor) made.gradient_factor = node.gradient_factor;
     if (node.no_gradient) made.no_gradient = node.no_gradient;
+    made.built_of.insert(made.built_of.end(), node.built_of.begin(), node.built_of.end());
   }
   for (std::size_t i = 0; i < results.size(); ++i)
     if (i < node.names.size() && !node.names[i].empty()) results[i].named(node.names[i]);
@@ -115,6 +116,17 @@ Expr standing_for(const Expr& from, Expr to) {
 }  // namespace scanloom::expr
 
 namespace scanloom {
+namespace {
+
+/// Each once, in the order of their making.
+std::vector<Expr> in_order(std::vector<Expr> found) {
+  std::ranges::sort(found, {}, [](const Expr& x) { return x.node()->id; });
+  const auto [first, last] = std::ranges::unique(found);
+  found.erase(first, last);
+  return found;
+}
+
+}  // namespace
 
 Expr checked_equal(const Expr& a, const Expr& b, std::string text, std::string where) {
   if (const Expr* bad = expr::first_failed(std::vector{a, b})) return *bad;
@@ -164,10 +176,22 @@ std::vector<Expr> leaves(const std::vector<Expr>& outputs) {
       if (x.node().get() == node) take(x);
     for (const Expr& x : node->inputs) take(x);
   }
-  std::ranges::sort(found, {}, [](const Expr& x) { return x.node()->id; });
-  const auto [first, last] = std::ranges::unique(found);
-  found.erase(first, last);
-  return found;
+  return in_order(std::move(found));
+}
+
+std::vector<Expr> origins(const std::vector<Expr>& outputs) {
+  std::unordered_set<const expr::Node*> seen;
+  std::vector<Expr> pending = outputs, found;
+  while (!pending.empty()) {
+    const Expr x = std::move(pending.back());
+    pending.pop_back();
+    if (!x.defined() || !seen.insert(x.node().get()).second) continue;
+    const expr::Node& node = *x.node();
+    if (node.kind == expr::Kind::input || node.kind == expr::Kind::shared) found.push_back(x);
+    for (const auto* parts : {&node.inputs, &node.built_of})
+      pending.insert(pending.end(), parts->begin(), parts->end());
+  }
+  return in_order(std::move(found));
 }
 
 std::vector<Expr> substitute(const std::vector<Expr>& outputs,

@@ -1,9 +1,12 @@
 #include <scanloom/grad.h>
 
+#include <algorithm>
+
 #include "expr/apply.h"
 #include "expr/loop.h"
 #include "expr/types.h"
 #include "grad/reverse.h"
+#include "ops/ops.h"
 
 namespace scanloom {
 namespace {
@@ -20,6 +23,26 @@ Expr first_bad(std::initializer_list<std::span<const Expr>> lists) {
   return {};
 }
 
+/// The gradients, which know what they were built from: with respect to x that of x * y is y.
+std::vector<Expr> built_from(const std::vector<std::span<const Expr>>& lists,
+                             std::vector<Expr> results) {
+  std::vector<Expr> parts;
+  std::uint64_t newest = 0;
+  for (const auto& list : lists)
+    for (const Expr& x : list) {
+      parts.push_back(x);
+      newest = std::max(newest, x.node()->id);
+    }
+  for (Expr& x : results) {
+    if (!x.defined() || x.error() != nullptr) continue;
+    // What is older has readers to whom this is nothing.
+    if (x.node()->id <= newest) x = expr::apply(ops::identity_op, {x});
+    x = expr::built_of(x, parts);
+    parts = {x};  // stands for all of them
+  }
+  return results;
+}
+
 /// A cotangent in the type of what it belongs to.
 Expr fitted(const Expr& x, const Expr& cotangent) { return cast(cotangent, x.dtype()); }
 
@@ -29,7 +52,7 @@ Expr full_gradient(const Expr& cost, const Expr& wrt, const std::vector<Expr>& c
     if (Expr bad = expr::unusable(*x); bad.defined()) return bad;
   const GradOptions options{.constants = constants, .known = {}};
   const Expr result = gradients(cost, {wrt}, options).front();
-  return result.defined() ? result : zeros_like(wrt);
+  return result.defined() ? result : zero_gradient({cost}, wrt);
 }
 
 }  // namespace
@@ -58,7 +81,7 @@ std::vector<Expr> pull_back(const std::vector<Expr>& outputs, const std::vector<
   for (const auto& [x, cotangent] : options.known) known.push_back(x);
   auto pulled = autodiff::pulled_back(roots, seeds, wrt, options.constants, known);
   if (!pulled) return all_failed(wrt.size(), std::move(pulled).error());
-  return *std::move(pulled);
+  return built_from({roots, seeds, wrt}, *std::move(pulled));
 }
 
 std::vector<Expr> gradients(const Expr& cost, const std::vector<Expr>& wrt,
@@ -85,6 +108,10 @@ std::vector<Expr> gradients(const Expr& cost, const std::vector<Expr>& wrt,
                              "{} is {}: gradients are with respect to reals and complex numbers",
                              expr::describe(x), dtype_name(x.dtype())));
   return pull_back({cost}, {number(1, cost.dtype())}, wrt, options);
+}
+
+Expr zero_gradient(const std::vector<Expr>& outputs, const Expr& wrt) {
+  return expr::built_of(zeros_like(wrt), outputs);
 }
 
 Expr grad(const Expr& cost, const Expr& wrt) { return full_gradient(cost, wrt, {}); }

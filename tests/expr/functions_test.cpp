@@ -195,6 +195,12 @@ TEST(Functions, NamesLeaves) {
   const Expr x = input("x", DType::f64), y = input("y", DType::f64);
   const Shared w("w", 2.0);
   EXPECT_THAT(leaves({y * w.variable() + x * y}), ElementsAre(x, y, w.variable()));
+  // What a gradient, or a size that is known, has left out.
+  const Expr slope = grad(sum(x * y), x);
+  EXPECT_THAT(leaves({slope}), ElementsAre(y));
+  EXPECT_THAT(origins({slope * 2.0}), ElementsAre(x, y));
+  const Expr one = size(expand_dims(x, {0}), 0);
+  EXPECT_THAT(origins({y * cast(one, DType::f64)}), ElementsAre(x, y));
 }
 
 TEST(Functions, FactorMatricesAndSolve) {
