@@ -125,6 +125,13 @@ _OUTSIDE = re.compile(
 )
 
 
+# An unknown name, and the note that lists those there are.
+_UNKNOWN = re.compile(r"(?:has no (?:in|out)put|no state|no such \w+) '(?P<name>[^']*)'$")
+_LISTED = re.compile(r"its (?:inputs|outputs|states) are: (?P<names>.*)")
+
+# A cast that would help, in the words of the library.
+_CASTS = re.compile(r"(?:[Cc]ast|, or) (?P<what>[^;:,]*?) to (?P<dtype>bool|bfloat16|(?:u?int|float|complex)\d+)\b")
+
 _SINGULAR = re.compile(r"matrix is (singular|not positive definite): ")
 
 
@@ -143,9 +150,10 @@ def _numpy_name(found: re.Match[str]) -> str:
 
 
 def make_of_expression(code: str, text: str, notes: list[str]) -> Error:
-    """The same with numpy's names of element types."""
+    """The same with numpy's names of element types, and casts as they are written."""
     lines = [in_numpy_words(line) for line in (text, *notes)]
-    return make(code, lines[0], lines[1:])
+    casts = [f".astype('{found['dtype']}') casts {found['what']}" for found in _CASTS.finditer(lines[0])]
+    return make(code, lines[0], lines[1:] + casts)
 
 
 def make(code: str, text: str, notes: list[str]) -> Error:

@@ -58,7 +58,10 @@ def clone(
             raise InvalidType(f"{old} has {old.ndim} axes, what replaces it {made.ndim}")
         if made.dtype != old.dtype:
             if strict and isinstance(new, TensorVariable):
-                raise InvalidType(f"{old} is {old.dtype}, what replaces it {made.dtype}")
+                raise InvalidType(
+                    f"{old} is {old.dtype}, what replaces it {made.dtype}",
+                    (f"write .astype('{old.dtype}'), or strict=False",),
+                )
             made = made.astype(old.dtype)
         pairs.append((old._expr, made._expr))
     copies = [TensorVariable(x) for x in _native.substitute([x._expr for x in outputs], pairs)]

@@ -127,10 +127,17 @@ def _converted(
     if array.dtype.name == dtype:
         return array
     if strict:
-        raise InvalidType(f"{what} is {dtype}, but the value is {array.dtype}, and it is strict")
+        raise InvalidType(
+            f"{what} is {dtype}, but the value is {array.dtype}, and it is strict",
+            (f"convert it with numpy.asarray(value, '{dtype}')",),
+        )
     wanted = np.dtype(_ml_name(dtype))
     if array.dtype.kind not in "biufc" or (array.dtype.kind == "c" and wanted.kind != "c"):
-        raise InvalidType(f"{what} is {dtype}, but the value is {array.dtype}")
+        part = ".real" if array.dtype.kind == "c" else ""
+        raise InvalidType(
+            f"{what} is {dtype}, but the value is {array.dtype}",
+            (f"convert it with value{part}.astype('{dtype}')",) if array.dtype.kind in "biufc" else (),
+        )
     is_typed = hasattr(value, "dtype") and getattr(value, "ndim", 0) > 0
     if downcast or np.can_cast(array.dtype, wanted, "safe"):
         return array.astype(wanted)

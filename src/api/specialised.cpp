@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <string>
 
 #include "ir/infer.h"
+#include "ir/walk.h"
 
 namespace scanloom {
 namespace {
@@ -18,6 +21,51 @@ bool fits(const std::vector<std::vector<std::int64_t>>& sizes,
       if (wanted >= 0 && wanted != shapes[i][axis]) return false;
     }
   return true;
+}
+
+/// Inputs that an operator does not take together.
+struct Clash {
+  std::optional<Error> told;       ///< in the operator's own words, if it has any
+  std::vector<std::string> loops;  ///< around it, the innermost first
+};
+
+std::vector<std::string> loops_around(const ir::Module& module, ir::RegionId region) {
+  std::vector<std::string> loops;
+  while (module.region(region).owner.valid()) {
+    const ir::NodeId owner = module.region(region).owner;
+    if (module.node(owner).loop) loops.push_back("in the steps of " + module.describe(owner));
+    region = module.node(owner).parent;
+  }
+  return loops;
+}
+
+/// The operator that fails for these sizes. What has no words of its own works element by element.
+Clash find_clash(ir::Module module, const std::vector<tensor::Shape>& shapes) {
+  const std::vector<ir::ValueId> args = module.region(module.top()).args;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    std::vector<tensor::Dim>& dims = module.value(args[i]).type.dims;
+    for (int axis = 0; axis < shapes[i].rank(); ++axis)
+      dims[static_cast<std::size_t>(axis)] = shapes[i][axis];
+  }
+  const Expected<void> inferred = ir::infer_types(module, ir::Declared::ignore);
+  if (inferred) return {};
+  const std::string& text = inferred.error().text();
+  for (const ir::RegionId region : ir::regions_outer_first(module, module.top()))
+    for (const ir::NodeId id : module.region(region).nodes) {
+      if (!text.starts_with(module.describe(id) + ": ")) continue;
+      Clash clash{std::nullopt, loops_around(module, region)};
+      if (module.node(id).place.valid()) clash.told = inferred.error();
+      return clash;
+    }
+  return {};
+}
+
+/// `both` are the input and what it does not fit; `why` is said where the operator says nothing.
+Error told(const Clash& clash, const std::string& both, const char* why) {
+  Error error = clash.told ? *clash.told : fail(Code::invalid_argument, "{}{}", both, why);
+  if (clash.told) error.note(both);
+  for (const std::string& loop : clash.loops) error.note(loop);
+  return error;
 }
 
 }  // namespace
@@ -40,17 +88,19 @@ Expected<void> Specialised::check(const std::vector<tensor::Shape>& shapes) cons
     for (int axis = 0; axis < shapes[i].rank(); ++axis) {
       const tensor::Dim dim = type.dims[static_cast<std::size_t>(axis)];
       const std::int64_t size = shapes[i][axis];
-      if (dim.is_constant() && dim.value() != size)
-        return fail(Code::invalid_argument, "input {} has size {} on axis {}, the value has {}",
-                    module.describe(args[i]), dim.value(), axis, size);
+      if (dim.is_constant() && dim.value() != size) {
+        const std::string both = fmt::format("input {} has size {} on axis {}, the value has {}",
+                                             module.describe(args[i]), dim.value(), axis, size);
+        // A size of 1 is one that the input was given.
+        return told(dim == tensor::Dim(1) ? Clash() : find_clash(module, shapes), both, "");
+      }
       if (dim.is_constant()) continue;
       const auto [known, is_new] = solved.try_emplace(dim, size, i);
-      if (!is_new && known->second.first != size)
-        return fail(Code::invalid_argument,
-                    "input {} has {} elements on axis {}, where input {} has {}: they meet element "
-                    "by element",
-                    module.describe(args[i]), size, axis,
-                    module.describe(args[known->second.second]), known->second.first);
+      if (is_new || known->second.first == size) continue;
+      const std::string both = fmt::format(
+          "input {} has {} elements on axis {}, where input {} has {}", module.describe(args[i]),
+          size, axis, module.describe(args[known->second.second]), known->second.first);
+      return told(find_clash(module, shapes), both, ": they meet element by element");
     }
   }
   return {};

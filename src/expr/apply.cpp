@@ -130,7 +130,8 @@ std::vector<Expr> made(const ir::OpDef& op, std::vector<Expr> inputs, std::vecto
   if (!types) {
     const Error& error = types.error();
     Error told =
-        fail(Code::invalid_argument, "{} of {}: {}", op.name, operands(inputs), error.text());
+        fail(Code::invalid_argument, "{} of {}: {}", &op == &ops::contract_op ? "product" : op.name,
+             operands(inputs), error.text());
     for (const std::string& note : error.notes()) told.note(note);
     return std::vector(outputs, failed(std::move(told)));
   }

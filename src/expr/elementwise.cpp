@@ -32,7 +32,15 @@ Expr binary(const ir::OpDef& op, const Expr& a, const Expr& b) { return apply(op
 
 Expr real_function(const ir::OpDef& op, const Expr& x) {
   if (x.error() != nullptr) return x;
-  return apply(op, {cast(x, expr::real_of(x.dtype()))});
+  return apply(op, {expr::converted(x, expr::real_of(x.dtype()))});
+}
+
+bool is_whole(const Expr& x) { return is_integer(x.dtype()) || x.dtype() == DType::boolean; }
+
+Expr not_bits(const ir::OpDef& op, const Expr& x) {
+  return expr::failed(fail(Code::invalid_argument,
+                           "{} of {} ({}): it takes booleans and integers; cast it to boolean",
+                           op.name, expr::describe(x), dtype_name(x.dtype())));
 }
 
 /// Booleans as they are, integers in their common type; anything else is an error.
@@ -40,11 +48,10 @@ Expr logical(const ir::OpDef& of_booleans, const ir::OpDef& of_integers, const E
              const Expr& b) {
   std::vector<Expr> both = expr::promoted({a, b});
   if (const Expr* bad = expr::first_failed(both)) return *bad;
-  const bool boolean = expr::type_of(both[0]).dtype == DType::boolean;
+  if (!is_whole(both[0])) return not_bits(of_integers, is_whole(a) ? b : a);
+  const bool boolean = both[0].dtype() == DType::boolean;
   return apply(boolean ? of_booleans : of_integers, std::move(both));
 }
-
-bool is_whole(const Expr& x) { return is_integer(x.dtype()) || x.dtype() == DType::boolean; }
 
 /// numpy's floor_divide: of the dividend less its remainder, whose quotient is whole but for
 /// roundings; a / b where b is 0.
@@ -161,7 +168,8 @@ Expr operator^(const Expr& a, const Expr& b) {
   return logical(ops::logical_xor_op, ops::bit_xor_op, a, b);
 }
 Expr operator~(const Expr& x) {
-  if (x.error() != nullptr) return x;
+  if (Expr bad = expr::unusable(x); bad.defined()) return bad;
+  if (!is_whole(x)) return not_bits(ops::bit_not_op, x);
   return apply(x.dtype() == DType::boolean ? ops::logical_not_op : ops::bit_not_op, {x});
 }
 

@@ -45,15 +45,16 @@ std::optional<Error> check_item(const Index& item) {
     if (x->defined() && x->error() != nullptr) return *x->error();
   if (item.kind == Index::Kind::at && !is_integer(item.at.dtype()) &&
       item.at.dtype() != DType::boolean)
-    return fail(Code::invalid_argument, "{} is no index: indices are integers or booleans",
+    return fail(Code::invalid_argument,
+                "{} is no index: indices are integers or booleans; cast it to i64",
                 describe(item.at));
   if (item.kind == Index::Kind::at && item.at.dtype() == DType::boolean && item.at.rank() == 0)
     return fail(Code::invalid_argument, "{} is one boolean: a mask has the axes that it picks from",
                 describe(item.at));
   for (const Expr* x : {&item.start, &item.stop, &item.step})
     if (x->defined() && (!is_integer(x->dtype()) || x->rank() > 1))
-      return fail(Code::invalid_argument, "{} is no limit of a slice: these are single integers",
-                  describe(*x));
+      return fail(Code::invalid_argument, "{} is no limit of a slice: these are single integers{}",
+                  describe(*x), is_integer(x->dtype()) ? "" : "; cast it to i64");
   return std::nullopt;
 }
 
@@ -315,9 +316,9 @@ Expr write(const Expr& part, const Expr& y, std::string_view reduction) {
   const DType dtype = of->whole.dtype();
   const std::vector<Expr> both{of->whole, y};
   if (expr::common_dtype(both) != dtype)
-    return expr::failed(fail(Code::invalid_argument,
-                             "{} ({}) does not fit into {} ({}); cast it first", describe(y),
-                             dtype_name(y.dtype()), describe(of->whole), dtype_name(dtype)));
+    return expr::failed(fail(
+        Code::invalid_argument, "{} ({}) does not fit into {} ({}); cast it to {}", describe(y),
+        dtype_name(y.dtype()), describe(of->whole), dtype_name(dtype), dtype_name(dtype)));
   if (y.rank() > part.rank())
     return expr::failed(fail(Code::invalid_argument, "{} has {} axes, the part written to {}",
                              describe(y), y.rank(), part.rank()));

@@ -61,12 +61,22 @@ bool sizes_may_agree(const StaticType& a, const StaticType& b) {
       a.sizes, b.sizes, [](std::int64_t x, std::int64_t y) { return x < 0 || y < 0 || x == y; });
 }
 
-Expected<void> check_state(const Expr& arg, const Expr& next) {
+/// "[3,?]".
+std::string sizes_text(const StaticType& type) {
+  const std::string text = to_string(type);
+  return text.substr(text.find('['));
+}
+
+Expected<void> check_state(std::uint32_t i, const Expr& arg, const Expr& next) {
   const StaticType &before = type_of(arg), &after = type_of(next);
   if (before.dtype == after.dtype && before.rank() == after.rank() &&
       sizes_may_agree(before, after))
     return {};
-  return fail(Code::invalid_argument, "a state is {} before a step and {} after it",
+  if (before.dtype == after.dtype)
+    return fail(Code::invalid_argument,
+                "state {} has sizes {} before step 0, the step makes it {}; its sizes are fixed", i,
+                sizes_text(before), sizes_text(after));
+  return fail(Code::invalid_argument, "state {} is {} before a step and {} after it", i,
               to_string(before), to_string(after));
 }
 
@@ -112,7 +122,7 @@ Expected<std::vector<StaticType>> result_types(const LoopSpec& spec) {
   for (std::uint32_t i = 0; i < ports.carried; ++i) {
     const Expr& arg = spec.args[ports.captured + i];
     const Expr& next = spec.yields[ports.first_carried_yield() + i];
-    SCANLOOM_CHECK_OK(check_state(arg, next));
+    SCANLOOM_CHECK_OK(check_state(i, arg, next));
     types.push_back(joined(type_of(arg), type_of(next)));
   }
   const std::int64_t steps = constant_steps(spec);

@@ -286,7 +286,8 @@ class Scan {
       if (begun.rank() != next.rank())
         return fail(Code::invalid_argument,
                     "output {} begins with {} axes, but a step makes it with {} ({} and {})", i,
-                    begun.rank(), next.rank(), to_string(begun), to_string(next));
+                    begun.rank(), next.rank(), to_string(begun), to_string(next))
+            .note("zeros_like(x) of an x of its shape begins it with zeros");
     }
     if (options_.checkpoint.kind != Checkpoint::Kind::all && options_.truncate_gradient >= 0)
       return fail(Code::unsupported, "checkpoints of a loop whose gradient is truncated");

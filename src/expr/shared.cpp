@@ -136,8 +136,11 @@ Expected<void> check_update(const Expr& variable, const Expr& next) {
     return fail(Code::invalid_argument, "the update of {} is missing", describe(variable));
   if (next.error() != nullptr) return *next.error();
   if (next.dtype() == variable.dtype() && next.rank() == variable.rank()) return {};
-  return fail(Code::invalid_argument, "the update of {} is {}, the variable {}; cast it first",
-              describe(variable), to_string(type_of(next)), to_string(type_of(variable)));
+  return fail(Code::invalid_argument, "the update of {} is {}, the variable {}{}",
+              describe(variable), to_string(type_of(next)), to_string(type_of(variable)),
+              next.dtype() == variable.dtype()
+                  ? ""
+                  : fmt::format("; cast it to {}", dtype_name(variable.dtype())));
 }
 
 Expr default_update(const Expr& variable) {

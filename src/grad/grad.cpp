@@ -96,17 +96,19 @@ std::vector<Expr> gradients(const Expr& cost, const std::vector<Expr>& wrt,
                            "the cost {} has {} axes; a gradient is that of a scalar: sum it up",
                            expr::describe(cost), cost.rank()));
   if (!is_real(cost.dtype()))
-    return all_failed(
-        wrt.size(),
-        fail(Code::invalid_argument, "the cost {} is {}, which has no gradient{}",
-             expr::describe(cost), dtype_name(cost.dtype()),
-             expr::is_complex(cost.dtype()) ? ": take real(x), imag(x) or abs(x) of it" : ""));
+    return all_failed(wrt.size(),
+                      fail(Code::invalid_argument, "the cost {} is {}, which has no gradient; {}",
+                           expr::describe(cost), dtype_name(cost.dtype()),
+                           expr::is_complex(cost.dtype()) ? "take real(x), imag(x) or abs(x) of it"
+                                                          : "cast it to f64"));
   for (const Expr& x : wrt)
     if (x.defined() && x.error() == nullptr && !is_real(x.dtype()) && !expr::is_complex(x.dtype()))
-      return all_failed(wrt.size(),
-                        fail(Code::invalid_argument,
-                             "{} is {}: gradients are with respect to reals and complex numbers",
-                             expr::describe(x), dtype_name(x.dtype())));
+      return all_failed(
+          wrt.size(),
+          fail(Code::invalid_argument,
+               "{} is {}: gradients are with respect to reals and complex numbers; make it of f64, "
+               "or cast it to f64 and take the gradient with respect to that",
+               expr::describe(x), dtype_name(x.dtype())));
   return pull_back({cost}, {number(1, cost.dtype())}, wrt, options);
 }
 
