@@ -26,6 +26,8 @@ struct FunctionOptions {
   /// The same of these alone.
   std::vector<Shared> without_default_update = {};
   std::string name = {};
+  /// What outputs are called in models that are written; empty, or too few: the expression's name.
+  std::vector<std::string> output_names = {};
   SessionOptions session = {};
 };
 
@@ -62,8 +64,9 @@ class SCANLOOM_API Function {
 
   /// An ONNX model that computes the same: loops are Scan or Loop nodes. Shared variables that stay
   /// are initialisers with the values that they have now; those that are updated are inputs, and
-  /// their next values outputs. Errors: unsupported, with all operators that have no ONNX form; a
-  /// model above 2 GB, which needs a path.
+  /// their next values outputs, called "<name>_next". Names are those of inputs and outputs, with
+  /// _ for spaces, and with a number where two are the same. Errors: unsupported, with all
+  /// operators that have no ONNX form; a model above 2 GB, which needs a path.
   [[nodiscard]] Expected<std::string> to_onnx() const;
   /// Writes it; `external_data` puts weights into a file beside it, `<path>.data`, as happens above
   /// 2 GB in any case. Errors: also invalid_argument (the file cannot be written).

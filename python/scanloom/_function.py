@@ -396,7 +396,7 @@ def function(
     prints = _prints_of(exprs + [value._expr for value in changed.values()])
     native = _native.compile(
         placed, exprs + [expr for _, expr in prints], changed._entries(), native_pairs, no_defaults, without,
-        name or "",
+        name or "", [each if isinstance(each, str) else "" for each in outputs] if isinstance(outputs, dict) else [],
         SessionOptions().native(),
     )
     arguments = [_argument(end, place, allow_input_downcast) for place, end in enumerate(ends)]

@@ -279,6 +279,7 @@ def compile(
     no_default_updates: bool,
     without_default_update: list[Shared],
     name: str,
+    output_names: list[str],
     session: SessionOptions,
     /,
 ) -> Function: ...

@@ -61,7 +61,7 @@ def _computed(variable: TensorVariable, leaves: list[_native.Expr]) -> Any:
         inputs.append(leaf)
         values.append(fitted(value, leaf.dtype, leaf.ndim, f"the test value of {what}"))
     options = SessionOptions(execution="interpreted").native()
-    function = _native.compile(inputs, [variable._expr], [], [], True, [], "test value", options)
+    function = _native.compile(inputs, [variable._expr], [], [], True, [], "test value", [], options)
     results, _ = function.call(values, run_settings(None), False)
     return results[0]
 

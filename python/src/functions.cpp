@@ -30,13 +30,15 @@ using Pairs = std::vector<std::pair<Expr, Expr>>;
 Function compile(const std::vector<Expr>& inputs, const std::vector<Expr>& outputs,
                  const std::vector<std::pair<Shared, Expr>>& updates, const Pairs& givens,
                  bool no_default_updates, std::vector<Shared> without_default_update,
-                 std::string name, const SessionOptions& session) {
+                 std::string name, std::vector<std::string> output_names,
+                 const SessionOptions& session) {
   FunctionOptions options;
   for (const auto& [variable, next] : updates) options.updates.set(variable, next);
   options.givens = givens;
   options.no_default_updates = no_default_updates;
   options.without_default_update = std::move(without_default_update);
   options.name = std::move(name);
+  options.output_names = std::move(output_names);
   options.session = session;
   Expected<Function> made = Function::compile(inputs, outputs, options);
   if (!made) raise_of_expression(made.error());

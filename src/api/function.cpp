@@ -118,6 +118,13 @@ struct Function::Impl {
 
 namespace {
 
+/// A name as other tools take it.
+std::string without_spaces(std::string name) {
+  std::ranges::replace_if(
+      name, [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == '\x7f'; }, '_');
+  return name;
+}
+
 /// Of a call there is no model to blame, but what was given.
 Error of_call(Error error) {
   if (error.code() != Code::invalid_model) return error;
@@ -178,7 +185,9 @@ Expected<Function> Function::compile(const std::vector<Expr>& inputs,
     if (const Expr* bad = expr::first_failed(all)) return *bad->error();
     all = loops.settled(all, {});
     if (!options.givens.empty()) all = substitute(all, options.givens);
-    SCANLOOM_TRY(expr::Lowered lowered, expr::lower(inputs, all, options.name));
+    std::vector<std::string> names = options.output_names;
+    names.resize(outputs.size());
+    SCANLOOM_TRY(expr::Lowered lowered, expr::lower(inputs, all, options.name, names));
     SCANLOOM_CHECK_OK(ir::verify(lowered.module));
     UpdateSites sites{outputs.size(), {}};
     for (const auto& [variable, next] : updates.entries()) {
@@ -264,25 +273,27 @@ Expected<Function::Export> Function::exported(bool with_states) const {
   exporters::WriteOptions& options = made.names;
   const std::vector<tensor::Tensor> values = expr::values_of(impl_->read);
   const std::vector<ir::ValueId>& args = made.module.region(made.module.top()).args;
+  std::set<std::string> used;
   for (std::size_t i = 0; i < args.size(); ++i) {
-    options.input_names.push_back(made.module.value(args[i]).name);
+    options.input_names.push_back(
+        expr::distinct(without_spaces(made.module.value(args[i]).name), used));
     const bool shared = i >= impl_->inputs;
     const auto& variable = shared ? impl_->read[i - impl_->inputs] : nullptr;
     const bool stays =
         shared && std::ranges::find(impl_->updated, variable) == impl_->updated.end();
     options.values.push_back(stays ? values[i - impl_->inputs] : tensor::Tensor());
   }
-  const std::vector<std::string>& outputs = made.module.output_names;
-  std::set<std::string> used(options.input_names.begin(), options.input_names.end());
-  used.insert(outputs.begin(), outputs.end());
-  options.output_names.assign(outputs.begin(), outputs.end());
+  for (const std::string& name : made.module.output_names) {
+    const bool own = options.output_names.size() < impl_->outputs;
+    options.output_names.push_back(own ? expr::distinct(without_spaces(name), used) : "");
+  }
   for (std::size_t i = 0; i < impl_->updated.size(); ++i) {
     const auto at = std::ranges::find(impl_->read, impl_->updated[i]) - impl_->read.begin();
     const bool is_read = std::cmp_less(at, impl_->read.size());
     const std::string& name =
         is_read ? options.input_names[impl_->inputs + static_cast<std::size_t>(at)]
                 : impl_->updated[i]->name;
-    options.output_names[impl_->outputs + i] = expr::distinct(name + " (next)", used);
+    options.output_names[impl_->outputs + i] = expr::distinct(without_spaces(name) + "_next", used);
     if (is_read && with_states)
       made.module.states.push_back({.name = name,
                                     .input = static_cast<std::uint32_t>(impl_->inputs + at),

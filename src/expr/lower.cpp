@@ -210,13 +210,12 @@ class Lowering {
 
 std::string distinct(const std::string& name, std::set<std::string>& used) {
   std::string own = name;
-  for (int times = 2; !used.insert(own).second; ++times)
-    own = name + " (" + std::to_string(times) + ")";
+  for (int times = 2; !used.insert(own).second; ++times) own = name + "_" + std::to_string(times);
   return own;
 }
 
 Expected<Lowered> lower(std::span<const Expr> inputs, std::span<const Expr> outputs,
-                        const std::string& name) {
+                        const std::string& name, std::span<const std::string> output_names) {
   Lowered lowered;
   ir::Module& module = lowered.module;
   module.name = name;
@@ -241,8 +240,13 @@ Expected<Lowered> lower(std::span<const Expr> inputs, std::span<const Expr> outp
   for (const Expr& x : outputs)
     if (x.error() != nullptr) return *x.error();
   SCANLOOM_CHECK_OK(lowering.region(std::move(top), outputs));
-  for (std::size_t i = 0; i < outputs.size(); ++i)
-    module.output_names.push_back("output " + std::to_string(i));
+  std::set<std::string> named;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    std::string own = i < output_names.size() ? output_names[i] : std::string();
+    if (own.empty()) own = outputs[i].name();
+    if (own.empty()) own = "output " + std::to_string(i);
+    module.output_names.push_back(distinct(own, named));
+  }
   SCANLOOM_CHECK_OK(relate_sizes(module));
   return lowered;
 }

@@ -20,8 +20,11 @@ struct Lowered {
 [[nodiscard]] std::string distinct(const std::string& name, std::set<std::string>& used);
 
 /// The module of a function: its arguments are `inputs` and the shared variables that the outputs
-/// read, its yields the outputs. Errors: what an output holds; a placeholder that is no input.
+/// read, its yields the outputs. Results are called by `output_names`, or, where that has no entry
+/// or an empty one, by the expression. Errors: what an output holds; a placeholder that is no
+/// input.
 [[nodiscard]] Expected<Lowered> lower(std::span<const Expr> inputs, std::span<const Expr> outputs,
-                                      const std::string& name);
+                                      const std::string& name,
+                                      std::span<const std::string> output_names = {});
 
 }  // namespace scanloom::expr

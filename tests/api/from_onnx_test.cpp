@@ -44,7 +44,7 @@ TEST(FromOnnx, ComputesAndDifferentiatesLoops) {
   const ModelExpressions read_back = read(model).value_or_throw();
   ASSERT_EQ(read_back.inputs.size(), 1u);
   EXPECT_EQ(read_back.inputs[0].name(), "x");
-  EXPECT_EQ(read_back.output_names, std::vector<std::string>{"output 0"});
+  EXPECT_EQ(read_back.output_names, std::vector<std::string>{"output_0"});
   const auto compiled = [](const Expr& of, const Expr& y) {
     return Function::compile({of}, {y}).value_or_throw();
   };

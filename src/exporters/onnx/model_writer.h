@@ -28,6 +28,9 @@ class ModelWriter {
   [[nodiscard]] std::uint32_t uses(ir::ValueId value) const { return uses_[value.index]; }
   /// A name that nothing else has.
   [[nodiscard]] std::string fresh();
+  /// The user's name of the value, where it has one that no other value has; a name of no value
+  /// otherwise.
+  [[nodiscard]] std::string value_name(ir::ValueId value);
   /// The name itself, or one made of it, that no node has.
   [[nodiscard]] std::string node_name(const std::string& label);
   /// What nodes made of this one are called.

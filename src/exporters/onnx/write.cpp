@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
+#include <utility>
 
+#include "base/utf8.h"
 #include "exporters/onnx/forms.h"
 #include "exporters/onnx/loop.h"
 #include "exporters/onnx/model_writer.h"
@@ -18,6 +21,17 @@ using ir::NodeId;
 using ir::RegionId;
 using ir::ValueId;
 using tensor::Tensor;
+
+namespace {
+
+/// As other tools take names.
+std::string without_spaces(std::string name) {
+  std::ranges::replace_if(
+      name, [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == '\x7f'; }, '_');
+  return name;
+}
+
+}  // namespace
 
 ModelWriter::ModelWriter(const Module& module, const WriteOptions& options)
     : module_(module),
@@ -108,8 +122,19 @@ std::string ModelWriter::fresh() {
   std::string made;
   do {
     made = "v" + std::to_string(count_++);
-  } while (taken_.contains(made));
+  } while (!taken_.insert(made).second);
   return made;
+}
+
+std::string ModelWriter::value_name(ValueId value) {
+  std::string own = without_spaces(to_valid_utf8(module_.value(value).name));
+  if (own.empty()) return fresh();
+  const ir::Region& top = module_.region(module_.top());
+  const auto yielded = std::ranges::find(top.yields, value) - top.yields.begin();
+  if (std::cmp_less(yielded, top.yields.size()) &&
+      options_.output_names[static_cast<std::size_t>(yielded)] == own)
+    return own;
+  return taken_.insert(own).second ? own : fresh();
 }
 
 std::string ModelWriter::node_name(const std::string& label) {
@@ -124,8 +149,14 @@ std::string ModelWriter::label(NodeId id) const {
   // "node 'gru' (Scan-11)" is what people read; the name in it is what the file said.
   const std::string& text = module_.place(node.place).nodes.front();
   const std::size_t begin = text.find('\''), end = text.rfind("' (");
-  if (begin == std::string::npos || end == std::string::npos || end <= begin + 1) return text;
-  return text.substr(begin + 1, end - begin - 1);
+  if (begin != std::string::npos && end != std::string::npos && end > begin + 1)
+    return text.substr(begin + 1, end - begin - 1);
+  // Words of an expression: "scan 'decoder'", "product of 'x' and 'w'".
+  if (text.starts_with("scan '") && text.ends_with('\''))
+    return without_spaces(text.substr(begin + 1, text.size() - begin - 2));
+  std::string words = without_spaces(text);
+  std::erase(words, '\'');
+  return words;
 }
 
 void ModelWriter::nodes(RegionId region, GraphWriter& graph) {
@@ -138,7 +169,7 @@ void ModelWriter::node(NodeId id, GraphWriter& graph) {
     name(node.outputs[0]) = constant(node.attrs[0].tensor(), graph);
     return;
   }
-  for (const ValueId output : node.outputs) name(output) = fresh();
+  for (const ValueId output : node.outputs) name(output) = value_name(output);
   NodeEmitter emitter(*this, graph, id);
   if (node.loop)
     write_loop(emitter);
