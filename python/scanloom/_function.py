@@ -88,6 +88,18 @@ class _Argument(NamedTuple):
     downcast: Union[bool, None]
 
 
+class Limits(NamedTuple):
+    """What a call may take, as RunOptions say it."""
+
+    max_memory: Union[int, None] = None
+    deadline: Union[float, None] = None
+    max_steps: Union[int, None] = None
+
+
+# What a call takes besides the values of inputs, unless an input has that name.
+_CALL_OPTIONS = frozenset(["progress", "run_options", *Limits._fields])
+
+
 class Profile:
     """Times of all calls of a function made with profile=True. What no summary has shown is written
     to stderr when Python ends, as Theano does."""
@@ -153,7 +165,12 @@ class Function:
     that fails leaves shared variables as they were. fn(..., progress=True) draws how far loops
     are, on a terminal; a function progress(node, step, steps) is called instead, about ten times a
     second, with the outermost loop, its steps done and in all, -1 where only the run knows. Where
-    it raises, the call ends with that. max_memory, what a call may take, may be set at any time.
+    it raises, the call ends with that.
+
+    deadline, max_steps and max_memory, what a call may take, may be set at any time, and are arguments
+    of a call, too: fn(x, deadline=0.5). cancel() ends the calls that are running, from any thread,
+    with Cancelled; fn(x, run_options=options) ends when options.cancel() is called, and takes the
+    limits of these RunOptions where the call names none.
 
     Calls may be made from many threads: each sees the values that shared variables have at one
     moment, and those that update the same variable, or defaults, take turns. set_value during such
@@ -175,12 +192,15 @@ class Function:
         name: str,
         profile: Union[Profile, None],
         outputs: list[TensorVariable],
-        max_memory: Union[int, None] = None,
+        limits: Limits = Limits(),
         prints: Sequence[Any] = (),
     ) -> None:
         self._prints = prints  # of what the last results are
         self.outputs = outputs  # as they were written, before givens
-        self.max_memory = max_memory  # bytes of a call; None: three quarters of the machine's
+        self.max_memory = limits.max_memory  # bytes; None: three quarters of the machine's
+        self.deadline = limits.deadline  # seconds
+        self.max_steps = limits.max_steps  # of each execution of a loop
+        self._running = _native.CancelFlag()  # of the calls that have begun since the last cancel()
         self._native = native
         self._arguments = arguments
         self._defaults = defaults
@@ -198,17 +218,14 @@ class Function:
             profile._is_of(self)
 
     def __call__(self, *values: Any, **named: Any) -> Any:
-        progress = None
-        if "progress" in named and "progress" not in self._places:
-            progress = named.pop("progress")
+        told = {name: named.pop(name) for name in _CALL_OPTIONS & named.keys() - self._places.keys()}
         given: list[Any] = [_MISSING] * len(self._arguments)
         if len(values) > len(given):
             raise InvalidType(f"{self} takes {len(given)} values, {len(values)} are given")
         given[: len(values)] = values
         for name, value in named.items():
             given[self._place(name, given)] = value
-        limited = progress is not None or self.max_memory is not None
-        options = RunOptions(progress=progress, max_memory=self.max_memory) if limited else None
+        options = self._options(told) if told or self.limits != Limits() else None
         if not self._nexts:
             return self._computed(given, options)
         with self._turn:
@@ -222,6 +239,29 @@ class Function:
             finally:
                 self._is_called = False
 
+    @property
+    def limits(self) -> Limits:
+        """What a call may take that says nothing else."""
+        return Limits(self.max_memory, self.deadline, self.max_steps)
+
+    def cancel(self) -> None:
+        """Ends the calls that are running, from any thread; they raise Cancelled. Later calls run,
+        as do those that were given run_options of their own."""
+        running, self._running = self._running, _native.CancelFlag()
+        running.cancel()
+
+    def _options(self, told: dict[str, Any]) -> RunOptions:
+        """Of one call: what it says, else its run_options, else what the function says."""
+        given = told.get("run_options")
+        if given is not None and not isinstance(given, RunOptions):
+            raise InvalidType(f"run_options is {given!r:.80}, but must be a scanloom.RunOptions")
+        options = RunOptions()
+        options._flag = self._running if given is None else given._flag
+        for name in ("progress", *Limits._fields):
+            choices = (told.get(name), getattr(given, name, None), getattr(self, name, None))
+            setattr(options, name, next((each for each in choices if each is not None), None))
+        return options
+
     def _computed(self, given: list[Any], options: Union[RunOptions, None]) -> Any:
         for place, argument in enumerate(self._arguments):
             if given[place] is _MISSING:
@@ -233,7 +273,8 @@ class Function:
                     given[place], argument.dtype, argument.ndim, argument.what,
                     argument.downcast, argument.strict,
                 )
-        results, rows = self._native.call(given, run_settings(options), self.profile is not None)
+        settings = run_settings(options, self._running)
+        results, rows = self._native.call(given, settings, self.profile is not None)
         if self.profile is not None:
             self.profile._add(rows)
         shown = [results.pop() for _ in self._prints]
@@ -311,7 +352,7 @@ class Function:
         kept = Profile(name or self.name) if profile else None
         return Function(
             self._native, self._arguments, dict(self._defaults), self._nexts, self._form,
-            self.name if name is None else name, kept, self.outputs, self.max_memory, self._prints,
+            self.name if name is None else name, kept, self.outputs, self.limits, self._prints,
         )  # fmt: skip
 
     def __copy__(self) -> "Function":
@@ -365,6 +406,8 @@ def function(
     profile: Any = None,
     on_unused_input: Union[str, None] = None,
     max_memory: Union[int, None] = None,
+    deadline: Union[float, None] = None,
+    max_steps: Union[int, None] = None,
 ) -> Function:
     """Compiles a function of `inputs`, variables or In, to `outputs`: one, a list, a dictionary.
 
@@ -375,6 +418,8 @@ def function(
         what a gradient, or a simplification, has left out of an expression counts as used.
     max_memory: bytes that a call may take; None: three quarters of the machine's memory. What is
         known to need more, the rows of a loop included, is LimitReached before any step runs.
+    deadline: seconds that a call may take; None: any.
+    max_steps: that each execution of a loop may take; None: 1e8 for loops without a trip count.
 
     Raises InvalidArgument and InvalidType, which name the variable.
     """
@@ -408,9 +453,10 @@ def function(
     }  # fmt: skip
     measured = config.profile if profile is None else profile
     kept = Profile(str(profile) if isinstance(profile, str) else name or "") if measured else None
-    RunOptions(max_memory=max_memory).native()  # raises where it is no number of bytes
+    limits = Limits(max_memory, deadline, max_steps)
+    RunOptions(**limits._asdict()).native()  # raises where one of them cannot be
     return Function(
-        native, arguments, defaults, nexts, outputs, name or "", kept, wanted, max_memory,
+        native, arguments, defaults, nexts, outputs, name or "", kept, wanted, limits,
         [mark for mark, _ in prints],
     )  # fmt: skip
 

@@ -278,7 +278,8 @@ class RunOptions(_Options):
     max_memory: bytes of the run; None: three quarters of the machine's memory.
     progress: called with (node, step, steps) about ten times a second, steps -1 where not known;
         True draws a bar on a terminal.
-    cancel() ends the runs that use these options, from any thread, with scanloom.Cancelled.
+    cancel() ends the runs that use these options, from any thread, with scanloom.Cancelled; later
+        runs end at once, until reset().
     """
 
     log_severity_level: int
@@ -311,7 +312,22 @@ class RunOptions(_Options):
             object.__setattr__(self, "_noted", True)
 
     def cancel(self) -> None:
+        """Ends the runs that use these options, and those that begin before reset()."""
         self._flag.cancel()
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether cancel() has been called, and reset() not since."""
+        return self._flag.cancelled()
+
+    def reset(self) -> None:
+        """Lets these options be used again after cancel()."""
+        self._flag.reset()
+
+    def __repr__(self) -> str:
+        limits = ("deadline", "max_steps", "max_memory", "progress")
+        shown = [f"{name}={getattr(self, name)!r}" for name in limits if getattr(self, name) is not None]
+        return f"RunOptions({', '.join(shown)}){', cancelled' if self.cancelled else ''}"
 
     @property
     def terminate(self) -> bool:
@@ -342,7 +358,12 @@ class RunOptions(_Options):
         return self.ignored() if self._noted else []
 
     def native(self) -> _native.RunSettings:
-        """The options as the library takes them. Raises InvalidArgument."""
+        """The options as the library takes them. Raises InvalidArgument, Cancelled."""
+        if self._flag.cancelled():
+            raise Cancelled(
+                "these run options are cancelled",
+                ("options.reset() lets them be used again, or make new ones",),
+            )
         return _native.RunSettings(
             0.0 if self.deadline is None else _seconds("deadline", self.deadline),
             -1 if self.max_steps is None else _integer("max_steps", self.max_steps, 0),
@@ -353,9 +374,12 @@ class RunOptions(_Options):
         )
 
 
-def run_settings(options: Union[RunOptions, None]) -> _native.RunSettings:
+def run_settings(
+    options: Union[RunOptions, None], cancel: Union[_native.CancelFlag, None] = None
+) -> _native.RunSettings:
+    """`cancel` ends a run without options."""
     if options is None:
-        return _native.RunSettings(0.0, -1, 0, None, None, _on_main_thread())
+        return _native.RunSettings(0.0, -1, 0, cancel, None, _on_main_thread())
     if not isinstance(options, RunOptions):
         raise InvalidArgument(f"run_options is a {type(options)}, not scanloom.RunOptions")
     return options.native()

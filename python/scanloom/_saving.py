@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _native
 from ._errors import InvalidModel
-from ._function import Function, Profile, _Argument
+from ._function import Function, Limits, Profile, _Argument
 from ._options import SessionOptions
 from .printing import Print
 
@@ -32,7 +32,7 @@ def save(function: Function, path: Union[str, os.PathLike[str]]) -> None:
         "nexts": function._nexts,
         "form": kind,
         "keys": list(form) if kind == "dict" else [],
-        "max_memory": function.max_memory,
+        **function.limits._asdict(),
         "prints": [[mark.message, list(mark.attrs)] for mark in function._prints],
     }
     function._native.save(os.fsencode(path), json.dumps(note))
@@ -54,7 +54,7 @@ def load(path: Union[str, os.PathLike[str]]) -> Function:
         }
         made = Function(
             native, arguments, defaults, list(told["nexts"]), forms[told["form"]], told["name"],
-            None, [], told.get("max_memory"),
+            None, [], Limits(*(told.get(name) for name in Limits._fields)),
             [Print(*each) for each in told.get("prints", [])],
         )
     except (KeyError, TypeError, ValueError) as error:
