@@ -21,6 +21,7 @@ from ._errors import InvalidArgument, InvalidType
 from ._options import RunOptions, SessionOptions, run_settings
 from ._shared import OrderedUpdates, SharedVariable, pairs_of, updates_of
 from ._types import fitted
+from ._unpack import refuse_misread
 from ._variable import TensorVariable, as_tensor_variable, constant
 
 _MISSING = object()
@@ -484,12 +485,14 @@ def _input_of(given: Any) -> In:
 def _outputs_of(outputs: Any) -> list[TensorVariable]:
     if outputs is None:
         return []
+    refuse_misread(outputs, "what a function computes")
     if isinstance(outputs, dict):
         listed = list(outputs.values())
     else:
         listed = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
     listed = [each.variable if isinstance(each, Out) else each for each in listed]
     for each in listed:
+        refuse_misread(each, "an output of a function")
         if not isinstance(each, TensorVariable):
             raise InvalidType(
                 f"an output of a function is a variable, not {each!r:.80}",

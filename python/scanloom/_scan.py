@@ -15,6 +15,8 @@ from ._config import check_mode, config
 from ._errors import InvalidArgument, InvalidType
 from ._shared import OrderedUpdates, updates_from
 from ._step import step_of
+from ._suggest import did_you_mean
+from ._unpack import LoopResult, refuse_misread
 from ._variable import TensorVariable, as_tensor_variable
 
 Outputs = Any  # a variable, a list of them, or None
@@ -114,6 +116,11 @@ def _run(
         checkpoint, name or "", config.floatX,
     )  # fmt: skip
     place = _place(name)
+    if not loop.sequences and steps is None:
+        raise InvalidArgument(
+            f"{place}: nothing says how many steps to take: give sequences or the number of steps,"
+            " n_steps=...",
+        )
     slices = sum(len(taps) for _, taps in loop.sequences)
     step = step_of(fn, loop.captured, place, slices)
     if config.compute_test_value == "off":
@@ -126,7 +133,7 @@ def _run(
     result: Outputs = made
     if not return_list:
         result = None if not made else made[0] if len(made) == 1 else made
-    return result, updates_from(updates)
+    return LoopResult((result, updates_from(updates)))
 
 
 def _place(name: Union[str, None]) -> str:
@@ -134,10 +141,15 @@ def _place(name: Union[str, None]) -> str:
     return f"scan '{name}'" if name_or_none(name, "a loop") else "scan"
 
 
-def _listed(given: Any) -> list[Any]:
+def _listed(given: Any, what: str) -> list[Any]:
+    """The entries; the result of another loop as a whole is none. Raises InvalidType."""
     if given is None:
         return []
-    return list(given) if isinstance(given, (list, tuple)) else [given]
+    refuse_misread(given, what)
+    listed = list(given) if isinstance(given, (list, tuple)) else [given]
+    for entry in listed:
+        refuse_misread(entry, f"an entry of {what}")
+    return listed
 
 
 def _variable(value: Any, what: str) -> TensorVariable:
@@ -149,7 +161,7 @@ def _variable(value: Any, what: str) -> TensorVariable:
 
 def _sequences(given: Any, place: str) -> list[tuple[_native.Expr, list[int]]]:
     sequences = []
-    for i, entry in enumerate(_listed(given)):
+    for i, entry in enumerate(_listed(given, f"{place}: sequences")):
         what = f"{place}: sequence {i}"
         taps: Any = None
         value = entry
@@ -174,7 +186,7 @@ def _initial(given: Any, place: str) -> list[Union[_Begin, None]]:
     listed = _listed(given, f"{place}: outputs_info")
     if isinstance(given, dict) and not given:
         return []
-    return [_begin(entry, f"{place}: output {i}") for i, entry in enumerate(_listed(given))]
+    return [_begin(entry, f"{place}: output {i}") for i, entry in enumerate(listed)]
 
 
 def _begin(entry: Any, what: str) -> Union[_Begin, None]:
@@ -239,7 +251,7 @@ def _check_keys(entry: dict[str, Any], known: tuple[str, ...], what: str) -> Non
 
 def _captured(given: Any, place: str) -> list[TensorVariable]:
     captured = []
-    for i, value in enumerate(_listed(given)):
+    for i, value in enumerate(_listed(given, f"{place}: non_sequences")):
         if value is None:
             raise InvalidType(f"{place}: non_sequence {i} is None, but must be a variable")
         captured.append(_variable(value, f"{place}: non_sequence {i}"))

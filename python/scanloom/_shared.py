@@ -127,13 +127,15 @@ def next_of(variable: SharedVariable, value: Any) -> TensorVariable:
     return made
 
 
-class OrderedUpdates(dict):  # type: ignore[type-arg]
+class OrderedUpdates(NoVariable, dict):  # type: ignore[type-arg]
     """{shared variable: its value after a loop or a call}, in order.
 
     a + b has the entries of both; of a random stream the one that has drawn more. Raises
     InvalidType for keys that are no shared variables, Contradiction where two dictionaries say
     different things of one variable.
     """
+
+    _what = "the dictionary of updates, the last thing that scan gives,"
 
     def __init__(self, entries: Any = ()) -> None:
         super().__init__()
@@ -145,6 +147,8 @@ class OrderedUpdates(dict):  # type: ignore[type-arg]
         super().__setitem__(variable, next_of(variable, value))
 
     def __getitem__(self, variable: Any) -> TensorVariable:
+        if isinstance(variable, (int, slice)):
+            refuse_misread(self, "what an index is taken of")
         try:
             return super().__getitem__(variable)  # type: ignore[no-any-return]
         except KeyError:
@@ -169,6 +173,8 @@ class OrderedUpdates(dict):  # type: ignore[type-arg]
         return OrderedUpdates(self)
 
     def __add__(self, other: Any) -> "OrderedUpdates":
+        if isinstance(other, (TensorVariable, int, float, np.ndarray)):
+            refuse_misread(self, "what is added")
         both = OrderedUpdates(self)
         both.update(other)
         return both

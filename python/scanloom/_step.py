@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, Union
+from typing import Any, NamedTuple, Union
 
 from . import _native
 from ._errors import InvalidArgument, InvalidType
 from ._shared import OrderedUpdates, SharedVariable, pairs_of
+from ._unpack import refuse_misread
 from ._variable import TensorVariable, as_tensor_variable
 
 _Made = tuple[
@@ -40,17 +41,72 @@ def step_of(
         count = len(arguments) - len(captured)
         given = [*map(TensorVariable, arguments[:count]), *captured]
         if not _takes(fn, given):
-            raise InvalidType(
-                f"{place}: the step function does not take {len(given)} arguments:"
-                f" {slices} slices of sequences, {count - slices} earlier values of outputs,"
-                f" {len(captured)} non_sequences"
-            )
+            parts = Parts(given, slices, count - slices, len(captured))
+            raise InvalidType(f"{place}: {parts.mismatch(fn)}", (parts.remedy(fn),))
         made = fn(*given)
         outputs, updates, stop = parsed(made)
         stop_expr = None if stop is None else stop.condition._expr
         return [x._expr for x in outputs], updates._entries(), stop_expr
 
     return step
+
+
+class Parts(NamedTuple):
+    """What a step is given: slices of sequences, then earlier values of outputs, then the rest."""
+
+    values: list[TensorVariable]
+    slices: int
+    states: int
+    captured: int
+
+    def mismatch(self, fn: Callable[..., Any]) -> str:
+        """The step function takes another number of arguments: what, and what it is given."""
+        names = ", ".join(parameter.name for parameter in _parameters(fn))
+        taken = counted(len(_parameters(fn)), "argument") + (f" ({names})" if names else "")
+        given = ", ".join([
+            counted(self.slices, "slice") + " of sequences",
+            counted(self.states, "earlier value") + " of outputs",
+            counted(self.captured, "non_sequence"),
+        ])  # fmt: skip
+        return (
+            f"the step function takes {taken}, but a step is given"
+            f" {counted(len(self.values), 'argument')}: {given}"
+        )
+
+    def remedy(self, fn: Callable[..., Any]) -> str:
+        """What is probably missing."""
+        parameters = _parameters(fn)
+        if len(parameters) < len(self.values):
+            if self.states and len(parameters) == len(self.values) - self.states:
+                return (
+                    "a parameter for the earlier value of each output that outputs_info begins is missing"
+                    ", after those for sequences; None in outputs_info gives a step none"
+                )
+            missing = [str(value) for value in self.values[len(parameters) :]]
+            return f"parameters for {', '.join(missing)} are missing at its end"
+        for is_given, name, what in (
+            (self.states, "outputs_info", "says how outputs begin that a step reads"),
+            (self.captured, "non_sequences", "holds what is the same in every step"),
+            (self.slices, "sequences", "holds what steps take row by row"),
+        ):
+            if not is_given:
+                return f"{name}=... is probably missing: it {what}"
+        return "sequences, outputs_info or non_sequences have an entry too few, or a tap is missing"
+
+
+def counted(number: int, what: str) -> str:
+    """ "1 slice", "2 slices"."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _parameters(fn: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Those that have no default and take a value by position."""
+    return [
+        parameter
+        for parameter in inspect.signature(fn).parameters.values()
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+        and parameter.default is parameter.empty
+    ]
 
 
 def _takes(fn: Callable[..., Any], arguments: list[TensorVariable]) -> bool:
@@ -107,6 +163,7 @@ def _check_parts(made: Any, depth: int = 0) -> None:
             if type(value) not in (bool, int, float):  # which take the variable's dtype
                 _check_parts(value, depth + 1)
     elif not isinstance(made, (TensorVariable, until)):
+        refuse_misread(made, "what the step gives")
         raise InvalidType(
             f"the step gives {made!r:.80}, which is no variable",
             ("T.constant(...) makes a variable of a number or an array", _FORMS),

@@ -11,6 +11,7 @@ from . import _native
 from ._arguments import name_or_none
 from ._config import config
 from ._errors import InvalidArgument, InvalidType
+from ._unpack import refuse_misread
 
 if TYPE_CHECKING:
     from ._variable import TensorVariable
@@ -175,6 +176,7 @@ def as_array(value: Any, what: str) -> np.ndarray[Any, Any]:
         return np.ma.getdata(value)
     if isinstance(value, np.ndarray):
         return value
+    refuse_misread(value, what)
     if value is None or isinstance(value, (str, bytes, dict, set)):
         raise InvalidType(f"{what} needs an array or a number, not {value!r:.80}")
     if type(value).__module__.startswith("scanloom."):

@@ -8,6 +8,7 @@ from typing import Any, Union
 from ._errors import InvalidArgument
 from ._scan import run_checkpointed, scan
 from ._shared import OrderedUpdates
+from ._unpack import LoopResult
 
 
 class _CheckpointError(InvalidArgument, RuntimeError):
@@ -43,8 +44,8 @@ def reduce(
         fn, sequences, outputs_info, non_sequences, None, -1, go_backwards, mode, name
     )
     if isinstance(outputs, list):
-        return [output[-1] for output in outputs], updates
-    return None if outputs is None else outputs[-1], updates
+        return LoopResult(([output[-1] for output in outputs], updates))
+    return LoopResult((None if outputs is None else outputs[-1], updates))
 
 
 def foldl(

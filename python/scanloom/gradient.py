@@ -12,6 +12,7 @@ from . import _native
 from ._errors import InvalidArgument, InvalidType, Unsupported
 from ._missing import GRADIENT, refuse
 from ._shared import pairs_of
+from ._unpack import refuse_misread
 from ._variable import TensorVariable, as_tensor_variable, expr_of
 
 
@@ -316,12 +317,14 @@ def _one_of(name: str, value: Any, known: tuple[str, ...]) -> None:
 
 
 def _variable(given: Any, what: str) -> TensorVariable:
+    refuse_misread(given, what)
     if not isinstance(given, TensorVariable):
         raise InvalidType(f"{what} is {given!r:.80}, but must be a variable")
     return given
 
 
 def _variables(given: Any, what: str) -> list[TensorVariable]:
+    refuse_misread(given, what)
     listed = list(given) if _is_list(given) else [given]
     return [_variable(x, f"{what}[{i}]" if _is_list(given) else what) for i, x in enumerate(listed)]
 

@@ -73,8 +73,10 @@ CASES = {
     "another rank": (scan(lambda r, s: s + r, MATRIX, SCALAR), (TypeError, ValueError), "axes"),
     "the loop's name": (scan(lambda r: r, MATRIX, n_steps=2.5, name="decoder"), ValueError, "scan 'decoder'"),
     # what a step does
-    "too few parameters": (of_step(lambda: SCALAR), TypeError, "does not take 1 arguments: 1 slices"),
-    "too many parameters": (of_step(lambda a, b: a), TypeError, "does not take 1 arguments: 1 slices"),
+    "too few parameters": (
+        of_step(lambda: SCALAR), TypeError, "takes 0 arguments, but a step is given 1 argument: 1 slice of"),
+    "too many parameters": (
+        of_step(lambda a, b: a), TypeError, r"takes 2 arguments \(a, b\), but a step is given 1 argument: 1 slice of"),
     "truth": (of_step(lambda e: e if e > 0 else -e), TypeError, r"T.switch\(condition, a, b\)"),
     "iteration": (lambda x: theano.scan(lambda r: sum(r), MATRIX), TypeError, r"T.sum\(x\) sums it"),
     "a number": (of_step(lambda e: 1), TypeError, r"T.constant\(...\) makes a variable"),

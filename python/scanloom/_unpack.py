@@ -1,0 +1,53 @@
+"""What a loop gives, (outputs, updates), where somebody takes it for a variable."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Union
+
+from ._errors import InvalidType
+
+_NOTE = "write outputs, updates = scan(...), then outputs, or outputs[-1] for the last row"
+
+
+def misread(value: Any) -> Union[str, None]:
+    """What the value is where it is the result of a loop, or its updates; None for any other."""
+    if isinstance(value, NoVariable):
+        return value._what
+    if isinstance(value, (list, tuple)) and any(isinstance(part, NoVariable) for part in value):
+        return LoopResult._what
+    return None
+
+
+def refuse_misread(value: Any, what: str) -> None:
+    """Raises InvalidType for the result of a loop, or its updates, in the place of a variable."""
+    found = misread(value)
+    if found is not None:
+        raise InvalidType(f"{what} is {found}, but must be a variable", (_NOTE,))
+
+
+def _refused(self: Any, *_: Any) -> Any:
+    raise InvalidType(f"{self._what} cannot be computed with", (_NOTE,))
+
+
+class NoVariable:
+    """Computes nothing: operators, and attributes of variables, raise InvalidType and AttributeError,
+    which say to unpack."""
+
+    _what: str
+
+    if not TYPE_CHECKING:  # of a tuple and a dictionary some have other types
+        __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refused
+        __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _refused
+        __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __neg__ = __abs__ = __float__ = _refused
+        __lt__ = __le__ = __gt__ = __ge__ = _refused
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_"):  # what Python's own tools ask for
+                raise AttributeError(name)
+            raise AttributeError(f"{self._what} has no attribute '{name}': {_NOTE}", name=name)
+
+
+class LoopResult(NoVariable, tuple):  # type: ignore[type-arg]
+    """(outputs, updates), a tuple."""
+
+    _what = "what scan gives, (outputs, updates),"
