@@ -18,11 +18,15 @@ from typing import TYPE_CHECKING, Any
 from . import _native
 from ._errors import (
     Cancelled,
+    Contradiction,
     Error,
     FileNotWritten,
+    FolderNotFound,
+    IndexOutside,
     Internal,
     InvalidArgument,
     InvalidModel,
+    InvalidType,
     LimitReached,
     NotFound,
     OutOfMemory,
@@ -71,6 +75,7 @@ if TYPE_CHECKING:
     from ._saving import load
     from ._scan import scan
     from ._shared import SharedVariable, shared
+    from ._test_values import NoTestValue as NoTestValue
     from ._views import foldl, foldr, map, reduce, scan_checkpoints
     from .gradient import Lop, Rop, grad
     from .printing import pprint
@@ -94,6 +99,7 @@ _LAZY = {
     "clone": "_graph",
     "config": "_config",
     "convert": "_convert",
+    "NoTestValue": "_test_values",
     "dot": "tensor",
     "from_onnx": "_from_onnx",
     "load": "_saving",
@@ -110,7 +116,7 @@ def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         from ._missing import PACKAGE, refuse
 
-        return refuse("scanloom", name, PACKAGE)
+        return refuse("scanloom", name, PACKAGE, __dir__())
     found = getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
     globals()[name] = found
     return found
@@ -124,16 +130,20 @@ def __dir__() -> list[str]:
 __all__ = [
     "Cancelled",
     "CheckReport",
+    "Contradiction",
     "Error",
     "ExecutionMode",
     "ExecutionOrder",
     "FileNotWritten",
+    "FolderNotFound",
     "GraphOptimizationLevel",
     "IOBinding",
+    "IndexOutside",
     "InferenceSession",
     "Internal",
     "InvalidArgument",
     "InvalidModel",
+    "InvalidType",
     "LimitReached",
     "ModelMetadata",
     "NodeArg",

@@ -1,13 +1,19 @@
-"""Arguments that are no variables: axes, whole numbers, yes or no, names, one of several texts."""
+"""Arguments that are no variables: axes, whole numbers, yes or no, names, one of several texts; and
+what arguments are called."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Union
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar, Union, cast
 
 import numpy as np
 
 from ._errors import InvalidArgument, InvalidType
+from ._suggest import did_you_mean
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def whole(value: Any, what: str) -> int:
@@ -59,7 +65,9 @@ def one_of(value: Any, known: Sequence[Any], what: str) -> Any:
     """Raises InvalidArgument, which names those that there are."""
     if not isinstance(value, (str, type(None))) or value not in known:
         listed = ", ".join(repr(each) for each in known)
-        raise InvalidArgument(f"{what} is {value!r:.80}, but must be one of {listed}")
+        texts = [each for each in known if isinstance(each, str)]
+        meant = did_you_mean(value, texts) if isinstance(value, str) else ""
+        raise InvalidArgument(f"{what} is {value!r:.80}, but must be one of {listed}{meant}")
     return value
 
 
@@ -68,3 +76,32 @@ def name_or_none(name: Any, what: str) -> Union[str, None]:
     if name is not None and not isinstance(name, str):
         raise InvalidType(f"the name of {what} is a text, not {name!r:.80}")
     return name
+
+
+def named_arguments(function: _Function) -> _Function:
+    """The function; an argument by a name that it does not have is InvalidType, which says what was
+    meant."""
+    known = [
+        parameter.name
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+    ]
+    names = frozenset(known)
+    what = function.__qualname__.replace(".__init__", "")
+
+    @functools.wraps(function)
+    def checked(*values: Any, **named: Any) -> Any:
+        if not names.issuperset(named):
+            refuse_argument(what, next(name for name in named if name not in names), known)
+        return function(*values, **named)
+
+    return cast(_Function, checked)
+
+
+def refuse_argument(what: str, name: str, known: Iterable[str]) -> Any:
+    """Raises InvalidType, which names those that there are."""
+    offered = [each for each in known if each != "self"]
+    raise InvalidType(
+        f"{what} has no argument '{name}'{did_you_mean(name, offered)}",
+        (f"its arguments are: {', '.join(offered)}",),
+    )

@@ -7,6 +7,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Union
 
 from . import _native
+from ._arguments import named_arguments
 from ._errors import InvalidArgument, Unsupported
 from ._files import writable
 from ._from_onnx import Sizes, Values, fixed_inputs
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from ._function import Function
 
 
+@named_arguments
 def convert(
     source: "Union[str, bytes, os.PathLike[str], Function, Any]",
     path: Union[str, "os.PathLike[str]"],

@@ -6,6 +6,8 @@ import re
 
 import numpy as np
 
+from ._suggest import did_you_mean
+
 
 class Error(Exception):
     """What went wrong: the first line in `text`, what would help in `notes`, a word in `code`."""
@@ -159,11 +161,21 @@ def make_of_expression(code: str, text: str, notes: list[str]) -> Error:
 def make(code: str, text: str, notes: list[str]) -> Error:
     """The exception for an error of the library."""
     kind = _CLASSES[code]
+    text = _with_suggestion(text, notes)
     if kind is InvalidArgument and _OUTSIDE.search(text):
         kind = IndexOutside
     if kind is InvalidArgument and _SINGULAR.search(text):
         kind = SingularMatrix
     return kind(text, tuple(notes))
+
+
+def _with_suggestion(text: str, notes: list[str]) -> str:
+    """The text; of an unknown name with the one that was meant."""
+    unknown = _UNKNOWN.search(text)
+    listed = [found for note in notes if (found := _LISTED.match(note))]
+    if unknown is None or not listed:
+        return text
+    return text + did_you_mean(unknown["name"], listed[0]["names"].split(", "))
 
 
 def in_numpy_words(text: str) -> str:

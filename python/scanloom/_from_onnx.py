@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Union
 
 from . import _native
+from ._arguments import named_arguments
 from ._errors import InvalidType
 from ._loading import Source
 from ._options import SessionOptions
@@ -83,6 +84,7 @@ def fixed_inputs(
     return fixed, known
 
 
+@named_arguments
 def from_onnx(
     path_or_bytes: Union[str, "os.PathLike[str]", bytes, Any],
     sizes: Sizes = None,

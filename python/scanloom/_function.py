@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, Union
 import numpy as np
 
 from . import _native
-from ._arguments import name_or_none
+from ._arguments import name_or_none, named_arguments, one_of
 from ._config import check_mode, config
 from ._files import writable
 from ._errors import InvalidArgument, InvalidType
 from ._options import RunOptions, SessionOptions, run_settings
 from ._shared import OrderedUpdates, SharedVariable, pairs_of, updates_of
+from ._suggest import did_you_mean
 from ._types import fitted
 from ._unpack import refuse_misread
 from ._variable import TensorVariable, as_tensor_variable, constant
@@ -34,6 +35,7 @@ class In:
     name: that of the argument; the variable's otherwise.
     """
 
+    @named_arguments
     def __init__(
         self,
         variable: TensorVariable,
@@ -290,13 +292,14 @@ class Function:
         def __getattr__(self, name: str) -> Any:
             from ._missing import FUNCTION, lacking
 
-            return lacking("a function", name, FUNCTION)
+            return lacking("a function", name, FUNCTION, dir(self))
 
     def _place(self, name: str, given: Sequence[Any]) -> int:
         place = self._places.get(name)
         if place is None:
             known = ", ".join(self._places) or "none has a name"
-            raise InvalidType(f"{self} has no input '{name}'", (f"its inputs are: {known}",))
+            meant = did_you_mean(name, [*self._places, *_CALL_OPTIONS])
+            raise InvalidType(f"{self} has no input '{name}'{meant}", (f"its inputs are: {known}",))
         if place < 0:
             raise InvalidType(f"{self} has several inputs '{name}'; give them by position")
         if given[place] is not _MISSING:
@@ -393,6 +396,7 @@ def _in_form(form: Any, results: list[Any]) -> Any:
     return results if isinstance(form, (list, tuple)) else results[0]
 
 
+@named_arguments
 def function(
     inputs: Any,
     outputs: Any = None,
@@ -559,10 +563,7 @@ def _check_used(
     on_unused: Union[str, None],
 ) -> None:
     answer = config.on_unused_input if on_unused is None else on_unused
-    if answer not in ("raise", "warn", "ignore"):
-        raise InvalidArgument(
-            f"on_unused_input is {answer!r}, but must be 'raise', 'warn' or 'ignore'"
-        )
+    one_of(answer, ("raise", "warn", "ignore"), "on_unused_input")
     if answer == "ignore":
         return
     roots = outputs + [value._expr for value in updates.values()]
@@ -575,7 +576,7 @@ def _check_used(
         what = f"input '{leaf.name}'" if leaf.name else f"input {place}"
         text = f"no output or update needs {what} of the function"
         if answer == "warn":
-            warnings.warn(text, stacklevel=3)
+            warnings.warn(text, stacklevel=4)
         else:
             raise InvalidArgument(text, ("on_unused_input='ignore' accepts that",))
 

@@ -12,11 +12,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Union
 
 from . import _native
+from ._arguments import named_arguments, refuse_argument
 from ._errors import Error, InvalidArgument, InvalidType
 from ._options import SessionOptions
 
 _OWN_OPTIONS = ("threads", "execution", "optimize", "disabled_passes", "lenient", "seed", "states", "fed_defaults",
                 "low_latency", "weights")
+_ARGUMENTS = ("path_or_bytes", "sess_options", "providers", "provider_options")
 _PEER_OPTIONS = ("disabled_optimizers", "enable_fallback", "read_config_from_model")
 
 _MOST_VARIANTS = 8
@@ -80,6 +82,7 @@ class Source(NamedTuple):
         return load(self.data, self.native_options(options))
 
 
+@named_arguments
 def check(
     path_or_bytes: Union[str, bytes, "os.PathLike[str]", Any],
     sess_options: Union[SessionOptions, None] = None,
@@ -100,9 +103,9 @@ def merge_options(
     base = given if given is not None else SessionOptions()
     if not isinstance(base, SessionOptions):
         raise InvalidArgument(f"sess_options is a {type(base)}, not scanloom.SessionOptions")
-    unknown = [name for name in overrides if name not in _OWN_OPTIONS + _PEER_OPTIONS]
-    if unknown:
-        raise TypeError(f"InferenceSession has no argument {unknown[0]!r}")
+    for name in overrides:
+        if name not in _OWN_OPTIONS + _PEER_OPTIONS:
+            refuse_argument("InferenceSession", name, (*_ARGUMENTS, *_OWN_OPTIONS))
     options = copy.copy(base)
     options._notes = list(base._notes)
     options._entries = dict(base._entries)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+
+from ._suggest import did_you_mean
 
 _SPECIAL = "there is no such function in the library"
 _OWN = "operations cannot be added; write what it computes with the functions of T"
@@ -62,6 +65,11 @@ TENSOR = {
     "scan": "it is scanloom.scan",
     "opt": "there are no optimizers to choose: every function goes through all passes",
     "raw_random": "use T.shared_randomstreams.RandomStreams",
+    "random": "write T.shared_randomstreams.RandomStreams(seed).uniform(size)",
+    "linalg": "its functions are in T.nlinalg and T.slinalg",
+    "array": "write T.constant(...), or T.as_tensor_variable(...)",
+    "asarray": "write T.as_tensor_variable(...)",
+    "power": "write T.pow(a, b), or a ** b",
 }  # fmt: skip
 
 _CONVOLUTIONS = "of convolutions there is T.nnet.conv2d, and scanloom.from_onnx of a model"
@@ -154,6 +162,11 @@ SCAN_MODULE = {
     "scan_views": "its names are in scan_module",
 }
 
+SCAN = {
+    **dict.fromkeys(["until", "scan_utils"], "it is in scanloom.scan_module"),
+    **dict.fromkeys(["map", "reduce", "foldl", "foldr", "scan_checkpoints"], "it is in scanloom"),
+}
+
 STREAMS = {
     **dict.fromkeys(
         ["truncated_normal", "exponential", "gamma", "beta"],
@@ -184,7 +197,34 @@ FUNCTION = {
     "sync_shared": "leave it out: there is no other device",
 }
 
+# What other libraries call things that have another name, or no need of one, here.
+_COMPILED = "leave it out: loops of a scanloom.function, or of a session, become machine code by themselves"
+_GRADIENT = "write scanloom.grad(cost, wrt), and function(inputs, [cost, gradient]) for both"
+_LOOP = "write scanloom.scan(fn, sequences, outputs_info, n_steps=...)"
+_EACH = "write scanloom.map(fn, sequences), or give the variables another axis"
+_SESSION = "write scanloom.InferenceSession('model.xml'): it reads IRs of OpenVINO and ONNX models"
+_STREAMS = "write T.shared_randomstreams.RandomStreams(seed).uniform(size)"
+_MATRICES = "its functions are in T.nlinalg and T.slinalg"
+
+_ELSEWHERE = {
+    **dict.fromkeys(["jit", "njit", "pmap", "xla_computation"], _COMPILED),
+    **dict.fromkeys(["value_and_grad", "vjp", "backward", "autograd"], _GRADIENT),
+    "jvp": "write scanloom.Rop(f, wrt, eval_points)",
+    **dict.fromkeys(["jacfwd", "jacrev"], "write scanloom.gradient.jacobian(expression, wrt)"),
+    **dict.fromkeys(["vmap", "vectorize"], _EACH),
+    **dict.fromkeys(["lax", "while_loop", "fori_loop", "associative_scan"], _LOOP),
+    "cond": "write scanloom.ifelse.ifelse(condition, a, b)",
+    "until": "it is scanloom.scan_module.until",
+    "stop_gradient": "write scanloom.gradient.disconnected_grad(x)",
+    **dict.fromkeys(["checkpoint", "remat"], "write scanloom.scan(..., checkpoint='sqrt')"),
+    **dict.fromkeys(["Core", "compile_model", "read_model", "CompiledModel", "InferRequest"], _SESSION),
+    "random": _STREAMS,
+    "linalg": _MATRICES,
+    **dict.fromkeys(["numpy", "np", "nn"], "its functions are in scanloom.tensor, often called T"),
+}
+
 PACKAGE = {
+    **_ELSEWHERE,
     "Mode": "modes are None, 'FAST_RUN' and 'FAST_COMPILE', which do the same",
     **dict.fromkeys(["Op", "Apply", "Type", "gof", "as_op", "scalar", "FunctionGraph"], _OWN),
     "OpFromGraph": "call a function of Python that makes the expressions",
@@ -232,13 +272,20 @@ COMPILE = {
 }
 
 
-def refuse(module: str, name: str, known: dict[str, str]) -> Any:
-    """Raises AttributeError, which says what to write instead."""
-    reason = f": {known[name]}" if name in known else ""
-    raise AttributeError(f"there is no {module}.{name} here{reason}", name=name)
+def refuse(module: str, name: str, known: dict[str, str], offered: Iterable[str] = ()) -> Any:
+    """Raises AttributeError, which says what to write instead, or which of the names was meant."""
+    raise AttributeError(f"there is no {module}.{name} here{_reason(name, known, offered)}", name=name)
 
 
-def lacking(what: str, name: str, known: dict[str, str]) -> Any:
+def lacking(what: str, name: str, known: dict[str, str], offered: Iterable[str] = ()) -> Any:
     """The same of an object's attribute."""
-    reason = f": {known[name]}" if name in known else ""
+    reason = _reason(name, known, offered)
     raise AttributeError(f"{what} has no attribute '{name}' here{reason}", name=name)
+
+
+def _reason(name: str, known: dict[str, str], offered: Iterable[str]) -> str:
+    if name in known:
+        return f": {known[name]}"
+    if name.startswith("_"):  # what Python's own tools ask for
+        return ""
+    return did_you_mean(name, [each for each in offered if not each.startswith("_")])

@@ -8,12 +8,14 @@ import operator
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, NoReturn, Union
 
 from . import _native
+from ._arguments import named_arguments
 from ._arrays import has_utf8
 from ._errors import Cancelled, InvalidArgument, NotFound, Unsupported
 from ._peer import ExecutionMode, ExecutionOrder
+from ._suggest import did_you_mean
 
 Progress = Callable[[str, int, int], object]
 
@@ -67,8 +69,19 @@ class _Options:
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (name.startswith("_") or name in self._known or name in self._defaults):
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+            self._refuse(name)
         object.__setattr__(self, name, value)
+
+    if not TYPE_CHECKING:  # for which it would give any attribute
+
+        def __getattr__(self, name: str) -> Any:
+            self._refuse(name)
+
+    def _refuse(self, name: str) -> NoReturn:
+        """Raises AttributeError, which says which of the names was meant."""
+        offered = [each for each in {*dir(type(self)), *self._known, *self._defaults} if each[0] != "_"]
+        meant = did_you_mean(name, sorted(offered)) if name[0] != "_" else ""
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{meant}", name=name, obj=self)
 
     def _add_entry(self, key: str, value: str) -> None:
         key, value = texts("a configuration entry", [key, value])
@@ -135,6 +148,7 @@ class SessionOptions(_Options):
         + ["enable_profiling", "profile_file_prefix"]
     )
 
+    @named_arguments
     def __init__(
         self,
         *,
@@ -253,8 +267,9 @@ class SessionOptions(_Options):
         if self._cancel_load:
             raise Cancelled("loading was cancelled")
         if self.execution not in _EXECUTIONS:
+            meant = did_you_mean(str(self.execution), _EXECUTIONS)
             raise InvalidArgument(
-                f"execution is {self.execution!r}, but must be one of {', '.join(_EXECUTIONS)}"
+                f"execution is {self.execution!r}, but must be one of {', '.join(_EXECUTIONS)}{meant}"
             )
         return _native.SessionOptions(
             _integer("threads", self.threads, 0, 4096),
@@ -291,6 +306,7 @@ class RunOptions(_Options):
     _defaults = _RUN_IGNORED
     _known = frozenset(["deadline", "max_steps", "max_memory", "progress", "terminate"])
 
+    @named_arguments
     def __init__(
         self,
         deadline: Union[float, None] = None,

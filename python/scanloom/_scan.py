@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 import numpy as np
 
 from . import _native
-from ._arguments import name_or_none, yes_or_no
+from ._arguments import name_or_none, named_arguments, yes_or_no
 from ._config import check_mode, config
 from ._errors import InvalidArgument, InvalidType
+from ._missing import SCAN, lacking
 from ._shared import OrderedUpdates, updates_from
 from ._step import step_of
 from ._suggest import did_you_mean
@@ -34,6 +36,7 @@ class _Loop(NamedTuple):
     captured: list[TensorVariable]
 
 
+@named_arguments
 def scan(
     fn: Callable[..., Any],
     sequences: Any = None,
@@ -205,7 +208,7 @@ def _begin(entry: Any, what: str) -> Union[_Begin, None]:
             return None
         taps = entry.get("taps", [-1])
         if taps is None:
-            warnings.warn(f"{what} has an initial value and taps None; tap -1 is meant", stacklevel=5)
+            warnings.warn(f"{what} has an initial value and taps None; tap -1 is meant", stacklevel=7)
             taps = [-1]
     if isinstance(taps, (int, np.integer)):
         raise InvalidType(f"{what} has taps {taps}; write a list: taps=[{taps}]")
@@ -246,7 +249,8 @@ def _check_keys(entry: dict[str, Any], known: tuple[str, ...], what: str) -> Non
     for key in entry:
         if key not in known:
             names = " and ".join(f"'{name}'" for name in known)
-            raise InvalidArgument(f"{what} has the key {key!r}; keys are {names}")
+            meant = did_you_mean(str(key), known)
+            raise InvalidArgument(f"{what} has the key {key!r}; keys are {names}{meant}")
 
 
 def _captured(given: Any, place: str) -> list[TensorVariable]:
@@ -302,3 +306,26 @@ def _checkpoint(given: Any, place: str) -> tuple[str, int]:
         f"{place}: checkpoint is {given!r}, but must be 'all', 'sqrt', {{'every': n}} or"
         " {'budget': bytes}"
     )
+
+
+class _Scan:
+    """scan, which says what is written in the place of attributes that it has in other libraries."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *values: Any, **named: Any) -> Any:
+        return self.__wrapped__(*values, **named)  # type: ignore[attr-defined]
+
+    def __getattr__(self, name: str) -> Any:
+        return lacking("scan", name, SCAN)
+
+    def __reduce__(self) -> str:
+        return "scan"
+
+    def __repr__(self) -> str:
+        return "<function scan>"
+
+
+if not TYPE_CHECKING:  # for which it would take any argument
+    scan = _Scan(scan)

@@ -8,6 +8,7 @@ from typing import Any, Union
 import numpy as np
 
 from . import _native
+from ._arguments import named_arguments
 from ._errors import Contradiction, InvalidArgument, InvalidType
 from ._types import as_array, dtype_name, fitted, is_real
 from ._unpack import NoVariable, refuse_misread
@@ -71,6 +72,7 @@ def _restored(value: Any, name: Union[str, None], broadcastable: Any) -> SharedV
     return shared(value, name, broadcastable=broadcastable)
 
 
+@named_arguments
 def shared(
     value: Any,
     name: Union[str, None] = None,

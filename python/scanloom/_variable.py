@@ -557,7 +557,7 @@ class TensorVariable:
         def __getattr__(self, name: str) -> Any:
             from ._missing import VARIABLE, lacking
 
-            return lacking("a variable", name, VARIABLE)
+            return lacking("a variable", name, VARIABLE, dir(self))
 
     def copy(self, name: Union[str, None] = None) -> "TensorVariable":
         return self

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Union
 
+from ._arguments import named_arguments
 from ._errors import InvalidArgument
 from ._scan import run_checkpointed, scan
 from ._shared import OrderedUpdates
@@ -15,6 +16,7 @@ class _CheckpointError(InvalidArgument, RuntimeError):
     """A form of scan that scan_checkpoints does not take."""
 
 
+@named_arguments
 def map(  # noqa: A001 - Theano's name
     fn: Callable[..., Any],
     sequences: Any,
@@ -30,6 +32,7 @@ def map(  # noqa: A001 - Theano's name
     )
 
 
+@named_arguments
 def reduce(
     fn: Callable[..., Any],
     sequences: Any,
@@ -48,6 +51,7 @@ def reduce(
     return LoopResult((None if outputs is None else outputs[-1], updates))
 
 
+@named_arguments
 def foldl(
     fn: Callable[..., Any],
     sequences: Any,
@@ -60,6 +64,7 @@ def foldl(
     return reduce(fn, sequences, outputs_info, non_sequences, False, mode, name)
 
 
+@named_arguments
 def foldr(
     fn: Callable[..., Any],
     sequences: Any,
@@ -72,6 +77,7 @@ def foldr(
     return reduce(fn, sequences, outputs_info, non_sequences, True, mode, name)
 
 
+@named_arguments
 def scan_checkpoints(
     fn: Callable[..., Any],
     sequences: Any = (),

@@ -29,4 +29,4 @@ def get_default_mode() -> str:
 
 
 def __getattr__(name: str) -> Any:
-    return refuse("compile", name, COMPILE)
+    return refuse("compile", name, COMPILE, globals())

@@ -9,6 +9,7 @@ from typing import Any, Union
 import numpy as np
 
 from . import _native
+from ._arguments import named_arguments
 from ._errors import InvalidArgument, InvalidType, Unsupported
 from ._missing import GRADIENT, refuse
 from ._shared import pairs_of
@@ -28,6 +29,7 @@ class GradientError(InvalidArgument):
     """What verify_grad found: a gradient that central differences do not agree with."""
 
 
+@named_arguments
 def grad(
     cost: Any,
     wrt: Any,
@@ -408,4 +410,4 @@ def _check_depends(
 
 
 def __getattr__(name: str) -> Any:
-    return refuse("gradient", name, GRADIENT)
+    return refuse("gradient", name, GRADIENT, globals())

@@ -258,4 +258,4 @@ def plot(obj: Any, path: Union[str, "os.PathLike[str]"]) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    return refuse("printing", name, PRINTING)
+    return refuse("printing", name, PRINTING, globals())

@@ -9,4 +9,4 @@ __all__ = ["rng_mrg"]
 
 
 def __getattr__(name: str) -> Any:
-    return refuse("sandbox", name, SANDBOX)
+    return refuse("sandbox", name, SANDBOX, globals())

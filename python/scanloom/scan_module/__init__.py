@@ -15,4 +15,4 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    return refuse("scan_module", name, SCAN_MODULE)
+    return refuse("scan_module", name, SCAN_MODULE, globals())

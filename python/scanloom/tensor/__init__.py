@@ -63,4 +63,4 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(_SAME[name])
     if name in ("pprint",):
         return importlib.import_module("scanloom.printing").pprint
-    return _refuse("T", name, _ABSENT)
+    return _refuse("T", name, _ABSENT, __dir__())

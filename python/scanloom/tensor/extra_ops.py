@@ -194,4 +194,4 @@ def mended(index: TensorVariable, size: Any, mode: str) -> TensorVariable:
 
 
 def __getattr__(name: str) -> Any:
-    return refuse("T.extra_ops", name, TENSOR)
+    return refuse("T.extra_ops", name, TENSOR, globals())

@@ -102,4 +102,4 @@ def norm(x: Any, ord: Any = None) -> TensorVariable:  # noqa: A002 - Theano's na
 
 
 def __getattr__(name: str) -> Any:
-    return refuse("T.nlinalg", name, NLINALG)
+    return refuse("T.nlinalg", name, NLINALG, globals())

@@ -180,4 +180,4 @@ def _borders(mode: Any, weights: TensorVariable, spread: list[int]) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    return refuse("T.nnet", name, NNET)
+    return refuse("T.nnet", name, NNET, globals())

@@ -184,7 +184,7 @@ class RandomStreams:
     if not TYPE_CHECKING:  # for which it would give any attribute
 
         def __getattr__(self, name: str) -> Any:
-            return lacking("a stream", name, STREAMS)
+            return lacking("a stream", name, STREAMS, dir(self))
 
     def updates(self) -> list[tuple[SharedVariable, TensorVariable]]:
         """All streams and what a draw makes of them, as pairs."""

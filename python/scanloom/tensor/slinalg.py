@@ -81,4 +81,4 @@ def kron(a: Any, b: Any) -> TensorVariable:
 
 
 def __getattr__(name: str) -> Any:
-    return refuse("T.slinalg", name, SLINALG)
+    return refuse("T.slinalg", name, SLINALG, globals())

@@ -9,4 +9,4 @@ __all__ = ["downsample", "pool"]
 
 
 def __getattr__(name: str) -> Any:
-    return refuse("T.signal", name, SIGNAL)
+    return refuse("T.signal", name, SIGNAL, globals())

@@ -1,0 +1,20 @@
+"""What somebody meant who misspelt a name."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Union
+
+
+def alike(name: str, known: Iterable[str]) -> Union[str, None]:
+    """The one of the names that is most like this one; None where none is."""
+    by_lower = {each.lower(): each for each in known}
+    found = difflib.get_close_matches(name.lower(), by_lower, 1, 0.7)
+    return by_lower[found[0]] if found else None
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown name: "; did you mean 'n_steps'?", or nothing."""
+    found = alike(name, known)
+    return f"; did you mean '{found}'?" if found is not None else ""
