@@ -14,6 +14,7 @@
 #include "api/saved_function.h"
 #include "ir/op_def.h"
 #include "ir/walk.h"
+#include "passes/spell_out_windows.h"
 
 namespace scanloom {
 namespace {
@@ -97,6 +98,7 @@ Expected<void> convert_source(const Source& source, const std::string& to, Forma
       format == Format::openvino ? Sequences::become_stacks : Sequences::stay;
   const FixedInputs fixed{options.sizes, options.values};
   SCANLOOM_CHECK_OK(fix_inputs(*loaded, fixed));
+  SCANLOOM_CHECK_OK(passes::spell_out_windows(loaded->module));
   SCANLOOM_CHECK_OK(to_plain_form(loaded->module, {}, sequences,
                                   fixed.any() ? KnownBranches::go : KnownBranches::stay));
   if (format == Format::openvino) warn_of_unknown_ranks(loaded->module, options.session);

@@ -1,10 +1,10 @@
-#include <algorithm>
 #include <array>
 #include <limits>
 
 #include "ops/indices.h"
 #include "ops/ops.h"
 #include "ops/sizes.h"
+#include "ops/slice_cuts.h"
 #include "tensor/strided_copy.h"
 
 namespace scanloom::ops {
@@ -19,28 +19,6 @@ constexpr int kStarts = 1;
 constexpr int kEnds = 2;
 constexpr int kAxes = 3;
 constexpr int kSteps = 4;
-
-/// One axis of a slice: elements first, first + step, ..., `count` of them.
-struct Cut {
-  std::int64_t first = 0, step = 1, count = 0;
-};
-
-// Negative bounds count from the back; then both are cut to what the step can reach. ONNX differs
-// from Python in one point: a start before the first element is the first, backwards too.
-Cut cut_axis(std::int64_t size, std::int64_t start, std::int64_t end, std::int64_t step) {
-  if (size == 0) return {0, step, 0};
-  const std::int64_t lowest = step > 0 ? 0 : -1, highest = step > 0 ? size : size - 1;
-  const auto from_front = [&](std::int64_t bound) { return bound < 0 ? bound + size : bound; };
-  const std::int64_t first = std::clamp<std::int64_t>(from_front(start), 0, highest);
-  const std::int64_t last = std::clamp(from_front(end), lowest, highest);
-  const std::int64_t span = step > 0 ? last - first : first - last;
-  if (span <= 0) return {first, step, 0};
-  // |step| in unsigned arithmetic: the least i64 has no positive counterpart.
-  const std::uint64_t stride =
-      step > 0 ? static_cast<std::uint64_t>(step) : ~static_cast<std::uint64_t>(step) + 1;
-  return {first, step,
-          static_cast<std::int64_t>((static_cast<std::uint64_t>(span) - 1) / stride) + 1};
-}
 
 /// The bounds along one axis as far as inference knows them.
 struct Bounds {
@@ -172,21 +150,20 @@ Expected<void> infer(ir::InferCtx& ctx) {
   return infer_ranked(ctx, static_cast<std::size_t>(count));
 }
 
-/// Offset and strides of the result. `bound(input, i)` reads element i of an operand; axes and
-/// steps may be absent.
+/// Offset, sizes and strides of the result. `bound(input, i)` reads element i of an operand; axes
+/// and steps may be absent.
 template <class Bound>
-ir::ViewOf view_of(const Shape& dims, const Shape& strides, const Shape& result, std::int64_t count,
-                   bool has_axes, bool has_steps, Bound&& bound) {
-  ir::ViewOf view{.offset = 0, .dims = result, .strides = strides};
+ir::ViewOf view_of(const Shape& dims, const Shape& strides, std::int64_t count, bool has_axes,
+                   bool has_steps, Bound&& bound) {
+  ir::ViewOf view{.offset = 0, .dims = dims, .strides = strides};
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t given = has_axes ? bound(kAxes, i) : i;
     const auto axis = static_cast<int>(given < 0 ? given + dims.rank() : given);
-    const Cut cut =
-        cut_axis(dims[axis], bound(kStarts, i), bound(kEnds, i), has_steps ? bound(kSteps, i) : 1);
-    if (cut.count > 0) view.offset += cut.first * strides[axis];
-    view.strides[axis] = cut.count > 1 ? strides[axis] * cut.step : strides[axis];
+    apply_cut(
+        view, axis,
+        cut_axis(dims[axis], bound(kStarts, i), bound(kEnds, i), has_steps ? bound(kSteps, i) : 1));
   }
-  if (result.elements() == 0) view.offset = 0;
+  if (view.dims.elements() == 0) view.offset = 0;
   return view;
 }
 
@@ -198,17 +175,16 @@ std::optional<ir::ViewOf> view(const ir::ViewCtx& ctx) {
   const auto bound = [&](int input, std::int64_t i) {
     return (*integers[static_cast<std::size_t>(input)])[static_cast<std::size_t>(i)];
   };
-  return view_of(ctx.dims, ctx.strides, ctx.result,
-                 static_cast<std::int64_t>(integers[kStarts]->size()), has(kAxes), has(kSteps),
-                 bound);
+  return view_of(ctx.dims, ctx.strides, static_cast<std::int64_t>(integers[kStarts]->size()),
+                 has(kAxes), has(kSteps), bound);
 }
 
 tensor::Status reference(const tensor::Call& call) noexcept {
   const Operand &x = call.in(0), &y = call.out(0);
   const auto bound = [&](int input, std::int64_t i) { return listed_index(call.in(input), i); };
   const Shape strides(std::span(x.strides, static_cast<std::size_t>(x.rank)));
-  const ir::ViewOf from = view_of(x.shape(), strides, y.shape(), call.in(kStarts).elements(),
-                                  call.has(kAxes), call.has(kSteps), bound);
+  const ir::ViewOf from = view_of(x.shape(), strides, call.in(kStarts).elements(), call.has(kAxes),
+                                  call.has(kSteps), bound);
   tensor::copy_strided(y.dtype, {y.dims, static_cast<std::size_t>(y.rank)},
                        tensor::advance(x.data<std::byte>(), y.dtype, from.offset),
                        from.strides.data(), y.data<std::byte>(), y.strides);
@@ -216,6 +192,27 @@ tensor::Status reference(const tensor::Call& call) noexcept {
 }
 
 }  // namespace
+
+std::optional<ir::ViewOf> slice_view(std::span<const Operand> inputs) {
+  const Operand& x = inputs[0];
+  const auto has = [&](std::size_t i) { return i < inputs.size() && inputs[i].present(); };
+  const auto bound = [&](int input, std::int64_t i) {
+    return listed_index(inputs[static_cast<std::size_t>(input)], i);
+  };
+  const std::int64_t count = inputs[kStarts].elements();
+  if (count > x.rank) return std::nullopt;
+  std::array<bool, tensor::kMaxRank> cut{};
+  for (std::size_t i = kStarts; i < inputs.size(); ++i)
+    if (has(i) && (inputs[i].rank > 1 || inputs[i].elements() != count)) return std::nullopt;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t axis = position_of(has(kAxes) ? bound(kAxes, i) : i, x.rank);
+    if (axis < 0 || cut[static_cast<std::size_t>(axis)]) return std::nullopt;
+    cut[static_cast<std::size_t>(axis)] = true;
+    if (has(kSteps) && bound(kSteps, i) == 0) return std::nullopt;
+  }
+  return view_of(x.shape(), Shape(std::span(x.strides, static_cast<std::size_t>(x.rank))), count,
+                 has(kAxes), has(kSteps), bound);
+}
 
 constinit const ir::OpDef slice_op{
     .name = "slice",
