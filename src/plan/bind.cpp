@@ -48,6 +48,7 @@ Binder::Binder(std::shared_ptr<const Plan> plan, std::span<const tensor::Shape> 
   locations_.resize(module_.value_count());
   wanted_.resize(module_.value_count());
   owned_.resize(module_.value_count());
+  updates_in_place_.resize(module_.value_count());
   has_own_box_.resize(module_.value_count());
 }
 

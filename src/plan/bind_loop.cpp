@@ -81,7 +81,7 @@ Expected<void> Binder::begin_loop(ir::NodeId id) {
   SCANLOOM_TRY(BoundLoop loop, bind_controls(id));
   if (plan_->options.compiler != nullptr) loop.stepped = count_of(id);
   SCANLOOM_CHECK_OK(begin_blocks(id, loop));
-  std::optional<InPlaceStates> kept = in_place_states(module_, id, inference_, uses_);
+  std::optional<InPlaceStates> kept = in_place_states(module_, id, inference_);
   const std::vector<Location> initial = straight_states(id, kept);
   touch_blocks(loop);
   // From here to the loop's own instruction nothing else is emitted.
@@ -132,7 +132,7 @@ void Binder::bind_in_place(ir::NodeId id, std::uint32_t port,
   carried.initial = carried.argument = carried.next = carried.final = state.spot;
   carried.in_place = true;
   set_location(module_.region(node.regions[0]).args[node.loop->captured + port], state);
-  for (const ir::ValueId value : values) wanted_[value.index] = state;
+  for (const ir::ValueId value : values) updates_in_place_[value.index] = true;
   set_location(node.outputs[port], state);
   loop.carried.push_back(carried);
 }

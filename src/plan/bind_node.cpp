@@ -6,6 +6,7 @@
 #include "ops/ops.h"
 #include "ops/pointwise.h"
 #include "plan/binder.h"
+#include "plan/bound_view.h"
 #include "plan/cost.h"
 #include "plan/dynamic.h"
 
@@ -14,6 +15,10 @@ namespace {
 
 /// Nodes outside of loops that touch as many elements take long enough for a look at the clock.
 constexpr std::int64_t kElementsWorthALook = 1 << 15;
+
+bool is_plain(const Spot& spot) {
+  return spot.present() && !spot.is_dynamic() && !spot.is_object();
+}
 
 std::vector<std::optional<DType>> input_dtypes(const std::vector<Location>& inputs) {
   std::vector<std::optional<DType>> dtypes;
@@ -82,16 +87,8 @@ void Binder::emit_call(BoundCall call) {
 bool Binder::bind_view(ir::NodeId id) {
   const ir::Node& node = module_.node(id);
   Location location = this->location(node.inputs[0]);
-  std::vector<std::optional<std::vector<std::int64_t>>> integers(node.inputs.size());
-  for (std::size_t i = 1; i < node.inputs.size(); ++i) {
-    if (!node.inputs[i].valid())
-      integers[i].emplace();
-    else if (const tensor::Tensor* value = inference_.constant(node.inputs[i]))
-      integers[i] = to_integers(*value);
-  }
   const Layout& from = layout(location.spot);
-  const std::optional<ir::ViewOf> view =
-      node.op->view({from.dims, from.strides, type(node.outputs[0]).shape(), node.attrs, integers});
+  const std::optional<ir::ViewOf> view = bound_view(node, inference_, from.dims, from.strides);
   if (!view) return false;
   location.spot.offset +=
       view->offset * static_cast<std::int64_t>(dtype_bytes(location.spot.dtype));
@@ -107,11 +104,29 @@ Location Binder::result_location(const ir::Node& node, std::size_t output) {
   return location;
 }
 
+/// What a node writes from may lie where it writes to: a row that becomes the next one.
+void Binder::copy_overlapping(const ir::Node& node, std::vector<Location>& inputs) {
+  if (!updates_in_place_[node.outputs[0].index]) return;
+  const std::vector<BufferId> state = inputs[0].buffers;
+  for (std::size_t i = 1; i < inputs.size(); ++i) {
+    Location& input = inputs[i];
+    if (!input.spot.present() ||
+        std::ranges::find_first_of(input.buffers, state) == input.buffers.end())
+      continue;
+    const Location copy = input.spot.is_dynamic()
+                              ? new_dynamic(input.spot.dtype)
+                              : new_buffer(input.spot.dtype, layout(input.spot).dims);
+    emit_copy(input, copy, module_.value(node.outputs[0]).producer);
+    input = copy;
+  }
+}
+
 Expected<void> Binder::bind_kernel(ir::NodeId id) {
   const ir::Node& node = module_.node(id);
   std::vector<Location> inputs, outputs;
   for (const ir::ValueId input : node.inputs)
     inputs.push_back(input.valid() ? location(input) : Location{});
+  copy_overlapping(node, inputs);
   const bool leaves_out = std::ranges::any_of(
       candidates(*node.op),
       [](kernels::KernelId candidate) { return kernels::kernel(candidate).leaves_out_unread; });
@@ -170,6 +185,28 @@ std::int32_t Binder::growing_axis(const ir::Node& node) const {
   return tensor::normalise_axis(node.attrs[0].integer(), type(state).rank()).value_or(kNone);
 }
 
+/// Whether the slice of a value that is there need not be copied: all its readers take elements as
+/// they lie.
+bool Binder::views_when_run(ir::NodeId id) {
+  const ir::Node& node = module_.node(id);
+  if (node.op != &ops::slice_op || is_static(node.outputs[0]) ||
+      !is_plain(location(node.inputs[0]).spot))
+    return false;
+  const ir::ValueId slice = node.outputs[0];
+  std::uint32_t uses = 0;
+  for (const ir::NodeId other : module_.region(node.parent).nodes) {
+    const ir::Node& reader = module_.node(other);
+    const auto reads = static_cast<std::uint32_t>(std::ranges::count(reader.inputs, slice));
+    if (reads == 0) continue;
+    const bool by_element = reader.op->scalar != nullptr || reader.op == &ops::gather_op ||
+                            reader.op == &ops::gather_nd_op || reader.op == &ops::shape_op ||
+                            reader.op == &ops::dim_op || reader.op == &ops::scatter_slice_op;
+    if (!by_element) return false;
+    uses += reads;
+  }
+  return uses == uses_[slice.index];
+}
+
 Expected<void> Binder::bind_dynamic(ir::NodeId id) {
   const ir::Node& node = module_.node(id);
   if (node.op->reference == nullptr)
@@ -178,14 +215,17 @@ Expected<void> Binder::bind_dynamic(ir::NodeId id) {
   std::vector<Location> inputs, outputs;
   for (const ir::ValueId input : node.inputs)
     inputs.push_back(input.valid() ? location(input) : Location{});
+  copy_overlapping(node, inputs);
+  const bool views = views_when_run(id);
   for (const ir::ValueId output : node.outputs) {
     outputs.push_back(is_static(output) ? output_location(output)
                                         : new_dynamic(type(output).dtype));
-    has_own_box_[output.index] = !is_static(output);
+    has_own_box_[output.index] = !is_static(output) && !views;
+    if (views) outputs.back().buffers = inputs[0].buffers;
     set_location(output, outputs.back());
   }
   DynamicCall dynamic;
-  dynamic.resolve = resolve_shapes;
+  dynamic.resolve = views ? resolve_slice : resolve_shapes;
   dynamic.call.run = node.op->reference;
   dynamic.call.kernel = "reference";
   dynamic.call.first_operand = add_operands(inputs, outputs);

@@ -84,6 +84,8 @@ Location Binder::location(ir::ValueId id) {
 
 Location Binder::output_location(ir::ValueId id) {
   account_for(id);
+  if (updates_in_place_[id.index])
+    return location(module_.node(module_.value(id).producer).inputs[0]);
   if (wanted_[id.index]) return *wanted_[id.index];
   return new_buffer(type(id).dtype, type(id).shape());
 }

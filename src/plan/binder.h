@@ -128,6 +128,8 @@ class Binder {
   // bind_node.cpp
   bool bind_view(ir::NodeId id);
   Location result_location(const ir::Node& node, std::size_t output);
+  void copy_overlapping(const ir::Node& node, std::vector<Location>& inputs);
+  [[nodiscard]] bool views_when_run(ir::NodeId id);
   Expected<void> bind_kernel(ir::NodeId id);
   Expected<void> bind_dynamic(ir::NodeId id);
   const char* try_kernel(ir::NodeId id, const kernels::KernelDef& def,
@@ -277,6 +279,7 @@ class Binder {
   std::vector<std::uint32_t> uses_of_elements_;  // by ValueId, of block_plan.h
   std::vector<bool> has_own_box_;                // by ValueId: no other value lies there
   std::vector<bool> owned_;  // by ValueId: an object that no other value's spot refers to
+  std::vector<bool> updates_in_place_;  // by ValueId: it lies where its node's first operand does
   std::vector<Frame> frames_;
   std::vector<std::string> refusals_;               // of kernels for the node that is being bound
   std::map<std::uint32_t, BlockPlan> block_plans_;  // by NodeId, of loops that are to be bound

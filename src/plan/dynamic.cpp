@@ -10,6 +10,7 @@
 #include "ir/infer_node.h"
 #include "ir/op_def.h"
 #include "ir/run_node.h"
+#include "ops/slice_cuts.h"
 #include "plan/plan.h"
 #include "tensor/strided_copy.h"
 
@@ -168,6 +169,16 @@ kernels::Prepared prepare_kernel(const Plan& plan, const DynamicCall& dynamic,
 Expected<ResultSizes> sizes_of_input(const Plan&, ir::NodeId,
                                      std::span<const tensor::Operand> inputs, DecidingValues) {
   return ResultSizes{.shapes = {inputs[0].shape()}};
+}
+
+Expected<ResultSizes> resolve_slice(const Plan& plan, ir::NodeId id,
+                                    std::span<const tensor::Operand> inputs,
+                                    DecidingValues deciding) {
+  return resolve_shapes(plan, id, inputs, deciding);
+}
+
+std::optional<ir::ViewOf> view_of_slice(std::span<const tensor::Operand> inputs) {
+  return ops::slice_view(inputs);
 }
 
 Expected<std::vector<tensor::Shape>> empty_stacks(const Plan& plan, ir::NodeId loop,

@@ -2,11 +2,13 @@
 // for them.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "base/expected.h"
 #include "ir/ids.h"
+#include "ir/op_def.h"
 #include "kernels/kernel.h"
 #include "plan/binding.h"
 #include "tensor/boxed.h"
@@ -48,6 +50,14 @@ kernels::Prepared prepare_kernel(const Plan& plan, const DynamicCall& dynamic,
 Expected<ResultSizes> sizes_of_input(const Plan& plan, ir::NodeId node,
                                      std::span<const tensor::Operand> inputs,
                                      DecidingValues deciding);
+
+/// resolve_shapes for a slice that is read where it lies.
+Expected<ResultSizes> resolve_slice(const Plan& plan, ir::NodeId node,
+                                    std::span<const tensor::Operand> inputs,
+                                    DecidingValues deciding);
+/// The result of such a one as it lies in its first operand; nullopt where it has none, of which
+/// resolve_slice says why.
+std::optional<ir::ViewOf> view_of_slice(std::span<const tensor::Operand> inputs);
 
 /// The sizes of the stacked results of a loop that takes no step, from its actual operands; those
 /// that are no tensors are not defined. Errors name the node.

@@ -182,6 +182,8 @@ NestsOf nests_by_operator(const ir::OpDef* op) {
 }  // namespace
 
 std::vector<Nest> indexed_nests(const CallView& call, std::int32_t index) {
+  if (call.node().op == &ops::scatter_slice_op && !call.is_copy())
+    return indexed_window(call, index);
   const NestsOf nests_of_call = nests_by_operator(call.node().op);
   if (nests_of_call == nullptr || call.is_copy()) return {};
   for (std::size_t i = 0; i < call.inputs(); ++i)

@@ -274,9 +274,10 @@ std::vector<Nest> gather_nests(const CallView& call) {
 }
 
 bool updates_in_place(const ir::OpDef* op, const Spot& from, const Spot& to) {
-  return (op == &ops::scatter_nd_op || op == &ops::scatter_elements_op) && from.present() &&
-         !from.is_object() && from.slot == to.slot && from.offset == to.offset &&
-         from.buffer == to.buffer;
+  const bool writes_to_part =
+      op == &ops::scatter_nd_op || op == &ops::scatter_elements_op || op == &ops::scatter_slice_op;
+  return writes_to_part && from.present() && !from.is_object() && from.slot == to.slot &&
+         from.offset == to.offset && from.buffer == to.buffer;
 }
 
 namespace {
@@ -328,6 +329,7 @@ std::optional<PickedNest> picked_nest(const CallView& call) {
   if (call.is_copy()) return std::nullopt;
   const ir::OpDef* const op = call.node().op;
   if (op == &ops::scatter_nd_op) return written_nest(call);
+  if (op == &ops::scatter_slice_op) return picked_window(call);
   if (op != &ops::gather_op && op != &ops::gather_nd_op) return std::nullopt;
   if (!is_index_of_first_axis(call)) return std::nullopt;
   const Spot &data = call.spot(0), &indices = call.spot(1);
@@ -369,6 +371,7 @@ std::vector<Nest> nests_of(const CallView& call) {
   if (op == &ops::concat_op) return concat_nests(call);
   if (op == &ops::gather_op) return gather_nests(call);
   if (op == &ops::pad_op) return pad_nests(call);
+  if (op == &ops::scatter_slice_op) return window_nests(call);
   return {};
 }
 

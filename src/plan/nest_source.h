@@ -62,6 +62,7 @@ std::optional<jit::Nest> quantization_nest(const CallView& call);
 std::vector<jit::Nest> concat_nests(const CallView& call);
 std::vector<jit::Nest> gather_nests(const CallView& call);
 std::vector<jit::Nest> pad_nests(const CallView& call);
+std::vector<jit::Nest> window_nests(const CallView& call);
 
 /// The same for gathers and scatters by any number of indices. `index` is that of the call.
 std::vector<jit::Nest> indexed_nests(const CallView& call, std::int32_t index);
@@ -73,6 +74,11 @@ struct PickedNest {
   jit::Nest nest;
 };
 std::optional<PickedNest> picked_nest(const CallView& call);
+/// The same for scatters in place to a window of one index, in a file of its own.
+std::optional<PickedNest> picked_window(const CallView& call);
+
+/// What a scatter in place to a window of two indices and more does.
+std::vector<jit::Nest> indexed_window(const CallView& call, std::int32_t index);
 
 /// Whether the call writes to a part of its first operand, which is its result, too.
 bool updates_in_place(const ir::OpDef* op, const Spot& from, const Spot& to);

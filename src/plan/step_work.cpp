@@ -98,11 +98,12 @@ CallWork work_of(const Binding& binding, const BoundCall& call) {
     work.products = multiplications(binding, call) + call.products_beside;
   work.bytes = call.bytes_beside;
   const bool in_place = updates_in_place(op, spots[0], spots[call.inputs]);
+  const std::size_t updates = op == &ops::scatter_slice_op ? 1 : 2;
   for (std::size_t i = 0; i < std::size_t{call.inputs} + call.outputs; ++i) {
     if (call.products_beside > 0 && i >= 2 && i != call.inputs) continue;
     const bool picked = i == 0 && op != nullptr && picks(op);
     const bool updated = in_place && (i == 0 || i == call.inputs);
-    const Spot& spot = spots[picked ? call.inputs : updated ? 2 : i];
+    const Spot& spot = spots[picked ? call.inputs : updated ? updates : i];
     work.bytes += bytes_of(binding, spot);
     work.elements = std::max(work.elements, static_cast<double>(elements_of(binding, spot)));
   }
