@@ -1,7 +1,8 @@
 // x[...]: slices are views, one integer or vector of integers is a gather, and what names several
-// axes with integers is a gather of tuples. Writing to a part scatters: what x[...] would pick is
-// found by indexing a tensor of the numbers of x's elements, which is right for every form; single
-// leading integers, the common case, write their slice directly.
+// axes with integers is a gather of tuples. Writing to a part scatters: single integers and slices
+// name a window, which is written as such; leading integers alone and one vector of integers are
+// scatters of whole slices. What any other form would pick is found by indexing a tensor of the
+// numbers of x's elements.
 #include <scanloom/expr.h>
 
 #include <algorithm>
@@ -128,10 +129,15 @@ Expr scalar_or(const Expr& x, std::int64_t otherwise) {
   return x.rank() == 0 ? x : reshape(x, expr::integers({}));
 }
 
-/// All slices at once, on axes that are still those of x.
-Expr take_slices(const Expr& x, const std::vector<Index>& items) {
+/// The slices among the items, on axes that are still those of x.
+struct Slices {
   std::vector<Expr> starts, stops, steps;
   Sizes axes;
+  bool by_one = true;  ///< all steps are 1
+};
+
+Expected<Slices> slices_of(const Expr& x, const std::vector<Index>& items) {
+  Slices all;
   std::int64_t axis = 0;
   for (const Index& item : items) {
     if (item.kind == Index::Kind::slice && !expr::is_whole_axis(item)) {
@@ -139,23 +145,30 @@ Expr take_slices(const Expr& x, const std::vector<Index>& items) {
           item.step.defined() ? expr::constant_integers(item.step) : std::optional(Sizes{1});
       const bool back = step && (*step)[0] < 0;
       if (step && (*step)[0] == 0)
-        return expr::failed(fail(Code::invalid_argument, "a slice of {} has step 0", describe(x)));
-      steps.push_back(scalar_or(item.step, 1));
+        return fail(Code::invalid_argument, "a slice of {} has step 0", describe(x));
+      all.by_one &= step && (*step)[0] == 1;
+      all.steps.push_back(scalar_or(item.step, 1));
       // Where the step is computed, so are the ends that it begins and stops at.
       const auto end = [&](const Expr& given, std::int64_t ahead, std::int64_t backwards) {
         if (step || given.defined()) return scalar_or(given, back ? backwards : ahead);
-        return where(steps.back() < 0, expr::integer(backwards), expr::integer(ahead));
+        return where(all.steps.back() < 0, expr::integer(backwards), expr::integer(ahead));
       };
       constexpr std::int64_t kFar = std::numeric_limits<std::int64_t>::max();
-      starts.push_back(end(item.start, 0, kFar));
-      stops.push_back(end(item.stop, kFar, -kFar));
-      axes.push_back(axis);
+      all.starts.push_back(end(item.start, 0, kFar));
+      all.stops.push_back(end(item.stop, kFar, -kFar));
+      all.axes.push_back(axis);
     }
     axis += takes_axis(item) ? 1 : 0;
   }
-  if (axes.empty()) return x;
-  return apply(ops::slice_op,
-               {x, shape_of(starts), shape_of(stops), expr::integers(axes), shape_of(steps)});
+  return all;
+}
+
+Expr take_slices(const Expr& x, const std::vector<Index>& items) {
+  auto slices = slices_of(x, items);
+  if (!slices) return expr::failed(std::move(slices).error());
+  if (slices->axes.empty()) return x;
+  return apply(ops::slice_op, {x, shape_of(slices->starts), shape_of(slices->stops),
+                               expr::integers(slices->axes), shape_of(slices->steps)});
 }
 
 /// The axis that the item at `at` names, before any axis is dropped.
@@ -276,32 +289,81 @@ Expr picked_from(const Expr& x, const std::vector<Index>& items, const std::stri
   return remember(take(x, resolved.items, words), x, items);
 }
 
-/// `whole` with y written, or added, where the items point.
-Expr scatter(const expr::PartOf& part, const Expr& y, std::string_view reduction,
+/// y without the axes that stand where the part has new ones.
+Expr without_new_axes(const Expr& y, const Expr& part, const std::vector<Index>& items) {
+  Sizes axes;
+  std::int64_t axis = y.rank() - part.rank();
+  for (const Index& item : items) {
+    if (item.kind == Index::Kind::new_axis && axis >= 0) axes.push_back(axis);
+    axis += item.kind == Index::Kind::at ? 0 : 1;
+  }
+  return axes.empty() ? y : squeeze(y, axes);
+}
+
+/// `whole` with y in the window that single integers and slices name.
+Expr scatter_window(const Expr& whole, const std::vector<Index>& items, const Expr& y,
+                    std::string_view reduction, const std::string& words) {
+  auto slices = slices_of(whole, items);
+  if (!slices) return expr::failed(std::move(slices).error());
+  std::vector<Expr> indices;
+  Sizes picked;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (items[i].kind != Index::Kind::at) continue;
+    indices.push_back(cast(items[i].at, DType::i64));
+    picked.push_back(axis_of(items, i));
+  }
+  const bool sliced = !slices->axes.empty();
+  return told_as(
+      apply(ops::scatter_slice_op,
+            {whole, y, picked.empty() ? Expr() : shape_of(indices),
+             sliced ? shape_of(slices->starts) : Expr(), sliced ? shape_of(slices->stops) : Expr(),
+             slices->by_one ? Expr() : shape_of(slices->steps)},
+            {{"axes", slices->axes}, {"picked", picked}, {"reduction", std::string(reduction)}}),
+      words);
+}
+
+/// y, which must fit, as large as the part.
+Expr as_large_as(const Expr& part, const Expr& y, const std::string& words) {
+  Expr wide = broadcast_to(y, shape(part));
+  if (wide.error() == nullptr) wide.node()->place = words;
+  return wide;
+}
+
+/// `of.whole` with y written, or added, where the items point.
+Expr scatter(const expr::PartOf& of, const Expr& part, const Expr& y, std::string_view reduction,
              const std::string& words) {
-  const Expr& whole = part.whole;
-  const bool leading = std::ranges::all_of(part.items, [](const Index& item) {
+  const Expr& whole = of.whole;
+  const bool leading = std::ranges::all_of(of.items, [](const Index& item) {
     return item.kind == Index::Kind::at && item.at.rank() == 0 && is_integer(item.at.dtype());
   });
   if (leading) {
     std::vector<Expr> tuple;
-    for (const Index& item : part.items) tuple.push_back(cast(item.at, DType::i64));
-    return told_as(apply(ops::scatter_nd_op, {whole, shape_of(tuple), y},
+    for (const Index& item : of.items) tuple.push_back(cast(item.at, DType::i64));
+    return told_as(apply(ops::scatter_nd_op, {whole, shape_of(tuple), as_large_as(part, y, words)},
                          {{"reduction", std::string(reduction)}}),
                    words);
   }
-  if (part.items.size() == 1 && part.items[0].kind == Index::Kind::at &&
-      is_integer(part.items[0].at.dtype())) {
-    const Expr tuples = expand_dims(cast(part.items[0].at, DType::i64), {part.items[0].at.rank()});
-    return told_as(
-        apply(ops::scatter_nd_op, {whole, tuples, y}, {{"reduction", std::string(reduction)}}),
-        words);
+  if (of.items.size() == 1 && of.items[0].kind == Index::Kind::at &&
+      is_integer(of.items[0].at.dtype())) {
+    const Expr tuples = expand_dims(cast(of.items[0].at, DType::i64), {of.items[0].at.rank()});
+    return told_as(apply(ops::scatter_nd_op, {whole, tuples, as_large_as(part, y, words)},
+                         {{"reduction", std::string(reduction)}}),
+                   words);
   }
+  Resolved resolved = resolve(whole, of.items);
+  if (resolved.error) return expr::failed(*std::move(resolved.error));
+  const bool window = std::ranges::none_of(resolved.items, [](const Index& item) {
+    return item.kind == Index::Kind::at && item.at.rank() > 0;
+  });
+  if (window)
+    return scatter_window(whole, resolved.items, without_new_axes(y, part, resolved.items),
+                          reduction, words);
   const Expr flat = flatten(whole);
   const Expr numbers = reshape(arange(0, size(flat, 0)), shape(whole));
-  const Expr picked = flatten(picked_from(numbers, part.items, words));
-  const Expr written = apply(ops::scatter_elements_op, {flat, picked, flatten(y)},
-                             {{"axis", 0}, {"reduction", std::string(reduction)}});
+  const Expr picked = flatten(picked_from(numbers, of.items, words));
+  const Expr written =
+      apply(ops::scatter_elements_op, {flat, picked, flatten(as_large_as(part, y, words))},
+            {{"axis", 0}, {"reduction", std::string(reduction)}});
   return reshape(written, shape(whole));
 }
 
@@ -324,9 +386,16 @@ Expr write(const Expr& part, const Expr& y, std::string_view reduction) {
                              describe(y), y.rank(), part.rank()));
   const std::string words = std::string(reduction == "add" ? "adding " : "writing ") + called(y) +
                             " to a part of " + called(of->whole);
-  Expr wide = broadcast_to(cast(y, dtype), shape(part));
-  if (wide.error() == nullptr) wide.node()->place = words;
-  return scatter(*of, wide, reduction, words);
+  for (int axis = 0; axis < y.rank(); ++axis) {
+    const std::int64_t own = y.sizes()[static_cast<std::size_t>(axis)],
+                       wanted =
+                           part.sizes()[static_cast<std::size_t>(part.rank() - y.rank() + axis)];
+    if (own >= 0 && wanted >= 0 && own != 1 && own != wanted)
+      return expr::failed(fail(Code::invalid_argument,
+                               "{}: size {} on axis {} does not fit into a part of size {}", words,
+                               own, axis, wanted));
+  }
+  return scatter(*of, part, cast(y, dtype), reduction, words);
 }
 
 }  // namespace
