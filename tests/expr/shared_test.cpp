@@ -163,9 +163,10 @@ const void* place_of(const Shared& variable) {
 TEST(SharedPartsTest, RowsAreWrittenWhereTheyLie) {
   const Shared table = table_of_eight();
   const Expr rows = input("rows", DType::i64, {-1});
-  const Expr new_value = increment_subtensor(subtensor(table, {Index::of(rows)}), 10.0);
+  const Expr new_value = increment_subtensor(subtensor(table.variable(), {Index::of(rows)}), 10.0);
   const Function f =
-      Function::compile({rows}, {sum(table)}, {.updates = {{table, new_value}}}).value_or_throw();
+      Function::compile({rows}, {sum(table.variable())}, {.updates = {{table, new_value}}})
+          .value_or_throw();
   const void* const place = place_of(table);
   const std::vector<std::int64_t> which{2, -1, 2};
   EXPECT_EQ(number_of(f({view(which.data(), {3})}).value_or_throw()[0]), 28);
@@ -178,7 +179,8 @@ TEST(SharedPartsTest, WhoHoldsTheValueKeepsIt) {
   const Shared table = table_of_eight();
   const Expr row = input("row", DType::i64);
   const Function f =
-      Function::compile({row}, {table}, {.updates = {{table, set_subtensor(table[row], -1.0)}}})
+      Function::compile({row}, {table},
+                        {.updates = {{table, set_subtensor(table.variable()[row], -1.0)}}})
           .value_or_throw();
   const std::int64_t first = 0, last = 3;
   const Value before = table.value();
@@ -194,9 +196,10 @@ TEST(SharedPartsTest, WhoHoldsTheValueKeepsIt) {
 TEST(SharedPartsTest, ALoadedFunctionNeverWritesToWhatItWasReadFrom) {
   const Shared table = table_of_eight();
   const Expr row = input("row", DType::i64);
-  const Function f = Function::compile({row}, {table[row]},
-                                       {.updates = {{table, set_subtensor(table[row], -1.0)}}})
-                         .value_or_throw();
+  const Function f =
+      Function::compile({row}, {table.variable()[row]},
+                        {.updates = {{table, set_subtensor(table.variable()[row], -1.0)}}})
+          .value_or_throw();
   const std::string path = testing::TempDir() + "scanloom_parts";
   ASSERT_TRUE(f.save(path));
   const std::int64_t second = 1;
@@ -218,10 +221,11 @@ struct ThreeUpdates {
   [[nodiscard]] Function compiled() const {
     const Expr last = scan({.initial = {number(0, DType::f64)}, .steps = steps},
                            [](const StepInputs& step) { return sin(step.state(0)) + 1; })[-1];
-    return Function::compile({row, steps}, {last},
-                             {.updates = {{count, count + 1},
-                                          {table, increment_subtensor(table[Expr(0)], last)},
-                                          {other, set_subtensor(other[row], 0.0)}}})
+    return Function::compile(
+               {row, steps}, {last},
+               {.updates = {{count, count + 1},
+                            {table, increment_subtensor(table.variable()[Expr(0)], last)},
+                            {other, set_subtensor(other.variable()[row], 0.0)}}})
         .value_or_throw();
   }
   [[nodiscard]] bool is_unchanged() const {
@@ -266,7 +270,7 @@ TEST(SharedPartsTest, EveryExecutionDoesTheSame) {
     for (const bool optimize : {true, false}) {
       const Shared table = table_of_eight();
       const Expr rows = input("rows", DType::i32, {-1});
-      const Expr part = subtensor(table, {Index::of(rows)});
+      const Expr part = subtensor(table.variable(), {Index::of(rows)});
       const Expr twice = set_subtensor(increment_subtensor(part, part)[Expr(3)], 9.0);
       FunctionOptions options{.updates = {{table, twice}}};
       options.session.execution = execution;
