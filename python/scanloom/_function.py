@@ -99,6 +99,8 @@ class Limits(NamedTuple):
     max_steps: Union[int, None] = None
 
 
+_NO_LIMITS = (None, None, None)
+
 # What a call takes besides the values of inputs, unless an input has that name.
 _CALL_OPTIONS = frozenset(["progress", "run_options", *Limits._fields])
 
@@ -221,14 +223,18 @@ class Function:
             profile._is_of(self)
 
     def __call__(self, *values: Any, **named: Any) -> Any:
-        told = {name: named.pop(name) for name in _CALL_OPTIONS & named.keys() - self._places.keys()}
+        told: dict[str, Any] = {}
+        if named:
+            own = _CALL_OPTIONS & named.keys() - self._places.keys()
+            told = {name: named.pop(name) for name in own}
         given: list[Any] = [_MISSING] * len(self._arguments)
         if len(values) > len(given):
             raise InvalidType(f"{self} takes {len(given)} values, {len(values)} are given")
         given[: len(values)] = values
         for name, value in named.items():
             given[self._place(name, given)] = value
-        options = self._options(told) if told or self.limits != Limits() else None
+        limits = self.max_memory, self.deadline, self.max_steps
+        options = self._options(told) if told or limits != _NO_LIMITS else None
         if not self._nexts:
             return self._computed(given, options)
         with self._turn:

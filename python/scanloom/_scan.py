@@ -315,7 +315,7 @@ class _Scan:
         functools.update_wrapper(self, function)
 
     def __call__(self, *values: Any, **named: Any) -> Any:
-        return self.__wrapped__(*values, **named)  # type: ignore[attr-defined]
+        return self.__wrapped__(*values, **named)
 
     def __getattr__(self, name: str) -> Any:
         return lacking("scan", name, SCAN)
