@@ -285,7 +285,7 @@ FUNCTION = theano.function([X], X)
     (printing, "min_informative_str", "pprint"), (scan_module, "scan_op", "explain"),
     (compile_module, "NanGuardMode", "numpy.isnan"), (compile_module, "ProfileStats", "profile=True"),
     (STREAM, "gamma", "uniform, normal"), (STREAM, "multinomial_wo_replacement", "replace=False"),
-    (X, "owner", "debugprint"), (X, "clone", "x.type"), (X, "real", "two real variables"), (X, "item", "eval"),
+    (X, "owner", "debugprint"), (X, "clone", "x.type"), (X, "data", "only constants have it"), (X, "item", "eval"),
     (FUNCTION, "maker", "explain"), (FUNCTION, "container", "get_shared"),
 ])  # fmt: skip
 def test_what_is_missing_says_what_to_write(whole, name, says):
