@@ -736,7 +736,81 @@ def test_second_derivatives_and_tangents():
     check(pushed, np.exp(1j * value) * (1 + 1j * value) * along, 20)
 
 
+@pytest.mark.parametrize("checkpoint", [{"every": 3}, "sqrt"], ids=str)
+def test_gradients_with_checkpoints(checkpoint):
+    z = T.zvector("z")
+
+    def slope(**options):
+        rows, _ = theano.scan(
+            lambda s, a: T.tanh(s * a) + a, outputs_info=T.ones_like(z), non_sequences=z, n_steps=10,
+            **options,
+        )  # fmt: skip
+        return T.grad(abs(rows[-1]).sum(), z)
+
+    value = numbers(3, scale=0.5)
+    found, expected = theano.function([z], [slope(checkpoint=checkpoint), slope()])(value)
+    check(found, expected, 1000)
+
+
+def test_jacobians_and_products_with_them():
+    z, value = T.zvector("z"), numbers(3)
+    found = theano.function([z], T.jacobian(abs(z) ** 2, z))(value)
+    np.testing.assert_allclose(found, np.diag(2 * value), rtol=1e-12, atol=1e-15)
+    check(theano.function([z], T.Lop(z * z, z, T.conj(z)))(value), 2 * value.conj() ** 2, 20)
+    check(theano.function([z], T.Rop(z * z, z, T.conj(z)))(value), 2 * value * value.conj(), 20)
+    along = (value.conj() ** 2).real / abs(value)
+    np.testing.assert_allclose(theano.function([z], T.Rop(abs(z), z, T.conj(z)))(value), along, rtol=1e-12)
+    with pytest.raises(ValueError, match="has no gradient: take real"):
+        T.jacobian(z * z, z)
+
+
+def test_the_fourier_transform_is_a_product():
+    """Its gradient is its conjugate transpose: of the energy 2 n times the signal."""
+    x, k = T.vector("x"), T.arange(8)
+    spectrum = T.dot(T.exp(-2j * np.pi / 8 * T.outer(k, k)), x)
+    cost = (abs(spectrum) ** 2).sum()
+    signal = RANDOM.normal(size=8)
+    found, slope = theano.function([x], [spectrum, T.grad(cost, x)])(signal)
+    np.testing.assert_allclose(found, np.fft.fft(signal), atol=1e-13)
+    np.testing.assert_allclose(slope, 16 * signal, rtol=1e-12)
+
+
+def test_reduce_and_folds():
+    z, value = T.zvector("z"), numbers(5)
+    one, nothing = T.ones((), "complex128"), T.zeros((), "complex128")
+    check(theano.function([z], theano.reduce(lambda x, s: s + x, z, nothing)[0])(value),
+          np.asarray(value.sum()), 20)  # fmt: skip
+    left, _ = theano.foldl(lambda x, s: s * 1j + x, z, one)
+    right, _ = theano.foldr(lambda x, s: s * 1j + x, z, one)
+    for found, order in zip(theano.function([z], [left, right])(value), (value, value[::-1])):
+        total = 1
+        for x in order:
+            total = total * 1j + x
+        check(found, np.asarray(total), 20)
+
+
 # What is around functions.
+
+
+def test_functions_of_reals_are_written_as_onnx(tmp_path):
+    import onnxruntime
+
+    x = T.vector("x")
+    rows, _ = theano.scan(lambda u, z: z * (0.5 + 0.5j) + u, x, T.zeros((), "complex128"))
+    f = theano.function([x], [abs(rows), rows.imag])
+    f.to_onnx(str(tmp_path / "f.onnx"))
+    session = onnxruntime.InferenceSession(str(tmp_path / "f.onnx"))
+    value = RANDOM.normal(size=6)
+    for a, b in zip(session.run(None, {"x": value}), f(value)):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+    with pytest.raises(theano.Unsupported, match="no ONNX form"):
+        theano.function([x], rows).to_onnx(str(tmp_path / "g.onnx"))
+
+
+def test_products_of_wrong_sizes_name_what_is_multiplied():
+    a, b = T.zmatrix("a"), T.zvector("b")
+    with pytest.raises(ValueError, match="(?=.*'a')(?=.*'b')(?=.*4)(?=.*3)"):
+        theano.function([a, b], T.dot(a, b))(numbers(2, 3), numbers(4))
 
 
 def test_replacing_and_copies():
