@@ -14,10 +14,13 @@ namespace sl = scanloom;
 
 namespace {
 
-void print(const char* what, const sl::Value& value) {
+sl::Expected<void> print(const char* what, const sl::Value& value) {
+  const auto elements = value.try_as<double>();
+  if (!elements) return elements.error();
   std::printf("%-16s", what);
-  for (const double x : value.as<double>()) std::printf(" %10.4f", x);
+  for (const double x : *elements) std::printf(" %10.4f", x);
   std::printf("\n");
+  return {};
 }
 
 /// h[t] = a[t] h[t-1] + b[t], and how the sum of all h changes with every a.
@@ -33,9 +36,8 @@ sl::Expected<void> affine() {
   const std::vector<double> as{0.5, 0.5, 2, 1}, bs{1, 1, 1, 1};
   const auto results = (*f)({sl::view(as.data(), {4}), sl::view(bs.data(), {4})});
   if (!results) return results.error();
-  print("h", (*results)[0]);
-  print("d sum(h) / d a", (*results)[1]);
-  return {};
+  const auto printed = print("h", (*results)[0]);
+  return printed ? print("d sum(h) / d a", (*results)[1]) : printed;
 }
 
 /// x[t] = x[t-2] + x[t-1] / 2, until it is above a limit; every call goes on counting the steps.
@@ -57,9 +59,11 @@ sl::Expected<void> growth() {
   for (const double above : {10.0, 1000.0}) {
     const auto results = (*f)({sl::view(ones.data(), {2}), sl::view(&above, {})});
     if (!results) return results.error();
-    print("last x", (*results)[0]);
-    const sl::Value steps = count.value();
-    std::printf("steps so far %13lld\n", static_cast<long long>(steps.as<std::int64_t>()[0]));
+    if (const auto printed = print("last x", (*results)[0]); !printed) return printed;
+    const sl::Value counted = count.value();
+    const auto steps = counted.try_as<std::int64_t>();
+    if (!steps) return steps.error();
+    std::printf("steps so far %13lld\n", static_cast<long long>((*steps)[0]));
   }
   return {};
 }

@@ -128,7 +128,9 @@ scanloom::Expected<void> detect(const std::string& model, const std::string& rec
     auto results = stream->push({{"input", scanloom::view(input.data(), {1, kContext + kChunk})},
                                  {"sr", scanloom::view(&kRate, {})}});
     if (!results) return results.error();
-    segments.push(results->at("output").as<float>()[0]);
+    const auto probability = results->try_as<float>("output");
+    if (!probability) return probability.error();
+    segments.push((*probability)[0]);
   }
   segments.finish();
   return {};

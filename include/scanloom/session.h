@@ -48,17 +48,27 @@ class SCANLOOM_API Results {
  public:
   void add(std::string name, Value value);
   [[nodiscard]] std::size_t size() const noexcept { return values_.size(); }
-  [[nodiscard]] const std::string& name(std::size_t i) const noexcept { return values_[i].first; }
-  [[nodiscard]] const Value& operator[](std::size_t i) const noexcept { return values_[i].second; }
+  [[nodiscard]] const std::string& name(std::size_t i) const noexcept { return values_[i].name(); }
+  [[nodiscard]] const Value& operator[](std::size_t i) const noexcept { return values_[i]; }
   /// nullptr when there is no such result.
   [[nodiscard]] const Value* find(std::string_view name) const noexcept;
+  /// The elements of the result of that name, valid as long as a copy of it is. Errors: not_found
+  /// (no such result), naming those that there are; those of Value::try_as.
+  template <Element T>
+  [[nodiscard]] Expected<std::span<const T>> try_as(std::string_view name) const {
+    const Value* const value = find(name);
+    if (value == nullptr) return unknown(name);
+    return value->try_as<T>();
+  }
   /// Throws Failure (not_found) when there is no such result.
   [[nodiscard]] const Value& at(std::string_view name) const;
 
   RunReport report;
 
  private:
-  std::vector<std::pair<std::string, Value>> values_;
+  [[nodiscard]] Error unknown(std::string_view name) const;
+
+  std::vector<Value> values_;
 };
 
 class Stream;

@@ -1,6 +1,7 @@
 // View and Value: what goes into a run and comes out of it: tensors, sequences, optionals.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -11,8 +12,13 @@
 #include <vector>
 
 #include <scanloom/dtype.h>
+#include <scanloom/expected.h>
 
 namespace scanloom {
+
+/// A C++ type that elements can be fed and read as: those of dtype_of, and StringRef for strings.
+template <class T>
+concept Element = std::same_as<T, StringRef> || dtype_of<T> != DType::string;
 
 enum class ValueKind : std::uint8_t { tensor, sequence, optional };
 
@@ -31,11 +37,11 @@ struct View {
 };
 
 /// A view of `data` as row-major elements; nothing is copied.
-template <class T>
+template <Element T>
 [[nodiscard]] View view(const T* data, std::initializer_list<std::int64_t> shape) {
   return {dtype_of<T>, std::vector<std::int64_t>(shape), data};
 }
-template <class T>
+template <Element T>
 [[nodiscard]] View view(const T* data, std::vector<std::int64_t> shape) {
   return {dtype_of<T>, std::move(shape), data};
 }
@@ -57,6 +63,8 @@ class SCANLOOM_API Value {
   /// A sequence of items, or an optional of one or none.
   Value(ValueKind kind, DType dtype, std::vector<Value> items);
 
+  /// The output that it is the result of; empty for values that have no name.
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] ValueKind kind() const noexcept { return kind_; }
   [[nodiscard]] bool is_tensor() const noexcept { return kind_ == ValueKind::tensor; }
   /// Of the tensors, however deep they lie.
@@ -70,18 +78,31 @@ class SCANLOOM_API Value {
   [[nodiscard]] std::size_t bytes() const noexcept;
   [[nodiscard]] const void* data() const noexcept { return data_.get(); }
   [[nodiscard]] const std::shared_ptr<const void>& owner() const noexcept { return data_; }
-  /// The elements as T; empty when T is not the element type.
-  template <class T>
-  [[nodiscard]] std::span<const T> as() const noexcept {
-    if (dtype_of<T> != dtype_ || !is_tensor()) return {};
-    return {static_cast<const T*>(data()), static_cast<std::size_t>(elements())};
+  /// The elements of a tensor, valid as long as a copy of the value is. Error: invalid_argument (T
+  /// is not the element type, or the value is no tensor), naming the value, its type and T's.
+  template <Element T>
+  [[nodiscard]] Expected<std::span<const T>> try_as() const {
+    if (dtype_of<T> != dtype_ || !is_tensor()) return other_type(dtype_of<T>);
+    return std::span(static_cast<const T*>(data()), static_cast<std::size_t>(elements()));
   }
-  /// The elements of a tensor of strings, valid as long as the value; empty for other values.
+  /// The same, for callers who know the type. Throws Failure where try_as() has an error.
+  template <Element T>
+  [[nodiscard]] std::span<const T> as() const {
+    return try_as<T>().value_or_throw();
+  }
+  /// The elements of a tensor of strings, valid as long as a copy of the value is. Error:
+  /// invalid_argument (another value).
+  [[nodiscard]] Expected<std::vector<std::string_view>> try_strings() const;
+  /// The same. Throws Failure where try_strings() has an error.
   [[nodiscard]] std::vector<std::string_view> strings() const;
   /// To feed it again; shares the memory.
   [[nodiscard]] View view() const;
 
  private:
+  friend class Results;
+  [[nodiscard]] Error other_type(DType asked) const;
+
+  std::string name_;
   DType dtype_ = DType::f32;
   std::vector<std::int64_t> shape_;
   std::shared_ptr<const void> data_;

@@ -97,18 +97,25 @@ Expected<void> add_states(ir::Module& module, const SessionOptions& options) {
 std::string_view version() noexcept { return "0.1.0"; }
 
 void Results::add(std::string name, Value value) {
-  values_.emplace_back(std::move(name), std::move(value));
+  value.name_ = std::move(name);
+  values_.push_back(std::move(value));
 }
 
 const Value* Results::find(std::string_view name) const noexcept {
-  for (const auto& [known, value] : values_)
-    if (known == name) return &value;
-  return nullptr;
+  const auto found = std::ranges::find(values_, name, &Value::name);
+  return found == values_.end() ? nullptr : &*found;
 }
 
 const Value& Results::at(std::string_view name) const {
   if (const Value* value = find(name)) return *value;
-  throw Failure(fail(Code::not_found, "there is no result '{}'", name));
+  throw Failure(unknown(name));
+}
+
+Error Results::unknown(std::string_view name) const {
+  std::string names;
+  for (const Value& value : values_) names += (names.empty() ? "'" : ", '") + value.name() + "'";
+  return Error(Code::not_found, fmt::format("there is no result '{}'", name))
+      .note(names.empty() ? "there are no results" : "the results are " + names);
 }
 
 Session::Session(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -1,8 +1,66 @@
 #include <scanloom/value.h>
 
 #include "base/checked.h"
+#include "base/expected.h"
 
 namespace scanloom {
+namespace {
+
+/// What reads elements of the type, as code.
+std::string_view reader_of(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return "as<float>()";
+    case DType::f64:
+      return "as<double>()";
+    case DType::i8:
+      return "as<std::int8_t>()";
+    case DType::i16:
+      return "as<std::int16_t>()";
+    case DType::i32:
+      return "as<std::int32_t>()";
+    case DType::i64:
+      return "as<std::int64_t>()";
+    case DType::u8:
+      return "as<std::uint8_t>()";
+    case DType::u16:
+      return "as<std::uint16_t>()";
+    case DType::u32:
+      return "as<std::uint32_t>()";
+    case DType::u64:
+      return "as<std::uint64_t>()";
+    case DType::boolean:
+      return "as<bool>()";
+    case DType::string:
+      return "strings()";
+    case DType::f16:
+    case DType::bf16:
+    case DType::c64:
+    case DType::c128:
+    case DType::f8e4m3fn:
+    case DType::f8e4m3fnuz:
+    case DType::f8e5m2:
+    case DType::f8e5m2fnuz:
+    case DType::f8e8m0:
+    case DType::f4e2m1:
+    case DType::nf4:
+    case DType::u1:
+    case DType::u2:
+    case DType::u3:
+    case DType::u4:
+    case DType::u6:
+    case DType::i2:
+    case DType::i4:
+      break;
+  }
+  return "data()";  // C++ has no type of its own for them
+}
+
+std::string sizes_text(const std::vector<std::int64_t>& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ","));
+}
+
+}  // namespace
 
 View strings(std::span<const std::string> texts, std::vector<std::int64_t> shape) {
   struct Storage {
@@ -53,13 +111,24 @@ std::size_t Value::bytes() const noexcept {
   return static_cast<std::size_t>(elements()) * dtype_bytes(dtype_);
 }
 
-std::vector<std::string_view> Value::strings() const {
+Error Value::other_type(DType asked) const {
+  const std::string what = name_.empty() ? "the value" : "value '" + name_ + "'";
+  if (is_tensor())
+    return fail(Code::invalid_argument, "{} is {}{}, not {}: {} reads it", what, dtype_name(dtype_),
+                sizes_text(shape_), dtype_name(asked), reader_of(dtype_));
+  return fail(Code::invalid_argument, "{} is {} of {}, not a tensor of {}: items() has its tensors",
+              what, kind_ == ValueKind::sequence ? "a sequence" : "an optional", dtype_name(dtype_),
+              dtype_name(asked));
+}
+
+Expected<std::vector<std::string_view>> Value::try_strings() const {
+  SCANLOOM_TRY(const std::span<const StringRef> elements_of, try_as<StringRef>());
   std::vector<std::string_view> texts;
-  if (dtype_ != DType::string || !is_tensor()) return texts;
-  const auto* const elements_of = static_cast<const StringRef*>(data());
-  for (std::int64_t i = 0; i < elements(); ++i) texts.push_back(elements_of[i].view());
+  for (const StringRef& element : elements_of) texts.push_back(element.view());
   return texts;
 }
+
+std::vector<std::string_view> Value::strings() const { return try_strings().value_or_throw(); }
 
 // The depth of nesting is that of the value's type, which is bounded.
 View Value::view() const {

@@ -78,7 +78,8 @@ TEST(BoxedValues, GoInAndComeOut) {
     EXPECT_EQ(kept->at("p").kind(), ValueKind::optional);
     EXPECT_THAT(kept->at("p").items(), IsEmpty());
     EXPECT_THAT(kept->at("c").strings(), ElementsAre("aa", "", std::string_view("x\0yx\0y", 6)));
-    EXPECT_THAT(kept->at("t").strings(), IsEmpty());
+    EXPECT_THROW((void)kept->at("t").strings(), Failure);
+    EXPECT_THAT(kept->at("t").try_strings().error().text(), HasSubstr("'t' is a sequence of f32"));
   }
 }
 

@@ -160,21 +160,52 @@ def cpp_compiler():
             f"-Wl,-rpath,{BUILD / 'lib'}", "-o", "main"]
 
 
-def test_cpp_of_the_readme(folder):
+def program_of_the_readme():
     (snippet,) = blocks("README.md", "cpp")
     include, code = snippet.split("\n", 1)
-    program = f"""{include}
+    return f"""{include}
 #include <iostream>
 int main() {{
   const std::int64_t steps = 5;
   const std::vector<float> x(200, 1);
   {code}
-  std::cout << y.size() << ' ' << y.back();
+  std::cout << y->size() << ' ' << y->back();
 }}
 """
-    (folder / "main.cpp").write_text(program)
+
+
+def test_cpp_of_the_readme(folder):
+    (folder / "main.cpp").write_text(program_of_the_readme())
     assert run(cpp_compiler(), folder).stderr == ""
     assert run(["./main"], folder).stdout == "200 5"
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "message"),
+    [
+        ('as<float>("y")', 'as<float>("Y")', "there is no result 'Y'\n  note: the results are 'last', 'y'\n"),
+        ('as<float>("y")', 'as<double>("y")', "value 'y' is f32[5,1,40], not f64: as<float>() reads it\n"),
+        ("{steps, 1, 40}", "{steps, 40}", None),
+        ("model.onnx", "nothere.onnx", None),
+    ],
+)
+def test_mistakes_in_the_cpp_of_the_readme_are_values(folder, right, wrong, message):
+    """No exception: the program that is shown ends as it says."""
+    shown = program_of_the_readme().replace("scanloom::Expected<std::span<const float>> y", "auto y")
+    assert right in shown and "auto y" in shown
+    (folder / "main.cpp").write_text(shown.replace(right, wrong))
+    assert run(cpp_compiler(), folder).stderr == ""
+    answer = run(["./main"], folder)
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert answer.stderr == message if message else answer.stderr
+
+
+def test_no_cpp_that_is_shown_looks_results_up_by_force():
+    """at() and [] of what may be missing end a program; find() and try_as() give errors."""
+    shown = [block for document in DOCUMENTS for block in blocks(document.relative_to(PROJECT), "cpp")]
+    shown += [path.read_text(encoding="utf-8") for path in (PROJECT / "examples").glob("*.cpp")]
+    assert len(shown) > 5
+    assert not [code for code in shown if re.search(r"(\.|->)at\(", code)]
 
 
 def test_cpp_of_the_page_on_loops(folder):
