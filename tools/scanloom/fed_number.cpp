@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "element.h"
 #include "failure.h"
@@ -68,9 +69,43 @@ double largest(DType dtype) {
   return std::numeric_limits<double>::max();
 }
 
+/// "1", "2j", "1-2j" or "(1-2j)", as Python writes them, in two texts. They are no numbers where it
+/// is none.
+std::pair<std::string_view, std::string_view> parts_of(std::string_view text) {
+  if (text.starts_with('(') && text.ends_with(')')) text = text.substr(1, text.size() - 2);
+  if (!text.ends_with('j') && !text.ends_with('J')) return {text, "0"};
+  text.remove_suffix(1);
+  std::size_t at = text.find_last_of("+-");  // the sign of the imaginary part
+  while (at != std::string_view::npos && at > 0 && (text[at - 1] == 'e' || text[at - 1] == 'E'))
+    at = text.find_last_of("+-", at - 1);
+  if (at == std::string_view::npos || at == 0) return {"0", text};
+  return {text.substr(0, at), text.substr(text[at] == '+' ? at + 1 : at)};
+}
+
+std::optional<ElementBytes> fed_complex(const ValueInfo& input, std::string_view text) {
+  ValueInfo part = input;
+  part.dtype = input.dtype == DType::c64 ? DType::f32 : DType::f64;
+  const auto [real, imaginary] = parts_of(text);
+  const auto first = fed_number(part, real), second = fed_number(part, imaginary);
+  if (!first || !second) return std::nullopt;
+  ElementBytes bytes = *first;
+  const std::size_t width = dtype_bytes(part.dtype);
+  std::memcpy(bytes.data() + width, second->data(), width);
+  return bytes;
+}
+
 }  // namespace
 
+bool is_fed_as_number(DType dtype) {
+  return is_number(dtype) || dtype_kind(dtype) == DTypeKind::complex;
+}
+
 std::optional<ElementBytes> fed_number(const ValueInfo& input, std::string_view text) {
+  if (dtype_kind(input.dtype) == DTypeKind::complex) return fed_complex(input, text);
+  if (input.dtype == DType::boolean) {
+    if (text == "true" || text == "True") text = "1";
+    if (text == "false" || text == "False") text = "0";
+  }
   const auto number = any_number(text);
   if (!number) return std::nullopt;
   ElementBytes bytes = {};

@@ -11,11 +11,15 @@
 namespace scanloom::cli {
 
 /// The bytes of an element, from the first one on.
-using ElementBytes = std::array<std::byte, 8>;
+using ElementBytes = std::array<std::byte, 16>;
 
-/// Integers exactly, reals rounded to the type. nullopt when the text is no number. Throws Failure,
-/// naming the input, the text and the range, when the type cannot hold the number.
-/// Precondition: is_number(input.dtype).
+/// Whether elements of the type can be written as numbers.
+bool is_fed_as_number(DType dtype);
+
+/// Integers exactly, reals rounded to the type, booleans as 0, 1, "true" and "false", complex
+/// numbers as "1-2j". nullopt when the text is no number. Throws Failure, naming the input, the
+/// text and the range, when the type cannot hold the number.
+/// Precondition: is_fed_as_number(input.dtype).
 std::optional<ElementBytes> fed_number(const ValueInfo& input, std::string_view text);
 
 }  // namespace scanloom::cli

@@ -7,6 +7,7 @@
 
 #include "element.h"
 #include "failure.h"
+#include "fed_list.h"
 #include "fed_number.h"
 #include "sizes.h"
 #include "value_file.h"
@@ -63,16 +64,30 @@ const ValueInfo& input_named(const Session& session, std::string_view name) {
           .note("its inputs are " + list_of_inputs(session)));
 }
 
+/// The sizes of a tensor that is made, for which there is memory. Throws Failure.
+std::vector<std::int64_t> made_sizes(const ValueInfo& input, Makers& makers) {
+  std::vector<std::int64_t> shape = makers.sizes.shape_of(input);
+  const std::string what = "input '" + input.name + "'";
+  makers.budget.take(what, type_text(input.dtype, shape), bytes_needed(input.dtype, shape, what));
+  return shape;
+}
+
 /// A tensor whose elements write(address) makes.
 template <class Write>
 View filled(const ValueInfo& input, Makers& makers, Write write) {
-  const std::vector<std::int64_t> shape = makers.sizes.shape_of(input);
+  const std::vector<std::int64_t> shape = made_sizes(input, makers);
   const std::string what = "input '" + input.name + "'";
   const std::size_t bytes = bytes_needed(input.dtype, shape, what);
-  makers.budget.take(what, type_text(input.dtype, shape), bytes);
   Fresh fresh = make_view(input.dtype, shape, what);
   for (std::size_t at = 0; at < bytes; at += dtype_bytes(input.dtype)) write(fresh.data + at);
   return fresh.view;
+}
+
+/// A tensor whose elements are all the same text.
+View filled_with_text(const ValueInfo& input, const std::string& text, Makers& makers) {
+  std::vector<std::int64_t> shape = made_sizes(input, makers);
+  const auto count = static_cast<std::size_t>(count_elements(shape).value_or(0));
+  return strings(std::vector<std::string>(count, text), std::move(shape));
 }
 
 /// Reals in [-1, 1), integers and booleans 0 or 1, from the generator's bits: the same everywhere.
@@ -104,19 +119,43 @@ std::optional<View> from_file(const ValueInfo& input, const std::string& text) {
   return std::nullopt;
 }
 
+/// What an input takes that is no tensor of numbers.
+std::string forms_of(const ValueInfo& input) {
+  const std::string name = "--feed '" + input.name + "=";
+  const bool is_text = input.dtype == DType::string;
+  if (input.kind == ValueKind::tensor && is_text)
+    return "a text in quotes or a list of them, as in " + name + "[\"one\", \"two\"]', or a file";
+  if (!is_text && !is_fed_as_number(input.dtype)) return "a file: .npy, .npz or .pb";
+  const std::string list = is_text ? "[[\"one\"], [\"two\"]]'" : "[[1, 2], [3]]'";
+  if (input.type.find("seq(") != std::string::npos)
+    return "a list of its items, as in " + name + list + ", or a file that ends in .pb";
+  return "a list or none, or a file that ends in .pb";
+}
+
 View made_tensor(const ValueInfo& input, const std::string& text, Makers& makers) {
-  if (!is_number(input.dtype) || input.kind != ValueKind::tensor)
-    fail(Code::invalid_argument, "input '" + input.name + "' is " + input.type +
-                                     ", which is fed from a file only: --feed " + input.name +
-                                     "=FILE.pb");
-  if (text == "random") return random_tensor(input, makers);
+  const bool is_tensor = input.kind == ValueKind::tensor;
+  if (is_tensor && input.dtype == DType::string)
+    if (const auto inside = quoted_text(input, text))
+      return filled_with_text(input, *inside, makers);
+  const bool random = text == "random";
+  if (!is_tensor || !(random ? is_number(input.dtype) : is_fed_as_number(input.dtype)))
+    throw Failure(Error(Code::invalid_argument, "--feed: '" + text + "' is no value for input '" +
+                                                    input.name + "', which is " + input.type)
+                      .note("it takes " + forms_of(input)));
+  if (random) return random_tensor(input, makers);
   const auto element = fed_number(input, text == "zeros" ? "0" : text == "ones" ? "1" : text);
   if (!element)
     throw Failure(Error(Code::invalid_argument, "--feed: '" + text + "' for input '" + input.name +
                                                     "' is no number, zeros, ones or random")
-                      .note("files end in .npy, .npz, .npz:KEY or .pb"));
+                      .note("lists are written [1, 2], files end in .npy, .npz, .npz:KEY or .pb"));
   return filled(input, makers,
                 [&](std::byte* to) { std::memcpy(to, element->data(), dtype_bytes(input.dtype)); });
+}
+
+/// A list, or that an optional holds nothing; nullopt when the text says neither.
+std::optional<View> written_out(const ValueInfo& input, const std::string& text) {
+  if (input.kind == ValueKind::optional && text == "none") return none(input.dtype);
+  return is_list(text) ? std::optional(fed_list(input, text)) : std::nullopt;
 }
 
 /// What --feed says: tensors from files, and texts that say how to make the others.
@@ -147,7 +186,9 @@ Given read_given(const Session& session, const FeedArgs& args, Sizes& sizes) {
     }
     const auto [name, what] = split_assignment("--feed", text);
     const ValueInfo& input = once(name);
-    if (const auto tensor = from_file(input, what))
+    if (const auto value = written_out(input, what))
+      take(input, *value);
+    else if (const auto tensor = from_file(input, what))
       take(input, *tensor);
     else
       given.to_make.emplace(name, what);
