@@ -59,7 +59,7 @@ void add_check(CLI::App& app, int& status) {
   auto args = std::make_shared<CheckArgs>();
   CLI::App* command = app.add_subcommand("check", "lists everything that is wrong with a model");
   add_model_options(*command, args->model);
-  command->add_flag("--json", args->json, "the report as JSON");
+  command->add_flag("--json", args->json, "print the report as JSON");
   command->footer("Example: scanloom check detector.onnx");
   command->callback([args, &status] { status = check_model(*args); });
 }

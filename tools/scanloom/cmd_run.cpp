@@ -179,21 +179,22 @@ void add_run(CLI::App& app, int&) {
   add_threads_option(*command, args->model);
   add_feed_options(*command, args->feeds);
   add_limit_options(*command, args->limits);
-  command->add_option("--out", args->out, "an .npz file for all results, or .npy for the only one")
+  command->add_option("--out", args->out, "file for the results: .npz, or .npy for a single one")
       ->check([](const std::string& name) {
         return name.ends_with(".npz") || name.ends_with(".npy") ? "" : "must end in .npz or .npy";
       });
-  command->add_option("--output", args->outputs, "only this result; may be given again");
-  command->add_option("--repeat", args->repeat, "runs this often; the last results count")
+  command->add_option("--output", args->outputs, "give only this result; may be given again");
+  command->add_option("--repeat", args->repeat, "run this many times; the last results count")
       ->check(whole_number(1, 1000000000));
-  command->add_flag("--profile", args->profile, "time of every node, and a trace");
-  command->add_option("--trace", args->trace, "where the trace is written; asks for --profile too")
+  command->add_flag("--profile", args->profile, "print the time of every node, and write a trace");
+  command->add_option("--trace", args->trace, "file for the trace; implies --profile")
       ->capture_default_str()
       ->each([args](const std::string&) { args->profile = true; });
-  command->add_flag("--json", args->json, "results, exactly, as JSON");
+  command->add_flag("--json", args->json, "print the results as JSON, with all digits");
   command->footer(
       "Example: scanloom run silero_vad.onnx --feed input=chunk.npy --feed state=zeros \\\n"
-      "             --feed sr=16000 --out result.npz");
+      "             --feed sr=16000 --out result.npz\n"
+      "         scanloom run filter.scanloom --feed 'x=[1, 0.5, 0.25]'");
   command->callback([args] { run(*args); });
 }
 

@@ -138,13 +138,14 @@ void add_show(CLI::App& app, int&) {
   add_model_options(*command, args->model);
   add_threads_option(*command, args->model);
   add_feed_options(*command, args->feeds);
-  CLI::Option* ir = command->add_flag("--ir", args->ir, "the program after passes");
-  CLI::Option* passes = command->add_flag(
-      "--passes", args->passes, "the program before and after passes, and what each of them did");
+  CLI::Option* ir = command->add_flag("--ir", args->ir, "print the program after passes");
+  CLI::Option* passes =
+      command->add_flag("--passes", args->passes,
+                        "print the program before and after passes, and what each of them did");
   CLI::Option* plan = command->add_flag(
       "--plan", args->plan,
-      "the plan; with --dim or --feed also buffers, kernels and strategies for these sizes");
-  command->add_flag("--json", args->json, "the interface as JSON")
+      "print the plan; with --dim or --feed also buffers, kernels and strategies for these sizes");
+  command->add_flag("--json", args->json, "print the interface as JSON")
       ->excludes(ir)
       ->excludes(passes)
       ->excludes(plan);

@@ -15,42 +15,48 @@ namespace scanloom::cli {
 
 void add_model_options(CLI::App& command, ModelArgs& args, bool with_path) {
   if (with_path)
-    command.add_option("model", args.path, "an ONNX model, or an IR of OpenVINO (.xml)")
+    command
+        .add_option("model", args.path,
+                    "an ONNX model, an IR of OpenVINO (.xml), or a saved function")
         ->required();
-  command.add_flag("--interpret", args.interpret, "node by node with the reference kernels");
+  command.add_flag("--interpret", args.interpret,
+                   "run node by node with the reference kernels: slow");
   CLI::Option* never = command.add_flag("--no-jit", args.no_jit, "compile no loop to machine code");
   command.add_flag("--jit", args.jit, "compile every loop that can be, whether it pays or not")
       ->excludes(never);
-  command.add_flag("--no-passes", args.no_passes, "run the model as it was read");
-  command.add_option("--disable-pass", args.disabled_passes, "leave out this pass");
-  command.add_flag("--lenient", args.lenient, "accept names that shadow outer names");
+  command.add_flag("--no-passes", args.no_passes, "run the program as it was read");
+  command.add_option("--disable-pass", args.disabled_passes,
+                     "leave out this pass; may be given again");
+  command.add_flag("--lenient", args.lenient, "accept names in bodies that shadow outer names");
 }
 
 void add_threads_option(CLI::App& command, ModelArgs& args) {
-  command.add_option("--threads", args.threads, "at most this many threads (default: all cores)")
+  command
+      .add_option("--threads", args.threads, "use at most this many threads (default: all cores)")
       ->check(whole_number(1, 4096));
 }
 
 void add_feed_options(CLI::App& command, FeedArgs& args) {
   command
       .add_option("--feed", args.feeds,
-                  "NAME=WHAT, where WHAT is x.npy, x.npz:KEY, x.pb, zeros, ones, random or a "
-                  "number;\nor x.npz alone, whose keys are names of inputs")
+                  "NAME=WHAT, where WHAT is x.npy, x.npz:KEY, x.pb, a list such as [[1,2],[3,4]],\n"
+                  "a number for all elements, zeros, ones or random; or x.npz alone, whose keys\n"
+                  "are names of inputs")
       ->type_name("FEED");
   command
       .add_option("--dim", args.dims,
                   "NAME=SIZE of a symbolic dimension, or INPUT.AXIS=SIZE; 1 where not given")
       ->type_name("DIM");
-  command.add_flag("--random", args.random, "random numbers for every input without a feed");
-  command.add_option("--seed", args.seed, "of the random numbers (default: 0)")
+  command.add_flag("--random", args.random, "feed random numbers to every input without a feed");
+  command.add_option("--seed", args.seed, "seed of the random numbers (default: 0)")
       ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()));
 }
 
 void add_limit_options(CLI::App& command, LimitArgs& args) {
-  command.add_option("--max-steps", args.max_steps, "of one execution of a loop")
+  command.add_option("--max-steps", args.max_steps, "steps that one execution of a loop may take")
       ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
   command.add_option("--deadline", args.deadline, "seconds that a run may take")->check(positive());
-  command.add_option("--max-memory", args.max_memory, "that a run may take, such as 512MB")
+  command.add_option("--max-memory", args.max_memory, "memory that a run may take, such as 512MB")
       ->transform(byte_count());
 }
 
