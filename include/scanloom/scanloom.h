@@ -233,9 +233,9 @@ SCANLOOM_API void scanloom_session_options_set_warning(scanloom_session_options*
 
 /* ---- Sessions ----------------------------------------------------------------------------- */
 
-/// Reads an ONNX model from a file. `options` may be NULL and may be freed afterwards.
-/// Errors: not_found, invalid_model (the first mistake; a note says how many more there are),
-/// unsupported, invalid_argument (an option), out_of_memory.
+/// Reads an ONNX model, an IR of OpenVINO or a saved function from a file. `options` may be NULL
+/// and may be freed afterwards. Errors: not_found, invalid_model (the first mistake; a note says
+/// how many more there are), unsupported, invalid_argument (an option), out_of_memory.
 SCANLOOM_API scanloom_code scanloom_session_load(const char* path,
                                                  const scanloom_session_options* options,
                                                  scanloom_session** session,

@@ -76,9 +76,10 @@ class Stream;
 /// Immutable after loading; run() may be called from many threads at once. Cheap to copy.
 class SCANLOOM_API Session {
  public:
-  /// Reads an ONNX model, or an IR of OpenVINO with the .bin beside it. Errors: not_found,
-  /// invalid_model (the first problem; a note says how many more there are, check() lists all),
-  /// unsupported.
+  /// Reads an ONNX model, an IR of OpenVINO with the .bin beside it, or what Function::save has
+  /// written: shared variables that it updates are states then, the others constants. Errors:
+  /// not_found, invalid_model (the first problem; a note says how many more there are, check()
+  /// lists all), unsupported.
   static Expected<Session> load(const std::string& path, const SessionOptions& options = {});
   /// The same from memory; `bytes` need not outlive the call.
   static Expected<Session> load_bytes(std::span<const std::byte> bytes,

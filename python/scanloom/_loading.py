@@ -87,7 +87,7 @@ def check(
     path_or_bytes: Union[str, bytes, "os.PathLike[str]", Any],
     sess_options: Union[SessionOptions, None] = None,
 ) -> CheckReport:
-    """Everything that is wrong with a model, in one pass."""
+    """Returns everything that is wrong with a model or a saved function, in one pass."""
     options = sess_options if sess_options is not None else SessionOptions()
     if not isinstance(options, SessionOptions):
         raise InvalidArgument(f"sess_options is a {type(options)}, not scanloom.SessionOptions")

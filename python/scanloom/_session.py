@@ -38,8 +38,8 @@ class ModelMetadata(NamedTuple):
 class InferenceSession:
     """A model, loaded and ready to run. May be used from many threads at once.
 
-    path_or_bytes: an ONNX model, or an IR of OpenVINO, whose weights are the .bin beside the path, or
-        the argument `weights`; or an onnx.ModelProto or openvino.Model.
+    path_or_bytes: an ONNX model; an IR of OpenVINO, whose weights are the .bin beside the path, or
+        the argument `weights`; a saved function; or an onnx.ModelProto or openvino.Model.
     Keyword arguments are those of SessionOptions and override it.
     Raises NotFound, InvalidModel, Unsupported: the first thing that is wrong, and how many there
     are; check() names all.

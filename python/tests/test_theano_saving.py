@@ -69,6 +69,47 @@ def test_defaults_and_what_becomes_of_them(tmp_path):
     assert [float(loaded(y=0)), float(loaded(y=10)), float(loaded(y=0))] == [5, 5, 25]
 
 
+def filtered(tmp_path):
+    """h[t] = h[t-1] / 2 + w x[t], and how often it was called."""
+    x, w = T.vector("x"), theano.shared(3.0, "w")
+    calls = theano.shared(np.int64(0), "calls")
+    h, _ = theano.scan(
+        lambda x_t, before, w: before / 2 + w * x_t,
+        sequences=x, outputs_info=T.ones(()), non_sequences=w, name="filter",
+    )  # fmt: skip
+    function = theano.function([x], [h, calls], updates={calls: calls + 1}, name="filtered")
+    function([1])
+    function.save(tmp_path / "f")
+    return tmp_path / "f"
+
+
+def test_sessions_and_streams_run_them(tmp_path):
+    """The same numbers as a call of the function, and states that go on as shared variables do."""
+    path, x, h, before = filtered(tmp_path), np.array([1.0, 0.0, 2.0]), [], 1.0
+    for x_t in x:
+        h.append(before := before / 2 + 3 * x_t)
+    for model in (path, path.read_bytes()):
+        session = theano.InferenceSession(model)
+        assert [(each.name, each.type) for each in session.get_inputs()] == [("x", "tensor(double)")]
+        assert len(session.get_outputs()) == 2
+        for _ in range(2):
+            found, calls = session.run(None, {"x": x})
+            np.testing.assert_allclose(found, h, rtol=1e-15)
+            assert calls == 1
+        assert "'filter'" in session.explain() and "3 steps" in session.explain()
+    stream = theano.InferenceSession(path).stream()
+    assert [int(stream.push({"x": x})[1]) for _ in range(3)] == [1, 2, 3]
+
+
+def test_they_are_checked(tmp_path):
+    path = filtered(tmp_path)
+    assert theano.check(path).ok and theano.check(path.read_bytes()) == ([], [])
+    report = theano.check(path.read_bytes()[:-100])
+    assert not report.ok and "damaged saved function" in str(report.errors[0])
+    with pytest.raises(theano.InvalidModel, match="damaged saved function"):
+        theano.InferenceSession(path.read_bytes()[:-100])
+
+
 def test_what_is_no_function(tmp_path):
     with pytest.raises(theano.NotFound):
         theano.load(tmp_path / "nothing")

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 
+#include "api/function_module.h"
 #include "api/guard.h"
 #include "api/impl.h"
 #include "api/model_format.h"
@@ -87,20 +88,34 @@ Expected<ir::Module> read_openvino(const Source& source, const SessionOptions& o
   return module;
 }
 
+Expected<void> expect_no_weights(const SessionOptions& options) {
+  if (options.weights.data() == nullptr) return {};
+  return fail(Code::invalid_argument,
+              "weights are given, {} bytes, which an IR of OpenVINO has: this is no IR",
+              options.weights.size());
+}
+
+Expected<ir::Module> read_function(const Source& source, const SessionOptions& options,
+                                   onnx::ModelInfo& info) {
+  SCANLOOM_CHECK_OK(expect_no_weights(options));
+  SCANLOOM_TRY(SavedFunction function, function_of_bytes(source.bytes));
+  info.producer_name = "scanloom";
+  info.graph_name = function.module.name;
+  return module_of(std::move(function));
+}
+
 /// A module as the file says it, with what the file says of itself.
 Expected<ir::Module> read(const Source& source, const SessionOptions& options,
                           Diagnostics& diagnostics, onnx::ModelInfo& info,
                           Aliases* aliases = nullptr) {
+  if (is_saved_function(source.bytes)) return read_function(source, options, info);
   SCANLOOM_TRY(const ModelFormat format, format_of(source.bytes, source.path));
   if (format == ModelFormat::openvino) {
     SCANLOOM_TRY(ir::Module module, read_openvino(source, options, diagnostics, info, aliases));
     SCANLOOM_CHECK_OK(ir::verify(module));
     return module;
   }
-  if (options.weights.data() != nullptr)
-    return fail(Code::invalid_argument,
-                "weights are given, {} bytes, which an IR of OpenVINO has: this is no IR",
-                options.weights.size());
+  SCANLOOM_CHECK_OK(expect_no_weights(options));
   onnx::ReadOptions read_options;
   read_options.lenient = options.lenient;
   read_options.seed = options.seed;

@@ -2,6 +2,8 @@
 #include <scanloom/function.h>
 #include <scanloom/grad.h>
 #include <scanloom/scan.h>
+#include <scanloom/scanloom.h>
+#include <scanloom/session.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -168,6 +170,138 @@ TEST_F(SavedFunctions, KeepTheSizesOfTypes) {
                                                   : std::vector<std::int64_t>{-1, 1}));
     EXPECT_FALSE(shared.set(
         view(values, is_read ? std::vector<std::int64_t>{3, 1} : std::vector<std::int64_t>{1, 3})));
+  }
+}
+
+/// y = w x + count, "w" stays; "count" goes on by one, "last" is set to x and never read.
+Function with_shared_variables() {
+  const double weight = 3, none[] = {0};
+  const Shared w("w", weight), count("count", std::int64_t{7}), last("last", view(none, {0}));
+  const Expr x = input("x", DType::f64, {-1});
+  const Expr y = w * x + cast(count, DType::f64);
+  return Function::compile({x}, {y}, {.updates = {{count, count + 1}, {last, x}}}).value_or_throw();
+}
+
+constexpr Execution kExecutions[] = {Execution::automatic, Execution::stepped,
+                                     Execution::interpreted, Execution::compiled};
+
+TEST_F(SavedFunctions, RunInSessionsAsInACall) {
+  const double xs[] = {2, 3, 5};
+  for (const bool optimize : {true, false})
+    for (const Execution execution : kExecutions) {
+      const Function f = with_shared_variables();
+      (void)f({view(xs, {1})}).value_or_throw();
+      f.save(path_).value_or_throw();
+      const Session session =
+          Session::load(path_, {.execution = execution, .optimize = optimize}).value_or_throw();
+      ASSERT_EQ(session.inputs().size(), 1u);
+      EXPECT_EQ(session.inputs()[0].name, "x");
+      ASSERT_EQ(session.outputs().size(), 1u);
+      EXPECT_EQ(session.info().producer, "scanloom");
+      std::vector<std::string> states;
+      for (const ValueInfo& state : session.states()) states.push_back(state.name);
+      EXPECT_THAT(states, testing::ElementsAre("count", "last"));
+      // Runs begin with what was saved; what the file says stays.
+      for (int run = 0; run < 2; ++run) {
+        const auto results = session.run({{"x", view(xs, {3})}});
+        ASSERT_TRUE(results) << results.error().message();
+        ASSERT_EQ(results->size(), 1u);
+        EXPECT_THAT((*results)[0].as<double>(), testing::ElementsAre(14, 17, 23));
+      }
+    }
+}
+
+TEST_F(SavedFunctions, GoOnInStreams) {
+  with_shared_variables().save(path_).value_or_throw();
+  const double xs[] = {2, 3, 5};
+  const Session session = Session::load(path_).value_or_throw();
+  Stream stream = session.stream().value_or_throw();
+  for (std::int64_t call = 0; call < 3; ++call) {
+    const auto results = stream.push({{"x", view(xs, {call + 1})}});
+    ASSERT_TRUE(results) << results.error().message();
+    ASSERT_EQ(results->size(), 1u);
+    EXPECT_EQ((*results)[0].as<double>()[0], 13.0 + static_cast<double>(call));
+    const Value count = stream.get("count").value_or_throw();
+    EXPECT_EQ(count.as<std::int64_t>()[0], 8 + call);
+    EXPECT_EQ(stream.get("last").value_or_throw().elements(), call + 1);
+  }
+  stream.reset();
+  EXPECT_EQ(stream.get("count").value_or_throw().as<std::int64_t>()[0], 7);
+  const std::int64_t hundred = 100;
+  stream.set("count", view(&hundred, {})).value_or_throw();
+  const auto results = stream.push({{"x", view(xs, {1})}});
+  ASSERT_TRUE(results) << results.error().message();
+  EXPECT_EQ((*results)[0].as<double>()[0], 106);
+}
+
+TEST_F(SavedFunctions, OfLoopsAndGradientsRunInSessions) {
+  const Function f = counting_function();
+  f.save(path_).value_or_throw();
+  const std::vector<double> xs{2, 3, 5};
+  const auto expected = f({view(xs.data(), {3})}).value_or_throw();
+  const Session session = Session::load(path_).value_or_throw();
+  const auto results = session.run({{"x", view(xs.data(), {3})}});
+  ASSERT_TRUE(results) << results.error().message();
+  ASSERT_EQ(results->size(), 3u);
+  EXPECT_EQ(elements((*results)[0]), elements(expected[0]));
+  EXPECT_EQ(elements((*results)[1]), elements(expected[1]));
+  EXPECT_EQ((*results)[2].as<std::int64_t>()[0], 0);
+  EXPECT_THAT(session.explain(), testing::HasSubstr("strategy"));
+  EXPECT_THAT(session.ir(false), testing::HasSubstr("loop"));
+  EXPECT_TRUE(session.passes());
+}
+
+TEST_F(SavedFunctions, RunFromC) {
+  with_shared_variables().save(path_).value_or_throw();
+  const double xs[] = {2, 3, 5};
+  const std::int64_t shape[] = {3};
+  scanloom_session* session = nullptr;
+  scanloom_value *feed = nullptr, *y = nullptr;
+  ASSERT_EQ(scanloom_session_load(path_.c_str(), nullptr, &session, nullptr), SCANLOOM_OK);
+  EXPECT_EQ(scanloom_session_input_count(session), 1u);
+  ASSERT_EQ(scanloom_value_view(SCANLOOM_F64, shape, 1, xs, nullptr, &feed, nullptr), SCANLOOM_OK);
+  ASSERT_EQ(scanloom_session_run(session, nullptr, nullptr, &feed, 1, nullptr, &y, 1, nullptr),
+            SCANLOOM_OK);
+  const auto* const found = static_cast<const double*>(scanloom_value_data(y));
+  EXPECT_THAT(std::vector(found, found + 3), testing::ElementsAre(13, 16, 22));
+  scanloom_value_free(y);
+  scanloom_value_free(feed);
+  scanloom_session_free(session);
+}
+
+TEST_F(SavedFunctions, InMemoryRunAndAreChecked) {
+  with_shared_variables().save(path_).value_or_throw();
+  const std::string whole = bytes();
+  const auto session = Session::load_bytes(std::as_bytes(std::span(whole)));
+  ASSERT_TRUE(session) << session.error().message();
+  EXPECT_TRUE(check(path_).errors.empty());
+  EXPECT_TRUE(check_bytes(std::as_bytes(std::span(whole))).errors.empty());
+  const std::byte weights[4] = {};
+  EXPECT_THAT(Session::load(path_, {.weights = weights}).error().message(),
+              testing::HasSubstr("weights are given"));
+}
+
+TEST_F(SavedFunctions, ThatAreDamagedAreErrorsOfSessions) {
+  counting_function().save(path_).value_or_throw();
+  const std::string whole = bytes();
+  write(whole.substr(0, whole.size() / 2));
+  const auto report = check(path_);
+  ASSERT_EQ(report.errors.size(), 1u);
+  EXPECT_EQ(report.errors[0].code(), Code::invalid_model);
+  EXPECT_THAT(report.errors[0].text(), testing::HasSubstr("damaged saved function"));
+  EXPECT_EQ(Session::load(path_).error().code(), Code::invalid_model);
+  // Without a checksum nothing but the reader stands between the bytes and the session.
+  const std::string old = of_format_1(whole);
+  std::mt19937 random(17);
+  const std::vector<double> xs{2, 3, 5};
+  for (int turn = 0; turn < 300; ++turn) {
+    std::string damaged = old;
+    for (int i = 0; i < 3; ++i)
+      damaged[random() % damaged.size()] = static_cast<char>(random() % 256);
+    write(damaged);
+    const std::vector<Feed> feeds{{"x", view(xs.data(), {3})}};
+    if (const auto loaded = Session::load(path_, {.execution = Execution::interpreted}))
+      (void)loaded->run(feeds, {.max_steps = 100, .max_memory = 1 << 24});
   }
 }
 

@@ -12,6 +12,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+import scanloom
+import scanloom.tensor as T
+
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("SCANLOOM_BUILD", PROJECT / "build" / "release"))
 QLSTM = PROJECT.parent / "shared" / "models" / "qlstm" / "model.onnx"
@@ -92,6 +95,17 @@ def save_loop_as_ir(folder):
     (folder / "loop.bin").write_bytes(bytes(graph.weights))
 
 
+def save_function(path):
+    """h[t] = h[t-1] / 2 + 3 x[t], and how often it was called."""
+    x, w = T.vector("x"), scanloom.shared(3.0, "w")
+    calls = scanloom.shared(np.int64(0), "calls")
+    h, _ = scanloom.scan(
+        lambda x_t, before, w: before / 2 + w * x_t,
+        sequences=x, outputs_info=T.ones(()), non_sequences=w, name="filter",
+    )  # fmt: skip
+    scanloom.function([x], [h, calls], updates={calls: calls + 1}, name="filtered").save(path)
+
+
 def save_broken(path):
     """One operator that nobody has, and one input too few."""
     graph = helper.make_graph(
@@ -111,6 +125,7 @@ def folder(tmp_path):
     save_running_sums_as_ir(tmp_path)
     save_loop_as_ir(tmp_path)
     save_broken(tmp_path / "broken.onnx")
+    save_function(tmp_path / "f.scanloom")
     x = np.arange(200, dtype=np.float32).reshape(5, 1, 40)
     np.save(tmp_path / "x.npy", x)
     np.save(tmp_path / "chunk.npy", np.zeros((1, 576), np.float32))
