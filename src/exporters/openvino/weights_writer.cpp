@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "tensor/openvino_bits.h"
 #include "tensor/raw_data.h"
 
 namespace scanloom::exporters::openvino {
@@ -30,19 +31,9 @@ std::string packed_strings(const Tensor& tensor) {
   return numbers + text;
 }
 
-/// Elements of one bit stand with the first of them in the highest bit of a byte.
-std::string packed_bits(const Tensor& tensor) {
-  const auto elements = static_cast<std::size_t>(tensor.elements());
-  const auto* const values = static_cast<const std::uint8_t*>(tensor.data());
-  std::string bytes((elements + 7) / 8, '\0');
-  for (std::size_t i = 0; i < elements; ++i)
-    bytes[i / 8] = static_cast<char>(bytes[i / 8] | (values[i] & 1) << (7 - i % 8));
-  return bytes;
-}
-
 WeightsPiece piece_of(const Tensor& tensor) {
   if (tensor.dtype() == DType::string) return {.packed = packed_strings(tensor)};
-  if (tensor.dtype() == DType::u1) return {.packed = packed_bits(tensor)};
+  if (tensor::has_own_bits(tensor.dtype())) return {.packed = tensor::pack_openvino(tensor)};
   if (dtype_file_bits(tensor.dtype()) < 8) return {.packed = tensor::pack(tensor)};
   return {.tensor = tensor};
 }

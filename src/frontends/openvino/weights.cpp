@@ -4,6 +4,7 @@
 
 #include "frontends/openvino/attributes.h"
 #include "frontends/openvino/types.h"
+#include "tensor/openvino_bits.h"
 #include "tensor/raw_data.h"
 
 namespace scanloom::openvino {
@@ -15,8 +16,7 @@ namespace {
 
 Expected<DType> dtype_of_constant(const Layer& layer, const Attributes& attributes) {
   if (attributes.has("element_type")) return attributes.dtype("element_type");
-  if (layer.outputs.size() == 1 && !layer.outputs[0].precision.empty())
-    return dtype_of(layer.outputs[0].precision);
+  if (layer.outputs.size() == 1) return dtype_of(layer.outputs[0].precision);
   return invalid_model("attribute 'element_type' is missing");
 }
 
@@ -27,15 +27,6 @@ Expected<Shape> shape_of_constant(const Layer& layer, const Attributes& attribut
   }
   if (layer.outputs.size() == 1) return tensor::shape_of(layer.outputs[0].dims);
   return invalid_model("attribute 'shape' is missing");
-}
-
-/// Elements of one bit stand with the first of them in the highest bit of a byte.
-Expected<Tensor> bits_of(const Shape& shape, std::string_view bytes) {
-  SCANLOOM_TRY(Tensor tensor, Tensor::zeros(DType::u1, shape));
-  auto* const out = static_cast<std::uint8_t*>(tensor.mutable_data());
-  for (std::size_t i = 0; i < static_cast<std::size_t>(shape.elements()); ++i)
-    out[i] = static_cast<std::uint8_t>(static_cast<std::uint8_t>(bytes[i / 8]) >> (7 - i % 8) & 1u);
-  return tensor;
 }
 
 /// A count, count + 1 offsets, and the characters between these; 32 bits each.
@@ -81,31 +72,59 @@ Expected<std::string_view> Weights::range(std::uint64_t offset, std::uint64_t si
   return bytes_.substr(offset, size);
 }
 
-Expected<Tensor> Weights::constant(const Layer& layer) const {
+Expected<Weights::Range> Weights::find(const Layer& layer) const {
   const Attributes attributes(layer);
-  SCANLOOM_TRY(const DType dtype, dtype_of_constant(layer, attributes));
-  SCANLOOM_TRY(const Shape shape, shape_of_constant(layer, attributes));
-  SCANLOOM_TRY(const std::int64_t offset, attributes.integer("offset", 0));
-  const bool is_text = dtype == DType::string;
-  const auto needs = is_text
-                         ? std::int64_t{0}
-                         : static_cast<std::int64_t>(tensor::file_bytes(dtype, shape.elements()));
-  SCANLOOM_TRY(const std::int64_t size, attributes.integer("size", needs));
-  if (offset < 0 || size < 0)
-    return invalid_model("its weights have offset {} and size {}", offset, size);
-  if (size < needs)
-    return invalid_model("its weights have {} bytes, {} of sizes {} need {}", size,
-                         dtype_name(dtype), shape.to_string(), needs);
-  SCANLOOM_TRY(const std::string_view bytes,
-               range(static_cast<std::uint64_t>(offset),
-                     static_cast<std::uint64_t>(is_text ? size : needs)));
-  if (is_text) return strings_of(shape, bytes);
-  if (dtype == DType::u1) return bits_of(shape, bytes);
+  Range found;
+  SCANLOOM_TRY(found.dtype, dtype_of_constant(layer, attributes));
+  SCANLOOM_TRY(found.shape, shape_of_constant(layer, attributes));
+  SCANLOOM_TRY(const std::int64_t offset, attributes.integer("offset"));
+  SCANLOOM_TRY(found.size, attributes.integer("size"));
+  if (offset < 0 || found.size < 0)
+    return invalid_model("its weights have offset {} and size {}", offset, found.size);
+  const bool is_text = found.dtype == DType::string;
+  const std::int64_t needs =
+      is_text
+          ? found.size
+          : static_cast<std::int64_t>(tensor::openvino_bytes(found.dtype, found.shape.elements()));
+  if (found.size < needs)
+    return invalid_model("its weights have {} bytes, {} of sizes {} need {}", found.size,
+                         dtype_name(found.dtype), found.shape.to_string(), needs);
+  SCANLOOM_TRY(found.bytes,
+               range(static_cast<std::uint64_t>(offset), static_cast<std::uint64_t>(found.size)));
+  found.bytes = found.bytes.substr(0, static_cast<std::size_t>(needs));
+  return found;
+}
+
+Expected<void> Weights::check(const Layer& layer) const {
+  SCANLOOM_CHECK_OK(find(layer));
+  return {};
+}
+
+std::vector<std::string> Weights::warnings(const Layer& layer, const Range& found) {
+  const Attributes attributes(layer);
+  std::vector<std::string> warnings;
+  for (const char* const name : {"element_type", "shape"})
+    if (!attributes.has(name))
+      warnings.push_back(fmt::format("attribute '{}' is missing, that of its port is taken", name));
+  if (found.bytes.size() < static_cast<std::size_t>(found.size))
+    warnings.push_back(fmt::format(
+        "its weights have {} bytes, {} of sizes {} need {}: the rest is not read", found.size,
+        dtype_name(found.dtype), found.shape.to_string(), found.bytes.size()));
+  return warnings;
+}
+
+Expected<Tensor> Weights::constant(const Layer& layer, std::vector<std::string>& warned) const {
+  SCANLOOM_TRY(const Range found, find(layer));
+  const std::string_view bytes = found.bytes;
+  warned = warnings(layer, found);
+  if (found.dtype == DType::string) return strings_of(found.shape, bytes);
+  if (tensor::has_own_bits(found.dtype))
+    return tensor::unpack_openvino(found.dtype, found.shape, bytes);
   const std::size_t after =
       bytes.empty()
           ? 0
           : static_cast<std::size_t>(bytes_.data() + bytes_.size() - (bytes.data() + bytes.size()));
-  return tensor::tensor_of_raw(dtype, shape, {owner_, bytes, after});
+  return tensor::tensor_of_raw(found.dtype, found.shape, {owner_, bytes, after});
 }
 
 }  // namespace scanloom::openvino

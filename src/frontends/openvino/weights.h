@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "frontends/openvino/document.h"
 #include "tensor/tensor.h"
@@ -16,12 +18,24 @@ class Weights {
   Weights(std::shared_ptr<const void> owner, std::string_view bytes, std::string name)
       : owner_(std::move(owner)), bytes_(bytes), name_(std::move(name)), is_there_(true) {}
 
-  /// The value of a Const layer: its element type, sizes, offset and size, of which the first two
-  /// may be left to its port. Errors name the numbers: a range outside of the file, no file,
-  /// another number of bytes than the sizes need.
-  [[nodiscard]] Expected<tensor::Tensor> constant(const Layer& layer) const;
+  /// Returns the value of a Const layer: its element type, sizes, offset and size, of which the
+  /// first two may be left to its port, as in the examples of the specification. That, and more
+  /// bytes than the sizes need, is said in `warned`. Errors name the numbers: no offset or size, a
+  /// range outside of the file, no file, fewer bytes than the sizes need.
+  [[nodiscard]] Expected<tensor::Tensor> constant(const Layer& layer,
+                                                  std::vector<std::string>& warned) const;
+  /// Returns the errors of constant() but those of strings, and makes no tensor.
+  [[nodiscard]] Expected<void> check(const Layer& layer) const;
 
  private:
+  struct Range {
+    DType dtype = DType::f32;
+    tensor::Shape shape;
+    std::int64_t size = 0;   ///< as the layer says it
+    std::string_view bytes;  ///< those that the sizes need
+  };
+  [[nodiscard]] Expected<Range> find(const Layer& layer) const;
+  static std::vector<std::string> warnings(const Layer& layer, const Range& found);
   [[nodiscard]] Expected<std::string_view> range(std::uint64_t offset, std::uint64_t size) const;
 
   std::shared_ptr<const void> owner_;

@@ -4,7 +4,11 @@
 namespace scanloom::openvino {
 
 Expected<void> convert_constant(LayerCtx& ctx) {
-  SCANLOOM_TRY(tensor::Tensor value, ctx.reading().weights.constant(ctx.layer()));
+  std::vector<std::string> warned;
+  SCANLOOM_TRY(tensor::Tensor value, ctx.reading().weights.constant(ctx.layer(), warned));
+  for (const std::string& warning : warned)
+    ctx.reading().diagnostics.warning(
+        fmt::format("openvino: {}: {}", describe(ctx.layer()), warning));
   ctx.set_constant(0, std::move(value));
   return {};
 }
