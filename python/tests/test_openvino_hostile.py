@@ -521,7 +521,7 @@ def unknown_purpose_of_an_output():
     return counting_loop([{"kind": "output", "port": -1, "layer": None, "purpose": "sometimes"}])
 
 
-@case(r"current_iteration and another entry both lead to Parameter")
+@case(r"current_iteration and port_map input 0 both lead to Parameter 0")
 def counter_and_a_value():
     return counting_loop([], [{"kind": "input", "port": -1, "layer": None, "purpose": "current_iteration"}])
 
@@ -627,7 +627,7 @@ def variable_assigned_twice():
     x = graph.parameter("x", "float32", [2])
     for _ in range(2):
         graph.add("Assign", [x], version=6, variable_id="v")
-    return identity_of(graph, x)
+    return identity_of(graph, graph.add("ReadValue", [x], version=6, variable_id="v"))
 
 
 @case(r"attribute 'variable_id' is missing")

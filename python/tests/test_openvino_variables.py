@@ -244,16 +244,25 @@ def test_mistakes_are_named(name: str, tmp_path: pathlib.Path) -> None:
         scanloom.InferenceSession(make().save(tmp_path))
 
 
-def test_what_nobody_reads_is_kept_by_nobody(tmp_path: pathlib.Path) -> None:
-    graph = Graph()
-    x = graph.parameter("x", shape=(-1, 2))
-    body = graph.body()
-    row = body.parameter("row", shape=(1, 2))
-    assign(body, "never", row)
-    rows = body.result(body.add("Abs", [row]))
-    graph.result(graph.loop("TensorIterator", body, [x], 1, [
-        {"kind": "input", "port": 0, "layer": row.layer, **WINDOW},
-        {"kind": "output", "port": 0, "layer": rows, **WINDOW}]))  # fmt: skip
-    session = scanloom.InferenceSession(graph.save(tmp_path))
-    assert session.get_states() == []
-    np.testing.assert_array_equal(session.run(None, {"x": numbers(3, 2)})[0], np.abs(numbers(3, 2)))
+@pytest.mark.parametrize("version", [3, 6])
+def test_what_nobody_reads_is_refused(version: int, tmp_path: pathlib.Path) -> None:
+    """OpenVINO refuses it, too. A variable that only a dead layer reads is kept all the same."""
+    for reads in (False, True):
+        graph = Graph()
+        x = graph.parameter("x", shape=(-1, 2))
+        body = graph.body()
+        row = body.parameter("row", shape=(1, 2))
+        assign(body, "never", row, version)
+        if reads:
+            read(body, "never", version=version)
+        rows = body.result(body.add("Abs", [row]))
+        graph.result(graph.loop("TensorIterator", body, [x], 1, [
+            {"kind": "input", "port": 0, "layer": row.layer, **WINDOW},
+            {"kind": "output", "port": 0, "layer": rows, **WINDOW}]))  # fmt: skip
+        if not reads:
+            with pytest.raises(scanloom.InvalidModel, match=r"\(Assign\): variable 'never' is assigned, and no ReadValue"):
+                scanloom.InferenceSession(graph.save(tmp_path))
+            continue
+        session = scanloom.InferenceSession(graph.save(tmp_path))
+        assert [state.name for state in session.get_states()] == ["never"]
+        np.testing.assert_array_equal(session.run(None, {"x": numbers(3, 2)})[0], np.abs(numbers(3, 2)))

@@ -1,5 +1,6 @@
 // Feeds: by name, of the declared type, present exactly once; strided ones are made row-major.
 #include <algorithm>
+#include <limits>
 
 #include "api/impl.h"
 #include "tensor/view.h"
@@ -104,7 +105,25 @@ Expected<Arranged> Session::Impl::arrange(std::span<const Feed> feeds) const {
                   inputs[i].type);
     SCANLOOM_CHECK_OK(arrange_one(i, feed->value, arranged));
   }
+  SCANLOOM_CHECK_OK(check_ranges(arranged));
   return arranged;
+}
+
+Expected<void> Session::Impl::check_ranges(const Arranged& arranged) const {
+  for (const InputRange& range : input_ranges) {
+    const tensor::Shape& shape = arranged.shapes[range.input];
+    // Another number of axes is an error of its own.
+    if (range.axis >= shape.rank()) continue;
+    const std::int64_t size = shape[range.axis];
+    if (size >= range.low && size <= range.high) continue;
+    return fail(Code::invalid_argument,
+                "feed '{}' has sizes {}: axis {} has {} element{}, the model declares {}",
+                inputs[range.input].name, shape.to_string(), range.axis, size, size == 1 ? "" : "s",
+                range.high == std::numeric_limits<std::int64_t>::max()
+                    ? fmt::format("{} or more", range.low)
+                    : fmt::format("{} to {}", range.low, range.high));
+  }
+  return {};
 }
 
 View Session::Impl::hidden_value(std::size_t input) const {

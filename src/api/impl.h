@@ -40,6 +40,13 @@ struct Arranged {
   std::vector<tensor::Tensor> copies;  ///< of strided feeds, kept alive here
 };
 
+/// The sizes that an axis of an input may have, both ends included.
+struct InputRange {
+  std::size_t input = 0;
+  int axis = 0;
+  std::int64_t low = 0, high = 0;
+};
+
 /// A module ready to plan, with everything the front-end and the passes had to say.
 struct Loaded {
   ir::Module module;
@@ -50,6 +57,7 @@ struct Loaded {
   std::vector<std::vector<std::string>> input_aliases = {}, output_aliases = {};
   std::vector<std::vector<std::string>> output_tensors = {};  ///< those of tensors among them
   std::vector<std::string> weights_files = {};                ///< beside the model
+  std::vector<InputRange> input_ranges = {};                  ///< that the model declares
 };
 
 /// By name or else by alias; the size of `infos` where there is none.
@@ -97,6 +105,7 @@ struct Session::Impl {
   std::vector<ValueInfo> inputs, outputs, defaults;
   /// Those of the model; what its own states read and make stands behind them.
   std::size_t own_inputs = 0, own_outputs = 0;
+  std::vector<InputRange> input_ranges;
   Source source;  ///< for Session::ir(false), which reads it again
   std::shared_ptr<const plan::Plan> plan;
   std::shared_ptr<runtime::ResultMemory> result_memory = std::make_shared<runtime::ResultMemory>();
@@ -134,6 +143,8 @@ struct Session::Impl {
   /// What a hidden input is where nobody feeds it: the initial value of its state, or that it is
   /// none.
   [[nodiscard]] View hidden_value(std::size_t input) const;
+  /// Error: a size outside of what the model declares.
+  [[nodiscard]] Expected<void> check_ranges(const Arranged& arranged) const;
   Expected<void> arrange_one(std::size_t input, const View& view, Arranged& arranged) const;
   Expected<std::shared_ptr<BoundEntry>> bind(const std::vector<tensor::Shape>& shapes,
                                              const plan::MayGoOn& may_go_on = {}) const;

@@ -47,9 +47,11 @@ ValueInfo describe_default(const onnx::DefaultInfo& read) {
   return info;
 }
 
-/// Further names of inputs and outputs: those of tensors, and of outputs' layers.
+/// Further names of inputs and outputs: those of tensors, and of outputs' layers. And the sizes
+/// that inputs may have.
 struct Aliases {
   std::vector<std::vector<std::string>> inputs, outputs, layers;
+  std::vector<InputRange> ranges;
 };
 
 /// The weights that are given or stand beside the IR: the file of the same name with .bin; none
@@ -82,9 +84,15 @@ Expected<ir::Module> read_openvino(const Source& source, const SessionOptions& o
   info.ir_version = about.version;
   if (weights.owner != nullptr && options.weights.data() == nullptr)
     info.data_files = {std::filesystem::path(source.path).replace_extension(".bin").string()};
-  if (aliases != nullptr)
-    *aliases = {std::move(about.input_names), std::move(about.output_names),
-                std::move(about.output_layers)};
+  if (aliases != nullptr) {
+    *aliases = {std::move(about.input_names),
+                std::move(about.output_names),
+                std::move(about.output_layers),
+                {}};
+    for (std::size_t input = 0; input < about.input_ranges.size(); ++input)
+      for (const openvino::SizeRange& range : about.input_ranges[input])
+        aliases->ranges.push_back({input, range.axis, range.low, range.high});
+  }
   return module;
 }
 
@@ -174,6 +182,7 @@ Expected<Loaded> load_module(const Source& source, const SessionOptions& options
   Loaded loaded{.module = std::move(module), .info = public_info(info), .defaults = {}};
   loaded.weights_files = std::move(info.data_files);
   loaded.input_aliases = std::move(aliases.inputs);
+  loaded.input_ranges = std::move(aliases.ranges);
   loaded.output_tensors = std::move(aliases.outputs);
   loaded.output_aliases = loaded.output_tensors;
   for (std::size_t i = 0; i < aliases.layers.size(); ++i)

@@ -160,6 +160,7 @@ Expected<std::shared_ptr<Session::Impl>> Session::Impl::make(const Source& sourc
   if (impl->plan->module.states.empty()) impl->for_streams = std::move(loaded.for_streams);
   impl->info = std::move(loaded.info);
   impl->defaults = std::move(loaded.defaults);
+  impl->input_ranges = std::move(loaded.input_ranges);
   const auto add_aliases = [](std::vector<ValueInfo>& infos, auto& aliases) {
     for (std::size_t i = 0; i < infos.size() && i < aliases.size(); ++i)
       infos[i].aliases = std::move(aliases[i]);

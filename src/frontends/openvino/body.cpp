@@ -47,12 +47,14 @@ Expected<void> Body::add_argument(const Layer& parameter, tensor::Type type) {
 }
 
 Expected<void> Body::bind(const Layer& parameter, Binding binding) {
-  SCANLOOM_TRY(const tensor::Type declared, declared_type(reading_, parameter));
+  const Expected<DeclaredType> found = declared_type(reading_, parameter);
+  if (!found) return Error(found.error()).at(describe(parameter));
+  const DeclaredType& declared = *found;
   const DType given = binding.constant != nullptr ? binding.constant->dtype()
                                                   : reading_.module.value(binding.value).type.dtype;
-  if (declared.dtype != given)
+  if (declared.has_dtype && declared.type.dtype != given)
     return invalid_model("{} of the {} declares {}, port_map gives it {}", describe(parameter),
-                         part_.role, dtype_name(declared.dtype), dtype_name(given));
+                         part_.role, dtype_name(declared.type.dtype), dtype_name(given));
   reader_.bind_parameter(parameter, std::move(binding));
   return {};
 }

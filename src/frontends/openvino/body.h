@@ -15,8 +15,8 @@ class Body {
   /// The region becomes the next one of `owner`.
   Body(LayerCtx& ctx, const BodyPart& part, ir::NodeId owner);
 
-  /// Enters layers and edges. False: what is wrong with them has been reported.
-  [[nodiscard]] bool enter() { return reader_.enter(); }
+  /// Enters layers and edges; what is wrong with them is reported.
+  void enter() { reader_.enter(); }
   [[nodiscard]] ir::Builder& builder() { return builder_; }
   [[nodiscard]] const BodyPart& part() const { return part_; }
   /// The Parameter, or Result, of that id. Error naming the entry, "port_map input 2".
@@ -27,11 +27,15 @@ class Body {
   /// What `value` of the region of `outer` is in here: an argument, for which the owner of the body
   /// captures widest(outer, value).
   Expected<ir::ValueId> add_captured(ir::Builder& outer, ir::ValueId value, std::string name = {});
-  /// What the Parameter stands for. Its sizes give way to those of the value, as OpenVINO has it;
-  /// error: it declares another element type.
+  /// What the Parameter stands for. Its sizes give way to those of the value, as OpenVINO has it,
+  /// and so does the element type "dynamic"; error: it declares another one.
   Expected<void> bind(const Layer& parameter, Binding binding);
+  /// The Parameter stands for an operand that is left out.
+  void leave_out(const Layer& parameter) { reader_.leave_out(parameter); }
   /// False: reported already.
   [[nodiscard]] bool run() { return reader_.run(); }
+  /// Reports what is wrong inside where the Parameters cannot be bound.
+  void run_unbound() { reader_.run_unbound(); }
   /// What leads to the Result, known or not. Precondition: run() has given true.
   [[nodiscard]] Binding result(const Layer& layer) { return reader_.result(layer); }
   /// As a value of the region. Error: nothing leads to it.

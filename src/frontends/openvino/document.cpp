@@ -8,6 +8,7 @@
 
 #include "base/ascii.h"
 #include "base/utf8.h"
+#include "frontends/openvino/xml_position.h"
 
 namespace scanloom::openvino {
 namespace {
@@ -20,17 +21,6 @@ constexpr std::size_t kShownBytes = 200;
 
 std::string shown(std::string_view text) { return shortened(to_valid_utf8(text), kShownBytes); }
 
-Expected<std::int64_t> integer_of(std::string_view text, std::string_view what) {
-  const std::string_view digits = trimmed(text);
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error == std::errc::result_out_of_range)
-    return invalid_model("{} is {}, which needs more than 64 bits", what, shown(digits));
-  if (error != std::errc() || end != digits.data() + digits.size() || digits.empty())
-    return invalid_model("{} is '{}', an integer is needed", what, shown(text));
-  return value;
-}
-
 /// Which element it is, as far as its attributes tell.
 std::string described(const xml_node& node) {
   const auto text = [&](const char* name) { return shown(node.attribute(name).value()); };
@@ -40,22 +30,6 @@ std::string described(const xml_node& node) {
     return fmt::format("the edge from layer '{}' to layer '{}'", text("from-layer"),
                        text("to-layer"));
   return node.name();
-}
-
-/// The attribute as an integer; nullopt when it is absent.
-Expected<std::optional<std::int64_t>> optional_integer(const xml_node& node, const char* name) {
-  const pugi::xml_attribute attribute = node.attribute(name);
-  if (!attribute) return std::optional<std::int64_t>();
-  SCANLOOM_TRY(
-      const std::int64_t value,
-      integer_of(attribute.value(), fmt::format("{}: attribute '{}'", described(node), name)));
-  return std::optional<std::int64_t>(value);
-}
-
-Expected<std::int64_t> required_integer(const xml_node& node, const char* name) {
-  SCANLOOM_TRY(const auto value, optional_integer(node, name));
-  if (!value) return invalid_model("{}: attribute '{}' is missing", described(node), name);
-  return *value;
 }
 
 /// Names that commas separate; a comma in a name follows a backslash.
@@ -76,58 +50,68 @@ std::vector<std::string> names_of(std::string_view text) {
   return names;
 }
 
+/// Goes on after an error with what can be read, so that all errors come up at once.
 class Parser {
  public:
-  explicit Parser(Document& document) : document_(document) {}
+  Parser(Document& document, XmlText& text, Diagnostics& diagnostics)
+      : document_(document), text_(text), diagnostics_(diagnostics) {}
 
+  void net(const xml_node& node) {
+    document_.name = node.attribute("name").value();
+    const std::size_t errors = diagnostics_.error_count();
+    document_.version = required_integer(node, "version");
+    if (diagnostics_.error_count() == errors &&
+        (document_.version < kOldestVersion || document_.version > kNewestVersion))
+      report(node, fail(Code::unsupported,
+                        "the IR has version {}, versions {} and {} can be read (a newer release of "
+                        "OpenVINO writes version {})",
+                        document_.version, kOldestVersion, kNewestVersion, kNewestVersion));
+    graph(node, 0);
+  }
+
+ private:
   /// The graph in `layers` and `edges` below `node`. Recurses over bodies, at most kMaxBodyDepth.
-  Expected<GraphIndex> graph(const xml_node& node, int depth) {
-    if (depth > kMaxBodyDepth)
-      return invalid_model("bodies are nested deeper than {}", kMaxBodyDepth);
+  GraphIndex graph(const xml_node& node, int depth) {
     const auto index = static_cast<GraphIndex>(document_.graphs.size());
     document_.graphs.emplace_back();
+    if (depth > kMaxBodyDepth) {
+      report(node, invalid_model("bodies are nested deeper than {}", kMaxBodyDepth));
+      return index;
+    }
     const xml_node layers = node.child("layers");
-    if (!layers) return invalid_model("element '{}' has no 'layers'", node.name());
+    if (!layers) report(node, invalid_model("element '{}' has no 'layers'", node.name()));
     Graph graph;
-    for (const xml_node& child : layers.children("layer")) {
-      SCANLOOM_TRY(Layer made, layer(child, depth));
-      graph.layers.push_back(std::move(made));
-    }
-    for (const xml_node& child : node.child("edges").children("edge")) {
-      SCANLOOM_TRY(const Edge made, edge(child));
-      graph.edges.push_back(made);
-    }
+    for (const xml_node& child : layers.children("layer"))
+      graph.layers.push_back(layer(child, depth));
+    for (const xml_node& child : node.child("edges").children("edge"))
+      graph.edges.push_back(edge(child));
     document_.graphs[index] = std::move(graph);
     return index;
   }
 
- private:
-  Expected<Layer> layer(const xml_node& node, int depth) {
+  Layer layer(const xml_node& node, int depth) {
     Layer layer;
-    SCANLOOM_TRY(layer.id, required_integer(node, "id"));
+    layer.id = required_integer(node, "id");
     layer.name = node.attribute("name").value();
     layer.type = node.attribute("type").value();
     layer.opset = node.attribute("version").value();
-    if (layer.type.empty()) return invalid_model("layer {} has no attribute 'type'", layer.id);
+    if (layer.type.empty())
+      report(node, invalid_model("layer {} has no attribute 'type'", layer.id));
     for (const pugi::xml_attribute& attribute : node.child("data").attributes())
       layer.data.emplace_back(attribute.name(), attribute.value());
-    Expected<void> parts = fill(layer, node, depth);
-    if (!parts) {
-      // What is wrong in a body names its own layer.
-      return std::move(parts).error().at(describe(layer));
-    }
+    // What is wrong in a body names its own layer.
+    places_.push_back(describe(layer));
+    fill(layer, node, depth);
+    places_.pop_back();
     return layer;
   }
 
-  Expected<void> fill(Layer& layer, const xml_node& node, int depth) {
-    SCANLOOM_TRY(layer.inputs, ports(node.child("input")));
-    SCANLOOM_TRY(layer.outputs, ports(node.child("output")));
-    for (const xml_node& edge : node.child("back_edges").children("edge")) {
-      BackEdge back;
-      SCANLOOM_TRY(back.from_layer, required_integer(edge, "from-layer"));
-      SCANLOOM_TRY(back.to_layer, required_integer(edge, "to-layer"));
-      layer.back_edges.push_back(back);
-    }
+  void fill(Layer& layer, const xml_node& node, int depth) {
+    layer.inputs = ports(node.child("input"), false);
+    layer.outputs = ports(node.child("output"), true);
+    for (const xml_node& edge : node.child("back_edges").children("edge"))
+      layer.back_edges.push_back(
+          {required_integer(edge, "from-layer"), required_integer(edge, "to-layer")});
     const std::pair<const char*, const char*> parts[] = {
         {"body", "port_map"}, {"then_body", "then_port_map"}, {"else_body", "else_port_map"}};
     for (const auto& [role, map] : parts) {
@@ -135,25 +119,26 @@ class Parser {
       if (!body) continue;
       BodyPart part;
       part.role = role;
-      SCANLOOM_TRY(part.graph, graph(body, depth + 1));
-      SCANLOOM_TRY(part.inputs, entries(node.child(map), "input"));
-      SCANLOOM_TRY(part.outputs, entries(node.child(map), "output"));
+      part.graph = graph(body, depth + 1);
+      part.inputs = entries(node.child(map), "input");
+      part.outputs = entries(node.child(map), "output");
       layer.bodies.push_back(std::move(part));
     }
-    return {};
   }
 
-  static Expected<std::vector<Port>> ports(const xml_node& node) {
+  std::vector<Port> ports(const xml_node& node, bool are_outputs) {
     std::vector<Port> ports;
     for (const xml_node& child : node.children("port")) {
       Port port;
-      SCANLOOM_TRY(port.id, required_integer(child, "id"));
+      port.id = required_integer(child, "id");
       port.precision = child.attribute("precision").value();
+      if (are_outputs && port.precision.empty())
+        report(child, invalid_model("output port {} has no attribute 'precision'", port.id));
       port.names = names_of(child.attribute("names").value());
       for (const xml_node& dim : child.children("dim")) {
-        SCANLOOM_TRY(const std::int64_t size,
-                     integer_of(dim.child_value(), fmt::format("a dim of port {}", port.id)));
-        if (size < -1) return invalid_model("a dim of port {} is {}", port.id, size);
+        const std::int64_t size = integer(dim, dim.child_value(),
+                                          [&] { return fmt::format("a dim of port {}", port.id); });
+        if (size < -1) report(dim, invalid_model("a dim of port {} is {}", port.id, size));
         port.dims.push_back(size);
       }
       ports.push_back(std::move(port));
@@ -161,38 +146,92 @@ class Parser {
     return ports;
   }
 
-  static Expected<std::vector<PortEntry>> entries(const xml_node& map, const char* kind) {
+  std::vector<PortEntry> entries(const xml_node& map, const char* kind) {
     std::vector<PortEntry> entries;
     for (const xml_node& child : map.children(kind)) {
       PortEntry entry;
-      SCANLOOM_TRY(entry.external_port, required_integer(child, "external_port_id"));
-      SCANLOOM_TRY(entry.internal_layer, required_integer(child, "internal_layer_id"));
-      SCANLOOM_TRY(entry.axis, optional_integer(child, "axis"));
-      const std::pair<const char*, std::int64_t*> numbers[] = {{"start", &entry.start},
-                                                               {"end", &entry.end},
-                                                               {"stride", &entry.stride},
-                                                               {"part_size", &entry.part_size}};
-      for (const auto& [name, to] : numbers) {
-        SCANLOOM_TRY(const auto given, optional_integer(child, name));
-        if (given) *to = *given;
-      }
+      entry.external_port = required_integer(child, "external_port_id");
+      entry.internal_layer = required_integer(child, "internal_layer_id");
+      entry.axis = optional_integer(child, "axis");
+      entry.start = optional_integer(child, "start").value_or(entry.start);
+      entry.end = optional_integer(child, "end").value_or(entry.end);
+      entry.stride = optional_integer(child, "stride").value_or(entry.stride);
+      const std::optional<std::int64_t> part = optional_integer(child, "part_size");
+      entry.says_part_size = part.has_value();
+      entry.part_size = part.value_or(entry.part_size);
       entry.purpose = child.attribute("purpose").value();
       entries.push_back(std::move(entry));
     }
     return entries;
   }
 
-  static Expected<Edge> edge(const xml_node& node) {
+  Edge edge(const xml_node& node) {
     Edge edge;
-    SCANLOOM_TRY(edge.from_layer, required_integer(node, "from-layer"));
-    SCANLOOM_TRY(edge.to_layer, required_integer(node, "to-layer"));
-    SCANLOOM_TRY(edge.from_port, optional_integer(node, "from-port"));
-    SCANLOOM_TRY(edge.to_port, required_integer(node, "to-port"));
+    edge.from_layer = required_integer(node, "from-layer");
+    edge.to_layer = required_integer(node, "to-layer");
+    edge.from_port = optional_integer(node, "from-port");
+    edge.to_port = required_integer(node, "to-port");
     return edge;
   }
 
+  /// The number, 0 after an error. `what` names it in messages.
+  template <class What>
+  std::int64_t integer(const xml_node& node, std::string_view text, const What& what) {
+    const std::string_view digits = trimmed(text);
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (error == std::errc::result_out_of_range) {
+      report(node, invalid_model("{} is {}, which needs more than 64 bits", what(), shown(digits)));
+      return 0;
+    }
+    if (error != std::errc() || end != digits.data() + digits.size() || digits.empty()) {
+      report(node, invalid_model("{} is '{}', an integer is needed", what(), shown(text)));
+      return 0;
+    }
+    return value;
+  }
+
+  /// The attribute; nullopt where it is absent.
+  std::optional<std::int64_t> optional_integer(const xml_node& node, const char* name) {
+    const pugi::xml_attribute attribute = node.attribute(name);
+    if (!attribute) return std::nullopt;
+    return integer(node, attribute.value(),
+                   [&] { return fmt::format("{}: attribute '{}'", described(node), name); });
+  }
+
+  std::int64_t required_integer(const xml_node& node, const char* name) {
+    const std::optional<std::int64_t> value = optional_integer(node, name);
+    if (!value) report(node, invalid_model("{}: attribute '{}' is missing", described(node), name));
+    return value.value_or(0);
+  }
+
+  void report(const xml_node& node, Error error) {
+    for (auto place = places_.rbegin(); place != places_.rend(); ++place)
+      error = std::move(error).at(*place);
+    // offset_debug() is that of the name, behind '<'.
+    const auto at = static_cast<std::size_t>(std::max<std::ptrdiff_t>(node.offset_debug(), 1) - 1);
+    error.note(fmt::format("<{}> at {}", shown(node.name()), text_.position(at)));
+    diagnostics_.error(std::move(error).at("openvino"));
+  }
+
   Document& document_;
+  XmlText& text_;
+  Diagnostics& diagnostics_;
+  std::vector<std::string> places_;  // the layers around what is read
 };
+
+/// Why the bytes are no XML, with where the parser has given up.
+Error no_xml(const pugi::xml_parse_result& parsed, std::string_view bytes, XmlText& text) {
+  if (parsed.status == pugi::status_out_of_memory)
+    return fail(Code::out_of_memory, "the XML of {} bytes does not fit into memory", bytes.size());
+  const std::size_t at = std::min(static_cast<std::size_t>(parsed.offset), bytes.size());
+  const std::string element = text.open_element(at);
+  const bool is_whole = trimmed(bytes).ends_with("</net>");
+  return invalid_model(
+      "the XML cannot be read at {}{}: {} at byte {} of its {}{}", text.position(at),
+      element.empty() ? "" : fmt::format(", in <{}>", shown(element)), parsed.description(), at,
+      bytes.size(), is_whole ? "" : "; it seems to be cut off, for it does not end with '</net>'");
+}
 
 }  // namespace
 
@@ -202,27 +241,24 @@ bool looks_like_xml(std::string_view bytes) {
   return bytes.starts_with("<");
 }
 
+bool is_type(const Layer& layer, std::string_view type) {
+  return equal_ignoring_case(layer.type, type);
+}
+
+bool is_null_node(const Layer& layer) { return is_type(layer, "NullNode"); }
+
 std::string describe(const Layer& layer) {
   if (layer.name.empty()) return fmt::format("layer {} ({})", layer.id, shown(layer.type));
   return fmt::format("layer {} '{}' ({})", layer.id, shown(layer.name), shown(layer.type));
 }
 
-Expected<Document> parse_document(std::string_view bytes) {
+Expected<Document> parse_document(std::string_view bytes, Diagnostics& diagnostics) {
   pugi::xml_document xml;
+  XmlText text(bytes);
   // Entities that a document defines are never expanded; a definition of them is refused.
   const pugi::xml_parse_result parsed = xml.load_buffer(
       bytes.data(), bytes.size(), pugi::parse_default | pugi::parse_doctype, pugi::encoding_utf8);
-  if (!parsed) {
-    if (parsed.status == pugi::status_out_of_memory)
-      return fail(Code::out_of_memory, "the XML of {} bytes does not fit into memory",
-                  bytes.size());
-    const std::size_t at = std::min(static_cast<std::size_t>(parsed.offset), bytes.size());
-    return invalid_model("the XML cannot be read: {} at byte {} of its {}{}", parsed.description(),
-                         at, bytes.size(),
-                         trimmed(bytes).ends_with("</net>")
-                             ? ""
-                             : "; it seems to be cut off, for it does not end with '</net>'");
-  }
+  if (!parsed) return no_xml(parsed, bytes, text);
   for (const xml_node& child : xml.children())
     if (child.type() == pugi::node_doctype)
       return invalid_model("the XML has a document type declaration, which no IR has");
@@ -231,14 +267,7 @@ Expected<Document> parse_document(std::string_view bytes) {
     return invalid_model("the XML holds '{}', no 'net': it is no IR of OpenVINO",
                          shown(net.name()));
   Document document;
-  document.name = net.attribute("name").value();
-  SCANLOOM_TRY(document.version, required_integer(net, "version"));
-  if (document.version < kOldestVersion || document.version > kNewestVersion)
-    return fail(Code::unsupported,
-                "the IR has version {}, versions {} and {} can be read (a newer release of "
-                "OpenVINO writes version {})",
-                document.version, kOldestVersion, kNewestVersion, kNewestVersion);
-  SCANLOOM_CHECK_OK(Parser(document).graph(net, 0));
+  Parser(document, text, diagnostics).net(net);
   return document;
 }
 

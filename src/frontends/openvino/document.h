@@ -1,5 +1,6 @@
 // Document: an IR of OpenVINO, version 10 or 11, as the XML says it. Nothing is interpreted here
-// but numbers: what layers mean, and whether edges lead anywhere, is for the reader.
+// but numbers: what layers mean, and whether edges lead anywhere, is for the reader. What is wrong
+// with an element says its line and column.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/diagnostics.h"
 #include "base/expected.h"
 
 namespace scanloom::openvino {
@@ -32,7 +34,8 @@ struct PortEntry {
   std::int64_t end = -1;  ///< inclusive
   std::int64_t stride = 1;
   std::int64_t part_size = 1;
-  std::string purpose;  ///< "current_iteration", "execution_condition" or empty
+  bool says_part_size = false;  ///< the attribute is there
+  std::string purpose;          ///< "current_iteration", "execution_condition" or empty
 };
 
 /// A Result of the body whose value a Parameter has in the next step.
@@ -79,11 +82,19 @@ inline constexpr int kMaxBodyDepth = 64;
 /// Whether bytes look like XML rather than like a model of ONNX.
 [[nodiscard]] bool looks_like_xml(std::string_view bytes);
 
+/// Whether the layer is of that operation; the case of letters does not matter.
+[[nodiscard]] bool is_type(const Layer& layer, std::string_view type);
+
+/// Whether the layer stands for an operand that is left out: what OpenVINO's reader of ONNX makes
+/// of an empty name.
+[[nodiscard]] bool is_null_node(const Layer& layer);
+
 /// "layer 5 'lstm' (TensorIterator)".
 [[nodiscard]] std::string describe(const Layer& layer);
 
-/// Errors: invalid_model (no XML, a document type declaration, an element or number that is missing
-/// or malformed, bodies nested too deep), unsupported (another version of the IR).
-Expected<Document> parse_document(std::string_view bytes);
+/// Every error goes to `diagnostics`; the first of them is returned where nothing can be read at
+/// all. Errors: invalid_model (no XML, a document type declaration, an element or number that is
+/// missing or malformed, bodies nested too deep), unsupported (another version of the IR).
+Expected<Document> parse_document(std::string_view bytes, Diagnostics& diagnostics);
 
 }  // namespace scanloom::openvino

@@ -1,5 +1,6 @@
 #include "frontends/openvino/layer_ctx.h"
 
+#include "base/ascii.h"
 #include "frontends/openvino/types.h"
 #include "ir/constants.h"
 #include "ir/evaluate.h"
@@ -42,7 +43,14 @@ bool LayerCtx::has(int i) const {
          !site_.operands[at]->is_absent();
 }
 
+bool LayerCtx::is_left_out(int i) const {
+  const auto at = static_cast<std::size_t>(i);
+  return at < site_.operands.size() && site_.operands[at] != nullptr &&
+         site_.operands[at]->is_absent();
+}
+
 Expected<ValueId> LayerCtx::in(int i) {
+  if (is_left_out(i)) return invalid_model("input {} is left out, and it is needed", i);
   if (!has(i)) return invalid_model("input {} is missing: no edge leads to it", i);
   return optional_in(i);
 }
@@ -118,22 +126,27 @@ void LayerCtx::poison_outputs() {
   for (Binding& output : outputs_) output = Binding::poison();
 }
 
-Expected<tensor::Type> declared_type(Reading& reading, const Layer& parameter) {
+Expected<DeclaredType> declared_type(Reading& reading, const Layer& parameter) {
   const Attributes attributes(parameter);
+  DeclaredType declared;
+  const std::string port =
+      parameter.outputs.size() == 1 ? parameter.outputs[0].precision : std::string();
+  const std::string word = attributes.text("element_type", port);
+  declared.has_dtype = !word.empty() && !is_dynamic_type(word);
   DType dtype = DType::f32;
-  if (attributes.has("element_type")) {
-    SCANLOOM_TRY(dtype, attributes.dtype("element_type"));
-  } else if (parameter.outputs.size() == 1 && !parameter.outputs[0].precision.empty()) {
-    SCANLOOM_TRY(dtype, dtype_of(parameter.outputs[0].precision));
-  } else {
-    return invalid_model("attribute 'element_type' is missing");
+  if (declared.has_dtype) {
+    SCANLOOM_TRY(dtype, dtype_of(trimmed(word)));
   }
-  if (attributes.has("shape")) return type_of(dtype, attributes.text("shape"), reading.module.dims);
-  tensor::Type type = tensor::Type::scalar(dtype);
+  if (attributes.has("shape")) {
+    SCANLOOM_TRY(declared.type,
+                 type_of(dtype, attributes.text("shape"), reading.module.dims, &declared.ranges));
+    return declared;
+  }
+  declared.type = tensor::Type::scalar(dtype);
   if (parameter.outputs.size() == 1)
     for (const std::int64_t size : parameter.outputs[0].dims)
-      type.dims.push_back(size < 0 ? reading.module.dims.fresh() : tensor::Dim(size));
-  return type;
+      declared.type.dims.push_back(size < 0 ? reading.module.dims.fresh() : tensor::Dim(size));
+  return declared;
 }
 
 std::string describe_type(LayerCtx& ctx, ValueId value) {

@@ -12,6 +12,7 @@
 #include "base/diagnostics.h"
 #include "frontends/openvino/attributes.h"
 #include "frontends/openvino/read.h"
+#include "frontends/openvino/types.h"
 #include "frontends/openvino/variables.h"
 #include "frontends/openvino/weights.h"
 #include "ir/builder.h"
@@ -38,6 +39,8 @@ struct Reading {
   ir::Module& module;
   std::vector<Variable> variables = {};
   VariableUses variable_uses = {};
+  std::map<std::string, LearntSizes> learnt_sizes = {};  ///< by variable
+  std::vector<bool> graphs_read = std::vector<bool>(document.graphs.size());
   std::vector<VariableScope> scopes = std::vector<VariableScope>(1);  ///< of the open graphs
   std::vector<LastRow> last_rows = {};
   /// Rows of a last step that cannot be stacked, with their types: their sizes differ between
@@ -49,7 +52,8 @@ struct Reading {
 struct LayerSite {
   const Layer& layer;
   int version = 0;  ///< of the operation: the newest that is not newer than the layer's opset
-  std::vector<Binding*> operands;  ///< by input port; null where no edge leads there
+  std::vector<Binding*> operands;  ///< by input port; null where no edge leads there, an absent
+                                   ///< one where a NullNode stands at its other end
   ir::Builder& builder;
   ir::PlaceId place;
   int depth = 0;  ///< of bodies around the layer
@@ -76,6 +80,8 @@ class LayerCtx {
 
   [[nodiscard]] int input_count() const { return static_cast<int>(site_.operands.size()); }
   [[nodiscard]] bool has(int i) const;
+  /// Whether the operand is left out on purpose, by a NullNode, rather than forgotten.
+  [[nodiscard]] bool is_left_out(int i) const;
   /// Error: nothing leads to the port.
   Expected<ir::ValueId> in(int i);
   /// As in(); an invalid id where nothing leads to the port.
@@ -122,8 +128,16 @@ class LayerCtx {
   std::vector<Binding> outputs_;
 };
 
-/// The element type and sizes that a Parameter declares.
-Expected<tensor::Type> declared_type(Reading& reading, const Layer& parameter);
+/// What a Parameter says of its values.
+struct DeclaredType {
+  tensor::Type type;
+  bool has_dtype = true;          ///< false: the element type is "dynamic", or not said
+  std::vector<SizeRange> ranges;  ///< of sizes that are intervals
+};
+
+/// What it leaves out is that of its port. Errors: an element type that is not known, a shape that
+/// is none.
+Expected<DeclaredType> declared_type(Reading& reading, const Layer& parameter);
 
 /// "f32[2,3]", for messages.
 [[nodiscard]] std::string describe_type(LayerCtx& ctx, ir::ValueId value);

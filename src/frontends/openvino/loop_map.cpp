@@ -1,7 +1,6 @@
 #include "frontends/openvino/loop_map.h"
 
 #include <algorithm>
-#include <set>
 
 #include "base/utf8.h"
 #include "frontends/openvino/wide_sizes.h"
@@ -21,11 +20,6 @@ Expected<Tensor> no_row(const Type& row) {
   return Tensor::zeros(row.dtype, shape);
 }
 
-/// Of a Parameter, which one entry may name.
-Error named_twice(std::string_view first, std::string_view second, std::int64_t parameter) {
-  return invalid_model("{} and {} both lead to Parameter {}", first, second, parameter);
-}
-
 }  // namespace
 
 std::string LoopMap::entry_name(const char* kind, std::size_t i) {
@@ -37,68 +31,48 @@ bool LoopMap::has_slices() const {
                              [](const PortEntry& port) { return port.axis.has_value(); });
 }
 
-Expected<void> LoopMap::gather_entries() {
-  SCANLOOM_CHECK_OK(gather_inputs());
-  for (std::size_t i = 0; i < part_.outputs.size(); ++i) {
-    const std::string& purpose = part_.outputs[i].purpose;
-    if (!purpose.empty() && purpose != "execution_condition")
-      return invalid_model("{}: purpose is '{}', execution_condition is the one of outputs",
-                           entry_name("output", i), purpose);
-  }
-  return gather_states();
-}
-
 Expected<void> LoopMap::gather_inputs() {
-  std::set<std::int64_t> counted;
   for (std::size_t i = 0; i < part_.inputs.size(); ++i) {
     const PortEntry& port = part_.inputs[i];
-    std::string entry = entry_name("input", i);
     if (port.external_port < 0) {
-      if (port.purpose != "current_iteration" && !port.purpose.empty())
-        return invalid_model("{}: purpose is '{}', current_iteration is the one of inputs", entry,
-                             port.purpose);
       counters_.push_back(port.internal_layer);
-      if (!counted.insert(port.internal_layer).second)
-        return named_twice("current_iteration", "another entry", port.internal_layer);
       continue;
     }
+    std::string entry = entry_name("input", i);
     SCANLOOM_TRY(const std::size_t position, ports_.input(entry, port.external_port));
     const auto operand = static_cast<int>(position);
     const Role role = port.axis                           ? Role::sliced
+                      : ctx_.is_left_out(operand)         ? Role::left_out
                       : ctx_.constant(operand) != nullptr ? Role::constant
                                                           : Role::captured;
-    const auto [found, is_new] =
-        by_parameter_.emplace(port.internal_layer, Input{std::move(entry), operand, &port, role});
-    if (!is_new)
-      return named_twice(found->second.entry, entry_name("input", i), port.internal_layer);
+    by_parameter_.emplace(port.internal_layer, Input{std::move(entry), operand, &port, role});
   }
-  for (const std::int64_t parameter : counters_)
-    if (by_parameter_.contains(parameter))
-      return named_twice("current_iteration", "another entry", parameter);
   return {};
 }
 
-Expected<void> LoopMap::gather_states() {
-  std::map<std::int64_t, std::int64_t> seen;
+void LoopMap::gather_states() {
   for (const BackEdge& edge : ctx_.layer().back_edges) {
-    if (const auto [found, is_new] = seen.emplace(edge.to_layer, edge.from_layer); !is_new)
-      return invalid_model("back edges from layers {} and {} both lead to Parameter {}",
-                           found->second, edge.from_layer, edge.to_layer);
-    const auto input = by_parameter_.find(edge.to_layer);
-    if (input == by_parameter_.end())
-      return invalid_model(
-          "a back edge leads to layer {}, for whose first value port_map has no entry",
-          edge.to_layer);
-    if (input->second.role == Role::sliced)
-      return invalid_model(
-          "{} slices input port {} for Parameter {}, to which the back edge from layer {} leads "
-          "too",
-          input->second.entry, input->second.port->external_port, edge.to_layer, edge.from_layer);
-    input->second.role = Role::state;
+    Input& input = by_parameter_.at(edge.to_layer);
+    if (input.role == Role::left_out) {
+      // ONNX's Loop may leave out the condition: then the first step has that of the layer.
+      if (!is_condition(edge.from_layer) || !is_read(edge.to_layer)) continue;
+      input.position = kConditionInput;
+    }
+    input.role = Role::state;
     state_of_result_.emplace(edge.from_layer, states_.size());
     states_.push_back({edge.to_layer, edge.from_layer, {}});
   }
-  return {};
+}
+
+bool LoopMap::is_condition(std::int64_t result) const {
+  return std::ranges::any_of(part_.outputs, [&](const PortEntry& port) {
+    return port.purpose == "execution_condition" && port.internal_layer == result;
+  });
+}
+
+bool LoopMap::is_read(std::int64_t parameter) const {
+  return std::ranges::any_of(ctx_.reading().document.graphs[part_.graph].edges,
+                             [&](const Edge& edge) { return edge.from_layer == parameter; });
 }
 
 Expected<ValueId> LoopMap::outer_value(const Input& input) {
@@ -195,6 +169,7 @@ Expected<void> LoopMap::enter_body(Body& body, const ir::LoopPorts& ports,
     if (input.role == Role::constant)
       SCANLOOM_CHECK_OK(body.bind(*input.parameter, Binding::of(std::make_shared<const Tensor>(
                                                         *ctx_.constant(input.position)))));
+    if (input.role == Role::left_out) body.leave_out(*input.parameter);
     if (input.role != Role::captured) continue;
     SCANLOOM_TRY(const ValueId outer, outer_value(input));
     SCANLOOM_TRY(const ValueId inner,
@@ -235,10 +210,20 @@ Expected<void> LoopMap::enter_body(Body& body, const ir::LoopPorts& ports,
 Expected<void> LoopMap::enter_counters(Body& body, ValueId counter) {
   for (const std::int64_t id : counters_) {
     SCANLOOM_TRY(const Layer* const parameter, body.parameter("port_map current_iteration", id));
-    SCANLOOM_TRY(const Type declared, declared_type(ctx_.reading(), *parameter));
+    SCANLOOM_TRY(const DeclaredType declared, declared_type(ctx_.reading(), *parameter));
+    const Type& type = declared.type;
+    const DType dtype = declared.has_dtype ? type.dtype : DType::i64;
+    if (dtype != DType::i64 && dtype != DType::i32)
+      return invalid_model("{}, the current iteration, declares {}, i64 or i32 is needed",
+                           describe(*parameter), dtype_name(dtype));
+    const bool is_one = !type.ranked || type.rank() == 0 ||
+                        (type.rank() == 1 && (!type.is_static() || type.shape().elements() == 1));
+    if (!is_one)
+      return invalid_model("{}, the current iteration, declares {}, one element is needed",
+                           describe(*parameter), to_string(type, ctx_.module().dims));
     ops::Composer c(body.builder());
-    ValueId value = c.cast(counter, declared.dtype);
-    if (declared.ranked && declared.rank() == 1) value = c.unsqueeze(value, {0});
+    ValueId value = c.cast(counter, dtype);
+    if (type.ranked && type.rank() == 1) value = c.unsqueeze(value, {0});
     SCANLOOM_CHECK_OK(c.done());
     SCANLOOM_CHECK_OK(body.bind(*parameter, Binding::of(value)));
   }
@@ -246,7 +231,8 @@ Expected<void> LoopMap::enter_counters(Body& body, ValueId counter) {
 }
 
 Expected<void> LoopMap::make(const Control& control) {
-  SCANLOOM_CHECK_OK(gather_entries());
+  SCANLOOM_CHECK_OK(gather_inputs());
+  gather_states();
   ir::LoopPorts ports;
   std::vector<ValueId> operands;
   if (control.trip_count.valid()) {
@@ -262,8 +248,11 @@ Expected<void> LoopMap::make(const Control& control) {
                                                  {}, ctx_.site().place);
   ctx_.module().node(loop).loop = ports;
   Body body(ctx_, part_, loop);
-  if (!body.enter()) return ctx_.poison_outputs(), Expected<void>();
-  SCANLOOM_CHECK_OK(enter_body(body, ports, operands));
+  body.enter();
+  if (Expected<void> entered = enter_body(body, ports, operands); !entered) {
+    body.run_unbound();
+    return entered;
+  }
   ctx_.reading().scopes.push_back(std::move(scope_));
   const bool done = body.run();
   scope_ = std::move(ctx_.reading().scopes.back());

@@ -14,6 +14,7 @@
 
 namespace scanloom::openvino {
 
+/// Precondition: check_port_maps has found nothing wrong with the layer.
 class LoopMap {
  public:
   LoopMap(LayerCtx& ctx, const BodyPart& part)
@@ -34,9 +35,10 @@ class LoopMap {
   [[nodiscard]] bool has_slices() const;
 
  private:
-  /// What a Parameter is in the steps: what an input is, a constant of the model, what it is after
-  /// the step before, or a slice.
-  enum class Role : std::uint8_t { captured, constant, state, sliced };
+  /// What a Parameter is in the steps: what an input is, a constant of the model, an operand that
+  /// is left out, what it is after the step before, or a slice.
+  enum class Role : std::uint8_t { captured, constant, left_out, state, sliced };
+  static constexpr int kConditionInput = 1;  ///< of Loop
   /// A Parameter of the body and what it stands for.
   struct Input {
     std::string entry;  ///< "port_map input 2"
@@ -57,9 +59,10 @@ class LoopMap {
   };
 
   static std::string entry_name(const char* kind, std::size_t i);
-  Expected<void> gather_entries();
   Expected<void> gather_inputs();
-  Expected<void> gather_states();
+  void gather_states();
+  [[nodiscard]] bool is_condition(std::int64_t result) const;
+  [[nodiscard]] bool is_read(std::int64_t parameter) const;
   Expected<ir::ValueId> outer_value(const Input& input);
   /// Of a port that slices the input at `position`; made once.
   Expected<const SlicedInput*> slices_of(const PortEntry& port, const std::string& entry,
@@ -84,6 +87,8 @@ class LoopMap {
   /// Sets the outputs that are rows of the last step; error of a run without any: an index.
   Expected<void> set_rows(ir::NodeId loop);
   [[nodiscard]] bool counts() const { return !counters_.empty() || !kept_rows_.empty(); }
+  Expected<void> check_part(const PortEntry& entry, const tensor::Type& row,
+                            const ir::StackedPort& port);
   Expected<void> stack(Body& body, ir::NodeId loop, const PortEntry& entry, std::size_t output,
                        std::vector<ir::ValueId>& yields);
 

@@ -10,15 +10,9 @@ using ir::ValueId;
 using tensor::Type;
 
 Expected<void> LoopMap::leave_condition(Body& body, ir::NodeId loop, std::vector<ValueId>& yields) {
-  const PortEntry* found = nullptr;
-  for (const PortEntry& port : part_.outputs) {
-    if (port.external_port >= 0 && port.purpose != "execution_condition") continue;
-    if (found != nullptr)
-      return invalid_model("layers {} and {} are both the condition", found->internal_layer,
-                           port.internal_layer);
-    found = &port;
-  }
-  if (found == nullptr) return {};
+  const auto found = std::ranges::find_if(
+      part_.outputs, [](const PortEntry& port) { return !port.purpose.empty(); });
+  if (found == part_.outputs.end()) return {};
   SCANLOOM_TRY(const Layer* const result,
                body.result_layer("port_map execution_condition", found->internal_layer));
   const Binding binding = body.result(*result);
@@ -29,6 +23,21 @@ Expected<void> LoopMap::leave_condition(Body& body, ir::NodeId loop, std::vector
                          describe_type(ctx_, condition));
   ctx_.module().node(loop).loop->has_keep_going = true;
   yields.push_back(condition);
+  return {};
+}
+
+/// OpenVINO takes part_size for the size of the rows in a TensorIterator, and not in a Loop.
+Expected<void> LoopMap::check_part(const PortEntry& entry, const Type& row,
+                                   const ir::StackedPort& port) {
+  const tensor::Dim size =
+      port.insert ? tensor::Dim(1) : row.dims[static_cast<std::size_t>(port.axis)];
+  if (!entry.says_part_size || !size.is_constant() || size.value() == entry.part_size) return {};
+  const std::string text =
+      fmt::format("output port {}: part_size is {}, each step makes {} along axis {}",
+                  entry.external_port, entry.part_size, size.value(), port.axis);
+  if (is_type(ctx_.layer(), "TensorIterator")) return invalid_model("{}", text);
+  ctx_.reading().diagnostics.warning(
+      fmt::format("openvino: {}: {}, which is taken", describe(ctx_.layer()), text));
   return {};
 }
 
@@ -56,6 +65,7 @@ Expected<void> LoopMap::stack(Body& body, ir::NodeId loop, const PortEntry& entr
       return invalid_model("output port {}: axis is {}, outside [-{}, {})", entry.external_port,
                            axis, rank, rank);
     port.axis = *normalised;
+    SCANLOOM_CHECK_OK(check_part(entry, type, port));
     if (port.insert)
       type.dims.push_back(ctx_.module().dims.fresh());
     else
@@ -73,18 +83,13 @@ Expected<void> LoopMap::leave_outputs(Body& body, ir::NodeId loop, std::vector<V
   for (std::size_t i = 0; i < part_.outputs.size(); ++i) {
     const PortEntry& port = part_.outputs[i];
     if (port.external_port < 0) continue;
-    const std::string entry = entry_name("output", i);
-    SCANLOOM_TRY(const std::size_t output, ports_.output(entry, port.external_port));
-    if (by_output[output] != nullptr)
-      return invalid_model("{}: output port {} has an entry already", entry, port.external_port);
-    SCANLOOM_CHECK_OK(body.result_layer(entry, port.internal_layer));
+    SCANLOOM_TRY(const std::size_t output,
+                 ports_.output(entry_name("output", i), port.external_port));
     by_output[output] = &port;
   }
   ir::Module& module = ctx_.module();
   for (std::size_t i = 0; i < by_output.size(); ++i) {
     const PortEntry* const port = by_output[i];
-    if (port == nullptr)
-      return invalid_model("port_map has no entry for output port {}", ctx_.layer().outputs[i].id);
     if (port->axis) {
       SCANLOOM_CHECK_OK(stack(body, loop, *port, i, yields));
       continue;

@@ -45,4 +45,17 @@ Expected<std::size_t> LayerPorts::output(const std::string& entry, std::int64_t 
   return position(outputs_, "output", entry, id);
 }
 
+bool LayerPorts::are_outputs(const BodyPart& part) const {
+  return std::ranges::all_of(part.outputs, [&](const PortEntry& port) {
+    return outputs_.find(port.external_port).has_value();
+  });
+}
+
+Expected<std::size_t> LayerPorts::output_of_part(bool are_outputs, const std::string& entry,
+                                                 std::int64_t id) const {
+  if (are_outputs || id < 0 || id >= static_cast<std::int64_t>(output_count_))
+    return output(entry, id);
+  return static_cast<std::size_t>(id);
+}
+
 }  // namespace scanloom::openvino

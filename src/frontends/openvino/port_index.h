@@ -27,14 +27,21 @@ class PortIndex {
 /// The ports of a layer with bodies, as the entries of its port_maps name them.
 class LayerPorts {
  public:
-  explicit LayerPorts(const Layer& layer) : inputs_(layer.inputs), outputs_(layer.outputs) {}
+  explicit LayerPorts(const Layer& layer)
+      : output_count_(layer.outputs.size()), inputs_(layer.inputs), outputs_(layer.outputs) {}
 
   /// The position of a port. Error naming the entry, "port_map input 2".
   [[nodiscard]] Expected<std::size_t> input(const std::string& entry, std::int64_t id) const;
   [[nodiscard]] Expected<std::size_t> output(const std::string& entry, std::int64_t id) const;
-  [[nodiscard]] bool has_output(std::int64_t id) const { return outputs_.find(id).has_value(); }
+  /// Whether all outputs that the part of an If names are ports. If not they are counted from 0, as
+  /// in the example of the specification.
+  [[nodiscard]] bool are_outputs(const BodyPart& part) const;
+  /// As output(), for a part of which are_outputs() is as given.
+  [[nodiscard]] Expected<std::size_t> output_of_part(bool are_outputs, const std::string& entry,
+                                                     std::int64_t id) const;
 
  private:
+  std::size_t output_count_;
   PortIndex inputs_, outputs_;
 };
 

@@ -31,8 +31,8 @@ void report_unknown(const Document& document, Diagnostics& diagnostics) {
   std::map<std::string, std::vector<const Layer*>> unknown;
   for (const Graph& graph : document.graphs)
     for (const Layer& layer : graph.layers)
-      if (!is_type(layer, "Parameter") && !is_type(layer, "Result") &&
-          find_converter(layer.type) == nullptr)
+      if (!layer.type.empty() && !is_type(layer, "Parameter") && !is_type(layer, "Result") &&
+          !is_null_node(layer) && find_converter(layer.type) == nullptr)
         unknown[shortened(to_valid_utf8(layer.type), 100)].push_back(&layer);
   if (unknown.empty()) return;
   std::string names;
@@ -40,6 +40,16 @@ void report_unknown(const Document& document, Diagnostics& diagnostics) {
     names += fmt::format("{}{} ({})", names.empty() ? "" : ", ", type, listed(layers));
   diagnostics.error(fail(Code::unsupported, "openvino: {} operation{} cannot be read: {}",
                          unknown.size(), unknown.size() == 1 ? "" : "s", names));
+}
+
+void report_never_read(const Reading& reading) {
+  for (const auto& [id, place] : reading.variable_uses.never_read()) {
+    const Layer& layer = reading.document.graphs[place.graph].layers[place.layer];
+    reading.diagnostics.error(
+        invalid_model("variable '{}' is assigned, and no ReadValue reads it", id)
+            .at(describe(layer))
+            .at("openvino"));
+  }
 }
 
 /// The main graph: its Parameters are inputs of the module, its Results outputs.
@@ -52,14 +62,19 @@ class MainGraph {
         reader_(reading, 0, builder_, {}, 0) {}
 
   void read() {
-    if (!reader_.enter()) return;
+    reader_.enter();
     enter_parameters();
-    if (!reader_.run()) return;
+    const bool done = reader_.run();
     builder_.set_place({});
-    for (const Layer* const result : reader_.layers_of("Result")) leave(*result);
-    leave_variables();
-    if (reading_.module.region(reading_.module.top()).yields.empty())
-      reader_.fail_at({}, invalid_model("the model has no Result"));
+    const std::vector<const Layer*> results = reader_.layers_of("Result");
+    if (results.empty()) reader_.fail_at({}, invalid_model("the model has no Result"));
+    for (const Layer* const result : results) {
+      if (reader_.result(*result).is_absent())
+        reader_.fail_at(describe(*result), invalid_model("no edge leads to it"));
+      else if (done)
+        leave(*result);
+    }
+    if (done) leave_variables();
   }
 
  private:
@@ -84,15 +99,24 @@ class MainGraph {
   Expected<ValueId> add_parameter(const Layer& layer) {
     if (layer.outputs.size() != 1)
       return invalid_model("it has {} outputs, one is needed", layer.outputs.size());
-    SCANLOOM_TRY(Type type, declared_type(reading_, layer));
+    if (!Attributes(layer).has("element_type"))
+      return invalid_model("attribute 'element_type' is missing");
+    SCANLOOM_TRY(DeclaredType declared, declared_type(reading_, layer));
+    if (!declared.has_dtype)
+      return invalid_model("attribute 'element_type' is '{}', the element type must be known",
+                           Attributes(layer).text("element_type"));
+    if (!Attributes(layer).has("shape"))
+      reading_.diagnostics.warning(fmt::format(
+          "openvino: {}: attribute 'shape' is missing, the sizes of its port are taken: "
+          "{}",
+          describe(layer), to_string(declared.type, reading_.module.dims)));
+    info_.input_ranges.push_back(std::move(declared.ranges));
     const std::string name = layer.name.empty() ? fmt::format("layer_{}", layer.id) : layer.name;
-    return reading_.module.add_argument(reading_.module.top(), std::move(type), name);
+    return reading_.module.add_argument(reading_.module.top(), std::move(declared.type), name);
   }
 
   void leave(const Layer& result) {
     Binding value = reader_.result(result);
-    if (value.is_absent())
-      return reader_.fail_at(describe(result), invalid_model("no edge leads to it"));
     const auto [maker, output] = reader_.source(result, 0);
     std::vector<std::string> names = maker->outputs[output].names;
     std::string name = !names.empty()               ? names.front()
@@ -122,7 +146,7 @@ class MainGraph {
       if (const auto found = assigned.find(variable.id); found != assigned.end())
         next = found->second;
       const Type &kept = module.value(variable.argument).type, &made = module.value(next).type;
-      if (!may_be_equal(kept, made))
+      if (variable.is_guessed ? kept.dtype != made.dtype : !may_be_equal(kept, made))
         reader_.fail_at({},
                         invalid_model("variable '{}' is {}, and is assigned {}", variable.id,
                                       to_string(kept, module.dims), to_string(made, module.dims)));
@@ -162,16 +186,73 @@ std::map<const PortEntry*, Type> changing_rows(const Reading& reading) {
   return changing;
 }
 
+/// What learn_sizes opens: those sizes that change, all of them, or even the numbers of axes.
+enum class Opens : std::uint8_t { changing, all, ranks };
+
+/// Opens the sizes of variables, guessed to stay as they are, that a run may leave with others.
+/// Whether there are such.
+bool learn_sizes(const Reading& reading, Opens opens, std::map<std::string, LearntSizes>& learnt) {
+  const ir::Module& module = reading.module;
+  const ir::Region& top = module.region(module.top());
+  bool is_new = false;
+  for (std::size_t i = 0; i < reading.variables.size(); ++i) {
+    const Variable& variable = reading.variables[i];
+    const Type& kept = module.value(variable.argument).type;
+    const Type& next = module.value(top.yields[module.states[i].output]).type;
+    if (!variable.is_guessed || !kept.ranked) continue;
+    LearntSizes sizes;
+    sizes.ranked = opens != Opens::ranks && (!next.ranked || next.rank() == kept.rank());
+    bool changes = !sizes.ranked;
+    for (std::size_t axis = 0; axis < kept.dims.size() && sizes.ranked; ++axis) {
+      const bool was_open = !kept.dims[axis].is_constant();
+      sizes.is_open.push_back(was_open || opens == Opens::all || !next.ranked ||
+                              next.dims[axis] != kept.dims[axis]);
+      changes |= sizes.is_open.back() && !was_open;
+    }
+    if (changes) learnt[variable.id] = std::move(sizes);
+    is_new |= changes;
+  }
+  return is_new;
+}
+
 Expected<void> read_into(Reading& reading, ModelInfo& info) {
   report_unknown(reading.document, reading.diagnostics);
-  if (!reading.diagnostics.ok()) return {};
   reading.module.name = reading.document.name;
   reading.variable_uses = VariableUses(reading.document);
+  report_never_read(reading);
   MainGraph(reading, info).read();
   if (!reading.diagnostics.ok()) return {};
   Expected<void> inferred = ir::infer_types(reading.module, ir::Declared::ignore);
   if (!inferred) return std::move(inferred).error().at("openvino");
   return {};
+}
+
+/// Reads until nothing more is learnt that only a whole reading shows: which rows cannot be
+/// stacked, and which variables change their sizes. A file in which each of these follows from the
+/// one before ends it, too: later readings open more at once.
+Expected<void> read_until_known(const Document& document, const Weights& weights,
+                                const ReadOptions& options, Diagnostics& diagnostics,
+                                ir::Module& module, ModelInfo& info) {
+  std::map<const PortEntry*, Type> changing;
+  std::map<std::string, LearntSizes> learnt;
+  constexpr int kRoundsOfDetail = 4, kMostRounds = 8;
+  for (int round = 1;; ++round) {
+    diagnostics = {};
+    module = {};
+    info = {document.name, document.version, {}, {}, {}, {}};
+    Reading reading{document, weights, options, diagnostics, module};
+    reading.changing_rows = changing;
+    reading.learnt_sizes = learnt;
+    SCANLOOM_CHECK_OK(read_into(reading, info));
+    if (!diagnostics.ok()) return {};
+    const std::size_t before = changing.size();
+    changing.merge(changing_rows(reading));
+    const Opens opens = round < kRoundsOfDetail       ? Opens::changing
+                        : round < kRoundsOfDetail + 2 ? Opens::all
+                                                      : Opens::ranks;
+    const bool learns = learn_sizes(reading, opens, learnt);
+    if ((changing.size() == before && !learns) || round == kMostRounds) return {};
+  }
 }
 
 }  // namespace
@@ -185,23 +266,15 @@ Expected<ir::Module> read_model(std::string_view xml, const WeightsFile& weights
   ir::Module module;
   ModelInfo about;
   const Expected<void> done = [&]() -> Expected<void> {
-    Expected<Document> document = parse_document(xml);
+    Expected<Document> document = parse_document(xml, own);
     if (!document) return std::move(document).error().at("openvino");
-    about.name = document->name;
-    about.version = document->version;
+    if (!own.ok()) {
+      report_unknown(*document, own);
+      return {};
+    }
     const Weights file =
         weights.name.empty() ? Weights() : Weights(weights.owner, weights.bytes, weights.name);
-    Reading reading{*document, file, options, own, module};
-    SCANLOOM_CHECK_OK(read_into(reading, about));
-    // Only now that all sizes are inferred it shows which rows cannot be stacked.
-    auto changing = own.ok() ? changing_rows(reading) : std::map<const PortEntry*, Type>();
-    if (changing.empty()) return {};
-    own = {};
-    module = {};
-    about = {document->name, document->version, {}, {}};
-    Reading again{*document, file, options, own, module};
-    again.changing_rows = std::move(changing);
-    return read_into(again, about);
+    return read_until_known(*document, file, options, own, module, about);
   }();
   if (!done) own.error(done.error());
   for (const std::string& warning : own.warnings()) diagnostics.warning(warning);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/diagnostics.h"
+#include "frontends/openvino/types.h"
 #include "ir/module.h"
 
 namespace scanloom::openvino {
@@ -30,6 +31,8 @@ struct ModelInfo {
   /// The names of the tensors of each input and output, and those of an output's layers: the Result
   /// and the one that makes it.
   std::vector<std::vector<std::string>> input_names, output_names, output_layers;
+  /// By input: the sizes that the model declares as intervals.
+  std::vector<std::vector<SizeRange>> input_ranges;
 };
 
 /// Whether the bytes are an IR rather than a model of ONNX.

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "base/ascii.h"
 #include "base/utf8.h"
+#include "frontends/openvino/port_map.h"
 #include "frontends/openvino/wide_sizes.h"
 
 namespace scanloom::openvino {
@@ -26,10 +28,6 @@ std::string listed(const std::vector<Port>& ports) {
 
 }  // namespace
 
-bool is_type(const Layer& layer, std::string_view type) {
-  return equal_ignoring_case(layer.type, type);
-}
-
 Expected<int> opset_of(const Layer& layer) {
   if (layer.opset.empty() || layer.opset == "extension" || layer.opset == "experimental")
     return kNewestOpset;
@@ -46,13 +44,33 @@ Expected<int> opset_of(const Layer& layer) {
   return opset;
 }
 
+Expected<VersionedConverter> versioned_converter(const Layer& layer) {
+  const Converter* const converter = find_converter(layer.type);
+  if (converter == nullptr) return VersionedConverter{};
+  SCANLOOM_TRY(const int opset, opset_of(layer));
+  const int version = converter->since(opset);
+  if (version == 0)
+    return fail(Code::unsupported, "{} came with opset{}, the layer is of opset{}", converter->type,
+                converter->versions.front(), opset);
+  const auto inputs = static_cast<int>(layer.inputs.size());
+  if (inputs < converter->min_inputs ||
+      (converter->max_inputs >= 0 && inputs > converter->max_inputs))
+    return invalid_model(
+        "it has {} inputs, {} takes {}{}", inputs, converter->type, converter->min_inputs,
+        converter->max_inputs == converter->min_inputs ? std::string()
+        : converter->max_inputs < 0                    ? std::string(" or more")
+                                    : fmt::format(" to {}", converter->max_inputs));
+  return VersionedConverter{converter, version};
+}
+
 GraphReader::GraphReader(Reading& reading, GraphIndex graph, ir::Builder& builder,
                          std::string label, int depth)
     : reading_(reading),
       graph_(reading.document.graphs[graph]),
       builder_(builder),
       label_(std::move(label)),
-      depth_(depth) {}
+      depth_(depth),
+      index_(graph) {}
 
 void GraphReader::fail_at(const std::string& place, Error error) {
   failed_ = true;
@@ -63,59 +81,58 @@ void GraphReader::fail_at(const std::string& place, Error error) {
   reading_.diagnostics.error(std::move(error));
 }
 
-bool GraphReader::enter() {
-  const Expected<void> entered = enter_layers();
-  if (!entered) fail_at({}, entered.error());
-  return entered.has_value();
-}
-
-Expected<void> GraphReader::enter_layers() {
+void GraphReader::enter() {
+  reading_.graphs_read[index_] = true;
   const std::vector<Layer>& layers = graph_.layers;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const auto [found, is_new] = by_id_.try_emplace(layers[i].id, i);
     if (!is_new)
-      return invalid_model("{} has the id of {}", describe(layers[i]),
-                           describe(layers[found->second]));
+      fail_at({}, invalid_model("{} has the id of {}", describe(layers[i]),
+                                describe(layers[found->second])));
     sources_.emplace_back(layers[i].inputs.size());
     outputs_.emplace_back(layers[i].outputs.size());
     input_ports_.emplace_back(layers[i].inputs);
     output_ports_.emplace_back(layers[i].outputs);
   }
-  for (const Edge& edge : graph_.edges) SCANLOOM_CHECK_OK(enter_edge(edge));
+  for (const Edge& edge : graph_.edges) enter_edge(edge);
   input_ports_ = {};
   output_ports_ = {};
-  return {};
 }
 
-Expected<void> GraphReader::enter_edge(const Edge& edge) {
-  const auto find = [&](std::int64_t id, const char* end) -> Expected<std::size_t> {
-    const auto found = by_id_.find(id);
-    if (found == by_id_.end())
-      return invalid_model("the edge from layer {} to layer {} {} a layer that does not exist",
-                           edge.from_layer, edge.to_layer, end);
-    return found->second;
-  };
-  SCANLOOM_TRY(const std::size_t from, find(edge.from_layer, "leaves"));
-  SCANLOOM_TRY(const std::size_t to, find(edge.to_layer, "enters"));
-  const Layer &maker = graph_.layers[from], &reader = graph_.layers[to];
+void GraphReader::enter_edge(const Edge& edge) {
+  const std::string name =
+      fmt::format("the edge from layer {} to layer {}", edge.from_layer, edge.to_layer);
+  Expected<Source> source = source_of(edge);
+  if (!source) fail_at({}, std::move(source).error());
+  const auto to = by_id_.find(edge.to_layer);
+  if (to == by_id_.end())
+    return fail_at({}, invalid_model("{} enters a layer that does not exist", name));
+  const Layer& reader = graph_.layers[to->second];
+  const std::optional<std::size_t> input = input_ports_[to->second].find(edge.to_port);
+  if (!input)
+    return fail_at({}, invalid_model("{}: {} has no input port {}: {}", name, describe(reader),
+                                     edge.to_port, listed(reader.inputs)));
+  Source& own = sources_[to->second][*input];
+  if (own.layer < graph_.layers.size())
+    return fail_at({}, invalid_model("two edges lead to input port {} of {}, from layers {} and {}",
+                                     edge.to_port, describe(reader), graph_.layers[own.layer].id,
+                                     edge.from_layer));
+  own = source ? *source : Source{kBroken, 0};
+}
+
+Expected<GraphReader::Source> GraphReader::source_of(const Edge& edge) const {
+  const auto from = by_id_.find(edge.from_layer);
+  if (from == by_id_.end())
+    return invalid_model("the edge from layer {} to layer {} leaves a layer that does not exist",
+                         edge.from_layer, edge.to_layer);
+  const Layer& maker = graph_.layers[from->second];
   const std::optional<std::size_t> output =
-      edge.from_port ? output_ports_[from].find(*edge.from_port) : std::size_t{0};
+      edge.from_port ? output_ports_[from->second].find(*edge.from_port) : std::size_t{0};
   if (!output || *output >= maker.outputs.size())
     return invalid_model("the edge from layer {} to layer {}: {} has no output port {}: {}",
                          edge.from_layer, edge.to_layer, describe(maker),
                          edge.from_port.value_or(0), listed(maker.outputs));
-  const std::optional<std::size_t> input = input_ports_[to].find(edge.to_port);
-  if (!input)
-    return invalid_model("the edge from layer {} to layer {}: {} has no input port {}: {}",
-                         edge.from_layer, edge.to_layer, describe(reader), edge.to_port,
-                         listed(reader.inputs));
-  Source& source = sources_[to][*input];
-  if (source.layer != kNone)
-    return invalid_model("two edges lead to input port {} of {}, from layers {} and {}",
-                         edge.to_port, describe(reader), graph_.layers[source.layer].id,
-                         edge.from_layer);
-  source = {from, *output};
-  return {};
+  return is_null_node(maker) ? Source{kLeftOut, 0} : Source{from->second, *output};
 }
 
 std::vector<const Layer*> GraphReader::layers_of(std::string_view type) const {
@@ -142,7 +159,7 @@ void GraphReader::bind_parameter(const Layer& parameter, Binding binding) {
 std::pair<const Layer*, std::size_t> GraphReader::source(const Layer& layer,
                                                          std::size_t input) const {
   const std::vector<Source>& sources = sources_[index_of(layer)];
-  if (input >= sources.size() || sources[input].layer == kNone) return {nullptr, 0};
+  if (input >= sources.size() || sources[input].layer >= graph_.layers.size()) return {nullptr, 0};
   return {&graph_.layers[sources[input].layer], sources[input].output};
 }
 
@@ -152,7 +169,7 @@ bool GraphReader::assigns(const Layer& layer) const {
   return std::ranges::any_of(reading_.variable_uses.of(layer), &VariableUses::Use::is_assigned);
 }
 
-Expected<std::vector<std::size_t>> GraphReader::order() const {
+std::vector<std::size_t> GraphReader::order() {
   enum class State : std::uint8_t { unseen, open, done };
   std::vector<State> states(graph_.layers.size(), State::unseen);
   std::vector<std::size_t> order;
@@ -170,89 +187,147 @@ Expected<std::vector<std::size_t>> GraphReader::order() const {
         stack.pop_back();
         continue;
       }
-      const std::size_t next = sources_[at][stack.back().second++].layer;
-      if (next == kNone || states[next] == State::done) continue;
-      if (states[next] == State::unseen) {
-        stack.emplace_back(next, 0);
+      Source& source = sources_[at][stack.back().second++];
+      if (source.layer >= states.size() || states[source.layer] == State::done) continue;
+      if (states[source.layer] == State::unseen) {
+        stack.emplace_back(source.layer, 0);
         continue;
       }
-      std::string names;
-      // Below `next` are those that lead to the cycle.
-      for (std::size_t i = stack.size(), named = 0; i-- > 0 && named < kNamedLayers; ++named) {
-        const std::size_t member = stack[i].first;
-        names += fmt::format("{}{}", names.empty() ? "" : ", ", describe(graph_.layers[member]));
-        if (member == next) break;
-      }
-      return invalid_model("layers read each other in a cycle, among them {}", names);
+      report_cycle(stack, source.layer);
+      source.layer = kBroken;
     }
   }
   return order;
 }
 
-bool GraphReader::run() {
-  const Expected<std::vector<std::size_t>> layers = order();
-  if (!layers) {
-    fail_at({}, layers.error());
-    return false;
+/// Of the first cycle: others may be parts of it. Below `closing` are those that lead to it.
+void GraphReader::report_cycle(std::span<const std::pair<std::size_t, std::size_t>> path,
+                               std::size_t closing) {
+  failed_ = true;
+  if (std::exchange(has_cycle_, true)) return;
+  std::string names;
+  for (std::size_t i = path.size(), named = 0; i-- > 0 && named < kNamedLayers; ++named) {
+    const std::size_t member = path[i].first;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", describe(graph_.layers[member]));
+    if (member == closing) break;
   }
-  for (const std::size_t layer : *layers) read_layer(layer);
+  fail_at({}, invalid_model("layers read each other in a cycle, among them {}", names));
+}
+
+bool GraphReader::run() {
+  std::vector<bool> is_needed(graph_.layers.size());
+  for (const std::size_t layer : order()) {
+    is_needed[layer] = true;
+    read_layer(layer);
+  }
+  for (std::size_t i = 0; i < graph_.layers.size(); ++i)
+    if (!is_needed[i]) examine_unread(graph_.layers[i]);
   return !failed_;
 }
 
+void GraphReader::run_unbound() {
+  for (const Layer* const parameter : layers_of("Parameter"))
+    bind_parameter(*parameter, Binding::poison());
+  // In a scope of its own, in which it assigns nothing that counts. Whatever run() says, the layer
+  // around cannot be read.
+  reading_.scopes.push_back({reading_.scopes.back().entered, {}});
+  static_cast<void>(run());
+  reading_.scopes.pop_back();
+}
+
 Binding* GraphReader::operand(const Source& source) {
-  return source.layer == kNone ? nullptr : &outputs_[source.layer][source.output];
+  if (source.layer == kNone) return nullptr;
+  if (source.layer == kBroken) return &broken_;
+  return source.layer == kLeftOut ? &absent_ : &outputs_[source.layer][source.output];
+}
+
+void GraphReader::poison(std::size_t index) {
+  std::ranges::fill(outputs_[index], Binding::poison());
+  failed_ = true;
+}
+
+void GraphReader::read_parameter(std::size_t index) {
+  if (left_out_.contains(index) || outputs_[index].size() != 1 ||
+      !outputs_[index].front().is_absent())
+    return;
+  poison(index);
+  fail_at(describe(graph_.layers[index]),
+          invalid_model("no port_map entry says what it stands for"));
 }
 
 void GraphReader::read_layer(std::size_t index) {
   const Layer& layer = graph_.layers[index];
-  if (is_type(layer, "Parameter")) {
-    if (outputs_[index].size() == 1 && outputs_[index].front().is_absent()) {
-      outputs_[index].front() = Binding::poison();
-      fail_at(describe(layer), invalid_model("no port_map entry says what it stands for"));
-    }
-    return;
-  }
+  if (is_type(layer, "Parameter")) return read_parameter(index);
   if (is_type(layer, "Result")) return;
-  for (const Source& source : sources_[index]) {
+  const auto is_poisoned = [&](const Source& source) {
     const Binding* const value = operand(source);
-    if (value == nullptr || !value->poisoned) continue;
-    std::ranges::fill(outputs_[index], Binding::poison());
-    failed_ = true;
-    return;
+    return value != nullptr && value->poisoned;
+  };
+  const Expected<VersionedConverter> version = examine(layer);
+  if (!version || version->converter == nullptr ||
+      std::ranges::any_of(sources_[index], is_poisoned)) {
+    poison(index);
+  } else if (Expected<void> converted = convert(*version, layer, index); !converted) {
+    poison(index);
+    fail_at(describe(layer), std::move(converted).error());
   }
-  const std::string place = describe(layer);
-  Expected<void> converted = convert(layer, index);
-  if (converted) return;
-  std::ranges::fill(outputs_[index], Binding::poison());
-  fail_at(place, std::move(converted).error());
+  if (failed_) explore(layer);
 }
 
-Expected<void> GraphReader::convert(const Layer& layer, std::size_t index) {
-  const Converter* const converter = find_converter(layer.type);
-  if (converter == nullptr)
-    return fail(Code::unsupported, "operation {} cannot be read",
-                shortened(to_valid_utf8(layer.type), 100));
-  SCANLOOM_TRY(const int opset, opset_of(layer));
-  const int version = converter->since(opset);
-  if (version == 0)
-    return fail(Code::unsupported, "{} came with opset{}, the layer is of opset{}", converter->type,
-                converter->versions.front(), opset);
-  const auto inputs = static_cast<int>(layer.inputs.size());
-  if (inputs < converter->min_inputs ||
-      (converter->max_inputs >= 0 && inputs > converter->max_inputs))
-    return invalid_model(
-        "it has {} inputs, {} takes {}{}", inputs, converter->type, converter->min_inputs,
-        converter->max_inputs == converter->min_inputs ? std::string()
-        : converter->max_inputs < 0                    ? std::string(" or more")
-                                    : fmt::format(" to {}", converter->max_inputs));
+Expected<VersionedConverter> GraphReader::examine(const Layer& layer) {
+  Expected<VersionedConverter> version = versioned_converter(layer);
+  if (!version) {
+    fail_at(describe(layer), version.error());
+    return version;
+  }
+  std::vector<Error> errors = check_port_maps(reading_.document, layer);
+  for (const Error& error : errors) fail_at(describe(layer), error);
+  if (!errors.empty()) return errors.front();
+  return version;
+}
+
+void GraphReader::examine_unread(const Layer& layer) {
+  if (is_type(layer, "Parameter") || is_type(layer, "Result") || is_null_node(layer)) return;
+  static_cast<void>(examine(layer));
+  if (is_type(layer, "Const") || is_type(layer, "Constant"))
+    if (Expected<void> checked = reading_.weights.check(layer); !checked)
+      fail_at(describe(layer), std::move(checked).error());
+  explore(layer);
+}
+
+// In a module apart, which nobody takes.
+void GraphReader::explore(const Layer& layer) {
+  if (layer.bodies.empty()) return;
+  ir::Module spare;
+  Reading apart{reading_.document, reading_.weights, reading_.options, reading_.diagnostics, spare};
+  apart.graphs_read.swap(reading_.graphs_read);
+  std::swap(apart.variable_uses, reading_.variable_uses);
+  for (const BodyPart& part : layer.bodies) {
+    if (apart.graphs_read[part.graph]) continue;
+    ir::Builder builder(spare, spare.top());
+    GraphReader reader(apart, part.graph, builder,
+                       fmt::format("in the {} of {}", part.role, describe(layer)), depth_ + 1);
+    reader.enter();
+    reader.run_unbound();
+  }
+  apart.graphs_read.swap(reading_.graphs_read);
+  std::swap(apart.variable_uses, reading_.variable_uses);
+}
+
+Expected<void> GraphReader::convert(const VersionedConverter& reader, const Layer& layer,
+                                    std::size_t index) {
   const ir::PlaceId place = reading_.module.add_place({{describe(layer)}});
   builder_.set_place(place);
   std::vector<Binding*> operands;
   for (const Source& source : sources_[index]) operands.push_back(operand(source));
+  // Left out at the end is the same as not there at all.
+  const auto needed = static_cast<std::size_t>(reader.converter->min_inputs);
+  while (operands.size() > needed && operands.back() == &absent_ && layer.bodies.empty())
+    operands.pop_back();
   WideOperands wide(std::move(operands));
-  SCANLOOM_CHECK_OK(wide.widen(converter->type, builder_));
-  LayerCtx ctx(reading_, {layer, version, wide.operands(), builder_, place, depth_});
-  SCANLOOM_CHECK_OK(converter->convert(ctx));
+  SCANLOOM_CHECK_OK(wide.widen(reader.converter->type, builder_));
+  LayerCtx ctx(reading_, {layer, reader.version, wide.operands(), builder_, place, depth_});
+  SCANLOOM_CHECK_OK(reader.converter->convert(ctx));
   SCANLOOM_CHECK_OK(wide.narrow(ctx));
   for (std::size_t i = 0; i < ctx.outputs().size(); ++i) {
     Binding& output = ctx.outputs()[i];

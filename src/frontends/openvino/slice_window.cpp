@@ -22,21 +22,6 @@ bool is_whole(const PortEntry& port) {
 
 std::int64_t from_front(std::int64_t at, std::int64_t size) { return at < 0 ? at + size : at; }
 
-/// Of a window, whatever the axis has: nothing is computed with larger ones.
-Expected<void> check_numbers(const PortEntry& port) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 48;
-  const std::pair<const char*, std::int64_t> numbers[] = {
-      {"start", port.start}, {"end", port.end}, {"stride", port.stride}};
-  for (const auto& [name, value] : numbers)
-    if (value < -kMost || value > kMost)
-      return invalid_model("{} is {}, outside [-{}, {}]", name, value, kMost, kMost);
-  if (port.stride == 0) return invalid_model("stride is 0");
-  if (port.part_size < 1) return invalid_model("part_size is {}, less than 1", port.part_size);
-  if (port.part_size > kMost)
-    return invalid_model("part_size is {}, more than {}", port.part_size, kMost);
-  return {};
-}
-
 /// Errors of a window over an axis of known size.
 Expected<void> check_window(const PortEntry& port, std::int64_t size) {
   if (size == 0) return {};
@@ -49,15 +34,28 @@ Expected<void> check_window(const PortEntry& port, std::int64_t size) {
   if (port.stride > 0 ? start > end : start < end)
     return invalid_model("start {} lies behind end {} for stride {}, on axis {} of {} elements",
                          port.start, port.end, port.stride, *port.axis, size);
+  const std::int64_t walked = (port.stride > 0 ? end - start : start - end) + 1;
+  if (port.part_size > walked)
+    return invalid_model("part_size is {}, more than the {} element{} from {} to {} of axis {}",
+                         port.part_size, walked, walked == 1 ? "" : "s", port.start, port.end,
+                         *port.axis);
   return {};
 }
 
-/// `low`, an end of the window, as a value that only an axis with enough elements for both ends
+/// How many elements an axis needs for both ends of the window and for a slice between them.
+std::int64_t needed_elements(const PortEntry& port) {
+  const auto for_end = [](std::int64_t at) { return at < 0 ? -at : at + 1; };
+  const std::int64_t ends = std::max(for_end(port.start), for_end(port.end));
+  const std::int64_t low = port.stride > 0 ? port.start : port.end;
+  const std::int64_t high = port.stride > 0 ? port.end : port.start;
+  return low >= 0 && high < 0 ? std::max(ends, low - high - 1 + port.part_size) : ends;
+}
+
+/// `low`, an end of the window, as a value that only an axis with enough elements for the window
 /// has; one without any is walked in no step.
 ValueId checked_first(ops::Composer& c, ValueId value, std::int64_t axis, const PortEntry& port,
                       std::int64_t low) {
-  const auto needed_for = [](std::int64_t at) { return at < 0 ? -at : at + 1; };
-  const std::int64_t needed = std::max(needed_for(port.start), needed_for(port.end));
+  const std::int64_t needed = needed_elements(port);
   const ValueId size = c.dim(value, axis);
   const ValueId enough = c.where(c.equal(size, c.number(0)), c.number(0), c.number(needed));
   std::string text = fmt::format("axis {} has {{}} elements, a window from {} to {} needs {{}}",
@@ -87,7 +85,6 @@ void warn_of_rest(LayerCtx& ctx, const std::string& entry, const PortEntry& port
 /// As sliced_input, its errors not naming the entry.
 Expected<SlicedInput> made(LayerCtx& ctx, const std::string& entry, const PortEntry& port,
                            ValueId value) {
-  SCANLOOM_CHECK_OK(check_numbers(port));
   const Type& type = ctx.type(value);
   if (!type.ranked)
     return fail(Code::unsupported, "input port {} has an unknown number of axes",
@@ -113,6 +110,25 @@ Expected<SlicedInput> made(LayerCtx& ctx, const std::string& entry, const PortEn
 }
 
 }  // namespace
+
+Expected<void> check_numbers(const PortEntry& port) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 48;
+  const std::pair<const char*, std::int64_t> numbers[] = {
+      {"start", port.start}, {"end", port.end}, {"stride", port.stride}};
+  for (const auto& [name, value] : numbers)
+    if (value < -kMost || value > kMost)
+      return invalid_model("{} is {}, outside [-{}, {}]", name, value, kMost, kMost);
+  if (port.stride == 0) return invalid_model("stride is 0");
+  if (port.part_size < 1) return invalid_model("part_size is {}, less than 1", port.part_size);
+  if (port.part_size > kMost)
+    return invalid_model("part_size is {}, more than {}", port.part_size, kMost);
+  // Ends that count from the same end of the axis are as far apart in every one.
+  const std::int64_t walked = (port.stride > 0 ? port.end - port.start : port.start - port.end) + 1;
+  if ((port.start < 0) == (port.end < 0) && walked > 0 && port.part_size > walked)
+    return invalid_model("part_size is {}, more than the {} element{} from {} to {}",
+                         port.part_size, walked, walked == 1 ? "" : "s", port.start, port.end);
+  return {};
+}
 
 Expected<SlicedInput> sliced_input(LayerCtx& ctx, const std::string& entry, const PortEntry& port,
                                    ValueId value) {

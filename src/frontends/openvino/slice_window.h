@@ -16,9 +16,12 @@ struct SlicedInput {
   ir::ScannedPort port;
 };
 
-/// `entry`: "port_map input 2", which messages begin with. Errors: numbers that no axis fits, an
-/// axis that `value` has not or that is too short. Elements that fill no slice are warned of where
-/// their number is known.
+/// Error: numbers of a window that no axis fits, or that are too large to compute with.
+Expected<void> check_numbers(const PortEntry& port);
+
+/// `entry`: "port_map input 2", which messages begin with. Errors: an axis that `value` has not or
+/// that is too short. Precondition: check_numbers has given none. Elements that fill no slice are
+/// warned of where their number is known.
 Expected<SlicedInput> sliced_input(LayerCtx& ctx, const std::string& entry, const PortEntry& port,
                                    ir::ValueId value);
 

@@ -1,5 +1,8 @@
 #include "frontends/openvino/variables.h"
 
+#include <algorithm>
+
+#include "base/ascii.h"
 #include "frontends/openvino/layer_ctx.h"
 #include "frontends/openvino/reader.h"
 #include "frontends/openvino/types.h"
@@ -11,16 +14,36 @@ using tensor::Type;
 
 namespace {
 
-Expected<Type> type_by(Reading& reading, const Layer& read_value) {
-  const Attributes attributes(read_value);
-  if (attributes.has("variable_type")) {
-    SCANLOOM_TRY(const DType dtype, attributes.dtype("variable_type"));
-    return type_of(dtype, attributes.text("variable_shape", "..."), reading.module.dims);
+/// What the ReadValues and Assigns of a variable say themselves.
+struct Declaration {
+  std::optional<DType> dtype;
+  std::optional<std::string> shape;
+};
+
+Expected<Declaration> declaration_of(const Document& document, std::span<const LayerPlace> layers) {
+  Declaration declared;
+  for (const LayerPlace& place : layers) {
+    const Attributes attributes(document.graphs[place.graph].layers[place.layer]);
+    const std::string shape = attributes.text("variable_shape", "...");
+    if (!declared.shape && trimmed(shape) != "...") declared.shape = shape;
+    if (declared.dtype || !attributes.has("variable_type") ||
+        is_dynamic_type(attributes.text("variable_type")))
+      continue;
+    SCANLOOM_TRY(declared.dtype, attributes.dtype("variable_type"));
   }
-  if (read_value.outputs.size() != 1 || read_value.outputs[0].precision.empty())
-    return invalid_model("attribute 'variable_type' of {} is missing", describe(read_value));
-  SCANLOOM_TRY(const DType dtype, dtype_of(read_value.outputs[0].precision));
-  return Type::unranked(dtype);
+  return declared;
+}
+
+/// The sizes of a first value, but those that are known to change.
+Type guessed(Type type, const LearntSizes* learnt, tensor::DimTable& dims) {
+  if (learnt != nullptr && !learnt->ranked) return Type::unranked(type.dtype);
+  for (std::size_t axis = 0; axis < type.dims.size(); ++axis) {
+    const bool is_open =
+        learnt != nullptr && axis < learnt->is_open.size() && learnt->is_open[axis];
+    // A size that an input has in one run is not that of the next.
+    if (is_open || !type.dims[axis].is_constant()) type.dims[axis] = dims.fresh();
+  }
+  return type;
 }
 
 }  // namespace
@@ -35,7 +58,8 @@ VariableUses::VariableUses(const Document& document) {
       if (reads || is_type(layer, "Assign")) {
         const std::string id = Attributes(layer).text("variable_id");
         (reads ? own.read : own.assigned).insert(id);
-        if (reads) readers_.emplace(id, &layer);
+        const auto position = static_cast<std::size_t>(&layer - document.graphs[i].layers.data());
+        (reads ? readers_ : assigns_)[id].push_back({static_cast<GraphIndex>(i), position});
         if (i > 0) in_bodies_.insert(id);
       }
       for (const BodyPart& part : layer.bodies) {
@@ -65,12 +89,55 @@ std::vector<VariableUses::Use> VariableUses::of(const Layer& layer) const {
   return of(bodies);
 }
 
-const Layer* VariableUses::reader(const std::string& id) const {
-  const auto found = readers_.find(id);
-  return found == readers_.end() ? nullptr : found->second;
+bool VariableUses::in_bodies(const std::string& id) const { return in_bodies_.contains(id); }
+
+std::vector<LayerPlace> VariableUses::layers(const std::string& id) const {
+  std::vector<LayerPlace> layers;
+  for (const auto* const places : {&readers_, &assigns_})
+    if (const auto found = places->find(id); found != places->end())
+      layers.insert(layers.end(), found->second.begin(), found->second.end());
+  return layers;
 }
 
-bool VariableUses::in_bodies(const std::string& id) const { return in_bodies_.contains(id); }
+std::vector<std::pair<std::string, LayerPlace>> VariableUses::never_read() const {
+  std::vector<std::pair<std::string, LayerPlace>> found;
+  for (const auto& [id, places] : assigns_)
+    if (!readers_.contains(id)) found.emplace_back(id, places.front());
+  return found;
+}
+
+Expected<VariableType> variable_type(Reading& reading, const std::string& id, ValueId first) {
+  tensor::DimTable& dims = reading.module.dims;
+  const std::vector<LayerPlace> layers = reading.variable_uses.layers(id);
+  SCANLOOM_TRY(const Declaration declared, declaration_of(reading.document, layers));
+  std::optional<DType> dtype = declared.dtype;
+  Type type = Type::unranked(DType::f32);
+  if (first.valid()) {
+    type = reading.module.value(first).type;
+    if (!dtype) dtype = type.dtype;
+  } else if (!dtype || !declared.shape) {
+    const VariableHints hints = hints_around(reading.document, layers);
+    if (!dtype) dtype = hints.dtype;
+    type.ranked = hints.sizes.has_value();
+    if (hints.sizes)
+      for (const std::int64_t size : *hints.sizes)
+        type.dims.push_back(size < 0 ? dims.fresh() : tensor::Dim(size));
+  }
+  if (!dtype)
+    return invalid_model(
+        "nothing says the element type of variable '{}': give its ReadValue the attribute "
+        "'variable_type'",
+        id);
+  type.dtype = *dtype;
+  if (declared.shape) {
+    SCANLOOM_TRY(type, type_of(*dtype, *declared.shape, dims));
+    return VariableType{type, type, false};
+  }
+  const auto learnt = reading.learnt_sizes.find(id);
+  return VariableType{
+      guessed(type, learnt == reading.learnt_sizes.end() ? nullptr : &learnt->second, dims), type,
+      true};
+}
 
 Expected<tensor::Tensor> initial_zeros(const std::string& id, const Type& type) {
   // They are made while the model is read, whoever runs it.
@@ -98,11 +165,12 @@ bool may_be_equal(const Type& a, const Type& b) {
 Expected<ValueId> entered_value(Reading& reading, const std::string& id) {
   VariableScope& scope = reading.scopes.back();
   if (const auto found = scope.entered.find(id); found != scope.entered.end()) return found->second;
-  SCANLOOM_TRY(const Type type, type_by(reading, *reading.variable_uses.reader(id)));
   Variable made;
   made.id = id;
-  SCANLOOM_TRY(made.initial, initial_zeros(id, type));
-  made.argument = reading.module.add_argument(reading.module.top(), type, id);
+  SCANLOOM_TRY(const VariableType found, variable_type(reading, id, {}));
+  made.is_guessed = found.is_guessed;
+  SCANLOOM_TRY(made.initial, initial_zeros(id, found.begins));
+  made.argument = reading.module.add_argument(reading.module.top(), found.type, id);
   scope.entered[id] = made.argument;
   reading.variables.push_back(std::move(made));
   return scope.entered[id];
@@ -117,7 +185,10 @@ Expected<void> assign_variable(Reading& reading, const std::string& id, ValueId 
   if (entered == scope.entered.end()) return {};
   const Type &kept = reading.module.value(entered->second).type,
              &next = reading.module.value(value).type;
-  if (!may_be_equal(kept, next))
+  const auto variable = std::ranges::find(reading.variables, id, &Variable::id);
+  const bool is_guessed = variable != reading.variables.end() && variable->is_guessed;
+  // What is only guessed is found out when everything is read.
+  if (is_guessed ? kept.dtype != next.dtype : !may_be_equal(kept, next))
     return invalid_model("variable '{}' is {}, and is assigned {}", id,
                          to_string(kept, reading.module.dims),
                          to_string(next, reading.module.dims));

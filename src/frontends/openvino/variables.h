@@ -13,11 +13,19 @@
 
 #include "base/expected.h"
 #include "frontends/openvino/document.h"
+#include "frontends/openvino/variable_hints.h"
 #include "ir/module.h"
 
 namespace scanloom::openvino {
 
 struct Reading;
+
+/// Sizes of a variable that its layers leave open, as readings before this one have shown them:
+/// those that change are open.
+struct LearntSizes {
+  bool ranked = true;
+  std::vector<bool> is_open;  ///< by axis
+};
 
 /// A state of the module.
 struct Variable {
@@ -27,6 +35,7 @@ struct Variable {
   ir::ValueId read;      ///< of the top region: what ReadValue gives, where that is not `argument`
   tensor::Tensor initial;
   bool has_initial = false;  ///< a ReadValue has said it; otherwise zeros
+  bool is_guessed = false;   ///< no layer says its sizes: those of its first value may change
 };
 
 /// Which variables the graphs of a document read and assign, those of bodies within included.
@@ -42,16 +51,18 @@ class VariableUses {
   /// Those of the bodies that anything reads; what nobody reads is kept by nobody.
   [[nodiscard]] std::vector<Use> of(std::span<const GraphIndex> bodies) const;
   [[nodiscard]] std::vector<Use> of(const Layer& layer) const;
-  /// A ReadValue of the variable; nullptr: there is none.
-  [[nodiscard]] const Layer* reader(const std::string& id) const;
   [[nodiscard]] bool in_bodies(const std::string& id) const;
+  /// The ReadValues of a variable, then its Assigns, in any graph.
+  [[nodiscard]] std::vector<LayerPlace> layers(const std::string& id) const;
+  /// An Assign of each variable that no ReadValue reads.
+  [[nodiscard]] std::vector<std::pair<std::string, LayerPlace>> never_read() const;
 
  private:
   struct OfGraph {
     std::set<std::string> read, assigned;
   };
   std::vector<OfGraph> graphs_;  ///< by GraphIndex
-  std::map<std::string, const Layer*> readers_;
+  std::map<std::string, std::vector<LayerPlace>> readers_, assigns_;
   std::set<std::string> in_bodies_;
 };
 
@@ -64,6 +75,15 @@ struct VariableScope {
 /// What a run begins with whose stream keeps nothing: zeros, open sizes being 0. Error:
 /// unsupported, too many of them.
 Expected<tensor::Tensor> initial_zeros(const std::string& id, const tensor::Type& type);
+/// What a variable holds.
+struct VariableType {
+  tensor::Type type;        ///< of every value
+  tensor::Type begins;      ///< of the first one, where no ReadValue says it
+  bool is_guessed = false;  ///< no layer declares the sizes
+};
+/// The type that the layers of a variable declare, what they leave open being that of `first`, if
+/// valid, or what is said around them. Error: nothing says the element type.
+Expected<VariableType> variable_type(Reading& reading, const std::string& id, ir::ValueId first);
 /// Whether a value can have both types: nothing that is known of either contradicts the other.
 bool may_be_equal(const tensor::Type& a, const tensor::Type& b);
 /// What the variable is on entry of the graph that is being read. A variable of bodies becomes an

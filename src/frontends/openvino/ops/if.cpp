@@ -36,6 +36,7 @@ Expected<std::map<std::size_t, std::size_t>> captured_inputs(LayerCtx& ctx,
     for (std::size_t i = 0; i < part.inputs.size(); ++i) {
       const std::string entry = fmt::format("{} input {}", part.role, i);
       SCANLOOM_TRY(const std::size_t position, ports.input(entry, part.inputs[i].external_port));
+      if (ctx.is_left_out(static_cast<int>(position))) continue;
       if (!ctx.has(static_cast<int>(position)))
         return invalid_model("{}: no edge leads to input port {}", entry,
                              part.inputs[i].external_port);
@@ -88,45 +89,28 @@ Expected<void> enter_side(LayerCtx& ctx, Side& side, const LayerPorts& ports,
     SCANLOOM_TRY(const ValueId inner, body.add_captured(ctx.builder(), outer));
     arguments.push_back(inner);
   }
-  std::map<std::int64_t, std::size_t> seen;
   for (std::size_t i = 0; i < body.part().inputs.size(); ++i) {
     const PortEntry& port = body.part().inputs[i];
     const std::string entry = fmt::format("{} input {}", body.part().role, i);
     SCANLOOM_TRY(const Layer* const parameter, body.parameter(entry, port.internal_layer));
-    if (const auto [found, is_new] = seen.emplace(port.internal_layer, i); !is_new)
-      return invalid_model("{} inputs {} and {} both lead to Parameter {}", body.part().role,
-                           found->second, i, port.internal_layer);
     SCANLOOM_TRY(const std::size_t position, ports.input(entry, port.external_port));
     if (const auto found = captured.find(position); found != captured.end())
       SCANLOOM_CHECK_OK(body.bind(*parameter, Binding::of(arguments[found->second])));
+    else if (ctx.is_left_out(static_cast<int>(position)))
+      body.leave_out(*parameter);
     else
       SCANLOOM_CHECK_OK(body.bind(*parameter, Binding::of(std::make_shared<const tensor::Tensor>(
                                                   *ctx.constant(static_cast<int>(position))))));
   }
   side.results.assign(ctx.layer().outputs.size(), nullptr);
-  // Ids of outputs may be counted from 0, as in the specification's example, or go on from those of
-  // the inputs: they are ports if all of them are.
-  const bool counts_from_zero = std::ranges::any_of(
-      body.part().outputs,
-      [&](const PortEntry& port) { return !ports.has_output(port.external_port); });
+  const bool are_outputs = ports.are_outputs(body.part());
   for (std::size_t i = 0; i < body.part().outputs.size(); ++i) {
     const PortEntry& port = body.part().outputs[i];
     const std::string entry = fmt::format("{} output {}", body.part().role, i);
-    const bool counts = counts_from_zero && port.external_port >= 0 &&
-                        port.external_port < static_cast<std::int64_t>(side.results.size());
-    Expected<std::size_t> position =
-        counts ? Expected<std::size_t>(static_cast<std::size_t>(port.external_port))
-               : ports.output(entry, port.external_port);
-    if (!position) return std::move(position).error();
-    SCANLOOM_TRY(const Layer* const result, body.result_layer(entry, port.internal_layer));
-    if (side.results[*position] != nullptr)
-      return invalid_model("{}: output port {} has an entry already", entry, port.external_port);
-    side.results[*position] = result;
+    SCANLOOM_TRY(const std::size_t position,
+                 ports.output_of_part(are_outputs, entry, port.external_port));
+    SCANLOOM_TRY(side.results[position], body.result_layer(entry, port.internal_layer));
   }
-  for (std::size_t i = 0; i < side.results.size(); ++i)
-    if (side.results[i] == nullptr)
-      return invalid_model("{}: no entry leads to output port {}", body.part().role,
-                           ctx.layer().outputs[i].id);
   return {};
 }
 
@@ -139,8 +123,6 @@ Expected<void> convert_if(LayerCtx& ctx) {
                          describe_type(ctx, condition));
   const BodyPart* const parts[] = {find_part(ctx.layer(), "then_body"),
                                    find_part(ctx.layer(), "else_body")};
-  if (parts[0] == nullptr || parts[1] == nullptr)
-    return invalid_model("it has no {}", parts[0] == nullptr ? "then_body" : "else_body");
   const LayerPorts ports(ctx.layer());
   SCANLOOM_TRY(const auto captured, captured_inputs(ctx, ports));
   std::vector<ValueId> operands = {condition};
@@ -159,8 +141,11 @@ Expected<void> convert_if(LayerCtx& ctx) {
   Side sides[2];
   for (int i = 0; i < 2; ++i) {
     sides[i].body = std::make_unique<Body>(ctx, *parts[i], branch);
-    if (!sides[i].body->enter()) return ctx.poison_outputs(), Expected<void>();
-    SCANLOOM_CHECK_OK(enter_side(ctx, sides[i], ports, captured));
+    sides[i].body->enter();
+    if (Expected<void> entered = enter_side(ctx, sides[i], ports, captured); !entered) {
+      sides[i].body->run_unbound();
+      return entered;
+    }
     if (!run_side(ctx, sides[i], variables)) return ctx.poison_outputs(), Expected<void>();
   }
   for (std::size_t i = 0; i < ctx.layer().outputs.size(); ++i) {

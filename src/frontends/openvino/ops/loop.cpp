@@ -13,10 +13,8 @@ using ir::ValueId;
 
 namespace {
 
-Expected<const BodyPart*> body_of(const Layer& layer) {
-  for (const BodyPart& part : layer.bodies)
-    if (part.role == "body") return &part;
-  return invalid_model("it has no body");
+const BodyPart& body_of(const Layer& layer) {
+  return *std::ranges::find(layer.bodies, "body", &BodyPart::role);
 }
 
 /// Without slices, the window of a concatenated output says how many steps there are.
@@ -68,19 +66,19 @@ Expected<ValueId> trip_count_of(LayerCtx& ctx, LoopMap& map) {
 }  // namespace
 
 Expected<void> convert_tensor_iterator(LayerCtx& ctx) {
-  SCANLOOM_TRY(const BodyPart* const part, body_of(ctx.layer()));
-  LoopMap map(ctx, *part);
+  const BodyPart& part = body_of(ctx.layer());
+  LoopMap map(ctx, part);
   LoopMap::Control control;
   if (!map.has_slices()) {
-    SCANLOOM_TRY(const std::int64_t steps, steps_of_outputs(*part));
+    SCANLOOM_TRY(const std::int64_t steps, steps_of_outputs(part));
     control.trip_count = ctx.builder().constant(tensor::Tensor::scalar<std::int64_t>(steps));
   }
   return map.make(control);
 }
 
 Expected<void> convert_loop(LayerCtx& ctx) {
-  SCANLOOM_TRY(const BodyPart* const part, body_of(ctx.layer()));
-  LoopMap map(ctx, *part);
+  const BodyPart& part = body_of(ctx.layer());
+  LoopMap map(ctx, part);
   LoopMap::Control control;
   SCANLOOM_TRY(control.trip_count, trip_count_of(ctx, map));
   SCANLOOM_TRY(const ValueId condition, ctx.in(1));

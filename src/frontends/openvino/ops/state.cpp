@@ -25,14 +25,18 @@ Variable* find_variable(LayerCtx& ctx, const std::string& id) {
   return found == variables.end() ? nullptr : &*found;
 }
 
-/// What the layer says of the variable; the type of the first value where it says nothing.
-Expected<Type> type_of_variable(LayerCtx& ctx, ValueId first) {
-  if (ctx.attributes.has("variable_type")) {
-    SCANLOOM_TRY(const DType dtype, ctx.attributes.dtype("variable_type"));
-    return type_of(dtype, ctx.attributes.text("variable_shape", "..."), ctx.module().dims);
+/// Error: the layer declares what the variable, which another layer has declared, cannot be.
+Expected<void> check_declared(LayerCtx& ctx, const std::string& id, const Type& variable) {
+  const std::string word = ctx.attributes.text("variable_type", "dynamic");
+  DType dtype = variable.dtype;
+  if (!is_dynamic_type(word)) {
+    SCANLOOM_TRY(dtype, ctx.attributes.dtype("variable_type"));
   }
-  if (!first.valid()) return invalid_model("attribute 'variable_type' is missing");
-  return ctx.type(first);
+  SCANLOOM_TRY(const Type own,
+               type_of(dtype, ctx.attributes.text("variable_shape", "..."), ctx.module().dims));
+  if (may_be_equal(own, variable)) return {};
+  return invalid_model("variable '{}' is {} here, and {} where it was read before", id,
+                       to_string(own, ctx.module().dims), to_string(variable, ctx.module().dims));
 }
 
 Expected<void> check_first(LayerCtx& ctx, const std::string& id, const Type& type, ValueId first) {
@@ -85,29 +89,24 @@ Expected<void> convert_read_value(LayerCtx& ctx) {
   if (ctx.reading().variable_uses.in_bodies(id)) return read_in_bodies(ctx, id, first);
   Variable* variable = find_variable(ctx, id);
   if (variable == nullptr) {
-    SCANLOOM_TRY(const Type type, type_of_variable(ctx, first));
     Variable made;
     made.id = id;
-    SCANLOOM_CHECK_OK(check_first(ctx, id, type, first));
+    SCANLOOM_TRY(const VariableType found, variable_type(ctx.reading(), id, first));
+    made.is_guessed = found.is_guessed;
+    SCANLOOM_CHECK_OK(check_first(ctx, id, found.type, first));
     if (const Tensor* const known = ctx.constant(0)) {
       made.initial = *known;
     } else {
-      SCANLOOM_TRY(made.initial, initial_zeros(id, type));
+      SCANLOOM_TRY(made.initial, initial_zeros(id, found.begins));
     }
     ir::Module& module = ctx.module();
-    made.argument = module.add_argument(module.top(), type, id);
+    made.argument = module.add_argument(module.top(), found.type, id);
     if (first.valid() && ctx.constant(0) == nullptr)
       made.is_kept = module.add_argument(module.top(), Type::scalar(DType::boolean), id + "/kept");
     ctx.reading().variables.push_back(std::move(made));
     variable = &ctx.reading().variables.back();
   }
-  if (ctx.attributes.has("variable_type")) {
-    SCANLOOM_TRY(const Type own, type_of_variable(ctx, first));
-    if (!may_be_equal(own, ctx.type(variable->argument)))
-      return invalid_model("variable '{}' is {} here, and {} where it was read before", id,
-                           to_string(own, ctx.module().dims),
-                           describe_type(ctx, variable->argument));
-  }
+  SCANLOOM_CHECK_OK(check_declared(ctx, id, ctx.type(variable->argument)));
   SCANLOOM_CHECK_OK(check_first(ctx, id, ctx.type(variable->argument), first));
   if (!variable->is_kept.valid()) {
     ctx.set_output(0, Binding::of(variable->argument));
