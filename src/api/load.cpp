@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <iterator>
 #include <map>
+#include <optional>
 
 #include "api/function_module.h"
 #include "api/guard.h"
@@ -19,6 +20,8 @@
 #include "ir/walk.h"
 #include "passes/keep_loop_states.h"
 #include "passes/run.h"
+#include "plan/binding.h"
+#include "plan/plan.h"
 
 namespace scanloom {
 namespace {
@@ -145,12 +148,43 @@ Expected<void> to_low_latency(ir::Module& module, const SessionOptions& options)
   return ir::verify(module);
 }
 
+/// The sizes that the inputs of a module have in every run; nullopt: some of them are open. Those
+/// of its own states begin with their initial values.
+std::optional<std::vector<tensor::Shape>> known_sizes(const ir::Module& module) {
+  const ir::Region& top = module.region(module.top());
+  std::vector<std::optional<tensor::Shape>> sizes(top.args.size());
+  for (const ir::State& state : module.states) {
+    if (!state.is_hidden) continue;
+    sizes[state.input] = state.initial.shape();
+    if (state.is_kept) sizes[*state.is_kept] = tensor::Shape();
+  }
+  std::vector<tensor::Shape> known;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const tensor::Type& type = module.value(top.args[i]).type;
+    if (!sizes[i] && !type.is_static()) return std::nullopt;
+    known.push_back(sizes[i] ? *sizes[i] : type.shape());
+  }
+  return known;
+}
+
+/// Binds a model whose inputs have known sizes, as its first run does. Error: what that run would
+/// say before its first step.
+Expected<void> bind_known_sizes(ir::Module module) {
+  const auto sizes = known_sizes(module);
+  if (!sizes) return {};
+  plan::PlanOptions options;  // nothing is compiled for it
+  options.why_no_compiler = "the model is checked, not run";
+  SCANLOOM_CHECK_OK(plan::bind(plan::make_plan(std::move(module), options), *sizes, {}));
+  return {};
+}
+
 CheckReport check_source(const Expected<Source>& source, const SessionOptions& options) {
   CheckReport report;
   Diagnostics diagnostics;
-  const Expected<Loaded> loaded = guard([&]() -> Expected<Loaded> {
+  const Expected<void> loaded = guard([&]() -> Expected<void> {
     if (!source) return source.error();
-    return load_module(*source, options, diagnostics);
+    SCANLOOM_TRY(Loaded model, load_module(*source, options, diagnostics));
+    return bind_known_sizes(std::move(model.module));
   });
   report.errors = diagnostics.errors();
   report.warnings = diagnostics.warnings();
