@@ -95,7 +95,7 @@ TEST(Document, TriangularNumbers) {
 }
 
 TEST(Document, AnInitialValueThatIsTooNarrow) {
-  const Expr sums = scan({.sequences = {arange(0, 5)}, .initial = {Expr(0)}},
+  const Expr sums = scan({.sequences = {arange(0, 5)}, .initial = {number(0, DType::i8)}},
                          [](const StepInputs& step) { return step.state(0) + step[0]; });
   ASSERT_NE(sums.error(), nullptr);
   EXPECT_EQ(sums.error()->code(), Code::invalid_argument);
