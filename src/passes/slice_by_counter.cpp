@@ -11,6 +11,7 @@
 #include "passes/pass.h"
 #include "passes/ports.h"
 #include "passes/rewriter.h"
+#include "passes/step_number.h"
 
 namespace scanloom::passes {
 namespace {
@@ -19,15 +20,6 @@ using ir::Module;
 using ir::Node;
 using ir::NodeId;
 using ir::ValueId;
-
-/// Whether carried value i is the number of the step, from 0 on.
-bool counts_steps(const Module& module, NodeId id, std::uint32_t i) {
-  const Node& loop = module.node(id);
-  const tensor::Tensor* const first =
-      constant_of(module, loop.inputs[loop.loop->first_carried_input() + i]);
-  return increment_of(module, id, i) == 1 && first != nullptr && first->elements() == 1 &&
-         first->as<std::int64_t>()[0] == 0;
-}
 
 class Slicer {
  public:
@@ -48,31 +40,15 @@ class Slicer {
  private:
   [[nodiscard]] const Node& node() const { return module_.node(loop_); }
 
-  /// The position of an argument among those of the kind that begins at `first`.
-  [[nodiscard]] std::optional<std::size_t> argument(ValueId value, std::size_t first,
-                                                    std::size_t count) const {
-    const ir::Value& argument = module_.value(value);
-    const bool fits = !argument.producer.valid() && argument.region == node().regions[0] &&
-                      argument.index >= first && argument.index < first + count;
-    return fits ? std::optional(argument.index - first) : std::nullopt;
-  }
-
-  /// An index of one element, whatever its axes.
-  [[nodiscard]] bool is_step(ValueId index) const {
-    for (const Node* made = nullptr;; index = made->inputs[0]) {
-      made = made_by(module_, index, ops::unsqueeze_op);
-      if (made == nullptr) made = made_by(module_, index, ops::squeeze_op);
-      if (made == nullptr) break;
-    }
-    const auto carried = argument(index, node().loop->captured, node().loop->carried);
-    return carried && counts_steps(module_, loop_, static_cast<std::uint32_t>(*carried));
+  [[nodiscard]] std::optional<std::size_t> captured_argument(ValueId value) const {
+    return body_argument(module_, node(), value, 0, node().loop->captured);
   }
 
   /// The axis of which a gather picks the element of the step, if it does.
   [[nodiscard]] std::optional<int> axis_picked(const Node& gather) const {
     if (gather.op != &ops::gather_op) return std::nullopt;
-    const auto captured = argument(gather.inputs[0], 0, node().loop->captured);
-    if (!captured || !is_step(gather.inputs[1])) return std::nullopt;
+    const auto captured = captured_argument(gather.inputs[0]);
+    if (!captured || !is_step_number(module_, loop_, gather.inputs[1])) return std::nullopt;
     const ir::Type& type = module_.value(gather.inputs[0]).type;
     const ir::Type& index = module_.value(gather.inputs[1]).type;
     if (!type.is_tensor() || !type.ranked || !index.ranked || index.rank() > 1) return std::nullopt;
@@ -81,17 +57,13 @@ class Slicer {
     return static_cast<int>(*axis);
   }
 
-  /// Whether an axis of that size has an element for each step.
   [[nodiscard]] bool has_all(ir::Dim size) const {
-    if (!node().loop->has_trip_count) return false;
-    if (std::ranges::find(counts_, size) != counts_.end()) return true;
-    const auto trips = known_trip_count(module_, node());
-    return trips && size.is_constant() && *trips <= size.value();
+    return has_element_per_step(module_, node(), counts_, size);
   }
 
   /// The gather becomes what is left to do with the slice.
   void slice(NodeId id, int axis) {
-    const auto captured = argument(module_.node(id).inputs[0], 0, node().loop->captured);
+    const auto captured = captured_argument(module_.node(id).inputs[0]);
     const ValueId outer = node().inputs[node().loop->first_captured_input() + *captured];
     const ir::ScannedPort port{.axis = axis};
     const ValueId slice = add_scanned(module_, loop_, {{outer}}, {{port}})[0];
