@@ -182,7 +182,7 @@ ValueId Maker::like(Scope& scope, ValueId base) {
   if (same && *same != base && chance(60)) return *same;
   if (wanted.dtype == DType::boolean)
     return add(scope, ops::logical_not_op, {same.value_or(base)}).value_or(base);
-  if (chance(10))
+  if (chance(20))
     if (const auto put = scattered(scope, base)) return *put;
   static constexpr const ir::OpDef* kOps[] = {&ops::add_op, &ops::sub_op, &ops::min_op,
                                               &ops::max_op};

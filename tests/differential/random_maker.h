@@ -130,6 +130,8 @@ class Maker {
   void add_scatter(Scope& scope);
   /// The value with others scattered into it, if any fit.
   std::optional<ir::ValueId> scattered(Scope& scope, ir::ValueId x);
+  /// The same into a window, which the updates are mostly a part of.
+  std::optional<ir::ValueId> scattered_slice(Scope& scope, ir::ValueId x);
   void add_pick(Scope& scope);
   /// Tuples of indices along the last axis.
   void add_tuples(Scope& scope);

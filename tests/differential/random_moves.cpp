@@ -99,6 +99,7 @@ void Maker::add_scatter(Scope& scope) {
 }
 
 std::optional<ValueId> Maker::scattered(Scope& scope, ValueId x) {
+  if (chance(60)) return scattered_slice(scope, x);
   constexpr const char* kReductions[] = {"none", "none", "add", "add", "mul", "max", "min"};
   const Type into = type(x);
   if (into.rank() == 0 || !into.is_static() || elements_of(into) == 0) return std::nullopt;
@@ -110,6 +111,56 @@ std::optional<ValueId> Maker::scattered(Scope& scope, ValueId x) {
   const ValueId indices = some_indices(scope, type(*updates), dim(into, axis).value());
   return add(scope, ops::scatter_elements_op, {x, indices, *updates},
              {{"axis", axis}, {"reduction", reduction}});
+}
+
+std::optional<ValueId> Maker::scattered_slice(Scope& scope, ValueId x) {
+  constexpr const char* kReductions[] = {"none", "none", "none", "add", "add", "mul", "max", "min"};
+  const Type into = type(x);
+  if (into.rank() == 0 || !into.is_static() || elements_of(into) == 0) return std::nullopt;
+  Integers sliced, picked;
+  std::int64_t least = dim(into, 0).value();  // of the picked axes
+  for (int axis = 0; axis < into.rank(); ++axis) {
+    const int kind = between(0, 3);
+    if (kind == 0) picked.push_back(axis);
+    if (kind == 1 || kind == 2) sliced.push_back(axis);
+    if (kind == 0) least = std::min(least, dim(into, axis).value());
+  }
+  const auto list = [&](const Integers& axes, std::int64_t size) {
+    return some_indices(scope, Type::of(DType::i64, {Dim(std::ssize(axes))}), size);
+  };
+  std::vector<ValueId> bounds(3);  // starts, ends, steps
+  if (!sliced.empty()) {
+    Integers ends, steps;
+    for (const std::int64_t axis : sliced) {
+      ends.push_back(chance(70) ? 1000 : between(-3, 4));
+      steps.push_back(chance(70) ? 1 : chance(50) ? 2 : -1);
+      if (steps.back() < 0) ends.back() = -1000;
+      static_cast<void>(axis);
+    }
+    bounds = {list(sliced, chance(70) ? 2 : 4), integers(scope, ends), integers(scope, steps)};
+  }
+  // What lies there, or a little further on, or something else: mostly none of a size that fits.
+  std::vector<ValueId> read{x};
+  if (!sliced.empty())
+    read.insert(read.end(), {bounds[0], bounds[1], integers(scope, sliced), bounds[2]});
+  std::optional<ValueId> updates =
+      sliced.empty() ? std::optional(x) : add(scope, ops::slice_op, read);
+  ValueId indices;
+  if (!picked.empty()) indices = list(picked, least);
+  for (std::size_t k = picked.size(); updates && k-- > 0;) {
+    const auto index =
+        constant(scope, Tensor::scalar(static_cast<std::int64_t>(
+                            chance(70) ? 0 : between(0, static_cast<int>(least) - 1))));
+    updates = add(scope, ops::gather_op, {*updates, index}, {{"axis", picked[k]}});
+  }
+  if (updates && chance(60) && into.dtype != DType::boolean)
+    updates = add(scope, ops::neg_op, {*updates});
+  if (!updates || chance(20))
+    updates = pick(scope, [&](const Type& t) { return t.dtype == into.dtype && t.rank() == 0; });
+  if (!updates) return std::nullopt;
+  const char* const reduction = into.dtype == DType::boolean ? "none" : one_of(kReductions);
+  return add(scope, ops::scatter_slice_op, {x, *updates, indices, bounds[0], bounds[1], bounds[2]},
+             {{"axes", sliced}, {"picked", picked}, {"reduction", reduction}});
 }
 
 void Maker::add_pick(Scope& scope) {

@@ -177,6 +177,7 @@ TEST_F(RandomModules, HoldOperatorsOfEveryKind) {
                            "reshape",
                            "scatter_elements",
                            "scatter_nd",
+                           "scatter_slice",
                            "slice",
                            "softmax",
                            "where"})
