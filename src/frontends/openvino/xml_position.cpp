@@ -60,7 +60,10 @@ std::string XmlText::open_element(std::size_t offset) const {
       end = end_of_tag(text, at);
       const std::string_view tag = text.substr(at, end - at);
       const bool is_whole = tag.ends_with('>');
-      const std::string_view name = tag.substr(1, tag.find_first_of(kEndOfName, 1) - 1);
+      // A name goes on behind the byte that is asked for.
+      const std::size_t name_end =
+          std::min(bytes_.find_first_of(kEndOfName, at + 1), bytes_.size());
+      const std::string_view name = bytes_.substr(at + 1, name_end - at - 1);
       if (tag.starts_with("</")) {
         if (is_whole && !open.empty()) open.pop_back();
       } else if (!name.empty() && !(is_whole && tag.ends_with("/>"))) {
