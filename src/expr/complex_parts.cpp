@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/assert.h"
 #include "expr/apply.h"
 #include "expr/branch.h"
 #include "expr/complex_ops.h"
@@ -112,9 +113,15 @@ class Decomposition {
     return found == now_.end() ? x : found->second;
   }
 
+  [[nodiscard]] bool is_known(const Expr& x) const {
+    return is_leaf(*x.node()) || parts_.contains(key_of(x));
+  }
+
+  /// Of what has been visited, or a leaf.
   Parts parts(const Expr& x) {
     const auto found = parts_.find(key_of(x));
     if (found != parts_.end()) return found->second;
+    SCANLOOM_ASSERT(is_leaf(*x.node()));
     Parts made = x.node()->kind == Kind::constant ? parts_of_constant(*x.node()) : parts_of_leaf(x);
     parts_.emplace(key_of(x), made);
     return made;
@@ -135,10 +142,8 @@ class Decomposition {
     if (node.kind == Kind::loop) return visit_loop(node);
     if (node.kind == Kind::branch) return visit_branch(node);
     // After no steps there is no last row, but there is a state (expr/stable.h).
-    if (node.stable != nullptr && makes_complex(node)) {
-      parts_.emplace(ExprKey{&node, 0}, parts(node.stable->value));
-      return;
-    }
+    if (node.stable != nullptr && makes_complex(node) && is_known(node.stable->value))
+      return keep(node, {parts(node.stable->value)});
     ComplexCall call{.node = node, .inputs = {}};
     for (const Expr& x : node.inputs) call.inputs.push_back(operand(x));
     const auto row = complex_row(*node.op, node.attrs);

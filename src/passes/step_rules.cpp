@@ -177,6 +177,12 @@ Expected<int> quantized(const StepSite& s) {
 /// Operators that treat every element alone.
 Expected<int> unchanged(const StepSite& s) { return s.axis(0); }
 
+/// Or both parts of complex numbers, along the last axis, as one.
+Expected<int> bit_cast(const StepSite& s) {
+  if (s.axis(0) >= s.result_type().rank()) return across("it makes one complex number of several");
+  return s.axis(0);
+}
+
 /// One copy of each step, but any number along the other axes.
 Expected<int> tile(const StepSite& s) {
   const auto repeats = s.integers(1);
@@ -239,7 +245,7 @@ constexpr Row kRows[] = {
     {&ops::argmax_op, arg_extreme},
     {&ops::argmin_op, arg_extreme},
     {&ops::average_pool_op, steps_of_pool},
-    {&ops::bit_cast_op, unchanged},
+    {&ops::bit_cast_op, bit_cast},
     {&ops::cholesky_op, steps_of_matrices},
     {&ops::col2im_op, steps_of_windows},
     {&ops::concat_op, concat, true},
