@@ -29,7 +29,11 @@ Expected<void> tolerated(NodeCtx& ctx, Error error) {
 
 Expected<Body> Body::of(NodeCtx& ctx, std::string_view attribute) {
   Body body;
-  SCANLOOM_TRY(body.graph_, ctx.graph(attribute));
+  SCANLOOM_TRY(const GraphUse use, ctx.graph(attribute));
+  body.graph_ = use.graph;
+  body.given_ = use.given;
+  if (use.given != nullptr)
+    for (const auto& [name, alias] : use.given->aliases) body.by_alias_[alias.index] = name;
   body.role_ = attribute;
   body.proto_ = &ctx.reading().model.graphs[body.graph_];
   body.facts_ = &ctx.reading().facts[body.graph_];
@@ -41,14 +45,23 @@ Expected<Body> Body::of(NodeCtx& ctx, std::string_view attribute) {
     if (!seen.insert(facts.inputs[i]).second)
       return invalid_model("{} input {} '{}' has the name of another one", attribute, i,
                            body.proto_->inputs[i].name);
-    if (!initialised.contains(facts.inputs[i])) {
-      body.formals_.push_back(i);
-    } else if (ctx.reading().model.ir_version >= kSeparateInitialisers) {
+    const bool has_default = initialised.contains(facts.inputs[i]);
+    if (has_default && ctx.reading().model.ir_version >= kSeparateInitialisers)
       return invalid_model("{} input {} '{}' is an initialiser too", attribute, i,
                            body.proto_->inputs[i].name);
-    }
+    (has_default ? body.defaulted_ : body.formals_).push_back(i);
   }
   return body;
+}
+
+std::optional<NameId> Body::own_name(NameId outer) const {
+  if (given_ == nullptr) return outer;
+  const auto found = by_alias_.find(outer.index);
+  return found == by_alias_.end() ? std::nullopt : std::optional(found->second);
+}
+
+const std::shared_ptr<Root>& Body::root(const NodeCtx& ctx) const {
+  return given_ != nullptr ? given_->origin : ctx.site().root;
 }
 
 std::string Body::describe_input(std::size_t i) const {
@@ -85,14 +98,35 @@ Expected<Type> Body::formal_type(NodeCtx& ctx, std::size_t i, const Type& actual
   return actual;
 }
 
-Expected<void> Body::check_counts(std::size_t inputs, std::string_view input_words,
+/// "input 3 'w' of the body is an initialiser, too": of all that are.
+std::string Body::describe_defaulted() const {
+  const bool is_one = defaulted_.size() == 1;
+  std::string names;
+  for (const std::size_t i : defaulted_)
+    names +=
+        fmt::format("{}{} '{}'", names.empty() ? "" : ", ", i, shown_name(proto_->inputs[i].name));
+  return fmt::format("{} {} of the {} {}, too", is_one ? "input" : "inputs", names, role_,
+                     is_one ? "is an initialiser" : "are initialisers");
+}
+
+Expected<void> Body::check_counts(NodeCtx& ctx, std::size_t inputs, std::string_view input_words,
                                   std::size_t outputs, std::string_view output_words) const {
-  if (input_count() != inputs)
-    return invalid_model("the {} has {} inputs, {} are needed: {}", role_, input_count(), inputs,
-                         input_words);
+  if (input_count() != inputs) {
+    Error error = invalid_model("the {} has {} inputs, {} are needed: {}", role_, input_count(),
+                                inputs, input_words);
+    if (inputs <= input_count() || defaulted_.empty()) return error;
+    return invalid_model(
+        "{}; {}, and not fed by the node: remove either the initialiser or the operand",
+        error.text(), describe_defaulted());
+  }
   if (output_count() != outputs)
     return invalid_model("the {} has {} outputs, {} are needed: {}", role_, output_count(), outputs,
                          output_words);
+  // In older files every initialiser had to be an input, too.
+  if (!defaulted_.empty() && ctx.reading().model.ir_version >= kSeparateInitialisers)
+    ctx.reading().diagnostics.warning(
+        fmt::format("onnx: {}: {}: the initialiser's value holds, as before IR version {}",
+                    ctx.describe_place(), describe_defaulted(), kSeparateInitialisers));
   return {};
 }
 
@@ -111,12 +145,12 @@ BodyRequest request_body(NodeCtx& ctx, const Body& body, ir::NodeId owner) {
   return {.graph = body.graph(),
           .role = body.role(),
           .builder = std::make_shared<ir::Builder>(ctx.module(), region),
-          .root = ctx.site().root,
+          .root = body.root(ctx),
           .bindings = {}};
 }
 
-Captures::Captures(NodeCtx& ctx, std::span<const NameId> names) {
-  for (const NameId name : names) {
+Captures::Captures(NodeCtx& ctx) {
+  for (const NameId name : ctx.site().captures) {
     const Binding* const binding = ctx.site().scope.find(name);
     if (binding == nullptr) continue;  // the body reports who reads it
     outer_.emplace_back(name, *binding);
@@ -124,18 +158,18 @@ Captures::Captures(NodeCtx& ctx, std::span<const NameId> names) {
   }
 }
 
-void Captures::enter(NodeCtx& ctx, BodyRequest& request) const {
+void Captures::enter(NodeCtx& ctx, const Body& body, BodyRequest& request) const {
   for (const auto& [name, outer] : outer_) {
+    Binding inner = outer;
     if (outer.constant != nullptr) {
-      request.bindings.emplace_back(name, Binding::of(outer.constant));
-    } else if (!outer.value.valid()) {
-      request.bindings.emplace_back(name, outer);
-    } else {
-      const ir::ValueId argument =
-          ctx.module().add_argument(request.builder->region(), ctx.type(outer.value),
-                                    shown_name(ctx.reading().names.text(name)));
-      request.bindings.emplace_back(name, Binding::of(argument));
+      inner = Binding::of(outer.constant);
+    } else if (outer.value.valid()) {
+      inner =
+          Binding::of(ctx.module().add_argument(request.builder->region(), ctx.type(outer.value),
+                                                shown_name(ctx.reading().names.text(name))));
     }
+    if (const std::optional<NameId> own = body.own_name(name))
+      request.bindings.emplace_back(*own, std::move(inner));
   }
 }
 

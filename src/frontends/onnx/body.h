@@ -3,9 +3,9 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "frontends/onnx/node_ctx.h"
@@ -14,7 +14,8 @@ namespace scanloom::onnx {
 
 class Body {
  public:
-  /// The graph of that attribute. Errors: it is missing; a formal is an initialiser too.
+  /// The graph of that attribute. An input that is an initialiser too is none of its formals: it
+  /// has the initialiser's value. Errors: it is missing; inputs without names of their own.
   static Expected<Body> of(NodeCtx& ctx, std::string_view attribute);
 
   /// The attribute that holds it: "body", "then_branch", ...
@@ -27,26 +28,38 @@ class Body {
   [[nodiscard]] std::string describe_input(std::size_t i) const;
   [[nodiscard]] std::string describe_output(std::size_t i) const;
   [[nodiscard]] NameId input_name(std::size_t i) const { return facts_->inputs[formals_[i]]; }
-  [[nodiscard]] bool reads_input(std::size_t i) const { return facts_->input_is_read[formals_[i]]; }
+  /// Whether it may: what a function's default values read is known to no graph in it.
+  [[nodiscard]] bool reads_input(std::size_t i) const {
+    return facts_->input_is_read[formals_[i]] || !facts_->references.empty();
+  }
+  /// What the body calls what the node reads by that name; nullopt: it does not know it.
+  [[nodiscard]] std::optional<NameId> own_name(NameId outer) const;
+  /// What its nodes share: that of the place where it is written.
+  [[nodiscard]] const std::shared_ptr<Root>& root(const NodeCtx& ctx) const;
   /// nullopt: the model declares none.
   Expected<std::optional<tensor::Type>> declared_input(NodeCtx& ctx, std::size_t i) const;
   Expected<std::optional<tensor::Type>> declared_output(NodeCtx& ctx, std::size_t i) const;
   /// The type of formal i for a value of type `actual`: the declared one where the actual one has
   /// no known rank. Errors: they contradict each other (lenient: the actual one holds).
   Expected<tensor::Type> formal_type(NodeCtx& ctx, std::size_t i, const tensor::Type& actual) const;
-  /// Errors with both numbers.
-  Expected<void> check_counts(std::size_t inputs, std::string_view input_words, std::size_t outputs,
-                              std::string_view output_words) const;
+  /// Errors with both numbers. Warns of inputs that are initialisers too.
+  Expected<void> check_counts(NodeCtx& ctx, std::size_t inputs, std::string_view input_words,
+                              std::size_t outputs, std::string_view output_words) const;
   /// An argument for formal i, added to the region and entered into the request.
   ir::ValueId add_formal(NodeCtx& ctx, BodyRequest& request, std::size_t i,
                          tensor::Type type) const;
 
  private:
+  [[nodiscard]] std::string describe_defaulted() const;
+
   GraphIndex graph_ = 0;
   std::string role_;
   const GraphProto* proto_ = nullptr;
   const GraphFacts* facts_ = nullptr;
-  std::vector<std::size_t> formals_;  // into the graph's inputs
+  // Into the graph's inputs: those that the node feeds, and those that are initialisers too.
+  std::vector<std::size_t> formals_, defaulted_;
+  const GivenAttribute* given_ = nullptr;  // of a body that a call hands to the function around
+  std::unordered_map<std::uint32_t, NameId> by_alias_;  // of such a body, by NameId::index
 };
 
 /// A request for a body that reads into a new region of `owner`.
@@ -56,12 +69,13 @@ BodyRequest request_body(NodeCtx& ctx, const Body& body, ir::NodeId owner);
 /// they are.
 class Captures {
  public:
-  Captures(NodeCtx& ctx, std::span<const NameId> names);
+  /// Of the node's bodies.
+  explicit Captures(NodeCtx& ctx);
 
   /// In the order of the arguments.
   [[nodiscard]] const std::vector<ir::ValueId>& operands() const { return operands_; }
-  /// Adds the arguments to the region, which has none yet, and enters all names.
-  void enter(NodeCtx& ctx, BodyRequest& request) const;
+  /// Adds the arguments to the region, which has none yet, and enters all names that `body` knows.
+  void enter(NodeCtx& ctx, const Body& body, BodyRequest& request) const;
 
  private:
   std::vector<std::pair<NameId, Binding>> outer_;

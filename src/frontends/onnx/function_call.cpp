@@ -1,6 +1,8 @@
 #include "frontends/onnx/function_call.h"
 
 #include <algorithm>
+#include <span>
+#include <unordered_set>
 
 namespace scanloom::onnx {
 namespace {
@@ -24,8 +26,88 @@ const AttributeProto* default_of(const FunctionProto& function, std::string_view
   return nullptr;
 }
 
+/// Names, each once, in the order in which they come.
+class NameList {
+ public:
+  void add(std::span<const NameId> names) {
+    for (const NameId name : names)
+      if (seen_.insert(name.index).second) names_.push_back(name);
+  }
+  std::vector<NameId> take() { return std::move(names_); }
+
+ private:
+  std::unordered_set<std::uint32_t> seen_;
+  std::vector<NameId> names_;
+};
+
+/// What graphs that are written in the scopes of `root` read there.
+std::vector<NameId> outer_names(const Reading& reading, const Root& root,
+                                const AttributeProto& value) {
+  NameList names;
+  for (const GraphIndex graph : value.graphs) {
+    const GraphFacts& facts = reading.facts[graph];
+    names.add(facts.captures);
+    for (const std::string_view reference : facts.references)
+      if (const GivenAttribute* const given = root.find(reference)) names.add(given->reads);
+  }
+  return names.take();
+}
+
+/// Enters what the graphs of a call's attribute read where they are written into the scope of the
+/// function.
+GivenAttribute handed_in(NodeCtx& ctx, const AttributeUse& use, BodyRequest& request) {
+  GivenAttribute made{.value = use.value};
+  Scope& scope = ctx.site().scope;
+  if (use.through != nullptr && use.through->origin != nullptr) {  // it is handed on
+    made.origin = use.through->origin;
+    made.aliases = use.through->aliases;
+    for (const auto& [name, alias] : made.aliases)
+      if (const Binding* const outer = scope.find(alias))
+        request.bindings.emplace_back(alias, *outer);
+  } else {
+    made.origin = ctx.site().root;
+    for (const NameId name : outer_names(ctx.reading(), *made.origin, *use.value)) {
+      const Binding* const outer = scope.find(name);
+      if (outer == nullptr) continue;  // the graph reports who reads it
+      made.aliases.emplace_back(name, ctx.reading().names.fresh(name));
+      request.bindings.emplace_back(made.aliases.back().second, *outer);
+    }
+  }
+  for (const auto& [name, alias] : made.aliases) made.reads.push_back(alias);
+  return made;
+}
+
+/// What the graphs of a default value read of the function, also by the attributes that they take
+/// themselves. Stops where `cost` is above kMaxCaptures.
+std::vector<NameId> reads_of_default(const Reading& reading, const Root& root,
+                                     const GivenAttribute& start, std::size_t& cost) {
+  NameList names;
+  std::vector<const GivenAttribute*> pending = {&start};
+  std::unordered_set<const GivenAttribute*> seen = {&start};
+  const auto take = [&](const GivenAttribute& other) {
+    cost += 1 + other.reads.size();
+    if (other.origin != nullptr)
+      names.add(other.reads);
+    else if (other.value != nullptr && seen.insert(&other).second)
+      pending.push_back(&other);
+  };
+  while (!pending.empty() && cost <= kMaxCaptures) {
+    const AttributeProto& value = *pending.back()->value;
+    pending.pop_back();
+    for (const GraphIndex graph : value.graphs) {
+      const GraphFacts& facts = reading.facts[graph];
+      cost += 1 + facts.captures.size();
+      names.add(facts.captures);
+      for (const std::string_view reference : facts.references)
+        if (const GivenAttribute* const other = root.find(reference)) take(*other);
+    }
+  }
+  return names.take();
+}
+
 /// What the attributes of the function stand for in this call.
-Expected<std::shared_ptr<Root>> root_of_call(NodeCtx& ctx, const FunctionProto& function) {
+Expected<std::shared_ptr<Root>> root_of_call(NodeCtx& ctx, const FunctionProto& function,
+                                             BodyRequest& request) {
   auto root = std::make_shared<Root>();
   root->opsets = function.opsets;
   // What a function does not import for itself it takes from the model.
@@ -34,9 +116,21 @@ Expected<std::shared_ptr<Root>> root_of_call(NodeCtx& ctx, const FunctionProto& 
   std::vector<std::string_view> names = function.attributes;
   for (const AttributeProto& attribute : function.defaults) names.push_back(attribute.name);
   for (const std::string_view name : names) {
-    SCANLOOM_TRY(const AttributeProto* const given, ctx.any_attribute(name));
-    root->attributes.emplace_back(name, given != nullptr ? given : default_of(function, name));
+    SCANLOOM_TRY(const AttributeUse use, ctx.use_of(name));
+    if (use.value == nullptr)
+      root->attributes.try_emplace(name, GivenAttribute{.value = default_of(function, name)});
+    else if (use.value->graphs.empty())
+      root->attributes.try_emplace(name, GivenAttribute{.value = use.value});
+    else if (!root->attributes.contains(name))
+      root->attributes.emplace(name, handed_in(ctx, use, request));
   }
+  for (auto& [name, given] : root->attributes)
+    if (given.value != nullptr && given.origin == nullptr && !given.value->graphs.empty())
+      given.reads = reads_of_default(ctx.reading(), *root, given, request.cost);
+  if (request.cost > kMaxCaptures)
+    return fail(Code::limit_reached,
+                "the default values of the function '{}' read more than {} names",
+                shown_name(function.name), kMaxCaptures);
   return root;
 }
 
@@ -52,7 +146,7 @@ std::size_t copied_bytes(const AttributeProto& attribute) {
 std::size_t copied_bytes(const GraphProto& graph, const Root& root) {
   std::size_t largest = 0;
   for (const auto& [name, given] : root.attributes)
-    if (given != nullptr) largest = std::max(largest, copied_bytes(*given));
+    if (given.value != nullptr) largest = std::max(largest, copied_bytes(*given.value));
   std::size_t bytes = 0;
   for (const NodeProto& node : graph.nodes)
     for (const AttributeProto& attribute : node.attributes)
@@ -67,9 +161,9 @@ std::string_view normal_domain(std::string_view domain) {
 }
 
 std::size_t size_of_call(const GraphProto& graph, const BodyRequest& request) {
-  std::size_t size = request.bindings.size() + graph.nodes.size() + graph.initialisers.size() +
-                     graph.sparse_initialisers.size() + graph.value_infos.size() +
-                     graph.outputs.size();
+  std::size_t size = request.bindings.size() + request.cost + graph.nodes.size() +
+                     graph.initialisers.size() + graph.sparse_initialisers.size() +
+                     graph.value_infos.size() + graph.outputs.size();
   // The order of nodes depends on all that they read: nodes of few operands count as one.
   for (const NodeProto& node : graph.nodes)
     size += (node.inputs.size() + node.outputs.size()) / kOperandsOfANode;
@@ -103,7 +197,7 @@ Expected<void> convert_call(NodeCtx& ctx, const FunctionProto& function) {
   request.graph = function.body;
   request.role = fmt::format("function '{}'", shown_name(function.name));
   request.builder = std::make_shared<ir::Builder>(ctx.module(), ctx.builder().region());
-  SCANLOOM_TRY(request.root, root_of_call(ctx, function));
+  SCANLOOM_TRY(request.root, root_of_call(ctx, function, request));
   for (std::size_t i = 0; i < facts.inputs.size(); ++i) {
     if (!facts.inputs[i].valid()) continue;
     Binding binding;  // neither value nor constant: an input that the call leaves out

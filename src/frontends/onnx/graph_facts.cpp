@@ -5,10 +5,6 @@
 namespace scanloom::onnx {
 namespace {
 
-/// A capture costs an operand and an argument of every body in between, so that a small file could
-/// ask for a great many.
-constexpr std::size_t kMaxCaptures = std::size_t{1} << 20;
-
 struct HashName {
   std::size_t operator()(NameId id) const { return id.index; }
 };
@@ -37,6 +33,30 @@ std::vector<NameId> node_captures(const NodeProto& node, const std::vector<Graph
       for (const NameId name : all[body].captures)
         if (seen.insert(name).second) captures.push_back(name);
   return captures;
+}
+
+/// Whether the attribute may stand for a graph: older files do not say of which kind it is.
+bool may_be_graph(const AttributeProto& attribute) {
+  const std::int64_t kind = attribute.declared;
+  return kind == static_cast<std::int64_t>(AttributeKind::undefined) ||
+         kind == static_cast<std::int64_t>(AttributeKind::graph) ||
+         kind == static_cast<std::int64_t>(AttributeKind::graphs);
+}
+
+/// Of one node and its bodies, each once, in order of first use.
+std::vector<std::string_view> node_references(const NodeProto& node,
+                                              const std::vector<GraphFacts>& all) {
+  std::vector<std::string_view> references;
+  std::unordered_set<std::string_view> seen;
+  const auto add = [&](std::string_view name) {
+    if (seen.insert(name).second) references.push_back(name);
+  };
+  for (const AttributeProto& attribute : node.attributes) {
+    if (!attribute.reference.empty() && may_be_graph(attribute)) add(attribute.reference);
+    for (const GraphIndex body : attribute.graphs)
+      for (const std::string_view name : all[body].references) add(name);
+  }
+  return references;
 }
 
 /// Collects what a graph reads: formals that are read, and names that it does not make.
@@ -71,7 +91,7 @@ GraphFacts facts_of(const GraphProto& graph, const std::vector<GraphFacts>& all,
     facts.sparse_initialisers.push_back(names.intern(tensor.values.name));
   for (const NodeProto& node : graph.nodes)
     facts.nodes.push_back({intern_all(node.inputs, names), intern_all(node.outputs, names),
-                           node_captures(node, all)});
+                           node_captures(node, all), node_references(node, all)});
   Reads reads(facts);
   for (const NodeFacts& node : facts.nodes) {
     reads.add(node.inputs);
@@ -79,6 +99,10 @@ GraphFacts facts_of(const GraphProto& graph, const std::vector<GraphFacts>& all,
   }
   reads.add(facts.outputs);
   for (const NameId name : facts.inputs) facts.input_is_read.push_back(reads.reads(name));
+  std::unordered_set<std::string_view> seen;
+  for (const NodeFacts& node : facts.nodes)
+    for (const std::string_view name : node.references)
+      if (seen.insert(name).second) facts.references.push_back(name);
   return facts;
 }
 
@@ -96,7 +120,7 @@ Expected<std::vector<GraphFacts>> gather_facts(const ModelProto& model, NameTabl
   // Bodies stand after their owners, so backwards every body is known before its owner.
   for (std::size_t index = model.graphs.size(); index-- > 0;) {
     all[index] = facts_of(model.graphs[index], all, names);
-    captures += all[index].captures.size();
+    captures += all[index].captures.size() + all[index].references.size();
     if (captures > kMaxCaptures)
       return fail(Code::limit_reached, "onnx: the bodies capture more than {} outer names",
                   kMaxCaptures);

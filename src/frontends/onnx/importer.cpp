@@ -71,12 +71,14 @@ void Importer::push(BodyRequest request, std::string label) {
   frame->builder = std::move(request.builder);
   frame->root = std::move(request.root);
   frame->label = std::move(label);
+  frame->called = is_called(request);
   frame->errors_before = reading_.diagnostics.error_count();
   for (auto& [name, binding] : request.bindings) frame->scope.bind(name, std::move(binding));
   check_names(*frame);
   for (const NameId name : reading_.facts[frame->graph].inputs) show(*frame, name);
   enter_initialisers(*frame);
   enter_declared(*frame);
+  enter_captures(*frame);
   enter_order(*frame);
   stack_.push_back(std::move(frame));
 }
@@ -119,9 +121,28 @@ void Importer::enter_declared(Frame& frame) {
   std::ranges::for_each(graph.value_infos, enter);
 }
 
+/// What bodies read that are handed to the function is known in each of its calls.
+void Importer::enter_captures(Frame& frame) {
+  const GraphFacts& facts = reading_.facts[frame.graph];
+  if (facts.references.empty()) return;
+  for (std::uint32_t node = 0; node < facts.nodes.size(); ++node) {
+    std::vector<NameId> captures = facts.nodes[node].captures;
+    std::unordered_set<std::uint32_t> seen;
+    for (const NameId name : captures) seen.insert(name.index);
+    for (const std::string_view reference : facts.nodes[node].references)
+      if (const GivenAttribute* const given = frame.root->find(reference))
+        for (const NameId name : given->reads)
+          if (seen.insert(name.index).second) captures.push_back(name);
+    if (captures.size() == facts.nodes[node].captures.size()) continue;
+    called_nodes_ += captures.size();
+    if (called_nodes_ > kMaxCalledNodes) return;  // the first of their bodies reports it
+    frame.captures.emplace(node, std::move(captures));
+  }
+}
+
 void Importer::enter_order(Frame& frame) {
   const GraphFacts& facts = reading_.facts[frame.graph];
-  frame.order = order_nodes(facts);
+  frame.order = order_nodes(facts, frame.captures);
   if (frame.order.cycle.empty()) return;
   std::string names;
   const std::size_t count = frame.order.cycle.size();
@@ -178,8 +199,14 @@ void Importer::pop() {
   stack_.pop_back();
 }
 
+bool Importer::is_called(const BodyRequest& request) const {
+  if (stack_.empty()) return false;
+  const Frame& owner = *stack_.back();
+  return owner.called || request.root != owner.root;
+}
+
 bool Importer::count_called(const BodyRequest& request) {
-  if (request.root == stack_.front()->root) return true;
+  if (!is_called(request)) return true;
   called_nodes_ += size_of_call(reading_.model.graphs[request.graph], request);
   return called_nodes_ <= kMaxCalledNodes;
 }
@@ -247,7 +274,15 @@ Importer::Step Importer::describe(const Frame& frame, std::uint32_t index) const
 NodeSite Importer::site(Frame& frame, const Step& step) {
   const ir::PlaceId place = reading_.module.add_place({{step.place}});
   frame.builder->set_place(place);
-  return {step.node, step.facts, frame.scope, frame.root, *frame.builder, place, step.version};
+  const auto captures = frame.captures.find(step.index);
+  return {.node = step.node,
+          .facts = step.facts,
+          .captures = captures == frame.captures.end() ? step.facts.captures : captures->second,
+          .scope = frame.scope,
+          .root = frame.root,
+          .builder = *frame.builder,
+          .place = place,
+          .version = step.version};
 }
 
 Expected<void> Importer::check_version(const Step& step, const Root& root) const {

@@ -42,7 +42,9 @@ class Importer {
     std::shared_ptr<Root> root;
     std::string label;  ///< "the body of node 'gru' (Scan-11)"; empty: the main graph
     Scope scope;
+    NodeNames captures;  ///< of nodes with bodies that are handed to the function
     NodeOrder order;
+    bool called = false;                         ///< it is a function's, or in one
     std::unordered_set<std::uint32_t> clashing;  ///< names of several values, NameId::index
     std::size_t next = 0;                        ///< in order.nodes
     std::vector<NameId> shown;  ///< names that this graph makes visible to its bodies
@@ -79,11 +81,14 @@ class Importer {
   void enter_initialisers(Frame& frame);
   [[nodiscard]] bool is_fed_default(const Frame& frame, NameId name) const;
   void enter_declared(Frame& frame);
+  void enter_captures(Frame& frame);
   void enter_order(Frame& frame);
   void pop();
   [[nodiscard]] std::vector<Binding> graph_outputs(Frame& frame);
 
-  /// Counts what a graph enters if it is a function's, or a body in one; false: it is too much.
+  /// Whether the graph is a function's, or in one: read as often as that is called.
+  [[nodiscard]] bool is_called(const BodyRequest& request) const;
+  /// Counts what a called graph enters; false: it is too much.
   [[nodiscard]] bool count_called(const BodyRequest& request);
   /// Ends all graphs that are open.
   void give_up();

@@ -33,10 +33,15 @@ void Importer::report_unknown_operators() {
     pending.pop_back();
     for (const NodeProto& node : graph.nodes) {
       const std::string_view domain = normal_domain(node.domain);
-      if (const FunctionProto* const function = functions_.find(node))
+      if (const FunctionProto* const function = functions_.find(node)) {
         reach(function->body);
-      else if (find_converter(domain, node.op_type) == nullptr)
+        for (const AttributeProto& value : function->defaults)
+          if (std::ranges::find(node.attributes, value.name, &AttributeProto::name) ==
+              node.attributes.end())
+            std::ranges::for_each(value.graphs, reach);
+      } else if (find_converter(domain, node.op_type) == nullptr) {
         ++unknown[{domain, node.op_type}];
+      }
       for (const AttributeProto& attribute : node.attributes)
         std::ranges::for_each(attribute.graphs, reach);
     }

@@ -28,6 +28,11 @@ class NameTable {
     if (is_new) names_.push_back(name);
     return place->second;
   }
+  /// Another name with that text, which no text in the file stands for.
+  NameId fresh(NameId like) {
+    names_.push_back(names_[like.index]);
+    return NameId(names_.size() - 1);
+  }
   [[nodiscard]] std::string_view text(NameId id) const { return names_[id.index]; }
   [[nodiscard]] std::size_t size() const { return names_.size(); }
 

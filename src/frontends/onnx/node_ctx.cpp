@@ -143,13 +143,13 @@ bool NodeCtx::has_attribute(std::string_view name) {
   for (std::size_t i = 0; i < site_.node.attributes.size(); ++i)
     if (site_.node.attributes[i].name == name) {
       attribute_read_[i] = true;
-      const Expected<const AttributeProto*> found = any_attribute(name);
-      return !found || *found != nullptr;
+      const Expected<AttributeUse> use = use_of(name);
+      return !use || use->value != nullptr;
     }
   return false;
 }
 
-Expected<const AttributeProto*> NodeCtx::any_attribute(std::string_view name) {
+Expected<AttributeUse> NodeCtx::use_of(std::string_view name) {
   const AttributeProto* found = nullptr;
   for (std::size_t i = 0; i < site_.node.attributes.size(); ++i) {
     const AttributeProto& attribute = site_.node.attributes[i];
@@ -158,15 +158,16 @@ Expected<const AttributeProto*> NodeCtx::any_attribute(std::string_view name) {
     attribute_read_[i] = true;
     found = &attribute;
   }
-  if (found == nullptr || found->reference.empty()) return found;
-  for (const auto& [own_name, value] : site_.root->attributes)
-    if (own_name == found->reference) return value;
+  if (found == nullptr || found->reference.empty()) return AttributeUse{found, nullptr};
+  if (const GivenAttribute* const given = site_.root->find(found->reference))
+    return AttributeUse{given->value, given};
   return invalid_model("attribute '{}' refers to '{}', which is no attribute of the function", name,
                        found->reference);
 }
 
 Expected<const AttributeProto*> NodeCtx::attribute(std::string_view name, AttributeKind kind) {
-  SCANLOOM_TRY(const AttributeProto* const found, any_attribute(name));
+  SCANLOOM_TRY(const AttributeUse use, use_of(name));
+  const AttributeProto* const found = use.value;
   if (found == nullptr) return found;
   SCANLOOM_TRY(const AttributeKind has, kind_of(*found));
   if (has != kind)
@@ -212,17 +213,13 @@ Expected<std::vector<std::string>> NodeCtx::texts(std::string_view name) {
   return std::vector<std::string>(found->texts.begin(), found->texts.end());
 }
 
-Expected<GraphIndex> NodeCtx::graph(std::string_view name) {
+Expected<GraphUse> NodeCtx::graph(std::string_view name) {
   SCANLOOM_TRY(const AttributeProto* const found, attribute(name, AttributeKind::graph));
   if (found == nullptr || found->graphs.empty())
     return invalid_model("attribute '{}' is missing", name);
-  // A body reads names of the place where it is written; one that comes from the caller of a
-  // function would read the function's.
-  const auto& own = site_.node.attributes;
-  if (std::ranges::none_of(own, [&](const AttributeProto& a) { return &a == found; }))
-    return fail(Code::unsupported,
-                "attribute '{}' is a graph that the caller of the function gives", name);
-  return found->graphs.front();
+  SCANLOOM_TRY(const AttributeUse use, use_of(name));
+  const bool is_handed_in = use.through != nullptr && use.through->origin != nullptr;
+  return GraphUse{found->graphs.front(), is_handed_in ? use.through : nullptr};
 }
 
 std::vector<std::string_view> NodeCtx::unread_attributes() const {

@@ -34,11 +34,24 @@ struct Reading {
 struct NodeSite {
   const NodeProto& node;
   const NodeFacts& facts;
+  const std::vector<NameId>& captures;  ///< what its bodies read from outside, each once
   Scope& scope;
   const std::shared_ptr<Root>& root;
   ir::Builder& builder;
   ir::PlaceId place;
   std::int64_t version = 0;  ///< of the operator set that the node's domain imports
+};
+
+/// An attribute as a node takes it.
+struct AttributeUse {
+  const AttributeProto* value = nullptr;    ///< null: it is absent
+  const GivenAttribute* through = nullptr;  ///< the function's, where the node refers to one
+};
+
+/// A graph of an attribute.
+struct GraphUse {
+  GraphIndex graph = 0;
+  const GivenAttribute* given = nullptr;  ///< of a graph that is handed to the function around
 };
 
 class NodeCtx {
@@ -50,6 +63,10 @@ class NodeCtx {
   [[nodiscard]] std::int64_t version() const { return site_.version; }
   [[nodiscard]] Reading& reading() { return reading_; }
   [[nodiscard]] const NodeSite& site() const { return site_; }
+  /// "node 'gru' (Scan-11)".
+  [[nodiscard]] const std::string& describe_place() const {
+    return reading_.module.place(site_.place).nodes.front();
+  }
   [[nodiscard]] ir::Builder& builder() { return site_.builder; }
   [[nodiscard]] ir::Module& module() { return reading_.module; }
 
@@ -82,11 +99,11 @@ class NodeCtx {
   Expected<std::vector<std::int64_t>> integers(std::string_view name);
   Expected<std::vector<double>> reals(std::string_view name);
   Expected<std::vector<std::string>> texts(std::string_view name);
-  Expected<GraphIndex> graph(std::string_view name);
+  Expected<GraphUse> graph(std::string_view name);
   /// nullptr when it is absent. Error: it has another kind.
   Expected<const AttributeProto*> attribute(std::string_view name, AttributeKind kind);
-  /// What a function's attribute of that name is at this call: the node's own, whatever its kind.
-  Expected<const AttributeProto*> any_attribute(std::string_view name);
+  /// As attribute(), whatever its kind: what a function's attribute of that name is at this call.
+  Expected<AttributeUse> use_of(std::string_view name);
   /// The attribute says something that nothing here depends on.
   void ignore(std::string_view name) { (void)has_attribute(name); }
   /// Names of attributes that nobody asked for.

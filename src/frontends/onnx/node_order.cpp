@@ -4,7 +4,6 @@
 #include <functional>
 #include <numeric>
 #include <queue>
-#include <unordered_map>
 
 namespace scanloom::onnx {
 namespace {
@@ -14,7 +13,7 @@ constexpr std::uint32_t kNone = 0xffffffffu;
 /// Which nodes each node waits for.
 class Dependencies {
  public:
-  explicit Dependencies(const GraphFacts& facts) : needs_(facts.nodes.size()) {
+  Dependencies(const GraphFacts& facts, const NodeNames& captures) : needs_(facts.nodes.size()) {
     std::unordered_map<std::uint32_t, std::uint32_t> maker;
     for (std::uint32_t node = 0; node < facts.nodes.size(); ++node)
       for (const NameId name : facts.nodes[node].outputs)
@@ -26,7 +25,8 @@ class Dependencies {
             needs_[node].push_back(found->second);
       };
       add(facts.nodes[node].inputs);
-      add(facts.nodes[node].captures);
+      const auto other = captures.find(node);
+      add(other == captures.end() ? facts.nodes[node].captures : other->second);
       std::sort(needs_[node].begin(), needs_[node].end());
       needs_[node].erase(std::unique(needs_[node].begin(), needs_[node].end()), needs_[node].end());
     }
@@ -69,8 +69,8 @@ std::vector<std::uint32_t> find_cycle(const Dependencies& needs, const std::vect
 
 }  // namespace
 
-NodeOrder order_nodes(const GraphFacts& facts) {
-  const Dependencies needs(facts);
+NodeOrder order_nodes(const GraphFacts& facts, const NodeNames& captures) {
+  const Dependencies needs(facts, captures);
   NodeOrder order;
   if (needs.in_order()) {
     order.nodes.resize(needs.size());

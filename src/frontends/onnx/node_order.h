@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "frontends/onnx/graph_facts.h"
@@ -14,6 +15,11 @@ struct NodeOrder {
   std::vector<std::uint32_t> cycle;  ///< the nodes of one cycle, in the order of the data; or none
 };
 
-NodeOrder order_nodes(const GraphFacts& facts);
+/// Names by node of a graph.
+using NodeNames =
+    std::unordered_map<std::uint32_t, std::vector<NameId>>;  // looked up, never walked
+
+/// `captures` holds what bodies of a node read from outside where that is not what the facts say.
+NodeOrder order_nodes(const GraphFacts& facts, const NodeNames& captures = {});
 
 }  // namespace scanloom::onnx

@@ -21,6 +21,7 @@ struct BodyRequest {
   std::shared_ptr<ir::Builder> builder;              ///< of the region that takes the nodes
   std::shared_ptr<Root> root;                        ///< of a function: a new one
   std::vector<std::pair<NameId, Binding>> bindings;  ///< formals and captured names
+  std::size_t cost = 0;                              ///< names looked at for it besides
 };
 
 struct BodyResult {

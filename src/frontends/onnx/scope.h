@@ -1,10 +1,18 @@
 // What the names of one graph stand for while it is being read. A body has a scope of its own, into
 // which captured values are entered under the arguments that carry them.
+//
+// A graph that a call hands to a function reads names of the place where it is written, wherever in
+// the function its nodes come to stand. So the call gives each of these names a second one that no
+// text stands for, an alias; scopes of the function hold the values under their aliases, bodies in
+// between capture them like any other name, and the scope of the graph itself has the name again.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "frontends/onnx/names.h"
@@ -29,14 +37,32 @@ class Scope {
   std::unordered_map<std::uint32_t, Binding> bindings_;  // looked up, never walked
 };
 
+struct Root;
+
+/// What an attribute of a function stands for in one call.
+struct GivenAttribute {
+  const AttributeProto* value = nullptr;  ///< null: it is absent
+  /// Of graphs that the call hands in: where they are written. Null: in the function itself, as
+  /// default, or it holds no graph.
+  std::shared_ptr<Root> origin = nullptr;
+  std::vector<std::pair<NameId, NameId>> aliases = {};  ///< names read at the origin, their aliases
+  /// What a node that takes it reads by that from the scopes of the function, each once.
+  std::vector<NameId> reads = {};
+};
+
 /// The main graph or one use of a model-local function: what the nodes in it and in their bodies
 /// share.
 struct Root {
   std::vector<OpsetProto> opsets;
-  /// Inside a function: what its attributes stand for; null where one is absent.
-  std::vector<std::pair<std::string_view, const AttributeProto*>> attributes;
+  std::map<std::string_view, GivenAttribute> attributes;  ///< of the function
   /// How many open scopes make a name; by NameId::index.
   std::unordered_map<std::uint32_t, std::uint32_t> visible;
+
+  /// nullptr for a name that is no attribute of the function.
+  [[nodiscard]] const GivenAttribute* find(std::string_view name) const {
+    const auto found = attributes.find(name);
+    return found == attributes.end() ? nullptr : &found->second;
+  }
 };
 
 }  // namespace scanloom::onnx

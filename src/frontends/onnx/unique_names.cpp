@@ -40,8 +40,7 @@ std::string Importer::describe(const Frame& frame, const Maker& maker) const {
   return maker.is_node() ? text + " of " + describe(frame, maker.node).place : text;
 }
 
-/// An initialiser may have the name of an input, whose default value it is then; Body::of tells of
-/// bodies in which that is not so.
+/// An initialiser may have the name of an input, whose default value it is then.
 void Importer::check_names(Frame& frame) {
   std::unordered_map<std::uint32_t, Maker> makers;  // looked up, never walked
   for_each_made(frame, [&](NameId name, const Maker& maker) {
@@ -69,10 +68,13 @@ std::string Importer::describe_outer(NameId wanted) const {
   if (reading_.diagnostics.error_count() >= kToldMakers)
     return "a value of one of the graphs around";
   std::string text;
-  for (std::size_t i = stack_.size() - 1; i-- > 0 && text.empty();)
+  const std::shared_ptr<Root>& root = stack_.back()->root;
+  for (std::size_t i = stack_.size() - 1; i-- > 0 && text.empty();) {
+    if (stack_[i]->root != root) continue;
     for_each_made(*stack_[i], [&](NameId name, const Maker& maker) {
       if (name == wanted && text.empty()) text = describe(*stack_[i], maker);
     });
+  }
   return text;
 }
 

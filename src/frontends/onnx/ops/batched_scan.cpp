@@ -184,7 +184,7 @@ void BatchedScan::add_steps(NodeCtx& ctx) {
 
 Expected<void> BatchedScan::request_step(NodeCtx& ctx, const Captures& captures) {
   BodyRequest request = request_body(ctx, body_, inner_);
-  captures.enter(ctx, request);
+  captures.enter(ctx, body_, request);
   std::vector<Type> types;
   for (const ValueId state : states_) types.push_back(ctx.type(state));
   for (const ValueId input : scanned_) types.push_back(without_first_axis(ctx.type(input)));
@@ -201,7 +201,7 @@ Expected<std::unique_ptr<BatchedScan>> BatchedScan::make(NodeCtx& ctx, Body body
   SCANLOOM_TRY(const BatchedOperands operands, batched_operands(ctx, counts));
   std::unique_ptr<BatchedScan> scan(
       new BatchedScan(std::move(body), counts, std::move(directions)));
-  const Captures captures(ctx, ctx.site().facts.captures);
+  const Captures captures(ctx);
   scan->enter_batch(ctx, operands, captures);
   scan->steps_ = scan->all_steps_;
   scan->has_lengths_ = operands.lengths.valid();
@@ -276,7 +276,7 @@ Expected<void> convert_batched_scan(NodeCtx& ctx) {
   SCANLOOM_TRY(const ScanCounts counts, ScanCounts::of(ctx, 1));
   SCANLOOM_TRY(auto directions, scan_directions(ctx, "directions", counts.scanned, "scan inputs"));
   SCANLOOM_TRY(Body body, Body::of(ctx, "body"));
-  SCANLOOM_CHECK_OK(body.check_counts(counts.states + counts.scanned, "states and scan inputs",
+  SCANLOOM_CHECK_OK(body.check_counts(ctx, counts.states + counts.scanned, "states and scan inputs",
                                       counts.states + counts.stacked, "states and scan outputs"));
   SCANLOOM_TRY(auto scan, BatchedScan::make(ctx, std::move(body), counts, std::move(directions)));
   ctx.open(std::move(scan));

@@ -15,16 +15,16 @@ Expected<bool> open_graph(NodeCtx& ctx, std::unique_ptr<OpenNode> open, const ch
                           ValueId value) {
   if (!ctx.has_attribute(attribute)) return false;
   SCANLOOM_TRY(const Body body, Body::of(ctx, attribute));
-  SCANLOOM_CHECK_OK(body.check_counts(1, "scores", 1, "scores"));
+  SCANLOOM_CHECK_OK(body.check_counts(ctx, 1, "scores", 1, "scores"));
   BodyRequest request{
       .graph = body.graph(),
       .role = body.role(),
       .builder = std::make_shared<ir::Builder>(ctx.module(), ctx.builder().region()),
-      .root = ctx.site().root,
+      .root = body.root(ctx),
       .bindings = {}};
-  for (const NameId name : ctx.site().facts.captures)
+  for (const NameId name : ctx.site().captures)
     if (const Binding* const outer = ctx.site().scope.find(name))
-      request.bindings.emplace_back(name, *outer);
+      if (const auto own = body.own_name(name)) request.bindings.emplace_back(*own, *outer);
   request.bindings.emplace_back(body.input_name(0), Binding::of(value));
   open->bodies.push_back(std::move(request));
   ctx.open(std::move(open));

@@ -50,11 +50,11 @@ Expected<void> convert_if(NodeCtx& ctx) {
   SCANLOOM_TRY(const Body then_body, Body::of(ctx, "then_branch"));
   SCANLOOM_TRY(const Body else_body, Body::of(ctx, "else_branch"));
   const auto outputs = static_cast<std::size_t>(ctx.output_count());
-  SCANLOOM_CHECK_OK(
-      then_body.check_counts(0, "branches read outer names", outputs, "the outputs of the node"));
-  SCANLOOM_CHECK_OK(
-      else_body.check_counts(0, "branches read outer names", outputs, "the outputs of the node"));
-  const Captures captures(ctx, ctx.site().facts.captures);
+  SCANLOOM_CHECK_OK(then_body.check_counts(ctx, 0, "branches read outer names", outputs,
+                                           "the outputs of the node"));
+  SCANLOOM_CHECK_OK(else_body.check_counts(ctx, 0, "branches read outer names", outputs,
+                                           "the outputs of the node"));
+  const Captures captures(ctx);
   std::vector<ir::ValueId> operands = {condition};
   operands.insert(operands.end(), captures.operands().begin(), captures.operands().end());
   const ir::NodeId branch = ctx.module().add_node(ctx.builder().region(), ir::branch_op,
@@ -62,7 +62,7 @@ Expected<void> convert_if(NodeCtx& ctx) {
   auto open = std::make_unique<OpenIf>(branch);
   for (const Body* const body : {&then_body, &else_body}) {
     BodyRequest request = request_body(ctx, *body, branch);
-    captures.enter(ctx, request);
+    captures.enter(ctx, *body, request);
     open->bodies.push_back(std::move(request));
   }
   ctx.open(std::move(open));

@@ -177,7 +177,7 @@ Expected<void> convert_loop(NodeCtx& ctx) {
   SCANLOOM_TRY(const Body body, Body::of(ctx, "body"));
   const std::size_t carried =
       ctx.input_count() > 2 ? static_cast<std::size_t>(ctx.input_count()) - 2 : 0;
-  SCANLOOM_CHECK_OK(body.check_counts(carried + 2, "step number, condition, carried values",
+  SCANLOOM_CHECK_OK(body.check_counts(ctx, carried + 2, "step number, condition, carried values",
                                       1 + static_cast<std::size_t>(ctx.output_count()),
                                       "condition and the outputs of the node"));
   if (static_cast<std::size_t>(ctx.output_count()) < carried)
@@ -185,7 +185,7 @@ Expected<void> convert_loop(NodeCtx& ctx) {
                          carried);
   ir::LoopPorts ports;
   SCANLOOM_TRY(std::vector<ValueId> operands, control_operands(ctx, ports));
-  const Captures captures(ctx, ctx.site().facts.captures);
+  const Captures captures(ctx);
   ports.captured = static_cast<std::uint32_t>(captures.operands().size());
   operands.insert(operands.end(), captures.operands().begin(), captures.operands().end());
   SCANLOOM_TRY(const tensor::Shape step_shape, single_shape(ctx, body, kStepFormal, DType::i64));
@@ -208,7 +208,7 @@ Expected<void> convert_loop(NodeCtx& ctx) {
                                                 std::move(operands), {}, {}, ctx.site().place);
   ctx.module().node(loop).loop = ports;
   BodyRequest request = request_body(ctx, body, loop);
-  captures.enter(ctx, request);
+  captures.enter(ctx, body, request);
   for (std::size_t i = 0; i < carried; ++i)
     body.add_formal(ctx, request, kFirstCarriedFormal + i, std::move(types[i]));
   ValueId step;

@@ -168,7 +168,7 @@ Expected<void> convert_scan(NodeCtx& ctx) {
   SCANLOOM_TRY(const ScanCounts counts, ScanCounts::of(ctx, 0));
   SCANLOOM_TRY(ScanLists lists, scan_lists(ctx, counts));
   SCANLOOM_TRY(Body body, Body::of(ctx, "body"));
-  SCANLOOM_CHECK_OK(body.check_counts(counts.states + counts.scanned, "states and scan inputs",
+  SCANLOOM_CHECK_OK(body.check_counts(ctx, counts.states + counts.scanned, "states and scan inputs",
                                       counts.states + counts.stacked, "states and scan outputs"));
   std::vector<ScanInput> inputs;
   for (std::size_t i = 0; i < counts.scanned; ++i) {
@@ -180,7 +180,7 @@ Expected<void> convert_scan(NodeCtx& ctx) {
   ir::LoopPorts ports;
   ports.has_trip_count = true;
   ports.fixed_sizes = true;
-  const Captures captures(ctx, ctx.site().facts.captures);
+  const Captures captures(ctx);
   ports.captured = static_cast<std::uint32_t>(captures.operands().size());
   ports.carried = static_cast<std::uint32_t>(counts.states);
   std::vector<ValueId> operands = {steps};
@@ -206,7 +206,7 @@ Expected<void> convert_scan(NodeCtx& ctx) {
   ctx.module().node(loop).loop = std::move(ports);
 
   BodyRequest request = request_body(ctx, body, loop);
-  captures.enter(ctx, request);
+  captures.enter(ctx, body, request);
   for (std::size_t i = 0; i < counts.states; ++i)
     body.add_formal(ctx, request, i, std::move(state_types[i]));
   for (std::size_t i = 0; i < counts.scanned; ++i)

@@ -101,7 +101,7 @@ Expected<void> bind_formal(NodeCtx& ctx, const Body& body, BodyRequest& request,
 Expected<void> convert_sequence_map(NodeCtx& ctx) {
   SCANLOOM_TRY(const Body body, Body::of(ctx, "body"));
   SCANLOOM_CHECK_OK(
-      body.check_counts(static_cast<std::size_t>(ctx.input_count()), "the inputs of the node",
+      body.check_counts(ctx, static_cast<std::size_t>(ctx.input_count()), "the inputs of the node",
                         static_cast<std::size_t>(ctx.output_count()), "the outputs of the node"));
   std::vector<ValueId> inputs;
   for (int i = 0; i < ctx.input_count(); ++i) {
@@ -111,7 +111,7 @@ Expected<void> convert_sequence_map(NodeCtx& ctx) {
   if (!is_sequence(ctx.type(inputs[0])))
     return invalid_model("{} is {}, a sequence is needed", ctx.describe_input(0),
                          describe_elements(ctx.type(inputs[0])));
-  const Captures captures(ctx, ctx.site().facts.captures);
+  const Captures captures(ctx);
   SCANLOOM_TRY(const ValueId length, common_length(ctx, inputs));
   std::vector<ValueId> operands = {length};
   operands.insert(operands.end(), captures.operands().begin(), captures.operands().end());
@@ -126,7 +126,7 @@ Expected<void> convert_sequence_map(NodeCtx& ctx) {
                                                 std::move(operands), {}, {}, ctx.site().place);
   ctx.module().node(loop).loop = ports;
   BodyRequest request = request_body(ctx, body, loop);
-  captures.enter(ctx, request);
+  captures.enter(ctx, body, request);
   const ir::RegionId region = request.builder->region();
   std::vector<ValueId> arguments;
   for (const ValueId input : inputs)
