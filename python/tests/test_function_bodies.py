@@ -202,3 +202,101 @@ def test_names_of_the_function_are_none_of_the_bodys():
                              taking(helper.make_node("Loop", ["m", "", "x"], ["y"]), body="what")], ["what"])])  # fmt: skip
     with pytest.raises(scanloom.InvalidModel, match="'inside' is made by nothing before it"):
         scanloom.InferenceSession(proto.SerializeToString())
+
+
+# --- inputs of bodies that are initialisers too ------------------------------------------------
+
+
+def warned(proto: onnx.ModelProto) -> list[str]:
+    return scanloom.InferenceSession(proto.SerializeToString()).warnings()
+
+
+def with_default(body: onnx.GraphProto, at: int, name: str, number: float) -> onnx.GraphProto:
+    infos = [*body.input]
+    infos.insert(at, value(name, shape=(1,)))
+    del body.input[:]
+    body.input.extend(infos)
+    body.initializer.append(helper.make_tensor(name, TensorProto.FLOAT, [1], [number]))
+    return body
+
+
+@pytest.mark.parametrize("version", [3, 4, 8, 11])
+@pytest.mark.parametrize("at", [0, 2, 3])
+def test_a_loop_leaves_a_default_wherever_it_stands(version: int, at: int) -> None:
+    body = with_default(loop_body([add("v", "by", "w")]), at, "by", 5)
+    proto = model([helper.make_node("Loop", ["m", "", "x"], ["u"], body=body, name="turns")], ["u"], [])
+    proto.ir_version = version
+    check(proto, [X + 15])
+    warnings = warned(proto)
+    assert len(warnings) == (0 if version < 4 else 1)
+    if warnings:
+        assert "'turns' (Loop-16)" in warnings[0] and f"input {at} 'by'" in warnings[0]
+
+
+@pytest.mark.parametrize("version", [3, 8])
+def test_what_is_fed_and_an_initialiser_is_an_error(version: int) -> None:
+    body = with_default(loop_body([add("v", "by", "w"), helper.make_node("Identity", ["by"], ["by2"])]), 3, "by", 5)
+    body.output.append(value("by2", shape=None))
+    proto = model([helper.make_node("Loop", ["m", "", "x", "x"], ["u", "rest"], body=body, name="turns")], ["u"], [])
+    proto.ir_version = version
+    with pytest.raises(scanloom.InvalidModel) as caught:
+        scanloom.InferenceSession(proto.SerializeToString())
+    for words in ("'turns' (Loop-16)", "'by'", "3 inputs, 4 are needed", "initialiser"):
+        assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("opset", [8, 9, 17])
+def test_a_scan_with_a_default(opset: int) -> None:
+    body = scan_body()
+    body.input.insert(1, value("k", shape=()))
+    body.initializer.append(helper.make_tensor("k", TensorProto.FLOAT, [], [0.5]))
+    batched = opset == 8
+    inputs = ["", "h0", "xs"] if batched else ["h0", "xs"]
+    shape = [1, 4] if batched else [4]
+    graph = helper.make_graph(
+        [helper.make_node("Scan", inputs, ["last", "rows"], body=body, num_scan_inputs=1)], "g",
+        [value("h0", shape=shape[:-1]), value("xs", shape=shape)], [value("last", shape=None), value("rows", shape=None)],
+    )  # fmt: skip
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    xs = np.array([1, 2, 3, 4], np.float32)
+    rows, h = [], np.float32(0)
+    for x in xs:
+        h = h * np.float32(0.5) + x
+        rows.append(h)
+    feeds = {"h0": np.zeros(shape[:-1], np.float32), "xs": xs.reshape(shape)}
+    last, found = run_every_way(proto, feeds)
+    np.testing.assert_array_equal(found.ravel(), rows)
+    assert last.ravel() == rows[-1]
+    (warning,) = warned(proto)
+    assert "input 1 'k' of the body" in warning
+
+
+def test_branches_maps_and_functions_with_defaults() -> None:
+    branch = helper.make_graph([add("x", "k", "t")], "t", [value("k", shape=(1,))], [value("t")],
+                               [helper.make_tensor("k", TensorProto.FLOAT, [1], [2.0])])  # fmt: skip
+    other = helper.make_graph([helper.make_node("Neg", ["x"], ["e"])], "e", [], [value("e")])
+    choose = helper.make_node("If", ["go"], ["y"], then_branch=branch, else_branch=other, name="choice")
+    chooser = function("chooser", ["go", "x"], ["y"], [choose])
+    nodes = [call("chooser", ["go", "x"], ["a"]), call("chooser", ["go", "a"], ["b"])]
+    proto = model(nodes, ["b"], [chooser])
+    check(proto, [X + 4])
+    (warning,) = warned(proto)
+    assert "'choice' (If-16)" in warning and "input 0 'k' of the then_branch" in warning
+
+    each = helper.make_graph([add("e", "k", "r")], "b", [value("e"), value("k", shape=(1,))], [value("r")],
+                             [helper.make_tensor("k", TensorProto.FLOAT, [1], [2.0])])  # fmt: skip
+    nodes = [
+        helper.make_node("SequenceConstruct", ["x", "x"], ["s"]),
+        helper.make_node("SequenceMap", ["s"], ["t"], body=each, name="map"),
+        helper.make_node("ConcatFromSequence", ["t"], ["u"], axis=0),
+    ]
+    proto = model(nodes, ["u"], [])
+    check(proto, [np.concatenate([X + 2, X + 2])])
+    assert "input 1 'k' of the body" in warned(proto)[0]
+
+
+def test_a_default_of_a_body_that_a_call_hands_in() -> None:
+    body = with_default(loop_body([add("v", "by", "w")]), 3, "by", 5)
+    proto = model([call("repeat", ["m", "x"], ["u"], what=body)], ["u"], [REPEAT])
+    check(proto, [X + 15])
+    assert "input 3 'by' of the body" in warned(proto)[0]

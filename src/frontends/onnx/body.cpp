@@ -45,11 +45,7 @@ Expected<Body> Body::of(NodeCtx& ctx, std::string_view attribute) {
     if (!seen.insert(facts.inputs[i]).second)
       return invalid_model("{} input {} '{}' has the name of another one", attribute, i,
                            body.proto_->inputs[i].name);
-    const bool has_default = initialised.contains(facts.inputs[i]);
-    if (has_default && ctx.reading().model.ir_version >= kSeparateInitialisers)
-      return invalid_model("{} input {} '{}' is an initialiser too", attribute, i,
-                           body.proto_->inputs[i].name);
-    (has_default ? body.defaulted_ : body.formals_).push_back(i);
+    (initialised.contains(facts.inputs[i]) ? body.defaulted_ : body.formals_).push_back(i);
   }
   return body;
 }

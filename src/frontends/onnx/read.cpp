@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "base/mapped_file.h"
 #include "frontends/onnx/importer.h"
@@ -138,7 +139,10 @@ Expected<ir::Module> read_model(std::shared_ptr<const void> owner, std::string_v
     return read;
   }();
   if (!done) own.error(done.error());
-  for (const std::string& warning : own.warnings()) diagnostics.warning(warning);
+  // What is said of a node of a function is said once, however often it is called.
+  std::set<std::string_view> said;
+  for (const std::string& warning : own.warnings())
+    if (said.insert(warning).second) diagnostics.warning(warning);
   for (const Error& error : own.errors()) diagnostics.error(error);
   if (!own.ok()) return own.first();
   return module;
