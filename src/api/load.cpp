@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "api/foreign_file.h"
 #include "api/function_module.h"
 #include "api/guard.h"
 #include "api/impl.h"
@@ -132,6 +133,8 @@ Expected<ir::Module> read(const Source& source, const SessionOptions& options,
   read_options.seed = options.seed;
   read_options.fed_defaults = options.fed_defaults;
   read_options.folder = source.folder;
+  read_options.name = source.path.empty() ? std::string() : described_file(source.path);
+  read_options.otherwise = described_weights(source.path);
   SCANLOOM_TRY(ir::Module module,
                onnx::read_model(source.owner, source.bytes, read_options, diagnostics, &info));
   SCANLOOM_CHECK_OK(ir::verify(module));
@@ -195,8 +198,13 @@ CheckReport check_source(const Expected<Source>& source, const SessionOptions& o
 }  // namespace
 
 Expected<Source> Source::of_file(const std::string& path) {
-  SCANLOOM_TRY(const std::shared_ptr<const MappedFile> file, MappedFile::open(path));
-  return Source{file, file->bytes(), onnx::folder_of(path), path};
+  Expected<std::shared_ptr<const MappedFile>> file = MappedFile::open(path);
+  std::error_code failed;
+  if (!file && file.error().code() == Code::invalid_argument &&
+      std::filesystem::is_directory(path, failed))
+    return fail(Code::invalid_argument, "cannot open '{}': it {}", path, describe_folder(path));
+  if (!file) return std::move(file).error();
+  return Source{*file, (*file)->bytes(), onnx::folder_of(path), path};
 }
 
 Expected<void> optimise(Loaded& loaded, const SessionOptions& options) {

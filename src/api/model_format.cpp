@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <system_error>
 
+#include "api/foreign_file.h"
 #include "base/utf8.h"
 #include "frontends/openvino/read.h"
 
@@ -15,12 +17,13 @@ constexpr std::size_t kSeen = 512, kShown = 40;
 /// Every model of ONNX that says its IR version, as it must, begins with the field of that number.
 constexpr char kOnnxVersionField = '\x08';
 
-bool is_xml_name(const std::string& path) {
+/// Of a name in letters of either case.
+bool has_extension(const std::string& path, std::string_view wanted) {
   std::string extension = std::filesystem::path(path).extension().string();
   std::ranges::transform(extension, extension.begin(), [](char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   });
-  return extension == ".xml";
+  return extension == wanted;
 }
 
 /// Whether the bytes are letters, signs and blanks alone: no message of ONNX is that.
@@ -36,27 +39,59 @@ std::string beginning(std::string_view bytes) {
   return shortened(to_valid_utf8(line.substr(0, kSeen)), kShown);
 }
 
+/// What a text may be that is no model, and what to do; may be empty.
+std::string_view describe_text(std::string_view bytes) {
+  bytes.remove_prefix(std::min(bytes.find_first_not_of(" \t\r\n"), bytes.size()));
+  if (bytes.starts_with('{') || bytes.starts_with('[')) return "; it looks like JSON";
+  if (bytes.starts_with("ir_version:"))
+    return "; it looks like a model of ONNX in the text form of protobuf: save what "
+           "onnx.load(FILE, "
+           "format='textproto') reads";
+  if (bytes.starts_with("node {"))
+    return "; it looks like a graph of TensorFlow: convert it with tf2onnx";
+  return "; where it was downloaded, it may be a message of the server: download it again";
+}
+
 }  // namespace
 
+std::string described_file(const std::string& path) {
+  if (path.empty()) return "the model";
+  return "'" + to_valid_utf8(std::filesystem::path(path).filename().string()) + "'";
+}
+
+std::string described_weights(const std::string& path) {
+  if (!has_extension(path, ".bin")) return {};
+  const std::filesystem::path graph = std::filesystem::path(path).replace_extension(".xml");
+  std::error_code failed;
+  const bool exists = std::filesystem::exists(graph, failed);
+  return fmt::format(
+      "a .bin holds the weights of an IR of OpenVINO, its .xml is the model: load {}{}",
+      described_file(graph.string()), exists ? "" : ", which is missing there");
+}
+
 Expected<ModelFormat> format_of(std::string_view bytes, const std::string& path) {
-  const std::string what =
-      path.empty() ? "the model"
-                   : "'" + to_valid_utf8(std::filesystem::path(path).filename().string()) + "'";
-  if (bytes.empty()) return invalid_model("{} is empty: it has 0 bytes", what);
+  const std::string what = described_file(path);
+  if (bytes.empty())
+    return invalid_model("{} is empty: it has 0 bytes; download or copy it again", what);
+  if (const std::string foreign = describe_foreign(bytes); !foreign.empty())
+    return invalid_model("{} {}", what, foreign);
+  if (bytes.front() == kOnnxVersionField) return ModelFormat::onnx;
   if (openvino::is_openvino(bytes)) return ModelFormat::openvino;
   if (bytes.starts_with("\xff\xfe") || bytes.starts_with("\xfe\xff"))
     return invalid_model("{} is text in UTF-16; an IR of OpenVINO is XML in UTF-8", what);
-  if (bytes.starts_with("version ") && beginning(bytes).find("git-lfs") != std::string::npos)
+  if (bytes.starts_with("version ") && bytes.substr(0, kSeen).find("git-lfs") != std::string::npos)
     return invalid_model(
         "{} is a pointer of Git LFS, {} bytes that stand for the model: fetch it "
         "with 'git lfs pull'",
         what, bytes.size());
+  if (const std::string weights = described_weights(path); !weights.empty())
+    return invalid_model("{} is no model: {}", what, weights);
   if (is_text(bytes))
     return invalid_model(
         "{} is a text of {} bytes that begins with '{}': neither a model of ONNX "
-        "nor the XML of an IR of OpenVINO",
-        what, bytes.size(), beginning(bytes));
-  if (is_xml_name(path) && bytes.front() != kOnnxVersionField)
+        "nor the XML of an IR of OpenVINO{}",
+        what, bytes.size(), beginning(bytes), describe_text(bytes));
+  if (has_extension(path, ".xml"))
     return invalid_model("{} is no XML: its first byte is {}, not '<'", what,
                          static_cast<unsigned char>(bytes.front()));
   return ModelFormat::onnx;

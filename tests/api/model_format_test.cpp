@@ -43,5 +43,35 @@ TEST(ModelFormat, WhatIsNoModelIsTold) {
                  "no XML: its first byte is 80, not '<'");
 }
 
+TEST(ModelFormat, OtherFormatsAreToldWithWhatToDo) {
+  using namespace std::string_view_literals;
+  const std::pair<std::string_view, const char*> files[] = {
+      {"<!DOCTYPE html><title>No</title>", "'m.onnx' is a web page (HTML) with the title 'No'"},
+      {"\n<html lang='x'><TITLE>a\nb</TITLE>", "with the title 'a b'"},
+      {"<?xml version='1.0'?><Error><Code>NoSuchKey</Code></Error>", "the error 'NoSuchKey'"},
+      {"\x1f\x8b\x08\0"sv, "is compressed with gzip: unpack it"},
+      {"\x18\0\0\0TFL3"sv, "is a model of TensorFlow Lite"},
+      {"\x08\0\0\0ORTM"sv, "is in the ORT format"},
+      {"\x89HDF\r\n\x1a\n"sv, "is in the HDF5 format"},
+      {"\x93NUMPY\x01"sv, "is an array of NumPy"},
+      {"\x80\x04\x95"sv, "is a pickle of Python"},
+      {"\x02\0\0\0\0\0\0\0{}"sv, "is a safetensors file"},
+      {"{\"a\": 1}", "it looks like JSON"},
+  };
+  for (const auto& [bytes, part] : files) expect_refused(bytes, "m.onnx", part);
+  // What only begins alike is none of them.
+  EXPECT_EQ(*format_of("\x08\x08\x12\x00TFL3"sv.substr(0, 4), ""), ModelFormat::onnx);
+  EXPECT_EQ(*format_of("\x09\0\0\0\0\0\0\0{}"sv, ""), ModelFormat::onnx);
+  EXPECT_EQ(*format_of("<net name='html'/>", ""), ModelFormat::openvino);
+}
+
+TEST(ModelFormat, WeightsAreToldWithTheirModel) {
+  EXPECT_THAT(described_weights("/some/where/m.BIN"),
+              testing::AllOf(HasSubstr("load 'm.xml'"), HasSubstr("missing")));
+  EXPECT_EQ(described_weights("m.onnx"), "");
+  expect_refused(std::string_view("\x01\x02", 2), "m.bin", "'m.bin' is no model: a .bin holds");
+  EXPECT_EQ(*format_of(std::string_view("\x08\x08", 2), "m.bin"), ModelFormat::onnx);
+}
+
 }  // namespace
 }  // namespace scanloom

@@ -133,6 +133,14 @@ def test_check_tells_where_a_truncated_file_stops_making_sense(sums, tmp_path):
     assert f" of its {len(whole) - 20}: field " in text and " are left" in text
 
 
+@pytest.mark.parametrize("command", [["check"], ["show"], ["explain"], ["run", "--random"]])
+def test_a_web_page_is_told_as_such(command, tmp_path):
+    page = tmp_path / "net.onnx"
+    page.write_text("<!DOCTYPE html><html><title>Sign in</title></html>")
+    text = scanloom(command[0], page, *command[1:], expect=DIFFERS if command[0] == "check" else BAD).stderr
+    assert "'net.onnx' is a web page (HTML) with the title 'Sign in', not a model: download" in text
+
+
 def test_an_unknown_pass_is_answered_with_those_there_are(sums):
     text = scanloom("explain", sums, "--disable-pass", "inlining", expect=BAD).stderr
     assert "there is no pass 'inlining'" in text and "inline_short_loop, " in text

@@ -7,6 +7,7 @@
 
 #include "base/mapped_file.h"
 #include "frontends/onnx/importer.h"
+#include "frontends/onnx/no_model.h"
 #include "frontends/onnx/tensor_data.h"
 #include "ir/infer.h"
 
@@ -89,8 +90,8 @@ void check_opset(const OpsetProto& opset, const ReadOptions& options, Diagnostic
 
 Expected<void> check_header(const ModelProto& model, const ReadOptions& options,
                             Diagnostics& diagnostics) {
-  if (!model.has_graph) return invalid_model("onnx: the model has no graph");
-  if (model.opsets.empty()) return invalid_model("onnx: the model imports no operator set");
+  if (model.opsets.empty())
+    return invalid_model("onnx: the model imports no operator set: the file may be truncated");
   if (model.ir_version > kNewestIr)
     diagnostics.warning(
         fmt::format("onnx: IR version {} is newer than {}, the newest that is known",
@@ -128,7 +129,13 @@ Expected<ir::Module> read_model(std::shared_ptr<const void> owner, std::string_v
   Diagnostics own;
   ir::Module module;
   const Expected<void> done = [&]() -> Expected<void> {
-    SCANLOOM_TRY(const ModelProto model, parse_model(bytes));
+    const Expected<ModelProto> parsed = parse_model(bytes);
+    if (!parsed && is_whole_model(bytes)) return parsed.error();
+    if (!parsed) return no_model(bytes, options, parsed.error());
+    const ModelProto& model = *parsed;
+    if (!model.has_graph)
+      return no_model(bytes, options,
+                      invalid_model("onnx: the model has no graph: the file may be truncated"));
     ModelInfo about = info_of(model);
     SCANLOOM_CHECK_OK(check_fed_defaults(about, options));
     if (info != nullptr) *info = std::move(about);

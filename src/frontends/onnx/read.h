@@ -23,6 +23,8 @@ struct ReadOptions {
   std::int64_t seed = 0;  ///< of the random operators without a seed of their own
   /// Where external data is looked for; read_model_file sets it when it is empty.
   std::string folder;
+  std::string name = {};       ///< the file, in quotes, for errors; empty: "the model"
+  std::string otherwise = {};  ///< what to say of the file should it hold no model; may be empty
 };
 
 /// An input that is an initialiser too, in files since IR version 4, before which all had to be.

@@ -8,12 +8,22 @@ namespace scanloom::onnx {
 
 using protozero::pbf_wire_type;
 
+void Wire::give_up_caught() noexcept {
+  give_up();
+  try {
+    throw;
+  } catch (const protozero::end_of_buffer_exception&) {
+    is_cut_off_ = true;
+  } catch (...) {
+  }
+}
+
 bool Wire::next() noexcept {
   if (!ok_) return false;
   try {
     return reader_.next();
   } catch (...) {
-    give_up();
+    give_up_caught();
     return false;
   }
 }
@@ -32,7 +42,7 @@ std::string_view Wire::view() noexcept {
     const protozero::data_view bytes = reader_.get_view();
     return {bytes.data(), bytes.size()};
   } catch (...) {
-    give_up();
+    give_up_caught();
     note_length({rest.data(), rest.size()});
     return {};
   }
@@ -60,7 +70,7 @@ std::int64_t Wire::integer() noexcept {
   try {
     return reader_.get_int64();
   } catch (...) {
-    give_up();
+    give_up_caught();
     return 0;
   }
 }
@@ -80,7 +90,7 @@ void Wire::skip() noexcept {
   try {
     reader_.skip();
   } catch (...) {
-    give_up();
+    give_up_caught();
   }
 }
 

@@ -25,6 +25,8 @@ class Wire {
   [[nodiscard]] bool ok() const noexcept { return ok_; }
   /// Where the mistake is, and what: "at byte 9 of its 50: field 7 is 90 bytes long, 41 are left".
   [[nodiscard]] std::string mistake() const;
+  /// Whether the mistake is that the bytes end too early.
+  [[nodiscard]] bool is_cut_off() const noexcept { return is_cut_off_; }
 
   /// Of a field of bytes, text or a message. Points into the bytes given.
   std::string_view view() noexcept;
@@ -46,6 +48,8 @@ class Wire {
  private:
   bool expect(protozero::pbf_wire_type type) noexcept;
   void give_up() noexcept { ok_ = false; }
+  /// In the handler of an exception of protozero.
+  void give_up_caught() noexcept;
   /// Of a field of bytes that could not be read; `rest` begins with its length.
   void note_length(std::string_view rest) noexcept;
 
@@ -53,6 +57,7 @@ class Wire {
   std::size_t size_;
   std::uint64_t too_long_ = 0;  ///< what a field says of its bytes, of which fewer are left
   bool ok_ = true;
+  bool is_cut_off_ = false;
 };
 
 template <class Hand>
