@@ -114,7 +114,8 @@ class SessionOptions(_Options):
         "interpreted" (the oracle), or "compiled" (every loop that can be, at once); docs/execution.md.
     optimize (also graph_optimization_level): False runs the model as it was read.
     disabled_passes: names of rewrites to leave out.
-    lenient: accept names in bodies that shadow outer names.
+    lenient: accept names in bodies that shadow outer names; warn of operator sets and IR versions that are
+        newer than those that are known, and of unknown attributes, instead of refusing them.
     seed: of the random operators that have none of their own; None: that of set_seed.
     states: {input: output}, values that a stream keeps from one push to the next.
     low_latency: what loops and recurrent layers carry along a sequence of open length becomes states

@@ -81,7 +81,8 @@ g (double[N,4] x, double[4,3] w, double[3] b) => (double[N,3] y, double[N] z) {
   n = LayerNormalization(a, b)
   y = Softmax(n)
   s = Sigmoid(a)
-  z = ReduceLogSumExp<axes = [1], keepdims = 0>(s)
+  rows = Constant<value_ints = [1]>()
+  z = ReduceLogSumExp<keepdims = 0>(s, rows)
 }
 """
 

@@ -608,10 +608,17 @@ TEST(Operators, TheVersionOfAnOperatorIsTheNewestThatIsNotNewer) {
   EXPECT_EQ(find_converter("ai.onnx.ml", "Slice"), nullptr);
 }
 
-TEST(Operators, UnknownAttributesAndNewerVersionsAreWarnings) {
+TEST(Operators, UnknownAttributesAndNewerVersionsAreErrorsUnlessLenient) {
   ModelBytes model =
       model_of({"", op("Relu", 1).integer("hidden", 1), {f({1}, {1})}, {f({1}, {1})}, 99});
-  const Reading reading = read(model);
+  const Reading refused = read(model);
+  ASSERT_FALSE(refused.module);
+  ASSERT_EQ(refused.diagnostics.errors().size(), 2u);
+  EXPECT_EQ(refused.diagnostics.errors()[0].code(), Code::unsupported);
+  EXPECT_THAT(refused.diagnostics.errors()[0].text(), ::testing::HasSubstr("version 99"));
+  EXPECT_THAT(refused.diagnostics.errors()[1].text(),
+              ::testing::HasSubstr("attribute 'hidden' is unknown"));
+  const Reading reading = read(model, {.lenient = true, .folder = {}});
   ASSERT_TRUE(reading.module);
   ASSERT_EQ(reading.diagnostics.warnings().size(), 2u);
   EXPECT_THAT(reading.diagnostics.warnings()[1], ::testing::HasSubstr("'hidden' is unknown"));

@@ -79,7 +79,8 @@ void add_convert(CLI::App& app, int&) {
           "NAME=WHAT, as of run: what an input always is; it is no input of what is written")
       ->type_name("FEED")
       ->allow_extra_args(false);
-  command->add_flag("--lenient", args->lenient, "accept names that shadow outer names");
+  command->add_flag("--lenient", args->lenient,
+                    "accept names that shadow outer names, newer versions and unknown attributes");
   command->footer("Example: scanloom convert model.xml model.onnx");
   command->callback([args] { convert_model(*args); });
 }

@@ -27,7 +27,8 @@ void add_model_options(CLI::App& command, ModelArgs& args, bool with_path) {
   command.add_flag("--no-passes", args.no_passes, "run the program as it was read");
   command.add_option("--disable-pass", args.disabled_passes,
                      "leave out this pass; may be given again");
-  command.add_flag("--lenient", args.lenient, "accept names in bodies that shadow outer names");
+  command.add_flag("--lenient", args.lenient,
+                   "accept names that shadow outer names, newer versions and unknown attributes");
 }
 
 void add_threads_option(CLI::App& command, ModelArgs& args) {

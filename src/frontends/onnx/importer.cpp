@@ -325,6 +325,24 @@ Expected<bool> Importer::inputs_are_ready(Frame& frame, const Step& step) const 
   return ready;
 }
 
+/// Attributes that the operator does not have may be meant to change what it does.
+bool Importer::check_attributes(const Frame& frame, const Step& step, const NodeCtx& ctx) {
+  bool known = true;
+  for (const std::string_view name : ctx.unread_attributes()) {
+    if (name.starts_with("__")) continue;  // reserved for what tools note for themselves
+    Error error = invalid_model("attribute '{}' is unknown", shown_name(name));
+    if (reading_.options.lenient) {
+      reading_.diagnostics.warning(
+          fmt::format("onnx: {}: {} and ignored", step.place, error.text()));
+      continue;
+    }
+    error.note("a lenient reading ignores unknown attributes");
+    fail_at(frame, step.place, std::move(error));
+    known = false;
+  }
+  return known;
+}
+
 void Importer::read_node(Frame& frame, std::uint32_t index) {
   const Step step = describe(frame, index);
   const auto give_up = [&](Error error) {
@@ -346,10 +364,8 @@ void Importer::read_node(Frame& frame, std::uint32_t index) {
   auto converted =
       step.function != nullptr ? convert_call(ctx, *step.function) : step.converter->convert(ctx);
   if (!converted) return give_up(std::move(converted).error());
-  if (step.function == nullptr)
-    for (const std::string_view name : ctx.unread_attributes())
-      reading_.diagnostics.warning(
-          fmt::format("onnx: {}: attribute '{}' is unknown and ignored", step.place, name));
+  if (step.function == nullptr && !check_attributes(frame, step, ctx))
+    return poison_outputs(frame, step.facts);
   frame.open = ctx.take_open();
   frame.next_body = 0;
   frame.body_failed = false;

@@ -103,6 +103,8 @@ class Importer {
   Expected<bool> inputs_are_ready(Frame& frame, const Step& step) const;
   Expected<void> check_version(const Step& step, const Root& root) const;
   Expected<void> check_counts(const Step& step) const;
+  /// False: there was an error.
+  bool check_attributes(const Frame& frame, const Step& step, const NodeCtx& ctx);
   void bind_outputs(Frame& frame, const Step& step, NodeCtx& ctx);
   Expected<void> bind_output(Frame& frame, const Step& step, NameId name, Binding binding);
   Expected<void> check_declared(Frame& frame, NameId name, ir::ValueId value);

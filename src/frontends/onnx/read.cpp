@@ -66,26 +66,45 @@ ModelInfo info_of(const ModelProto& model) {
   return info;
 }
 
+/// Of what a lenient reading overlooks.
+void report(Error error, const ReadOptions& options, Diagnostics& diagnostics) {
+  if (options.lenient)
+    diagnostics.warning(error.text());
+  else
+    diagnostics.error(std::move(error));
+}
+
 void check_opset(const OpsetProto& opset, const ReadOptions& options, Diagnostics& diagnostics) {
   const std::string_view domain = normal_domain(opset.domain);
   const bool is_main = domain.empty();
   if (!is_main && domain != "ai.onnx.ml") return;
   const std::int64_t newest = is_main ? kNewestOpset : kNewestMlOpset;
   const std::string_view name = is_main ? "ai.onnx" : domain;
+  // What changed since then nobody knows: results could be wrong silently.
   if (opset.version > newest)
-    diagnostics.warning(
-        fmt::format("onnx: version {} of the operator set '{}' is newer than {}, "
-                    "the newest that is known",
-                    opset.version, name, newest));
-  if (opset.version >= kOldestOpset) return;
-  Error error = fail(Code::unsupported,
-                     "onnx: version {} of the operator set '{}' is older than {}, the oldest that "
-                     "is read",
-                     opset.version, name, kOldestOpset);
-  if (options.lenient)
-    diagnostics.warning(error.text());
-  else
-    diagnostics.error(std::move(error));
+    report(fail(Code::unsupported,
+                "onnx: version {} of the operator set '{}' is newer than {}, the newest that is "
+                "known; a lenient reading takes it for that",
+                opset.version, name, newest),
+           options, diagnostics);
+  if (opset.version < kOldestOpset)
+    report(fail(Code::unsupported,
+                "onnx: version {} of the operator set '{}' is older than {}, the oldest that is "
+                "read",
+                opset.version, name, kOldestOpset),
+           options, diagnostics);
+}
+
+/// Sizes below 0, for which there is no meaning but -1, which exporters write for an unknown one.
+void check_declared_sizes(const ModelProto& model, Diagnostics& diagnostics) {
+  for (const GraphProto& graph : model.graphs)
+    for (const auto* const infos : {&graph.inputs, &graph.outputs, &graph.value_infos})
+      for (const ValueInfoProto& info : *infos)
+        for (std::size_t axis = 0; axis < info.type.dims.size(); ++axis)
+          if (const std::int64_t size = info.type.dims[axis].value; size < -1)
+            diagnostics.warning(fmt::format(
+                "onnx: '{}' is declared with size {} on axis {}, which is taken as unknown",
+                shown_name(info.name), size, axis));
 }
 
 Expected<void> check_header(const ModelProto& model, const ReadOptions& options,
@@ -93,10 +112,13 @@ Expected<void> check_header(const ModelProto& model, const ReadOptions& options,
   if (model.opsets.empty())
     return invalid_model("onnx: the model imports no operator set: the file may be truncated");
   if (model.ir_version > kNewestIr)
-    diagnostics.warning(
-        fmt::format("onnx: IR version {} is newer than {}, the newest that is known",
-                    model.ir_version, kNewestIr));
+    report(fail(Code::unsupported,
+                "onnx: IR version {} is newer than {}, the newest that is known; a lenient reading "
+                "takes it for that",
+                model.ir_version, kNewestIr),
+           options, diagnostics);
   for (const OpsetProto& opset : model.opsets) check_opset(opset, options, diagnostics);
+  check_declared_sizes(model, diagnostics);
   return {};
 }
 
@@ -142,6 +164,7 @@ Expected<ir::Module> read_model(std::shared_ptr<const void> owner, std::string_v
     SCANLOOM_CHECK_OK(check_header(model, options, own));
     TensorReader tensors(std::move(owner), bytes, options.folder);
     const Expected<void> read = read_into(module, model, tensors, options, own);
+    for (const std::string& warning : tensors.warnings()) own.warning("onnx: " + warning);
     if (info != nullptr) info->data_files = tensors.data_files();
     return read;
   }();

@@ -16,7 +16,8 @@ namespace scanloom::onnx {
 
 struct ReadOptions {
   /// Accepts models that break rules without being ambiguous: body names that shadow outer ones,
-  /// types that contradict their declarations, operator sets older than 1.
+  /// types that contradict their declarations, operator sets older than 1. And those that may mean
+  /// more than is known here: newer operator sets and IR versions, unknown attributes.
   bool lenient = false;
   /// Inputs with a default value, an initialiser, that are fed all the same.
   std::vector<std::string> fed_defaults;

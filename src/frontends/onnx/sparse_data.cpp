@@ -1,6 +1,9 @@
 // TensorReader::read of sparse tensors, which become dense when they are read.
+#include <algorithm>
 #include <cstring>
+#include <functional>
 
+#include "base/utf8.h"
 #include "frontends/onnx/tensor_data.h"
 
 namespace scanloom::onnx {
@@ -57,6 +60,21 @@ Expected<std::vector<std::int64_t>> positions(const Tensor& indices, const Shape
   return result;
 }
 
+/// What the order of the positions does against the format's rule that they ascend; empty: nothing.
+std::string describe_disorder(const std::vector<std::int64_t>& positions) {
+  const auto out_of_order = std::ranges::adjacent_find(positions, std::greater_equal());
+  if (out_of_order == positions.end()) return {};
+  const std::int64_t before = *out_of_order, after = *(out_of_order + 1);
+  std::vector<std::int64_t> sorted = positions;
+  std::ranges::sort(sorted);
+  const auto twice = std::ranges::adjacent_find(sorted);
+  if (twice != sorted.end())
+    return fmt::format("it has two values for element {}, of which the last counts", *twice);
+  return fmt::format(
+      "its indices do not ascend, as they have to: element {} comes after element {}", after,
+      before);
+}
+
 }  // namespace
 
 Expected<Tensor> TensorReader::make_dense(const SparseTensorProto& proto) {
@@ -66,6 +84,9 @@ Expected<Tensor> TensorReader::make_dense(const SparseTensorProto& proto) {
   if (values.shape().rank() != 1)
     return invalid_model("its values have {} axes instead of 1", values.shape().rank());
   SCANLOOM_TRY(const auto where, positions(indices, shape, values.elements()));
+  if (const std::string disorder = describe_disorder(where); !disorder.empty())
+    warnings_.push_back(
+        fmt::format("sparse tensor '{}': {}", shortened(proto.values.name, 256), disorder));
   const std::size_t bytes = dtype_bytes(values.dtype());
   sparse_bytes_ += static_cast<std::uint64_t>(shape.elements()) * bytes;
   if (sparse_bytes_ > kMaxDenseBytes)

@@ -31,6 +31,8 @@ class TensorReader {
                                 const std::function<Expected<tensor::Tensor>()>& make);
   /// The paths of the files with external data that have been read.
   [[nodiscard]] std::vector<std::string> data_files() const { return external_.files(); }
+  /// What tensors that have been read do against the format's rules.
+  [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
   Expected<tensor::Tensor> read_dense(const TensorProto& proto);
@@ -41,6 +43,7 @@ class TensorReader {
   ExternalData external_;
   std::unordered_map<const void*, tensor::Tensor> made_;  // looked up, never walked
   std::uint64_t sparse_bytes_ = 0;                        ///< of what was made dense
+  std::vector<std::string> warnings_;
 };
 
 }  // namespace scanloom::onnx
