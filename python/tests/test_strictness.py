@@ -11,7 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import scanloom
 from loop_models import parse
-from single_node import run_every_way
+from single_node import run, run_every_way
 
 X = np.array([1, 2, 3, 4], np.float32)
 
@@ -186,3 +186,33 @@ def test_negative_sizes_are_unknown_ones(size: int, where: str) -> None:
     h, y = session.run(None, {"x": x, "h0": np.zeros(2, np.float32)})
     np.testing.assert_array_equal(y, np.cumsum(-x, 0))
     np.testing.assert_array_equal(h, -x.sum(0))
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [["", "a", " ", "0"], [["", "b"], ["c", ""]], [], [["", ""]], ["\0"]],
+)
+def test_non_zero_of_strings_are_those_that_are_not_empty(texts: Any) -> None:
+    x = np.array(texts, object)
+    wanted = np.array(np.nonzero(x), np.int64)
+    for opset in (9, 13):
+        (result,) = run("NonZero", [x], opset=opset)
+        np.testing.assert_array_equal(result, wanted)
+        assert result.dtype == np.int64
+
+
+def test_non_zero_of_strings_in_a_loop() -> None:
+    data = parse(
+        """g (string[T,3] x) => (int64[T] counts) {
+          counts = Scan <num_scan_inputs = 1, body = b (string[3] row) => (int64 n) {
+            at = NonZero(row)
+            one = Constant <value_ints = [1]> ()
+            size = Shape <start = 1> (at)
+            n = Squeeze(size)
+          }> (x)
+        }"""
+    )
+    x = np.array([["", "a", "b"], ["", "", ""], ["c", "d", "e"]], object)
+    for execution in ("automatic", "stepped", "interpreted"):
+        (counts,) = scanloom.InferenceSession(data, execution=execution).run(None, {"x": x})
+        assert counts.tolist() == [2, 0, 3]

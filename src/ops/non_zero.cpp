@@ -11,14 +11,21 @@ using tensor::Operand;
 using tensor::Type;
 
 template <class T>
-bool is_zero(T value) {
-  return tensor::widen(value) == 0;
+concept Countable = tensor::RealOrInteger<T> || std::is_same_v<T, tensor::StringRef>;
+
+/// The empty string is the zero of strings.
+template <Countable T>
+bool is_zero(const T& value) {
+  if constexpr (std::is_same_v<T, tensor::StringRef>)
+    return value.view().empty();
+  else
+    return tensor::widen(value) == 0;
 }
 
 std::int64_t count_in(const tensor::Tensor& x) {
   std::int64_t count = 0;
   tensor::visit_dtype(x.dtype(), [&]<class T>(std::type_identity<T>) {
-    if constexpr (tensor::RealOrInteger<T>)
+    if constexpr (Countable<T>)
       for (std::int64_t i = 0; i < x.elements(); ++i)
         count += is_zero(static_cast<const T*>(x.data())[i]) ? 0 : 1;
   });
@@ -27,7 +34,7 @@ std::int64_t count_in(const tensor::Tensor& x) {
 
 Expected<void> infer(ir::InferCtx& ctx) {
   const Type& x = ctx.in(0);
-  if (dtype_kind(x.dtype) == DTypeKind::text || dtype_kind(x.dtype) == DTypeKind::complex)
+  if (dtype_kind(x.dtype) == DTypeKind::complex)
     return fail(Code::unsupported, "the input has elements of type {}", dtype_name(x.dtype));
   const tensor::Tensor* known = ctx.constant(0);
   const Dim count = known != nullptr ? Dim(count_in(*known)) : ctx.dims().fresh();
@@ -39,7 +46,7 @@ tensor::Status reference(const tensor::Call& call) noexcept {
   const Operand &x = call.in(0), &y = call.out(0);
   std::int64_t found = 0;
   tensor::visit_dtype(x.dtype, [&]<class T>(std::type_identity<T>) {
-    if constexpr (tensor::RealOrInteger<T>)
+    if constexpr (Countable<T>)
       tensor::for_each_index(x.shape().dims(), [&](const tensor::Shape& index) {
         if (is_zero(x.data<const T>()[tensor::offset_of(index, x.strides)])) return;
         for (int axis = 0; axis < x.rank && found < y.dims[1]; ++axis)
@@ -55,8 +62,8 @@ tensor::Status reference(const tensor::Call& call) noexcept {
 constinit const ir::OpDef non_zero_op{
     .name = "non_zero",
     .doc =
-        "The indices of all elements that are not 0, in row-major order: one column each, one row "
-        "per axis of x.",
+        "The indices of all elements that are not 0 (of strings, not empty), in row-major order: "
+        "one column each, one row per axis of x.",
     .inputs = {{"x", ir::Accept::tensor}},
     .outputs = {"indices"},
     .infer = infer,
