@@ -6,7 +6,7 @@
 // there is a clip,
 //   i = f(z_i + p_i * c), f = f(z_f + p_f * c) or with input_forget 1 - i, g = g(z_c)
 //   c' = f * c + i * g
-//   o = f(z_o + p_o * c'), h' = o * h(c')
+//   o = f(z_o + p_o * c'), h' = o * h(c'), in which c' is not limited, as nowhere else
 // whose products are rounded before they are added. sigmoid and tanh are those of base/math. For
 // f16 and bf16 all of it is f32, and the states are rounded once per step. A row's steps end with
 // its sequence length: later rows of Y are 0, Y_h and Y_c hold the last valid state, which is the
@@ -43,7 +43,8 @@ constinit const ir::OpDef lstm_op{
         "A long short-term memory layer, as ONNX LSTM: gates in the order i, o, f, c. `direction` "
         "is forward, reverse or bidirectional; `layout` 1 puts the batch first; `activations` "
         "names three per direction, by default Sigmoid,Tanh,Tanh, parameters behind colons. "
-        "All three results are made.",
+        "`clip` limits what the activations of the gates are applied to, not the cell before the "
+        "last activation. All three results are made.",
     .inputs = {{"x", ir::Accept::real},
                {.name = "w", .accept = ir::Accept::real, .same_as = 0},
                {.name = "r", .accept = ir::Accept::real, .same_as = 0},
