@@ -305,7 +305,7 @@ SCANLOOM_API void scanloom_run_options_free(scanloom_run_options* options);
 SCANLOOM_API void scanloom_run_options_set_deadline(scanloom_run_options* options, double seconds);
 /// Steps of each execution of a loop; -1, the default: 1e8 for loops without a trip count.
 SCANLOOM_API void scanloom_run_options_set_max_steps(scanloom_run_options* options, int64_t steps);
-/// Bytes of a run; 0, the default: three quarters of the machine's memory.
+/// Bytes of a run; 0, the default: 80 percent of what is left, see docs/errors.md.
 SCANLOOM_API void scanloom_run_options_set_max_memory(scanloom_run_options* options, int64_t bytes);
 /// The flag that cancels; NULL, the default: none. It is not owned: free it after the options.
 SCANLOOM_API void scanloom_run_options_set_cancel(scanloom_run_options* options,

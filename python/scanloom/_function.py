@@ -202,7 +202,7 @@ class Function:
     ) -> None:
         self._prints = prints  # of what the last results are
         self.outputs = outputs  # as they were written, before givens
-        self.max_memory = limits.max_memory  # bytes; None: three quarters of the machine's
+        self.max_memory = limits.max_memory  # bytes; None: 80 percent of what is left
         self.deadline = limits.deadline  # seconds
         self.max_steps = limits.max_steps  # of each execution of a loop
         self._running = _native.CancelFlag()  # of the calls that have begun since the last cancel()
@@ -427,7 +427,7 @@ def function(
     no_default_updates: True, or the shared variables whose default updates are left out.
     on_unused_input: "raise", "warn" or "ignore" an input of which nothing that is computed was built;
         what a gradient, or a simplification, has left out of an expression counts as used.
-    max_memory: bytes that a call may take; None: three quarters of the machine's memory. What is
+    max_memory: bytes that a call may take; None: 80 percent of what is left. What is
         known to need more, the rows of a loop included, is LimitReached before any step runs.
     deadline: seconds that a call may take; None: any.
     max_steps: that each execution of a loop may take; None: 1e8 for loops without a trip count.

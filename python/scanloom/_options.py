@@ -291,7 +291,7 @@ class RunOptions(_Options):
 
     deadline: seconds; None: none.
     max_steps: per execution of a loop; None: 1e8 for loops without a trip count.
-    max_memory: bytes of the run; None: three quarters of the machine's memory.
+    max_memory: bytes of the run; None: 80 percent of what the machine, or its cgroup, has left.
     progress: called with (node, step, steps) about ten times a second, steps -1 where not known;
         True draws a bar on a terminal.
     cancel() ends the runs that use these options, from any thread, with scanloom.Cancelled; later

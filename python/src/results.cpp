@@ -47,11 +47,22 @@ bool is_plain(DType dtype) {
 // Of an array or text of Python beside its elements, about; texts from there on are looked up.
 constexpr std::size_t kObjectBytes = 64;
 constexpr std::size_t kLongText = 64;
+/// What may be taken before the system is asked how much there is, which takes longer than a short
+/// run.
+constexpr std::int64_t kUnmeasured = std::int64_t{64} << 20;
 
 Converter::Converter(std::int64_t max_memory)
-    : whole_(max_memory > 0 ? max_memory : default_max_memory()), left_(whole_) {}
+    : whole_(max_memory > 0 ? max_memory : kUnmeasured),
+      left_(whole_),
+      is_measured_(max_memory > 0) {}
 
 void Converter::charge(std::size_t bytes) {
+  if (!is_measured_ && bytes > static_cast<std::size_t>(left_)) {
+    is_measured_ = true;
+    const std::int64_t taken = whole_ - left_;
+    whole_ = std::max(default_max_memory(), kUnmeasured);
+    left_ = whole_ - taken;
+  }
   if (bytes > static_cast<std::size_t>(left_))
     raise(Error(Code::limit_reached, "a result needs " + std::to_string(bytes) +
                                          " bytes more in Python, " + std::to_string(left_) +

@@ -38,6 +38,7 @@ class Converter {
   nb::object to_array(Value value);
 
   std::int64_t whole_, left_;
+  bool is_measured_;  ///< or given
   /// Long texts by the place of their bytes, which no other text of these results has.
   std::map<std::pair<const char*, std::size_t>, nb::object> texts_;
 };

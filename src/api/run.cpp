@@ -4,6 +4,7 @@
 
 #include "api/impl.h"
 #include "api/profile.h"
+#include "base/memory_budget.h"
 #include "interp/interpreter.h"
 
 namespace scanloom {
@@ -106,8 +107,7 @@ Expected<std::vector<Value>> Session::Impl::run_interpreted(const Arranged& feed
   interp::InterpretOptions interpret_options;
   interpret_options.max_steps_of_any = run_options.max_steps;
   interpret_options.run_number = next_run();
-  interpret_options.max_memory =
-      run_options.max_memory > 0 ? run_options.max_memory : runtime::default_max_memory();
+  interpret_options.max_memory = run_options.max_memory;
   const runtime::Limits limits = limits_of(
       run_options, [&](std::uint32_t loop) { return plan->module.describe(ir::NodeId(loop)); });
   runtime::Watch watch(limits);
@@ -157,6 +157,10 @@ Expected<Results> Session::Impl::run(std::span<const Feed> feeds, const RunOptio
   return results;
 }
 
-std::int64_t default_max_memory() noexcept { return runtime::default_max_memory(); }
+std::int64_t default_max_memory() noexcept {
+  MemoryBudget budget;
+  budget.measure(0);
+  return budget.bytes();
+}
 
 }  // namespace scanloom

@@ -4,6 +4,7 @@
 
 #include "api/guard.h"
 #include "api/impl.h"
+#include "base/memory_budget.h"
 
 namespace scanloom {
 
@@ -27,9 +28,9 @@ struct Stream::Impl {
   [[nodiscard]] Error unknown_state(std::string_view input) const;
   /// A copy of what input `index` of `impl` is to be.
   static Expected<Value> value_of(const Session::Impl& impl, std::size_t index, const View& value);
-  /// `left`, of the memory budget of the run, pays for zeros.
-  Expected<Value> initial(const ir::State& state, std::span<const Feed> feeds,
-                          std::int64_t& left) const;
+  /// Zeros count on the memory budget of the run; `held`: those that do already.
+  Expected<Value> initial(const ir::State& state, std::span<const Feed> feeds, MemoryBudget& budget,
+                          std::int64_t& held) const;
 };
 
 namespace {
@@ -84,7 +85,7 @@ Expected<Stream> Session::stream() const {
 
 /// The state's initial value, or zeros of the declared sizes; symbols take their value from feeds.
 Expected<Value> Stream::Impl::initial(const ir::State& state, std::span<const Feed> feeds,
-                                      std::int64_t& left) const {
+                                      MemoryBudget& budget, std::int64_t& held) const {
   if (state.initial.defined()) {
     const tensor::Shape& shape = state.initial.shape();
     return Value(state.initial.dtype(), {shape.begin(), shape.end()},
@@ -114,12 +115,13 @@ Expected<Value> Stream::Impl::initial(const ir::State& state, std::span<const Fe
   }
   const auto elements = shape.checked_elements();
   const auto width = static_cast<std::int64_t>(dtype_bytes(info.dtype));
-  if (!elements || *elements * width > left)
+  const auto fits = [&] { return elements && *elements * width <= budget.bytes() - held; };
+  if (!fits() && !(budget.measure(held) && fits()))
     return fail(Code::limit_reached,
                 "state '{}' starts with zeros of sizes {}, {} bytes of the memory budget are left",
-                state.name, shape.to_string(), left)
+                state.name, shape.to_string(), budget.bytes() - held)
         .note("raise it with the option max_memory");
-  left -= *elements * width;
+  held += *elements * width;
   SCANLOOM_TRY(const tensor::Tensor zeros, tensor::Tensor::zeros(info.dtype, shape));
   return Value(info.dtype, {shape.begin(), shape.end()},
                std::shared_ptr<const void>(zeros.owner(), zeros.data()));
@@ -197,12 +199,13 @@ Expected<Results> Stream::Impl::push(std::span<const Feed> feeds, const RunOptio
     SCANLOOM_TRY(all, begin(feeds, options, first));
   }
   std::vector<Value> before;
-  std::int64_t left = options.max_memory > 0 ? options.max_memory : runtime::default_max_memory();
+  MemoryBudget budget(options.max_memory);
+  std::int64_t held = 0;
   for (std::size_t i = 0; i < states.size(); ++i) {
     if (first[i]) {
       before.push_back(*first[i]);
     } else {
-      SCANLOOM_TRY(Value made, initial(states[i], feeds, left));
+      SCANLOOM_TRY(Value made, initial(states[i], feeds, budget, held));
       before.push_back(std::move(made));
     }
     all.push_back({session->inputs[states[i].input].name, before.back().view()});
@@ -294,8 +297,9 @@ Expected<Value> Stream::get(std::string_view state) const {
     if (impl_->values[at]) return *impl_->values[at];
     if (found->is_kept)
       return fail(Code::not_found, "the first push computes what state '{}' begins with", state);
-    std::int64_t left = runtime::default_max_memory();
-    return impl_->initial(*found, {}, left);
+    MemoryBudget budget;
+    std::int64_t held = 0;
+    return impl_->initial(*found, {}, budget, held);
   });
 }
 

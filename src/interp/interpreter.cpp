@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "base/memory_budget.h"
 #include "interp/loop_run.h"
 #include "ir/last_uses.h"
 #include "ir/op_def.h"
@@ -39,9 +40,17 @@ class Interpreter {
   Interpreter(const Module& module, const InterpretOptions& options)
       : module_(module),
         options_(options),
-        memory_(options.max_memory),
+        budget_(options.max_memory),
+        memory_(budget_.bytes()),
         last_uses_(module),
-        values_(module.value_count()) {}
+        values_(module.value_count()) {
+    memory_.set_make_room([this, first = budget_.bytes()] {
+      budget_.measure(memory_.held());
+      return first - budget_.bytes();
+    });
+  }
+  Interpreter(const Interpreter&) = delete;
+  Interpreter& operator=(const Interpreter&) = delete;
 
   Expected<std::vector<BoxRef>> run(std::span<const BoxRef> feeds);
 
@@ -74,6 +83,7 @@ class Interpreter {
 
   const Module& module_;
   const InterpretOptions& options_;
+  MemoryBudget budget_;
   MemoryAccount memory_;
   ir::LastUses last_uses_;
   std::vector<BoxRef> values_;

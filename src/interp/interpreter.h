@@ -27,6 +27,7 @@ struct InterpretOptions {
   /// Of each execution of any loop; -1: no limit.
   std::int64_t max_steps_of_any = -1;
   /// Bytes of all values at once, as far as the run makes them: feeds and constants do not count.
+  /// 0: as MemoryBudget has it by default.
   std::int64_t max_memory = std::numeric_limits<std::int64_t>::max();
   /// Which run of the session this is: random operators draw anew in each.
   std::uint64_t run_number = 0;

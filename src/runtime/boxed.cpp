@@ -68,17 +68,17 @@ Expected<void> Run::State::reserve(const plan::Spot& spot, const tensor::Shape& 
                                    ir::NodeId node, std::int64_t wish) {
   BoxedValue& value = box(spot);
   const std::int64_t bytes = bytes_of(dims, spot.dtype);
-  const bool fits =
+  const bool has_room =
       value.storage && value.storage.use_count() == 1 && value.storage->capacity >= bytes;
-  if (!fits) {
+  if (!has_room) {
     const std::int64_t old = value.storage ? value.storage->capacity : 0;
     std::int64_t capacity = std::max<std::int64_t>({bytes, std::min(2 * old, 2 * bytes), wish, 64});
     // What it holds now is not needed any more: let it go first.
     value.storage.reset();
     value.lender.reset();
-    if (capacity > budget_left()) drop_kept();
-    if (capacity > budget_left()) capacity = std::max<std::int64_t>(bytes, 64);
-    if (capacity > budget_left())
+    if (!fits(capacity)) drop_kept();
+    if (!fits(capacity)) capacity = std::max<std::int64_t>(bytes, 64);
+    if (!fits(capacity))
       return fail(
                  Code::limit_reached,
                  "{}: {} more bytes for a value of sizes {} exceed the memory budget, {} bytes are "
@@ -172,9 +172,8 @@ Expected<void> Run::State::begin_gathering(const plan::BoundStacked& port, std::
   const std::int64_t factors[] = {bytes_of(dims, port.result.dtype), loops[index].trip};
   const std::int64_t all =
       checked_product(factors).value_or(std::numeric_limits<std::int64_t>::max());
-  if (all > budget_left()) drop_kept();
-  if (all > budget_left())
-    return too_many_rows(describe(node), loops[index].trip, all, budget_left());
+  if (!fits(all)) drop_kept();
+  if (!fits(all)) return too_many_rows(describe(node), loops[index].trip, all, budget_left());
   return {};
 }
 
@@ -285,6 +284,7 @@ Expected<void> Run::State::check_rows(std::uint32_t index) {
     return bytes;
   };
   if (needed <= left()) return {};
+  if (raise_budget() && needed <= left()) return {};
   drop_kept();
   if (needed <= left()) return {};
   return too_many_rows(describe(loop.node), steps, needed, left());

@@ -194,11 +194,11 @@ bool Run::State::reserve_scratch(std::int64_t bytes) {
   if (bytes <= dynamic_scratch_bytes) return true;
   std::int64_t wanted = std::max(bytes, 2 * dynamic_scratch_bytes);
   drop_scratch();
-  if (wanted > budget_left()) {
+  if (!fits(wanted)) {
     drop_kept();
     wanted = bytes;
   }
-  if (wanted > budget_left()) return false;
+  if (!fits(wanted)) return false;
   dynamic_scratch = allocate_aligned(wanted);
   dynamic_scratch_slot = dynamic_scratch.get();
   if (!dynamic_scratch) return false;

@@ -1,20 +1,11 @@
 #include "runtime/limits.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "plan/plan.h"
 
 namespace scanloom::runtime {
-
-std::int64_t default_max_memory() {
-  // Asked once: the system takes as long to tell as a tenth of a short run.
-  static const std::int64_t pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGE_SIZE);
-  if (pages <= 0 || size <= 0) return std::int64_t{1} << 40;
-  return pages / 4 * 3 * size;
-}
 
 void Pace::looked(Clock::time_point now) {
   using namespace std::chrono_literals;

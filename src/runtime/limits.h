@@ -20,15 +20,12 @@ struct Limits {
   /// When the run began, if that was before it was executed.
   std::optional<std::chrono::steady_clock::time_point> start = {};
   std::int64_t max_steps = -1;  ///< -1: ir::kDefaultMaxSteps where there is no trip count
-  std::int64_t max_memory = 0;  ///< bytes; 0: three quarters of the machine's
+  std::int64_t max_memory = 0;  ///< bytes; 0: as MemoryBudget has it
   /// Asked from any of the threads that run, by one at a time.
   std::function<bool()> cancelled;
   /// Of the outermost loop that is running: see LoopProgress. Called in the caller's thread.
   std::function<void(std::uint32_t loop, std::int64_t step, std::int64_t steps)> progress;
 };
-
-/// Three quarters of the memory of the machine.
-std::int64_t default_max_memory();
 
 using Clock = std::chrono::steady_clock;
 

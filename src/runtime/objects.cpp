@@ -25,12 +25,10 @@ std::int64_t nanoseconds_of(const BoxRef& value) {
 
 }  // namespace
 
-void Run::State::begin_objects(std::span<const BoxRef> fed, std::int64_t max_memory) {
-  // Results of earlier runs no longer count: they are the caller's.
-  account = tensor::MemoryAccount(max_memory);
+void Run::State::begin_objects(std::span<const BoxRef> fed) {
   account.set_make_room([this] {
-    drop_kept();
-    return bytes_elsewhere();
+    if (!raise_budget()) drop_kept();
+    return counted_elsewhere();
   });
   objects.resize(binding->objects.size());
   for (std::size_t i = 0; i < objects.size(); ++i) {
@@ -78,7 +76,7 @@ Expected<BoxRef> Run::State::boxed_operand(const plan::Spot& spot, const tensor:
 Expected<void> Run::State::run_object(std::uint32_t index) {
   const plan::ObjectCall& call = binding->object_calls[index];
   const plan::Spot* const spots = binding->operands.data() + call.first_operand;
-  account.set_elsewhere(bytes_elsewhere());
+  account.set_elsewhere(counted_elsewhere());
   object_inputs.clear();
   object_outputs.assign(call.outputs, BoxRef());
   for (std::size_t i = 0; i < call.inputs; ++i) {
@@ -154,7 +152,7 @@ Expected<void> Run::State::slice_object(const plan::BoundScanned& port, std::int
   const Tensor& whole = object(port.outer)->tensor();
   const int axis = static_cast<int>(port.slices.axis);
   const std::int64_t first = port.window(whole.shape()[axis]).first + step * port.slices.stride;
-  account.set_elsewhere(bytes_elsewhere());
+  account.set_elsewhere(counted_elsewhere());
   const auto slice = [&]() -> Expected<BoxRef> {
     SCANLOOM_CHECK_OK(account.check(tensor::bytes_of_slice(whole, axis, port.slices.part)));
     SCANLOOM_TRY(Tensor made,
@@ -174,7 +172,7 @@ Expected<void> Run::State::keep_row(std::uint32_t index, std::size_t port) {
   SCANLOOM_TRY(Tensor row, tensor_at(stacked.row));
   Expected<void> fits = tensor::check_row(rows, row, port, stacked.axis, stacked.insert);
   if (!fits) return std::move(fits).error().at(describe(loop.node));
-  account.set_elsewhere(bytes_elsewhere());
+  account.set_elsewhere(counted_elsewhere());
   if (row.owner() == nullptr) {  // lent: it will change
     SCANLOOM_CHECK_OK(account.check(static_cast<std::int64_t>(row.bytes())));
     SCANLOOM_TRY(row, Tensor::copy_of(row.dtype(), row.shape(), row.data()));
@@ -190,7 +188,7 @@ Expected<void> Run::State::join_rows(std::uint32_t index, std::size_t port) {
   const plan::BoundLoop& loop = binding->loops[index];
   const plan::BoundStacked& stacked = loop.stacked[port];
   std::vector<Tensor>& rows = loops[index].rows[port];
-  account.set_elsewhere(bytes_elsewhere());
+  account.set_elsewhere(counted_elsewhere());
   const auto join = [&]() -> Expected<BoxRef> {
     SCANLOOM_CHECK_OK(account.check(tensor::bytes_of_rows(rows)));
     SCANLOOM_TRY(Tensor made, tensor::join_rows(rows, static_cast<int>(stacked.axis),

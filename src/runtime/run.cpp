@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "base/fp_environment.h"
 #include "base/large_pages.h"
+#include "base/memory_budget.h"
 #include "runtime/state.h"
 
 namespace scanloom::runtime {
@@ -25,12 +26,14 @@ Expected<std::int64_t> fixed_bytes(const plan::Binding& binding) {
   return *all;
 }
 
-Expected<void> check_fixed(const plan::Binding& binding, std::int64_t budget) {
+/// `held`: of these bytes, those that are there already.
+Expected<void> check_fixed(const plan::Binding& binding, MemoryBudget& budget, std::int64_t held) {
   SCANLOOM_TRY(const std::int64_t bytes, fixed_bytes(binding));
-  if (bytes <= budget) return {};
+  if (bytes > budget.bytes()) budget.measure(held);
+  if (bytes <= budget.bytes()) return {};
   Error error = fail(Code::limit_reached,
                      "the run needs {} bytes ({} for results), the memory budget is {} bytes",
-                     bytes, binding.result_bytes, budget);
+                     bytes, binding.result_bytes, budget.bytes());
   if (binding.largest.valid())
     error.note(fmt::format("{} makes the largest value, of {} bytes",
                            plan::describe(*binding.plan, binding.largest), binding.largest_bytes));
@@ -52,6 +55,14 @@ AlignedBytes allocate_aligned(std::int64_t bytes) {
 double seconds_now() {
   using Clock = std::chrono::steady_clock;
   return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+}
+
+bool Run::State::raise_budget(bool recent) {
+  const std::int64_t before = total.bytes();
+  if (!total.measure(bytes_elsewhere() + account.held(), recent)) return false;
+  budget.limit += total.bytes() - before;
+  raised += total.bytes() - before;
+  return true;
 }
 
 Error Run::State::fault_error(ir::NodeId node) {
@@ -133,8 +144,8 @@ const std::vector<LoopTime>& Run::loop_times() const { return state_->times; }
 Expected<std::unique_ptr<Run>> Run::make(std::shared_ptr<const plan::Binding> binding,
                                          std::int64_t max_memory, int max_threads,
                                          std::shared_ptr<ResultMemory> results) {
-  const std::int64_t budget = max_memory > 0 ? max_memory : default_max_memory();
-  SCANLOOM_CHECK_OK(check_fixed(*binding, budget));
+  MemoryBudget budget(max_memory);
+  SCANLOOM_CHECK_OK(check_fixed(*binding, budget, 0));
   const std::int64_t bytes = binding->arena_bytes + binding->scratch_bytes;
   auto state = std::make_unique<State>();
   state->arena = allocate_aligned(bytes);
@@ -151,13 +162,18 @@ Expected<RunResult> Run::execute(std::span<const std::byte* const> feeds, const 
   State& state = *state_;
   const plan::Binding& bound = *state.binding;
   const FpEnvironment environment;
-  const std::int64_t budget = limits.max_memory > 0 ? limits.max_memory : default_max_memory();
-  SCANLOOM_CHECK_OK(check_fixed(bound, budget));
-  state.budget.limit = budget - bound.arena_bytes - bound.scratch_bytes - bound.result_bytes;
+  state.total = MemoryBudget(limits.max_memory);
+  state.raised = 0;
+  // Memory that no run has written yet the system has not given yet.
+  const std::int64_t held = state.runs == 0 ? 0 : bound.arena_bytes + bound.scratch_bytes;
+  SCANLOOM_CHECK_OK(check_fixed(bound, state.total, held));
+  state.budget.limit =
+      state.total.bytes() - bound.arena_bytes - bound.scratch_bytes - bound.result_bytes;
   ++state.runs;
   // Within a given budget a run neither fails nor goes through by what an earlier one left or grew.
   const bool is_given = limits.max_memory > 0;
-  if (is_given || state.budget.used > state.budget.limit) state.drop_kept();
+  state.account = tensor::MemoryAccount(state.total.bytes());
+  if (is_given || !state.fits(0)) state.drop_kept();
   if (is_given)
     for (DynamicState& call : state.dynamic_states) call.growth = {};
   state.steps = 0;
@@ -171,7 +187,7 @@ Expected<RunResult> Run::execute(std::span<const std::byte* const> feeds, const 
     profile->loops.resize(bound.loops.size());
     profile->bodies.resize(bound.loops.size());
   }
-  state.begin_objects(objects, budget);
+  state.begin_objects(objects);
   Expected<RunResult> result = state.run(feeds, limits, profile);
   state.drop_objects();
   return result;
@@ -233,7 +249,7 @@ bool Run::State::hand_over(const plan::Spot& spot, const tensor::Operand& source
 }
 
 Expected<void> Run::State::copy_boxed_results(RunResult& result) {
-  std::int64_t left = budget_left(), copied = 0;
+  std::int64_t copied = 0;
   result.objects.resize(binding->results.size());
   for (std::size_t i = 0; i < binding->results.size(); ++i) {
     const plan::BoundResult& output = binding->results[i];
@@ -246,17 +262,13 @@ Expected<void> Run::State::copy_boxed_results(RunResult& result) {
     }
     const std::int64_t bytes =
         source.elements() * static_cast<std::int64_t>(dtype_bytes(output.source.dtype));
-    if (bytes > left) {
-      drop_kept();
-      left = budget_left() - copied;
-    }
-    left -= bytes;
-    copied += bytes;
-    if (left < 0)
+    if (!fits(copied + bytes)) drop_kept();
+    if (!fits(copied + bytes))
       return fail(Code::limit_reached,
                   "result {} of sizes {} needs {} bytes, {} bytes of the memory budget are left", i,
-                  source.shape().to_string(), bytes, left + bytes)
+                  source.shape().to_string(), bytes, budget_left() - copied)
           .note("raise it with the option max_memory");
+    copied += bytes;
     SCANLOOM_TRY(tensor::Tensor copy, tensor::Tensor::zeros(output.source.dtype, source.shape()));
     // Boxed values are row-major; scanned slices of boxed values never leave their loop uncopied.
     if (copy.bytes() > 0)

@@ -11,6 +11,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/memory_budget.h"
 #include "base/thread_pool.h"
 #include "runtime/state.h"
 
@@ -183,7 +184,7 @@ bool Run::State::make_workers(std::size_t count) {
   workers_memory.reset();
   const std::int64_t bytes = binding->arena_bytes + binding->scratch_bytes;
   const auto all = static_cast<std::int64_t>(count) * bytes;
-  if (all > budget_left()) return false;
+  if (!fits(all)) return false;
   for (std::size_t i = 0; i < count; ++i) {
     auto worker = std::make_unique<State>();
     worker->arena = allocate_aligned(bytes);
@@ -208,13 +209,18 @@ void Run::State::begin_worker(State& worker, std::uint32_t index) {
   // Each may box its share of what is left, and counts the shares of the others as taken. What one
   // needs beyond that makes the loop go on in order.
   const auto others = static_cast<std::int64_t>(workers.size()) - 1;
-  const std::int64_t share = std::max<std::int64_t>(0, budget_left() / (2 * others + 2));
+  MemoryBudget likely = total;
+  likely.measure(bytes_elsewhere() + account.held(), /*recent=*/true);
+  const std::int64_t left = budget_left() + likely.bytes() - total.bytes();
+  const std::int64_t share = std::max<std::int64_t>(0, left / (2 * others + 2));
   worker.elsewhere = budget.used + others * share;
   worker.budget.limit = worker.budget.used + share + account.held();
+  worker.total = MemoryBudget(total.bytes());  // it asks the system for no more
+  worker.raised = raised + likely.bytes() - total.bytes();
   worker.account = account;
   worker.account.set_make_room([&worker] {
     worker.drop_kept();
-    return worker.bytes_elsewhere();
+    return worker.counted_elsewhere();
   });
   worker.boxed = boxed;
   worker.objects = objects;
@@ -284,7 +290,7 @@ void Run::State::end_worker() {
 Expected<void> Run::State::adopt(std::uint32_t index, std::vector<StepResults> results) {
   const plan::BoundLoop& loop = binding->loops[index];
   LoopState& state = loops[index];
-  account.set_elsewhere(bytes_elsewhere());
+  account.set_elsewhere(counted_elsewhere());
   for (std::size_t i = 0; i < loop.carried.size(); ++i) {
     const plan::Spot& spot = loop.carried[i].argument;
     const plan::CarriedRole& role = (*loop.independent)[i];

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/memory_budget.h"
 #include "plan/binding.h"
 #include "plan/plan.h"
 #include "runtime/choices.h"
@@ -138,6 +139,8 @@ struct Run::State {
   std::vector<LoopState> loops;
   std::vector<plan::BodyCode> sections;  // by section: its code, once there is some
   std::vector<plan::Instruction> code;   // the binding's, with these in it; empty: no sections
+  MemoryBudget total;                    // of the run at hand
+  std::int64_t raised = 0;               // by how much, since it began
   Budget budget;                         // outlives the values that count on it
   std::vector<BoxedValue> boxed;
   std::vector<tensor::BoxRef> objects;                        // by ObjectId; empty between runs
@@ -178,6 +181,15 @@ struct Run::State {
   [[nodiscard]] std::int64_t budget_left() const {
     return budget.limit - budget.used - account.held();
   }
+  /// Whether so many more bytes may be taken; measures what the system has left where that decides.
+  bool fits(std::int64_t bytes) {
+    return bytes <= budget_left() || (raise_budget() && bytes <= budget_left());
+  }
+  /// MemoryBudget::measure, for all that the run holds; whether there is more now.
+  bool raise_budget(bool recent = false);
+  /// What `account` is told of bytes_elsewhere: its limit is that of the beginning, to which what
+  /// the budget has been raised by comes.
+  [[nodiscard]] std::int64_t counted_elsewhere() const { return bytes_elsewhere() - raised; }
   /// What the run holds beside its objects.
   [[nodiscard]] std::int64_t bytes_elsewhere() const {
     return binding->arena_bytes + binding->scratch_bytes + binding->result_bytes + budget.used +
@@ -261,7 +273,7 @@ struct Run::State {
   Expected<std::byte*> first_slice(const plan::BoundScanned& port, ir::NodeId node);
 
   // objects.cpp: sequences, optionals, strings
-  void begin_objects(std::span<const tensor::BoxRef> fed, std::int64_t max_memory);
+  void begin_objects(std::span<const tensor::BoxRef> fed);
   void drop_objects();
   Expected<void> run_object(std::uint32_t index);
   Expected<tensor::BoxRef> boxed_operand(const plan::Spot& spot, const tensor::Operand& bound,

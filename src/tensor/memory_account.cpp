@@ -1,9 +1,9 @@
 #include "tensor/memory_account.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/assert.h"
-#include "base/checked.h"
 #include "tensor/boxed.h"
 
 namespace scanloom::tensor {
@@ -36,11 +36,13 @@ struct MemoryAccount::Held {
 };
 
 Expected<void> MemoryAccount::check(std::int64_t bytes) {
-  if (make_room_ && bytes > max_bytes_ - (held() + elsewhere_)) elsewhere_ = make_room_();
-  const std::int64_t used = held() + elsewhere_;
-  if (bytes > max_bytes_ - used)
-    return fail(Code::limit_reached, "the run needs {} bytes, the memory budget is {} bytes",
-                saturating_sum(used, bytes), max_bytes_)
+  const auto left = [this] { return max_bytes_ - (held() + elsewhere_); };
+  // Asked twice: the limit may be raised, and what is kept let go.
+  for (int i = 0; i < 2 && make_room_ && bytes > left(); ++i) elsewhere_ = make_room_();
+  if (bytes > left())
+    return fail(Code::limit_reached,
+                "the run needs {} more bytes, {} bytes of the memory budget are left", bytes,
+                std::max<std::int64_t>(left(), 0))
         .note("raise it with the option max_memory");
   return {};
 }

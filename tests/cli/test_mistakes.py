@@ -189,7 +189,7 @@ def test_the_size_that_a_feed_has_may_be_given(sums, tmp_path):
 def test_sizes_that_no_machine_holds(sums, command):
     answer = scanloom(command, sums, "--random", "--dim", "T=400000000000", expect=LIMIT)
     assert "input 'x': float32[400000000000,2] needs 3200000000000 bytes" in answer.stderr
-    assert "three quarters of the machine's memory" in answer.stderr
+    assert "80 percent of the memory that is left" in answer.stderr
 
 
 def test_the_memory_budget_counts_feeds(sums):

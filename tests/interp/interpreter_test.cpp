@@ -251,7 +251,7 @@ TEST(Interpreter, ValuesMeetTheLimitOfMemory) {
   EXPECT_EQ(run(text, {number(10), one}, options)[0].elements(), 1024);
   const std::string message = error_of(text, {number(40), one}, options);
   EXPECT_THAT(message, ::testing::StartsWith("node 'grow': the run needs "));
-  EXPECT_THAT(message, HasSubstr("the memory budget is 100000 bytes"));
+  EXPECT_THAT(message, HasSubstr("bytes of the memory budget are left"));
   EXPECT_THAT(message, HasSubstr("in step 14 of node 'loop'"));
 }
 
@@ -282,8 +282,8 @@ TEST(Interpreter, ResultsTooLargeForTheLimitAreNotMade) {
       yield %1 "y"
     } })";
   EXPECT_THAT(error_of(text, {integers({1}, {std::int64_t{1} << 40})}, options),
-              HasSubstr("node 'fill': the run needs 4398046511104 bytes, the memory budget is "
-                        "1000 bytes"));
+              HasSubstr("node 'fill': the run needs 4398046511104 more bytes, 1000 bytes of the "
+                        "memory budget are left"));
 }
 
 TEST(Interpreter, ShapesMayGrowInLoops) {
@@ -337,7 +337,7 @@ TEST(Interpreter, StacksCountWhileTheyGrow) {
     return {};
   };
   EXPECT_THAT(error_of(text, {number(200000), floats({}, {1})}, options),
-              HasSubstr("the memory budget is 1048576 bytes"));
+              HasSubstr("bytes of the memory budget are left"));
   EXPECT_LT(most, 20000);
   EXPECT_EQ(run(text, {number(1000), floats({}, {1})}, options)[0].elements(), 1000);
 }

@@ -92,7 +92,7 @@ TEST(Objects, ListsCountAgainstTheBudgetUntilTheRunEnds) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), Code::limit_reached);
   EXPECT_THAT(refused.error().message(), HasSubstr("node 'insert'"));
-  EXPECT_THAT(refused.error().message(), HasSubstr("the memory budget is 1048576 bytes"));
+  EXPECT_THAT(refused.error().message(), HasSubstr("bytes of the memory budget are left"));
   std::vector<RunResult> kept;
   fed.steps = 1000;
   for (int again = 0; again < 5; ++again) {

@@ -34,7 +34,7 @@ class Budget {
                             std::to_string(left_) + " of the memory budget of " +
                             std::to_string(whole_) + " bytes are left")
                       .note(given_ ? "raise it with --max-memory"
-                                   : "it is three quarters of the machine's memory"));
+                                   : "it is 80 percent of the memory that is left"));
   }
 
  private:

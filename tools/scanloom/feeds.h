@@ -14,7 +14,7 @@ namespace scanloom::cli {
 
 /// One tensor per input of the model. Throws Failure when an input has no feed or two of them, when
 /// a feed has no input, or when the tensors that are made need more than `max_memory` bytes
-/// together (0: three quarters of the machine's memory).
+/// together (0: default_max_memory()).
 std::vector<NamedView> make_feeds(const Session& session, const FeedArgs& args,
                                   std::int64_t max_memory = 0);
 

@@ -35,7 +35,7 @@ struct FeedArgs {
 struct LimitArgs {
   std::int64_t max_steps = -1;
   double deadline = 0;
-  std::int64_t max_memory = 0;  ///< bytes; 0: three quarters of the machine's memory
+  std::int64_t max_memory = 0;  ///< bytes; 0: default_max_memory()
 };
 
 /// Adds the model itself, too, unless `with_path` is false.
