@@ -115,7 +115,7 @@ def broken_scans() -> list[Broken]:
             "1 output",
             "2 are needed",
         ),
-        at_load("scan_state_type", scan(one, integer), node, "state 0", "float", "int64"),
+        at_load("scan_state_type", scan(one, integer), node, "state 'h1'", "float", "int64"),
         at_load("scan_of_a_scalar", scan(one, x=""), node, "scan input 0 'x'", "axis 0"),
         at_run(
             "scan_lengths",
@@ -162,7 +162,7 @@ def broken_loops() -> list[Broken]:
         at_load("loop_yields", loop(body(formals, "bool d", ignored)), node, "1 output", "2 are"),
         at_load("loop_trip_type", loop(right, "float n"), node, "'n'", "float", "int64"),
         at_load("loop_trip_size", loop(right, "int64[3] n"), node, "'n'", "3 elements", "1 is"),
-        at_load("loop_state_type", loop(double), node, "carried value 0", "float", "double"),
+        at_load("loop_state_type", loop(double), node, "state 'v1'", "float", "double"),
         at_run("loop_rows", rows, {"n": 3, "v0": zeros(2)}, node, "step 1", "[8]", "[4]"),
         at_run("loop_index", index, {"n": 5, "a": zeros(3)}, "'pick'", "index 3", "3 elements"),
     ]
@@ -516,7 +516,7 @@ def test_a_state_of_scan_keeps_its_shape(name, execution):
     changing = body("h1, float[2] x1", "n, float[2] y1", nodes + " y1 = Neg(x1)")
     graph = scan("num_scan_inputs = 1,", changing).replace("float[2] h,", "h,")
     session = scanloom.InferenceSession(parse(graph), execution=execution)
-    pattern = rf"(?s)'rows'.*state 0 .*\[2\].*step {step}, .*{re.escape(after)}"
+    pattern = rf"(?s)'rows'.*state 'h1' .*\[2\].*step {step}, .*{re.escape(after)}"
     with pytest.raises(scanloom.InvalidArgument, match=pattern):
         session.run(None, {"h0": np.ones(2, np.float32), "x": np.float32([[1, 0], [0, 0], [0, 0]])})
     rest = session.run(None, {"h0": zeros(2), "x": zeros(0, 2)})

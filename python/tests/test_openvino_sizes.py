@@ -116,16 +116,16 @@ def in_a_branch(m: Sizes) -> Port:
 
 ONES = np.ones
 CASES: dict[Callable[[Sizes], Port], tuple[list[object], np.ndarray]] = {
-    product: (["?0*?1", 8], X.reshape(6, 8)),
-    all_elements: (["8*?0*?1"], X.reshape(48)),
-    converted: (["2*?0", None], ONES((4, 3))),
-    parted: (["?0+3", None, 8], ONES((5, 3, 8))),
-    halved: (["floor_div(?1,2)"], ONES(1)),
-    padded_to_four: (["4*floor_div(?1,4)+4"], ONES(4)),
-    strided: ([8, "max(1,?1)"], ONES((8, 3))),
-    counted: (["max(0,?0+?1)"], np.arange(5)),
-    in_a_loop: (["8*?0*?1", "8*?0*?1"], ONES((48, 48))),
-    in_a_branch: (["2*?0", "2*?1", 16], 3 * ONES((4, 6, 16))),
+    product: (["x.0*x.1", 8], X.reshape(6, 8)),
+    all_elements: (["8*x.0*x.1"], X.reshape(48)),
+    converted: (["2*x.0", None], ONES((4, 3))),
+    parted: (["x.0+3", None, 8], ONES((5, 3, 8))),
+    halved: (["floor_div(x.1,2)"], ONES(1)),
+    padded_to_four: (["4*floor_div(x.1,4)+4"], ONES(4)),
+    strided: ([8, "max(1,x.1)"], ONES((8, 3))),
+    counted: (["max(0,x.0+x.1)"], np.arange(5)),
+    in_a_loop: (["8*x.0*x.1", "8*x.0*x.1"], ONES((48, 48))),
+    in_a_branch: (["2*x.0", "2*x.1", 16], 3 * ONES((4, 6, 16))),
 }  # fmt: skip
 
 

@@ -713,7 +713,7 @@ LOOP_OF_KINDS = """g (seq(float[N]) s, int64 n) => (seq({kind}) t{stack}) {{
             LOOP_OF_KINDS.format(
                 kind="int64[N]", stack="", name="", row="", made="SequenceConstruct(m)", more="m = Shape(k) k = SequenceAt(a, i)"
             ),
-            "carried value 0 is sequence(float) before the first step, the body makes it sequence(int64)",
+            "state 'a' is sequence(float) before the first step, the body makes it sequence(int64)",
         ),
         (
             LOOP_OF_KINDS.format(

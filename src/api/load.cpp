@@ -17,6 +17,7 @@
 #include "frontends/openvino/read.h"
 #include "ir/op_def.h"
 #include "ir/print.h"
+#include "ir/size_names.h"
 #include "ir/verify.h"
 #include "ir/walk.h"
 #include "passes/keep_loop_states.h"
@@ -211,7 +212,9 @@ Expected<void> optimise(Loaded& loaded, const SessionOptions& options) {
   if (!options.optimize) return {};
   passes::RunOptions pass_options;
   pass_options.disabled = options.disabled_passes;
-  SCANLOOM_TRY(passes::RunReport report, passes::run(loaded.module, pass_options));
+  Expected<passes::RunReport> ran = passes::run(loaded.module, pass_options);
+  if (!ran) return ir::with_size_names(ran.error(), loaded.module);
+  passes::RunReport report = *std::move(ran);
   loaded.for_streams = std::move(report.for_streams);
   return ir::verify(loaded.module);
 }
@@ -260,9 +263,12 @@ Expected<ir::Module> Session::Impl::before_passes() const {
 }
 
 std::string Session::ir(bool optimized) const {
-  if (optimized) return ir::print(impl_->plan->module);
+  const auto text_of = [](const ir::Module& module) {
+    return ir::SizeNames(module).in(ir::print(module));
+  };
+  if (optimized) return text_of(impl_->plan->module);
   const Expected<ir::Module> module = impl_->read_again();
-  return module ? ir::print(*module) : "// it cannot be read again: " + module.error().message();
+  return module ? text_of(*module) : "// it cannot be read again: " + module.error().message();
 }
 
 std::vector<std::pair<std::string, int>> Session::operators() const {

@@ -6,6 +6,7 @@
 #include "api/line_changes.h"
 #include "ir/op_def.h"
 #include "ir/print.h"
+#include "ir/size_names.h"
 #include "ir/walk.h"
 #include "passes/run.h"
 
@@ -43,11 +44,13 @@ struct Size {
 /// Listens to the passes while they run.
 class Recorder {
  public:
-  explicit Recorder(const ir::Module& module) : size_(module), text_(print(module)) {}
+  explicit Recorder(const ir::Module& module)
+      : size_(module), names_(module), text_(names_.in(print(module))) {}
 
   void changed(const passes::PassDef& pass, int round, const ir::Module& module) {
     const Size size(module);
-    std::string text = print(module);
+    names_.add(module);
+    std::string text = names_.in(print(module));
     report_ += pass.is_last() ? "// last" : fmt::format("// round {}", round + 1);
     report_ += fmt::format(": {}: from {} to {}\n", pass.name, size_.text(), size.text());
     report_ += line_changes(text_, text);
@@ -84,6 +87,7 @@ class Recorder {
   }
 
   Size size_;
+  ir::SizeNames names_;
   std::string text_;
   std::string report_;
 };

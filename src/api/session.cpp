@@ -8,6 +8,7 @@
 #include "base/cpu.h"
 #include "base/thread_pool.h"
 #include "base/utf8.h"
+#include "ir/size_names.h"
 
 namespace scanloom {
 namespace {
@@ -28,6 +29,13 @@ tensor::Type output_type(const ir::Module& module, std::size_t i) {
   return type;
 }
 
+/// "2*x.1" for an expression of sizes; empty for one that has no name.
+std::string size_text(const ir::Module& module, tensor::Dim dim) {
+  if (module.dims.is_fresh(dim)) return {};
+  const std::string text = module.dims.to_string(dim);
+  return to_valid_utf8(ir::has_numbered_size(text) ? ir::SizeNames(module).in(text) : text);
+}
+
 ValueInfo describe_value(const ir::Module& module, const tensor::Type& type,
                          const std::string& name) {
   ValueInfo info;
@@ -43,11 +51,10 @@ ValueInfo describe_value(const ir::Module& module, const tensor::Type& type,
         type.wraps.front() == tensor::Wrap::sequence ? ValueKind::sequence : ValueKind::optional;
   for (const tensor::Dim dim : type.dims) {
     ValueInfo::Dim shown;
-    if (dim.is_constant()) {
+    if (dim.is_constant())
       shown.size = dim.value();
-    } else if (module.dims.node(dim.expr()).kind != tensor::DimKind::fresh) {
-      shown.name = to_valid_utf8(module.dims.to_string(dim));
-    }
+    else
+      shown.name = size_text(module, dim);
     info.shape.push_back(shown);
   }
   return info;
@@ -79,14 +86,18 @@ Expected<void> add_states(ir::Module& module, const SessionOptions& options) {
     const tensor::Type& in = module.value(*arg).type;
     const tensor::Type& out = module.value(top.yields[state.output]).type;
     if (in.wraps != out.wraps)
-      return fail(Code::invalid_argument, "state '{}' is {}, but output '{}' is {}", input,
-                  to_string(in, module.dims), output, to_string(out, module.dims));
+      return ir::with_size_names(
+          fail(Code::invalid_argument, "state '{}' is {}, but output '{}' is {}", input,
+               to_string(in, module.dims), output, to_string(out, module.dims)),
+          module);
     if (in.dtype != out.dtype)
       return fail(Code::invalid_argument, "state '{}' is {}, but output '{}' is {}", input,
                   dtype_name(in.dtype), output, dtype_name(out.dtype));
     if (!may_agree(in, out))
-      return fail(Code::invalid_argument, "state '{}' is {}, but output '{}' is {}", input,
-                  to_string(in, module.dims), output, to_string(out, module.dims));
+      return ir::with_size_names(
+          fail(Code::invalid_argument, "state '{}' is {}, but output '{}' is {}", input,
+               to_string(in, module.dims), output, to_string(out, module.dims)),
+          module);
     module.states.push_back(std::move(state));
   }
   return {};

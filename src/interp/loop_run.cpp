@@ -4,6 +4,7 @@
 
 #include "ir/empty_stacks.h"
 #include "ir/op_def.h"
+#include "ir/port_names.h"
 #include "tensor/fixed_sizes.h"
 #include "tensor/rows.h"
 
@@ -72,18 +73,18 @@ Expected<void> LoopRun::open_windows() {
     const ir::ScannedPort& port = ports().scanned[i];
     const Tensor& whole = inputs_[ports().first_scanned_input() + i]->tensor();
     if (port.axis >= whole.shape().rank())
-      return fail(Code::invalid_argument, "scanned value {} is {}{} and has no axis {}", i,
-                  dtype_name(whole.dtype()), whole.shape().to_string(), port.axis);
+      return fail(Code::invalid_argument, "{} is {}{} and has no axis {} to scan",
+                  ir::describe_scanned(*module_, node_, i), dtype_name(whole.dtype()),
+                  whole.shape().to_string(), port.axis);
     windows_.push_back(scan_window(port, whole.shape()[static_cast<int>(port.axis)]));
     const std::int64_t slices = windows_.back().count;
     if (counted && slices < steps_)
-      return fail(Code::invalid_argument,
-                  "scanned value {} has {} slices on axis {}, the trip count is {}", i, slices,
-                  port.axis, steps_);
+      return fail(Code::invalid_argument, "{} has {} slices on axis {}, the trip count is {}",
+                  ir::describe_scanned(*module_, node_, i), slices, port.axis, steps_);
     if (!counted && i > 0 && slices != steps_)
-      return fail(Code::invalid_argument,
-                  "scanned value {} has {} slices on axis {}, scanned value 0 has {}", i, slices,
-                  port.axis, steps_);
+      return fail(Code::invalid_argument, "{} has {} slices on axis {}, {} has {}",
+                  ir::describe_scanned(*module_, node_, i), slices, port.axis,
+                  ir::describe_scanned(*module_, node_, 0), steps_);
     if (!counted) steps_ = slices;
     has_end_ = true;
   }
@@ -126,8 +127,9 @@ Expected<void> LoopRun::take(std::vector<BoxRef> yields) {
   for (std::size_t i = 0; i < carried_.size(); ++i) {
     BoxRef& next = yields[ports.first_carried_yield() + i];
     if (ports.fixed_sizes && next->is_tensor())
-      SCANLOOM_CHECK_OK(tensor::check_fixed_sizes(i, step_, carried_[i]->tensor().shape(),
-                                                  next->tensor().shape()));
+      SCANLOOM_CHECK_OK(
+          tensor::check_fixed_sizes([&] { return ir::describe_carried(*module_, node_, i); }, step_,
+                                    carried_[i]->tensor().shape(), next->tensor().shape()));
     carried_[i] = std::move(next);
   }
   for (std::size_t i = 0; i < rows_.size(); ++i)
@@ -139,7 +141,8 @@ Expected<void> LoopRun::take(std::vector<BoxRef> yields) {
 Expected<void> LoopRun::take_row(std::size_t i, const Tensor& row) {
   const ir::StackedPort& port = ports().stacked[i];
   std::vector<Tensor>& rows = rows_[i];
-  SCANLOOM_CHECK_OK(tensor::check_row(rows, row, i, port.axis, port.insert));
+  SCANLOOM_CHECK_OK(tensor::check_row(
+      rows, row, [&] { return ir::describe_stacked(*module_, node_, i); }, port.axis, port.insert));
   // A row that is the same in all steps takes no new memory, but what describes it does.
   if (rows.size() == rows.capacity()) {
     const std::size_t room = std::max<std::size_t>(2 * rows.size(), 8);

@@ -55,7 +55,7 @@ class InferDriver {
   std::optional<Dim> count_slices(const Node& node);
   [[nodiscard]] static bool takes_a_step(const Node& node, const Frame& frame);
   Expected<void> set_loop_arguments(NodeId id);
-  Expected<Type> slice_type(const Type& outer, const ScannedPort& port, std::size_t index);
+  Expected<Type> slice_type(const Type& outer, NodeId loop, std::size_t index);
   Expected<void> leave_loop(NodeId id);
   Expected<bool> widen_carried(NodeId id);
   void set_carried_outputs(NodeId id, const Frame& frame);

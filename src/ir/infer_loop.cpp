@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/infer_driver.h"
+#include "ir/port_names.h"
 #include "ir/scan_window.h"
 
 namespace scanloom::ir {
@@ -166,21 +167,22 @@ Expected<void> InferDriver::set_loop_arguments(NodeId id) {
   }
   for (std::size_t i = 0; i < ports.scanned.size(); ++i) {
     const std::size_t at = ports.captured + ports.carried + i;
-    SCANLOOM_TRY(Type slice, slice_type(type(inputs[at]), ports.scanned[i], i));
+    SCANLOOM_TRY(Type slice, slice_type(type(inputs[at]), id, i));
     set(args[at], std::move(slice));
   }
   return {};
 }
 
-Expected<Type> InferDriver::slice_type(const Type& outer, const ScannedPort& port,
-                                       std::size_t index) {
+Expected<Type> InferDriver::slice_type(const Type& outer, NodeId loop, std::size_t index) {
+  const ScannedPort& port = module_.node(loop).loop->scanned[index];
   if (!outer.is_tensor())
-    return invalid_model("scanned value {} must be a tensor, not {}", index,
-                         to_string(outer, dims_));
+    return invalid_model("{} is scanned and must be a tensor, not {}",
+                         describe_scanned(module_, loop, index), to_string(outer, dims_));
   if (!outer.ranked) return outer;
   if (port.axis < 0 || port.axis >= outer.rank())
-    return invalid_model("scanned value {} is {}, which has no axis {}", index,
-                         to_string(outer, dims_), port.axis);
+    return invalid_model("{} is {}, which has no axis {} to scan",
+                         describe_scanned(module_, loop, index), to_string(outer, dims_),
+                         port.axis);
   Type slice = outer;
   if (port.squeeze)
     slice.dims.erase(slice.dims.begin() + port.axis);
@@ -199,8 +201,9 @@ Expected<bool> InferDriver::widen_carried(NodeId id) {
     const Type& argument = type(body.args[node.loop->captured + i]);
     const Type& yielded = type(body.yields[node.loop->first_carried_yield() + i]);
     if (!same_kind(argument, yielded))
-      return invalid_model("carried value {} enters as {} and is yielded as {}", i,
-                           to_string(argument, dims_), to_string(yielded, dims_));
+      return invalid_model("{} enters a step as {} and leaves it as {}",
+                           describe_carried(module_, id, i), to_string(argument, dims_),
+                           to_string(yielded, dims_));
     changed |= may_change && mark_differences(argument, yielded, widened_[id][i]);
   }
   return changed;

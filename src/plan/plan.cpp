@@ -1,5 +1,7 @@
 #include "plan/plan.h"
 
+#include "ir/port_names.h"
+
 namespace scanloom::plan {
 
 std::shared_ptr<const Plan> make_plan(ir::Module module, const PlanOptions& options) {
@@ -18,13 +20,7 @@ std::string counted(std::int64_t count, std::string_view one) {
 }
 
 std::string describe_scanned(const ir::Module& module, ir::NodeId loop, std::size_t i) {
-  const ir::Node& node = module.node(loop);
-  const ir::LoopPorts& ports = *node.loop;
-  const ir::ValueId outer = node.inputs[ports.first_scanned_input() + i];
-  if (!module.value(outer).name.empty()) return module.describe(outer);
-  const ir::ValueId slice = module.region(node.regions[0]).args[ports.captured + ports.carried + i];
-  if (!module.value(slice).name.empty()) return module.describe(slice);
-  return fmt::format("scanned value {}", i);
+  return ir::describe_scanned(module, loop, i);
 }
 
 std::string missing_slices(std::int64_t steps, std::int64_t slices) {

@@ -8,7 +8,9 @@
 #include "base/checked.h"
 #include "base/large_pages.h"
 #include "plan/dynamic.h"
+#include "plan/port_names.h"
 #include "runtime/state.h"
+#include "tensor/rows.h"
 #include "tensor/strided_copy.h"
 
 namespace scanloom::runtime {
@@ -182,10 +184,10 @@ Expected<void> Run::State::check_row(const plan::BoundStacked& port, std::uint32
   tensor::Shape expected = box(port.result).dims;
   expected.erase(0);
   if (expected == dims) return {};
-  return fail(Code::invalid_argument, "{}: the stacked row of step {} has sizes {}, before it {}",
-              describe(binding->loops[index].node), loops[index].step, dims.to_string(),
-              expected.to_string())
-      .note("all rows of a stacked output have the same sizes");
+  const plan::BoundLoop& loop = binding->loops[index];
+  const auto at = static_cast<std::size_t>(&port - loop.stacked.data());
+  const std::string name = plan::describe_stacked(*binding->plan, loop.node, at);
+  return tensor::row_that_changes(name, loops[index].step, dims, expected).at(describe(loop.node));
 }
 
 Expected<void> Run::State::append_row(const plan::BoundStacked& port, std::uint32_t index) {

@@ -6,6 +6,7 @@
 
 #include "kernels/contract_beside.h"
 #include "plan/cost.h"
+#include "plan/port_names.h"
 #include "runtime/state.h"
 #include "tensor/fixed_sizes.h"
 
@@ -105,7 +106,10 @@ Expected<void> Run::State::check_sizes(const plan::SizeCheck& check) {
   const auto shape = [&](const plan::Spot& spot) {
     return spot.is_object() ? object(spot)->tensor().shape() : operand(spot).shape();
   };
-  Expected<void> fits = tensor::check_fixed_sizes(check.carried, loops[check.loop].step,
+  const auto state = [&] {
+    return plan::describe_carried(*binding->plan, binding->loops[check.loop].node, check.carried);
+  };
+  Expected<void> fits = tensor::check_fixed_sizes(state, loops[check.loop].step,
                                                   shape(check.argument), shape(check.next));
   if (!fits) return std::move(fits).error().at(describe(binding->loops[check.loop].node));
   return {};

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "plan/dynamic.h"
+#include "plan/port_names.h"
 #include "runtime/state.h"
 #include "tensor/rows.h"
 #include "tensor/strided_copy.h"
@@ -170,7 +171,9 @@ Expected<void> Run::State::keep_row(std::uint32_t index, std::size_t port) {
   const plan::BoundStacked& stacked = loop.stacked[port];
   std::vector<Tensor>& rows = loops[index].rows[port];
   SCANLOOM_TRY(Tensor row, tensor_at(stacked.row));
-  Expected<void> fits = tensor::check_row(rows, row, port, stacked.axis, stacked.insert);
+  Expected<void> fits = tensor::check_row(
+      rows, row, [&] { return plan::describe_stacked(*binding->plan, loop.node, port); },
+      stacked.axis, stacked.insert);
   if (!fits) return std::move(fits).error().at(describe(loop.node));
   account.set_elsewhere(counted_elsewhere());
   if (row.owner() == nullptr) {  // lent: it will change

@@ -9,12 +9,14 @@
 namespace scanloom::tensor {
 
 /// Error: step `step` (from 0) makes `after` of a carried value that had the sizes `before`.
-inline Expected<void> check_fixed_sizes(std::size_t carried, std::int64_t step, const Shape& before,
-                                        const Shape& after) {
+/// `state` says which one it is.
+template <class Describe>
+Expected<void> check_fixed_sizes(Describe state, std::int64_t step, const Shape& before,
+                                 const Shape& after) {
   if (before == after) return {};
   return fail(Code::invalid_argument,
-              "state {} has sizes {} before step {}, the step makes it {}; its sizes are fixed",
-              carried, before.to_string(), step, after.to_string());
+              "{} has sizes {} before step {}, the step makes it {}; its sizes are fixed", state(),
+              before.to_string(), step, after.to_string());
 }
 
 }  // namespace scanloom::tensor

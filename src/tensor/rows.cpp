@@ -65,20 +65,25 @@ Expected<Tensor> slice(const Tensor& whole, int axis, std::int64_t first, std::i
   return with_own_strings(std::move(result));
 }
 
-Expected<void> check_row(std::span<const Tensor> rows, const Tensor& row, std::size_t port,
-                         std::int64_t axis, bool insert) {
+Error row_that_changes(const std::string& port, std::int64_t step, const Shape& sizes,
+                       const Shape& first) {
+  return fail(Code::invalid_argument, "{} has a row of sizes {} in step {}, and {} in step 0", port,
+              sizes.to_string(), step, first.to_string())
+      .note("all rows of a stacked output have the same sizes");
+}
+
+Expected<void> check_row(std::span<const Tensor> rows, const Tensor& row,
+                         FunctionRef<std::string()> port, std::int64_t axis, bool insert) {
   const int last = insert ? row.shape().rank() : row.shape().rank() - 1;
   if (axis > last)
-    return fail(Code::invalid_argument, "stacked value {} has rows {} and no axis {}", port,
+    return fail(Code::invalid_argument, "{} has rows of sizes {} and no axis {}", port(),
                 row.shape().to_string(), axis);
   if (rows.empty()) return {};
   Shape first = rows[0].shape();
   if (!insert && first.rank() == row.shape().rank())
     first[static_cast<int>(axis)] = row.shape()[static_cast<int>(axis)];
   if (first == row.shape()) return {};
-  return fail(Code::invalid_argument,
-              "stacked value {} has a row of shape {} in step {}, and {} in step 0", port,
-              row.shape().to_string(), rows.size(), rows[0].shape().to_string());
+  return row_that_changes(port(), std::ssize(rows), row.shape(), rows[0].shape());
 }
 
 std::int64_t bytes_of_rows(std::span<const Tensor> rows) {

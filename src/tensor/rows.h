@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "base/expected.h"
+#include "base/function_ref.h"
 #include "tensor/tensor.h"
 
 namespace scanloom::tensor {
@@ -18,10 +20,13 @@ Expected<Tensor> slice(const Tensor& whole, int axis, std::int64_t first, std::i
 /// What a slice of so many elements of the axis takes, without the texts of strings.
 std::int64_t bytes_of_slice(const Tensor& whole, int axis, std::int64_t part);
 
-/// Whether `row` may be put behind `rows`; `port` is the number of the stack for the message.
+/// Whether `row` may be put behind `rows`; `port` says, for the message, where they are stacked.
 /// Errors (invalid_argument): it has no such axis, or another shape than the first row.
-Expected<void> check_row(std::span<const Tensor> rows, const Tensor& row, std::size_t port,
-                         std::int64_t axis, bool insert);
+Expected<void> check_row(std::span<const Tensor> rows, const Tensor& row,
+                         FunctionRef<std::string()> port, std::int64_t axis, bool insert);
+/// The error of a row whose sizes are not those of the first one.
+Error row_that_changes(const std::string& port, std::int64_t step, const Shape& sizes,
+                       const Shape& first);
 
 /// What the rows take together, without the texts of strings; the largest number where they take
 /// more.

@@ -314,7 +314,7 @@ TEST(Interpreter, StackedRowsKeepTheirShape) {
       yield %2 "y", %3 "rows"
     } })";
   EXPECT_THAT(error_of(text, {number(2), floats({1}, {5})}),
-              HasSubstr("node 'grow': stacked value 0 has a row of shape [4] in step 1, "
+              HasSubstr("node 'grow': output 'rows' has a row of sizes [4] in step 1, "
                         "and [2] in step 0"));
 }
 
@@ -359,9 +359,9 @@ TEST(Interpreter, TooFewSlices) {
     } })";
   const Tensor three = floats({3}, {1, 2, 3}), two = floats({2}, {1, 2});
   EXPECT_THAT(error_of(text, {number(3), three, two}),
-              HasSubstr("scanned value 1 has 2 slices on axis 0, the trip count is 3"));
+              HasSubstr("'y' has 2 slices on axis 0, the trip count is 3"));
   EXPECT_THAT(error_of(text, {number(2), three, two}),
-              HasSubstr("scanned value 1 has 2 slices on axis 0, scanned value 0 has 3"));
+              HasSubstr("'y' has 2 slices on axis 0, 'x' has 3"));
 }
 
 TEST(Interpreter, OneSideOfABranchRuns) {

@@ -98,7 +98,7 @@ TEST_F(InferLoopTest, KindsMustStay) {
                  {count(5), argument(DType::f32, {2})});
   loop.close({loop.op(local::sizes_op, {loop.arg(0)})});
   EXPECT_THAT(run(),
-              HasSubstr("a loop node: carried value 0 enters as f32[2] and is yielded as i64[1]"));
+              HasSubstr("a loop node: state 0 enters a step as f32[2] and leaves it as i64[1]"));
 }
 
 TEST_F(InferLoopTest, CarriedValuesAreNotKnownInsideUnlessTheyPassThrough) {
@@ -245,7 +245,7 @@ TEST_F(InferLoopTest, PortsThatDoNotFitAreErrors) {
   const ValueId x = argument(DType::f32, {3});
   LoopMaker loop(m, m.top(), {.has_trip_count = true, .scanned = {{.axis = 1}}}, {count(3), x});
   loop.close({});
-  EXPECT_THAT(run(), HasSubstr("scanned value 0 is f32[3], which has no axis 1"));
+  EXPECT_THAT(run(), HasSubstr("scanned value 0 is f32[3], which has no axis 1 to scan"));
   m.node(loop.node()).loop->scanned[0].axis = 0;
   m.node(loop.node()).loop->stacked = {{.axis = 2}};
   m.add_output(loop.node(), Type::unranked(DType::f32));

@@ -459,7 +459,7 @@ std::vector<Broken> broken_loops() {
       {"integer_condition", loop({"", "n", "x"}, {"y"}, loop_body()), kInvalid,
        "input 1 'n', the condition, is int64, bool is needed"},
       {"state_changes_type", loop({"", "", "x"}, {"y"}, body({"i", "go", "v"}, {"go", "n"})),
-       kInvalid, "carried value 0 is float before the first step, the body makes it int64"},
+       kInvalid, "state 'v' is float before the first step, the body makes it int64"},
       {"keeps_going_on_float", loop({"", "c", "x"}, {"y"}, body({"i", "go", "v"}, {"v", "v"})),
        kInvalid, "body output 0, the condition, is float, bool is needed"},
       {"formal_type", loop({"", "", "x"}, {"y"}, typed.bytes()), kInvalid,
@@ -514,7 +514,7 @@ std::vector<Broken> broken_scans() {
       {"scan_loses_state", scan(scan_node(scan_body(), 1, {"n", "x"}, {})), kInvalid,
        "it has 0 outputs, fewer than its 1 states"},
       {"scan_state_type", scan(scan_node(body({"s", "r"}, {"r", "r"}))), kInvalid,
-       "state 0 is int64 before the first step, the body makes it float"},
+       "state 's' is int64 before the first step, the body makes it float"},
       {"unequal_lengths", two_inputs({9, 1}, {7, 1}, unequal), kInvalid,
        "onnx: node 'gru' (Scan-16): scan input 1 'b' has 7 steps on axis 0, scan input 0 'a' has "
        "9"},

@@ -146,7 +146,7 @@ TEST(Scan, StatesKeepTheirSizesInEveryVersion) {
     const Error error = batched ? run_error(model, {floats({1, 1}, {1}), floats({1, 2, 1}, {2, 3})})
                                 : run_error(model, {floats({1}, {1}), floats({2, 1}, {2, 3})});
     EXPECT_EQ(error.code(), Code::invalid_argument) << opset;
-    EXPECT_THAT(error.message(), HasSubstr("state 0 has sizes [1] before step 0, the step makes "
+    EXPECT_THAT(error.message(), HasSubstr("state 's' has sizes [1] before step 0, the step makes "
                                            "it [2]; its sizes are fixed"))
         << opset;
   }

@@ -10,6 +10,7 @@
 #include "frontends/onnx/no_model.h"
 #include "frontends/onnx/tensor_data.h"
 #include "ir/infer.h"
+#include "ir/size_names.h"
 
 namespace scanloom::onnx {
 namespace {
@@ -163,7 +164,8 @@ Expected<ir::Module> read_model(std::shared_ptr<const void> owner, std::string_v
     if (info != nullptr) *info = std::move(about);
     SCANLOOM_CHECK_OK(check_header(model, options, own));
     TensorReader tensors(std::move(owner), bytes, options.folder);
-    const Expected<void> read = read_into(module, model, tensors, options, own);
+    Expected<void> read = read_into(module, model, tensors, options, own);
+    if (!read) read = ir::with_size_names(read.error(), module);
     for (const std::string& warning : tensors.warnings()) own.warning("onnx: " + warning);
     if (info != nullptr) info->data_files = tensors.data_files();
     return read;
@@ -173,8 +175,8 @@ Expected<ir::Module> read_model(std::shared_ptr<const void> owner, std::string_v
   std::set<std::string_view> said;
   for (const std::string& warning : own.warnings())
     if (said.insert(warning).second) diagnostics.warning(warning);
-  for (const Error& error : own.errors()) diagnostics.error(error);
-  if (!own.ok()) return own.first();
+  for (const Error& error : own.errors()) diagnostics.error(ir::with_size_names(error, module));
+  if (!own.ok()) return ir::with_size_names(own.first(), module);
   return module;
 }
 

@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "frontends/openvino/reader.h"
 #include "ir/infer.h"
+#include "ir/size_names.h"
 
 namespace scanloom::openvino {
 
@@ -278,8 +279,8 @@ Expected<ir::Module> read_model(std::string_view xml, const WeightsFile& weights
   }();
   if (!done) own.error(done.error());
   for (const std::string& warning : own.warnings()) diagnostics.warning(warning);
-  for (const Error& error : own.errors()) diagnostics.error(error);
-  if (!own.ok()) return own.first();
+  for (const Error& error : own.errors()) diagnostics.error(ir::with_size_names(error, module));
+  if (!own.ok()) return ir::with_size_names(own.first(), module);
   if (info != nullptr) *info = std::move(about);
   return module;
 }

@@ -6,6 +6,7 @@
 #include "frontends/onnx/ops/converters.h"
 #include "frontends/onnx/ops/scan_parts.h"
 #include "frontends/onnx/types.h"
+#include "ir/port_names.h"
 #include "ops/ops.h"
 
 namespace scanloom::onnx {
@@ -244,8 +245,9 @@ Expected<void> BatchedScan::finish(NodeCtx& ctx, std::vector<BodyResult> results
     const ValueId next = body.value(i);
     const Type initial = ctx.type(states_[i]);
     if (ctx.type(next).dtype != initial.dtype || ctx.type(next).wraps != initial.wraps)
-      return invalid_model("state {} is {} before the first step, the body makes it {}", i,
-                           describe_elements(initial), describe_elements(ctx.type(next)));
+      return invalid_model("{} is {} before the first step, the body makes it {}",
+                           ir::describe_carried(module, inner_, i), describe_elements(initial),
+                           describe_elements(ctx.type(next)));
     yields.push_back(next);
     made.push_back(module.add_output(inner_, initial.ranked ? initial : ctx.type(next)));
   }

@@ -6,6 +6,7 @@
 #include "frontends/onnx/ops/converters.h"
 #include "frontends/onnx/types.h"
 #include "ir/constants.h"
+#include "ir/port_names.h"
 #include "ops/ops.h"
 
 namespace scanloom::onnx {
@@ -91,8 +92,9 @@ Expected<void> OpenLoop::finish(NodeCtx& ctx, std::vector<BodyResult> results) {
     }
     const Type& type = ctx.type(next);
     if (type.dtype != initial.dtype || type.wraps != initial.wraps)
-      return invalid_model("carried value {} is {} before the first step, the body makes it {}", i,
-                           describe_elements(initial), describe_elements(type));
+      return invalid_model("{} is {} before the first step, the body makes it {}",
+                           ir::describe_carried(module, loop_, i), describe_elements(initial),
+                           describe_elements(type));
     yields.push_back(next);
     // Sizes may change from step to step.
     Type final_type = type.ranked && initial.ranked && type.rank() == initial.rank()

@@ -4,6 +4,7 @@
 #include "frontends/onnx/ops/converters.h"
 #include "frontends/onnx/ops/scan_parts.h"
 #include "frontends/onnx/types.h"
+#include "ir/port_names.h"
 #include "ops/ops.h"
 #include "tensor/axis_words.h"
 
@@ -98,8 +99,9 @@ Expected<void> OpenScan::finish(NodeCtx& ctx, std::vector<BodyResult> results) {
     const ValueId next = body.value(i);
     const Type initial = ctx.type(module.node(loop_).inputs[first_input + i]);
     if (ctx.type(next).dtype != initial.dtype || ctx.type(next).wraps != initial.wraps)
-      return invalid_model("state {} is {} before the first step, the body makes it {}", i,
-                           describe_elements(initial), describe_elements(ctx.type(next)));
+      return invalid_model("{} is {} before the first step, the body makes it {}",
+                           ir::describe_carried(module, loop_, i), describe_elements(initial),
+                           describe_elements(ctx.type(next)));
     yields.push_back(next);
     const Type type = initial.ranked ? initial : ctx.type(next);
     ctx.set_output(static_cast<int>(i), module.add_output(loop_, type));
