@@ -21,6 +21,25 @@ std::string text_of(ValueKind kind, DType dtype) {
   return "an optional of " + elements;
 }
 
+/// Whether the value is one element whose sizes are written otherwise than the input's: "[1]" for
+/// "[]", as onnxruntime takes it, or "[]" for "[1]".
+bool is_one_element(const ValueInfo& info, const View& value) {
+  if (info.kind != ValueKind::tensor || value.kind != ValueKind::tensor || !info.ranked)
+    return false;
+  if (info.shape.empty())
+    return !value.shape.empty() &&
+           std::ranges::all_of(value.shape, [](auto size) { return size == 1; });
+  return value.shape.empty() && info.shape.size() == 1 && info.shape[0].size == 1;
+}
+
+/// The sizes that the type fixes: "[?,3]".
+std::string sizes_text(const tensor::Type& type) {
+  std::string text;
+  for (const tensor::Dim dim : type.dims)
+    text += (text.empty() ? "" : ",") + (dim.is_constant() ? std::to_string(dim.value()) : "?");
+  return "[" + text + "]";
+}
+
 }  // namespace
 
 Expected<tensor::BoxRef> to_box(const View& view, const tensor::Type& type, std::string_view what) {
@@ -38,8 +57,8 @@ Expected<tensor::BoxRef> to_box(const View& view, const tensor::Type& type, std:
     SCANLOOM_TRY(tensor::Tensor tensor, tensor::tensor_of(view, what));
     tensor::BoxRef box = tensor::BoxRef::of(std::move(tensor));
     if (!allows(type, box))
-      return fail(Code::invalid_argument, "{} has sizes {}, which the model does not allow", what,
-                  box->tensor().shape().to_string());
+      return fail(Code::invalid_argument, "{} has sizes {}, the model needs {}", what,
+                  box->tensor().shape().to_string(), sizes_text(type));
     return box;
   }
   tensor::Type item = type;
@@ -103,7 +122,14 @@ Expected<Arranged> Session::Impl::arrange(std::span<const Feed> feeds) const {
     if (feed == nullptr)
       return fail(Code::invalid_argument, "input '{}' ({}) is not fed", inputs[i].name,
                   inputs[i].type);
-    SCANLOOM_CHECK_OK(arrange_one(i, feed->value, arranged));
+    if (!is_one_element(inputs[i], feed->value)) {
+      SCANLOOM_CHECK_OK(arrange_one(i, feed->value, arranged));
+      continue;
+    }
+    View view = feed->value;
+    view.shape.assign(inputs[i].shape.size(), 1);
+    view.strides.clear();
+    SCANLOOM_CHECK_OK(arrange_one(i, view, arranged));
   }
   SCANLOOM_CHECK_OK(check_ranges(arranged));
   return arranged;
