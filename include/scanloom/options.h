@@ -29,7 +29,10 @@ struct SessionOptions {
   Execution execution = Execution::automatic;
   bool optimize = true;  ///< false: no passes, the module runs as it was read
   std::vector<std::string> disabled_passes = {};
-  bool lenient = false;   ///< accept names that shadow outer names
+  bool lenient = false;  ///< accept names that shadow outer names
+  /// Refuse feeds that give two sizes to one name that the model declares. By default that is a
+  /// warning, and operators say what sizes they need.
+  bool strict = false;
   std::int64_t seed = 0;  ///< of the random operators without a seed of their own
   /// Pairs (input, output): values that a Stream keeps from one push to the next, zero at first.
   std::vector<std::pair<std::string, std::string>> states = {};

@@ -204,6 +204,10 @@ SCANLOOM_API void scanloom_session_options_set_optimize(scanloom_session_options
 /// Not 0: names in bodies may shadow outer names. 0 unless set.
 SCANLOOM_API void scanloom_session_options_set_lenient(scanloom_session_options* options,
                                                        int lenient);
+/// Not 0: feeds that give two sizes to one name that the model declares are refused; 0, the
+/// default: that is a warning, and operators say what sizes they need.
+SCANLOOM_API void scanloom_session_options_set_strict(scanloom_session_options* options,
+                                                      int strict);
 /// The seed of the random operators that have none of their own. 0 unless set.
 SCANLOOM_API void scanloom_session_options_set_seed(scanloom_session_options* options,
                                                     int64_t seed);

@@ -91,6 +91,8 @@ class SCANLOOM_API Session {
   /// compiled program unless SessionOptions::fed_defaults makes them inputs like the others.
   [[nodiscard]] std::span<const ValueInfo> defaults() const noexcept;
   [[nodiscard]] const ModelInfo& info() const noexcept;
+  /// The files that the model was read from: its own, and those of its weights. None: from memory.
+  [[nodiscard]] const std::vector<std::string>& files() const noexcept;
   /// Warnings since loading. Thread safe.
   [[nodiscard]] std::vector<std::string> warnings() const;
 
@@ -142,6 +144,14 @@ class SCANLOOM_API Session {
   std::shared_ptr<Impl> impl_;
 };
 
+/// What a stream keeps from one push to the next, to be put into another stream of the same model.
+struct StreamState {
+  Results states;             ///< those that have a value by now
+  Results starts;             ///< inputs that were set, of which the first push makes states
+  bool begun = false;         ///< a push has succeeded since the beginning or the last reset
+  bool contradicted = false;  ///< sizes that the model calls by one name have differed
+};
+
 /// Carried state between runs. Not thread safe; many streams of one session may run at once.
 /// All states of a push are committed together when it succeeds, none when it fails.
 class SCANLOOM_API Stream {
@@ -158,6 +168,11 @@ class SCANLOOM_API Stream {
   [[nodiscard]] Expected<Value> get(std::string_view state) const;
   /// Back to the initial values.
   void reset();
+  /// All that it keeps; shares the memory of the values.
+  [[nodiscard]] StreamState save() const;
+  /// Goes on as the stream did that `state` was saved from. All or nothing. Errors:
+  /// invalid_argument (states of another model, values of a wrong type or size).
+  Expected<void> restore(const StreamState& state);
   /// As Session::explain, of the loops that the pushes run.
   [[nodiscard]] std::string explain() const;
 

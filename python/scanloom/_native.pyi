@@ -23,6 +23,7 @@ class SessionOptions:
         optimize: bool,
         disabled_passes: list[str],
         lenient: bool,
+        strict: bool,
         seed: int,
         states: list[tuple[str, str]],
         fed_defaults: list[str],

@@ -116,6 +116,8 @@ class SessionOptions(_Options):
     disabled_passes: names of rewrites to leave out.
     lenient: accept names in bodies that shadow outer names; warn of operator sets and IR versions that are
         newer than those that are known, and of unknown attributes, instead of refusing them.
+    strict: refuse feeds that give two sizes to one name that the model declares; by default that is one
+        of the session's warnings().
     seed: of the random operators that have none of their own; None: that of set_seed.
     states: {input: output}, values that a stream keeps from one push to the next.
     low_latency: what loops and recurrent layers carry along a sequence of open length becomes states
@@ -144,7 +146,7 @@ class SessionOptions(_Options):
     _kind = "session"
     _defaults = _SESSION_IGNORED
     _known = frozenset(
-        ["threads", "execution", "optimize", "disabled_passes", "lenient", "seed", "states", "fed_defaults", "low_latency", "weights"]
+        ["threads", "execution", "optimize", "disabled_passes", "lenient", "strict", "seed", "states", "fed_defaults", "low_latency", "weights"]
         + ["intra_op_num_threads", "graph_optimization_level"]
         + ["enable_profiling", "profile_file_prefix"]
     )
@@ -158,6 +160,7 @@ class SessionOptions(_Options):
         optimize: bool = True,
         disabled_passes: Union[list[str], tuple[str, ...]] = (),
         lenient: bool = False,
+        strict: bool = False,
         seed: Union[int, None] = None,
         states: Union[Mapping[str, str], None] = None,
         fed_defaults: Union[list[str], tuple[str, ...]] = (),
@@ -170,6 +173,7 @@ class SessionOptions(_Options):
         self.optimize = optimize
         self.disabled_passes = texts("disabled_passes", disabled_passes)
         self.lenient = lenient
+        self.strict = strict
         self.seed = seed
         self.states = dict(state_pairs(states or {}))
         self.fed_defaults = texts("fed_defaults", fed_defaults)
@@ -278,6 +282,7 @@ class SessionOptions(_Options):
             bool(self.optimize),
             texts("disabled_passes", self.disabled_passes),
             bool(self.lenient),
+            bool(self.strict),
             _integer("seed", _default_seed if self.seed is None else self.seed, 0, 2**63 - 1),
             state_pairs(self.states),
             texts("fed_defaults", self.fed_defaults),

@@ -32,8 +32,9 @@ RunSettings run_settings(double deadline, std::int64_t max_steps, std::int64_t m
 /// The options refer to the weights.
 void make_session_options(SessionOptions* self, int threads, const std::string& execution,
                           bool optimize, std::vector<std::string> disabled_passes, bool lenient,
-                          std::int64_t seed, Pairs states, std::vector<std::string> fed_defaults,
-                          bool low_latency, const std::optional<nb::bytes>& weights) {
+                          bool strict, std::int64_t seed, Pairs states,
+                          std::vector<std::string> fed_defaults, bool low_latency,
+                          const std::optional<nb::bytes>& weights) {
   SessionOptions& options = *new (self) SessionOptions;
   options.threads = threads;
   options.execution = execution == "interpreted" ? Execution::interpreted
@@ -43,6 +44,7 @@ void make_session_options(SessionOptions* self, int threads, const std::string& 
   options.optimize = optimize;
   options.disabled_passes = std::move(disabled_passes);
   options.lenient = lenient;
+  options.strict = strict;
   options.seed = seed;
   options.states = std::move(states);
   options.fed_defaults = std::move(fed_defaults);
@@ -274,7 +276,7 @@ NB_MODULE(_native, module) {
       .def("reset", &CancelFlag::reset)
       .def("cancelled", &CancelFlag::cancelled);
   nb::class_<SessionOptions>(module, "SessionOptions")
-      .def("__init__", &make_session_options, nb::keep_alive<1, 11>());
+      .def("__init__", &make_session_options, nb::keep_alive<1, 12>());
   nb::class_<RunSettings>(module, "RunSettings")
       .def(nb::new_(&run_settings), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
            nb::arg().none(), nb::arg());

@@ -451,7 +451,7 @@ FEEDS = broken_feeds()
 @pytest.mark.parametrize("case", FEEDS, ids=[case.name for case in FEEDS])
 def test_wrong_feeds_are_named(case):
     with pytest.raises(case.kind) as caught:
-        scanloom.InferenceSession(case.model).run(None, case.feeds)
+        scanloom.InferenceSession(case.model, strict=True).run(None, case.feeds)
     assert all(words in str(caught.value) for words in case.words)
 
 

@@ -83,6 +83,10 @@ void scanloom_session_options_set_lenient(scanloom_session_options* options, int
   options->options.lenient = lenient != 0;
 }
 
+void scanloom_session_options_set_strict(scanloom_session_options* options, int strict) {
+  options->options.strict = strict != 0;
+}
+
 void scanloom_session_options_set_low_latency(scanloom_session_options* options, int low_latency) {
   options->options.low_latency = low_latency != 0;
 }

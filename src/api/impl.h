@@ -5,12 +5,15 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <scanloom/session.h>
 
+#include "api/shared_sizes.h"
 #include "base/diagnostics.h"
 #include "plan/binding.h"
 #include "plan/plan.h"
@@ -72,6 +75,7 @@ struct Source {
   std::string_view bytes;
   std::string folder;
   std::string path;
+  bool distinct_sizes = false;  ///< sizes of inputs may differ although they share a name
 
   /// Maps the file. Errors: those of MappedFile::open.
   static Expected<Source> of_file(const std::string& path);
@@ -106,8 +110,10 @@ struct Session::Impl {
   /// Those of the model; what its own states read and make stands behind them.
   std::size_t own_inputs = 0, own_outputs = 0;
   std::vector<InputRange> input_ranges;
-  Source source;  ///< for Session::ir(false), which reads it again
+  Source source;                   ///< for Session::ir(false), which reads it again
+  std::vector<std::string> files;  ///< the source's, and those of weights
   std::shared_ptr<const plan::Plan> plan;
+  std::vector<SharedSize> shared_sizes;  ///< which the plan relies on
   std::shared_ptr<runtime::ResultMemory> result_memory = std::make_shared<runtime::ResultMemory>();
   static constexpr std::size_t kIdleRuns = 16;  ///< kept per binding
   static constexpr std::size_t kBindings = 32;  ///< kept; that of the longest disuse goes first
@@ -120,15 +126,27 @@ struct Session::Impl {
   mutable std::vector<std::shared_ptr<BoundEntry>> bound;  ///< the last used first
   mutable std::vector<std::string> warnings;
 
-  mutable std::atomic<std::uint64_t> runs{0};  ///< begun; what random operators draw by
+  mutable std::mutex unshared_mutex;
+  mutable std::shared_ptr<Impl> unshared;      ///< guarded by unshared_mutex, as what follows
+  mutable std::set<std::string> contradicted;  ///< names of sizes of which there was a warning
+
+  /// Begun; what random operators draw by.
+  std::shared_ptr<std::atomic<std::uint64_t>> runs =
+      std::make_shared<std::atomic<std::uint64_t>>(0);
 
   [[nodiscard]] std::uint64_t next_run() const {
-    return runs.fetch_add(1, std::memory_order_relaxed);
+    return runs->fetch_add(1, std::memory_order_relaxed);
   }
   static Expected<std::shared_ptr<Impl>> make(const Source& source, const SessionOptions& options);
   /// Of a module that is ready to plan.
   static std::shared_ptr<Impl> of_module(ir::Module module, const SessionOptions& options);
   void warn(std::string text) const;
+  /// Who runs feeds of those sizes: nullptr, this one; where they contradict what the model
+  /// declares, the same model read without relying on that, with a warning. Errors: those of
+  /// loading, where the file has changed.
+  Expected<std::shared_ptr<Impl>> unshared_for(std::span<const tensor::Shape> shapes) const;
+  /// That one. Call with unshared_mutex locked.
+  Expected<std::shared_ptr<Impl>> make_unshared() const;
   /// The module as the file says it. Errors: those of loading, where the file has changed.
   [[nodiscard]] Expected<ir::Module> read_again() const;
   /// The same as the passes were given it.

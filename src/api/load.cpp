@@ -13,7 +13,7 @@
 #include "api/plain_form.h"
 #include "base/mapped_file.h"
 #include "base/utf8.h"
-#include "frontends/onnx/read.h"
+#include "frontends/onnx/read_distinct.h"
 #include "frontends/openvino/read.h"
 #include "ir/op_def.h"
 #include "ir/print.h"
@@ -137,7 +137,8 @@ Expected<ir::Module> read(const Source& source, const SessionOptions& options,
   read_options.name = source.path.empty() ? std::string() : described_file(source.path);
   read_options.otherwise = described_weights(source.path);
   SCANLOOM_TRY(ir::Module module,
-               onnx::read_model(source.owner, source.bytes, read_options, diagnostics, &info));
+               (source.distinct_sizes ? onnx::read_with_distinct_sizes : onnx::read_model)(
+                   source.owner, source.bytes, read_options, diagnostics, &info));
   SCANLOOM_CHECK_OK(ir::verify(module));
   return module;
 }

@@ -6,6 +6,8 @@
 #include "api/profile.h"
 #include "base/memory_budget.h"
 #include "interp/interpreter.h"
+#include "ir/size_names.h"
+#include "plan/check_feeds.h"
 
 namespace scanloom {
 namespace {
@@ -99,6 +101,7 @@ Expected<std::vector<Value>> Session::Impl::run_bound(const Arranged& feeds,
 Expected<std::vector<Value>> Session::Impl::run_interpreted(const Arranged& feeds,
                                                             const RunOptions& run_options,
                                                             RunReport& report) const {
+  SCANLOOM_CHECK_OK(plan::check_feeds(plan->module, feeds.shapes));
   std::vector<tensor::BoxRef> boxes = feeds.objects;
   for (std::size_t i = 0; i < boxes.size(); ++i)
     if (!boxes[i])
@@ -146,11 +149,13 @@ Expected<Results> Session::Impl::run(std::span<const Feed> feeds, const RunOptio
         return fail(Code::invalid_argument, "'{}' is a state of the model, no input", state.name)
             .note("set it in a stream, which keeps it from one push to the next");
   SCANLOOM_TRY(const Arranged arranged, arrange(feeds));
+  SCANLOOM_TRY(const std::shared_ptr<Impl> unshared_sizes, unshared_for(arranged.shapes));
+  const Impl& runner = unshared_sizes ? *unshared_sizes : *this;
   Results results;
   auto computed = options.execution == Execution::interpreted
-                      ? run_interpreted(arranged, run_options, results.report)
-                      : run_bound(arranged, run_options, results.report);
-  if (!computed) return std::move(computed).error();
+                      ? runner.run_interpreted(arranged, run_options, results.report)
+                      : runner.run_bound(arranged, run_options, results.report);
+  if (!computed) return ir::with_size_names(computed.error(), runner.plan->module);
   for (const std::size_t i : indices) results.add(outputs[i].name, (*computed)[i]);
   results.report.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -1,6 +1,7 @@
 #include <scanloom/session.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "api/guard.h"
 #include "api/impl.h"
@@ -147,6 +148,7 @@ std::vector<ValueInfo> Session::states() const {
 }
 std::span<const ValueInfo> Session::defaults() const noexcept { return impl_->defaults; }
 const ModelInfo& Session::info() const noexcept { return impl_->info; }
+const std::vector<std::string>& Session::files() const noexcept { return impl_->files; }
 
 std::vector<std::string> Session::warnings() const {
   const std::scoped_lock lock(impl_->mutex);
@@ -179,6 +181,10 @@ Expected<std::shared_ptr<Session::Impl>> Session::Impl::make(const Source& sourc
   add_aliases(impl->inputs, loaded.input_aliases);
   add_aliases(impl->outputs, loaded.output_aliases);
   impl->source = source;
+  if (!source.path.empty()) impl->files.push_back(source.path);
+  std::ranges::move(loaded.weights_files, std::back_inserter(impl->files));
+  if (!options.strict)
+    impl->shared_sizes = scanloom::shared_sizes(impl->plan->module, impl->own_inputs);
   for (const std::string_view warning : {isa_warning(), threads_warning()})
     if (!warning.empty()) impl->warn(std::string(warning));
   return impl;

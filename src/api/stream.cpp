@@ -17,6 +17,11 @@ struct Stream::Impl {
   bool begun = false;                                 ///< a push has succeeded since the last reset
 
   Expected<Results> push(std::span<const Feed> feeds, const RunOptions& options);
+  /// Goes over to the model read without relying on equal names of sizes, where the feeds
+  /// contradict these. Errors: those of loading; invalid_argument, where that keeps other states.
+  Expected<void> follow_sizes(std::span<const Feed> feeds);
+  Expected<void> go_over_to(const std::shared_ptr<Session::Impl>& other);
+  Expected<void> restore(const StreamState& state);
   /// Feeds of a push of `program`: those that begin states become `first`.
   Expected<std::vector<Feed>> begin(std::span<const Feed> feeds, const RunOptions& options,
                                     std::vector<std::optional<Value>>& first) const;
@@ -104,8 +109,15 @@ Expected<Value> Stream::Impl::initial(const ir::State& state, std::span<const Fe
       for (const ValueInfo& other : session->inputs)
         if (other.name == feed.name && other.shape.size() == feed.value.shape.size())
           for (std::size_t i = 0; i < other.shape.size(); ++i)
-            if (!info.shape[axis].name.empty() && other.shape[i].name == info.shape[axis].name)
+            if (!info.shape[axis].name.empty() && other.shape[i].name == info.shape[axis].name) {
+              if (size >= 0 && size != feed.value.shape[i])
+                return fail(Code::invalid_argument,
+                            "state '{}' starts with zeros of size '{}' on axis {}, which feeds say "
+                            "is {} and {}",
+                            state.name, info.shape[axis].name, axis, size, feed.value.shape[i])
+                    .note("give it a value once, with the stream's set");
               size = feed.value.shape[i];
+            }
     if (size < 0)
       return fail(Code::invalid_argument,
                   "state '{}' starts with zeros, but its size on axis {} is not known", state.name,
@@ -189,8 +201,39 @@ Expected<std::vector<Feed>> Stream::Impl::begin(std::span<const Feed> feeds,
   return of_steps;
 }
 
+Expected<void> Stream::Impl::follow_sizes(std::span<const Feed> feeds) {
+  if (model->shared_sizes.empty()) return {};
+  std::vector<tensor::Shape> shapes(model->inputs.size());
+  for (const Feed& feed : feeds)
+    if (const auto at = index_of(model->inputs, feed.name);
+        at && std::ssize(feed.value.shape) <= tensor::kMaxRank)
+      shapes[*at] = tensor::Shape(std::span<const std::int64_t>(feed.value.shape));
+  SCANLOOM_TRY(const std::shared_ptr<Session::Impl> other, model->unshared_for(shapes));
+  return other ? go_over_to(other) : Expected<void>();
+}
+
+Expected<void> Stream::Impl::go_over_to(const std::shared_ptr<Session::Impl>& other) {
+  SCANLOOM_TRY(auto others, other->stream_program());
+  const auto same = [](const ir::State& a, const ir::State& b) { return a.name == b.name; };
+  const std::vector<ir::State>& states = others->steps->plan->module.states;
+  const bool is_new =
+      !begun && starts.empty() &&
+      std::ranges::none_of(values, [](const auto& kept) { return kept.has_value(); });
+  if (!is_new && !std::ranges::equal(session->plan->module.states, states, same))
+    return fail(Code::invalid_argument,
+                "sizes that the model calls by one name differ from this push on, which changes "
+                "what is kept between pushes")
+        .note("feed such sizes from a stream's first push on, or reset() it");
+  values.resize(states.size());
+  model = other;
+  program = std::move(others);
+  session = program->steps;
+  return {};
+}
+
 Expected<Results> Stream::Impl::push(std::span<const Feed> feeds, const RunOptions& options) {
   static constexpr bool kYes = true, kNo = false;
+  if (program) SCANLOOM_CHECK_OK(follow_sizes(feeds));
   const std::vector<ir::State>& states = session->plan->module.states;
   std::vector<Feed> all(feeds.begin(), feeds.end());
   // What this push starts with is kept only by its success: a failed one may have had wrong sizes.
@@ -300,6 +343,59 @@ Expected<Value> Stream::get(std::string_view state) const {
     MemoryBudget budget;
     std::int64_t held = 0;
     return impl_->initial(*found, {}, budget, held);
+  });
+}
+
+StreamState Stream::save() const {
+  StreamState saved;
+  const std::vector<ir::State>& states = impl_->session->plan->module.states;
+  for (std::size_t i = 0; i < states.size(); ++i)
+    if (impl_->values[i]) saved.states.add(states[i].name, *impl_->values[i]);
+  for (const auto& [name, value] : impl_->starts) saved.starts.add(name, value);
+  saved.begun = impl_->begun;
+  saved.contradicted = impl_->model->source.distinct_sizes;
+  return saved;
+}
+
+/// Of a stream that has neither begun nor been set.
+Expected<void> Stream::Impl::restore(const StreamState& state) {
+  if (state.contradicted && program && !model->source.distinct_sizes) {
+    const std::scoped_lock lock(model->unshared_mutex);
+    SCANLOOM_TRY(const std::shared_ptr<Session::Impl> other, model->make_unshared());
+    SCANLOOM_CHECK_OK(go_over_to(other));
+  }
+  const std::vector<ir::State>& states = session->plan->module.states;
+  for (std::size_t i = 0; i < state.states.size(); ++i) {
+    const auto at = std::ranges::find(states, state.states.name(i), &ir::State::name);
+    if (at == states.end())
+      return fail(Code::invalid_argument, "a stream of this session keeps no state '{}'",
+                  state.states.name(i))
+          .note("it was saved from a stream of another model, or with other options");
+    SCANLOOM_TRY(values[static_cast<std::size_t>(at - states.begin())],
+                 value_of(*session, at->input, state.states[i].view()));
+  }
+  for (std::size_t i = 0; i < state.starts.size(); ++i) {
+    const std::string& name = state.starts.name(i);
+    if (!is_start(name)) return unknown_state(name);
+    const Session::Impl& initial_of = *program->initial;
+    SCANLOOM_TRY(Value start,
+                 value_of(initial_of, *index_of(initial_of.inputs, name), state.starts[i].view()));
+    starts.emplace_back(name, std::move(start));
+  }
+  begun = state.begun;
+  return {};
+}
+
+Expected<void> Stream::restore(const StreamState& state) {
+  return guard([&]() -> Expected<void> {
+    auto restored = std::make_shared<Impl>();
+    restored->model = impl_->model;
+    restored->session = impl_->session;
+    restored->program = impl_->program;
+    restored->values.resize(impl_->values.size());
+    SCANLOOM_CHECK_OK(restored->restore(state));
+    impl_ = std::move(restored);
+    return {};
   });
 }
 

@@ -6,18 +6,10 @@
 #include "base/checked.h"
 #include "ir/walk.h"
 #include "plan/binder.h"
+#include "plan/check_feeds.h"
 
 namespace scanloom::plan {
 namespace {
-
-std::string dim_text(const tensor::DimTable& dims, const tensor::Type& type) {
-  std::string text = "[";
-  for (const tensor::Dim dim : type.dims) {
-    if (text.size() > 1) text += ',';
-    text += dims.to_string(dim);
-  }
-  return text + "]";
-}
 
 /// The type of a sequence or optional: what is in it decides all sizes that are no numbers.
 tensor::Type any_sizes(tensor::Type type, tensor::DimTable& dims) {
@@ -25,12 +17,6 @@ tensor::Type any_sizes(tensor::Type type, tensor::DimTable& dims) {
     if (!dim.is_constant()) dim = dims.fresh();
   return type;
 }
-
-/// What the sizes of earlier inputs have fixed a symbol to, and which input did.
-struct Solved {
-  std::int64_t value = -1;
-  std::size_t input = 0;
-};
 
 }  // namespace
 
@@ -54,38 +40,12 @@ Binder::Binder(std::shared_ptr<const Plan> plan, std::span<const tensor::Shape> 
 
 Expected<std::vector<tensor::Type>> Binder::argument_types() {
   const ir::Region& top = module_.region(module_.top());
-  std::vector<Solved> symbols(module_.dims.size());
+  SCANLOOM_CHECK_OK(check_feeds(module_, out_->feed_shapes));
   std::vector<tensor::Type> types;
   for (std::size_t i = 0; i < top.args.size(); ++i) {
     const tensor::Type& declared = module_.value(top.args[i]).type;
-    const tensor::Shape& given = out_->feed_shapes[i];
-    const std::string name = module_.describe(top.args[i]);
-    if (!declared.is_tensor()) {
-      types.push_back(any_sizes(declared, dims_));
-      continue;
-    }
-    if (declared.ranked && declared.rank() != given.rank())
-      return fail(Code::invalid_argument, "input {} has rank {}, the feed has rank {} ({})", name,
-                  declared.rank(), given.rank(), given.to_string())
-          .note("the model declares " + dim_text(module_.dims, declared));
-    for (int axis = 0; axis < declared.rank(); ++axis) {
-      const tensor::Dim dim = declared.dims[static_cast<std::size_t>(axis)];
-      if (dim.is_constant()) {
-        if (dim.value() != given[axis])
-          return fail(Code::invalid_argument, "input {} has size {} on axis {}, the feed has {}",
-                      name, dim.value(), axis, given[axis]);
-        continue;
-      }
-      Solved& solved = symbols[dim.expr()];
-      const tensor::DimKind kind = module_.dims.node(dim.expr()).kind;
-      if (kind != tensor::DimKind::symbol && kind != tensor::DimKind::fresh) continue;
-      if (solved.value >= 0 && solved.value != given[axis])
-        return fail(Code::invalid_argument, "input {} has {} for '{}' on axis {}, input {} has {}",
-                    name, given[axis], module_.dims.to_string(dim), axis,
-                    module_.describe(top.args[solved.input]), solved.value);
-      solved = {given[axis], i};
-    }
-    types.push_back(tensor::Type::of(declared.dtype, given));
+    types.push_back(declared.is_tensor() ? tensor::Type::of(declared.dtype, out_->feed_shapes[i])
+                                         : any_sizes(declared, dims_));
   }
   return types;
 }

@@ -405,6 +405,7 @@ TEST(CApi, OptionsReachTheSession) {
   scanloom_session_options_set_threads(options.get(), 2);
   scanloom_session_options_set_optimize(options.get(), 0);
   scanloom_session_options_set_lenient(options.get(), 1);
+  scanloom_session_options_set_strict(options.get(), 1);
   scanloom_session_options_set_low_latency(options.get(), 0);
   scanloom_session_options_set_seed(options.get(), 7);
   for (const scanloom_execution execution :

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
+#include <memory>
 #include <thread>
 
 #include "tests/api/models.h"
@@ -38,6 +40,30 @@ TEST(Stream, PiecesGiveTheBitsOfTheWhole) {
   }
   const auto results = whole.push({{"xs", view(kXs, {4, 2})}});
   EXPECT_EQ(floats(results->at("sums")), rows);
+}
+
+TEST(Stream, GoesOnWhereAnotherOneWasSaved) {
+  const Session session = load(running_sums());
+  const float start[] = {100, 200};
+  Stream stream = session.stream().value_or_throw();
+  ASSERT_TRUE(stream.set("start", view(start, {2})));
+  Stream first = session.stream().value_or_throw();
+  ASSERT_TRUE(first.restore(stream.save()));
+  EXPECT_THAT(last_after(first, 1), ElementsAre(101, 202));
+  EXPECT_THAT(last_after(stream, 2), ElementsAre(104, 206));
+  Stream second = session.stream().value_or_throw();
+  ASSERT_TRUE(second.restore(stream.save()));
+  EXPECT_THAT(last_after(second, 1), ElementsAre(105, 208));
+  EXPECT_THAT(last_after(stream, 1), ElementsAre(105, 208));
+
+  StreamState other = stream.save();
+  other.states = {};
+  other.states.add("nobody",
+                   Value(DType::f32, {2}, std::make_shared<const std::array<float, 2>>()));
+  const auto restored = stream.restore(other);
+  ASSERT_FALSE(restored);
+  EXPECT_THAT(restored.error().message(), HasSubstr("keeps no state 'nobody'"));
+  EXPECT_THAT(last_after(stream, 1), ElementsAre(106, 210)) << "it keeps what it had";
 }
 
 TEST(Stream, OfLowLatencyNamesWhatLoopsCarry) {

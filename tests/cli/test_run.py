@@ -301,3 +301,20 @@ def test_interrupt(tmp_path):
         _, errors = process.communicate(timeout=30)
     assert process.returncode == INTERRUPTED
     assert errors.startswith("error: ")
+
+
+@pytest.mark.parametrize("arguments", [[], ["--no-jit"], ["--jit"], ["--interpret"], ["--no-passes"]])
+def test_sizes_that_contradict_the_model_are_a_warning_unless_strict(tmp_path, arguments):
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["N"]) for name in "xyz"]
+    join = helper.make_node("Concat", ["x", "y"], ["z"], axis=0)
+    graph = helper.make_graph([join], "joined", ends[:2], ends[2:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 16)], ir_version=8)
+    onnx.save(model, str(tmp_path / "joined.onnx"))
+    np.save(tmp_path / "x.npy", np.array([1, 2], np.float32))
+    np.save(tmp_path / "y.npy", np.array([3, 4, 5], np.float32))
+    feeds = ["joined.onnx", "--feed", "x=x.npy", "--feed", "y=y.npy", *arguments]
+    answer = scanloom("run", *feeds, "--json", cwd=tmp_path)
+    assert "warning: " in answer.stderr and "'N'" in answer.stderr
+    assert json.loads(answer.stdout)["outputs"]["z"]["values"] == [1, 2, 3, 4, 5]
+    refused = scanloom("run", *feeds, "--strict", cwd=tmp_path, expect=BAD)
+    assert "input 'y' has 3 for 'N' on axis 0, input 'x' has 2" in refused.stderr

@@ -29,6 +29,8 @@ void add_model_options(CLI::App& command, ModelArgs& args, bool with_path) {
                      "leave out this pass; may be given again");
   command.add_flag("--lenient", args.lenient,
                    "accept names that shadow outer names, newer versions and unknown attributes");
+  command.add_flag("--strict", args.strict,
+                   "refuse feeds that give two sizes to one name of the model");
 }
 
 void add_threads_option(CLI::App& command, ModelArgs& args) {
@@ -78,6 +80,7 @@ SessionOptions session_options(const ModelArgs& args) {
   options.optimize = !args.no_passes;
   options.disabled_passes = args.disabled_passes;
   options.lenient = args.lenient;
+  options.strict = args.strict;
   auto mutex = std::make_shared<std::mutex>();  // warnings come from any thread
   options.on_warning = [mutex](std::string_view text) {
     const std::scoped_lock lock(*mutex);

@@ -8,6 +8,7 @@
 #include "base/mapped_file.h"
 #include "frontends/onnx/importer.h"
 #include "frontends/onnx/no_model.h"
+#include "frontends/onnx/read_distinct.h"
 #include "frontends/onnx/tensor_data.h"
 #include "ir/infer.h"
 #include "ir/size_names.h"
@@ -143,22 +144,29 @@ Expected<void> read_into(ir::Module& module, const ModelProto& model, TensorRead
   return {};
 }
 
-}  // namespace
+/// Takes the names of sizes away that an input has had before.
+void separate_sizes(ModelProto& model) {
+  std::set<std::string_view> seen;
+  for (ValueInfoProto& input : model.graphs.front().inputs)
+    for (DimProto& dim : input.type.dims)
+      if (dim.kind == DimProto::Kind::param && !seen.insert(dim.param).second) dim = {};
+}
 
-Expected<ir::Module> read_model(std::shared_ptr<const void> owner, std::string_view bytes,
-                                const ReadOptions& options, Diagnostics& diagnostics,
-                                ModelInfo* info) {
+Expected<ir::Module> read(std::shared_ptr<const void> owner, std::string_view bytes,
+                          const ReadOptions& options, bool distinct_sizes, Diagnostics& diagnostics,
+                          ModelInfo* info) {
   // Errors of other readings that share the diagnostics are not ours.
   Diagnostics own;
   ir::Module module;
   const Expected<void> done = [&]() -> Expected<void> {
-    const Expected<ModelProto> parsed = parse_model(bytes);
+    Expected<ModelProto> parsed = parse_model(bytes);
     if (!parsed && is_whole_model(bytes)) return parsed.error();
     if (!parsed) return no_model(bytes, options, parsed.error());
-    const ModelProto& model = *parsed;
+    ModelProto model = *std::move(parsed);
     if (!model.has_graph)
       return no_model(bytes, options,
                       invalid_model("onnx: the model has no graph: the file may be truncated"));
+    if (distinct_sizes) separate_sizes(model);
     ModelInfo about = info_of(model);
     SCANLOOM_CHECK_OK(check_fed_defaults(about, options));
     if (info != nullptr) *info = std::move(about);
@@ -178,6 +186,20 @@ Expected<ir::Module> read_model(std::shared_ptr<const void> owner, std::string_v
   for (const Error& error : own.errors()) diagnostics.error(ir::with_size_names(error, module));
   if (!own.ok()) return ir::with_size_names(own.first(), module);
   return module;
+}
+
+}  // namespace
+
+Expected<ir::Module> read_model(std::shared_ptr<const void> owner, std::string_view bytes,
+                                const ReadOptions& options, Diagnostics& diagnostics,
+                                ModelInfo* info) {
+  return read(std::move(owner), bytes, options, false, diagnostics, info);
+}
+
+Expected<ir::Module> read_with_distinct_sizes(std::shared_ptr<const void> owner,
+                                              std::string_view bytes, const ReadOptions& options,
+                                              Diagnostics& diagnostics, ModelInfo* info) {
+  return read(std::move(owner), bytes, options, true, diagnostics, info);
 }
 
 std::string folder_of(const std::string& path) {

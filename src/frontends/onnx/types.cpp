@@ -1,5 +1,7 @@
 #include "frontends/onnx/types.h"
 
+#include <string_view>
+
 #include "frontends/onnx/tensor_data.h"
 
 namespace scanloom::onnx {
@@ -9,9 +11,15 @@ using tensor::Type;
 
 namespace {
 
+/// Whether the text names a size: exporters write "", "?" and "-1" for one that they do not know.
+bool is_symbol(std::string_view text) {
+  if (text.find_first_not_of("? ") == std::string_view::npos) return false;
+  return text[0] != '-' || text.find_first_not_of("0123456789", 1) != std::string_view::npos;
+}
+
 Dim make_dim(const DimProto& proto, tensor::DimTable& dims) {
   if (proto.kind == DimProto::Kind::value && proto.value > 0) return proto.value;
-  const bool named = proto.kind == DimProto::Kind::param && !proto.param.empty();
+  const bool named = proto.kind == DimProto::Kind::param && is_symbol(proto.param);
   return named ? dims.symbol(proto.param) : dims.fresh();
 }
 
