@@ -6,6 +6,8 @@
 #include "api/impl.h"
 #include "api/machine.h"
 #include "ir/op_def.h"
+#include "ir/port_names.h"
+#include "ir/size_names.h"
 #include "ir/walk.h"
 #include "plan/step_work.h"
 
@@ -101,9 +103,32 @@ std::string memory_text(const plan::Binding& binding) {
   return text + "\n";
 }
 
+std::string named_sizes(const ValueInfo& info, const tensor::Shape& shape) {
+  return info.name + (info.kind == ValueKind::tensor ? " " + shape.to_string() : "");
+}
+
+/// "ran 3 times with x [5,2]: y [5,2], in 5 steps"; empty where nothing has run.
+std::string runs_text(std::span<const ValueInfo> inputs, std::span<const ValueInfo> outputs,
+                      BoundEntry& entry) {
+  const std::scoped_lock lock(entry.mutex);
+  if (entry.runs == 0) return {};
+  const auto listed = [](std::span<const ValueInfo> infos, std::span<const tensor::Shape> shapes) {
+    std::string text;
+    for (std::size_t i = 0; i < infos.size(); ++i)
+      text += (i == 0 ? "" : ", ") + named_sizes(infos[i], shapes[i]);
+    return text;
+  };
+  const std::string feeds = listed(inputs, entry.shapes);
+  return fmt::format("ran {}{}: {}{}\n",
+                     entry.runs == 1 ? "once" : fmt::format("{} times", entry.runs),
+                     feeds.empty() ? "" : " with " + feeds, listed(outputs, entry.result_sizes),
+                     entry.steps > 0 ? ", in " + plan::counted(entry.steps, "step") : "");
+}
+
 /// `binding`, `bound`: the loop for some sizes of the inputs, where they are known.
-std::string ports_text(const ir::Module& module, const ir::Node& node, const plan::Binding* binding,
+std::string ports_text(const ir::Module& module, ir::NodeId id, const plan::Binding* binding,
                        const plan::BoundLoop* bound) {
+  const ir::Node& node = module.node(id);
   const ir::LoopPorts& ports = *node.loop;
   const ir::Region& body = module.region(node.regions[0]);
   std::string text;
@@ -123,15 +148,16 @@ std::string ports_text(const ir::Module& module, const ir::Node& node, const pla
     const ir::ValueId outer = node.inputs[ports.first_scanned_input() + i];
     const bool in_blocks =
         bound != nullptr && bound->blocks.steps < bound->blocks.rows && bound->blocks.ports[i];
-    text += row("scanned", fmt::format("{} along axis {}{}: {}", module.describe(outer), port.axis,
-                                       port.stride < 0 ? ", backwards" : "",
-                                       is_object(module, outer) ? "a copy of each slice of strings"
-                                       : in_blocks ? "rows of a block of steps, no copy"
-                                                   : "a view, no copy"));
+    text +=
+        row("scanned", fmt::format("{} along axis {}{}: {}", ir::describe_scanned(module, id, i),
+                                   port.axis, port.stride < 0 ? ", backwards" : "",
+                                   is_object(module, outer) ? "a copy of each slice of strings"
+                                   : in_blocks              ? "rows of a block of steps, no copy"
+                                                            : "a view, no copy"));
   }
   for (std::size_t i = 0; i < ports.stacked.size(); ++i)
     text += row("stacked",
-                fmt::format("{} along axis {}{}", module.describe(node.outputs[ports.carried + i]),
+                fmt::format("{} along axis {}{}", ir::describe_stacked(module, id, i),
                             ports.stacked[i].axis, ports.stacked[i].reverse ? ", backwards" : ""));
   return text;
 }
@@ -190,7 +216,7 @@ std::string Session::Impl::explain() const {
       if (node.op != &ir::loop_op) continue;
       text += "loop " + module.describe(id) + "\n";
       const auto [binding, found] = bound_loop(bound, id);
-      text += ports_text(module, node, binding, found);
+      text += ports_text(module, id, binding, found);
       bool known = false;
       for (const auto& entry : bound)
         for (std::size_t i = 0; i < entry->binding->loops.size(); ++i) {
@@ -207,17 +233,29 @@ std::string Session::Impl::explain() const {
                                     : "chosen when the sizes of the inputs are known");
     }
   if (text.empty()) text = "no loops are left after optimization\n";
-  for (const auto& entry : bound) text += memory_text(*entry->binding);
+  for (const auto& entry : bound)
+    text += runs_text(std::span(inputs).first(own_inputs), std::span(outputs).first(own_outputs),
+                      *entry) +
+            memory_text(*entry->binding);
+  const std::scoped_lock lock(unshared_mutex);
+  text = ir::SizeNames(module).in(text);
+  if (unshared)
+    text +=
+        "where sizes of inputs differ that the model calls by one name:\n" + unshared->explain();
   return text;
 }
 
-std::string Session::plan() const { return plan::print(*impl_->plan); }
+std::string Session::plan() const {
+  return ir::SizeNames(impl_->plan->module).in(plan::print(*impl_->plan));
+}
 
 Expected<std::string> Session::plan(std::span<const Feed> feeds) const {
   return guard([&]() -> Expected<std::string> {
     SCANLOOM_TRY(const Arranged arranged, impl_->arrange(feeds));
-    SCANLOOM_TRY(const auto entry, impl_->bind(arranged.shapes));
-    return plan::print(*entry->binding);
+    SCANLOOM_TRY(const std::shared_ptr<Impl> unshared, impl_->unshared_for(arranged.shapes));
+    const Impl& runner = unshared ? *unshared : *impl_;
+    SCANLOOM_TRY(const auto entry, runner.bind(arranged.shapes));
+    return ir::SizeNames(entry->binding->plan->module).in(plan::print(*entry->binding));
   });
 }
 

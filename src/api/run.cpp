@@ -30,6 +30,18 @@ runtime::Limits limits_of(const RunOptions& options,
   return limits;
 }
 
+/// Call with the mutex locked.
+void note_run(BoundEntry& entry, const runtime::RunResult& result) {
+  ++entry.runs;
+  entry.steps = result.steps;
+  entry.result_sizes.resize(result.outputs.size());
+  for (std::size_t i = 0; i < result.outputs.size(); ++i) {
+    const tensor::BoxRef& object = result.objects[i];
+    if (result.outputs[i].defined()) entry.result_sizes[i] = result.outputs[i].shape();
+    if (object && object->is_tensor()) entry.result_sizes[i] = object->tensor().shape();
+  }
+}
+
 }  // namespace
 
 Expected<std::shared_ptr<BoundEntry>> Session::Impl::bind(const std::vector<tensor::Shape>& shapes,
@@ -85,6 +97,7 @@ Expected<std::vector<Value>> Session::Impl::run_bound(const Arranged& feeds,
   {
     const std::scoped_lock lock(entry->mutex);
     if (entry->idle.size() < kIdleRuns) entry->idle.push_back(std::move(run));
+    if (result) note_run(*entry, *result);
   }
   if (!result) return std::move(result).error();
   report.steps = result->steps;
