@@ -28,6 +28,7 @@ from ._errors import (
     InvalidModel,
     InvalidType,
     LimitReached,
+    ModelWarning,
     NotFound,
     OutOfMemory,
     SingularMatrix,

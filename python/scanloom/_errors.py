@@ -28,6 +28,10 @@ def _utf8(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
+class ModelWarning(UserWarning):
+    """What is strange about a model, or how it is loaded, but was accepted."""
+
+
 class InvalidArgument(Error, ValueError):
     """An argument, a feed or an option is not acceptable."""
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Union
 from . import _native
 from ._arguments import named_arguments, refuse_argument
 from ._errors import Error, InvalidArgument, InvalidType
+from ._files import writable
 from ._options import SessionOptions
 
 _OWN_OPTIONS = ("threads", "execution", "optimize", "disabled_passes", "lenient", "strict", "seed", "states", "fed_defaults",
@@ -115,6 +116,22 @@ def merge_options(
     for name in _OWN_OPTIONS:
         setattr(options, name, getattr(checked, name))
     return options
+
+
+def write_optimized(source: Source, options: SessionOptions) -> None:
+    """Writes the model where options.optimized_model_filepath says, as convert does. Raises
+    InvalidArgument (a path that does not end in .onnx), FileNotWritten, Unsupported (operators that
+    ONNX has no form for, all of them)."""
+    path = os.fspath(options.optimized_model_filepath)
+    if os.path.splitext(path)[1].lower() != ".onnx":
+        raise InvalidArgument(
+            f"optimized_model_filepath is {path!r}: the model is written as ONNX",
+            ("give a path that ends in .onnx",),
+        )
+    _native.convert(
+        source.data, source.is_path, writable(path), False, False, [], [],
+        source.native_options(options),
+    )  # fmt: skip
 
 
 def loading_notes(options: SessionOptions, arguments: Mapping[str, Any]) -> list[str]:

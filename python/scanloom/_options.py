@@ -38,10 +38,8 @@ _SESSION_IGNORED: dict[str, Any] = {
     "execution_mode": ExecutionMode.ORT_SEQUENTIAL,
     "execution_order": ExecutionOrder.DEFAULT,
     "inter_op_num_threads": 0,
-    "log_severity_level": -1,
     "log_verbosity_level": 0,
     "logid": "",
-    "optimized_model_filepath": "",
     "use_deterministic_compute": False,
     "use_per_session_threads": True,
 }
@@ -128,6 +126,10 @@ class SessionOptions(_Options):
         have no other.
     enable_profiling: the times of all runs are kept; session.end_profiling() writes them to a file
         whose name begins with profile_file_prefix.
+    log_severity_level: from 3 on, what is strange about a model is no Python warning (ModelWarning), but
+        only one of the session's warnings(); -1: as set_default_logger_severity says.
+    optimized_model_filepath: the model is written there as ONNX when it is loaded, with constants
+        folded; loops stay loops. Rewrites that ONNX has no operators for are made again at each load.
     """
 
     enable_cpu_mem_arena: bool
@@ -149,6 +151,7 @@ class SessionOptions(_Options):
         ["threads", "execution", "optimize", "disabled_passes", "lenient", "strict", "seed", "states", "fed_defaults", "low_latency", "weights"]
         + ["intra_op_num_threads", "graph_optimization_level"]
         + ["enable_profiling", "profile_file_prefix"]
+        + ["log_severity_level", "optimized_model_filepath"]
     )
 
     @named_arguments
@@ -181,6 +184,8 @@ class SessionOptions(_Options):
         self.weights = weights
         self.enable_profiling = False
         self.profile_file_prefix = "onnxruntime_profile_"
+        self.log_severity_level = -1
+        self.optimized_model_filepath = ""
         self._level = GraphOptimizationLevel.ORT_ENABLE_ALL
         self._sizes: dict[str, int] = {}
         self._providers: list[str] = []
@@ -283,7 +288,7 @@ class SessionOptions(_Options):
             texts("disabled_passes", self.disabled_passes),
             bool(self.lenient),
             bool(self.strict),
-            _integer("seed", _default_seed if self.seed is None else self.seed, 0, 2**63 - 1),
+            _integer("seed", effective_seed(self.seed), 0, 2**63 - 1),
             state_pairs(self.states),
             texts("fed_defaults", self.fed_defaults),
             bool(self.low_latency),
@@ -332,6 +337,15 @@ class RunOptions(_Options):
         super().__setattr__(name, value)
         if name in _RUN_IGNORED:
             object.__setattr__(self, "_noted", True)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_flag": self._flag.cancelled()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Copies are cancelled each for itself."""
+        self.__dict__.update(state, _flag=_native.CancelFlag())
+        if state["_flag"]:
+            self._flag.cancel()
 
     def cancel(self) -> None:
         """Ends the runs that use these options, and those that begin before reset()."""
@@ -439,6 +453,11 @@ def set_seed(seed: int) -> None:
     Raises InvalidArgument for what is no integer in [0, 2**63)."""
     global _default_seed
     _default_seed = _integer("seed", seed, 0)
+
+
+def effective_seed(seed: Union[int, None]) -> int:
+    """The seed, or that of set_seed where there is none."""
+    return _default_seed if seed is None else seed
 
 
 def _integer(name: str, value: Any, least: int, most: int = 2**63 - 1) -> int:

@@ -111,8 +111,19 @@ def has_collective_ops() -> bool:
     return False
 
 
+_severity = 2  # warnings and worse, as onnxruntime begins
+
+
 def set_default_logger_severity(severity: int) -> None:
-    """Accepted: the library prints nothing."""
+    """From 3 (errors) on, sessions whose options leave log_severity_level at -1 raise no Python
+    warnings when they are loaded. The library itself prints nothing."""
+    global _severity
+    _severity = int(severity)
+
+
+def warns(severity: int) -> bool:
+    """Whether warnings are wanted, by SessionOptions.log_severity_level."""
+    return (_severity if severity < 0 else severity) < 3
 
 
 def set_default_logger_verbosity(verbosity: int) -> None:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import threading
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Union
 
 from . import _native
 from ._binding import IOBinding
-from ._errors import Error, InvalidArgument
+from ._errors import Error, InvalidArgument, ModelWarning
 from ._feeding import Feeds, GivenSizes, NodeArg, feeds_of, names_of
-from ._loading import Source, Variants, loading_notes, merge_options
-from ._options import RunOptions, SessionOptions, run_settings, state_pairs
-from ._peer import OrtMemoryInfo, provider_names
+from ._loading import Source, Variants, loading_notes, merge_options, write_optimized
+from ._options import RunOptions, SessionOptions, effective_seed, run_settings, state_pairs
+from ._peer import OrtMemoryInfo, provider_names, warns
+from ._pickling import ModelFile, copied_session, restore_session
 from ._profile import Profiler
 from ._stream import Stream
 from ._values import OrtValue, require_cpu
@@ -53,23 +55,54 @@ class InferenceSession:
         provider_options: Union[Sequence[Mapping[str, Any]], None] = None,
         **kwargs: Any,
     ) -> None:
-        begin = time.monotonic_ns()
-        source = Source.of(path_or_bytes)
-        self._options = merge_options(sess_options, kwargs)
-        self._notes: dict[str, None] = dict.fromkeys(loading_notes(self._options, kwargs))
+        options = merge_options(sess_options, kwargs)
+        self._open(Source.of(path_or_bytes), options, loading_notes(options, kwargs))
         self._note_providers(providers, provider_options)
-        self._native = source.load(self._options)
-        self._variants = Variants(source, self._options)
+        if options.optimized_model_filepath:
+            write_optimized(self._source, options)
+        if warns(options.log_severity_level):
+            for text in [*dict.fromkeys(self._provider_notes), *self._native.warnings()]:
+                warnings.warn(text, ModelWarning, stacklevel=2)
+
+    def _open(self, source: Source, options: SessionOptions, notes: Sequence[str]) -> None:
+        begin = time.monotonic_ns()
+        self._options = options
+        self._options.seed = effective_seed(options.seed)  # that of the next process is its own
+        self._notes: dict[str, None] = dict.fromkeys(notes)
+        self._provider_notes: list[str] = []
+        self._source = source
+        self._native = source.load(options)
+        self._files = [ModelFile.now(path) for path in self._native.files()]
+        self._variants = Variants(source, options)
         self._inputs = [self._describe(*end) for end in self._native.inputs()]
         self._outputs = [self._describe(*end) for end in self._native.outputs()]
         defaults = [self._describe(*end) for end in self._native.defaults()]
         self._defaults = [end for end in defaults if end.name not in self._options.fed_defaults]
         self._sizes = GivenSizes(self._options._sizes, self._inputs)
+        self._start_profiler()
+        if self._profiler is not None:
+            self._profiler.start_ns = begin
+            self._profiler.add_session("model_loading", begin)
+
+    def _start_profiler(self) -> None:
         self._profiler: Union[Profiler, None] = None
         if self._options.enable_profiling:
             self._profiler = Profiler(self._options.profile_file_prefix)
-            self._profiler.start_ns = begin
-            self._profiler.add_session("model_loading", begin)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The model's bytes, or the path of its file with a checksum, and the options. Raises
+        InvalidModel where the file has changed since it was loaded."""
+        self._files = [file.with_checksum() for file in self._files]
+        source = self._source
+        if source.is_path:
+            source = source._replace(data=os.path.abspath(source.data))
+        return restore_session, (type(self), source, self._options, self._files, list(self._notes))
+
+    def __copy__(self) -> "InferenceSession":
+        return copied_session(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "InferenceSession":
+        return copied_session(self)
 
     def run(
         self,
@@ -180,7 +213,9 @@ class InferenceSession:
         pairs = state_pairs(self._options.states if states is None else states)
         kept = pairs == list(self._options.states.items())
         native = self._native if kept else self._variants.with_states(pairs)
-        return Stream(native.stream(), pairs, [end.name for end in self._defaults], self._sizes)
+        return Stream(
+            self, native.stream(), pairs, [end.name for end in self._defaults], self._sizes
+        )
 
     def get_inputs(self) -> list[NodeArg]:
         return list(self._inputs)
@@ -301,7 +336,9 @@ class InferenceSession:
     ) -> None:
         for name in provider_names(providers) + self._options._providers:
             if name != _PROVIDER:
-                self._notes[f"provider {name} is not here: the model runs on the processor"] = None
+                note = f"provider {name} is not here: the model runs on the processor"
+                self._notes[note] = None
+                self._provider_notes.append(note)
         if any(provider_options or ()):
             self._notes["provider_options have no meaning here"] = None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
@@ -11,6 +11,10 @@ from . import _native
 from ._errors import InvalidArgument
 from ._feeding import Feeds, GivenSizes, feeds_of, names_of
 from ._options import RunOptions, run_settings, texts
+from ._pickling import restore_stream
+
+if TYPE_CHECKING:
+    from ._session import InferenceSession
 
 
 class Stream:
@@ -21,11 +25,13 @@ class Stream:
 
     def __init__(
         self,
+        session: InferenceSession,
         native: _native.Stream,
         states: Sequence[tuple[str, str]],
         defaults: Sequence[str],
         sizes: GivenSizes,
     ) -> None:
+        self._session = session
         self._native = native
         self._inputs = [name for name, _ in states]
         self._outputs = [name for _, name in states]
@@ -74,6 +80,18 @@ class Stream:
         self._native.reset()
 
     reset_state = reset  # as OpenVINO calls it
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The session and all that is kept: what comes back goes on where this one stands."""
+        states = dict(zip(self._inputs, self._outputs))
+        return restore_stream, (self._session, states, self._native.save())
+
+    def __copy__(self) -> "Stream":
+        states = dict(zip(self._inputs, self._outputs))
+        return restore_stream(self._session, states, self._native.save())
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Stream":
+        return self.__copy__()
 
     def explain(self) -> str:
         """What became of the loops that the pushes run, as the session's explain() tells it."""

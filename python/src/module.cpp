@@ -6,6 +6,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <list>
 #include <memory>
 #include <mutex>
 
@@ -191,6 +192,75 @@ nb::object get_state(BoundStream& bound, const std::string& state, const RunSett
   return converter.to_object(std::move(value));
 }
 
+/// "seq(tensor(float))": as much of the type as the value tells.
+std::string type_of(const Value& value) {
+  const std::string held = value.items().empty()
+                               ? "tensor(" + std::string(dtype_onnx_name(value.dtype())) + ")"
+                               : type_of(value.items()[0]);
+  switch (value.kind()) {
+    case ValueKind::sequence:
+      return "seq(" + held + ")";
+    case ValueKind::optional:
+      return "optional(" + held + ")";
+    case ValueKind::tensor:
+      break;
+  }
+  return held;
+}
+
+/// [(name, type, value)]
+nb::list to_kept(const Results& results) {
+  Converter converter(0);
+  nb::list kept;
+  for (std::size_t i = 0; i < results.size(); ++i)
+    kept.append(nb::make_tuple(text(results.name(i)), text(type_of(results[i])),
+                               converter.to_object(results[i])));
+  return kept;
+}
+
+/// Refers to the memory of the view, which is row-major.
+Value lent(const View& view) {
+  if (view.kind == ValueKind::tensor)
+    return {view.dtype, view.shape, std::shared_ptr<const void>(view.owner, view.data)};
+  std::vector<Value> items;
+  for (const View& item : view.items) items.push_back(lent(item));
+  return {view.kind, view.dtype, std::move(items)};
+}
+
+/// Values as to_kept has made them; the results refer to `arrays`.
+Results of_kept(const nb::list& kept, std::list<ArrayView>& arrays) {
+  Results results;
+  for (const nb::handle each : kept) {
+    const auto name = nb::cast<std::string>(each[0]);
+    const auto type = nb::cast<std::string>(each[1]);
+    results.add(name, lent(arrays.emplace_back(each[2], name, type).view()));
+  }
+  return results;
+}
+
+/// (states, starts, begun, contradicted)
+nb::tuple save_states(BoundStream& bound) {
+  const StreamState state = [&] {
+    const nb::gil_scoped_release unlocked;
+    const std::scoped_lock turn(*bound.turn);
+    return bound.stream.save();
+  }();
+  return nb::make_tuple(to_kept(state.states), to_kept(state.starts), state.begun,
+                        state.contradicted);
+}
+
+void restore_states(BoundStream& bound, const nb::list& states, const nb::list& starts, bool begun,
+                    bool contradicted) {
+  std::list<ArrayView> arrays;
+  const StreamState state{of_kept(states, arrays), of_kept(starts, arrays), begun, contradicted};
+  const Expected<void> done = [&] {
+    const nb::gil_scoped_release unlocked;
+    const std::scoped_lock turn(*bound.turn);
+    return bound.stream.restore(state);
+  }();
+  if (!done) raise(Expected<void>(done).error());
+}
+
 void reset_states(BoundStream& bound) {
   const nb::gil_scoped_release unlocked;
   const std::scoped_lock turn(*bound.turn);
@@ -227,6 +297,13 @@ void bind_session(nb::module_& module) {
       .def("states", [](const Session& session) { return describe(session.states()); })
       .def("defaults", [](const Session& session) { return describe(session.defaults()); })
       .def("info", &describe_model)
+      .def("files",
+           [](const Session& session) {
+             nb::list paths;
+             for (const std::string& path : session.files())
+               paths.append(nb::bytes(path.data(), path.size()));
+             return paths;
+           })
       .def("warnings", [](const Session& session) { return texts(session.warnings()); })
       .def("run", &run)
       .def("run_profiled", &run_profiled)
@@ -255,6 +332,8 @@ void bind_session(nb::module_& module) {
       .def("set", &set_state)
       .def("get", &get_state)
       .def("reset", &reset_states)
+      .def("save", &save_states)
+      .def("restore", &restore_states)
       .def("explain", [](const BoundStream& bound) {
         return text([&] {
           const nb::gil_scoped_release unlocked;

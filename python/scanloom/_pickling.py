@@ -1,0 +1,93 @@
+"""How sessions and streams are pickled: a model as its bytes, or as the path of its file with a
+checksum, by which a file that has changed is refused."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ._errors import InvalidModel, NotFound
+from ._loading import Source
+from ._options import SessionOptions
+
+if TYPE_CHECKING:
+    from ._session import InferenceSession
+    from ._stream import Stream
+
+_BLOCK = 1 << 20
+
+
+class ModelFile(NamedTuple):
+    """A file that a model was read from, as it was then."""
+
+    path: bytes
+    size: int
+    changed_ns: int
+    sha256: str = ""  # not computed yet
+
+    @classmethod
+    def now(cls, path: bytes) -> "ModelFile":
+        """Raises NotFound."""
+        try:
+            told = os.stat(path)
+        except OSError as error:
+            raise NotFound(f"the model's file '{os.fsdecode(path)}' cannot be read: {error.strerror}") from None
+        return cls(os.path.abspath(path), told.st_size, told.st_mtime_ns)
+
+    def with_checksum(self) -> "ModelFile":
+        """Raises InvalidModel where the file is another one by now, and NotFound."""
+        if ModelFile.now(self.path)[:3] != self[:3]:
+            raise InvalidModel(
+                f"the model's file '{os.fsdecode(self.path)}' has changed since it was loaded",
+                ("load the session again before pickling it, or load it from bytes",),
+            )
+        return self if self.sha256 else self._replace(sha256=_sha256(self.path))
+
+    def check(self) -> None:
+        """Raises InvalidModel where the file is not the one whose checksum this is, and NotFound."""
+        if ModelFile.now(self.path).size != self.size or _sha256(self.path) != self.sha256:
+            raise InvalidModel(
+                f"the model's file '{os.fsdecode(self.path)}' is not the one that was pickled: it has "
+                "changed since",
+                ("a session that is loaded from bytes is pickled with them",),
+            )
+
+
+def _sha256(path: bytes) -> str:
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def restore_session(
+    cls: type[InferenceSession], source: Source, options: SessionOptions, files: list[ModelFile],
+    notes: list[str],
+) -> InferenceSession:
+    """The session that was pickled. Raises InvalidModel and NotFound for files that are not as they
+    were, and what loading raises."""
+    for file in files:
+        file.check()
+    session = cls.__new__(cls)
+    session._open(source, options, notes)
+    return session
+
+
+def copied_session(session: InferenceSession) -> InferenceSession:
+    """Another session over the same loaded model."""
+    made = session.__class__.__new__(session.__class__)
+    made.__dict__.update(session.__dict__)
+    made._options = copy.deepcopy(session._options)
+    made._notes = dict(session._notes)
+    made._start_profiler()
+    return made
+
+
+def restore_stream(session: InferenceSession, states: dict[str, str], kept: tuple[Any, ...]) -> Stream:
+    """A stream of the session that goes on from there."""
+    stream = session.stream(states)
+    stream._native.restore(*kept)
+    return stream
