@@ -307,36 +307,53 @@ def test_a_saved_function_writes_parts(tmp_path):
     np.testing.assert_array_equal(table.get_value(), numbers(ROWS, WIDTH))
 
 
-# What a process prints: by how many bytes its most memory grows in calls that update 20 rows.
+# What a process prints: by how many bytes its most memory grows in calls that update a part.
 MEASURE = """
-import json, pathlib
+import json, pathlib, sys
 import numpy as np
+sys.path.insert(0, sys.argv[1])
+import test_theano_shared_parts as cases
 import scanloom as theano, scanloom.tensor as T
 
 def resident(which):
     lines = pathlib.Path("/proc/self/status").read_text().splitlines()
     return int(next(line for line in lines if line.startswith(which)).split()[1]) * 1024
 
+pick = cases.SMALL_PARTS[sys.argv[2]]
 table = theano.shared(np.ones((400_000, 50)), "table")
-i, y = T.lvector("i"), T.dmatrix("y")
-subset = table[i]
-f = theano.function([i, y], (subset * y).sum(), updates=[(table, T.inc_subtensor(subset, y))])
-at, rows = np.arange(0, 400_000, 20_000), np.ones((20, 50))
+i = T.lvector("i")
+subset = pick(table, i)
+f = theano.function(
+    [i], (subset * 2).sum(), updates=[(table, T.inc_subtensor(subset, 1.0))], on_unused_input="ignore"
+)
+at = np.arange(0, 400_000, 20_000)
 pathlib.Path("/proc/self/clear_refs").write_text("5")
 before = resident("VmRSS")
 for _ in range(4):
-    f(at, rows)
+    f(at)
 grown = resident("VmHWM") - before
-print(json.dumps([grown, table.get_value()[at].tolist() == np.full((20, 50), 5.0).tolist()]))
+want = np.ones((400_000, 50))
+np.add.at(want.reshape(-1), pick(np.arange(want.size).reshape(want.shape), at), 4.0)
+print(json.dumps([grown, np.array_equal(table.get_value(), want)]))
 """
+SMALL_PARTS = {
+    "rows": lambda t, i: t[i],
+    "one row": lambda t, i: t[i[3]],
+    "a slice": lambda t, i: t[1000:1020],
+    "every 20,000th row": lambda t, i: t[::20_000],
+    "a column": lambda t, i: t[:, 7],
+    "a block": lambda t, i: t[5:25, 3:10],
+}
 
 
-def test_a_call_takes_memory_for_the_parts_alone():
+@pytest.mark.parametrize("name", SMALL_PARTS)
+def test_a_call_takes_memory_for_the_parts_alone(name):
     if not pathlib.Path("/proc/self/clear_refs").exists():
         pytest.skip("this system does not tell the most memory of a process")
     answer = subprocess.run(
-        [sys.executable, "-c", MEASURE], capture_output=True, text=True, timeout=120, check=True
-    )
+        [sys.executable, "-c", MEASURE, str(pathlib.Path(__file__).parent), name],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
     grown, right = json.loads(answer.stdout)
     assert right
     assert grown < 40e6  # the table takes 160

@@ -9,7 +9,7 @@ namespace scanloom::ops {
 /// The reference kernel of such an operator copies the first operand, unless both lie in one place,
 /// and then writes the part alone; it fails, if it does, before it has written an element outside.
 [[nodiscard]] inline bool writes_part(const ir::OpDef* op) {
-  return op == &scatter_nd_op || op == &scatter_elements_op;
+  return op == &scatter_nd_op || op == &scatter_elements_op || op == &scatter_slice_op;
 }
 
 }  // namespace scanloom::ops

@@ -5,7 +5,7 @@
 #include <queue>
 #include <unordered_map>
 
-#include "ops/ops.h"
+#include "ops/part_writes.h"
 #include "plan/bound_view.h"
 
 namespace scanloom::plan {
@@ -116,7 +116,7 @@ class Finder {
       if (!order) order.emplace(module_, body_, inference_);
       if (!can_write_over(i, chain, *order)) continue;
       for (const NodeId id : chain)
-        if (writes_to_part(module_.node(id)))
+        if (ops::writes_part(module_.node(id).op))
           found.values[i].push_back(module_.node(id).outputs[0]);
       any = true;
     }
@@ -134,11 +134,6 @@ class Finder {
     return node_.loop->first_carried_yield() + i;
   }
 
-  static bool writes_to_part(const Node& node) {
-    return node.op == &ops::scatter_nd_op || node.op == &ops::scatter_elements_op ||
-           node.op == &ops::scatter_slice_op;
-  }
-
   /// Scatters and views that make the state's next value of the one before, in their order; none
   /// where something else makes it, or nothing does.
   [[nodiscard]] std::vector<NodeId> chain_of(std::uint32_t i) const {
@@ -151,7 +146,7 @@ class Finder {
       const NodeId id = module_.value(at).producer;
       if (!id.valid() || module_.node(id).parent != node_.regions[0]) return {};
       const Node& node = module_.node(id);
-      const bool part = writes_to_part(node);
+      const bool part = ops::writes_part(node.op);
       if ((!part && node.op->view == nullptr) || !type(at).is_tensor() || !type(at).is_static() ||
           inference_.makes_constants(node))
         return {};
@@ -171,7 +166,7 @@ class Finder {
     ir::ViewOf at{.offset = 0, .dims = dims, .strides = strides};
     for (const NodeId id : chain) {
       const Node& node = module_.node(id);
-      if (writes_to_part(node)) continue;
+      if (ops::writes_part(node.op)) continue;
       const auto view = bound_view(node, inference_, at.dims, at.strides);
       if (!view) return false;
       at = {.offset = at.offset + view->offset, .dims = view->dims, .strides = view->strides};
@@ -197,7 +192,7 @@ class Finder {
                                     Order& order) const {
     std::vector<NodeId> writers;
     for (const NodeId id : chain)
-      if (writes_to_part(module_.node(id))) writers.push_back(id);
+      if (ops::writes_part(module_.node(id).op)) writers.push_back(id);
     // By value that may lie where the state does: after how many of the writers it is there.
     std::unordered_map<std::uint32_t, std::size_t> seen{{argument_of(i).index, 0}};
     std::vector<std::pair<std::size_t, std::size_t>> pairs;

@@ -6,7 +6,7 @@
 #include "base/assert.h"
 #include "ir/scalar_ctx.h"
 #include "ops/indices.h"
-#include "ops/ops.h"
+#include "ops/part_writes.h"
 #include "tensor/reduction.h"
 
 namespace scanloom::plan {
@@ -274,9 +274,7 @@ std::vector<Nest> gather_nests(const CallView& call) {
 }
 
 bool updates_in_place(const ir::OpDef* op, const Spot& from, const Spot& to) {
-  const bool writes_to_part =
-      op == &ops::scatter_nd_op || op == &ops::scatter_elements_op || op == &ops::scatter_slice_op;
-  return writes_to_part && from.present() && !from.is_object() && from.slot == to.slot &&
+  return ops::writes_part(op) && from.present() && !from.is_object() && from.slot == to.slot &&
          from.offset == to.offset && from.buffer == to.buffer;
 }
 
