@@ -29,7 +29,9 @@ struct SessionOptions {
   Execution execution = Execution::automatic;
   bool optimize = true;  ///< false: no passes, the module runs as it was read
   std::vector<std::string> disabled_passes = {};
-  bool lenient = false;  ///< accept names that shadow outer names
+  /// Accept names that shadow outer names; warn of versions that are newer than those known, and of
+  /// unknown attributes, instead of refusing them.
+  bool lenient = false;
   /// Refuse feeds that give two sizes to one name that the model declares. By default that is a
   /// warning, and operators say what sizes they need.
   bool strict = false;

@@ -201,7 +201,8 @@ SCANLOOM_API void scanloom_session_options_set_execution(scanloom_session_option
 /// 0: the model runs as it was read. 1 unless set.
 SCANLOOM_API void scanloom_session_options_set_optimize(scanloom_session_options* options,
                                                         int optimize);
-/// Not 0: names in bodies may shadow outer names. 0 unless set.
+/// Not 0: names in bodies may shadow outer names; versions newer than those known and unknown
+/// attributes are warnings instead of errors. 0 unless set.
 SCANLOOM_API void scanloom_session_options_set_lenient(scanloom_session_options* options,
                                                        int lenient);
 /// Not 0: feeds that give two sizes to one name that the model declares are refused; 0, the

@@ -296,6 +296,17 @@ TEST(CApi, RefusesValuesThatCannotBe) {
   EXPECT_EQ(attempt(SCANLOOM_F32, nullptr, 1, kXs, "'shape' is NULL"), SCANLOOM_INVALID_ARGUMENT);
 }
 
+TEST(CApi, BytesThatAreNoModelAreToldWithWhatTheyAre) {
+  scanloom_session* session = nullptr;
+  scanloom_error* error = nullptr;
+  const std::string page = "<!DOCTYPE html><title>404</title>";
+  EXPECT_EQ(scanloom_session_load_bytes(page.data(), page.size(), nullptr, &session, &error),
+            SCANLOOM_INVALID_MODEL);
+  ASSERT_NE(error, nullptr);
+  EXPECT_THAT(scanloom_error_text(error), HasSubstr("web page (HTML) with the title '404'"));
+  scanloom_error_free(error);
+}
+
 TEST(CApi, ErrorsCarryCodeTextAndNotes) {
   scanloom_session* session = nullptr;
   scanloom_error* error = nullptr;
