@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kBucket = 8;
 /// A value that grows by a row per step has as many sizes as there are steps.
-constexpr std::size_t kMostOfCall = 1024, kMostOfRun = 8192;
+constexpr std::size_t kMostOfCall = 4096, kMostOfRun = 32768;
 /// Words of a key from which on one is enough: of operands by the thousand.
 constexpr std::size_t kLongKey = 512;
 

@@ -114,8 +114,8 @@ TEST(Choices, AreBoundedAndSomeOfTooManyAreFound) {
 }
 
 TEST(Choices, OfManyCallsAreFewOfEach) {
-  EXPECT_EQ(most_choices(1), 1024);
-  EXPECT_EQ(most_choices(26), 256);
+  EXPECT_EQ(most_choices(1), 4096);
+  EXPECT_EQ(most_choices(26), 1024);
   EXPECT_EQ(most_choices(1'000'000), 8);
   Choices choices;
   add_sizes(choices, 1000, most_choices(1'000'000));
