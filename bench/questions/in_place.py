@@ -20,7 +20,7 @@ def questions(place, clock):
 def _question(name, kind, adds):
     ours = {}
     for size, rows in in_place.ROWS.items():
-        function, table = in_place.written(kind, adds, rows), in_place.table(rows)
+        function, table = in_place.written(kind, adds), in_place.table(rows)
         ours[size] = lambda function=function, table=table: [function(table)]
     large, small = (in_place.table(in_place.ROWS[size]) for size in ("large", "small"))
     question = Question(
@@ -35,6 +35,7 @@ def _question(name, kind, adds):
             Peer(Engine("a hundredth of the table", ours["small"]), BESIDE_SMALL, unchecked=True),
         ],
         reference=in_place.in_numpy(kind, adds, large),
+        tolerance=1e-9,
     )
     expected = in_place.in_numpy(kind, adds, small)
     check_results(question, "scanloom with a hundredth of the table", ours["small"](), expected)
