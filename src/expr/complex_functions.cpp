@@ -13,8 +13,6 @@
 namespace scanloom::expr {
 namespace {
 
-std::vector<Parts> one(Parts parts) { return {std::move(parts)}; }
-
 /// Whether x is below 0, or -0.
 Expr is_negative(const Expr& x) { return where(equal(x, 0), 1 / x, x) < 0; }
 

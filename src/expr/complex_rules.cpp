@@ -17,7 +17,6 @@ std::size_t index_of(const ir::OpDef& op, std::string_view attr) {
   return static_cast<std::size_t>(op.attr_index(attr));
 }
 
-std::vector<Parts> one(Parts parts) { return {std::move(parts)}; }
 std::vector<Parts> real_result(Expr value) { return one({std::move(value), {}}); }
 
 /// An attribute of complex elements with one of their parts alone.

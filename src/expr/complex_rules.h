@@ -3,6 +3,7 @@
 // machine code see reals alone, and all executions agree on the bits.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "expr/node.h"
@@ -57,6 +58,9 @@ struct ComplexRow {
 /// The row of an operator that is used so. Error: it does not take complex numbers; what to write.
 [[nodiscard]] Expected<const ComplexRow*> complex_row(const ir::OpDef& op,
                                                       std::span<const tensor::Attr> attrs);
+
+/// The parts of an operator's only result.
+[[nodiscard]] inline std::vector<Parts> one(Parts parts) { return {std::move(parts)}; }
 
 /// Rows by subject: moves, arithmetic and comparisons; functions.
 [[nodiscard]] std::span<const ComplexRow> complex_arithmetic();

@@ -43,7 +43,7 @@ ValueId picked(ops::Composer& c, const Node& node, int rank, ValueId numbers) {
   return part;
 }
 
-Expected<bool> spell(Rewriter& rewriter, ir::NodeId id) {
+Expected<bool> spell_window(Rewriter& rewriter, ir::NodeId id) {
   const Node node = rewriter.module().node(id);  // by value: adding nodes may move it
   if (node.op != &ops::scatter_slice_op) return false;
   const ValueId data = node.inputs[window::kData];
@@ -68,7 +68,7 @@ Expected<bool> spell(Rewriter& rewriter, ir::NodeId id) {
 }  // namespace
 
 Expected<void> spell_out_windows(ir::Module& module) {
-  SCANLOOM_TRY(const Change change, Rewriter(module).sweep(spell));
+  SCANLOOM_TRY(const Change change, Rewriter(module).sweep(spell_window));
   static_cast<void>(change);
   return {};
 }

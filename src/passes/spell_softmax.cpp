@@ -27,7 +27,7 @@ Expected<ValueId> spelled(ir::Builder& build, const Node& node) {
   return build.op(ops::sub_op, {shifted, logarithm});
 }
 
-Expected<bool> spell(Rewriter& rewriter, ir::NodeId id) {
+Expected<bool> spell_softmax_node(Rewriter& rewriter, ir::NodeId id) {
   const Node node = rewriter.module().node(id);  // by value: adding nodes may move it
   if (node.op != &ops::softmax_op && node.op != &ops::log_softmax_op) return false;
   const ir::Type& x = rewriter.type(node.inputs[0]);
@@ -40,6 +40,8 @@ Expected<bool> spell(Rewriter& rewriter, ir::NodeId id) {
 
 }  // namespace
 
-Expected<Change> spell_softmax(ir::Module& module) { return Rewriter(module).sweep(spell); }
+Expected<Change> spell_softmax(ir::Module& module) {
+  return Rewriter(module).sweep(spell_softmax_node);
+}
 
 }  // namespace scanloom::passes

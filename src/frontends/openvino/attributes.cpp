@@ -11,7 +11,7 @@
 namespace scanloom::openvino {
 namespace {
 
-std::string shown(std::string_view text) { return shortened(to_valid_utf8(text), 100); }
+std::string shown_value(std::string_view text) { return shortened(to_valid_utf8(text), 100); }
 
 std::vector<std::string_view> parts_of(std::string_view text) {
   std::vector<std::string_view> parts;
@@ -38,8 +38,8 @@ Expected<std::int64_t> integer_of(std::string_view name, std::string_view text) 
     return std::numeric_limits<std::int64_t>::max();
   if (large_error == std::errc::result_out_of_range)
     return invalid_model("attribute '{}' is {}, which needs more than 64 bits", name,
-                         shown(digits));
-  return invalid_model("attribute '{}' is '{}', an integer is needed", name, shown(text));
+                         shown_value(digits));
+  return invalid_model("attribute '{}' is '{}', an integer is needed", name, shown_value(text));
 }
 
 Expected<double> real_of(std::string_view name, std::string_view text) {
@@ -49,7 +49,7 @@ Expected<double> real_of(std::string_view name, std::string_view text) {
   const char* const end = digits.data() + digits.size();
   const auto [stop, error] = std::from_chars(digits.data(), end, value);
   if (error == std::errc() && stop == end && !digits.empty()) return value;
-  return invalid_model("attribute '{}' is '{}', a number is needed", name, shown(text));
+  return invalid_model("attribute '{}' is '{}', a number is needed", name, shown_value(text));
 }
 
 }  // namespace
@@ -92,7 +92,7 @@ Expected<bool> Attributes::boolean(std::string_view name, bool fallback) const {
   const std::string word = lowered(trimmed(*found));
   if (word == "true" || word == "1") return true;
   if (word == "false" || word == "0") return false;
-  return invalid_model("attribute '{}' is '{}', neither true nor false", name, shown(*found));
+  return invalid_model("attribute '{}' is '{}', neither true nor false", name, shown_value(*found));
 }
 
 std::string Attributes::text(std::string_view name, std::string_view fallback) const {
@@ -109,7 +109,7 @@ Expected<std::string> Attributes::choice(std::string_view name, std::string_view
   std::string all;
   for (const std::string_view one : choices)
     all += fmt::format("{}{}", all.empty() ? "" : ", ", one);
-  return invalid_model("attribute '{}' is '{}', none of {}", name, shown(*found), all);
+  return invalid_model("attribute '{}' is '{}', none of {}", name, shown_value(*found), all);
 }
 
 Expected<std::vector<std::int64_t>> Attributes::integers(std::string_view name) const {
