@@ -19,9 +19,9 @@ struct SharedVariable;
 
 /// A handle; copies name the same variable. It can stand wherever an Expr can. Reading and setting
 /// are safe from any thread. A call of a function sees one value throughout: what is set while it
-/// runs it does not see, and replaces where it updates the variable. An update that writes to a part
-/// of the value (set_subtensor, increment_subtensor) costs the part, not the value, unless somebody
-/// has asked for the value since the last one: that is never written to.
+/// runs it does not see, and replaces where it updates the variable. An update that writes to a
+/// part of the value (set_subtensor, increment_subtensor) costs the part, not the value, unless
+/// somebody has asked for the value since the last one: that is never written to.
 class SCANLOOM_API Shared {
  public:
   /// The elements of `value` are copied. Axes named in `units` are of size 1 and stay so, which

@@ -12,8 +12,6 @@
 namespace scanloom::jit {
 namespace {
 
-using llvm::Value;
-
 llvm::Type* with_lanes_of(llvm::Type* type, llvm::Type* lane) {
   auto* const vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
   return vector == nullptr ? lane : llvm::FixedVectorType::get(lane, vector->getNumElements());
@@ -21,30 +19,31 @@ llvm::Type* with_lanes_of(llvm::Type* type, llvm::Type* lane) {
 
 /// The remainder of what is near, and whether all lanes are.
 struct Quick {
-  Value* rest;
-  Value* all_near;
+  llvm::Value* rest;
+  llvm::Value* all_near;
 };
 
-Quick emit_quick(llvm::IRBuilder<>& builder, Value* a, Value* b) {
+Quick emit_quick(llvm::IRBuilder<>& builder, llvm::Value* a, llvm::Value* b) {
   namespace arith = tensor::arith;
   llvm::Type* const type = a->getType();
   const bool wide = type->getScalarType()->isDoubleTy();
   llvm::Type* const in = with_lanes_of(type, builder.getDoubleTy());
   const auto number = [&](double value) { return llvm::ConstantFP::get(in, value); };
-  const auto magnitude = [&](Value* of) {
+  const auto magnitude = [&](llvm::Value* of) {
     return builder.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, builder.CreateFPCast(of, in));
   };
-  Value* const x = magnitude(a);
-  Value* const y = magnitude(b);
-  Value* const quotient = builder.CreateFDiv(x, y);
-  Value* near = builder.CreateFCmpOLT(quotient, number(wide ? arith::kRemainderQuotient<double>
-                                                            : arith::kRemainderQuotient<float>));
+  llvm::Value* const x = magnitude(a);
+  llvm::Value* const y = magnitude(b);
+  llvm::Value* const quotient = builder.CreateFDiv(x, y);
+  llvm::Value* near = builder.CreateFCmpOLT(
+      quotient,
+      number(wide ? arith::kRemainderQuotient<double> : arith::kRemainderQuotient<float>));
   near = builder.CreateAnd(near, builder.CreateFCmpOLT(x, number(arith::kRemainderMost)));
-  Value* const n = builder.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, quotient);
-  Value* rest;
+  llvm::Value* const n = builder.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, quotient);
+  llvm::Value* rest;
   if (wide) {
     llvm::Type* const bits = with_lanes_of(type, builder.getInt64Ty());
-    Value* const high = builder.CreateBitCast(
+    llvm::Value* const high = builder.CreateBitCast(
         builder.CreateAnd(builder.CreateBitCast(y, bits),
                           llvm::ConstantInt::get(bits, ~arith::kRemainderLow)),
         in);
@@ -61,7 +60,7 @@ Quick emit_quick(llvm::IRBuilder<>& builder, Value* a, Value* b) {
   return {rest, type->isVectorTy() ? builder.CreateAndReduce(near) : near};
 }
 
-Value* emit_slow(llvm::IRBuilder<>& builder, Value* a, Value* b) {
+llvm::Value* emit_slow(llvm::IRBuilder<>& builder, llvm::Value* a, llvm::Value* b) {
   if (a->getType()->getScalarType()->isDoubleTy())
     return emit_call<double>(builder, [](double x, double y) { return std::fmod(x, y); }, a, b);
   return emit_call<float>(builder, [](float x, float y) { return std::fmod(x, y); }, a, b);
@@ -80,8 +79,8 @@ llvm::Function* function_for(llvm::Module& module, llvm::Type* type) {
   auto* const near = llvm::BasicBlock::Create(context, "near", function);
   auto* const far = llvm::BasicBlock::Create(context, "far", function);
   llvm::IRBuilder<> builder(begin);
-  Value* const a = function->getArg(0);
-  Value* const b = function->getArg(1);
+  llvm::Value* const a = function->getArg(0);
+  llvm::Value* const b = function->getArg(1);
   const Quick quick = emit_quick(builder, a, b);
   builder.CreateCondBr(quick.all_near, near, far);
   builder.SetInsertPoint(near);
@@ -93,18 +92,19 @@ llvm::Function* function_for(llvm::Module& module, llvm::Type* type) {
 
 }  // namespace
 
-Value* emit_remainder(llvm::IRBuilder<>& builder, Value* a, Value* b) {
+llvm::Value* emit_remainder(llvm::IRBuilder<>& builder, llvm::Value* a, llvm::Value* b) {
   llvm::Module& module = *builder.GetInsertBlock()->getModule();
   return builder.CreateCall(function_for(module, a->getType()), {a, b});
 }
 
-Value* emit_modulo(llvm::IRBuilder<>& builder, Value* a, Value* b) {
-  Value* const rest = emit_remainder(builder, a, b);
-  Value* const zero = llvm::Constant::getNullValue(a->getType());
-  Value* const differs =
+llvm::Value* emit_modulo(llvm::IRBuilder<>& builder, llvm::Value* a, llvm::Value* b) {
+  llvm::Value* const rest = emit_remainder(builder, a, b);
+  llvm::Value* const zero = llvm::Constant::getNullValue(a->getType());
+  llvm::Value* const differs =
       builder.CreateXor(builder.CreateFCmpOLT(rest, zero), builder.CreateFCmpOLT(b, zero));
-  Value* const mended = builder.CreateSelect(differs, builder.CreateFAdd(rest, b), rest);
-  Value* const signed_zero = builder.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, zero, b);
+  llvm::Value* const mended = builder.CreateSelect(differs, builder.CreateFAdd(rest, b), rest);
+  llvm::Value* const signed_zero =
+      builder.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, zero, b);
   return builder.CreateSelect(builder.CreateFCmpOEQ(rest, zero), signed_zero, mended);
 }
 

@@ -9,8 +9,6 @@
 namespace scanloom::jit {
 namespace {
 
-using llvm::Value;
-
 constexpr llvm::StringLiteral kPrefix = "rare.";
 
 std::string name_for(llvm::Type* type) {
@@ -27,8 +25,8 @@ llvm::AllocaInst* place_for(llvm::IRBuilder<>& builder, llvm::Type* type) {
 }
 
 /// Calls math::replace_lanes with what it reads and writes in memory.
-Value* emit_replace(llvm::IRBuilder<>& builder, Value* results, Value* lanes, Value* function,
-                    Value* replace, llvm::Type* type) {
+llvm::Value* emit_replace(llvm::IRBuilder<>& builder, llvm::Value* results, llvm::Value* lanes,
+                          llvm::Value* function, llvm::Value* replace, llvm::Type* type) {
   auto* const vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
   const unsigned count = vector == nullptr ? 1 : vector->getNumElements();
   llvm::Type* const pointer = builder.getPtrTy();
@@ -57,7 +55,7 @@ llvm::Function* function_for(llvm::Module& module, llvm::Type* mask, llvm::Type*
   auto* const begin = builder.GetInsertBlock();
   auto* const some = llvm::BasicBlock::Create(context, "some", function);
   auto* const after = llvm::BasicBlock::Create(context, "after", function);
-  Value *const set = function->getArg(0), *const a = function->getArg(1);
+  llvm::Value *const set = function->getArg(0), *const a = function->getArg(1);
   llvm::AllocaInst* const results = place_for(builder, type);
   llvm::AllocaInst* const lanes = place_for(builder, type);
   builder.CreateCondBr(mask->isVectorTy() ? builder.CreateOrReduce(set) : set, some, after,
@@ -66,7 +64,7 @@ llvm::Function* function_for(llvm::Module& module, llvm::Type* mask, llvm::Type*
   builder.CreateStore(a, results);
   builder.CreateStore(
       builder.CreateSelect(set, function->getArg(2), llvm::Constant::getNullValue(type)), lanes);
-  Value* const replaced =
+  llvm::Value* const replaced =
       emit_replace(builder, results, lanes, function->getArg(3), function->getArg(4), type);
   builder.CreateBr(after);
   builder.SetInsertPoint(after);
@@ -79,8 +77,8 @@ llvm::Function* function_for(llvm::Module& module, llvm::Type* mask, llvm::Type*
 
 }  // namespace
 
-Value* emit_rare_call(llvm::IRBuilder<>& builder, Value* mask, Value* a, Value* x, Value* function,
-                      Value* replace) {
+llvm::Value* emit_rare_call(llvm::IRBuilder<>& builder, llvm::Value* mask, llvm::Value* a,
+                            llvm::Value* x, llvm::Value* function, llvm::Value* replace) {
   llvm::Module& module = *builder.GetInsertBlock()->getModule();
   return builder.CreateCall(function_for(module, mask->getType(), a->getType()),
                             {mask, a, x, function, replace});

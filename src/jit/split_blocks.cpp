@@ -16,7 +16,7 @@ namespace {
 /// through memory, so that much shorter ones would run more slowly.
 constexpr std::size_t kMostInstructions = 2 * kManyInstructions, kInstructionsOfPart = 512;
 
-using Values = llvm::SetVector<llvm::Value*>;
+using ValueSet = llvm::SetVector<llvm::Value*>;
 using Iterator = llvm::BasicBlock::iterator;
 
 /// Whether it has to stay in its function.
@@ -86,7 +86,7 @@ class Splitter {
   /// Fixed addresses that `body` reads are computed again there: of many operands that takes less
   /// than to hand over an address of each.
   void copy_addresses(llvm::BasicBlock& body) {
-    Values read;
+    ValueSet read;
     for (llvm::Instruction& instruction : body)
       for (llvm::Value* const value : instruction.operands())
         if (is_fixed_address(*value) && is_of_function(*value)) read.insert(value);
@@ -102,7 +102,7 @@ class Splitter {
 
   /// What `body` reads of the function it comes from, and the call, which goes before `last`.
   void hand_over(llvm::BasicBlock& body, llvm::BasicBlock& block, Iterator last) {
-    Values read;
+    ValueSet read;
     llvm::DenseMap<llvm::Value*, llvm::Value*> known;
     copy_addresses(body);
     for (llvm::Instruction& instruction : body)

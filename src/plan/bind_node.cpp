@@ -16,7 +16,7 @@ namespace {
 /// Nodes outside of loops that touch as many elements take long enough for a look at the clock.
 constexpr std::int64_t kElementsWorthALook = 1 << 15;
 
-bool is_plain(const Spot& spot) {
+bool is_tensor_of_known_sizes(const Spot& spot) {
   return spot.present() && !spot.is_dynamic() && !spot.is_object();
 }
 
@@ -190,7 +190,7 @@ std::int32_t Binder::growing_axis(const ir::Node& node) const {
 bool Binder::views_when_run(ir::NodeId id) {
   const ir::Node& node = module_.node(id);
   if (node.op != &ops::slice_op || is_static(node.outputs[0]) ||
-      !is_plain(location(node.inputs[0]).spot))
+      !is_tensor_of_known_sizes(location(node.inputs[0]).spot))
     return false;
   const ir::ValueId slice = node.outputs[0];
   std::uint32_t uses = 0;
