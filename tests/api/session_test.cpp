@@ -286,7 +286,7 @@ TEST(Session, MemoryBudgetIsKept) {
     const auto results = session.run(feeds, options);
     ASSERT_FALSE(results);
     EXPECT_EQ(results.error().code(), Code::limit_reached);
-    EXPECT_THAT(results.error().message(), HasSubstr("bytes of the memory budget are left"));
+    EXPECT_THAT(results.error().message(), HasSubstr("the memory budget is 1000000 bytes"));
     EXPECT_THAT(results.error().message(), HasSubstr("max_memory"));
     EXPECT_TRUE(run_sums(session, 3, options));
   }
