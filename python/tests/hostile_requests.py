@@ -429,7 +429,6 @@ def feeds() -> list[Hostile]:
         case("of_no_input", ("no input 'z'",), z=zeros(1)),
         case("rank", ("'x'", "rank 2", "rank 1"), x=zeros(6)),
         case("size", ("'x'", "size 3 on axis 1", "4"), x=zeros(2, 4)),
-        case("two_sizes_of_a_symbol", ("'i'", "5", "'x'", "2"), i=np.zeros(5, np.int64)),
         case("wider_type", ("'x'", "float", "double"), x=np.zeros((2, 3))),
         case("narrower_type", ("'i'", "int64", "int32"), i=np.zeros(2, np.int32)),
         case("number_for_a_boolean", ("'p'", "bool"), p=np.array(1.5)),

@@ -97,8 +97,13 @@ for name, text in {
     case(r"XML|no 'net'|version|layers", name)(lambda text=text: text.encode())
 
 
-@case("holds 'html', no 'net'")
+@case("holds 'graph', no 'net'")
 def another_root():
+    return b"<graph></graph>"
+
+
+@case("web page")
+def a_web_page():
     return b"<html></html>"
 
 

@@ -82,12 +82,12 @@ def negative(**versions: int) -> bytes:
 @pytest.mark.parametrize(
     ("versions", "words"),
     [
-        ({"main": 28}, ("version 28", "'ai.onnx'", "27")),
+        ({"main": 33}, ("version 33", "'ai.onnx'", "27")),
         ({"main": 999}, ("version 999", "'ai.onnx'", "27")),
         ({"main": 2**62}, (str(2**62), "27")),
-        ({"ml": 6}, ("version 6", "'ai.onnx.ml'", "5")),
-        ({"ir": 14}, ("IR version 14", "13")),
-        ({"ir": 2**40}, (f"IR version {2**40}", "13")),
+        ({"ml": 11}, ("version 11", "'ai.onnx.ml'", "5")),
+        ({"ir": 20}, ("IR version 20", "14")),
+        ({"ir": 2**40}, (f"IR version {2**40}", "14")),
     ],
 )
 def test_newer_versions_are_refused_unless_the_reading_is_lenient(
@@ -102,8 +102,16 @@ def test_newer_versions_are_refused_unless_the_reading_is_lenient(
     assert session.run(None, {"x": X})[0].tolist() == (-X).tolist()
 
 
+@pytest.mark.parametrize("versions", [{"main": 28}, {"main": 32}, {"ml": 6}, {"ir": 15}])
+def test_versions_of_the_next_releases_are_noted(versions: dict[str, int]) -> None:
+    session = scanloom.InferenceSession(negative(**versions))
+    (warning,) = session.warnings()
+    assert "newer than" in warning and str(*versions.values()) in warning
+    assert session.run(None, {"x": X})[0].tolist() == (-X).tolist()
+
+
 def test_the_newest_versions_are_read_without_a_word() -> None:
-    assert scanloom.InferenceSession(negative(main=27, ml=5, ir=13)).warnings() == []
+    assert scanloom.InferenceSession(negative(main=27, ml=5, ir=14)).warnings() == []
 
 
 @pytest.mark.parametrize(

@@ -47,17 +47,17 @@ SIZES = {
                             name="outer")[0],
         {X: (5, 3), W: (4, 3)}, r"product of the result of mul and 'w': .* 3 and 4(.*\n)*.*scan 'inner'\n.*scan 'outer'"),
     "a state": (lambda: theano.scan(lambda h: T.concatenate([h, h]), outputs_info=V, n_steps=3, name="grow")[0],
-                {V: (3,)}, r"scan 'grow': state 0 has sizes \[3\] before step 0, the step makes it \[6\]"),
+                {V: (3,)}, r"scan 'grow': state 'v' has sizes \[3\] before step 0, the step makes it \[6\]"),
     "a state later": (lambda: theano.scan(lambda i, h: h[: h.shape[0] - T.switch(i > 1, 1, 0)], T.arange(4), V, name="cut")[0],
-                      {V: (5,)}, r"scan 'cut': state 0 has sizes \[5\] before step 2, the step makes it \[4\]"),
+                      {V: (5,)}, r"scan 'cut': state 'v' has sizes \[5\] before step 2, the step makes it \[4\]"),
     "rows": (lambda: theano.scan(lambda i, v: v[: v.shape[0] - i], T.arange(3), non_sequences=V, name="ragged")[0],
-             {V: (5,)}, r"scan 'ragged': .* of step 1 has sizes \[4\]"),
+             {V: (5,)}, r"scan 'ragged': .* has a row of sizes \[4\] in step 1, and \[5\] in step 0"),
     "a state of taps": (lambda: theano.scan(lambda h: T.concatenate([h, h]), outputs_info=dict(initial=X, taps=[-2]),
                                             n_steps=3, name="grow")[0],
-                        {X: (2, 3)}, r"scan 'grow': state \d has sizes \[3\] before step 0, the step makes it \[6\]"),
+                        {X: (2, 3)}, r"scan 'grow': state 'x' has sizes \[3\] before step 0, the step makes it \[6\]"),
     "a kept state": (lambda: theano.scan_checkpoints(lambda h: T.concatenate([h, h]), outputs_info=V, n_steps=4,
                                                      save_every_N=2, name="kept")[0][-1],
-                     {V: (3,)}, r"scan 'kept': state 0 has sizes \[3\] before step 0, the step makes it \[6\]"),
+                     {V: (3,)}, r"scan 'kept': state 'v' has sizes \[3\] before step 0, the step makes it \[6\]"),
 }  # fmt: skip
 
 

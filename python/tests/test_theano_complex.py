@@ -255,7 +255,7 @@ REFUSED = {
     "float": (lambda z: z.astype("float64"), r"two parts, float64 has one: take real\(x\)"),
     "int": (lambda z: T.cast(z, "int64"), "two parts, int64 has one"),
     "complex": (lambda z: T.complex(z, 1.0), "its parts are reals"),
-    "grad": (lambda z: T.grad(z.sum(), z), r"complex128, which has no gradient: take real\(x\)"),
+    "grad": (lambda z: T.grad(z.sum(), z), r"complex128, which has no gradient; take real\(x\)"),
 }
 
 

@@ -55,9 +55,6 @@ constexpr Kind kKinds[] = {
     {0, "GGUF"sv,
      "is in the GGUF format of llama.cpp, which holds no graph: export the model to ONNX "
      "from what it was made of"},
-    {0, "scanloom function\n"sv,
-     "is a saved function of Scanloom: scanloom.load reads it, in C++ "
-     "Function::load"},
 };
 
 bool has_at(std::string_view bytes, std::size_t at, std::string_view wanted) {

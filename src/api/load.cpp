@@ -111,10 +111,14 @@ Expected<void> expect_no_weights(const SessionOptions& options) {
 Expected<ir::Module> read_function(const Source& source, const SessionOptions& options,
                                    onnx::ModelInfo& info) {
   SCANLOOM_CHECK_OK(expect_no_weights(options));
-  SCANLOOM_TRY(SavedFunction function, function_of_bytes(source.bytes));
+  Expected<SavedFunction> function = function_of_bytes(source.bytes);
+  if (!function && !source.path.empty())
+    return std::move(function).error().at(
+        fmt::format("'{}'", std::filesystem::path(source.path).filename().string()));
+  if (!function) return std::move(function).error();
   info.producer_name = "scanloom";
-  info.graph_name = function.module.name;
-  return module_of(std::move(function));
+  info.graph_name = function->module.name;
+  return module_of(*std::move(function));
 }
 
 /// A module as the file says it, with what the file says of itself.

@@ -160,7 +160,8 @@ bool is_linear(const ir::OpDef& op, std::span<const tensor::Attr> attrs) {
     const std::string& kind = attrs[index_of(op, "kind")].text();
     return kind == "sum" || kind == "mean";
   }
-  if (&op == &ops::scatter_nd_op || &op == &ops::scatter_elements_op) {
+  if (&op == &ops::scatter_nd_op || &op == &ops::scatter_elements_op ||
+      &op == &ops::scatter_slice_op) {
     const std::string& kind = attrs[index_of(op, "reduction")].text();
     return kind == "none" || kind == "add";
   }
@@ -294,6 +295,7 @@ std::span<const ComplexRow> complex_arithmetic() {
       {&ops::reverse_sequence_op, each_part},
       {&ops::scatter_elements_op, each_part},
       {&ops::scatter_nd_op, each_part},
+      {&ops::scatter_slice_op, each_part},
       {&ops::slice_op, each_part},
       {&ops::split_op, each_part},
       {&ops::squeeze_op, each_part},

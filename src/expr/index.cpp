@@ -136,6 +136,23 @@ struct Slices {
   bool by_one = true;  ///< all steps are 1
 };
 
+/// Whether a slice may begin before the first element.
+bool may_begin_before(const Expr& x, const Expr& start, std::int64_t axis) {
+  if (!start.defined()) return false;
+  const auto known = expr::constant_integers(start);
+  if (!known || known->empty()) return true;
+  const std::int64_t size = x.sizes()[static_cast<std::size_t>(axis)];
+  return (*known)[0] < -1 && (size < 0 || (*known)[0] < -size);
+}
+
+/// Returns where the last of the slices stops: where it goes back from before the first element, it
+/// takes nothing, as numpy has it; ONNX's Slice begins with the first element then.
+Expr stop_of_nothing(const Expr& x, const Slices& slices, std::int64_t axis) {
+  const Expr &start = slices.starts.back(), &step = slices.steps.back();
+  const Expr before = start < -size(x, static_cast<int>(axis));
+  return where(before & (step < 0), expr::integer(0), slices.stops.back());
+}
+
 Expected<Slices> slices_of(const Expr& x, const std::vector<Index>& items) {
   Slices all;
   std::int64_t axis = 0;
@@ -156,6 +173,8 @@ Expected<Slices> slices_of(const Expr& x, const std::vector<Index>& items) {
       constexpr std::int64_t kFar = std::numeric_limits<std::int64_t>::max();
       all.starts.push_back(end(item.start, 0, kFar));
       all.stops.push_back(end(item.stop, kFar, -kFar));
+      if ((back || !step) && may_begin_before(x, item.start, axis))
+        all.stops.back() = stop_of_nothing(x, all, axis);
       all.axes.push_back(axis);
     }
     axis += takes_axis(item) ? 1 : 0;

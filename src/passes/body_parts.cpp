@@ -361,7 +361,8 @@ std::optional<std::vector<std::int64_t>> rows_taken(const Module& module, const 
   const std::int64_t count = taken.dims[static_cast<std::size_t>(axis)].value();
   const std::int64_t step = count > 1 ? (read->last - read->first) / (count - 1) : 1;
   std::vector<std::int64_t> rows;
-  for (std::int64_t i = 0; i < count; ++i) rows.push_back(read->first + i * step);
+  for (std::int64_t i = 0; i < count; ++i)
+    rows.push_back(read->backward ? read->last - i * step : read->first + i * step);
   return rows;
 }
 

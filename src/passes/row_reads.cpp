@@ -63,7 +63,7 @@ bool is_open_front(std::int64_t end) { return end < -(std::int64_t{1} << 40); }
 
 /// Rows between the bounds of a slice where nobody knows how many there are.
 std::optional<RowRead> sliced_of_any(std::int64_t start, std::int64_t end, std::int64_t step) {
-  RowRead read;
+  RowRead read{.backward = step < 0};
   if (step > 0 ? end <= start : start <= end) return std::nullopt;
   if (step > 0) {
     const bool from_back = start < 0 && (end < 0 || is_open_end(end));
@@ -98,6 +98,7 @@ std::optional<RowRead> sliced(const Module& module, const Node& node, std::int64
   const std::int64_t reach = (span - 1) / stride * stride;
   return RowRead{.first = forward ? from : from - reach,
                  .last = forward ? from + reach : from,
+                 .backward = !forward,
                  .from_front = forward && start >= 0 && end >= 0};
 }
 

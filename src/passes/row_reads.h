@@ -14,6 +14,7 @@ struct RowRead {
   std::int64_t first = 0;
   std::int64_t last = 0;
   bool has_axis = true;     ///< what is read has an axis for the rows
+  bool backward = false;    ///< a slice in steps back: its first element is row `last`
   bool from_front = false;  ///< the node names rows from the front: it reads the same of fewer rows
 };
 

@@ -225,7 +225,8 @@ Expected<void> Binder::bind_dynamic(ir::NodeId id) {
     set_location(output, outputs.back());
   }
   DynamicCall dynamic;
-  dynamic.resolve = views ? resolve_slice : resolve_shapes;
+  dynamic.resolve = resolve_shapes;
+  dynamic.views_slice = views;
   dynamic.call.run = node.op->reference;
   dynamic.call.kernel = "reference";
   dynamic.call.first_operand = add_operands(inputs, outputs);

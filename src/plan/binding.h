@@ -104,6 +104,7 @@ struct DynamicCall {
                                    DecidingValues deciding) = nullptr;
   /// Of a concat to a state that nothing else reads: the axis that grows.
   std::int32_t grows_along = kNone;
+  bool views_slice = false;  ///< a slice whose result is a view of its first operand
 };
 
 /// A node that reads or makes an object; it may allocate.

@@ -171,12 +171,6 @@ Expected<ResultSizes> sizes_of_input(const Plan&, ir::NodeId,
   return ResultSizes{.shapes = {inputs[0].shape()}};
 }
 
-Expected<ResultSizes> resolve_slice(const Plan& plan, ir::NodeId id,
-                                    std::span<const tensor::Operand> inputs,
-                                    DecidingValues deciding) {
-  return resolve_shapes(plan, id, inputs, deciding);
-}
-
 std::optional<ir::ViewOf> view_of_slice(std::span<const tensor::Operand> inputs) {
   return ops::slice_view(inputs);
 }

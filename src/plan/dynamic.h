@@ -51,12 +51,8 @@ Expected<ResultSizes> sizes_of_input(const Plan& plan, ir::NodeId node,
                                      std::span<const tensor::Operand> inputs,
                                      DecidingValues deciding);
 
-/// resolve_shapes for a slice that is read where it lies.
-Expected<ResultSizes> resolve_slice(const Plan& plan, ir::NodeId node,
-                                    std::span<const tensor::Operand> inputs,
-                                    DecidingValues deciding);
-/// The result of such a one as it lies in its first operand; nullopt where it has none, of which
-/// resolve_slice says why.
+/// Returns the result of a slice as a view of its first operand; nullopt where it has none, of
+/// which resolve_shapes says why.
 std::optional<ir::ViewOf> view_of_slice(std::span<const tensor::Operand> inputs);
 
 /// The sizes of the stacked results of a loop that takes no step, from its actual operands; those

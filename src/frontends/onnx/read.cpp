@@ -16,10 +16,13 @@
 namespace scanloom::onnx {
 namespace {
 
-constexpr std::int64_t kNewestIr = 13;
+constexpr std::int64_t kNewestIr = 14;
 constexpr std::int64_t kOldestOpset = 1;
 constexpr std::int64_t kNewestOpset = 27;
 constexpr std::int64_t kNewestMlOpset = 5;
+/// Versions that the next releases of ONNX may have. Most operators are the same in them, and new
+/// operators and attributes are errors anyway; what is newer still is no version.
+constexpr std::int64_t kNextVersions = 5;
 
 std::vector<DefaultInfo> defaults_of(const ModelProto& model) {
   std::vector<DefaultInfo> defaults;
@@ -76,19 +79,27 @@ void report(Error error, const ReadOptions& options, Diagnostics& diagnostics) {
     diagnostics.error(std::move(error));
 }
 
+/// A version that is `ahead` of the newest that is known: results could be wrong silently where
+/// more than operators and attributes have been added.
+void report_newer(Error error, std::int64_t ahead, const ReadOptions& options,
+                  Diagnostics& diagnostics) {
+  if (ahead > kNextVersions && !options.lenient)
+    return diagnostics.error(std::move(error).note("a lenient reading takes it for the newest"));
+  diagnostics.warning(error.text());
+}
+
 void check_opset(const OpsetProto& opset, const ReadOptions& options, Diagnostics& diagnostics) {
   const std::string_view domain = normal_domain(opset.domain);
   const bool is_main = domain.empty();
   if (!is_main && domain != "ai.onnx.ml") return;
   const std::int64_t newest = is_main ? kNewestOpset : kNewestMlOpset;
   const std::string_view name = is_main ? "ai.onnx" : domain;
-  // What changed since then nobody knows: results could be wrong silently.
   if (opset.version > newest)
-    report(fail(Code::unsupported,
-                "onnx: version {} of the operator set '{}' is newer than {}, the newest that is "
-                "known; a lenient reading takes it for that",
-                opset.version, name, newest),
-           options, diagnostics);
+    report_newer(fail(Code::unsupported,
+                      "onnx: version {} of the operator set '{}' is newer than {}, the newest that "
+                      "is known",
+                      opset.version, name, newest),
+                 opset.version - newest, options, diagnostics);
   if (opset.version < kOldestOpset)
     report(fail(Code::unsupported,
                 "onnx: version {} of the operator set '{}' is older than {}, the oldest that is "
@@ -114,11 +125,10 @@ Expected<void> check_header(const ModelProto& model, const ReadOptions& options,
   if (model.opsets.empty())
     return invalid_model("onnx: the model imports no operator set: the file may be truncated");
   if (model.ir_version > kNewestIr)
-    report(fail(Code::unsupported,
-                "onnx: IR version {} is newer than {}, the newest that is known; a lenient reading "
-                "takes it for that",
-                model.ir_version, kNewestIr),
-           options, diagnostics);
+    report_newer(
+        fail(Code::unsupported, "onnx: IR version {} is newer than {}, the newest that is known",
+             model.ir_version, kNewestIr),
+        model.ir_version - kNewestIr, options, diagnostics);
   for (const OpsetProto& opset : model.opsets) check_opset(opset, options, diagnostics);
   check_declared_sizes(model, diagnostics);
   return {};
