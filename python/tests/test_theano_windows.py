@@ -416,3 +416,36 @@ def test_written_to_files(window, format, tmp_path):
     session = theano.InferenceSession(path)
     found = session.run(None, {session.get_inputs()[0].name: given})[0]
     np.testing.assert_array_equal(found, f(given))
+
+
+@pytest.mark.parametrize("step", [-1, -2, 2])
+@pytest.mark.parametrize("size", [2, 3, 5])
+def test_small_states_are_read_backwards(size: int, step: int) -> None:
+    """States that passes take apart into rows."""
+    whole, count = T.dmatrix("whole"), T.lscalar("count")
+    (states, rows), _ = theano.scan(
+        lambda k, v: [T.set_subtensor(v[::step], v[::step][::-1] + k), v[0]],
+        sequences=T.arange(count), outputs_info=[whole, None],
+    )  # fmt: skip
+    start = np.random.default_rng(size).standard_normal((size, 3))
+    found = theano.function([whole, count], [states, rows])(start, 4)
+    state = start
+    for k in range(4):
+        np.testing.assert_array_equal(found[1][k], state[0])
+        state = state.copy()
+        state[::step] = state[::step][::-1].copy() + k
+        np.testing.assert_array_equal(found[0][k], state)
+
+
+@pytest.mark.parametrize("start", [-9, -5, -4, -3, -1, 0, 2, 7])
+@pytest.mark.parametrize("computed", [False, True])
+def test_slices_that_go_back_from_anywhere(start: int, computed: bool) -> None:
+    x, at = T.dvector("x"), T.lscalar("at")
+    begin = at if computed else start
+    wanted = np.arange(3.0)
+    read = theano.function([x, at], x[begin::-1], on_unused_input="ignore")
+    np.testing.assert_array_equal(read(wanted, start), wanted[start::-1])
+    write = theano.function([x, at], T.set_subtensor(x[begin::-2], 9.0), on_unused_input="ignore")
+    written = wanted.copy()
+    written[start::-2] = 9
+    np.testing.assert_array_equal(write(wanted, start), written)
