@@ -148,8 +148,8 @@ SCANLOOM_API Expr is_inf(const Expr& x);
 
 // Complex numbers, c64 and c128. Arithmetic, equal and not_equal, exp, expm1, log, log1p, sqrt,
 // pow, sin to atanh, abs, sums, means, products, indexing, shapes, scans and branches take them,
-// with numpy's values and branch cuts (docs/numbers.md); what needs an order does not. Beside a
-// complex tensor reals become complex.
+// with numpy's values and branch cuts (docs/numbers.md); what needs an order does not. Together
+// with a complex tensor reals become complex.
 
 /// re + i im, of reals of any type: c64 where f32 holds both, else c128.
 SCANLOOM_API Expr make_complex(const Expr& re, const Expr& im);
@@ -162,7 +162,7 @@ SCANLOOM_API Expr imag(const Expr& x);
 SCANLOOM_API Expr conj(const Expr& x);
 /// The angle to the positive real axis, from -pi to pi; of reals 0 or pi.
 SCANLOOM_API Expr angle(const Expr& x);
-/// A complex number written in the program. It adapts as other numbers do: c64 beside f32.
+/// A complex number written in the program. It adapts as other numbers do: c64 with f32.
 [[nodiscard]] SCANLOOM_API Expr complex_number(double re, double im);
 
 /// Along one axis, the last one unless said.
@@ -329,7 +329,7 @@ SCANLOOM_API std::vector<Expr> substitute(const std::vector<Expr>& outputs,
 /// The inputs and shared variables that the expressions read, in the order of their making.
 [[nodiscard]] SCANLOOM_API std::vector<Expr> leaves(const std::vector<Expr>& outputs);
 /// The inputs and shared variables that the expressions were built from, in the order of their
-/// making: also those that a simplification, or a gradient, has left out.
+/// making: also those that a simplification, or a gradient, has removed.
 [[nodiscard]] SCANLOOM_API std::vector<Expr> origins(const std::vector<Expr>& outputs);
 /// a, one integer, if it equals b; otherwise the run fails with `text`, in which {} and {} stand
 /// for both numbers, told of `where`.

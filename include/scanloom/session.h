@@ -168,10 +168,10 @@ class SCANLOOM_API Stream {
   [[nodiscard]] Expected<Value> get(std::string_view state) const;
   /// Back to the initial values.
   void reset();
-  /// All that it keeps; shares the memory of the values.
+  /// Returns all that the stream keeps; shares the memory of the values.
   [[nodiscard]] StreamState save() const;
-  /// Goes on as the stream did that `state` was saved from. All or nothing. Errors:
-  /// invalid_argument (states of another model, values of a wrong type or size).
+  /// Continues as the stream that `state` was saved from. All or nothing. Errors: invalid_argument
+  /// (states of another model, values of a wrong type or size).
   Expected<void> restore(const StreamState& state);
   /// As Session::explain, of the loops that the pushes run.
   [[nodiscard]] std::string explain() const;

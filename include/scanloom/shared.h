@@ -20,8 +20,8 @@ struct SharedVariable;
 /// A handle; copies name the same variable. It can stand wherever an Expr can. Reading and setting
 /// are safe from any thread. A call of a function sees one value throughout: what is set while it
 /// runs it does not see, and replaces where it updates the variable. An update that writes to a
-/// part of the value (set_subtensor, increment_subtensor) costs the part, not the value, unless
-/// somebody has asked for the value since the last one: that is never written to.
+/// part of the value (set_subtensor, increment_subtensor) costs the part, not the value, unless the
+/// value has been asked for since the last update: such a value is never written to.
 class SCANLOOM_API Shared {
  public:
   /// The elements of `value` are copied. Axes named in `units` are of size 1 and stay so, which

@@ -125,7 +125,7 @@ std::string describe_pickle(std::string_view bytes) {
       kExport);
 }
 
-/// A header of JSON behind its length.
+/// Whether the bytes begin with a length and a header of JSON.
 bool is_safetensors(std::string_view bytes) {
   if (!has_at(bytes, 8, "{")) return false;
   std::uint64_t length = 0;

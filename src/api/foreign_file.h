@@ -1,6 +1,6 @@
-// What a file is that holds no model in a format that is read here, by what its bytes begin with:
-// web pages, archives, models of other frameworks, data. Looked at before a model is read, so it
-// must be quick to say that the bytes are none of these.
+// Recognises files that hold no model in a supported format by their first bytes: web pages,
+// archives, models of other frameworks, data. Called before a model is read, so it must be quick
+// for bytes that are none of these.
 #pragma once
 
 #include <string>

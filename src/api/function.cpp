@@ -47,7 +47,7 @@ struct Function::Impl {
   std::vector<SharedUpdate> updates;    ///< of `updated`
   std::size_t inputs = 0, outputs = 0;  ///< the caller's own
   std::vector<Shared> variables;        ///< those that are read, then those that are set alone
-  /// Fed behind the inputs, and set by `updates`.
+  /// Fed after the inputs, and set by `updates`.
   expr::SharedVariables read, updated;
   void add_read(const Expr& variable) {
     variables.emplace_back(variable);

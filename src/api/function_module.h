@@ -7,8 +7,8 @@
 
 namespace scanloom {
 
-/// Its arguments are the inputs and then the states, its results the outputs and then what the
-/// states become. Types are inferred anew.
+/// Returns a module whose arguments are the inputs and then the states, and whose results are the
+/// outputs and then the next states. Types are inferred anew.
 [[nodiscard]] Expected<ir::Module> module_of(SavedFunction function);
 
 }  // namespace scanloom

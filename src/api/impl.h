@@ -144,11 +144,11 @@ struct Session::Impl {
   /// Of a module that is ready to plan.
   static std::shared_ptr<Impl> of_module(ir::Module module, const SessionOptions& options);
   void warn(std::string text) const;
-  /// Who runs feeds of those sizes: nullptr, this one; where they contradict what the model
-  /// declares, the same model read without relying on that, with a warning. Errors: those of
-  /// loading, where the file has changed.
+  /// Returns the session that runs feeds of these sizes; nullptr: this one. Where they contradict
+  /// what the model declares, it is the same model read without relying on that, with a warning.
+  /// Errors: those of loading, where the file has changed.
   Expected<std::shared_ptr<Impl>> unshared_for(std::span<const tensor::Shape> shapes) const;
-  /// That one. Call with unshared_mutex locked.
+  /// Makes that session. Call with unshared_mutex locked.
   Expected<std::shared_ptr<Impl>> make_unshared() const;
   /// The module as the file says it. Errors: those of loading, where the file has changed.
   [[nodiscard]] Expected<ir::Module> read_again() const;

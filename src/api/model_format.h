@@ -1,4 +1,4 @@
-// Which front-end reads the bytes of a model, and what is said of bytes that are none: an empty
+// Which front-end reads the bytes of a model, and the error for bytes that are no model: an empty
 // file, a text, an .xml without XML, the weights of an IR, files of other formats.
 #pragma once
 
@@ -15,10 +15,10 @@ enum class ModelFormat : std::uint8_t { onnx, openvino };
 /// By the bytes, whatever the file is called; `path` may be empty. Error: they are surely no model.
 Expected<ModelFormat> format_of(std::string_view bytes, const std::string& path);
 
-/// The name of the file in quotes; "the model" where the path is empty.
+/// Returns the name of the file in quotes; "the model" where the path is empty.
 std::string described_file(const std::string& path);
 
-/// What to say of a file that should hold no model where its name is that of weights; else empty.
+/// Returns advice for a file that holds no model and is named as weights are; else empty.
 std::string described_weights(const std::string& path);
 
 }  // namespace scanloom

@@ -1,7 +1,7 @@
 // Updates of shared variables that write to parts of them. Such a function does not make the whole
 // next value: its module yields what is to be written and where, and when the run has succeeded
-// that is written to the value where it lies. So the run reads the old value throughout, and
-// nothing has to be put back where it fails.
+// that is written to the value in place. So the run reads the old value throughout, and nothing has
+// to be restored if it fails.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct PartWrite {
   const ir::OpDef* op = nullptr;
   std::vector<tensor::Attr> attrs;
   std::string node;  ///< for errors
-  /// The operands behind the first one, by result of the module; none: absent.
+  /// The operands after the first one, by result of the module; none: absent.
   std::vector<std::optional<std::size_t>> operands;
   bool is_flat = false;  ///< it wrote to the elements in one row
 };
@@ -50,12 +50,12 @@ struct SplitUpdates {
 /// written. Next values that something else reads stay whole.
 SplitUpdates split_updates(ir::Module module, const UpdateSites& sites);
 
-/// Writes to the elements of a value, for which all has been checked.
+/// Writes to the elements of a value, without errors: everything has been checked.
 using WriteParts = std::function<void(void* elements)>;
 
-/// What writes an update's parts to a value of that type. `results`: of the module, which stay
-/// alive as long as what is returned. Errors, which name the node: sizes that do not fit, an index
-/// that is outside.
+/// Returns a function that writes an update's parts to a value of that type. `results`: of the
+/// module, which outlive that function. Errors, which name the node: sizes that do not fit, an
+/// index that is out of range.
 Expected<WriteParts> prepare_writes(const SharedUpdate& update, DType dtype,
                                     const tensor::Shape& shape, std::span<const Value> results);
 

@@ -24,11 +24,12 @@ struct SharedSize {
   InputAxis first, second;
 };
 
-/// The axes of the first `inputs` inputs that repeat a name, each with the one that has it first.
+/// Returns the axes of the first `inputs` inputs that repeat a name, each with the first one of
+/// that name.
 [[nodiscard]] std::vector<SharedSize> shared_sizes(const ir::Module& module, std::size_t inputs);
 
-/// The first pair whose sizes differ; nullptr where there is none. Axes that a shape lacks count as
-/// equal to any.
+/// Returns the first pair whose sizes differ; nullptr where there is none. Axes that a shape lacks
+/// count as equal to any.
 [[nodiscard]] const SharedSize* find_contradiction(std::span<const SharedSize> shared,
                                                    std::span<const tensor::Shape> shapes);
 

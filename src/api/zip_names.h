@@ -1,4 +1,4 @@
-// The names of the files in a zip archive, of which nothing else is read.
+// The names of the files in a zip archive; nothing else of it is read.
 #pragma once
 
 #include <string_view>
@@ -6,8 +6,8 @@
 
 namespace scanloom {
 
-/// Those of its directory, the first hundreds; of an archive that is cut off that of its first
-/// file. They point into the bytes, which may hold anything.
+/// Returns the first hundreds of names of its directory, or, where the archive is cut off, the name
+/// of its first file. They point into the bytes, which may hold anything.
 std::vector<std::string_view> zip_names(std::string_view bytes);
 
 }  // namespace scanloom

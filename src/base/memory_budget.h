@@ -1,6 +1,6 @@
 // MemoryBudget: how many bytes a run may take: a number that was given, or by default most of what
-// the system has left. To ask the system takes longer than a short run, so it is asked only when a
-// run wants more than any run may take.
+// the system has left. Asking the system takes longer than a short run, so that is done only for a
+// run that needs more than kUnmeasured.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,11 @@ class MemoryBudget {
   explicit MemoryBudget(std::int64_t given = 0)
       : bytes_(given > 0 ? given : kUnmeasured), is_final_(given > 0) {}
 
-  /// As far as is known.
+  /// Returns the budget as far as it is known.
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }
-  /// Asks the system, once, where that may be; whether there is more now. `held`: bytes of the
-  /// budget that are taken already. `recent`: an answer that is up to a second old will do.
+  /// Asks the system, once, unless the budget was given. Returns whether there is more now. `held`:
+  /// bytes of the budget that are taken already. `recent`: an answer that is up to a second old
+  /// will do.
   bool measure(std::int64_t held, bool recent = false);
 
  private:

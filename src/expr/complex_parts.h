@@ -1,6 +1,6 @@
 // Graphs with complex values as graphs of their real and imaginary parts. Leaves stay complex, and
 // are read as pairs of reals; results are put together at the end. Loops and branches carry both
-// parts of a complex value side by side. See expr/complex_rules.h for operators.
+// parts of a complex value as adjacent ports. See expr/complex_rules.h for operators.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace scanloom::expr {
 
-/// The same values, in which no operator but `bit_cast` has to do with complex numbers; bodies of
-/// loops are left as they are, but for what their ports hold. Outputs that reach none are shared.
+/// Returns the same values, in which only `bit_cast` involves complex numbers; bodies of loops stay
+/// as they are, except for what their ports hold. Outputs that reach no complex number are shared.
 [[nodiscard]] std::vector<Expr> with_real_parts(const std::vector<Expr>& outputs);
 
 }  // namespace scanloom::expr

@@ -1,6 +1,6 @@
-// What operators do with complex numbers, said in terms of their parts. A node of an expression may
-// hold complex values; lowering computes with both parts of each, so that passes, kernels and
-// machine code see reals alone, and all executions agree on the bits.
+// What operators do with complex numbers, in terms of their parts. A node of an expression may hold
+// complex values; lowering computes with both parts of each, so that passes, kernels and machine
+// code see only reals, and all executions agree on the bits.
 #pragma once
 
 #include <utility>
@@ -10,7 +10,7 @@
 
 namespace scanloom::expr {
 
-/// Of a complex value its parts, which have its sizes; of a real one itself, as `re`.
+/// The parts of a complex value, which have its sizes, or a real value as `re`.
 struct Parts {
   Expr re;
   Expr im;  ///< undefined: a real number, 0
@@ -37,7 +37,7 @@ struct ComplexCall {
   [[nodiscard]] DType part() const;
 };
 
-/// What a node makes of complex operands, by output.
+/// Returns the parts of a node's outputs.
 using ComplexRule = std::vector<Parts> (*)(const ComplexCall&);
 
 enum class ComplexResult : std::uint8_t {
@@ -52,7 +52,7 @@ struct ComplexRow {
   ComplexResult result = ComplexResult::complex;
 };
 
-/// Whether a use of the operator has to do with complex numbers.
+/// Whether a use of the operator involves complex numbers.
 [[nodiscard]] bool is_complex_use(const ir::OpDef& op, std::span<const Expr> inputs,
                                   std::span<const tensor::Attr> attrs);
 /// The row of an operator that is used so. Error: it does not take complex numbers; what to write.

@@ -13,16 +13,16 @@
 
 namespace scanloom::expr {
 
-/// Which types such states have. The steps are described once with numbers that adapt to tensors;
-/// where that shows another type, they are described again, with states of that type.
+/// The types of such states. The steps are described once with numbers that adapt to tensors; where
+/// that shows another type, they are described again, with states of that type.
 class NumberStates {
  public:
   explicit NumberStates(const ScanOptions& options);
 
   [[nodiscard]] bool any() const;
-  /// How output i begins in this round. Error: its number is none of the state's type.
+  /// Returns how output i begins in this round. Error: its number does not fit the state's type.
   [[nodiscard]] Expected<Initial> initial(std::size_t i) const;
-  /// Lets what a step is given of output i adapt, in the first round.
+  /// Lets the arguments that a step gets for output i adapt, in the first round.
   void let_adapt(std::size_t i, ScanState& state) const;
   /// Whether the states have the types that the steps, which gave `made` in this round, make of
   /// them. Otherwise begins another round, unless there have been enough.

@@ -92,7 +92,7 @@ Expected<void> set_values(const SharedVariables& variables, std::vector<NextValu
     for (std::size_t k = 0; k < next.size(); ++k) {
       if (next[k].write) next[k].write(const_cast<void*>(next[k].value.data()));
       variables[k]->is_own = static_cast<bool>(next[k].write);
-      // What was there before is released behind the locks.
+      // The previous value is released after unlocking.
       std::swap(variables[k]->value, next[k].value);
     }
   }

@@ -11,8 +11,8 @@
 
 namespace scanloom::expr {
 
-/// Who holds a copy of `value` keeps what it saw: it is replaced as a whole, or written to where
-/// nobody does.
+/// A copy of `value` never changes: an update replaces the value, or writes in place if there is no
+/// other holder.
 struct SharedVariable {
   std::string name;
   std::vector<std::int64_t> sizes;  ///< of its type; -1: open
@@ -20,7 +20,7 @@ struct SharedVariable {
   bool is_updated = false;          ///< guarded by turn: such a call runs
   std::mutex mutex;
   tensor::Tensor value;  ///< guarded by mutex
-  /// Guarded by mutex: its memory was made for this value and was handed to nobody but HeldValues.
+  /// Guarded by mutex: its memory was made for this value, and was passed only to HeldValues.
   bool is_own = false;
   bool counts = false;  ///< of a random stream: the number of the next draw, and the key
   /// The default update as an expression of `self`, a placeholder: an expression of the variable
@@ -31,13 +31,13 @@ struct SharedVariable {
 using SharedVariables = std::vector<std::shared_ptr<SharedVariable>>;
 
 [[nodiscard]] tensor::Tensor value_of(SharedVariable& variable);
-/// is_own: nobody else knows the memory of the value.
+/// is_own: nothing else refers to the memory of the value.
 void set_value(SharedVariable& variable, tensor::Tensor value, bool is_own);
 /// The values that they have at one moment.
 [[nodiscard]] std::vector<tensor::Tensor> values_of(const SharedVariables& variables);
 
 /// The values of one moment for a run: they are given back under the locks of the variables, so
-/// that whoever writes to their memory then comes after all that the run has read.
+/// that later writes to their memory come after everything that the run has read.
 class HeldValues {
  public:
   explicit HeldValues(SharedVariables variables);
@@ -46,7 +46,7 @@ class HeldValues {
   ~HeldValues() { give_back(); }
 
   [[nodiscard]] const tensor::Tensor& operator[](std::size_t i) const { return values_[i]; }
-  /// Of a variable that set_values is given this for.
+  /// Moves out the value of a variable that set_values() will update.
   [[nodiscard]] tensor::Tensor take(std::size_t i) { return std::move(values_[i]); }
   void give_back();
 
@@ -55,15 +55,15 @@ class HeldValues {
   std::vector<tensor::Tensor> values_;
 };
 
-/// What a variable is set to: a value, or, with `write`, the one that it had with parts written
-/// over.
+/// The next value of a variable: `value` itself, or, with `write`, the previous value with parts
+/// overwritten.
 struct NextValue {
   tensor::Tensor value;
   std::function<void(void* elements)> write;
 };
 
-/// Sets all of them, distinct ones, at one moment. Parts are written to a value where it lies,
-/// unless somebody else holds it: then to a copy. Errors: out_of_memory, and none is set.
+/// Sets all of them, distinct ones, at one moment. Parts are written to a value in place, unless
+/// there is another holder: then to a copy. Errors: out_of_memory, and none is set.
 Expected<void> set_values(const SharedVariables& variables, std::vector<NextValue> next);
 
 /// The turn of a call: those that update the same variable run one after the other.

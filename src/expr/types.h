@@ -14,7 +14,7 @@ namespace scanloom::expr {
 [[nodiscard]] DType promote(DType a, DType b);
 /// Of all of them; undefined ones do not count. Precondition: one is defined.
 [[nodiscard]] DType common_dtype(std::span<const Expr> xs);
-/// How often, in this thread, a value that is weak and no constant has had another type than it
+/// Returns how often, in this thread, a weak value that is no constant has had another type than it
 /// would have had as a tensor.
 [[nodiscard]] std::uint64_t adaptations();
 /// All in their common element type; errors and undefined ones as they are.
@@ -22,9 +22,9 @@ namespace scanloom::expr {
 [[nodiscard]] inline bool is_complex(DType dtype) {
   return dtype_kind(dtype) == DTypeKind::complex;
 }
-/// The type of both parts of complex numbers; any other as it is.
+/// Returns the type of both parts of complex numbers; any other type as it is.
 [[nodiscard]] DType part_of(DType dtype);
-/// The complex numbers whose parts hold such reals or integers; complex ones as they are.
+/// Returns the complex type whose parts hold such reals or integers; complex types as they are.
 [[nodiscard]] DType complex_of(DType dtype);
 /// The same in another type, as an operator needs it: a number that adapts still does.
 [[nodiscard]] Expr converted(const Expr& x, DType to);

@@ -33,7 +33,7 @@ void pull_div(Pull& p) {
   if (p.wanted[1]) p.give(1, -(part * conj(p.out())));
 }
 void pull_neg(Pull& p) { p.give(0, -p.g()); }
-/// Of a complex number the direction in which it grows: none from 0.
+/// The slope at a complex number is the direction in which it grows, and 0 at 0.
 void pull_abs(Pull& p) {
   const Expr& x = p.in(0);
   if (!expr::is_complex(x.dtype())) return p.give(0, p.g() * sign(x));
@@ -57,7 +57,7 @@ void pull_sinh(Pull& p) { p.give(0, p.g() * conj(cosh(p.in(0)))); }
 void pull_cosh(Pull& p) { p.give(0, p.g() * conj(sinh(p.in(0)))); }
 void pull_tanh(Pull& p) { p.give(0, p.g() * conj(1 - p.out() * p.out())); }
 void pull_asinh(Pull& p) { p.give(0, p.g() / conj(sqrt(p.in(0) * p.in(0) + 1))); }
-/// Of a complex number by two roots, whose product has the cut of acosh.
+/// Uses two roots for a complex number: their product has the cut of acosh.
 void pull_acosh(Pull& p) {
   const Expr& x = p.in(0);
   const Expr slope = expr::is_complex(x.dtype()) ? sqrt(x - 1) * sqrt(x + 1) : sqrt(x * x - 1);

@@ -1,6 +1,6 @@
 // Names for sizes that nothing names, since data decide them: after the value that has them, as in
-// "indices.1", axis 1 of what the model calls 'indices'. Text for people has these in the place of
-// the numbers of the module's own, "?126".
+// "indices.1", axis 1 of what the model calls 'indices'. Text for people has these instead of the
+// module's own numbers, "?126".
 #pragma once
 
 #include <map>
@@ -21,7 +21,7 @@ class SizeNames {
 
   /// Names the sizes that have no name yet: those of further values, such as passes have made.
   void add(const Module& module);
-  /// The text with names; a number that no value has becomes "?".
+  /// Returns the text with names; a number that no value has becomes "?".
   [[nodiscard]] std::string in(std::string_view text) const;
   [[nodiscard]] Error in(const Error& error) const;
 
@@ -29,7 +29,7 @@ class SizeNames {
   std::map<std::string, std::string, std::less<>> names_;  ///< by "?126"
 };
 
-/// The error with the names of that module.
+/// Returns the error with the names of that module.
 [[nodiscard]] Error with_size_names(const Error& error, const Module& module);
 
 }  // namespace scanloom::ir

@@ -1,4 +1,4 @@
-// Which operators write over a part of a tensor: what may be done where it lies.
+// Operators that overwrite a part of a tensor, which can be done in place.
 #pragma once
 
 #include "ops/ops.h"

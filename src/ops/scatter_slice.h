@@ -28,9 +28,9 @@ inline constexpr int kReduction = 2;
   return static_cast<int>(given < 0 ? given + rank : given);
 }
 
-/// The part that remains of a tensor of these sizes and strides: sliced along the axes that are
-/// sliced, with all elements along the others. `bound(input, i)` reads element i of starts, ends
-/// and steps. Precondition: no step is 0.
+/// Returns the part that remains of a tensor of these sizes and strides: sliced along the axes that
+/// are sliced, with all elements along the others. `bound(input, i)` reads element i of starts,
+/// ends and steps. Precondition: no step is 0.
 template <class Bound>
 ir::ViewOf sliced_part(const tensor::Shape& dims, const tensor::Shape& strides,
                        const tensor::Attr* attrs, bool has_steps, Bound&& bound) {

@@ -44,8 +44,8 @@ inline void apply_cut(ir::ViewOf& view, int axis, const Cut& cut) {
   view.dims[axis] = cut.count;
 }
 
-/// The result of `slice` as it lies in its first operand; nullopt where it has none, of which shape
-/// inference says why. Precondition: the operands have the element types that `slice` takes.
+/// Returns the result of `slice` as a view of its first operand; nullopt on an error, which shape
+/// inference reports. Precondition: the operands have the element types that `slice` takes.
 std::optional<ir::ViewOf> slice_view(std::span<const tensor::Operand> inputs);
 
 }  // namespace scanloom::ops

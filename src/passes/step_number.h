@@ -9,8 +9,8 @@
 
 namespace scanloom::passes {
 
-/// The position of a value among the loop's body arguments [first, first + count); nullopt where
-/// it is none of these.
+/// Returns the position of a value among the loop's body arguments [first, first + count); nullopt
+/// where it is none of these.
 std::optional<std::size_t> body_argument(const ir::Module& module, const ir::Node& loop,
                                          ir::ValueId value, std::size_t first, std::size_t count);
 

@@ -1,6 +1,6 @@
-// TailRows: the rows of a loop's last steps, which it carries from step to step where nobody reads
-// those of the other steps. Few rows are states, each of which hands its value on to the next; more
-// lie in a ring, a tensor of that many rows into which every step writes one.
+// TailRows: the rows of a loop's last steps, which it carries from step to step where nothing reads
+// those of the other steps. A few rows are states, each of which passes its value on to the next;
+// more are stored in a ring, a tensor of that many rows into which every step writes one.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace scanloom::passes {
 
 class TailRows {
  public:
-  /// Of the last `count` rows of one stacked result, whose rows have sizes that are sure.
+  /// Keeps the last `count` rows of one stacked result, whose rows have sizes that are sure.
   TailRows(ir::Module& module, ir::RegionId region, ir::NodeId loop, std::size_t stacked,
            std::int64_t count);
 
@@ -24,10 +24,10 @@ class TailRows {
   Expected<void> carry();
 
   /// The row of the step that is `back` steps before the end of the loop, 1 being the last step;
-  /// nullopt where rows lie in a ring. Preconditions: carry(); there are so many steps.
+  /// nullopt where rows are stored in a ring. Preconditions: carry(); there are so many steps.
   [[nodiscard]] std::optional<ir::ValueId> row(std::int64_t back) const;
-  /// All of them in the order of the stack; fewer where there are fewer steps. Made once. The
-  /// region's list ends behind the loop. Precondition: carry(). Errors: internal.
+  /// Returns all of them in the order of the stack; fewer where there are fewer steps. Made once.
+  /// The region's list ends after the loop. Precondition: carry(). Errors: internal.
   Expected<ir::ValueId> together();
 
  private:

@@ -15,9 +15,9 @@ struct ConstantWindow {
   std::vector<std::int64_t> picked, indices;
 };
 
-/// The window that tuples along the last axis of `tuples` name of a tensor of these sizes, element
-/// for element in the order of the tuples; nullopt where they name none, a size is not known, or
-/// there are fewer than two of them. Precondition: integers.
+/// Returns the window that tuples along the last axis of `tuples` name of a tensor of these sizes,
+/// element for element in the order of the tuples; nullopt where they name none, a size is not
+/// known, or there are fewer than two of them. Precondition: integers.
 std::optional<ConstantWindow> window_of_tuples(const tensor::Tensor& tuples,
                                                const std::vector<ir::Dim>& sizes);
 

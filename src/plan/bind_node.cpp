@@ -104,7 +104,8 @@ Location Binder::result_location(const ir::Node& node, std::size_t output) {
   return location;
 }
 
-/// What a node writes from may lie where it writes to: a row that becomes the next one.
+/// Copies operands that alias the state that the node updates in place: a row that becomes the next
+/// one.
 void Binder::copy_overlapping(const ir::Node& node, std::vector<Location>& inputs) {
   if (!updates_in_place_[node.outputs[0].index]) return;
   const std::vector<BufferId> state = inputs[0].buffers;

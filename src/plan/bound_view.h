@@ -8,9 +8,9 @@
 
 namespace scanloom::plan {
 
-/// The view of an operand of these sizes and strides that is the node's result; nullopt where
-/// strides cannot express it, or a number that it is made from is not known. Precondition: the
-/// operator is a view, and its result has known sizes.
+/// Returns the view of an operand of these sizes and strides that is the node's result; nullopt
+/// where strides cannot express it, or a number that it is made from is not known. Precondition:
+/// the operator is a view, and its result has known sizes.
 std::optional<ir::ViewOf> bound_view(const ir::Node& node, const ir::Inference& inference,
                                      const tensor::Shape& dims, const tensor::Shape& strides);
 

@@ -9,8 +9,8 @@
 
 namespace scanloom::plan {
 
-/// By input of the module; of what is no tensor the shape is not looked at. Errors:
-/// invalid_argument (sizes that do not fit the module's, naming inputs and both numbers).
+/// Checks `shapes`, by input of the module; shapes of inputs that are no tensors are ignored.
+/// Errors: invalid_argument (sizes that do not fit the module's, naming inputs and both numbers).
 Expected<void> check_feeds(const ir::Module& module, std::span<const tensor::Shape> shapes);
 
 }  // namespace scanloom::plan

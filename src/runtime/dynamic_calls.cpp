@@ -49,8 +49,7 @@ Expected<void> Run::State::run_dynamic(std::uint32_t index) {
     if (spots[i].is_dynamic()) operand_of[i] = operand(spots[i]);
   if (bound.grows_along != plan::kNone && can_grow_in_place(index)) return grow_in_place(index);
   const plan::Spot& result = spots[call.inputs];
-  if (bound.views_slice &&
-      view_slice({operand_of, call.inputs}, box(result), slot(result.slot)))
+  if (bound.views_slice && view_slice({operand_of, call.inputs}, box(result), slot(result.slot)))
     return {};
   SCANLOOM_TRY(Choice* const choice, find_choice(index));
   SCANLOOM_CHECK_OK(place_results(index, choice->results));

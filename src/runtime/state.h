@@ -187,8 +187,8 @@ struct Run::State {
   }
   /// MemoryBudget::measure, for all that the run holds; whether there is more now.
   bool raise_budget(bool recent = false);
-  /// What `account` is told of bytes_elsewhere: its limit is that of the beginning, to which what
-  /// the budget has been raised by comes.
+  /// Returns the bytes_elsewhere that are reported to `account`: less `raised`, as its limit stays
+  /// that of the beginning.
   [[nodiscard]] std::int64_t counted_elsewhere() const { return bytes_elsewhere() - raised; }
   /// What the run holds beside its objects.
   [[nodiscard]] std::int64_t bytes_elsewhere() const {

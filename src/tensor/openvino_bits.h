@@ -1,8 +1,8 @@
-// How elements narrower than a byte lie in the weights of an IR. u2, u4, i4 and the reals of four
-// bits lie as in ONNX, the first element in the lowest bits. u1 begins with the highest bit. u3 and
-// u6 are split: of every eight (four) elements in three bytes, the first two bytes hold the lower
-// bits, two (four) each, and the third one the upper bits, one (two) each; the first element has
-// the highest place everywhere. Source: OpenVINO's operation sets, "element types".
+// How elements narrower than a byte are stored in the weights of an IR. u2, u4, i4 and the reals of
+// four bits are stored as in ONNX, the first element in the lowest bits. u1 begins with the highest
+// bit. u3 and u6 are split: of every eight (four) elements in three bytes, the first two bytes hold
+// the lower bits, two (four) each, and the third one the upper bits, one (two) each; the first
+// element has the highest place everywhere. Source: OpenVINO's operation sets, "element types".
 #pragma once
 
 #include <cstdint>

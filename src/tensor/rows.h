@@ -20,11 +20,11 @@ Expected<Tensor> slice(const Tensor& whole, int axis, std::int64_t first, std::i
 /// What a slice of so many elements of the axis takes, without the texts of strings.
 std::int64_t bytes_of_slice(const Tensor& whole, int axis, std::int64_t part);
 
-/// Whether `row` may be put behind `rows`; `port` says, for the message, where they are stacked.
-/// Errors (invalid_argument): it has no such axis, or another shape than the first row.
+/// Whether `row` may follow `rows`; `port` says, for the message, where they are stacked. Errors
+/// (invalid_argument): it has no such axis, or another shape than the first row.
 Expected<void> check_row(std::span<const Tensor> rows, const Tensor& row,
                          FunctionRef<std::string()> port, std::int64_t axis, bool insert);
-/// The error of a row whose sizes are not those of the first one.
+/// Returns the error for a row whose sizes are not those of the first one.
 Error row_that_changes(const std::string& port, std::int64_t step, const Shape& sizes,
                        const Shape& first);
 

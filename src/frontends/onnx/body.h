@@ -28,13 +28,15 @@ class Body {
   [[nodiscard]] std::string describe_input(std::size_t i) const;
   [[nodiscard]] std::string describe_output(std::size_t i) const;
   [[nodiscard]] NameId input_name(std::size_t i) const { return facts_->inputs[formals_[i]]; }
-  /// Whether it may: what a function's default values read is known to no graph in it.
+  /// Whether the body may read its input i: its graphs do not show what a function's default values
+  /// read.
   [[nodiscard]] bool reads_input(std::size_t i) const {
     return facts_->input_is_read[formals_[i]] || !facts_->references.empty();
   }
-  /// What the body calls what the node reads by that name; nullopt: it does not know it.
+  /// Returns the body's name for what the node reads as `outer`; nullopt: the body has no name for
+  /// it.
   [[nodiscard]] std::optional<NameId> own_name(NameId outer) const;
-  /// What its nodes share: that of the place where it is written.
+  /// Returns what its nodes share: the Root of the place where it is written.
   [[nodiscard]] const std::shared_ptr<Root>& root(const NodeCtx& ctx) const;
   /// nullopt: the model declares none.
   Expected<std::optional<tensor::Type>> declared_input(NodeCtx& ctx, std::size_t i) const;
@@ -69,7 +71,7 @@ BodyRequest request_body(NodeCtx& ctx, const Body& body, ir::NodeId owner);
 /// they are.
 class Captures {
  public:
-  /// Of the node's bodies.
+  /// Collects the captures of the node's bodies.
   explicit Captures(NodeCtx& ctx);
 
   /// In the order of the arguments.

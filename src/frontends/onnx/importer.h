@@ -88,7 +88,7 @@ class Importer {
 
   /// Whether the graph is a function's, or in one: read as often as that is called.
   [[nodiscard]] bool is_called(const BodyRequest& request) const;
-  /// Counts what a called graph enters; false: it is too much.
+  /// Counts what a called graph enters; false: it exceeds the limit.
   [[nodiscard]] bool count_called(const BodyRequest& request);
   /// Ends all graphs that are open.
   void give_up();

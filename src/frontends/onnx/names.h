@@ -28,7 +28,7 @@ class NameTable {
     if (is_new) names_.push_back(name);
     return place->second;
   }
-  /// Another name with that text, which no text in the file stands for.
+  /// Returns a new name with that text, to which no text in the file refers.
   NameId fresh(NameId like) {
     names_.push_back(names_[like.index]);
     return NameId(names_.size() - 1);

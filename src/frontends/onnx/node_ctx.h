@@ -102,7 +102,8 @@ class NodeCtx {
   Expected<GraphUse> graph(std::string_view name);
   /// nullptr when it is absent. Error: it has another kind.
   Expected<const AttributeProto*> attribute(std::string_view name, AttributeKind kind);
-  /// As attribute(), whatever its kind: what a function's attribute of that name is at this call.
+  /// As attribute(), of any kind; a reference to an attribute of the function gives its value in
+  /// this call.
   Expected<AttributeUse> use_of(std::string_view name);
   /// The attribute says something that nothing here depends on.
   void ignore(std::string_view name) { (void)has_attribute(name); }

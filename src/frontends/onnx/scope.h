@@ -2,8 +2,8 @@
 // which captured values are entered under the arguments that carry them.
 //
 // A graph that a call hands to a function reads names of the place where it is written, wherever in
-// the function its nodes come to stand. So the call gives each of these names a second one that no
-// text stands for, an alias; scopes of the function hold the values under their aliases, bodies in
+// the function its nodes are used. So the call gives each of these names an alias, a second name to
+// which no text refers; scopes of the function hold the values under their aliases, bodies in
 // between capture them like any other name, and the scope of the graph itself has the name again.
 #pragma once
 
@@ -39,14 +39,14 @@ class Scope {
 
 struct Root;
 
-/// What an attribute of a function stands for in one call.
+/// The value of a function's attribute in one call.
 struct GivenAttribute {
   const AttributeProto* value = nullptr;  ///< null: it is absent
-  /// Of graphs that the call hands in: where they are written. Null: in the function itself, as
-  /// default, or it holds no graph.
+  /// Where a graph that the call passes in is written. Null: in the function itself, as default, or
+  /// it holds no graph.
   std::shared_ptr<Root> origin = nullptr;
   std::vector<std::pair<NameId, NameId>> aliases = {};  ///< names read at the origin, their aliases
-  /// What a node that takes it reads by that from the scopes of the function, each once.
+  /// What a node that uses the graph reads through it from the scopes of the function, each once.
   std::vector<NameId> reads = {};
 };
 

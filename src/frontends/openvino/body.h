@@ -27,8 +27,8 @@ class Body {
   /// What `value` of the region of `outer` is in here: an argument, for which the owner of the body
   /// captures widest(outer, value).
   Expected<ir::ValueId> add_captured(ir::Builder& outer, ir::ValueId value, std::string name = {});
-  /// What the Parameter stands for. Its sizes give way to those of the value, as OpenVINO has it,
-  /// and so does the element type "dynamic"; error: it declares another one.
+  /// Binds the Parameter to a value. The value's sizes replace the declared ones, as in OpenVINO,
+  /// and its element type replaces "dynamic". Error: the Parameter declares another element type.
   Expected<void> bind(const Layer& parameter, Binding binding);
   /// The Parameter stands for an operand that is left out.
   void leave_out(const Layer& parameter) { reader_.leave_out(parameter); }

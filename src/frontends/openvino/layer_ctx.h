@@ -128,15 +128,15 @@ class LayerCtx {
   std::vector<Binding> outputs_;
 };
 
-/// What a Parameter says of its values.
+/// The type that a Parameter declares.
 struct DeclaredType {
   tensor::Type type;
   bool has_dtype = true;          ///< false: the element type is "dynamic", or not said
   std::vector<SizeRange> ranges;  ///< of sizes that are intervals
 };
 
-/// What it leaves out is that of its port. Errors: an element type that is not known, a shape that
-/// is none.
+/// Returns the type that a Parameter declares, or its port where it leaves something out. Errors:
+/// an element type that is not known, a shape that is none.
 Expected<DeclaredType> declared_type(Reading& reading, const Layer& parameter);
 
 /// "f32[2,3]", for messages.

@@ -35,8 +35,8 @@ class LoopMap {
   [[nodiscard]] bool has_slices() const;
 
  private:
-  /// What a Parameter is in the steps: what an input is, a constant of the model, an operand that
-  /// is left out, what it is after the step before, or a slice.
+  /// Returns what a Parameter is in the steps: what an input is, a constant of the model, an
+  /// operand that is left out, what it is after the step before, or a slice.
   enum class Role : std::uint8_t { captured, constant, left_out, state, sliced };
   static constexpr int kConditionInput = 1;  ///< of Loop
   /// A Parameter of the body and what it stands for.

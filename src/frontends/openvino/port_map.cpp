@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kCounter = "current_iteration", kCondition = "execution_condition";
 
-/// Of a Parameter, which one entry may name.
+/// Returns the error for a Parameter that two entries name.
 Error named_twice(std::string_view first, std::string_view second, std::int64_t parameter) {
   return invalid_model("{} and {} both lead to Parameter {}", first, second, parameter);
 }
@@ -64,7 +64,7 @@ class LoopCheck {
     return checked.has_value();
   }
 
-  /// Of an entry for no port of the layer, which must say what it is for.
+  /// Whether an entry without a port of the layer states its purpose, which it must.
   bool check_purpose(const PortEntry& port, const std::string& entry, std::string_view only,
                      const char* kind) {
     if (port.purpose == only) return true;

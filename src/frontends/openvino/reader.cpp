@@ -200,7 +200,7 @@ std::vector<std::size_t> GraphReader::order() {
   return order;
 }
 
-/// Of the first cycle: others may be parts of it. Below `closing` are those that lead to it.
+/// Reports only the first cycle: others may be parts of it. Layers below `closing` lead to it.
 void GraphReader::report_cycle(std::span<const std::pair<std::size_t, std::size_t>> path,
                                std::size_t closing) {
   failed_ = true;
@@ -295,7 +295,7 @@ void GraphReader::examine_unread(const Layer& layer) {
   explore(layer);
 }
 
-// In a module apart, which nobody takes.
+// Reads the bodies into a separate module, which is discarded.
 void GraphReader::explore(const Layer& layer) {
   if (layer.bodies.empty()) return;
   ir::Module spare;

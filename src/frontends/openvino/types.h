@@ -17,7 +17,7 @@ struct SizeRange {
   std::int64_t low = 0, high = std::numeric_limits<std::int64_t>::max();
 };
 
-/// Of "f32", as attributes say it, and "FP32", as ports do. Error: no such type.
+/// Returns the type of "f32", as attributes write it, and "FP32", as ports do. Error: no such type.
 Expected<DType> dtype_of(std::string_view word);
 
 /// Whether the word says that the element type is not known: "dynamic", "undefined", "UNSPECIFIED".

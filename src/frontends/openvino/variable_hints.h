@@ -1,6 +1,6 @@
-// What a document says of a variable beside the attributes of its ReadValue and Assign: first
-// values that are constants, ports, and layers whose operands share their element type. Only where
-// those attributes leave the type open.
+// What a document says of a variable in addition to the attributes of its ReadValue and Assign:
+// first values that are constants, ports, and layers whose operands share their element type. Only
+// where those attributes leave the type open.
 #pragma once
 
 #include <cstdint>

@@ -81,8 +81,8 @@ struct VariableType {
   tensor::Type begins;      ///< of the first one, where no ReadValue says it
   bool is_guessed = false;  ///< no layer declares the sizes
 };
-/// The type that the layers of a variable declare, what they leave open being that of `first`, if
-/// valid, or what is said around them. Error: nothing says the element type.
+/// Returns the type that the layers of a variable declare. What they leave open is that of `first`,
+/// if valid, or what is said around them. Error: nothing says the element type.
 Expected<VariableType> variable_type(Reading& reading, const std::string& id, ir::ValueId first);
 /// Whether a value can have both types: nothing that is known of either contradicts the other.
 bool may_be_equal(const tensor::Type& a, const tensor::Type& b);

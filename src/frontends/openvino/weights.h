@@ -24,7 +24,7 @@ class Weights {
   /// range outside of the file, no file, fewer bytes than the sizes need.
   [[nodiscard]] Expected<tensor::Tensor> constant(const Layer& layer,
                                                   std::vector<std::string>& warned) const;
-  /// Returns the errors of constant() but those of strings, and makes no tensor.
+  /// Returns the errors of constant() except those of strings, and makes no tensor.
   [[nodiscard]] Expected<void> check(const Layer& layer) const;
 
  private:
