@@ -14,7 +14,7 @@ endfunction()
 # scanloom_join_sources(<target>): compiles several sources of a target as one, where SCANLOOM_UNITY is
 # on. Most of the time of a source that runs once per model goes into the headers and the standard
 # containers that its neighbours use too: joined by eight, such layers take half the time to compile.
-# Each source still includes what it uses, and compiles alone: the presets debug and tsan do so.
+# Each source still includes what it uses, and compiles alone: the preset debug does so.
 function(scanloom_join_sources target)
   if(SCANLOOM_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
@@ -44,10 +44,16 @@ function(scanloom_layer folder)
     target_compile_options(scanloom_${name} PRIVATE -fno-sanitize=alignment)
   endif()
   set(group_suffix "")
+  if(SCANLOOM_SANITIZE AND folder MATCHES "^(ops|frontends/.*|exporters/.*|api)$")
+    # Half of the time to compile goes there and little of the time of the tests, which optimised
+    # code for sanitizers does not win back.
+    target_compile_options(scanloom_${name} PRIVATE -O0)
+    string(APPEND group_suffix _unoptimised)
+  endif()
   if(SCANLOOM_BUILD_FUZZERS AND folder MATCHES "^(base|tensor|ir|ops|frontends/.*)$")
     # What a reader runs leads the fuzzer: tests/fuzz links these layers alone.
     target_compile_options(scanloom_${name} PRIVATE -fsanitize=fuzzer-no-link)
-    set(group_suffix _fuzzed)
+    string(APPEND group_suffix _fuzzed)
   endif()
   if(LAYER_INNER_LOOPS)
     scanloom_precompile(scanloom_${name} inner_loops${group_suffix} ${headers})

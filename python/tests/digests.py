@@ -4,6 +4,7 @@ Run by test_differential.py in processes of other instruction sets and thread co
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import sys
@@ -29,15 +30,22 @@ def run(case: loop_models.Case, execution: str, **options: object) -> list[np.nd
     return session.run(None, case.feeds)
 
 
+@functools.cache
+def digest_of(name: str, execution: str, optimize: bool = True) -> str:
+    """The digest of a case in one execution, which several tests compare: it is run once."""
+    return digest(run(CASES[name], execution, optimize=optimize))
+
+
 def all_cases() -> list[loop_models.Case]:
     return loop_models.cases() + real_models.shared_cases()
 
 
+ALL = all_cases()
+CASES = {case.name: case for case in ALL}
+
+
 def main() -> None:
-    digests = {
-        case.name: [digest(run(case, execution)) for execution in sys.argv[1:]]
-        for case in all_cases()
-    }
+    digests = {name: [digest_of(name, way) for way in sys.argv[1:]] for name in CASES}
     print(json.dumps(digests))
 
 
