@@ -78,6 +78,10 @@ class SCANLOOM_API Function {
 
   /// The shared variables that it reads, then those that it only sets.
   [[nodiscard]] std::vector<Shared> shared() const;
+  /// Returns a function of the same program that reads and sets other shared variables, in the
+  /// order of shared(). Errors: invalid_argument (another number of them, one of another type, one
+  /// given twice).
+  [[nodiscard]] Expected<Function> with_shared(const std::vector<Shared>& variables) const;
   [[nodiscard]] std::size_t output_count() const noexcept;
 
   /// The inputs' names and types; those of shared variables are not among them.

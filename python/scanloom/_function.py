@@ -19,7 +19,7 @@ from ._config import check_mode, config
 from ._files import writable
 from ._errors import InvalidArgument, InvalidType
 from ._options import RunOptions, SessionOptions, run_settings
-from ._shared import OrderedUpdates, SharedVariable, pairs_of, updates_of
+from ._shared import OrderedUpdates, SharedVariable, pairs_of, pickled_form, shared_variable, updates_of
 from ._suggest import did_you_mean
 from ._types import fitted
 from ._unpack import refuse_misread
@@ -359,29 +359,37 @@ class Function:
                 "a copy computes what the function does: swap and delete_updates change that",
                 ("call function(...) again, with givens or other updates",),
             )
-        kept = Profile(name or self.name) if profile else None
+        return self._like(self._native, self.outputs, self.name if name is None else name, profile)
+
+    def _like(
+        self, native: _native.Function, outputs: list[TensorVariable], name: str, profile: Any
+    ) -> "Function":
         return Function(
-            self._native, self._arguments, dict(self._defaults), self._nexts, self._form,
-            self.name if name is None else name, kept, self.outputs, self.limits, self._prints,
+            native, self._arguments, dict(self._defaults), self._nexts, self._form, name,
+            Profile(name) if profile else None, outputs, self.limits, self._prints,
         )  # fmt: skip
 
     def __copy__(self) -> "Function":
         return self.copy(profile=self.profile is not None)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Function":
-        """With shared variables of its own: see get_shared()."""
-        make, parts = self.__reduce__()
-        made: Function = make(*parts)
-        return made
+        """Reads copies of the shared variables, one copy of each for all that is copied together."""
+        from ._graph import deep_copy
+
+        copies: list[Any] = [deep_copy(variable, memo) for variable in self.get_shared()]
+        native = self._native.with_shared([variable._shared for variable in copies])
+        outputs = [deep_copy(output, memo) for output in self.outputs]
+        return self._like(native, outputs, self.name, self.profile is not None)
 
     def __reduce__(self) -> Any:
         from ._saving import from_bytes, to_bytes
 
-        return from_bytes, (to_bytes(self), self.profile is not None)
+        variables = [pickled_form(variable) for variable in self.get_shared()]
+        return from_bytes, (to_bytes(self), self.profile is not None, variables)
 
     def get_shared(self) -> list[SharedVariable]:
         """The shared variables that it reads or sets."""
-        return [SharedVariable(shared) for shared in self._native.shared()]
+        return [shared_variable(shared) for shared in self._native.shared()]
 
     def ir(self) -> str:
         """The module after passes, as text."""

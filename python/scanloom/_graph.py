@@ -6,7 +6,7 @@ from typing import Any
 
 from . import _native
 from ._errors import InvalidType
-from ._shared import SharedVariable, pairs_of
+from ._shared import pairs_of, shared_variable
 from ._variable import TensorConstant, TensorVariable, as_tensor_variable
 
 
@@ -24,7 +24,7 @@ def deep_copy(variable: TensorVariable, memo: dict[Any, Any]) -> TensorVariable:
             old = TensorVariable(leaf)
             copies[leaf] = old.type(old.name)
             continue
-        copies[leaf] = SharedVariable(shared).clone()
+        copies[leaf] = shared_variable(shared).clone()
         next_value = shared.default_update()
         if next_value is not None:
             copies[leaf].default_update = deep_copy(TensorVariable(next_value), memo)

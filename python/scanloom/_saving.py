@@ -11,9 +11,11 @@ from typing import Any, Union
 import numpy as np
 
 from . import _native
+from ._arrays import dtype_of
 from ._errors import InvalidModel
 from ._function import Function, Limits, Profile, _Argument
 from ._options import SessionOptions
+from ._shared import SharedVariable, shared
 from .printing import Print
 
 _FORMS = {type(None): "none", dict: "dict", list: "list", tuple: "tuple"}
@@ -21,6 +23,12 @@ _FORMS = {type(None): "none", dict: "dict", list: "list", tuple: "tuple"}
 
 def save(function: Function, path: Union[str, os.PathLike[str]]) -> None:
     """Writes a function with the values of its shared variables and of its inputs' defaults."""
+    _write(function, function._native, path)
+
+
+def _write(
+    function: Function, native: _native.Function, path: Union[str, os.PathLike[str]]
+) -> None:
     form = function._form
     kind = _FORMS.get(type(form), "one")
     if kind == "dict" and not all(isinstance(key, str) for key in form):
@@ -35,7 +43,7 @@ def save(function: Function, path: Union[str, os.PathLike[str]]) -> None:
         **function.limits._asdict(),
         "prints": [[mark.message, list(mark.attrs)] for mark in function._prints],
     }
-    function._native.save(os.fsencode(path), json.dumps(note))
+    native.save(os.fsencode(path), json.dumps(note))
 
 
 def load(path: Union[str, os.PathLike[str]]) -> Function:
@@ -68,21 +76,36 @@ def load(path: Union[str, os.PathLike[str]]) -> Function:
 
 
 def to_bytes(function: Function) -> bytes:
-    """What save writes."""
+    """What save writes, with empty arrays for the values of shared variables: pickle stores these
+    as objects of their own, which functions and other objects have in common."""
+    native = function._native
+    empty = native.with_shared([_emptied(variable) for variable in function.get_shared()])
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "function")
-        save(function, path)
+        _write(function, empty, path)
         with open(path, "rb") as file:
             return file.read()
 
 
-def from_bytes(content: bytes, profile: bool = False) -> Function:
-    """The function of these bytes, as load gives it; how pickle makes one."""
+def _emptied(variable: SharedVariable) -> _native.Shared:
+    """Another variable of that name and type, with as few elements as the type allows."""
+    sizes = [max(size, 0) for size in variable._expr.sizes]
+    value = np.zeros(sizes, dtype_of(variable.dtype))
+    return shared(value, variable.name, broadcastable=variable.broadcastable)._shared
+
+
+def from_bytes(
+    content: bytes, profile: bool = False, variables: Union[list[SharedVariable], None] = None
+) -> Function:
+    """The function of these bytes, as load gives it, with these shared variables; how pickle makes
+    one. Pickles of earlier versions hold the values within the bytes, and no variables."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "function")
         with open(path, "wb") as file:
             file.write(content)
         made = load(path)
+    if variables is not None:
+        made._native = made._native.with_shared([variable._shared for variable in variables])
     if profile:
         made.profile = Profile(made.name)
         made.profile._is_of(made)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable, Mapping
 from typing import Any, Union
 
@@ -72,6 +73,45 @@ def _restored(value: Any, name: Union[str, None], broadcastable: Any) -> SharedV
     return shared(value, name, broadcastable=broadcastable)
 
 
+_objects: "weakref.WeakValueDictionary[_native.Expr, SharedVariable]" = weakref.WeakValueDictionary()
+
+
+def shared_variable(native: _native.Shared) -> SharedVariable:
+    """The object of a shared variable. There is one while somebody holds it: pickle stores an object
+    once, however often it meets it."""
+    found = _objects.get(native.variable)
+    if found is None:
+        found = _objects[native.variable] = SharedVariable(native)
+    return found
+
+
+class PickledValue:
+    """A shared variable with a default update as functions pickle it: without that update, which
+    is a part of their programs. It is restored as the variable."""
+
+    def __init__(self, variable: SharedVariable) -> None:
+        self._variable = variable
+
+    def __reduce__(self) -> Any:
+        variable = self._variable
+        return _restored, (variable.get_value(), variable.name, variable.broadcastable)
+
+
+_pickled_values: "weakref.WeakValueDictionary[SharedVariable, PickledValue]" = (
+    weakref.WeakValueDictionary()
+)
+
+
+def pickled_form(variable: SharedVariable) -> Union[SharedVariable, PickledValue]:
+    """What stands for the variable in the pickles of functions, one object for each."""
+    if variable.default_update is None:
+        return variable
+    found = _pickled_values.get(variable)
+    if found is None:
+        found = _pickled_values[variable] = PickledValue(variable)
+    return found
+
+
 @named_arguments
 def shared(
     value: Any,
@@ -98,7 +138,7 @@ def shared(
             f"broadcastable is {broadcastable!r}, but the value has {array.ndim} axes"
         )
     units = [axis for axis, is_one in enumerate(pattern) if is_one]
-    return SharedVariable(_native.Shared(name or "", array, units))
+    return shared_variable(_native.Shared(name or "", array, units))
 
 
 def _value_for(variable: SharedVariable, value: Any, what: str) -> np.ndarray[Any, Any]:
@@ -232,5 +272,5 @@ def updates_from(entries: list[tuple[_native.Shared, _native.Expr]]) -> OrderedU
     """What the library gives."""
     updates = OrderedUpdates()
     for variable, value in entries:
-        dict.__setitem__(updates, SharedVariable(variable), TensorVariable(value))
+        dict.__setitem__(updates, shared_variable(variable), TensorVariable(value))
     return updates

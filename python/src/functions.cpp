@@ -221,6 +221,12 @@ void bind_functions(nb::module_& module) {
              done_or_raise(function.to_openvino(path_of(path)));
            })
       .def("shared", &Function::shared)
+      .def("with_shared",
+           [](const Function& function, const std::vector<Shared>& variables) {
+             Expected<Function> made = function.with_shared(variables);
+             if (!made) raise(std::move(made).error());
+             return *std::move(made);
+           })
       .def("input_count", [](const Function& function) { return function.inputs().size(); })
       .def("inputs", &inputs_of);
   module.def("convert", &convert_model);

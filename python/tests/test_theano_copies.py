@@ -96,6 +96,64 @@ def test_functions_with_variables_of_their_own(copied):
     assert str(new) == "function 'f'" and new.profile.calls == 1
 
 
+class Model:
+    """Functions that share a variable, a counter and a stream of random numbers."""
+
+    def __init__(self):
+        x, self.w = T.vector("x"), theano.shared(np.zeros(2), "w")
+        count = theano.shared(np.int64(0), "count")
+        draw = T.shared_randomstreams.RandomStreams(7).uniform((3,))
+        self.train = theano.function([x], draw, updates=[(self.w, self.w + x), (count, count + 1)])
+        self.predict = theano.function([], self.w * 1)
+        self.draw = theano.function([], draw)
+        self.count = theano.function([], count)
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m)), lambda m: pickle.loads(pickle._dumps(m, 2))],
+)
+def test_functions_that_are_copied_together_share_variables(copied):
+    old = Model()
+    old.train([1, 2])
+    new = copied(old)
+    drawn = [new.train([1, 1]), new.draw(), new.train([0, 0])]
+    np.testing.assert_array_equal(new.w.get_value(), [2, 3])
+    np.testing.assert_array_equal(new.predict(), [2, 3])
+    new.w.set_value([5, 6])
+    np.testing.assert_array_equal(new.predict(), [5, 6])
+    assert int(new.count()) == 3
+    np.testing.assert_array_equal(old.predict(), [1, 2])
+    assert int(old.count()) == 1
+    np.testing.assert_array_equal(drawn, [old.train([0, 0]), old.draw(), old.train([0, 0])])
+
+
+def test_a_variable_without_an_object_is_copied_once():
+    for copied in (copy.deepcopy, lambda fs: pickle.loads(pickle.dumps(fs))):
+        w = theano.shared(np.zeros((1, 2), np.float32), broadcastable=(True, False))
+        fs = [theano.function([], w), theano.function([], updates={w: w + 1})]
+        del w
+        read, add = copied(fs)
+        add()
+        np.testing.assert_array_equal(read(), [[1, 1]])
+        assert read.get_shared() == add.get_shared() and read.get_shared()[0].broadcastable == (True, False)
+
+
+def test_pickles_store_a_value_once():
+    w = theano.shared(np.ones(100_000), "w")
+    model = {"w": w, "read": theano.function([], w), "sum": theano.function([], w.sum())}
+    assert len(pickle.dumps(model)) < 1.1 * w.get_value().nbytes
+
+
+def test_a_deep_copy_of_a_function_knows_what_it_computes():
+    x, w = T.scalar("x"), theano.shared(2.0, "w")
+    copied = copy.deepcopy({"x": x, "w": w, "f": theano.function([x], x * w)})
+    copied["w"].set_value(3.0)
+    assert float(copied["f"](1)) == 3
+    assert float(copied["f"].outputs[0].eval({copied["x"]: 2})) == 6
+    assert theano.printing.debugprint(copied["f"], file="str").startswith("mul")
+
+
 def test_copies_of_functions_share_variables():
     count = theano.shared(np.int64(5), "count")
     old = theano.function([], count, updates={count: count + 1})

@@ -40,13 +40,20 @@ std::size_t position(const std::vector<T>& items, const T& item) {
 
 struct Function::Impl {
   Impl(ir::Module module, SplitUpdates split, const SessionOptions& options)
-      : programs(std::move(module), std::move(split.module), options),
+      : programs(
+            std::make_shared<Specialised>(std::move(module), std::move(split.module), options)),
         updates(std::move(split.updates)) {}
+  /// The same program for other variables, which are still to be added.
+  explicit Impl(const Impl* other)
+      : programs(other->programs),
+        updates(other->updates),
+        inputs(other->inputs),
+        outputs(other->outputs) {}
 
-  Specialised programs;
-  std::vector<SharedUpdate> updates;    ///< of `updated`
-  std::size_t inputs = 0, outputs = 0;  ///< the caller's own
-  std::vector<Shared> variables;        ///< those that are read, then those that are set alone
+  std::shared_ptr<const Specialised> programs;  ///< which knows no values of shared variables
+  std::vector<SharedUpdate> updates;            ///< of `updated`
+  std::size_t inputs = 0, outputs = 0;          ///< the caller's own
+  std::vector<Shared> variables;  ///< those that are read, then those that are set alone
   /// Fed after the inputs, and set by `updates`.
   expr::SharedVariables read, updated;
   void add_read(const Expr& variable) {
@@ -74,7 +81,7 @@ struct Function::Impl {
     expr::Turn turn;
     SCANLOOM_CHECK_OK(turn.take(updated));
     Arranged arranged;
-    const Session::Impl& open = programs.open();
+    const Session::Impl& open = programs->open();
     arranged.objects.resize(open.inputs.size());
     for (std::size_t i = 0; i < inputs; ++i)
       SCANLOOM_CHECK_OK(open.arrange_one(i, values[i], arranged));
@@ -86,7 +93,8 @@ struct Function::Impl {
     }
     RunReport own_report;
     RunReport& told = report != nullptr ? *report : own_report;
-    SCANLOOM_TRY(const std::shared_ptr<Session::Impl> session, programs.for_sizes(arranged.shapes));
+    SCANLOOM_TRY(const std::shared_ptr<Session::Impl> session,
+                 programs->for_sizes(arranged.shapes));
     SCANLOOM_TRY(std::vector<Value> results, session->options.execution == Execution::interpreted
                                                  ? session->run_interpreted(arranged, options, told)
                                                  : session->run_bound(arranged, options, told));
@@ -223,7 +231,7 @@ Expected<void> Function::save(const std::string& path, std::string_view note) co
     saved.inputs = static_cast<std::int64_t>(impl_->inputs);
     saved.outputs = static_cast<std::int64_t>(impl_->outputs);
     saved.read = static_cast<std::int64_t>(impl_->read.size());
-    saved.module = impl_->programs.open().plan->module;
+    saved.module = impl_->programs->open().plan->module;
     const std::vector<tensor::Tensor> values = impl_->all_values();
     for (std::size_t i = 0; i < values.size(); ++i) {
       const auto& shared = impl_->variables[i].variable().node()->shared;
@@ -269,7 +277,7 @@ Expected<Function> Function::load(const std::string& path, const SessionOptions&
 }
 
 Expected<Function::Export> Function::exported(bool with_states) const {
-  Export made{impl_->programs.open().plan->module, {}};
+  Export made{impl_->programs->open().plan->module, {}};
   SCANLOOM_CHECK_OK(passes::spell_out_windows(made.module));
   SCANLOOM_CHECK_OK(to_plain_form(made.module));
   exporters::WriteOptions& options = made.names;
@@ -330,19 +338,46 @@ Expected<void> Function::to_openvino(const std::string& path) const {
 }
 
 std::vector<Shared> Function::shared() const { return impl_->variables; }
+
+Expected<Function> Function::with_shared(const std::vector<Shared>& variables) const {
+  return guard([&]() -> Expected<Function> {
+    const std::vector<Shared>& own = impl_->variables;
+    if (variables.size() != own.size())
+      return fail(Code::invalid_argument, "the function has {} shared variables, {} are given",
+                  own.size(), variables.size());
+    for (std::size_t i = 0; i < own.size(); ++i)
+      SCANLOOM_CHECK_OK(expr::check_replacement(own[i].variable(), variables[i].variable()));
+    auto impl = std::make_shared<Impl>(impl_.get());
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      if (position(variables, variables[i]) != i)
+        return fail(Code::invalid_argument, "{} is given for two shared variables",
+                    expr::describe(variables[i].variable()));
+      if (i < impl_->read.size())
+        impl->add_read(variables[i].variable());
+      else
+        impl->variables.push_back(variables[i]);
+    }
+    for (const auto& updated : impl_->updated) {
+      const auto value = [](const Shared& each) { return each.variable().node()->shared; };
+      const auto at = std::ranges::find(own, updated, value) - own.begin();
+      impl->add_updated(variables[static_cast<std::size_t>(at)].variable());
+    }
+    return Function(std::move(impl));
+  });
+}
 std::size_t Function::output_count() const noexcept { return impl_->outputs; }
 
 std::span<const ValueInfo> Function::inputs() const noexcept {
-  return std::span(impl_->programs.open().inputs).first(impl_->inputs);
+  return std::span(impl_->programs->open().inputs).first(impl_->inputs);
 }
 
 std::string Function::explain() const {
-  const auto session = guard([&] { return impl_->programs.latest(); });
+  const auto session = guard([&] { return impl_->programs->latest(); });
   return session ? Session(*session).explain() : session.error().message();
 }
 
 std::string Function::ir() const {
-  const auto session = guard([&] { return impl_->programs.latest(); });
+  const auto session = guard([&] { return impl_->programs->latest(); });
   return session ? Session(*session).ir() : session.error().message();
 }
 

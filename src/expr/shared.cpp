@@ -178,6 +178,17 @@ Expr shared_of(std::string name, tensor::Tensor value, std::vector<std::int64_t>
   return Expr(std::move(node));
 }
 
+Expected<void> check_replacement(const Expr& old, const Expr& other) {
+  SCANLOOM_CHECK_OK(check_shared(other));
+  if (other.dtype() != old.dtype() || other.rank() != old.rank())
+    return fail(Code::invalid_argument, "{} is {}, what replaces it {}", describe(old),
+                to_string(type_of(old)), to_string(type_of(other)));
+  SharedVariable& replacing = *other.node()->shared;
+  const std::scoped_lock lock(replacing.mutex);
+  const tensor::Shape& shape = replacing.value.shape();
+  return check_sizes(*old.node()->shared, {shape.begin(), shape.end()});
+}
+
 Expected<void> check_sizes(const SharedVariable& variable, std::span<const std::int64_t> sizes) {
   for (std::size_t axis = 0; axis < variable.sizes.size(); ++axis)
     if (variable.sizes[axis] >= 0 && variable.sizes[axis] != sizes[axis])

@@ -83,6 +83,8 @@ class Turn {
 
 /// Error: it is none, or holds one.
 [[nodiscard]] Expected<void> check_shared(const Expr& variable);
+/// Error: `other` is no shared variable, or `old` cannot have its value. Calls check later values.
+[[nodiscard]] Expected<void> check_replacement(const Expr& old, const Expr& other);
 /// Error: it is missing or holds one, or is of another type than the variable.
 [[nodiscard]] Expected<void> check_update(const Expr& variable, const Expr& next);
 /// Undefined where there is none.

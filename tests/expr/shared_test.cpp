@@ -14,6 +14,7 @@
 namespace scanloom {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 double number_of(const Value& value) { return value.as<double>()[0]; }
@@ -50,6 +51,44 @@ TEST(SharedTest, UpdatesFromManyThreadsAreAllCounted) {
   second.join();
   EXPECT_EQ(number_of(a.value()), 2 * kCalls);
   EXPECT_EQ(number_of(b.value()), 2 * kCalls);
+}
+
+TEST(SharedTest, AFunctionIsGivenOtherVariables) {
+  const Shared a("a", 1.0), total("total", 0.0), other("b", 5.0), sum("sum", 0.0);
+  const Function old =
+      Function::compile({}, {a * 2}, {.updates = {{total, a + 3}, {a, a + 1}}}).value_or_throw();
+  const Function made = old.with_shared({other, sum}).value_or_throw();
+  EXPECT_THAT(made.shared(), ElementsAre(other, sum));
+  EXPECT_EQ(number_of(made({}).value_or_throw()[0]), 10);
+  EXPECT_EQ(number_of(other.value()), 6);
+  EXPECT_EQ(number_of(sum.value()), 8);
+  EXPECT_EQ(number_of(a.value()), 1);
+  EXPECT_EQ(number_of(old({}).value_or_throw()[0]), 2);
+}
+
+TEST(SharedTest, OtherVariablesOfAFunctionMustFit) {
+  const std::vector<double> values = {1, 2};
+  const Shared a("a", view(values.data(), {1, 2}), {0}), b("b", 1.0);
+  const Function f = Function::compile({}, {a + b}).value_or_throw();
+  Shared open("open", view(values.data(), {1, 2}));
+  const Shared column("column", view(values.data(), {2, 1}));
+  const auto message = [&](const std::vector<Shared>& given) {
+    const auto made = f.with_shared(given);
+    return made ? "" : made.error().message();
+  };
+  EXPECT_THAT(message({a}), HasSubstr("has 2 shared variables, 1 are given"));
+  EXPECT_THAT(message({b, b}), HasSubstr("'a' is f64[1,?], what replaces it f64[]"));
+  EXPECT_THAT(message({column, b}), HasSubstr("'a' is of size 1 on axis 0 by its type"));
+  EXPECT_THAT(message({Shared(a + 1), b}), HasSubstr("is no shared variable"));
+  const Function twice = Function::compile({}, {b + Shared("c", 2.0)}).value_or_throw();
+  const auto same = twice.with_shared({b, b});
+  ASSERT_FALSE(same);
+  EXPECT_THAT(same.error().message(), HasSubstr("'b' is given for two shared variables"));
+  // What its type leaves open the calls check.
+  const Function made = f.with_shared({open, b}).value_or_throw();
+  EXPECT_TRUE(made({}));
+  ASSERT_TRUE(open.set(view(values.data(), {2, 1})));
+  EXPECT_FALSE(made({}));
 }
 
 TEST(SharedTest, AnUpdateWithinACallThatUpdatesTheSameIsAnError) {

@@ -10,7 +10,7 @@ import numpy as np
 from .. import _native
 from .._config import config
 from .._errors import InvalidArgument, InvalidType
-from .._shared import SharedVariable
+from .._shared import SharedVariable, shared_variable
 from .._types import dtype_name
 from .._missing import STREAMS, lacking
 from .._variable import TensorVariable, as_tensor_variable, expr_of, sizes_of
@@ -189,7 +189,7 @@ class RandomStreams:
     def updates(self) -> list[tuple[SharedVariable, TensorVariable]]:
         """All streams and what a draw makes of them, as pairs."""
         return [
-            (SharedVariable(stream), TensorVariable(value))
+            (shared_variable(stream), TensorVariable(value))
             for stream, value in self._native.updates()
         ]
 
