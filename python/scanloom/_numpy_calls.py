@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Union
 
 from ._errors import InvalidType
 
@@ -19,6 +19,15 @@ _OF_BOOLEANS = {
     "logical_and": "and_", "logical_or": "or_", "logical_xor": "xor", "logical_not": "invert",
 }  # fmt: skip
 _GENERAL = {"amax": "max", "amin": "min", "hstack": "horizontal_stack", "vstack": "vertical_stack"}
+# Functions of numpy.linalg that T itself has; the others are in T.nlinalg or T.slinalg, or nowhere.
+_PRODUCTS = frozenset(["diagonal", "matmul", "outer", "tensordot"])
+# What methods of numpy's functions compute: numpy.add.reduce sums.
+_METHODS = {
+    ("add", "reduce"): "sum", ("multiply", "reduce"): "prod", ("maximum", "reduce"): "max",
+    ("minimum", "reduce"): "min", ("logical_and", "reduce"): "all", ("logical_or", "reduce"): "any",
+    ("add", "accumulate"): "cumsum", ("multiply", "accumulate"): "cumprod",
+    ("multiply", "outer"): "outer",
+}  # fmt: skip
 
 
 def universal(ufunc: Any, method: str, inputs: Any, options: dict[str, Any]) -> Any:
@@ -31,8 +40,10 @@ def universal(ufunc: Any, method: str, inputs: Any, options: dict[str, Any]) -> 
     own = target is None or (len(target) == 1 and target[0] is inputs[0])
     known = _OF_BOOLEANS.get(name) or _NAMES.get(name, name)
     function = getattr(tensor, known, None)
-    if method != "__call__" or options or not own or function is None:
-        _refuse(name if method == "__call__" else f"{name}.{method}", known, function is not None)
+    if method != "__call__":
+        _refuse(f"numpy.{name}.{method}", _METHODS.get((name, method)))
+    if options or not own or function is None:
+        _refuse(f"numpy.{name}", known if function is not None else None)
     if name in _OF_BOOLEANS:
         inputs = [tensor.neq(x, 0) for x in inputs]
     return function(*inputs)  # type: ignore[misc]
@@ -45,12 +56,29 @@ def general(function: Any, inputs: Any) -> Any:
     name = function.__name__
     if name in ("ndim", "shape", "size") and len(inputs) == 1:
         return getattr(inputs[0], name)
+    module = function.__module__ or "numpy"
+    if module.startswith("numpy.linalg") and name not in _PRODUCTS:
+        _refuse(f"numpy.linalg.{name}", *_of_matrices(name))
+    if module.startswith("numpy.fft"):
+        _refuse(f"numpy.fft.{name}", None)
     known = _GENERAL.get(name, name)
-    _refuse(name, known, hasattr(tensor, known))
+    if hasattr(tensor, known):
+        _refuse(f"numpy.{name}", known)
+    _refuse(f"numpy.{name}", *_of_matrices(name))
 
 
-def _refuse(name: str, known: str, exists: bool) -> None:
-    raise InvalidType(
-        f"numpy.{name} computes with arrays, not with variables",
-        (f"write T.{known}",) if exists else ("what T has is in docs/from-theano.md",),
-    )
+def _of_matrices(name: str) -> tuple[Union[str, None], Union[str, None]]:
+    """Where T has a function of matrices; else what to write instead, where something is known."""
+    from ._missing import NLINALG, SLINALG
+    from .tensor import nlinalg, slinalg
+
+    known = {"inv": "matrix_inverse", "multi_dot": "matrix_dot"}.get(name, name)
+    for module, where in ((nlinalg, "nlinalg"), (slinalg, "slinalg")):
+        if known in vars(module):
+            return f"{where}.{known}", None
+    return None, NLINALG.get(name) or SLINALG.get(name)
+
+
+def _refuse(name: str, known: Union[str, None], instead: Union[str, None] = None) -> None:
+    note = f"write T.{known}" if known else instead or "what T has is in docs/from-theano.md"
+    raise InvalidType(f"{name} computes with arrays, not with variables", (note,))
