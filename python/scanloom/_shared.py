@@ -177,7 +177,7 @@ class OrderedUpdates(NoVariable, dict):  # type: ignore[type-arg]
     different things of one variable.
     """
 
-    _what = "the dictionary of updates, the last thing that scan gives,"
+    _what = "the dictionary of updates, the last thing that scan gives"
 
     def __init__(self, entries: Any = ()) -> None:
         super().__init__()

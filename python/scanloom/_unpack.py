@@ -26,7 +26,7 @@ def refuse_misread(value: Any, what: str) -> None:
 
 
 def _refused(self: Any, *_: Any) -> Any:
-    raise InvalidType(f"{self._what} cannot be computed with", (_NOTE,))
+    raise InvalidType(f"{self._what}, cannot be computed with", (_NOTE,))
 
 
 class NoVariable:
@@ -44,10 +44,10 @@ class NoVariable:
         def __getattr__(self, name: str) -> Any:
             if name.startswith("_"):  # what Python's own tools ask for
                 raise AttributeError(name)
-            raise AttributeError(f"{self._what} has no attribute '{name}': {_NOTE}", name=name)
+            raise AttributeError(f"{self._what}, has no attribute '{name}': {_NOTE}", name=name)
 
 
 class LoopResult(NoVariable, tuple):  # type: ignore[type-arg]
     """(outputs, updates), a tuple."""
 
-    _what = "what scan gives, (outputs, updates),"
+    _what = "what scan gives, (outputs, updates)"

@@ -17,6 +17,7 @@ from ._config import config
 from ._errors import InvalidArgument, InvalidType
 from ._indexing import items_of
 from ._types import TensorType, dtype_name
+from ._unpack import refuse_misread
 
 _Axis = Union[None, int, tuple[int, ...], list[int]]
 
@@ -697,6 +698,8 @@ def as_tensor_variable(
 
     `ndim` adds axes in front. Raises InvalidType.
     """
+    if not isinstance(x, TensorVariable):
+        refuse_misread(x, "an argument")
     if isinstance(x, (list, tuple)) and any(part is x for part in x):
         raise InvalidType("a list that contains itself is no tensor")
     if isinstance(x, (list, tuple)) and any(isinstance(part, TensorVariable) for part in x):

@@ -211,6 +211,25 @@ def test_results_that_are_not_unpacked(misuse):
     with pytest.raises((TypeError, AttributeError)) as caught:
         misuse()
     assert "outputs, updates = scan(...)" in str(caught.value)
+    assert ",," not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "misuse, says",
+    [
+        ("function", "what a function computes is what scan gives, (outputs, updates), but must be a variable"),
+        ("grad", "the cost is what scan gives, (outputs, updates), but must be a variable"),
+        ("sum", "an argument is what scan gives, (outputs, updates), but must be a variable"),
+        ("sum of the last",
+         "an argument is the dictionary of updates, the last thing that scan gives, but must be a variable"),
+        ("times", "what scan gives, (outputs, updates), cannot be computed with"),
+        ("method", "what scan gives, (outputs, updates), has no attribute 'sum': "),
+    ],
+)
+def test_which_part_of_a_result_is_misread(misuse, says):
+    with pytest.raises((TypeError, AttributeError)) as caught:
+        NOT_UNPACKED[misuse]()
+    assert str(caught.value).startswith(says)
 
 
 def test_a_pair_is_a_tuple():
