@@ -1,7 +1,10 @@
 """Functions saved with fn.save and read with scanloom.load."""
 
 import copy
+import gzip
+import io
 import pickle
+import zipfile
 
 import numpy as np
 import pytest
@@ -114,8 +117,42 @@ def test_what_is_no_function(tmp_path):
     with pytest.raises(theano.NotFound):
         theano.load(tmp_path / "nothing")
     (tmp_path / "text").write_text("hello")
-    with pytest.raises(theano.InvalidModel, match="this is no saved function"):
+    with pytest.raises(theano.InvalidModel, match="^'text' is no saved function: it does not begin with"):
         theano.load(tmp_path / "text")
+
+
+def zipped(name):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr(name, b"")
+    return made.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content, says",
+    [
+        (b"\x08\x07\x12\x07pytorch", "is a model of ONNX, not a saved function"),
+        (b"<?xml version='1.0'?><net name='a' version='11'></net>", "is an IR of OpenVINO, not a saved function"),
+        (b"<!doctype html><html><title>404</title>", r"is a web page \(HTML\) with the title '404'"),
+        (gzip.compress(b"scanloom function"), "is compressed with gzip"),
+        (zipped("model/data.pkl"), "is a file of PyTorch"),
+        (pickle.dumps([1]), "is a pickle of Python: read it with pickle.load$"),
+        (b"", "is empty: it has 0 bytes"),
+    ],
+    ids=["onnx", "openvino", "html", "gzip", "torch", "pickle", "empty"],
+)
+def test_other_files_are_told_apart(tmp_path, content, says):
+    (tmp_path / "file.x").write_bytes(content)
+    with pytest.raises(theano.InvalidModel, match=rf"(?m)^'file\.x' {says}") as caught:
+        theano.load(tmp_path / "file.x")
+    assert "InferenceSession" in str(caught.value)
+
+
+def test_damage_is_reported_with_the_file(tmp_path):
+    path = filtered(tmp_path)
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(theano.InvalidModel, match="(?s)damaged saved function.*'f'|'f'.*damaged"):
+        theano.load(path)
 
 
 def test_a_note_that_is_damaged(tmp_path):

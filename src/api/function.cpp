@@ -7,6 +7,7 @@
 #include "api/export_model.h"
 #include "api/guard.h"
 #include "api/impl.h"
+#include "api/model_format.h"
 #include "api/output_files.h"
 #include "api/part_updates.h"
 #include "api/plain_form.h"
@@ -248,7 +249,10 @@ Expected<Function> Function::load(const std::string& path, const SessionOptions&
                                   std::string* note) {
   return guard([&]() -> Expected<Function> {
     SCANLOOM_TRY(const auto file, MappedFile::open(path));
-    SCANLOOM_TRY(SavedFunction saved, function_of_bytes(file->bytes()));
+    if (!is_saved_function(file->bytes())) return no_function(file->bytes(), path);
+    Expected<SavedFunction> read = function_of_bytes(file->bytes());
+    if (!read) return std::move(read).error().at(described_file(path));
+    SavedFunction& saved = *read;
     if (note != nullptr) *note = saved.note;
     const auto inputs = static_cast<std::size_t>(saved.inputs);
     std::vector<std::pair<std::int64_t, std::size_t>> updated;  // the result, the variable

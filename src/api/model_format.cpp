@@ -97,4 +97,22 @@ Expected<ModelFormat> format_of(std::string_view bytes, const std::string& path)
   return ModelFormat::onnx;
 }
 
+Error no_function(std::string_view bytes, const std::string& path) {
+  std::string found = describe_foreign(bytes);
+  if (bytes.empty())
+    found = "is empty: it has 0 bytes";
+  else if (found.starts_with("is a pickle of Python"))
+    found = "is a pickle of Python: read it with pickle.load";
+  else if (found.empty() && openvino::is_openvino(bytes))
+    found = "is an IR of OpenVINO, not a saved function";
+  else if (found.empty() && (bytes.front() == kOnnxVersionField || has_extension(path, ".onnx")))
+    found = "is a model of ONNX, not a saved function";
+  else if (found.empty())
+    found = "is no saved function: it does not begin with 'scanloom function'";
+  return invalid_model("{} {}", described_file(path), found)
+      .note(
+          "load reads functions that save has written; models are loaded by InferenceSession, in "
+          "C++ by Session::load");
+}
+
 }  // namespace scanloom

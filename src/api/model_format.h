@@ -15,6 +15,9 @@ enum class ModelFormat : std::uint8_t { onnx, openvino };
 /// By the bytes, whatever the file is called; `path` may be empty. Error: they are surely no model.
 Expected<ModelFormat> format_of(std::string_view bytes, const std::string& path);
 
+/// The error for a file that Function::load is given and Function::save has not written.
+Error no_function(std::string_view bytes, const std::string& path);
+
 /// Returns the name of the file in quotes; "the model" where the path is empty.
 std::string described_file(const std::string& path);
 

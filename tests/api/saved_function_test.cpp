@@ -87,8 +87,18 @@ TEST_F(SavedFunctions, GiveTheSameAndGoOnCounting) {
 TEST_F(SavedFunctions, SaySoWhereTheyAreNone) {
   EXPECT_EQ(Function::load(path_).error().code(), Code::not_found);
   write("something else");
-  EXPECT_THAT(Function::load(path_).error().message(),
-              testing::HasSubstr("this is no saved function"));
+  EXPECT_THAT(
+      Function::load(path_).error().message(),
+      testing::HasSubstr("is no saved function: it does not begin with 'scanloom function'"));
+  write("\x08\x07\x12\x07pytorch");
+  const auto model = Function::load(path_);
+  EXPECT_EQ(model.error().code(), Code::invalid_model);
+  const std::string name = "'" + std::filesystem::path(path_).filename().string() + "'";
+  EXPECT_THAT(model.error().message(),
+              testing::StartsWith(name + " is a model of ONNX, not a saved function"));
+  EXPECT_THAT(model.error().message(), testing::HasSubstr("Session::load"));
+  write("");
+  EXPECT_THAT(Function::load(path_).error().message(), testing::HasSubstr("is empty"));
 }
 
 TEST_F(SavedFunctions, OfANewerFormatAreRefused) {
