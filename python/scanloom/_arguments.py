@@ -98,10 +98,20 @@ def named_arguments(function: _Function) -> _Function:
     return cast(_Function, checked)
 
 
+# What other libraries call arguments of loops.
+_OTHER_NAMES = {
+    "length": "n_steps", "steps": "n_steps", "xs": "sequences", "elems": "sequences", "f": "fn",
+    "init": "outputs_info", "initial": "outputs_info", "initializer": "outputs_info",
+    "reverse": "go_backwards",
+}  # fmt: skip
+
+
 def refuse_argument(what: str, name: str, known: Iterable[str]) -> Any:
     """Raises InvalidType, which names those that there are."""
     offered = [each for each in known if each != "self"]
+    other = _OTHER_NAMES.get(name)
+    meant = f"; did you mean '{other}'?" if other in offered else did_you_mean(name, offered)
     raise InvalidType(
-        f"{what} has no argument '{name}'{did_you_mean(name, offered)}",
+        f"{what} has no argument '{name}'{meant}",
         (f"its arguments are: {', '.join(offered)}",),
     )

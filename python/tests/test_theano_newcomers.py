@@ -91,6 +91,15 @@ MODEL = onnx.parser.parse_model("""
 
 MISSPELT = {
     "scan": (lambda: theano.scan(lambda r: r, X, n_step=3), TypeError, "scan has no argument 'n_step'; did you mean 'n_steps'"),
+    "scan's length": (lambda: theano.scan(lambda r: r, X, length=3), TypeError, "no argument 'length'; did you mean 'n_steps'"),
+    "scan's xs": (lambda: theano.scan(lambda r: r, xs=X), TypeError, "no argument 'xs'; did you mean 'sequences'"),
+    "scan's init": (lambda: theano.scan(lambda r: r, init=X), TypeError, "no argument 'init'; did you mean 'outputs_info'"),
+    "map's xs": (lambda: theano.map(lambda r: r, xs=X), TypeError, "no argument 'xs'; did you mean 'sequences'"),
+    "a new axis": (lambda: X.unsqueeze(0), AttributeError, r"'unsqueeze' here: write T.shape_padaxis\(x, axis\)"),
+    "T's new axis": (lambda: T.unsqueeze, AttributeError, r"write T.shape_padaxis\(x, axis\)"),
+    "T.cond": (lambda: T.cond, AttributeError, r"scanloom.ifelse.ifelse\(condition, a, b\), or T.switch"),
+    "T.ifelse": (lambda: T.ifelse, AttributeError, "it is scanloom.ifelse.ifelse"),
+    "T.softmax": (lambda: T.softmax, AttributeError, "there is no T.softmax here: it is in T.nnet"),
     "scan's outputs": (lambda: theano.scan(lambda r: r, X, output_info=3), TypeError, "did you mean 'outputs_info'"),
     "scan's dictionary": (lambda: theano.scan(lambda r: r, dict(input=X, tap=[0])), ValueError, "did you mean 'taps'"),
     "map": (lambda: theano.map(lambda r: r, X, non_sequence=3), TypeError, "map has no argument .* 'non_sequences'"),
