@@ -159,6 +159,8 @@ def _variable(value: Any, what: str) -> TensorVariable:
     try:
         return as_tensor_variable(value)
     except InvalidArgument as error:
+        if type(value) is int:
+            raise InvalidArgument(f"{what}: {error.text}", error.notes) from None
         raise InvalidType(f"{what} is no variable, array or number: {error.text}") from None
 
 

@@ -77,7 +77,9 @@ KNOWN = {
     "a state": (lambda: theano.scan(lambda h: T.concatenate([h, h]), outputs_info=ONES(3), n_steps=4, name="grow"),
                 r"scan 'grow': state 0 has sizes \[3\] before step 0, the step makes it \[6\]"),
     "axes of a state": (lambda: theano.scan(lambda h: h[:, None], outputs_info=V, n_steps=4, name="grow"),
-                        r"scan 'grow': output 0 begins with 1 axes, but a step makes it with 2"),
+                        r"scan 'grow': output 0 begins with 1 axis, but a step makes it with 2 .*\n.*zeros_like\(x\)"),
+    "fewer axes of a state": (lambda: theano.scan(lambda h: h.sum(), outputs_info=V, n_steps=4, name="shrink"),
+                              r"scan 'shrink': output 0 begins with 1 axis, .* with 0 .*\n.*value of as few axes.*keepdims"),
     "a number for a vector": (lambda: theano.scan(lambda h: h + V, outputs_info=0.0, n_steps=4, name="grow"),
                               r"scan 'grow': output 0 begins with 0 axes, .*\n.*zeros_like\(x\)"),
 }  # fmt: skip

@@ -55,6 +55,11 @@ CASES = {
     "no rows": (state(initial=SCALAR, taps=[-2]), ValueError, "need an axis of 2 rows"),
     "too few rows": (state(initial=np.ones(1), taps=[-2]), ValueError, "has 1 rows, taps back to -2 need 2"),
     "initial as text": (state(initial="a"), TypeError, "needs an array or a number, not 'a'"),
+    "an initial number beyond int64": (
+        scan(lambda s: s, outputs_info=2**63, n_steps=2), ValueError,
+        r"output 0: its initial value: 9223372036854775808 is too large for int64, .*\n.*uint64"),
+    "an initial number below int64": (
+        scan(lambda s: s, outputs_info=-(2**64), n_steps=2), ValueError, "-18446744073709551616 is too small for int64"),
     "too few initial values": (
         scan(lambda s: [s, s], outputs_info=[SCALAR], n_steps=2), ValueError, "need an entry, too: None"),
     "too many initial values": (

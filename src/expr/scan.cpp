@@ -285,9 +285,13 @@ class Scan {
                     dtype_name(begun.dtype));
       if (begun.rank() != next.rank())
         return fail(Code::invalid_argument,
-                    "output {} begins with {} axes, but a step makes it with {} ({} and {})", i,
-                    begun.rank(), next.rank(), to_string(begun), to_string(next))
-            .note("zeros_like(x) of an x of its shape begins it with zeros");
+                    "output {} begins with {} {}, but a step makes it with {} ({} and {})", i,
+                    begun.rank(), begun.rank() == 1 ? "axis" : "axes", next.rank(),
+                    to_string(begun), to_string(next))
+            .note(begun.rank() < next.rank()
+                      ? "zeros_like(x) of an x of its shape begins it with zeros"
+                      : "begin it with a value of as few axes, x[0] instead of x; or keep the axes "
+                        "in the step, as a sum with keepdims does");
     }
     if (options_.checkpoint.kind != Checkpoint::Kind::all && options_.truncate_gradient >= 0)
       return fail(Code::unsupported, "checkpoints of a loop whose gradient is truncated");
