@@ -201,6 +201,19 @@ def test_what_has_no_onnx_form(tmp_path):
     assert not (tmp_path / "f.onnx").exists()
 
 
+def test_spaces_in_names_become_underscores(tmp_path):
+    x, n = T.vector("my x"), T.iscalar("n")
+    rows, _ = theano.scan(lambda h: h * h.sum(), outputs_info=x, n_steps=n, name="my loop")
+    f = theano.function([x, n], rows[-1])
+    f.to_onnx(tmp_path / "f.onnx")
+    graph = onnx.load(tmp_path / "f.onnx").graph
+    assert [each.name for each in graph.input] == ["my_x", "n"]
+    assert [node.name.split("/")[0] for node in graph.node if node.op_type == "Loop"] == ["my_loop"]
+    f(np.ones(2), 300)
+    assert "scan 'my loop'" in f.explain()
+    assert "'my_loop/" in theano.InferenceSession(tmp_path / "f.onnx").explain()
+
+
 def test_variables_of_one_name_or_none(tmp_path):
     same = [theano.shared(float(i), "w") for i in range(2)]
     none = [theano.shared(float(i)) for i in range(2)]
