@@ -11,11 +11,10 @@ namespace {
 
 std::int64_t bytes_of(const Tensor& tensor) {
   // Loops can gather any number of rows of few bytes, so what describes one counts as well.
-  std::size_t bytes = tensor.bytes() + sizeof(Tensor);
-  if (tensor.dtype() == DType::string)
-    for (const StringRef& element : tensor.as<StringRef>())
-      bytes += static_cast<std::size_t>(element.size);
-  return static_cast<std::int64_t>(bytes);
+  const std::int64_t elements = tensor.dtype() == DType::string
+                                    ? own_string_bytes(tensor)
+                                    : static_cast<std::int64_t>(tensor.bytes());
+  return elements + static_cast<std::int64_t>(sizeof(Tensor));
 }
 
 }  // namespace

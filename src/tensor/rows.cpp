@@ -89,7 +89,7 @@ Expected<void> check_row(std::span<const Tensor> rows, const Tensor& row,
 std::int64_t bytes_of_rows(std::span<const Tensor> rows) {
   std::int64_t bytes = 0;
   for (const Tensor& row : rows)
-    bytes = saturating_sum(bytes, static_cast<std::int64_t>(row.bytes()));
+    bytes = saturating_sum(bytes, static_cast<std::int64_t>(row.bytes()) + own_string_bytes(row));
   return bytes;
 }
 

@@ -91,6 +91,13 @@ Expected<Tensor> with_own_strings(Tensor tensor) {
   });
 }
 
+std::int64_t own_string_bytes(const Tensor& tensor) {
+  if (tensor.dtype() != DType::string) return 0;
+  auto bytes = static_cast<std::int64_t>(tensor.bytes());
+  for (const StringRef& element : tensor.as<StringRef>()) bytes += element.size;
+  return bytes;
+}
+
 bool identical(const Tensor& a, const Tensor& b) {
   if (a.defined() != b.defined()) return false;
   if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;

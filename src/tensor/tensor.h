@@ -77,6 +77,9 @@ class Tensor {
 /// strings still point into the tensor they were copied from.
 Expected<Tensor> with_own_strings(Tensor tensor);
 
+/// The bytes that with_own_strings allocates for the tensor: 0 for types other than string.
+std::int64_t own_string_bytes(const Tensor& tensor);
+
 /// Same dtype, shape and bits.
 bool identical(const Tensor& a, const Tensor& b);
 /// Integers of an integer or boolean tensor, widened; nullopt for other types.
