@@ -14,7 +14,7 @@
 #include "api/saved_function.h"
 #include "ir/op_def.h"
 #include "ir/walk.h"
-#include "passes/spell_out_windows.h"
+#include "passes/nodes/spell_out_windows.h"
 
 namespace scanloom {
 namespace {

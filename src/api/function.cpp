@@ -20,7 +20,7 @@
 #include "expr/node.h"
 #include "expr/shared.h"
 #include "ir/verify.h"
-#include "passes/spell_out_windows.h"
+#include "passes/nodes/spell_out_windows.h"
 
 namespace scanloom {
 

@@ -99,7 +99,7 @@ Expected<Value> to_value(const tensor::Tensor& tensor);
 Expected<tensor::BoxRef> to_box(const View& view, const tensor::Type& type, std::string_view what);
 
 struct Session::Impl {
-  /// How a stream runs a model whose loops carry what it keeps: passes/stream_form.h.
+  /// How a stream runs a model whose loops carry what it keeps: passes/streaming/stream_form.h.
   struct StreamProgram {
     std::shared_ptr<Impl> steps;
     std::size_t outputs = 0;            ///< the model's own; next values of states follow

@@ -20,7 +20,7 @@
 #include "ir/size_names.h"
 #include "ir/verify.h"
 #include "ir/walk.h"
-#include "passes/keep_loop_states.h"
+#include "passes/loops/keep_loop_states.h"
 #include "passes/run.h"
 #include "plan/binding.h"
 #include "plan/plan.h"

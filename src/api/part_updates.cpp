@@ -7,7 +7,7 @@
 #include "ir/infer_node.h"
 #include "ir/op_def.h"
 #include "ir/walk.h"
-#include "ops/part_writes.h"
+#include "ops/index/part_writes.h"
 #include "tensor/call.h"
 #include "tensor/tensor.h"
 

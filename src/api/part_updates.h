@@ -18,7 +18,7 @@
 
 namespace scanloom {
 
-/// A node that wrote over a part of its first operand (ops/part_writes.h).
+/// A node that wrote over a part of its first operand (ops/index/part_writes.h).
 struct PartWrite {
   const ir::OpDef* op = nullptr;
   std::vector<tensor::Attr> attrs;

@@ -6,7 +6,7 @@
 #include "api/impl.h"
 #include "ir/verify.h"
 #include "passes/run.h"
-#include "passes/stream_form.h"
+#include "passes/streaming/stream_form.h"
 
 namespace scanloom {
 namespace {

@@ -6,8 +6,8 @@
 #include "ir/infer.h"
 #include "ir/op_def.h"
 #include "ir/walk.h"
+#include "opmath/contraction.h"
 #include "ops/ops.h"
-#include "tensor/contraction.h"
 
 namespace scanloom::expr {
 namespace {

@@ -10,7 +10,7 @@
 #include "grad/reverse.h"
 #include "grad/rules.h"
 #include "ops/ops.h"
-#include "ops/recurrent.h"
+#include "ops/recurrent/recurrent.h"
 
 namespace scanloom::autodiff {
 namespace {
@@ -130,7 +130,7 @@ class Layer {
     return part(z, 1, i * hidden_, (i + 1) * hidden_);
   }
 
-  /// The next states; see ops/lstm.cpp, gru.cpp and rnn.cpp for the formulas.
+  /// The next states; see ops/recurrent/lstm.cpp, gru.cpp and rnn.cpp for the formulas.
   std::vector<Expr> cell(const Weights& weights, const Expr& x, const std::vector<Expr>& before) {
     const Expr& h = before[0];
     if (p_.node->op == &ops::gru_op) return {gru_cell(weights, x, h)};

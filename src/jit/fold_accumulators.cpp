@@ -175,7 +175,7 @@ FoldAccumulators::Value FoldAccumulators::multiply_add(Value a, Value b, Value s
   return builder_.CreateFAdd(builder_.CreateFMul(a, b), sum);
 }
 
-/// The order of ops/element_order.h: NaN above all.
+/// The order of ops/index/element_order.h: NaN above all.
 FoldAccumulators::Value FoldAccumulators::precedes(const Fold& of, Value element, Value best) {
   const bool greatest = finds_greatest(of);
   Value const a = greatest ? element : best;

@@ -113,7 +113,7 @@ struct NestOperand {
 struct Fold {
   /// Sums and products begin with 0 and 1, extremes with their first element. multiply_add: the
   /// program has two results, whose product is added by the rule of base/dot.h. argmax, argmin: the
-  /// index along the only axis, i64, in the order of ops/element_order.h.
+  /// index along the only axis, i64, in the order of ops/index/element_order.h.
   enum class Kind : std::uint8_t { sum, prod, max, min, multiply_add, argmax, argmin };
   Kind kind = Kind::sum;
   DType dtype = DType::f32;  ///< of the result

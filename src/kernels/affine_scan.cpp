@@ -1,4 +1,4 @@
-// affine_scan: blocks of steps in vectors (tensor/affine_scan.h), in the order of the reference.
+// affine_scan: blocks of steps in vectors (opmath/affine_scan.h), in the order of the reference.
 #include "kernels/kernel.h"
 #include "kernels/simd.h"
 

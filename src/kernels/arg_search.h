@@ -1,5 +1,5 @@
 // What argmax and argmin share: the index of the extreme of each line, in the order of
-// ops/element_order.h: NaN is the greatest, both zeros are alike.
+// ops/index/element_order.h: NaN is the greatest, both zeros are alike.
 #pragma once
 
 #include <cstdint>

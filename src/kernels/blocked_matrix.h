@@ -10,8 +10,8 @@
 
 #include "kernels/kernel.h"
 #include "kernels/simd.h"
-#include "tensor/matrix_calls.h"
-#include "tensor/plain_matrix.h"
+#include "opmath/matrix_calls.h"
+#include "opmath/plain_matrix.h"
 
 namespace scanloom::kernels {
 
@@ -24,7 +24,7 @@ inline constexpr std::int64_t kSmallFactors = 8;
 inline constexpr std::int64_t kSmallTriangle = 4;
 inline constexpr std::int64_t kSmallTriangleOfOne = 64;
 
-/// What tensor/matrix_calls.h asks of one matrix.
+/// What opmath/matrix_calls.h asks of one matrix.
 template <class T>
 class BlockedMatrix {
  public:

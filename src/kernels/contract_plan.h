@@ -10,7 +10,7 @@
 
 #include "kernels/kernel.h"
 #include "kernels/product.h"
-#include "tensor/contraction.h"
+#include "opmath/contraction.h"
 
 namespace scanloom::kernels {
 

@@ -1,7 +1,7 @@
-// conv: a convolution of f32 or f64 as products of matrices, in the order of sums that ops/conv.cpp
-// states. Vectors lie along the output positions where there are enough of them (weights are read
-// as they lie), else along the filters (weights are packed). Windows are unfolded range by range,
-// unless x can be read as the matrix it would become.
+// conv: a convolution of f32 or f64 as products of matrices, in the order of sums that
+// ops/conv_pool/conv.cpp states. Vectors lie along the output positions where there are enough of
+// them (weights are read as they lie), else along the filters (weights are packed). Windows are
+// unfolded range by range, unless x can be read as the matrix it would become.
 #include <algorithm>
 #include <concepts>
 #include <memory>

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "tensor/conv_geometry.h"
+#include "opmath/conv_geometry.h"
 
 namespace scanloom::kernels {
 

@@ -1,7 +1,7 @@
 // The one step of all factorisations of matrices and solutions of triangular systems: a product is
 // subtracted, product by product in order of k, each multiplied and then subtracted with two
 // roundings on every instruction set. Blocks and vectors do not change that order, so the results
-// are those of the plain loops (tensor/plain_matrix.h), bit for bit.
+// are those of the plain loops (opmath/plain_matrix.h), bit for bit.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // lstm: the ONNX layer for f32 with the usual activations, in the order of operations that
-// ops/lstm.cpp states. Rows of the batch and directions are independent: each task runs all steps
-// of its rows, the products with x for several steps at once, where that saves reading W, or beside
-// the steps before (tile_beside.h).
+// ops/recurrent/lstm.cpp states. Rows of the batch and directions are independent: each task runs
+// all steps of its rows, the products with x for several steps at once, where that saves reading W,
+// or beside the steps before (tile_beside.h).
 #include <algorithm>
 #include <cstring>
 #include <memory>

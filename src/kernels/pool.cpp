@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "base/thread_pool.h"
-#include "tensor/conv_geometry.h"
+#include "opmath/conv_geometry.h"
 
 namespace scanloom::kernels {
 namespace pool {

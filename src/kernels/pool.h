@@ -8,8 +8,8 @@
 
 #include "kernels/kernel.h"
 #include "kernels/simd.h"
+#include "opmath/pool_geometry.h"
 #include "tensor/call.h"
-#include "tensor/pool_geometry.h"
 
 namespace scanloom::kernels::pool {
 

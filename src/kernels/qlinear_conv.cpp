@@ -1,7 +1,8 @@
-// qlinear_conv: sums of products of centred 8-bit numbers, exact in 32 bits; ops/qlinear_conv.cpp
-// states what becomes of them. An image less its zero point, with its padding, is unfolded in pairs
-// of 16-bit numbers (integer_pairs.h), range by range, and multiplied with the weights. Vectors lie
-// along the positions where there are enough of them, else along the filters.
+// qlinear_conv: sums of products of centred 8-bit numbers, exact in 32 bits;
+// ops/quantize/qlinear_conv.cpp states what becomes of them. An image less its zero point, with its
+// padding, is unfolded in pairs of 16-bit numbers (integer_pairs.h), range by range, and multiplied
+// with the weights. Vectors lie along the positions where there are enough of them, else along the
+// filters.
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -12,7 +13,7 @@
 #include "kernels/kernel.h"
 #include "kernels/qlinear_conv_few.h"
 #include "kernels/simd.h"
-#include "tensor/conv_geometry.h"
+#include "opmath/conv_geometry.h"
 #include "tensor/for_each.h"
 
 namespace scanloom::kernels {

@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "kernels/kernel.h"
-#include "tensor/conv_geometry.h"
-#include "tensor/quantized_conv.h"
+#include "opmath/conv_geometry.h"
+#include "opmath/quantized_conv.h"
 
 namespace scanloom::kernels::qlinear_conv {
 

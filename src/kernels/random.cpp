@@ -1,7 +1,7 @@
 // random: numbers by counter in vectors, with the bits of the reference.
 #include "kernels/kernel.h"
 #include "kernels/simd.h"
-#include "tensor/random_blocks.h"
+#include "opmath/random_blocks.h"
 
 namespace scanloom::kernels {
 namespace {

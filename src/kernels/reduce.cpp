@@ -1,7 +1,7 @@
 // reduce: sums, extremes and the like, each result over its elements in row-major order, as
-// ops/reduce.cpp states. Several results are made side by side, along the axis that stays: in
-// vectors where they are neighbours or, of f32, are made so by transposing blocks of rows, else as
-// independent chains.
+// ops/reduce/reduce.cpp states. Several results are made side by side, along the axis that stays:
+// in vectors where they are neighbours or, of f32, are made so by transposing blocks of rows, else
+// as independent chains.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -15,7 +15,7 @@
 #include "kernels/element_fns.h"
 #include "kernels/kernel.h"
 #include "kernels/simd.h"
-#include "tensor/reduction.h"
+#include "opmath/reduction.h"
 #include "tensor/scalar_arith.h"
 #include "tensor/visit.h"
 

@@ -13,7 +13,7 @@
 #include "kernels/product.h"
 #include "kernels/requantize.h"
 #include "kernels/tile_beside.h"
-#include "tensor/affine_scan.h"
+#include "opmath/affine_scan.h"
 
 namespace scanloom::kernels {
 

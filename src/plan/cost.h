@@ -90,8 +90,8 @@ inline constexpr std::int64_t kMaxInnerSteps = 4096;
 inline constexpr std::int64_t kLeastStepsApart = 64;
 /// What a step may take.
 inline constexpr double kMaxNanosecondsBetweenLooks = 2e7;
-/// Operations that are emitted (plan/emitted.h): those of programs once for each block of lanes
-/// that is not part of a loop, those that have no vector form once for each lane.
+/// Operations that are emitted (plan/codegen/emitted.h): those of programs once for each block of
+/// lanes that is not part of a loop, those that have no vector form once for each lane.
 inline constexpr std::int64_t kMaxEmittedOfBody = 16 * 1024;
 /// Where more are, nests that read values in pieces are not split: each part is emitted.
 inline constexpr std::int64_t kMaxEmittedToSplit = 8 * 1024;

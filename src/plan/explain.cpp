@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "plan/binding.h"
-#include "plan/body_source.h"
+#include "plan/codegen/body_source.h"
 #include "plan/cost.h"
 #include "plan/plan.h"
 

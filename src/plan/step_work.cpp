@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "opmath/contraction.h"
 #include "ops/ops.h"
-#include "plan/nest_source.h"
+#include "plan/codegen/nest_source.h"
 #include "plan/plan.h"
-#include "tensor/contraction.h"
 
 namespace scanloom::plan {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/checked.h"
 #include "base/large_pages.h"
-#include "plan/dynamic.h"
+#include "plan/bind/dynamic.h"
 #include "plan/port_names.h"
 #include "runtime/state.h"
 #include "tensor/rows.h"

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "plan/dynamic.h"
+#include "plan/bind/dynamic.h"
 #include "tensor/call.h"
 #include "tensor/shape.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "plan/dynamic.h"
+#include "plan/bind/dynamic.h"
 #include "runtime/state.h"
 
 namespace scanloom::runtime {

@@ -3,7 +3,7 @@
 // are read where they are.
 #include <algorithm>
 
-#include "plan/dynamic.h"
+#include "plan/bind/dynamic.h"
 #include "plan/port_names.h"
 #include "runtime/state.h"
 #include "tensor/rows.h"

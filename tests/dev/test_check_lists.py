@@ -5,10 +5,10 @@ OPERATOR = "namespace scanloom::ops {\nconstinit const OpDef %s_op{\n    .name =
 
 @pytest.fixture
 def ops(tree):
-    tree.write("src/ops/abs.cpp", OPERATOR % ("abs", "abs"))
-    tree.write("src/ops/tanh.cpp", OPERATOR % ("tanh", "tanh"))
+    tree.write("src/ops/elementwise/abs.cpp", OPERATOR % ("abs", "abs"))
+    tree.write("src/ops/elementwise/tanh.cpp", OPERATOR % ("tanh", "tanh"))
     tree.write("src/ops/list.inc", "// sorted\nSCANLOOM_OP(abs)\nSCANLOOM_OP(tanh)\n")
-    tree.write("tests/ops/abs.cpp")
+    tree.write("tests/ops/elementwise/abs.cpp")
     tree.write("tests/ops/hyperbolic.cpp", "std::vector<Sample> tanh_samples() {}\n")
     return tree
 
@@ -22,8 +22,8 @@ def test_accepts_lists_in_step(ops):
     [
         (["tanh", "abs"], "abs must stand before tanh"),
         (["abs", "abs", "tanh"], "abs stands twice"),
-        (["abs"], "src/ops/tanh.cpp: tanh has no row in src/ops/list.inc"),
-        (["abs", "sin", "tanh"], "src/ops/list.inc: sin is not defined in src/ops/sin.cpp"),
+        (["abs"], "src/ops/elementwise/tanh.cpp: tanh has no row in src/ops/list.inc"),
+        (["abs", "sin", "tanh"], "src/ops/list.inc: sin is not defined in a sin.cpp of src/ops"),
     ],
 )
 def test_names_what_is_out_of_step(ops, rows, problem):

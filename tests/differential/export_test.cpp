@@ -15,7 +15,7 @@
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "ops/ops.h"
-#include "passes/spell_out_windows.h"
+#include "passes/nodes/spell_out_windows.h"
 #include "tests/differential/random_module.h"
 #include "tests/differential/ways.h"
 

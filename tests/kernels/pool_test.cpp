@@ -3,8 +3,8 @@
 #include <limits>
 #include <vector>
 
+#include "opmath/pool_geometry.h"
 #include "ops/ops.h"
-#include "tensor/pool_geometry.h"
 #include "tensor/scalar_eval.h"
 #include "tests/kernels/harness.h"
 

@@ -22,15 +22,16 @@ class Layer:
 # The public headers that define a type once for the library and its users.
 VALUE_HEADERS = {"api.h", "codes.inc", "dtype.h", "dtypes.inc", "error.h", "expected.h", "value.h"}
 
-_OPERATORS = ("base", "tensor", "ir", "ops")
+_OPERATORS = ("base", "tensor", "opmath", "ir", "ops")
 
 LAYERS = {
     "include": Layer(public="all"),
     "src/base": Layer(third_party=("fmt",), posix=True),
     "src/tensor": Layer(("base",), third_party=("fmt",)),
+    "src/opmath": Layer(("base", "tensor"), third_party=("fmt",)),
     "src/ir": Layer(("base", "tensor"), third_party=("fmt",)),
-    "src/kernels": Layer(("base", "tensor"), third_party=("Highway",), posix=True),
-    "src/ops": Layer(("base", "tensor", "ir"), third_party=("RE2",)),
+    "src/kernels": Layer(("base", "tensor", "opmath"), third_party=("Highway",), posix=True),
+    "src/ops": Layer(("base", "tensor", "opmath", "ir"), third_party=("RE2",)),
     "src/frontends/onnx": Layer(_OPERATORS, third_party=("protozero",)),
     "src/frontends/openvino": Layer(_OPERATORS, third_party=("pugixml",)),
     "src/expr": Layer(_OPERATORS, public="all"),
@@ -42,7 +43,7 @@ LAYERS = {
     "src/passes": Layer(_OPERATORS),
     "src/jit": Layer(("base", "tensor"), third_party=("LLVM",)),
     "src/plan": Layer((*_OPERATORS, "kernels"), third_party=("fmt",)),
-    "src/runtime": Layer(("base", "tensor", "kernels", "plan"), posix=True),
+    "src/runtime": Layer(("base", "tensor", "opmath", "kernels", "plan"), posix=True),
     "src/api": Layer(
         (*_OPERATORS, "kernels", "frontends", "exporters", "interp", "passes", "expr", "grad", "plan",
          "runtime"),

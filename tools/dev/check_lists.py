@@ -39,10 +39,10 @@ def check_sorted(root: pathlib.Path, path: pathlib.Path) -> list[str]:
 
 
 def defined(root: pathlib.Path, folder: str, pattern: re.Pattern) -> dict[str, pathlib.Path]:
-    """What the files <name>.cpp of a folder of src/ define under their own name."""
+    """What the files <name>.cpp of a folder of src/, or of one below it, define under their own name."""
     found = {}
     for path in source_tree.sources(root, ("src",), (".cpp",)):
-        if path.parent.as_posix() == f"src/{folder}":
+        if path.parts[:2] == ("src", folder):
             text = source_tree.code_only((root / path).read_text(encoding="utf-8"))
             found.update({name: path for name in pattern.findall(text) if name == path.stem})
     return found
@@ -57,7 +57,7 @@ def check_defined(root: pathlib.Path, folder: str, pattern: re.Pattern) -> list[
         if name not in listed
     ]
     return problems + [
-        f"src/{folder}/list.inc: {name} is not defined in src/{folder}/{name}.cpp"
+        f"src/{folder}/list.inc: {name} is not defined in a {name}.cpp of src/{folder}"
         for name in sorted(listed - set(found))
     ]
 

@@ -26,7 +26,7 @@ void write_non_max_suppression(NodeWriter&);
 void write_resample(NodeWriter&);
 void write_roi_align(NodeWriter&);
 
-// ops/pad.cpp
+// ops/shape/pad.cpp
 void write_pad(NodeWriter&);
 
 // ops/pick.cpp
@@ -69,15 +69,15 @@ void write_max_unpool(NodeWriter&);
 void write_dequantize_linear(NodeWriter&);
 void write_quantize_linear(NodeWriter&);
 
-// ops/random.cpp
+// ops/random/random.cpp
 void write_random(NodeWriter&);
 
-// ops/recurrent.cpp
+// ops/recurrent/recurrent.cpp
 void write_gru(NodeWriter&);
 void write_lstm(NodeWriter&);
 void write_rnn(NodeWriter&);
 
-// ops/shape.cpp
+// ops/shape/shape.cpp
 void write_concat(NodeWriter&);
 void write_constant_of_shape(NodeWriter&);
 void write_dim(NodeWriter&);

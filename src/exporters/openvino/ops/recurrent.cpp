@@ -6,7 +6,7 @@
 
 #include "exporters/openvino/ops/forms.h"
 #include "exporters/openvino/ops/recurrent_cells.h"
-#include "ops/recurrent.h"
+#include "ops/recurrent/recurrent.h"
 
 namespace scanloom::exporters::openvino {
 

@@ -1,5 +1,5 @@
-// The order of operations is that of src/ops/lstm.cpp, gru.cpp and rnn.cpp, so that a reader of the
-// IR that keeps it has their bits.
+// The order of operations is that of src/ops/recurrent/lstm.cpp, gru.cpp and rnn.cpp, so that a
+// reader of the IR that keeps it has their bits.
 #include "exporters/openvino/ops/recurrent_cells.h"
 
 #include <array>

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "exporters/openvino/node_writer.h"
-#include "ops/recurrent_activations.h"
+#include "ops/recurrent/recurrent_activations.h"
 
 namespace scanloom::exporters::openvino {
 

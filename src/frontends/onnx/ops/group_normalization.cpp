@@ -3,7 +3,7 @@
 
 #include "frontends/onnx/ops/composer.h"
 #include "frontends/onnx/ops/converters.h"
-#include "ops/normalization.h"
+#include "ops/reduce/normalization.h"
 
 namespace scanloom::onnx {
 

@@ -2,7 +2,7 @@
 #include "frontends/onnx/old_broadcast.h"
 #include "frontends/onnx/ops/composer.h"
 #include "frontends/onnx/ops/converters.h"
-#include "ops/einsum.h"
+#include "ops/matrix/einsum.h"
 #include "ops/ops.h"
 
 namespace scanloom::onnx {

@@ -5,7 +5,7 @@
 
 #include "frontends/onnx/ops/composer.h"
 #include "frontends/onnx/ops/converters.h"
-#include "ops/multinomial.h"
+#include "ops/random/multinomial.h"
 
 namespace scanloom::onnx {
 

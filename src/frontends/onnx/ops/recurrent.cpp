@@ -1,7 +1,7 @@
 // GRU, LSTM and RNN: they stay whole, the IR has the same operators.
 #include "frontends/onnx/ops/converters.h"
 #include "ops/ops.h"
-#include "ops/recurrent_activations.h"
+#include "ops/recurrent/recurrent_activations.h"
 
 namespace scanloom::onnx {
 

@@ -5,7 +5,7 @@
 
 #include "frontends/onnx/ops/composer.h"
 #include "frontends/onnx/ops/converters.h"
-#include "ops/fourier.h"
+#include "ops/signal/fourier.h"
 
 namespace scanloom::onnx {
 

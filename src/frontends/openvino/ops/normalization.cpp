@@ -1,6 +1,6 @@
 // BatchNormInference, MVN, NormalizeL2, GroupNormalization, LRN, GRN. f16 and bf16 are computed in
 // f32 and rounded once.
-#include "ops/normalization.h"
+#include "ops/reduce/normalization.h"
 
 #include <algorithm>
 #include <cmath>

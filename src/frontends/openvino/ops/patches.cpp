@@ -2,7 +2,7 @@
 #include "frontends/openvino/ops/converters.h"
 #include "frontends/openvino/ops/layer_composer.h"
 #include "frontends/openvino/ops/windows.h"
-#include "tensor/conv_geometry.h"
+#include "opmath/conv_geometry.h"
 
 namespace scanloom::openvino {
 

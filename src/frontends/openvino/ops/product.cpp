@@ -4,7 +4,7 @@
 
 #include "frontends/openvino/ops/converters.h"
 #include "frontends/openvino/ops/layer_composer.h"
-#include "ops/einsum.h"
+#include "ops/matrix/einsum.h"
 
 namespace scanloom::openvino {
 

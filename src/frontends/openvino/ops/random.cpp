@@ -3,7 +3,7 @@
 // has the same, where OpenVINO goes on; in bodies and without a seed they are drawn anew.
 #include "frontends/openvino/ops/converters.h"
 #include "frontends/openvino/ops/layer_composer.h"
-#include "ops/multinomial.h"
+#include "ops/random/multinomial.h"
 
 namespace scanloom::openvino {
 

@@ -1,6 +1,6 @@
 // LSTMCell, GRUCell and RNNCell, as the arithmetic that they stand for, so that loops over them are
 // optimised and compiled as loops over cells that are written out. The sums are those of lstm, gru
-// and rnn (ops/lstm.cpp).
+// and rnn (ops/recurrent/lstm.cpp).
 #include "frontends/openvino/ops/converters.h"
 #include "frontends/openvino/ops/recurrent.h"
 

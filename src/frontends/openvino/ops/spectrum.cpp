@@ -1,7 +1,7 @@
 // DFT, IDFT, RDFT and IRDFT, one axis after the other; STFT and ISTFT.
 #include "frontends/openvino/ops/converters.h"
 #include "frontends/openvino/ops/layer_composer.h"
-#include "ops/fourier.h"
+#include "ops/signal/fourier.h"
 
 namespace scanloom::openvino {
 

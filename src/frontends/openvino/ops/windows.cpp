@@ -1,6 +1,6 @@
 #include "frontends/openvino/ops/windows.h"
 
-#include "tensor/conv_geometry.h"
+#include "opmath/conv_geometry.h"
 
 namespace scanloom::openvino {
 

@@ -1,0 +1,82 @@
+// The order of the sum: channels of the group, then positions of the kernel in row-major order, one
+// multiply-add of base/dot.h each, from 0; the bias is added last. The padding counts as elements
+// that are 0 and takes part like any other, so that a product over unfolded windows gives the same
+// bits: an infinite weight over padding makes NaN. f16 and bf16 are summed in f32, rounded once.
+#include "base/dot.h"
+#include "ops/conv_pool/conv_sizes.h"
+#include "ops/conv_pool/conv_windows.h"
+#include "ops/ops.h"
+#include "ops/sizes.h"
+#include "tensor/visit.h"
+
+namespace scanloom::ops {
+namespace {
+
+using tensor::ConvGeometry;
+using tensor::Operand;
+using tensor::Shape;
+using tensor::Type;
+
+constexpr int kBias = 2;
+
+Expected<void> infer(ir::InferCtx& ctx) {
+  const Type &x = ctx.in(0), &w = ctx.in(1);
+  if (!x.ranked || !w.ranked) {
+    const int rank = x.ranked ? x.rank() : w.rank();
+    ctx.set(0, x.ranked || w.ranked ? ctx.fresh(x.dtype, rank) : Type::unranked(x.dtype));
+    return {};
+  }
+  SCANLOOM_TRY(std::vector<tensor::Dim> sizes, conv_sizes(ctx, x, w));
+  SCANLOOM_CHECK_OK(check_per_filter(ctx, kBias, w));
+  return set_sizes(ctx, 0, x.dtype, std::move(sizes));
+}
+
+template <class T>
+void convolve(const tensor::Call& call, const ConvGeometry& geometry) {
+  using Sum = decltype(tensor::widen(T{}));
+  const Operand &x = call.in(0), &w = call.in(1), &y = call.out(0);
+  for_each_output(
+      geometry, y,
+      [&](std::int64_t image, std::int64_t filter, std::int64_t at, const Shape& position) {
+        Sum sum = 0;
+        for_each_tap(geometry, x, w, image, filter, position,
+                     [&](std::int64_t w_at, bool inside, std::int64_t x_at) {
+                       const Sum value = inside ? tensor::widen(x.data<const T>()[x_at]) : Sum{0};
+                       sum = multiply_add(value, tensor::widen(w.data<const T>()[w_at]), sum);
+                     });
+        if (call.has(kBias)) {
+          const Operand& bias = call.in(kBias);
+          sum += tensor::widen(bias.data<const T>()[filter * bias.strides[0]]);
+        }
+        y.data<T>()[at] = tensor::narrow<T>(sum);
+      });
+}
+
+tensor::Status reference(const tensor::Call& call) noexcept {
+  const auto geometry = tensor::conv_geometry(call.in(0).shape(), call.in(1).shape(),
+                                              {call.attrs, conv_op.attrs.size()});
+  if (!geometry) return call.fail("the operands do not fit the attributes");
+  tensor::visit_dtype(call.out(0).dtype, [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::floating_point<T> || tensor::SmallFloatType<T>) convolve<T>(call, *geometry);
+  });
+  return tensor::Status::ok;
+}
+
+}  // namespace
+
+constinit const ir::OpDef conv_op{
+    .name = "conv",
+    .doc =
+        "Convolution over one or more axes: x [batch, channels, ...], w [filters, channels / "
+        "group, ...]. auto_pad is explicit (by `pads`, first all begins, then all ends), "
+        "same_upper, same_lower or valid.",
+    .inputs = {{"x", ir::Accept::real},
+               {.name = "w", .accept = ir::Accept::real, .same_as = 0},
+               {"b", ir::Accept::real, ir::Arity::optional, 0}},
+    .outputs = {"y"},
+    .attrs = kConvAttrs,
+    .infer = infer,
+    .reference = reference,
+};
+
+}  // namespace scanloom::ops

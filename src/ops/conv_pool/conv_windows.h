@@ -1,0 +1,61 @@
+// The walk over a convolution's windows that the reference kernels of conv and qlinear_conv share.
+#pragma once
+
+#include <cstdint>
+
+#include "opmath/conv_geometry.h"
+#include "tensor/call.h"
+#include "tensor/for_each.h"
+
+namespace scanloom::ops {
+
+/// The sizes of the spatial axes as a shape.
+inline tensor::Shape spatial_shape(const tensor::ConvGeometry& geometry,
+                                   const std::array<std::int64_t, tensor::kMaxSpatial>& sizes) {
+  return tensor::Shape(std::span(sizes).first(static_cast<std::size_t>(geometry.spatial)));
+}
+
+/// f(image, filter, offset of the result's element, position) for every element of y, with
+/// filter counted over all groups.
+template <class F>
+void for_each_output(const tensor::ConvGeometry& geometry, const tensor::Operand& y, F&& f) {
+  if (y.empty()) return;
+  const tensor::Shape out = spatial_shape(geometry, geometry.out);
+  for (std::int64_t image = 0; image < geometry.batch; ++image)
+    for (std::int64_t filter = 0; filter < geometry.group * geometry.filters; ++filter)
+      tensor::for_each_index(out.dims(), [&](const tensor::Shape& position) {
+        f(image, filter,
+          image * y.strides[0] + filter * y.strides[1] + tensor::offset_of(position, y.strides + 2),
+          position);
+      });
+}
+
+/// f(offset in w, whether x has the element, offset in x if so) for every term of one element of
+/// the result, in the order of the sum: channels, then positions of the kernel, both row-major. The
+/// offset in x of what it does not have means nothing.
+template <class F>
+void for_each_tap(const tensor::ConvGeometry& geometry, const tensor::Operand& x,
+                  const tensor::Operand& w, std::int64_t image, std::int64_t filter,
+                  const tensor::Shape& position, F&& f) {
+  const tensor::Shape kernel = spatial_shape(geometry, geometry.kernel);
+  const std::int64_t first_channel = filter / geometry.filters * geometry.channels;
+  for (std::int64_t channel = 0; channel < geometry.channels; ++channel) {
+    const std::int64_t x_base = image * x.strides[0] + (first_channel + channel) * x.strides[1];
+    const std::int64_t w_base = filter * w.strides[0] + channel * w.strides[1];
+    tensor::for_each_index(kernel.dims(), [&](const tensor::Shape& tap) {
+      std::int64_t at = x_base;
+      bool inside = true;
+      for (int axis = 0; axis < geometry.spatial; ++axis) {
+        const auto i = static_cast<std::size_t>(axis);
+        const std::int64_t place = position[axis] * geometry.stride[i] - geometry.pad[i] +
+                                   tap[axis] * geometry.dilation[i];
+        inside &= place >= 0 && place < geometry.in[i];
+        // Places outside may lie so far away that their offsets overflow.
+        if (inside) at += place * x.strides[axis + 2];
+      }
+      f(w_base + tensor::offset_of(tap, w.strides + 2), inside, at);
+    });
+  }
+}
+
+}  // namespace scanloom::ops

@@ -1,0 +1,47 @@
+#include "ops/conv_pool/pool_windows.h"
+
+#include "ops/sizes.h"
+
+namespace scanloom::ops {
+namespace {
+
+using tensor::Dim;
+using tensor::PoolAttrs;
+using tensor::PoolAxis;
+using tensor::Type;
+
+// As resolve_pool_axis, with a size that need not be a number.
+Dim out_size(ir::InferCtx& ctx, const PoolAttrs& attrs, std::size_t i, Dim in) {
+  tensor::DimTable& dims = ctx.dims();
+  const std::int64_t stride = attrs.stride[i];
+  if (is_same(attrs.padding)) return dims.floor_div(dims.add(in, stride - 1), stride);
+  const std::int64_t extent = (attrs.kernel[i] - 1) * attrs.dilation[i] + 1;
+  const std::int64_t outside = attrs.begin[i] + attrs.end[i] - extent + stride;
+  const Dim floor = dims.floor_div(dims.add(in, outside), stride);
+  if (!attrs.ceil) return floor;
+  const Dim ceil = dims.floor_div(dims.add(in, outside + stride - 1), stride);
+  const Dim starting = dims.floor_div(dims.add(in, attrs.begin[i] + stride - 1), stride);
+  return dims.min(ceil, starting);
+}
+
+}  // namespace
+
+Expected<Type> pooled_type(ir::InferCtx& ctx) {
+  const Type& x = ctx.in(0);
+  if (!x.ranked) return Type::unranked(x.dtype);
+  if (x.rank() < 3) return invalid_model("x has {} axes, three at least are needed", x.rank());
+  SCANLOOM_TRY(const PoolAttrs attrs, tensor::read_pool_attrs(ctx.attrs(), x.rank() - 2));
+  std::vector<Dim> sizes = {x.dims[0], x.dims[1]};
+  for (std::size_t axis = 0; axis + 2 < x.dims.size(); ++axis) {
+    const Dim in = x.dims[axis + 2];
+    if (in.is_constant()) {
+      SCANLOOM_TRY(const PoolAxis resolved, tensor::resolve_pool_axis(attrs, axis, in.value()));
+      sizes.emplace_back(resolved.out);
+    } else {
+      sizes.push_back(out_size(ctx, attrs, axis, in));
+    }
+  }
+  return Type::of(x.dtype, std::move(sizes));
+}
+
+}  // namespace scanloom::ops

@@ -1,0 +1,32 @@
+// The windows of average_pool, lp_pool and max_pool (opmath/pool_geometry.h) as operators have
+// them: declarations of their attributes, and the sizes of the result.
+#pragma once
+
+#include <string_view>
+
+#include "ir/op_def.h"
+#include "opmath/pool_geometry.h"
+
+namespace scanloom::ops {
+
+using tensor::kPoolOwn;
+using tensor::pool_geometry;
+using tensor::PoolGeometry;
+using tensor::PoolWindow;
+
+/// The attributes that all pools begin with. Attribute `kPoolOwn` is the operator's own.
+constexpr decltype(ir::OpDef::attrs) pool_attrs(std::string_view own, tensor::AttrKind kind) {
+  return {{"auto_pad", tensor::AttrKind::text, true},
+          {"ceil_mode", tensor::AttrKind::integer},
+          {"dilations", tensor::AttrKind::integers, true},
+          {"kernel", tensor::AttrKind::integers},
+          {"pads", tensor::AttrKind::integers, true},
+          {"strides", tensor::AttrKind::integers, true},
+          {own, kind}};
+}
+
+/// The sizes of the result, which need not be numbers; unranked where x is. Errors as above, and x
+/// with fewer than three axes.
+Expected<tensor::Type> pooled_type(ir::InferCtx& ctx);
+
+}  // namespace scanloom::ops

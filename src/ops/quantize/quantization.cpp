@@ -1,0 +1,61 @@
+#include "ops/quantize/quantization.h"
+
+#include "ops/indices.h"
+#include "ops/sizes.h"
+
+namespace scanloom::ops {
+namespace {
+
+using tensor::Dim;
+using tensor::Operand;
+using tensor::Type;
+
+constexpr int kAxis = 0;
+
+// A vector of one element counts as a scalar, as in ONNX Runtime.
+Expected<void> check_parameter(ir::InferCtx& ctx, int i) {
+  const Type &x = ctx.in(0), &parameter = ctx.in(i);
+  if (!parameter.ranked || parameter.rank() == 0) return {};
+  if (parameter.rank() > 1)
+    return fail(Code::unsupported, "input {} has {} axes: quantization by blocks is not supported",
+                i, parameter.rank());
+  const Dim count = parameter.dims[0];
+  if (!x.ranked || count == Dim(1)) return {};
+  SCANLOOM_TRY(const int axis, ctx.axis(ctx.attr(kAxis).integer(), x.rank()));
+  SCANLOOM_CHECK_OK(same_size(ctx, x.dims[static_cast<std::size_t>(axis)], count,
+                              fmt::format("axis {} of x and input {}", axis, i)));
+  return {};
+}
+
+}  // namespace
+
+Expected<void> check_quantization(ir::InferCtx& ctx) {
+  const DType scale = ctx.dtype(kScale);
+  if (scale != DType::f32 && scale != DType::f16 && scale != DType::bf16)
+    return fail(Code::unsupported, "scales of type {} are not supported", dtype_name(scale));
+  SCANLOOM_CHECK_OK(check_parameter(ctx, kScale));
+  if (!ctx.has(kZero)) return {};
+  const DType zero = ctx.dtype(kZero);
+  if (!is_integer(zero) && !(is_real(zero) && dtype_bytes(zero) == 1))
+    return invalid_model("the zero point has elements of type {}", dtype_name(zero));
+  return check_parameter(ctx, kZero);
+}
+
+tensor::Shape parameter_strides(const tensor::Call& call, const Operand& parameter) {
+  const int rank = call.in(0).rank;
+  tensor::Shape strides = tensor::Shape::filled(rank, 0);
+  if (parameter.rank == 1 && parameter.dims[0] != 1)
+    strides[checked_axis(call.attrs[kAxis], rank)] = parameter.strides[0];
+  return strides;
+}
+
+float real_at(const Operand& operand, std::int64_t at) {
+  return tensor::visit_dtype(operand.dtype, [&]<class T>(std::type_identity<T>) -> float {
+    if constexpr (tensor::RealOrInteger<T>)
+      return static_cast<float>(tensor::widen(operand.data<const T>()[at]));
+    else
+      return 0;
+  });
+}
+
+}  // namespace scanloom::ops

@@ -1,0 +1,42 @@
+// Draws by key: element i depends on the key and i, on nothing else, so that a step of a loop that
+// is run again, for a gradient, draws the same.
+#include "opmath/random_blocks.h"
+#include "ops/ops.h"
+#include "ops/random/random_laws.h"
+
+namespace scanloom::ops {
+namespace {
+
+constexpr int kKind = 0, kTo = 1;
+
+Expected<void> infer(ir::InferCtx& ctx) {
+  const tensor::Type& key = ctx.in(0);
+  if (key.dtype != DType::u64 || (key.ranked && key.rank() != 1) ||
+      (key.ranked && key.dims[0].is_constant() && key.dims[0].value() != 2))
+    return invalid_model("the key is {}, not u64[2]", to_string(key, ctx.dims()));
+  return infer_random(ctx, 1, ctx.attr(kKind).text(), ctx.attr(kTo).dtype());
+}
+
+tensor::Status reference(const tensor::Call& call) noexcept {
+  const tensor::Operand& key = call.in(0);
+  if (key.dims[0] != 2) return call.fail("the key has {} words, not 2", key.dims[0]);
+  fill_randomly(call.attrs[kKind].text(), tensor::draw_blocks(call), call.out(0));
+  return tensor::Status::ok;
+}
+
+}  // namespace
+
+constinit const ir::OpDef draw_op{
+    .name = "draw",
+    .doc =
+        "Independent random numbers in a tensor of that shape: uniform in [0, 1), or normal with "
+        "mean 0 and deviation 1, as `kind` says. `key` holds the number of the draw and that of "
+        "the stream; the same key gives the same numbers.",
+    .inputs = {{"key", ir::Accept::integer}, {"shape", ir::Accept::index}},
+    .outputs = {"y"},
+    .attrs = {{"kind", tensor::AttrKind::text}, {"to", tensor::AttrKind::dtype}},
+    .infer = infer,
+    .reference = reference,
+};
+
+}  // namespace scanloom::ops

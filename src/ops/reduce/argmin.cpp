@@ -1,0 +1,20 @@
+#include "ops/ops.h"
+#include "ops/reduce/arg_extreme.h"
+
+namespace scanloom::ops {
+
+constinit const ir::OpDef argmin_op{
+    .name = "argmin",
+    .doc =
+        "The index of the least element along `axis`; NaN counts as the greatest, and among equals "
+        "the first wins, or the last with `select_last_index`.",
+    .inputs = {{"x", ir::Accept::numeric}},
+    .outputs = {"indices"},
+    .attrs = {{"axis", tensor::AttrKind::integer},
+              {"keepdims", tensor::AttrKind::integer},
+              {"select_last_index", tensor::AttrKind::integer}},
+    .infer = infer_arg_extreme,
+    .reference = arg_least,
+};
+
+}  // namespace scanloom::ops

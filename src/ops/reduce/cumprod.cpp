@@ -1,0 +1,19 @@
+#include "ops/ops.h"
+#include "ops/reduce/cumulative.h"
+
+namespace scanloom::ops {
+
+constinit const ir::OpDef cumprod_op{
+    .name = "cumprod",
+    .doc =
+        "Products of all elements up to each one along an axis; with `exclusive` without that one, "
+        "with `reverse` from the end.",
+    .inputs = kCumulativeInputs,
+    .outputs = {"y"},
+    .attrs = kCumulativeAttrs,
+    .effects = ir::Effects::may_fail,
+    .infer = infer_cumulative,
+    .reference = run_cumprod,
+};
+
+}  // namespace scanloom::ops

@@ -1,0 +1,152 @@
+#include "ops/reduce/cumulative.h"
+
+#include <algorithm>
+#include <array>
+#include <type_traits>
+
+#include "ops/indices.h"
+#include "ops/lines.h"
+#include "ops/sizes.h"
+#include "tensor/for_each.h"
+#include "tensor/visit.h"
+
+namespace scanloom::ops {
+namespace {
+
+using tensor::Operand;
+
+constexpr int kExclusiveAttr = 0;
+constexpr int kReverseAttr = 1;
+
+// Lines that are walked side by side: at most as many as leave their totals in the first cache, and
+// no fewer than is quicker than one after the other.
+constexpr std::int64_t kMostColumns = 512;
+constexpr std::int64_t kFewestColumns = 4;
+constexpr std::int64_t kBlock = 8;
+
+// In f32 for narrower reals; integers wrap.
+template <class T>
+struct TotalOf {
+  using type = std::uint64_t;
+};
+template <class T>
+  requires(std::is_floating_point_v<T> || tensor::SmallFloatType<T>)
+struct TotalOf<T> {
+  using type = decltype(tensor::widen(T{}));
+};
+
+/// Elements `step` apart, of which the first is added first.
+template <class T, class Step>
+struct Line {
+  T* first;
+  Step step;
+};
+
+using UnitStep = std::integral_constant<std::int64_t, 1>;
+
+/// kProduct: a total is a product, from 1; otherwise a sum, from 0. kExclusive: a result is the
+/// total before its element.
+template <class T, bool kProduct, bool kExclusive>
+struct Cumulative {
+  using Total = typename TotalOf<T>::type;
+  static constexpr Total kStart = kProduct ? 1 : 0;
+
+  static void advance(Total& total, const T& x, T& y) {
+    const auto value = static_cast<Total>(tensor::widen(x));
+    if constexpr (kExclusive) y = tensor::narrow<T>(total);
+    total = kProduct ? total * value : total + value;
+    if constexpr (!kExclusive) y = tensor::narrow<T>(total);
+  }
+
+  // A constant number of lines, which compilers write in vectors.
+  static void advance_block(Total* __restrict totals, const T* __restrict x, T* __restrict y) {
+    for (std::int64_t i = 0; i < kBlock; ++i) advance(totals[i], x[i], y[i]);
+  }
+
+  template <class Step>
+  static void run_line(std::int64_t count, Line<const T, Step> x, Line<T, Step> y) {
+    Total total = kStart;
+    for (std::int64_t k = 0; k < count; ++k)
+      advance(total, x.first[k * x.step], y.first[k * y.step]);
+  }
+
+  /// Lines that are neighbours in memory, in whose order they are walked.
+  static void run_columns(std::int64_t count, std::int64_t columns, Line<const T, std::int64_t> x,
+                          Line<T, std::int64_t> y) {
+    Total totals[kMostColumns];
+    for (std::int64_t begin = 0; begin < columns; begin += kMostColumns) {
+      const std::int64_t width = std::min(kMostColumns, columns - begin);
+      std::fill_n(totals, width, kStart);
+      for (std::int64_t k = 0; k < count; ++k) {
+        const T* from = x.first + begin + k * x.step;
+        T* to = y.first + begin + k * y.step;
+        std::int64_t i = 0;
+        for (; i + kBlock <= width; i += kBlock) advance_block(&totals[i], from + i, to + i);
+        for (; i < width; ++i) advance(totals[i], from[i], to[i]);
+      }
+    }
+  }
+
+  static void run(const tensor::Call& call, int axis, bool reverse) {
+    const Operand &x = call.in(0), &y = call.out(0);
+    const std::int64_t count = x.dims[axis], x_step = x.strides[axis], y_step = y.strides[axis];
+    if (x.elements() == 0) return;
+    const std::int64_t begin = reverse ? count - 1 : 0, sign = reverse ? -1 : 1;
+    const T* from = x.data<const T>() + begin * x_step;
+    T* to = y.data<T>() + begin * y_step;
+    std::array<tensor::Shape, 3> others{x.shape(), strides_of(x), strides_of(y)};
+    for (tensor::Shape& other : others) other.erase(axis);
+    tensor::RowCursor<2> rows(others[0].dims());
+    rows.add(others[1].data());
+    rows.add(others[2].data());
+    for (rows.start(); !rows.done(); rows.next()) {
+      const T* x_row = from + rows.offset(0);
+      T* y_row = to + rows.offset(1);
+      if (rows.step(0) == 1 && rows.step(1) == 1 && rows.length() >= kFewestColumns) {
+        run_columns(count, rows.length(), {x_row, sign * x_step}, {y_row, sign * y_step});
+        continue;
+      }
+      const bool unit = sign * x_step == 1 && sign * y_step == 1;
+      for (std::int64_t i = 0; i < rows.length(); ++i, x_row += rows.step(0), y_row += rows.step(1))
+        if (unit)
+          run_line<UnitStep>(count, {x_row, {}}, {y_row, {}});
+        else
+          run_line<std::int64_t>(count, {x_row, sign * x_step}, {y_row, sign * y_step});
+    }
+  }
+};
+
+template <bool kProduct>
+tensor::Status run(const tensor::Call& call) {
+  const int rank = call.in(0).rank;
+  const std::int64_t given = listed_index(call.in(1), 0);
+  const auto axis = tensor::normalise_axis(given, rank);
+  if (!axis) return call.fail("axis {} is outside the {} axes of x", given, rank);
+  const bool exclusive = call.attrs[kExclusiveAttr].integer() != 0;
+  const bool reverse = call.attrs[kReverseAttr].integer() != 0;
+  tensor::visit_dtype(call.out(0).dtype, [&]<class T>(std::type_identity<T>) {
+    if constexpr (tensor::RealOrInteger<T>) {
+      if (exclusive)
+        Cumulative<T, kProduct, true>::run(call, *axis, reverse);
+      else
+        Cumulative<T, kProduct, false>::run(call, *axis, reverse);
+    }
+  });
+  return tensor::Status::ok;
+}
+
+}  // namespace
+
+Expected<void> infer_cumulative(ir::InferCtx& ctx) {
+  ctx.set(0, ctx.in(0));
+  SCANLOOM_CHECK_OK(check_elements(ctx, 1, 1, "axis"));
+  const auto axis = ctx.numbers(1);
+  if (axis && axis->size() == 1 && ctx.in(0).ranked)
+    SCANLOOM_CHECK_OK(ctx.axis(axis->front(), ctx.in(0).rank()));
+  return {};
+}
+
+tensor::Status run_cumsum(const tensor::Call& call) noexcept { return run<false>(call); }
+tensor::Status run_cumprod(const tensor::Call& call) noexcept { return run<true>(call); }
+
+}  // namespace scanloom::ops

@@ -1,0 +1,16 @@
+#include "ops/ops.h"
+#include "ops/reduce/softmax_lines.h"
+
+namespace scanloom::ops {
+
+constinit const ir::OpDef log_softmax_op{
+    .name = "log_softmax",
+    .doc = "x minus the logarithm of the sum of exp(x) along `axis`.",
+    .inputs = {{"x", ir::Accept::real}},
+    .outputs = {"y"},
+    .attrs = {{"axis", tensor::AttrKind::integer}},
+    .infer = infer_softmax,
+    .reference = run_log_softmax,
+};
+
+}  // namespace scanloom::ops

@@ -1,0 +1,35 @@
+#include "ops/ops.h"
+#include "ops/sequence/boxes.h"
+
+namespace scanloom::ops {
+namespace {
+
+Expected<void> infer(ir::InferCtx& ctx) {
+  ctx.set(0, item_type(ctx.in(0)));
+  return {};
+}
+
+Expected<void> boxed(const tensor::BoxedCall& call) {
+  const std::span<const tensor::BoxRef> items = call.inputs[0]->items();
+  if (items.empty())
+    return fail(Code::invalid_argument, "the optional is empty: it has no element to get");
+  // Out of an optional that nobody else reads the item comes as the only reference to it.
+  tensor::BoxRef item = items[0];
+  call.inputs[0] = tensor::BoxRef();
+  call.outputs[0] = std::move(item);
+  return {};
+}
+
+}  // namespace
+
+constinit const ir::OpDef optional_get_element_op{
+    .name = "optional_get_element",
+    .doc = "What the optional holds; the run fails where it holds nothing.",
+    .inputs = {{"optional", ir::Accept::optional}},
+    .outputs = {"item"},
+    .effects = ir::Effects::may_fail,
+    .infer = infer,
+    .boxed = boxed,
+};
+
+}  // namespace scanloom::ops

@@ -1,0 +1,34 @@
+#include "ops/ops.h"
+#include "ops/sequence/boxes.h"
+
+namespace scanloom::ops {
+namespace {
+
+constexpr int kSequence = 0;
+constexpr int kPosition = 1;
+
+Expected<void> infer(ir::InferCtx& ctx) {
+  ctx.set(0, any_item(ctx, ctx.in(kSequence)));
+  return {};
+}
+
+Expected<void> boxed(const tensor::BoxedCall& call) {
+  const std::span<const tensor::BoxRef> items = call.inputs[kSequence]->items();
+  SCANLOOM_TRY(const std::size_t at, position(call, kPosition, items.size(), 0));
+  call.outputs[0] = items[at];
+  return {};
+}
+
+}  // namespace
+
+constinit const ir::OpDef sequence_at_op{
+    .name = "sequence_at",
+    .doc = "The item at `position`, which counts from the back where it is negative.",
+    .inputs = {{"sequence", ir::Accept::sequence}, {"position", ir::Accept::index}},
+    .outputs = {"item"},
+    .effects = ir::Effects::may_fail,
+    .infer = infer,
+    .boxed = boxed,
+};
+
+}  // namespace scanloom::ops

@@ -1,0 +1,87 @@
+#include "ops/ops.h"
+#include "ops/sequence/boxes.h"
+#include "tensor/rows.h"
+
+namespace scanloom::ops {
+namespace {
+
+using tensor::BoxedCall;
+using tensor::Dim;
+using tensor::Shape;
+using tensor::Tensor;
+using tensor::Type;
+
+constexpr int kAxis = 0;
+constexpr int kNewAxis = 1;
+
+bool inserts(std::span<const tensor::Attr> attrs) { return attrs[kNewAxis].integer() != 0; }
+
+Expected<void> infer(ir::InferCtx& ctx) {
+  if (ctx.in(0).wraps.size() != 1)
+    return invalid_model("items must be tensors, the sequence is {}",
+                         to_string(ctx.in(0), ctx.dims()));
+  Type joined = any_item(ctx, ctx.in(0));
+  if (!joined.ranked) {
+    ctx.set(0, std::move(joined));
+    return {};
+  }
+  const bool insert = inserts(ctx.attrs());
+  SCANLOOM_TRY(const int axis, ctx.axis(ctx.attr(kAxis).integer(), joined.rank() + insert));
+  if (insert)
+    joined.dims.insert(joined.dims.begin() + axis, ctx.dims().fresh());
+  else
+    joined.dims[static_cast<std::size_t>(axis)] = ctx.dims().fresh();
+  ctx.set(0, std::move(joined));
+  return {};
+}
+
+/// Whether an item of that shape can stand beside the first one.
+bool fits(Shape shape, const Shape& first, int axis, bool insert) {
+  if (shape.rank() != first.rank()) return false;
+  if (!insert) shape[axis] = first[axis];
+  return shape == first;
+}
+
+Expected<void> boxed(const BoxedCall& call) {
+  const std::span<const tensor::BoxRef> items = call.inputs[0]->items();
+  if (items.empty())
+    return fail(Code::invalid_argument,
+                "there is nothing to concatenate: the sequence has 0 items");
+  const bool insert = inserts(call.attrs);
+  const Shape& first = items[0]->tensor().shape();
+  const int rank = first.rank() + insert;
+  const auto axis = tensor::normalise_axis(call.attrs[kAxis].integer(), rank);
+  if (!axis)
+    return fail(Code::invalid_argument, "axis {} is outside [{}, {}) for items of shape {}",
+                call.attrs[kAxis].integer(), -rank, rank, first.to_string());
+  std::vector<Tensor> rows;
+  std::size_t bytes = 0;
+  for (const tensor::BoxRef& item : items) {
+    const Tensor& row = item->tensor();
+    if (!fits(row.shape(), first, *axis, insert))
+      return fail(Code::invalid_argument, "item {} has shape {}, item 0 has {}", rows.size(),
+                  row.shape().to_string(), first.to_string());
+    bytes += row.bytes();
+    rows.push_back(row);
+  }
+  SCANLOOM_CHECK_OK(call.memory.check(static_cast<std::int64_t>(bytes)));
+  SCANLOOM_TRY(Tensor joined, tensor::join_rows(rows, *axis, insert, false));
+  return call.give(0, std::move(joined));
+}
+
+}  // namespace
+
+constinit const ir::OpDef sequence_concat_op{
+    .name = "sequence_concat",
+    .doc =
+        "The items, which are tensors and at least one, one behind the other along `axis`; with "
+        "`new_axis` they are stacked along an axis that they do not have.",
+    .inputs = {{"sequence", ir::Accept::sequence}},
+    .outputs = {"joined"},
+    .attrs = {{"axis", tensor::AttrKind::integer}, {"new_axis", tensor::AttrKind::integer}},
+    .effects = ir::Effects::may_fail,
+    .infer = infer,
+    .boxed = boxed,
+};
+
+}  // namespace scanloom::ops

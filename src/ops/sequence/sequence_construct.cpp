@@ -1,0 +1,42 @@
+#include "ops/ops.h"
+#include "ops/sequence/boxes.h"
+
+namespace scanloom::ops {
+namespace {
+
+using tensor::BoxedCall;
+using tensor::BoxRef;
+using tensor::Type;
+
+Expected<void> infer(ir::InferCtx& ctx) {
+  if (ctx.input_count() == 0) return invalid_model("a sequence needs an item to tell its type");
+  Type item = ctx.in(0);
+  for (int i = 1; i < ctx.input_count(); ++i) {
+    SCANLOOM_TRY(item, item_of_both(ctx, item, ctx.in(i), fmt::format("item {}", i)));
+  }
+  SCANLOOM_TRY(Type sequence, wrapped(item, tensor::Wrap::sequence, ctx.dims()));
+  ctx.set(0, std::move(sequence));
+  return {};
+}
+
+Expected<void> boxed(const BoxedCall& call) {
+  BoxRef sequence = BoxRef::sequence(call.inputs[0]->dtype());
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    SCANLOOM_TRY(BoxRef item, call.take(i));
+    sequence->push_back(std::move(item));
+  }
+  return call.give(0, std::move(sequence));
+}
+
+}  // namespace
+
+constinit const ir::OpDef sequence_construct_op{
+    .name = "sequence_construct",
+    .doc = "A sequence of the inputs, of which there is at least one.",
+    .inputs = {{"items", ir::Accept::any, ir::Arity::variadic}},
+    .outputs = {"sequence"},
+    .infer = infer,
+    .boxed = boxed,
+};
+
+}  // namespace scanloom::ops

@@ -1,0 +1,42 @@
+#include "ops/ops.h"
+#include "ops/sequence/boxes.h"
+
+namespace scanloom::ops {
+namespace {
+
+using tensor::BoxRef;
+
+constexpr int kSequence = 0;
+constexpr int kPosition = 1;
+
+Expected<void> infer(ir::InferCtx& ctx) {
+  ctx.set(0, ctx.in(kSequence));
+  return {};
+}
+
+Expected<void> boxed(const tensor::BoxedCall& call) {
+  const std::size_t count = call.inputs[kSequence]->items().size();
+  if (count == 0)
+    return fail(Code::invalid_argument, "nothing can be taken from a sequence of 0 items");
+  SCANLOOM_TRY(const std::size_t at, position(call, kPosition, count, count - 1));
+  BoxRef sequence = call.take_unique(kSequence);
+  sequence->erase(at);
+  return call.give(0, std::move(sequence));
+}
+
+}  // namespace
+
+constinit const ir::OpDef sequence_erase_op{
+    .name = "sequence_erase",
+    .doc =
+        "The sequence without the item at `position`, which counts from the back where it is "
+        "negative; without one, the last.",
+    .inputs = {{"sequence", ir::Accept::sequence},
+               {"position", ir::Accept::index, ir::Arity::optional}},
+    .outputs = {"sequence"},
+    .effects = ir::Effects::may_fail,
+    .infer = infer,
+    .boxed = boxed,
+};
+
+}  // namespace scanloom::ops

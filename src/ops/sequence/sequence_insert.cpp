@@ -1,0 +1,58 @@
+#include "ops/ops.h"
+#include "ops/sequence/boxes.h"
+
+namespace scanloom::ops {
+namespace {
+
+using tensor::BoxedCall;
+using tensor::BoxRef;
+using tensor::Type;
+
+constexpr int kSequence = 0;
+constexpr int kItem = 1;
+constexpr int kPosition = 2;
+
+Expected<void> infer(ir::InferCtx& ctx) {
+  SCANLOOM_TRY(const Type item, item_of_both(ctx, item_type(ctx.in(kSequence)), ctx.in(kItem),
+                                             "the item to insert"));
+  SCANLOOM_TRY(Type sequence, wrapped(item, tensor::Wrap::sequence, ctx.dims()));
+  ctx.set(0, std::move(sequence));
+  return {};
+}
+
+Expected<void> boxed(const BoxedCall& call) {
+  const std::size_t count = call.inputs[kSequence]->items().size();
+  // n items leave n + 1 places, of which the last is no position counted from the back.
+  std::size_t at = count;
+  if (call.has(kPosition)) {
+    SCANLOOM_TRY(const std::int64_t given, single_integer(call.tensor(kPosition), "the position"));
+    const auto places = static_cast<std::int64_t>(count);
+    if (given < -places || given > places)
+      return fail(Code::invalid_argument, "position {} is outside [{}, {}]", given, -places,
+                  places);
+    at = static_cast<std::size_t>(given < 0 ? given + places : given);
+  }
+  SCANLOOM_TRY(BoxRef item, call.take(kItem));
+  BoxRef sequence = call.take_unique(kSequence);
+  sequence->insert(at, std::move(item));
+  return call.give(0, std::move(sequence));
+}
+
+}  // namespace
+
+constinit const ir::OpDef sequence_insert_op{
+    .name = "sequence_insert",
+    .doc =
+        "The sequence with `item` put before the one at `position`, which counts from the back "
+        "where "
+        "it is negative; without one, at the end.",
+    .inputs = {{"sequence", ir::Accept::sequence},
+               {.name = "item", .accept = ir::Accept::any, .same_as = 0},
+               {"position", ir::Accept::index, ir::Arity::optional}},
+    .outputs = {"sequence"},
+    .effects = ir::Effects::may_fail,
+    .infer = infer,
+    .boxed = boxed,
+};
+
+}  // namespace scanloom::ops

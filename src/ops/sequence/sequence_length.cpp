@@ -1,0 +1,27 @@
+#include "ops/ops.h"
+#include "ops/sequence/boxes.h"
+
+namespace scanloom::ops {
+namespace {
+
+Expected<void> infer(ir::InferCtx& ctx) {
+  ctx.set(0, tensor::Type::scalar(DType::i64));
+  return {};
+}
+
+Expected<void> boxed(const tensor::BoxedCall& call) {
+  return give_scalar(call, 0, static_cast<std::int64_t>(call.inputs[0]->items().size()));
+}
+
+}  // namespace
+
+constinit const ir::OpDef sequence_length_op{
+    .name = "sequence_length",
+    .doc = "How many items the sequence has.",
+    .inputs = {{"sequence", ir::Accept::sequence}},
+    .outputs = {"length"},
+    .infer = infer,
+    .boxed = boxed,
+};
+
+}  // namespace scanloom::ops

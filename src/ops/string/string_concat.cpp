@@ -1,0 +1,50 @@
+#include "ops/ops.h"
+#include "ops/string/text.h"
+#include "tensor/for_each.h"
+
+namespace scanloom::ops {
+namespace {
+
+using tensor::Shape;
+using tensor::Tensor;
+
+Expected<void> infer(ir::InferCtx& ctx) {
+  SCANLOOM_TRY(tensor::Type type, ctx.broadcast(ctx.in(0), ctx.in(1), DType::string));
+  ctx.set(0, std::move(type));
+  return {};
+}
+
+Expected<void> boxed(const tensor::BoxedCall& call) {
+  const Tensor &a = call.tensor(0), &b = call.tensor(1);
+  SCANLOOM_TRY(const Shape shape, broadcast_shape(a.shape(), b.shape()));
+  const auto strides = [&](const Tensor& x) {
+    return tensor::broadcast_strides(x.shape().dims(), contiguous_strides(x.shape()).dims(),
+                                     shape.dims());
+  };
+  const Shape of_a = strides(a), of_b = strides(b);
+  TextMaker made(call);
+  Expected<void> done;
+  std::string text;
+  tensor::for_each_element<2>(shape.dims(), {of_a.data(), of_b.data()},
+                              [&](const std::array<std::int64_t, 2>& at) {
+                                if (!done) return;
+                                text = a.as<StringRef>()[static_cast<std::size_t>(at[0])].view();
+                                text += b.as<StringRef>()[static_cast<std::size_t>(at[1])].view();
+                                done = made.add(text);
+                              });
+  SCANLOOM_CHECK_OK(std::move(done));
+  return made.give(0, shape);
+}
+
+}  // namespace
+
+constinit const ir::OpDef string_concat_op{
+    .name = "string_concat",
+    .doc = "The string of a followed by that of b.",
+    .inputs = {{"a", ir::Accept::text}, {"b", ir::Accept::text}},
+    .outputs = {"y"},
+    .infer = infer,
+    .boxed = boxed,
+};
+
+}  // namespace scanloom::ops

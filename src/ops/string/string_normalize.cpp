@@ -1,0 +1,85 @@
+#include <algorithm>
+#include <set>
+
+#include "ops/ops.h"
+#include "ops/string/letter_case.h"
+#include "ops/string/text.h"
+
+namespace scanloom::ops {
+namespace {
+
+using tensor::Shape;
+using tensor::Tensor;
+using tensor::Type;
+
+constexpr int kChange = 0;
+constexpr int kSensitive = 1;
+constexpr int kStopwords = 2;
+
+Expected<void> infer(ir::InferCtx& ctx) {
+  const std::string& change = ctx.attr(kChange).text();
+  if (change != "none" && change != "lower" && change != "upper")
+    return invalid_model("the change of case is '{}', must be none, lower or upper", change);
+  Type type = ctx.in(0);
+  if (type.ranked) {
+    const bool row = type.rank() == 2 && (!type.dims[0].is_constant() || type.dims[0].value() == 1);
+    if (type.rank() != 1 && !row)
+      return invalid_model("x is {}, must have one axis, or two of which the first has size 1",
+                           to_string(type, ctx.dims()));
+    type.dims.back() = ctx.dims().fresh();
+    if (type.rank() == 2) type.dims[0] = 1;
+  }
+  ctx.set(0, std::move(type));
+  return {};
+}
+
+std::set<std::string> stopwords(const tensor::BoxedCall& call, bool sensitive) {
+  std::set<std::string> words;
+  if (!call.attrs[kStopwords].present()) return words;
+  for (const StringRef& word : call.attrs[kStopwords].tensor().as<StringRef>())
+    words.insert(sensitive ? std::string(word.view()) : to_lower(word.view()));
+  return words;
+}
+
+Expected<void> boxed(const tensor::BoxedCall& call) {
+  const Tensor& x = call.tensor(0);
+  Shape shape = x.shape();
+  if (shape.rank() < 1 || shape.rank() > 2 || (shape.rank() == 2 && shape[0] != 1))
+    return fail(Code::invalid_argument, "x has sizes {}, must have [n] or [1,n]",
+                shape.to_string());
+  const bool sensitive = call.attrs[kSensitive].integer() != 0;
+  const std::set<std::string> words = stopwords(call, sensitive);
+  const std::string& change = call.attrs[kChange].text();
+  TextMaker made(call);
+  for (const StringRef& element : x.as<StringRef>()) {
+    const std::string_view text = element.view();
+    if (words.contains(sensitive ? std::string(text) : to_lower(text))) continue;
+    SCANLOOM_CHECK_OK(change == "none"    ? made.add(text)
+                      : change == "lower" ? made.add(to_lower(text))
+                                          : made.add(to_upper(text)));
+  }
+  // A result has at least one string.
+  if (made.count() == 0) SCANLOOM_CHECK_OK(made.add(""));
+  shape[shape.rank() - 1] = made.count();
+  return made.give(0, shape);
+}
+
+}  // namespace
+
+constinit const ir::OpDef string_normalize_op{
+    .name = "string_normalize",
+    .doc =
+        "The strings that are no stopwords, their case changed as `change` says: none, lower or "
+        "upper; one empty string where none is left. Stopwords are compared without regard to case "
+        "unless `sensitive`.",
+    .inputs = {{"x", ir::Accept::text}},
+    .outputs = {"y"},
+    .attrs = {{"change", tensor::AttrKind::text},
+              {"sensitive", tensor::AttrKind::integer},
+              {"stopwords", tensor::AttrKind::tensor, true}},
+    .effects = ir::Effects::may_fail,
+    .infer = infer,
+    .boxed = boxed,
+};
+
+}  // namespace scanloom::ops

@@ -1,0 +1,130 @@
+#include <limits>
+
+#include "ops/ops.h"
+#include "ops/string/text.h"
+
+namespace scanloom::ops {
+namespace {
+
+using tensor::Shape;
+using tensor::Tensor;
+using tensor::Type;
+
+constexpr int kDelimiter = 0;
+constexpr int kMost = 1;
+
+Expected<void> infer(ir::InferCtx& ctx) {
+  Type counts = ctx.in(0), parts = ctx.in(0);
+  counts.dtype = DType::i64;
+  if (parts.ranked && parts.rank() == tensor::kMaxRank)
+    return fail(Code::unsupported, "x has {} axes, and the parts need one more", parts.rank());
+  if (parts.ranked) parts.dims.push_back(ctx.dims().fresh());
+  ctx.set(0, std::move(parts));
+  ctx.set(1, std::move(counts));
+  return {};
+}
+
+/// Bytes of the white space at the front; 0: there is none. What Unicode calls so.
+std::size_t blank(std::string_view text) {
+  if (text.empty()) return 0;
+  const auto byte = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
+  };
+  const unsigned first = byte(0);
+  if (first == ' ' || (first >= 0x09 && first <= 0x0d) || (first >= 0x1c && first <= 0x1f))
+    return 1;
+  if (first == 0xc2) return byte(1) == 0x85 || byte(1) == 0xa0 ? 2 : 0;
+  const unsigned tail = byte(1) << 8 | byte(2);
+  if (first == 0xe1) return tail == 0x9a80 ? 3 : 0;  // U+1680
+  if (first == 0xe3) return tail == 0x8080 ? 3 : 0;  // U+3000
+  if (first != 0xe2) return 0;
+  const bool blank = (tail >= 0x8080 && tail <= 0x808a) || tail == 0x80a8 || tail == 0x80a9 ||
+                     tail == 0x80af || tail == 0x819f;
+  return blank ? 3 : 0;
+}
+
+std::string_view without_leading_blanks(std::string_view text) {
+  while (const std::size_t size = blank(text)) text.remove_prefix(size);
+  return text;
+}
+
+std::size_t find_blank(std::string_view text) {
+  for (std::size_t at = 0; at < text.size(); ++at)
+    if (blank(text.substr(at)) > 0) return at;
+  return text.size();
+}
+
+/// Runs of white space part; what is left after the last split keeps its own.
+void split_at_blanks(std::string_view text, std::int64_t most,
+                     std::vector<std::string_view>& parts) {
+  text = without_leading_blanks(text);
+  while (!text.empty()) {
+    const std::size_t end = most == 0 ? text.size() : find_blank(text);
+    parts.push_back(text.substr(0, end));
+    text = without_leading_blanks(text.substr(end));
+    --most;
+  }
+}
+
+void split_at(std::string_view text, std::string_view delimiter, std::int64_t most,
+              std::vector<std::string_view>& parts) {
+  for (; most > 0; --most) {
+    const std::size_t at = text.find(delimiter);
+    if (at == std::string_view::npos) break;
+    parts.push_back(text.substr(0, at));
+    text.remove_prefix(at + delimiter.size());
+  }
+  parts.push_back(text);
+}
+
+Expected<void> boxed(const tensor::BoxedCall& call) {
+  const Tensor& x = call.tensor(0);
+  const std::string& delimiter = call.attrs[kDelimiter].text();
+  const std::int64_t given = call.attrs[kMost].integer();
+  const std::int64_t most = given < 0 ? std::numeric_limits<std::int64_t>::max() : given;
+  SCANLOOM_CHECK_OK(call.memory.check(x.elements() * std::int64_t{sizeof(std::int64_t)}));
+  SCANLOOM_TRY(Tensor counts, Tensor::zeros(DType::i64, x.shape()));
+  auto* const count = static_cast<std::int64_t*>(counts.mutable_data());
+  std::int64_t widest = 0;
+  std::vector<std::string_view> parts;
+  const auto split = [&](const StringRef& element) {
+    parts.clear();
+    if (delimiter.empty())
+      split_at_blanks(element.view(), most, parts);
+    else
+      split_at(element.view(), delimiter, most, parts);
+    return static_cast<std::int64_t>(parts.size());
+  };
+  const std::span<const StringRef> elements = x.as<StringRef>();
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    count[i] = split(elements[i]);
+    widest = std::max(widest, count[i]);
+  }
+  Shape shape = x.shape();
+  shape.push_back(widest);
+  TextMaker made(call);
+  for (const StringRef& element : elements) {
+    split(element);
+    parts.resize(static_cast<std::size_t>(widest));
+    for (const std::string_view part : parts) SCANLOOM_CHECK_OK(made.add(part));
+  }
+  SCANLOOM_CHECK_OK(made.give(0, shape));
+  return call.give(1, std::move(counts));
+}
+
+}  // namespace
+
+constinit const ir::OpDef string_split_op{
+    .name = "string_split",
+    .doc =
+        "The parts of each string between delimiters, along a new last axis that is filled up with "
+        "empty strings, and how many parts each has. An empty delimiter stands for runs of white "
+        "space, which do not count at both ends. At most `most` splits where that is not negative.",
+    .inputs = {{"x", ir::Accept::text}},
+    .outputs = {"parts", "counts"},
+    .attrs = {{"delimiter", tensor::AttrKind::text}, {"most", tensor::AttrKind::integer}},
+    .infer = infer,
+    .boxed = boxed,
+};
+
+}  // namespace scanloom::ops

@@ -1,0 +1,266 @@
+// Coordinates and weights are computed in the wider of the types of x and grid. A sample is the sum
+// over its neighbours in row-major order, from 0, each times the product of its weights, those of
+// weight 0 left out.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "opmath/conv_geometry.h"
+#include "ops/lines.h"
+#include "ops/ops.h"
+#include "ops/sizes.h"
+#include "tensor/visit.h"
+
+namespace scanloom::ops {
+namespace {
+
+using tensor::Dim;
+using tensor::Operand;
+using tensor::Shape;
+using tensor::Type;
+
+enum AttrIndex : int { kMode, kPadding, kAlignCorners };
+enum class Mode : std::uint8_t { nearest, linear, cubic };
+enum class Padding : std::uint8_t { zeros, border, reflection };
+
+constexpr std::array<std::string_view, 3> kModes = {"nearest", "linear", "cubic"};
+constexpr std::array<std::string_view, 3> kPaddings = {"zeros", "border", "reflection"};
+
+template <class List>
+int place_in(const List& names, std::string_view text) {
+  return static_cast<int>(std::ranges::find(names, text) - names.begin());
+}
+
+Expected<void> check_operands(ir::InferCtx& ctx) {
+  const Type &x = ctx.in(0), &grid = ctx.in(1);
+  if (x.rank() < 3) return invalid_model("x has {} axes, three at least are needed", x.rank());
+  if (!grid.ranked) return {};
+  if (grid.rank() != x.rank())
+    return invalid_model("x has {} axes, grid has {}", x.rank(), grid.rank());
+  const Dim last = grid.dims.back();
+  if (last.is_constant() && last.value() != x.rank() - 2)
+    return invalid_model("grid has {} coordinates for {} spatial axes", last.value(), x.rank() - 2);
+  SCANLOOM_CHECK_OK(same_size(ctx, x.dims[0], grid.dims[0], "axis 0 of x and grid"));
+  return {};
+}
+
+Expected<void> infer(ir::InferCtx& ctx) {
+  const Type &x = ctx.in(0), &grid = ctx.in(1);
+  const std::string &mode = ctx.attr(kMode).text(), &padding = ctx.attr(kPadding).text();
+  if (place_in(kModes, mode) == 3) return invalid_model("there is no mode '{}'", mode);
+  if (place_in(kPaddings, padding) == 3) return invalid_model("there is no padding '{}'", padding);
+  const bool computes = mode != "nearest";
+  if (grid.dtype != DType::f32 && grid.dtype != DType::f64)
+    return fail(Code::unsupported, "grid has elements of type {}, not f32 or f64",
+                dtype_name(grid.dtype));
+  if (computes && x.dtype != DType::f32 && x.dtype != DType::f64)
+    return fail(Code::unsupported, "x has elements of type {}, not f32 or f64",
+                dtype_name(x.dtype));
+  if (!x.ranked) {
+    ctx.set(0, grid.ranked ? ctx.fresh(x.dtype, grid.rank()) : Type::unranked(x.dtype));
+    return {};
+  }
+  SCANLOOM_CHECK_OK(check_operands(ctx));
+  std::vector<Dim> sizes = {x.dims[0], x.dims[1]};
+  for (int axis = 1; axis + 1 < x.rank(); ++axis)
+    sizes.push_back(grid.ranked ? grid.dims[static_cast<std::size_t>(axis)] : ctx.dims().fresh());
+  return set_sizes(ctx, 0, x.dtype, std::move(sizes));
+}
+
+/// Reflected at both ends until it lies between them.
+template <class Real>
+Real reflected(Real x, Real low, Real high) {
+  const Real range = high - low;
+  if (!(range > 0)) return low;
+  const Real beyond = x < low ? low - x : x > high ? x - high : Real{0};
+  if (beyond == 0) return x;
+  const Real turns = std::trunc(beyond / range);
+  const Real rest = beyond - turns * range;
+  const bool from_own_side = std::fmod(turns, Real{2}) == 0;
+  return (x < low) == from_own_side ? low + rest : high - rest;
+}
+
+/// How one axis is sampled: its size, and where its ends lie.
+template <class Real>
+struct Axis {
+  std::int64_t size = 0, stride = 0;
+  Real low = 0, high = 0;
+  bool align = false;
+
+  /// The place of a grid coordinate, which counts from -1 to 1; what is far away comes nearer.
+  [[nodiscard]] Real place(Real at) const {
+    const Real length = static_cast<Real>(size);
+    const Real x = align ? (at + 1) / 2 * (length - 1) : ((at + 1) * length - 1) / 2;
+    constexpr Real kFar = Real(1e15);
+    return x != x ? -1 : std::clamp(x, -kFar, kFar);
+  }
+  /// Inside, where the padding asks for it.
+  [[nodiscard]] Real padded(Real x, Padding padding) const {
+    if (x >= low && x <= high) return x;
+    if (padding == Padding::border) return std::clamp(x, Real{0}, static_cast<Real>(size - 1));
+    return padding == Padding::reflection ? reflected(x, low, high) : x;
+  }
+  /// The element of a whole place; -1: there is none, so it is 0.
+  [[nodiscard]] std::int64_t element(Real whole, Padding padding) const {
+    if (padding == Padding::reflection) whole = std::trunc(reflected(whole, low, high));
+    // Compared as an integer: size - 1 may round up. Places are far below 2^63, see kFar.
+    const auto index = static_cast<std::int64_t>(whole);
+    if (padding == Padding::zeros && (index < 0 || index >= size)) return -1;
+    return std::clamp<std::int64_t>(index, 0, size - 1);
+  }
+};
+
+/// The neighbours of a place along one axis: at most four elements and their weights.
+template <class Real>
+struct Neighbours {
+  std::array<std::int64_t, 4> element{};
+  std::array<Real, 4> weight{};
+  int count = 0;
+};
+
+/// The weight of cubic convolution at distance t, with the coefficient -0.75.
+template <class Real>
+Real cubic_weight(Real t) {
+  constexpr Real a = Real(-0.75);
+  t = std::fabs(t);
+  if (t <= 1) return ((a + 2) * t - (a + 3)) * t * t + 1;
+  return ((a * t - 5 * a) * t + 8 * a) * t - 4 * a;
+}
+
+template <class Real>
+Neighbours<Real> neighbours(const Axis<Real>& axis, Real x, Mode mode, Padding padding) {
+  Neighbours<Real> result;
+  if (mode == Mode::nearest) {
+    result.count = 1;
+    result.element[0] = axis.element(axis.padded(std::nearbyint(x), padding), padding);
+    result.weight[0] = 1;
+    return result;
+  }
+  // The taps of cubic convolution are clipped one by one: a place beyond the border still weighs
+  // the elements that lie within two of it.
+  if (mode == Mode::linear || padding != Padding::border) x = axis.padded(x, padding);
+  const Real low = std::floor(x), ratio = x - low;
+  result.count = mode == Mode::linear ? 2 : 4;
+  const int first = mode == Mode::linear ? 0 : -1;
+  for (int i = 0; i < result.count; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const Real offset = static_cast<Real>(first + i);
+    result.element[at] = axis.element(low + offset, padding);
+    result.weight[at] =
+        mode == Mode::cubic ? cubic_weight(offset - ratio) : 1 - std::fabs(offset - ratio);
+  }
+  return result;
+}
+
+/// One place of the result: the neighbours along every axis.
+template <class Real>
+class Sample {
+ public:
+  int spatial = 0;
+  std::array<Neighbours<Real>, tensor::kMaxSpatial> axes{};
+
+  /// f(offset, weight) for each combination of neighbours that is there.
+  template <class F>
+  void for_each(const std::array<Axis<Real>, tensor::kMaxSpatial>& of, F&& f) const {
+    Shape counts;
+    for (int i = 0; i < spatial; ++i) counts.push_back(axes[static_cast<std::size_t>(i)].count);
+    tensor::for_each_index(counts.dims(), [&](const Shape& index) {
+      std::int64_t offset = 0;
+      Real weight = 1;
+      for (int i = 0; i < spatial; ++i) {
+        const auto axis = static_cast<std::size_t>(i), at = static_cast<std::size_t>(index[i]);
+        if (axes[axis].element[at] < 0) return;
+        offset += axes[axis].element[at] * of[axis].stride;
+        weight *= axes[axis].weight[at];
+      }
+      if (weight != 0) f(offset, weight);
+    });
+  }
+};
+
+/// T: how elements of x are read; G: of the grid. T is only moved where the mode is nearest.
+template <class T, class G>
+void sample_all(const tensor::Call& call) {
+  using Real = std::conditional_t<std::is_same_v<T, double>, double, G>;
+  const Operand &x = call.in(0), &grid = call.in(1), &y = call.out(0);
+  const auto mode = static_cast<Mode>(place_in(kModes, call.attrs[kMode].text()));
+  const auto padding = static_cast<Padding>(place_in(kPaddings, call.attrs[kPadding].text()));
+  Sample<Real> sample;
+  sample.spatial = x.rank - 2;
+  std::array<Axis<Real>, tensor::kMaxSpatial> axes{};
+  for (int i = 0; i < sample.spatial; ++i) {
+    Axis<Real>& axis = axes[static_cast<std::size_t>(i)];
+    axis.size = x.dims[i + 2];
+    axis.stride = x.strides[i + 2];
+    axis.align = call.attrs[kAlignCorners].integer() != 0;
+    axis.low = axis.align ? Real{0} : Real(-0.5);
+    axis.high = static_cast<Real>(axis.size - 1) - axis.low;
+  }
+  const std::span out(y.dims + 2, static_cast<std::size_t>(sample.spatial));
+  for (std::int64_t image = 0; image < y.dims[0]; ++image)
+    tensor::for_each_index(out, [&](const Shape& position) {
+      const G* const at = grid.data<const G>() + image * grid.strides[0] +
+                          tensor::offset_of(position, grid.strides + 1);
+      // The coordinates of the last axis stand first.
+      for (int i = 0; i < sample.spatial; ++i) {
+        const auto axis = static_cast<std::size_t>(i);
+        const auto coordinate =
+            static_cast<Real>(at[(sample.spatial - 1 - i) * grid.strides[grid.rank - 1]]);
+        sample.axes[axis] = neighbours(axes[axis], axes[axis].place(coordinate), mode, padding);
+      }
+      for (std::int64_t channel = 0; channel < y.dims[1]; ++channel) {
+        const T* const plane = x.data<const T>() + image * x.strides[0] + channel * x.strides[1];
+        T sum{};
+        sample.for_each(axes, [&](std::int64_t offset, Real weight) {
+          if constexpr (std::is_floating_point_v<T>)
+            sum = mode == Mode::nearest ? plane[offset]
+                                        : sum + static_cast<T>(weight) * plane[offset];
+          else
+            sum = plane[offset];
+        });
+        y.data<T>()[image * y.strides[0] + channel * y.strides[1] +
+                    tensor::offset_of(position, y.strides + 2)] = sum;
+      }
+    });
+}
+
+template <class G>
+void sample_grid(const tensor::Call& call) {
+  const DType dtype = call.in(0).dtype;
+  if (dtype == DType::f32) return sample_all<float, G>(call);
+  if (dtype == DType::f64) return sample_all<double, G>(call);
+  tensor::visit_bytes(dtype, [&]<class T>(std::type_identity<T>) { sample_all<T, G>(call); });
+}
+
+tensor::Status reference(const tensor::Call& call) noexcept {
+  const Operand &x = call.in(0), &y = call.out(0);
+  if (y.elements() == 0) return tensor::Status::ok;
+  for (int axis = 2; axis < x.rank; ++axis)
+    if (x.dims[axis] == 0) return call.fail("x has no elements along axis {}", axis);
+  if (call.in(1).dtype == DType::f64)
+    sample_grid<double>(call);
+  else
+    sample_grid<float>(call);
+  return tensor::Status::ok;
+}
+
+}  // namespace
+
+constinit const ir::OpDef grid_sample_op{
+    .name = "grid_sample",
+    .doc =
+        "Elements of x [batch, channels, ...] at the places that grid [batch, ..., coordinates] "
+        "names, the last axis of x first, each from -1 to 1: the ends of an axis, or with "
+        "`align_corners` the middles of its outermost elements. mode is nearest (even ones among "
+        "equals), linear or cubic; padding zeros, border or reflection.",
+    .inputs = {{"x", ir::Accept::tensor}, {"grid", ir::Accept::real}},
+    .outputs = {"y"},
+    .attrs = {{"mode", tensor::AttrKind::text},
+              {"padding", tensor::AttrKind::text},
+              {"align_corners", tensor::AttrKind::integer}},
+    .effects = ir::Effects::may_fail,
+    .infer = infer,
+    .reference = reference,
+};
+
+}  // namespace scanloom::ops

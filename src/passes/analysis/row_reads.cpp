@@ -1,0 +1,143 @@
+#include "passes/analysis/row_reads.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "ops/ops.h"
+#include "passes/rewrite/rewriter.h"
+
+namespace scanloom::passes {
+namespace {
+
+using ir::Module;
+using ir::Node;
+using ir::NodeId;
+using ir::ValueId;
+
+constexpr std::size_t kStarts = 1, kEnds = 2, kAxes = 3, kSteps = 4;
+
+/// The only element of a constant operand; `missing` where the operand is absent.
+std::optional<std::int64_t> single(const Module& module, const Node& node, std::size_t operand,
+                                   std::optional<std::int64_t> missing) {
+  if (operand >= node.inputs.size() || !node.inputs[operand].valid()) return missing;
+  const tensor::Tensor* constant = constant_of(module, node.inputs[operand]);
+  if (constant == nullptr || constant->elements() != 1) return std::nullopt;
+  const auto values = to_integers(*constant);
+  if (!values) return std::nullopt;
+  return (*values)[0];
+}
+
+/// A bound that can only mean the last row and beyond, as ops/index/slice.cpp has it.
+bool is_open_end(std::int64_t end) {
+  return end == std::numeric_limits<std::int32_t>::max() || end > std::int64_t{1} << 40;
+}
+
+/// The node reads from the axis of the rows; `axis` is what it names.
+bool is_row_axis(const Module& module, ValueId stack, std::int64_t axis, std::int64_t rows_axis) {
+  const ir::Type& type = module.value(stack).type;
+  return type.ranked && tensor::normalise_axis(axis, type.rank()) == rows_axis;
+}
+
+std::optional<RowRead> gathered(const Module& module, const Node& node,
+                                std::optional<std::int64_t> rows) {
+  const tensor::Tensor* constant = constant_of(module, node.inputs[1]);
+  if (constant == nullptr || constant->elements() == 0 || constant->shape().rank() > 1)
+    return std::nullopt;
+  auto indices = to_integers(*constant);
+  if (!indices) return std::nullopt;
+  RowRead read{.has_axis = constant->shape().rank() == 1,
+               .from_front = std::ranges::min(*indices) >= 0};
+  for (std::int64_t& index : *indices) {
+    if (rows && (index < -*rows || index >= *rows)) return std::nullopt;
+    if (rows && index < 0) index += *rows;
+  }
+  const auto [first, last] = std::ranges::minmax(*indices);
+  if (first < 0 && last >= 0) return std::nullopt;
+  read.first = first;
+  read.last = last;
+  return read;
+}
+
+/// A bound that can only mean the first row and before, of steps back.
+bool is_open_front(std::int64_t end) { return end < -(std::int64_t{1} << 40); }
+
+/// Rows between the bounds of a slice where nobody knows how many there are.
+std::optional<RowRead> sliced_of_any(std::int64_t start, std::int64_t end, std::int64_t step) {
+  RowRead read{.backward = step < 0};
+  if (step > 0 ? end <= start : start <= end) return std::nullopt;
+  if (step > 0) {
+    const bool from_back = start < 0 && (end < 0 || is_open_end(end));
+    if (!from_back && (start < 0 || end < 0 || is_open_end(end))) return std::nullopt;
+    read.first = start;
+    read.last = from_back && end >= 0 ? -1 : end - 1;
+  } else {
+    const bool from_back = (start < 0 || is_open_end(start)) && end < 0 && !is_open_front(end);
+    if (!from_back && (start < 0 || is_open_end(start) || (end < 0 && !is_open_front(end))))
+      return std::nullopt;
+    read.first = !from_back && end < 0 ? 0 : end + 1;
+    read.last = from_back && start >= 0 ? -1 : start;
+  }
+  if (read.first > read.last) return std::nullopt;
+  return read;
+}
+
+/// Slices of at least one row. As ops/index/slice.cpp cuts them.
+std::optional<RowRead> sliced(const Module& module, const Node& node, std::int64_t start,
+                              std::int64_t end, std::optional<std::int64_t> rows) {
+  const auto step = single(module, node, kSteps, 1);
+  if (!step || *step == 0 || *step == std::numeric_limits<std::int64_t>::min()) return std::nullopt;
+  if (!rows) return sliced_of_any(start, end, *step);
+  const bool forward = *step > 0;
+  const auto cut = [&](std::int64_t bound, std::int64_t least) {
+    return std::clamp<std::int64_t>(bound < 0 ? bound + *rows : bound, least,
+                                    forward ? *rows : *rows - 1);
+  };
+  const std::int64_t from = cut(start, 0), to = cut(end, forward ? 0 : -1);
+  const std::int64_t span = forward ? to - from : from - to, stride = forward ? *step : -*step;
+  if (span < 1) return std::nullopt;
+  const std::int64_t reach = (span - 1) / stride * stride;
+  return RowRead{.first = forward ? from : from - reach,
+                 .last = forward ? from + reach : from,
+                 .backward = !forward,
+                 .from_front = forward && start >= 0 && end >= 0};
+}
+
+}  // namespace
+
+Readers::Readers(const Module& module, ir::RegionId region) {
+  for (const NodeId id : module.region(region).nodes)
+    for (const ValueId input : module.node(id).inputs) add(module, input, id);
+  for (const ValueId yield : module.region(region).yields) add(module, yield, {});
+  std::ranges::sort(entries_);
+}
+
+void Readers::add(const Module& module, ValueId value, NodeId reader) {
+  if (value.valid() && module.value(value).producer.valid()) entries_.push_back({value, reader});
+}
+
+std::optional<std::vector<NodeId>> Readers::of(ValueId value) const {
+  const auto [begin, end] = std::ranges::equal_range(entries_, value, {}, &Entry::value);
+  std::vector<NodeId> readers;
+  for (auto entry = begin; entry != end; ++entry) {
+    if (!entry->reader.valid()) return std::nullopt;
+    if (readers.empty() || readers.back() != entry->reader) readers.push_back(entry->reader);
+  }
+  return readers;
+}
+
+std::optional<RowRead> row_read(const Module& module, const Node& reader, ValueId stack,
+                                std::int64_t axis, std::optional<std::int64_t> rows) {
+  if (std::ranges::count(reader.inputs, stack) != 1 || reader.inputs[0] != stack)
+    return std::nullopt;
+  if (reader.op == &ops::gather_op)
+    return is_row_axis(module, stack, reader.attrs[0].integer(), axis)
+               ? gathered(module, reader, rows)
+               : std::nullopt;
+  if (reader.op != &ops::slice_op) return std::nullopt;
+  const auto start = single(module, reader, kStarts, {}), end = single(module, reader, kEnds, {});
+  const auto along = single(module, reader, kAxes, 0);
+  if (!start || !end || !along || !is_row_axis(module, stack, *along, axis)) return std::nullopt;
+  return sliced(module, reader, *start, *end, rows);
+}
+
+}  // namespace scanloom::passes

@@ -1,0 +1,357 @@
+// A state that does nothing but sum up products, one per step, becomes one product behind the loop,
+// which sums over the steps too: gradients of a captured matrix are of that kind. What the products
+// read is stacked, unless it is stacked or scanned already. A step then neither reads nor writes
+// the sum, which is larger than what it is made of.
+//
+// This changes bits: the large product starts from 0 and adds one multiply-add after another, over
+// the steps in the order in which their sequences lie, and within each over what its product sums;
+// the initial value is added last. In the loop each step's product is rounded before it is added.
+// docs/numbers.md says how far apart the two may be.
+//
+// It stands behind sink_after_loop, with which it shares what is stacked, and before
+// drop_dead_code, which removes a loop that nothing is left of.
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "base/checked.h"
+#include "ops/ops.h"
+#include "passes/analysis/over_time.h"
+#include "passes/loops/sequences.h"
+#include "passes/nodes/einsum_text.h"
+#include "passes/pass.h"
+#include "passes/rewrite/ports.h"
+#include "passes/rewrite/rewriter.h"
+
+namespace scanloom::passes {
+namespace {
+
+using ir::Dim;
+using ir::LoopPorts;
+using ir::Module;
+using ir::Node;
+using ir::NodeId;
+using ir::Type;
+using ir::ValueId;
+using tensor::Einsum;
+
+// Smaller sums stay in registers in the loop, and do not fill those of a large product.
+constexpr std::int64_t kLeastElements = 64;
+// What the loop stacks in all is bounded, whatever for: what is stacked in one round of the
+// pipeline is there already in the next, which must not find room for more.
+/// Where its size is known.
+constexpr std::int64_t kMostStackedBytes = std::int64_t{64} << 20;
+/// Where it is not: times as much as the loop scans, which no sum adds to.
+constexpr std::int64_t kMostGrowth = 4;
+
+/// A carried value whose next one is `sum`: itself and a product.
+struct Accumulator {
+  std::size_t carried = 0;
+  NodeId sum, product;
+};
+
+/// The specification of a product, for which an element-wise one that broadcasts is taken too.
+std::optional<Einsum> einsum_of(const Module& module, const Node& node) {
+  const bool outer = node.op == &ops::mul_op;
+  if (!outer && node.op != &ops::contract_op) return std::nullopt;
+  const Type &a = module.value(node.inputs[0]).type, &b = module.value(node.inputs[1]).type;
+  if (!a.ranked || !b.ranked) return std::nullopt;
+  const std::string_view spec = outer ? std::string_view("...,...->...") : node.attrs[0].text();
+  const auto einsum = tensor::parse_einsum(spec, a.rank(), b.rank());
+  if (!einsum || !sizes_fit(a, b, *einsum)) return std::nullopt;
+  return *einsum;
+}
+
+/// The specification with the steps in front of both operands: what is summed first.
+std::optional<std::string> over_steps(Einsum einsum) {
+  const std::uint8_t letter = unused_letter(einsum, 't');
+  insert_label(einsum.a, 0, letter);
+  insert_label(einsum.b, 0, letter);
+  return text_of(einsum);
+}
+
+/// How often a body reads each of its values.
+using Reads = std::map<ValueId, std::size_t>;
+
+Reads reads_in(const Module& module, ir::RegionId body) {
+  Reads reads;
+  for (const NodeId id : module.region(body).nodes)
+    for (const ValueId input : module.node(id).inputs) ++reads[input];
+  for (const ValueId yield : module.region(body).yields) ++reads[yield];
+  return reads;
+}
+
+/// Whether the carried value sums up products and nothing else sees it. `reads`: of the body.
+std::optional<Accumulator> accumulator_of(const Module& module, NodeId loop, std::size_t carried,
+                                          const Reads& reads) {
+  const Node& node = module.node(loop);
+  const ir::RegionId body = node.regions[0];
+  const ValueId state = module.region(body).args[node.loop->captured + carried];
+  const ValueId next = module.region(body).yields[node.loop->first_carried_yield() + carried];
+  const Node* sum = made_by(module, next, ops::add_op);
+  if (sum == nullptr || (sum->inputs[0] != state && sum->inputs[1] != state)) return std::nullopt;
+  const ValueId addend = sum->inputs[sum->inputs[0] == state ? 1 : 0];
+  const NodeId product = module.value(addend).producer;
+  const Type& type = module.value(state).type;
+  const ValueId initial = node.inputs[node.loop->first_carried_input() + carried];
+  const bool one_type = module.value(addend).type == type && module.value(initial).type == type;
+  // Other types have no kernel that packs and blocks.
+  const bool real = type.dtype == DType::f32 || type.dtype == DType::f64;
+  if (!product.valid() || !one_type || !real || !einsum_of(module, module.node(product)))
+    return std::nullopt;
+  for (const ValueId value : {state, next, addend})
+    if (reads.at(value) != 1) return std::nullopt;
+  return Accumulator{carried, module.value(next).producer, product};
+}
+
+std::vector<Accumulator> accumulators_of(const Module& module, NodeId loop) {
+  const Reads reads = reads_in(module, module.node(loop).regions[0]);
+  std::vector<Accumulator> found;
+  for (std::size_t i = 0; i < module.node(loop).loop->carried; ++i)
+    if (const auto accumulator = accumulator_of(module, loop, i, reads))
+      found.push_back(*accumulator);
+  return found;
+}
+
+/// How many steps a loop takes that none of its conditions ends.
+std::optional<Dim> steps_of(Module& module, NodeId loop, const StepCounts& counts) {
+  const std::vector<Dim> counted = counts.of(loop);
+  for (std::size_t i = 0; i < module.node(loop).loop->scanned.size(); ++i)
+    if (const auto course = course_of(module, loop, i, counted)) return course->steps;
+  if (counted.empty()) return std::nullopt;
+  return module.dims.max(0, counted.front());
+}
+
+/// What a loop stacks in all.
+struct Stacked {
+  bool known = true;  ///< all sizes are numbers
+  std::int64_t bytes = 0;
+  std::int64_t elements = 0;  ///< of a step
+
+  void add(const Type& row, const Type& stack) {
+    known &= stack.is_static();
+    const std::int64_t size[] = {known_elements(stack),
+                                 static_cast<std::int64_t>(dtype_bytes(stack.dtype))};
+    bytes = saturating_sum(
+        bytes, checked_product(size).value_or(std::numeric_limits<std::int64_t>::max()));
+    elements = saturating_sum(elements, known_elements(row));
+  }
+};
+
+/// Whether the loop walks back over more of its sequences than forwards: the last step's element of
+/// all that is summed over then lies first, and what is scanned need not be stacked again.
+bool walks_back(const Module& module, NodeId loop) {
+  std::ptrdiff_t back = 0;
+  for (const ir::ScannedPort& port : module.node(loop).loop->scanned)
+    back += port.stride < 0 ? 1 : -1;
+  return back > 0;
+}
+
+/// One loop.
+class Accumulation {
+ public:
+  Accumulation(Module& module, NodeId loop, const KnownSizes& sizes, Dim steps,
+               ir::ValueMap& results)
+      : module_(module),
+        loop_(loop),
+        map_(results),
+        body_(module.node(loop).regions[0]),
+        sizes_(sizes),
+        sequences_(module, loop, sizes, walks_back(module, loop), steps) {}
+
+  Change run() {
+    measure();
+    for (const Accumulator& each : accumulators_of(module_, loop_))
+      if (can_move(each) && pays(each)) moved_.push_back(each);
+    return moved_.empty() ? Change{} : move();
+  }
+
+ private:
+  [[nodiscard]] const LoopPorts& ports() const { return *module_.node(loop_).loop; }
+  [[nodiscard]] const Type& type(ValueId value) const { return module_.value(value).type; }
+
+  /// Captured values and constants.
+  [[nodiscard]] bool is_same(ValueId value) const {
+    const ir::Value& inside = module_.value(value);
+    if (inside.producer.valid()) return module_.node(inside.producer).op == &ir::constant_op;
+    return inside.index < ports().captured;
+  }
+
+  [[nodiscard]] bool can_move(const Accumulator& each) const {
+    const Node& product = module_.node(each.product);
+    return sizes_.has(module_, product.outputs[0]) &&
+           std::ranges::all_of(product.inputs, [&](ValueId operand) {
+             return sizes_.has(module_, operand) && type(operand).rank() < tensor::kMaxRank &&
+                    !is_same(operand);
+           });
+  }
+
+  // --- what is stacked
+
+  /// The views that make the value of what is there, the first one first; none where it is there
+  /// itself, or is to be stacked.
+  [[nodiscard]] std::vector<NodeId> views_before(ValueId value) {
+    std::vector<NodeId> views;
+    while (!sequences_.has(value)) {
+      const NodeId id = module_.value(value).producer;
+      if (!id.valid() || module_.node(id).op->access != ir::Access::view) return {};
+      const std::vector<ValueId>& inputs = module_.node(id).inputs;
+      std::vector<bool> varies;
+      for (const ValueId input : inputs) varies.push_back(input.valid() && !is_same(input));
+      if (!varies[0] || std::ranges::count(varies, true) != 1 ||
+          !can_lift(module_, sizes_, id, varies))
+        return {};
+      views.insert(views.begin(), id);
+      value = inputs[0];
+    }
+    return views;
+  }
+
+  /// Whether the sum, which the loop reads and writes in each step, is larger than what is read
+  /// and stacked in its place: then it pays, however much a step's product sums. If memory stays
+  /// within bounds too, that is to be stacked.
+  bool pays(const Accumulator& each) {
+    const Node& product = module_.node(each.product);
+    std::vector<ValueId> rows;
+    Stacked all = stacked_;
+    std::int64_t moved = 0;
+    for (const ValueId operand : product.inputs) {
+      const std::int64_t elements = known_elements(type(operand));
+      moved = saturating_sum(moved, elements);
+      if (sequences_.has(operand) || !views_before(operand).empty() || is_row_.contains(operand) ||
+          std::ranges::find(rows, operand) != rows.end())
+        continue;
+      rows.push_back(operand);
+      all.add(type(operand), sequence_type(type(operand), 0, sequences_.steps()));
+      // Written and, once the loop is done, no longer in the cache.
+      moved = saturating_sum(moved, saturating_sum(elements, elements));
+    }
+    const std::int64_t sum = known_elements(type(product.outputs[0]));
+    if (sum < kLeastElements || moved > sum) return false;
+    if (!rows.empty() && !fits(all)) return false;
+    rows_.insert(rows_.end(), rows.begin(), rows.end());
+    is_row_.insert(rows.begin(), rows.end());
+    stacked_ = all;
+    return true;
+  }
+
+  [[nodiscard]] bool fits(const Stacked& all) const {
+    if (all.bytes > kMostStackedBytes) return false;
+    return all.known || all.elements / kMostGrowth <= scanned_;
+  }
+
+  /// What is scanned and stacked already.
+  void measure() {
+    const ir::Region& body = module_.region(body_);
+    for (std::size_t i = ports().captured + ports().carried; i < body.args.size(); ++i)
+      scanned_ = saturating_sum(scanned_, known_elements(type(body.args[i])));
+    for (std::size_t i = 0; i < ports().stacked.size(); ++i)
+      stacked_.add(type(body.yields[ports().first_stacked_yield() + i]),
+                   type(module_.node(loop_).outputs[ports().carried + i]));
+  }
+
+  // --- moving
+
+  Change move() {
+    sequences_.stack(rows_, 0);
+    Outside outside(module_, loop_);
+    std::vector<ValueId> results;
+    for (const Accumulator& each : moved_) {
+      const auto result = build(outside, each);
+      if (!result) {
+        outside.take_back();
+        sequences_.unstack();
+        return {};
+      }
+      results.push_back(*result);
+    }
+    outside.put_behind();
+    KeptPorts kept(ports());
+    std::set<NodeId> gone;
+    for (std::size_t i = 0; i < moved_.size(); ++i) {
+      gone.insert({moved_[i].sum, moved_[i].product});
+      kept.carried[moved_[i].carried] = false;
+      map_.set(module_.node(loop_).outputs[moved_[i].carried], results[i]);
+    }
+    std::erase_if(module_.region(body_).nodes, [&](NodeId id) { return gone.contains(id); });
+    keep_ports(module_, loop_, kept);
+    return {.changed = true};
+  }
+
+  /// The initial value and the product over all steps.
+  Expected<ValueId> build(Outside& outside, const Accumulator& each) {
+    const Node product = module_.node(each.product);  // by value: adding nodes may move it
+    const Node sum = module_.node(each.sum);
+    ValueId operands[2];
+    for (const std::size_t i : {0, 1}) {
+      SCANLOOM_TRY(operands[i], in_order(outside, product.inputs[i]));
+    }
+    const auto spec = over_steps(*einsum_of(module_, product));
+    if (!spec) return fail(Code::internal, "a product cannot be written with one more axis");
+    ir::Builder& builder = outside.builder();
+    builder.set_place(product.place);
+    SCANLOOM_TRY(const ValueId all,
+                 builder.op(ops::contract_op, {operands[0], operands[1]}, {{"spec", *spec}}));
+    module_.value(all).name = module_.value(product.outputs[0]).name;
+    builder.set_place(sum.place);
+    const ValueId initial =
+        module_.node(loop_).inputs[ports().first_carried_input() + each.carried];
+    SCANLOOM_TRY(const ValueId result, builder.op(ops::add_op, {initial, all}));
+    if (type(result) != type(sum.outputs[0]))
+      return fail(Code::internal, "a sum of products has another type outside of its loop");
+    module_.value(result).name = module_.value(sum.outputs[0]).name;
+    return result;
+  }
+
+  /// The values of all steps, in the order of the sequences.
+  Expected<ValueId> in_order(Outside& outside, ValueId operand) {
+    const std::vector<NodeId> views = views_before(operand);
+    const ValueId there = views.empty() ? operand : module_.node(views.front()).inputs[0];
+    if (!outside.has(there)) SCANLOOM_CHECK_OK(sequences_.enter(outside, there));
+    for (const NodeId view : views) {
+      if (outside.has(module_.node(view).outputs[0])) continue;
+      const std::vector<ValueId> inputs = module_.node(view).inputs;
+      for (const ValueId input : inputs)
+        if (input.valid() && !outside.has(input))
+          SCANLOOM_CHECK_OK(outside.add(module_.value(input).producer, {}));
+      SCANLOOM_CHECK_OK(outside.add(view, sequences_.steps()));
+    }
+    return with_steps_along(outside.builder(), outside[operand], 0);
+  }
+
+  Module& module_;
+  const NodeId loop_;
+  ir::ValueMap& map_;  ///< what stands for results of loops
+  const ir::RegionId body_;
+  const KnownSizes& sizes_;
+  StepSequences sequences_;
+  std::vector<Accumulator> moved_;
+  std::int64_t scanned_ = 0;   ///< elements of a step
+  Stacked stacked_;            ///< with what is to be
+  std::vector<ValueId> rows_;  ///< to be stacked
+  std::set<ValueId> is_row_;
+};
+
+bool has_accumulator(const Module& module) {
+  return std::ranges::any_of(nodes_with_regions(module, Order::outer_first), [&](NodeId id) {
+    return module.node(id).op == &ir::loop_op && !accumulators_of(module, id).empty();
+  });
+}
+
+}  // namespace
+
+// Inner loops first: what leaves one may leave the next.
+Expected<Change> accumulate_as_product(ir::Module& module) {
+  if (!has_accumulator(module)) return Change{};
+  const KnownSizes sizes(module);
+  const StepCounts counts(module);
+  return sweep_loops(module, [&](NodeId loop, ir::ValueMap& map) {
+    if (!takes_all_steps(module, loop)) return Change{};
+    const auto steps = steps_of(module, loop, counts);
+    if (!steps || !sizes.has(module.dims, *steps)) return Change{};
+    return Accumulation(module, loop, sizes, *steps, map).run();
+  });
+}
+
+}  // namespace scanloom::passes

@@ -1,0 +1,378 @@
+// Layers of gated or simple recurrent units, and of long short-term memory over a batch of many
+// rows, become loops over their cells, which are then optimised and compiled as the same cells are
+// that a user has written out. The bits are those of the operators' reference: its sums and
+// products stand here in its order, those of f16 and bf16 in f32, and the states are rounded as
+// there. Steps behind a row's sequence length leave its states as they are. For few rows the LSTM's
+// kernel, which knows f32 and the usual activations, is faster than a loop, which pays off by
+// products of many rows and by threads (interchange_batch). It stands before the passes on bodies.
+#include <algorithm>
+
+#include "ops/ops.h"
+#include "ops/recurrent/recurrent.h"
+#include "passes/loops/recurrent_cells.h"
+#include "passes/rewrite/rewriter.h"
+
+namespace scanloom::passes {
+namespace {
+
+using ir::Builder;
+using ir::Module;
+using ir::Node;
+using ir::Type;
+using ir::ValueId;
+using tensor::Dim;
+using tensor::Tensor;
+
+// The operands and results that the layers begin with, and what only lstm and gru have.
+constexpr std::size_t kX = 0, kW = 1, kR = 2, kB = 3, kLengths = 4, kInitial = 5;
+constexpr std::size_t kStates = 0, kLast = 1;
+constexpr std::size_t kPeepholes = 7;  // of lstm
+constexpr std::size_t kReset = 2;      // of gru
+
+/// Rows of a batch, and units, from which an LSTM is as fast as a loop.
+constexpr std::int64_t kLeastRowsOfLstm = 16;
+constexpr std::int64_t kLeastUnitsOfLstm = 64;
+
+ValueId operand(const Node& node, std::size_t i) {
+  return i < node.inputs.size() ? node.inputs[i] : ValueId{};
+}
+
+/// One layer.
+class Layer {
+ public:
+  Layer(Rewriter& rewriter, const Node& node, const std::vector<std::uint32_t>& uses)
+      : uses_(uses),
+        rewriter_(rewriter),
+        node_(node),
+        write_(rewriter.build()),
+        x_(rewriter.type(node.inputs[kX])),
+        computed_in_(x_.dtype == DType::f64 ? DType::f64 : DType::f32),
+        hidden_(attr_of(node, "hidden_size").integer()),
+        batch_first_(attr_of(node, "layout").integer() != 0) {}
+
+  Expected<bool> rewrite() {
+    if (!can_be_written()) return false;
+    const std::string& direction = attr_of(node_, "direction").text();
+    std::vector<ValueId> states;
+    std::vector<std::vector<ValueId>> lasts(count_of_states());  // [state][direction]
+    const std::int64_t count = direction == "bidirectional" ? 2 : 1;
+    SCANLOOM_TRY(activations_, ops::read_activations(attr_of(node_, "activations"),
+                                                     static_cast<int>(count), usual_activations()));
+    if (operand(node_, kLengths).valid()) {
+      SCANLOOM_TRY(lengths_, checked_lengths());
+    }
+    for (std::int64_t d = 0; d < count; ++d) {
+      SCANLOOM_TRY(const Results made, run(d, direction == "reverse" || d == 1));
+      states.push_back(made.states);
+      for (std::size_t i = 0; i < lasts.size(); ++i) lasts[i].push_back(made.lasts[i]);
+    }
+    // [steps, directions, batch, hidden] and [directions, batch, hidden]. With the batch first the
+    // directions are joined before the steps, which copies whole sequences.
+    SCANLOOM_TRY(ValueId all, joined(states, 1));
+    if (batch_first_) {
+      SCANLOOM_TRY(all, write_.op(ops::transpose_op, {all},
+                                  {{"perm", std::vector<std::int64_t>{0, 2, 1, 3}}}));
+    }
+    rewriter_.replace(node_.outputs[kStates], all);
+    for (std::size_t i = 0; i < lasts.size(); ++i) {
+      SCANLOOM_TRY(const ValueId last, joined(lasts[i], batch_first_ ? 1 : 0));
+      rewriter_.replace(node_.outputs[kLast + i], last);
+    }
+    return true;
+  }
+
+ private:
+  struct Results {
+    ValueId states;
+    std::vector<ValueId> lasts;  ///< of h, and of c
+  };
+
+  [[nodiscard]] bool is_lstm() const { return node_.op == &ops::lstm_op; }
+  [[nodiscard]] std::size_t count_of_states() const { return is_lstm() ? 2 : 1; }
+
+  [[nodiscard]] std::span<const ops::ActivationKind> usual_activations() const {
+    if (is_lstm()) return ops::kLstmActivations;
+    if (node_.op == &ops::rnn_op) return ops::kRnnActivations;
+    return ops::kGruActivations;
+  }
+
+  [[nodiscard]] double clip() const {
+    const tensor::Attr& attr = attr_of(node_, "clip");
+    return attr.present() ? attr.real() : 0;
+  }
+
+  [[nodiscard]] bool can_be_written() const {
+    if (!is_real(x_.dtype) || dtype_bytes(x_.dtype) < 2 || !x_.ranked) return false;
+    for (const std::size_t i : {kW, kR})
+      if (!rewriter_.type(node_.inputs[i]).is_static()) return false;
+    if (!sizes_are_sure()) return false;
+    if (!is_lstm()) return node_.outputs.size() <= kReset || !is_read(node_.outputs[kReset]);
+    const Dim batch = x_.dims[batch_first_ ? 0 : 1];
+    const bool is_large =
+        batch.is_constant() && batch.value() >= kLeastRowsOfLstm && hidden_ >= kLeastUnitsOfLstm;
+    return is_large || !has_kernel();
+  }
+
+  /// As kernels/lstm.cpp.
+  [[nodiscard]] bool has_kernel() const {
+    return x_.dtype == DType::f32 && !operand(node_, kLengths).valid() &&
+           !operand(node_, kPeepholes).valid() && !(clip() > 0) &&
+           attr_of(node_, "input_forget").integer() == 0 &&
+           ops::unusual_activation(attr_of(node_, "activations"), usual_activations()).empty();
+  }
+
+  [[nodiscard]] bool is_read(ValueId value) const {
+    return value.index < uses_.size() && uses_[value.index] > 0;
+  }
+
+  /// The operator checks the sizes of its operands, the loop's slices and sums would not.
+  [[nodiscard]] bool sizes_are_sure() const {
+    const Dim directions = rewriter_.type(node_.inputs[kW]).dims[0];
+    const Dim rows = rewriter_.type(node_.inputs[kW]).dims[1];
+    const Dim batch = x_.dims[batch_first_ ? 0 : 1];
+    const auto has = [&](std::size_t i, const std::vector<Dim>& sizes) {
+      if (!operand(node_, i).valid()) return true;
+      const Type& type = rewriter_.type(node_.inputs[i]);
+      return type.ranked && type.dims == sizes;
+    };
+    const std::vector<Dim> state = batch_first_ ? std::vector<Dim>{batch, directions, hidden_}
+                                                : std::vector<Dim>{directions, batch, hidden_};
+    const std::vector<Dim> peepholes = {directions, 3 * hidden_};
+    return has(kB, {directions, 2 * rows.value()}) && has(kLengths, {batch}) &&
+           has(kInitial, state) &&
+           (!is_lstm() || (has(kInitial + 1, state) && has(kPeepholes, peepholes)));
+  }
+
+  /// Each with a new axis there, one behind the other.
+  Expected<ValueId> joined(const std::vector<ValueId>& values, std::int64_t axis) {
+    std::vector<ValueId> parts;
+    for (const ValueId value : values) {
+      SCANLOOM_TRY(const ValueId one, write_.op(ops::unsqueeze_op, {value},
+                                                {{"axes", std::vector<std::int64_t>{axis}}}));
+      parts.push_back(one);
+    }
+    if (parts.size() == 1) return parts[0];
+    return write_.op(ops::concat_op, std::move(parts), {{"axis", axis}});
+  }
+
+  /// Row d of an operand, of the type that is computed in.
+  Expected<ValueId> row_of(std::size_t i, std::int64_t d) {
+    SCANLOOM_TRY(const ValueId row, write_.at(node_.inputs[i], 0, d));
+    return write_.cast(row, computed_in_);
+  }
+
+  Expected<CellWeights> weights_of(std::int64_t d) {
+    CellWeights weights;
+    SCANLOOM_TRY(weights.w, row_of(kW, d));
+    SCANLOOM_TRY(weights.r, row_of(kR, d));
+    if (is_lstm() && operand(node_, kPeepholes).valid()) {
+      SCANLOOM_TRY(weights.peepholes, row_of(kPeepholes, d));
+    }
+    const std::int64_t rows = rewriter_.type(node_.inputs[kW]).dims[1].value();
+    if (!operand(node_, kB).valid()) {
+      SCANLOOM_TRY(Tensor zeros, Tensor::zeros(computed_in_, {rows}));
+      weights.w_bias = weights.r_bias = write_.builder().constant(std::move(zeros));
+      return weights;
+    }
+    SCANLOOM_TRY(const ValueId both, row_of(kB, d));
+    SCANLOOM_TRY(weights.w_bias, write_.part(both, 0, 0, rows));
+    SCANLOOM_TRY(weights.r_bias, write_.part(both, 0, rows, 2 * rows));
+    return weights;
+  }
+
+  Expected<ValueId> initial_state(std::size_t state, std::int64_t d) {
+    if (operand(node_, kInitial + state).valid())
+      return write_.at(node_.inputs[kInitial + state], batch_first_ ? 1 : 0, d);
+    SCANLOOM_TRY(const ValueId batch,
+                 write_.op(ops::dim_op, {node_.inputs[kX]}, {{"axis", batch_first_ ? 0 : 1}}));
+    SCANLOOM_TRY(const ValueId rows,
+                 write_.op(ops::unsqueeze_op, {batch}, {{"axes", std::vector<std::int64_t>{0}}}));
+    SCANLOOM_TRY(const ValueId sizes,
+                 write_.op(ops::concat_op, {rows, write_.list({hidden_})}, {{"axis", 0}}));
+    SCANLOOM_TRY(Tensor zero, Tensor::zeros(x_.dtype, {}));
+    return write_.op(ops::expand_op, {write_.builder().constant(std::move(zero)), sizes});
+  }
+
+  [[nodiscard]] Expected<ValueId> step_count() {
+    return write_.op(ops::dim_op, {node_.inputs[kX]}, {{"axis", batch_first_ ? 1 : 0}});
+  }
+
+  /// The lengths as i64, once they are between 0 and the number of steps.
+  Expected<ValueId> checked_lengths() {
+    const ValueId none = write_.list({0});
+    SCANLOOM_TRY(const ValueId lengths, write_.cast(node_.inputs[kLengths], DType::i64));
+    SCANLOOM_TRY(const ValueId all, write_.op(ops::concat_op, {lengths, none}, {{"axis", 0}}));
+    const auto extreme = [&](const char* kind) {
+      return write_.op(ops::reduce_op, {all},
+                       {{"kind", kind}, {"axes", std::vector<std::int64_t>{0}}, {"keepdims", 0}});
+    };
+    SCANLOOM_TRY(const ValueId least, extreme("min"));
+    SCANLOOM_TRY(const ValueId most, extreme("max"));
+    SCANLOOM_TRY(const ValueId steps, step_count());
+    const ValueId zero = write_.builder().constant(Tensor::of<std::int64_t>({}, {{0}}));
+    // The one that is wrong, if one is; and what it is compared with.
+    SCANLOOM_TRY(const ValueId worst, write_.where_less(least, zero, least, most));
+    SCANLOOM_TRY(const ValueId not_above, write_.where_less(steps, worst, steps, worst));
+    SCANLOOM_TRY(const ValueId right, write_.where_less(worst, zero, steps, not_above));
+    SCANLOOM_TRY(const ValueId checked,
+                 write_.op(ops::check_equal_op, {worst, right},
+                           {{"text", "sequence length {} is outside the {} steps of X"}}));
+    return write_.op(ops::min_op, {lengths, checked});
+  }
+
+  Expected<ValueId> step_numbers() {
+    const auto number = [&](std::int64_t value) {
+      return write_.builder().constant(Tensor::of<std::int64_t>({}, {{value}}));
+    };
+    SCANLOOM_TRY(const ValueId steps, step_count());
+    return write_.op(ops::range_op, {number(0), steps, number(1)});
+  }
+
+  /// What the loop of one direction reads.
+  struct Operands {
+    std::vector<ValueId> captured, initial, scanned;
+  };
+
+  Expected<Operands> operands_of(std::int64_t d) {
+    SCANLOOM_TRY(const CellWeights outer, weights_of(d));
+    Operands operands{.captured = {outer.w, outer.r, outer.w_bias, outer.r_bias}};
+    for (const ValueId one : {outer.peepholes, lengths_})
+      if (one.valid()) operands.captured.push_back(one);
+    for (std::size_t i = 0; i < count_of_states(); ++i) {
+      SCANLOOM_TRY(operands.initial.emplace_back(), initial_state(i, d));
+    }
+    operands.scanned.push_back(node_.inputs[kX]);
+    if (lengths_.valid()) {
+      SCANLOOM_TRY(operands.scanned.emplace_back(), step_numbers());
+    }
+    return operands;
+  }
+
+  Expected<Results> run(std::int64_t d, bool backwards) {
+    SCANLOOM_TRY(const Operands operands, operands_of(d));
+    const auto& [captured, initial, scanned] = operands;
+    Module& module = rewriter_.module();
+    const std::int64_t axis = batch_first_ ? 1 : 0;  // of the steps
+    const Dim steps = x_.dims[batch_first_ ? 1 : 0], batch = x_.dims[batch_first_ ? 0 : 1];
+    const Type state = Type::of(x_.dtype, {batch, hidden_});
+    std::vector<ValueId> inputs = captured;
+    inputs.insert(inputs.end(), initial.begin(), initial.end());
+    inputs.insert(inputs.end(), scanned.begin(), scanned.end());
+    std::vector<Type> results(initial.size(), state);
+    results.push_back(Type::of(x_.dtype, batch_first_ ? std::vector<Dim>{batch, steps, hidden_}
+                                                      : std::vector<Dim>{steps, batch, hidden_}));
+    const ir::NodeId loop = module.add_node(write_.builder().region(), ir::loop_op,
+                                            std::move(inputs), {}, std::move(results), node_.place);
+    ir::LoopPorts ports{.fixed_sizes = true,
+                        .captured = static_cast<std::uint32_t>(captured.size()),
+                        .carried = static_cast<std::uint32_t>(initial.size())};
+    for (std::size_t i = 0; i < scanned.size(); ++i)
+      ports.scanned.push_back(
+          {.axis = i == 0 ? axis : 0, .start = backwards ? -1 : 0, .stride = backwards ? -1 : 1});
+    ports.stacked.push_back({.axis = axis, .reverse = backwards});
+    module.node(loop).loop = std::move(ports);
+    SCANLOOM_CHECK_OK(add_body(loop, operands, d));
+    std::vector<ValueId> lasts = module.node(loop).outputs;
+    const ValueId all = lasts.back();
+    lasts.pop_back();
+    return Results{all, std::move(lasts)};
+  }
+
+  Expected<void> add_body(ir::NodeId loop, const Operands& operands, std::int64_t d) {
+    Module& module = rewriter_.module();
+    const ir::RegionId body = module.add_region(loop, "cell");
+    module.node(loop).regions.push_back(body);
+    const Dim batch = x_.dims[batch_first_ ? 0 : 1];
+    std::vector<ValueId> arguments, states;
+    for (const ValueId value : operands.captured)
+      arguments.push_back(module.add_argument(body, rewriter_.type(value)));
+    for (std::size_t i = 0; i < operands.initial.size(); ++i)
+      states.push_back(module.add_argument(body, Type::of(x_.dtype, {batch, hidden_})));
+    const ValueId x = module.add_argument(body, Type::of(x_.dtype, {batch, x_.dims[2]}));
+    Builder builder(module, body);
+    builder.set_place(node_.place);
+    Writer write(builder);
+    CellWeights weights{arguments[0], arguments[1], arguments[2], arguments[3], {}};
+    if (is_lstm() && operand(node_, kPeepholes).valid()) weights.peepholes = arguments[4];
+    SCANLOOM_TRY(std::vector<ValueId> next, cell(write, weights, d, x, states));
+    ValueId row = next[0];
+    if (lengths_.valid()) {
+      const ValueId step = module.add_argument(body, Type::scalar(DType::i64));
+      SCANLOOM_TRY(row, keep_ended(write, step, arguments.back(), states, next));
+    }
+    next.push_back(row);
+    module.region(body).yields = std::move(next);
+    return {};
+  }
+
+  /// The next states, h first, of the type of the layer.
+  Expected<std::vector<ValueId>> cell(Writer& write, const CellWeights& weights, std::int64_t d,
+                                      ValueId x, const std::vector<ValueId>& states) const {
+    const std::size_t each = usual_activations().size();
+    const CellForm form{
+        .hidden = hidden_,
+        .clip = clip(),
+        .activations = std::span(activations_).subspan(static_cast<std::size_t>(d) * each, each),
+        .coupled = is_lstm() && attr_of(node_, "input_forget").integer() != 0,
+        .linear = node_.op == &ops::gru_op && attr_of(node_, "linear_before_reset").integer() != 0};
+    SCANLOOM_TRY(const ValueId wide_x, write.cast(x, computed_in_));
+    std::vector<ValueId> wide, next;
+    for (const ValueId state : states) {
+      SCANLOOM_TRY(wide.emplace_back(), write.cast(state, computed_in_));
+    }
+    if (is_lstm()) {
+      SCANLOOM_TRY(next, lstm_cell(write, weights, form, wide_x, wide[0], wide[1]));
+    } else if (node_.op == &ops::rnn_op) {
+      SCANLOOM_TRY(next, rnn_cell(write, weights, form, wide_x, wide[0]));
+    } else {
+      SCANLOOM_TRY(next, gru_cell(write, weights, form, wide_x, wide[0]));
+    }
+    for (ValueId& state : next) {
+      SCANLOOM_TRY(state, write.cast(state, x_.dtype));
+    }
+    return next;
+  }
+
+  /// In rows whose sequence has ended the next states are those before; returns the step's row,
+  /// which is 0 there.
+  Expected<ValueId> keep_ended(Writer& write, ValueId step, ValueId lengths,
+                               const std::vector<ValueId>& states,
+                               std::vector<ValueId>& next) const {
+    SCANLOOM_TRY(const ValueId goes_on, write.op(ops::less_op, {step, lengths}));
+    SCANLOOM_TRY(const ValueId rows,
+                 write.op(ops::unsqueeze_op, {goes_on}, {{"axes", std::vector<std::int64_t>{1}}}));
+    SCANLOOM_TRY(Tensor zero, Tensor::zeros(x_.dtype, {}));
+    SCANLOOM_TRY(
+        const ValueId row,
+        write.op(ops::where_op, {rows, next[0], write.builder().constant(std::move(zero))}));
+    for (std::size_t i = 0; i < next.size(); ++i) {
+      SCANLOOM_TRY(next[i], write.op(ops::where_op, {rows, next[i], states[i]}));
+    }
+    return row;
+  }
+
+  const std::vector<std::uint32_t>& uses_;  ///< of the values before the first rewrite
+  Rewriter& rewriter_;
+  const Node& node_;
+  Writer write_;
+  const Type x_;
+  const DType computed_in_;
+  const std::int64_t hidden_;
+  const bool batch_first_;
+  ops::Activations activations_;  ///< of both directions
+  ValueId lengths_;               ///< none: all rows take all steps
+};
+
+}  // namespace
+
+Expected<Change> recurrent_to_loop(ir::Module& module) {
+  const std::vector<std::uint32_t> uses = ir::count_uses(module);
+  return Rewriter(module).sweep([&](Rewriter& rewriter, ir::NodeId id) -> Expected<bool> {
+    const Node node = rewriter.module().node(id);  // by value: adding nodes may move it
+    if (node.op != &ops::gru_op && node.op != &ops::rnn_op && node.op != &ops::lstm_op)
+      return false;
+    return Layer(rewriter, node, uses).rewrite();
+  });
+}
+
+}  // namespace scanloom::passes

@@ -1,0 +1,59 @@
+// Products, convolutions, sums and softmax of f16 and bf16 are computed in f32 between casts, for
+// which there are kernels and machine code; the bits are those of the reference, which widens every
+// element, computes in f32 and rounds once. Constants are widened when a model is loaded. Element
+// by element there is machine code as it is. It stands before the passes that spell out reductions,
+// which leave halves alone.
+#include <algorithm>
+
+#include "ops/ops.h"
+#include "passes/rewrite/rewriter.h"
+#include "tensor/half.h"
+
+namespace scanloom::passes {
+namespace {
+
+using ir::Module;
+using ir::Node;
+using ir::Type;
+using ir::ValueId;
+
+/// Extremes are no sums: they are as exact as they are, and of nothing they are of the type.
+bool is_sum(const Node& node) {
+  if (node.op != &ops::reduce_op) return false;
+  const std::string& kind = attr_of(node, "kind").text();
+  return kind != "max" && kind != "min";
+}
+
+bool is_wider_inside(const Node& node) {
+  constexpr const ir::OpDef* kOps[] = {&ops::contract_op, &ops::conv_op, &ops::conv_transpose_op,
+                                       &ops::softmax_op, &ops::log_softmax_op};
+  return std::ranges::find(kOps, node.op) != std::end(kOps) || is_sum(node);
+}
+
+Expected<bool> widen(Rewriter& rewriter, ir::NodeId id) {
+  Module& module = rewriter.module();
+  const Node node = module.node(id);  // by value: adding nodes may move it
+  if (!is_wider_inside(node)) return false;
+  Type type = rewriter.type(node.outputs[0]);
+  const DType half = type.dtype;
+  if (!tensor::is_half(half)) return false;
+  ir::Builder& build = rewriter.build();
+  std::vector<ValueId> inputs = node.inputs;
+  for (ValueId& input : inputs) {
+    if (!input.valid() || rewriter.type(input).dtype != half) continue;
+    SCANLOOM_TRY(input, build.op(ops::cast_op, {input}, {{"to", DType::f32}}));
+  }
+  type.dtype = DType::f32;
+  const ir::NodeId wide = module.add_node(build.region(), *node.op, std::move(inputs), node.attrs,
+                                          {std::move(type)}, node.place);
+  SCANLOOM_TRY(const ValueId rounded,
+               build.op(ops::cast_op, {module.node(wide).outputs[0]}, {{"to", half}}));
+  rewriter.replace(node.outputs[0], rounded);
+  return true;
+}
+
+}  // namespace
+
+Expected<Change> widen_halves(ir::Module& module) { return Rewriter(module).sweep(widen); }
+
+}  // namespace scanloom::passes

@@ -1,0 +1,149 @@
+#include "passes/rewrite/lower.h"
+
+#include <algorithm>
+
+#include "ops/ops.h"
+#include "passes/lifting/lift.h"
+#include "passes/rewrite/rewriter.h"
+
+namespace scanloom::passes {
+namespace {
+
+using ir::Builder;
+using ir::Dim;
+using ir::Module;
+using ir::Node;
+using ir::Type;
+using ir::ValueId;
+using Axes = std::vector<std::int64_t>;
+
+constexpr int kSame = StepsOfNode::kSame;
+
+Dim size_along(const Type& type, int axis) { return type.dims[static_cast<std::size_t>(axis)]; }
+
+// --- pointwise operators
+
+// Broadcasting counts axes from the last, so the steps have as many behind them everywhere.
+std::optional<StepsOfNode> steps_of_pointwise(const Module& module, const Node& node,
+                                              const std::vector<int>& known, Dim steps) {
+  if (!broadcasts_for_sure(module, node)) return std::nullopt;
+  std::optional<int> behind;
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    if (known[i] == kSame) continue;
+    const int here = module.value(node.inputs[i]).type.rank() - 1 - known[i];
+    if (behind && *behind != here) return std::nullopt;
+    behind = here;
+  }
+  const Type& result = module.value(node.outputs[0]).type;
+  StepsOfNode found{known, result.rank() - 1 - *behind};
+  if (size_along(result, found.result) != steps) return std::nullopt;
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    if (known[i] != kSame || !node.inputs[i].valid()) continue;
+    const Type& type = module.value(node.inputs[i]).type;
+    const int axis = type.rank() - 1 - *behind;
+    if (axis < 0 || size_along(type, axis) == Dim(1)) continue;
+    if (size_along(type, axis) != steps) return std::nullopt;
+    found.operands[i] = axis;
+  }
+  return found;
+}
+
+/// Without the axis of size 1 that stands where the sequences have their steps.
+Expected<void> drop_step_axes(Builder& builder, const Type& result, const StepsOfNode& steps,
+                              std::vector<ValueId>& operands) {
+  const int behind = result.rank() - 1 - steps.result;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (steps.operands[i] != kSame || !operands[i].valid()) continue;
+    const std::int64_t axis = builder.module().value(operands[i]).type.rank() - 1 - behind;
+    if (axis < 0) continue;
+    SCANLOOM_TRY(operands[i], builder.op(ops::squeeze_op, {operands[i]}, {{"axes", Axes{axis}}}));
+  }
+  return {};
+}
+
+// --- views
+
+/// The axes that a node drops or adds; nullopt where no attribute names them.
+std::optional<Axes> changed_axes(const Node& node, int rank) {
+  const bool by_operand = node.inputs.size() > 1 && node.inputs[1].valid();
+  return by_operand ? std::nullopt : named_axes(node, rank);
+}
+
+std::optional<StepsOfNode> steps_of_squeeze(const Module& module, const Node& node, int axis) {
+  const Type& type = module.value(node.inputs[0]).type;
+  const auto axes = changed_axes(node, type.rank());
+  if (!axes) return std::nullopt;
+  int result = axis;
+  for (const std::int64_t dropped : *axes) {
+    if (size_along(type, static_cast<int>(dropped)) != Dim(1) || dropped == axis)
+      return std::nullopt;
+    if (dropped < axis) --result;
+  }
+  return StepsOfNode{{axis}, result};
+}
+
+std::optional<StepsOfNode> steps_of_unsqueeze(const Module& module, const Node& node, int axis) {
+  const int rank = module.value(node.outputs[0]).type.rank();
+  const auto axes = changed_axes(node, rank);
+  if (!axes) return std::nullopt;
+  int result = axis;
+  for (const std::int64_t added : *axes)
+    if (added <= result) ++result;
+  return StepsOfNode{{axis}, result};
+}
+
+std::optional<StepsOfNode> steps_of_transpose(const Module& module, const Node& node, int axis) {
+  const auto order = order_of(module, node);
+  if (!order) return std::nullopt;
+  return StepsOfNode{{axis}, static_cast<int>(std::ranges::find(*order, axis) - order->begin())};
+}
+
+/// The axes of a step's element, of which each stands one lower behind the steps.
+Axes without_steps(Axes axes, int steps) {
+  std::erase(axes, steps);
+  for (std::int64_t& axis : axes)
+    if (axis > steps) --axis;
+  return axes;
+}
+
+}  // namespace
+
+std::optional<StepsOfNode> steps_of_node(const Module& module, const Node& node,
+                                         const std::vector<int>& known, Dim steps) {
+  const auto is_ranked = [&](ValueId value) {
+    return !value.valid() ||
+           (module.value(value).type.is_tensor() && module.value(value).type.ranked);
+  };
+  if (node.op->effects != ir::Effects::pure || node.outputs.size() != 1 ||
+      !std::ranges::all_of(node.inputs, is_ranked) || !is_ranked(node.outputs[0]))
+    return std::nullopt;
+  if (node.op->scalar != nullptr) return steps_of_pointwise(module, node, known, steps);
+  if (known.empty() || known[0] == kSame) return std::nullopt;
+  std::optional<StepsOfNode> found;
+  if (node.op == &ops::squeeze_op) found = steps_of_squeeze(module, node, known[0]);
+  if (node.op == &ops::unsqueeze_op) found = steps_of_unsqueeze(module, node, known[0]);
+  if (node.op == &ops::transpose_op) found = steps_of_transpose(module, node, known[0]);
+  if (found) found->operands.resize(known.size(), kSame);
+  return found;
+}
+
+Expected<ValueId> lower(Builder& builder, ir::NodeId id, const StepsOfNode& steps,
+                        std::vector<ValueId> operands) {
+  const Node node = builder.module().node(id);  // by value: adding nodes may move it
+  const Type result = builder.module().value(node.outputs[0]).type;
+  builder.set_place(node.place);
+  if (node.op->scalar != nullptr) {
+    SCANLOOM_CHECK_OK(drop_step_axes(builder, result, steps, operands));
+    return builder.op(*node.op, std::move(operands), attrs_of(node));
+  }
+  if (node.op == &ops::transpose_op) {
+    Axes order = without_steps(*order_of(builder.module(), node), steps.operands[0]);
+    return builder.op(*node.op, {operands[0]}, {{"perm", std::move(order)}});
+  }
+  const bool adds = node.op == &ops::unsqueeze_op;
+  const int rank = adds ? result.rank() : builder.module().value(node.inputs[0]).type.rank();
+  Axes axes = without_steps(*named_axes(node, rank), adds ? steps.result : steps.operands[0]);
+  return builder.op(*node.op, {operands[0]}, {{"axes", std::move(axes)}});
+}
+
+}  // namespace scanloom::passes

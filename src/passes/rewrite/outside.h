@@ -1,0 +1,46 @@
+// Outside: what stands outside of a loop for values of its body, built up node by node.
+#pragma once
+
+#include <map>
+
+#include "passes/lifting/lift.h"
+
+namespace scanloom::passes {
+
+/// Nodes are added at the end of the region that the loop stands in, until they are put in their
+/// place, or taken back.
+class Outside {
+ public:
+  /// Captured values stand for their arguments.
+  Outside(ir::Module& module, ir::NodeId loop);
+
+  void set(ir::ValueId inside, const Lifted& outside) { map_[inside] = outside; }
+  [[nodiscard]] bool has(ir::ValueId inside) const { return map_.contains(inside); }
+  /// Precondition: has(inside).
+  [[nodiscard]] const Lifted& operator[](ir::ValueId inside) const { return map_.at(inside); }
+
+  /// Copies a node of the body, or lifts it if one of its operands is a sequence of `steps`
+  /// elements. Error: internal, where the sizes are not what they are inside.
+  Expected<void> add(ir::NodeId node, ir::Dim steps);
+
+  [[nodiscard]] ir::Builder& builder() { return builder_; }
+  /// Moves what was added before the loop, or behind it.
+  void put_before() { put(0); }
+  void put_behind() { put(1); }
+  void take_back();
+
+ private:
+  void put(std::ptrdiff_t behind);
+  [[nodiscard]] Expected<void> check_type(ir::ValueId inside, const Lifted& lifted,
+                                          ir::Dim steps) const;
+  ir::NodeId copy(ir::NodeId node, std::vector<ir::ValueId> inputs);
+
+  ir::Module& module_;
+  const ir::NodeId loop_;
+  const ir::RegionId region_;
+  const std::size_t before_;  ///< how many nodes the region had
+  ir::Builder builder_;
+  std::map<ir::ValueId, Lifted> map_;
+};
+
+}  // namespace scanloom::passes

@@ -1,0 +1,116 @@
+#include "passes/rewrite/rewriter.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "ops/ops.h"
+
+namespace scanloom::passes {
+
+Expected<Change> Rewriter::sweep(const Rule& rule) {
+  Change change;
+  for (const ir::RegionId region : regions_outer_first(module_, module_.top())) {
+    SCANLOOM_TRY(const Change here, sweep_region(region, rule));
+    change |= here;
+  }
+  return change;
+}
+
+// The region's list is made anew, so that what a rule appends stands before what follows.
+Expected<Change> Rewriter::sweep_region(ir::RegionId id, const Rule& rule) {
+  Change change;
+  ir::Builder builder(module_, id);
+  builder_ = &builder;
+  const std::vector<ir::NodeId> nodes = std::move(module_.region(id).nodes);
+  module_.region(id).nodes.clear();
+  std::optional<Error> error;
+  for (const ir::NodeId node : nodes) {
+    map_.apply(module_.node(node).inputs);
+    builder.set_place(module_.node(node).place);
+    bool replaced = false;
+    if (!error) {
+      auto result = rule(*this, node);
+      if (result) {
+        replaced = *result;
+      } else {
+        error = std::move(result).error();
+      }
+    }
+    change.changed |= replaced;
+    if (!replaced) module_.region(id).nodes.push_back(node);
+  }
+  map_.apply(module_.region(id).yields);
+  if (error) return *std::move(error);
+  return change;
+}
+
+std::vector<ir::NamedAttr> attrs_of(const ir::Node& node) {
+  std::vector<ir::NamedAttr> named;
+  for (std::size_t i = 0; i < node.attrs.size(); ++i)
+    if (node.attrs[i].present()) named.push_back({node.op->attrs[i].name, node.attrs[i]});
+  return named;
+}
+
+std::optional<std::vector<std::int64_t>> named_axes(const ir::Node& node, int rank) {
+  const ir::Attr& attr = attr_of(node, "axes");
+  if (!attr.present()) return std::nullopt;
+  std::vector<std::int64_t> axes;
+  for (const std::int64_t axis : attr.integers()) {
+    const auto normal = tensor::normalise_axis(axis, rank);
+    if (!normal) return std::nullopt;
+    axes.push_back(*normal);
+  }
+  std::ranges::sort(axes);
+  return axes;
+}
+
+Expected<Change> sweep_reached(ir::Module& module,
+                               const std::function<Expected<Change>(ir::RegionId)>& sweep) {
+  Change change;
+  std::vector<ir::RegionId> pending{module.top()};
+  while (!pending.empty()) {
+    const ir::RegionId region = pending.back();
+    pending.pop_back();
+    SCANLOOM_TRY(const Change here, sweep(region));
+    change |= here;
+    for (const ir::NodeId node : module.region(region).nodes)
+      pending.insert(pending.end(), module.node(node).regions.begin(),
+                     module.node(node).regions.end());
+  }
+  return change;
+}
+
+Change sweep_loops(ir::Module& module,
+                   const std::function<Change(ir::NodeId loop, ir::ValueMap& map)>& visit) {
+  Change change;
+  ir::ValueMap map(module);
+  for (const ir::RegionId region : regions_inner_first(module, module.top())) {
+    const std::vector<ir::NodeId> nodes = std::exchange(module.region(region).nodes, {});
+    for (const ir::NodeId id : nodes) {
+      map.apply(module.node(id).inputs);
+      module.region(region).nodes.push_back(id);
+      if (module.node(id).op == &ir::loop_op) change |= visit(id, map);
+    }
+    map.apply(module.region(region).yields);
+  }
+  return change;
+}
+
+std::optional<std::vector<std::int64_t>> order_of(const ir::Module& module, const ir::Node& node) {
+  const ir::Type& type = module.value(node.inputs[0]).type;
+  if (!type.ranked) return std::nullopt;
+  const auto perm = static_cast<std::size_t>(ops::transpose_op.attr_index("perm"));
+  if (node.attrs[perm].present()) return node.attrs[perm].integers();
+  std::vector<std::int64_t> order(type.dims.size());
+  std::iota(order.rbegin(), order.rend(), 0);
+  return order;
+}
+
+const ir::Node* made_by(const ir::Module& module, ir::ValueId value, const ir::OpDef& op) {
+  if (!value.valid() || !module.value(value).producer.valid()) return nullptr;
+  const ir::Node& node = module.node(module.value(value).producer);
+  return node.op == &op ? &node : nullptr;
+}
+
+}  // namespace scanloom::passes

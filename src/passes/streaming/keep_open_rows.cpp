@@ -1,0 +1,17 @@
+// What keep_last_rows does, for loops that take as many steps as an input has elements along an
+// axis of open size. It runs last, on a copy of the module: a stream cuts such inputs into pieces
+// and finds by the stack what belongs to a piece, so it is made from the module without this.
+#include "passes/loops/last_rows.h"
+
+namespace scanloom::passes {
+
+bool has_open_rows(const ir::Module& module) {
+  ir::Module copy = module;
+  return has_rows_of_last_steps(copy, Counted::by_sizes_too);
+}
+
+Expected<Change> keep_open_rows(ir::Module& module) {
+  return keep_rows_of_last_steps(module, Counted::by_sizes_too, true);
+}
+
+}  // namespace scanloom::passes

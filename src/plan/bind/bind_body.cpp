@@ -1,0 +1,337 @@
+// Which bodies of loops that are more than one element program may become machine code, and which
+// parts of the others. They are bound as all stepped loops are, and start so; the code, which
+// body_code.cpp has made, takes over at the beginning of a step.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "plan/bind/binder.h"
+#include "plan/codegen/body_source.h"
+#include "plan/cost.h"
+
+namespace scanloom::plan {
+namespace {
+
+bool is_plain(const Spot& spot) { return !spot.is_dynamic() && !spot.is_object(); }
+
+/// Whether all that the loop walks over has as many slices.
+bool slices_agree(const Binding& binding, const BoundLoop& loop) {
+  std::optional<std::int64_t> count;
+  return std::ranges::all_of(loop.scanned, [&](const BoundScanned& port) {
+    const std::int64_t own = slices_of(binding, port);
+    return std::exchange(count, own).value_or(own) == own;
+  });
+}
+
+/// What keeps a loop from being part of the code of the loop around it; empty: nothing.
+std::string why_not_inside(const Binding& binding, const BoundLoop& loop) {
+  const auto holds = [&](const char* what) {
+    return fmt::format("holds {}, {}", describe(*binding.plan, loop.node), what);
+  };
+  if (loop.compiled.run != nullptr) return holds("a loop that is compiled by itself");
+  for (const Spot* const control : {&loop.trip_operand, &loop.condition, &loop.keep_going})
+    if (control->is_dynamic() || control->is_object())
+      return holds("a loop whose trip count or condition has a size that depends on data");
+  const bool states_move = std::ranges::any_of(loop.carried, [](const BoundCarried& port) {
+    return port.buffer_a == kNone && !port.in_place;
+  });
+  const bool slices_move = std::ranges::any_of(loop.scanned, [](const BoundScanned& port) {
+    return port.outer.is_dynamic() || port.argument.is_object();
+  });
+  const bool rows_move = std::ranges::any_of(loop.stacked, [](const BoundStacked& port) {
+    return port.result.is_object() || (port.result.is_dynamic() && !port.open);
+  });
+  if (states_move || slices_move || rows_move)
+    return holds("a loop over values whose sizes depend on data");
+  if (std::ranges::any_of(loop.stacked, &BoundStacked::open))
+    return holds("a loop of which only the run knows how many rows it stacks");
+  if (loop.trip_count < 0 && !slices_agree(binding, loop))
+    return holds("a loop over sequences of different lengths");
+  return {};
+}
+
+/// What of a loop's own values keeps its body from becoming code; empty: nothing.
+std::string why_not_over_values(const Plan& plan, const BoundLoop& loop) {
+  const ir::Module& module = plan.module;
+  const ir::Node& node = module.node(loop.node);
+  const ir::Region& body = module.region(node.regions[0]);
+  const auto depends = [](const std::string& name) {
+    return fmt::format("is over {}, whose size depends on data", name);
+  };
+  for (std::size_t i = 0; i < loop.carried.size(); ++i)
+    if (loop.carried[i].buffer_a == kNone && !loop.carried[i].in_place)
+      return depends(module.describe(body.args[node.loop->captured + i]));
+  for (std::size_t i = 0; i < loop.scanned.size(); ++i)
+    if (!is_plain(loop.scanned[i].argument)) return depends(describe_scanned(module, loop.node, i));
+  for (std::size_t i = 0; i < loop.stacked.size(); ++i) {
+    const BoundStacked& port = loop.stacked[i];
+    if (port.result.is_object() || (port.result.is_dynamic() && !port.open))
+      return depends(module.describe(node.outputs[loop.carried.size() + i]));
+  }
+  return {};
+}
+
+/// The instructions of a loop's body, looked through for what machine code cannot be.
+class BodyCheck {
+ public:
+  explicit BodyCheck(const Binding& binding) : binding_(binding) {}
+
+  std::vector<Spot> spots;           ///< all that it reads and makes
+  std::vector<Spot> spots_in_parts;  ///< of which a step touches a small part
+  std::vector<SlotId> state_buffers;
+  std::int64_t inner_steps = 0, steps_between_looks = 0, most_inner_trips = 0;
+  bool decides_late = false;
+  bool looks = false;  ///< holds loops that look at limits themselves
+  std::size_t calls = 0;
+  std::int64_t spent = 0;  ///< ns that are counted, by both sides of branches
+
+  [[nodiscard]] bool has_loops() const { return steps_between_looks > 0; }
+
+  /// Returns what keeps instructions [first, last) from becoming code; empty: nothing.
+  std::string look_through(std::uint32_t first, std::uint32_t last) {
+    int blocks = 0;
+    for (std::uint32_t at = first; at < last; ++at) {
+      const Instruction& instruction = binding_.code[at];
+      const bool opens = instruction.op == Op::branch || instruction.op == Op::loop_begin;
+      if (opens && ++blocks > kMaxBlocksOfBody)
+        return fmt::format("holds more than {} branches and loops", kMaxBlocksOfBody);
+      if (std::string why = look_at(at, instruction); !why.empty()) return why;
+    }
+    return {};
+  }
+
+ private:
+  std::string look_at(std::uint32_t at, const Instruction& instruction) {
+    while (!repeats_.empty() && at >= repeats_.back().end) repeats_.pop_back();
+    switch (instruction.op) {
+      case Op::call:
+        ++calls;
+        add_call(binding_.calls[instruction.index]);
+        return {};
+      case Op::branch:
+        end_of_branches_ = std::max(end_of_branches_, end_of_block(binding_, at));
+        return {};
+      case Op::loop_begin:
+        return enter(at, binding_.loops[instruction.index]);
+      case Op::spend:
+        spent += instruction.index;
+        return {};
+      case Op::loop_end:
+      case Op::jump:
+        return {};
+      case Op::alias:
+        return add_alias(binding_.aliases[instruction.index]);
+      case Op::compiled_loop:
+        return why_not_inside(binding_, binding_.loops[instruction.index]);
+      case Op::object_call:
+        return fmt::format("holds {}, which reads or makes a sequence, an optional or a string",
+                           describe(*binding_.plan, binding_.object_calls[instruction.index].node));
+      case Op::fault:
+        return "holds a part that cannot run";
+      case Op::dynamic_call:
+        return fmt::format(
+            "holds {}, whose sizes depend on data",
+            describe(*binding_.plan, binding_.dynamic_calls[instruction.index].call.node));
+      case Op::check_sizes:
+      case Op::look:
+      case Op::section:
+      case Op::end:
+        break;
+    }
+    return "holds a part whose sizes depend on data";
+  }
+
+  void add_call(const BoundCall& call) {
+    for (std::size_t i = 0; i < std::size_t{call.inputs} + call.outputs; ++i) {
+      const bool own = call.products_beside == 0 || i < 2 || i == call.inputs;
+      (own ? spots : spots_in_parts).push_back(binding_.operands[call.first_operand + i]);
+    }
+  }
+
+  std::string add_alias(const Alias& alias) {
+    if (!is_plain(alias.from) || !is_plain(alias.to))
+      return "holds a part whose sizes depend on data";
+    spots.push_back(alias.from);
+    return {};
+  }
+
+  std::string enter(std::uint32_t at, const BoundLoop& loop) {
+    if (std::string why = why_not_inside(binding_, loop); !why.empty()) return why;
+    const bool counted = has_known_trips(loop) && at >= end_of_branches_;
+    // Of others, each step is followed by a look when it is time.
+    std::int64_t times = counted ? std::min(loop.trip_count, kMaxInnerSteps + 1) : 1;
+    for (const Repeat& repeat : repeats_)
+      times = std::min(times * repeat.trips, kMaxInnerSteps + 1);
+    steps_between_looks += times;
+    if (counted && std::ranges::all_of(repeats_, &Repeat::counted)) inner_steps += times;
+    decides_late |= loop.source != nullptr;
+    looks |= !counted;
+    if (counted) most_inner_trips = std::max(most_inner_trips, loop.trip_count);
+    if (steps_between_looks > kMaxInnerSteps)
+      return fmt::format("holds loops of more than {} steps", kMaxInnerSteps);
+    repeats_.push_back({loop.exit, counted ? loop.trip_count : 1, counted});
+    for (const Spot* const control : {&loop.trip_operand, &loop.condition, &loop.keep_going})
+      if (control->present()) spots.push_back(*control);
+    for (const BoundCarried& port : loop.carried) {
+      spots.push_back(port.initial);
+      if (!port.in_place) state_buffers.insert(state_buffers.end(), {port.buffer_a, port.buffer_b});
+    }
+    for (const BoundScanned& port : loop.scanned) spots.push_back(port.outer);
+    for (const BoundStacked& port : loop.stacked) spots.push_back(port.result);
+    return {};
+  }
+
+  /// A loop whose body the instructions at hand are in.
+  struct Repeat {
+    std::uint32_t end;
+    std::int64_t trips;  ///< 1 where the run decides
+    bool counted;
+  };
+
+  const Binding& binding_;
+  std::vector<Repeat> repeats_;
+  std::uint32_t end_of_branches_ = 0;
+};
+
+}  // namespace
+
+/// Whether the body may become machine code. Then its values get memory of their own for as long as
+/// the loop runs: joined nests read and write them in another order than the instructions do.
+/// Otherwise the loop learns why not, and sections of the body may become code.
+void Binder::judge_body(BoundLoop& loop, std::uint32_t index) {
+  if (plan_->options.compiler == nullptr) return;
+  const auto end = static_cast<std::uint32_t>(out_->code.size());
+  if (const std::size_t count = end - loop.body; count > kMaxStatementsOfBody) {
+    loop.why_no_body = fmt::format("has {} instructions, {} are the most that are compiled at once",
+                                   count, kMaxStatementsOfBody);
+    return;
+  }
+  BodyCheck check(*out_);
+  loop.why_no_body = check.look_through(loop.body, end);
+  if (loop.why_no_body.empty()) loop.why_no_body = why_not_over_values(*plan_, loop);
+  if (!loop.why_no_body.empty()) {
+    find_sections(loop, index);
+    return;
+  }
+  const BytesOfCode bytes = bytes_of_code(check.spots, check.has_loops(), loop);
+  if (bytes.all > bytes.most) {
+    loop.why_no_body = fmt::format("has operands of {} bytes, {} are the most of a compiled body",
+                                   bytes.all, bytes.most);
+    return;
+  }
+  for (const auto* spots : {&check.spots, &check.spots_in_parts})
+    for (const Spot& spot : *spots)
+      for (const BufferId buffer : buffers_of_spot(spot)) arena_.use(buffer);
+  for (const SlotId slot : check.state_buffers) arena_.use(buffer_of(slot));
+  loop.inner_steps = check.inner_steps;
+  loop.steps_between_looks = check.steps_between_looks;
+  loop.decides_late = check.decides_late;
+  loop.most_inner_trips = check.most_inner_trips;
+}
+
+namespace {
+
+/// Whether it is in the arena, and no state that is updated in place: steps touch a few elements of
+/// such a one.
+bool is_touched(const Spot& spot, const BoundLoop& loop) {
+  return spot.buffer != kNone && std::ranges::none_of(loop.carried, [&](const BoundCarried& port) {
+           return port.in_place && port.argument.buffer == spot.buffer;
+         });
+}
+
+}  // namespace
+
+/// Of all that is read and made, as often as it is.
+std::int64_t Binder::bytes_touched(const std::vector<Spot>& spots, const BoundLoop& loop) const {
+  std::int64_t bytes = 0;
+  for (const Spot& spot : spots)
+    if (is_touched(spot, loop)) bytes += layout(spot).dims.elements() * bytes_of(spot.dtype);
+  return bytes;
+}
+
+/// Of the memory that values take, each once, however many nodes read it, and each state that is
+/// read or made twice.
+std::int64_t Binder::bytes_of_values(const std::vector<Spot>& spots, const BoundLoop& loop) const {
+  std::map<std::int32_t, std::int64_t> by_buffer;
+  for (const Spot& spot : spots) {
+    if (!is_touched(spot, loop)) continue;
+    std::int64_t& bytes = by_buffer[spot.buffer];
+    bytes = std::max(bytes, layout(spot).dims.elements() * bytes_of(spot.dtype));
+  }
+  std::int64_t sum = 0;
+  for (const auto& [buffer, bytes] : by_buffer) sum += bytes;
+  const auto is_of = [&](const BoundCarried& port) {
+    return std::ranges::any_of(spots, [&](const Spot& spot) {
+      return spot.slot == port.argument.slot || spot.slot == port.next.slot;
+    });
+  };
+  for (const BoundCarried& port : loop.carried)
+    if (port.buffer_a != kNone && is_of(port))
+      sum += 2 * layout(port.argument).dims.elements() * bytes_of(port.argument.dtype);
+  return sum;
+}
+
+Binder::BytesOfCode Binder::bytes_of_code(const std::vector<Spot>& spots, bool has_loops,
+                                          const BoundLoop& loop) const {
+  if (has_loops) return {bytes_touched(spots, loop), kMaxBytesOfNest};
+  return {bytes_of_values(spots, loop), kMaxBytesOfBody};
+}
+
+/// The buffer in which it lies, or those in which it may.
+std::vector<BufferId> Binder::buffers_of_spot(const Spot& spot) const {
+  if (spot.buffer != kNone) return {spot.buffer};
+  const auto behind = buffers_behind_.find(spot.slot);
+  if (behind == buffers_behind_.end()) return {};
+  return {behind->second.begin(), behind->second.end()};
+}
+
+/// All live together at the last instruction before `last`, so that none shares memory.
+void Binder::keep_buffers(const std::vector<Spot>& spots, const std::vector<SlotId>& state_buffers,
+                          std::uint32_t last) {
+  const std::int32_t moment = moments_[last - 1];
+  for (const Spot& spot : spots)
+    for (const BufferId buffer : buffers_of_spot(spot)) arena_.keep_until(buffer, moment);
+  for (const SlotId slot : state_buffers) arena_.keep_until(buffer_of(slot), moment);
+}
+
+/// Instructions [first, last) of the body as a section, where that may become code and pays.
+void Binder::add_section(BoundLoop& loop, std::uint32_t index, std::uint32_t first,
+                         std::uint32_t last) {
+  BodyCheck check(*out_);
+  if (!check.look_through(first, last).empty() || check.calls < kLeastCallsOfSection) return;
+  const BytesOfCode bytes = bytes_of_code(check.spots, check.has_loops(), loop);
+  if (loop.sections.size() == kMaxSections || bytes.all > bytes.most) return;
+  keep_buffers(check.spots, check.state_buffers, last);
+  keep_buffers(check.spots_in_parts, {}, last);
+  loop.sections.push_back(static_cast<std::uint32_t>(out_->sections.size()));
+  out_->sections.push_back({.loop = index,
+                            .first = first,
+                            .last = last,
+                            .inner_steps = check.inner_steps,
+                            .most_inner_trips = check.most_inner_trips,
+                            .spent = check.spent});
+}
+
+/// The longest runs of instructions that may become code, between those that may not. A branch that
+/// may not is one of these, but for what its sides hold; a loop looks after itself.
+void Binder::find_sections(BoundLoop& loop, std::uint32_t index) {
+  std::vector<CodeRange> ranges{{loop.body, static_cast<std::uint32_t>(out_->code.size())}};
+  while (!ranges.empty()) {
+    const CodeRange range = ranges.back();
+    ranges.pop_back();
+    std::uint32_t begin = range.first;
+    for (std::uint32_t at = range.first, next = at; at < range.last; at = next) {
+      next = end_of_block(*out_, at);
+      if (BodyCheck check(*out_); check.look_through(at, next).empty() && !check.looks) continue;
+      add_section(loop, index, begin, at);
+      begin = next;
+      if (out_->code[at].op != Op::branch) continue;
+      const BranchSides sides = sides_of(*out_, at);
+      ranges.push_back(sides.then);
+      ranges.push_back(sides.otherwise);
+    }
+    add_section(loop, index, begin, range.last);
+  }
+}
+
+}  // namespace scanloom::plan

@@ -1,0 +1,425 @@
+#include "plan/codegen/body_source.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/assert.h"
+#include "ir/loop_ports.h"
+#include "plan/codegen/emitted.h"
+#include "plan/codegen/fuse_nests.h"
+#include "plan/codegen/inline_nests.h"
+#include "plan/codegen/keep_local.h"
+#include "plan/codegen/nest_source.h"
+#include "plan/codegen/slots_touched.h"
+#include "plan/codegen/split_nests.h"
+#include "plan/codegen/tell_numbers.h"
+#include "plan/cost.h"
+
+namespace scanloom::plan {
+namespace {
+
+using jit::Fold;
+using jit::Nest;
+using jit::NestOperand;
+using jit::Statement;
+
+class BodyMaker {
+ public:
+  BodyMaker(const Plan& plan, const Binding& binding, const BoundLoop& loop)
+      : plan_(plan), binding_(binding), loop_(loop) {}
+
+  Expected<Body> make() {
+    if (!loop_.why_no_body.empty())
+      return fail(Code::unsupported, "{} {}", describe(plan_, loop_.node), loop_.why_no_body);
+    Body body;
+    jit::BodySource& source = body.source;
+    std::vector<Use> read_later;
+    if (loop_.keep_going.present()) {
+      source.keep_going =
+          NestOperand{loop_.keep_going.slot, DType::boolean, loop_.keep_going.offset, {}};
+      read_later.push_back(use_of(*source.keep_going, {}));
+    }
+    for (const BoundCarried& port : loop_.carried)
+      if (!port.in_place) source.swaps.push_back({port.argument.slot, port.next.slot});
+    const auto is_buffer = [&](std::int32_t slot) { return is_in_arena(slot) && !is_state(slot); };
+    SCANLOOM_CHECK_OK(add_statements(loop_.body, loop_.exit - 1, is_buffer, read_later, body));
+    for (const BoundScanned& port : loop_.scanned)
+      source.moves.push_back({port.argument.slot, port.step_bytes});
+    for (const BoundStacked& port : loop_.stacked)
+      source.moves.push_back({port.row.slot, port.step_bytes});
+    tell_numbers(body, binding_, loop_);
+    return body;
+  }
+
+  /// Of instructions [first, last) alone. What others touch, too, stays in memory.
+  Expected<Body> make_section(std::uint32_t first, std::uint32_t last) {
+    const std::vector<bool> touched = slots_touched_outside(binding_, first, last);
+    const auto is_buffer = [&](std::int32_t slot) {
+      return is_in_arena(slot) && !touched[static_cast<std::size_t>(slot)];
+    };
+    Body body;
+    SCANLOOM_CHECK_OK(add_statements(first, last, is_buffer, {}, body));
+    // Slots that are set must be the run's, too, when the code returns: as those that move.
+    add_set_slots(body.source.statements, body.source.moves);
+    tell_numbers(body, binding_, loop_);
+    return body;
+  }
+
+ private:
+  /// Whether a state lies there from step to step, as those do that are updated in place.
+  [[nodiscard]] bool is_state(std::int32_t slot) const {
+    return std::ranges::any_of(loop_.carried, [&](const BoundCarried& port) {
+      return port.in_place && (port.argument.slot == slot || port.next.slot == slot);
+    });
+  }
+  [[nodiscard]] bool is_in_arena(std::int32_t slot) const {
+    return binding_.slots[static_cast<std::size_t>(slot)].kind == SlotInit::Kind::arena;
+  }
+
+  Expected<void> add_statements(std::uint32_t first, std::uint32_t last, const IsBuffer& is_buffer,
+                                const std::vector<Use>& read_later, Body& body) {
+    std::vector<Part> fused = as_nests(first, last, is_buffer, read_later);
+    if (takes_indices_ && emitted_of(fused) > kMaxEmittedOfBody) {
+      takes_indices_ = false;
+      fused = as_nests(first, last, is_buffer, read_later);
+    }
+    keep_local(fused, is_buffer, read_later, body.source);
+    for (Part& part : fused)
+      if (has_nest(part)) arrange_axes(part.statement.nest);
+    const std::int64_t emitted = emitted_of(fused);
+    for (Part& part : fused) {
+      body.source.statements.push_back(std::move(part.statement));
+      body.nodes.push_back(std::move(part.nodes));
+    }
+    if (emitted > kMaxEmittedOfBody)
+      return fail(Code::unsupported, "{} takes {} operations of machine code, {} are the most",
+                  describe(plan_, loop_.node), emitted, kMaxEmittedOfBody);
+    return {};
+  }
+
+  /// Instructions [first, last) as few parts. Nests are not read in pieces where code would take
+  /// too much for that.
+  std::vector<Part> as_nests(std::uint32_t first, std::uint32_t last, const IsBuffer& is_buffer,
+                             const std::vector<Use>& read_later) {
+    std::vector<Part> parts;
+    add_range(first, last, false, parts);
+    std::vector<Part> given;
+    if (has_pieces(parts)) given = parts;
+    std::vector<Part> fused = joined(std::move(parts), is_buffer, read_later);
+    if (given.empty() || emitted_of(fused) <= kMaxEmittedToSplit) return fused;
+    for (Part& part : given) part.whole.reset();
+    return joined(std::move(given), is_buffer, read_later);
+  }
+
+  static bool has_pieces(const std::vector<Part>& parts) {
+    return std::ranges::any_of(parts, [](const Part& part) { return part.whole.has_value(); });
+  }
+
+  /// As few parts as can be.
+  static std::vector<Part> joined(std::vector<Part> parts, const IsBuffer& is_buffer,
+                                  const std::vector<Use>& read_later) {
+    inline_nests(parts, is_buffer, read_later);
+    if (has_pieces(parts)) {
+      split_nests(parts, is_buffer, read_later);
+      inline_nests(parts, is_buffer, read_later);
+    }
+    return fuse_nests(std::move(parts), is_buffer, read_later);
+  }
+
+  // The planner bounds how deep statements nest.
+  static void add_set_slots(const std::vector<Statement>& statements,
+                            std::vector<jit::SlotMove>& moves) {
+    for (const Statement& statement : statements) {
+      if (statement.kind == Statement::Kind::set) moves.push_back({statement.set.slot, 0});
+      for (const jit::SlotSet& set : statement.loop.after) moves.push_back({set.slot, 0});
+      add_set_slots(statement.inner, moves);
+      add_set_slots(statement.otherwise, moves);
+    }
+  }
+
+  /// Instructions [first, last) as parts. Binding has bounded how deep blocks nest.
+  void add_range(std::uint32_t first, std::uint32_t last, bool in_branch,
+                 std::vector<Part>& parts) {
+    for (std::uint32_t at = first; at < last; at = end_of_block(binding_, at)) {
+      const Instruction& instruction = binding_.code[at];
+      switch (instruction.op) {
+        case Op::alias:
+          parts.push_back(part_of_alias(binding_.aliases[instruction.index]));
+          break;
+        case Op::branch:
+          add_branch(at, parts);
+          break;
+        case Op::spend:
+          parts.push_back(part_of_spend(instruction.index));
+          break;
+        case Op::loop_begin:
+          add_loop(instruction.index, in_branch, parts);
+          break;
+        case Op::call:
+          add_call(instruction.index, parts);
+          break;
+        case Op::loop_end:
+        case Op::compiled_loop:
+        case Op::jump:
+        case Op::dynamic_call:
+        case Op::object_call:
+        case Op::check_sizes:
+        case Op::fault:
+        case Op::look:
+        case Op::section:
+        case Op::end:
+          SCANLOOM_ASSERT(!"Binder::judge_body lets no such instruction pass");
+      }
+    }
+  }
+
+  void add_call(std::uint32_t index, std::vector<Part>& parts) const {
+    const BoundCall& call = binding_.calls[index];
+    if (call.run == tensor::do_nothing) return;
+    const CallView view(plan_, binding_, call);
+    std::vector<Nest> nests;
+    if (call.outputs == 1 && view.output().present() &&
+        view.layout(view.output()).dims.elements() > 0) {
+      nests = nests_of(view);
+      if (auto picked = picked_nest(view);
+          nests.empty() && picked && is_small(picked->nest) && is_supported(picked->nest)) {
+        parts.push_back(part_of_pick(view, index, *std::move(picked)));
+        return;
+      }
+      if (nests.empty() && takes_indices_)
+        nests = indexed_nests(view, static_cast<std::int32_t>(index));
+    }
+    const bool taken = !nests.empty() && std::ranges::all_of(nests, [&](const Nest& nest) {
+      return is_small(nest) && is_supported(nest);
+    });
+    if (taken)
+      add_nests(view, std::move(nests), parts);
+    else
+      parts.push_back(part_of_call(view, index));
+  }
+
+  static void add_nests(const CallView& view, std::vector<Nest> nests, std::vector<Part>& parts) {
+    const bool are_pieces =
+        nests.size() > 1 && nests.back().update.instrs.empty() && !nests.back().may_fail();
+    for (Nest& nest : nests) {
+      Part part = part_of(std::move(nest), {view.node_id()});
+      if (are_pieces) part.whole = whole_of(view);
+      parts.push_back(std::move(part));
+    }
+  }
+
+  static std::optional<Whole> whole_of(const CallView& view) {
+    const Spot& spot = view.output();
+    const Layout& layout = view.layout(spot);
+    if (!layout.contiguous) return std::nullopt;
+    return Whole{spot.slot,
+                 spot.dtype,
+                 spot.offset,
+                 {layout.dims.begin(), layout.dims.end()},
+                 {layout.strides.begin(), layout.strides.end()}};
+  }
+
+  [[nodiscard]] Part part_of_call(const CallView& view, std::uint32_t index) const {
+    Part part;
+    part.nodes = {view.node_id()};
+    if (const ir::NodeId beside = binding_.calls[index].node_beside; beside.valid())
+      part.nodes.push_back(beside);
+    part.statement.kind = Statement::Kind::call;
+    part.statement.call = static_cast<std::int32_t>(index);
+    for (std::size_t i = 0; i < view.inputs() + view.outputs(); ++i)
+      add_use(view.spot(i), i < view.inputs() ? part.reads : part.writes);
+    return part;
+  }
+
+  /// It touches what the call does, which it may become.
+  [[nodiscard]] Part part_of_pick(const CallView& view, std::uint32_t index,
+                                  PickedNest picked) const {
+    Part part = part_of_call(view, index);
+    part.statement.kind = Statement::Kind::pick;
+    part.statement.pick = std::move(picked.pick);
+    part.statement.nest = std::move(picked.nest);
+    return part;
+  }
+
+  /// All of a value.
+  void add_use(const Spot& spot, std::vector<Use>& uses) const {
+    if (!spot.present()) return;
+    const Layout& where = binding_.layouts[static_cast<std::size_t>(spot.layout)];
+    if (where.dims.elements() == 0) return;
+    NestOperand all = first_element(spot);
+    all.strides.assign(where.strides.begin(), where.strides.end());
+    uses.push_back(use_of(all, {where.dims.begin(), where.dims.end()}));
+  }
+
+  /// All that a slot may point to: it changes itself.
+  static Use all_of(std::int32_t slot) {
+    constexpr std::int64_t kFar = std::numeric_limits<std::int64_t>::max();
+    return {slot, -kFar, kFar};
+  }
+
+  static jit::SlotSet set_to(const Spot& to, const Spot& from, std::int64_t bytes = 0) {
+    return {to.slot, from.slot, from.offset + bytes - to.offset};
+  }
+
+  [[nodiscard]] Part part_of_alias(const Alias& alias) const {
+    Part part;
+    part.statement.kind = Statement::Kind::set;
+    part.statement.set = set_to(alias.to, alias.from);
+    add_use(alias.from, part.reads);
+    part.writes.push_back(all_of(alias.to.slot));
+    return part;
+  }
+
+  static Part part_of_spend(std::uint32_t nanoseconds) {
+    Part part;
+    part.statement.kind = Statement::Kind::spend;
+    part.statement.nanoseconds = nanoseconds;
+    return part;
+  }
+
+  /// What is inside of a block, as the block's own. Values are kept in memory: the block may be one
+  /// of two, or its last step's may be read.
+  static std::vector<Statement> close_block(std::vector<Part> parts, Part& block) {
+    std::vector<Statement> statements;
+    for (Part& part : fuse_nests(std::move(parts), no_buffer, {})) {
+      block.reads.insert(block.reads.end(), part.reads.begin(), part.reads.end());
+      block.writes.insert(block.writes.end(), part.writes.begin(), part.writes.end());
+      if (has_nest(part)) arrange_axes(part.statement.nest);
+      statements.push_back(std::move(part.statement));
+    }
+    return statements;
+  }
+
+  void add_branch(std::uint32_t at, std::vector<Part>& parts) {
+    const BoundBranch& branch = binding_.branches[binding_.code[at].index];
+    Part block;
+    block.nodes = {branch.node};
+    block.statement.kind = Statement::Kind::branch;
+    block.statement.condition = {
+        branch.condition.slot, DType::boolean, branch.condition.offset, {}};
+    block.reads.push_back(use_of(block.statement.condition, {}));
+    std::vector<Part> inner, otherwise;
+    const BranchSides sides = sides_of(binding_, at);
+    add_range(sides.then.first, sides.then.last, true, inner);
+    add_range(sides.otherwise.first, sides.otherwise.last, true, otherwise);
+    block.statement.inner = close_block(std::move(inner), block);
+    block.statement.otherwise = close_block(std::move(otherwise), block);
+    parts.push_back(std::move(block));
+  }
+
+  /// What decides at run time how many steps there are.
+  void add_control(const BoundLoop& inner, Part& block) const {
+    jit::InnerLoop& loop = block.statement.loop;
+    const auto operand = [&](const Spot& spot) {
+      block.reads.push_back(use_of(first_element(spot), {}));
+      return first_element(spot);
+    };
+    if (inner.trip_count >= 0)
+      loop.trips = inner.trip_count;
+    else if (inner.trip_operand.present())
+      loop.trip_count = operand(inner.trip_operand);
+    else
+      loop.trips = ir::kEndlessTripCount;
+    loop.endless = ir::kEndlessTripCount;
+    if (inner.trip_count < 0 && !inner.scanned.empty())
+      loop.slices = slices_of(binding_, inner.scanned[0]);
+    if (inner.condition.present()) loop.condition = operand(inner.condition);
+    if (inner.keep_going.present()) loop.keep_going = operand(inner.keep_going);
+  }
+
+  /// Steps of counted loops, for each time that the statements run.
+  static std::int64_t counted_steps(const std::vector<Statement>& statements) {
+    std::int64_t steps = 0;
+    for (const Statement& statement : statements)
+      if (statement.kind == Statement::Kind::loop && statement.loop.is_counted())
+        steps += statement.loop.trips * (1 + counted_steps(statement.inner));
+    return steps;
+  }
+
+  void add_loop(std::uint32_t index, bool in_branch, std::vector<Part>& parts) {
+    const BoundLoop& inner = binding_.loops[index];
+    Part block;
+    block.nodes = {inner.node};
+    block.statement.kind = Statement::Kind::loop;
+    jit::InnerLoop& loop = block.statement.loop;
+    add_control(inner, block);
+    for (const BoundCarried& port : inner.carried) {
+      add_use(port.initial, block.reads);
+      if (port.in_place) continue;
+      loop.before.push_back(set_to(port.argument, port.initial));
+      loop.before.push_back({port.next.slot, port.buffer_a, 0});
+      loop.states.push_back(
+          {port.argument.slot, port.next.slot, {port.next.slot, port.buffer_b, 0}});
+      loop.after.push_back({port.final.slot, port.argument.slot, 0});
+      loop.skipped.push_back(set_to(port.final, port.initial));
+      block.writes.push_back(all_of(port.final.slot));
+    }
+    for (const BoundScanned& port : inner.scanned) {
+      loop.before.push_back(set_to(port.argument, port.outer, port.first_bytes));
+      loop.moves.push_back({port.argument.slot, port.step_bytes});
+      add_use(port.outer, block.reads);
+    }
+    for (const BoundStacked& port : inner.stacked) {
+      loop.before.push_back(set_to(port.row, port.result, port.first_bytes));
+      loop.moves.push_back({port.row.slot, port.step_bytes});
+      add_use(port.result, block.writes);
+    }
+    std::vector<Part> steps;
+    add_range(inner.body, inner.exit - 1, in_branch, steps);
+    block.statement.inner = close_block(std::move(steps), block);
+    if (in_branch || !has_known_trips(inner)) {
+      loop.index = static_cast<std::int32_t>(index);
+      loop.weight = 1 + counted_steps(block.statement.inner);
+    }
+    parts.push_back(std::move(block));
+  }
+
+  [[nodiscard]] static bool has_nest(const Part& part) {
+    return part.is_nest() || part.statement.kind == Statement::Kind::pick;
+  }
+
+  [[nodiscard]] static bool is_small(const Nest& nest) {
+    std::int64_t folded = 1;
+    for (const Fold& fold : nest.folds)
+      folded = std::max(folded, tensor::Shape(fold.sizes).elements());
+    return tensor::Shape(nest.sizes).elements() * folded <= kMaxElementsOfNest;
+  }
+
+  [[nodiscard]] bool is_supported(const Nest& nest) const {
+    bool supported = true;
+    jit::for_programs(nest, [&](const tensor::ScalarProgram& program) {
+      supported = supported && plan_.options.compiler->check(program).has_value();
+    });
+    return supported;
+  }
+
+  const Plan& plan_;
+  const Binding& binding_;
+  const BoundLoop& loop_;
+  /// Gathers and scatters by many indices are nests: long code, for each lane is an access of its
+  /// own.
+  bool takes_indices_ = true;
+};
+
+}  // namespace
+
+bool has_known_trips(const BoundLoop& loop) {
+  return loop.trip_count >= 1 && !loop.condition.present() && !loop.keep_going.present();
+}
+
+std::int64_t slices_of(const Binding& binding, const BoundScanned& port) {
+  const Layout& outer = binding.layouts[static_cast<std::size_t>(port.outer.layout)];
+  return port.window(outer.dims[static_cast<int>(port.slices.axis)]).count;
+}
+
+Expected<Body> describe_body(const Plan& plan, const Binding& binding, const BoundLoop& loop) {
+  return BodyMaker(plan, binding, loop).make();
+}
+
+Expected<Body> describe_section(const Plan& plan, const Binding& binding,
+                                const BoundSection& section) {
+  return BodyMaker(plan, binding, binding.loops[section.loop])
+      .make_section(section.first, section.last);
+}
+
+}  // namespace scanloom::plan

@@ -1,0 +1,146 @@
+#include "plan/codegen/emitted.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "plan/cost.h"
+#include "tensor/scalar_functions.h"
+
+namespace scanloom::plan {
+namespace {
+
+using jit::Fold;
+using jit::Nest;
+using jit::NestOperand;
+using jit::Statement;
+using tensor::ScalarInstr;
+using tensor::ScalarOp;
+using tensor::ScalarProgram;
+
+/// Functions such as exp become many operations, or one call.
+constexpr std::int64_t kOperationsOfFunction = 24, kOperationsOfCall = 2;
+/// Of each lane of an operand with indices, and more for each of these.
+constexpr std::int64_t kOperationsOfIndexed = 2, kOperationsOfIndex = 3;
+/// Of blocks that are transposed, over all widths of vectors.
+constexpr std::int64_t kElementsInARow = 6;
+/// Lanes of a block of the widest vectors.
+constexpr std::int64_t kLanesOfBlock = 32;
+
+/// Operations that LLVM emits lane by lane.
+bool is_per_lane(const ScalarInstr& instr) {
+  return instr.op == ScalarOp::pow || (tensor::divides(instr.op) && !is_real(instr.dtype));
+}
+
+/// Calls f(nest) for each nest of the statement and of those inside.
+template <class F>
+void for_nests(const Statement& statement, F&& f) {
+  if (statement.kind == Statement::Kind::nest || statement.kind == Statement::Kind::pick)
+    f(statement.nest);
+  for (const auto* block : {&statement.inner, &statement.otherwise})
+    for (const Statement& inner : *block) for_nests(inner, f);
+}
+
+class Counter {
+ public:
+  explicit Counter(std::span<const Part> parts) {
+    for (const Part& part : parts)
+      for_nests(part.statement, [&](const Nest& nest) {
+        jit::for_programs(nest, [&](const ScalarProgram& program) { count_functions(program); });
+      });
+  }
+
+  /// Programs are emitted once for each block of lanes that is not part of a loop.
+  [[nodiscard]] std::int64_t operations_of(const Nest& nest) const {
+    const std::int64_t lanes = nest.sizes.empty() ? 1 : nest.sizes.back();
+    const std::int64_t times = blocks_of(lanes, !nest.folds.empty());
+    std::int64_t operations = operations_of(nest.program, lanes, times, 1);
+    if (nest.writes_by_index())
+      operations += operations_of(nest.update, lanes, times * lanes_apart(nest, nest.writes[0]), 1);
+    for (const auto* operands : {&nest.reads, &nest.writes})
+      for (const NestOperand& operand : *operands) operations += accesses_of(nest, operand, times);
+    for (const Fold& fold : nest.folds) {
+      const bool across = std::ranges::any_of(
+          fold.reads, [&](const NestOperand& read) { return jit::is_across(nest, read); });
+      // Blocks that are transposed are written out element by element; extremes have three forms.
+      const bool adds = fold.kind == Fold::Kind::sum || fold.kind == Fold::Kind::prod ||
+                        fold.kind == Fold::Kind::multiply_add;
+      operations += operations_of(fold.program, lanes, times,
+                                  across ? kElementsInARow
+                                  : adds ? 1
+                                         : 3);
+      for (const NestOperand& operand : fold.reads) operations += accesses_of(nest, operand, times);
+    }
+    return operations;
+  }
+
+ private:
+  void count_functions(const ScalarProgram& program) {
+    for (const ScalarInstr& instr : program.instrs)
+      if (tensor::is_function(instr.op)) ++functions_[instr.op];
+  }
+
+  /// Where something is folded, all widths of vectors.
+  static std::int64_t blocks_of(std::int64_t lanes, bool folds) {
+    const auto bits = [](std::int64_t count) { return static_cast<std::uint64_t>(count); };
+    if (folds) return std::min<std::int64_t>(std::bit_width(bits(lanes)), 8);
+    const std::int64_t whole = lanes / kLanesOfBlock;
+    return (whole <= jit::kBlocksInARow ? whole : 1) + std::popcount(bits(lanes % kLanesOfBlock));
+  }
+
+  [[nodiscard]] std::int64_t operations_of(const ScalarProgram& program, std::int64_t lanes,
+                                           std::int64_t blocks, std::int64_t forms) const {
+    std::int64_t operations = 0;
+    for (const ScalarInstr& instr : program.instrs)
+      operations +=
+          forms * (is_per_lane(instr)              ? std::min<std::int64_t>(lanes, 64)
+                   : tensor::is_written_out(instr) ? operations_of_function(instr.op) * blocks
+                                                   : blocks);
+    return operations;
+  }
+
+  [[nodiscard]] std::int64_t operations_of_function(ScalarOp op) const {
+    const auto count = functions_.find(op);
+    return count != functions_.end() && count->second > jit::kMostWrittenOut
+               ? kOperationsOfCall
+               : kOperationsOfFunction;
+  }
+
+  /// Lanes of a block that are taken one by one, since each has an index of its own.
+  static std::int64_t lanes_apart(const Nest& nest, const NestOperand& operand) {
+    const std::size_t axes = nest.sizes.size();
+    const bool apart = axes > 0 && std::ranges::any_of(operand.indices, [&](const auto& index) {
+                         return index.strides[axes - 1] != 0;
+                       });
+    return apart ? std::min<std::int64_t>(nest.sizes.back(), kLanesOfBlock) : 1;
+  }
+
+  /// Elements that lie apart are taken one by one.
+  static std::int64_t accesses_of(const Nest& nest, const NestOperand& operand,
+                                  std::int64_t blocks) {
+    const std::size_t axes = nest.sizes.size();
+    if (!operand.indices.empty()) {
+      const auto indices = static_cast<std::int64_t>(operand.indices.size());
+      return (kOperationsOfIndexed + kOperationsOfIndex * indices) * blocks *
+             lanes_apart(nest, operand);
+    }
+    const std::int64_t stride = axes == 0 ? 0 : operand.strides[axes - 1];
+    return stride == 0 || stride == 1 ? blocks : std::min<std::int64_t>(nest.sizes.back(), 64);
+  }
+
+  std::map<ScalarOp, std::int64_t> functions_;
+};
+
+}  // namespace
+
+std::int64_t emitted_of(std::span<const Part> parts) {
+  const Counter counter(parts);
+  std::int64_t operations = 0;
+  for (const Part& part : parts)
+    for_nests(part.statement, [&](const Nest& nest) { operations += counter.operations_of(nest); });
+  return operations;
+}
+
+}  // namespace scanloom::plan

@@ -1,0 +1,242 @@
+#include "plan/codegen/inline_nests.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "tensor/scalar_functions.h"
+
+namespace scanloom::plan {
+namespace {
+
+using jit::Fold;
+using jit::Nest;
+using jit::NestOperand;
+using tensor::ScalarInstr;
+using tensor::ScalarOp;
+using tensor::ScalarProgram;
+
+/// Instructions of a program that several readers may each compute.
+constexpr std::size_t kMaxRepeated = 2;
+/// Larger programs stay where they are: what reads one in several orders computes it for each.
+constexpr std::size_t kMaxInlined = 256;
+/// With fewer lanes a fold takes its elements one by one.
+constexpr std::int64_t kMinLanes = 4;
+/// Functions that a fold may take in for each element. They depend on each other, and a fold has
+/// few lanes to hide that; a nest of its own has all elements.
+constexpr std::int64_t kMostFunctionsOfFold = 2;
+
+bool is_cheap(const ScalarProgram& program) {
+  constexpr ScalarOp kCheap[] = {ScalarOp::constant, ScalarOp::add, ScalarOp::sub,
+                                 ScalarOp::mul,      ScalarOp::min, ScalarOp::max,
+                                 ScalarOp::neg,      ScalarOp::abs, ScalarOp::select};
+  return program.instrs.size() <= kMaxRepeated &&
+         std::ranges::all_of(program.instrs, [&](const ScalarInstr& instr) {
+           return std::ranges::find(kCheap, instr.op) != std::end(kCheap);
+         });
+}
+
+std::int64_t functions_in(const ScalarProgram& program) {
+  return std::ranges::count_if(
+      program.instrs, [](const ScalarInstr& instr) { return tensor::is_function(instr.op); });
+}
+
+/// Which axis of the producer each axis of a reader walks (-1: none), where the reader reads each
+/// element once.
+std::optional<std::vector<int>> axes_read(const Nest& producer, const NestOperand& read,
+                                          const std::vector<std::int64_t>& sizes) {
+  const NestOperand& write = producer.writes[0];
+  if (read.offset != write.offset || read.dtype != write.dtype || !read.indices.empty())
+    return std::nullopt;
+  std::vector<int> map;
+  std::vector<bool> walked(producer.sizes.size());
+  for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
+    const auto fits = [&](std::size_t own) {
+      return !walked[own] && producer.sizes[own] == sizes[axis] &&
+             write.strides[own] == read.strides[axis];
+    };
+    std::size_t own = 0;
+    while (own < walked.size() && !fits(own)) ++own;
+    if (own == walked.size()) return std::nullopt;
+    walked[own] = true;
+    map.push_back(static_cast<int>(own));
+  }
+  if (!std::ranges::all_of(walked, [](bool value) { return value; })) return std::nullopt;
+  return map;
+}
+
+/// The strides of those axes.
+std::vector<std::int64_t> along(const std::vector<int>& axes,
+                                const std::vector<std::int64_t>& strides) {
+  std::vector<std::int64_t> picked;
+  for (const int axis : axes) picked.push_back(strides[static_cast<std::size_t>(axis)]);
+  return picked;
+}
+
+/// `program` of `reads` and then further inputs, with what `producer` computes in the place of each
+/// read that `maps` gives axes for.
+void inline_into(const Nest& producer, const std::vector<std::optional<std::vector<int>>>& maps,
+                 ScalarProgram& program, std::vector<NestOperand>& reads) {
+  std::vector<NestOperand> merged;
+  const auto place_of = [&](NestOperand read) {
+    const auto known = std::ranges::find(merged, read);
+    const auto at = static_cast<std::int32_t>(known - merged.begin());
+    if (known == merged.end()) merged.push_back(std::move(read));
+    return at;
+  };
+  std::vector<std::int32_t> kept(reads.size(), -1);
+  std::vector<std::vector<std::int32_t>> taken(reads.size());
+  for (std::size_t i = 0; i < reads.size(); ++i) {
+    if (!maps[i]) {
+      kept[i] = place_of(reads[i]);
+      continue;
+    }
+    for (const NestOperand& from : producer.reads) {
+      NestOperand read{from.slot, from.dtype, from.offset, along(*maps[i], from.strides)};
+      for (jit::NestIndex index : from.indices) {
+        index.strides = along(*maps[i], index.strides);
+        read.indices.push_back(std::move(index));
+      }
+      taken[i].push_back(place_of(std::move(read)));
+    }
+  }
+  ScalarProgram result;
+  for (const NestOperand& read : merged) result.inputs.push_back(read.dtype);
+  result.inputs.insert(result.inputs.end(),
+                       program.inputs.begin() + static_cast<std::ptrdiff_t>(reads.size()),
+                       program.inputs.end());
+  std::vector<std::int32_t> inputs;
+  for (std::size_t i = 0; i < reads.size(); ++i) {
+    const auto same =
+        std::ranges::find(taken.begin(), taken.begin() + static_cast<std::ptrdiff_t>(i), taken[i]);
+    const auto first = static_cast<std::size_t>(same - taken.begin());
+    if (!maps[i])
+      inputs.push_back(kept[i]);
+    else if (first < i && maps[first])
+      inputs.push_back(inputs[first]);
+    else
+      inputs.push_back(append_program(result, producer.program, taken[i])[0]);
+  }
+  for (std::size_t i = merged.size(); i < result.inputs.size(); ++i)
+    inputs.push_back(static_cast<std::int32_t>(i));
+  result.results = append_program(result, program, inputs);
+  program = std::move(result);
+  reads = std::move(merged);
+}
+
+class Inliner {
+ public:
+  Inliner(std::vector<Part>& parts, const IsBuffer& is_buffer, const std::vector<Use>& read_later)
+      : parts_(parts), is_buffer_(is_buffer), read_later_(read_later) {}
+
+  void run() {
+    for (std::size_t at = 0; at < parts_.size(); ++at)
+      if (is_candidate(parts_[at])) try_inline(at);
+    std::erase_if(parts_, [](const Part& part) { return !part.may_fail() && part.writes.empty(); });
+  }
+
+ private:
+  [[nodiscard]] bool is_candidate(const Part& part) const {
+    if (!part.is_nest() || !part.statement.nest.folds.empty() || part.writes.size() != 1 ||
+        part.statement.nest.writes_by_index())
+      return false;
+    const Use& made = part.writes[0];
+    return is_buffer_(made.slot) &&
+           std::ranges::none_of(read_later_, [&](const Use& use) { return use.overlaps(made); });
+  }
+
+  /// The parts that read what this one makes; nullopt where one of them cannot take the program,
+  /// or the operands do not live so long.
+  std::optional<std::vector<std::size_t>> readers_of(std::size_t producer) const {
+    const Part& made = parts_[producer];
+    std::vector<std::size_t> readers;
+    bool overwritten = false, fails_before = false;
+    for (std::size_t at = producer + 1; at < parts_.size(); ++at) {
+      const Part& part = parts_[at];
+      const bool reads = overlap(part.reads, made.writes);
+      overwritten |= overlap(part.writes, made.reads);
+      if (overlap(part.writes, made.writes)) return std::nullopt;
+      if (reads) {
+        // Of two faults the first one counts.
+        const bool too_late = made.may_fail() && (fails_before || !readers.empty());
+        if (overwritten || too_late || !part.is_nest() || part.whole ||
+            !takes(part.statement.nest, made))
+          return std::nullopt;
+        readers.push_back(at);
+      }
+      fails_before |= part.may_fail();
+    }
+    return readers;
+  }
+
+  /// Whether every read of the other's result can become the program.
+  [[nodiscard]] static bool takes(const Nest& reader, const Part& made) {
+    const auto fits = [&](const NestOperand& read, const std::vector<std::int64_t>& sizes) {
+      return !use_of(read, sizes).overlaps(made.writes[0]) ||
+             axes_read(made.statement.nest, read, sizes);
+    };
+    bool is_index = false;
+    for_indices(reader, [&](const jit::NestIndex& index) {
+      is_index |= use_of(index, reader.sizes).overlaps(made.writes[0]);
+    });
+    if (is_index) return false;
+    const bool has_lanes =
+        is_cheap(made.statement.nest.program) ||
+        std::ranges::any_of(reader.sizes, [](std::int64_t size) { return size >= kMinLanes; });
+    return std::ranges::all_of(reader.reads,
+                               [&](const NestOperand& read) { return fits(read, reader.sizes); }) &&
+           std::ranges::all_of(reader.folds, [&](const Fold& fold) {
+             const std::vector<std::int64_t> sizes = axes_of(reader, fold);
+             const bool pays =
+                 has_lanes && !made.may_fail() &&
+                 functions_in(made.statement.nest.program) + functions_in(fold.program) <=
+                     kMostFunctionsOfFold;
+             return std::ranges::all_of(fold.reads, [&](const NestOperand& read) {
+               return fits(read, sizes) && (pays || !use_of(read, sizes).overlaps(made.writes[0]));
+             });
+           });
+  }
+
+  void try_inline(std::size_t producer) {
+    const auto readers = readers_of(producer);
+    const Nest made = parts_[producer].statement.nest;
+    if (!readers || readers->empty() || made.program.instrs.size() > kMaxInlined ||
+        (readers->size() > 1 && !is_cheap(made.program)))
+      return;
+    for (const std::size_t at : *readers) {
+      Nest nest = std::move(parts_[at].statement.nest);
+      substitute(made, nest);
+      parts_[at] = part_of(std::move(nest), nodes_of(parts_[producer], parts_[at]));
+    }
+    // Others stay until it is known that nobody reads them; what may fail would be kept.
+    if (made.may_fail()) parts_[producer] = part_of({}, {});
+  }
+
+  static void substitute(const Nest& made, Nest& nest) {
+    const Use result = use_of(made.writes[0], made.sizes);
+    const auto maps_of = [&](const std::vector<NestOperand>& reads,
+                             const std::vector<std::int64_t>& sizes) {
+      std::vector<std::optional<std::vector<int>>> maps;
+      for (const NestOperand& read : reads)
+        maps.push_back(use_of(read, sizes).overlaps(result) ? axes_read(made, read, sizes)
+                                                            : std::nullopt);
+      return maps;
+    };
+    inline_into(made, maps_of(nest.reads, nest.sizes), nest.program, nest.reads);
+    nest.calls.insert(nest.calls.begin(), made.calls.begin(), made.calls.end());
+    for (Fold& fold : nest.folds)
+      inline_into(made, maps_of(fold.reads, axes_of(nest, fold)), fold.program, fold.reads);
+  }
+
+  std::vector<Part>& parts_;
+  const IsBuffer& is_buffer_;
+  const std::vector<Use>& read_later_;
+};
+
+}  // namespace
+
+void inline_nests(std::vector<Part>& parts, const IsBuffer& is_buffer,
+                  const std::vector<Use>& read_later) {
+  Inliner(parts, is_buffer, read_later).run();
+}
+
+}  // namespace scanloom::plan

@@ -1,0 +1,17 @@
+// Which values of a body need no memory of the run.
+#pragma once
+
+#include <vector>
+
+#include "plan/codegen/parts.h"
+
+namespace scanloom::plan {
+
+/// Gives what only nests touch to the code's own memory, of which `source.locals` becomes the list:
+/// values in buffers that end with the step, and states that are small, which then move no slots.
+/// `read_later` lies at the slots of `source.keep_going`. Changes operands of `parts` and
+/// `source.swaps`.
+void keep_local(std::vector<Part>& parts, const IsBuffer& is_buffer,
+                const std::vector<Use>& read_later, jit::BodySource& source);
+
+}  // namespace scanloom::plan

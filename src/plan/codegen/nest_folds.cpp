@@ -1,0 +1,244 @@
+// Reductions, indices of extremes and products as nests with folds.
+#include <algorithm>
+#include <functional>
+
+#include "ir/scalar_ctx.h"
+#include "opmath/contraction.h"
+#include "opmath/reduction.h"
+#include "ops/indices.h"
+#include "ops/ops.h"
+#include "plan/codegen/fuse_nests.h"
+#include "plan/codegen/nest_source.h"
+#include "plan/cost.h"
+
+namespace scanloom::plan {
+namespace {
+
+using ir::Reg;
+using jit::Fold;
+using jit::Nest;
+using jit::NestOperand;
+using tensor::Reduction;
+using tensor::ScalarOp;
+
+/// A reduction in the words of machine code.
+struct FoldOf {
+  Fold::Kind kind;
+  std::optional<ScalarOp> each = std::nullopt;
+};
+
+FoldOf fold_of(Reduction::Fold fold) {
+  switch (fold) {
+    case Reduction::Fold::sum:
+      return {Fold::Kind::sum};
+    case Reduction::Fold::prod:
+      return {Fold::Kind::prod};
+    case Reduction::Fold::max:
+      return {Fold::Kind::max};
+    case Reduction::Fold::min:
+      return {Fold::Kind::min};
+    case Reduction::Fold::sum_square:
+      return {Fold::Kind::sum, ScalarOp::mul};
+    case Reduction::Fold::l1:
+      return {Fold::Kind::sum, ScalarOp::abs};
+  }
+  return {Fold::Kind::sum};
+}
+
+bool is_extreme(Fold::Kind kind) { return kind == Fold::Kind::max || kind == Fold::Kind::min; }
+
+/// What elements are folded in: f16 and bf16 are widened, and rounded once at the end.
+DType folded_in(DType dtype) {
+  return dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;
+}
+
+/// `reg` of the program as a `to`.
+Reg as_dtype(tensor::ScalarProgram& program, Reg reg, DType to) {
+  return ir::ScalarCtx(program, {}, {}).as(reg, to);
+}
+
+/// A fold of what it reads.
+Fold plain_fold(Fold::Kind kind, DType dtype) {
+  Fold fold{.kind = kind,
+            .dtype = folded_in(dtype),
+            .program = {.inputs = {dtype}, .instrs = {}, .results = {}}};
+  fold.program.results = {as_dtype(fold.program, 0, fold.dtype)};
+  return fold;
+}
+
+/// One result per element of the nest.
+void add_fold(Nest& nest, Fold fold) {
+  nest.program.inputs.push_back(fold.dtype);
+  nest.folds.push_back(std::move(fold));
+}
+
+/// Axes of an operand, divided into those that stay and those that are folded over.
+struct DividedAxes {
+  std::vector<std::int64_t> kept, folded;
+  NestOperand read, write;
+  std::int64_t count = 1;  ///< how many elements each result is of
+};
+
+template <class IsReduced>
+DividedAxes divide_axes(const CallView& call, bool keeps, const IsReduced& is_reduced) {
+  const Layout &x = call.layout(call.spot(0)), &y = call.layout(call.output());
+  DividedAxes axes{.read = first_element(call.spot(0)), .write = first_element(call.output())};
+  std::vector<std::int64_t> inner;
+  int own = 0;
+  for (int axis = 0; axis < x.dims.rank(); ++axis) {
+    const bool reduced = is_reduced(axis);
+    const int result_axis = reduced && !keeps ? -1 : own++;
+    if (reduced) axes.count *= x.dims[axis];
+    if (x.dims[axis] == 1) continue;
+    (reduced ? axes.folded : axes.kept).push_back(x.dims[axis]);
+    (reduced ? inner : axes.read.strides).push_back(x.strides[axis]);
+    if (!reduced) axes.write.strides.push_back(y.strides[result_axis]);
+  }
+  axes.read.strides.insert(axes.read.strides.end(), inner.begin(), inner.end());
+  return axes;
+}
+
+DividedAxes reduced_axes(const CallView& call) {
+  const tensor::Attr& named = call.node().attrs[tensor::kReduceAxes];
+  const int rank = call.layout(call.spot(0)).dims.rank();
+  return divide_axes(call, call.node().attrs[tensor::kReduceKeepdims].integer() != 0,
+                     [&](int axis) { return tensor::is_reduced(named, axis, rank); });
+}
+
+/// What becomes of the fold at the end; `count`: how many elements it is of.
+Reg emit_finish(ir::ScalarCtx& end, Reduction::Finish finish, std::int64_t count, DType dtype) {
+  switch (finish) {
+    case Reduction::Finish::none:
+      return 0;
+    case Reduction::Finish::mean:
+      return end.binary(ScalarOp::div, 0, end.constant(static_cast<double>(count), dtype));
+    case Reduction::Finish::sqrt:
+      return end.unary(ScalarOp::sqrt, 0);
+    case Reduction::Finish::log:
+      return end.unary(ScalarOp::log, 0);
+  }
+  return 0;
+}
+
+void add_reduction(Nest& nest, const Reduction& reduction, const DividedAxes& axes, DType dtype) {
+  const FoldOf kind = fold_of(reduction.fold);
+  Fold fold = plain_fold(kind.kind, dtype);
+  fold.sizes = axes.folded;
+  fold.reads = {axes.read};
+  const DType folded = fold.dtype;
+  if (kind.each) {
+    const Reg first = fold.program.results[0];
+    const Reg second = *kind.each == ScalarOp::mul ? first : -1;
+    fold.program.results = {
+        fold.program.append({.op = *kind.each, .dtype = folded, .args = {first, second, -1}})};
+  }
+  add_fold(nest, std::move(fold));
+  ir::ScalarCtx end(nest.program, {}, {});
+  const Reg result = emit_finish(end, reduction.finish, axes.count, folded);
+  nest.program.results = {as_dtype(nest.program, result, dtype)};
+}
+
+}  // namespace
+
+std::optional<Nest> reduction_nest(const CallView& call) {
+  if (call.inputs() > 1 && call.spot(1).present()) return std::nullopt;
+  const DType dtype = call.spot(0).dtype;
+  const Reduction* const reduction =
+      tensor::find_reduction(call.node().attrs[tensor::kReduceKind].text());
+  if (reduction == nullptr) return std::nullopt;
+  const FoldOf fold = fold_of(reduction->fold);
+  const bool only_folds = !fold.each && reduction->finish == Reduction::Finish::none;
+  if (!is_real(dtype) && (!only_folds || dtype_bytes(dtype) < 4))
+    return std::nullopt;  // computed in another type
+  DividedAxes axes = reduced_axes(call);
+  if (axes.count == 0 ||
+      (is_extreme(fold.kind) && axes.kept.empty() && axes.count > kMaxExtremeOfNest))
+    return std::nullopt;
+  Nest nest;
+  add_reduction(nest, *reduction, axes, dtype);
+  nest.sizes = std::move(axes.kept);
+  nest.writes = {std::move(axes.write)};
+  return nest;
+}
+
+std::optional<Nest> arg_extreme_nest(const CallView& call) {
+  const std::vector<tensor::Attr>& attrs = call.node().attrs;
+  const int chosen = ops::checked_axis(attrs[0], call.layout(call.spot(0)).dims.rank());
+  DividedAxes axes =
+      divide_axes(call, attrs[1].integer() != 0, [&](int axis) { return axis == chosen; });
+  // One line is searched faster by the kernel.
+  if (axes.kept.empty() && axes.count > kMaxExtremeOfNest) return std::nullopt;
+  Fold fold =
+      plain_fold(call.node().op == &ops::argmax_op ? Fold::Kind::argmax : Fold::Kind::argmin,
+                 call.spot(0).dtype);
+  fold.dtype = DType::i64;
+  fold.takes_last = attrs[2].integer() != 0;
+  if (axes.folded.empty()) {  // one element: any axis that it lies on
+    axes.folded.push_back(1);
+    axes.read.strides.push_back(0);
+  }
+  fold.sizes = std::move(axes.folded);
+  fold.reads = {std::move(axes.read)};
+  Nest nest;
+  add_fold(nest, std::move(fold));
+  nest.program.results = {0};
+  nest.sizes = std::move(axes.kept);
+  nest.writes = {std::move(axes.write)};
+  return nest;
+}
+
+namespace {
+
+/// Whether lanes of both operands of the product lie side by side, or are one.
+bool has_neighbouring_lanes(Nest nest) {
+  arrange_axes(nest);
+  if (nest.sizes.empty()) return true;
+  return std::ranges::all_of(nest.folds[0].reads, [&](const NestOperand& read) {
+    const std::int64_t along = read.strides[nest.sizes.size() - 1];
+    return along == 0 || along == 1;
+  });
+}
+
+}  // namespace
+
+std::optional<Nest> product_nest(const CallView& call) {
+  const Spot &a = call.spot(0), &b = call.spot(1), &to = call.output();
+  const DType dtype = folded_in(a.dtype);
+  if (dtype_bytes(dtype) < 4 || dtype_bytes(dtype) > 8) return std::nullopt;
+  const auto axes = tensor::contraction_of(call.node().attrs[0].text(), call.without_address(a),
+                                           call.without_address(b), call.without_address(to));
+  if (!axes) return std::nullopt;
+  const std::int64_t results = axes->batch.elements() * axes->m.elements() * axes->n.elements();
+  const std::int64_t products = results * axes->k.elements();
+  if (products > kMaxProductOfNest || products == 0) return std::nullopt;
+  // The axes of the result as it lies, so that what reads it may join.
+  std::vector<tensor::ContractionAxis> kept;
+  for (const auto* list : {&axes->batch, &axes->m, &axes->n})
+    kept.insert(kept.end(), list->view().begin(), list->view().end());
+  std::ranges::stable_sort(kept, std::ranges::greater(), &tensor::ContractionAxis::out);
+  Nest nest;
+  Fold fold{.kind = Fold::Kind::multiply_add,
+            .dtype = dtype,
+            .program = {.inputs = {a.dtype, b.dtype}, .instrs = {}, .results = {}},
+            .reads = {first_element(a), first_element(b)}};
+  for (const Reg operand : {0, 1})
+    fold.program.results.push_back(as_dtype(fold.program, operand, dtype));
+  NestOperand write = first_element(to);
+  for (const tensor::ContractionAxis& axis : kept) {
+    nest.sizes.push_back(axis.size);
+    write.strides.push_back(axis.out);
+  }
+  kept.insert(kept.end(), axes->k.view().begin(), axes->k.view().end());
+  for (const tensor::ContractionAxis& axis : kept) {
+    fold.reads[0].strides.push_back(axis.a);
+    fold.reads[1].strides.push_back(axis.b);
+  }
+  for (const tensor::ContractionAxis& axis : axes->k.view()) fold.sizes.push_back(axis.size);
+  nest.writes.push_back(std::move(write));
+  add_fold(nest, std::move(fold));
+  nest.program.results = {as_dtype(nest.program, 0, to.dtype)};
+  if (products > kMaxProductAcross && !has_neighbouring_lanes(nest)) return std::nullopt;
+  return nest;
+}
+
+}  // namespace scanloom::plan

@@ -1,0 +1,81 @@
+// quantize_linear and dequantize_linear as nests: element programs that read a scale, and a zero
+// point, for all elements or for one index of an axis. They compute what the operators' references
+// do: differences of integers exactly; sums with a zero point of at most 16 bits in f32, where
+// whatever is not exact is out of range.
+#include "ir/scalar_ctx.h"
+#include "ops/indices.h"
+#include "ops/ops.h"
+#include "plan/codegen/nest_source.h"
+
+namespace scanloom::plan {
+namespace {
+
+using ir::Reg;
+using jit::Nest;
+using jit::NestOperand;
+using tensor::ScalarOp;
+
+// Operands of the call, and their registers.
+constexpr Reg kElements = 0, kScale = 1, kZero = 2;
+
+/// A scale or zero point, which has one element or lies along `axis`.
+NestOperand parameter(const CallView& call, Reg index, int axis) {
+  const Spot& spot = call.spot(static_cast<std::size_t>(index));
+  const Layout &own = call.layout(spot), &to = call.layout(call.output());
+  const bool along = own.dims.rank() == 1 && own.dims[0] != 1;
+  NestOperand operand = first_element(spot);
+  for (int i = 0; i < to.dims.rank(); ++i)
+    if (to.dims[i] != 1) operand.strides.push_back(along && i == axis ? own.strides[0] : 0);
+  return operand;
+}
+
+Reg quantized(ir::ScalarCtx& ctx, bool has_zero, DType to) {
+  const DType sum = dtype_bytes(to) <= 2 ? DType::f32 : DType::f64;
+  const Reg x = ctx.as(kElements, DType::f32), scale = ctx.as(kScale, DType::f32);
+  const Reg scaled = ctx.as(ctx.binary(ScalarOp::div, x, scale), sum);
+  Reg whole = ctx.unary(ScalarOp::round_even, scaled);
+  if (has_zero) whole = ctx.binary(ScalarOp::add, whole, ctx.as(kZero, sum));
+  return ctx.as(whole, to);
+}
+
+Reg dequantized(ir::ScalarCtx& ctx, bool has_zero, DType to) {
+  const DType from = ctx.dtype(kElements);
+  const DType difference = is_real(from)            ? DType::f32
+                           : dtype_bytes(from) <= 2 ? DType::i32
+                                                    : DType::i64;
+  Reg x = ctx.as(kElements, difference);
+  if (has_zero) x = ctx.binary(ScalarOp::sub, x, ctx.as(kZero, difference));
+  const Reg scale = ctx.as(kScale, DType::f32);
+  return ctx.as(ctx.binary(ScalarOp::mul, ctx.as(x, DType::f32), scale), to);
+}
+
+}  // namespace
+
+std::optional<Nest> quantization_nest(const CallView& call) {
+  const Layout &from = call.layout(call.spot(kElements)), &to = call.layout(call.output());
+  const DType x = call.spot(kElements).dtype, y = call.output().dtype;
+  if (!is_real(x) && !is_integer(x)) return std::nullopt;
+  const int axis = ops::checked_axis(call.node().attrs[0], to.dims.rank());
+  Nest nest;
+  NestOperand read = first_element(call.spot(kElements)), write = first_element(call.output());
+  for (int i = 0; i < to.dims.rank(); ++i) {
+    if (to.dims[i] == 1) continue;
+    nest.sizes.push_back(to.dims[i]);
+    read.strides.push_back(from.strides[i]);
+    write.strides.push_back(to.strides[i]);
+  }
+  nest.reads = {std::move(read)};
+  const bool has_zero =
+      call.inputs() > static_cast<std::size_t>(kZero) && call.spot(kZero).present();
+  const Reg operands = has_zero ? kZero + 1 : kZero;
+  for (Reg i = kScale; i < operands; ++i) nest.reads.push_back(parameter(call, i, axis));
+  for (const NestOperand& operand : nest.reads) nest.program.inputs.push_back(operand.dtype);
+  ir::ScalarCtx ctx(nest.program, {}, {});
+  nest.program.results = {call.node().op == &ops::quantize_linear_op
+                              ? quantized(ctx, has_zero, y)
+                              : dequantized(ctx, has_zero, y)};
+  nest.writes = {std::move(write)};
+  return nest;
+}
+
+}  // namespace scanloom::plan

@@ -1,0 +1,132 @@
+#include "plan/codegen/tell_numbers.h"
+
+#include <cstdlib>
+#include <map>
+#include <utility>
+
+#include "plan/codegen/parts.h"
+
+namespace scanloom::plan {
+namespace {
+
+using jit::NestOperand;
+using jit::Statement;
+
+/// Loops of no more steps may be written out, each step after the other.
+constexpr std::int64_t kMostStepsInARow = 16;
+
+class Teller {
+ public:
+  Teller(Body& body, const Binding& binding, const BoundLoop& loop)
+      : body_(body), binding_(binding) {
+    for (const BoundLoop& inner : binding.loops)
+      if (inner.body >= loop.body && inner.exit <= loop.exit) add_extents(inner);
+  }
+
+  void run() {
+    tell(body_.source.statements);
+    body_.source.numbers = body_.numbers.size();
+  }
+
+ private:
+  void add_extents(const BoundLoop& loop) {
+    for (const BoundScanned& port : loop.scanned)
+      add_extent(port.argument.slot, port.outer, port.slices.axis);
+    for (const BoundStacked& port : loop.stacked) add_extent(port.row.slot, port.result, port.axis);
+  }
+
+  /// What neighbours lie apart on an axis around that of the steps, at least.
+  void add_extent(SlotId slot, const Spot& whole, std::int64_t axis) {
+    if (!whole.present() || whole.is_dynamic() || whole.is_object()) return;
+    const Layout& layout = binding_.layouts[static_cast<std::size_t>(whole.layout)];
+    const int at = static_cast<int>(axis);
+    extents_[slot] = std::abs(layout.dims[at] * layout.strides[at]);
+  }
+
+  // The planner bounds how deep statements nest.
+  void tell(std::vector<Statement>& statements) {
+    for (Statement& statement : statements) {
+      for (NestOperand& read : statement.nest.reads) tell_strides(read);
+      for (NestOperand& write : statement.nest.writes) tell_strides(write);
+      for (jit::Fold& fold : statement.nest.folds)
+        for (NestOperand& read : fold.reads) tell_strides(read);
+      for (auto* operands : {&statement.nest.reads, &statement.nest.writes})
+        for (NestOperand& operand : *operands) tell_indices(operand);
+      if (statement.kind == Statement::Kind::pick) tell_pick(statement);
+      if (statement.kind == Statement::Kind::loop) tell_loop(statement.loop);
+      tell(statement.inner);
+      tell(statement.otherwise);
+    }
+  }
+
+  template <class Operand>
+  void tell_strides(Operand& operand) {
+    const auto extent = extents_.find(operand.slot);
+    if (extent == extents_.end()) return;
+    for (std::int64_t& stride : operand.strides) {
+      if (std::abs(stride) < extent->second || stride == 0 || stride == 1) continue;
+      stride = told_once(operand.slot, stride);
+    }
+  }
+
+  void tell_indices(NestOperand& operand) {
+    for (jit::NestIndex& index : operand.indices) {
+      tell_strides(index);
+      tell_move(operand, index.bytes);
+      // Operands that share an index have one check of it.
+      index.size = told_once(index.slot, index.size);
+    }
+  }
+  void tell_pick(Statement& statement) {
+    tell_move(statement.pick.into ? statement.nest.writes[0] : statement.nest.reads[0],
+              statement.pick.bytes);
+    add(statement.pick.size);
+  }
+
+  /// By how many bytes an index moves the operand: told where a stride would be.
+  void tell_move(const NestOperand& operand, std::int64_t& bytes) {
+    const auto extent = extents_.find(operand.slot);
+    const auto element = static_cast<std::int64_t>(dtype_bytes(operand.dtype));
+    if (extent != extents_.end() && std::abs(bytes) >= extent->second * element &&
+        std::abs(bytes) > element)
+      bytes = told_once(operand.slot, bytes);
+  }
+
+  void tell_loop(jit::InnerLoop& loop) {
+    if (loop.slices != -1) add(loop.slices);
+    // The value that means no end stays what it is.
+    if (loop.trips > kMostStepsInARow && loop.trips < loop.endless) add(loop.trips);
+    if (loop.weight > 1) add(loop.weight);  // with the steps of counted loops inside
+    if (!jit::is_told(loop.trips) && loop.slices == -1) return;
+    for (auto* sets : {&loop.before, &loop.skipped})
+      for (jit::SlotSet& set : *sets)
+        if (set.offset != 0) add(set.offset);
+  }
+
+  std::int64_t told_once(SlotId slot, std::int64_t number) {
+    const auto [known, is_new] = strides_.try_emplace({slot, number});
+    if (is_new) known->second = added(number);
+    return known->second;
+  }
+
+  void add(std::int64_t& number) { number = added(number); }
+
+  std::int64_t added(std::int64_t number) {
+    body_.numbers.push_back(number);
+    return jit::told_number(body_.numbers.size() - 1);
+  }
+
+  Body& body_;
+  const Binding& binding_;
+  std::map<SlotId, std::int64_t> extents_;
+  /// Those that are told already, by slot and value.
+  std::map<std::pair<SlotId, std::int64_t>, std::int64_t> strides_;
+};
+
+}  // namespace
+
+void tell_numbers(Body& body, const Binding& binding, const BoundLoop& loop) {
+  Teller(body, binding, loop).run();
+}
+
+}  // namespace scanloom::plan

@@ -1,0 +1,106 @@
+// What a compiled body keeps in memory of its own.
+#include "plan/codegen/keep_local.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/plan/nests.h"
+
+namespace scanloom::plan {
+namespace {
+
+using jit::Nest;
+using jit::NestOperand;
+
+using test::f32_at, test::is_local, test::kFeed;
+
+constexpr std::int32_t kArena = test::kLocal, kNow = 3, kThen = 4;
+
+Part copy(NestOperand from, NestOperand to, std::int64_t count = 4) {
+  Nest nest;
+  nest.sizes = {count};
+  nest.reads = {std::move(from)};
+  nest.writes = {std::move(to)};
+  nest.program = {.inputs = {DType::f32}, .instrs = {}, .results = {0}};
+  return part_of(std::move(nest), {});
+}
+
+const NestOperand& read_of(const Part& part) { return part.statement.nest.reads[0]; }
+const NestOperand& write_of(const Part& part) { return part.statement.nest.writes[0]; }
+
+TEST(KeepLocal, ValuesOfTheStepNeedNoArena) {
+  std::vector<Part> parts{copy(f32_at(kFeed, 0), f32_at(kArena, 64)),
+                          copy(f32_at(kArena, 64), f32_at(kThen, 0))};
+  jit::BodySource source;
+  keep_local(parts, is_local, {}, source);
+  EXPECT_EQ(source.locals, (std::vector<std::int64_t>{16}));
+  EXPECT_EQ(write_of(parts[0]), f32_at(jit::local_slot(0), 0));
+  EXPECT_EQ(read_of(parts[1]), f32_at(jit::local_slot(0), 0));
+}
+
+TEST(KeepLocal, WhatIsMadeBeforeTheLoopOrReadByOthersStays) {
+  Part call;
+  call.statement.kind = jit::Statement::Kind::call;
+  call.reads = {{kArena, 128, 144}};
+  std::vector<Part> parts{copy(f32_at(kArena, 0), f32_at(kArena, 64)),
+                          copy(f32_at(kFeed, 0), f32_at(kArena, 128)), call};
+  jit::BodySource source;
+  keep_local(parts, is_local, {{kArena, 64, 65}}, source);
+  EXPECT_TRUE(source.locals.empty());
+  EXPECT_EQ(read_of(parts[0]).slot, kArena);
+}
+
+TEST(KeepLocal, IndicesStayWhereKernelsReadThem) {
+  std::vector<Part> parts{copy(f32_at(kFeed, 0), f32_at(kArena, 64)),
+                          copy(f32_at(kFeed, 32), f32_at(kThen, 0))};
+  Nest& nest = parts[1].statement.nest;
+  nest.reads[0].strides = {0};
+  nest.reads[0].indices = {{.slot = kArena, .offset = 64, .strides = {1}, .size = 4, .bytes = 4}};
+  parts[1] = part_of(nest, {});
+  jit::BodySource source;
+  keep_local(parts, is_local, {}, source);
+  EXPECT_TRUE(source.locals.empty());
+  EXPECT_EQ(write_of(parts[0]).slot, kArena);
+}
+
+TEST(KeepLocal, SmallStatesAreCopiedInsteadOfSwapped) {
+  std::vector<Part> parts{copy(f32_at(kNow, 0), f32_at(kThen, 0))};
+  jit::BodySource source;
+  source.swaps = {{kNow, kThen}};
+  keep_local(parts, is_local, {}, source);
+  EXPECT_TRUE(source.swaps.empty());
+  ASSERT_EQ(source.states.size(), 1U);
+  EXPECT_EQ(source.states[0].slot, kNow);
+  EXPECT_EQ(read_of(parts[0]).slot, source.states[0].now);
+  EXPECT_EQ(write_of(parts[0]).slot, source.states[0].then);
+}
+
+TEST(KeepLocal, OfManySmallStatesTheFirstAreCopied) {
+  std::vector<Part> parts;
+  jit::BodySource source;
+  for (std::int32_t i = 0; i < 200; ++i) {
+    parts.push_back(copy(f32_at(10 + 2 * i, 0), f32_at(11 + 2 * i, 0)));
+    source.swaps.push_back({10 + 2 * i, 11 + 2 * i});
+  }
+  keep_local(parts, is_local, {}, source);
+  EXPECT_EQ(source.states.size(), 64U);
+  EXPECT_EQ(source.swaps.size(), 136U);
+}
+
+TEST(KeepLocal, LargeStatesAndThoseThatCallsReadAreSwapped) {
+  Part call;
+  call.statement.kind = jit::Statement::Kind::call;
+  call.reads = {{kNow, 0, 16}};
+  for (const bool large : {true, false}) {
+    std::vector<Part> parts{copy(f32_at(kNow, 0), f32_at(kThen, 0), large ? 1000 : 4)};
+    if (!large) parts.push_back(call);
+    jit::BodySource source;
+    source.swaps = {{kNow, kThen}};
+    keep_local(parts, is_local, {}, source);
+    EXPECT_EQ(source.swaps.size(), 1U);
+    EXPECT_TRUE(source.states.empty());
+    EXPECT_EQ(read_of(parts[0]).slot, kNow);
+  }
+}
+
+}  // namespace
+}  // namespace scanloom::plan
