@@ -13,6 +13,8 @@ import pytest
 from places import PROJECT, SHARED, SHARED_ABSENT, read_wave
 
 sys.path.insert(0, str(PROJECT / "demo"))
+# Conversions and round trips take the programs of these tests.
+sys.path += [str(PROJECT / "python/tests" / folder) for folder in ("convert", "onnx", "openvino", "theano")]
 
 onnxruntime.set_default_logger_severity(4)
 

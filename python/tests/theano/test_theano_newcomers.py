@@ -2,7 +2,6 @@
 results of loops that are not unpacked, step functions of other arguments, exceptions and where they are."""
 
 import importlib
-import pathlib
 import pkgutil
 import re
 import threading
@@ -14,12 +13,13 @@ import onnx.parser
 import pytest
 
 import scanloom as theano
+from places import PROJECT
 import scanloom.tensor as T
 
 X, V, S = T.matrix("x"), T.vector("v"), T.scalar("s")
 DOCUMENTS = [
-    *sorted((pathlib.Path(__file__).parents[2] / "docs").glob("*.md")),
-    pathlib.Path(__file__).parents[2] / "README.md",
+    *sorted((PROJECT / "docs").glob("*.md")),
+    PROJECT / "README.md",
 ]
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import scanloom as theano
+from places import PROJECT
 import scanloom.tensor as T
 
 ROWS, WIDTH = 7, 3
@@ -351,7 +352,7 @@ def test_a_call_takes_memory_for_the_parts_alone(name):
     if not pathlib.Path("/proc/self/clear_refs").exists():
         pytest.skip("this system does not tell the most memory of a process")
     answer = subprocess.run(
-        [sys.executable, "-c", MEASURE, str(pathlib.Path(__file__).parent), name],
+        [sys.executable, "-c", MEASURE, str(PROJECT / "python" / "tests"), name],
         capture_output=True, text=True, timeout=120, check=True,
     )  # fmt: skip
     grown, right = json.loads(answer.stdout)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import scanloom as theano
+from places import PROJECT
 import scanloom.tensor as T
 
 LARGE, SMALL = 100_000, 10  # elements of a state
@@ -69,7 +70,7 @@ def test_a_run_takes_what_was_predicted(name):
     if not pathlib.Path("/proc/self/clear_refs").exists():
         pytest.skip("this system does not tell the most memory of a process")
     answer = subprocess.run(
-        [sys.executable, "-c", MEASURE, str(pathlib.Path(__file__).parent), name],
+        [sys.executable, "-c", MEASURE, str(PROJECT / "python" / "tests"), name],
         capture_output=True, text=True, timeout=120, check=True,
     )  # fmt: skip
     grown, said = json.loads(answer.stdout)

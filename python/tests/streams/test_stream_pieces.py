@@ -1,7 +1,6 @@
 """Streams over the steps of a model: random pieces give the bits of the whole, and what computes
 across the steps is named."""
 
-import pathlib
 
 import numpy as np
 import onnx
@@ -9,6 +8,7 @@ import onnxruntime
 import pytest
 
 import scanloom
+from places import PROJECT
 from loop_models import parse
 
 STEPS = 19
@@ -322,7 +322,7 @@ def test_recurrent_layers(name):
 
 
 def test_qlstm():
-    folder = pathlib.Path(__file__).parents[3] / "shared" / "models" / "qlstm"
+    folder = PROJECT.parent / "shared" / "models" / "qlstm"
     if not folder.exists():
         pytest.skip("the shared models are not here")
     session = scanloom.InferenceSession(str(folder / "model.onnx"))

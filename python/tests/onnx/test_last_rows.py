@@ -12,6 +12,7 @@ import onnx.parser
 import pytest
 
 import scanloom
+from places import PROJECT
 import scanloom as theano
 import scanloom.tensor as T
 
@@ -376,7 +377,7 @@ def test_memory_does_not_grow_with_the_steps(name):
     if not pathlib.Path("/proc/self/clear_refs").exists():
         pytest.skip("this system does not tell the most memory of a process")
     answer = subprocess.run(
-        [sys.executable, "-c", MEASURE, str(pathlib.Path(__file__).parent), name],
+        [sys.executable, "-c", MEASURE, str(PROJECT / "python" / "tests"), name],
         capture_output=True, text=True, timeout=300, check=True,
     )  # fmt: skip
     grown, said = json.loads(answer.stdout)
