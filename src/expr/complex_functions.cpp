@@ -2,6 +2,7 @@
 // sign of a zero tells their sides apart. The inverse functions are Kahan's ("Branch cuts for
 // complex elementary functions", 1987), which neither cancel nor overflow early.
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <optional>
 
@@ -79,13 +80,44 @@ Expr log_length(const Point& z) {
 }
 Point log_of(const Point& z) { return {log_length(z), angle_of(z.y, z.x)}; }
 
-Point exp_of(const Point& z) {
-  const Expr size = exp(z.x);
-  return {size * cos(z.y), size * sin(z.y)};
+/// An exponent less what e^x would overflow by, because an infinity times an exact zero is NaN, and
+/// times a small factor an infinity even where the product is finite.
+struct SplitExponent {
+  Expr x;
+  Expr rest;  ///< e^(half of what is taken away)
+
+  /// The product of `power`, which is of the size of e^x, what is taken away, and the factor.
+  [[nodiscard]] Expr scaled(const Expr& power, const Expr& factor) const {
+    return power * (rest * factor) * rest;
+  }
+};
+
+/// Splits x where `size` is large: x for functions that grow as e^x, |x| for those of both sides.
+SplitExponent split_exponent(const Expr& x, const Expr& size) {
+  const bool wide = x.dtype() == DType::f64;
+  const double most = wide ? 700 : 80, half = wide ? 300 : 30;
+  const auto number_of = [&](double value) { return number(value, x.dtype()); };
+  const Expr is_large = most < size, is_huge = most + 2 * half < size;
+  // Beyond that even the least number above 0 makes an infinity.
+  const Expr left = where(is_huge, minimum(size - 4 * half, number_of(most)), size - 2 * half);
+  const Expr rest = where(is_huge, number_of(std::exp(2 * half)), number_of(std::exp(half)));
+  return {where(is_large, where(x < 0, -left, left), x), where(is_large, rest, number_of(1))};
 }
 
-Point sinh_of(const Point& z) { return {sinh(z.x) * cos(z.y), cosh(z.x) * sin(z.y)}; }
-Point cosh_of(const Point& z) { return {cosh(z.x) * cos(z.y), sinh(z.x) * sin(z.y)}; }
+Point exp_of(const Point& z) {
+  const SplitExponent split = split_exponent(z.x, z.x);
+  const Expr size = exp(split.x);
+  return {split.scaled(size, cos(z.y)), split.scaled(size, sin(z.y))};
+}
+
+Point sinh_of(const Point& z) {
+  const SplitExponent split = split_exponent(z.x, abs(z.x));
+  return {split.scaled(sinh(split.x), cos(z.y)), split.scaled(cosh(split.x), sin(z.y))};
+}
+Point cosh_of(const Point& z) {
+  const SplitExponent split = split_exponent(z.x, abs(z.x));
+  return {split.scaled(cosh(split.x), cos(z.y)), split.scaled(sinh(split.x), sin(z.y))};
+}
 Point sin_of(const Point& z) { return times_minus_i(sinh_of(times_i(z))); }
 Point cos_of(const Point& z) { return cosh_of(times_i(z)); }
 
@@ -137,7 +169,9 @@ Point atan_of(const Point& z) { return times_minus_i(atanh_of(times_i(z))); }
 /// exp(x) - 1, exact near 0: cos(y) - 1 is -2 sin(y / 2)^2.
 Point expm1_of(const Point& z) {
   const Expr half = sin(0.5 * z.y);
-  return {expm1(z.x) * cos(z.y) - 2 * half * half, exp(z.x) * sin(z.y)};
+  const SplitExponent split = split_exponent(z.x, z.x);
+  return {split.scaled(expm1(split.x), cos(z.y)) - 2 * half * half,
+          split.scaled(exp(split.x), sin(z.y))};
 }
 Point log1p_of(const Point& z) {
   const Point sum{1 + z.x, z.y};
@@ -194,11 +228,20 @@ std::vector<Parts> pow_parts(const ComplexCall& call) {
   const Point base(z);
   const Expr size = length(base.x, base.y), turn = angle_of(base.y, base.x);
   Expr power = pow(size, w.re), phase = w.re * turn;
+  const Expr log_size = w.is_real() ? log(size) : log_length(base);
+  Expr exponent = w.re * log_size;
   if (!w.is_real()) {
     power = power * exp(-w.im * turn);
-    phase = phase + w.im * where(equal(size, 0), 0 * size, log_length(base));
+    exponent = exponent - w.im * turn;
+    phase = phase + w.im * where(equal(size, 0), 0 * size, log_size);
   }
-  return one({power * cos(phase), power * sin(phase)});
+  // A factor that overflows or vanishes says nothing of the product of all.
+  const auto number_of = [&](double value) { return number(value, size.dtype()); };
+  const Expr is_kept = (0 < power) & (power < std::numeric_limits<double>::infinity());
+  SplitExponent split = split_exponent(exponent, exponent);
+  power = where(is_kept, power, exp(split.x));
+  split.rest = where(is_kept, number_of(1), split.rest);
+  return one({split.scaled(power, cos(phase)), split.scaled(power, sin(phase))});
 }
 
 std::vector<Parts> abs_parts(const ComplexCall& call) { return one({length(call.in(0)), {}}); }

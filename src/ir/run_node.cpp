@@ -60,8 +60,8 @@ Expected<std::vector<Tensor>> run_node(const OpDef& op, std::span<const Tensor> 
   for (Tensor& result : results) {
     // The references made so far and the strings that are copied from them exist at the same time.
     if (may_make && result.dtype() == DType::string)
-      SCANLOOM_CHECK_OK(may_make(static_cast<std::int64_t>(result.bytes()) +
-                                 tensor::own_string_bytes(result)));
+      SCANLOOM_CHECK_OK(
+          may_make(static_cast<std::int64_t>(result.bytes()) + tensor::own_string_bytes(result)));
     SCANLOOM_TRY(Tensor owning, tensor::with_own_strings(std::move(result)));
     result = std::move(owning);
   }

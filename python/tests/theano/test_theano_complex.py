@@ -215,6 +215,43 @@ def test_large_arguments():
         check(applied(function, z)[keep], expected[keep], 40)
 
 
+EXTREMES = [0.0, -0.0, 1.0, -1.0, 85.0, 700.0, 720.0, 1e10, 1e300, -1e10, 1e-300]
+
+
+@pytest.mark.parametrize("name", ["exp", "exp2", "expm1", "sinh", "cosh", "sin", "cos", "tan", "tanh"])
+@pytest.mark.parametrize("dtype", KINDS)
+def test_what_overflows_is_no_nan(name, dtype):
+    """One part may be infinite where the other one is 0, or small."""
+    function, reference = FUNCTIONS[name]
+    with np.errstate(all="ignore"):
+        z = np.array([complex(a, b) for a in EXTREMES for b in EXTREMES]).astype(dtype)
+        z = z[np.isfinite(z)]
+        expected = (np.exp2 if name == "exp2" else reference)(z)
+    if name == "expm1":  # numpy has NaN, or an infinity, where e^x alone overflows
+        with np.errstate(all="ignore"):
+            expected = np.where(z.real > 80, np.exp(z), expected)
+    found = applied(function, z)
+    for part in (np.real, np.imag):
+        np.testing.assert_array_equal(np.isinf(part(found)), np.isinf(part(expected)))
+        np.testing.assert_array_equal(np.sign(part(found)), np.sign(part(expected)))
+    keep = np.isfinite(expected)
+    check(found[keep], expected[keep], 4000)
+
+
+def test_powers_that_overflow_are_no_nan():
+    z = np.array([complex(a, b) for a in EXTREMES for b in EXTREMES])
+    with np.errstate(all="ignore"):
+        for exponent in (2.5, 1e10, -1e10):
+            found, expected = applied(lambda x, w=exponent: x**w, z), z**exponent
+            assert not np.isnan(found).any()
+            keep = z != 0  # numpy has NaN for what is divided by 0
+            np.testing.assert_allclose(found[keep], expected[keep], rtol=1e-6)
+        check(applied(lambda x: 2**x, 1e10 + np.array([0j, 1j])), np.exp2(1e10 + np.array([0j, 1j])))
+        # A factor that overflows meets one that vanishes.
+        z, w = np.array([1e200 + 1e200j, 1e300j]), np.array([2.5 + 1e3j, 3.5 + 1e10j])
+        np.testing.assert_allclose(applied(lambda x, y: x**y, z, w), z**w, rtol=1e-6)
+
+
 def test_logarithms_near_the_unit_circle():
     z = np.exp(1j * np.linspace(-3, 3, 7)) * (1 + 1e-9)
     found = applied(T.log, z)
