@@ -117,8 +117,8 @@ struct ScanResult {
 
 /// The general form; errors are held by the outputs and by the updates. An output that begins with
 /// a number, such as Expr(0), or one whose Initial adapts, has the type that steps make of it: that
-/// of the tensors it meets, i64 or `real` where it meets none. `step` is called once more where it
-/// shows another type than that.
+/// of the tensors it meets, or where it meets none i64, `real`, or complex numbers of `real`.
+/// `step` is called once more where it shows another type than that.
 SCANLOOM_API ScanResult scan_steps(const ScanOptions& options,
                                    const std::function<Step(const StepInputs&)>& step);
 

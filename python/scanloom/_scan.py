@@ -223,7 +223,7 @@ def _is_untyped(value: Any) -> bool:
     """Whether it is a number of Python, or a list of such."""
     if isinstance(value, (list, tuple, range)):
         return len(value) > 0 and all(map(_is_untyped, value))
-    return type(value) in (bool, int, float)
+    return type(value) in (bool, int, float, complex)
 
 
 def _taps(taps: Any, what: str, of_sequence: bool) -> list[int]:

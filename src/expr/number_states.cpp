@@ -13,12 +13,13 @@ constexpr int kMostRounds = 6;
 bool begins_with_number(const Initial& initial) {
   const Expr& value = initial.value;
   if (!value.defined() || value.error() != nullptr) return false;
-  return (initial.adapts || value.node()->weak) && dtype_kind(value.dtype()) != DTypeKind::complex;
+  return initial.adapts || value.node()->weak;
 }
 
 /// What the number is where nothing that it meets has a type.
 DType type_alone(DType dtype, DType real) {
-  if (dtype == DType::boolean || dtype_kind(dtype) == DTypeKind::complex) return dtype;
+  if (dtype == DType::boolean) return dtype;
+  if (is_complex(dtype)) return complex_of(real);
   return is_real(dtype) ? real : DType::i64;
 }
 
@@ -64,10 +65,14 @@ Expected<Initial> NumberStates::initial(std::size_t i) const {
   Initial begun = options_.initial[i];
   if (!types_[i]) return begun;
   const Expr& number = begun.value;
+  if (is_complex(number.dtype()) && !is_complex(*types_[i]))
+    return fail(Code::invalid_argument,
+                "output {} begins with a complex number, but a step makes it {}, which has no "
+                "imaginary part; cast the step's result to {}",
+                i, dtype_name(*types_[i]), dtype_name(complex_of(*types_[i])));
   Expr typed = cast(number, *types_[i]);
   if (typed.error() != nullptr) return *typed.error();
-  if (!is_real(*types_[i]) && dtype_kind(*types_[i]) != DTypeKind::complex &&
-      !is_kept(number, typed))
+  if (!is_real(*types_[i]) && !is_complex(*types_[i]) && !is_kept(number, typed))
     return fail(
         Code::invalid_argument,
         "output {} begins with {}, which is no {}, what a step makes of it; cast the step's "
@@ -85,12 +90,15 @@ void NumberStates::let_adapt(std::size_t i, ScanState& state) const {
     if (arg.dtype() == *types_[i]) arg.node()->weak = true;
 }
 
-/// What the step makes of the number. Of numbers alone the type of these, reals where there is one
-/// among them; of a truth value that has become a number one in which it can be counted.
+/// What the step makes of the number. Of numbers alone the type of these, reals or complex numbers
+/// where there is one among them; of a truth value that has become a number one in which it can be
+/// counted.
 DType NumberStates::type_made(std::size_t i, const Expr& output) const {
   const DType number = type_alone(options_.initial[i].value.dtype(), options_.real);
-  if (output.node()->weak)
-    return is_real(number) ? number : type_alone(output.dtype(), options_.real);
+  if (output.node()->weak) {
+    const bool is_number = is_real(number) && !is_complex(output.dtype());
+    return is_number ? number : type_alone(output.dtype(), options_.real);
+  }
   if (round_ == 0 && number == DType::boolean && is_integer(output.dtype())) return DType::i64;
   return output.dtype();
 }

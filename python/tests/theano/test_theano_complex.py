@@ -544,6 +544,24 @@ def test_states_of_several_kinds():
     check(found[2], np.cumsum(np.abs(values).sum(1)))
 
 
+@pytest.mark.parametrize("first", [1j, 0.5])
+@pytest.mark.parametrize("dtype, made", [("float32", "complex64"), ("float64", "complex128")])
+def test_a_number_takes_the_type_of_the_steps(first, dtype, made):
+    x = T.vector("x", dtype=dtype)
+    rows, _ = theano.scan(lambda x, a: 1j * a * x, x, first)
+    assert rows.dtype == made
+    check(theano.function([x], rows)([1, 2, 4]), first * np.array([1j, -2, -8j], made))
+    alone, _ = theano.scan(lambda a: 1j * a, outputs_info=first, n_steps=2)
+    assert alone.dtype == "complex128"
+    check(theano.function([], alone)(), first * np.array([1j, -1]))
+
+
+def test_a_complex_number_that_steps_make_real_is_told():
+    with pytest.raises(ValueError, match="output 0 begins with a complex number, .* float32, .* complex64") as told:
+        theano.scan(lambda x, a: abs(a) * x, T.fvector("x"), 1j)
+    assert ".astype('complex64') casts the step's result" in str(told.value)
+
+
 def test_a_mistaken_state_is_told():
     with pytest.raises(ValueError, match="begins as float64, but a step makes it complex128"):
         theano.scan(lambda x: x * 1j, outputs_info=T.dscalar(), n_steps=2)
