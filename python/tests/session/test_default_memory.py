@@ -98,3 +98,42 @@ def test_a_given_budget_overrides(execution: str) -> None:
     assert session.run(None, feeds)[0].shape == (1 << 20,)
 
 
+
+
+STRINGS = parse(
+    """g (int64 n, string[N] x) => (string[M] y) {
+      on = Constant <value = bool {1}>()
+      y = Loop(n, on, x) <body = b (int64 i, bool c, string[K] s) => (bool d, string[L] t) {
+        d = Identity(c)
+        t = Concat <axis = 0>(s, s)
+      }>
+    }"""
+)
+GROWTH = textwrap.dedent(
+    """
+    import sys
+    import numpy as np
+    import scanloom
+    def peak():
+        lines = open("/proc/self/status").read().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) * 1024
+    session = scanloom.InferenceSession(sys.stdin.buffer.read(), threads=1, execution=sys.argv[1])
+    text = np.array(["abc" * int(sys.argv[2])] * 8, object)
+    session.run(None, {"n": np.int64(3), "x": text})
+    before = peak()
+    try:
+        session.run(None, {"n": np.int64(60), "x": text}, scanloom.RunOptions(max_memory=100_000_000))
+    except scanloom.LimitReached:
+        print(peak() - before)
+    """
+)
+
+
+@pytest.mark.parametrize("letters", [1, 20, 400])
+@pytest.mark.parametrize("execution", ["automatic", "interpreted"])
+def test_strings_that_double_stay_within_the_budget(execution: str, letters: int) -> None:
+    """The peak of the process, because what counts is what was taken before the run was ended."""
+    command = [sys.executable, "-c", GROWTH, execution, str(letters)]
+    done = subprocess.run(command, input=STRINGS, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+    assert int(done.stdout) <= 105_000_000
