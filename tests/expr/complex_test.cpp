@@ -1,4 +1,4 @@
-// Complex numbers in C++: what python/tests/test_theano_complex*.py ask of functions, formulas and
+// Complex numbers in C++: what python/tests/theano/test_theano_complex*.py ask of functions, formulas and
 // loops is not repeated.
 #include <scanloom/function.h>
 #include <scanloom/grad.h>
