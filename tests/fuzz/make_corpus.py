@@ -11,7 +11,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "python" / "tests"))
+sys.path[:0] = [str(ROOT / "python" / "tests"), str(ROOT / "python" / "tests" / "openvino")]
 
 import onnx  # noqa: E402
 
