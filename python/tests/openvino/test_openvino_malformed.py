@@ -4,6 +4,8 @@ at loading where the file alone tells, at the run where a feed does."""
 from __future__ import annotations
 
 import pathlib
+import re
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from typing import Any
 
@@ -105,6 +107,35 @@ def assigning(version: int, in_body: bool = False) -> Graph:
     return graph
 
 
+def attribute(graph: Graph, layer: int, name: str, value: str | None) -> Graph:
+    graph.layers[layer].attrib.pop(name)
+    if value is not None:
+        graph.layers[layer].set(name, value)
+    return graph
+
+
+class WithoutFromPort(Graph):
+    """Its first edge says only which layer it leaves."""
+
+    def write(self, parent: ElementTree.Element) -> None:
+        super().write(parent)
+        parent.find("edges")[0].attrib.pop("from-port")
+
+
+def edges_from_nowhere() -> Graph:
+    graph = WithoutFromPort()
+    x = graph.parameter("x", "float32", [2])
+    graph.result(graph.add("Add", [x, graph.constant([1.0, 1.0], "float32")]))
+    return graph
+
+
+def body_parameter_without_data() -> Graph:
+    graph = iterator()
+    row = next(layer for layer in graph.layers[1].iter("layer") if layer.get("name") == "row")
+    row.remove(row.find("data"))
+    return graph
+
+
 def last_port(graph: Graph, precision: str | None) -> Graph:
     return port(graph, 2, precision)
 
@@ -116,13 +147,19 @@ REFUSED: dict[str, tuple[Make, str]] = {
     "constant whose port does not say its type either": (
         lambda: port(data(sum_of(), 1, element_type=None), 1, "UNSPECIFIED"), "Const_1.*'UNSPECIFIED' is not known"),
     "constant that ends beyond the file": (
-        lambda: data(sum_of(), 1, size=16), r"Const_1.*lies at bytes \[0, 16\) of 'model.bin', which has 8"),
-    "size of all bits": (lambda: data(sum_of(), 1, size=2**64 - 1), "Const_1.*lies at bytes"),
-    "size of 63 bits": (lambda: data(sum_of(), 1, size=2**63 - 1), "Const_1.*lies at bytes"),
+        lambda: data(sum_of(), 1, size=16), r"Const_1.*its 16 bytes begin at byte 0 of 'model.bin', which has 8"),
+    "size of all bits": (
+        lambda: data(sum_of(), 1, size=2**64 - 1),
+        "Const_1.*its 18446744073709551615 bytes begin at byte 0 of 'model.bin', which has 8"),
+    "size of 63 bits": (
+        lambda: data(sum_of(), 1, size=2**63 - 1), "Const_1.*its 9223372036854775807 bytes begin at byte 0 of"),
+    "offset of all bits": (
+        lambda: data(sum_of(), 1, offset=2**64 - 1), "its 8 bytes begin at byte 18446744073709551615 of"),
     "size beyond 64 bits": (lambda: data(sum_of(), 1, size=2**64), "attribute 'size' is 18446744073709551616"),
     "offset and size beyond 64 bits": (
-        lambda: data(sum_of(), 1, offset=2**63 - 1, size=2**63 - 1), "Const_1.*lies at bytes"),
-    "negative size": (lambda: data(sum_of(), 1, size=-8), "Const_1.*offset 0 and size -8"),
+        lambda: data(sum_of(), 1, offset=2**63 - 1, size=2**63 - 1),
+        "its 9223372036854775807 bytes begin at byte 9223372036854775807 of 'model.bin'"),
+    "negative size": (lambda: data(sum_of(), 1, size=-8), "Const_1.*attribute 'size' is -8, a number of bytes is 0"),
     "constant of text without size": (
         lambda: data(sum_of(), 1, element_type="string", size=None), "Const_1.*attribute 'size' is missing"),
     "port without precision": (
@@ -131,6 +168,25 @@ REFUSED: dict[str, tuple[Make, str]] = {
         lambda: port(sum_of(), 0, None), "'x'.*output port 0 has no attribute 'precision'"),
     "constant's port without precision": (
         lambda: port(sum_of(), 1, None), "Const_1.*output port 0 has no attribute 'precision'"),
+    **{f"port of precision {word!r}": (
+        lambda word=word: last_port(sum_of(), word),
+        rf"Add_2.*output port 2 has precision '{re.escape(word)}', which is no element type: write one such as FP32")
+       for word in ("abc", "7", "..", "FP32x", " FP32")},
+    "Parameter's port of such a precision": (
+        lambda: port(sum_of(), 0, "abc"), "'x'.*output port 0 has precision 'abc'"),
+    **{f"{kind} without {name}": (
+        lambda layer=layer, name=name: attribute(sum_of(), layer, name, None),
+        rf"layer .*\({kind}\).*: attribute '{name}' is missing.*<layer> at line 2")
+       for layer, kind in enumerate(("Parameter", "Const", "Add", "Result")) for name in ("name", "version")},
+    **{f"{kind} of the operation set {version!r}": (
+        lambda layer=layer, version=version: attribute(sum_of(), layer, "version", version),
+        rf"layer {layer} .*\({kind}\): its operation set is '{version}', none of opset1 to opset16")
+       for layer, kind in enumerate(("Parameter", "Const", "Add", "Result"))
+       for version in ("abc", "", "1", "opset0", "opset99")},
+    "edge without from-port": (
+        edges_from_nowhere, r"the edge from layer '0' to layer '2': attribute 'from-port' is missing"),
+    "body's Parameter without data": (
+        body_parameter_without_data, r"layer 'row' \(Parameter\): it has no <data>, whose attributes 'element_type'"),
     "Parameter without element type": (
         lambda: data(sum_of(), 0, element_type=None), "'x'.*attribute 'element_type' is missing"),
     "Parameter of a dynamic type": (
@@ -292,6 +348,15 @@ def test_ports_may_leave_their_type_open(tmp_path: pathlib.Path) -> None:
     for word in ("UNSPECIFIED", "dynamic", "undefined"):
         session = scanloom.InferenceSession(last_port(sum_of(), word).save(tmp_path))
         assert session.run(None, {"x": np.ones(2, np.float32)})[0].tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("version", [1, 3])
+def test_shape_of_without_output_type(version: int, tmp_path: pathlib.Path) -> None:
+    """ShapeOf-1 has none, and that of ShapeOf-3 has a default, i64, by its specification."""
+    graph = Graph()
+    graph.result(graph.add("ShapeOf", [graph.parameter("x", "float32", [2, -1])], version=version, precision="I64"))
+    (sizes,) = scanloom.InferenceSession(graph.save(tmp_path)).run(None, {"x": np.zeros((2, 3), np.float32)})
+    assert sizes.dtype == np.int64 and sizes.tolist() == [2, 3]
 
 
 def test_reading_by_port_stays_possible(tmp_path: pathlib.Path) -> None:

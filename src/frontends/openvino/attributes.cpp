@@ -76,6 +76,17 @@ Expected<std::int64_t> Attributes::integer(std::string_view name, std::int64_t f
   return found == nullptr ? Expected<std::int64_t>(fallback) : integer_of(name, *found);
 }
 
+Expected<std::uint64_t> Attributes::byte_count(std::string_view name) const {
+  SCANLOOM_TRY(const std::string_view text, required(name));
+  const std::string_view digits = trimmed(text);
+  std::uint64_t value = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, value);
+  if (error == std::errc() && stop == end) return value;
+  SCANLOOM_TRY(const std::int64_t integer, integer_of(name, text));
+  return invalid_model("attribute '{}' is {}, a number of bytes is 0 or more", name, integer);
+}
+
 Expected<double> Attributes::real(std::string_view name) const {
   SCANLOOM_TRY(const std::string_view text, required(name));
   return real_of(name, text);

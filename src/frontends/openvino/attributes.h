@@ -21,6 +21,8 @@ class Attributes {
   [[nodiscard]] bool has(std::string_view name) const { return find(name) != nullptr; }
   [[nodiscard]] Expected<std::int64_t> integer(std::string_view name) const;
   [[nodiscard]] Expected<std::int64_t> integer(std::string_view name, std::int64_t fallback) const;
+  /// Any number of 64 bits without a sign.
+  [[nodiscard]] Expected<std::uint64_t> byte_count(std::string_view name) const;
   [[nodiscard]] Expected<double> real(std::string_view name) const;
   [[nodiscard]] Expected<double> real(std::string_view name, double fallback) const;
   /// true, false, 1 or 0 in any case.

@@ -8,6 +8,7 @@
 
 #include "base/ascii.h"
 #include "base/utf8.h"
+#include "frontends/openvino/types.h"
 #include "frontends/openvino/xml_position.h"
 
 namespace scanloom::openvino {
@@ -25,7 +26,8 @@ std::string shown(std::string_view text) { return shortened(to_valid_utf8(text),
 std::string described(const xml_node& node) {
   const auto text = [&](const char* name) { return shown(node.attribute(name).value()); };
   if (std::strcmp(node.name(), "layer") == 0)
-    return fmt::format("layer '{}' ({})", text("name"), text("type"));
+    return node.attribute("name") ? fmt::format("layer '{}' ({})", text("name"), text("type"))
+                                  : fmt::format("layer {} ({})", text("id"), text("type"));
   if (std::strcmp(node.name(), "edge") == 0)
     return fmt::format("the edge from layer '{}' to layer '{}'", text("from-layer"),
                        text("to-layer"));
@@ -92,11 +94,16 @@ class Parser {
   Layer layer(const xml_node& node, int depth) {
     Layer layer;
     layer.id = required_integer(node, "id");
-    layer.name = node.attribute("name").value();
     layer.type = node.attribute("type").value();
-    layer.opset = node.attribute("version").value();
     if (layer.type.empty())
       report(node, invalid_model("layer {} has no attribute 'type'", layer.id));
+    layer.name = required_text(node, "name");
+    layer.opset = required_text(node, "version");
+    // Either attribute alone may be missing, as in OpenVINO.
+    if (is_type(layer, "Parameter") && !node.child("data"))
+      report(node, invalid_model("{}: it has no <data>, whose attributes 'element_type' and "
+                                 "'shape' say what it takes",
+                                 described(node)));
     for (const pugi::xml_attribute& attribute : node.child("data").attributes())
       layer.data.emplace_back(attribute.name(), attribute.value());
     // What is wrong in a body names its own layer.
@@ -132,8 +139,7 @@ class Parser {
       Port port;
       port.id = required_integer(child, "id");
       port.precision = child.attribute("precision").value();
-      if (are_outputs && port.precision.empty())
-        report(child, invalid_model("output port {} has no attribute 'precision'", port.id));
+      if (are_outputs) check_precision(child, port);
       port.names = names_of(child.attribute("names").value());
       for (const xml_node& dim : child.children("dim")) {
         const std::int64_t size = integer(dim, dim.child_value(),
@@ -144,6 +150,15 @@ class Parser {
       ports.push_back(std::move(port));
     }
     return ports;
+  }
+
+  void check_precision(const xml_node& node, const Port& port) {
+    if (port.precision.empty())
+      report(node, invalid_model("output port {} has no attribute 'precision'", port.id));
+    else if (!is_dynamic_type(port.precision) && !dtype_of(port.precision))
+      report(node, invalid_model("output port {} has precision '{}', which is no element type: "
+                                 "write one such as FP32 or I64, or UNSPECIFIED",
+                                 port.id, shown(port.precision)));
   }
 
   std::vector<PortEntry> entries(const xml_node& map, const char* kind) {
@@ -169,7 +184,7 @@ class Parser {
     Edge edge;
     edge.from_layer = required_integer(node, "from-layer");
     edge.to_layer = required_integer(node, "to-layer");
-    edge.from_port = optional_integer(node, "from-port");
+    edge.from_port = required_integer(node, "from-port");
     edge.to_port = required_integer(node, "to-port");
     return edge;
   }
@@ -203,6 +218,14 @@ class Parser {
     const std::optional<std::int64_t> value = optional_integer(node, name);
     if (!value) report(node, invalid_model("{}: attribute '{}' is missing", described(node), name));
     return value.value_or(0);
+  }
+
+  /// The attribute, which may be empty but not absent.
+  std::string required_text(const xml_node& node, const char* name) {
+    const pugi::xml_attribute attribute = node.attribute(name);
+    if (!attribute)
+      report(node, invalid_model("{}: attribute '{}' is missing", described(node), name));
+    return attribute.value();
   }
 
   void report(const xml_node& node, Error error) {

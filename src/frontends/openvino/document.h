@@ -20,7 +20,7 @@ using GraphIndex = std::uint32_t;
 
 struct Port {
   std::int64_t id = 0;
-  std::string precision;           ///< "FP32"; may be empty
+  std::string precision;           ///< "FP32", "UNSPECIFIED"; of inputs any text, or empty
   std::vector<std::int64_t> dims;  ///< -1: dynamic
   std::vector<std::string> names;  ///< of the tensor
 };
@@ -52,7 +52,7 @@ struct BodyPart {
 struct Layer {
   std::int64_t id = 0;
   std::string name, type;
-  std::string opset;  ///< "opset5"; may be empty
+  std::string opset;  ///< "opset5"
   std::vector<std::pair<std::string, std::string>> data;
   std::vector<Port> inputs, outputs;
   std::vector<BodyPart> bodies;
@@ -60,9 +60,7 @@ struct Layer {
 };
 
 struct Edge {
-  std::int64_t from_layer = 0, to_layer = 0;
-  std::optional<std::int64_t> from_port;
-  std::int64_t to_port = 0;
+  std::int64_t from_layer = 0, from_port = 0, to_layer = 0, to_port = 0;
 };
 
 struct Graph {

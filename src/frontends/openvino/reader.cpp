@@ -29,8 +29,7 @@ std::string listed(const std::vector<Port>& ports) {
 }  // namespace
 
 Expected<int> opset_of(const Layer& layer) {
-  if (layer.opset.empty() || layer.opset == "extension" || layer.opset == "experimental")
-    return kNewestOpset;
+  if (layer.opset == "extension" || layer.opset == "experimental") return kNewestOpset;
   const std::string_view text = layer.opset;
   int opset = 0;
   if (text.starts_with("opset")) {
@@ -89,6 +88,10 @@ void GraphReader::enter() {
     if (!is_new)
       fail_at({}, invalid_model("{} has the id of {}", describe(layers[i]),
                                 describe(layers[found->second])));
+    // No converter asks for the operation set of these two.
+    if (is_type(layers[i], "Parameter") || is_type(layers[i], "Result"))
+      if (Expected<int> opset = opset_of(layers[i]); !opset)
+        fail_at(describe(layers[i]), std::move(opset).error());
     sources_.emplace_back(layers[i].inputs.size());
     outputs_.emplace_back(layers[i].outputs.size());
     input_ports_.emplace_back(layers[i].inputs);
@@ -126,12 +129,11 @@ Expected<GraphReader::Source> GraphReader::source_of(const Edge& edge) const {
     return invalid_model("the edge from layer {} to layer {} leaves a layer that does not exist",
                          edge.from_layer, edge.to_layer);
   const Layer& maker = graph_.layers[from->second];
-  const std::optional<std::size_t> output =
-      edge.from_port ? output_ports_[from->second].find(*edge.from_port) : std::size_t{0};
-  if (!output || *output >= maker.outputs.size())
+  const std::optional<std::size_t> output = output_ports_[from->second].find(edge.from_port);
+  if (!output)
     return invalid_model("the edge from layer {} to layer {}: {} has no output port {}: {}",
-                         edge.from_layer, edge.to_layer, describe(maker),
-                         edge.from_port.value_or(0), listed(maker.outputs));
+                         edge.from_layer, edge.to_layer, describe(maker), edge.from_port,
+                         listed(maker.outputs));
   return is_null_node(maker) ? Source{kLeftOut, 0} : Source{from->second, *output};
 }
 

@@ -67,8 +67,8 @@ Expected<std::string_view> Weights::range(std::uint64_t offset, std::uint64_t si
                 "the .xml, under the same name, or give its bytes as the option 'weights'",
                 size);
   if (offset > bytes_.size() || size > bytes_.size() - offset)
-    return invalid_model("it lies at bytes [{}, {}) of '{}', which has {}", offset, offset + size,
-                         name_, bytes_.size());
+    return invalid_model("its {} bytes begin at byte {} of '{}', which has {}", size, offset, name_,
+                         bytes_.size());
   return bytes_.substr(offset, size);
 }
 
@@ -77,21 +77,16 @@ Expected<Weights::Range> Weights::find(const Layer& layer) const {
   Range found;
   SCANLOOM_TRY(found.dtype, dtype_of_constant(layer, attributes));
   SCANLOOM_TRY(found.shape, shape_of_constant(layer, attributes));
-  SCANLOOM_TRY(const std::int64_t offset, attributes.integer("offset"));
-  SCANLOOM_TRY(found.size, attributes.integer("size"));
-  if (offset < 0 || found.size < 0)
-    return invalid_model("its weights have offset {} and size {}", offset, found.size);
+  SCANLOOM_TRY(const std::uint64_t offset, attributes.byte_count("offset"));
+  SCANLOOM_TRY(found.size, attributes.byte_count("size"));
   const bool is_text = found.dtype == DType::string;
-  const std::int64_t needs =
-      is_text
-          ? found.size
-          : static_cast<std::int64_t>(tensor::openvino_bytes(found.dtype, found.shape.elements()));
+  const std::uint64_t needs =
+      is_text ? found.size : tensor::openvino_bytes(found.dtype, found.shape.elements());
   if (found.size < needs)
     return invalid_model("its weights have {} bytes, {} of sizes {} need {}", found.size,
                          dtype_name(found.dtype), found.shape.to_string(), needs);
-  SCANLOOM_TRY(found.bytes,
-               range(static_cast<std::uint64_t>(offset), static_cast<std::uint64_t>(found.size)));
-  found.bytes = found.bytes.substr(0, static_cast<std::size_t>(needs));
+  SCANLOOM_TRY(found.bytes, range(offset, found.size));
+  found.bytes = found.bytes.substr(0, needs);
   return found;
 }
 
@@ -106,7 +101,7 @@ std::vector<std::string> Weights::warnings(const Layer& layer, const Range& foun
   for (const char* const name : {"element_type", "shape"})
     if (!attributes.has(name))
       warnings.push_back(fmt::format("attribute '{}' is missing, that of its port is taken", name));
-  if (found.bytes.size() < static_cast<std::size_t>(found.size))
+  if (found.bytes.size() < found.size)
     warnings.push_back(fmt::format(
         "its weights have {} bytes, {} of sizes {} need {}: the rest is not read", found.size,
         dtype_name(found.dtype), found.shape.to_string(), found.bytes.size()));

@@ -31,7 +31,7 @@ class Weights {
   struct Range {
     DType dtype = DType::f32;
     tensor::Shape shape;
-    std::int64_t size = 0;   ///< as the layer says it
+    std::uint64_t size = 0;  ///< as the layer says it
     std::string_view bytes;  ///< those that the sizes need
   };
   [[nodiscard]] Expected<Range> find(const Layer& layer) const;
