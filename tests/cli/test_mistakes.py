@@ -146,6 +146,29 @@ def test_memory_with_units(sums, text):
 def test_a_command_that_does_not_exist():
     answer = scanloom("frobnicate", "model.onnx", expect=BAD)
     assert answer.stderr.startswith("error: there is no command 'frobnicate'\n")
+    assert "did you mean" not in answer.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments, meant",
+    [
+        (["runn", "m.onnx"], "run"),
+        (["chek", "m.onnx"], "check"),
+        (["--versoin"], "--version"),
+        (["run", "m.onnx", "--fed", "x=1"], "--feed"),
+        (["run", "m.onnx", "--max-step=3"], "--max-steps"),
+        (["run", "--randon"], "--random"),
+        (["check", "m.onnx", "--jsn"], "--json"),
+    ],
+)
+def test_names_that_are_misspelt(arguments, meant):
+    answer = scanloom(*arguments, expect=BAD)
+    assert f"\n  note: did you mean '{meant}'?\n" in answer.stderr
+
+
+@pytest.mark.parametrize("arguments", [["run", "m.onnx", "--frobnicate"], ["run"], [], ["run", "m.onnx", "other.onnx"]])
+def test_nothing_is_meant_where_nothing_is_close(arguments):
+    assert "did you mean" not in scanloom(*arguments, expect=BAD).stderr
 
 
 @pytest.mark.parametrize(

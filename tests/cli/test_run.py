@@ -269,6 +269,16 @@ def test_limits(tmp_path, limit, message, way):
     answer = scanloom("run", model, *limit, *way, expect=LIMIT)
     assert answer.stderr.startswith("error: ")
     assert message in answer.stderr
+    assert "max_steps" not in answer.stderr
+    if limit[0] == "--max-steps":
+        assert "note: raise it with --max-steps\n" in answer.stderr
+
+
+@pytest.mark.parametrize("way", [[], ["--interpret"]])
+def test_a_limit_of_no_steps(tmp_path, way):
+    model = endless_model(tmp_path / "endless.onnx")
+    answer = scanloom("run", model, "--max-steps", "0", *way, expect=LIMIT)
+    assert "--max-steps" in answer.stderr and "max_steps" not in answer.stderr
 
 
 def test_the_process_ends_while_code_is_made(tmp_path):
@@ -289,6 +299,7 @@ def test_memory_budget(sums):
     arguments = ["--random", "--dim", "T=100000", "--max-memory", "64KB"]
     answer = scanloom("run", sums, *arguments, expect=LIMIT)
     assert "65536" in answer.stderr
+    assert "note: raise it with --max-memory\n" in answer.stderr and "max_memory" not in answer.stderr
 
 
 def test_interrupt(tmp_path):

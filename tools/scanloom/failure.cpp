@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <iostream>
+#include <string_view>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -12,11 +13,35 @@
 
 namespace scanloom::cli {
 
+namespace {
+
+struct Phrase {
+  std::string_view library, own;
+};
+
+/// Where errors of the library name its options. Names alone will not do: models may use them.
+constexpr Phrase kPhrases[] = {
+    {"raise it with the option max_memory", "raise it with --max-memory"},
+    {"raise it with the option max_steps", "raise it with --max-steps"},
+    {"the step limit of 0 (max_steps)", "the step limit of 0 (--max-steps)"},
+    {"the limit max_steps is", "the limit --max-steps is"},
+    {"under the same name, or give its bytes as the option 'weights'", "under the same name"},
+};
+
+std::string with_own_options(std::string text) {
+  for (const auto& [library, own] : kPhrases)
+    for (std::size_t at = 0; (at = text.find(library, at)) != std::string::npos; at += own.size())
+      text.replace(at, library.size(), own);
+  return text;
+}
+
+}  // namespace
+
 void fail(Code code, std::string text) { throw Failure(Error(code, std::move(text))); }
 
 int report(const Error& error) {
   std::cout.flush();
-  std::cerr << "error: " << plain_text(error.message()) << '\n';
+  std::cerr << "error: " << plain_text(with_own_options(error.message())) << '\n';
   switch (error.code()) {
     case Code::limit_reached:
     case Code::out_of_memory:

@@ -17,7 +17,7 @@ inline constexpr int kInterrupted = 130;
 [[noreturn]] void fail(Code code, std::string text);
 
 /// Prints "error: ..." with its notes, without control characters, to stderr; returns the exit
-/// status that belongs to it.
+/// status that belongs to it. Options of the library are named as the command line has them.
 int report(const Error& error);
 
 /// Makes sure that writing to stdout fails where it is closed, instead of going to the next file

@@ -2,6 +2,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -10,8 +11,38 @@
 
 #include "commands.h"
 #include "failure.h"
+#include "nearest_name.h"
 
 namespace {
+
+/// The option that `text` was meant to be, with its dashes; empty: it is none, or none is close.
+std::string meant_option(const CLI::App& command, const std::string& text) {
+  if (!text.starts_with("--")) return {};
+  std::vector<std::string> names;
+  for (const CLI::Option* const option : command.get_options())
+    names.insert(names.end(), option->get_lnames().begin(), option->get_lnames().end());
+  const std::string word = text.substr(2, text.find('=') - 2);
+  const std::string name = scanloom::cli::nearest_name(word, names);
+  return name.empty() ? name : "--" + name;
+}
+
+std::string meant_command(const CLI::App& app, const std::string& text) {
+  std::vector<std::string> names;
+  for (const CLI::App* const command : app.get_subcommands(nullptr))
+    names.push_back(command->get_name());
+  return scanloom::cli::nearest_name(text, names);
+}
+
+/// What the user may have meant by the first argument that is not known; empty: nothing is close.
+std::string meant(const CLI::App& app) {
+  const std::vector<CLI::App*> commands = app.get_subcommands();
+  const CLI::App& used = commands.empty() ? app : *commands.front();
+  for (const std::string& text : used.remaining()) {
+    if (commands.empty() && !text.starts_with("-")) return meant_command(app, text);
+    if (std::string option = meant_option(used, text); !option.empty()) return option;
+  }
+  return {};
+}
 
 /// Reports wrong use. The parser itself names no command that does not exist.
 int refuse(const CLI::App& app, const CLI::ParseError& wrong) {
@@ -21,9 +52,11 @@ int refuse(const CLI::App& app, const CLI::ParseError& wrong) {
   if (app.get_subcommands().empty() && !rest.empty())
     text = (rest[0].starts_with("-") ? "there is no option '" : "there is no command '") + rest[0] +
            "'";
-  return scanloom::cli::report(
-      scanloom::Error(scanloom::Code::invalid_argument, text)
-          .note("'scanloom --help' and 'scanloom COMMAND --help' show what is possible"));
+  scanloom::Error error(scanloom::Code::invalid_argument, text);
+  if (const std::string name = meant(app); !name.empty())
+    error.note("did you mean '" + name + "'?");
+  return scanloom::cli::report(std::move(error).note(
+      "'scanloom --help' and 'scanloom COMMAND --help' show what is possible"));
 }
 
 int run(int argc, char** argv) {

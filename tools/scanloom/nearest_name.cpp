@@ -1,0 +1,43 @@
+#include "nearest_name.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+
+namespace scanloom::cli {
+namespace {
+
+/// A text longer than this is no misspelt name.
+constexpr std::size_t kLongest = 40;
+
+/// Levenshtein's distance.
+std::size_t letters_between(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string nearest_name(const std::string& text, const std::vector<std::string>& names) {
+  if (text.size() > kLongest) return {};
+  std::string nearest;
+  std::size_t least = std::max<std::size_t>(1, text.size() / 3) + 1;
+  for (const std::string& name : names)
+    if (const std::size_t distance = letters_between(text, name); distance < least) {
+      least = distance;
+      nearest = name;
+    }
+  return nearest;
+}
+
+}  // namespace scanloom::cli
