@@ -113,10 +113,34 @@ std::string describe_markup(std::string_view bytes) {
   return {};
 }
 
+/// The length of the line with a dotted name of Python, 0: there is none.
+std::size_t name_line(std::string_view bytes) {
+  constexpr std::size_t kMost = 200;
+  const std::size_t end = bytes.substr(0, kMost).find('\n');
+  if (end == std::string_view::npos || end == 0) return 0;
+  const bool is_name = std::ranges::all_of(bytes.substr(0, end), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.';
+  });
+  return is_name ? end + 1 : 0;
+}
+
+/// A pickle of protocol 0 or 1, which have no header: a dict, a list or an object of a class, and
+/// the opcode that ends it. Source: pickletools of Python.
+bool is_old_pickle(std::string_view bytes) {
+  if (!bytes.ends_with('.')) return false;
+  if (bytes.starts_with("(dp") || bytes.starts_with("(lp")) return name_line(bytes.substr(3)) > 0;
+  if (bytes.starts_with("}q") || bytes.starts_with("]q")) return true;
+  if (!bytes.starts_with('c')) return false;
+  const std::size_t module = name_line(bytes.substr(1));
+  const std::size_t name = module == 0 ? 0 : name_line(bytes.substr(1 + module));
+  return name > 0;
+}
+
 /// A pickle of Python, which files of PyTorch were before they became zip archives.
 std::string describe_pickle(std::string_view bytes) {
-  const bool is_pickle = bytes.size() > 2 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5;
-  if (!is_pickle) return {};
+  const bool has_header = bytes.size() > 2 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5;
+  if (!has_header && !is_old_pickle(bytes)) return {};
   constexpr std::string_view kTorch = "\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
   if (has_at(bytes, 2, kTorch)) return fmt::format("is a file of PyTorch: {}", kExport);
   return fmt::format(
@@ -125,12 +149,15 @@ std::string describe_pickle(std::string_view bytes) {
       kExport);
 }
 
-/// Whether the bytes begin with a length and a header of JSON.
+/// Whether the bytes begin with a length and a header of JSON. That of a file that is cut off may
+/// lack its end, and then has the first quote at least.
 bool is_safetensors(std::string_view bytes) {
+  constexpr std::uint64_t kMostHeader = 100'000'000;  // by the format
   if (!has_at(bytes, 8, "{")) return false;
   std::uint64_t length = 0;
   for (std::size_t i = 8; i-- > 0;) length = length << 8 | static_cast<unsigned char>(bytes[i]);
-  return length > 0 && length <= bytes.size() - 8;
+  if (length > bytes.size() - 8) return length <= kMostHeader && has_at(bytes, 8, "{\"");
+  return length > 0;
 }
 
 bool ends_with_any(std::string_view name, std::initializer_list<std::string_view> ends) {
@@ -138,6 +165,8 @@ bool ends_with_any(std::string_view name, std::initializer_list<std::string_view
 }
 
 std::string describe_zip(std::string_view bytes) {
+  if (has_at(bytes, 0, "PK\x05\x06"))
+    return "is an empty zip archive, which holds no model: make or download it again";
   if (!has_at(bytes, 0, "PK\x03\x04") || bytes.size() < 30) return {};
   const std::vector<std::string_view> names = zip_names(bytes);
   const auto holds = [&](std::string_view end) {
@@ -151,6 +180,11 @@ std::string describe_zip(std::string_view bytes) {
   if (!names.empty() &&
       std::ranges::all_of(names, [](auto name) { return name.ends_with(".npy"); }))
     return "holds arrays of NumPy (.npz), not a model: they are data to feed";
+  const auto has = [&](std::string_view name) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  if (has("[Content_Types].xml") || (has("mimetype") && has("content.xml")))
+    return "is an Office document (such as .docx or .xlsx), not a model";
   for (const std::string_view name : names)
     if (ends_with_any(name, {".onnx", ".xml", "saved_model.pb"}))
       return fmt::format("is a zip archive that holds '{}': unpack it", shown(name));

@@ -26,9 +26,17 @@ bool has_extension(const std::string& path, std::string_view wanted) {
   return extension == wanted;
 }
 
-/// Whether the bytes are letters, signs and blanks alone: no message of ONNX is that.
+/// Whether the bytes are UTF-8 of letters, signs and blanks alone: no message of ONNX is that.
 bool is_text(std::string_view bytes) {
-  return std::ranges::all_of(bytes.substr(0, kSeen), [](char c) {
+  std::string_view seen = bytes.substr(0, kSeen);
+  // The last character seen may be cut in two: it is left out.
+  const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
+  if (seen.size() < bytes.size() && continues(bytes[seen.size()])) {
+    while (!seen.empty() && continues(seen.back())) seen.remove_suffix(1);
+    if (!seen.empty()) seen.remove_suffix(1);
+  }
+  if (to_valid_utf8(seen) != seen) return false;
+  return std::ranges::all_of(seen, [](char c) {
     const auto byte = static_cast<unsigned char>(c);
     return byte >= 0x20 ? byte != 0x7f : c == '\t' || c == '\n' || c == '\r';
   });

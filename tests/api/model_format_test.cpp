@@ -55,11 +55,20 @@ TEST(ModelFormat, OtherFormatsAreToldWithWhatToDo) {
       {"\x89HDF\r\n\x1a\n"sv, "is in the HDF5 format"},
       {"\x93NUMPY\x01"sv, "is an array of NumPy"},
       {"\x80\x04\x95"sv, "is a pickle of Python"},
+      {"(dp0\nVw\np1\nI1\ns."sv, "is a pickle of Python"},
+      {"}q\0."sv, "is a pickle of Python"},
+      {"\x40\0\0\0\0\0\0\0{\"w"sv, "is a safetensors file"},
+      {"PK\x05\x06\0\0"sv, "is an empty zip archive"},
       {"\x02\0\0\0\0\0\0\0{}"sv, "is a safetensors file"},
       {"{\"a\": 1}", "it looks like JSON"},
   };
   for (const auto& [bytes, part] : files) expect_refused(bytes, "m.onnx", part);
-  // What only begins alike is none of them.
+  // What only begins alike is none of them; nor is what is no UTF-8 a text.
+  EXPECT_EQ(*format_of(std::string(1000, '\xff'), ""), ModelFormat::onnx);
+  expect_refused("(dp0\nno pickle", "", "is a text");
+  for (const std::string& text :
+       {std::string(511, 'a') + "\xC3\xA9 b", std::string(510, 'a') + "\xE2\x82\xAC"})
+    expect_refused(text, "", "is a text");
   EXPECT_EQ(*format_of("\x08\x08\x12\x00TFL3"sv.substr(0, 4), ""), ModelFormat::onnx);
   EXPECT_EQ(*format_of("\x09\0\0\0\0\0\0\0{}"sv, ""), ModelFormat::onnx);
   EXPECT_EQ(*format_of("<net name='html'/>", ""), ModelFormat::openvino);

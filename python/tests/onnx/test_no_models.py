@@ -95,6 +95,9 @@ KINDS: dict[str, tuple[bytes, tuple[str, ...]]] = {
         ("Git LFS", "git lfs pull"),
     ),
     "zip": (zipped("readme.txt"), ("zip archive", "unpack it")),
+    "zip_empty": (zipped(), ("an empty zip archive",)),
+    "docx": (zipped("[Content_Types].xml", "word/document.xml"), ("an Office document",)),
+    "odt": (zipped("mimetype", "content.xml"), ("an Office document",)),
     "zip_of_a_model": (zipped("a/readme.txt", "a/b/net.onnx"), ("zip", "'a/b/net.onnx'", "unpack")),
     "zip_cut_off": (zipped("a/net.onnx")[:60], ("zip archive", "a/net.onnx")),
     "torch": (
@@ -114,6 +117,10 @@ KINDS: dict[str, tuple[bytes, tuple[str, ...]]] = {
         struct.pack("<Q", len(SAFETENSORS)) + SAFETENSORS + bytes(4),
         ("safetensors", "export"),
     ),
+    "safetensors_cut_off": (
+        struct.pack("<Q", len(SAFETENSORS)) + SAFETENSORS[:20],
+        ("safetensors", "export"),
+    ),
     "tflite": (b"\x1c\0\0\0TFL3" + bytes(40), ("TensorFlow Lite", "--tflite")),
     "ort_format": (b"\x08\0\0\0ORTM" + bytes(40), ("ORT format", "onnxruntime", ".onnx")),
     "frozen_graph": (GRAPH_DEF, ("TensorFlow", "GraphDef", "--graphdef")),
@@ -122,11 +129,17 @@ KINDS: dict[str, tuple[bytes, tuple[str, ...]]] = {
     "hdf5": (b"\x89HDF\r\n\x1a\n" + bytes(40), ("HDF5", "Keras")),
     "npy": (saved(WEIGHTS), ("NumPy", ".npy", "feed")),
     "pickle": (pickle.dumps({"w": WEIGHTS}), ("pickle", "export")),
+    **{
+        f"pickle_{protocol}_{name}": (pickle.dumps(value, protocol=protocol), ("pickle", "export"))
+        for protocol in (0, 1)
+        for name, value in (("dict", {"w": 1}), ("list", [1]), ("object", WEIGHTS), ("path", pathlib.PurePath("a")))
+    },
     "gguf": (b"GGUF\x03\0\0\0" + bytes(40), ("GGUF",)),
     "onnx_tensor": (
         onnx.numpy_helper.from_array(WEIGHTS, "w").SerializeToString(),
         ("TensorProto", "feed"),
     ),
+    "onnx_graph": (onnx.load_from_string(GOOD).graph.SerializeToString(), ("GraphProto", "onnx.helper.make_model")),
     "onnx_scalar": (
         onnx.numpy_helper.from_array(np.float32(2)).SerializeToString(),
         ("TensorProto",),
@@ -136,6 +149,7 @@ KINDS: dict[str, tuple[bytes, tuple[str, ...]]] = {
     "json": (b'{"error": "not found"}', ("JSON", '{"error": "not found"}')),
     "text": (b"Entry not found", ("a text of 15 bytes", "'Entry not found'", "download it again")),
     "zeros": (bytes(64), ("zeros", "download it again")),
+    "ones": (b"\xff" * 1000, ("no model of ONNX", "malformed")),
     "noise": (bytes(range(3, 8)) * 20, ("no model of ONNX", "malformed")),
 }
 
@@ -144,7 +158,7 @@ KINDS: dict[str, tuple[bytes, tuple[str, ...]]] = {
 @pytest.mark.parametrize("name", ["model.onnx", "model.xml", "model"])
 def test_a_file_is_told_by_its_name_and_kind(kind: str, name: str, tmp_path: pathlib.Path) -> None:
     content, words = KINDS[kind]
-    if name.endswith(".xml") and kind in ("frozen_graph", "onnx_scalar", "zeros", "noise"):
+    if name.endswith(".xml") and kind in ("frozen_graph", "onnx_graph", "onnx_scalar", "zeros", "ones", "noise"):
         words = ("no XML",)  # what the bytes are is known only to who reads them as ONNX
     path = tmp_path / name
     path.write_bytes(content)

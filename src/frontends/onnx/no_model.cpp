@@ -100,6 +100,21 @@ bool is_identifier(std::string_view text) {
   });
 }
 
+/// GraphProto: it has none but the fields of one, and inputs or outputs, whose numbers GraphDef
+/// does not use.
+bool is_onnx_graph(std::string_view bytes) {
+  constexpr std::uint32_t kFields[] = {1, 2, 5, 10, 11, 12, 13, 14, 15, 16};
+  constexpr std::uint32_t kInputs = 11, kOutputs = 12;
+  Wire wire(bytes);
+  bool has_ends = false;
+  while (wire.next()) {
+    if (std::ranges::find(kFields, wire.field()) == std::end(kFields)) return false;
+    has_ends = has_ends || wire.field() == kInputs || wire.field() == kOutputs;
+    (void)wire.view();
+  }
+  return wire.ok() && has_ends;
+}
+
 /// GraphDef: begins with a NodeDef, that is, with a name and the name of an operation.
 bool is_tensorflow_graph(std::string_view bytes) {
   Wire wire(bytes);
@@ -140,6 +155,9 @@ bool is_tensor(std::string_view bytes) {
 std::string_view describe_kind(std::string_view bytes) {
   if (is_tensor(bytes))
     return "is a tensor of ONNX (a TensorProto), not a model: it is data to feed";
+  if (is_onnx_graph(bytes))
+    return "is a graph of ONNX (a GraphProto), not a model: save "
+           "onnx.helper.make_model(graph) instead of the graph";
   if (is_tensorflow_graph(bytes))
     return "is a graph of TensorFlow (a GraphDef): convert it with 'python -m tf2onnx.convert "
            "--graphdef FILE --inputs NAMES --outputs NAMES --output model.onnx'";
