@@ -44,6 +44,16 @@ class [[nodiscard]] Expected {
   const Error& error() const& noexcept { return *std::get_if<1>(&state_); }
   Error&& error() && noexcept { return std::move(*std::get_if<1>(&state_)); }
 
+  /// The value, or throws the error as Failure. An Expected with a name keeps both: the reference
+  /// is to its value, and lives as long as it.
+  T& value_or_throw() & {
+    if (!has_value()) throw Failure(error());
+    return **this;
+  }
+  const T& value_or_throw() const& {
+    if (!has_value()) throw Failure(error());
+    return **this;
+  }
   T value_or_throw() && {
     if (!has_value()) throw Failure(std::move(*this).error());
     return std::move(**this);
@@ -66,6 +76,10 @@ class [[nodiscard]] Expected<void> {
   Error& error() & noexcept { return *error_; }
   const Error& error() const& noexcept { return *error_; }
   Error&& error() && noexcept { return *std::move(error_); }
+  /// Throws the error, if there is one, as Failure.
+  void value_or_throw() const& {
+    if (!has_value()) throw Failure(error());
+  }
   void value_or_throw() && {
     if (!has_value()) throw Failure(std::move(*this).error());
   }

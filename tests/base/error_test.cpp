@@ -93,6 +93,22 @@ TEST(Expected, HoldsWhatCanOnlyBeMoved) {
   EXPECT_EQ(*taken, 7);
 }
 
+TEST(Expected, ValueOrThrowOfAnExpectedWithAName) {
+  Expected<std::string> held = std::string("kept");
+  held.value_or_throw() += " here";
+  const Expected<std::string>& same = held;
+  EXPECT_EQ(same.value_or_throw(), "kept here");
+  EXPECT_EQ(&same.value_or_throw(), &*same);
+  Expected<int> failed = positive(-4);
+  const Expected<void> checked = check_positive(-4);
+  for (int i = 0; i < 2; ++i) {  // the error stays
+    EXPECT_THROW((void)failed.value_or_throw(), Failure);
+    EXPECT_THROW(checked.value_or_throw(), Failure);
+  }
+  EXPECT_EQ(failed.error().text(), "-4 is not above 0");
+  EXPECT_NO_THROW(Expected<void>().value_or_throw());
+}
+
 TEST(Expected, ValueOrThrow) {
   EXPECT_EQ(positive(4).value_or_throw(), 4);
   try {
