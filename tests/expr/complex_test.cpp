@@ -1,5 +1,5 @@
-// Complex numbers in C++: what python/tests/theano/test_theano_complex*.py ask of functions, formulas and
-// loops is not repeated.
+// Complex numbers in C++: what python/tests/theano/test_theano_complex*.py ask of functions,
+// formulas and loops is not repeated.
 #include <scanloom/function.h>
 #include <scanloom/grad.h>
 #include <scanloom/scan.h>
