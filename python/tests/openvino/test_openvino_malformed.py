@@ -186,7 +186,7 @@ REFUSED: dict[str, tuple[Make, str]] = {
     "edge without from-port": (
         edges_from_nowhere, r"the edge from layer '0' to layer '2': attribute 'from-port' is missing"),
     "body's Parameter without data": (
-        body_parameter_without_data, r"layer 'row' \(Parameter\): it has no <data>, whose attributes 'element_type'"),
+        body_parameter_without_data, r"layer 'row' \(Parameter\): it has no <data>, .* no sizes either"),
     "Parameter without element type": (
         lambda: data(sum_of(), 0, element_type=None), "'x'.*attribute 'element_type' is missing"),
     "Parameter of a dynamic type": (

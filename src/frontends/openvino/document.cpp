@@ -99,18 +99,26 @@ class Parser {
       report(node, invalid_model("layer {} has no attribute 'type'", layer.id));
     layer.name = required_text(node, "name");
     layer.opset = required_text(node, "version");
-    // Either attribute alone may be missing, as in OpenVINO.
-    if (is_type(layer, "Parameter") && !node.child("data"))
-      report(node, invalid_model("{}: it has no <data>, whose attributes 'element_type' and "
-                                 "'shape' say what it takes",
-                                 described(node)));
     for (const pugi::xml_attribute& attribute : node.child("data").attributes())
       layer.data.emplace_back(attribute.name(), attribute.value());
     // What is wrong in a body names its own layer.
     places_.push_back(describe(layer));
     fill(layer, node, depth);
     places_.pop_back();
+    check_parameter(layer, node);
     return layer;
+  }
+
+  /// Either attribute may be missing, as in OpenVINO, or all of <data> where the port says what
+  /// they do, as in the example of TensorIterator-1.
+  void check_parameter(const Layer& layer, const xml_node& node) {
+    if (!is_type(layer, "Parameter") || node.child("data")) return;
+    if (layer.outputs.size() == 1 && !layer.outputs[0].dims.empty() &&
+        !is_dynamic_type(layer.outputs[0].precision))
+      return;
+    report(node, invalid_model("{}: it has no <data>, whose attributes 'element_type' and 'shape' "
+                               "say what it takes, and its port has no sizes either",
+                               described(node)));
   }
 
   void fill(Layer& layer, const xml_node& node, int depth) {
