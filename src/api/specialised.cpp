@@ -52,7 +52,7 @@ Clash find_clash(ir::Module module, const std::vector<tensor::Shape>& shapes) {
   const std::string& text = inferred.error().text();
   for (const ir::RegionId region : ir::regions_outer_first(module, module.top()))
     for (const ir::NodeId id : module.region(region).nodes) {
-      if (!text.starts_with(module.describe(id) + ": ")) continue;
+      if (!text.starts_with(module.describe_call(id) + ": ")) continue;
       Clash clash{std::nullopt, loops_around(module, region)};
       if (module.node(id).place.valid()) clash.told = inferred.error();
       return clash;

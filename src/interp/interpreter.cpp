@@ -249,7 +249,7 @@ std::vector<BoxRef> Interpreter::yields(RegionId id) {
 }
 
 Error Interpreter::placed(Error error) const {
-  if (current_.valid()) error = std::move(error).at(module_.describe(current_));
+  if (current_.valid()) error = std::move(error).at(module_.describe_call(current_));
   constexpr std::size_t kMaxNotes = 8;
   std::size_t notes = 0;
   for (auto frame = frames_.rbegin(); frame != frames_.rend() && notes < kMaxNotes; ++frame) {

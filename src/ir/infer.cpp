@@ -51,7 +51,7 @@ Expected<Inference> InferDriver::run(std::span<const Type> argument_types) {
     const NodeId id = nodes[frame.next++];
     ++visits_;
     if (auto visited = visit(id); !visited)
-      return std::move(visited).error().at(module_.describe(id));
+      return std::move(visited).error().at(module_.describe_call(id));
   }
   return std::move(result_);
 }

@@ -95,6 +95,16 @@ std::string Module::describe(NodeId id) const {
   return text::described_node(described.op == nullptr ? "broken" : described.op->name);
 }
 
+std::string Module::describe_call(NodeId id) const {
+  const Node& called = node(id);
+  if (called.place.valid() || called.op == nullptr || called.op->access != Access::pointwise)
+    return describe(id);
+  std::string text;
+  for (const ValueId input : called.inputs)
+    if (input.valid()) text += (text.empty() ? " of " : " and ") + describe_result(input);
+  return std::string(called.op->name) + text;
+}
+
 std::string Module::describe_step(NodeId id, std::int64_t step) const {
   const auto& loop = node(id).loop;
   const bool is_item = loop && loop->over_items;
@@ -111,6 +121,33 @@ std::string Module::describe(ValueId id) const {
   if (producer.valid() && producer.index < nodes_.size() && node(producer).place.valid())
     text += " of " + describe(producer);
   return text;
+}
+
+std::string Module::describe_result(ValueId id) const {
+  std::string part;
+  for (;;) {
+    if (!value(id).name.empty()) return part + "'" + value(id).name + "'";
+    const NodeId producer = value(id).producer;
+    if (!producer.valid()) {
+      const NodeId owner = region(value(id).region).owner;
+      if (!owner.valid() || !node(owner).loop) return "an argument";
+      // As it comes into the loop: what is captured, or how a state begins.
+      id = node(owner).inputs[node(owner).loop->first_captured_input() + value(id).index];
+      if (!id.valid()) return "an argument";
+      continue;
+    }
+    const Node& made_by = node(producer);
+    if (made_by.op == &constant_op) return "a constant";
+    // What moves elements as they are says less than what has made them.
+    const bool is_move = made_by.op->access == Access::view && made_by.inputs[0].valid();
+    if (made_by.place.valid() || !is_move) {
+      const std::string words =
+          made_by.place.valid() ? describe(producer) : std::string(made_by.op->name);
+      return part + (words.starts_with("an ") ? "" : "the result of ") + words;
+    }
+    if (made_by.op->name == "slice") part = "a part of ";
+    id = made_by.inputs[0];
+  }
 }
 
 }  // namespace scanloom::ir

@@ -104,10 +104,14 @@ class Module {
 
   /// "node 'gru' (Scan-11)", or "a <op> node" where the user gave no name.
   [[nodiscard]] std::string describe(NodeId node) const;
+  /// The same, but of an element-wise node without a name its operands: "add of 'a' and 'b'".
+  [[nodiscard]] std::string describe_call(NodeId node) const;
   /// Where a step of the loop has failed: "in step 3 of node 'a' (Scan-16)".
   [[nodiscard]] std::string describe_step(NodeId loop, std::int64_t step) const;
   /// The user's name of a value in quotes, or "%<id>".
   [[nodiscard]] std::string describe(ValueId value) const;
+  /// The user's name in quotes, or the node that makes it: "the result of joining 'a' and 'b'".
+  [[nodiscard]] std::string describe_result(ValueId value) const;
 
   DimTable dims;
   std::vector<std::string> output_names;  ///< of the top region's yields

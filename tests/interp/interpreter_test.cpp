@@ -456,7 +456,7 @@ TEST(Interpreter, ResultsMustFitTheirTypes) {
                  %1 = neg(%0) : f32[3]
                  yield %1 "y" } })",
                        {floats({2}, {1, 2})}),
-              HasSubstr("a neg node: result 0 is f32[2], its type says f32[3]"));
+              HasSubstr("neg of 'x': result 0 is f32[2], its type says f32[3]"));
 }
 
 TEST(Interpreter, Strings) {

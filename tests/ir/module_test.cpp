@@ -34,6 +34,10 @@ TEST(ModuleTest, DescribesInTheUsersWords) {
   EXPECT_EQ(m.describe(x), "'x'");
   EXPECT_EQ(m.describe(m.node(named).outputs[0]), "%1 of node 'a' (Add-14)");
   EXPECT_EQ(m.describe(ValueId{}), "%none");
+  EXPECT_EQ(m.describe_result(x), "'x'");
+  EXPECT_EQ(m.describe_result(m.node(named).outputs[0]), "the result of node 'a' (Add-14)");
+  EXPECT_EQ(m.describe_result(m.node(unnamed).outputs[0]), "the result of same");
+  EXPECT_EQ(m.describe_call(named), "node 'a' (Add-14)");
   EXPECT_EQ(m.place(m.merge_places(a, b)).nodes.size(), 2u);
   EXPECT_EQ(m.merge_places(a, a), a);
   EXPECT_EQ(m.merge_places(PlaceId{}, b), b);

@@ -49,6 +49,10 @@ CASES = {
     "pairs": (lambda: X[I, I + 3], (EYE, [0]), IndexError, "an index of 'x': index 3 is outside an axis of 2"),
     "dot": (lambda: T.dot(T.exp(X), V[1:]), (EYE, [1, 1]), ValueError,
             "product of the result of exp and a part of 'v': axis 1 of a, which meets axis 0 of b, has sizes 2 and 1"),
+    "add": (lambda: V + W[T.gt(W, 0).nonzero()], ([1, 2, 3], [1, 0, 2]), ValueError,
+            r"add of 'v' and an index of 'w': float64\[3\] and float64\[2\] do not broadcast"),
+    "where": (lambda: T.where(V > 0, V, W[T.gt(W, 0).nonzero()]), ([1, 2, 3], [1, 0, 2]), ValueError,
+              "where of the result of less and 'v' and an index of 'w': .* sizes 3 and 2"),
     "reshape": (lambda: V.reshape((2, 3)), ([1, 1],), ValueError, "reshape of 'v': an input of 2 elements"),
     "concatenate": (lambda: T.concatenate([X, X[:, 1:]], axis=0), (EYE,), ValueError, "joining 'x' and a part of 'x': "),
     "stack": (lambda: T.stack([V, W]), ([1], [1, 2]), ValueError, "stacking 'v' and 'w': "),
@@ -65,6 +69,18 @@ CASES = {
     "taps of no name": (lambda: scanned([V, dict(input=T.exp(V), taps=[0, 4])]), ([1] * 5, 3), ValueError,
                         r"3 steps, but 'sequence 1\[t\]' has 1 slices"),
 }  # fmt: skip
+
+
+def test_operands_of_a_step_are_named():
+    def positive(x):
+        return x[T.gt(x, 0).nonzero()]
+
+    for name, step in (("add of 's' and", lambda s: s + positive(V)), ("max of 's' and", lambda s: T.maximum(s, positive(V)))):
+        start = T.vector("s")
+        rows, _ = theano.scan(step, outputs_info=start, n_steps=20, name="walk")
+        f = theano.function([V, start], rows)
+        with pytest.raises(ValueError, match=name + " an index of 'v': .* sizes 3 and 2 .*\n.*in step 0 of scan 'walk'"):
+            f([1, 0, 2], [1, 2, 3])
 
 
 @pytest.mark.parametrize("make, values, kind, words", CASES.values(), ids=CASES.keys())

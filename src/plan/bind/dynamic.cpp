@@ -114,9 +114,9 @@ Expected<ResultSizes> resolve_shapes(const Plan& plan, ir::NodeId id,
   if (const auto inferred = inference.infer_all_sizes(deciding))
     return sizes_of(*inferred, deciding);
   auto inferred = inference.infer(~DecidingValues{0});
-  if (!inferred) return std::move(inferred).error().at(plan.module.describe(id));
+  if (!inferred) return std::move(inferred).error().at(plan.module.describe_call(id));
   if (auto told = inference.check_sizes_told(*inferred); !told)
-    return std::move(told).error().at(plan.module.describe(id));
+    return std::move(told).error().at(plan.module.describe_call(id));
   // Inference also asks for values that it only hands on.
   DecidingValues needed = inferred->values_asked;
   for (std::size_t i = 0; i < std::numeric_limits<DecidingValues>::digits; ++i)
