@@ -83,6 +83,15 @@ def test_operands_of_a_step_are_named():
             f([1, 0, 2], [1, 2, 3])
 
 
+def test_sizes_that_data_decide_are_named():
+    grown, _ = theano.scan(lambda s: T.concatenate([s, V[:N]]), outputs_info=W, n_steps=20, name="grow")
+    f = theano.function([V, W, N], grown)
+    with pytest.raises(ValueError, match="scan 'grow': state 'w'"):
+        f([1, 2, 3], [1], 2)
+    assert "the size of a part of 'v' depends on data" in f.explain()
+    assert "%" not in f.explain()
+
+
 @pytest.mark.parametrize("make, values, kind, words", CASES.values(), ids=CASES.keys())
 def test_errors_of_calls(make, values, kind, words):
     result = make()

@@ -242,7 +242,7 @@ bool Binder::describe_rows(ir::NodeId id, const BoundLoop& loop, jit::LoopSource
   const ir::Region& body = module_.region(node.regions[0]);
   for (const ir::ValueId yield : body.yields)
     if (!is_static(yield))
-      return why_not = "the size of " + module_.describe(yield) + " depends on data", false;
+      return why_not = "the size of " + module_.describe_result(yield) + " depends on data", false;
   for (std::size_t i = 0; i < ports.stacked.size(); ++i) {
     const ir::ValueId output = node.outputs[ports.carried + i];
     const tensor::Type& row = type(body.yields[ports.first_stacked_yield() + i]);
