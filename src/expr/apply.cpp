@@ -80,6 +80,13 @@ Expected<std::vector<StaticType>> infer_complex(const ir::OpDef& op, std::span<c
   return types;
 }
 
+/// The operator as errors call it: a reduction by what it makes.
+std::string operator_word(const ir::OpDef& op, const std::vector<Attr>& attrs) {
+  if (&op == &ops::contract_op) return "product";
+  const bool is_named = &op == &ops::reduce_op && attrs[0].kind() == tensor::AttrKind::text;
+  return is_named ? attrs[0].text() : std::string(op.name);
+}
+
 std::string operands(std::span<const Expr> inputs) {
   std::string text;
   for (const Expr& x : inputs) {
@@ -129,9 +136,8 @@ std::vector<Expr> made(const ir::OpDef& op, std::vector<Expr> inputs, std::vecto
                         : infer_complex(op, inputs, attrs, outputs);
   if (!types) {
     const Error& error = types.error();
-    Error told =
-        fail(Code::invalid_argument, "{} of {}: {}", &op == &ops::contract_op ? "product" : op.name,
-             operands(inputs), error.text());
+    Error told = fail(Code::invalid_argument, "{} of {}: {}", operator_word(op, attrs),
+                      operands(inputs), error.text());
     for (const std::string& note : error.notes()) told.note(note);
     return std::vector(outputs, failed(std::move(told)));
   }

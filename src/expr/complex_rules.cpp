@@ -135,23 +135,11 @@ std::vector<Parts> is_nan_parts(const ComplexCall& call) {
 
 // What is said of an operator that does not take complex numbers.
 
-bool needs_order(const ir::OpDef& op, std::span<const tensor::Attr> attrs) {
-  static const ir::OpDef* const kOps[] = {
-      &ops::less_op,   &ops::less_equal_op, &ops::max_op,  &ops::min_op,  &ops::argmax_op,
-      &ops::argmin_op, &ops::topk_op,       &ops::clip_op, &ops::relu_op,
-  };
-  if (std::ranges::find(kOps, &op) != std::end(kOps)) return true;
-  if (&op != &ops::reduce_op) return false;
-  const std::string& kind = attrs[index_of(op, "kind")].text();
-  return kind == "max" || kind == "min";
-}
-
-Error refusal(const ir::OpDef& op, std::span<const tensor::Attr> attrs) {
-  if (needs_order(op, attrs))
-    return fail(Code::invalid_argument,
-                "complex numbers have no order: take abs(x), or real(x) and imag(x)");
-  return fail(Code::invalid_argument,
-              "it does not take complex numbers: take real(x) and imag(x), or abs(x)");
+/// The operation in the user's words.
+std::string word_of(const ir::OpDef& op, std::span<const tensor::Attr> attrs) {
+  if (&op == &ops::reduce_op) return attrs[index_of(op, "kind")].text();
+  if (&op == &ops::max_op) return "maximum";
+  return std::string(&op == &ops::min_op ? "minimum" : op.name);
 }
 
 /// Sums and moves; anything else of these operators needs an order, or a product.
@@ -169,6 +157,19 @@ bool is_linear(const ir::OpDef& op, std::span<const tensor::Attr> attrs) {
 }
 
 }  // namespace
+
+Error complex_refusal(std::string_view operation) {
+  return fail(Code::invalid_argument,
+              "{} does not support complex numbers; use real(x), imag(x) or abs(x)", operation);
+}
+
+Expr refused_complex(std::string_view operation, std::initializer_list<Expr> operands) {
+  for (const Expr& x : operands)
+    if (x.defined() && x.error() == nullptr && is_complex(x.dtype()))
+      return failed(fail(Code::invalid_argument, "{} of {}: {}", operation, describe(x),
+                         complex_refusal(operation).text()));
+  return {};
+}
 
 Expected<tensor::Tensor> part_of_complex(const tensor::Tensor& value, bool imaginary) {
   SCANLOOM_TRY(tensor::Tensor part, tensor::Tensor::zeros(part_of(value.dtype()), value.shape()));
@@ -248,7 +249,7 @@ Expected<const ComplexRow*> complex_row(const ir::OpDef& op, std::span<const ten
     return all;
   }();
   const auto found = rows.find(&op);
-  if (found == rows.end() || !is_linear(op, attrs)) return refusal(op, attrs);
+  if (found == rows.end() || !is_linear(op, attrs)) return complex_refusal(word_of(op, attrs));
   if (found->second->result == ComplexResult::as_said) {
     const DType to = attrs[0].dtype();
     if (!is_complex(to) && to != DType::boolean)

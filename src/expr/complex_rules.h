@@ -3,6 +3,8 @@
 // code see only reals, and all executions agree on the bits.
 #pragma once
 
+#include <initializer_list>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -58,6 +60,13 @@ struct ComplexRow {
 /// The row of an operator that is used so. Error: it does not take complex numbers; what to write.
 [[nodiscard]] Expected<const ComplexRow*> complex_row(const ir::OpDef& op,
                                                       std::span<const tensor::Attr> attrs);
+
+/// The error of an operation that does not take complex numbers: what to write.
+[[nodiscard]] Error complex_refusal(std::string_view operation);
+/// The same as a value, for an operation of several operators; undefined where no operand is
+/// complex.
+[[nodiscard]] Expr refused_complex(std::string_view operation,
+                                   std::initializer_list<Expr> operands);
 
 /// The parts of an operator's only result.
 [[nodiscard]] inline std::vector<Parts> one(Parts parts) { return {std::move(parts)}; }

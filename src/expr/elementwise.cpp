@@ -115,6 +115,7 @@ Expr operator/(const Expr& a, const Expr& b) {
 Expr operator-(const Expr& x) { return apply(ops::neg_op, {counted(x)}); }
 
 Expr floor_divide(const Expr& a, const Expr& b) {
+  if (Expr bad = expr::refused_complex("floor division", {a, b}); bad.defined()) return bad;
   const std::vector<Expr> both = numbers(a, b);
   if (const Expr* bad = expr::first_failed(both)) return *bad;
   if (const DType dtype = both[0].dtype(); !is_whole(both[0])) {
@@ -179,6 +180,7 @@ Expr where(const Expr& condition, const Expr& a, const Expr& b) {
 }
 
 Expr clip(const Expr& x, const Expr& least, const Expr& greatest) {
+  if (Expr bad = expr::refused_complex("clip", {x, least, greatest}); bad.defined()) return bad;
   return minimum(maximum(x, least), greatest);
 }
 

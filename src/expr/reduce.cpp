@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "expr/apply.h"
+#include "expr/complex_rules.h"
 #include "expr/types.h"
 #include "ops/ops.h"
 
@@ -90,10 +91,11 @@ Expr cumulative(const ir::OpDef& op, const Expr& x, int axis) {
 }
 
 /// The values and the indices.
-std::vector<Expr> sorted(const Expr& x, int axis) {
+std::vector<Expr> sorted(const Expr& x, int axis, std::string_view what) {
   if (x.error() != nullptr) return {x, x};
+  if (Expr bad = expr::refused_complex(what, {x}); bad.defined()) return {bad, bad};
   const Expr from = x.dtype() == DType::boolean ? cast(x, DType::i8) : x;
-  const auto along = normalised(x, {axis}, "sort");
+  const auto along = normalised(x, {axis}, what);
   if (!along) return std::vector(2, expr::failed(along.error()));
   const Expr count = shape_of({size(x, static_cast<int>(along->front()))});
   std::vector<Expr> both = expr::apply_all(
@@ -187,8 +189,8 @@ Expr argmin(const Expr& x, std::optional<int> axis, bool keepdims) {
 Expr softmax(const Expr& x, int axis) { return along_axis(ops::softmax_op, x, axis); }
 Expr log_softmax(const Expr& x, int axis) { return along_axis(ops::log_softmax_op, x, axis); }
 Expr cumsum(const Expr& x, int axis) { return cumulative(ops::cumsum_op, x, axis); }
-Expr sort(const Expr& x, int axis) { return sorted(x, axis)[0]; }
-Expr argsort(const Expr& x, int axis) { return sorted(x, axis)[1]; }
+Expr sort(const Expr& x, int axis) { return sorted(x, axis, "sort")[0]; }
+Expr argsort(const Expr& x, int axis) { return sorted(x, axis, "argsort")[1]; }
 Expr cumprod(const Expr& x, int axis) {
   if (x.error() == nullptr && expr::is_complex(x.dtype())) return complex_cumprod(x, axis);
   return cumulative(ops::cumprod_op, x, axis);

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import _native
 from .._arguments import one_of
+from .._errors import InvalidArgument
 from .._types import dtype_name
 from .._variable import TensorVariable, as_tensor_variable, expr_of
 
@@ -122,9 +123,15 @@ def log10(x: Any) -> TensorVariable:
     return TensorVariable(_native.mul(_native.log(expr_of(x)), _native.real(0.4342944819032518)))
 
 
+def _refuse_complex(what: str, dtype: str) -> None:
+    if dtype.startswith("complex"):
+        raise InvalidArgument(f"{what} does not support complex numbers; use real(x), imag(x) or abs(x)")
+
+
 def trunc(x: Any) -> TensorVariable:
     """Rounded towards 0."""
     value = expr_of(x)
+    _refuse_complex("trunc", value.dtype)
     return TensorVariable(_native.mul(_native.sign(value), _native.floor(_native.abs(value))))
 
 
@@ -146,6 +153,7 @@ def rad2deg(x: Any) -> TensorVariable:
 def arctan2(a: Any, b: Any) -> TensorVariable:
     """The angle of the point (b, a), from -pi to pi; zeros have signs, as in numpy."""
     dtype = _native.div(expr_of(a), expr_of(b)).dtype
+    _refuse_complex("arctan2", dtype)
     y, x = (_native.cast(expr_of(each), dtype) for each in (a, b))
     zero, one = (_native.cast(_native.whole(each), dtype) for each in (0, 1))
     pi, half = (_native.cast(_native.real(each), dtype) for each in (math.pi, math.pi / 2))
