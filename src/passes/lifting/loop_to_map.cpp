@@ -35,7 +35,7 @@ using ir::Type;
 using ir::ValueId;
 
 /// All values of a step may be that many times as large as what it reads of sequences and writes.
-constexpr std::int64_t kMostGrowth = 4;
+constexpr std::int64_t kMaxRowGrowth = 4;
 /// Bytes of the values of all steps: more than caches hold would be written and read again.
 constexpr std::int64_t kMostBytes = 64 << 20;
 
@@ -166,7 +166,7 @@ class Mapper {
       kept = saturating_sum(kept, known_bytes(module_.value(row(i)).type));
     const ir::Dim steps = courses_.front().steps;
     const std::int64_t known_steps = steps.is_constant() ? steps.value() : 1;
-    return gains && made / kMostGrowth <= kept &&
+    return gains && made / kMaxRowGrowth <= kept &&
            checked_product(std::array{made, known_steps}).value_or(kMostBytes + 1) <= kMostBytes;
   }
 

@@ -33,7 +33,7 @@ using ir::ValueId;
 
 // What is stacked instead may be that many times as large as what was stacked: a product is worth
 // more than the bytes that it reads.
-constexpr std::int64_t kMostGrowth = 4;
+constexpr std::int64_t kMaxStackGrowth = 4;
 
 /// One loop, and its stacked rows of one order.
 class Sinker {
@@ -156,7 +156,7 @@ class Sinker {
     bool leads_to_rows = false;
     std::int64_t stacked_before = 0, stacked_after = 0;
     [[nodiscard]] bool pays() const {
-      return leads_to_rows && stacked_after / kMostGrowth <= stacked_before;
+      return leads_to_rows && stacked_after / kMaxStackGrowth <= stacked_before;
     }
   };
 

@@ -43,7 +43,7 @@ constexpr std::int64_t kLeastElements = 64;
 /// Where its size is known.
 constexpr std::int64_t kMostStackedBytes = std::int64_t{64} << 20;
 /// Where it is not: times as much as the loop scans, which no sum adds to.
-constexpr std::int64_t kMostGrowth = 4;
+constexpr std::int64_t kMaxScanGrowth = 4;
 
 /// A carried value whose next one is `sum`: itself and a product.
 struct Accumulator {
@@ -238,7 +238,7 @@ class Accumulation {
 
   [[nodiscard]] bool fits(const Stacked& all) const {
     if (all.bytes > kMostStackedBytes) return false;
-    return all.known || all.elements / kMostGrowth <= scanned_;
+    return all.known || all.elements / kMaxScanGrowth <= scanned_;
   }
 
   /// What is scanned and stacked already.
