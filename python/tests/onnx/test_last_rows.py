@@ -12,7 +12,6 @@ import onnx.parser
 import pytest
 
 import scanloom
-from places import PROJECT
 import scanloom as theano
 import scanloom.tensor as T
 
@@ -311,7 +310,7 @@ def test_streams_find_the_stack():
 MEASURE = """
 import json, pathlib, sys
 import numpy as np
-sys.path.insert(0, sys.argv[1])
+sys.path[:0] = [sys.argv[1], str(pathlib.Path(sys.argv[1]).parent)]
 import test_last_rows as cases
 
 def resident(which):
@@ -377,7 +376,7 @@ def test_memory_does_not_grow_with_the_steps(name):
     if not pathlib.Path("/proc/self/clear_refs").exists():
         pytest.skip("this system does not tell the most memory of a process")
     answer = subprocess.run(
-        [sys.executable, "-c", MEASURE, str(PROJECT / "python" / "tests"), name],
+        [sys.executable, "-c", MEASURE, str(pathlib.Path(__file__).parent), name],
         capture_output=True, text=True, timeout=300, check=True,
     )  # fmt: skip
     grown, said = json.loads(answer.stdout)

@@ -232,8 +232,9 @@ def test_errors_and_limits_are_pickled() -> None:
 
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_other_processes_run_sessions_and_streams(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = str(pathlib.Path(__file__).parent)
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([folder, os.environ.get("PYTHONPATH", "")]))
+    here = pathlib.Path(__file__).parent
+    folders = [str(here), str(here.parent), os.environ.get("PYTHONPATH", "")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(folders))
     session = scanloom.InferenceSession(SUM, threads=2)
     run_sum(session)  # threads and code that the child does not have
     stream = session.stream()

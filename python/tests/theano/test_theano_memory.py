@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import scanloom as theano
-from places import PROJECT
 import scanloom.tensor as T
 
 LARGE, SMALL = 100_000, 10  # elements of a state
@@ -20,7 +19,7 @@ LARGE, SMALL = 100_000, 10  # elements of a state
 MEASURE = """
 import json, pathlib, sys
 import numpy as np
-sys.path.insert(0, sys.argv[1])
+sys.path[:0] = [sys.argv[1], str(pathlib.Path(sys.argv[1]).parent)]
 import test_theano_memory as cases
 
 def resident(which):
@@ -70,7 +69,7 @@ def test_a_run_takes_what_was_predicted(name):
     if not pathlib.Path("/proc/self/clear_refs").exists():
         pytest.skip("this system does not tell the most memory of a process")
     answer = subprocess.run(
-        [sys.executable, "-c", MEASURE, str(PROJECT / "python" / "tests"), name],
+        [sys.executable, "-c", MEASURE, str(pathlib.Path(__file__).parent), name],
         capture_output=True, text=True, timeout=120, check=True,
     )  # fmt: skip
     grown, said = json.loads(answer.stdout)

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import scanloom as theano
-from places import PROJECT
 import scanloom.tensor as T
 
 ROWS, WIDTH = 7, 3
@@ -312,7 +311,7 @@ def test_a_saved_function_writes_parts(tmp_path):
 MEASURE = """
 import json, pathlib, sys
 import numpy as np
-sys.path.insert(0, sys.argv[1])
+sys.path[:0] = [sys.argv[1], str(pathlib.Path(sys.argv[1]).parent)]
 import test_theano_shared_parts as cases
 import scanloom as theano, scanloom.tensor as T
 
@@ -352,7 +351,7 @@ def test_a_call_takes_memory_for_the_parts_alone(name):
     if not pathlib.Path("/proc/self/clear_refs").exists():
         pytest.skip("this system does not tell the most memory of a process")
     answer = subprocess.run(
-        [sys.executable, "-c", MEASURE, str(PROJECT / "python" / "tests"), name],
+        [sys.executable, "-c", MEASURE, str(pathlib.Path(__file__).parent), name],
         capture_output=True, text=True, timeout=120, check=True,
     )  # fmt: skip
     grown, right = json.loads(answer.stdout)
