@@ -4,6 +4,7 @@ whatever operator they meet answers at once, fed or constant, planned and interp
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -16,6 +17,7 @@ from onnx import numpy_helper
 
 import scanloom
 import single_node
+from places import PROJECT
 
 LONG = 2**40
 HALF = 2**20
@@ -165,7 +167,13 @@ def answers() -> Iterator[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def answered() -> list[dict[str, Any]]:
     """In a process of its own: what never ends is ended with it."""
-    process = subprocess.Popen([sys.executable, __file__], stdout=subprocess.PIPE, text=True)
+    path = os.pathsep.join([str(PROJECT / "python" / "tests"), os.environ.get("PYTHONPATH", "")])
+    process = subprocess.Popen(
+        [sys.executable, __file__],
+        env={**os.environ, "PYTHONPATH": path},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     try:
         text, _ = process.communicate(timeout=ALL_SECONDS)
     except subprocess.TimeoutExpired:
