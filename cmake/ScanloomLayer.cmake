@@ -50,7 +50,7 @@ function(scanloom_layer folder)
     target_compile_options(scanloom_${name} PRIVATE -O0)
     string(APPEND group_suffix _unoptimised)
   endif()
-  if(SCANLOOM_BUILD_FUZZERS AND folder MATCHES "^(base|tensor|ir|ops|frontends/.*)$")
+  if(SCANLOOM_BUILD_FUZZERS AND folder MATCHES "^(base|tensor|opmath|ir|ops|frontends/.*)$")
     # What a reader runs leads the fuzzer: tests/fuzz links these layers alone.
     target_compile_options(scanloom_${name} PRIVATE -fsanitize=fuzzer-no-link)
     string(APPEND group_suffix _fuzzed)
