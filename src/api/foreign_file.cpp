@@ -115,8 +115,8 @@ std::string describe_markup(std::string_view bytes) {
 
 /// The length of the line with a dotted name of Python, 0: there is none.
 std::size_t name_line(std::string_view bytes) {
-  constexpr std::size_t kMost = 200;
-  const std::size_t end = bytes.substr(0, kMost).find('\n');
+  constexpr std::size_t kMaxName = 200;
+  const std::size_t end = bytes.substr(0, kMaxName).find('\n');
   if (end == std::string_view::npos || end == 0) return 0;
   const bool is_name = std::ranges::all_of(bytes.substr(0, end), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -152,11 +152,11 @@ std::string describe_pickle(std::string_view bytes) {
 /// Whether the bytes begin with a length and a header of JSON. That of a file that is cut off may
 /// lack its end, and then has the first quote at least.
 bool is_safetensors(std::string_view bytes) {
-  constexpr std::uint64_t kMostHeader = 100'000'000;  // by the format
+  constexpr std::uint64_t kMaxHeader = 100'000'000;  // by the format
   if (!has_at(bytes, 8, "{")) return false;
   std::uint64_t length = 0;
   for (std::size_t i = 8; i-- > 0;) length = length << 8 | static_cast<unsigned char>(bytes[i]);
-  if (length > bytes.size() - 8) return length <= kMostHeader && has_at(bytes, 8, "{\"");
+  if (length > bytes.size() - 8) return length <= kMaxHeader && has_at(bytes, 8, "{\"");
   return length > 0;
 }
 

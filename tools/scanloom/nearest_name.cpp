@@ -8,7 +8,7 @@ namespace scanloom::cli {
 namespace {
 
 /// A text longer than this is no misspelt name.
-constexpr std::size_t kLongest = 40;
+constexpr std::size_t kMaxLength = 40;
 
 /// Levenshtein's distance.
 std::size_t letters_between(const std::string& a, const std::string& b) {
@@ -29,7 +29,7 @@ std::size_t letters_between(const std::string& a, const std::string& b) {
 }  // namespace
 
 std::string nearest_name(const std::string& text, const std::vector<std::string>& names) {
-  if (text.size() > kLongest) return {};
+  if (text.size() > kMaxLength) return {};
   std::string nearest;
   std::size_t least = std::max<std::size_t>(1, text.size() / 3) + 1;
   for (const std::string& name : names)
