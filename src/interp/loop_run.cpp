@@ -108,8 +108,8 @@ Expected<std::vector<BoxRef>> LoopRun::arguments() {
     const ir::ScannedPort& port = ports.scanned[i];
     const std::int64_t first = windows_[i].first + step_ * port.stride;
     const Tensor& whole = inputs_[ports.first_scanned_input() + i]->tensor();
-    SCANLOOM_CHECK_OK(
-        memory_->check(tensor::bytes_of_slice(whole, static_cast<int>(port.axis), port.part)));
+    SCANLOOM_CHECK_OK(memory_->check(
+        tensor::bytes_of_slice(whole, static_cast<int>(port.axis), first, port.part)));
     SCANLOOM_TRY(Tensor part,
                  tensor::slice(whole, static_cast<int>(port.axis), first, port.part, port.squeeze));
     SCANLOOM_TRY(Tensor counted, memory_->count(std::move(part)));

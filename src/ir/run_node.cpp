@@ -1,5 +1,8 @@
 #include "ir/run_node.h"
 
+#include <algorithm>
+
+#include "base/checked.h"
 #include "ir/call_reference.h"
 #include "ir/infer_node.h"
 
@@ -33,17 +36,33 @@ Expected<std::vector<Tensor>> make_results(const OpDef& op, std::span<const Type
                                            std::int64_t max_elements,
                                            const AllocationCheck& may_make) {
   std::vector<Tensor> results;
+  std::int64_t bytes = 0;
   for (const Type& type : types) {
     const Shape shape = type.shape();
     if (shape.elements() > max_elements)
       return fail(Code::limit_reached, "{} makes {} elements, the limit is {}", op.name,
                   shape.elements(), max_elements);
     const auto element_bytes = static_cast<std::int64_t>(dtype_bytes(type.dtype));
-    if (may_make) SCANLOOM_CHECK_OK(may_make(shape.elements() * element_bytes));
+    bytes = saturating_sum(bytes, shape.elements() * element_bytes);
+    if (may_make) SCANLOOM_CHECK_OK(may_make(bytes));
     SCANLOOM_TRY(Tensor result, Tensor::zeros(type.dtype, shape));
     results.push_back(std::move(result));
   }
   return results;
+}
+
+bool is_text(const Tensor& tensor) { return tensor.dtype() == DType::string; }
+
+/// Gives results of strings, whose elements point into the operands, texts of their own.
+Expected<void> own_strings(std::span<Tensor> results, const AllocationCheck& may_make) {
+  if (std::ranges::none_of(results, is_text)) return {};
+  std::int64_t bytes = 0;
+  for (const Tensor& result : results) bytes = saturating_sum(bytes, bytes_with_text(result));
+  if (may_make) SCANLOOM_CHECK_OK(may_make(bytes));
+  for (Tensor& result : results) {
+    SCANLOOM_TRY(result, tensor::with_own_strings(std::move(result)));
+  }
+  return {};
 }
 
 }  // namespace
@@ -57,14 +76,7 @@ Expected<std::vector<Tensor>> run_node(const OpDef& op, std::span<const Tensor> 
   SCANLOOM_TRY(const std::vector<Type> types, result_types(op, inputs, attrs, outputs));
   SCANLOOM_TRY(std::vector<Tensor> results, make_results(op, types, max_elements, may_make));
   SCANLOOM_CHECK_OK(call_reference(op, inputs, attrs, results, draws));
-  for (Tensor& result : results) {
-    // The references made so far and the strings that are copied from them exist at the same time.
-    if (may_make && result.dtype() == DType::string)
-      SCANLOOM_CHECK_OK(
-          may_make(static_cast<std::int64_t>(result.bytes()) + tensor::own_string_bytes(result)));
-    SCANLOOM_TRY(Tensor owning, tensor::with_own_strings(std::move(result)));
-    result = std::move(owning);
-  }
+  SCANLOOM_CHECK_OK(own_strings(results, may_make));
   return results;
 }
 

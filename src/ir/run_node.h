@@ -19,7 +19,8 @@ using AllocationCheck = std::function<Expected<void>(std::int64_t bytes)>;
 /// Errors, which do not name the node: operands that do not fit, data the kernel refuses, a result
 /// of more than max_elements (limit_reached), out_of_memory; internal where the operator has no
 /// reference kernel or cannot tell its sizes from its operands. `may_make`, where given, is asked
-/// with the bytes of each result before it is made; its error is passed on. `draws` is for random
+/// before memory is taken, with the bytes of all results so far, at last with the texts of strings;
+/// its error is passed on. `draws` is for random
 /// operators.
 Expected<std::vector<tensor::Tensor>> run_node(
     const OpDef& op, std::span<const tensor::Tensor> inputs, std::span<const tensor::Attr> attrs,

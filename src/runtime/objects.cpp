@@ -155,7 +155,7 @@ Expected<void> Run::State::slice_object(const plan::BoundScanned& port, std::int
   const std::int64_t first = port.window(whole.shape()[axis]).first + step * port.slices.stride;
   account.set_elsewhere(counted_elsewhere());
   const auto slice = [&]() -> Expected<BoxRef> {
-    SCANLOOM_CHECK_OK(account.check(tensor::bytes_of_slice(whole, axis, port.slices.part)));
+    SCANLOOM_CHECK_OK(account.check(tensor::bytes_of_slice(whole, axis, first, port.slices.part)));
     SCANLOOM_TRY(Tensor made,
                  tensor::slice(whole, axis, first, port.slices.part, port.slices.squeeze));
     return counted_box(std::move(made));
@@ -177,7 +177,7 @@ Expected<void> Run::State::keep_row(std::uint32_t index, std::size_t port) {
   if (!fits) return std::move(fits).error().at(describe(loop.node));
   account.set_elsewhere(counted_elsewhere());
   if (row.owner() == nullptr) {  // lent: it will change
-    SCANLOOM_CHECK_OK(account.check(static_cast<std::int64_t>(row.bytes())));
+    SCANLOOM_CHECK_OK(account.check(bytes_with_text(row)));
     SCANLOOM_TRY(row, Tensor::copy_of(row.dtype(), row.shape(), row.data()));
   }
   // A row that is the same in all steps takes no new memory, but what describes it does.

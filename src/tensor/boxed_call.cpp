@@ -8,7 +8,7 @@ Expected<BoxRef> BoxedCall::take(std::size_t i) const {
   BoxRef value = std::move(inputs[i]);
   if (value->is_tensor() && value->tensor().owner() == nullptr) {
     const Tensor& lent = value->tensor();
-    SCANLOOM_CHECK_OK(memory.check(static_cast<std::int64_t>(lent.bytes())));
+    SCANLOOM_CHECK_OK(memory.check(bytes_with_text(lent)));
     SCANLOOM_TRY(Tensor copy, Tensor::copy_of(lent.dtype(), lent.shape(), lent.data()));
     return box(std::move(copy));
   }

@@ -11,10 +11,7 @@ namespace {
 
 std::int64_t bytes_of(const Tensor& tensor) {
   // Loops can gather any number of rows of few bytes, so what describes one counts as well.
-  const std::int64_t elements = tensor.dtype() == DType::string
-                                    ? own_string_bytes(tensor)
-                                    : static_cast<std::int64_t>(tensor.bytes());
-  return elements + static_cast<std::int64_t>(sizeof(Tensor));
+  return bytes_with_text(tensor) + static_cast<std::int64_t>(sizeof(Tensor));
 }
 
 }  // namespace

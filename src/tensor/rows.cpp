@@ -43,8 +43,17 @@ Expected<Shape> joined_shape(std::span<const Tensor> rows, int axis, bool insert
 
 }  // namespace
 
-std::int64_t bytes_of_slice(const Tensor& whole, int axis, std::int64_t part) {
-  return static_cast<std::int64_t>(block_count(whole, axis) * block_bytes(whole, axis + 1)) * part;
+std::int64_t bytes_of_slice(const Tensor& whole, int axis, std::int64_t first, std::int64_t part) {
+  const std::size_t row = block_bytes(whole, axis + 1), blocks = block_count(whole, axis);
+  std::int64_t bytes = static_cast<std::int64_t>(blocks * row) * part;
+  if (whole.dtype() != DType::string) return bytes;
+  const std::size_t block = block_bytes(whole, axis) / sizeof(StringRef);
+  const std::size_t from = row / sizeof(StringRef) * static_cast<std::size_t>(first);
+  const std::size_t size = row / sizeof(StringRef) * static_cast<std::size_t>(part);
+  const std::span<const StringRef> elements = whole.as<StringRef>();
+  for (std::size_t i = 0; i < blocks; ++i)
+    for (const StringRef& element : elements.subspan(i * block + from, size)) bytes += element.size;
+  return bytes;
 }
 
 Expected<Tensor> slice(const Tensor& whole, int axis, std::int64_t first, std::int64_t part,
@@ -88,8 +97,7 @@ Expected<void> check_row(std::span<const Tensor> rows, const Tensor& row,
 
 std::int64_t bytes_of_rows(std::span<const Tensor> rows) {
   std::int64_t bytes = 0;
-  for (const Tensor& row : rows)
-    bytes = saturating_sum(bytes, static_cast<std::int64_t>(row.bytes()) + own_string_bytes(row));
+  for (const Tensor& row : rows) bytes = saturating_sum(bytes, bytes_with_text(row));
   return bytes;
 }
 

@@ -17,8 +17,8 @@ namespace scanloom::tensor {
 Expected<Tensor> slice(const Tensor& whole, int axis, std::int64_t first, std::int64_t part,
                        bool squeeze);
 
-/// What a slice of so many elements of the axis takes, without the texts of strings.
-std::int64_t bytes_of_slice(const Tensor& whole, int axis, std::int64_t part);
+/// What the slice of the elements [first, first + part) takes, with the texts of strings.
+std::int64_t bytes_of_slice(const Tensor& whole, int axis, std::int64_t first, std::int64_t part);
 
 /// Whether `row` may follow `rows`; `port` says, for the message, where they are stacked. Errors
 /// (invalid_argument): it has no such axis, or another shape than the first row.
@@ -28,7 +28,7 @@ Expected<void> check_row(std::span<const Tensor> rows, const Tensor& row,
 Error row_that_changes(const std::string& port, std::int64_t step, const Shape& sizes,
                        const Shape& first);
 
-/// What the rows take together, without the texts of strings; the largest number where they take
+/// What the rows take together, with the texts of strings; the largest number where they take
 /// more.
 std::int64_t bytes_of_rows(std::span<const Tensor> rows);
 

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <new>
+#include <utility>
 
 namespace scanloom::tensor {
 namespace {
@@ -85,17 +86,29 @@ Expected<Tensor> Tensor::of_strings(const Shape& shape, std::span<const std::str
 
 Expected<Tensor> with_own_strings(Tensor tensor) {
   if (tensor.dtype() != DType::string) return tensor;
-  const auto elements = tensor.as<StringRef>();
-  return store_strings(tensor.shape(), elements.size(), [elements](std::size_t i) {
-    return elements[i].data != nullptr ? elements[i].view() : std::string_view();
-  });
+  SCANLOOM_TRY(auto texts, allocate(static_cast<std::size_t>(text_bytes(tensor))));
+  char* next = static_cast<char*>(const_cast<void*>(texts.get()));
+  auto* const refs = static_cast<StringRef*>(tensor.mutable_data());
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+    const std::int64_t size = refs[i].size;
+    if (size > 0) std::memcpy(next, refs[i].data, static_cast<std::size_t>(size));
+    refs[i].data = next;
+    next += size;
+  }
+  using Both = std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>;
+  auto owner = std::make_shared<const Both>(tensor.owner(), std::move(texts));
+  return Tensor(DType::string, tensor.shape(), std::move(owner), refs);
 }
 
-std::int64_t own_string_bytes(const Tensor& tensor) {
+std::int64_t text_bytes(const Tensor& tensor) {
   if (tensor.dtype() != DType::string) return 0;
-  auto bytes = static_cast<std::int64_t>(tensor.bytes());
+  std::int64_t bytes = 0;
   for (const StringRef& element : tensor.as<StringRef>()) bytes += element.size;
   return bytes;
+}
+
+std::int64_t bytes_with_text(const Tensor& tensor) {
+  return static_cast<std::int64_t>(tensor.bytes()) + text_bytes(tensor);
 }
 
 bool identical(const Tensor& a, const Tensor& b) {

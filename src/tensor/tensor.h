@@ -73,12 +73,14 @@ class Tensor {
   const void* data_ = nullptr;
 };
 
-/// A tensor of strings whose bytes are its own; other tensors as they are. Copied elements of
-/// strings still point into the tensor they were copied from.
+/// Bytes of the texts that the elements of a tensor of strings point to; 0 for other tensors.
+std::int64_t text_bytes(const Tensor& tensor);
+/// Bytes of the elements and of their texts: what a copy of the tensor takes.
+std::int64_t bytes_with_text(const Tensor& tensor);
+/// A tensor of strings whose texts are its own; other tensors as they are. Copied elements of
+/// strings still point into the tensor they were copied from. The elements stay where they are, so
+/// that only the texts take memory. Precondition: made by zeros, and not shared yet.
 Expected<Tensor> with_own_strings(Tensor tensor);
-
-/// The bytes that with_own_strings allocates for the tensor: 0 for types other than string.
-std::int64_t own_string_bytes(const Tensor& tensor);
 
 /// Same dtype, shape and bits.
 bool identical(const Tensor& a, const Tensor& b);

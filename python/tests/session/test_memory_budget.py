@@ -1,5 +1,9 @@
 """RunOptions.max_memory: what a run may take, whatever runs before it took."""
 
+import pathlib
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -116,3 +120,59 @@ def test_what_earlier_runs_leave_decides_nothing_within_a_budget(text):
             assert outcome(used, rows, None) == wanted[rows]
             assert outcome(used, rows, budget) == outcome(session(), rows, budget), (budget, rows)
     assert 0 < failed < 40 * len(sizes)
+
+
+# How strings grow in a loop, by how the step makes them from s.
+GROWING = {
+    "more strings": "t = Concat<axis = 0>(s, s)",
+    "longer strings": "t = StringConcat(s, s)",
+    "strings in parts": "p, q = Split<axis = 0, num_outputs = 2>(s)  t = Concat<axis = 0>(p, q, s)",
+    "as items": "l = SequenceConstruct(s, s)  t = ConcatFromSequence<axis = 0>(l)",
+}
+
+# Prints the error, and by how many bytes the most memory of the process grew until then.
+GROW = """
+import pathlib, sys
+import numpy as np
+import scanloom
+session = scanloom.InferenceSession(sys.stdin.buffer.read(), threads=1, execution=sys.argv[1])
+x = np.array(["a" * 60] * 8, object)
+
+def resident(which):
+    lines = pathlib.Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith(which)).split()[1]) * 1024
+
+session.run(None, {"n": np.int64(2), "x": x})
+pathlib.Path("/proc/self/clear_refs").write_text("5")
+before = resident("VmRSS")
+try:
+    session.run(None, {"n": np.int64(60), "x": x}, scanloom.RunOptions(max_memory=150_000_000))
+except scanloom.LimitReached as error:
+    print(error)
+print(resident("VmHWM") - before)
+(y,) = session.run(None, {"n": np.int64(3), "x": x}, scanloom.RunOptions(max_memory=150_000_000))
+print(sum(map(len, y)))
+"""
+
+
+@pytest.mark.parametrize("execution", ["automatic", "interpreted"])
+@pytest.mark.parametrize("name", GROWING)
+def test_strings_are_made_within_the_budget(name, execution):
+    if not pathlib.Path("/proc/self/clear_refs").exists():
+        pytest.skip("this system does not tell the most memory of a process")
+    model = parse(
+        """g (int64 n, string[N] x) => (string[M] y) {
+          y = Loop (n, , x) <
+            body = b (int64 i, bool c, string[K] s) => (bool d, string[L] t) { d = Identity(c) %s }
+          >
+        }""" % GROWING[name],
+        opset=20,
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", GROW, execution],
+        input=model, capture_output=True, timeout=120, check=True,
+    )  # fmt: skip
+    *said, grown, letters = answer.stdout.decode().splitlines()
+    assert "of the memory budget are left" in said[0] and "max_memory" in said[1]
+    assert int(grown) < 160e6  # a step more would take 270 MB at least
+    assert int(letters) == 8 * 60 * 2**3

@@ -55,16 +55,14 @@ Expected<void> boxed(const BoxedCall& call) {
     return fail(Code::invalid_argument, "axis {} is outside [{}, {}) for items of shape {}",
                 call.attrs[kAxis].integer(), -rank, rank, first.to_string());
   std::vector<Tensor> rows;
-  std::size_t bytes = 0;
   for (const tensor::BoxRef& item : items) {
     const Tensor& row = item->tensor();
     if (!fits(row.shape(), first, *axis, insert))
       return fail(Code::invalid_argument, "item {} has shape {}, item 0 has {}", rows.size(),
                   row.shape().to_string(), first.to_string());
-    bytes += row.bytes();
     rows.push_back(row);
   }
-  SCANLOOM_CHECK_OK(call.memory.check(static_cast<std::int64_t>(bytes)));
+  SCANLOOM_CHECK_OK(call.memory.check(tensor::bytes_of_rows(rows)));
   SCANLOOM_TRY(Tensor joined, tensor::join_rows(rows, *axis, insert, false));
   return call.give(0, std::move(joined));
 }

@@ -48,7 +48,7 @@ Expected<void> check_sizes(std::span<const std::int64_t> sizes, std::int64_t who
 /// Adds the elements [first, first + part) of the axis as one more item.
 Expected<void> add_part(const BoxedCall& call, BoxRef& sequence, int axis, std::int64_t first,
                         std::int64_t part, bool squeeze) {
-  SCANLOOM_CHECK_OK(call.memory.check(tensor::bytes_of_slice(call.tensor(0), axis, part)));
+  SCANLOOM_CHECK_OK(call.memory.check(tensor::bytes_of_slice(call.tensor(0), axis, first, part)));
   SCANLOOM_TRY(Tensor made, tensor::slice(call.tensor(0), axis, first, part, squeeze));
   SCANLOOM_TRY(BoxRef item, call.box(std::move(made)));
   sequence->push_back(std::move(item));

@@ -78,8 +78,7 @@ Expected<void> boxed(const tensor::BoxedCall& call) {
     std::memcpy(to + static_cast<std::size_t>(i) * size,
                 static_cast<const std::byte*>(from.data()) + at * size, size);
   }
-  SCANLOOM_CHECK_OK(
-      call.memory.check(static_cast<std::int64_t>(y.bytes()) + tensor::own_string_bytes(y)));
+  SCANLOOM_CHECK_OK(call.memory.check(bytes_with_text(y)));
   SCANLOOM_TRY(Tensor own, tensor::with_own_strings(std::move(y)));
   return call.give(0, std::move(own));
 }

@@ -24,14 +24,12 @@ Expected<void> boxed(const tensor::BoxedCall& call) {
   const Shape of_a = strides(a), of_b = strides(b);
   TextMaker made(call);
   Expected<void> done;
-  std::string text;
-  tensor::for_each_element<2>(shape.dims(), {of_a.data(), of_b.data()},
-                              [&](const std::array<std::int64_t, 2>& at) {
-                                if (!done) return;
-                                text = a.as<StringRef>()[static_cast<std::size_t>(at[0])].view();
-                                text += b.as<StringRef>()[static_cast<std::size_t>(at[1])].view();
-                                done = made.add(text);
-                              });
+  tensor::for_each_element<2>(
+      shape.dims(), {of_a.data(), of_b.data()}, [&](const std::array<std::int64_t, 2>& at) {
+        if (!done) return;
+        done = made.add({a.as<StringRef>()[static_cast<std::size_t>(at[0])].view(),
+                         b.as<StringRef>()[static_cast<std::size_t>(at[1])].view()});
+      });
   SCANLOOM_CHECK_OK(std::move(done));
   return made.give(0, shape);
 }

@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "base/function_ref.h"
 #include "ops/ops.h"
 #include "ops/string/text.h"
 
@@ -54,27 +55,27 @@ std::size_t find_blank(std::string_view text) {
   return text.size();
 }
 
+using Part = FunctionRef<void(std::string_view)>;
+
 /// Runs of white space part; what is left after the last split keeps its own.
-void split_at_blanks(std::string_view text, std::int64_t most,
-                     std::vector<std::string_view>& parts) {
+void split_at_blanks(std::string_view text, std::int64_t most, Part part) {
   text = without_leading_blanks(text);
   while (!text.empty()) {
     const std::size_t end = most == 0 ? text.size() : find_blank(text);
-    parts.push_back(text.substr(0, end));
+    part(text.substr(0, end));
     text = without_leading_blanks(text.substr(end));
     --most;
   }
 }
 
-void split_at(std::string_view text, std::string_view delimiter, std::int64_t most,
-              std::vector<std::string_view>& parts) {
+void split_at(std::string_view text, std::string_view delimiter, std::int64_t most, Part part) {
   for (; most > 0; --most) {
     const std::size_t at = text.find(delimiter);
     if (at == std::string_view::npos) break;
-    parts.push_back(text.substr(0, at));
+    part(text.substr(0, at));
     text.remove_prefix(at + delimiter.size());
   }
-  parts.push_back(text);
+  part(text);
 }
 
 Expected<void> boxed(const tensor::BoxedCall& call) {
@@ -86,27 +87,29 @@ Expected<void> boxed(const tensor::BoxedCall& call) {
   SCANLOOM_TRY(Tensor counts, Tensor::zeros(DType::i64, x.shape()));
   auto* const count = static_cast<std::int64_t*>(counts.mutable_data());
   std::int64_t widest = 0;
-  std::vector<std::string_view> parts;
-  const auto split = [&](const StringRef& element) {
-    parts.clear();
+  // Split twice: a list of the parts of a long text would take memory that nothing counts.
+  const auto split = [&](const StringRef& element, Part part) {
     if (delimiter.empty())
-      split_at_blanks(element.view(), most, parts);
+      split_at_blanks(element.view(), most, part);
     else
-      split_at(element.view(), delimiter, most, parts);
-    return static_cast<std::int64_t>(parts.size());
+      split_at(element.view(), delimiter, most, part);
   };
   const std::span<const StringRef> elements = x.as<StringRef>();
   for (std::size_t i = 0; i < elements.size(); ++i) {
-    count[i] = split(elements[i]);
+    split(elements[i], [&](std::string_view) { ++count[i]; });
     widest = std::max(widest, count[i]);
   }
   Shape shape = x.shape();
   shape.push_back(widest);
   TextMaker made(call);
-  for (const StringRef& element : elements) {
-    split(element);
-    parts.resize(static_cast<std::size_t>(widest));
-    for (const std::string_view part : parts) SCANLOOM_CHECK_OK(made.add(part));
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    Expected<void> done;
+    split(elements[i], [&](std::string_view part) {
+      if (done) done = made.add(part);
+    });
+    SCANLOOM_CHECK_OK(std::move(done));
+    for (std::int64_t k = count[i]; k < widest; ++k)
+      SCANLOOM_CHECK_OK(made.add(std::string_view()));
   }
   SCANLOOM_CHECK_OK(made.give(0, shape));
   return call.give(1, std::move(counts));

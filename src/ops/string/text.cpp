@@ -6,14 +6,18 @@ namespace scanloom::ops {
 
 using tensor::Shape;
 
-Expected<void> TextMaker::add(std::string_view text) {
+Expected<void> TextMaker::add(std::initializer_list<std::string_view> parts) {
   constexpr std::int64_t kBetweenChecks = 1 << 16;
-  bytes_ += static_cast<std::int64_t>(text.size() + sizeof(std::string) + sizeof(StringRef));
+  std::size_t size = 0;
+  for (const std::string_view part : parts) size += part.size();
+  bytes_ += static_cast<std::int64_t>(size + sizeof(std::string) + sizeof(StringRef));
   if (bytes_ - checked_ > kBetweenChecks) {
     SCANLOOM_CHECK_OK(call_.memory.check(2 * bytes_));  // these texts, and the tensor of them
     checked_ = bytes_;
   }
-  texts_.emplace_back(text);
+  std::string& text = texts_.emplace_back();
+  text.reserve(size);
+  for (const std::string_view part : parts) text += part;
   return {};
 }
 

@@ -1,6 +1,7 @@
 // What the operators over strings share: walking elements, and making tensors of strings.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,8 +15,9 @@ class TextMaker {
  public:
   explicit TextMaker(const tensor::BoxedCall& call) : call_(call) {}
 
-  /// Error: the memory budget.
-  Expected<void> add(std::string_view text);
+  /// Adds the text that the parts make together. Error: the memory budget, before it is made.
+  Expected<void> add(std::initializer_list<std::string_view> parts);
+  Expected<void> add(std::string_view text) { return add({text}); }
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(texts_.size()); }
   /// Sets output i to what was added, in order. Precondition: as many as the shape has elements.
   Expected<void> give(std::size_t i, const tensor::Shape& shape);
