@@ -27,9 +27,15 @@ std::string row(std::string_view label, const std::string& text) {
   return fmt::format("  {:<10}{}\n", label, text);
 }
 
-std::string steps_text(std::int64_t trip_count) {
-  if (trip_count < 0) return "steps known when running";
-  return trip_count == 1 ? "1 step" : std::to_string(trip_count) + " steps";
+/// `last`: the steps of the last execution of the loop; -1: none, or it stands in another loop.
+std::string steps_text(std::int64_t trip_count, std::int64_t last) {
+  if (trip_count >= 0) return plan::counted(trip_count, "step");
+  return last < 0 ? "steps known when running" : plan::counted(last, "step") + " in the last run";
+}
+
+std::int64_t last_steps(BoundEntry& entry, std::size_t loop) {
+  const std::scoped_lock lock(entry.mutex);
+  return entry.loop_steps.empty() ? -1 : entry.loop_steps[loop];
 }
 
 /// "65 ", "4.1 k", "82 M": three digits are enough for people, and a unit follows.
@@ -91,15 +97,25 @@ std::string cost_text(BoundEntry& entry, std::size_t index) {
   return text;
 }
 
-/// What a run takes, for the sizes of a binding. What data decide comes on top.
-std::string memory_text(const plan::Binding& binding) {
+/// What a run takes, for the sizes of a binding. What data decide comes on top: once something has
+/// run, that is known of the last run.
+std::string memory_text(BoundEntry& entry) {
+  const plan::Binding& binding = *entry.binding;
+  const std::scoped_lock lock(entry.mutex);
   const std::int64_t known = binding.arena_bytes + binding.result_bytes + binding.scratch_bytes;
-  std::string text = fmt::format(
-      "memory {}{} for a run: {} of values, {} of results",
-      binding.dynamic_count > 0 || !binding.objects.empty() ? "at least " : "", bytes_text(known),
-      bytes_text(binding.arena_bytes), bytes_text(binding.result_bytes));
+  const bool is_all = binding.dynamic_count == 0 && binding.objects.empty();
+  if (!is_all && entry.runs > 0)
+    return fmt::format(
+        "memory {} for a run like the last one: {} planned, {} of values whose sizes only the run "
+        "knows; results account for {}\n",
+        bytes_text(known + entry.data_bytes), bytes_text(known), bytes_text(entry.data_bytes),
+        bytes_text(entry.result_bytes));
+  std::string text = fmt::format("memory {}{} for a run: {} of values, {} of results",
+                                 is_all ? "" : "at least ", bytes_text(known),
+                                 bytes_text(binding.arena_bytes), bytes_text(binding.result_bytes));
   if (binding.scratch_bytes > 0)
     text += fmt::format(", {} of kernels", bytes_text(binding.scratch_bytes));
+  if (!is_all) text += "; values whose sizes only the run knows come on top";
   return text + "\n";
 }
 
@@ -223,7 +239,7 @@ std::string Session::Impl::explain() const {
           const plan::BoundLoop& loop = entry->binding->loops[i];
           if (loop.node != id) continue;
           text += row("strategy", plan::describe_strategy(*entry->binding, loop) + " (" +
-                                      steps_text(loop.trip_count) + ")");
+                                      steps_text(loop.trip_count, last_steps(*entry, i)) + ")");
           text += row("cost", cost_text(*entry, i));
           known = true;
         }
@@ -236,7 +252,7 @@ std::string Session::Impl::explain() const {
   for (const auto& entry : bound)
     text += runs_text(std::span(inputs).first(own_inputs), std::span(outputs).first(own_outputs),
                       *entry) +
-            memory_text(*entry->binding);
+            memory_text(*entry);
   const std::scoped_lock lock(unshared_mutex);
   text = ir::SizeNames(module).in(text);
   if (unshared)

@@ -35,6 +35,9 @@ struct BoundEntry {
   // For people, of runs that have succeeded:
   std::int64_t runs = 0, steps = 0;         ///< in all; of the last one
   std::vector<tensor::Shape> result_sizes;  ///< of the last one, by output; none of objects
+  std::int64_t result_bytes = 0;            ///< of the last one, sequences and optionals left out
+  std::int64_t data_bytes = 0;              ///< of the last one: runtime::RunResult
+  std::vector<std::int64_t> loop_steps;     ///< by loop: runtime::LoopTime::last
 };
 
 /// Feeds in the order of the inputs. Sequences, optionals and strings are objects and have neither

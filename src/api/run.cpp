@@ -31,14 +31,21 @@ runtime::Limits limits_of(const RunOptions& options,
 }
 
 /// Call with the mutex locked.
-void note_run(BoundEntry& entry, const runtime::RunResult& result) {
+void note_run(BoundEntry& entry, const runtime::Run& run, const runtime::RunResult& result) {
   ++entry.runs;
   entry.steps = result.steps;
+  entry.data_bytes = result.data_bytes;
+  entry.result_bytes = 0;
+  entry.loop_steps.clear();
+  for (const runtime::LoopTime& time : run.loop_times()) entry.loop_steps.push_back(time.last);
   entry.result_sizes.resize(result.outputs.size());
   for (std::size_t i = 0; i < result.outputs.size(); ++i) {
     const tensor::BoxRef& object = result.objects[i];
-    if (result.outputs[i].defined()) entry.result_sizes[i] = result.outputs[i].shape();
-    if (object && object->is_tensor()) entry.result_sizes[i] = object->tensor().shape();
+    const bool is_tensor = object && object->is_tensor();
+    const tensor::Tensor& made = is_tensor ? object->tensor() : result.outputs[i];
+    if (!made.defined()) continue;
+    entry.result_sizes[i] = made.shape();
+    entry.result_bytes += bytes_with_text(made);
   }
 }
 
@@ -96,8 +103,8 @@ Expected<std::vector<Value>> Session::Impl::run_bound(const Arranged& feeds,
       feeds.data, limits, run_options.profile ? &profile : nullptr, feeds.objects, next_run());
   {
     const std::scoped_lock lock(entry->mutex);
+    if (result) note_run(*entry, *run, *result);
     if (entry->idle.size() < kIdleRuns) entry->idle.push_back(std::move(run));
-    if (result) note_run(*entry, *result);
   }
   if (!result) return std::move(result).error();
   report.steps = result->steps;

@@ -93,6 +93,7 @@ Expected<void> Run::State::reserve(const plan::Spot& spot, const tensor::Shape& 
       return fail(Code::out_of_memory, "{}: no memory for {} bytes", describe(node), capacity);
     prefer_large_pages(memory.get(), static_cast<std::size_t>(capacity));
     value.storage = std::make_shared<Storage>(std::move(memory), capacity, budget);
+    note_taken();
   }
   value.storage->run = runs;
   value.lender.reset();

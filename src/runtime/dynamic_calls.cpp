@@ -203,6 +203,7 @@ bool Run::State::reserve_scratch(std::int64_t bytes) {
   if (!dynamic_scratch) return false;
   dynamic_scratch_bytes = wanted;
   budget.used += wanted;
+  note_taken();
   return true;
 }
 

@@ -200,8 +200,9 @@ Expected<void> Run::State::look_behind(ir::NodeId node, Watch& watch) const {
 }
 
 void Run::State::add_time(std::uint32_t loop) {
-  if (profiled) return;
   LoopTime& time = times[loop];
+  time.last = loops[loop].step;
+  if (profiled) return;
   time.steps += loops[loop].step;
   time.seconds += seconds_now() - began;
 }

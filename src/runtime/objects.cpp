@@ -89,6 +89,7 @@ Expected<void> Run::State::run_object(std::uint32_t index) {
   }
   SCANLOOM_CHECK_OK(
       plan::run_object(*binding->plan, call.node, object_inputs, object_outputs, account));
+  note_taken();
   for (std::size_t i = 0; i < call.outputs; ++i) {
     const plan::Spot& spot = spots[call.inputs + i];
     time_left -= nanoseconds_of(object_outputs[i]);
@@ -196,6 +197,7 @@ Expected<void> Run::State::join_rows(std::uint32_t index, std::size_t port) {
     SCANLOOM_CHECK_OK(account.check(tensor::bytes_of_rows(rows)));
     SCANLOOM_TRY(Tensor made, tensor::join_rows(rows, static_cast<int>(stacked.axis),
                                                 stacked.insert, stacked.reverse));
+    note_taken(bytes_with_text(made));
     rows.clear();
     return counted_box(std::move(made));
   };

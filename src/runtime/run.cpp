@@ -177,6 +177,8 @@ Expected<RunResult> Run::execute(std::span<const std::byte* const> feeds, const 
   if (is_given)
     for (DynamicState& call : state.dynamic_states) call.growth = {};
   state.steps = 0;
+  state.data_bytes = 0;
+  state.note_taken();  // what earlier runs left
   state.profiled = profile;
   state.outermost = State::kNoLoop;
   for (tensor::Draws& draws : state.draws) draws = {.run = number, .execution = 0};
@@ -204,6 +206,7 @@ Expected<RunResult> Run::State::run(std::span<const std::byte* const> feeds, con
   if (!executed) return std::move(executed).error();
   SCANLOOM_CHECK_OK(copy_boxed_results(result));
   result.steps = steps;
+  result.data_bytes = data_bytes;
   return result;
 }
 
@@ -258,6 +261,7 @@ Expected<void> Run::State::copy_boxed_results(RunResult& result) {
     const tensor::Operand source = operand(output.source);
     if (hand_over(output.source, source, result.outputs[i])) {
       copied += static_cast<std::int64_t>(result.outputs[i].bytes());
+      note_taken(copied);
       continue;
     }
     const std::int64_t bytes =
@@ -269,6 +273,7 @@ Expected<void> Run::State::copy_boxed_results(RunResult& result) {
                   source.shape().to_string(), bytes, budget_left() - copied)
           .note("raise it with the option max_memory");
     copied += bytes;
+    note_taken(copied);
     SCANLOOM_TRY(tensor::Tensor copy, tensor::Tensor::zeros(output.source.dtype, source.shape()));
     // Boxed values are row-major; scanned slices of boxed values never leave their loop uncopied.
     if (copy.bytes() > 0)

@@ -35,6 +35,7 @@ struct Profile {
 
 /// What the loops that stand in no other one took, by index of Binding::loops.
 struct LoopTime {
+  std::int64_t last = -1;  ///< steps of the last execution, profiled or not; -1: there was none
   std::int64_t steps = 0;
   double seconds = 0;
   std::int64_t shared = 0;  ///< executions whose steps were taken side by side
@@ -45,6 +46,9 @@ struct RunResult {
   std::vector<tensor::Tensor> outputs;  ///< not defined where `objects` has the result
   std::vector<tensor::BoxRef> objects;  ///< sequences, optionals and strings, by output
   std::int64_t steps = 0;
+  /// The most that values took at one time whose sizes the data decide, sequences, optionals and
+  /// strings among them: what comes on top of what the binding knows.
+  std::int64_t data_bytes = 0;
 };
 
 class Run {
@@ -65,7 +69,7 @@ class Run {
                               std::uint64_t number = 0);
 
   [[nodiscard]] const std::shared_ptr<const plan::Binding>& binding() const;
-  /// Of all executions that were not profiled.
+  /// Of all executions; steps and times of those that were not profiled.
   [[nodiscard]] const std::vector<LoopTime>& loop_times() const;
 
  private:

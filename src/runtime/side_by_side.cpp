@@ -313,6 +313,7 @@ Expected<void> Run::State::adopt(std::uint32_t index, std::vector<StepResults> r
       std::ranges::move(share.rows[i], std::back_inserter(state.rows[i]));
     steps += share.steps;
   }
+  note_taken();
   state.step = state.trip;
   return {};
 }

@@ -141,6 +141,7 @@ struct Run::State {
   std::vector<plan::Instruction> code;   // the binding's, with these in it; empty: no sections
   MemoryBudget total;                    // of the run at hand
   std::int64_t raised = 0;               // by how much, since it began
+  std::int64_t data_bytes = 0;           // of the run at hand: see RunResult
   Budget budget;                         // outlives the values that count on it
   std::vector<BoxedValue> boxed;
   std::vector<tensor::BoxRef> objects;                        // by ObjectId; empty between runs
@@ -184,6 +185,10 @@ struct Run::State {
   /// Whether so many more bytes may be taken; measures what the system has left where that decides.
   bool fits(std::int64_t bytes) {
     return bytes <= budget_left() || (raise_budget() && bytes <= budget_left());
+  }
+  /// Call when boxed values or objects have taken memory. `copied`: bytes beside what they hold.
+  void note_taken(std::int64_t copied = 0) {
+    data_bytes = std::max(data_bytes, budget.used + account.held() + copied);
   }
   /// MemoryBudget::measure, for all that the run holds; whether there is more now.
   bool raise_budget(bool recent = false);

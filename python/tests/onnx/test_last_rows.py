@@ -382,3 +382,21 @@ def test_memory_does_not_grow_with_the_steps(name):
     grown, said = json.loads(answer.stdout)
     assert grown < 20e6  # all rows are 400 or 800 MB
     assert said < 5e6
+
+
+@pytest.mark.parametrize("read", ["all", "sum", "[-3:]"])
+def test_explain_speaks_of_the_memory_of_the_last_call(read):
+    """Whose number of steps only the call knows."""
+    reads = {"all": lambda rows: rows, "sum": lambda rows: rows.sum(0), "[-3:]": READS["[-3:]"]}
+    n, start = T.lscalar("n"), T.dvector("start")
+    rows, _ = theano.scan(lambda x: x * 0.5, outputs_info=start, n_steps=n)
+    f = theano.function([start, n], reads[read](rows))
+    f(np.ones(1000), 5)
+    assert "(5 steps in the last run)" in f.explain()
+    result = f(np.ones(1000), 2000)
+    text = f.explain()
+    assert "(2000 steps in the last run)" in text
+    kept = result.nbytes if read == "[-3:]" else 2000 * 8000
+    assert kept <= predicted(text) <= kept + 150e3
+    size, unit = re.search(r"results account for ([0-9.e+]+) (\w?)B$", text, re.M).groups()
+    assert float(size) * UNITS[unit] == pytest.approx(result.nbytes, rel=0.01)
