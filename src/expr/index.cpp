@@ -1,8 +1,8 @@
 // x[...]: slices are views, one integer or vector of integers is a gather, and what names several
 // axes with integers is a gather of tuples. Writing to a part scatters: single integers and slices
-// name a window, which is written as such; leading integers alone and one vector of integers are
-// scatters of whole slices. What any other form would pick is found by indexing a tensor of the
-// numbers of x's elements.
+// name a window, which is written as such; integers and vectors of integers for the first axes
+// alone are scatters of whole slices. What any other form would pick is found by indexing a tensor
+// of the numbers of x's elements.
 #include <scanloom/expr.h>
 
 #include <algorithm>
@@ -208,6 +208,16 @@ Expr take_scalars(Expr x, const std::vector<Index>& items, const std::string& wo
   return x;
 }
 
+/// Returns indices of any rank, broadcast with each other, as tuples along a new last axis.
+Expr tuples_of(const std::vector<Expr>& indices, const std::string& words) {
+  Expr together = indices[0];
+  for (const Expr& index : indices) together = told_as(together + index * expr::integer(0), words);
+  std::vector<Expr> columns;
+  for (const Expr& index : indices)
+    columns.push_back(expand_dims(broadcast_to(index, shape(together)), {together.rank()}));
+  return concatenate(columns, -1);
+}
+
 /// Indices of any rank, numpy's advanced indexing: they are broadcast with each other, and their
 /// axes stand where the first of them stood, or in front where something stands between them.
 Expr take_tuples(const Expr& x, const std::vector<Index>& items, const std::string& words) {
@@ -224,24 +234,18 @@ Expr take_tuples(const Expr& x, const std::vector<Index>& items, const std::stri
       others.push_back(axis_of(items, i));
     }
   }
-  Expr together = indices[0];
-  for (const Expr& index : indices) together = told_as(together + index * expr::integer(0), words);
-  std::vector<Expr> columns;
-  for (const Expr& index : indices)
-    columns.push_back(expand_dims(broadcast_to(index, shape(together)), {together.rank()}));
+  const Expr tuples = tuples_of(indices, words);
   Sizes order = named;
   order.insert(order.end(), others.begin(), others.end());
   const Expr picked =
-      told_as(apply(ops::gather_nd_op, {dimshuffle(x, order), concatenate(columns, -1)},
-                    {{"batch_dims", 0}}),
-              words);
+      told_as(apply(ops::gather_nd_op, {dimshuffle(x, order), tuples}, {{"batch_dims", 0}}), words);
   const bool adjacent = std::all_of(items.begin() + static_cast<std::ptrdiff_t>(first),
                                     items.begin() + static_cast<std::ptrdiff_t>(last),
                                     [](const Index& item) { return item.kind == Index::Kind::at; });
   const std::int64_t in_front = adjacent ? axis_of(items, first) : 0;
   if (in_front == 0 || picked.error() != nullptr) return picked;
   Sizes back;
-  const std::int64_t width = together.rank();
+  const std::int64_t width = tuples.rank() - 1;
   for (std::int64_t i = 0; i < in_front; ++i) back.push_back(width + i);
   for (std::int64_t i = 0; i < width; ++i) back.push_back(i);
   for (std::int64_t i = width + in_front; i < picked.rank(); ++i) back.push_back(i);
@@ -348,6 +352,19 @@ Expr as_large_as(const Expr& part, const Expr& y, const std::string& words) {
   return wide;
 }
 
+/// Returns the indices where they name the first axes and all else is whole; otherwise none.
+std::vector<Expr> leading_indices(const std::vector<Index>& items) {
+  std::vector<Expr> indices;
+  for (const Index& item : items) {
+    const bool at = item.kind == Index::Kind::at;
+    const bool fits = at ? indices.size() == static_cast<std::size_t>(&item - items.data())
+                         : expr::is_whole_axis(item);
+    if (!fits) return {};
+    if (at) indices.push_back(cast(item.at, DType::i64));
+  }
+  return indices;
+}
+
 /// `of.whole` with y written, or added, where the items point.
 Expr scatter(const expr::PartOf& of, const Expr& part, const Expr& y, std::string_view reduction,
              const std::string& words) {
@@ -377,6 +394,11 @@ Expr scatter(const expr::PartOf& of, const Expr& part, const Expr& y, std::strin
   if (window)
     return scatter_window(whole, resolved.items, without_new_axes(y, part, resolved.items),
                           reduction, words);
+  if (const std::vector<Expr> indices = leading_indices(resolved.items); !indices.empty())
+    return told_as(
+        apply(ops::scatter_nd_op, {whole, tuples_of(indices, words), as_large_as(part, y, words)},
+              {{"reduction", std::string(reduction)}}),
+        words);
   const Expr flat = flatten(whole);
   const Expr numbers = reshape(arange(0, size(flat, 0)), shape(whole));
   const Expr picked = flatten(picked_from(numbers, of.items, words));

@@ -33,6 +33,9 @@ PARTS = {
     "a column": lambda t, i: t[:, 1],
     "a block": lambda t, i: t[1:4, 1:],
     "elements": lambda t, i: t[i, [0, 2, 1]],
+    "elements of one column": lambda t, i: t[i, 1],
+    "rows by a table of indices": lambda t, i: t[i[:, None], [[0, 2]]],
+    "rows and all columns": lambda t, i: t[i, :],
     "rows and columns": lambda t, i: t[i, :2],
     "all": lambda t, i: t[:],
 }
@@ -343,6 +346,7 @@ SMALL_PARTS = {
     "every 20,000th row": lambda t, i: t[::20_000],
     "a column": lambda t, i: t[:, 7],
     "a block": lambda t, i: t[5:25, 3:10],
+    "elements": lambda t, i: t[i, i % 50],
 }
 
 
