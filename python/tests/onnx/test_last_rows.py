@@ -35,6 +35,8 @@ READS = {
     "an element": lambda rows: rows[-2, 1],
     "elements": lambda rows: rows[-3:, 0],
     "[-3:][0]": lambda rows: rows[-3:][0],
+    "the last one by its number": lambda rows: rows[rows.shape[0] - 1],
+    "with how many there are": lambda rows: rows[-2] * rows.shape[0] + rows.shape[1],
 }
 STEPS = [0, 1, 2, 3, 4, 7, 40, 41, 100]
 
@@ -215,6 +217,16 @@ ONNX_READS = {
     "slice before": (SLICE % (-6, -3, 2), lambda rows: rows[-6:-3:2]),
     "slice back": (SLICE % (-1, -4, -1), lambda rows: rows[:-4:-1]),
     "many": (SLICE % (-30, END, 1), lambda rows: rows[-30:]),
+    "gather at the size less 1": (
+        "s = Shape(rows) z = Constant <value = int64 {0}> () k = Gather(s, z)"
+        " o = Constant <value = int64 {1}> () i = Sub(k, o) y = Gather(rows, i)",
+        lambda rows: rows[rows.shape[0] - 1],
+    ),
+    "with its sizes": (
+        "s = Shape(rows) f = Cast <to = 1> (s) i = Constant <value = int64 {-1}> () r = Gather(rows, i)"
+        " y = Mul(r, f)",
+        lambda rows: rows[-1] * np.array(rows.shape, "float32"),
+    ),
     "two readers": (
         SLICE.replace("y =", "u =") % (-4, END, 1)
         + " z = Constant <value = int64[1] {0}> () v = ReduceSum(u, z) i = Constant <value = int64[1] {-1}> ()"
@@ -364,6 +376,8 @@ FLAT = {
     "[-40:]": lambda: flat_function("[-40:]"),
     "two": lambda: flat_function("two"),
     "several": lambda: flat_function("several", False),
+    "by its number": lambda: flat_function("the last one by its number"),
+    "with how many": lambda: flat_function("with how many there are", False),
     "no state": lambda: flat_function("[-1]", False),
     "until": lambda: flat_function("[-5]", False, True),
     "gather -2": lambda: flat_session(ONNX_READS["gather -2"][0]),

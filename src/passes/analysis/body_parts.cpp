@@ -352,7 +352,9 @@ std::optional<std::vector<std::int64_t>> rows_taken(const Module& module, const 
   const auto read = row_read(module, node, node.inputs[0], axis, size);
   if (!read) return std::nullopt;
   if (node.op == &ops::gather_op) {
-    auto rows = to_integers(*constant_of(module, node.inputs[1]));
+    const tensor::Tensor* const indices = constant_of(module, node.inputs[1]);
+    if (indices == nullptr) return std::vector{read->first};  // the last row, by its number
+    auto rows = to_integers(*indices);
     for (std::int64_t& row : *rows) row += row < 0 ? size : 0;
     return rows;
   }

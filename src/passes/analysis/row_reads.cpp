@@ -38,8 +38,43 @@ bool is_row_axis(const Module& module, ValueId stack, std::int64_t axis, std::in
   return type.ranked && tensor::normalise_axis(axis, type.rank()) == rows_axis;
 }
 
-std::optional<RowRead> gathered(const Module& module, const Node& node,
+/// Whether the value is the size of that axis of the stack, a scalar or a list of one number.
+bool counts_rows(const Module& module, ValueId value, ValueId stack, std::int64_t axis) {
+  const int rank = module.value(stack).type.rank();
+  if (const Node* dim = made_by(module, value, ops::dim_op))
+    return dim->inputs[0] == stack &&
+           tensor::normalise_axis(attr_of(*dim, "axis").integer(), rank) == axis;
+  const Node* const pick = made_by(module, value, ops::gather_op);
+  const Node* const shape =
+      made_by(module, pick != nullptr ? pick->inputs[0] : value, ops::shape_op);
+  if (shape == nullptr || shape->inputs[0] != stack) return false;
+  const auto from = tensor::normalise_axis(attr_of(*shape, "start").integer(), rank);
+  const ir::Type& sizes = module.value(shape->outputs[0]).type;
+  if (!from || !sizes.is_static()) return false;
+  const std::int64_t count = sizes.shape().elements();
+  if (pick == nullptr) return count == 1 && *from == axis;
+  const auto at = single(module, *pick, 1, {});
+  return at && *at >= -count && *at < count && *from + (*at < 0 ? *at + count : *at) == axis;
+}
+
+/// Whether an index is one less than the rows there are. Where there are none it is outside, as -1.
+bool is_last_row(const Module& module, ValueId index, ValueId stack, std::int64_t axis) {
+  const ir::Type& type = module.value(index).type;
+  if (!type.is_static() || type.rank() > 1 || type.shape().elements() != 1) return false;
+  if (const Node* sub = made_by(module, index, ops::sub_op))
+    return single(module, *sub, 1, {}) == 1 && counts_rows(module, sub->inputs[0], stack, axis);
+  const Node* const add = made_by(module, index, ops::add_op);
+  return add != nullptr && single(module, *add, 1, {}) == -1 &&
+         counts_rows(module, add->inputs[0], stack, axis);
+}
+
+std::optional<RowRead> gathered(const Module& module, const Node& node, std::int64_t axis,
                                 std::optional<std::int64_t> rows) {
+  if (is_last_row(module, node.inputs[1], node.inputs[0], axis)) {
+    const std::int64_t last = rows ? *rows - 1 : -1;
+    const bool has_axis = module.value(node.inputs[1]).type.rank() == 1;
+    return RowRead{.first = last, .last = last, .has_axis = has_axis};
+  }
   const tensor::Tensor* constant = constant_of(module, node.inputs[1]);
   if (constant == nullptr || constant->elements() == 0 || constant->shape().rank() > 1)
     return std::nullopt;
@@ -131,7 +166,7 @@ std::optional<RowRead> row_read(const Module& module, const Node& reader, ValueI
     return std::nullopt;
   if (reader.op == &ops::gather_op)
     return is_row_axis(module, stack, reader.attrs[0].integer(), axis)
-               ? gathered(module, reader, rows)
+               ? gathered(module, reader, axis, rows)
                : std::nullopt;
   if (reader.op != &ops::slice_op) return std::nullopt;
   const auto start = single(module, reader, kStarts, {}), end = single(module, reader, kEnds, {});

@@ -1,4 +1,5 @@
-// Which rows of a loop's stacked results are read, by nodes that name them with constants.
+// Which rows of a loop's stacked results are read, by nodes that name them with constants, or the
+// last one by how many there are.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +41,8 @@ class Readers {
 /// Returns what a node reads of a stack of rows along an axis: a gather, or a slice along that axis
 /// alone, in steps forward or back. `rows`, at least 1: how many there are, if that is known; if it
 /// is not, all bounds must count from the same end, and fewer rows may be there than are named.
-/// nullopt: other rows, or something else, or an error.
+/// A gather whose index is the size of the axis less 1 reads the last row. nullopt: other rows, or
+/// something else, or an error.
 std::optional<RowRead> row_read(const ir::Module& module, const ir::Node& reader, ir::ValueId stack,
                                 std::int64_t axis, std::optional<std::int64_t> rows);
 

@@ -47,6 +47,7 @@ struct KeptRows {
   std::size_t stacked = 0;
   std::int64_t count = 0;
   std::vector<Reader> readers;
+  std::vector<NodeId> sizes;  ///< nodes that read the sizes of the stack, such as how many rows
   std::vector<NodeId> along;  ///< nodes that read all rows of the stack and make as many of them
   std::vector<std::pair<ValueId, int>> made;  ///< values of as many rows, and their axis
 };
@@ -146,7 +147,9 @@ class Keeper {
     const std::optional<std::int64_t> rows = known_steps(module_, node);
     if (rows == 0) return std::nullopt;
     auto kept = readers_of(node, stacked, rows);
-    if (!kept || kept->readers.empty()) return std::nullopt;
+    if (!kept || (kept->readers.empty() && kept->sizes.empty())) return std::nullopt;
+    // A row that is read for its sizes alone must not make a loop of independent steps carry it.
+    if (kept->readers.empty() && !is_carried(node, stacked)) return std::nullopt;
     const bool is_last_alone = kept->count == 1 && surely_steps(module_, node);
     if (!is_last_alone && !gains(row_type(node, stacked), kept->count, rows)) return std::nullopt;
     if (!is_carried(node, stacked) &&
@@ -160,7 +163,8 @@ class Keeper {
                                                    std::optional<std::int64_t> rows) const {
     const ir::StackedPort& port = loop.loop->stacked[stacked];
     const ValueId stack = loop.outputs[loop.loop->carried + stacked];
-    KeptRows kept{.stacked = stacked, .count = 0, .readers = {}, .along = {}, .made = {}};
+    KeptRows kept{
+        .stacked = stacked, .count = 0, .readers = {}, .sizes = {}, .along = {}, .made = {}};
     std::map<ValueId, int> axes;
     std::map<std::size_t, NodeId> pending;
     const auto follow = [&](ValueId value, int axis) {
@@ -175,6 +179,11 @@ class Keeper {
       const NodeId id = pending.begin()->second;
       pending.erase(pending.begin());
       const Node& node = module_.node(id);
+      if (node.inputs[0] == stack && (node.op == &ops::dim_op || node.op == &ops::shape_op)) {
+        kept.count = std::max<std::int64_t>(kept.count, 1);
+        kept.sizes.push_back(id);
+        continue;
+      }
       const auto first = axes.find(node.inputs[0]);
       const auto read = first != axes.end()
                             ? row_read(module_, node, first->first, first->second, rows)
@@ -251,7 +260,8 @@ class Keeper {
     std::vector<TailRows> tails;
     for (const KeptRows& kept : all)
       tails.emplace_back(module_, region_, loop, kept.stacked, kept.count);
-    for (TailRows& tail : tails) SCANLOOM_CHECK_OK(tail.carry());
+    for (std::size_t i = 0; i < all.size(); ++i)
+      SCANLOOM_CHECK_OK(tails[i].carry(!all[i].sizes.empty()));
     module_.region(region_).nodes.push_back(loop);
     for (std::size_t i = 0; i < all.size(); ++i) SCANLOOM_CHECK_OK(reread(loop, all[i], tails[i]));
     change_.changed |= !all.empty();
@@ -267,6 +277,7 @@ class Keeper {
     const std::int64_t least = rows.value_or(surely_steps(module_, module_.node(loop)) ? 1 : 0);
     const ir::StackedPort port = module_.node(loop).loop->stacked[kept.stacked];
     for (const Reader& reader : kept.readers) {
+      index_by_constant(reader.node);
       const std::int64_t back = *steps_back(reader.rows, port.reverse, rows);
       const bool is_there =
           reader.of_stack && back <= least && reader.rows.first == reader.rows.last;
@@ -275,6 +286,11 @@ class Keeper {
         SCANLOOM_TRY(module_.node(reader.node).inputs[0], tail.together());
       }
       if (rows) renumber(reader, *rows, port.reverse ? 0 : *rows - kept.count);
+    }
+    for (const NodeId id : kept.sizes) {
+      SCANLOOM_TRY(const ValueId sizes, tail.sizes_for(id));
+      map_.set(module_.node(id).outputs[0], sizes);
+      replaced_.push_back(id);
     }
     if (kept.along.empty()) return {};
     const Node& node = module_.node(loop);
@@ -287,6 +303,17 @@ class Keeper {
     for (const auto& [value, of_rows] : kept.made)
       module_.value(value).type.dims[static_cast<std::size_t>(of_rows)] = left;
     return {};
+  }
+
+  /// Of a gather whose index is computed from how many rows there are: it reads the last one.
+  void index_by_constant(NodeId id) {
+    const Node& node = module_.node(id);
+    if (node.op != &ops::gather_op || constant_of(module_, node.inputs[1]) != nullptr) return;
+    ir::Builder behind(module_, region_);
+    behind.set_place(node.place);
+    const tensor::Shape shape = module_.value(node.inputs[1]).type.shape();
+    const ValueId index = behind.constant(tensor::Tensor::of<std::int64_t>(shape, {{-1}}));
+    module_.node(id).inputs[1] = index;
   }
 
   /// Puts the row in the place of what reads it alone; whether it could.

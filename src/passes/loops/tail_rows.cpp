@@ -129,8 +129,8 @@ bool TailRows::belong_into_ring() const {
   return !is_small && !lanes_of(module_, module_.node(loop_).regions[0]);
 }
 
-Expected<void> TailRows::carry() {
-  if (!are_all_there_) SCANLOOM_CHECK_OK(count_steps());
+Expected<void> TailRows::carry(bool counts) {
+  if (counts || !are_all_there_) SCANLOOM_CHECK_OK(count_steps());
   return belong_into_ring() ? carry_ring() : carry_states();
 }
 
@@ -221,6 +221,42 @@ Expected<ValueId> TailRows::together() {
   SCANLOOM_TRY(const ValueId rows, ring_.valid() ? ordered_ring(behind) : joined_states(behind));
   SCANLOOM_TRY(together_, rows_that_are_there(behind, rows));
   return together_;
+}
+
+Expected<ValueId> TailRows::sizes_for(ir::NodeId id) {
+  const ir::Node reader = module_.node(id);  // by value: adding nodes may move it
+  Builder behind(module_, region_);
+  behind.set_place(reader.place);
+  const int rank = module_.value(reader.inputs[0]).type.rank();
+  if (reader.op == &ops::dim_op) {
+    const std::int64_t axis = attr_of(reader, "axis").integer();
+    if (tensor::normalise_axis(axis, rank) == port_.axis)
+      return behind.op(ops::squeeze_op, {steps_}, {{"axes", std::vector<std::int64_t>{0}}});
+    SCANLOOM_TRY(const ValueId rows, together());
+    return behind.op(ops::dim_op, {rows}, {{"axis", axis}});
+  }
+  const auto bound = [&](std::int64_t at) {
+    return std::clamp<std::int64_t>(at < 0 ? at + rank : at, 0, rank);
+  };
+  const ir::Attr& end = attr_of(reader, "end");
+  const std::int64_t first = bound(attr_of(reader, "start").integer());
+  const std::int64_t last = end.present() ? bound(end.integer()) : rank;
+  std::vector<ValueId> parts;
+  const auto add = [&](std::int64_t from, std::int64_t to) -> Expected<void> {
+    if (from >= to) return {};
+    SCANLOOM_TRY(const ValueId rows, together());
+    SCANLOOM_TRY(const ValueId part,
+                 behind.op(ops::shape_op, {rows}, {{"start", from}, {"end", to}}));
+    parts.push_back(part);
+    return {};
+  };
+  const bool counts = first <= port_.axis && port_.axis < last;
+  SCANLOOM_CHECK_OK(add(first, counts ? port_.axis : last));
+  if (counts) parts.push_back(steps_);
+  if (counts) SCANLOOM_CHECK_OK(add(port_.axis + 1, last));
+  if (parts.empty()) return list_of(behind, {});
+  if (parts.size() == 1) return parts[0];
+  return behind.op(ops::concat_op, std::move(parts), {{"axis", 0}});
 }
 
 /// The ring, begun at the oldest row, or backwards from the newest one, with the rows along their

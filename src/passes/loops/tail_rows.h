@@ -19,9 +19,9 @@ class TailRows {
 
   /// Whether a state can begin as something of a row's sizes.
   [[nodiscard]] bool can_be_carried() const;
-  /// Makes the loop carry them. The region's list ends before the loop. Precondition:
-  /// can_be_carried(). Errors: internal.
-  Expected<void> carry();
+  /// Makes the loop carry them, and count its steps if `counts`. The region's list ends before the
+  /// loop. Precondition: can_be_carried(). Errors: internal.
+  Expected<void> carry(bool counts);
 
   /// The row of the step that is `back` steps before the end of the loop, 1 being the last step;
   /// nullopt where rows are stored in a ring. Preconditions: carry(); there are so many steps.
@@ -29,6 +29,9 @@ class TailRows {
   /// Returns all of them in the order of the stack; fewer where there are fewer steps. Made once.
   /// The region's list ends after the loop. Precondition: carry(). Errors: internal.
   Expected<ir::ValueId> together();
+  /// Returns what a dim or shape of the whole stack gives. The region's list ends after the loop.
+  /// Precondition: carry(true). Errors: internal.
+  Expected<ir::ValueId> sizes_for(ir::NodeId reader);
 
  private:
   /// A carried value whose next value is not said yet.
@@ -62,7 +65,7 @@ class TailRows {
   bool are_all_there_ = false;
   std::vector<ir::ValueId> states_;  ///< the last values, that of the last step first
   ir::ValueId ring_, oldest_;        ///< the last values; oldest_: where in the ring
-  ir::ValueId steps_;                ///< how many the loop has taken, where rows may be missing
+  ir::ValueId steps_;  ///< how many the loop has taken, where rows may be missing or sizes are read
   ir::ValueId together_;
 };
 
