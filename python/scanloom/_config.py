@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 from collections.abc import Callable
 from typing import Any, Union
 
@@ -111,6 +110,8 @@ class Config:
         if vars(self).get("_complete") is None:
             return ""
         known = [each for each in (*vars(self), "floatX", "compute_test_value") if each[0] != "_"]
+        import difflib  # only errors need it
+
         alike = difflib.get_close_matches(name.lower(), [each.lower() for each in known], 1, 0.85)
         found = [each for each in known if alike and each.lower() == alike[0]]
         return f"; it has {found[0]!r}" if found else ""

@@ -4,7 +4,6 @@ checksum, by which a file that has changed is refused."""
 from __future__ import annotations
 
 import copy
-import hashlib
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -56,6 +55,8 @@ class ModelFile(NamedTuple):
 
 
 def _sha256(path: bytes) -> str:
+    import hashlib  # takes a sixth of the time of `import scanloom`, and few sessions are pickled
+
     digest = hashlib.sha256()
     with open(path, "rb") as file:
         while block := file.read(_BLOCK):

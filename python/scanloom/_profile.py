@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 import time
@@ -44,6 +43,8 @@ class Profiler:
 
     def write(self) -> str:
         """Writes the file into the current folder and returns its name."""
+        import json  # only profiles need it
+
         name = f"{self._prefix}{time.strftime('%Y-%m-%d_%H-%M-%S')}.json"
         with self._lock, open(name, "w", encoding="utf-8") as file:
             json.dump(self._events, file, indent=0)

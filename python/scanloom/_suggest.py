@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from typing import Union
 
 
 def alike(name: str, known: Iterable[str]) -> Union[str, None]:
     """The one of the names that is most like this one; None where none is."""
+    import difflib  # only errors need it
+
     by_lower = {each.lower(): each for each in known}
     found = difflib.get_close_matches(name.lower(), by_lower, 1, 0.7)
     return by_lower[found[0]] if found else None
