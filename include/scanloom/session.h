@@ -62,6 +62,8 @@ class SCANLOOM_API Results {
   }
   /// Throws Failure (not_found) when there is no such result.
   [[nodiscard]] const Value& at(std::string_view name) const;
+  /// Moves the values out, in order; each still knows its name(). No results are left.
+  [[nodiscard]] std::vector<Value> release() noexcept { return std::exchange(values_, {}); }
 
   RunReport report;
 

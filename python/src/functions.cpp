@@ -67,12 +67,9 @@ nb::tuple call(const Function& function, const nb::list& values, const RunSettin
     return all;
   };
   Results results = run_unlocked(settings, compute, raise_of_expression);
-  std::vector<Value> outputs;
-  for (std::size_t i = 0; i < results.size(); ++i) outputs.push_back(results[i]);
-  results = Results();
   Converter converter(settings.max_memory);
   nb::list computed;
-  for (Value& value : outputs) computed.append(converter.to_object(std::move(value)));
+  for (Value& value : results.release()) computed.append(converter.to_object(std::move(value)));
   nb::list rows;
   for (const NodeTime& row : report.profile)
     rows.append(

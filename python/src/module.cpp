@@ -108,13 +108,12 @@ nb::tuple describe_model(const Session& session) {
 
 /// (name, array) for every result. The values leave `results`, so that none is copied needlessly.
 nb::list to_arrays(Results results, const RunSettings& settings) {
-  std::vector<std::pair<std::string, Value>> values;
-  for (std::size_t i = 0; i < results.size(); ++i) values.emplace_back(results.name(i), results[i]);
-  results = Results();
   Converter converter(settings.max_memory);
   nb::list arrays;
-  for (auto& [name, value] : values)
-    arrays.append(nb::make_tuple(text(name), converter.to_object(std::move(value))));
+  for (Value& value : results.release()) {
+    const nb::str name = text(value.name());
+    arrays.append(nb::make_tuple(name, converter.to_object(std::move(value))));
+  }
   return arrays;
 }
 

@@ -110,6 +110,7 @@ Expected<std::vector<Value>> Session::Impl::run_bound(const Arranged& feeds,
   report.steps = result->steps;
   if (run_options.profile) report.profile = profile_rows(*entry->binding, profile);
   std::vector<Value> values;
+  values.reserve(result->outputs.size());
   for (std::size_t i = 0; i < result->outputs.size(); ++i) {
     SCANLOOM_TRY(Value value,
                  result->objects[i] ? to_value(result->objects[i]) : to_value(result->outputs[i]));
@@ -176,7 +177,10 @@ Expected<Results> Session::Impl::run(std::span<const Feed> feeds, const RunOptio
                       ? runner.run_interpreted(arranged, run_options, results.report)
                       : runner.run_bound(arranged, run_options, results.report);
   if (!computed) return ir::with_size_names(computed.error(), runner.plan->module);
-  for (const std::size_t i : indices) results.add(outputs[i].name, (*computed)[i]);
+  // An output may be asked for twice.
+  const bool is_asked_once = wanted.size() <= 1;
+  for (const std::size_t i : indices)
+    results.add(outputs[i].name, is_asked_once ? std::move((*computed)[i]) : (*computed)[i]);
   results.report.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return results;

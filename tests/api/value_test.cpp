@@ -126,6 +126,22 @@ TEST(Value, OfStringsIsReadAsStringsAlone) {
               HasSubstr("a sequence of string, not a tensor of string"));
 }
 
+TEST(Results, AreReleasedWithTheirNames) {
+  const float start[] = {10, 20}, xs[] = {1, 2, 3, 4};
+  const Session session = load(running_sums());
+  const std::vector<std::string> asked{"last", "sums", "last"};
+  Results results = session.run({{"start", view(start, {2})}, {"xs", view(xs, {2, 2})}}, {}, asked)
+                        .value_or_throw();
+  const std::vector<Value> values = results.release();
+  EXPECT_EQ(results.size(), 0U);
+  ASSERT_EQ(values.size(), 3U);
+  for (const std::size_t i : {0U, 2U}) {
+    EXPECT_EQ(values[i].name(), "last");
+    EXPECT_THAT(values[i].as<float>(), ElementsAre(14, 26));
+  }
+  EXPECT_THAT(values[1].as<float>(), ElementsAre(11, 22, 14, 26));
+}
+
 TEST(Results, AreNamedByErrors) {
   const float start[] = {10, 20}, xs[] = {1, 2, 3, 4};
   const Session session = load(running_sums());

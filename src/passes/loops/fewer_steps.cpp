@@ -91,6 +91,8 @@ Expected<Change> fewer_steps(ir::Module& module) {
   Change change;
   const std::vector<std::uint32_t> uses = count_uses(module);
   for (const ir::RegionId region : regions_outer_first(module, module.top())) {
+    const auto is_loop = [&](NodeId id) { return module.node(id).op == &ir::loop_op; };
+    if (std::ranges::none_of(module.region(region).nodes, is_loop)) continue;
     const Readers readers(module, region);
     const std::vector<NodeId> nodes = std::exchange(module.region(region).nodes, {});
     for (const NodeId id : nodes) {

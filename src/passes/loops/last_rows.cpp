@@ -374,12 +374,13 @@ class Keeper {
   Change change_;
 };
 
+bool has_stacks(const Node& node) { return node.op == &ir::loop_op && !node.loop->stacked.empty(); }
+
 std::vector<ir::RegionId> regions_with_stacks(const Module& module) {
   std::vector<ir::RegionId> regions = regions_outer_first(module, module.top());
   std::erase_if(regions, [&](ir::RegionId region) {
-    return std::ranges::none_of(module.region(region).nodes, [&](NodeId id) {
-      return module.node(id).op == &ir::loop_op && !module.node(id).loop->stacked.empty();
-    });
+    return std::ranges::none_of(module.region(region).nodes,
+                                [&](NodeId id) { return has_stacks(module.node(id)); });
   });
   return regions;
 }
@@ -396,6 +397,15 @@ Expected<Change> keep_rows_of_last_steps(Module& module, Counted counted, bool r
   }
   map.apply(module);
   return change;
+}
+
+bool has_loops_counted_by_sizes(const Module& module) {
+  return std::ranges::any_of(regions_with_stacks(module), [&](ir::RegionId region) {
+    return std::ranges::any_of(module.region(region).nodes, [&](NodeId id) {
+      const Node& node = module.node(id);
+      return has_stacks(node) && is_counted_by_sizes(module, node);
+    });
+  });
 }
 
 bool has_rows_of_last_steps(Module& module, Counted counted) {

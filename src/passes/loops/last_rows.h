@@ -18,6 +18,8 @@ enum class Counted {
 /// Replaces such stacks by the rows of the last steps. remove_stacks: also removes the stacks,
 /// which nothing reads any more. Errors: internal.
 Expected<Change> keep_rows_of_last_steps(ir::Module& module, Counted counted, bool remove_stacks);
+/// Whether the module has a loop with stacks whose trip count is a size of a scanned input.
+[[nodiscard]] bool has_loops_counted_by_sizes(const ir::Module& module);
 /// Whether there is such a stack.
 [[nodiscard]] bool has_rows_of_last_steps(ir::Module& module, Counted counted);
 

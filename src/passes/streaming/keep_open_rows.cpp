@@ -6,6 +6,8 @@
 namespace scanloom::passes {
 
 bool has_open_rows(const ir::Module& module) {
+  // keep_last_rows has dealt with all other loops, and copying a module takes as long as a pass.
+  if (!has_loops_counted_by_sizes(module)) return false;
   ir::Module copy = module;
   return has_rows_of_last_steps(copy, Counted::by_sizes_too);
 }
