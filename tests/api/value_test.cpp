@@ -130,8 +130,8 @@ TEST(Results, AreReleasedWithTheirNames) {
   const float start[] = {10, 20}, xs[] = {1, 2, 3, 4};
   const Session session = load(running_sums());
   const std::vector<std::string> asked{"last", "sums", "last"};
-  Results results = session.run({{"start", view(start, {2})}, {"xs", view(xs, {2, 2})}}, {}, asked)
-                        .value_or_throw();
+  const std::vector<Feed> feeds{{"start", view(start, {2})}, {"xs", view(xs, {2, 2})}};
+  Results results = session.run(feeds, {}, asked).value_or_throw();
   const std::vector<Value> values = results.release();
   EXPECT_EQ(results.size(), 0U);
   ASSERT_EQ(values.size(), 3U);
