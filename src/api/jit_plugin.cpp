@@ -60,7 +60,7 @@ Expected<jit::CompiledLoop> compile(const jit::LoopSource& source) {
   return plugin->compile(source);
 }
 
-Expected<jit::CompiledBody> compile_body(const jit::BodySource& source) {
+Expected<jit::CompiledBody> compile_body(const loopnest::BodySource& source) {
   SCANLOOM_TRY(const jit::Plugin* const plugin, loaded_plugin());
   return plugin->compile_body(source);
 }

@@ -4,6 +4,11 @@
 
 namespace scanloom::jit {
 
+using loopnest::local_index;
+using loopnest::NestOperand;
+using loopnest::SlotMove;
+using loopnest::SlotSet;
+
 llvm::BasicBlock* BodyBuilder::block(const char* name) {
   return llvm::BasicBlock::Create(builder_.getContext(), name, function_);
 }

@@ -32,15 +32,17 @@ class BodyBuilder {
   llvm::Value* pointer_of(std::int32_t slot) { return jit::pointer_of(builder_, target_, slot); }
   /// The place of a slot that moves.
   llvm::Value* slot(std::int32_t index) { return target_.slots.at(index); }
-  llvm::Value* base_of(const NestOperand& operand);
-  llvm::Value* load_flag(const NestOperand& operand);
-  llvm::Value* place_of(const SlotSet& set);
-  void emit_set(const SlotSet& set) { builder_.CreateStore(place_of(set), slot(set.slot)); }
-  void move_slots(const std::vector<SlotMove>& moves);
+  llvm::Value* base_of(const loopnest::NestOperand& operand);
+  llvm::Value* load_flag(const loopnest::NestOperand& operand);
+  llvm::Value* place_of(const loopnest::SlotSet& set);
+  void emit_set(const loopnest::SlotSet& set) {
+    builder_.CreateStore(place_of(set), slot(set.slot));
+  }
+  void move_slots(const std::vector<loopnest::SlotMove>& moves);
 
   /// A loop inside whose steps are being emitted.
   struct OpenLoop {
-    const InnerLoop& loop;
+    const loopnest::InnerLoop& loop;
     llvm::Value* count = nullptr;    ///< how many steps it may take
     llvm::Value* limited = nullptr;  ///< to take them all is a fault; null: the loop is counted
     llvm::BasicBlock *again = nullptr, *after = nullptr;
@@ -48,7 +50,7 @@ class BodyBuilder {
     llvm::PHINode* steps_to_look = nullptr;  ///< null: the loop is counted
   };
   // emit_inner_loop.cpp: around the statements of a step.
-  OpenLoop begin_loop(const InnerLoop& loop);
+  OpenLoop begin_loop(const loopnest::InnerLoop& loop);
   void end_loop(OpenLoop& open);
 
   llvm::IRBuilder<> builder_;
@@ -64,7 +66,7 @@ class BodyBuilder {
   void turn_states(const OpenLoop& open);
   llvm::Value* look_if_due(const OpenLoop& open);
   llvm::Value* look(const OpenLoop& open);
-  llvm::Value* looks_counter(const InnerLoop& loop);
+  llvm::Value* looks_counter(const loopnest::InnerLoop& loop);
   void fail_loop_if(llvm::Value* failed, std::int64_t what, const OpenLoop& open);
 };
 

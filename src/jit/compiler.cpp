@@ -21,6 +21,11 @@
 #include "jit/split_blocks.h"
 
 namespace scanloom::jit {
+
+using loopnest::BodySource;
+using loopnest::kMaxStatementDepth;
+using loopnest::Statement;
+
 namespace {
 
 std::string text_of(llvm::Error error) { return llvm::toString(std::move(error)); }

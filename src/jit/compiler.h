@@ -8,7 +8,7 @@ namespace scanloom::jit {
 /// Plugin::compile.
 Expected<CompiledLoop> compile_loop(const LoopSource& source);
 /// Plugin::compile_body.
-Expected<CompiledBody> compile_body(const BodySource& source);
+Expected<CompiledBody> compile_body(const loopnest::BodySource& source);
 /// Plugin::prepare.
 void prepare_compiler();
 

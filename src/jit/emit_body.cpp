@@ -9,6 +9,22 @@
 #include "jit/body_builder.h"
 
 namespace scanloom::jit {
+
+using loopnest::BodySource;
+using loopnest::Fold;
+using loopnest::InnerState;
+using loopnest::local_index;
+using loopnest::local_slot;
+using loopnest::LocalState;
+using loopnest::Nest;
+using loopnest::NestIndex;
+using loopnest::NestOperand;
+using loopnest::Pick;
+using loopnest::SlotMove;
+using loopnest::SlotSet;
+using loopnest::SlotSwap;
+using loopnest::Statement;
+
 namespace {
 
 constexpr std::uint64_t kLocalAlignment = 64;

@@ -10,6 +10,6 @@ namespace scanloom::jit {
 inline constexpr const char* kBodySymbol = "scanloom_body";
 
 /// `vector_bytes`: the width of the machine's vectors. Precondition: all programs are supported.
-void emit_body(llvm::Module& module, const BodySource& source, unsigned vector_bytes);
+void emit_body(llvm::Module& module, const loopnest::BodySource& source, unsigned vector_bytes);
 
 }  // namespace scanloom::jit

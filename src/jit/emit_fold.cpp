@@ -9,6 +9,11 @@
 #include "jit/fold_forms.h"
 
 namespace scanloom::jit {
+
+using loopnest::Fold;
+using loopnest::Nest;
+using loopnest::NestOperand;
+
 namespace {
 
 using Value = llvm::Value*;

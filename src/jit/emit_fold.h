@@ -11,7 +11,7 @@ namespace scanloom::jit {
 
 /// The folds of one block of lanes.
 struct FoldSite {
-  const Nest& nest;
+  const loopnest::Nest& nest;
   const NestTarget& target;
   const std::vector<std::vector<llvm::Value*>>& bases;  ///< addresses: of each fold, of its reads
   std::span<llvm::Value* const> index;                  ///< of the block's first lane
@@ -22,6 +22,6 @@ struct FoldSite {
 std::vector<llvm::Value*> emit_folds(llvm::IRBuilder<>& builder, const FoldSite& site);
 
 /// How many lanes a block should have at most, so that what is folded stays in registers.
-unsigned lanes_of_folds(const Nest& nest, const NestTarget& target);
+unsigned lanes_of_folds(const loopnest::Nest& nest, const NestTarget& target);
 
 }  // namespace scanloom::jit

@@ -5,6 +5,10 @@
 
 namespace scanloom::jit {
 
+using loopnest::InnerLoop;
+using loopnest::InnerState;
+using loopnest::SlotSet;
+
 BodyBuilder::OpenLoop BodyBuilder::begin_loop(const InnerLoop& loop) {
   OpenLoop open{loop};
   find_trips(open);

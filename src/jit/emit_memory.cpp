@@ -6,6 +6,11 @@
 #include "jit/emit_program.h"
 
 namespace scanloom::jit {
+
+using loopnest::is_told;
+using loopnest::NestOperand;
+using loopnest::told_index;
+
 namespace {
 
 llvm::Value* lane_address(llvm::IRBuilder<>& builder, DType dtype, llvm::Value* address,

@@ -27,7 +27,7 @@ llvm::Value* number_of(llvm::IRBuilder<>& builder, ToldNumbers told, std::int64_
 /// The address of the element at `index`, of which there may be fewer than strides; `base` is that
 /// of the first.
 llvm::Value* element_address(llvm::IRBuilder<>& builder, ToldNumbers told,
-                             const NestOperand& operand, llvm::Value* base,
+                             const loopnest::NestOperand& operand, llvm::Value* base,
                              std::span<llvm::Value* const> index);
 
 /// What elements lie apart: a constant, or an i64.
@@ -37,7 +37,8 @@ struct LaneStride {
 
   LaneStride(std::int64_t elements) : known(elements) {}  // NOLINT(google-explicit-constructor)
   LaneStride(ToldNumbers numbers, std::int64_t elements)
-      : known(elements), told(is_told(elements) ? numbers[told_index(elements)] : nullptr) {}
+      : known(elements),
+        told(loopnest::is_told(elements) ? numbers[loopnest::told_index(elements)] : nullptr) {}
 };
 
 /// Register i of the result holds lane i of each of `rows`, which are as many as their lanes, a

@@ -13,6 +13,13 @@
 #include "jit/fold_forms.h"
 
 namespace scanloom::jit {
+
+using loopnest::Fold;
+using loopnest::local_index;
+using loopnest::Nest;
+using loopnest::NestIndex;
+using loopnest::NestOperand;
+
 namespace {
 
 using Value = llvm::Value*;

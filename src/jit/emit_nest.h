@@ -30,6 +30,6 @@ llvm::Value* pointer_of(llvm::IRBuilder<>& builder, const NestTarget& target, st
 
 /// Appends the nest at the builder's place, and notes what it has stored. Precondition: all
 /// programs are supported.
-void emit_nest(llvm::IRBuilder<>& builder, const Nest& nest, NestTarget& target);
+void emit_nest(llvm::IRBuilder<>& builder, const loopnest::Nest& nest, NestTarget& target);
 
 }  // namespace scanloom::jit

@@ -6,6 +6,10 @@
 #include "jit/fold_forms.h"
 
 namespace scanloom::jit {
+
+using loopnest::Fold;
+using loopnest::Nest;
+
 namespace {
 
 llvm::Type* bits_type(llvm::IRBuilder<>& builder, llvm::Type* type) {

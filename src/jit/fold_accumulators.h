@@ -20,10 +20,10 @@ class FoldAccumulators {
   using Values = std::vector<Value>;
 
   /// `folds`: their indices in the nest.
-  FoldAccumulators(llvm::IRBuilder<>& builder, const Nest& nest, const NestTarget& target,
+  FoldAccumulators(llvm::IRBuilder<>& builder, const loopnest::Nest& nest, const NestTarget& target,
                    unsigned width, const std::vector<std::size_t>& folds, FoldMode mode);
 
-  [[nodiscard]] bool is_quick(const Fold& fold) const;
+  [[nodiscard]] bool is_quick(const loopnest::Fold& fold) const;
 
   /// What is carried before the first element. `first_term` of a fold, by its index in the nest.
   Values start(const std::function<Value(std::size_t)>& first_term);
@@ -61,21 +61,21 @@ class FoldAccumulators {
   void add_result(Accumulator accumulator);
   std::size_t shared(Kind kind, std::size_t index);
 
-  Value start(Kind kind, const Fold& of, Value first_term);
+  Value start(Kind kind, const loopnest::Fold& of, Value first_term);
   Value combined(const Accumulator& accumulator, const Values& found, Value index,
                  const Values& carried, std::size_t own);
-  Value plain(const Fold& of, Value so_far, const Values& found);
+  Value plain(const loopnest::Fold& of, Value so_far, const Values& found);
   Value multiply_add(Value a, Value b, Value sum);
-  Value precedes(const Fold& of, Value element, Value best);
-  Value beats(const Fold& of, Value term, Value best);
-  Value beats_or_equals(const Fold& of, Value term, Value best);
+  Value precedes(const loopnest::Fold& of, Value element, Value best);
+  Value beats(const loopnest::Fold& of, Value term, Value best);
+  Value beats_or_equals(const loopnest::Fold& of, Value term, Value best);
   Value splat(Value index, llvm::Type* type);
-  llvm::Type* place_type(const Fold& of);
+  llvm::Type* place_type(const loopnest::Fold& of);
 
-  [[nodiscard]] const Fold& fold(std::size_t index) const { return nest_.folds[index]; }
+  [[nodiscard]] const loopnest::Fold& fold(std::size_t index) const { return nest_.folds[index]; }
 
   llvm::IRBuilder<>& builder_;
-  const Nest& nest_;
+  const loopnest::Nest& nest_;
   const NestTarget& target_;
   unsigned width_;
   FoldMode mode_;

@@ -5,6 +5,11 @@
 #include "tensor/scalar_functions.h"
 
 namespace scanloom::jit {
+
+using loopnest::Fold;
+using loopnest::Nest;
+using loopnest::NestOperand;
+
 namespace {
 
 /// Folds of fewer elements are not worth the further loops of the quicker form.

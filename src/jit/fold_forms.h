@@ -8,17 +8,17 @@
 namespace scanloom::jit {
 
 /// Whether the result is where an extreme stands.
-bool finds_index(const Fold& fold);
+bool finds_index(const loopnest::Fold& fold);
 /// Whether it is the extreme.
-bool finds_extreme(const Fold& fold);
+bool finds_extreme(const loopnest::Fold& fold);
 /// Whether the extreme, which the result is or where it stands, is the greatest.
-bool finds_greatest(const Fold& fold);
+bool finds_greatest(const loopnest::Fold& fold);
 
 /// The type of what is folded.
-DType term_dtype(const Fold& fold);
+DType term_dtype(const loopnest::Fold& fold);
 
 /// Whether both fold the same numbers.
-bool same_terms(const Fold& a, const Fold& b);
+bool same_terms(const loopnest::Fold& a, const loopnest::Fold& b);
 
 /// Whether it has functions of base/math.
 bool has_math(const tensor::ScalarProgram& program);
@@ -26,10 +26,10 @@ bool has_math(const tensor::ScalarProgram& program);
 bool has_calls_of_lanes(const tensor::ScalarProgram& program);
 
 /// Whether blocks of its reads are transposed.
-bool has_across(const Nest& nest, const Fold& fold);
+bool has_across(const loopnest::Nest& nest, const loopnest::Fold& fold);
 
 /// Extremes of floats may be found in a form that is wrong where a NaN, or the sign of a zero,
 /// decides; it notices that.
-bool has_quick_form(const Fold& fold);
+bool has_quick_form(const loopnest::Fold& fold);
 
 }  // namespace scanloom::jit

@@ -10,12 +10,12 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/cpu.h"
 #include "base/expected.h"
+#include "loopnest/loopnest.h"
 #include "tensor/call.h"
 #include "tensor/scalar.h"
 
@@ -71,212 +71,6 @@ struct CompiledLoop {
   std::string target;  ///< "x86-64-v4, 512-bit vectors": for `show`
   std::shared_ptr<void> code;
   CodeSize size;
-};
-
-/// How a source names a number that the run tells the code (BodyFrame::numbers): what differs from
-/// one number of steps to the next, so that all of them share the code.
-constexpr std::int64_t told_number(std::size_t index) {
-  return std::numeric_limits<std::int64_t>::min() + static_cast<std::int64_t>(index);
-}
-inline constexpr std::size_t kMostTold = std::size_t{1} << 16;
-constexpr bool is_told(std::int64_t number) { return number < told_number(kMostTold); }
-constexpr std::size_t told_index(std::int64_t number) {
-  return static_cast<std::size_t>(number - told_number(0));
-}
-
-/// An i32 or i64 for each element of a nest, which lies as operands do, in a slot of the run: how
-/// many elements along an axis of `size`, below 0 from the end, an operand begins further on.
-struct NestIndex {
-  std::int32_t slot = 0;
-  DType dtype = DType::i64;
-  std::int64_t offset = 0;
-  std::vector<std::int64_t> strides = {};  ///< may be told
-  std::int64_t size = 0;                   ///< may be told; 1 at least
-  std::int64_t bytes = 0;  ///< from one element of that axis to the next; may be told
-  friend bool operator==(const NestIndex&, const NestIndex&) = default;
-};
-
-/// Element (i, j, ...) of an operand lies i * strides[0] + j * strides[1] + ... elements from the
-/// place that is `offset` bytes from where the slot points, and further on by its indices. Those of
-/// folds have none.
-struct NestOperand {
-  std::int32_t slot = 0;  ///< or local_slot(index)
-  DType dtype = DType::f32;
-  std::int64_t offset = 0;
-  std::vector<std::int64_t> strides;  ///< may be told
-  std::vector<NestIndex> indices = {};
-  friend bool operator==(const NestOperand&, const NestOperand&) = default;
-};
-
-/// All that `program` gives over the axes `sizes` of its own, outermost first, folded in that
-/// order.
-struct Fold {
-  /// Sums and products begin with 0 and 1, extremes with their first element. multiply_add: the
-  /// program has two results, whose product is added by the rule of base/dot.h. argmax, argmin: the
-  /// index along the only axis, i64, in the order of ops/index/element_order.h.
-  enum class Kind : std::uint8_t { sum, prod, max, min, multiply_add, argmax, argmin };
-  Kind kind = Kind::sum;
-  DType dtype = DType::f32;  ///< of the result
-  std::vector<std::int64_t> sizes;
-  tensor::ScalarProgram program;   ///< of the reads
-  std::vector<NestOperand> reads;  ///< strides of the nest's axes, then of the fold's
-  bool takes_last = false;         ///< of indices: the last among equals, not the first
-  friend bool operator==(const Fold&, const Fold&) = default;
-};
-
-/// Independent elements over the axes `sizes`, of which vectors are taken along the last. A write
-/// may equal a read of the same nest, element for element; otherwise no write overlaps any operand.
-/// A write with indices is the only one; its elements are written in the order of the axes.
-struct Nest {
-  std::vector<std::int64_t> sizes;
-  std::vector<NestOperand> reads;
-  std::vector<Fold> folds;
-  tensor::ScalarProgram program;    ///< of the reads, then of the folds' results
-  std::vector<NestOperand> writes;  ///< of its results
-  /// Of what lies where an index points and of the result, what is written there; without
-  /// instructions: the result.
-  tensor::ScalarProgram update = {};
-  /// Where an index is outside, these of BodyFrame::calls, one of which fails by that index, and
-  /// nothing else of the nest.
-  std::vector<std::int32_t> calls = {};
-
-  [[nodiscard]] bool may_fail() const { return !calls.empty(); }
-  [[nodiscard]] bool writes_by_index() const {
-    return writes.size() == 1 && !writes[0].indices.empty();
-  }
-  friend bool operator==(const Nest&, const Nest&) = default;
-};
-
-/// Calls f(program) for each program of the nest.
-template <class F>
-void for_programs(const Nest& nest, F&& f) {
-  f(nest.program);
-  for (const Fold& fold : nest.folds) f(fold.program);
-  f(nest.update);
-}
-
-/// Whether lanes of a fold's read lie apart while neighbours of the fold's last axis lie side by
-/// side.
-inline bool is_across(const Nest& nest, const NestOperand& read) {
-  if (nest.sizes.empty()) return false;
-  const std::int64_t along = read.strides[nest.sizes.size() - 1];
-  return along != 0 && along != 1 && read.strides.size() > nest.sizes.size() &&
-         read.strides.back() == 1 && read.dtype != DType::boolean;
-}
-
-/// A slot that moves by so many bytes after each step.
-struct SlotMove {
-  std::int32_t slot = 0;
-  std::int64_t bytes = 0;
-  friend bool operator==(const SlotMove&, const SlotMove&) = default;
-};
-
-/// Two slots that change places after each step: a state and its successor.
-struct SlotSwap {
-  std::int32_t a = 0, b = 0;
-  friend bool operator==(const SlotSwap&, const SlotSwap&) = default;
-};
-
-/// A slot that begins to point `offset` bytes from where slot `from` points.
-struct SlotSet {
-  std::int32_t slot = 0, from = 0;
-  std::int64_t offset = 0;  ///< may be told
-  friend bool operator==(const SlotSet&, const SlotSet&) = default;
-};
-
-/// A state of an inner loop: after the first step its successor's place becomes `second`'s.
-struct InnerState {
-  std::int32_t argument = 0, next = 0;
-  SlotSet second;  ///< of `next`
-  friend bool operator==(const InnerState&, const InnerState&) = default;
-};
-
-/// A loop inside a step: of as many steps as is known, or as the run decides.
-struct InnerLoop {
-  std::int64_t trips = 1;                 ///< may be told; 1 at least, where nothing below is set
-  std::optional<NestOperand> trip_count;  ///< an i64, in the place of `trips`
-  /// A count that is no smaller, and `trips` where it is that, means no end: then there are as many
-  /// steps as slices, if there are slices, or as BodyFrame allows.
-  std::int64_t endless = std::numeric_limits<std::int64_t>::max();
-  std::int64_t slices = -1;               ///< may be told; more steps are a fault; -1: none
-  std::optional<NestOperand> condition;   ///< a boolean; false: no step is taken
-  std::optional<NestOperand> keep_going;  ///< a boolean; false: the last step is behind us
-  std::vector<SlotSet> before, after;
-  std::vector<SlotSet> skipped;  ///< in the place of both where no step is taken
-  std::vector<SlotMove> moves;
-  std::vector<InnerState> states;
-  /// Of loops whose number of steps nobody knows beforehand: what a step counts for in
-  /// BodyFrame::steps_to_look, with the counted loops inside. 0: the loop is counted.
-  std::int64_t weight = 0;  ///< may be told
-  std::int32_t index = 0;   ///< in BodyFrame::steps_to_look; told where it is at fault
-
-  [[nodiscard]] bool is_counted() const { return weight == 0; }
-  friend bool operator==(const InnerLoop&, const InnerLoop&) = default;
-};
-
-/// What a nest reads first begins `bytes` bytes further on for each element of an axis that an
-/// index names: an i32 or i64, below 0 from the end. into: not that read begins there, but what the
-/// nest writes, and the reads behind the first. Unlike a NestIndex, of which each element of a nest
-/// has its own, it moves the whole operand, and where it is outside the call of the kernel takes
-/// over, which knows the error.
-struct Pick {
-  NestOperand index;
-  std::int64_t size = 0;   ///< of the axis; may be told
-  std::int64_t bytes = 0;  ///< from one element of that axis to the next; may be told
-  bool into = false;
-  friend bool operator==(const Pick&, const Pick&) = default;
-};
-
-/// One part of a step.
-struct Statement {
-  enum class Kind : std::uint8_t {
-    nest,
-    pick,    ///< `nest`, whose operands `pick` moves; where the index is outside, the call
-    call,    ///< of a kernel that was bound before
-    set,     ///< of a slot
-    branch,  ///< `inner` where the condition is true, `otherwise` where it is not
-    loop,    ///< its steps are `inner`
-    spend,   ///< `nanoseconds` of BodyFrame::time_left
-  };
-  Kind kind = Kind::nest;
-  Nest nest;
-  Pick pick;
-  std::int32_t call = -1;  ///< index in BodyFrame::calls
-  SlotSet set;
-  NestOperand condition;  ///< a boolean
-  InnerLoop loop;
-  std::int64_t nanoseconds = 0;
-  std::vector<Statement> inner, otherwise;
-  friend bool operator==(const Statement&, const Statement&) = default;
-};
-
-/// A state in the code's own memory from the first step of an execution to its last: `now`, which
-/// `then` replaces after each step. Before and after it lies where `slot` points.
-struct LocalState {
-  std::int32_t slot = 0, now = 0, then = 0;
-  friend bool operator==(const LocalState&, const LocalState&) = default;
-};
-
-/// How operands name the code's own memory: below all slots.
-constexpr std::int32_t local_slot(std::size_t index) {
-  return -1 - static_cast<std::int32_t>(index);
-}
-constexpr std::size_t local_index(std::int32_t slot) { return static_cast<std::size_t>(-1 - slot); }
-
-/// How many blocks, branches and loops, lie around a statement at most: the compiler recurses.
-inline constexpr int kMaxStatementDepth = 32;
-
-struct BodySource {
-  std::vector<Statement> statements;      ///< no deeper than kMaxStatementDepth
-  std::vector<std::int64_t> locals = {};  ///< bytes of each; contents end with the step
-  std::vector<LocalState> states = {};
-  std::optional<NestOperand> keep_going;  ///< a boolean; false ends the loop after this step
-  std::vector<SlotMove> moves;
-  std::vector<SlotSwap> swaps;
-  std::size_t numbers = 0;  ///< how many the run tells
-  bool timed = false;       ///< whether the code adds up what each statement takes
-  Isa isa = active_isa();   ///< as above; products are added by fma where it has that
-  friend bool operator==(const BodySource&, const BodySource&) = default;
 };
 
 /// How many levels of loops tell the step in which a kernel has failed.
@@ -336,7 +130,7 @@ struct Plugin {
   /// Thread safe. The same source yields code with the same results.
   Expected<CompiledLoop> (*compile)(const LoopSource& source);
   /// The same of a body.
-  Expected<CompiledBody> (*compile_body)(const BodySource& source);
+  Expected<CompiledBody> (*compile_body)(const loopnest::BodySource& source);
   /// Whether there is machine code for the program. Errors: unsupported, which says what is
   /// missing. Thread safe.
   Expected<void> (*check)(const tensor::ScalarProgram& program);

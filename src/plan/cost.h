@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "jit/interface.h"
+#include "loopnest/loopnest.h"
 
 namespace scanloom::plan {
 
@@ -81,7 +81,7 @@ inline constexpr std::size_t kMaxSections = 16;
 inline constexpr std::size_t kLeastCallsOfSection = 2;
 /// Branches and loops inside it; the depth of what is described is theirs at most.
 inline constexpr int kMaxBlocksOfBody = 32;
-static_assert(kMaxBlocksOfBody <= jit::kMaxStatementDepth);
+static_assert(kMaxBlocksOfBody <= loopnest::kMaxStatementDepth);
 /// Steps of the loops inside, per step: limits are looked at between steps of the body, and of
 /// loops inside whose number of steps only the run knows.
 inline constexpr std::int64_t kMaxInnerSteps = 4096;

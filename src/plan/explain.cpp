@@ -125,7 +125,7 @@ std::set<SlotId> local_states(const Binding& binding, const BoundLoop& loop) {
   if (binding.plan->options.compiler == nullptr) return slots;
   const Expected<Body> body = describe_body(*binding.plan, binding, loop);
   if (!body || !has_code(*binding.plan, loop.body_code, body)) return slots;
-  for (const jit::LocalState& state : body->source.states) slots.insert(state.slot);
+  for (const loopnest::LocalState& state : body->source.states) slots.insert(state.slot);
   return slots;
 }
 

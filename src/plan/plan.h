@@ -39,7 +39,7 @@ struct Plan {
   /// By whole sources, compared to the last operand: where a shorter key left something out, or two
   /// had the same fingerprint, one body's steps would run in another's code. Most comparisons end
   /// at the first statement, and none is made per step.
-  mutable CodeCache<jit::BodySource, jit::CompiledBody> bodies;
+  mutable CodeCache<loopnest::BodySource, jit::CompiledBody> bodies;
   mutable StepCounts steps;
 };
 
@@ -56,7 +56,7 @@ struct Binding;
 struct BoundLoop;
 struct BoundSection;
 
-/// Code that bindings share, and what one of them tells it (jit::told_number).
+/// Code that bindings share, and what one of them tells it (loopnest::told_number).
 struct BodyCode {
   jit::CompiledBody code;
   std::vector<std::int64_t> numbers;

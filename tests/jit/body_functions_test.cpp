@@ -8,6 +8,11 @@
 #include "tests/jit/compiler.h"
 
 namespace scanloom::jit {
+
+using loopnest::BodySource;
+using loopnest::Nest;
+using loopnest::Statement;
+
 namespace {
 
 using tensor::ScalarOp;

@@ -16,6 +16,10 @@
 #include "tests/jit/compiler.h"
 
 namespace scanloom::jit {
+
+using loopnest::BodySource;
+using loopnest::Statement;
+
 namespace {
 
 using tensor::ScalarInstr;

@@ -9,6 +9,13 @@
 #include "jit/interface.h"
 
 namespace scanloom::jit {
+
+using loopnest::BodySource;
+using loopnest::InnerLoop;
+using loopnest::kMaxStatementDepth;
+using loopnest::NestOperand;
+using loopnest::Statement;
+
 namespace {
 
 const Plugin* compiler() {

@@ -29,7 +29,7 @@ const jit::Plugin* counting_compiler() {
                                           return real->compile(source);
                                         },
                                     .compile_body =
-                                        [](const jit::BodySource& source) {
+                                        [](const loopnest::BodySource& source) {
                                           ++compiled;
                                           return real->compile_body(source);
                                         },

@@ -30,6 +30,7 @@ LAYERS = {
     "src/tensor": Layer(("base",), third_party=("fmt",)),
     "src/opmath": Layer(("base", "tensor"), third_party=("fmt",)),
     "src/ir": Layer(("base", "tensor"), third_party=("fmt",)),
+    "src/loopnest": Layer(("base", "tensor"), third_party=("fmt",)),
     "src/kernels": Layer(("base", "tensor", "opmath"), third_party=("Highway",), posix=True),
     "src/ops": Layer(("base", "tensor", "opmath", "ir"), third_party=("RE2",)),
     "src/frontends/onnx": Layer(_OPERATORS, third_party=("protozero",)),
@@ -41,8 +42,8 @@ LAYERS = {
     "src/exporters/openvino": Layer(_OPERATORS, third_party=("pugixml",)),
     "src/interp": Layer(_OPERATORS),
     "src/passes": Layer(_OPERATORS),
-    "src/jit": Layer(("base", "tensor"), third_party=("LLVM",)),
-    "src/plan": Layer((*_OPERATORS, "kernels"), third_party=("fmt",)),
+    "src/jit": Layer(("base", "tensor", "loopnest"), third_party=("LLVM",)),
+    "src/plan": Layer((*_OPERATORS, "kernels", "loopnest"), third_party=("fmt",)),
     "src/runtime": Layer(("base", "tensor", "opmath", "kernels", "plan"), posix=True),
     "src/api": Layer(
         (*_OPERATORS, "kernels", "frontends", "exporters", "interp", "passes", "expr", "grad", "plan",

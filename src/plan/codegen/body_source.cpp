@@ -18,10 +18,10 @@
 namespace scanloom::plan {
 namespace {
 
-using jit::Fold;
-using jit::Nest;
-using jit::NestOperand;
-using jit::Statement;
+using loopnest::Fold;
+using loopnest::Nest;
+using loopnest::NestOperand;
+using loopnest::Statement;
 
 class BodyMaker {
  public:
@@ -32,7 +32,7 @@ class BodyMaker {
     if (!loop_.why_no_body.empty())
       return fail(Code::unsupported, "{} {}", describe(plan_, loop_.node), loop_.why_no_body);
     Body body;
-    jit::BodySource& source = body.source;
+    loopnest::BodySource& source = body.source;
     std::vector<Use> read_later;
     if (loop_.keep_going.present()) {
       source.keep_going =
@@ -128,10 +128,10 @@ class BodyMaker {
 
   // The planner bounds how deep statements nest.
   static void add_set_slots(const std::vector<Statement>& statements,
-                            std::vector<jit::SlotMove>& moves) {
+                            std::vector<loopnest::SlotMove>& moves) {
     for (const Statement& statement : statements) {
       if (statement.kind == Statement::Kind::set) moves.push_back({statement.set.slot, 0});
-      for (const jit::SlotSet& set : statement.loop.after) moves.push_back({set.slot, 0});
+      for (const loopnest::SlotSet& set : statement.loop.after) moves.push_back({set.slot, 0});
       add_set_slots(statement.inner, moves);
       add_set_slots(statement.otherwise, moves);
     }
@@ -257,7 +257,7 @@ class BodyMaker {
     return {slot, -kFar, kFar};
   }
 
-  static jit::SlotSet set_to(const Spot& to, const Spot& from, std::int64_t bytes = 0) {
+  static loopnest::SlotSet set_to(const Spot& to, const Spot& from, std::int64_t bytes = 0) {
     return {to.slot, from.slot, from.offset + bytes - to.offset};
   }
 
@@ -309,7 +309,7 @@ class BodyMaker {
 
   /// What decides at run time how many steps there are.
   void add_control(const BoundLoop& inner, Part& block) const {
-    jit::InnerLoop& loop = block.statement.loop;
+    loopnest::InnerLoop& loop = block.statement.loop;
     const auto operand = [&](const Spot& spot) {
       block.reads.push_back(use_of(first_element(spot), {}));
       return first_element(spot);
@@ -341,7 +341,7 @@ class BodyMaker {
     Part block;
     block.nodes = {inner.node};
     block.statement.kind = Statement::Kind::loop;
-    jit::InnerLoop& loop = block.statement.loop;
+    loopnest::InnerLoop& loop = block.statement.loop;
     add_control(inner, block);
     for (const BoundCarried& port : inner.carried) {
       add_use(port.initial, block.reads);
@@ -387,7 +387,7 @@ class BodyMaker {
 
   [[nodiscard]] bool is_supported(const Nest& nest) const {
     bool supported = true;
-    jit::for_programs(nest, [&](const tensor::ScalarProgram& program) {
+    loopnest::for_programs(nest, [&](const tensor::ScalarProgram& program) {
       supported = supported && plan_.options.compiler->check(program).has_value();
     });
     return supported;

@@ -2,14 +2,14 @@
 // and of small products become nests, every other call stays a call.
 #pragma once
 
-#include "jit/interface.h"
+#include "loopnest/loopnest.h"
 #include "plan/binding.h"
 #include "plan/plan.h"
 
 namespace scanloom::plan {
 
 struct Body {
-  jit::BodySource source;
+  loopnest::BodySource source;
   std::vector<std::int64_t> numbers;           ///< that the run tells the code
   std::vector<std::vector<ir::NodeId>> nodes;  ///< that each statement computes
 };

@@ -12,10 +12,10 @@
 namespace scanloom::plan {
 namespace {
 
-using jit::Fold;
-using jit::Nest;
-using jit::NestOperand;
-using jit::Statement;
+using loopnest::Fold;
+using loopnest::Nest;
+using loopnest::NestOperand;
+using loopnest::Statement;
 using tensor::ScalarInstr;
 using tensor::ScalarOp;
 using tensor::ScalarProgram;
@@ -48,7 +48,8 @@ class Counter {
   explicit Counter(std::span<const Part> parts) {
     for (const Part& part : parts)
       for_nests(part.statement, [&](const Nest& nest) {
-        jit::for_programs(nest, [&](const ScalarProgram& program) { count_functions(program); });
+        loopnest::for_programs(nest,
+                               [&](const ScalarProgram& program) { count_functions(program); });
       });
   }
 
@@ -63,7 +64,7 @@ class Counter {
       for (const NestOperand& operand : *operands) operations += accesses_of(nest, operand, times);
     for (const Fold& fold : nest.folds) {
       const bool across = std::ranges::any_of(
-          fold.reads, [&](const NestOperand& read) { return jit::is_across(nest, read); });
+          fold.reads, [&](const NestOperand& read) { return loopnest::is_across(nest, read); });
       // Blocks that are transposed are written out element by element; extremes have three forms.
       const bool adds = fold.kind == Fold::Kind::sum || fold.kind == Fold::Kind::prod ||
                         fold.kind == Fold::Kind::multiply_add;

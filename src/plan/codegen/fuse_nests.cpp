@@ -7,9 +7,9 @@
 namespace scanloom::plan {
 namespace {
 
-using jit::Fold;
-using jit::Nest;
-using jit::NestOperand;
+using loopnest::Fold;
+using loopnest::Nest;
+using loopnest::NestOperand;
 
 /// How many statements back a partner is looked for, which bounds the time for long bodies.
 constexpr std::size_t kReach = 64;
@@ -34,7 +34,7 @@ bool joins(const Part& earlier, const Part& later) {
     if (conflicts(read, b.sizes) && std::ranges::find(a.writes, read) == a.writes.end())
       return false;
   bool makes_index = false;
-  for_indices(b, [&](const jit::NestIndex& index) {
+  for_indices(b, [&](const loopnest::NestIndex& index) {
     makes_index |= overlap(earlier.writes, {use_of(index, b.sizes)});
   });
   if (makes_index) return false;
@@ -171,7 +171,7 @@ template <class F>
 void for_strides(Nest& nest, F&& f) {
   for (NestOperand& operand : nest.reads) f(operand.strides);
   for (NestOperand& operand : nest.writes) f(operand.strides);
-  for_indices(nest, [&](jit::NestIndex& index) { f(index.strides); });
+  for_indices(nest, [&](loopnest::NestIndex& index) { f(index.strides); });
   for (Fold& fold : nest.folds)
     for (NestOperand& operand : fold.reads) f(operand.strides);
 }

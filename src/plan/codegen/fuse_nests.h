@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "jit/interface.h"
+#include "loopnest/loopnest.h"
 #include "plan/codegen/parts.h"
 
 namespace scanloom::plan {
@@ -17,6 +17,6 @@ std::vector<Part> fuse_nests(std::vector<Part> parts, const IsBuffer& is_buffer,
 
 /// Axes in the order in which vectors are best taken along the last, neighbours joined where all
 /// operands walk both in one stride.
-void arrange_axes(jit::Nest& nest);
+void arrange_axes(loopnest::Nest& nest);
 
 }  // namespace scanloom::plan

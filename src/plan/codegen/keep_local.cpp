@@ -7,8 +7,8 @@
 namespace scanloom::plan {
 namespace {
 
-using jit::Fold;
-using jit::NestOperand;
+using loopnest::Fold;
+using loopnest::NestOperand;
 
 /// Bytes that are either all local or not at all.
 struct Range {
@@ -18,7 +18,7 @@ struct Range {
 
 /// Calls f(operand, use) for every operand of the nest.
 template <class F>
-void for_operands(jit::Nest& nest, F&& f) {
+void for_operands(loopnest::Nest& nest, F&& f) {
   for (NestOperand& read : nest.reads) f(read, use_of(read, nest.sizes));
   for (NestOperand& write : nest.writes) f(write, use_of(write, nest.sizes));
   for (Fold& fold : nest.folds) {
@@ -28,23 +28,23 @@ void for_operands(jit::Nest& nest, F&& f) {
 }
 
 /// Kernels read them where they are outside.
-std::vector<Use> indices_of(const jit::Nest& nest) {
+std::vector<Use> indices_of(const loopnest::Nest& nest) {
   std::vector<Use> uses;
   for_indices(nest,
-              [&](const jit::NestIndex& index) { uses.push_back(use_of(index, nest.sizes)); });
+              [&](const loopnest::NestIndex& index) { uses.push_back(use_of(index, nest.sizes)); });
   return uses;
 }
 
 class Localiser {
  public:
   Localiser(std::vector<Part>& parts, const IsBuffer& is_buffer, const std::vector<Use>& read_later,
-            jit::BodySource& source)
+            loopnest::BodySource& source)
       : parts_(parts), is_buffer_(is_buffer), read_later_(read_later), source_(source) {}
 
   void run() {
     keep_values();
-    for (jit::SlotSwap& swap : source_.swaps) keep_state(swap);
-    std::erase_if(source_.swaps, [](const jit::SlotSwap& swap) { return swap.a < 0; });
+    for (loopnest::SlotSwap& swap : source_.swaps) keep_state(swap);
+    std::erase_if(source_.swaps, [](const loopnest::SlotSwap& swap) { return swap.a < 0; });
   }
 
  private:
@@ -98,7 +98,7 @@ class Localiser {
     }
   }
 
-  void keep_state(jit::SlotSwap& swap) {
+  void keep_state(loopnest::SlotSwap& swap) {
     Use argument{swap.a, 0, 0}, next{swap.b, 0, 0};
     for (const Part& part : parts_) {
       for (const auto* uses : {&part.reads, &part.writes})
@@ -129,7 +129,7 @@ class Localiser {
 
   std::int32_t add_local(std::int64_t bytes) {
     source_.locals.push_back(bytes);
-    return jit::local_slot(source_.locals.size() - 1);
+    return loopnest::local_slot(source_.locals.size() - 1);
   }
 
   void move_to(const Use& range, std::int32_t local) {
@@ -146,7 +146,7 @@ class Localiser {
   std::vector<Part>& parts_;
   const IsBuffer& is_buffer_;
   const std::vector<Use>& read_later_;
-  jit::BodySource& source_;
+  loopnest::BodySource& source_;
   std::vector<Range> ranges_;
   std::int64_t state_bytes_ = 0;  ///< of states that have become local
 };
@@ -154,7 +154,7 @@ class Localiser {
 }  // namespace
 
 void keep_local(std::vector<Part>& parts, const IsBuffer& is_buffer,
-                const std::vector<Use>& read_later, jit::BodySource& source) {
+                const std::vector<Use>& read_later, loopnest::BodySource& source) {
   Localiser(parts, is_buffer, read_later, source).run();
 }
 

@@ -12,6 +12,6 @@ namespace scanloom::plan {
 /// `read_later` lies at the slots of `source.keep_going`. Changes operands of `parts` and
 /// `source.swaps`.
 void keep_local(std::vector<Part>& parts, const IsBuffer& is_buffer,
-                const std::vector<Use>& read_later, jit::BodySource& source);
+                const std::vector<Use>& read_later, loopnest::BodySource& source);
 
 }  // namespace scanloom::plan

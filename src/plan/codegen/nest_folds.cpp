@@ -15,9 +15,9 @@ namespace scanloom::plan {
 namespace {
 
 using ir::Reg;
-using jit::Fold;
-using jit::Nest;
-using jit::NestOperand;
+using loopnest::Fold;
+using loopnest::Nest;
+using loopnest::NestOperand;
 using tensor::Reduction;
 using tensor::ScalarOp;
 

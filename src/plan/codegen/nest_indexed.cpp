@@ -7,9 +7,9 @@
 namespace scanloom::plan {
 namespace {
 
-using jit::Nest;
-using jit::NestIndex;
-using jit::NestOperand;
+using loopnest::Nest;
+using loopnest::NestIndex;
+using loopnest::NestOperand;
 using tensor::ScalarOp;
 
 /// A kernel that takes tuples of more indices, block by block, is as fast.

@@ -10,8 +10,8 @@
 namespace scanloom::plan {
 namespace {
 
-using jit::Nest;
-using jit::NestOperand;
+using loopnest::Nest;
+using loopnest::NestOperand;
 using tensor::ScalarOp;
 
 enum Input : std::size_t { kX, kPads, kValue, kAxes };

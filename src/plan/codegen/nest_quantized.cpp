@@ -11,8 +11,8 @@ namespace scanloom::plan {
 namespace {
 
 using ir::Reg;
-using jit::Nest;
-using jit::NestOperand;
+using loopnest::Nest;
+using loopnest::NestOperand;
 using tensor::ScalarOp;
 
 // Operands of the call, and their registers.

@@ -12,8 +12,8 @@
 namespace scanloom::plan {
 namespace {
 
-using jit::Nest;
-using jit::NestOperand;
+using loopnest::Nest;
+using loopnest::NestOperand;
 using tensor::ScalarOp;
 
 /// More runs of neighbours than that are left to the kernel.

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "jit/interface.h"
+#include "loopnest/loopnest.h"
 #include "plan/binding.h"
 #include "plan/plan.h"
 
@@ -52,33 +52,33 @@ class CallView {
 /// Nests that do, in their order, what the call does; none where it stays a call: kernels are
 /// better at it, or it has no such form. Preconditions: sizes are known, one output of one element
 /// or more.
-std::vector<jit::Nest> nests_of(const CallView& call);
+std::vector<loopnest::Nest> nests_of(const CallView& call);
 
 // The same for single operators, in files of their own.
-std::optional<jit::Nest> reduction_nest(const CallView& call);
-std::optional<jit::Nest> arg_extreme_nest(const CallView& call);
-std::optional<jit::Nest> product_nest(const CallView& call);
-std::optional<jit::Nest> quantization_nest(const CallView& call);
-std::vector<jit::Nest> concat_nests(const CallView& call);
-std::vector<jit::Nest> gather_nests(const CallView& call);
-std::vector<jit::Nest> pad_nests(const CallView& call);
-std::vector<jit::Nest> window_nests(const CallView& call);
+std::optional<loopnest::Nest> reduction_nest(const CallView& call);
+std::optional<loopnest::Nest> arg_extreme_nest(const CallView& call);
+std::optional<loopnest::Nest> product_nest(const CallView& call);
+std::optional<loopnest::Nest> quantization_nest(const CallView& call);
+std::vector<loopnest::Nest> concat_nests(const CallView& call);
+std::vector<loopnest::Nest> gather_nests(const CallView& call);
+std::vector<loopnest::Nest> pad_nests(const CallView& call);
+std::vector<loopnest::Nest> window_nests(const CallView& call);
 
 /// The same for gathers and scatters by any number of indices. `index` is that of the call.
-std::vector<jit::Nest> indexed_nests(const CallView& call, std::int32_t index);
+std::vector<loopnest::Nest> indexed_nests(const CallView& call, std::int32_t index);
 
 /// What a gather, or a scatter in place, by one index does that only the run knows; nullopt for
 /// other calls.
 struct PickedNest {
-  jit::Pick pick;
-  jit::Nest nest;
+  loopnest::Pick pick;
+  loopnest::Nest nest;
 };
 std::optional<PickedNest> picked_nest(const CallView& call);
 /// The same for scatters in place to a window of one index, in a file of its own.
 std::optional<PickedNest> picked_window(const CallView& call);
 
 /// What a scatter in place to a window of two indices and more does.
-std::vector<jit::Nest> indexed_window(const CallView& call, std::int32_t index);
+std::vector<loopnest::Nest> indexed_window(const CallView& call, std::int32_t index);
 
 /// Whether the call writes to a part of its first operand, which is its result, too.
 bool updates_in_place(const ir::OpDef* op, const Spot& from, const Spot& to);
@@ -88,8 +88,9 @@ inline std::int64_t bytes_of(DType dtype, std::int64_t elements) {
   return elements * static_cast<std::int64_t>(dtype_bytes(dtype));
 }
 /// The element of the operand that lies first.
-jit::NestOperand first_element(const Spot& spot);
+loopnest::NestOperand first_element(const Spot& spot);
 /// A nest that gives what it reads.
-jit::Nest copying(std::vector<std::int64_t> sizes, jit::NestOperand from, jit::NestOperand to);
+loopnest::Nest copying(std::vector<std::int64_t> sizes, loopnest::NestOperand from,
+                       loopnest::NestOperand to);
 
 }  // namespace scanloom::plan

@@ -9,8 +9,8 @@
 namespace scanloom::plan {
 namespace {
 
-using jit::Nest;
-using jit::NestOperand;
+using loopnest::Nest;
+using loopnest::NestOperand;
 using tensor::ScalarOp;
 namespace window = ops::scatter_slice;
 

@@ -4,9 +4,9 @@
 
 namespace scanloom::plan {
 
-using jit::Fold;
-using jit::Nest;
-using jit::NestOperand;
+using loopnest::Fold;
+using loopnest::Nest;
+using loopnest::NestOperand;
 using tensor::ScalarInstr;
 using tensor::ScalarProgram;
 
@@ -17,14 +17,14 @@ Use use_of(const NestOperand& operand, const std::vector<std::int64_t>& sizes) {
     const std::int64_t reach = (sizes[axis] - 1) * operand.strides[axis] * bytes;
     (reach < 0 ? use.first : use.last) += reach;
   }
-  for (const jit::NestIndex& index : operand.indices) {
+  for (const loopnest::NestIndex& index : operand.indices) {
     const std::int64_t reach = (index.size - 1) * index.bytes;
     (reach < 0 ? use.first : use.last) += reach;
   }
   return use;
 }
 
-Use use_of(const jit::NestIndex& index, const std::vector<std::int64_t>& sizes) {
+Use use_of(const loopnest::NestIndex& index, const std::vector<std::int64_t>& sizes) {
   return use_of(NestOperand{index.slot, index.dtype, index.offset, index.strides}, sizes);
 }
 
@@ -34,8 +34,9 @@ Part part_of(Nest nest, std::vector<ir::NodeId> nodes) {
   for (const NestOperand& read : nest.reads) part.reads.push_back(use_of(read, nest.sizes));
   for (const NestOperand& write : nest.writes) part.writes.push_back(use_of(write, nest.sizes));
   if (nest.writes_by_index()) part.reads.push_back(part.writes[0]);
-  for_indices(
-      nest, [&](const jit::NestIndex& index) { part.reads.push_back(use_of(index, nest.sizes)); });
+  for_indices(nest, [&](const loopnest::NestIndex& index) {
+    part.reads.push_back(use_of(index, nest.sizes));
+  });
   for (const Fold& fold : nest.folds) {
     const std::vector<std::int64_t> sizes = axes_of(nest, fold);
     for (const NestOperand& read : fold.reads) part.reads.push_back(use_of(read, sizes));

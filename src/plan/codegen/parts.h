@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ir/ids.h"
-#include "jit/interface.h"
+#include "loopnest/loopnest.h"
 
 namespace scanloom::plan {
 
@@ -23,8 +23,8 @@ struct Use {
 };
 
 /// The bytes between the first and the last element over axes of those sizes, none of them 0.
-Use use_of(const jit::NestOperand& operand, const std::vector<std::int64_t>& sizes);
-Use use_of(const jit::NestIndex& index, const std::vector<std::int64_t>& sizes);
+Use use_of(const loopnest::NestOperand& operand, const std::vector<std::int64_t>& sizes);
+Use use_of(const loopnest::NestIndex& index, const std::vector<std::int64_t>& sizes);
 
 /// Calls f(index) for each index of an operand of the nest.
 template <class Nest, class F>
@@ -50,18 +50,18 @@ struct Whole {
 
 /// A statement of a body, and what binding knows of it.
 struct Part {
-  jit::Statement statement;
+  loopnest::Statement statement;
   std::vector<Use> reads, writes;
   std::vector<ir::NodeId> nodes;    ///< that it computes, wholly or in part
   std::optional<Whole> whole = {};  ///< of which the nest makes a piece
 
-  [[nodiscard]] bool is_nest() const { return statement.kind == jit::Statement::Kind::nest; }
+  [[nodiscard]] bool is_nest() const { return statement.kind == loopnest::Statement::Kind::nest; }
   /// Whether data decide that the run ends here.
   [[nodiscard]] bool may_fail() const { return !is_nest() || statement.nest.may_fail(); }
 };
 
 /// A nest with the memory that it touches.
-Part part_of(jit::Nest nest, std::vector<ir::NodeId> nodes);
+Part part_of(loopnest::Nest nest, std::vector<ir::NodeId> nodes);
 
 /// Those of both, each once.
 std::vector<ir::NodeId> nodes_of(const Part& a, const Part& b);
@@ -72,7 +72,7 @@ std::vector<ir::NodeId> nodes_of(const Part& a, const Part& b);
 [[nodiscard]] bool independent(const Part& a, const Part& b);
 
 /// The axes that a fold's reads walk: the nest's, then the fold's own.
-std::vector<std::int64_t> axes_of(const jit::Nest& nest, const jit::Fold& fold);
+std::vector<std::int64_t> axes_of(const loopnest::Nest& nest, const loopnest::Fold& fold);
 
 /// Appends `from` to `to`, given the register in `to` of each of its inputs; returns those of its
 /// results.

@@ -10,8 +10,8 @@
 namespace scanloom::plan {
 namespace {
 
-using jit::Nest;
-using jit::NestOperand;
+using loopnest::Nest;
+using loopnest::NestOperand;
 
 /// Of all readers of one value.
 constexpr std::size_t kMostParts = 32;

@@ -9,8 +9,8 @@
 namespace scanloom::plan {
 namespace {
 
-using jit::NestOperand;
-using jit::Statement;
+using loopnest::NestOperand;
+using loopnest::Statement;
 
 /// Loops of no more steps may be written out, each step after the other.
 constexpr std::int64_t kMostStepsInARow = 16;
@@ -48,7 +48,7 @@ class Teller {
     for (Statement& statement : statements) {
       for (NestOperand& read : statement.nest.reads) tell_strides(read);
       for (NestOperand& write : statement.nest.writes) tell_strides(write);
-      for (jit::Fold& fold : statement.nest.folds)
+      for (loopnest::Fold& fold : statement.nest.folds)
         for (NestOperand& read : fold.reads) tell_strides(read);
       for (auto* operands : {&statement.nest.reads, &statement.nest.writes})
         for (NestOperand& operand : *operands) tell_indices(operand);
@@ -70,7 +70,7 @@ class Teller {
   }
 
   void tell_indices(NestOperand& operand) {
-    for (jit::NestIndex& index : operand.indices) {
+    for (loopnest::NestIndex& index : operand.indices) {
       tell_strides(index);
       tell_move(operand, index.bytes);
       // Operands that share an index have one check of it.
@@ -92,14 +92,14 @@ class Teller {
       bytes = told_once(operand.slot, bytes);
   }
 
-  void tell_loop(jit::InnerLoop& loop) {
+  void tell_loop(loopnest::InnerLoop& loop) {
     if (loop.slices != -1) add(loop.slices);
     // The value that means no end stays what it is.
     if (loop.trips > kMostStepsInARow && loop.trips < loop.endless) add(loop.trips);
     if (loop.weight > 1) add(loop.weight);  // with the steps of counted loops inside
-    if (!jit::is_told(loop.trips) && loop.slices == -1) return;
+    if (!loopnest::is_told(loop.trips) && loop.slices == -1) return;
     for (auto* sets : {&loop.before, &loop.skipped})
-      for (jit::SlotSet& set : *sets)
+      for (loopnest::SlotSet& set : *sets)
         if (set.offset != 0) add(set.offset);
   }
 
@@ -113,7 +113,7 @@ class Teller {
 
   std::int64_t added(std::int64_t number) {
     body_.numbers.push_back(number);
-    return jit::told_number(body_.numbers.size() - 1);
+    return loopnest::told_number(body_.numbers.size() - 1);
   }
 
   Body& body_;

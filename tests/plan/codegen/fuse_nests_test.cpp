@@ -8,9 +8,9 @@
 namespace scanloom::plan {
 namespace {
 
-using jit::Fold;
-using jit::Nest;
-using jit::NestOperand;
+using loopnest::Fold;
+using loopnest::Nest;
+using loopnest::NestOperand;
 using tensor::ScalarOp;
 
 using namespace test;
@@ -45,7 +45,7 @@ Part row_sums(std::int64_t rows, std::int64_t n, NestOperand from, NestOperand t
 
 Part call_that_writes(Use use) {
   Part part;
-  part.statement.kind = jit::Statement::Kind::call;
+  part.statement.kind = loopnest::Statement::Kind::call;
   part.writes = {use};
   return part;
 }

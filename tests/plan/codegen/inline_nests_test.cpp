@@ -8,9 +8,9 @@
 namespace scanloom::plan {
 namespace {
 
-using jit::Fold;
-using jit::Nest;
-using jit::NestOperand;
+using loopnest::Fold;
+using loopnest::Nest;
+using loopnest::NestOperand;
 using tensor::ScalarOp;
 
 using namespace test;
@@ -107,7 +107,7 @@ TEST(InlineNests, WhatACallReadsOrTheLoopStays) {
   inline_nests(parts, is_local, {{kLocal, 0, 4}});
   EXPECT_TRUE(parts[1].statement.nest.folds[0].program.instrs.empty());
   Part call;
-  call.statement.kind = jit::Statement::Kind::call;
+  call.statement.kind = loopnest::Statement::Kind::call;
   call.reads = {{kLocal, 0, 16}};
   parts.push_back(call);
   inline_nests(parts, is_local, {});

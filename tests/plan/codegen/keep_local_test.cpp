@@ -8,8 +8,8 @@
 namespace scanloom::plan {
 namespace {
 
-using jit::Nest;
-using jit::NestOperand;
+using loopnest::Nest;
+using loopnest::NestOperand;
 
 using test::f32_at, test::is_local, test::kFeed;
 
@@ -30,20 +30,20 @@ const NestOperand& write_of(const Part& part) { return part.statement.nest.write
 TEST(KeepLocal, ValuesOfTheStepNeedNoArena) {
   std::vector<Part> parts{copy(f32_at(kFeed, 0), f32_at(kArena, 64)),
                           copy(f32_at(kArena, 64), f32_at(kThen, 0))};
-  jit::BodySource source;
+  loopnest::BodySource source;
   keep_local(parts, is_local, {}, source);
   EXPECT_EQ(source.locals, (std::vector<std::int64_t>{16}));
-  EXPECT_EQ(write_of(parts[0]), f32_at(jit::local_slot(0), 0));
-  EXPECT_EQ(read_of(parts[1]), f32_at(jit::local_slot(0), 0));
+  EXPECT_EQ(write_of(parts[0]), f32_at(loopnest::local_slot(0), 0));
+  EXPECT_EQ(read_of(parts[1]), f32_at(loopnest::local_slot(0), 0));
 }
 
 TEST(KeepLocal, WhatIsMadeBeforeTheLoopOrReadByOthersStays) {
   Part call;
-  call.statement.kind = jit::Statement::Kind::call;
+  call.statement.kind = loopnest::Statement::Kind::call;
   call.reads = {{kArena, 128, 144}};
   std::vector<Part> parts{copy(f32_at(kArena, 0), f32_at(kArena, 64)),
                           copy(f32_at(kFeed, 0), f32_at(kArena, 128)), call};
-  jit::BodySource source;
+  loopnest::BodySource source;
   keep_local(parts, is_local, {{kArena, 64, 65}}, source);
   EXPECT_TRUE(source.locals.empty());
   EXPECT_EQ(read_of(parts[0]).slot, kArena);
@@ -56,7 +56,7 @@ TEST(KeepLocal, IndicesStayWhereKernelsReadThem) {
   nest.reads[0].strides = {0};
   nest.reads[0].indices = {{.slot = kArena, .offset = 64, .strides = {1}, .size = 4, .bytes = 4}};
   parts[1] = part_of(nest, {});
-  jit::BodySource source;
+  loopnest::BodySource source;
   keep_local(parts, is_local, {}, source);
   EXPECT_TRUE(source.locals.empty());
   EXPECT_EQ(write_of(parts[0]).slot, kArena);
@@ -64,7 +64,7 @@ TEST(KeepLocal, IndicesStayWhereKernelsReadThem) {
 
 TEST(KeepLocal, SmallStatesAreCopiedInsteadOfSwapped) {
   std::vector<Part> parts{copy(f32_at(kNow, 0), f32_at(kThen, 0))};
-  jit::BodySource source;
+  loopnest::BodySource source;
   source.swaps = {{kNow, kThen}};
   keep_local(parts, is_local, {}, source);
   EXPECT_TRUE(source.swaps.empty());
@@ -76,7 +76,7 @@ TEST(KeepLocal, SmallStatesAreCopiedInsteadOfSwapped) {
 
 TEST(KeepLocal, OfManySmallStatesTheFirstAreCopied) {
   std::vector<Part> parts;
-  jit::BodySource source;
+  loopnest::BodySource source;
   for (std::int32_t i = 0; i < 200; ++i) {
     parts.push_back(copy(f32_at(10 + 2 * i, 0), f32_at(11 + 2 * i, 0)));
     source.swaps.push_back({10 + 2 * i, 11 + 2 * i});
@@ -88,12 +88,12 @@ TEST(KeepLocal, OfManySmallStatesTheFirstAreCopied) {
 
 TEST(KeepLocal, LargeStatesAndThoseThatCallsReadAreSwapped) {
   Part call;
-  call.statement.kind = jit::Statement::Kind::call;
+  call.statement.kind = loopnest::Statement::Kind::call;
   call.reads = {{kNow, 0, 16}};
   for (const bool large : {true, false}) {
     std::vector<Part> parts{copy(f32_at(kNow, 0), f32_at(kThen, 0), large ? 1000 : 4)};
     if (!large) parts.push_back(call);
-    jit::BodySource source;
+    loopnest::BodySource source;
     source.swaps = {{kNow, kThen}};
     keep_local(parts, is_local, {}, source);
     EXPECT_EQ(source.swaps.size(), 1U);

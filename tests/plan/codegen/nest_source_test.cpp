@@ -30,7 +30,7 @@ bool is_shorter(const std::string& body, const std::string& type = "f32[4,4]") {
   for (const BoundCall& call : (*binding)->calls) {
     const CallView view(*plan, **binding, call);
     if (view.node().op != &ops::exp_op) continue;
-    for (const jit::Nest& nest : nests_of(view))
+    for (const loopnest::Nest& nest : nests_of(view))
       for (const tensor::ScalarInstr& instr : nest.program.instrs) {
         found |= instr.op == ScalarOp::exp;
         shorter |= instr.op == ScalarOp::exp_nonpositive;

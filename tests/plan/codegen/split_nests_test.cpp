@@ -8,8 +8,8 @@
 namespace scanloom::plan {
 namespace {
 
-using jit::Nest;
-using jit::NestOperand;
+using loopnest::Nest;
+using loopnest::NestOperand;
 using tensor::ScalarOp;
 
 using namespace test;
@@ -114,7 +114,7 @@ TEST(SplitNests, ColumnsAreSplitAsRowsAre) {
 TEST(SplitNests, WhatOthersReadAsAWholeStaysOne) {
   const Part reader = sum(kRows, rows_at(kLocal, 64), rows_at(kFeed + 1, 0), rows_at(kState, 0));
   Part call;
-  call.statement.kind = jit::Statement::Kind::call;
+  call.statement.kind = loopnest::Statement::Kind::call;
   call.reads = {{kLocal, 64, 68}};
   Part writer = call;
   std::swap(writer.reads, writer.writes);
