@@ -11,7 +11,6 @@
 namespace scanloom::jit {
 
 using loopnest::BodySource;
-using loopnest::Fold;
 using loopnest::InnerState;
 using loopnest::local_index;
 using loopnest::local_slot;
@@ -20,6 +19,7 @@ using loopnest::Nest;
 using loopnest::NestIndex;
 using loopnest::NestOperand;
 using loopnest::Pick;
+using loopnest::Reduction;
 using loopnest::SlotMove;
 using loopnest::SlotSet;
 using loopnest::SlotSwap;
@@ -170,8 +170,8 @@ class BodyEmitter : BodyBuilder {
       for (const auto* operands : {&statement.nest.reads, &statement.nest.writes})
         for (const NestOperand& operand : *operands)
           for (const NestIndex& index : operand.indices) add(index.slot);
-      for (const Fold& fold : statement.nest.folds)
-        for (const NestOperand& read : fold.reads) add(read.slot);
+      for (const Reduction& reduction : statement.nest.reductions)
+        for (const NestOperand& read : reduction.reads) add(read.slot);
       if (statement.kind == Statement::Kind::pick) add(statement.pick.index.slot);
       if (statement.kind == Statement::Kind::branch) add(statement.condition.slot);
       if (statement.kind == Statement::Kind::set) add_set(statement.set);

@@ -7,24 +7,24 @@
 #include <utility>
 
 #include "jit/counting_loop.h"
-#include "jit/emit_fold.h"
 #include "jit/emit_memory.h"
 #include "jit/emit_program.h"
-#include "jit/fold_forms.h"
+#include "jit/emit_reduction.h"
+#include "jit/reduction_forms.h"
 
 namespace scanloom::jit {
 
-using loopnest::Fold;
 using loopnest::local_index;
 using loopnest::Nest;
 using loopnest::NestIndex;
 using loopnest::NestOperand;
+using loopnest::Reduction;
 
 namespace {
 
 using Value = llvm::Value*;
 
-/// Vectors that one block of lanes spans where nothing is folded. Each function is a chain of some
+/// Vectors that one block of lanes spans where nothing is reduced. Each function is a chain of some
 /// twenty instructions that wait for each other, so more of them stand side by side.
 constexpr unsigned kVectorsOfProgram = 2, kVectorsOfFunctions = 4;
 /// Rows of fewer lanes are taken one by one.
@@ -40,9 +40,10 @@ class NestEmitter {
   void emit() {
     for (const NestOperand& operand : nest_.reads) reads_.push_back(base(operand));
     for (const NestOperand& operand : nest_.writes) writes_.push_back(base(operand));
-    for (const Fold& fold : nest_.folds) {
-      folds_.emplace_back();
-      for (const NestOperand& operand : fold.reads) folds_.back().push_back(base(operand));
+    for (const Reduction& reduction : nest_.reductions) {
+      reductions_.emplace_back();
+      for (const NestOperand& operand : reduction.reads)
+        reductions_.back().push_back(base(operand));
     }
     // Registers that are filled in a loop are not known behind it.
     in_loop_ = nest_.sizes.size() > 1;
@@ -95,7 +96,7 @@ class NestEmitter {
     return has_math(nest_.program) && !has_calls_of_lanes(nest_.program);
   }
 
-  /// Lanes of a block, where nothing is folded.
+  /// Lanes of a block, where nothing is reduced.
   [[nodiscard]] unsigned lanes_of_block() const {
     const unsigned vectors = has_chains() ? kVectorsOfFunctions : kVectorsOfProgram;
     return vectors * target_.vector_bytes / static_cast<unsigned>(widest());
@@ -105,7 +106,7 @@ class NestEmitter {
   /// functions, whose chains stand side by side then.
   [[nodiscard]] unsigned rows_of_block() const {
     const auto is_plain = [](const NestOperand& operand) { return operand.indices.empty(); };
-    if (!nest_.folds.empty() || !has_chains() || !std::ranges::all_of(nest_.reads, is_plain) ||
+    if (!nest_.reductions.empty() || !has_chains() || !std::ranges::all_of(nest_.reads, is_plain) ||
         !std::ranges::all_of(nest_.writes, is_plain))
       return 1;
     const std::int64_t lanes = nest_.sizes.back();
@@ -159,9 +160,9 @@ class NestEmitter {
 
   /// Whether elements may be computed twice: nothing is added up, and each has its own place.
   [[nodiscard]] bool may_repeat() const {
-    return nest_.folds.empty() && std::ranges::all_of(nest_.writes, [](const NestOperand& write) {
-             return write.indices.empty();
-           });
+    return nest_.reductions.empty() &&
+           std::ranges::all_of(nest_.writes,
+                               [](const NestOperand& write) { return write.indices.empty(); });
   }
 
   /// Of rows of functions that are no whole number of vectors: the last vector begins earlier than
@@ -186,7 +187,8 @@ class NestEmitter {
     const std::int64_t row = count;
     const std::optional<LastVectors> last = last_vectors(row);
     if (last) count = last->first;
-    unsigned width = nest_.folds.empty() ? lanes_of_block() : lanes_of_folds(nest_, target_);
+    unsigned width =
+        nest_.reductions.empty() ? lanes_of_block() : lanes_of_reductions(nest_, target_);
     std::int64_t lane = 0;
     for (; width > 0; width /= 2) {
       const std::int64_t end = lane + (count - lane) / width * width;
@@ -208,7 +210,7 @@ class NestEmitter {
       elements(index, width);
       if (!nest_.sizes.empty()) index.pop_back();
     };
-    if (!in_loop_ && nest_.folds.empty() && last - first <= kBlocksInARow * width) {
+    if (!in_loop_ && nest_.reductions.empty() && last - first <= kBlocksInARow * width) {
       for (std::int64_t lane = first; lane < last; lane += width) block(number(lane));
       return;
     }
@@ -240,8 +242,9 @@ class NestEmitter {
     std::vector<Value> inputs;
     for (std::size_t i = 0; i < nest_.reads.size(); ++i)
       inputs.push_back(load(nest_.reads[i], reads_[i], index, width));
-    const std::vector<Value> folded = emit_folds(builder_, {nest_, target_, folds_, index, width});
-    inputs.insert(inputs.end(), folded.begin(), folded.end());
+    const std::vector<Value> reduced =
+        emit_reductions(builder_, {nest_, target_, reductions_, index, width});
+    inputs.insert(inputs.end(), reduced.begin(), reduced.end());
     const std::vector<Value> registers = emit_program(builder_, nest_.program, inputs, width);
     for (std::size_t i = 0; i < nest_.writes.size(); ++i)
       store(nest_.writes[i], writes_[i], index,
@@ -420,7 +423,7 @@ class NestEmitter {
   NestTarget& target_;
   bool in_loop_ = false;
   std::vector<Value> reads_, writes_;
-  std::vector<std::vector<Value>> folds_;
+  std::vector<std::vector<Value>> reductions_;
   /// What the indices of the block at hand have become.
   std::vector<std::pair<const NestIndex*, Value>> positions_;
 };

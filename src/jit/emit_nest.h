@@ -1,4 +1,4 @@
-// A Nest to LLVM IR: loops over all axes but the last, vectors along the last, each fold in
+// A Nest to LLVM IR: loops over all axes but the last, vectors along the last, each reduction in
 // accumulators beside it.
 #pragma once
 

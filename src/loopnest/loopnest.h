@@ -40,7 +40,7 @@ struct NestIndex {
 
 /// Element (i, j, ...) of an operand lies i * strides[0] + j * strides[1] + ... elements from the
 /// place that is `offset` bytes from where the slot points, and further on by its indices. Those of
-/// folds have none.
+/// reductions have none.
 struct NestOperand {
   std::int32_t slot = 0;  ///< or local_slot(index)
   DType dtype = DType::f32;
@@ -50,9 +50,9 @@ struct NestOperand {
   friend bool operator==(const NestOperand&, const NestOperand&) = default;
 };
 
-/// All that `program` gives over the axes `sizes` of its own, outermost first, folded in that
+/// All that `program` gives over the axes `sizes` of its own, outermost first, combined in that
 /// order.
-struct Fold {
+struct Reduction {
   /// Sums and products begin with 0 and 1, extremes with their first element. multiply_add: the
   /// program has two results, whose product is added by the rule of base/dot.h. argmax, argmin: the
   /// index along the only axis, i64, in the order of ops/index/element_order.h.
@@ -61,9 +61,9 @@ struct Fold {
   DType dtype = DType::f32;  ///< of the result
   std::vector<std::int64_t> sizes;
   tensor::ScalarProgram program;   ///< of the reads
-  std::vector<NestOperand> reads;  ///< strides of the nest's axes, then of the fold's
+  std::vector<NestOperand> reads;  ///< strides of the nest's axes, then of the reduction's
   bool takes_last = false;         ///< of indices: the last among equals, not the first
-  friend bool operator==(const Fold&, const Fold&) = default;
+  friend bool operator==(const Reduction&, const Reduction&) = default;
 };
 
 /// Independent elements over the axes `sizes`, of which vectors are taken along the last. A write
@@ -72,8 +72,8 @@ struct Fold {
 struct Nest {
   std::vector<std::int64_t> sizes;
   std::vector<NestOperand> reads;
-  std::vector<Fold> folds;
-  tensor::ScalarProgram program;    ///< of the reads, then of the folds' results
+  std::vector<Reduction> reductions;
+  tensor::ScalarProgram program;    ///< of the reads, then of the reductions' results
   std::vector<NestOperand> writes;  ///< of its results
   /// Of what lies where an index points and of the result, what is written there; without
   /// instructions: the result.
@@ -93,12 +93,12 @@ struct Nest {
 template <class F>
 void for_programs(const Nest& nest, F&& f) {
   f(nest.program);
-  for (const Fold& fold : nest.folds) f(fold.program);
+  for (const Reduction& reduction : nest.reductions) f(reduction.program);
   f(nest.update);
 }
 
-/// Whether lanes of a fold's read lie apart while neighbours of the fold's last axis lie side by
-/// side.
+/// Whether lanes of a reduction's read lie apart while neighbours of the reduction's last axis lie
+/// side by side.
 inline bool is_across(const Nest& nest, const NestOperand& read) {
   if (nest.sizes.empty()) return false;
   const std::int64_t along = read.strides[nest.sizes.size() - 1];

@@ -18,9 +18,9 @@
 namespace scanloom::plan {
 namespace {
 
-using loopnest::Fold;
 using loopnest::Nest;
 using loopnest::NestOperand;
+using loopnest::Reduction;
 using loopnest::Statement;
 
 class BodyMaker {
@@ -379,10 +379,10 @@ class BodyMaker {
   }
 
   [[nodiscard]] static bool is_small(const Nest& nest) {
-    std::int64_t folded = 1;
-    for (const Fold& fold : nest.folds)
-      folded = std::max(folded, tensor::Shape(fold.sizes).elements());
-    return tensor::Shape(nest.sizes).elements() * folded <= kMaxElementsOfNest;
+    std::int64_t reduced = 1;
+    for (const Reduction& reduction : nest.reductions)
+      reduced = std::max(reduced, tensor::Shape(reduction.sizes).elements());
+    return tensor::Shape(nest.sizes).elements() * reduced <= kMaxElementsOfNest;
   }
 
   [[nodiscard]] bool is_supported(const Nest& nest) const {

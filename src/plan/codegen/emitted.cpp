@@ -12,9 +12,9 @@
 namespace scanloom::plan {
 namespace {
 
-using loopnest::Fold;
 using loopnest::Nest;
 using loopnest::NestOperand;
+using loopnest::Reduction;
 using loopnest::Statement;
 using tensor::ScalarInstr;
 using tensor::ScalarOp;
@@ -56,23 +56,26 @@ class Counter {
   /// Programs are emitted once for each block of lanes that is not part of a loop.
   [[nodiscard]] std::int64_t operations_of(const Nest& nest) const {
     const std::int64_t lanes = nest.sizes.empty() ? 1 : nest.sizes.back();
-    const std::int64_t times = blocks_of(lanes, !nest.folds.empty());
+    const std::int64_t times = blocks_of(lanes, !nest.reductions.empty());
     std::int64_t operations = operations_of(nest.program, lanes, times, 1);
     if (nest.writes_by_index())
       operations += operations_of(nest.update, lanes, times * lanes_apart(nest, nest.writes[0]), 1);
     for (const auto* operands : {&nest.reads, &nest.writes})
       for (const NestOperand& operand : *operands) operations += accesses_of(nest, operand, times);
-    for (const Fold& fold : nest.folds) {
-      const bool across = std::ranges::any_of(
-          fold.reads, [&](const NestOperand& read) { return loopnest::is_across(nest, read); });
+    for (const Reduction& reduction : nest.reductions) {
+      const bool across = std::ranges::any_of(reduction.reads, [&](const NestOperand& read) {
+        return loopnest::is_across(nest, read);
+      });
       // Blocks that are transposed are written out element by element; extremes have three forms.
-      const bool adds = fold.kind == Fold::Kind::sum || fold.kind == Fold::Kind::prod ||
-                        fold.kind == Fold::Kind::multiply_add;
-      operations += operations_of(fold.program, lanes, times,
+      const bool adds = reduction.kind == Reduction::Kind::sum ||
+                        reduction.kind == Reduction::Kind::prod ||
+                        reduction.kind == Reduction::Kind::multiply_add;
+      operations += operations_of(reduction.program, lanes, times,
                                   across ? kElementsInARow
                                   : adds ? 1
                                          : 3);
-      for (const NestOperand& operand : fold.reads) operations += accesses_of(nest, operand, times);
+      for (const NestOperand& operand : reduction.reads)
+        operations += accesses_of(nest, operand, times);
     }
     return operations;
   }
@@ -83,10 +86,10 @@ class Counter {
       if (tensor::is_function(instr.op)) ++functions_[instr.op];
   }
 
-  /// Where something is folded, all widths of vectors.
-  static std::int64_t blocks_of(std::int64_t lanes, bool folds) {
+  /// Where something is reduced, all widths of vectors.
+  static std::int64_t blocks_of(std::int64_t lanes, bool reductions) {
     const auto bits = [](std::int64_t count) { return static_cast<std::uint64_t>(count); };
-    if (folds) return std::min<std::int64_t>(std::bit_width(bits(lanes)), 8);
+    if (reductions) return std::min<std::int64_t>(std::bit_width(bits(lanes)), 8);
     const std::int64_t whole = lanes / kLanesOfBlock;
     return (whole <= jit::kBlocksInARow ? whole : 1) + std::popcount(bits(lanes % kLanesOfBlock));
   }

@@ -7,9 +7,9 @@
 namespace scanloom::plan {
 namespace {
 
-using loopnest::Fold;
 using loopnest::Nest;
 using loopnest::NestOperand;
+using loopnest::Reduction;
 
 /// How many statements back a partner is looked for, which bounds the time for long bodies.
 constexpr std::size_t kReach = 64;
@@ -38,9 +38,9 @@ bool joins(const Part& earlier, const Part& later) {
     makes_index |= overlap(earlier.writes, {use_of(index, b.sizes)});
   });
   if (makes_index) return false;
-  for (const Fold& fold : b.folds) {
-    const std::vector<std::int64_t> sizes = axes_of(b, fold);
-    for (const NestOperand& read : fold.reads)
+  for (const Reduction& reduction : b.reductions) {
+    const std::vector<std::int64_t> sizes = axes_of(b, reduction);
+    for (const NestOperand& read : reduction.reads)
       if (conflicts(read, sizes)) return false;
   }
   return true;
@@ -51,8 +51,8 @@ Nest joined(const Nest& earlier, const Nest& later) {
   Nest nest;
   nest.sizes = earlier.sizes;
   nest.reads = earlier.reads;
-  nest.folds = earlier.folds;
-  nest.folds.insert(nest.folds.end(), later.folds.begin(), later.folds.end());
+  nest.reductions = earlier.reductions;
+  nest.reductions.insert(nest.reductions.end(), later.reductions.begin(), later.reductions.end());
   // Where each input of `later` comes from: a read of the new nest, or a result of `earlier`.
   std::vector<std::int32_t> read_at, result_at;
   for (const NestOperand& read : later.reads) {
@@ -65,19 +65,19 @@ Nest joined(const Nest& earlier, const Nest& later) {
     if (result_at.back() < 0 && known == nest.reads.end()) nest.reads.push_back(read);
   }
   for (const NestOperand& read : nest.reads) nest.program.inputs.push_back(read.dtype);
-  for (const Fold& fold : nest.folds) nest.program.inputs.push_back(fold.dtype);
-  const auto first_fold = static_cast<std::int32_t>(nest.reads.size());
+  for (const Reduction& reduction : nest.reductions) nest.program.inputs.push_back(reduction.dtype);
+  const auto first_reduction = static_cast<std::int32_t>(nest.reads.size());
   std::vector<std::int32_t> inputs;
   for (std::size_t i = 0; i < earlier.reads.size(); ++i)
     inputs.push_back(static_cast<std::int32_t>(i));
-  for (std::size_t i = 0; i < earlier.folds.size(); ++i)
-    inputs.push_back(first_fold + static_cast<std::int32_t>(i));
+  for (std::size_t i = 0; i < earlier.reductions.size(); ++i)
+    inputs.push_back(first_reduction + static_cast<std::int32_t>(i));
   const std::vector<std::int32_t> made = append_program(nest.program, earlier.program, inputs);
   inputs.clear();
   for (std::size_t i = 0; i < later.reads.size(); ++i)
     inputs.push_back(result_at[i] < 0 ? read_at[i] : made[static_cast<std::size_t>(result_at[i])]);
-  for (std::size_t i = 0; i < later.folds.size(); ++i)
-    inputs.push_back(first_fold + static_cast<std::int32_t>(earlier.folds.size() + i));
+  for (std::size_t i = 0; i < later.reductions.size(); ++i)
+    inputs.push_back(first_reduction + static_cast<std::int32_t>(earlier.reductions.size() + i));
   const std::vector<std::int32_t> more = append_program(nest.program, later.program, inputs);
   nest.program.results = made;
   nest.program.results.insert(nest.program.results.end(), more.begin(), more.end());
@@ -172,8 +172,8 @@ void for_strides(Nest& nest, F&& f) {
   for (NestOperand& operand : nest.reads) f(operand.strides);
   for (NestOperand& operand : nest.writes) f(operand.strides);
   for_indices(nest, [&](loopnest::NestIndex& index) { f(index.strides); });
-  for (Fold& fold : nest.folds)
-    for (NestOperand& operand : fold.reads) f(operand.strides);
+  for (Reduction& reduction : nest.reductions)
+    for (NestOperand& operand : reduction.reads) f(operand.strides);
 }
 
 /// What vectors along that axis cost: strides other than 1 and 0 take a load for each lane.

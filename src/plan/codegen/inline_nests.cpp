@@ -8,9 +8,9 @@
 namespace scanloom::plan {
 namespace {
 
-using loopnest::Fold;
 using loopnest::Nest;
 using loopnest::NestOperand;
+using loopnest::Reduction;
 using tensor::ScalarInstr;
 using tensor::ScalarOp;
 using tensor::ScalarProgram;
@@ -19,11 +19,11 @@ using tensor::ScalarProgram;
 constexpr std::size_t kMaxRepeated = 2;
 /// Larger programs stay where they are: what reads one in several orders computes it for each.
 constexpr std::size_t kMaxInlined = 256;
-/// With fewer lanes a fold takes its elements one by one.
+/// With fewer lanes a reduction takes its elements one by one.
 constexpr std::int64_t kMinLanes = 4;
-/// Functions that a fold may take in for each element. They depend on each other, and a fold has
-/// few lanes to hide that; a nest of its own has all elements.
-constexpr std::int64_t kMostFunctionsOfFold = 2;
+/// Functions that a reduction may take in for each element. They depend on each other, and a
+/// reduction has few lanes to hide that; a nest of its own has all elements.
+constexpr std::int64_t kMaxFunctionsOfReduction = 2;
 
 bool is_cheap(const ScalarProgram& program) {
   constexpr ScalarOp kCheap[] = {ScalarOp::constant, ScalarOp::add, ScalarOp::sub,
@@ -136,7 +136,7 @@ class Inliner {
 
  private:
   [[nodiscard]] bool is_candidate(const Part& part) const {
-    if (!part.is_nest() || !part.statement.nest.folds.empty() || part.writes.size() != 1 ||
+    if (!part.is_nest() || !part.statement.nest.reductions.empty() || part.writes.size() != 1 ||
         part.statement.nest.writes_by_index())
       return false;
     const Use& made = part.writes[0];
@@ -184,13 +184,13 @@ class Inliner {
         std::ranges::any_of(reader.sizes, [](std::int64_t size) { return size >= kMinLanes; });
     return std::ranges::all_of(reader.reads,
                                [&](const NestOperand& read) { return fits(read, reader.sizes); }) &&
-           std::ranges::all_of(reader.folds, [&](const Fold& fold) {
-             const std::vector<std::int64_t> sizes = axes_of(reader, fold);
+           std::ranges::all_of(reader.reductions, [&](const Reduction& reduction) {
+             const std::vector<std::int64_t> sizes = axes_of(reader, reduction);
              const bool pays =
                  has_lanes && !made.may_fail() &&
-                 functions_in(made.statement.nest.program) + functions_in(fold.program) <=
-                     kMostFunctionsOfFold;
-             return std::ranges::all_of(fold.reads, [&](const NestOperand& read) {
+                 functions_in(made.statement.nest.program) + functions_in(reduction.program) <=
+                     kMaxFunctionsOfReduction;
+             return std::ranges::all_of(reduction.reads, [&](const NestOperand& read) {
                return fits(read, sizes) && (pays || !use_of(read, sizes).overlaps(made.writes[0]));
              });
            });
@@ -223,8 +223,9 @@ class Inliner {
     };
     inline_into(made, maps_of(nest.reads, nest.sizes), nest.program, nest.reads);
     nest.calls.insert(nest.calls.begin(), made.calls.begin(), made.calls.end());
-    for (Fold& fold : nest.folds)
-      inline_into(made, maps_of(fold.reads, axes_of(nest, fold)), fold.program, fold.reads);
+    for (Reduction& reduction : nest.reductions)
+      inline_into(made, maps_of(reduction.reads, axes_of(nest, reduction)), reduction.program,
+                  reduction.reads);
   }
 
   std::vector<Part>& parts_;

@@ -1,4 +1,4 @@
-// Element programs moved into the folds and nests that read their results.
+// Element programs moved into the reductions and nests that read their results.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace scanloom::plan {
 
-/// Puts the program of a nest without folds in the place of each read of its result, where all
+/// Puts the program of a nest without reductions in the place of each read of its result, where all
 /// readers are nests that read every element of it once: nothing is computed more often, but by
 /// several readers, which only programs of a few cheap instructions are. What nobody reads any more
 /// stays, for fuse_nests to leave out. `is_buffer` and `read_later` as there.

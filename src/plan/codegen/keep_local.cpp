@@ -7,8 +7,8 @@
 namespace scanloom::plan {
 namespace {
 
-using loopnest::Fold;
 using loopnest::NestOperand;
+using loopnest::Reduction;
 
 /// Bytes that are either all local or not at all.
 struct Range {
@@ -21,9 +21,9 @@ template <class F>
 void for_operands(loopnest::Nest& nest, F&& f) {
   for (NestOperand& read : nest.reads) f(read, use_of(read, nest.sizes));
   for (NestOperand& write : nest.writes) f(write, use_of(write, nest.sizes));
-  for (Fold& fold : nest.folds) {
-    const std::vector<std::int64_t> sizes = axes_of(nest, fold);
-    for (NestOperand& read : fold.reads) f(read, use_of(read, sizes));
+  for (Reduction& reduction : nest.reductions) {
+    const std::vector<std::int64_t> sizes = axes_of(nest, reduction);
+    for (NestOperand& read : reduction.reads) f(read, use_of(read, sizes));
   }
 }
 

@@ -1,4 +1,4 @@
-// Reductions, indices of extremes and products as nests with folds.
+// Reductions, indices of extremes and products as nests with reductions.
 #include <algorithm>
 #include <functional>
 
@@ -15,40 +15,40 @@ namespace scanloom::plan {
 namespace {
 
 using ir::Reg;
-using loopnest::Fold;
 using loopnest::Nest;
 using loopnest::NestOperand;
-using tensor::Reduction;
 using tensor::ScalarOp;
 
 /// A reduction in the words of machine code.
-struct FoldOf {
-  Fold::Kind kind;
+struct ReducedBy {
+  loopnest::Reduction::Kind kind;
   std::optional<ScalarOp> each = std::nullopt;
 };
 
-FoldOf fold_of(Reduction::Fold fold) {
+ReducedBy reduced_by(tensor::Reduction::Fold fold) {
   switch (fold) {
-    case Reduction::Fold::sum:
-      return {Fold::Kind::sum};
-    case Reduction::Fold::prod:
-      return {Fold::Kind::prod};
-    case Reduction::Fold::max:
-      return {Fold::Kind::max};
-    case Reduction::Fold::min:
-      return {Fold::Kind::min};
-    case Reduction::Fold::sum_square:
-      return {Fold::Kind::sum, ScalarOp::mul};
-    case Reduction::Fold::l1:
-      return {Fold::Kind::sum, ScalarOp::abs};
+    case tensor::Reduction::Fold::sum:
+      return {loopnest::Reduction::Kind::sum};
+    case tensor::Reduction::Fold::prod:
+      return {loopnest::Reduction::Kind::prod};
+    case tensor::Reduction::Fold::max:
+      return {loopnest::Reduction::Kind::max};
+    case tensor::Reduction::Fold::min:
+      return {loopnest::Reduction::Kind::min};
+    case tensor::Reduction::Fold::sum_square:
+      return {loopnest::Reduction::Kind::sum, ScalarOp::mul};
+    case tensor::Reduction::Fold::l1:
+      return {loopnest::Reduction::Kind::sum, ScalarOp::abs};
   }
-  return {Fold::Kind::sum};
+  return {loopnest::Reduction::Kind::sum};
 }
 
-bool is_extreme(Fold::Kind kind) { return kind == Fold::Kind::max || kind == Fold::Kind::min; }
+bool is_extreme(loopnest::Reduction::Kind kind) {
+  return kind == loopnest::Reduction::Kind::max || kind == loopnest::Reduction::Kind::min;
+}
 
-/// What elements are folded in: f16 and bf16 are widened, and rounded once at the end.
-DType folded_in(DType dtype) {
+/// What elements are reduced in: f16 and bf16 are widened, and rounded once at the end.
+DType reduced_in(DType dtype) {
   return dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;
 }
 
@@ -57,24 +57,24 @@ Reg as_dtype(tensor::ScalarProgram& program, Reg reg, DType to) {
   return ir::ScalarCtx(program, {}, {}).as(reg, to);
 }
 
-/// A fold of what it reads.
-Fold plain_fold(Fold::Kind kind, DType dtype) {
-  Fold fold{.kind = kind,
-            .dtype = folded_in(dtype),
-            .program = {.inputs = {dtype}, .instrs = {}, .results = {}}};
-  fold.program.results = {as_dtype(fold.program, 0, fold.dtype)};
-  return fold;
+/// A reduction of what it reads.
+loopnest::Reduction plain_reduction(loopnest::Reduction::Kind kind, DType dtype) {
+  loopnest::Reduction reduction{.kind = kind,
+                                .dtype = reduced_in(dtype),
+                                .program = {.inputs = {dtype}, .instrs = {}, .results = {}}};
+  reduction.program.results = {as_dtype(reduction.program, 0, reduction.dtype)};
+  return reduction;
 }
 
 /// One result per element of the nest.
-void add_fold(Nest& nest, Fold fold) {
-  nest.program.inputs.push_back(fold.dtype);
-  nest.folds.push_back(std::move(fold));
+void add_reduction(Nest& nest, loopnest::Reduction reduction) {
+  nest.program.inputs.push_back(reduction.dtype);
+  nest.reductions.push_back(std::move(reduction));
 }
 
-/// Axes of an operand, divided into those that stay and those that are folded over.
+/// Axes of an operand, divided into those that stay and those that are reduced.
 struct DividedAxes {
-  std::vector<std::int64_t> kept, folded;
+  std::vector<std::int64_t> kept, reduced;
   NestOperand read, write;
   std::int64_t count = 1;  ///< how many elements each result is of
 };
@@ -90,7 +90,7 @@ DividedAxes divide_axes(const CallView& call, bool keeps, const IsReduced& is_re
     const int result_axis = reduced && !keeps ? -1 : own++;
     if (reduced) axes.count *= x.dims[axis];
     if (x.dims[axis] == 1) continue;
-    (reduced ? axes.folded : axes.kept).push_back(x.dims[axis]);
+    (reduced ? axes.reduced : axes.kept).push_back(x.dims[axis]);
     (reduced ? inner : axes.read.strides).push_back(x.strides[axis]);
     if (!reduced) axes.write.strides.push_back(y.strides[result_axis]);
   }
@@ -105,36 +105,37 @@ DividedAxes reduced_axes(const CallView& call) {
                      [&](int axis) { return tensor::is_reduced(named, axis, rank); });
 }
 
-/// What becomes of the fold at the end; `count`: how many elements it is of.
-Reg emit_finish(ir::ScalarCtx& end, Reduction::Finish finish, std::int64_t count, DType dtype) {
+/// What becomes of the reduction at the end; `count`: how many elements it is of.
+Reg emit_finish(ir::ScalarCtx& end, tensor::Reduction::Finish finish, std::int64_t count,
+                DType dtype) {
   switch (finish) {
-    case Reduction::Finish::none:
+    case tensor::Reduction::Finish::none:
       return 0;
-    case Reduction::Finish::mean:
+    case tensor::Reduction::Finish::mean:
       return end.binary(ScalarOp::div, 0, end.constant(static_cast<double>(count), dtype));
-    case Reduction::Finish::sqrt:
+    case tensor::Reduction::Finish::sqrt:
       return end.unary(ScalarOp::sqrt, 0);
-    case Reduction::Finish::log:
+    case tensor::Reduction::Finish::log:
       return end.unary(ScalarOp::log, 0);
   }
   return 0;
 }
 
-void add_reduction(Nest& nest, const Reduction& reduction, const DividedAxes& axes, DType dtype) {
-  const FoldOf kind = fold_of(reduction.fold);
-  Fold fold = plain_fold(kind.kind, dtype);
-  fold.sizes = axes.folded;
-  fold.reads = {axes.read};
-  const DType folded = fold.dtype;
+void add_named(Nest& nest, const tensor::Reduction& named, const DividedAxes& axes, DType dtype) {
+  const ReducedBy kind = reduced_by(named.fold);
+  loopnest::Reduction reduction = plain_reduction(kind.kind, dtype);
+  reduction.sizes = axes.reduced;
+  reduction.reads = {axes.read};
+  const DType reduced = reduction.dtype;
   if (kind.each) {
-    const Reg first = fold.program.results[0];
+    const Reg first = reduction.program.results[0];
     const Reg second = *kind.each == ScalarOp::mul ? first : -1;
-    fold.program.results = {
-        fold.program.append({.op = *kind.each, .dtype = folded, .args = {first, second, -1}})};
+    reduction.program.results = {reduction.program.append(
+        {.op = *kind.each, .dtype = reduced, .args = {first, second, -1}})};
   }
-  add_fold(nest, std::move(fold));
+  add_reduction(nest, std::move(reduction));
   ir::ScalarCtx end(nest.program, {}, {});
-  const Reg result = emit_finish(end, reduction.finish, axes.count, folded);
+  const Reg result = emit_finish(end, named.finish, axes.count, reduced);
   nest.program.results = {as_dtype(nest.program, result, dtype)};
 }
 
@@ -143,19 +144,19 @@ void add_reduction(Nest& nest, const Reduction& reduction, const DividedAxes& ax
 std::optional<Nest> reduction_nest(const CallView& call) {
   if (call.inputs() > 1 && call.spot(1).present()) return std::nullopt;
   const DType dtype = call.spot(0).dtype;
-  const Reduction* const reduction =
+  const tensor::Reduction* const named =
       tensor::find_reduction(call.node().attrs[tensor::kReduceKind].text());
-  if (reduction == nullptr) return std::nullopt;
-  const FoldOf fold = fold_of(reduction->fold);
-  const bool only_folds = !fold.each && reduction->finish == Reduction::Finish::none;
-  if (!is_real(dtype) && (!only_folds || dtype_bytes(dtype) < 4))
+  if (named == nullptr) return std::nullopt;
+  const ReducedBy reduction = reduced_by(named->fold);
+  const bool only_reduces = !reduction.each && named->finish == tensor::Reduction::Finish::none;
+  if (!is_real(dtype) && (!only_reduces || dtype_bytes(dtype) < 4))
     return std::nullopt;  // computed in another type
   DividedAxes axes = reduced_axes(call);
   if (axes.count == 0 ||
-      (is_extreme(fold.kind) && axes.kept.empty() && axes.count > kMaxExtremeOfNest))
+      (is_extreme(reduction.kind) && axes.kept.empty() && axes.count > kMaxExtremeOfNest))
     return std::nullopt;
   Nest nest;
-  add_reduction(nest, *reduction, axes, dtype);
+  add_named(nest, *named, axes, dtype);
   nest.sizes = std::move(axes.kept);
   nest.writes = {std::move(axes.write)};
   return nest;
@@ -168,19 +169,20 @@ std::optional<Nest> arg_extreme_nest(const CallView& call) {
       divide_axes(call, attrs[1].integer() != 0, [&](int axis) { return axis == chosen; });
   // One line is searched faster by the kernel.
   if (axes.kept.empty() && axes.count > kMaxExtremeOfNest) return std::nullopt;
-  Fold fold =
-      plain_fold(call.node().op == &ops::argmax_op ? Fold::Kind::argmax : Fold::Kind::argmin,
-                 call.spot(0).dtype);
-  fold.dtype = DType::i64;
-  fold.takes_last = attrs[2].integer() != 0;
-  if (axes.folded.empty()) {  // one element: any axis that it lies on
-    axes.folded.push_back(1);
+  loopnest::Reduction reduction =
+      plain_reduction(call.node().op == &ops::argmax_op ? loopnest::Reduction::Kind::argmax
+                                                        : loopnest::Reduction::Kind::argmin,
+                      call.spot(0).dtype);
+  reduction.dtype = DType::i64;
+  reduction.takes_last = attrs[2].integer() != 0;
+  if (axes.reduced.empty()) {  // one element: any axis that it lies on
+    axes.reduced.push_back(1);
     axes.read.strides.push_back(0);
   }
-  fold.sizes = std::move(axes.folded);
-  fold.reads = {std::move(axes.read)};
+  reduction.sizes = std::move(axes.reduced);
+  reduction.reads = {std::move(axes.read)};
   Nest nest;
-  add_fold(nest, std::move(fold));
+  add_reduction(nest, std::move(reduction));
   nest.program.results = {0};
   nest.sizes = std::move(axes.kept);
   nest.writes = {std::move(axes.write)};
@@ -193,7 +195,7 @@ namespace {
 bool has_neighbouring_lanes(Nest nest) {
   arrange_axes(nest);
   if (nest.sizes.empty()) return true;
-  return std::ranges::all_of(nest.folds[0].reads, [&](const NestOperand& read) {
+  return std::ranges::all_of(nest.reductions[0].reads, [&](const NestOperand& read) {
     const std::int64_t along = read.strides[nest.sizes.size() - 1];
     return along == 0 || along == 1;
   });
@@ -203,7 +205,7 @@ bool has_neighbouring_lanes(Nest nest) {
 
 std::optional<Nest> product_nest(const CallView& call) {
   const Spot &a = call.spot(0), &b = call.spot(1), &to = call.output();
-  const DType dtype = folded_in(a.dtype);
+  const DType dtype = reduced_in(a.dtype);
   if (dtype_bytes(dtype) < 4 || dtype_bytes(dtype) > 8) return std::nullopt;
   const auto axes = tensor::contraction_of(call.node().attrs[0].text(), call.without_address(a),
                                            call.without_address(b), call.without_address(to));
@@ -217,12 +219,13 @@ std::optional<Nest> product_nest(const CallView& call) {
     kept.insert(kept.end(), list->view().begin(), list->view().end());
   std::ranges::stable_sort(kept, std::ranges::greater(), &tensor::ContractionAxis::out);
   Nest nest;
-  Fold fold{.kind = Fold::Kind::multiply_add,
-            .dtype = dtype,
-            .program = {.inputs = {a.dtype, b.dtype}, .instrs = {}, .results = {}},
-            .reads = {first_element(a), first_element(b)}};
+  loopnest::Reduction reduction{
+      .kind = loopnest::Reduction::Kind::multiply_add,
+      .dtype = dtype,
+      .program = {.inputs = {a.dtype, b.dtype}, .instrs = {}, .results = {}},
+      .reads = {first_element(a), first_element(b)}};
   for (const Reg operand : {0, 1})
-    fold.program.results.push_back(as_dtype(fold.program, operand, dtype));
+    reduction.program.results.push_back(as_dtype(reduction.program, operand, dtype));
   NestOperand write = first_element(to);
   for (const tensor::ContractionAxis& axis : kept) {
     nest.sizes.push_back(axis.size);
@@ -230,12 +233,12 @@ std::optional<Nest> product_nest(const CallView& call) {
   }
   kept.insert(kept.end(), axes->k.view().begin(), axes->k.view().end());
   for (const tensor::ContractionAxis& axis : kept) {
-    fold.reads[0].strides.push_back(axis.a);
-    fold.reads[1].strides.push_back(axis.b);
+    reduction.reads[0].strides.push_back(axis.a);
+    reduction.reads[1].strides.push_back(axis.b);
   }
-  for (const tensor::ContractionAxis& axis : axes->k.view()) fold.sizes.push_back(axis.size);
+  for (const tensor::ContractionAxis& axis : axes->k.view()) reduction.sizes.push_back(axis.size);
   nest.writes.push_back(std::move(write));
-  add_fold(nest, std::move(fold));
+  add_reduction(nest, std::move(reduction));
   nest.program.results = {as_dtype(nest.program, 0, to.dtype)};
   if (products > kMaxProductAcross && !has_neighbouring_lanes(nest)) return std::nullopt;
   return nest;

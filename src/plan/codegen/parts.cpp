@@ -4,9 +4,9 @@
 
 namespace scanloom::plan {
 
-using loopnest::Fold;
 using loopnest::Nest;
 using loopnest::NestOperand;
+using loopnest::Reduction;
 using tensor::ScalarInstr;
 using tensor::ScalarProgram;
 
@@ -37,9 +37,9 @@ Part part_of(Nest nest, std::vector<ir::NodeId> nodes) {
   for_indices(nest, [&](const loopnest::NestIndex& index) {
     part.reads.push_back(use_of(index, nest.sizes));
   });
-  for (const Fold& fold : nest.folds) {
-    const std::vector<std::int64_t> sizes = axes_of(nest, fold);
-    for (const NestOperand& read : fold.reads) part.reads.push_back(use_of(read, sizes));
+  for (const Reduction& reduction : nest.reductions) {
+    const std::vector<std::int64_t> sizes = axes_of(nest, reduction);
+    for (const NestOperand& read : reduction.reads) part.reads.push_back(use_of(read, sizes));
   }
   part.statement.nest = std::move(nest);
   return part;
@@ -62,9 +62,9 @@ bool independent(const Part& a, const Part& b) {
   return !overlap(a.reads, b.writes) && !overlap(a.writes, b.reads) && !overlap(a.writes, b.writes);
 }
 
-std::vector<std::int64_t> axes_of(const Nest& nest, const Fold& fold) {
+std::vector<std::int64_t> axes_of(const Nest& nest, const Reduction& reduction) {
   std::vector<std::int64_t> sizes = nest.sizes;
-  sizes.insert(sizes.end(), fold.sizes.begin(), fold.sizes.end());
+  sizes.insert(sizes.end(), reduction.sizes.begin(), reduction.sizes.end());
   return sizes;
 }
 

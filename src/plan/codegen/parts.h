@@ -71,8 +71,8 @@ std::vector<ir::NodeId> nodes_of(const Part& a, const Part& b);
 /// Neither reads or writes what the other writes.
 [[nodiscard]] bool independent(const Part& a, const Part& b);
 
-/// The axes that a fold's reads walk: the nest's, then the fold's own.
-std::vector<std::int64_t> axes_of(const loopnest::Nest& nest, const loopnest::Fold& fold);
+/// The axes that a reduction's reads walk: the nest's, then the reduction's own.
+std::vector<std::int64_t> axes_of(const loopnest::Nest& nest, const loopnest::Reduction& reduction);
 
 /// Appends `from` to `to`, given the register in `to` of each of its inputs; returns those of its
 /// results.

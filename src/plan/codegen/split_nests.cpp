@@ -69,7 +69,7 @@ std::int64_t operations_of(const tensor::ScalarProgram& program) {
   return operations;
 }
 
-/// About how many operations on vectors a nest without folds takes.
+/// About how many operations on vectors a nest without reductions takes.
 std::int64_t work_of(const Nest& nest) {
   const std::int64_t operations = 1 + operations_of(nest.program);
   const std::int64_t elements = tensor::Shape(nest.sizes).elements();
@@ -318,7 +318,7 @@ class Splitter {
       if (std::ranges::none_of(part.reads, [&](const Use& use) { return is_written(pieces, use); }))
         continue;
       const Nest& nest = part.statement.nest;
-      if (sources_changed || !part.is_nest() || part.may_fail() || !nest.folds.empty()) return;
+      if (sources_changed || !part.is_nest() || part.may_fail() || !nest.reductions.empty()) return;
       std::vector<Part> cut = cutter.cut(part);
       made += cut.size();
       if (cut.empty() || made > kMostParts) return;

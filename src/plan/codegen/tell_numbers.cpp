@@ -48,8 +48,8 @@ class Teller {
     for (Statement& statement : statements) {
       for (NestOperand& read : statement.nest.reads) tell_strides(read);
       for (NestOperand& write : statement.nest.writes) tell_strides(write);
-      for (loopnest::Fold& fold : statement.nest.folds)
-        for (NestOperand& read : fold.reads) tell_strides(read);
+      for (loopnest::Reduction& reduction : statement.nest.reductions)
+        for (NestOperand& read : reduction.reads) tell_strides(read);
       for (auto* operands : {&statement.nest.reads, &statement.nest.writes})
         for (NestOperand& operand : *operands) tell_indices(operand);
       if (statement.kind == Statement::Kind::pick) tell_pick(statement);

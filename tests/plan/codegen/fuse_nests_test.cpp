@@ -8,9 +8,9 @@
 namespace scanloom::plan {
 namespace {
 
-using loopnest::Fold;
 using loopnest::Nest;
 using loopnest::NestOperand;
+using loopnest::Reduction;
 using tensor::ScalarOp;
 
 using namespace test;
@@ -34,11 +34,11 @@ Part row_sums(std::int64_t rows, std::int64_t n, NestOperand from, NestOperand t
   Nest& nest = part.statement.nest;
   nest.sizes = {rows};
   nest.writes = {std::move(to)};
-  nest.folds = {Fold{.kind = Fold::Kind::sum,
-                     .dtype = DType::f32,
-                     .sizes = {n},
-                     .program = {.inputs = {DType::f32}, .instrs = {}, .results = {0}},
-                     .reads = {std::move(from)}}};
+  nest.reductions = {Reduction{.kind = Reduction::Kind::sum,
+                               .dtype = DType::f32,
+                               .sizes = {n},
+                               .program = {.inputs = {DType::f32}, .instrs = {}, .results = {0}},
+                               .reads = {std::move(from)}}};
   nest.program = {.inputs = {DType::f32}, .instrs = {}, .results = {0}};
   return part;
 }
@@ -114,20 +114,20 @@ TEST(FuseNests, CallsThatNeitherDependsOnArePassed) {
   EXPECT_EQ(kept.size(), 3U);
 }
 
-TEST(FuseNests, ResultsOfFoldsAreTakenFromTheirAccumulators) {
+TEST(FuseNests, ResultsOfReductionsAreTakenFromTheirAccumulators) {
   const auto parts = fuse_nests({row_sums(8, 5, f32_at(kFeed, 0, {5, 1}), kTemporary),
                                  binary(ScalarOp::add, {8}, kTemporary, kTemporary, kNext)},
                                 is_local, {});
   ASSERT_EQ(parts.size(), 1U);
   const Nest& nest = parts[0].statement.nest;
   EXPECT_TRUE(nest.reads.empty());
-  ASSERT_EQ(nest.folds.size(), 1U);
+  ASSERT_EQ(nest.reductions.size(), 1U);
   EXPECT_EQ(nest.program.inputs.size(), 1U);
   EXPECT_EQ(nest.program.instrs[0].args[0], 0);
   EXPECT_EQ(nest.program.instrs[0].args[1], 0);
 }
 
-TEST(FuseNests, AFoldReadsAllElementsOfWhatItFolds) {
+TEST(FuseNests, AReductionReadsAllElementsOfWhatItReduces) {
   const auto parts = fuse_nests({binary(ScalarOp::add, {8}, kX, kY, kTemporary),
                                  row_sums(8, 8, f32_at(kLocal, 0, {0, 1}), kNext)},
                                 is_local, {});
@@ -167,11 +167,11 @@ TEST(ArrangeAxes, TakesVectorsWhereElementsAreNeighbours) {
   Part part = row_sums(1, 5, f32_at(kFeed, 0, {1, 100}), f32_at(kState, 0, {1}));
   Nest& nest = part.statement.nest;
   nest.sizes = {16, 16};
-  nest.folds[0].reads = {f32_at(kFeed, 0, {1, 100, 1600})};
+  nest.reductions[0].reads = {f32_at(kFeed, 0, {1, 100, 1600})};
   nest.writes = {f32_at(kState, 0, {1, 20})};
   arrange_axes(nest);
   EXPECT_EQ(nest.writes[0].strides, (std::vector<std::int64_t>{20, 1}));
-  EXPECT_EQ(nest.folds[0].reads[0].strides, (std::vector<std::int64_t>{100, 1, 1600}));
+  EXPECT_EQ(nest.reductions[0].reads[0].strides, (std::vector<std::int64_t>{100, 1, 1600}));
 }
 
 /// to[i] = a[at[i]] + b[i], or to[at[i]] = a[i] + b[i].

@@ -8,9 +8,9 @@
 namespace scanloom::plan {
 namespace {
 
-using loopnest::Fold;
 using loopnest::Nest;
 using loopnest::NestOperand;
+using loopnest::Reduction;
 using tensor::ScalarOp;
 
 using namespace test;
@@ -34,24 +34,24 @@ Part sums(std::int64_t results, std::int64_t n, NestOperand from, NestOperand to
   Nest nest;
   if (results > 1) nest.sizes = {results};
   nest.writes = {std::move(to)};
-  nest.folds = {Fold{.dtype = DType::f32,
-                     .sizes = {n},
-                     .program = {.inputs = {DType::f32}, .instrs = {}, .results = {0}},
-                     .reads = {std::move(from)}}};
+  nest.reductions = {Reduction{.dtype = DType::f32,
+                               .sizes = {n},
+                               .program = {.inputs = {DType::f32}, .instrs = {}, .results = {0}},
+                               .reads = {std::move(from)}}};
   nest.program = {.inputs = {DType::f32}, .instrs = {}, .results = {0}};
   return part_of(std::move(nest), {});
 }
 
-TEST(InlineNests, AFoldTakesTheProgramOfWhatItReads) {
+TEST(InlineNests, AReductionTakesTheProgramOfWhatItReads) {
   // The columns of what was computed row by row.
   std::vector<Part> parts{unary(ScalarOp::exp, {4, 8}, kMatrix, kProduct),
                           sums(8, 4, f32_at(kLocal, 0, {1, 8}), f32_at(kState, 0, {1}))};
   inline_nests(parts, is_local, {});
-  const Fold& fold = parts[1].statement.nest.folds[0];
-  ASSERT_EQ(fold.program.instrs.size(), 1U);
-  EXPECT_EQ(fold.program.instrs[0].op, ScalarOp::exp);
-  EXPECT_EQ(fold.reads, (std::vector{f32_at(kFeed, 0, {1, 8})}));
-  EXPECT_EQ(fold.program.results, (std::vector{1}));
+  const Reduction& reduction = parts[1].statement.nest.reductions[0];
+  ASSERT_EQ(reduction.program.instrs.size(), 1U);
+  EXPECT_EQ(reduction.program.instrs[0].op, ScalarOp::exp);
+  EXPECT_EQ(reduction.reads, (std::vector{f32_at(kFeed, 0, {1, 8})}));
+  EXPECT_EQ(reduction.program.results, (std::vector{1}));
 }
 
 TEST(InlineNests, SeveralReadersTakeWhatIsCheap) {
@@ -61,7 +61,7 @@ TEST(InlineNests, SeveralReadersTakeWhatIsCheap) {
                             unary(ScalarOp::tanh, {4, 8}, kProduct, f32_at(kState, 64, {8, 1}))};
     inline_nests(parts, is_local, {});
     const bool moved = op == ScalarOp::neg;
-    EXPECT_EQ(parts[1].statement.nest.folds[0].program.instrs.size(), moved ? 1U : 0U);
+    EXPECT_EQ(parts[1].statement.nest.reductions[0].program.instrs.size(), moved ? 1U : 0U);
     EXPECT_EQ(parts[2].statement.nest.program.instrs.size(), moved ? 2U : 1U);
   }
 }
@@ -98,28 +98,28 @@ TEST(InlineNests, WhatIsOverwrittenBeforeItIsReadStays) {
                           unary(ScalarOp::exp, {4, 8}, kMatrix, f32_at(kState, 0, {8, 1})),
                           sums(8, 4, f32_at(kLocal, 0, {1, 8}), f32_at(kState, 512, {1}))};
   inline_nests(parts, is_local, {});
-  EXPECT_TRUE(parts[2].statement.nest.folds[0].program.instrs.empty());
+  EXPECT_TRUE(parts[2].statement.nest.reductions[0].program.instrs.empty());
 }
 
 TEST(InlineNests, WhatACallReadsOrTheLoopStays) {
   std::vector<Part> parts{unary(ScalarOp::neg, {4, 8}, kMatrix, kProduct),
                           sums(8, 4, f32_at(kLocal, 0, {1, 8}), f32_at(kState, 0, {1}))};
   inline_nests(parts, is_local, {{kLocal, 0, 4}});
-  EXPECT_TRUE(parts[1].statement.nest.folds[0].program.instrs.empty());
+  EXPECT_TRUE(parts[1].statement.nest.reductions[0].program.instrs.empty());
   Part call;
   call.statement.kind = loopnest::Statement::Kind::call;
   call.reads = {{kLocal, 0, 16}};
   parts.push_back(call);
   inline_nests(parts, is_local, {});
-  EXPECT_TRUE(parts[1].statement.nest.folds[0].program.instrs.empty());
+  EXPECT_TRUE(parts[1].statement.nest.reductions[0].program.instrs.empty());
 }
 
-TEST(InlineNests, AFoldWithoutLanesTakesOnlyWhatIsCheap) {
+TEST(InlineNests, AReductionWithoutLanesTakesOnlyWhatIsCheap) {
   for (const ScalarOp op : {ScalarOp::neg, ScalarOp::exp}) {
     std::vector<Part> parts{unary(op, {32}, f32_at(kFeed, 0, {1}), f32_at(kLocal, 0, {1})),
                             sums(1, 32, f32_at(kLocal, 0, {1}), f32_at(kState, 0, {}))};
     inline_nests(parts, is_local, {});
-    EXPECT_EQ(parts[1].statement.nest.folds[0].program.instrs.empty(), op == ScalarOp::exp);
+    EXPECT_EQ(parts[1].statement.nest.reductions[0].program.instrs.empty(), op == ScalarOp::exp);
   }
 }
 

@@ -1,14 +1,14 @@
-#include "jit/fold_accumulators.h"
+#include "jit/reduction_accumulators.h"
 
 #include <algorithm>
 
 #include "jit/emit_program.h"
-#include "jit/fold_forms.h"
+#include "jit/reduction_forms.h"
 
 namespace scanloom::jit {
 
-using loopnest::Fold;
 using loopnest::Nest;
+using loopnest::Reduction;
 
 namespace {
 
@@ -20,21 +20,23 @@ llvm::Type* bits_type(llvm::IRBuilder<>& builder, llvm::Type* type) {
 
 }  // namespace
 
-FoldAccumulators::FoldAccumulators(llvm::IRBuilder<>& builder, const Nest& nest,
-                                   const NestTarget& target, unsigned width,
-                                   const std::vector<std::size_t>& folds, FoldMode mode)
+ReductionAccumulators::ReductionAccumulators(llvm::IRBuilder<>& builder, const Nest& nest,
+                                             const NestTarget& target, unsigned width,
+                                             const std::vector<std::size_t>& reductions,
+                                             ReductionMode mode)
     : builder_(builder), nest_(nest), target_(target), width_(width), mode_(mode) {
-  for (const std::size_t index : folds) add(index);
+  for (const std::size_t index : reductions) add(index);
 }
 
-bool FoldAccumulators::is_quick(const Fold& fold) const {
-  return mode_ == FoldMode::quick && width_ > 1 && has_quick_form(fold);
+bool ReductionAccumulators::is_quick(const Reduction& reduction) const {
+  return mode_ == ReductionMode::quick && width_ > 1 && has_quick_form(reduction);
 }
 
-std::size_t FoldAccumulators::shared(Kind kind, std::size_t index) {
+std::size_t ReductionAccumulators::shared(Kind kind, std::size_t index) {
   const auto same = [&](const Accumulator& other) {
-    return other.kind == kind && same_terms(fold(other.fold), fold(index)) &&
-           (kind == Kind::probe || finds_greatest(fold(other.fold)) == finds_greatest(fold(index)));
+    return other.kind == kind && same_terms(reduction(other.reduction), reduction(index)) &&
+           (kind == Kind::probe ||
+            finds_greatest(reduction(other.reduction)) == finds_greatest(reduction(index)));
   };
   const auto known = std::ranges::find_if(accumulators_, same);
   const auto at = static_cast<std::size_t>(known - accumulators_.begin());
@@ -42,14 +44,14 @@ std::size_t FoldAccumulators::shared(Kind kind, std::size_t index) {
   return at;
 }
 
-void FoldAccumulators::add_result(Accumulator accumulator) {
+void ReductionAccumulators::add_result(Accumulator accumulator) {
   result_at_.push_back(accumulators_.size());
   accumulators_.push_back(accumulator);
 }
 
-void FoldAccumulators::add(std::size_t index) {
-  const Fold& added = fold(index);
-  if (mode_ == FoldMode::signs) return add_result({Kind::signs, index});
+void ReductionAccumulators::add(std::size_t index) {
+  const Reduction& added = reduction(index);
+  if (mode_ == ReductionMode::signs) return add_result({Kind::signs, index});
   if (!is_quick(added)) {
     if (!finds_index(added)) return add_result({Kind::plain, index});
     accumulators_.push_back({Kind::exact_best, index});
@@ -63,26 +65,27 @@ void FoldAccumulators::add(std::size_t index) {
 
 /// Lanes of indices are as wide as those of the terms, so that one mask serves both. The planner
 /// bounds how many elements a nest has, far below 2^31.
-llvm::Type* FoldAccumulators::place_type(const Fold& of) {
+llvm::Type* ReductionAccumulators::place_type(const Reduction& of) {
   const bool wide = dtype_bytes(term_dtype(of)) == 8;
   return register_type(builder_.getContext(), wide ? DType::i64 : DType::i32, width_);
 }
 
-FoldAccumulators::Values FoldAccumulators::start(
+ReductionAccumulators::Values ReductionAccumulators::start(
     const std::function<Value(std::size_t)>& first_term) {
   Values carried;
   for (const Accumulator& accumulator : accumulators_) {
     const bool begins_with_it =
         accumulator.kind == Kind::best || accumulator.kind == Kind::exact_best ||
         accumulator.kind == Kind::signs ||
-        (accumulator.kind == Kind::plain && finds_extreme(fold(accumulator.fold)));
-    carried.push_back(start(accumulator.kind, fold(accumulator.fold),
-                            begins_with_it ? first_term(accumulator.fold) : nullptr));
+        (accumulator.kind == Kind::plain && finds_extreme(reduction(accumulator.reduction)));
+    carried.push_back(start(accumulator.kind, reduction(accumulator.reduction),
+                            begins_with_it ? first_term(accumulator.reduction) : nullptr));
   }
   return carried;
 }
 
-FoldAccumulators::Value FoldAccumulators::start(Kind kind, const Fold& of, Value first_term) {
+ReductionAccumulators::Value ReductionAccumulators::start(Kind kind, const Reduction& of,
+                                                          Value first_term) {
   llvm::Type* const type = register_type(builder_.getContext(), term_dtype(of), width_);
   switch (kind) {
     case Kind::probe:
@@ -100,23 +103,25 @@ FoldAccumulators::Value FoldAccumulators::start(Kind kind, const Fold& of, Value
       break;
   }
   if (finds_extreme(of)) return first_term;
-  if (of.kind != Fold::Kind::prod) return llvm::Constant::getNullValue(type);
+  if (of.kind != Reduction::Kind::prod) return llvm::Constant::getNullValue(type);
   return type->isFPOrFPVectorTy() ? llvm::ConstantFP::get(type, 1.0)
                                   : llvm::ConstantInt::get(type, 1);
 }
 
-FoldAccumulators::Values FoldAccumulators::combined(const std::vector<Values>& found, Value index,
-                                                    const Values& carried) {
+ReductionAccumulators::Values ReductionAccumulators::combined(const std::vector<Values>& found,
+                                                              Value index, const Values& carried) {
   Values next;
   for (std::size_t i = 0; i < accumulators_.size(); ++i)
-    next.push_back(combined(accumulators_[i], found[accumulators_[i].fold], index, carried, i));
+    next.push_back(
+        combined(accumulators_[i], found[accumulators_[i].reduction], index, carried, i));
   return next;
 }
 
-FoldAccumulators::Value FoldAccumulators::combined(const Accumulator& accumulator,
-                                                   const Values& found, Value index,
-                                                   const Values& carried, std::size_t own) {
-  const Fold& of = fold(accumulator.fold);
+ReductionAccumulators::Value ReductionAccumulators::combined(const Accumulator& accumulator,
+                                                             const Values& found, Value index,
+                                                             const Values& carried,
+                                                             std::size_t own) {
+  const Reduction& of = reduction(accumulator.reduction);
   Value const so_far = carried[own];
   Value const term = found[0];
   switch (accumulator.kind) {
@@ -146,33 +151,36 @@ FoldAccumulators::Value FoldAccumulators::combined(const Accumulator& accumulato
   return so_far;
 }
 
-FoldAccumulators::Value FoldAccumulators::splat(Value index, llvm::Type* type) {
+ReductionAccumulators::Value ReductionAccumulators::splat(Value index, llvm::Type* type) {
   Value const lane = builder_.CreateTrunc(index, type->getScalarType());
   return type->isVectorTy() ? builder_.CreateVectorSplat(width_, lane) : lane;
 }
 
-FoldAccumulators::Value FoldAccumulators::beats(const Fold& of, Value term, Value best) {
+ReductionAccumulators::Value ReductionAccumulators::beats(const Reduction& of, Value term,
+                                                          Value best) {
   return finds_greatest(of) ? builder_.CreateFCmpOGT(term, best)
                             : builder_.CreateFCmpOLT(term, best);
 }
-FoldAccumulators::Value FoldAccumulators::beats_or_equals(const Fold& of, Value term, Value best) {
+ReductionAccumulators::Value ReductionAccumulators::beats_or_equals(const Reduction& of, Value term,
+                                                                    Value best) {
   return finds_greatest(of) ? builder_.CreateFCmpOGE(term, best)
                             : builder_.CreateFCmpOLE(term, best);
 }
 
-FoldAccumulators::Value FoldAccumulators::plain(const Fold& of, Value so_far, const Values& found) {
-  if (of.kind == Fold::Kind::multiply_add) return multiply_add(found[0], found[1], so_far);
+ReductionAccumulators::Value ReductionAccumulators::plain(const Reduction& of, Value so_far,
+                                                          const Values& found) {
+  if (of.kind == Reduction::Kind::multiply_add) return multiply_add(found[0], found[1], so_far);
   tensor::ScalarProgram program{.inputs = {of.dtype, of.dtype}, .instrs = {}, .results = {2}};
-  const auto op = of.kind == Fold::Kind::sum    ? tensor::ScalarOp::add
-                  : of.kind == Fold::Kind::prod ? tensor::ScalarOp::mul
-                  : of.kind == Fold::Kind::max  ? tensor::ScalarOp::max
-                                                : tensor::ScalarOp::min;
+  const auto op = of.kind == Reduction::Kind::sum    ? tensor::ScalarOp::add
+                  : of.kind == Reduction::Kind::prod ? tensor::ScalarOp::mul
+                  : of.kind == Reduction::Kind::max  ? tensor::ScalarOp::max
+                                                     : tensor::ScalarOp::min;
   program.append({.op = op, .dtype = of.dtype, .args = {0, 1, -1}});
   const Values inputs{so_far, found[0]};
   return emit_program(builder_, program, inputs, width_)[2];
 }
 
-FoldAccumulators::Value FoldAccumulators::multiply_add(Value a, Value b, Value sum) {
+ReductionAccumulators::Value ReductionAccumulators::multiply_add(Value a, Value b, Value sum) {
   if (!sum->getType()->isFPOrFPVectorTy()) return builder_.CreateAdd(sum, builder_.CreateMul(a, b));
   if (target_.with_fma)
     return builder_.CreateIntrinsic(llvm::Intrinsic::fma, {sum->getType()}, {a, b, sum});
@@ -180,7 +188,8 @@ FoldAccumulators::Value FoldAccumulators::multiply_add(Value a, Value b, Value s
 }
 
 /// The order of ops/index/element_order.h: NaN above all.
-FoldAccumulators::Value FoldAccumulators::precedes(const Fold& of, Value element, Value best) {
+ReductionAccumulators::Value ReductionAccumulators::precedes(const Reduction& of, Value element,
+                                                             Value best) {
   const bool greatest = finds_greatest(of);
   Value const a = greatest ? element : best;
   Value const b = greatest ? best : element;  // a above b, or equal to it
@@ -196,15 +205,15 @@ FoldAccumulators::Value FoldAccumulators::precedes(const Fold& of, Value element
   return builder_.CreateOr(builder_.CreateFCmpOGT(a, b), builder_.CreateAnd(a_is_nan, b_is_number));
 }
 
-FoldAccumulators::Value FoldAccumulators::result(std::size_t number, const Values& last) {
+ReductionAccumulators::Value ReductionAccumulators::result(std::size_t number, const Values& last) {
   const Accumulator& accumulator = accumulators_[result_at_[number]];
   Value const value = last[result_at_[number]];
   if (accumulator.kind != Kind::place) return value;
-  const DType dtype = fold(accumulator.fold).dtype;
+  const DType dtype = reduction(accumulator.reduction).dtype;
   return builder_.CreateSExt(value, register_type(builder_.getContext(), dtype, width_));
 }
 
-FoldAccumulators::Value FoldAccumulators::any_nan(const Values& last) {
+ReductionAccumulators::Value ReductionAccumulators::any_nan(const Values& last) {
   Value has_nan = nullptr;
   for (std::size_t i = 0; i < accumulators_.size(); ++i) {
     if (accumulators_[i].kind != Kind::probe) continue;

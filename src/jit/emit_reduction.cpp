@@ -1,92 +1,96 @@
-#include "jit/emit_fold.h"
+#include "jit/emit_reduction.h"
 
 #include <algorithm>
 
 #include "jit/counting_loop.h"
 #include "jit/emit_memory.h"
 #include "jit/emit_program.h"
-#include "jit/fold_accumulators.h"
-#include "jit/fold_forms.h"
+#include "jit/reduction_accumulators.h"
+#include "jit/reduction_forms.h"
 
 namespace scanloom::jit {
 
-using loopnest::Fold;
 using loopnest::Nest;
 using loopnest::NestOperand;
+using loopnest::Reduction;
 
 namespace {
 
 using Value = llvm::Value*;
 
-/// Vectors that one block of lanes spans at most: independent chains hide the latency of folds.
+/// Vectors that one block of lanes spans at most: independent chains hide the latency of
+/// reductions.
 constexpr std::size_t kMostVectors = 8;
 /// Of functions, which hold many values, fewer stay in registers.
 constexpr std::size_t kMostVectorsOfMath = 4, kMostVectorsOfCalls = 2;
 /// Blocks of fewer lanes are loaded one by one rather than transposed.
 constexpr unsigned kLeastOfTransposed = 4;
 
-/// Folds over the same axes, in one loop.
+/// Reductions over the same axes, in one loop.
 class GroupEmitter {
  public:
-  using Folds = std::vector<std::size_t>;  ///< their indices in the nest
+  using Reductions = std::vector<std::size_t>;  ///< their indices in the nest
 
-  GroupEmitter(llvm::IRBuilder<>& builder, const FoldSite& site, Folds folds, FoldMode mode)
+  GroupEmitter(llvm::IRBuilder<>& builder, const ReductionSite& site, Reductions reductions,
+               ReductionMode mode)
       : builder_(builder),
         site_(site),
-        folds_(std::move(folds)),
+        reductions_(std::move(reductions)),
         mode_(mode),
-        accumulators_(builder, site.nest, site.target, site.width, folds_, mode) {}
+        accumulators_(builder, site.nest, site.target, site.width, reductions_, mode) {}
 
-  /// The results, in the order of the folds.
+  /// The results, in the order of the reductions.
   std::vector<Value> emit() {
     std::vector<Value> index(site_.index.begin(), site_.index.end());
     const std::vector<Value> first =
-        accumulators_.start([&](std::size_t fold) { return first_term(fold); });
+        accumulators_.start([&](std::size_t reduction) { return first_term(reduction); });
     const std::vector<Value> last = axis(index, 0, first);
     std::vector<Value> results;
-    for (std::size_t i = 0; i < folds_.size(); ++i)
+    for (std::size_t i = 0; i < reductions_.size(); ++i)
       results.push_back(accumulators_.result(i, last));
-    if (mode_ == FoldMode::quick) mend(last, results);
+    if (mode_ == ReductionMode::quick) mend(last, results);
     return results;
   }
 
  private:
-  [[nodiscard]] const Fold& fold(std::size_t index) const { return site_.nest.folds[index]; }
+  [[nodiscard]] const Reduction& reduction(std::size_t index) const {
+    return site_.nest.reductions[index];
+  }
   Value number(std::int64_t value) { return builder_.getInt64(static_cast<std::uint64_t>(value)); }
 
-  Value first_term(std::size_t fold_index) {
+  Value first_term(std::size_t reduction_index) {
     std::vector<Value> first(site_.index.begin(), site_.index.end());
-    first.resize(first.size() + fold(fold_index).sizes.size(), number(0));
-    return terms(fold_index, loaded(fold_index, first))[0];
+    first.resize(first.size() + reduction(reduction_index).sizes.size(), number(0));
+    return terms(reduction_index, loaded(reduction_index, first))[0];
   }
 
   // Elements
 
-  /// The reads of a fold at one element.
-  std::vector<Value> loaded(std::size_t fold_index, std::span<const Value> index) {
+  /// The reads of a reduction at one element.
+  std::vector<Value> loaded(std::size_t reduction_index, std::span<const Value> index) {
     std::vector<Value> inputs;
-    for (std::size_t i = 0; i < fold(fold_index).reads.size(); ++i)
-      inputs.push_back(load(fold_index, i, index));
+    for (std::size_t i = 0; i < reduction(reduction_index).reads.size(); ++i)
+      inputs.push_back(load(reduction_index, i, index));
     return inputs;
   }
 
-  Value load(std::size_t fold_index, std::size_t i, std::span<const Value> index) {
-    const NestOperand& read = fold(fold_index).reads[i];
-    return load_lanes(builder_, read.dtype, address(fold_index, i, index),
+  Value load(std::size_t reduction_index, std::size_t i, std::span<const Value> index) {
+    const NestOperand& read = reduction(reduction_index).reads[i];
+    return load_lanes(builder_, read.dtype, address(reduction_index, i, index),
                       {site_.target.numbers, lane_stride(read)}, site_.width);
   }
 
-  Value address(std::size_t fold_index, std::size_t i, std::span<const Value> index) {
-    return element_address(builder_, site_.target.numbers, fold(fold_index).reads[i],
-                           site_.bases[fold_index][i], index);
+  Value address(std::size_t reduction_index, std::size_t i, std::span<const Value> index) {
+    return element_address(builder_, site_.target.numbers, reduction(reduction_index).reads[i],
+                           site_.bases[reduction_index][i], index);
   }
 
   [[nodiscard]] std::int64_t lane_stride(const NestOperand& operand) const {
     return site_.nest.sizes.empty() ? 0 : operand.strides[site_.nest.sizes.size() - 1];
   }
 
-  std::vector<Value> terms(std::size_t fold_index, const std::vector<Value>& inputs) {
-    const tensor::ScalarProgram& program = fold(fold_index).program;
+  std::vector<Value> terms(std::size_t reduction_index, const std::vector<Value>& inputs) {
+    const tensor::ScalarProgram& program = reduction(reduction_index).program;
     const std::vector<Value> registers = emit_program(builder_, program, inputs, site_.width);
     std::vector<Value> results;
     for (const std::int32_t result : program.results)
@@ -96,7 +100,7 @@ class GroupEmitter {
 
   // Loops
 
-  const std::vector<std::int64_t>& sizes() const { return fold(folds_[0]).sizes; }
+  const std::vector<std::int64_t>& sizes() const { return reduction(reductions_[0]).sizes; }
 
   std::vector<Value> axis(std::vector<Value>& index, std::size_t axis_index,
                           const std::vector<Value>& carried) {
@@ -121,27 +125,27 @@ class GroupEmitter {
 
   /// How many elements are taken at once, to be transposed; 1: none.
   [[nodiscard]] std::int64_t transposed_lanes() const {
-    const bool across =
-        std::ranges::any_of(folds_, [&](std::size_t i) { return has_across(site_.nest, fold(i)); });
+    const bool across = std::ranges::any_of(
+        reductions_, [&](std::size_t i) { return has_across(site_.nest, reduction(i)); });
     if (!across || site_.width < kLeastOfTransposed || sizes().back() < site_.width) return 1;
     return site_.width;
   }
 
   std::vector<Value> element(const std::vector<Value>& index, const std::vector<Value>& carried) {
     std::vector<std::vector<Value>> inputs;
-    for (const std::size_t i : folds_) inputs.push_back(loaded(i, index));
+    for (const std::size_t i : reductions_) inputs.push_back(loaded(i, index));
     return combined(inputs, index.empty() ? nullptr : index.back(), carried);
   }
 
   /// As many elements as there are lanes, one after the other.
   std::vector<Value> elements(std::vector<Value>& index, std::vector<Value> carried) {
-    // [fold][read][element]; empty where it is loaded element by element
+    // [reduction][read][element]; empty where it is loaded element by element
     std::vector<std::vector<std::vector<Value>>> columns;
-    for (const std::size_t i : folds_) {
+    for (const std::size_t i : reductions_) {
       columns.emplace_back();
-      for (std::size_t read = 0; read < fold(i).reads.size(); ++read)
-        columns.back().push_back(has_across(site_.nest, fold(i)) &&
-                                         is_across(site_.nest, fold(i).reads[read])
+      for (std::size_t read = 0; read < reduction(i).reads.size(); ++read)
+        columns.back().push_back(has_across(site_.nest, reduction(i)) &&
+                                         is_across(site_.nest, reduction(i).reads[read])
                                      ? transposed(i, read, index)
                                      : std::vector<Value>{});
     }
@@ -149,10 +153,10 @@ class GroupEmitter {
     for (unsigned at = 0; at < site_.width; ++at) {
       index.back() = builder_.CreateAdd(first, number(at));
       std::vector<std::vector<Value>> inputs;
-      for (std::size_t i = 0; i < folds_.size(); ++i) {
+      for (std::size_t i = 0; i < reductions_.size(); ++i) {
         inputs.emplace_back();
         for (std::size_t read = 0; read < columns[i].size(); ++read)
-          inputs.back().push_back(columns[i][read].empty() ? load(folds_[i], read, index)
+          inputs.back().push_back(columns[i][read].empty() ? load(reductions_[i], read, index)
                                                            : columns[i][read][at]);
       }
       carried = combined(inputs, index.back(), carried);
@@ -162,13 +166,13 @@ class GroupEmitter {
   }
 
   /// Of each of the next elements the lanes.
-  std::vector<Value> transposed(std::size_t fold_index, std::size_t read_index,
+  std::vector<Value> transposed(std::size_t reduction_index, std::size_t read_index,
                                 std::span<const Value> index) {
-    const NestOperand& read = fold(fold_index).reads[read_index];
+    const NestOperand& read = reduction(reduction_index).reads[read_index];
     Value const bytes =
         builder_.CreateMul(number_of(builder_, site_.target.numbers, lane_stride(read)),
                            number(static_cast<std::int64_t>(dtype_bytes(read.dtype))));
-    Value const first = address(fold_index, read_index, index);
+    Value const first = address(reduction_index, read_index, index);
     std::vector<Value> rows;
     for (unsigned lane = 0; lane < site_.width; ++lane)
       rows.push_back(load_lanes(builder_, read.dtype,
@@ -179,15 +183,18 @@ class GroupEmitter {
 
   // Combining
 
-  /// The next carried values. `inputs`: of each fold what it reads.
+  /// The next carried values. `inputs`: of each reduction what it reads.
   std::vector<Value> combined(const std::vector<std::vector<Value>>& inputs, Value index,
                               const std::vector<Value>& carried) {
-    std::vector<std::vector<Value>> found(site_.nest.folds.size());
-    for (std::size_t i = 0; i < folds_.size(); ++i) {
+    std::vector<std::vector<Value>> found(site_.nest.reductions.size());
+    for (std::size_t i = 0; i < reductions_.size(); ++i) {
       const auto same =
-          std::find_if(folds_.begin(), folds_.begin() + static_cast<std::ptrdiff_t>(i),
-                       [&](std::size_t other) { return same_terms(fold(other), fold(folds_[i])); });
-      found[folds_[i]] = *same == folds_[i] ? terms(folds_[i], inputs[i]) : found[*same];
+          std::find_if(reductions_.begin(), reductions_.begin() + static_cast<std::ptrdiff_t>(i),
+                       [&](std::size_t other) {
+                         return same_terms(reduction(other), reduction(reductions_[i]));
+                       });
+      found[reductions_[i]] =
+          *same == reductions_[i] ? terms(reductions_[i], inputs[i]) : found[*same];
     }
     return accumulators_.combined(found, index, carried);
   }
@@ -198,12 +205,12 @@ class GroupEmitter {
   void mend(const std::vector<Value>& last, std::vector<Value>& results) {
     Value const has_nan = accumulators_.any_nan(last);
     if (has_nan == nullptr) return;
-    Folds extremes, quick;  // indices of results
+    Reductions extremes, quick;  // indices of results
     Value has_zero = nullptr;
-    for (std::size_t i = 0; i < folds_.size(); ++i) {
-      if (!accumulators_.is_quick(fold(folds_[i]))) continue;
+    for (std::size_t i = 0; i < reductions_.size(); ++i) {
+      if (!accumulators_.is_quick(reduction(reductions_[i]))) continue;
       quick.push_back(i);
-      if (!finds_extreme(fold(folds_[i]))) continue;
+      if (!finds_extreme(reduction(reductions_[i]))) continue;
       extremes.push_back(i);
       Value const here = is_zero(results[i]);
       has_zero = has_zero == nullptr ? here : builder_.CreateOr(has_zero, here);
@@ -213,12 +220,12 @@ class GroupEmitter {
       Value const any_zero = builder_.CreateOrReduce(has_zero);
       mend_signs(builder_.CreateAnd(any_zero, builder_.CreateNot(has_nan)), extremes, results);
     }
-    replace_where(has_nan, quick, results, [&] { return again(quick, FoldMode::exact); });
+    replace_where(has_nan, quick, results, [&] { return again(quick, ReductionMode::exact); });
   }
 
-  void mend_signs(Value where, const Folds& extremes, std::vector<Value>& results) {
+  void mend_signs(Value where, const Reductions& extremes, std::vector<Value>& results) {
     replace_where(where, extremes, results, [&] {
-      std::vector<Value> mended = again(extremes, FoldMode::signs);
+      std::vector<Value> mended = again(extremes, ReductionMode::signs);
       for (std::size_t i = 0; i < extremes.size(); ++i)
         mended[i] = with_sign(results[extremes[i]], mended[i]);
       return mended;
@@ -229,10 +236,10 @@ class GroupEmitter {
     return builder_.CreateFCmpOEQ(value, llvm::Constant::getNullValue(value->getType()));
   }
 
-  std::vector<Value> again(const Folds& chosen, FoldMode mode) {
-    Folds folds;
-    for (const std::size_t i : chosen) folds.push_back(folds_[i]);
-    return GroupEmitter(builder_, site_, std::move(folds), mode).emit();
+  std::vector<Value> again(const Reductions& chosen, ReductionMode mode) {
+    Reductions reductions;
+    for (const std::size_t i : chosen) reductions.push_back(reductions_[i]);
+    return GroupEmitter(builder_, site_, std::move(reductions), mode).emit();
   }
 
   /// Zeros get the sign of `bits`.
@@ -246,13 +253,14 @@ class GroupEmitter {
 
   /// What `found` appends, for those results, where the condition holds.
   template <class Found>
-  void replace_where(Value any, const Folds& chosen, std::vector<Value>& results, Found&& found) {
+  void replace_where(Value any, const Reductions& chosen, std::vector<Value>& results,
+                     Found&& found) {
     llvm::BasicBlock* const before = builder_.GetInsertBlock();
     const auto block = [&](const char* name) {
       return llvm::BasicBlock::Create(builder_.getContext(), name, before->getParent());
     };
     llvm::BasicBlock* const mending = block("mending");
-    llvm::BasicBlock* const after = block("folded");
+    llvm::BasicBlock* const after = block("reduced");
     builder_.CreateCondBr(any, mending, after);
     builder_.SetInsertPoint(mending);
     const std::vector<Value> mended = found();
@@ -269,20 +277,21 @@ class GroupEmitter {
   }
 
   llvm::IRBuilder<>& builder_;
-  const FoldSite& site_;
-  Folds folds_;
-  FoldMode mode_;
-  FoldAccumulators accumulators_;
+  const ReductionSite& site_;
+  Reductions reductions_;
+  ReductionMode mode_;
+  ReductionAccumulators accumulators_;
 };
 
-/// Folds over the same axes; those that are loaded by transposing, which take all registers, alone.
-std::vector<GroupEmitter::Folds> groups_of(const Nest& nest) {
-  std::vector<GroupEmitter::Folds> groups;
-  for (std::size_t i = 0; i < nest.folds.size(); ++i) {
-    const auto takes = [&](const GroupEmitter::Folds& group) {
-      const Fold& first = nest.folds[group[0]];
-      return first.sizes == nest.folds[i].sizes && !has_across(nest, first) &&
-             !has_across(nest, nest.folds[i]);
+/// Reductions over the same axes; those that are loaded by transposing, which take all registers,
+/// alone.
+std::vector<GroupEmitter::Reductions> groups_of(const Nest& nest) {
+  std::vector<GroupEmitter::Reductions> groups;
+  for (std::size_t i = 0; i < nest.reductions.size(); ++i) {
+    const auto takes = [&](const GroupEmitter::Reductions& group) {
+      const Reduction& first = nest.reductions[group[0]];
+      return first.sizes == nest.reductions[i].sizes && !has_across(nest, first) &&
+             !has_across(nest, nest.reductions[i]);
     };
     const auto group = std::ranges::find_if(groups, takes);
     if (group == groups.end())
@@ -293,43 +302,43 @@ std::vector<GroupEmitter::Folds> groups_of(const Nest& nest) {
   return groups;
 }
 
-/// Registers that a vector of lanes takes while a fold runs.
-std::size_t registers_of(const Fold& fold) {
-  if (!has_quick_form(fold)) return finds_index(fold) ? 4 : 2;
+/// Registers that a vector of lanes takes while a reduction runs.
+std::size_t registers_of(const Reduction& reduction) {
+  if (!has_quick_form(reduction)) return finds_index(reduction) ? 4 : 2;
   return 4;
 }
 
 }  // namespace
 
-std::vector<llvm::Value*> emit_folds(llvm::IRBuilder<>& builder, const FoldSite& site) {
-  std::vector<llvm::Value*> results(site.nest.folds.size());
-  for (const GroupEmitter::Folds& group : groups_of(site.nest)) {
+std::vector<llvm::Value*> emit_reductions(llvm::IRBuilder<>& builder, const ReductionSite& site) {
+  std::vector<llvm::Value*> results(site.nest.reductions.size());
+  for (const GroupEmitter::Reductions& group : groups_of(site.nest)) {
     const std::vector<llvm::Value*> found =
-        GroupEmitter(builder, site, group, FoldMode::quick).emit();
+        GroupEmitter(builder, site, group, ReductionMode::quick).emit();
     for (std::size_t i = 0; i < group.size(); ++i) results[group[i]] = found[i];
   }
   return results;
 }
 
-unsigned lanes_of_folds(const Nest& nest, const NestTarget& target) {
+unsigned lanes_of_reductions(const Nest& nest, const NestTarget& target) {
   unsigned most = 0;
-  for (const GroupEmitter::Folds& group : groups_of(nest)) {
+  for (const GroupEmitter::Reductions& group : groups_of(nest)) {
     std::size_t taken = 0, vectors = kMostVectors;
     std::int64_t bytes = 4;
     for (const std::size_t i : group) {
-      const Fold& fold = nest.folds[i];
-      taken += registers_of(fold);
-      bytes = std::max(bytes, static_cast<std::int64_t>(dtype_bytes(term_dtype(fold))));
-      if (has_math(fold.program)) vectors = std::min(vectors, kMostVectorsOfMath);
-      if (has_calls_of_lanes(fold.program)) vectors = std::min(vectors, kMostVectorsOfCalls);
-      if (has_across(nest, fold)) vectors = 1;
+      const Reduction& reduction = nest.reductions[i];
+      taken += registers_of(reduction);
+      bytes = std::max(bytes, static_cast<std::int64_t>(dtype_bytes(term_dtype(reduction))));
+      if (has_math(reduction.program)) vectors = std::min(vectors, kMostVectorsOfMath);
+      if (has_calls_of_lanes(reduction.program)) vectors = std::min(vectors, kMostVectorsOfCalls);
+      if (has_across(nest, reduction)) vectors = 1;
     }
     while (vectors > 1 && vectors * taken > target.registers) vectors /= 2;
     unsigned lanes =
         static_cast<unsigned>(vectors) * target.vector_bytes / static_cast<unsigned>(bytes);
     for (const std::size_t i : group)
-      if (has_across(nest, nest.folds[i]))
-        while (lanes > nest.folds[i].sizes.back() && lanes > kLeastOfTransposed) lanes /= 2;
+      if (has_across(nest, nest.reductions[i]))
+        while (lanes > nest.reductions[i].sizes.back() && lanes > kLeastOfTransposed) lanes /= 2;
     most = most == 0 ? lanes : std::min(most, lanes);
   }
   return most;

@@ -1,0 +1,75 @@
+#include "jit/reduction_forms.h"
+
+#include <algorithm>
+
+#include "tensor/scalar_functions.h"
+
+namespace scanloom::jit {
+
+using loopnest::Nest;
+using loopnest::NestOperand;
+using loopnest::Reduction;
+
+namespace {
+
+/// Reductions of fewer elements are not worth the further loops of the quicker form.
+constexpr std::int64_t kLeastOfQuick = 16;
+/// Instructions of a reduction's program up to which it may be written out many times.
+constexpr std::size_t kMostOfLight = 8;
+
+std::int64_t count_of(const Reduction& reduction) {
+  std::int64_t count = 1;
+  for (const std::int64_t size : reduction.sizes) count *= size;
+  return count;
+}
+
+/// Whether it pays, as code and as time to compile it, to write the reduction's program out more
+/// often.
+bool is_light(const Reduction& reduction) {
+  return reduction.program.instrs.size() <= kMostOfLight && !has_math(reduction.program);
+}
+
+}  // namespace
+
+bool finds_index(const Reduction& reduction) {
+  return reduction.kind == Reduction::Kind::argmax || reduction.kind == Reduction::Kind::argmin;
+}
+bool finds_extreme(const Reduction& reduction) {
+  return reduction.kind == Reduction::Kind::max || reduction.kind == Reduction::Kind::min;
+}
+bool finds_greatest(const Reduction& reduction) {
+  return reduction.kind == Reduction::Kind::max || reduction.kind == Reduction::Kind::argmax;
+}
+
+DType term_dtype(const Reduction& reduction) {
+  return reduction.program.register_dtype(reduction.program.results[0]);
+}
+
+bool same_terms(const Reduction& a, const Reduction& b) {
+  return a.program == b.program && a.reads == b.reads;
+}
+
+bool has_math(const tensor::ScalarProgram& program) {
+  return std::ranges::any_of(program.instrs, [](const tensor::ScalarInstr& instr) {
+    return tensor::is_function(instr.op);
+  });
+}
+
+bool has_calls_of_lanes(const tensor::ScalarProgram& program) {
+  return std::ranges::any_of(program.instrs, [](const tensor::ScalarInstr& instr) {
+    return instr.op == tensor::ScalarOp::pow;
+  });
+}
+
+bool has_across(const Nest& nest, const Reduction& reduction) {
+  return is_light(reduction) && std::ranges::any_of(reduction.reads, [&](const NestOperand& read) {
+           return is_across(nest, read);
+         });
+}
+
+bool has_quick_form(const Reduction& reduction) {
+  return (finds_index(reduction) || finds_extreme(reduction)) && is_real(term_dtype(reduction)) &&
+         count_of(reduction) >= kLeastOfQuick && is_light(reduction);
+}
+
+}  // namespace scanloom::jit
