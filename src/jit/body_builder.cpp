@@ -4,8 +4,8 @@
 
 namespace scanloom::jit {
 
+using loopnest::Access;
 using loopnest::local_index;
-using loopnest::NestOperand;
 using loopnest::SlotMove;
 using loopnest::SlotSet;
 
@@ -41,13 +41,13 @@ void BodyBuilder::fail_with(std::int64_t what) {
   builder_.CreateRet(builder_.getInt64(static_cast<std::uint64_t>(kBodyFault)));
 }
 
-llvm::Value* BodyBuilder::base_of(const NestOperand& operand) {
+llvm::Value* BodyBuilder::base_of(const Access& operand) {
   llvm::Value* const base =
       operand.slot < 0 ? target_.locals[local_index(operand.slot)] : pointer_of(operand.slot);
   return place(base, static_cast<std::size_t>(operand.offset));
 }
 
-llvm::Value* BodyBuilder::load_flag(const NestOperand& operand) {
+llvm::Value* BodyBuilder::load_flag(const Access& operand) {
   return load_lanes(builder_, DType::boolean, base_of(operand), 0, 1);
 }
 

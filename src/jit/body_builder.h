@@ -32,8 +32,8 @@ class BodyBuilder {
   llvm::Value* pointer_of(std::int32_t slot) { return jit::pointer_of(builder_, target_, slot); }
   /// The place of a slot that moves.
   llvm::Value* slot(std::int32_t index) { return target_.slots.at(index); }
-  llvm::Value* base_of(const loopnest::NestOperand& operand);
-  llvm::Value* load_flag(const loopnest::NestOperand& operand);
+  llvm::Value* base_of(const loopnest::Access& operand);
+  llvm::Value* load_flag(const loopnest::Access& operand);
   llvm::Value* place_of(const loopnest::SlotSet& set);
   void emit_set(const loopnest::SlotSet& set) {
     builder_.CreateStore(place_of(set), slot(set.slot));

@@ -10,6 +10,7 @@
 
 namespace scanloom::jit {
 
+using loopnest::Access;
 using loopnest::BodySource;
 using loopnest::InnerState;
 using loopnest::local_index;
@@ -17,7 +18,6 @@ using loopnest::local_slot;
 using loopnest::LocalState;
 using loopnest::Nest;
 using loopnest::NestIndex;
-using loopnest::NestOperand;
 using loopnest::Pick;
 using loopnest::Reduction;
 using loopnest::SlotMove;
@@ -165,13 +165,13 @@ class BodyEmitter : BodyBuilder {
     for (const Statement& statement : statements) {
       has_calls_ |= statement.kind == Statement::Kind::call;
       spends_time_ |= statement.kind == Statement::Kind::spend;
-      for (const NestOperand& read : statement.nest.reads) add(read.slot);
-      for (const NestOperand& write : statement.nest.writes) add(write.slot);
+      for (const Access& read : statement.nest.reads) add(read.slot);
+      for (const Access& write : statement.nest.writes) add(write.slot);
       for (const auto* operands : {&statement.nest.reads, &statement.nest.writes})
-        for (const NestOperand& operand : *operands)
+        for (const Access& operand : *operands)
           for (const NestIndex& index : operand.indices) add(index.slot);
       for (const Reduction& reduction : statement.nest.reductions)
-        for (const NestOperand& read : reduction.reads) add(read.slot);
+        for (const Access& read : reduction.reads) add(read.slot);
       if (statement.kind == Statement::Kind::pick) add(statement.pick.index.slot);
       if (statement.kind == Statement::Kind::branch) add(statement.condition.slot);
       if (statement.kind == Statement::Kind::set) add_set(statement.set);
@@ -352,13 +352,13 @@ class BodyEmitter : BodyBuilder {
     Nest nest = statement.nest;
     const std::size_t own = target_.locals.size();
     llvm::Value* const moved = builder_.CreateMul(index, number(pick.bytes));
-    const auto move = [&](NestOperand& operand) {
+    const auto move = [&](Access& operand) {
       target_.locals.push_back(add_bytes(builder_, base_of(operand), moved));
       operand.slot = local_slot(target_.locals.size() - 1);
       operand.offset = 0;
     };
     if (pick.into) {
-      for (NestOperand& write : nest.writes) move(write);
+      for (Access& write : nest.writes) move(write);
       for (std::size_t i = 1; i < nest.reads.size(); ++i) move(nest.reads[i]);
     } else {
       move(nest.reads[0]);

@@ -7,8 +7,8 @@
 
 namespace scanloom::jit {
 
+using loopnest::Access;
 using loopnest::is_told;
-using loopnest::NestOperand;
 using loopnest::told_index;
 
 namespace {
@@ -85,9 +85,8 @@ llvm::Value* number_of(llvm::IRBuilder<>& builder, ToldNumbers told, std::int64_
                          : builder.getInt64(static_cast<std::uint64_t>(number));
 }
 
-llvm::Value* element_address(llvm::IRBuilder<>& builder, ToldNumbers told,
-                             const NestOperand& operand, llvm::Value* base,
-                             std::span<llvm::Value* const> index) {
+llvm::Value* element_address(llvm::IRBuilder<>& builder, ToldNumbers told, const Access& operand,
+                             llvm::Value* base, std::span<llvm::Value* const> index) {
   llvm::Value* const element = builder.getInt64(dtype_bytes(operand.dtype));
   for (std::size_t i = 0; i < index.size(); ++i) {
     if (operand.strides[i] == 0) continue;

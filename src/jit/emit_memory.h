@@ -27,7 +27,7 @@ llvm::Value* number_of(llvm::IRBuilder<>& builder, ToldNumbers told, std::int64_
 /// The address of the element at `index`, of which there may be fewer than strides; `base` is that
 /// of the first.
 llvm::Value* element_address(llvm::IRBuilder<>& builder, ToldNumbers told,
-                             const loopnest::NestOperand& operand, llvm::Value* base,
+                             const loopnest::Access& operand, llvm::Value* base,
                              std::span<llvm::Value* const> index);
 
 /// What elements lie apart: a constant, or an i64.

@@ -14,10 +14,10 @@
 
 namespace scanloom::jit {
 
+using loopnest::Access;
 using loopnest::local_index;
 using loopnest::Nest;
 using loopnest::NestIndex;
-using loopnest::NestOperand;
 using loopnest::Reduction;
 
 namespace {
@@ -38,12 +38,11 @@ class NestEmitter {
       : builder_(builder), nest_(nest), target_(target) {}
 
   void emit() {
-    for (const NestOperand& operand : nest_.reads) reads_.push_back(base(operand));
-    for (const NestOperand& operand : nest_.writes) writes_.push_back(base(operand));
+    for (const Access& operand : nest_.reads) reads_.push_back(base(operand));
+    for (const Access& operand : nest_.writes) writes_.push_back(base(operand));
     for (const Reduction& reduction : nest_.reductions) {
       reductions_.emplace_back();
-      for (const NestOperand& operand : reduction.reads)
-        reductions_.back().push_back(base(operand));
+      for (const Access& operand : reduction.reads) reductions_.back().push_back(base(operand));
     }
     // Registers that are filled in a loop are not known behind it.
     in_loop_ = nest_.sizes.size() > 1;
@@ -63,7 +62,7 @@ class NestEmitter {
   Value number(std::int64_t value) { return builder_.getInt64(static_cast<std::uint64_t>(value)); }
 
   /// The address of an operand's first element.
-  Value base(const NestOperand& operand) {
+  Value base(const Access& operand) {
     Value slot = operand.slot < 0 ? target_.locals[local_index(operand.slot)]
                                   : pointer_of(builder_, target_, operand.slot);
     return operand.offset == 0 ? slot : add_bytes(builder_, slot, number(operand.offset));
@@ -88,7 +87,7 @@ class NestEmitter {
   }
 
   void forget_writes() {
-    for (const NestOperand& write : nest_.writes) target_.known.forget(write.slot);
+    for (const Access& write : nest_.writes) target_.known.forget(write.slot);
   }
 
   /// Whether the program has functions that are written out in vectors.
@@ -105,7 +104,7 @@ class NestEmitter {
   /// How many rows of the innermost axis make one block: several where they are short and have
   /// functions, whose chains stand side by side then.
   [[nodiscard]] unsigned rows_of_block() const {
-    const auto is_plain = [](const NestOperand& operand) { return operand.indices.empty(); };
+    const auto is_plain = [](const Access& operand) { return operand.indices.empty(); };
     if (!nest_.reductions.empty() || !has_chains() || !std::ranges::all_of(nest_.reads, is_plain) ||
         !std::ranges::all_of(nest_.writes, is_plain))
       return 1;
@@ -160,9 +159,9 @@ class NestEmitter {
 
   /// Whether elements may be computed twice: nothing is added up, and each has its own place.
   [[nodiscard]] bool may_repeat() const {
-    return nest_.reductions.empty() &&
-           std::ranges::all_of(nest_.writes,
-                               [](const NestOperand& write) { return write.indices.empty(); });
+    return nest_.reductions.empty() && std::ranges::all_of(nest_.writes, [](const Access& write) {
+             return write.indices.empty();
+           });
   }
 
   /// Of rows of functions that are no whole number of vectors: the last vector begins earlier than
@@ -227,13 +226,12 @@ class NestEmitter {
   /// Bytes of the widest element that is computed with; 4 at least, as narrow ones are rare.
   [[nodiscard]] std::int64_t widest() const {
     std::int64_t bytes = 4;
-    for (const NestOperand& operand : nest_.writes)
-      bytes = std::max(bytes, bytes_of(operand.dtype));
+    for (const Access& operand : nest_.writes) bytes = std::max(bytes, bytes_of(operand.dtype));
     return bytes;
   }
 
   /// What an operand moves by from lane to lane.
-  [[nodiscard]] std::int64_t lane_stride(const NestOperand& operand) const {
+  [[nodiscard]] std::int64_t lane_stride(const Access& operand) const {
     return nest_.sizes.empty() ? 0 : operand.strides[nest_.sizes.size() - 1];
   }
 
@@ -251,7 +249,7 @@ class NestEmitter {
             registers[static_cast<std::size_t>(nest_.program.results[i])], width);
   }
 
-  Value load(const NestOperand& operand, Value base, std::span<const Value> index, unsigned width) {
+  Value load(const Access& operand, Value base, std::span<const Value> index, unsigned width) {
     if (!operand.indices.empty()) return load_picked(operand, base, index, width);
     const std::int64_t stride = lane_stride(operand);
     if (const auto offset = known_offset(operand, index)) {
@@ -266,11 +264,11 @@ class NestEmitter {
                       {target_.numbers, stride}, width);
   }
 
-  Value address(const NestOperand& operand, Value base, std::span<const Value> index) {
+  Value address(const Access& operand, Value base, std::span<const Value> index) {
     return element_address(builder_, target_.numbers, operand, base, index);
   }
 
-  void store(const NestOperand& operand, Value base, std::span<const Value> index, Value value,
+  void store(const Access& operand, Value base, std::span<const Value> index, Value value,
              unsigned width) {
     if (!operand.indices.empty()) return store_picked(operand, base, index, value, width);
     const std::int64_t stride = lane_stride(operand);
@@ -288,7 +286,7 @@ class NestEmitter {
   // other. Otherwise lane by lane, since machines that gather do so no faster, and in order, since
   // several may point to the same.
 
-  Value load_picked(const NestOperand& operand, Value base, std::span<const Value> index,
+  Value load_picked(const Access& operand, Value base, std::span<const Value> index,
                     unsigned width) {
     const Moves moves = moves_of(operand, index, width);
     Value const first = address(operand, base, index);
@@ -305,8 +303,8 @@ class NestEmitter {
     return builder_.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType()));
   }
 
-  void store_picked(const NestOperand& operand, Value base, std::span<const Value> index,
-                    Value value, unsigned width) {
+  void store_picked(const Access& operand, Value base, std::span<const Value> index, Value value,
+                    unsigned width) {
     const Moves moves = moves_of(operand, index, width);
     Value const first = address(operand, base, index);
     const std::int64_t stride = lane_stride(operand);
@@ -322,7 +320,7 @@ class NestEmitter {
   }
 
   /// The value, or what the nest's update makes of it and of what lies there.
-  void store_updated(const NestOperand& operand, Value at, Value value, std::int64_t stride,
+  void store_updated(const Access& operand, Value at, Value value, std::int64_t stride,
                      unsigned width) {
     const LaneStride apart{target_.numbers, stride};
     if (!nest_.update.instrs.empty()) {
@@ -336,7 +334,7 @@ class NestEmitter {
   /// By an index, or a vector of one for each lane, and how many bytes each counts.
   using Moves = std::vector<std::pair<Value, std::int64_t>>;
 
-  Moves moves_of(const NestOperand& operand, std::span<const Value> index, unsigned width) {
+  Moves moves_of(const Access& operand, std::span<const Value> index, unsigned width) {
     Moves moves;
     for (const NestIndex& picked : operand.indices)
       moves.emplace_back(positions_of(picked, index, width), picked.bytes);
@@ -349,7 +347,7 @@ class NestEmitter {
   }
 
   /// Where one lane's element lies, that of the first lane lying at `first` before indices move it.
-  Value picked_lane(const NestOperand& operand, Value first, const Moves& moves, unsigned lane) {
+  Value picked_lane(const Access& operand, Value first, const Moves& moves, unsigned lane) {
     if (lane == 0 || lane_stride(operand) == 0) return moved(first, moves, lane);
     Value const stride =
         builder_.CreateMul(number_of(builder_, target_.numbers, lane_stride(operand)),
@@ -379,7 +377,7 @@ class NestEmitter {
   Value positions_of(const NestIndex& picked, std::span<const Value> index, unsigned width) {
     for (const auto& [known, positions] : positions_)
       if (is_same_index(*known, picked)) return positions;
-    const NestOperand operand{picked.slot, picked.dtype, picked.offset, picked.strides};
+    const Access operand{picked.slot, picked.dtype, picked.offset, picked.strides};
     const std::int64_t stride = lane_stride(operand);
     const unsigned lanes = stride == 0 ? 1 : width;
     Value const given = load_lanes(builder_, picked.dtype, address(operand, base(operand), index),
@@ -406,7 +404,7 @@ class NestEmitter {
   }
 
   /// Where the element lies in the code's own memory, if that is known.
-  static std::optional<std::int64_t> known_offset(const NestOperand& operand,
+  static std::optional<std::int64_t> known_offset(const Access& operand,
                                                   std::span<const Value> index) {
     if (operand.slot >= 0) return std::nullopt;
     std::int64_t offset = operand.offset;

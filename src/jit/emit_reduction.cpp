@@ -10,8 +10,8 @@
 
 namespace scanloom::jit {
 
+using loopnest::Access;
 using loopnest::Nest;
-using loopnest::NestOperand;
 using loopnest::Reduction;
 
 namespace {
@@ -75,7 +75,7 @@ class GroupEmitter {
   }
 
   Value load(std::size_t reduction_index, std::size_t i, std::span<const Value> index) {
-    const NestOperand& read = reduction(reduction_index).reads[i];
+    const Access& read = reduction(reduction_index).reads[i];
     return load_lanes(builder_, read.dtype, address(reduction_index, i, index),
                       {site_.target.numbers, lane_stride(read)}, site_.width);
   }
@@ -85,7 +85,7 @@ class GroupEmitter {
                            site_.bases[reduction_index][i], index);
   }
 
-  [[nodiscard]] std::int64_t lane_stride(const NestOperand& operand) const {
+  [[nodiscard]] std::int64_t lane_stride(const Access& operand) const {
     return site_.nest.sizes.empty() ? 0 : operand.strides[site_.nest.sizes.size() - 1];
   }
 
@@ -168,7 +168,7 @@ class GroupEmitter {
   /// Of each of the next elements the lanes.
   std::vector<Value> transposed(std::size_t reduction_index, std::size_t read_index,
                                 std::span<const Value> index) {
-    const NestOperand& read = reduction(reduction_index).reads[read_index];
+    const Access& read = reduction(reduction_index).reads[read_index];
     Value const bytes =
         builder_.CreateMul(number_of(builder_, site_.target.numbers, lane_stride(read)),
                            number(static_cast<std::int64_t>(dtype_bytes(read.dtype))));

@@ -6,8 +6,8 @@
 
 namespace scanloom::jit {
 
+using loopnest::Access;
 using loopnest::Nest;
-using loopnest::NestOperand;
 using loopnest::Reduction;
 
 namespace {
@@ -62,7 +62,7 @@ bool has_calls_of_lanes(const tensor::ScalarProgram& program) {
 }
 
 bool has_across(const Nest& nest, const Reduction& reduction) {
-  return is_light(reduction) && std::ranges::any_of(reduction.reads, [&](const NestOperand& read) {
+  return is_light(reduction) && std::ranges::any_of(reduction.reads, [&](const Access& read) {
            return is_across(nest, read);
          });
 }

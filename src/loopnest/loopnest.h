@@ -41,13 +41,13 @@ struct NestIndex {
 /// Element (i, j, ...) of an operand lies i * strides[0] + j * strides[1] + ... elements from the
 /// place that is `offset` bytes from where the slot points, and further on by its indices. Those of
 /// reductions have none.
-struct NestOperand {
+struct Access {
   std::int32_t slot = 0;  ///< or local_slot(index)
   DType dtype = DType::f32;
   std::int64_t offset = 0;
   std::vector<std::int64_t> strides;  ///< may be told
   std::vector<NestIndex> indices = {};
-  friend bool operator==(const NestOperand&, const NestOperand&) = default;
+  friend bool operator==(const Access&, const Access&) = default;
 };
 
 /// All that `program` gives over the axes `sizes` of its own, outermost first, combined in that
@@ -60,9 +60,9 @@ struct Reduction {
   Kind kind = Kind::sum;
   DType dtype = DType::f32;  ///< of the result
   std::vector<std::int64_t> sizes;
-  tensor::ScalarProgram program;   ///< of the reads
-  std::vector<NestOperand> reads;  ///< strides of the nest's axes, then of the reduction's
-  bool takes_last = false;         ///< of indices: the last among equals, not the first
+  tensor::ScalarProgram program;  ///< of the reads
+  std::vector<Access> reads;      ///< strides of the nest's axes, then of the reduction's
+  bool takes_last = false;        ///< of indices: the last among equals, not the first
   friend bool operator==(const Reduction&, const Reduction&) = default;
 };
 
@@ -71,10 +71,10 @@ struct Reduction {
 /// A write with indices is the only one; its elements are written in the order of the axes.
 struct Nest {
   std::vector<std::int64_t> sizes;
-  std::vector<NestOperand> reads;
+  std::vector<Access> reads;
   std::vector<Reduction> reductions;
-  tensor::ScalarProgram program;    ///< of the reads, then of the reductions' results
-  std::vector<NestOperand> writes;  ///< of its results
+  tensor::ScalarProgram program;  ///< of the reads, then of the reductions' results
+  std::vector<Access> writes;     ///< of its results
   /// Of what lies where an index points and of the result, what is written there; without
   /// instructions: the result.
   tensor::ScalarProgram update = {};
@@ -99,7 +99,7 @@ void for_programs(const Nest& nest, F&& f) {
 
 /// Whether lanes of a reduction's read lie apart while neighbours of the reduction's last axis lie
 /// side by side.
-inline bool is_across(const Nest& nest, const NestOperand& read) {
+inline bool is_across(const Nest& nest, const Access& read) {
   if (nest.sizes.empty()) return false;
   const std::int64_t along = read.strides[nest.sizes.size() - 1];
   return along != 0 && along != 1 && read.strides.size() > nest.sizes.size() &&
@@ -135,14 +135,14 @@ struct InnerState {
 
 /// A loop inside a step: of as many steps as is known, or as the run decides.
 struct InnerLoop {
-  std::int64_t trips = 1;                 ///< may be told; 1 at least, where nothing below is set
-  std::optional<NestOperand> trip_count;  ///< an i64, in the place of `trips`
+  std::int64_t trips = 1;            ///< may be told; 1 at least, where nothing below is set
+  std::optional<Access> trip_count;  ///< an i64, in the place of `trips`
   /// A count that is no smaller, and `trips` where it is that, means no end: then there are as many
   /// steps as slices, if there are slices, or as BodyFrame allows.
   std::int64_t endless = std::numeric_limits<std::int64_t>::max();
-  std::int64_t slices = -1;               ///< may be told; more steps are a fault; -1: none
-  std::optional<NestOperand> condition;   ///< a boolean; false: no step is taken
-  std::optional<NestOperand> keep_going;  ///< a boolean; false: the last step is behind us
+  std::int64_t slices = -1;          ///< may be told; more steps are a fault; -1: none
+  std::optional<Access> condition;   ///< a boolean; false: no step is taken
+  std::optional<Access> keep_going;  ///< a boolean; false: the last step is behind us
   std::vector<SlotSet> before, after;
   std::vector<SlotSet> skipped;  ///< in the place of both where no step is taken
   std::vector<SlotMove> moves;
@@ -162,7 +162,7 @@ struct InnerLoop {
 /// has its own, it moves the whole operand, and where it is outside the call of the kernel takes
 /// over, which knows the error.
 struct Pick {
-  NestOperand index;
+  Access index;
   std::int64_t size = 0;   ///< of the axis; may be told
   std::int64_t bytes = 0;  ///< from one element of that axis to the next; may be told
   bool into = false;
@@ -185,7 +185,7 @@ struct Statement {
   Pick pick;
   std::int32_t call = -1;  ///< index in BodyFrame::calls
   SlotSet set;
-  NestOperand condition;  ///< a boolean
+  Access condition;  ///< a boolean
   InnerLoop loop;
   std::int64_t nanoseconds = 0;
   std::vector<Statement> inner, otherwise;
@@ -212,7 +212,7 @@ struct BodySource {
   std::vector<Statement> statements;      ///< no deeper than kMaxStatementDepth
   std::vector<std::int64_t> locals = {};  ///< bytes of each; contents end with the step
   std::vector<LocalState> states = {};
-  std::optional<NestOperand> keep_going;  ///< a boolean; false ends the loop after this step
+  std::optional<Access> keep_going;  ///< a boolean; false ends the loop after this step
   std::vector<SlotMove> moves;
   std::vector<SlotSwap> swaps;
   std::size_t numbers = 0;  ///< how many the run tells

@@ -10,10 +10,10 @@
 
 namespace scanloom::jit {
 
+using loopnest::Access;
 using loopnest::BodySource;
 using loopnest::InnerLoop;
 using loopnest::kMaxStatementDepth;
-using loopnest::NestOperand;
 using loopnest::Statement;
 
 namespace {
@@ -69,7 +69,7 @@ struct Looks : BodyFrame {
 /// One loop, which moves slot 2 by a byte in each of as many steps as slot 0 says.
 BodySource counting() {
   Statement loop{.kind = Statement::Kind::loop};
-  loop.loop.trip_count = NestOperand{0, DType::i64, 0, {}};
+  loop.loop.trip_count = Access{0, DType::i64, 0, {}};
   loop.loop.endless = std::int64_t{1} << 53;
   loop.loop.before = {{2, 1, 0}};
   loop.loop.moves = {{2, 1}};
@@ -111,7 +111,7 @@ TEST_F(InnerLoopRun, TakesNoStepWhereThereAreNone) {
     EXPECT_EQ(run(counting()), 1);
   }
   BodySource source = counting();
-  source.statements[0].loop.condition = NestOperand{1, DType::boolean, 0, {}};
+  source.statements[0].loop.condition = Access{1, DType::boolean, 0, {}};
   trips = 10;
   flag = false;
   EXPECT_EQ(run(source), 1);

@@ -14,8 +14,8 @@ inline constexpr std::int32_t kLocal = 0, kState = 5, kFeed = 6;
 
 inline bool is_local(std::int32_t slot) { return slot == kLocal; }
 
-inline loopnest::NestOperand f32_at(std::int32_t slot, std::int64_t offset,
-                                    std::vector<std::int64_t> strides = {1}) {
+inline loopnest::Access f32_at(std::int32_t slot, std::int64_t offset,
+                               std::vector<std::int64_t> strides = {1}) {
   return {slot, DType::f32, offset, std::move(strides)};
 }
 

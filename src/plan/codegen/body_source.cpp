@@ -18,8 +18,8 @@
 namespace scanloom::plan {
 namespace {
 
+using loopnest::Access;
 using loopnest::Nest;
-using loopnest::NestOperand;
 using loopnest::Reduction;
 using loopnest::Statement;
 
@@ -36,7 +36,7 @@ class BodyMaker {
     std::vector<Use> read_later;
     if (loop_.keep_going.present()) {
       source.keep_going =
-          NestOperand{loop_.keep_going.slot, DType::boolean, loop_.keep_going.offset, {}};
+          Access{loop_.keep_going.slot, DType::boolean, loop_.keep_going.offset, {}};
       read_later.push_back(use_of(*source.keep_going, {}));
     }
     for (const BoundCarried& port : loop_.carried)
@@ -246,7 +246,7 @@ class BodyMaker {
     if (!spot.present()) return;
     const Layout& where = binding_.layouts[static_cast<std::size_t>(spot.layout)];
     if (where.dims.elements() == 0) return;
-    NestOperand all = first_element(spot);
+    Access all = first_element(spot);
     all.strides.assign(where.strides.begin(), where.strides.end());
     uses.push_back(use_of(all, {where.dims.begin(), where.dims.end()}));
   }

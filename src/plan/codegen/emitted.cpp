@@ -12,8 +12,8 @@
 namespace scanloom::plan {
 namespace {
 
+using loopnest::Access;
 using loopnest::Nest;
-using loopnest::NestOperand;
 using loopnest::Reduction;
 using loopnest::Statement;
 using tensor::ScalarInstr;
@@ -61,11 +61,10 @@ class Counter {
     if (nest.writes_by_index())
       operations += operations_of(nest.update, lanes, times * lanes_apart(nest, nest.writes[0]), 1);
     for (const auto* operands : {&nest.reads, &nest.writes})
-      for (const NestOperand& operand : *operands) operations += accesses_of(nest, operand, times);
+      for (const Access& operand : *operands) operations += accesses_of(nest, operand, times);
     for (const Reduction& reduction : nest.reductions) {
-      const bool across = std::ranges::any_of(reduction.reads, [&](const NestOperand& read) {
-        return loopnest::is_across(nest, read);
-      });
+      const bool across = std::ranges::any_of(
+          reduction.reads, [&](const Access& read) { return loopnest::is_across(nest, read); });
       // Blocks that are transposed are written out element by element; extremes have three forms.
       const bool adds = reduction.kind == Reduction::Kind::sum ||
                         reduction.kind == Reduction::Kind::prod ||
@@ -74,8 +73,7 @@ class Counter {
                                   across ? kElementsInARow
                                   : adds ? 1
                                          : 3);
-      for (const NestOperand& operand : reduction.reads)
-        operations += accesses_of(nest, operand, times);
+      for (const Access& operand : reduction.reads) operations += accesses_of(nest, operand, times);
     }
     return operations;
   }
@@ -113,7 +111,7 @@ class Counter {
   }
 
   /// Lanes of a block that are taken one by one, since each has an index of its own.
-  static std::int64_t lanes_apart(const Nest& nest, const NestOperand& operand) {
+  static std::int64_t lanes_apart(const Nest& nest, const Access& operand) {
     const std::size_t axes = nest.sizes.size();
     const bool apart = axes > 0 && std::ranges::any_of(operand.indices, [&](const auto& index) {
                          return index.strides[axes - 1] != 0;
@@ -122,8 +120,7 @@ class Counter {
   }
 
   /// Elements that lie apart are taken one by one.
-  static std::int64_t accesses_of(const Nest& nest, const NestOperand& operand,
-                                  std::int64_t blocks) {
+  static std::int64_t accesses_of(const Nest& nest, const Access& operand, std::int64_t blocks) {
     const std::size_t axes = nest.sizes.size();
     if (!operand.indices.empty()) {
       const auto indices = static_cast<std::int64_t>(operand.indices.size());

@@ -7,8 +7,8 @@
 namespace scanloom::plan {
 namespace {
 
+using loopnest::Access;
 using loopnest::Nest;
-using loopnest::NestOperand;
 using loopnest::Reduction;
 
 /// How many statements back a partner is looked for, which bounds the time for long bodies.
@@ -25,12 +25,12 @@ bool joins(const Part& earlier, const Part& later) {
       operands_of(a) + operands_of(b) > kMaxOperandsOfNest || a.writes_by_index() ||
       b.writes_by_index())
     return false;
-  const auto conflicts = [&](const NestOperand& operand, const std::vector<std::int64_t>& sizes) {
+  const auto conflicts = [&](const Access& operand, const std::vector<std::int64_t>& sizes) {
     const Use use = use_of(operand, sizes);
     return std::ranges::any_of(earlier.writes,
                                [&](const Use& write) { return write.overlaps(use); });
   };
-  for (const NestOperand& read : b.reads)
+  for (const Access& read : b.reads)
     if (conflicts(read, b.sizes) && std::ranges::find(a.writes, read) == a.writes.end())
       return false;
   bool makes_index = false;
@@ -40,7 +40,7 @@ bool joins(const Part& earlier, const Part& later) {
   if (makes_index) return false;
   for (const Reduction& reduction : b.reductions) {
     const std::vector<std::int64_t> sizes = axes_of(b, reduction);
-    for (const NestOperand& read : reduction.reads)
+    for (const Access& read : reduction.reads)
       if (conflicts(read, sizes)) return false;
   }
   return true;
@@ -55,7 +55,7 @@ Nest joined(const Nest& earlier, const Nest& later) {
   nest.reductions.insert(nest.reductions.end(), later.reductions.begin(), later.reductions.end());
   // Where each input of `later` comes from: a read of the new nest, or a result of `earlier`.
   std::vector<std::int32_t> read_at, result_at;
-  for (const NestOperand& read : later.reads) {
+  for (const Access& read : later.reads) {
     const auto made = std::ranges::find(earlier.writes, read);
     result_at.push_back(made == earlier.writes.end()
                             ? -1
@@ -64,7 +64,7 @@ Nest joined(const Nest& earlier, const Nest& later) {
     read_at.push_back(static_cast<std::int32_t>(known - nest.reads.begin()));
     if (result_at.back() < 0 && known == nest.reads.end()) nest.reads.push_back(read);
   }
-  for (const NestOperand& read : nest.reads) nest.program.inputs.push_back(read.dtype);
+  for (const Access& read : nest.reads) nest.program.inputs.push_back(read.dtype);
   for (const Reduction& reduction : nest.reductions) nest.program.inputs.push_back(reduction.dtype);
   const auto first_reduction = static_cast<std::int32_t>(nest.reads.size());
   std::vector<std::int32_t> inputs;
@@ -169,11 +169,11 @@ void drop_unread(std::vector<Part>& parts, const IsBuffer& is_buffer,
 /// Calls f(strides) for everything that moves along the nest's axes.
 template <class F>
 void for_strides(Nest& nest, F&& f) {
-  for (NestOperand& operand : nest.reads) f(operand.strides);
-  for (NestOperand& operand : nest.writes) f(operand.strides);
+  for (Access& operand : nest.reads) f(operand.strides);
+  for (Access& operand : nest.writes) f(operand.strides);
   for_indices(nest, [&](loopnest::NestIndex& index) { f(index.strides); });
   for (Reduction& reduction : nest.reductions)
-    for (NestOperand& operand : reduction.reads) f(operand.strides);
+    for (Access& operand : reduction.reads) f(operand.strides);
 }
 
 /// What vectors along that axis cost: strides other than 1 and 0 take a load for each lane.

@@ -8,8 +8,8 @@
 namespace scanloom::plan {
 namespace {
 
+using loopnest::Access;
 using loopnest::Nest;
-using loopnest::NestOperand;
 using loopnest::Reduction;
 using tensor::ScalarInstr;
 using tensor::ScalarOp;
@@ -42,9 +42,9 @@ std::int64_t functions_in(const ScalarProgram& program) {
 
 /// Which axis of the producer each axis of a reader walks (-1: none), where the reader reads each
 /// element once.
-std::optional<std::vector<int>> axes_read(const Nest& producer, const NestOperand& read,
+std::optional<std::vector<int>> axes_read(const Nest& producer, const Access& read,
                                           const std::vector<std::int64_t>& sizes) {
-  const NestOperand& write = producer.writes[0];
+  const Access& write = producer.writes[0];
   if (read.offset != write.offset || read.dtype != write.dtype || !read.indices.empty())
     return std::nullopt;
   std::vector<int> map;
@@ -75,9 +75,9 @@ std::vector<std::int64_t> along(const std::vector<int>& axes,
 /// `program` of `reads` and then further inputs, with what `producer` computes in the place of each
 /// read that `maps` gives axes for.
 void inline_into(const Nest& producer, const std::vector<std::optional<std::vector<int>>>& maps,
-                 ScalarProgram& program, std::vector<NestOperand>& reads) {
-  std::vector<NestOperand> merged;
-  const auto place_of = [&](NestOperand read) {
+                 ScalarProgram& program, std::vector<Access>& reads) {
+  std::vector<Access> merged;
+  const auto place_of = [&](Access read) {
     const auto known = std::ranges::find(merged, read);
     const auto at = static_cast<std::int32_t>(known - merged.begin());
     if (known == merged.end()) merged.push_back(std::move(read));
@@ -90,8 +90,8 @@ void inline_into(const Nest& producer, const std::vector<std::optional<std::vect
       kept[i] = place_of(reads[i]);
       continue;
     }
-    for (const NestOperand& from : producer.reads) {
-      NestOperand read{from.slot, from.dtype, from.offset, along(*maps[i], from.strides)};
+    for (const Access& from : producer.reads) {
+      Access read{from.slot, from.dtype, from.offset, along(*maps[i], from.strides)};
       for (loopnest::NestIndex index : from.indices) {
         index.strides = along(*maps[i], index.strides);
         read.indices.push_back(std::move(index));
@@ -100,7 +100,7 @@ void inline_into(const Nest& producer, const std::vector<std::optional<std::vect
     }
   }
   ScalarProgram result;
-  for (const NestOperand& read : merged) result.inputs.push_back(read.dtype);
+  for (const Access& read : merged) result.inputs.push_back(read.dtype);
   result.inputs.insert(result.inputs.end(),
                        program.inputs.begin() + static_cast<std::ptrdiff_t>(reads.size()),
                        program.inputs.end());
@@ -170,7 +170,7 @@ class Inliner {
 
   /// Whether every read of the other's result can become the program.
   [[nodiscard]] static bool takes(const Nest& reader, const Part& made) {
-    const auto fits = [&](const NestOperand& read, const std::vector<std::int64_t>& sizes) {
+    const auto fits = [&](const Access& read, const std::vector<std::int64_t>& sizes) {
       return !use_of(read, sizes).overlaps(made.writes[0]) ||
              axes_read(made.statement.nest, read, sizes);
     };
@@ -183,14 +183,14 @@ class Inliner {
         is_cheap(made.statement.nest.program) ||
         std::ranges::any_of(reader.sizes, [](std::int64_t size) { return size >= kMinLanes; });
     return std::ranges::all_of(reader.reads,
-                               [&](const NestOperand& read) { return fits(read, reader.sizes); }) &&
+                               [&](const Access& read) { return fits(read, reader.sizes); }) &&
            std::ranges::all_of(reader.reductions, [&](const Reduction& reduction) {
              const std::vector<std::int64_t> sizes = axes_of(reader, reduction);
              const bool pays =
                  has_lanes && !made.may_fail() &&
                  functions_in(made.statement.nest.program) + functions_in(reduction.program) <=
                      kMaxFunctionsOfReduction;
-             return std::ranges::all_of(reduction.reads, [&](const NestOperand& read) {
+             return std::ranges::all_of(reduction.reads, [&](const Access& read) {
                return fits(read, sizes) && (pays || !use_of(read, sizes).overlaps(made.writes[0]));
              });
            });
@@ -213,10 +213,10 @@ class Inliner {
 
   static void substitute(const Nest& made, Nest& nest) {
     const Use result = use_of(made.writes[0], made.sizes);
-    const auto maps_of = [&](const std::vector<NestOperand>& reads,
+    const auto maps_of = [&](const std::vector<Access>& reads,
                              const std::vector<std::int64_t>& sizes) {
       std::vector<std::optional<std::vector<int>>> maps;
-      for (const NestOperand& read : reads)
+      for (const Access& read : reads)
         maps.push_back(use_of(read, sizes).overlaps(result) ? axes_read(made, read, sizes)
                                                             : std::nullopt);
       return maps;

@@ -7,7 +7,7 @@
 namespace scanloom::plan {
 namespace {
 
-using loopnest::NestOperand;
+using loopnest::Access;
 using loopnest::Reduction;
 
 /// Bytes that are either all local or not at all.
@@ -19,11 +19,11 @@ struct Range {
 /// Calls f(operand, use) for every operand of the nest.
 template <class F>
 void for_operands(loopnest::Nest& nest, F&& f) {
-  for (NestOperand& read : nest.reads) f(read, use_of(read, nest.sizes));
-  for (NestOperand& write : nest.writes) f(write, use_of(write, nest.sizes));
+  for (Access& read : nest.reads) f(read, use_of(read, nest.sizes));
+  for (Access& write : nest.writes) f(write, use_of(write, nest.sizes));
   for (Reduction& reduction : nest.reductions) {
     const std::vector<std::int64_t> sizes = axes_of(nest, reduction);
-    for (NestOperand& read : reduction.reads) f(read, use_of(read, sizes));
+    for (Access& read : reduction.reads) f(read, use_of(read, sizes));
   }
 }
 
@@ -135,7 +135,7 @@ class Localiser {
   void move_to(const Use& range, std::int32_t local) {
     for (Part& part : parts_) {
       if (!part.is_nest()) continue;
-      for_operands(part.statement.nest, [&](NestOperand& operand, const Use& use) {
+      for_operands(part.statement.nest, [&](Access& operand, const Use& use) {
         if (!use.overlaps(range)) return;
         operand.slot = local;
         operand.offset -= range.first;

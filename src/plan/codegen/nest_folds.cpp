@@ -15,8 +15,8 @@ namespace scanloom::plan {
 namespace {
 
 using ir::Reg;
+using loopnest::Access;
 using loopnest::Nest;
-using loopnest::NestOperand;
 using tensor::ScalarOp;
 
 /// A reduction in the words of machine code.
@@ -75,7 +75,7 @@ void add_reduction(Nest& nest, loopnest::Reduction reduction) {
 /// Axes of an operand, divided into those that stay and those that are reduced.
 struct DividedAxes {
   std::vector<std::int64_t> kept, reduced;
-  NestOperand read, write;
+  Access read, write;
   std::int64_t count = 1;  ///< how many elements each result is of
 };
 
@@ -195,7 +195,7 @@ namespace {
 bool has_neighbouring_lanes(Nest nest) {
   arrange_axes(nest);
   if (nest.sizes.empty()) return true;
-  return std::ranges::all_of(nest.reductions[0].reads, [&](const NestOperand& read) {
+  return std::ranges::all_of(nest.reductions[0].reads, [&](const Access& read) {
     const std::int64_t along = read.strides[nest.sizes.size() - 1];
     return along == 0 || along == 1;
   });
@@ -226,7 +226,7 @@ std::optional<Nest> product_nest(const CallView& call) {
       .reads = {first_element(a), first_element(b)}};
   for (const Reg operand : {0, 1})
     reduction.program.results.push_back(as_dtype(reduction.program, operand, dtype));
-  NestOperand write = first_element(to);
+  Access write = first_element(to);
   for (const tensor::ContractionAxis& axis : kept) {
     nest.sizes.push_back(axis.size);
     write.strides.push_back(axis.out);

@@ -7,9 +7,9 @@
 namespace scanloom::plan {
 namespace {
 
+using loopnest::Access;
 using loopnest::Nest;
 using loopnest::NestIndex;
-using loopnest::NestOperand;
 using tensor::ScalarOp;
 
 /// A kernel that takes tuples of more indices, block by block, is as fast.
@@ -31,8 +31,8 @@ NestIndex index_of(const Spot& spot, std::int64_t elements_on, const Layout& pic
 }
 
 /// A copy along the axes, of which `indices` move what is read or, `into`, what is written.
-Nest copy_of(const std::vector<Axis>& axes, NestOperand from, NestOperand to,
-             std::vector<NestIndex> indices, bool into) {
+Nest copy_of(const std::vector<Axis>& axes, Access from, Access to, std::vector<NestIndex> indices,
+             bool into) {
   std::vector<std::int64_t> sizes;
   for (const Axis& axis : axes) {
     if (axis.size == 1) continue;

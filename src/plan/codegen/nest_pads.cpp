@@ -10,8 +10,8 @@
 namespace scanloom::plan {
 namespace {
 
+using loopnest::Access;
 using loopnest::Nest;
-using loopnest::NestOperand;
 using tensor::ScalarOp;
 
 enum Input : std::size_t { kX, kPads, kValue, kAxes };
@@ -97,7 +97,7 @@ class PadNests {
 
   void add_part(const Runs& runs, bool is_outside) {
     const Layout &x = call_.layout(call_.spot(kX)), &y = call_.layout(call_.output());
-    NestOperand from = first_element(call_.spot(kX)), to = first_element(call_.output());
+    Access from = first_element(call_.spot(kX)), to = first_element(call_.output());
     std::vector<std::int64_t> sizes;
     for (int axis = 0; axis < y.dims.rank(); ++axis) {
       const Run& run = runs[static_cast<std::size_t>(axis)];
@@ -112,11 +112,11 @@ class PadNests {
                                 : copying(std::move(sizes), std::move(from), std::move(to)));
   }
 
-  [[nodiscard]] Nest filled(std::vector<std::int64_t> sizes, NestOperand to) const {
+  [[nodiscard]] Nest filled(std::vector<std::int64_t> sizes, Access to) const {
     const Spot* const value = call_.optional_input(kValue);
     std::uint64_t bits = 0;
     if (value != nullptr && call_.constant(*value) == nullptr) {
-      NestOperand from = first_element(*value);
+      Access from = first_element(*value);
       from.strides.resize(sizes.size(), 0);
       return copying(std::move(sizes), std::move(from), std::move(to));
     }

@@ -11,19 +11,19 @@ namespace scanloom::plan {
 namespace {
 
 using ir::Reg;
+using loopnest::Access;
 using loopnest::Nest;
-using loopnest::NestOperand;
 using tensor::ScalarOp;
 
 // Operands of the call, and their registers.
 constexpr Reg kElements = 0, kScale = 1, kZero = 2;
 
 /// A scale or zero point, which has one element or lies along `axis`.
-NestOperand parameter(const CallView& call, Reg index, int axis) {
+Access parameter(const CallView& call, Reg index, int axis) {
   const Spot& spot = call.spot(static_cast<std::size_t>(index));
   const Layout &own = call.layout(spot), &to = call.layout(call.output());
   const bool along = own.dims.rank() == 1 && own.dims[0] != 1;
-  NestOperand operand = first_element(spot);
+  Access operand = first_element(spot);
   for (int i = 0; i < to.dims.rank(); ++i)
     if (to.dims[i] != 1) operand.strides.push_back(along && i == axis ? own.strides[0] : 0);
   return operand;
@@ -57,7 +57,7 @@ std::optional<Nest> quantization_nest(const CallView& call) {
   if (!is_real(x) && !is_integer(x)) return std::nullopt;
   const int axis = ops::checked_axis(call.node().attrs[0], to.dims.rank());
   Nest nest;
-  NestOperand read = first_element(call.spot(kElements)), write = first_element(call.output());
+  Access read = first_element(call.spot(kElements)), write = first_element(call.output());
   for (int i = 0; i < to.dims.rank(); ++i) {
     if (to.dims[i] == 1) continue;
     nest.sizes.push_back(to.dims[i]);
@@ -69,7 +69,7 @@ std::optional<Nest> quantization_nest(const CallView& call) {
       call.inputs() > static_cast<std::size_t>(kZero) && call.spot(kZero).present();
   const Reg operands = has_zero ? kZero + 1 : kZero;
   for (Reg i = kScale; i < operands; ++i) nest.reads.push_back(parameter(call, i, axis));
-  for (const NestOperand& operand : nest.reads) nest.program.inputs.push_back(operand.dtype);
+  for (const Access& operand : nest.reads) nest.program.inputs.push_back(operand.dtype);
   ir::ScalarCtx ctx(nest.program, {}, {});
   nest.program.results = {call.node().op == &ops::quantize_linear_op
                               ? quantized(ctx, has_zero, y)

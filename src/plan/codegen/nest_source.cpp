@@ -12,8 +12,8 @@
 namespace scanloom::plan {
 namespace {
 
+using loopnest::Access;
 using loopnest::Nest;
-using loopnest::NestOperand;
 using tensor::ScalarOp;
 
 /// More runs of neighbours than that are left to the kernel.
@@ -22,7 +22,7 @@ constexpr std::size_t kMaxRuns = 8;
 /// The axes of the result that have more than one element, and an operand of its element type.
 void add_write(const CallView& call, Nest& nest) {
   const Layout& to = call.layout(call.output());
-  NestOperand write = first_element(call.output());
+  Access write = first_element(call.output());
   for (int axis = 0; axis < to.dims.rank(); ++axis) {
     if (to.dims[axis] == 1) continue;
     nest.sizes.push_back(to.dims[axis]);
@@ -32,9 +32,9 @@ void add_write(const CallView& call, Nest& nest) {
 }
 
 /// An operand that is broadcast to the axes of the result that have more than one element.
-NestOperand broadcast(const CallView& call, const Spot& spot) {
+Access broadcast(const CallView& call, const Spot& spot) {
   const Layout &from = call.layout(spot), &to = call.layout(call.output());
-  NestOperand read = first_element(spot);
+  Access read = first_element(spot);
   const int missing = to.dims.rank() - from.dims.rank();
   for (int axis = 0; axis < to.dims.rank(); ++axis) {
     if (to.dims[axis] == 1) continue;
@@ -60,7 +60,7 @@ std::vector<Nest> copy_nests(const CallView& call) {
   if (from.dtype != to.dtype || !(call.layout(from).dims == call.layout(to).dims)) return {};
   Nest nest;
   add_write(call, nest);
-  NestOperand read = broadcast(call, from);
+  Access read = broadcast(call, from);
   return {copying(std::move(nest.sizes), std::move(read), std::move(nest.writes[0]))};
 }
 
@@ -141,10 +141,10 @@ std::vector<Nest> pointwise_nests(const CallView& call) {
 
 /// A copy of `from`, given its place and strides, to the part of the result that begins at `first`
 /// on `axis`.
-Nest part_of_result(const CallView& call, NestOperand from, const tensor::Shape& dims,
+Nest part_of_result(const CallView& call, Access from, const tensor::Shape& dims,
                     const tensor::Shape& strides, int axis, std::int64_t first) {
   const Layout& y = call.layout(call.output());
-  NestOperand to = first_element(call.output());
+  Access to = first_element(call.output());
   if (first > 0) to.offset += bytes_of(to.dtype, first * y.strides[axis]);
   std::vector<std::int64_t> sizes;
   for (int i = 0; i < dims.rank(); ++i) {
@@ -206,7 +206,7 @@ std::optional<std::vector<std::int64_t>> constant_positions(const CallView& call
 
 }  // namespace
 
-Nest copying(std::vector<std::int64_t> sizes, NestOperand from, NestOperand to) {
+Nest copying(std::vector<std::int64_t> sizes, Access from, Access to) {
   // All bits, also of booleans that are neither 0 nor 1.
   if (to.dtype == DType::boolean) from.dtype = to.dtype = DType::u8;
   Nest nest;
@@ -217,7 +217,7 @@ Nest copying(std::vector<std::int64_t> sizes, NestOperand from, NestOperand to) 
   return nest;
 }
 
-NestOperand first_element(const Spot& spot) { return {spot.slot, spot.dtype, spot.offset, {}}; }
+Access first_element(const Spot& spot) { return {spot.slot, spot.dtype, spot.offset, {}}; }
 
 tensor::Operand CallView::without_address(const Spot& spot) const {
   const Layout& where = layout(spot);
@@ -258,7 +258,7 @@ std::vector<Nest> gather_nests(const CallView& call) {
   std::int64_t done = 0;
   for (const IndexRun& run : runs) {
     tensor::Shape dims = from.dims, strides = from.strides;
-    NestOperand first = first_element(data);
+    Access first = first_element(data);
     first.offset += bytes_of(data.dtype, run.first * from.strides[axis]);
     dims[axis] = run.count;
     strides[axis] = run.step * from.strides[axis];
@@ -303,7 +303,7 @@ std::optional<PickedNest> written_nest(const CallView& call) {
                .bytes = bytes_of(data.dtype, to.strides[0]),
                .into = true};
   std::vector<std::int64_t> sizes;
-  NestOperand read = first_element(updates), write = first_element(data);
+  Access read = first_element(updates), write = first_element(data);
   const int tuple_axes = from.dims.rank() - (to.dims.rank() - 1);
   for (int i = 1; i < to.dims.rank(); ++i) {
     if (to.dims[i] == 1) continue;
@@ -339,7 +339,7 @@ std::optional<PickedNest> picked_nest(const CallView& call) {
                .size = from.dims[axis],
                .bytes = bytes_of(data.dtype, from.strides[axis])};
   std::vector<std::int64_t> sizes;
-  NestOperand read = first_element(data), write = first_element(call.output());
+  Access read = first_element(data), write = first_element(call.output());
   // The axes of the index, each of one element, stand where the chosen one was.
   const int behind = to.dims.rank() - from.dims.rank();
   for (int i = 0; i < from.dims.rank(); ++i) {

@@ -88,9 +88,8 @@ inline std::int64_t bytes_of(DType dtype, std::int64_t elements) {
   return elements * static_cast<std::int64_t>(dtype_bytes(dtype));
 }
 /// The element of the operand that lies first.
-loopnest::NestOperand first_element(const Spot& spot);
+loopnest::Access first_element(const Spot& spot);
 /// A nest that gives what it reads.
-loopnest::Nest copying(std::vector<std::int64_t> sizes, loopnest::NestOperand from,
-                       loopnest::NestOperand to);
+loopnest::Nest copying(std::vector<std::int64_t> sizes, loopnest::Access from, loopnest::Access to);
 
 }  // namespace scanloom::plan

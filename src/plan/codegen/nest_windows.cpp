@@ -9,8 +9,8 @@
 namespace scanloom::plan {
 namespace {
 
+using loopnest::Access;
 using loopnest::Nest;
-using loopnest::NestOperand;
 using tensor::ScalarOp;
 namespace window = ops::scatter_slice;
 
@@ -75,7 +75,7 @@ ScalarOp combining(const std::string& kind) {
 /// nullopt where kernels alone know its elements.
 std::optional<Nest> written(const CallView& call, const Window& found) {
   const Spot& data = call.spot(window::kData);
-  NestOperand from = first_element(call.spot(window::kUpdates)), to = first_element(data);
+  Access from = first_element(call.spot(window::kUpdates)), to = first_element(data);
   to.offset += bytes_of(data.dtype, found.part.offset);
   std::vector<std::int64_t> sizes;
   for (int axis = 0; axis < found.part.dims.rank(); ++axis) {

@@ -4,13 +4,13 @@
 
 namespace scanloom::plan {
 
+using loopnest::Access;
 using loopnest::Nest;
-using loopnest::NestOperand;
 using loopnest::Reduction;
 using tensor::ScalarInstr;
 using tensor::ScalarProgram;
 
-Use use_of(const NestOperand& operand, const std::vector<std::int64_t>& sizes) {
+Use use_of(const Access& operand, const std::vector<std::int64_t>& sizes) {
   const auto bytes = static_cast<std::int64_t>(dtype_bytes(operand.dtype));
   Use use{operand.slot, operand.offset, operand.offset + bytes};
   for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
@@ -25,21 +25,21 @@ Use use_of(const NestOperand& operand, const std::vector<std::int64_t>& sizes) {
 }
 
 Use use_of(const loopnest::NestIndex& index, const std::vector<std::int64_t>& sizes) {
-  return use_of(NestOperand{index.slot, index.dtype, index.offset, index.strides}, sizes);
+  return use_of(Access{index.slot, index.dtype, index.offset, index.strides}, sizes);
 }
 
 Part part_of(Nest nest, std::vector<ir::NodeId> nodes) {
   Part part;
   part.nodes = std::move(nodes);
-  for (const NestOperand& read : nest.reads) part.reads.push_back(use_of(read, nest.sizes));
-  for (const NestOperand& write : nest.writes) part.writes.push_back(use_of(write, nest.sizes));
+  for (const Access& read : nest.reads) part.reads.push_back(use_of(read, nest.sizes));
+  for (const Access& write : nest.writes) part.writes.push_back(use_of(write, nest.sizes));
   if (nest.writes_by_index()) part.reads.push_back(part.writes[0]);
   for_indices(nest, [&](const loopnest::NestIndex& index) {
     part.reads.push_back(use_of(index, nest.sizes));
   });
   for (const Reduction& reduction : nest.reductions) {
     const std::vector<std::int64_t> sizes = axes_of(nest, reduction);
-    for (const NestOperand& read : reduction.reads) part.reads.push_back(use_of(read, sizes));
+    for (const Access& read : reduction.reads) part.reads.push_back(use_of(read, sizes));
   }
   part.statement.nest = std::move(nest);
   return part;

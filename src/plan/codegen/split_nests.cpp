@@ -10,8 +10,8 @@
 namespace scanloom::plan {
 namespace {
 
+using loopnest::Access;
 using loopnest::Nest;
-using loopnest::NestOperand;
 
 /// Of all readers of one value.
 constexpr std::size_t kMostParts = 32;
@@ -32,7 +32,7 @@ struct Side {
 using Box = std::vector<Side>;  // by axis of the whole
 
 /// What of the whole the operand walks over; nullopt where that is no box.
-std::optional<Box> box_of(const Whole& whole, const NestOperand& operand,
+std::optional<Box> box_of(const Whole& whole, const Access& operand,
                           const std::vector<std::int64_t>& sizes) {
   if (operand.slot != whole.slot || !operand.indices.empty() ||
       bytes_of(operand.dtype) != bytes_of(whole.dtype))
@@ -80,7 +80,7 @@ std::int64_t work_of(const Nest& nest) {
     const std::int64_t lanes = nest.sizes[axis], vectors = (lanes + held - 1) / held;
     std::int64_t row = operations * vectors;
     for (const auto* operands : {&nest.reads, &nest.writes})
-      for (const NestOperand& operand : *operands)
+      for (const Access& operand : *operands)
         row += operand.strides[axis] == 0 || operand.strides[axis] == 1 ? vectors : lanes;
     least = std::min(least, elements / lanes * row);
   }
@@ -92,7 +92,7 @@ class Reads {
  public:
   explicit Reads(Nest& nest) : nest_(nest) {}
 
-  void add(NestOperand read) {
+  void add(Access read) {
     const auto known = std::ranges::find(reads_, read);
     places_.push_back(static_cast<std::int32_t>(known - reads_.begin()));
     if (known == reads_.end()) reads_.push_back(std::move(read));
@@ -104,7 +104,7 @@ class Reads {
 
   void finish() {
     tensor::ScalarProgram program;
-    for (const NestOperand& read : reads_) program.inputs.push_back(read.dtype);
+    for (const Access& read : reads_) program.inputs.push_back(read.dtype);
     std::vector<std::int32_t> constants, registers;
     for (const tensor::ScalarInstr& constant : constants_)
       constants.push_back(program.append(constant));
@@ -117,7 +117,7 @@ class Reads {
 
  private:
   Nest& nest_;
-  std::vector<NestOperand> reads_;
+  std::vector<Access> reads_;
   std::vector<tensor::ScalarInstr> constants_;
   std::vector<std::int32_t> places_;
 };
@@ -137,7 +137,7 @@ class Cutter {
   std::vector<Part> cut(const Part& reader) {
     const Nest& nest = reader.statement.nest;
     std::vector<std::vector<std::int64_t>> cuts(nest.sizes.size());
-    for (const NestOperand& read : nest.reads)
+    for (const Access& read : nest.reads)
       if (!add_cuts(nest, read, cuts)) return {};
     std::size_t count = 1;
     for (std::size_t axis = 0; axis < cuts.size(); ++axis) {
@@ -168,14 +168,13 @@ class Cutter {
   }
 
  private:
-  [[nodiscard]] bool is_of_whole(const NestOperand& read,
-                                 const std::vector<std::int64_t>& sizes) const {
+  [[nodiscard]] bool is_of_whole(const Access& read, const std::vector<std::int64_t>& sizes) const {
     const Use use = use_of(read, sizes);
     return std::ranges::any_of(
         pieces_, [&](const Piece& piece) { return use.overlaps(piece.part->writes[0]); });
   }
 
-  bool add_cuts(const Nest& nest, const NestOperand& read,
+  bool add_cuts(const Nest& nest, const Access& read,
                 std::vector<std::vector<std::int64_t>>& cuts) const {
     if (!is_of_whole(read, nest.sizes)) return true;
     const auto box = box_of(whole_, read, nest.sizes);
@@ -196,7 +195,7 @@ class Cutter {
   [[nodiscard]] std::optional<Nest> part_at(const Nest& nest,
                                             const std::vector<std::int64_t>& first,
                                             const std::vector<std::int64_t>& sizes) const {
-    const auto moved = [&](NestOperand operand) {
+    const auto moved = [&](Access operand) {
       for (std::size_t axis = 0; axis < first.size(); ++axis)
         operand.offset += first[axis] * operand.strides[axis] * bytes_of(operand.dtype);
       return operand;
@@ -204,10 +203,10 @@ class Cutter {
     Nest part;
     part.sizes = sizes;
     part.program = nest.program;
-    for (const NestOperand& write : nest.writes) part.writes.push_back(moved(write));
+    for (const Access& write : nest.writes) part.writes.push_back(moved(write));
     Reads reads(part);
-    for (const NestOperand& given : nest.reads) {
-      const NestOperand read = moved(given);
+    for (const Access& given : nest.reads) {
+      const Access read = moved(given);
       if (!is_of_whole(given, nest.sizes))
         reads.add(read);
       else if (!add_piece(read, sizes, reads))
@@ -218,7 +217,7 @@ class Cutter {
     return part;
   }
 
-  [[nodiscard]] bool add_piece(const NestOperand& read, const std::vector<std::int64_t>& sizes,
+  [[nodiscard]] bool add_piece(const Access& read, const std::vector<std::int64_t>& sizes,
                                Reads& reads) const {
     const auto box = box_of(whole_, read, sizes);
     if (!box) return false;
@@ -239,7 +238,7 @@ class Cutter {
       reads.add(constant);
       return true;
     }
-    NestOperand source = from.reads[0];
+    Access source = from.reads[0];
     source.dtype = read.dtype;
     std::vector<std::int64_t> strides(sizes.size(), 0);
     for (std::size_t axis = 0; axis < box->size(); ++axis) {
@@ -260,7 +259,7 @@ class Cutter {
       const auto at = static_cast<std::ptrdiff_t>(axis);
       nest.sizes.erase(nest.sizes.begin() + at);
       for (auto* operands : {&nest.reads, &nest.writes})
-        for (NestOperand& operand : *operands) operand.strides.erase(operand.strides.begin() + at);
+        for (Access& operand : *operands) operand.strides.erase(operand.strides.begin() + at);
     }
   }
 

@@ -9,7 +9,7 @@
 namespace scanloom::plan {
 namespace {
 
-using loopnest::NestOperand;
+using loopnest::Access;
 using loopnest::Statement;
 
 /// Loops of no more steps may be written out, each step after the other.
@@ -46,12 +46,12 @@ class Teller {
   // The planner bounds how deep statements nest.
   void tell(std::vector<Statement>& statements) {
     for (Statement& statement : statements) {
-      for (NestOperand& read : statement.nest.reads) tell_strides(read);
-      for (NestOperand& write : statement.nest.writes) tell_strides(write);
+      for (Access& read : statement.nest.reads) tell_strides(read);
+      for (Access& write : statement.nest.writes) tell_strides(write);
       for (loopnest::Reduction& reduction : statement.nest.reductions)
-        for (NestOperand& read : reduction.reads) tell_strides(read);
+        for (Access& read : reduction.reads) tell_strides(read);
       for (auto* operands : {&statement.nest.reads, &statement.nest.writes})
-        for (NestOperand& operand : *operands) tell_indices(operand);
+        for (Access& operand : *operands) tell_indices(operand);
       if (statement.kind == Statement::Kind::pick) tell_pick(statement);
       if (statement.kind == Statement::Kind::loop) tell_loop(statement.loop);
       tell(statement.inner);
@@ -69,7 +69,7 @@ class Teller {
     }
   }
 
-  void tell_indices(NestOperand& operand) {
+  void tell_indices(Access& operand) {
     for (loopnest::NestIndex& index : operand.indices) {
       tell_strides(index);
       tell_move(operand, index.bytes);
@@ -84,7 +84,7 @@ class Teller {
   }
 
   /// By how many bytes an index moves the operand: told where a stride would be.
-  void tell_move(const NestOperand& operand, std::int64_t& bytes) {
+  void tell_move(const Access& operand, std::int64_t& bytes) {
     const auto extent = extents_.find(operand.slot);
     const auto element = static_cast<std::int64_t>(dtype_bytes(operand.dtype));
     if (extent != extents_.end() && std::abs(bytes) >= extent->second * element &&

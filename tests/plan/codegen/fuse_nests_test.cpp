@@ -8,16 +8,15 @@
 namespace scanloom::plan {
 namespace {
 
+using loopnest::Access;
 using loopnest::Nest;
-using loopnest::NestOperand;
 using loopnest::Reduction;
 using tensor::ScalarOp;
 
 using namespace test;
 
 /// to = a op b, over `sizes`.
-Part binary(ScalarOp op, std::vector<std::int64_t> sizes, NestOperand a, NestOperand b,
-            NestOperand to) {
+Part binary(ScalarOp op, std::vector<std::int64_t> sizes, Access a, Access b, Access to) {
   Part part;
   Nest& nest = part.statement.nest;
   nest.sizes = std::move(sizes);
@@ -29,7 +28,7 @@ Part binary(ScalarOp op, std::vector<std::int64_t> sizes, NestOperand a, NestOpe
 }
 
 /// to[i] = sum over j < n of from[i, j].
-Part row_sums(std::int64_t rows, std::int64_t n, NestOperand from, NestOperand to) {
+Part row_sums(std::int64_t rows, std::int64_t n, Access from, Access to) {
   Part part;
   Nest& nest = part.statement.nest;
   nest.sizes = {rows};
@@ -50,9 +49,9 @@ Part call_that_writes(Use use) {
   return part;
 }
 
-const NestOperand kX = f32_at(kFeed, 0, {1}), kY = f32_at(kFeed, 32, {1});
-const NestOperand kTemporary = f32_at(kLocal, 0, {1}), kOther = f32_at(kLocal, 64, {1});
-const NestOperand kNext = f32_at(kState, 0, {1});
+const Access kX = f32_at(kFeed, 0, {1}), kY = f32_at(kFeed, 32, {1});
+const Access kTemporary = f32_at(kLocal, 0, {1}), kOther = f32_at(kLocal, 64, {1});
+const Access kNext = f32_at(kState, 0, {1});
 
 TEST(FuseNests, WhatOnlyTheNestReadsStaysInRegisters) {
   const auto parts = fuse_nests({binary(ScalarOp::add, {8}, kX, kY, kTemporary),
@@ -77,7 +76,7 @@ TEST(FuseNests, WhatIsReadAfterTheStatementsIsWritten) {
 }
 
 TEST(FuseNests, OtherElementsOfAResultAreNotThereYet) {
-  const NestOperand shifted = f32_at(kLocal, 4, {1});
+  const Access shifted = f32_at(kLocal, 4, {1});
   const auto parts = fuse_nests({binary(ScalarOp::add, {8}, kX, kY, kTemporary),
                                  binary(ScalarOp::mul, {8}, shifted, kX, kNext)},
                                 is_local, {});
@@ -175,10 +174,10 @@ TEST(ArrangeAxes, TakesVectorsWhereElementsAreNeighbours) {
 }
 
 /// to[i] = a[at[i]] + b[i], or to[at[i]] = a[i] + b[i].
-Part indexed(NestOperand a, NestOperand b, NestOperand to, std::int32_t call, bool into = false) {
+Part indexed(Access a, Access b, Access to, std::int32_t call, bool into = false) {
   Part part = binary(ScalarOp::add, {8}, std::move(a), std::move(b), std::move(to));
   Nest& nest = part.statement.nest;
-  NestOperand& moved = into ? nest.writes[0] : nest.reads[0];
+  Access& moved = into ? nest.writes[0] : nest.reads[0];
   moved.strides = {0};
   moved.indices = {{.slot = kFeed + 1, .strides = {1}, .size = 8, .bytes = 4}};
   nest.calls = {call};
@@ -215,7 +214,7 @@ TEST(FuseNests, WhatIsWrittenByIndexIsWrittenInOrder) {
   Nest nest = put.statement.nest;
   nest.sizes = {32, 2};
   for (auto* operands : {&nest.reads, &nest.writes})
-    for (NestOperand& operand : *operands) operand.strides.push_back(1);
+    for (Access& operand : *operands) operand.strides.push_back(1);
   const std::vector<std::int64_t> sizes = nest.sizes;
   arrange_axes(nest);
   EXPECT_EQ(nest.sizes, sizes);

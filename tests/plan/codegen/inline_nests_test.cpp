@@ -8,17 +8,17 @@
 namespace scanloom::plan {
 namespace {
 
+using loopnest::Access;
 using loopnest::Nest;
-using loopnest::NestOperand;
 using loopnest::Reduction;
 using tensor::ScalarOp;
 
 using namespace test;
 
-const NestOperand kMatrix = f32_at(kFeed, 0, {8, 1}), kProduct = f32_at(kLocal, 0, {8, 1});
+const Access kMatrix = f32_at(kFeed, 0, {8, 1}), kProduct = f32_at(kLocal, 0, {8, 1});
 
 /// to = op(from), over `sizes`.
-Part unary(ScalarOp op, std::vector<std::int64_t> sizes, NestOperand from, NestOperand to) {
+Part unary(ScalarOp op, std::vector<std::int64_t> sizes, Access from, Access to) {
   Nest nest;
   nest.sizes = std::move(sizes);
   nest.reads = {std::move(from)};
@@ -30,7 +30,7 @@ Part unary(ScalarOp op, std::vector<std::int64_t> sizes, NestOperand from, NestO
 }
 
 /// to[i] = sum over j < n of from[i, j].
-Part sums(std::int64_t results, std::int64_t n, NestOperand from, NestOperand to) {
+Part sums(std::int64_t results, std::int64_t n, Access from, Access to) {
   Nest nest;
   if (results > 1) nest.sizes = {results};
   nest.writes = {std::move(to)};
@@ -72,7 +72,7 @@ TEST(InlineNests, WhatIsReadTwiceIsComputedOnce) {
   for (int i = 0; i < 40; ++i) {
     Nest nest;
     nest.sizes = {8};
-    const NestOperand from = i == 0 ? f32_at(kFeed, 0, {1}) : f32_at(kLocal, 32 * i, {1});
+    const Access from = i == 0 ? f32_at(kFeed, 0, {1}) : f32_at(kLocal, 32 * i, {1});
     nest.reads = {from, from};
     nest.writes = {f32_at(i == 39 ? kState : kLocal, 32 * (i + 1), {1})};
     nest.program.inputs = {DType::f32, DType::f32};
@@ -124,7 +124,7 @@ TEST(InlineNests, AReductionWithoutLanesTakesOnlyWhatIsCheap) {
 }
 
 /// to[i] = from[at[i]].
-Part gathered(NestOperand from, std::int32_t at, NestOperand to, std::int32_t call) {
+Part gathered(Access from, std::int32_t at, Access to, std::int32_t call) {
   Part part = unary(ScalarOp::neg, {8}, std::move(from), std::move(to));
   Nest nest = std::move(part.statement.nest);
   nest.reads[0].strides = {0};
@@ -134,7 +134,7 @@ Part gathered(NestOperand from, std::int32_t at, NestOperand to, std::int32_t ca
 }
 
 TEST(InlineNests, WhatIsPickedByIndexMovesToItsOnlyReader) {
-  const NestOperand picked = f32_at(kLocal, 0), table = f32_at(kFeed, 0);
+  const Access picked = f32_at(kLocal, 0), table = f32_at(kFeed, 0);
   std::vector<Part> parts{gathered(table, kFeed + 1, picked, 3),
                           unary(ScalarOp::exp, {8}, picked, f32_at(kState, 0))};
   inline_nests(parts, is_local, {});
@@ -148,7 +148,7 @@ TEST(InlineNests, WhatIsPickedByIndexMovesToItsOnlyReader) {
 }
 
 TEST(InlineNests, WhatIsPickedByIndexStaysWhereItMayFail) {
-  const NestOperand picked = f32_at(kLocal, 0), table = f32_at(kFeed, 0);
+  const Access picked = f32_at(kLocal, 0), table = f32_at(kFeed, 0);
   const Part reader = unary(ScalarOp::exp, {8}, picked, f32_at(kState, 0));
   // Before another one that may fail, for two readers, and where it is an index itself.
   std::vector<Part> parts{gathered(table, kFeed + 1, picked, 3),

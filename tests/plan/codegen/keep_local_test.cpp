@@ -8,14 +8,14 @@
 namespace scanloom::plan {
 namespace {
 
+using loopnest::Access;
 using loopnest::Nest;
-using loopnest::NestOperand;
 
 using test::f32_at, test::is_local, test::kFeed;
 
 constexpr std::int32_t kArena = test::kLocal, kNow = 3, kThen = 4;
 
-Part copy(NestOperand from, NestOperand to, std::int64_t count = 4) {
+Part copy(Access from, Access to, std::int64_t count = 4) {
   Nest nest;
   nest.sizes = {count};
   nest.reads = {std::move(from)};
@@ -24,8 +24,8 @@ Part copy(NestOperand from, NestOperand to, std::int64_t count = 4) {
   return part_of(std::move(nest), {});
 }
 
-const NestOperand& read_of(const Part& part) { return part.statement.nest.reads[0]; }
-const NestOperand& write_of(const Part& part) { return part.statement.nest.writes[0]; }
+const Access& read_of(const Part& part) { return part.statement.nest.reads[0]; }
+const Access& write_of(const Part& part) { return part.statement.nest.writes[0]; }
 
 TEST(KeepLocal, ValuesOfTheStepNeedNoArena) {
   std::vector<Part> parts{copy(f32_at(kFeed, 0), f32_at(kArena, 64)),

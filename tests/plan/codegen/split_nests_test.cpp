@@ -8,8 +8,8 @@
 namespace scanloom::plan {
 namespace {
 
+using loopnest::Access;
 using loopnest::Nest;
-using loopnest::NestOperand;
 using tensor::ScalarOp;
 
 using namespace test;
@@ -25,7 +25,7 @@ Part piece(Nest nest, const Whole& whole = kWhole) {
   return part;
 }
 
-Part zeros(std::vector<std::int64_t> sizes, NestOperand to, const Whole& whole = kWhole) {
+Part zeros(std::vector<std::int64_t> sizes, Access to, const Whole& whole = kWhole) {
   Nest nest;
   nest.sizes = std::move(sizes);
   nest.program.results = {nest.program.append({.op = ScalarOp::constant, .dtype = DType::f32})};
@@ -33,8 +33,7 @@ Part zeros(std::vector<std::int64_t> sizes, NestOperand to, const Whole& whole =
   return piece(std::move(nest), whole);
 }
 
-Part copied(std::vector<std::int64_t> sizes, NestOperand from, NestOperand to,
-            const Whole& whole = kWhole) {
+Part copied(std::vector<std::int64_t> sizes, Access from, Access to, const Whole& whole = kWhole) {
   Nest nest;
   nest.sizes = std::move(sizes);
   nest.reads = {std::move(from)};
@@ -44,7 +43,7 @@ Part copied(std::vector<std::int64_t> sizes, NestOperand from, NestOperand to,
 }
 
 /// to = a + b, over rows of columns.
-Part sum(std::int64_t rows, NestOperand a, NestOperand b, NestOperand to) {
+Part sum(std::int64_t rows, Access a, Access b, Access to) {
   Nest nest;
   nest.sizes = {rows, kColumns};
   nest.reads = {std::move(a), std::move(b)};
@@ -55,7 +54,7 @@ Part sum(std::int64_t rows, NestOperand a, NestOperand b, NestOperand to) {
   return part_of(std::move(nest), {});
 }
 
-NestOperand rows_at(std::int32_t slot, std::int64_t offset) {
+Access rows_at(std::int32_t slot, std::int64_t offset) {
   return f32_at(slot, offset, {kColumns, 1});
 }
 
