@@ -12,12 +12,12 @@ namespace scanloom::jit {
 
 using loopnest::Access;
 using loopnest::BodySource;
+using loopnest::DynamicIndex;
 using loopnest::InnerState;
 using loopnest::local_index;
 using loopnest::local_slot;
 using loopnest::LocalState;
 using loopnest::Nest;
-using loopnest::NestIndex;
 using loopnest::Pick;
 using loopnest::Reduction;
 using loopnest::SlotMove;
@@ -169,7 +169,7 @@ class BodyEmitter : BodyBuilder {
       for (const Access& write : statement.nest.writes) add(write.slot);
       for (const auto* operands : {&statement.nest.reads, &statement.nest.writes})
         for (const Access& operand : *operands)
-          for (const NestIndex& index : operand.indices) add(index.slot);
+          for (const DynamicIndex& index : operand.indices) add(index.slot);
       for (const Reduction& reduction : statement.nest.reductions)
         for (const Access& read : reduction.reads) add(read.slot);
       if (statement.kind == Statement::Kind::pick) add(statement.pick.index.slot);

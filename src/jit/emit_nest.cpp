@@ -15,9 +15,9 @@
 namespace scanloom::jit {
 
 using loopnest::Access;
+using loopnest::DynamicIndex;
 using loopnest::local_index;
 using loopnest::Nest;
-using loopnest::NestIndex;
 using loopnest::Reduction;
 
 namespace {
@@ -336,7 +336,7 @@ class NestEmitter {
 
   Moves moves_of(const Access& operand, std::span<const Value> index, unsigned width) {
     Moves moves;
-    for (const NestIndex& picked : operand.indices)
+    for (const DynamicIndex& picked : operand.indices)
       moves.emplace_back(positions_of(picked, index, width), picked.bytes);
     return moves;
   }
@@ -367,14 +367,14 @@ class NestEmitter {
   }
 
   /// Whether both are one index of axes of one size, whatever it moves by.
-  static bool is_same_index(const NestIndex& a, const NestIndex& b) {
+  static bool is_same_index(const DynamicIndex& a, const DynamicIndex& b) {
     return a.slot == b.slot && a.offset == b.offset && a.dtype == b.dtype && a.size == b.size &&
            a.strides == b.strides;
   }
 
   /// Where on its axis each lane's index points, as i64; one where all lanes have the same. Leaves
   /// the nest where one is outside.
-  Value positions_of(const NestIndex& picked, std::span<const Value> index, unsigned width) {
+  Value positions_of(const DynamicIndex& picked, std::span<const Value> index, unsigned width) {
     for (const auto& [known, positions] : positions_)
       if (is_same_index(*known, picked)) return positions;
     const Access operand{picked.slot, picked.dtype, picked.offset, picked.strides};
@@ -423,7 +423,7 @@ class NestEmitter {
   std::vector<Value> reads_, writes_;
   std::vector<std::vector<Value>> reductions_;
   /// What the indices of the block at hand have become.
-  std::vector<std::pair<const NestIndex*, Value>> positions_;
+  std::vector<std::pair<const DynamicIndex*, Value>> positions_;
 };
 
 }  // namespace

@@ -28,14 +28,14 @@ constexpr std::size_t told_index(std::int64_t number) {
 
 /// An i32 or i64 for each element of a nest, which lies as operands do, in a slot of the run: how
 /// many elements along an axis of `size`, below 0 from the end, an operand begins further on.
-struct NestIndex {
+struct DynamicIndex {
   std::int32_t slot = 0;
   DType dtype = DType::i64;
   std::int64_t offset = 0;
   std::vector<std::int64_t> strides = {};  ///< may be told
   std::int64_t size = 0;                   ///< may be told; 1 at least
   std::int64_t bytes = 0;  ///< from one element of that axis to the next; may be told
-  friend bool operator==(const NestIndex&, const NestIndex&) = default;
+  friend bool operator==(const DynamicIndex&, const DynamicIndex&) = default;
 };
 
 /// Element (i, j, ...) of an operand lies i * strides[0] + j * strides[1] + ... elements from the
@@ -46,7 +46,7 @@ struct Access {
   DType dtype = DType::f32;
   std::int64_t offset = 0;
   std::vector<std::int64_t> strides;  ///< may be told
-  std::vector<NestIndex> indices = {};
+  std::vector<DynamicIndex> indices = {};
   friend bool operator==(const Access&, const Access&) = default;
 };
 
@@ -158,9 +158,9 @@ struct InnerLoop {
 
 /// What a nest reads first begins `bytes` bytes further on for each element of an axis that an
 /// index names: an i32 or i64, below 0 from the end. into: not that read begins there, but what the
-/// nest writes, and the reads behind the first. Unlike a NestIndex, of which each element of a nest
-/// has its own, it moves the whole operand, and where it is outside the call of the kernel takes
-/// over, which knows the error.
+/// nest writes, and the reads behind the first. Unlike a DynamicIndex, of which each element of a
+/// nest has its own, it moves the whole operand, and where it is outside the call of the kernel
+/// takes over, which knows the error.
 struct Pick {
   Access index;
   std::int64_t size = 0;   ///< of the axis; may be told

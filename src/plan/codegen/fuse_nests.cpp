@@ -34,7 +34,7 @@ bool joins(const Part& earlier, const Part& later) {
     if (conflicts(read, b.sizes) && std::ranges::find(a.writes, read) == a.writes.end())
       return false;
   bool makes_index = false;
-  for_indices(b, [&](const loopnest::NestIndex& index) {
+  for_indices(b, [&](const loopnest::DynamicIndex& index) {
     makes_index |= overlap(earlier.writes, {use_of(index, b.sizes)});
   });
   if (makes_index) return false;
@@ -171,7 +171,7 @@ template <class F>
 void for_strides(Nest& nest, F&& f) {
   for (Access& operand : nest.reads) f(operand.strides);
   for (Access& operand : nest.writes) f(operand.strides);
-  for_indices(nest, [&](loopnest::NestIndex& index) { f(index.strides); });
+  for_indices(nest, [&](loopnest::DynamicIndex& index) { f(index.strides); });
   for (Reduction& reduction : nest.reductions)
     for (Access& operand : reduction.reads) f(operand.strides);
 }

@@ -92,7 +92,7 @@ void inline_into(const Nest& producer, const std::vector<std::optional<std::vect
     }
     for (const Access& from : producer.reads) {
       Access read{from.slot, from.dtype, from.offset, along(*maps[i], from.strides)};
-      for (loopnest::NestIndex index : from.indices) {
+      for (loopnest::DynamicIndex index : from.indices) {
         index.strides = along(*maps[i], index.strides);
         read.indices.push_back(std::move(index));
       }
@@ -175,7 +175,7 @@ class Inliner {
              axes_read(made.statement.nest, read, sizes);
     };
     bool is_index = false;
-    for_indices(reader, [&](const loopnest::NestIndex& index) {
+    for_indices(reader, [&](const loopnest::DynamicIndex& index) {
       is_index |= use_of(index, reader.sizes).overlaps(made.writes[0]);
     });
     if (is_index) return false;

@@ -30,8 +30,9 @@ void for_operands(loopnest::Nest& nest, F&& f) {
 /// Kernels read them where they are outside.
 std::vector<Use> indices_of(const loopnest::Nest& nest) {
   std::vector<Use> uses;
-  for_indices(nest,
-              [&](const loopnest::NestIndex& index) { uses.push_back(use_of(index, nest.sizes)); });
+  for_indices(nest, [&](const loopnest::DynamicIndex& index) {
+    uses.push_back(use_of(index, nest.sizes));
+  });
   return uses;
 }
 

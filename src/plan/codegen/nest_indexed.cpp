@@ -8,8 +8,8 @@ namespace scanloom::plan {
 namespace {
 
 using loopnest::Access;
+using loopnest::DynamicIndex;
 using loopnest::Nest;
-using loopnest::NestIndex;
 using tensor::ScalarOp;
 
 /// A kernel that takes tuples of more indices, block by block, is as fast.
@@ -21,8 +21,8 @@ struct Axis {
   std::int64_t read = 0, index = 0, write = 0;  ///< strides
 };
 
-NestIndex index_of(const Spot& spot, std::int64_t elements_on, const Layout& picked, DType dtype,
-                   int axis) {
+DynamicIndex index_of(const Spot& spot, std::int64_t elements_on, const Layout& picked, DType dtype,
+                      int axis) {
   return {.slot = spot.slot,
           .dtype = spot.dtype,
           .offset = spot.offset + bytes_of(spot.dtype, elements_on),
@@ -31,15 +31,15 @@ NestIndex index_of(const Spot& spot, std::int64_t elements_on, const Layout& pic
 }
 
 /// A copy along the axes, of which `indices` move what is read or, `into`, what is written.
-Nest copy_of(const std::vector<Axis>& axes, Access from, Access to, std::vector<NestIndex> indices,
-             bool into) {
+Nest copy_of(const std::vector<Axis>& axes, Access from, Access to,
+             std::vector<DynamicIndex> indices, bool into) {
   std::vector<std::int64_t> sizes;
   for (const Axis& axis : axes) {
     if (axis.size == 1) continue;
     sizes.push_back(axis.size);
     from.strides.push_back(axis.read);
     to.strides.push_back(axis.write);
-    for (NestIndex& index : indices) index.strides.push_back(axis.index);
+    for (DynamicIndex& index : indices) index.strides.push_back(axis.index);
   }
   (into ? to : from).indices = std::move(indices);
   return copying(std::move(sizes), std::move(from), std::move(to));
@@ -77,11 +77,12 @@ std::vector<Nest> gathered_elements(const CallView& call) {
 }
 
 /// Indices of the tuples along the last axis, which point into axes [first, ...) of `into`.
-std::vector<NestIndex> tuple_of(const CallView& call, const Layout& into, DType dtype, int first) {
+std::vector<DynamicIndex> tuple_of(const CallView& call, const Layout& into, DType dtype,
+                                   int first) {
   const Spot& indices = call.spot(1);
   const Layout& at = call.layout(indices);
   const int last = at.dims.rank() - 1;
-  std::vector<NestIndex> tuple;
+  std::vector<DynamicIndex> tuple;
   for (std::int64_t i = 0; i < at.dims[last]; ++i)
     tuple.push_back(
         index_of(indices, i * at.strides[last], into, dtype, first + static_cast<int>(i)));
@@ -124,7 +125,7 @@ bool set_update(const CallView& call, std::size_t reduction, Nest& nest) {
 
 /// The scatter along `axes` behind a copy of what it writes into, unless it lies there.
 std::vector<Nest> scattered(const CallView& call, const std::vector<Axis>& axes,
-                            std::vector<NestIndex> indices, std::size_t reduction) {
+                            std::vector<DynamicIndex> indices, std::size_t reduction) {
   const Spot& data = call.spot(0);
   const Layout &from = call.layout(data), &to = call.layout(call.output());
   std::vector<Nest> nests;

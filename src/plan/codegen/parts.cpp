@@ -17,14 +17,14 @@ Use use_of(const Access& operand, const std::vector<std::int64_t>& sizes) {
     const std::int64_t reach = (sizes[axis] - 1) * operand.strides[axis] * bytes;
     (reach < 0 ? use.first : use.last) += reach;
   }
-  for (const loopnest::NestIndex& index : operand.indices) {
+  for (const loopnest::DynamicIndex& index : operand.indices) {
     const std::int64_t reach = (index.size - 1) * index.bytes;
     (reach < 0 ? use.first : use.last) += reach;
   }
   return use;
 }
 
-Use use_of(const loopnest::NestIndex& index, const std::vector<std::int64_t>& sizes) {
+Use use_of(const loopnest::DynamicIndex& index, const std::vector<std::int64_t>& sizes) {
   return use_of(Access{index.slot, index.dtype, index.offset, index.strides}, sizes);
 }
 
@@ -34,7 +34,7 @@ Part part_of(Nest nest, std::vector<ir::NodeId> nodes) {
   for (const Access& read : nest.reads) part.reads.push_back(use_of(read, nest.sizes));
   for (const Access& write : nest.writes) part.writes.push_back(use_of(write, nest.sizes));
   if (nest.writes_by_index()) part.reads.push_back(part.writes[0]);
-  for_indices(nest, [&](const loopnest::NestIndex& index) {
+  for_indices(nest, [&](const loopnest::DynamicIndex& index) {
     part.reads.push_back(use_of(index, nest.sizes));
   });
   for (const Reduction& reduction : nest.reductions) {

@@ -24,7 +24,7 @@ struct Use {
 
 /// The bytes between the first and the last element over axes of those sizes, none of them 0.
 Use use_of(const loopnest::Access& operand, const std::vector<std::int64_t>& sizes);
-Use use_of(const loopnest::NestIndex& index, const std::vector<std::int64_t>& sizes);
+Use use_of(const loopnest::DynamicIndex& index, const std::vector<std::int64_t>& sizes);
 
 /// Calls f(index) for each index of an operand of the nest.
 template <class Nest, class F>

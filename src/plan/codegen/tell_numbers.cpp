@@ -70,7 +70,7 @@ class Teller {
   }
 
   void tell_indices(Access& operand) {
-    for (loopnest::NestIndex& index : operand.indices) {
+    for (loopnest::DynamicIndex& index : operand.indices) {
       tell_strides(index);
       tell_move(operand, index.bytes);
       // Operands that share an index have one check of it.
