@@ -13,12 +13,12 @@ namespace scanloom::jit {
 using loopnest::Access;
 using loopnest::BodySource;
 using loopnest::DynamicIndex;
+using loopnest::DynamicSlice;
 using loopnest::InnerState;
 using loopnest::local_index;
 using loopnest::local_slot;
 using loopnest::LocalState;
 using loopnest::Nest;
-using loopnest::Pick;
 using loopnest::Reduction;
 using loopnest::SlotMove;
 using loopnest::SlotSet;
@@ -172,7 +172,7 @@ class BodyEmitter : BodyBuilder {
           for (const DynamicIndex& index : operand.indices) add(index.slot);
       for (const Reduction& reduction : statement.nest.reductions)
         for (const Access& read : reduction.reads) add(read.slot);
-      if (statement.kind == Statement::Kind::pick) add(statement.pick.index.slot);
+      if (statement.kind == Statement::Kind::dynamic_slice) add(statement.slice.index.slot);
       if (statement.kind == Statement::Kind::branch) add(statement.condition.slot);
       if (statement.kind == Statement::Kind::set) add_set(statement.set);
       for (const auto* operand :
@@ -283,8 +283,8 @@ class BodyEmitter : BodyBuilder {
       case Statement::Kind::nest:
         emit_nest_or_calls(statement.nest);
         break;
-      case Statement::Kind::pick:
-        emit_pick(statement);
+      case Statement::Kind::dynamic_slice:
+        emit_dynamic_slice(statement);
         break;
       case Statement::Kind::call:
         emit_call(statement.call);
@@ -332,17 +332,17 @@ class BodyEmitter : BodyBuilder {
   /// The kernel tells what is wrong with an index. It reads and writes slots of the run, so the
   /// nest writes there, too: behind either side the code's own memory holds what it held before.
   /// What begins further on is numbered as if it lay there, and forgotten.
-  void emit_pick(const Statement& statement) {
-    const Pick& pick = statement.pick;
+  void emit_dynamic_slice(const Statement& statement) {
+    const DynamicSlice& slice = statement.slice;
     llvm::Value* const given = builder_.CreateSExt(
-        load_lanes(builder_, pick.index.dtype, base_of(pick.index), 0, 1), builder_.getInt64Ty());
-    llvm::Value* const from_end = builder_.CreateAdd(given, number(pick.size));
+        load_lanes(builder_, slice.index.dtype, base_of(slice.index), 0, 1), builder_.getInt64Ty());
+    llvm::Value* const from_end = builder_.CreateAdd(given, number(slice.size));
     llvm::Value* const index =
         builder_.CreateSelect(builder_.CreateICmpSLT(given, number(0)), from_end, given);
     llvm::BasicBlock* const inside = block("inside");
     llvm::BasicBlock* const outside = block("outside");
     llvm::BasicBlock* const after = block("picked");
-    builder_.CreateCondBr(builder_.CreateICmpULT(index, number(pick.size)), inside, outside);
+    builder_.CreateCondBr(builder_.CreateICmpULT(index, number(slice.size)), inside, outside);
     builder_.SetInsertPoint(outside);
     if (own_slots_)
       for (const std::int32_t moved : slots_moved_) give_back(moved);
@@ -351,13 +351,13 @@ class BodyEmitter : BodyBuilder {
     builder_.SetInsertPoint(inside);
     Nest nest = statement.nest;
     const std::size_t own = target_.locals.size();
-    llvm::Value* const moved = builder_.CreateMul(index, number(pick.bytes));
+    llvm::Value* const moved = builder_.CreateMul(index, number(slice.bytes));
     const auto move = [&](Access& operand) {
       target_.locals.push_back(add_bytes(builder_, base_of(operand), moved));
       operand.slot = local_slot(target_.locals.size() - 1);
       operand.offset = 0;
     };
-    if (pick.into) {
+    if (slice.into) {
       for (Access& write : nest.writes) move(write);
       for (std::size_t i = 1; i < nest.reads.size(); ++i) move(nest.reads[i]);
     } else {

@@ -161,28 +161,28 @@ struct InnerLoop {
 /// nest writes, and the reads behind the first. Unlike a DynamicIndex, of which each element of a
 /// nest has its own, it moves the whole operand, and where it is outside the call of the kernel
 /// takes over, which knows the error.
-struct Pick {
+struct DynamicSlice {
   Access index;
   std::int64_t size = 0;   ///< of the axis; may be told
   std::int64_t bytes = 0;  ///< from one element of that axis to the next; may be told
   bool into = false;
-  friend bool operator==(const Pick&, const Pick&) = default;
+  friend bool operator==(const DynamicSlice&, const DynamicSlice&) = default;
 };
 
 /// One part of a step.
 struct Statement {
   enum class Kind : std::uint8_t {
     nest,
-    pick,    ///< `nest`, whose operands `pick` moves; where the index is outside, the call
-    call,    ///< of a kernel that was bound before
-    set,     ///< of a slot
-    branch,  ///< `inner` where the condition is true, `otherwise` where it is not
-    loop,    ///< its steps are `inner`
-    spend,   ///< `nanoseconds` of BodyFrame::time_left
+    dynamic_slice,  ///< `nest`, whose operands `slice` moves; where the index is outside, the call
+    call,           ///< of a kernel that was bound before
+    set,            ///< of a slot
+    branch,         ///< `inner` where the condition is true, `otherwise` where it is not
+    loop,           ///< its steps are `inner`
+    spend,          ///< `nanoseconds` of BodyFrame::time_left
   };
   Kind kind = Kind::nest;
   Nest nest;
-  Pick pick;
+  DynamicSlice slice;
   std::int32_t call = -1;  ///< index in BodyFrame::calls
   SlotSet set;
   Access condition;  ///< a boolean

@@ -181,9 +181,9 @@ class BodyMaker {
     if (call.outputs == 1 && view.output().present() &&
         view.layout(view.output()).dims.elements() > 0) {
       nests = nests_of(view);
-      if (auto picked = picked_nest(view);
+      if (auto picked = dynamic_slice_nest(view);
           nests.empty() && picked && is_small(picked->nest) && is_supported(picked->nest)) {
-        parts.push_back(part_of_pick(view, index, *std::move(picked)));
+        parts.push_back(part_of_dynamic_slice(view, index, *std::move(picked)));
         return;
       }
       if (nests.empty() && takes_indices_)
@@ -232,11 +232,11 @@ class BodyMaker {
   }
 
   /// It touches what the call does, which it may become.
-  [[nodiscard]] Part part_of_pick(const CallView& view, std::uint32_t index,
-                                  PickedNest picked) const {
+  [[nodiscard]] Part part_of_dynamic_slice(const CallView& view, std::uint32_t index,
+                                           SlicedNest picked) const {
     Part part = part_of_call(view, index);
-    part.statement.kind = Statement::Kind::pick;
-    part.statement.pick = std::move(picked.pick);
+    part.statement.kind = Statement::Kind::dynamic_slice;
+    part.statement.slice = std::move(picked.slice);
     part.statement.nest = std::move(picked.nest);
     return part;
   }
@@ -375,7 +375,7 @@ class BodyMaker {
   }
 
   [[nodiscard]] static bool has_nest(const Part& part) {
-    return part.is_nest() || part.statement.kind == Statement::Kind::pick;
+    return part.is_nest() || part.statement.kind == Statement::Kind::dynamic_slice;
   }
 
   [[nodiscard]] static bool is_small(const Nest& nest) {

@@ -37,7 +37,7 @@ bool is_per_lane(const ScalarInstr& instr) {
 /// Calls f(nest) for each nest of the statement and of those inside.
 template <class F>
 void for_nests(const Statement& statement, F&& f) {
-  if (statement.kind == Statement::Kind::nest || statement.kind == Statement::Kind::pick)
+  if (statement.kind == Statement::Kind::nest || statement.kind == Statement::Kind::dynamic_slice)
     f(statement.nest);
   for (const auto* block : {&statement.inner, &statement.otherwise})
     for (const Statement& inner : *block) for_nests(inner, f);

@@ -289,7 +289,7 @@ bool is_index_of_first_axis(const CallView& call) {
 }
 
 /// Writing, or adding, one slice to where the result lies already.
-std::optional<PickedNest> written_nest(const CallView& call) {
+std::optional<SlicedNest> written_nest(const CallView& call) {
   const Spot &data = call.spot(0), &updates = call.spot(2);
   const std::string& reduction = call.node().attrs[0].text();
   const bool adds = reduction == "add" && (is_real(data.dtype) || data.dtype == DType::i64);
@@ -297,11 +297,11 @@ std::optional<PickedNest> written_nest(const CallView& call) {
       !updates_in_place(call.node().op, data, call.output()))
     return std::nullopt;
   const Layout &from = call.layout(updates), &to = call.layout(data);
-  PickedNest made;
-  made.pick = {.index = first_element(call.spot(1)),
-               .size = to.dims[0],
-               .bytes = bytes_of(data.dtype, to.strides[0]),
-               .into = true};
+  SlicedNest made;
+  made.slice = {.index = first_element(call.spot(1)),
+                .size = to.dims[0],
+                .bytes = bytes_of(data.dtype, to.strides[0]),
+                .into = true};
   std::vector<std::int64_t> sizes;
   Access read = first_element(updates), write = first_element(data);
   const int tuple_axes = from.dims.rank() - (to.dims.rank() - 1);
@@ -323,21 +323,21 @@ std::optional<PickedNest> written_nest(const CallView& call) {
 
 }  // namespace
 
-std::optional<PickedNest> picked_nest(const CallView& call) {
+std::optional<SlicedNest> dynamic_slice_nest(const CallView& call) {
   if (call.is_copy()) return std::nullopt;
   const ir::OpDef* const op = call.node().op;
   if (op == &ops::scatter_nd_op) return written_nest(call);
-  if (op == &ops::scatter_slice_op) return picked_window(call);
+  if (op == &ops::scatter_slice_op) return dynamic_window_nest(call);
   if (op != &ops::gather_op && op != &ops::gather_nd_op) return std::nullopt;
   if (!is_index_of_first_axis(call)) return std::nullopt;
   const Spot &data = call.spot(0), &indices = call.spot(1);
   const Layout &from = call.layout(data), &to = call.layout(call.output());
   const int axis =
       op == &ops::gather_op ? ops::checked_axis(call.node().attrs[0], from.dims.rank()) : 0;
-  PickedNest made;
-  made.pick = {.index = first_element(indices),
-               .size = from.dims[axis],
-               .bytes = bytes_of(data.dtype, from.strides[axis])};
+  SlicedNest made;
+  made.slice = {.index = first_element(indices),
+                .size = from.dims[axis],
+                .bytes = bytes_of(data.dtype, from.strides[axis])};
   std::vector<std::int64_t> sizes;
   Access read = first_element(data), write = first_element(call.output());
   // The axes of the index, each of one element, stand where the chosen one was.

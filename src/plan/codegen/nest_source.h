@@ -69,13 +69,13 @@ std::vector<loopnest::Nest> indexed_nests(const CallView& call, std::int32_t ind
 
 /// What a gather, or a scatter in place, by one index does that only the run knows; nullopt for
 /// other calls.
-struct PickedNest {
-  loopnest::Pick pick;
+struct SlicedNest {
+  loopnest::DynamicSlice slice;
   loopnest::Nest nest;
 };
-std::optional<PickedNest> picked_nest(const CallView& call);
+std::optional<SlicedNest> dynamic_slice_nest(const CallView& call);
 /// The same for scatters in place to a window of one index, in a file of its own.
-std::optional<PickedNest> picked_window(const CallView& call);
+std::optional<SlicedNest> dynamic_window_nest(const CallView& call);
 
 /// What a scatter in place to a window of two indices and more does.
 std::vector<loopnest::Nest> indexed_window(const CallView& call, std::int32_t index);

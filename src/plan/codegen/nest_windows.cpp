@@ -112,7 +112,7 @@ std::vector<Nest> window_nests(const CallView& call) {
   return nests;
 }
 
-std::optional<PickedNest> picked_window(const CallView& call) {
+std::optional<SlicedNest> dynamic_window_nest(const CallView& call) {
   if (picked_axes(call).size() != 1) return std::nullopt;
   const auto found = window_of(call);
   if (!found) return std::nullopt;
@@ -121,7 +121,7 @@ std::optional<PickedNest> picked_window(const CallView& call) {
   const Spot& data = call.spot(window::kData);
   const Layout& layout = call.layout(data);
   const int axis = window::axis_of(picked_axes(call)[0], layout.dims.rank());
-  return PickedNest{{.index = first_element(call.spot(window::kIndices)),
+  return SlicedNest{{.index = first_element(call.spot(window::kIndices)),
                      .size = layout.dims[axis],
                      .bytes = bytes_of(data.dtype, layout.strides[axis]),
                      .into = true},

@@ -52,7 +52,7 @@ class Teller {
         for (Access& read : reduction.reads) tell_strides(read);
       for (auto* operands : {&statement.nest.reads, &statement.nest.writes})
         for (Access& operand : *operands) tell_indices(operand);
-      if (statement.kind == Statement::Kind::pick) tell_pick(statement);
+      if (statement.kind == Statement::Kind::dynamic_slice) tell_dynamic_slice(statement);
       if (statement.kind == Statement::Kind::loop) tell_loop(statement.loop);
       tell(statement.inner);
       tell(statement.otherwise);
@@ -77,10 +77,10 @@ class Teller {
       index.size = told_once(index.slot, index.size);
     }
   }
-  void tell_pick(Statement& statement) {
-    tell_move(statement.pick.into ? statement.nest.writes[0] : statement.nest.reads[0],
-              statement.pick.bytes);
-    add(statement.pick.size);
+  void tell_dynamic_slice(Statement& statement) {
+    tell_move(statement.slice.into ? statement.nest.writes[0] : statement.nest.reads[0],
+              statement.slice.bytes);
+    add(statement.slice.size);
   }
 
   /// By how many bytes an index moves the operand: told where a stride would be.
