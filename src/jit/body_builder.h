@@ -28,7 +28,7 @@ class BodyBuilder {
   /// Ends the code, telling what has failed (BodyFrame::failed_call) and in which steps.
   void fail_with(std::int64_t what);
 
-  llvm::Value* number(std::int64_t value) { return number_of(builder_, target_.numbers, value); }
+  llvm::Value* number(std::int64_t value) { return number_of(builder_, target_.parameters, value); }
   llvm::Value* pointer_of(std::int32_t slot) { return jit::pointer_of(builder_, target_, slot); }
   /// The place of a slot that moves.
   llvm::Value* slot(std::int32_t index) { return target_.slots.at(index); }

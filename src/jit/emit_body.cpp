@@ -151,10 +151,10 @@ class BodyEmitter : BodyBuilder {
   }
 
   void load_numbers() {
-    llvm::Value* const numbers = field(offsetof(BodyFrame, numbers));
-    for (std::size_t i = 0; i < source_.numbers; ++i)
-      target_.numbers.push_back(
-          builder_.CreateLoad(builder_.getInt64Ty(), place(numbers, i * sizeof(std::int64_t))));
+    llvm::Value* const parameters = field(offsetof(BodyFrame, parameters));
+    for (std::size_t i = 0; i < source_.parameters; ++i)
+      target_.parameters.push_back(
+          builder_.CreateLoad(builder_.getInt64Ty(), place(parameters, i * sizeof(std::int64_t))));
   }
 
   void collect_slots(const std::vector<Statement>& statements) {

@@ -8,18 +8,18 @@
 namespace scanloom::jit {
 
 using loopnest::Access;
-using loopnest::is_told;
-using loopnest::told_index;
+using loopnest::is_parameter;
+using loopnest::parameter_index;
 
 namespace {
 
 llvm::Value* lane_address(llvm::IRBuilder<>& builder, DType dtype, llvm::Value* address,
                           LaneStride stride, unsigned lane) {
   const std::int64_t bytes = lane * static_cast<std::int64_t>(dtype_bytes(dtype));
-  if (stride.told != nullptr)
+  if (stride.parameter != nullptr)
     return add_bytes(
         builder, address,
-        builder.CreateMul(stride.told, builder.getInt64(static_cast<std::uint64_t>(bytes))));
+        builder.CreateMul(stride.parameter, builder.getInt64(static_cast<std::uint64_t>(bytes))));
   return add_bytes(builder, address,
                    builder.getInt64(static_cast<std::uint64_t>(bytes * stride.known)));
 }
@@ -80,20 +80,21 @@ llvm::Value* add_bytes(llvm::IRBuilder<>& builder, llvm::Value* base, llvm::Valu
   return builder.CreateGEP(builder.getInt8Ty(), base, bytes);
 }
 
-llvm::Value* number_of(llvm::IRBuilder<>& builder, ToldNumbers told, std::int64_t number) {
-  return is_told(number) ? told[told_index(number)]
-                         : builder.getInt64(static_cast<std::uint64_t>(number));
+llvm::Value* number_of(llvm::IRBuilder<>& builder, Parameters parameters, std::int64_t number) {
+  return is_parameter(number) ? parameters[parameter_index(number)]
+                              : builder.getInt64(static_cast<std::uint64_t>(number));
 }
 
-llvm::Value* element_address(llvm::IRBuilder<>& builder, ToldNumbers told, const Access& operand,
-                             llvm::Value* base, std::span<llvm::Value* const> index) {
+llvm::Value* element_address(llvm::IRBuilder<>& builder, Parameters parameters,
+                             const Access& operand, llvm::Value* base,
+                             std::span<llvm::Value* const> index) {
   llvm::Value* const element = builder.getInt64(dtype_bytes(operand.dtype));
   for (std::size_t i = 0; i < index.size(); ++i) {
     if (operand.strides[i] == 0) continue;
     const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(index[i]);
     if (constant != nullptr && constant->isZero()) continue;
     llvm::Value* const factor =
-        builder.CreateMul(number_of(builder, told, operand.strides[i]), element);
+        builder.CreateMul(number_of(builder, parameters, operand.strides[i]), element);
     base = add_bytes(builder, base, builder.CreateMul(index[i], factor));
   }
   return base;

@@ -18,27 +18,28 @@ llvm::SmallVector<int> lanes_from(unsigned first, unsigned count);
 /// `base` and `bytes` more.
 llvm::Value* add_bytes(llvm::IRBuilder<>& builder, llvm::Value* base, llvm::Value* bytes);
 
-/// What the run has told, by told_index: values of i64.
-using ToldNumbers = std::span<llvm::Value* const>;
+/// Parameters of the run, by parameter_index: values of i64.
+using Parameters = std::span<llvm::Value* const>;
 
 /// Such a number, or that constant.
-llvm::Value* number_of(llvm::IRBuilder<>& builder, ToldNumbers told, std::int64_t number);
+llvm::Value* number_of(llvm::IRBuilder<>& builder, Parameters parameters, std::int64_t number);
 
 /// The address of the element at `index`, of which there may be fewer than strides; `base` is that
 /// of the first.
-llvm::Value* element_address(llvm::IRBuilder<>& builder, ToldNumbers told,
+llvm::Value* element_address(llvm::IRBuilder<>& builder, Parameters parameters,
                              const loopnest::Access& operand, llvm::Value* base,
                              std::span<llvm::Value* const> index);
 
 /// What elements lie apart: a constant, or an i64.
 struct LaneStride {
   std::int64_t known = 0;
-  llvm::Value* told = nullptr;
+  llvm::Value* parameter = nullptr;
 
   LaneStride(std::int64_t elements) : known(elements) {}  // NOLINT(google-explicit-constructor)
-  LaneStride(ToldNumbers numbers, std::int64_t elements)
+  LaneStride(Parameters parameters, std::int64_t elements)
       : known(elements),
-        told(loopnest::is_told(elements) ? numbers[loopnest::told_index(elements)] : nullptr) {}
+        parameter(loopnest::is_parameter(elements) ? parameters[loopnest::parameter_index(elements)]
+                                                   : nullptr) {}
 };
 
 /// Register i of the result holds lane i of each of `rows`, which are as many as their lanes, a

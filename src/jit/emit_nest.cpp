@@ -261,11 +261,11 @@ class NestEmitter {
       if (known != nullptr) return lanes < width ? builder_.CreateVectorSplat(width, known) : known;
     }
     return load_lanes(builder_, operand.dtype, address(operand, base, index),
-                      {target_.numbers, stride}, width);
+                      {target_.parameters, stride}, width);
   }
 
   Value address(const Access& operand, Value base, std::span<const Value> index) {
-    return element_address(builder_, target_.numbers, operand, base, index);
+    return element_address(builder_, target_.parameters, operand, base, index);
   }
 
   void store(const Access& operand, Value base, std::span<const Value> index, Value value,
@@ -273,7 +273,7 @@ class NestEmitter {
     if (!operand.indices.empty()) return store_picked(operand, base, index, value, width);
     const std::int64_t stride = lane_stride(operand);
     store_lanes(builder_, operand.dtype, value, address(operand, base, index),
-                {target_.numbers, stride}, width);
+                {target_.parameters, stride}, width);
     if (operand.slot >= 0) return;
     const auto offset = known_offset(operand, index);
     if (!in_loop_ && offset && (width == 1 || stride == 1))
@@ -292,7 +292,7 @@ class NestEmitter {
     Value const first = address(operand, base, index);
     if (are_shared(moves))
       return load_lanes(builder_, operand.dtype, moved(first, moves),
-                        {target_.numbers, lane_stride(operand)}, width);
+                        {target_.parameters, lane_stride(operand)}, width);
     // Bytes are joined before they become booleans.
     const DType loaded = operand.dtype == DType::boolean ? DType::u8 : operand.dtype;
     Value value = llvm::PoisonValue::get(memory_type(builder_.getContext(), loaded, width));
@@ -322,7 +322,7 @@ class NestEmitter {
   /// The value, or what the nest's update makes of it and of what lies there.
   void store_updated(const Access& operand, Value at, Value value, std::int64_t stride,
                      unsigned width) {
-    const LaneStride apart{target_.numbers, stride};
+    const LaneStride apart{target_.parameters, stride};
     if (!nest_.update.instrs.empty()) {
       const std::vector<Value> inputs{load_lanes(builder_, operand.dtype, at, apart, width), value};
       const std::vector<Value> registers = emit_program(builder_, nest_.update, inputs, width);
@@ -350,7 +350,7 @@ class NestEmitter {
   Value picked_lane(const Access& operand, Value first, const Moves& moves, unsigned lane) {
     if (lane == 0 || lane_stride(operand) == 0) return moved(first, moves, lane);
     Value const stride =
-        builder_.CreateMul(number_of(builder_, target_.numbers, lane_stride(operand)),
+        builder_.CreateMul(number_of(builder_, target_.parameters, lane_stride(operand)),
                            number(bytes_of(operand.dtype)));
     return moved(add_bytes(builder_, first, builder_.CreateMul(stride, number(lane))), moves, lane);
   }
@@ -361,7 +361,7 @@ class NestEmitter {
                                  ? builder_.CreateExtractElement(positions, lane)
                                  : positions;
       at = add_bytes(builder_, at,
-                     builder_.CreateMul(position, number_of(builder_, target_.numbers, bytes)));
+                     builder_.CreateMul(position, number_of(builder_, target_.parameters, bytes)));
     }
     return at;
   }
@@ -381,10 +381,10 @@ class NestEmitter {
     const std::int64_t stride = lane_stride(operand);
     const unsigned lanes = stride == 0 ? 1 : width;
     Value const given = load_lanes(builder_, picked.dtype, address(operand, base(operand), index),
-                                   {target_.numbers, stride}, lanes);
+                                   {target_.parameters, stride}, lanes);
     llvm::Type* const i64 = register_type(builder_.getContext(), DType::i64, lanes);
     Value const wide = builder_.CreateSExt(given, i64);
-    Value size = number_of(builder_, target_.numbers, picked.size);
+    Value size = number_of(builder_, target_.parameters, picked.size);
     Value most = builder_.CreateSub(size, number(1));
     if (lanes > 1) {
       size = builder_.CreateVectorSplat(lanes, size);

@@ -16,7 +16,7 @@ namespace scanloom::jit {
 struct NestTarget {
   std::map<std::int32_t, llvm::Value*> slots;  ///< where the pointer of each slot lies that moves
   std::map<std::int32_t, llvm::Value*> fixed;  ///< the pointers of the others
-  std::vector<llvm::Value*> numbers;           ///< that the run tells
+  std::vector<llvm::Value*> parameters;        ///< of the run
   std::vector<llvm::Value*> locals;            ///< the addresses of the code's own memory
   unsigned vector_bytes = 0;                   ///< the width of the machine's vectors
   std::size_t registers = 16;                  ///< of vectors

@@ -77,11 +77,11 @@ class GroupEmitter {
   Value load(std::size_t reduction_index, std::size_t i, std::span<const Value> index) {
     const Access& read = reduction(reduction_index).reads[i];
     return load_lanes(builder_, read.dtype, address(reduction_index, i, index),
-                      {site_.target.numbers, lane_stride(read)}, site_.width);
+                      {site_.target.parameters, lane_stride(read)}, site_.width);
   }
 
   Value address(std::size_t reduction_index, std::size_t i, std::span<const Value> index) {
-    return element_address(builder_, site_.target.numbers, reduction(reduction_index).reads[i],
+    return element_address(builder_, site_.target.parameters, reduction(reduction_index).reads[i],
                            site_.bases[reduction_index][i], index);
   }
 
@@ -170,7 +170,7 @@ class GroupEmitter {
                                 std::span<const Value> index) {
     const Access& read = reduction(reduction_index).reads[read_index];
     Value const bytes =
-        builder_.CreateMul(number_of(builder_, site_.target.numbers, lane_stride(read)),
+        builder_.CreateMul(number_of(builder_, site_.target.parameters, lane_stride(read)),
                            number(static_cast<std::int64_t>(dtype_bytes(read.dtype))));
     Value const first = address(reduction_index, read_index, index);
     std::vector<Value> rows;

@@ -85,8 +85,8 @@ inline constexpr std::int64_t kStepLimit = -3;     ///< a loop inside has reache
 struct BodyFrame {
   std::byte** slots;
   const tensor::HotCall* calls;
-  std::int64_t failed_call;     ///< set where a kernel has found a fault, or one of the above
-  const std::int64_t* numbers;  ///< see told_number
+  std::int64_t failed_call;        ///< set where a kernel has found a fault, or one of the above
+  const std::int64_t* parameters;  ///< see loopnest::parameter
   /// By InnerLoop::index, of those that are not counted: how many steps the code may take before it
   /// looks. It counts down here.
   std::int64_t* steps_to_look = nullptr;

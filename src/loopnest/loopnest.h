@@ -15,15 +15,16 @@
 
 namespace scanloom::loopnest {
 
-/// How a source names a number that the run tells the code (BodyFrame::numbers): what differs from
-/// one number of steps to the next, so that all of them share the code.
-constexpr std::int64_t told_number(std::size_t index) {
+/// Stands for parameter `index` wherever a source may have one instead of a number: the run passes
+/// its value. Whatever differs from one number of steps to the next is a parameter, so that
+/// executions of all lengths share the code.
+constexpr std::int64_t parameter(std::size_t index) {
   return std::numeric_limits<std::int64_t>::min() + static_cast<std::int64_t>(index);
 }
-inline constexpr std::size_t kMostTold = std::size_t{1} << 16;
-constexpr bool is_told(std::int64_t number) { return number < told_number(kMostTold); }
-constexpr std::size_t told_index(std::int64_t number) {
-  return static_cast<std::size_t>(number - told_number(0));
+inline constexpr std::size_t kMaxParameters = std::size_t{1} << 16;
+constexpr bool is_parameter(std::int64_t number) { return number < parameter(kMaxParameters); }
+constexpr std::size_t parameter_index(std::int64_t number) {
+  return static_cast<std::size_t>(number - parameter(0));
 }
 
 /// An i32 or i64 for each element of a nest, which lies as operands do, in a slot of the run: how
@@ -32,9 +33,9 @@ struct DynamicIndex {
   std::int32_t slot = 0;
   DType dtype = DType::i64;
   std::int64_t offset = 0;
-  std::vector<std::int64_t> strides = {};  ///< may be told
-  std::int64_t size = 0;                   ///< may be told; 1 at least
-  std::int64_t bytes = 0;  ///< from one element of that axis to the next; may be told
+  std::vector<std::int64_t> strides = {};  ///< may be a parameter
+  std::int64_t size = 0;                   ///< may be a parameter; 1 at least
+  std::int64_t bytes = 0;  ///< from one element of that axis to the next; may be a parameter
   friend bool operator==(const DynamicIndex&, const DynamicIndex&) = default;
 };
 
@@ -45,7 +46,7 @@ struct Access {
   std::int32_t slot = 0;  ///< or local_slot(index)
   DType dtype = DType::f32;
   std::int64_t offset = 0;
-  std::vector<std::int64_t> strides;  ///< may be told
+  std::vector<std::int64_t> strides;  ///< may be a parameter
   std::vector<DynamicIndex> indices = {};
   friend bool operator==(const Access&, const Access&) = default;
 };
@@ -122,7 +123,7 @@ struct SlotSwap {
 /// A slot that begins to point `offset` bytes from where slot `from` points.
 struct SlotSet {
   std::int32_t slot = 0, from = 0;
-  std::int64_t offset = 0;  ///< may be told
+  std::int64_t offset = 0;  ///< may be a parameter
   friend bool operator==(const SlotSet&, const SlotSet&) = default;
 };
 
@@ -135,12 +136,12 @@ struct InnerState {
 
 /// A loop inside a step: of as many steps as is known, or as the run decides.
 struct InnerLoop {
-  std::int64_t trips = 1;            ///< may be told; 1 at least, where nothing below is set
+  std::int64_t trips = 1;            ///< may be a parameter; 1 at least, where nothing below is set
   std::optional<Access> trip_count;  ///< an i64, in the place of `trips`
   /// A count that is no smaller, and `trips` where it is that, means no end: then there are as many
   /// steps as slices, if there are slices, or as BodyFrame allows.
   std::int64_t endless = std::numeric_limits<std::int64_t>::max();
-  std::int64_t slices = -1;          ///< may be told; more steps are a fault; -1: none
+  std::int64_t slices = -1;          ///< may be a parameter; more steps are a fault; -1: none
   std::optional<Access> condition;   ///< a boolean; false: no step is taken
   std::optional<Access> keep_going;  ///< a boolean; false: the last step is behind us
   std::vector<SlotSet> before, after;
@@ -149,8 +150,8 @@ struct InnerLoop {
   std::vector<InnerState> states;
   /// Of loops whose number of steps nobody knows beforehand: what a step counts for in
   /// BodyFrame::steps_to_look, with the counted loops inside. 0: the loop is counted.
-  std::int64_t weight = 0;  ///< may be told
-  std::int32_t index = 0;   ///< in BodyFrame::steps_to_look; told where it is at fault
+  std::int64_t weight = 0;  ///< may be a parameter
+  std::int32_t index = 0;   ///< in BodyFrame::steps_to_look; reported where it fails
 
   [[nodiscard]] bool is_counted() const { return weight == 0; }
   friend bool operator==(const InnerLoop&, const InnerLoop&) = default;
@@ -163,8 +164,8 @@ struct InnerLoop {
 /// takes over, which knows the error.
 struct DynamicSlice {
   Access index;
-  std::int64_t size = 0;   ///< of the axis; may be told
-  std::int64_t bytes = 0;  ///< from one element of that axis to the next; may be told
+  std::int64_t size = 0;   ///< of the axis; may be a parameter
+  std::int64_t bytes = 0;  ///< from one element of that axis to the next; may be a parameter
   bool into = false;
   friend bool operator==(const DynamicSlice&, const DynamicSlice&) = default;
 };
@@ -215,9 +216,9 @@ struct BodySource {
   std::optional<Access> keep_going;  ///< a boolean; false ends the loop after this step
   std::vector<SlotMove> moves;
   std::vector<SlotSwap> swaps;
-  std::size_t numbers = 0;  ///< how many the run tells
-  bool timed = false;       ///< whether the code adds up what each statement takes
-  Isa isa = active_isa();   ///< as above; products are added by fma where it has that
+  std::size_t parameters = 0;  ///< how many the run passes
+  bool timed = false;          ///< whether the code adds up what each statement takes
+  Isa isa = active_isa();      ///< as above; products are added by fma where it has that
   friend bool operator==(const BodySource&, const BodySource&) = default;
 };
 

@@ -56,10 +56,10 @@ struct Binding;
 struct BoundLoop;
 struct BoundSection;
 
-/// Code that bindings share, and what one of them tells it (loopnest::told_number).
+/// Code that bindings share, and the parameters that one of them passes (loopnest::parameter).
 struct BodyCode {
   jit::CompiledBody code;
-  std::vector<std::int64_t> numbers;
+  std::vector<std::int64_t> parameters;
 };
 
 /// Machine code for the steps of a stepped loop, compiled or taken from the plan's cache. Thread

@@ -8,7 +8,7 @@ namespace scanloom::runtime {
 
 Run::State::BodyRun::BodyRun(State& state, std::uint32_t index, const plan::BodyCode& body,
                              Watch& watch)
-    : BodyFrame{state.slots.data(), state.calls.data(), 0, body.numbers.data()},
+    : BodyFrame{state.slots.data(), state.calls.data(), 0, body.parameters.data()},
       state_(state),
       index_(index),
       watch_(watch) {

@@ -40,7 +40,7 @@ Expected<void> Run::State::compile_sections(std::uint32_t loop, const plan::MayG
 
 Expected<void> Run::State::run_section(std::uint32_t index, Watch& watch) {
   const plan::BoundSection& section = binding->sections[index];
-  jit::BodyFrame frame{slots.data(), calls.data(), 0, sections[index].numbers.data()};
+  jit::BodyFrame frame{slots.data(), calls.data(), 0, sections[index].parameters.data()};
   if (sections[index].code.run(&frame, 0, 1) == jit::kBodyFault) {
     frame.failed_steps[0] = loops[section.loop].step;
     find_fault(section.loop, frame);

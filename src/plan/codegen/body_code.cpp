@@ -96,7 +96,7 @@ Expected<BodyCode> compile_source(const Plan& plan, Body body, const MayGoOn& ma
                plan.bodies.get(body.source, may_go_on, [compiler, source = body.source] {
                  return compiler->compile_body(source);
                }));
-  return BodyCode{std::move(code), std::move(body.numbers)};
+  return BodyCode{std::move(code), std::move(body.parameters)};
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ std::string BodyProgram::add_constants(const ir::Region& body) {
 /// Every value has one element or as many as there are lanes.
 std::string BodyProgram::admit(ir::ValueId id) {
   if (!type(id).is_tensor() || type(id).dtype == DType::string)
-    return module_.describe_result(id) + " is no tensor of numbers";
+    return module_.describe_result(id) + " is no tensor of parameters";
   if (!type(id).is_static())
     return "the size of " + module_.describe_result(id) + " depends on data";
   const std::int64_t elements = type(id).shape().elements();

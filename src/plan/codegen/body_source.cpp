@@ -10,9 +10,9 @@
 #include "plan/codegen/inline_nests.h"
 #include "plan/codegen/keep_local.h"
 #include "plan/codegen/nest_source.h"
+#include "plan/codegen/parametrize.h"
 #include "plan/codegen/slots_touched.h"
 #include "plan/codegen/split_nests.h"
-#include "plan/codegen/tell_numbers.h"
 #include "plan/cost.h"
 
 namespace scanloom::plan {
@@ -47,7 +47,7 @@ class BodyMaker {
       source.moves.push_back({port.argument.slot, port.step_bytes});
     for (const BoundStacked& port : loop_.stacked)
       source.moves.push_back({port.row.slot, port.step_bytes});
-    tell_numbers(body, binding_, loop_);
+    parametrize(body, binding_, loop_);
     return body;
   }
 
@@ -61,7 +61,7 @@ class BodyMaker {
     SCANLOOM_CHECK_OK(add_statements(first, last, is_buffer, {}, body));
     // Slots that are set must be the run's, too, when the code returns: as those that move.
     add_set_slots(body.source.statements, body.source.moves);
-    tell_numbers(body, binding_, loop_);
+    parametrize(body, binding_, loop_);
     return body;
   }
 

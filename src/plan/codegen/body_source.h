@@ -10,7 +10,7 @@ namespace scanloom::plan {
 
 struct Body {
   loopnest::BodySource source;
-  std::vector<std::int64_t> numbers;           ///< that the run tells the code
+  std::vector<std::int64_t> parameters;        ///< that the run passes to the code
   std::vector<std::vector<ir::NodeId>> nodes;  ///< that each statement computes
 };
 
