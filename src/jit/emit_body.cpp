@@ -72,7 +72,7 @@ class BodyEmitter : BodyBuilder {
     load_numbers();
     target_.with_fma = fuses(source_.isa);
     target_.registers = vector_registers(source_.isa);
-    if (spends_time_) {
+    if (charges_time_) {
       time_left_ = builder_.CreateAlloca(builder_.getInt64Ty());
       reset_time_left();
     }
@@ -97,7 +97,7 @@ class BodyEmitter : BodyBuilder {
   void emit_end(llvm::BasicBlock* steps, llvm::Value* next, llvm::Value* goes_on) {
     llvm::Value* result = function_->getArg(2);
     llvm::Value* again = builder_.CreateICmpSLT(next, function_->getArg(2));
-    if (spends_time_) {
+    if (charges_time_) {
       llvm::Value* const left = builder_.CreateLoad(builder_.getInt64Ty(), time_left_);
       again = builder_.CreateAnd(again, builder_.CreateICmpSGE(left, builder_.getInt64(0)));
       result = next;
@@ -164,7 +164,7 @@ class BodyEmitter : BodyBuilder {
     const auto add_set = [&](const SlotSet& set) { slots_moved_.insert(set.slot), add(set.from); };
     for (const Statement& statement : statements) {
       has_calls_ |= statement.kind == Statement::Kind::call;
-      spends_time_ |= statement.kind == Statement::Kind::spend;
+      charges_time_ |= statement.kind == Statement::Kind::charge;
       for (const Access& read : statement.nest.reads) add(read.slot);
       for (const Access& write : statement.nest.writes) add(write.slot);
       for (const auto* operands : {&statement.nest.reads, &statement.nest.writes})
@@ -300,14 +300,14 @@ class BodyEmitter : BodyBuilder {
         emit_loop(statement);
         target_.known.forget();
         break;
-      case Statement::Kind::spend:
-        spend(statement.nanoseconds);
+      case Statement::Kind::charge:
+        charge(statement.nanoseconds);
         break;
     }
   }
 
   /// The sum lies in a register: it is the function's own.
-  void spend(std::int64_t nanoseconds) {
+  void charge(std::int64_t nanoseconds) {
     llvm::Value* const left = builder_.CreateLoad(builder_.getInt64Ty(), time_left_);
     builder_.CreateStore(builder_.CreateSub(left, number(nanoseconds)), time_left_);
   }
@@ -393,7 +393,7 @@ class BodyEmitter : BodyBuilder {
   const BodySource& source_;
   llvm::Value* slots_ = nullptr;
   std::set<std::int32_t> slots_used_, slots_moved_;
-  bool has_calls_ = false, own_slots_ = true, spends_time_ = false;
+  bool has_calls_ = false, own_slots_ = true, charges_time_ = false;
   llvm::Value* calls_ = nullptr;
 };
 

@@ -179,7 +179,7 @@ struct Statement {
     set,            ///< of a slot
     branch,         ///< `inner` where the condition is true, `otherwise` where it is not
     loop,           ///< its steps are `inner`
-    spend,          ///< `nanoseconds` of BodyFrame::time_left
+    charge,         ///< `nanoseconds` to BodyFrame::time_left
   };
   Kind kind = Kind::nest;
   Nest nest;

@@ -516,12 +516,12 @@ TEST(CompiledLoop, LargeRowsPassTheCaches) {
 TEST(CompiledBody, ReturnsAfterTheStepThatSpendsItsTime) {
   if (compiler() == nullptr) GTEST_SKIP() << "no compiler in this build";
   BodySource source;
-  Statement branch, spend;
-  spend.kind = Statement::Kind::spend;
-  spend.nanoseconds = 30;
+  Statement branch, charge;
+  charge.kind = Statement::Kind::charge;
+  charge.nanoseconds = 30;
   branch.kind = Statement::Kind::branch;
   branch.condition = {0, DType::boolean, 0, {}};
-  branch.inner = {spend};
+  branch.inner = {charge};
   source.statements = {branch};
   source.moves = {{0, 1}};
   const Expected<CompiledBody> body = compiler()->compile_body(source);

@@ -156,9 +156,9 @@ TEST_F(InnerLoopRun, EndsAtTheStepLimit) {
 // A step counts 30 ns, of which 100 may pass between two looks.
 TEST_F(InnerLoopRun, LooksWhenItsTimeIsSpent) {
   BodySource source = counting();
-  Statement spend{.kind = Statement::Kind::spend};
-  spend.nanoseconds = 30;
-  source.statements[0].inner = {spend};
+  Statement charge{.kind = Statement::Kind::charge};
+  charge.nanoseconds = 30;
+  source.statements[0].inner = {charge};
   frame.counters[1] = 100;
   frame.time_left = 100;
   frame.most = 2;

@@ -150,7 +150,7 @@ class BodyMaker {
           add_branch(at, parts);
           break;
         case Op::spend:
-          parts.push_back(part_of_spend(instruction.index));
+          parts.push_back(part_of_charge(instruction.index));
           break;
         case Op::loop_begin:
           add_loop(instruction.index, in_branch, parts);
@@ -270,9 +270,9 @@ class BodyMaker {
     return part;
   }
 
-  static Part part_of_spend(std::uint32_t nanoseconds) {
+  static Part part_of_charge(std::uint32_t nanoseconds) {
     Part part;
-    part.statement.kind = Statement::Kind::spend;
+    part.statement.kind = Statement::Kind::charge;
     part.statement.nanoseconds = nanoseconds;
     return part;
   }
