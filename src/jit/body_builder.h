@@ -47,7 +47,7 @@ class BodyBuilder {
     llvm::Value* limited = nullptr;  ///< to take them all is a fault; null: the loop is counted
     llvm::BasicBlock *again = nullptr, *after = nullptr;
     llvm::PHINode* step = nullptr;
-    llvm::PHINode* steps_to_look = nullptr;  ///< null: the loop is counted
+    llvm::PHINode* steps_to_poll = nullptr;  ///< null: the loop is counted
   };
   // emit_inner_loop.cpp: around the statements of a step.
   OpenLoop begin_loop(const loopnest::InnerLoop& loop);
@@ -64,9 +64,9 @@ class BodyBuilder {
   void skip_unless_runs(const OpenLoop& open);
   void begin_steps(OpenLoop& open);
   void turn_states(const OpenLoop& open);
-  llvm::Value* look_if_due(const OpenLoop& open);
-  llvm::Value* look(const OpenLoop& open);
-  llvm::Value* looks_counter(const loopnest::InnerLoop& loop);
+  llvm::Value* poll_if_due(const OpenLoop& open);
+  llvm::Value* poll(const OpenLoop& open);
+  llvm::Value* poll_counter(const loopnest::InnerLoop& loop);
   void fail_loop_if(llvm::Value* failed, std::int64_t what, const OpenLoop& open);
 };
 

@@ -1,4 +1,4 @@
-// A loop inside a body: its trips, its slots, and behind its steps the looks at limits.
+// A loop inside a body: its trips, its slots, and behind its steps the polls of limits.
 #include <cstddef>
 
 #include "jit/body_builder.h"
@@ -53,17 +53,17 @@ void BodyBuilder::skip_unless_runs(const OpenLoop& open) {
 
 void BodyBuilder::begin_steps(OpenLoop& open) {
   llvm::Type* const i64 = builder_.getInt64Ty();
-  const bool looks = !open.loop.is_counted();
-  llvm::Value* const granted = looks ? builder_.CreateLoad(i64, looks_counter(open.loop)) : nullptr;
+  const bool polls = !open.loop.is_counted();
+  llvm::Value* const granted = polls ? builder_.CreateLoad(i64, poll_counter(open.loop)) : nullptr;
   llvm::BasicBlock* const before = builder_.GetInsertBlock();
   open.again = block("inner");
   builder_.CreateBr(open.again);
   builder_.SetInsertPoint(open.again);
   open.step = builder_.CreatePHI(i64, 2, "inner_step");
   open.step->addIncoming(builder_.getInt64(0), before);
-  if (looks) {
-    open.steps_to_look = builder_.CreatePHI(i64, 2, "steps_to_look");
-    open.steps_to_look->addIncoming(granted, before);
+  if (polls) {
+    open.steps_to_poll = builder_.CreatePHI(i64, 2, "steps_to_poll");
+    open.steps_to_poll->addIncoming(granted, before);
   }
   open_steps_.push_back(open.step);
 }
@@ -74,18 +74,18 @@ void BodyBuilder::end_loop(OpenLoop& open) {
   llvm::Value* const goes_on = loop.keep_going ? load_flag(*loop.keep_going) : nullptr;
   move_slots(loop.moves);
   turn_states(open);
-  llvm::Value* const steps_to_look = loop.is_counted() ? nullptr : look_if_due(open);
+  llvm::Value* const steps_to_poll = loop.is_counted() ? nullptr : poll_if_due(open);
   llvm::Value* const next = builder_.CreateAdd(open.step, builder_.getInt64(1));
   open.step->addIncoming(next, builder_.GetInsertBlock());
   llvm::Value* const left = builder_.CreateICmpSLT(next, open.count);
   llvm::BasicBlock* const done = block("steps_done");
   builder_.CreateCondBr(goes_on == nullptr ? left : builder_.CreateAnd(left, goes_on), open.again,
                         done);
-  if (steps_to_look != nullptr)
-    open.steps_to_look->addIncoming(steps_to_look, builder_.GetInsertBlock());
+  if (steps_to_poll != nullptr)
+    open.steps_to_poll->addIncoming(steps_to_poll, builder_.GetInsertBlock());
   builder_.SetInsertPoint(done);
   if (!loop.is_counted()) {
-    builder_.CreateStore(steps_to_look, looks_counter(loop));
+    builder_.CreateStore(steps_to_poll, poll_counter(loop));
     llvm::Value* at_limit = builder_.CreateAnd(open.limited, builder_.CreateNot(left));
     if (goes_on != nullptr) at_limit = builder_.CreateAnd(at_limit, goes_on);
     fail_loop_if(at_limit, kStepLimit, open);
@@ -106,17 +106,17 @@ void BodyBuilder::turn_states(const OpenLoop& open) {
   }
 }
 
-/// In which memory the run says how many steps come before a look; steps have it in a register.
-llvm::Value* BodyBuilder::looks_counter(const InnerLoop& loop) {
-  return place(field(offsetof(BodyFrame, steps_to_look)),
+/// In which memory the run says how many steps come before a poll; steps have it in a register.
+llvm::Value* BodyBuilder::poll_counter(const InnerLoop& loop) {
+  return place(field(offsetof(BodyFrame, steps_to_poll)),
                static_cast<std::size_t>(loop.index) * sizeof(std::int64_t));
 }
 
-/// Behind a step; returns how many steps come before the next look then.
-llvm::Value* BodyBuilder::look_if_due(const OpenLoop& open) {
+/// Behind a step; returns how many steps come before the next poll then.
+llvm::Value* BodyBuilder::poll_if_due(const OpenLoop& open) {
   llvm::Type* const i64 = builder_.getInt64Ty();
   llvm::Value* const zero = builder_.getInt64(0);
-  llvm::Value* const left = builder_.CreateSub(open.steps_to_look, number(open.loop.weight));
+  llvm::Value* const left = builder_.CreateSub(open.steps_to_poll, number(open.loop.weight));
   llvm::Value* is_due = builder_.CreateICmpSLE(left, zero);
   if (time_left_ != nullptr)
     is_due = builder_.CreateOr(is_due,
@@ -126,36 +126,36 @@ llvm::Value* BodyBuilder::look_if_due(const OpenLoop& open) {
   llvm::BasicBlock* const fine = block("fine");
   builder_.CreateCondBr(is_due, due, fine);
   builder_.SetInsertPoint(due);
-  builder_.CreateStore(left, looks_counter(open.loop));
-  llvm::Value* const granted = look(open);
-  llvm::BasicBlock* const looked = builder_.GetInsertBlock();
+  builder_.CreateStore(left, poll_counter(open.loop));
+  llvm::Value* const granted = poll(open);
+  llvm::BasicBlock* const polled = builder_.GetInsertBlock();
   builder_.CreateBr(fine);
   builder_.SetInsertPoint(fine);
   llvm::PHINode* const now = builder_.CreatePHI(i64, 2);
   now->addIncoming(left, before);
-  now->addIncoming(granted, looked);
+  now->addIncoming(granted, polled);
   return now;
 }
 
 /// Ends the code where the run says so; returns how many steps it has granted.
-llvm::Value* BodyBuilder::look(const OpenLoop& open) {
+llvm::Value* BodyBuilder::poll(const OpenLoop& open) {
   llvm::Type* const i64 = builder_.getInt64Ty();
   auto* type =
       llvm::FunctionType::get(builder_.getInt1Ty(), {builder_.getPtrTy(), i64, i64, i64}, false);
   llvm::Value* const steps = builder_.CreateAdd(open.step, builder_.getInt64(1));
   llvm::CallInst* const goes_on = builder_.CreateCall(
-      type, field(offsetof(BodyFrame, look)),
+      type, field(offsetof(BodyFrame, poll)),
       {function_->getArg(0), number(open.loop.index), steps, open_steps_.front()});
   goes_on->setDoesNotThrow();
   goes_on->addRetAttr(llvm::Attribute::ZExt);
-  llvm::BasicBlock* const looked = block("looked");
+  llvm::BasicBlock* const polled = block("polled");
   llvm::BasicBlock* const stopped = block("stopped");
-  builder_.CreateCondBr(goes_on, looked, stopped);
+  builder_.CreateCondBr(goes_on, polled, stopped);
   builder_.SetInsertPoint(stopped);
   fail_with(kStopped);
-  builder_.SetInsertPoint(looked);
+  builder_.SetInsertPoint(polled);
   if (time_left_ != nullptr) reset_time_left();
-  return builder_.CreateLoad(i64, looks_counter(open.loop));
+  return builder_.CreateLoad(i64, poll_counter(open.loop));
 }
 
 void BodyBuilder::fail_loop_if(llvm::Value* failed, std::int64_t what, const OpenLoop& open) {

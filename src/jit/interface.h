@@ -77,7 +77,7 @@ struct CompiledLoop {
 inline constexpr std::size_t kLevelsTold = 8;
 
 /// What BodyFrame::failed_call says where no kernel has failed.
-inline constexpr std::int64_t kStopped = -1;  ///< `look` said so, behind a step of a loop inside
+inline constexpr std::int64_t kStopped = -1;  ///< `poll` said so, after a step of a loop inside
 inline constexpr std::int64_t kTooFewSlices = -2;  ///< a loop inside has fewer slices than steps
 inline constexpr std::int64_t kStepLimit = -3;     ///< a loop inside has reached its limit
 
@@ -88,11 +88,11 @@ struct BodyFrame {
   std::int64_t failed_call;        ///< set where a kernel has found a fault, or one of the above
   const std::int64_t* parameters;  ///< see loopnest::parameter
   /// By InnerLoop::index, of those that are not counted: how many steps the code may take before it
-  /// looks. It counts down here.
-  std::int64_t* steps_to_look = nullptr;
+  /// polls. It counts down here.
+  std::int64_t* steps_to_poll = nullptr;
   /// Called by the code once there are none left, or no time, behind so many steps of that loop, in
-  /// that step of the body; sets steps_to_look. Whether to go on.
-  bool (*look)(BodyFrame* frame, std::int64_t loop, std::int64_t steps,
+  /// that step of the body; sets steps_to_poll. Whether to go on.
+  bool (*poll)(BodyFrame* frame, std::int64_t loop, std::int64_t steps,
                std::int64_t body_step) = nullptr;
   /// Steps that an inner loop may take whose number the run decides: one with a trip count, and
   /// one without an end.
@@ -100,7 +100,7 @@ struct BodyFrame {
   std::int64_t failed_loop = 0;    ///< InnerLoop::index, where no kernel has failed
   std::int64_t failed_trips = 0;   ///< how many steps it was to take, where it is at fault
   std::uint64_t* ticks = nullptr;  ///< of each statement, where the code is timed
-  /// About how long statements that are counted may take in all: the code looks behind the step of
+  /// About how long statements that are counted may take in all: the code polls after the step of
   /// an inner loop that is not counted, or returns behind the step of the body, that goes beyond
   /// it.
   std::int64_t time_left = std::numeric_limits<std::int64_t>::max();

@@ -149,9 +149,9 @@ struct InnerLoop {
   std::vector<SlotMove> moves;
   std::vector<InnerState> states;
   /// Of loops whose number of steps nobody knows beforehand: what a step counts for in
-  /// BodyFrame::steps_to_look, with the counted loops inside. 0: the loop is counted.
+  /// BodyFrame::steps_to_poll, with the counted loops inside. 0: the loop is counted.
   std::int64_t weight = 0;  ///< may be a parameter
-  std::int32_t index = 0;   ///< in BodyFrame::steps_to_look; reported where it fails
+  std::int32_t index = 0;   ///< in BodyFrame::steps_to_poll; reported where it fails
 
   [[nodiscard]] bool is_counted() const { return weight == 0; }
   friend bool operator==(const InnerLoop&, const InnerLoop&) = default;

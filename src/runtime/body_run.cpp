@@ -15,8 +15,8 @@ Run::State::BodyRun::BodyRun(State& state, std::uint32_t index, const plan::Body
   const std::int64_t limit = watch.limits().max_steps;
   most_counted = limit >= 0 ? limit : std::numeric_limits<std::int64_t>::max();
   most_endless = limit >= 0 ? limit : ir::kDefaultMaxSteps;
-  steps_to_look = state.steps_to_look.data();
-  look = look_now;
+  steps_to_poll = state.steps_to_poll.data();
+  poll = poll_now;
   if (state.profiled != nullptr) ticks = state.profiled->bodies[index].ticks.data();
   for_loops_inside([&](std::uint32_t loop) { grant(loop); });
 }
@@ -28,17 +28,17 @@ void Run::State::BodyRun::for_loops_inside(F&& f) {
   for (std::uint32_t i = index_ + 1; i < all.size() && all[i].exit < all[index_].exit; ++i) f(i);
 }
 
-/// Steps until the next look.
+/// Steps until the next poll.
 void Run::State::BodyRun::grant(std::uint32_t loop) {
   LoopState& inner = state_.loops[loop];
-  inner.granted = steps_to_look[loop] = inner.pace.chunk();
+  inner.granted = steps_to_poll[loop] = inner.pace.chunk();
 }
 
-/// Counts the steps that were taken; whether it is time to look.
+/// Counts the steps that were taken; whether it is time to poll.
 bool Run::State::BodyRun::count(std::uint32_t loop) {
   LoopState& inner = state_.loops[loop];
-  const std::int64_t taken = inner.granted - steps_to_look[loop];
-  inner.granted = steps_to_look[loop];
+  const std::int64_t taken = inner.granted - steps_to_poll[loop];
+  inner.granted = steps_to_poll[loop];
   state_.steps += taken;
   return inner.pace.due_after(taken);
 }
@@ -50,35 +50,35 @@ std::int64_t Run::State::BodyRun::take_steps(const jit::CompiledBody& code, std:
   failed_ = done == jit::kBodyFault;
   if (failed_) return done;
   for_loops_inside([&](std::uint32_t loop) { count(loop); });
-  state_.loops[index_].step = first;  // which looks have moved on
+  state_.loops[index_].step = first;  // which polls have moved on
   return done;
 }
 
-void Run::State::BodyRun::look_behind(std::uint32_t loop) {
+void Run::State::BodyRun::poll_after(std::uint32_t loop) {
   const bool is_due = count(loop);
-  looked_ = is_due ? state_.look(loop, watch_) : state_.look_in_step(watch_);
+  polled_ = is_due ? state_.look(loop, watch_) : state_.look_in_step(watch_);
   grant(loop);
 }
 
 /// Machine code cannot be unwound, so what the user's functions throw waits until it has ended.
-bool Run::State::BodyRun::look_now(jit::BodyFrame* frame, std::int64_t loop, std::int64_t steps,
+bool Run::State::BodyRun::poll_now(jit::BodyFrame* frame, std::int64_t loop, std::int64_t steps,
                                    std::int64_t body_step) noexcept {
   auto& self = static_cast<BodyRun&>(*frame);
   self.failed_loop = loop;
   self.state_.loops[self.index_].step = body_step;
   self.state_.loops[static_cast<std::size_t>(loop)].step = steps;
   try {
-    self.look_behind(static_cast<std::uint32_t>(loop));
+    self.poll_after(static_cast<std::uint32_t>(loop));
   } catch (...) {
     self.thrown_ = std::current_exception();
   }
-  return self.looked_.has_value() && self.thrown_ == nullptr;
+  return self.polled_.has_value() && self.thrown_ == nullptr;
 }
 
 Expected<void> Run::State::BodyRun::error() {
   if (thrown_ != nullptr) std::rethrow_exception(thrown_);
   state_.find_fault(index_, *this);
-  if (failed_call == jit::kStopped) return looked_;
+  if (failed_call == jit::kStopped) return polled_;
   const auto inner = static_cast<std::uint32_t>(failed_loop);
   if (failed_call == jit::kTooFewSlices)
     return state_.check_slices(state_.binding->loops[inner], failed_trips);

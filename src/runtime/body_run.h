@@ -8,7 +8,7 @@
 
 namespace scanloom::runtime {
 
-/// Takes the steps of loop `index`. The code looks at limits within inner loops whose number of
+/// Takes the steps of loop `index`. The code polls limits within inner loops whose number of
 /// steps only the run knows, at the pace of each, so that they stop as stepped ones do.
 class Run::State::BodyRun : jit::BodyFrame {
  public:
@@ -22,9 +22,9 @@ class Run::State::BodyRun : jit::BodyFrame {
   Expected<void> error();
 
  private:
-  static bool look_now(jit::BodyFrame* frame, std::int64_t loop, std::int64_t steps,
+  static bool poll_now(jit::BodyFrame* frame, std::int64_t loop, std::int64_t steps,
                        std::int64_t body_step) noexcept;
-  void look_behind(std::uint32_t loop);
+  void poll_after(std::uint32_t loop);
   void grant(std::uint32_t loop);
   bool count(std::uint32_t loop);
   template <class F>
@@ -34,7 +34,7 @@ class Run::State::BodyRun : jit::BodyFrame {
   std::uint32_t index_;
   Watch& watch_;
   bool failed_ = false;
-  Expected<void> looked_;
+  Expected<void> polled_;
   std::exception_ptr thrown_;
 };
 

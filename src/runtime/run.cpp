@@ -96,7 +96,7 @@ void Run::State::materialise(int threads) {
   dynamic_states.resize(dynamic_calls.size());
   begin_sections();
   loops.resize(bound.loops.size());
-  steps_to_look.resize(bound.loops.size());
+  steps_to_poll.resize(bound.loops.size());
   times.resize(bound.loops.size());
   for (std::size_t i = 0; i < loops.size(); ++i) make_loop(bound.loops[i], loops[i]);
 }

@@ -69,7 +69,7 @@ struct LoopState {
   std::int64_t block_first = 0;
   std::int64_t shown = -1;                        ///< trip count for progress; -1: not known
   std::vector<std::vector<tensor::Tensor>> rows;  ///< those kept apart, by stacked port
-  std::int64_t granted = 0;  ///< of Run::State::steps_to_look, those that are not counted yet
+  std::int64_t granted = 0;  ///< of Run::State::steps_to_poll, those that are not counted yet
   plan::TimedBody timed;     ///< the body's code in profiled runs
   bool timed_decided = false;
   std::int64_t before = 0;   ///< steps that earlier runs of the session stepped
@@ -156,7 +156,7 @@ struct Run::State {
   KernelWatch stop;
   std::vector<tensor::Draws> draws;  // of the random calls; they point here
   std::int64_t steps = 0;
-  std::vector<std::int64_t> steps_to_look;  // by loop, of those that code of a body runs
+  std::vector<std::int64_t> steps_to_poll;  // by loop, of those that code of a body runs
   std::int64_t time_left = 0;               // ns until the next look, of what is counted: Op::spend
   Profile* profiled = nullptr;              // where the times of nodes go
   std::uint32_t failed_at = kNowhere;  // the call that machine code was at when it found a fault

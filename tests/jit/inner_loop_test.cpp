@@ -1,4 +1,4 @@
-// Blocks of bodies: loops inside whose number of steps the run decides look at its limits.
+// Blocks of bodies: loops inside whose number of steps the run decides poll its limits.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -45,19 +45,19 @@ TEST(InnerLoop, IsRefusedWhereBlocksNestTooDeep) {
 }
 
 /// What the code asks of the run, which grants four steps at a time.
-struct Looks : BodyFrame {
+struct Polls : BodyFrame {
   std::byte* pointers[3];
   std::int64_t counters[2] = {100, 4};
-  std::vector<std::int64_t> steps;  ///< at each look
-  std::size_t most = 1000;          ///< looks
+  std::vector<std::int64_t> steps;  ///< at each poll
+  std::size_t most = 1000;          ///< polls
 
-  explicit Looks(std::int64_t& trips, bool& flag) : BodyFrame{pointers, nullptr, 0} {
+  explicit Polls(std::int64_t& trips, bool& flag) : BodyFrame{pointers, nullptr, 0} {
     pointers[0] = reinterpret_cast<std::byte*>(&trips);
     pointers[1] = pointers[2] = reinterpret_cast<std::byte*>(&flag);
-    steps_to_look = counters;
+    steps_to_poll = counters;
     most_counted = most_endless = std::numeric_limits<std::int64_t>::max();
-    look = [](BodyFrame* frame, std::int64_t loop, std::int64_t taken, std::int64_t) {
-      auto& self = static_cast<Looks&>(*frame);
+    poll = [](BodyFrame* frame, std::int64_t loop, std::int64_t taken, std::int64_t) {
+      auto& self = static_cast<Polls&>(*frame);
       EXPECT_EQ(loop, 1);
       self.steps.push_back(taken);
       self.counters[loop] = 4;
@@ -94,10 +94,10 @@ class InnerLoopRun : public testing::Test {
 
   std::int64_t trips = 10;
   bool flag = true;
-  Looks frame{trips, flag};
+  Polls frame{trips, flag};
 };
 
-TEST_F(InnerLoopRun, LooksWhenItsStepsAreTaken) {
+TEST_F(InnerLoopRun, PollsWhenItsStepsAreTaken) {
   EXPECT_EQ(run(counting(), 2), 2);
   EXPECT_EQ(frame.steps, (std::vector<std::int64_t>{4, 8, 2, 6, 10}));
   EXPECT_EQ(frame.counters[1], 4);
@@ -119,7 +119,7 @@ TEST_F(InnerLoopRun, TakesNoStepWhereThereAreNone) {
   EXPECT_EQ(frame.counters[1], 4);
 }
 
-TEST_F(InnerLoopRun, StopsWhereALookSaysSo) {
+TEST_F(InnerLoopRun, StopsWhereAPollSaysSo) {
   trips = std::numeric_limits<std::int64_t>::max();
   frame.most = 3;
   EXPECT_EQ(run(counting()), kBodyFault);
@@ -153,8 +153,8 @@ TEST_F(InnerLoopRun, EndsAtTheStepLimit) {
   EXPECT_EQ(frame.failed_trips, 7);
 }
 
-// A step counts 30 ns, of which 100 may pass between two looks.
-TEST_F(InnerLoopRun, LooksWhenItsTimeIsSpent) {
+// A step counts 30 ns, of which 100 may pass between two polls.
+TEST_F(InnerLoopRun, PollsWhenItsTimeIsSpent) {
   BodySource source = counting();
   Statement charge{.kind = Statement::Kind::charge};
   charge.nanoseconds = 30;
