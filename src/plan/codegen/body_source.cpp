@@ -8,9 +8,9 @@
 #include "plan/codegen/emitted.h"
 #include "plan/codegen/fuse_nests.h"
 #include "plan/codegen/inline_nests.h"
-#include "plan/codegen/keep_local.h"
 #include "plan/codegen/nest_source.h"
 #include "plan/codegen/parametrize.h"
+#include "plan/codegen/promote_buffers.h"
 #include "plan/codegen/slots_touched.h"
 #include "plan/codegen/split_nests.h"
 #include "plan/cost.h"
@@ -83,7 +83,7 @@ class BodyMaker {
       takes_indices_ = false;
       fused = as_nests(first, last, is_buffer, read_later);
     }
-    keep_local(fused, is_buffer, read_later, body.source);
+    promote_buffers(fused, is_buffer, read_later, body.source);
     for (Part& part : fused)
       if (has_nest(part)) arrange_axes(part.statement.nest);
     const std::int64_t emitted = emitted_of(fused);

@@ -1,4 +1,4 @@
-#include "plan/codegen/keep_local.h"
+#include "plan/codegen/promote_buffers.h"
 
 #include <algorithm>
 
@@ -36,10 +36,10 @@ std::vector<Use> indices_of(const loopnest::Nest& nest) {
   return uses;
 }
 
-class Localiser {
+class BufferPromoter {
  public:
-  Localiser(std::vector<Part>& parts, const IsBuffer& is_buffer, const std::vector<Use>& read_later,
-            loopnest::BodySource& source)
+  BufferPromoter(std::vector<Part>& parts, const IsBuffer& is_buffer,
+                 const std::vector<Use>& read_later, loopnest::BodySource& source)
       : parts_(parts), is_buffer_(is_buffer), read_later_(read_later), source_(source) {}
 
   void run() {
@@ -154,9 +154,9 @@ class Localiser {
 
 }  // namespace
 
-void keep_local(std::vector<Part>& parts, const IsBuffer& is_buffer,
-                const std::vector<Use>& read_later, loopnest::BodySource& source) {
-  Localiser(parts, is_buffer, read_later, source).run();
+void promote_buffers(std::vector<Part>& parts, const IsBuffer& is_buffer,
+                     const std::vector<Use>& read_later, loopnest::BodySource& source) {
+  BufferPromoter(parts, is_buffer, read_later, source).run();
 }
 
 }  // namespace scanloom::plan

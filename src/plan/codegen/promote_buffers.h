@@ -11,7 +11,7 @@ namespace scanloom::plan {
 /// values in buffers that end with the step, and states that are small, which then move no slots.
 /// `read_later` lies at the slots of `source.keep_going`. Changes operands of `parts` and
 /// `source.swaps`.
-void keep_local(std::vector<Part>& parts, const IsBuffer& is_buffer,
-                const std::vector<Use>& read_later, loopnest::BodySource& source);
+void promote_buffers(std::vector<Part>& parts, const IsBuffer& is_buffer,
+                     const std::vector<Use>& read_later, loopnest::BodySource& source);
 
 }  // namespace scanloom::plan

@@ -1,5 +1,5 @@
 // What a compiled body keeps in memory of its own.
-#include "plan/codegen/keep_local.h"
+#include "plan/codegen/promote_buffers.h"
 
 #include <gtest/gtest.h>
 
@@ -27,29 +27,29 @@ Part copy(Access from, Access to, std::int64_t count = 4) {
 const Access& read_of(const Part& part) { return part.statement.nest.reads[0]; }
 const Access& write_of(const Part& part) { return part.statement.nest.writes[0]; }
 
-TEST(KeepLocal, ValuesOfTheStepNeedNoArena) {
+TEST(PromoteBuffers, ValuesOfTheStepNeedNoArena) {
   std::vector<Part> parts{copy(f32_at(kFeed, 0), f32_at(kArena, 64)),
                           copy(f32_at(kArena, 64), f32_at(kThen, 0))};
   loopnest::BodySource source;
-  keep_local(parts, is_local, {}, source);
+  promote_buffers(parts, is_local, {}, source);
   EXPECT_EQ(source.locals, (std::vector<std::int64_t>{16}));
   EXPECT_EQ(write_of(parts[0]), f32_at(loopnest::local_slot(0), 0));
   EXPECT_EQ(read_of(parts[1]), f32_at(loopnest::local_slot(0), 0));
 }
 
-TEST(KeepLocal, WhatIsMadeBeforeTheLoopOrReadByOthersStays) {
+TEST(PromoteBuffers, WhatIsMadeBeforeTheLoopOrReadByOthersStays) {
   Part call;
   call.statement.kind = loopnest::Statement::Kind::call;
   call.reads = {{kArena, 128, 144}};
   std::vector<Part> parts{copy(f32_at(kArena, 0), f32_at(kArena, 64)),
                           copy(f32_at(kFeed, 0), f32_at(kArena, 128)), call};
   loopnest::BodySource source;
-  keep_local(parts, is_local, {{kArena, 64, 65}}, source);
+  promote_buffers(parts, is_local, {{kArena, 64, 65}}, source);
   EXPECT_TRUE(source.locals.empty());
   EXPECT_EQ(read_of(parts[0]).slot, kArena);
 }
 
-TEST(KeepLocal, IndicesStayWhereKernelsReadThem) {
+TEST(PromoteBuffers, IndicesStayWhereKernelsReadThem) {
   std::vector<Part> parts{copy(f32_at(kFeed, 0), f32_at(kArena, 64)),
                           copy(f32_at(kFeed, 32), f32_at(kThen, 0))};
   Nest& nest = parts[1].statement.nest;
@@ -57,16 +57,16 @@ TEST(KeepLocal, IndicesStayWhereKernelsReadThem) {
   nest.reads[0].indices = {{.slot = kArena, .offset = 64, .strides = {1}, .size = 4, .bytes = 4}};
   parts[1] = part_of(nest, {});
   loopnest::BodySource source;
-  keep_local(parts, is_local, {}, source);
+  promote_buffers(parts, is_local, {}, source);
   EXPECT_TRUE(source.locals.empty());
   EXPECT_EQ(write_of(parts[0]).slot, kArena);
 }
 
-TEST(KeepLocal, SmallStatesAreCopiedInsteadOfSwapped) {
+TEST(PromoteBuffers, SmallStatesAreCopiedInsteadOfSwapped) {
   std::vector<Part> parts{copy(f32_at(kNow, 0), f32_at(kThen, 0))};
   loopnest::BodySource source;
   source.swaps = {{kNow, kThen}};
-  keep_local(parts, is_local, {}, source);
+  promote_buffers(parts, is_local, {}, source);
   EXPECT_TRUE(source.swaps.empty());
   ASSERT_EQ(source.states.size(), 1U);
   EXPECT_EQ(source.states[0].slot, kNow);
@@ -74,19 +74,19 @@ TEST(KeepLocal, SmallStatesAreCopiedInsteadOfSwapped) {
   EXPECT_EQ(write_of(parts[0]).slot, source.states[0].then);
 }
 
-TEST(KeepLocal, OfManySmallStatesTheFirstAreCopied) {
+TEST(PromoteBuffers, OfManySmallStatesTheFirstAreCopied) {
   std::vector<Part> parts;
   loopnest::BodySource source;
   for (std::int32_t i = 0; i < 200; ++i) {
     parts.push_back(copy(f32_at(10 + 2 * i, 0), f32_at(11 + 2 * i, 0)));
     source.swaps.push_back({10 + 2 * i, 11 + 2 * i});
   }
-  keep_local(parts, is_local, {}, source);
+  promote_buffers(parts, is_local, {}, source);
   EXPECT_EQ(source.states.size(), 64U);
   EXPECT_EQ(source.swaps.size(), 136U);
 }
 
-TEST(KeepLocal, LargeStatesAndThoseThatCallsReadAreSwapped) {
+TEST(PromoteBuffers, LargeStatesAndThoseThatCallsReadAreSwapped) {
   Part call;
   call.statement.kind = loopnest::Statement::Kind::call;
   call.reads = {{kNow, 0, 16}};
@@ -95,7 +95,7 @@ TEST(KeepLocal, LargeStatesAndThoseThatCallsReadAreSwapped) {
     if (!large) parts.push_back(call);
     loopnest::BodySource source;
     source.swaps = {{kNow, kThen}};
-    keep_local(parts, is_local, {}, source);
+    promote_buffers(parts, is_local, {}, source);
     EXPECT_EQ(source.swaps.size(), 1U);
     EXPECT_TRUE(source.states.empty());
     EXPECT_EQ(read_of(parts[0]).slot, kNow);
