@@ -85,7 +85,7 @@ class BodyMaker {
     }
     promote_buffers(fused, is_buffer, read_later, body.source);
     for (Part& part : fused)
-      if (has_nest(part)) arrange_axes(part.statement.nest);
+      if (has_nest(part)) order_axes(part.statement.nest);
     const std::int64_t emitted = emitted_of(fused);
     for (Part& part : fused) {
       body.source.statements.push_back(std::move(part.statement));
@@ -284,7 +284,7 @@ class BodyMaker {
     for (Part& part : fuse_nests(std::move(parts), no_buffer, {})) {
       block.reads.insert(block.reads.end(), part.reads.begin(), part.reads.end());
       block.writes.insert(block.writes.end(), part.writes.begin(), part.writes.end());
-      if (has_nest(part)) arrange_axes(part.statement.nest);
+      if (has_nest(part)) order_axes(part.statement.nest);
       statements.push_back(std::move(part.statement));
     }
     return statements;

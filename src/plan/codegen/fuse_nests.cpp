@@ -203,7 +203,7 @@ std::vector<Part> fuse_nests(std::vector<Part> parts, const IsBuffer& is_buffer,
   return fused;
 }
 
-void arrange_axes(Nest& nest) {
+void order_axes(Nest& nest) {
   if (nest.sizes.empty() || nest.writes_by_index()) return;
   const std::size_t last = nest.sizes.size() - 1;
   std::size_t best = last;

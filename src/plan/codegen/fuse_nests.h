@@ -17,6 +17,6 @@ std::vector<Part> fuse_nests(std::vector<Part> parts, const IsBuffer& is_buffer,
 
 /// Axes in the order in which vectors are best taken along the last, neighbours joined where all
 /// operands walk both in one stride.
-void arrange_axes(loopnest::Nest& nest);
+void order_axes(loopnest::Nest& nest);
 
 }  // namespace scanloom::plan

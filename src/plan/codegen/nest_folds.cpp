@@ -193,7 +193,7 @@ namespace {
 
 /// Whether lanes of both operands of the product lie side by side, or are one.
 bool has_neighbouring_lanes(Nest nest) {
-  arrange_axes(nest);
+  order_axes(nest);
   if (nest.sizes.empty()) return true;
   return std::ranges::all_of(nest.reductions[0].reads, [&](const Access& read) {
     const std::int64_t along = read.strides[nest.sizes.size() - 1];

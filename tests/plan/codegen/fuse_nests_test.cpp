@@ -154,21 +154,21 @@ TEST(FuseNests, WhatReadersHaveTakenInIsComputedOnce) {
   EXPECT_EQ(parts[0].statement.nest.program.instrs.size(), static_cast<std::size_t>(kCount));
 }
 
-TEST(ArrangeAxes, JoinsWhatLiesInOneStride) {
+TEST(OrderAxes, JoinsWhatLiesInOneStride) {
   Part part = binary(ScalarOp::add, {2, 3, 4}, f32_at(kFeed, 0, {12, 4, 1}),
                      f32_at(kFeed, 48, {0, 0, 0}), f32_at(kState, 0, {12, 4, 1}));
-  arrange_axes(part.statement.nest);
+  order_axes(part.statement.nest);
   EXPECT_EQ(part.statement.nest.sizes, (std::vector<std::int64_t>{24}));
   EXPECT_EQ(part.statement.nest.reads[1].strides, (std::vector<std::int64_t>{0}));
 }
 
-TEST(ArrangeAxes, TakesVectorsWhereElementsAreNeighbours) {
+TEST(OrderAxes, TakesVectorsWhereElementsAreNeighbours) {
   Part part = row_sums(1, 5, f32_at(kFeed, 0, {1, 100}), f32_at(kState, 0, {1}));
   Nest& nest = part.statement.nest;
   nest.sizes = {16, 16};
   nest.reductions[0].reads = {f32_at(kFeed, 0, {1, 100, 1600})};
   nest.writes = {f32_at(kState, 0, {1, 20})};
-  arrange_axes(nest);
+  order_axes(nest);
   EXPECT_EQ(nest.writes[0].strides, (std::vector<std::int64_t>{20, 1}));
   EXPECT_EQ(nest.reductions[0].reads[0].strides, (std::vector<std::int64_t>{100, 1, 1600}));
 }
@@ -216,7 +216,7 @@ TEST(FuseNests, WhatIsWrittenByIndexIsWrittenInOrder) {
   for (auto* operands : {&nest.reads, &nest.writes})
     for (Access& operand : *operands) operand.strides.push_back(1);
   const std::vector<std::int64_t> sizes = nest.sizes;
-  arrange_axes(nest);
+  order_axes(nest);
   EXPECT_EQ(nest.sizes, sizes);
 }
 
