@@ -10,6 +10,7 @@
 
 #include "jit/interface.h"
 #include "jit/module_isa.h"
+#include "loopnest/cost.h"
 
 namespace scanloom::jit {
 namespace {
@@ -50,7 +51,7 @@ void set_called(llvm::Module& module, std::span<const tensor::ScalarProgram* con
   for (const tensor::ScalarProgram* const program : programs)
     for (const tensor::ScalarInstr& instr : program->instrs)
       if (tensor::is_function(instr.op) &&
-          ++count[static_cast<std::size_t>(instr.op)] > kMostWrittenOut)
+          ++count[static_cast<std::size_t>(instr.op)] > loopnest::kMaxWrittenOut)
         called |= bit_of(instr.op);
   auto* const bits = llvm::ConstantInt::get(llvm::Type::getInt64Ty(module.getContext()), called);
   module.addModuleFlag(llvm::Module::Warning, kFlag, bits);

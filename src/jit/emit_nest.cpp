@@ -11,6 +11,7 @@
 #include "jit/emit_program.h"
 #include "jit/emit_reduction.h"
 #include "jit/reduction_forms.h"
+#include "loopnest/cost.h"
 
 namespace scanloom::jit {
 
@@ -209,7 +210,7 @@ class NestEmitter {
       elements(index, width);
       if (!nest_.sizes.empty()) index.pop_back();
     };
-    if (!in_loop_ && nest_.reductions.empty() && last - first <= kBlocksInARow * width) {
+    if (!in_loop_ && nest_.reductions.empty() && last - first <= loopnest::kBlocksInARow * width) {
       for (std::int64_t lane = first; lane < last; lane += width) block(number(lane));
       return;
     }

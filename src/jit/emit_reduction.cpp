@@ -7,6 +7,7 @@
 #include "jit/emit_program.h"
 #include "jit/reduction_accumulators.h"
 #include "jit/reduction_forms.h"
+#include "loopnest/access.h"
 
 namespace scanloom::jit {
 

@@ -7,6 +7,7 @@
 #include "jit/lane_blocks.h"
 #include "jit/lane_program.h"
 #include "jit/loop_function.h"
+#include "loopnest/cost.h"
 
 namespace scanloom::jit {
 namespace {
@@ -98,7 +99,8 @@ class WideEmitter {
       emit_lanes(lane, {0, width, width}, uniform, scanned, stacked);
     };
     const std::int64_t blocks = whole / width;
-    if (blocks <= kBlocksInARow && 2 * blocks * program_.lane_work() <= kInstructionsInARow) {
+    if (blocks <= loopnest::kBlocksInARow &&
+        2 * blocks * program_.lane_work() <= kInstructionsInARow) {
       for (std::int64_t lane = 0; lane < whole; lane += width) block(loop_.integer(lane));
     } else {
       counted(builder_, {0, whole, width}, {}, [&](llvm::Value* lane, const auto&) {

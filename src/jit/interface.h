@@ -166,12 +166,6 @@ constexpr std::size_t vector_registers(Isa isa) {
 constexpr unsigned vector_bytes(Isa isa) {
   return isa == Isa::avx512 ? 64 : isa == Isa::avx2 ? 32 : 16;
 }
-/// A function that occurs at most so often is written out everywhere, unless it is a long one: a
-/// call stores all vector registers that are needed behind it.
-inline constexpr int kMostWrittenOut = 4;
-/// So few blocks of lanes stand one after the other rather than in a loop.
-inline constexpr std::int64_t kBlocksInARow = 4;
-
 /// To be called before code is made in another thread. What the process frees as it ends goes in
 /// the reverse of the order in which it was made: what the compiler keeps has to be older than what
 /// waits for the thread (base/background.h), else it would be freed while the thread reads it.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "loopnest/access.h"
 #include "tensor/scalar_functions.h"
 
 namespace scanloom::jit {

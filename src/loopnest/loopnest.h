@@ -98,15 +98,6 @@ void for_programs(const Nest& nest, F&& f) {
   f(nest.update);
 }
 
-/// Whether lanes of a reduction's read lie apart while neighbours of the reduction's last axis lie
-/// side by side.
-inline bool is_across(const Nest& nest, const Access& read) {
-  if (nest.sizes.empty()) return false;
-  const std::int64_t along = read.strides[nest.sizes.size() - 1];
-  return along != 0 && along != 1 && read.strides.size() > nest.sizes.size() &&
-         read.strides.back() == 1 && read.dtype != DType::boolean;
-}
-
 /// A slot that moves by so many bytes after each step.
 struct SlotMove {
   std::int32_t slot = 0;

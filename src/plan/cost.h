@@ -90,7 +90,7 @@ inline constexpr std::int64_t kMaxInnerSteps = 4096;
 inline constexpr std::int64_t kLeastStepsApart = 64;
 /// What a step may take.
 inline constexpr double kMaxNanosecondsBetweenLooks = 2e7;
-/// Operations that are emitted (plan/codegen/emitted.h): those of programs once for each block of
+/// Operations that are emitted (loopnest/size.h): those of programs once for each block of
 /// lanes that is not part of a loop, those that have no vector form once for each lane.
 inline constexpr std::int64_t kMaxEmittedOfBody = 16 * 1024;
 /// Where more are, nests that read values in pieces are not split: each part is emitted.
@@ -100,14 +100,6 @@ inline constexpr std::int64_t kMaxEmittedToSplit = 8 * 1024;
 /// from less on.
 inline constexpr std::int64_t kMaxBytesOfBody = std::int64_t{4} << 20;
 inline constexpr std::int64_t kMaxBytesOfNest = std::int64_t{1} << 20;
-/// Bytes of those that lie on the stack; of a state that is copied instead of swapped, and of all
-/// such states: more do not stay in registers from step to step.
-inline constexpr std::int64_t kMaxLocalBytes = 16 * 1024;
-inline constexpr std::int64_t kMaxLocalState = 128;
-inline constexpr std::int64_t kMaxLocalStates = 64, kMaxBytesOfLocalStates = 4096;
-/// Operands of a nest that others have joined: registers hold no more, and joining gains little
-/// then.
-inline constexpr std::size_t kMaxOperandsOfNest = 64;
 /// Elements that a nest computes; kernels share more than that among threads.
 inline constexpr std::int64_t kMaxElementsOfNest = 64 * 1024;
 /// Multiplications of a product that is a nest; kernels keep tiles of larger ones in registers, and

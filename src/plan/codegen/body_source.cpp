@@ -5,23 +5,37 @@
 
 #include "base/assert.h"
 #include "ir/loop_ports.h"
-#include "plan/codegen/emitted.h"
-#include "plan/codegen/fuse_nests.h"
-#include "plan/codegen/inline_nests.h"
+#include "loopnest/passes/fuse_nests.h"
+#include "loopnest/passes/inline_nests.h"
+#include "loopnest/passes/order_axes.h"
+#include "loopnest/passes/parametrize.h"
+#include "loopnest/passes/promote_buffers.h"
+#include "loopnest/passes/split_nests.h"
+#include "loopnest/size.h"
 #include "plan/codegen/nest_source.h"
-#include "plan/codegen/parametrize.h"
-#include "plan/codegen/promote_buffers.h"
 #include "plan/codegen/slots_touched.h"
-#include "plan/codegen/split_nests.h"
+#include "plan/codegen/step_extents.h"
 #include "plan/cost.h"
 
 namespace scanloom::plan {
 namespace {
 
 using loopnest::Access;
+using loopnest::IsBuffer;
 using loopnest::Nest;
+using loopnest::Part;
 using loopnest::Reduction;
 using loopnest::Statement;
+using loopnest::Use;
+using loopnest::use_of;
+
+loopnest::OriginId origin_of(ir::NodeId node) { return loopnest::OriginId(node.index); }
+
+std::vector<ir::NodeId> nodes_of(const Part& part) {
+  std::vector<ir::NodeId> nodes;
+  for (const loopnest::OriginId origin : part.origins) nodes.emplace_back(origin.index);
+  return nodes;
+}
 
 class BodyMaker {
  public:
@@ -47,7 +61,7 @@ class BodyMaker {
       source.moves.push_back({port.argument.slot, port.step_bytes});
     for (const BoundStacked& port : loop_.stacked)
       source.moves.push_back({port.row.slot, port.step_bytes});
-    parametrize(body, binding_, loop_);
+    add_parameters(body);
     return body;
   }
 
@@ -61,11 +75,16 @@ class BodyMaker {
     SCANLOOM_CHECK_OK(add_statements(first, last, is_buffer, {}, body));
     // Slots that are set must be the run's, too, when the code returns: as those that move.
     add_set_slots(body.source.statements, body.source.moves);
-    parametrize(body, binding_, loop_);
+    add_parameters(body);
     return body;
   }
 
  private:
+  void add_parameters(Body& body) const {
+    parametrize(body.source.statements, step_extents(binding_, loop_), body.parameters);
+    body.source.parameters = body.parameters.size();
+  }
+
   /// Whether a state lies there from step to step, as those do that are updated in place.
   [[nodiscard]] bool is_state(std::int32_t slot) const {
     return std::ranges::any_of(loop_.carried, [&](const BoundCarried& port) {
@@ -83,13 +102,13 @@ class BodyMaker {
       takes_indices_ = false;
       fused = as_nests(first, last, is_buffer, read_later);
     }
-    promote_buffers(fused, is_buffer, read_later, body.source);
+    loopnest::promote_buffers(fused, is_buffer, read_later, body.source);
     for (Part& part : fused)
       if (has_nest(part)) order_axes(part.statement.nest);
     const std::int64_t emitted = emitted_of(fused);
     for (Part& part : fused) {
       body.source.statements.push_back(std::move(part.statement));
-      body.nodes.push_back(std::move(part.nodes));
+      body.nodes.push_back(nodes_of(part));
     }
     if (emitted > kMaxEmittedOfBody)
       return fail(Code::unsupported, "{} takes {} operations of machine code, {} are the most",
@@ -118,12 +137,12 @@ class BodyMaker {
   /// As few parts as can be.
   static std::vector<Part> joined(std::vector<Part> parts, const IsBuffer& is_buffer,
                                   const std::vector<Use>& read_later) {
-    inline_nests(parts, is_buffer, read_later);
+    loopnest::inline_nests(parts, is_buffer, read_later);
     if (has_pieces(parts)) {
-      split_nests(parts, is_buffer, read_later);
-      inline_nests(parts, is_buffer, read_later);
+      loopnest::split_nests(parts, is_buffer, read_later);
+      loopnest::inline_nests(parts, is_buffer, read_later);
     }
-    return fuse_nests(std::move(parts), is_buffer, read_later);
+    return loopnest::fuse_nests(std::move(parts), is_buffer, read_later);
   }
 
   // The planner bounds how deep statements nest.
@@ -202,28 +221,28 @@ class BodyMaker {
     const bool are_pieces =
         nests.size() > 1 && nests.back().update.instrs.empty() && !nests.back().may_fail();
     for (Nest& nest : nests) {
-      Part part = part_of(std::move(nest), {view.node_id()});
+      Part part = part_of(std::move(nest), {origin_of(view.node_id())});
       if (are_pieces) part.whole = whole_of(view);
       parts.push_back(std::move(part));
     }
   }
 
-  static std::optional<Whole> whole_of(const CallView& view) {
+  static std::optional<loopnest::Whole> whole_of(const CallView& view) {
     const Spot& spot = view.output();
     const Layout& layout = view.layout(spot);
     if (!layout.contiguous) return std::nullopt;
-    return Whole{spot.slot,
-                 spot.dtype,
-                 spot.offset,
-                 {layout.dims.begin(), layout.dims.end()},
-                 {layout.strides.begin(), layout.strides.end()}};
+    return loopnest::Whole{spot.slot,
+                           spot.dtype,
+                           spot.offset,
+                           {layout.dims.begin(), layout.dims.end()},
+                           {layout.strides.begin(), layout.strides.end()}};
   }
 
   [[nodiscard]] Part part_of_call(const CallView& view, std::uint32_t index) const {
     Part part;
-    part.nodes = {view.node_id()};
+    part.origins = {origin_of(view.node_id())};
     if (const ir::NodeId beside = binding_.calls[index].node_beside; beside.valid())
-      part.nodes.push_back(beside);
+      part.origins.push_back(origin_of(beside));
     part.statement.kind = Statement::Kind::call;
     part.statement.call = static_cast<std::int32_t>(index);
     for (std::size_t i = 0; i < view.inputs() + view.outputs(); ++i)
@@ -281,7 +300,7 @@ class BodyMaker {
   /// of two, or its last step's may be read.
   static std::vector<Statement> close_block(std::vector<Part> parts, Part& block) {
     std::vector<Statement> statements;
-    for (Part& part : fuse_nests(std::move(parts), no_buffer, {})) {
+    for (Part& part : loopnest::fuse_nests(std::move(parts), loopnest::no_buffer, {})) {
       block.reads.insert(block.reads.end(), part.reads.begin(), part.reads.end());
       block.writes.insert(block.writes.end(), part.writes.begin(), part.writes.end());
       if (has_nest(part)) order_axes(part.statement.nest);
@@ -293,7 +312,7 @@ class BodyMaker {
   void add_branch(std::uint32_t at, std::vector<Part>& parts) {
     const BoundBranch& branch = binding_.branches[binding_.code[at].index];
     Part block;
-    block.nodes = {branch.node};
+    block.origins = {origin_of(branch.node)};
     block.statement.kind = Statement::Kind::branch;
     block.statement.condition = {
         branch.condition.slot, DType::boolean, branch.condition.offset, {}};
@@ -339,7 +358,7 @@ class BodyMaker {
   void add_loop(std::uint32_t index, bool in_branch, std::vector<Part>& parts) {
     const BoundLoop& inner = binding_.loops[index];
     Part block;
-    block.nodes = {inner.node};
+    block.origins = {origin_of(inner.node)};
     block.statement.kind = Statement::Kind::loop;
     loopnest::InnerLoop& loop = block.statement.loop;
     add_control(inner, block);

@@ -3,11 +3,11 @@
 #include <functional>
 
 #include "ir/scalar_ctx.h"
+#include "loopnest/passes/order_axes.h"
 #include "opmath/contraction.h"
 #include "opmath/reduction.h"
 #include "ops/indices.h"
 #include "ops/ops.h"
-#include "plan/codegen/fuse_nests.h"
 #include "plan/codegen/nest_source.h"
 #include "plan/cost.h"
 
@@ -193,7 +193,7 @@ namespace {
 
 /// Whether lanes of both operands of the product lie side by side, or are one.
 bool has_neighbouring_lanes(Nest nest) {
-  order_axes(nest);
+  loopnest::order_axes(nest);
   if (nest.sizes.empty()) return true;
   return std::ranges::all_of(nest.reductions[0].reads, [&](const Access& read) {
     const std::int64_t along = read.strides[nest.sizes.size() - 1];

@@ -1,15 +1,13 @@
 // Which nests read the pieces of a value in the place of the value.
-#include "plan/codegen/split_nests.h"
+#include "loopnest/passes/split_nests.h"
 
 #include <gtest/gtest.h>
 
-#include "tests/plan/nests.h"
+#include "tests/loopnest/nests.h"
 
-namespace scanloom::plan {
+namespace scanloom::loopnest {
 namespace {
 
-using loopnest::Access;
-using loopnest::Nest;
 using tensor::ScalarOp;
 
 using namespace test;
@@ -113,7 +111,7 @@ TEST(SplitNests, ColumnsAreSplitAsRowsAre) {
 TEST(SplitNests, WhatOthersReadAsAWholeStaysOne) {
   const Part reader = sum(kRows, rows_at(kLocal, 64), rows_at(kFeed + 1, 0), rows_at(kState, 0));
   Part call;
-  call.statement.kind = loopnest::Statement::Kind::call;
+  call.statement.kind = Statement::Kind::call;
   call.reads = {{kLocal, 64, 68}};
   Part writer = call;
   std::swap(writer.reads, writer.writes);
@@ -151,4 +149,4 @@ TEST(SplitNests, WhatTakesMoreWorkInPartsStaysOne) {
 }
 
 }  // namespace
-}  // namespace scanloom::plan
+}  // namespace scanloom::loopnest

@@ -1,15 +1,12 @@
 // What a compiled body keeps in memory of its own.
-#include "plan/codegen/promote_buffers.h"
+#include "loopnest/passes/promote_buffers.h"
 
 #include <gtest/gtest.h>
 
-#include "tests/plan/nests.h"
+#include "tests/loopnest/nests.h"
 
-namespace scanloom::plan {
+namespace scanloom::loopnest {
 namespace {
-
-using loopnest::Access;
-using loopnest::Nest;
 
 using test::f32_at, test::is_local, test::kFeed;
 
@@ -30,20 +27,20 @@ const Access& write_of(const Part& part) { return part.statement.nest.writes[0];
 TEST(PromoteBuffers, ValuesOfTheStepNeedNoArena) {
   std::vector<Part> parts{copy(f32_at(kFeed, 0), f32_at(kArena, 64)),
                           copy(f32_at(kArena, 64), f32_at(kThen, 0))};
-  loopnest::BodySource source;
+  BodySource source;
   promote_buffers(parts, is_local, {}, source);
   EXPECT_EQ(source.locals, (std::vector<std::int64_t>{16}));
-  EXPECT_EQ(write_of(parts[0]), f32_at(loopnest::local_slot(0), 0));
-  EXPECT_EQ(read_of(parts[1]), f32_at(loopnest::local_slot(0), 0));
+  EXPECT_EQ(write_of(parts[0]), f32_at(local_slot(0), 0));
+  EXPECT_EQ(read_of(parts[1]), f32_at(local_slot(0), 0));
 }
 
 TEST(PromoteBuffers, WhatIsMadeBeforeTheLoopOrReadByOthersStays) {
   Part call;
-  call.statement.kind = loopnest::Statement::Kind::call;
+  call.statement.kind = Statement::Kind::call;
   call.reads = {{kArena, 128, 144}};
   std::vector<Part> parts{copy(f32_at(kArena, 0), f32_at(kArena, 64)),
                           copy(f32_at(kFeed, 0), f32_at(kArena, 128)), call};
-  loopnest::BodySource source;
+  BodySource source;
   promote_buffers(parts, is_local, {{kArena, 64, 65}}, source);
   EXPECT_TRUE(source.locals.empty());
   EXPECT_EQ(read_of(parts[0]).slot, kArena);
@@ -56,7 +53,7 @@ TEST(PromoteBuffers, IndicesStayWhereKernelsReadThem) {
   nest.reads[0].strides = {0};
   nest.reads[0].indices = {{.slot = kArena, .offset = 64, .strides = {1}, .size = 4, .bytes = 4}};
   parts[1] = part_of(nest, {});
-  loopnest::BodySource source;
+  BodySource source;
   promote_buffers(parts, is_local, {}, source);
   EXPECT_TRUE(source.locals.empty());
   EXPECT_EQ(write_of(parts[0]).slot, kArena);
@@ -64,7 +61,7 @@ TEST(PromoteBuffers, IndicesStayWhereKernelsReadThem) {
 
 TEST(PromoteBuffers, SmallStatesAreCopiedInsteadOfSwapped) {
   std::vector<Part> parts{copy(f32_at(kNow, 0), f32_at(kThen, 0))};
-  loopnest::BodySource source;
+  BodySource source;
   source.swaps = {{kNow, kThen}};
   promote_buffers(parts, is_local, {}, source);
   EXPECT_TRUE(source.swaps.empty());
@@ -76,7 +73,7 @@ TEST(PromoteBuffers, SmallStatesAreCopiedInsteadOfSwapped) {
 
 TEST(PromoteBuffers, OfManySmallStatesTheFirstAreCopied) {
   std::vector<Part> parts;
-  loopnest::BodySource source;
+  BodySource source;
   for (std::int32_t i = 0; i < 200; ++i) {
     parts.push_back(copy(f32_at(10 + 2 * i, 0), f32_at(11 + 2 * i, 0)));
     source.swaps.push_back({10 + 2 * i, 11 + 2 * i});
@@ -88,12 +85,12 @@ TEST(PromoteBuffers, OfManySmallStatesTheFirstAreCopied) {
 
 TEST(PromoteBuffers, LargeStatesAndThoseThatCallsReadAreSwapped) {
   Part call;
-  call.statement.kind = loopnest::Statement::Kind::call;
+  call.statement.kind = Statement::Kind::call;
   call.reads = {{kNow, 0, 16}};
   for (const bool large : {true, false}) {
     std::vector<Part> parts{copy(f32_at(kNow, 0), f32_at(kThen, 0), large ? 1000 : 4)};
     if (!large) parts.push_back(call);
-    loopnest::BodySource source;
+    BodySource source;
     source.swaps = {{kNow, kThen}};
     promote_buffers(parts, is_local, {}, source);
     EXPECT_EQ(source.swaps.size(), 1U);
@@ -103,4 +100,4 @@ TEST(PromoteBuffers, LargeStatesAndThoseThatCallsReadAreSwapped) {
 }
 
 }  // namespace
-}  // namespace scanloom::plan
+}  // namespace scanloom::loopnest

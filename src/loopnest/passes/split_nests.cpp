@@ -1,22 +1,21 @@
-#include "plan/codegen/split_nests.h"
+#include "loopnest/passes/split_nests.h"
 
 #include <algorithm>
 #include <iterator>
 #include <map>
 #include <optional>
 
+#include "loopnest/program.h"
 #include "tensor/scalar_functions.h"
+#include "tensor/shape.h"
 
-namespace scanloom::plan {
+namespace scanloom::loopnest {
 namespace {
-
-using loopnest::Access;
-using loopnest::Nest;
 
 /// Of all readers of one value.
 constexpr std::size_t kMostParts = 32;
 /// Of a vector, and what a function takes beside an addition.
-constexpr std::int64_t kVectorBytes = 32, kOperationsOfFunction = 24;
+constexpr std::int64_t kVectorBytes = 32, kWorkOfFunction = 24;
 /// A load of what two stores have just written waits until both are in the cache: in operations
 /// that could have been done meanwhile.
 constexpr std::int64_t kOperationsOfWait = 16;
@@ -65,7 +64,7 @@ std::optional<Box> box_of(const Whole& whole, const Access& operand,
 std::int64_t operations_of(const tensor::ScalarProgram& program) {
   std::int64_t operations = 0;
   for (const tensor::ScalarInstr& instr : program.instrs)
-    operations += tensor::is_function(instr.op) ? kOperationsOfFunction : 1;
+    operations += tensor::is_function(instr.op) ? kWorkOfFunction : 1;
   return operations;
 }
 
@@ -160,7 +159,7 @@ class Cutter {
       }
       auto made = part_at(nest, first, sizes);
       if (!made) return {};
-      Part part = part_of(*std::move(made), reader.nodes);
+      Part part = part_of(*std::move(made), reader.origins);
       part.whole = reader.whole;
       parts.push_back(std::move(part));
     }
@@ -361,4 +360,4 @@ void split_nests(std::vector<Part>& parts, const IsBuffer& is_buffer,
   Splitter(parts, is_buffer, read_later).run();
 }
 
-}  // namespace scanloom::plan
+}  // namespace scanloom::loopnest

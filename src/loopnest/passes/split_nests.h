@@ -5,13 +5,13 @@
 
 #include <vector>
 
-#include "plan/codegen/parts.h"
+#include "loopnest/part.h"
 
-namespace scanloom::plan {
+namespace scanloom::loopnest {
 
 /// Where all readers of such a value can be split and that is less work, splits them. `read_later`
 /// and `is_buffer`: as of fuse_nests. Afterwards no part is a piece.
 void split_nests(std::vector<Part>& parts, const IsBuffer& is_buffer,
                  const std::vector<Use>& read_later);
 
-}  // namespace scanloom::plan
+}  // namespace scanloom::loopnest

@@ -1,16 +1,14 @@
 // Which nests are joined, which are not, and what is then still written.
 #include <gtest/gtest.h>
 
-#include "plan/codegen/fuse_nests.h"
-#include "plan/codegen/inline_nests.h"
-#include "tests/plan/nests.h"
+#include "loopnest/passes/fuse_nests.h"
+#include "loopnest/passes/inline_nests.h"
+#include "loopnest/passes/order_axes.h"
+#include "tests/loopnest/nests.h"
 
-namespace scanloom::plan {
+namespace scanloom::loopnest {
 namespace {
 
-using loopnest::Access;
-using loopnest::Nest;
-using loopnest::Reduction;
 using tensor::ScalarOp;
 
 using namespace test;
@@ -44,7 +42,7 @@ Part row_sums(std::int64_t rows, std::int64_t n, Access from, Access to) {
 
 Part call_that_writes(Use use) {
   Part part;
-  part.statement.kind = loopnest::Statement::Kind::call;
+  part.statement.kind = Statement::Kind::call;
   part.writes = {use};
   return part;
 }
@@ -221,4 +219,4 @@ TEST(FuseNests, WhatIsWrittenByIndexIsWrittenInOrder) {
 }
 
 }  // namespace
-}  // namespace scanloom::plan
+}  // namespace scanloom::loopnest

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "plan/codegen/parts.h"
+#include "loopnest/part.h"
 
-namespace scanloom::plan {
+namespace scanloom::loopnest {
 
 /// Puts the program of a nest without reductions in the place of each read of its result, where all
 /// readers are nests that read every element of it once: nothing is computed more often, but by
@@ -15,4 +15,4 @@ namespace scanloom::plan {
 void inline_nests(std::vector<Part>& parts, const IsBuffer& is_buffer,
                   const std::vector<Use>& read_later);
 
-}  // namespace scanloom::plan
+}  // namespace scanloom::loopnest

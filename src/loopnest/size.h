@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <span>
 
-#include "plan/codegen/parts.h"
+#include "loopnest/part.h"
 
-namespace scanloom::plan {
+namespace scanloom::loopnest {
 
 /// Operations of vectors and of elements that all these statements become, with what is inside of
 /// them. Functions of which there are many are written once and called.
 std::int64_t emitted_of(std::span<const Part> parts);
 
-}  // namespace scanloom::plan
+}  // namespace scanloom::loopnest

@@ -1,16 +1,14 @@
-#include "plan/codegen/inline_nests.h"
+#include "loopnest/passes/inline_nests.h"
 
 #include <algorithm>
 #include <optional>
 
+#include "loopnest/program.h"
 #include "tensor/scalar_functions.h"
 
-namespace scanloom::plan {
+namespace scanloom::loopnest {
 namespace {
 
-using loopnest::Access;
-using loopnest::Nest;
-using loopnest::Reduction;
 using tensor::ScalarInstr;
 using tensor::ScalarOp;
 using tensor::ScalarProgram;
@@ -92,7 +90,7 @@ void inline_into(const Nest& producer, const std::vector<std::optional<std::vect
     }
     for (const Access& from : producer.reads) {
       Access read{from.slot, from.dtype, from.offset, along(*maps[i], from.strides)};
-      for (loopnest::DynamicIndex index : from.indices) {
+      for (DynamicIndex index : from.indices) {
         index.strides = along(*maps[i], index.strides);
         read.indices.push_back(std::move(index));
       }
@@ -175,7 +173,7 @@ class Inliner {
              axes_read(made.statement.nest, read, sizes);
     };
     bool is_index = false;
-    for_indices(reader, [&](const loopnest::DynamicIndex& index) {
+    for_indices(reader, [&](const DynamicIndex& index) {
       is_index |= use_of(index, reader.sizes).overlaps(made.writes[0]);
     });
     if (is_index) return false;
@@ -205,7 +203,7 @@ class Inliner {
     for (const std::size_t at : *readers) {
       Nest nest = std::move(parts_[at].statement.nest);
       substitute(made, nest);
-      parts_[at] = part_of(std::move(nest), nodes_of(parts_[producer], parts_[at]));
+      parts_[at] = part_of(std::move(nest), origins_of(parts_[producer], parts_[at]));
     }
     // Others stay until it is known that nobody reads them; what may fail would be kept.
     if (made.may_fail()) parts_[producer] = part_of({}, {});
@@ -240,4 +238,4 @@ void inline_nests(std::vector<Part>& parts, const IsBuffer& is_buffer,
   Inliner(parts, is_buffer, read_later).run();
 }
 
-}  // namespace scanloom::plan
+}  // namespace scanloom::loopnest

@@ -1,16 +1,13 @@
 // Which element programs move to their readers, and what must hold for that.
-#include "plan/codegen/inline_nests.h"
+#include "loopnest/passes/inline_nests.h"
 
 #include <gtest/gtest.h>
 
-#include "tests/plan/nests.h"
+#include "tests/loopnest/nests.h"
 
-namespace scanloom::plan {
+namespace scanloom::loopnest {
 namespace {
 
-using loopnest::Access;
-using loopnest::Nest;
-using loopnest::Reduction;
 using tensor::ScalarOp;
 
 using namespace test;
@@ -107,7 +104,7 @@ TEST(InlineNests, WhatACallReadsOrTheLoopStays) {
   inline_nests(parts, is_local, {{kLocal, 0, 4}});
   EXPECT_TRUE(parts[1].statement.nest.reductions[0].program.instrs.empty());
   Part call;
-  call.statement.kind = loopnest::Statement::Kind::call;
+  call.statement.kind = Statement::Kind::call;
   call.reads = {{kLocal, 0, 16}};
   parts.push_back(call);
   inline_nests(parts, is_local, {});
@@ -167,4 +164,4 @@ TEST(InlineNests, WhatIsPickedByIndexStaysWhereItMayFail) {
 }
 
 }  // namespace
-}  // namespace scanloom::plan
+}  // namespace scanloom::loopnest

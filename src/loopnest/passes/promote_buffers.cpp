@@ -1,14 +1,11 @@
-#include "plan/codegen/promote_buffers.h"
+#include "loopnest/passes/promote_buffers.h"
 
 #include <algorithm>
 
-#include "plan/cost.h"
+#include "loopnest/cost.h"
 
-namespace scanloom::plan {
+namespace scanloom::loopnest {
 namespace {
-
-using loopnest::Access;
-using loopnest::Reduction;
 
 /// Bytes that are either all local or not at all.
 struct Range {
@@ -18,7 +15,7 @@ struct Range {
 
 /// Calls f(operand, use) for every operand of the nest.
 template <class F>
-void for_operands(loopnest::Nest& nest, F&& f) {
+void for_operands(Nest& nest, F&& f) {
   for (Access& read : nest.reads) f(read, use_of(read, nest.sizes));
   for (Access& write : nest.writes) f(write, use_of(write, nest.sizes));
   for (Reduction& reduction : nest.reductions) {
@@ -28,24 +25,22 @@ void for_operands(loopnest::Nest& nest, F&& f) {
 }
 
 /// Kernels read them where they are outside.
-std::vector<Use> indices_of(const loopnest::Nest& nest) {
+std::vector<Use> indices_of(const Nest& nest) {
   std::vector<Use> uses;
-  for_indices(nest, [&](const loopnest::DynamicIndex& index) {
-    uses.push_back(use_of(index, nest.sizes));
-  });
+  for_indices(nest, [&](const DynamicIndex& index) { uses.push_back(use_of(index, nest.sizes)); });
   return uses;
 }
 
 class BufferPromoter {
  public:
   BufferPromoter(std::vector<Part>& parts, const IsBuffer& is_buffer,
-                 const std::vector<Use>& read_later, loopnest::BodySource& source)
+                 const std::vector<Use>& read_later, BodySource& source)
       : parts_(parts), is_buffer_(is_buffer), read_later_(read_later), source_(source) {}
 
   void run() {
     keep_values();
-    for (loopnest::SlotSwap& swap : source_.swaps) keep_state(swap);
-    std::erase_if(source_.swaps, [](const loopnest::SlotSwap& swap) { return swap.a < 0; });
+    for (SlotSwap& swap : source_.swaps) keep_state(swap);
+    std::erase_if(source_.swaps, [](const SlotSwap& swap) { return swap.a < 0; });
   }
 
  private:
@@ -99,7 +94,7 @@ class BufferPromoter {
     }
   }
 
-  void keep_state(loopnest::SlotSwap& swap) {
+  void keep_state(SlotSwap& swap) {
     Use argument{swap.a, 0, 0}, next{swap.b, 0, 0};
     for (const Part& part : parts_) {
       for (const auto* uses : {&part.reads, &part.writes})
@@ -130,7 +125,7 @@ class BufferPromoter {
 
   std::int32_t add_local(std::int64_t bytes) {
     source_.locals.push_back(bytes);
-    return loopnest::local_slot(source_.locals.size() - 1);
+    return local_slot(source_.locals.size() - 1);
   }
 
   void move_to(const Use& range, std::int32_t local) {
@@ -147,7 +142,7 @@ class BufferPromoter {
   std::vector<Part>& parts_;
   const IsBuffer& is_buffer_;
   const std::vector<Use>& read_later_;
-  loopnest::BodySource& source_;
+  BodySource& source_;
   std::vector<Range> ranges_;
   std::int64_t state_bytes_ = 0;  ///< of states that have become local
 };
@@ -155,8 +150,8 @@ class BufferPromoter {
 }  // namespace
 
 void promote_buffers(std::vector<Part>& parts, const IsBuffer& is_buffer,
-                     const std::vector<Use>& read_later, loopnest::BodySource& source) {
+                     const std::vector<Use>& read_later, BodySource& source) {
   BufferPromoter(parts, is_buffer, read_later, source).run();
 }
 
-}  // namespace scanloom::plan
+}  // namespace scanloom::loopnest

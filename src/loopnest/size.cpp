@@ -1,4 +1,4 @@
-#include "plan/codegen/emitted.h"
+#include "loopnest/size.h"
 
 #include <algorithm>
 #include <bit>
@@ -6,16 +6,13 @@
 #include <utility>
 #include <vector>
 
-#include "plan/cost.h"
+#include "loopnest/access.h"
+#include "loopnest/cost.h"
 #include "tensor/scalar_functions.h"
 
-namespace scanloom::plan {
+namespace scanloom::loopnest {
 namespace {
 
-using loopnest::Access;
-using loopnest::Nest;
-using loopnest::Reduction;
-using loopnest::Statement;
 using tensor::ScalarInstr;
 using tensor::ScalarOp;
 using tensor::ScalarProgram;
@@ -48,8 +45,7 @@ class Counter {
   explicit Counter(std::span<const Part> parts) {
     for (const Part& part : parts)
       for_nests(part.statement, [&](const Nest& nest) {
-        loopnest::for_programs(nest,
-                               [&](const ScalarProgram& program) { count_functions(program); });
+        for_programs(nest, [&](const ScalarProgram& program) { count_functions(program); });
       });
   }
 
@@ -64,7 +60,7 @@ class Counter {
       for (const Access& operand : *operands) operations += accesses_of(nest, operand, times);
     for (const Reduction& reduction : nest.reductions) {
       const bool across = std::ranges::any_of(
-          reduction.reads, [&](const Access& read) { return loopnest::is_across(nest, read); });
+          reduction.reads, [&](const Access& read) { return is_across(nest, read); });
       // Blocks that are transposed are written out element by element; extremes have three forms.
       const bool adds = reduction.kind == Reduction::Kind::sum ||
                         reduction.kind == Reduction::Kind::prod ||
@@ -89,7 +85,7 @@ class Counter {
     const auto bits = [](std::int64_t count) { return static_cast<std::uint64_t>(count); };
     if (reductions) return std::min<std::int64_t>(std::bit_width(bits(lanes)), 8);
     const std::int64_t whole = lanes / kLanesOfBlock;
-    return (whole <= jit::kBlocksInARow ? whole : 1) + std::popcount(bits(lanes % kLanesOfBlock));
+    return (whole <= kBlocksInARow ? whole : 1) + std::popcount(bits(lanes % kLanesOfBlock));
   }
 
   [[nodiscard]] std::int64_t operations_of(const ScalarProgram& program, std::int64_t lanes,
@@ -105,9 +101,8 @@ class Counter {
 
   [[nodiscard]] std::int64_t operations_of_function(ScalarOp op) const {
     const auto count = functions_.find(op);
-    return count != functions_.end() && count->second > jit::kMostWrittenOut
-               ? kOperationsOfCall
-               : kOperationsOfFunction;
+    return count != functions_.end() && count->second > kMaxWrittenOut ? kOperationsOfCall
+                                                                       : kOperationsOfFunction;
   }
 
   /// Lanes of a block that are taken one by one, since each has an index of its own.
@@ -144,4 +139,4 @@ std::int64_t emitted_of(std::span<const Part> parts) {
   return operations;
 }
 
-}  // namespace scanloom::plan
+}  // namespace scanloom::loopnest

@@ -1,15 +1,12 @@
-#include "plan/codegen/fuse_nests.h"
+#include "loopnest/passes/fuse_nests.h"
 
 #include <algorithm>
 
-#include "plan/cost.h"
+#include "loopnest/cost.h"
+#include "loopnest/program.h"
 
-namespace scanloom::plan {
+namespace scanloom::loopnest {
 namespace {
-
-using loopnest::Access;
-using loopnest::Nest;
-using loopnest::Reduction;
 
 /// How many statements back a partner is looked for, which bounds the time for long bodies.
 constexpr std::size_t kReach = 64;
@@ -34,7 +31,7 @@ bool joins(const Part& earlier, const Part& later) {
     if (conflicts(read, b.sizes) && std::ranges::find(a.writes, read) == a.writes.end())
       return false;
   bool makes_index = false;
-  for_indices(b, [&](const loopnest::DynamicIndex& index) {
+  for_indices(b, [&](const DynamicIndex& index) {
     makes_index |= overlap(earlier.writes, {use_of(index, b.sizes)});
   });
   if (makes_index) return false;
@@ -95,38 +92,14 @@ void join_last(std::vector<Part>& parts) {
   for (std::size_t back = 2; back <= std::min(kReach, parts.size()); ++back) {
     Part& candidate = parts[parts.size() - back];
     if (candidate.is_nest() && joins(candidate, last)) {
-      candidate =
-          part_of(joined(candidate.statement.nest, last.statement.nest), nodes_of(candidate, last));
+      candidate = part_of(joined(candidate.statement.nest, last.statement.nest),
+                          origins_of(candidate, last));
       parts.pop_back();
       return;
     }
     // Of two faults the first one counts.
     if (!independent(candidate, last) || (candidate.may_fail() && last.may_fail())) return;
   }
-}
-
-/// Leaves out instructions that no result depends on.
-void drop_dead(tensor::ScalarProgram& program) {
-  const std::size_t inputs = program.inputs.size();
-  std::vector<std::int32_t> registers(inputs + program.instrs.size(), -1);  // new ones
-  std::vector<bool> needed(registers.size());
-  for (const std::int32_t result : program.results) needed[static_cast<std::size_t>(result)] = true;
-  for (std::size_t i = registers.size(); i-- > inputs;)
-    if (needed[i])
-      for (const std::int32_t arg : program.instrs[i - inputs].args)
-        if (arg >= 0) needed[static_cast<std::size_t>(arg)] = true;
-  std::vector<tensor::ScalarInstr> kept;
-  const auto moved = [&](std::int32_t index) { return registers[static_cast<std::size_t>(index)]; };
-  for (std::size_t i = 0; i < registers.size(); ++i) {
-    if (i >= inputs && !needed[i]) continue;
-    registers[i] = static_cast<std::int32_t>(i < inputs ? i : inputs + kept.size());
-    if (i < inputs) continue;
-    kept.push_back(program.instrs[i - inputs]);
-    for (std::int32_t& arg : kept.back().args)
-      if (arg >= 0) arg = moved(arg);
-  }
-  program.instrs = std::move(kept);
-  for (std::int32_t& result : program.results) result = moved(result);
 }
 
 /// Leaves out what nobody reads.
@@ -166,32 +139,12 @@ void drop_unread(std::vector<Part>& parts, const IsBuffer& is_buffer,
   });
 }
 
-/// Calls f(strides) for everything that moves along the nest's axes.
-template <class F>
-void for_strides(Nest& nest, F&& f) {
-  for (Access& operand : nest.reads) f(operand.strides);
-  for (Access& operand : nest.writes) f(operand.strides);
-  for_indices(nest, [&](loopnest::DynamicIndex& index) { f(index.strides); });
-  for (Reduction& reduction : nest.reductions)
-    for (Access& operand : reduction.reads) f(operand.strides);
-}
-
-/// What vectors along that axis cost: strides other than 1 and 0 take a load for each lane.
-std::int64_t cost_of_lanes(Nest& nest, std::size_t axis) {
-  std::int64_t cost = 0;
-  for_strides(nest, [&](const std::vector<std::int64_t>& strides) {
-    const std::int64_t stride = strides[axis];
-    cost += stride == 1 || stride == 0 ? 0 : 4;
-  });
-  return cost;
-}
-
 }  // namespace
 
 std::vector<Part> fuse_nests(std::vector<Part> parts, const IsBuffer& is_buffer,
                              const std::vector<Use>& read_later) {
   for (Part& part : parts)
-    if (part.is_nest()) part = part_of(std::move(part.statement.nest), std::move(part.nodes));
+    if (part.is_nest()) part = part_of(std::move(part.statement.nest), std::move(part.origins));
   // What readers have taken in would be computed once more for each of them.
   drop_unread(parts, is_buffer, read_later);
   std::vector<Part> fused;
@@ -203,34 +156,4 @@ std::vector<Part> fuse_nests(std::vector<Part> parts, const IsBuffer& is_buffer,
   return fused;
 }
 
-void order_axes(Nest& nest) {
-  if (nest.sizes.empty() || nest.writes_by_index()) return;
-  const std::size_t last = nest.sizes.size() - 1;
-  std::size_t best = last;
-  for (std::size_t axis = last; axis-- > 0;) {
-    const bool longer = nest.sizes[axis] > nest.sizes[best] && nest.sizes[best] < 8;
-    const std::int64_t gain = cost_of_lanes(nest, best) - cost_of_lanes(nest, axis);
-    if (nest.sizes[axis] > 1 && (gain > 0 || (gain == 0 && longer))) best = axis;
-  }
-  const auto move_last = [&](std::vector<std::int64_t>& list) {
-    const auto at = list.begin() + static_cast<std::ptrdiff_t>(best);
-    std::rotate(at, at + 1, list.begin() + static_cast<std::ptrdiff_t>(last) + 1);
-  };
-  move_last(nest.sizes);
-  for_strides(nest, [&](std::vector<std::int64_t>& strides) { move_last(strides); });
-  // Joined from the inside out.
-  for (std::size_t axis = last; axis-- > 0;) {
-    bool one_stride = true;
-    for_strides(nest, [&](const std::vector<std::int64_t>& strides) {
-      one_stride &= strides[axis] == strides[axis + 1] * nest.sizes[axis + 1];
-    });
-    if (!one_stride) continue;
-    const auto at = static_cast<std::ptrdiff_t>(axis);
-    nest.sizes[axis + 1] *= nest.sizes[axis];
-    nest.sizes.erase(nest.sizes.begin() + at);
-    for_strides(nest,
-                [&](std::vector<std::int64_t>& strides) { strides.erase(strides.begin() + at); });
-  }
-}
-
-}  // namespace scanloom::plan
+}  // namespace scanloom::loopnest

@@ -7,16 +7,16 @@
 
 #include "loopnest/loopnest.h"
 
-namespace scanloom::plan::test {
+namespace scanloom::loopnest::test {
 
 /// Slots: what ends with the step, a state's successor, a feed.
 inline constexpr std::int32_t kLocal = 0, kState = 5, kFeed = 6;
 
 inline bool is_local(std::int32_t slot) { return slot == kLocal; }
 
-inline loopnest::Access f32_at(std::int32_t slot, std::int64_t offset,
-                               std::vector<std::int64_t> strides = {1}) {
+inline Access f32_at(std::int32_t slot, std::int64_t offset,
+                     std::vector<std::int64_t> strides = {1}) {
   return {slot, DType::f32, offset, std::move(strides)};
 }
 
-}  // namespace scanloom::plan::test
+}  // namespace scanloom::loopnest::test

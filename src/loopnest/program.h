@@ -1,0 +1,20 @@
+// Element programs put together, and what is left out of them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tensor/scalar.h"
+
+namespace scanloom::loopnest {
+
+/// Appends `from` to `to`, given the register in `to` of each of its inputs; returns those of its
+/// results.
+std::vector<std::int32_t> append_program(tensor::ScalarProgram& to,
+                                         const tensor::ScalarProgram& from,
+                                         std::vector<std::int32_t> registers);
+
+/// Removes instructions that no result depends on.
+void drop_dead(tensor::ScalarProgram& program);
+
+}  // namespace scanloom::loopnest
