@@ -3,7 +3,7 @@
 #include <unordered_map>
 
 #include "ir/text.h"
-#include "ir/text_reader.h"
+#include "tensor/text_reader.h"
 
 namespace scanloom::ir {
 namespace {
@@ -55,7 +55,7 @@ class Parser {
   Expected<void> define(std::uint32_t number, ValueId value);
   Expected<std::string> optional_name();
 
-  TextReader reader_;
+  tensor::TextReader reader_;
   OpTable ops_;
   Module module_;
   std::unordered_map<std::uint32_t, ValueId> values_;  ///< by their numbers in the text

@@ -1,13 +1,10 @@
-// Literals of the text form, as print writes and parse reads them: quoted strings, names, and the
-// elements of tensors, which come back bit for bit. And what messages call a node.
+// Words of the text form and of messages that depend on the operator of a node.
 #pragma once
 
-#include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
 
-#include <scanloom/dtype.h>
+#include "tensor/text.h"
 
 namespace scanloom::ir {
 struct OpDef;
@@ -15,25 +12,14 @@ struct OpDef;
 
 namespace scanloom::ir::text {
 
-/// Letters, digits, '_' and '.', not beginning with a digit or a dot.
-[[nodiscard]] bool is_name(std::string_view text);
-[[nodiscard]] bool is_name_char(char c);
+using tensor::text::append_element;
+using tensor::text::append_quoted;
+using tensor::text::read_element;
 
 /// What a node of that operator is called where it has no name: "an add node".
 [[nodiscard]] std::string described_node(std::string_view op);
 
 /// What stands before region `index` of a node of that operator: body, then, else.
 [[nodiscard]] std::string_view region_label(const OpDef* op, std::size_t index);
-
-/// In double quotes; what is not printable ASCII becomes \xNN.
-void append_quoted(std::string& out, std::string_view text);
-/// The contents of a quoted string, given without its quotes; nullopt for a broken escape.
-std::optional<std::string> unquote(std::string_view quoted);
-
-/// The shortest decimal that reads back to the same bits; bits as 0x... where there is none (NaN
-/// with a payload, element types narrower than 16 bits that are not integers). Not for strings.
-void append_element(std::string& out, DType dtype, const std::byte* element);
-/// Whether the word is an element of that type; then its bytes are set. Not for strings.
-bool read_element(std::string_view word, DType dtype, std::byte* element);
 
 }  // namespace scanloom::ir::text

@@ -1,11 +1,11 @@
-#include "ir/text_reader.h"
+#include "tensor/text_reader.h"
 
 #include <algorithm>
 #include <charconv>
 
-#include "ir/text.h"
+#include "tensor/text.h"
 
-namespace scanloom::ir {
+namespace scanloom::tensor {
 namespace {
 
 // A short text may stand for many elements that it leaves out; this bounds what it can make us
@@ -144,7 +144,7 @@ Expected<Type> TextReader::type(DimTable& dims) {
     const bool sequence = take_keyword("sequence");
     if (!sequence && !take_keyword("optional")) break;
     if (++open > Type::kMaxWraps) return error("too many sequences and optionals in each other");
-    type.wraps.push_back(sequence ? tensor::Wrap::sequence : tensor::Wrap::optional);
+    type.wraps.push_back(sequence ? Wrap::sequence : Wrap::optional);
     SCANLOOM_CHECK_OK(expect('('));
   }
   SCANLOOM_TRY(type.dtype, dtype());
@@ -185,12 +185,12 @@ Expected<std::string_view> TextReader::dim_text() {
   return found;
 }
 
-Expected<tensor::Shape> TextReader::shape() {
-  tensor::Shape shape;
+Expected<Shape> TextReader::shape() {
+  Shape shape;
   SCANLOOM_CHECK_OK(expect('['));
   while (peek() != ']') {
     if (shape.rank() > 0) SCANLOOM_CHECK_OK(expect(','));
-    if (shape.rank() == tensor::kMaxRank) return error("the tensor has too many axes");
+    if (shape.rank() == kMaxRank) return error("the tensor has too many axes");
     SCANLOOM_TRY(const std::int64_t size, integer());
     shape.push_back(size);
   }
@@ -201,7 +201,7 @@ Expected<tensor::Shape> TextReader::shape() {
 
 Expected<Tensor> TextReader::tensor() {
   SCANLOOM_TRY(const DType type, dtype());
-  SCANLOOM_TRY(const tensor::Shape sizes, shape());
+  SCANLOOM_TRY(const Shape sizes, shape());
   if (take('<')) return left_out(type, sizes);
   SCANLOOM_CHECK_OK(expect('['));
   auto result = type == DType::string ? strings(sizes) : elements(type, sizes);
@@ -209,7 +209,7 @@ Expected<Tensor> TextReader::tensor() {
   return result;
 }
 
-Expected<Tensor> TextReader::elements(DType dtype, const tensor::Shape& shape) {
+Expected<Tensor> TextReader::elements(DType dtype, const Shape& shape) {
   const std::size_t width = dtype_bytes(dtype);
   std::vector<std::byte> bytes;
   for (std::int64_t i = 0; i < shape.elements(); ++i) {
@@ -222,7 +222,7 @@ Expected<Tensor> TextReader::elements(DType dtype, const tensor::Shape& shape) {
   return Tensor::copy_of(dtype, shape, bytes.data());
 }
 
-Expected<Tensor> TextReader::strings(const tensor::Shape& shape) {
+Expected<Tensor> TextReader::strings(const Shape& shape) {
   std::vector<std::string> values;
   for (std::int64_t i = 0; i < shape.elements(); ++i) {
     if (i > 0) SCANLOOM_CHECK_OK(expect(','));
@@ -232,7 +232,7 @@ Expected<Tensor> TextReader::strings(const tensor::Shape& shape) {
   return Tensor::of_strings(shape, values);
 }
 
-Expected<Tensor> TextReader::left_out(DType dtype, const tensor::Shape& shape) {
+Expected<Tensor> TextReader::left_out(DType dtype, const Shape& shape) {
   SCANLOOM_TRY(const std::int64_t count, integer());
   if (count != shape.elements()) return error("the number of elements does not fit the sizes");
   left_out_ += count;
@@ -242,4 +242,4 @@ Expected<Tensor> TextReader::left_out(DType dtype, const tensor::Shape& shape) {
   return Tensor::zeros(dtype, shape);
 }
 
-}  // namespace scanloom::ir
+}  // namespace scanloom::tensor

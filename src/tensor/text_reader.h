@@ -5,9 +5,12 @@
 #include <string_view>
 
 #include "base/expected.h"
-#include "ir/module.h"
+#include "tensor/dim.h"
+#include "tensor/shape.h"
+#include "tensor/tensor.h"
+#include "tensor/type.h"
 
-namespace scanloom::ir {
+namespace scanloom::tensor {
 
 class TextReader {
  public:
@@ -43,10 +46,10 @@ class TextReader {
   void skip_blanks();
   void advance(std::size_t count);
   Expected<std::string_view> dim_text();
-  Expected<tensor::Shape> shape();
-  Expected<Tensor> elements(DType dtype, const tensor::Shape& shape);
-  Expected<Tensor> strings(const tensor::Shape& shape);
-  Expected<Tensor> left_out(DType dtype, const tensor::Shape& shape);
+  Expected<Shape> shape();
+  Expected<Tensor> elements(DType dtype, const Shape& shape);
+  Expected<Tensor> strings(const Shape& shape);
+  Expected<Tensor> left_out(DType dtype, const Shape& shape);
 
   std::string_view text_;
   std::size_t at_ = 0;
@@ -54,4 +57,4 @@ class TextReader {
   std::int64_t left_out_ = 0;  ///< elements made of nothing, so far
 };
 
-}  // namespace scanloom::ir
+}  // namespace scanloom::tensor
