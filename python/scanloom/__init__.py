@@ -15,7 +15,7 @@ Loops as expressions, in Theano's words: import scanloom as theano; import scanl
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from . import _native
+from . import _former_modules, _native
 from ._errors import (
     Cancelled,
     Contradiction,
@@ -34,11 +34,11 @@ from ._errors import (
     SingularMatrix,
     Unsupported,
 )
-from ._binding import IOBinding
-from ._feeding import NodeArg
-from ._loading import CheckReport, check
-from ._options import GraphOptimizationLevel, RunOptions, SessionOptions, set_seed
-from ._peer import (
+from ._ort.binding import IOBinding
+from ._ort.feeding import NodeArg
+from ._ort.loading import CheckReport, check
+from ._ort.options import GraphOptimizationLevel, RunOptions, SessionOptions, set_seed
+from ._ort.peer import (
     ExecutionMode,
     ExecutionOrder,
     OrtAllocatorType,
@@ -62,22 +62,22 @@ from ._peer import (
     set_default_logger_verbosity,
     set_global_thread_pool_sizes,
 )
-from ._session import InferenceSession, ModelMetadata
-from ._stream import Stream
-from ._values import OrtDevice, OrtValue, copy_tensors
+from ._ort.session import InferenceSession, ModelMetadata
+from ._ort.stream import Stream
+from ._ort.values import OrtDevice, OrtValue, copy_tensors
 
 if TYPE_CHECKING:
     from . import capi, compile, gradient, ifelse, printing, sandbox, scan_module, tensor, updates
-    from ._config import config
+    from ._theano.config import config
     from ._convert import convert as convert
     from ._from_onnx import from_onnx
-    from ._function import In, Out, function
-    from ._graph import clone
-    from ._saving import load
-    from ._scan import scan
-    from ._shared import SharedVariable, shared
-    from ._test_values import NoTestValue as NoTestValue
-    from ._views import foldl, foldr, map, reduce, scan_checkpoints
+    from ._theano.function import In, Out, function
+    from ._theano.graph import clone
+    from ._theano.saving import load
+    from ._theano.scan import scan
+    from ._theano.shared import SharedVariable, shared
+    from ._theano.test_values import NoTestValue as NoTestValue
+    from ._theano.views import foldl, foldr, map, reduce, scan_checkpoints
     from .gradient import Lop, Rop, grad
     from .printing import pprint
     from .tensor import dot
@@ -85,26 +85,28 @@ if TYPE_CHECKING:
 
 __version__ = _native.version()
 
+_former_modules.register()
+
 # Names for expressions and loops, by the module that has them. They are read when they are first
 # asked for: people who run models need none of them.
 _LAZY = {
-    **dict.fromkeys(["In", "Out", "function"], "_function"),
-    **dict.fromkeys(["foldl", "foldr", "map", "reduce", "scan_checkpoints"], "_views"),
-    **dict.fromkeys(["SharedVariable", "shared"], "_shared"),
+    **dict.fromkeys(["In", "Out", "function"], "_theano.function"),
+    **dict.fromkeys(["foldl", "foldr", "map", "reduce", "scan_checkpoints"], "_theano.views"),
+    **dict.fromkeys(["SharedVariable", "shared"], "_theano.shared"),
     **dict.fromkeys(["grad", "Rop", "Lop"], "gradient"),
     **dict.fromkeys(["pp", "pprint"], "printing"),
-    **dict.fromkeys(["change_flags"], "_config"),
+    **dict.fromkeys(["change_flags"], "_theano.config"),
     **dict.fromkeys(["shared_randomstreams"], "tensor"),
-    "Variable": "_variable",
+    "Variable": "_theano.variable",
     "OrderedUpdates": "updates",
-    "clone": "_graph",
-    "config": "_config",
+    "clone": "_theano.graph",
+    "config": "_theano.config",
     "convert": "_convert",
-    "NoTestValue": "_test_values",
+    "NoTestValue": "_theano.test_values",
     "dot": "tensor",
     "from_onnx": "_from_onnx",
-    "load": "_saving",
-    "scan": "_scan",
+    "load": "_theano.saving",
+    "scan": "_theano.scan",
 }
 _MODULES = (
     "capi", "compile", "gradient", "ifelse", "printing", "sandbox", "scan_module", "tensor", "updates",
@@ -115,7 +117,7 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(f"{__name__}.{name}")
     if name not in _LAZY:
-        from ._missing import PACKAGE, refuse
+        from ._theano.missing import PACKAGE, refuse
 
         return refuse("scanloom", name, PACKAGE, __dir__())
     found = getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)

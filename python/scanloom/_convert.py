@@ -11,11 +11,11 @@ from ._arguments import named_arguments
 from ._errors import InvalidArgument, Unsupported
 from ._files import writable
 from ._from_onnx import Sizes, Values, fixed_inputs
-from ._loading import Source
-from ._options import SessionOptions
+from ._ort.loading import Source
+from ._ort.options import SessionOptions
 
 if TYPE_CHECKING:
-    from ._function import Function
+    from ._theano.function import Function
 
 
 @named_arguments
@@ -51,7 +51,7 @@ def convert(
     extension or a path that is the source's, Unsupported with all operators that have no form in the
     other format, FileNotWritten.
     """
-    from ._function import Function
+    from ._theano.function import Function
 
     chosen = SessionOptions() if options is None else options
     if not isinstance(chosen, SessionOptions):

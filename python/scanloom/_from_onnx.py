@@ -9,10 +9,10 @@ from typing import Any, Union
 from . import _native
 from ._arguments import named_arguments
 from ._errors import InvalidType
-from ._loading import Source
-from ._options import SessionOptions
-from ._types import as_array
-from ._variable import TensorVariable, as_tensor_variable
+from ._ort.loading import Source
+from ._ort.options import SessionOptions
+from ._theano.types import as_array
+from ._theano.variable import TensorVariable, as_tensor_variable
 
 
 class ModelExpressions:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._config import check_mode, config
-from ._function import Function, In, Out, function
-from ._missing import COMPILE, refuse
-from ._shared import SharedVariable, shared
+from ._theano.config import check_mode, config
+from ._theano.function import Function, In, Out, function
+from ._theano.missing import COMPILE, refuse
+from ._theano.shared import SharedVariable, shared
 
 __all__ = [
     "FAST_COMPILE", "FAST_RUN", "Function", "In", "Out", "SharedVariable", "function",

@@ -11,10 +11,10 @@ import numpy as np
 from . import _native
 from ._arguments import named_arguments
 from ._errors import InvalidArgument, InvalidType, Unsupported
-from ._missing import GRADIENT, refuse
-from ._shared import pairs_of
-from ._unpack import refuse_misread
-from ._variable import TensorVariable, as_tensor_variable, expr_of
+from ._theano.missing import GRADIENT, refuse
+from ._theano.shared import pairs_of
+from ._theano.unpack import refuse_misread
+from ._theano.variable import TensorVariable, as_tensor_variable, expr_of
 
 
 class DisconnectedInputError(InvalidArgument):
@@ -237,7 +237,7 @@ def verify_grad(
     Raises GradientError, which names the argument and both numbers, where absolute and relative
     error both exceed their tolerances.
     """
-    from ._function import function
+    from ._theano.function import function
 
     points = [np.array(p) for p in pt]
     for i, point in enumerate(points):

@@ -8,7 +8,7 @@ from typing import Any, Union
 
 from . import _native
 from ._errors import InvalidArgument
-from ._variable import TensorVariable, as_tensor_variable, expr_of
+from ._theano.variable import TensorVariable, as_tensor_variable, expr_of
 
 
 def ifelse(

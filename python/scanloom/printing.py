@@ -11,9 +11,9 @@ from typing import Any, Union
 from . import _native
 from ._errors import InvalidArgument, InvalidType, in_numpy_words
 from ._files import written
-from ._missing import PRINTING, refuse
-from ._types import TensorType
-from ._variable import TensorVariable, as_tensor_variable
+from ._theano.missing import PRINTING, refuse
+from ._theano.types import TensorType
+from ._theano.variable import TensorVariable, as_tensor_variable
 
 _PRINTED: dict[_native.Expr, tuple["Print", _native.Expr]] = {}
 
@@ -247,11 +247,11 @@ def plot(obj: Any, path: Union[str, "os.PathLike[str]"]) -> None:
         )
     graph = _native.graph([x._expr for x in variables_of(obj)])
     if ending == ".svg":
-        from ._drawing import drawing
+        from ._theano.drawing import drawing
 
         written(path, drawing(graph))
         return
-    from ._dot import dot_text, drawn_by_dot
+    from ._theano.dot import dot_text, drawn_by_dot
 
     text = dot_text(graph)
     written(path, text if ending == ".dot" else drawn_by_dot(text, ending[1:]))

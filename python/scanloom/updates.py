@@ -1,5 +1,5 @@
 """The dictionary that scan returns beside its outputs."""
 
-from ._shared import OrderedUpdates
+from ._theano.shared import OrderedUpdates
 
 __all__ = ["OrderedUpdates"]

@@ -1,4 +1,5 @@
-// scanloom._native: the C++ interface as Python sees it. What people use is scanloom/_session.py.
+// scanloom._native: the C++ interface as Python sees it. What people use is
+// scanloom/_ort/session.py.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>

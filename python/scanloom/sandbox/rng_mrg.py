@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Union
 
 from ..tensor.shared_randomstreams import RandomStreams
-from .._variable import TensorVariable
+from .._theano.variable import TensorVariable
 
 __all__ = ["MRG_RandomStreams"]
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from .._graph import clone
-from .._missing import SCAN_MODULE, refuse
-from .._scan import scan
-from .._views import foldl, foldr, map, reduce, scan_checkpoints
+from .._theano.graph import clone
+from .._theano.missing import SCAN_MODULE, refuse
+from .._theano.scan import scan
+from .._theano.views import foldl, foldr, map, reduce, scan_checkpoints
 from . import scan_utils
 from .scan_utils import until
 

@@ -1,6 +1,6 @@
 """until, and clone."""
 
-from .._graph import clone
-from .._step import until
+from .._theano.graph import clone
+from .._theano.step import until
 
 __all__ = ["clone", "until"]

@@ -11,27 +11,27 @@ from __future__ import annotations
 import importlib
 from typing import Any, Union
 
-from .._types import TensorType
-from .._variable import (
+from .._theano.types import TensorType
+from .._theano.variable import (
     TensorConstant,
     TensorVariable,
     as_tensor_variable,
     constant,
 )
-from .._shared import SharedVariable as TensorSharedVariable
+from .._theano.shared import SharedVariable as TensorSharedVariable
 from ._elementwise import *  # noqa: F403
 from ._kinds import *  # noqa: F403
 from ._reductions import *  # noqa: F403
 from ._shaping import *  # noqa: F403
 from .extra_ops import *  # noqa: F403
-from .._missing import TENSOR as _ABSENT, refuse as _refuse
+from .._theano.missing import TENSOR as _ABSENT, refuse as _refuse
 
 as_tensor, second = as_tensor_variable, fill  # noqa: F405
 
 # Modules that are read when they are first asked for.
 _MODULES = ("extra_ops", "nlinalg", "nnet", "shared_randomstreams", "signal", "slinalg")
 # Modules of Theano whose contents stand here, and in which of this package's.
-_SAME = {"basic": "scanloom.tensor", "sharedvar": "scanloom._shared"}
+_SAME = {"basic": "scanloom.tensor", "sharedvar": "scanloom._theano.shared"}
 _GRADIENTS = ("Lop", "Rop", "grad", "hessian", "jacobian", "verify_grad")
 
 

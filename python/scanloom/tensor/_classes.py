@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import _native
 from .._errors import InvalidArgument
-from .._variable import TensorVariable, as_tensor_variable
+from .._theano.variable import TensorVariable, as_tensor_variable
 from ._reductions import argmax, dot
 from ._shaping import alloc, arange, concatenate
 

@@ -11,8 +11,8 @@ import numpy as np
 from .. import _native
 from .._arguments import one_of
 from .._errors import InvalidArgument
-from .._types import dtype_name
-from .._variable import TensorVariable, as_tensor_variable, expr_of
+from .._theano.types import dtype_name
+from .._theano.variable import TensorVariable, as_tensor_variable, expr_of
 
 
 def _unary(function: Callable[[_native.Expr], _native.Expr], doc: str) -> Callable[[Any], Any]:

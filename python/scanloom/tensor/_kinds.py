@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Union
 
-from .._types import TensorType
-from .._variable import TensorVariable
+from .._theano.types import TensorType
+from .._theano.variable import TensorVariable
 
 _PATTERNS = {
     "scalar": (),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._errors import InvalidArgument
-from .._variable import TensorVariable, as_tensor_variable
+from .._theano.variable import TensorVariable, as_tensor_variable
 
 
 def matrix_of(x: Any, what: str) -> TensorVariable:

@@ -7,7 +7,7 @@ from typing import Any, Union
 from .. import _native
 from .._arguments import axis_numbers
 from .._errors import InvalidArgument, InvalidType
-from .._variable import TensorVariable, as_tensor_variable, expr_of
+from .._theano.variable import TensorVariable, as_tensor_variable, expr_of
 from ._elementwise import isclose
 
 

@@ -6,10 +6,10 @@ from typing import Any, Union
 
 from .. import _native
 from .._arguments import axes_of, axis_number, axis_of, whole
-from .._config import config
+from .._theano.config import config
 from .._errors import InvalidArgument, InvalidType
-from .._types import dtype_name
-from .._variable import (
+from .._theano.types import dtype_name
+from .._theano.variable import (
     TensorVariable, as_tensor_variable, checked_equal, expr_of, minimum_of, sizes_of,
 )  # fmt: skip
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from .. import _native
 from .._arguments import axis_of, whole
-from .._config import config
+from .._theano.config import config
 from .._errors import InvalidArgument
-from .._missing import TENSOR, refuse
-from .._types import dtype_name
-from .._variable import TensorVariable, as_tensor_variable, checked_equal, expr_of, minimum_of
+from .._theano.missing import TENSOR, refuse
+from .._theano.types import dtype_name
+from .._theano.variable import TensorVariable, as_tensor_variable, checked_equal, expr_of, minimum_of
 from ._reductions import cumprod, cumsum
 from ._shaping import alloc, arange, concatenate, ones_like, repeat, set_subtensor, squeeze, zeros
 from ._shaping import inc_subtensor as _added

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Union
 import numpy as np
 
 from .. import _native
-from .._config import config
+from .._theano.config import config
 from .._errors import InvalidArgument, InvalidType
-from .._shared import SharedVariable, shared_variable
-from .._types import dtype_name
-from .._missing import STREAMS, lacking
-from .._variable import TensorVariable, as_tensor_variable, expr_of, sizes_of
+from .._theano.shared import SharedVariable, shared_variable
+from .._theano.types import dtype_name
+from .._theano.missing import STREAMS, lacking
+from .._theano.variable import TensorVariable, as_tensor_variable, expr_of, sizes_of
 from ._shaping import arange, concatenate, shape_padright, zeros
 
 
@@ -206,7 +206,7 @@ def _class_of(bits: TensorVariable, upper: TensorVariable) -> TensorVariable:
 
 def _first_above(bits: TensorVariable, rate: TensorVariable) -> TensorVariable:
     """The least number up to which a law of Poisson has more than `bits`."""
-    from .._scan import scan
+    from .._theano.scan import scan
     from ..scan_module import until
     from ._reductions import all as every, max as greatest
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from .. import _native
 from .._errors import InvalidArgument
-from .._missing import SLINALG, refuse
-from .._variable import TensorVariable, as_tensor_variable
+from .._theano.missing import SLINALG, refuse
+from .._theano.variable import TensorVariable, as_tensor_variable
 from ._matrices import matrix_of
 
 _STRUCTURES = ("general", "symmetric", "lower_triangular", "upper_triangular")

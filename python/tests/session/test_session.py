@@ -331,7 +331,7 @@ def test_every_value_narrower_than_a_byte(name, values):
     model = parse(
         f"""g ({name}[A,B] x) => (float[A,B] wide, {name}[A,B] back) {{
           wide = Cast <to = 1> (x)
-          back = Cast <to = {list(scanloom._values._NAMES).index(name) + 1}> (wide)
+          back = Cast <to = {list(scanloom._ort.values._NAMES).index(name) + 1}> (wide)
         }}""",
         opset=25,
     )

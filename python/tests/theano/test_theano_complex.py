@@ -9,7 +9,8 @@ from complex_numbers import FUNCTIONS, KINDS, NARROW, RANDOM, applied, check, nu
 
 import scanloom as theano
 import scanloom.tensor as T
-from scanloom import _function, scan_module
+from scanloom import scan_module
+from scanloom._theano import function as functions
 
 # Making them, and taking them apart.
 
@@ -574,7 +575,7 @@ def test_a_mistaken_state_is_told():
 
 def compiled_as(monkeypatch, execution):
     options = theano.SessionOptions(execution=execution)
-    monkeypatch.setattr(_function, "SessionOptions", lambda: options)
+    monkeypatch.setattr(functions, "SessionOptions", lambda: options)
 
 
 def filter_bank():

@@ -8,7 +8,7 @@ from typing import Any, Union
 
 from ... import _native
 from ..._errors import InvalidArgument
-from ..._variable import TensorVariable, as_tensor_variable
+from ..._theano.variable import TensorVariable, as_tensor_variable
 from .._elementwise import maximum
 from .._shaping import alloc, ones, set_subtensor
 

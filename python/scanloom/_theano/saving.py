@@ -10,13 +10,13 @@ from typing import Any, Union
 
 import numpy as np
 
-from . import _native
-from ._arrays import dtype_of
-from ._errors import InvalidModel
-from ._function import Function, Limits, Profile, _Argument
-from ._options import SessionOptions
-from ._shared import SharedVariable, shared
-from .printing import Print
+from .. import _native
+from .._arrays import dtype_of
+from .._errors import InvalidModel
+from .function import Function, Limits, Profile, _Argument
+from .._ort.options import SessionOptions
+from .shared import SharedVariable, shared
+from ..printing import Print
 
 _FORMS = {type(None): "none", dict: "dict", list: "list", tuple: "tuple"}
 

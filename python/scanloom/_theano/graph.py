@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _native
-from ._errors import InvalidType
-from ._shared import pairs_of, shared_variable
-from ._variable import TensorConstant, TensorVariable, as_tensor_variable
+from .. import _native
+from .._errors import InvalidType
+from .shared import pairs_of, shared_variable
+from .variable import TensorConstant, TensorVariable, as_tensor_variable
 
 
 _COPIES = "scanloom: copies of the leaves of expressions, by leaf"

@@ -10,18 +10,20 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Union
 
-from . import _native
-from ._arguments import named_arguments
-from ._arrays import has_utf8
-from ._errors import Cancelled, InvalidArgument, NotFound, Unsupported
-from ._peer import ExecutionMode, ExecutionOrder
-from ._suggest import did_you_mean
+from .. import _native
+from .._arguments import named_arguments
+from .._arrays import has_utf8
+from .._errors import Cancelled, InvalidArgument, NotFound, Unsupported
+from .peer import ExecutionMode, ExecutionOrder
+from .._suggest import did_you_mean
 
 Progress = Callable[[str, int, int], object]
 
 
 class GraphOptimizationLevel(enum.IntEnum):
     """How much is rewritten at load: nothing, or everything."""
+
+    __module__ = "scanloom._options"  # its former place, by which pickles name it
 
     ORT_DISABLE_ALL = 0
     ORT_ENABLE_BASIC = 1
@@ -131,6 +133,8 @@ class SessionOptions(_Options):
     optimized_model_filepath: the model is written there as ONNX when it is loaded, with constants
         folded; loops stay loops. Rewrites that ONNX has no operators for are made again at each load.
     """
+
+    __module__ = "scanloom._options"  # its former place, by which pickles name it
 
     enable_cpu_mem_arena: bool
     enable_mem_pattern: bool
@@ -307,6 +311,8 @@ class RunOptions(_Options):
     cancel() ends the runs that use these options, from any thread, with scanloom.Cancelled; later
         runs end at once, until reset().
     """
+
+    __module__ = "scanloom._options"  # its former place, by which pickles name it
 
     log_severity_level: int
     log_verbosity_level: int

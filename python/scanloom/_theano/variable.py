@@ -8,22 +8,24 @@ from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
-from . import _native
-from ._arguments import (
+from .. import _native
+from .._arguments import (
     axes_of, axis_number, axis_numbers, axis_of, name_or_none, one_of, whole,
     yes_or_no,
 )  # fmt: skip
-from ._config import config
-from ._errors import InvalidArgument, InvalidType
-from ._indexing import items_of
-from ._types import TensorType, dtype_name
-from ._unpack import refuse_misread
+from .config import config
+from .._errors import InvalidArgument, InvalidType
+from .indexing import items_of
+from .types import TensorType, dtype_name
+from .unpack import refuse_misread
 
 _Axis = Union[None, int, tuple[int, ...], list[int]]
 
 
 class Tag:
     """What programs attach to a variable; test_value is the one name with a meaning."""
+
+    __module__ = "scanloom._variable"  # its former place, by which pickles name it
 
 
 # By expression: several Python objects may stand for one of it.
@@ -38,7 +40,7 @@ def _listen(mode: str) -> None:
     global _watch
     _watch = None
     if mode != "off":
-        from ._test_values import watcher
+        from .test_values import watcher
 
         _watch = watcher(mode)
 
@@ -52,6 +54,8 @@ class TensorVariable:
     == and != compare identity (see T.eq for elements), < <= > >= compare elements. Variables have
     no truth value, and only vectors of known length can be iterated over.
     """
+
+    __module__ = "scanloom._variable"  # its former place, by which pickles name it
 
     __array_priority__ = 1000
 
@@ -162,12 +166,12 @@ class TensorVariable:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         """What numpy calls for `array + variable` and numpy.exp(variable): the function of T."""
-        from ._numpy_calls import universal
+        from .numpy_calls import universal
 
         return universal(ufunc, method, inputs, options)
 
     def __array_function__(self, function: Any, types: Any, inputs: Any, options: Any) -> Any:
-        from ._numpy_calls import general
+        from .numpy_calls import general
 
         return general(function, inputs)
 
@@ -176,7 +180,7 @@ class TensorVariable:
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> "TensorVariable":
         """The same expression of copies of the inputs and shared variables that it reads."""
-        from ._graph import deep_copy
+        from .graph import deep_copy
 
         return deep_copy(self, memo)
 
@@ -200,7 +204,7 @@ class TensorVariable:
 
     def eval(self, inputs_to_values: Union[dict[Any, Any], None] = None) -> Any:
         """The value, as an array, for the values of the inputs that it needs."""
-        from ._function import evaluated
+        from .function import evaluated
 
         return evaluated(self, inputs_to_values)
 
@@ -413,7 +417,7 @@ class TensorVariable:
         return self._cumulated(_native.argsort, axis)
 
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> "TensorVariable":
-        from .tensor import diagonal
+        from ..tensor import diagonal
 
         return diagonal(self, offset, axis1, axis2)
 
@@ -422,7 +426,7 @@ class TensorVariable:
         return self.diagonal(offset, axis1, axis2).sum(axis=-1)
 
     def repeat(self, repeats: Any, axis: Union[int, None] = None) -> "TensorVariable":
-        from .tensor import repeat
+        from ..tensor import repeat
 
         return repeat(self, repeats, axis)
 
@@ -446,12 +450,12 @@ class TensorVariable:
         return self[_mask_of(self)]
 
     def compress(self, condition: Any, axis: Union[int, None] = None) -> "TensorVariable":
-        from .tensor import extra_ops
+        from ..tensor import extra_ops
 
         return extra_ops.compress(condition, self, axis)
 
     def choose(self, choices: Any, mode: str = "raise") -> "TensorVariable":
-        from .tensor import choose
+        from ..tensor import choose
 
         return choose(self, choices, mode)
 
@@ -460,7 +464,7 @@ class TensorVariable:
         return self.max(axis) - self.min(axis)
 
     def round(self, mode: Union[str, None] = "half_to_even") -> "TensorVariable":
-        from .tensor import round as rounded
+        from ..tensor import round as rounded
 
         return rounded(self, mode)
 
@@ -549,14 +553,14 @@ class TensorVariable:
         self, indices: Any, axis: Union[int, None] = None, mode: str = "raise"
     ) -> "TensorVariable":
         """The elements, rows or slices with these indices; mode "wrap" or "clip" mends indices."""
-        from .tensor import take
+        from ..tensor import take
 
         return take(self, indices, axis, mode)
 
     if not TYPE_CHECKING:  # for which it would give any attribute
 
         def __getattr__(self, name: str) -> Any:
-            from ._missing import VARIABLE, lacking
+            from .missing import VARIABLE, lacking
 
             return lacking("a variable", name, VARIABLE, dir(self))
 
@@ -594,6 +598,8 @@ class TensorVariable:
 
 class TensorConstant(TensorVariable):
     """A variable whose value is known; `data` is it."""
+
+    __module__ = "scanloom._variable"  # its former place, by which pickles name it
 
     def __init__(self, value: np.ndarray[Any, Any]) -> None:
         super().__init__(_native.constant(value))
@@ -687,7 +693,7 @@ def _elements(x: Any) -> np.ndarray[Any, Any]:
         with np.errstate(over="ignore"):
             narrow = np.float32(x)
         return np.asarray(narrow if float(narrow) == x or x != x else x)
-    from ._types import as_array
+    from .types import as_array
 
     array = as_array(x, "a variable")
     if array.size == 0 and isinstance(x, (list, tuple)):

@@ -6,8 +6,8 @@ from typing import Any, Union
 
 import numpy as np
 
-from . import _native
-from ._errors import InvalidType
+from .. import _native
+from .._errors import InvalidType
 
 
 def items_of(key: Any) -> list[_native.Index]:
@@ -30,7 +30,7 @@ def _limit(value: Any) -> Union[_native.Expr, None]:
 
 
 def _position(value: Any) -> _native.Expr:
-    from ._variable import TensorVariable
+    from .variable import TensorVariable
 
     if isinstance(value, TensorVariable):
         return value._expr

@@ -10,9 +10,9 @@ from typing import Any, Union
 
 import numpy as np
 
-from . import _native
-from ._arrays import array_from_dlpack, dtype_of, onnx_name_of
-from ._errors import InvalidArgument, Unsupported
+from .. import _native
+from .._arrays import array_from_dlpack, dtype_of, onnx_name_of
+from .._errors import InvalidArgument, Unsupported
 
 Array = np.ndarray[Any, Any]
 
@@ -27,6 +27,8 @@ _NAMES = (
 
 class OrtDevice:
     """Where memory lies. The processor is the only place there is."""
+
+    __module__ = "scanloom._values"  # its former place, by which pickles name it
 
     def __init__(self, name: str = "cpu", device_id: int = 0) -> None:
         require_cpu(name, device_id)
@@ -105,6 +107,8 @@ class OrtValue:
 
     Made by the class methods. Where onnxruntime copies nothing, nothing is copied here either.
     """
+
+    __module__ = "scanloom._values"  # its former place, by which pickles name it
 
     def __init__(self, value: Any, type: str = "") -> None:
         self._value = value

@@ -7,13 +7,13 @@ import copy
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ._errors import InvalidModel, NotFound
-from ._loading import Source
-from ._options import SessionOptions
+from .._errors import InvalidModel, NotFound
+from .loading import Source
+from .options import SessionOptions
 
 if TYPE_CHECKING:
-    from ._session import InferenceSession
-    from ._stream import Stream
+    from .session import InferenceSession
+    from .stream import Stream
 
 _BLOCK = 1 << 20
 

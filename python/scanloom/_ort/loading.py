@@ -11,11 +11,11 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Union
 
-from . import _native
-from ._arguments import named_arguments, refuse_argument
-from ._errors import Error, InvalidArgument, InvalidType
-from ._files import writable
-from ._options import SessionOptions
+from .. import _native
+from .._arguments import named_arguments, refuse_argument
+from .._errors import Error, InvalidArgument, InvalidType
+from .._files import writable
+from .options import SessionOptions
 
 _OWN_OPTIONS = ("threads", "execution", "optimize", "disabled_passes", "lenient", "strict", "seed", "states", "fed_defaults",
                 "low_latency", "weights")
@@ -34,6 +34,9 @@ class CheckReport(NamedTuple):
     @property
     def ok(self) -> bool:
         return not self.errors
+
+
+CheckReport.__module__ = "scanloom._loading"  # its former place, by which pickles name it
 
 
 class Source(NamedTuple):

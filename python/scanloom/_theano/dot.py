@@ -7,8 +7,8 @@ import shutil
 import subprocess
 from typing import Any
 
-from ._errors import InvalidArgument, NotFound
-from .printing import title
+from .._errors import InvalidArgument, NotFound
+from ..printing import title
 
 _COLORS = {
     "input": "#dcebdc", "shared": "#f5e6c8", "constant": "#eeeeee", "loop": "#d4e1f4",

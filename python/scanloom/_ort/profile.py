@@ -7,7 +7,7 @@ import threading
 import time
 from typing import Any
 
-from . import _native
+from .. import _native
 
 _LIMIT = 1_000_000  # events, as onnxruntime's
 

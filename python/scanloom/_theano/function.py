@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, Union
 
 import numpy as np
 
-from . import _native
-from ._arguments import name_or_none, named_arguments, one_of
-from ._config import check_mode, config
-from ._files import writable
-from ._errors import InvalidArgument, InvalidType
-from ._options import RunOptions, SessionOptions, run_settings
-from ._shared import OrderedUpdates, SharedVariable, pairs_of, pickled_form, shared_variable, updates_of
-from ._suggest import did_you_mean
-from ._types import fitted
-from ._unpack import refuse_misread
-from ._variable import TensorVariable, as_tensor_variable, constant
+from .. import _native
+from .._arguments import name_or_none, named_arguments, one_of
+from .config import check_mode, config
+from .._files import writable
+from .._errors import InvalidArgument, InvalidType
+from .._ort.options import RunOptions, SessionOptions, run_settings
+from .shared import OrderedUpdates, SharedVariable, pairs_of, pickled_form, shared_variable, updates_of
+from .._suggest import did_you_mean
+from .types import fitted
+from .unpack import refuse_misread
+from .variable import TensorVariable, as_tensor_variable, constant
 
 _MISSING = object()
 
@@ -34,6 +34,8 @@ class In:
     value: taken where a call gives none; its elements are copied. update: an expression whose value is the next default.
     name: that of the argument; the variable's otherwise.
     """
+
+    __module__ = "scanloom._function"  # its former place, by which pickles name it
 
     @named_arguments
     def __init__(
@@ -75,6 +77,8 @@ class In:
 class Out:
     """An output of a function."""
 
+    __module__ = "scanloom._function"  # its former place, by which pickles name it
+
     def __init__(self, variable: Any, borrow: bool = False) -> None:
         self.variable = variable
 
@@ -99,6 +103,9 @@ class Limits(NamedTuple):
     max_steps: Union[int, None] = None
 
 
+Limits.__module__ = "scanloom._function"  # its former place, by which pickles name it
+
+
 _NO_LIMITS = (None, None, None)
 
 # What a call takes besides the values of inputs, unless an input has that name.
@@ -108,6 +115,8 @@ _CALL_OPTIONS = frozenset(["progress", "run_options", *Limits._fields])
 class Profile:
     """Times of all calls of a function made with profile=True. What no summary has shown is written
     to stderr when Python ends, as Theano does."""
+
+    __module__ = "scanloom._function"  # its former place, by which pickles name it
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -184,6 +193,8 @@ class Function:
     Raises InvalidType for values of another dtype or number of axes, IndexOutside for indices that
     an axis does not have, InvalidArgument for sizes that do not fit.
     """
+
+    __module__ = "scanloom._function"  # its former place, by which pickles name it
 
     trust_input = False  # accepted; values are always checked
 
@@ -296,7 +307,7 @@ class Function:
     if not TYPE_CHECKING:  # for which it would give any attribute
 
         def __getattr__(self, name: str) -> Any:
-            from ._missing import FUNCTION, lacking
+            from .missing import FUNCTION, lacking
 
             return lacking("a function", name, FUNCTION, dir(self))
 
@@ -321,7 +332,7 @@ class Function:
 
         The file holds text and elements, no machine code.
         """
-        from ._saving import save
+        from .saving import save
 
         save(self, path)
 
@@ -374,7 +385,7 @@ class Function:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Function":
         """Reads copies of the shared variables, one copy of each for all that is copied together."""
-        from ._graph import deep_copy
+        from .graph import deep_copy
 
         copies: list[Any] = [deep_copy(variable, memo) for variable in self.get_shared()]
         native = self._native.with_shared([variable._shared for variable in copies])
@@ -382,7 +393,7 @@ class Function:
         return self._like(native, outputs, self.name, self.profile is not None)
 
     def __reduce__(self) -> Any:
-        from ._saving import from_bytes, to_bytes
+        from .saving import from_bytes, to_bytes
 
         variables = [pickled_form(variable) for variable in self.get_shared()]
         return from_bytes, (to_bytes(self), self.profile is not None, variables)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
-from . import _native
-from ._errors import InvalidArgument
-from ._feeding import Feeds, GivenSizes, feeds_of, names_of
-from ._options import RunOptions, run_settings, texts
-from ._pickling import restore_stream
+from .. import _native
+from .._errors import InvalidArgument
+from .feeding import Feeds, GivenSizes, feeds_of, names_of
+from .options import RunOptions, run_settings, texts
+from .pickling import restore_stream
 
 if TYPE_CHECKING:
-    from ._session import InferenceSession
+    from .session import InferenceSession
 
 
 class Stream:
@@ -22,6 +22,8 @@ class Stream:
 
     All states of a push are kept together when it succeeds, none when it fails.
     """
+
+    __module__ = "scanloom._stream"  # its former place, by which pickles name it
 
     def __init__(
         self,

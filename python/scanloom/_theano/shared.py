@@ -8,16 +8,18 @@ from typing import Any, Union
 
 import numpy as np
 
-from . import _native
-from ._arguments import named_arguments
-from ._errors import Contradiction, InvalidArgument, InvalidType
-from ._types import as_array, dtype_name, fitted, is_real
-from ._unpack import NoVariable, refuse_misread
-from ._variable import TensorVariable, as_tensor_variable, constant
+from .. import _native
+from .._arguments import named_arguments
+from .._errors import Contradiction, InvalidArgument, InvalidType
+from .types import as_array, dtype_name, fitted, is_real
+from .unpack import NoVariable, refuse_misread
+from .variable import TensorVariable, as_tensor_variable, constant
 
 
 class SharedVariable(TensorVariable):
     """A variable with a value of its own, which functions read and update between their calls."""
+
+    __module__ = "scanloom._shared"  # its former place, by which pickles name it
 
     def __init__(self, shared: _native.Shared) -> None:
         super().__init__(shared.variable)
@@ -176,6 +178,8 @@ class OrderedUpdates(NoVariable, dict):  # type: ignore[type-arg]
     InvalidType for keys that are no shared variables, Contradiction where two dictionaries say
     different things of one variable.
     """
+
+    __module__ = "scanloom._shared"  # its former place, by which pickles name it
 
     _what = "the dictionary of updates, the last thing that scan gives"
 

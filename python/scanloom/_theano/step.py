@@ -6,11 +6,11 @@ import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple, Union
 
-from . import _native
-from ._errors import InvalidArgument, InvalidType
-from ._shared import OrderedUpdates, SharedVariable, pairs_of
-from ._unpack import refuse_misread
-from ._variable import TensorVariable, as_tensor_variable
+from .. import _native
+from .._errors import InvalidArgument, InvalidType
+from .shared import OrderedUpdates, SharedVariable, pairs_of
+from .unpack import refuse_misread
+from .variable import TensorVariable, as_tensor_variable
 
 _Made = tuple[
     list[_native.Expr], list[tuple[_native.Shared, _native.Expr]], Union[_native.Expr, None]
@@ -24,6 +24,8 @@ _FORMS = (
 
 class until:  # noqa: N801 - Theano's name
     """The condition after which a loop ends, one element; the step that makes it true counts."""
+
+    __module__ = "scanloom._step"  # its former place, by which pickles name it
 
     def __init__(self, condition: Any) -> None:
         self.condition = as_tensor_variable(condition)

@@ -6,11 +6,11 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from . import _native
-from ._errors import Error, InvalidArgument
-from ._options import SessionOptions, run_settings
-from ._types import fitted
-from ._variable import TensorVariable, _tags
+from .. import _native
+from .._errors import Error, InvalidArgument
+from .._ort.options import SessionOptions, run_settings
+from .types import fitted
+from .variable import TensorVariable, _tags
 
 _MISSING = object()
 _busy = False
@@ -18,6 +18,8 @@ _busy = False
 
 class NoTestValue(InvalidArgument, AttributeError):
     """A variable without a test value, of which one is needed."""
+
+    __module__ = "scanloom._test_values"  # its former place, by which pickles name it
 
 
 def watcher(mode: str) -> Callable[[TensorVariable], None]:

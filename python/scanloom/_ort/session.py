@@ -9,17 +9,17 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Union
 
-from . import _native
-from ._binding import IOBinding
-from ._errors import Error, InvalidArgument, ModelWarning
-from ._feeding import Feeds, GivenSizes, NodeArg, feeds_of, names_of
-from ._loading import Source, Variants, loading_notes, merge_options, write_optimized
-from ._options import RunOptions, SessionOptions, effective_seed, run_settings, state_pairs
-from ._peer import OrtMemoryInfo, provider_names, warns
-from ._pickling import ModelFile, copied_session, restore_session
-from ._profile import Profiler
-from ._stream import Stream
-from ._values import OrtValue, require_cpu
+from .. import _native
+from .binding import IOBinding
+from .._errors import Error, InvalidArgument, ModelWarning
+from .feeding import Feeds, GivenSizes, NodeArg, feeds_of, names_of
+from .loading import Source, Variants, loading_notes, merge_options, write_optimized
+from .options import RunOptions, SessionOptions, effective_seed, run_settings, state_pairs
+from .peer import OrtMemoryInfo, provider_names, warns
+from .pickling import ModelFile, copied_session, restore_session
+from .profile import Profiler
+from .stream import Stream
+from .values import OrtValue, require_cpu
 
 _PROVIDER = "CPUExecutionProvider"
 
@@ -37,6 +37,9 @@ class ModelMetadata(NamedTuple):
     producer_version: str
 
 
+ModelMetadata.__module__ = "scanloom._session"  # its former place, by which pickles name it
+
+
 class InferenceSession:
     """A model, loaded and ready to run. May be used from many threads at once.
 
@@ -46,6 +49,8 @@ class InferenceSession:
     Raises NotFound, InvalidModel, Unsupported: the first thing that is wrong, and how many there
     are; check() names all.
     """
+
+    __module__ = "scanloom._session"  # its former place, by which pickles name it
 
     def __init__(
         self,

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
-from . import _native
-from ._arguments import name_or_none
-from ._config import config
-from ._errors import InvalidArgument, InvalidType
-from ._unpack import refuse_misread
+from .. import _native
+from .._arguments import name_or_none
+from .config import config
+from .._errors import InvalidArgument, InvalidType
+from .unpack import refuse_misread
 
 if TYPE_CHECKING:
-    from ._variable import TensorVariable
+    from .variable import TensorVariable
 
 
 def dtype_name(dtype: Any) -> str:
@@ -52,6 +52,8 @@ class TensorType:
     TensorType("float64", (False, True))("x") is a variable of that type.
     """
 
+    __module__ = "scanloom._types"  # its former place, by which pickles name it
+
     def __init__(
         self, dtype: Any, broadcastable: Sequence[bool], name: Union[str, None] = None
     ) -> None:
@@ -70,7 +72,7 @@ class TensorType:
 
     def __call__(self, name: Union[str, None] = None) -> "TensorVariable":
         """A variable of this type: an input of functions."""
-        from ._variable import TensorVariable
+        from .variable import TensorVariable
 
         name_or_none(name, "a variable")
         sizes = [1 if is_one else -1 for is_one in self.broadcastable]
@@ -160,7 +162,7 @@ def _converted(
 def _ml_name(dtype: str) -> Any:
     if dtype != "bfloat16":
         return dtype
-    from ._arrays import dtype_of
+    from .._arrays import dtype_of
 
     return dtype_of(dtype)
 
@@ -185,7 +187,7 @@ def as_array(value: Any, what: str) -> np.ndarray[Any, Any]:
             ("a compiled function takes values; what is symbolic is an input of it",),
         )
     if hasattr(value, "__dlpack__") and not hasattr(value, "__array_interface__"):
-        from ._arrays import array_from_dlpack
+        from .._arrays import array_from_dlpack
 
         try:
             return array_from_dlpack(value)

@@ -7,7 +7,7 @@ import enum
 from collections.abc import Sequence
 from typing import Any, Union
 
-from . import _native
+from .. import _native
 
 _PROVIDER = "CPUExecutionProvider"
 
@@ -15,23 +15,31 @@ _PROVIDER = "CPUExecutionProvider"
 class ExecutionMode(enum.IntEnum):
     """The order of nodes is always the same, whatever the mode."""
 
+    __module__ = "scanloom._peer"  # its former place, by which pickles name it
+
     ORT_SEQUENTIAL = 0
     ORT_PARALLEL = 1
 
 
 class ExecutionOrder(enum.IntEnum):
+    __module__ = "scanloom._peer"  # its former place, by which pickles name it
+
     DEFAULT = 0
     PRIORITY_BASED = 1
     MEMORY_EFFICIENT = 2
 
 
 class OrtAllocatorType(enum.IntEnum):
+    __module__ = "scanloom._peer"  # its former place, by which pickles name it
+
     INVALID = -1
     ORT_DEVICE_ALLOCATOR = 0
     ORT_ARENA_ALLOCATOR = 1
 
 
 class OrtMemType(enum.IntEnum):
+    __module__ = "scanloom._peer"  # its former place, by which pickles name it
+
     CPU_INPUT = -2
     CPU_OUTPUT = -1
     CPU = -1
@@ -39,11 +47,15 @@ class OrtMemType(enum.IntEnum):
 
 
 class OrtDeviceMemoryType(enum.IntEnum):
+    __module__ = "scanloom._peer"  # its former place, by which pickles name it
+
     DEFAULT = 0
     HOST_ACCESSIBLE = 5
 
 
 class OrtDeviceVendorId(enum.IntEnum):
+    __module__ = "scanloom._peer"  # its former place, by which pickles name it
+
     NONE = 0x0000
     AMD = 0x1002
     NVIDIA = 0x10DE
@@ -55,6 +67,8 @@ class OrtDeviceVendorId(enum.IntEnum):
 
 
 class OrtExecutionProviderDevicePolicy(enum.IntEnum):
+    __module__ = "scanloom._peer"  # its former place, by which pickles name it
+
     DEFAULT = 0
     PREFER_CPU = 1
     PREFER_NPU = 2
@@ -66,6 +80,8 @@ class OrtExecutionProviderDevicePolicy(enum.IntEnum):
 
 class OrtMemoryInfo:
     """Where an input or output lies: always the processor's memory."""
+
+    __module__ = "scanloom._peer"  # its former place, by which pickles name it
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Union
 
-from ._errors import InvalidType
+from .._errors import InvalidType
 
 # By numpy's name; others have the same name in T.
 _NAMES = {
@@ -32,7 +32,7 @@ _METHODS = {
 
 def universal(ufunc: Any, method: str, inputs: Any, options: dict[str, Any]) -> Any:
     """A function of single elements. Raises InvalidType, which names what T has instead."""
-    from . import tensor
+    from .. import tensor
 
     name = ufunc.__name__
     # `array += variable` asks to write into the array, and takes any result in its place.
@@ -51,7 +51,7 @@ def universal(ufunc: Any, method: str, inputs: Any, options: dict[str, Any]) -> 
 
 def general(function: Any, inputs: Any) -> Any:
     """Other functions: what every variable knows at once is told, the rest an InvalidType."""
-    from . import tensor
+    from .. import tensor
 
     name = function.__name__
     if name in ("ndim", "shape", "size") and len(inputs) == 1:
@@ -69,8 +69,8 @@ def general(function: Any, inputs: Any) -> Any:
 
 def _of_matrices(name: str) -> tuple[Union[str, None], Union[str, None]]:
     """Where T has a function of matrices; else what to write instead, where something is known."""
-    from ._missing import NLINALG, SLINALG
-    from .tensor import nlinalg, slinalg
+    from .missing import NLINALG, SLINALG
+    from ..tensor import nlinalg, slinalg
 
     known = {"inv": "matrix_inverse", "multi_dot": "matrix_dot"}.get(name, name)
     for module, where in ((nlinalg, "nlinalg"), (slinalg, "slinalg")):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Union
 
-from ._arguments import named_arguments
-from ._errors import InvalidArgument
-from ._scan import run_checkpointed, scan
-from ._shared import OrderedUpdates
-from ._unpack import LoopResult
+from .._arguments import named_arguments
+from .._errors import InvalidArgument
+from .scan import run_checkpointed, scan
+from .shared import OrderedUpdates
+from .unpack import LoopResult
 
 
 class _CheckpointError(InvalidArgument, RuntimeError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Union
 
-from ._errors import InvalidType
+from .._errors import InvalidType
 
 _NOTE = "write outputs, updates = scan(...), then outputs, or outputs[-1] for the last row"
 
@@ -49,5 +49,7 @@ class NoVariable:
 
 class LoopResult(NoVariable, tuple):  # type: ignore[type-arg]
     """(outputs, updates), a tuple."""
+
+    __module__ = "scanloom._unpack"  # its former place, by which pickles name it
 
     _what = "what scan gives, (outputs, updates)"

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, Union
 
 import numpy as np
 
-from ._arrays import array_from_dlpack
-from ._errors import Error, InvalidArgument
-from ._options import texts
-from ._values import OrtValue, value_of
+from .._arrays import array_from_dlpack
+from .._errors import Error, InvalidArgument
+from .options import texts
+from .values import OrtValue, value_of
 
 Feeds = Mapping[str, Any]
 
@@ -21,6 +21,9 @@ class NodeArg(NamedTuple):
     name: str
     shape: list[Union[int, str, None]]
     type: str
+
+
+NodeArg.__module__ = "scanloom._feeding"  # its former place, by which pickles name it
 
 
 def names_of(output_names: Union[Sequence[str], None]) -> list[str]:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
-from ._errors import InvalidArgument
-from ._values import OrtValue, array_at, require_cpu, require_room, value_of
+from .._errors import InvalidArgument
+from .values import OrtValue, array_at, require_cpu, require_room, value_of
 
 if TYPE_CHECKING:
-    from ._session import InferenceSession
+    from .session import InferenceSession
 
 Array = np.ndarray[Any, Any]
 
@@ -22,6 +22,8 @@ class IOBinding:
     Inputs are read where they lie when session.run_with_iobinding runs. An output that is bound to
     memory is written there, any other gets memory of its own in each run.
     """
+
+    __module__ = "scanloom._binding"  # its former place, by which pickles name it
 
     def __init__(self, session: "InferenceSession") -> None:
         self._session = session

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
 
-from .printing import title
+from ..printing import title
 
 _CHAR, _HEIGHT, _GAP, _ROW = 7.2, 26, 18, 62
 _COLORS = {

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 import numpy as np
 
-from . import _native
-from ._arguments import name_or_none, named_arguments, yes_or_no
-from ._config import check_mode, config
-from ._errors import InvalidArgument, InvalidType
-from ._missing import SCAN, lacking
-from ._shared import OrderedUpdates, updates_from
-from ._step import step_of
-from ._suggest import did_you_mean
-from ._unpack import LoopResult, refuse_misread
-from ._variable import TensorVariable, as_tensor_variable
+from .. import _native
+from .._arguments import name_or_none, named_arguments, yes_or_no
+from .config import check_mode, config
+from .._errors import InvalidArgument, InvalidType
+from .missing import SCAN, lacking
+from .shared import OrderedUpdates, updates_from
+from .step import step_of
+from .._suggest import did_you_mean
+from .unpack import LoopResult, refuse_misread
+from .variable import TensorVariable, as_tensor_variable
 
 Outputs = Any  # a variable, a list of them, or None
 
@@ -129,7 +129,7 @@ def _run(
     if config.compute_test_value == "off":
         outputs, updates = _native.scan(native, step)
     else:  # what steps compute has no value by itself
-        from ._test_values import without_test_values
+        from .test_values import without_test_values
 
         outputs, updates = without_test_values(lambda: _native.scan(native, step))
     made = [TensorVariable(output) for output in outputs]

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable
 from typing import Any, Union
 
-from ._errors import InvalidArgument
+from .._errors import InvalidArgument
 
 _REALS = ("float64", "float32", "float16")
 _TEST_VALUES = ("off", "ignore", "warn", "raise")
@@ -53,6 +53,8 @@ class Config:
     compute_test_value: "off", "warn" or "raise": whether every expression is computed at once for
         the values in variable.tag.test_value; "ignore" where some have none.
     """
+
+    __module__ = "scanloom._config"  # its former place, by which pickles name it
 
     def __init__(self) -> None:
         self._complete: Union[bool, None] = None  # whether all settings are there
@@ -136,6 +138,8 @@ class change_flags(contextlib.ContextDecorator):  # noqa: N801 - Theano's name
 
     Raises AttributeError for a setting that there is not.
     """
+
+    __module__ = "scanloom._config"  # its former place, by which pickles name it
 
     def __init__(self, *settings: dict[str, Any], **named: Any) -> None:
         self._wanted = {key.replace("__", "."): v for key, v in named.items()}

@@ -1,0 +1,50 @@
+"""Names of modules before they moved into _ort and _theano.
+
+Pickles name classes and functions by their module, so the former names stay importable, and public
+classes keep them as their __module__: their reprs are the same as ever, and pickles go back and
+forth between versions.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import types
+from typing import Any
+
+# By room, the modules that lay beside this one as _<name>.
+_MOVED = {
+    "_ort": (
+        "binding", "feeding", "loading", "options", "peer", "pickling", "profile", "session",
+        "stream", "values",
+    ),
+    "_theano": (
+        "config", "dot", "drawing", "function", "graph", "indexing", "missing", "numpy_calls",
+        "saving", "scan", "shared", "step", "test_values", "types", "unpack", "variable", "views",
+    ),
+}  # fmt: skip
+
+
+class _Former(types.ModuleType):
+    """A module under its former name. The module itself is imported when a name is read, so that
+    `import scanloom` stays fast."""
+
+    def __init__(self, name: str, present: str) -> None:
+        super().__init__(name, f"The former name of {present}.")
+        self._present = present
+        # Where inspect finds the source of a class.
+        self.__file__ = os.path.join(os.path.dirname(__file__), *present.split(".")[1:]) + ".py"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # asked of every module by Python's own tools
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(self._present), name)
+
+
+def register() -> None:
+    """Makes the former names importable."""
+    for room, names in _MOVED.items():
+        for name in names:
+            former = f"{__package__}._{name}"
+            sys.modules[former] = _Former(former, f"{__package__}.{room}.{name}")

@@ -1,0 +1,1 @@
+"""Theano's interface: variables, functions of them, loops and shared variables."""
