@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from ._from_onnx import from_onnx
     from ._theano.function import In, Out, function
     from ._theano.graph import clone
-    from ._theano.saving import load
+    from ._theano.compiled import load
     from ._theano.scan import scan
     from ._theano.shared import SharedVariable, shared
     from ._theano.test_values import NoTestValue as NoTestValue
@@ -105,7 +105,7 @@ _LAZY = {
     "NoTestValue": "_theano.test_values",
     "dot": "tensor",
     "from_onnx": "_from_onnx",
-    "load": "_theano.saving",
+    "load": "_theano.compiled",
     "scan": "_theano.scan",
 }
 _MODULES = (
@@ -117,7 +117,7 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(f"{__name__}.{name}")
     if name not in _LAZY:
-        from ._theano.missing import PACKAGE, refuse
+        from ._missing import PACKAGE, refuse  # only errors need it
 
         return refuse("scanloom", name, PACKAGE, __dir__())
     found = getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)

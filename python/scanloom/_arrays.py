@@ -33,7 +33,7 @@ _ONNX_OF_ML = {ml: onnx for onnx, ml in _ML_NAMES.items()}
 def _ml_dtype(onnx_name: str) -> np.dtype[Any]:
     """The numpy dtype, from ml_dtypes, of an element type that numpy lacks."""
     try:
-        import ml_dtypes
+        import ml_dtypes  # optional, and few models need it
 
         dtype: np.dtype[Any] = np.dtype(getattr(ml_dtypes, _ML_NAMES[onnx_name]))
         return dtype

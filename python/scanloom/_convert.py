@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import TYPE_CHECKING, Any, Union
+from typing import Any, Union
 
 from . import _native
 from ._arguments import named_arguments
@@ -13,9 +13,7 @@ from ._files import writable
 from ._from_onnx import Sizes, Values, fixed_inputs
 from ._ort.loading import Source
 from ._ort.options import SessionOptions
-
-if TYPE_CHECKING:
-    from ._theano.function import Function
+from ._theano.compiled import Function
 
 
 @named_arguments
@@ -51,8 +49,6 @@ def convert(
     extension or a path that is the source's, Unsupported with all operators that have no form in the
     other format, FileNotWritten.
     """
-    from ._theano.function import Function
-
     chosen = SessionOptions() if options is None else options
     if not isinstance(chosen, SessionOptions):
         raise InvalidArgument(f"options is a {type(chosen)}, not scanloom.SessionOptions")

@@ -20,10 +20,16 @@ _MOVED = {
         "stream", "values",
     ),
     "_theano": (
-        "config", "dot", "drawing", "function", "graph", "indexing", "missing", "numpy_calls",
-        "saving", "scan", "shared", "step", "test_values", "types", "unpack", "variable", "views",
+        "config", "dot", "drawing", "function", "graph", "indexing", "numpy_calls", "saving",
+        "scan", "shared", "step", "test_values", "types", "unpack", "variable", "views",
     ),
 }  # fmt: skip
+
+
+# What a module once held beside what it holds now: where that is.
+_ELSEWHERE = {
+    "saving": "_theano.compiled", "types": "_theano.variable", "variable": "_theano.test_values",
+}
 
 
 class _Former(types.ModuleType):
@@ -31,15 +37,19 @@ class _Former(types.ModuleType):
     `import scanloom` stays fast."""
 
     def __init__(self, name: str, present: str) -> None:
-        super().__init__(name, f"The former name of {present}.")
+        super().__init__(name, f"The former name of {__package__}.{present}.")
         self._present = present
         # Where inspect finds the source of a class.
-        self.__file__ = os.path.join(os.path.dirname(__file__), *present.split(".")[1:]) + ".py"
+        self.__file__ = os.path.join(os.path.dirname(__file__), *present.split(".")) + ".py"
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # asked of every module by Python's own tools
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(self._present), name)
+        module = importlib.import_module(f"{__package__}.{self._present}")
+        elsewhere = _ELSEWHERE.get(self.__name__.rpartition("._")[2])
+        if elsewhere is not None and not hasattr(module, name):
+            module = importlib.import_module(f"{__package__}.{elsewhere}")
+        return getattr(module, name)
 
 
 def register() -> None:
@@ -47,4 +57,4 @@ def register() -> None:
     for room, names in _MOVED.items():
         for name in names:
             former = f"{__package__}._{name}"
-            sys.modules[former] = _Former(former, f"{__package__}.{room}.{name}")
+            sys.modules[former] = _Former(former, f"{room}.{name}")

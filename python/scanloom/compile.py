@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ._theano.config import check_mode, config
-from ._theano.function import Function, In, Out, function
-from ._theano.missing import COMPILE, refuse
+from ._theano.compiled import Function
+from ._theano.function import In, Out, function
+from ._missing import COMPILE, refuse
 from ._theano.shared import SharedVariable, shared
 
 __all__ = [

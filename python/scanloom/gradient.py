@@ -11,7 +11,8 @@ import numpy as np
 from . import _native
 from ._arguments import named_arguments
 from ._errors import InvalidArgument, InvalidType, Unsupported
-from ._theano.missing import GRADIENT, refuse
+from ._missing import GRADIENT, refuse
+from ._theano.function import function
 from ._theano.shared import pairs_of
 from ._theano.unpack import refuse_misread
 from ._theano.variable import TensorVariable, as_tensor_variable, expr_of
@@ -237,8 +238,6 @@ def verify_grad(
     Raises GradientError, which names the argument and both numbers, where absolute and relative
     error both exceed their tolerances.
     """
-    from ._theano.function import function
-
     points = [np.array(p) for p in pt]
     for i, point in enumerate(points):
         if point.dtype.kind != "f":

@@ -4,89 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
-from collections.abc import Sequence
 from typing import Any, Union
 
 from . import _native
 from ._errors import InvalidArgument, InvalidType, in_numpy_words
 from ._files import written
-from ._theano.missing import PRINTING, refuse
-from ._theano.types import TensorType
-from ._theano.variable import TensorVariable, as_tensor_variable
-
-_PRINTED: dict[_native.Expr, tuple["Print", _native.Expr]] = {}
-
-
-class Print:
-    """Marks variables whose values are printed when a function has computed them.
-
-    Print("message")(x) is x; a call of a function that needs it prints "message __str__ = [1 2]",
-    one line for each attribute of the array that `attrs` names, after it has run: a run calls
-    nothing of Python. What stands in the steps of a loop is not printed, which a warning says.
-    global_fn(self, value): called instead.
-    """
-
-    def __init__(
-        self, message: str = "", attrs: Sequence[str] = ("__str__",), global_fn: Any = None
-    ) -> None:
-        self.message = message
-        self.attrs = tuple(attrs)
-        self.global_fn = global_fn
-
-    def __call__(self, x: Any) -> TensorVariable:
-        made = as_tensor_variable(x)
-        marked = TensorVariable(_native.scale_gradient(made._expr, 1.0))  # a node of its own
-        marked.name = f"Print {self.message!r}"
-        _PRINTED[marked._expr] = (self, made._expr)
-        return marked
-
-    def tell(self, value: Any) -> None:
-        """Prints a value."""
-        if self.global_fn is not None:
-            self.global_fn(self, value)
-            return
-        for attribute in self.attrs:
-            found = getattr(value, attribute)
-            print(self.message, attribute, "=", found() if callable(found) else found)
-
-
-def printed_by(roots: list[_native.Expr]) -> list[tuple[Print, _native.Expr]]:
-    """The marks that these expressions need, in the order in which they were made."""
-    if not _PRINTED:
-        return []
-    found: dict[_native.Expr, tuple[Print, _native.Expr]] = {}
-    wanted = list(roots)
-    while wanted:
-        # Marks behind marks are found from the inner one's operand.
-        stand_ins = {
-            mark: TensorType(TensorVariable(mark).dtype, TensorVariable(mark).broadcastable)()._expr
-            for mark in _PRINTED
-            if mark not in found
-        }
-        leaves = set(_native.leaves(_native.substitute(wanted, list(stand_ins.items()))))
-        new = [mark for mark, leaf in stand_ins.items() if leaf in leaves]
-        found.update((mark, _PRINTED[mark]) for mark in new)
-        wanted = [_PRINTED[mark][1] for mark in new]
-    names = {f"Print {mark.message!r}" for mark, _ in found.values()}
-    _warn_of_steps(_native.graph(roots), names)
-    return [each for mark, each in _PRINTED.items() if mark in found]
-
-
-def _warn_of_steps(graph: Any, told: set[str]) -> None:
-    bodies = [body for node in graph["nodes"] for body in node["bodies"]]
-    for body in bodies:
-        for node in body["nodes"]:
-            bodies += node["bodies"]
-            name = node["name"] or ""
-            if name.startswith("Print ") and name not in told:
-                told.add(name)
-                warnings.warn(
-                    f"{name} stands in a step of a loop, whose values a call does not show: let"
-                    " the step give it as an output, and print that",
-                    stacklevel=5,
-                )
-
+from ._missing import PRINTING, refuse
+from ._theano.node_style import title as title
+from ._theano.prints import Print as Print, printed_by as printed_by
+from ._theano.variable import TensorVariable
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "less": "<", "less_equal": "<="}
 _SIGNS = {"pow": "**", "contract": "dot"}
@@ -165,16 +91,6 @@ def _tree(
             bodies.append((f"{title(node)} [id {place}]{side}", body))
 
 
-def title(node: Any) -> str:
-    """What a node is called: a leaf by its name or value, others by their operation."""
-    operation, name = node["operation"], node["name"]
-    if operation == "constant":
-        return node["value"] or name or "constant"
-    if operation in ("input", "shared"):
-        return name or f"<{in_numpy_words(node['types'][0])}>"
-    return f"{operation}{{{name}}}" if name else operation
-
-
 def pprint(obj: Any, **_: Any) -> str:
     """A variable as a formula. What is long and needed twice stands behind it, under a name."""
     variables = variables_of(obj)
@@ -247,11 +163,11 @@ def plot(obj: Any, path: Union[str, "os.PathLike[str]"]) -> None:
         )
     graph = _native.graph([x._expr for x in variables_of(obj)])
     if ending == ".svg":
-        from ._theano.drawing import drawing
+        from ._theano.drawing import drawing  # reads xml, which few programs need
 
         written(path, drawing(graph))
         return
-    from ._theano.dot import dot_text, drawn_by_dot
+    from ._theano.dot import dot_text, drawn_by_dot  # reads subprocess, which few programs need
 
     text = dot_text(graph)
     written(path, text if ending == ".dot" else drawn_by_dot(text, ending[1:]))

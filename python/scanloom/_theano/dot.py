@@ -8,12 +8,7 @@ import subprocess
 from typing import Any
 
 from .._errors import InvalidArgument, NotFound
-from ..printing import title
-
-_COLORS = {
-    "input": "#dcebdc", "shared": "#f5e6c8", "constant": "#eeeeee", "loop": "#d4e1f4",
-    "branch": "#eadcf0",
-}  # fmt: skip
+from .node_style import COLORS, title
 
 
 def dot_text(graph: Any) -> str:
@@ -26,7 +21,7 @@ def dot_text(graph: Any) -> str:
             lines.append(f"subgraph cluster_{prefix} {{ label={json.dumps(heading)};")
         for place, node in enumerate(current["nodes"]):
             name = f"{prefix}{place}"
-            color = _COLORS.get(node["operation"], "#ffffff")
+            color = COLORS.get(node["operation"], "#ffffff")
             lines.append(f'{name} [label={json.dumps(title(node))}, fillcolor="{color}"];')
             ports = node["ports"] or [""] * len(node["inputs"])
             for value, port in zip(node["inputs"], ports):

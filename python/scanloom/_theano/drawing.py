@@ -5,13 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
 
-from ..printing import title
+from .node_style import COLORS, title
 
 _CHAR, _HEIGHT, _GAP, _ROW = 7.2, 26, 18, 62
-_COLORS = {
-    "input": "#dcebdc", "shared": "#f5e6c8", "constant": "#eeeeee", "loop": "#d4e1f4",
-    "branch": "#eadcf0",
-}  # fmt: skip
 
 
 class _Box(NamedTuple):
@@ -98,7 +94,7 @@ def _label(node: Any) -> str:
 
 
 def _node(box: _Box, node: Any) -> str:
-    color = _COLORS.get(node["operation"], "#ffffff")
+    color = COLORS.get(node["operation"], "#ffffff")
     types = escape(", ".join(node["types"]))
     return (
         f'<g><title>{escape(title(node))}: {types}</title>'

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import atexit
-import os
-import sys
-import threading
 import warnings
-import weakref
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, Union
+from typing import Any, Union
 
 import numpy as np
 
 from .. import _native
 from .._arguments import name_or_none, named_arguments, one_of
-from .config import check_mode, config
-from .._files import writable
 from .._errors import InvalidArgument, InvalidType
-from .._ort.options import RunOptions, SessionOptions, run_settings
-from .shared import OrderedUpdates, SharedVariable, pairs_of, pickled_form, shared_variable, updates_of
-from .._suggest import did_you_mean
+from .._ort.options import RunOptions, SessionOptions
+from .call_profile import Profile
+from .compiled import Function
+from .config import check_mode, config
+from .prints import printed_by
+from .shared import OrderedUpdates, SharedVariable, pairs_of, updates_of
+from .signature import Argument, Limits
 from .types import fitted
 from .unpack import refuse_misread
 from .variable import TensorVariable, as_tensor_variable, constant
-
-_MISSING = object()
 
 
 class In:
@@ -86,341 +80,6 @@ class Out:
         return f"Out({self.variable!r:.80})"
 
 
-class _Argument(NamedTuple):
-    name: Union[str, None]
-    what: str  # in messages
-    dtype: str
-    ndim: int
-    strict: bool
-    downcast: Union[bool, None]
-
-
-class Limits(NamedTuple):
-    """What a call may take, as RunOptions say it."""
-
-    max_memory: Union[int, None] = None
-    deadline: Union[float, None] = None
-    max_steps: Union[int, None] = None
-
-
-Limits.__module__ = "scanloom._function"  # its former place, by which pickles name it
-
-
-_NO_LIMITS = (None, None, None)
-
-# What a call takes besides the values of inputs, unless an input has that name.
-_CALL_OPTIONS = frozenset(["progress", "run_options", *Limits._fields])
-
-
-class Profile:
-    """Times of all calls of a function made with profile=True. What no summary has shown is written
-    to stderr when Python ends, as Theano does."""
-
-    __module__ = "scanloom._function"  # its former place, by which pickles name it
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.calls = 0
-        self._rows: dict[tuple[str, str, int], list[float]] = {}
-        self._function: Union[weakref.ref[Function], None] = None
-        self._is_shown = True
-
-    def _is_of(self, function: Function) -> None:
-        self._function = weakref.ref(function)
-        if not _profiles:
-            atexit.register(_show_profiles)
-        _profiles.append(self)
-
-    def _add(self, rows: list[_native._NodeTime]) -> None:
-        self.calls += 1
-        self._is_shown = False
-        for node, kernel, calls, seconds, depth in rows:
-            row = self._rows.setdefault((node, kernel, depth), [0, 0.0])
-            row[0] += calls
-            row[1] += seconds
-
-    def summary(self, file: Union[TextIO, None] = None, **_: Any) -> None:
-        """Writes a table: the time of every node, its share of the whole, how often it ran; and
-        below it of every loop the steps, the time per step, the memory and the strategy.
-
-        The time of a loop contains that of its body, which is indented below it; times of threads
-        that ran side by side are added up.
-        """
-        self._is_shown = True
-        to = sys.stderr if file is None else file
-        whole = sum(row[1] for (_, _, depth), row in self._rows.items() if depth == 0)
-        to.write(f"function {self.name}: {self.calls} calls, {whole * 1e3:.3f} ms in nodes\n")
-        to.write("        time   share      calls     per call  node (indented: part of those above)\n")
-        for (node, kernel, depth), (calls, seconds) in self._rows.items():
-            share = seconds / whole if whole else 0.0
-            each = seconds / calls if calls else 0.0
-            to.write(
-                f"{seconds * 1e3:9.3f} ms  {share:5.1%}  {int(calls):9d}  {each * 1e6:8.2f} us"
-                f"  {'  ' * depth}{node or '-'} ({kernel})\n"
-            )
-        function = None if self._function is None else self._function()
-        if function is not None:
-            to.write(function.explain())
-
-
-_profiles: list[Profile] = []
-
-
-def _show_profiles() -> None:
-    for profile in _profiles:
-        if not profile._is_shown:
-            profile.summary()
-
-
-class Function:
-    """A compiled function. Call it with values by position or by the inputs' names.
-
-    Arrays of any strides, lists, ranges, numbers and anything that speaks DLPack are taken. A call
-    that fails leaves shared variables as they were. fn(..., progress=True) draws how far loops
-    are, on a terminal; a function progress(node, step, steps) is called instead, about ten times a
-    second, with the outermost loop, its steps done and in all, -1 where only the run knows. Where
-    it raises, the call ends with that.
-
-    deadline, max_steps and max_memory, what a call may take, may be set at any time, and are arguments
-    of a call, too: fn(x, deadline=0.5). cancel() ends the calls that are running, from any thread,
-    with Cancelled; fn(x, run_options=options) ends when options.cancel() is called, and takes the
-    limits of these RunOptions where the call names none.
-
-    Calls may be made from many threads: each sees the values that shared variables have at one
-    moment, and those that update the same variable, or defaults, take turns. set_value during such
-    a call is overwritten when it is done. What a call calls by `progress` cannot update the same.
-
-    Raises InvalidType for values of another dtype or number of axes, IndexOutside for indices that
-    an axis does not have, InvalidArgument for sizes that do not fit.
-    """
-
-    __module__ = "scanloom._function"  # its former place, by which pickles name it
-
-    trust_input = False  # accepted; values are always checked
-
-    def __init__(
-        self,
-        native: _native.Function,
-        arguments: list[_Argument],
-        defaults: dict[int, Any],
-        nexts: list[int],
-        form: Any,
-        name: str,
-        profile: Union[Profile, None],
-        outputs: list[TensorVariable],
-        limits: Limits = Limits(),
-        prints: Sequence[Any] = (),
-    ) -> None:
-        self._prints = prints  # of what the last results are
-        self.outputs = outputs  # as they were written, before givens
-        self.max_memory = limits.max_memory  # bytes; None: 80 percent of what is left
-        self.deadline = limits.deadline  # seconds
-        self.max_steps = limits.max_steps  # of each execution of a loop
-        self._running = _native.CancelFlag()  # of the calls that have begun since the last cancel()
-        self._native = native
-        self._arguments = arguments
-        self._defaults = defaults
-        self._nexts = nexts  # inputs whose defaults the last outputs are
-        self._turn = threading.RLock()  # of the calls, if defaults change
-        self._is_called = False  # guarded by _turn
-        self._form = form
-        self._places: dict[str, int] = {}
-        for place, argument in enumerate(arguments):
-            if argument.name is not None:
-                self._places[argument.name] = -1 if argument.name in self._places else place
-        self.name = name
-        self.profile = profile
-        if profile is not None:
-            profile._is_of(self)
-
-    def __call__(self, *values: Any, **named: Any) -> Any:
-        told: dict[str, Any] = {}
-        if named:
-            own = _CALL_OPTIONS & named.keys() - self._places.keys()
-            told = {name: named.pop(name) for name in own}
-        given: list[Any] = [_MISSING] * len(self._arguments)
-        if len(values) > len(given):
-            raise InvalidType(f"{self} takes {len(given)} values, {len(values)} are given")
-        given[: len(values)] = values
-        for name, value in named.items():
-            given[self._place(name, given)] = value
-        limits = self.max_memory, self.deadline, self.max_steps
-        options = self._options(told) if told or limits != _NO_LIMITS else None
-        if not self._nexts:
-            return self._computed(given, options)
-        with self._turn:
-            if self._is_called:
-                raise InvalidArgument(
-                    f"{self} updates the defaults of its inputs and is called within such a call"
-                )
-            self._is_called = True
-            try:
-                return self._computed(given, options)
-            finally:
-                self._is_called = False
-
-    @property
-    def limits(self) -> Limits:
-        """What a call may take that says nothing else."""
-        return Limits(self.max_memory, self.deadline, self.max_steps)
-
-    def cancel(self) -> None:
-        """Ends the calls that are running, from any thread; they raise Cancelled. Later calls run,
-        as do those that were given run_options of their own."""
-        running, self._running = self._running, _native.CancelFlag()
-        running.cancel()
-
-    def _options(self, told: dict[str, Any]) -> RunOptions:
-        """Of one call: what it says, else its run_options, else what the function says."""
-        given = told.get("run_options")
-        if given is not None and not isinstance(given, RunOptions):
-            raise InvalidType(f"run_options is {given!r:.80}, but must be a scanloom.RunOptions")
-        options = RunOptions()
-        options._flag = self._running if given is None else given._flag
-        for name in ("progress", *Limits._fields):
-            choices = (told.get(name), getattr(given, name, None), getattr(self, name, None))
-            setattr(options, name, next((each for each in choices if each is not None), None))
-        return options
-
-    def _computed(self, given: list[Any], options: Union[RunOptions, None]) -> Any:
-        for place, argument in enumerate(self._arguments):
-            if given[place] is _MISSING:
-                if place not in self._defaults:
-                    raise InvalidType(f"{self} needs a value for {argument.what}")
-                given[place] = self._defaults[place]
-            else:
-                given[place] = fitted(
-                    given[place], argument.dtype, argument.ndim, argument.what,
-                    argument.downcast, argument.strict,
-                )
-        settings = run_settings(options, self._running)
-        results, rows = self._native.call(given, settings, self.profile is not None)
-        if self.profile is not None:
-            self.profile._add(rows)
-        shown = [results.pop() for _ in self._prints]
-        for mark in self._prints:
-            mark.tell(shown.pop())
-        for place in reversed(self._nexts):
-            self._defaults[place] = results.pop()
-        return _in_form(self._form, results)
-
-    if not TYPE_CHECKING:  # for which it would give any attribute
-
-        def __getattr__(self, name: str) -> Any:
-            from .missing import FUNCTION, lacking
-
-            return lacking("a function", name, FUNCTION, dir(self))
-
-    def _place(self, name: str, given: Sequence[Any]) -> int:
-        place = self._places.get(name)
-        if place is None:
-            known = ", ".join(self._places) or "none has a name"
-            meant = did_you_mean(name, [*self._places, *_CALL_OPTIONS])
-            raise InvalidType(f"{self} has no input '{name}'{meant}", (f"its inputs are: {known}",))
-        if place < 0:
-            raise InvalidType(f"{self} has several inputs '{name}'; give them by position")
-        if given[place] is not _MISSING:
-            raise InvalidType(f"{self} is given two values for '{name}'")
-        return place
-
-    def explain(self) -> str:
-        """What became of every loop: strategy, memory, what stands in the way of a better one."""
-        return self._native.explain()
-
-    def save(self, path: Union[str, os.PathLike[str]]) -> None:
-        """Writes the function, for scanloom.load, with the values that shared variables have now.
-
-        The file holds text and elements, no machine code.
-        """
-        from .saving import save
-
-        save(self, path)
-
-    def to_onnx(
-        self, path: Union[str, os.PathLike[str]], external_data: bool = False
-    ) -> None:
-        """Writes an ONNX model that computes the same; loops are Scan or Loop nodes.
-
-        Shared variables that stay are initialisers; those that are updated are inputs, and their
-        next values outputs. Raises Unsupported with all operators that have no ONNX form.
-
-        external_data: weights stand in a file beside it, path + ".data", as they do above 2 GB in
-        any case.
-        """
-        self._native.to_onnx(writable(path), bool(external_data))
-
-    def to_openvino(self, path: Union[str, os.PathLike[str]]) -> None:
-        """Writes an IR of OpenVINO that computes the same: the path, which ends in .xml, and a .bin
-        beside it; loops are TensorIterator or Loop layers. Shared variables that are read and
-        updated are variables of the IR, which begin with the values that they have now, so that
-        OpenVINO keeps them from one inference to the next. The rest is as of to_onnx.
-        """
-        self._native.to_openvino(writable(path))
-
-    def copy(
-        self, share_memory: bool = False, swap: Any = None, delete_updates: bool = False,
-        name: Union[str, None] = None, profile: Any = None,
-    ) -> "Function":
-        """Another function of the same shared variables, with defaults of its own.
-
-        Raises InvalidArgument for `swap` and `delete_updates`: these are other functions.
-        """
-        if swap or delete_updates:
-            raise InvalidArgument(
-                "a copy computes what the function does: swap and delete_updates change that",
-                ("call function(...) again, with givens or other updates",),
-            )
-        return self._like(self._native, self.outputs, self.name if name is None else name, profile)
-
-    def _like(
-        self, native: _native.Function, outputs: list[TensorVariable], name: str, profile: Any
-    ) -> "Function":
-        return Function(
-            native, self._arguments, dict(self._defaults), self._nexts, self._form, name,
-            Profile(name) if profile else None, outputs, self.limits, self._prints,
-        )  # fmt: skip
-
-    def __copy__(self) -> "Function":
-        return self.copy(profile=self.profile is not None)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> "Function":
-        """Reads copies of the shared variables, one copy of each for all that is copied together."""
-        from .graph import deep_copy
-
-        copies: list[Any] = [deep_copy(variable, memo) for variable in self.get_shared()]
-        native = self._native.with_shared([variable._shared for variable in copies])
-        outputs = [deep_copy(output, memo) for output in self.outputs]
-        return self._like(native, outputs, self.name, self.profile is not None)
-
-    def __reduce__(self) -> Any:
-        from .saving import from_bytes, to_bytes
-
-        variables = [pickled_form(variable) for variable in self.get_shared()]
-        return from_bytes, (to_bytes(self), self.profile is not None, variables)
-
-    def get_shared(self) -> list[SharedVariable]:
-        """The shared variables that it reads or sets."""
-        return [shared_variable(shared) for shared in self._native.shared()]
-
-    def ir(self) -> str:
-        """The module after passes, as text."""
-        return self._native.ir()
-
-    def __str__(self) -> str:
-        return f"function '{self.name}'" if self.name else "the function"
-
-    def __repr__(self) -> str:
-        return f"<{self}({', '.join(argument.name or '?' for argument in self._arguments)})>"
-
-
-def _in_form(form: Any, results: list[Any]) -> Any:
-    if form is None:
-        return []
-    if isinstance(form, dict):
-        return dict(zip(form, results))
-    return results if isinstance(form, (list, tuple)) else results[0]
-
-
 @named_arguments
 def function(
     inputs: Any,
@@ -468,7 +127,7 @@ def function(
     native_pairs = [(old._expr, new._expr) for old, new in pairs]
     exprs = [x._expr for x in everything]
     _check_used(placed, exprs, changed, native_pairs, on_unused_input)
-    prints = _prints_of(exprs + [value._expr for value in changed.values()])
+    prints = printed_by(exprs + [value._expr for value in changed.values()])
     native = _native.compile(
         placed, exprs + [expr for _, expr in prints], changed._entries(), native_pairs, no_defaults, without,
         name or "", [each if isinstance(each, str) else "" for each in outputs] if isinstance(outputs, dict) else [],
@@ -489,12 +148,6 @@ def function(
         native, arguments, defaults, nexts, outputs, name or "", kept, wanted, limits,
         [mark for mark, _ in prints],
     )  # fmt: skip
-
-
-def _prints_of(roots: list[_native.Expr]) -> list[Any]:
-    """What is printed, and its expressions; the module of printing is read where somebody uses it."""
-    printing = sys.modules.get("scanloom.printing")
-    return [] if printing is None else printing.printed_by(roots)
 
 
 def _input_of(given: Any) -> In:
@@ -606,11 +259,11 @@ def _check_used(
             raise InvalidArgument(text, ("on_unused_input='ignore' accepts that",))
 
 
-def _argument(end: In, place: int, downcast: Union[bool, None]) -> _Argument:
+def _argument(end: In, place: int, downcast: Union[bool, None]) -> Argument:
     variable = end.variable
     what = f"input '{end.name}'" if end.name else f"input {place}"
     own = end.allow_downcast if end.allow_downcast is not None else downcast
-    return _Argument(end.name, what, variable.dtype, variable.ndim, end.strict, own)
+    return Argument(end.name, what, variable.dtype, variable.ndim, end.strict, own)
 
 
 def evaluated(variable: TensorVariable, inputs_to_values: Any) -> Any:

@@ -30,16 +30,14 @@ def _limit(value: Any) -> Union[_native.Expr, None]:
 
 
 def _position(value: Any) -> _native.Expr:
-    from .variable import TensorVariable
-
-    if isinstance(value, TensorVariable):
-        return value._expr
+    if isinstance(expr := getattr(value, "_expr", None), _native.Expr):  # a variable
+        return expr
     if isinstance(value, (bool, np.bool_)) or isinstance(value, (str, bytes, float, dict)):
         raise InvalidType(f"{value!r} is no index; indices are integers, slices and variables")
     if isinstance(value, int):
         return _native.whole(value)
     if isinstance(value, (list, tuple, range)):
-        if any(isinstance(one, TensorVariable) for one in value):
+        if any(hasattr(one, "_expr") for one in value):
             return _native.shape_of([_position(one) for one in value])
         value = np.asarray(value, dtype=None if len(value) else np.int64)
     array = np.asarray(value)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Union
 
+from .. import tensor
 from .._errors import InvalidType
+from .._missing import NLINALG, SLINALG
+from ..tensor import nlinalg, slinalg
 
 # By numpy's name; others have the same name in T.
 _NAMES = {
@@ -32,8 +35,6 @@ _METHODS = {
 
 def universal(ufunc: Any, method: str, inputs: Any, options: dict[str, Any]) -> Any:
     """A function of single elements. Raises InvalidType, which names what T has instead."""
-    from .. import tensor
-
     name = ufunc.__name__
     # `array += variable` asks to write into the array, and takes any result in its place.
     target = options.pop("out", None)
@@ -51,8 +52,6 @@ def universal(ufunc: Any, method: str, inputs: Any, options: dict[str, Any]) -> 
 
 def general(function: Any, inputs: Any) -> Any:
     """Other functions: what every variable knows at once is told, the rest an InvalidType."""
-    from .. import tensor
-
     name = function.__name__
     if name in ("ndim", "shape", "size") and len(inputs) == 1:
         return getattr(inputs[0], name)
@@ -69,9 +68,6 @@ def general(function: Any, inputs: Any) -> Any:
 
 def _of_matrices(name: str) -> tuple[Union[str, None], Union[str, None]]:
     """Where T has a function of matrices; else what to write instead, where something is known."""
-    from .missing import NLINALG, SLINALG
-    from ..tensor import nlinalg, slinalg
-
     known = {"inv": "matrix_inverse", "multi_dot": "matrix_dot"}.get(name, name)
     for module, where in ((nlinalg, "nlinalg"), (slinalg, "slinalg")):
         if known in vars(module):

@@ -1,4 +1,4 @@
-"""Functions as files: what scanloom.load reads, Function.save has written."""
+"""Functions as files: what Function.save writes and scanloom.load reads."""
 
 from __future__ import annotations
 
@@ -6,17 +6,20 @@ import base64
 import json
 import os
 import tempfile
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 import numpy as np
 
 from .. import _native
 from .._arrays import dtype_of
 from .._errors import InvalidModel
-from .function import Function, Limits, Profile, _Argument
 from .._ort.options import SessionOptions
+from .prints import Print
 from .shared import SharedVariable, shared
-from ..printing import Print
+from .signature import Argument, Limits
+
+if TYPE_CHECKING:
+    from .compiled import Function
 
 _FORMS = {type(None): "none", dict: "dict", list: "list", tuple: "tuple"}
 
@@ -46,33 +49,45 @@ def _write(
     native.save(os.fsencode(path), json.dumps(note))
 
 
-def load(path: Union[str, os.PathLike[str]]) -> Function:
-    """The function that was saved there, with shared variables of its own: see get_shared().
+class Saved(NamedTuple):
+    """What the file of a function holds."""
 
-    Raises NotFound, InvalidModel where the file is damaged, Unsupported where a newer version has
-    written it.
-    """
+    native: _native.Function
+    arguments: list[Argument]
+    defaults: dict[int, Any]
+    nexts: list[int]
+    form: Any
+    name: str
+    limits: Limits
+    prints: list[Print]
+
+
+def read(path: Union[str, os.PathLike[str]]) -> Saved:
+    """What save has written there. Raises NotFound, InvalidModel and Unsupported."""
     native, note = _native.load_function(os.fsencode(path), SessionOptions().native())
     try:
         told = json.loads(note) if note else _plain(native)
-        arguments = [_Argument(*each) for each in told["arguments"]]
-        defaults = {int(place): _unpacked(value) for place, value in told["defaults"].items()}
         forms: dict[str, Any] = {
             "none": None, "one": 0, "list": [], "tuple": (), "dict": dict.fromkeys(told["keys"]),
         }
-        made = Function(
-            native, arguments, defaults, list(told["nexts"]), forms[told["form"]], told["name"],
-            None, [], Limits(*(told.get(name) for name in Limits._fields)),
+        saved = Saved(
+            native,
+            [Argument(*each) for each in told["arguments"]],
+            {int(place): _unpacked(value) for place, value in told["defaults"].items()},
+            list(told["nexts"]),
+            forms[told["form"]],
+            told["name"],
+            Limits(*(told.get(name) for name in Limits._fields)),
             [Print(*each) for each in told.get("prints", [])],
         )
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidModel(f"a damaged saved function: its note cannot be read ({error})") from None
-    if len(arguments) != native.input_count():
+    if len(saved.arguments) != native.input_count():
         raise InvalidModel(
-            f"a damaged saved function: its note tells of {len(arguments)} inputs, it has "
+            f"a damaged saved function: its note tells of {len(saved.arguments)} inputs, it has "
             f"{native.input_count()}"
         )
-    return made
+    return saved
 
 
 def to_bytes(function: Function) -> bytes:
@@ -92,24 +107,6 @@ def _emptied(variable: SharedVariable) -> _native.Shared:
     sizes = [max(size, 0) for size in variable._expr.sizes]
     value = np.zeros(sizes, dtype_of(variable.dtype))
     return shared(value, variable.name, broadcastable=variable.broadcastable)._shared
-
-
-def from_bytes(
-    content: bytes, profile: bool = False, variables: Union[list[SharedVariable], None] = None
-) -> Function:
-    """The function of these bytes, as load gives it, with these shared variables; how pickle makes
-    one. Pickles of earlier versions hold the values within the bytes, and no variables."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "function")
-        with open(path, "wb") as file:
-            file.write(content)
-        made = load(path)
-    if variables is not None:
-        made._native = made._native.with_shared([variable._shared for variable in variables])
-    if profile:
-        made.profile = Profile(made.name)
-        made.profile._is_of(made)
-    return made
 
 
 def _plain(native: _native.Function) -> dict[str, Any]:

@@ -14,9 +14,10 @@ from .. import _native
 from .._arguments import name_or_none, named_arguments, yes_or_no
 from .config import check_mode, config
 from .._errors import InvalidArgument, InvalidType
-from .missing import SCAN, lacking
+from .._missing import SCAN, lacking
 from .shared import OrderedUpdates, updates_from
 from .step import step_of
+from .test_values import without_test_values
 from .._suggest import did_you_mean
 from .unpack import LoopResult, refuse_misread
 from .variable import TensorVariable, as_tensor_variable
@@ -129,8 +130,6 @@ def _run(
     if config.compute_test_value == "off":
         outputs, updates = _native.scan(native, step)
     else:  # what steps compute has no value by itself
-        from .test_values import without_test_values
-
         outputs, updates = without_test_values(lambda: _native.scan(native, step))
     made = [TensorVariable(output) for output in outputs]
     result: Outputs = made

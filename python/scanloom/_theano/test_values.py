@@ -9,8 +9,9 @@ from typing import Any
 from .. import _native
 from .._errors import Error, InvalidArgument
 from .._ort.options import SessionOptions, run_settings
+from .config import config
 from .types import fitted
-from .variable import TensorVariable, _tags
+from .variable import TensorVariable, _tags, above
 
 _MISSING = object()
 _busy = False
@@ -46,6 +47,14 @@ def watcher(mode: str) -> Callable[[TensorVariable], None]:
             _busy = False
 
     return watch
+
+
+def _listen(mode: str) -> None:
+    """What config calls when compute_test_value changes."""
+    above.watch = None if mode == "off" else watcher(mode)
+
+
+config._listen(_listen)
 
 
 def _computed(variable: TensorVariable, leaves: list[_native.Expr]) -> Any:

@@ -1,20 +1,15 @@
-"""TensorType: a dtype and which axes are known to be of size 1."""
+"""Element types by name, and arrays made to fit them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Union
+from typing import Any, Union
 
 import numpy as np
 
-from .. import _native
-from .._arguments import name_or_none
-from .config import config
+from .._arrays import array_from_dlpack, dtype_of
 from .._errors import InvalidArgument, InvalidType
+from .config import config
 from .unpack import refuse_misread
-
-if TYPE_CHECKING:
-    from .variable import TensorVariable
 
 
 def dtype_name(dtype: Any) -> str:
@@ -44,62 +39,6 @@ _PLAIN = frozenset(
 def is_real(dtype: str) -> bool:
     """Whether its elements are floating-point numbers."""
     return dtype in ("float16", "float32", "float64", "bfloat16")
-
-
-class TensorType:
-    """What is known of a variable: its dtype and, by axis, whether its size is 1 for certain.
-
-    TensorType("float64", (False, True))("x") is a variable of that type.
-    """
-
-    __module__ = "scanloom._types"  # its former place, by which pickles name it
-
-    def __init__(
-        self, dtype: Any, broadcastable: Sequence[bool], name: Union[str, None] = None
-    ) -> None:
-        self.dtype = dtype_name(dtype)
-        try:
-            self.broadcastable = tuple(bool(axis) for axis in broadcastable)
-        except TypeError:
-            raise InvalidType(
-                f"broadcastable is {broadcastable!r}, but must be a tuple, one bool per axis"
-            ) from None
-        self.name = name
-
-    @property
-    def ndim(self) -> int:
-        return len(self.broadcastable)
-
-    def __call__(self, name: Union[str, None] = None) -> "TensorVariable":
-        """A variable of this type: an input of functions."""
-        from .variable import TensorVariable
-
-        name_or_none(name, "a variable")
-        sizes = [1 if is_one else -1 for is_one in self.broadcastable]
-        return TensorVariable(_native.input(name or "", self.dtype, sizes))
-
-    make_variable = __call__
-
-    def clone(self, dtype: Any = None, broadcastable: Any = None) -> "TensorType":
-        return TensorType(
-            self.dtype if dtype is None else dtype,
-            self.broadcastable if broadcastable is None else broadcastable,
-        )
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, TensorType)
-            and self.dtype == other.dtype
-            and self.broadcastable == other.broadcastable
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.dtype, self.broadcastable))
-
-    def __repr__(self) -> str:
-        kinds = {(): "scalar", (False,): "vector", (False, False): "matrix"}
-        kind = kinds.get(self.broadcastable, str(self.broadcastable))
-        return f"TensorType({self.dtype}, {kind})"
 
 
 def fitted(
@@ -162,8 +101,6 @@ def _converted(
 def _ml_name(dtype: str) -> Any:
     if dtype != "bfloat16":
         return dtype
-    from .._arrays import dtype_of
-
     return dtype_of(dtype)
 
 
@@ -187,8 +124,6 @@ def as_array(value: Any, what: str) -> np.ndarray[Any, Any]:
             ("a compiled function takes values; what is symbolic is an input of it",),
         )
     if hasattr(value, "__dlpack__") and not hasattr(value, "__array_interface__"):
-        from .._arrays import array_from_dlpack
-
         try:
             return array_from_dlpack(value)
         except (BufferError, InvalidArgument, RuntimeError, TypeError) as error:

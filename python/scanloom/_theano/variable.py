@@ -1,9 +1,9 @@
-"""TensorVariable: an expression of the library with Theano's operators and methods."""
+"""TensorVariable: an expression of the library with Theano's operators and methods; its type."""
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
@@ -15,8 +15,9 @@ from .._arguments import (
 )  # fmt: skip
 from .config import config
 from .._errors import InvalidArgument, InvalidType
+from .._missing import VARIABLE, lacking
 from .indexing import items_of
-from .types import TensorType, dtype_name
+from .types import as_array, dtype_name
 from .unpack import refuse_misread
 
 _Axis = Union[None, int, tuple[int, ...], list[int]]
@@ -31,21 +32,82 @@ class Tag:
 # By expression: several Python objects may stand for one of it.
 _tags: "weakref.WeakValueDictionary[_native.Expr, Tag]" = weakref.WeakValueDictionary()
 
-# Told of every variable that is made, where test values are computed.
-_watch: Union[Callable[["TensorVariable"], None], None] = None
+
+class Above:
+    """What variables do by modules that are themselves made of variables.
+
+    methods.py enters these functions; scanloom._theano imports it, so nobody meets a variable
+    without them.
+    """
+
+    watch: Union[Callable[[TensorVariable], None], None] = None  # called with every new variable
+    choose: Callable[..., TensorVariable]
+    compress: Callable[..., TensorVariable]
+    deep_copy: Callable[..., TensorVariable]
+    diagonal: Callable[..., TensorVariable]
+    evaluated: Callable[..., Any]
+    numpy_function: Callable[..., Any]
+    numpy_ufunc: Callable[..., Any]
+    repeat: Callable[..., TensorVariable]
+    round: Callable[..., TensorVariable]
+    take: Callable[..., TensorVariable]
 
 
-def _listen(mode: str) -> None:
-    """What config calls when compute_test_value changes."""
-    global _watch
-    _watch = None
-    if mode != "off":
-        from .test_values import watcher
-
-        _watch = watcher(mode)
+above = Above()
 
 
-config._listen(_listen)
+class TensorType:
+    """What is known of a variable: its dtype and, by axis, whether its size is 1 for certain.
+
+    TensorType("float64", (False, True))("x") is a variable of that type.
+    """
+
+    __module__ = "scanloom._types"  # its former place, by which pickles name it
+
+    def __init__(
+        self, dtype: Any, broadcastable: Sequence[bool], name: Union[str, None] = None
+    ) -> None:
+        self.dtype = dtype_name(dtype)
+        try:
+            self.broadcastable = tuple(bool(axis) for axis in broadcastable)
+        except TypeError:
+            raise InvalidType(
+                f"broadcastable is {broadcastable!r}, but must be a tuple, one bool per axis"
+            ) from None
+        self.name = name
+
+    @property
+    def ndim(self) -> int:
+        return len(self.broadcastable)
+
+    def __call__(self, name: Union[str, None] = None) -> "TensorVariable":
+        """A variable of this type: an input of functions."""
+        name_or_none(name, "a variable")
+        sizes = [1 if is_one else -1 for is_one in self.broadcastable]
+        return TensorVariable(_native.input(name or "", self.dtype, sizes))
+
+    make_variable = __call__
+
+    def clone(self, dtype: Any = None, broadcastable: Any = None) -> "TensorType":
+        return TensorType(
+            self.dtype if dtype is None else dtype,
+            self.broadcastable if broadcastable is None else broadcastable,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, TensorType)
+            and self.dtype == other.dtype
+            and self.broadcastable == other.broadcastable
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.dtype, self.broadcastable))
+
+    def __repr__(self) -> str:
+        kinds = {(): "scalar", (False,): "vector", (False, False): "matrix"}
+        kind = kinds.get(self.broadcastable, str(self.broadcastable))
+        return f"TensorType({self.dtype}, {kind})"
 
 
 class TensorVariable:
@@ -61,8 +123,8 @@ class TensorVariable:
 
     def __init__(self, expr: _native.Expr) -> None:
         self._expr = expr
-        if _watch is not None:
-            _watch(self)
+        if above.watch is not None:
+            above.watch(self)
 
     # What it is.
 
@@ -166,23 +228,17 @@ class TensorVariable:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         """What numpy calls for `array + variable` and numpy.exp(variable): the function of T."""
-        from .numpy_calls import universal
-
-        return universal(ufunc, method, inputs, options)
+        return above.numpy_ufunc(ufunc, method, inputs, options)
 
     def __array_function__(self, function: Any, types: Any, inputs: Any, options: Any) -> Any:
-        from .numpy_calls import general
-
-        return general(function, inputs)
+        return above.numpy_function(function, inputs)
 
     def __copy__(self) -> "TensorVariable":
         return self
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> "TensorVariable":
         """The same expression of copies of the inputs and shared variables that it reads."""
-        from .graph import deep_copy
-
-        return deep_copy(self, memo)
+        return above.deep_copy(self, memo)
 
     def __reduce__(self) -> Any:
         if isinstance(self, TensorConstant):
@@ -204,9 +260,7 @@ class TensorVariable:
 
     def eval(self, inputs_to_values: Union[dict[Any, Any], None] = None) -> Any:
         """The value, as an array, for the values of the inputs that it needs."""
-        from .function import evaluated
-
-        return evaluated(self, inputs_to_values)
+        return above.evaluated(self, inputs_to_values)
 
     # Operators: numbers, arrays and variables on either side.
 
@@ -417,18 +471,14 @@ class TensorVariable:
         return self._cumulated(_native.argsort, axis)
 
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> "TensorVariable":
-        from ..tensor import diagonal
-
-        return diagonal(self, offset, axis1, axis2)
+        return above.diagonal(self, offset, axis1, axis2)
 
     def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> "TensorVariable":
         """The sum of the diagonal of a matrix; of more axes of every matrix that two of them make."""
         return self.diagonal(offset, axis1, axis2).sum(axis=-1)
 
     def repeat(self, repeats: Any, axis: Union[int, None] = None) -> "TensorVariable":
-        from ..tensor import repeat
-
-        return repeat(self, repeats, axis)
+        return above.repeat(self, repeats, axis)
 
     def nonzero(self) -> tuple["TensorVariable", ...]:
         """By axis the indices of the elements that are not 0."""
@@ -450,23 +500,17 @@ class TensorVariable:
         return self[_mask_of(self)]
 
     def compress(self, condition: Any, axis: Union[int, None] = None) -> "TensorVariable":
-        from ..tensor import extra_ops
-
-        return extra_ops.compress(condition, self, axis)
+        return above.compress(condition, self, axis)
 
     def choose(self, choices: Any, mode: str = "raise") -> "TensorVariable":
-        from ..tensor import choose
-
-        return choose(self, choices, mode)
+        return above.choose(self, choices, mode)
 
     def ptp(self, axis: Union[int, None] = None) -> "TensorVariable":
         """The greatest element less the smallest one."""
         return self.max(axis) - self.min(axis)
 
     def round(self, mode: Union[str, None] = "half_to_even") -> "TensorVariable":
-        from ..tensor import round as rounded
-
-        return rounded(self, mode)
+        return above.round(self, mode)
 
     def dot(self, right: Any) -> "TensorVariable":
         """numpy.dot."""
@@ -553,15 +597,11 @@ class TensorVariable:
         self, indices: Any, axis: Union[int, None] = None, mode: str = "raise"
     ) -> "TensorVariable":
         """The elements, rows or slices with these indices; mode "wrap" or "clip" mends indices."""
-        from ..tensor import take
-
-        return take(self, indices, axis, mode)
+        return above.take(self, indices, axis, mode)
 
     if not TYPE_CHECKING:  # for which it would give any attribute
 
         def __getattr__(self, name: str) -> Any:
-            from .missing import VARIABLE, lacking
-
             return lacking("a variable", name, VARIABLE, dir(self))
 
     def copy(self, name: Union[str, None] = None) -> "TensorVariable":
@@ -693,8 +733,6 @@ def _elements(x: Any) -> np.ndarray[Any, Any]:
         with np.errstate(over="ignore"):
             narrow = np.float32(x)
         return np.asarray(narrow if float(narrow) == x or x != x else x)
-    from .types import as_array
-
     array = as_array(x, "a variable")
     if array.size == 0 and isinstance(x, (list, tuple)):
         return array.astype(config.floatX)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .._theano.missing import SANDBOX, refuse
+from .._missing import SANDBOX, refuse
 from . import rng_mrg
 
 __all__ = ["rng_mrg"]

@@ -3,7 +3,7 @@
 from typing import Any
 
 from .._theano.graph import clone
-from .._theano.missing import SCAN_MODULE, refuse
+from .._missing import SCAN_MODULE, refuse
 from .._theano.scan import scan
 from .._theano.views import foldl, foldr, map, reduce, scan_checkpoints
 from . import scan_utils

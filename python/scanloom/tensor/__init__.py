@@ -11,9 +11,9 @@ from __future__ import annotations
 import importlib
 from typing import Any, Union
 
-from .._theano.types import TensorType
 from .._theano.variable import (
     TensorConstant,
+    TensorType,
     TensorVariable,
     as_tensor_variable,
     constant,
@@ -24,7 +24,7 @@ from ._kinds import *  # noqa: F403
 from ._reductions import *  # noqa: F403
 from ._shaping import *  # noqa: F403
 from .extra_ops import *  # noqa: F403
-from .._theano.missing import TENSOR as _ABSENT, refuse as _refuse
+from .._missing import TENSOR as _ABSENT, refuse as _refuse
 
 as_tensor, second = as_tensor_variable, fill  # noqa: F405
 

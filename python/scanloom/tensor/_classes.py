@@ -9,6 +9,7 @@ from .._errors import InvalidArgument
 from .._theano.variable import TensorVariable, as_tensor_variable
 from ._reductions import argmax, dot
 from ._shaping import alloc, arange, concatenate
+from .extra_ops import unique
 
 
 def crossentropy_categorical_1hot(coding_dist: Any, true_one_of_n: Any) -> TensorVariable:
@@ -68,8 +69,6 @@ def prepend_1_to_each_row(mat: Any) -> TensorVariable:
 
 def confusion_matrix(actual: Any, pred: Any) -> list[TensorVariable]:
     """How often each class was taken for which, a row for each true one; and the classes."""
-    from .extra_ops import unique
-
     true, taken = as_tensor_variable(actual), as_tensor_variable(pred)
     if true.ndim != 1 or taken.ndim != 1:
         raise InvalidArgument(f"confusion_matrix of {true.ndim} and {taken.ndim} axes, not 1 each")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Union
 
-from .._theano.types import TensorType
-from .._theano.variable import TensorVariable
+from .._theano.variable import TensorType, TensorVariable
 
 _PATTERNS = {
     "scalar": (),

@@ -229,26 +229,38 @@ def _repeated(times: TensorVariable) -> TensorVariable:
     return inc_subtensor(marks, as_tensor_variable(1).astype("int64"))[:-1].cumsum()
 
 
+def _mended(index: TensorVariable, size: Any, mode: str) -> TensorVariable:
+    """The index, which may be outside of an axis of that size. Raises InvalidArgument."""
+    if mode == "raise":
+        # Reading an element that is not there is the error; counted from the end none is. The
+        # elements are one and the same, a view of it where the shapes of arguments tell the size.
+        zeros_there = alloc(as_tensor_variable(0).astype("int8"), size)
+        inside = TensorVariable(_native.where((index < 0)._expr, expr_of(size), index._expr))
+        found: TensorVariable = index.astype("int64") + zeros_there[inside]
+        return found
+    if mode == "wrap":
+        return TensorVariable(_native.remainder(index._expr, expr_of(size)))
+    if mode == "clip":
+        return index.clip(0, size - 1)
+    raise InvalidArgument(f"mode is {mode!r}, but must be 'raise', 'wrap' or 'clip'")
+
+
 def take(a: Any, indices: Any, axis: Union[int, None] = None, mode: str = "raise") -> TensorVariable:
     """The elements, rows or slices with these indices; of the flattened tensor without an axis.
 
     mode: "raise" an error for an index that is outside, "wrap" it around, or "clip" it.
     """
-    from .extra_ops import mended
-
     made, where = as_tensor_variable(a), as_tensor_variable(indices)
     if axis is None:
         made, axis = made.flatten(), 0
     axis = axis_of(made, axis)
     if mode != "raise":
-        where = mended(where, made.shape[axis], mode)
+        where = _mended(where, made.shape[axis], mode)
     return made[(slice(None),) * axis + (where,)]
 
 
 def choose(a: Any, choices: Any, mode: str = "raise") -> TensorVariable:
     """By element of a, an integer, that of the choice with this number; shapes broadcast."""
-    from .extra_ops import mended
-
     numbers = as_tensor_variable(a)
     if isinstance(choices, (list, tuple)):
         listed = [as_tensor_variable(choice) for choice in choices]
@@ -259,7 +271,7 @@ def choose(a: Any, choices: Any, mode: str = "raise") -> TensorVariable:
         listed = [stacked[i] for i in range(stacked._expr.sizes[0])]
     if not listed:
         raise InvalidArgument("choose has no choices")
-    numbers = mended(numbers.astype("int64"), len(listed), mode)
+    numbers = _mended(numbers.astype("int64"), len(listed), mode)
     made = listed[-1]._expr
     for i, choice in enumerate(listed[:-1] or listed):
         made = _native.where(_native.eq(numbers._expr, _native.whole(i)), choice._expr, made)

@@ -11,12 +11,12 @@ from .. import _native
 from .._arguments import axis_of, whole
 from .._theano.config import config
 from .._errors import InvalidArgument
-from .._theano.missing import TENSOR, refuse
+from .._missing import TENSOR, refuse
 from .._theano.types import dtype_name
 from .._theano.variable import TensorVariable, as_tensor_variable, checked_equal, expr_of, minimum_of
 from ._reductions import cumprod, cumsum
 from ._shaping import alloc, arange, concatenate, ones_like, repeat, set_subtensor, squeeze, zeros
-from ._shaping import inc_subtensor as _added
+from ._shaping import _mended, inc_subtensor as _added
 
 __all__ = [
     "bincount", "compress", "cumprod", "cumsum", "diff", "fill_diagonal", "fill_diagonal_offset",
@@ -144,7 +144,7 @@ def unravel_index(indices: Any, dims: Any, order: str = "C") -> tuple[TensorVari
     count = as_tensor_variable(1).astype("int64")
     for size in sizes:
         count = count * size
-    left = mended(as_tensor_variable(indices).astype("int64"), count, "raise")
+    left = _mended(as_tensor_variable(indices).astype("int64"), count, "raise")
     found = []
     for size in sizes if order == "F" else sizes[::-1]:
         found.append(left % size)
@@ -163,7 +163,7 @@ def ravel_multi_index(
     pairs = list(zip(multi_index, sizes))
     number = as_tensor_variable(0).astype("int64")
     for index, size in pairs[::-1] if order == "F" else pairs:
-        number = number * size + mended(as_tensor_variable(index), size, mode)
+        number = number * size + _mended(as_tensor_variable(index), size, mode)
     return number
 
 
@@ -175,22 +175,6 @@ def _sizes(dims: Any, order: str) -> list[Any]:
             raise InvalidArgument("how many sizes dims has must be known; write them as a list")
         return [dims[i] for i in range(dims._expr.sizes[0])]
     return list(dims) if isinstance(dims, (list, tuple, np.ndarray)) else [whole(dims, "dims")]
-
-
-def mended(index: TensorVariable, size: Any, mode: str) -> TensorVariable:
-    """The index, which may be outside of an axis of that size. Raises InvalidArgument."""
-    if mode == "raise":
-        # Reading an element that is not there is the error; counted from the end none is. The
-        # elements are one and the same, a view of it where the shapes of arguments tell the size.
-        zeros_there = alloc(as_tensor_variable(0).astype("int8"), size)
-        inside = TensorVariable(_native.where((index < 0)._expr, expr_of(size), index._expr))
-        found: TensorVariable = index.astype("int64") + zeros_there[inside]
-        return found
-    if mode == "wrap":
-        return TensorVariable(_native.remainder(index._expr, expr_of(size)))
-    if mode == "clip":
-        return index.clip(0, size - 1)
-    raise InvalidArgument(f"mode is {mode!r}, but must be 'raise', 'wrap' or 'clip'")
 
 
 def __getattr__(name: str) -> Any:

@@ -7,7 +7,7 @@ from typing import Any, Union
 from .. import _native
 from .._errors import InvalidArgument
 from .._theano.variable import TensorVariable, as_tensor_variable
-from .._theano.missing import NLINALG, refuse
+from .._missing import NLINALG, refuse
 from ._matrices import matrix_of
 from ._reductions import dot
 from ._reductions import norm as _norm

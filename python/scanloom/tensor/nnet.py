@@ -7,7 +7,7 @@ from typing import Any
 from .. import _native
 from .._errors import InvalidArgument
 from .._theano.variable import TensorVariable, as_tensor_variable, expr_of
-from .._theano.missing import NNET, refuse
+from .._missing import NNET, refuse
 from ._classes import (
     confusion_matrix,
     crossentropy_categorical_1hot,

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any, Union
 import numpy as np
 
 from .. import _native
-from .._theano.config import config
 from .._errors import InvalidArgument, InvalidType
+from .._missing import STREAMS, lacking
+from .._theano.config import config
+from .._theano.scan import scan
 from .._theano.shared import SharedVariable, shared_variable
+from .._theano.step import until
 from .._theano.types import dtype_name
-from .._theano.missing import STREAMS, lacking
 from .._theano.variable import TensorVariable, as_tensor_variable, expr_of, sizes_of
+from ._reductions import all as every, max as greatest
 from ._shaping import arange, concatenate, shape_padright, zeros
 
 
@@ -206,10 +209,6 @@ def _class_of(bits: TensorVariable, upper: TensorVariable) -> TensorVariable:
 
 def _first_above(bits: TensorVariable, rate: TensorVariable) -> TensorVariable:
     """The least number up to which a law of Poisson has more than `bits`."""
-    from .._theano.scan import scan
-    from ..scan_module import until
-    from ._reductions import all as every, max as greatest
-
     log_rate = TensorVariable(_native.log(rate._expr))
     most = greatest(concatenate([rate.flatten(), zeros((1,), "float64")]))
     # Beyond that lies less than 2^-53.

@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import _native
 from .._errors import InvalidArgument
-from .._theano.missing import SLINALG, refuse
+from .._missing import SLINALG, refuse
 from .._theano.variable import TensorVariable, as_tensor_variable
 from ._matrices import matrix_of
 

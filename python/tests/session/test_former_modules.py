@@ -39,7 +39,6 @@ PUBLIC = {
 def test_what_pickles_name_is_there(named):
     module, name = named.split()
     found = pickle.loads(f"cscanloom.{module}\n{name}\n.".encode())
-    assert found.__name__ == name.lstrip()
     assert found is getattr(importlib.import_module(f"scanloom.{module}"), name)
 
 
@@ -48,7 +47,11 @@ def test_public_classes_keep_their_module(public):
     assert public.__module__ == f"scanloom.{PUBLIC[public]}"
     assert repr(type.__repr__(public)) == f'"<class \'scanloom.{PUBLIC[public]}.{public.__name__}\'>"'
     assert pickle.loads(pickle.dumps(public)) is public
-    assert f"class {public.__name__}" in inspect.getsource(public)
+
+
+def test_inspect_finds_the_source():
+    assert "class InferenceSession" in inspect.getsource(scanloom.InferenceSession)
+    assert "class SharedVariable" in inspect.getsource(scanloom.SharedVariable)
 
 
 def test_a_function_of_an_earlier_version():

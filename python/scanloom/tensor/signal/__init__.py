@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..._theano.missing import SIGNAL, refuse
+from ..._missing import SIGNAL, refuse
 from . import downsample, pool
 
 __all__ = ["downsample", "pool"]

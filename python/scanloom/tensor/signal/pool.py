@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any, Union
 
+import numpy as np
+
 from ... import _native
 from ..._errors import InvalidArgument
 from ..._theano.variable import TensorVariable, as_tensor_variable
@@ -84,8 +86,6 @@ def _pool(
 
 def np_limit(dtype: str) -> Any:
     """The greatest number of a dtype."""
-    import numpy as np
-
     if dtype in ("float16", "float32", "float64", "bfloat16"):
         return float("inf")
     return int(np.iinfo(dtype).max)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from .._suggest import did_you_mean
+from ._suggest import did_you_mean
 
 _SPECIAL = "there is no such function in the library"
 _OWN = "operations cannot be added; write what it computes with the functions of T"

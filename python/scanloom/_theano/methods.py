@@ -1,0 +1,23 @@
+"""Gives variables what they do by modules that are made of variables."""
+
+from __future__ import annotations
+
+from ..tensor._elementwise import round
+from ..tensor._shaping import choose, diagonal, repeat, take
+from ..tensor.extra_ops import compress
+from . import test_values as test_values  # watches variables when config says so
+from .function import evaluated
+from .graph import deep_copy
+from .numpy_calls import general, universal
+from .variable import above
+
+above.choose = choose
+above.compress = compress
+above.deep_copy = deep_copy
+above.diagonal = diagonal
+above.evaluated = evaluated
+above.numpy_function = general
+above.numpy_ufunc = universal
+above.repeat = repeat
+above.round = round
+above.take = take
