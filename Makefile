@@ -19,7 +19,7 @@ help:
 	@echo 'make test    builds, checks the sources, runs the C++ and the Python tests'
 	@echo 'make bench   measures Scanloom beside its peers; ARGS="--only lstm --sizes h=256" selects'
 	@echo 'make bench-peers  installs the peers that the benchmarks can do without'
-	@echo 'make check   the checks on the sources alone: format, layers, lists, sizes, words, headers'
+	@echo 'make check   the checks on the sources alone: format, layers, imports, lists, sizes, words, headers'
 	@echo 'make format  formats the C++ sources'
 	@echo 'make build   the library, the command line and the examples, in build/release'
 	@echo 'make python  the Python package, in build/venv'
@@ -96,6 +96,7 @@ check-sources:
 	@tools/dev/setup.sh build test
 	@tools/dev/check_format.sh
 	@$(CHECK)/check_layers.py
+	@$(CHECK)/check_imports.py
 	@$(CHECK)/check_lists.py
 	@$(CHECK)/check_sizes.py
 	@$(CHECK)/check_words.py

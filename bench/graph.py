@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from models import IR_VERSION, OPSET
+from model_file import IR_VERSION, OPSET
 
 F32, F64 = TensorProto.FLOAT, TensorProto.DOUBLE
 I64, BOOL = TensorProto.INT64, TensorProto.BOOL

@@ -4,7 +4,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-import models
+from model_file import save
 
 # name: (operator, shapes of the fed inputs, shapes of the constant inputs, attributes, rank of the
 # result)
@@ -39,7 +39,7 @@ def write_all(folder):
             helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
             for name, shape in zip(names, fed)
         ]
-        models.save(
+        save(
             folder / f"{name}.onnx",
             [node],
             inputs,

@@ -10,8 +10,9 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-OPSET = 17
-IR_VERSION = 8
+import kernels
+from model_file import IR_VERSION, OPSET, save
+
 F32, I64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 
 EMA_KEEP, EMA_TAKE = 0.9, 0.1
@@ -27,15 +28,6 @@ def _value(name, dtype, shape):
 
 def _constant(name, array):
     return onnx.numpy_helper.from_array(np.asarray(array), name)
-
-
-def save(path, nodes, inputs, outputs, constants=()):
-    graph = helper.make_graph(nodes, path.stem, inputs, outputs, list(constants))
-    model = helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION
-    )
-    onnx.checker.check_model(model)
-    onnx.save(model, str(path))
 
 
 def _scan(path, nodes, shape, constants=(), outer=()):
@@ -347,7 +339,5 @@ def write_all(folder):
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("usage: python bench/models.py FOLDER")
-    import kernels
-
     write_all(pathlib.Path(sys.argv[1]) / "loops")
     kernels.write_all(pathlib.Path(sys.argv[1]) / "kernels")

@@ -25,6 +25,7 @@ import machine  # noqa: E402
 import peers  # noqa: E402
 import picture  # noqa: E402
 import selection  # noqa: E402
+from peers import settings  # noqa: E402
 from tables import memory_text, print_cells, time_text  # noqa: E402
 
 HEADINGS = ("question", "peer", "scanloom", "peer", "unit", "ratio", "min", "target", "")
@@ -102,7 +103,7 @@ def row(found: harness.Comparison) -> tuple[str, ...]:
 def main() -> int:
     arguments = parse_arguments()
     os.environ["SCANLOOM_THREADS"] = str(arguments.threads)
-    peers.threads = arguments.threads
+    settings.threads = arguments.threads
     place = selection.make_place(
         ROOT / "build" / "bench-data", arguments.only, arguments.sizes, arguments.threads
     )

@@ -14,8 +14,6 @@ from peers import onednn_products
 SCANS = "pytensor_scans"  # the module of PyTensor's loops; pytensor_gradients is the usual one
 LOOPS = "jax_loops"  # further loops of JAX's
 
-threads = 1  # of those peers that are told once per process; set before the first of them runs
-
 MODULES = {
     "jax": "jax_scan",
     "numba": "numba_loops",

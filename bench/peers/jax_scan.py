@@ -3,13 +3,13 @@ where nothing else is said."""
 
 import os
 
-import peers
+from peers import settings
 
-if peers.threads == 1:
+if settings.threads == 1:
     os.environ.setdefault(
         "XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
     )
-os.environ.setdefault("PJRT_NPROC", str(peers.threads))  # threads of its own pool
+os.environ.setdefault("PJRT_NPROC", str(settings.threads))  # threads of its own pool
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax  # noqa: E402

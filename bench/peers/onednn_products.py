@@ -6,7 +6,7 @@ import ctypes.util
 
 import numpy as np
 
-import peers
+from peers import settings
 
 
 class _Version(ctypes.Structure):
@@ -30,7 +30,7 @@ def version() -> str:
 
 def product(left, right):
     """Rows of `left` times `right`, into memory that is reused."""
-    ctypes.CDLL("libgomp.so.1").omp_set_num_threads(peers.threads)
+    ctypes.CDLL("libgomp.so.1").omp_set_num_threads(settings.threads)
     function = _library().dnnl_sgemm
     size, number, pointer = ctypes.c_int64, ctypes.c_float, ctypes.c_void_p
     function.argtypes = [ctypes.c_char, ctypes.c_char, size, size, size, number, pointer, size,

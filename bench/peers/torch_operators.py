@@ -3,10 +3,10 @@
 import numpy as np
 import torch
 
-import peers
+from peers import settings
 from workloads import cells
 
-torch.set_num_threads(peers.threads)
+torch.set_num_threads(settings.threads)
 
 # Where torch has what ONNX has: LSTM input forget cell output, GRU reset update candidate.
 GATES = {"lstm": (0, 2, 3, 1), "gru": (1, 0, 2)}
