@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import os
 import tempfile
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
@@ -32,6 +31,8 @@ def save(function: Function, path: Union[str, os.PathLike[str]]) -> None:
 def _write(
     function: Function, native: _native.Function, path: Union[str, os.PathLike[str]]
 ) -> None:
+    import json  # only files of functions need it
+
     form = function._form
     kind = _FORMS.get(type(form), "one")
     if kind == "dict" and not all(isinstance(key, str) for key in form):
@@ -64,6 +65,8 @@ class Saved(NamedTuple):
 
 def read(path: Union[str, os.PathLike[str]]) -> Saved:
     """What save has written there. Raises NotFound, InvalidModel and Unsupported."""
+    import json  # only files of functions need it
+
     native, note = _native.load_function(os.fsencode(path), SessionOptions().native())
     try:
         told = json.loads(note) if note else _plain(native)
