@@ -1,0 +1,41 @@
+"""The passes and an example of each, from src/passes/list.inc and the texts in tests/passes."""
+
+import pathlib
+import re
+
+_ROW = re.compile(r'^SCANLOOM_(LAST_)?PASS\((\w+), (?:\w+, )?"(.*)"\)$', re.M)
+_CASE = re.compile(r"^// ==== (.*)\n", re.M)
+
+
+def rows(root: pathlib.Path) -> list[tuple[str, str]]:
+    """The name and the line of documentation of every pass, in the order in which they run."""
+    text = (root / "src/passes/list.inc").read_text(encoding="utf-8")
+    return [(name, doc) for _, name, doc in _ROW.findall(text)]
+
+
+def table(root: pathlib.Path) -> str:
+    lines = ["| | pass | does |\n", "|---|---|---|\n"]
+    for number, (name, doc) in enumerate(rows(root), start=1):
+        lines.append(f"| {number} | [`{name}`](#{name}) | {doc} |\n")
+    return "".join(lines)
+
+
+def cases(path: pathlib.Path) -> dict[str, list[str]]:
+    """The cases of a file of tests/passes: the module before and, if it changes, the one after."""
+    _, *parts = _CASE.split(path.read_text(encoding="utf-8"))
+    return {title: re.split(r"^// ----\n", body, flags=re.M)
+            for title, body in zip(parts[::2], parts[1::2])}
+
+
+def example(root: pathlib.Path, argument: str) -> str:
+    """`argument` is a pass or `pass: title of a case`; without a title the shortest case that the
+    pass changes."""
+    name, _, title = argument.partition(": ")
+    path = root / "tests" / "passes" / f"{name}.ir"
+    if not path.is_file():
+        raise LookupError(f"there is no tests/passes/{name}.ir")
+    changed = {key: parts for key, parts in cases(path).items() if len(parts) == 2}
+    if title and title not in changed:
+        raise LookupError(f"tests/passes/{name}.ir has no case '{title}' that the pass changes")
+    before, after = changed[title] if title else min(changed.values(), key=lambda c: len(c[0]))
+    return f"Before:\n\n```text\n{before}```\n\nAfter:\n\n```text\n{after}```\n"

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Writes the generated parts of docs/: tables of operators and of tensor functions, examples of passes.
+
+A part stands between two comments in its page,
+
+    <!-- generated NAME -->
+    <!-- end -->
+
+and comes from the sources, so that a page is edited by hand everywhere else. The tensor functions
+need the Python package: build/venv/bin/python tools/dev/update_docs.py [--check]. With --check
+nothing is written; exit status 1, and a diff, where a page is out of date."""
+
+import argparse
+import difflib
+import pathlib
+import re
+import sys
+
+import operator_tables
+import pass_examples
+
+PART = re.compile(r"(<!-- generated (.+?) -->\n).*?(<!-- end -->)", re.S)
+
+
+def text_of(name: str, root: pathlib.Path) -> str:
+    """Returns what stands between the comments of the part `name`."""
+    kind, _, argument = name.partition(" ")
+    if kind == "pass":
+        return pass_examples.example(root, argument)
+    if name == "list of passes":
+        return pass_examples.table(root)
+    if name == "tensor functions":
+        import tensor_functions  # needs the package, which the other parts do not
+
+        return tensor_functions.tables()
+    return operator_tables.PARTS[name](root)
+
+
+def updated(page: str, root: pathlib.Path) -> str:
+    return PART.sub(lambda part: part[1] + "\n" + text_of(part[2], root) + "\n" + part[3], page)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="only say what is out of date")
+    check = parser.parse_args().check
+    root = pathlib.Path(__file__).resolve().parents[2]
+    stale = False
+    for path in sorted((root / "docs").glob("**/*.md")):
+        old = path.read_text(encoding="utf-8")
+        try:
+            new = updated(old, root)
+        except LookupError as problem:
+            print(f"error: {path.relative_to(root)}: {problem}", file=sys.stderr)
+            return 2
+        if new == old:
+            continue
+        stale = True
+        name = str(path.relative_to(root))
+        if check:
+            sys.stdout.writelines(difflib.unified_diff(
+                old.splitlines(True), new.splitlines(True), name, f"{name} (up to date)"))
+        else:
+            path.write_text(new, encoding="utf-8")
+            print(f"wrote {name}")
+    return 1 if check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
