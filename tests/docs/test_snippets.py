@@ -24,6 +24,9 @@ sys.path.insert(0, str(PROJECT / "python" / "tests"))
 from openvino_ir import Graph  # noqa: E402
 
 DOCUMENTS = sorted([*PROJECT.glob("*.md"), *PROJECT.glob("docs/*.md")])
+# Pages whose programs build on each other.
+NEWCOMERS = [path for path in DOCUMENTS if path.name.startswith("getting-started-")]
+APART = [path for path in DOCUMENTS if path not in NEWCOMERS]
 
 
 def blocks(document, language):
@@ -153,19 +156,27 @@ def run(command, folder):
 
 def python_snippets():
     found = []
-    for document in DOCUMENTS:
+    for document in APART:
         for number, block in enumerate(blocks(document.relative_to(PROJECT), "python")):
             found.append(pytest.param(block, id=f"{document.name}-{number}"))
     return found
 
 
-@pytest.mark.parametrize("snippet", python_snippets())
-def test_python(snippet, folder):
+def check_python(snippet, folder):
+    """Runs a program. What a line prints stands after it, or in comments that end the program."""
     answer = run([sys.executable, "-c", snippet], folder)
     assert answer.returncode == 0, answer.stderr
-    # What a line prints stands behind it.
     for printed in re.findall(r"print\(.*\)  # (.*)$", snippet, re.M):
         assert printed in answer.stdout, answer.stdout
+    last = re.search(r"(?:^# .*\n)+\Z", snippet, re.M)
+    if last:
+        output = re.sub(r"^# ", "", last[0], flags=re.M)
+        assert shows("...\n" + output, answer.stdout), answer.stdout
+
+
+@pytest.mark.parametrize("snippet", python_snippets())
+def test_python(snippet, folder):
+    check_python(snippet, folder)
 
 
 def cpp_compiler():
@@ -281,20 +292,28 @@ def shows(output, printed):
     return re.fullmatch(pattern, " ".join(words(printed)), re.S) is not None
 
 
+def commands(block):
+    """The commands of a block, each with what the block shows of its output."""
+    parts = [part.partition("\n") for part in re.split(r"^\$ ", block, flags=re.M)[1:]]
+    return [(command, output) for command, _, output in parts if command.startswith("scanloom")]
+
+
 def transcripts():
     """Each command that the documents show with what it prints."""
     found = []
-    for document in DOCUMENTS:
+    for document in APART:
         for block in blocks(document.relative_to(PROJECT), ""):
-            for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
-                command, _, output = part.partition("\n")
-                if command.startswith("scanloom"):
-                    found.append(pytest.param(command, output, id=command.split("#")[0].strip()))
+            for command, output in commands(block):
+                found.append(pytest.param(command, output, id=command.split("#")[0].strip()))
     return found
 
 
 @pytest.mark.parametrize(("command", "output"), transcripts())
 def test_transcripts(command, output, folder):
+    check_transcript(command, output, folder)
+
+
+def check_transcript(command, output, folder):
     if "qlstm.onnx" in command and not (folder / "qlstm.onnx").is_file():
         pytest.skip("../shared/models is not there")
     answer = run(["bash", "-c", command], folder)
@@ -321,3 +340,23 @@ def test_presets_and_targets_that_documents_name_exist():
     for document in DOCUMENTS:
         for target in re.findall(r"`make (\w+)`", document.read_text(encoding="utf-8")):
             assert target in targets, f"{document.name}: make {target}"
+
+
+def all_blocks(document):
+    """The languages and texts of all fenced blocks, in their order."""
+    text = document.read_text(encoding="utf-8")
+    return re.findall(r"^```(\w*)\n(.*?)^```$", text, re.M | re.S)
+
+
+@pytest.mark.parametrize("page", NEWCOMERS, ids=lambda path: path.name)
+def test_pages_for_newcomers_run_from_top_to_bottom_in_an_empty_folder(page, tmp_path):
+    for language, block in all_blocks(page):
+        if language == "python":
+            check_python(block, tmp_path)
+        elif language == "":
+            for command, output in commands(block):
+                check_transcript(command, output, tmp_path)
+
+
+def test_the_first_program_of_the_readme_runs_in_an_empty_folder(tmp_path):
+    check_python(blocks("README.md", "python")[0], tmp_path)
