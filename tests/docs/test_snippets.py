@@ -245,6 +245,17 @@ def test_cpp_of_the_page_on_loops(folder):
     assert run(["./main"], folder).stdout.split() == " ".join(printed).split()
 
 
+@pytest.mark.parametrize("program", blocks("docs/cpp.md", "cpp"))
+def test_programs_of_the_page_on_cpp(program, folder):
+    (folder / "main.cpp").write_text(program)
+    assert run([*cpp_compiler(), "-pthread"], folder).stderr == ""
+    answer = run(["./main"], folder)
+    assert answer.returncode == 0, answer.stderr
+    printed = re.findall(r";  // (.+)$", "\n".join(
+        line for line in program.splitlines() if "std::cout" in line), re.M)
+    assert answer.stdout.split() == " ".join(printed).split()
+
+
 @pytest.mark.parametrize("snippet", [pytest.param(block, id=document.name) for document in DOCUMENTS
                                      for block in blocks(document.relative_to(PROJECT), "c")])
 def test_c(snippet, folder):
