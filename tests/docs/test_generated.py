@@ -30,7 +30,7 @@ def test_a_part_that_nobody_generates_is_an_error(tmp_path):
     sys.path.insert(0, str(PROJECT / "tools" / "dev"))
     import update_docs
 
-    for part in ("operators of nobody", "pass that_there_is_not", "pass fold_constants: no such case"):
+    for part in ("operators of nobody", "pass that_there_is_not", "pass fold_constants case 99"):
         with pytest.raises(LookupError):
             update_docs.updated(f"<!-- generated {part} -->\n<!-- end -->\n", PROJECT)
 
@@ -44,3 +44,10 @@ def test_onnx_operators_that_are_not_read_are_named():
     for schema in defs.get_all_schemas():
         is_read = (schema.domain, schema.name) in known
         assert is_read != (schema.name in named), (schema.domain, schema.name)
+
+
+def test_every_pass_has_a_section():
+    sections = re.findall(r"^## (\w+)$", (PROJECT / "docs/passes.md").read_text(), re.M)
+    rows = re.findall(r"^SCANLOOM_(?:LAST_)?PASS\((\w+)",
+                      (PROJECT / "src/passes/list.inc").read_text(), re.M)
+    assert sections == rows

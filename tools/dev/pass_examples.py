@@ -28,14 +28,15 @@ def cases(path: pathlib.Path) -> dict[str, list[str]]:
 
 
 def example(root: pathlib.Path, argument: str) -> str:
-    """`argument` is a pass or `pass: title of a case`; without a title the shortest case that the
-    pass changes."""
-    name, _, title = argument.partition(": ")
+    """`argument` is a pass, whose first case that it changes is taken, or `<pass> case <number>`,
+    counted from 1 among these."""
+    name, _, number = argument.partition(" case ")
     path = root / "tests" / "passes" / f"{name}.ir"
     if not path.is_file():
         raise LookupError(f"there is no tests/passes/{name}.ir")
-    changed = {key: parts for key, parts in cases(path).items() if len(parts) == 2}
-    if title and title not in changed:
-        raise LookupError(f"tests/passes/{name}.ir has no case '{title}' that the pass changes")
-    before, after = changed[title] if title else min(changed.values(), key=lambda c: len(c[0]))
+    changed = [parts for parts in cases(path).values() if len(parts) == 2]
+    wanted = int(number or 1)
+    if not 1 <= wanted <= len(changed):
+        raise LookupError(f"tests/passes/{name}.ir has {len(changed)} cases that the pass changes")
+    before, after = changed[wanted - 1]
     return f"Before:\n\n```text\n{before}```\n\nAfter:\n\n```text\n{after}```\n"

@@ -30,10 +30,16 @@ def text_of(name: str, root: pathlib.Path) -> str:
     if name == "list of passes":
         return pass_examples.table(root)
     if name == "tensor functions":
-        import tensor_functions  # needs the package, which the other parts do not
-
-        return tensor_functions.tables()
+        return tensor_tables()
     return operator_tables.PARTS[name](root)
+
+
+def tensor_tables() -> str:
+    try:
+        import tensor_functions
+    except ModuleNotFoundError as missing:
+        raise LookupError(f"needs the Python package (make python, build/venv): {missing}") from None
+    return tensor_functions.tables()
 
 
 def updated(page: str, root: pathlib.Path) -> str:
