@@ -97,13 +97,29 @@ def test_pkg_config_finds_an_installation_that_was_moved(language, prefix, tmp_p
     assert pkg_config(pc.parent, "--modversion") == ["0.1.0"]
 
 
-def test_the_commands_of_the_page_on_c(prefix, tmp_path):
-    page = (PROJECT / "docs" / "c-api.md").read_text(encoding="utf-8")
-    (commands,) = re.findall(r"^```sh\n(.*?)^```$", page, re.M | re.S)
+def blocks(page, language):
+    text = (PROJECT / "docs" / page).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.M | re.S)
+
+
+@pytest.mark.parametrize(("page", "language"), [("c-api.md", "c"), ("cpp.md", "c++")])
+def test_the_commands_of_the_pages_on_c_and_cpp(page, language, prefix, tmp_path):
+    (commands,) = blocks(page, "sh")
     assert "WHERE" in commands
-    (tmp_path / "main.c").write_text(MAIN_C)
+    name, text, _, printed = PROGRAMS[language]
+    (tmp_path / name).write_text(text)
     run("bash", "-ec", commands.replace("WHERE", str(prefix)), cwd=tmp_path)
-    assert run(tmp_path / "main") == "0.1.0"
+    assert run(tmp_path / "main") == printed
+
+
+def test_the_project_of_the_page_on_cpp(prefix, tmp_path):
+    (project,) = blocks("cpp.md", "cmake")
+    name, text, _, printed = PROGRAMS["c++"]
+    (tmp_path / "CMakeLists.txt").write_text(project)
+    (tmp_path / name).write_text(text)
+    run("cmake", "-G", "Ninja", "-S", tmp_path, "-B", tmp_path / "b", f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "--build", tmp_path / "b")
+    assert run(tmp_path / "b" / "main") == printed
 
 
 @pytest.mark.parametrize(
