@@ -165,8 +165,8 @@ def python_snippets():
 
 
 def check_python(snippet, folder):
-    """Runs a program and returns what it prints, which stands after a line that prints it, or in
-    comments that end the program."""
+    """Runs a program and returns its output. The program shows it in a comment after the line that
+    prints it, or in comments at its end."""
     answer = run([sys.executable, "-c", snippet], folder)
     assert answer.returncode == 0, answer.stderr
     for printed in re.findall(r"print\(.*\)  # (.*)$", snippet, re.M):

@@ -5,7 +5,7 @@ import inspect
 
 import scanloom.tensor as T
 
-# Every function of `T` stands in one group. Variables by kind (`T.vector`, `T.imatrix`) stand in none.
+# Every function of `T` belongs to one group; variables by kind (`T.vector`, `T.imatrix`) to none.
 GROUPS = {
     "Arithmetic": """add sub mul true_div divide floor_div int_div mod mod_check divmod neg negative
         inv sqr square sqrt pow power abs_ absolute sign sgn identity tensor_copy""",

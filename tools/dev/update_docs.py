@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Writes the generated parts of docs/: tables of operators and of tensor functions, examples of passes.
 
-A part stands between two comments in its page,
+A generated part is enclosed by two comments in its page,
 
     <!-- generated NAME -->
     <!-- end -->
 
-and comes from the sources, so that a page is edited by hand everywhere else. The tensor functions
+and comes from the sources; everything else in a page is edited by hand. The tensor functions
 need the Python package: build/venv/bin/python tools/dev/update_docs.py [--check]. With --check
 nothing is written; exit status 1, and a diff, where a page is out of date."""
 
@@ -23,7 +23,7 @@ PART = re.compile(r"(<!-- generated (.+?) -->\n).*?(<!-- end -->)", re.S)
 
 
 def text_of(name: str, root: pathlib.Path) -> str:
-    """Returns what stands between the comments of the part `name`."""
+    """Returns the text of the part `name`. Raises LookupError if there is no such part."""
     kind, _, argument = name.partition(" ")
     if kind == "pass":
         return pass_examples.example(root, argument)
