@@ -21,6 +21,7 @@ help:
 	@echo 'make bench-peers  installs the peers that the benchmarks can do without'
 	@echo 'make check   the checks on the sources alone: format, layers, imports, lists, sizes, words, headers'
 	@echo 'make format  formats the C++ sources'
+	@echo 'make docs    the documents and the reference as a site, in build/site'
 	@echo 'make build   the library, the command line and the examples, in build/release'
 	@echo 'make python  the Python package, in build/venv'
 	@echo 'make setup   installs what the targets above need'
@@ -28,7 +29,7 @@ help:
 
 .PHONY: setup
 setup:
-	@tools/dev/setup.sh build test bench demo
+	@tools/dev/setup.sh build test bench docs demo
 
 # Says how long to wait, where nothing is built yet: the first argument is in minutes of one core.
 announce = @[[ -e build/release/lib/libscanloom.so ]] || printf \
@@ -87,6 +88,14 @@ bench:
 .PHONY: bench-peers
 bench-peers:
 	@tools/dev/setup.sh bench peers
+
+# The reference of Python is read from the package. A broken link is an error.
+.PHONY: docs
+docs:
+	@tools/dev/setup.sh build python docs
+	@$(MAKE) --no-print-directory python
+	NO_MKDOCS_2_WARNING=1 $(VENV) -m mkdocs build --quiet
+	@echo 'docs: build/site/index.html'
 
 .PHONY: check
 check: check-sources check-headers

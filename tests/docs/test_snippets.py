@@ -23,7 +23,7 @@ sys.path.insert(0, str(PROJECT / "python" / "tests"))
 
 from openvino_ir import Graph  # noqa: E402
 
-DOCUMENTS = sorted([*PROJECT.glob("*.md"), *PROJECT.glob("docs/*.md")])
+DOCUMENTS = sorted([*PROJECT.glob("*.md"), *PROJECT.glob("docs/**/*.md")])
 # Pages whose programs build on each other.
 CONNECTED = [path for path in DOCUMENTS
              if path.name.startswith("getting-started-") or path.name == "life-of-a-loop.md"]

@@ -13,6 +13,7 @@ parts:
   bench       Google Benchmark and the peers that are measured beside Scanloom
   peers       the peers that the benchmarks can do without: JAX, Numba, oneDNN, OpenVINO, PyTensor,
               SciPy
+  docs        MkDocs and its theme, for the site of documents
   demo        recordings and the Python packages of the demo
 environment:
   SCANLOOM_PYTHON          the interpreter of build/venv (default /usr/bin/python3)
@@ -27,9 +28,10 @@ declare -A packages=(
   [sanitizers]="clang-19 libclang-rt-19-dev"
   [bench]="$python_packages libbenchmark-dev"
   [peers]="$python_packages libdnnl2"
+  [docs]="$python_packages"
   [demo]="$python_packages pocketsphinx-testdata"
 )
-declare -A requirements=([python]=build [test]=test [bench]=demo [peers]=peers [demo]=demo)
+declare -A requirements=([python]=build [test]=test [bench]=demo [peers]=peers [docs]=docs [demo]=demo)
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 fail() { say "$@"; exit 1; }
@@ -97,7 +99,7 @@ main() {
   for part in "$@"; do
     case "$part" in
       -h | --help) printf '%s\n' "$usage"; exit 0 ;;
-      build | python | test | sanitizers | bench | peers | demo) ;;
+      build | python | test | sanitizers | bench | peers | docs | demo) ;;
       *) printf '%s\n' "$usage" >&2; fail "'$part' is not a part" ;;
     esac
     # The lists hold package names only, so splitting at blanks is meant.

@@ -1,0 +1,100 @@
+"""Hooks of MkDocs (mkdocs.yml): pages that do not lie in docs/, and links to them.
+
+The documents at the root, the examples and the reference become pages, too. Links in all documents
+are written for the source tree; those that lead out of docs/ are turned to these pages here.
+"""
+
+import pathlib
+import posixpath
+import re
+import sys
+
+from mkdocs.structure.files import File
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+import cpp_reference  # noqa: E402
+import python_reference  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DOCUMENTS = {
+    "ARCHITECTURE.md": "architecture.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+    "LICENSE": "license.md",
+    "examples/README.md": "examples/index.md",
+}
+# Where links to a folder or a file of the tree lead that is no document.
+PLACES = {
+    "README.md": "index.md",
+    "examples": "examples/index.md",
+    "include/scanloom": "reference/cpp/index.md",
+    "include/scanloom/scanloom.h": "reference/c.md",
+    "python/scanloom": "reference/python/index.md",
+}
+LANGUAGES = {".py": "python", ".cpp": "cpp", ".c": "c"}
+_LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^)\s]+)(\))")
+
+
+def example_pages() -> dict[str, str]:
+    """A page for each program of examples/, by its path in the site."""
+    made = {}
+    for path in sorted((ROOT / "examples").iterdir()):
+        if path.suffix in LANGUAGES:
+            text = path.read_text(encoding="utf-8").rstrip()
+            made[f"examples/{path.name}.md"] = (
+                f"# {path.name}\n\n```{LANGUAGES[path.suffix]}\n{text}\n```\n")
+    return made
+
+
+def root_pages() -> dict[str, str]:
+    made = {}
+    for source, page in DOCUMENTS.items():
+        text = (ROOT / source).read_text(encoding="utf-8")
+        made[page] = text if source.endswith(".md") else f"# License\n\n```text\n{text}```\n"
+    return made
+
+
+def on_files(files, config):
+    generated = {**root_pages(), **example_pages()}
+    reference = {**cpp_reference.pages(ROOT / "include" / "scanloom"), **python_reference.pages()}
+    generated.update({f"reference/{name}.md": text for name, text in reference.items()})
+    for page, text in generated.items():
+        files.append(File.generated(config, page, content=text))
+    return files
+
+
+def tree_path(page: str) -> str:
+    """The path in the source tree of a page of the site."""
+    sources = {target: source for source, target in DOCUMENTS.items()}
+    return sources.get(page, f"docs/{page}")
+
+
+def turned(target: str, page: str, known: set[str]) -> str:
+    """A link of a document as the page of the site needs it."""
+    path, _, anchor = target.partition("#")
+    if not path or "://" in target or target.startswith("mailto:"):
+        return target
+    source = posixpath.normpath(posixpath.join(posixpath.dirname(tree_path(page)), path))
+    found = PLACES.get(source) or DOCUMENTS.get(source)
+    if found is None and source.startswith("docs/"):
+        found = source.removeprefix("docs/")
+    if found is None and f"{source}.md" in known:
+        found = f"{source}.md"
+    if found is None or found not in known:
+        return target  # MkDocs reports it
+    relative = posixpath.relpath(found, posixpath.dirname(page) or ".")
+    return f"{relative}#{anchor}" if anchor else relative
+
+
+def on_page_markdown(markdown, page, config, files):
+    source = page.file.src_uri
+    if source.startswith(("reference/", "examples/")) and source != "examples/index.md":
+        return markdown
+    known = {each.src_uri for each in files}
+    parts = re.split(r"(^```.*?^```$)", markdown, flags=re.M | re.S)
+    return "".join(
+        part if part.startswith("```")
+        else _LINK.sub(lambda m: m[1] + turned(m[2], source, known) + m[3], part)
+        for part in parts)
