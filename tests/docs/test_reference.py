@@ -50,7 +50,7 @@ def test_lists_are_written_out(cpp_pages):
 
 def test_anchors_are_unique(cpp_pages, python_pages):
     for name, page in {**cpp_pages, **python_pages}.items():
-        anchors = re.findall(r"\{ #([\w-]+) \}$", page, re.M)
+        anchors = re.findall(r"\{ #([\w-]+).*\}$", page, re.M)
         assert len(anchors) == len(set(anchors)), name
 
 

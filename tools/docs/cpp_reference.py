@@ -217,7 +217,8 @@ def write_group(group: list[Item], level: int, prefix: str, language: str) -> st
     first = group[0]
     names = list(dict.fromkeys(prefix + name for item in group if (name := name_of(item.text))))
     anchor = re.sub(r"[^\w]+", "-", names[0]).strip("-").lower()
-    parts = [markdown_text.heading(level, names, anchor)]
+    label = ", ".join(name.removeprefix(prefix) for name in names[:4]) if prefix else ""
+    parts = [markdown_text.heading(level, names, anchor, label)]
     parts.append(markdown_text.code("\n".join(declared(item) for item in group), language))
     parts += [markdown_text.escape(item.doc) + "\n" for item in group if item.doc]
     if is_class(first):

@@ -11,7 +11,7 @@ def escape(text: str) -> str:
     parts = _CODE.split(text)
     return "".join(
         part if part.startswith("`") and len(part) > 1
-        else re.sub(r"([*_<>\[\]|])", r"\\\1", part)
+        else re.sub(r"([*_\[\]|])", r"\\\1", part).replace("<", "&lt;")
         for part in parts
     )
 
@@ -21,12 +21,13 @@ def code(text: str, language: str) -> str:
     return f"```{language}\n{text.rstrip()}\n```\n"
 
 
-def heading(level: int, names: list[str], anchor: str) -> str:
-    """A heading of names of the program; the anchor is that of the first one."""
+def heading(level: int, names: list[str], anchor: str, label: str = "") -> str:
+    """A heading of names of the program, by another label in the table of contents if need be."""
     shown = ", ".join(f"`{name}`" for name in names[:_MOST_NAMES])
     if len(names) > _MOST_NAMES:
         shown += f" and {len(names) - _MOST_NAMES} more"
-    return f"{'#' * level} {shown} {{ #{anchor} }}\n"
+    label = f' data-toc-label="{label}"' if label else ""
+    return f"{'#' * level} {shown} {{ #{anchor}{label} }}\n"
 
 
 def wrap_call(head: str, arguments: list[str], tail: str, columns: int = 88) -> str:
@@ -44,6 +45,6 @@ def unique_anchors(page: str) -> str:
     def numbered(match: re.Match) -> str:
         seen[match[1]] = seen.get(match[1], 0) + 1
         suffix = f"-{seen[match[1]]}" if seen[match[1]] > 1 else ""
-        return f"{{ #{match[1]}{suffix} }}"
+        return f"{{ #{match[1]}{suffix}{match[2] or ''} }}"
 
-    return re.sub(r"\{ #([\w-]+) \}$", numbered, page, flags=re.M)
+    return re.sub(r"\{ #([\w-]+)( data-[^}]*)? \}$", numbered, page, flags=re.M)

@@ -27,6 +27,11 @@ _MODULES = {
 }
 
 
+# What people look for first stands first on its page; the rest follows by name.
+_FIRST = ("InferenceSession", "Stream", "SessionOptions", "RunOptions", "OrtValue", "IOBinding",
+          "scan", "function", "shared", "grad", "Variable", "SharedVariable")
+
+
 def annotation(value: Any) -> str:
     text = value if isinstance(value, str) else inspect.formatannotation(value)
     return text.replace("'", "").replace('"', "")
@@ -117,7 +122,7 @@ def members(value: type) -> dict[str, Any]:
 
 def write_member(owner: str, name: str, value: Any, level: int) -> str:
     title = f"{owner}.{name}"
-    head = markdown_text.heading(level, [title], anchor(title))
+    head = markdown_text.heading(level, [title], anchor(title), label=name)
     if isinstance(value, property):
         result = inspect.signature(value.fget).return_annotation if value.fget else ""
         typed = "" if result in ("", inspect.Signature.empty) else f": {annotation(result)}"
@@ -236,6 +241,7 @@ def write_package(pages: Pages) -> None:
     for page, title, names in (("sessions", "Sessions and streams", sorted(models)),
                                ("expressions", "Expressions and functions", rest)):
         kinds: dict[str, list] = {"Classes": [], "Functions": [], "Errors and warnings": []}
+        names = [name for name in _FIRST if name in names] + [name for name in names if name not in _FIRST]
         for each in pages.entries(page, scanloom, names)[0]:
             is_class = isinstance(each[1], type)
             is_error = is_class and issubclass(each[1], BaseException)
