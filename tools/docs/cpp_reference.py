@@ -143,7 +143,7 @@ def split_arguments(text: str) -> list[str]:
 def name_of(text: str) -> str:
     """What a declaration declares, for its heading."""
     text = _NOISE.sub("", text).strip()
-    if match := re.match(r"^typedef .*?(?:\(\*(\w+)\)|(\w+))\s*(?:\(|;)", text, re.S):
+    if match := re.match(r"^typedef [^;]*?\(\*(\w+)\)|^typedef [^;(]*?(\w+);", text):
         return match[1] or match[2]
     if (match := _RECORD.match(text)) and not re.match(r"^\w+ \w+ \w+\(", text):
         return match[2] or ""
@@ -217,7 +217,8 @@ def write_group(group: list[Item], level: int, prefix: str, language: str) -> st
     first = group[0]
     names = list(dict.fromkeys(prefix + name for item in group if (name := name_of(item.text))))
     anchor = re.sub(r"[^\w]+", "-", names[0]).strip("-").lower()
-    label = ", ".join(name.removeprefix(prefix) for name in names[:4]) if prefix else ""
+    common = prefix or ("scanloom_" if language == "c" else "")
+    label = ", ".join(name.removeprefix(common) for name in names[:4]) if common else ""
     parts = [markdown_text.heading(level, names, anchor, label)]
     parts.append(markdown_text.code("\n".join(declared(item) for item in group), language))
     parts += [markdown_text.escape(item.doc) + "\n" for item in group if item.doc]
