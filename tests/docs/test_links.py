@@ -64,6 +64,12 @@ def test_links_and_anchors(path):
             assert part in anchors(file), f"{link}: the headings are {sorted(anchors(file))}"
 
 
+@pytest.mark.parametrize("path", sorted(DOCS.glob("internals/*.md")), ids=lambda path: path.name)
+def test_paths_that_the_pages_on_internals_name_exist(path):
+    for name in re.findall(r"`((?:src|include|python|tests|tools)/[\w./-]*)`", path.read_text(encoding="utf-8")):
+        assert (PROJECT / name).exists(), name
+
+
 def test_the_site_lists_every_page():
     listed = pages_of_the_site()
     assert len(listed) == len(set(listed)), "a page is listed twice"
