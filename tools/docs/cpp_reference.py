@@ -276,19 +276,16 @@ def is_c(path: pathlib.Path) -> bool:
 
 
 def pages(include: pathlib.Path) -> dict[str, str]:
-    """Markdown by name of the page: an index, `c` for the interface of C, and a page per header."""
+    """Markdown by name of the page: a page per header, a table of these, and the body of C's."""
     made, rows = {}, []
     for path in sorted([*include.glob("*.h"), *include.glob("*.hpp")]):
         if is_c(path):
-            made["c"] = header_page(path, "c").replace(f"# {path.name}", "# C", 1)
+            made["c"] = header_page(path, "c").removeprefix(f"# {path.name}\n\n")
         elif page := header_page(path, "cpp"):
             made[f"cpp/{path.stem}"] = page
             head, _ = introduction(path.read_text(encoding="utf-8"))
             rows.append(f"| [{path.name}]({path.stem}.md) | {markdown_text.escape(summary(head))} |\n")
-    made["cpp/index"] = (
-        "# C++\n\nOne page per header of `scanloom/`. All names are in the namespace `scanloom`; "
-        "`[[nodiscard]]` and\nwhat is private are left out.\n\n| header | what it holds |\n|---|---|\n"
-        + "".join(rows))
+    made["cpp/index"] = "| header | what it holds |\n|---|---|\n" + "".join(rows)
     return made
 
 

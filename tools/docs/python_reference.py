@@ -253,7 +253,7 @@ def write_package(pages: Pages) -> None:
 
 
 def pages() -> dict[str, str]:
-    """Markdown by name of the page."""
+    """Markdown by name of the page; that of the index is a table of the others."""
     made = Pages()
     write_package(made)
     rows = ["| [Sessions and streams](sessions.md) | models: `scanloom.InferenceSession` and its like |\n",
@@ -263,7 +263,5 @@ def pages() -> dict[str, str]:
         module = importlib.import_module(f"scanloom.{name}")
         line = (module.__doc__ or "").split("\n")[0]
         rows.append(f"| [{title}]({name.replace('.', '-')}.md) | {markdown_text.escape(line)} |\n")
-    made.text["python/index"] = (
-        "# Python\n\nMade of the signatures and docstrings of the package.\n\n"
-        "| page | what it holds |\n|---|---|\n" + "".join(rows))
+    made.text["python/index"] = "| page | what it holds |\n|---|---|\n" + "".join(rows)
     return made.text

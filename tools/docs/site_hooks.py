@@ -1,7 +1,7 @@
-"""Hooks of MkDocs (mkdocs.yml): pages that do not lie in docs/, and links to them.
+"""Hooks of MkDocs (mkdocs.yml): pages that are not in docs/, and links to them.
 
-The documents at the root, the examples and the reference become pages, too. Links in all documents
-are written for the source tree; those that lead out of docs/ are turned to these pages here.
+The documents at the root, the examples and the reference become pages, too. Links in documents are
+written for the source tree; those that lead out of docs/ are redirected to these pages.
 """
 
 import pathlib
@@ -25,20 +25,18 @@ DOCUMENTS = {
     "LICENSE": "license.md",
     "examples/README.md": "examples/index.md",
 }
-# Where links to a folder or a file of the tree lead that is no document.
+# Pages that stand for folders and files of the tree that are not pages themselves.
 PLACES = {
     "README.md": "index.md",
     "examples": "examples/index.md",
-    "include/scanloom": "reference/cpp/index.md",
-    "include/scanloom/scanloom.h": "reference/c.md",
-    "python/scanloom": "reference/python/index.md",
 }
 LANGUAGES = {".py": "python", ".cpp": "cpp", ".c": "c"}
+_ADDED: dict[str, str] = {}  # what is added to pages of docs/, by their paths
 _LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^)\s]+)(\))")
 
 
 def example_pages() -> dict[str, str]:
-    """A page for each program of examples/, by its path in the site."""
+    """Returns a page for each program of examples/, by its path in the site."""
     made = {}
     for path in sorted((ROOT / "examples").iterdir()):
         if path.suffix in LANGUAGES:
@@ -61,18 +59,21 @@ def on_files(files, config):
     reference = {**cpp_reference.pages(ROOT / "include" / "scanloom"), **python_reference.pages()}
     generated.update({f"reference/{name}.md": text for name, text in reference.items()})
     for page, text in generated.items():
+        if files.get_file_from_path(page):
+            _ADDED[page] = text
+            continue
         files.append(File.generated(config, page, content=text))
     return files
 
 
 def tree_path(page: str) -> str:
-    """The path in the source tree of a page of the site."""
+    """Returns the path in the source tree of a page of the site."""
     sources = {target: source for source, target in DOCUMENTS.items()}
     return sources.get(page, f"docs/{page}")
 
 
-def turned(target: str, page: str, known: set[str]) -> str:
-    """A link of a document as the page of the site needs it."""
+def redirected(target: str, page: str, known: set[str]) -> str:
+    """Returns the link as the page of the site needs it."""
     path, _, anchor = target.partition("#")
     if not path or "://" in target or target.startswith("mailto:"):
         return target
@@ -90,11 +91,11 @@ def turned(target: str, page: str, known: set[str]) -> str:
 
 def on_page_markdown(markdown, page, config, files):
     source = page.file.src_uri
-    if source.startswith(("reference/", "examples/")) and source != "examples/index.md":
-        return markdown
+    if source.startswith("reference/") or (source.startswith("examples/") and source != "examples/index.md"):
+        return f"{markdown}\n{_ADDED.get(source, '')}"
     known = {each.src_uri for each in files}
     parts = re.split(r"(^```.*?^```$)", markdown, flags=re.M | re.S)
     return "".join(
         part if part.startswith("```")
-        else _LINK.sub(lambda m: m[1] + turned(m[2], source, known) + m[3], part)
+        else _LINK.sub(lambda m: m[1] + redirected(m[2], source, known) + m[3], part)
         for part in parts)
