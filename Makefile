@@ -94,7 +94,7 @@ bench-peers:
 docs:
 	@tools/dev/setup.sh build python docs
 	@$(MAKE) --no-print-directory python
-	NO_MKDOCS_2_WARNING=1 $(VENV) -m mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(VENV) -m mkdocs build
 	@echo 'docs: build/site/index.html'
 
 .PHONY: check

@@ -141,7 +141,7 @@ def loop_ports() -> Drawing:
     d.text(630, 107, "false: this was the last step", "left note")
     d.text(430, 344, "The loop ends after its trip count, when the first condition or keep_going is false,",
            "note")
-    d.text(430, 362, "or when the slices run out. No step leaves anything behind but states and rows.", "note")
+    d.text(430, 362, "or when the slices run out. A step leaves states and rows, nothing else.", "note")
     return d
 
 

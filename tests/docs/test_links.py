@@ -95,7 +95,8 @@ def test_every_page_that_the_site_lists_exists():
         if not page.startswith("reference/python/"):  # made of the package, checked by make docs
             assert page in made or (DOCS / page).is_file(), f"there is no {page}"
     listed = set(pages_of_the_site())
-    assert not {page for page in made if page.startswith("reference/")} - listed
+    unlisted = {page for page in made if page.startswith("reference/")} - listed
+    assert not unlisted, "add these pages to nav in mkdocs.yml"
 
 
 def test_every_drawing_is_shown_and_has_a_title():

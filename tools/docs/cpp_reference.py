@@ -1,4 +1,4 @@
-"""The reference of C++ and C as Markdown, made of the headers and their comments.
+"""Writes the reference of C++ and C as Markdown, from the headers and their comments.
 
 A header opens with a comment that introduces it. Comments of `///` belong to the declaration after
 them, comments of `//` and `/* ---- ... */` introduce what follows up to the next one.
@@ -19,7 +19,7 @@ _FUNCTION = re.compile(r"(operator\s?(?:\(\)|\[\]|[^\s\w(]+|[\w:]+[\w: &]*)|~?\w
 
 @dataclasses.dataclass
 class Item:
-    """A declaration with the comment above it, or, without `text`, a comment alone."""
+    """A declaration with the comment above it; without `text`, a comment alone."""
 
     text: str
     doc: str = ""
@@ -45,7 +45,7 @@ def expand_lists(text: str, folder: pathlib.Path) -> str:
 
 
 def introduction(text: str) -> tuple[str, str]:
-    """The comment at the head of a header, and the rest of it."""
+    """Returns the comment at the head of a header, and the rest of it."""
     lines = text.splitlines()
     count = next((i for i, line in enumerate(lines) if not line.startswith("//")), len(lines))
     return comment_text(lines[:count]), "\n".join(lines[count:]) + "\n"
@@ -56,7 +56,7 @@ def comment_text(lines: list[str]) -> str:
 
 
 def is_complete(text: str) -> bool:
-    """Whether a declaration has ended."""
+    """Whether the lines read so far are a whole declaration."""
     bare = re.sub(r'"[^"]*"|//.*', "", text)
     if bare.count("{") != bare.count("}") or bare.count("(") != bare.count(")"):
         return False
@@ -64,7 +64,7 @@ def is_complete(text: str) -> bool:
 
 
 def items(text: str) -> list[Item]:
-    """The declarations and comments of a header, or of what stands in a class."""
+    """Returns the declarations and comments of a header, or of the body of a class."""
     found: list[Item] = []
     doc: list[str] = []
     note: list[str] = []
@@ -102,7 +102,7 @@ def items(text: str) -> list[Item]:
 
 
 def public_part(body: str) -> str:
-    """The text of a class without its private sections and friends."""
+    """Returns the body of a class without its private sections and friends."""
     kept, is_public = [], True
     for line in body.splitlines():
         if re.match(r"^\s*(private|protected|public):", line):
@@ -113,7 +113,7 @@ def public_part(body: str) -> str:
 
 
 def without_body(text: str) -> str:
-    """A function without its body and its initializers, on one line or an argument a line."""
+    """Returns a function without body and initializers, on one line or an argument per line."""
     text = re.sub(r"\s+", " ", _NOISE.sub("", text)).strip()
     match = _FUNCTION.search(re.sub(r"^template <.*?> ", lambda m: " " * len(m[0]), text))
     if not match:
@@ -141,7 +141,7 @@ def split_arguments(text: str) -> list[str]:
 
 
 def name_of(text: str) -> str:
-    """What a declaration declares, for its heading."""
+    """Returns the name that a declaration declares, for its heading."""
     text = _NOISE.sub("", text).strip()
     if match := re.match(r"^typedef [^;]*?\(\*(\w+)\)|^typedef [^;(]*?(\w+);", text):
         return match[1] or match[2]
@@ -163,7 +163,7 @@ def is_record(text: str) -> bool:
 
 
 def record_block(text: str) -> str:
-    """A struct or an enumeration as it stands in the header, functions without their bodies."""
+    """Returns a struct or enumeration as written in the header, functions without bodies."""
     lines = [_NOISE.sub("", line) for line in public_part(text).splitlines()]
     shown, skipped = [], 0
     for line in lines:
@@ -181,7 +181,7 @@ def record_block(text: str) -> str:
 
 
 def groups(found: list[Item]) -> list[list[Item]]:
-    """Items that share a heading: overloads, pairs under one comment, runs without comments."""
+    """Groups items under one heading: overloads, pairs with one comment, runs without any."""
     made: list[list[Item]] = []
     for i, item in enumerate(found):
         last = made[-1] if made else None
@@ -201,7 +201,7 @@ def groups(found: list[Item]) -> list[list[Item]]:
 
 
 def declared(item: Item) -> str:
-    """A declaration as the page shows it."""
+    """Returns a declaration as the page shows it."""
     text = _NOISE.sub("", item.text).strip()
     if is_class(item):
         return re.sub(r"\s+", " ", text.partition("{")[0]).strip() + ";"
@@ -209,7 +209,7 @@ def declared(item: Item) -> str:
 
 
 def is_class(item: Item) -> bool:
-    """Whether the members get entries of their own; those of a struct are shown in its block."""
+    """Whether members get entries of their own; those of a struct are shown in its block."""
     return is_record(item.text) and _NOISE.sub("", item.text).lstrip().startswith(("class", "template"))
 
 
@@ -229,7 +229,7 @@ def write_group(group: list[Item], level: int, prefix: str, language: str) -> st
 
 
 def write_note(text: str, prefix: str) -> str:
-    """A comment on the declarations after it: in a class a line, else a heading of its own."""
+    """Returns a comment on the declarations after it: a line in a class, else a heading."""
     if prefix:
         return f"*{markdown_text.escape(' '.join(text.split()))}*\n"
     title = re.split(r"[.,;:]", text)[0]
@@ -250,7 +250,7 @@ def write_items(found: list[Item], level: int, prefix: str, language: str) -> st
 
 
 def is_left_out(item: Item) -> bool:
-    """Forward declarations and what only the compiler needs."""
+    """Whether it is a forward declaration, or something that only the compiler needs."""
     text = item.text.strip()
     return bool(text) and bool(
         re.match(r"^(class|struct) \w+;|^static_assert|^template class|^template <> inline", text)
@@ -261,7 +261,7 @@ def is_left_out(item: Item) -> bool:
 
 
 def header_page(path: pathlib.Path, language: str) -> str:
-    """The page of one header; "" where it declares nothing."""
+    """Returns the page of one header; "" where it declares nothing."""
     head, rest = introduction(expand_lists(path.read_text(encoding="utf-8"), path.parent))
     found = items(rest)
     if not any(item.text and not is_left_out(item) for item in found):
@@ -276,7 +276,7 @@ def is_c(path: pathlib.Path) -> bool:
 
 
 def pages(include: pathlib.Path) -> dict[str, str]:
-    """Markdown by name of the page: a page per header, a table of these, and the body of C's."""
+    """Returns Markdown by page: one per header, a table of these, and the body of C's page."""
     made, rows = {}, []
     for path in sorted([*include.glob("*.h"), *include.glob("*.hpp")]):
         if is_c(path):
@@ -290,5 +290,5 @@ def pages(include: pathlib.Path) -> dict[str, str]:
 
 
 def summary(head: str) -> str:
-    """The first sentence of an introduction."""
+    """Returns the first sentence of an introduction."""
     return re.split(r"(?<=[.;])\s", " ".join(head.split()))[0].rstrip(";")

@@ -1,4 +1,4 @@
-"""What the pages of the reference share: text of comments as Markdown."""
+"""Markdown for the pages of the reference: escaped comments, headings, listings, anchors."""
 
 import re
 
@@ -7,7 +7,7 @@ _CODE = re.compile(r"(`[^`]*`)")
 
 
 def escape(text: str) -> str:
-    """Text of a comment with the characters escaped that Markdown would take as markup."""
+    """Returns text of a comment, with the characters escaped that are markup in Markdown."""
     parts = _CODE.split(text)
     return "".join(
         part if part.startswith("`") and len(part) > 1
@@ -17,12 +17,12 @@ def escape(text: str) -> str:
 
 
 def code(text: str, language: str) -> str:
-    """A fenced block."""
+    """Returns a fenced block."""
     return f"```{language}\n{text.rstrip()}\n```\n"
 
 
 def heading(level: int, names: list[str], anchor: str, label: str = "") -> str:
-    """A heading of names of the program, by another label in the table of contents if need be."""
+    """Returns a heading of names; `label` replaces them in the table of contents."""
     shown = ", ".join(f"`{name}`" for name in names[:_MOST_NAMES])
     if len(names) > _MOST_NAMES:
         shown += f" and {len(names) - _MOST_NAMES} more"
@@ -31,7 +31,7 @@ def heading(level: int, names: list[str], anchor: str, label: str = "") -> str:
 
 
 def wrap_call(head: str, arguments: list[str], tail: str, columns: int = 88) -> str:
-    """`head(arguments)tail` on one line, or an argument a line where that is too long."""
+    """Returns `head(arguments)tail`, with an argument per line where one line is too short."""
     line = f"{head}({', '.join(arguments)}){tail}"
     if len(line) <= columns or not arguments:
         return line
@@ -39,7 +39,7 @@ def wrap_call(head: str, arguments: list[str], tail: str, columns: int = 88) -> 
 
 
 def unique_anchors(page: str) -> str:
-    """The page with a number behind each anchor that it has had already."""
+    """Returns the page with numbers appended to anchors that occur before."""
     seen: dict[str, int] = {}
 
     def numbered(match: re.Match) -> str:

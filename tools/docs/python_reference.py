@@ -1,4 +1,4 @@
-"""The reference of the Python package as Markdown, made of its signatures and docstrings."""
+"""Writes the reference of the Python package as Markdown, from signatures and docstrings."""
 
 import enum
 import importlib
@@ -27,7 +27,7 @@ _MODULES = {
 }
 
 
-# What people look for first stands first on its page; the rest follows by name.
+# These come first on their pages; the others follow in alphabetical order.
 _FIRST = ("InferenceSession", "Stream", "SessionOptions", "RunOptions", "OrtValue", "IOBinding",
           "scan", "function", "shared", "grad", "Variable", "SharedVariable")
 
@@ -51,7 +51,7 @@ def parameter(each: inspect.Parameter) -> str:
 
 
 def signature(name: str, value: Any, is_method: bool = False) -> str:
-    """The call as a line of Python, or several; just the name where there is no signature."""
+    """Returns the call as Python; only the name where there is no signature."""
     try:
         found = inspect.signature(value)
     except (TypeError, ValueError):
@@ -73,7 +73,7 @@ def signature(name: str, value: Any, is_method: bool = False) -> str:
 
 
 def doc_markdown(text: str) -> str:
-    """A docstring: examples become blocks of code, `name: meaning` lines a list."""
+    """Returns a docstring as Markdown: indented examples as code, `name: meaning` as a list."""
     made = []
     for part in re.split(r"\n\s*\n", text.strip("\n")):
         lines = part.splitlines()
@@ -101,7 +101,7 @@ def doc_of(value: Any) -> str:
 
 
 def separate_lists(text: str) -> str:
-    """A blank line between a paragraph and the list after it, which Markdown needs."""
+    """Inserts the blank line that Markdown needs between a paragraph and a list."""
     return re.sub(r"(?m)^((?!- ).+)\n(?=- )", r"\1\n\n", text)
 
 
@@ -110,7 +110,7 @@ def is_public(name: str) -> bool:
 
 
 def members(value: type) -> dict[str, Any]:
-    """The public methods and properties of a class and of its private bases."""
+    """Returns the public methods and properties of a class and of its private bases."""
     found: dict[str, Any] = {}
     for base in value.__mro__:
         if base is value or (base.__module__.startswith("scanloom") and not is_public(base.__name__)):
@@ -165,7 +165,7 @@ def write_value(names: list[str], value: Any, level: int) -> str:
 
 
 def by_value(module: types.ModuleType, names: list[str]) -> list[tuple[list[str], Any]]:
-    """Names that stand for the same thing share an entry."""
+    """Groups the names of a module by the object that they name."""
     found: dict[int, tuple[list[str], Any]] = {}
     for name in names:
         value = getattr(module, name)
@@ -175,7 +175,7 @@ def by_value(module: types.ModuleType, names: list[str]) -> list[tuple[list[str]
 
 
 def offered(module: types.ModuleType) -> list[str]:
-    """The public names of a module: those of `__all__`, or those that it defines."""
+    """Returns the public names of a module: those of `__all__`, or those that it defines."""
     listed = getattr(module, "__all__", None)
     if listed:
         return list(listed)
@@ -184,8 +184,8 @@ def offered(module: types.ModuleType) -> list[str]:
 
 
 class Pages:
-    """The pages as they are written. What several modules offer is on the first one's page; the
-    others refer to it."""
+    """The pages written so far. A name that several modules offer has its entry on the first
+    one's page; the others link to it."""
 
     def __init__(self) -> None:
         self.text: dict[str, str] = {}
@@ -193,7 +193,7 @@ class Pages:
         self.kept: list[Any] = []  # so that no id is given away again
 
     def entries(self, page: str, module: types.ModuleType, names: list[str]) -> tuple[list, list[str]]:
-        """What the page describes, and links to what others do."""
+        """Returns the entries of the page, and links to those that other pages have."""
         new, known = [], []
         for found, value in by_value(module, names):
             home = self.homes.get(id(value))
@@ -232,7 +232,7 @@ def write_module(pages: Pages, name: str, title: str) -> None:
 
 
 def write_package(pages: Pages) -> None:
-    """The names of the package itself, on two pages: models, and expressions."""
+    """Writes the names of the package itself on two pages: models, and expressions."""
     import scanloom
 
     models = set(scanloom.__all__)
@@ -253,7 +253,7 @@ def write_package(pages: Pages) -> None:
 
 
 def pages() -> dict[str, str]:
-    """Markdown by name of the page; that of the index is a table of the others."""
+    """Returns Markdown by page; that of the index is a table of the others."""
     made = Pages()
     write_package(made)
     rows = ["| [Sessions and streams](sessions.md) | models: `scanloom.InferenceSession` and its like |\n",

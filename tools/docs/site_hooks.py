@@ -25,7 +25,7 @@ DOCUMENTS = {
     "LICENSE": "license.md",
     "examples/README.md": "examples/index.md",
 }
-# Pages that stand for folders and files of the tree that are not pages themselves.
+# The page for a folder or file of the tree that is not a page itself.
 PLACES = {
     "README.md": "index.md",
     "examples": "examples/index.md",
