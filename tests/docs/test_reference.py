@@ -14,6 +14,7 @@ INCLUDE = PROJECT / "include" / "scanloom"
 sys.path.insert(0, str(PROJECT / "tools" / "docs"))
 
 import cpp_reference  # noqa: E402
+import operator_reference  # noqa: E402
 import python_reference  # noqa: E402
 
 
@@ -59,6 +60,13 @@ def test_every_name_of_the_package_has_an_entry(python_pages):
         text = python_pages[f"python/{page}"]
         for name in module.__all__:
             assert f"`{name}`" in text or f" {name}" in text, f"{page}: {name}"
+
+
+def test_every_operator_of_the_ir_has_an_entry():
+    page = operator_reference.page(PROJECT / "src" / "ops")
+    listed = re.findall(r"^SCANLOOM_OP\((\w+)\)", (PROJECT / "src/ops/list.inc").read_text(), re.M)
+    assert sorted(re.findall(r"^### `(\w+)`", page, re.M)) == sorted(listed)
+    assert "add(a: numeric, b: numeric) -> y\n```\n\nSum; integers wrap." in page
 
 
 def test_docstrings_become_markdown():

@@ -14,6 +14,7 @@ from mkdocs.structure.files import File
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import cpp_reference  # noqa: E402
+import operator_reference  # noqa: E402
 import python_reference  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -57,6 +58,7 @@ def root_pages() -> dict[str, str]:
 def on_files(files, config):
     generated = {**root_pages(), **example_pages()}
     reference = {**cpp_reference.pages(ROOT / "include" / "scanloom"), **python_reference.pages()}
+    reference["operators"] = operator_reference.page(ROOT / "src" / "ops")
     generated.update({f"reference/{name}.md": text for name, text in reference.items()})
     for page, text in generated.items():
         if files.get_file_from_path(page):
