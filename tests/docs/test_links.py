@@ -68,6 +68,9 @@ def test_links_and_anchors(path):
 def test_paths_that_the_pages_on_internals_name_exist(path):
     for name in re.findall(r"`((?:src|include|python|tests|tools)/[\w./-]*)`", path.read_text(encoding="utf-8")):
         assert (PROJECT / name).exists(), name
+    for names in re.findall(r"^<!-- files of (.*) -->$", path.read_text(encoding="utf-8"), re.M):
+        for name in names.split():
+            assert any((PROJECT / name).glob("*.cpp")), f"{name} has no sources"
 
 
 def test_the_site_lists_every_page():

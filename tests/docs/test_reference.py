@@ -14,6 +14,7 @@ INCLUDE = PROJECT / "include" / "scanloom"
 sys.path.insert(0, str(PROJECT / "tools" / "docs"))
 
 import cpp_reference  # noqa: E402
+import file_tables  # noqa: E402
 import operator_reference  # noqa: E402
 import python_reference  # noqa: E402
 
@@ -67,6 +68,14 @@ def test_every_operator_of_the_ir_has_an_entry():
     listed = re.findall(r"^SCANLOOM_OP\((\w+)\)", (PROJECT / "src/ops/list.inc").read_text(), re.M)
     assert sorted(re.findall(r"^### `(\w+)`", page, re.M)) == sorted(listed)
     assert "add(a: numeric, b: numeric) -> y\n```\n\nSum; integers wrap." in page
+
+
+def test_files_are_listed_by_their_opening_comments(tmp_path):
+    (tmp_path / "a.h").write_text("// A tree: it_grows. It\n// sheds.\n#pragma once\n")
+    (tmp_path / "a.cpp").write_text("// How.\n")
+    (tmp_path / "b.cpp").write_text('#include "b.h"\n')
+    page = file_tables.filled_in(f"<!-- files of {tmp_path.name} -->", tmp_path.parent)
+    assert "| `a` | A tree: it\\_grows. |\n" in page and "`b`" not in page
 
 
 def test_docstrings_become_markdown():

@@ -14,6 +14,7 @@ from mkdocs.structure.files import File
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import cpp_reference  # noqa: E402
+import file_tables  # noqa: E402
 import operator_reference  # noqa: E402
 import python_reference  # noqa: E402
 
@@ -96,7 +97,7 @@ def on_page_markdown(markdown, page, config, files):
     if source.startswith("reference/") or (source.startswith("examples/") and source != "examples/index.md"):
         return f"{markdown}\n{_ADDED.get(source, '')}"
     known = {each.src_uri for each in files}
-    parts = re.split(r"(^```.*?^```$)", markdown, flags=re.M | re.S)
+    parts = re.split(r"(^```.*?^```$)", file_tables.filled_in(markdown, ROOT), flags=re.M | re.S)
     return "".join(
         part if part.startswith("```")
         else _LINK.sub(lambda m: m[1] + redirected(m[2], source, known) + m[3], part)

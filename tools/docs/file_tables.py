@@ -1,0 +1,40 @@
+"""Writes tables of the files of a folder as Markdown, from the comments that open them."""
+
+import pathlib
+import re
+
+import markdown_text
+
+_MARK = re.compile(r"^<!-- files of (.*) -->$", re.M)
+
+
+def opening(path: pathlib.Path) -> str:
+    """Returns the comment that opens a file, as one line; "" where there is none."""
+    lines = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("//") or line in ("//", "///"):
+            break
+        lines.append(line.lstrip("/ ").strip())
+    return " ".join(lines)
+
+
+def first_sentence(text: str) -> str:
+    return re.split(r"(?<=[.;])\s+(?=[A-Z`\"])", text)[0].rstrip(";")
+
+
+def table(folder: pathlib.Path) -> str:
+    """Returns a row for each header, and for each source without one that opens with a comment."""
+    rows = {}
+    for path in [*folder.glob("*.cpp"), *folder.glob("*.h")]:
+        if text := opening(path):
+            rows[path.stem] = f"| `{path.stem}` | {markdown_text.escape(first_sentence(text))} |\n"
+    return "| file | what it holds |\n|---|---|\n" + "".join(rows[stem] for stem in sorted(rows))
+
+
+def filled_in(markdown: str, root: pathlib.Path) -> str:
+    """Replaces `<!-- files of src/a src/b -->` by tables of these folders."""
+
+    def tables(match: re.Match) -> str:
+        return "\n".join(f"`{name}`:\n\n{table(root / name)}" for name in match[1].split())
+
+    return _MARK.sub(tables, markdown)
