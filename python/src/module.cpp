@@ -112,7 +112,7 @@ nb::list to_arrays(Results results, const RunSettings& settings) {
   Converter converter(settings.max_memory);
   nb::list arrays;
   for (Value& value : results.release()) {
-    const nb::str name = text(value.name());
+    const nb::object name = text(value.name());
     arrays.append(nb::make_tuple(name, converter.to_object(std::move(value))));
   }
   return arrays;
