@@ -3,11 +3,17 @@
 import enum
 import importlib
 import inspect
+import pathlib
 import re
+import sys
 import types
 from typing import Any
 
 import markdown_text
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "dev"))
+
+import tensor_functions  # noqa: E402
 
 # The pages: the module, and the title.
 _MODULES = {
@@ -210,6 +216,18 @@ class Pages:
         self.text[f"python/{page}"] = markdown_text.unique_anchors(text)
 
 
+def sections(entries: list) -> dict[str, list]:
+    """Divides the entries of `scanloom.tensor` into the groups of tools/dev/tensor_functions.py."""
+    found: dict[str, list] = {**{group: [] for group in tensor_functions.GROUPS},
+                              "Variables by kind": [], "Classes and other values": []}
+    group_of = {name: group for group, text in tensor_functions.GROUPS.items() for name in text.split()}
+    for names, value in entries:
+        is_other = isinstance(value, type) or not callable(value)
+        rest = "Classes and other values" if is_other else "Variables by kind"
+        found[next((group_of[name] for name in names if name in group_of), rest)].append((names, value))
+    return {section: held for section, held in found.items() if held}
+
+
 def write_module(pages: Pages, name: str, title: str) -> None:
     module = importlib.import_module(f"scanloom.{name}")
     page = name.replace(".", "-")
@@ -220,13 +238,8 @@ def write_module(pages: Pages, name: str, title: str) -> None:
     if len(entries) < 60:
         parts += [write_value(names, value, 2) for names, value in entries]
         return pages.add(page, parts)
-    sections: dict[str, list] = {}
-    for names, value in entries:
-        defined = getattr(value, "__module__", None) or module.__name__
-        sections.setdefault(defined, []).append((names, value))
-    for defined, held in sections.items():
-        text = inspect.cleandoc(importlib.import_module(defined).__doc__ or defined)
-        parts.append(f"## {markdown_text.escape(re.split(r'[:.]', text)[0])}\n")
+    for section, held in sections(entries).items():
+        parts.append(f"## {section}\n")
         parts += [write_value(names, value, 3) for names, value in held]
     return pages.add(page, parts)
 
