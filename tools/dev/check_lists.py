@@ -2,8 +2,8 @@
 """Checks the list.inc files: sorted where they say so, and in step with the files beside them.
 
 A list whose comment says 'sorted' is sorted by the first argument of its rows. The operators
-defined in src/ops, the kernels in src/kernels and the passes in src/passes are the rows of the
-list.inc there, and a file of the same folder of tests/ names each of them."""
+defined in src/ops, the kernels in src/kernels and the passes in src/passes and src/loopnest are the
+rows of the list.inc there, and a file of the same folder of tests/ names each of them."""
 
 import pathlib
 import re
@@ -14,6 +14,7 @@ import source_tree
 _ROW = re.compile(r"^\s*SCANLOOM_\w+\(\s*(\w+)", re.M)
 _OPERATOR = re.compile(r"\bOpDef\s+(\w+)_op\s*[{=]")
 _KERNEL = re.compile(r"\bKernelDef\s+(\w+)_kernel\s*[{=]")
+_NEST_PASS = re.compile(r"^void\s+(\w+)\(BodyParts\s*&", re.M)
 _PASS = re.compile(r"^Expected<Change>\s+(\w+)\(ir::Module\s*&", re.M)
 
 
@@ -83,7 +84,8 @@ def main() -> int:
     root = options.root
     lists = [path for path in source_tree.files(root) if path.suffix == ".inc"]
     problems = [problem for path in lists for problem in check_sorted(root, path)]
-    for folder, pattern in (("ops", _OPERATOR), ("kernels", _KERNEL), ("passes", _PASS)):
+    patterns = {"ops": _OPERATOR, "kernels": _KERNEL, "loopnest": _NEST_PASS, "passes": _PASS}
+    for folder, pattern in patterns.items():
         problems += check_defined(root, folder, pattern) + check_tested(root, folder)
     return source_tree.report("lists", problems, f"{len(lists)} lists")
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "loopnest/cost.h"
+#include "loopnest/pass.h"
 #include "loopnest/program.h"
 
 namespace scanloom::loopnest {
@@ -154,6 +155,10 @@ std::vector<Part> fuse_nests(std::vector<Part> parts, const IsBuffer& is_buffer,
   }
   drop_unread(fused, is_buffer, read_later);
   return fused;
+}
+
+void fuse_nests(BodyParts& body) {
+  body.parts = fuse_nests(std::move(body.parts), body.is_buffer, body.read_later);
 }
 
 }  // namespace scanloom::loopnest

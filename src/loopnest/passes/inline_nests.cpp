@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "loopnest/pass.h"
 #include "loopnest/program.h"
 #include "tensor/scalar_functions.h"
 
@@ -237,5 +238,7 @@ void inline_nests(std::vector<Part>& parts, const IsBuffer& is_buffer,
                   const std::vector<Use>& read_later) {
   Inliner(parts, is_buffer, read_later).run();
 }
+
+void inline_nests(BodyParts& body) { inline_nests(body.parts, body.is_buffer, body.read_later); }
 
 }  // namespace scanloom::loopnest

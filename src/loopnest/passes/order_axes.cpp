@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "loopnest/access.h"
+#include "loopnest/pass.h"
 
 namespace scanloom::loopnest {
 namespace {
@@ -57,6 +58,12 @@ void order_axes(Nest& nest) {
     for_strides(nest,
                 [&](std::vector<std::int64_t>& strides) { strides.erase(strides.begin() + at); });
   }
+}
+
+void order_axes(BodyParts& body) {
+  for (Part& part : body.parts)
+    if (part.is_nest() || part.statement.kind == Statement::Kind::dynamic_slice)
+      order_axes(part.statement.nest);
 }
 
 }  // namespace scanloom::loopnest

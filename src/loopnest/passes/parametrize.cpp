@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "loopnest/pass.h"
+
 namespace scanloom::loopnest {
 namespace {
 
@@ -99,6 +101,15 @@ class Parametrizer {
 void parametrize(std::vector<Statement>& statements, const StepExtents& extents,
                  std::vector<std::int64_t>& parameters) {
   Parametrizer(extents, parameters).parametrize(statements);
+}
+
+void parametrize(BodyParts& body) {
+  std::vector<Statement> statements;
+  for (Part& part : body.parts) statements.push_back(std::move(part.statement));
+  parametrize(statements, body.extents, body.parameters);
+  for (std::size_t i = 0; i < body.parts.size(); ++i)
+    body.parts[i].statement = std::move(statements[i]);
+  body.source.parameters = body.parameters.size();
 }
 
 }  // namespace scanloom::loopnest

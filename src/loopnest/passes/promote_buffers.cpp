@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "loopnest/cost.h"
+#include "loopnest/pass.h"
 
 namespace scanloom::loopnest {
 namespace {
@@ -152,6 +153,10 @@ class BufferPromoter {
 void promote_buffers(std::vector<Part>& parts, const IsBuffer& is_buffer,
                      const std::vector<Use>& read_later, BodySource& source) {
   BufferPromoter(parts, is_buffer, read_later, source).run();
+}
+
+void promote_buffers(BodyParts& body) {
+  promote_buffers(body.parts, body.is_buffer, body.read_later, body.source);
 }
 
 }  // namespace scanloom::loopnest

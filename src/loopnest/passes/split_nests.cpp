@@ -5,6 +5,8 @@
 #include <map>
 #include <optional>
 
+#include "loopnest/pass.h"
+#include "loopnest/passes/inline_nests.h"
 #include "loopnest/program.h"
 #include "tensor/scalar_functions.h"
 #include "tensor/shape.h"
@@ -358,6 +360,15 @@ class Splitter {
 void split_nests(std::vector<Part>& parts, const IsBuffer& is_buffer,
                  const std::vector<Use>& read_later) {
   Splitter(parts, is_buffer, read_later).run();
+}
+
+void split_nests(BodyParts& body) {
+  const bool has_pieces =
+      std::ranges::any_of(body.parts, [](const Part& part) { return part.whole.has_value(); });
+  if (!has_pieces) return;
+  split_nests(body.parts, body.is_buffer, body.read_later);
+  // The copies of a program that splitting makes have fewer readers each.
+  inline_nests(body.parts, body.is_buffer, body.read_later);
 }
 
 }  // namespace scanloom::loopnest

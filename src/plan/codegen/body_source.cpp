@@ -5,12 +5,7 @@
 
 #include "base/assert.h"
 #include "ir/loop_ports.h"
-#include "loopnest/passes/fuse_nests.h"
-#include "loopnest/passes/inline_nests.h"
-#include "loopnest/passes/order_axes.h"
-#include "loopnest/passes/parametrize.h"
-#include "loopnest/passes/promote_buffers.h"
-#include "loopnest/passes/split_nests.h"
+#include "loopnest/run.h"
 #include "loopnest/size.h"
 #include "plan/codegen/nest_source.h"
 #include "plan/codegen/slots_touched.h"
@@ -21,10 +16,12 @@ namespace scanloom::plan {
 namespace {
 
 using loopnest::Access;
+using loopnest::BodyParts;
 using loopnest::IsBuffer;
 using loopnest::Nest;
 using loopnest::Part;
 using loopnest::Reduction;
+using loopnest::Stage;
 using loopnest::Statement;
 using loopnest::Use;
 using loopnest::use_of;
@@ -61,7 +58,6 @@ class BodyMaker {
       source.moves.push_back({port.argument.slot, port.step_bytes});
     for (const BoundStacked& port : loop_.stacked)
       source.moves.push_back({port.row.slot, port.step_bytes});
-    add_parameters(body);
     return body;
   }
 
@@ -75,16 +71,10 @@ class BodyMaker {
     SCANLOOM_CHECK_OK(add_statements(first, last, is_buffer, {}, body));
     // Slots that are set must be the run's, too, when the code returns: as those that move.
     add_set_slots(body.source.statements, body.source.moves);
-    add_parameters(body);
     return body;
   }
 
  private:
-  void add_parameters(Body& body) const {
-    parametrize(body.source.statements, step_extents(binding_, loop_), body.parameters);
-    body.source.parameters = body.parameters.size();
-  }
-
   /// Whether a state lies there from step to step, as those do that are updated in place.
   [[nodiscard]] bool is_state(std::int32_t slot) const {
     return std::ranges::any_of(loop_.carried, [&](const BoundCarried& port) {
@@ -97,52 +87,45 @@ class BodyMaker {
 
   Expected<void> add_statements(std::uint32_t first, std::uint32_t last, const IsBuffer& is_buffer,
                                 const std::vector<Use>& read_later, Body& body) {
-    std::vector<Part> fused = as_nests(first, last, is_buffer, read_later);
-    if (takes_indices_ && emitted_of(fused) > kMaxEmittedOfBody) {
+    SCANLOOM_TRY(BodyParts parts, as_nests(first, last, is_buffer, read_later));
+    if (takes_indices_ && emitted_of(parts.parts) > kMaxEmittedOfBody) {
       takes_indices_ = false;
-      fused = as_nests(first, last, is_buffer, read_later);
+      SCANLOOM_TRY(parts, as_nests(first, last, is_buffer, read_later));
     }
-    loopnest::promote_buffers(fused, is_buffer, read_later, body.source);
-    for (Part& part : fused)
-      if (has_nest(part)) order_axes(part.statement.nest);
-    const std::int64_t emitted = emitted_of(fused);
-    for (Part& part : fused) {
+    parts.source = std::move(body.source);
+    SCANLOOM_CHECK_OK(run(parts, Stage::place));
+    if (const std::int64_t emitted = emitted_of(parts.parts); emitted > kMaxEmittedOfBody)
+      return fail(Code::unsupported, "{} takes {} operations of machine code, {} are the most",
+                  describe(plan_, loop_.node), emitted, kMaxEmittedOfBody);
+    parts.extents = step_extents(binding_, loop_);
+    SCANLOOM_CHECK_OK(run(parts, Stage::share));
+    body.source = std::move(parts.source);
+    body.parameters = std::move(parts.parameters);
+    for (Part& part : parts.parts) {
       body.source.statements.push_back(std::move(part.statement));
       body.nodes.push_back(nodes_of(part));
     }
-    if (emitted > kMaxEmittedOfBody)
-      return fail(Code::unsupported, "{} takes {} operations of machine code, {} are the most",
-                  describe(plan_, loop_.node), emitted, kMaxEmittedOfBody);
     return {};
   }
 
   /// Instructions [first, last) as few parts. Nests are not read in pieces where code would take
   /// too much for that.
-  std::vector<Part> as_nests(std::uint32_t first, std::uint32_t last, const IsBuffer& is_buffer,
-                             const std::vector<Use>& read_later) {
-    std::vector<Part> parts;
-    add_range(first, last, false, parts);
+  Expected<BodyParts> as_nests(std::uint32_t first, std::uint32_t last, const IsBuffer& is_buffer,
+                               const std::vector<Use>& read_later) {
+    BodyParts body{.parts = {}, .is_buffer = is_buffer, .read_later = read_later};
+    add_range(first, last, false, body.parts);
     std::vector<Part> given;
-    if (has_pieces(parts)) given = parts;
-    std::vector<Part> fused = joined(std::move(parts), is_buffer, read_later);
-    if (given.empty() || emitted_of(fused) <= kMaxEmittedToSplit) return fused;
-    for (Part& part : given) part.whole.reset();
-    return joined(std::move(given), is_buffer, read_later);
+    if (has_pieces(body.parts)) given = body.parts;
+    SCANLOOM_CHECK_OK(run(body, Stage::shrink));
+    if (given.empty() || emitted_of(body.parts) <= kMaxEmittedToSplit) return body;
+    body.parts = std::move(given);
+    for (Part& part : body.parts) part.whole.reset();
+    SCANLOOM_CHECK_OK(run(body, Stage::shrink));
+    return body;
   }
 
   static bool has_pieces(const std::vector<Part>& parts) {
     return std::ranges::any_of(parts, [](const Part& part) { return part.whole.has_value(); });
-  }
-
-  /// As few parts as can be.
-  static std::vector<Part> joined(std::vector<Part> parts, const IsBuffer& is_buffer,
-                                  const std::vector<Use>& read_later) {
-    loopnest::inline_nests(parts, is_buffer, read_later);
-    if (has_pieces(parts)) {
-      loopnest::split_nests(parts, is_buffer, read_later);
-      loopnest::inline_nests(parts, is_buffer, read_later);
-    }
-    return loopnest::fuse_nests(std::move(parts), is_buffer, read_later);
   }
 
   // The planner bounds how deep statements nest.
@@ -300,12 +283,14 @@ class BodyMaker {
   /// of two, or its last step's may be read.
   static std::vector<Statement> close_block(std::vector<Part> parts, Part& block) {
     std::vector<Statement> statements;
-    for (Part& part : loopnest::fuse_nests(std::move(parts), loopnest::no_buffer, {})) {
+    BodyParts inside{.parts = std::move(parts)};
+    run_inner(inside, Stage::shrink);
+    for (Part& part : inside.parts) {
       block.reads.insert(block.reads.end(), part.reads.begin(), part.reads.end());
       block.writes.insert(block.writes.end(), part.writes.begin(), part.writes.end());
-      if (has_nest(part)) order_axes(part.statement.nest);
-      statements.push_back(std::move(part.statement));
     }
+    run_inner(inside, Stage::place);
+    for (Part& part : inside.parts) statements.push_back(std::move(part.statement));
     return statements;
   }
 
@@ -391,10 +376,6 @@ class BodyMaker {
       loop.weight = 1 + counted_steps(block.statement.inner);
     }
     parts.push_back(std::move(block));
-  }
-
-  [[nodiscard]] static bool has_nest(const Part& part) {
-    return part.is_nest() || part.statement.kind == Statement::Kind::dynamic_slice;
   }
 
   [[nodiscard]] static bool is_small(const Nest& nest) {

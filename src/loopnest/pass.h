@@ -1,0 +1,45 @@
+// A pass over a body: list.inc is the order, run.h is the one door.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "loopnest/part.h"
+#include "loopnest/passes/parametrize.h"
+
+namespace scanloom::loopnest {
+
+/// A body while passes change it.
+struct BodyParts {
+  std::vector<Part> parts;
+  BodySource source = {};  ///< without statements, which `parts` holds
+  IsBuffer is_buffer = no_buffer;
+  std::vector<Use> read_later = {};  ///< of buffers, what is read after the last part
+  StepExtents extents = {};
+  std::vector<std::int64_t> parameters = {};  ///< values of those that passes have made
+};
+
+/// What describes a body asks between two stages how much code it becomes.
+enum class Stage : std::uint8_t {
+  shrink,  ///< fewer parts, and fewer values in memory
+  place,   ///< memory and axes as the code has them
+  share,   ///< the same code for other numbers of steps
+};
+
+struct NestPass {
+  std::string_view name;
+  std::string_view doc;
+  Stage stage;
+  void (*run)(BodyParts& body);
+};
+
+#define SCANLOOM_NEST_PASS(name, stage, doc) void name(BodyParts& body);
+#include "loopnest/list.inc"
+#undef SCANLOOM_NEST_PASS
+
+/// Returns the passes in the order in which they run.
+std::span<const NestPass> all_nest_passes();
+
+}  // namespace scanloom::loopnest
