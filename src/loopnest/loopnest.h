@@ -51,8 +51,8 @@ struct Access {
   friend bool operator==(const Access&, const Access&) = default;
 };
 
-/// All that `program` gives over the axes `sizes` of its own, outermost first, combined in that
-/// order.
+/// Combines what `program` gives over axes of its own, in order, the outermost first: an ordered
+/// sum or product, an extreme, or the index of one.
 struct Reduction {
   /// Sums and products begin with 0 and 1, extremes with their first element. multiply_add: the
   /// program has two results, whose product is added by the rule of base/dot.h. argmax, argmin: the
@@ -67,9 +67,9 @@ struct Reduction {
   friend bool operator==(const Reduction&, const Reduction&) = default;
 };
 
-/// Independent elements over the axes `sizes`, of which vectors are taken along the last. A write
-/// may equal a read of the same nest, element for element; otherwise no write overlaps any operand.
-/// A write with indices is the only one; its elements are written in the order of the axes.
+/// Loops over independent elements, with vectors along the last axis. A write may equal a read of
+/// the same nest, element for element; otherwise no write overlaps any operand. A write with
+/// indices is the only one; its elements are written in the order of the axes.
 struct Nest {
   std::vector<std::int64_t> sizes;
   std::vector<Access> reads;
@@ -200,6 +200,8 @@ constexpr std::size_t local_index(std::int32_t slot) { return static_cast<std::s
 /// How many blocks, branches and loops, lie around a statement at most: the compiler recurses.
 inline constexpr int kMaxStatementDepth = 32;
 
+/// One step of a loop, or a part of one, as every compiler of bodies takes it (loopnest/verify.h
+/// has the rules).
 struct BodySource {
   std::vector<Statement> statements;      ///< no deeper than kMaxStatementDepth
   std::vector<std::int64_t> locals = {};  ///< bytes of each; contents end with the step
