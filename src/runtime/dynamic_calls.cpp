@@ -1,6 +1,6 @@
 // Calls whose sizes only the run knows: sizes are inferred, memory is reserved, and a kernel is
 // prepared for them. Sizes and kernel are kept for when the same inputs' sizes come again
-// (choices.h).
+// (shape_cache.h).
 #include <algorithm>
 #include <cstring>
 
@@ -51,32 +51,32 @@ Expected<void> Run::State::run_dynamic(std::uint32_t index) {
   const plan::Spot& result = spots[call.inputs];
   if (bound.views_slice && view_slice({operand_of, call.inputs}, box(result), slot(result.slot)))
     return {};
-  SCANLOOM_TRY(Choice* const choice, find_choice(index));
-  SCANLOOM_CHECK_OK(place_results(index, choice->results));
-  choose_kernel(index, *choice);
+  SCANLOOM_TRY(CachedCall* const cached, find_cached(index));
+  SCANLOOM_CHECK_OK(place_results(index, cached->results));
+  choose_kernel(index, *cached);
   const tensor::HotCall& hot = dynamic_calls[index];
   if (hot.run(hot.call) != tensor::Status::ok) return fault_error(call.node);
   time_left -= nanoseconds_of(elements_of(std::span(operand_of, call.inputs + call.outputs)));
   return {};
 }
 
-Expected<Choice*> Run::State::find_choice(std::uint32_t index) {
+Expected<CachedCall*> Run::State::find_cached(std::uint32_t index) {
   const plan::DynamicCall& bound = binding->dynamic_calls[index];
   DynamicState& state = dynamic_states[index];
   const std::span inputs(operands.data() + bound.call.first_operand, bound.call.inputs);
   bool may_keep = plan::describe_inputs(inputs, state.deciding, key_now);
-  if (Choice* const made = may_keep ? state.choices.find(key_now) : nullptr) return made;
+  if (CachedCall* const made = may_keep ? state.cache.find(key_now) : nullptr) return made;
   SCANLOOM_TRY(plan::ResultSizes sizes,
                bound.resolve(*binding->plan, bound.call.node, inputs, state.deciding));
   if (sizes.deciding != state.deciding) {
     // Earlier keys lack elements that can decide.
-    state.choices.clear();
+    state.cache.clear();
     state.deciding = sizes.deciding;
     may_keep = plan::describe_inputs(inputs, state.deciding, key_now);
   }
-  Choice choice{.results = std::move(sizes.shapes)};
-  return &state.choices.add(may_keep ? &key_now : nullptr, std::move(choice),
-                            most_choices(dynamic_calls.size()));
+  CachedCall cached{.results = std::move(sizes.shapes)};
+  return &state.cache.add(may_keep ? &key_now : nullptr, std::move(cached),
+                          max_cached_calls(dynamic_calls.size()));
 }
 
 Expected<void> Run::State::place_results(std::uint32_t index,
@@ -154,31 +154,31 @@ Expected<void> Run::State::grow_in_place(std::uint32_t index) {
 
 /// A kernel is prepared at once where there is much to compute, otherwise with the second use.
 /// Where there is no room for its scratch, the reference computes the same.
-void Run::State::choose_kernel(std::uint32_t index, Choice& choice) {
+void Run::State::choose_kernel(std::uint32_t index, CachedCall& cached) {
   const plan::DynamicCall& bound = binding->dynamic_calls[index];
   tensor::HotCall& hot = dynamic_calls[index];
   const std::span inputs(hot.call.inputs, bound.call.inputs);
   const std::span outputs(hot.call.outputs, bound.call.outputs);
-  const bool again = choice.uses++ > 0;
-  if (!choice.has_decided) {
-    choice.run = bound.call.run;
+  const bool again = cached.uses++ > 0;
+  if (!cached.is_decided) {
+    cached.run = bound.call.run;
     if (plan::makes_nothing(*binding->plan, bound, outputs)) {
-      choice.run = tensor::do_nothing;
-      choice.has_decided = true;
+      cached.run = tensor::do_nothing;
+      cached.is_decided = true;
     } else if (again || elements_of(std::span(hot.call.inputs, inputs.size() + outputs.size())) >=
                             kElementsWorthAKernel) {
       kernels::Prepared prepared = plan::prepare_kernel(*binding->plan, bound, inputs, outputs);
       if (prepared.why_not == nullptr) {
-        choice.run = prepared.run;
-        choice.prepared = std::move(prepared.state);
-        choice.scratch_bytes = prepared.scratch_bytes;
+        cached.run = prepared.run;
+        cached.prepared = std::move(prepared.state);
+        cached.scratch_bytes = prepared.scratch_bytes;
       }
-      choice.has_decided = true;
+      cached.is_decided = true;
     }
   }
-  const bool has_scratch = reserve_scratch(choice.scratch_bytes);
-  hot.run = has_scratch ? choice.run : bound.call.run;
-  hot.call.prepared = has_scratch ? choice.prepared.get() : nullptr;
+  const bool has_scratch = reserve_scratch(cached.scratch_bytes);
+  hot.run = has_scratch ? cached.run : bound.call.run;
+  hot.call.prepared = has_scratch ? cached.prepared.get() : nullptr;
 }
 
 void Run::State::drop_scratch() {

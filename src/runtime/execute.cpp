@@ -194,7 +194,7 @@ Expected<void> Run::State::execute_compiled(std::uint32_t index, const Limits& l
 }
 
 Expected<void> Run::State::look_behind(ir::NodeId node, Watch& watch) const {
-  Expected<void> looked = watch.look();
+  Expected<void> looked = watch.poll();
   if (!looked) return std::move(looked).error().at(describe(node));
   return {};
 }

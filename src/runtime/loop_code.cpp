@@ -11,7 +11,7 @@ plan::MayGoOn Run::State::while_compiling(std::uint32_t index, Watch& watch) {
   if (!watch.may_stop()) return {};
   return [this, index, &watch] {
     const std::uint32_t told = outermost == kNoLoop ? index : outermost;
-    return watch.look(loops[index].step, {told, loops[told].step, loops[told].shown});
+    return watch.poll(loops[index].step, {told, loops[told].step, loops[told].shown});
   };
 }
 

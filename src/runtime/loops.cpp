@@ -65,16 +65,16 @@ Expected<void> Run::State::look(std::uint32_t index, Watch& watch) {
   LoopState& state = loops[index];
   const std::uint32_t told = outermost == kNoLoop ? index : outermost;
   Expected<void> looked =
-      watch.look(state.step, {told, loops[told].step, loops[told].shown}, &state.pace);
+      watch.poll(state.step, {told, loops[told].step, loops[told].shown}, &state.pace);
   if (!looked) return std::move(looked).error().at(describe(binding->loops[index].node));
   return {};
 }
 
 Expected<void> Run::State::look_in_step(Watch& watch) {
   time_left = plan::kSpentBetweenLooks;
-  if (outermost == kNoLoop) return watch.look();
+  if (outermost == kNoLoop) return watch.poll();
   const LoopState& state = loops[outermost];
-  Expected<void> looked = watch.look(state.step, {outermost, state.step, state.shown});
+  Expected<void> looked = watch.poll(state.step, {outermost, state.step, state.shown});
   if (!looked) return std::move(looked).error().at(describe(binding->loops[outermost].node));
   return {};
 }

@@ -13,9 +13,9 @@
 #include "base/memory_budget.h"
 #include "plan/binding.h"
 #include "plan/plan.h"
-#include "runtime/choices.h"
 #include "runtime/limits.h"
 #include "runtime/run.h"
+#include "runtime/shape_cache.h"
 #include "tensor/boxed.h"
 #include "tensor/call.h"
 #include "tensor/memory_account.h"
@@ -61,7 +61,7 @@ struct LoopState {
   std::int64_t room = 0;     ///< steps whose rows have memory already
   /// Steps whose slices are made, see BoundBlocks; without such, no end is reached.
   std::int64_t block_end = std::numeric_limits<std::int64_t>::max();
-  Pace pace;
+  PollInterval pace;
   bool body_decided = false;  ///< compiled, or it never will be
   bool body_allowed = true;   ///< by the limits of this run
   bool limited = false;       ///< reaching `trip` is an error
@@ -103,7 +103,7 @@ class Growth {
 
 /// Of a call whose sizes only the run knows.
 struct DynamicState {
-  Choices choices;
+  ShapeCache cache;
   plan::DecidingValues deciding = 0;  ///< as found so far
   Growth growth;                      ///< of a concat that grows in place
 };
@@ -229,7 +229,7 @@ struct Run::State {
   Expected<void> leave_loop(std::uint32_t index, Profile* profile);
   Expected<void> execute_compiled(std::uint32_t index, const Limits& limits, Watch& watch,
                                   Profile* profile);
-  /// Watch::look behind that node, which may have taken long; errors name it.
+  /// Watch::poll behind that node, which may have taken long; errors name it.
   Expected<void> look_behind(ir::NodeId node, Watch& watch) const;
   /// Returns the instruction to go on with.
   Expected<std::uint32_t> come_to_loop(std::uint32_t index, const Limits& limits, Watch& watch,
@@ -296,10 +296,10 @@ struct Run::State {
   [[nodiscard]] bool can_grow_in_place(std::uint32_t index);
   Expected<void> grow_in_place(std::uint32_t index);
   /// What is known of the call for its inputs as they are; infers sizes where nothing is.
-  Expected<Choice*> find_choice(std::uint32_t index);
+  Expected<CachedCall*> find_cached(std::uint32_t index);
   /// Memory of those sizes for the results.
   Expected<void> place_results(std::uint32_t index, std::span<const tensor::Shape> sizes);
-  void choose_kernel(std::uint32_t index, Choice& choice);
+  void choose_kernel(std::uint32_t index, CachedCall& cached);
   void drop_scratch();
   /// False: there is no room for that.
   bool reserve_scratch(std::int64_t bytes);
@@ -312,7 +312,7 @@ struct Run::State {
     return loops[index].before + loops[index].stepped;
   }
   Expected<bool> enter(std::uint32_t index, const Limits& limits);
-  /// Watch::look, its errors naming the loop.
+  /// Watch::poll, its errors naming the loop.
   Expected<void> look(std::uint32_t index, Watch& watch);
   /// The same in a step, where so much time was spent that waiting for its end may be too long.
   Expected<void> look_in_step(Watch& watch);
