@@ -58,6 +58,8 @@ Expected<void> LoopDriver::begin_slices(const plan::BoundLoop& loop, std::int64_
   return {};
 }
 
+// What every step passes through is one function: a nested Expected costs a step of a short loop a
+// tenth of its time.
 Expected<bool> LoopDriver::end_step(std::uint32_t index, Watch& watch) {
   const plan::BoundLoop& loop = binding_.loops[index];
   LoopState& state = parts_.loops[index];
@@ -65,19 +67,6 @@ Expected<bool> LoopDriver::end_step(std::uint32_t index, Watch& watch) {
   if (loop.keep_going.present()) {
     SCANLOOM_TRY(keeps_going, parts_.values.scalar<bool>(loop.keep_going, loop.node));
   }
-  if (!loop.stacked.empty()) SCANLOOM_CHECK_OK(stack_rows(loop, index));
-  swap_states(loop, state.step == 0);
-  ++state.step;
-  ++state.stepped;
-  parts_.progress.add_steps(1);
-  if (state.poll_interval.due()) SCANLOOM_CHECK_OK(parts_.progress.poll(index, watch));
-  if (!keeps_going) return false;
-  if (state.step < state.trip) return begin_step(index, watch);
-  SCANLOOM_CHECK_OK(parts_.control.check_limit(index));
-  return false;
-}
-
-Expected<void> LoopDriver::stack_rows(const plan::BoundLoop& loop, std::uint32_t index) {
   for (std::size_t i = 0; i < loop.stacked.size(); ++i) {
     const plan::BoundStacked& port = loop.stacked[i];
     if (port.apart) {
@@ -88,7 +77,30 @@ Expected<void> LoopDriver::stack_rows(const plan::BoundLoop& loop, std::uint32_t
       parts_.values.slot(port.row.slot) += port.step_bytes;
     }
   }
-  return {};
+  swap_states(loop, state.step == 0);
+  ++state.step;
+  ++state.stepped;
+  parts_.progress.add_steps(1);
+  if (state.poll_interval.due()) SCANLOOM_CHECK_OK(parts_.progress.poll(index, watch));
+  if (!keeps_going) return false;
+  if (state.step >= state.trip) [[unlikely]] {
+    SCANLOOM_CHECK_OK(parts_.control.check_limit(index));
+    return false;
+  }
+  if (loop.independent && state.step == 1) {
+    SCANLOOM_TRY(const bool taken, take_in_parallel(index, watch));
+    if (taken) return false;
+  }
+  if (state.step == state.room) SCANLOOM_CHECK_OK(parts_.rows.grow(index));
+  SCANLOOM_CHECK_OK(next_slices(loop, state.step));
+  if (state.step == state.block_end) SCANLOOM_CHECK_OK(parts_.blocks.make(index, watch));
+  if (parts_.progress.profile() != nullptr)
+    SCANLOOM_CHECK_OK(parts_.code.prepare_timed_body(index, watch));
+  else if (state.is_undecided())
+    SCANLOOM_CHECK_OK(parts_.code.prepare_body(index, watch));
+  if (!parts_.code.has_body(state)) return true;
+  SCANLOOM_CHECK_OK(parts_.code.run_body(index, watch));
+  return false;
 }
 
 void LoopDriver::swap_states(const plan::BoundLoop& loop, bool first_step) {
@@ -109,29 +121,6 @@ void LoopDriver::swap_states(const plan::BoundLoop& loop, bool first_step) {
       next = values.slot(port.buffer_b);
     }
   }
-}
-
-Expected<bool> LoopDriver::begin_step(std::uint32_t index, Watch& watch) {
-  const plan::BoundLoop& loop = binding_.loops[index];
-  LoopState& state = parts_.loops[index];
-  if (loop.independent && state.step == 1) {
-    SCANLOOM_TRY(const bool taken, take_in_parallel(index, watch));
-    if (taken) return false;
-  }
-  if (state.step == state.room) SCANLOOM_CHECK_OK(parts_.rows.grow(index));
-  SCANLOOM_CHECK_OK(next_slices(loop, state.step));
-  if (state.step == state.block_end) SCANLOOM_CHECK_OK(parts_.blocks.make(index, watch));
-  bool has_code = false;
-  if (parts_.progress.profile() != nullptr) [[unlikely]] {
-    SCANLOOM_CHECK_OK(parts_.code.prepare_timed_body(index, watch));
-    has_code = state.timed && state.timed->body.code.run != nullptr;
-  } else {
-    if (state.is_undecided()) SCANLOOM_CHECK_OK(parts_.code.prepare_body(index, watch));
-    has_code = state.body_code() != nullptr;
-  }
-  if (!has_code || !state.code_allowed) return true;
-  SCANLOOM_CHECK_OK(parts_.code.run_body(index, watch));
-  return false;
 }
 
 Expected<bool> LoopDriver::take_in_parallel(std::uint32_t index, Watch& watch) {

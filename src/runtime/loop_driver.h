@@ -55,13 +55,10 @@ class LoopDriver {
  private:
   /// Begins the loop; whether any step runs.
   Expected<bool> begin(std::uint32_t loop, Watch& watch);
-  Expected<void> stack_rows(const plan::BoundLoop& loop, std::uint32_t index);
   void swap_states(const plan::BoundLoop& loop, bool first_step);
   Expected<void> next_slices(const plan::BoundLoop& loop, std::int64_t step);
   /// Hands the steps that are left to threads, after the first step; whether they took them.
   Expected<bool> take_in_parallel(std::uint32_t loop, Watch& watch);
-  /// Prepares the next step, or has the steps that are left run as code; whether a step follows.
-  Expected<bool> begin_step(std::uint32_t loop, Watch& watch);
 
   Parts parts_;
   const plan::Binding& binding_;
