@@ -52,13 +52,8 @@ class CodeDriver {
   Expected<void> prepare_body(std::uint32_t loop, Watch& watch);
   /// The same in a profiled run, where the code would have taken over in another run.
   Expected<void> prepare_timed_body(std::uint32_t loop, Watch& watch);
-  /// Whether code takes the steps that are left, that of profiled runs in such a run.
-  [[nodiscard]] bool has_body(const LoopState& loop) const {
-    if (!loop.code_allowed) return false;
-    if (parts_.progress.profile() == nullptr) return loop.body_code() != nullptr;
-    return loop.timed && loop.timed->body.code.run != nullptr;
-  }
-  /// Runs the steps that are left. Precondition: has_body(). Errors also: those of its calls.
+  /// Runs the steps that are left. Precondition: LoopState::has_body_code. Errors also:
+  /// those of its calls.
   Expected<void> run_body(std::uint32_t loop, Watch& watch);
 
  private:

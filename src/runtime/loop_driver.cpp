@@ -63,9 +63,10 @@ Expected<void> LoopDriver::begin_slices(const plan::BoundLoop& loop, std::int64_
 Expected<bool> LoopDriver::end_step(std::uint32_t index, Watch& watch) {
   const plan::BoundLoop& loop = binding_.loops[index];
   LoopState& state = parts_.loops[index];
+  Values& values = parts_.values;
   bool keeps_going = true;
   if (loop.keep_going.present()) {
-    SCANLOOM_TRY(keeps_going, parts_.values.scalar<bool>(loop.keep_going, loop.node));
+    SCANLOOM_TRY(keeps_going, values.scalar<bool>(loop.keep_going, loop.node));
   }
   for (std::size_t i = 0; i < loop.stacked.size(); ++i) {
     const plan::BoundStacked& port = loop.stacked[i];
@@ -74,7 +75,7 @@ Expected<bool> LoopDriver::end_step(std::uint32_t index, Watch& watch) {
     } else if (port.result.is_dynamic() && !port.open) {
       SCANLOOM_CHECK_OK(parts_.rows.append(port, index));
     } else {
-      parts_.values.slot(port.row.slot) += port.step_bytes;
+      values.slot(port.row.slot) += port.step_bytes;
     }
   }
   swap_states(loop, state.step == 0);
@@ -94,11 +95,12 @@ Expected<bool> LoopDriver::end_step(std::uint32_t index, Watch& watch) {
   if (state.step == state.room) SCANLOOM_CHECK_OK(parts_.rows.grow(index));
   SCANLOOM_CHECK_OK(next_slices(loop, state.step));
   if (state.step == state.block_end) SCANLOOM_CHECK_OK(parts_.blocks.make(index, watch));
-  if (parts_.progress.profile() != nullptr)
+  const bool is_profiled = parts_.progress.profile() != nullptr;
+  if (is_profiled)
     SCANLOOM_CHECK_OK(parts_.code.prepare_timed_body(index, watch));
   else if (state.is_undecided())
     SCANLOOM_CHECK_OK(parts_.code.prepare_body(index, watch));
-  if (!parts_.code.has_body(state)) return true;
+  if (!state.has_body_code(is_profiled)) return true;
   SCANLOOM_CHECK_OK(parts_.code.run_body(index, watch));
   return false;
 }

@@ -54,6 +54,11 @@ struct LoopState {
     const PerStepLoop* const per_step = std::get_if<PerStepLoop>(&stepping);
     return per_step != nullptr ? &per_step->code : nullptr;
   }
+  /// Whether code takes the steps that are left, that of profiled runs if this is one.
+  [[nodiscard]] bool has_body_code(bool is_profiled) const {
+    if (!is_profiled) return code_allowed && std::holds_alternative<PerStepLoop>(stepping);
+    return code_allowed && timed && timed->body.code.run != nullptr;
+  }
   /// Returns the steps that were stepped, in this run and in earlier ones of the session.
   [[nodiscard]] std::int64_t all_stepped() const { return before + stepped; }
 
