@@ -28,7 +28,7 @@ Expected<bool> LoopDriver::begin(std::uint32_t index, Watch& watch) {
     if (port.in_place) continue;
     const plan::Spot& first = runs ? port.argument : port.final;
     SCANLOOM_CHECK_OK(parts_.tensors.assign(port.initial, first, loop.node, port.moved));
-    if (port.buffer_a != plan::kNone) values.slot(port.next.slot) = values.slot(port.buffer_a);
+    if (port.buffer_a != plan::kNone) slot(port.next.slot) = slot(port.buffer_a);
   }
   if (!runs) {
     // Static rows have zero steps by their sizes already; dynamic ones learn it here.
@@ -39,7 +39,7 @@ Expected<bool> LoopDriver::begin(std::uint32_t index, Watch& watch) {
   if (loop.blocks.steps > 0) SCANLOOM_CHECK_OK(parts_.blocks.make(index, watch));
   for (const plan::BoundStacked& port : loop.stacked)
     if (!port.result.is_dynamic() && !port.result.is_object())
-      values.slot(port.row.slot) = values.address(port.result) + port.first_bytes;
+      slot(port.row.slot) = values.address(port.result) + port.first_bytes;
   SCANLOOM_CHECK_OK(parts_.rows.begin(index));
   return true;
 }
@@ -52,7 +52,7 @@ Expected<void> LoopDriver::begin_slices(const plan::BoundLoop& loop, std::int64_
       parts_.tensors.set_slice(port, step);
     } else {
       SCANLOOM_TRY(std::byte* const first, parts_.tensors.first_slice(port, loop.node));
-      parts_.values.slot(port.argument.slot) = first + step * port.step_bytes;
+      slot(port.argument.slot) = first + step * port.step_bytes;
     }
   }
   return {};
@@ -63,10 +63,9 @@ Expected<void> LoopDriver::begin_slices(const plan::BoundLoop& loop, std::int64_
 Expected<bool> LoopDriver::end_step(std::uint32_t index, Watch& watch) {
   const plan::BoundLoop& loop = binding_.loops[index];
   LoopState& state = parts_.loops[index];
-  Values& values = parts_.values;
   bool keeps_going = true;
   if (loop.keep_going.present()) {
-    SCANLOOM_TRY(keeps_going, values.scalar<bool>(loop.keep_going, loop.node));
+    SCANLOOM_TRY(keeps_going, parts_.values.scalar<bool>(loop.keep_going, loop.node));
   }
   for (std::size_t i = 0; i < loop.stacked.size(); ++i) {
     const plan::BoundStacked& port = loop.stacked[i];
@@ -75,7 +74,7 @@ Expected<bool> LoopDriver::end_step(std::uint32_t index, Watch& watch) {
     } else if (port.result.is_dynamic() && !port.open) {
       SCANLOOM_CHECK_OK(parts_.rows.append(port, index));
     } else {
-      values.slot(port.row.slot) += port.step_bytes;
+      slot(port.row.slot) += port.step_bytes;
     }
   }
   swap_states(loop, state.step == 0);
@@ -113,14 +112,14 @@ void LoopDriver::swap_states(const plan::BoundLoop& loop, bool first_step) {
       values.object(port.argument) = std::move(values.object(port.next));
       continue;
     }
-    std::byte*& argument = values.slot(port.argument.slot);
-    std::byte*& next = values.slot(port.next.slot);
+    std::byte*& argument = slot(port.argument.slot);
+    std::byte*& next = slot(port.next.slot);
     std::swap(argument, next);
     if (port.argument.is_dynamic()) {
       std::swap(values.dynamic(port.argument), values.dynamic(port.next));
     } else if (first_step) {
       // The initial value is not ours to write; from now on the two buffers take turns.
-      next = values.slot(port.buffer_b);
+      next = slot(port.buffer_b);
     }
   }
 }
@@ -140,7 +139,7 @@ Expected<void> LoopDriver::next_slices(const plan::BoundLoop& loop, std::int64_t
       // Not from the slice before: that one may have been moved, see first_slice.
       parts_.tensors.set_slice(port, step);
     } else {
-      parts_.values.slot(port.argument.slot) += port.step_bytes;
+      slot(port.argument.slot) += port.step_bytes;
     }
   }
   return {};
@@ -157,7 +156,7 @@ Expected<void> LoopDriver::finish(std::uint32_t index) {
       values.object(port.final) = std::move(values.object(port.argument));
       continue;
     }
-    values.slot(port.final.slot) = values.slot(port.argument.slot);
+    slot(port.final.slot) = slot(port.argument.slot);
     if (port.final.is_dynamic())
       values.dynamic(port.final) = std::move(values.dynamic(port.argument));
   }

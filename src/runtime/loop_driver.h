@@ -4,6 +4,7 @@
 // the beginning of a step, slices, states and rows have the slots that the body reads and writes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -40,7 +41,8 @@ class LoopDriver {
     ParallelSteps& parallel;
     std::span<LoopState> loops;
   };
-  explicit LoopDriver(const Parts& parts) : parts_(parts), binding_(parts.values.binding) {}
+  explicit LoopDriver(const Parts& parts)
+      : parts_(parts), binding_(parts.values.binding), slots_(parts.values.slots) {}
 
   /// Comes to a loop: takes all of its steps at once where that is possible, or begins it. Returns
   /// whether steps follow, one after the other.
@@ -53,6 +55,7 @@ class LoopDriver {
   Expected<void> begin_slices(const plan::BoundLoop& loop, std::int64_t step);
 
  private:
+  [[nodiscard]] std::byte*& slot(plan::SlotId id) { return slots_[static_cast<std::size_t>(id)]; }
   /// Begins the loop; whether any step runs.
   Expected<bool> begin(std::uint32_t loop, Watch& watch);
   void swap_states(const plan::BoundLoop& loop, bool first_step);
@@ -62,6 +65,7 @@ class LoopDriver {
 
   Parts parts_;
   const plan::Binding& binding_;
+  const std::span<std::byte*> slots_;  // of the values, which every step moves
 };
 
 }  // namespace scanloom::runtime
