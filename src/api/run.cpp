@@ -84,7 +84,7 @@ Expected<std::vector<Value>> Session::Impl::run_bound(const Arranged& feeds,
   limits.start = runtime::Clock::now();
   const runtime::Watch watch(limits);
   plan::MayGoOn may_go_on;
-  if (watch.may_stop()) may_go_on = [&watch] { return watch.look(); };
+  if (watch.may_stop()) may_go_on = [&watch] { return watch.poll(); };
   SCANLOOM_TRY(entry, bind(feeds.shapes, may_go_on));
   std::unique_ptr<runtime::Run> run;
   {
@@ -138,7 +138,7 @@ Expected<std::vector<Value>> Session::Impl::run_interpreted(const Arranged& feed
   std::int64_t steps = 0;
   interpret_options.may_go_on = [&](const interp::LoopProgress& progress) -> Expected<void> {
     ++steps;
-    return watch.look(progress.step, {progress.loop.index, progress.step, progress.steps});
+    return watch.poll(progress.step, {progress.loop.index, progress.step, progress.steps});
   };
   SCANLOOM_TRY(const std::vector<tensor::BoxRef> results,
                interp::interpret_boxed(plan->module, boxes, interpret_options));

@@ -1,17 +1,15 @@
-// Calls whose sizes only the run knows: sizes are inferred, memory is reserved, and a kernel is
-// prepared for them. Sizes and kernel are kept for when the same inputs' sizes come again
-// (choices.h).
+#include "runtime/dynamic_calls.h"
+
 #include <algorithm>
 #include <cstring>
 
 #include "plan/bind/dynamic.h"
-#include "runtime/state.h"
 
 namespace scanloom::runtime {
 namespace {
 
-constexpr std::int64_t kMostAlongAxis = std::int64_t{1} << 40;
-/// Preparing a kernel takes longer than the reference needs once for fewer elements than that.
+constexpr std::int64_t kMaxAlongAxis = std::int64_t{1} << 40;
+/// For fewer elements, preparing a kernel takes longer than one call of the reference.
 constexpr std::int64_t kElementsWorthAKernel = 256;
 
 std::int64_t elements_of(std::span<const tensor::Operand> operands) {
@@ -21,12 +19,12 @@ std::int64_t elements_of(std::span<const tensor::Operand> operands) {
   return elements;
 }
 
-/// What a call on so many elements, all operands', may take; more than most do, since nothing is
+/// Returns what a call on so many elements in all may take; more than most do, since nothing is
 /// known of the operator.
 constexpr std::int64_t nanoseconds_of(std::int64_t elements) { return 2 * elements; }
 
-/// Makes the result of a slice refer to its operand; false: the slice is at fault.
-bool view_slice(std::span<const tensor::Operand> inputs, BoxedValue& slice, std::byte*& slot) {
+/// Makes the result of a slice refer to its operand; returns false where the slice is invalid.
+bool view_slice(std::span<const tensor::Operand> inputs, DynamicTensor& slice, std::byte*& slot) {
   const auto view = plan::view_of_slice(inputs);
   if (!view) return false;
   slice.storage.reset();
@@ -40,70 +38,89 @@ bool view_slice(std::span<const tensor::Operand> inputs, BoxedValue& slice, std:
 
 }  // namespace
 
-Expected<void> Run::State::run_dynamic(std::uint32_t index) {
-  const plan::DynamicCall& bound = binding->dynamic_calls[index];
-  const plan::BoundCall& call = bound.call;
-  auto* const operand_of = operands.data() + call.first_operand;
-  const plan::Spot* const spots = binding->operands.data() + call.first_operand;
+DynamicCalls::DynamicCalls(Values& values, RunMemory& memory, DynamicTensors& tensors,
+                           KernelCalls& kernels, RunProgress& progress)
+    : values_(values),
+      memory_(memory),
+      tensors_(tensors),
+      kernels_(kernels),
+      progress_(progress),
+      calls_(values.binding.dynamic_calls.size()) {
+  for (std::uint32_t i = 0; i < calls_.size(); ++i) {
+    calls_[i].hot = kernels.make(bound(i).call);
+    calls_[i].hot.call.scratch = &scratch_slot_;
+  }
+}
+
+void DynamicCalls::forget_growth() {
+  for (State& call : calls_) call.growth = {};
+}
+
+Expected<void> DynamicCalls::run(std::uint32_t index) {
+  const plan::DynamicCall& dynamic = bound(index);
+  const plan::BoundCall& call = dynamic.call;
+  auto* const operand_of = values_.operands.data() + call.first_operand;
+  const plan::Spot* const spots = values_.binding.operands.data() + call.first_operand;
   for (std::size_t i = 0; i < call.inputs; ++i)
-    if (spots[i].is_dynamic()) operand_of[i] = operand(spots[i]);
-  if (bound.grows_along != plan::kNone && can_grow_in_place(index)) return grow_in_place(index);
+    if (spots[i].is_dynamic()) operand_of[i] = values_.operand(spots[i]);
+  if (dynamic.grows_along != plan::kNone && can_grow_in_place(index)) return grow_in_place(index);
   const plan::Spot& result = spots[call.inputs];
-  if (bound.views_slice && view_slice({operand_of, call.inputs}, box(result), slot(result.slot)))
+  if (dynamic.views_slice &&
+      view_slice({operand_of, call.inputs}, values_.dynamic(result), values_.slot(result.slot)))
     return {};
-  SCANLOOM_TRY(Choice* const choice, find_choice(index));
-  SCANLOOM_CHECK_OK(place_results(index, choice->results));
-  choose_kernel(index, *choice);
-  const tensor::HotCall& hot = dynamic_calls[index];
-  if (hot.run(hot.call) != tensor::Status::ok) return fault_error(call.node);
-  time_left -= nanoseconds_of(elements_of(std::span(operand_of, call.inputs + call.outputs)));
+  SCANLOOM_TRY(CachedCall* const cached, find_cached(index));
+  SCANLOOM_CHECK_OK(place_results(index, cached->results));
+  choose_kernel(index, *cached);
+  const tensor::HotCall& hot = calls_[index].hot;
+  if (hot.run(hot.call) != tensor::Status::ok) return kernels_.error(call.node);
+  progress_.charge(nanoseconds_of(elements_of(std::span(operand_of, call.inputs + call.outputs))));
   return {};
 }
 
-Expected<Choice*> Run::State::find_choice(std::uint32_t index) {
-  const plan::DynamicCall& bound = binding->dynamic_calls[index];
-  DynamicState& state = dynamic_states[index];
-  const std::span inputs(operands.data() + bound.call.first_operand, bound.call.inputs);
-  bool may_keep = plan::describe_inputs(inputs, state.deciding, key_now);
-  if (Choice* const made = may_keep ? state.choices.find(key_now) : nullptr) return made;
+Expected<CachedCall*> DynamicCalls::find_cached(std::uint32_t index) {
+  const plan::DynamicCall& dynamic = bound(index);
+  State& state = calls_[index];
+  const std::span inputs(values_.operands.data() + dynamic.call.first_operand, dynamic.call.inputs);
+  bool may_keep = plan::describe_inputs(inputs, state.deciding, key_);
+  if (CachedCall* const made = may_keep ? state.cache.find(key_) : nullptr) return made;
   SCANLOOM_TRY(plan::ResultSizes sizes,
-               bound.resolve(*binding->plan, bound.call.node, inputs, state.deciding));
+               dynamic.resolve(*values_.binding.plan, dynamic.call.node, inputs, state.deciding));
   if (sizes.deciding != state.deciding) {
     // Earlier keys lack elements that can decide.
-    state.choices.clear();
+    state.cache.clear();
     state.deciding = sizes.deciding;
-    may_keep = plan::describe_inputs(inputs, state.deciding, key_now);
+    may_keep = plan::describe_inputs(inputs, state.deciding, key_);
   }
-  Choice choice{.results = std::move(sizes.shapes)};
-  return &state.choices.add(may_keep ? &key_now : nullptr, std::move(choice),
-                            most_choices(dynamic_calls.size()));
+  CachedCall cached{.results = std::move(sizes.shapes)};
+  return &state.cache.add(may_keep ? &key_ : nullptr, std::move(cached),
+                          max_cached_calls(calls_.size()));
 }
 
-Expected<void> Run::State::place_results(std::uint32_t index,
-                                         std::span<const tensor::Shape> sizes) {
-  const plan::BoundCall& call = binding->dynamic_calls[index].call;
+Expected<void> DynamicCalls::place_results(std::uint32_t index,
+                                           std::span<const tensor::Shape> sizes) {
+  const plan::BoundCall& call = bound(index).call;
   const std::size_t first = call.first_operand + call.inputs;
   for (std::size_t i = 0; i < call.outputs; ++i) {
-    const plan::Spot& spot = binding->operands[first + i];
-    tensor::Operand& result = operands[first + i];
+    const plan::Spot& spot = values_.binding.operands[first + i];
+    tensor::Operand& result = values_.operands[first + i];
     if (spot.is_dynamic()) {
-      SCANLOOM_CHECK_OK(reserve(spot, sizes[i], call.node));
-      result = operand(spot);
+      SCANLOOM_CHECK_OK(tensors_.reserve(spot, sizes[i], call.node));
+      result = values_.operand(spot);
     } else if (!(result.shape() == sizes[i])) {
-      return fail(Code::internal, "{}: sizes {} were bound, {} came out", describe(call.node),
-                  result.shape().to_string(), sizes[i].to_string());
+      return fail(Code::internal, "{}: sizes {} were bound, {} came out",
+                  values_.describe(call.node), result.shape().to_string(), sizes[i].to_string());
     }
   }
   return {};
 }
 
-/// Whether the memory of the state that a concat extends is nobody else's, and all that follows in
-/// it is what is appended. Operands that do not fit are left to the kernel, which says why.
-bool Run::State::can_grow_in_place(std::uint32_t index) {
-  const plan::BoundCall& call = binding->dynamic_calls[index].call;
-  const int axis = binding->dynamic_calls[index].grows_along;
-  const std::span inputs(operands.data() + call.first_operand, call.inputs);
-  const BoxedValue& state = box(binding->operands[call.first_operand]);
+/// Whether the state that a concat extends owns its memory alone, and whatever is appended follows
+/// it there. Operands that do not fit are left to the kernel, which says why.
+bool DynamicCalls::can_grow_in_place(std::uint32_t index) {
+  const plan::BoundCall& call = bound(index).call;
+  const int axis = bound(index).grows_along;
+  const std::span inputs(values_.operands.data() + call.first_operand, call.inputs);
+  const DynamicTensor& state = values_.dynamic(values_.binding.operands[call.first_operand]);
   if (!state.storage || state.storage.use_count() != 1 ||
       inputs[0].data<std::byte>() != state.storage->bytes.get())
     return false;
@@ -114,34 +131,22 @@ bool Run::State::can_grow_in_place(std::uint32_t index) {
       if (i > axis && operand.dims[i] != inputs[0].dims[i]) return false;
     }
     // Without elements it may have any size along the axis: the sum must not overflow.
-    return operand.dims[axis] <= kMostAlongAxis;
+    return operand.dims[axis] <= kMaxAlongAxis;
   };
   return std::ranges::all_of(inputs, fits);
 }
 
-/// Appends to the memory of the first operand, which grows geometrically.
-Expected<void> Run::State::grow_in_place(std::uint32_t index) {
-  const plan::BoundCall& call = binding->dynamic_calls[index].call;
-  const int axis = binding->dynamic_calls[index].grows_along;
-  const std::span inputs(operands.data() + call.first_operand, call.inputs);
-  const plan::Spot* const spots = binding->operands.data() + call.first_operand;
-  const plan::Spot& result = spots[call.inputs];
-  BoxedValue &from = box(spots[0]), &to = box(result);
-  tensor::Shape dims = from.dims;
+Expected<void> DynamicCalls::grow_in_place(std::uint32_t index) {
+  const plan::BoundCall& call = bound(index).call;
+  const int axis = bound(index).grows_along;
+  const std::span inputs(values_.operands.data() + call.first_operand, call.inputs);
+  const plan::Spot* const spots = values_.binding.operands.data() + call.first_operand;
+  DynamicTensor& to = values_.dynamic(spots[call.inputs]);
+  tensor::Shape dims = values_.dynamic(spots[0]).dims;
   for (const tensor::Operand& operand : inputs.subspan(1)) dims[axis] += operand.dims[axis];
   const auto item = static_cast<std::int64_t>(dtype_bytes(spots[0].dtype));
   std::int64_t at = inputs[0].elements() * item;
-  const std::int64_t bytes = dims.elements() * item;
-  Growth& growth = dynamic_states[index].growth;
-  growth.note(runs, bytes);
-  if (from.storage->capacity >= bytes) {
-    std::swap(from.storage, to.storage);
-    SCANLOOM_CHECK_OK(reserve(result, dims, call.node));
-  } else {
-    SCANLOOM_CHECK_OK(reserve(result, dims, call.node, growth.wish(bytes)));
-    std::memcpy(to.storage->bytes.get(), from.storage->bytes.get(), static_cast<std::size_t>(at));
-    time_left -= nanoseconds_of(inputs[0].elements());
-  }
+  SCANLOOM_CHECK_OK(extend(index, dims, dims.elements() * item));
   for (const tensor::Operand& operand : inputs.subspan(1)) {
     const std::int64_t size = operand.elements() * item;
     if (size == 0) continue;
@@ -152,58 +157,79 @@ Expected<void> Run::State::grow_in_place(std::uint32_t index) {
   return {};
 }
 
+Expected<void> DynamicCalls::extend(std::uint32_t index, const tensor::Shape& dims,
+                                    std::int64_t bytes) {
+  const plan::BoundCall& call = bound(index).call;
+  const plan::Spot* const spots = values_.binding.operands.data() + call.first_operand;
+  const plan::Spot& result = spots[call.inputs];
+  DynamicTensor &from = values_.dynamic(spots[0]), &to = values_.dynamic(result);
+  Growth& growth = calls_[index].growth;
+  growth.note(tensors_.run_number(), bytes);
+  if (from.storage->capacity >= bytes) {
+    std::swap(from.storage, to.storage);
+    return tensors_.reserve(result, dims, call.node);
+  }
+  SCANLOOM_CHECK_OK(tensors_.reserve(result, dims, call.node, growth.wish(bytes)));
+  const std::int64_t elements = values_.operands[call.first_operand].elements();
+  std::memcpy(to.storage->bytes.get(), from.storage->bytes.get(),
+              static_cast<std::size_t>(elements) * dtype_bytes(spots[0].dtype));
+  progress_.charge(nanoseconds_of(elements));
+  return {};
+}
+
 /// A kernel is prepared at once where there is much to compute, otherwise with the second use.
 /// Where there is no room for its scratch, the reference computes the same.
-void Run::State::choose_kernel(std::uint32_t index, Choice& choice) {
-  const plan::DynamicCall& bound = binding->dynamic_calls[index];
-  tensor::HotCall& hot = dynamic_calls[index];
-  const std::span inputs(hot.call.inputs, bound.call.inputs);
-  const std::span outputs(hot.call.outputs, bound.call.outputs);
-  const bool again = choice.uses++ > 0;
-  if (!choice.has_decided) {
-    choice.run = bound.call.run;
-    if (plan::makes_nothing(*binding->plan, bound, outputs)) {
-      choice.run = tensor::do_nothing;
-      choice.has_decided = true;
+void DynamicCalls::choose_kernel(std::uint32_t index, CachedCall& cached) {
+  const plan::DynamicCall& dynamic = bound(index);
+  tensor::HotCall& hot = calls_[index].hot;
+  const std::span inputs(hot.call.inputs, dynamic.call.inputs);
+  const std::span outputs(hot.call.outputs, dynamic.call.outputs);
+  const bool again = cached.uses++ > 0;
+  if (!cached.is_decided) {
+    cached.run = dynamic.call.run;
+    if (plan::makes_nothing(*values_.binding.plan, dynamic, outputs)) {
+      cached.run = tensor::do_nothing;
+      cached.is_decided = true;
     } else if (again || elements_of(std::span(hot.call.inputs, inputs.size() + outputs.size())) >=
                             kElementsWorthAKernel) {
-      kernels::Prepared prepared = plan::prepare_kernel(*binding->plan, bound, inputs, outputs);
+      kernels::Prepared prepared =
+          plan::prepare_kernel(*values_.binding.plan, dynamic, inputs, outputs);
       if (prepared.why_not == nullptr) {
-        choice.run = prepared.run;
-        choice.prepared = std::move(prepared.state);
-        choice.scratch_bytes = prepared.scratch_bytes;
+        cached.run = prepared.run;
+        cached.prepared = std::move(prepared.state);
+        cached.scratch_bytes = prepared.scratch_bytes;
       }
-      choice.has_decided = true;
+      cached.is_decided = true;
     }
   }
-  const bool has_scratch = reserve_scratch(choice.scratch_bytes);
-  hot.run = has_scratch ? choice.run : bound.call.run;
-  hot.call.prepared = has_scratch ? choice.prepared.get() : nullptr;
+  const bool has_scratch = reserve_scratch(cached.scratch_bytes);
+  hot.run = has_scratch ? cached.run : dynamic.call.run;
+  hot.call.prepared = has_scratch ? cached.prepared.get() : nullptr;
 }
 
-void Run::State::drop_scratch() {
-  if (dynamic_scratch_bytes == 0) return;
-  dynamic_scratch.reset();
-  dynamic_scratch_slot = nullptr;
-  budget.used -= dynamic_scratch_bytes;
-  dynamic_scratch_bytes = 0;
+void DynamicCalls::release_scratch() {
+  if (scratch_bytes_ == 0) return;
+  scratch_.reset();
+  scratch_slot_ = nullptr;
+  memory_.budget().used -= scratch_bytes_;
+  scratch_bytes_ = 0;
 }
 
-bool Run::State::reserve_scratch(std::int64_t bytes) {
-  if (bytes <= dynamic_scratch_bytes) return true;
-  std::int64_t wanted = std::max(bytes, 2 * dynamic_scratch_bytes);
-  drop_scratch();
-  if (!fits(wanted)) {
-    drop_kept();
+bool DynamicCalls::reserve_scratch(std::int64_t bytes) {
+  if (bytes <= scratch_bytes_) return true;
+  std::int64_t wanted = std::max(bytes, 2 * scratch_bytes_);
+  release_scratch();
+  if (!memory_.fits(wanted)) {
+    memory_.release_kept();
     wanted = bytes;
   }
-  if (!fits(wanted)) return false;
-  dynamic_scratch = allocate_aligned(wanted);
-  dynamic_scratch_slot = dynamic_scratch.get();
-  if (!dynamic_scratch) return false;
-  dynamic_scratch_bytes = wanted;
-  budget.used += wanted;
-  note_taken();
+  if (!memory_.fits(wanted)) return false;
+  scratch_ = allocate_aligned(wanted);
+  scratch_slot_ = scratch_.get();
+  if (!scratch_) return false;
+  scratch_bytes_ = wanted;
+  memory_.budget().used += wanted;
+  memory_.note_taken();
   return true;
 }
 

@@ -7,11 +7,11 @@
 
 namespace scanloom::runtime {
 
-void Pace::looked(Clock::time_point now) {
+void PollInterval::polled(Clock::time_point now) {
   using namespace std::chrono_literals;
-  constexpr std::int64_t kMost = 1 << 24;
+  constexpr std::int64_t kMax = 1 << 24;
   const auto passed = now - last_;
-  if (passed < 100us) interval_ = std::min<std::int64_t>(interval_ * 2, kMost);
+  if (passed < 100us) interval_ = std::min<std::int64_t>(interval_ * 2, kMax);
   if (passed > 400us) {
     const double share = std::chrono::duration<double>(200us) / passed;
     interval_ = std::max<std::int64_t>(
@@ -21,12 +21,13 @@ void Pace::looked(Clock::time_point now) {
   last_ = now;
 }
 
-Expected<void> Watch::look(std::int64_t step, const LoopProgress& outermost, Pace* pace) {
+Expected<void> Watch::poll(std::int64_t step, const LoopProgress& outermost,
+                           PollInterval* interval) {
   using namespace std::chrono_literals;
   const Clock::time_point now = Clock::now();
-  if (pace != nullptr) pace->looked(now);
+  if (interval != nullptr) interval->polled(now);
   const bool report = limits_.progress && now - reported_ > 100ms;
-  if (may_stop()) SCANLOOM_CHECK_OK(look_at(now, step));
+  if (may_stop()) SCANLOOM_CHECK_OK(check(now, step));
   if (report) {
     reported_ = now;
     limits_.progress(outermost.loop, outermost.step, outermost.steps);
@@ -34,7 +35,7 @@ Expected<void> Watch::look(std::int64_t step, const LoopProgress& outermost, Pac
   return {};
 }
 
-Expected<void> Watch::look_at(Clock::time_point now, std::int64_t step) const {
+Expected<void> Watch::check(Clock::time_point now, std::int64_t step) const {
   const auto when = [&] {
     return step < 0 ? "" : fmt::format(" after {}", plan::counted(step, "step"));
   };
@@ -50,15 +51,15 @@ Expected<void> Watch::look_at(Clock::time_point now, std::int64_t step) const {
 bool KernelWatch::look() noexcept {
   using namespace std::chrono_literals;
   if (watch_ == nullptr) return false;
-  const std::unique_lock lock(looking_, std::try_to_lock);
+  const std::unique_lock lock(polling_, std::try_to_lock);
   if (!lock.owns_lock()) return false;
   const Clock::time_point now = Clock::now();
-  if (now - looked_ < 500us) return false;
-  looked_ = now;
+  if (now - polled_ < 500us) return false;
+  polled_ = now;
   try {
-    Expected<void> looked = watch_->look();
-    if (looked) return false;
-    error_ = std::move(looked).error();
+    Expected<void> polled = watch_->poll();
+    if (polled) return false;
+    error_ = std::move(polled).error();
   } catch (...) {
     thrown_ = std::current_exception();
   }

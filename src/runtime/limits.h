@@ -1,4 +1,4 @@
-// Limits of one run and how they are watched: cheaply per step, exactly a few times per
+// Limits of one run and how they are polled: at almost no cost per step, exactly a few times per
 // millisecond, and after nodes that take long.
 #pragma once
 
@@ -23,26 +23,26 @@ struct Limits {
   std::int64_t max_memory = 0;  ///< bytes; 0: as MemoryBudget has it
   /// Asked from any of the threads that run, by one at a time.
   std::function<bool()> cancelled;
-  /// Of the outermost loop that is running: see LoopProgress. Called in the caller's thread.
+  /// Called in the caller's thread, about the outermost running loop: see LoopProgress.
   std::function<void(std::uint32_t loop, std::int64_t step, std::int64_t steps)> progress;
 };
 
 using Clock = std::chrono::steady_clock;
 
-/// How many steps of one loop may pass between two looks: adapted, so that looks come between a
-/// tenth and four tenths of a millisecond apart whatever the loop's speed. Steps may become dearer
-/// than those that it has seen: arithmetic on denormals takes a hundred times as long. What else
-/// makes a difference is counted where it runs, see plan/cost.h.
-class Pace {
+/// How many steps of one loop may pass between two polls: adapted, so that polls are between a
+/// tenth and four tenths of a millisecond apart whatever the loop's speed. Steps may become more
+/// expensive than those before: arithmetic on denormals takes a hundred times as long. Whatever
+/// else makes a difference is charged where it runs, see plan/cost.h.
+class PollInterval {
  public:
-  void start(Clock::time_point now) { *this = Pace(), last_ = now; }
-  /// Per step: whether it is time to look.
+  void start(Clock::time_point now) { *this = PollInterval(), last_ = now; }
+  /// Counts a step; whether a poll is due.
   bool due() { return --countdown_ <= 0; }
-  /// How many steps compiled code may run before the next look.
+  /// Returns how many steps compiled code may run before the next poll.
   [[nodiscard]] std::int64_t chunk() const { return std::max<std::int64_t>(countdown_, 1); }
-  /// After at most so many: whether it is time to look.
+  /// Counts steps, at most chunk(); whether a poll is due.
   bool due_after(std::int64_t steps) { return (countdown_ -= steps) <= 0; }
-  void looked(Clock::time_point now);
+  void polled(Clock::time_point now);
 
  private:
   Clock::time_point last_;
@@ -58,7 +58,7 @@ struct LoopProgress {
   std::int64_t steps = -1;
 };
 
-/// The limits of one run, from its start on.
+/// The limits of one run, polled from its start on.
 class Watch {
  public:
   explicit Watch(const Limits& limits) : Watch(limits, limits.start.value_or(Clock::now())) {}
@@ -67,32 +67,33 @@ class Watch {
 
   [[nodiscard]] Clock::time_point start() const { return start_; }
   [[nodiscard]] const Limits& limits() const { return limits_; }
-  /// Whether a look may find a reason to stop.
+  /// Whether a poll may find a reason to stop.
   [[nodiscard]] bool may_stop() const {
     return limits_.cancelled != nullptr || limits_.deadline_seconds > 0;
   }
-  /// Cancellation and deadline. Errors: cancelled, limit_reached.
-  Expected<void> look() const { return look_at(Clock::now(), -1); }
-  /// The same after that many steps of a loop, and progress of the outermost one.
-  Expected<void> look(std::int64_t step, const LoopProgress& outermost, Pace* pace = nullptr);
+  /// Checks for cancellation and deadline. Errors: cancelled, limit_reached.
+  Expected<void> poll() const { return check(Clock::now(), -1); }
+  /// The same after `step` steps of a loop; reports the progress of the outermost one.
+  Expected<void> poll(std::int64_t step, const LoopProgress& outermost,
+                      PollInterval* interval = nullptr);
 
  private:
-  [[nodiscard]] Expected<void> look_at(Clock::time_point now, std::int64_t step) const;
+  [[nodiscard]] Expected<void> check(Clock::time_point now, std::int64_t step) const;
 
   const Limits& limits_;
   Clock::time_point start_, reported_;
 };
 
-/// Looks at limits for kernels, whose threads ask: one of them at a time, every half millisecond.
+/// Polls limits for kernels, whose threads ask: one of them at a time, every half millisecond.
 class KernelWatch final : public tensor::StopToken {
  public:
-  /// For as long as it lives, kernels are told to stop when that run is to end.
+  /// While it lives, kernels are told to stop when that run is to end.
   class Run {
    public:
     Run(KernelWatch& of, const Watch& watch) : of_(of) {
       of_.set_stopped(false);
       of_.error_.reset();
-      of_.looked_ = watch.start();
+      of_.polled_ = watch.start();
       of_.watch_ = watch.may_stop() ? &watch : nullptr;
     }
     ~Run() { of_.watch_ = nullptr; }
@@ -103,15 +104,15 @@ class KernelWatch final : public tensor::StopToken {
     KernelWatch& of_;
   };
 
-  /// Why kernels were told to stop. Throws what the caller's function has thrown.
+  /// Returns why kernels were told to stop. Throws what the caller's function has thrown.
   Error take_error();
 
  private:
   bool look() noexcept override;
 
   const Watch* watch_ = nullptr;  // null: nothing ends the run early
-  std::mutex looking_;            // of what follows
-  Clock::time_point looked_;
+  std::mutex polling_;            // guards what follows
+  Clock::time_point polled_;
   std::optional<Error> error_;
   std::exception_ptr thrown_;
 };

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/state.h"
+#include "runtime/aligned_bytes.h"
 
 namespace scanloom::runtime {
 namespace {

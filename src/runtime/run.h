@@ -1,6 +1,6 @@
-// Run: one execution at a time of a Binding: its arena, its slots, its calls with every pointer
-// that does not move already in place. Made once, used again by later runs of the same sizes; not
-// thread safe, so each concurrent run has its own.
+// Run: one execution at a time of a Binding, with an arena, slots and calls of its own in which
+// every pointer that does not move is set already. Made once and used again by later runs of the
+// same sizes; not thread safe, so each concurrent run has its own. Its parts are in run_state.h.
 #pragma once
 
 #include <memory>
@@ -14,6 +14,8 @@
 #include "tensor/tensor.h"
 
 namespace scanloom::runtime {
+
+struct RunState;
 
 /// Where time went, by index of Binding::calls, dynamic_calls, object_calls, loops.
 struct Profile {
@@ -33,28 +35,28 @@ struct Profile {
   std::vector<Body> bodies;
 };
 
-/// What the loops that stand in no other one took, by index of Binding::loops.
+/// What the loops that are in no other loop took, by index of Binding::loops.
 struct LoopTime {
   std::int64_t last = -1;  ///< steps of the last execution, profiled or not; -1: there was none
   std::int64_t steps = 0;
   double seconds = 0;
-  std::int64_t shared = 0;  ///< executions whose steps were taken side by side
-  int threads = 1;          ///< that took steps at the same time, at most
+  std::int64_t shared = 0;  ///< executions whose steps were taken in parallel
+  int threads = 1;          ///< the most that took steps at the same time
 };
 
 struct RunResult {
   std::vector<tensor::Tensor> outputs;  ///< not defined where `objects` has the result
   std::vector<tensor::BoxRef> objects;  ///< sequences, optionals and strings, by output
   std::int64_t steps = 0;
-  /// The most that values took at one time whose sizes the data decide, sequences, optionals and
-  /// strings among them: what comes on top of what the binding knows.
+  /// The peak of the values whose sizes the data decide, including sequences, optionals and
+  /// strings: what comes on top of what the binding knows.
   std::int64_t data_bytes = 0;
 };
 
 class Run {
  public:
-  /// `results`: shared by Runs whose results use each other's memory. Errors: limit_reached (the
-  /// memory budget, naming the bytes), out_of_memory.
+  /// Makes a Run. `results`: shared by Runs whose results use each other's memory. Errors:
+  /// limit_reached (the memory budget, naming the bytes), out_of_memory.
   static Expected<std::unique_ptr<Run>> make(std::shared_ptr<const plan::Binding> binding,
                                              std::int64_t max_memory, int max_threads,
                                              std::shared_ptr<ResultMemory> results = nullptr);
@@ -69,13 +71,17 @@ class Run {
                               std::uint64_t number = 0);
 
   [[nodiscard]] const std::shared_ptr<const plan::Binding>& binding() const;
-  /// Of all executions; steps and times of those that were not profiled.
+  /// Returns the times of all executions; steps and seconds of those that were not profiled.
   [[nodiscard]] const std::vector<LoopTime>& loop_times() const;
 
  private:
-  struct State;
-  explicit Run(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  Run(std::unique_ptr<RunState> state, std::shared_ptr<ResultMemory> results);
+  /// Executes the list once all parts have begun the run.
+  Expected<RunResult> run(std::span<const std::byte* const> feeds, const Limits& limits);
+
+  std::unique_ptr<RunState> state_;
+  std::shared_ptr<ResultMemory> results_;
+  std::uint64_t runs_ = 0;  // begun
 };
 
 }  // namespace scanloom::runtime

@@ -63,3 +63,48 @@ def test_counts_python_too_and_advises_on_request(tree):
     tree.write("tools/dev/long.py", "pass\n" * 401)
     assert "advice" not in tree.passes("check_sizes.py")
     assert "advice: tools/dev/long.py: 401 lines" in tree.passes("check_sizes.py", "--advice")
+
+
+def methods(count: int, name: str = "Driver") -> str:
+    declared = "".join(f"  int method_{i}() const;\n" for i in range(count))
+    return f"class {name} {{\n public:\n{declared}}};\n"
+
+
+def test_limits_the_methods_of_a_class(tree):
+    tree.write("src/ir/driver.h", methods(30))
+    tree.passes("check_sizes.py")
+    tree.write("src/ir/driver.h", "\n" + methods(31))
+    message = "driver.h:2: Driver has 31 methods, the limit is 30"
+    assert message in tree.fails("check_sizes.py")
+    tree.write("tools/dev/sizes_allowed.txt", "src/ir/driver.h:Driver.methods 31 one per node\n")
+    tree.passes("check_sizes.py")
+
+
+def test_limits_the_lines_of_a_class(tree):
+    fields = "".join(f"  int field_{i} = 0;\n" for i in range(249))
+    tree.write("src/ir/state.h", f"struct State {{\n{fields}}};\n")
+    assert "State has 251 lines, the limit is 250" in tree.fails("check_sizes.py")
+    tree.write("tools/dev/sizes_allowed.txt", "src/ir/state.h:State.lines 260 a table\n")
+    tree.passes("check_sizes.py")
+
+
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        ("struct S {\n  int x = 0;\n  int f() const;\n  int g() { return x; }\n};\n", {"S": 2}),
+        ("class A {\n  A();\n  ~A();\n  A(const A&) = delete;\n  A(A&&) = default;\n};\n", {"A": 2}),
+        ("class A {\n  struct B {\n    void f();\n  };\n  void g();\n};\n", {"B": 1, "A": 1}),
+        ("class A::B : public C<int()> {\n  bool f() override;\n};\n", {"A::B": 1}),
+        ("struct S {\n  std::function<bool()> asked;\n  int (*run)(int) = nullptr;\n};\n", {"S": 0}),
+        ("struct S {\n  int x = f();\n  int y{g()};\n  static_assert(h());\n};\n", {"S": 0}),
+        ("struct S {\n public:\n  using F = int(int);\n  friend void f(S);\n};\n", {"S": 0}),
+        ("struct S {\n  bool operator==(const S&) const;\n  int operator()(int);\n};\n", {"S": 2}),
+        ("struct S {\n  template <class T>\n  T f(T x = {}) const;\n  void g(int x = 0);\n};\n", {"S": 2}),
+        ("class [[nodiscard]] A {\n  [[nodiscard]] int f() const;\n};\n", {"A": 1}),
+        ("class SCANLOOM_API A {\n  virtual void f() = 0;\n};\n", {"A": 1}),
+        ("class A;\nenum class Kind { a, b };\nnamespace n {\nvoid f();\n}\n", {}),
+        ("class A {\n  int f(\n      int x,\n      int y);\n  // int g();\n};\n", {"A": 1}),
+    ],
+)
+def test_counts_the_methods_of_classes(text, counts):
+    assert {c.name: c.methods for c in check_sizes.cxx_classes(text)} == counts

@@ -1,20 +1,24 @@
 #!/usr/bin/env python3
-"""Checks that files stay under 800 lines and functions under 100.
+"""Checks the sizes of files (800 lines), functions (100) and C++ classes (250, 30 methods).
 
-C++ functions are found by matching braces, Python's by its own parser. What may be longer stands
-in tools/dev/sizes_allowed.txt, one per line: a file or file:function, the limit, the reason."""
+C++ functions and classes are found by matching braces, Python's functions by its own parser.
+Exceptions are listed in tools/dev/sizes_allowed.txt, one per line: a file, file:function,
+file:Class.lines or file:Class.methods, then the limit and the reason."""
 
 import ast
 import dataclasses
 import pathlib
 import re
 import sys
+from collections.abc import Iterator
 
 import source_tree
 
 FILE_LIMIT = 800
 FILE_ADVICE = 400
 FUNCTION_LIMIT = 100
+CLASS_LINES_LIMIT = 250
+CLASS_METHODS_LIMIT = 30
 ALLOWED = pathlib.Path("tools/dev/sizes_allowed.txt")
 
 _CHECKED_SUFFIXES = (*source_tree.CXX_SUFFIXES, ".py", ".pyi", ".sh", ".cmake")
@@ -22,6 +26,11 @@ _SCOPE = re.compile(r'\b(?:namespace|class|struct|union|enum)\b|\bextern\s*"\s*"
 _CONDITION = re.compile(r"\b(requires|decltype|alignas)\s*\((?:[^()]|\([^()]*\))*\)")
 _NAME = re.compile(r"(operator\s*\(\)|operator[^\s(]+|~?\w+)\s*\(")
 _MEMBER_BRACE = re.compile(r"\)\s*(noexcept)?\s*:[^:].*\w$", re.S)
+_CLASS = re.compile(r"\b(?<!enum )(?:class|struct)\s+(?:[A-Z_]+\s+)*([\w:]+)")
+_ATTRIBUTE = re.compile(r"\[\[[^\]]*\]\]")
+_NO_METHOD = re.compile(r"\s*(?:(?:public|protected|private)\s*:\s*)*(?:using|friend|typedef|static_assert)\b")
+_METHOD = re.compile(r"(?:operator[^\w\s]*\s*(?:\(\))?|\w)\s*\((?!\s*[*&])")
+_GIVEN = re.compile(r"=\s*(?:default|delete)\s*$")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,11 +40,35 @@ class Function:
     lines: int
 
 
-def _is_scope(head: str) -> bool:
-    """Whether a brace after this text opens a namespace or a type, whose members count themselves."""
-    head = _CONDITION.sub("", head)
+@dataclasses.dataclass
+class Class:
+    name: str
+    line: int
+    lines: int = 0
+    methods: int = 0  # declared in it, those that are defaulted or deleted left out
+
+
+@dataclasses.dataclass(frozen=True)
+class _Part:
+    """A statement, a function, or the beginning or end of a scope, all outside of functions."""
+
+    kind: str  # statement, function, open, close
+    head: str  # the text before its brace or semicolon
+    first: int
+    last: int
+
+
+def _plain_head(head: str) -> str:
+    """The text without conditions, attributes and template arguments."""
+    head = _ATTRIBUTE.sub(" ", _CONDITION.sub("", head))
     while (shorter := re.sub(r"<[^<>]*>", " ", head)) != head:
         head = shorter
+    return head
+
+
+def _is_scope(head: str) -> bool:
+    """Whether a brace after this text opens a namespace or a type, whose members count themselves."""
+    head = _plain_head(head)
     before_parenthesis = head.split("(")[0]
     return _SCOPE.search(before_parenthesis) is not None and "=" not in before_parenthesis
 
@@ -59,9 +92,7 @@ def _plain_code(text: str) -> str:
     return re.sub(r"^[ \t]*#(?:\\\n|[^\n])*", blank, code, flags=re.M)
 
 
-def cxx_functions(text: str) -> list[Function]:
-    """The functions defined at namespace or class level, from signature to closing brace."""
-    found: list[Function] = []
+def _parts(text: str) -> Iterator[_Part]:
     scopes: list[str] = []  # kinds of the open braces outside functions
     head, head_line, parentheses = "", 1, 0  # what was read since the last statement
     braces_inside = 0  # open braces of the function being read
@@ -71,8 +102,7 @@ def cxx_functions(text: str) -> list[Function]:
         if braces_inside:
             braces_inside += {"{": 1, "}": -1}.get(char, 0)
             if not braces_inside:
-                name = _NAME.search(_CONDITION.sub("", head))
-                found.append(Function(name[1] if name else "?", head_line, line - head_line + 1))
+                yield _Part("function", head, head_line, line)
                 head = ""
             continue
         if not head.strip() and not char.isspace():
@@ -84,14 +114,57 @@ def cxx_functions(text: str) -> list[Function]:
                 braces_inside = 1
                 continue
             scopes.append(kind)
+            if kind == "scope":
+                yield _Part("open", head, head_line, line)
             head = head + char if kind == "initialiser" else ""
         elif char == "}":
             kind = scopes.pop() if scopes else "scope"
+            if kind == "scope":
+                yield _Part("close", "", line, line)
             head = head + char if kind == "initialiser" else ""
         elif char == ";" and not parentheses:
+            yield _Part("statement", head, head_line, line)
             head = ""
         else:
             head += char
+
+
+def cxx_functions(text: str) -> list[Function]:
+    """The functions defined at namespace or class level, from signature to closing brace."""
+    found: list[Function] = []
+    for part in _parts(text):
+        if part.kind == "function":
+            name = _NAME.search(_CONDITION.sub("", part.head))
+            lines = part.last - part.first + 1
+            found.append(Function(name[1] if name else "?", part.first, lines))
+    return found
+
+
+def _declares_method(head: str) -> bool:
+    head = _plain_head(head)
+    if _NO_METHOD.match(head) or _GIVEN.search(head):
+        return False
+    method = _METHOD.search(head)
+    # A parenthesis after an equals sign or a brace is part of an initialiser.
+    return method is not None and not re.search("[={]", head[: method.start()])
+
+
+def cxx_classes(text: str) -> list[Class]:
+    """The classes and structs defined in the text, in the order of their ends."""
+    found: list[Class] = []
+    open_scopes: list[Class | None] = []  # None: a namespace, an enumeration or a union
+    for part in _parts(text):
+        if part.kind == "open":
+            name = _CLASS.search(_plain_head(part.head))
+            open_scopes.append(Class(name[1], part.first) if name else None)
+        elif part.kind == "close":
+            scope = open_scopes.pop() if open_scopes else None
+            if scope is not None:
+                scope.lines = part.last - scope.line + 1
+                found.append(scope)
+        elif open_scopes and open_scopes[-1] is not None:
+            if part.kind == "function" or _declares_method(part.head):
+                open_scopes[-1].methods += 1
     return found
 
 
@@ -121,6 +194,8 @@ def read_allowed(root: pathlib.Path) -> tuple[dict[str, int], list[str]]:
 
 
 def check_file(path: pathlib.Path, text: str, limits: dict[str, int], used: set[str]) -> list[str]:
+    is_cxx = path.suffix in source_tree.CXX_SUFFIXES
+
     def limit(key: str, default: int) -> int:
         if key in limits:
             used.add(key)
@@ -132,7 +207,7 @@ def check_file(path: pathlib.Path, text: str, limits: dict[str, int], used: set[
     if lines > allowed:
         problems.append(f"{path}: {lines} lines, the limit is {allowed}")
     functions = python_functions(text) if path.suffix in (".py", ".pyi") else []
-    if path.suffix in source_tree.CXX_SUFFIXES:
+    if is_cxx:
         functions = cxx_functions(text)
     for function in functions:
         allowed = limit(f"{path.as_posix()}:{function.name}", FUNCTION_LIMIT)
@@ -141,6 +216,17 @@ def check_file(path: pathlib.Path, text: str, limits: dict[str, int], used: set[
                 f"{path}:{function.line}: {function.name} has {function.lines} lines,"
                 f" the limit is {allowed}"
             )
+    for found in cxx_classes(text) if is_cxx else []:
+        sizes = (
+            ("lines", found.lines, CLASS_LINES_LIMIT),
+            ("methods", found.methods, CLASS_METHODS_LIMIT),
+        )
+        for what, size, default in sizes:
+            allowed = limit(f"{path.as_posix()}:{found.name}.{what}", default)
+            if size > allowed:
+                problems.append(
+                    f"{path}:{found.line}: {found.name} has {size} {what}, the limit is {allowed}"
+                )
     return problems
 
 

@@ -1,4 +1,4 @@
-#include "runtime/choices.h"
+#include "runtime/shape_cache.h"
 
 #include <algorithm>
 #include <bit>
@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::size_t kBucket = 8;
 /// A value that grows by a row per step has as many sizes as there are steps.
-constexpr std::size_t kMostOfCall = 4096, kMostOfRun = 32768;
-/// Words of a key from which on one is enough: of operands by the thousand.
+constexpr std::size_t kMaxOfCall = 4096, kMaxOfRun = 32768;
+/// A key of so many words (operands by the thousand) is kept alone.
 constexpr std::size_t kLongKey = 512;
 
 std::uint64_t hash_of(const plan::CallKey& key) {
@@ -24,33 +24,33 @@ std::uint64_t hash_of(const plan::CallKey& key) {
 
 }  // namespace
 
-std::size_t most_choices(std::size_t calls) {
-  const std::size_t share = kMostOfRun / std::max<std::size_t>(calls, 1);
-  return std::clamp(std::bit_floor(share), kBucket, kMostOfCall);
+std::size_t max_cached_calls(std::size_t calls) {
+  const std::size_t share = kMaxOfRun / std::max<std::size_t>(calls, 1);
+  return std::clamp(std::bit_floor(share), kBucket, kMaxOfCall);
 }
 
-std::span<Choices::Entry> Choices::bucket_of(std::uint64_t hash) {
+std::span<ShapeCache::Entry> ShapeCache::bucket_of(std::uint64_t hash) {
   const std::size_t buckets = entries_.size() / kBucket;
   return std::span(entries_).subspan(hash % buckets * kBucket, kBucket);
 }
 
-Choice* Choices::find(const plan::CallKey& key) {
+CachedCall* ShapeCache::find(const plan::CallKey& key) {
   if (entries_.empty()) return nullptr;
   const std::uint64_t hash = hash_of(key);
   for (Entry& entry : bucket_of(hash))
-    if (entry.taken && entry.hash == hash && entry.key == key) return &entry.choice;
+    if (entry.taken && entry.hash == hash && entry.key == key) return &entry.cached;
   return nullptr;
 }
 
-/// A free entry of the key's bucket, or one that is given up. Which one hardly matters, as long as
-/// it is not always the oldest: of sizes that come in turn, but are too many, none would be found.
-Choices::Entry& Choices::place(std::uint64_t hash) {
+/// Returns a free entry of the bucket, or one to evict. Which one hardly matters, as long as it is
+/// not always the oldest: if too many sizes came in turn, none would ever be found.
+ShapeCache::Entry& ShapeCache::place(std::uint64_t hash) {
   const std::span<Entry> bucket = bucket_of(hash);
   const auto free = std::ranges::find(bucket, false, &Entry::taken);
   return free != bucket.end() ? *free : bucket[next_++ % kBucket];
 }
 
-void Choices::grow() {
+void ShapeCache::grow() {
   std::vector<Entry> old(2 * entries_.size());
   std::swap(old, entries_);
   for (Entry& entry : old)
@@ -60,17 +60,17 @@ void Choices::grow() {
     }
 }
 
-Choice& Choices::add(const plan::CallKey* key, Choice choice, std::size_t most) {
-  if (key == nullptr) return unkept_ = std::move(choice);
+CachedCall& ShapeCache::add(const plan::CallKey* key, CachedCall cached, std::size_t max) {
+  if (key == nullptr) return unkept_ = std::move(cached);
   if (entries_.empty()) entries_.resize(kBucket);
   if (key->size() >= kLongKey) clear();
   const std::uint64_t hash = hash_of(*key);
-  while (entries_.size() < most && std::ranges::all_of(bucket_of(hash), &Entry::taken)) grow();
+  while (entries_.size() < max && std::ranges::all_of(bucket_of(hash), &Entry::taken)) grow();
   Entry& entry = place(hash);
-  entry = {true, hash, *key, std::move(choice)};
-  return entry.choice;
+  entry = {true, hash, *key, std::move(cached)};
+  return entry.cached;
 }
 
-void Choices::clear() { std::ranges::fill(entries_, Entry()); }
+void ShapeCache::clear() { std::ranges::fill(entries_, Entry()); }
 
 }  // namespace scanloom::runtime

@@ -1,0 +1,90 @@
+// Values: where the values of a Run are. A value of known sizes is a slot, an offset and a layout
+// of the binding; a dynamic tensor is a slot and an entry of `dynamic_tensors` with its sizes; an
+// object is a reference in `objects`. Invariant: a slot that has been reached points to the memory
+// of its value as it is in the present step, so kernels read through slots and nothing is patched
+// per use.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "base/expected.h"
+#include "plan/binding.h"
+#include "plan/plan.h"
+#include "runtime/aligned_bytes.h"
+#include "runtime/run_memory.h"
+#include "tensor/boxed.h"
+#include "tensor/call.h"
+#include "tensor/shape.h"
+#include "tensor/tensor.h"
+
+namespace scanloom::runtime {
+
+/// A tensor whose sizes only the run knows. Without storage it refers to memory owned by something
+/// else, which `lender`, if set, keeps alive.
+struct DynamicTensor {
+  std::shared_ptr<Storage> storage;
+  std::shared_ptr<const void> lender;
+  tensor::Shape dims, strides;
+};
+
+/// Not thread safe, except that several workers may copy one `main` at once.
+struct Values {
+  /// `bytes`: an arena of the binding's arena_bytes and scratch_bytes.
+  Values(const plan::Binding& bound, AlignedBytes bytes);
+  Values(const Values&) = delete;
+  Values& operator=(const Values&) = delete;
+
+  [[nodiscard]] std::byte*& slot(plan::SlotId id) { return slots[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] std::byte* address(const plan::Spot& spot) { return slot(spot.slot) + spot.offset; }
+  /// Precondition: spot.is_dynamic().
+  [[nodiscard]] DynamicTensor& dynamic(const plan::Spot& spot) {
+    return dynamic_tensors[static_cast<std::size_t>(spot.dynamic)];
+  }
+  /// Precondition: spot.is_object().
+  [[nodiscard]] tensor::BoxRef& object(const plan::Spot& spot) {
+    return objects[static_cast<std::size_t>(spot.object)];
+  }
+  /// Returns an operand with the sizes that the value has now.
+  [[nodiscard]] tensor::Operand operand(const plan::Spot& spot);
+  /// Returns the tensor at a spot; not defined where there is none.
+  Expected<tensor::Tensor> tensor_at(const plan::Spot& spot);
+  /// Returns the one element of a trip count or condition. Errors: invalid_argument (another number
+  /// of elements).
+  template <class T>
+  Expected<T> scalar(const plan::Spot& spot, ir::NodeId node);
+  [[nodiscard]] std::string describe(ir::NodeId node) const {
+    return plan::describe(*binding.plan, node);
+  }
+  /// Makes this, the values of a worker, hold what `main` holds.
+  void copy_from(const Values& main);
+
+  const plan::Binding& binding;
+  AlignedBytes arena;
+  std::vector<std::byte*> slots;
+  std::vector<DynamicTensor> dynamic_tensors;
+  std::vector<tensor::BoxRef> objects;    ///< by ObjectId; empty between runs
+  std::vector<tensor::Operand> operands;  ///< of all calls, which point there
+};
+
+template <class T>
+Expected<T> Values::scalar(const plan::Spot& spot, ir::NodeId node) {
+  // Known sizes have been checked when binding.
+  if (spot.is_dynamic())
+    if (const std::int64_t elements = dynamic(spot).dims.elements(); elements != 1)
+      return fail(Code::invalid_argument,
+                  "{}: its trip count or condition has {} elements, 1 is needed", describe(node),
+                  elements);
+  // A byte that is neither 0 nor 1 is no bool.
+  if constexpr (std::is_same_v<T, bool>) return *address(spot) != std::byte{0};
+  T value;
+  std::memcpy(&value, address(spot), sizeof value);
+  return value;
+}
+
+}  // namespace scanloom::runtime
