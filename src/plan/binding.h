@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/refusal.h"
 #include "ir/ids.h"
 #include "ir/scan_window.h"
 #include "jit/interface.h"
@@ -74,7 +75,7 @@ struct BoundCall {
   std::shared_ptr<const void> prepared;
   ir::NodeId node;
   bool is_random = false;  ///< it draws by the Call's draws, of which each run has its own
-  std::vector<std::string> refusals;  ///< of the kernels that were asked before, for people
+  std::vector<Refusal> refusals;      ///< of the kernels that were asked before, for people
   bool is_copy = false;               ///< of the operand to the result, whatever `node` is
   /// What a product does of another one, of which it reads and writes parts (bind_beside.cpp): the
   /// operands after its own two, and the second result.
@@ -179,7 +180,7 @@ struct LoopNotes {
   std::string strategy;       ///< "compiled" or "stepped", and why
   std::string work;           ///< of code that the run makes: "5 nodes, each of 40 elements"
   std::string remarks;        ///< how else its steps are taken
-  std::string why_not_whole;  ///< why no function runs all steps; empty: they are few
+  std::optional<Refusal> why_not_whole;  ///< why no function runs all steps; nullopt: they are few
   std::string rows_made;      ///< of what it scans: where, if not before the loop
 };
 
@@ -215,7 +216,7 @@ struct BoundLoop {
   /// which is better.
   bool decides_late = false;
   std::int64_t most_inner_trips = 0;  ///< of one that is counted
-  std::string why_no_body;  ///< what keeps the body from becoming code; empty: nothing yet
+  std::optional<Refusal> why_no_body;   ///< what keeps the body from becoming code
   std::vector<std::uint32_t> sections;  ///< that may become code then, in Binding::sections
   std::int64_t steps_to_compile = 0;    ///< stepped ones of the session, which show that code pays
   std::shared_ptr<StepCounts::Count> stepped;  ///< these, of earlier runs

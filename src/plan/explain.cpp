@@ -13,9 +13,9 @@ namespace {
 
 std::string compiled_step_by_step(const BoundLoop& loop, const std::string& target) {
   const std::string text = "compiled step by step: " + target;
-  return loop.notes.why_not_whole.empty()
+  return !loop.notes.why_not_whole
              ? text
-             : text + "; not one program for each element: " + loop.notes.why_not_whole;
+             : text + "; not one program for each element: " + loop.notes.why_not_whole->reason;
 }
 
 /// Whether there is code of that body or part of one.
@@ -71,7 +71,7 @@ std::string strategy_of_body(const Plan& plan, const Binding& binding, const Bou
 
 /// Of a body with parts that become code, though not all of it does.
 std::string strategy_of_sections(const Plan& plan, const Binding& binding, const BoundLoop& loop) {
-  const std::string why = describe(plan, loop.node) + " " + loop.why_no_body;
+  const std::string why = describe(plan, loop.node) + " " + loop.why_no_body->reason;
   std::int64_t parts = 0, instructions = 0;
   std::string target;
   for (const std::uint32_t index : loop.sections) {

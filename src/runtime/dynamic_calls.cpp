@@ -168,7 +168,7 @@ void Run::State::choose_kernel(std::uint32_t index, Choice& choice) {
     } else if (again || elements_of(std::span(hot.call.inputs, inputs.size() + outputs.size())) >=
                             kElementsWorthAKernel) {
       kernels::Prepared prepared = plan::prepare_kernel(*binding->plan, bound, inputs, outputs);
-      if (prepared.why_not == nullptr) {
+      if (!prepared.refusal) {
         choice.run = prepared.run;
         choice.prepared = std::move(prepared.state);
         choice.scratch_bytes = prepared.scratch_bytes;

@@ -23,10 +23,10 @@ bool slices_agree(const Binding& binding, const BoundLoop& loop) {
   });
 }
 
-/// What keeps a loop from being part of the code of the loop around it; empty: nothing.
-std::string why_not_inside(const Binding& binding, const BoundLoop& loop) {
+/// What keeps a loop from being part of the code of the loop around it.
+std::optional<Refusal> why_not_inside(const Binding& binding, const BoundLoop& loop) {
   const auto holds = [&](const char* what) {
-    return fmt::format("holds {}, {}", describe(*binding.plan, loop.node), what);
+    return Refusal(fmt::format("holds {}, {}", describe(*binding.plan, loop.node), what), loop.node);
   };
   if (loop.compiled.run != nullptr) return holds("a loop that is compiled by itself");
   for (const Spot* const control : {&loop.trip_operand, &loop.condition, &loop.keep_going})
@@ -47,16 +47,16 @@ std::string why_not_inside(const Binding& binding, const BoundLoop& loop) {
     return holds("a loop of which only the run knows how many rows it stacks");
   if (loop.trip_count < 0 && !slices_agree(binding, loop))
     return holds("a loop over sequences of different lengths");
-  return {};
+  return std::nullopt;
 }
 
-/// What of a loop's own values keeps its body from becoming code; empty: nothing.
-std::string why_not_over_values(const Plan& plan, const BoundLoop& loop) {
+/// What of a loop's own values keeps its body from becoming code.
+std::optional<Refusal> why_not_over_values(const Plan& plan, const BoundLoop& loop) {
   const ir::Module& module = plan.module;
   const ir::Node& node = module.node(loop.node);
   const ir::Region& body = module.region(node.regions[0]);
-  const auto depends = [](const std::string& name) {
-    return fmt::format("is over {}, whose size depends on data", name);
+  const auto depends = [&](const std::string& name) {
+    return Refusal(fmt::format("is over {}, whose size depends on data", name), loop.node);
   };
   for (std::size_t i = 0; i < loop.carried.size(); ++i)
     if (loop.carried[i].buffer_a == kNone && !loop.carried[i].in_place)
@@ -68,7 +68,7 @@ std::string why_not_over_values(const Plan& plan, const BoundLoop& loop) {
     if (port.result.is_object() || (port.result.is_dynamic() && !port.open))
       return depends(module.describe(node.outputs[loop.carried.size() + i]));
   }
-  return {};
+  return std::nullopt;
 }
 
 /// The instructions of a loop's body, looked through for what machine code cannot be.
@@ -87,51 +87,50 @@ class BodyCheck {
 
   [[nodiscard]] bool has_loops() const { return steps_between_looks > 0; }
 
-  /// Returns what keeps instructions [first, last) from becoming code; empty: nothing.
-  std::string look_through(std::uint32_t first, std::uint32_t last) {
+  /// Returns what keeps instructions [first, last) from becoming code.
+  std::optional<Refusal> look_through(std::uint32_t first, std::uint32_t last) {
     int blocks = 0;
     for (std::uint32_t at = first; at < last; ++at) {
       const Instruction& instruction = binding_.code[at];
       const bool opens = instruction.op == Op::branch || instruction.op == Op::loop_begin;
       if (opens && ++blocks > kMaxBlocksOfBody)
-        return fmt::format("holds more than {} branches and loops", kMaxBlocksOfBody);
-      if (std::string why = look_at(at, instruction); !why.empty()) return why;
+        return Refusal(fmt::format("holds more than {} branches and loops", kMaxBlocksOfBody));
+      if (auto why = look_at(at, instruction)) return why;
     }
-    return {};
+    return std::nullopt;
   }
 
  private:
-  std::string look_at(std::uint32_t at, const Instruction& instruction) {
+  std::optional<Refusal> look_at(std::uint32_t at, const Instruction& instruction) {
     while (!repeats_.empty() && at >= repeats_.back().end) repeats_.pop_back();
     switch (instruction.op) {
       case Op::call:
         ++calls;
         add_call(binding_.calls[instruction.index]);
-        return {};
+        return std::nullopt;
       case Op::branch:
         end_of_branches_ = std::max(end_of_branches_, end_of_block(binding_, at));
-        return {};
+        return std::nullopt;
       case Op::loop_begin:
         return enter(at, binding_.loops[instruction.index]);
       case Op::spend:
         spent += instruction.index;
-        return {};
+        return std::nullopt;
       case Op::loop_end:
       case Op::jump:
-        return {};
+        return std::nullopt;
       case Op::alias:
         return add_alias(binding_.aliases[instruction.index]);
       case Op::compiled_loop:
         return why_not_inside(binding_, binding_.loops[instruction.index]);
       case Op::object_call:
-        return fmt::format("holds {}, which reads or makes a sequence, an optional or a string",
-                           describe(*binding_.plan, binding_.object_calls[instruction.index].node));
+        return holds(binding_.object_calls[instruction.index].node,
+                     "which reads or makes a sequence, an optional or a string");
       case Op::fault:
         return "holds a part that cannot run";
       case Op::dynamic_call:
-        return fmt::format(
-            "holds {}, whose sizes depend on data",
-            describe(*binding_.plan, binding_.dynamic_calls[instruction.index].call.node));
+        return holds(binding_.dynamic_calls[instruction.index].call.node,
+                     "whose sizes depend on data");
       case Op::check_sizes:
       case Op::look:
       case Op::section:
@@ -141,6 +140,10 @@ class BodyCheck {
     return "holds a part whose sizes depend on data";
   }
 
+  [[nodiscard]] Refusal holds(ir::NodeId node, std::string_view what) const {
+    return {fmt::format("holds {}, {}", describe(*binding_.plan, node), what), node};
+  }
+
   void add_call(const BoundCall& call) {
     for (std::size_t i = 0; i < std::size_t{call.inputs} + call.outputs; ++i) {
       const bool own = call.products_beside == 0 || i < 2 || i == call.inputs;
@@ -148,15 +151,15 @@ class BodyCheck {
     }
   }
 
-  std::string add_alias(const Alias& alias) {
+  std::optional<Refusal> add_alias(const Alias& alias) {
     if (!is_plain(alias.from) || !is_plain(alias.to))
       return "holds a part whose sizes depend on data";
     spots.push_back(alias.from);
-    return {};
+    return std::nullopt;
   }
 
-  std::string enter(std::uint32_t at, const BoundLoop& loop) {
-    if (std::string why = why_not_inside(binding_, loop); !why.empty()) return why;
+  std::optional<Refusal> enter(std::uint32_t at, const BoundLoop& loop) {
+    if (auto why = why_not_inside(binding_, loop)) return why;
     const bool counted = has_known_trips(loop) && at >= end_of_branches_;
     // Of others, each step is followed by a look when it is time.
     std::int64_t times = counted ? std::min(loop.trip_count, kMaxInnerSteps + 1) : 1;
@@ -168,7 +171,7 @@ class BodyCheck {
     looks |= !counted;
     if (counted) most_inner_trips = std::max(most_inner_trips, loop.trip_count);
     if (steps_between_looks > kMaxInnerSteps)
-      return fmt::format("holds loops of more than {} steps", kMaxInnerSteps);
+      return Refusal(fmt::format("holds loops of more than {} steps", kMaxInnerSteps), loop.node);
     repeats_.push_back({loop.exit, counted ? loop.trip_count : 1, counted});
     for (const Spot* const control : {&loop.trip_operand, &loop.condition, &loop.keep_going})
       if (control->present()) spots.push_back(*control);
@@ -178,7 +181,7 @@ class BodyCheck {
     }
     for (const BoundScanned& port : loop.scanned) spots.push_back(port.outer);
     for (const BoundStacked& port : loop.stacked) spots.push_back(port.result);
-    return {};
+    return std::nullopt;
   }
 
   /// A loop whose body the instructions at hand are in.
@@ -202,21 +205,21 @@ void Binder::judge_body(BoundLoop& loop, std::uint32_t index) {
   if (plan_->options.compiler == nullptr) return;
   const auto end = static_cast<std::uint32_t>(out_->code.size());
   if (const std::size_t count = end - loop.body; count > kMaxStatementsOfBody) {
-    loop.why_no_body = fmt::format("has {} instructions, {} are the most that are compiled at once",
-                                   count, kMaxStatementsOfBody);
+    loop.why_no_body = Refusal(fmt::format("has {} instructions, {} are the most that are compiled at once",
+                                   count, kMaxStatementsOfBody));
     return;
   }
   BodyCheck check(*out_);
   loop.why_no_body = check.look_through(loop.body, end);
-  if (loop.why_no_body.empty()) loop.why_no_body = why_not_over_values(*plan_, loop);
-  if (!loop.why_no_body.empty()) {
+  if (!loop.why_no_body) loop.why_no_body = why_not_over_values(*plan_, loop);
+  if (loop.why_no_body) {
     find_sections(loop, index);
     return;
   }
   const BytesOfCode bytes = bytes_of_code(check.spots, check.has_loops(), loop);
   if (bytes.all > bytes.most) {
-    loop.why_no_body = fmt::format("has operands of {} bytes, {} are the most of a compiled body",
-                                   bytes.all, bytes.most);
+    loop.why_no_body = Refusal(fmt::format("has operands of {} bytes, {} are the most of a compiled body",
+                                   bytes.all, bytes.most));
     return;
   }
   for (const auto* spots : {&check.spots, &check.spots_in_parts})
@@ -298,7 +301,7 @@ void Binder::keep_buffers(const std::vector<Spot>& spots, const std::vector<Slot
 void Binder::add_section(BoundLoop& loop, std::uint32_t index, std::uint32_t first,
                          std::uint32_t last) {
   BodyCheck check(*out_);
-  if (!check.look_through(first, last).empty() || check.calls < kLeastCallsOfSection) return;
+  if (check.look_through(first, last) || check.calls < kLeastCallsOfSection) return;
   const BytesOfCode bytes = bytes_of_code(check.spots, check.has_loops(), loop);
   if (loop.sections.size() == kMaxSections || bytes.all > bytes.most) return;
   keep_buffers(check.spots, check.state_buffers, last);
@@ -322,7 +325,7 @@ void Binder::find_sections(BoundLoop& loop, std::uint32_t index) {
     std::uint32_t begin = range.first;
     for (std::uint32_t at = range.first, next = at; at < range.last; at = next) {
       next = end_of_block(*out_, at);
-      if (BodyCheck check(*out_); check.look_through(at, next).empty() && !check.looks) continue;
+      if (BodyCheck check(*out_); !check.look_through(at, next) && !check.looks) continue;
       add_section(loop, index, begin, at);
       begin = next;
       if (out_->code[at].op != Op::branch) continue;

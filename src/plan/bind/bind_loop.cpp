@@ -88,11 +88,11 @@ Expected<void> Binder::begin_loop(ir::NodeId id) {
   for (std::uint32_t i = 0; i < node.loop->first_captured_input(); ++i)
     touch(location(node.inputs[i]));
   bind_captured(id);
-  std::string why_not;
-  if (bind_compiled(id, loop, initial, why_not)) return {};
+  std::optional<Refusal> refusal;
+  if (bind_compiled(id, loop, initial, refusal)) return {};
   if (!loop.source)
-    loop.notes.strategy = "stepped: " + (why_not.empty() ? std::string(kFewSteps) : why_not);
-  loop.notes.why_not_whole = std::move(why_not);
+    loop.notes.strategy = "stepped: " + (refusal ? refusal->reason : std::string(kFewSteps));
+  loop.notes.why_not_whole = std::move(refusal);
   bind_carried(id, loop, initial, kept);
   SCANLOOM_CHECK_OK(bind_scanned(id, loop));
   bind_stacked(id, loop);
@@ -342,7 +342,8 @@ void Binder::find_independent_steps(BoundLoop& loop) {
   loop.notes.strategy += loop.notes.remarks;
   loop.step_nanoseconds = whole_step_nanoseconds(loop);
   if (loop.inner_steps >= kLeastStepsApart)
-    loop.why_no_body = fmt::format("holds loops of {} steps, which become code", loop.inner_steps);
+    loop.why_no_body =
+        Refusal(fmt::format("holds loops of {} steps, which become code", loop.inner_steps));
 }
 
 /// Whether carried value i surely enters and leaves a step with the same sizes, where it must.

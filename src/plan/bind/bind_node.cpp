@@ -29,8 +29,8 @@ std::vector<std::optional<DType>> input_dtypes(const std::vector<Location>& inpu
 
 }  // namespace
 
-/// Emits the call where the kernel takes it; otherwise its reason.
-const char* Binder::try_kernel(ir::NodeId id, const kernels::KernelDef& def,
+/// Emits the call where the kernel takes it; returns its refusal otherwise.
+std::optional<Refusal> Binder::try_kernel(ir::NodeId id, const kernels::KernelDef& def,
                                const std::vector<Location>& all_inputs,
                                const std::vector<Location>& outputs) {
   const ir::Node& node = module_.node(id);
@@ -51,7 +51,7 @@ const char* Binder::try_kernel(ir::NodeId id, const kernels::KernelDef& def,
     ctx.program = &program;
   }
   kernels::Prepared prepared = def.prepare(ctx);
-  if (prepared.why_not != nullptr) return prepared.why_not;
+  if (prepared.refusal) return Refusal(std::move(prepared.refusal->reason), id);
   out_->scratch_bytes = std::max(out_->scratch_bytes, prepared.scratch_bytes);
   BoundCall call;
   call.run = prepared.run != nullptr ? prepared.run : def.run;
@@ -65,7 +65,7 @@ const char* Binder::try_kernel(ir::NodeId id, const kernels::KernelDef& def,
   call.is_random = node.op->effects == ir::Effects::random;
   call.refusals = std::move(refusals_);
   emit_call(std::move(call));
-  return nullptr;
+  return std::nullopt;
 }
 
 void Binder::emit_call(BoundCall call) {
@@ -143,9 +143,9 @@ Expected<void> Binder::bind_kernel(ir::NodeId id) {
     return std::ranges::any_of(candidates(*node.op), [&](kernels::KernelId candidate) {
       const kernels::KernelDef& def = kernels::kernel(candidate);
       if (leaves_out && !def.leaves_out_unread) place_all();
-      const char* why_not = try_kernel(id, def, inputs, outputs);
-      if (why_not != nullptr) refusals_.push_back(std::string(def.name) + ": " + why_not);
-      return why_not == nullptr;
+      const auto refusal = try_kernel(id, def, inputs, outputs);
+      if (refusal) refusals_.emplace_back(std::string(def.name) + ": " + refusal->reason, id);
+      return !refusal;
     });
   };
   refusals_.clear();

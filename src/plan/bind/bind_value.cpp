@@ -230,7 +230,7 @@ void Binder::emit_copy(const Location& from, const Location& to, ir::NodeId node
   const kernels::KernelDef& def = kernels::kernel(kernels::KernelId::copy);
   kernels::Prepared prepared = def.prepare({in, out, {}, {}, nullptr, nullptr});
   call.run = prepared.run != nullptr ? prepared.run : def.run;
-  if (prepared.why_not != nullptr) {
+  if (prepared.refusal) {
     call.run = ops::identity_op.reference;
     call.kernel = "reference";
   }

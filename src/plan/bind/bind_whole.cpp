@@ -89,31 +89,34 @@ double step_nanoseconds_of(const BodyProgram& body) {
   return one * static_cast<double>(body.lanes);
 }
 
-/// What keeps a body from being one function, however many steps that takes; empty: nothing.
-std::string why_too_large(const BodyProgram& body, std::size_t states) {
+/// What keeps a body from being one function, however many steps that takes.
+std::optional<Refusal> why_too_large(const BodyProgram& body, std::size_t states) {
   if (const std::size_t size = body.program.instrs.size(); size > kMaxCompiledInstructions)
-    return fmt::format("{} operations, {} are the most that are compiled at once", size,
-                       kMaxCompiledInstructions);
+    return Refusal(fmt::format("{} operations, {} are the most that are compiled at once", size,
+                               kMaxCompiledInstructions));
   if (step_nanoseconds_of(body) > kMaxNanosecondsBetweenLooks)
     return "a step takes too long between two looks at limits";
   if (const std::size_t registers = jit::vector_registers(active_isa());
       states > kMaxStatesOfRegister * registers)
-    return fmt::format("{} states do not stay in {} registers", states, registers);
-  return {};
+    return Refusal(fmt::format("{} states do not stay in {} registers", states, registers));
+  return std::nullopt;
 }
 
 }  // namespace
 
 bool Binder::bind_compiled(ir::NodeId id, BoundLoop& loop, const std::vector<Location>& initial,
-                           std::string& why_not) {
+                           std::optional<Refusal>& refusal) {
   const ir::Node& node = module_.node(id);
   const ir::LoopPorts& ports = *node.loop;
   const ir::Region& body = module_.region(node.regions[0]);
-  if (plan_->options.compiler == nullptr) return why_not = plan_->options.why_no_compiler, false;
+  if (plan_->options.compiler == nullptr) {
+    refusal = plan_->options.why_no_compiler;
+    return false;
+  }
   BodyProgram built(module_, inference_);
-  why_not = built.build(body, ports.captured);
-  if (why_not.empty()) why_not = why_too_large(built, ports.carried);
-  if (!why_not.empty()) return false;
+  refusal = built.build(body, ports.captured);
+  if (!refusal) refusal = why_too_large(built, ports.carried);
+  if (refusal) return false;
   const StepsThatPay pay(built, body.nodes.size(), ports.carried, least_steps(plan_->options));
   const bool always = plan_->options.always_compile;
   // A loop inside of others is run again and again; else one execution has to win it back.
@@ -123,15 +126,17 @@ bool Binder::bind_compiled(ir::NodeId id, BoundLoop& loop, const std::vector<Loc
                     loop.trip_count + loop.stepped->load() >= loop.steps_to_whole;
   // Loops inside of others are counted in the code of these.
   if (loop.trip_count >= 0 && !pays && (loop_depth_ > 0 || loop.trip_count == 0)) return false;
-  if (ports.has_keep_going && built.lanes != 1)
-    return why_not = "a condition that is evaluated per step, over several lanes", false;
+  if (ports.has_keep_going && built.lanes != 1) {
+    refusal = "a condition that is evaluated per step, over several lanes";
+    return false;
+  }
   jit::LoopSource source = std::move(built).source(module_.describe(id), ports.has_keep_going);
   loop.operations = static_cast<std::int64_t>(source.program.instrs.size()) * source.lanes;
   BoundLoop bound = loop;
-  if (!describe_states(id, initial, source, why_not) ||
-      !describe_reads(id, bound, source, built.constants, why_not) ||
-      !describe_rows(id, loop, source, why_not))
-    return false;
+  refusal = describe_states(id, initial, source);
+  if (!refusal) refusal = describe_reads(id, bound, source, built.constants);
+  if (!refusal) refusal = describe_rows(id, loop, source);
+  if (refusal) return false;
   const std::string what = body.nodes.empty()
                                ? "a body without nodes"
                                : counted(static_cast<std::int64_t>(body.nodes.size()), "node") +
@@ -143,7 +148,8 @@ bool Binder::bind_compiled(ir::NodeId id, BoundLoop& loop, const std::vector<Loc
     loop.source = std::make_shared<const jit::LoopSource>(std::move(source));
     return false;
   }
-  if (!compile_whole(source, bound, why_not)) return false;
+  refusal = compile_whole(source, bound);
+  if (refusal) return false;
   bound.notes.strategy = "compiled: " + what + ", " + bound.compiled.target;
   emit_compiled(id, std::move(bound), initial);
   return true;
@@ -163,14 +169,14 @@ std::string Binder::when_compiled(const BoundLoop& loop, const jit::LoopSource& 
                                              counted(loop.steps_at_once, "step"), what);
 }
 
-bool Binder::compile_whole(const jit::LoopSource& source, BoundLoop& loop, std::string& why_not) {
-  if (stopped_) return why_not = stopped_->text(), false;
+std::optional<Refusal> Binder::compile_whole(const jit::LoopSource& source, BoundLoop& loop) {
+  if (stopped_) return Refusal(stopped_->text());
   const Expected<jit::CompiledLoop> compiled = compile_loop(*plan_, source, may_go_on_);
   if (!compiled && is_of_limits(compiled.error()))
     stopped_ = Error(compiled.error()).at(module_.describe(loop.node));
-  if (!compiled) return why_not = compiled.error().text(), false;
+  if (!compiled) return Refusal(compiled.error().text());
   loop.compiled = *compiled;
-  return true;
+  return std::nullopt;
 }
 
 void Binder::emit_compiled(ir::NodeId id, BoundLoop loop, const std::vector<Location>& initial) {
@@ -191,21 +197,21 @@ std::optional<jit::LoopOperand> Binder::lanes_of(const Spot& spot) const {
   return jit::LoopOperand{spot.dtype, layout(spot).dims.elements() == 1 ? 0 : *stride};
 }
 
-bool Binder::describe_states(ir::NodeId id, const std::vector<Location>& initial,
-                             jit::LoopSource& source, std::string& why_not) {
+std::optional<Refusal> Binder::describe_states(ir::NodeId id, const std::vector<Location>& initial,
+                             jit::LoopSource& source) {
   const ir::Node& node = module_.node(id);
   const ir::Region& body = module_.region(node.regions[0]);
   for (std::uint32_t i = 0; i < node.loop->carried; ++i) {
     const tensor::Type& argument = type(body.args[node.loop->captured + i]);
-    if (initial[i].spot.is_dynamic()) return why_not = "the size of a state depends on data", false;
-    if (!sizes_fit(node, i)) return why_not = "the sizes of a state must be checked", false;
+    if (initial[i].spot.is_dynamic()) return Refusal("the size of a state depends on data");
+    if (!sizes_fit(node, i)) return Refusal("the sizes of a state must be checked");
     source.carried.push_back({argument.dtype, argument.shape().elements() == 1 ? 0 : 1});
   }
-  return true;
+  return std::nullopt;
 }
 
-bool Binder::describe_reads(ir::NodeId id, BoundLoop& loop, jit::LoopSource& source,
-                            const std::vector<ir::ValueId>& constants, std::string& why_not) {
+std::optional<Refusal> Binder::describe_reads(ir::NodeId id, BoundLoop& loop, jit::LoopSource& source,
+                            const std::vector<ir::ValueId>& constants) {
   const ir::Node& node = module_.node(id);
   const ir::LoopPorts& ports = *node.loop;
   const ir::Region& body = module_.region(node.regions[0]);
@@ -215,39 +221,38 @@ bool Binder::describe_reads(ir::NodeId id, BoundLoop& loop, jit::LoopSource& sou
     const Location captured = location(captured_id);
     touch(captured);
     if (captured.spot.is_dynamic() || !lanes_of(captured.spot))
-      return why_not = module_.describe(captured_id) + " has no single stride", false;
+      return Refusal(module_.describe(captured_id) + " has no single stride");
     source.captured.push_back(*lanes_of(captured.spot));
     loop.captured.push_back(captured.spot);
   }
   if (Expected<void> scanned = bind_scanned(id, loop); !scanned)
-    return why_not = scanned.error().text(), false;
+    return Refusal(scanned.error().text());
   for (std::size_t i = 0; i < loop.scanned.size(); ++i) {
     const BoundScanned& port = loop.scanned[i];
     const auto slice = [&] {
       return module_.describe(body.args[ports.captured + ports.carried + i]);
     };
     if (port.argument.is_dynamic())
-      return why_not = "the size of slice " + slice() + " depends on data", false;
+      return Refusal("the size of slice " + slice() + " depends on data");
     if (!lanes_of(port.argument))
-      return why_not = "slice " + slice() + " has no single stride", false;
+      return Refusal("slice " + slice() + " has no single stride");
     source.scanned.push_back(*lanes_of(port.argument));
   }
-  return true;
+  return std::nullopt;
 }
 
-bool Binder::describe_rows(ir::NodeId id, const BoundLoop& loop, jit::LoopSource& source,
-                           std::string& why_not) {
+std::optional<Refusal> Binder::describe_rows(ir::NodeId id, const BoundLoop& loop, jit::LoopSource& source) {
   const ir::Node& node = module_.node(id);
   const ir::LoopPorts& ports = *node.loop;
   const ir::Region& body = module_.region(node.regions[0]);
   for (const ir::ValueId yield : body.yields)
     if (!is_static(yield))
-      return why_not = "the size of " + module_.describe_result(yield) + " depends on data", false;
+      return Refusal("the size of " + module_.describe_result(yield) + " depends on data");
   for (std::size_t i = 0; i < ports.stacked.size(); ++i) {
     const ir::ValueId output = node.outputs[ports.carried + i];
     const tensor::Type& row = type(body.yields[ports.first_stacked_yield() + i]);
     if (!has_known_rows(node, i, loop)) {
-      if (!has_open_rows(node, i)) return why_not = "rows have no place of their own", false;
+      if (!has_open_rows(node, i)) return Refusal("rows have no place of their own");
       source.stacked.push_back({row.dtype, row.shape().elements() == 1 ? 0 : 1});
       continue;
     }
@@ -255,12 +260,12 @@ bool Binder::describe_rows(ir::NodeId id, const BoundLoop& loop, jit::LoopSource
     if (ports.stacked[i].insert) rows.strides.erase(static_cast<int>(ports.stacked[i].axis));
     const std::optional<std::int64_t> stride = lane_stride(rows);
     if (!stride)
-      return why_not = "the rows of " + module_.describe(output) + " have no single stride", false;
+      return Refusal("the rows of " + module_.describe(output) + " have no single stride");
     // Lanes of rows that no step makes need not lie apart.
-    if (*stride == 0 && rows.dims.elements() > 1) return why_not = "it takes no step", false;
+    if (*stride == 0 && rows.dims.elements() > 1) return Refusal("it takes no step");
     source.stacked.push_back({row.dtype, rows.dims.elements() == 1 ? 0 : *stride});
   }
-  return true;
+  return std::nullopt;
 }
 
 std::int64_t least_steps(const PlanOptions& options) {

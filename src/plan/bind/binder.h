@@ -132,7 +132,7 @@ class Binder {
   [[nodiscard]] bool views_when_run(ir::NodeId id);
   Expected<void> bind_kernel(ir::NodeId id);
   Expected<void> bind_dynamic(ir::NodeId id);
-  const char* try_kernel(ir::NodeId id, const kernels::KernelDef& def,
+  std::optional<Refusal> try_kernel(ir::NodeId id, const kernels::KernelDef& def,
                          const std::vector<Location>& inputs, const std::vector<Location>& outputs);
   [[nodiscard]] std::int32_t growing_axis(const ir::Node& node) const;
   void emit_call(BoundCall call);
@@ -212,21 +212,21 @@ class Binder {
   void finish_then_side(Frame& frame);
 
   // bind_whole.cpp
-  /// Whether the loop was bound as one machine-code call; otherwise `why_not` says what prevents
-  /// it.
+  /// Whether the loop was bound as one machine-code call; otherwise `refusal` says what prevents
+  /// it, if anything does.
   bool bind_compiled(ir::NodeId id, BoundLoop& loop, const std::vector<Location>& initial,
-                     std::string& why_not);
-  bool describe_reads(ir::NodeId id, BoundLoop& loop, jit::LoopSource& source,
-                      const std::vector<ir::ValueId>& constants, std::string& why_not);
+                     std::optional<Refusal>& refusal);
+  std::optional<Refusal> describe_reads(ir::NodeId id, BoundLoop& loop, jit::LoopSource& source,
+                                        const std::vector<ir::ValueId>& constants);
   [[nodiscard]] std::string when_compiled(const BoundLoop& loop, const jit::LoopSource& source,
                                           bool pays, const std::string& what) const;
-  bool compile_whole(const jit::LoopSource& source, BoundLoop& loop, std::string& why_not);
+  std::optional<Refusal> compile_whole(const jit::LoopSource& source, BoundLoop& loop);
   void emit_compiled(ir::NodeId id, BoundLoop loop, const std::vector<Location>& initial);
   [[nodiscard]] std::optional<jit::LoopOperand> lanes_of(const Spot& spot) const;
-  bool describe_states(ir::NodeId id, const std::vector<Location>& initial, jit::LoopSource& source,
-                       std::string& why_not);
-  bool describe_rows(ir::NodeId id, const BoundLoop& loop, jit::LoopSource& source,
-                     std::string& why_not);
+  std::optional<Refusal> describe_states(ir::NodeId id, const std::vector<Location>& initial,
+                                         jit::LoopSource& source);
+  std::optional<Refusal> describe_rows(ir::NodeId id, const BoundLoop& loop,
+                                       jit::LoopSource& source);
 
   // bind_body.cpp
   void judge_body(BoundLoop& loop, std::uint32_t index);
@@ -281,7 +281,7 @@ class Binder {
   std::vector<bool> owned_;  // by ValueId: an object that no other value's spot refers to
   std::vector<bool> updates_in_place_;  // by ValueId: it lies where its node's first operand does
   std::vector<Frame> frames_;
-  std::vector<std::string> refusals_;               // of kernels for the node that is being bound
+  std::vector<Refusal> refusals_;               // of kernels for the node that is being bound
   std::map<std::uint32_t, BlockPlan> block_plans_;  // by NodeId, of loops that are to be bound
   std::vector<bool> is_made_in_blocks_;             // by NodeId: bound with the loop that reads it
   std::vector<Instruction> block_code_;             // of the loop that is being bound

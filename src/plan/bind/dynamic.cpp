@@ -159,7 +159,7 @@ kernels::Prepared prepare_kernel(const Plan& plan, const DynamicCall& dynamic,
     const kernels::KernelDef& def = kernels::kernel(id);
     kernels::Prepared prepared =
         def.prepare({inputs, outputs, constants, node.attrs, dynamic.program.get(), nullptr});
-    if (prepared.why_not != nullptr) continue;
+    if (prepared.refusal) continue;
     if (prepared.run == nullptr) prepared.run = def.run;
     return prepared;
   }

@@ -31,7 +31,7 @@ void Binder::compile_bodies() {
   for (BoundLoop& loop : out_->loops) {
     if (loop.compiled.run != nullptr) continue;
     const double step = step_nanoseconds(loop);
-    if (step > kMaxNanosecondsBetweenLooks && loop.why_no_body.empty())
+    if (step > kMaxNanosecondsBetweenLooks && !loop.why_no_body)
       loop.why_no_body = loop.steps_between_looks > 0
                              ? "holds loops that take too long between two looks at limits"
                              : "holds parts that take too long between two looks at limits";

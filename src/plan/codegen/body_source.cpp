@@ -29,8 +29,9 @@ class BodyMaker {
       : plan_(plan), binding_(binding), loop_(loop) {}
 
   Expected<Body> make() {
-    if (!loop_.why_no_body.empty())
-      return fail(Code::unsupported, "{} {}", describe(plan_, loop_.node), loop_.why_no_body);
+    if (loop_.why_no_body)
+      return fail(Code::unsupported, "{} {}", describe(plan_, loop_.node),
+                  loop_.why_no_body->reason);
     Body body;
     jit::BodySource& source = body.source;
     std::vector<Use> read_later;
