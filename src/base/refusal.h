@@ -1,6 +1,6 @@
 // Refusal: why something is not done the faster way it was asked for. A kernel declines operands, a
-// loop's body cannot be one element program, a region of a body cannot become machine code: the slower
-// way is taken, and `explain` tells the reason. A refusal is no error.
+// loop's body cannot be one element program, a region of a body cannot become machine code: the
+// slower way is taken, and `explain` tells the reason. A refusal is no error.
 #pragma once
 
 #include <string>

@@ -96,8 +96,8 @@ Expected<void> Run::State::BodyRun::error() {
 bool Run::State::holds_long_loop(std::uint32_t index) const {
   const plan::BoundLoop& loop = binding->loops[index];
   for (std::size_t i = index + 1; i < loops.size() && binding->loops[i].exit < loop.exit; ++i) {
-    const bool has_code =
-        (binding->loops[i].source && !loops[i].refused) || loops[i].body.code.run != nullptr;
+    const bool has_code = (binding->loops[i].may_become_whole() && !loops[i].refused) ||
+                          loops[i].body.code.run != nullptr;
     if (has_code && loops[i].longest >= plan::kMinStepsToCompile) return true;
   }
   return false;

@@ -20,11 +20,11 @@ plan::MayGoOn Run::State::while_compiling(std::uint32_t index, Watch& watch) {
 Expected<void> Run::State::prepare_body(std::uint32_t index, Watch& watch) {
   LoopState& state = loops[index];
   const plan::BoundLoop& loop = binding->loops[index];
-  if (stepped(index) < loop.steps_to_compile) return {};
+  if (stepped(index) < loop.per_step.steps_to_compile) return {};
   state.body_decided = true;
   if (binding->plan->options.compiler == nullptr || holds_long_loop(index)) return {};
   const double before = seconds_now();
-  Expected<void> done = loop.sections.empty()
+  Expected<void> done = loop.per_step.sections.empty()
                             ? compile_body(index, while_compiling(index, watch))
                             : compile_sections(index, while_compiling(index, watch));
   began += seconds_now() - before;  // no time of a step
@@ -51,7 +51,7 @@ Expected<void> Run::State::prepare_timed_body(std::uint32_t index, Watch& watch)
   if (binding->plan->options.compiler == nullptr) return {};
   if (!state.timed_decided) {
     if (state.body.code.run == nullptr &&
-        (state.body_decided || stepped(index) < loop.steps_to_compile))
+        (state.body_decided || stepped(index) < loop.per_step.steps_to_compile))
       return {};
     state.timed_decided = true;
     const double before = seconds_now();
@@ -79,7 +79,7 @@ Expected<void> Run::State::prepare_timed_body(std::uint32_t index, Watch& watch)
 template <class F>
 Expected<void> Run::State::run_chunks(std::uint32_t index, Watch& watch, F&& run_steps) {
   LoopState& state = loops[index];
-  const std::int64_t steps_inside = 1 + binding->loops[index].inner_steps;
+  const std::int64_t steps_inside = 1 + binding->loops[index].per_step.inner_steps;
   while (state.step < state.trip) {
     if (state.step == state.room) SCANLOOM_CHECK_OK(grow_rows(index));
     if (state.step == state.block_end) SCANLOOM_CHECK_OK(make_block(index, watch));
@@ -124,18 +124,18 @@ Expected<void> Run::State::run_body(std::uint32_t index, Watch& watch) {
 bool Run::State::pays_whole(std::uint32_t index, std::int64_t steps) const {
   const plan::BoundLoop& loop = binding->loops[index];
   const std::int64_t before = stepped(index);
-  if (before >= loop.steps_to_whole) return true;
+  if (before >= loop.whole->steps_to_whole) return true;
   // A condition may end it after a few steps. One that goes on for long is compiled step by step.
   const std::int64_t least = plan::least_steps(binding->plan->options);
   if (loop.keep_going.present() && least > 1)
-    return loops[index].longest >= least && steps >= loop.steps_at_once;
-  return steps >= loop.steps_at_once || steps >= loop.steps_to_whole - before;
+    return loops[index].longest >= least && steps >= loop.whole->steps_at_once;
+  return steps >= loop.whole->steps_at_once || steps >= loop.whole->steps_to_whole - before;
 }
 
 Expected<bool> Run::State::run_whole(std::uint32_t index, const Limits& limits, Watch& watch) {
   const plan::BoundLoop& loop = binding->loops[index];
   LoopState& state = loops[index];
-  if (!loop.source || state.refused) return false;
+  if (!loop.may_become_whole() || state.refused) return false;
   constexpr std::int64_t kMany = std::numeric_limits<std::int64_t>::max();
   if (!pays_whole(index, loop.trip_count >= 0 ? loop.trip_count : kMany)) return false;
   SCANLOOM_TRY(const bool runs, enter(index, limits));
@@ -143,7 +143,7 @@ Expected<bool> Run::State::run_whole(std::uint32_t index, const Limits& limits, 
   if (state.compiled.run == nullptr) {
     const double before = seconds_now();
     Expected<jit::CompiledLoop> compiled =
-        plan::compile_loop(*binding->plan, *loop.source, while_compiling(index, watch));
+        plan::compile_loop(*binding->plan, *loop.whole->source, while_compiling(index, watch));
     const double compiling = seconds_now() - before;  // no time of a step
     began += compiling;
     if (profiled != nullptr) profiled->loops[index].seconds -= compiling;
@@ -165,8 +165,8 @@ Expected<void> Run::State::run_compiled(std::uint32_t index, const Limits& limit
   for (const plan::BoundCarried& port : loop.carried) slot(port.final.slot) = address(port.initial);
   if (!runs) return empty_rows(loop);
   SCANLOOM_CHECK_OK(begin_rows(index));
-  for (std::size_t i = 0; i < loop.captured.size(); ++i)
-    state.captured[i] = address(loop.captured[i]);
+  for (std::size_t i = 0; i < loop.whole->captured.size(); ++i)
+    state.captured[i] = address(loop.whole->captured[i]);
   for (std::size_t i = 0; i < loop.scanned.size(); ++i) {
     SCANLOOM_TRY(state.scanned[i], first_slice(loop.scanned[i], loop.node));
   }

@@ -48,7 +48,7 @@ Expected<bool> Run::State::enter(std::uint32_t index, const Limits& limits) {
                                                    : ir::kDefaultMaxSteps;
   state.limited = state.trip > limit;
   // Code of a body takes all steps of the loops inside.
-  state.body_allowed = limits.max_steps < 0 || loop.most_inner_trips <= limits.max_steps;
+  state.body_allowed = limits.max_steps < 0 || loop.per_step.max_inner_trips <= limits.max_steps;
   state.trip = std::min(state.trip, limit);
   bool runs = true;
   if (loop.condition.present()) {
@@ -172,7 +172,7 @@ Expected<bool> Run::State::end_step(std::uint32_t index, Watch& watch) {
   if (state.pace.due()) SCANLOOM_CHECK_OK(look(index, watch));
   if (!keeps_going) return false;
   if (state.step < state.trip) {
-    if (loop.independent && state.step == 1) {
+    if (loop.parallel && state.step == 1) {
       SCANLOOM_TRY(const bool taken, take_side_by_side(index, seconds_now() - began, watch));
       if (taken) {
         SCANLOOM_CHECK_OK(check_limit(index));

@@ -120,11 +120,11 @@ tensor::HotCall Run::State::hot_call(const plan::BoundCall& call) {
 
 void Run::State::make_loop(const plan::BoundLoop& loop, LoopState& state) {
   state.rows.resize(loop.stacked.size());
-  state.body = loop.body_code;
-  state.body_decided = loop.body_code.code.run != nullptr;
-  if (loop.compiled.run == nullptr && !loop.source) return;
-  state.compiled = loop.compiled;
-  state.captured.resize(loop.captured.size());
+  state.body = loop.per_step.code;
+  state.body_decided = loop.per_step.code.code.run != nullptr;
+  if (!loop.whole) return;
+  state.compiled = loop.whole->code;
+  state.captured.resize(loop.whole->captured.size());
   state.carried_in.resize(loop.carried.size());
   state.carried_out.resize(loop.carried.size());
   state.scanned.resize(loop.scanned.size());

@@ -29,7 +29,7 @@ bool Run::State::sections_allowed(const Limits& limits) const {
 }
 
 Expected<void> Run::State::compile_sections(std::uint32_t loop, const plan::MayGoOn& may_go_on) {
-  for (const std::uint32_t index : binding->loops[loop].sections) {
+  for (const std::uint32_t index : binding->loops[loop].per_step.sections) {
     Expected<plan::BodyCode> made =
         plan::compile_section(*binding->plan, *binding, binding->sections[index], may_go_on);
     if (!made && plan::is_of_limits(made.error())) return std::move(made).error();

@@ -252,7 +252,7 @@ Expected<StepResults> Run::State::take_steps(const State& main, std::int64_t fir
   state.limited = false;
   for (std::size_t i = 0; i < loop.carried.size(); ++i) {
     const plan::BoundCarried& port = loop.carried[i];
-    const plan::CarriedRole& role = (*loop.independent)[i];
+    const plan::CarriedRole& role = loop.parallel->carried[i];
     if (role.kind == plan::CarriedRole::Kind::appended) {
       object(port.argument) = BoxRef::sequence(port.argument.dtype);
       SCANLOOM_CHECK_OK(account.count(*object(port.argument)));
@@ -293,7 +293,7 @@ Expected<void> Run::State::adopt(std::uint32_t index, std::vector<StepResults> r
   account.set_elsewhere(counted_elsewhere());
   for (std::size_t i = 0; i < loop.carried.size(); ++i) {
     const plan::Spot& spot = loop.carried[i].argument;
-    const plan::CarriedRole& role = (*loop.independent)[i];
+    const plan::CarriedRole& role = loop.parallel->carried[i];
     if (role.kind == plan::CarriedRole::Kind::counter) {
       std::int64_t value = 0;
       std::memcpy(&value, address(spot), sizeof value);
@@ -321,8 +321,8 @@ Expected<void> Run::State::adopt(std::uint32_t index, std::vector<StepResults> r
 Expected<bool> Run::State::begin_side_by_side(std::uint32_t index, const Watch& watch) {
   const plan::BoundLoop& loop = binding->loops[index];
   // Counters and sequences are handed to threads as the first step leaves them.
-  if (!loop.independent || !loop.carried.empty()) return false;
-  const double estimated = loop.step_nanoseconds * 1e-9;
+  if (!loop.parallel || !loop.carried.empty()) return false;
+  const double estimated = loop.parallel->nanoseconds * 1e-9;
   const bool pays = estimated * static_cast<double>(loops[index].trip) >= kLeastEstimate;
   if (!pays && !binding->plan->options.always_side_by_side) return false;
   SCANLOOM_TRY(const bool taken, take_side_by_side(index, estimated, watch));

@@ -20,7 +20,8 @@ std::optional<Refusal> BodyProgram::build(const ir::Region& body, std::size_t ca
   for (const ir::NodeId id : body.nodes)
     if (auto why = append(id)) return why;
   for (const ir::ValueId yield : body.yields) {
-    if (read(yield) < 0) return Refusal(module_.describe(yield) + " is a constant of several elements");
+    if (read(yield) < 0)
+      return Refusal(module_.describe(yield) + " is a constant of several elements");
     program.results.push_back(registers_[yield.index]);
   }
   return std::nullopt;
@@ -87,7 +88,8 @@ std::optional<Refusal> BodyProgram::append(ir::NodeId id) {
   const ir::Node& node = module_.node(id);
   if (inference_.makes_constants(node)) return std::nullopt;
   const std::string name = module_.describe(id);
-  if (node.op->scalar == nullptr && node.op->view == nullptr) return Refusal(name + " is not element-wise", id);
+  if (node.op->scalar == nullptr && node.op->view == nullptr)
+    return Refusal(name + " is not element-wise", id);
   for (const ir::ValueId output : node.outputs)
     if (auto why = admit(output)) return why;
   std::vector<ir::Reg> inputs;
@@ -95,7 +97,8 @@ std::optional<Refusal> BodyProgram::append(ir::NodeId id) {
     inputs.push_back(input.valid() ? read(input) : -1);
     if (node.op->scalar == nullptr) break;
     if (input.valid() && inputs.back() < 0)
-      return Refusal(name + " reads " + module_.describe(input) + ", a constant of several elements", id);
+      return Refusal(
+          name + " reads " + module_.describe(input) + ", a constant of several elements", id);
   }
   if (node.op->scalar == nullptr) return append_view(id, inputs[0]);
   ir::ScalarCtx ctx(program, inputs, node.attrs);

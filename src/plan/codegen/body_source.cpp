@@ -29,9 +29,9 @@ class BodyMaker {
       : plan_(plan), binding_(binding), loop_(loop) {}
 
   Expected<Body> make() {
-    if (loop_.why_no_body)
+    if (loop_.per_step.refusal)
       return fail(Code::unsupported, "{} {}", describe(plan_, loop_.node),
-                  loop_.why_no_body->reason);
+                  loop_.per_step.refusal->reason);
     Body body;
     jit::BodySource& source = body.source;
     std::vector<Use> read_later;
@@ -223,7 +223,7 @@ class BodyMaker {
   [[nodiscard]] Part part_of_call(const CallView& view, std::uint32_t index) const {
     Part part;
     part.nodes = {view.node_id()};
-    if (const ir::NodeId beside = binding_.calls[index].node_beside; beside.valid())
+    if (const ir::NodeId beside = binding_.calls[index].pipelined.node; beside.valid())
       part.nodes.push_back(beside);
     part.statement.kind = Statement::Kind::call;
     part.statement.call = static_cast<std::int32_t>(index);

@@ -1,11 +1,9 @@
-// Which bodies of loops that are more than one element program may become machine code, and which
-// parts of the others. They are bound as all stepped loops are, and start so; the code, which
-// body_code.cpp has made, takes over at the beginning of a step.
+#include "plan/bind/body_legality.h"
+
 #include <algorithm>
 #include <map>
 #include <utility>
 
-#include "plan/bind/binder.h"
 #include "plan/codegen/body_source.h"
 #include "plan/cost.h"
 
@@ -26,9 +24,10 @@ bool slices_agree(const Binding& binding, const BoundLoop& loop) {
 /// What keeps a loop from being part of the code of the loop around it.
 std::optional<Refusal> why_not_inside(const Binding& binding, const BoundLoop& loop) {
   const auto holds = [&](const char* what) {
-    return Refusal(fmt::format("holds {}, {}", describe(*binding.plan, loop.node), what), loop.node);
+    return Refusal(fmt::format("holds {}, {}", describe(*binding.plan, loop.node), what),
+                   loop.node);
   };
-  if (loop.compiled.run != nullptr) return holds("a loop that is compiled by itself");
+  if (loop.is_compiled_whole()) return holds("a loop that is compiled by itself");
   for (const Spot* const control : {&loop.trip_operand, &loop.condition, &loop.keep_going})
     if (control->is_dynamic() || control->is_object())
       return holds("a loop whose trip count or condition has a size that depends on data");
@@ -146,7 +145,7 @@ class BodyCheck {
 
   void add_call(const BoundCall& call) {
     for (std::size_t i = 0; i < std::size_t{call.inputs} + call.outputs; ++i) {
-      const bool own = call.products_beside == 0 || i < 2 || i == call.inputs;
+      const bool own = call.pipelined.products == 0 || i < 2 || i == call.inputs;
       (own ? spots : spots_in_parts).push_back(binding_.operands[call.first_operand + i]);
     }
   }
@@ -167,7 +166,7 @@ class BodyCheck {
       times = std::min(times * repeat.trips, kMaxInnerSteps + 1);
     steps_between_looks += times;
     if (counted && std::ranges::all_of(repeats_, &Repeat::counted)) inner_steps += times;
-    decides_late |= loop.source != nullptr;
+    decides_late |= loop.may_become_whole();
     looks |= !counted;
     if (counted) most_inner_trips = std::max(most_inner_trips, loop.trip_count);
     if (steps_between_looks > kMaxInnerSteps)
@@ -196,44 +195,6 @@ class BodyCheck {
   std::uint32_t end_of_branches_ = 0;
 };
 
-}  // namespace
-
-/// Whether the body may become machine code. Then its values get memory of their own for as long as
-/// the loop runs: joined nests read and write them in another order than the instructions do.
-/// Otherwise the loop learns why not, and sections of the body may become code.
-void Binder::judge_body(BoundLoop& loop, std::uint32_t index) {
-  if (plan_->options.compiler == nullptr) return;
-  const auto end = static_cast<std::uint32_t>(out_->code.size());
-  if (const std::size_t count = end - loop.body; count > kMaxStatementsOfBody) {
-    loop.why_no_body = Refusal(fmt::format("has {} instructions, {} are the most that are compiled at once",
-                                   count, kMaxStatementsOfBody));
-    return;
-  }
-  BodyCheck check(*out_);
-  loop.why_no_body = check.look_through(loop.body, end);
-  if (!loop.why_no_body) loop.why_no_body = why_not_over_values(*plan_, loop);
-  if (loop.why_no_body) {
-    find_sections(loop, index);
-    return;
-  }
-  const BytesOfCode bytes = bytes_of_code(check.spots, check.has_loops(), loop);
-  if (bytes.all > bytes.most) {
-    loop.why_no_body = Refusal(fmt::format("has operands of {} bytes, {} are the most of a compiled body",
-                                   bytes.all, bytes.most));
-    return;
-  }
-  for (const auto* spots : {&check.spots, &check.spots_in_parts})
-    for (const Spot& spot : *spots)
-      for (const BufferId buffer : buffers_of_spot(spot)) arena_.use(buffer);
-  for (const SlotId slot : check.state_buffers) arena_.use(buffer_of(slot));
-  loop.inner_steps = check.inner_steps;
-  loop.steps_between_looks = check.steps_between_looks;
-  loop.decides_late = check.decides_late;
-  loop.most_inner_trips = check.most_inner_trips;
-}
-
-namespace {
-
 /// Whether it is in the arena, and no state that is updated in place: steps touch a few elements of
 /// such a one.
 bool is_touched(const Spot& spot, const BoundLoop& loop) {
@@ -242,24 +203,28 @@ bool is_touched(const Spot& spot, const BoundLoop& loop) {
          });
 }
 
-}  // namespace
+std::int64_t bytes_of_spot(const BindingBuilder& builder, const Spot& spot) {
+  return builder.layout(spot).dims.elements() * bytes_of(spot.dtype);
+}
 
-/// Of all that is read and made, as often as it is.
-std::int64_t Binder::bytes_touched(const std::vector<Spot>& spots, const BoundLoop& loop) const {
+/// All that is read and made, as often as it is.
+std::int64_t bytes_touched(const BindingBuilder& builder, const std::vector<Spot>& spots,
+                           const BoundLoop& loop) {
   std::int64_t bytes = 0;
   for (const Spot& spot : spots)
-    if (is_touched(spot, loop)) bytes += layout(spot).dims.elements() * bytes_of(spot.dtype);
+    if (is_touched(spot, loop)) bytes += bytes_of_spot(builder, spot);
   return bytes;
 }
 
-/// Of the memory that values take, each once, however many nodes read it, and each state that is
-/// read or made twice.
-std::int64_t Binder::bytes_of_values(const std::vector<Spot>& spots, const BoundLoop& loop) const {
+/// The memory that values take, each once, however many nodes read it, and each state that is read
+/// or made twice.
+std::int64_t bytes_of_values(const BindingBuilder& builder, const std::vector<Spot>& spots,
+                             const BoundLoop& loop) {
   std::map<std::int32_t, std::int64_t> by_buffer;
   for (const Spot& spot : spots) {
     if (!is_touched(spot, loop)) continue;
     std::int64_t& bytes = by_buffer[spot.buffer];
-    bytes = std::max(bytes, layout(spot).dims.elements() * bytes_of(spot.dtype));
+    bytes = std::max(bytes, bytes_of_spot(builder, spot));
   }
   std::int64_t sum = 0;
   for (const auto& [buffer, bytes] : by_buffer) sum += bytes;
@@ -269,72 +234,101 @@ std::int64_t Binder::bytes_of_values(const std::vector<Spot>& spots, const Bound
     });
   };
   for (const BoundCarried& port : loop.carried)
-    if (port.buffer_a != kNone && is_of(port))
-      sum += 2 * layout(port.argument).dims.elements() * bytes_of(port.argument.dtype);
+    if (port.buffer_a != kNone && is_of(port)) sum += 2 * bytes_of_spot(builder, port.argument);
   return sum;
 }
 
-Binder::BytesOfCode Binder::bytes_of_code(const std::vector<Spot>& spots, bool has_loops,
-                                          const BoundLoop& loop) const {
-  if (has_loops) return {bytes_touched(spots, loop), kMaxBytesOfNest};
-  return {bytes_of_values(spots, loop), kMaxBytesOfBody};
+/// What code would read and make, and how much of that it may.
+struct BytesOfCode {
+  std::int64_t all, max;
+};
+
+BytesOfCode bytes_of_code(const BindingBuilder& builder, const BodyCheck& check,
+                          const BoundLoop& loop) {
+  if (check.has_loops()) return {bytes_touched(builder, check.spots, loop), kMaxBytesOfNest};
+  return {bytes_of_values(builder, check.spots, loop), kMaxBytesOfBody};
 }
 
-/// The buffer in which it lies, or those in which it may.
-std::vector<BufferId> Binder::buffers_of_spot(const Spot& spot) const {
-  if (spot.buffer != kNone) return {spot.buffer};
-  const auto behind = buffers_behind_.find(spot.slot);
-  if (behind == buffers_behind_.end()) return {};
-  return {behind->second.begin(), behind->second.end()};
+/// All are alive together at the last instruction before `last`, so that none shares memory.
+void keep_buffers(BindingBuilder& builder, const BodyCheck& check, std::uint32_t last) {
+  for (const auto* spots : {&check.spots, &check.spots_in_parts})
+    for (const Spot& spot : *spots)
+      for (const BufferId buffer : builder.buffers_of(spot)) builder.keep_until(buffer, last - 1);
+  for (const SlotId slot : check.state_buffers)
+    builder.keep_until(builder.buffer_of(slot), last - 1);
 }
 
-/// All live together at the last instruction before `last`, so that none shares memory.
-void Binder::keep_buffers(const std::vector<Spot>& spots, const std::vector<SlotId>& state_buffers,
-                          std::uint32_t last) {
-  const std::int32_t moment = moments_[last - 1];
-  for (const Spot& spot : spots)
-    for (const BufferId buffer : buffers_of_spot(spot)) arena_.keep_until(buffer, moment);
-  for (const SlotId slot : state_buffers) arena_.keep_until(buffer_of(slot), moment);
-}
-
-/// Instructions [first, last) of the body as a section, where that may become code and pays.
-void Binder::add_section(BoundLoop& loop, std::uint32_t index, std::uint32_t first,
-                         std::uint32_t last) {
-  BodyCheck check(*out_);
-  if (check.look_through(first, last) || check.calls < kLeastCallsOfSection) return;
-  const BytesOfCode bytes = bytes_of_code(check.spots, check.has_loops(), loop);
-  if (loop.sections.size() == kMaxSections || bytes.all > bytes.most) return;
-  keep_buffers(check.spots, check.state_buffers, last);
-  keep_buffers(check.spots_in_parts, {}, last);
-  loop.sections.push_back(static_cast<std::uint32_t>(out_->sections.size()));
-  out_->sections.push_back({.loop = index,
-                            .first = first,
-                            .last = last,
-                            .inner_steps = check.inner_steps,
-                            .most_inner_trips = check.most_inner_trips,
-                            .spent = check.spent});
+/// Instructions [first, last) of the body as a region, where that may become code and pays.
+void add_section(BindingBuilder& builder, BoundLoop& loop, std::uint32_t index, std::uint32_t first,
+                 std::uint32_t last) {
+  BodyCheck check(builder.binding());
+  if (check.look_through(first, last) || check.calls < kMinCallsOfSection) return;
+  const BytesOfCode bytes = bytes_of_code(builder, check, loop);
+  std::vector<std::uint32_t>& own = loop.per_step.sections;
+  if (own.size() == kMaxSections || bytes.all > bytes.max) return;
+  keep_buffers(builder, check, last);
+  std::vector<BoundSection>& sections = builder.binding().sections;
+  own.push_back(static_cast<std::uint32_t>(sections.size()));
+  sections.push_back({.loop = index,
+                      .first = first,
+                      .last = last,
+                      .inner_steps = check.inner_steps,
+                      .most_inner_trips = check.most_inner_trips,
+                      .spent = check.spent});
 }
 
 /// The longest runs of instructions that may become code, between those that may not. A branch that
-/// may not is one of these, but for what its sides hold; a loop looks after itself.
-void Binder::find_sections(BoundLoop& loop, std::uint32_t index) {
-  std::vector<CodeRange> ranges{{loop.body, static_cast<std::uint32_t>(out_->code.size())}};
+/// may not is one of these, except for what its regions hold; a loop looks after itself.
+void find_sections(BindingBuilder& builder, BoundLoop& loop, std::uint32_t index) {
+  const Binding& binding = builder.binding();
+  std::vector<CodeRange> ranges{{loop.body, builder.next()}};
   while (!ranges.empty()) {
     const CodeRange range = ranges.back();
     ranges.pop_back();
     std::uint32_t begin = range.first;
     for (std::uint32_t at = range.first, next = at; at < range.last; at = next) {
-      next = end_of_block(*out_, at);
-      if (BodyCheck check(*out_); !check.look_through(at, next) && !check.looks) continue;
-      add_section(loop, index, begin, at);
+      next = end_of_block(binding, at);
+      if (BodyCheck check(binding); !check.look_through(at, next) && !check.looks) continue;
+      add_section(builder, loop, index, begin, at);
       begin = next;
-      if (out_->code[at].op != Op::branch) continue;
-      const BranchSides sides = sides_of(*out_, at);
+      if (binding.code[at].op != Op::branch) continue;
+      const BranchSides sides = sides_of(binding, at);
       ranges.push_back(sides.then);
       ranges.push_back(sides.otherwise);
     }
-    add_section(loop, index, begin, range.last);
+    add_section(builder, loop, index, begin, range.last);
   }
+}
+
+}  // namespace
+
+void find_body_code(BindContext& ctx, InstructionScope& end, BoundLoop& loop, std::uint32_t index) {
+  if (ctx.plan->options.compiler == nullptr) return;
+  const std::uint32_t last = ctx.builder.next();
+  PerStepCode& found = loop.per_step;
+  if (const std::size_t count = last - loop.body; count > kMaxStatementsOfBody) {
+    found.refusal =
+        Refusal(fmt::format("has {} instructions, {} are the most that are compiled at once", count,
+                            kMaxStatementsOfBody));
+    return;
+  }
+  BodyCheck check(ctx.builder.binding());
+  found.refusal = check.look_through(loop.body, last);
+  if (!found.refusal) found.refusal = why_not_over_values(*ctx.plan, loop);
+  if (found.refusal) return find_sections(ctx.builder, loop, index);
+  if (const BytesOfCode bytes = bytes_of_code(ctx.builder, check, loop); bytes.all > bytes.max) {
+    found.refusal = Refusal(fmt::format(
+        "has operands of {} bytes, {} are the most of a compiled body", bytes.all, bytes.max));
+    return;
+  }
+  for (const auto* spots : {&check.spots, &check.spots_in_parts})
+    for (const Spot& spot : *spots)
+      for (const BufferId buffer : ctx.builder.buffers_of(spot)) end.use(buffer);
+  for (const SlotId slot : check.state_buffers) end.use(ctx.builder.buffer_of(slot));
+  found.inner_steps = check.inner_steps;
+  found.steps_between_polls = check.steps_between_looks;
+  found.decides_late = check.decides_late;
+  found.max_inner_trips = check.most_inner_trips;
 }
 
 }  // namespace scanloom::plan
