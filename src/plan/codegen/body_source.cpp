@@ -169,7 +169,7 @@ class BodyMaker {
         case Op::look:
         case Op::section:
         case Op::end:
-          SCANLOOM_ASSERT(!"Binder::judge_body lets no such instruction pass");
+          SCANLOOM_ASSERT(!"find_body_code lets no such instruction pass");
       }
     }
   }
