@@ -1,4 +1,4 @@
-// The number that a value of one element holds, where the sizes of the inputs decide it.
+// The number that a value of one element has, where the sizes of the inputs decide it.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,9 @@
 
 #include "ir/infer.h"
 
-namespace scanloom::plan {
+namespace scanloom::ir {
 
-/// nullopt where only the data decide it, or where there is not one element.
-std::optional<std::int64_t> known_integer(const ir::Inference& inference, ir::ValueId id);
+/// Returns nullopt where only the data decide it, or where there is not one element.
+std::optional<std::int64_t> known_integer(const Inference& inference, ValueId id);
 
-}  // namespace scanloom::plan
+}  // namespace scanloom::ir

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "ir/known_integer.h"
 #include "ir/scan_window.h"
 #include "plan/bind/blocks.h"
 #include "plan/bind/body_legality.h"
 #include "plan/bind/branches.h"
 #include "plan/bind/in_place.h"
 #include "plan/bind/independent_steps.h"
-#include "plan/bind/known_integer.h"
 #include "plan/bind/loop_ports.h"
 #include "plan/bind/pipelined_projection.h"
 #include "plan/bind/stacks.h"
@@ -29,7 +29,7 @@ Expected<BoundLoop> bind_controls(BindContext& ctx, ir::NodeId id) {
   if (ports.has_trip_count) {
     SCANLOOM_TRY(const Location trip, control_operand(ctx, id, node.inputs[0], "trip count"));
     loop.trip_operand = trip.spot;
-    const auto count = known_integer(ctx.inference, node.inputs[0]);
+    const auto count = ir::known_integer(ctx.inference, node.inputs[0]);
     if (count && *count < ir::kEndlessTripCount)
       loop.trip_count = std::max<std::int64_t>(*count, 0);
   } else if (!ports.scanned.empty()) {

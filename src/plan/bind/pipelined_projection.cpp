@@ -5,16 +5,16 @@
 #include "kernels/contract_beside.h"
 #include "ops/ops.h"
 #include "plan/bind/independent_steps.h"
+#include "plan/bind/projection.h"
 
 namespace scanloom::plan {
 namespace {
 
-/// What makes all rows that a loop walks over: a product, and perhaps a call that adds a constant
-/// to its columns. Both by their index in Binding::calls.
-struct Projection {
+/// The calls that make all rows that a loop walks over, by their index in Binding::calls.
+struct ProjectionCalls {
   std::uint32_t product = 0;
   std::optional<std::uint32_t> sum;
-  const float* bias = nullptr;
+  const float* bias = nullptr;  ///< of the sum
 };
 
 /// A call as kernels are asked about it.
@@ -52,7 +52,7 @@ class ProjectionPipeline {
 
   /// Whether the steps make the rows of that scanned port.
   bool pipeline(std::size_t port) {
-    const auto projection = projection_of(port);
+    const auto projection = calls_of_port(port);
     return projection && pipeline(port, *projection);
   }
 
@@ -83,17 +83,11 @@ class ProjectionPipeline {
     return std::nullopt;
   }
 
-  /// Whether the value is made by that operator, before all loops, for one reader.
-  [[nodiscard]] bool is_made_for_one(ir::ValueId value, const ir::OpDef& op) const {
+  /// Whether the value is made before all loops, for one reader.
+  [[nodiscard]] bool is_made_for_one(ir::ValueId value) const {
     const ir::NodeId producer = ctx_.module.value(value).producer;
-    return producer.valid() && ctx_.module.node(producer).op == &op &&
-           ctx_.module.node(producer).parent == ctx_.module.top() &&
+    return ctx_.module.node(producer).parent == ctx_.module.top() &&
            ctx_.uses_of_elements[value.index] == 1;
-  }
-
-  [[nodiscard]] std::optional<std::uint32_t> product_call(ir::ValueId rows) const {
-    if (!is_made_for_one(rows, ops::contract_op)) return std::nullopt;
-    return call_of(ctx_.module.value(rows).producer, kernels::KernelId::contract);
   }
 
   /// The data of a constant that has one element for each column of the rows; else null.
@@ -110,20 +104,18 @@ class ProjectionPipeline {
     return fits ? reinterpret_cast<const float*>(data + spot.offset) : nullptr;
   }
 
-  /// The product of which the value is the sum with a constant.
-  std::optional<Projection> sum_of_product(ir::ValueId rows) {
-    if (!is_made_for_one(rows, ops::add_op)) return std::nullopt;
-    const ir::NodeId sum = ctx_.module.value(rows).producer;
-    const std::vector<ir::ValueId>& terms = ctx_.module.node(sum).inputs;
-    const std::size_t at = product_call(terms[0]) ? 0 : 1;
-    const auto product = product_call(terms[at]);
-    Projection found{.sum = call_of(sum, kernels::KernelId::pointwise)};
-    if (!product || !found.sum || !ctx_.values.is_static(terms[at]) ||
-        ctx_.values.type(terms[at]).shape() != ctx_.values.type(rows).shape())
+  /// The calls of a projection, where its results are for the loop alone.
+  std::optional<ProjectionCalls> calls_of(const Projection& nodes, ir::ValueId rows) {
+    const auto product = call_of(nodes.product, kernels::KernelId::contract);
+    if (!product || !is_made_for_one(rows) || !is_made_for_one(nodes.rows)) return std::nullopt;
+    if (!nodes.sum.valid()) return ProjectionCalls{.product = *product};
+    const auto sum = call_of(nodes.sum, kernels::KernelId::pointwise);
+    if (!sum || !ctx_.values.is_static(nodes.rows) ||
+        ctx_.values.type(nodes.rows).shape() != ctx_.values.type(rows).shape())
       return std::nullopt;
-    found.product = *product;
-    found.bias = bias_of(terms[1 - at], rows);
-    return found.bias != nullptr ? std::optional(found) : std::nullopt;
+    const float* const bias = bias_of(nodes.bias, rows);
+    if (bias == nullptr) return std::nullopt;
+    return ProjectionCalls{.product = *product, .sum = sum, .bias = bias};
   }
 
   [[nodiscard]] ir::ValueId rows_of(std::size_t port) const {
@@ -131,14 +123,11 @@ class ProjectionPipeline {
   }
 
   /// What makes the rows that the port walks over, where nothing else reads them.
-  std::optional<Projection> projection_of(std::size_t i) {
+  std::optional<ProjectionCalls> calls_of_port(std::size_t i) {
     const BoundScanned& port = loop_.scanned[i];
     if (port.slices.part != 1 || !is_static_tensor(port.outer)) return std::nullopt;
-    std::optional<Projection> found;
-    if (const auto product = product_call(rows_of(i)))
-      found = Projection{.product = *product};
-    else
-      found = sum_of_product(rows_of(i));
+    const auto nodes = projection_of(ctx_.module, ctx_.inference, rows_of(i));
+    const auto found = nodes ? calls_of(*nodes, rows_of(i)) : std::nullopt;
     if (!found) return std::nullopt;
     const BoundCall& call = binding_.calls[found->sum.value_or(found->product)];
     const Spot& made = spots_of_call(call)[call.inputs];
@@ -170,7 +159,8 @@ class ProjectionPipeline {
     return nullptr;
   }
 
-  std::optional<kernels::BesideCalls> ask_kernel(std::size_t port, const Projection& projection,
+  std::optional<kernels::BesideCalls> ask_kernel(std::size_t port,
+                                                 const ProjectionCalls& projection,
                                                  const std::vector<std::uint32_t>& products,
                                                  std::int64_t rows, std::int64_t steps) const {
     std::vector<KernelQuestion> asked;
@@ -183,7 +173,7 @@ class ProjectionPipeline {
                                     {walk.first_bytes, walk.step_bytes, rows, steps}, ctxs);
   }
 
-  bool pipeline(std::size_t port, const Projection& projection) {
+  bool pipeline(std::size_t port, const ProjectionCalls& projection) {
     const std::vector<std::uint32_t> products = products_of_step();
     const BoundScanned& walk = loop_.scanned[port];
     const ir::ValueId value = rows_of(port);
@@ -231,7 +221,7 @@ class ProjectionPipeline {
   }
 
   /// Where the rows are made: before that, their memory may be another value's.
-  void make_first_rows(const Projection& projection, const kernels::BesideCall& with,
+  void make_first_rows(const ProjectionCalls& projection, const kernels::BesideCall& with,
                        const Location& whole, const Location& rows) {
     BoundCall& product = binding_.calls[projection.product];
     BoundCall& first = binding_.calls[projection.sum.value_or(projection.product)];

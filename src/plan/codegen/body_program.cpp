@@ -7,6 +7,7 @@
 #include "ir/op_def.h"
 #include "ops/ops.h"
 #include "ops/pointwise.h"
+#include "ops/shape/reshape_view.h"
 
 namespace scanloom::plan {
 
@@ -110,10 +111,8 @@ std::optional<Refusal> BodyProgram::append(ir::NodeId id) {
 std::optional<Refusal> BodyProgram::append_view(ir::NodeId id, ir::Reg input) {
   const ir::Node& node = module_.node(id);
   const tensor::Shape from = type(node.inputs[0]).shape(), to = type(node.outputs[0]).shape();
-  const bool keeps_order = node.op == &ops::reshape_op || node.op == &ops::squeeze_op ||
-                           node.op == &ops::unsqueeze_op || node.op == &ops::flatten_op ||
-                           node.op == &ops::identity_op;
-  if (input < 0 || from.elements() != to.elements() || (!keeps_order && to.elements() != 1))
+  if (input < 0 || from.elements() != to.elements() ||
+      (!ops::keeps_order(*node.op) && to.elements() != 1))
     return Refusal(module_.describe(id) + " reorders elements", id);
   registers_[node.outputs[0].index] = input;
   return std::nullopt;
