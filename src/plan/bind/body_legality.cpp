@@ -78,13 +78,13 @@ class BodyCheck {
   std::vector<Spot> spots;           ///< all that it reads and makes
   std::vector<Spot> spots_in_parts;  ///< of which a step touches a small part
   std::vector<SlotId> state_buffers;
-  std::int64_t inner_steps = 0, steps_between_looks = 0, most_inner_trips = 0;
+  std::int64_t inner_steps = 0, steps_between_polls = 0, most_inner_trips = 0;
   bool decides_late = false;
-  bool looks = false;  ///< holds loops that look at limits themselves
+  bool polls = false;  ///< holds loops that poll limits themselves
   std::size_t calls = 0;
   std::int64_t spent = 0;  ///< ns that are counted, by both sides of branches
 
-  [[nodiscard]] bool has_loops() const { return steps_between_looks > 0; }
+  [[nodiscard]] bool has_loops() const { return steps_between_polls > 0; }
 
   /// Returns what keeps instructions [first, last) from becoming code.
   std::optional<Refusal> look_through(std::uint32_t first, std::uint32_t last) {
@@ -160,16 +160,16 @@ class BodyCheck {
   std::optional<Refusal> enter(std::uint32_t at, const BoundLoop& loop) {
     if (auto why = why_not_inside(binding_, loop)) return why;
     const bool counted = has_known_trips(loop) && at >= end_of_branches_;
-    // Of others, each step is followed by a look when it is time.
+    // Of others, each step is followed by a poll when it is time.
     std::int64_t times = counted ? std::min(loop.trip_count, kMaxInnerSteps + 1) : 1;
     for (const Repeat& repeat : repeats_)
       times = std::min(times * repeat.trips, kMaxInnerSteps + 1);
-    steps_between_looks += times;
+    steps_between_polls += times;
     if (counted && std::ranges::all_of(repeats_, &Repeat::counted)) inner_steps += times;
     decides_late |= loop.may_become_whole();
-    looks |= !counted;
+    polls |= !counted;
     if (counted) most_inner_trips = std::max(most_inner_trips, loop.trip_count);
-    if (steps_between_looks > kMaxInnerSteps)
+    if (steps_between_polls > kMaxInnerSteps)
       return Refusal(fmt::format("holds loops of more than {} steps", kMaxInnerSteps), loop.node);
     repeats_.push_back({loop.exit, counted ? loop.trip_count : 1, counted});
     for (const Spot* const control : {&loop.trip_operand, &loop.condition, &loop.keep_going})
@@ -288,7 +288,7 @@ void find_sections(BindingBuilder& builder, BoundLoop& loop, std::uint32_t index
     std::uint32_t begin = range.first;
     for (std::uint32_t at = range.first, next = at; at < range.last; at = next) {
       next = end_of_block(binding, at);
-      if (BodyCheck check(binding); !check.look_through(at, next) && !check.looks) continue;
+      if (BodyCheck check(binding); !check.look_through(at, next) && !check.polls) continue;
       add_section(builder, loop, index, begin, at);
       begin = next;
       if (binding.code[at].op != Op::branch) continue;
@@ -326,7 +326,7 @@ void find_body_code(BindContext& ctx, InstructionScope& end, BoundLoop& loop, st
       for (const BufferId buffer : ctx.builder.buffers_of(spot)) end.use(buffer);
   for (const SlotId slot : check.state_buffers) end.use(ctx.builder.buffer_of(slot));
   found.inner_steps = check.inner_steps;
-  found.steps_between_polls = check.steps_between_looks;
+  found.steps_between_polls = check.steps_between_polls;
   found.decides_late = check.decides_late;
   found.max_inner_trips = check.most_inner_trips;
 }

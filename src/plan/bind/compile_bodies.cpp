@@ -59,15 +59,9 @@ void compile_bodies(BindContext& ctx) {
   std::uint32_t end = 0;  // of the last one that has become code, with all loops inside
   for (BoundLoop& loop : binding.loops) {
     if (loop.is_compiled_whole()) continue;
-    const double step = step_nanoseconds(binding, loop);
-    if (step > kMaxNanosecondsBetweenLooks && !loop.per_step.refusal)
-      loop.per_step.refusal = loop.per_step.steps_between_polls > 0
-                                  ? "holds loops that take too long between two looks at limits"
-                                  : "holds parts that take too long between two looks at limits";
-    loop.per_step.steps_to_compile =
-        ctx.plan->options.always_compile ? 1 : steps_worth_compiling(loop.exit - loop.body, step);
     if (loop.exit <= end || is_in_section(binding, loop)) {
-      // Its steps run in the code of the loop around it, but for those of that loop's first step.
+      // Its steps run in the code of the loop around it, except for those of that loop's first
+      // step.
       if (has_known_trips(loop) && loop.trip_count <= kMaxInnerSteps)
         loop.per_step.steps_to_compile = std::numeric_limits<std::int64_t>::max();
       continue;

@@ -118,6 +118,19 @@ std::uint32_t emit_begin(BindContext& ctx, BoundLoop loop, const std::vector<ir:
   return static_cast<std::uint32_t>(index);
 }
 
+/// From how many stepped steps on code of the body pays; none is made of one whose step takes too
+/// long.
+void find_steps_to_compile(const BindContext& ctx, BoundLoop& loop) {
+  PerStepCode& code = loop.per_step;
+  const double step = step_nanoseconds(ctx.builder.binding(), loop);
+  if (step > kMaxNanosecondsBetweenLooks && !code.refusal)
+    code.refusal = code.steps_between_polls > 0
+                       ? "holds loops that take too long between two looks at limits"
+                       : "holds parts that take too long between two looks at limits";
+  code.steps_to_compile =
+      ctx.plan->options.always_compile ? 1 : steps_worth_compiling(loop.exit - loop.body, step);
+}
+
 /// Threads may take the steps of a loop in no other one: they have more to do the further out they
 /// are used.
 void find_parallel_steps(const BindContext& ctx, BoundLoop& loop) {
@@ -203,6 +216,7 @@ Expected<void> finish_loop(BindContext& ctx, RegionFrame& frame) {
   }
   loop.exit = ctx.builder.next();
   find_parallel_steps(ctx, loop);
+  if (ctx.plan->options.compiler != nullptr) find_steps_to_compile(ctx, loop);
   ctx.builder.close_loop();
   ctx.builder.binding().loops[frame.index] = std::move(loop);
   return {};
