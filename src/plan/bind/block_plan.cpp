@@ -17,7 +17,7 @@
 #include "opmath/reduction.h"
 #include "ops/ops.h"
 #include "ops/shape/reshape_view.h"
-#include "plan/bind/independent_steps.h"
+#include "plan/bind/parallel_steps.h"
 #include "plan/bind/projection.h"
 
 namespace scanloom::plan {
@@ -298,7 +298,7 @@ std::map<std::uint32_t, BlockPlan> find_blocks(const ir::Module& module,
   for (const ir::NodeId id : module.region(module.top()).nodes) {
     const ir::Node& node = module.node(id);
     if (node.op != &ir::loop_op || node.loop->scanned.empty() ||
-        independent_steps(module, id, inference, uses))
+        parallel_steps(module, id, inference, uses))
       continue;
     BlockPlan plan = finder.plan_of(id);
     if (!plan.ports.empty()) plans.emplace(id.index, std::move(plan));

@@ -1,5 +1,6 @@
 #include "plan/bind/branches.h"
 
+#include "plan/bind/copies.h"
 #include "plan/bind/step_time.h"
 #include "plan/bind/walk.h"
 #include "plan/cost.h"
@@ -47,7 +48,7 @@ void yield_of_only_region(BindContext& ctx, ir::ValueId output, const Location& 
   if (!ctx.values.is_object(output)) return ctx.values.set(output, source);
   ctx.values.set(output, ctx.builder.new_object(ctx.values.type(output).dtype));
   ctx.values.set_owned(output);
-  ctx.builder.emit_alias(source, ctx.values.at(output), moved);
+  emit_alias(ctx.builder, source, ctx.values.at(output), moved);
 }
 
 }  // namespace
@@ -99,14 +100,14 @@ void finish_region_of_branch(BindContext& ctx, RegionFrame& frame) {
     }
     Location& result = frame.results[i];
     if (result.spot.is_object()) {
-      ctx.builder.emit_alias(source, result, moved);
+      emit_alias(ctx.builder, source, result, moved);
     } else if (result.spot.is_dynamic()) {
-      ctx.builder.emit_alias(source, result);
+      emit_alias(ctx.builder, source, result);
     } else if (ctx.values.wanted(output)) {
-      if (source.spot.slot != result.spot.slot) ctx.builder.emit_copy(source, result, frame.node);
+      if (source.spot.slot != result.spot.slot) emit_copy(ctx.builder, source, result, frame.node);
     } else {
-      source = ctx.builder.straight(source, ctx.values.type(output).shape(), frame.node);
-      ctx.builder.emit_alias(source, result);
+      source = straight(ctx.builder, source, ctx.values.type(output).shape(), frame.node);
+      emit_alias(ctx.builder, source, result);
     }
     result.add_buffers(source.buffers);
     ctx.values.set(output, result);

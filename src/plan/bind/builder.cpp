@@ -4,8 +4,6 @@
 #include <iterator>
 
 #include "base/assert.h"
-#include "ops/ops.h"
-#include "plan/bind/dynamic.h"
 #include "plan/bind/step_time.h"
 #include "plan/cost.h"
 
@@ -27,6 +25,41 @@ std::vector<Spot> spots_of(const std::vector<Location>& locations) {
   std::vector<Spot> spots;
   for (const Location& location : locations) spots.push_back(location.spot);
   return spots;
+}
+
+std::vector<tensor::Operand> operands_of(const Binding& binding, std::span<const Spot> spots) {
+  // Kernels only ask whether an operand is there; its address is not known before a run.
+  static std::byte* const kThere = nullptr;
+  std::vector<tensor::Operand> operands;
+  for (const Spot& spot : spots) {
+    tensor::Operand operand;
+    if (spot.present()) {
+      const Layout& shape = binding.layouts[static_cast<std::size_t>(spot.layout)];
+      operand = {const_cast<std::byte**>(&kThere),
+                 spot.offset,
+                 shape.dims.data(),
+                 shape.strides.data(),
+                 shape.dims.rank(),
+                 spot.dtype,
+                 shape.contiguous};
+    }
+    operands.push_back(operand);
+  }
+  return operands;
+}
+
+std::vector<const void*> constants_of(const Binding& binding, std::span<const Spot> spots,
+                                      bool& of_plan) {
+  std::vector<const void*> constants;
+  of_plan = true;
+  for (const Spot& spot : spots) {
+    const SlotInit* init =
+        spot.present() ? &binding.slots[static_cast<std::size_t>(spot.slot)] : nullptr;
+    const bool constant = init != nullptr && init->constant != nullptr;
+    constants.push_back(constant ? init->constant + spot.offset : nullptr);
+    of_plan &= !constant || init->of_plan;
+  }
+  return constants;
 }
 
 BindingBuilder::BindingBuilder(const std::shared_ptr<const Plan>& plan,
@@ -99,41 +132,6 @@ std::vector<BufferId> BindingBuilder::buffers_of(const Spot& spot) const {
   return {behind->second.begin(), behind->second.end()};
 }
 
-std::vector<tensor::Operand> BindingBuilder::operands_of(std::span<const Spot> spots) const {
-  // Kernels only ask whether an operand is there; its address is not known before a run.
-  static std::byte* const kThere = nullptr;
-  std::vector<tensor::Operand> operands;
-  for (const Spot& spot : spots) {
-    tensor::Operand operand;
-    if (spot.present()) {
-      const Layout& shape = layout(spot);
-      operand = {const_cast<std::byte**>(&kThere),
-                 spot.offset,
-                 shape.dims.data(),
-                 shape.strides.data(),
-                 shape.dims.rank(),
-                 spot.dtype,
-                 shape.contiguous};
-    }
-    operands.push_back(operand);
-  }
-  return operands;
-}
-
-std::vector<const void*> BindingBuilder::constants_of(std::span<const Spot> spots,
-                                                      bool& of_plan) const {
-  std::vector<const void*> constants;
-  of_plan = true;
-  for (const Spot& spot : spots) {
-    const SlotInit* init =
-        spot.present() ? &out_->slots[static_cast<std::size_t>(spot.slot)] : nullptr;
-    const bool constant = init != nullptr && init->constant != nullptr;
-    constants.push_back(constant ? init->constant + spot.offset : nullptr);
-    of_plan &= !constant || init->of_plan;
-  }
-  return constants;
-}
-
 std::uint32_t BindingBuilder::emit(Op op, std::uint32_t index) {
   const std::uint32_t at = next();
   const InstructionScope instruction(*this, op, index);
@@ -181,48 +179,9 @@ void BindingBuilder::emit_object_call(ObjectCall call, const std::vector<Locatio
   out_->object_calls.push_back(std::move(call));
 }
 
-void BindingBuilder::emit_copy(const Location& from, const Location& to, ir::NodeId node) {
-  BoundCall call;
-  call.kernel = kernels::KernelId::copy;
-  call.is_copy = true;
-  call.node = node;
-  if (from.spot.is_dynamic()) {
-    call.run = ops::identity_op.reference;
-    emit_dynamic_call({.call = std::move(call), .resolve = sizes_of_input}, {from}, {to});
-    return;
-  }
-  const std::vector<tensor::Operand> in = operands_of({&from.spot, 1}),
-                                     out = operands_of({&to.spot, 1});
-  const kernels::KernelDef& def = kernels::kernel(kernels::KernelId::copy);
-  kernels::Prepared prepared = def.prepare({in, out, {}, {}, nullptr, nullptr});
-  call.run = prepared.run != nullptr ? prepared.run : def.run;
-  if (prepared.refusal) {
-    call.run = ops::identity_op.reference;
-    call.kernel = CallKernel::reference();
-  }
-  out_->scratch_bytes = std::max(out_->scratch_bytes, prepared.scratch_bytes);
-  call.prepared = std::move(prepared.state);
-  emit_call(std::move(call), {from}, {to});
-}
-
-void BindingBuilder::emit_alias(const Location& from, const Location& to, bool moved) {
-  InstructionScope instruction(*this, Op::alias, out_->aliases.size());
-  instruction.read(from);
-  out_->aliases.push_back({from.spot, to.spot, moved});
-}
-
 void BindingBuilder::emit_spend(double nanoseconds) {
   constexpr double kMost = 4e9;
   emit(Op::spend, static_cast<std::uint32_t>(std::min(nanoseconds, kMost)));
-}
-
-Location BindingBuilder::straight(const Location& location, const tensor::Shape& dims,
-                                  ir::NodeId node) {
-  if (!location.spot.present() || (!location.spot.is_dynamic() && layout(location.spot).contiguous))
-    return location;
-  const Location copy = new_buffer(location.spot.dtype, dims);
-  emit_copy(location, copy, node);
-  return copy;
 }
 
 void BindingBuilder::open_loop(const std::vector<BufferId>& used) {

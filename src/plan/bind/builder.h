@@ -40,6 +40,13 @@ inline bool is_static_tensor(const Spot& spot) {
   return spot.present() && !spot.is_dynamic() && !spot.is_object();
 }
 
+/// Operands as kernels see them when they are asked; their addresses are not known yet.
+std::vector<tensor::Operand> operands_of(const Binding& binding, std::span<const Spot> spots);
+/// The data of those that are constant, null for the others; of_plan: all of them live as long as
+/// the plan does.
+std::vector<const void*> constants_of(const Binding& binding, std::span<const Spot> spots,
+                                      bool& of_plan);
+
 /// Instructions that are kept apart, with the buffers that they touch.
 struct BlockCode {
   std::vector<Instruction> code;
@@ -79,13 +86,6 @@ class BindingBuilder {
   /// The buffer that the spot is in, or those that it may be in.
   [[nodiscard]] std::vector<BufferId> buffers_of(const Spot& spot) const;
 
-  /// Operands as kernels see them when they are asked; their addresses are not known yet.
-  [[nodiscard]] std::vector<tensor::Operand> operands_of(std::span<const Spot> spots) const;
-  /// The data of those that are constant, null for the others; of_plan: all of them live as long as
-  /// the plan does.
-  [[nodiscard]] std::vector<const void*> constants_of(std::span<const Spot> spots,
-                                                      bool& of_plan) const;
-
   /// An instruction that reads and writes nothing in the arena. Returns its place.
   std::uint32_t emit(Op op, std::uint32_t index);
   /// Sets the call's operands. A poll follows where it may take long. Returns the call's index.
@@ -95,13 +95,8 @@ class BindingBuilder {
                          const std::vector<Location>& outputs);
   void emit_object_call(ObjectCall call, const std::vector<Location>& inputs,
                         const std::vector<Location>& outputs);
-  /// A dynamic source is looked at when the copy runs.
-  void emit_copy(const Location& from, const Location& to, ir::NodeId node);
-  void emit_alias(const Location& from, const Location& to, bool moved = false);
   /// Charges an estimate, in nanoseconds.
   void emit_spend(double nanoseconds);
-  /// Row-major, with sizes that are known: where it is, or a copy that is emitted here.
-  Location straight(const Location& location, const tensor::Shape& dims, ir::NodeId node);
 
   /// After the instruction of the loop, before its body; its steps use these buffers.
   void open_loop(const std::vector<BufferId>& used);

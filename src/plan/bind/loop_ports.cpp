@@ -1,6 +1,7 @@
 #include "plan/bind/loop_ports.h"
 
 #include "ir/scan_window.h"
+#include "plan/bind/copies.h"
 #include "plan/bind/objects.h"
 
 namespace scanloom::plan {
@@ -149,10 +150,10 @@ std::vector<Location> straight_states(BindContext& ctx, ir::NodeId id,
     initial.push_back(ctx.values.at(node.inputs[ports.first_carried_input() + i]));
     if (in_place && !in_place->values[i].empty()) {
       const Location own = ctx.builder.new_buffer(argument.dtype, argument.shape());
-      ctx.builder.emit_copy(initial.back(), own, id);
+      emit_copy(ctx.builder, initial.back(), own, id);
       initial.back() = own;
     } else if (argument.is_static() && !initial.back().spot.is_object()) {
-      initial.back() = ctx.builder.straight(initial.back(), argument.shape(), id);
+      initial.back() = straight(ctx.builder, initial.back(), argument.shape(), id);
     }
   }
   return initial;
@@ -253,14 +254,14 @@ void finish_carried(BindContext& ctx, std::uint32_t index, const BoundLoop& loop
     const ir::NodeId producer = ctx.module.value(yield).producer;
     if (port.argument.is_object()) {
       const bool moved = ctx.values.hands_over_yield(node.regions[0], first + i);
-      ctx.builder.emit_alias(source, {port.next, {}}, moved);
+      emit_alias(ctx.builder, source, {port.next, {}}, moved);
     } else if (port.argument.is_dynamic()) {
       const bool moved = producer.valid() && ctx.values.may_take_storage(yield);
-      ctx.builder.emit_alias(source, {port.next, {}}, moved);
+      emit_alias(ctx.builder, source, {port.next, {}}, moved);
     } else {
       const BufferId a = ctx.builder.buffer_of(port.buffer_a),
                      b = ctx.builder.buffer_of(port.buffer_b);
-      ctx.builder.emit_copy(source, {port.next, {a, b}}, producer.valid() ? producer : loop.node);
+      emit_copy(ctx.builder, source, {port.next, {a, b}}, producer.valid() ? producer : loop.node);
     }
   }
 }

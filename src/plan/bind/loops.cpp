@@ -8,8 +8,8 @@
 #include "plan/bind/body_legality.h"
 #include "plan/bind/branches.h"
 #include "plan/bind/in_place.h"
-#include "plan/bind/independent_steps.h"
 #include "plan/bind/loop_ports.h"
+#include "plan/bind/parallel_steps.h"
 #include "plan/bind/pipelined_projection.h"
 #include "plan/bind/stacks.h"
 #include "plan/bind/step_time.h"
@@ -138,7 +138,7 @@ void find_parallel_steps(const BindContext& ctx, BoundLoop& loop) {
     return port.apart || port.open || is_static_tensor(port.result);
   });
   if (ctx.builder.loop_depth() != 1 || !rows_have_a_place) return;
-  auto roles = independent_steps(ctx.module, loop.node, ctx.inference, ctx.values.uses());
+  auto roles = parallel_steps(ctx.module, loop.node, ctx.inference, ctx.values.uses());
   if (!roles) return;
   const bool groups =
       !loop.scanned.empty() && std::ranges::all_of(loop.scanned, [&](const BoundScanned& port) {

@@ -6,6 +6,7 @@
 #include "ops/ops.h"
 #include "ops/pointwise.h"
 #include "plan/bind/bound_view.h"
+#include "plan/bind/copies.h"
 #include "plan/bind/dynamic.h"
 
 namespace scanloom::plan {
@@ -32,7 +33,7 @@ void copy_overlapping(BindContext& ctx, const ir::Node& node, std::vector<Locati
         input.spot.is_dynamic()
             ? ctx.builder.new_dynamic(input.spot.dtype)
             : ctx.builder.new_buffer(input.spot.dtype, ctx.builder.layout(input.spot).dims);
-    ctx.builder.emit_copy(input, copy, ctx.module.value(node.outputs[0]).producer);
+    emit_copy(ctx.builder, input, copy, ctx.module.value(node.outputs[0]).producer);
     input = copy;
   }
 }
@@ -62,7 +63,8 @@ class KernelChoice {
   }
 
   Expected<void> emit() {
-    const bool nothing = ir::makes_nothing(*node_.op, ctx_.builder.operands_of(spots_of(outputs_)));
+    const bool nothing =
+        ir::makes_nothing(*node_.op, operands_of(ctx_.builder.binding(), spots_of(outputs_)));
     if (!nothing && (emit_first_that_takes() || (copy_strided() && emit_first_that_takes())))
       return {};
     if (node_.op->reference == nullptr)
@@ -108,10 +110,11 @@ class KernelChoice {
     if (node_.op->scalar != nullptr)
       std::erase_if(inputs, [](const Location& input) { return !input.spot.present(); });
     const std::vector<Spot> spots = spots_of(inputs);
-    const std::vector<tensor::Operand> in = ctx_.builder.operands_of(spots),
-                                       out = ctx_.builder.operands_of(spots_of(outputs_));
+    const std::vector<tensor::Operand> in = operands_of(ctx_.builder.binding(), spots),
+                                       out =
+                                           operands_of(ctx_.builder.binding(), spots_of(outputs_));
     bool of_plan = true;
-    const std::vector<const void*> constants = ctx_.builder.constants_of(spots, of_plan);
+    const std::vector<const void*> constants = constants_of(ctx_.builder.binding(), spots, of_plan);
     // Packs are kept by address for as long as the plan lives: only of constants that do so too.
     kernels::PrepareCtx asked{in,          out,     constants,
                               node_.attrs, nullptr, of_plan ? &ctx_.plan->packs : nullptr};
@@ -139,7 +142,7 @@ class KernelChoice {
     if (kernels_.empty()) return false;
     for (Location& input : inputs_) {
       if (!input.spot.present() || ctx_.builder.layout(input.spot).contiguous) continue;
-      input = ctx_.builder.straight(input, ctx_.builder.layout(input.spot).dims, id_);
+      input = straight(ctx_.builder, input, ctx_.builder.layout(input.spot).dims, id_);
       copied = true;
     }
     return copied;

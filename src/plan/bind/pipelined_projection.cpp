@@ -4,7 +4,7 @@
 
 #include "kernels/contract_beside.h"
 #include "ops/ops.h"
-#include "plan/bind/independent_steps.h"
+#include "plan/bind/parallel_steps.h"
 #include "plan/bind/projection.h"
 
 namespace scanloom::plan {
@@ -141,11 +141,11 @@ class ProjectionPipeline {
     const BoundCall& call = binding_.calls[index];
     const std::span<const Spot> spots = spots_of_call(call);
     KernelQuestion asked{
-        .inputs = ctx_.builder.operands_of(spots.first(call.inputs)),
-        .outputs = ctx_.builder.operands_of(spots.subspan(call.inputs, call.outputs)),
+        .inputs = operands_of(ctx_.builder.binding(), spots.first(call.inputs)),
+        .outputs = operands_of(ctx_.builder.binding(), spots.subspan(call.inputs, call.outputs)),
         .attrs = ctx_.module.node(call.node).attrs};
     bool of_plan = false;
-    asked.constants = ctx_.builder.constants_of(spots.first(call.inputs), of_plan);
+    asked.constants = constants_of(ctx_.builder.binding(), spots.first(call.inputs), of_plan);
     if (of_plan) asked.packs = &ctx_.plan->packs;
     return asked;
   }
@@ -250,7 +250,7 @@ class ProjectionPipeline {
 
 void pipeline_projection(BindContext& ctx, InstructionScope& end, BoundLoop& loop) {
   if (ctx.builder.loop_depth() != 1 || ctx.module.node(loop.node).parent != ctx.module.top() ||
-      independent_steps(ctx.module, loop.node, ctx.inference, ctx.values.uses()))
+      parallel_steps(ctx.module, loop.node, ctx.inference, ctx.values.uses()))
     return;
   ProjectionPipeline pipeline(ctx, end, loop);
   for (std::size_t i = 0; i < loop.scanned.size(); ++i)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plan/bind/copies.h"
 #include "tensor/tensor.h"
 
 namespace scanloom::plan {
@@ -118,7 +119,7 @@ std::vector<Location> finish_stacked(BindContext& ctx, BoundLoop& loop) {
       port.apart = true;
     } else if (port.open) {
       if (source.spot.slot != port.row.slot)
-        ctx.builder.emit_copy(source, {port.row, {}}, loop.node);
+        emit_copy(ctx.builder, source, {port.row, {}}, loop.node);
     } else if (port.result.is_dynamic()) {
       port.row = source.spot;
       port.apart = !port.insert && source.spot.is_dynamic();
@@ -127,7 +128,7 @@ std::vector<Location> finish_stacked(BindContext& ctx, BoundLoop& loop) {
       if (row.contiguous) port.row_bytes = row.dims.elements() * bytes_of(source.spot.dtype);
     } else if (source.spot.slot != port.row.slot) {
       const Location result = ctx.values.at(node.outputs[loop.carried.size() + i]);
-      ctx.builder.emit_copy(source, {port.row, result.buffers}, loop.node);
+      emit_copy(ctx.builder, source, {port.row, result.buffers}, loop.node);
     }
   }
   return read;

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "plan/bind/branches.h"
+#include "plan/bind/copies.h"
 #include "plan/bind/loops.h"
 #include "plan/bind/nodes.h"
 #include "plan/bind/objects.h"
@@ -28,7 +29,7 @@ Expected<void> finish_top(BindContext& ctx) {
       result.source = source.spot;
       read.push_back(source);
     } else if (source.spot.slot != result.source.slot) {
-      ctx.builder.emit_copy(source, {result.source, {}}, ctx.module.value(top.yields[i]).producer);
+      emit_copy(ctx.builder, source, {result.source, {}}, ctx.module.value(top.yields[i]).producer);
     }
   }
   InstructionScope instruction(ctx.builder, Op::end, 0);

@@ -4,6 +4,7 @@
 
 #include "ir/parse.h"
 #include "ops/ops.h"
+#include "plan/bind/copies.h"
 
 namespace scanloom::plan {
 namespace {
@@ -103,11 +104,11 @@ TEST_F(Builder, ReadsThroughASlotThatMovesTouchTheBuffersBehindIt) {
 }
 
 TEST_F(Builder, OnlyStridedOperandsAreCopied) {
-  const Location straight = buffer();
-  EXPECT_EQ(builder.straight(straight, Shape{16}, {}).spot.slot, straight.spot.slot);
-  Location strided = straight;
+  const Location plain = buffer();
+  EXPECT_EQ(straight(builder, plain, Shape{16}, {}).spot.slot, plain.spot.slot);
+  Location strided = plain;
   strided.spot.layout = builder.add_layout(Shape{4, 4}, Shape{1, 4});
-  const Location copy = builder.straight(strided, Shape{4, 4}, {});
+  const Location copy = straight(builder, strided, Shape{4, 4}, {});
   EXPECT_NE(copy.spot.slot, strided.spot.slot);
   EXPECT_TRUE(builder.layout(copy.spot).contiguous);
   ASSERT_EQ(builder.binding().calls.size(), 1u);

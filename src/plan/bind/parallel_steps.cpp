@@ -1,4 +1,4 @@
-#include "plan/bind/independent_steps.h"
+#include "plan/bind/parallel_steps.h"
 
 #include <algorithm>
 
@@ -30,9 +30,9 @@ bool draws_or_keeps_state(const ir::Module& module, ir::RegionId body) {
 
 }  // namespace
 
-std::optional<std::vector<CarriedRole>> independent_steps(const ir::Module& module, ir::NodeId loop,
-                                                          const ir::Inference& inference,
-                                                          const std::vector<std::uint32_t>& uses) {
+std::optional<std::vector<CarriedRole>> parallel_steps(const ir::Module& module, ir::NodeId loop,
+                                                       const ir::Inference& inference,
+                                                       const std::vector<std::uint32_t>& uses) {
   const ir::Node& node = module.node(loop);
   const ir::LoopPorts& ports = *node.loop;
   const ir::RegionId region = node.regions[0];
