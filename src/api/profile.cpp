@@ -122,8 +122,8 @@ std::vector<NodeTime> profile_rows(const plan::Binding& binding, const runtime::
     const std::size_t i = instruction.index;
     switch (instruction.op) {
       case plan::Op::call:
-        add(binding.calls[i].node, binding.calls[i].kernel, profile.calls[i],
-            binding.calls[i].node_beside);
+        add(binding.calls[i].node, binding.calls[i].kernel.name(), profile.calls[i],
+            binding.calls[i].pipelined.node);
         break;
       case plan::Op::dynamic_call:
         add(binding.dynamic_calls[i].call.node, "boxed", profile.dynamic_calls[i]);
@@ -133,9 +133,9 @@ std::vector<NodeTime> profile_rows(const plan::Binding& binding, const runtime::
         break;
       case plan::Op::loop_begin:
         add(binding.loops[i].node,
-            profile.bodies[i].steps > 0 ? "compiled step by step"
-            : binding.loops[i].source   ? "compiled when long"
-                                        : "stepped",
+            profile.bodies[i].steps > 0           ? "compiled step by step"
+            : binding.loops[i].may_become_whole() ? "compiled when long"
+                                                  : "stepped",
             profile.loops[i]);
         ++depth;
         add_body(*binding.plan, profile.bodies[i], parts, depth, rows);

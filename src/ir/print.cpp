@@ -10,7 +10,7 @@ namespace scanloom::ir {
 namespace {
 
 /// A node whose regions are being written; at the bottom the module, whose only region is the top.
-struct Frame {
+struct PrintFrame {
   NodeId owner;
   std::size_t next_region = 0;
   RegionId open;  ///< the region being written, if any
@@ -39,7 +39,7 @@ class Printer {
 
   void states();
   void step();
-  void open_region(Frame& frame);
+  void open_region(PrintFrame& frame);
   void arguments(const Region& region);
   void yields(const Region& region);
   void node(NodeId id);
@@ -65,7 +65,7 @@ class Printer {
   const PrintOptions& options_;
   std::vector<std::uint32_t> numbers_;  ///< of values, once they are written
   std::vector<bool> opened_;            ///< of regions; a broken module may name one twice
-  std::vector<Frame> frames_;
+  std::vector<PrintFrame> frames_;
   std::uint32_t value_count_ = 0;
   std::string out_;
 };
@@ -128,7 +128,7 @@ void Printer::states() {
 }
 
 void Printer::step() {
-  Frame& frame = frames_.back();
+  PrintFrame& frame = frames_.back();
   if (frame.open.valid()) {
     const Region& region = module_.region(frame.open);
     if (frame.next_node < region.nodes.size()) return node(region.nodes[frame.next_node++]);
@@ -147,7 +147,7 @@ void Printer::step() {
   if (top) out_.replace(out_.size() - 2, 2, "}\n");
 }
 
-void Printer::open_region(Frame& frame) {
+void Printer::open_region(PrintFrame& frame) {
   indent(1);
   const std::size_t index = frame.next_region++;
   RegionId id = module_.top();
@@ -211,7 +211,7 @@ void Printer::node(NodeId id) {
   }
   if (options_.places) place(node);
   out_ += node.regions.empty() ? "\n" : " {\n";
-  if (!node.regions.empty()) frames_.push_back(Frame{id, 0, {}, 0});
+  if (!node.regions.empty()) frames_.push_back(PrintFrame{id, 0, {}, 0});
 }
 
 void Printer::results(const Node& node) {

@@ -1,7 +1,8 @@
 // Products of a recurrent loop. One has a row for every step and could be made before the loop:
 // what the inputs are multiplied by. Others have one row and are made in every step: what the state
 // is multiplied by. Here the first is made beside the others, some steps ahead (tile_beside.h). Its
-// rows lie where they would anyway, and have the same bits. Used by plan/bind/bind_beside.cpp.
+// rows lie where they would anyway, and have the same bits. Used by
+// plan/bind/pipelined_projection.cpp.
 #pragma once
 
 #include <cstdint>

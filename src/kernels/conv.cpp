@@ -265,18 +265,18 @@ Prepared prepare_typed(const PrepareCtx& ctx, const ConvGeometry& geometry) {
           .run = run<T>};
 }
 
-const char* why_not(const PrepareCtx& ctx) {
+std::optional<Refusal> why_not(const PrepareCtx& ctx) {
   const DType dtype = ctx.outputs[0].dtype;
   if (dtype != DType::f32 && dtype != DType::f64) return "only f32 and f64";
   for (const Operand& input : ctx.inputs)
     if (input.present() && input.dtype != dtype) return "operands of different element types";
   if (!weights_are_rows(ctx.inputs[1])) return "weights that are not contiguous";
   if (!spatial_is_contiguous(ctx.outputs[0])) return "a result that is not contiguous";
-  return nullptr;
+  return std::nullopt;
 }
 
 Prepared prepare(const PrepareCtx& ctx) {
-  if (const char* why = why_not(ctx)) return Prepared::no(why);
+  if (auto why = why_not(ctx)) return Prepared::no(*std::move(why));
   const auto geometry =
       tensor::conv_geometry(ctx.inputs[0].shape(), ctx.inputs[1].shape(), ctx.attrs);
   if (!geometry) return Prepared::no("the operands do not fit the attributes");

@@ -30,7 +30,7 @@ Status run(const Call& call) noexcept {
 
 Prepared prepare(const PrepareCtx& ctx) {
   auto layout = std::make_shared<QuantizedLayout>();
-  if (const char* why = lay_out_quantized(ctx, *layout)) return Prepared::no(why);
+  if (auto why = lay_out_quantized(ctx, *layout)) return Prepared::no(*std::move(why));
   const DType from = ctx.inputs[0].dtype;
   if (from == DType::u8) return {.state = std::move(layout), .run = run<std::uint8_t>};
   if (from == DType::i8) return {.state = std::move(layout), .run = run<std::int8_t>};

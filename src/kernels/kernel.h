@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "base/cpu.h"
+#include "base/refusal.h"
 #include "kernels/pack_cache.h"
 #include "tensor/call.h"
 #include "tensor/scalar.h"
@@ -30,14 +32,14 @@ struct PrepareCtx {
   Isa isa = active_isa();                          ///< the instruction set to choose functions for
 };
 
-/// why_not is set when the kernel declines; binding records it and asks the next candidate.
+/// `refusal` is set when the kernel declines; binding records it and asks the next candidate.
 struct Prepared {
-  const char* why_not = nullptr;
+  std::optional<Refusal> refusal = std::nullopt;
   std::shared_ptr<const void> state;  ///< becomes Call::prepared
   std::int64_t scratch_bytes = 0;
   tensor::KernelFn run = nullptr;  ///< where set, called instead of KernelDef::run
 
-  static Prepared no(const char* reason) { return {.why_not = reason}; }
+  static Prepared no(Refusal refusal) { return {.refusal = std::move(refusal)}; }
 };
 
 struct KernelDef {

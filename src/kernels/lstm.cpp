@@ -242,7 +242,7 @@ bool usual_activations(const tensor::Attr& names, std::int64_t directions) {
   return names.text() == expected;
 }
 
-const char* why_not(const PrepareCtx& ctx) {
+std::optional<Refusal> why_not(const PrepareCtx& ctx) {
   const auto has = [&](std::size_t i) { return i < ctx.inputs.size() && ctx.inputs[i].present(); };
   if (ctx.outputs[0].dtype != DType::f32) return "only f32";
   if (has(kLens)) return "sequence lengths";
@@ -251,7 +251,7 @@ const char* why_not(const PrepareCtx& ctx) {
   if (ctx.attrs[kClip].present() && ctx.attrs[kClip].real() > 0) return "a clip";
   if (!usual_activations(ctx.attrs[kActivations], ctx.inputs[kW].dims[0]))
     return "other activations";
-  return nullptr;
+  return std::nullopt;
 }
 
 std::int64_t rounded_up(std::int64_t count, std::int64_t unit) {
@@ -288,7 +288,7 @@ Schedule plan_of(const PrepareCtx& ctx) {
 }
 
 Prepared prepare(const PrepareCtx& ctx) {
-  if (const char* why = why_not(ctx)) return Prepared::no(why);
+  if (auto why = why_not(ctx)) return Prepared::no(*std::move(why));
   auto plan = std::make_shared<Schedule>(plan_of(ctx));
   std::int64_t floats = plan->directions * plan->tasks_per_direction() * plan->task_floats;
   plan->packed = constant_lstm_weights(ctx, *plan);

@@ -110,7 +110,7 @@ tensor::KernelFn direct_run(const Direct& direct, bool three) {
 
 Prepared prepare(const PrepareCtx& ctx) {
   auto plan = std::make_shared<PointwisePlan>();
-  if (const char* why = lower(ctx, *plan)) return Prepared::no(why);
+  if (auto why = lower(ctx, *plan)) return Prepared::no(*std::move(why));
   if (is_direct(*plan)) {
     auto direct = std::make_shared<const Direct>(direct_of(*plan));
     const tensor::KernelFn run = direct_run(*direct, plan->steps[0].c != plan->steps[0].out);

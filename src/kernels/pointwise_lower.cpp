@@ -55,7 +55,7 @@ class Lowering {
  public:
   Lowering(const PrepareCtx& ctx, PointwisePlan& plan) : ctx_(ctx), plan_(plan) {}
 
-  const char* run() {
+  std::optional<Refusal> run() {
     const tensor::ScalarProgram& program = *ctx_.program;
     for (std::size_t i = 0; i < program.inputs.size(); ++i)
       values_.push_back({Value::Kind::input, static_cast<int>(i), program.inputs[i]});
@@ -64,9 +64,9 @@ class Lowering {
       if (!value) return "an instruction is not defined for its element types";
       values_.push_back(*value);
     }
-    if (const char* why = store_results()) return why;
+    if (auto why = store_results()) return why;
     place();
-    return nullptr;
+    return std::nullopt;
   }
 
  private:
@@ -209,7 +209,7 @@ class Lowering {
 
   // The last step of a single result writes to its place; other results are copied there at the
   // end, since until then a result may share its memory with an input.
-  const char* store_results() {
+  std::optional<Refusal> store_results() {
     const tensor::ScalarProgram& program = *ctx_.program;
     for (std::size_t i = 0; i < program.results.size(); ++i) {
       const Value from = value(program.results[i]);
@@ -217,13 +217,13 @@ class Lowering {
       if (from.dtype != ctx_.outputs[i].dtype) return "a result has another element type";
       if (program.results.size() == 1 && !steps_.empty() && steps_.back().out == from) {
         steps_.back().out = to;
-        return nullptr;
+        return std::nullopt;
       }
       const ElementFn fn = copy_fn(static_cast<int>(dtype_bytes(from.dtype)));
       if (fn == nullptr) return "elements wider than 8 bytes";
       steps_.push_back({fn, to, {spread(from)}});
     }
-    return nullptr;
+    return std::nullopt;
   }
 
   // Columns of the same bytes in turn: a step's result may take the place of what died before it.
@@ -304,7 +304,7 @@ class Lowering {
   int columns_ = 0, places_ = 0;
 };
 
-const char* why_not(const PrepareCtx& ctx) {
+std::optional<Refusal> why_not(const PrepareCtx& ctx) {
   if (ctx.program == nullptr) return "not a pointwise operator";
   if (ctx.program->results.size() != ctx.outputs.size() || ctx.outputs.empty())
     return "results and outputs differ in number";
@@ -322,7 +322,8 @@ const char* why_not(const PrepareCtx& ctx) {
   }
   for (const Operand& output : ctx.outputs)
     if (output.shape() != ctx.outputs[0].shape()) return "results differ in size";
-  return present == ctx.program->inputs.size() ? nullptr : "operands do not match the program";
+  if (present != ctx.program->inputs.size()) return "operands do not match the program";
+  return std::nullopt;
 }
 
 }  // namespace
@@ -333,8 +334,8 @@ bool is_flat(const PointwisePlan& plan) {
          std::ranges::all_of(plan.outputs, in_place);
 }
 
-const char* lower(const PrepareCtx& ctx, PointwisePlan& plan) {
-  if (const char* why = why_not(ctx)) return why;
+std::optional<Refusal> lower(const PrepareCtx& ctx, PointwisePlan& plan) {
+  if (auto why = why_not(ctx)) return why;
   lay_out(ctx, plan);
   return Lowering(ctx, plan).run();
 }

@@ -70,8 +70,8 @@ struct PointwisePlan {
 /// operands broadcast to those of the first result, which the others have.
 void lay_out(const PrepareCtx& ctx, PointwisePlan& plan);
 
-/// Whether the program can be lowered; why_not says what stands against it.
-const char* lower(const PrepareCtx& ctx, PointwisePlan& plan);
+/// Lowers the program into `plan`. Returns why it cannot be; nullopt: it is done.
+std::optional<Refusal> lower(const PrepareCtx& ctx, PointwisePlan& plan);
 
 /// False: it was asked to stop, and has.
 bool run_plan(const PointwisePlan& plan, const tensor::Call& call) noexcept;

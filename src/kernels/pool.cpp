@@ -241,18 +241,18 @@ std::optional<Fold> fold_of(const PrepareCtx& ctx) {
   return std::nullopt;
 }
 
-const char* why_not(const PrepareCtx& ctx) {
+std::optional<Refusal> why_not(const PrepareCtx& ctx) {
   if (!spatial_is_contiguous(ctx.inputs[0])) return "an operand that is not contiguous";
   for (const Operand& output : ctx.outputs)
     if (output.present() && !spatial_is_contiguous(output))
       return "a result that is not contiguous";
-  return nullptr;
+  return std::nullopt;
 }
 
 Prepared prepare(const PrepareCtx& ctx) {
   const std::optional<Fold> fold = fold_of(ctx);
   if (!fold) return Prepared::no("a norm of another order than 1 and 2");
-  if (const char* why = why_not(ctx)) return Prepared::no(why);
+  if (auto why = why_not(ctx)) return Prepared::no(*std::move(why));
   const bool numbered = *fold == Fold::maximum && ctx.outputs[1].present();
   if (numbered && ctx.attrs[tensor::kPoolOwn].integer() != 0)
     return Prepared::no("elements that are numbered with the first axis fastest");
@@ -260,7 +260,7 @@ Prepared prepare(const PrepareCtx& ctx) {
   if (!geometry) return Prepared::no("the operands do not fit the attributes");
   if (!numbered && !ctx.inputs[0].empty() && !ctx.outputs[0].empty()) {
     Prepared prepared = prepare_rows(ctx, *geometry, *fold);
-    if (prepared.why_not == nullptr) return prepared;
+    if (!prepared.refusal) return prepared;
   }
   return prepare_lines(ctx, *geometry, *fold);
 }

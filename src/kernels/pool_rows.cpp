@@ -288,12 +288,12 @@ bool pays_to_fold_rows(const PoolGeometry& geometry, Fold fold) {
   return down.stride * (along.kernel + 1) + down.kernel + 1 < down.kernel * along.kernel + 1;
 }
 
-const char* why_not(const PoolGeometry& geometry) {
+std::optional<Refusal> why_not(const PoolGeometry& geometry) {
   const PoolAxis& inner = geometry.axes[static_cast<std::size_t>(geometry.spatial - 1)];
   if (inner.kernel > kMostTaps) return "windows of many taps";
   if (inner.stride > kMostStride) return "windows that are far apart";
   if ((inner.kernel - 1) * inner.dilation >= kMostExtent) return "taps that are far apart";
-  return nullptr;
+  return std::nullopt;
 }
 
 template <class T>
@@ -357,7 +357,7 @@ Prepared prepare_typed(const PrepareCtx& ctx, const PoolGeometry& geometry, Fold
 }  // namespace
 
 Prepared prepare_rows(const PrepareCtx& ctx, const PoolGeometry& geometry, Fold fold) {
-  if (const char* why = why_not(geometry)) return Prepared::no(why);
+  if (auto why = why_not(geometry)) return Prepared::no(*std::move(why));
   const DType dtype = ctx.inputs[0].dtype;
   if (dtype == DType::f32 || tensor::is_half(dtype))
     return prepare_typed<float>(ctx, geometry, fold);

@@ -250,11 +250,12 @@ Status run(const Call& call) noexcept {
   return call.ok_or_stopped();
 }
 
-const char* why_not(const PrepareCtx& ctx) {
+std::optional<Refusal> why_not(const PrepareCtx& ctx) {
   if (ctx.constants[kW] == nullptr || ctx.constants[kWZero] == nullptr)
     return "weights that are not constant";
   if (!ctx.inputs[kW].contiguous) return "weights that are not contiguous";
-  return spatial_is_contiguous(ctx.outputs[0]) ? nullptr : "a result that is not contiguous";
+  if (!spatial_is_contiguous(ctx.outputs[0])) return "a result that is not contiguous";
+  return std::nullopt;
 }
 
 // Pairs of the weights: a row for each filter, or panels of filters.
@@ -355,7 +356,7 @@ Schedule plan_of(const PrepareCtx& ctx, const ConvGeometry& geometry) {
 }
 
 Prepared prepare(const PrepareCtx& ctx) {
-  if (const char* why = why_not(ctx)) return Prepared::no(why);
+  if (auto why = why_not(ctx)) return Prepared::no(*std::move(why));
   const auto geometry =
       tensor::conv_geometry(ctx.inputs[kX].shape(), ctx.inputs[kW].shape(), ctx.attrs);
   if (!geometry) return Prepared::no("the operands do not fit the attributes");

@@ -15,8 +15,8 @@ struct QuantizedLayout {
   std::int64_t scale_step = 0, zero_step = 0;
 };
 
-/// Inputs x, scale, zero (optional) and the attribute axis, as the operators have them. The reason
-/// when this does not describe them, else null.
-const char* lay_out_quantized(const PrepareCtx& ctx, QuantizedLayout& layout);
+/// Lays out inputs x, scale, zero (optional) and the attribute axis, as the operators have them.
+/// Returns why a layout does not describe them; nullopt: it is set.
+std::optional<Refusal> lay_out_quantized(const PrepareCtx& ctx, QuantizedLayout& layout);
 
 }  // namespace scanloom::kernels

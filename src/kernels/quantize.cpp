@@ -42,7 +42,7 @@ Status run(const Call& call) noexcept {
 Prepared prepare(const PrepareCtx& ctx) {
   if (ctx.inputs[0].dtype != DType::f32) return Prepared::no("only from f32");
   auto layout = std::make_shared<QuantizedLayout>();
-  if (const char* why = lay_out_quantized(ctx, *layout)) return Prepared::no(why);
+  if (auto why = lay_out_quantized(ctx, *layout)) return Prepared::no(*std::move(why));
   const DType to = ctx.outputs[0].dtype;
   if (to == DType::u8) return {.state = std::move(layout), .run = run<std::uint8_t>};
   if (to == DType::i8) return {.state = std::move(layout), .run = run<std::int8_t>};

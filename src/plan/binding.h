@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/refusal.h"
 #include "ir/ids.h"
 #include "ir/scan_window.h"
 #include "jit/interface.h"
@@ -65,22 +66,49 @@ struct ObjectInit {
   std::int32_t feed = 0;
 };
 
+/// What runs a call: a kernel, the operator's reference, or nothing, where no result has elements.
+class CallKernel {
+ public:
+  CallKernel() = default;
+  CallKernel(kernels::KernelId id) : kind_(Kind::kernel), id_(id) {}
+  static CallKernel reference() { return CallKernel(Kind::reference); }
+  static CallKernel nothing() { return CallKernel(Kind::nothing); }
+
+  [[nodiscard]] const char* name() const {
+    return kind_ == Kind::kernel      ? kernels::kernel(id_).name
+           : kind_ == Kind::reference ? "reference"
+                                      : "nothing";
+  }
+  friend bool operator==(const CallKernel&, const CallKernel&) = default;
+
+ private:
+  enum class Kind : std::uint8_t { nothing, reference, kernel };
+  explicit CallKernel(Kind kind) : kind_(kind) {}
+
+  Kind kind_ = Kind::nothing;
+  kernels::KernelId id_ = {};
+};
+
+/// What a product of a step makes of another one, of which it reads and writes parts
+/// (bind/pipelined_projection.h): the operands after its own two, and the second result.
+struct PipelinedRows {
+  double products = 0;  ///< multiplications; 0: it makes none
+  std::int64_t bytes = 0;
+  ir::NodeId node;  ///< of that other one
+};
+
 struct BoundCall {
   tensor::KernelFn run = nullptr;
-  const char* kernel = "";
+  CallKernel kernel;
   std::uint32_t first_operand = 0;  ///< inputs, then outputs, in Binding::operands
   std::uint16_t inputs = 0, outputs = 0;
   const tensor::Attr* attrs = nullptr;
   std::shared_ptr<const void> prepared;
   ir::NodeId node;
-  bool is_random = false;  ///< it draws by the Call's draws, of which each run has its own
-  std::vector<std::string> refusals;  ///< of the kernels that were asked before, for people
-  bool is_copy = false;               ///< of the operand to the result, whatever `node` is
-  /// What a product does of another one, of which it reads and writes parts (bind_beside.cpp): the
-  /// operands after its own two, and the second result.
-  double products_beside = 0;
-  std::int64_t bytes_beside = 0;
-  ir::NodeId node_beside;  ///< of that other one
+  bool is_random = false;         ///< it draws by the Call's draws, of which each run has its own
+  std::vector<Refusal> refusals;  ///< of the kernels that were asked before, for people
+  bool is_copy = false;           ///< of the operand to the result, whatever `node` is
+  PipelinedRows pipelined;
 };
 
 /// Inputs of a call whose values decide sizes of its results, beside all inputs' own sizes: bits as
@@ -176,53 +204,80 @@ struct BoundStacked {
 
 /// What people are told of a loop (explain.cpp). Nothing that runs reads it.
 struct LoopNotes {
-  std::string strategy;       ///< "compiled" or "stepped", and why
-  std::string work;           ///< of code that the run makes: "5 nodes, each of 40 elements"
-  std::string remarks;        ///< how else its steps are taken
-  std::string why_not_whole;  ///< why no function runs all steps; empty: they are few
-  std::string rows_made;      ///< of what it scans: where, if not before the loop
+  std::string strategy;                  ///< "compiled" or "stepped", and why
+  std::string remarks;                   ///< how else its steps are taken
+  std::optional<Refusal> why_not_whole;  ///< why no function runs all steps; nullopt: they are few
+  std::string rows_made;                 ///< of what it scans: where, if not before the loop
 };
 
-/// One loop. Without trip count it takes as many steps as there are slices; without these either it
-/// runs on its conditions, up to the step limit.
-struct BoundLoop {
-  ir::NodeId node;
+/// How many steps a loop takes. Without trip count as many as there are slices; without these
+/// either it runs on its conditions, up to the step limit.
+struct LoopControl {
   std::int64_t trip_count = -1;  ///< known when binding
-  Spot trip_operand, condition, keep_going;
   bool has_trip_count = false;
+  Spot trip_operand, condition, keep_going;
+};
+
+/// What passes through a loop.
+struct BoundPorts {
   std::vector<BoundCarried> carried;
   std::vector<BoundScanned> scanned;
   std::vector<BoundStacked> stacked;
-  BoundBlocks blocks;
-  std::uint32_t body = 0, exit = 0;  ///< instruction indices
-  /// With stacks that are boxed or objects: all of the node, to size those of no rows.
+  /// With stacks that are dynamic or objects: all of the node, to size those of no rows.
   std::vector<Spot> operands;
-  // Of the compiled strategy:
-  jit::CompiledLoop compiled;
+};
+
+/// The whole-loop strategy: one machine-code function runs all steps.
+struct WholeLoop {
+  jit::CompiledLoop code;  ///< compiled when binding; else the run decides
   /// Set where only the run knows whether it pays: compiled once an execution takes
   /// `steps_at_once`, or, with those that were stepped before, `steps_to_whole`.
   std::shared_ptr<const jit::LoopSource> source;
   std::int64_t steps_at_once = 0, steps_to_whole = 0;
   std::vector<Spot> captured;
   std::int64_t operations = 0;  ///< on elements, per step
+  std::string work;             ///< for people: "5 nodes, each of 40 elements"
+};
+
+/// The per-step strategy: machine code for the body, or for regions of it, runs each step.
+struct PerStepCode {
   /// Of the steps after the first, which is stepped; none where the run decides or nothing
   /// compiles.
-  BodyCode body_code;
-  std::int64_t inner_steps = 0;  ///< of counted loops inside, per step; where it may become code
-  /// Those and, of other loops inside, what a step of each holds: no limit is looked at meanwhile.
-  std::int64_t steps_between_looks = 0;
+  BodyCode code;
+  std::optional<Refusal> refusal;       ///< what keeps the body from becoming code
+  std::vector<std::uint32_t> sections;  ///< that may become code then, in Binding::sections
+  std::int64_t inner_steps = 0;         ///< of counted loops inside, per step
+  /// Those and, of other loops inside, what a step of each holds: no limit is polled meanwhile.
+  std::int64_t steps_between_polls = 0;
+  std::int64_t max_inner_trips = 0;  ///< of one that is counted
   /// A loop inside may become code of its own, with its states in registers: what it takes shows
   /// which is better.
   bool decides_late = false;
-  std::int64_t most_inner_trips = 0;  ///< of one that is counted
-  std::string why_no_body;  ///< what keeps the body from becoming code; empty: nothing yet
-  std::vector<std::uint32_t> sections;  ///< that may become code then, in Binding::sections
-  std::int64_t steps_to_compile = 0;    ///< stepped ones of the session, which show that code pays
-  std::shared_ptr<StepCounts::Count> stepped;  ///< these, of earlier runs
-  /// The steps do not depend on each other and may be taken side by side; by carried value.
-  std::optional<std::vector<CarriedRole>> independent;
-  double step_nanoseconds = 0;  ///< of these, about, with all loops inside
+  std::int64_t steps_to_compile = 0;  ///< stepped ones of the session, which show that code pays
+};
+
+/// Steps that do not depend on each other: threads may take them in parallel.
+struct ParallelSteps {
+  std::vector<CarriedRole> carried;  ///< by carried value
+  double nanoseconds = 0;            ///< of a step, about, with all loops inside
+};
+
+/// One loop: its controls, its ports, and by strategy how its steps are run. A body that is stepped
+/// may become code of the first two strategies while it runs.
+struct BoundLoop : LoopControl, BoundPorts {
+  ir::NodeId node;
+  std::uint32_t body = 0, exit = 0;  ///< instruction indices
+  BoundBlocks blocks;
+  std::optional<WholeLoop> whole;  ///< where the body is one element program, and that may pay
+  PerStepCode per_step;
+  std::optional<ParallelSteps> parallel;
+  std::shared_ptr<StepCounts::Count> stepped;  ///< steps of earlier runs of the session
   LoopNotes notes;
+
+  /// Whether the loop was compiled as one function when binding.
+  [[nodiscard]] bool is_compiled_whole() const { return whole && whole->code.run != nullptr; }
+  /// Whether the run may compile it so.
+  [[nodiscard]] bool may_become_whole() const { return whole && whole->source != nullptr; }
 };
 
 /// A part of a loop's body between instructions that cannot be machine code: [first, last), a run

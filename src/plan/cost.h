@@ -66,9 +66,9 @@ constexpr double nanoseconds_per_element(double halves) {
 // not taken yet: what is dear is counted where it runs, by its estimate.
 
 /// A side of a branch that takes less, by the estimate, passes as part of a step like the others.
-inline constexpr double kLeastSpentBySide = 50;
+inline constexpr double kMinChargeOfRegion = 50;
 /// A call that may take so long is counted by itself, so that steps of many have looks in between.
-inline constexpr double kLeastSpentByCall = 20e3;
+inline constexpr double kMinChargeOfCall = 20e3;
 /// As much may be spent between two looks. Estimates are often too low, by a factor of up to a
 /// hundred; a look takes less than a thousandth of it.
 inline constexpr std::int64_t kSpentBetweenLooks = 100'000;
@@ -78,7 +78,7 @@ inline constexpr std::size_t kMaxStatementsOfBody = 2560;
 /// Where not all of a body can become code: parts of it that do, and calls that make one worth
 /// while (entering it takes as long as one or two).
 inline constexpr std::size_t kMaxSections = 16;
-inline constexpr std::size_t kLeastCallsOfSection = 2;
+inline constexpr std::size_t kMinCallsOfSection = 2;
 /// Branches and loops inside it; the depth of what is described is theirs at most.
 inline constexpr int kMaxBlocksOfBody = 32;
 static_assert(kMaxBlocksOfBody <= loopnest::kMaxStatementDepth);
@@ -87,7 +87,7 @@ static_assert(kMaxBlocksOfBody <= loopnest::kMaxStatementDepth);
 inline constexpr std::int64_t kMaxInnerSteps = 4096;
 /// From so many on, and where threads may share the steps around them, loops inside become code
 /// each for itself.
-inline constexpr std::int64_t kLeastStepsApart = 64;
+inline constexpr std::int64_t kMinStepsApart = 64;
 /// What a step may take.
 inline constexpr double kMaxNanosecondsBetweenLooks = 2e7;
 /// Operations that are emitted (loopnest/size.h): those of programs once for each block of

@@ -13,9 +13,9 @@ namespace {
 
 std::string compiled_step_by_step(const BoundLoop& loop, const std::string& target) {
   const std::string text = "compiled step by step: " + target;
-  return loop.notes.why_not_whole.empty()
+  return !loop.notes.why_not_whole
              ? text
-             : text + "; not one program for each element: " + loop.notes.why_not_whole;
+             : text + "; not one program for each element: " + loop.notes.why_not_whole->reason;
 }
 
 /// Whether there is code of that body or part of one.
@@ -34,7 +34,7 @@ const BoundLoop* code_around(const Binding& binding, const BoundLoop& loop) {
   };
   for (const BoundLoop& other : binding.loops)
     if (holds(other.body, other.exit - 1) &&
-        has_code(plan, other.body_code, describe_body(plan, binding, other)))
+        has_code(plan, other.per_step.code, describe_body(plan, binding, other)))
       return &other;
   for (const BoundSection& section : binding.sections)
     if (holds(section.first, section.last) &&
@@ -54,27 +54,27 @@ std::string strategy_of_body(const Plan& plan, const Binding& binding, const Bou
   if (!body) return loop.notes.strategy + "; " + body.error().text();
   if (takes_one_step(loop)) return stepped_once(loop);
   const auto code = plan.bodies.find(body->source);
-  if (!code && loop.decides_late)
+  if (!code && loop.per_step.decides_late)
     return fmt::format(
         "stepped: the first steps show how long loops inside are{}; compiled after {} steps, "
         "unless "
         "one of these takes {}",
-        loop.notes.remarks, loop.steps_to_compile, kMinStepsToCompile);
+        loop.notes.remarks, loop.per_step.steps_to_compile, kMinStepsToCompile);
   if (!code && plan.options.always_compile) return "compiled when it runs" + loop.notes.remarks;
   if (!code)
     return fmt::format("stepped: {}{}; compiled after {}", kFewSteps, loop.notes.remarks,
-                       counted(loop.steps_to_compile, "step"));
+                       counted(loop.per_step.steps_to_compile, "step"));
   if (!*code) return loop.notes.strategy + "; " + code->error().text();
-  return compiled_step_by_step(
-      loop, fmt::format("{}, after {}", (*code)->target, counted(loop.steps_to_compile, "step")));
+  return compiled_step_by_step(loop, fmt::format("{}, after {}", (*code)->target,
+                                                 counted(loop.per_step.steps_to_compile, "step")));
 }
 
 /// Of a body with parts that become code, though not all of it does.
 std::string strategy_of_sections(const Plan& plan, const Binding& binding, const BoundLoop& loop) {
-  const std::string why = describe(plan, loop.node) + " " + loop.why_no_body;
+  const std::string why = describe(plan, loop.node) + " " + loop.per_step.refusal->reason;
   std::int64_t parts = 0, instructions = 0;
   std::string target;
-  for (const std::uint32_t index : loop.sections) {
+  for (const std::uint32_t index : loop.per_step.sections) {
     const BoundSection& section = binding.sections[index];
     const Expected<Body> body = describe_section(plan, binding, section);
     if (!body) continue;
@@ -86,7 +86,7 @@ std::string strategy_of_sections(const Plan& plan, const Binding& binding, const
   }
   if (parts == 0)
     return fmt::format("{}; {}; parts of it are compiled after {}", loop.notes.strategy, why,
-                       counted(loop.steps_to_compile, "step"));
+                       counted(loop.per_step.steps_to_compile, "step"));
   return fmt::format(
       "compiled in parts: {} of code, with {} of the body's {} instructions, {}; not as a whole: "
       "{}",
@@ -95,27 +95,27 @@ std::string strategy_of_sections(const Plan& plan, const Binding& binding, const
 
 std::string strategy_of(const Binding& binding, const BoundLoop& loop) {
   const Plan& plan = *binding.plan;
-  if (loop.body_code.code.run != nullptr && takes_one_step(loop)) return stepped_once(loop);
-  if (loop.body_code.code.run != nullptr)
-    return compiled_step_by_step(loop, loop.body_code.code.target);
-  if (loop.compiled.run != nullptr || plan.options.compiler == nullptr) return loop.notes.strategy;
+  if (loop.per_step.code.code.run != nullptr && takes_one_step(loop)) return stepped_once(loop);
+  if (loop.per_step.code.code.run != nullptr)
+    return compiled_step_by_step(loop, loop.per_step.code.code.target);
+  if (loop.is_compiled_whole() || plan.options.compiler == nullptr) return loop.notes.strategy;
   if (const BoundLoop* const around = code_around(binding, loop))
     return "part of the code of " + describe(plan, around->node);
-  if (loop.source) {
-    const auto code = find_loop(plan, *loop.source);
+  if (loop.may_become_whole()) {
+    const auto code = find_loop(plan, *loop.whole->source);
     if (code && !*code) return "stepped: " + code->error().text();
-    if (code) return "compiled: " + loop.notes.work + ", " + (*code)->target;
+    if (code) return "compiled: " + loop.whole->work + ", " + (*code)->target;
     return loop.notes.strategy;
   }
-  return loop.sections.empty() ? strategy_of_body(plan, binding, loop)
-                               : strategy_of_sections(plan, binding, loop);
+  return loop.per_step.sections.empty() ? strategy_of_body(plan, binding, loop)
+                                        : strategy_of_sections(plan, binding, loop);
 }
 
 /// The code that takes the steps is one element program's.
 bool is_element_program(const Binding& binding, const BoundLoop& loop) {
-  if (loop.compiled.run != nullptr) return true;
-  if (!loop.source || binding.plan->options.compiler == nullptr) return false;
-  const auto code = find_loop(*binding.plan, *loop.source);
+  if (loop.is_compiled_whole()) return true;
+  if (!loop.may_become_whole() || binding.plan->options.compiler == nullptr) return false;
+  const auto code = find_loop(*binding.plan, *loop.whole->source);
   return code && code->has_value();
 }
 
@@ -124,7 +124,7 @@ std::set<SlotId> local_states(const Binding& binding, const BoundLoop& loop) {
   std::set<SlotId> slots;
   if (binding.plan->options.compiler == nullptr) return slots;
   const Expected<Body> body = describe_body(*binding.plan, binding, loop);
-  if (!body || !has_code(*binding.plan, loop.body_code, body)) return slots;
+  if (!body || !has_code(*binding.plan, loop.per_step.code, body)) return slots;
   for (const loopnest::LocalState& state : body->source.states) slots.insert(state.slot);
   return slots;
 }

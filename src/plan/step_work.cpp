@@ -95,12 +95,12 @@ CallWork work_of(const Binding& binding, const BoundCall& call) {
   const Spot* const spots = binding.operands.data() + call.first_operand;
   CallWork work;
   if (op == &ops::contract_op)
-    work.products = multiplications(binding, call) + call.products_beside;
-  work.bytes = call.bytes_beside;
+    work.products = multiplications(binding, call) + call.pipelined.products;
+  work.bytes = call.pipelined.bytes;
   const bool in_place = updates_in_place(op, spots[0], spots[call.inputs]);
   const std::size_t updates = op == &ops::scatter_slice_op ? 1 : 2;
   for (std::size_t i = 0; i < std::size_t{call.inputs} + call.outputs; ++i) {
-    if (call.products_beside > 0 && i >= 2 && i != call.inputs) continue;
+    if (call.pipelined.products > 0 && i >= 2 && i != call.inputs) continue;
     const bool picked = i == 0 && op != nullptr && picks(op);
     const bool updated = in_place && (i == 0 || i == call.inputs);
     const Spot& spot = spots[picked ? call.inputs : updated ? updates : i];
@@ -112,8 +112,8 @@ CallWork work_of(const Binding& binding, const BoundCall& call) {
 
 StepWork step_work(const Binding& binding, const BoundLoop& loop) {
   StepWork work;
-  if (loop.compiled.run != nullptr || loop.source) {
-    work.operations = static_cast<double>(loop.operations);
+  if (loop.whole) {
+    work.operations = static_cast<double>(loop.whole->operations);
     for (const BoundScanned& port : loop.scanned) work.bytes += bytes_of(binding, port.argument);
     for (const BoundStacked& port : loop.stacked) work.bytes += bytes_of(binding, port.row);
   } else {
@@ -121,7 +121,7 @@ StepWork step_work(const Binding& binding, const BoundLoop& loop) {
   }
   for (const BoundCarried& port : loop.carried) {
     if (!port.in_place) work.state_bytes += bytes_of(binding, port.initial);
-    work.is_all &= is_static(port.argument) || loop.compiled.run != nullptr || loop.source;
+    work.is_all &= is_static(port.argument) || loop.whole.has_value();
   }
   return work;
 }

@@ -14,12 +14,12 @@ CodeDriver::CodeDriver(const Parts& parts)
 Expected<void> CodeDriver::prepare_body(std::uint32_t index, Watch& watch) {
   LoopState& state = parts_.loops[index];
   const plan::BoundLoop& loop = binding_.loops[index];
-  if (state.all_stepped() < loop.steps_to_compile) return {};
+  if (state.all_stepped() < loop.per_step.steps_to_compile) return {};
   state.stepping = SteppedLoop{.is_decided = true};
   if (binding_.plan->options.compiler == nullptr || holds_long_loop(index)) return {};
   const double before = seconds_now();
   const plan::MayGoOn may_go_on = parts_.progress.poll_while_compiling(index, watch);
-  Expected<void> done = loop.sections.empty() ? compile_body(index, may_go_on)
+  Expected<void> done = loop.per_step.sections.empty() ? compile_body(index, may_go_on)
                                               : parts_.regions.compile(index, may_go_on);
   parts_.progress.exclude(seconds_now() - before);
   if (!done) {
@@ -42,7 +42,7 @@ bool CodeDriver::holds_long_loop(std::uint32_t index) const {
   for (std::size_t i = index + 1; i < binding_.loops.size() && binding_.loops[i].exit < loop.exit;
        ++i) {
     const LoopState& inner = parts_.loops[i];
-    const bool has_code = (binding_.loops[i].source && inner.whole) || inner.body_code() != nullptr;
+    const bool has_code = (binding_.loops[i].may_become_whole() && inner.whole) || inner.body_code() != nullptr;
     if (has_code && inner.longest >= plan::kMinStepsToCompile) return true;
   }
   return false;
@@ -53,7 +53,7 @@ Expected<void> CodeDriver::prepare_timed_body(std::uint32_t index, Watch& watch)
   if (binding_.plan->options.compiler == nullptr) return {};
   if (!state.timed) {
     const bool would_take_over = state.is_undecided()
-                                     ? state.all_stepped() >= binding_.loops[index].steps_to_compile
+                                     ? state.all_stepped() >= binding_.loops[index].per_step.steps_to_compile
                                      : state.body_code() != nullptr;
     if (!would_take_over) return {};
     SCANLOOM_CHECK_OK(compile_timed_body(index, watch));
@@ -86,7 +86,7 @@ template <class F>
 Expected<void> CodeDriver::run_chunks(std::uint32_t index, Watch& watch, F&& run_steps) {
   LoopState& state = parts_.loops[index];
   PollInterval& interval = state.poll_interval;
-  const std::int64_t steps_inside = 1 + binding_.loops[index].inner_steps;
+  const std::int64_t steps_inside = 1 + binding_.loops[index].per_step.inner_steps;
   while (state.step < state.trip) {
     if (state.step == state.room) SCANLOOM_CHECK_OK(parts_.rows.grow(index));
     if (state.step == state.block_end) SCANLOOM_CHECK_OK(parts_.blocks.make(index, watch));
@@ -134,18 +134,18 @@ Expected<void> CodeDriver::run_body(std::uint32_t index, Watch& watch) {
 bool CodeDriver::whole_pays(std::uint32_t index, std::int64_t steps) const {
   const plan::BoundLoop& loop = binding_.loops[index];
   const std::int64_t before = parts_.loops[index].all_stepped();
-  if (before >= loop.steps_to_whole) return true;
+  if (before >= loop.whole->steps_to_whole) return true;
   // A condition may end it after a few steps. One that goes on for long is compiled step by step.
   const std::int64_t least = plan::least_steps(binding_.plan->options);
   if (loop.keep_going.present() && least > 1)
-    return parts_.loops[index].longest >= least && steps >= loop.steps_at_once;
-  return steps >= loop.steps_at_once || steps >= loop.steps_to_whole - before;
+    return parts_.loops[index].longest >= least && steps >= loop.whole->steps_at_once;
+  return steps >= loop.whole->steps_at_once || steps >= loop.whole->steps_to_whole - before;
 }
 
 Expected<bool> CodeDriver::try_whole(std::uint32_t index, Watch& watch) {
   const plan::BoundLoop& loop = binding_.loops[index];
   LoopState& state = parts_.loops[index];
-  if (!loop.source || !state.whole) return false;
+  if (!loop.may_become_whole() || !state.whole) return false;
   constexpr std::int64_t kMany = std::numeric_limits<std::int64_t>::max();
   if (!whole_pays(index, loop.trip_count >= 0 ? loop.trip_count : kMany)) return false;
   SCANLOOM_TRY(const bool runs, parts_.control.enter(index, watch.limits()));
@@ -162,7 +162,7 @@ Expected<void> CodeDriver::compile_whole(std::uint32_t index, Watch& watch) {
   LoopState& state = parts_.loops[index];
   const double before = seconds_now();
   Expected<jit::CompiledLoop> compiled = plan::compile_loop(
-      *binding_.plan, *loop.source, parts_.progress.poll_while_compiling(index, watch));
+      *binding_.plan, *loop.whole->source, parts_.progress.poll_while_compiling(index, watch));
   const double taken = seconds_now() - before;
   parts_.progress.exclude(taken);
   if (Profile* const profile = parts_.progress.profile()) profile->loops[index].seconds -= taken;
@@ -203,8 +203,8 @@ Expected<void> CodeDriver::run_compiled(std::uint32_t index, Watch& watch) {
 
 Expected<void> CodeDriver::set_operands(std::uint32_t index, WholeLoop& whole) {
   const plan::BoundLoop& loop = binding_.loops[index];
-  for (std::size_t i = 0; i < loop.captured.size(); ++i)
-    whole.captured[i] = parts_.values.address(loop.captured[i]);
+  for (std::size_t i = 0; i < loop.whole->captured.size(); ++i)
+    whole.captured[i] = parts_.values.address(loop.whole->captured[i]);
   for (std::size_t i = 0; i < loop.scanned.size(); ++i) {
     SCANLOOM_TRY(whole.scanned[i], parts_.tensors.first_slice(loop.scanned[i], loop.node));
   }

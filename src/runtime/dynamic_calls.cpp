@@ -194,7 +194,7 @@ void DynamicCalls::choose_kernel(std::uint32_t index, CachedCall& cached) {
                             kElementsWorthAKernel) {
       kernels::Prepared prepared =
           plan::prepare_kernel(*values_.binding.plan, dynamic, inputs, outputs);
-      if (prepared.why_not == nullptr) {
+      if (!prepared.refusal) {
         cached.run = prepared.run;
         cached.prepared = std::move(prepared.state);
         cached.scratch_bytes = prepared.scratch_bytes;

@@ -87,7 +87,7 @@ Expected<bool> LoopDriver::end_step(std::uint32_t index, Watch& watch) {
     SCANLOOM_CHECK_OK(parts_.control.check_limit(index));
     return false;
   }
-  if (loop.independent && state.step == 1) {
+  if (loop.parallel && state.step == 1) {
     SCANLOOM_TRY(const bool taken, take_in_parallel(index, watch));
     if (taken) return false;
   }

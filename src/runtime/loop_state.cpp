@@ -2,8 +2,8 @@
 
 namespace scanloom::runtime {
 
-WholeLoop::WholeLoop(const plan::BoundLoop& loop) : code(loop.compiled) {
-  captured.resize(loop.captured.size());
+WholeLoop::WholeLoop(const plan::BoundLoop& loop) : code(loop.whole->code) {
+  captured.resize(loop.whole->captured.size());
   carried_in.resize(loop.carried.size());
   carried_out.resize(loop.carried.size());
   scanned.resize(loop.scanned.size());
@@ -13,8 +13,8 @@ WholeLoop::WholeLoop(const plan::BoundLoop& loop) : code(loop.compiled) {
 }
 
 LoopState::LoopState(const plan::BoundLoop& loop) {
-  if (loop.body_code.code.run != nullptr) stepping = PerStepLoop{loop.body_code};
-  if (loop.compiled.run != nullptr || loop.source) whole = std::make_unique<WholeLoop>(loop);
+  if (loop.per_step.code.code.run != nullptr) stepping = PerStepLoop{loop.per_step.code};
+  if (loop.whole) whole = std::make_unique<WholeLoop>(loop);
 }
 
 std::vector<LoopState> make_loop_states(const plan::Binding& binding) {

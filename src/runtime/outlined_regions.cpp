@@ -40,7 +40,7 @@ const plan::Instruction* OutlinedRegions::list(const Limits& limits) const {
 }
 
 Expected<void> OutlinedRegions::compile(std::uint32_t loop, const plan::MayGoOn& may_go_on) {
-  for (const std::uint32_t index : binding_.loops[loop].sections) {
+  for (const std::uint32_t index : binding_.loops[loop].per_step.sections) {
     Expected<plan::BodyCode> made =
         plan::compile_section(*binding_.plan, binding_, binding_.sections[index], may_go_on);
     if (!made && plan::is_of_limits(made.error())) return std::move(made).error();

@@ -171,8 +171,8 @@ void ParallelSteps::release_workers() {
 Expected<bool> ParallelSteps::take_all(std::uint32_t index, const Watch& watch) {
   const plan::BoundLoop& loop = main_.binding->loops[index];
   // Counters and sequences are handed to threads as the first step leaves them.
-  if (!loop.independent || !loop.carried.empty()) return false;
-  const double estimated = loop.step_nanoseconds * 1e-9;
+  if (!loop.parallel || !loop.carried.empty()) return false;
+  const double estimated = loop.parallel->nanoseconds * 1e-9;
   const bool pays = estimated * static_cast<double>(main_.loops[index].trip) >= kMinEstimate;
   if (!pays && !main_.binding->plan->options.always_side_by_side) return false;
   SCANLOOM_TRY(const bool taken, take_rest(index, estimated, watch));
@@ -233,7 +233,7 @@ Expected<void> ParallelSteps::adopt(std::uint32_t index, std::vector<StepResults
   tensor::MemoryAccount& account = main_.memory.update_account();
   for (std::size_t i = 0; i < loop.carried.size(); ++i) {
     const plan::Spot& spot = loop.carried[i].argument;
-    const plan::CarriedRole& role = (*loop.independent)[i];
+    const plan::CarriedRole& role = loop.parallel->carried[i];
     if (role.kind == plan::CarriedRole::Kind::counter) {
       std::int64_t value = 0;
       std::memcpy(&value, main_.values.address(spot), sizeof value);

@@ -14,7 +14,7 @@ Expected<void> begin_carried(RunState& worker, const RunState& main, std::int64_
   const plan::BoundLoop& loop = worker.binding->loops[index];
   for (std::size_t i = 0; i < loop.carried.size(); ++i) {
     const plan::Spot& spot = loop.carried[i].argument;
-    const plan::CarriedRole& role = (*loop.independent)[i];
+    const plan::CarriedRole& role = loop.parallel->carried[i];
     if (role.kind == plan::CarriedRole::Kind::appended) {
       tensor::BoxRef& sequence = worker.values.object(spot);
       sequence = tensor::BoxRef::sequence(spot.dtype);

@@ -140,8 +140,8 @@ TEST_F(ManyStates, GiveTheCompilerWhatGrowsLikeThem) {
   for (const std::int64_t lanes : {1, 16, 64}) {
     const auto small = bind(250, lanes, 3, true), large = bind(500, lanes, 3, true);
     ASSERT_TRUE(small != nullptr && large != nullptr);
-    const jit::CodeSize few = small->loops[0].body_code.code.size,
-                        many = large->loops[0].body_code.code.size;
+    const jit::CodeSize few = small->loops[0].per_step.code.code.size,
+                        many = large->loops[0].per_step.code.code.size;
     ASSERT_GT(few.instructions, 0U);
     EXPECT_LE(many.instructions, few.instructions * 5 / 2) << lanes << " lanes";
     EXPECT_LE(many.instructions, 500 * kInstructionsOfState) << lanes << " lanes";
@@ -152,9 +152,9 @@ TEST_F(ManyStates, AThousandTakeSecondsAtMost) {
   const auto before = steady_clock::now();
   const auto binding = bind(1000, 64, 3, true);
   ASSERT_TRUE(binding != nullptr);
-  ASSERT_NE(binding->loops[0].body_code.code.run, nullptr);
+  ASSERT_NE(binding->loops[0].per_step.code.code.run, nullptr);
   EXPECT_LT(steady_clock::now() - before, std::chrono::seconds(30));
-  EXPECT_LE(binding->loops[0].body_code.code.size.instructions, 1000 * kInstructionsOfState);
+  EXPECT_LE(binding->loops[0].per_step.code.code.size.instructions, 1000 * kInstructionsOfState);
 }
 
 TEST_F(ManyStates, HaveTheResultsOfSteps) {

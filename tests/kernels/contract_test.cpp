@@ -277,7 +277,7 @@ TEST(Contract, OneConstantIsPackedOnceForAllUses) {
   for (int i = 0; i < 2; ++i) {
     const Prepared prepared =
         kernel(KernelId::contract).prepare({in, outs, constants, attrs, nullptr, &packs});
-    EXPECT_EQ(prepared.why_not, nullptr);
+    EXPECT_FALSE(prepared.refusal);
     EXPECT_EQ(prepared.scratch_bytes, 0);
     made += prepared.state != nullptr ? 1 : 0;
   }

@@ -100,7 +100,7 @@ std::string run(const Use& use, Isa isa, int threads) {
   const KernelDef& def = kernel(use.id);
   const Prepared prepared =
       def.prepare({inputs, outputs, constants, use.attrs, use.program, packs, isa});
-  if (prepared.why_not != nullptr) return prepared.why_not;
+  if (prepared.refusal) return prepared.refusal->reason;
 
   // Poisoned, and between guards.
   const auto bytes = static_cast<std::size_t>(prepared.scratch_bytes);

@@ -1,5 +1,7 @@
 #include "ops/shape/reshape_view.h"
 
+#include "ops/ops.h"
+
 namespace scanloom::ops {
 namespace {
 
@@ -47,5 +49,7 @@ std::optional<ir::ViewOf> reshape_view(const ir::ViewCtx& ctx) {
   }
   return view;
 }
+
+bool keeps_order(const ir::OpDef& op) { return op.view == reshape_view || &op == &identity_op; }
 
 }  // namespace scanloom::ops

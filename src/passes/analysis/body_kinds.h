@@ -14,7 +14,7 @@ std::vector<ir::ValueId> values_of(const ir::Module& module, ir::RegionId body);
 /// How many elements a tensor of that type has.
 ir::Dim elements_of(ir::Module& module, const ir::Type& type);
 /// The elements of all values that have more than one, where they are equally many; nullopt: the
-/// body is no element program (plan/bind/bind_whole.cpp).
+/// body is no element program (plan/bind/whole_loop.h).
 std::optional<ir::Dim> lanes_of(ir::Module& module, ir::RegionId body);
 
 /// Whether the node computes a function such as exp, element by element.

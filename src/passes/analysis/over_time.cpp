@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "opmath/contraction.h"
+#include "ops/loop_counters.h"
 #include "ops/ops.h"
 #include "passes/analysis/loop_facts.h"
 #include "passes/rewrite/rewriter.h"
@@ -167,25 +168,10 @@ bool gains_over_time(const Module& module, const Node& node, const std::vector<b
   return rows < kManyRows && depth >= kLeastDepth && width / depth <= kMostWidening;
 }
 
-std::optional<std::int64_t> increment_of(const Module& module, NodeId loop, std::uint32_t carried) {
-  const LoopPorts& ports = *module.node(loop).loop;
-  const ir::Region& body = module.region(module.node(loop).regions[0]);
-  const Type number = Type::scalar(DType::i64);
-  const ValueId counter = body.args[ports.captured + carried];
-  const ValueId next = body.yields[ports.first_carried_yield() + carried];
-  const Node* add = made_by(module, next, ops::add_op);
-  if (add == nullptr || module.value(counter).type != number || module.value(next).type != number)
-    return std::nullopt;
-  const std::size_t other = add->inputs[0] == counter ? 1 : 0;
-  const tensor::Tensor* constant = constant_of(module, add->inputs[other]);
-  if (add->inputs[1 - other] != counter || constant == nullptr) return std::nullopt;
-  return constant->as<std::int64_t>()[0];
-}
-
 std::optional<std::vector<std::int64_t>> increments_of(const Module& module, NodeId loop) {
   std::vector<std::int64_t> increments;
   for (std::uint32_t i = 0; i < module.node(loop).loop->carried; ++i) {
-    const auto increment = increment_of(module, loop, i);
+    const auto increment = ops::increment_of(module, loop, i);
     if (!increment) return std::nullopt;
     increments.push_back(*increment);
   }

@@ -54,13 +54,10 @@ bool may_gain_over_time(const ir::OpDef& op);
 bool gains_over_time(const ir::Module& module, const ir::Node& node,
                      const std::vector<bool>& varies, bool side_by_side);
 
-/// What each step adds to a carried value, where that is a counter; nullopt else.
-std::optional<std::int64_t> increment_of(const ir::Module& module, ir::NodeId loop,
-                                         std::uint32_t carried);
-/// The same of all carried values, where all of them are counters.
+/// What each step adds to the carried values, where all of them are counters (ops/loop_counters.h).
 std::optional<std::vector<std::int64_t>> increments_of(const ir::Module& module, ir::NodeId loop);
 /// Whether steps of the loop wait for no other ones and threads may take them as they are: as far
-/// as plan/bind/independent_steps can see before sizes are known.
+/// as plan/bind/parallel_steps can see before sizes are known.
 bool runs_side_by_side(const ir::Module& module, ir::NodeId loop);
 
 /// The product of those sizes that are numbers.

@@ -1,6 +1,7 @@
 #include "passes/analysis/step_number.h"
 
 #include <algorithm>
+#include "ops/loop_counters.h"
 
 #include "ops/ops.h"
 #include "passes/analysis/loop_facts.h"
@@ -21,7 +22,7 @@ bool counts_steps(const Module& module, NodeId id, std::uint32_t i) {
   const Node& loop = module.node(id);
   const tensor::Tensor* const first =
       constant_of(module, loop.inputs[loop.loop->first_carried_input() + i]);
-  return increment_of(module, id, i) == 1 && first != nullptr && first->elements() == 1 &&
+  return ops::increment_of(module, id, i) == 1 && first != nullptr && first->elements() == 1 &&
          first->as<std::int64_t>()[0] == 0;
 }
 

@@ -5,8 +5,8 @@
 //
 // Which two do not depend on each other is told by levels: a node's is that of its operands, a
 // loop's one more, so that loops of one level cannot lead to each other. Loops join only where
-// their bodies become machine code in the same way (plan/bind/bind_whole.cpp: one element program
-// over equal lanes; plan/bind/bind_body.cpp: anything else that is not too large), or else one
+// their bodies become machine code in the same way (plan/bind/whole_loop.h: one element program
+// over equal lanes; plan/bind/body_legality.h: anything else that is not too large), or else one
 // would slow down the other.
 #include <algorithm>
 #include <compare>

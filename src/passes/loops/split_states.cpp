@@ -1,6 +1,6 @@
 // States that steps take apart and put together again become a state per part: the delays of a
 // cascade of filters, the coordinates of an equation. Without the slices and concats the body is
-// one element program, whose states stay in registers (plan/bind/bind_whole.cpp). Slices that it
+// one element program, whose states stay in registers (plan/bind/whole_loop.h). Slices that it
 // scans or captures are cut before the loop, where they are views; final values and rows are put
 // together behind it.
 //

@@ -1,5 +1,5 @@
 // A branch whose sides do little and cannot fail gives way to both of them and a choice per
-// element: a body without branches can become machine code (plan/bind/bind_body.cpp). Only within
+// element: a body without branches can become machine code (plan/bind/body_legality.h). Only within
 // loops, where that counts, and only small values. It stands behind the passes that make sides
 // smaller and behind simplify_ports, which knows results that are the same on both sides.
 #include <algorithm>

@@ -17,22 +17,23 @@
 #include "opmath/reduction.h"
 #include "ops/ops.h"
 #include "ops/shape/reshape_view.h"
-#include "plan/bind/independent_steps.h"
+#include "plan/bind/parallel_steps.h"
+#include "plan/bind/projection.h"
 
 namespace scanloom::plan {
 namespace {
 
-/// Of a block's values: they stay in the second cache until its steps read them. Blocks have less
-/// than twice as much.
+/// Bytes of a block's values: they stay in L2 until its steps read them. Blocks have less than
+/// twice as much.
 constexpr std::int64_t kBlockBytes = 256 * 1024;
 /// Rows that a product of a block has, so that its weights are read for many of them.
-constexpr std::int64_t kLeastProductRows = 128;
+constexpr std::int64_t kMinProductRows = 128;
 /// Steps of a block whose rows are made beside these: those of the first 16 are not, which then is
 /// little.
-constexpr std::int64_t kLeastStepsBeside = 512;
-/// Where the last steps of a block make the first rows of the next one: little, for the second
-/// cache holds the weights of the steps, too.
-constexpr std::int64_t kBlockBytesBeside = 128 * 1024;
+constexpr std::int64_t kMinStepsPipelined = 512;
+/// Where the last steps of a block make the first rows of the next one: little, for L2 holds the
+/// weights of the steps, too.
+constexpr std::int64_t kBlockBytesPipelined = 128 * 1024;
 
 /// The axes of a contract's operands that the axis of its result walks along; -1: none. nullopt:
 /// not row by row.
@@ -57,10 +58,6 @@ int reduced_axis(const ir::Node& node, int rank, int axis) {
     if (!is_reduced || keeps) ++to;
   }
   return -1;
-}
-
-bool keeps_rows(const ir::OpDef& op) {
-  return op.view == ops::reshape_view || &op == &ops::identity_op;
 }
 
 /// What a node reads that makes its result row by row.
@@ -93,19 +90,19 @@ class Finder {
       if (!plan.ports.empty() && plan.rows != rows) continue;
       plan.rows = rows;
       bytes = saturating_sum(bytes, makers->row_bytes);
-      const bool beside = is_beside_likely(loop, *makers);
-      if (beside && !makes_next && can_make_next(*makers)) {
+      const bool pipelined = is_pipelining_likely(loop, *makers);
+      if (pipelined && !makes_next && can_make_next(*makers)) {
         makes_next = true;
       } else {
         least = std::max(least, makers->least_steps);
-        if (beside) least = std::max(least, kLeastStepsBeside);
+        if (pipelined) least = std::max(least, kMinStepsPipelined);
       }
       plan.ports.push_back(*std::move(makers));
     }
     if (plan.ports.empty()) return plan;
     if (makes_next) {
       plan.steps =
-          kernels::steps_of_blocks_beside(plan.rows, std::max(least, kBlockBytesBeside / bytes));
+          kernels::steps_of_blocks_beside(plan.rows, std::max(least, kBlockBytesPipelined / bytes));
       return plan;
     }
     const std::int64_t usual = std::max(least, kBlockBytes / bytes);
@@ -156,7 +153,7 @@ class Finder {
         if (node.inputs[i].valid()) add(i, axis - rank + type(node.inputs[i]).rank());
     } else if (node.op == &ops::reduce_op && node.attrs[tensor::kReduceAxes].present()) {
       add(0, reduced_axis(node, type(node.inputs[0]).rank(), axis));
-    } else if (keeps_rows(*node.op) && axis == 0 && type(node.inputs[0]).rank() > 0) {
+    } else if (ops::keeps_order(*node.op) && axis == 0 && type(node.inputs[0]).rank() > 0) {
       add(0, 0);
     }
     if (found.rows.empty()) return std::nullopt;
@@ -234,13 +231,12 @@ class Finder {
     if (op != &ops::contract_op || elements == 0) return;
     const std::int64_t last = made.axis == dims.rank() - 1 ? 1 : dims[dims.rank() - 1];
     const std::int64_t products = elements / last;  // rows of a matrix that one step has
-    makers.least_steps =
-        std::max(makers.least_steps, (kLeastProductRows + products - 1) / products);
+    makers.least_steps = std::max(makers.least_steps, (kMinProductRows + products - 1) / products);
   }
 
-  /// Whether steps are likely to make the rows beside their own products (bind_beside.cpp), but for
-  /// those of the first steps of a block.
-  [[nodiscard]] bool is_beside_likely(ir::NodeId loop, const RowMakers& makers) const {
+  /// Whether steps are likely to make the rows beside their own products (pipelined_projection.h),
+  /// but for those of the first steps of a block.
+  [[nodiscard]] bool is_pipelining_likely(ir::NodeId loop, const RowMakers& makers) const {
     const auto is_product = [&](ir::NodeId id) {
       return module_.node(id).op == &ops::contract_op && is_static(module_.node(id).outputs[0]);
     };
@@ -260,25 +256,16 @@ class Finder {
   /// Whether the steps of a block can make the first rows of the next one, too: a product by
   /// constants makes them, and perhaps a sum with constants, of rows that are there for all steps.
   [[nodiscard]] bool can_make_next(const RowMakers& makers) const {
-    const auto producer = [&](ir::ValueId value) { return module_.value(value).producer; };
-    const auto is_product = [&](ir::NodeId id) {
-      return id.valid() && module_.node(id).op == &ops::contract_op;
-    };
-    ir::NodeId product = producer(makers.made[0].value);
-    if (module_.node(product).op == &ops::add_op) {
-      const std::vector<ir::ValueId>& terms = module_.node(product).inputs;
-      const std::size_t at = is_product(producer(terms[0])) ? 0 : 1;
-      if (!inference_.is_constant(terms[1 - at])) return false;
-      product = producer(terms[at]);
-    }
-    if (!is_product(product)) return false;
-    const std::vector<ir::ValueId>& factors = module_.node(product).inputs;
+    const auto projection = projection_of(module_, inference_, makers.made[0].value);
+    if (!projection) return false;
+    if (projection->sum.valid() && !inference_.is_constant(projection->bias)) return false;
+    const std::vector<ir::ValueId>& factors = module_.node(projection->product).inputs;
     const std::size_t at = inference_.is_constant(factors[1]) ? 0 : 1;
     if (!inference_.is_constant(factors[1 - at])) return false;
     ir::ValueId rows = factors[at];
     while (std::ranges::find(makers.read, rows, &RowsOf::value) == makers.read.end()) {
-      const ir::NodeId view = producer(rows);
-      if (!view.valid() || !keeps_rows(*module_.node(view).op)) return false;
+      const ir::NodeId view = module_.value(rows).producer;
+      if (!view.valid() || !ops::keeps_order(*module_.node(view).op)) return false;
       rows = module_.node(view).inputs[0];
     }
     return true;
@@ -311,7 +298,7 @@ std::map<std::uint32_t, BlockPlan> find_blocks(const ir::Module& module,
   for (const ir::NodeId id : module.region(module.top()).nodes) {
     const ir::Node& node = module.node(id);
     if (node.op != &ir::loop_op || node.loop->scanned.empty() ||
-        independent_steps(module, id, inference, uses))
+        parallel_steps(module, id, inference, uses))
       continue;
     BlockPlan plan = finder.plan_of(id);
     if (!plan.ports.empty()) plans.emplace(id.index, std::move(plan));

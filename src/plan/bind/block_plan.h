@@ -1,7 +1,7 @@
 // Which values that a loop scans are made in blocks of steps: those that exist only to be scanned
 // by this loop, or for such (who asks for sizes alone is no reader), and each of whose rows is made
 // of the same row of others. Rows do not depend on how many are made at a time, so neither do bits.
-// Used by bind_blocks.cpp.
+// Used by blocks.cpp.
 #pragma once
 
 #include <cstdint>

@@ -142,7 +142,7 @@ bool describe_inputs(std::span<const tensor::Operand> inputs, DecidingValues dec
 bool makes_nothing(const Plan& plan, const DynamicCall& dynamic,
                    std::span<const tensor::Operand> outputs) {
   // A call that copies what a loop or branch hands on belongs to a node that is no copy itself.
-  if (dynamic.resolve == sizes_of_input) return outputs[0].empty();
+  if (dynamic.call.is_copy) return outputs[0].empty();
   return ir::makes_nothing(*plan.module.node(dynamic.call.node).op, outputs);
 }
 
@@ -150,7 +150,7 @@ kernels::Prepared prepare_kernel(const Plan& plan, const DynamicCall& dynamic,
                                  std::span<const tensor::Operand> inputs,
                                  std::span<const tensor::Operand> outputs) {
   const ir::Node& node = plan.module.node(dynamic.call.node);
-  const bool is_copy = dynamic.resolve == sizes_of_input;
+  const bool is_copy = dynamic.call.is_copy;
   if (!is_copy && node.op->scalar != nullptr && dynamic.program == nullptr)
     return kernels::Prepared::no("an operand is absent");
   constexpr kernels::KernelId kCopy[] = {kernels::KernelId::copy};
@@ -159,7 +159,7 @@ kernels::Prepared prepare_kernel(const Plan& plan, const DynamicCall& dynamic,
     const kernels::KernelDef& def = kernels::kernel(id);
     kernels::Prepared prepared =
         def.prepare({inputs, outputs, constants, node.attrs, dynamic.program.get(), nullptr});
-    if (prepared.why_not != nullptr) continue;
+    if (prepared.refusal) continue;
     if (prepared.run == nullptr) prepared.run = def.run;
     return prepared;
   }

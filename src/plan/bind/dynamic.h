@@ -41,7 +41,7 @@ bool describe_inputs(std::span<const tensor::Operand> inputs, DecidingValues dec
 bool makes_nothing(const Plan& plan, const DynamicCall& dynamic,
                    std::span<const tensor::Operand> outputs);
 
-/// The first kernel that takes these operands as they lie; why_not is set where none does.
+/// The first kernel that takes these operands as they lie; `refusal` is set where none does.
 kernels::Prepared prepare_kernel(const Plan& plan, const DynamicCall& dynamic,
                                  std::span<const tensor::Operand> inputs,
                                  std::span<const tensor::Operand> outputs);

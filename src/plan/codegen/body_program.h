@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/refusal.h"
 #include "ir/infer.h"
 #include "ir/module.h"
 #include "ir/op_def.h"
@@ -24,8 +26,8 @@ class BodyProgram {
   std::int64_t lanes = 1;
   std::vector<ir::ValueId> constants;  ///< of several elements: inputs after the captured ones
 
-  /// Returns why the body is not one element program; empty when it is.
-  std::string build(const ir::Region& body, std::size_t captured);
+  /// Returns why the body is not one element program; nullopt when it is.
+  std::optional<Refusal> build(const ir::Region& body, std::size_t captured);
 
   /// What is built, as the compiler wants it; its operands are to be described.
   [[nodiscard]] jit::LoopSource source(std::string name, bool has_keep_going) &&;
@@ -34,12 +36,13 @@ class BodyProgram {
   [[nodiscard]] const tensor::Type& type(ir::ValueId id) const {
     return inference_.types[id.index];
   }
-  std::string add_input(ir::ValueId id);
-  std::string add_constants(const ir::Region& body);
-  std::string admit(ir::ValueId id);
+  std::optional<Refusal> add_input(ir::ValueId id);
+  std::optional<Refusal> add_constants(const ir::Region& body);
+  std::optional<Refusal> admit(ir::ValueId id);
   ir::Reg read(ir::ValueId id);
-  std::string append(ir::NodeId id);
-  std::string append_view(const ir::Node& node, ir::Reg input, const std::string& name);
+  std::optional<Refusal> append(ir::NodeId id);
+  std::optional<Refusal> append_view(ir::NodeId id, ir::Reg input);
+  [[nodiscard]] ir::NodeId producer(ir::ValueId id) const { return module_.value(id).producer; }
 
   const ir::Module& module_;
   const ir::Inference& inference_;

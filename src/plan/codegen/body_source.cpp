@@ -40,8 +40,9 @@ class BodyMaker {
       : plan_(plan), binding_(binding), loop_(loop) {}
 
   Expected<Body> make() {
-    if (!loop_.why_no_body.empty())
-      return fail(Code::unsupported, "{} {}", describe(plan_, loop_.node), loop_.why_no_body);
+    if (loop_.per_step.refusal)
+      return fail(Code::unsupported, "{} {}", describe(plan_, loop_.node),
+                  loop_.per_step.refusal->reason);
     Body body;
     loopnest::BodySource& source = body.source;
     std::vector<Use> read_later;
@@ -170,7 +171,7 @@ class BodyMaker {
         case Op::look:
         case Op::section:
         case Op::end:
-          SCANLOOM_ASSERT(!"Binder::judge_body lets no such instruction pass");
+          SCANLOOM_ASSERT(!"find_body_code lets no such instruction pass");
       }
     }
   }
@@ -224,7 +225,7 @@ class BodyMaker {
   [[nodiscard]] Part part_of_call(const CallView& view, std::uint32_t index) const {
     Part part;
     part.origins = {origin_of(view.node_id())};
-    if (const ir::NodeId beside = binding_.calls[index].node_beside; beside.valid())
+    if (const ir::NodeId beside = binding_.calls[index].pipelined.node; beside.valid())
       part.origins.push_back(origin_of(beside));
     part.statement.kind = Statement::Kind::call;
     part.statement.call = static_cast<std::int32_t>(index);

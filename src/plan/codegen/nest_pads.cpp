@@ -17,7 +17,7 @@ using tensor::ScalarOp;
 enum Input : std::size_t { kX, kPads, kValue, kAxes };
 
 /// Edges of three axes and more are left to the kernel.
-constexpr std::size_t kMostParts = 9;
+constexpr std::size_t kMaxPadParts = 9;
 
 /// Neighbours on an axis of the result: they come from `first` on, or from nowhere.
 struct Run {
@@ -154,7 +154,7 @@ std::vector<Nest> pad_nests(const CallView& call) {
         runs_of(x.dims[i], y.dims[i], (*begins)[static_cast<std::size_t>(i)], mode == "edge"));
     parts *= axes.back().size();
   }
-  if (mode == "edge" && parts > kMostParts) return {};
+  if (mode == "edge" && parts > kMaxPadParts) return {};
   return PadNests(call, std::move(axes)).make();
 }
 

@@ -75,7 +75,8 @@ class Toucher {
       add(port.result);
     }
     for (const Spot& spot : loop.operands) add(spot);
-    for (const Spot& spot : loop.captured) add(spot);
+    if (loop.whole)
+      for (const Spot& spot : loop.whole->captured) add(spot);
   }
 
   const Binding& binding_;

@@ -48,8 +48,8 @@ TEST(Bind, ViewsAreNotCalls) {
   const auto binding = bind_text(kTwoInputs, {{3, 4}, {3, 4}});
   ASSERT_TRUE(binding) << binding.error().message();
   ASSERT_EQ((*binding)->calls.size(), 2u);  // the sum, and the copy of its transpose to the result
-  EXPECT_STREQ((*binding)->calls[0].kernel, "pointwise");
-  EXPECT_STREQ((*binding)->calls[1].kernel, "copy");
+  EXPECT_STREQ((*binding)->calls[0].kernel.name(), "pointwise");
+  EXPECT_STREQ((*binding)->calls[1].kernel.name(), "copy");
 }
 
 TEST(Bind, ResultsAndRowsAreWrittenWhereTheyBelong) {
@@ -101,7 +101,7 @@ TEST(Bind, ResultsThatNothingReadsAreLeftOut) {
   const auto binding = bind_text(kNumberedMaxima, {{1, 2, 5, 8}});
   ASSERT_TRUE(binding) << binding.error().message();
   ASSERT_EQ((*binding)->calls.size(), 1u);
-  EXPECT_STREQ((*binding)->calls[0].kernel, "pool");
+  EXPECT_STREQ((*binding)->calls[0].kernel.name(), "pool");
   EXPECT_EQ((*binding)->arena_bytes, 0);
   EXPECT_NE(print(**binding).find("f32[1,2,4,7], -"), std::string::npos) << print(**binding);
 }

@@ -1,6 +1,6 @@
 // SequenceMap: a loop over the items of its sequences, which must be equally many; the results are
 // carried sequences that grow by one item per step. Other inputs are the same in every step. Steps
-// of such loops may be taken side by side: plan/bind/independent_steps.h.
+// of such loops may be taken side by side: plan/bind/parallel_steps.h.
 #include <algorithm>
 
 #include "frontends/onnx/body.h"

@@ -1,26 +1,13 @@
-#include "plan/bind/independent_steps.h"
+#include "plan/bind/parallel_steps.h"
 
 #include <algorithm>
 
 #include "ir/walk.h"
+#include "ops/loop_counters.h"
 #include "ops/ops.h"
-#include "plan/bind/known_integer.h"
 
 namespace scanloom::plan {
 namespace {
-
-/// How much more than `argument` the value is, where that is the same in all steps.
-std::optional<std::int64_t> increment(const ir::Module& module, const ir::Inference& inference,
-                                      ir::ValueId argument, ir::ValueId yield) {
-  const tensor::Type& type = inference.types[argument.index];
-  const ir::NodeId producer = module.value(yield).producer;
-  if (!(type == tensor::Type::scalar(DType::i64)) || !producer.valid()) return std::nullopt;
-  const ir::Node& node = module.node(producer);
-  if (node.op != &ops::add_op) return std::nullopt;
-  if (node.inputs[0] == argument) return known_integer(inference, node.inputs[1]);
-  if (node.inputs[1] == argument) return known_integer(inference, node.inputs[0]);
-  return std::nullopt;
-}
 
 /// Whether a step reads the sequence only to yield it with one item more at its end.
 bool is_appended(const ir::Module& module, const std::vector<std::uint32_t>& uses,
@@ -43,9 +30,9 @@ bool draws_or_keeps_state(const ir::Module& module, ir::RegionId body) {
 
 }  // namespace
 
-std::optional<std::vector<CarriedRole>> independent_steps(const ir::Module& module, ir::NodeId loop,
-                                                          const ir::Inference& inference,
-                                                          const std::vector<std::uint32_t>& uses) {
+std::optional<std::vector<CarriedRole>> parallel_steps(const ir::Module& module, ir::NodeId loop,
+                                                       const ir::Inference& inference,
+                                                       const std::vector<std::uint32_t>& uses) {
   const ir::Node& node = module.node(loop);
   const ir::LoopPorts& ports = *node.loop;
   const ir::RegionId region = node.regions[0];
@@ -57,7 +44,7 @@ std::optional<std::vector<CarriedRole>> independent_steps(const ir::Module& modu
   for (std::uint32_t i = 0; i < ports.carried; ++i) {
     const ir::ValueId argument = body.args[ports.captured + i];
     const ir::ValueId yield = body.yields[ports.first_carried_yield() + i];
-    if (const auto step = increment(module, inference, argument, yield))
+    if (const auto step = ops::increment_of(module, loop, i, &inference))
       roles.push_back({CarriedRole::Kind::counter, *step});
     else if (is_appended(module, uses, argument, yield))
       roles.push_back({CarriedRole::Kind::appended, 0});

@@ -1,10 +1,10 @@
-#include "plan/bind/known_integer.h"
+#include "ir/known_integer.h"
 
 #include "tensor/tensor.h"
 
-namespace scanloom::plan {
+namespace scanloom::ir {
 
-std::optional<std::int64_t> known_integer(const ir::Inference& inference, ir::ValueId id) {
+std::optional<std::int64_t> known_integer(const Inference& inference, ValueId id) {
   const auto& known = inference.known[id.index];
   if (!known) return std::nullopt;
   if (known->tensor) {
@@ -17,4 +17,4 @@ std::optional<std::int64_t> known_integer(const ir::Inference& inference, ir::Va
   return std::nullopt;
 }
 
-}  // namespace scanloom::plan
+}  // namespace scanloom::ir

@@ -1,0 +1,111 @@
+#include "plan/bind/blocks.h"
+
+#include <algorithm>
+
+#include "plan/bind/walk.h"
+
+namespace scanloom::plan {
+namespace {
+
+/// Whether all that the nodes read is memory whose place binding knows.
+bool reads_are_bound(BindContext& ctx, const RowMakers& makers) {
+  const auto is_bound = [&](ir::ValueId value) {
+    if (!value.valid()) return true;
+    if (std::ranges::find(makers.made, value, &RowsOf::value) != makers.made.end()) return true;
+    return is_static_tensor(ctx.values.at(value).spot);
+  };
+  return std::ranges::all_of(makers.nodes, [&](ir::NodeId id) {
+    return std::ranges::all_of(ctx.module.node(id).inputs, is_bound);
+  });
+}
+
+/// The rows of one block that the nodes read instead of the whole value.
+Location rows_of_block(BindContext& ctx, const RowsOf& rows, bool backwards, BoundBlocks& blocks) {
+  Location block = ctx.values.at(rows.value);
+  const Spot whole = block.spot;
+  const tensor::Shape strides = ctx.builder.layout(whole).strides;
+  tensor::Shape dims = ctx.values.type(rows.value).shape();
+  dims[rows.axis] = blocks.steps;
+  block.spot.slot = ctx.builder.new_slot();
+  block.spot.offset = 0;
+  block.spot.buffer = kNone;
+  block.spot.layout = ctx.builder.add_layout(dims, strides);
+  blocks.inputs.push_back(
+      {block.spot.slot, whole, strides[rows.axis] * bytes_of(whole.dtype), backwards});
+  return block;
+}
+
+/// The nodes see types and places of one block.
+Expected<void> bind_block(BindContext& ctx, const RowMakers& makers, BoundLoop& loop) {
+  std::vector<Location> whole;
+  for (const RowsOf& rows : makers.read) {
+    whole.push_back(ctx.values.at(rows.value));
+    ctx.values.set(rows.value, rows_of_block(ctx, rows, makers.backwards, loop.blocks));
+  }
+  std::vector<tensor::Type> types;
+  for (const RowsOf& rows : makers.made) {
+    tensor::Type& type = ctx.inference.types[rows.value.index];
+    types.push_back(type);
+    tensor::Shape dims = type.shape();
+    dims[rows.axis] = loop.blocks.steps;
+    type = tensor::Type::of(type.dtype, dims);
+  }
+  for (const ir::NodeId node : makers.nodes) SCANLOOM_CHECK_OK(bind_node(ctx, node));
+  for (std::size_t i = 0; i < types.size(); ++i)
+    ctx.inference.types[makers.made[i].value.index] = types[i];
+  for (std::size_t i = 0; i < whole.size(); ++i) ctx.values.set(makers.read[i].value, whole[i]);
+  // The loop walks over a value with all its rows.
+  const ir::ValueId scanned = makers.made[0].value;
+  Location rows = ctx.values.at(scanned);
+  const tensor::Shape strides = ctx.builder.layout(rows.spot).strides;
+  rows.spot.layout = ctx.builder.add_layout(ctx.values.type(scanned).shape(), strides);
+  ctx.values.set(scanned, rows);
+  loop.blocks.ports[makers.port] = true;
+  if (loop.blocks.steps == loop.blocks.rows) return {};
+  loop.notes.rows_made += fmt::format("; rows of {} are made in blocks of {} steps",
+                                      ctx.module.describe(scanned), loop.blocks.steps);
+  return {};
+}
+
+}  // namespace
+
+void plan_blocks(BindContext& ctx) {
+  ctx.uses_of_elements = uses_of_elements(ctx.module, ctx.inference);
+  ctx.block_plans = find_blocks(ctx.module, ctx.inference, ctx.uses_of_elements);
+  ctx.is_made_in_blocks.resize(ctx.module.node_count());
+  for (const auto& [loop, plan] : ctx.block_plans)
+    for (const RowMakers& makers : plan.ports)
+      for (const ir::NodeId node : makers.nodes) ctx.is_made_in_blocks[node.index] = true;
+}
+
+Expected<BlockCode> bind_blocks(BindContext& ctx, ir::NodeId id, BoundLoop& loop) {
+  const auto found = ctx.block_plans.find(id.index);
+  if (found == ctx.block_plans.end()) return BlockCode{};
+  const BlockPlan plan = std::move(found->second);
+  ctx.block_plans.erase(found);
+  for (const RowMakers& makers : plan.ports)
+    for (const ir::NodeId maker : makers.nodes) ctx.is_made_in_blocks[maker.index] = false;
+  const bool bound = std::ranges::all_of(
+      plan.ports, [&](const RowMakers& makers) { return reads_are_bound(ctx, makers); });
+  if (!bound) {
+    for (const RowMakers& makers : plan.ports)
+      for (const ir::NodeId maker : makers.nodes) SCANLOOM_CHECK_OK(bind_node(ctx, maker));
+    return BlockCode{};
+  }
+  loop.blocks.rows = plan.rows;
+  loop.blocks.steps = plan.steps;
+  loop.blocks.ports.resize(ctx.module.node(id).loop->scanned.size());
+  ctx.builder.begin_block_code();
+  for (const RowMakers& makers : plan.ports) SCANLOOM_CHECK_OK(bind_block(ctx, makers, loop));
+  BlockCode block = ctx.builder.end_block_code();
+  loop.blocks.buffers = block.buffers;
+  return block;
+}
+
+void append_blocks(BindContext& ctx, const BlockCode& block, BoundLoop& loop) {
+  if (loop.blocks.steps == 0) return;
+  loop.blocks.first = ctx.builder.next();
+  ctx.builder.append(block);
+}
+
+}  // namespace scanloom::plan

@@ -1,0 +1,61 @@
+// BindContext: what the functions of binding share, one for each bind(): the module with the types
+// and numbers that the feeds' sizes decide, the Binding that is being made, where values are, and
+// the regions that are being walked.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "ir/infer.h"
+#include "plan/bind/block_plan.h"
+#include "plan/bind/builder.h"
+#include "plan/bind/values.h"
+#include "plan/plan.h"
+
+namespace scanloom::plan {
+
+/// A region that is being bound.
+struct RegionFrame {
+  enum class Kind : std::uint8_t { top, loop_body, then_region, else_region, only_region };
+
+  ir::RegionId region;
+  std::size_t next = 0;  ///< the node that is bound next
+  Kind kind = Kind::top;
+  ir::NodeId node;                     ///< the loop or branch
+  std::uint32_t index = 0;             ///< of that, in Binding::loops or ::branches
+  std::uint32_t jump = 0;              ///< else_region: the jump over it
+  std::uint32_t first = 0;             ///< the first instruction of a branch's region
+  std::vector<Location> results;       ///< where the results of a branch go
+  bool certain = true;                 ///< it runs whenever the whole does
+  bool trapped = false;                ///< what follows a node that cannot be bound is left out
+  std::vector<ir::NodeId> order = {};  ///< of the nodes, where it is not the region's own
+};
+
+struct BindContext {
+  BindContext(std::shared_ptr<const Plan> plan_to_bind, std::span<const tensor::Shape> feed_shapes,
+              const MayGoOn& asked)
+      : plan(std::move(plan_to_bind)),
+        module(plan->module),
+        builder(plan, feed_shapes),
+        values(module, inference, builder),
+        may_go_on(asked) {}
+  BindContext(const BindContext&) = delete;
+  BindContext& operator=(const BindContext&) = delete;
+
+  std::shared_ptr<const Plan> plan;
+  const ir::Module& module;
+  tensor::DimTable dims;
+  ir::Inference inference;
+  BindingBuilder builder;
+  ValueLocations values;
+  std::vector<RegionFrame> frames;                 ///< outermost first
+  std::vector<std::uint32_t> uses_of_elements;     ///< by ValueId, see block_plan.h
+  std::map<std::uint32_t, BlockPlan> block_plans;  ///< by NodeId, of loops that are to be bound
+  std::vector<bool> is_made_in_blocks;             ///< by NodeId: bound with the loop that reads it
+  const MayGoOn& may_go_on;
+  std::optional<Error> stopped;  ///< by that, while a loop was compiled
+};
+
+}  // namespace scanloom::plan

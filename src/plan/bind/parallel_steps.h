@@ -1,0 +1,20 @@
+// Loops whose steps do not depend on each other, so that a run may take them in parallel.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ir/infer.h"
+#include "ir/module.h"
+#include "plan/binding.h"
+
+namespace scanloom::plan {
+
+/// Returns what each carried value is to such steps, where all steps are: no condition ends the
+/// loop, no step draws random numbers, and every carried value is a counter or a sequence that
+/// grows by an item per step and is not read otherwise. `uses`: of ir::count_uses.
+std::optional<std::vector<CarriedRole>> parallel_steps(const ir::Module& module, ir::NodeId loop,
+                                                       const ir::Inference& inference,
+                                                       const std::vector<std::uint32_t>& uses);
+
+}  // namespace scanloom::plan
