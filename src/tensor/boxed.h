@@ -1,6 +1,6 @@
 // Boxed values: sequences, optionals, and the tensors in them or of strings: what no arena holds.
 // Counted by reference inside the box, with a test for being the only owner, so that appending in
-// a loop is done in place. Tensors whose sizes change in a loop: runtime/state.h has them.
+// a loop is done in place. Tensors whose sizes change in a loop: runtime/values.h has them.
 #pragma once
 
 #include <atomic>

@@ -54,9 +54,9 @@ std::shared_ptr<const plan::Binding> bind(std::string_view text, const std::vect
   return *std::move(binding);
 }
 
-class SideBySide : public ::testing::Test {
+class StepsInParallel : public ::testing::Test {
  protected:
-  SideBySide() : x(3 * kSteps), table(40), sequence(BoxRef::sequence(DType::f32)) {
+  StepsInParallel() : x(3 * kSteps), table(40), sequence(BoxRef::sequence(DType::f32)) {
     std::iota(x.begin(), x.end(), -20.0F);
     std::iota(table.begin(), table.end(), -5.0F);
     sequence->push_back(BoxRef::of(*Tensor::zeros(DType::f32, {2})));
@@ -90,7 +90,7 @@ class SideBySide : public ::testing::Test {
   int used = 0;
 };
 
-TEST_F(SideBySide, GivesTheResultsOfStepsInOrder) {
+TEST_F(StepsInParallel, GivesTheResultsOfStepsInOrder) {
   const auto wanted = run(1);
   ASSERT_TRUE(wanted) << wanted.error().text();
   EXPECT_EQ(shared, 0);
@@ -116,7 +116,7 @@ TEST_F(SideBySide, GivesTheResultsOfStepsInOrder) {
   }
 }
 
-TEST_F(SideBySide, OneRunMayTakeManyStepsAndFew) {
+TEST_F(StepsInParallel, OneRunMayTakeManyStepsAndFew) {
   const auto binding = bind(kMap, {{}, {}, {}, {kSteps, 3}, {40}});
   auto shared_run = runtime::Run::make(binding, 0, 8).value_or_throw();
   auto alone = runtime::Run::make(binding, 0, 1).value_or_throw();
@@ -129,7 +129,7 @@ TEST_F(SideBySide, OneRunMayTakeManyStepsAndFew) {
   }
 }
 
-TEST_F(SideBySide, RunsMayShareThePool) {
+TEST_F(StepsInParallel, RunsMayShareThePool) {
   const auto wanted = run(1);
   std::vector<std::thread> threads;
   std::atomic<int> wrong{0};
@@ -149,7 +149,7 @@ TEST_F(SideBySide, RunsMayShareThePool) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST_F(SideBySide, TellsOfTheFirstStepThatFails) {
+TEST_F(StepsInParallel, TellsOfTheFirstStepThatFails) {
   first = 17;  // 17, 19, ... 39, 41: the thirteenth
   const auto wanted = run(1), got = run(4);
   ASSERT_FALSE(got);
@@ -157,7 +157,7 @@ TEST_F(SideBySide, TellsOfTheFirstStepThatFails) {
   EXPECT_THAT(got.error().text(), HasSubstr("41"));
 }
 
-TEST_F(SideBySide, KeepsToTheLimits) {
+TEST_F(StepsInParallel, KeepsToTheLimits) {
   EXPECT_TRUE(run(4, {.max_steps = kSteps}));
   const auto few = run(4, {.max_steps = kSteps - 1});
   ASSERT_FALSE(few);
@@ -170,7 +170,7 @@ TEST_F(SideBySide, KeepsToTheLimits) {
   EXPECT_THAT(late.error().text(), HasSubstr("deadline"));
 }
 
-TEST_F(SideBySide, NeedsNoMoreMemoryThanThereIs) {
+TEST_F(StepsInParallel, NeedsNoMoreMemoryThanThereIs) {
   // In order it suffices; each thread would need an arena.
   const auto binding = bind(kMap, {{}, {}, {}, {kSteps, 3}, {40}});
   for (const std::int64_t extra : {2000, 4000, 8000, 16000, 64000}) {
